@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// The cold part of the cache simulator: geometries, storage, and the search of a set beyond its
+// most recent way. See cache.h for what it is and for what may not come in here.
+#include "sim/cache.h"
+
+static bool is_power_of_two(uint64_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+// The power of two nearest to n by ratio, that is 2^k with n * n <= 2^(2k+1); n from 1 to 2^32.
+static uint64_t nearest_power_of_two(uint64_t n)
+{
+    uint64_t p = 1;
+
+    while (p * 2 <= n)
+        p *= 2;
+    // n lies in [p, 2p): the half-way point by ratio is p * sqrt(2). n is below 2^32 unless it
+    // is a power of two itself, so the products do not overflow.
+    if (n != p && n * n > 2 * p * p)
+        p *= 2;
+    return p;
+}
+
+int sim_geometry_check(const struct sim_geometry *g)
+{
+    uint64_t set_bytes = (uint64_t)g->line * g->assoc;
+
+    if (!g->size || !g->assoc || !g->line)
+        return SIM_GEOMETRY_ZERO;
+    if (!is_power_of_two(g->line))
+        return SIM_GEOMETRY_LINE;
+    if (g->line < SIM_LINE_MIN)
+        return SIM_GEOMETRY_SHORT;
+    if (g->size < set_bytes)
+        return SIM_GEOMETRY_SMALL;
+    if (g->size % set_bytes)
+        return SIM_GEOMETRY_MULTIPLE;
+    if (!is_power_of_two(g->size / set_bytes))
+        return SIM_GEOMETRY_SETS;
+    return SIM_GEOMETRY_OK;
+}
+
+const char *sim_geometry_reason(int fault)
+{
+    switch ((enum sim_geometry_fault)fault) {
+    case SIM_GEOMETRY_OK: return "the geometry is valid";
+    case SIM_GEOMETRY_ZERO: return "size, associativity and line size must not be 0";
+    case SIM_GEOMETRY_LINE: return "the line size must be a power of two";
+    case SIM_GEOMETRY_SHORT: return "the line size must be at least 16 bytes";
+    case SIM_GEOMETRY_SMALL:
+        return "the size must be at least the associativity times the line size";
+    case SIM_GEOMETRY_MULTIPLE:
+        return "the size must be a multiple of the associativity times the line size";
+    case SIM_GEOMETRY_SETS:
+        return "the number of sets (size / associativity / line size) must be a power of two";
+    }
+    return "the geometry is not valid";
+}
+
+struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g)
+{
+    uint64_t size = g->size ? g->size : 1;
+    uint64_t assoc = g->assoc ? g->assoc : 1;
+    uint64_t line = g->line > SIM_LINE_MIN ? nearest_power_of_two(g->line) : SIM_LINE_MIN;
+    uint64_t lines, sets;
+    struct sim_geometry r;
+
+    if (sim_geometry_check(g) == SIM_GEOMETRY_OK)
+        return *g;
+
+    // A line above 2^31 cannot be represented beside a 32-bit size.
+    if (line > 1u << 31)
+        line = 1u << 31;
+    lines = size / line;
+    if (!lines)
+        lines = 1;
+    if (assoc > lines)
+        assoc = lines;
+    sets = nearest_power_of_two(lines / assoc);
+    assoc = (lines + sets / 2) / sets;
+    if (!assoc)
+        assoc = 1;
+    // Rounding up can pass what 32 bits hold, once: by a way, or by half of a direct-mapped cache.
+    if (sets * assoc * line > UINT32_MAX) {
+        if (assoc > 1)
+            assoc--;
+        else
+            sets /= 2;
+    }
+
+    r.size = (uint32_t)(sets * assoc * line);
+    r.assoc = (uint32_t)assoc;
+    r.line = (uint32_t)line;
+    return r;
+}
+
+size_t sim_cache_bytes(const struct sim_geometry *g)
+{
+    return (size_t)(g->size / g->line) * sizeof(uint64_t);
+}
+
+void sim_cache_init_zeroed(struct sim_cache *c, const struct sim_geometry *g, void *storage)
+{
+    c->tags = storage;
+    c->assoc = g->assoc;
+    c->sets = g->size / g->line / g->assoc;
+    c->set_mask = c->sets - 1;
+    c->line = g->line;
+    c->line_shift = (uint32_t)__builtin_ctz(g->line);
+}
+
+void sim_cache_init(struct sim_cache *c, const struct sim_geometry *g, void *storage)
+{
+    size_t n = sim_cache_bytes(g) / sizeof(uint64_t);
+
+    sim_cache_init_zeroed(c, g, storage);
+    for (size_t i = 0; i < n; i++)
+        c->tags[i] = 0;
+}
+
+bool sim_cache_search(uint64_t *ways, uint32_t assoc, uint64_t tag)
+{
+    // Way 0 is known to be another line. Carry each tag one way down until the wanted one or the
+    // end of the set is met: the search and the move to the front are one pass.
+    uint64_t carried = ways[0];
+
+    for (uint32_t i = 1; i < assoc; i++) {
+        uint64_t here = ways[i];
+
+        ways[i] = carried;
+        if (here == tag) {
+            ways[0] = tag;
+            return false;
+        }
+        carried = here;
+    }
+    ways[0] = tag;
+    return true;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+//
+// One level of a simulated cache: set-associative, least recently used, write-allocate, the set
+// chosen by the middle bits of the address. The engine calls it inside the profiled process, the
+// tests call it hosted: the same lines run in both.
+//
+// Pure arithmetic: no I/O, no globals, no allocation (the caller gives the storage), no floating
+// point, no libc. It may not learn what a reference is for: instruction, read or write, which
+// level comes next, who locks what, are the caller's affair.
+//
+// The idea: each set is kept in order of use, way 0 the most recent. A reference to way 0 changes
+// nothing at all, so that test is the inline part and everything else is out of line.
+#ifndef QUERN_SIM_CACHE_H
+#define QUERN_SIM_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Bytes. A geometry is valid when line is a power of two of at least SIM_LINE_MIN, size is a
+// multiple of line * assoc, and the number of sets, size / (line * assoc), is a power of two.
+struct sim_geometry {
+    uint32_t size;
+    uint32_t assoc;
+    uint32_t line;
+};
+
+// An instruction is at most 15 bytes long: from 16 bytes on it touches two lines at most.
+#define SIM_LINE_MIN 16u
+
+enum sim_geometry_fault {
+    SIM_GEOMETRY_OK = 0,
+    SIM_GEOMETRY_ZERO = -1,     // one of the three numbers is 0
+    SIM_GEOMETRY_LINE = -2,     // line is not a power of two
+    SIM_GEOMETRY_SHORT = -3,    // line is smaller than SIM_LINE_MIN
+    SIM_GEOMETRY_SMALL = -4,    // size is smaller than one set
+    SIM_GEOMETRY_MULTIPLE = -5, // size is not a multiple of line * assoc
+    SIM_GEOMETRY_SETS = -6      // the number of sets is not a power of two
+};
+
+// SIM_GEOMETRY_OK, or the first thing that is wrong with it.
+int sim_geometry_check(const struct sim_geometry *g);
+
+// A sentence without a full stop for a result of sim_geometry_check; never NULL, static storage.
+const char *sim_geometry_reason(int fault);
+
+// The valid geometry that is nearest to what a processor says of itself; g itself when it is
+// valid. The rule, in this order: a line that cannot be is replaced by the nearest power of two
+// from SIM_LINE_MIN on; the number of sets becomes the nearest power of two by ratio (half-way
+// goes down); the associativity becomes what then comes closest to the size (half-way goes up, at
+// least 1). So the capacity is kept, exactly if the sets divide it, and the associativity gives
+// way: 480 MB 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
+//
+// DIFFERS: Cachegrind changes the size (3.19 makes 512 MB 2-way of 384 MB 1-way).
+struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
+
+// The number of a cache line is its address divided by the size of a line.
+//
+// tags[set * assoc + way] is 0 for an empty way, else the number of the line in it plus 1; within
+// a set the ways are in order of use, and the empty ones come last. Read by whoever keeps a
+// shortcut to way 0; written only here.
+struct sim_cache {
+    uint64_t *tags;
+    uint64_t set_mask; // sets - 1
+    uint32_t sets;
+    uint32_t assoc;
+    uint32_t line;
+    uint32_t line_shift; // line == 1 << line_shift
+};
+
+// The size of the storage for a cache of a valid geometry; a multiple of 8.
+size_t sim_cache_bytes(const struct sim_geometry *g);
+
+// An empty cache of a valid geometry. storage is aligned to 8, has sim_cache_bytes() and is the
+// caller's; it lives as long as the cache. Storage that is known to hold zeroes (fresh from mmap)
+// may be given with sim_cache_init_zeroed, which then does not touch a page of it.
+void sim_cache_init(struct sim_cache *c, const struct sim_geometry *g, void *storage);
+void sim_cache_init_zeroed(struct sim_cache *c, const struct sim_geometry *g, void *storage);
+
+// The out of line part of sim_cache_touch: tag is not in way 0 of the set that begins at ways.
+bool sim_cache_search(uint64_t *ways, uint32_t assoc, uint64_t tag);
+
+// One line by its number, made the most recent of its set; true when it was not there. @hot
+static inline bool sim_cache_touch(struct sim_cache *c, uint64_t line_number)
+{
+    uint64_t *ways = c->tags + (line_number & c->set_mask) * c->assoc;
+    uint64_t tag = line_number + 1;
+
+    if (ways[0] == tag)
+        return false;
+    return sim_cache_search(ways, c->assoc, tag);
+}
+
+// One reference to [addr, addr + size), size from 1 to the size of a line (see sim_clip). A
+// reference that straddles two lines touches both, the lower first, and is one miss at most.
+// True on a miss. @hot
+static inline bool sim_cache_ref(struct sim_cache *c, uint64_t addr, uint32_t size)
+{
+    uint64_t first = addr >> c->line_shift;
+    uint64_t last = (addr + size - 1) >> c->line_shift;
+    bool miss = sim_cache_touch(c, first);
+
+    if (last != first)
+        miss |= sim_cache_touch(c, last);
+    return miss;
+}
+
+// A reference larger than a line counts like one of line size; minline is the smallest line of
+// all the levels that are simulated, the instruction cache included.
+static inline uint32_t sim_clip(uint32_t size, uint32_t minline)
+{
+    return size < minline ? size : minline;
+}
+
+// The number of the most recent line of a set; SIM_LINE_NONE while the set is empty.
+#define SIM_LINE_NONE UINT64_MAX
+static inline uint64_t sim_cache_mru(const struct sim_cache *c, uint32_t set)
+{
+    return c->tags[(size_t)set * c->assoc] - 1;
+}
+
+// The set in which a line lives.
+static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_number)
+{
+    return (uint32_t)(line_number & c->set_mask);
+}
+
+#endif
