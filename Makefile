@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+#
+# The one Makefile. It owns the targets that people type and the order of the build; what is built, each
+# folder says in its own fragment mk/<folder>.mk (see mk/README.md). `make` alone never installs anything:
+# only `make run` and `make check` call scripts/deps.
+
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+
+VERSION := 0.1.0
+
+include mk/common.mk
+include $(filter-out mk/common.mk,$(sort $(wildcard mk/*.mk)))
+
+# ---- What is watched: another compiler or other flags rebuild the objects ----
+ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+flags_now := $(strip $(CC) $(HOST_CFLAGS) $(ASAN_CFLAGS) $(FLAGS_WATCH) $(CPPFLAGS) $(CFLAGS))
+ifneq ($(file <$(FLAGS_STAMP)),$(flags_now))
+$(shell mkdir -p $(dir $(FLAGS_STAMP)))
+$(file >$(FLAGS_STAMP),$(flags_now))
+endif
+endif
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+# Parallel by default where the user did not say: as many jobs as processors.
+jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
+
+.PHONY: all
+all: $(ALL)
+
+# ---- The two commands ----
+# Both start a second make after scripts/deps: fragments look at the machine while they are read.
+.PHONY: run run-now check check-now
+run:
+	@scripts/deps build
+	+@$(MAKE) --no-print-directory $(jobs) all $(BUILD)/bench/example
+	+@$(MAKE) --no-print-directory run-now
+
+run-now: export BUILD := $(BUILD)
+run-now:
+	@scripts/run
+
+check:
+	@scripts/deps check
+	+@$(MAKE) --no-print-directory $(jobs) all
+	+@$(MAKE) --no-print-directory check-now
+
+# T=check-unit runs only that target; TIMEOUT is the number of seconds that one target may take.
+check-now:
+	+@MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/check $(if $(TIMEOUT),-t $(TIMEOUT)) $(or $(T),$(CHECKS))
+
+$(BUILD)/bench/example: bench/example.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g -fno-inline $(WARNINGS) $(WERROR_FLAG) -o $@ $<
+
+# ---- Checks of the house itself ----
+.PHONY: check-headers check-house format-check
+CHECKS += check-headers check-house
+
+HEADER_CFLAGS_engine ?= -I$(ZYDIS_SRC)/include -DZYAN_NO_LIBC -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD
+headers := $(sort $(shell find include engine sim share profile symbols cli -name '*.h' 2>/dev/null))
+check-headers:
+	@n=0; bad=0; $(foreach h,$(headers),n=$$((n+1)); \
+	    if printf '#include "%s"\n' $(h) | $(CC) $(HOST_CFLAGS) $(HEADER_CFLAGS_$(firstword $(subst /, ,$(h)))) \
+	        -Werror -fsyntax-only -x c - 2>$(BUILD)/header.err; then echo "ok $$n - $(h) compiles alone"; \
+	    else echo "not ok $$n - $(h) compiles alone"; sed 's/^/# /' $(BUILD)/header.err; bad=1; fi;) \
+	    rm -f $(BUILD)/header.err; echo "1..$$n"; exit $$bad
+
+check-house:
+	@scripts/test-house
+
+format-check:
+	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+# ---- Targets that fragments define; without the fragment .DEFAULT says so ----
+.PHONY: bench soak fuzz bench-tools
+.DEFAULT:
+	@echo 'make: no rule and no fragment of mk/ defines `$@`; `make help` lists the targets' >&2; exit 2
+
+# ---- Installation ----
+# Everything of ALL below bin/, libexec/quern/ and lib/ is installed, and what fragments put in INSTALL_*.
+.PHONY: install
+install: all
+	@DESTDIR='$(DESTDIR)' BUILD='$(BUILD)' VERSION='$(VERSION)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \
+	    LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)' \
+	    INSTALL_BIN='$(sort $(filter $(BUILD)/bin/%,$(ALL)) $(INSTALL_BIN))' \
+	    INSTALL_LIBEXEC='$(sort $(filter $(BUILD)/libexec/quern/%,$(ALL)) $(INSTALL_LIBEXEC))' \
+	    INSTALL_LIB='$(sort $(filter $(BUILD)/lib/%,$(ALL)) $(INSTALL_LIB))' \
+	    INSTALL_HEADERS='$(sort $(wildcard include/quern/*.h) $(INSTALL_HEADERS))' \
+	    INSTALL_MAN='$(sort $(wildcard docs/man/*.1) $(INSTALL_MAN))' \
+	    scripts/install
+
+.PHONY: clean help
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@sed -n 's/^#? \{0,1\}//p' Makefile
+
+#? make                 build everything below build/; installs nothing
+#? make run             install what is missing, build, profile bench/example.c, show the result
+#? make run PROG='...'  the same with a command of your own
+#? make check           install what is missing, build, run every test
+#? make check T=NAME    only the check target NAME
+#? make check-headers   each private header compiles alone
+#? make format-check    what clang-format would change
+#? make install         PREFIX=/usr/local DESTDIR=
+#? make bench           compare with native speed and the distribution's Cachegrind
+#? make bench-tools     time the readers, writers and tools
+#? make soak            the program tests under forced cache flushes and preemption
+#? make fuzz            run the fuzzers for a while
+#? make clean           remove build/
+#?
+#? CC=gcc|clang   CFLAGS=...   BUILD=DIR   WERROR=1   V=1 (show commands)   ZYDIS_SRC=DIR
