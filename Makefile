@@ -78,10 +78,13 @@ check-house:
 format-check:
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 
-# ---- Targets that fragments define; without the fragment .DEFAULT says so ----
-.PHONY: bench soak fuzz bench-tools
-.DEFAULT:
-	@echo 'make: no rule and no fragment of mk/ defines `$@`; `make help` lists the targets' >&2; exit 2
+# ---- Targets that fragments define; without the fragment they say so ----
+# bench/ and fuzz/ are folders: to make, a target of that name without a rule would be up to date.
+later := bench soak fuzz bench-tools
+here := $(patsubst %:,%,$(shell grep -ohE '^[a-z-]+:' mk/*.mk))
+.PHONY: $(later)
+$(filter-out $(here),$(later)):
+	@echo 'make: $@: no fragment of mk/ defines it in this tree' >&2; exit 2
 
 # ---- Installation ----
 # Everything of ALL below bin/, libexec/quern/ and lib/ is installed, and what fragments put in INSTALL_*.

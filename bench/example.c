@@ -15,13 +15,13 @@ static uint32_t words[WORDS];
 
 static void fill(void)
 {
-    uint32_t seed = 12345;
+    uint32_t seed = 12345; // a linear congruential generator: the same words every time
 
     for (int row = 0; row < N; row++)
         for (int col = 0; col < N; col++)
-            matrix[row][col] = row - col;
+            matrix[row][col] = row + 2 * col;
     for (int i = 0; i < WORDS; i++) {
-        seed = seed * 1664525u + 1013904223u; // Numerical Recipes' generator: the same words every time
+        seed = seed * 1664525u + 1013904223u;
         words[i] = seed >> 8;
     }
 }
