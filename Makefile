@@ -32,18 +32,18 @@ jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null
 
 .PHONY: all
 all: $(ALL)
+	@:
 
 # ---- The two commands ----
 # Both start a second make after scripts/deps: fragments look at the machine while they are read.
-.PHONY: run run-now check check-now
+.PHONY: run run-build check check-now
 run:
 	@scripts/deps build
-	+@$(MAKE) --no-print-directory $(jobs) all $(BUILD)/bench/example
-	+@$(MAKE) --no-print-directory run-now
+	+@$(MAKE) --no-print-directory $(jobs) run-build
+	@BUILD='$(BUILD)' scripts/run
 
-run-now: export BUILD := $(BUILD)
-run-now:
-	@scripts/run
+run-build: all $(BUILD)/bench/example
+	@:
 
 check:
 	@scripts/deps check
@@ -87,14 +87,14 @@ $(filter-out $(here),$(later)):
 	@echo 'make: $@: no fragment of mk/ defines it in this tree' >&2; exit 2
 
 # ---- Installation ----
-# Everything of ALL below bin/, libexec/quern/ and lib/ is installed, and what fragments put in INSTALL_*.
+# Everything of ALL below bin/ and libexec/quern/ and lib/libquern.* is installed, and what fragments put in INSTALL_*.
 .PHONY: install
 install: all
 	@DESTDIR='$(DESTDIR)' BUILD='$(BUILD)' VERSION='$(VERSION)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \
 	    LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)' \
 	    INSTALL_BIN='$(sort $(filter $(BUILD)/bin/%,$(ALL)) $(INSTALL_BIN))' \
 	    INSTALL_LIBEXEC='$(sort $(filter $(BUILD)/libexec/quern/%,$(ALL)) $(INSTALL_LIBEXEC))' \
-	    INSTALL_LIB='$(sort $(filter $(BUILD)/lib/%,$(ALL)) $(INSTALL_LIB))' \
+	    INSTALL_LIB='$(sort $(filter $(BUILD)/lib/libquern.%,$(ALL)) $(INSTALL_LIB))' \
 	    INSTALL_HEADERS='$(sort $(wildcard include/quern/*.h) $(INSTALL_HEADERS))' \
 	    INSTALL_MAN='$(sort $(wildcard docs/man/*.1) $(INSTALL_MAN))' \
 	    scripts/install

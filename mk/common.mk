@@ -24,6 +24,9 @@ MANDIR ?= $(PREFIX)/share/man
 
 # Source tree of Zydis; scripts/deps fills the default one.
 ZYDIS_SRC ?= third_party/zydis
+ZYDIS_READY := $(ZYDIS_SRC)/include/Zydis/Zydis.h
+$(ZYDIS_READY):
+	@echo 'make: $@: not there; run `scripts/deps build`, or name a source tree with ZYDIS_SRC=DIR' >&2; exit 2
 
 # The same warnings for the engine and for everything hosted; both compilers stay silent under them.
 WARNINGS := -Wall -Wextra -Wshadow -Wundef -Wvla -Wstrict-prototypes -Wmissing-prototypes \
