@@ -60,8 +60,8 @@ $(BUILD)/bench/example: bench/example.c $(FLAGS_STAMP)
 	$(Q)$(CC) -std=gnu11 -O1 -g -fno-inline $(WARNINGS) $(WERROR_FLAG) -o $@ $<
 
 # ---- Checks of the house itself ----
-.PHONY: check-headers check-house format-check
-CHECKS += check-headers check-house
+.PHONY: check-headers check-house check-compilers check-install format-check
+CHECKS += check-headers check-house check-compilers
 
 HEADER_CFLAGS_engine ?= -I$(ZYDIS_SRC)/include -DZYAN_NO_LIBC -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD
 headers := $(sort $(shell find include engine sim share profile symbols cli -name '*.h' 2>/dev/null))
@@ -74,6 +74,17 @@ check-headers:
 
 check-house:
 	@scripts/test-house
+
+# The compilers' whole build: kept apart, so that the objects of the ordinary one stay.
+check-compilers:
+	+@MAKE='$(MAKE)' BUILD='$(BUILD)' CC='$(CC)' scripts/test-compilers
+
+# As soon as there is something to install.
+ifneq ($(filter $(BUILD)/bin/quern,$(ALL)),)
+CHECKS += check-install
+endif
+check-install: all
+	+@MAKE='$(MAKE)' BUILD='$(BUILD)' CC='$(CC)' VERSION='$(VERSION)' scripts/test-install
 
 format-check:
 	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')

@@ -37,7 +37,8 @@ ifneq ($(filter true 1,$(CI) $(WERROR)),)
 WERROR_FLAG := -Werror
 endif
 
-HOST_BASE := -std=gnu11 $(WARNINGS) -Iinclude -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden
+HOST_BASE := -std=gnu11 $(WARNINGS) -Iinclude -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden \
+             -DQUERN_VERSION=\"$(VERSION)\"
 HOST_CFLAGS := -O2 -g $(HOST_BASE)
 HOST_LDFLAGS := -g
 ASAN_CFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
