@@ -51,7 +51,7 @@ const char *sim_geometry_reason(int fault);
 // least 1). So the capacity is kept, exactly if the sets divide it, and the associativity gives
 // way: 480 MB 16-way of 64-byte lines has 491520 sets; 524288 sets 15-way have the same 480 MB.
 //
-// DIFFERS: Cachegrind changes the size (3.19 makes 512 MB 2-way of 384 MB 1-way).
+// DIFFERS: Cachegrind finds another one (3.19 makes 512 MB 2-way of 384 MB 1-way, we 512 MB 1-way).
 struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
 
 // The number of a cache line is its address divided by the size of a line.
