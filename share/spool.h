@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// The layout of the spool: the file-backed shared memory that holds every counter and every fact the
+// finisher needs. The only header that both the engine (freestanding) and the tools include.
+//
+// Life: `quern run` creates the file, fills the header, the options and the strings, and execs the engine;
+// the engine maps it MAP_SHARED, appends modules, blocks and partial records and increments counters;
+// the finisher (same process, after the client ended) or `quern recover` reads it and removes it. A client
+// killed at any moment leaves a file that is complete up to that moment: every append writes the record first and
+// then advances its cursor, and counters are incremented in place.
+//
+// The file is sparse: areas lie at fixed offsets and only touched pages take space. Growth rule: fields may be
+// added at the end of a struct inside its reserved space; anything else raises SPOOL_VERSION. The engine and
+// the tools of one build always agree; a spool of another version is refused with a sentence.
+#ifndef QUERN_SHARE_SPOOL_H
+#define QUERN_SHARE_SPOOL_H
+
+#include <stdint.h>
+
+#define SPOOL_MAGIC UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
+#define SPOOL_VERSION 1u
+
+// Areas of the file, all offsets fixed.
+#define SPOOL_TEXT_OFF UINT64_C(0x10000) // strings, each NUL-terminated; offset 0 of the area is ""
+#define SPOOL_TEXT_SIZE UINT64_C(0x7f0000)
+#define SPOOL_MAPS_OFF UINT64_C(0x800000) // struct spool_map[]
+#define SPOOL_MAPS_MAX 131072u
+#define SPOOL_PARTIAL_OFF UINT64_C(0x1000000) // struct spool_partial[]
+#define SPOOL_PARTIAL_MAX 1048576u
+#define SPOOL_BLOCKS_OFF UINT64_C(0x2000000) // struct spool_block + struct spool_insn[], packed, 8-aligned
+#define SPOOL_BLOCKS_SIZE UINT64_C(0x3e000000)
+#define SPOOL_THREADS_OFF UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
+#define SPOOL_THREAD_SIZE UINT64_C(0x8000000)
+#define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
+#define SPOOL_THREADS_MAX 2400u
+
+enum spool_state {
+    SPOOL_NEW = 0,     // created, the engine has not started
+    SPOOL_RUNNING = 1, // the engine counts (or was killed while it did)
+    SPOOL_ENDED = 2,   // the client ended; end_kind and end_code are valid
+};
+
+enum spool_end {
+    SPOOL_END_NONE = 0,
+    SPOOL_END_EXIT = 1,   // end_code is the exit status
+    SPOOL_END_SIGNAL = 2, // end_code is the signal number
+};
+
+enum spool_flag {
+    SPOOL_F_CACHE_SIM = 1u << 0,
+    SPOOL_F_BRANCH_SIM = 1u << 1,
+    SPOOL_F_REP_CACHEGRIND = 1u << 2, // --rep-count=cachegrind
+    SPOOL_F_SERIALIZE = 1u << 3,      // --serialize-threads=yes
+    SPOOL_F_ASLR = 1u << 4,           // --aslr=yes
+    SPOOL_F_TRACE_CHILDREN = 1u << 5,
+    SPOOL_F_QUIET = 1u << 6,
+    SPOOL_F_VERBOSE = 1u << 7,
+    SPOOL_F_NO_CHAIN = 1u << 8,    // --no-chain: blocks are never linked
+    SPOOL_F_NO_IBL = 1u << 9,      // --no-ibl: every indirect branch goes to the dispatcher
+    SPOOL_F_NO_VDSO = 1u << 10,    // --vdso=no
+    SPOOL_F_NO_FASTTAGS = 1u << 11, // --no-fast-tags: every reference calls the simulator
+    SPOOL_F_NATIVE = 1u << 12,     // --native: load, then run without translation (debugging)
+    SPOOL_F_RANDOM = 1u << 13,     // --at-random=kernel: keep the kernel's AT_RANDOM bytes
+    SPOOL_F_FORKED = 1u << 14,     // this spool belongs to a forked child
+    SPOOL_F_EXECED = 1u << 15,     // made by the engine for an exec'd child (--trace-children=yes)
+    SPOOL_F_COLOUR = 1u << 16,     // reserved for the summary
+};
+
+struct spool_geometry {
+    uint32_t size, assoc, line;
+};
+
+// A module or other mapping from which blocks were translated. Never changed once written; a range that is
+// unmapped and mapped again gets a new record, so that a block resolves to what was mapped when it ran.
+struct spool_map {
+    uint64_t start, end; // client addresses
+    uint64_t offset;     // file offset of start
+    uint64_t dev, ino;
+    uint32_t path;  // text offset; 0: anonymous
+    uint32_t flags; // enum spool_map_flag
+    uint64_t reserved[2];
+};
+
+enum spool_map_flag {
+    SPOOL_MAP_VDSO = 1u << 0,    // the finisher reads its symbols from its own vDSO
+    SPOOL_MAP_ANON = 1u << 1,    // generated code
+    SPOOL_MAP_DELETED = 1u << 2, // the file had been removed when it was mapped
+};
+
+// One instruction of a block.
+struct spool_insn {
+    uint8_t len;
+    uint8_t flags; // enum spool_insn_flag
+    uint8_t reads, writes; // data references that every execution makes
+};
+
+// The counters that an instruction owns follow from its flags and the options of the run; the walk that
+// numbers them is spool_insn_counters() below, the same code in the engine and in the tools.
+enum spool_insn_flag {
+    SPOOL_I_FETCH = 1u << 0, // with cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr
+    SPOOL_I_BC = 1u << 1,    // conditional branch: with branch simulation Bcm
+    SPOOL_I_BI = 1u << 2,    // indirect jump or call (not ret): with branch simulation Bim
+    SPOOL_I_DYN = 1u << 3,   // number of references known only at run time: with cache simulation Dr, Dw extra
+    SPOOL_I_REP = 1u << 4,   // rep string instruction; with F_REP_CACHEGRIND extra Ir and extra Bc
+    SPOOL_I_STEPPED = 1u << 5, // could not be decoded: executed by single-stepping; len is what was observed
+    SPOOL_I_NOEXEC = 1u << 6,  // not counted as executed with the block (a block's trailing marker)
+};
+
+struct spool_block {
+    uint64_t pc;      // client address of the first instruction
+    uint32_t map;     // index of its spool_map
+    uint32_t counter; // first counter: executions of the whole block; the instructions' counters follow
+    uint16_t insns;   // struct spool_insn that follow this struct
+    uint16_t flags;   // enum spool_block_flag
+    uint32_t hash;    // of the code bytes, for finding the same block again
+};
+
+enum spool_block_flag {
+    SPOOL_B_WRITABLE = 1u << 0, // came from writable memory
+};
+
+// Instructions 0..insn-1 of a block were executed `count` times without the block having been counted (a fault
+// in the middle, or the client left half-way).
+struct spool_partial {
+    uint32_t block; // offset of the spool_block in the blocks area, divided by 8
+    uint32_t insn;
+    uint64_t count;
+};
+
+struct spool_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t state; // enum spool_state
+    int32_t pid;
+    int32_t parent_pid; // of the process whose counts a forked child inherited, else 0
+    uint32_t end_kind;  // enum spool_end
+    int32_t end_code;
+    uint64_t flags; // enum spool_flag
+    struct spool_geometry i1, d1, ll;
+    uint32_t unused0;
+
+    // Cursors. Written after the record they cover.
+    uint64_t text_used;   // bytes
+    uint64_t maps_used;   // records
+    uint64_t blocks_used; // bytes
+    uint64_t counters_used;
+    uint64_t partial_used; // records
+    uint64_t threads_used; // highest thread slot ever used, plus one
+    uint64_t block_count;
+
+    // Strings, as offsets into the text area; 0 is "not given".
+    uint32_t s_cmd;          // the client's command line, joined as Cachegrind does
+    uint32_t s_program;      // absolute path of the client
+    uint32_t s_output;       // --cachegrind-out-file as given (unexpanded), absolute once the cwd is prefixed
+    uint32_t s_log;          // --log-file as given (unexpanded)
+    uint32_t s_quern;        // absolute path of the quern program (the finisher)
+    uint32_t s_engine;       // absolute path of the engine
+    uint32_t s_spool;        // absolute path of this spool
+    uint32_t s_spool_dir;    // where spools of children go
+    uint32_t s_cwd;          // working directory at start
+    uint32_t s_skip;         // --trace-children-skip
+    uint32_t s_desc;         // the three "desc:" lines, newline separated
+    uint32_t s_dump_counts;  // --dump-counts=FILE
+    uint32_t s_trace;        // --trace-refs=FILE (debugging: every reference in program order)
+    uint32_t s_reserved[19];
+
+    int32_t log_fd; // where messages and the summary go; the engine keeps it out of the client's sight
+    uint32_t cache_kib; // --cache-size: size of the code cache
+    uint32_t stress_us; // --stress: preempt every thread every so many microseconds; 0 off
+    uint32_t stress_flush; // --stress-flush: flush the code cache after so many translations; 0 off
+
+    // Statistics for -v. Updated by the engine, monotonic.
+    uint64_t n_translated;   // blocks translated, again included
+    uint64_t n_translated_insns;
+    uint64_t ns_translating;
+    uint64_t n_dispatch;     // exits to the dispatcher
+    uint64_t n_ibl_miss;     // indirect branches not found by the inline lookup
+    uint64_t n_links;
+    uint64_t n_flush;        // whole code cache
+    uint64_t n_invalidate;   // blocks dropped because their code went away or changed
+    uint64_t n_signals;      // delivered to the client
+    uint64_t n_stepped;      // instructions executed by single-stepping
+    uint64_t n_slow_syscalls;
+    uint64_t code_bytes;     // bytes of code cache emitted
+    uint64_t n_reserved[20];
+};
+
+// Number of counters that one instruction owns, given the run's flags; they lie in this order:
+//   REP with F_REP_CACHEGRIND: extra Ir, extra Bc (only with branch simulation)
+//   FETCH with cache simulation: I1mr, ILmr
+//   DYN with cache simulation: extra Dr, extra Dw
+//   reads or DYN with cache simulation: D1mr, DLmr
+//   writes or DYN with cache simulation: D1mw, DLmw
+//   BC, or REP with F_REP_CACHEGRIND, with branch simulation: Bcm
+//   BI with branch simulation: Bim
+struct spool_counters {
+    uint32_t rep_ir, rep_bc; // index relative to the instruction's first counter; ~0u where absent
+    uint32_t i1mr;           // ILmr is i1mr + 1
+    uint32_t dyn_r, dyn_w;
+    uint32_t d1mr; // DLmr is d1mr + 1
+    uint32_t d1mw; // DLmw is d1mw + 1
+    uint32_t bcm, bim;
+    uint32_t count;
+};
+
+static inline struct spool_counters spool_insn_counters(struct spool_insn in, uint64_t run_flags)
+{
+    struct spool_counters c = { ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, 0 };
+    int cache = (run_flags & SPOOL_F_CACHE_SIM) != 0;
+    int branch = (run_flags & SPOOL_F_BRANCH_SIM) != 0;
+    int rep = (in.flags & SPOOL_I_REP) && (run_flags & SPOOL_F_REP_CACHEGRIND);
+
+    if (rep) {
+        c.rep_ir = c.count++;
+        if (branch)
+            c.rep_bc = c.count++;
+    }
+    if (cache && (in.flags & SPOOL_I_FETCH)) {
+        c.i1mr = c.count;
+        c.count += 2;
+    }
+    if (cache && (in.flags & SPOOL_I_DYN)) {
+        c.dyn_r = c.count++;
+        c.dyn_w = c.count++;
+    }
+    if (cache && (in.reads || (in.flags & SPOOL_I_DYN))) {
+        c.d1mr = c.count;
+        c.count += 2;
+    }
+    if (cache && (in.writes || (in.flags & SPOOL_I_DYN))) {
+        c.d1mw = c.count;
+        c.count += 2;
+    }
+    if (branch && ((in.flags & SPOOL_I_BC) || rep))
+        c.bcm = c.count++;
+    if (branch && (in.flags & SPOOL_I_BI))
+        c.bim = c.count++;
+    return c;
+}
+
+_Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
+_Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
+_Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
+_Static_assert(sizeof(struct spool_partial) == 16, "array in the partial area");
+_Static_assert(sizeof(struct spool_header) <= 0x10000, "header area");
+
+#endif
