@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Interned strings for libquern: called for every name definition a reader meets, not for
+ * every line (ids are looked up in arrays), so a plain table with linear probing is enough.
+ */
+#include "profile/strset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)64 << 10)
+
+static uint32_t hash_bytes(const char *p, size_t n)
+{
+    uint64_t h = 0x9e3779b97f4a7c15u ^ n, w;
+
+    for (; n >= 8; p += 8, n -= 8) {
+        memcpy(&w, p, 8);
+        h = (h ^ w) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    w = 0;
+    memcpy(&w, p, n);
+    h = (h ^ w) * 0xff51afd7ed558ccdu;
+    h ^= h >> 29;
+    h *= 0xc4ceb9fe1a85ec53u;
+    return (uint32_t)(h >> 32);
+}
+
+static int grow(struct strset *s)
+{
+    uint32_t cap = s->cap ? s->cap * 2 : 256, mask = cap * 2 - 1;
+    void *p;
+    uint32_t *slot;
+
+    if (s->cap >= (uint32_t)1 << 29)
+        return -1;
+    if (!(p = realloc(s->text, cap * sizeof(*s->text))))
+        return -1;
+    s->text = p;
+    if (!(p = realloc(s->len, cap * sizeof(*s->len))))
+        return -1;
+    s->len = p;
+    if (!(p = realloc(s->hash, cap * sizeof(*s->hash))))
+        return -1;
+    s->hash = p;
+    if (!(slot = calloc((size_t)mask + 1, sizeof(*slot))))
+        return -1;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t h = s->hash[i] & mask;
+        while (slot[h])
+            h = (h + 1) & mask;
+        slot[h] = i + 1;
+    }
+    free(s->slot);
+    s->slot = slot;
+    s->cap = cap;
+    s->mask = mask;
+    return 0;
+}
+
+static char *store(struct strset *s, const char *text, size_t len)
+{
+    char *p;
+
+    if (!s->chunk || s->size - s->used < len + 1) {
+        size_t size = sizeof(char *) + len + 1 > CHUNK ? sizeof(char *) + len + 1 : CHUNK;
+        if (!(p = malloc(size)))
+            return NULL;
+        memcpy(p, &s->chunk, sizeof(char *));
+        s->chunk = p;
+        s->size = size;
+        s->used = sizeof(char *);
+    }
+    p = s->chunk + s->used;
+    memcpy(p, text, len);
+    p[len] = 0;
+    s->used += len + 1;
+    return p;
+}
+
+uint32_t strset_add(struct strset *s, const char *text, size_t len)
+{
+    uint32_t hash, h;
+
+    if (len >= UINT32_MAX)
+        return UINT32_MAX;
+    if (s->count == s->cap && grow(s) < 0)
+        return UINT32_MAX;
+    hash = hash_bytes(text, len);
+    for (h = hash & s->mask; s->slot[h]; h = (h + 1) & s->mask) {
+        uint32_t i = s->slot[h] - 1;
+        if (s->hash[i] == hash && s->len[i] == len && !memcmp(s->text[i], text, len))
+            return i;
+    }
+    const char *p = store(s, text, len);
+    if (!p)
+        return UINT32_MAX;
+    s->text[s->count] = p;
+    s->len[s->count] = (uint32_t)len;
+    s->hash[s->count] = hash;
+    s->slot[h] = s->count + 1;
+    return s->count++;
+}
+
+void strset_fini(struct strset *s)
+{
+    for (char *c = s->chunk, *prev; c; c = prev) {
+        memcpy(&prev, c, sizeof(prev));
+        free(c);
+    }
+    free(s->text);
+    free(s->len);
+    free(s->hash);
+    free(s->slot);
+    memset(s, 0, sizeof(*s));
+}
