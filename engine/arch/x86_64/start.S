@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Where the kernel enters the engine, and where `--native` leaves it. C code runs on a stack of the engine's own from its first
+// instruction on: the initial stack is the client's, exactly as the kernel made it.
+    .text
+
+    .globl _start
+    .hidden _start
+    .type _start, @function
+_start:
+    xor %ebp, %ebp
+    mov %rsp, %rdi // where argc is
+    lea launch_stack_top(%rip), %rsp
+    call launch_main
+    hlt
+    .size _start, . - _start
+
+// _Noreturn void start_native(u64 rsp, u64 rip): the state in which the kernel starts a program.
+    .globl start_native
+    .hidden start_native
+    .type start_native, @function
+start_native:
+    mov %rdi, %rsp
+    push %rsi
+    xor %eax, %eax
+    xor %ebx, %ebx
+    xor %ecx, %ecx
+    xor %edx, %edx
+    xor %esi, %esi
+    xor %edi, %edi
+    xor %ebp, %ebp
+    xor %r8d, %r8d
+    xor %r9d, %r9d
+    xor %r10d, %r10d
+    xor %r11d, %r11d
+    xor %r12d, %r12d
+    xor %r13d, %r13d
+    xor %r14d, %r14d
+    xor %r15d, %r15d
+    push $0x202
+    popf
+    ret // pops rip: rsp is as it was given
+    .size start_native, . - start_native
+
+    .bss
+    .balign 64
+    .skip 0x20000
+launch_stack_top:
+
+    .section .note.GNU-stack, "", @progbits

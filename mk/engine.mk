@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+#
+# The engine: one static, freestanding executable of engine/, engine/arch/x86_64/, sim/ and the decoder of Zydis. No header
+# but the compiler's own is in reach, no library is linked, and floating point registers are out of bounds:
+# scripts/check-engine proves the result.
+
+ENGINE := $(BUILD)/libexec/quern/quern-engine
+ENGINE_BASE_ADDRESS := 0x7e9000000000# ENGINE_BASE in engine/thread.h
+
+ENGINE_SOURCES := $(sort $(wildcard engine/*.c) $(wildcard engine/arch/x86_64/*.c))
+ENGINE_ASM := $(sort $(wildcard engine/arch/x86_64/*.S))
+ENGINE_SIM := $(sort $(wildcard sim/*.c))
+ENGINE_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis
+
+# Where the headers of Zycore are (libzycore-dev), and a folder in which nothing else can be found.
+ZYCORE_INCLUDE ?= /usr/include
+ENGINE_GEN := $(BUILD)/gen/engine
+
+ENGINE_CC_INCLUDE := $(shell $(CC) -print-file-name=include)
+ENGINE_ISOLATE := -nostdinc -isystem $(ENGINE_CC_INCLUDE) -ffreestanding -fno-builtin
+ENGINE_CODEGEN := -std=gnu11 -O2 -g -fPIE -mcmodel=small -fvisibility=hidden -fno-stack-protector \
+    -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables -mno-red-zone \
+    -ffunction-sections
+ENGINE_ZYDIS_FLAGS := -DZYAN_NO_LIBC -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER \
+    -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include -isystem $(ENGINE_GEN)
+ENGINE_CFLAGS := $(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(WARNINGS) -I. $(ENGINE_ZYDIS_FLAGS)
+ENGINE_LDFLAGS := -nostdlib -static -no-pie -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -Wl,-z,defs \
+    -Wl,-z,noexecstack -Wl,--build-id -Wl,--gc-sections -Wl,-z,max-page-size=4096
+
+FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_LDFLAGS)
+
+ENGINE_OBJS := $(patsubst %.c,$(BUILD)/obj/engine/%.o,$(ENGINE_SOURCES) $(ENGINE_SIM)) \
+    $(patsubst %.S,$(BUILD)/obj/engine/%.o,$(ENGINE_ASM)) \
+    $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
+
+$(BUILD)/obj/engine/%.o: %.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
+	$(call compile,ENGINE,$(ENGINE_CFLAGS))
+
+$(BUILD)/obj/engine/%.o: %.S $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
+	$(call compile,ENGINE,$(ENGINE_CFLAGS))
+
+# Its warnings are not ours to mend.
+$(BUILD)/obj/engine/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
+	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) -w $(ENGINE_ZYDIS_FLAGS) \
+	    -I$(ZYDIS_SRC)/src)
+
+$(ENGINE_GEN)/Zycore:
+	@mkdir -p $(@D)
+	@ln -sfn $(ZYCORE_INCLUDE)/Zycore $@
+
+$(ENGINE): $(ENGINE_OBJS)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ENGINE_LDFLAGS) -o $@ $(filter %.o,$^)
+
+# Without its dispatcher there is no engine to link yet.
+ifneq ($(wildcard engine/dispatch.c),)
+ALL += $(ENGINE)
+CHECKS += check-engine
+endif
+
+.PHONY: check-engine
+check-engine: $(ENGINE)
+	@scripts/check-engine $(ENGINE)
