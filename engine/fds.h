@@ -7,7 +7,7 @@
 #include "engine/types.h"
 
 // Moves both to high numbers; from then on engine_log_fd, spool->log_fd and fds_spool() are the new ones. log_fd may be 2, which
-// is copied, not moved: the client has its standard error still.
+// is copied, not moved: the client has its standard error still; -1 or a closed one stands for /dev/null.
 void fds_init(int spool_fd, int log_fd);
 
 int fds_spool(void);

@@ -55,20 +55,27 @@ bool spooler_owns(u64 addr);
 // caller says so and dies.
 int spooler_fork_child(s32 parent_pid);
 
+// A new spool file for what this process is about to execute: the options and strings of this one, no counts. `cmd` is the command
+// line, `program` the file. The descriptor, close-on-exec, or -errno.
+int spooler_new_for_exec(const char *program, const char *cmd);
+
 // Around fork: the last lock taken.
 void spooler_fork_take(void);
 void spooler_fork_drop(void);
+
+// The process's image goes away and what it counted is dropped, as for a forked child that execs: removes the spool file.
+void spooler_drop(void);
+
+// ---- finish.c ----
 
 // The process ends: kind is an enum spool_end, code the exit status or signal. Marks the spool ended and execs the finisher in this process, with
 // the environment of the start. All other threads are gone or stopped for good (exec ends them). When the finisher cannot be executed: a sentence, the spool stays, and the process ends as the client
 // would have.
 _Noreturn void spooler_finish(u32 kind, s32 code);
 
-// The process's image goes away and what it counted is dropped, as for a forked child that execs: removes the spool file.
-void spooler_drop(void);
-
 // Writes the profile of what was counted so far as that of a process that ended with status 0, by a finisher in a child process that
-// is waited for. exec.c calls it before the profiled process execs natively. 0, or -errno when no finisher could be started.
+// is waited for. exec.c calls it before the profiled process execs natively. 0, or -errno when the profile was not written; the spool is
+// there still then. The caller has marked the client's signal mask as closed or is single-threaded.
 int spooler_finish_in_child(void);
 
 // Copies the environment for the finisher; launch.c calls it with the client's initial environment.

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// The engine's own file descriptors (fds.h): two, the spool and the log.
+//
+// They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the moment of the dup: above what
+// programs number themselves, yet low enough that the kernel's descriptor table, which is copied at every fork,
+// stays small (a table that reaches to a million costs 8 MiB at each fork).
+#include "engine/fds.h"
+
+#include "engine/mini.h"
+#include "engine/spooler.h"
+#include "engine/sys.h"
+
+#define FDS_BASE 4080
+
+enum { FD_SPOOL, FD_LOG, FD_COUNT };
+
+static int own[FD_COUNT] = { -1, -1 };
+
+// A close-on-exec copy of fd in the high range; -errno.
+static int dup_high(int fd)
+{
+    struct k_rlimit limit, raised;
+    u64 base = FDS_BASE;
+    bool lift = false;
+
+    if (sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0) {
+        if (limit.max < base + 2 * FD_COUNT)
+            base = limit.max > 4 * FD_COUNT ? limit.max - 2 * FD_COUNT : 0;
+        if (limit.cur < base + 2 * FD_COUNT) {
+            raised = limit;
+            raised.cur = limit.max;
+            lift = sys_prlimit(RLIMIT_NOFILE, &raised, NULL) == 0;
+            if (!lift)
+                base = limit.cur > 4 * FD_COUNT ? limit.cur - 2 * FD_COUNT : 0;
+        }
+    }
+    long got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
+    if (lift)
+        sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+    return (int)got;
+}
+
+static void publish(void)
+{
+    engine_log_fd = own[FD_LOG];
+    spool->log_fd = own[FD_LOG];
+}
+
+void fds_init(int spool_fd, int log_fd)
+{
+    own[FD_SPOOL] = dup_high(spool_fd);
+    if (own[FD_SPOOL] < 0)
+        engine_die("cannot move file descriptor %d: error %d", spool_fd, -own[FD_SPOOL]);
+    sys_close(spool_fd);
+
+    own[FD_LOG] = log_fd < 0 ? -EBADF : dup_high(log_fd);
+    if (own[FD_LOG] == -EBADF) {
+        // The program is run without a standard error: the client shall find it closed, and messages go nowhere.
+        int null = (int)sys_open("/dev/null", O_WRONLY | O_CLOEXEC, 0);
+        own[FD_LOG] = null < 0 ? null : dup_high(null);
+        if (null >= 0)
+            sys_close(null);
+    }
+    if (own[FD_LOG] < 0)
+        engine_die("cannot move file descriptor %d: error %d", log_fd, -own[FD_LOG]);
+    if (log_fd > 2)
+        sys_close(log_fd);
+    publish();
+}
+
+int fds_spool(void)
+{
+    return own[FD_SPOOL];
+}
+
+bool fds_is_ours(int fd)
+{
+    return fd >= 0 && (fd == own[FD_SPOOL] || fd == own[FD_LOG]);
+}
+
+int fds_evict(int fd)
+{
+    for (int i = 0; i < FD_COUNT; i++) {
+        if (fd < 0 || own[i] != fd)
+            continue;
+        int moved = dup_high(fd);
+        if (moved < 0)
+            return moved;
+        own[i] = moved;
+        sys_close(fd);
+    }
+    publish();
+    return 0;
+}
+
+void fds_replace_spool(int fd)
+{
+    if (sys_dup3(fd, own[FD_SPOOL], O_CLOEXEC) < 0)
+        engine_die("cannot replace file descriptor %d", own[FD_SPOOL]);
+    sys_close(fd);
+}
+
+void fds_keep_over_exec(bool keep)
+{
+    for (int i = 0; i < FD_COUNT; i++)
+        sys_fcntl(own[i], F_SETFD, keep ? 0 : FD_CLOEXEC);
+}
