@@ -13,3 +13,32 @@ check-sim: $(SIM_TESTS)
 	@status=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; exit $$status
 
 CHECKS += check-sim
+
+# ---- Against Cachegrind ----
+# No libc, a fixed address, a stack of their own: the same stream of instructions and addresses under both tools.
+# -O1 keeps the lines apart; loops stay loops, for there is nobody to provide memcpy.
+COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
+COMPAT_S      := bigcode branches rmw stack straddle strings
+COMPAT_DIR    := $(BUILD)/tests/compat
+COMPAT_CFLAGS := -std=gnu11 $(WARNINGS) -O1 -g -ffreestanding -fno-pie -fno-stack-protector -fcf-protection=none \
+                 -fno-asynchronous-unwind-tables
+COMPAT_PROGRAMS := $(addprefix $(COMPAT_DIR)/,$(COMPAT_C) $(COMPAT_S))
+
+CFLAGS_tests/compat/avx2.c := -mavx2
+CFLAGS_tests/compat/bits.c := -msse4.2 -mbmi -mbmi2 -mlzcnt -mpopcnt
+CFLAGS_tests/compat/recurse.c := -fno-optimize-sibling-calls
+CFLAGS_tests/compat/sse.c  := -msse4.2
+
+$(BUILD)/obj/compat/%.o: tests/compat/%.c $(FLAGS_STAMP)
+	$(call compile,CC,$(COMPAT_CFLAGS))
+$(BUILD)/obj/compat/%.o: tests/compat/%.S $(FLAGS_STAMP)
+	$(call compile,AS,-g)
+$(COMPAT_PROGRAMS): $(COMPAT_DIR)/%: $(BUILD)/obj/compat/%.o $(BUILD)/obj/compat/start.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib -static -o $@ $^
+
+.PHONY: check-compat
+check-compat: $(BUILD)/bin/quern $(COMPAT_PROGRAMS)
+	@tests/compat/run $< $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
+FLAGS_WATCH += $(COMPAT_CFLAGS)
