@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// What the finisher (finish.c) and `quern recover` (recover.c) share: a spool opened for reading, the walk
+// over its blocks, the profile made of it, and the summary.
+#ifndef QUERN_CLI_FINISH_H
+#define QUERN_CLI_FINISH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "share/spool.h"
+
+// The events in the order of the profile; a run has those of its simulations. ORDER finish_event
+enum finish_event {
+    FINISH_IR,
+    FINISH_I1MR,
+    FINISH_ILMR,
+    FINISH_DR,
+    FINISH_D1MR,
+    FINISH_DLMR,
+    FINISH_DW,
+    FINISH_D1MW,
+    FINISH_DLMW,
+    FINISH_BC,
+    FINISH_BCM,
+    FINISH_BI,
+    FINISH_BIM,
+    FINISH_EVENTS,
+};
+extern const char *const finish_event_names[FINISH_EVENTS];
+// True when a run with these spool flags counts the event.
+bool finish_event_counted(enum finish_event e, uint64_t flags);
+
+// ---- finish_spool.c ----
+
+// A spool mapped for reading. Areas are cut to what the file really holds, so that no record of a damaged one
+// can lead outside.
+struct finish_spool {
+    const struct spool_header *h;
+    const char *text;
+    const struct spool_map *maps;
+    const struct spool_partial *partial;
+    const char *blocks;
+    const uint64_t *counters; // summed over all threads
+    uint64_t text_used, maps_used, partial_used, blocks_used, counters_used;
+    // To be unmapped or freed.
+    void *area[4];
+    size_t area_size[4];
+    void *counters_area; // mapped (one thread) or allocated
+    size_t counters_size;
+    bool counters_mapped;
+};
+
+// 0, or -1 with a sentence in err (without the name of the file).
+int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size);
+void finish_spool_close(struct finish_spool *s);
+// A string of the text area; NULL for offset 0 or one outside.
+const char *finish_spool_text(const struct finish_spool *s, uint32_t offset);
+
+// Every instruction of every block, in the order in which the blocks were translated.
+struct finish_insn {
+    uint32_t map; // index of its spool_map
+    uint64_t pc;
+    uint64_t executed;               // how often, rep repetitions not included
+    uint64_t counts[FINISH_EVENTS];  // zero for events that the run does not count
+    struct spool_insn in;
+};
+// Calls f for each; returns the number of records that could not be used (0 in a sound spool).
+uint64_t finish_spool_walk(const struct finish_spool *s,
+                           void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
+
+// ---- finish_profile.c ----
+
+struct finish_totals {
+    uint64_t counts[FINISH_EVENTS];
+    uint64_t bad_records;
+};
+
+// Resolves and writes the profile to `output`, and the execution counts to `dump` unless NULL. 0, or -1 with a
+// sentence in err.
+int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
+                         struct finish_totals *totals, char *err, size_t err_size);
+
+// ---- finish_summary.c ----
+
+// The summary in the manual's layout, each line led by "==PID== ".
+void finish_summary_print(FILE *f, const struct spool_header *h, const uint64_t *counts);
+// What the engine did (-v).
+void finish_summary_engine(FILE *f, const struct spool_header *h);
+
+// ---- finish.c ----
+
+// The names of a spool's files, expanded for its process. 0, or -1 with a sentence in err.
+int finish_names(const struct finish_spool *s, char **output, char **dump, char *err,
+                 size_t err_size);
+
+#endif

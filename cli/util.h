@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// What every command needs: memory that does not fail, messages on standard error, exit statuses,
+// colours, numbers in options, small path helpers. Knows no command, no profile and no spool.
+#ifndef QUERN_CLI_UTIL_H
+#define QUERN_CLI_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Exit statuses of all commands. `quern run` ends as the client ended; these are for when it cannot.
+enum util_exit {
+    UTIL_OK = 0,
+    UTIL_NO = 1,         // the answer is "no"
+    UTIL_USAGE = 2,      // wrong usage, unreadable input, a target that cannot be written
+    UTIL_CANNOT = 126,   // the program was found and cannot be run
+    UTIL_NOTFOUND = 127, // the program was not found
+};
+
+// "quern: MESSAGE\n" on standard error; MESSAGE is "OBJECT: what is wrong; what to do".
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// Never NULL: out of memory ends the process with a sentence and status 2.
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *p, size_t size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+// True when messages to fd may be coloured: a terminal, TERM not "dumb", NO_COLOR not set.
+bool util_colour(int fd);
+
+// A decimal number without a sign, all of s, at most max. False when it is not one.
+bool util_number(const char *s, uint64_t max, uint64_t *out);
+
+// "1,234,567"; buf of 32 bytes always suffices. Returns buf.
+char *util_commas(char *buf, uint64_t n);
+
+// path below cwd, unless it is absolute already. Not resolved: symbolic links and ".." stay. The caller
+// frees it.
+char *util_absolute(const char *cwd, const char *path);
+char *util_cwd(void);
+// The folder part of a path ("." when there is none, "/" kept). The caller frees it.
+char *util_dirname(const char *path);
+const char *util_basename(const char *path);
+
+// The running program's own file, absolute. The caller frees it.
+char *util_self(void);
+
+// 0 or -errno. Writes everything, goes on after EINTR.
+int util_write_all(int fd, const void *buf, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+#
+# The program quern: the files of cli/ that run, finish and recover (here) and those that other fragments append
+# to CLI_SRCS and CLI_LIBS (cli-profile.mk is read before this one). Commands whose file is not in the tree are
+# left out, so that it links without them.
+
+CLI_SRCS += $(sort cli/main.c cli/util.c cli/recover.c $(wildcard cli/run*.c) $(wildcard cli/finish*.c))
+CLI_PROFILE_SRCS := $(sort $(foreach c,annotate merge diff convert check,$(wildcard cli/$(c)*.c)) \
+                      $(wildcard cli/profcmd*.c))
+CLI_ALL := $(sort $(CLI_SRCS) $(CLI_PROFILE_SRCS))
+CLI_HAVE := $(foreach c,annotate merge diff convert check,$(if $(wildcard cli/$(c).c),$(c)))
+CLI_DEFINES := $(foreach c,$(CLI_HAVE),-DQUERN_HAVE_$(shell echo $(c) | tr a-z A-Z))
+
+CFLAGS_cli/main.c := $(CLI_DEFINES) -DQUERN_VERSION='"$(VERSION)"'
+CFLAGS_cli/run.c := -DQUERN_VERSION='"$(VERSION)"'
+FLAGS_WATCH += $(CLI_DEFINES) $(VERSION)
+
+QUERN := $(BUILD)/bin/quern
+CLI_LINKS := $(if $(filter annotate,$(CLI_HAVE)),cg_annotate callgrind_annotate) \
+             $(if $(filter merge,$(CLI_HAVE)),cg_merge) $(if $(filter diff,$(CLI_HAVE)),cg_diff)
+
+# Without a writer there is no profile, and no program yet.
+CLI_WRITER := $(shell grep -ls '^int quern_profile_write\b' profile/*.c)
+ifneq ($(CLI_WRITER),)
+ALL += $(QUERN) $(CLI_LINKS:%=$(BUILD)/bin/%)
+endif
+
+$(QUERN): $(call host_objs,$(CLI_ALL) sim/cache.c) $(BUILD)/lib/libquern.a \
+          $(BUILD)/lib/libquern-symbols.a
+	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
+
+$(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
+	$(Q)ln -sfn quern $@

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// Readable names of C++, Rust and D functions.
+#ifndef QUERN_SYMBOLS_DEMANGLE_H
+#define QUERN_SYMBOLS_DEMANGLE_H
+
+// The readable form of a symbol's name, to be freed; NULL when it is shown as it is.
+char *demangle(const char *name);
+
+#endif

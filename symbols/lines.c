@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+//
+// Line tables through libdw. The way from an address to its table: .debug_aranges names the unit; where that
+// does not know the address (clang and rustc write none) the address ranges of all other units are read once.
+// The line program of a unit is run when one of its addresses is first asked for, and kept as a flat sorted array.
+//
+// Sections that nothing here reads (location lists, macros, frames) are hidden from libdw before it inflates
+// them: of libc's debug file that is a third.
+#include "symbols/lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A row of a line table: holds from its address to that of the next one.
+struct row {
+    uint64_t address;
+    uint32_t file, line;
+    bool end; // nothing from here on
+};
+
+struct unit {
+    Dwarf_Off die;
+    struct row *row;
+    size_t rows;
+};
+
+struct range {
+    uint64_t start, end;
+    Dwarf_Off die;
+};
+
+struct lines {
+    Dwarf *dwarf;
+    struct strings *strings;
+    Dwarf_Aranges *aranges;
+    size_t aranges_count;
+    struct unit *unit; // those read so far, sorted by die
+    size_t units, units_room;
+    struct range *range; // of units that .debug_aranges does not have, sorted
+    size_t ranges, ranges_room;
+    bool scanned;
+};
+
+static bool is_hidden(const char *name)
+{
+    static const char *const hidden[] = { ".debug_loc", ".debug_loclists", ".debug_frame",
+                                          ".debug_macro", ".debug_macinfo", ".debug_pubnames",
+                                          ".debug_pubtypes", ".debug_gnu_pubnames",
+                                          ".debug_gnu_pubtypes", ".debug_names", ".debug_types" };
+
+    // Their compressed forms of old are called .zdebug_*.
+    if (strncmp(name, ".zdebug_", 8) == 0) {
+        for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+            if (strcmp(name + 8, hidden[i] + 7) == 0)
+                return true;
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+        if (strcmp(name, hidden[i]) == 0)
+            return true;
+    return false;
+}
+
+// The Elf is a private copy of its headers (ELF_C_READ_MMAP_PRIVATE): the file is not touched.
+static void hide_sections(Elf *elf)
+{
+    size_t names;
+    Elf_Scn *scn = NULL;
+
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return;
+    while ((scn = elf_nextscn(elf, scn))) {
+        GElf_Shdr sh;
+        const char *name;
+
+        if (!gelf_getshdr(scn, &sh))
+            continue;
+        name = elf_strptr(elf, names, sh.sh_name);
+        if (!name || !is_hidden(name))
+            continue;
+        sh.sh_type = SHT_NOBITS;
+        gelf_update_shdr(scn, &sh);
+    }
+}
+
+struct lines *lines_new(Elf *elf, struct strings *strings)
+{
+    struct lines *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return NULL;
+    hide_sections(elf);
+    l->strings = strings;
+    l->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    if (!l->dwarf) {
+        free(l);
+        return NULL;
+    }
+    if (dwarf_getaranges(l->dwarf, &l->aranges, &l->aranges_count) != 0) {
+        l->aranges = NULL;
+        l->aranges_count = 0;
+    }
+    return l;
+}
+
+void lines_free(struct lines *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->units; i++)
+        free(l->unit[i].row);
+    free(l->unit);
+    free(l->range);
+    dwarf_end(l->dwarf);
+    free(l);
+}
+
+// ---- Which unit has an address ----
+
+static int compare_offsets(const void *x, const void *y)
+{
+    Dwarf_Off a = *(const Dwarf_Off *)x, b = *(const Dwarf_Off *)y;
+
+    return a < b ? -1 : a > b;
+}
+
+static int compare_ranges(const void *x, const void *y)
+{
+    const struct range *a = x, *b = y;
+
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void add_range(struct lines *l, uint64_t start, uint64_t end, Dwarf_Off die)
+{
+    // Address 0 is what a linker leaves of a removed section.
+    if (start >= end || start == 0)
+        return;
+    if (l->ranges == l->ranges_room) {
+        size_t room = l->ranges_room ? l->ranges_room * 2 : 256;
+        struct range *grown = realloc(l->range, room * sizeof(*grown));
+
+        if (!grown)
+            return;
+        l->range = grown;
+        l->ranges_room = room;
+    }
+    l->range[l->ranges++] = (struct range){ start, end, die };
+}
+
+// The units that .debug_aranges has, sorted.
+static Dwarf_Off *listed_units(const struct lines *l)
+{
+    Dwarf_Off *off = calloc(l->aranges_count + 1, sizeof(*off));
+
+    if (!off)
+        return NULL;
+    for (size_t i = 0; i < l->aranges_count; i++)
+        dwarf_getarangeinfo(dwarf_onearange(l->aranges, i), NULL, NULL, &off[i]);
+    qsort(off, l->aranges_count, sizeof(*off), compare_offsets);
+    return off;
+}
+
+static void scan_units(struct lines *l)
+{
+    Dwarf_Off *listed = listed_units(l);
+    Dwarf_CU *cu = NULL;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die die, sub;
+
+    l->scanned = true;
+    if (!listed)
+        return;
+    while (dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, &sub) == 0) {
+        Dwarf_Off off = dwarf_dieoffset(&die);
+        Dwarf_Addr base, start, end;
+        ptrdiff_t at = 0;
+
+        if (type != DW_UT_compile && type != DW_UT_skeleton)
+            continue;
+        if (bsearch(&off, listed, l->aranges_count, sizeof(off), compare_offsets))
+            continue;
+        while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0)
+            add_range(l, start, end, off);
+    }
+    free(listed);
+    if (l->ranges)
+        qsort(l->range, l->ranges, sizeof(*l->range), compare_ranges);
+}
+
+static const struct range *find_range(const struct lines *l, uint64_t address)
+{
+    size_t lo = 0, hi = l->ranges;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (l->range[mid].start <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == 0 || l->range[lo - 1].end <= address)
+        return NULL;
+    return &l->range[lo - 1];
+}
+
+static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *die)
+{
+    Dwarf_Arange *a = l->aranges ? dwarf_getarange_addr(l->aranges, address) : NULL;
+    Dwarf_Off off;
+    const struct range *r;
+
+    if (a && dwarf_getarangeinfo(a, NULL, NULL, &off) == 0)
+        return dwarf_offdie(l->dwarf, off, die) != NULL;
+    // What has no name either (PLTs, above all) is not worth reading every unit of a large file.
+    if (!l->scanned && (named || l->aranges_count == 0))
+        scan_units(l);
+    r = find_range(l, address);
+    return r && dwarf_offdie(l->dwarf, r->die, die) != NULL;
+}
+
+// ---- The rows of a unit ----
+
+static struct unit *find_unit(struct lines *l, Dwarf_Off die, size_t *at)
+{
+    size_t lo = 0, hi = l->units;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (l->unit[mid].die < die)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *at = lo;
+    return lo < l->units && l->unit[lo].die == die ? &l->unit[lo] : NULL;
+}
+
+static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
+{
+    Dwarf_Lines *lines;
+    size_t n;
+    const char *last = NULL;
+    uint32_t last_number = 0;
+
+    if (dwarf_getsrclines(die, &lines, &n) != 0)
+        return;
+    u->row = calloc(n ? n : 1, sizeof(*u->row));
+    if (!u->row)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        Dwarf_Line *line = dwarf_onesrcline(lines, i);
+        struct row *r = &u->row[u->rows];
+        Dwarf_Addr address;
+        const char *src;
+        int number = 0;
+
+        if (dwarf_lineaddr(line, &address) != 0)
+            continue;
+        r->address = address;
+        dwarf_lineendsequence(line, &r->end);
+        if (!r->end) {
+            src = dwarf_linesrc(line, NULL, NULL);
+            dwarf_lineno(line, &number);
+            if (src != last) { // one pointer for each file of the table
+                last = src;
+                last_number = src ? strings_add(l->strings, src, strlen(src)) : 0;
+            }
+            r->file = last_number;
+            r->line = number > 0 ? (uint32_t)number : 0;
+        }
+        // Of several rows at one address the last one counts.
+        if (u->rows > 0 && u->row[u->rows - 1].address == address)
+            u->row[u->rows - 1] = *r;
+        else
+            u->rows++;
+    }
+}
+
+static struct unit *get_unit(struct lines *l, Dwarf_Die *die)
+{
+    Dwarf_Off off = dwarf_dieoffset(die);
+    size_t at;
+    struct unit *u = find_unit(l, off, &at);
+
+    if (u)
+        return u;
+    if (l->units == l->units_room) {
+        size_t room = l->units_room ? l->units_room * 2 : 64;
+        struct unit *grown = realloc(l->unit, room * sizeof(*grown));
+
+        if (!grown)
+            return NULL;
+        l->unit = grown;
+        l->units_room = room;
+    }
+    memmove(&l->unit[at + 1], &l->unit[at], (l->units - at) * sizeof(*l->unit));
+    l->units++;
+    u = &l->unit[at];
+    *u = (struct unit){ .die = off };
+    read_rows(l, u, die);
+    return u;
+}
+
+void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row *out)
+{
+    Dwarf_Die die;
+    struct unit *u;
+    size_t lo = 0, hi;
+
+    *out = (struct lines_row){ .start = address, .end = address + 1 };
+    if (!find_die(l, address, named, &die))
+        return;
+    u = get_unit(l, &die);
+    if (!u)
+        return;
+    hi = u->rows;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (u->row[mid].address <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == 0 || u->row[lo - 1].end)
+        return;
+    out->start = u->row[lo - 1].address;
+    out->end = lo < u->rows ? u->row[lo].address : address + 1;
+    out->file = u->row[lo - 1].file;
+    out->line = u->row[lo - 1].line;
+}
+
+// ---- The inline chain ----
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attr;
+    const char *name = NULL;
+
+    if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+        dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+        name = dwarf_formstring(&attr);
+    return name ? name : dwarf_diename(die);
+}
+
+static uint32_t name_number(struct lines *l, Dwarf_Die *die, char *(*readable)(const char *name))
+{
+    const char *name = linkage_name(die);
+    char *nice;
+    uint32_t number;
+
+    if (!name)
+        return 0;
+    nice = readable ? readable(name) : NULL;
+    if (nice)
+        name = nice;
+    number = strings_add(l->strings, name, strlen(name));
+    free(nice);
+    return number;
+}
+
+static uint32_t call_file(struct lines *l, Dwarf_Die *cu, Dwarf_Die *inlined)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word index;
+    Dwarf_Files *files;
+    size_t n;
+    const char *src;
+
+    if (!dwarf_attr(inlined, DW_AT_call_file, &attr) || dwarf_formudata(&attr, &index) != 0 ||
+        dwarf_getsrcfiles(cu, &files, &n) != 0 || index >= n)
+        return 0;
+    src = dwarf_filesrc(files, index, NULL, NULL);
+    return src ? strings_add(l->strings, src, strlen(src)) : 0;
+}
+
+static uint32_t call_line(Dwarf_Die *inlined)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word line;
+
+    if (!dwarf_attr(inlined, DW_AT_call_line, &attr) || dwarf_formudata(&attr, &line) != 0)
+        return 0;
+    return (uint32_t)line;
+}
+
+size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,
+                     char *(*readable)(const char *name))
+{
+    Dwarf_Die cu, split, *scopes = NULL;
+    struct lines_row row;
+    uint32_t file, line;
+    size_t n = 0;
+    uint8_t type;
+    int count;
+
+    if (!find_die(l, address, true, &cu))
+        return 0;
+    // The functions of a skeleton unit are in its .dwo or .dwp.
+    if (dwarf_cu_info(cu.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton && split.addr)
+        cu = split;
+    lines_find(l, address, true, &row);
+    file = row.file;
+    line = row.line;
+    count = dwarf_getscopes(&cu, address, &scopes);
+    for (int i = 0; i < count && n < max; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+            continue;
+        out[n++] = (struct symbols_frame){ name_number(l, &scopes[i], readable), file, line };
+        if (tag == DW_TAG_subprogram)
+            break;
+        file = call_file(l, &cu, &scopes[i]);
+        line = call_line(&scopes[i]);
+    }
+    free(scopes);
+    return n;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Interned strings of symbols/: each text once, known by a number. Number 0 is "???". Pointers stay valid while
+// more are added.
+#ifndef QUERN_SYMBOLS_STRINGS_H
+#define QUERN_SYMBOLS_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strings {
+    char **text; // by number
+    uint32_t count, room;
+    uint32_t *slot; // hash table of numbers plus 1; a power of two
+    uint32_t slots;
+};
+
+void strings_init(struct strings *s);
+void strings_fini(struct strings *s);
+// The number of a text; 0 ("???") also when memory is out.
+uint32_t strings_add(struct strings *s, const char *text, size_t len);
+
+#endif

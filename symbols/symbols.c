@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//
+// Modules: opens a file and its debug file once, chooses where symbols and lines come from, and answers
+// symbols_find from the range of the last answer where it still holds. Interface and rules in symbols.h.
+#include "symbols/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/debugfile.h"
+#include "symbols/demangle.h"
+#include "symbols/elfsym.h"
+#include "symbols/lines.h"
+#include "symbols/strings.h"
+
+struct symbols_module {
+    struct symbols_module *next;
+    struct symbols *owner;
+    char *name; // the path
+    int fd, debug_fd;
+    Elf *elf, *debug; // NULL: not there
+    GElf_Phdr *load;  // PT_LOAD segments
+    size_t loads;
+    bool opened; // symbols and lines are set up at the first question
+    struct elfsym_table syms;
+    struct lines *lines;
+    // The last answers and the ranges for which they hold.
+    uint64_t sym_start, sym_end;
+    struct elfsym *sym;
+    struct lines_row row;
+};
+
+struct symbols {
+    struct symbols_options o;
+    struct strings strings;
+    struct symbols_module *modules;
+};
+
+__attribute__((format(printf, 2, 3))) static void remark(struct symbols *s, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    if (!s->o.remark)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    s->o.remark(s->o.ctx, text);
+}
+
+struct symbols *symbols_new(const struct symbols_options *o)
+{
+    struct symbols *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    elf_version(EV_CURRENT);
+    s->o = *o;
+    strings_init(&s->strings);
+    return s;
+}
+
+void symbols_free(struct symbols *s)
+{
+    if (!s)
+        return;
+    while (s->modules) {
+        struct symbols_module *m = s->modules;
+
+        s->modules = m->next;
+        lines_free(m->lines);
+        elfsym_fini(&m->syms);
+        elf_end(m->debug);
+        elf_end(m->elf);
+        if (m->debug_fd >= 0)
+            close(m->debug_fd);
+        if (m->fd >= 0)
+            close(m->fd);
+        free(m->load);
+        free(m->name);
+        free(m);
+    }
+    strings_fini(&s->strings);
+    free(s);
+}
+
+const char *symbols_string(const struct symbols *s, uint32_t number)
+{
+    return s->strings.text[number];
+}
+
+static struct symbols_module *module_new(struct symbols *s, const char *name)
+{
+    struct symbols_module *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        abort(); // a few hundred bytes
+    m->name = strdup(name);
+    m->owner = s;
+    m->fd = m->debug_fd = -1;
+    m->next = s->modules;
+    s->modules = m;
+    return m;
+}
+
+static void read_segments(struct symbols_module *m)
+{
+    size_t n;
+
+    if (!m->elf || elf_getphdrnum(m->elf, &n) != 0)
+        return;
+    m->load = calloc(n ? n : 1, sizeof(*m->load));
+    for (size_t i = 0; m->load && i < n; i++) {
+        GElf_Phdr ph;
+
+        if (gelf_getphdr(m->elf, (int)i, &ph) && ph.p_type == PT_LOAD)
+            m->load[m->loads++] = ph;
+    }
+}
+
+struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file *f)
+{
+    struct symbols_module *m;
+    struct stat st;
+
+    for (m = s->modules; m; m = m->next)
+        if (strcmp(m->name, f->path) == 0)
+            return m;
+    m = module_new(s, f->path);
+    m->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (m->fd < 0 || fstat(m->fd, &st) != 0) {
+        remark(s, "%s: %s; its functions are shown as ???", f->path, strerror(errno));
+        return m;
+    }
+    if (f->ino && (uint64_t)st.st_ino != f->ino) {
+        remark(s, "%s: was replaced by another file since it was mapped; its functions are shown as ???",
+               f->path);
+        return m;
+    }
+    if (f->run_start &&
+        (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > f->run_start)
+        remark(s, "%s: was modified after the run began; functions and lines may be wrong", f->path);
+    m->elf = elf_begin(m->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    if (m->elf && elf_kind(m->elf) != ELF_K_ELF) {
+        elf_end(m->elf);
+        m->elf = NULL;
+    }
+    read_segments(m);
+    return m;
+}
+
+struct symbols_module *symbols_image(struct symbols *s, const char *name, const void *image,
+                                     size_t size)
+{
+    struct symbols_module *m = module_new(s, name);
+
+    m->elf = elf_memory((char *)(uintptr_t)image, size);
+    read_segments(m);
+    return m;
+}
+
+uint64_t symbols_address(struct symbols_module *m, uint64_t file_offset)
+{
+    for (size_t i = 0; i < m->loads; i++) {
+        const GElf_Phdr *ph = &m->load[i];
+        // A segment's mapping begins and ends at page borders.
+        uint64_t start = ph->p_offset & ~UINT64_C(0xfff);
+        uint64_t end = (ph->p_offset + ph->p_filesz + 0xfff) & ~UINT64_C(0xfff);
+
+        if ((ph->p_flags & PF_X) && file_offset >= start && file_offset < end)
+            return ph->p_vaddr - ph->p_offset + file_offset;
+    }
+    for (size_t i = 0; i < m->loads; i++) {
+        const GElf_Phdr *ph = &m->load[i];
+
+        if (file_offset >= (ph->p_offset & ~UINT64_C(0xfff)) &&
+            file_offset < ph->p_offset + ph->p_filesz)
+            return ph->p_vaddr - ph->p_offset + file_offset;
+    }
+    return UINT64_MAX;
+}
+
+// ---- Setting up a module when it is first asked ----
+
+static void open_module(struct symbols_module *m)
+{
+    bool own_lines, own_symbols, symtab;
+
+    m->opened = true;
+    if (!m->elf)
+        return;
+    own_lines = debugfile_has_section(m->elf, ".debug_line") ||
+                debugfile_has_section(m->elf, ".zdebug_line");
+    own_symbols = debugfile_has_section(m->elf, ".symtab");
+    if ((!own_lines || !own_symbols) && m->fd >= 0) {
+        m->debug_fd = debugfile_open(m->name);
+        if (m->debug_fd >= 0)
+            m->debug = elf_begin(m->debug_fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    }
+    symtab = elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
+    if (m->debug)
+        symtab |= elfsym_add(&m->syms, m->debug, SHT_SYMTAB);
+    elfsym_add(&m->syms, m->elf, SHT_DYNSYM);
+    (void)symtab;
+    elfsym_sort(&m->syms);
+    elfsym_add_eh_frame(&m->syms, m->elf);
+    elfsym_sort(&m->syms);
+    if (own_lines)
+        m->lines = lines_new(m->elf, &m->owner->strings);
+    else if (m->debug)
+        m->lines = lines_new(m->debug, &m->owner->strings);
+}
+
+static bool is_below_main(const char *name)
+{
+    static const char *const below[] = { "_start", "__libc_start_main", "__libc_start_call_main",
+                                         "generic_start_main" };
+
+    for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
+        if (strcmp(name, below[i]) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t name_function(struct symbols_module *m, const struct elfsym *e)
+{
+    struct symbols *s = m->owner;
+    char generated[300];
+    char *readable = NULL;
+    const char *name = e->name;
+    uint32_t number;
+
+    if (!name) {
+        const char *slash = strrchr(m->name, '/');
+
+        snprintf(generated, sizeof(generated), "0x%llx (%.200s)", (unsigned long long)e->start,
+                 slash ? slash + 1 : m->name);
+        name = generated;
+    } else if (is_below_main(name)) {
+        name = "(below main)"; // as Cachegrind calls what runs before main
+    } else if (!s->o.no_demangle) {
+        readable = demangle(name);
+        if (readable)
+            name = readable;
+    }
+    number = strings_add(&s->strings, name, strlen(name));
+    free(readable);
+    return number;
+}
+
+static void find_symbol(struct symbols_module *m, uint64_t address)
+{
+    m->sym = elfsym_find(&m->syms, address);
+    m->sym_start = address;
+    m->sym_end = elfsym_next_change(&m->syms, address);
+    if (m->sym && m->sym->number == 0)
+        m->sym->number = name_function(m, m->sym);
+}
+
+void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_place *out)
+{
+    if (!m->opened)
+        open_module(m);
+    if (address < m->sym_start || address >= m->sym_end)
+        find_symbol(m, address);
+    if (m->lines && (address < m->row.start || address >= m->row.end))
+        lines_find(m->lines, address, m->sym != NULL, &m->row);
+    out->function = m->sym ? m->sym->number : 0;
+    out->file = m->row.file;
+    out->line = m->row.line;
+}
+
+size_t symbols_inlined(struct symbols_module *m, uint64_t address, struct symbols_frame *out,
+                       size_t max)
+{
+    if (!m->opened)
+        open_module(m);
+    if (!m->lines)
+        return 0;
+    return lines_inlined(m->lines, address, out, max, m->owner->o.no_demangle ? NULL : demangle);
+}
