@@ -61,7 +61,9 @@ struct quern_profile *quern_profile_new(void)
     if (!p)
         return NULL;
     p->enc.func = p->enc.file = p->enc.part = QUERN_NONE;
-    if (profile_part_add(p) < 0) {
+    /* Numbers 0 and 1 are the two spellings of "unknown": see profile_known(). */
+    if (profile_part_add(p) < 0 || strset_add(&p->str, "", 0) != 0 ||
+        strset_add(&p->str, "???", 3) != 1) {
         quern_profile_free(p);
         errno = ENOMEM;
         return NULL;
@@ -601,14 +603,14 @@ static int func_grow(struct quern_profile *p)
 
 uint32_t quern_profile_func(struct quern_profile *p, uint32_t object, uint32_t file, uint32_t name)
 {
-    struct quern_func f = { object, file, name };
+    struct quern_func f = { profile_known(object), profile_known(file), profile_known(name) };
     uint32_t h;
 
     if (p->func_count == p->func_cap && func_grow(p) < 0)
         return QUERN_NONE;
     for (h = func_hash(f) & p->func_mask; p->func_slot[h]; h = (h + 1) & p->func_mask) {
         const struct quern_func *g = &p->func[p->func_slot[h] - 1];
-        if (g->name == name && g->file == file && g->object == object)
+        if (g->name == f.name && g->file == f.file && g->object == f.object)
             return p->func_slot[h] - 1;
     }
     p->func[p->func_count] = f;
@@ -648,8 +650,10 @@ static int add_record(struct quern_profile *p, enum quern_record_kind kind,
         rec.to = *to;
     if (rec.at.file == QUERN_NONE)
         rec.at.file = p->func[at->func].file;
+    rec.at.file = profile_known(rec.at.file);
     if (to && kind != QUERN_REC_CALL && rec.to.file == QUERN_NONE)
         rec.to.file = p->func[to->func].file;
+    rec.to.file = profile_known(rec.to.file);
     rec.part = (uint32_t)(p->part_count - 1);
     rec.counts = v;
     rc = stream_add(p, &rec, n);

@@ -108,6 +108,12 @@ struct quern_profile {
     size_t diag_count;
 };
 
+/* A name that is empty or "???" is no name: one spelling for the unknown, whatever the writer's. */
+static inline uint32_t profile_known(uint32_t s)
+{
+    return s < 2 ? QUERN_NONE : s;
+}
+
 /* -- Private calls, model.c ------------------------------------------------------------------ */
 
 int profile_event_add(struct quern_profile *p, const char *name, size_t len); /* number or -errno */

@@ -240,7 +240,7 @@ static inline int room(struct reader *r, size_t counts)
 static int resolve(struct reader *r)
 {
     struct quern_profile *p = r->p;
-    uint32_t part = (uint32_t)(p->part_count - 1);
+    uint32_t part = (uint32_t)(p->part_count - 1), src = profile_known(r->src);
 
     r->dirty = 0;
     if (r->fl == QUERN_NONE && r->src == QUERN_NONE)
@@ -252,9 +252,9 @@ static int resolve(struct reader *r)
         r->stop = -ENOMEM;
         return -1;
     }
-    if (r->func != p->enc.func || r->src != p->enc.file || part != p->enc.part ||
+    if (r->func != p->enc.func || src != p->enc.file || part != p->enc.part ||
         r->mask != p->enc.mask)
-        if (failed(r, stream_context(p, r->func, r->src, part, r->mask)))
+        if (failed(r, stream_context(p, r->func, src, part, r->mask)))
             return -1;
     return r->stop ? -1 : 0;
 }
@@ -715,7 +715,7 @@ static void jump_line(struct reader *r, const char *s, const char *end, int cond
     rec->to.func = r->jfn == QUERN_NONE
                        ? r->func
                        : make_func(r, r->ob, r->jfl == QUERN_NONE ? r->fl : r->jfl, r->jfn);
-    rec->to.file = r->jfl == QUERN_NONE ? r->src : r->jfl;
+    rec->to.file = profile_known(r->jfl == QUERN_NONE ? r->src : r->jfl);
     r->jfl = r->jfn = QUERN_NONE;
     s = body_u64(r, blanks(r, s, end), end, &rec->calls);
     if (conditional) {

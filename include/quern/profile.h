@@ -97,8 +97,9 @@ QUERN_API int quern_profile_begin_part(struct quern_profile *p);
 
 /* Intern a string; len < 0: up to its NUL. The same text always gives the same number. */
 QUERN_API uint32_t quern_profile_string(struct quern_profile *p, const char *s, ptrdiff_t len);
-/* The function `name` of `file` in `object` (each a string number or QUERN_NONE). Two functions are
- * the same exactly when all three are. */
+/* The function `name` of `file` in `object` (each a string number or QUERN_NONE; the strings "" and
+ * "???" count as QUERN_NONE, which is written as "???"). Two functions are the same exactly when all
+ * three are. */
 QUERN_API uint32_t quern_profile_func(struct quern_profile *p, uint32_t object, uint32_t file,
                                       uint32_t name);
 

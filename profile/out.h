@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A buffered output file that appears whole or not at all: written beside its target, renamed at
+ * the end. For the writers of profile/ and, through quern_out_*, nobody else.
+ */
+#ifndef QUERN_PROFILE_OUT_H
+#define QUERN_PROFILE_OUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct out {
+    int fd;
+    int err;        /* first -errno */
+    char *buf, *pos, *end;
+    char *path, *tmp; /* tmp NULL: written in place (standard output, a device, a pipe) */
+};
+
+#define OUT_ROOM 64 /* put_* below may write so much without asking */
+
+int out_open(struct out *o, const char *path);
+/* Ends the file; on rc < 0 or a failed write nothing is left behind. The final 0 or -errno. */
+int out_close(struct out *o, int rc);
+void out_flush(struct out *o);
+void out_mem(struct out *o, const char *s, size_t n);
+
+static inline void out_room(struct out *o)
+{
+    if (o->end - o->pos < OUT_ROOM)
+        out_flush(o);
+}
+
+static inline void out_char(struct out *o, char c)
+{
+    out_room(o);
+    *o->pos++ = c;
+}
+
+static inline void out_str(struct out *o, const char *s)
+{
+    out_mem(o, s, strlen(s));
+}
+
+static inline void out_u64(struct out *o, uint64_t v)
+{
+    char tmp[20], *t = tmp + sizeof(tmp);
+    out_room(o);
+    do
+        *--t = (char)('0' + v % 10);
+    while (v /= 10);
+    size_t n = (size_t)(tmp + sizeof(tmp) - t);
+    memcpy(o->pos, t, n);
+    o->pos += n;
+}
+
+static inline void out_hex(struct out *o, uint64_t v)
+{
+    char tmp[18], *t = tmp + sizeof(tmp);
+    out_room(o);
+    do
+        *--t = "0123456789abcdef"[v & 15];
+    while (v >>= 4);
+    *--t = 'x';
+    *--t = '0';
+    size_t n = (size_t)(tmp + sizeof(tmp) - t);
+    memcpy(o->pos, t, n);
+    o->pos += n;
+}
+
+#endif
