@@ -102,6 +102,11 @@ void fds_replace_spool(int fd)
 
 void fds_keep_over_exec(bool keep)
 {
-    for (int i = 0; i < FD_COUNT; i++)
-        sys_fcntl(own[i], F_SETFD, keep ? 0 : FD_CLOEXEC);
+    fds_keep_log_over_exec(keep);
+    sys_fcntl(own[FD_SPOOL], F_SETFD, keep ? 0 : FD_CLOEXEC);
+}
+
+void fds_keep_log_over_exec(bool keep)
+{
+    sys_fcntl(own[FD_LOG], F_SETFD, keep ? 0 : FD_CLOEXEC);
 }

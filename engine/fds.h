@@ -22,5 +22,6 @@ void fds_replace_spool(int fd);
 
 // Just before the exec of a finisher or of the engine: both survive it. And back, when that exec failed.
 void fds_keep_over_exec(bool keep);
+void fds_keep_log_over_exec(bool keep); // only the log
 
 #endif

@@ -11,6 +11,7 @@
 #include "engine/heap.h"
 #include "engine/lock.h"
 #include "engine/mini.h"
+#include "engine/safemem.h"
 #include "engine/sys.h"
 
 // ---- The mapped part of each area ----
@@ -470,32 +471,81 @@ int spooler_fork_child(s32 parent_pid)
     return 0;
 }
 
-int spooler_new_for_exec(const char *program, const char *cmd)
+// Appends a string to the text area of the file fd, whose header is h; its offset in *at_text.
+static long text_out(int fd, struct spool_header *h, const char *s, u32 *at_text)
+{
+    u64 n = strlen(s) + 1;
+
+    if (h->text_used + n > SPOOL_TEXT_SIZE)
+        return -E2BIG;
+    if (sys_pwrite(fd, s, n, SPOOL_TEXT_OFF + h->text_used) != (long)n)
+        return -EIO;
+    *at_text = (u32)h->text_used;
+    h->text_used += n;
+    return 0;
+}
+
+// The command line, as `quern run` writes it: the arguments joined by blanks, line ends made blanks. They are the client's
+// memory, of any length.
+static long command_out(int fd, struct spool_header *h, const u64 *argv)
+{
+    u64 pos = h->text_used;
+    char part[512];
+    u64 fill = 0;
+
+    for (u64 i = 0; argv[i]; i++) {
+        s64 len = safe_strnlen(argv[i], SPOOL_TEXT_SIZE);
+        if (len < 0)
+            return len;
+        // One more for the blank, or for the NUL of the last one.
+        for (u64 done = 0; done <= (u64)len;) {
+            u64 n = (u64)len - done < sizeof(part) - 1 - fill ? (u64)len - done
+                                                             : sizeof(part) - 1 - fill;
+            if (safe_read(part + fill, argv[i] + done, n))
+                return -EFAULT;
+            for (u64 k = fill; k < fill + n; k++)
+                if (part[k] == '\n' || part[k] == '\r' || !part[k])
+                    part[k] = ' ';
+            done += n;
+            fill += n;
+            if (done == (u64)len) {
+                part[fill++] = argv[i + 1] ? ' ' : '\0';
+                done++;
+            }
+            if (pos + fill > SPOOL_TEXT_SIZE)
+                return -E2BIG;
+            if (sys_pwrite(fd, part, fill, SPOOL_TEXT_OFF + pos) != (long)fill)
+                return -EIO;
+            pos += fill;
+            fill = 0;
+        }
+    }
+    h->s_cmd = (u32)h->text_used;
+    h->text_used = pos;
+    return 0;
+}
+
+int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 path_size)
 {
     struct spool_header h = *spool;
-    char path[4096], cwd[4096];
+    char cwd[4096];
     u64 size;
 
-    int fd = open_copy(sys_getpid(), path, sizeof(path), &size, SPOOL_THREADS_OFF);
+    int fd = open_copy(sys_getpid(), path, path_size, &size, SPOOL_THREADS_OFF);
     if (fd < 0)
         return fd;
     long len = sys_call2(SYS_getcwd, (u64)cwd, sizeof(cwd));
 
     // Strings of this run are copied whole, those of the new one come behind them.
-    const char *add[] = { program, cmd, path, len > 1 && cwd[0] == '/' ? cwd : "/" };
-    u32 *field[] = { &h.s_program, &h.s_cmd, &h.s_spool, &h.s_cwd };
     long ret = copy_out(fd, at(SPOOL_TEXT_OFF), h.text_used, SPOOL_TEXT_OFF);
-    for (u32 i = 0; i < ARRAY_SIZE(add) && !ret; i++) {
-        u64 n = strlen(add[i]) + 1;
-        if (h.text_used + n > SPOOL_TEXT_SIZE) {
-            ret = -E2BIG;
-            break;
-        }
-        if (sys_pwrite(fd, add[i], n, SPOOL_TEXT_OFF + h.text_used) != (long)n)
-            ret = -EIO;
-        *field[i] = (u32)h.text_used;
-        h.text_used += n;
-    }
+    if (!ret)
+        ret = text_out(fd, &h, program, &h.s_program);
+    if (!ret)
+        ret = text_out(fd, &h, path, &h.s_spool);
+    if (!ret)
+        ret = text_out(fd, &h, len > 1 && cwd[0] == '/' ? cwd : "/", &h.s_cwd);
+    if (!ret)
+        ret = command_out(fd, &h, argv);
 
     h.state = SPOOL_NEW;
     h.pid = sys_getpid();

@@ -55,9 +55,9 @@ bool spooler_owns(u64 addr);
 // caller says so and dies.
 int spooler_fork_child(s32 parent_pid);
 
-// A new spool file for what this process is about to execute: the options and strings of this one, no counts. `cmd` is the command
-// line, `program` the file. The descriptor, close-on-exec, or -errno.
-int spooler_new_for_exec(const char *program, const char *cmd);
+// A new spool file for what this process is about to execute: the options and strings of this one, no counts. argv are addresses of the
+// strings of the new command line, ended by 0. The descriptor, close-on-exec, or -errno; the file's path in path.
+int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 path_size);
 
 // Around fork: the last lock taken.
 void spooler_fork_take(void);
@@ -75,7 +75,7 @@ _Noreturn void spooler_finish(u32 kind, s32 code);
 
 // Writes the profile of what was counted so far as that of a process that ended with status 0, by a finisher in a child process that
 // is waited for. exec.c calls it before the profiled process execs natively. 0, or -errno when the profile was not written; the spool is
-// there still then. The caller has marked the client's signal mask as closed or is single-threaded.
+// there still then. No other thread counts meanwhile.
 int spooler_finish_in_child(void);
 
 // Copies the environment for the finisher; launch.c calls it with the client's initial environment.

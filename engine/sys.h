@@ -135,6 +135,7 @@ static inline bool sys_failed(long ret)
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_SYMLINK_FOLLOW   0x400
 #define AT_EMPTY_PATH       0x1000
+#define AT_EACCESS          0x200
 
 #define O_RDONLY    0x0
 #define O_WRONLY    0x1
@@ -155,7 +156,10 @@ static inline bool sys_failed(long ret)
 #define F_SETFD         2
 #define F_GETFL         3
 #define F_SETFL         4
+#define F_SETLEASE      1024
 #define F_DUPFD_CLOEXEC 1030
+#define F_RDLCK         0
+#define F_UNLCK         2
 #define FD_CLOEXEC      1
 
 #define R_OK 4
