@@ -1,41 +1,54 @@
 # SPDX-License-Identifier: MIT
-# libquern: the static library the programs link, the shared one with its symbol map, and quern.pc.
+#
+# libquern: the static library the programs link, the shared one with its symbol map, quern.pc, and the unit
+# tests of both (built with the sanitizers).
 
 PROFILE_SRCS := $(sort $(wildcard profile/*.c))
-PROFILE_OBJS := $(PROFILE_SRCS:%.c=$(BUILD)/obj/%.o)
 PROFILE_LIBS := -lpcre2-8 -lz -lzstd -lpthread
-QUERN_VERSION ?= 0.1.0
-QUERN_SOVERSION := 0
-LIBQUERN_A  := $(BUILD)/lib/libquern.a
-LIBQUERN_SO := $(BUILD)/lib/libquern.so.$(QUERN_SOVERSION)
+PROFILE_SONAME := libquern.so.0
 
-ALL += $(LIBQUERN_A) $(LIBQUERN_SO) $(BUILD)/lib/libquern.so $(BUILD)/lib/pkgconfig/quern.pc
+ALL += $(BUILD)/lib/libquern.a $(BUILD)/lib/$(PROFILE_SONAME) $(BUILD)/lib/libquern.so \
+       $(BUILD)/lib/pkgconfig/quern.pc
 
-PROFILE_CFLAGS := -D_GNU_SOURCE -fPIC -fvisibility=hidden -Iinclude -I.
+$(BUILD)/lib/libquern.a: $(call host_objs,$(PROFILE_SRCS))
+	$(call archive)
 
-$(PROFILE_OBJS): $(BUILD)/obj/%.o: %.c
+$(BUILD)/lib/libquern-asan.a: $(call asan_objs,$(PROFILE_SRCS))
+	$(call archive)
+
+$(BUILD)/lib/$(PROFILE_SONAME): $(call host_objs,$(PROFILE_SRCS)) profile/quern.map
+	$(call link,-shared -Wl$(comma)-soname$(comma)$(PROFILE_SONAME) \
+	    -Wl$(comma)--version-script=profile/quern.map -Wl$(comma)-z$(comma)defs $(PROFILE_LIBS))
+
+comma := ,
+
+$(BUILD)/lib/libquern.so: $(BUILD)/lib/$(PROFILE_SONAME)
+	$(Q)ln -sfn $(PROFILE_SONAME) $@
+
+$(BUILD)/lib/pkgconfig/quern.pc: mk/profile.mk $(FLAGS_STAMP)
 	@mkdir -p $(@D)
-	$(CC) $(HOST_CFLAGS) $(PROFILE_CFLAGS) -MMD -MP -c -o $@ $<
-
--include $(PROFILE_OBJS:.o=.d)
-
-$(LIBQUERN_A): $(PROFILE_OBJS)
-	@mkdir -p $(@D)
-	rm -f $@
-	$(AR) rcs $@ $(PROFILE_OBJS)
-
-$(LIBQUERN_SO): $(PROFILE_OBJS) profile/quern.map
-	@mkdir -p $(@D)
-	$(CC) $(HOST_LDFLAGS) -shared -Wl,-soname,libquern.so.$(QUERN_SOVERSION) \
-	    -Wl,--version-script=profile/quern.map -Wl,-z,defs -o $@ $(PROFILE_OBJS) $(PROFILE_LIBS)
-
-$(BUILD)/lib/libquern.so: $(LIBQUERN_SO)
-	ln -sf $(notdir $<) $@
-
-$(BUILD)/lib/pkgconfig/quern.pc: mk/profile.mk
-	@mkdir -p $(@D)
-	@printf '%s\n' 'prefix=$(or $(PREFIX),/usr/local)' 'libdir=$${prefix}/lib' \
-	    'includedir=$${prefix}/include' '' 'Name: quern' \
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' '' 'Name: quern' \
 	    'Description: read, merge, compare and write Cachegrind and Callgrind profiles' \
-	    'Version: $(QUERN_VERSION)' 'Libs: -L$${libdir} -lquern' \
+	    'Version: $(VERSION)' 'Libs: -L$${libdir} -lquern' \
 	    'Libs.private: $(PROFILE_LIBS)' 'Cflags: -I$${includedir}' > $@
+
+PROFILE_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/test_profile*.c)))
+
+$(PROFILE_TESTS): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(BUILD)/lib/libquern-asan.a
+	$(call link_asan,$(PROFILE_LIBS) -lcmocka)
+
+# The functions the shared library exports are those its map names and the header declares.
+.PHONY: check-profile-symbols
+check-profile-symbols: $(BUILD)/lib/$(PROFILE_SONAME)
+	@nm -D --defined-only $< | awk '$$2 == "T" { sub(/@.*/, "", $$3); print $$3 }' | sort > $(BUILD)/exported; \
+	grep -oE '^ +quern_[a-z_]+;' profile/quern.map | tr -d ' ;' | sort > $(BUILD)/mapped; \
+	if diff $(BUILD)/mapped $(BUILD)/exported > $(BUILD)/exported.diff; then echo 'ok 1 - exported symbols'; \
+	else echo 'not ok 1 - exported symbols'; sed 's/^/# /' $(BUILD)/exported.diff; echo 1..1; exit 1; fi; echo 1..1
+
+ifneq ($(PROFILE_TESTS),)
+CHECKS += check-profile
+.PHONY: check-profile
+check-profile: $(PROFILE_TESTS)
+	@status=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; exit $$status
+endif
+CHECKS += check-profile-symbols

@@ -11,13 +11,15 @@
  *   record  := op [more] body         op = kind | ncounts << 3 | 0x80 when counts are special
  *   context := op mask func file part   (varints; sets what follows belongs to)
  *   cost    := op pos counts
+ *   dotted  := op pos present counts   (a cost line with '.': bit i of present: count i was given)
  *   call    := op pos func tline taddr? calls counts
  *   jump    := op pos func file tline taddr? followed
  *   jcnd    := op pos func file tline taddr? followed executed
  *   pos     := line? addr? bb?        zigzag varint differences to the record before, by mask
  *   counts  := ncounts varints; special: zigzag varints of up to 128 bits, in units of 10^-9
  *
- * ncounts of 15 means that a varint with the number follows op. A record never crosses a chunk.
+ * ncounts is what the line had, zeros at its end included, because "0" and nothing are shown
+ * differently; 15 means that a varint with the number follows op. A record never crosses a chunk.
  */
 #ifndef QUERN_PROFILE_MODEL_H
 #define QUERN_PROFILE_MODEL_H
@@ -38,6 +40,7 @@ enum stream_op {
     OP_JUMP,
     OP_JCND,
     OP_CONTEXT,
+    OP_DOTTED,
 };
 _Static_assert((int)OP_COST == QUERN_REC_COST && (int)OP_JCND == QUERN_REC_JCND, "ORDER kinds");
 
@@ -195,6 +198,7 @@ struct walk {
     unsigned op;         /* OP_COST .. OP_JCND */
     unsigned special;
     size_t ncounts;
+    uint64_t present;    /* bit i: count i was given (of the first 64) */
     struct quern_site to;
     uint64_t calls, executed;
 };

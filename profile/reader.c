@@ -401,8 +401,9 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
     quern_count nano;
     size_t n = 0, used = 0;
     unsigned special = 0;
+    uint64_t present = 0;
     uint8_t *o;
-    int kind = OP_COST;
+    unsigned kind = OP_COST;
 
     if (!r->map_count) {
         reader_diag(r, DIAG_COST_BEFORE_EVENTS, s, "cost line before any 'events:' line; ignored");
@@ -437,6 +438,10 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
             reader_diag(r, DIAG_TOO_MANY, s, "more counts than events; the rest is ignored");
             break;
         }
+        if (used < event + 1)
+            used = event + 1;
+        if (event < 64 && *s != '.')
+            present |= (uint64_t)1 << event;
         s = reader_count(r, s, end, &nano, event);
         if (!s)
             break;
@@ -447,8 +452,6 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
     if (r->stop || (r->dirty && resolve(r) < 0))
         return;
     for (size_t i = 0; i < p->event_count; i++) {
-        if (r->wide[i])
-            used = i + 1;
         if (r->wide[i] < 0 || r->wide[i] % NANO || r->wide[i] / NANO > UINT64_MAX)
             special = OP_SPECIAL;
     }
@@ -457,15 +460,19 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
     if (r->pending == PENDING_CALL) {
         kind = OP_CALL;
         p->has |= QUERN_HAS_CALL;
+    } else if (used < 64 && present != ((uint64_t)1 << used) - 1) {
+        kind = OP_DOTTED;
     }
     o = p->out;
-    *o++ = (uint8_t)((unsigned)kind | special |
+    *o++ = (uint8_t)(kind | special |
                      (used < OP_COUNT_MORE ? used : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (used >= OP_COUNT_MORE)
         o = put_varint(o, used);
     o = put_site(r, o);
     if (kind == OP_CALL)
         o = put_target(r, o);
+    else if (kind == OP_DOTTED)
+        o = put_varint(o, present);
     for (size_t i = 0; i < used; i++) {
         if (special) {
             unsigned __int128 z =
@@ -478,7 +485,7 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
         } else {
             o = put_varint(o, (uint64_t)(r->wide[i] / NANO));
         }
-        if (kind == OP_COST)
+        if (kind != OP_CALL)
             p->total_nano[i] += r->wide[i];
     }
     p->out = o;
@@ -531,7 +538,7 @@ static const char *fast_cost(struct reader *r, const char *s)
     struct quern_profile *p = r->p;
     uint64_t pos[COLUMNS_MAX], v;
     uint64_t *plain = r->plain;
-    size_t n = 0, max = r->map_count, used = 0;
+    size_t n = 0, max = r->map_count;
     unsigned kind = OP_COST;
     uint8_t *o;
     int ok = 1;
@@ -566,33 +573,31 @@ static const char *fast_cost(struct reader *r, const char *s)
             return NULL;
         s = fast_number(s, &v, &ok);
         plain[n++] = v;
-        if (v)
-            used = n;
         if (*s == ' ')
             s++;
     }
     if (!ok || *s != '\n' || n == 0)
         return NULL;
-    if ((r->dirty && resolve(r) < 0) || room(r, used))
+    if ((r->dirty && resolve(r) < 0) || room(r, n))
         return s + 1;
     for (unsigned i = 0; i < r->col_count; i++)
         r->pos[r->col[i]] = pos[r->col[i]];
     if (r->pending == PENDING_CALL)
         kind = OP_CALL;
     o = p->out;
-    *o++ = (uint8_t)(kind | (unsigned)(used < OP_COUNT_MORE ? used : OP_COUNT_MORE)
+    *o++ = (uint8_t)(kind | (unsigned)(n < OP_COUNT_MORE ? n : OP_COUNT_MORE)
                                 << OP_COUNT_SHIFT);
-    if (used >= OP_COUNT_MORE)
-        o = put_varint(o, used);
+    if (n >= OP_COUNT_MORE)
+        o = put_varint(o, n);
     o = put_site(r, o);
     if (kind == OP_CALL) {
         o = put_target(r, o);
         r->pending = PENDING_NONE;
         p->has |= QUERN_HAS_CALL;
-        for (size_t i = 0; i < used; i++)
+        for (size_t i = 0; i < n; i++)
             o = put_varint(o, plain[i]);
     } else {
-        for (size_t i = 0; i < used; i++) {
+        for (size_t i = 0; i < n; i++) {
             o = put_varint(o, plain[i]);
             p->total[i] += plain[i];
         }

@@ -82,8 +82,6 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     uint8_t *o;
     int rc;
 
-    while (n && rec->counts[n - 1] == 0)
-        n--;
     for (size_t i = 0; i < n; i++)
         if (rec->counts[i] < 0 || rec->counts[i] > UINT64_MAX || p->event[i].scale != 1)
             special = OP_SPECIAL;
@@ -201,7 +199,7 @@ int walk_next(struct walk *w)
         i = get_u32(i, &w->at.part);
     }
     mask = w->at.mask;
-    w->op = kind;
+    w->op = kind == OP_DOTTED ? OP_COST : kind;
     w->special = op & OP_SPECIAL;
     w->ncounts = op >> OP_COUNT_SHIFT & OP_COUNT_MORE;
     if (w->ncounts == OP_COUNT_MORE) {
@@ -215,7 +213,10 @@ int walk_next(struct walk *w)
         i = get_delta(i, &w->at.addr);
     if (mask & QUERN_HAS_BB)
         i = get_delta(i, &w->at.bb);
-    if (kind != OP_COST) {
+    w->present = w->ncounts < 64 ? ((uint64_t)1 << w->ncounts) - 1 : UINT64_MAX;
+    if (kind == OP_DOTTED) {
+        i = get_varint(i, &w->present);
+    } else if (kind != OP_COST) {
         w->to.line = 0;
         w->to.addr = 0;
         w->to.file = QUERN_NONE;
@@ -303,6 +304,7 @@ int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec)
     for (; i < p->event_count; i++)
         c->counts[i] = 0;
     rec->kind = (enum quern_record_kind)w->op;
+    rec->present = w->present;
     rec->part = w->at.part;
     rec->at = (struct quern_site){ .func = w->at.func,
                                    .file = w->at.file,

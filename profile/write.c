@@ -86,6 +86,8 @@ static void put_counts(struct writer *w, struct walk *k, int all)
 
     if (k->special) {
         walk_special(k, w->wide);
+        while (!all && n > 1 && !w->wide[n - 1])
+            n--;
         for (i = 0; i < n; i++) {
             out_char(&w->out, ' ');
             put_count(w, p->event[i].scale == 1 ? w->wide[i] / NANO : w->wide[i],
@@ -93,6 +95,8 @@ static void put_counts(struct writer *w, struct walk *k, int all)
         }
     } else {
         walk_counts(k, w->plain);
+        while (!all && n > 1 && !w->plain[n - 1])
+            n--;
         for (i = 0; i < n; i++) {
             out_char(&w->out, ' ');
             out_u64(&w->out, w->plain[i]);

@@ -237,6 +237,7 @@ struct quern_record {
     uint64_t calls;          /* calls: how many; jumps: followed */
     uint64_t executed;       /* JCND: how often the jump was reached */
     const quern_count *counts; /* event_count of them; valid until the next step */
+    uint64_t present;        /* bit i: count i was given, not left out or '.' (the first 64) */
 };
 
 QUERN_API struct quern_cursor *quern_cursor_new(const struct quern_profile *p);
@@ -260,6 +261,8 @@ QUERN_API struct quern_costs *quern_costs_new(const struct quern_profile *p);
 QUERN_API void quern_costs_free(struct quern_costs *c);
 QUERN_API const quern_count *quern_costs_self(const struct quern_costs *c, uint32_t func);
 QUERN_API const quern_count *quern_costs_inclusive(const struct quern_costs *c, uint32_t func);
+/* Bit i: some record of the function gave count i (the first 64 events). */
+QUERN_API uint64_t quern_costs_present(const struct quern_costs *c, uint32_t func);
 /* 0: in no cycle; else the number of its cycle. A function that only calls itself is in none. */
 QUERN_API uint32_t quern_costs_cycle(const struct quern_costs *c, uint32_t func);
 /* Times called, from all callers (saturating at UINT64_MAX). */
