@@ -42,3 +42,24 @@ $(COMPAT_PROGRAMS): $(COMPAT_DIR)/%: $(BUILD)/obj/compat/%.o $(BUILD)/obj/compat
 check-compat: $(BUILD)/bin/quern $(COMPAT_PROGRAMS)
 	@tests/compat/run $< $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 FLAGS_WATCH += $(COMPAT_CFLAGS)
+
+# ---- Counted by hand, and programs that test what they see themselves ----
+# *.S: no libc, nothing linked to them. *.c: with libc and threads.
+GUEST_DIR := $(BUILD)/tests/guest
+GUEST_S   := $(patsubst tests/guest/%.S,$(GUEST_DIR)/%,$(wildcard tests/guest/*.S))
+GUEST_C   := $(patsubst tests/guest/%.c,$(GUEST_DIR)/%,$(wildcard tests/guest/*.c))
+
+$(GUEST_S): $(GUEST_DIR)/%: tests/guest/%.S
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack -o $@ $<
+$(BUILD)/obj/guest/%.o: tests/guest/%.c $(FLAGS_STAMP)
+	$(call compile,CC,$(HOST_CFLAGS) -O1 -pthread)
+$(GUEST_C): $(GUEST_DIR)/%: $(BUILD)/obj/guest/%.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -pthread -o $@ $^
+
+.PHONY: check-guest
+check-guest: $(BUILD)/bin/quern $(GUEST_S) $(GUEST_C)
+	@tests/guest/run $< $(GUEST_DIR)
