@@ -261,7 +261,8 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags)
 {
-    signals_restore_mask(t);
+    if (!signals_restore_mask(t))
+        return -ERESTARTNOINTR;
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 

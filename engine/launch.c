@@ -286,13 +286,16 @@ static void open_program(struct start *s, char *own_name, const char *own_fds, i
     spool->pid = sys_getpid();
     *spool_fd = fd[0];
 
-    s->execfn = fd[1] >= 0 ? own_name : heap_strdup(spooler_string(spool->s_program));
+    // As execvp: a name with a slash is used as it is, another one was found in PATH.
+    s->execfn = fd[1] >= 0                ? own_name
+                : strchr(s->argv[0], '/') ? s->argv[0]
+                                          : heap_strdup(spooler_string(spool->s_program));
     if (fd[2] >= 0) {
         exec_remove_old(fd[2]);
         sys_close(fd[2]);
     }
     if (fd[1] < 0) {
-        long got = sys_open(s->execfn, O_RDONLY | O_CLOEXEC, 0);
+        long got = sys_open(spooler_string(spool->s_program), O_RDONLY | O_CLOEXEC, 0);
         if (got < 0)
             refuse_error(s->execfn, got);
         fd[1] = (int)got;
