@@ -3,7 +3,7 @@
 # symbols/: from addresses to functions and lines. Linked into quern; the finisher is its caller.
 
 SYMBOLS_SRCS := $(sort $(wildcard symbols/*.c))
-SYMBOLS_LIBS := -ldw -lelf -liberty
+SYMBOLS_LIBS := -ldw -lelf -liberty -lz -lzstd
 SYMBOLS_A := $(BUILD)/lib/libquern-symbols.a
 
 ALL += $(SYMBOLS_A)

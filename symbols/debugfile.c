@@ -6,30 +6,8 @@
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-bool debugfile_has_section(Elf *elf, const char *name)
-{
-    size_t names;
-    Elf_Scn *scn = NULL;
-
-    if (elf_getshdrstrndx(elf, &names) != 0)
-        return false;
-    while ((scn = elf_nextscn(elf, scn))) {
-        GElf_Shdr sh;
-        const char *n;
-
-        if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-            continue;
-        n = elf_strptr(elf, names, sh.sh_name);
-        if (n && strcmp(n, name) == 0)
-            return true;
-    }
-    return false;
-}
 
 // libdwfl calls it back with what it knows of the module. The found file goes to `found_fd`, the user data of the
 // module; libdwfl itself is told that there is none, so that it does not read the file.

@@ -5,11 +5,6 @@
 #ifndef QUERN_SYMBOLS_DEBUGFILE_H
 #define QUERN_SYMBOLS_DEBUGFILE_H
 
-#include <libelf.h>
-#include <stdbool.h>
-
-// True when the ELF file has line tables or a full symbol table of its own.
-bool debugfile_has_section(Elf *elf, const char *name);
 // An open fd of the separate debug file of the ELF file at path, -1 when there is none.
 int debugfile_open(const char *path);
 

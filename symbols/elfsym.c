@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/section.h"
+
 static struct elfsym *append(struct elfsym_table *t)
 {
     if (t->count == t->room) {
@@ -211,38 +213,6 @@ void elfsym_fini(struct elfsym_table *t)
 
 // ---- .eh_frame_hdr: a sorted table of function starts and their FDEs ----
 
-struct section {
-    const unsigned char *p;
-    size_t size;
-    uint64_t addr;
-};
-
-static bool find_section(Elf *elf, const char *name, struct section *out)
-{
-    size_t names;
-    Elf_Scn *scn = NULL;
-
-    if (elf_getshdrstrndx(elf, &names) != 0)
-        return false;
-    while ((scn = elf_nextscn(elf, scn))) {
-        GElf_Shdr sh;
-        const char *n;
-        Elf_Data *data;
-
-        if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-            continue;
-        n = elf_strptr(elf, names, sh.sh_name);
-        if (!n || strcmp(n, name) != 0)
-            continue;
-        data = elf_getdata(scn, NULL);
-        if (!data || !data->d_buf)
-            return false;
-        *out = (struct section){ data->d_buf, data->d_size, sh.sh_addr };
-        return true;
-    }
-    return false;
-}
-
 static int32_t s32(const unsigned char *p)
 {
     int32_t v;
@@ -281,16 +251,16 @@ static bool in_plt(Elf *elf, uint64_t address)
 
 void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
 {
-    struct section hdr, frame;
+    struct section hdr = { 0 }, frame = { 0 };
     const struct elfsym_table sorted = *t;
     uint32_t n;
 
     // Version 1; pointer to .eh_frame sdata4 pcrel; count udata4; table sdata4 relative to the header: what
     // every linker writes.
-    if (!find_section(elf, ".eh_frame_hdr", &hdr) || hdr.size < 12 || hdr.p[0] != 1 ||
+    if (!section_get(elf, ".eh_frame_hdr", &hdr) || hdr.size < 12 || hdr.p[0] != 1 ||
         hdr.p[1] != 0x1b || hdr.p[2] != 0x03 || hdr.p[3] != 0x3b ||
-        !find_section(elf, ".eh_frame", &frame))
-        return;
+        !section_get(elf, ".eh_frame", &frame))
+        goto out;
     n = u32(hdr.p + 8);
     if (n > (hdr.size - 12) / 8)
         n = (uint32_t)((hdr.size - 12) / 8);
@@ -310,8 +280,11 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
             continue;
         e = append(t);
         if (!e)
-            return;
+            break;
         e->start = start;
         e->end = start + u32(frame.p + off + 12);
     }
+out:
+    section_fini(&hdr);
+    section_fini(&frame);
 }

@@ -11,6 +11,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -242,8 +243,32 @@ static struct unit *find_unit(struct lines *l, Dwarf_Off die, size_t *at)
     return lo < l->units && l->unit[lo].die == die ? &l->unit[lo] : NULL;
 }
 
+// The number of a file name of the table. One that is relative still (the unit's folder is, after
+// -fdebug-prefix-map) is taken relative to that folder, as Cachegrind does.
+static uint32_t file_number(struct lines *l, const char *src, const char *folder)
+{
+    char *whole;
+    uint32_t number;
+
+    if (!src)
+        return 0;
+    if (src[0] == '/' || !folder || asprintf(&whole, "%s/%s", folder, src) < 0)
+        return strings_add(l->strings, src, strlen(src));
+    number = strings_add(l->strings, whole, strlen(whole));
+    free(whole);
+    return number;
+}
+
+static const char *unit_folder(Dwarf_Die *die)
+{
+    Dwarf_Attribute attr;
+
+    return dwarf_attr(die, DW_AT_comp_dir, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
 static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
 {
+    const char *folder = unit_folder(die);
     Dwarf_Lines *lines;
     size_t n;
     const char *last = NULL;
@@ -270,7 +295,7 @@ static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
             dwarf_lineno(line, &number);
             if (src != last) { // one pointer for each file of the table
                 last = src;
-                last_number = src ? strings_add(l->strings, src, strlen(src)) : 0;
+                last_number = file_number(l, src, folder);
             }
             r->file = last_number;
             r->line = number > 0 ? (uint32_t)number : 0;
@@ -372,13 +397,11 @@ static uint32_t call_file(struct lines *l, Dwarf_Die *cu, Dwarf_Die *inlined)
     Dwarf_Word index;
     Dwarf_Files *files;
     size_t n;
-    const char *src;
 
     if (!dwarf_attr(inlined, DW_AT_call_file, &attr) || dwarf_formudata(&attr, &index) != 0 ||
         dwarf_getsrcfiles(cu, &files, &n) != 0 || index >= n)
         return 0;
-    src = dwarf_filesrc(files, index, NULL, NULL);
-    return src ? strings_add(l->strings, src, strlen(src)) : 0;
+    return file_number(l, dwarf_filesrc(files, index, NULL, NULL), unit_folder(cu));
 }
 
 static uint32_t call_line(Dwarf_Die *inlined)

@@ -19,6 +19,8 @@
 #include "symbols/demangle.h"
 #include "symbols/elfsym.h"
 #include "symbols/lines.h"
+#include "symbols/linetab.h"
+#include "symbols/section.h"
 #include "symbols/strings.h"
 
 struct symbols_module {
@@ -27,11 +29,15 @@ struct symbols_module {
     char *name; // the path
     int fd, debug_fd;
     Elf *elf, *debug; // NULL: not there
+    Elf *plain;       // the one with the lines, without zstd-compressed sections, where libdw needs that
+    void *plain_image;
     GElf_Phdr *load;  // PT_LOAD segments
     size_t loads;
     bool opened; // symbols and lines are set up at the first question
     struct elfsym_table syms;
-    struct lines *lines;
+    struct linetab *linetab; // all lines, or:
+    struct lines *lines;     // libdw's
+    bool lines_tried;
     // The last answers and the ranges for which they hold.
     uint64_t sym_start, sym_end;
     struct elfsym *sym;
@@ -77,8 +83,11 @@ void symbols_free(struct symbols *s)
         struct symbols_module *m = s->modules;
 
         s->modules = m->next;
+        linetab_free(m->linetab);
         lines_free(m->lines);
         elfsym_fini(&m->syms);
+        elf_end(m->plain);
+        free(m->plain_image);
         elf_end(m->debug);
         elf_end(m->elf);
         if (m->debug_fd >= 0)
@@ -191,33 +200,54 @@ uint64_t symbols_address(struct symbols_module *m, uint64_t file_offset)
 
 // ---- Setting up a module when it is first asked ----
 
+static bool has_lines(Elf *elf)
+{
+    return section_exists(elf, ".debug_line") || section_exists(elf, ".zdebug_line");
+}
+
+// The file with the line tables; NULL: none.
+static Elf *lines_elf(const struct symbols_module *m)
+{
+    if (m->elf && has_lines(m->elf))
+        return m->elf;
+    return m->debug && has_lines(m->debug) ? m->debug : NULL;
+}
+
+static struct lines *get_lines(struct symbols_module *m)
+{
+    Elf *elf = lines_elf(m);
+
+    if (m->lines_tried)
+        return m->lines;
+    m->lines_tried = true;
+    if (!elf)
+        return NULL;
+    m->plain = section_without_zstd(elf, &m->plain_image);
+    m->lines = lines_new(m->plain ? m->plain : elf, &m->owner->strings);
+    return m->lines;
+}
+
 static void open_module(struct symbols_module *m)
 {
-    bool own_lines, own_symbols, symtab;
-
     m->opened = true;
     if (!m->elf)
         return;
-    own_lines = debugfile_has_section(m->elf, ".debug_line") ||
-                debugfile_has_section(m->elf, ".zdebug_line");
-    own_symbols = debugfile_has_section(m->elf, ".symtab");
-    if ((!own_lines || !own_symbols) && m->fd >= 0) {
+    if ((!has_lines(m->elf) || !section_exists(m->elf, ".symtab")) && m->fd >= 0) {
         m->debug_fd = debugfile_open(m->name);
         if (m->debug_fd >= 0)
             m->debug = elf_begin(m->debug_fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     }
-    symtab = elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
+    elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
     if (m->debug)
-        symtab |= elfsym_add(&m->syms, m->debug, SHT_SYMTAB);
+        elfsym_add(&m->syms, m->debug, SHT_SYMTAB);
     elfsym_add(&m->syms, m->elf, SHT_DYNSYM);
-    (void)symtab;
     elfsym_sort(&m->syms);
     elfsym_add_eh_frame(&m->syms, m->elf);
     elfsym_sort(&m->syms);
-    if (own_lines)
-        m->lines = lines_new(m->elf, &m->owner->strings);
-    else if (m->debug)
-        m->lines = lines_new(m->debug, &m->owner->strings);
+    if (lines_elf(m))
+        m->linetab = linetab_new(lines_elf(m), &m->owner->strings);
+    if (!m->linetab)
+        get_lines(m);
 }
 
 static bool is_below_main(const char *name)
@@ -272,8 +302,12 @@ void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_pla
         open_module(m);
     if (address < m->sym_start || address >= m->sym_end)
         find_symbol(m, address);
-    if (m->lines && (address < m->row.start || address >= m->row.end))
-        lines_find(m->lines, address, m->sym != NULL, &m->row);
+    if (address < m->row.start || address >= m->row.end) {
+        if (m->linetab)
+            linetab_find(m->linetab, address, &m->row);
+        else if (m->lines)
+            lines_find(m->lines, address, m->sym != NULL, &m->row);
+    }
     out->function = m->sym ? m->sym->number : 0;
     out->file = m->row.file;
     out->line = m->row.line;
@@ -284,7 +318,7 @@ size_t symbols_inlined(struct symbols_module *m, uint64_t address, struct symbol
 {
     if (!m->opened)
         open_module(m);
-    if (!m->lines)
+    if (!get_lines(m))
         return 0;
     return lines_inlined(m->lines, address, out, max, m->owner->o.no_demangle ? NULL : demangle);
 }
