@@ -17,12 +17,18 @@
 #include "engine/signal.h"
 #include "engine/spooler.h"
 #include "engine/sys.h"
-#include "engine/syscalls.h"
 #include "engine/tcache.h"
 #include "engine/threads.h"
 #include "engine/vmmap.h"
 
 u64 launch_brk_emulated;
+
+static u64 hwcap2;
+
+bool launch_hwcap2_fsgsbase(void)
+{
+    return hwcap2 & 2; // arch/x86/include/uapi/asm/hwcap2.h: HWCAP2_FSGSBASE
+}
 
 struct start {
     u64 *sp; // the client's: at its argc
@@ -96,7 +102,8 @@ static void read_stack(struct start *s, u64 *sp)
         end++;
     s->auxv = (struct k_auxv *)(end + 1);
     while (s->auxv[s->auxv_count++].type != AT_NULL)
-        ;
+        if (s->auxv[s->auxv_count - 1].type == AT_HWCAP2)
+            hwcap2 = s->auxv[s->auxv_count - 1].value;
 }
 
 // Highest address at which the code cache may end: right below the vDSO and its data, where the kernel puts libraries. With randomised
@@ -349,9 +356,6 @@ void launch_main(u64 *sp)
     if (spool->flags & SPOOL_F_NATIVE)
         run_natively(&s, entry);
 
-    syscalls_init();
-    if (launch_brk_emulated)
-        syscalls_emulate_brk(launch_brk_emulated);
     signals_init();
     struct thread *t = threads_init_main();
     t->regs[R_RSP] = (u64)s.sp;

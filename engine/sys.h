@@ -352,6 +352,7 @@ struct k_mm_map {
 #define AT_RANDOM             25
 #define AT_RSEQ_FEATURE_SIZE  27
 #define AT_RSEQ_ALIGN         28
+#define AT_HWCAP2             26
 #define AT_EXECFN             31
 #define AT_SYSINFO_EHDR       33
 #define AT_MINSIGSTKSZ        51
@@ -413,6 +414,15 @@ struct k_auxv {
 #define SA_RESTART        0x10000000
 #define SA_NODEFER        0x40000000
 #define SA_RESETHAND      0x80000000
+
+// si_code
+#define SI_USER     0
+#define SI_KERNEL   0x80
+#define SI_QUEUE    (-1)
+#define SI_TIMER    (-2)
+#define SI_TKILL    (-6)
+#define SEGV_MAPERR 1
+#define SEGV_ACCERR 2
 
 // Bit of a signal in a mask.
 #define SIGBIT(sig) (1ul << ((sig)-1))
