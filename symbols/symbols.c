@@ -233,7 +233,7 @@ static void open_module(struct symbols_module *m)
     if (!m->elf)
         return;
     if ((!has_lines(m->elf) || !section_exists(m->elf, ".symtab")) && m->fd >= 0) {
-        m->debug_fd = debugfile_open(m->name);
+        m->debug_fd = debugfile_open(m->name, m->elf);
         if (m->debug_fd >= 0)
             m->debug = elf_begin(m->debug_fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     }
