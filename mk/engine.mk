@@ -18,6 +18,7 @@ ENGINE_GEN := $(BUILD)/gen/engine
 
 ENGINE_CC_INCLUDE := $(shell $(CC) -print-file-name=include)
 ENGINE_ISOLATE := -nostdinc -isystem $(ENGINE_CC_INCLUDE) -ffreestanding -fno-builtin
+ENGINE_HIDDEN := -include engine/hidden.h
 ENGINE_CODEGEN := -std=gnu11 -O2 -g -fPIE -mcmodel=small -fvisibility=hidden -fno-stack-protector \
     -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables -mno-red-zone \
     -ffunction-sections
@@ -27,22 +28,22 @@ ENGINE_CFLAGS := $(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(WARNINGS) -I. $(ENGINE_ZY
 ENGINE_LDFLAGS := -nostdlib -static -no-pie -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -Wl,-z,defs \
     -Wl,-z,noexecstack -Wl,--build-id -Wl,--gc-sections -Wl,-z,max-page-size=4096
 
-FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_LDFLAGS)
+FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_HIDDEN) $(ENGINE_LDFLAGS)
 
 ENGINE_OBJS := $(patsubst %.c,$(BUILD)/obj/engine/%.o,$(ENGINE_SOURCES) $(ENGINE_SIM)) \
     $(patsubst %.S,$(BUILD)/obj/engine/%.o,$(ENGINE_ASM)) \
     $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 
 $(BUILD)/obj/engine/%.o: %.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
-	$(call compile,ENGINE,$(ENGINE_CFLAGS))
+	$(call compile,ENGINE,$(ENGINE_CFLAGS) $(ENGINE_HIDDEN))
 
 $(BUILD)/obj/engine/%.o: %.S $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
 	$(call compile,ENGINE,$(ENGINE_CFLAGS))
 
 # Its warnings are not ours to mend.
 $(BUILD)/obj/engine/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
-	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) -w $(ENGINE_ZYDIS_FLAGS) \
-	    -I$(ZYDIS_SRC)/src)
+	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(ENGINE_HIDDEN) -w \
+    $(ENGINE_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
 
 $(ENGINE_GEN)/Zycore:
 	@mkdir -p $(@D)
