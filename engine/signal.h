@@ -118,7 +118,8 @@ _Noreturn void signal_step(struct thread *t);
 void signals_block(struct thread *t);
 
 // Before a system call that must see the client's own mask in the kernel (exec). The next thing that arrives is noted as always.
-void signals_restore_mask(struct thread *t);
+// False: something is noted, and the call must be given up (pc still at it) to be made anew after the delivery.
+bool signals_restore_mask(struct thread *t);
 
 // A system call may be restarted or must be given up before it has done anything: something is noted for delivery.
 static inline bool signal_is_noted(const struct thread *t)
@@ -132,6 +133,8 @@ long signal_sys_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);
 long signal_sys_altstack(struct thread *t, u64 ss, u64 old);
 long signal_sys_pending(struct thread *t, u64 set, u64 size);
 void signal_sys_return(struct thread *t); // rt_sigreturn: regs, pc, mask; FPU state
+// A held signal becomes the noted one; the mask is closed.
+void signal_note_held(struct thread *t, const struct k_siginfo *info);
 // A held signal that sigtimedwait(set) may take: its number (info stored), or 0.
 int signal_take_held(struct thread *t, u64 set, struct k_siginfo *info);
 
@@ -142,5 +145,8 @@ void signal_table_reset(struct signal_table *table); // CLONE_CLEAR_SIGHAND: han
 
 // Dies by this signal with its default action, now, without any profile: for processes that only borrow the memory.
 _Noreturn void signal_die_natively(int sig);
+
+// int $0x80: false when it was refused or done otherwise.
+bool signal_int80_allowed(struct thread *t);
 
 #endif

@@ -12,17 +12,13 @@
 
 #define SYSCALLS_TABLE_SIZE 512
 
-// By number: 1 leaves the fast gate. Numbers beyond the table pass, except when syscalls_all_slow is set (serialised threads, a
-// seccomp filter): then every entry is 1 and the gate must take the slow way for those too.
+// By number: 1 leaves the fast gate. Each thread's gate looks at a copy in its area (TA_SLOW_TABLE). When syscalls_all_slow is
+// set (serialised threads, a seccomp filter) every entry is 1.
 extern u8 syscalls_slow_table[SYSCALLS_TABLE_SIZE];
 extern u32 syscalls_all_slow;
 
-// Before the first client code: reads spool->flags.
+// Called by threads_init_main(): reads spool->flags.
 void syscalls_init(void);
-
-// launch.c says where the client's break starts when the kernel would not set it (PR_SET_MM_MAP failed); 0: the kernel's
-// own break is right.
-void syscalls_emulate_brk(u64 start);
 
 // The client is at t->pc, a syscall instruction; t->sc_next behind it. Returns with the result in regs[0], rcx and r11 as the
 // instruction leaves them and pc = sc_next (or with pc unchanged: do it again); or ends in dispatch_gate().

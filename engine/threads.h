@@ -15,11 +15,11 @@
 struct thread_own {
     s32 tgid;         // process that the thread belongs to
     bool borrowed;    // a vfork child runs in this block
-    bool stress_timer_set;
-    u32 stress_timer;
+    bool has_turn;    // --serialize-threads
+    bool exiting;
+    u32 seccomp_mode; // as PR_GET_SECCOMP says
+    struct seccomp_filter *seccomp_filters;
     s32 dying_tid;    // the slot's last thread, until it has gone
-    u64 client_stack; // for the child's start
-    struct vfork_save *vfork;
 };
 
 static inline struct thread_own *thread_own(struct thread *t)
@@ -72,10 +72,14 @@ void threads_unlock(void);
 // Sets bits in t->stop and makes t look at them soon. t may be any thread in the list.
 void threads_poke(struct thread *t, u64 stop_bits);
 
-// A new area for a child of t, not yet in the list; NULL: no slot or no memory left. threads_free_unborn gives it back.
+// A new area for a child of t, not yet in the list; NULL: no slot or no memory left. Once its signal state is made and it is
+// in the list, threads_abort_birth takes all of it back.
 struct thread *threads_new(struct thread *t);
-void threads_free_unborn(struct thread *t);
 void threads_list_add(struct thread *t);
+void threads_abort_birth(struct thread *t);
+
+// The first thing that a new thread does, with everything blocked: %gs, tid, the kernel's signal stack.
+void threads_start(struct thread *t);
 
 // In the forked child: t is the only thread.
 void threads_fork_child(struct thread *t);
@@ -83,6 +87,9 @@ void threads_fork_child(struct thread *t);
 // exit, exit_group, and an end by signal. threads_end_process ends the process of t, with the profile when it is the profiled one.
 _Noreturn void threads_exit(struct thread *t, int code);
 _Noreturn void threads_end_process(struct thread *t, u32 kind, int code);
+
+// End of the part of the address space that thread areas have used so far.
+u64 threads_area_end(void);
 
 // Is t's process the one whose spool this is (and not one that only shares the memory)?
 bool threads_is_profiled(const struct thread *t);
