@@ -57,9 +57,52 @@ $(ENGINE): $(ENGINE_OBJS)
 # Without its dispatcher there is no engine to link yet.
 ifneq ($(wildcard engine/dispatch.c),)
 ALL += $(ENGINE)
-CHECKS += check-engine
+CHECKS += check-engine check-native
 endif
 
 .PHONY: check-engine
 check-engine: $(ENGINE)
 	@scripts/check-engine $(ENGINE)
+
+# ---- tests/native: the engine as a loader ----
+
+# One source, every shape of an executable: probe-NAME is built with NATIVE_NAME.
+NATIVE := $(BUILD)/tests/native
+NATIVE_static := -static -no-pie -fno-pie
+NATIVE_static-pie := -static-pie -fPIE
+NATIVE_pie := -pie -fPIE
+NATIVE_nopie := -no-pie -fno-pie
+# Segments aligned to 2 MiB
+NATIVE_pie-2m := -pie -fPIE -Wl,-z,max-page-size=0x200000
+NATIVE_static-2m := -static -no-pie -fno-pie -Wl,-z,max-page-size=0x200000
+# Text, headers and data share pages of the file
+NATIVE_joint := -no-pie -fno-pie -Wl,-z,noseparate-code
+NATIVE_joint-static := -static -no-pie -fno-pie -Wl,-z,noseparate-code
+# A segment without anything in the file
+NATIVE_bss-apart := -no-pie -fno-pie -Wl,--section-start=.bss=0x700000
+NATIVE_execstack := -pie -fPIE -Wl,-z,execstack
+# Far from everything else
+NATIVE_high := -static -no-pie -fno-pie -mcmodel=large -Wl,-Ttext-segment=0x10000000
+NATIVE_PROBES := static static-pie pie nopie pie-2m static-2m joint joint-static bss-apart execstack high
+
+$(NATIVE)/probe-%: tests/native/probe.c $(FLAGS_STAMP)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) $(NATIVE_$*) -o $@ $<
+
+$(NATIVE)/registers-static: NATIVE_LINK := -static -no-pie
+$(NATIVE)/registers-static-pie: NATIVE_LINK := -static-pie
+$(NATIVE)/registers-%: tests/native/registers.S $(FLAGS_STAMP)
+	$(call say,AS,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib $(NATIVE_LINK) -o $@ $<
+
+$(NATIVE)/start: tests/native/start.c $(FLAGS_STAMP)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_CFLAGS) $(WERROR_FLAG) -o $@ $<
+
+.PHONY: check-native
+check-native: $(ENGINE) $(BUILD)/bin/quern $(NATIVE_PROBES:%=$(NATIVE)/probe-%) \
+    $(NATIVE)/registers-static $(NATIVE)/registers-static-pie $(NATIVE)/start
+	@tests/native/run $(BUILD)
