@@ -259,6 +259,8 @@ void signal_deliver_pending(struct thread *t)
     if (t->stop & (STOP_PARK | STOP_YIELD))
         threads_park(t);
     threads_turn_take(t);
+    if (t->sc_args[6]) // a call was to go through the gate and has not
+        syscalls_args_restore(t);
     if (!(t->stop & STOP_SIGNAL))
         return;
     signals_block(t);
@@ -344,7 +346,6 @@ _Noreturn void signal_step(struct thread *t)
 {
     u16 insn = 0;
 
-    __atomic_fetch_add(&spool->n_stepped, 1, __ATOMIC_RELAXED);
     safe_read(&insn, t->pc, sizeof(insn));
     if (insn == 0x80cd) {
         t->sc_next = t->pc + 2;

@@ -111,7 +111,7 @@ void signal_deliver_pending(struct thread *t);
 void signal_fault(struct thread *t, int sig, int code, u64 addr, u64 trapno, u64 err);
 
 // Executes the one client instruction at t->pc in place, with the trap flag, and comes back through the handler to
-// dispatch_run. Counts spool->n_stepped.
+// dispatch_run.
 _Noreturn void signal_step(struct thread *t);
 
 // Closes the kernel's mask (all but the synchronous set), if it is not closed already. Nothing asynchronous arrives after it.

@@ -119,6 +119,7 @@ _Noreturn void syscalls_gate_with(struct thread *t, const u64 args[6])
         if (args)
             t->regs[reg[i]] = args[i];
     }
+    t->sc_args[6] = 1;
     t->sc_post = t->regs[R_RAX] + 1;
     threads_turn_give(t);
     dispatch_gate(t);
@@ -130,6 +131,7 @@ void syscalls_args_restore(struct thread *t)
 
     for (int i = 0; i < 6; i++)
         t->regs[reg[i]] = t->sc_args[i];
+    t->sc_args[6] = 0;
     t->sc_post = 0;
     t->sig->temp_mask_set = false;
 }
@@ -240,7 +242,6 @@ void syscalls_slow(struct thread *t)
         return;
     if (syscalls_all_slow && !seccomp_check(t))
         return;
-    __atomic_fetch_add(&spool->n_slow_syscalls, 1, __ATOMIC_RELAXED);
 
     switch (nr) {
     case SYS_clone: fork_sys_clone(t); return;
