@@ -63,3 +63,29 @@ $(GUEST_C): $(GUEST_DIR)/%: $(BUILD)/obj/guest/%.o
 .PHONY: check-guest
 check-guest: $(BUILD)/bin/quern $(GUEST_S) $(GUEST_C)
 	@tests/guest/run $< $(GUEST_DIR)
+
+# ---- Against single-stepping ----
+ORACLE     := $(BUILD)/tests/oracle/oracle
+ORACLE_DIR := $(BUILD)/tests/oracle/programs
+ORACLE_FREE := $(addprefix $(ORACLE_DIR)/,changing faults odd)
+ORACLE_LIBC := $(ORACLE_DIR)/libc-static $(ORACLE_DIR)/libc-dynamic
+ORACLE_COMPAT := $(addprefix $(COMPAT_DIR)/,avx2 bigcode stack straddle strings)
+
+$(ORACLE): $(BUILD)/obj/host/tests/oracle/oracle.o
+	$(call link,)
+$(BUILD)/obj/compat/%.o: tests/oracle/%.c $(FLAGS_STAMP)
+	$(call compile,CC,$(COMPAT_CFLAGS))
+$(BUILD)/obj/compat/%.o: tests/oracle/%.S $(FLAGS_STAMP)
+	$(call compile,AS,-g)
+$(ORACLE_FREE): $(ORACLE_DIR)/%: $(BUILD)/obj/compat/%.o $(BUILD)/obj/compat/start.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostdlib -static -o $@ $^
+$(ORACLE_LIBC): $(BUILD)/obj/host/tests/oracle/libc.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(if $(findstring static,$@),-static) -o $@ $^
+
+.PHONY: check-oracle
+check-oracle: $(BUILD)/bin/quern $(ORACLE) $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT)
+	@tests/oracle/run $< $(ORACLE) $(BUILD)/tests/oracle/out $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT)

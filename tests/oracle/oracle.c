@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // oracle [-o FILE] [-n MAX] PROGRAM [ARGS...]: runs a program one instruction at a time by ptrace and says
-// how often each address was executed: lines `hexaddr count [module+hexoffset]` sorted by address, the
-// form of `quern run --dump-counts=FILE`. Slow (about 11,000 steps a second on a virtual machine) and without
+// how often each address was executed: lines `hexaddr count module+hexoffset` (offset in the file) sorted by
+// address, the form of `quern run --dump-counts=FILE`. Slow (about 11,000 steps a second on a virtual machine) and without
 // a decoder in common with the engine: this is what its counts are compared with. tests/oracle/run starts it.
 //
 // It gives the program what Quern gives it: no address-space randomisation, no rseq (ENOSYS, and its two
@@ -100,7 +100,7 @@ static int by_address(const void *a, const void *b)
 // ---- Modules: what is mapped where when an address of it is first executed ----
 
 struct module {
-    uint64_t start, end, base; // an executable range; the lowest address of its file
+    uint64_t start, end, offset; // an executable range and where in its file it begins
     char name[256];
 };
 
@@ -118,8 +118,8 @@ static const struct module *module_find(uint64_t addr)
 // Adds the range of addr as /proc/PID/maps shows it now.
 static void module_learn(uint64_t addr)
 {
-    char path[64], line[512], name[256], base_name[256] = "";
-    uint64_t start, end, base = 0;
+    struct module m;
+    char path[64], line[512];
     FILE *f;
 
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)child);
@@ -127,22 +127,12 @@ static void module_learn(uint64_t addr)
     if (!f)
         fail(path);
     while (fgets(line, sizeof(line), f)) {
-        name[0] = '\0';
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %255[^\n]", &start, &end, name) <
-            2)
+        strcpy(m.name, "[anonymous]");
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %255[^\n]", &m.start,
+                   &m.end, &m.offset, m.name) < 3)
             continue;
-        if (strcmp(name, base_name) != 0) { // the first mapping of a file is its lowest
-            strcpy(base_name, name);
-            base = start;
-        }
-        if (addr >= start && addr < end && module_count < sizeof(modules) / sizeof(modules[0])) {
-            struct module *m = &modules[module_count++];
-
-            m->start = start;
-            m->end = end;
-            m->base = base;
-            strcpy(m->name, name);
-        }
+        if (addr >= m.start && addr < m.end && module_count < sizeof(modules) / sizeof(modules[0]))
+            modules[module_count++] = m;
     }
     fclose(f);
 }
@@ -364,8 +354,8 @@ static void print(FILE *out)
         const struct module *m = module_find(table[i].addr);
 
         fprintf(out, "%" PRIx64 " %" PRIu64, table[i].addr, table[i].n);
-        if (m && m->name[0])
-            fprintf(out, " %s+%" PRIx64, m->name, table[i].addr - m->base);
+        if (m)
+            fprintf(out, " %s+%" PRIx64, m->name, m->offset + (table[i].addr - m->start));
         fputc('\n', out);
     }
 }
