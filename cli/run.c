@@ -58,6 +58,12 @@ static char *absolute_name(const char *cwd, const char *name)
     return s;
 }
 
+static void check_name(const char *name, const char *what)
+{
+    if (name)
+        free(run_name_expand_or_die(name, getpid(), what));
+}
+
 // Beside the profile, unless that is a device or the like.
 static char *spool_folder(const struct run_options *o, const char *cwd, const char *expanded)
 {
@@ -165,9 +171,12 @@ int cmd_run(int argc, char **argv)
     dump = absolute_name(cwd, o.dump_counts);
     trace = absolute_name(cwd, o.trace_refs);
     log = absolute_name(cwd, o.log);
+    // As given first, for the sake of the message.
+    check_name(o.output, "--cachegrind-out-file");
+    check_name(o.dump_counts, "--dump-counts");
+    check_name(o.trace_refs, "--trace-refs");
+    check_name(o.log, "--log-file");
     expanded = run_name_expand_or_die(output, getpid(), "--cachegrind-out-file");
-    if (dump)
-        free(run_name_expand_or_die(dump, getpid(), "--dump-counts"));
     o.dump_counts = dump;
     if (trace)
         o.trace_refs = run_name_expand_or_die(trace, getpid(), "--trace-refs");

@@ -103,6 +103,17 @@ bool elfsym_add(struct elfsym_table *t, Elf *elf, unsigned section_type)
     return found;
 }
 
+void elfsym_add_one(struct elfsym_table *t, uint64_t start, uint64_t size, const char *name)
+{
+    struct elfsym *e = append(t);
+
+    if (!e)
+        return;
+    e->start = start;
+    e->end = start + size;
+    e->name = name;
+}
+
 // < 0: a is shown rather than b.
 static int prefer(const struct elfsym *a, const struct elfsym *b)
 {

@@ -20,6 +20,7 @@
 #include "symbols/elfsym.h"
 #include "symbols/lines.h"
 #include "symbols/linetab.h"
+#include "symbols/minidebug.h"
 #include "symbols/section.h"
 #include "symbols/strings.h"
 
@@ -229,6 +230,8 @@ static struct lines *get_lines(struct symbols_module *m)
 
 static void open_module(struct symbols_module *m)
 {
+    bool symtab;
+
     m->opened = true;
     if (!m->elf)
         return;
@@ -237,9 +240,11 @@ static void open_module(struct symbols_module *m)
         if (m->debug_fd >= 0)
             m->debug = elf_begin(m->debug_fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     }
-    elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
+    symtab = elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
     if (m->debug)
-        elfsym_add(&m->syms, m->debug, SHT_SYMTAB);
+        symtab |= elfsym_add(&m->syms, m->debug, SHT_SYMTAB);
+    if (!symtab && section_exists(m->elf, ".gnu_debugdata"))
+        minidebug_add(&m->syms, &m->owner->strings, m->name);
     elfsym_add(&m->syms, m->elf, SHT_DYNSYM);
     elfsym_sort(&m->syms);
     elfsym_add_eh_frame(&m->syms, m->elf);
