@@ -307,7 +307,7 @@ static void program_totals(struct annotate *a)
 int cmd_annotate(int argc, char **argv)
 {
     struct annotate a = { .command = argv[0], .percs = 1, .source = 1, .context = 8, .threshold = -1 };
-    size_t n;
+    size_t n, missing;
 
     parse(&a, argc, argv);
     read_profiles(&a);
@@ -327,13 +327,13 @@ int cmd_annotate(int argc, char **argv)
     annotate_functions(&a);
     if (a.asm_)
         annotate_instructions(&a);
-    annotate_sources(&a);
+    missing = annotate_sources(&a);
     if (fflush(stdout) == EOF || ferror(stdout))
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     profcmd_table_free(&a.table);
     quern_costs_free(a.costs);
     quern_profile_free(a.p);
-    return UTIL_OK;
+    return missing ? UTIL_USAGE : UTIL_OK;
 }
 
 int cmd_cg_annotate(int argc, char **argv)

@@ -66,8 +66,9 @@ void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func);
 /* Comparison by the sort events, largest magnitude first. */
 int annotate_compare(const struct annotate *a, const quern_count *x, const quern_count *y);
 
-/* annotate_source.c: files chosen by the user and, with --auto, those of the functions shown. */
-void annotate_sources(struct annotate *a);
+/* annotate_source.c: files chosen by the user and, with --auto, those of the functions shown. Returns
+ * how many of the user's could not be found. */
+size_t annotate_sources(struct annotate *a);
 
 /* annotate_asm.c: every function shown, instruction by instruction. */
 void annotate_instructions(struct annotate *a);

@@ -506,9 +506,10 @@ static void put_title(const struct annotate *a, const struct source *s)
            s->dir ? s->dir : "", s->dir ? " + " : "", name, profcmd_rule);
 }
 
-void annotate_sources(struct annotate *a)
+size_t annotate_sources(struct annotate *a)
 {
     struct listing l = { .a = a };
+    size_t missing = 0;
 
     choose(&l);
     collect(&l);
@@ -516,9 +517,11 @@ void annotate_sources(struct annotate *a)
     for (size_t i = 0; i < l.source_count; i++) {
         struct source *s = &l.source[i];
         if (!s->path) {
-            if (s->user)
+            if (s->user) {
                 warn("%s: no such source file, neither here nor below an --include directory",
                      s->name);
+                missing++;
+            }
             continue;
         }
         put_title(a, s);
@@ -546,4 +549,5 @@ void annotate_sources(struct annotate *a)
     free(l.counts);
     free(l.slot);
     free(l.annotated);
+    return missing;
 }

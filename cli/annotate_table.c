@@ -276,10 +276,12 @@ void annotate_functions(struct annotate *a)
 {
     enum annotate_tree tree = a->costs ? a->tree : TREE_NONE;
 
+    /* Columns are as wide as all functions need, shown or not. */
     profcmd_table_reset(&a->table);
+    for (size_t k = 0; k < a->row_count; k++)
+        profcmd_table_fit(&a->table, a->row_counts + a->row[k].counts, a->row[k].present);
     for (size_t k = 0; k < a->order_count; k++) {
         const struct annotate_row *r = &a->row[a->order[k]];
-        profcmd_table_fit(&a->table, a->row_counts + r->counts, r->present);
         if (tree == TREE_CALLER || tree == TREE_BOTH)
             edge_lines(a, r->func, 1, 1);
         if (tree == TREE_CALLING || tree == TREE_BOTH)
