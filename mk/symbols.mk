@@ -10,3 +10,11 @@ ALL += $(SYMBOLS_A)
 
 $(SYMBOLS_A): $(call host_objs,$(SYMBOLS_SRCS))
 	$(call archive)
+
+$(BUILD)/tests/test_symbols: $(BUILD)/obj/asan/tests/unit/test_symbols.o $(call asan_objs,$(SYMBOLS_SRCS))
+	$(call link_asan,-lcmocka $(SYMBOLS_LIBS))
+
+CHECKS += check-symbols
+.PHONY: check-symbols
+check-symbols: $(BUILD)/tests/test_symbols
+	@CMOCKA_MESSAGE_OUTPUT=TAP TEST_FOLDER=$(BUILD)/tests $<

@@ -417,7 +417,7 @@ static uint32_t call_line(Dwarf_Die *inlined)
 size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,
                      char *(*readable)(const char *name))
 {
-    Dwarf_Die cu, split, *scopes = NULL;
+    Dwarf_Die cu, split, *innermost = NULL, *scopes = NULL;
     struct lines_row row;
     uint32_t file, line;
     size_t n = 0;
@@ -433,7 +433,11 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
     lines_find(l, address, true, &row);
     file = row.file;
     line = row.line;
-    count = dwarf_getscopes(&cu, address, &scopes);
+    // The scopes around an inlined function are where its source text is; its parents are where it was inlined.
+    if (dwarf_getscopes(&cu, address, &innermost) <= 0)
+        return 0;
+    count = dwarf_getscopes_die(&innermost[0], &scopes);
+    free(innermost);
     for (int i = 0; i < count && n < max; i++) {
         int tag = dwarf_tag(&scopes[i]);
 

@@ -1,0 +1,732 @@
+// SPDX-License-Identifier: MIT
+//
+// symbols/ on small programs that are compiled here in every form of debug information. The exact answer is known
+// from the source text below: labels (global symbols without a type) mark instructions whose line is written
+// beside them. TEST_FOLDER is where the programs are made; CC must be gcc for some forms, which are named so.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/lines.h"
+#include "symbols/linetab.h"
+#include "symbols/symbols.h"
+
+static char *folder; // absolute
+static char remarks[2048];
+
+// ---- The sources ----
+
+// The inlined function is in another folder, the library function in another file.
+static const char inline_h[] = "static inline __attribute__((always_inline)) int twice(int x)\n" // 1
+                               "{\n"                                                             // 2
+                               "    __asm__ volatile(\".globl at_twice\\nat_twice: nop\");\n"    // 3
+                               "    return x + x;\n"                                             // 4
+                               "}\n";                                                            // 5
+static const char main_c[] = "#include \"inc/inline.h\"\n"                                      // 1
+                             "int other(int x);\n"                                              // 2
+                             "__attribute__((noinline)) static int local(int x)\n"              // 3
+                             "{\n"                                                              // 4
+                             "    __asm__ volatile(\".globl at_local\\nat_local: nop\");\n"     // 5
+                             "    return other(x) + 1;\n"                                       // 6
+                             "}\n"                                                              // 7
+                             "int main(int argc, char **argv)\n"                                // 8
+                             "{\n"                                                              // 9
+                             "    (void)argv;\n"                                                // 10
+                             "    __asm__ volatile(\".globl at_main\\nat_main: nop\");\n"       // 11
+                             "    return twice(argc) + local(argc);\n"                          // 12
+                             "}\n";                                                             // 13
+static const char other_c[] = "int other(int x);\n"                                             // 1
+                              "int other(int x)\n"                                              // 2
+                              "{\n"                                                             // 3
+                              "    __asm__ volatile(\".globl at_other\\nat_other: nop\");\n"    // 4
+                              "    return x * 3;\n"                                             // 5
+                              "}\n";                                                            // 6
+
+static void write_text(const char *name, const char *text)
+{
+    char path[4096];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+// Runs a command in the folder; it must succeed.
+__attribute__((format(printf, 1, 2))) static void shell(const char *fmt, ...)
+{
+    char command[4096];
+    va_list ap;
+    int n = snprintf(command, sizeof(command), "cd '%s' && ", folder);
+
+    va_start(ap, fmt);
+    vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, ap);
+    va_end(ap);
+    if (system(command) != 0)
+        fail_msg("failed: %s", command);
+}
+
+static bool shell_can(const char *test)
+{
+    char command[4096];
+
+    snprintf(command, sizeof(command), "cd '%s' && ( %s ) >/dev/null 2>&1", folder, test);
+    return system(command) == 0;
+}
+
+static int make_sources(void **state)
+{
+    const char *base = getenv("TEST_FOLDER");
+    char relative[] = "symbols-test-XXXXXX";
+    char path[4096];
+    char *real;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/%s", base ? base : "/tmp", relative);
+    if (!mkdtemp(path))
+        return -1;
+    real = realpath(path, NULL);
+    folder = real;
+    snprintf(path, sizeof(path), "%s/src", folder);
+    mkdir(path, 0777);
+    snprintf(path, sizeof(path), "%s/src/inc", folder);
+    mkdir(path, 0777);
+    write_text("src/inc/inline.h", inline_h);
+    write_text("src/main.c", main_c);
+    write_text("src/other.c", other_c);
+    return 0;
+}
+
+static int remove_sources(void **state)
+{
+    (void)state;
+    shell("rm -rf '%s'", folder);
+    free(folder);
+    return 0;
+}
+
+// ---- Asking ----
+
+static void keep_remark(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    snprintf(remarks + strlen(remarks), sizeof(remarks) - strlen(remarks), "%s\n", sentence);
+}
+
+static struct symbols *new_symbols(bool no_demangle)
+{
+    struct symbols_options o = { no_demangle, keep_remark, NULL };
+    struct symbols *s = symbols_new(&o);
+
+    assert_non_null(s);
+    remarks[0] = '\0';
+    return s;
+}
+
+// The link-time address of a label, from the .symtab of the named file in the folder.
+static uint64_t label(const char *file, const char *name)
+{
+    char path[4096];
+    uint64_t value = 0;
+    Elf_Scn *scn = NULL;
+    Elf *elf;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, file);
+    fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    elf_version(EV_CURRENT);
+    elf = elf_begin(fd, ELF_C_READ, NULL);
+    while ((scn = elf_nextscn(elf, scn))) {
+        GElf_Shdr sh;
+        GElf_Sym sym;
+        Elf_Data *data;
+
+        if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_SYMTAB)
+            continue;
+        data = elf_getdata(scn, NULL);
+        for (int i = 0; gelf_getsym(data, i, &sym); i++)
+            if (strcmp(elf_strptr(elf, sh.sh_link, sym.st_name), name) == 0)
+                value = sym.st_value;
+    }
+    elf_end(elf);
+    close(fd);
+    if (value == 0)
+        fail_msg("%s has no symbol %s", file, name);
+    return value;
+}
+
+// "FUNCTION FILE:LINE" with the folder cut off.
+static const char *where(struct symbols *s, const char *file, uint64_t address)
+{
+    static char text[4][512];
+    static unsigned turn;
+    char *out = text[turn++ % 4];
+    char path[4096];
+    struct symbols_file f = { path, 0, 0 };
+    struct symbols_place at;
+    const char *source;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, file);
+    symbols_find(symbols_file(s, &f), address, &at);
+    source = symbols_string(s, at.file);
+    if (strncmp(source, folder, strlen(folder)) == 0)
+        source += strlen(folder) + 1;
+    snprintf(out, sizeof(text[0]), "%s %s:%u", symbols_string(s, at.function), source, at.line);
+    return out;
+}
+
+// The answers that every form with line tables must give. `labels` is the file that still has its symbols.
+static void check_lines(const char *file, const char *labels)
+{
+    struct symbols *s = new_symbols(false);
+
+    assert_string_equal(where(s, file, label(labels, "at_main")), "main src/main.c:11");
+    assert_string_equal(where(s, file, label(labels, "at_twice")), "main src/inc/inline.h:3");
+    assert_string_equal(where(s, file, label(labels, "at_local")), "local src/main.c:5");
+    assert_string_equal(where(s, file, label(labels, "at_other")), "other src/other.c:4");
+    assert_string_equal(remarks, "");
+    symbols_free(s);
+}
+
+static void compile_with(const char *cc, const char *flags, const char *name)
+{
+    shell("%s -O1 %s -o %s src/main.c src/other.c", cc, flags, name);
+}
+
+// ---- Forms of DWARF ----
+
+static void test_dwarf5(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-5", "d5");
+    check_lines("d5", "d5");
+}
+
+static void test_dwarf4(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-4", "d4");
+    check_lines("d4", "d4");
+}
+
+static void test_dwarf_2_and_3(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-2 -gstrict-dwarf", "d2");
+    check_lines("d2", "d2");
+    compile_with("gcc", "-gdwarf-3 -gstrict-dwarf", "d3");
+    check_lines("d3", "d3");
+}
+
+static void test_mixed_versions(void **state)
+{
+    (void)state;
+    // Not all of version 5: the whole file goes to libdw.
+    shell("gcc -O1 -gdwarf-5 -c -o m5.o src/main.c && gcc -O1 -gdwarf-4 -c -o o4.o src/other.c && "
+          "gcc -o mixed m5.o o4.o");
+    check_lines("mixed", "mixed");
+}
+
+static void test_split(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -gsplit-dwarf", "split5");
+    check_lines("split5", "split5");
+    compile_with("gcc", "-gdwarf-4 -gsplit-dwarf", "split4");
+    check_lines("split4", "split4");
+}
+
+static void test_compressed_zlib(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -gz=zlib", "z5");
+    check_lines("z5", "z5");
+    compile_with("gcc", "-gdwarf-4 -gz=zlib", "z4");
+    check_lines("z4", "z4");
+    compile_with("gcc", "-gdwarf-4 -gz=zlib-gnu", "zgnu4");
+    check_lines("zgnu4", "zgnu4");
+    compile_with("gcc", "-gdwarf-5 -gz=zlib-gnu", "zgnu5");
+    check_lines("zgnu5", "zgnu5");
+}
+
+static void test_compressed_zstd(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-5", "plain5");
+    compile_with("gcc", "-gdwarf-4", "plain4");
+    if (!shell_can("objcopy --compress-debug-sections=zstd plain5 zstd5"))
+        skip();
+    shell("objcopy --compress-debug-sections=zstd plain4 zstd4");
+    check_lines("zstd5", "zstd5");
+    check_lines("zstd4", "zstd4");
+}
+
+static void test_clang(void **state)
+{
+    (void)state;
+    if (!shell_can("clang --version"))
+        skip();
+    // clang writes no .debug_aranges: with version 4 the units' own ranges are used.
+    compile_with("clang", "-gdwarf-5", "c5");
+    check_lines("c5", "c5");
+    compile_with("clang", "-gdwarf-4", "c4");
+    check_lines("c4", "c4");
+}
+
+static void test_static_not_pie(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -static", "static5");
+    check_lines("static5", "static5");
+    compile_with("gcc", "-gdwarf-4 -no-pie", "nopie4");
+    check_lines("nopie4", "nopie4");
+}
+
+// ---- Separate debug files ----
+
+static void test_debuglink(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -Wl,--build-id=none", "linked");
+    shell("cp linked linked.whole && objcopy --only-keep-debug linked linked.debug && "
+          "strip linked && objcopy --add-gnu-debuglink=linked.debug linked");
+    check_lines("linked", "linked.whole");
+    shell("mkdir -p .debug && mv linked.debug .debug/");
+    check_lines("linked", "linked.whole");
+}
+
+static void test_debuglink_of_another_build(void **state)
+{
+    struct symbols *s;
+
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -Wl,--build-id=none", "old");
+    shell("cp old old.whole && objcopy --only-keep-debug old old.debug && strip old && "
+          "objcopy --add-gnu-debuglink=old.debug old && printf x >> old.debug");
+    // The checksum does not fit: better nothing than wrong lines.
+    s = new_symbols(false);
+    assert_string_equal(strchr(where(s, "old", label("old.whole", "at_main")), ')'), ") ???:0");
+    symbols_free(s);
+}
+
+static void test_build_id_folder(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    struct symbols_file f = { "/lib/x86_64-linux-gnu/libc.so.6", 0, 0 };
+    struct symbols_module *m;
+    struct symbols_place at = { 0 };
+    char command[256], address[32] = "";
+    FILE *p;
+
+    (void)state;
+    // libc6-dbg puts libc's lines below /usr/lib/debug/.build-id; qsort itself is in .dynsym.
+    snprintf(command, sizeof(command),
+             "nm -D --defined-only %s | awk '$3 == \"qsort@@GLIBC_2.2.5\" { print $1 }'", f.path);
+    p = popen(command, "r");
+    if (!p || !fgets(address, sizeof(address), p))
+        skip();
+    pclose(p);
+    m = symbols_file(s, &f);
+    symbols_find(m, strtoull(address, NULL, 16), &at);
+    assert_string_equal(symbols_string(s, at.function), "qsort");
+    if (at.file == 0) {
+        symbols_free(s);
+        skip(); // libc6-dbg is not installed
+    }
+    assert_string_equal(symbols_string(s, at.file), "./stdlib/./stdlib/msort.c");
+    symbols_free(s);
+}
+
+// ---- Without line tables ----
+
+static void test_symtab_only(void **state)
+{
+    struct symbols *s = new_symbols(false);
+
+    (void)state;
+    compile_with("gcc", "", "bare");
+    assert_string_equal(where(s, "bare", label("bare", "at_main")), "main ???:0");
+    assert_string_equal(where(s, "bare", label("bare", "at_local")), "local ???:0");
+    // The start of the C library's code has the name that Cachegrind gives it.
+    assert_string_equal(where(s, "bare", label("bare", "_start")), "(below main) ???:0");
+    symbols_free(s);
+}
+
+static void test_dynsym_only(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char expected[128];
+
+    (void)state;
+    compile_with("gcc", "-shared -fPIC", "whole.so");
+    shell("strip -o lib.so whole.so");
+    assert_string_equal(where(s, "lib.so", label("whole.so", "at_other")), "other ???:0");
+    // A static function is known by its .eh_frame range only.
+    snprintf(expected, sizeof(expected), "0x%llx (lib.so) ???:0",
+             (unsigned long long)label("whole.so", "local"));
+    assert_string_equal(where(s, "lib.so", label("whole.so", "at_local")), expected);
+    symbols_free(s);
+}
+
+static void test_eh_frame_only(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char expected[128];
+
+    (void)state;
+    compile_with("gcc", "-g", "full");
+    shell("strip -o stripped full");
+    snprintf(expected, sizeof(expected), "0x%llx (stripped) ???:0",
+             (unsigned long long)label("full", "main"));
+    assert_string_equal(where(s, "stripped", label("full", "at_main")), expected);
+    symbols_free(s);
+}
+
+static void test_minidebuginfo(void **state)
+{
+    struct symbols *s = new_symbols(false);
+
+    (void)state;
+    if (!shell_can("xz --version"))
+        skip();
+    compile_with("gcc", "", "mini.whole");
+    shell("objcopy -S --remove-section .comment --keep-symbol=local --keep-symbol=other "
+          "--only-keep-debug mini.whole mini.syms 2>/dev/null || "
+          "objcopy --only-keep-debug mini.whole mini.syms");
+    shell("objcopy --only-keep-debug mini.whole mini.syms && xz -k -f mini.syms && "
+          "strip -o mini mini.whole && objcopy --add-section .gnu_debugdata=mini.syms.xz mini");
+    assert_string_equal(where(s, "mini", label("mini.whole", "at_local")), "local ???:0");
+    symbols_free(s);
+}
+
+static void test_plt_has_no_name(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char command[4200], address[64] = "";
+    FILE *p;
+
+    (void)state;
+    write_text("src/plt.c", "#include <stdlib.h>\nint main(int c, char **v){ return c > 1 ? atoi(v[1]) : 0; }\n");
+    shell("gcc -g -O1 -fcf-protection=none -no-pie -Wl,-z,lazy -o plt src/plt.c");
+    snprintf(command, sizeof(command),
+             "objdump -d -j .plt '%s/plt' | awk '/<atoi@plt>:/ || /<strtol@plt>:/ { print $1 }'", folder);
+    p = popen(command, "r");
+    assert_non_null(p);
+    assert_non_null(fgets(address, sizeof(address), p));
+    pclose(p);
+    assert_string_equal(where(s, "plt", strtoull(address, NULL, 16)), "??? ???:0");
+    symbols_free(s);
+}
+
+// ---- Which name ----
+
+static void test_choice_of_name(void **state)
+{
+    struct symbols *s = new_symbols(false);
+
+    (void)state;
+    write_text("names.S", ".globl _start\n.text\n_start: nop\n"
+                          ".globl long_name, ab, aa, inside\n"
+                          ".type long_name, @function\n.type ab, @function\n.type aa, @function\n"
+                          "long_name:\nab:\naa:\nat_names: nop\ninside: nop\nat_inside: nop\n"
+                          ".size long_name, .-long_name\n.size ab, .-ab\n.size aa, .-aa\n"
+                          "untyped: nop\nat_untyped: nop\n");
+    shell("gcc -nostdlib -static -o names names.S");
+    // The shortest, then the first in the alphabet, as Cachegrind 3.19 shows it.
+    assert_string_equal(where(s, "names", label("names", "at_names")), "aa ???:0");
+    // A label inside a function with a size does not hide it; outside one it is all there is.
+    assert_string_equal(where(s, "names", label("names", "at_inside")), "aa ???:0");
+    assert_string_equal(where(s, "names", label("names", "at_untyped") + 1), "??? ???:0");
+    assert_string_equal(where(s, "names", label("names", "untyped")), "untyped ???:0");
+    symbols_free(s);
+}
+
+static void test_demangling(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    struct symbols *raw = new_symbols(true);
+
+    (void)state;
+    write_text("names.cc", "namespace a { template<class T> struct B { T f(int); };\n"
+                           "template<class T> T B<T>::f(int x) { __asm__ volatile(\".globl at_f\\n"
+                           "at_f: nop\"); return T(x); }\ntemplate struct B<long>; }\n"
+                           "int main() { a::B<long> b; return (int)b.f(0); }\n");
+    shell("g++ -O0 -g -o cc names.cc");
+    assert_string_equal(where(s, "cc", label("cc", "at_f")), "a::B<long>::f(int) names.cc:2");
+    assert_string_equal(where(raw, "cc", label("cc", "at_f")), "_ZN1a1BIlE1fEi names.cc:2");
+    symbols_free(s);
+    symbols_free(raw);
+
+    // Rust (both schemes) and D names, in an assembly file.
+    s = new_symbols(false);
+    write_text("other.S", ".text\n.globl _start\n_start: nop\n"
+                          ".macro f name label\n.type \"\\name\", @function\n\\name:\n\\label: nop\n"
+                          ".size \"\\name\", .-\"\\name\"\n.endm\n"
+                          "f _ZN4core3fmt5write17h0123456789abcdefE, at_legacy\n"
+                          "f _RNvC6_123foo3bar, at_v0\nf _D3foo3barFiZi, at_d\n");
+    shell("gcc -nostdlib -static -o other other.S");
+    assert_string_equal(where(s, "other", label("other", "at_legacy")), "core::fmt::write ???:0");
+    assert_string_equal(where(s, "other", label("other", "at_v0")), "123foo::bar ???:0");
+    assert_string_equal(where(s, "other", label("other", "at_d")), "foo.bar(int) ???:0");
+    symbols_free(s);
+}
+
+// ---- Files that are not what they were ----
+
+static void test_missing_file(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char expected[4200];
+
+    (void)state;
+    assert_string_equal(where(s, "gone", 0x1234), "??? ???:0");
+    snprintf(expected, sizeof(expected),
+             "%s/gone: No such file or directory; its functions are shown as ???\n", folder);
+    assert_string_equal(remarks, expected);
+    symbols_free(s);
+}
+
+static void test_replaced_and_modified(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char path[4096], expected[4400];
+    struct symbols_file f = { path, 0, 0 };
+    struct symbols_place at;
+    struct stat st;
+
+    (void)state;
+    compile_with("gcc", "-g", "changed");
+    snprintf(path, sizeof(path), "%s/changed", folder);
+    assert_int_equal(stat(path, &st), 0);
+
+    f.ino = st.st_ino + 1;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_int_equal(at.function, 0);
+    snprintf(expected, sizeof(expected),
+             "%s: was replaced by another file since it was mapped; its functions are shown as ???\n", path);
+    assert_string_equal(remarks, expected);
+    symbols_free(s);
+
+    s = new_symbols(false);
+    f.ino = st.st_ino;
+    f.run_start = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec - 1;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_string_equal(symbols_string(s, at.function), "main");
+    snprintf(expected, sizeof(expected),
+             "%s: was modified after the run began; functions and lines may be wrong\n", path);
+    assert_string_equal(remarks, expected);
+    symbols_free(s);
+
+    s = new_symbols(false);
+    f.run_start++;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_string_equal(remarks, "");
+    symbols_free(s);
+}
+
+static void test_not_elf_and_truncated(void **state)
+{
+    struct symbols *s = new_symbols(false);
+
+    (void)state;
+    write_text("text", "not a program\n");
+    assert_string_equal(where(s, "text", 0x1000), "??? ???:0");
+    compile_with("gcc", "-g", "cut.whole");
+    // At every length of its first part and some of the rest: no crash, no endless loop.
+    for (unsigned size = 0; size < 20000; size += size < 128 ? 7 : 997) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "cut%u", size);
+        shell("head -c %u cut.whole > %s", size, name);
+        where(s, name, label("cut.whole", "at_main"));
+    }
+    symbols_free(s);
+}
+
+// ---- Addresses ----
+
+static void test_file_offsets(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char path[4096];
+    struct symbols_file f = { path, 0, 0 };
+    struct symbols_module *m;
+
+    (void)state;
+    // Segments whose addresses are not their offsets.
+    compile_with("gcc", "-g -no-pie -Wl,-Ttext-segment=0x10000000", "moved");
+    snprintf(path, sizeof(path), "%s/moved", folder);
+    m = symbols_file(s, &f);
+    assert_int_equal(symbols_address(m, label("moved", "at_main") - 0x10000000),
+                     label("moved", "at_main"));
+    assert_true(symbols_address(m, UINT64_C(1) << 40) == UINT64_MAX);
+    symbols_free(s);
+}
+
+static void test_vdso(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+    struct symbols_module *m;
+    struct symbols_place at;
+    uint64_t address = 0;
+    Elf *elf;
+    Elf_Scn *scn = NULL;
+
+    (void)state;
+    if (!image)
+        skip();
+    elf = elf_memory((char *)(uintptr_t)image, 8192);
+    while ((scn = elf_nextscn(elf, scn))) {
+        GElf_Shdr sh;
+        GElf_Sym sym;
+
+        if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM)
+            continue;
+        for (int i = 0; gelf_getsym(elf_getdata(scn, NULL), i, &sym); i++)
+            if (strcmp(elf_strptr(elf, sh.sh_link, sym.st_name), "__vdso_getcpu") == 0)
+                address = sym.st_value;
+    }
+    elf_end(elf);
+    if (!address)
+        skip();
+    m = symbols_image(s, "[vdso]", image, 8192);
+    symbols_find(m, symbols_address(m, address), &at);
+    assert_string_equal(symbols_string(s, at.function), "getcpu"); // the shorter of its two names
+    symbols_free(s);
+}
+
+static void test_inline_chain(void **state)
+{
+    static const char *const forms[] = { "-gdwarf-5", "-gdwarf-4", "-gdwarf-5 -gsplit-dwarf" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        struct symbols *s = new_symbols(false);
+        char path[4096];
+        struct symbols_file f = { path, 0, 0 };
+        struct symbols_frame frame[8];
+        size_t n;
+
+        compile_with("gcc", forms[i], "chain");
+        snprintf(path, sizeof(path), "%s/chain", folder);
+        n = symbols_inlined(symbols_file(s, &f), label("chain", "at_twice"), frame, 8);
+        assert_int_equal(n, 2);
+        assert_string_equal(symbols_string(s, frame[0].function), "twice");
+        assert_string_equal(symbols_string(s, frame[0].file) + strlen(folder) + 1, "src/inc/inline.h");
+        assert_int_equal(frame[0].line, 3);
+        assert_string_equal(symbols_string(s, frame[1].function), "main");
+        assert_string_equal(symbols_string(s, frame[1].file) + strlen(folder) + 1, "src/main.c");
+        assert_int_equal(frame[1].line, 12);
+        symbols_free(s);
+        shell("rm -f chain*");
+    }
+}
+
+// ---- Our reader of line tables against libdw's ----
+
+static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64_t step, bool must)
+{
+    struct strings strings;
+    int fd = open(path, O_RDONLY);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    struct linetab *t;
+    struct lines *l;
+    unsigned different = 0, found = 0;
+
+    strings_init(&strings);
+    t = linetab_new(elf, &strings);
+    l = lines_new(elf, &strings);
+    if (must) {
+        assert_non_null(t);
+        assert_non_null(l);
+    }
+    for (uint64_t a = from; t && l && a < to; a += step) {
+        struct lines_row x, y;
+
+        linetab_find(t, a, &x);
+        lines_find(l, a, true, &y);
+        found += x.line != 0;
+        if (x.file != y.file || x.line != y.line) {
+            if (different++ < 5)
+                print_message("# %#llx: linetab %s:%u, libdw %s:%u\n", (unsigned long long)a,
+                              strings.text[x.file], x.line, strings.text[y.file], y.line);
+        }
+        assert_true(x.start <= a && x.end > a);
+    }
+    assert_int_equal(different, 0);
+    if (must)
+        assert_true(found > 0);
+    lines_free(l);
+    linetab_free(t);
+    elf_end(elf);
+    close(fd);
+    strings_fini(&strings);
+}
+
+static void test_readers_agree(void **state)
+{
+    char path[4096];
+
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -O2", "agree");
+    snprintf(path, sizeof(path), "%s/agree", folder);
+    compare_readers(path, label("agree", "_start") & ~UINT64_C(0xfff), label("agree", "_start") + 0x1000,
+                    1, true);
+    // Relative folders, as distributions build.
+    shell("gcc -gdwarf-5 -O2 -fdebug-prefix-map=\"$PWD\"=. -o relative src/main.c src/other.c");
+    snprintf(path, sizeof(path), "%s/relative", folder);
+    compare_readers(path, label("relative", "_start") & ~UINT64_C(0xfff),
+                    label("relative", "_start") + 0x1000, 1, true);
+    // This program itself.
+    compare_readers("/proc/self/exe", 0x1000, 0x200000, 13, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dwarf5),
+        cmocka_unit_test(test_dwarf4),
+        cmocka_unit_test(test_dwarf_2_and_3),
+        cmocka_unit_test(test_mixed_versions),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_compressed_zlib),
+        cmocka_unit_test(test_compressed_zstd),
+        cmocka_unit_test(test_clang),
+        cmocka_unit_test(test_static_not_pie),
+        cmocka_unit_test(test_debuglink),
+        cmocka_unit_test(test_debuglink_of_another_build),
+        cmocka_unit_test(test_build_id_folder),
+        cmocka_unit_test(test_symtab_only),
+        cmocka_unit_test(test_dynsym_only),
+        cmocka_unit_test(test_eh_frame_only),
+        cmocka_unit_test(test_minidebuginfo),
+        cmocka_unit_test(test_plt_has_no_name),
+        cmocka_unit_test(test_choice_of_name),
+        cmocka_unit_test(test_demangling),
+        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_replaced_and_modified),
+        cmocka_unit_test(test_not_elf_and_truncated),
+        cmocka_unit_test(test_file_offsets),
+        cmocka_unit_test(test_vdso),
+        cmocka_unit_test(test_inline_chain),
+        cmocka_unit_test(test_readers_agree),
+    };
+
+    return cmocka_run_group_tests_name("symbols", tests, make_sources, remove_sources);
+}
