@@ -119,8 +119,9 @@ static enum elf_kind examine(struct elf_file *f)
         return ELF_OTHER;
     }
     if (h.ident[4] != 2) {
-        f->why = h.machine == EM_X86_64 ? "it uses the x32 ABI; only 64-bit programs can be profiled"
-                                        : "it is a 32-bit program; only 64-bit programs can be profiled";
+        f->why = h.machine == EM_X86_64
+                     ? "it uses the x32 ABI; only 64-bit programs can be profiled"
+                     : "it is a 32-bit program; only 64-bit programs can be profiled";
         return ELF_FOREIGN;
     }
     if (h.machine != EM_X86_64) {
@@ -198,8 +199,7 @@ static long map_segment(const struct elf_file *f, const struct elf_phdr *p, u64 
 
     if (p->filesz) {
         anon = PAGE_UP(file_end);
-        got = sys_mmap(start, anon - start, prot, MAP_PRIVATE | fixed, f->fd,
-                       PAGE_DOWN(p->offset));
+        got = sys_mmap(start, anon - start, prot, MAP_PRIVATE | fixed, f->fd, PAGE_DOWN(p->offset));
         if (sys_failed(got))
             return got;
         if ((u64)got != start) {
@@ -242,12 +242,13 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
         bias = (u64)room - f->low;
     } else {
         // Its place must be free; segments of one file may share pages, so only the whole is asked for.
-        long got = sys_mmap(f->low, f->high - f->low, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-                            0);
+        long got =
+            sys_mmap(f->low, f->high - f->low, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (sys_failed(got) || (u64)got != f->low) {
-            *why = got == -EPERM ? "it wants addresses that the system does not give (vm.mmap_min_addr)"
-                                 : "the addresses that it is linked for are taken";
+            *why = got == -EPERM
+                       ? "it wants addresses that the system does not give (vm.mmap_min_addr)"
+                       : "the addresses that it is linked for are taken";
             return sys_failed(got) ? got : -EEXIST;
         }
         sys_munmap(f->low, f->high - f->low);

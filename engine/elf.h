@@ -20,7 +20,8 @@ struct elf_phdr {
     u64 offset, vaddr, paddr, filesz, memsz, align;
 };
 
-#define ELF_PHDRS_MAX 800 // as many as fit the 64 KiB that the kernel allows, less what our buffer needs: 56 bytes each
+#define ELF_PHDRS_MAX \
+    800 // as many as fit the 64 KiB that the kernel allows, less what our buffer needs: 56 bytes each
 
 // A file that has been examined. Large: not for small stacks.
 struct elf_file {

@@ -21,8 +21,8 @@
 #include "engine/threads.h"
 
 #define PATH_MAX   4096
-#define LEVELS_MAX 5       // scripts whose interpreter is a script: fs/exec.c, exec_binprm
-#define ARGS_STACK 2048    // pointers; more are put into pages of their own
+#define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
+#define ARGS_STACK 2048     // pointers; more are put into pages of their own
 #define ARGS_MAX   0x400000 // the kernel's limit on all strings together is below that
 
 // What is to be executed once scripts are resolved.
@@ -146,8 +146,8 @@ static bool gains_privilege(int fd)
         return true;
     if ((st.st_mode & S_ISGID) && (st.st_mode & 010) && st.st_gid != (u32)sys_call0(SYS_getegid))
         return true;
-    return sys_call4(SYS_fgetxattr, (u64)fd, (u64) "security.capability", (u64)caps,
-                     sizeof(caps)) > 0;
+    return sys_call4(SYS_fgetxattr, (u64)fd, (u64) "security.capability", (u64)caps, sizeof(caps)) >
+           0;
 }
 
 // A debugger plants breakpoints in the text of its child, which the engine does not execute.
@@ -194,7 +194,7 @@ static bool skipped(const char *name)
 // ---- Arguments ----
 
 struct args {
-    u64 *v; // the engine's two, the scripts', the client's; ended by 0
+    u64 *v;    // the engine's two, the scripts', the client's; ended by 0
     u64 pages; // bytes mapped for v, 0: on the stack
     u64 on_stack[ARGS_STACK];
 };
@@ -404,8 +404,8 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
         fd = -EACCES;
     }
     if (fd >= 0) {
-        bool natively = !(spool->flags & SPOOL_F_TRACE_CHILDREN) ||
-                        is_native_name(name, fd, &warning);
+        bool natively =
+            !(spool->flags & SPOOL_F_TRACE_CHILDREN) || is_native_name(name, fd, &warning);
         known = resolve(&p, fd, &why);
         if (known && closes_script(&p, dirfd, name)) {
             sys_close(p.fd);
@@ -440,7 +440,8 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
 
 // ---- At start ----
 
-const char *exec_script(int spool_fd, int fd, const char *name, char *const *argv, char *const *envp)
+const char *exec_script(int spool_fd, int fd, const char *name, char *const *argv,
+                        char *const *envp)
 {
     static struct plan p;
     static struct args args;

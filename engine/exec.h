@@ -17,7 +17,8 @@ u64 exec_fixup(u64 rip);
 
 // At start: the script open as fd, called `name`, is to be run with these arguments. Starts the engine again with its interpreter and the
 // spool; returns why that is impossible (half a sentence, static).
-const char *exec_script(int spool_fd, int fd, const char *name, char *const *argv, char *const *envp);
+const char *exec_script(int spool_fd, int fd, const char *name, char *const *argv,
+                        char *const *envp);
 
 // Removes the file of a spool that an exec ended: what was counted before it is dropped, as Valgrind does.
 void exec_remove_old(int fd);

@@ -61,9 +61,9 @@ static u64 take_top(u64 bytes)
         u64 step = need < STEP ? STEP : PAGE_UP(need);
         if (heap_mapped + step > ENGINE_HEAP_BASE + ENGINE_HEAP_SIZE)
             engine_die("engine memory is used up: more than %lu GiB", ENGINE_HEAP_SIZE >> 30);
-        long got = sys_mmap(heap_mapped, step, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1,
-                            0);
+        long got =
+            sys_mmap(heap_mapped, step, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
         if (sys_failed(got))
             engine_die("out of memory: the kernel refuses %lu KiB more (error %ld)", step >> 10,
                        -got);

@@ -187,8 +187,7 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
 
 // ---- The state that the kernel would have made ----
 
-static void fix_auxv(struct start *s, const struct elf_image *image,
-                     const struct elf_image *interp)
+static void fix_auxv(struct start *s, const struct elf_image *image, const struct elf_image *interp)
 {
     u64 kept = 0;
 

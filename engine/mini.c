@@ -10,7 +10,7 @@
 
 // gcc would turn the loops below into calls of the functions that they are.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("no-tree-loop-distribute-patterns")
+#    pragma GCC optimize("no-tree-loop-distribute-patterns")
 #endif
 
 #define LONG_COPY 512 // from here on a string instruction's start-up is paid back

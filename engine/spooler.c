@@ -217,9 +217,9 @@ static long counters_reach(u64 bytes)
         if (!slot_in_use(slot))
             continue;
         // Fixed: a step that failed half-way is made again.
-        long ret = map_shared(fds_spool(), slot_address(slot) + counters_mapped,
-                              want - counters_mapped, slot_offset(slot) + counters_mapped,
-                              MAP_FIXED);
+        long ret =
+            map_shared(fds_spool(), slot_address(slot) + counters_mapped, want - counters_mapped,
+                       slot_offset(slot) + counters_mapped, MAP_FIXED);
         if (ret)
             return ret;
     }
@@ -238,8 +238,9 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     u64 counter = spool->counters_used;
     long ret = area_reach(&areas[AREA_BLOCKS], offset + bytes);
     if (ret == 0)
-        ret = counter + n_counters > SPOOL_COUNTERS_MAX ? -ENOSPC
-                                                        : counters_reach((counter + n_counters) * 8);
+        ret = counter + n_counters > SPOOL_COUNTERS_MAX
+                  ? -ENOSPC
+                  : counters_reach((counter + n_counters) * 8);
     if (ret == -ENOSPC)
         engine_die("the spool is full: %lu blocks of code; the counts so far are kept",
                    spool->block_count);
@@ -430,8 +431,7 @@ static long copy_contents(int fd, const struct spool_header *h)
         ret = copy_out(fd, at(SPOOL_BLOCKS_OFF), h->blocks_used, SPOOL_BLOCKS_OFF);
     for (u32 slot = 0; slot < h->threads_used && !ret; slot++)
         if (slot_in_use(slot))
-            ret = copy_out(fd, (void *)slot_address(slot), h->counters_used * 8,
-                           slot_offset(slot));
+            ret = copy_out(fd, (void *)slot_address(slot), h->counters_used * 8, slot_offset(slot));
     if (!ret)
         ret = sys_pwrite(fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
     return ret;
@@ -500,7 +500,7 @@ static long command_out(int fd, struct spool_header *h, const u64 *argv)
         // One more for the blank, or for the NUL of the last one.
         for (u64 done = 0; done <= (u64)len;) {
             u64 n = (u64)len - done < sizeof(part) - 1 - fill ? (u64)len - done
-                                                             : sizeof(part) - 1 - fill;
+                                                              : sizeof(part) - 1 - fill;
             if (safe_read(part + fill, argv[i] + done, n))
                 return -EFAULT;
             for (u64 k = fill; k < fill + n; k++)

@@ -235,15 +235,15 @@ struct k_iovec {
 #define MREMAP_FIXED     2
 #define MREMAP_DONTUNMAP 4
 
-#define MADV_DONTNEED    4
-#define MADV_FREE        8
-#define MADV_REMOVE      9
-#define MADV_DONTFORK    10
-#define MADV_DOFORK      11
-#define MADV_HUGEPAGE    14
-#define MADV_NOHUGEPAGE  15
-#define MADV_DONTDUMP    16
-#define MADV_WIPEONFORK  18
+#define MADV_DONTNEED       4
+#define MADV_FREE           8
+#define MADV_REMOVE         9
+#define MADV_DONTFORK       10
+#define MADV_DOFORK         11
+#define MADV_HUGEPAGE       14
+#define MADV_NOHUGEPAGE     15
+#define MADV_DONTDUMP       16
+#define MADV_WIPEONFORK     18
 #define MADV_POPULATE_WRITE 23
 
 #define SHM_RDONLY 010000
@@ -340,22 +340,22 @@ struct k_mm_map {
 
 // ---- Auxiliary vector ----
 
-#define AT_NULL               0
-#define AT_PHDR               3
-#define AT_PHENT              4
-#define AT_PHNUM              5
-#define AT_PAGESZ             6
-#define AT_BASE               7
-#define AT_FLAGS              8
-#define AT_ENTRY              9
-#define AT_SECURE             23
-#define AT_RANDOM             25
-#define AT_RSEQ_FEATURE_SIZE  27
-#define AT_RSEQ_ALIGN         28
-#define AT_HWCAP2             26
-#define AT_EXECFN             31
-#define AT_SYSINFO_EHDR       33
-#define AT_MINSIGSTKSZ        51
+#define AT_NULL              0
+#define AT_PHDR              3
+#define AT_PHENT             4
+#define AT_PHNUM             5
+#define AT_PAGESZ            6
+#define AT_BASE              7
+#define AT_FLAGS             8
+#define AT_ENTRY             9
+#define AT_SECURE            23
+#define AT_RANDOM            25
+#define AT_RSEQ_FEATURE_SIZE 27
+#define AT_RSEQ_ALIGN        28
+#define AT_HWCAP2            26
+#define AT_EXECFN            31
+#define AT_SYSINFO_EHDR      33
+#define AT_MINSIGSTKSZ       51
 
 struct k_auxv {
     u64 type, value;

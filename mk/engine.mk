@@ -106,3 +106,23 @@ $(NATIVE)/start: tests/native/start.c $(FLAGS_STAMP)
 check-native: $(ENGINE) $(BUILD)/bin/quern $(NATIVE_PROBES:%=$(NATIVE)/probe-%) \
     $(NATIVE)/registers-static $(NATIVE)/registers-static-pie $(NATIVE)/start
 	@tests/native/run $(BUILD)
+
+# ---- Unit tests of the floor: the engine's own objects in a hosted program ----
+
+ENGINE_UNITS := mini memory elf spooler
+ENGINE_UNIT_OBJS_mini := mini
+ENGINE_UNIT_OBJS_memory := mini heap safemem arch/x86_64/safecopy
+ENGINE_UNIT_OBJS_elf := mini elf
+ENGINE_UNIT_OBJS_spooler := mini heap safemem spooler fds finish arch/x86_64/safecopy
+
+define engine_unit
+$(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o \
+    $(patsubst %,$(BUILD)/obj/engine/engine/%.o,$(ENGINE_UNIT_OBJS_$(1)))
+	$$(call link,-lcmocka)
+endef
+$(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
+
+CHECKS += check-engine-unit
+.PHONY: check-engine-unit
+check-engine-unit: $(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%)
+	@for test in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$test || exit 1; done

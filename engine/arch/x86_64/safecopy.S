@@ -68,15 +68,15 @@ safecopy_store32:
     .balign 8
     .globl safecopy_table, safecopy_table_end
     .hidden safecopy_table, safecopy_table_end
-safecopy_table: // {rip, where to go on}
-    .quad 2b, 4b
-    .quad 3b, 4b
-    .quad 5b, 7b
-    .quad 6b, 7b
-    .quad 10b, 14b
-    .quad 11b, 14b
-    .quad 12b, 14b
-    .quad 13b, 14b
+safecopy_table: // {rip, where to go on}, both relative to the table
+    .long 2b - safecopy_table, 4b - safecopy_table
+    .long 3b - safecopy_table, 4b - safecopy_table
+    .long 5b - safecopy_table, 7b - safecopy_table
+    .long 6b - safecopy_table, 7b - safecopy_table
+    .long 10b - safecopy_table, 14b - safecopy_table
+    .long 11b - safecopy_table, 14b - safecopy_table
+    .long 12b - safecopy_table, 14b - safecopy_table
+    .long 13b - safecopy_table, 14b - safecopy_table
 safecopy_table_end:
 
     .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+// engine/spooler.c and engine/fds.c on real files: what is appended is in the file, at the offsets of share/spool.h, as another
+// process reads it; areas grow beyond what is mapped at first; a forked child has the counts so far in a file of its own, and
+// what it counts is not its parent's.
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/fds.h"
+#include "engine/spooler.h"
+
+static char folder[] = "/tmp/quern-spooler.XXXXXX";
+static char path[300];
+
+// The file as it is, through another descriptor.
+static void in_file(const char *name, void *buf, size_t n, uint64_t off)
+{
+    int fd = open(name, O_RDONLY);
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, buf, n, (off_t)off), n);
+    close(fd);
+}
+
+static struct spool_header header_of(const char *name)
+{
+    struct spool_header h;
+
+    in_file(name, &h, sizeof(h), 0);
+    return h;
+}
+
+static int start(void **state)
+{
+    struct spool_header h = { .magic = SPOOL_MAGIC, .version = SPOOL_VERSION, .text_used = 1 };
+    char text[600] = "";
+    int fd;
+
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof(path), "%s/quern.spool.1", folder);
+    h.s_spool = (uint32_t)h.text_used;
+    h.text_used += (uint64_t)sprintf(text + h.text_used, "%s", path) + 1;
+    h.s_spool_dir = (uint32_t)h.text_used;
+    h.text_used += (uint64_t)sprintf(text + h.text_used, "%s", folder) + 1;
+    h.log_fd = 2;
+    h.flags = SPOOL_F_CACHE_SIM;
+    h.pid = 1;
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0 || pwrite(fd, &h, sizeof(h), 0) != sizeof(h) ||
+        pwrite(fd, text, sizeof(text), SPOOL_TEXT_OFF) != sizeof(text))
+        return -1;
+    spooler_map(fd);
+    fds_init(fd, 2);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    char command[300];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    return system(command);
+}
+
+static void descriptors(void **state)
+{
+    int spool_fd = fds_spool(), log_fd = spool->log_fd;
+
+    (void)state;
+    assert_true(spool_fd >= 1000 && log_fd >= 1000);
+    assert_true(fds_is_ours(spool_fd) && fds_is_ours(log_fd));
+    assert_false(fds_is_ours(2) || fds_is_ours(-1));
+    assert_int_equal(fcntl(spool_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(log_fd, F_GETFD), FD_CLOEXEC);
+    fds_keep_over_exec(true);
+    assert_int_equal(fcntl(spool_fd, F_GETFD), 0);
+    assert_int_equal(fcntl(log_fd, F_GETFD), 0);
+    fds_keep_over_exec(false);
+    assert_int_equal(fcntl(log_fd, F_GETFD), FD_CLOEXEC);
+
+    // A number that the client wants is given up.
+    assert_int_equal(fds_evict(log_fd), 0);
+    assert_int_not_equal(spool->log_fd, log_fd);
+    assert_int_equal(fcntl(log_fd, F_GETFD), -1);
+    assert_int_equal(fcntl(spool->log_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fds_evict(5), 0);
+}
+
+static void strings(void **state)
+{
+    char buf[10];
+
+    (void)state;
+    assert_int_equal(spooler_text(""), 0);
+    assert_string_equal(spooler_string(0), "");
+    u32 one = spooler_text("one"), two = spooler_text("two");
+    assert_int_equal(spooler_text("one"), one);
+    assert_int_not_equal(one, two);
+    in_file(path, buf, 4, SPOOL_TEXT_OFF + two);
+    assert_string_equal(buf, "two");
+    assert_string_equal(spooler_string(spool->s_spool), path);
+    // 1.6 MB, beyond the 64 KiB that are mapped at first.
+    for (int i = 0; i < 400; i++) {
+        char big[4000];
+        memset(big, 'x', sizeof(big));
+        sprintf(big + 3990, "%d", i);
+        assert_string_equal(spooler_string(spooler_text(big)), big);
+    }
+    assert_int_equal(spooler_text("two"), two);
+}
+
+static void mappings(void **state)
+{
+    struct spool_map m;
+    u32 first = spooler_map_record(0x1000, 0x3000, 0x200, 7, 8, "/lib/x.so", SPOOL_MAP_DELETED),
+        last = 0;
+
+    (void)state;
+    for (u32 i = 1; i < 3000; i++)
+        last = spooler_map_record(i * 0x1000, i * 0x1000 + 1, 0, 0, i, "", SPOOL_MAP_ANON);
+    assert_int_equal(last, first + 2999);
+    assert_int_equal(header_of(path).maps_used, first + 3000);
+    in_file(path, &m, sizeof(m), SPOOL_MAPS_OFF + first * sizeof(m));
+    assert_int_equal(m.start, 0x1000);
+    assert_int_equal(m.end, 0x3000);
+    assert_int_equal(m.offset, 0x200);
+    assert_int_equal(m.dev, 7);
+    assert_int_equal(m.ino, 8);
+    assert_int_equal(m.flags, SPOOL_MAP_DELETED);
+    assert_string_equal(spooler_string(m.path), "/lib/x.so");
+    in_file(path, &m, sizeof(m), SPOOL_MAPS_OFF + last * sizeof(m));
+    assert_int_equal(m.ino, 2999);
+    assert_int_equal(m.path, 0);
+}
+
+static uint64_t *counters(u32 slot)
+{
+    return (uint64_t *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
+}
+
+static uint64_t counter_in_file(const char *name, u32 slot, u64 counter)
+{
+    uint64_t v;
+
+    in_file(name, &v, 8, SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE + counter * 8);
+    return v;
+}
+
+// 60,000 blocks of 1 to 9 instructions with as many counters: 3.4 MB of blocks and 2.4 MB of counters, both past what is mapped at
+// first. Slot 0 is there from the start, slot 5 from half-way.
+static void blocks(void **state)
+{
+    struct spool_insn insns[9];
+    u64 offset = 0, counter = 0;
+    u32 first;
+
+    (void)state;
+    assert_int_equal(spooler_thread_slot(0), 0);
+    for (u32 i = 0; i < 9; i++)
+        insns[i] = (struct spool_insn){ .len = (u8)(i + 1), .reads = (u8)i };
+    for (u32 i = 0; i < 60000; i++) {
+        u32 n = i % 9 + 1;
+        if (i == 30000)
+            assert_int_equal(spooler_thread_slot(5), 0);
+        struct spool_block *b =
+            spooler_block_append(i, i % 7, SPOOL_B_WRITABLE, i * 3, insns, n, n, &first);
+        assert_int_equal(first, counter);
+        assert_int_equal(spooler_block_index(b) * 8, offset);
+        assert_ptr_equal(spooler_block_at(spooler_block_index(b)), b);
+        counters(0)[first] = i + 1;
+        if (i >= 30000)
+            counters(5)[first] = i + 2;
+        offset += (24 + 4 * n + 7) / 8 * 8;
+        counter += n;
+    }
+    struct spool_header h = header_of(path);
+    assert_int_equal(h.blocks_used, offset);
+    assert_int_equal(h.counters_used, counter);
+    assert_int_equal(h.block_count, 60000);
+    assert_int_equal(h.threads_used, 6);
+    counter = offset = 0;
+    for (u32 i = 0; i < 60000; i++) {
+        u32 n = i % 9 + 1;
+        if (i % 1000 == 17 || i == 59999) {
+            struct {
+                struct spool_block b;
+                struct spool_insn insns[9];
+            } r;
+            in_file(path, &r, 24 + 4 * n, SPOOL_BLOCKS_OFF + offset);
+            assert_int_equal(r.b.pc, i);
+            assert_int_equal(r.b.map, i % 7);
+            assert_int_equal(r.b.hash, i * 3);
+            assert_int_equal(r.b.insns, n);
+            assert_int_equal(r.b.counter, counter);
+            assert_int_equal(r.insns[n - 1].len, n);
+            assert_int_equal(counter_in_file(path, 0, counter), i + 1);
+            assert_int_equal(counter_in_file(path, 5, counter), i >= 30000 ? i + 2 : 0);
+        }
+        offset += (24 + 4 * n + 7) / 8 * 8;
+        counter += n;
+    }
+    assert_true(spooler_owns((u64)counters(5)));
+    assert_true(spooler_owns(SPOOLER_BASE));
+    assert_false(spooler_owns((u64)counters(5) - 8));
+    assert_false(spooler_owns((u64)&h));
+    assert_int_equal(spooler_thread_slot(SPOOL_THREADS_MAX), -11);
+    // The same slot again: its counts go on.
+    assert_int_equal(spooler_thread_slot(5), 0);
+    assert_int_equal(counters(5)[counter - (59999 % 9 + 1)], 60001);
+}
+
+// One record for each pair, however often; pairs whose places in the cache meet may have several, which add up.
+static void partials(void **state)
+{
+    static struct spool_partial r[20000];
+    u64 sum = 0, mine = 0;
+
+    (void)state;
+    for (u32 i = 0; i < 1000; i++)
+        spooler_partial(77, 3);
+    spooler_partial(77, 0); // nothing was executed
+    struct spool_header h = header_of(path);
+    assert_int_equal(h.partial_used, 1);
+    in_file(path, r, sizeof(r[0]), SPOOL_PARTIAL_OFF);
+    assert_int_equal(r[0].block, 77);
+    assert_int_equal(r[0].insn, 3);
+    assert_int_equal(r[0].count, 1000);
+    for (u32 i = 0; i < 10000; i++) {
+        spooler_partial(i, 1 + i % 5);
+        spooler_partial(i, 1 + i % 5);
+    }
+    h = header_of(path);
+    in_file(path, r, h.partial_used * sizeof(r[0]), SPOOL_PARTIAL_OFF);
+    for (u64 i = 0; i < h.partial_used; i++) {
+        sum += r[i].count;
+        if (r[i].block == 5000 && r[i].insn == 1)
+            mine += r[i].count;
+    }
+    assert_int_equal(sum, 1000 + 20000);
+    assert_int_equal(mine, 2);
+}
+
+static void child_of(s32 parent)
+{
+    char own[300];
+
+    if (spooler_fork_child(parent))
+        _exit(1);
+    strcpy(own, spooler_string(spool->s_spool));
+    if (!strcmp(own, path) || header_of(own).pid != getpid() ||
+        header_of(own).parent_pid != parent || !(header_of(own).flags & SPOOL_F_FORKED))
+        _exit(2);
+    // Slot 5 counted 30002 in the block 30000.
+    u64 counter = 30000 / 9 * 45 + 0 + 1 + 2 + 3;
+    if (counter_in_file(own, 5, counter) != counter_in_file(path, 5, counter) ||
+        !counters(5)[counter])
+        _exit(3);
+    counters(5)[counter] += 1000000;
+    u32 first;
+    struct spool_insn in = { .len = 1 };
+    spooler_block_append(0xabc, 0, 0, 0, &in, 1, 1, &first);
+    if (counter_in_file(own, 5, counter) != counter_in_file(path, 5, counter) + 1000000)
+        _exit(4);
+    if (header_of(own).block_count != header_of(path).block_count + 1)
+        _exit(5);
+    struct stat st;
+    if (stat(own, &st) || st.st_blocks * 512 > 9000000) // sparse: what is used, not 1 GiB
+        _exit(6);
+    spooler_drop();
+    _exit(access(own, F_OK) == 0 ? 7 : access(path, F_OK) ? 8 : 0);
+}
+
+static void forked(void **state)
+{
+    int status;
+    pid_t pid, parent = getpid();
+
+    (void)state;
+    u64 before = header_of(path).block_count;
+    pid = fork();
+    if (pid == 0)
+        child_of(parent);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(header_of(path).block_count, before);
+    assert_int_equal(fcntl(fds_spool(), F_GETFD), FD_CLOEXEC);
+}
+
+// A file size limit does not keep the spool from growing, and is in force again afterwards.
+static void file_size_limit(void **state)
+{
+    struct rlimit low = { 1 << 20, RLIM_INFINITY }, old, now;
+
+    (void)state;
+    getrlimit(RLIMIT_FSIZE, &old);
+    low.rlim_max = old.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &low);
+    assert_int_equal(spooler_thread_slot(9), 0);
+    getrlimit(RLIMIT_FSIZE, &now);
+    assert_int_equal(now.rlim_cur, 1 << 20);
+    setrlimit(RLIMIT_FSIZE, &old);
+    counters(9)[3] = 33;
+    assert_int_equal(counter_in_file(path, 9, 3), 33);
+}
+
+static void for_exec(void **state)
+{
+    static char big[70000];
+    const char *args[] = { "cmd", "with\nline", "", big, "end" };
+    u64 argv[6] = { 0 };
+    char own[300], cwd[300], text[71000];
+
+    (void)state;
+    memset(big, 'b', sizeof(big) - 1);
+    for (int i = 0; i < 5; i++)
+        argv[i] = (u64)args[i];
+    int fd = spooler_new_for_exec("/bin/prog", argv, own, sizeof(own));
+    assert_true(fd >= 0);
+    struct spool_header h = header_of(own), mine = header_of(path);
+    assert_int_equal(h.state, SPOOL_NEW);
+    assert_true(h.flags & SPOOL_F_EXECED);
+    assert_true(h.flags & SPOOL_F_CACHE_SIM);
+    assert_int_equal(
+        h.blocks_used | h.counters_used | h.maps_used | h.partial_used | h.threads_used, 0);
+    assert_int_equal(h.s_spool_dir, mine.s_spool_dir);
+    in_file(own, text, 300, SPOOL_TEXT_OFF + h.s_program);
+    assert_string_equal(text, "/bin/prog");
+    in_file(own, text, 300, SPOOL_TEXT_OFF + h.s_spool);
+    assert_string_equal(text, own);
+    in_file(own, text, 300, SPOOL_TEXT_OFF + h.s_cwd);
+    assert_string_equal(text, getcwd(cwd, sizeof(cwd)));
+    in_file(own, text, 70021, SPOOL_TEXT_OFF + h.s_cmd);
+    assert_int_equal(strlen(text), strlen("cmd with line  ") + 69999 + strlen(" end"));
+    assert_memory_equal(text, "cmd with line  bbb", 18);
+    assert_string_equal(text + strlen(text) - 6, "bb end");
+    close(fd);
+    unlink(own);
+    int failed = spooler_new_for_exec("/bin/prog", argv + 5, own, sizeof(own));
+    assert_true(failed >= 0); // no arguments at all: an empty command
+    close(failed);
+    unlink(own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(descriptors),     cmocka_unit_test(strings),  cmocka_unit_test(mappings),
+        cmocka_unit_test(blocks),          cmocka_unit_test(partials), cmocka_unit_test(forked),
+        cmocka_unit_test(file_size_limit), cmocka_unit_test(for_exec),
+    };
+
+    return cmocka_run_group_tests_name("engine/spooler.c", tests, start, finish);
+}
