@@ -31,8 +31,8 @@ __attribute__((noinline)) static int64_t gather_all(void)
         __m128i half = _mm_setr_epi32(i / 2, i / 2 + 31, i / 2 + 5, i / 2 + 17);
         __m256i i64 = _mm256_cvtepi32_epi64(half);
 
-        sum = _mm256_add_epi64(sum, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(
-                                        _mm256_i32gather_epi32(t, i32, 4))));
+        sum = _mm256_add_epi64(
+            sum, _mm256_cvtepi32_epi64(_mm256_castsi256_si128(_mm256_i32gather_epi32(t, i32, 4))));
         sum = _mm256_add_epi64(sum, _mm256_i32gather_epi64((const long long *)q, half, 8));
         sum = _mm256_add_epi64(sum, _mm256_i64gather_epi64((const long long *)q, i64, 8));
         sum = _mm256_add_epi64(sum, _mm256_cvtepi32_epi64(_mm256_i64gather_epi32(t, i64, 4)));

@@ -16,15 +16,44 @@ struct shape {
     int a, b;
 };
 
-static int square_area(const struct shape *s) { return s->a * s->a; }
-static int square_grow(struct shape *s, int by) { return s->a += by; }
-static const char *square_name(void) { return "square"; }
-static int rectangle_area(const struct shape *s) { return s->a * s->b; }
-static int rectangle_grow(struct shape *s, int by) { s->b += by; return s->m->area(s); }
-static const char *rectangle_name(void) { return "rectangle"; }
-static int triangle_area(const struct shape *s) { return s->a * s->b / 2; }
-static int triangle_grow(struct shape *s, int by) { s->a += by; return s->m->area(s); }
-static const char *triangle_name(void) { return "triangle"; }
+static int square_area(const struct shape *s)
+{
+    return s->a * s->a;
+}
+static int square_grow(struct shape *s, int by)
+{
+    return s->a += by;
+}
+static const char *square_name(void)
+{
+    return "square";
+}
+static int rectangle_area(const struct shape *s)
+{
+    return s->a * s->b;
+}
+static int rectangle_grow(struct shape *s, int by)
+{
+    s->b += by;
+    return s->m->area(s);
+}
+static const char *rectangle_name(void)
+{
+    return "rectangle";
+}
+static int triangle_area(const struct shape *s)
+{
+    return s->a * s->b / 2;
+}
+static int triangle_grow(struct shape *s, int by)
+{
+    s->a += by;
+    return s->m->area(s);
+}
+static const char *triangle_name(void)
+{
+    return "triangle";
+}
 
 static const struct methods methods[3] = {
     { square_area, square_grow, square_name },
@@ -36,8 +65,14 @@ static const struct methods methods[3] = {
 static struct shape shape[N];
 static int order[N];
 
-static int by_area(int i, int j) { return shape[i].m->area(&shape[i]) - shape[j].m->area(&shape[j]); }
-static int by_name(int i, int j) { return shape[i].m->name()[0] - shape[j].m->name()[0]; }
+static int by_area(int i, int j)
+{
+    return shape[i].m->area(&shape[i]) - shape[j].m->area(&shape[j]);
+}
+static int by_name(int i, int j)
+{
+    return shape[i].m->name()[0] - shape[j].m->name()[0];
+}
 
 __attribute__((noinline)) static void sort(int *v, int n, int (*compare)(int, int))
 {

@@ -2,8 +2,8 @@
 //
 // SSE to SSE4.2: packed integers and floats, unaligned loads and stores that cross lines, shuffles, minima, string
 // compares, a non-temporal store. Built for SSE4.2 only.
-#include <smmintrin.h>
 #include <nmmintrin.h>
+#include <smmintrin.h>
 #include <stdint.h>
 
 int run(void);
@@ -41,8 +41,8 @@ __attribute__((noinline)) static uint32_t sum_of_bytes(const uint8_t *p, int n)
     __m128i sum = _mm_setzero_si128();
 
     for (int i = 0; i < n; i += 16)
-        sum = _mm_add_epi64(sum, _mm_sad_epu8(_mm_loadu_si128((const __m128i *)(p + i)),
-                                              _mm_setzero_si128()));
+        sum = _mm_add_epi64(
+            sum, _mm_sad_epu8(_mm_loadu_si128((const __m128i *)(p + i)), _mm_setzero_si128()));
     return (uint32_t)(_mm_extract_epi64(sum, 0) + _mm_extract_epi64(sum, 1));
 }
 

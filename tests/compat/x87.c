@@ -43,14 +43,18 @@ __attribute__((noinline)) static int32_t to_int(long double x)
 
     __asm__ volatile("fnstcw %0" : "=m"(old));
     down = (uint16_t)(old | 0x0c00);
-    __asm__ volatile("fldcw %1\n\tfistpl %0\n\tfldcw %2" : "=m"(r) : "m"(down), "m"(old), "t"(x) : "st");
+    __asm__ volatile("fldcw %1\n\tfistpl %0\n\tfldcw %2"
+                     : "=m"(r)
+                     : "m"(down), "m"(old), "t"(x)
+                     : "st");
     return r;
 }
 
 __attribute__((noinline)) static void environment(uint8_t *at)
 {
-    __asm__ volatile("fnstenv (%0)\n\tfldenv (%0)\n\tfnsave 40(%0)\n\tfrstor 40(%0)\n\tfnstsw 200(%0)" ::"r"(at)
-                     : "memory");
+    __asm__ volatile(
+        "fnstenv (%0)\n\tfldenv (%0)\n\tfnsave 40(%0)\n\tfrstor 40(%0)\n\tfnstsw 200(%0)" ::"r"(at)
+        : "memory");
 }
 
 int run(void)

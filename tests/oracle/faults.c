@@ -52,10 +52,14 @@ __attribute__((noinline)) static long provoke(long i, const uint32_t *nothing)
     long sum = i;
 
     sum += seen[SEGV];
-    __asm__ volatile("add $3, %0\n\tmov (%1), %%eax\n\tadd $4, %0" : "+r"(sum) : "c"(nothing) : "eax", "cc");
+    __asm__ volatile("add $3, %0\n\tmov (%1), %%eax\n\tadd $4, %0"
+                     : "+r"(sum)
+                     : "c"(nothing)
+                     : "eax", "cc");
     if (i % 3 == 0)
-        __asm__ volatile("xor %%edx, %%edx\n\tmov $5, %%eax\n\txor %%ecx, %%ecx\n\tdiv %%ecx\n\tinc %0"
-                         : "+r"(sum)::"eax", "ecx", "edx", "cc");
+        __asm__ volatile(
+            "xor %%edx, %%edx\n\tmov $5, %%eax\n\txor %%ecx, %%ecx\n\tdiv %%ecx\n\tinc %0"
+            : "+r"(sum)::"eax", "ecx", "edx", "cc");
     if (i % 4 == 0)
         __asm__ volatile("ud2\n\tinc %0" : "+r"(sum)::"cc");
     return sum;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char text[] = "the quern is a hand mill the miller turns the upper stone the flour falls out";
+static const char text[] =
+    "the quern is a hand mill the miller turns the upper stone the flour falls out";
 
 static int compare(const void *a, const void *b)
 {
@@ -28,7 +29,8 @@ int main(void)
         words[n++] = w;
     qsort(words, n, sizeof(words[0]), compare);
     for (size_t i = 0; i < n; i++)
-        printf("%2zu %-8s %.3f %x\n", i, words[i], (double)strlen(words[i]) / 3, (unsigned)(i * 2654435761u));
+        printf("%2zu %-8s %.3f %x\n", i, words[i], (double)strlen(words[i]) / 3,
+               (unsigned)(i * 2654435761u));
     free(copy);
     return n != 16;
 }
