@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// AVX2: gathers of all four kinds with full masks, masked loads and stores with partial ones, broadcasts, lane
-// permutations, variable shifts, 32-byte accesses across lines. The masked elements at the ends lie in lines that are
-// not touched: a masked move refers only to the elements that its mask names. FMA only as scalar, for Valgrind reads
-// packed operands of FMA in parts.
+// AVX2: gathers of all four kinds with full masks, masked loads and stores with partial ones,
+// broadcasts, lane permutations, variable shifts, 32-byte accesses across lines. The masked
+// elements at the ends lie in lines that are not touched: a masked move refers only to the elements
+// that its mask names. FMA only as scalar, for Valgrind reads packed operands of FMA in parts.
 #include <immintrin.h>
 #include <stdint.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// More code than I1 holds: 640 functions of 160 bytes, 100 KiB, called in turn, in strides and at random, so that the
-// instruction cache misses in every pattern and shares LL with data that misses too.
+// More code than I1 holds: 640 functions of 160 bytes, 100 KiB, called in turn, in strides and at
+// random, so that the instruction cache misses in every pattern and shares LL with data that misses
+// too.
 
         .set    FUNCTIONS, 640
         .set    SIZE, 160

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Integers: bit counts, wide products and divisions, shifts and rotates, BMI, byte swaps, checksums by table and by
-// instruction, conditional moves from memory.
+// Integers: bit counts, wide products and divisions, shifts and rotates, BMI, byte swaps, checksums
+// by table and by instruction, conditional moves from memory.
 #include <stdint.h>
 #include <x86intrin.h>
 

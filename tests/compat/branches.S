@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Branches for the predictors: all conditions on random flags, loop, loope, loopne, jrcxz, nests of loops that
-// the history learns and does not, conditional moves and sets, indirect jumps and calls through registers and memory
-// whose targets alternate, returns with an operand, and branches at addresses that share a counter.
+// Branches for the predictors: all conditions on random flags, loop, loope, loopne, jrcxz, nests of
+// loops that the history learns and does not, conditional moves and sets, indirect jumps and calls
+// through registers and memory whose targets alternate, returns with an operand, and branches at
+// addresses that share a counter.
 
         .section .bss
         .align  64

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Function pointers: objects with tables of methods, callbacks, tail calls through registers, a sort with a compare function.
+// Function pointers: objects with tables of methods, callbacks, tail calls through registers, a
+// sort with a compare function.
 #include <stdint.h>
 
 int run(void);

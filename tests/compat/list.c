@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory that misses: a list in random order over 256 KiB, a hash table, strides of every power of two.
+// Memory that misses: a list in random order over 256 KiB, a hash table, strides of every power of
+// two.
 #include <stdint.h>
 
 int run(void);

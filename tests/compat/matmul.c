@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products: by rows, by columns, in blocks. Strides that fall into one set, data larger than the first level.
+// Matrix products: by rows, by columns, in blocks. Strides that fall into one set, data larger than
+// the first level.
 #include <stdint.h>
 
 int run(void);

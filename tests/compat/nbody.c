@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Floating point, scalar and double: five bodies under gravity; their energy must stay what it was. Divisions,
-// square roots, conversions both ways.
+// Floating point, scalar and double: five bodies under gravity; their energy must stay what it was.
+// Divisions, square roots, conversions both ways.
 #include <stdint.h>
 
 int run(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Recursion: deep (Ackermann, a list walked by calls), wide (Fibonacci, queens), mutual. The stack passes through
-// every cache.
+// Recursion: deep (Ackermann, a list walked by calls), wide (Fibonacci, queens), mutual. The stack
+// passes through every cache.
 #include <stdint.h>
 
 int run(void);

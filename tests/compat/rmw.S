@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Read-modify-write: every instruction of the kind, plain and locked, by 1, 2, 4 and 8 bytes, aligned and across lines
-// where the processor lets it; compare-and-exchange that succeeds and fails, 8 and 16 bytes wide; bit operations with
-// a bit string far from its base. Two passes over a field of 4 KiB, a counter in memory. Between them loads whose
-// values are used, so that nothing is dead.
+// Read-modify-write: every instruction of the kind, plain and locked, by 1, 2, 4 and 8 bytes,
+// aligned and across lines where the processor lets it; compare-and-exchange that succeeds and
+// fails, 8 and 16 bytes wide; bit operations with a bit string far from its base. Two passes over a
+// field of 4 KiB, a counter in memory. Between them loads whose values are used, so that nothing is
+// dead.
 
         .section .bss
         .align  64
@@ -88,7 +89,8 @@ shifts: shlb    (%rbx)
         ret
         .size   shifts, . - shifts
 
-        // Locked accesses must not cross a line here: at most a split lock would be trapped by the kernel.
+        // Locked accesses must not cross a line here: at most a split lock would be trapped by the
+        // kernel.
         .type   locked_ones, @function
 locked_ones:
         mov     %rbx, %rdi

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Sorting: quicksort of numbers, heapsort of them again, insertion sort of records. Branches that cannot be
-// predicted, data larger than the small caches.
+// Sorting: quicksort of numbers, heapsort of them again, insertion sort of records. Branches that
+// cannot be predicted, data larger than the small caches.
 #include <stdint.h>
 
 int run(void);

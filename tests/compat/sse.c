@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SSE to SSE4.2: packed integers and floats, unaligned loads and stores that cross lines, shuffles, minima, string
-// compares, a non-temporal store. Built for SSE4.2 only.
+// SSE to SSE4.2: packed integers and floats, unaligned loads and stores that cross lines, shuffles,
+// minima, string compares, a non-temporal store. Built for SSE4.2 only.
 #include <nmmintrin.h>
 #include <smmintrin.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The stack: push and pop of registers, constants, memory and flags, frames by enter and leave, calls through memory,
-// returns that drop arguments, red zone, two stacks in turn, arguments above and below.
+// The stack: push and pop of registers, constants, memory and flags, frames by enter and leave,
+// calls through memory, returns that drop arguments, red zone, two stacks in turn, arguments above
+// and below.
 
         .section .bss
         .align  64

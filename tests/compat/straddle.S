@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Accesses across lines: loads and stores of 2, 4, 8, 10, 16 and 32 bytes at every offset of two lines of 64, over a
-// field larger than the small first levels; 108 bytes at once; pushes on an odd stack; and code whose instructions
-// cross lines at every place, by one-byte instructions in varying number before long ones.
+// Accesses across lines: loads and stores of 2, 4, 8, 10, 16 and 32 bytes at every offset of two
+// lines of 64, over a field larger than the small first levels; 108 bytes at once; pushes on an odd
+// stack; and code whose instructions cross lines at every place, by one-byte instructions in
+// varying number before long ones.
 
         .section .bss
         .align  128

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// String instructions, single and repeated, with counts 0, 1 and n, forwards and backwards, by 1, 2, 4 and 8 bytes;
-// comparisons that end early, late and not at all. Counts come through memory or registers set in an earlier block:
-// Valgrind drops the first test of a count that is a constant of the same block. `lods` without a prefix only, and no
-// `cmps` without one: Valgrind 3.19 repeats no lods and does not know the other.
+// String instructions, single and repeated, with counts 0, 1 and n, forwards and backwards, by 1,
+// 2, 4 and 8 bytes; comparisons that end early, late and not at all. Counts come through memory or
+// registers set in an earlier block: Valgrind drops the first test of a count that is a constant of
+// the same block. `lods` without a prefix only, and no `cmps` without one: Valgrind 3.19 repeats no
+// lods and does not know the other.
 
         .section .bss
         .align  64

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Jump tables: a bytecode machine with one big switch, run on a program that computes primes, and a switch on characters.
+// Jump tables: a bytecode machine with one big switch, run on a program that computes primes, and a
+// switch on characters.
 #include <stdint.h>
 
 int run(void);
@@ -25,7 +26,8 @@ enum op {
 static int64_t variable[8];
 static int64_t stack[32];
 
-// n = 2; count = 0; while (n < 220) { d = 2; while (d * d < n + 1) { if (n % d == 0) break; d++; } prime if not; n++ }
+// n = 2; count = 0; while (n < 220) { d = 2; while (d * d < n + 1) { if (n % d == 0) break; d++; }
+// prime if not; n++ }
 static const int16_t program[] = {
     PUSH,
     2,

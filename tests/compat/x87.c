@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// x87: long doubles in memory (10 bytes in 16), polynomials, sine by the processor, integers to and from the stack,
-// the control word, the environment, and a save of the whole state across a line. Loops begin at a number that Valgrind
-// cannot know: in blocks with x87 code it drops conditions that it can work out.
+// x87: long doubles in memory (10 bytes in 16), polynomials, sine by the processor, integers to and
+// from the stack, the control word, the environment, and a save of the whole state across a line.
+// Loops begin at a number that Valgrind cannot know: in blocks with x87 code it drops conditions
+// that it can work out.
 #include <stdint.h>
 
 int run(void);

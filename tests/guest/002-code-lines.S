@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Instructions that cross lines of code. 60 one-byte instructions in the first line; one of 10 bytes at 60, half in the
-// second: one reference, one miss; the second line is then there for the jump (70). Its target at 254 is two bytes long
-// and ends its line; the next one begins another at 256. Lines fetched: 0, 1, 3, 4. Ir: 60 + 1 + 1 + 1 + 3 = 66.
+// Instructions that cross lines of code. 60 one-byte instructions in the first line; one of 10
+// bytes at 60, half in the second: one reference, one miss; the second line is then there for the
+// jump (70). Its target at 254 is two bytes long and ends its line; the next one begins another at
+// 256. Lines fetched: 0, 1, 3, 4. Ir: 60 + 1 + 1 + 1 + 3 = 66.
 //
 // With lines of 32 bytes: 0, 1 (nops), 2 (the long one; the jump at 70), 7 (224..255), 8: five.
 // With lines of 16: 0, 1, 2, 3; 4 (the long one, 64..69, and the jump); 15 (240..255); 16: seven.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A reference larger than a line counts like one of line size, and the line is the smallest of the three caches.
-// fnsave writes 108 bytes from 32. Lines of 64: cut to 32..95, lines 0 and 1: one miss; 64 is then there, 128 is not.
-// With I1 lines of 32: cut to 32..63, line 0 only; 64 is not there. Then 16 bytes at 128 + 40, and 32 at 256 + 40: the
-// second ends in the next line, whose first byte is there afterwards when 32 bytes are counted (both cases).
-// The code is 50 bytes: two lines of 32.
+// A reference larger than a line counts like one of line size, and the line is the smallest of the
+// three caches. fnsave writes 108 bytes from 32. Lines of 64: cut to 32..95, lines 0 and 1: one
+// miss; 64 is then there, 128 is not. With I1 lines of 32: cut to 32..63, line 0 only; 64 is not
+// there. Then 16 bytes at 128 + 40, and 32 at 256 + 40: the second ends in the next line, whose
+// first byte is there afterwards when 32 bytes are counted (both cases). The code is 50 bytes: two
+// lines of 32.
 //
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=10 I1mr=1 ILmr=1 Dr=3 D1mr=1 DLmr=1 Dw=3 D1mw=2 DLmw=2 Bc=0 Bcm=0 Bi=0 Bim=0

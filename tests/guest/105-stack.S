@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // What the stack costs, in the order of execution (R read, W write):
-//   mov W; push reg W; push imm W; push mem R W; pop mem R W; pop reg R; pushfq W; popfq R; call W; ret R;
-//   call *mem R W; ret R; enter W; leave R; pop reg R
-// Dr 9, Dw 9. The stack is one line (its top is the end of one), the field another; both are written first: D1mw 2.
-// One indirect branch, its first time: Bi 1, Bim 1. Returns are not counted.
-// Ir: these 15, two of them a return, three lea before, three at the end. The code is 59 bytes; the function has a line
-// of its own.
+//   mov W; push reg W; push imm W; push mem R W; pop mem R W; pop reg R; pushfq W; popfq R; call W;
+//   ret R; call *mem R W; ret R; enter W; leave R; pop reg R
+// Dr 9, Dw 9. The stack is one line (its top is the end of one), the field another; both are
+// written first: D1mw 2. One indirect branch, its first time: Bi 1, Bim 1. Returns are not counted.
+// Ir: these 15, two of them a return, three lea before, three at the end. The code is 59 bytes; the
+// function has a line of its own.
 //
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=21 I1mr=2 ILmr=2 Dr=9 D1mr=0 DLmr=0 Dw=9 D1mw=2 DLmw=2 Bc=0 Bcm=0 Bi=1 Bim=1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Conditional branches of all kinds count once each time, taken or not: jcc, jrcxz, loop, loope, loopne; a plain jump, a
-// conditional move and a set do not. History and address of each, from an empty predictor (counter 0 predicts not taken):
+// Conditional branches of all kinds count once each time, taken or not: jcc, jrcxz, loop, loope,
+// loopne; a plain jump, a conditional move and a set do not. History and address of each, from an
+// empty predictor (counter 0 predicts not taken):
 //   jz taken        history 0          wrong
 //   jz not taken    history 1          right
 //   jrcxz not taken history 10         right

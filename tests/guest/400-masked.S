@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Masked moves and gathers: one reference for each element whose mask bit is set, none for the others.
-// The mask names the elements 0, 1 and 7 of eight.
+// Masked moves and gathers: one reference for each element whose mask bit is set, none for the
+// others. The mask names the elements 0, 1 and 7 of eight.
 //   load of the mask                   R 32, a line of its own: miss
 //   vpmaskmovd from 40                 R 4 at 40 (line 0, miss), 44, 68 (line 1, miss)
 //   vpmaskmovd to 168                  W 4 at 168 (line 2, miss), 172, 196 (line 3, miss)

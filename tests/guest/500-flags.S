@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The six arithmetic flags, all 64 combinations, and the direction flag survive everything that does not change them:
-// loads, stores, stack, jumps, calls, returns, indirect branches, string instructions, loop, vector code.
+// The six arithmetic flags, all 64 combinations, and the direction flag survive everything that
+// does not change them: loads, stores, stack, jumps, calls, returns, indirect branches, string
+// instructions, loop, vector code.
 
         .section .bss
         .align  64

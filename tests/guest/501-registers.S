@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// All general registers, xmm0 to xmm15, the rounding mode and 128 bytes below the stack pointer keep their contents through blocks
-// of every kind, a thousand times, and through system calls (which may spoil rcx and r11 in the known way).
+// All general registers, xmm0 to xmm15, the rounding mode and 128 bytes below the stack pointer
+// keep their contents through blocks of every kind, a thousand times, and through system calls
+// (which may spoil rcx and r11 in the known way).
 
         .section .bss
         .align  64

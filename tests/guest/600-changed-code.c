@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Code that changes under the processor's eyes: patched in place after it ran, patched ahead of itself within one
-// straight line, through a second mapping, by a system call, by unmapping and mapping, by moving, by mapping over it, and
-// after a change of protection. Each time the new code must run.
+// Code that changes under the processor's eyes: patched in place after it ran, patched ahead of
+// itself within one straight line, through a second mapping, by a system call, by unmapping and
+// mapping, by moving, by mapping over it, and after a change of protection. Each time the new code
+// must run.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -155,7 +156,8 @@ static void by_protection(void)
         CHECK(mprotect(p, PAGE, PROT_READ | PROT_EXEC) == 0);
         CHECK(call(p) == i);
     }
-    // madvise may throw the contents away: a page of zeroes, `add %al, (%rax)`, is not run here, only replaced.
+    // madvise may throw the contents away: a page of zeroes, `add %al, (%rax)`, is not run here,
+    // only replaced.
     CHECK(mprotect(p, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) == 0);
     CHECK(madvise(p, PAGE, MADV_DONTNEED) == 0);
     write_constant(p + 100, 77);

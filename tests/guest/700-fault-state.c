@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a handler of a fault sees is what the program had: all general registers, the flags, rip at the faulting instruction,
-// the address; whatever stands before the fault in its block. And what the handler leaves in the context is what the
-// program goes on with.
+// What a handler of a fault sees is what the program had: all general registers, the flags, rip at
+// the faulting instruction, the address; whatever stands before the fault in its block. And what
+// the handler leaves in the context is what the program goes on with.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -31,7 +31,8 @@ static void note(int sig, siginfo_t *i, void *context)
     u->uc_mcontext.gregs[REG_RIP] = skip_to;
 }
 
-// Sets every register, does some work that the fault must not undo or repeat, faults at `at`, goes on at `on`.
+// Sets every register, does some work that the fault must not undo or repeat, faults at `at`, goes
+// on at `on`.
 #define FAULT(before, instruction)                                                                \
     __asm__ volatile("push %%rbp\n\t"                                                             \
                      "lea 7f(%%rip), %%rax\n\t"                                                   \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Signals as a program arranges them: alternate stacks, nesting, one-shot handlers, masks, jumps out of handlers, order of
-// queued ones, waiting for them in every way, restart and interruption of system calls.
+// Signals as a program arranges them: alternate stacks, nesting, one-shot handlers, masks, jumps
+// out of handlers, order of queued ones, waiting for them in every way, restart and interruption of
+// system calls.
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -205,7 +206,8 @@ static void interrupted(void)
     close(pipe_[1]);
 }
 
-// A timer that strikes often while the program computes: two hundred times, and the result stays what it is.
+// A timer that strikes often while the program computes: two hundred times, and the result stays
+// what it is.
 static void storm(void)
 {
     struct itimerval often = { { 0, 300 }, { 0, 300 } }, off = { { 0, 0 }, { 0, 0 } };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// fork, vfork, clone in all manners, posix_spawn, system, exec: what the child does to memory, what the parent is told,
-// and that a call that failed leaves nothing behind.
+// fork, vfork, clone in all manners, posix_spawn, system, exec: what the child does to memory, what
+// the parent is told, and that a call that failed leaves nothing behind.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Threads: many at once with locks, conditions, barriers, their own variables, cancellation; signals sent to one of them;
-// fork while others run; thousands that live shortly; the main one ends first.
+// Threads: many at once with locks, conditions, barriers, their own variables, cancellation;
+// signals sent to one of them; fork while others run; thousands that live shortly; the main one
+// ends first.
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

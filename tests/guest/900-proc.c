@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the kernel shows a program of itself: the links and files of /proc/self, the auxiliary vector, the name, descriptors,
-// the break, the stack, limits.
+// What the kernel shows a program of itself: the links and files of /proc/self, the auxiliary
+// vector, the name, descriptors, the break, the stack, limits.
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>

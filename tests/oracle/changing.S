@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Code that changes: a function in writable memory whose constant, and then whose whole body, is rewritten between calls and
-// by itself while it runs; and a page of code that is unmapped and mapped again with other contents at the same address.
+// Code that changes: a function in writable memory whose constant, and then whose whole body, is
+// rewritten between calls and by itself while it runs; and a page of code that is unmapped and
+// mapped again with other contents at the same address.
 
         .set    PLACE, 0x10000000
         .section .bss

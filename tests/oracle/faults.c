@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Faults and signals without a libc: reads of nothing in the middle of a block, divisions by zero, undefined
-// instructions, and a signal to itself. The handlers count and set rip behind the instruction at fault; the loop goes on.
+// Faults and signals without a libc: reads of nothing in the middle of a block, divisions by zero,
+// undefined instructions, and a signal to itself. The handlers count and set rip behind the
+// instruction at fault; the loop goes on.
 #include <stdint.h>
 
 int run(void);

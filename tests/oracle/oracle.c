@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// oracle [-o FILE] [-n MAX] PROGRAM [ARGS...]: runs a program one instruction at a time by ptrace and says
-// how often each address was executed: lines `hexaddr count module+hexoffset` (offset in the file) sorted by
-// address, the form of `quern run --dump-counts=FILE`. Slow (about 11,000 steps a second on a virtual machine) and without
-// a decoder in common with the engine: this is what its counts are compared with. tests/oracle/run starts it.
+// oracle [-o FILE] [-n MAX] PROGRAM [ARGS...]: runs a program one instruction at a time by ptrace
+// and says how often each address was executed: lines `hexaddr count module+hexoffset` (offset in
+// the file) sorted by address, the form of `quern run --dump-counts=FILE`. Slow (about 11,000 steps
+// a second on a virtual machine) and without a decoder in common with the engine: this is what its
+// counts are compared with. tests/oracle/run starts it.
 //
-// It gives the program what Quern gives it: no address-space randomisation, no rseq (ENOSYS, and its two
-// entries taken out of the auxiliary vector). A `rep` instruction counts once however often it repeats. An
-// instruction that faults is not counted, for it did not execute; the system call that ends the program is.
-// One thread only; a program that receives SIGTRAP from its own int3 is beyond it.
+// It gives the program what Quern gives it: no address-space randomisation, no rseq (ENOSYS, and
+// its two entries taken out of the auxiliary vector). A `rep` instruction counts once however often
+// it repeats. An instruction that faults is not counted, for it did not execute; the system call
+// that ends the program is. One thread only; a program that receives SIGTRAP from its own int3 is
+// beyond it.
 //
 // Exit status: the program's, 128 + signal when it was killed, 125 when the oracle itself failed.
 #include <elf.h>

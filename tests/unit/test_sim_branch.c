@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// sim/branch.c: sequences counted by hand, and random ones against a second predictor that keeps its
-// history as text. Run by `make check-sim`.
+// sim/branch.c: sequences counted by hand, and random ones against a second predictor that keeps
+// its history as text. Run by `make check-sim`.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,9 +47,9 @@ static void always_taken(void **state)
     assert_int_equal(b.history, 127);
 }
 
-// The counter at history 127 is 3; one N is wrong and makes it 2.
-// Seven Ts bring history 127 back: six new counters, 126 125 123 119 111 95, and then 63, which goes
-// from 1 to 2 and is wrong once more.
+// The counter at history 127 is 3; one N is wrong and makes it 2. Seven Ts bring history 127 back:
+// six new counters, 126 125 123 119 111 95, and then 63, which goes from 1 to 2 and is wrong once
+// more.
 static void one_exception(void **state)
 {
     (void)state;
@@ -78,7 +78,8 @@ static void alternating(void **state)
     assert_int_equal(run_cond(0x55, "TNTNTNTNTNTNTNTNTNTN"), 0);
 }
 
-// A loop of four with one exit, TTTN again and again, is learnt too: the history is longer than the loop.
+// A loop of four with one exit, TTTN again and again, is learnt too: the history is longer than the
+// loop.
 static void short_loop(void **state)
 {
     (void)state;
@@ -87,8 +88,8 @@ static void short_loop(void **state)
     assert_int_equal(run_cond(0x10, "TTTNTTTNTTTNTTTN"), 0);
 }
 
-// Addresses 128 apart share counters; those that differ in the low seven bits do not; the history is
-// everybody's.
+// Addresses 128 apart share counters; those that differ in the low seven bits do not; the history
+// is everybody's.
 static void addresses(void **state)
 {
     (void)state;

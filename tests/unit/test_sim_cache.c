@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// sim/cache.c: sequences counted by hand, every rule of geometries, and long random sequences against
-// a second simulator that is as slow and plain as possible and shares no line with the first. Run by
-// `make check-sim`.
+// sim/cache.c: sequences counted by hand, every rule of geometries, and long random sequences
+// against a second simulator that is as slow and plain as possible and shares no line with the
+// first. Run by `make check-sim`.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,8 +81,8 @@ static const uint32_t assocs[] = { 1, 2, 4, 8, 12, 16 };
 static const uint32_t lines[] = { 16, 32, 64, 128 };
 #define EACH(i, a) for (size_t i = 0; i < sizeof(a) / sizeof((a)[0]); i++)
 
-// With W ways: W lines of one set in turn, three rounds, miss W times. W + 1 lines in turn miss every
-// time, because each is evicted one reference before it comes again. Other sets stay empty.
+// With W ways: W lines of one set in turn, three rounds, miss W times. W + 1 lines in turn miss
+// every time, because each is evicted one reference before it comes again. Other sets stay empty.
 static void ways_in_turn(void **state)
 {
     (void)state;
@@ -110,8 +110,8 @@ static void ways_in_turn(void **state)
     }
 }
 
-// W ways filled with lines 0 .. W-1, then line 0 used again, then a new one: line 1 is the oldest and
-// goes, the others stay.
+// W ways filled with lines 0 .. W-1, then line 0 used again, then a new one: line 1 is the oldest
+// and goes, the others stay.
 static void oldest_goes(void **state)
 {
     (void)state;
@@ -180,7 +180,8 @@ static void straddle(void **state)
     cache_free(&c);
 }
 
-// Two lines of one set are touched in the order of their addresses: the upper one is the most recent.
+// Two lines of one set are touched in the order of their addresses: the upper one is the most
+// recent.
 static void straddle_order(void **state)
 {
     struct sim_cache c = cache_new(128, 2, 64); // one set, two ways
@@ -344,8 +345,8 @@ static void geometry_nearest_is_valid(void **state)
 
 // ---- The second simulator ----
 
-// Every line that was ever used, with the time of its last use, and whether it is in the cache. A miss
-// in a full set throws out the one of the set that was used longest ago.
+// Every line that was ever used, with the time of its last use, and whether it is in the cache. A
+// miss in a full set throws out the one of the set that was used longest ago.
 struct plain {
     struct {
         uint64_t line, used;
@@ -398,7 +399,8 @@ static bool plain_ref(struct plain *p, uint64_t addr, uint32_t size)
     return miss;
 }
 
-// Working sets a little larger than the cache, so that hits in every way and misses are all frequent.
+// Working sets a little larger than the cache, so that hits in every way and misses are all
+// frequent.
 static void random_against_plain(void **state)
 {
     static const uint32_t sets[] = { 1, 2, 4, 16 };
