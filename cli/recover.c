@@ -210,7 +210,7 @@ int cmd_recover(int argc, char **argv)
     for (i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             help();
-            return UTIL_OK;
+            return fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE;
         }
         if (strcmp(argv[i], "--keep") == 0) {
             how.keep = true;

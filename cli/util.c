@@ -146,6 +146,8 @@ char *util_absolute(const char *cwd, const char *path)
     while (path[0] == '.' && path[1] == '/')
         for (path += 2; *path == '/'; path++)
             ;
+    if (!*path || strcmp(path, ".") == 0)
+        return xstrdup(cwd);
     return xasprintf("%s/%s", strcmp(cwd, "/") == 0 ? "" : cwd, path);
 }
 

@@ -31,3 +31,24 @@ $(QUERN): $(call host_objs,$(CLI_ALL) sim/cache.c) $(BUILD)/lib/libquern.a \
 
 $(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
 	$(Q)ln -sfn quern $@
+
+# ---- Tests: those of run, the finisher and recover ----
+
+# The stand-in for the engine.
+$(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/unit/test_cli_spool.o
+	$(call link)
+
+$(BUILD)/tests/test_cli: $(call asan_objs,tests/unit/test_cli.c cli/util.c cli/run_name.c cli/run_cache.c \
+                          cli/finish_summary.c sim/cache.c)
+	$(call link_asan,-lcmocka)
+
+# The whole program with AddressSanitizer, for damaged spools.
+$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_ALL) sim/cache.c $(wildcard profile/*.c symbols/*.c))
+	$(call link_asan,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
+
+CHECKS += check-cli
+.PHONY: check-cli
+check-cli: $(QUERN) $(BUILD)/tests/cli_engine $(BUILD)/tests/test_cli $(BUILD)/tests/quern-asan
+	@status=0; CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)/tests/test_cli || status=1; \
+	    BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/0*.bats tests/cli/1*.bats || status=1; \
+	    exit $$status

@@ -5,7 +5,7 @@
 // `quern run` through QUERN_ENGINE; the script's name is in QUERN_TEST_SPOOL. Lines of a script:
 //
 //     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none; numbers as strtoull reads them
-//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS letters of F C I D R S N
+//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS letters of F C I D R S N (the bits in order)
 //     counter INDEX VALUE [THREAD]       counters are numbered over the whole spool, as the blocks take them
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links

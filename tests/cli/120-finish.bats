@@ -1,0 +1,354 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# The finisher: what it makes of a spool whose every number is known. The spool is filled by the stand-in for the
+# engine from a script; see tests/unit/test_cli_spool.c for its lines. prog has function f at 0x401000 with a nop
+# (one byte, prog.S:4) and a ret (one byte, prog.S:5).
+
+load run
+
+@test "all thirteen events, by hand" {
+    make_prog
+    # Counters of the block: 0 executions; nop F:1,0 has I1mr ILmr (1, 2) and D1mr DLmr (3, 4); ret C:0,2 has D1mw DLmw
+    # (5, 6) and Bcm (7); the I instruction has Bim (8).
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1F:1,0 1C:0,2
+block 0x401000 0 1I
+counter 0 10
+counter 1 4
+counter 2 3
+counter 3 2
+counter 4 1
+counter 5 9
+counter 6 8
+counter 7 5
+counter 8 100
+counter 9 60
+end exit 0
+END
+    quern run -q --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog a 'b c'
+    [ "$status" = 0 ]
+    same "$messages" ""
+    # nop: 10 + 100 times; Dr = 10 * 1; Bi = 100. ret: 10 times; Dw = 10 * 2; Bc = 10.
+    same "$(< out)" "desc: I1 cache:         32768 B, 64 B, 8-way associative
+desc: D1 cache:         32768 B, 64 B, 8-way associative
+desc: LL cache:         8388608 B, 64 B, 16-way associative
+cmd: ./prog a b c
+events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim
+fl=$PWD/prog.S
+fn=f
+4 110 4 3 10 2 1 0 0 0 0 0 100 60
+5 10 0 0 0 0 0 20 9 8 10 5 0 0
+summary: 120 4 3 10 2 1 20 9 8 10 5 100 60"
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "references known only at run time, and rep as Cachegrind counts it" {
+    make_prog
+    # D: dyn_r dyn_w D1mr DLmr D1mw DLmw (1-6); R with --rep-count=cachegrind: rep_ir rep_bc first (8, 9), Bcm (10).
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1D
+block 0x401001 0 1R
+counter 0 5
+counter 1 50
+counter 2 40
+counter 3 7
+counter 4 6
+counter 5 4
+counter 6 3
+counter 7 2
+counter 8 21
+counter 9 23
+counter 10 1
+end exit 0
+END
+    quern run -q --branch-sim=yes --rep-count=cachegrind -o out ./prog
+    same "$(sed -n '/^fn/,$p' out)" "fn=f
+4 5 0 0 50 7 6 40 4 3 0 0 0 0
+5 23 0 0 0 0 0 0 0 0 23 1 0 0
+summary: 28 0 0 50 7 6 40 4 3 23 1 0 0"
+}
+
+@test "a rep instruction counts once by default" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1R' 'counter 0 5' 'end exit 0' | script
+    quern run -q --branch-sim=yes --cache-sim=no -o out ./prog
+    same "$(sed -n '/^events/,$p' out)" "events: Ir Bc Bcm Bi Bim
+fl=$PWD/prog.S
+fn=f
+4 5 0 0 0 0
+summary: 5 0 0 0 0"
+}
+
+@test "partial executions" {
+    make_prog
+    # The block ran 3 times; twice more its first instruction only; an N instruction is not executed.
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1 1 1N
+block 0x401000 0 1
+counter 0 3
+counter 1 10
+partial 0 1 2
+end exit 0
+END
+    quern run -q --cache-sim=no -o out ./prog
+    same "$(sed -n '/^fn/,$p' out)" "fn=f
+4 15
+5 3
+summary: 18"
+}
+
+@test "counters of several threads are summed" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1
+counter 0 3
+counter 0 40 1
+counter 0 500 3
+end exit 0
+END
+    quern run -q --cache-sim=no -o out ./prog
+    same "$(tail -n 1 out)" "summary: 543"
+}
+
+@test "code in no file, in a removed one, and a block that never ran" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+map 0x700000 0x701000 0 - 2
+map 0x800000 0x801000 0 /tmp/gone.so 4
+block 0x401000 0 1
+block 0x700010 1 3
+block 0x800010 2 3
+counter 1 7
+counter 2 8
+end exit 0
+END
+    quern run --cache-sim=no -q -o out ./prog
+    same "$messages" ""
+    same "$(sed -n '/^fl/,$p' out)" "fl=???
+fn=???
+0 15
+summary: 15"
+}
+
+@test "a file that is gone is said once" {
+    make_prog
+    script << 'END'
+map 0x700000 0x701000 0 /no/such/lib.so 0
+map 0x800000 0x801000 0x1000 /no/such/lib.so 0
+block 0x700010 0 3
+block 0x800010 1 3
+counter 0 7
+counter 1 7
+end exit 0
+END
+    quern run --cache-sim=no --log-file=log -o out ./prog
+    same "$(grep -c 'quern: /no/such/lib.so: No such file or directory; its functions are shown as ???' log)" 1
+    quern run --cache-sim=no -q -o out ./prog
+    same "$messages" ""
+}
+
+@test "the summary" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1F:1,1C
+counter 0 1234567
+counter 1 1000
+counter 2 10
+counter 3 2345
+counter 4 234
+counter 5 99
+counter 6 9
+counter 7 4567
+end exit 0
+END
+    sed -i 's/1F:1,1C/1FC:1,1/' script
+    quern run --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog 'a b' "it's"
+    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/test_cli.c compares with its own output).
+    same "$messages" "==PID== Quern $("$QUERN" --version | cut -d' ' -f2), an exact instruction, cache and branch profiler
+==PID== Command: ./prog a\\ b it\\'s
+==PID== Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 32,768 B, 8-way, 64 B lines (given); LL 8,388,608 B, 16-way, 64 B lines (given)
+==PID== 
+==PID== I   refs:      1,234,567
+==PID== I1  misses:        1,000
+==PID== LLi misses:           10
+==PID== I1  miss rate:      0.08%
+==PID== LLi miss rate:      0.00%
+==PID== 
+==PID== D   refs:      2,469,134  (1,234,567 rd   + 1,234,567 wr)
+==PID== D1  misses:        2,444  (    2,345 rd   +        99 wr)
+==PID== LLd misses:          243  (      234 rd   +         9 wr)
+==PID== D1  miss rate:       0.1% (      0.2%     +       0.0%  )
+==PID== LLd miss rate:       0.0% (      0.0%     +       0.0%  )
+==PID== 
+==PID== LL refs:           3,444  (    3,345 rd   +        99 wr)
+==PID== LL misses:           253  (      244 rd   +         9 wr)
+==PID== LL miss rate:        0.0% (      0.0%     +       0.0%  )
+==PID== 
+==PID== Branches:      1,234,567  (1,234,567 cond +         0 ind)
+==PID== Mispredicts:       4,567  (    4,567 cond +         0 ind)
+==PID== Mispred rate:        0.4% (      0.4%     +       0.0%   )"
+}
+
+@test "-v: what the engine did" {
+    script << 'END'
+stat translated 2000
+stat insns 9000
+stat ns 5000000
+stat dispatch 77
+stat iblmiss 66
+stat links 55
+end exit 0
+END
+    quern run -v --cache-sim=no -o out true
+    same "$(sed -n '/I   refs/,$p' <<< "$messages")" "==PID== I   refs:      0
+==PID== 
+==PID== engine: 2,000 blocks translated (0 different), 5.000 ms, 2.50 us per block
+==PID== engine: 9,000 instructions translated
+==PID== engine: 0 bytes of code cache written
+==PID== engine: 77 exits to the dispatcher
+==PID== engine: 66 indirect-branch misses
+==PID== engine: 55 links made
+==PID== engine: 0 code cache flushes
+==PID== engine: 0 blocks invalidated
+==PID== engine: 0 signals delivered
+==PID== engine: 0 instructions single-stepped
+==PID== engine: 0 slow system calls
+==PID== engine: 0 thread slots"
+}
+
+@test "--dump-counts: one line for each executed address" {
+    make_prog
+    script << 'END'
+map 0x500000 0x501000 0x1000 @ 0
+map 0x401000 0x402000 0x1000 @ 0
+map 0x700000 0x701000 0 - 2
+block 0x500000 0 1 1
+block 0x401001 1 1
+block 0x401000 1 1 1
+block 0x700010 2 1
+counter 0 7
+counter 1 20
+counter 2 3
+counter 3 2
+end exit 0
+END
+    quern run -q --cache-sim=no --dump-counts=dump.%p -o out ./prog
+    same "$(cat dump.[0-9]*)" "401000 3 $PWD/prog+1000
+401001 23 $PWD/prog+1001
+500000 7 $PWD/prog+1000
+500001 7 $PWD/prog+1001
+700010 2 [anonymous]+10"
+}
+
+@test "the end is the client's: exit status" {
+    for code in 0 1 42 255; do
+        printf 'print hello\nend exit %d\n' $code > script
+        quern run -q -o out true
+        [ "$status" = $code ]
+        same "$output" hello
+        [ -s out ]
+    done
+}
+
+@test "the end is the client's: killed by a signal" {
+    for signal in HUP INT TERM SEGV ABRT; do
+        printf 'end signal %d\n' "$(kill -l $signal)" > script
+        quern run -q -o out true
+        [ "$status" = $((128 + $(kill -l $signal))) ]
+        [ -s out ]
+        [ -z "$(ls | grep -E 'core|spool')" ]
+    done
+}
+
+@test "an ignored or pending signal does not keep the finisher from its work" {
+    printf 'end signal 15\n' > script
+    status=0
+    (trap '' TERM PIPE; exec "$QUERN" run -q -o out true) 2> stderr || status=$?
+    [ "$status" = 143 ]
+    [ -s out ]
+}
+
+@test "the log goes where it should" {
+    quern run --cache-sim=no --log-file=log.%p -o out true
+    [ "$status" = 0 ]
+    same "$messages" ""
+    grep -q 'I   refs:' log.[0-9]*
+    # A closed standard error is no error, and no file gets the messages in its place.
+    status=0
+    "$QUERN" run --cache-sim=no -o out true 2>&- || status=$?
+    [ "$status" = 0 ]
+    [ -s out ]
+    ! grep -q == out
+}
+
+@test "a full disk: the counts are kept, the status is the client's" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 9' 'end exit 3' > script
+    quern run -q --cache-sim=no -o /dev/full ./prog
+    [ "$status" = 3 ]
+    same "$messages" "quern: /dev/full: cannot be written: No space left on device; the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
+    [ -c /dev/full ]
+    # And they can be had.
+    quern recover
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID: /dev/full: cannot be written: No space left on device; -o FILE writes the profile elsewhere"
+    quern recover -o out
+    [ "$status" = 0 ]
+    same "$(tail -n 1 out)" "summary: 9"
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "a folder that went away: the counts are kept, the status is the client's" {
+    mkdir there
+    printf 'end exit 4\n' > script
+    cat > engine << END
+#!/bin/sh
+rm -rf there
+exec $QUERN_ENGINE "\$@"
+END
+    chmod +x engine
+    QUERN_ENGINE=$PWD/engine quern run -q --spool-dir=. -o there/out true
+    [ "$status" = 4 ]
+    [[ "$messages" == "quern: $PWD/there/out: "*"No such file or directory; the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile" ]]
+}
+
+@test "devices as profile" {
+    quern run -q -o /dev/null true
+    [ "$status" = 0 ]
+    [ -c /dev/null ]
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "a damaged spool gives what is sound in it" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1
+block 0x401001 0 1
+counter 0 5
+counter 1 6
+damage
+end exit 0
+END
+    quern run -q --cache-sim=no -o out ./prog
+    [ "$status" = 0 ]
+    same "$(tail -n 1 out)" "summary: 11"
+}
+
+@test "the names of C++ functions" {
+    printf '%s\n' '.text' '.globl _start' '.type _ZN1a1fEi, @function' '_ZN1a1fEi: nop' '.size _ZN1a1fEi, 1' \
+        '_start: nop' > prog.S
+    gcc -g -nostdlib -static -no-pie -o prog prog.S
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 9' 'end exit 0' > script
+    quern run -q --cache-sim=no -o out ./prog
+    grep -qx 'fn=a::f(int)' out
+    quern run -q --cache-sim=no --demangle=no -o out ./prog
+    grep -qx 'fn=_ZN1a1fEi' out
+}

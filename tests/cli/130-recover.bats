@@ -1,0 +1,160 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# `quern recover`: the profile of a killed program.
+
+load run
+
+# A run that is killed after counting; its messages are of no interest.
+killed_run() {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' "counter 0 $1" 'end killed' > script
+    quern run -q --cache-sim=no "${@:2}" ./prog
+    [ "$status" = 137 ]
+}
+
+@test "a killed run leaves its spool, recover makes the profile of it" {
+    killed_run 21
+    spool=$(ls | grep '^quern.spool')
+    [[ "$spool" =~ ^quern\.spool\.[0-9]+$ ]]
+    pid=${spool##*.}
+    [ ! -e cachegrind.out.$pid ]
+    quern recover
+    [ "$status" = 0 ]
+    same "$output" "$PWD/cachegrind.out.$pid: the profile of process $pid, recovered after it was killed; complete up to that moment: ./prog"
+    same "$messages" "==PID== I   refs:      42"
+    same "$(sed -n '/^fl/,$p' cachegrind.out.$pid)" "fl=$PWD/prog.S
+fn=f
+4 21
+5 21
+summary: 42"
+    [ ! -e "$spool" ]
+}
+
+@test "by name, elsewhere, quietly, keeping the spool" {
+    killed_run 5 --spool-dir=. -o first
+    spool=$(ls | grep '^quern.spool')
+    quern recover -q --keep -o second "$spool"
+    [ "$status" = 0 ]
+    same "$output$messages" ""
+    [ -e "$spool" ] && [ ! -e first ]
+    quern recover -q "./$spool"
+    [ "$status" = 0 ]
+    cmp first second
+    [ ! -e "$spool" ]
+}
+
+@test "several spools at once" {
+    killed_run 1
+    killed_run 2
+    quern recover -o x
+    [ "$status" = 2 ]
+    same "$messages" "quern: -o: there are 2 spools here; name one"
+    quern recover
+    [ "$status" = 0 ]
+    [ "$(ls | grep -c '^cachegrind.out')" = 2 ]
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "the spool of a running program is left alone" {
+    make_prog
+    cat > engine << 'END'
+#!/bin/sh
+echo ready > ready
+sleep 60 &
+echo $! > sleeper
+wait
+END
+    chmod +x engine
+    # The stand-in for a running program keeps the spool open, as the engine does.
+    QUERN_ENGINE=$PWD/engine "$QUERN" run -q ./prog 3>&- &
+    runner=$!
+    for i in $(seq 100); do [ -s sleeper ] && break; sleep 0.05; done
+    spool=$(ls | grep '^quern.spool')
+    quern recover "$spool"
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID: process $runner is still running; its profile is written when it ends"
+    # Without a name it is passed over.
+    quern recover
+    [ "$status" = 0 ]
+    same "$output$messages" ""
+    [ -e "$spool" ]
+    kill $runner
+    kill "$(< sleeper)"
+    wait $runner || true
+}
+
+@test "a spool of a run that never started" {
+    killed_run 1
+    spool=$(ls | grep '^quern.spool')
+    printf '\0\0\0\0' | dd of="$spool" bs=1 seek=12 conv=notrunc status=none # state
+    quern recover
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID: the run ended before the engine started; there is nothing to recover: remove it"
+}
+
+@test "wrong usage" {
+    quern recover --foo
+    [ "$status" = 2 ]
+    same "$messages" 'quern: --foo: unknown option; `quern recover --help` lists them'
+    quern recover -o
+    [ "$status" = 2 ]
+    same "$messages" "quern: -o: needs a file"
+    quern recover -o x a b
+    [ "$status" = 2 ]
+    same "$messages" "quern: -o: only one spool can be given with it"
+    rm -f quern.spool.*
+    quern recover
+    [ "$status" = 2 ]
+    same "$messages" "quern: no quern.spool.* here; name the spool, or go where the profile was to be written"
+}
+
+@test "files that are no spools" {
+    quern recover nothing
+    [ "$status" = 2 ]
+    same "$messages" "quern: nothing: No such file or directory"
+    echo text > text
+    : > empty
+    mkdir folder
+    for file in text empty "$QUERN"; do
+        quern recover "$file"
+        [ "$status" = 2 ]
+        same "$messages" "quern: $file: not a spool of quern"
+    done
+    quern recover folder
+    [ "$status" = 2 ]
+}
+
+@test "a spool of another version, and truncated ones" {
+    killed_run 3
+    spool=$(ls | grep '^quern.spool')
+    cp --sparse=always "$spool" copy
+    printf '\x63\0\0\0' | dd of=copy bs=1 seek=8 conv=notrunc status=none
+    quern recover copy
+    [ "$status" = 2 ]
+    same "$messages" "quern: copy: a spool of version 99, this quern reads version 1; use the quern that made it"
+    # Cut anywhere: never a crash.
+    QUERN=$BUILD/tests/quern-asan
+    for size in 0 1 100 4096 65536 8388608 8388640 33554432 33554460 1073741824 1073741828; do
+        cp --sparse=always "$spool" copy
+        truncate -s $size copy
+        quern recover -q --keep -o out copy
+        [ "$status" = 0 ] || [ "$status" = 2 ]
+    done
+}
+
+@test "random damage: never a crash" {
+    killed_run 3
+    spool=$(ls | grep '^quern.spool')
+    RANDOM=1
+    QUERN=$BUILD/tests/quern-asan
+    for i in $(seq 60); do
+        cp --sparse=always "$spool" copy
+        for at in $((RANDOM % 400 + 12)) $((8388608 + RANDOM % 64)) $((33554432 + RANDOM % 40)); do
+            printf "\\x$(printf %02x $((RANDOM % 256)))" |
+                dd of=copy bs=1 seek=$at conv=notrunc status=none
+        done
+        quern recover -q --keep -o out copy
+        [ "$status" = 0 ] || [ "$status" = 2 ] || { echo "# status $status in round $i"; false; }
+    done
+}
