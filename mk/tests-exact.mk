@@ -18,7 +18,7 @@ CHECKS += check-sim
 # No libc, a fixed address, a stack of their own: the same stream of instructions and addresses under both tools.
 # -O1 keeps the lines apart; loops stay loops, for there is nobody to provide memcpy.
 COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
-COMPAT_S      := bigcode branches rmw stack straddle strings
+COMPAT_S      := bigcode branches masked rmw stack straddle strings
 COMPAT_DIR    := $(BUILD)/tests/compat
 COMPAT_CFLAGS := -std=gnu11 $(WARNINGS) -O1 -g -ffreestanding -fno-pie -fno-stack-protector -fcf-protection=none \
                  -fno-asynchronous-unwind-tables

@@ -4,6 +4,7 @@
 // broadcasts, lane permutations, variable shifts, 32-byte accesses across lines. The masked
 // elements at the ends lie in lines that are not touched: a masked move refers only to the elements
 // that its mask names. FMA only as scalar, for Valgrind reads packed operands of FMA in parts.
+// needs: avx2
 #include <immintrin.h>
 #include <stdint.h>
 

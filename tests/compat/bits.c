@@ -2,6 +2,7 @@
 //
 // Integers: bit counts, wide products and divisions, shifts and rotates, BMI, byte swaps, checksums
 // by table and by instruction, conditional moves from memory.
+// needs: bmi1 bmi2 sse4_2
 #include <stdint.h>
 #include <x86intrin.h>
 

@@ -2,6 +2,7 @@
 //
 // SSE to SSE4.2: packed integers and floats, unaligned loads and stores that cross lines, shuffles,
 // minima, string compares, a non-temporal store. Built for SSE4.2 only.
+// needs: sse4_2
 #include <nmmintrin.h>
 #include <smmintrin.h>
 #include <stdint.h>

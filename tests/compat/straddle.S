@@ -4,6 +4,7 @@
 // lines of 64, over a field larger than the small first levels; 108 bytes at once; pushes on an odd
 // stack; and code whose instructions cross lines at every place, by one-byte instructions in
 // varying number before long ones.
+// needs: avx
 
         .section .bss
         .align  128

@@ -11,6 +11,7 @@
 // expect: Ir=10 I1mr=1 ILmr=1 Dr=3 D1mr=1 DLmr=1 Dw=3 D1mw=2 DLmw=2 Bc=0 Bcm=0 Bi=0 Bim=0
 // case: --I1=1024,1,32 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=10 I1mr=2 ILmr=1 Dr=3 D1mr=2 DLmr=2 Dw=3 D1mw=2 DLmw=2 Bc=0 Bcm=0 Bi=0 Bim=0
+// needs: avx
 
         .section .bss
         .align  4096
