@@ -21,6 +21,8 @@
 #include "engine/threads.h"
 #include "engine/vmmap.h"
 
+#define CACHE_KIB 131072 // size of the code cache where --cache-size says nothing
+
 u64 launch_brk_emulated;
 
 static u64 hwcap2;
@@ -257,14 +259,26 @@ static void tell_kernel(const struct start *s, const struct elf_image *image)
     }
 }
 
-// The name that ps shows. An exec by descriptor is named after the file (Linux 6.14; earlier ones after the number).
+// The name that ps shows. An exec by descriptor alone is named after the file (Linux 6.14; earlier ones after the number).
 static void set_name(const struct start *s)
 {
+    static const char gone[] = " (deleted)";
     const char *name = s->execfn;
+    char short_name[16];
+    u64 len;
 
-    if (strncmp(name, "/dev/fd/", 8) == 0)
+    if (strncmp(name, "/dev/fd/", 8) == 0 && !strchr(name + 8, '/'))
         name = procnames_exe();
-    sys_call2(SYS_prctl, PR_SET_NAME, (u64)mini_basename(name));
+    name = mini_basename(name);
+    len = strlen(name);
+    if (name != mini_basename(s->execfn) && len > sizeof(gone) - 1 &&
+        strcmp(name + len - (sizeof(gone) - 1), gone) == 0)
+        len -= sizeof(gone) - 1;
+    if (len > sizeof(short_name) - 1)
+        len = sizeof(short_name) - 1;
+    memcpy(short_name, name, len);
+    short_name[len] = '\0';
+    sys_call2(SYS_prctl, PR_SET_NAME, (u64)short_name);
 }
 
 static void make_stack_executable(const struct start *s)
@@ -341,7 +355,11 @@ void launch_main(u64 *sp)
     if (program.exec_stack)
         make_stack_executable(&s);
     vmmap_init();
+    if (!spool->cache_kib)
+        spool->cache_kib = CACHE_KIB;
     int ret = tcache_init(cache_limit(), spool->cache_kib);
+    if (ret)
+        spooler_drop(); // there is nothing in it that could be recovered
     if (ret)
         engine_die("cannot make a code cache of %u KiB: error %d; try a smaller --cache-size",
                    spool->cache_kib, -ret);

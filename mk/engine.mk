@@ -57,7 +57,7 @@ $(ENGINE): $(ENGINE_OBJS)
 # Without its dispatcher there is no engine to link yet.
 ifneq ($(wildcard engine/dispatch.c),)
 ALL += $(ENGINE)
-CHECKS += check-engine check-native
+CHECKS += check-engine check-native check-exec
 endif
 
 .PHONY: check-engine
@@ -106,6 +106,21 @@ $(NATIVE)/start: tests/native/start.c $(FLAGS_STAMP)
 check-native: $(ENGINE) $(BUILD)/bin/quern $(NATIVE_PROBES:%=$(NATIVE)/probe-%) \
     $(NATIVE)/registers-static $(NATIVE)/registers-static-pie $(NATIVE)/start
 	@tests/native/run $(BUILD)
+
+$(NATIVE)/execs: tests/native/execs.c $(FLAGS_STAMP)
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $<
+
+# A program whose interpreter does not exist.
+$(NATIVE)/no-interp: tests/native/registers.S $(FLAGS_STAMP)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -nostartfiles -pie -Wl,--dynamic-linker=/no/such/ld.so -o $@ $<
+
+.PHONY: check-exec
+check-exec: $(ENGINE) $(BUILD)/bin/quern $(NATIVE)/execs $(NATIVE)/no-interp
+	@tests/native/run-exec $(BUILD)
 
 # ---- Unit tests of the floor: the engine's own objects in a hosted program ----
 
