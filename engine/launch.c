@@ -14,11 +14,13 @@
 #include "engine/heap.h"
 #include "engine/mini.h"
 #include "engine/procnames.h"
+#include "engine/prof.h"
 #include "engine/signal.h"
 #include "engine/spooler.h"
 #include "engine/sys.h"
 #include "engine/tcache.h"
 #include "engine/threads.h"
+#include "engine/translate.h"
 #include "engine/vmmap.h"
 
 #define CACHE_KIB 131072 // size of the code cache where --cache-size says nothing
@@ -373,6 +375,8 @@ void launch_main(u64 *sp)
     if (spool->flags & SPOOL_F_NATIVE)
         run_natively(&s, entry);
 
+    prof_init();
+    translate_init();
     signals_init();
     struct thread *t = threads_init_main();
     t->regs[R_RSP] = (u64)s.sp;
