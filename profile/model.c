@@ -475,6 +475,15 @@ int quern_profile_add_desc(struct quern_profile *p, const char *key, const char 
     return rc;
 }
 
+void quern_profile_clear_desc(struct quern_profile *p)
+{
+    struct part *part = last_part(p);
+
+    for (size_t i = 0; i < part->desc_count; i++)
+        free(part->desc[i]);
+    part->desc_count = 0;
+}
+
 size_t quern_profile_part_count(const struct quern_profile *p)
 {
     return p->part_count;

@@ -59,6 +59,7 @@ void reader_diag(struct reader *r, enum diag_kind kind, const char *at, const ch
     d.col = r->bol && at && at >= r->bol ? (uint32_t)(at - r->bol) + 1 : 0;
     line_text(r, text, 200);
     d.text = text;
+    d.file = NULL;
     if (first) {
         struct quern_diag *q = realloc(p->diag, (p->diag_count + 1) * sizeof(*q));
         if (!q) {
@@ -77,6 +78,7 @@ void reader_diag(struct reader *r, enum diag_kind kind, const char *at, const ch
             return;
         }
     }
+    d.file = r->name;
     if (r->opts->diag)
         r->opts->diag(r->opts->diag_ctx, &d);
     if (r->opts->strict && d.severity != QUERN_NOTE) {

@@ -92,6 +92,7 @@ QUERN_API int quern_profile_set_thread(struct quern_profile *p, uint64_t thread)
 QUERN_API int quern_profile_set_part(struct quern_profile *p, uint64_t part);
 /* "desc: KEY: VALUE", kept in the order of the calls. */
 QUERN_API int quern_profile_add_desc(struct quern_profile *p, const char *key, const char *value);
+QUERN_API void quern_profile_clear_desc(struct quern_profile *p);
 /* Begin another part (a dump, a thread) with the same events; costs added later belong to it. */
 QUERN_API int quern_profile_begin_part(struct quern_profile *p);
 
@@ -142,6 +143,7 @@ struct quern_diag {
     uint32_t col;      /* 1-based; 0: the line as a whole */
     uint64_t count;    /* stored ones: how often this kind occurred */
     const char *text;  /* the line, NUL-terminated; stored ones: its first 200 bytes */
+    const char *file;  /* name of the file; NULL in stored ones */
 };
 
 struct quern_read_opts {

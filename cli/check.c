@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quern check: says what is wrong in a profile, by file:line:column with the line and a caret. What
+ * every reader takes is a note, what only a lenient one takes is a warning, what nobody can take is
+ * an error. Status 1 when there is an error (with --strict: a warning, too).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/profcmd.h"
+#include "cli/util.h"
+
+static void usage(const char *command)
+{
+    printf("usage: %s [options] PROFILE...\n"
+           "\n"
+           "Say what is wrong in profiles, line by line.\n"
+           "\n"
+           "  --strict     warnings are faults as well\n"
+           "  --all        every occurrence, not ten of each kind\n"
+           "  --notes      also what is merely unusual\n"
+           "  -q, --quiet  only the status: 0 no fault, 1 a fault, 2 not readable\n"
+           "  -h, --help   this text\n",
+           command);
+}
+
+struct check {
+    int all, notes, quiet;
+    uint64_t errors, warnings, others;
+    struct {
+        const char *kind;
+        uint64_t shown;
+    } seen[128];
+    size_t seen_count;
+};
+
+static void remark(void *ctx, const struct quern_diag *d)
+{
+    static const char *const words[] = { "note", "warning", "error" };
+    struct check *c = ctx;
+    size_t i;
+
+    if (d->severity == QUERN_ERROR)
+        c->errors++;
+    else if (d->severity == QUERN_WARNING)
+        c->warnings++;
+    else
+        c->others++;
+    if (c->quiet || (d->severity == QUERN_NOTE && !c->notes))
+        return;
+    for (i = 0; i < c->seen_count && strcmp(c->seen[i].kind, d->kind); i++)
+        ;
+    if (i == c->seen_count && i < sizeof(c->seen) / sizeof(*c->seen)) {
+        c->seen[i].kind = d->kind;
+        c->seen[i].shown = 0;
+        c->seen_count++;
+    }
+    if (!c->all && c->seen[i].shown++ >= 10)
+        return;
+    printf("%s:", d->file);
+    if (d->line)
+        printf("%llu:", (unsigned long long)d->line);
+    if (d->line && d->col)
+        printf("%u:", d->col);
+    printf(" %s: %s [%s]\n", words[d->severity], d->msg, d->kind);
+    if (d->line && d->col && *d->text && d->col <= 160) {
+        printf("  %.180s\n  ", d->text);
+        for (uint32_t k = 1; k < d->col && d->text[k - 1]; k++)
+            putchar(d->text[k - 1] == '\t' ? '\t' : ' ');
+        puts("^");
+    }
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+int cmd_check(int argc, char **argv)
+{
+    struct check c = { 0 };
+    const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths));
+    int strict = 0, status = UTIL_OK, plain = 0;
+    size_t n = 0;
+
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (plain || arg[0] != '-' || !arg[1])
+            paths[n++] = arg;
+        else if (!strcmp(arg, "--"))
+            plain = 1;
+        else if (!strcmp(arg, "--strict"))
+            strict = 1;
+        else if (!strcmp(arg, "--all"))
+            c.all = 1;
+        else if (!strcmp(arg, "--notes"))
+            c.notes = 1;
+        else if (!strcmp(arg, "-q") || !strcmp(arg, "--quiet"))
+            c.quiet = 1;
+        else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+            usage(argv[0]);
+            return UTIL_OK;
+        } else {
+            profcmd_unknown(argv[0], arg);
+        }
+    }
+    if (!n)
+        die(UTIL_USAGE, "%s: no profile named; '%s --help' shows how it is called", argv[0], argv[0]);
+    for (size_t i = 0; i < n; i++) {
+        struct quern_read_opts opts = { .sz = sizeof(opts), .every_diag = 1, .diag = remark,
+                                        .diag_ctx = &c };
+        struct quern_error err;
+        struct quern_profile *p;
+        c.errors = c.warnings = c.others = c.seen_count = 0;
+        p = quern_profile_read(paths[i], &opts, &err);
+        if (!p) {
+            profcmd_error(&err);
+            status = UTIL_USAGE;
+            continue;
+        }
+        if (!c.quiet)
+            printf("%s: %s, %zu part%s, %zu event%s, %zu function%s: %llu error%s, %llu warning%s, "
+                   "%llu note%s\n",
+                   paths[i],
+                   quern_profile_format(p) == QUERN_FORMAT_CALLGRIND ? "Callgrind" : "Cachegrind",
+                   quern_profile_part_count(p), plural(quern_profile_part_count(p)),
+                   quern_profile_event_count(p), plural(quern_profile_event_count(p)),
+                   quern_profile_func_count(p), plural(quern_profile_func_count(p)),
+                   (unsigned long long)c.errors, plural(c.errors), (unsigned long long)c.warnings,
+                   plural(c.warnings), (unsigned long long)c.others, plural(c.others));
+        if ((c.errors || (strict && c.warnings)) && status == UTIL_OK)
+            status = UTIL_NO;
+        quern_profile_free(p);
+    }
+    free(paths);
+    if (fflush(stdout) == EOF)
+        die(UTIL_USAGE, "standard output: %s", strerror(errno));
+    return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quern merge: the sum of any number of profiles, call graph included. Also called as cg_merge. Reads
+ * with all processors; the work is in libquern (profile/merge.c).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/profcmd.h"
+#include "cli/util.h"
+
+static void usage(const char *command)
+{
+    printf("usage: %s [-o OUT] [options] PROFILE...\n"
+           "\n"
+           "Sum profiles that have the same events: costs by line (and instruction), calls and jumps.\n"
+           "\n"
+           "  -o OUT, --output=OUT   write there instead of to standard output\n"
+           "  --to=cachegrind|callgrind  the format written [as the first profile]\n"
+           "  --threads=N            read with N threads [all processors]\n"
+           "  -h, --help             this text\n"
+           "  --version              the version\n",
+           command);
+}
+
+static void show_diag(void *ctx, const struct quern_diag *d)
+{
+    (void)ctx;
+    if (d->severity == QUERN_NOTE)
+        return;
+    if (d->line)
+        warn("%s:%llu: %s", d->file, (unsigned long long)d->line, d->msg);
+    else
+        warn("%s: %s", d->file, d->msg);
+}
+
+int cmd_merge(int argc, char **argv)
+{
+    struct quern_merge_opts mo = { .sz = sizeof(mo) };
+    struct quern_write_opts wo = { .sz = sizeof(wo) };
+    const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths)), *out = "-", *v;
+    struct quern_profile *sum;
+    struct quern_error err = { 0 };
+    size_t n = 0;
+    int plain = 0;
+
+    mo.read.sz = sizeof(mo.read);
+    mo.read.diag = show_diag;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (plain || arg[0] != '-' || !arg[1]) {
+            paths[n++] = arg;
+        } else if (!strcmp(arg, "--")) {
+            plain = 1;
+        } else if (!strcmp(arg, "-o") || !strcmp(arg, "--output")) {
+            out = profcmd_next(argc, argv, &i, arg);
+        } else if ((v = profcmd_value(arg, "--output"))) {
+            out = v;
+        } else if ((v = profcmd_value(arg, "--to"))) {
+            if (!strcmp(v, "cachegrind"))
+                wo.format = QUERN_FORMAT_CACHEGRIND;
+            else if (!strcmp(v, "callgrind"))
+                wo.format = QUERN_FORMAT_CALLGRIND;
+            else
+                die(UTIL_USAGE, "--to=%s: must be cachegrind or callgrind", v);
+        } else if ((v = profcmd_value(arg, "--threads"))) {
+            uint64_t threads = profcmd_number("--threads", v);
+            if (!threads || threads > 64)
+                die(UTIL_USAGE, "--threads=%s: must be from 1 to 64", v);
+            mo.threads = (unsigned)threads;
+        } else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+            usage(argv[0]);
+            return UTIL_OK;
+        } else if (!strcmp(arg, "--version")) {
+            printf("%s: quern %s\n", argv[0], QUERN_VERSION);
+            return UTIL_OK;
+        } else {
+            profcmd_unknown(argv[0], arg);
+        }
+    }
+    if (!n)
+        die(UTIL_USAGE, "%s: no profile named; '%s --help' shows how it is called", argv[0], argv[0]);
+    sum = quern_profile_merge_files(paths, n, &mo, &err);
+    if (!sum || quern_profile_write(sum, out, &wo, &err) < 0) {
+        profcmd_error(&err);
+        return UTIL_USAGE;
+    }
+    quern_profile_free(sum);
+    free(paths);
+    return UTIL_OK;
+}
+
+int cmd_cg_merge(int argc, char **argv)
+{
+    return cmd_merge(argc, argv);
+}
