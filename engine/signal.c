@@ -114,6 +114,7 @@ static void open_mask(struct thread *t)
 {
     u64 mask = t->sig->mask & ~SIGNAL_NEVER_BLOCKED;
 
+    t->sig->full_mask = false;
     t->sig->blocked = false;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     sys_sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -131,15 +132,24 @@ bool signals_restore_mask(struct thread *t)
 {
     struct signal_state *s = t->sig;
 
-    if (!s->blocked)
-        signals_block(t);
+    signals_block(t);
     if (signal_is_noted(t))
         return false;
+    // A process in shared memory that succeeds with its exec is seen by nobody to go: let it count as parked from here on.
+    if (!threads_is_profiled(t) && !thread_own(t)->borrowed)
+        __atomic_store_n(&t->state, TS_IN_SYSCALL, __ATOMIC_SEQ_CST);
+    s->full_mask = true;
     s->blocked = false;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&t->stop, ~STOP_SIGNAL, __ATOMIC_SEQ_CST);
     sys_sigprocmask(SIG_SETMASK, &s->mask, NULL);
-    // Whatever was waiting has been noted by now. STOP_SIGNAL is still set: if the exec fails, the mask is put right.
     return !signal_is_noted(t);
+}
+
+void signals_exec_failed(struct thread *t)
+{
+    __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
+    if (t->sig->full_mask)
+        stop_set(t, STOP_SIGNAL);
 }
 
 // ---- Signals that only the engine holds back ----
@@ -261,7 +271,7 @@ void signal_deliver_pending(struct thread *t)
     threads_turn_take(t);
     if (t->sc_args[6]) // a call was to go through the gate and has not
         syscalls_args_restore(t);
-    if (!(t->stop & STOP_SIGNAL))
+    if (!(t->stop & STOP_SIGNAL) && !s->full_mask)
         return;
     signals_block(t);
     __atomic_fetch_and(&t->stop, ~STOP_SIGNAL, __ATOMIC_SEQ_CST);

@@ -79,6 +79,7 @@ struct signal_table {
 struct signal_state {
     u64 mask;     // the client's mask, all 64 bits
     bool blocked; // see above
+    bool full_mask; // an exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included
     u64 temp_mask; // mask argument of the system call that is under way (sigsuspend, ppoll...)
     bool temp_mask_set;
     struct signal_pending async, sync;
@@ -120,6 +121,9 @@ void signals_block(struct thread *t);
 // Before a system call that must see the client's own mask in the kernel (exec). The next thing that arrives is noted as always.
 // False: something is noted, and the call must be given up (pc still at it) to be made anew after the delivery.
 bool signals_restore_mask(struct thread *t);
+
+// After signals_restore_mask, when the exec has failed.
+void signals_exec_failed(struct thread *t);
 
 // A system call may be restarted or must be given up before it has done anything: something is noted for delivery.
 static inline bool signal_is_noted(const struct thread *t)

@@ -221,6 +221,14 @@ static void client_sigtimedwait(struct thread *t)
     gate(t);
 }
 
+static void client_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
+{
+    long ret = exec_handle(t, dirfd, path, argv, envp, flags);
+
+    signals_exec_failed(t);
+    syscalls_return(t, ret);
+}
+
 // pselect6 and io_pgetevents take {mask address, size} by reference.
 _Noreturn static void gate_with_mask_pair(struct thread *t, u64 pair_addr)
 {
@@ -248,11 +256,9 @@ void syscalls_slow(struct thread *t)
     case SYS_clone3: fork_sys_clone3(t); return;
     case SYS_fork: fork_sys_fork(t); return;
     case SYS_vfork: fork_sys_vfork(t); return;
-    case SYS_execve:
-        syscalls_return(t, exec_handle(t, AT_FDCWD, r[R_RDI], r[R_RSI], r[R_RDX], 0));
-        return;
+    case SYS_execve: client_exec(t, AT_FDCWD, r[R_RDI], r[R_RSI], r[R_RDX], 0); return;
     case SYS_execveat:
-        syscalls_return(t, exec_handle(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]));
+        client_exec(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]);
         return;
     case SYS_exit: threads_exit(t, (int)r[R_RDI]);
     case SYS_exit_group: threads_end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
