@@ -145,6 +145,7 @@ static void print_summary(const struct finish_spool *s, const struct finish_tota
 
     if (!f)
         return;
+    fprintf(f, "==%d== \n", s->h->pid); // the client's own output ends here
     finish_summary_print(f, s->h, totals->counts);
     if (s->h->flags & SPOOL_F_VERBOSE)
         finish_summary_engine(f, s->h);

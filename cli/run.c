@@ -192,7 +192,8 @@ int cmd_run(int argc, char **argv)
     if (!(o.flags & SPOOL_F_ASLR)) {
         int old = personality(0xffffffff);
 
-        if (old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0)
+        if ((old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0) &&
+            !(o.flags & SPOOL_F_QUIET))
             warn("addresses stay randomised (%s): counts may vary from run to run", strerror(errno));
     }
 

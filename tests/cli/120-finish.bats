@@ -175,6 +175,7 @@ END
 ==PID== Command: ./prog a\\ b it\\'s
 ==PID== Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 32,768 B, 8-way, 64 B lines (given); LL 8,388,608 B, 16-way, 64 B lines (given)
 ==PID== 
+==PID== 
 ==PID== I   refs:      1,234,567
 ==PID== I1  misses:        1,000
 ==PID== LLi misses:           10

@@ -558,6 +558,105 @@ static void test_not_elf_and_truncated(void **state)
     symbols_free(s);
 }
 
+// Bytes of the parts that our own readers read are changed at random: any answer will do, but no crash, no endless
+// loop, no reading outside (AddressSanitizer).
+static void test_damaged(void **state)
+{
+    static const char *const sections[] = { ".debug_line", ".debug_line_str", ".symtab",
+                                            ".eh_frame_hdr", ".eh_frame" };
+    char path[4096], damaged[4096];
+    static char whole[1 << 20];
+    size_t size;
+    uint64_t addresses[3];
+    uint32_t seed = 1;
+    FILE *f;
+
+    (void)state;
+    compile_with("gcc", "-gdwarf-5", "whole");
+    addresses[0] = label("whole", "at_main");
+    addresses[1] = label("whole", "at_twice");
+    addresses[2] = label("whole", "at_other");
+    snprintf(path, sizeof(path), "%s/whole", folder);
+    snprintf(damaged, sizeof(damaged), "%s/damaged", folder);
+    f = fopen(path, "rb");
+    size = fread(whole, 1, sizeof(whole), f);
+    fclose(f);
+    for (int round = 0; round < 400; round++) {
+        const char *name = sections[round % (int)(sizeof(sections) / sizeof(*sections))];
+        int fd = open(path, O_RDONLY);
+        Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+        size_t names, off = 0, length = 0;
+        Elf_Scn *scn = NULL;
+        char saved[8];
+        size_t at[8];
+        struct symbols *s;
+
+        elf_getshdrstrndx(elf, &names);
+        while ((scn = elf_nextscn(elf, scn))) {
+            GElf_Shdr sh;
+
+            gelf_getshdr(scn, &sh);
+            if (strcmp(elf_strptr(elf, names, sh.sh_name), name) == 0) {
+                off = sh.sh_offset;
+                length = sh.sh_size;
+            }
+        }
+        elf_end(elf);
+        close(fd);
+        assert_true(length > 0 && off + length <= size);
+        for (int i = 0; i < 8; i++) {
+            seed = seed * 1664525 + 1013904223;
+            // Headers are at the front: half of the damage goes there.
+            at[i] = off + (seed >> 8) % (i % 2 && length > 64 ? 64 : length);
+            saved[i] = whole[at[i]];
+            whole[at[i]] = (char)(seed >> 24);
+        }
+        f = fopen(damaged, "wb");
+        fwrite(whole, 1, size, f);
+        fclose(f);
+        for (int i = 7; i >= 0; i--)
+            whole[at[i]] = saved[i];
+        s = new_symbols(false);
+        for (int i = 0; i < 3; i++)
+            where(s, "damaged", addresses[i]);
+        symbols_free(s);
+    }
+}
+
+// ---- Debuginfod ----
+
+static void test_debuginfod(void **state)
+{
+    struct symbols *s;
+    char command[4200], id[128] = "", url[4200];
+    FILE *p;
+
+    (void)state;
+    // The client understands file: URLs, so a folder is a server.
+    compile_with("gcc", "-gdwarf-5 -Wl,--build-id=sha1", "served");
+    snprintf(command, sizeof(command), "readelf -n '%s/served' | awk '/Build ID/ { print $3 }'", folder);
+    p = popen(command, "r");
+    assert_non_null(p);
+    if (!fgets(id, sizeof(id), p))
+        skip();
+    pclose(p);
+    id[strcspn(id, "\n")] = '\0';
+    shell("mkdir -p server/buildid/%s cache && cp served served.whole && "
+          "objcopy --only-keep-debug served server/buildid/%s/debuginfo && strip served", id, id);
+    // Without the variable nobody is asked.
+    unsetenv("DEBUGINFOD_URLS");
+    s = new_symbols(false);
+    assert_string_equal(strchr(where(s, "served", label("served.whole", "at_main")), ')'), ") ???:0");
+    symbols_free(s);
+
+    snprintf(url, sizeof(url), "file://%s/server", folder);
+    setenv("DEBUGINFOD_URLS", url, 1);
+    snprintf(url, sizeof(url), "%s/cache", folder);
+    setenv("DEBUGINFOD_CACHE_PATH", url, 1);
+    check_lines("served", "served.whole");
+    unsetenv("DEBUGINFOD_URLS");
+}
+
 // ---- Addresses ----
 
 static void test_file_offsets(void **state)
@@ -722,6 +821,8 @@ int main(void)
         cmocka_unit_test(test_missing_file),
         cmocka_unit_test(test_replaced_and_modified),
         cmocka_unit_test(test_not_elf_and_truncated),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_debuginfod),
         cmocka_unit_test(test_file_offsets),
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_inline_chain),
