@@ -63,8 +63,8 @@ const char *finish_spool_text(const struct finish_spool *s, uint32_t offset);
 struct finish_insn {
     uint32_t map; // index of its spool_map
     uint64_t pc;
-    uint64_t executed;               // how often, rep repetitions not included
-    uint64_t counts[FINISH_EVENTS];  // zero for events that the run does not count
+    uint64_t executed;              // how often, rep repetitions not included
+    uint64_t counts[FINISH_EVENTS]; // zero for events that the run does not count
     struct spool_insn in;
 };
 // Calls f for each; returns the number of records that could not be used (0 in a sound spool).

@@ -4,11 +4,11 @@
 // summed, libquern writes the file. Also writes --dump-counts.
 #include "cli/finish.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <elf.h>
 
 #include "cli/run.h"
 #include "cli/util.h"
@@ -128,7 +128,8 @@ static void open_modules(struct builder *b)
             if (!vdso_module && vdso)
                 vdso_module = symbols_image(b->symbols, "[vdso]", vdso, vdso_size(vdso));
             b->module[i] = vdso_module;
-        } else if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) && f.path && f.path[0] == '/') {
+        } else if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) && f.path &&
+                   f.path[0] == '/') {
             b->module[i] = symbols_file(b->symbols, &f);
         }
     }
@@ -156,9 +157,9 @@ static void add_insn(void *ctx, const struct finish_insn *in)
     if (!any)
         return; // translated and never reached
     if (in->map != b->map) {
-        uint64_t start = b->module[in->map] ? symbols_address(b->module[in->map],
-                                                              m->offset + (in->pc - m->start))
-                                            : UINT64_MAX;
+        uint64_t start = b->module[in->map]
+                             ? symbols_address(b->module[in->map], m->offset + (in->pc - m->start))
+                             : UINT64_MAX;
 
         b->map = in->map;
         b->map_known = start != UINT64_MAX;
@@ -294,7 +295,9 @@ static int write_executed(struct builder *b, const char *dump, char *err, size_t
         while (i + 1 < b->executed_count && compare_executed(x, &b->executed[i + 1]) == 0)
             count += b->executed[++i].count;
         fprintf(f, "%llx %llu %s+%llx\n", (unsigned long long)x->pc, (unsigned long long)count,
-                path ? path : m->flags & SPOOL_MAP_VDSO ? "[vdso]" : "[anonymous]",
+                path                        ? path
+                : m->flags & SPOOL_MAP_VDSO ? "[vdso]"
+                                            : "[anonymous]",
                 (unsigned long long)(m->offset + (x->pc - m->start)));
     }
     failed = ferror(f) != 0;

@@ -12,7 +12,7 @@
 
 #include "cli/util.h"
 
-const char *const finish_event_names[FINISH_EVENTS] = { "Ir",   "I1mr", "ILmr", "Dr", "D1mr",
+const char *const finish_event_names[FINISH_EVENTS] = { "Ir",   "I1mr", "ILmr", "Dr",   "D1mr",
                                                         "DLmr", "Dw",   "D1mw", "DLmw", "Bc",
                                                         "Bcm",  "Bi",   "Bim" };
 
@@ -104,8 +104,10 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
         return -1;
     }
     if (h->version != SPOOL_VERSION) {
-        snprintf(err, err_size, "a spool of version %u, this quern reads version %u; use the quern "
-                                "that made it", h->version, SPOOL_VERSION);
+        snprintf(err, err_size,
+                 "a spool of version %u, this quern reads version %u; use the quern "
+                 "that made it",
+                 h->version, SPOOL_VERSION);
         finish_spool_close(s);
         return -1;
     }
@@ -116,7 +118,8 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     s->maps = map_area(s, 1, fd, size, SPOOL_MAPS_OFF, s->maps_used * sizeof(*s->maps), &got);
     s->maps_used = s->maps ? got / sizeof(*s->maps) : 0;
     s->partial_used = least(h->partial_used, SPOOL_PARTIAL_MAX);
-    s->partial = map_area(s, 2, fd, size, SPOOL_PARTIAL_OFF, s->partial_used * sizeof(*s->partial), &got);
+    s->partial =
+        map_area(s, 2, fd, size, SPOOL_PARTIAL_OFF, s->partial_used * sizeof(*s->partial), &got);
     s->partial_used = s->partial ? got / sizeof(*s->partial) : 0;
     s->blocks_used = least(h->blocks_used, SPOOL_BLOCKS_SIZE);
     s->blocks = map_area(s, 3, fd, size, SPOOL_BLOCKS_OFF, s->blocks_used, &got);

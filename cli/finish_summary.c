@@ -24,7 +24,8 @@ static int widest(uint64_t a, uint64_t b)
 }
 
 // "3.2%", right-justified.
-static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole, int decimals, int w)
+static const char *percent(char *buf, size_t size, uint64_t part, uint64_t whole, int decimals,
+                           int w)
 {
     char text[32];
 
@@ -153,8 +154,8 @@ void finish_summary_engine(FILE *f, const struct spool_header *h)
     char a[32], b[32];
 
     fprintf(f, "==%d== \n", h->pid);
-    fprintf(f, "==%d== engine: %s blocks translated (%s different), %.3f ms, %.2f us per block\n", h->pid,
-            util_commas(a, h->n_translated), util_commas(b, h->block_count),
+    fprintf(f, "==%d== engine: %s blocks translated (%s different), %.3f ms, %.2f us per block\n",
+            h->pid, util_commas(a, h->n_translated), util_commas(b, h->block_count),
             (double)h->ns_translating / 1e6,
             h->n_translated ? (double)h->ns_translating / 1e3 / (double)h->n_translated : 0.0);
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)

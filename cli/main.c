@@ -18,7 +18,8 @@ struct command {
 
 static const struct command commands[] = {
     { "run", cmd_run, "[OPTIONS] [--] PROGRAM [ARGS...]   profile a program" },
-    { "recover", cmd_recover, "[FILE...]                      finish the profile of a killed program" },
+    { "recover", cmd_recover,
+      "[FILE...]                      finish the profile of a killed program" },
     { "--finish", cmd_finish, NULL },
 #ifdef QUERN_HAVE_ANNOTATE
     { "annotate", cmd_annotate, "PROFILE... [SOURCE...]        function table, annotated source" },
@@ -100,7 +101,8 @@ int main(int argc, char **argv)
         }
         die(UTIL_USAGE, "%s: unknown command; `quern help` lists them", argv[2]);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         usage(stdout);
         return done(stdout);
     }

@@ -16,17 +16,18 @@
 
 static void help(void)
 {
-    puts("usage: quern recover [OPTIONS] [FILE...]\n"
-         "\n"
-         "Writes the profile of a program that was killed, from the spool that it left (quern.spool.PID).\n"
-         "Without FILE: all spools in the working directory whose program is gone.\n"
-         "\n"
-         "  --keep        do not remove the spool\n"
-         "  -o FILE       write the profile to FILE, not where the run was told to\n"
-         "  -q            print nothing but errors\n"
-         "  --help        this text\n"
-         "\n"
-         "Exit status: 0, or 2 when one of them could not be recovered.");
+    puts(
+        "usage: quern recover [OPTIONS] [FILE...]\n"
+        "\n"
+        "Writes the profile of a program that was killed, from the spool that it left (quern.spool.PID).\n"
+        "Without FILE: all spools in the working directory whose program is gone.\n"
+        "\n"
+        "  --keep        do not remove the spool\n"
+        "  -o FILE       write the profile to FILE, not where the run was told to\n"
+        "  -q            print nothing but errors\n"
+        "  --help        this text\n"
+        "\n"
+        "Exit status: 0, or 2 when one of them could not be recovered.");
 }
 
 struct how {
@@ -131,7 +132,8 @@ static int recover(const char *path, const struct how *how, bool given)
     }
     if (is_live(s.h->pid, &st)) {
         if (given)
-            warn("%s: process %d is still running; its profile is written when it ends", path, s.h->pid);
+            warn("%s: process %d is still running; its profile is written when it ends", path,
+                 s.h->pid);
         rc = given ? -1 : 0;
     } else if (s.h->state == SPOOL_NEW) {
         warn("%s: the run ended before the engine started; there is nothing to recover: remove it",

@@ -37,7 +37,8 @@ static char *find_engine(const char *self)
     }
     found = realpath(engine, NULL);
     if (!found || access(found, X_OK) != 0)
-        die(UTIL_USAGE, "%s: the engine: %s; QUERN_ENGINE names another one", engine, strerror(errno));
+        die(UTIL_USAGE, "%s: the engine: %s; QUERN_ENGINE names another one", engine,
+            strerror(errno));
     free(engine);
     return found;
 }
@@ -194,7 +195,8 @@ int cmd_run(int argc, char **argv)
 
         if ((old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0) &&
             !(o.flags & SPOOL_F_QUIET))
-            warn("addresses stay randomised (%s): counts may vary from run to run", strerror(errno));
+            warn("addresses stay randomised (%s): counts may vary from run to run",
+                 strerror(errno));
     }
 
     while (program.argv[n])
@@ -207,5 +209,6 @@ int cmd_run(int argc, char **argv)
     execv(engine, client);
     e = errno;
     unlink(spool);
-    die(e == E2BIG ? UTIL_CANNOT : UTIL_USAGE, "%s: %s", e == E2BIG ? program.path : engine, strerror(e));
+    die(e == E2BIG ? UTIL_CANNOT : UTIL_USAGE, "%s: %s", e == E2BIG ? program.path : engine,
+        strerror(e));
 }

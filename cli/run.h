@@ -60,7 +60,7 @@ char *run_name_escape(const char *s);
 
 // run_program.c: the program as it will be executed.
 struct run_program {
-    char *path; // absolute
+    char *path;  // absolute
     char **argv; // NULL-terminated; differs from the user's only for a script without #!
 };
 // Ends the process with UTIL_NOTFOUND or UTIL_CANNOT and a sentence when it cannot be profiled.

@@ -221,8 +221,10 @@ bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size
         uint64_t value;
 
         if (n == 0 || n >= sizeof(part)) {
-            snprintf(err, err_size, "the %s is missing; SIZE,ASSOCIATIVITY,LINESIZE is wanted, "
-                                    "for example 32768,8,64", names[i]);
+            snprintf(err, err_size,
+                     "the %s is missing; SIZE,ASSOCIATIVITY,LINESIZE is wanted, "
+                     "for example 32768,8,64",
+                     names[i]);
             return false;
         }
         memcpy(part, p, n);
@@ -238,8 +240,10 @@ bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size
             p++;
     }
     if (*p) {
-        snprintf(err, err_size, "\"%s\" follows the line size; SIZE,ASSOCIATIVITY,LINESIZE is wanted, "
-                                "for example 32768,8,64", p);
+        snprintf(err, err_size,
+                 "\"%s\" follows the line size; SIZE,ASSOCIATIVITY,LINESIZE is wanted, "
+                 "for example 32768,8,64",
+                 p);
         return false;
     }
     sg = (struct sim_geometry){ g->size, g->assoc, g->line };
@@ -276,8 +280,8 @@ static char *describe(const char *name, const struct run_cache *c)
 {
     char size[32];
 
-    return xasprintf("%s %s B, %u-way, %u B lines%s", name, util_commas(size, c->g.size), c->g.assoc,
-                     c->g.line, c->given ? " (given)" : "");
+    return xasprintf("%s %s B, %u-way, %u B lines%s", name, util_commas(size, c->g.size),
+                     c->g.assoc, c->g.line, c->given ? " (given)" : "");
 }
 
 char *run_cache_sentence(const struct run_caches *c)

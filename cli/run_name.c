@@ -47,7 +47,8 @@ char *run_name_expand(const char *name, pid_t pid, char *err, size_t err_size)
             var = xasprintf("%.*s", (int)(end - p - 3), p + 3);
             value = getenv(var);
             if (!value)
-                snprintf(err, err_size, "the environment variable %s of %%q{%s} is not set", var, var);
+                snprintf(err, err_size, "the environment variable %s of %%q{%s} is not set", var,
+                         var);
             free(var);
             if (!value)
                 goto fail;

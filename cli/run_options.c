@@ -13,14 +13,14 @@
 #include "cli/util.h"
 
 enum kind {
-    KIND_FLAG_YES,  // --name=yes|no: yes sets the bits, no clears them
-    KIND_FLAG_NO,   // --name=yes|no: no sets the bits
-    KIND_SET,       // --name: sets the bits
-    KIND_TEXT,      // --name=TEXT
-    KIND_CACHE,     // --name=SIZE,ASSOC,LINE
-    KIND_NUMBER,    // --name=N
-    KIND_KIB,       // --name=N[k|m]
-    KIND_WORD,      // --name=WORD0|WORD1: the second sets the bits
+    KIND_FLAG_YES, // --name=yes|no: yes sets the bits, no clears them
+    KIND_FLAG_NO,  // --name=yes|no: no sets the bits
+    KIND_SET,      // --name: sets the bits
+    KIND_TEXT,     // --name=TEXT
+    KIND_CACHE,    // --name=SIZE,ASSOC,LINE
+    KIND_NUMBER,   // --name=N
+    KIND_KIB,      // --name=N[k|m]
+    KIND_WORD,     // --name=WORD0|WORD1: the second sets the bits
     KIND_HELP,
 };
 
@@ -36,6 +36,7 @@ struct option {
 
 #define FIELD(f) offsetof(struct run_options, f)
 
+// clang-format off
 static const struct option options[] = {
     { .help = "Simulation" },
     { "--I1", KIND_CACHE, 0, FIELD(caches.i1), { 0 }, "=SIZE,ASSOC,LINE",
@@ -102,13 +103,15 @@ static const struct option options[] = {
     { "--help", KIND_HELP, 0, 0, { 0 }, "", "this text" },
     { "-h", KIND_HELP, 0, 0, { 0 }, NULL, NULL },
 };
+// clang-format on
 
 _Noreturn static void help(void)
 {
-    puts("usage: quern run [OPTIONS] [--] PROGRAM [ARGS...]\n"
-         "\n"
-         "Runs PROGRAM and counts every instruction, memory access and branch that it executes. The\n"
-         "profile is read with `quern annotate`. Ends as PROGRAM ends.");
+    puts(
+        "usage: quern run [OPTIONS] [--] PROGRAM [ARGS...]\n"
+        "\n"
+        "Runs PROGRAM and counts every instruction, memory access and branch that it executes. The\n"
+        "profile is read with `quern annotate`. Ends as PROGRAM ends.");
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
         const struct option *o = &options[i];
         char left[64];
@@ -125,9 +128,10 @@ _Noreturn static void help(void)
         else
             printf("  %s\n  %-28s %s\n", left, "", o->help);
     }
-    puts("\n"
-         "Exit status: that of PROGRAM, or death by its signal; 126 when PROGRAM cannot be run, 127 when it\n"
-         "is not found, 2 on wrong usage.");
+    puts(
+        "\n"
+        "Exit status: that of PROGRAM, or death by its signal; 126 when PROGRAM cannot be run, 127 when it\n"
+        "is not found, 2 on wrong usage.");
     exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
 }
 
@@ -182,15 +186,9 @@ static void apply(struct run_options *o, const struct option *opt, const char *v
     char err[256];
 
     switch (opt->kind) {
-    case KIND_FLAG_YES:
-        apply_bits(o, opt->bits, is_yes(opt, value));
-        break;
-    case KIND_FLAG_NO:
-        apply_bits(o, opt->bits, !is_yes(opt, value));
-        break;
-    case KIND_SET:
-        apply_bits(o, opt->bits, true);
-        break;
+    case KIND_FLAG_YES: apply_bits(o, opt->bits, is_yes(opt, value)); break;
+    case KIND_FLAG_NO: apply_bits(o, opt->bits, !is_yes(opt, value)); break;
+    case KIND_SET: apply_bits(o, opt->bits, true); break;
     case KIND_TEXT:
         if (!*value)
             die(UTIL_USAGE, "%s: the value is empty", opt->name);
@@ -204,19 +202,15 @@ static void apply(struct run_options *o, const struct option *opt, const char *v
         c->given = true;
         break;
     }
-    case KIND_NUMBER:
-        *(uint32_t *)field = number(opt, value);
-        break;
-    case KIND_KIB:
-        *(uint32_t *)field = kib(opt, value);
-        break;
+    case KIND_NUMBER: *(uint32_t *)field = number(opt, value); break;
+    case KIND_KIB: *(uint32_t *)field = kib(opt, value); break;
     case KIND_WORD:
         if (strcmp(value, opt->word[0]) != 0 && strcmp(value, opt->word[1]) != 0)
-            die(UTIL_USAGE, "%s=%s: must be %s or %s", opt->name, value, opt->word[0], opt->word[1]);
+            die(UTIL_USAGE, "%s=%s: must be %s or %s", opt->name, value, opt->word[0],
+                opt->word[1]);
         apply_bits(o, opt->bits, strcmp(value, opt->word[1]) == 0);
         break;
-    case KIND_HELP:
-        help();
+    case KIND_HELP: help();
     }
 }
 

@@ -27,16 +27,19 @@ static char *foreign(const Elf64_Ehdr *h, const char *path)
     if (h->e_ident[EI_CLASS] == ELFCLASS32) {
         // e_machine lies at the same place in both classes.
         if (h->e_machine == EM_386)
-            return xasprintf("%s: a 32-bit program; only 64-bit x86-64 programs can be profiled", path);
+            return xasprintf("%s: a 32-bit program; only 64-bit x86-64 programs can be profiled",
+                             path);
         if (h->e_machine == EM_X86_64)
-            return xasprintf("%s: an x32 program; only 64-bit x86-64 programs can be profiled", path);
+            return xasprintf("%s: an x32 program; only 64-bit x86-64 programs can be profiled",
+                             path);
     }
     if (h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64 ||
         h->e_ident[EI_CLASS] != ELFCLASS64)
-        return xasprintf("%s: a program for another machine (ELF machine %u); only x86-64 programs can "
-                         "be profiled", path,
-                         h->e_ident[EI_DATA] == ELFDATA2MSB ? __builtin_bswap16(h->e_machine)
-                                                            : h->e_machine);
+        return xasprintf(
+            "%s: a program for another machine (ELF machine %u); only x86-64 programs can "
+            "be profiled",
+            path,
+            h->e_ident[EI_DATA] == ELFDATA2MSB ? __builtin_bswap16(h->e_machine) : h->e_machine);
     return NULL;
 }
 
@@ -75,8 +78,10 @@ static char *check_elf(int fd, const Elf64_Ehdr *h, size_t got, uint64_t size, c
     if (h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phnum == 0)
         return xasprintf("%s: an ELF file without program headers", path);
     if (h->e_phoff > size || (uint64_t)h->e_phnum * sizeof(*ph) > size - h->e_phoff)
-        return xasprintf("%s: a truncated ELF file: program headers at offset %llu, the file has %llu "
-                         "bytes", path, (unsigned long long)h->e_phoff, (unsigned long long)size);
+        return xasprintf(
+            "%s: a truncated ELF file: program headers at offset %llu, the file has %llu "
+            "bytes",
+            path, (unsigned long long)h->e_phoff, (unsigned long long)size);
     ph = xcalloc(h->e_phnum, sizeof(*ph));
     if (pread(fd, ph, h->e_phnum * sizeof(*ph), (off_t)h->e_phoff) !=
         (ssize_t)(h->e_phnum * sizeof(*ph))) {
@@ -87,9 +92,11 @@ static char *check_elf(int fd, const Elf64_Ehdr *h, size_t got, uint64_t size, c
         if (ph[i].p_type != PT_LOAD && ph[i].p_type != PT_INTERP)
             continue;
         if (ph[i].p_offset > size || ph[i].p_filesz > size - ph[i].p_offset) {
-            fault = xasprintf("%s: a truncated ELF file: segment %d ends at offset %llu, the file has %llu "
-                              "bytes", path, i, (unsigned long long)(ph[i].p_offset + ph[i].p_filesz),
-                              (unsigned long long)size);
+            fault = xasprintf(
+                "%s: a truncated ELF file: segment %d ends at offset %llu, the file has %llu "
+                "bytes",
+                path, i, (unsigned long long)(ph[i].p_offset + ph[i].p_filesz),
+                (unsigned long long)size);
             goto out;
         }
         if (ph[i].p_type == PT_LOAD) {
@@ -101,7 +108,8 @@ static char *check_elf(int fd, const Elf64_Ehdr *h, size_t got, uint64_t size, c
                 goto out;
             }
             interp = xcalloc(1, ph[i].p_filesz + 1);
-            if (pread(fd, interp, ph[i].p_filesz, (off_t)ph[i].p_offset) != (ssize_t)ph[i].p_filesz) {
+            if (pread(fd, interp, ph[i].p_filesz, (off_t)ph[i].p_offset) !=
+                (ssize_t)ph[i].p_filesz) {
                 fault = xasprintf("%s: the name of its interpreter cannot be read", path);
                 goto out;
             }
@@ -168,12 +176,14 @@ static char *check(const char *path, int depth)
     if (access(path, X_OK) != 0)
         return xasprintf("%s: not executable (%s); chmod +x may help", path, strerror(errno));
     if (st.st_mode & (S_ISUID | S_ISGID))
-        return xasprintf("%s: a %s program; it would run without the rights it expects, so it is not "
-                         "profiled; a copy without that mode bit can be", path,
-                         st.st_mode & S_ISUID ? "setuid" : "setgid");
+        return xasprintf(
+            "%s: a %s program; it would run without the rights it expects, so it is not "
+            "profiled; a copy without that mode bit can be",
+            path, st.st_mode & S_ISUID ? "setuid" : "setgid");
     if (getxattr(path, "security.capability", NULL, 0) > 0)
         return xasprintf("%s: a program with file capabilities; it would run without the rights it "
-                         "expects, so it is not profiled; a copy without them can be", path);
+                         "expects, so it is not profiled; a copy without them can be",
+                         path);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return xasprintf("%s: cannot be read (%s); a program must be readable to be profiled", path,

@@ -98,16 +98,20 @@ int run_spool_create(const struct run_spool *in, char **path)
     int fd = create(in->dir, path);
 
     if (fd < 0)
-        die(UTIL_USAGE, "%s: cannot create the spool: %s; choose another folder with "
-                        "--cachegrind-out-file= or --spool-dir=", *path, strerror(errno));
+        die(UTIL_USAGE,
+            "%s: cannot create the spool: %s; choose another folder with "
+            "--cachegrind-out-file= or --spool-dir=",
+            *path, strerror(errno));
     // A limit on the size of files must give the sentence below, not a signal.
     old = signal(SIGXFSZ, SIG_IGN);
     if (ftruncate(fd, (off_t)size) != 0) {
         int e = errno;
 
         unlink(*path);
-        die(UTIL_USAGE, "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
-                        "with --spool-dir=", *path, (unsigned long long)size, strerror(e));
+        die(UTIL_USAGE,
+            "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
+            "with --spool-dir=",
+            *path, (unsigned long long)size, strerror(e));
     }
     signal(SIGXFSZ, old);
     map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -6,7 +6,7 @@
 #define QUERN_CLI_VERSION_H
 
 #ifndef QUERN_VERSION
-#define QUERN_VERSION "unversioned"
+#    define QUERN_VERSION "unversioned"
 #endif
 
 #endif

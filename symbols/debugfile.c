@@ -7,8 +7,8 @@
 // file, servers or not, and inflates what it finds; together 40 ms of a run of /bin/true.
 #include "symbols/debugfile.h"
 
-#include <elfutils/libdwfl.h>
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,8 @@ static int open_build_id(Elf *elf)
 
     if (n < 2 || n > 64)
         return -1;
-    len = snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", ((const unsigned char *)id)[0]);
+    len =
+        snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", ((const unsigned char *)id)[0]);
     for (ssize_t i = 1; i < n; i++)
         len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
                         ((const unsigned char *)id)[i]);

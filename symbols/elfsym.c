@@ -65,8 +65,8 @@ static void add_table(struct elfsym_table *t, Elf *elf, Elf_Scn *scn, const GElf
             break;
         type = GELF_ST_TYPE(sym.st_info);
         typed = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_OBJECT;
-        if ((!typed && type != STT_NOTYPE) || sym.st_shndx == SHN_UNDEF || sym.st_shndx >= sections ||
-            code_end[sym.st_shndx] <= sym.st_value)
+        if ((!typed && type != STT_NOTYPE) || sym.st_shndx == SHN_UNDEF ||
+            sym.st_shndx >= sections || code_end[sym.st_shndx] <= sym.st_value)
             continue;
         name = elf_strptr(elf, sh->sh_link, sym.st_name);
         if (!name || !*name)

@@ -15,7 +15,8 @@ struct elfsym {
     uint64_t max_end; // of this symbol and all before it
     const char *name; // in the string table of its ELF file; NULL: a range of .eh_frame
     uint32_t number;  // of the shown name; 0: not asked for yet (the caller's)
-    bool weak_range;  // no size or no type: reaches to the next symbol, and yields to one with a size
+    bool
+        weak_range; // no size or no type: reaches to the next symbol, and yields to one with a size
 };
 
 struct elfsym_table {

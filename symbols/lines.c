@@ -47,10 +47,11 @@ struct lines {
 
 static bool is_hidden(const char *name)
 {
-    static const char *const hidden[] = { ".debug_loc", ".debug_loclists", ".debug_frame",
-                                          ".debug_macro", ".debug_macinfo", ".debug_pubnames",
-                                          ".debug_pubtypes", ".debug_gnu_pubnames",
-                                          ".debug_gnu_pubtypes", ".debug_names", ".debug_types" };
+    static const char *const hidden[] = {
+        ".debug_loc",          ".debug_loclists", ".debug_frame",    ".debug_macro",
+        ".debug_macinfo",      ".debug_pubnames", ".debug_pubtypes", ".debug_gnu_pubnames",
+        ".debug_gnu_pubtypes", ".debug_names",    ".debug_types"
+    };
 
     // Their compressed forms of old are called .zdebug_*.
     if (strncmp(name, ".zdebug_", 8) == 0) {

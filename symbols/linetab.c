@@ -250,10 +250,9 @@ static void read_files(struct linetab *t, struct reader *r, struct header *h)
     if (!grow((void **)&t->file, &t->files_room, t->files + n_files, sizeof(*t->file)))
         r->bad = true;
     for (uint64_t i = 0; i < n_files && !r->bad; i++)
-        t->file[t->files++] =
-            (struct file){ n_dirs ? dirs[0].path : "",
-                           files[i].dir < n_dirs ? dirs[files[i].dir].path : "", files[i].path,
-                           UINT32_MAX };
+        t->file[t->files++] = (struct file){ n_dirs ? dirs[0].path : "",
+                                             files[i].dir < n_dirs ? dirs[files[i].dir].path : "",
+                                             files[i].path, UINT32_MAX };
     free(dirs);
     free(files);
 }
@@ -403,7 +402,8 @@ static void read_program(struct linetab *t, struct reader *r)
     h.line_range = (unsigned)get(&head, 1);
     h.opcode_base = (unsigned)get(&head, 1);
     h.lengths = head.p;
-    if (h.line_range == 0 || h.opcode_base == 0 || (size_t)(head.end - head.p) < h.opcode_base - 1) {
+    if (h.line_range == 0 || h.opcode_base == 0 ||
+        (size_t)(head.end - head.p) < h.opcode_base - 1) {
         r->bad = true;
         return;
     }

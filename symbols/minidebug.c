@@ -7,8 +7,8 @@
 #include <elfutils/libdwfl.h>
 #include <string.h>
 
-static int no_file(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base, const char *file,
-                   const char *link, GElf_Word crc, char **debug_name)
+static int no_file(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base,
+                   const char *file, const char *link, GElf_Word crc, char **debug_name)
 {
     (void)mod, (void)user, (void)name, (void)base, (void)file, (void)link, (void)crc;
     *debug_name = NULL;

@@ -11,13 +11,14 @@
 #include <zstd.h>
 
 #ifndef ELFCOMPRESS_ZSTD
-#define ELFCOMPRESS_ZSTD 2
+#    define ELFCOMPRESS_ZSTD 2
 #endif
 
 // A section that says it is larger than this is damaged.
 static const uint64_t size_max = UINT64_C(1) << 36;
 
-static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size)
+static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *out,
+                        size_t out_size)
 {
     z_stream z = { .next_in = (unsigned char *)(uintptr_t)in,
                    .avail_in = (uInt)in_size,
@@ -50,7 +51,8 @@ static bool decompress(const unsigned char *p, size_t size, struct section *out)
     if (!buf)
         return false;
     if (ch.ch_type == ELFCOMPRESS_ZLIB)
-        ok = inflate_raw(p + 2, size - 2, buf, ch.ch_size); // behind the two bytes of the zlib header
+        ok = inflate_raw(p + 2, size - 2, buf,
+                         ch.ch_size); // behind the two bytes of the zlib header
     else if (ch.ch_type == ELFCOMPRESS_ZSTD)
         ok = ZSTD_decompress(buf, ch.ch_size, p, size) == ch.ch_size;
     if (!ok) {

@@ -30,9 +30,9 @@ struct symbols_module {
     char *name; // the path
     int fd, debug_fd;
     Elf *elf, *debug; // NULL: not there
-    Elf *plain;       // the one with the lines, without zstd-compressed sections, where libdw needs that
+    Elf *plain; // the one with the lines, without zstd-compressed sections, where libdw needs that
     void *plain_image;
-    GElf_Phdr *load;  // PT_LOAD segments
+    GElf_Phdr *load; // PT_LOAD segments
     size_t loads;
     bool opened; // symbols and lines are set up at the first question
     struct elfsym_table syms;
@@ -152,13 +152,16 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
         return m;
     }
     if (f->ino && (uint64_t)st.st_ino != f->ino) {
-        remark(s, "%s: was replaced by another file since it was mapped; its functions are shown as ???",
-               f->path);
+        remark(
+            s,
+            "%s: was replaced by another file since it was mapped; its functions are shown as ???",
+            f->path);
         return m;
     }
     if (f->run_start &&
         (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > f->run_start)
-        remark(s, "%s: was modified after the run began; functions and lines may be wrong", f->path);
+        remark(s, "%s: was modified after the run began; functions and lines may be wrong",
+               f->path);
     m->elf = elf_begin(m->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     if (m->elf && elf_kind(m->elf) != ELF_K_ELF) {
         elf_end(m->elf);

@@ -82,8 +82,9 @@ static void test_cache_parse(void **state)
     assert_false(run_cache_parse("4294967296,16,64", &g, err, sizeof(err)));
     assert_string_equal(err, "the size \"4294967296\" is not a number from 1 to 4294967295");
     assert_false(run_cache_parse("32768,,64", &g, err, sizeof(err)));
-    assert_string_equal(err, "the associativity is missing; SIZE,ASSOCIATIVITY,LINESIZE is wanted, for "
-                             "example 32768,8,64");
+    assert_string_equal(err,
+                        "the associativity is missing; SIZE,ASSOCIATIVITY,LINESIZE is wanted, for "
+                        "example 32768,8,64");
 }
 
 static void test_cache_fit(void **state)
@@ -101,7 +102,8 @@ static void test_cache_fit(void **state)
     assert_int_equal(ll.size, 503316480);
     assert_int_equal(ll.assoc, 15);
     assert_int_equal(ll.line, 64);
-    assert_non_null(strstr(said, "LL cache of 503,316,480 B, 16-way, 64 B lines cannot be simulated: "));
+    assert_non_null(
+        strstr(said, "LL cache of 503,316,480 B, 16-way, 64 B lines cannot be simulated: "));
     assert_non_null(strstr(said, "; simulating 503,316,480 B, 15-way, 64 B lines"));
     free(said);
 }
@@ -120,8 +122,9 @@ static void test_cache_detect(void **state)
     run_cache_detect(&all);
     assert_int_equal(all.d1.g.size, 16384);
     said = run_cache_sentence(&all);
-    assert_string_equal(said, "Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 16,384 B, 4-way, 64 B lines "
-                              "(given); LL 1,048,576 B, 16-way, 64 B lines (given)");
+    assert_string_equal(
+        said, "Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 16,384 B, 4-way, 64 B lines "
+              "(given); LL 1,048,576 B, 16-way, 64 B lines (given)");
     free(said);
     run_cache_detect(&none);
     assert_non_null(none.source);
@@ -134,8 +137,10 @@ static void test_cache_detect(void **state)
     none.ll = (struct run_cache){ { 8388608, 16, 64 }, false };
     none.ll_level = 3;
     said = run_cache_sentence(&none);
-    assert_string_equal(said, "Caches: I1 32,768 B, 8-way, 64 B lines; D1 32,768 B, 8-way, 64 B lines; LL 8,388,608 B, "
-                              "16-way, 64 B lines; from CPUID leaf 4, LL is its L3");
+    assert_string_equal(
+        said,
+        "Caches: I1 32,768 B, 8-way, 64 B lines; D1 32,768 B, 8-way, 64 B lines; LL 8,388,608 B, "
+        "16-way, 64 B lines; from CPUID leaf 4, LL is its L3");
     free(said);
 }
 
@@ -265,7 +270,9 @@ static void test_summary(void **state)
 static void test_summary_without_caches(void **state)
 {
     struct spool_header h = { .pid = 5564, .flags = SPOOL_F_BRANCH_SIM };
-    const uint64_t counts[FINISH_EVENTS] = { 171968, 0, 0, 0, 0, 0, 0, 0, 0, 33471, 3694, 741, 167 };
+    const uint64_t counts[FINISH_EVENTS] = {
+        171968, 0, 0, 0, 0, 0, 0, 0, 0, 33471, 3694, 741, 167
+    };
 
     (void)state;
     prints(&h, counts,

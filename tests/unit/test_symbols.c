@@ -29,30 +29,31 @@ static char remarks[2048];
 // ---- The sources ----
 
 // The inlined function is in another folder, the library function in another file.
-static const char inline_h[] = "static inline __attribute__((always_inline)) int twice(int x)\n" // 1
-                               "{\n"                                                             // 2
-                               "    __asm__ volatile(\".globl at_twice\\nat_twice: nop\");\n"    // 3
-                               "    return x + x;\n"                                             // 4
-                               "}\n";                                                            // 5
-static const char main_c[] = "#include \"inc/inline.h\"\n"                                      // 1
-                             "int other(int x);\n"                                              // 2
-                             "__attribute__((noinline)) static int local(int x)\n"              // 3
-                             "{\n"                                                              // 4
-                             "    __asm__ volatile(\".globl at_local\\nat_local: nop\");\n"     // 5
-                             "    return other(x) + 1;\n"                                       // 6
-                             "}\n"                                                              // 7
-                             "int main(int argc, char **argv)\n"                                // 8
-                             "{\n"                                                              // 9
-                             "    (void)argv;\n"                                                // 10
-                             "    __asm__ volatile(\".globl at_main\\nat_main: nop\");\n"       // 11
-                             "    return twice(argc) + local(argc);\n"                          // 12
-                             "}\n";                                                             // 13
-static const char other_c[] = "int other(int x);\n"                                             // 1
-                              "int other(int x)\n"                                              // 2
-                              "{\n"                                                             // 3
-                              "    __asm__ volatile(\".globl at_other\\nat_other: nop\");\n"    // 4
-                              "    return x * 3;\n"                                             // 5
-                              "}\n";                                                            // 6
+static const char inline_h[] =
+    "static inline __attribute__((always_inline)) int twice(int x)\n"                        // 1
+    "{\n"                                                                                    // 2
+    "    __asm__ volatile(\".globl at_twice\\nat_twice: nop\");\n"                           // 3
+    "    return x + x;\n"                                                                    // 4
+    "}\n";                                                                                   // 5
+static const char main_c[] = "#include \"inc/inline.h\"\n"                                   // 1
+                             "int other(int x);\n"                                           // 2
+                             "__attribute__((noinline)) static int local(int x)\n"           // 3
+                             "{\n"                                                           // 4
+                             "    __asm__ volatile(\".globl at_local\\nat_local: nop\");\n"  // 5
+                             "    return other(x) + 1;\n"                                    // 6
+                             "}\n"                                                           // 7
+                             "int main(int argc, char **argv)\n"                             // 8
+                             "{\n"                                                           // 9
+                             "    (void)argv;\n"                                             // 10
+                             "    __asm__ volatile(\".globl at_main\\nat_main: nop\");\n"    // 11
+                             "    return twice(argc) + local(argc);\n"                       // 12
+                             "}\n";                                                          // 13
+static const char other_c[] = "int other(int x);\n"                                          // 1
+                              "int other(int x)\n"                                           // 2
+                              "{\n"                                                          // 3
+                              "    __asm__ volatile(\".globl at_other\\nat_other: nop\");\n" // 4
+                              "    return x * 3;\n"                                          // 5
+                              "}\n";                                                         // 6
 
 static void write_text(const char *name, const char *text)
 {
@@ -421,10 +422,13 @@ static void test_plt_has_no_name(void **state)
     FILE *p;
 
     (void)state;
-    write_text("src/plt.c", "#include <stdlib.h>\nint main(int c, char **v){ return c > 1 ? atoi(v[1]) : 0; }\n");
+    write_text(
+        "src/plt.c",
+        "#include <stdlib.h>\nint main(int c, char **v){ return c > 1 ? atoi(v[1]) : 0; }\n");
     shell("gcc -g -O1 -fcf-protection=none -no-pie -Wl,-z,lazy -o plt src/plt.c");
     snprintf(command, sizeof(command),
-             "objdump -d -j .plt '%s/plt' | awk '/<atoi@plt>:/ || /<strtol@plt>:/ { print $1 }'", folder);
+             "objdump -d -j .plt '%s/plt' | awk '/<atoi@plt>:/ || /<strtol@plt>:/ { print $1 }'",
+             folder);
     p = popen(command, "r");
     assert_non_null(p);
     assert_non_null(fgets(address, sizeof(address), p));
@@ -474,11 +478,12 @@ static void test_demangling(void **state)
 
     // Rust (both schemes) and D names, in an assembly file.
     s = new_symbols(false);
-    write_text("other.S", ".text\n.globl _start\n_start: nop\n"
-                          ".macro f name label\n.type \"\\name\", @function\n\\name:\n\\label: nop\n"
-                          ".size \"\\name\", .-\"\\name\"\n.endm\n"
-                          "f _ZN4core3fmt5write17h0123456789abcdefE, at_legacy\n"
-                          "f _RNvC6_123foo3bar, at_v0\nf _D3foo3barFiZi, at_d\n");
+    write_text("other.S",
+               ".text\n.globl _start\n_start: nop\n"
+               ".macro f name label\n.type \"\\name\", @function\n\\name:\n\\label: nop\n"
+               ".size \"\\name\", .-\"\\name\"\n.endm\n"
+               "f _ZN4core3fmt5write17h0123456789abcdefE, at_legacy\n"
+               "f _RNvC6_123foo3bar, at_v0\nf _D3foo3barFiZi, at_d\n");
     shell("gcc -nostdlib -static -o other other.S");
     assert_string_equal(where(s, "other", label("other", "at_legacy")), "core::fmt::write ???:0");
     assert_string_equal(where(s, "other", label("other", "at_v0")), "123foo::bar ???:0");
@@ -517,8 +522,10 @@ static void test_replaced_and_modified(void **state)
     f.ino = st.st_ino + 1;
     symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
     assert_int_equal(at.function, 0);
-    snprintf(expected, sizeof(expected),
-             "%s: was replaced by another file since it was mapped; its functions are shown as ???\n", path);
+    snprintf(
+        expected, sizeof(expected),
+        "%s: was replaced by another file since it was mapped; its functions are shown as ???\n",
+        path);
     assert_string_equal(remarks, expected);
     symbols_free(s);
 
@@ -634,7 +641,8 @@ static void test_debuginfod(void **state)
     (void)state;
     // The client understands file: URLs, so a folder is a server.
     compile_with("gcc", "-gdwarf-5 -Wl,--build-id=sha1", "served");
-    snprintf(command, sizeof(command), "readelf -n '%s/served' | awk '/Build ID/ { print $3 }'", folder);
+    snprintf(command, sizeof(command), "readelf -n '%s/served' | awk '/Build ID/ { print $3 }'",
+             folder);
     p = popen(command, "r");
     assert_non_null(p);
     if (!fgets(id, sizeof(id), p))
@@ -642,11 +650,13 @@ static void test_debuginfod(void **state)
     pclose(p);
     id[strcspn(id, "\n")] = '\0';
     shell("mkdir -p server/buildid/%s cache && cp served served.whole && "
-          "objcopy --only-keep-debug served server/buildid/%s/debuginfo && strip served", id, id);
+          "objcopy --only-keep-debug served server/buildid/%s/debuginfo && strip served",
+          id, id);
     // Without the variable nobody is asked.
     unsetenv("DEBUGINFOD_URLS");
     s = new_symbols(false);
-    assert_string_equal(strchr(where(s, "served", label("served.whole", "at_main")), ')'), ") ???:0");
+    assert_string_equal(strchr(where(s, "served", label("served.whole", "at_main")), ')'),
+                        ") ???:0");
     symbols_free(s);
 
     snprintf(url, sizeof(url), "file://%s/server", folder);
@@ -727,7 +737,8 @@ static void test_inline_chain(void **state)
         n = symbols_inlined(symbols_file(s, &f), label("chain", "at_twice"), frame, 8);
         assert_int_equal(n, 2);
         assert_string_equal(symbols_string(s, frame[0].function), "twice");
-        assert_string_equal(symbols_string(s, frame[0].file) + strlen(folder) + 1, "src/inc/inline.h");
+        assert_string_equal(symbols_string(s, frame[0].file) + strlen(folder) + 1,
+                            "src/inc/inline.h");
         assert_int_equal(frame[0].line, 3);
         assert_string_equal(symbols_string(s, frame[1].function), "main");
         assert_string_equal(symbols_string(s, frame[1].file) + strlen(folder) + 1, "src/main.c");
@@ -785,8 +796,8 @@ static void test_readers_agree(void **state)
     (void)state;
     compile_with("gcc", "-gdwarf-5 -O2", "agree");
     snprintf(path, sizeof(path), "%s/agree", folder);
-    compare_readers(path, label("agree", "_start") & ~UINT64_C(0xfff), label("agree", "_start") + 0x1000,
-                    1, true);
+    compare_readers(path, label("agree", "_start") & ~UINT64_C(0xfff),
+                    label("agree", "_start") + 0x1000, 1, true);
     // Relative folders, as distributions build.
     shell("gcc -gdwarf-5 -O2 -fdebug-prefix-map=\"$PWD\"=. -o relative src/main.c src/other.c");
     snprintf(path, sizeof(path), "%s/relative", folder);
