@@ -276,6 +276,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     bool world = false;
 
     // Natively the link leads to the client's program, here to the engine.
+    // DIFFERS: the new image's AT_EXECFN and name are those of the file, not of the link.
     if (len > 0 && !(flags & AT_SYMLINK_NOFOLLOW) && procnames_is_exe(dirfd, own)) {
         target = procnames_exe();
         dirfd = AT_FDCWD;
@@ -369,16 +370,14 @@ static int open_target(int dirfd, u64 path, int flags, char *name)
         mini_format(name, PATH_MAX, "/dev/fd/%d", dirfd);
         return (int)sys_open(own, mode, 0);
     }
-    if (flags & AT_SYMLINK_NOFOLLOW)
-        mode |= O_NOFOLLOW;
-    else if (procnames_is_exe(dirfd, own)) {
-        memcpy(name, own, (u64)len + 1);
-        return (int)sys_open(procnames_exe(), mode, 0);
-    }
     if (own[0] == '/' || dirfd == AT_FDCWD)
         memcpy(name, own, (u64)len + 1);
     else if (mini_format(name, PATH_MAX, "/dev/fd/%d/%s", dirfd, own) >= PATH_MAX)
         return -ENAMETOOLONG;
+    if (flags & AT_SYMLINK_NOFOLLOW)
+        mode |= O_NOFOLLOW;
+    else if (procnames_is_exe(dirfd, own))
+        return (int)sys_open(procnames_exe(), mode, 0);
     return (int)sys_openat(dirfd, own, mode, 0);
 }
 
