@@ -34,6 +34,8 @@ extern const char dispatch_syscall_done[];
 extern const char stubs_gate_go[], stubs_gate_after[]; // their distance is that of the copies in the code cache
 extern const char signal_step_iret[];
 extern const char signal_int80_call[], signal_int80_after[], signal_int80_end[];
+extern const char signal_try_mask_test[], signal_try_mask_done[];
+long signal_try_mask(const bool *closed, const u64 *mask);
 _Noreturn void signal_step_go(struct thread *t);
 _Noreturn void signal_int80_go(struct thread *t);
 _Noreturn void signal_int80_done(struct thread *t);
@@ -120,12 +122,25 @@ static void open_mask(struct thread *t)
     sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
+static bool held_is_due(const struct signal_state *s)
+{
+    for (u32 i = 0; i < s->held_count; i++)
+        if (!(SIGBIT(s->held[i].signo) & s->mask))
+            return true;
+    return false;
+}
+
 void signal_set_mask(struct thread *t, u64 mask)
 {
-    if (mask == t->sig->mask)
+    struct signal_state *s = t->sig;
+    u64 kernel = mask & ~SIGNAL_NEVER_BLOCKED;
+
+    if (mask == s->mask)
         return;
-    signals_block(t);
-    t->sig->mask = mask;
+    s->mask = mask;
+    // When the mask is closed, the next delivery opens it to the new one.
+    if (!s->blocked && signal_try_mask(&s->blocked, &kernel) && held_is_due(s))
+        stop_set(t, STOP_SIGNAL);
 }
 
 bool signals_restore_mask(struct thread *t)
@@ -298,9 +313,8 @@ void signal_deliver_pending(struct thread *t)
     }
     open_mask(t);
     // What has come into the list meanwhile.
-    for (u32 i = 0; i < s->held_count; i++)
-        if (!(SIGBIT(s->held[i].signo) & s->mask))
-            stop_set(t, STOP_SIGNAL);
+    if (held_is_due(s))
+        stop_set(t, STOP_SIGNAL);
 }
 
 void signal_fault(struct thread *t, int sig, int code, u64 addr, u64 trapno, u64 err)
@@ -475,6 +489,8 @@ static void divert(struct thread *t, struct k_ucontext *uc, const struct host_re
             if (u->rip >= (u64)signal_int80_after)
                 t->pc = t->sc_next;
             resume_at(t, uc, dispatch_resume);
+        } else if (u->rip >= (u64)signal_try_mask_test && u->rip < (u64)signal_try_mask_done) {
+            uc->mc.ip = (u64)signal_try_mask_test;
         } else if (exec_fixup(u->rip)) { // about to exec: it is given up
             uc->mc.ip = exec_fixup(u->rip);
         }

@@ -6,7 +6,7 @@
 
 #include "engine/thread.h"
 
-#define VSYSCALL_PAGE 0xffffffffff600000
+#define VSYSCALL_PAGE 0xffffffffff600000ul
 
 // t->pc is one of the three addresses: does the call, returns from it in t, and says true. When the stack cannot be read a fault is
 // noted instead (also true).

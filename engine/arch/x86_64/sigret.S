@@ -14,6 +14,26 @@ signal_restorer:
     syscall
     ud2
 
+/* long signal_try_mask(const bool *closed, const u64 *mask): sets the kernel's mask and returns 1, unless *closed: then 0. A signal that is
+ * noted between the test and the call closes the mask; the handler sends the thread back to the test. */
+    .globl signal_try_mask, signal_try_mask_test, signal_try_mask_done
+    .type signal_try_mask, @function
+signal_try_mask:
+    mov r8, rdi
+    mov edi, 2 /* SIG_SETMASK */
+    xor edx, edx
+    mov r10d, 8
+signal_try_mask_test:
+    cmp byte ptr [r8], 0
+    jne 1f
+    mov eax, 14 /* rt_sigprocmask */
+    syscall
+signal_try_mask_done:
+    mov eax, 1
+    ret
+1:  xor eax, eax
+    ret
+
 /* int frame_xsave(u64 to, u64 mask), and so on: 0 or -EFAULT */
     .macro FPU_MOVE name, insn
     .globl \name, \name\()_insn
