@@ -214,7 +214,7 @@ static void write_profile(struct diff *d, const struct options *o, const struct 
     struct quern_error err;
     struct quern_profile *p;
     char *cmd = xasprintf("%s; %s", command_of(d->old.p), command_of(d->new_.p));
-    char *files = xasprintf("%s; %s", d->old.path, d->new_.path);
+    char *files = xasprintf("  %s; %s", d->old.path, d->new_.path);
     /* Text only: a profile with the facts of the difference in front. */
     struct quern_profile *out;
 
@@ -229,7 +229,7 @@ static void write_profile(struct diff *d, const struct options *o, const struct 
         wo.format = QUERN_FORMAT_CACHEGRIND;
     out = p;
     quern_profile_clear_desc(out);
-    quern_profile_add_desc(out, "Files compared", files);
+    quern_profile_add_desc(out, "Files compared", files); /* value in a column */
     quern_profile_set_cmd(out, cmd);
     if (quern_profile_write(out, o->out ? o->out : "-", &wo, &err) < 0) {
         profcmd_error(&err);
