@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The commands. main.c finds one by its name, or by the traditional name it was started with, and calls
-// it with argv[0] being that name; the return value is the exit status. One file for each command.
+// The commands. main.c finds one by its name, or by the traditional name it was started with, and
+// calls it with argv[0] being that name; the return value is the exit status. One file for each
+// command.
 #ifndef QUERN_CLI_CLI_H
 #define QUERN_CLI_CLI_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The finisher, `quern --finish FD`: the engine executes it in the profiled process once the client has ended
-// (or in a child, before the client executes a program that is not profiled). Reads the spool, writes the
-// profile, prints the summary, removes the spool, and ends as the client ended. When the profile cannot be
-// written the spool stays, and a sentence says so.
+// The finisher, `quern --finish FD`: the engine executes it in the profiled process once the client
+// has ended (or in a child, before the client executes a program that is not profiled). Reads the
+// spool, writes the profile, prints the summary, removes the spool, and ends as the client ended.
+// When the profile cannot be written the spool stays, and a sentence says so.
 //
-// The process is the client's: its descriptors, limits, ignored signals and working directory. Nothing may be
-// written to descriptors 0, 1 and 2 before they are ours.
+// The process is the client's: its descriptors, limits, ignored signals and working directory.
+// Nothing may be written to descriptors 0, 1 and 2 before they are ours.
 #include "cli/finish.h"
 
 #include <errno.h>
@@ -37,7 +37,8 @@ static void lift_limits(void)
     }
 }
 
-// No signal meant for the client shall end the finisher half-way; SIGQUIT is left to a user who must.
+// No signal meant for the client shall end the finisher half-way; SIGQUIT is left to a user who
+// must.
 static void be_deaf(void)
 {
     sigset_t set;
@@ -50,8 +51,8 @@ static void be_deaf(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-// Where messages go. The client may have closed descriptor 2 or given it another meaning; from here on it is
-// the log, or nowhere.
+// Where messages go. The client may have closed descriptor 2 or given it another meaning; from here
+// on it is the log, or nowhere.
 static void take_stderr(int log_fd)
 {
     int null = open("/dev/null", O_RDWR);
@@ -203,7 +204,8 @@ int cmd_finish(int argc, char **argv)
     in_child = s.h->pid != getpid();
     take_stderr(child_log(&s));
     ok = finish(&s, (int)fd);
-    // In a child the engine waits for the answer; otherwise the client's own end is what the caller gets.
+    // In a child the engine waits for the answer; otherwise the client's own end is what the caller
+    // gets.
     if (in_child)
         _exit(ok ? 0 : 1);
     if (kind == SPOOL_END_NONE)

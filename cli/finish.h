@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the finisher (finish.c) and `quern recover` (recover.c) share: a spool opened for reading, the walk
-// over its blocks, the profile made of it, and the summary.
+// What the finisher (finish.c) and `quern recover` (recover.c) share: a spool opened for reading,
+// the walk over its blocks, the profile made of it, and the summary.
 #ifndef QUERN_CLI_FINISH_H
 #define QUERN_CLI_FINISH_H
 
@@ -35,8 +35,8 @@ bool finish_event_counted(enum finish_event e, uint64_t flags);
 
 // ---- finish_spool.c ----
 
-// A spool mapped for reading. Areas are cut to what the file really holds, so that no record of a damaged one
-// can lead outside.
+// A spool mapped for reading. Areas are cut to what the file really holds, so that no record of a
+// damaged one can lead outside.
 struct finish_spool {
     const struct spool_header *h;
     const char *text;
@@ -78,8 +78,8 @@ struct finish_totals {
     uint64_t bad_records;
 };
 
-// Resolves and writes the profile to `output`, and the execution counts to `dump` unless NULL. 0, or -1 with a
-// sentence in err.
+// Resolves and writes the profile to `output`, and the execution counts to `dump` unless NULL. 0,
+// or -1 with a sentence in err.
 int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
                          struct finish_totals *totals, char *err, size_t err_size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// From counters to the profile: every instruction gets its function, file and line (symbols/), equal places are
-// summed, libquern writes the file. Also writes --dump-counts.
+// From counters to the profile: every instruction gets its function, file and line (symbols/),
+// equal places are summed, libquern writes the file. Also writes --dump-counts.
 #include "cli/finish.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Opens a spool for reading and walks its blocks. Trusts nothing in the file: one left by a killed program, or
-// damaged since, gives what is sound in it and a number of records that were not.
+// Opens a spool for reading and walks its blocks. Trusts nothing in the file: one left by a killed
+// program, or damaged since, gives what is sound in it and a number of records that were not.
 #include "cli/finish.h"
 
 #include <errno.h>

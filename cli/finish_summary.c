@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The summary at the end of a run, in the layout of the manual (spacing and decimals as Cachegrind 3.19 prints
-// them), and the engine's statistics for -v. Prints to any stream; used by finish.c and recover.c.
+// The summary at the end of a run, in the layout of the manual (spacing and decimals as Cachegrind
+// 3.19 prints them), and the engine's statistics for -v. Prints to any stream; used by finish.c and
+// recover.c.
 //
-// DIFFERS: where a program makes no data reference at all Cachegrind divides by one reference more than there were
-// (a program of 3 instructions and one LL miss: 25.0 %); here it is the manual's formula (33.3 %).
+// DIFFERS: where a program makes no data reference at all Cachegrind divides by one reference more
+// than there were (a program of 3 instructions and one LL miss: 25.0 %); here it is the manual's
+// formula (33.3 %).
 #include "cli/finish.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The program `quern`: finds the command by its name, or by the traditional name in argv[0], and calls it.
-// Knows no option of any command.
+// The program `quern`: finds the command by its name, or by the traditional name in argv[0], and
+// calls it. Knows no option of any command.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern recover`: writes the profile of a program that was killed before it could, or whose profile could not
-// be written, from the spool that it left. Leaves the spool of a running program alone.
+// `quern recover`: writes the profile of a program that was killed before it could, or whose
+// profile could not be written, from the spool that it left. Leaves the spool of a running program
+// alone.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,18 +17,18 @@
 
 static void help(void)
 {
-    puts(
-        "usage: quern recover [OPTIONS] [FILE...]\n"
-        "\n"
-        "Writes the profile of a program that was killed, from the spool that it left (quern.spool.PID).\n"
-        "Without FILE: all spools in the working directory whose program is gone.\n"
-        "\n"
-        "  --keep        do not remove the spool\n"
-        "  -o FILE       write the profile to FILE, not where the run was told to\n"
-        "  -q            print nothing but errors\n"
-        "  --help        this text\n"
-        "\n"
-        "Exit status: 0, or 2 when one of them could not be recovered.");
+    puts("usage: quern recover [OPTIONS] [FILE...]\n"
+         "\n"
+         "Writes the profile of a program that was killed, from the spool that it left\n"
+         "(quern.spool.PID).\n"
+         "Without FILE: all spools in the working directory whose program is gone.\n"
+         "\n"
+         "  --keep        do not remove the spool\n"
+         "  -o FILE       write the profile to FILE, not where the run was told to\n"
+         "  -q            print nothing but errors\n"
+         "  --help        this text\n"
+         "\n"
+         "Exit status: 0, or 2 when one of them could not be recovered.");
 }
 
 struct how {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern run`: reads the options, finds the program, creates the spool and executes the engine in its own
-// process, which the program's caller sees from the first to the last moment. What happens after the program
-// ended is in finish.c.
+// `quern run`: reads the options, finds the program, creates the spool and executes the engine in
+// its own process, which the program's caller sees from the first to the last moment. What happens
+// after the program ended is in finish.c.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,8 +43,8 @@ static char *find_engine(const char *self)
     return found;
 }
 
-// A name given relative to the working directory, for use after the program may have changed it; still with
-// its %p.
+// A name given relative to the working directory, for use after the program may have changed it;
+// still with its %p.
 static char *absolute_name(const char *cwd, const char *name)
 {
     char *escaped, *s;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of `quern run` share with each other and with the finisher: the options, names with %p and
-// %q{VAR}, the search for the program and its checks, the caches of this machine, the new spool.
+// What the files of `quern run` share with each other and with the finisher: the options, names
+// with %p and %q{VAR}, the search for the program and its checks, the caches of this machine, the
+// new spool.
 #ifndef QUERN_CLI_RUN_H
 #define QUERN_CLI_RUN_H
 
@@ -11,12 +12,12 @@
 
 #include "share/spool.h"
 
-// Flags of spool_header.flags that only the host side reads; the engine copies them like all others into the
-// spools of children. From bit 48 on, so that they never meet those of spool.h.
+// Flags of spool_header.flags that only the host side reads; the engine copies them like all others
+// into the spools of children. From bit 48 on, so that they never meet those of spool.h.
 #define RUN_F_NO_DEMANGLE (UINT64_C(1) << 48)
 
-// Index in spool_header.n_reserved of the time when the run began, ns since 1970: a module modified later is
-// remarked upon. From the end, so that it never meets a statistic of the engine.
+// Index in spool_header.n_reserved of the time when the run began, ns since 1970: a module modified
+// later is remarked upon. From the end, so that it never meets a statistic of the engine.
 #define RUN_N_START 19
 
 // One cache as asked for or found.
@@ -45,15 +46,15 @@ struct run_options {
     uint32_t stress_flush;
 };
 
-// run_options.c: reads argv[1..]; returns the index of the program. Ends the process on wrong usage, and after
-// --help.
+// run_options.c: reads argv[1..]; returns the index of the program. Ends the process on wrong
+// usage, and after --help.
 int run_options_read(struct run_options *o, int argc, char **argv);
 
-// run_name.c: the text of a name with %p, %q{VAR} and %% replaced, to be freed; NULL when it cannot be, with
-// what is wrong in err.
+// run_name.c: the text of a name with %p, %q{VAR} and %% replaced, to be freed; NULL when it cannot
+// be, with what is wrong in err.
 char *run_name_expand(const char *name, pid_t pid, char *err, size_t err_size);
-// The same with pid and environment of the process; `what` ("--log-file") names it in the message that ends
-// the process.
+// The same with pid and environment of the process; `what` ("--log-file") names it in the message
+// that ends the process.
 char *run_name_expand_or_die(const char *name, pid_t pid, const char *what);
 // s with each % doubled, so that expansion gives s again. To be freed.
 char *run_name_escape(const char *s);
@@ -68,12 +69,13 @@ struct run_program run_program_find(char **argv);
 // NULL, or why the program of this path cannot be profiled: a sentence to be freed.
 char *run_program_fault(const char *path);
 
-// run_cache.c
-// Fills in the caches that were not given from the processor (or the default) and says which source it was.
+// run_cache.c Fills in the caches that were not given from the processor (or the default) and says
+// which source it was.
 void run_cache_detect(struct run_caches *c);
 // "SIZE,ASSOC,LINE" of an option. False with what is wrong in err.
 bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size_t err_size);
-// Replaces what cannot be simulated by the nearest that can; the sentence about it, to be freed, or NULL.
+// Replaces what cannot be simulated by the nearest that can; the sentence about it, to be freed, or
+// NULL.
 char *run_cache_fit(struct spool_geometry *g, const char *name);
 // The one line that says which caches are simulated and why. To be freed.
 char *run_cache_sentence(const struct run_caches *c);
@@ -87,7 +89,8 @@ struct run_spool {
     const char *quern, *engine;
     int log_fd;
 };
-// The fd of the new spool, its path in *path (to be freed). Ends the process when it cannot be made.
+// The fd of the new spool, its path in *path (to be freed). Ends the process when it cannot be
+// made.
 int run_spool_create(const struct run_spool *in, char **path);
 
 // The desc: lines of a run, newline separated. To be freed.

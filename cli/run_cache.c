@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The caches of this machine, by CPUID, and those given by options. Called by run.c before the spool is
-// made. Facts: Intel SDM volume 2, CPUID leaves 2 and 4; AMD APM volume 3, leaves 8000_0005, 8000_0006 and
-// 8000_001D.
+// The caches of this machine, by CPUID, and those given by options. Called by run.c before the
+// spool is made. Facts: Intel SDM volume 2, CPUID leaves 2 and 4; AMD APM volume 3, leaves
+// 8000_0005, 8000_0006 and 8000_001D.
 //
-// DIFFERS: Cachegrind reads the last level of an AMD processor from leaf 8000_0006, which on recent ones
-// gives the whole package and no associativity; leaf 8000_001D describes what one core can use.
+// DIFFERS: Cachegrind reads the last level of an AMD processor from leaf 8000_0006, which on recent
+// ones gives the whole package and no associativity; leaf 8000_001D describes what one core can
+// use.
 #include "cli/run.h"
 
 #include <cpuid.h>
@@ -16,8 +17,8 @@
 #include "cli/util.h"
 #include "sim/cache.h"
 
-// What is simulated when the processor says nothing: 64 KiB 2-way, 64 KiB 2-way, 256 KiB 8-way, 64-byte lines
-// (the manual's model 3/4 Athlon).
+// What is simulated when the processor says nothing: 64 KiB 2-way, 64 KiB 2-way, 256 KiB 8-way,
+// 64-byte lines (the manual's model 3/4 Athlon).
 static const struct spool_geometry default_i1 = { 65536, 2, 64 };
 static const struct spool_geometry default_d1 = { 65536, 2, 64 };
 static const struct spool_geometry default_ll = { 262144, 8, 64 };

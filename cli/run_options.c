@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the command line of `quern run` into struct run_options. One table holds every option, with the
-// text of --help; wrong usage ends the process with what is wrong and what is allowed.
+// Reads the command line of `quern run` into struct run_options. One table holds every option, with
+// the text of --help; wrong usage ends the process with what is wrong and what is allowed.
 #include "cli/run.h"
 
 #include <limits.h>
@@ -52,7 +52,7 @@ static const struct option options[] = {
       "count branches and mispredictions [no]" },
     { "--rep-count", KIND_WORD, SPOOL_F_REP_CACHEGRIND, 0, { "hardware", "cachegrind" },
       "=hardware|cachegrind",
-      "a rep instruction is one instruction, or one for each repetition and the final test [hardware]" },
+      "a rep instruction is one, or one for each repetition and the final test [hardware]" },
     { .help = "Output" },
     { "--cachegrind-out-file", KIND_TEXT, 0, FIELD(output), { 0 }, "=FILE",
       "the profile; %p is the process id, %q{VAR} the environment variable VAR, %% a percent sign "

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds the program as execvp does, and refuses with one sentence what cannot be profiled: a folder, a 32-bit
-// or foreign program, a truncated one, one whose interpreter is missing or that changes the user. Called by
-// run.c before anything is created; the engine checks again what it loads.
+// Finds the program as execvp does, and refuses with one sentence what cannot be profiled: a
+// folder, a 32-bit or foreign program, a truncated one, one whose interpreter is missing or that
+// changes the user. Called by run.c before anything is created; the engine checks again what it
+// loads.
 #include "cli/run.h"
 
 #include <elf.h>
@@ -125,7 +126,8 @@ out:
     return fault;
 }
 
-// #! line: blanks, interpreter, blanks, one optional argument. `line` is what was read of it, NUL-terminated.
+// #! line: blanks, interpreter, blanks, one optional argument. `line` is what was read of it,
+// NUL-terminated.
 static char *check_script(char *line, const char *path, int depth)
 {
     char *p = line + 2;
@@ -221,8 +223,8 @@ static bool needs_shell(const char *path)
     return got >= 0 && memcmp(buf, ELFMAG, SELFMAG) != 0 && memcmp(buf, "#!", 2) != 0;
 }
 
-// As execvp: the first candidate that can be executed; one that cannot be (a folder, no permission) is
-// remembered for the message while the search goes on.
+// As execvp: the first candidate that can be executed; one that cannot be (a folder, no permission)
+// is remembered for the message while the search goes on.
 static char *search(const char *name)
 {
     const char *path = getenv("PATH");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Makes the spool of a new run: the file, its header, the options and the strings (share/spool.h). Called by
-// run.c just before the engine is executed; from then on only the engine writes to it.
+// Makes the spool of a new run: the file, its header, the options and the strings (share/spool.h).
+// Called by run.c just before the engine is executed; from then on only the engine writes to it.
 #include "cli/run.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The helpers that util.h declares. Used by every command of cli/; may end the process, since only commands
-// call it.
+// The helpers that util.h declares. Used by every command of cli/; may end the process, since only
+// commands call it.
 #include "cli/util.h"
 
 #include <errno.h>

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Exit statuses of all commands. `quern run` ends as the client ended; these are for when it cannot.
+// Exit statuses of all commands. `quern run` ends as the client ended; these are for when it
+// cannot.
 enum util_exit {
     UTIL_OK = 0,
     UTIL_NO = 1,         // the answer is "no"
@@ -38,8 +39,8 @@ bool util_number(const char *s, uint64_t max, uint64_t *out);
 // "1,234,567"; buf of 32 bytes always suffices. Returns buf.
 char *util_commas(char *buf, uint64_t n);
 
-// path below cwd, unless it is absolute already. Not resolved: symbolic links and ".." stay. The caller
-// frees it.
+// path below cwd, unless it is absolute already. Not resolved: symbolic links and ".." stay. The
+// caller frees it.
 char *util_absolute(const char *cwd, const char *path);
 char *util_cwd(void);
 // The folder part of a path ("." when there is none, "/" kept). The caller frees it.

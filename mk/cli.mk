@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The program quern: the files of cli/ that run, finish and recover (here) and those that other fragments append
-# to CLI_SRCS and CLI_LIBS (cli-profile.mk is read before this one). Commands whose file is not in the tree are
-# left out, so that it links without them.
+# The program quern: the files of cli/ that run, finish and recover (here) and those that other
+# fragments append to CLI_SRCS and CLI_LIBS (cli-profile.mk is read before this one). Commands whose
+# file is not in the tree are left out, so that it links without them.
 
 CLI_SRCS += $(sort cli/main.c cli/util.c cli/recover.c $(wildcard cli/run*.c) $(wildcard cli/finish*.c))
 CLI_PROFILE_SRCS := $(sort $(foreach c,annotate merge diff convert check,$(wildcard cli/$(c)*.c)) \

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds separate debug files: build-id first, then .gnu_debuglink with its checksum in the places that gdb's manual
-// lists, then debuginfod when DEBUGINFOD_URLS is set.
+// Finds separate debug files: build-id first, then .gnu_debuglink with its checksum in the places
+// that gdb's manual lists, then debuginfod when DEBUGINFOD_URLS is set.
 //
-// libdwfl's own search is used for the last only: it loads libdebuginfod and libcurl for every file that has no debug
-// file, servers or not, and inflates what it finds; together 40 ms of a run of /bin/true.
+// libdwfl's own search is used for the last only: it loads libdebuginfod and libcurl for every file
+// that has no debug file, servers or not, and inflates what it finds; together 40 ms of a run of
+// /bin/true.
 #include "symbols/debugfile.h"
 
 #include <elfutils/libdwelf.h>
@@ -38,7 +39,8 @@ static int open_build_id(Elf *elf)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-// The checksum says that the file belongs to the program; a file with the same name may be older or newer.
+// The checksum says that the file belongs to the program; a file with the same name may be older or
+// newer.
 static int open_checked(const char *path, GElf_Word crc)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Demangling by libiberty: the Itanium C++ ABI, both Rust schemes and D. Called once for each function that ran.
+// Demangling by libiberty: the Itanium C++ ABI, both Rust schemes and D. Called once for each
+// function that ran.
 #include "symbols/demangle.h"
 
 #include <libiberty/demangle.h>

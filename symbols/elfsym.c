@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads symbol tables into one sorted array and searches it. Where several symbols start at one address the
-// shown one is chosen as Cachegrind does: the shortest name without its version, of equal length one with a
-// version, then the first in the alphabet (observed with 3.19).
+// Reads symbol tables into one sorted array and searches it. Where several symbols start at one
+// address the shown one is chosen as Cachegrind does: the shortest name without its version, of
+// equal length one with a version, then the first in the alphabet (observed with 3.19).
 //
-// DIFFERS: Cachegrind ignores labels without a type or size and knows no .eh_frame ranges: it shows "???".
+// DIFFERS: Cachegrind ignores labels without a type or size and knows no .eh_frame ranges: it shows
+// "???".
 #include "symbols/elfsym.h"
 
 #include <gelf.h>
@@ -266,8 +267,8 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
     const struct elfsym_table sorted = *t;
     uint32_t n;
 
-    // Version 1; pointer to .eh_frame sdata4 pcrel; count udata4; table sdata4 relative to the header: what
-    // every linker writes.
+    // Version 1; pointer to .eh_frame sdata4 pcrel; count udata4; table sdata4 relative to the
+    // header: what every linker writes.
     if (!section_get(elf, ".eh_frame_hdr", &hdr) || hdr.size < 12 || hdr.p[0] != 1 ||
         hdr.p[1] != 0x1b || hdr.p[2] != 0x03 || hdr.p[3] != 0x3b ||
         !section_get(elf, ".eh_frame", &frame))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The function symbols of a module, sorted by address, from any number of symbol tables; where none has an
-// address, labels without a type or size, then the function starts of .eh_frame_hdr. Used by symbols.c only.
+// The function symbols of a module, sorted by address, from any number of symbol tables; where none
+// has an address, labels without a type or size, then the function starts of .eh_frame_hdr. Used by
+// symbols.c only.
 #ifndef QUERN_SYMBOLS_ELFSYM_H
 #define QUERN_SYMBOLS_ELFSYM_H
 
@@ -25,12 +26,13 @@ struct elfsym_table {
     size_t last; // hint: the symbol found last
 };
 
-// Adds the function symbols of the tables of one type (SHT_SYMTAB or SHT_DYNSYM). True when there was one. The
-// Elf must outlive the table.
+// Adds the function symbols of the tables of one type (SHT_SYMTAB or SHT_DYNSYM). True when there
+// was one. The Elf must outlive the table.
 bool elfsym_add(struct elfsym_table *t, Elf *elf, unsigned section_type);
 // One function; the name must outlive the table.
 void elfsym_add_one(struct elfsym_table *t, uint64_t start, uint64_t size, const char *name);
-// Adds the ranges of .eh_frame_hdr that no symbol covers, PLTs left out. After elfsym_sort; sort again.
+// Adds the ranges of .eh_frame_hdr that no symbol covers, PLTs left out. After elfsym_sort; sort
+// again.
 void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf);
 void elfsym_sort(struct elfsym_table *t);
 // NULL: no symbol has the address.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Line tables through libdw. The way from an address to its table: .debug_aranges names the unit; where that
-// does not know the address (clang and rustc write none) the address ranges of all other units are read once.
-// The line program of a unit is run when one of its addresses is first asked for, and kept as a flat sorted array.
+// Line tables through libdw. The way from an address to its table: .debug_aranges names the unit;
+// where that does not know the address (clang and rustc write none) the address ranges of all other
+// units are read once. The line program of a unit is run when one of its addresses is first asked
+// for, and kept as a flat sorted array.
 //
-// Sections that nothing here reads (location lists, macros, frames) are hidden from libdw before it inflates
-// them: of libc's debug file that is a third.
+// Sections that nothing here reads (location lists, macros, frames) are hidden from libdw before it
+// inflates them: of libc's debug file that is a third.
 #include "symbols/lines.h"
 
 #include <dwarf.h>
@@ -434,7 +435,8 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
     lines_find(l, address, true, &row);
     file = row.file;
     line = row.line;
-    // The scopes around an inlined function are where its source text is; its parents are where it was inlined.
+    // The scopes around an inlined function are where its source text is; its parents are where it
+    // was inlined.
     if (dwarf_getscopes(&cu, address, &innermost) <= 0)
         return 0;
     count = dwarf_getscopes_die(&innermost[0], &scopes);

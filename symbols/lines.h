@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Source file and line of an address, from the line tables of one debug file (libdw). Tables are read unit by
-// unit, when an address of the unit is asked for. Used by symbols.c only.
+// Source file and line of an address, from the line tables of one debug file (libdw). Tables are
+// read unit by unit, when an address of the unit is asked for. Used by symbols.c only.
 #ifndef QUERN_SYMBOLS_LINES_H
 #define QUERN_SYMBOLS_LINES_H
 
@@ -14,8 +14,8 @@
 
 struct lines;
 
-// Takes an Elf with .debug_line; NULL when libdw cannot read it. The Elf stays the caller's and must outlive
-// the result.
+// Takes an Elf with .debug_line; NULL when libdw cannot read it. The Elf stays the caller's and
+// must outlive the result.
 struct lines *lines_new(Elf *elf, struct strings *strings);
 void lines_free(struct lines *l);
 
@@ -23,8 +23,8 @@ struct lines_row {
     uint64_t start, end; // the answer holds for this range; also for "no line"
     uint32_t file, line; // 0, 0: no line
 };
-// `named`: a function symbol has the address, so it is worth while to look for its unit in more than
-// .debug_aranges.
+// `named`: a function symbol has the address, so it is worth while to look for its unit in more
+// than .debug_aranges.
 void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row *out);
 size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,
                      char *(*readable)(const char *name));

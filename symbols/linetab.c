@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs every DWARF 5 line program of a file once and keeps the rows by sequence. A sequence is a run of rows with
-// rising addresses; sequences are sorted by their start, so that a search is two binary ones. File names are put
-// together when a row that has them is asked for. Facts: DWARF 5, section 6.2 and 7.22.
+// Runs every DWARF 5 line program of a file once and keeps the rows by sequence. A sequence is a
+// run of rows with rising addresses; sequences are sorted by their start, so that a search is two
+// binary ones. File names are put together when a row that has them is asked for. Facts: DWARF 5,
+// section 6.2 and 7.22.
 #include "symbols/linetab.h"
 
 #include <dwarf.h>
@@ -356,7 +357,8 @@ static void run_program(struct linetab *t, struct reader *r, const struct header
         case DW_LNS_const_add_pc: m.address += const_add; break;
         case DW_LNS_fixed_advance_pc: m.address += get(r, 2); break;
         default:
-            // Columns, statement and block marks, instruction sets, and what is not known: operands only.
+            // Columns, statement and block marks, instruction sets, and what is not known: operands
+            // only.
             for (unsigned i = 0; i < h->lengths[opcode - 1]; i++)
                 get_uleb(r);
         }
@@ -483,8 +485,8 @@ void linetab_free(struct linetab *t)
     free(t);
 }
 
-// As libdw does it, and lines.c after it: a folder that is relative lies in the unit's, and a unit's that is
-// relative itself (-fdebug-prefix-map) is put before what is relative still.
+// As libdw does it, and lines.c after it: a folder that is relative lies in the unit's, and a
+// unit's that is relative itself (-fdebug-prefix-map) is put before what is relative still.
 static uint32_t file_number(struct linetab *t, uint32_t index)
 {
     struct file *f;

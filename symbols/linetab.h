@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A reader of DWARF 5 line tables that needs nothing but .debug_line and its strings: since version 5 a line
-// program names its own folder and files. What libdw does first, inflate all of .debug_info, costs more than the
-// whole rest of finishing a short run (libc's debug file: 52 ms; this reader: 12 ms). Older and very large tables
-// stay with libdw (lines.c). Used by symbols.c only.
+// A reader of DWARF 5 line tables that needs nothing but .debug_line and its strings: since version
+// 5 a line program names its own folder and files. What libdw does first, inflate all of
+// .debug_info, costs more than the whole rest of finishing a short run (libc's debug file: 52 ms;
+// this reader: 12 ms). Older and very large tables stay with libdw (lines.c). Used by symbols.c
+// only.
 #ifndef QUERN_SYMBOLS_LINETAB_H
 #define QUERN_SYMBOLS_LINETAB_H
 
@@ -15,7 +16,8 @@
 
 struct linetab;
 
-// NULL: no .debug_line, or not all of it is of version 5, or it is damaged, or larger than is read at once.
+// NULL: no .debug_line, or not all of it is of version 5, or it is damaged, or larger than is read
+// at once.
 struct linetab *linetab_new(Elf *elf, struct strings *strings);
 void linetab_free(struct linetab *t);
 void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out);

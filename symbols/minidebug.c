@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads .gnu_debugdata through libdwfl, which unpacks it. Called only for files that have the section and no
-// .symtab anywhere.
+// Reads .gnu_debugdata through libdwfl, which unpacks it. Called only for files that have the
+// section and no .symtab anywhere.
 #include "symbols/minidebug.h"
 
 #include <elfutils/libdwfl.h>

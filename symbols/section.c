@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Finds sections and decompresses them. zlib streams are inflated without their checksum: a damaged file is told
-// by what is read from it, and the checksum is a sixth of the time.
+// Finds sections and decompresses them. zlib streams are inflated without their checksum: a damaged
+// file is told by what is read from it, and the checksum is a sixth of the time.
 #include "symbols/section.h"
 
 #include <gelf.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The bytes of a section by name, decompressed when they are compressed (zlib or zstd, whatever libelf was built
-// with). Used by linetab.c and symbols.c.
+// The bytes of a section by name, decompressed when they are compressed (zlib or zstd, whatever
+// libelf was built with). Used by linetab.c and symbols.c.
 #ifndef QUERN_SYMBOLS_SECTION_H
 #define QUERN_SYMBOLS_SECTION_H
 
@@ -23,8 +23,9 @@ bool section_get(Elf *elf, const char *name, struct section *out);
 bool section_exists(Elf *elf, const char *name);
 void section_fini(struct section *s);
 
-// A copy of the file, in memory, in which the zstd-compressed sections are not compressed, for a libelf that
-// cannot decompress them. NULL when none is, or memory is out; *image is to be freed after elf_end.
+// A copy of the file, in memory, in which the zstd-compressed sections are not compressed, for a
+// libelf that cannot decompress them. NULL when none is, or memory is out; *image is to be freed
+// after elf_end.
 Elf *section_without_zstd(Elf *elf, void **image);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Modules: opens a file and its debug file once, chooses where symbols and lines come from, and answers
-// symbols_find from the range of the last answer where it still holds. Interface and rules in symbols.h.
+// Modules: opens a file and its debug file once, chooses where symbols and lines come from, and
+// answers symbols_find from the range of the last answer where it still holds. Interface and rules
+// in symbols.h.
 #include "symbols/symbols.h"
 
 #include <errno.h>

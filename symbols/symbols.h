@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// From an address of a mapped file to function, source file and line. Called by the finisher for every
-// instruction that ran, so the work is done once for each module, compilation unit and function that is met,
-// and never for what is not asked: a run of /bin/true needs a few of the 2,000 units of libc.
+// From an address of a mapped file to function, source file and line. Called by the finisher for
+// every instruction that ran, so the work is done once for each module, compilation unit and
+// function that is met, and never for what is not asked: a run of /bin/true needs a few of the
+// 2,000 units of libc.
 //
-// Names follow Cachegrind: the function is the ELF symbol (demangled) whose range holds the address, also for
-// inlined code; file and line are those of the line table; what is not known is "???" and line 0.
+// Names follow Cachegrind: the function is the ELF symbol (demangled) whose range holds the
+// address, also for inlined code; file and line are those of the line table; what is not known is
+// "???" and line 0.
 //
-// Never ends the process and prints nothing; remarks go to the callback. Not for use by several threads at
-// once. Everything handed out lives until symbols_free.
+// Never ends the process and prints nothing; remarks go to the callback. Not for use by several
+// threads at once. Everything handed out lives until symbols_free.
 #ifndef QUERN_SYMBOLS_SYMBOLS_H
 #define QUERN_SYMBOLS_SYMBOLS_H
 
@@ -36,14 +38,15 @@ struct symbols_file {
     uint64_t run_start; // ns since 1970: a file modified later is remarked upon
 };
 
-// The module of a file; the same one for the same path. Never NULL: for a file that cannot be read every
-// answer is "???".
+// The module of a file; the same one for the same path. Never NULL: for a file that cannot be read
+// every answer is "???".
 struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file *f);
 // A module in memory (the vDSO); the image must stay. `name` is for messages and generated names.
 struct symbols_module *symbols_image(struct symbols *s, const char *name, const void *image,
                                      size_t size);
 
-// The link-time address of a file offset, which is what symbols_find takes. UINT64_MAX: no segment has it.
+// The link-time address of a file offset, which is what symbols_find takes. UINT64_MAX: no segment
+// has it.
 uint64_t symbols_address(struct symbols_module *m, uint64_t file_offset);
 
 // Numbers of strings; equal numbers are equal strings. 0 is "???".
@@ -57,7 +60,8 @@ void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_pla
 
 const char *symbols_string(const struct symbols *s, uint32_t number);
 
-// One function of the inline chain at an address: the innermost first, the enclosing symbol's function last.
+// One function of the inline chain at an address: the innermost first, the enclosing symbol's
+// function last.
 struct symbols_frame {
     uint32_t function; // the name of the (inlined) function
     uint32_t file;     // where its code at the address is

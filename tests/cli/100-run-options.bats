@@ -5,7 +5,8 @@
 
 load run
 
-# wrong MESSAGE ARGUMENTS...: status 2, exactly this message, nothing on standard output, nothing left behind.
+# wrong MESSAGE ARGUMENTS...: status 2, exactly this message, nothing on standard output, nothing
+# left behind.
 wrong() {
     local message=$1
     shift

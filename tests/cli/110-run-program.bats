@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# `quern run` and the program: how it is found, what is refused, with which sentence and status. Nothing may be
-# left behind by a refusal.
+# `quern run` and the program: how it is found, what is refused, with which sentence and status.
+# Nothing may be left behind by a refusal.
 
 load run
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The finisher: what it makes of a spool whose every number is known. The spool is filled by the stand-in for the
-# engine from a script; see tests/unit/test_cli_spool.c for its lines. prog has function f at 0x401000 with a nop
-# (one byte, prog.S:4) and a ret (one byte, prog.S:5).
+# The finisher: what it makes of a spool whose every number is known. The spool is filled by the
+# stand-in for the engine from a script; see tests/unit/test_cli_spool.c for its lines. prog has
+# function f at 0x401000 with a nop (one byte, prog.S:4) and a ret (one byte, prog.S:5).
 
 load run
 
 @test "all thirteen events, by hand" {
     make_prog
-    # Counters of the block: 0 executions; nop F:1,0 has I1mr ILmr (1, 2) and D1mr DLmr (3, 4); ret C:0,2 has D1mw DLmw
-    # (5, 6) and Bcm (7); the I instruction has Bim (8).
+    # Counters of the block: 0 executions; nop F:1,0 has I1mr ILmr (1, 2) and D1mr DLmr (3, 4); ret
+    # C:0,2 has D1mw DLmw (5, 6) and Bcm (7); the I instruction has Bim (8).
     script << 'END'
 map 0x401000 0x402000 0x1000 @ 0
 block 0x401000 0 1F:1,0 1C:0,2
@@ -46,7 +46,8 @@ summary: 120 4 3 10 2 1 20 9 8 10 5 100 60"
 
 @test "references known only at run time, and rep as Cachegrind counts it" {
     make_prog
-    # D: dyn_r dyn_w D1mr DLmr D1mw DLmw (1-6); R with --rep-count=cachegrind: rep_ir rep_bc first (8, 9), Bcm (10).
+    # D: dyn_r dyn_w D1mr DLmr D1mw DLmw (1-6); R with --rep-count=cachegrind: rep_ir rep_bc first
+    # (8, 9), Bcm (10).
     script << 'END'
 map 0x401000 0x402000 0x1000 @ 0
 block 0x401000 0 1D
@@ -84,7 +85,8 @@ summary: 5 0 0 0 0"
 
 @test "partial executions" {
     make_prog
-    # The block ran 3 times; twice more its first instruction only; an N instruction is not executed.
+    # The block ran 3 times; twice more its first instruction only; an N instruction is not
+    # executed.
     script << 'END'
 map 0x401000 0x402000 0x1000 @ 0
 block 0x401000 0 1 1 1N
@@ -170,7 +172,8 @@ end exit 0
 END
     sed -i 's/1F:1,1C/1FC:1,1/' script
     quern run --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog 'a b' "it's"
-    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/test_cli.c compares with its own output).
+    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/test_cli.c compares with its own
+    # output).
     same "$messages" "==PID== Quern $("$QUERN" --version | cut -d' ' -f2), an exact instruction, cache and branch profiler
 ==PID== Command: ./prog a\\ b it\\'s
 ==PID== Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 32,768 B, 8-way, 64 B lines (given); LL 8,388,608 B, 16-way, 64 B lines (given)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# For the tests of `quern run`, the finisher and recover: a folder of its own for each test, a small program whose
-# functions, lines and addresses are known, and the stand-in for the engine (tests/unit/test_cli_spool.c).
-# BUILD is the build folder, absolute or relative to the root.
+# For the tests of `quern run`, the finisher and recover: a folder of its own for each test, a small
+# program whose functions, lines and addresses are known, and the stand-in for the engine
+# (tests/unit/test_cli_spool.c). BUILD is the build folder, absolute or relative to the root.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BUILD=${BUILD:-build}
@@ -21,8 +21,8 @@ setup() {
     echo 'end exit 0' > script
 }
 
-# A program of two instructions at lines 4 and 5 of prog.S, function f, linked at 0x400000 so that its text is
-# at 0x401000 (file offset 0x1000).
+# A program of two instructions at lines 4 and 5 of prog.S, function f, linked at 0x400000 so that
+# its text is at 0x401000 (file offset 0x1000).
 make_prog() {
     printf '%s\n' '.text' '.globl _start, f' '.type f, @function' 'f: nop' 'ret' '.size f, .-f' \
         '_start: nop' > prog.S
@@ -34,8 +34,8 @@ script() {
     cat > script
 }
 
-# `run` keeps standard output and standard error apart here: $output is standard output, $messages the rest, with the
-# process id of the run replaced by PID.
+# `run` keeps standard output and standard error apart here: $output is standard output, $messages
+# the rest, with the process id of the run replaced by PID.
 quern() {
     status=0
     "$QUERN" "$@" > stdout 2> stderr || status=$?

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The parts of cli/ that are functions of their arguments: names with %p, cache geometries, numbers, paths, and the
-// summary, whose expected text is what Cachegrind 3.19 printed for a program with these counts.
+// The parts of cli/ that are functions of their arguments: names with %p, cache geometries,
+// numbers, paths, and the summary, whose expected text is what Cachegrind 3.19 printed for a
+// program with these counts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

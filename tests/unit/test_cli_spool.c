@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// A stand-in for the engine, for the tests of cli/: fills the spool it is given with what a script says, marks the
-// end and executes the finisher, so that every line of the finisher's output can be known in advance. Started by
-// `quern run` through QUERN_ENGINE; the script's name is in QUERN_TEST_SPOOL. Lines of a script:
+// A stand-in for the engine, for the tests of cli/: fills the spool it is given with what a script
+// says, marks the end and executes the finisher, so that every line of the finisher's output can be
+// known in advance. Started by `quern run` through QUERN_ENGINE; the script's name is in
+// QUERN_TEST_SPOOL. Lines of a script:
 //
-//     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none; numbers as strtoull reads them
-//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS letters of F C I D R S N (the bits in order)
-//     counter INDEX VALUE [THREAD]       counters are numbered over the whole spool, as the blocks take them
+//     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none
+//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS letters of FCIDRSN,
+//                                        the bits of spool_insn_flag in order
+//     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
 //     print TEXT                         to standard output, as a client would

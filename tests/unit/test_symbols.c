@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// symbols/ on small programs that are compiled here in every form of debug information. The exact answer is known
-// from the source text below: labels (global symbols without a type) mark instructions whose line is written
-// beside them. TEST_FOLDER is where the programs are made; CC must be gcc for some forms, which are named so.
+// symbols/ on small programs that are compiled here in every form of debug information. The exact
+// answer is known from the source text below: labels (global symbols without a type) mark
+// instructions whose line is written beside them. TEST_FOLDER is where the programs are made; CC
+// must be gcc for some forms, which are named so.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -191,7 +192,8 @@ static const char *where(struct symbols *s, const char *file, uint64_t address)
     return out;
 }
 
-// The answers that every form with line tables must give. `labels` is the file that still has its symbols.
+// The answers that every form with line tables must give. `labels` is the file that still has its
+// symbols.
 static void check_lines(const char *file, const char *labels)
 {
     struct symbols *s = new_symbols(false);
@@ -565,8 +567,8 @@ static void test_not_elf_and_truncated(void **state)
     symbols_free(s);
 }
 
-// Bytes of the parts that our own readers read are changed at random: any answer will do, but no crash, no endless
-// loop, no reading outside (AddressSanitizer).
+// Bytes of the parts that our own readers read are changed at random: any answer will do, but no
+// crash, no endless loop, no reading outside (AddressSanitizer).
 static void test_damaged(void **state)
 {
     static const char *const sections[] = { ".debug_line", ".debug_line_str", ".symtab",
