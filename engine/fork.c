@@ -195,6 +195,7 @@ _Noreturn void fork_borrow_child(struct thread *t)
     t->tid = sys_gettid();
     thread_own(t)->tgid = sys_getpid();
     thread_own(t)->borrowed = true;
+    thread_own(t)->stress = STRESS_OFF; // timers are the parent's
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
         signal_table_reset(t->sig->table);
     if (t->sc_args[1])

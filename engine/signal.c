@@ -284,6 +284,7 @@ void signal_deliver_pending(struct thread *t)
     if (t->stop & (STOP_PARK | STOP_YIELD))
         threads_park(t);
     threads_turn_take(t);
+    threads_stress_resume(t);
     if (t->sc_args[6]) // a call was to go through the gate and has not
         syscalls_args_restore(t);
     if (!(t->stop & STOP_SIGNAL) && !s->full_mask)

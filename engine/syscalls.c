@@ -84,7 +84,7 @@ u8 syscalls_slow_table[SYSCALLS_TABLE_SIZE] = {
 
 void syscalls_init(void)
 {
-    if (spool->flags & SPOOL_F_SERIALIZE) {
+    if ((spool->flags & SPOOL_F_SERIALIZE) || spool->stress_us) {
         memset(syscalls_slow_table, 1, sizeof(syscalls_slow_table));
         syscalls_all_slow = 1;
     }
@@ -122,6 +122,7 @@ _Noreturn void syscalls_gate_with(struct thread *t, const u64 args[6])
     t->sc_args[6] = 1;
     t->sc_post = t->regs[R_RAX] + 1;
     threads_turn_give(t);
+    threads_stress_pause(t);
     dispatch_gate(t);
 }
 
@@ -303,6 +304,7 @@ void syscalls_done(struct thread *t)
     if (t->stop & (STOP_PARK | STOP_YIELD))
         threads_park(t);
     threads_turn_take(t);
+    threads_stress_resume(t);
     if (post) {
         syscalls_args_restore(t);
         syscalls_files_done(t, nr);

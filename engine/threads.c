@@ -227,27 +227,59 @@ void threads_list_add(struct thread *t)
     lock_drop(&list_lock);
 }
 
-// Preempts the thread again and again, for tests (--stress). The clock is the thread's own processor time, so that it never
-// fires into a sleep; the kernel looks at it once a tick.
-static void stress_start(void)
+// Preempts the thread again and again, for tests (--stress). The kernel looks at a thread's own processor time once a tick only, so
+// shorter intervals take the wall clock: then every call is slow, and the timer rests while the client's call is made, for a poke
+// would make a sleep begin anew for ever.
+#define STRESS_TICK_US 4000
+
+static bool stress_by_wall_clock(void)
+{
+    return spool->stress_us && spool->stress_us < STRESS_TICK_US;
+}
+
+static void stress_arm(struct thread *t, u64 us)
+{
+    struct {
+        struct k_timespec interval, value;
+    } when;
+
+    when.interval.sec = (s64)(us / 1000000);
+    when.interval.nsec = (s64)(us % 1000000) * 1000;
+    when.value = when.interval;
+    sys_call4(SYS_timer_settime, (u64)thread_own(t)->stress_timer, 0, (u64)&when, 0);
+}
+
+static void stress_start(struct thread *t)
 {
     struct {
         u64 value;
         s32 signo, notify, tid;
         s32 pad[11];
     } event = { SIGNAL_POKE_MAGIC, SIGNAL_POKE, SIGEV_THREAD_ID, sys_gettid(), { 0 } };
-    struct {
-        struct k_timespec interval, value;
-    } when = { { 0, 0 }, { 0, 0 } };
-    s32 timer;
+    u64 clock = stress_by_wall_clock() ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
 
-    if (!spool->stress_us)
+    thread_own(t)->stress = STRESS_OFF;
+    if (!spool->stress_us ||
+        sys_call3(SYS_timer_create, clock, (u64)&event, (u64)&thread_own(t)->stress_timer))
         return;
-    when.interval.sec = spool->stress_us / 1000000;
-    when.interval.nsec = (s64)(spool->stress_us % 1000000) * 1000;
-    when.value = when.interval;
-    if (sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (u64)&event, (u64)&timer) == 0)
-        sys_call4(SYS_timer_settime, (u64)timer, 0, (u64)&when, 0);
+    thread_own(t)->stress = STRESS_RUNS;
+    stress_arm(t, spool->stress_us);
+}
+
+void threads_stress_pause(struct thread *t)
+{
+    if (thread_own(t)->stress != STRESS_RUNS || !stress_by_wall_clock())
+        return;
+    thread_own(t)->stress = STRESS_PAUSED;
+    stress_arm(t, 0);
+}
+
+void threads_stress_resume(struct thread *t)
+{
+    if (thread_own(t)->stress != STRESS_PAUSED)
+        return;
+    thread_own(t)->stress = STRESS_RUNS;
+    stress_arm(t, spool->stress_us);
 }
 
 void threads_start(struct thread *t)
@@ -259,7 +291,7 @@ void threads_start(struct thread *t)
     t->tid = sys_gettid();
     thread_own(t)->tgid = sys_getpid();
     signals_thread_start(t);
-    stress_start();
+    stress_start(t);
 }
 
 struct thread *threads_init_main(void)
@@ -491,7 +523,7 @@ void threads_fork_child(struct thread *t)
     t->stop &= ~(STOP_PARK | STOP_YIELD);
     t->tid = sys_gettid();
     thread_own(t)->tgid = profiled_pid;
-    stress_start();
+    stress_start(t);
 }
 
 // ---- The end ----

@@ -11,6 +11,8 @@
 #include "engine/signal.h"
 #include "engine/thread.h"
 
+enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
+
 // What only C looks at, one for each slot, kept when the slot is reused.
 struct thread_own {
     s32 tgid;         // process that the thread belongs to
@@ -19,6 +21,8 @@ struct thread_own {
     bool exiting;
     u32 seccomp_mode; // as PR_GET_SECCOMP says
     struct seccomp_filter *seccomp_filters;
+    u8 stress;        // enum thread_stress
+    s32 stress_timer;
     s32 dying_tid;    // the slot's last thread, until it has gone
 };
 
@@ -62,6 +66,10 @@ void threads_stop_for_end(struct thread *t);
 // Engine C code is about to make a call that may take long: the thread counts as parked meanwhile. No lock may be held.
 void threads_blocking_begin(struct thread *t);
 void threads_blocking_end(struct thread *t);
+
+// --stress: no preemption while the client's call is made.
+void threads_stress_pause(struct thread *t);
+void threads_stress_resume(struct thread *t);
 
 // Threads alive in the address space. threads_first() and t->next walk them with the world stopped or threads_lock() held.
 u32 threads_count(void);
