@@ -107,11 +107,10 @@ static const struct option options[] = {
 
 _Noreturn static void help(void)
 {
-    puts(
-        "usage: quern run [OPTIONS] [--] PROGRAM [ARGS...]\n"
-        "\n"
-        "Runs PROGRAM and counts every instruction, memory access and branch that it executes. The\n"
-        "profile is read with `quern annotate`. Ends as PROGRAM ends.");
+    puts("usage: quern run [OPTIONS] [--] PROGRAM [ARGS...]\n"
+         "\n"
+         "Runs PROGRAM and counts every instruction, memory access and branch that it executes.\n"
+         "The profile is read with `quern annotate`. Ends as PROGRAM ends.");
     for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
         const struct option *o = &options[i];
         char left[64];
@@ -128,10 +127,9 @@ _Noreturn static void help(void)
         else
             printf("  %s\n  %-28s %s\n", left, "", o->help);
     }
-    puts(
-        "\n"
-        "Exit status: that of PROGRAM, or death by its signal; 126 when PROGRAM cannot be run, 127 when it\n"
-        "is not found, 2 on wrong usage.");
+    puts("\n"
+         "Exit status: that of PROGRAM, or death by its signal; 126 when PROGRAM cannot be run,\n"
+         "127 when it is not found, 2 on wrong usage.");
     exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
 }
 

@@ -6,8 +6,8 @@
 // QUERN_TEST_SPOOL. Lines of a script:
 //
 //     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none
-//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS letters of FCIDRSN,
-//                                        the bits of spool_insn_flag in order
+//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS of FCIDRSN, the
+//                                        bits of spool_insn_flag in order
 //     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
