@@ -235,6 +235,7 @@ struct k_iovec {
 #define MREMAP_FIXED     2
 #define MREMAP_DONTUNMAP 4
 
+#define MADV_RANDOM         1
 #define MADV_DONTNEED       4
 #define MADV_FREE           8
 #define MADV_REMOVE         9
