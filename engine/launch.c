@@ -23,7 +23,8 @@
 #include "engine/translate.h"
 #include "engine/vmmap.h"
 
-#define CACHE_KIB 131072 // size of the code cache where --cache-size says nothing
+#define CACHE_KIB       131072 // size of the code cache where --cache-size says nothing
+#define CACHE_KIB_LEAST 4096
 
 u64 launch_brk_emulated;
 
@@ -145,6 +146,26 @@ static u64 cache_limit(void)
         engine_die("cannot find room for the code cache: error %ld", -probe);
     sys_munmap((u64)probe, PAGE_SIZE);
     return (u64)probe + PAGE_SIZE;
+}
+
+// The code cache. Where --cache-size says nothing: an eighth of the address space that RLIMIT_AS allows, or less if that is taken already.
+static void make_cache(void)
+{
+    u32 kib = spool->cache_kib ? spool->cache_kib : CACHE_KIB;
+    u64 limit = cache_limit();
+    struct k_rlimit as;
+    int ret;
+
+    if (!spool->cache_kib && sys_prlimit(RLIMIT_AS, NULL, &as) == 0)
+        while (kib > CACHE_KIB_LEAST && (u64)kib << 10 > as.cur / 8)
+            kib /= 2;
+    while ((ret = tcache_init(limit, kib)) == -ENOMEM && !spool->cache_kib && kib > CACHE_KIB_LEAST)
+        kib /= 2;
+    if (ret)
+        engine_die("cannot make a code cache of %u KiB: error %d; raise the limit on address space "
+                   "(ulimit -v) or give a smaller --cache-size",
+                   kib, -ret);
+    spool->cache_kib = kib;
 }
 
 // ---- Loading ----
@@ -307,6 +328,7 @@ static void open_program(struct start *s, char *own_name, const char *own_fds, i
     engine_log_fd = spool->log_fd;
     spool->pid = sys_getpid();
     *spool_fd = fd[0];
+    engine_at_die = spooler_drop; // there is nothing in it yet that could be recovered
 
     // As execvp: a name with a slash is used as it is, another one was found in PATH.
     s->execfn = fd[1] >= 0                ? own_name
@@ -357,14 +379,7 @@ void launch_main(u64 *sp)
     if (program.exec_stack)
         make_stack_executable(&s);
     vmmap_init();
-    if (!spool->cache_kib)
-        spool->cache_kib = CACHE_KIB;
-    int ret = tcache_init(cache_limit(), spool->cache_kib);
-    if (ret)
-        spooler_drop(); // there is nothing in it that could be recovered
-    if (ret)
-        engine_die("cannot make a code cache of %u KiB: error %d; try a smaller --cache-size",
-                   spool->cache_kib, -ret);
+    make_cache();
     load_program(&s, &image);
     if (program.has_interp)
         load_interpreter(&s, &interp);
@@ -383,5 +398,6 @@ void launch_main(u64 *sp)
     t->rflags = 0x202;
     t->pc = entry;
     spool->state = SPOOL_RUNNING;
+    engine_at_die = NULL;
     dispatch_run(t);
 }

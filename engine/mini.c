@@ -16,6 +16,7 @@
 #define LONG_COPY 512 // from here on a string instruction's start-up is paid back
 
 int engine_log_fd = 2;
+void (*engine_at_die)(void);
 
 // ---- Memory ----
 
@@ -329,5 +330,7 @@ void engine_die(const char *fmt, ...)
     va_start(ap, fmt);
     message(fmt, ap);
     va_end(ap);
+    if (engine_at_die)
+        engine_at_die();
     sys_exit_group(ENGINE_DIE_STATUS);
 }
