@@ -605,7 +605,10 @@ void reader_header(struct reader *r, const char *s, size_t n)
         rc = profile_desc_add(r->p, v, (size_t)(end - v));
         break;
     case K_POSITIONS: header_positions(r, v, end); break;
-    case K_EVENT: header_event(r, v, end); break;
+    case K_EVENT:
+        r->callgrind = 1;
+        header_event(r, v, end);
+        break;
     case K_EVENTS: header_events(r, v, end); break;
     case K_SUMMARY:
         header_sums(r, v, end, &r->summary, &r->summary_count, &r->summary_line);

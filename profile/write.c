@@ -295,7 +295,9 @@ static void callgrind_header(struct writer *w, uint32_t n, const quern_count *su
         put_text(o, part->creator ? part->creator : "quern");
         out_char(o, '\n');
     } else {
+        /* first, so that a reader knows that what follows is of a new part */
         out_char(o, '\n');
+        put_number(w, "part: ", part->has_part ? part->part : n + 1);
     }
     if (part->has_pid)
         put_number(w, "pid: ", part->pid);
@@ -304,7 +306,7 @@ static void callgrind_header(struct writer *w, uint32_t n, const quern_count *su
         put_text(o, part->cmd);
         out_char(o, '\n');
     }
-    if (part->has_part || p->part_count > 1)
+    if (n == 0 && (part->has_part || p->part_count > 1))
         put_number(w, "part: ", part->has_part ? part->part : n + 1);
     if (part->has_thread)
         put_number(w, "thread: ", part->thread);

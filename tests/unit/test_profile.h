@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of libquern share: reading text, looking at totals. Included once by each test_profile*.c. */
+#ifndef TESTS_UNIT_TEST_PROFILE_H
+#define TESTS_UNIT_TEST_PROFILE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "quern/profile.h"
+
+/* Reads text that must be a profile. */
+static inline struct quern_profile *read_text(const char *text)
+{
+    struct quern_error err;
+    struct quern_profile *p = quern_profile_read_mem(text, strlen(text), "text", NULL, &err);
+    if (!p)
+        fail_msg("%s:%llu: %s", err.file, (unsigned long long)err.line, err.msg);
+    return p;
+}
+
+static inline long long total(const struct quern_profile *p, size_t event)
+{
+    return (long long)quern_profile_totals(p)[event];
+}
+
+/* Number of a function by name; fails when there is none. */
+static inline uint32_t func_named(const struct quern_profile *p, const char *name)
+{
+    for (uint32_t f = 0; f < quern_profile_func_count(p); f++)
+        if (!strcmp(quern_profile_str(p, quern_profile_func_get(p, f).name), name))
+            return f;
+    fail_msg("no function %s", name);
+    return QUERN_NONE;
+}
+
+/* What quern_profile_write() writes, as a string to be freed. */
+static inline char *written(const struct quern_profile *p, const struct quern_write_opts *opts)
+{
+    char path[] = "/tmp/quern-test-XXXXXX";
+    int fd = mkstemp(path);
+    struct quern_error err;
+    FILE *f;
+    char *text;
+    long n;
+
+    assert_true(fd >= 0);
+    if (quern_profile_write(p, path, opts, &err) < 0)
+        fail_msg("%s: %s", err.file, err.msg);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    n = ftell(f);
+    rewind(f);
+    text = malloc((size_t)n + 1);
+    assert_int_equal(fread(text, 1, (size_t)n, f), n);
+    text[n] = 0;
+    fclose(f);
+    remove(path);
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+#endif
