@@ -109,9 +109,10 @@ static size_t vdso_size(const void *image)
     return h->e_shoff + (size_t)h->e_shnum * h->e_shentsize;
 }
 
+// A child may have been built by the run itself.
 static uint64_t run_start(const struct spool_header *h)
 {
-    return h->n_reserved[RUN_N_START];
+    return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->n_reserved[RUN_N_START];
 }
 
 static void open_modules(struct builder *b)
@@ -122,7 +123,8 @@ static void open_modules(struct builder *b)
     b->module = xcalloc(b->s->maps_used + 1, sizeof(*b->module));
     for (uint64_t i = 0; i < b->s->maps_used; i++) {
         const struct spool_map *m = &b->s->maps[i];
-        struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino, run_start(b->s->h) };
+        struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino,
+                                  m->reserved[RUN_MAP_MTIME], run_start(b->s->h) };
 
         if (m->flags & SPOOL_MAP_VDSO) {
             if (!vdso_module && vdso)

@@ -17,9 +17,6 @@
 #include "cli/util.h"
 #include "cli/version.h"
 
-// Log descriptors from this number on stay out of the way of programs that expect theirs in order.
-enum { LOG_FD_MIN = 10 };
-
 static char *find_engine(const char *self)
 {
     const char *given = getenv("QUERN_ENGINE");
@@ -83,12 +80,12 @@ static int open_log(const char *name)
     int fd, high;
 
     if (!name)
-        return fcntl(STDERR_FILENO, F_DUPFD, LOG_FD_MIN); // a closed one: nothing is printed
+        return fcntl(STDERR_FILENO, F_DUPFD, RUN_FD_MIN); // a closed one: nothing is printed
     path = run_name_expand_or_die(name, getpid(), "--log-file");
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0)
         die(UTIL_USAGE, "--log-file=%s: %s: %s", name, path, strerror(errno));
-    high = fcntl(fd, F_DUPFD, LOG_FD_MIN);
+    high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
     if (high < 0)
         die(UTIL_USAGE, "--log-file=%s: %s", name, strerror(errno));
     close(fd);

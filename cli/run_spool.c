@@ -75,8 +75,13 @@ static int create(const char *dir, char **path)
         *path = i ? xasprintf("%s/quern.spool.%ld.%d", dir, (long)getpid(), i)
                   : xasprintf("%s/quern.spool.%ld", dir, (long)getpid());
         fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd >= 0)
-            return fd;
+        if (fd >= 0) {
+            // Never one of the standard streams, should they be closed.
+            int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
+
+            close(fd);
+            return high;
+        }
         if (errno != EEXIST)
             return -1;
         free(*path);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs every DWARF 5 line program of a file once and keeps the rows by sequence. A sequence is a
-// run of rows with rising addresses; sequences are sorted by their start, so that a search is two
-// binary ones. File names are put together when a row that has them is asked for. Facts: DWARF 5,
-// section 6.2 and 7.22.
+// Skims every DWARF 5 line program of a file once, for the address ranges of its sequences (runs of
+// rows with rising addresses), and runs a sequence again, for its rows, when one of its addresses is
+// asked for; folders and files of a unit are read then, too. Most units of a library never are. Facts:
+// DWARF 5, section 6.2 and 7.22.
 #include "symbols/linetab.h"
 
 #include <dwarf.h>
@@ -25,7 +25,22 @@ struct row {
 
 struct sequence {
     uint64_t start, end;
-    size_t row, rows;
+    const unsigned char *program; // its first opcode
+    uint32_t unit;
+    uint32_t rows; // 0: not run yet
+    size_t row;    // its first row
+};
+
+// A line program: what its header says.
+struct unit {
+    const unsigned char *entries, *end; // folders and files; end of the program
+    const unsigned char *lengths;       // of the standard opcodes, from opcode 1 on
+    uint8_t offset_size;                // 4 or 8
+    uint8_t min_insn, line_range, opcode_base;
+    int8_t line_base;
+    bool read;         // its files
+    size_t first_file; // index in the table's files
+    size_t files;
 };
 
 // A file name as the program gives it.
@@ -35,17 +50,28 @@ struct file {
     uint32_t number; // of the whole name; UINT32_MAX: not asked for yet
 };
 
+// What the special opcodes of a unit do. Units of one compiler all have the same.
+struct specials {
+    unsigned base, range;
+    int line_base;
+    uint8_t advance[256];
+    int16_t line[256];
+};
+
 struct linetab {
     struct strings *strings;
-    Elf *elf; // while the programs are read
+    Elf *elf;
     struct section line, line_str, str;
     bool str_read; // .debug_str is needed for old producers only
     struct row *row;
     size_t rows, rows_room;
     struct sequence *sequence;
     size_t sequences, sequences_room;
+    struct unit *unit;
+    size_t units, units_room;
     struct file *file;
     size_t files, files_room;
+    struct specials specials; // of the unit used last
 };
 
 // ---- Reading bytes: past the end everything is 0 and `bad` is set ----
@@ -69,9 +95,12 @@ static uint64_t get(struct reader *r, unsigned size)
     return v;
 }
 
-static uint64_t get_uleb(struct reader *r)
+static inline uint64_t get_uleb(struct reader *r)
 {
     uint64_t v = 0;
+
+    if (r->p < r->end && *r->p < 0x80)
+        return *r->p++;
 
     for (unsigned shift = 0; r->p < r->end; shift += 7) {
         unsigned char byte = *r->p++;
@@ -128,18 +157,7 @@ static const char *string_at(const struct section *s, uint64_t off, struct reade
     return (const char *)s->p + off;
 }
 
-// ---- The header of a program ----
-
-struct header {
-    unsigned offset_size; // 4 or 8
-    unsigned min_insn;
-    int line_base;
-    unsigned line_range;
-    unsigned opcode_base;
-    const unsigned char *lengths; // of the standard opcodes, from opcode 1 on
-    size_t first_file;            // index in the table's files
-    size_t files;
-};
+// ---- Folders and files ----
 
 struct entry {
     const char *path;
@@ -240,47 +258,76 @@ static bool grow(void **array, size_t *room, size_t need, size_t element)
     return true;
 }
 
-static void read_files(struct linetab *t, struct reader *r, struct header *h)
+static void read_files(struct linetab *t, struct unit *u)
 {
+    struct reader r = { u->entries, u->end, false };
     struct entry *dirs, *files;
-    uint64_t n_dirs = read_entries(t, r, h->offset_size, &dirs);
-    uint64_t n_files = read_entries(t, r, h->offset_size, &files);
+    uint64_t n_dirs = read_entries(t, &r, u->offset_size, &dirs);
+    uint64_t n_files = read_entries(t, &r, u->offset_size, &files);
 
-    h->first_file = t->files;
-    h->files = n_files;
-    if (!grow((void **)&t->file, &t->files_room, t->files + n_files, sizeof(*t->file)))
-        r->bad = true;
-    for (uint64_t i = 0; i < n_files && !r->bad; i++)
-        t->file[t->files++] = (struct file){ n_dirs ? dirs[0].path : "",
-                                             files[i].dir < n_dirs ? dirs[files[i].dir].path : "",
-                                             files[i].path, UINT32_MAX };
+    u->read = true;
+    u->first_file = t->files;
+    if (!r.bad && grow((void **)&t->file, &t->files_room, t->files + n_files, sizeof(*t->file))) {
+        for (uint64_t i = 0; i < n_files; i++)
+            t->file[t->files++] =
+                (struct file){ n_dirs ? dirs[0].path : "",
+                               files[i].dir < n_dirs ? dirs[files[i].dir].path : "", files[i].path,
+                               UINT32_MAX };
+        u->files = n_files;
+    }
     free(dirs);
     free(files);
 }
 
 // ---- The program ----
 
+// The registers, and what is known of the sequence that is being run.
 struct machine {
     uint64_t address;
     uint64_t file;
     int64_t line;
+    uint64_t first, last; // addresses of the rows so far
+    size_t rows;
+    struct linetab *collect; // rows are kept there; NULL: skimming
+    const struct unit *unit;
 };
 
-static void add_row(struct linetab *t, struct reader *r, const struct header *h,
-                    const struct machine *m, size_t first)
+static const struct machine machine_start = { .file = 1, .line = 1 };
+
+static void set_specials(struct specials *s, const struct unit *u)
 {
-    struct row *last = t->rows > first ? &t->row[t->rows - 1] : NULL;
+    if (s->base == u->opcode_base && s->range == u->line_range && s->line_base == u->line_base)
+        return;
+    s->base = u->opcode_base;
+    s->range = u->line_range;
+    s->line_base = u->line_base;
+    for (unsigned opcode = s->base; opcode < 256; opcode++) {
+        s->advance[opcode] = (uint8_t)((opcode - s->base) / s->range);
+        s->line[opcode] = (int16_t)(s->line_base + (int)((opcode - s->base) % s->range));
+    }
+}
+
+static inline void add_row(struct reader *r, struct machine *m)
+{
+    if (m->rows == 0)
+        m->first = m->address;
+    else if (m->address < m->last)
+        r->bad = true; // libdw sorts them
+    m->last = m->address;
+    m->rows++;
+}
+
+static void keep_row(struct reader *r, struct machine *m)
+{
+    struct linetab *t = m->collect;
+    const struct unit *u = m->unit;
     struct row row = { m->address, UINT32_MAX, m->line > 0 ? (uint32_t)m->line : 0 };
 
-    if (m->file < h->files)
-        row.file = (uint32_t)(h->first_file + m->file);
-    if (last && m->address < last->address) {
-        r->bad = true; // libdw sorts them
-        return;
-    }
+    if (m->file < u->files)
+        row.file = (uint32_t)(u->first_file + m->file);
     // Of several rows at one address the last one counts.
-    if (last && m->address == last->address) {
-        *last = row;
+    if (m->rows > 0 && m->address == m->last) {
+        t->row[t->rows - 1] = row;
         return;
     }
     if (!grow((void **)&t->row, &t->rows_room, t->rows + 1, sizeof(*t->row))) {
@@ -288,25 +335,20 @@ static void add_row(struct linetab *t, struct reader *r, const struct header *h,
         return;
     }
     t->row[t->rows++] = row;
+    m->last = m->address;
+    m->rows++;
 }
 
-static void end_sequence(struct linetab *t, struct reader *r, uint64_t end, size_t first)
+static inline void emit(struct reader *r, struct machine *m)
 {
-    uint64_t start = t->rows > first ? t->row[first].address : 0;
-
-    // What a linker leaves of a removed section starts at 0 or at a tombstone, and covers nothing.
-    if (t->rows == first || start == 0 || end <= start) {
-        t->rows = first;
-        return;
-    }
-    if (!grow((void **)&t->sequence, &t->sequences_room, t->sequences + 1, sizeof(*t->sequence))) {
-        r->bad = true;
-        return;
-    }
-    t->sequence[t->sequences++] = (struct sequence){ start, end, first, t->rows - first };
+    if (m->collect)
+        keep_row(r, m);
+    else
+        add_row(r, m);
 }
 
-static void extended(struct linetab *t, struct reader *r, struct machine *m, size_t *first)
+// True at the end of a sequence.
+static bool extended(struct reader *r, struct machine *m)
 {
     uint64_t size = get_uleb(r);
     const unsigned char *next;
@@ -314,7 +356,7 @@ static void extended(struct linetab *t, struct reader *r, struct machine *m, siz
 
     if (size == 0 || size > (uint64_t)(r->end - r->p)) {
         r->bad = true;
-        return;
+        return false;
     }
     next = r->p + size;
     opcode = (unsigned)get(r, 1);
@@ -323,97 +365,137 @@ static void extended(struct linetab *t, struct reader *r, struct machine *m, siz
             m->address = get(r, 8);
         else
             r->bad = true;
-    } else if (opcode == DW_LNE_end_sequence) {
-        end_sequence(t, r, m->address, *first);
-        *m = (struct machine){ 0, 1, 1 };
-        *first = t->rows;
     }
     r->p = next;
+    return opcode == DW_LNE_end_sequence;
 }
 
-static void run_program(struct linetab *t, struct reader *r, const struct header *h)
+// Runs one sequence; false when the program ends before it does.
+static bool run_sequence(struct reader *r, const struct unit *u, const struct specials *s,
+                         struct machine *m)
 {
-    struct machine m = { 0, 1, 1 };
-    size_t first = t->rows;
-    uint64_t const_add = (uint64_t)((255 - h->opcode_base) / h->line_range) * h->min_insn;
+    const unsigned base = u->opcode_base, min_insn = u->min_insn;
+    const uint64_t const_add = (uint64_t)((255 - base) / u->line_range) * min_insn;
 
     while (r->p < r->end && !r->bad) {
         unsigned opcode = *r->p++;
 
-        if (opcode >= h->opcode_base) {
-            unsigned adjusted = opcode - h->opcode_base;
-
-            m.address += (uint64_t)(adjusted / h->line_range) * h->min_insn;
-            m.line += h->line_base + (int)(adjusted % h->line_range);
-            add_row(t, r, h, &m, first);
+        if (opcode >= base) {
+            m->address += (uint64_t)s->advance[opcode] * min_insn;
+            m->line += s->line[opcode];
+            emit(r, m);
             continue;
         }
         switch (opcode) {
-        case 0: extended(t, r, &m, &first); break;
-        case DW_LNS_copy: add_row(t, r, h, &m, first); break;
-        case DW_LNS_advance_pc: m.address += get_uleb(r) * h->min_insn; break;
-        case DW_LNS_advance_line: m.line += get_sleb(r); break;
-        case DW_LNS_set_file: m.file = get_uleb(r); break;
-        case DW_LNS_const_add_pc: m.address += const_add; break;
-        case DW_LNS_fixed_advance_pc: m.address += get(r, 2); break;
+        case 0:
+            if (extended(r, m))
+                return true;
+            break;
+        case DW_LNS_copy: emit(r, m); break;
+        case DW_LNS_advance_pc: m->address += get_uleb(r) * min_insn; break;
+        case DW_LNS_advance_line: m->line += get_sleb(r); break;
+        case DW_LNS_set_file: m->file = get_uleb(r); break;
+        case DW_LNS_const_add_pc: m->address += const_add; break;
+        case DW_LNS_fixed_advance_pc: m->address += get(r, 2); break;
         default:
-            // Columns, statement and block marks, instruction sets, and what is not known: operands
-            // only.
-            for (unsigned i = 0; i < h->lengths[opcode - 1]; i++)
+            // Columns, statement and block marks, instruction sets, and what is not known:
+            // operands only.
+            for (unsigned i = 0; i < u->lengths[opcode - 1]; i++)
                 get_uleb(r);
         }
     }
-    t->rows = first; // a sequence that does not end is none
+    return false;
+}
+
+// Notes the sequences of a program.
+static void skim_program(struct linetab *t, struct reader *r, const struct unit *u)
+{
+    while (r->p < r->end && !r->bad) {
+        struct machine m = machine_start;
+        const unsigned char *program = r->p;
+
+        if (!run_sequence(r, u, &t->specials, &m))
+            return;
+        // What a linker leaves of a removed section starts at 0 or covers nothing.
+        if (m.rows == 0 || m.first == 0 || m.address <= m.first)
+            continue;
+        if (m.address < m.last || !grow((void **)&t->sequence, &t->sequences_room, t->sequences + 1,
+                                        sizeof(*t->sequence))) {
+            r->bad = true;
+            return;
+        }
+        t->sequence[t->sequences++] = (struct sequence){
+            .start = m.first, .end = m.address, .program = program, .unit = (uint32_t)(t->units - 1)
+        };
+    }
 }
 
 // One program; r is moved behind it.
 static void read_program(struct linetab *t, struct reader *r)
 {
-    struct header h = { .offset_size = 4 };
-    struct reader body;
+    struct unit u = { .offset_size = 4 };
+    struct reader head, body;
     uint64_t length = get(r, 4), header_length;
 
     if (length == 0xffffffff) {
-        h.offset_size = 8;
+        u.offset_size = 8;
         length = get(r, 8);
     }
     if (r->bad || length > (uint64_t)(r->end - r->p)) {
         r->bad = true;
         return;
     }
-    body = (struct reader){ r->p, r->p + length, false };
-    r->p = body.end;
+    head = (struct reader){ r->p, r->p + length, false };
+    r->p = head.end;
     // Version, size of an address, size of a segment selector.
-    if (get(&body, 2) != 5 || get(&body, 1) != 8 || get(&body, 1) != 0) {
+    if (get(&head, 2) != 5 || get(&head, 1) != 8 || get(&head, 1) != 0) {
         r->bad = true;
         return;
     }
-    header_length = get(&body, h.offset_size);
-    if (body.bad || header_length > (uint64_t)(body.end - body.p)) {
+    header_length = get(&head, u.offset_size);
+    if (head.bad || header_length > (uint64_t)(head.end - head.p)) {
         r->bad = true;
         return;
     }
-    struct reader head = { body.p, body.p + header_length, false };
-
-    body.p = head.end;
-    h.min_insn = (unsigned)get(&head, 1);
+    body = (struct reader){ head.p + header_length, head.end, false };
+    head.end = body.p;
+    u.min_insn = (uint8_t)get(&head, 1);
     if (get(&head, 1) != 1) // operations per instruction: VLIW
         head.bad = true;
     get(&head, 1);
-    h.line_base = (int8_t)get(&head, 1);
-    h.line_range = (unsigned)get(&head, 1);
-    h.opcode_base = (unsigned)get(&head, 1);
-    h.lengths = head.p;
-    if (h.line_range == 0 || h.opcode_base == 0 ||
-        (size_t)(head.end - head.p) < h.opcode_base - 1) {
+    u.line_base = (int8_t)get(&head, 1);
+    u.line_range = (uint8_t)get(&head, 1);
+    u.opcode_base = (uint8_t)get(&head, 1);
+    u.lengths = head.p;
+    if (head.bad || u.line_range == 0 || u.opcode_base == 0 ||
+        (size_t)(head.end - head.p) < u.opcode_base - 1u ||
+        !grow((void **)&t->unit, &t->units_room, t->units + 1, sizeof(*t->unit))) {
         r->bad = true;
         return;
     }
-    head.p += h.opcode_base - 1;
-    read_files(t, &head, &h);
-    if (!head.bad)
-        run_program(t, &body, &h);
-    r->bad = head.bad || body.bad;
+    u.entries = head.p + u.opcode_base - 1;
+    u.end = body.end;
+    t->unit[t->units++] = u;
+    set_specials(&t->specials, &u);
+    skim_program(t, &body, &u);
+    r->bad = body.bad;
+}
+
+// The rows of a sequence that was skimmed.
+static void run_again(struct linetab *t, struct sequence *s)
+{
+    struct unit *u = &t->unit[s->unit];
+    struct reader r = { s->program, u->end, false };
+    struct machine m = machine_start;
+
+    if (!u->read)
+        read_files(t, u);
+    set_specials(&t->specials, u);
+    m.collect = t;
+    m.unit = u;
+    s->row = t->rows;
+    run_sequence(&r, u, &t->specials, &m);
+    s->rows = (uint32_t)(t->rows - s->row);
 }
 
 static int compare_sequences(const void *x, const void *y)
@@ -422,7 +504,7 @@ static int compare_sequences(const void *x, const void *y)
 
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
+    return a->program < b->program ? -1 : a->program > b->program;
 }
 
 static bool is_new_enough(const struct section *s)
@@ -480,6 +562,7 @@ void linetab_free(struct linetab *t)
     section_fini(&t->line_str);
     section_fini(&t->str);
     free(t->row);
+    free(t->unit);
     free(t->sequence);
     free(t->file);
     free(t);
@@ -529,7 +612,7 @@ static size_t upper_sequence(const struct linetab *t, uint64_t address)
 void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
 {
     size_t i = upper_sequence(t, address);
-    const struct sequence *s = i ? &t->sequence[i - 1] : NULL;
+    struct sequence *s = i ? &t->sequence[i - 1] : NULL;
     const struct row *row;
     size_t lo, hi;
 
@@ -539,6 +622,10 @@ void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
             out->end = t->sequence[i].start;
         return;
     }
+    if (s->rows == 0)
+        run_again(t, s);
+    if (s->rows == 0)
+        return; // out of memory
     row = t->row + s->row;
     lo = 0;
     hi = s->rows;

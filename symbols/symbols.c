@@ -142,6 +142,7 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
 {
     struct symbols_module *m;
     struct stat st;
+    uint64_t mtime;
 
     for (m = s->modules; m; m = m->next)
         if (strcmp(m->name, f->path) == 0)
@@ -159,8 +160,8 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
             f->path);
         return m;
     }
-    if (f->run_start &&
-        (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > f->run_start)
+    mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    if (f->mtime ? mtime != f->mtime : f->run_start && mtime > f->run_start)
         remark(s, "%s: was modified after the run began; functions and lines may be wrong",
                f->path);
     m->elf = elf_begin(m->fd, ELF_C_READ_MMAP_PRIVATE, NULL);

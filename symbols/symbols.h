@@ -34,8 +34,9 @@ void symbols_free(struct symbols *s);
 // What is known of the file that was mapped; zero where it is not known.
 struct symbols_file {
     const char *path;
-    uint64_t ino;       // that of the mapped file: another one now means that the file was replaced
-    uint64_t run_start; // ns since 1970: a file modified later is remarked upon
+    uint64_t ino;   // that of the mapped file: another one now means that the file was replaced
+    uint64_t mtime; // its modification time then, ns since 1970: another one now is remarked upon
+    uint64_t run_start; // where mtime is not known: a file modified later is remarked upon
 };
 
 // The module of a file; the same one for the same path. Never NULL: for a file that cannot be read

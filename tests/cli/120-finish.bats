@@ -323,6 +323,38 @@ END
     [[ "$messages" == "quern: $PWD/there/out: "*"No such file or directory; the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile" ]]
 }
 
+@test "a finisher in a child: the names have the program's process id, the status is the answer" {
+    # The engine runs it so before the client executes a program that is not profiled.
+    printf '%s\n' 'pid 12345' 'end exit 7' > script
+    quern run --cache-sim=no -o out.%p true
+    [ "$status" = 0 ]
+    [ -s out.12345 ]
+    grep -q '^==12345== I   refs:      0$' stderr
+    printf '%s\n' 'pid 12345' 'end exit 0' > script
+    quern run -q --cache-sim=no -o /dev/full true
+    [ "$status" = 1 ]
+}
+
+@test "a forked child has a log of its own when the name has the process id in it" {
+    printf '%s\n' 'pid 12345' 'flags 0x4000' 'end exit 0' > script
+    quern run --cache-sim=no --log-file=log.%p -o out.%p true
+    [ "$status" = 0 ]
+    same "$(< log.12345)" "==12345== 
+==12345== I   refs:      0"
+    rm -f log*
+    quern run --cache-sim=no --log-file=log -o out.%p true
+    [ "$(ls log*)" = log ]
+    grep -q '^==12345== I   refs:      0$' log
+}
+
+@test "closed standard streams stay closed to the program, and the spool is none of them" {
+    for closed in '0<&-' '1>&-' '0<&- 1>&- 2>&-'; do
+        rm -f out
+        eval '"$QUERN" run -q --cache-sim=no -o out true '"$closed"
+        [ -s out ]
+    done
+}
+
 @test "devices as profile" {
     quern run -q -o /dev/null true
     [ "$status" = 0 ]

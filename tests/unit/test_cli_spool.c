@@ -12,6 +12,8 @@
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
 //     print TEXT                         to standard output, as a client would
+//     pid N                              the process id that the spool has: that of a child
+//     flags N                            sets these of spool_flag, too
 //     damage                             the block cursor is set behind the last record
 //     end exit N | end signal N          the finisher is executed after this
 //     end killed                         SIGKILL, as from outside
@@ -215,6 +217,10 @@ int main(int argc, char **argv)
         } else if (strcmp(word, "print") == 0) {
             fputs(copy + 6, stdout);
             fflush(stdout);
+        } else if (strcmp(word, "pid") == 0) {
+            h->pid = (int32_t)next_number(copy);
+        } else if (strcmp(word, "flags") == 0) {
+            h->flags |= next_number(copy);
         } else if (strcmp(word, "damage") == 0) {
             h->blocks_used += 16;
         } else if (strcmp(word, "end") == 0) {

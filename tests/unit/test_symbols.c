@@ -179,7 +179,7 @@ static const char *where(struct symbols *s, const char *file, uint64_t address)
     static unsigned turn;
     char *out = text[turn++ % 4];
     char path[4096];
-    struct symbols_file f = { path, 0, 0 };
+    struct symbols_file f = { .path = path };
     struct symbols_place at;
     const char *source;
 
@@ -330,7 +330,7 @@ static void test_debuglink_of_another_build(void **state)
 static void test_build_id_folder(void **state)
 {
     struct symbols *s = new_symbols(false);
-    struct symbols_file f = { "/lib/x86_64-linux-gnu/libc.so.6", 0, 0 };
+    struct symbols_file f = { .path = "/lib/x86_64-linux-gnu/libc.so.6" };
     struct symbols_module *m;
     struct symbols_place at = { 0 };
     char command[256], address[32] = "";
@@ -512,7 +512,7 @@ static void test_replaced_and_modified(void **state)
 {
     struct symbols *s = new_symbols(false);
     char path[4096], expected[4400];
-    struct symbols_file f = { path, 0, 0 };
+    struct symbols_file f = { .path = path };
     struct symbols_place at;
     struct stat st;
 
@@ -545,6 +545,19 @@ static void test_replaced_and_modified(void **state)
     f.run_start++;
     symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
     assert_string_equal(remarks, "");
+    symbols_free(s);
+
+    // The time that the file had when it was mapped is better than that.
+    s = new_symbols(false);
+    f.mtime = f.run_start;
+    f.run_start = 1;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_string_equal(remarks, "");
+    symbols_free(s);
+    s = new_symbols(false);
+    f.mtime--;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_string_equal(remarks, expected);
     symbols_free(s);
 }
 
@@ -675,7 +688,7 @@ static void test_file_offsets(void **state)
 {
     struct symbols *s = new_symbols(false);
     char path[4096];
-    struct symbols_file f = { path, 0, 0 };
+    struct symbols_file f = { .path = path };
     struct symbols_module *m;
 
     (void)state;
@@ -730,7 +743,7 @@ static void test_inline_chain(void **state)
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         struct symbols *s = new_symbols(false);
         char path[4096];
-        struct symbols_file f = { path, 0, 0 };
+        struct symbols_file f = { .path = path };
         struct symbols_frame frame[8];
         size_t n;
 
