@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// oracle [-o FILE] [-n MAX] PROGRAM [ARGS...]: runs a program one instruction at a time by ptrace
-// and says how often each address was executed: lines `hexaddr count module+hexoffset` (offset in
-// the file) sorted by address, the form of `quern run --dump-counts=FILE`. Slow (about 11,000 steps
-// a second on a virtual machine) and without a decoder in common with the engine: this is what its
-// counts are compared with. tests/oracle/run starts it.
+// oracle [-v] [-o FILE] [-n MAX] PROGRAM [ARGS...]: runs a program one instruction at a time by
+// ptrace and says how often each address was executed: lines `hexaddr count module+hexoffset`
+// (offset in the file) sorted by address, the form of `quern run --dump-counts=FILE`. Slow (about
+// 11,000 steps a second on a virtual machine) and without a decoder in common with the engine: this
+// is what its counts are compared with. tests/oracle/run starts it.
 //
 // It gives the program what Quern gives it: no address-space randomisation, no rseq (ENOSYS, and
-// its two entries taken out of the auxiliary vector). A `rep` instruction counts once however often
-// it repeats. An instruction that faults is not counted, for it did not execute; the system call
-// that ends the program is. One thread only; a program that receives SIGTRAP from its own int3 is
-// beyond it.
+// its two entries taken out of the auxiliary vector), and with -v no vDSO (--vdso=no). A `rep`
+// instruction counts once however often it repeats. An instruction that faults is not counted, for
+// it did not execute; the system call that ends the program is. One thread only; a program that
+// receives SIGTRAP from its own int3 is beyond it.
 //
 // Exit status: the program's, 128 + signal when it was killed, 125 when the oracle itself failed.
 #include <elf.h>
@@ -189,7 +189,7 @@ static void poke(uint64_t addr, uint64_t v)
 }
 
 // The stack of a new program: argc, argv, 0, environment, 0, pairs of the auxiliary vector.
-static void remove_rseq_from_auxv(void)
+static void edit_auxv(bool no_vdso)
 {
     uint64_t from = get_regs().rsp, to, type;
 
@@ -199,7 +199,8 @@ static void remove_rseq_from_auxv(void)
     to = from += 8;
     do {
         type = peek(from);
-        if (type != AUXV_RSEQ_FEATURE_SIZE && type != AUXV_RSEQ_ALIGN) {
+        if (type != AUXV_RSEQ_FEATURE_SIZE && type != AUXV_RSEQ_ALIGN &&
+            !(no_vdso && type == AT_SYSINFO_EHDR)) {
             poke(to, type);
             poke(to + 8, peek(from + 8));
             to += 16;
@@ -367,18 +368,21 @@ int main(int argc, char **argv)
     const char *file = NULL;
     uint64_t max = UINT64_MAX;
     FILE *out = stdout;
+    bool no_vdso = false;
     int option, status;
 
-    while ((option = getopt(argc, argv, "+o:n:")) != -1) {
+    while ((option = getopt(argc, argv, "+o:n:v")) != -1) {
         if (option == 'o')
             file = optarg;
         else if (option == 'n')
             max = strtoull(optarg, NULL, 10);
+        else if (option == 'v')
+            no_vdso = true;
         else
             optind = argc;
     }
     if (optind >= argc) {
-        fprintf(stderr, "usage: oracle [-o FILE] [-n MAX-STEPS] PROGRAM [ARGS...]\n");
+        fprintf(stderr, "usage: oracle [-v] [-o FILE] [-n MAX-STEPS] PROGRAM [ARGS...]\n");
         return OWN_FAILURE;
     }
     // Opened now and closed over exec: the program gets no descriptor of ours.
@@ -398,7 +402,7 @@ int main(int argc, char **argv)
         fail("wait");
     if (!WIFSTOPPED(status))
         return OWN_FAILURE; // exec failed, and has said so
-    remove_rseq_from_auxv();
+    edit_auxv(no_vdso);
     status = run(max);
     print(out);
     if (fflush(out) || ferror(out))
