@@ -22,8 +22,7 @@
 #include "cli/run.h"
 #include "cli/util.h"
 
-// Limits that the client set for itself and that hold for this process, too.
-static void lift_limits(void)
+void finish_lift_limits(void)
 {
     static const int which[] = { RLIMIT_AS,    RLIMIT_DATA,  RLIMIT_CPU,
                                  RLIMIT_FSIZE, RLIMIT_STACK, RLIMIT_NOFILE };
@@ -196,7 +195,7 @@ int cmd_finish(int argc, char **argv)
     if (argc != 2 || !util_number(argv[1], INT32_MAX, &fd))
         die(UTIL_USAGE, "--finish is for the engine alone");
     be_deaf();
-    lift_limits();
+    finish_lift_limits();
     if (finish_spool_open(&s, (int)fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "the spool in descriptor %d: %s", (int)fd, err);
     kind = s.h->end_kind;

@@ -92,6 +92,10 @@ void finish_summary_engine(FILE *f, const struct spool_header *h);
 
 // ---- finish.c ----
 
+// Raises the soft limits of this process, which may be those that the client set for itself: every
+// module takes a descriptor.
+void finish_lift_limits(void);
+
 // The names of a spool's files, expanded for its process. 0, or -1 with a sentence in err.
 int finish_names(const struct finish_spool *s, char **output, char **dump, char *err,
                  size_t err_size);

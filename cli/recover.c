@@ -234,6 +234,7 @@ int cmd_recover(int argc, char **argv)
             break;
         }
     }
+    finish_lift_limits();
     if (i == argc)
         return recover_all(&how);
     if (argc - i > 1 && how.output)

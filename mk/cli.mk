@@ -19,11 +19,7 @@ QUERN := $(BUILD)/bin/quern
 CLI_LINKS := $(if $(filter annotate,$(CLI_HAVE)),cg_annotate callgrind_annotate) \
              $(if $(filter merge,$(CLI_HAVE)),cg_merge) $(if $(filter diff,$(CLI_HAVE)),cg_diff)
 
-# Without a writer there is no profile, and no program yet.
-CLI_WRITER := $(shell grep -ls '^int quern_profile_write\b' profile/*.c)
-ifneq ($(CLI_WRITER),)
 ALL += $(QUERN) $(CLI_LINKS:%=$(BUILD)/bin/%)
-endif
 
 $(QUERN): $(call host_objs,$(CLI_ALL) sim/cache.c) $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a

@@ -28,7 +28,8 @@
 struct symbols_module {
     struct symbols_module *next;
     struct symbols *owner;
-    char *name; // the path
+    char *name;          // the path
+    uint64_t ino, mtime; // of symbols_file
     int fd, debug_fd;
     Elf *elf, *debug; // NULL: not there
     Elf *plain; // the one with the lines, without zstd-compressed sections, where libdw needs that
@@ -145,9 +146,11 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
     uint64_t mtime;
 
     for (m = s->modules; m; m = m->next)
-        if (strcmp(m->name, f->path) == 0)
+        if (m->ino == f->ino && m->mtime == f->mtime && strcmp(m->name, f->path) == 0)
             return m;
     m = module_new(s, f->path);
+    m->ino = f->ino;
+    m->mtime = f->mtime;
     m->fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (m->fd < 0 || fstat(m->fd, &st) != 0) {
         remark(s, "%s: %s; its functions are shown as ???", f->path, strerror(errno));

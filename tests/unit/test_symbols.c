@@ -547,6 +547,16 @@ static void test_replaced_and_modified(void **state)
     assert_string_equal(remarks, "");
     symbols_free(s);
 
+    // One path, two files in turn: only the one that is still there is known.
+    s = new_symbols(false);
+    f.ino = st.st_ino + 1;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_string_equal(symbols_string(s, at.function), "???");
+    f.ino = st.st_ino;
+    symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
+    assert_string_equal(symbols_string(s, at.function), "main");
+    symbols_free(s);
+
     // The time that the file had when it was mapped is better than that.
     s = new_symbols(false);
     f.mtime = f.run_start;
