@@ -40,6 +40,22 @@ static int dup_high(int fd)
     return (int)got;
 }
 
+int fds_open(const char *path, int flags, u32 mode)
+{
+    struct k_rlimit limit, raised;
+    long fd = sys_open(path, flags, mode);
+
+    if (fd == -EMFILE && sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0) {
+        raised = limit;
+        raised.cur = limit.max;
+        if (sys_prlimit(RLIMIT_NOFILE, &raised, NULL) == 0) {
+            fd = sys_open(path, flags, mode);
+            sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+        }
+    }
+    return (int)fd;
+}
+
 static void publish(void)
 {
     engine_log_fd = own[FD_LOG];
@@ -93,10 +109,27 @@ int fds_evict(int fd)
     return 0;
 }
 
+void fds_close_others(void)
+{
+    u32 low = own[FD_SPOOL] < own[FD_LOG] ? (u32)own[FD_SPOOL] : (u32)own[FD_LOG];
+    u32 high = own[FD_SPOOL] < own[FD_LOG] ? (u32)own[FD_LOG] : (u32)own[FD_SPOOL];
+
+    if (low > 3)
+        sys_call3(SYS_close_range, 3, low - 1, CLOSE_RANGE_UNSHARE);
+    if (high > low + 1)
+        sys_call3(SYS_close_range, low + 1, high - 1, CLOSE_RANGE_UNSHARE);
+    sys_call3(SYS_close_range, high + 1, ~0u, CLOSE_RANGE_UNSHARE);
+}
+
 void fds_replace_spool(int fd)
 {
-    if (sys_dup3(fd, own[FD_SPOOL], O_CLOEXEC) < 0)
-        engine_die("cannot replace file descriptor %d", own[FD_SPOOL]);
+    // Not dup3: the client may have lowered its limit to less than the number that is to be replaced.
+    int moved = dup_high(fd);
+
+    if (moved < 0)
+        engine_die("cannot replace file descriptor %d: error %d", own[FD_SPOOL], -moved);
+    sys_close(own[FD_SPOOL]);
+    own[FD_SPOOL] = moved;
     sys_close(fd);
 }
 

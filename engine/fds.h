@@ -14,8 +14,14 @@ int fds_spool(void);
 
 bool fds_is_ours(int fd);
 
+// sys_open for the engine's own short use, also when the client has used up its descriptors.
+int fds_open(const char *path, int flags, u32 mode);
+
 // The client is about to make fd its own (dup2, dup3): if it is ours, moves ours elsewhere. 0 or -errno (then dup2 fails with it).
 int fds_evict(int fd);
+
+// Closes every descriptor from 3 on but the two, in this process only.
+void fds_close_others(void);
 
 // Puts another open file in the place of the spool's descriptor (after fork) and closes fd.
 void fds_replace_spool(int fd);

@@ -55,6 +55,28 @@ static void block_asynchronous(u64 *old)
     sys_sigprocmask(SIG_SETMASK, &all, old);
 }
 
+// The client's limits and descriptors are not the finisher's: it opens files, maps them and writes one. Readers of the client's pipes
+// see its end now, and not only when the profile is written.
+static void shed_client(void)
+{
+    static const u8 which[] = { RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK,
+                                RLIMIT_NOFILE, RLIMIT_AS };
+
+    fds_close_others();
+    for (u32 i = 0; i < ARRAY_SIZE(which); i++) {
+        struct k_rlimit limit;
+
+        if (sys_prlimit(which[i], NULL, &limit) || limit.cur == limit.max)
+            continue;
+        // A stack without limit would change where the kernel places mappings: as much as usual is enough.
+        if (which[i] == RLIMIT_STACK)
+            limit.cur = limit.max < 8 << 20 ? limit.max : 8 << 20;
+        else
+            limit.cur = limit.max;
+        sys_prlimit(which[i], &limit, NULL);
+    }
+}
+
 static void mark_ended(u32 kind, s32 code)
 {
     spool->end_kind = kind;
@@ -85,6 +107,7 @@ void spooler_finish(u32 kind, s32 code)
     for (u64 i = ITIMER_REAL; i <= ITIMER_PROF; i++)
         sys_call3(SYS_setitimer, i, (u64)&off, 0);
     mark_ended(kind, code);
+    shed_client();
     long ret = exec_finisher();
     engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
                spooler_string(spool->s_quern), -ret, spooler_string(spool->s_spool));
@@ -102,6 +125,7 @@ int spooler_finish_in_child(void)
     // the parent's image goes on if its exec fails after all.
     long child = sys_call5(SYS_clone, CLONE_VFORK, 0, 0, 0, 0);
     if (child == 0) {
+        shed_client();
         long ret = exec_finisher();
         engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
                    spooler_string(spool->s_quern), -ret, spooler_string(spool->s_spool));

@@ -365,7 +365,7 @@ static int new_file(s32 pid, char *path, u64 size)
             mini_format(path, size, "%s/quern.spool.%d.%d", dir, pid, i);
         else
             mini_format(path, size, "%s/quern.spool.%d", dir, pid);
-        long fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        long fd = fds_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd != -EEXIST)
             return (int)fd;
     }

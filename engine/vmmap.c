@@ -8,6 +8,7 @@
 
 #include "engine/vmmap.h"
 
+#include "engine/fds.h"
 #include "engine/lock.h"
 #include "engine/mini.h"
 #include "engine/spooler.h"
@@ -81,32 +82,13 @@ static bool maps_parse(char *text, struct maps_line *out)
     return true;
 }
 
-// The client may have used up its descriptors: then lend ourselves one above its soft limit.
-static int maps_open(void)
-{
-    long fd = sys_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
-
-    if (fd == -EMFILE) {
-        struct k_rlimit old, more;
-
-        if (sys_prlimit(RLIMIT_NOFILE, NULL, &old) == 0) {
-            more = old;
-            more.cur = old.max;
-            sys_prlimit(RLIMIT_NOFILE, &more, NULL);
-            fd = sys_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
-            sys_prlimit(RLIMIT_NOFILE, &old, NULL);
-        }
-    }
-    return (int)fd;
-}
-
 // Calls take(line, arg) for every line until it says true; true if one did. The buffer is shared: @holds(vmmap_lock).
 static bool maps_walk(bool (*take)(const struct maps_line *, void *), void *arg)
 {
     static char buf[2 * MAPS_LINE_MAX];
     u64 have = 0;
     bool skipping = false, found = false;
-    int fd = maps_open();
+    int fd = fds_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
 
     if (fd < 0)
         return false;

@@ -10,7 +10,7 @@ STATE_UNITS := $(BUILD)/tests/test_engine_vmmap $(BUILD)/tests/test_engine_secco
 $(BUILD)/tests/state/%: tests/guest-state/%.c tests/guest-state/check.h $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $<
+	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $< -lm
 
 $(BUILD)/tests/test_engine_vmmap: $(BUILD)/obj/asan/tests/unit/test_engine_vmmap.o $(call asan_objs,engine/vmmapset.c)
 	$(call link_asan,-lcmocka)

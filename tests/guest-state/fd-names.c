@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -101,8 +102,13 @@ int main(int argc, char **argv)
     for (n = 3; n < 64; n++)
         CHECK(open("/dev/null", O_RDONLY) == n);
     CHECK(open("/dev/null", O_RDONLY) == -1 && errno == EMFILE);
-    // with no descriptor left there is still a library to be found and translated
-    CHECK(getpid() > 0 && strtol("12", NULL, 10) == 12);
+    // with no descriptor left there is still a library to be found and translated, and a child to be made
+    CHECK(cos(0.5 + getpid() * 0.0) > 0.87);
+    pid_t quiet = fork();
+    if (quiet == 0)
+        _exit(11);
+    int ended;
+    CHECK(waitpid(quiet, &ended, 0) == quiet && WEXITSTATUS(ended) == 11);
     for (n = 3; n < 64; n++)
         close(n);
     SAY("limits");
