@@ -143,7 +143,7 @@ static void parse(struct annotate *a, int argc, char **argv)
             usage(a->command);
             exit(UTIL_OK);
         } else if (!strcmp(arg, "--version")) {
-            printf("%s: quern %s\n", a->command, QUERN_VERSION);
+            printf("quern %s\n", QUERN_VERSION);
             exit(UTIL_OK);
         } else if (!parse_option(a, argc, argv, &i)) {
             profcmd_unknown(a->command, arg);
@@ -152,8 +152,7 @@ static void parse(struct annotate *a, int argc, char **argv)
     if (!a->file_count) {
         const char *file = strcmp(a->command, "callgrind_annotate") ? NULL : default_file();
         if (!file)
-            die(UTIL_USAGE, "%s: no profile named; '%s --help' shows how it is called", a->command,
-                a->command);
+            die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", a->command);
         a->files[a->file_count++] = file;
     }
 }
@@ -306,7 +305,7 @@ static void program_totals(struct annotate *a)
 
 int cmd_annotate(int argc, char **argv)
 {
-    struct annotate a = { .command = argv[0], .percs = 1, .source = 1, .context = 8, .threshold = -1 };
+    struct annotate a = { .command = profcmd_name(argv[0]), .percs = 1, .source = 1, .context = 8, .threshold = -1 };
     size_t n, missing;
 
     parse(&a, argc, argv);

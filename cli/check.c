@@ -82,6 +82,7 @@ static const char *plural(uint64_t n)
 int cmd_check(int argc, char **argv)
 {
     struct check c = { 0 };
+    const char *name = profcmd_name(argv[0]);
     const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths));
     int strict = 0, status = UTIL_OK, plain = 0;
     size_t n = 0;
@@ -101,14 +102,14 @@ int cmd_check(int argc, char **argv)
         else if (!strcmp(arg, "-q") || !strcmp(arg, "--quiet"))
             c.quiet = 1;
         else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
-            usage(argv[0]);
+            usage(name);
             return UTIL_OK;
         } else {
-            profcmd_unknown(argv[0], arg);
+            profcmd_unknown(name, arg);
         }
     }
     if (!n)
-        die(UTIL_USAGE, "%s: no profile named; '%s --help' shows how it is called", argv[0], argv[0]);
+        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
     for (size_t i = 0; i < n; i++) {
         struct quern_read_opts opts = { .sz = sizeof(opts), .every_diag = 1, .diag = remark,
                                         .diag_ctx = &c };

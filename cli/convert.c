@@ -125,6 +125,7 @@ int cmd_convert(int argc, char **argv)
 {
     struct convert c = { .lines = 1, .by = "line", .threshold = 0.5 };
     struct quern_write_opts w = { .sz = sizeof(w) };
+    const char *name = profcmd_name(argv[0]);
     const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths)), *to = NULL, *out = "-", *v;
     const char *event = NULL;
     struct quern_error err;
@@ -154,14 +155,14 @@ int cmd_convert(int argc, char **argv)
         else if ((v = profcmd_value(arg, "--threshold")))
             c.threshold = profcmd_percent("--threshold", v, 100);
         else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
-            usage(argv[0]);
+            usage(name);
             return UTIL_OK;
         } else if (!parse_write(&w, arg)) {
-            profcmd_unknown(argv[0], arg);
+            profcmd_unknown(name, arg);
         }
     }
     if (!to)
-        die(UTIL_USAGE, "%s: --to=FORMAT is missing; '%s --help' lists the formats", argv[0], argv[0]);
+        die(UTIL_USAGE, "--to=FORMAT is missing; '%s --help' lists the formats", name);
     for (k = 0; k < FORMATS && strcmp(formats[k].name, to); k++)
         ;
     if (k == FORMATS)
@@ -171,7 +172,7 @@ int cmd_convert(int argc, char **argv)
     if (strcmp(c.by, "line") && strcmp(c.by, "function") && strcmp(c.by, "edge"))
         die(UTIL_USAGE, "--by=%s: must be line, function or edge", c.by);
     if (!n)
-        die(UTIL_USAGE, "%s: no profile named; '%s --help' shows how it is called", argv[0], argv[0]);
+        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
     c.p = profcmd_read_sum(paths, n);
     c.path = paths[0];
     c.events = quern_profile_event_count(c.p);

@@ -83,9 +83,9 @@ static void parse_limit(const char *text, struct parsed_limit *l)
 
     memset(l, 0, sizeof(*l));
     /* The comparison is the last one: function names contain < and > ("operator<", templates). */
-    for (op = text + strlen(text); op > text && !strchr("<>", *op); op--)
+    for (op = text + strlen(text); op > text && *op != '<' && *op != '>'; op--)
         ;
-    if (op == text || !*op)
+    if (op == text)
         bad_limit(text);
     l->op[0] = *op;
     num = op + 1;
@@ -364,15 +364,14 @@ static void parse(struct diff *d, struct options *o, int argc, char **argv)
             else if (!d->new_.path)
                 d->new_.path = arg;
             else
-                die(UTIL_USAGE, "%s: exactly two profiles are compared; '%s' is the third", o->command,
-                    arg);
+                die(UTIL_USAGE, "exactly two profiles are compared; '%s' is the third", arg);
         } else if (!strcmp(arg, "--")) {
             plain = 1;
         } else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
             usage(o->command, o->traditional);
             exit(UTIL_OK);
         } else if (!strcmp(arg, "--version") || (o->traditional && !strcmp(arg, "-v"))) {
-            printf("%s: quern %s\n", o->command, QUERN_VERSION);
+            printf("quern %s\n", QUERN_VERSION);
             exit(UTIL_OK);
         } else if ((v = profcmd_value(arg, "--mod-filename"))) {
             o->mod_file = v;
@@ -417,13 +416,13 @@ static void parse(struct diff *d, struct options *o, int argc, char **argv)
         }
     }
     if (!d->new_.path)
-        die(UTIL_USAGE, "%s: two profiles are needed, the old and the new one", o->command);
+        die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how", o->command);
 }
 
 static int run(int argc, char **argv, int traditional)
 {
     struct diff d = { .percs = 1 };
-    struct options o = { .command = argv[0], .by = "function", .traditional = traditional };
+    struct options o = { .command = profcmd_name(argv[0]), .by = "function", .traditional = traditional };
     struct quern_rewrite *file, *func;
     int status = UTIL_OK;
 

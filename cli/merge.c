@@ -41,6 +41,7 @@ int cmd_merge(int argc, char **argv)
 {
     struct quern_merge_opts mo = { .sz = sizeof(mo) };
     struct quern_write_opts wo = { .sz = sizeof(wo) };
+    const char *name = profcmd_name(argv[0]);
     const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths)), *out = "-", *v;
     struct quern_profile *sum;
     struct quern_error err = { 0 };
@@ -72,17 +73,17 @@ int cmd_merge(int argc, char **argv)
                 die(UTIL_USAGE, "--threads=%s: must be from 1 to 64", v);
             mo.threads = (unsigned)threads;
         } else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
-            usage(argv[0]);
+            usage(name);
             return UTIL_OK;
         } else if (!strcmp(arg, "--version")) {
-            printf("%s: quern %s\n", argv[0], QUERN_VERSION);
+            printf("quern %s\n", QUERN_VERSION);
             return UTIL_OK;
         } else {
-            profcmd_unknown(argv[0], arg);
+            profcmd_unknown(name, arg);
         }
     }
     if (!n)
-        die(UTIL_USAGE, "%s: no profile named; '%s --help' shows how it is called", argv[0], argv[0]);
+        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
     sum = quern_profile_merge_files(paths, n, &mo, &err);
     if (!sum || quern_profile_write(sum, out, &wo, &err) < 0) {
         profcmd_error(&err);

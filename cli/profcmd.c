@@ -17,6 +17,14 @@ const char profcmd_rule[] =
 
 /* -- Options ------------------------------------------------------------------------------------ */
 
+const char *profcmd_name(const char *argv0)
+{
+    argv0 = util_basename(argv0);
+    if (!strncmp(argv0, "cg_", 3) || !strncmp(argv0, "callgrind_", 10))
+        return argv0;
+    return xasprintf("quern %s", argv0);
+}
+
 const char *profcmd_value(const char *arg, const char *name)
 {
     size_t n = strlen(name);
@@ -62,7 +70,7 @@ uint64_t profcmd_number(const char *option, const char *value)
 
 void profcmd_unknown(const char *command, const char *arg)
 {
-    die(UTIL_USAGE, "%s: unknown option '%s'; '%s --help' lists them", command, arg, command);
+    die(UTIL_USAGE, "unknown option '%s'; '%s --help' lists them", arg, command);
 }
 
 /* -- Reading ------------------------------------------------------------------------------------ */

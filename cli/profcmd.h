@@ -11,6 +11,8 @@
 
 #include "quern/profile.h"
 
+/* How the user calls this command: "quern annotate", or the traditional name. */
+const char *profcmd_name(const char *argv0);
 /* Value of "--name=value" when arg is that option, else NULL. */
 const char *profcmd_value(const char *arg, const char *name);
 /* The same, or the next argument (then *i moves on); dies when there is none. */

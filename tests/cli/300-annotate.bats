@@ -1,0 +1,220 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# quern annotate: layout, options, warnings. The profiles are written in the tests, so that every number
+# can be seen to be right.
+
+load profile
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'one\ntwo\nthree\nfour\nfive\n' > x.c
+    touch -d '2020-01-01' x.c
+    cat > prof <<'END'
+desc: I1 cache:         32768 B, 64 B, 8-way associative
+cmd: ./x
+events: Ir Dr
+fl=x.c
+fn=f
+2 1000 5
+3 . 7
+fn=g
+4 24
+fl=gone.c
+fn=h
+9 1 1
+summary: 1025 13
+END
+}
+
+@test "the whole layout" {
+    quern annotate prof
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$output" "--------------------------------------------------------------------------------
+I1 cache:         32768 B, 64 B, 8-way associative
+Command:          ./x
+Data file:        prof
+Events recorded:  Ir Dr
+Events shown:     Ir Dr
+Event sort order: Ir Dr
+Thresholds:       0.1 100
+Include dirs:     
+User annotated:   
+Auto-annotation:  on
+
+--------------------------------------------------------------------------------
+Ir             Dr          
+--------------------------------------------------------------------------------
+1,025 (100.0%) 13 (100.0%)  PROGRAM TOTALS
+
+--------------------------------------------------------------------------------
+Ir             Dr           file:function
+--------------------------------------------------------------------------------
+1,000 (97.56%) 12 (92.31%)  x.c:f
+   24 ( 2.34%)  .           x.c:g
+
+--------------------------------------------------------------------------------
+-- Auto-annotated source: x.c
+--------------------------------------------------------------------------------
+Ir             Dr         
+
+    .          .           one
+1,000 (97.56%) 5 (38.46%)  two
+    .          7 (53.85%)  three
+   24 ( 2.34%) .           four
+    .          .           five
+
+--------------------------------------------------------------------------------
+Ir             Dr          
+--------------------------------------------------------------------------------
+1,024 (99.90%) 12 (92.31%)  events annotated"
+}
+
+@test "--threshold=0 shows everything, and the files that are missing" {
+    quern annotate --threshold=0 --show-percs=no prof
+    [[ "$output" == *"    1  1  gone.c:h"* ]]
+    [[ "$output" == *"The following files chosen for auto-annotation could not be found:
+--------------------------------------------------------------------------------
+  gone.c"* ]]
+}
+
+@test "--show and --sort choose and order events" {
+    quern annotate --show=Dr --sort=Dr --show-percs=no --auto=no prof
+    [[ "$output" == *"Events shown:     Dr
+Event sort order: Dr
+"* ]]
+    [[ "$output" == *"file:function
+--------------------------------------------------------------------------------
+12  x.c:f
+ 1  gone.c:h"* ]]
+}
+
+@test "a threshold for each event: a function needs to reach one" {
+    quern annotate --sort=Ir:50,Dr:5 --show-percs=no --auto=no prof
+    [[ "$output" == *"Thresholds:       50 5
+"* ]]
+    [[ "$output" == *"1,000 12  x.c:f
+    1  1  gone.c:h"* ]]
+    [[ "$output" != *x.c:g* ]]
+}
+
+@test "an event the profile does not have: status 2, and those it has" {
+    quern annotate --show=Bc prof
+    [ "$status" = 2 ]
+    same "$messages" "quern: --show: the profile has no event 'Bc'; it has: Ir Dr"
+}
+
+@test "known derived events: CEst is made of what there is" {
+    printf 'events: Ir Bcm I1mr\nfl=x.c\nfn=f\n1 100 2 3\nsummary: 100 2 3\n' > p
+    quern annotate --show=CEst,Bm --show-percs=no --auto=no p
+    # 100 + 10 * 2 + 10 * 3; Bm of 2 is shown below its name
+    [[ "$output" == *"
+ 150  2  PROGRAM TOTALS"* ]]
+}
+
+@test "--context=0: only lines with counts, and where the gaps are" {
+    printf 'events: Ir\nfl=x.c\nfn=f\n2 5\n5 6\nsummary: 11\n' > p
+    quern annotate --context=0 --show-percs=no p
+    [[ "$output" == *"
+-- line 2 ----------------------------------------
+ 5  two
+-- line 2 ----------------------------------------
+-- line 5 ----------------------------------------
+ 6  five
+-- line 5 ----------------------------------------
+"* ]] || same "$output" ""
+}
+
+@test "a source file newer than the profile" {
+    touch -d '2021-01-01' prof
+    touch -d '2022-01-01' x.c
+    quern annotate prof
+    [[ "$output" == *"@ Source file 'x.c' is more recent than input file 'prof'."* ]]
+}
+
+@test "lines behind the end of the file, and line 0" {
+    printf 'events: Ir\nfl=x.c\nfn=f\n0 4\n2 5\n99 6\nsummary: 15\n' > p
+    quern annotate --show-percs=no p
+    [[ "$output" == *"
+ 6  <bogus line 99>
+"*"Counts were recorded for lines behind the end of 'x.c'."*"
+ 4  <counts for unidentified lines in x.c>
+"*"
+ 5  events annotated" ]]
+}
+
+@test "a source named by the user, found below -I" {
+    mkdir src
+    mv x.c src/x.c
+    quern annotate --auto=no -I src prof x.c
+    [ "$status" = 0 ]
+    [[ "$output" == *"Include dirs:     src/
+User annotated:   x.c
+"* ]]
+    [[ "$output" == *"-- User-annotated source: src/ + x.c
+"* ]]
+}
+
+@test "a source named by the user that is not there: status 2" {
+    quern annotate prof nothere.c
+    [ "$status" = 2 ]
+    same "$messages" "quern: nothere.c: no such source file, neither here nor below an --include directory"
+}
+
+@test "several profiles are summed" {
+    cp prof prof2
+    quern annotate --show-percs=no --auto=no prof prof2
+    [[ "$output" == *"Data file:        prof
+                  prof2
+"* ]]
+    [[ "$output" == *"
+2,050 26  PROGRAM TOTALS"* ]]
+}
+
+@test "standard input and compressed files" {
+    gzip -k prof
+    quern annotate --auto=no prof.gz
+    [[ "$output" == *"1,025 (100.0%) 13 (100.0%)  PROGRAM TOTALS"* ]]
+    quern annotate --auto=no - < prof
+    [[ "$output" == *"1,025 (100.0%) 13 (100.0%)  PROGRAM TOTALS"* ]]
+}
+
+@test "what is no profile, or not there" {
+    quern annotate x.c
+    [ "$status" = 2 ]
+    same "$messages" "quern: x.c: no 'events:' line: not a Cachegrind or Callgrind profile"
+    quern annotate missing
+    [ "$status" = 2 ]
+    same "$messages" "quern: missing: cannot be opened: No such file or directory"
+    quern annotate
+    [ "$status" = 2 ]
+}
+
+@test "nonsense options" {
+    quern annotate --frobnicate prof
+    [ "$status" = 2 ]
+    same "$messages" "quern: unknown option '--frobnicate'; 'quern annotate --help' lists them"
+    quern annotate --threshold=21 prof
+    [ "$status" = 2 ]
+    same "$messages" "quern: --threshold=21: must be a percentage from 0 to 20"
+    quern annotate --auto=maybe prof
+    [ "$status" = 2 ]
+    same "$messages" "quern: --auto=maybe: must be yes or no"
+}
+
+@test "the warnings of reading go to standard error" {
+    printf 'junk\n1 zzz\n' >> prof
+    quern annotate --auto=no prof
+    [ "$status" = 0 ]
+    same "$messages" "quern: prof:14: not a line of the format; ignored
+quern: prof:15: not a number; the rest of the line is ignored"
+    [[ "$output" == *"1,025 (100.0%)"* ]]
+}
+
+@test "a full disk is an error" {
+    [ -e /dev/full ] || skip
+    quern_to /dev/full annotate prof
+    [ "$status" = 2 ]
+    [[ "$messages" == "quern: standard output: "* ]]
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# quern annotate on Callgrind profiles: inclusive cost, callers and callees, calls below source lines,
+# instructions. tests/golden/calls.callgrind is the extended example of the format's specification.
+
+load profile
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+table() {
+    printf '%s\n' "$output" | sed -n '/file:function$/,/^$/p'
+}
+
+@test "self cost" {
+    quern annotate --auto=no --show-percs=no "$GOLDEN/calls.callgrind"
+    [ "$status" = 0 ]
+    same "$(table)" "Instructions  file:function
+--------------------------------------------------------------------------------
+         700   file2.c:func2 [???]
+         100   file1.c:func1 [???]
+          20   file1.c:main [???]" || same "$(table)" "Instructions  file:function
+--------------------------------------------------------------------------------
+         700  file2.c:func2 [???]
+         100  file1.c:func1 [???]
+          20  file1.c:main [???]"
+}
+
+@test "inclusive cost" {
+    quern annotate --auto=no --inclusive=yes "$GOLDEN/calls.callgrind"
+    [[ "$output" == *"
+820 (100.0%)  file1.c:main [???]
+700 (85.37%)  file2.c:func2 [???]
+400 (48.78%)  file1.c:func1 [???]" ]]
+}
+
+@test "callers and callees" {
+    quern annotate --auto=no --tree=both --threshold=100 --show-percs=no "$GOLDEN/calls.callgrind"
+    [[ "$output" == *"
+         400  < file1.c:main (3x) [???]
+         300  < file1.c:func1 (2x) [???]
+         700  *  file2.c:func2 [???]
+
+         400  < file1.c:main (1x) [???]
+         100  *  file1.c:func1 [???]
+         300  >   file2.c:func2 (2x) [???]
+
+          20  *  file1.c:main [???]
+         400  >   file1.c:func1 (1x) [???]
+         400  >   file2.c:func2 (3x) [???]" ]]
+}
+
+@test "a cycle costs what it costs once" {
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' 'fn=odd' '1 4' \
+        'cfn=even' 'calls=2 1' '1 60' > p
+    quern annotate --auto=no --inclusive=yes --show-percs=no p
+    [[ "$output" == *"
+ 7  a:even [???] (cycle 1)
+ 7  a:odd [???] (cycle 1)" ]]
+}
+
+@test "calls=0 is an edge, not self cost" {
+    quern annotate --auto=no --show-percs=no "$GOLDEN/calls-zero.callgrind"
+    [[ "$output" == *"
+75  PROGRAM TOTALS"* ]]
+    [[ "$output" == *"
+70  a.c:f [???]
+ 5  a.c:main [???]" ]]
+}
+
+@test "calls stand below the line they are made from" {
+    for i in $(seq 20); do echo "line $i"; done > file1.c
+    quern annotate --show-percs=no --context=0 --threshold=100 "$GOLDEN/calls.callgrind"
+    [[ "$output" == *"
+          20  line 16
+         400  => file1.c:func1 (1x)
+         400  => file2.c:func2 (3x)
+"* ]]
+}
+
+@test "names below the current folder are shown without it" {
+    printf '%s\n' 'version: 1' 'events: Ir' "fl=$PWD/sub/a.c" 'fn=f' '1 3' > p
+    quern annotate --auto=no --show-percs=no p
+    [[ "$output" == *"
+ 3  sub/a.c:f [???]" ]]
+}
+
+@test "parts are summed" {
+    quern annotate --auto=no --show-percs=no "$GOLDEN/parts.callgrind"
+    [[ "$output" == *"
+Parts summed:     2
+"* ]]
+    [[ "$output" == *"
+10  PROGRAM TOTALS"* ]]
+}
+
+@test "--inclusive and --tree without calls: a warning" {
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=f' '1 3' > p
+    quern annotate --auto=no --tree=both p
+    [ "$status" = 0 ]
+    same "$messages" "quern: p: the profile has no calls, so --inclusive and --tree show nothing more"
+}
+
+@test "--asm lists instructions of the object file" {
+    printf '%s\n' '.text' '.globl _start' '_start: nop' 'mov $60,%eax' 'xor %edi,%edi' 'syscall' > a.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o a a.S
+    printf '%s\n' 'version: 1' 'positions: instr line' 'events: Ir' "ob=$PWD/a" 'fl=a.S' 'fn=_start' \
+        '0x401000 3 1' '+1 4 1' '+5 5 1' '+2 6 1' > p
+    quern annotate --asm --auto=no --show-percs=no p
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+-- Instructions: a.S:_start [$PWD/a]
+"*"
+ 1    401000:  nop  [line 3]
+ 1    401001:  mov    \$0x3c,%eax  [line 4]
+ 1    401006:  xor    %edi,%edi  [line 5]
+ 1    401008:  syscall  [line 6]" ]]
+}
+
+@test "--asm without addresses, or without the object" {
+    quern annotate --asm "$GOLDEN/calls.callgrind"
+    [ "$status" = 2 ]
+    [[ "$messages" == *"--asm needs a profile with addresses (--dump-instr=yes)" ]]
+    printf '%s\n' 'version: 1' 'positions: instr' 'events: Ir' 'ob=/nowhere' 'fl=a' 'fn=f' '0x10 3' > p
+    quern annotate --asm --auto=no --show-percs=no p
+    [[ "$output" == *"(the object file is not there: addresses only)"*"
+ 3        10:  " ]]
+}
+
+@test "callgrind_annotate takes the first callgrind.out of the folder" {
+    cp "$GOLDEN/calls.callgrind" callgrind.out.7
+    cp "$GOLDEN/simple.callgrind" callgrind.out.8
+    as callgrind_annotate --auto=no
+    [[ "$output" == *"Profile data file 'callgrind.out.7'"* ]]
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# quern diff and cg_diff.
+
+load profile
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'cmd: old\nevents: Ir Dr\nfl=v1/a.c\nfn=f\n1 100 10\n2 50 5\nfn=gone\n9 30 3\nsummary: 180 18\n' > old
+    printf 'cmd: new\nevents: Ir Dr\nfl=v2/a.c\nfn=f\n2 110 10\n3 50 5\nfn=fresh\n9 5\nsummary: 165 15\n' > new
+}
+
+@test "totals and functions" {
+    quern diff --mod-filename='s/v[0-9]/vN/' old new
+    [ "$status" = 0 ]
+    same "$output" "--------------------------------------------------------------------------------
+Old profile:      old (old)
+New profile:      new (new)
+Events shown:     Ir Dr
+Threshold:        0% of the old total
+
+--------------------------------------------------------------------------------
+Ir            Dr          
+--------------------------------------------------------------------------------
+180 (100.0%)  18 (100.0%)  OLD TOTALS
+165 (91.67%)  15 (83.33%)  NEW TOTALS
+-15 (-8.33%)  -3 (-16.7%)  DIFFERENCE
+
+--------------------------------------------------------------------------------
+Ir            Dr           file:function (new - old)
+--------------------------------------------------------------------------------
+-30 (-16.7%) -3 (-16.7%)  vN/a.c:gone (gone)
+ 10 ( 5.56%)  0           vN/a.c:f
+  5 ( 2.78%)  0           vN/a.c:fresh (new)" ||
+        [[ "$output" == *"
+-30 (-16.7%) -3 (-16.7%)  vN/a.c:gone (gone)
+ 10 ( 5.56%)  0           vN/a.c:f
+  5 ( 2.78%)  0           vN/a.c:fresh (new)" ]]
+}
+
+@test "--threshold leaves out what is small" {
+    quern diff --threshold=3 --mod-filename='s/v[0-9]/vN/' --show-percs=no old new
+    [[ "$output" == *"vN/a.c:gone"* && "$output" == *"vN/a.c:f"* && "$output" != *fresh* ]]
+}
+
+@test "call edges" {
+    quern diff --by=edge --show-percs=no "$GOLDEN/calls.callgrind" "$GOLDEN/calls.callgrind"
+    [[ "$output" != *"=> "*x\)* ]]
+    sed 's/^calls=3 20$/calls=5 20/; s/^16 400$/16 450/' "$GOLDEN/calls.callgrind" > more
+    quern diff --by=edge --show-percs=no "$GOLDEN/calls.callgrind" more
+    [[ "$output" == *"
+          50  file1.c:main => file2.c:func2 (3x -> 5x)"* ]]
+    [[ "$output" == *"
+          50  file1.c:main => file1.c:func1 (1x -> 1x)"* ]]
+}
+
+@test "source lines: aligned when lines were put in front" {
+    mkdir v1 v2
+    printf 'a\nb\nc\nd\n' > v1/a.c
+    printf 'new\na\nb\nc\nx\nd\n' > v2/a.c
+    printf 'events: Ir\nfl=v1/a.c\nfn=f\n1 10\n2 20\n3 30\n4 40\nsummary: 100\n' > old
+    printf 'events: Ir\nfl=v2/a.c\nfn=f\n1 1\n2 10\n3 25\n4 30\n5 7\n6 40\nsummary: 113\n' > new
+    quern diff --by=line --show-percs=no --mod-filename='s/v[0-9]/vN/' old new
+    [ "$status" = 0 ]
+    [[ "$output" == *"-- Source: vN/a.c
+-- old: v1/a.c
+-- new: v2/a.c
+--------------------------------------------------------------------------------
+Ir     old    new
+
+ 1      -      1  new
+ 5      2      3  b
+ 7      -      5  x" ]]
+}
+
+@test "source lines: a file that is not found is named" {
+    quern diff --by=line --mod-filename='s/v[0-9]/vN/' old new
+    [[ "$output" == *"
+Files that differ, but of which the two versions were not found:
+--------------------------------------------------------------------------------
+  vN/a.c" ]]
+}
+
+@test "--fail-if: each form" {
+    for limit in 'Ir>200' 'Ir>+0' 'Ir>+1%' 'Dr>=16' 'Ir<100' 'f:Ir>+7%' 'v2/a.c:f:Ir>160'; do
+        quern diff --fail-if="$limit" --mod-filename='s/v1/v2/' old new
+        [ "$status" = 0 ] || { echo "# $limit $messages"; return 1; }
+        same "$messages" ""
+    done
+    for limit in 'Ir>160' 'Ir<+0' 'Ir<-8%' 'Dr<=15' 'f:Ir>+6%' 'f:Ir>=+10' 'v2/a.c:f:Ir>159' 'fresh:Ir>+0%'; do
+        quern diff --fail-if "$limit" --mod-filename='s/v1/v2/' old new
+        [ "$status" = 1 ] || { echo "# $limit"; return 1; }
+        [[ "$messages" == "quern: limit passed: $limit: "* ]]
+    done
+    quern diff --fail-if='Ir>160' --fail-if='f:Ir>+6%' --mod-filename='s/v1/v2/' old new
+    same "$messages" "quern: limit passed: Ir>160: Ir was 180 and is 165 (-8.33%)
+quern: limit passed: f:Ir>+6%: Ir was 150 and is 160 (+6.67%)"
+}
+
+@test "--fail-if: nonsense" {
+    for limit in Ir '>5' 'Ir>' 'Ir>x' 'Ir>5%' 'Ir>+5%%' 'Ir~5'; do
+        quern diff --fail-if="$limit" old new
+        [ "$status" = 2 ] || { echo "# $limit"; return 1; }
+    done
+    quern diff --fail-if='Bc>5' old new
+    same "$messages" "quern: --fail-if=Bc>5: the profiles have no event 'Bc'"
+    [ "$status" = 2 ]
+    quern diff --fail-if='nobody:Ir>5' old new
+    same "$messages" "quern: --fail-if=nobody:Ir>5: neither profile has a function 'nobody'"
+    [ "$status" = 2 ]
+}
+
+@test "-o writes the difference by line as a profile" {
+    quern diff -o out --mod-filename='s/v[0-9]/vN/' old new
+    [ "$status" = 0 ]
+    same "$(cat out)" "desc: Files compared:   old; new
+cmd: old; new
+events: Ir Dr
+fl=vN/a.c
+fn=f
+1 -100 -10
+2 60 5
+3 50 5
+fn=fresh
+9 5 0
+fn=gone
+9 -30 -3
+summary: -15 -3"
+}
+
+@test "cg_diff: by function, as a Cachegrind profile" {
+    as cg_diff --mod-filename='s/v[0-9]/vN/' --mod-funcname='s/fresh/gone/' old new
+    [ "$status" = 0 ]
+    same "$output" "desc: Files compared:   old; new
+cmd: old; new
+events: Ir Dr
+fl=vN/a.c
+fn=f
+0 10 0
+fn=gone
+0 -25 -3
+summary: -15 -3"
+}
+
+@test "other events" {
+    printf 'events: Ir\nfl=a\nfn=f\n1 1\nsummary: 1\n' > one
+    quern diff old one
+    [ "$status" = 2 ]
+    same "$messages" "quern: the profiles have different events and cannot be compared: old has Ir Dr, one has Ir"
+}
+
+@test "a bad expression says where" {
+    as cg_diff --mod-filename='s/(/x/' old new
+    [ "$status" = 2 ]
+    [[ "$messages" == "quern: --mod-filename: 's/(/x/': "*"at character 2 of the pattern" ]]
+    quern diff --mod-funcname='s/a/b' old new
+    same "$messages" "quern: --mod-funcname: 's/a/b' is not of the form s/old/new/flags: a delimiter is missing"
+}
+
+@test "one or three profiles" {
+    quern diff old
+    [ "$status" = 2 ]
+    quern diff old new old
+    same "$messages" "quern: exactly two profiles are compared; 'old' is the third"
+    [ "$status" = 2 ]
+}

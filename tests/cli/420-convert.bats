@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# quern convert: each format from the extended example of the specification (tests/golden/calls.callgrind).
+
+load profile
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    CALLS=$GOLDEN/calls.callgrind
+}
+
+@test "cachegrind" {
+    quern convert --to=cachegrind "$CALLS"
+    same "$output" "cmd: 
+events: Instructions
+fl=file1.c
+fn=func1
+51 100
+fn=main
+16 20
+fl=file2.c
+fn=func2
+20 700
+summary: 820"
+}
+
+@test "callgrind, the portable form" {
+    quern convert --to=callgrind --portable "$GOLDEN/jump-names.callgrind"
+    same "$output" "# callgrind format
+version: 1
+creator: test
+positions: line
+events: Ir
+summary: 7
+
+fl=a.c
+fn=f
+10 4
+11 1
+
+fl=b.h
+fn=g
+3 2
+
+totals: 7"
+}
+
+@test "callgrind keeps jumps, parts and order when asked" {
+    quern convert --to=callgrind --keep-order=yes "$GOLDEN/jump-names.callgrind"
+    [[ "$output" == *"
+10 4
+jfi=(2) b.h
+jfn=(2) g
+jump=1 -7
+*
++1 1
+"* ]]
+    quern convert --to=callgrind "$GOLDEN/parts.callgrind"
+    [[ "$output" == *"part: 1
+"*"part: 2
+thread: 3
+"* ]]
+    quern convert --to=callgrind --combine-parts=yes "$GOLDEN/parts.callgrind"
+    [[ "$output" != *"part: 2"* ]]
+    [[ "$output" == *"totals: 10" ]]
+}
+
+@test "callgrind without compression" {
+    quern convert --to=callgrind --compress-strings=no --compress-pos=no "$GOLDEN/name-compression.callgrind"
+    [[ "$output" != *"(1)"* ]]
+    [[ "$output" == *"
+fn=func1
+51 100
+cfi=file2.c
+cfn=func2
+calls=2 20
+51 300
+"* ]]
+}
+
+@test "json" {
+    quern convert --to=json "$CALLS"
+    [ "$status" = 0 ]
+    printf '%s' "$output" | python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+assert j["format"] == "quern-profile" and j["version"] == 1
+assert [e["name"] for e in j["events"]] == ["Instructions"] and j["totals"] == [820]
+f = {x["name"]: (x["self"], x["inclusive"], x["called"]) for x in j["functions"]}
+assert f == {"main": ([20], [820], 0), "func1": ([100], [400], 1), "func2": ([700], [700], 5)}, f
+e = {(j["functions"][x["caller"]]["name"], j["functions"][x["callee"]]["name"]): (x["calls"], x["inclusive"])
+     for x in j["edges"]}
+assert e == {("main", "func1"): (1, [400]), ("main", "func2"): (3, [400]), ("func1", "func2"): (2, [300])}, e
+assert sum(l["self"][0] for l in j["lines"]) == 820'
+}
+
+@test "json: any bytes, fractions, no lines" {
+    quern convert --to=json --lines=no "$GOLDEN/latin1.callgrind"
+    printf '%s' "$output" | python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+assert j["functions"][0]["name"] == "f\ufffd" and "lines" not in j'
+    quern convert --to=json "$GOLDEN/pprofile.callgrind"
+    printf '%s' "$output" | python3 -c 'import json, sys; assert json.load(sys.stdin)["totals"] == [3, 7, 5.5]'
+}
+
+@test "csv" {
+    quern convert --to=csv "$CALLS"
+    same "$(printf '%s' "$output" | tr -d '\r')" "object,function_file,function,file,line,Instructions
+,file1.c,main,file1.c,16,20
+,file1.c,func1,file1.c,51,100
+,file2.c,func2,file2.c,20,700"
+    quern convert --to=csv --by=edge "$CALLS"
+    [[ "$output" == *",file1.c,main,,file2.c,func2,3,400"* ]]
+    quern convert --to=csv --by=function "$CALLS"
+    [[ "$output" == *",file1.c,main,0,0,inclusive,820"* ]]
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=f<int, "x">' '1 3' > p
+    quern convert --to=csv p
+    [[ "$output" == *',a,"f<int, ""x"">",a,1,3'* ]]
+}
+
+@test "folded: sums are exact, and it says that stacks are estimated" {
+    quern convert --to=folded "$CALLS"
+    same "$messages" "quern: $CALLS: call stacks are estimated from the call graph, which does not hold them"
+    same "$(printf '%s\n' "$output" | sort)" "main 20
+main;func1 100
+main;func1;func2 300
+main;func2 400"
+}
+
+@test "folded: recursion ends" {
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' 'fn=odd' '1 4' \
+        'cfn=even' 'calls=2 1' '1 60' 'cfn=odd' 'calls=1 1' '1 9' > p
+    quern convert --to=folded p
+    [ "$(printf '%s\n' "$output" | awk '{ s += $NF } END { print s }')" = 7 ]
+}
+
+@test "speedscope" {
+    quern convert --to=speedscope "$CALLS"
+    printf '%s' "$output" | python3 -c '
+import json, sys
+j = json.load(sys.stdin)
+p = j["profiles"][0]
+names = [f["name"] for f in j["shared"]["frames"]]
+stacks = {";".join(names[i] for i in s): w for s, w in zip(p["samples"], p["weights"])}
+assert stacks == {"main": 20, "main;func1": 100, "main;func1;func2": 300, "main;func2": 400}, stacks
+assert p["endValue"] == 820 and "estimated" in p["name"]'
+}
+
+@test "pprof" {
+    quern_to out convert --to=pprof "$CALLS"
+    python3 -c '
+import gzip
+def varint(d, i):
+    v = s = 0
+    while True:
+        b = d[i]; i += 1; v |= (b & 127) << s; s += 7
+        if b < 128: return v, i
+def fields(d):
+    i = 0
+    while i < len(d):
+        k, i = varint(d, i)
+        if k & 7 == 0: v, i = varint(d, i)
+        else: n, i = varint(d, i); v = d[i:i + n]; i += n
+        yield k >> 3, v
+def packed(d):
+    i, out = 0, []
+    while i < len(d): v, i = varint(d, i); out.append(v)
+    return out
+top = list(fields(gzip.open("out").read()))
+strings = [v.decode() for k, v in top if k == 6]
+names = {dict(fields(v))[1]: strings[dict(fields(v))[2]] for k, v in top if k == 5}
+stacks = {";".join(names[i] for i in reversed(packed(s[1]))): packed(s[2])
+          for s in (dict(fields(v)) for k, v in top if k == 2)}
+assert strings[0] == "" and stacks == {"main": [20], "main;func1": [100], "main;func1;func2": [300],
+                                       "main;func2": [400]}, stacks
+assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions"]'
+}
+
+@test "dot" {
+    quern convert --to=dot "$CALLS"
+    [[ "$output" == "digraph profile {"* ]]
+    [[ "$output" == *'label="main\n100.00%\nself 2.44%"'* ]]
+    [[ "$output" == *'label="48.78%\n3x"'* ]]
+    quern convert --to=dot --threshold=50 "$CALLS"
+    [[ "$output" != *func1* ]]
+}
+
+@test "an output that cannot be written leaves nothing behind" {
+    quern convert --to=json -o nofolder/x "$CALLS"
+    [ "$status" = 2 ]
+    same "$messages" "quern: nofolder/x: cannot be written: No such file or directory"
+    quern convert --to=json -o /dev/full "$CALLS"
+    [ "$status" = 2 ]
+    same "$messages" "quern: /dev/full: cannot be written: No space left on device"
+}
+
+@test "nonsense" {
+    quern convert "$CALLS"
+    same "$messages" "quern: --to=FORMAT is missing; 'quern convert --help' lists the formats"
+    [ "$status" = 2 ]
+    quern convert --to=xml "$CALLS"
+    [ "$status" = 2 ]
+    quern convert --to=json --event=Nope "$CALLS"
+    same "$messages" "quern: --event=Nope: the profile has no such event"
+    [ "$status" = 2 ]
+}
