@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# The tests of exactness: the simulators alone (check-sim); programs counted by hand (check-guest), against Cachegrind
-# (check-compat) and against single-stepping (check-oracle).
+# The tests of exactness: the simulators alone (check-sim); programs counted by hand (check-guest),
+# against Cachegrind (check-compat) and against single-stepping (check-oracle).
 
 SIM_TESTS := $(BUILD)/tests/test_sim_cache $(BUILD)/tests/test_sim_branch
 
@@ -15,8 +15,9 @@ check-sim: $(SIM_TESTS)
 CHECKS += check-sim
 
 # ---- Against Cachegrind ----
-# No libc, a fixed address, a stack of their own: the same stream of instructions and addresses under both tools.
-# -O1 keeps the lines apart; loops stay loops, for there is nobody to provide memcpy.
+# No libc, a fixed address, a stack of their own: the same stream of instructions and addresses
+# under both tools. -O1 keeps the lines apart; loops stay loops, for there is nobody to provide
+# memcpy.
 COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
 COMPAT_S      := bigcode branches masked rmw stack straddle strings
 COMPAT_DIR    := $(BUILD)/tests/compat

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Makes a profile in Cachegrind's format comparable: `-v part=totals` prints one line for each event, `-v part=lines` one
-# for each file:function:line, with the thirteen events by name in one fixed order. The lines must add up to the summary.
+# Makes a profile in Cachegrind's format comparable: `-v part=totals` prints one line for each
+# event, `-v part=lines` one for each file:function:line, with the thirteen events by name in one
+# fixed order. The lines must add up to the summary.
 
 BEGIN {
     wanted = split("Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim", name, " ")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Compares two files of counts (`hexaddr count module+hexoffset`), the oracle's and Quern's, by address or by module and
-# offset (`-v key=address|offset`). Prints nothing when they are equal.
+# Compares two files of counts (`hexaddr count module+hexoffset`), the oracle's and Quern's, by
+# address or by module and offset (`-v key=address|offset`). Prints nothing when they are equal.
 
 {
     if (key == "offset") {
