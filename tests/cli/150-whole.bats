@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# run, the real engine and the finisher together: how a program ends is how `quern run` ends, and the
+# profile is there. The program is without a libc, so that its instructions are counted by hand.
+
+load run
+
+# loop N: the body of `work` is 2 instructions a round (dec, jnz) after a mov: 2 N + 2 with its ret.
+make_loop() {
+    cat > loop.S << END
+    .text
+    .globl _start, work
+    .type _start, @function
+    .type work, @function
+work:
+    mov \$$1, %rcx
+1:  dec %rcx
+    jnz 1b
+    ret
+    .size work, . - work
+_start:
+    call work
+$2
+    .size _start, . - _start
+END
+    gcc -g -nostdlib -static -no-pie -o loop loop.S
+}
+
+real() {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+    rm -f script
+}
+
+@test "the profile of a program counted by hand" {
+    real
+    make_loop 1000 '    mov $60, %eax
+    mov $7, %edi
+    syscall'
+    quern run --cache-sim=no --branch-sim=yes -o out ./loop
+    [ "$status" = 7 ]
+    # work: mov, 1000 times dec and jnz, ret. _start: call, mov, mov, syscall.
+    same "$(sed -n '/^cmd/,$p' out | cut -d' ' -f1-3)" "cmd: ./loop
+events: Ir Bc
+fl=$PWD/loop.S
+fn=(below main)
+12 1 0
+13 1 0
+14 1 0
+15 1 0
+fn=work
+6 1 0
+7 1000 0
+8 1000 1000
+9 1 0
+summary: 2006 1000"
+    [[ "$messages" == *"==PID== I   refs:      2,006"* ]]
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "killed half-way, then recovered" {
+    real
+    make_loop 0x7fffffffffffffff '    hlt'
+    "$QUERN" run -q --cache-sim=no -o out ./loop 3>&- &
+    pid=$!
+    for i in $(seq 100); do [ -e quern.spool.$pid ] && break; sleep 0.05; done
+    sleep 0.5
+    quern recover
+    [ "$status" = 0 ]
+    [ -e quern.spool.$pid ] # it runs still
+    kill -KILL $pid
+    status=0
+    wait $pid || status=$?
+    [ "$status" = 137 ]
+    [ ! -e out ]
+    quern recover
+    [ "$status" = 0 ]
+    # Every round is a dec and a jnz; the kill may fall between the two.
+    dec=$(awk '/^7 /{ print $2 }' out)
+    jnz=$(awk '/^8 /{ print $2 }' out)
+    [ "$dec" -gt 100000 ]
+    [ $((dec - jnz)) -ge 0 ] && [ $((dec - jnz)) -le 1 ]
+    [ ! -e quern.spool.$pid ]
+}
+
+@test "ended by a signal: the status is the signal, the profile is complete" {
+    real
+    make_loop 0x7fffffffffffffff '    hlt'
+    for signal in TERM INT ALRM; do
+        rm -f out
+        # A shell's background jobs ignore SIGINT; the program must not.
+        (trap - INT; exec env --default-signal=INT "$QUERN" run -q --cache-sim=no -o out ./loop) 3>&- &
+        pid=$!
+        for i in $(seq 100); do [ -e quern.spool.$pid ] && break; sleep 0.05; done
+        sleep 0.3
+        kill -$signal $pid
+        status=0
+        wait $pid || status=$?
+        [ "$status" = $((128 + $(kill -l $signal))) ]
+        [ "$(awk '/^7 /{ print $2 }' out)" -gt 100000 ]
+        [ -z "$(ls | grep spool)" ]
+    done
+}
+
+@test "a fault ends the program as it does natively" {
+    real
+    make_loop 10 '    mov 0, %rax'
+    status=0
+    ./loop || status=$?
+    [ "$status" = 139 ]
+    quern run -q --cache-sim=no -o out ./loop
+    [ "$status" = 139 ]
+    # The faulting instruction was not executed: call and what work does.
+    same "$(tail -n 1 out)" "summary: 23"
+}
+
+@test "the program's streams, arguments and environment are its own" {
+    real
+    A=value quern run -q --cache-sim=no -o out sh -c 'read x; echo "$x $A $# $1"; echo err >&2' name 'a  b' <<< input
+    [ "$status" = 0 ]
+    same "$output" "input value 1 a  b"
+    same "$messages" "err"
+}
+
+@test "two runs give the same profile" {
+    real
+    quern run -q -o one --cache-sim=no /bin/true
+    quern run -q -o two --cache-sim=no /bin/true
+    cmp one two
+}
