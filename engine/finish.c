@@ -59,8 +59,8 @@ static void block_asynchronous(u64 *old)
 // see its end now, and not only when the profile is written.
 static void shed_client(void)
 {
-    static const u8 which[] = { RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK,
-                                RLIMIT_NOFILE, RLIMIT_AS };
+    static const u8 which[] = { RLIMIT_CPU,   RLIMIT_FSIZE,  RLIMIT_DATA,
+                                RLIMIT_STACK, RLIMIT_NOFILE, RLIMIT_AS };
 
     fds_close_others();
     for (u32 i = 0; i < ARRAY_SIZE(which); i++) {
@@ -114,29 +114,47 @@ void spooler_finish(u32 kind, s32 code)
     end_as_client(kind, code);
 }
 
+// A copy of this process, memory included, that sends no signal when it ends. The parent waits for it and gets its exit status, or
+// a negative number.
+static long run_in_child(long (*what)(void))
+{
+    s32 status = 0;
+    long child = sys_call5(SYS_clone, CLONE_VFORK, 0, 0, 0, 0);
+
+    if (child == 0)
+        sys_exit_group((int)what());
+    if (child < 0)
+        return child;
+    while (sys_call4(SYS_wait4, (u64)child, (u64)&status, __WALL, 0) == -EINTR)
+        ;
+    return (status & 0x7f) ? -ECHILD : status >> 8 & 0xff;
+}
+
+static long finish_here(void)
+{
+    long ret = exec_finisher();
+
+    engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
+               spooler_string(spool->s_quern), -ret, spooler_string(spool->s_spool));
+    return ENGINE_DIE_STATUS;
+}
+
+static long finish_in_grandchild(void)
+{
+    long ret = run_in_child(finish_here);
+
+    return ret < 0 ? ENGINE_DIE_STATUS : ret;
+}
+
+// The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit signal of its process, so the
+// finisher is a grandchild, and our child, which never execs, ends in silence.
 int spooler_finish_in_child(void)
 {
     u64 old;
-    s32 status = 0;
 
     block_asynchronous(&old);
     mark_ended(SPOOL_END_EXIT, 0);
-    // No exit signal: the client's SIGCHLD handler and its wait() must not see this child. Memory is copied, not shared, since
-    // the parent's image goes on if its exec fails after all.
-    long child = sys_call5(SYS_clone, CLONE_VFORK, 0, 0, 0, 0);
-    if (child == 0) {
-        shed_client();
-        long ret = exec_finisher();
-        engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
-                   spooler_string(spool->s_quern), -ret, spooler_string(spool->s_spool));
-        sys_exit_group(ENGINE_DIE_STATUS);
-    }
-    if (child > 0)
-        while (sys_call4(SYS_wait4, (u64)child, (u64)&status, __WALL, 0) == -EINTR)
-            ;
+    long ret = run_in_child(finish_in_grandchild);
     sys_sigprocmask(SIG_SETMASK, &old, NULL);
-    if (child > 0 && status == 0)
-        return 0;
-    // Still ours: the client goes on counting if its exec fails, and the file stays for `quern recover` if it succeeds.
-    return child < 0 ? (int)child : -ECHILD;
+    return ret < 0 ? (int)ret : ret ? -ECHILD : 0;
 }
