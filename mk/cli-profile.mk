@@ -6,5 +6,5 @@ CLI_LIBS += -lpcre2-8 -lz -lzstd -lm
 
 CHECKS += check-cli-profile
 .PHONY: check-cli-profile
-check-cli-profile: all
+check-cli-profile: $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff callgrind_annotate)
 	@BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/3*.bats tests/cli/4*.bats

@@ -268,6 +268,8 @@ static int reserve(struct quern_merger *m, uint32_t i, size_t n, int wide)
     wide |= was_wide;
     if (n < have)
         n = have;
+    if (!n)
+        return 0;
     if (!(v = pool_alloc(m, wide ? n * 2 : n, &off)))
         return -ENOMEM;
     for (size_t k = 0; k < n; k++) {
@@ -304,6 +306,8 @@ static int add_wide(struct quern_merger *m, uint32_t i, const quern_count *v, si
 {
     size_t have = m->e_n[i] & (WIDE - 1u);
 
+    if (!n)
+        return 0;
     if (have < n || !(m->e_n[i] & WIDE))
         if (reserve(m, i, n, 1) < 0)
             return -ENOMEM;

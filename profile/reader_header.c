@@ -354,7 +354,17 @@ static void header_events(struct reader *r, const char *s, const char *end)
         const char *e = s;
         while (e < end && !is_blank(*e))
             e++;
-        int n = profile_event_add(p, s, (size_t)(e - s));
+        char *name = text_dup(r, s, e);
+        if (!name)
+            return;
+        for (char *c = name; c < name + (e - s); c++) {
+            if (!*c)
+                reader_diag(r, DIAG_NUL, s + (c - name), "NUL byte in the name of an event");
+            if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                *c = '?'; /* so that it can be shown and written */
+        }
+        int n = profile_event_add(p, name, (size_t)(e - s));
+        free(name);
         if (n < 0) {
             r->stop = n;
             return;
