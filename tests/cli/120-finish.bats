@@ -177,24 +177,24 @@ END
     same "$messages" "==PID== Quern $("$QUERN" --version | cut -d' ' -f2), an exact instruction, cache and branch profiler
 ==PID== Command: ./prog a\\ b it\\'s
 ==PID== Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 32,768 B, 8-way, 64 B lines (given); LL 8,388,608 B, 16-way, 64 B lines (given)
-==PID== 
-==PID== 
+==PID== $
+==PID== $
 ==PID== I   refs:      1,234,567
 ==PID== I1  misses:        1,000
 ==PID== LLi misses:           10
 ==PID== I1  miss rate:      0.08%
 ==PID== LLi miss rate:      0.00%
-==PID== 
+==PID== $
 ==PID== D   refs:      2,469,134  (1,234,567 rd   + 1,234,567 wr)
 ==PID== D1  misses:        2,444  (    2,345 rd   +        99 wr)
 ==PID== LLd misses:          243  (      234 rd   +         9 wr)
 ==PID== D1  miss rate:       0.1% (      0.2%     +       0.0%  )
 ==PID== LLd miss rate:       0.0% (      0.0%     +       0.0%  )
-==PID== 
+==PID== $
 ==PID== LL refs:           3,444  (    3,345 rd   +        99 wr)
 ==PID== LL misses:           253  (      244 rd   +         9 wr)
 ==PID== LL miss rate:        0.0% (      0.0%     +       0.0%  )
-==PID== 
+==PID== $
 ==PID== Branches:      1,234,567  (1,234,567 cond +         0 ind)
 ==PID== Mispredicts:       4,567  (    4,567 cond +         0 ind)
 ==PID== Mispred rate:        0.4% (      0.4%     +       0.0%   )"
@@ -212,7 +212,7 @@ end exit 0
 END
     quern run -v --cache-sim=no -o out true
     same "$(sed -n '/I   refs/,$p' <<< "$messages")" "==PID== I   refs:      0
-==PID== 
+==PID== $
 ==PID== engine: 2,000 blocks translated (0 different), 5.000 ms, 2.50 us per block
 ==PID== engine: 9,000 instructions translated
 ==PID== engine: 0 bytes of code cache written
@@ -339,7 +339,7 @@ END
     printf '%s\n' 'pid 12345' 'flags 0x4000' 'end exit 0' > script
     quern run --cache-sim=no --log-file=log.%p -o out.%p true
     [ "$status" = 0 ]
-    same "$(< log.12345)" "==12345== 
+    same "$(sed 's/ $/ $/' log.12345)" "==12345== $
 ==12345== I   refs:      0"
     rm -f log*
     quern run --cache-sim=no --log-file=log -o out.%p true

@@ -34,13 +34,13 @@ script() {
     cat > script
 }
 
-# `run` keeps standard output and standard error apart here: $output is standard output, $messages
+# `quern` keeps standard output and standard error apart here: $output is standard output, $messages
 # the rest, with the process id of the run replaced by PID.
 quern() {
     status=0
     "$QUERN" "$@" > stdout 2> stderr || status=$?
     output=$(< stdout)
-    messages=$(sed -E 's/==[0-9]+==/==PID==/; s/(spool|out)\.[0-9]+/\1.PID/g' stderr)
+    messages=$(sed -E 's/ $/ $/; s/==[0-9]+==/==PID==/; s/(spool|out)\.[0-9]+/\1.PID/g' stderr)
 }
 
 # Two texts are the same; the difference is shown when not.
