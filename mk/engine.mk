@@ -57,7 +57,7 @@ $(ENGINE): $(ENGINE_OBJS)
 # Without its dispatcher there is no engine to link yet.
 ifneq ($(wildcard engine/dispatch.c),)
 ALL += $(ENGINE)
-CHECKS += check-engine check-native check-exec
+CHECKS += check-engine check-native check-exec check-limits
 endif
 
 .PHONY: check-engine
@@ -121,6 +121,10 @@ $(NATIVE)/no-interp: tests/native/registers.S $(FLAGS_STAMP)
 .PHONY: check-exec
 check-exec: $(ENGINE) $(BUILD)/bin/quern $(NATIVE)/execs $(NATIVE)/no-interp
 	@tests/native/run-exec $(BUILD)
+
+.PHONY: check-limits
+check-limits: $(ENGINE) $(BUILD)/bin/quern
+	@tests/native/run-limits $(BUILD)
 
 # ---- Unit tests of the floor: the engine's own objects in a hosted program ----
 
