@@ -87,3 +87,13 @@ load run
     [ "$status" = 2 ]
     same "$(< stderr)" "quern: the spool in descriptor 7: not a spool of quern"
 }
+
+@test "the traditional names are links that know their command" {
+    for name in cg_annotate cg_merge cg_diff callgrind_annotate; do
+        [ "$(readlink "$BUILD/bin/$name")" = quern ]
+        status=0
+        output=$("$BUILD/bin/$name" --help) || status=$?
+        [ "$status" = 0 ]
+        [[ "$output" == "usage: $name "* ]]
+    done
+}

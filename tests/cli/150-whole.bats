@@ -129,3 +129,12 @@ summary: 2006 1000"
     quern run -q -o two --cache-sim=no /bin/true
     cmp one two
 }
+
+@test "addresses are not randomised unless asked" {
+    real
+    quern run -q --cache-sim=no -o out cat /proc/self/personality
+    same "$output" 00040000 # ADDR_NO_RANDOMIZE
+    before=$(cat /proc/self/personality)
+    quern run -q --cache-sim=no --aslr=yes -o out cat /proc/self/personality
+    same "$output" "$before"
+}
