@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reads and maps ELF executables (elf.h). Headers are read into a private buffer, never mapped: a truncated file gives a sentence, not
-// a fault. The checks are the kernel's, in its order where that shows; where the kernel would kill the new process, we refuse.
+// Reads and maps ELF executables (elf.h). Headers are read into a private buffer, never mapped: a
+// truncated file gives a sentence, not a fault. The checks are the kernel's, in its order where
+// that shows; where the kernel would kill the new process, we refuse.
 #include "engine/elf.h"
 
 #include "engine/mini.h"
@@ -207,7 +208,8 @@ static long map_segment(const struct elf_file *f, const struct elf_phdr *p, u64 
             return -EEXIST;
         }
         note(start, anon, (u32)prot, false);
-        // The rest of the last page, where the program may write; the kernel leaves a read-only one alone, too.
+        // The rest of the last page, where the program may write; the kernel leaves a read-only one
+        // alone, too.
         if (p->memsz > p->filesz && (prot & PROT_WRITE))
             memset((void *)file_end, 0, anon - file_end);
     }
@@ -241,7 +243,8 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
         }
         bias = (u64)room - f->low;
     } else {
-        // Its place must be free; segments of one file may share pages, so only the whole is asked for.
+        // Its place must be free; segments of one file may share pages, so only the whole is asked
+        // for.
         long got =
             sys_mmap(f->low, f->high - f->low, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -289,8 +292,9 @@ long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_no
 
 // ---- Scripts ----
 
-// fs/binfmt_script.c: the line ends at the newline, or where the buffer or the file ends. Without a newline the name of the interpreter must at
-// least end inside the buffer. What follows the name is one argument, without the blanks around it.
+// fs/binfmt_script.c: the line ends at the newline, or where the buffer or the file ends. Without a
+// newline the name of the interpreter must at least end inside the buffer. What follows the name is
+// one argument, without the blanks around it.
 bool elf_script_parse(const struct elf_file *f, struct elf_script *s)
 {
     const char *buf = (const char *)f->head;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reads and maps ELF executables as the kernel does (fs/binfmt_elf.c): the client program and its interpreter. Used at start by launch.c,
-// and by exec.c to find out whether a file could be loaded before an exec is committed.
+// Reads and maps ELF executables as the kernel does (fs/binfmt_elf.c): the client program and its
+// interpreter. Used at start by launch.c, and by exec.c to find out whether a file could be loaded
+// before an exec is committed.
 #ifndef QUERN_ENGINE_ELF_H
 #define QUERN_ENGINE_ELF_H
 
@@ -20,8 +21,7 @@ struct elf_phdr {
     u64 offset, vaddr, paddr, filesz, memsz, align;
 };
 
-#define ELF_PHDRS_MAX \
-    800 // as many as fit the 64 KiB that the kernel allows, less what our buffer needs: 56 bytes each
+#define ELF_PHDRS_MAX 1170 // the kernel's limit: 64 KiB of them
 
 // A file that has been examined. Large: not for small stacks.
 struct elf_file {
@@ -56,8 +56,8 @@ void elf_examine(struct elf_file *f, int fd);
 // Told of every mapping that was made.
 typedef void elf_note(u64 start, u64 end, u32 prot, bool anonymous);
 
-// Maps an ELF_LOADABLE file: where it says, or, when dynamic, at `hint` (aligned downwards), or where the kernel
-// likes if that is taken. 0, or -errno: then *why is half a sentence.
+// Maps an ELF_LOADABLE file: where it says, or, when dynamic, at `hint` (aligned downwards), or
+// where the kernel likes if that is taken. 0, or -errno: then *why is half a sentence.
 long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_note *note,
              const char **why);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // execve and execveat (exec.h).
 //
-// Once the exec of another engine has succeeded no error can be returned any more, so the target is examined first, with the rules of
-// elf.c. Whatever is not certain to be loadable by the engine is left to the kernel by the client's own call: it answers with the right
-// error, or runs what the engine cannot (32-bit programs, setuid programs, files that may be executed but not read, what binfmt_misc
-// knows). So every error that a client sees is the kernel's.
+// Once the exec of another engine has succeeded no error can be returned any more, so the target is
+// examined first, with the rules of elf.c. Whatever is not certain to be loadable by the engine is
+// left to the kernel by the client's own call: it answers with the right error, or runs what the
+// engine cannot (32-bit programs, setuid programs, files that may be executed but not read, what
+// binfmt_misc knows). So every error that a client sees is the kernel's.
 //
 // No heap here: a vfork child runs in its parent's memory, and what it allocated nobody would free.
 #include "engine/exec.h"
@@ -33,7 +34,8 @@ struct plan {
     struct elf_file file;
 };
 
-// arch/x86_64/execcall.S: execveat unless *stop is set; -ERESTARTNOINTR then, or when a signal arrives before the call.
+// arch/x86_64/execcall.S: execveat unless *stop is set; -ERESTARTNOINTR then, or when a signal
+// arrives before the call.
 extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
                      const u64 *stop);
 extern const char execcall_begin[], execcall_end[], execcall_abort[];
@@ -56,7 +58,8 @@ static bool executable(int fd)
            sys_faccessat2(fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
-// Is the file open for writing? A lease is refused then; where leases are not ours to take the answer is no.
+// Is the file open for writing? A lease is refused then; where leases are not ours to take the
+// answer is no.
 static bool being_written(int fd)
 {
     long ret = sys_fcntl(fd, F_SETLEASE, F_RDLCK);
@@ -66,7 +69,8 @@ static bool being_written(int fd)
     return ret == -EAGAIN;
 }
 
-// Opens `path` as an interpreter. The descriptor, or a negative number when the kernel would not execute it either.
+// Opens `path` as an interpreter. The descriptor, or a negative number when the kernel would not
+// execute it either.
 static int open_interpreter(const char *path)
 {
     long fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
@@ -78,8 +82,8 @@ static int open_interpreter(const char *path)
     return (int)fd;
 }
 
-// Follows #! lines to an ELF file that the engine can load, whose interpreter it can load, too. Takes fd over. False, with everything
-// closed: *why says why not.
+// Follows #! lines to an ELF file that the engine can load, whose interpreter it can load, too.
+// Takes fd over. False, with everything closed: *why says why not.
 static bool resolve(struct plan *p, int fd, const char **why)
 {
     *why = NULL;
@@ -266,8 +270,10 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 
-// By the client's own call. `ends`: what this process has counted so far comes to its end, and the call is expected to succeed.
-// DIFFERS: Valgrind never writes a profile for an image that execs; the counts of the process that was started are kept here.
+// By the client's own call. `ends`: what this process has counted so far comes to its end, and the
+// call is expected to succeed.
+// DIFFERS: Valgrind never writes a profile for an image that execs; the counts of the process that
+// was started are kept here.
 static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags, bool ends)
 {
     const char *target = (const char *)path;
@@ -354,7 +360,8 @@ static bool is_native_name(const char *name, int fd, const char **warning)
     return *warning != NULL;
 }
 
-// Opens what the client names, for reading. name becomes what the kernel calls it (AT_EXECFN). -errno: let the kernel say.
+// Opens what the client names, for reading. name becomes what the kernel calls it (AT_EXECFN).
+// -errno: let the kernel say.
 static int open_target(int dirfd, u64 path, int flags, char *name)
 {
     char own[PATH_MAX];

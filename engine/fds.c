@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The engine's own file descriptors (fds.h): two, the spool and the log.
 //
-// They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the moment of the dup: above what
-// programs number themselves, yet low enough that the kernel's descriptor table, which is copied at every fork,
-// stays small (a table that reaches to a million costs 8 MiB at each fork).
+// They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the
+// moment of the dup: above what programs number themselves, yet low enough that the kernel's
+// descriptor table, which is copied at every fork, stays small (a table that reaches to a million
+// costs 8 MiB at each fork).
 #include "engine/fds.h"
 
 #include "engine/mini.h"
@@ -71,7 +72,8 @@ void fds_init(int spool_fd, int log_fd)
 
     own[FD_LOG] = log_fd < 0 ? -EBADF : dup_high(log_fd);
     if (own[FD_LOG] == -EBADF) {
-        // The program is run without a standard error: the client shall find it closed, and messages go nowhere.
+        // The program is run without a standard error: the client shall find it closed, and
+        // messages go nowhere.
         int null = (int)sys_open("/dev/null", O_WRONLY | O_CLOEXEC, 0);
         own[FD_LOG] = null < 0 ? null : dup_high(null);
         if (null >= 0)
@@ -123,7 +125,8 @@ void fds_close_others(void)
 
 void fds_replace_spool(int fd)
 {
-    // Not dup3: the client may have lowered its limit to less than the number that is to be replaced.
+    // Not dup3: the client may have lowered its limit to less than the number that is to be
+    // replaced.
     int moved = dup_high(fd);
 
     if (moved < 0)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How a profiled process ends (spooler.h, second part): the spool is marked, and the finisher, `quern --finish FD`, takes over. It reads
-// what the client counted, writes the profile and ends as the client ended. Cold.
+// How a profiled process ends (spooler.h, second part): the spool is marked, and the finisher,
+// `quern --finish FD`, takes over. It reads what the client counted, writes the profile and ends as
+// the client ended. Cold.
 //
-// The finisher gets the environment that the run started with, not what the client made of it, and a kernel state that
-// lets it work in peace: every asynchronous signal blocked, no timer running.
+// The finisher gets the environment that the run started with, not what the client made of it, and
+// a kernel state that lets it work in peace: every asynchronous signal blocked, no timer running.
 #include "engine/fds.h"
 #include "engine/heap.h"
 #include "engine/mini.h"
@@ -55,8 +56,8 @@ static void block_asynchronous(u64 *old)
     sys_sigprocmask(SIG_SETMASK, &all, old);
 }
 
-// The client's limits and descriptors are not the finisher's: it opens files, maps them and writes one. Readers of the client's pipes
-// see its end now, and not only when the profile is written.
+// The client's limits and descriptors are not the finisher's: it opens files, maps them and writes
+// one. Readers of the client's pipes see its end now, and not only when the profile is written.
 static void shed_client(void)
 {
     static const u8 which[] = { RLIMIT_CPU,   RLIMIT_FSIZE,  RLIMIT_DATA,
@@ -68,7 +69,8 @@ static void shed_client(void)
 
         if (sys_prlimit(which[i], NULL, &limit) || limit.cur == limit.max)
             continue;
-        // A stack without limit would change where the kernel places mappings: as much as usual is enough.
+        // A stack without limit would change where the kernel places mappings: as much as usual is
+        // enough.
         if (which[i] == RLIMIT_STACK)
             limit.cur = limit.max < 8 << 20 ? limit.max : 8 << 20;
         else
@@ -114,8 +116,8 @@ void spooler_finish(u32 kind, s32 code)
     end_as_client(kind, code);
 }
 
-// A copy of this process, memory included, that sends no signal when it ends. The parent waits for it and gets its exit status, or
-// a negative number.
+// A copy of this process, memory included, that sends no signal when it ends. The parent waits for
+// it and gets its exit status, or a negative number.
 static long run_in_child(long (*what)(void))
 {
     s32 status = 0;
@@ -146,8 +148,9 @@ static long finish_in_grandchild(void)
     return ret < 0 ? ENGINE_DIE_STATUS : ret;
 }
 
-// The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit signal of its process, so the
-// finisher is a grandchild, and our child, which never execs, ends in silence.
+// The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit
+// signal of its process, so the finisher is a grandchild, and our child, which never execs, ends in
+// silence.
 int spooler_finish_in_child(void)
 {
     u64 old;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The engine's own memory (heap.h). Two regimes: blocks below 32 KiB come from size classes with free lists and are carved from
-// runs of 64 KiB; larger ones are runs of pages, first fit among the freed ones. Nothing is ever given back to the kernel but
-// the contents of freed runs.
+// The engine's own memory (heap.h). Two regimes: blocks below 32 KiB come from size classes with
+// free lists and are carved from runs of 64 KiB; larger ones are runs of pages, first fit among the
+// freed ones. Nothing is ever given back to the kernel but the contents of freed runs.
 //
-// The region is not reserved in advance: it is mapped in steps, each with MAP_FIXED_NOREPLACE where the last one ended. A
-// reservation would count against RLIMIT_AS, and nothing else goes there: the kernel fills its mmap area from the top, and
-// vmmap.c keeps the client away.
+// The region is not reserved in advance: it is mapped in steps, each with MAP_FIXED_NOREPLACE where
+// the last one ended. A reservation would count against RLIMIT_AS, and nothing else goes there: the
+// kernel fills its mmap area from the top, and vmmap.c keeps the client away.
 #include "engine/heap.h"
 
 #include "engine/lock.h"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The start of the engine (launch.h): reads the spool, loads the client and its interpreter, and makes the state in which the kernel would
-// have started it: stack, auxiliary vector, break, name, what /proc says. Runs once, single-threaded, on a stack
-// of its own; the only file that knows what the initial stack looks like.
+// The start of the engine (launch.h): reads the spool, loads the client and its interpreter, and
+// makes the state in which the kernel would have started it: stack, auxiliary vector, break, name,
+// what /proc says. Runs once, single-threaded, on a stack of its own; the only file that knows what
+// the initial stack looks like.
 //
-// The initial stack stays where the kernel made it. The engine's two arguments are two words, so the client's stack pointer is 16 bytes
-// higher and aligned as always, and everything from the client's argv[0] on is in its place already.
+// The initial stack stays where the kernel made it. The engine's two arguments are two words, so
+// the client's stack pointer is 16 bytes higher and aligned as always, and everything from the
+// client's argv[0] on is in its place already.
 #include "engine/launch.h"
 
 #include "engine/dispatch.h"
@@ -111,8 +113,9 @@ static void read_stack(struct start *s, u64 *sp)
             hwcap2 = s->auxv[s->auxv_count - 1].value;
 }
 
-// Highest address at which the code cache may end: right below the vDSO and its data, where the kernel puts libraries. With randomised
-// addresses the vDSO may be above the stack; then where the kernel would put a mapping now.
+// Highest address at which the code cache may end: right below the vDSO and its data, where the
+// kernel puts libraries. With randomised addresses the vDSO may be above the stack; then where the
+// kernel would put a mapping now.
 static u64 cache_limit(void)
 {
     static char maps[0x4000];
@@ -148,7 +151,8 @@ static u64 cache_limit(void)
     return (u64)probe + PAGE_SIZE;
 }
 
-// The code cache. Where --cache-size says nothing: an eighth of the address space that RLIMIT_AS allows, or less if that is taken already.
+// The code cache. Where --cache-size says nothing: an eighth of the address space that RLIMIT_AS
+// allows, or less if that is taken already.
 static void make_cache(void)
 {
     u32 kib = spool->cache_kib ? spool->cache_kib : CACHE_KIB;
@@ -178,7 +182,8 @@ static void note_mapping(u64 start, u64 end, u32 prot, bool anonymous)
 static void load_program(const struct start *s, struct elf_image *image)
 {
     const char *why;
-    // RIP-relative operands of the program stay within reach of the code cache, and its break has room to grow.
+    // RIP-relative operands of the program stay within reach of the code cache, and its break has
+    // room to grow.
     u64 hint = (tcache_end() - (2ul << 30) + (64ul << 20)) & ~((2ul << 20) - 1);
     long ret = elf_map(&program, hint, image, note_mapping, &why);
 
@@ -227,7 +232,8 @@ static void fix_auxv(struct start *s, const struct elf_image *image, const struc
         case AT_ENTRY: a.value = image->entry; break;
         case AT_EXECFN: a.value = (u64)s->execfn; break;
         case AT_SYSINFO_EHDR: drop = spool->flags & SPOOL_F_NO_VDSO; break;
-        // rseq(2) is not to be had under the engine: critical sections are ranges of client addresses.
+        // rseq(2) is not to be had under the engine: critical sections are ranges of client
+        // addresses.
         case AT_RSEQ_FEATURE_SIZE:
         case AT_RSEQ_ALIGN: drop = true; break;
         case AT_RANDOM:
@@ -282,7 +288,8 @@ static void tell_kernel(const struct start *s, const struct elf_image *image)
     }
 }
 
-// The name that ps shows. An exec by descriptor alone is named after the file (Linux 6.14; earlier ones after the number).
+// The name that ps shows. An exec by descriptor alone is named after the file (Linux 6.14; earlier
+// ones after the number).
 static void set_name(const struct start *s)
 {
     static const char gone[] = " (deleted)";
@@ -316,8 +323,9 @@ static void make_stack_executable(const struct start *s)
 
 // ---- The order of it all ----
 
-// Takes the spool over and finds the file to load. A script is not loaded: its interpreter is, and the arguments that the kernel
-// would have put before the script's make this a new exec of the engine.
+// Takes the spool over and finds the file to load. A script is not loaded: its interpreter is, and
+// the arguments that the kernel would have put before the script's make this a new exec of the
+// engine.
 static void open_program(struct start *s, char *own_name, const char *own_fds, int *spool_fd)
 {
     int fd[3];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A futex lock for engine data. Never held while client code or a client's system call runs, and never taken by a
-// signal handler: an asynchronous signal that finds its thread in engine code is only noted. The order of the engine's
-// locks is in engine/README.md; those of heap.c and spooler.c are leaves.
+// A futex lock for engine data. Never held while client code or a client's system call runs, and
+// never taken by a signal handler: an asynchronous signal that finds its thread in engine code is
+// only noted. The order of the engine's locks is in engine/README.md; those of heap.c and spooler.c
+// are leaves.
 #ifndef QUERN_ENGINE_LOCK_H
 #define QUERN_ENGINE_LOCK_H
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the engine has instead of a libc (mini.h). The compilers call memcpy, memmove, memset and memcmp by themselves, so
-// those four must exist under these names. Cold, except memcpy and memset, which move whole records in the translator.
+// What the engine has instead of a libc (mini.h). The compilers call memcpy, memmove, memset and
+// memcmp by themselves, so those four must exist under these names. Cold, except memcpy and memset,
+// which move whole records in the translator.
 //
-// Only general registers, like all of the engine; long copies use the string instructions, which need the direction flag
-// clear: whoever enters C from client code clears it (arch/x86_64/stubs.S; the kernel does for handlers).
+// Only general registers, like all of the engine; long copies use the string instructions, which
+// need the direction flag clear: whoever enters C from client code clears it (arch/x86_64/stubs.S;
+// the kernel does for handlers).
 #include "engine/mini.h"
 
 #include "engine/sys.h"
@@ -162,7 +164,8 @@ long mini_number(const char *s)
     return n;
 }
 
-// One * is open at a time: when what follows it fails to match, the last * takes one character more.
+// One * is open at a time: when what follows it fails to match, the last * takes one character
+// more.
 bool mini_glob(const char *pattern, const char *s)
 {
     const char *star = NULL, *retry = NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Is this a name of our own exe link (procnames.h)? The kernel answers: the folder that the path names is opened, and the link
-// of that descriptor says whether it is ours, whatever slashes, dots, symbolic links and descriptors led there.
+// Is this a name of our own exe link (procnames.h)? The kernel answers: the folder that the path
+// names is opened, and the link of that descriptor says whether it is ours, whatever slashes, dots,
+// symbolic links and descriptors led there.
 #include "engine/procnames.h"
 
 #include "engine/heap.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Client memory from engine code (safemem.h): the C side of arch/x86_64/safecopy.S. Everything here may be called from a signal
-// handler.
+// Client memory from engine code (safemem.h): the C side of arch/x86_64/safecopy.S. Everything here
+// may be called from a signal handler.
 #include "engine/safemem.h"
 
 #include "engine/sys.h"
@@ -48,8 +48,8 @@ int safe_write_u32(u64 gaddr, u32 value)
     return safecopy_store32(gaddr, value) ? -EFAULT : 0;
 }
 
-// Reads no further than the line of 64 bytes that holds the next character, so that a string that ends before an
-// unmapped page is never overrun into it.
+// Reads no further than the line of 64 bytes that holds the next character, so that a string that
+// ends before an unmapped page is never overrun into it.
 s64 safe_strnlen(u64 gaddr, u64 max)
 {
     char part[64];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The engine's side of the spool (spooler.h): mapping, appending, counters for threads, the copy for a forked child. How a
-// process ends is in finish.c.
+// The engine's side of the spool (spooler.h): mapping, appending, counters for threads, the copy
+// for a forked child. How a process ends is in finish.c.
 //
-// An area of the file is mapped up to where it is used, in doubling steps; the pieces are neighbours in memory and in the
-// file, so the kernel keeps one mapping for each area. Every record is written before the cursor that covers it advances:
-// whoever reads the file after a SIGKILL finds it complete.
+// An area of the file is mapped up to where it is used, in doubling steps; the pieces are
+// neighbours in memory and in the file, so the kernel keeps one mapping for each area. Every record
+// is written before the cursor that covers it advances: whoever reads the file after a SIGKILL
+// finds it complete.
 #include "engine/spooler.h"
 
 #include "engine/fds.h"
@@ -72,13 +73,15 @@ static long map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed)
     }
     if (sys_failed(got))
         return got;
-    // Most pages are holes: reading ahead would only clear memory (a quarter of the time of /bin/true on ext4).
+    // Most pages are holes: reading ahead would only clear memory (a quarter of the time of
+    // /bin/true on ext4).
     sys_madvise(addr, bytes, MADV_RANDOM);
     return 0;
 }
 
-// Makes the file at least this large. The client's limit on file sizes is not meant for this file: lifted as far as the hard
-// limit goes, which keeps the kernel from sending SIGXFSZ as well. 0 or -errno.
+// Makes the file at least this large. The client's limit on file sizes is not meant for this file:
+// lifted as far as the hard limit goes, which keeps the kernel from sending SIGXFSZ as well. 0 or
+// -errno.
 static long grow_file(int fd, u64 *size, u64 want)
 {
     struct k_rlimit limit, lifted;
@@ -279,7 +282,8 @@ struct spool_block *spooler_block_at(u32 index)
 
 // ---- Partial executions ----
 
-// Where the record of a pair is, plus one: direct-mapped, so that a fault that happens a million times takes one record.
+// Where the record of a pair is, plus one: direct-mapped, so that a fault that happens a million
+// times takes one record.
 static u32 partial_cache[4096];
 static u32 partial_lost;
 
@@ -295,7 +299,8 @@ void spooler_partial(u32 block, u32 insn)
         __atomic_fetch_add(&records[index - 1].count, 1, __ATOMIC_RELAXED);
         return;
     }
-    // No lock (signal handlers come here): the record is reserved by its cursor, and one that is not written yet has count 0.
+    // No lock (signal handlers come here): the record is reserved by its cursor, and one that is
+    // not written yet has count 0.
     u64 mine = __atomic_fetch_add(&spool->partial_used, 1, __ATOMIC_RELAXED);
     if (mine >= SPOOL_PARTIAL_MAX) {
         __atomic_store_n(&spool->partial_used, SPOOL_PARTIAL_MAX, __ATOMIC_RELAXED);
@@ -354,8 +359,8 @@ void spooler_fork_drop(void)
     lock_drop(&spool_lock);
 }
 
-// A new file in the folder for spools, its path in path. The name is as `quern run` makes it, so that `quern recover` finds
-// all of them. The descriptor, close-on-exec, or -errno.
+// A new file in the folder for spools, its path in path. The name is as `quern run` makes it, so
+// that `quern recover` finds all of them. The descriptor, close-on-exec, or -errno.
 static int new_file(s32 pid, char *path, u64 size)
 {
     const char *dir = spooler_string(spool->s_spool_dir);
@@ -372,7 +377,8 @@ static int new_file(s32 pid, char *path, u64 size)
     return -EEXIST;
 }
 
-// Writes what lies at addr to the same place of another file, without the pages that hold nothing. 0 or -errno.
+// Writes what lies at addr to the same place of another file, without the pages that hold nothing.
+// 0 or -errno.
 static long copy_out(int fd, const void *addr, u64 bytes, u64 offset)
 {
     const u8 *from = addr;
@@ -404,7 +410,8 @@ static long copy_out(int fd, const void *addr, u64 bytes, u64 offset)
     return 0;
 }
 
-// Opens a file for a spool of this process and makes it large enough. -errno; the file is gone then.
+// Opens a file for a spool of this process and makes it large enough. -errno; the file is gone
+// then.
 static int open_copy(s32 pid, char *path, u64 path_size, u64 *size, u64 want)
 {
     int fd = new_file(pid, path, path_size);
@@ -441,7 +448,8 @@ static long copy_contents(int fd, const struct spool_header *h)
     return ret;
 }
 
-// The header is copied first: appends of the parent's other threads that happen meanwhile lie beyond its cursors.
+// The header is copied first: appends of the parent's other threads that happen meanwhile lie
+// beyond its cursors.
 int spooler_fork_child(s32 parent_pid)
 {
     struct spool_header h = *spool;
@@ -489,8 +497,8 @@ static long text_out(int fd, struct spool_header *h, const char *s, u32 *at_text
     return 0;
 }
 
-// The command line, as `quern run` writes it: the arguments joined by blanks, line ends made blanks. They are the client's
-// memory, of any length.
+// The command line, as `quern run` writes it: the arguments joined by blanks, line ends made
+// blanks. They are the client's memory, of any length.
 static long command_out(int fd, struct spool_header *h, const u64 *argv)
 {
     u64 pos = h->text_used;

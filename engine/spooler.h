@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The engine's side of the spool (share/spool.h): mapping it, appending records, giving counters to threads, a copy for a
-// forked child, and the end: handing the process over to the finisher.
+// The engine's side of the spool (share/spool.h): mapping it, appending records, giving counters to
+// threads, a copy for a forked child, and the end: handing the process over to the finisher.
 //
-// The areas of the file lie at SPOOLER_BASE + their offset and are mapped piece by piece as they fill, so that a run under a small
-// RLIMIT_AS pays for what it uses. Appends take spooler.c's own leaf lock. Not for signal handlers, unless it says so.
+// The areas of the file lie at SPOOLER_BASE + their offset and are mapped piece by piece as they
+// fill, so that a run under a small RLIMIT_AS pays for what it uses. Appends take spooler.c's own
+// leaf lock. Not for signal handlers, unless it says so.
 #ifndef QUERN_ENGINE_SPOOLER_H
 #define QUERN_ENGINE_SPOOLER_H
 
@@ -15,22 +16,24 @@
 
 extern struct spool_header *spool;
 
-// Maps the spool in fd, checks that it is of this build and new (or of an earlier stage of the same exec), and marks it running. Dies with a
-// sentence when it cannot be used.
+// Maps the spool in fd after checking that it is of this build and that nobody has used it. Dies
+// with a sentence when it cannot be used.
 void spooler_map(int fd);
 
 // The text at an offset of the text area, as spool->s_* hold it; "" for 0.
 const char *spooler_string(u32 offset);
 
-// Appends a string, or finds the same string appended before; its offset. 0 (the empty string) when the area is full.
+// Appends a string, or finds the same string appended before; its offset. 0 (the empty string) when
+// the area is full.
 u32 spooler_text(const char *s);
 
 // Appends a mapping; its index. The last index again when the area is full.
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
                        u32 flags);
 
-// Appends a block with its n instructions and gives it n_counters counters, the first one's index in *first_counter. The counters are
-// mapped for every thread when this returns. Dies when the spool is full.
+// Appends a block with its n instructions and gives it n_counters counters, the first one's index
+// in *first_counter. The counters are mapped for every thread when this returns. Dies when the
+// spool is full.
 struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter);
@@ -39,43 +42,49 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
 u32 spooler_block_index(const struct spool_block *block);
 struct spool_block *spooler_block_at(u32 index);
 
-// Counts one partial execution: instructions 0..insn-1 of the block at index ran, the block's own counter was not incremented. Merges with an
-// earlier record of the same pair. When the area is full the count is dropped and the run says so once at its end. @signal-safe
+// Counts one partial execution: instructions 0..insn-1 of the block at index ran, the block's own
+// counter was not incremented. Merges with an earlier record of the same pair. When the area is
+// full the count is dropped, with a warning the first time. @signal-safe
 void spooler_partial(u32 block, u32 insn);
 
-// Maps the counters of a thread slot at its area's TA_COUNTERS, growing the file; again for a slot used before does nothing: the counts go on.
-// 0 or -errno.
+// Maps the counters of a thread slot at its area's TA_COUNTERS, growing the file; again for a slot
+// used before: its counts go on. 0 or -errno.
 int spooler_thread_slot(u32 slot);
 
-// Is this address in a mapping of the spool? A SIGBUS there means that the file system is full; signal.c says so and dies. @signal-safe
+// Is this address in a mapping of the spool? A SIGBUS there means that the file system is full;
+// signal.c says so and dies. @signal-safe
 bool spooler_owns(u64 addr);
 
-// In a forked child (memory not shared with the parent), before anything is counted: a spool file of its own with the counts so far, mapped
-// where the parent's was. parent_pid is the process that forked. 0 or -errno; then the child cannot be profiled and the
-// caller says so and dies.
+// In a forked child (memory not shared with the parent), before anything is counted: a spool file
+// of its own with the counts so far, mapped where the parent's was. parent_pid is the process that
+// forked. 0 or -errno; then the child cannot be profiled and the caller says so and dies.
 int spooler_fork_child(s32 parent_pid);
 
-// A new spool file for what this process is about to execute: the options and strings of this one, no counts. argv are addresses of the
-// strings of the new command line, ended by 0. The descriptor, close-on-exec, or -errno; the file's path in path.
+// A new spool file for what this process is about to execute: the options and strings of this one,
+// no counts. argv are addresses of the strings of the new command line, ended by 0. The descriptor,
+// close-on-exec, or -errno; the file's path in path.
 int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 path_size);
 
 // Around fork: the last lock taken.
 void spooler_fork_take(void);
 void spooler_fork_drop(void);
 
-// The process's image goes away and what it counted is dropped, as for a forked child that execs: removes the spool file.
+// The process's image goes away and what it counted is dropped, as for a forked child that execs:
+// removes the spool file.
 void spooler_drop(void);
 
 // ---- finish.c ----
 
-// The process ends: kind is an enum spool_end, code the exit status or signal. Marks the spool ended and execs the finisher in this process, with
-// the environment of the start. All other threads are gone or stopped for good (exec ends them). When the finisher cannot be executed: a sentence, the spool stays, and the process ends as the client
-// would have.
+// The process ends: kind is an enum spool_end, code the exit status or signal. Marks the spool
+// ended and execs the finisher in this process, with the environment of the start. All other
+// threads are gone or stopped for good (exec ends them). When the finisher cannot be executed: a
+// sentence, the spool stays, and the process ends as the client would have.
 _Noreturn void spooler_finish(u32 kind, s32 code);
 
-// Writes the profile of what was counted so far as that of a process that ended with status 0, by a finisher in a child process that
-// is waited for. exec.c calls it before the profiled process execs natively. 0, or -errno when the profile was not written; the spool is
-// there still then. No other thread counts meanwhile.
+// Writes the profile of what was counted so far as that of a process that ended with status 0, by a
+// finisher in a child process that is waited for. exec.c calls it before the profiled process execs
+// natively. 0, or -errno when the profile was not written; the spool is there still then. No other
+// thread counts meanwhile.
 int spooler_finish_in_child(void);
 
 // Copies the environment for the finisher; launch.c calls it with the client's initial environment.

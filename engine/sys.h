@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The only door to the kernel: raw system calls that return what the kernel returned (-errno on failure), and the
-// numbers of the kernel's interface that engine files need. Nothing here keeps state or decides anything.
+// The only door to the kernel: raw system calls that return what the kernel returned (-errno on
+// failure), and the numbers of the kernel's interface that engine files need. Nothing here keeps
+// state or decides anything.
 //
-// Constants are the kernel's (include/uapi); structures are prefixed k_ because they are the kernel's, not a libc's.
+// Constants are the kernel's (include/uapi); structures are prefixed k_ because they are the
+// kernel's, not a libc's.
 #ifndef QUERN_ENGINE_SYS_H
 #define QUERN_ENGINE_SYS_H
 

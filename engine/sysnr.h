@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// System call numbers of Linux on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl): the compiler's own headers are all
-// that engine files may include, so the numbers are repeated here. Included by sys.h; a number never changes.
+// System call numbers of Linux on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl): the compiler's
+// own headers are all that engine files may include, so the numbers are repeated here. Included by
+// sys.h; a number never changes.
 #ifndef QUERN_ENGINE_SYSNR_H
 #define QUERN_ENGINE_SYSNR_H
 

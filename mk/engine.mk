@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The engine: one static, freestanding executable of engine/, engine/arch/x86_64/, sim/ and the decoder of Zydis. No header
-# but the compiler's own is in reach, no library is linked, and floating point registers are out of bounds:
-# scripts/check-engine proves the result.
+# The engine: one static, freestanding executable of engine/, engine/arch/x86_64/, sim/ and the
+# decoder of Zydis. No header but the compiler's own is in reach, no library is linked, and floating
+# point registers are out of bounds: scripts/check-engine proves the result.
 
 ENGINE := $(BUILD)/libexec/quern/quern-engine
 ENGINE_BASE_ADDRESS := 0x7e9000000000# ENGINE_BASE in engine/thread.h

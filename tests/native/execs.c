@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every way in which execve, execveat and their relatives succeed or fail: each case in a child, which prints the error, or what the
-// executed image ("show") sees of itself. The text is the same natively and under the engine, with and without
-// --trace-children; tests/native/run-exec compares.
+// Every way in which execve, execveat and their relatives succeed or fail: each case in a child,
+// which prints the error, or what the executed image ("show") sees of itself. The text is the same
+// natively and under the engine, with and without --trace-children; tests/native/run-exec compares.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

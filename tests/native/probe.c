@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prints what a program can see of the state that the kernel started it in, in a form that does not depend on where things are: the same text
-// natively and under the engine. Compiled as static, static-pie, PIE and non-PIE by mk/engine.mk, run by tests/native/run.
+// Prints what a program can see of the state that the kernel started it in, in a form that does not
+// depend on where things are: the same text natively and under the engine. Compiled as static,
+// static-pie, PIE and non-PIE by mk/engine.mk, run by tests/native/run.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -150,7 +151,8 @@ int main(int argc, char **argv)
     prctl(PR_GET_NAME, comm);
     printf("prctl name %s\n", comm);
 
-    // /proc/self/stat: 26 startcode, 27 endcode, 28 startstack, 45 start_data, 46 end_data, 47 start_brk, 48-51 arg and env.
+    // /proc/self/stat: 26 startcode, 27 endcode, 28 startstack, 45 start_data, 46 end_data, 47
+    // start_brk, 48-51 arg and env.
     n = slurp("/proc/self/stat", buf, sizeof(buf) - 1);
     buf[n > 0 ? n : 0] = 0;
     unsigned long f[64] = { 0 };
@@ -163,7 +165,8 @@ int main(int argc, char **argv)
            (uintptr_t)initialised >= f[45] && (uintptr_t)initialised < f[46],
            f[48] == (uintptr_t)argv[0], f[50] == (uintptr_t)environ[0]);
 
-    // The break: behind the bss, in [heap], moves both ways, and a wish that cannot be granted leaves it alone.
+    // The break: behind the bss, in [heap], moves both ways, and a wish that cannot be granted
+    // leaves it alone.
     uintptr_t start = f[47], now = (uintptr_t)sbrk(0);
     // The kernel moves the break of a static PIE elsewhere; the engine leaves it there.
     if (!getenv("STATIC_PIE"))

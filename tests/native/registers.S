@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A program without a libc that looks at the processor as the kernel (or the engine) hands it over. Exit status: 0, or the number of the
-// first thing that is wrong. Counted natively: it exits 0 there.
+// A program without a libc that looks at the processor as the kernel (or the engine) hands it over.
+// Exit status: 0, or the number of the first thing that is wrong. Counted natively: it exits 0
+// there.
     .text
     .globl _start
 _start:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/elf.c: how the first line of a script is split (the rules are those of fs/binfmt_script.c, Linux 6.18; tests/native compares with
-// the kernel itself), and what an ELF file must have to be loaded. Mapping is tested by tests/native.
+// engine/elf.c: how the first line of a script is split (the rules are those of fs/binfmt_script.c,
+// Linux 6.18; tests/native compares with the kernel itself), and what an ELF file must have to be
+// loaded. Mapping is tested by tests/native.
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,8 @@ static void script_lines(void **state)
     }
 }
 
-// The kernel looks at 256 bytes. A name that may go on behind them is no name; an argument is cut there.
+// The kernel looks at 256 bytes. A name that may go on behind them is no name; an argument is cut
+// there.
 static void script_limits(void **state)
 {
     char text[400];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/heap.c and engine/safemem.c, the objects that the engine is linked from. The heap really lies at ENGINE_HEAP_BASE here, too;
-// the handler below does for safemem what engine/signal.c does.
+// engine/heap.c and engine/safemem.c, the objects that the engine is linked from. The heap really
+// lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what engine/signal.c does.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/mini.c, the very object that the engine is linked from: memory functions against byte loops at every small length and
-// alignment, the formatter against texts worked out by hand, patterns, numbers.
+// engine/mini.c, the very object that the engine is linked from: memory functions against byte
+// loops at every small length and alignment, the formatter against texts worked out by hand,
+// patterns, numbers.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/spooler.c and engine/fds.c on real files: what is appended is in the file, at the offsets of share/spool.h, as another
-// process reads it; areas grow beyond what is mapped at first; a forked child has the counts so far in a file of its own, and
-// what it counts is not its parent's.
+// engine/spooler.c and engine/fds.c on real files: what is appended is in the file, at the offsets
+// of share/spool.h, as another process reads it; areas grow beyond what is mapped at first; a
+// forked child has the counts so far in a file of its own, and what it counts is not its parent's.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -160,8 +160,9 @@ static uint64_t counter_in_file(const char *name, u32 slot, u64 counter)
     return v;
 }
 
-// 60,000 blocks of 1 to 9 instructions with as many counters: 3.4 MB of blocks and 2.4 MB of counters, both past what is mapped at
-// first. Slot 0 is there from the start, slot 5 from half-way.
+// 60,000 blocks of 1 to 9 instructions with as many counters: 3.4 MB of blocks and 2.4 MB of
+// counters, both past what is mapped at first. Slot 0 is there from the start, slot 5 from
+// half-way.
 static void blocks(void **state)
 {
     struct spool_insn insns[9];
@@ -223,7 +224,8 @@ static void blocks(void **state)
     assert_int_equal(counters(5)[counter - (59999 % 9 + 1)], 60001);
 }
 
-// One record for each pair, however often; pairs whose places in the cache meet may have several, which add up.
+// One record for each pair, however often; pairs whose places in the cache meet may have several,
+// which add up.
 static void partials(void **state)
 {
     static struct spool_partial r[20000];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The exec of another image with the client's signal mask in force. A signal that arrives between the last look at `stop` and the
-// system call would be noted by the handler and lost with this image: the handler asks exec_fixup() and continues at
-// execcall_abort instead.
+// The exec of another image with the client's signal mask in force. A signal that arrives between
+// the last look at `stop` and the system call would be noted by the handler and lost with this
+// image: the handler asks exec_fixup() and continues at execcall_abort instead.
     .text
 
 // long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags, const u64 *stop)

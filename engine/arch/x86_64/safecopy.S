@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Copies that may fault, for safemem.c. Each instruction that touches client memory has a label; the table at the end pairs
-// it with the place where a fault continues. The signal handler changes rip only, so that place finds
-// all registers as they were at the fault.
+// Copies that may fault, for safemem.c. Each instruction that touches client memory has a label;
+// the table at the end pairs it with the place where a fault continues. The signal handler changes
+// rip only, so that place finds all registers as they were at the fault.
     .text
 
-// u64 safecopy(void *dst, const void *src, u64 n): bytes that were NOT copied; 0 when all were. Forwards, whole words first; a
-// word that faults is tried again byte by byte, so that the answer is exact.
+// u64 safecopy(void *dst, const void *src, u64 n): bytes that were NOT copied; 0 when all were.
+// Forwards, whole words first; a word that faults is tried again byte by byte, so that the answer
+// is exact.
     .globl safecopy
     .hidden safecopy
     .type safecopy, @function
@@ -31,8 +32,8 @@ safecopy:
     ret
     .size safecopy, . - safecopy
 
-// One access: u64 safecopy_load64(u64 *out, u64 gaddr), ..._load32(u32 *, u64), ..._store64(u64 gaddr, u64), ..._store32(u64 gaddr, u32):
-// 0, or 1 after a fault.
+// One access: u64 safecopy_load64(u64 *out, u64 gaddr), ..._load32(u32 *, u64), ..._store64(u64
+// gaddr, u64), ..._store32(u64 gaddr, u32): 0, or 1 after a fault.
     .globl safecopy_load64, safecopy_load32, safecopy_store64, safecopy_store32
     .hidden safecopy_load64, safecopy_load32, safecopy_store64, safecopy_store32
     .type safecopy_load64, @function

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where the kernel enters the engine, and where `--native` leaves it. C code runs on a stack of the engine's own from its first
-// instruction on: the initial stack is the client's, exactly as the kernel made it.
+// Where the kernel enters the engine, and where `--native` leaves it. C code runs on a stack of the
+// engine's own from its first instruction on: the initial stack is the client's, exactly as the
+// kernel made it.
     .text
 
     .globl _start
