@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a handler of a fault sees is what the program had: all general registers, the flags, rip at
+// What a handler of a fault sees is what the program had: all general registers, the flags (but
+// those that the faulting instruction would have overwritten: they are dead to Quern), rip at
 // the faulting instruction, the address; whatever stands before the fault in its block. And what
 // the handler leaves in the context is what the program goes on with.
 #include <setjmp.h>
@@ -82,7 +83,6 @@ static void faults(void)
         check_usual(at, bad + 16);
         FAULT("", "add %%rax, 24(%%rbx)");
         check_usual(at, bad + 24);
-        CHECK(regs[REG_EFL] & ZF);
         FAULT("", "movdqu -8(%%rbx), %%xmm0"); // the second half
         check_usual(at, bad);
         FAULT("", "push (%%rbx)");
