@@ -375,8 +375,10 @@ static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi, con
             continue;
         // MIB is the bounds family's address form: bndldx and bndstx access a table that does not exist in 64-bit
         // Linux any more
-        if (op->mem.type == ZYDIS_MEMOP_TYPE_MIB || op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+        if (op->mem.type == ZYDIS_MEMOP_TYPE_MIB)
             continue;
+        if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+            r.index = REG_NONE; // refs[0] holds base and displacement; vec_kind says that it is not a plain reference
         if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
             r.flags |= MEMREF_READ;
         if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
@@ -482,6 +484,9 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
 
     if (zi.cpu_flags) {
         in->flags_read = (u16)(zi.cpu_flags->tested & FLAGS_ARITH);
+        in->flags_touch = ((zi.cpu_flags->tested | zi.cpu_flags->modified | zi.cpu_flags->set_0 |
+                            zi.cpu_flags->set_1 | zi.cpu_flags->undefined) &
+                           FLAGS_ARITH) != 0;
         if (!flags_conditional(zi.mnemonic))
             in->flags_kill =
                 (u16)((zi.cpu_flags->modified | zi.cpu_flags->set_0 | zi.cpu_flags->set_1) & FLAGS_ARITH);
@@ -491,11 +496,13 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     case ZYDIS_MNEMONIC_PUSHFQ:
     case ZYDIS_MNEMONIC_LAHF:
         in->flags_read = FLAGS_ARITH;
+        in->flags_touch = true;
         break;
     case ZYDIS_MNEMONIC_POPF:
     case ZYDIS_MNEMONIC_POPFQ:
         in->flags_kill = FLAGS_ARITH;
         in->flags_read = 0;
+        in->flags_touch = true;
         break;
     case ZYDIS_MNEMONIC_SYSCALL:
         in->kind = INSN_SYSCALL;
@@ -524,7 +531,7 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
             in->flags |= INSN_F_REPNE;
         if (in->str_op == STR_MOVS || in->str_op == STR_STOS)
             in->flags |= INSN_F_STORE;
-        in->flags_read |= in->str_op >= STR_CMPS ? FLAGS_ARITH : 0;
+        in->flags_touch = in->str_op >= STR_CMPS;
     } else if (needs_step(&zi)) {
         in->kind = INSN_STEP;
     } else if (in->kind == INSN_PLAIN && zi.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) {
@@ -538,6 +545,7 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &ctx, &zi, ops, zi.operand_count)))
             return 0;
         collect_refs(in, &zi, ops);
+        in->regs_known = true;
         for (u32 i = 0; i < in->nrefs; i++) {
             if (in->refs[i].flags & MEMREF_WRITE)
                 in->flags |= INSN_F_STORE;

@@ -79,6 +79,8 @@ struct insn {
     u8 str_op;     // INSN_STRING: enum str_op
     u8 str_size;   // element size
     u16 flags_read, flags_kill; // arithmetic flags (FLAG_*): read; certainly written
+    bool flags_touch;           // reads or may change any of them
+    bool regs_known;            // `regs` is filled in
     u32 regs; // general registers read or written, a bit each (only when refs were asked for)
     u32 ireg; // INSN_JMP_IND/CALL_IND through a register: its number; else REG_NONE
     u16 mnemonic, category;

@@ -43,6 +43,9 @@ enum tcache_where tcache_where(u64 hpc);
 // it and those behind it do not. @signal-safe
 void tcache_recover(struct thread *t, const struct host_regs *u);
 
+// An interruption in TCACHE_GATE_BEFORE: writes the client's state, as it is at its syscall instruction, to t. @signal-safe
+void tcache_gate_state(struct thread *t, const struct host_regs *u);
+
 // An asynchronous signal at hpc in TCACHE_FRAGMENT: makes the escape copy and returns the address in it that corresponds to hpc.
 // Runs to the next client instruction boundary that ends the fragment and then enters the dispatcher. @signal-safe
 u64 tcache_escape(struct thread *t, u64 hpc);

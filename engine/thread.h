@@ -16,6 +16,8 @@
 #define THREAD_AREA_STRIDE 0xa000000
 
 // One thread's area, from its %gs base.
+#define TA_SLOW_TABLE 0x8000  // copy of syscalls_slow_table, for the gate
+#define TA_VEC 0x8400         // vector index and mask of a gather, while its helper looks at them
 #define TA_I1_FAST 0x10000    // u32 line ids, one for each I1 set
 #define TA_I1_FAST_SETS 65536 // more sets than this: no fast tags
 #define TA_BRANCH 0x60000     // u8 counters[16384], then u64 btac[512] (negated targets)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// The dispatcher. Translated code comes here through the stubs when a link, an indirect target or a translation is missing, when a
+// system call needs C, and when a signal or a stop is to be seen to. Every function here starts at the top of the thread's
+// engine stack and ends by entering translated code.
+#include "engine/dispatch.h"
+
+#include "engine/lock.h"
+#include "engine/mini.h"
+#include "engine/signal.h"
+#include "engine/spooler.h"
+#include "engine/syscalls.h"
+#include "engine/tcache_priv.h"
+#include "engine/threads.h"
+#include "engine/translate.h"
+#include "engine/vmmap.h"
+#include "engine/vsyscall.h"
+
+_Noreturn void dispatch_enter_at(u64 stub);
+_Noreturn void dispatch_exit(struct thread *t);
+_Noreturn void dispatch_syscall(struct thread *t);
+_Noreturn void dispatch_syscall_finished(struct thread *t);
+_Noreturn void dispatch_syscall_escaped(struct thread *t);
+
+#define VSYSCALL_PAGE 0xffffffffff600000ul
+
+static u32 translations_since_flush;
+
+static void flush(struct thread *t)
+{
+    threads_stop_world(t);
+    tcache_flush_all();
+    threads_resume_world(t);
+}
+
+// The fragment for t->pc. NULL when something is pending that has to be seen to first.
+static struct fragment *find(struct thread *t)
+{
+    struct fragment *f;
+    u64 fault = 0;
+
+    for (u32 tries = 0;; tries++) {
+        tcache_lock();
+        f = tcache_lookup(t->pc);
+        if (f)
+            return f; // with the lock
+        if (spool->stress_flush && ++translations_since_flush > spool->stress_flush) {
+            translations_since_flush = 0;
+            tcache_unlock();
+            flush(t);
+            tcache_lock();
+        }
+        f = translate_block(t, t->pc, &fault);
+        if (f)
+            return f;
+        tcache_unlock();
+        if (fault) {
+            // si_addr is the first byte that cannot be fetched
+            struct vmmap_info m;
+            bool mapped = vmmap_find(fault, &m);
+
+            signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, fault, 14, mapped ? 0x15 : 0x14);
+            return NULL;
+        }
+        if (tries > 4)
+            engine_die("no room for a block in an empty code cache (--cache-size is too small)");
+        flush(t);
+    }
+}
+
+static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
+{
+    for (;;) {
+        struct fragment *f;
+
+        t->state = TS_ENGINE;
+        if (UNLIKELY(t->stop)) {
+            signal_deliver_pending(t);
+            threads_park(t);
+            from = NULL;
+            indirect = false;
+            if (t->stop)
+                continue;
+        }
+        if (UNLIKELY((t->pc & ~0xffful) == VSYSCALL_PAGE) && vsyscall_try(t)) {
+            from = NULL;
+            indirect = false;
+            continue;
+        }
+        u64 flushes = spool->n_flush;
+
+        f = find(t);
+        if (spool->n_flush != flushes)
+            from = NULL; // went with the flush that made room for f
+        if (!f) {
+            from = NULL;
+            indirect = false;
+            continue;
+        }
+        if (UNLIKELY(f->flags & FRAGMENT_STEP)) {
+            u32 counter = f->counter;
+
+            tcache_unlock();
+            t->counters[counter]++;
+            spool->n_stepped++;
+            signal_step(t);
+        }
+        if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) && from->exit[exit].target == f->pc)
+            tcache_link(from, exit, f);
+        if (indirect && tb_config.ibl)
+            tcache_ibl_fill(t, f);
+        t->host = f->hpc;
+        tcache_unlock();
+        t->rflags &= ~0x100ul;
+        dispatch_enter_at(tcache_stub_enter());
+    }
+}
+
+_Noreturn void dispatch_run(struct thread *t)
+{
+    t->sc_post = 0;
+    run(t, NULL, 0, false);
+}
+
+_Noreturn void dispatch_exit(struct thread *t)
+{
+    s64 id = (s64)t->exit_id;
+    struct fragment *f;
+
+    spool->n_dispatch++;
+    if (id == -1) {
+        spool->n_ibl_miss++;
+        t->pc = t->ibl_target;
+        run(t, NULL, 0, true);
+    }
+    if (id < -1) {
+        // the block's code has changed
+        f = tcache_by_index((u32)(-2 - id));
+        t->pc = f->pc;
+        tcache_lock();
+        tcache_kill(f);
+        tcache_unlock();
+        run(t, NULL, 0, false);
+    }
+    f = tcache_by_index((u32)id >> 1);
+    t->pc = f->exit[id & 1].target;
+    run(t, f, (u32)id & 1, false);
+}
+
+_Noreturn void dispatch_gate(struct thread *t)
+{
+    t->sc_cont = tcache_stub_syscall_done();
+    dispatch_enter_at(tcache_stub_gate_from_c());
+}
+
+_Noreturn void dispatch_syscall(struct thread *t)
+{
+    t->pc = t->sc_next - 2;
+    t->sc_post = 0;
+    spool->n_slow_syscalls++;
+    syscalls_slow(t);
+    dispatch_run(t);
+}
+
+_Noreturn void dispatch_syscall_finished(struct thread *t)
+{
+    t->regs[R_RCX] = t->sc_next;
+    t->pc = t->sc_next;
+    if (t->sc_post) {
+        syscalls_done(t);
+        t->sc_post = 0;
+    }
+    dispatch_run(t);
+}
+
+// The escape copy of a block that ends in a system call: the call is not made, and the instruction not counted.
+_Noreturn void dispatch_syscall_escaped(struct thread *t)
+{
+    struct fragment *f = (struct fragment *)t->escape_fragment;
+
+    t->pc = t->sc_next - 2;
+    if (f) {
+        t->counters[f->counter]--;
+        if (f->ninsns > 1)
+            spooler_partial(f->block, f->ninsns - 1);
+    }
+    dispatch_run(t);
+}

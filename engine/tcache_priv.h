@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The code cache as the translator and the dispatcher see it; everybody else includes tcache.h. All functions here are called with
+// the translation lock held, except where said.
+#ifndef QUERN_ENGINE_TCACHE_PRIV_H
+#define QUERN_ENGINE_TCACHE_PRIV_H
+
+#include "engine/fragment.h"
+#include "engine/tcache.h"
+#include "engine/translate.h"
+
+#define FRAGMENT_MAX 16384u // bytes; an escape buffer holds one
+
+// Where the next fragment goes, and how much room is left there (room may be NULL).
+u8 *tcache_room(u64 *room);
+// Whether a block of n instructions is sure to fit.
+bool tcache_has_room(u32 n);
+u32 tcache_next_index(void);
+
+// Makes the emitted block a fragment that can be found.
+struct fragment *tcache_publish(struct tb *b, u32 block);
+
+struct fragment *tcache_lookup(u64 pc);
+struct fragment *tcache_by_index(u32 index);
+
+// Patches exit k of `from` to go straight to `to`.
+void tcache_link(struct fragment *from, u32 k, struct fragment *to);
+// Enters `f` in the thread's table of indirect branch targets.
+void tcache_ibl_fill(struct thread *t, const struct fragment *f);
+// Makes one fragment unreachable.
+void tcache_kill(struct fragment *f);
+
+u64 tcache_stub_ibl_miss(void);
+u64 tcache_stub_exit(void);
+u64 tcache_stub_gate(void);
+u64 tcache_stub_enter(void);
+u64 tcache_stub_gate_from_c(void);
+u64 tcache_stub_syscall_escaped(void);
+
+#endif
