@@ -29,6 +29,10 @@ void fds_close_others(void);
 // Puts another open file in the place of the spool's descriptor (after fork) and closes fd.
 void fds_replace_spool(int fd);
 
+// A process that was forked or executed has begun: when --log-file names files by %p, opens its
+// own. Messages go on to the inherited one when that fails.
+void fds_own_log(void);
+
 // Just before the exec of a finisher or of the engine: both survive it. And back, when that exec
 // failed.
 void fds_keep_over_exec(bool keep);

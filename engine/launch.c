@@ -382,6 +382,8 @@ void launch_main(u64 *sp)
     open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
     fds_init(spool_fd, spool->log_fd);
     spooler_save_environment(s.envp);
+    if (spool->flags & SPOOL_F_EXECED)
+        fds_own_log();
     *s.sp = s.argc; // over the engine's second argument: from here on the stack is the client's
 
     if (program.exec_stack)

@@ -480,6 +480,7 @@ int spooler_fork_child(s32 parent_pid)
     file_size = size;
     fds_replace_spool(fd);
     spool->s_spool = spooler_text(path);
+    fds_own_log();
     return 0;
 }
 
