@@ -54,11 +54,8 @@ $(ENGINE): $(ENGINE_OBJS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ENGINE_LDFLAGS) -o $@ $(filter %.o,$^)
 
-# Without its dispatcher there is no engine to link yet.
-ifneq ($(wildcard engine/dispatch.c),)
 ALL += $(ENGINE)
 CHECKS += check-engine check-native check-exec check-limits
-endif
 
 .PHONY: check-engine
 check-engine: $(ENGINE)
