@@ -19,7 +19,7 @@ CHECKS += check-sim
 # under both tools. -O1 keeps the lines apart; loops stay loops, for there is nobody to provide
 # memcpy.
 COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
-COMPAT_S      := bigcode branches masked rmw stack straddle strings
+COMPAT_S      := bigcode branches forms masked rmw stack straddle strings
 COMPAT_DIR    := $(BUILD)/tests/compat
 COMPAT_CFLAGS := -std=gnu11 $(WARNINGS) -O1 -g -ffreestanding -fno-pie -fno-stack-protector -fcf-protection=none \
                  -fno-asynchronous-unwind-tables
