@@ -154,24 +154,45 @@ static bool gains_privilege(int fd)
            0;
 }
 
-// A debugger plants breakpoints in the text of its child, which the engine does not execute.
-static bool being_debugged(void)
+static s64 first_tracer;
+
+// Process that traces this thread; 0: none.
+static s64 tracer(void)
 {
     static const char key[] = "TracerPid:\t";
     char status[2048];
     long fd = sys_open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+    s64 pid = 0;
 
     if (fd < 0)
-        return false;
+        return 0;
     long n = sys_read((int)fd, status, sizeof(status) - 1);
     sys_close((int)fd);
     status[n > 0 ? n : 0] = '\0';
     for (const char *line = status; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, key, sizeof(key) - 1) == 0)
-            return line[sizeof(key) - 1] != '0';
+        if (strncmp(line, key, sizeof(key) - 1))
+            continue;
+        for (line += sizeof(key) - 1; *line >= '0' && *line <= '9'; line++)
+            pid = pid * 10 + (*line - '0');
+        break;
     }
-    return false;
+    return pid;
+}
+
+void exec_init(void)
+{
+    if (spool->flags & SPOOL_F_TRACE_CHILDREN)
+        first_tracer = tracer();
+}
+
+// A debugger plants breakpoints in the text of its child, which the engine does not execute. One
+// that has been there from the start looks at the engine.
+static bool being_debugged(void)
+{
+    s64 now = tracer();
+
+    return now && now != first_tracer;
 }
 
 // --trace-children-skip: patterns separated by commas, against the name as the client gives it.

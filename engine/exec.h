@@ -6,6 +6,9 @@
 
 #include "engine/thread.h"
 
+// At start, once the spool is mapped.
+void exec_init(void);
+
 // The client's execve (dirfd AT_FDCWD, flags 0) or execveat. Addresses are the client's. Returns
 // -errno as the kernel would, with nothing changed; or does not return: the call succeeded, or a
 // signal arrived and the client goes on at its system call instruction after the delivery

@@ -400,6 +400,7 @@ void launch_main(u64 *sp)
     if (spool->flags & SPOOL_F_NATIVE)
         run_natively(&s, entry);
 
+    exec_init();
     prof_init();
     translate_init();
     signals_init();
