@@ -435,6 +435,34 @@ static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi, con
     vector_refs(in, zi, ops);
 }
 
+// A string instruction without rep: one element, in the order of Cachegrind (reference-model.md).
+static void string_refs(struct insn *in, const ZydisDecodedInstruction *zi)
+{
+    struct memref si = { .base = 6, .index = REG_NONE, .bitreg = REG_NONE, .size = in->str_size };
+    struct memref di = { .base = 7, .index = REG_NONE, .bitreg = REG_NONE, .size = in->str_size };
+
+    if (zi->address_width == 32) {
+        si.flags |= MEMREF_A32;
+        di.flags |= MEMREF_A32;
+    }
+    if (zi->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS)
+        si.flags |= MEMREF_FS;
+    si.flags |= MEMREF_READ;
+    di.flags |= in->str_op == STR_MOVS || in->str_op == STR_STOS ? MEMREF_WRITE : MEMREF_READ;
+    switch (in->str_op) {
+    case STR_MOVS:
+        add_ref(in, &si);
+        add_ref(in, &di);
+        break;
+    case STR_LODS: add_ref(in, &si); break;
+    case STR_CMPS:
+        add_ref(in, &di);
+        add_ref(in, &si);
+        break;
+    default: add_ref(in, &di); break;
+    }
+}
+
 int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_refs)
 {
     ZydisDecoderContext ctx;
@@ -545,6 +573,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &ctx, &zi, ops, zi.operand_count)))
             return 0;
         collect_refs(in, &zi, ops);
+        if (in->kind == INSN_STRING && !(in->flags & INSN_F_REP))
+            string_refs(in, &zi);
         in->regs_known = true;
         for (u32 i = 0; i < in->nrefs; i++) {
             if (in->refs[i].flags & MEMREF_WRITE)

@@ -36,7 +36,7 @@ static void flush(struct thread *t)
 static struct fragment *find(struct thread *t)
 {
     struct fragment *f;
-    u64 fault = 0;
+    u64 fault = TRANSLATE_NO_FAULT;
 
     for (u32 tries = 0;; tries++) {
         tcache_lock();
@@ -53,7 +53,7 @@ static struct fragment *find(struct thread *t)
         if (f)
             return f;
         tcache_unlock();
-        if (fault) {
+        if (fault != TRANSLATE_NO_FAULT) {
             // si_addr is the first byte that cannot be fetched
             struct vmmap_info m;
             bool mapped = vmmap_find(fault, &m);
@@ -101,6 +101,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
             tcache_unlock();
             t->counters[counter]++;
+            t->step_counter = counter;
             spool->n_stepped++;
             signal_step(t);
         }

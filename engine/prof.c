@@ -42,11 +42,44 @@ void prof_init(void)
         sim_cache_init_zeroed(&ll.cache, &g, heap_pages(sim_cache_bytes(&g)));
 }
 
+// --serialize-threads: the caches of the first thread are everybody's, and the predictor's state follows the turn.
+static struct {
+    struct sim_state *first;
+    struct thread *last; // whose area holds the predictor; NULL: `branch` and `hist` do
+    struct sim_branch branch;
+    u64 hist;
+} serial;
+
 static void d1_fast_reset(struct thread *t)
 {
+    u64 used = (u64)tb_config.d1_sets * spool->d1.line;
+
     // no line of a client is at address zero, so zero is "none"
-    if (t->sim->d1_fast)
+    if (!t->sim->d1_fast)
+        return;
+    if (used <= 64 * 1024)
+        memset(t->sim->d1_fast, 0, used);
+    else
         sys_madvise((u64)t->self + TA_D1_FAST, TA_D1_FAST_SIZE, MADV_DONTNEED);
+}
+
+static void i1_fast_reset(struct thread *t)
+{
+    if (t->sim->i1_fast)
+        memset(t->sim->i1_fast, 0, tb_config.i1_sets * sizeof(u32));
+}
+
+void prof_turn(struct thread *t)
+{
+    if (serial.last == t)
+        return;
+    if (spool->flags & SPOOL_F_CACHE_SIM) { // they tell what the caches held when t last ran
+        i1_fast_reset(t);
+        d1_fast_reset(t);
+    }
+    *t->sim->branch = serial.last ? *serial.last->sim->branch : serial.branch;
+    t->hist = serial.last ? serial.last->hist : serial.hist;
+    serial.last = t;
 }
 
 int prof_thread_init(struct thread *t)
@@ -63,17 +96,25 @@ int prof_thread_init(struct thread *t)
         if (spool->flags & SPOOL_F_CACHE_SIM) {
             s->i1_fast = tb_config.i1_fast ? (u32 *)(area + TA_I1_FAST) : NULL;
             s->d1_fast = tb_config.d1_fast ? area + TA_D1_FAST : NULL;
+        }
+        if ((spool->flags & SPOOL_F_SERIALIZE) && serial.first) {
+            s->i1 = serial.first->i1;
+            s->d1 = serial.first->d1;
+        } else if (spool->flags & SPOOL_F_CACHE_SIM) {
             sim_cache_init_zeroed(&s->i1, &i1, heap_pages(sim_cache_bytes(&i1)));
             sim_cache_init_zeroed(&s->d1, &d1, heap_pages(sim_cache_bytes(&d1)));
         }
+        if (!serial.first)
+            serial.first = s;
     } else {
         // a slot that another thread has used
         memset(s->branch, 0, sizeof(*s->branch));
         if (spool->flags & SPOOL_F_CACHE_SIM) {
-            memset(s->i1.tags, 0, sim_cache_bytes(&i1));
-            memset(s->d1.tags, 0, sim_cache_bytes(&d1));
-            if (s->i1_fast)
-                memset(s->i1_fast, 0, tb_config.i1_sets * sizeof(u32));
+            if (!(spool->flags & SPOOL_F_SERIALIZE)) {
+                memset(s->i1.tags, 0, sim_cache_bytes(&i1));
+                memset(s->d1.tags, 0, sim_cache_bytes(&d1));
+            }
+            i1_fast_reset(t);
             d1_fast_reset(t);
         }
     }
@@ -83,7 +124,12 @@ int prof_thread_init(struct thread *t)
 
 void prof_thread_fini(struct thread *t)
 {
-    (void)t; // the state stays with the slot for the next thread
+    // The state stays with the slot for the next thread.
+    if (serial.last == t) {
+        serial.branch = *t->sim->branch;
+        serial.hist = t->hist;
+        serial.last = NULL;
+    }
 }
 
 void prof_fork_child(void)
@@ -235,6 +281,7 @@ void prof_rep(struct thread *t)
     u64 seg = 0;
     u64 reads = op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1, writes = op == STR_MOVS || op == STR_STOS;
     u64 base = first;
+    bool compare = op >= STR_CMPS, ended = false;
     bool uses_rsi = op == STR_MOVS || op == STR_LODS || op == STR_CMPS;
 
     if (n && ((op == STR_LODS ? rsi_end - rsi : rdi_end - rdi) & mask) != ((n * size) & mask))
@@ -249,6 +296,9 @@ void prof_rep(struct thread *t)
             seg = t->client_gs_base;
         }
     }
+    // The comparison may have ended it together with the count: then the flags say.
+    if (op >= STR_CMPS && n)
+        ended = after || (t->h_save[9] >> 14 & 1) == repne; // ZF, as lahf leaves it in ah
     if (!cache && !parity)
         return;
     if (cache) {
@@ -258,11 +308,9 @@ void prof_rep(struct thread *t)
     // Passes as reference-model.md has them: the first fetch was counted with the instruction; a pass begins with the
     // test of the count, does an element, and for scas and cmps tests the comparison.
     for (u64 i = 0; i < n || (parity && i == n); i++) {
-        bool compare = op >= STR_CMPS, ended;
-
         if (parity) {
-            if (i == n && compare && n && after)
-                break; // the comparison ended it: no further pass
+            if (i == n && ended)
+                break; // no further pass
             if (i) // its fetch hits: nothing else has touched I1 since the first
                 t->counters[base + c.rep_ir]++;
             if (branch) {
@@ -290,15 +338,8 @@ void prof_rep(struct thread *t)
             }
         }
         if (parity && branch && compare) {
-            ended = i + 1 == n && after;
-            // the last element's comparison ended it also when the count ran out at the same time; then the flags say
-            if (i + 1 == n && !after) {
-                u64 zf = t->h_save[9] >> 14 & 1; // ah bit 6
-
-                ended = repne ? zf : !zf;
-            }
             t->counters[base + c.rep_bc]++;
-            cond(t, t->h_addr, !ended, (u32)base + c.bcm);
+            cond(t, t->h_addr, !(i + 1 == n && ended), (u32)base + c.bcm);
         }
     }
 }

@@ -33,6 +33,9 @@ int prof_thread_init(struct thread *t);
 void prof_thread_fini(struct thread *t);
 void prof_fork_child(void);
 
+// --serialize-threads: t has the turn, and sees the caches and the predictor as the thread before it left them.
+void prof_turn(struct thread *t);
+
 // Address of a helper's stub in the code cache (tcache.c).
 u64 prof_stub(enum prof_stub which);
 

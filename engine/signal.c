@@ -630,6 +630,8 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
         take_client_state(t, u, u->rip);
     if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
         note_sync(t, info, uc, false);
+    if (info->signo != SIGTRAP) // it faulted and was not executed: dispatch.c has counted it
+        t->counters[t->step_counter]--;
     uc->sigmask = SIGNAL_ALL_BUT_SYNC;
     resume_at(t, uc, dispatch_resume);
 }

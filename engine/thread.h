@@ -121,6 +121,7 @@ struct thread {
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
+    u64 step_counter;         // spool counter of the instruction that is single-stepped
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     void *extra[16];          // for signal.c, thread.c and syscalls.c

@@ -124,8 +124,14 @@ static long area_make(u32 slot, bool again)
     return 0;
 }
 
+// On the heap, and of use to the slot's next thread.
+struct kept {
+    struct sim_state *sim;
+    struct signal_state *sig;
+};
+
 // Finds a slot and makes it live; -errno when there is none. @holds(list_lock)
-static long slot_take(void)
+static long slot_take(struct kept *kept)
 {
     long ret;
 
@@ -135,6 +141,8 @@ static long slot_take(void)
             slots[i] = SLOT_FREE;
         if (slots[i] != SLOT_FREE)
             continue;
+        kept->sim = thread_at_slot(i)->sim;
+        kept->sig = thread_at_slot(i)->sig;
         ret = area_make(i, true);
         if (ret)
             return ret;
@@ -160,15 +168,18 @@ static long slot_take(void)
 
 struct thread *threads_new(struct thread *parent)
 {
+    struct kept kept = { NULL, NULL };
     struct thread *t;
     long slot;
 
     lock_take(&list_lock);
-    slot = slot_take();
+    slot = slot_take(&kept);
     lock_drop(&list_lock);
     if (slot < 0)
         return NULL;
     t = thread_at_slot((u32)slot);
+    t->sim = kept.sim;
+    t->sig = kept.sig;
     t->self = t;
     t->slot = (u32)slot;
     t->counters = (u64 *)((u64)t + TA_COUNTERS);
@@ -634,6 +645,7 @@ void threads_turn_take(struct thread *t)
     __atomic_store_n(&turn_holder, t, __ATOMIC_SEQ_CST);
     thread_own(t)->has_turn = true;
     __atomic_exchange_n(&t->state, state, __ATOMIC_SEQ_CST);
+    prof_turn(t);
 }
 
 void threads_turn_give(struct thread *t)

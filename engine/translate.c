@@ -714,7 +714,7 @@ struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault)
     u32 limit = tb_config.cache ? 32 : TB_INSNS_MAX, block;
     u64 t0 = 0;
 
-    *fault = 0;
+    *fault = TRANSLATE_NO_FAULT;
     if (spool->flags & SPOOL_F_VERBOSE)
         t0 = now_ns();
     b->t = t;
@@ -723,7 +723,7 @@ struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault)
     for (;;) {
         if (!decode_block(b, limit, fault))
             return NULL;
-        *fault = 0;
+        *fault = TRANSLATE_NO_FAULT;
         liveness(b);
         if (!tcache_has_room(b->n))
             return NULL;
