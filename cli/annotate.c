@@ -182,7 +182,7 @@ static void read_profiles(struct annotate *a)
              a->files[0]);
     if (a->asm_ && !(has & QUERN_HAS_ADDR))
         die(UTIL_USAGE, "%s: --asm needs a profile with addresses (--dump-instr=yes)", a->files[0]);
-    if (has & QUERN_HAS_CALL && !(a->costs = quern_costs_new(a->p)))
+    if (has & QUERN_HAS_CALL && (a->inclusive || a->tree) && !(a->costs = quern_costs_new(a->p)))
         die(UTIL_USAGE, "%s: out of memory", a->files[0]);
 }
 

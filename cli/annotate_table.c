@@ -65,7 +65,7 @@ void annotate_rows(struct annotate *a)
     struct quern_cursor *c;
     struct quern_record rec;
     uint32_t func = QUERN_NONE, file = QUERN_NONE;
-    size_t row = 0;
+    size_t row = 0, given;
     int any = 0;
 
     if (a->inclusive && a->costs) {
@@ -94,7 +94,9 @@ void annotate_rows(struct annotate *a)
         }
         v = a->row_counts + a->row[row].counts;
         a->row[row].present |= rec.present;
-        for (size_t i = 0; i < a->events; i++)
+        /* what was not given is zero */
+        given = rec.present >> 63 || !rec.present ? a->events : 64 - (size_t)__builtin_clzll(rec.present);
+        for (size_t i = 0; i < given && i < a->events; i++)
             v[i] += rec.counts[i];
     }
     quern_cursor_free(c);

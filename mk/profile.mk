@@ -52,3 +52,9 @@ check-profile: $(PROFILE_TESTS)
 	@status=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; exit $$status
 endif
 CHECKS += check-profile-symbols
+
+# Reading, annotating and merging beside the distribution's tools.
+.PHONY: bench-tools
+bench-tools: $(BUILD)/bin/quern
+	@mkdir -p $(BUILD)/bench
+	@profile/bench-tools $(BUILD)

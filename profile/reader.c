@@ -331,6 +331,9 @@ void reader_finish_pending(struct reader *r)
  */
 static const char *slow_position(struct reader *r, const char *s, const char *end, uint64_t *pos)
 {
+    /* '*' alone, as most jumps begin */
+    if (*s == '*' && (s + 1 == end || s[1] == ' '))
+        return s + 1;
     const char *start = s;
     uint64_t v = 0;
     int sign = 0, digits = 0;
@@ -639,7 +642,13 @@ static const char *body_u64(struct reader *r, const char *s, const char *end, ui
 {
     quern_count nano;
     const char *q;
+    int ok = 1;
 
+    if (s < end && is_digit(*s)) {
+        q = fast_number(s, v, &ok);
+        if (ok && (q == end || is_blank(*q) || *q == '/'))
+            return q;
+    }
     *v = 0;
     q = s < end ? reader_number(r, s, end, &nano) : NULL;
     if (!q || nano < 0 || nano / NANO > UINT64_MAX) {

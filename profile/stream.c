@@ -262,6 +262,8 @@ struct quern_cursor {
     struct walk w;
     uint64_t *plain;
     quern_count *counts;
+    size_t filled; /* counts at and above are zero */
+    int scaled;    /* some event has fractions */
 };
 
 struct quern_cursor *quern_cursor_new(const struct quern_profile *p)
@@ -279,30 +281,41 @@ struct quern_cursor *quern_cursor_new(const struct quern_profile *p)
         errno = ENOMEM;
         return NULL;
     }
+    for (size_t i = 0; i < p->event_count; i++)
+        c->scaled |= p->event[i].scale != 1;
     walk_init(&c->w, p);
     return c;
 }
 
+/* @hot */
 int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec)
 {
     const struct quern_profile *p = c->p;
     struct walk *w = &c->w;
-    size_t i;
 
     if (!walk_next(w))
         return 0;
-    if (w->special) {
+    if (__builtin_expect(w->special, 0)) {
         walk_special(w, c->counts);
-        for (i = 0; i < w->ncounts; i++)
+        for (size_t i = 0; i < w->ncounts; i++)
             if (p->event[i].scale == 1)
                 c->counts[i] /= NANO;
-    } else {
+    } else if (__builtin_expect(c->scaled, 0)) {
         walk_counts(w, c->plain);
-        for (i = 0; i < w->ncounts; i++)
+        for (size_t i = 0; i < w->ncounts; i++)
             c->counts[i] = (quern_count)c->plain[i] * p->event[i].scale;
+    } else {
+        const uint8_t *in = w->in;
+        for (size_t i = 0; i < w->ncounts; i++) {
+            uint64_t v;
+            in = get_varint(in, &v);
+            c->counts[i] = v;
+        }
+        w->in = in;
     }
-    for (; i < p->event_count; i++)
+    for (size_t i = w->ncounts; i < c->filled; i++)
         c->counts[i] = 0;
+    c->filled = w->ncounts;
     rec->kind = (enum quern_record_kind)w->op;
     rec->present = w->present;
     rec->part = w->at.part;
