@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+#
+# `make bench`: Quern beside the native run and the distribution's Cachegrind (bench/README.md). Nothing of it is
+# part of `make` or `make check`. The inputs are generated once, below $(BUILD)/bench/inputs.
+
+# Which programs, which modes, how often, whether Cachegrind too (yes, once, no), and how many seconds one run may take.
+BENCH_PROGRAMS ?=
+BENCH_MODES ?=
+BENCH_REPS ?= 3
+BENCH_VALGRIND ?= yes
+BENCH_TIMEOUT ?= 600
+
+BENCH_IN := $(BUILD)/bench/inputs
+BENCH_INPUTS := $(BENCH_IN)/text $(BENCH_IN)/sql $(BENCH_IN)/work.c $(BENCH_IN)/matrix
+
+define bench_generate
+$(call say,GEN,$@)
+@mkdir -p $(@D)
+$(Q)bench/generate $(1) $@
+endef
+
+$(BENCH_IN)/text: bench/generate
+	$(call bench_generate,text)
+
+$(BENCH_IN)/sql: bench/generate
+	$(call bench_generate,sql)
+
+$(BENCH_IN)/work.c: bench/generate
+	$(call bench_generate,c)
+
+$(BENCH_IN)/matrix: bench/programs/matrix.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -o $@ $<
+
+bench: all $(BENCH_INPUTS)
+	@CC='$(CC)' BENCH_PROGRAMS='$(BENCH_PROGRAMS)' BENCH_MODES='$(BENCH_MODES)' BENCH_REPS='$(BENCH_REPS)' \
+	    BENCH_VALGRIND='$(BENCH_VALGRIND)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
+	    bench/run $(BUILD)/bin/quern $(BENCH_IN) $(BUILD)/bench
