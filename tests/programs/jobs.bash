@@ -1,0 +1,33 @@
+# Jobs, wait in its forms, and what a job's status says. The order of what is printed is fixed by the waits.
+set -u
+(exit 3) &
+wait $!; echo "first: $?"
+sleep 30 &
+kill -TERM $!; wait $!; echo "ended by TERM: $?"
+(sleep 0.2; exit 5) & a=$!
+(exit 6) & b=$!
+wait $b; echo "b: $?"
+wait $a; echo "a: $?"
+(exit 7) &
+wait -n; echo "any: $?"
+for i in 1 2 3 4 5 6 7 8; do (exit $i) & pids[$i]=$!; done
+sum=0
+for i in 1 2 3 4 5 6 7 8; do wait ${pids[$i]}; sum=$((sum + $?)); done
+echo "sum: $sum"
+set -m
+sleep 30 &
+jobs | sed 's/[0-9]\{3,\}//'
+kill -STOP %1
+until [ "$(jobs -s)" ]; do sleep 0.05; done
+jobs -s
+kill -CONT %1
+set +m
+kill -TERM %1
+wait $! 2>/dev/null; echo "ended by TERM: $?"
+coproc cat; c=$COPROC_PID
+echo through >&${COPROC[1]}
+read -r line <&${COPROC[0]}
+echo "coproc: $line"
+eval "exec ${COPROC[1]}>&-"
+wait $c; echo "coproc ended: $?"
+diff <(printf '1\n2\n') <(printf '1\n3\n'); echo "diff: $?"

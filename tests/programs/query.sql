@@ -1,0 +1,11 @@
+create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) insert into t select i, printf('w%d', (i * 7919) % 503), i * 0.37 from n;
+create index x on t(b, c);
+select count(*), sum(a), total(c), group_concat(distinct b) from t where b like 'w1_';
+select b, count(*) n, round(avg(c), 6) from t group by b having n > 3 order by n desc, b limit 8;
+select t1.a, t2.a from t t1 join t t2 on t1.b = t2.b and t1.a < t2.a order by t1.a * 31 % 97, t2.a limit 5;
+begin; update t set c = c + 1 where a % 3 = 0; delete from t where a % 7 = 0; rollback;
+select sum(c), max(b), hex(zeroblob(3)), substr('abcdef', 2, 3), quote(1e300 * 10) from t;
+select sum(a) over (order by a rows 3 preceding) from t limit 4;
+pragma integrity_check;
+select * from missing;

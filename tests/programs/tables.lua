@@ -1,0 +1,6 @@
+local t = {} for i = 1, 3000 do t[i] = (i * 7919) % 3001 end table.sort(t) print(t[1], t[1500], #t)
+local s = {} for w in io.lines('in.txt') do for x in w:gmatch('%d+') do s[#s + 1] = tonumber(x) end end local m = 0 for _, v in ipairs(s) do m = (m * 31 + v) % 1000003 end print(m)
+local co = coroutine.wrap(function() for i = 1, 5 do coroutine.yield(i * i) end end) print(co(), co(), co())
+print((pcall(function() error({code = 3}) end)), select(2, pcall(error, 'text', 0)), string.format('%.10f %x %q', math.sin(2), 255, 'a\n'))
+local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end print(fib(18), 7 // 2, 7.5 // 2, 2^0.5, 1 << 40)
+local o = setmetatable({}, {__index = function(_, k) return k .. '!' end, __gc = function() print('collected') end}) print(o.x) o = nil collectgarbage() os.exit(3, true)
