@@ -99,6 +99,8 @@ static void put_header(FILE *f, const struct convert *c)
     }
     fputs("],\n\"events\":[", f);
     for (size_t i = 0; i < all; i++) {
+        if (i >= c->events && !quern_profile_event_formula(c->p, i))
+            continue; /* named, but neither counted nor computed */
         fputs(i ? "," : "", f);
         putc('{', f);
         put_optional(f, "name", quern_profile_event_name(c->p, i));

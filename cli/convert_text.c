@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Events that have values: counted, or computed by a formula. */
+static int has_values(const struct convert *c, size_t event)
+{
+    return event < c->events || quern_profile_event_formula(c->p, event);
+}
+
 /* -- CSV ------------------------------------------------------------------------------------------ */
 
 static void field(FILE *f, const char *s)
@@ -29,6 +35,8 @@ static void counts(FILE *f, const struct convert *c, const quern_count *v)
     char buf[64];
 
     for (size_t i = 0; i < c->events + quern_profile_derived_count(c->p); i++) {
+        if (!has_values(c, i))
+            continue;
         quern_count_format(buf, sizeof(buf), profcmd_event_value(c->p, i, v),
                            quern_profile_event_scale(c->p, i));
         fprintf(f, ",%s", buf);
@@ -39,6 +47,8 @@ static void counts(FILE *f, const struct convert *c, const quern_count *v)
 static void events(FILE *f, const struct convert *c, const char *prefix)
 {
     for (size_t i = 0; i < c->events + quern_profile_derived_count(c->p); i++) {
+        if (!has_values(c, i))
+            continue;
         putc(',', f);
         char *name = NULL;
         size_t n = strlen(prefix) + strlen(quern_profile_event_name(c->p, i)) + 1;
