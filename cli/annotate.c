@@ -6,11 +6,11 @@
  */
 #include "cli/annotate.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <dirent.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -18,28 +18,29 @@
 
 static void usage(const char *command)
 {
-    printf("usage: %s [options] PROFILE... [SOURCE...]\n"
-           "\n"
-           "Show which functions and lines of a program cost what. Several profiles are summed; each SOURCE\n"
-           "is listed whether or not much happens in it.\n"
-           "\n"
-           "  --show=A,B,C           events to show, in this order [all]\n"
-           "  --sort=A,B,C           events to sort by [as in the profile]; A:N shows what has N %% of A\n"
-           "  --threshold=N          Cachegrind: show functions with N %% of the first sort event [0.1];\n"
-           "                         Callgrind: show functions until N %% of it is shown [99]\n"
-           "  --show-percs=yes|no    shares of the totals behind the counts [yes]\n"
-           "  --auto=yes|no          list the sources of the functions shown [yes]\n"
-           "  --context=N            lines shown around lines with counts [8]\n"
-           "  -I DIR, --include=DIR  look for sources below DIR; may be repeated\n"
-           "  --inclusive=yes|no     count what a function calls as its own [no]\n"
-           "  --tree=none|caller|calling|both\n"
-           "                         the callers and callees of each function [none]\n"
-           "  --asm=yes|no           list the instructions of the functions shown (profiles with\n"
-           "                         addresses, --dump-instr=yes) [no]\n"
-           "  --show-percs, --no-show-percs, --annotate, --no-annotate  other spellings\n"
-           "  -h, --help             this text\n"
-           "  --version              the version\n",
-           command);
+    printf(
+        "usage: %s [options] PROFILE... [SOURCE...]\n"
+        "\n"
+        "Show which functions and lines of a program cost what. Several profiles are summed; each SOURCE\n"
+        "is listed whether or not much happens in it.\n"
+        "\n"
+        "  --show=A,B,C           events to show, in this order [all]\n"
+        "  --sort=A,B,C           events to sort by [as in the profile]; A:N shows what has N %% of A\n"
+        "  --threshold=N          Cachegrind: show functions with N %% of the first sort event [0.1];\n"
+        "                         Callgrind: show functions until N %% of it is shown [99]\n"
+        "  --show-percs=yes|no    shares of the totals behind the counts [yes]\n"
+        "  --auto=yes|no          list the sources of the functions shown [yes]\n"
+        "  --context=N            lines shown around lines with counts [8]\n"
+        "  -I DIR, --include=DIR  look for sources below DIR; may be repeated\n"
+        "  --inclusive=yes|no     count what a function calls as its own [no]\n"
+        "  --tree=none|caller|calling|both\n"
+        "                         the callers and callees of each function [none]\n"
+        "  --asm=yes|no           list the instructions of the functions shown (profiles with\n"
+        "                         addresses, --dump-instr=yes) [no]\n"
+        "  --show-percs, --no-show-percs, --annotate, --no-annotate  other spellings\n"
+        "  -h, --help             this text\n"
+        "  --version              the version\n",
+        command);
 }
 
 /* -- Options ------------------------------------------------------------------------------------ */
@@ -305,7 +306,9 @@ static void program_totals(struct annotate *a)
 
 int cmd_annotate(int argc, char **argv)
 {
-    struct annotate a = { .command = profcmd_name(argv[0]), .percs = 1, .source = 1, .context = 8, .threshold = -1 };
+    struct annotate a = {
+        .command = profcmd_name(argv[0]), .percs = 1, .source = 1, .context = 8, .threshold = -1
+    };
     size_t n, missing;
 
     parse(&a, argc, argv);

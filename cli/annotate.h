@@ -21,20 +21,20 @@ struct annotate_row {
 };
 
 struct annotate {
-    const char *command;   /* the name it was called by */
-    int callgrind;         /* layout of callgrind_annotate */
+    const char *command; /* the name it was called by */
+    int callgrind;       /* layout of callgrind_annotate */
 
     /* Options */
     const char *show, *sort;
-    double threshold;      /* -1: not given */
+    double threshold; /* -1: not given */
     int percs, source, asm_, inclusive;
     enum annotate_tree tree;
     uint64_t context;
     const char **include;
     size_t include_count;
-    const char **files;    /* profiles */
+    const char **files; /* profiles */
     size_t file_count;
-    const char **user;     /* source files asked for */
+    const char **user; /* source files asked for */
     size_t user_count;
 
     struct quern_profile *p;
@@ -43,16 +43,16 @@ struct annotate {
     size_t events;             /* real ones */
     size_t *shown, shown_count;
     size_t *sorted, sorted_count;
-    double *thresholds;        /* for each of `sorted` */
+    double *thresholds; /* for each of `sorted` */
     const quern_count *totals;
     struct profcmd_table table;
-    char *cwd;                 /* with a final slash; names below it are shown without it */
+    char *cwd; /* with a final slash; names below it are shown without it */
     size_t cwd_len;
 
     struct annotate_row *row;
     size_t row_count, row_cap;
     quern_count *row_counts;
-    size_t *order;             /* rows that are shown, sorted */
+    size_t *order; /* rows that are shown, sorted */
     size_t order_count;
 };
 

@@ -61,7 +61,10 @@ static void collect(struct asm_list *l)
             l->counts = xrealloc(l->counts, l->cap * a->events * sizeof(*l->counts));
         }
         l->place[l->count] = (struct place){
-            .func = rec.at.func, .addr = rec.at.addr, .line = rec.at.line, .calls = rec.calls,
+            .func = rec.at.func,
+            .addr = rec.at.addr,
+            .line = rec.at.line,
+            .calls = rec.calls,
             .callee = rec.kind == QUERN_REC_CALL ? rec.to.func : QUERN_NONE,
             .counts = l->count * a->events,
             .present = rec.kind == QUERN_REC_CALL ? UINT64_MAX : rec.present,

@@ -14,10 +14,10 @@
 #include "cli/util.h"
 
 struct source {
-    uint32_t file;     /* string number; QUERN_NONE: nothing was recorded for it */
-    const char *name;  /* as shown */
-    const char *dir;   /* the include directory it was found in, or NULL */
-    char *path;        /* where it is; NULL: not found */
+    uint32_t file;    /* string number; QUERN_NONE: nothing was recorded for it */
+    const char *name; /* as shown */
+    const char *dir;  /* the include directory it was found in, or NULL */
+    char *path;       /* where it is; NULL: not found */
     int user;
     size_t first, end; /* its lines in `lines`, sorted */
     size_t calls, calls_end;
@@ -46,7 +46,7 @@ struct listing {
     size_t call_count, call_cap;
     quern_count *counts; /* event_count for each line and call */
     size_t used, cap;
-    uint32_t *slot;      /* (source, line, callee) -> number, open addressing */
+    uint32_t *slot; /* (source, line, callee) -> number, open addressing */
     size_t mask;
     quern_count *annotated;
     uint64_t annotated_present;
@@ -201,8 +201,8 @@ static struct line *find_line(struct listing *l, uint32_t source, uint64_t line)
         l->line_cap = l->line_cap * 2 + 256;
         l->line = xrealloc(l->line, l->line_cap * sizeof(*l->line));
     }
-    l->line[l->line_count] = (struct line){ .source = source, .line = line,
-                                            .counts = new_counts(l) };
+    l->line[l->line_count] =
+        (struct line){ .source = source, .line = line, .counts = new_counts(l) };
     l->slot[h] = (uint32_t)l->line_count * 2 + 2;
     return &l->line[l->line_count++];
 }
@@ -223,8 +223,8 @@ static struct call *find_call(struct listing *l, uint32_t source, uint64_t line,
         l->call_cap = l->call_cap * 2 + 256;
         l->call = xrealloc(l->call, l->call_cap * sizeof(*l->call));
     }
-    l->call[l->call_count] = (struct call){ .source = source, .line = line, .callee = callee,
-                                            .counts = new_counts(l) };
+    l->call[l->call_count] =
+        (struct call){ .source = source, .line = line, .callee = callee, .counts = new_counts(l) };
     l->slot[h] = (uint32_t)l->call_count * 2 + 3;
     return &l->call[l->call_count++];
 }
@@ -302,10 +302,9 @@ static void collect(struct listing *l)
 
 /* -- Printing ------------------------------------------------------------------------------------ */
 
-#define BOX_RULE                                                                                   \
-    "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
-#define BOX_HEAD                                                                                   \
-    BOX_RULE                                                                                       \
+#define BOX_RULE "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+#define BOX_HEAD \
+    BOX_RULE     \
     "@@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@\n" BOX_RULE
 
 static int newer(const struct annotate *a, const char *path)
@@ -376,7 +375,8 @@ static uint64_t next_marked(const struct listing *l, const struct source *s, uin
 
 static void warn_bogus(const struct source *s, int is_newer)
 {
-    printf("\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n", s->path);
+    printf("\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n",
+           s->path);
     if (is_newer)
         fputs("@@ The file was changed after the profile was written: profile the program again.\n",
               stdout);
@@ -403,7 +403,7 @@ static void list_file(struct listing *l, struct source *s)
     }
     if (is_newer)
         printf(BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
-               "@ Annotations may not be correct.\n" BOX_RULE "\n",
+                        "@ Annotations may not be correct.\n" BOX_RULE "\n",
                s->path, a->files[0]);
     profcmd_table_reset(&a->table);
     for (size_t i = s->first; i < s->end; i++)

@@ -52,8 +52,8 @@ static size_t find_row(struct annotate *a, struct slots *s, uint32_t file, uint3
         if (a->row[i].file == file && a->row[i].func == func)
             return i;
     }
-    a->row[a->row_count] = (struct annotate_row){ .file = file, .func = func,
-                                                  .counts = a->row_count * a->events };
+    a->row[a->row_count] =
+        (struct annotate_row){ .file = file, .func = func, .counts = a->row_count * a->events };
     memset(a->row_counts + a->row_count * a->events, 0, a->events * sizeof(*a->row_counts));
     s->slot[h] = (uint32_t)a->row_count + 1;
     return a->row_count++;
@@ -95,7 +95,8 @@ void annotate_rows(struct annotate *a)
         v = a->row_counts + a->row[row].counts;
         a->row[row].present |= rec.present;
         /* what was not given is zero */
-        given = rec.present >> 63 || !rec.present ? a->events : 64 - (size_t)__builtin_clzll(rec.present);
+        given = rec.present >> 63 || !rec.present ? a->events
+                                                  : 64 - (size_t)__builtin_clzll(rec.present);
         for (size_t i = 0; i < given && i < a->events; i++)
             v[i] += rec.counts[i];
     }

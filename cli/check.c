@@ -111,8 +111,9 @@ int cmd_check(int argc, char **argv)
     if (!n)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
     for (size_t i = 0; i < n; i++) {
-        struct quern_read_opts opts = { .sz = sizeof(opts), .every_diag = 1, .diag = remark,
-                                        .diag_ctx = &c };
+        struct quern_read_opts opts = {
+            .sz = sizeof(opts), .every_diag = 1, .diag = remark, .diag_ctx = &c
+        };
         struct quern_error err;
         struct quern_profile *p;
         c.errors = c.warnings = c.others = c.seen_count = 0;

@@ -32,29 +32,30 @@ static const struct {
 
 static void usage(const char *command)
 {
-    printf("usage: %s --to=FORMAT [options] PROFILE...\n"
-           "\n"
-           "Write a profile (the sum of several) in another format.\n"
-           "\n"
-           "  --to=callgrind|cachegrind|json|csv|folded|dot|pprof|speedscope\n"
-           "  -o OUT, --output=OUT   write there instead of to standard output\n"
-           "  --event=NAME           folded, dot, speedscope: the event shown [the first]\n"
-           "  --by=line|function|edge  csv: what a row is [line]\n"
-           "  --lines=yes|no         json: with the costs of source lines [yes]\n"
-           "  --threshold=N          dot: leave out functions below N %% [0.5]\n"
-           "callgrind:\n"
-           "  --compress-strings=yes|no  names as (id) after their first use [yes]\n"
-           "  --compress-pos=yes|no  relative positions [yes]\n"
-           "  --dump-line=yes|no     lines [yes]\n"
-           "  --dump-instr=yes|no    addresses, where recorded [yes]\n"
-           "  --combine-parts=yes|no one part, their sum [no]\n"
-           "  --keep-order=yes|no    records as they were, not sorted and summed [no]\n"
-           "  --portable             the form that every known reader takes\n"
-           "  -h, --help             this text\n"
-           "\n"
-           "A call graph does not hold call stacks. folded, pprof and speedscope estimate them: what a function\n"
-           "costs is shared out among its callers in proportion to the cost of their calls.\n",
-           command);
+    printf(
+        "usage: %s --to=FORMAT [options] PROFILE...\n"
+        "\n"
+        "Write a profile (the sum of several) in another format.\n"
+        "\n"
+        "  --to=callgrind|cachegrind|json|csv|folded|dot|pprof|speedscope\n"
+        "  -o OUT, --output=OUT   write there instead of to standard output\n"
+        "  --event=NAME           folded, dot, speedscope: the event shown [the first]\n"
+        "  --by=line|function|edge  csv: what a row is [line]\n"
+        "  --lines=yes|no         json: with the costs of source lines [yes]\n"
+        "  --threshold=N          dot: leave out functions below N %% [0.5]\n"
+        "callgrind:\n"
+        "  --compress-strings=yes|no  names as (id) after their first use [yes]\n"
+        "  --compress-pos=yes|no  relative positions [yes]\n"
+        "  --dump-line=yes|no     lines [yes]\n"
+        "  --dump-instr=yes|no    addresses, where recorded [yes]\n"
+        "  --combine-parts=yes|no one part, their sum [no]\n"
+        "  --keep-order=yes|no    records as they were, not sorted and summed [no]\n"
+        "  --portable             the form that every known reader takes\n"
+        "  -h, --help             this text\n"
+        "\n"
+        "A call graph does not hold call stacks. folded, pprof and speedscope estimate them: what a function\n"
+        "costs is shared out among its callers in proportion to the cost of their calls.\n",
+        command);
 }
 
 /* -- Output that appears whole or not at all ------------------------------------------------------ */
@@ -166,8 +167,9 @@ int cmd_convert(int argc, char **argv)
     for (k = 0; k < FORMATS && strcmp(formats[k].name, to); k++)
         ;
     if (k == FORMATS)
-        die(UTIL_USAGE, "--to=%s: must be callgrind, cachegrind, json, csv, folded, dot, pprof or "
-                        "speedscope",
+        die(UTIL_USAGE,
+            "--to=%s: must be callgrind, cachegrind, json, csv, folded, dot, pprof or "
+            "speedscope",
             to);
     if (strcmp(c.by, "line") && strcmp(c.by, "function") && strcmp(c.by, "edge"))
         die(UTIL_USAGE, "--by=%s: must be line, function or edge", c.by);

@@ -14,11 +14,11 @@ struct convert {
     struct quern_profile *p;
     struct quern_costs *costs;
     const char *path;
-    size_t events;       /* real ones */
-    size_t event;        /* the one that folded, dot and the stacks are about */
-    int lines;           /* json: with source lines */
-    const char *by;      /* csv: line, function or edge */
-    double threshold;    /* dot: leave out nodes below so many percent */
+    size_t events;    /* real ones */
+    size_t event;     /* the one that folded, dot and the stacks are about */
+    int lines;        /* json: with source lines */
+    const char *by;   /* csv: line, function or edge */
+    double threshold; /* dot: leave out nodes below so many percent */
 };
 
 /* convert_json.c */

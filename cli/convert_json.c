@@ -126,7 +126,8 @@ static void put_functions(FILE *f, const struct convert *c)
         putc(',', f);
         put_optional(f, "name", quern_profile_str(c->p, g.name));
         fprintf(f, ",\"called\":%llu,\"cycle\":%u,\"self\":",
-                (unsigned long long)quern_costs_called(c->costs, i), quern_costs_cycle(c->costs, i));
+                (unsigned long long)quern_costs_called(c->costs, i),
+                quern_costs_cycle(c->costs, i));
         put_counts(f, c, quern_costs_self(c->costs, i));
         fputs(",\"inclusive\":", f);
         put_counts(f, c, quern_costs_inclusive(c->costs, i));

@@ -22,12 +22,12 @@
 #define DEPTH_MAX 500u
 #define SMALLEST  1e-6
 
-struct node { /* of the tree of stacks; the root's children are the outermost functions */
+struct node {        /* of the tree of stacks; the root's children are the outermost functions */
     uint32_t parent; /* node + 1; 0: none */
     uint32_t func;
     uint32_t depth;
-    double weight;   /* that arrives here */
-    double self;     /* that stays here */
+    double weight; /* that arrives here */
+    double self;   /* that stays here */
 };
 
 struct stacks {
@@ -49,7 +49,9 @@ static uint32_t add_node(struct stacks *s, uint32_t parent, uint32_t func, doubl
         s->cap = s->cap * 2 + 1024;
         s->node = xrealloc(s->node, s->cap * sizeof(*s->node));
     }
-    s->node[s->count] = (struct node){ .parent = parent, .func = func, .weight = weight,
+    s->node[s->count] = (struct node){ .parent = parent,
+                                       .func = func,
+                                       .weight = weight,
                                        .depth = parent ? s->node[parent - 1].depth + 1 : 1 };
     return s->count++;
 }
@@ -159,7 +161,8 @@ static void build(struct stacks *s, const struct convert *c)
     if (!(quern_profile_has(c->p) & QUERN_HAS_CALL))
         warn("%s: the profile has no calls: every stack is one function", c->path);
     else
-        warn("%s: call stacks are estimated from the call graph, which does not hold them", c->path);
+        warn("%s: call stacks are estimated from the call graph, which does not hold them",
+             c->path);
     add_roots(s, total);
     expand(s, total);
     /* A function with costs that no path reached stands alone. */
@@ -200,7 +203,8 @@ static void unbuild(struct stacks *s)
 static void deal(const struct stacks *s, uint32_t func, size_t event, quern_count *out)
 {
     size_t first = s->first[func], end = s->first[func + 1];
-    quern_count all = profcmd_event_value(s->c->p, event, quern_costs_self(s->c->costs, func)), given = 0;
+    quern_count all = profcmd_event_value(s->c->p, event, quern_costs_self(s->c->costs, func)),
+                given = 0;
     double weights = 0, so_far = 0;
 
     for (size_t i = first; i < end; i++)
@@ -245,7 +249,8 @@ static void put_stack(FILE *f, const struct stacks *s, uint32_t node)
 /* Counts of the event shown, for every node with a share; NULL-terminated by s->count. */
 static quern_count *node_counts(const struct stacks *s, size_t event)
 {
-    quern_count *of = xcalloc(s->count + 1, sizeof(*of)), *out = xcalloc(s->count + 1, sizeof(*out));
+    quern_count *of = xcalloc(s->count + 1, sizeof(*of)),
+                *out = xcalloc(s->count + 1, sizeof(*out));
 
     for (uint32_t f = 0; f < quern_profile_func_count(s->c->p); f++) {
         size_t first = s->first[f], end = s->first[f + 1];
@@ -290,9 +295,10 @@ void convert_speedscope(FILE *f, const struct convert *c)
 
     build(&s, c);
     v = node_counts(&s, c->event);
-    fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"quern\",\n"
-          "\"name\":",
-          f);
+    fputs(
+        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"quern\",\n"
+        "\"name\":",
+        f);
     convert_json_string(f, c->path);
     fputs(",\n\"shared\":{\"frames\":[", f);
     for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++) {
@@ -375,12 +381,23 @@ static void put_bytes(struct bytes *b, unsigned field, const void *data, size_t 
 
 /* Field numbers of profile.proto (github.com/google/pprof/proto/profile.proto). */
 enum {
-    PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
-    PROFILE_STRING_TABLE = 6, PROFILE_COMMENT = 13,
-    VALUE_TYPE = 1, VALUE_UNIT = 2,
-    SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2,
-    LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION = 1,
-    FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4,
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING_TABLE = 6,
+    PROFILE_COMMENT = 13,
+    VALUE_TYPE = 1,
+    VALUE_UNIT = 2,
+    SAMPLE_LOCATION = 1,
+    SAMPLE_VALUE = 2,
+    LOCATION_ID = 1,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION = 1,
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_SYSTEM_NAME = 3,
+    FUNCTION_FILE = 4,
 };
 
 /* String numbers: 0 is "", 1 "count", 2 the comment, then events, then name and file of functions. */

@@ -104,7 +104,8 @@ static void csv_functions(FILE *f, const struct convert *c)
             function_fields(f, c, i);
             fprintf(f, ",%llu,%u,%s", (unsigned long long)quern_costs_called(c->costs, i),
                     quern_costs_cycle(c->costs, i), inclusive ? "inclusive" : "self");
-            counts(f, c, inclusive ? quern_costs_inclusive(c->costs, i) : quern_costs_self(c->costs, i));
+            counts(f, c,
+                   inclusive ? quern_costs_inclusive(c->costs, i) : quern_costs_self(c->costs, i));
         }
 }
 
@@ -160,8 +161,9 @@ void convert_dot(FILE *f, const struct convert *c)
         return;
     fprintf(f, "digraph profile {\n    label=\"");
     quoted(f, c->path);
-    fprintf(f, ": %s\";\n    node [shape=box, fontname=\"sans-serif\", style=filled];\n"
-               "    edge [fontname=\"sans-serif\", fontsize=10];\n",
+    fprintf(f,
+            ": %s\";\n    node [shape=box, fontname=\"sans-serif\", style=filled];\n"
+            "    edge [fontname=\"sans-serif\", fontsize=10];\n",
             quern_profile_event_name(c->p, c->event));
     for (uint32_t i = 0; i < n; i++) {
         double incl = part_of(c, quern_costs_inclusive(c->costs, i), total);
@@ -170,13 +172,14 @@ void convert_dot(FILE *f, const struct convert *c)
         if (incl < c->threshold && self < c->threshold)
             continue;
         shown[i] = 1;
-        snprintf(name, sizeof(name), "%s", *quern_profile_str(c->p, g.name)
-                                               ? quern_profile_str(c->p, g.name)
-                                               : "???");
+        snprintf(name, sizeof(name), "%s",
+                 *quern_profile_str(c->p, g.name) ? quern_profile_str(c->p, g.name) : "???");
         fprintf(f, "    f%u [label=\"", i);
         quoted(f, name);
         fprintf(f, "\\n%.2f%%\\nself %.2f%%\", fillcolor=\"0.0 %.3f 1.0\"];\n", incl, self,
-                self > 100 ? 0.8 : self < 0 ? 0 : self / 125);
+                self > 100 ? 0.8
+                : self < 0 ? 0
+                           : self / 125);
     }
     for (size_t i = 0; i < quern_costs_edge_count(c->costs); i++) {
         struct quern_edge e = quern_costs_edge(c->costs, i);
@@ -185,7 +188,11 @@ void convert_dot(FILE *f, const struct convert *c)
             continue;
         profcmd_commas(calls, e.calls, 1);
         fprintf(f, "    f%u -> f%u [label=\"%.2f%%\\n%sx\", penwidth=%.2f];\n", e.caller, e.callee,
-                share, calls, 0.5 + (share > 100 ? 100 : share < 0 ? 0 : share) / 25);
+                share, calls,
+                0.5 + (share > 100 ? 100
+                       : share < 0 ? 0
+                                   : share) /
+                          25);
     }
     fputs("}\n", f);
     free(shown);

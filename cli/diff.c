@@ -25,38 +25,40 @@ struct options {
 static void usage(const char *command, int traditional)
 {
     if (traditional) {
-        printf("usage: %s [options] OLD NEW\n"
-               "\n"
-               "Write the difference of two profiles, NEW - OLD by function, as a Cachegrind profile.\n"
-               "\n"
-               "  --mod-filename=s/OLD/NEW/  rewrite file names before comparing\n"
-               "  --mod-funcname=s/OLD/NEW/  rewrite function names before comparing\n"
-               "  -h, --help                 this text\n"
-               "  -v, --version              the version\n",
-               command);
+        printf(
+            "usage: %s [options] OLD NEW\n"
+            "\n"
+            "Write the difference of two profiles, NEW - OLD by function, as a Cachegrind profile.\n"
+            "\n"
+            "  --mod-filename=s/OLD/NEW/  rewrite file names before comparing\n"
+            "  --mod-funcname=s/OLD/NEW/  rewrite function names before comparing\n"
+            "  -h, --help                 this text\n"
+            "  -v, --version              the version\n",
+            command);
         return;
     }
-    printf("usage: %s [options] OLD NEW\n"
-           "\n"
-           "Show what differs between two profiles: NEW - OLD.\n"
-           "\n"
-           "  --by=function,edge,line  what to compare [function]\n"
-           "  --show=A,B,C           events to show [all]\n"
-           "  --sort=A,B,C           events to sort by [as in the profile]\n"
-           "  --threshold=N          leave out differences below N %% of the old total [0]\n"
-           "  --show-percs=yes|no    shares of the old totals behind the counts [yes]\n"
-           "  --inclusive=yes|no     functions with what they call [no]\n"
-           "  --mod-filename=s/OLD/NEW/, --mod-funcname=s/OLD/NEW/\n"
-           "                         rewrite names (Perl syntax; flags g i m s x) before comparing\n"
-           "  --fail-if=LIMIT        status 1 if passed; may be repeated. 'Ir>+1%%': Ir grew by more than\n"
-           "                         1 %%; 'Ir>+1000': by more than 1000; 'Ir>5000000': it is more now;\n"
-           "                         'main:Ir>+1%%': of that function\n"
-           "  -I DIR                 look for sources below DIR; --old-include=DIR, --new-include=DIR: of\n"
-           "                         one side\n"
-           "  -o OUT, --output=OUT   write the difference by line as a profile instead\n"
-           "  -h, --help             this text\n"
-           "  --version              the version\n",
-           command);
+    printf(
+        "usage: %s [options] OLD NEW\n"
+        "\n"
+        "Show what differs between two profiles: NEW - OLD.\n"
+        "\n"
+        "  --by=function,edge,line  what to compare [function]\n"
+        "  --show=A,B,C           events to show [all]\n"
+        "  --sort=A,B,C           events to sort by [as in the profile]\n"
+        "  --threshold=N          leave out differences below N %% of the old total [0]\n"
+        "  --show-percs=yes|no    shares of the old totals behind the counts [yes]\n"
+        "  --inclusive=yes|no     functions with what they call [no]\n"
+        "  --mod-filename=s/OLD/NEW/, --mod-funcname=s/OLD/NEW/\n"
+        "                         rewrite names (Perl syntax; flags g i m s x) before comparing\n"
+        "  --fail-if=LIMIT        status 1 if passed; may be repeated. 'Ir>+1%%': Ir grew by more than\n"
+        "                         1 %%; 'Ir>+1000': by more than 1000; 'Ir>5000000': it is more now;\n"
+        "                         'main:Ir>+1%%': of that function\n"
+        "  -I DIR                 look for sources below DIR; --old-include=DIR, --new-include=DIR: of\n"
+        "                         one side\n"
+        "  -o OUT, --output=OUT   write the difference by line as a profile instead\n"
+        "  -h, --help             this text\n"
+        "  --version              the version\n",
+        command);
 }
 
 /* -- Limits -------------------------------------------------------------------------------------- */
@@ -119,9 +121,11 @@ static int named_costs(const struct diff *d, const char *name, quern_count *old,
 
     for (uint32_t f = 0; f < d->funcs; f++) {
         struct quern_func g = quern_profile_func_get(d->names, f);
-        const char *fn = quern_profile_str(d->names, g.name), *fl = quern_profile_str(d->names, g.file);
+        const char *fn = quern_profile_str(d->names, g.name),
+                   *fl = quern_profile_str(d->names, g.file);
         size_t n = strlen(fl);
-        if (strcmp(fn, name) && (strncmp(name, fl, n) || name[n] != ':' || strcmp(name + n + 1, fn)))
+        if (strcmp(fn, name) &&
+            (strncmp(name, fl, n) || name[n] != ':' || strcmp(name + n + 1, fn)))
             continue;
         found = 1;
         for (size_t i = 0; i < d->events; i++) {
@@ -251,8 +255,8 @@ static void check_events(const struct diff *d)
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(a);
         snprintf(a + len, sizeof(a) - len, " %s", quern_profile_event_name(d->old.p, i));
-        if (i < m && strcmp(quern_profile_event_name(d->old.p, i),
-                            quern_profile_event_name(d->new_.p, i)))
+        if (i < m &&
+            strcmp(quern_profile_event_name(d->old.p, i), quern_profile_event_name(d->new_.p, i)))
             same = 0;
     }
     for (size_t i = 0; i < m; i++) {
@@ -260,12 +264,14 @@ static void check_events(const struct diff *d)
         snprintf(b + len, sizeof(b) - len, " %s", quern_profile_event_name(d->new_.p, i));
     }
     if (!same)
-        die(UTIL_USAGE, "the profiles have different events and cannot be compared: %s has%s, %s has%s",
+        die(UTIL_USAGE,
+            "the profiles have different events and cannot be compared: %s has%s, %s has%s",
             d->old.path, a, d->new_.path, b);
     for (size_t i = 0; i < n; i++)
         if (quern_profile_event_scale(d->old.p, i) != quern_profile_event_scale(d->new_.p, i))
-            die(UTIL_USAGE, "event %s has fractions in only one of %s and %s; use -o to write the "
-                            "difference as a profile",
+            die(UTIL_USAGE,
+                "event %s has fractions in only one of %s and %s; use -o to write the "
+                "difference as a profile",
                 quern_profile_event_name(d->old.p, i), d->old.path, d->new_.path);
 }
 
@@ -297,7 +303,8 @@ static void totals(struct diff *d)
     free(delta);
 }
 
-static void all_events(struct diff *d, const char *list, const char *option, size_t **out, size_t *n)
+static void all_events(struct diff *d, const char *list, const char *option, size_t **out,
+                       size_t *n)
 {
     if (list) {
         *n = profcmd_events(d->old.p, option, list, out, NULL);
@@ -416,13 +423,16 @@ static void parse(struct diff *d, struct options *o, int argc, char **argv)
         }
     }
     if (!d->new_.path)
-        die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how", o->command);
+        die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how",
+            o->command);
 }
 
 static int run(int argc, char **argv, int traditional)
 {
     struct diff d = { .percs = 1 };
-    struct options o = { .command = profcmd_name(argv[0]), .by = "function", .traditional = traditional };
+    struct options o = { .command = profcmd_name(argv[0]),
+                         .by = "function",
+                         .traditional = traditional };
     struct quern_rewrite *file, *func;
     int status = UTIL_OK;
 

@@ -21,7 +21,7 @@
 
 struct text {
     char *buf;
-    char **line; /* NUL-terminated; line[0] is line 1 */
+    char **line;  /* NUL-terminated; line[0] is line 1 */
     uint32_t *id; /* equal lines have equal ids */
     size_t n;
 };
@@ -94,9 +94,9 @@ static void unload(struct text *t)
 
 struct align {
     const uint32_t *a, *b;
-    size_t *to;               /* line of a -> line of b + 1; 0: none */
+    size_t *to; /* line of a -> line of b + 1; 0: none */
     uint32_t *count_a, *count_b;
-    size_t *where;            /* by id: line of b */
+    size_t *where; /* by id: line of b */
 };
 
 static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
@@ -198,7 +198,8 @@ static void collect(const struct diff *d, const struct diff_side *s, struct side
             continue;
         file = s->file[rec.at.file];
         out->name[file] = quern_profile_str(s->p, rec.at.file);
-        if (!out->n || out->line[out->n - 1].file != file || out->line[out->n - 1].line != rec.at.line) {
+        if (!out->n || out->line[out->n - 1].file != file ||
+            out->line[out->n - 1].line != rec.at.line) {
             if (out->n == cap) {
                 cap = cap * 2 + 1024;
                 out->line = xrealloc(out->line, cap * sizeof(*out->line));
@@ -274,7 +275,9 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
     if (!ids || load(&a, old_path, ids) < 0 || load(&b, new_path, ids) < 0)
         die(UTIL_USAGE, "%s and %s cannot be compared", old_path, new_path);
     strings = quern_profile_str_count(ids) + 1;
-    x = (struct align){ .a = a.id, .b = b.id, .to = xcalloc(a.n + 1, sizeof(*x.to)),
+    x = (struct align){ .a = a.id,
+                        .b = b.id,
+                        .to = xcalloc(a.n + 1, sizeof(*x.to)),
                         .count_a = xcalloc(strings, sizeof(uint32_t)),
                         .count_b = xcalloc(strings, sizeof(uint32_t)),
                         .where = xcalloc(strings, sizeof(size_t)) };
@@ -369,8 +372,8 @@ void diff_lines(struct diff *d)
         free(b);
     }
     if (missing) {
-        printf("%sFiles that differ, but of which the two versions were not found:\n%s", profcmd_rule,
-               profcmd_rule);
+        printf("%sFiles that differ, but of which the two versions were not found:\n%s",
+               profcmd_rule, profcmd_rule);
         for (size_t i = 0; i < missing; i++)
             printf("  %s\n", quern_profile_str(d->names, lost[i]));
         putchar('\n');

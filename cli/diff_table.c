@@ -24,8 +24,9 @@ static uint32_t rewritten(struct diff *d, const struct quern_profile *p, uint32_
     if (rw) {
         char *t = quern_rewrite_apply(rw, text);
         if (!t)
-            die(UTIL_USAGE, "the name '%.200s' cannot be rewritten: the pattern takes too long on it or "
-                            "its replacement is not understood",
+            die(UTIL_USAGE,
+                "the name '%.200s' cannot be rewritten: the pattern takes too long on it or "
+                "its replacement is not understood",
                 text);
         n = quern_profile_string(d->names, t, -1);
         free(t);
@@ -53,9 +54,9 @@ static void join_side(struct diff *d, struct diff_side *s, const struct quern_re
                                           util_basename(quern_profile_str(s->p, g.object)), -1);
         if (g.file != QUERN_NONE && s->file[g.file] == QUERN_NONE)
             s->file[g.file] = rewritten(d, s->p, g.file, file);
-        s->func[f] =
-            quern_profile_func(d->names, object, g.file == QUERN_NONE ? QUERN_NONE : s->file[g.file],
-                               rewritten(d, s->p, g.name, func));
+        s->func[f] = quern_profile_func(d->names, object,
+                                        g.file == QUERN_NONE ? QUERN_NONE : s->file[g.file],
+                                        rewritten(d, s->p, g.name, func));
         if (s->func[f] == QUERN_NONE)
             die(UTIL_USAGE, "%s: out of memory", s->path);
     }
@@ -157,9 +158,11 @@ static int by_delta(const void *pa, const void *pb)
         return c;
     f = quern_profile_func_get(sorting->names, x->func);
     g = quern_profile_func_get(sorting->names, y->func);
-    if ((c = strcmp(quern_profile_str(sorting->names, f.file), quern_profile_str(sorting->names, g.file))))
+    if ((c = strcmp(quern_profile_str(sorting->names, f.file),
+                    quern_profile_str(sorting->names, g.file))))
         return c;
-    if ((c = strcmp(quern_profile_str(sorting->names, f.name), quern_profile_str(sorting->names, g.name))))
+    if ((c = strcmp(quern_profile_str(sorting->names, f.name),
+                    quern_profile_str(sorting->names, g.name))))
         return c;
     if (x->func != y->func)
         return x->func < y->func ? -1 : 1;
@@ -193,13 +196,15 @@ void diff_functions(struct diff *d)
     sorting = d;
     sorting_delta = delta;
     qsort(row, n, sizeof(*row), by_delta);
-    head(d, row, n, delta, d->inclusive ? "file:function (inclusive, new - old)"
-                                        : "file:function (new - old)");
+    head(d, row, n, delta,
+         d->inclusive ? "file:function (inclusive, new - old)" : "file:function (new - old)");
     for (size_t i = 0; i < n; i++) {
         profcmd_table_row(&d->table, delta + row[i].delta, UINT64_MAX);
         putchar(' ');
         diff_put_func(d, row[i].func);
-        fputs(d->in[row[i].func] == 1 ? " (gone)\n" : d->in[row[i].func] == 2 ? " (new)\n" : "\n",
+        fputs(d->in[row[i].func] == 1   ? " (gone)\n"
+              : d->in[row[i].func] == 2 ? " (new)\n"
+                                        : "\n",
               stdout);
     }
     putchar('\n');
@@ -222,7 +227,8 @@ static size_t side_edges(const struct diff *d, const struct diff_side *s, struct
 {
     for (size_t i = 0; i < quern_costs_edge_count(s->costs); i++, n++) {
         struct quern_edge e = quern_costs_edge(s->costs, i);
-        row[n] = (struct row){ .func = s->func[e.caller], .callee = s->func[e.callee],
+        row[n] = (struct row){ .func = s->func[e.caller],
+                               .callee = s->func[e.callee],
                                .delta = n * d->events };
         if (sign > 0)
             row[n].new_calls = e.calls;
@@ -253,8 +259,7 @@ void diff_edges(struct diff *d)
             for (size_t k = 0; k < d->events; k++)
                 delta[r.delta + k] += delta[row[j].delta + k];
         }
-        if (diff_matters(d, delta + r.delta) ||
-            (d->threshold <= 0 && r.old_calls != r.new_calls))
+        if (diff_matters(d, delta + r.delta) || (d->threshold <= 0 && r.old_calls != r.new_calls))
             row[m++] = r;
     }
     sorting = d;

@@ -14,16 +14,17 @@
 
 static void usage(const char *command)
 {
-    printf("usage: %s [-o OUT] [options] PROFILE...\n"
-           "\n"
-           "Sum profiles that have the same events: costs by line (and instruction), calls and jumps.\n"
-           "\n"
-           "  -o OUT, --output=OUT   write there instead of to standard output\n"
-           "  --to=cachegrind|callgrind  the format written [as the first profile]\n"
-           "  --threads=N            read with N threads [all processors]\n"
-           "  -h, --help             this text\n"
-           "  --version              the version\n",
-           command);
+    printf(
+        "usage: %s [-o OUT] [options] PROFILE...\n"
+        "\n"
+        "Sum profiles that have the same events: costs by line (and instruction), calls and jumps.\n"
+        "\n"
+        "  -o OUT, --output=OUT   write there instead of to standard output\n"
+        "  --to=cachegrind|callgrind  the format written [as the first profile]\n"
+        "  --threads=N            read with N threads [all processors]\n"
+        "  -h, --help             this text\n"
+        "  --version              the version\n",
+        command);
 }
 
 static void show_diag(void *ctx, const struct quern_diag *d)

@@ -232,8 +232,8 @@ size_t profcmd_events(struct quern_profile *p, const char *option, const char *l
         i = profcmd_find_event(p, s);
         if (i < 0) {
             char have[400] = "";
-            for (size_t k = 0;
-                 k < quern_profile_event_count(p) + quern_profile_derived_count(p); k++) {
+            for (size_t k = 0; k < quern_profile_event_count(p) + quern_profile_derived_count(p);
+                 k++) {
                 size_t len = strlen(have);
                 snprintf(have + len, sizeof(have) - len, " %s", quern_profile_event_name(p, k));
             }

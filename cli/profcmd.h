@@ -55,7 +55,7 @@ int profcmd_commas(char *buf, quern_count v, int64_t scale);
 struct profcmd_table {
     size_t cols;
     size_t *event;
-    int *width;         /* of the number */
+    int *width; /* of the number */
     int percs;
     const quern_count *totals; /* of each event shown, by column */
     const struct quern_profile *p;

@@ -76,8 +76,9 @@ static void write_and_read(const struct quern_profile *p, const struct quern_wri
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t remarks = 0;
-    struct quern_read_opts opts = { .sz = sizeof(opts), .every_diag = 1, .diag = diag,
-                                    .diag_ctx = &remarks };
+    struct quern_read_opts opts = {
+        .sz = sizeof(opts), .every_diag = 1, .diag = diag, .diag_ctx = &remarks
+    };
     struct quern_error err;
     struct quern_profile *p;
     struct quern_costs *c;
@@ -85,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     p = quern_profile_read_mem((const char *)data, size, "fuzz", &opts, &err);
     opts.strict = 1;
-    struct quern_profile *strict = quern_profile_read_mem((const char *)data, size, "fuzz", &opts, NULL);
+    struct quern_profile *strict =
+        quern_profile_read_mem((const char *)data, size, "fuzz", &opts, NULL);
     if (strict && !p)
         abort();
     quern_profile_free(strict);
@@ -103,7 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                       .format = QUERN_FORMAT_CALLGRIND });
         write_and_read(p, &(struct quern_write_opts){ .sz = sizeof(struct quern_write_opts),
                                                       .format = QUERN_FORMAT_CALLGRIND,
-                                                      .keep_order = 1, .no_compress_pos = 1 });
+                                                      .keep_order = 1,
+                                                      .no_compress_pos = 1 });
         write_and_read(p, &(struct quern_write_opts){ .sz = sizeof(struct quern_write_opts),
                                                       .format = QUERN_FORMAT_CACHEGRIND });
         m = quern_merger_new();

@@ -26,10 +26,10 @@ struct quern_costs {
     uint64_t *present;
     uint64_t *called;
     uint32_t *cycle;
-    struct edge *edge;             /* sorted by caller, callee */
+    struct edge *edge; /* sorted by caller, callee */
     quern_count *edge_counts;
-    size_t *first;                 /* by caller: first edge; funcs + 1 of them */
-    uint32_t *callers;             /* edge numbers, by callee */
+    size_t *first;     /* by caller: first edge; funcs + 1 of them */
+    uint32_t *callers; /* edge numbers, by callee */
     size_t *first_caller;
 };
 
@@ -335,8 +335,8 @@ struct quern_costs *quern_costs_new(const struct quern_profile *p)
     c->cycle = calloc(c->funcs + 1, sizeof(*c->cycle));
     s.plain = calloc(c->events + 1, sizeof(*s.plain));
     s.wide = calloc(2 * c->events + 1, sizeof(*s.wide));
-    if (!c->self || !c->inclusive || !c->present || !c->called || !c->cycle || !s.plain || !s.wide ||
-        collect(p, c, &t, &s, scaled) < 0)
+    if (!c->self || !c->inclusive || !c->present || !c->called || !c->cycle || !s.plain ||
+        !s.wide || collect(p, c, &t, &s, scaled) < 0)
         goto out;
     if (t.count)
         qsort(t.edge, t.count, sizeof(*t.edge), cmp_edge);

@@ -12,15 +12,15 @@
 #include <sys/types.h>
 
 struct input {
-    int fd;              /* -1: memory */
+    int fd; /* -1: memory */
     const char *mem;
     size_t mem_left;
-    uint64_t size;       /* of the file as stored; 0 unknown */
-    uint64_t done;       /* stored bytes read */
-    int truncated;       /* the archive ended early or is damaged */
-    int packed;          /* 0 plain, 1 gzip, 2 zstd */
+    uint64_t size; /* of the file as stored; 0 unknown */
+    uint64_t done; /* stored bytes read */
+    int truncated; /* the archive ended early or is damaged */
+    int packed;    /* 0 plain, 1 gzip, 2 zstd */
     void *codec;
-    unsigned char *raw;  /* stored bytes not yet unpacked */
+    unsigned char *raw; /* stored bytes not yet unpacked */
     size_t raw_pos, raw_len;
     int raw_eof, frame_end;
 };

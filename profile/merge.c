@@ -41,7 +41,7 @@ struct quern_merger {
 
     /* Entries, in columns */
     uint32_t *e_ctx, *e_line, *e_off;
-    uint16_t *e_n;   /* slots of counts; WIDE: they are 128-bit */
+    uint16_t *e_n; /* slots of counts; WIDE: they are 128-bit */
     uint64_t *e_addr;
     size_t count, cap;
     struct table table;
@@ -174,11 +174,11 @@ static int grow_entries(struct quern_merger *m, int addr)
         if (cap > UINT32_MAX / 2)
             return -ENOMEM;
     }
-#define GROW(field)                                                                                \
-    do {                                                                                           \
-        if (!(q = realloc(m->field, cap * sizeof(*m->field))))                                     \
-            return -ENOMEM;                                                                        \
-        m->field = q;                                                                              \
+#define GROW(field)                                            \
+    do {                                                       \
+        if (!(q = realloc(m->field, cap * sizeof(*m->field)))) \
+            return -ENOMEM;                                    \
+        m->field = q;                                          \
     } while (0)
     GROW(e_ctx);
     GROW(e_line);
@@ -479,23 +479,27 @@ static uint32_t map_func(struct quern_merger *m, const struct quern_profile *p, 
     if (maps->func[func] != QUERN_NONE)
         return maps->func[func];
     g = p->func[func];
-    g.object = f->flags & FOLD_OBJECT ? QUERN_NONE : map_string(m->dst, p, g.object, maps->other, NULL, &maps->bad);
+    g.object = f->flags & FOLD_OBJECT
+                   ? QUERN_NONE
+                   : map_string(m->dst, p, g.object, maps->other, NULL, &maps->bad);
     g.file = map_file(m, p, g.file, f, maps);
     g.name = map_string(m->dst, p, g.name, maps->name, f->func, &maps->bad);
     return maps->func[func] = quern_profile_func(m->dst, g.object, g.file, g.name);
 }
 
 /* Context of the record at w, folded. */
-static void fold_context(struct quern_merger *m, const struct quern_profile *p, const struct walk *w,
-                         const struct fold *f, struct maps *maps, struct context *c)
+static void fold_context(struct quern_merger *m, const struct quern_profile *p,
+                         const struct walk *w, const struct fold *f, struct maps *maps,
+                         struct context *c)
 {
     memset(c, 0, sizeof(*c));
     c->kind = w->op;
     c->file = map_file(m, p, w->at.file, f, maps);
     if (f->flags & FOLD_FILE) {
         struct quern_func g = p->func[w->at.func];
-        c->func = quern_profile_func(m->dst, QUERN_NONE, c->file,
-                                     map_string(m->dst, p, g.name, maps->name, f->func, &maps->bad));
+        c->func =
+            quern_profile_func(m->dst, QUERN_NONE, c->file,
+                               map_string(m->dst, p, g.name, maps->name, f->func, &maps->bad));
     } else {
         c->func = map_func(m, p, w->at.func, f, maps);
     }
@@ -650,7 +654,8 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
 out:
     if (rc == -ENOMEM && maps.bad) {
         rc = -EINVAL;
-        quern_error_set(err, EINVAL, name, "the name '%.120s' cannot be rewritten: the pattern takes too "
+        quern_error_set(err, EINVAL, name,
+                        "the name '%.120s' cannot be rewritten: the pattern takes too "
                         "long on it or its replacement is not understood",
                         p->str.text[maps.bad - 1]);
     } else if (rc == -ENOMEM)
@@ -691,10 +696,10 @@ static uint32_t rank_of(const uint32_t *rank, uint32_t s)
     return s == QUERN_NONE ? 0 : rank[s] + 1;
 }
 
-#define CMP(x, y)                                                                                  \
-    do {                                                                                           \
-        if ((x) != (y))                                                                            \
-            return (x) < (y) ? -1 : 1;                                                             \
+#define CMP(x, y)                      \
+    do {                               \
+        if ((x) != (y))                \
+            return (x) < (y) ? -1 : 1; \
     } while (0)
 
 static int cmp_func(const void *a, const void *b)
@@ -821,7 +826,8 @@ static int emit(struct quern_merger *m, struct quern_profile *out, uint32_t part
         rec.to.func = c->to_func;
         rec.to.file = c->to_file;
         if (maps) {
-            rec.at.func = map_func(&(struct quern_merger){ .dst = out }, m->dst, c->func, &none, maps);
+            rec.at.func =
+                map_func(&(struct quern_merger){ .dst = out }, m->dst, c->func, &none, maps);
             rec.at.file = map_string(out, m->dst, c->file, maps->file, NULL, &maps->bad);
             if (lead)
                 rec.to.func =

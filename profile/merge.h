@@ -9,18 +9,18 @@
 
 #include "profile/model.h"
 
-#define FOLD_OBJECT    1u   /* all objects become none */
-#define FOLD_LINE      2u   /* lines become 0 */
-#define FOLD_ADDR      4u   /* addresses and basic blocks become 0 */
-#define FOLD_CALLS     8u   /* calls are left out */
-#define FOLD_JUMPS     16u  /* jumps are left out */
-#define FOLD_FILE      32u  /* Cachegrind's view: a function belongs to the file of the line */
-#define FOLD_NO_BB     64u  /* basic blocks become 0 */
+#define FOLD_OBJECT 1u  /* all objects become none */
+#define FOLD_LINE   2u  /* lines become 0 */
+#define FOLD_ADDR   4u  /* addresses and basic blocks become 0 */
+#define FOLD_CALLS  8u  /* calls are left out */
+#define FOLD_JUMPS  16u /* jumps are left out */
+#define FOLD_FILE   32u /* Cachegrind's view: a function belongs to the file of the line */
+#define FOLD_NO_BB  64u /* basic blocks become 0 */
 
 struct fold {
     unsigned flags;
-    int sign;  /* +1 or -1 */
-    int part;  /* only this part; -1: all */
+    int sign; /* +1 or -1 */
+    int part; /* only this part; -1: all */
     const struct quern_rewrite *file, *func;
 };
 

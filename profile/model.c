@@ -225,7 +225,7 @@ static int add_term(struct event *e, uint32_t event, int64_t factor)
     for (size_t i = 0; i < e->term_count; i++)
         if (e->term[i].event == event)
             return __builtin_add_overflow(e->term[i].factor, factor, &e->term[i].factor) ? -ERANGE
-                                                                                          : 0;
+                                                                                         : 0;
     t = realloc(e->term, (e->term_count + 1) * sizeof(*t));
     if (!t)
         return -ENOMEM;
@@ -681,8 +681,9 @@ int quern_profile_add_call(struct quern_profile *p, const struct quern_site *at,
                            uint64_t target_line, uint64_t target_addr, uint64_t calls,
                            const uint64_t *counts, size_t n)
 {
-    struct quern_site to = { .func = callee, .file = QUERN_NONE, .line = target_line,
-                             .addr = target_addr };
+    struct quern_site to = {
+        .func = callee, .file = QUERN_NONE, .line = target_line, .addr = target_addr
+    };
     return add_record(p, QUERN_REC_CALL, at, &to, calls, 0, counts, n);
 }
 

@@ -61,8 +61,8 @@ struct term { /* of a formula: factor * event, factor in units of 10^-9 */
 
 struct event {
     char *name, *long_name, *formula;
-    int64_t scale;      /* 1, or NANO once a fraction was seen */
-    struct term *term;  /* derived events: over events with counts */
+    int64_t scale;     /* 1, or NANO once a fraction was seen */
+    struct term *term; /* derived events: over events with counts */
     size_t term_count;
 };
 
@@ -89,7 +89,7 @@ struct quern_profile {
     uint32_t *func_slot; /* open addressing: number + 1 */
     uint32_t func_count, func_cap, func_mask;
 
-    struct event *event;     /* those with counts */
+    struct event *event; /* those with counts */
     size_t event_count;
     struct event *derived;
     size_t derived_count;
@@ -195,10 +195,10 @@ struct walk {
     const uint8_t *in, *end;
     struct place at;
     /* The record last met: */
-    unsigned op;         /* OP_COST .. OP_JCND */
+    unsigned op; /* OP_COST .. OP_JCND */
     unsigned special;
     size_t ncounts;
-    uint64_t present;    /* bit i: count i was given (of the first 64) */
+    uint64_t present; /* bit i: count i was given (of the first 64) */
     struct quern_site to;
     uint64_t calls, executed;
 };

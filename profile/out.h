@@ -12,7 +12,7 @@
 
 struct out {
     int fd;
-    int err;        /* first -errno */
+    int err; /* first -errno */
     char *buf, *pos, *end;
     char *path, *tmp; /* tmp NULL: written in place (standard output, a device, a pipe) */
 };

@@ -211,7 +211,8 @@ static uint32_t parse_name(struct reader *r, struct idtab *t, const char *s, con
         reader_diag(r, DIAG_ID_REDEFINED, start, "id (%llu) is given the same name again",
                     (unsigned long long)id);
     else if (*slot != QUERN_NONE)
-        reader_diag(r, DIAG_ID_CHANGED, start, "id (%llu) is given another name: it holds from here on",
+        reader_diag(r, DIAG_ID_CHANGED, start,
+                    "id (%llu) is given another name: it holds from here on",
                     (unsigned long long)id);
     *slot = v;
     return v;
@@ -467,8 +468,8 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
         kind = OP_DOTTED;
     }
     o = p->out;
-    *o++ = (uint8_t)(kind | special |
-                     (used < OP_COUNT_MORE ? used : OP_COUNT_MORE) << OP_COUNT_SHIFT);
+    *o++ =
+        (uint8_t)(kind | special | (used < OP_COUNT_MORE ? used : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (used >= OP_COUNT_MORE)
         o = put_varint(o, used);
     o = put_site(r, o);
@@ -588,8 +589,7 @@ static const char *fast_cost(struct reader *r, const char *s)
     if (r->pending == PENDING_CALL)
         kind = OP_CALL;
     o = p->out;
-    *o++ = (uint8_t)(kind | (unsigned)(n < OP_COUNT_MORE ? n : OP_COUNT_MORE)
-                                << OP_COUNT_SHIFT);
+    *o++ = (uint8_t)(kind | (unsigned)(n < OP_COUNT_MORE ? n : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (n >= OP_COUNT_MORE)
         o = put_varint(o, n);
     o = put_site(r, o);
@@ -945,8 +945,7 @@ static int run(struct reader *r)
         memmove(r->buf, r->buf + whole, r->have - whole);
         r->have -= whole;
         scanned = r->have;
-        if (r->opts->progress &&
-            r->opts->progress(r->opts->progress_ctx, r->in.done, r->in.size)) {
+        if (r->opts->progress && r->opts->progress(r->opts->progress_ctx, r->in.done, r->in.size)) {
             quern_error_set(r->err, ECANCELED, r->name, "reading was cancelled");
             return -ECANCELED;
         }
@@ -972,8 +971,9 @@ static int run(struct reader *r)
     profile_compile_formulas(r->p);
     for (size_t i = 0; i < r->p->derived_count; i++)
         if (r->p->derived[i].formula && !r->p->derived[i].term_count)
-            reader_diag(r, DIAG_BAD_FORMULA, NULL, "the formula of event %s ('%s') is not understood",
-                        r->p->derived[i].name, r->p->derived[i].formula);
+            reader_diag(r, DIAG_BAD_FORMULA, NULL,
+                        "the formula of event %s ('%s') is not understood", r->p->derived[i].name,
+                        r->p->derived[i].formula);
     r->p->format = r->callgrind ? QUERN_FORMAT_CALLGRIND : QUERN_FORMAT_CACHEGRIND;
     return r->stop;
 }

@@ -18,9 +18,12 @@ enum diag_kind {
 
 /* Name compression: what "(id)" stands for, for one kind of position. */
 struct idtab {
-    uint32_t *dense;      /* string by id, for ids that are small, as all known writers' are */
+    uint32_t *dense; /* string by id, for ids that are small, as all known writers' are */
     size_t dense_cap;
-    struct { uint64_t id; uint32_t str; } *sparse; /* open addressing; str NONE: empty */
+    struct {
+        uint64_t id;
+        uint32_t str;
+    } * sparse; /* open addressing; str NONE: empty */
     size_t sparse_cap, sparse_count;
 };
 
@@ -32,17 +35,17 @@ enum pending { PENDING_NONE, PENDING_CALL, PENDING_JUMP };
 struct reader {
     struct quern_profile *p;
     const struct quern_read_opts *opts;
-    const char *name;     /* of the file, for messages */
+    const char *name; /* of the file, for messages */
     struct input in;
 
     char *buf;
-    size_t cap, have;     /* bytes in buf */
-    const char *bol;      /* line being read */
-    uint64_t line;        /* its number */
-    uint64_t at_line;     /* for remarks that are not about the line being read */
-    uint64_t before;      /* bytes of text before buf */
+    size_t cap, have; /* bytes in buf */
+    const char *bol;  /* line being read */
+    uint64_t line;    /* its number */
+    uint64_t at_line; /* for remarks that are not about the line being read */
+    uint64_t before;  /* bytes of text before buf */
 
-    int stop;             /* -errno: give up (strict, cancelled, no memory) */
+    int stop; /* -errno: give up (strict, cancelled, no memory) */
     struct quern_error *err;
     size_t diag_slot[DIAG_COUNT]; /* number + 1 in p->diag */
 
@@ -50,22 +53,22 @@ struct reader {
     int any_header, part_body, part_events, callgrind;
     enum column col[COLUMNS_MAX];
     unsigned col_count, mask;
-    uint32_t *map;        /* column of counts -> event */
+    uint32_t *map; /* column of counts -> event */
     size_t map_count;
-    int identity;         /* map is 0, 1, 2... and all events are plain */
+    int identity;                  /* map is 0, 1, 2... and all events are plain */
     quern_count *base, *base_nano; /* totals when the part began */
     quern_count *summary, *totals; /* as written, nano; NULL: absent */
     size_t summary_count, totals_count;
     uint64_t summary_line, totals_line;
-    uint64_t *plain;      /* room for map_count counts */
-    quern_count *wide;    /* room for event_count counts */
-    unsigned char *frac;  /* by event: a fraction was seen */
+    uint64_t *plain;     /* room for map_count counts */
+    quern_count *wide;   /* room for event_count counts */
+    unsigned char *frac; /* by event: a fraction was seen */
 
     /* Body */
     struct idtab ob_ids, fl_ids, fn_ids;
     uint32_t ob, fl, src, fn;
-    int dirty;            /* one of them changed since the last record */
-    uint32_t func;        /* resolved */
+    int dirty;     /* one of them changed since the last record */
+    uint32_t func; /* resolved */
     uint32_t cob, cfl, cfn, jfl, jfn;
     uint64_t pos[COLUMNS_MAX]; /* of the last cost line, by enum column */
     enum pending pending;

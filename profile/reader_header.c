@@ -273,7 +273,8 @@ static void check_totals(struct reader *r, const char *what, const quern_count *
                         what, p->event[e].name, a, b);
         else
             reader_diag(r, in_header && r->callgrind ? DIAG_SUMMARY_MISMATCH : DIAG_TOTALS_MISMATCH,
-                        NULL, "%s of %s is %s, but the lines sum to %s", what, p->event[e].name, a, b);
+                        NULL, "%s of %s is %s, but the lines sum to %s", what, p->event[e].name, a,
+                        b);
         break;
     }
     r->bol = bol;
@@ -320,11 +321,11 @@ int reader_prepare_counts(struct reader *r)
     void *q;
 
     n++;
-#define GROW(field)                                                                                \
-    do {                                                                                           \
-        if (!(q = realloc(r->field, n * sizeof(*r->field))))                                       \
-            return -ENOMEM;                                                                        \
-        r->field = q;                                                                              \
+#define GROW(field)                                          \
+    do {                                                     \
+        if (!(q = realloc(r->field, n * sizeof(*r->field)))) \
+            return -ENOMEM;                                  \
+        r->field = q;                                        \
     } while (0)
     GROW(plain);
     GROW(wide);
@@ -405,8 +406,9 @@ static void header_positions(struct reader *r, const char *s, const char *end)
     static const struct {
         const char *name;
         enum column col;
-    } names[] = { { "line", COL_LINE }, { "instr", COL_ADDR }, { "addr", COL_ADDR },
-                  { "bb", COL_BB } };
+    } names[] = {
+        { "line", COL_LINE }, { "instr", COL_ADDR }, { "addr", COL_ADDR }, { "bb", COL_BB }
+    };
 
     r->col_count = 0;
     r->mask = 0;
@@ -419,7 +421,8 @@ static void header_positions(struct reader *r, const char *s, const char *end)
             if (strlen(names[i].name) == (size_t)(e - s) && !memcmp(names[i].name, s, e - s))
                 col = names[i].col;
         if (col == COL_UNKNOWN)
-            reader_diag(r, DIAG_POSITIONS_UNKNOWN, s, "unknown position '%.*s': its column is skipped",
+            reader_diag(r, DIAG_POSITIONS_UNKNOWN, s,
+                        "unknown position '%.*s': its column is skipped",
                         (int)(e - s > 40 ? 40 : e - s), s);
         if (r->col_count && (col == COL_ADDR || (col == COL_BB && r->col[0] == COL_LINE)))
             reader_diag(r, DIAG_POSITIONS_ORDER, s,
@@ -431,9 +434,10 @@ static void header_positions(struct reader *r, const char *s, const char *end)
     if (!r->col_count)
         r->col[r->col_count++] = COL_LINE;
     for (unsigned i = 0; i < r->col_count; i++)
-        r->mask |= r->col[i] == COL_LINE ? QUERN_HAS_LINE
+        r->mask |= r->col[i] == COL_LINE   ? QUERN_HAS_LINE
                    : r->col[i] == COL_ADDR ? QUERN_HAS_ADDR
-                   : r->col[i] == COL_BB ? QUERN_HAS_BB : 0;
+                   : r->col[i] == COL_BB   ? QUERN_HAS_BB
+                                           : 0;
     r->dirty = 1;
     r->callgrind = 1;
 }
@@ -515,18 +519,33 @@ static void header_sums(struct reader *r, const char *s, const char *end, quern_
     *line = r->line;
 }
 
-enum key { K_NONE, K_VERSION, K_CREATOR, K_CMD, K_PID, K_THREAD, K_PART, K_DESC, K_POSITIONS, K_EVENT,
-           K_EVENTS, K_SUMMARY, K_TOTALS, K_ARCH };
+enum key {
+    K_NONE,
+    K_VERSION,
+    K_CREATOR,
+    K_CMD,
+    K_PID,
+    K_THREAD,
+    K_PART,
+    K_DESC,
+    K_POSITIONS,
+    K_EVENT,
+    K_EVENTS,
+    K_SUMMARY,
+    K_TOTALS,
+    K_ARCH
+};
 
 static enum key find_key(const char *s, size_t n)
 {
     static const struct {
         const char *name;
         enum key key;
-    } keys[] = { { "version", K_VERSION }, { "creator", K_CREATOR }, { "cmd", K_CMD },
-                 { "pid", K_PID }, { "thread", K_THREAD }, { "part", K_PART }, { "desc", K_DESC },
-                 { "positions", K_POSITIONS }, { "event", K_EVENT }, { "events", K_EVENTS },
-                 { "summary", K_SUMMARY }, { "totals", K_TOTALS }, { "arch", K_ARCH } };
+    } keys[] = { { "version", K_VERSION }, { "creator", K_CREATOR },     { "cmd", K_CMD },
+                 { "pid", K_PID },         { "thread", K_THREAD },       { "part", K_PART },
+                 { "desc", K_DESC },       { "positions", K_POSITIONS }, { "event", K_EVENT },
+                 { "events", K_EVENTS },   { "summary", K_SUMMARY },     { "totals", K_TOTALS },
+                 { "arch", K_ARCH } };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (strlen(keys[i].name) == n && !memcmp(keys[i].name, s, n))
@@ -620,12 +639,8 @@ void reader_header(struct reader *r, const char *s, size_t n)
         header_event(r, v, end);
         break;
     case K_EVENTS: header_events(r, v, end); break;
-    case K_SUMMARY:
-        header_sums(r, v, end, &r->summary, &r->summary_count, &r->summary_line);
-        break;
-    case K_TOTALS:
-        header_sums(r, v, end, &r->totals, &r->totals_count, &r->totals_line);
-        break;
+    case K_SUMMARY: header_sums(r, v, end, &r->summary, &r->summary_count, &r->summary_line); break;
+    case K_TOTALS: header_sums(r, v, end, &r->totals, &r->totals_count, &r->totals_line); break;
     case K_ARCH:
     case K_NONE: break;
     }

@@ -146,8 +146,8 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
     if (!r->code) {
         char text[120];
         pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof(text));
-        quern_error_set(err, EINVAL, NULL, "'%.80s': %s at character %zu of the pattern", expr, text,
-                        (size_t)at + 1);
+        quern_error_set(err, EINVAL, NULL, "'%.80s': %s at character %zu of the pattern", expr,
+                        text, (size_t)at + 1);
         goto bad;
     }
     if (!(r->replacement = convert(replacement))) {
@@ -203,8 +203,8 @@ char *quern_rewrite_apply(const struct quern_rewrite *r, const char *text)
             break;
         out = bigger;
         rc = pcre2_substitute(r->code, (PCRE2_SPTR)text, len, 0, r->options, NULL, mc,
-                              (PCRE2_SPTR)r->replacement, PCRE2_ZERO_TERMINATED,
-                              (PCRE2_UCHAR *)out, &n);
+                              (PCRE2_SPTR)r->replacement, PCRE2_ZERO_TERMINATED, (PCRE2_UCHAR *)out,
+                              &n);
         size = n + 1;
     }
     pcre2_match_context_free(mc);

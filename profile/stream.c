@@ -100,8 +100,8 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     if ((rc = stream_room(p, n)) < 0)
         return rc;
     o = p->out;
-    *o++ = (uint8_t)(rec->kind | special |
-                     (n < OP_COUNT_MORE ? n : OP_COUNT_MORE) << OP_COUNT_SHIFT);
+    *o++ =
+        (uint8_t)(rec->kind | special | (n < OP_COUNT_MORE ? n : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (n >= OP_COUNT_MORE)
         o = put_varint(o, n);
     if (mask & QUERN_HAS_LINE)

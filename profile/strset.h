@@ -15,7 +15,7 @@ struct strset {
     uint32_t *hash;    /* by number: kept so that growing the table touches no text */
     uint32_t *slot;    /* open addressing: number + 1, 0 empty */
     uint32_t count, cap, mask;
-    char *chunk;       /* chunk being filled; its first word links to the one before */
+    char *chunk; /* chunk being filled; its first word links to the one before */
     size_t used, size;
 };
 

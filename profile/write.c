@@ -18,7 +18,7 @@ struct writer {
     const char *path;
     uint32_t *file_id, *name_id, *object_id; /* string -> id + 1, 0: not yet defined */
     uint32_t files, names, objects;
-    uint64_t line, addr, bb;                 /* of the last cost line */
+    uint64_t line, addr, bb; /* of the last cost line */
     int relative_line, relative_addr, relative_bb;
     unsigned mask;
     uint64_t *plain;
@@ -522,8 +522,9 @@ int quern_profile_write(const struct quern_profile *p, const char *path,
     free(w.wide);
     quern_profile_free(sorted);
     if (rc == -EOVERFLOW)
-        quern_error_set(err, EOVERFLOW, path,
-                        "not written: a sum of counts does not fit 64 bits, so readers would show nonsense");
+        quern_error_set(
+            err, EOVERFLOW, path,
+            "not written: a sum of counts does not fit 64 bits, so readers would show nonsense");
     else if (rc < 0)
         quern_error_set(err, -rc, path, "cannot be written: %s", strerror(-rc));
     return rc;

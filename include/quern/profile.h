@@ -59,16 +59,16 @@ struct quern_merger;
 struct quern_rewrite;
 
 struct quern_error {
-    int code;          /* errno value */
-    uint64_t line;     /* 1-based; 0: the fault is not in a line of a file */
-    uint32_t col;      /* 1-based byte column; 0: none */
-    char file[256];    /* the file the fault is in, cut at the front when longer; "" when none */
-    char msg[256];     /* one sentence without a final newline */
-    char text[256];    /* the beginning of the offending line, for a caret below it; "" when none */
+    int code;       /* errno value */
+    uint64_t line;  /* 1-based; 0: the fault is not in a line of a file */
+    uint32_t col;   /* 1-based byte column; 0: none */
+    char file[256]; /* the file the fault is in, cut at the front when longer; "" when none */
+    char msg[256];  /* one sentence without a final newline */
+    char text[256]; /* the beginning of the offending line, for a caret below it; "" when none */
 };
 
 enum quern_format {
-    QUERN_FORMAT_AUTO,       /* writing: as the profile was read; callgrind when it has calls */
+    QUERN_FORMAT_AUTO, /* writing: as the profile was read; callgrind when it has calls */
     QUERN_FORMAT_CACHEGRIND,
     QUERN_FORMAT_CALLGRIND,
 };
@@ -137,19 +137,19 @@ enum quern_severity {
 /* One remark of the reader. `kind` is the same short word for all remarks of a kind. */
 struct quern_diag {
     enum quern_severity severity;
-    const char *kind;  /* for example "calls-zero"; lives as long as the library */
-    const char *msg;   /* valid during the callback; of a stored one: as long as the profile */
-    uint64_t line;     /* 1-based; 0: the file as a whole */
-    uint32_t col;      /* 1-based; 0: the line as a whole */
-    uint64_t count;    /* stored ones: how often this kind occurred */
-    const char *text;  /* the line, NUL-terminated; stored ones: its first 200 bytes */
-    const char *file;  /* name of the file; NULL in stored ones */
+    const char *kind; /* for example "calls-zero"; lives as long as the library */
+    const char *msg;  /* valid during the callback; of a stored one: as long as the profile */
+    uint64_t line;    /* 1-based; 0: the file as a whole */
+    uint32_t col;     /* 1-based; 0: the line as a whole */
+    uint64_t count;   /* stored ones: how often this kind occurred */
+    const char *text; /* the line, NUL-terminated; stored ones: its first 200 bytes */
+    const char *file; /* name of the file; NULL in stored ones */
 };
 
 struct quern_read_opts {
     size_t sz;
-    int strict;       /* stop at the first warning or error */
-    int every_diag;   /* call `diag` for every remark, not once for each kind */
+    int strict;     /* stop at the first warning or error */
+    int every_diag; /* call `diag` for every remark, not once for each kind */
     void (*diag)(void *ctx, const struct quern_diag *d);
     void *diag_ctx;
     /* Called now and then with the bytes read so far and the file's size (0: not known). A return
@@ -197,17 +197,18 @@ QUERN_API quern_count quern_profile_derive(const struct quern_profile *p, size_t
 QUERN_API unsigned quern_profile_has(const struct quern_profile *p);
 
 struct quern_part {
-    const char *cmd;            /* NULL when absent, as the next three */
+    const char *cmd; /* NULL when absent, as the next three */
     const char *creator;
     int has_pid, has_thread, has_part;
     uint64_t pid, thread, part;
     size_t desc_count;
-    const char *const *desc;    /* "KEY: VALUE" each */
+    const char *const *desc; /* "KEY: VALUE" each */
 };
 QUERN_API size_t quern_profile_part_count(const struct quern_profile *p);
 QUERN_API int quern_profile_part(const struct quern_profile *p, size_t i, struct quern_part *out);
 
-QUERN_API const char *quern_profile_str(const struct quern_profile *p, uint32_t s); /* "" for NONE */
+QUERN_API const char *quern_profile_str(const struct quern_profile *p,
+                                        uint32_t s); /* "" for NONE */
 QUERN_API size_t quern_profile_str_count(const struct quern_profile *p);
 struct quern_func {
     uint32_t object, file, name; /* string numbers or QUERN_NONE */
@@ -235,11 +236,11 @@ struct quern_record {
     enum quern_record_kind kind;
     uint32_t part;
     struct quern_site at;
-    struct quern_site to;    /* calls: func, line, addr; jumps: also file */
-    uint64_t calls;          /* calls: how many; jumps: followed */
-    uint64_t executed;       /* JCND: how often the jump was reached */
+    struct quern_site to;      /* calls: func, line, addr; jumps: also file */
+    uint64_t calls;            /* calls: how many; jumps: followed */
+    uint64_t executed;         /* JCND: how often the jump was reached */
     const quern_count *counts; /* event_count of them; valid until the next step */
-    uint64_t present;        /* bit i: count i was given, not left out or '.' (the first 64) */
+    uint64_t present;          /* bit i: count i was given, not left out or '.' (the first 64) */
 };
 
 QUERN_API struct quern_cursor *quern_cursor_new(const struct quern_profile *p);
@@ -276,7 +277,8 @@ QUERN_API struct quern_edge quern_costs_edge(const struct quern_costs *c, size_t
 QUERN_API void quern_costs_callees(const struct quern_costs *c, uint32_t func, size_t *first,
                                    size_t *end);
 /* The i-th caller edge of a function as an edge number; `n` of them. */
-QUERN_API const uint32_t *quern_costs_callers(const struct quern_costs *c, uint32_t func, size_t *n);
+QUERN_API const uint32_t *quern_costs_callers(const struct quern_costs *c, uint32_t func,
+                                              size_t *n);
 
 /* -- Writing -------------------------------------------------------------------------------- */
 

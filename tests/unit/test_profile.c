@@ -59,16 +59,17 @@ static void test_build_callgrind(void **state)
     char *text;
 
     (void)state;
-    assert_int_equal(quern_profile_add_call(p, &at, func_named(p, "g"), 9, 0, 2, (uint64_t[]){ 7, 1 }, 2),
-                     0);
+    assert_int_equal(
+        quern_profile_add_call(p, &at, func_named(p, "g"), 9, 0, 2, (uint64_t[]){ 7, 1 }, 2), 0);
     text = written(p, &o);
-    assert_string_equal(text, "# callgrind format\nversion: 1\ncreator: quern\npid: 42\ncmd: ./x y\n"
-                              "desc: I1 cache: 32768 B, 64 B, 8-way associative\n"
-                              "positions: line\nevents: Ir Dr\nsummary: 15 4\n\n"
-                              "ob=(1) /bin/x\nfl=(1) a.c\nfn=(1) f\n3 6 1\n"
-                              "cfn=(2) g\ncalls=2 +6\n+1 7 1\n"
-                              "fi=(2) a.h\n-3 2 2\n\n"
-                              "fl=(1)\nfn=(2)\n+8 7 1\n\ntotals: 15 4\n");
+    assert_string_equal(text,
+                        "# callgrind format\nversion: 1\ncreator: quern\npid: 42\ncmd: ./x y\n"
+                        "desc: I1 cache: 32768 B, 64 B, 8-way associative\n"
+                        "positions: line\nevents: Ir Dr\nsummary: 15 4\n\n"
+                        "ob=(1) /bin/x\nfl=(1) a.c\nfn=(1) f\n3 6 1\n"
+                        "cfn=(2) g\ncalls=2 +6\n+1 7 1\n"
+                        "fi=(2) a.h\n-3 2 2\n\n"
+                        "fl=(1)\nfn=(2)\n+8 7 1\n\ntotals: 15 4\n");
     free(text);
     quern_profile_free(p);
 }
@@ -81,9 +82,11 @@ static void test_build_refuses(void **state)
     (void)state;
     assert_int_equal(quern_profile_set_events(p, (const char *const[]){ "A", "A" }, 2), -EEXIST);
     assert_int_equal(quern_profile_set_events(p, (const char *const[]){ "B" }, 1), -EBUSY);
-    assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1 }, 1), -EINVAL); /* no function */
+    assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1 }, 1),
+                     -EINVAL); /* no function */
     quern_profile_func(p, QUERN_NONE, QUERN_NONE, QUERN_NONE);
-    assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1, 2 }, 2), -EINVAL); /* one event */
+    assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1, 2 }, 2),
+                     -EINVAL); /* one event */
     assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1 }, 1), 0);
     assert_int_equal(quern_profile_define_event(p, "X", "A + 2 Nope", NULL), -EINVAL);
     assert_int_equal(quern_profile_define_event(p, "Y", "3 A - 2 A", NULL), 0);
@@ -100,7 +103,8 @@ static void test_unknown_names_are_one(void **state)
     uint32_t n = quern_profile_string(p, "f", -1);
 
     (void)state;
-    assert_int_equal(quern_profile_func(p, q, e, n), quern_profile_func(p, QUERN_NONE, QUERN_NONE, n));
+    assert_int_equal(quern_profile_func(p, q, e, n),
+                     quern_profile_func(p, QUERN_NONE, QUERN_NONE, n));
     assert_int_equal(quern_profile_func_count(p), 1);
     quern_profile_free(p);
 }
@@ -160,11 +164,12 @@ static void test_cycle(void **state)
     /* main calls even (10 in all); even and odd call each other; odd calls leaf. The cycle costs its
      * members' self cost 3 + 4 and the leaf 2: 9, whatever the calls inside claim. Direct recursion
      * (fact) is no cycle and adds nothing to itself. */
-    struct quern_profile *p = read_text("events: Ir\nfl=a\nfn=main\n1 1\ncfn=even\ncalls=1 1\n1 9\n"
-                                        "cfn=fact\ncalls=1 1\n2 6\n"
-                                        "fn=even\n1 3\ncfn=odd\ncalls=2 1\n1 50\n"
-                                        "fn=odd\n1 4\ncfn=even\ncalls=2 1\n1 60\ncfn=leaf\ncalls=1 1\n1 2\n"
-                                        "fn=leaf\n1 2\nfn=fact\n1 6\ncfn=fact\ncalls=3 1\n1 99\n");
+    struct quern_profile *p =
+        read_text("events: Ir\nfl=a\nfn=main\n1 1\ncfn=even\ncalls=1 1\n1 9\n"
+                  "cfn=fact\ncalls=1 1\n2 6\n"
+                  "fn=even\n1 3\ncfn=odd\ncalls=2 1\n1 50\n"
+                  "fn=odd\n1 4\ncfn=even\ncalls=2 1\n1 60\ncfn=leaf\ncalls=1 1\n1 2\n"
+                  "fn=leaf\n1 2\nfn=fact\n1 6\ncfn=fact\ncalls=3 1\n1 99\n");
     struct quern_costs *c = quern_costs_new(p);
 
     (void)state;
@@ -194,8 +199,8 @@ static void test_deep_graph(void **state)
     for (unsigned i = 0; i < DEPTH; i++) {
         char name[20];
         snprintf(name, sizeof(name), "f%u", i);
-        assert_int_equal(quern_profile_func(p, QUERN_NONE, QUERN_NONE, quern_profile_string(p, name, -1)),
-                         i);
+        assert_int_equal(
+            quern_profile_func(p, QUERN_NONE, QUERN_NONE, quern_profile_string(p, name, -1)), i);
     }
     for (unsigned i = 0; i < DEPTH; i++) {
         struct quern_site at = { .func = i, .file = QUERN_NONE, .line = 1 };
@@ -213,8 +218,9 @@ static void test_deep_graph(void **state)
 
 static void test_present(void **state)
 {
-    struct quern_profile *p = read_text("events: A B C\nfl=a\nfn=f\n1 5 . 2\nfn=g\n1 5\nfn=h\n1 5 0 0\n"
-                                        "summary: 15 0 2\n");
+    struct quern_profile *p =
+        read_text("events: A B C\nfl=a\nfn=f\n1 5 . 2\nfn=g\n1 5\nfn=h\n1 5 0 0\n"
+                  "summary: 15 0 2\n");
     struct quern_costs *c = quern_costs_new(p);
 
     (void)state;
@@ -258,7 +264,8 @@ static void test_callee_defaults(void **state)
     assert_string_equal(quern_profile_str(p, g.file), "a.c");
     quern_profile_free(p);
     /* behind fi= a callee without cfi= is in that file (the call in line 8 is from inlined code) */
-    p = read_text("version: 1\nevents: Ir\nfl=a.c\nfn=f\n1 1\nfi=a.h\n5 1\ncfn=g\ncalls=1 8\n5 2\n");
+    p = read_text(
+        "version: 1\nevents: Ir\nfl=a.c\nfn=f\n1 1\nfi=a.h\n5 1\ncfn=g\ncalls=1 8\n5 2\n");
     assert_string_equal(file_of(p, nth(p, 2).to.func), "a.h");
     assert_string_equal(file_of(p, nth(p, 2).at.func), "a.c");
     quern_profile_free(p);
@@ -314,10 +321,12 @@ static void test_jumps(void **state)
 
 static void test_merge(void **state)
 {
-    struct quern_profile *a = read_text("version: 1\ncmd: a\nevents: Ir Dr\nfl=x\nfn=f\n1 1 1\ncfn=g\n"
-                                        "calls=2 9\n1 5 5\nfn=g\n9 5 5\n");
-    struct quern_profile *b = read_text("version: 1\ncmd: b\nevents: Ir Dr\nfl=x\nfn=g\n9 7 7\nfn=f\n"
-                                        "1 2\n2 3\ncfn=g\ncalls=4 9\n1 7 7\n");
+    struct quern_profile *a =
+        read_text("version: 1\ncmd: a\nevents: Ir Dr\nfl=x\nfn=f\n1 1 1\ncfn=g\n"
+                  "calls=2 9\n1 5 5\nfn=g\n9 5 5\n");
+    struct quern_profile *b =
+        read_text("version: 1\ncmd: b\nevents: Ir Dr\nfl=x\nfn=g\n9 7 7\nfn=f\n"
+                  "1 2\n2 3\ncfn=g\ncalls=4 9\n1 7 7\n");
     struct quern_merger *m = quern_merger_new();
     struct quern_error err;
     struct quern_profile *s;
@@ -366,8 +375,10 @@ static void test_merge_refuses_other_events(void **state)
 /* 64-bit counts whose sum does not fit, fractions that come only later, negative ones. */
 static void test_merge_wide(void **state)
 {
-    struct quern_profile *a = read_text("events: A\nfl=x\nfn=f\n1 18446744073709551615\n2 3\n3 1\n");
-    struct quern_profile *b = read_text("events: A\nfl=x\nfn=f\n1 18446744073709551615\n2 0.25\n3 -7\n");
+    struct quern_profile *a =
+        read_text("events: A\nfl=x\nfn=f\n1 18446744073709551615\n2 3\n3 1\n");
+    struct quern_profile *b =
+        read_text("events: A\nfl=x\nfn=f\n1 18446744073709551615\n2 0.25\n3 -7\n");
     struct quern_merger *m = quern_merger_new();
     struct quern_error err;
     struct quern_profile *s;
@@ -377,7 +388,8 @@ static void test_merge_wide(void **state)
     assert_int_equal(quern_merger_add(m, a, "a", &err), 0);
     assert_int_equal(quern_merger_add(m, b, "b", &err), 0);
     s = quern_merger_take(m, &err);
-    quern_count_format(buf, sizeof(buf), quern_profile_totals(s)[0], quern_profile_event_scale(s, 0));
+    quern_count_format(buf, sizeof(buf), quern_profile_totals(s)[0],
+                       quern_profile_event_scale(s, 0));
     /* 2 * (2^64 - 1) + 3.25 - 6 */
     assert_string_equal(buf, "36893488147419103227.25");
     quern_profile_free(a);
@@ -402,12 +414,17 @@ static void test_merge_files(void **state)
         paths[i] = names[i];
         f = fopen(names[i], "w");
         assert_non_null(f);
-        fprintf(f, "# callgrind format\ncmd: run %d\nevents: Ir\nfl=a.c\nfn=f%d\n%d 1\ncfn=g\ncalls=1 1\n"
-                   "%d 2\nfn=g\n1 2\n", i, i % 5, i, i);
+        fprintf(
+            f,
+            "# callgrind format\ncmd: run %d\nevents: Ir\nfl=a.c\nfn=f%d\n%d 1\ncfn=g\ncalls=1 1\n"
+            "%d 2\nfn=g\n1 2\n",
+            i, i % 5, i, i);
         fclose(f);
     }
     for (unsigned t = 1; t <= 4; t++) {
-        struct quern_merge_opts o = { .sz = sizeof(o), .threads = t, .read = { .sz = sizeof(o.read) } };
+        struct quern_merge_opts o = { .sz = sizeof(o),
+                                      .threads = t,
+                                      .read = { .sz = sizeof(o.read) } };
         struct quern_profile *p = quern_profile_merge_files(paths, FILES, &o, &err);
         struct quern_write_opts w = { .sz = sizeof(w) };
         assert_non_null(p);
@@ -429,8 +446,10 @@ static void test_merge_files(void **state)
 
 static void test_subtract(void **state)
 {
-    struct quern_profile *old = read_text("events: Ir\nfl=x\nfn=f\n1 10\n2 5\nfn=gone\n1 4\nsummary: 19\n");
-    struct quern_profile *now = read_text("events: Ir\nfl=x\nfn=f\n3 12\n4 5\nfn=fresh\n1 1\nsummary: 18\n");
+    struct quern_profile *old =
+        read_text("events: Ir\nfl=x\nfn=f\n1 10\n2 5\nfn=gone\n1 4\nsummary: 19\n");
+    struct quern_profile *now =
+        read_text("events: Ir\nfl=x\nfn=f\n3 12\n4 5\nfn=fresh\n1 1\nsummary: 18\n");
     struct quern_error err;
     struct quern_profile *d = quern_profile_subtract(now, old, 1, &err);
     struct quern_write_opts w = { .sz = sizeof(w), .format = QUERN_FORMAT_CACHEGRIND };
@@ -481,7 +500,10 @@ static void test_rewrite(void **state)
     rewrite_is("s/a\\/b/c/", "a/b", "c");
     rewrite_is("s/x/$/", "axb", "a$b");
     rewrite_is("s/nothing/else/", "same", "same");
-    rewrite_is("s/\xff/y/", "a\xff" "b", "ayb"); /* bytes, not UTF-8 */
+    rewrite_is("s/\xff/y/",
+               "a\xff"
+               "b",
+               "ayb"); /* bytes, not UTF-8 */
     assert_null(quern_rewrite_new("s/a/b", &err));
     assert_non_null(strstr(err.msg, "delimiter"));
     assert_null(quern_rewrite_new("s/(/b/", &err));

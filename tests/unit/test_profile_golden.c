@@ -34,7 +34,8 @@ static void describe(const struct quern_profile *p, char *out, size_t size)
         quern_count_format(buf, sizeof(buf), i < n ? t[i] : quern_profile_derive(p, i, t),
                            quern_profile_event_scale(p, i));
         len = strlen(out);
-        snprintf(out + len, size - len, "%s%s=%s", i ? " " : "", quern_profile_event_name(p, i), buf);
+        snprintf(out + len, size - len, "%s%s=%s", i ? " " : "", quern_profile_event_name(p, i),
+                 buf);
     }
     for (size_t i = 0; i < d; i++)
         found[i] = quern_profile_diag(p, i)->kind;
@@ -187,7 +188,9 @@ static void test_round_trip(void **state)
     static const struct quern_write_opts forms[] = {
         { .sz = sizeof(forms[0]), .format = QUERN_FORMAT_CALLGRIND },
         { .sz = sizeof(forms[0]), .format = QUERN_FORMAT_CALLGRIND, .keep_order = 1 },
-        { .sz = sizeof(forms[0]), .format = QUERN_FORMAT_CALLGRIND, .no_compress_strings = 1,
+        { .sz = sizeof(forms[0]),
+          .format = QUERN_FORMAT_CALLGRIND,
+          .no_compress_strings = 1,
           .no_compress_pos = 1 },
         { .sz = sizeof(forms[0]), .format = QUERN_FORMAT_CALLGRIND, .portable = 1 },
         { .sz = sizeof(forms[0]), .format = QUERN_FORMAT_CALLGRIND, .no_lines = 1 },
@@ -205,7 +208,8 @@ static void test_round_trip(void **state)
             struct quern_write_opts o = forms[k];
             char *first, *second;
             if (!strcmp(e[i].name, "huge-counts.callgrind") ||
-                !strcmp(e[i].name, "fault-too-large.callgrind") || !strcmp(e[i].name, "empty.callgrind")) {
+                !strcmp(e[i].name, "fault-too-large.callgrind") ||
+                !strcmp(e[i].name, "empty.callgrind")) {
                 quern_profile_free(p);
                 continue; /* see test_overflow_is_an_error */
             }
@@ -214,11 +218,12 @@ static void test_round_trip(void **state)
             q = read_text(first);
             second = written(q, &o);
             if (strcmp(first, second))
-                fail_msg("%s, form %zu: not the same after reading it back:\n%s---\n%s", e[i].name, k,
-                         first, second);
+                fail_msg("%s, form %zu: not the same after reading it back:\n%s---\n%s", e[i].name,
+                         k, first, second);
             for (size_t ev = 0; ev < quern_profile_event_count(p); ev++)
                 assert_true(quern_profile_totals(p)[ev] == quern_profile_totals(q)[ev]);
-            if (!(quern_profile_has(p) & QUERN_HAS_CALL) || forms[k].format == QUERN_FORMAT_CACHEGRIND)
+            if (!(quern_profile_has(p) & QUERN_HAS_CALL) ||
+                forms[k].format == QUERN_FORMAT_CACHEGRIND)
                 assert_false(quern_profile_has(q) & QUERN_HAS_CALL);
             free(first);
             free(second);

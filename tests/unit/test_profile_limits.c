@@ -127,8 +127,8 @@ static void test_every_prefix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_long_line),       cmocka_unit_test(test_million_functions),
-        cmocka_unit_test(test_many_events),     cmocka_unit_test(test_buffer_edges),
+        cmocka_unit_test(test_long_line),    cmocka_unit_test(test_million_functions),
+        cmocka_unit_test(test_many_events),  cmocka_unit_test(test_buffer_edges),
         cmocka_unit_test(test_every_prefix),
     };
     return cmocka_run_group_tests_name("profile limits", tests, NULL, NULL);
