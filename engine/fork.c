@@ -5,6 +5,8 @@
 // Without CLONE_VM: the world is stopped, so that no engine lock is held in the copy; the child makes its own spool.
 // CLONE_VM and CLONE_VFORK: the child runs in the parent's thread block and on its engine stack while the kernel holds the
 //   parent. What the child changes in the block is saved on the heap and put back when the parent goes on.
+//   DIFFERS: Valgrind makes it a fork, and what the child executes before its exec is the child's; here it counts for
+//   the parent, whose memory and counters the child runs on.
 // CLONE_VM and CLONE_THREAD, or CLONE_VM alone: a block of its own.
 
 #include "engine/fork.h"
@@ -38,9 +40,9 @@ enum {
 // One call as the kernel will get it.
 struct request {
     u64 flags;
-    u64 stack;         // the child's stack pointer; 0: as the parent's
-    u64 args[6];       // number, rdi, rsi, rdx, r10, r8
-    u64 *clone3;       // copy of the client's structure, or NULL
+    u64 stack;   // the child's stack pointer; 0: as the parent's
+    u64 args[6]; // number, rdi, rsi, rdx, r10, r8
+    u64 *clone3; // copy of the client's structure, or NULL
     u64 clone3_size;
 };
 
@@ -296,11 +298,9 @@ void fork_sys_vfork(struct thread *t)
 void fork_sys_clone(struct thread *t)
 {
     const u64 *r = t->regs;
-    struct request rq = { (u32)r[R_RDI],
-                          r[R_RSI],
-                          { SYS_clone, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8] },
-                          NULL,
-                          0 };
+    struct request rq = {
+        (u32)r[R_RDI], r[R_RSI], { SYS_clone, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8] }, NULL, 0
+    };
 
     fork_any(t, &rq);
 }

@@ -30,13 +30,13 @@
 // What rt_sigreturn may change: FIX_EFLAGS
 #define FLAGS_FROM_FRAME 0x50dd5ul
 
-#define RED_ZONE    128
-#define CS_USER64   0x33
-#define SS_USER     0x2b
-#define XSTATE_FPSSE 3ul
-#define XSTATE_PKRU (1ul << 9)
+#define RED_ZONE        128
+#define CS_USER64       0x33
+#define SS_USER         0x2b
+#define XSTATE_FPSSE    3ul
+#define XSTATE_PKRU     (1ul << 9)
 #define XSTATE_TILEDATA (1ul << 18)
-#define PKRU_INIT 0x55555554
+#define PKRU_INIT       0x55555554
 
 // struct _fpx_sw_bytes, the last 48 bytes of the legacy area
 struct k_fpx_sw {
@@ -221,7 +221,8 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     if (act->flags & SA_SIGINFO)
         f.info = p->info;
     // The FPU state last of what can fail: until here nothing of the client has changed.
-    if (safe_write(sp, &f, act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
+    if (safe_write(sp, &f,
+                   act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
         push_fpstate(fp))
         return -EFAULT;
 

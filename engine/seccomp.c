@@ -22,10 +22,10 @@
 #define SECCOMP_SET_MODE_FILTER  1
 #define SECCOMP_GET_ACTION_AVAIL 2
 
-#define SECCOMP_FILTER_FLAG_TSYNC        (1u << 0)
-#define SECCOMP_FILTER_FLAG_LOG          (1u << 1)
-#define SECCOMP_FILTER_FLAG_SPEC_ALLOW   (1u << 2)
-#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH  (1u << 4)
+#define SECCOMP_FILTER_FLAG_TSYNC       (1u << 0)
+#define SECCOMP_FILTER_FLAG_LOG         (1u << 1)
+#define SECCOMP_FILTER_FLAG_SPEC_ALLOW  (1u << 2)
+#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1u << 4)
 
 #define SECCOMP_RET_KILL_PROCESS 0x80000000u
 #define SECCOMP_RET_KILL_THREAD  0x00000000u
@@ -81,7 +81,8 @@ static bool may_install(void)
 
     if (sys_call5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
         return true;
-    return sys_call2(SYS_capget, (u64)header, (u64)caps) == 0 && (caps[0] & 1u << 21); // CAP_SYS_ADMIN
+    return sys_call2(SYS_capget, (u64)header, (u64)caps) == 0 &&
+           (caps[0] & 1u << 21); // CAP_SYS_ADMIN
 }
 
 static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
@@ -202,7 +203,9 @@ static u32 judge(const struct seccomp_filter *f, const struct seccomp_data *d)
 bool seccomp_check(struct thread *t)
 {
     const u64 *r = t->regs;
-    struct seccomp_data d = { (s32)r[R_RAX], AUDIT_ARCH_X86_64, t->sc_next,
+    struct seccomp_data d = { (s32)r[R_RAX],
+                              AUDIT_ARCH_X86_64,
+                              t->sc_next,
                               { r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9] } };
     u32 ret, data;
 

@@ -5,14 +5,14 @@
 #include "engine/seccomp.h"
 
 #define BPF_CLASS(code) ((code)&0x07)
-#define BPF_LD   0x00
-#define BPF_LDX  0x01
-#define BPF_ST   0x02
-#define BPF_STX  0x03
-#define BPF_ALU  0x04
-#define BPF_JMP  0x05
-#define BPF_RET  0x06
-#define BPF_MISC 0x07
+#define BPF_LD          0x00
+#define BPF_LDX         0x01
+#define BPF_ST          0x02
+#define BPF_STX         0x03
+#define BPF_ALU         0x04
+#define BPF_JMP         0x05
+#define BPF_RET         0x06
+#define BPF_MISC        0x07
 
 #define BPF_W   0x00
 #define BPF_IMM 0x00
@@ -28,7 +28,18 @@
 
 #define BPF_MEMWORDS 16
 
-enum { ADD = 0x00, SUB = 0x10, MUL = 0x20, DIV = 0x30, OR = 0x40, AND = 0x50, LSH = 0x60, RSH = 0x70, NEG = 0x80, XOR = 0xa0 };
+enum {
+    ADD = 0x00,
+    SUB = 0x10,
+    MUL = 0x20,
+    DIV = 0x30,
+    OR = 0x40,
+    AND = 0x50,
+    LSH = 0x60,
+    RSH = 0x70,
+    NEG = 0x80,
+    XOR = 0xa0
+};
 enum { JA = 0x00, JEQ = 0x10, JGT = 0x20, JGE = 0x30, JSET = 0x40 };
 
 static bool alu_is_valid(const struct seccomp_insn *p)
@@ -86,7 +97,9 @@ int seccomp_validate(const struct seccomp_insn *p, u32 n)
             }
             break;
         case BPF_RET: ok = in->code == BPF_RET || in->code == (BPF_RET | BPF_A); break;
-        case BPF_MISC: ok = in->code == (BPF_MISC | BPF_TAX) || in->code == (BPF_MISC | BPF_TXA); break;
+        case BPF_MISC:
+            ok = in->code == (BPF_MISC | BPF_TAX) || in->code == (BPF_MISC | BPF_TXA);
+            break;
         default: break;
         }
         if (!ok)

@@ -6,13 +6,13 @@
 // The handler takes no lock, calls only what is marked @signal-safe, and touches no client memory. It finds the thread block by its own
 // stack's address, not by %gs, which is the client's while an instruction is stepped.
 
+#include "engine/signal.h"
 #include "engine/dispatch.h"
 #include "engine/exec.h"
 #include "engine/frame.h"
 #include "engine/heap.h"
 #include "engine/mini.h"
 #include "engine/safemem.h"
-#include "engine/signal.h"
 #include "engine/signal_part.h"
 #include "engine/spooler.h"
 #include "engine/syscalls.h"
@@ -31,7 +31,8 @@
 #define PAGE_FAULT           14
 
 extern const char dispatch_syscall_done[];
-extern const char stubs_gate_go[], stubs_gate_after[]; // their distance is that of the copies in the code cache
+extern const char stubs_gate_go[],
+    stubs_gate_after[]; // their distance is that of the copies in the code cache
 extern const char signal_step_iret[];
 extern const char signal_int80_call[], signal_int80_after[], signal_int80_end[];
 extern const char signal_try_mask_test[], signal_try_mask_done[];
@@ -356,7 +357,8 @@ _Noreturn void signal_die_natively(int sig)
     sys_sigaction(sig, &dfl, NULL);
     sys_sigprocmask(SIG_SETMASK, &none, NULL);
     sys_tgkill(sys_getpid(), sys_gettid(), sig);
-    sys_exit_group(128 + sig); // not reached, unless the kernel protects this process (init of a namespace)
+    sys_exit_group(
+        128 + sig); // not reached, unless the kernel protects this process (init of a namespace)
 }
 
 // ---- One instruction in place ----
@@ -560,10 +562,10 @@ _Noreturn static void crashed(struct thread *t, const struct k_siginfo *info,
     if (info->signo == SIGBUS && spooler_owns(info->addr))
         engine_die("spool %s: no space left for the counters (the file system is full)",
                    spooler_string(spool->s_spool));
-    engine_die("the engine crashed: signal %d code %d address 0x%lx at 0x%lx, stack 0x%lx, state %u, "
-               "client pc 0x%lx",
-               info->signo, info->code, info->addr, u->rip, u->r[R_RSP], t ? t->state : 0,
-               t ? t->pc : 0);
+    engine_die(
+        "the engine crashed: signal %d code %d address 0x%lx at 0x%lx, stack 0x%lx, state %u, "
+        "client pc 0x%lx",
+        info->signo, info->code, info->addr, u->rip, u->r[R_RSP], t ? t->state : 0, t ? t->pc : 0);
 }
 
 static void note_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
@@ -626,7 +628,9 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
 {
     if (t->client_gs_base)
         step_gs((u64)t);
-    if (u->rip != (u64)signal_step_iret) // an address that cannot be jumped to: the thread block says where and what
+    if (u->rip !=
+        (u64)
+            signal_step_iret) // an address that cannot be jumped to: the thread block says where and what
         take_client_state(t, u, u->rip);
     if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
         note_sync(t, info, uc, false);

@@ -18,20 +18,21 @@
 
 // Bits of struct thread.stop. Set by atomic or, cleared by atomic and.
 #define STOP_SIGNAL 1ul // something is noted or the mask is closed: signal_deliver_pending()
-#define STOP_PARK 2ul   // the world stops: threads_park()
-#define STOP_YIELD 4ul  // --serialize-threads: another thread waits for the turn: threads_park() sees to it
+#define STOP_PARK   2ul // the world stops: threads_park()
+#define STOP_YIELD \
+    4ul // --serialize-threads: another thread waits for the turn: threads_park() sees to it
 
-#define SIGNAL_COUNT 65
-#define SIGNAL_POKE 64
+#define SIGNAL_COUNT      65
+#define SIGNAL_POKE       64
 #define SIGNAL_POKE_MAGIC 0x51756e706f6b65ul // si_value of a poke, si_code SI_QUEUE or SI_TIMER
 
 // Synchronous signals; never blocked in the kernel while any of our code runs.
-#define SIGNAL_SYNC \
+#define SIGNAL_SYNC                                                                         \
     (SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | \
      SIGBIT(SIGSYS))
 // Never blocked in the kernel while client code runs.
 #define SIGNAL_NEVER_BLOCKED (SIGNAL_SYNC | SIGBIT(SIGNAL_POKE))
-#define SIGNAL_ALL_BUT_SYNC (~SIGNAL_SYNC)
+#define SIGNAL_ALL_BUT_SYNC  (~SIGNAL_SYNC)
 
 struct k_siginfo {
     s32 signo, err, code, pad0;
@@ -62,7 +63,8 @@ struct k_stack {
 
 struct signal_pending {
     bool full;
-    bool use_temp_mask; // a call like sigsuspend was interrupted: the handler's mask starts from temp_mask
+    bool
+        use_temp_mask; // a call like sigsuspend was interrupted: the handler's mask starts from temp_mask
     u64 trapno, err, cr2;
     struct k_siginfo info;
 };
@@ -79,13 +81,15 @@ struct signal_table {
 struct signal_state {
     u64 mask;     // the client's mask, all 64 bits
     bool blocked; // see above
-    bool full_mask; // an exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included
+    bool
+        full_mask; // an exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included
     u64 temp_mask; // mask argument of the system call that is under way (sigsuspend, ppoll...)
     bool temp_mask_set;
     struct signal_pending async, sync;
     struct k_stack alt; // the client's alternate stack
     struct signal_table *table;
-    u64 last_trapno, last_err, last_cr2; // of the client's last fault, as the kernel leaves them in later frames
+    u64 last_trapno, last_err,
+        last_cr2; // of the client's last fault, as the kernel leaves them in later frames
     // Signals of SIGNAL_NEVER_BLOCKED that the client blocks and that were sent, not caused: held until it unblocks them.
     u32 held_count;
     struct k_siginfo held[SIGNAL_HELD_MAX];

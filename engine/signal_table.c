@@ -18,13 +18,13 @@
 #define MINSIGSTKSZ   2048
 
 // Flag bits that Linux keeps on x86-64 (UAPI_SA_FLAGS and SA_RESTORER); all others read back as zero.
-#define SA_KNOWN \
+#define SA_KNOWN                                                                       \
     (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
      SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
 #define UNMASKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 
 #define DEFAULT_IGNORE (SIGBIT(SIGCHLD) | SIGBIT(SIGCONT) | SIGBIT(SIGURG) | SIGBIT(SIGWINCH))
-#define DEFAULT_STOP (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
+#define DEFAULT_STOP   (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
 
 enum signal_default signal_default(int sig)
 {

@@ -16,8 +16,8 @@
 #include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/spooler.h"
-#include "engine/syscalls_part.h"
 #include "engine/sys.h"
+#include "engine/syscalls_part.h"
 #include "engine/threads.h"
 
 u32 syscalls_all_slow;
@@ -258,9 +258,7 @@ void syscalls_slow(struct thread *t)
     case SYS_fork: fork_sys_fork(t); return;
     case SYS_vfork: fork_sys_vfork(t); return;
     case SYS_execve: client_exec(t, AT_FDCWD, r[R_RDI], r[R_RSI], r[R_RDX], 0); return;
-    case SYS_execveat:
-        client_exec(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]);
-        return;
+    case SYS_execveat: client_exec(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]); return;
     case SYS_exit: threads_exit(t, (int)r[R_RDI]);
     case SYS_exit_group: threads_end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
     case SYS_arch_prctl: syscalls_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
@@ -277,9 +275,7 @@ void syscalls_slow(struct thread *t)
         syscalls_return(t, signal_sys_procmask(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
         return;
     case SYS_rt_sigreturn: signal_sys_return(t); return;
-    case SYS_rt_sigpending:
-        syscalls_return(t, signal_sys_pending(t, r[R_RDI], r[R_RSI]));
-        return;
+    case SYS_rt_sigpending: syscalls_return(t, signal_sys_pending(t, r[R_RDI], r[R_RSI])); return;
     case SYS_sigaltstack: syscalls_return(t, signal_sys_altstack(t, r[R_RDI], r[R_RSI])); return;
     case SYS_rt_sigtimedwait: client_sigtimedwait(t); return;
     case SYS_rt_sigsuspend: gate_with_mask(t, r[R_RDI], r[R_RSI]);

@@ -133,8 +133,7 @@ static bool lists_our_fds(int fd)
     if (n < 9 || memcmp(target, "/proc/", 6) != 0)
         return false;
     target[n] = 0;
-    if (strcmp(target + n - 3, "/fd") != 0 &&
-        (n < 7 || strcmp(target + n - 7, "/fdinfo") != 0))
+    if (strcmp(target + n - 3, "/fd") != 0 && (n < 7 || strcmp(target + n - 7, "/fdinfo") != 0))
         return false;
     mini_format(name, sizeof(name), "/proc/%d/", pid);
     return strncmp(target, name, strlen(name)) == 0;
@@ -157,8 +156,8 @@ static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
         if (n > 0)
             number = mini_number(name);
         if (number < 0 || !fds_is_ours((int)number)) {
-            if (to != from && (safe_read(entry, buf + from, reclen) ||
-                               safe_write(buf + to, entry, reclen)))
+            if (to != from &&
+                (safe_read(entry, buf + from, reclen) || safe_write(buf + to, entry, reclen)))
                 return -EFAULT;
             to += reclen;
         }

@@ -11,10 +11,10 @@
 #include "engine/threads.h"
 #include "engine/vmmap.h"
 
-#define READ_IMPLIES_EXEC 0x0400000ul
-#define MADV_GUARD_INSTALL 102
+#define READ_IMPLIES_EXEC    0x0400000ul
+#define MADV_GUARD_INSTALL   102
 #define MADV_DONTNEED_LOCKED 24
-#define IPC_STAT 2
+#define IPC_STAT             2
 
 static struct lock brk_lock;
 static bool brk_known;
@@ -23,8 +23,7 @@ static bool read_implies_exec;
 
 void syscalls_memory_init(void)
 {
-    read_implies_exec =
-        ((u64)sys_call1(SYS_personality, 0xffffffff) & READ_IMPLIES_EXEC) != 0;
+    read_implies_exec = ((u64)sys_call1(SYS_personality, 0xffffffff) & READ_IMPLIES_EXEC) != 0;
 }
 
 // End of [addr, addr + len) in whole pages; 0 when it wraps around.
@@ -233,7 +232,8 @@ static long client_shmdt(struct thread *t)
         vmmap_before(addr, info.end);
     ret = sys_call1(SYS_shmdt, addr);
     if (ret == 0 && known)
-        vmmap_remove(addr, info.end); // what was another segment behind it is found again when asked
+        vmmap_remove(addr,
+                     info.end); // what was another segment behind it is found again when asked
     return ret;
 }
 

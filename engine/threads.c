@@ -136,8 +136,7 @@ static long slot_take(struct kept *kept)
     long ret;
 
     for (u32 i = 0; i < slots_high; i++) {
-        if (slots[i] == SLOT_DYING &&
-            sys_tgkill(owns[i].tgid, owns[i].dying_tid, 0) == -ESRCH)
+        if (slots[i] == SLOT_DYING && sys_tgkill(owns[i].tgid, owns[i].dying_tid, 0) == -ESRCH)
             slots[i] = SLOT_FREE;
         if (slots[i] != SLOT_FREE)
             continue;
@@ -578,8 +577,8 @@ _Noreturn void threads_exit(struct thread *t, int code)
         threads_end_process(t, SPOOL_END_EXIT, leader_code >= 0 ? leader_code : code & 0xff);
 
     // While it is in the list the world waits for this thread: what takes locks is done before it goes.
+    prof_thread_fini(t); // with the turn, if there are turns
     threads_turn_give(t);
-    prof_thread_fini(t);
     tcache_thread_fini(t);
     signals_thread_fini(t);
     own->dying_tid = t->tid;

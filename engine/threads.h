@@ -15,15 +15,15 @@ enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 
 // What only C looks at, one for each slot, kept when the slot is reused.
 struct thread_own {
-    s32 tgid;         // process that the thread belongs to
-    bool borrowed;    // a vfork child runs in this block
-    bool has_turn;    // --serialize-threads
+    s32 tgid;      // process that the thread belongs to
+    bool borrowed; // a vfork child runs in this block
+    bool has_turn; // --serialize-threads
     bool exiting;
     u32 seccomp_mode; // as PR_GET_SECCOMP says
     struct seccomp_filter *seccomp_filters;
-    u8 stress;        // enum thread_stress
+    u8 stress; // enum thread_stress
     s32 stress_timer;
-    s32 dying_tid;    // the slot's last thread, until it has gone
+    s32 dying_tid; // the slot's last thread, until it has gone
 };
 
 static inline struct thread_own *thread_own(struct thread *t)

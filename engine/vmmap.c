@@ -73,8 +73,8 @@ static bool maps_parse(char *text, struct maps_line *out)
     while (*p == ' ')
         p++;
     // dev_t as stat(2) shows it
-    out->dev = (major & 0xfff) << 8 | (minor & 0xff) | (minor & ~0xfful) << 12 |
-               (major & ~0xffful) << 32;
+    out->dev =
+        (major & 0xfff) << 8 | (minor & 0xff) | (minor & ~0xfful) << 12 | (major & ~0xffful) << 32;
     out->ino = ino;
     out->path = p;
     if (ino == 0)
@@ -212,8 +212,8 @@ bool vmmap_find_code(u64 addr, struct vmmap_info *out)
 // @holds(vmmap_lock)
 static bool has_code(u64 start, u64 end)
 {
-    for (u32 i = vmmap_set_above(&vmmap_set, start);
-         i < vmmap_set.n && vmmap_set.e[i].start < end; i++)
+    for (u32 i = vmmap_set_above(&vmmap_set, start); i < vmmap_set.n && vmmap_set.e[i].start < end;
+         i++)
         if (vmmap_set.e[i].flags & VMMAP_EXECUTED)
             return true;
     return false;
@@ -318,8 +318,7 @@ static bool line_to_record(const struct maps_line *l, void *arg)
         flags = SPOOL_MAP_DELETED;
         ((char *)(u64)l->path)[n - (sizeof(deleted) - 1)] = 0; // in maps_walk's buffer
     }
-    q->index =
-        spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags);
+    q->index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags);
     // Every entry of ours inside this line is described by the record.
     for (u32 i = vmmap_set_above(&vmmap_set, l->start);
          i < vmmap_set.n && vmmap_set.e[i].start < l->end; i++)
@@ -340,7 +339,8 @@ u32 vmmap_spool_map(u64 addr)
     } else {
         maps_walk(line_to_record, &q);
         if (q.index == ~0u) {
-            u64 start = e ? e->start : PAGE_DOWN(addr), end = e ? e->end : PAGE_DOWN(addr) + PAGE_SIZE;
+            u64 start = e ? e->start : PAGE_DOWN(addr),
+                end = e ? e->end : PAGE_DOWN(addr) + PAGE_SIZE;
 
             q.index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON);
         }

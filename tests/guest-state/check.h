@@ -13,12 +13,12 @@
 
 static int check_failed;
 
-#define CHECK(cond)                                                                    \
-    do {                                                                               \
-        if (!(cond)) {                                                                 \
+#define CHECK(cond)                                                                     \
+    do {                                                                                \
+        if (!(cond)) {                                                                  \
             printf("%s:%d: failed: %s (errno %d)\n", __FILE__, __LINE__, #cond, errno); \
-            check_failed = 1;                                                          \
-        }                                                                              \
+            check_failed = 1;                                                           \
+        }                                                                               \
     } while (0)
 
 #define SAY(...)             \

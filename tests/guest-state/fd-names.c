@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #ifndef SYS_close_range
-#define SYS_close_range 436
+#    define SYS_close_range 436
 #endif
 
 static int count_fds(int *highest)

@@ -46,8 +46,8 @@ static void brk_tests(void)
     more = (char *)syscall(SYS_brk, now + 100000);
     CHECK(more == now + 100000);
     memset(now, 1, 100000);
-    CHECK((char *)syscall(SYS_brk, 4096) == more);          // below its start: the old one
-    CHECK((char *)syscall(SYS_brk, ~0ul) == more);          // nonsense: the old one
+    CHECK((char *)syscall(SYS_brk, 4096) == more);              // below its start: the old one
+    CHECK((char *)syscall(SYS_brk, ~0ul) == more);              // nonsense: the old one
     CHECK((char *)syscall(SYS_brk, now + (1ul << 46)) == more); // too much: the old one
     CHECK((char *)syscall(SYS_brk, now) == now);
     more = (char *)syscall(SYS_brk, now + 100000);

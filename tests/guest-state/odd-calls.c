@@ -16,8 +16,8 @@
 #include <time.h>
 
 #ifndef ARCH_SET_GS
-#define ARCH_SET_GS 0x1001
-#define ARCH_GET_GS 0x1004
+#    define ARCH_SET_GS 0x1001
+#    define ARCH_GET_GS 0x1004
 #endif
 
 static volatile int got;
@@ -33,7 +33,10 @@ static long int80(long n, long b)
 {
     long ret;
 
-    __asm__ volatile("int $0x80" : "=a"(ret) : "a"(n), "b"(b), "c"(0), "d"(0) : "memory", "r8", "r9", "r10", "r11");
+    __asm__ volatile("int $0x80"
+                     : "=a"(ret)
+                     : "a"(n), "b"(b), "c"(0), "d"(0)
+                     : "memory", "r8", "r9", "r10", "r11");
     return ret;
 }
 

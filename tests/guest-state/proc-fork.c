@@ -117,7 +117,8 @@ static void vforks(void)
             signal(SIGUSR1, other_handler);
             sigfillset(&all);
             sigprocmask(SIG_BLOCK, &all, NULL);
-            vfork_child_result = syscall(SYS_getpid) == syscall(SYS_gettid) && syscall(SYS_getppid) > 1;
+            vfork_child_result =
+                syscall(SYS_getpid) == syscall(SYS_gettid) && syscall(SYS_getppid) > 1;
             local++;
             _exit(10 + i);
         }
@@ -229,7 +230,8 @@ static void clones(void)
     CHECK(wait_for(pid) == 18);
 
     // plain clone with pointers
-    pid = (pid_t)syscall(SYS_clone, CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | SIGCHLD, 0, &parent_tid, &child_tid, 0);
+    pid = (pid_t)syscall(SYS_clone, CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | SIGCHLD, 0,
+                         &parent_tid, &child_tid, 0);
     if (pid == 0)
         _exit(child_tid == syscall(SYS_gettid) ? 7 : 8);
     CHECK(parent_tid == pid && child_tid == 0 && wait_for(pid) == 7);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #ifndef SS_AUTODISARM
-#define SS_AUTODISARM (1u << 31)
+#    define SS_AUTODISARM (1u << 31)
 #endif
 
 static char *alt;
@@ -97,7 +97,8 @@ int main(void)
     CHECK(sigaltstack((stack_t *)8, NULL) == -1 && errno == EFAULT);
     ss.ss_flags = 0;
     CHECK(sigaltstack(&ss, &old) == 0 && old.ss_flags == SS_DISABLE);
-    CHECK(sigaltstack(NULL, &old) == 0 && old.ss_flags == 0 && old.ss_sp == alt && old.ss_size == ALT_SIZE);
+    CHECK(sigaltstack(NULL, &old) == 0 && old.ss_flags == 0 && old.ss_sp == alt &&
+          old.ss_size == ALT_SIZE);
     SAY("rules");
 
     memset(&sa, 0, sizeof(sa));
@@ -107,7 +108,8 @@ int main(void)
     depth = 0;
     raise(SIGUSR1);
     CHECK(on_alt && status_in == SS_ONSTACK);
-    CHECK(lowest < alt + ALT_SIZE - 3 * 1000); // three frames below each other, not three at the top
+    CHECK(lowest <
+          alt + ALT_SIZE - 3 * 1000); // three frames below each other, not three at the top
     sigaltstack(NULL, &old);
     CHECK(old.ss_flags == 0);
     sa.sa_flags = 0;

@@ -159,7 +159,8 @@ static void action_tests(void)
     CHECK(b.mask == ~(1ul << (SIGKILL - 1) | 1ul << (SIGSTOP - 1)));
     // old and new may be the same memory
     b.handler = (unsigned long)SIG_IGN;
-    CHECK(syscall(SYS_rt_sigaction, SIGUSR2, &b, &b, 8) == 0 && b.handler == (unsigned long)handler);
+    CHECK(syscall(SYS_rt_sigaction, SIGUSR2, &b, &b, 8) == 0 &&
+          b.handler == (unsigned long)handler);
     CHECK(syscall(SYS_rt_sigprocmask, 99, &b.mask, NULL, 8) == -1 && errno == EINVAL);
     CHECK(syscall(SYS_rt_sigprocmask, SIG_BLOCK, 8, NULL, 8) == -1 && errno == EFAULT);
     CHECK(syscall(SYS_rt_sigprocmask, 99, NULL, &b.mask, 8) == 0 && b.mask == 0);

@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-extern char fault_load[], fault_store[], fault_div[], fault_ud2[], fault_int3[], fault_rep[], fault_push[];
+extern char fault_load[], fault_store[], fault_div[], fault_ud2[], fault_int3[], fault_rep[],
+    fault_push[];
 extern char after_load[];
 
 __asm__(".text\n"
@@ -98,9 +99,10 @@ static void elsewhere(int sig, siginfo_t *si, void *p)
     uc->uc_mcontext.gregs[REG_RSP] = (long)sp;
     uc->uc_mcontext.gregs[REG_RIP] = (long)landing;
 }
-__asm__(".globl switch_back\n switch_back: mov %r14, %rsp\n ret\n"
-        ".globl ask_elsewhere\n ask_elsewhere: push %r14\n push %r15\n call ask_inner\n pop %r15\n pop %r14\n ret\n"
-        "ask_inner: ud2\n");
+__asm__(
+    ".globl switch_back\n switch_back: mov %r14, %rsp\n ret\n"
+    ".globl ask_elsewhere\n ask_elsewhere: push %r14\n push %r15\n call ask_inner\n pop %r15\n pop %r14\n ret\n"
+    "ask_inner: ud2\n");
 long ask_elsewhere(void);
 
 static void set(int sig, void (*fn)(int, siginfo_t *, void *))
@@ -133,11 +135,16 @@ int main(void)
         memset(&seen, 0, sizeof(seen));
         all_regs_fault(bad + 24);
         CHECK(G(RIP) == (unsigned long)fault_load);
-        CHECK(G(RAX) == 0x1111111111111101 && G(RBX) == 0x1111111111111102 && G(RCX) == 0x1111111111111103);
-        CHECK(G(RDX) == 0x1111111111111104 && G(RSI) == 0x1111111111111105 && G(RBP) == 0x1111111111111106);
-        CHECK(G(R8) == 0x1111111111111107 && G(R9) == 0x1111111111111108 && G(R10) == 0x1111111111111109);
-        CHECK(G(R11) == 0x111111111111110a && G(R12) == 0x111111111111110b && G(R13) == 0x111111111111110c);
-        CHECK(G(R14) == 0x111111111111110d && G(R15) == 0x111111111111110e && G(RDI) == (unsigned long)bad + 24);
+        CHECK(G(RAX) == 0x1111111111111101 && G(RBX) == 0x1111111111111102 &&
+              G(RCX) == 0x1111111111111103);
+        CHECK(G(RDX) == 0x1111111111111104 && G(RSI) == 0x1111111111111105 &&
+              G(RBP) == 0x1111111111111106);
+        CHECK(G(R8) == 0x1111111111111107 && G(R9) == 0x1111111111111108 &&
+              G(R10) == 0x1111111111111109);
+        CHECK(G(R11) == 0x111111111111110a && G(R12) == 0x111111111111110b &&
+              G(R13) == 0x111111111111110c);
+        CHECK(G(R14) == 0x111111111111110d && G(R15) == 0x111111111111110e &&
+              G(RDI) == (unsigned long)bad + 24);
         CHECK(G(EFL) & 1);
         CHECK(info.si_signo == SIGSEGV && info.si_code == SEGV_ACCERR && info.si_addr == bad + 24);
         CHECK(G(TRAPNO) == 14 && (G(ERR) & 6) == 4 && G(CR2) == (unsigned long)bad + 24);
@@ -151,11 +158,11 @@ int main(void)
     CHECK(G(RIP) == (unsigned long)fault_store && info.si_addr == bad + 4 && (G(ERR) & 6) == 6);
     skip_bytes = 2;
     do_div();
-    CHECK(info.si_signo == SIGFPE && info.si_code == FPE_INTDIV && info.si_addr == (void *)fault_div &&
-          G(RIP) == (unsigned long)fault_div);
+    CHECK(info.si_signo == SIGFPE && info.si_code == FPE_INTDIV &&
+          info.si_addr == (void *)fault_div && G(RIP) == (unsigned long)fault_div);
     do_ud2();
-    CHECK(info.si_signo == SIGILL && info.si_code == ILL_ILLOPN && info.si_addr == (void *)fault_ud2 &&
-          G(RIP) == (unsigned long)fault_ud2);
+    CHECK(info.si_signo == SIGILL && info.si_code == ILL_ILLOPN &&
+          info.si_addr == (void *)fault_ud2 && G(RIP) == (unsigned long)fault_ud2);
     skip_bytes = 0;
     do_int3();
     CHECK(info.si_signo == SIGTRAP && G(RIP) == (unsigned long)fault_int3 + 1 && G(TRAPNO) == 3);
@@ -164,8 +171,8 @@ int main(void)
     memset(src, 'x', sizeof(src));
     skip_bytes = 2;
     do_rep(bad - 16, src);
-    CHECK(G(RIP) == (unsigned long)fault_rep && G(RCX) == 4096 - 16 && G(RDI) == (unsigned long)bad &&
-          G(RSI) == (unsigned long)src + 16 && info.si_addr == bad);
+    CHECK(G(RIP) == (unsigned long)fault_rep && G(RCX) == 4096 - 16 &&
+          G(RDI) == (unsigned long)bad && G(RSI) == (unsigned long)src + 16 && info.si_addr == bad);
     CHECK(two[4095] == 'x' && two[4080] == 'x');
     SAY("a string instruction in the middle");
 
@@ -178,8 +185,12 @@ int main(void)
 
         __asm__ volatile("lea 1f(%%rip), %%rax\n mov %%rax, %0\n" : "=m"(back) : : "rax");
         next_rip = back;
-        __asm__ volatile("call *%0\n1: lea 8(%%rsp), %%rsp\n" : : "r"(nowhere) : "memory", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
-        CHECK(info.si_signo == SIGSEGV && info.si_addr == bad + 16 && G(RIP) == (unsigned long)bad + 16);
+        __asm__ volatile("call *%0\n1: lea 8(%%rsp), %%rsp\n"
+                         :
+                         : "r"(nowhere)
+                         : "memory", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+        CHECK(info.si_signo == SIGSEGV && info.si_addr == bad + 16 &&
+              G(RIP) == (unsigned long)bad + 16);
         CHECK(info.si_code == SEGV_ACCERR);
     }
     SAY("a jump to nowhere");

@@ -101,7 +101,8 @@ int main(void)
     for (int sig = 1; sig < 65; sig++) {
         int expect = 1000 + sig;
 
-        if (sig == 32 || sig == 33 || sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
+        if (sig == 32 || sig == 33 || sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
+            sig == SIGTTOU)
             continue;
         if (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH)
             expect = 77;
@@ -130,11 +131,13 @@ int main(void)
         spin(1);
     usleep(20000);
     kill(pid, SIGSTOP);
-    CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+    CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) &&
+          WSTOPSIG(status) == SIGSTOP);
     kill(pid, SIGCONT);
     CHECK(waitpid(pid, &status, WCONTINUED) == pid && WIFCONTINUED(status));
     kill(pid, SIGTSTP);
-    CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP);
+    CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) &&
+          WSTOPSIG(status) == SIGTSTP);
     kill(pid, SIGCONT);
     CHECK(waitpid(pid, &status, WCONTINUED) == pid && WIFCONTINUED(status));
     kill(pid, SIGKILL);

@@ -28,9 +28,16 @@ static void spoil(void)
     unsigned short fcw = 0x7f;
 
     __asm__ volatile("ldmxcsr %0\n fldcw %1\n fld1\n fldpi\n" : : "m"(mxcsr), "m"(fcw));
-    __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm7\n movdqa %%xmm0, %%xmm15\n" : : : "xmm0", "xmm7", "xmm15");
+    __asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm7\n movdqa %%xmm0, %%xmm15\n"
+                     :
+                     :
+                     : "xmm0", "xmm7", "xmm15");
     if (avx)
-        __asm__ volatile("vpxor %%xmm3, %%xmm3, %%xmm3\n vzeroall\n" : : : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+        __asm__ volatile("vpxor %%xmm3, %%xmm3, %%xmm3\n vzeroall\n"
+                         :
+                         :
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                           "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
     if (avx512)
         __asm__ volatile("vpternlogd $0xff, %%zmm20, %%zmm20, %%zmm20\n" : : : "memory");
 }
@@ -67,7 +74,8 @@ static void handler(int sig, siginfo_t *si, void *p)
 // Known values in everything, a signal, and all of it compared.
 static void round_trip(int via_fault)
 {
-    static uint8_t zin[32][64] __attribute__((aligned(64))), zout[32][64] __attribute__((aligned(64)));
+    static uint8_t zin[32][64] __attribute__((aligned(64))),
+        zout[32][64] __attribute__((aligned(64)));
     unsigned short fcw = 0x27f, fcw2;
     unsigned mxcsr = 0x9f80, mxcsr2;
     double st = 1.25, st2 = 0;
@@ -76,23 +84,26 @@ static void round_trip(int via_fault)
         for (int i = 0; i < 64; i++)
             zin[r][i] = (uint8_t)(r * 7 + i * 3 + 1);
     __asm__ volatile("fldl %0\n fldcw %1\n ldmxcsr %2\n" : : "m"(st), "m"(fcw), "m"(mxcsr));
-#define TRIP(load, store)                                                                         \
-    __asm__ volatile(load "test %[f], %[f]\n jnz 1f\n mov $39, %%eax\n syscall\n mov %%eax, %%edi\n" \
-                          "mov $10, %%esi\n mov $62, %%eax\n syscall\n jmp 2f\n"                   \
-                          "1: ud2\n 2:\n" store                                                    \
-                     :                                                                            \
-                     : [f] "r"(via_fault), "b"(zin), "d"(zout)                                     \
+#define TRIP(load, store)                                                                       \
+    __asm__ volatile(load                                                                       \
+                     "test %[f], %[f]\n jnz 1f\n mov $39, %%eax\n syscall\n mov %%eax, %%edi\n" \
+                     "mov $10, %%esi\n mov $62, %%eax\n syscall\n jmp 2f\n"                     \
+                     "1: ud2\n 2:\n" store                                                      \
+                     :                                                                          \
+                     : [f] "r"(via_fault), "b"(zin), "d"(zout)                                  \
                      : "rax", "rcx", "rsi", "rdi", "r11", "memory")
 #define L(op, reg, n) op " " #n "*64(%%rbx), %%" reg #n "\n"
 #define S(op, reg, n) op " %%" reg #n ", " #n "*64(%%rdx)\n"
-#define ALL16(M, op, reg)                                                                          \
-    M(op, reg, 0) M(op, reg, 1) M(op, reg, 2) M(op, reg, 3) M(op, reg, 4) M(op, reg, 5)            \
-    M(op, reg, 6) M(op, reg, 7) M(op, reg, 8) M(op, reg, 9) M(op, reg, 10) M(op, reg, 11)          \
-    M(op, reg, 12) M(op, reg, 13) M(op, reg, 14) M(op, reg, 15)
-#define ALL32(M, op, reg)                                                                          \
-    ALL16(M, op, reg) M(op, reg, 16) M(op, reg, 17) M(op, reg, 18) M(op, reg, 19) M(op, reg, 20)   \
-    M(op, reg, 21) M(op, reg, 22) M(op, reg, 23) M(op, reg, 24) M(op, reg, 25) M(op, reg, 26)      \
-    M(op, reg, 27) M(op, reg, 28) M(op, reg, 29) M(op, reg, 30) M(op, reg, 31)
+#define ALL16(M, op, reg)                                                                      \
+    M(op, reg, 0)                                                                              \
+    M(op, reg, 1) M(op, reg, 2) M(op, reg, 3) M(op, reg, 4) M(op, reg, 5) M(op, reg, 6)        \
+        M(op, reg, 7) M(op, reg, 8) M(op, reg, 9) M(op, reg, 10) M(op, reg, 11) M(op, reg, 12) \
+            M(op, reg, 13) M(op, reg, 14) M(op, reg, 15)
+#define ALL32(M, op, reg)                                                                         \
+    ALL16(M, op, reg)                                                                             \
+    M(op, reg, 16) M(op, reg, 17) M(op, reg, 18) M(op, reg, 19) M(op, reg, 20) M(op, reg, 21)     \
+        M(op, reg, 22) M(op, reg, 23) M(op, reg, 24) M(op, reg, 25) M(op, reg, 26) M(op, reg, 27) \
+            M(op, reg, 28) M(op, reg, 29) M(op, reg, 30) M(op, reg, 31)
     memset(zout, 0, sizeof(zout));
     int width, regs;
     if (avx512) {

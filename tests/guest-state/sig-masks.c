@@ -141,7 +141,8 @@ static void takes(void)
     fd = signalfd(-1, &s, 0);
     CHECK(fd >= 0);
     kill(getpid(), SIGUSR2);
-    CHECK(read(fd, &fi, sizeof(fi)) == sizeof(fi) && fi.ssi_signo == SIGUSR2 && fi.ssi_pid == (uint32_t)getpid());
+    CHECK(read(fd, &fi, sizeof(fi)) == sizeof(fi) && fi.ssi_signo == SIGUSR2 &&
+          fi.ssi_pid == (uint32_t)getpid());
     close(fd);
     CHECK(got2 == 0);
     sigprocmask(SIG_UNBLOCK, &s, NULL);

@@ -216,7 +216,8 @@ int main(void)
     char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     volatile int tid_word = 1;
     int tid = clone(raw_thread, stack + 65536,
-                    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
+                    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                        CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
                     &raw_value, NULL, NULL, (void *)&tid_word);
     CHECK(tid > 0);
     for (int i = 0; i < 2000 && tid_word; i++)

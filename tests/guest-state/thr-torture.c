@@ -26,7 +26,8 @@ static void *spawner(void *arg)
         pid_t pid;
         int status;
 
-        if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) || waitpid(pid, &status, 0) != pid || status)
+        if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) ||
+            waitpid(pid, &status, 0) != pid || status)
             bad++;
         if (posix_spawn(&pid, "/no/such", NULL, NULL, argv, environ) != ENOENT)
             bad++;
@@ -86,7 +87,8 @@ static void *mapper(void *arg)
     long bad = 0;
 
     for (int i = 0; i < 300; i++) {
-        if (mmap(p, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != p)
+        if (mmap(p, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+            p)
             return (void *)1000;
         p[0] = 0xb8;
         memcpy(p + 1, &i, 4);

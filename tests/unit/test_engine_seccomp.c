@@ -10,26 +10,27 @@
 
 #include "engine/seccomp.h"
 
-static const struct seccomp_data data = { 59, 0xc000003e, 0x1122334455667788,
-                                          { 0xaaaaaaaa00000001, 2, 3, 4, 5, 0xbbbbbbbb00000006 } };
+static const struct seccomp_data data = {
+    59, 0xc000003e, 0x1122334455667788, { 0xaaaaaaaa00000001, 2, 3, 4, 5, 0xbbbbbbbb00000006 }
+};
 
-#define RUN(...)                                                        \
-    ({                                                                  \
-        struct sock_filter f_[] = { __VA_ARGS__ };                      \
-        u32 n_ = sizeof(f_) / sizeof(f_[0]);                            \
-        assert_int_equal(seccomp_validate((void *)f_, n_), 0);          \
-        seccomp_run((void *)f_, n_, &data);                             \
+#define RUN(...)                                               \
+    ({                                                         \
+        struct sock_filter f_[] = { __VA_ARGS__ };             \
+        u32 n_ = sizeof(f_) / sizeof(f_[0]);                   \
+        assert_int_equal(seccomp_validate((void *)f_, n_), 0); \
+        seccomp_run((void *)f_, n_, &data);                    \
     })
-#define VALID(...)                                                 \
-    ({                                                             \
-        struct sock_filter f_[] = { __VA_ARGS__ };                 \
-        seccomp_validate((void *)f_, sizeof(f_) / sizeof(f_[0]));  \
+#define VALID(...)                                                \
+    ({                                                            \
+        struct sock_filter f_[] = { __VA_ARGS__ };                \
+        seccomp_validate((void *)f_, sizeof(f_) / sizeof(f_[0])); \
     })
-#define LDK(k)   BPF_STMT(BPF_LD | BPF_IMM, k)
-#define LDXK(k)  BPF_STMT(BPF_LDX | BPF_IMM, k)
-#define ABS(off) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, off)
-#define RETK(k)  BPF_STMT(BPF_RET | BPF_K, k)
-#define RETA     BPF_STMT(BPF_RET | BPF_A, 0)
+#define LDK(k)      BPF_STMT(BPF_LD | BPF_IMM, k)
+#define LDXK(k)     BPF_STMT(BPF_LDX | BPF_IMM, k)
+#define ABS(off)    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, off)
+#define RETK(k)     BPF_STMT(BPF_RET | BPF_K, k)
+#define RETA        BPF_STMT(BPF_RET | BPF_A, 0)
 #define ALUK(op, k) BPF_STMT(BPF_ALU | op | BPF_K, k)
 #define ALUX(op)    BPF_STMT(BPF_ALU | op | BPF_X, 0)
 
@@ -44,10 +45,14 @@ static void test_loads(void **state)
     assert_int_equal(RUN(ABS(20), RETA), 0xaaaaaaaa);
     assert_int_equal(RUN(ABS(60), RETA), 0xbbbbbbbb);
     assert_int_equal(RUN(BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0), RETA), 64);
-    assert_int_equal(RUN(BPF_STMT(BPF_LDX | BPF_W | BPF_LEN, 0), BPF_STMT(BPF_MISC | BPF_TXA, 0), RETA), 64);
-    assert_int_equal(RUN(LDK(7), BPF_STMT(BPF_ST, 15), LDK(8), BPF_STMT(BPF_LD | BPF_MEM, 15), RETA), 7);
+    assert_int_equal(
+        RUN(BPF_STMT(BPF_LDX | BPF_W | BPF_LEN, 0), BPF_STMT(BPF_MISC | BPF_TXA, 0), RETA), 64);
+    assert_int_equal(
+        RUN(LDK(7), BPF_STMT(BPF_ST, 15), LDK(8), BPF_STMT(BPF_LD | BPF_MEM, 15), RETA), 7);
     assert_int_equal(RUN(LDXK(9), BPF_STMT(BPF_STX, 3), BPF_STMT(BPF_LD | BPF_MEM, 3), RETA), 9);
-    assert_int_equal(RUN(LDK(5), BPF_STMT(BPF_MISC | BPF_TAX, 0), LDK(0), BPF_STMT(BPF_MISC | BPF_TXA, 0), RETA), 5);
+    assert_int_equal(
+        RUN(LDK(5), BPF_STMT(BPF_MISC | BPF_TAX, 0), LDK(0), BPF_STMT(BPF_MISC | BPF_TXA, 0), RETA),
+        5);
     assert_int_equal(RUN(RETK(0x7fff0000)), 0x7fff0000);
 }
 
@@ -71,14 +76,23 @@ static void test_arithmetic(void **state)
 static void test_jumps(void **state)
 {
     (void)state;
-    assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0), RETK(1), RETK(2)), 2);
-    assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0), RETK(1), RETK(2)), 1);
-    assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 5, 1, 0), RETK(1), RETK(2)), 2);
-    assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 5, 1, 0), RETK(1), RETK(2)), 1);
-    assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 5, 1, 0), RETK(1), RETK(2)), 2);
-    assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 2, 1, 0), RETK(1), RETK(2)), 2);
-    assert_int_equal(RUN(LDK(0xffffffff), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 1, 1, 0), RETK(1), RETK(2)), 2); // unsigned
-    assert_int_equal(RUN(LDXK(5), LDK(5), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0), RETK(1), RETK(2)), 2);
+    assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0), RETK(1), RETK(2)),
+                     2);
+    assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0), RETK(1), RETK(2)),
+                     1);
+    assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 5, 1, 0), RETK(1), RETK(2)),
+                     2);
+    assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 5, 1, 0), RETK(1), RETK(2)),
+                     1);
+    assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 5, 1, 0), RETK(1), RETK(2)),
+                     2);
+    assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 2, 1, 0), RETK(1), RETK(2)),
+                     2);
+    assert_int_equal(
+        RUN(LDK(0xffffffff), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 1, 1, 0), RETK(1), RETK(2)),
+        2); // unsigned
+    assert_int_equal(
+        RUN(LDXK(5), LDK(5), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0), RETK(1), RETK(2)), 2);
     assert_int_equal(RUN(BPF_STMT(BPF_JMP | BPF_JA, 2), RETK(1), RETK(2), RETK(3)), 3);
 }
 
@@ -86,17 +100,17 @@ static void test_refused(void **state)
 {
     (void)state;
     assert_int_equal(seccomp_validate(NULL, 0), -22);
-    assert_int_equal(VALID(LDK(1)), -22);                                              // no return at the end
-    assert_int_equal(VALID(ABS(64), RETA), -22);                                       // behind the data
-    assert_int_equal(VALID(ABS(2), RETA), -22);                                        // not a word
-    assert_int_equal(VALID(BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0), RETA), -22);         // half a word
+    assert_int_equal(VALID(LDK(1)), -22);        // no return at the end
+    assert_int_equal(VALID(ABS(64), RETA), -22); // behind the data
+    assert_int_equal(VALID(ABS(2), RETA), -22);  // not a word
+    assert_int_equal(VALID(BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0), RETA), -22); // half a word
     assert_int_equal(VALID(BPF_STMT(BPF_LD | BPF_W | BPF_IND, 0), RETA), -22);
-    assert_int_equal(VALID(BPF_STMT(BPF_LD | BPF_MEM, 16), RETA), -22);                // 16 words: 0 to 15
+    assert_int_equal(VALID(BPF_STMT(BPF_LD | BPF_MEM, 16), RETA), -22); // 16 words: 0 to 15
     assert_int_equal(VALID(BPF_STMT(BPF_ST, 16), RETA), -22);
     assert_int_equal(VALID(LDK(1), ALUK(BPF_DIV, 0), RETA), -22);
     assert_int_equal(VALID(LDK(1), ALUK(BPF_LSH, 32), RETA), -22);
-    assert_int_equal(VALID(LDK(1), ALUK(BPF_MOD, 3), RETA), -22);                      // seccomp has no modulo
-    assert_int_equal(VALID(BPF_STMT(BPF_JMP | BPF_JA, 1), RETK(0)), -22);              // out of the program
+    assert_int_equal(VALID(LDK(1), ALUK(BPF_MOD, 3), RETA), -22);         // seccomp has no modulo
+    assert_int_equal(VALID(BPF_STMT(BPF_JMP | BPF_JA, 1), RETK(0)), -22); // out of the program
     assert_int_equal(VALID(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1), RETK(0)), -22);
     assert_int_equal(VALID(BPF_STMT(BPF_JMP | BPF_JA, 0), RETK(0)), 0);
 }
