@@ -43,6 +43,7 @@ $(COMPAT_PROGRAMS): $(COMPAT_DIR)/%: $(BUILD)/obj/compat/%.o $(BUILD)/obj/compat
 check-compat: $(BUILD)/bin/quern $(COMPAT_PROGRAMS)
 	@tests/compat/run $< $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 FLAGS_WATCH += $(COMPAT_CFLAGS)
+CHECKS += check-compat
 
 # ---- Counted by hand, and programs that test what they see themselves ----
 # *.S: no libc, nothing linked to them. *.c: with libc and threads.
@@ -90,3 +91,4 @@ $(ORACLE_LIBC): $(BUILD)/obj/host/tests/oracle/libc.o
 .PHONY: check-oracle
 check-oracle: $(BUILD)/bin/quern $(ORACLE) $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT)
 	@tests/oracle/run $< $(ORACLE) $(BUILD)/tests/oracle/out $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT)
+CHECKS += check-oracle
