@@ -12,7 +12,7 @@ setup() {
 
 @test "cachegrind" {
     quern convert --to=cachegrind "$CALLS"
-    same "$output" "cmd: 
+    same "$(ends)" "cmd: |
 events: Instructions
 fl=file1.c
 fn=func1

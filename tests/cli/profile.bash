@@ -45,3 +45,8 @@ same() {
         return 1
     }
 }
+
+# $output with a bar behind each line that ends in a blank, so that the blank can be seen in a test.
+ends() {
+    sed 's/ $/ |/' <<< "$output"
+}
