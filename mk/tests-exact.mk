@@ -69,6 +69,7 @@ $(GUEST_C): $(GUEST_DIR)/%: $(BUILD)/obj/guest/%.o
 .PHONY: check-guest
 check-guest: $(BUILD)/bin/quern $(GUEST_S) $(GUEST_C)
 	@tests/guest/run $< $(GUEST_DIR)
+CHECKS += check-guest
 
 # ---- Against single-stepping ----
 ORACLE     := $(BUILD)/tests/oracle/oracle
