@@ -2,7 +2,10 @@
 set -u
 (exit 3) &
 wait $!; echo "first: $?"
-sleep 30 &
+# Neither is killed before it says that it runs: what is killed while it starts has nothing to show.
+mkfifo ready
+(echo > ready; read -r _ < ready) &
+read -r _ < ready
 kill -TERM $!; wait $!; echo "ended by TERM: $?"
 (sleep 0.2; exit 5) & a=$!
 (exit 6) & b=$!
@@ -15,7 +18,8 @@ sum=0
 for i in 1 2 3 4 5 6 7 8; do wait ${pids[$i]}; sum=$((sum + $?)); done
 echo "sum: $sum"
 set -m
-sleep 30 &
+(echo > ready; read -r _ < ready) &
+read -r _ < ready
 jobs | sed 's/[0-9]\{3,\}//'
 kill -STOP %1
 until [ "$(jobs -s)" ]; do sleep 0.05; done

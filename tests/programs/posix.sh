@@ -4,7 +4,7 @@ total < in.txt
 cut -d ' ' -f 1 in.txt | sort | uniq -c | sort -rn | head -n 3
 trap 'echo hup' HUP; kill -HUP $$; trap - HUP
 (exit 3) & wait $!; echo "status $?"
-sleep 20 & kill -KILL $!; wait $! 2>/dev/null; echo "status $?"
+mkfifo ready; (echo > ready; read -r _ < ready) & read -r _ < ready; kill -KILL $!; wait $! 2>/dev/null; echo "status $?"
 cat << END | tr a-z A-Z
 value $(expr 6 \* 7)
 END
