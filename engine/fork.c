@@ -89,6 +89,7 @@ static void fork_copy(struct thread *t, struct request *rq)
 {
     s32 parent = thread_own(t)->tgid;
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
+    u32 copies;
     long ret;
 
     // The parent cannot wait for its child with the world stopped; so with other threads it does not.
@@ -109,6 +110,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         return;
     }
     set_stack(rq, 0, 0);
+    copies = spooler_fork_before();
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
     if (ret == 0) {
@@ -126,8 +128,11 @@ static void fork_copy(struct thread *t, struct request *rq)
         if (rq->stack)
             t->regs[R_RSP] = rq->stack;
         ret = 0;
-    } else if (others) {
-        threads_resume_world(t);
+    } else {
+        if (ret > 0)
+            spooler_fork_wait(copies);
+        if (others)
+            threads_resume_world(t);
     }
     clone3_copy_free(rq);
     syscalls_return(t, ret);

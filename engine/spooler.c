@@ -448,6 +448,27 @@ static long copy_contents(int fd, const struct spool_header *h)
     return ret;
 }
 
+// In the child, while its mapping is still the parent's: the parent may count on.
+static void fork_copy_done(void)
+{
+    __atomic_add_fetch(&spool->fork_copied, 1, __ATOMIC_RELEASE);
+    sys_futex(&spool->fork_copied, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+u32 spooler_fork_before(void)
+{
+    return __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE);
+}
+
+// A child that is killed before it has copied would be waited for in vain: the wait is bounded.
+void spooler_fork_wait(u32 before)
+{
+    struct k_timespec step = { 0, 20 * 1000 * 1000 };
+
+    for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before; i++)
+        sys_futex(&spool->fork_copied, FUTEX_WAIT, before, &step);
+}
+
 // The header is copied first: appends of the parent's other threads that happen meanwhile lie
 // beyond its cursors.
 int spooler_fork_child(s32 parent_pid)
@@ -458,13 +479,16 @@ int spooler_fork_child(s32 parent_pid)
     s32 pid = sys_getpid();
 
     int fd = open_copy(pid, path, sizeof(path), &size, old_size);
-    if (fd < 0)
+    if (fd < 0) {
+        fork_copy_done();
         return fd;
+    }
     h.pid = pid;
     h.parent_pid = parent_pid;
     h.flags |= SPOOL_F_FORKED;
     h.flags &= ~(u64)SPOOL_F_EXECED;
     long ret = copy_contents(fd, &h);
+    fork_copy_done();
 
     for (u32 i = 0; i < AREA_COUNT && !ret; i++)
         ret = map_shared(fd, SPOOLER_BASE + areas[i].start, areas[i].mapped, areas[i].start,

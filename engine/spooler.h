@@ -60,6 +60,11 @@ bool spooler_owns(u64 addr);
 // forked. 0 or -errno; then the child cannot be profiled and the caller says so and dies.
 int spooler_fork_child(s32 parent_pid);
 
+// In the parent, around the fork: waits (at most 3 s) until the child has copied the counts, so that nothing the parent
+// executes behind the fork is in them. `before` is what spooler_fork_before() returned.
+u32 spooler_fork_before(void);
+void spooler_fork_wait(u32 before);
+
 // A new spool file for what this process is about to execute: the options and strings of this one,
 // no counts. argv are addresses of the strings of the new command line, ended by 0. The descriptor,
 // close-on-exec, or -errno; the file's path in path.

@@ -182,6 +182,11 @@ struct spool_header {
     uint64_t n_slow_syscalls;
     uint64_t code_bytes;     // bytes of code cache emitted
     uint64_t n_reserved[20];
+
+    // Forked children that have copied this spool: a parent waits for its child's step, so that the child inherits the
+    // counts of the moment of the fork. A futex word.
+    uint32_t fork_copied;
+    uint32_t reserved_end;
 };
 
 // Number of counters that one instruction owns, given the run's flags; they lie in this order:

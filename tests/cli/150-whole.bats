@@ -138,3 +138,25 @@ summary: 2006 1000"
     quern run -q --cache-sim=no --aslr=yes -o out cat /proc/self/personality
     same "$output" "$before"
 }
+
+@test "a forked child has the counts of its parent and a profile and log of its own" {
+    real
+    # work 10: 22 instructions; fork; the child executes work once more.
+    make_loop 10 '    mov $57, %eax
+    syscall
+    test %eax, %eax
+    jnz 2f
+    call work
+2:  mov $60, %eax
+    xor %edi, %edi
+    syscall'
+    quern run --cache-sim=no --log-file=log.%p -o out.%p ./loop
+    [ "$status" = 0 ]
+    for i in $(seq 100); do [ "$(ls | grep -c '^out')" = 2 ] && break; sleep 0.05; done
+    # Parent: call, work, mov, syscall, test, jnz, mov, xor, syscall. Child: call and work more.
+    same "$(tail -qn 1 out.* | sort)" "summary: 30
+summary: 53"
+    same "$(cat log.* | sed 's/^==[0-9]*== //' | grep refs | sort)" "I   refs:      30
+I   refs:      53"
+    [ -z "$(ls | grep spool)" ]
+}
