@@ -196,8 +196,11 @@ static bool ll_miss(u64 addr, u32 size)
 static void dref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     struct sim_state *s = t->sim;
-    bool miss = sim_cache_ref(&s->d1, addr, size);
+    bool miss;
 
+    // The search of D1 hides part of the time that LL's set takes to arrive: it is rarely in the host's own L2.
+    __builtin_prefetch(ll.cache.tags + ((addr >> ll.cache.line_shift) & ll.cache.set_mask) * ll.cache.assoc);
+    miss = sim_cache_ref(&s->d1, addr, size);
     if (s->d1_fast) {
         u64 first = addr >> s->d1.line_shift, last = (addr + size - 1) >> s->d1.line_shift;
 
@@ -214,7 +217,7 @@ static void dref(struct thread *t, u64 addr, u32 size, u32 counter)
 
 void prof_dref(struct thread *t)
 {
-    dref(t, t->h_addr, (u32)(t->h_desc >> 32), (u32)t->h_desc);
+    dref(t, t->h_addr, t->h_desc_high, t->h_desc_low);
 }
 
 static void iref(struct thread *t, u64 pc, u32 len, u32 counter, u32 id_first, u32 id_last)
@@ -238,7 +241,7 @@ static void iref(struct thread *t, u64 pc, u32 len, u32 counter, u32 id_first, u
 
 void prof_iref(struct thread *t)
 {
-    iref(t, t->h_addr, (u32)(t->h_desc >> 32), (u32)t->h_desc, (u32)t->tmp0, (u32)(t->tmp0 >> 32));
+    iref(t, t->h_addr, t->h_desc_high, t->h_desc_low, t->i1_id_first, t->i1_id_last);
 }
 
 static void cond(struct thread *t, u64 pc, bool taken, u32 counter)
@@ -253,20 +256,20 @@ static void cond(struct thread *t, u64 pc, bool taken, u32 counter)
 
 void prof_bc(struct thread *t)
 {
-    cond(t, t->h_addr, t->h_desc >> 32, (u32)t->h_desc);
+    cond(t, t->h_addr, t->h_desc_high, t->h_desc_low);
 }
 
 void prof_bi(struct thread *t)
 {
-    if (sim_branch_indirect(t->sim->branch, t->h_desc >> 32, t->h_addr))
-        t->counters[(u32)t->h_desc]++;
+    if (sim_branch_indirect(t->sim->branch, t->h_desc_high, t->h_addr))
+        t->counters[t->h_desc_low]++;
 }
 
 // What a rep instruction did, from its registers before and after. h_addr is its address, the descriptor is made in
 // sim_string(). After a fault the same runs with the registers at the fault: the elements that were done count.
 void prof_rep(struct thread *t)
 {
-    u32 high = (u32)(t->h_desc >> 32), first = (u32)t->h_desc;
+    u32 high = t->h_desc_high, first = t->h_desc_low;
     u32 op = high & 7, size = 1u << (high >> 3 & 3);
     bool a32 = high >> 5 & 1, repne = high >> 11 & 1; // repne: ends on equality
     bool cache = spool->flags & SPOOL_F_CACHE_SIM, branch = spool->flags & SPOOL_F_BRANCH_SIM;
@@ -347,7 +350,7 @@ void prof_rep(struct thread *t)
 // A gather, scatter or masked move: its elements, low to high. Index vector and mask were stored to TA_VEC.
 void prof_vec(struct thread *t)
 {
-    u32 high = (u32)(t->h_desc >> 32), first = (u32)t->h_desc;
+    u32 high = t->h_desc_high, first = t->h_desc_low;
     u32 kind = high & 7, esize = 1u << (high >> 3 & 7), isize = 1u << (high >> 6 & 7);
     u32 count = (high >> 9 & 63) + 1, scale = 1u << (high >> 15 & 7);
     bool write = high >> 18 & 1, parity = spool->flags & SPOOL_F_REP_CACHEGRIND;

@@ -16,7 +16,7 @@
 #include "engine/tcache_priv.h"
 #include "engine/threads.h"
 
-#define HASH_BITS 16
+#define HASH_BITS 20
 #define INDEX_MAX (8u << 20)
 #define ESCAPE_SLOTS SPOOL_THREADS_MAX
 
@@ -360,7 +360,7 @@ static void unlink_out(struct fragment *f)
 
 void tcache_ibl_fill(struct thread *t, const struct fragment *f)
 {
-    u64 *e = (u64 *)((u8 *)t->self + TA_IBL) + (f->pc & 0xffff) * 2;
+    u64 *e = (u64 *)((u8 *)t->self + TA_IBL) + tcache_ibl_index(f->pc) * 2;
 
     if (f->flags & (FRAGMENT_STEP | FRAGMENT_DEAD))
         return;
@@ -394,7 +394,7 @@ void tcache_kill(struct fragment *f)
     // every thread's table of indirect targets: the entry keeps its key and leads to the miss path
     threads_lock();
     for (struct thread *t = threads_first(); t; t = t->next) {
-        u64 *e = (u64 *)((u8 *)t->self + TA_IBL) + (f->pc & 0xffff) * 2;
+        u64 *e = (u64 *)((u8 *)t->self + TA_IBL) + tcache_ibl_index(f->pc) * 2;
 
         if (e[0] == -f->pc)
             __atomic_store_n(&e[1], tcache_stub_ibl_miss(), __ATOMIC_RELEASE);
@@ -437,9 +437,10 @@ void tcache_invalidate(u64 start, u64 end)
 void tcache_flush_all(void)
 {
     lock_take(&lock);
+    for (u32 i = 0; i < nfragments; i++)
+        hash[pc_hash(fragments[i]->pc)] = NULL;
     nfragments = 0;
     code_free = code_start;
-    memset(hash, 0, sizeof(*hash) << HASH_BITS);
     memset(pages.page, 0, pages.size * sizeof(u64));
     memset(pages.list, 0, pages.size * sizeof(*pages.list));
     pages.used = 0;

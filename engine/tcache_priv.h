@@ -24,6 +24,15 @@ struct fragment *tcache_by_index(u32 index);
 
 // Patches exit k of `from` to go straight to `to`.
 void tcache_link(struct fragment *from, u32 k, struct fragment *to);
+// Index of a client address in the table of indirect targets. With BMI2 the emitted lookup mixes higher bits in: hot code
+// lies at addresses that agree in their low 16 bits often enough (sqlite: 9.4 M misses for 14,684 blocks without).
+static inline u32 tcache_ibl_index(u64 pc)
+{
+    u32 lo = (u32)pc;
+
+    return tb_config.bmi2 ? (lo + (lo >> 13 | lo << 19)) & 0xffff : lo & 0xffff;
+}
+
 // Enters `f` in the thread's table of indirect branch targets.
 void tcache_ibl_fill(struct thread *t, const struct fragment *f);
 // Makes one fragment unreachable.

@@ -103,13 +103,15 @@ struct thread {
     u64 flags_save; // flags in lahf/seto form while a fragment uses them
     u64 sc_next;    // client address behind the syscall instruction
     u64 sc_cont;    // host address where the gate goes on
-    u64 h_ret, h_addr, h_desc; // helper call: return address, reference address, descriptor
+    u64 h_ret, h_addr;               // helper call: return address, reference address
+    u32 h_desc_low, h_desc_high;     // and descriptor, in halves as translated code stores it (forwarding)
     u64 h_save[10];
     u64 client_gs_base;
     u64 rep_rcx, rep_rsi, rep_rdi; // registers before a string instruction
     u64 hist;                      // branch history, times 128
     u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
-    u64 tmp0, tmp1;
+    u32 i1_id_first, i1_id_last; // TMP0: line ids for prof_iref
+    u64 tmp1;
 
     // From here on C only.
     s32 tid;
@@ -142,7 +144,7 @@ _Static_assert(offsetof(struct thread, sc_next) == TH_SC_NEXT, "asm offset");
 _Static_assert(offsetof(struct thread, sc_cont) == TH_SC_CONT, "asm offset");
 _Static_assert(offsetof(struct thread, h_ret) == TH_H_RET, "asm offset");
 _Static_assert(offsetof(struct thread, h_addr) == TH_H_ADDR, "asm offset");
-_Static_assert(offsetof(struct thread, h_desc) == TH_H_DESC, "asm offset");
+_Static_assert(offsetof(struct thread, h_desc_low) == TH_H_DESC, "asm offset");
 _Static_assert(offsetof(struct thread, h_save) == TH_H_SAVE, "asm offset");
 _Static_assert(offsetof(struct thread, client_gs_base) == TH_CLIENT_GS, "asm offset");
 _Static_assert(offsetof(struct thread, rep_rcx) == TH_REP_RCX, "asm offset");

@@ -48,6 +48,7 @@ void translate_init(void)
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     // rdfsbase faults unless the kernel has enabled it, which CR4 (not readable here) says; the auxiliary vector does too
     __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(cx), "=d"(d) : "a"(7), "c"(0));
+    c->bmi2 = b >> 8 & 1;
     c->fsgsbase = (b & 1) && launch_hwcap2_fsgsbase();
     c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
     c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);
@@ -363,9 +364,19 @@ static void emit_ibl(struct tb *b)
     }
     tb_spill(b, R_RDX);
     tb_spill(b, R_RAX);
-    emit_u8(e, 0x0f); // movzx edx, cx
-    emit_u8(e, 0xb7);
-    emit_u8(e, 0xd1);
+    if (tb_config.bmi2) { // tcache_ibl_index(), flag-free
+        static const u8 mix[] = {
+            0xc4, 0xe3, 0x7b, 0xf0, 0xd1, 0x0d, // rorx edx, ecx, 13
+            0x8d, 0x14, 0x0a,            // lea edx, [rdx + rcx]
+            0x0f, 0xb7, 0xd2,                   // movzx edx, dx
+        };
+
+        emit_bytes(e, mix, sizeof(mix));
+    } else {
+        emit_u8(e, 0x0f); // movzx edx, cx
+        emit_u8(e, 0xb7);
+        emit_u8(e, 0xd1);
+    }
     emit_u8(e, 0x8d); // lea edx, [rdx + rdx]
     emit_u8(e, 0x14);
     emit_u8(e, 0x12);
@@ -699,11 +710,13 @@ static bool emit_block(struct tb *b, u32 index)
     return !b->e.full && !b->overflow;
 }
 
+#define CLOCK_THREAD_CPUTIME 3 // the translator's own time, whatever else the machine does
+
 static u64 now_ns(void)
 {
     struct k_timespec ts = { 0, 0 };
 
-    sys_clock_gettime(1, &ts);
+    sys_clock_gettime(CLOCK_THREAD_CPUTIME, &ts);
     return (u64)ts.sec * 1000000000u + (u64)ts.nsec;
 }
 

@@ -70,7 +70,7 @@ struct tb {
 
 // Options of the run that translation depends on, read once.
 struct tb_config {
-    bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, fsgsbase;
+    bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, fsgsbase, bmi2;
     bool i1_fast, d1_fast; // geometry allows the inline check
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
     u32 d1_mask;  // of the address, giving the byte offset into the fast tags
