@@ -65,7 +65,7 @@ static struct expect *load(size_t *n)
             continue;
         *bar = 0;
         assert_true(*n < 300);
-        snprintf(e[*n].name, sizeof(e[*n].name), "%s", line);
+        snprintf(e[*n].name, sizeof(e[*n].name), "%.99s", line);
         snprintf(e[*n].rest, sizeof(e[*n].rest), "%s", bar + 1);
         ++*n;
     }
