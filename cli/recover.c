@@ -136,6 +136,15 @@ static int recover(const char *path, const struct how *how, bool given)
             warn("%s: process %d is still running; its profile is written when it ends", path,
                  s.h->pid);
         rc = given ? -1 : 0;
+    } else if (s.h->state == SPOOL_NEW && !given) {
+        // A child that was killed while its engine started leaves one: litter, with nothing counted.
+        rc = 0;
+        if (!how->keep && unlink(path) != 0) {
+            warn("%s: cannot be removed: %s", path, strerror(errno));
+            rc = -1;
+        } else if (!how->keep && !how->quiet) {
+            printf("%s: the run ended before the engine started; nothing was counted: removed\n", path);
+        }
     } else if (s.h->state == SPOOL_NEW) {
         warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
              path);

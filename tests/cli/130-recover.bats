@@ -88,9 +88,16 @@ END
     killed_run 1
     spool=$(ls | grep '^quern.spool')
     printf '\0\0\0\0' | dd of="$spool" bs=1 seek=12 conv=notrunc status=none # state
-    quern recover
+    quern recover "$spool"
     [ "$status" = 2 ]
     same "$messages" "quern: quern.spool.PID: the run ended before the engine started; there is nothing to recover: remove it"
+    [ -e "$spool" ]
+    # unnamed, it is litter
+    quern recover
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "${output/$spool/quern.spool.PID}" "quern.spool.PID: the run ended before the engine started; nothing was counted: removed"
+    [ ! -e "$spool" ]
 }
 
 @test "wrong usage" {
