@@ -57,10 +57,8 @@ static bool flags_conditional(ZydisMnemonic m)
     case ZYDIS_MNEMONIC_SCASB:
     case ZYDIS_MNEMONIC_SCASW:
     case ZYDIS_MNEMONIC_SCASD:
-    case ZYDIS_MNEMONIC_SCASQ:
-        return true;
-    default:
-        return false;
+    case ZYDIS_MNEMONIC_SCASQ: return true;
+    default: return false;
     }
 }
 
@@ -127,10 +125,8 @@ static bool needs_step(const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_SYSRET:
     case ZYDIS_MNEMONIC_VMCALL:
     case ZYDIS_MNEMONIC_VMMCALL:
-    case ZYDIS_MNEMONIC_ENCLU:
-        return true;
-    default:
-        return false;
+    case ZYDIS_MNEMONIC_ENCLU: return true;
+    default: return false;
     }
 }
 
@@ -153,20 +149,14 @@ static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_CALL:
         in->kind = zi->raw.imm[0].is_relative ? INSN_CALL : INSN_CALL_IND;
         break;
-    case ZYDIS_MNEMONIC_JMP:
-        in->kind = zi->raw.imm[0].is_relative ? INSN_JMP : INSN_JMP_IND;
-        break;
+    case ZYDIS_MNEMONIC_JMP: in->kind = zi->raw.imm[0].is_relative ? INSN_JMP : INSN_JMP_IND; break;
     case ZYDIS_MNEMONIC_JRCXZ:
     case ZYDIS_MNEMONIC_JECXZ:
     case ZYDIS_MNEMONIC_JCXZ:
     case ZYDIS_MNEMONIC_LOOP:
     case ZYDIS_MNEMONIC_LOOPE:
-    case ZYDIS_MNEMONIC_LOOPNE:
-        in->kind = INSN_LOOP;
-        break;
-    case ZYDIS_MNEMONIC_XBEGIN:
-        in->kind = have_rtm ? INSN_XBEGIN : INSN_STEP;
-        break;
+    case ZYDIS_MNEMONIC_LOOPNE: in->kind = INSN_LOOP; break;
+    case ZYDIS_MNEMONIC_XBEGIN: in->kind = have_rtm ? INSN_XBEGIN : INSN_STEP; break;
     default:
         if (zi->meta.category == ZYDIS_CATEGORY_COND_BR && zi->raw.imm[0].is_relative) {
             in->kind = INSN_JCC;
@@ -189,10 +179,8 @@ static bool no_data_reference(const ZydisDecodedInstruction *zi)
     case ZYDIS_CATEGORY_PREFETCH:
     case ZYDIS_CATEGORY_CLDEMOTE:
     case ZYDIS_CATEGORY_CLFLUSHOPT:
-    case ZYDIS_CATEGORY_CLWB:
-        return true;
-    default:
-        break;
+    case ZYDIS_CATEGORY_CLWB: return true;
+    default: break;
     }
     switch ((int)zi->mnemonic) {
     case ZYDIS_MNEMONIC_LEA:
@@ -202,10 +190,8 @@ static bool no_data_reference(const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_PREFETCH:
     case ZYDIS_MNEMONIC_PREFETCHWT1:
     case ZYDIS_MNEMONIC_INVLPG:
-    case ZYDIS_MNEMONIC_CLZERO:
-        return true;
-    default:
-        return false;
+    case ZYDIS_MNEMONIC_CLZERO: return true;
+    default: return false;
     }
 }
 
@@ -217,8 +203,7 @@ static u16 implicit_size(const ZydisDecodedInstruction *zi, const ZydisDecodedOp
     case ZYDIS_MNEMONIC_FXSAVE:
     case ZYDIS_MNEMONIC_FXSAVE64:
     case ZYDIS_MNEMONIC_FXRSTOR:
-    case ZYDIS_MNEMONIC_FXRSTOR64:
-        return 512;
+    case ZYDIS_MNEMONIC_FXRSTOR64: return 512;
     default:
         return 576; // the xsave family: at least legacy area and header; larger than any line that is simulated
     }
@@ -235,7 +220,8 @@ static bool is_stack_operand(const ZydisDecodedOperand *op)
     return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP;
 }
 
-static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi,
+                        const ZydisDecodedOperand *ops)
 {
     const ZydisDecodedOperand *mem = NULL;
 
@@ -269,12 +255,8 @@ static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi, cons
         case ZYDIS_MNEMONIC_VSCATTERDPD:
         case ZYDIS_MNEMONIC_VSCATTERDPS:
         case ZYDIS_MNEMONIC_VPSCATTERDD:
-        case ZYDIS_MNEMONIC_VPSCATTERDQ:
-            in->vec_isize = 4;
-            break;
-        default:
-            in->vec_isize = 8;
-            break;
+        case ZYDIS_MNEMONIC_VPSCATTERDQ: in->vec_isize = 4; break;
+        default: in->vec_isize = 8; break;
         }
         in->vec_esize = (u8)(mem->element_size / 8 ? mem->element_size / 8 : mem->size / 8);
         // elements: limited by the destination and by the indexes
@@ -298,9 +280,9 @@ static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi, cons
                 // the third visible operand of the AVX2 gathers is the mask
                 if (i == 2 && ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
                     ZydisRegister r = ops[i].reg.value;
-                    in->vec_mask = (u8)(r >= ZYDIS_REGISTER_YMM0 && r <= ZYDIS_REGISTER_YMM31 ?
-                                            r - ZYDIS_REGISTER_YMM0 :
-                                            r - ZYDIS_REGISTER_XMM0);
+                    in->vec_mask = (u8)(r >= ZYDIS_REGISTER_YMM0 && r <= ZYDIS_REGISTER_YMM31
+                                            ? r - ZYDIS_REGISTER_YMM0
+                                            : r - ZYDIS_REGISTER_XMM0);
                 }
             }
         }
@@ -309,20 +291,14 @@ static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi, cons
     }
     switch ((int)zi->mnemonic) {
     case ZYDIS_MNEMONIC_VMASKMOVPS:
-    case ZYDIS_MNEMONIC_VPMASKMOVD:
-        in->vec_esize = 4;
-        break;
+    case ZYDIS_MNEMONIC_VPMASKMOVD: in->vec_esize = 4; break;
     case ZYDIS_MNEMONIC_VMASKMOVPD:
-    case ZYDIS_MNEMONIC_VPMASKMOVQ:
-        in->vec_esize = 8;
-        break;
+    case ZYDIS_MNEMONIC_VPMASKMOVQ: in->vec_esize = 8; break;
     case ZYDIS_MNEMONIC_MASKMOVDQU:
     case ZYDIS_MNEMONIC_VMASKMOVDQU:
         return; // a read and a write of 16 bytes: ordinary references (tests/compat/reference-model.md)
-    case ZYDIS_MNEMONIC_MASKMOVQ:
-        return;
-    default:
-        return;
+    case ZYDIS_MNEMONIC_MASKMOVQ: return;
+    default: return;
     }
     in->vec_kind = VEC_MASKMOV;
     in->flags |= INSN_F_DYN;
@@ -331,14 +307,15 @@ static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi, cons
     for (u32 i = 0; i < zi->operand_count_visible; i++) {
         if (i == 1 && ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
             ZydisRegister r = ops[i].reg.value;
-            in->vec_mask = (u8)(r >= ZYDIS_REGISTER_YMM0 && r <= ZYDIS_REGISTER_YMM31 ?
-                                    r - ZYDIS_REGISTER_YMM0 :
-                                    r - ZYDIS_REGISTER_XMM0);
+            in->vec_mask = (u8)(r >= ZYDIS_REGISTER_YMM0 && r <= ZYDIS_REGISTER_YMM31
+                                    ? r - ZYDIS_REGISTER_YMM0
+                                    : r - ZYDIS_REGISTER_XMM0);
         }
     }
 }
 
-static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi,
+                         const ZydisDecodedOperand *ops)
 {
     struct memref later[INSN_REFS_MAX];
     u32 nlater = 0;
@@ -358,9 +335,9 @@ static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi, con
         if (op->type != ZYDIS_OPERAND_TYPE_MEMORY)
             continue;
         memset(&r, 0, sizeof(r));
-        r.base = op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP ?
-                     REG_RIP :
-                     gpr_number(op->mem.base);
+        r.base = op->mem.base == ZYDIS_REGISTER_RIP || op->mem.base == ZYDIS_REGISTER_EIP
+                     ? REG_RIP
+                     : gpr_number(op->mem.base);
         r.index = gpr_number(op->mem.index);
         r.scale = op->mem.scale;
         r.disp = op->mem.disp.value;
@@ -378,7 +355,8 @@ static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi, con
         if (op->mem.type == ZYDIS_MEMOP_TYPE_MIB)
             continue;
         if (op->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
-            r.index = REG_NONE; // refs[0] holds base and displacement; vec_kind says that it is not a plain reference
+            r.index =
+                REG_NONE; // refs[0] holds base and displacement; vec_kind says that it is not a plain reference
         if (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
             r.flags |= MEMREF_READ;
         if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
@@ -483,10 +461,10 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     in->mnemonic = (u16)zi.mnemonic;
     in->category = (u16)zi.meta.category;
     in->ireg = REG_NONE;
-    in->encoding = zi.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX  ? 1 :
-                   zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ? 2 :
-                   zi.encoding == ZYDIS_INSTRUCTION_ENCODING_XOP  ? 3 :
-                                                                    0;
+    in->encoding = zi.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX    ? 1
+                   : zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ? 2
+                   : zi.encoding == ZYDIS_INSTRUCTION_ENCODING_XOP  ? 3
+                                                                    : 0;
     for (u32 i = 0; i < zi.raw.prefix_count; i++)
         in->prefix_len++; // legacy prefixes and REX are both listed as prefixes
 
@@ -506,8 +484,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         in->flags |= INSN_F_SEG_GS;
     if (zi.mnemonic == ZYDIS_MNEMONIC_LEA)
         in->flags |= INSN_F_LEA;
-    if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
-        zi.opcode >= 0xa0 && zi.opcode <= 0xa3)
+    if (zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+        zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && zi.opcode >= 0xa0 && zi.opcode <= 0xa3)
         in->flags |= INSN_F_MOFFS;
 
     if (zi.cpu_flags) {
@@ -517,7 +495,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
                            FLAGS_ARITH) != 0;
         if (!flags_conditional(zi.mnemonic))
             in->flags_kill =
-                (u16)((zi.cpu_flags->modified | zi.cpu_flags->set_0 | zi.cpu_flags->set_1) & FLAGS_ARITH);
+                (u16)((zi.cpu_flags->modified | zi.cpu_flags->set_0 | zi.cpu_flags->set_1) &
+                      FLAGS_ARITH);
     }
     switch ((int)zi.mnemonic) {
     case ZYDIS_MNEMONIC_PUSHF:
@@ -537,19 +516,14 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         in->flags_read = FLAGS_ARITH; // the kernel returns them
         in->flags_kill = 0;
         break;
-    case ZYDIS_MNEMONIC_RDGSBASE:
-        in->kind = INSN_RDGS;
-        break;
-    case ZYDIS_MNEMONIC_WRGSBASE:
-        in->kind = INSN_WRGS;
-        break;
+    case ZYDIS_MNEMONIC_RDGSBASE: in->kind = INSN_RDGS; break;
+    case ZYDIS_MNEMONIC_WRGSBASE: in->kind = INSN_WRGS; break;
     case ZYDIS_MNEMONIC_MOV:
         // mov %gs, r/m: the selector loads a base of zero, which must not reach the engine's %gs
         if (zi.opcode == 0x8e && zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && zi.raw.modrm.reg == 5)
             in->kind = INSN_WRGS;
         break;
-    default:
-        break;
+    default: break;
     }
     if (in->kind == INSN_PLAIN && string_op(in, &zi)) {
         in->kind = INSN_STRING;
@@ -565,7 +539,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     } else if (in->kind == INSN_PLAIN && zi.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) {
         classify_branch(in, &zi);
     }
-    if (zi.mnemonic == ZYDIS_MNEMONIC_LGS || (zi.mnemonic == ZYDIS_MNEMONIC_POP && zi.opcode == 0xa9))
+    if (zi.mnemonic == ZYDIS_MNEMONIC_LGS ||
+        (zi.mnemonic == ZYDIS_MNEMONIC_POP && zi.opcode == 0xa9))
         in->kind = INSN_STEP;
 
     if (want_refs || (in->flags & (INSN_F_SEG_GS | INSN_F_RIPREL)) || in->kind == INSN_RDGS ||
@@ -581,7 +556,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
                 in->flags |= INSN_F_STORE;
         }
         if (in->kind == INSN_RDGS || in->kind == INSN_WRGS)
-            in->ireg = ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? gpr_number(ops[0].reg.value) : REG_NONE;
+            in->ireg = ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? gpr_number(ops[0].reg.value)
+                                                                  : REG_NONE;
         if (in->kind == INSN_WRGS && zi.mnemonic == ZYDIS_MNEMONIC_MOV)
             in->ireg = 0x80; // base becomes zero
         if (in->kind == INSN_RDGS || in->kind == INSN_WRGS)

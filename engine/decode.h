@@ -19,22 +19,24 @@ enum insn_kind {
     INSN_SYSCALL, // the 64-bit system call instruction
     INSN_STRING,  // movs stos lods cmps scas, with or without rep
     INSN_STEP,    // executed by single-stepping the client's own bytes
-    INSN_RDGS, INSN_WRGS, // rdgsbase, wrgsbase and moves to %gs: virtual
-    INSN_XBEGIN,  // always aborts at once
+    INSN_RDGS,
+    INSN_WRGS,   // rdgsbase, wrgsbase and moves to %gs: virtual
+    INSN_XBEGIN, // always aborts at once
 };
 
 enum insn_flag {
-    INSN_F_MEM = 1u << 0,        // has a modrm memory operand
-    INSN_F_RIPREL = 1u << 1,     // it is RIP-relative
-    INSN_F_STORE = 1u << 2,      // writes memory, implicitly or explicitly
-    INSN_F_REP = 1u << 3,        // string instruction with an effective rep prefix
-    INSN_F_DYN = 1u << 4,        // number of references known only at run time (masked moves, gathers, rep)
-    INSN_F_LEA = 1u << 5,        // lea: address arithmetic only
-    INSN_F_A32 = 1u << 6,        // 32-bit addressing
-    INSN_F_SEG_FS = 1u << 7,     // memory operand relative to %fs
-    INSN_F_SEG_GS = 1u << 8,     // relative to the client's %gs
-    INSN_F_FLAGS_ALL = 1u << 9,  // reads every flag
-    INSN_F_MOFFS = 1u << 10,     // mov with a 64-bit absolute address
+    INSN_F_MEM = 1u << 0,    // has a modrm memory operand
+    INSN_F_RIPREL = 1u << 1, // it is RIP-relative
+    INSN_F_STORE = 1u << 2,  // writes memory, implicitly or explicitly
+    INSN_F_REP = 1u << 3,    // string instruction with an effective rep prefix
+    INSN_F_DYN =
+        1u << 4, // number of references known only at run time (masked moves, gathers, rep)
+    INSN_F_LEA = 1u << 5,       // lea: address arithmetic only
+    INSN_F_A32 = 1u << 6,       // 32-bit addressing
+    INSN_F_SEG_FS = 1u << 7,    // memory operand relative to %fs
+    INSN_F_SEG_GS = 1u << 8,    // relative to the client's %gs
+    INSN_F_FLAGS_ALL = 1u << 9, // reads every flag
+    INSN_F_MOFFS = 1u << 10,    // mov with a 64-bit absolute address
     INSN_F_REPNE = 1u << 11,
 };
 
@@ -49,13 +51,14 @@ enum memref_flag {
 };
 
 #define REG_NONE 0xff
-#define REG_RIP 0xfe
+#define REG_RIP  0xfe
 
 // One data reference in terms of client registers as they are before the instruction.
 struct memref {
-    u8 base, index, scale; // hardware numbers, REG_NONE, or REG_RIP (disp is then the absolute address)
-    u8 bitreg, bitlog;     // for MEMREF_BITOFF: register, log2 of operand bits
-    u8 flags;              // enum memref_flag
+    u8 base, index,
+        scale;         // hardware numbers, REG_NONE, or REG_RIP (disp is then the absolute address)
+    u8 bitreg, bitlog; // for MEMREF_BITOFF: register, log2 of operand bits
+    u8 flags;          // enum memref_flag
     u16 size;
     s64 disp;
 };
@@ -69,7 +72,7 @@ struct insn {
     u8 len;
     u8 kind; // enum insn_kind
     u16 flags;
-    u8 cond;      // JCC: condition code (opcode low nibble)
+    u8 cond; // JCC: condition code (opcode low nibble)
     u8 nrefs;
     u8 disp_off, disp_size; // of the modrm memory operand
     u8 modrm_off, opcode_off;
@@ -101,12 +104,12 @@ enum vec_kind {
     VEC_KGATHER,  // AVX-512 gather or scatter: mask in a k register
 };
 
-#define FLAG_CF 0x001u
-#define FLAG_PF 0x004u
-#define FLAG_AF 0x010u
-#define FLAG_ZF 0x040u
-#define FLAG_SF 0x080u
-#define FLAG_OF 0x800u
+#define FLAG_CF     0x001u
+#define FLAG_PF     0x004u
+#define FLAG_AF     0x010u
+#define FLAG_ZF     0x040u
+#define FLAG_SF     0x080u
+#define FLAG_OF     0x800u
 #define FLAGS_ARITH 0x8d5u
 
 // Makes the decoder ready. Called once.

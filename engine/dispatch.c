@@ -58,7 +58,8 @@ static struct fragment *find(struct thread *t)
             struct vmmap_info m;
             bool mapped = vmmap_find(fault, &m);
 
-            signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, fault, 14, mapped ? 0x15 : 0x14);
+            signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, fault, 14,
+                         mapped ? 0x15 : 0x14);
             return NULL;
         }
         if (tries > 4)
@@ -105,7 +106,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             spool->n_stepped++;
             signal_step(t);
         }
-        if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) && from->exit[exit].target == f->pc)
+        if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
+            from->exit[exit].target == f->pc)
             tcache_link(from, exit, f);
         if (indirect && tb_config.ibl)
             tcache_ibl_fill(t, f);

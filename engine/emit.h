@@ -88,7 +88,8 @@ static inline void emit_gs_store_imm32(struct emit *e, u32 disp, u32 imm)
 }
 
 // op reg, %gs:disp32(index,scale 1 << ss) with any index but rsp
-static inline void emit_gs_index_op(struct emit *e, u32 w, u32 opcode, u32 reg, u32 index, u32 ss, u32 disp)
+static inline void emit_gs_index_op(struct emit *e, u32 w, u32 opcode, u32 reg, u32 index, u32 ss,
+                                    u32 disp)
 {
     u32 rex = 0x40 | w << 3 | (reg >> 3) << 2 | (index >> 3) << 1;
 
@@ -131,8 +132,8 @@ static inline void emit_mov(struct emit *e, u32 dst, u32 src)
 
 // opcode with reg and a memory operand base + index * scale + disp; REG_NONE leaves a part out. A constant address
 // (neither) must be in the low 2 GiB. `w` is REX.W. prefix67 for 32-bit addressing.
-static inline void emit_mem_op(struct emit *e, u32 w, u32 opcode, u32 reg, u32 base, u32 index, u32 scale, s64 disp,
-                               bool a32)
+static inline void emit_mem_op(struct emit *e, u32 w, u32 opcode, u32 reg, u32 base, u32 index,
+                               u32 scale, s64 disp, bool a32)
 {
     u32 rex = 0x40 | w << 3 | (reg >> 3) << 2;
     u32 ss = scale == 8 ? 3 : scale == 4 ? 2 : scale == 2 ? 1 : 0;

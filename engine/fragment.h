@@ -14,7 +14,8 @@ struct recipe {
 enum recipe_flag {
     RECIPE_FLAGS_SAVED = 1, // arithmetic flags are in flags_save
     RECIPE_BUMPED = 2,      // the block has been counted
-    RECIPE_REP = 4,         // at a string instruction: rep_rcx, rep_rsi, rep_rdi hold the registers before it
+    RECIPE_REP =
+        4, // at a string instruction: rep_rcx, rep_rsi, rep_rdi hold the registers before it
 };
 
 struct fragment;
@@ -24,9 +25,9 @@ struct fragment_exit {
     u16 stub;  // offset of the exit's stub in the fragment
     u32 pad;
     u64 target;
-    struct fragment *to;        // linked to
-    struct fragment *next_in;   // next fragment in the list of those that enter `to` ...
-    u32 next_in_exit;           // ... and by which of its exits
+    struct fragment *to;      // linked to
+    struct fragment *next_in; // next fragment in the list of those that enter `to` ...
+    u32 next_in_exit;         // ... and by which of its exits
 };
 
 enum fragment_flag {
@@ -48,7 +49,7 @@ struct fragment {
     u32 ninsns;
     struct recipe *recipes;
     u16 *relocs;
-    u8 *lens;               // instruction lengths
+    u8 *lens; // instruction lengths
     struct fragment *hash_next;
     struct fragment *page_next[2]; // lists by client page: of pc and of end - 1
     struct fragment *in;           // first fragment that links to this one

@@ -199,7 +199,8 @@ static void dref(struct thread *t, u64 addr, u32 size, u32 counter)
     bool miss;
 
     // The search of D1 hides part of the time that LL's set takes to arrive: it is rarely in the host's own L2.
-    __builtin_prefetch(ll.cache.tags + ((addr >> ll.cache.line_shift) & ll.cache.set_mask) * ll.cache.assoc);
+    __builtin_prefetch(ll.cache.tags +
+                       ((addr >> ll.cache.line_shift) & ll.cache.set_mask) * ll.cache.assoc);
     miss = sim_cache_ref(&s->d1, addr, size);
     if (s->d1_fast) {
         u64 first = addr >> s->d1.line_shift, last = (addr + size - 1) >> s->d1.line_shift;
@@ -274,7 +275,9 @@ void prof_rep(struct thread *t)
     bool a32 = high >> 5 & 1, repne = high >> 11 & 1; // repne: ends on equality
     bool cache = spool->flags & SPOOL_F_CACHE_SIM, branch = spool->flags & SPOOL_F_BRANCH_SIM;
     bool parity = spool->flags & SPOOL_F_REP_CACHEGRIND;
-    struct spool_insn rec = { 0, (u8)(SPOOL_I_DYN | SPOOL_I_REP | (high >> 6 & 1 ? SPOOL_I_FETCH : 0)), 0, 0 };
+    struct spool_insn rec = { 0,
+                              (u8)(SPOOL_I_DYN | SPOOL_I_REP | (high >> 6 & 1 ? SPOOL_I_FETCH : 0)),
+                              0, 0 };
     struct spool_counters c = spool_insn_counters(rec, spool->flags);
     u64 mask = a32 ? 0xffffffffu : ~0ul;
     u64 before = t->rep_rcx & mask, after = t->h_save[1] & mask;
@@ -282,7 +285,10 @@ void prof_rep(struct thread *t)
     u64 rsi_end = t->h_save[3] & mask, rdi_end = t->h_save[4] & mask;
     s64 step = size;
     u64 seg = 0;
-    u64 reads = op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1, writes = op == STR_MOVS || op == STR_STOS;
+    u64 reads = op == STR_STOS   ? 0
+                : op == STR_CMPS ? 2
+                                 : 1,
+        writes = op == STR_MOVS || op == STR_STOS;
     u64 base = first;
     bool compare = op >= STR_CMPS, ended = false;
     bool uses_rsi = op == STR_MOVS || op == STR_LODS || op == STR_CMPS;
@@ -314,7 +320,7 @@ void prof_rep(struct thread *t)
         if (parity) {
             if (i == n && ended)
                 break; // no further pass
-            if (i) // its fetch hits: nothing else has touched I1 since the first
+            if (i)     // its fetch hits: nothing else has touched I1 since the first
                 t->counters[base + c.rep_ir]++;
             if (branch) {
                 t->counters[base + c.rep_bc]++;
@@ -324,7 +330,8 @@ void prof_rep(struct thread *t)
         if (i == n)
             break;
         if (cache) {
-            u64 s = ((rsi + (u64)((s64)i * step)) & mask) + seg, d = (rdi + (u64)((s64)i * step)) & mask;
+            u64 s = ((rsi + (u64)((s64)i * step)) & mask) + seg,
+                d = (rdi + (u64)((s64)i * step)) & mask;
 
             switch (op) {
             case STR_MOVS:

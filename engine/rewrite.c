@@ -23,8 +23,8 @@ static struct prefixes scan_prefixes(const struct insn *in)
 
         if (c == 0x64 || c == 0x65)
             p.seg = i;
-        else if (c != 0x66 && c != 0x67 && c != 0xf0 && c != 0xf2 && c != 0xf3 && c != 0x2e && c != 0x36 &&
-                 c != 0x3e && c != 0x26)
+        else if (c != 0x66 && c != 0x67 && c != 0xf0 && c != 0xf2 && c != 0xf3 && c != 0x2e &&
+                 c != 0x36 && c != 0x3e && c != 0x26)
             break;
     }
     if (!in->encoding && (in->bytes[i] & 0xf0) == 0x40)
@@ -48,8 +48,8 @@ static void emit_with_operand(struct tb *b, const struct insn *in, u32 reg)
     for (u32 i = 0; i < in->modrm_off; i++) {
         u8 c = in->bytes[i];
 
-        if (i < p.opcode && (i == p.seg || (c == 0x67 && i != p.rex) ||
-                             ((c == 0x64 || c == 0x65) && i != p.rex)))
+        if (i < p.opcode &&
+            (i == p.seg || (c == 0x67 && i != p.rex) || ((c == 0x64 || c == 0x65) && i != p.rex)))
             continue;
         if (i == p.rex) {
             c &= (u8)~3; // X and B belong to the old operand
@@ -161,8 +161,8 @@ static void copy_riprel(struct tb *b, const struct insn *in)
         }
         return;
     }
-    if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && reaches(end, target) && reaches(end + 0x10000, target) &&
-        reaches(end - 0x10000, target)) {
+    if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && reaches(end, target) &&
+        reaches(end + 0x10000, target) && reaches(end - 0x10000, target)) {
         off = tb_off(b);
         tb_mark(b);
         emit_bytes(&b->e, in->bytes, in->disp_off);

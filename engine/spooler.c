@@ -465,7 +465,8 @@ void spooler_fork_wait(u32 before)
 {
     struct k_timespec step = { 0, 20 * 1000 * 1000 };
 
-    for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before; i++)
+    for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before;
+         i++)
         sys_futex(&spool->fork_copied, FUTEX_WAIT, before, &step);
 }
 

@@ -16,8 +16,8 @@
 #include "engine/tcache_priv.h"
 #include "engine/threads.h"
 
-#define HASH_BITS 20
-#define INDEX_MAX (8u << 20)
+#define HASH_BITS    20
+#define INDEX_MAX    (8u << 20)
 #define ESCAPE_SLOTS SPOOL_THREADS_MAX
 
 extern const char stubs_begin[], stubs_end[];
@@ -60,25 +60,59 @@ static u64 stub_at(const char *label)
     return cache_base + (u64)(label - stubs_begin);
 }
 
-u64 tcache_stub_ibl_miss(void) { return stub_at(stubs_ibl_miss); }
-u64 tcache_stub_exit(void) { return stub_at(stubs_exit); }
-u64 tcache_stub_gate(void) { return stub_at(stubs_gate); }
-u64 tcache_stub_enter(void) { return stub_at(stubs_enter); }
-u64 tcache_stub_gate_from_c(void) { return stub_at(stubs_gate_from_c); }
-u64 tcache_stub_syscall_done(void) { return stub_at(stubs_syscall_done); }
-u64 tcache_stub_syscall_escaped(void) { return stub_at(stubs_syscall_escaped); }
+u64 tcache_stub_ibl_miss(void)
+{
+    return stub_at(stubs_ibl_miss);
+}
+u64 tcache_stub_exit(void)
+{
+    return stub_at(stubs_exit);
+}
+u64 tcache_stub_gate(void)
+{
+    return stub_at(stubs_gate);
+}
+u64 tcache_stub_enter(void)
+{
+    return stub_at(stubs_enter);
+}
+u64 tcache_stub_gate_from_c(void)
+{
+    return stub_at(stubs_gate_from_c);
+}
+u64 tcache_stub_syscall_done(void)
+{
+    return stub_at(stubs_syscall_done);
+}
+u64 tcache_stub_syscall_escaped(void)
+{
+    return stub_at(stubs_syscall_escaped);
+}
 
 u64 prof_stub(enum prof_stub which)
 {
-    static const char *const label[] = { stubs_dref, stubs_iref, stubs_bc, stubs_bi, stubs_rep, stubs_vec };
+    static const char *const label[] = { stubs_dref, stubs_iref, stubs_bc,
+                                         stubs_bi,   stubs_rep,  stubs_vec };
 
     return stub_at(label[which]);
 }
 
-u64 tcache_start(void) { return cache_base; }
-u64 tcache_end(void) { return cache_end; }
-void tcache_lock(void) { lock_take(&lock); }
-void tcache_unlock(void) { lock_drop(&lock); }
+u64 tcache_start(void)
+{
+    return cache_base;
+}
+u64 tcache_end(void)
+{
+    return cache_end;
+}
+void tcache_lock(void)
+{
+    lock_take(&lock);
+}
+void tcache_unlock(void)
+{
+    lock_drop(&lock);
+}
 
 // -- memory -------------------------------------------------------------------------------------------------
 
@@ -113,8 +147,8 @@ int tcache_init(u64 limit, u32 kib)
     r = sys_mmap(at, total, PROT_READ | PROT_WRITE | PROT_EXEC,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (r < 0)
-        r = sys_mmap(0, total, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
+        r = sys_mmap(0, total, PROT_READ | PROT_WRITE | PROT_EXEC,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (r < 0)
         return (int)r;
     cache_base = (u64)r;
@@ -222,8 +256,8 @@ static struct fragment **page_list(u64 page, bool make)
 
             if (!pages.page[i])
                 continue;
-            for (j = (u32)(((pages.page[i] - 1) * 0x9e3779b97f4a7c15ul) >> 32) & (size - 1); page2[j];
-                 j = (j + 1) & (size - 1))
+            for (j = (u32)(((pages.page[i] - 1) * 0x9e3779b97f4a7c15ul) >> 32) & (size - 1);
+                 page2[j]; j = (j + 1) & (size - 1))
                 ;
             page2[j] = pages.page[i];
             list2[j] = pages.list[i];
@@ -506,7 +540,8 @@ static struct fragment *fragment_at(u64 hpc)
             hi = mid;
     }
     // stepped blocks take no room and share their address with the fragment behind them
-    while (lo + 1 < nfragments && fragments[lo]->size == 0 && fragments[lo + 1]->hpc == fragments[lo]->hpc)
+    while (lo + 1 < nfragments && fragments[lo]->size == 0 &&
+           fragments[lo + 1]->hpc == fragments[lo]->hpc)
         lo++;
     if (hpc - fragments[lo]->hpc >= fragments[lo]->size)
         engine_die("no fragment at host address 0x%lx", hpc);

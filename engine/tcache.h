@@ -9,13 +9,13 @@
 // Where a host address lies. signal.c decides by this what an interrupted thread was doing.
 enum tcache_where {
     TCACHE_OUTSIDE = 0, // engine C code, or not ours at all
-    TCACHE_FRAGMENT,    // translated code: a fault is recovered, an asynchronous signal diverts to an escape copy
-    TCACHE_ESCAPE,      // a thread's escape copy of a fragment: a fault is recovered, asynchronous ones are blocked
-    TCACHE_EXIT,        // stub that saves client registers on the way out: an asynchronous signal is deferred
-    TCACHE_ENTER,       // stub that loads client registers on the way in: regs[], rflags and pc are intact; redirect
-    TCACHE_HELPER,      // stub around a simulator call, on its way back to h_ret
+    TCACHE_FRAGMENT, // translated code: a fault is recovered, an asynchronous signal diverts to an escape copy
+    TCACHE_ESCAPE, // a thread's escape copy of a fragment: a fault is recovered, asynchronous ones are blocked
+    TCACHE_EXIT, // stub that saves client registers on the way out: an asynchronous signal is deferred
+    TCACHE_ENTER, // stub that loads client registers on the way in: regs[], rflags and pc are intact; redirect
+    TCACHE_HELPER, // stub around a simulator call, on its way back to h_ret
     TCACHE_GATE_BEFORE, // system call gate, call not made yet or to be restarted: client is at its syscall instruction
-    TCACHE_GATE_AFTER,  // call completed, rax is its result: client is behind the instruction
+    TCACHE_GATE_AFTER, // call completed, rax is its result: client is behind the instruction
 };
 
 // Registers of an interrupted thread, as the kernel's signal context holds them, by hardware number.

@@ -9,65 +9,65 @@
 #define QUERN_ENGINE_THREAD_H
 
 // Address space of the engine. Above every sanitizer's shadow, below the lowest mmap base of a randomised process.
-#define ENGINE_BASE 0x7e9000000000      // the engine's own image (mk/engine.mk links it there)
-#define ENGINE_HEAP_BASE 0x7e9010000000 // heap.c
-#define ENGINE_HEAP_SIZE 0x4000000000   // 256 GiB reserved lazily, PROT_NONE
-#define THREAD_AREA_BASE 0x7ed200000000 // 2400 areas at most
+#define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)
+#define ENGINE_HEAP_BASE   0x7e9010000000 // heap.c
+#define ENGINE_HEAP_SIZE   0x4000000000   // 256 GiB reserved lazily, PROT_NONE
+#define THREAD_AREA_BASE   0x7ed200000000 // 2400 areas at most
 #define THREAD_AREA_STRIDE 0xa000000
 
 // One thread's area, from its %gs base.
-#define TA_SLOW_TABLE 0x8000  // copy of syscalls_slow_table, for the gate
-#define TA_VEC 0x8400         // vector index and mask of a gather, while its helper looks at them
-#define TA_I1_FAST 0x10000    // u32 line ids, one for each I1 set
-#define TA_I1_FAST_SETS 65536 // more sets than this: no fast tags
-#define TA_BRANCH 0x60000     // u8 counters[16384], then u64 btac[512] (negated targets)
-#define TA_BTAC 0x64000
-#define TA_IBL 0x80000        // 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
-#define TA_IBL_ENTRIES 65536
-#define TA_ENGINE_STACK 0x200000 // grows down from TA_ENGINE_STACK_TOP, a guard page at the bottom
+#define TA_SLOW_TABLE       0x8000 // copy of syscalls_slow_table, for the gate
+#define TA_VEC              0x8400 // vector index and mask of a gather, while its helper looks at them
+#define TA_I1_FAST          0x10000 // u32 line ids, one for each I1 set
+#define TA_I1_FAST_SETS     65536   // more sets than this: no fast tags
+#define TA_BRANCH           0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
+#define TA_BTAC             0x64000
+#define TA_IBL              0x80000 // 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
+#define TA_IBL_ENTRIES      65536
+#define TA_ENGINE_STACK     0x200000 // grows down from TA_ENGINE_STACK_TOP, a guard page at the bottom
 #define TA_ENGINE_STACK_TOP 0x240000
-#define TA_SIGNAL_STACK 0x240000 // alternate signal stack, a guard page at the bottom
+#define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-#define TA_D1_FAST 0x1000000 // u64 line addresses, one for each D1 set at a stride of the line size
-#define TA_D1_FAST_SIZE 0x1000000
-#define TA_COUNTERS 0x2000000 // SPOOL_THREAD_SIZE bytes of the spool
+#define TA_D1_FAST          0x1000000 // u64 line addresses, one for each D1 set at a stride of the line size
+#define TA_D1_FAST_SIZE     0x1000000
+#define TA_COUNTERS         0x2000000 // SPOOL_THREAD_SIZE bytes of the spool
 
 // Offsets in struct thread for assembly and for the emitter.
-#define TH_REGS 0x00
-#define TH_RFLAGS 0x80
-#define TH_PC 0x88
-#define TH_SELF 0x90
-#define TH_ENGINE_SP 0x98
-#define TH_STATE 0xa0
-#define TH_STOP 0xa8
-#define TH_HOST 0xb0
-#define TH_EXIT_ID 0xb8
+#define TH_REGS       0x00
+#define TH_RFLAGS     0x80
+#define TH_PC         0x88
+#define TH_SELF       0x90
+#define TH_ENGINE_SP  0x98
+#define TH_STATE      0xa0
+#define TH_STOP       0xa8
+#define TH_HOST       0xb0
+#define TH_EXIT_ID    0xb8
 #define TH_IBL_TARGET 0xc0
-#define TH_IBL_HOST 0xc8
+#define TH_IBL_HOST   0xc8
 #define TH_FLAGS_SAVE 0xd0
-#define TH_SC_NEXT 0xd8
-#define TH_SC_CONT 0xe0
-#define TH_H_RET 0xe8
-#define TH_H_ADDR 0xf0
-#define TH_H_DESC 0xf8
-#define TH_H_SAVE 0x100 // 10 words
-#define TH_CLIENT_GS 0x150
-#define TH_REP_RCX 0x158
-#define TH_REP_RSI 0x160
-#define TH_REP_RDI 0x168
-#define TH_HIST 0x170
-#define TH_CLIENT_FS 0x178
-#define TH_TMP0 0x180
-#define TH_TMP1 0x188
+#define TH_SC_NEXT    0xd8
+#define TH_SC_CONT    0xe0
+#define TH_H_RET      0xe8
+#define TH_H_ADDR     0xf0
+#define TH_H_DESC     0xf8
+#define TH_H_SAVE     0x100 // 10 words
+#define TH_CLIENT_GS  0x150
+#define TH_REP_RCX    0x158
+#define TH_REP_RSI    0x160
+#define TH_REP_RDI    0x168
+#define TH_HIST       0x170
+#define TH_CLIENT_FS  0x178
+#define TH_TMP0       0x180
+#define TH_TMP1       0x188
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
-#define TS_ENGINE 0     // runs engine C code
-#define TS_RUNNING 1    // runs translated code
+#define TS_ENGINE     0 // runs engine C code
+#define TS_RUNNING    1 // runs translated code
 #define TS_IN_SYSCALL 2 // in the gate: counts as parked, looks at stop before it goes on
-#define TS_HELPER 3     // runs a helper (a simulator's slow path) that returns into a fragment
-#define TS_STEP 4       // single-steps one client instruction in place
-#define TS_PARKED 5
-#define TS_DEAD 6
+#define TS_HELPER     3 // runs a helper (a simulator's slow path) that returns into a fragment
+#define TS_STEP       4 // single-steps one client instruction in place
+#define TS_PARKED     5
+#define TS_DEAD       6
 
 // Client registers by hardware number.
 #define R_RAX 0
@@ -82,7 +82,7 @@
 
 #ifndef __ASSEMBLER__
 
-#include "engine/types.h"
+#    include "engine/types.h"
 
 struct sim_state;    // prof.h
 struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
@@ -100,33 +100,34 @@ struct thread {
     u64 exit_id; // set by a fragment's exit: which exit
     u64 ibl_target;
     u64 ibl_host;
-    u64 flags_save; // flags in lahf/seto form while a fragment uses them
-    u64 sc_next;    // client address behind the syscall instruction
-    u64 sc_cont;    // host address where the gate goes on
-    u64 h_ret, h_addr;               // helper call: return address, reference address
-    u32 h_desc_low, h_desc_high;     // and descriptor, in halves as translated code stores it (forwarding)
+    u64 flags_save;    // flags in lahf/seto form while a fragment uses them
+    u64 sc_next;       // client address behind the syscall instruction
+    u64 sc_cont;       // host address where the gate goes on
+    u64 h_ret, h_addr; // helper call: return address, reference address
+    u32 h_desc_low,
+        h_desc_high; // and descriptor, in halves as translated code stores it (forwarding)
     u64 h_save[10];
     u64 client_gs_base;
     u64 rep_rcx, rep_rsi, rep_rdi; // registers before a string instruction
     u64 hist;                      // branch history, times 128
     u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
-    u32 i1_id_first, i1_id_last; // TMP0: line ids for prof_iref
+    u32 i1_id_first, i1_id_last;   // TMP0: line ids for prof_iref
     u64 tmp1;
 
     // From here on C only.
     s32 tid;
-    u32 slot;             // counter slot in the spool and index of the thread area
-    u64 *counters;        // = (u64 *)((u8 *)self + TA_COUNTERS)
+    u32 slot;      // counter slot in the spool and index of the thread area
+    u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
     struct sim_state *sim;
     struct signal_state *sig; // signal.c
     struct thread *next;      // list of all threads, thread.c
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
-    u64 step_counter;         // spool counter of the instruction that is single-stepped
-    u64 sc_post;              // number of the slow system call whose post handler is due, plus one
-    u64 sc_args[7];           // its arguments
-    void *extra[16];          // for signal.c, thread.c and syscalls.c
+    u64 step_counter; // spool counter of the instruction that is single-stepped
+    u64 sc_post;      // number of the slow system call whose post handler is due, plus one
+    u64 sc_args[7];   // its arguments
+    void *extra[16];  // for signal.c, thread.c and syscalls.c
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

@@ -61,8 +61,8 @@ void translate_init(void)
         if (spool->ll.line < c->min_line)
             c->min_line = spool->ll.line;
         c->i1_fast = c->fast_tags && c->i1_sets >= 2 && c->i1_sets <= TA_I1_FAST_SETS;
-        c->d1_fast = c->fast_tags && c->d1_sets >= 2 &&
-                     (u64)c->d1_sets * spool->d1.line <= TA_D1_FAST_SIZE;
+        c->d1_fast =
+            c->fast_tags && c->d1_sets >= 2 && (u64)c->d1_sets * spool->d1.line <= TA_D1_FAST_SIZE;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
     }
     known.size = 8192;
@@ -196,15 +196,17 @@ static bool is_locked(const struct insn *in)
 
         if (c == 0xf0)
             lock = true;
-        else if (c != 0x66 && c != 0x67 && c != 0xf2 && c != 0xf3 && c != 0x2e && c != 0x36 && c != 0x3e &&
-                 c != 0x26 && c != 0x64 && c != 0x65)
+        else if (c != 0x66 && c != 0x67 && c != 0xf2 && c != 0xf3 && c != 0x2e && c != 0x36 &&
+                 c != 0x3e && c != 0x26 && c != 0x64 && c != 0x65)
             break;
     }
     if ((in->bytes[i] & 0xf0) == 0x40)
         i++;
-    xchg = !in->encoding && (in->bytes[i] == 0x86 || in->bytes[i] == 0x87) && (in->flags & INSN_F_MEM);
+    xchg =
+        !in->encoding && (in->bytes[i] == 0x86 || in->bytes[i] == 0x87) && (in->flags & INSN_F_MEM);
     // cmpxchg, cmpxchg8b and 16b are no loop in Cachegrind's translation
-    if (in->bytes[i] == 0x0f && (in->bytes[i + 1] == 0xb0 || in->bytes[i + 1] == 0xb1 || in->bytes[i + 1] == 0xc7))
+    if (in->bytes[i] == 0x0f &&
+        (in->bytes[i + 1] == 0xb0 || in->bytes[i + 1] == 0xb1 || in->bytes[i + 1] == 0xc7))
         return false;
     return !in->encoding && (lock || xchg);
 }
@@ -297,7 +299,8 @@ static u32 block_record(struct tb *b)
         b->first[i] = total; // made absolute below
         total += b->cnt[i].count;
     }
-    for (k = known_hash(b->pc, hash) & (known.size - 1); known.index[k]; k = (k + 1) & (known.size - 1)) {
+    for (k = known_hash(b->pc, hash) & (known.size - 1); known.index[k];
+         k = (k + 1) & (known.size - 1)) {
         s = spooler_block_at(known.index[k] - 1);
         if (s->pc == b->pc && s->hash == hash && s->map == map && s->insns == b->n) {
             first = s->counter;
@@ -306,10 +309,12 @@ static u32 block_record(struct tb *b)
     }
     if (known.used * 2 >= known.size) {
         known_grow();
-        for (k = known_hash(b->pc, hash) & (known.size - 1); known.index[k]; k = (k + 1) & (known.size - 1))
+        for (k = known_hash(b->pc, hash) & (known.size - 1); known.index[k];
+             k = (k + 1) & (known.size - 1))
             ;
     }
-    s = spooler_block_append(b->pc, map, b->writable ? SPOOL_B_WRITABLE : 0, hash, b->rec, b->n, total, &first);
+    s = spooler_block_append(b->pc, map, b->writable ? SPOOL_B_WRITABLE : 0, hash, b->rec, b->n,
+                             total, &first);
     known.index[k] = spooler_block_index(s) + 1;
     known.used++;
 found:
@@ -367,7 +372,7 @@ static void emit_ibl(struct tb *b)
     if (tb_config.bmi2) { // tcache_ibl_index(), flag-free
         static const u8 mix[] = {
             0xc4, 0xe3, 0x7b, 0xf0, 0xd1, 0x0d, // rorx edx, ecx, 13
-            0x8d, 0x14, 0x0a,            // lea edx, [rdx + rcx]
+            0x8d, 0x14, 0x0a,                   // lea edx, [rdx + rcx]
             0x0f, 0xb7, 0xd2,                   // movzx edx, dx
         };
 
@@ -487,7 +492,9 @@ static void emit_self_check(struct tb *b)
     tb_mark(b);
     for (u32 at = 0; at < n;) {
         // Aligned, because the client may run with alignment checks on (HotSpot's probe of the processor does).
-        u32 step = n - at >= 8 && !((b->pc + at) & 7) ? 8 : n - at >= 4 && !((b->pc + at) & 3) ? 4 : 1;
+        u32 step = n - at >= 8 && !((b->pc + at) & 7)   ? 8
+                   : n - at >= 4 && !((b->pc + at) & 3) ? 4
+                                                        : 1;
         struct cold *c;
 
         if (step == 8) {
@@ -612,9 +619,7 @@ static void emit_insn(struct tb *b, u32 i)
         emit_exit(b, in->target);
         break;
     case INSN_JCC:
-    case INSN_LOOP:
-        emit_conditional(b, i);
-        break;
+    case INSN_LOOP: emit_conditional(b, i); break;
     case INSN_CALL:
         tb_clean(b);
         rewrite_push(b, in->pc + in->len);
@@ -623,14 +628,9 @@ static void emit_insn(struct tb *b, u32 i)
         break;
     case INSN_JMP_IND:
     case INSN_CALL_IND:
-    case INSN_RET:
-        emit_indirect(b, i);
-        break;
-    case INSN_SYSCALL:
-        emit_syscall(b, in);
-        break;
-    default:
-        break;
+    case INSN_RET: emit_indirect(b, i); break;
+    case INSN_SYSCALL: emit_syscall(b, in); break;
+    default: break;
     }
 }
 
@@ -657,9 +657,7 @@ static void emit_cold(struct tb *b, struct cold *c, u32 index)
         emit_edge_exit(b, c->insn, c->taken, c->taken ? in->target : in->pc + in->len);
         break;
     }
-    default:
-        sim_cold(b, c);
-        break;
+    default: sim_cold(b, c); break;
     }
 }
 

@@ -9,22 +9,22 @@
 #include "engine/thread.h"
 #include "share/spool.h"
 
-#define TB_INSNS_MAX 64
-#define TB_COLD_MAX 512
+#define TB_INSNS_MAX   64
+#define TB_COLD_MAX    512
 #define TB_RECIPES_MAX 1024
-#define TB_RELOCS_MAX 1024
+#define TB_RELOCS_MAX  1024
 
 // Code that is emitted behind the block's main path.
 struct cold {
-    u8 kind;      // enum cold_kind
-    u8 taken;     // COLD_BC
-    u16 insn;     // index of the instruction
-    u32 from;     // offset of the rel32 that jumps here
-    u32 from2;    // another one, or 0
-    u32 back;     // offset where it returns to
-    u32 counter;  // of the helper's descriptor
-    u32 high;     // upper half of the descriptor
-    u16 spilled;  // state at the jump
+    u8 kind;     // enum cold_kind
+    u8 taken;    // COLD_BC
+    u16 insn;    // index of the instruction
+    u32 from;    // offset of the rel32 that jumps here
+    u32 from2;   // another one, or 0
+    u32 back;    // offset where it returns to
+    u32 counter; // of the helper's descriptor
+    u32 high;    // upper half of the descriptor
+    u16 spilled; // state at the jump
     bool flags_saved;
     struct memref ref; // COLD_DREF
 };
@@ -37,8 +37,8 @@ struct tb {
     u64 map_end; // first address behind the mapping
     struct insn *insn;
     u32 n;
-    bool writable; // from writable or shared memory: self-checking
-    bool step;     // a single instruction that is stepped
+    bool writable;              // from writable or shared memory: self-checking
+    bool step;                  // a single instruction that is stepped
     u16 live[TB_INSNS_MAX + 1]; // arithmetic flags live before instruction i
     struct spool_insn rec[TB_INSNS_MAX];
     struct spool_counters cnt[TB_INSNS_MAX];
@@ -46,8 +46,8 @@ struct tb {
     u32 counter;             // the block's own
 
     struct emit e;
-    u8 *base; // where the fragment begins
-    u32 cur;  // instruction being emitted
+    u8 *base;         // where the fragment begins
+    u32 cur;          // instruction being emitted
     u16 spilled;      // client registers that are in their slots, the host register being free
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter has been incremented
@@ -89,14 +89,16 @@ struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault);
 // -- scratch registers and flags (translate_regs.c) --
 
 void tb_mark(struct tb *b); // the recipe from here on
-u32 tb_scratch(struct tb *b, u32 avoid); // a register outside `avoid` whose client value is in its slot
+u32 tb_scratch(struct tb *b,
+               u32 avoid); // a register outside `avoid` whose client value is in its slot
 void tb_spill(struct tb *b, u32 reg);
 void tb_unspill(struct tb *b, u32 reg);
 void tb_unspill_mask(struct tb *b, u32 mask);
 void tb_flags_free(struct tb *b, u32 live); // the flags may be clobbered from here on
 void tb_flags_restore(struct tb *b);
 void tb_clean(struct tb *b); // every client register and flag in its place
-u32 tb_rel32(struct tb *b, u32 opcode_len, const u8 *opcode, u64 target); // branch to outside the fragment
+u32 tb_rel32(struct tb *b, u32 opcode_len, const u8 *opcode,
+             u64 target); // branch to outside the fragment
 u32 tb_off(const struct tb *b);
 void tb_patch(struct tb *b, u32 rel32_off, u32 target_off);
 void tb_reloc(struct tb *b, u32 off); // the rel32 at off points outside the fragment
@@ -113,8 +115,8 @@ void rewrite_push(struct tb *b, u64 value);
 
 // -- references (translate_sim.c) --
 
-void sim_insn_before(struct tb *b, u32 i); // fetch and data references of instruction i
-void sim_string(struct tb *b, u32 i);      // emits a string instruction and its accounting
+void sim_insn_before(struct tb *b, u32 i);      // fetch and data references of instruction i
+void sim_string(struct tb *b, u32 i);           // emits a string instruction and its accounting
 void sim_edge(struct tb *b, u32 i, bool taken); // predictor update on an edge
 void sim_indirect(struct tb *b, u32 i);         // predictor update; target in rcx
 void sim_cold(struct tb *b, struct cold *c);

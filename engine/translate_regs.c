@@ -12,8 +12,8 @@ u32 tb_off(const struct tb *b)
 void tb_mark(struct tb *b)
 {
     struct recipe r = { (u16)tb_off(b), (u16)b->cur, b->spilled,
-                        (u16)((b->flags_saved ? RECIPE_FLAGS_SAVED : 0) | (b->bumped ? RECIPE_BUMPED : 0) |
-                              (b->in_rep ? RECIPE_REP : 0)) };
+                        (u16)((b->flags_saved ? RECIPE_FLAGS_SAVED : 0) |
+                              (b->bumped ? RECIPE_BUMPED : 0) | (b->in_rep ? RECIPE_REP : 0)) };
 
     if (b->nrecipes) {
         struct recipe *l = &b->recipe[b->nrecipes - 1];
@@ -62,7 +62,8 @@ void tb_unspill_mask(struct tb *b, u32 mask)
 // Prefers a register that is free already, else the one whose next use by the client is farthest away.
 u32 tb_scratch(struct tb *b, u32 avoid)
 {
-    static const u8 order[] = { 11, 10, 9, 8, 15, 14, 13, 12, R_RBX, R_RDX, R_RCX, R_RSI, R_RDI, R_RBP, R_RAX };
+    static const u8 order[] = { 11,    10,    9,     8,     15,    14,    13,   12,
+                                R_RBX, R_RDX, R_RCX, R_RSI, R_RDI, R_RBP, R_RAX };
     u32 left = 0, reg;
 
     avoid |= 1u << R_RSP;

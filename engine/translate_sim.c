@@ -293,8 +293,8 @@ static void emit_vector_refs(struct tb *b, u32 i)
     emit_helper_here(b, prof_stub(PROF_STUB_VEC), b->first[i],
                      (u32)in->vec_kind | log2u(in->vec_esize) << 3 |
                          log2u(in->vec_isize ? in->vec_isize : 1) << 6 | (in->vec_count - 1u) << 9 |
-                         log2u(r.scale ? r.scale : 1) << 15 | (r.flags & MEMREF_WRITE ? 1u << 18 : 0) |
-                         (u32)(b->cnt[i].dyn_r) << 20,
+                         log2u(r.scale ? r.scale : 1) << 15 |
+                         (r.flags & MEMREF_WRITE ? 1u << 18 : 0) | (u32)(b->cnt[i].dyn_r) << 20,
                      r1);
 }
 
@@ -330,7 +330,8 @@ void sim_string(struct tb *b, u32 i)
         emit_gs_store(&b->e, TH_REP_RDI, R_RDI);
         high = (u32)in->str_op | log2u(in->str_size) << 3 | (in->flags & INSN_F_A32 ? 1u << 5 : 0) |
                (b->rec[i].flags & SPOOL_I_FETCH ? 1u << 6 : 0) |
-               (in->flags & INSN_F_REPNE ? 1u << 11 : 0) | (in->flags & INSN_F_SEG_FS ? 1u << 12 : 0) |
+               (in->flags & INSN_F_REPNE ? 1u << 11 : 0) |
+               (in->flags & INSN_F_SEG_FS ? 1u << 12 : 0) |
                (in->flags & INSN_F_SEG_GS ? 1u << 13 : 0);
         emit_gs_store_imm32(&b->e, TH_H_DESC, b->first[i]);
         emit_gs_store_imm32(&b->e, TH_H_DESC + 4, high);
@@ -454,7 +455,8 @@ void sim_cold(struct tb *b, struct cold *c)
         emit_helper_call(b, prof_stub(PROF_STUB_DREF), c->counter, c->high & 0xffff, r, c->back);
         break;
     case COLD_IREF: {
-        u64 first = in->pc >> tb_config.i1_shift, last = (in->pc + in->len - 1) >> tb_config.i1_shift;
+        u64 first = in->pc >> tb_config.i1_shift,
+            last = (in->pc + in->len - 1) >> tb_config.i1_shift;
 
         r = tb_scratch(b, 0);
         emit_mov_imm(e, r, in->pc);
@@ -499,7 +501,6 @@ void sim_cold(struct tb *b, struct cold *c)
             tb_patch(b, off, c->back);
         }
         break;
-    default:
-        break;
+    default: break;
     }
 }

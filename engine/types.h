@@ -20,11 +20,11 @@ typedef int16_t s16;
 typedef int32_t s32;
 typedef int64_t s64;
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LIKELY(x)     __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)   __builtin_expect(!!(x), 0)
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define PAGE_SIZE 4096ul
-#define PAGE_DOWN(x) ((x) & ~(PAGE_SIZE - 1))
-#define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1))
+#define PAGE_SIZE     4096ul
+#define PAGE_DOWN(x)  ((x) & ~(PAGE_SIZE - 1))
+#define PAGE_UP(x)    (((x) + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1))
 
 #endif

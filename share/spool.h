@@ -16,22 +16,24 @@
 
 #include <stdint.h>
 
-#define SPOOL_MAGIC UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
+#define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
 #define SPOOL_VERSION 1u
 
 // Areas of the file, all offsets fixed.
-#define SPOOL_TEXT_OFF UINT64_C(0x10000) // strings, each NUL-terminated; offset 0 of the area is ""
-#define SPOOL_TEXT_SIZE UINT64_C(0x7f0000)
-#define SPOOL_MAPS_OFF UINT64_C(0x800000) // struct spool_map[]
-#define SPOOL_MAPS_MAX 131072u
+#define SPOOL_TEXT_OFF    UINT64_C(0x10000) // strings, each NUL-terminated; offset 0 of the area is ""
+#define SPOOL_TEXT_SIZE   UINT64_C(0x7f0000)
+#define SPOOL_MAPS_OFF    UINT64_C(0x800000) // struct spool_map[]
+#define SPOOL_MAPS_MAX    131072u
 #define SPOOL_PARTIAL_OFF UINT64_C(0x1000000) // struct spool_partial[]
 #define SPOOL_PARTIAL_MAX 1048576u
-#define SPOOL_BLOCKS_OFF UINT64_C(0x2000000) // struct spool_block + struct spool_insn[], packed, 8-aligned
+#define SPOOL_BLOCKS_OFF \
+    UINT64_C(0x2000000) // struct spool_block + struct spool_insn[], packed, 8-aligned
 #define SPOOL_BLOCKS_SIZE UINT64_C(0x3e000000)
-#define SPOOL_THREADS_OFF UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
-#define SPOOL_THREAD_SIZE UINT64_C(0x8000000)
+#define SPOOL_THREADS_OFF \
+    UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
+#define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
-#define SPOOL_THREADS_MAX 2400u
+#define SPOOL_THREADS_MAX  2400u
 
 enum spool_state {
     SPOOL_NEW = 0,     // created, the engine has not started
@@ -54,15 +56,15 @@ enum spool_flag {
     SPOOL_F_TRACE_CHILDREN = 1u << 5,
     SPOOL_F_QUIET = 1u << 6,
     SPOOL_F_VERBOSE = 1u << 7,
-    SPOOL_F_NO_CHAIN = 1u << 8,    // --no-chain: blocks are never linked
-    SPOOL_F_NO_IBL = 1u << 9,      // --no-ibl: every indirect branch goes to the dispatcher
-    SPOOL_F_NO_VDSO = 1u << 10,    // --vdso=no
+    SPOOL_F_NO_CHAIN = 1u << 8,     // --no-chain: blocks are never linked
+    SPOOL_F_NO_IBL = 1u << 9,       // --no-ibl: every indirect branch goes to the dispatcher
+    SPOOL_F_NO_VDSO = 1u << 10,     // --vdso=no
     SPOOL_F_NO_FASTTAGS = 1u << 11, // --no-fast-tags: every reference calls the simulator
-    SPOOL_F_NATIVE = 1u << 12,     // --native: load, then run without translation (debugging)
-    SPOOL_F_RANDOM = 1u << 13,     // --at-random=kernel: keep the kernel's AT_RANDOM bytes
-    SPOOL_F_FORKED = 1u << 14,     // this spool belongs to a forked child
-    SPOOL_F_EXECED = 1u << 15,     // made by the engine for an exec'd child (--trace-children=yes)
-    SPOOL_F_COLOUR = 1u << 16,     // reserved for the summary
+    SPOOL_F_NATIVE = 1u << 12,      // --native: load, then run without translation (debugging)
+    SPOOL_F_RANDOM = 1u << 13,      // --at-random=kernel: keep the kernel's AT_RANDOM bytes
+    SPOOL_F_FORKED = 1u << 14,      // this spool belongs to a forked child
+    SPOOL_F_EXECED = 1u << 15,      // made by the engine for an exec'd child (--trace-children=yes)
+    SPOOL_F_COLOUR = 1u << 16,      // reserved for the summary
 };
 
 struct spool_geometry {
@@ -89,29 +91,33 @@ enum spool_map_flag {
 // One instruction of a block.
 struct spool_insn {
     uint8_t len;
-    uint8_t flags; // enum spool_insn_flag
+    uint8_t flags;         // enum spool_insn_flag
     uint8_t reads, writes; // data references that every execution makes
 };
 
 // The counters that an instruction owns follow from its flags and the options of the run; the walk that
 // numbers them is spool_insn_counters() below, the same code in the engine and in the tools.
 enum spool_insn_flag {
-    SPOOL_I_FETCH = 1u << 0, // with cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr
-    SPOOL_I_BC = 1u << 1,    // conditional branch: with branch simulation Bcm
-    SPOOL_I_BI = 1u << 2,    // indirect jump or call (not ret): with branch simulation Bim
-    SPOOL_I_DYN = 1u << 3,   // number of references known only at run time: with cache simulation Dr, Dw extra
-    SPOOL_I_REP = 1u << 4,   // rep string instruction; with F_REP_CACHEGRIND extra Ir and extra Bc
-    SPOOL_I_STEPPED = 1u << 5, // could not be decoded: executed by single-stepping; len is what was observed
-    SPOOL_I_NOEXEC = 1u << 6,  // not counted as executed with the block (a block's trailing marker)
+    SPOOL_I_FETCH =
+        1u << 0, // with cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr
+    SPOOL_I_BC = 1u << 1, // conditional branch: with branch simulation Bcm
+    SPOOL_I_BI = 1u << 2, // indirect jump or call (not ret): with branch simulation Bim
+    SPOOL_I_DYN =
+        1u << 3, // number of references known only at run time: with cache simulation Dr, Dw extra
+    SPOOL_I_REP = 1u << 4, // rep string instruction; with F_REP_CACHEGRIND extra Ir and extra Bc
+    SPOOL_I_STEPPED =
+        1u << 5, // could not be decoded: executed by single-stepping; len is what was observed
+    SPOOL_I_NOEXEC = 1u << 6, // not counted as executed with the block (a block's trailing marker)
 };
 
 struct spool_block {
-    uint64_t pc;      // client address of the first instruction
-    uint32_t map;     // index of its spool_map
-    uint32_t counter; // first counter: executions of the whole block; the instructions' counters follow
-    uint16_t insns;   // struct spool_insn that follow this struct
-    uint16_t flags;   // enum spool_block_flag
-    uint32_t hash;    // of the code bytes, for finding the same block again
+    uint64_t pc;  // client address of the first instruction
+    uint32_t map; // index of its spool_map
+    uint32_t
+        counter; // first counter: executions of the whole block; the instructions' counters follow
+    uint16_t insns; // struct spool_insn that follow this struct
+    uint16_t flags; // enum spool_block_flag
+    uint32_t hash;  // of the code bytes, for finding the same block again
 };
 
 enum spool_block_flag {
@@ -148,39 +154,41 @@ struct spool_header {
     uint64_t block_count;
 
     // Strings, as offsets into the text area; 0 is "not given".
-    uint32_t s_cmd;          // the client's command line, joined as Cachegrind does
-    uint32_t s_program;      // absolute path of the client
-    uint32_t s_output;       // --cachegrind-out-file as given (unexpanded), absolute once the cwd is prefixed
-    uint32_t s_log;          // --log-file as given (unexpanded)
-    uint32_t s_quern;        // absolute path of the quern program (the finisher)
-    uint32_t s_engine;       // absolute path of the engine
-    uint32_t s_spool;        // absolute path of this spool
-    uint32_t s_spool_dir;    // where spools of children go
-    uint32_t s_cwd;          // working directory at start
-    uint32_t s_skip;         // --trace-children-skip
-    uint32_t s_desc;         // the three "desc:" lines, newline separated
-    uint32_t s_dump_counts;  // --dump-counts=FILE
-    uint32_t s_trace;        // --trace-refs=FILE (debugging: every reference in program order)
+    uint32_t s_cmd;     // the client's command line, joined as Cachegrind does
+    uint32_t s_program; // absolute path of the client
+    uint32_t
+        s_output; // --cachegrind-out-file as given (unexpanded), absolute once the cwd is prefixed
+    uint32_t s_log;         // --log-file as given (unexpanded)
+    uint32_t s_quern;       // absolute path of the quern program (the finisher)
+    uint32_t s_engine;      // absolute path of the engine
+    uint32_t s_spool;       // absolute path of this spool
+    uint32_t s_spool_dir;   // where spools of children go
+    uint32_t s_cwd;         // working directory at start
+    uint32_t s_skip;        // --trace-children-skip
+    uint32_t s_desc;        // the three "desc:" lines, newline separated
+    uint32_t s_dump_counts; // --dump-counts=FILE
+    uint32_t s_trace;       // --trace-refs=FILE (debugging: every reference in program order)
     uint32_t s_reserved[19];
 
-    int32_t log_fd; // where messages and the summary go; the engine keeps it out of the client's sight
-    uint32_t cache_kib; // --cache-size: size of the code cache
-    uint32_t stress_us; // --stress: preempt every thread every so many microseconds; 0 off
+    int32_t
+        log_fd; // where messages and the summary go; the engine keeps it out of the client's sight
+    uint32_t cache_kib;    // --cache-size: size of the code cache
+    uint32_t stress_us;    // --stress: preempt every thread every so many microseconds; 0 off
     uint32_t stress_flush; // --stress-flush: flush the code cache after so many translations; 0 off
 
     // Statistics for -v. Updated by the engine, monotonic.
-    uint64_t n_translated;   // blocks translated, again included
+    uint64_t n_translated; // blocks translated, again included
     uint64_t n_translated_insns;
     uint64_t ns_translating;
-    uint64_t n_dispatch;     // exits to the dispatcher
-    uint64_t n_ibl_miss;     // indirect branches not found by the inline lookup
+    uint64_t n_dispatch; // exits to the dispatcher
+    uint64_t n_ibl_miss; // indirect branches not found by the inline lookup
     uint64_t n_links;
-    uint64_t n_flush;        // whole code cache
-    uint64_t n_invalidate;   // blocks dropped because their code went away or changed
-    uint64_t n_signals;      // delivered to the client
-    uint64_t n_stepped;      // instructions executed by single-stepping
+    uint64_t n_flush;      // whole code cache
+    uint64_t n_invalidate; // blocks dropped because their code went away or changed
+    uint64_t n_signals;    // delivered to the client
+    uint64_t n_stepped;    // instructions executed by single-stepping
     uint64_t n_slow_syscalls;
-    uint64_t code_bytes;     // bytes of code cache emitted
+    uint64_t code_bytes; // bytes of code cache emitted
     uint64_t n_reserved[20];
 
     // Forked children that have copied this spool: a parent waits for its child's step, so that the child inherits the
