@@ -143,7 +143,8 @@ static int recover(const char *path, const struct how *how, bool given)
             warn("%s: cannot be removed: %s", path, strerror(errno));
             rc = -1;
         } else if (!how->keep && !how->quiet) {
-            printf("%s: the run ended before the engine started; nothing was counted: removed\n", path);
+            printf("%s: the run ended before the engine started; nothing was counted: removed\n",
+                   path);
         }
     } else if (s.h->state == SPOOL_NEW) {
         warn("%s: the run ended before the engine started; there is nothing to recover: remove it",

@@ -71,8 +71,8 @@ int main(void)
         __asm__ volatile("vmovdqu (%[value]), %%ymm5\n\tfld1\n\tsyscall\n\t"
                          "vmovdqu %%ymm5, (%[after])\n\tfstpl %[one]"
                          : "=a"(result), [one] "=m"(one)
-                         : "0"(234), "D"(pid), "S"(tid), "d"(SIGUSR1), [value] "r"(value),
-                           [after] "r"(after)
+                         : "0"(234), "D"(pid), "S"(tid),
+                           "d"(SIGUSR1), [value] "r"(value), [after] "r"(after)
                          : "rcx", "r11", "xmm5", "memory");
         CHECK(result == 0 && handled == i + 1 && one == 1.0);
         CHECK(after[0] == 1 && after[1] == 2);
