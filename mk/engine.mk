@@ -25,7 +25,7 @@ ENGINE_CODEGEN := -std=gnu11 -O2 -g -fPIE -mcmodel=small -fvisibility=hidden -fn
 ENGINE_ZYDIS_FLAGS := -DZYAN_NO_LIBC -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER \
     -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include -isystem $(ENGINE_GEN)
 ENGINE_CFLAGS := $(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(WARNINGS) -I. $(ENGINE_ZYDIS_FLAGS)
-ENGINE_LDFLAGS := -nostdlib -static -no-pie -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -Wl,-z,defs \
+ENGINE_LDFLAGS := -nostdlib -static -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -Wl,-z,defs \
     -Wl,-z,noexecstack -Wl,--build-id -Wl,--gc-sections -Wl,-z,max-page-size=4096
 
 FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_HIDDEN) $(ENGINE_LDFLAGS)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Integers of any size, floats, dicts, sorting, regular expressions, exceptions.
 import hashlib, json, math, re, struct, zlib, decimal
 print(math.factorial(300) % (10**40 + 121), 3**2000 % 1000000007, int('9' * 500) // 7**300)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ctypes: calls by libffi, callbacks (code made at run time), structures, errno.
 import ctypes as c
 libc = c.CDLL(None, use_errno=True); libm = c.CDLL('libm.so.6')

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A repository from its beginning: commits, branches, a merge, a conflict, packs.
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_AUTHOR_DATE='1600000000 +0000'
 export GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@example.org GIT_COMMITTER_DATE='1600000000 +0000' GIT_PAGER=cat

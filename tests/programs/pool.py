@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # multiprocessing: a pool, a queue, shared memory, a manager's absence; by fork and by spawn.
 import multiprocessing as mp, os
 def square(x): return x * x

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A POSIX shell: functions, traps, pipes, subshells, background jobs.
 total() { t=0; while read -r a rest; do t=$((t + ${#a})); done; echo "$t"; }
 total < in.txt

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # subprocess in its forms, fork, exec, pipes, process groups, statuses.
 import os, signal, subprocess as sp, sys
 print(sp.run(['echo', 'a', 'b'], capture_output=True).stdout)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Handlers, masks, alarms, sigwait, a handler that raises, a wakeup descriptor.
 import os, signal, time
 def handler(s, f): print('got', signal.Signals(s).name)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Threads that share a lock, a condition, a queue; and a pool.
 import threading, queue, time
 from concurrent.futures import ThreadPoolExecutor
