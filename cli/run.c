@@ -149,7 +149,7 @@ int cmd_run(int argc, char **argv)
     struct run_program program;
     struct run_spool in;
     char *fits[3];
-    char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *trace, *log, *spool;
+    char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *log, *spool;
     char **client;
     char number[16];
     size_t n = 0;
@@ -167,17 +167,13 @@ int cmd_run(int argc, char **argv)
     cwd = util_cwd();
     output = absolute_name(cwd, o.output ? o.output : "cachegrind.out.%p");
     dump = absolute_name(cwd, o.dump_counts);
-    trace = absolute_name(cwd, o.trace_refs);
     log = absolute_name(cwd, o.log);
     // As given first, for the sake of the message.
     check_name(o.output, "--cachegrind-out-file");
     check_name(o.dump_counts, "--dump-counts");
-    check_name(o.trace_refs, "--trace-refs");
     check_name(o.log, "--log-file");
     expanded = run_name_expand_or_die(output, getpid(), "--cachegrind-out-file");
     o.dump_counts = dump;
-    if (trace)
-        o.trace_refs = run_name_expand_or_die(trace, getpid(), "--trace-refs");
     o.log = log;
     folder = spool_folder(&o, cwd, expanded);
     log_fd = open_log(log);

@@ -48,7 +48,6 @@ struct run_options {
     const char *skip;
     const char *spool_dir;
     const char *dump_counts;
-    const char *trace_refs;
     uint32_t cache_kib;
     uint32_t stress_us;
     uint32_t stress_flush;

@@ -97,8 +97,6 @@ static const struct option options[] = {
       "flush the code cache after every N translations" },
     { "--dump-counts", KIND_TEXT, 0, FIELD(dump_counts), { 0 }, "=FILE",
       "write the executions of every instruction address (%p, %q{VAR}, %%)" },
-    { "--trace-refs", KIND_TEXT, 0, FIELD(trace_refs), { 0 }, "=FILE",
-      "write every reference in program order (%p, %q{VAR}, %%)" },
     { .help = "Other" },
     { "--help", KIND_HELP, 0, 0, { 0 }, "", "this text" },
     { "-h", KIND_HELP, 0, 0, { 0 }, NULL, NULL },

@@ -158,7 +158,6 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_skip = text_add(&t, o->skip);
     h->s_desc = text_add(&t, desc);
     h->s_dump_counts = text_add(&t, o->dump_counts);
-    h->s_trace = text_add(&t, o->trace_refs);
     // Last: a file without it is no spool.
     h->magic = SPOOL_MAGIC;
     munmap(map, SPOOL_MAPS_OFF);

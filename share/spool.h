@@ -167,7 +167,7 @@ struct spool_header {
     uint32_t s_skip;        // --trace-children-skip
     uint32_t s_desc;        // the three "desc:" lines, newline separated
     uint32_t s_dump_counts; // --dump-counts=FILE
-    uint32_t s_trace;       // --trace-refs=FILE (debugging: every reference in program order)
+    uint32_t s_unused1;
     uint32_t s_reserved[19];
 
     int32_t

@@ -101,7 +101,6 @@ wrong() {
     wrong "--log-file=%q{HOME: %q is not followed by {VARIABLE}" '--log-file=%q{HOME' true
     wrong "--dump-counts=%q{NOT_SET_AT_ALL}: the environment variable NOT_SET_AT_ALL of %q{NOT_SET_AT_ALL} is not set" \
         '--dump-counts=%q{NOT_SET_AT_ALL}' true
-    wrong "--trace-refs=%z: %z is not one of %p, %q{VARIABLE}, %%" --trace-refs=%z true
 }
 
 @test "the profile's name is expanded" {
