@@ -94,7 +94,7 @@ static const struct option options[] = {
     { "--stress", KIND_NUMBER, 0, FIELD(stress_us), { 0 }, "=USEC",
       "preempt every thread every USEC microseconds" },
     { "--stress-flush", KIND_NUMBER, 0, FIELD(stress_flush), { 0 }, "=N",
-      "flush the code cache after every N translations" },
+      "flush the code cache after N translations, and again and again, each time a little later" },
     { "--dump-counts", KIND_TEXT, 0, FIELD(dump_counts), { 0 }, "=FILE",
       "write the executions of every instruction address (%p, %q{VAR}, %%)" },
     { .help = "Other" },
