@@ -221,9 +221,11 @@ struct fragment *tcache_by_index(u32 i)
     return i < nfragments ? fragments[i] : NULL;
 }
 
+// 2 KiB of client code share 512 neighbouring entries, one page of the table: with entries all over it a short program touched
+// a page (twice: read, then written) for nearly each of its blocks.
 static u32 pc_hash(u64 pc)
 {
-    return (u32)((pc * 0x9e3779b97f4a7c15ul) >> 40) & hash_mask;
+    return ((u32)(((pc >> 11) * 0x9e3779b97f4a7c15ul) >> 40) << 9 | (u32)(pc >> 2 & 511)) & hash_mask;
 }
 
 struct fragment *tcache_lookup(u64 pc)
