@@ -288,7 +288,7 @@ struct machine {
     int64_t line;
     uint64_t first, last; // addresses of the rows so far
     size_t rows;
-    struct linetab *collect; // rows are kept there; NULL: skimming
+    struct linetab *collect; // rows are kept there
     const struct unit *unit;
 };
 
@@ -305,16 +305,6 @@ static void set_specials(struct specials *s, const struct unit *u)
         s->advance[opcode] = (uint8_t)((opcode - s->base) / s->range);
         s->line[opcode] = (int16_t)(s->line_base + (int)((opcode - s->base) % s->range));
     }
-}
-
-static inline void add_row(struct reader *r, struct machine *m)
-{
-    if (m->rows == 0)
-        m->first = m->address;
-    else if (m->address < m->last)
-        r->bad = true; // libdw sorts them
-    m->last = m->address;
-    m->rows++;
 }
 
 static void keep_row(struct reader *r, struct machine *m)
@@ -337,14 +327,6 @@ static void keep_row(struct reader *r, struct machine *m)
     t->row[t->rows++] = row;
     m->last = m->address;
     m->rows++;
-}
-
-static inline void emit(struct reader *r, struct machine *m)
-{
-    if (m->collect)
-        keep_row(r, m);
-    else
-        add_row(r, m);
 }
 
 // True at the end of a sequence.
@@ -370,7 +352,7 @@ static bool extended(struct reader *r, struct machine *m)
     return opcode == DW_LNE_end_sequence;
 }
 
-// Runs one sequence; false when the program ends before it does.
+// Runs one sequence and keeps its rows; false when the program ends before it does.
 static bool run_sequence(struct reader *r, const struct unit *u, const struct specials *s,
                          struct machine *m)
 {
@@ -383,7 +365,7 @@ static bool run_sequence(struct reader *r, const struct unit *u, const struct sp
         if (opcode >= base) {
             m->address += (uint64_t)s->advance[opcode] * min_insn;
             m->line += s->line[opcode];
-            emit(r, m);
+            keep_row(r, m);
             continue;
         }
         switch (opcode) {
@@ -391,7 +373,7 @@ static bool run_sequence(struct reader *r, const struct unit *u, const struct sp
             if (extended(r, m))
                 return true;
             break;
-        case DW_LNS_copy: emit(r, m); break;
+        case DW_LNS_copy: keep_row(r, m); break;
         case DW_LNS_advance_pc: m->address += get_uleb(r) * min_insn; break;
         case DW_LNS_advance_line: m->line += get_sleb(r); break;
         case DW_LNS_set_file: m->file = get_uleb(r); break;
@@ -407,6 +389,71 @@ static bool run_sequence(struct reader *r, const struct unit *u, const struct sp
     return false;
 }
 
+// The addresses of one sequence, as run_sequence() would find them, without its rows: files, lines and columns are skipped over.
+// False when the program ends before the sequence does.
+static bool skim_sequence(struct reader *r, const struct unit *u, const struct specials *s,
+                          struct machine *m)
+{
+    const unsigned base = u->opcode_base, min_insn = u->min_insn;
+    const uint64_t const_add = (uint64_t)((255 - base) / u->line_range) * min_insn;
+    const unsigned char *p = r->p, *const end = r->end;
+    uint64_t address = 0, first = 0, last = 0;
+    bool any = false;
+
+    while (p < end) {
+        unsigned opcode = *p++;
+
+        if (opcode >= base || opcode == DW_LNS_copy) {
+            if (opcode >= base)
+                address += (uint64_t)s->advance[opcode] * min_insn;
+            if (!any)
+                first = address;
+            else if (address < last)
+                goto bad; // libdw sorts them
+            any = true;
+            last = address;
+            continue;
+        }
+        if (opcode == DW_LNS_const_add_pc) {
+            address += const_add;
+            continue;
+        }
+        if (opcode != 0 && opcode != DW_LNS_advance_pc && opcode != DW_LNS_fixed_advance_pc) {
+            // Operands only.
+            for (unsigned i = 0; i < u->lengths[opcode - 1]; i++) {
+                while (p < end && *p >= 0x80)
+                    p++;
+                if (p == end)
+                    goto bad;
+                p++;
+            }
+            continue;
+        }
+        m->address = address;
+        r->p = p;
+        if (opcode == 0) {
+            if (extended(r, m)) {
+                m->first = first;
+                m->last = last;
+                m->rows = any;
+                return true;
+            }
+        } else if (opcode == DW_LNS_advance_pc) {
+            m->address += get_uleb(r) * min_insn;
+        } else {
+            m->address += get(r, 2);
+        }
+        if (r->bad)
+            return false;
+        address = m->address;
+        p = r->p;
+    }
+    return false;
+bad:
+    r->bad = true;
+    return false;
+}
+
 // Notes the sequences of a program.
 static void skim_program(struct linetab *t, struct reader *r, const struct unit *u)
 {
@@ -414,7 +461,7 @@ static void skim_program(struct linetab *t, struct reader *r, const struct unit 
         struct machine m = machine_start;
         const unsigned char *program = r->p;
 
-        if (!run_sequence(r, u, &t->specials, &m))
+        if (!skim_sequence(r, u, &t->specials, &m))
             return;
         // What a linker leaves of a removed section starts at 0 or covers nothing.
         if (m.rows == 0 || m.first == 0 || m.address <= m.first)
