@@ -5,6 +5,7 @@
 // after the program ended is in finish.c.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,23 @@ static void banner(int log_fd, char **argv, struct run_caches *caches, const cha
     free(command);
 }
 
+// From here to the engine's own start a signal would end the process with an empty spool left behind. The mask so far.
+static uint64_t block_signals(void)
+{
+    static const int synchronous[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
+    sigset_t all, old;
+    uint64_t mask = 0;
+
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof(synchronous) / sizeof(*synchronous); i++)
+        sigdelset(&all, synchronous[i]);
+    sigprocmask(SIG_BLOCK, &all, &old);
+    for (int sig = 1; sig <= 64; sig++)
+        if (sigismember(&old, sig) == 1)
+            mask |= UINT64_C(1) << (sig - 1);
+    return mask;
+}
+
 int cmd_run(int argc, char **argv)
 {
     struct run_options o;
@@ -178,7 +196,7 @@ int cmd_run(int argc, char **argv)
     folder = spool_folder(&o, cwd, expanded);
     log_fd = open_log(log);
 
-    in = (struct run_spool){ &o, &program, output, folder, self, engine, log_fd };
+    in = (struct run_spool){ &o, &program, output, folder, self, engine, log_fd, block_signals() };
     spool_fd = run_spool_create(&in, &spool);
     if (!(o.flags & SPOOL_F_QUIET))
         banner(log_fd, argv + first, &o.caches, (const char *const *)fits,

@@ -95,6 +95,7 @@ struct run_spool {
     const char *dir;    // absolute
     const char *quern, *engine;
     int log_fd;
+    uint64_t start_mask; // signals that the program starts with blocked
 };
 // The fd of the new spool, its path in *path (to be freed). Ends the process when it cannot be
 // made.

@@ -291,6 +291,21 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 
+// The engine, with everything blocked; it opens the mask when it can end the new program by a signal.
+static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
+{
+    long ret = -ERESTARTNOINTR;
+    u64 mask;
+
+    if (signals_close_for_exec(t, &mask)) {
+        ret = spooler_set_start_mask(spool_fd, mask);
+        if (!ret)
+            ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
+    }
+    signals_exec_failed(t);
+    return ret;
+}
+
 // By the client's own call. `ends`: what this process has counted so far comes to its end, and the
 // call is expected to succeed.
 // DIFFERS: Valgrind never writes a profile for an image that execs; the counts of the process that
@@ -356,7 +371,7 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
             fds_keep_over_exec(true);
         else
             fds_keep_log_over_exec(true);
-        ret = go(t, AT_FDCWD, spooler_string(spool->s_engine), args.v, envp, 0);
+        ret = go_traced(t, fd, args.v, envp);
         fds_keep_over_exec(false);
         sys_close(fd);
         sys_unlink(path);
@@ -460,8 +475,10 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
             engine_msg("%s is not profiled: %s", name, warning);
         ret = native(t, dirfd, path, argv, envp, flags, expected);
     }
-    if (ret == -ERESTARTNOINTR)
+    if (ret == -ERESTARTNOINTR) {
+        signals_exec_failed(t);
         dispatch_run(t);
+    }
     return ret;
 }
 

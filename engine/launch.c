@@ -364,7 +364,10 @@ static void open_program(struct start *s, char *own_name, const char *own_fds, i
 
 static _Noreturn void run_natively(const struct start *s, u64 entry)
 {
+    u64 mask = spool->start_mask;
+
     spooler_drop();
+    sys_sigprocmask(SIG_SETMASK, &mask, NULL);
     sys_close(fds_spool());
     sys_close(engine_log_fd);
     start_native((u64)s->sp, entry);

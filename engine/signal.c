@@ -49,7 +49,8 @@ void signals_init(void)
 {
     u64 all = SIGNAL_ALL_BUT_SYNC;
 
-    sys_sigprocmask(SIG_SETMASK, &all, &initial_mask);
+    sys_sigprocmask(SIG_SETMASK, &all, NULL);
+    initial_mask = spool->start_mask;
     frame_init();
     initial_table = signal_table_inherited();
 }
@@ -162,10 +163,24 @@ bool signals_restore_mask(struct thread *t)
     return !signal_is_noted(t);
 }
 
+bool signals_close_for_exec(struct thread *t, u64 *mask)
+{
+    struct signal_state *s = t->sig;
+
+    signals_block(t);
+    if (signal_is_noted(t))
+        return false;
+    if (!threads_is_profiled(t) && !thread_own(t)->borrowed)
+        __atomic_store_n(&t->state, TS_IN_SYSCALL, __ATOMIC_SEQ_CST);
+    *mask = s->mask;
+    __atomic_fetch_and(&t->stop, ~STOP_SIGNAL, __ATOMIC_SEQ_CST);
+    return true;
+}
+
 void signals_exec_failed(struct thread *t)
 {
     __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
-    if (t->sig->full_mask)
+    if (t->sig->full_mask || t->sig->blocked)
         stop_set(t, STOP_SIGNAL);
 }
 

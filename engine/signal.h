@@ -95,7 +95,7 @@ struct signal_state {
     struct k_siginfo held[SIGNAL_HELD_MAX];
 };
 
-// Blocks everything, reads the inherited mask and dispositions, installs the engine's handler. Before any other thread or client
+// Blocks everything, takes the inherited mask from the spool, reads the dispositions, installs the engine's handler. Before any other thread or client
 // code exists.
 void signals_init(void);
 
@@ -126,7 +126,10 @@ void signals_block(struct thread *t);
 // False: something is noted, and the call must be given up (pc still at it) to be made anew after the delivery.
 bool signals_restore_mask(struct thread *t);
 
-// After signals_restore_mask, when the exec has failed.
+// Before the exec of another engine: everything stays blocked, *mask is what the program is to start with. False as above.
+bool signals_close_for_exec(struct thread *t, u64 *mask);
+
+// After either of them, when the exec has failed or was given up.
 void signals_exec_failed(struct thread *t);
 
 // A system call may be restarted or must be given up before it has done anything: something is noted for delivery.

@@ -604,6 +604,13 @@ int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 p
     return fd;
 }
 
+long spooler_set_start_mask(int fd, u64 mask)
+{
+    long n = sys_pwrite(fd, &mask, sizeof(mask), offsetof(struct spool_header, start_mask));
+
+    return n == sizeof(mask) ? 0 : n < 0 ? n : -EIO;
+}
+
 void spooler_drop(void)
 {
     // Beyond a chroot the name is gone; then at least what it takes.

@@ -70,6 +70,9 @@ void spooler_fork_wait(u32 before);
 // close-on-exec, or -errno; the file's path in path.
 int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 path_size);
 
+// The signals that the program of such a spool starts with blocked. 0 or -errno.
+long spooler_set_start_mask(int fd, u64 mask);
+
 // Around fork: the last lock taken.
 void spooler_fork_take(void);
 void spooler_fork_drop(void);

@@ -195,6 +195,10 @@ struct spool_header {
     // counts of the moment of the fork. A futex word.
     uint32_t fork_copied;
     uint32_t reserved_end;
+
+    // The signals that the program starts with blocked. Whoever executes the engine blocks all first, so that none ends the
+    // process while a new spool holds nothing and nobody could finish it; the engine opens the mask once it can.
+    uint64_t start_mask;
 };
 
 // Number of counters that one instruction owns, given the run's flags; they lie in this order:
