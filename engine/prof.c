@@ -11,10 +11,12 @@
 #include "engine/tcache.h"
 #include "engine/translate.h"
 
-// LL is one for all threads of a process (ruling 6); the lock guards it.
+// LL is one for all threads of a process (ruling 6). The lock guards it once there is a second thread.
 static struct {
     struct lock lock;
-    struct sim_cache cache;
+    bool shared;              // there has been a second thread
+    struct sim_narrow narrow; // while tags != NULL
+    struct sim_cache cache;   // else
 } ll;
 
 // I1 line -> id, open addressing, grown by doubling. Guarded by the translation lock.
@@ -31,6 +33,19 @@ static struct sim_geometry geometry(const struct spool_geometry *g)
     return s;
 }
 
+// On huge pages when it is large, so that looking at a set does not cost a walk of the host's page tables.
+static void *ll_storage(u64 bytes)
+{
+    const u64 huge = 2ul << 20;
+    u64 at;
+
+    if (bytes < huge)
+        return heap_pages(bytes);
+    at = ((u64)heap_pages(bytes + huge) + huge - 1) & ~(huge - 1);
+    sys_madvise(at, bytes, MADV_HUGEPAGE);
+    return (void *)at;
+}
+
 void prof_init(void)
 {
     struct sim_geometry g = geometry(&spool->ll);
@@ -38,87 +53,120 @@ void prof_init(void)
     ids.size = 4096;
     ids.line = heap_alloc(ids.size * sizeof(u64));
     ids.id = heap_alloc(ids.size * sizeof(u32));
-    if (spool->flags & SPOOL_F_CACHE_SIM)
-        sim_cache_init_zeroed(&ll.cache, &g, heap_pages(sim_cache_bytes(&g)));
+    if (!(spool->flags & SPOOL_F_CACHE_SIM))
+        return;
+    if (!(spool->flags & SPOOL_F_NO_NARROW) && sim_narrow_fits(&g, 47))
+        sim_narrow_init_zeroed(&ll.narrow, &g, ll_storage(sim_cache_bytes(&g) / 2));
+    else
+        sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
 }
 
-// --serialize-threads: the caches of the first thread are everybody's, and the predictor's state follows the turn.
+// --serialize-threads: the state of caches and predictor goes with the turn, from area to area.
 static struct {
-    struct sim_state *first;
-    struct thread *last; // whose area holds the predictor; NULL: `branch` and `hist` do
+    struct sim_state *first; // whose caches outside of the areas are everybody's
+    struct thread *last;     // whose area holds the state; NULL: the copies do
     struct sim_branch branch;
     u64 hist;
+    void *i1, *d1;
 } serial;
 
-static void d1_fast_reset(struct thread *t)
+static u64 i1_bytes(void)
 {
-    u64 used = (u64)tb_config.d1_sets * spool->d1.line;
-
-    // no line of a client is at address zero, so zero is "none"
-    if (!t->sim->d1_fast)
-        return;
-    if (used <= 64 * 1024)
-        memset(t->sim->d1_fast, 0, used);
-    else
-        sys_madvise((u64)t->self + TA_D1_FAST, TA_D1_FAST_SIZE, MADV_DONTNEED);
+    return tb_config.i1_fast ? (u64)tb_config.i1_sets * spool->i1.assoc * sizeof(u32) : 0;
 }
 
-static void i1_fast_reset(struct thread *t)
+static u64 d1_bytes(void)
 {
-    if (t->sim->i1_fast)
-        memset(t->sim->i1_fast, 0, tb_config.i1_sets * sizeof(u32));
+    return tb_config.d1_fast ? ((u64)tb_config.d1_sets * spool->d1.line) << tb_config.d1_scale : 0;
 }
 
 void prof_turn(struct thread *t)
 {
-    if (serial.last == t)
+    struct thread *l = serial.last;
+    u8 *area = (u8 *)t->self;
+
+    if (l == t)
         return;
-    if (spool->flags & SPOOL_F_CACHE_SIM) { // they tell what the caches held when t last ran
-        i1_fast_reset(t);
-        d1_fast_reset(t);
-    }
-    *t->sim->branch = serial.last ? *serial.last->sim->branch : serial.branch;
-    t->hist = serial.last ? serial.last->hist : serial.hist;
+    memcpy(area + TA_I1, l ? (u8 *)l->self + TA_I1 : serial.i1, i1_bytes());
+    memcpy(area + TA_D1, l ? (u8 *)l->self + TA_D1 : serial.d1, d1_bytes());
+    *t->sim->branch = l ? *l->sim->branch : serial.branch;
+    t->hist = l ? l->hist : serial.hist;
     serial.last = t;
+}
+
+static void caches_make(struct thread *t)
+{
+    struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
+    struct sim_state *s = t->sim;
+    u8 *area = (u8 *)t->self;
+    bool mine = !((spool->flags & SPOOL_F_SERIALIZE) && serial.first);
+
+    if (tb_config.i1_fast)
+        s->i1_ids = (u32 *)(area + TA_I1);
+    if (mine)
+        sim_cache_init_zeroed(&s->i1, &i1,
+                              tb_config.i1_fast ? NULL : heap_pages(sim_cache_bytes(&i1)));
+    else
+        s->i1 = serial.first->i1;
+    if (tb_config.d1_fast) {
+        sim_cache_init_zeroed(&s->d1, &d1, area + TA_D1);
+        s->d1.stride = (d1.line << tb_config.d1_scale) / (u32)sizeof(u64);
+    } else if (mine) {
+        sim_cache_init_zeroed(&s->d1, &d1, heap_pages(sim_cache_bytes(&d1)));
+    } else {
+        s->d1 = serial.first->d1;
+    }
+}
+
+static void zero_pages(void *p, u64 n)
+{
+    if (n <= 64 * 1024)
+        memset(p, 0, n);
+    else
+        sys_madvise((u64)p, PAGE_UP(n), MADV_DONTNEED);
+}
+
+// A slot that another thread has used.
+static void caches_forget(struct thread *t)
+{
+    struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
+    struct sim_state *s = t->sim;
+
+    zero_pages((u8 *)t->self + TA_I1, i1_bytes());
+    zero_pages((u8 *)t->self + TA_D1, d1_bytes());
+    if (spool->flags & SPOOL_F_SERIALIZE)
+        return;
+    if (!tb_config.i1_fast)
+        memset(s->i1.tags, 0, sim_cache_bytes(&i1));
+    if (!tb_config.d1_fast)
+        memset(s->d1.tags, 0, sim_cache_bytes(&d1));
 }
 
 int prof_thread_init(struct thread *t)
 {
     struct sim_state *s = t->sim;
     u8 *area = (u8 *)t->self;
-    struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
 
     memcpy(area + TA_SLOW_TABLE, syscalls_slow_table, 512);
     if (!s) {
         s = heap_alloc(sizeof(*s));
         t->sim = s;
         s->branch = (struct sim_branch *)(area + TA_BRANCH);
-        if (spool->flags & SPOOL_F_CACHE_SIM) {
-            s->i1_fast = tb_config.i1_fast ? (u32 *)(area + TA_I1_FAST) : NULL;
-            s->d1_fast = tb_config.d1_fast ? area + TA_D1_FAST : NULL;
-        }
-        if ((spool->flags & SPOOL_F_SERIALIZE) && serial.first) {
-            s->i1 = serial.first->i1;
-            s->d1 = serial.first->d1;
-        } else if (spool->flags & SPOOL_F_CACHE_SIM) {
-            sim_cache_init_zeroed(&s->i1, &i1, heap_pages(sim_cache_bytes(&i1)));
-            sim_cache_init_zeroed(&s->d1, &d1, heap_pages(sim_cache_bytes(&d1)));
-        }
-        if (!serial.first)
-            serial.first = s;
+        if (spool->flags & SPOOL_F_CACHE_SIM)
+            caches_make(t);
     } else {
-        // a slot that another thread has used
         memset(s->branch, 0, sizeof(*s->branch));
-        if (spool->flags & SPOOL_F_CACHE_SIM) {
-            if (!(spool->flags & SPOOL_F_SERIALIZE)) {
-                memset(s->i1.tags, 0, sim_cache_bytes(&i1));
-                memset(s->d1.tags, 0, sim_cache_bytes(&d1));
-            }
-            i1_fast_reset(t);
-            d1_fast_reset(t);
-        }
+        if (spool->flags & SPOOL_F_CACHE_SIM)
+            caches_forget(t);
     }
     t->hist = 0;
+    if (!serial.first) {
+        serial.first = s;
+        serial.i1 = heap_alloc(i1_bytes());
+        serial.d1 = heap_alloc(d1_bytes());
+    } else {
+        __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE); // its creator is not in LL now
+    }
     return 0;
 }
 
@@ -126,6 +174,8 @@ void prof_thread_fini(struct thread *t)
 {
     // The state stays with the slot for the next thread.
     if (serial.last == t) {
+        memcpy(serial.i1, (u8 *)t->self + TA_I1, i1_bytes());
+        memcpy(serial.d1, (u8 *)t->self + TA_D1, d1_bytes());
         serial.branch = *t->sim->branch;
         serial.hist = t->hist;
         serial.last = NULL;
@@ -135,6 +185,7 @@ void prof_thread_fini(struct thread *t)
 void prof_fork_child(void)
 {
     ll.lock.w = 0;
+    ll.shared = false;
 }
 
 static u64 ids_hash(u64 line)
@@ -182,67 +233,109 @@ u32 prof_line_id(u64 line)
     return ids.used;
 }
 
+static bool ll_ref(u64 addr, u32 size)
+{
+    if (LIKELY(ll.narrow.tags)) {
+        struct sim_geometry g = geometry(&spool->ll);
+
+        if (LIKELY(sim_narrow_can(&ll.narrow, addr, size)))
+            return sim_narrow_ref(&ll.narrow, addr, size);
+        // five levels of page tables, or an address that is going to fault
+        sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
+        sim_narrow_widen(&ll.narrow, &ll.cache);
+        ll.narrow.tags = NULL;
+    }
+    return sim_cache_ref(&ll.cache, addr, size);
+}
+
 static bool ll_miss(u64 addr, u32 size)
 {
     bool miss;
 
+    if (!ll.shared)
+        return ll_ref(addr, size);
     lock_take(&ll.lock);
-    miss = sim_cache_ref(&ll.cache, addr, size);
+    miss = ll_ref(addr, size);
     lock_drop(&ll.lock);
     return miss;
 }
 
-// One data reference through D1 and LL. The counters are those of the L1 miss and, behind it, of the LL miss.
+// A miss of an L1. The counters are those of the L1 miss and, behind it, of the LL miss.
+static void l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    t->counters[counter]++;
+    if (ll_miss(addr, size))
+        t->counters[counter + 1]++;
+}
+
 static void dref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    struct sim_state *s = t->sim;
+    if (sim_cache_ref(&t->sim->d1, addr, size))
+        l1_missed(t, addr, size, counter);
+}
+
+static u32 desc32(const u8 *ret, u32 at)
+{
+    const volatile u8 *p = ret + PROF_DESC_AT + at; // volatile: an access for each byte
+
+    return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
+}
+
+static u64 desc64(const u8 *ret, u32 at)
+{
+    return desc32(ret, at) | (u64)desc32(ret, at + 4) << 32;
+}
+
+void prof_d1_any(struct thread *t, const u8 *ret)
+{
+    dref(t, t->h_addr, desc32(ret, 4), desc32(ret, 0));
+}
+
+// Any address in the line stands for the whole reference: translated code looks at D1 only if no line of LL is shorter.
+void prof_d1_miss(struct thread *t, const u8 *ret)
+{
+    l1_missed(t, t->h_addr, 1, desc32(ret, 0));
+}
+
+void prof_d1_slow(struct thread *t, const u8 *ret)
+{
+    u64 last = t->h_addr;
+    u32 set = t->h_desc_low;
+
+    if (((u32)last & tb_config.d1_mask) == set)
+        dref(t, last, 1, desc32(ret, 0));
+    else // the last byte of one line and the first of the next
+        dref(t, last - spool->d1.line, 2, desc32(ret, 0));
+}
+
+void prof_i1_miss(struct thread *t, const u8 *ret)
+{
+    l1_missed(t, desc64(ret, 0), desc32(ret, 12), desc32(ret, 8));
+}
+
+static bool i1_touch(struct thread *t, u64 a, u32 id)
+{
+    u32 *ways =
+        t->sim->i1_ids + (a >> tb_config.i1_shift & (tb_config.i1_sets - 1)) * spool->i1.assoc;
+
+    return ways[0] != id && sim_narrow_search(ways, spool->i1.assoc, id);
+}
+
+void prof_i1_any(struct thread *t, const u8 *ret)
+{
+    u64 pc = desc64(ret, 0);
+    u32 len = desc32(ret, 12), first = desc32(ret, 16), last = desc32(ret, 20);
     bool miss;
 
-    // The search of D1 hides part of the time that LL's set takes to arrive: it is rarely in the host's own L2.
-    __builtin_prefetch(ll.cache.tags +
-                       ((addr >> ll.cache.line_shift) & ll.cache.set_mask) * ll.cache.assoc);
-    miss = sim_cache_ref(&s->d1, addr, size);
-    if (s->d1_fast) {
-        u64 first = addr >> s->d1.line_shift, last = (addr + size - 1) >> s->d1.line_shift;
-
-        *(u64 *)(s->d1_fast + (first & s->d1.set_mask) * s->d1.line) = first << s->d1.line_shift;
+    if (first) {
+        miss = i1_touch(t, pc, first);
         if (last != first)
-            *(u64 *)(s->d1_fast + (last & s->d1.set_mask) * s->d1.line) = last << s->d1.line_shift;
+            miss |= i1_touch(t, pc + len - 1, last);
+    } else {
+        miss = sim_cache_ref(&t->sim->i1, pc, len);
     }
-    if (miss) {
-        t->counters[counter]++;
-        if (ll_miss(addr, size))
-            t->counters[counter + 1]++;
-    }
-}
-
-void prof_dref(struct thread *t)
-{
-    dref(t, t->h_addr, t->h_desc_high, t->h_desc_low);
-}
-
-static void iref(struct thread *t, u64 pc, u32 len, u32 counter, u32 id_first, u32 id_last)
-{
-    struct sim_state *s = t->sim;
-    bool miss = sim_cache_ref(&s->i1, pc, len);
-
-    if (s->i1_fast && id_first) {
-        u64 first = pc >> s->i1.line_shift, last = (pc + len - 1) >> s->i1.line_shift;
-
-        s->i1_fast[first & s->i1.set_mask] = id_first;
-        if (last != first)
-            s->i1_fast[last & s->i1.set_mask] = id_last;
-    }
-    if (miss) {
-        t->counters[counter]++;
-        if (ll_miss(pc, len))
-            t->counters[counter + 1]++;
-    }
-}
-
-void prof_iref(struct thread *t)
-{
-    iref(t, t->h_addr, t->h_desc_high, t->h_desc_low, t->i1_id_first, t->i1_id_last);
+    if (miss)
+        l1_missed(t, pc, len, desc32(ret, 8));
 }
 
 static void cond(struct thread *t, u64 pc, bool taken, u32 counter)
@@ -255,9 +348,9 @@ static void cond(struct thread *t, u64 pc, bool taken, u32 counter)
     t->hist = b->history << SIM_BRANCH_ADDR_BITS;
 }
 
-void prof_bc(struct thread *t)
+void prof_bc(struct thread *t, const u8 *ret)
 {
-    cond(t, t->h_addr, t->h_desc_high, t->h_desc_low);
+    cond(t, desc64(ret, 0), desc32(ret, 12), desc32(ret, 8));
 }
 
 void prof_bi(struct thread *t)
@@ -381,7 +474,7 @@ void prof_vec(struct thread *t)
             addr += *(const u64 *)(index + i * 8) * scale;
         }
         if (!on && parity && kind == VEC_GATHER) {
-            addr = t->tmp1; // Cachegrind reads a masked-off element at rsp
+            addr = t->client_sp; // Cachegrind reads a masked-off element at rsp
             on = true;
         }
         if (!on)

@@ -10,19 +10,29 @@
 #include "sim/cache.h"
 
 struct sim_state {
-    struct sim_cache i1, d1;
+    struct sim_cache i1,
+        d1; // d1's tags lie in the thread's area when translated code looks at them
     struct sim_branch *branch; // in the thread's area, where translated code finds it
-    u32 *i1_fast;              // line ids of the most recently used lines
-    u8 *d1_fast;               // u64 line addresses at a stride of the line size
+    u32 *i1_ids;               // instead of i1: line ids, in the thread's area
 };
 
+// What a fragment leaves behind the jump that follows its call of a stub; unaligned, read byte by byte (the client may
+// run with alignment checks on). The call is at `ret - 5`; see sim_call().
+#define PROF_DESC_AT 14 // from the return address: a load of rsp (9) and a jmp (5)
+// D1 stubs: u32 counter; any: u32 counter, u32 size
+// I1 stubs: u64 pc, u32 counter, u32 len; any: and u32 id of the first line, u32 id of the last (0: none)
+// bc: u64 pc, u32 counter, u32 taken
+
 enum prof_stub {
-    PROF_STUB_DREF,
-    PROF_STUB_IREF,
+    PROF_STUB_D1_MISS, // h_addr: tag of a line that was not in D1 and is now
+    PROF_STUB_D1_SLOW, // h_addr: tag of the last line referenced, h_desc: offset of the first line's set
+    PROF_STUB_D1_ANY,  // h_addr: address
+    PROF_STUB_I1_MISS, // the last line of the instruction was not in I1 and is now
+    PROF_STUB_I1_ANY,
     PROF_STUB_BC,
-    PROF_STUB_BI,
-    PROF_STUB_REP,
-    PROF_STUB_VEC,
+    PROF_STUB_BI,  // h_addr: target; keeps the flags
+    PROF_STUB_REP, // keeps the flags
+    PROF_STUB_VEC, // keeps the flags
 };
 
 // Reads the geometries and makes LL. Once, after spooler_map.
@@ -42,10 +52,13 @@ u64 prof_stub(enum prof_stub which);
 // A dense number, from 1, for an I1 line (address >> shift). @holds(translation lock)
 u32 prof_line_id(u64 line);
 
-// The helpers, called by the stubs; arguments are in t->h_*.
-void prof_dref(struct thread *t);
-void prof_iref(struct thread *t);
-void prof_bc(struct thread *t);
+// The helpers, called by the stubs; arguments are in t->h_* and behind the return address.
+void prof_d1_miss(struct thread *t, const u8 *ret);
+void prof_d1_slow(struct thread *t, const u8 *ret);
+void prof_d1_any(struct thread *t, const u8 *ret);
+void prof_i1_miss(struct thread *t, const u8 *ret);
+void prof_i1_any(struct thread *t, const u8 *ret);
+void prof_bc(struct thread *t, const u8 *ret);
 void prof_bi(struct thread *t);
 void prof_rep(struct thread *t);
 void prof_vec(struct thread *t);

@@ -473,22 +473,12 @@ static void call_not_made(struct thread *t, struct k_ucontext *uc)
 // The fragment that the thread is in, or comes back to from a helper, is to be left at its end.
 static void leave_fragment(struct thread *t, enum tcache_where where, struct k_ucontext *uc)
 {
-    if (where == TCACHE_FRAGMENT) {
-        const struct fragment *f;
-        u64 *reg = &uc->mc.r8; // r8 to r15, di, si, bp, bx, dx, ax, cx, sp
+    u64 *ret = (u64 *)t->engine_sp - 1; // of a helper's call, throughout the stub and what it calls
 
+    if (where == TCACHE_FRAGMENT)
         uc->mc.ip = tcache_escape(t, uc->mc.ip);
-        // Between taking the address that a helper is to return to and calling it, a scratch register or h_ret holds it: it must lead
-        // into the copy as well. No register of the client's holds an address of the code cache.
-        f = (const struct fragment *)t->escape_fragment;
-        for (u32 i = 0; i < 16; i++)
-            if (reg[i] - f->hpc < f->size)
-                reg[i] += (u64)t->escape_delta;
-        if (t->h_ret - f->hpc < f->size)
-            t->h_ret += (u64)t->escape_delta;
-    } else if (tcache_where(t->h_ret) == TCACHE_FRAGMENT) {
-        t->h_ret = tcache_escape(t, t->h_ret);
-    }
+    else if (tcache_where(*ret) == TCACHE_FRAGMENT)
+        *ret = tcache_escape(t, *ret);
 }
 
 static bool in_int80(u64 rip)

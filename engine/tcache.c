@@ -19,6 +19,7 @@
 #define HASH_BITS    20
 #define INDEX_MAX    (8u << 20)
 #define ESCAPE_SLOTS SPOOL_THREADS_MAX
+#define STUBS_MADE   (256ul << 10) // room for stubs that are made while running
 
 extern const char stubs_begin[], stubs_end[];
 extern const char stubs_ibl_miss[], stubs_exit[], stubs_exit_end[];
@@ -26,11 +27,13 @@ extern const char stubs_enter[], stubs_enter_end[], stubs_gate_from_c[];
 extern const char stubs_gate[], stubs_gate_flags[], stubs_gate_go[], stubs_gate_call[];
 extern const char stubs_gate_after[], stubs_gate_after_end[];
 extern const char stubs_syscall_done[], stubs_syscall_escaped[];
-extern const char stubs_helper_begin[], stubs_helper_end[];
-extern const char stubs_dref[], stubs_iref[], stubs_bc[], stubs_bi[], stubs_rep[], stubs_vec[];
+extern const char stubs_helper_begin[];
+extern const char stubs_d1_miss[], stubs_d1_slow[], stubs_d1_any[], stubs_i1_miss[], stubs_i1_any[];
+extern const char stubs_bc[], stubs_bi[], stubs_rep[], stubs_vec[];
 
 static struct lock lock;
 static u64 cache_base, cache_end; // the whole reservation
+static u64 made_free;             // behind the stubs made so far; they end at code_start
 static u64 code_start, code_free; // fragments
 static u64 escape_base;           // escape buffers, behind the fragments
 static u64 escape_used;
@@ -91,10 +94,22 @@ u64 tcache_stub_syscall_escaped(void)
 
 u64 prof_stub(enum prof_stub which)
 {
-    static const char *const label[] = { stubs_dref, stubs_iref, stubs_bc,
-                                         stubs_bi,   stubs_rep,  stubs_vec };
+    static const char *const label[] = { stubs_d1_miss, stubs_d1_slow, stubs_d1_any,
+                                         stubs_i1_miss, stubs_i1_any,  stubs_bc,
+                                         stubs_bi,      stubs_rep,     stubs_vec };
 
     return stub_at(label[which]);
+}
+
+u8 *tcache_made_room(u64 *room)
+{
+    *room = code_start - made_free;
+    return (u8 *)made_free;
+}
+
+void tcache_made(u64 end)
+{
+    made_free = (end + 15) & ~15ul;
 }
 
 u64 tcache_start(void)
@@ -139,7 +154,7 @@ static void *arena_alloc(u64 n)
 int tcache_init(u64 limit, u32 kib)
 {
     u64 size = PAGE_UP((u64)kib << 10), escape = ESCAPE_SLOTS * (u64)FRAGMENT_MAX;
-    u64 stubs = PAGE_UP((u64)(stubs_end - stubs_begin));
+    u64 stubs = PAGE_UP((u64)(stubs_end - stubs_begin) + STUBS_MADE);
     u64 total = stubs + size + escape;
     u64 at = (limit - total) & ~0x1ffffful;
     s64 r;
@@ -154,6 +169,7 @@ int tcache_init(u64 limit, u32 kib)
     cache_base = (u64)r;
     cache_end = cache_base + total;
     memcpy((void *)cache_base, stubs_begin, (u64)(stubs_end - stubs_begin));
+    made_free = cache_base + (((u64)(stubs_end - stubs_begin) + 63) & ~63ul);
     code_start = code_free = cache_base + stubs;
     escape_base = code_start + size;
     hash_mask = (1u << HASH_BITS) - 1;
@@ -225,7 +241,8 @@ struct fragment *tcache_by_index(u32 i)
 // a page (twice: read, then written) for nearly each of its blocks.
 static u32 pc_hash(u64 pc)
 {
-    return ((u32)(((pc >> 11) * 0x9e3779b97f4a7c15ul) >> 40) << 9 | (u32)(pc >> 2 & 511)) & hash_mask;
+    return ((u32)(((pc >> 11) * 0x9e3779b97f4a7c15ul) >> 40) << 9 | (u32)(pc >> 2 & 511)) &
+           hash_mask;
 }
 
 struct fragment *tcache_lookup(u64 pc)
@@ -523,7 +540,7 @@ enum tcache_where tcache_where(u64 hpc)
         return TCACHE_GATE_BEFORE;
     if (between(hpc, stubs_gate_after, stubs_gate_after_end))
         return TCACHE_GATE_AFTER;
-    if (between(hpc, stubs_helper_begin, stubs_helper_end))
+    if (hpc - cache_base >= (u64)(stubs_helper_begin - stubs_begin))
         return TCACHE_HELPER;
     return TCACHE_OUTSIDE;
 }

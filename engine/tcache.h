@@ -13,7 +13,7 @@ enum tcache_where {
     TCACHE_ESCAPE, // a thread's escape copy of a fragment: a fault is recovered, asynchronous ones are blocked
     TCACHE_EXIT, // stub that saves client registers on the way out: an asynchronous signal is deferred
     TCACHE_ENTER, // stub that loads client registers on the way in: regs[], rflags and pc are intact; redirect
-    TCACHE_HELPER, // stub around a simulator call, on its way back to h_ret
+    TCACHE_HELPER, // stub of the simulators; its return address is the first word of the engine's stack
     TCACHE_GATE_BEFORE, // system call gate, call not made yet or to be restarted: client is at its syscall instruction
     TCACHE_GATE_AFTER, // call completed, rax is its result: client is behind the instruction
 };

@@ -16,6 +16,10 @@ u8 *tcache_room(u64 *room);
 bool tcache_has_room(u32 n);
 u32 tcache_next_index(void);
 
+// Where the next stub that is made while running goes; tcache_made says where it ended.
+u8 *tcache_made_room(u64 *room);
+void tcache_made(u64 end);
+
 // Makes the emitted block a fragment that can be found.
 struct fragment *tcache_publish(struct tb *b, u32 block);
 

@@ -18,8 +18,8 @@
 // One thread's area, from its %gs base.
 #define TA_SLOW_TABLE       0x8000 // copy of syscalls_slow_table, for the gate
 #define TA_VEC              0x8400 // vector index and mask of a gather, while its helper looks at them
-#define TA_I1_FAST          0x10000 // u32 line ids, one for each I1 set
-#define TA_I1_FAST_SETS     65536   // more sets than this: no fast tags
+#define TA_I1               0x10000 // I1: u32 line ids, set by set, the most recent first
+#define TA_I1_SIZE          0x50000 // a larger I1 is simulated out of line
 #define TA_BRANCH           0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
 #define TA_BTAC             0x64000
 #define TA_IBL              0x80000 // 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
@@ -28,9 +28,10 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-#define TA_D1_FAST          0x1000000 // u64 line addresses, one for each D1 set at a stride of the line size
-#define TA_D1_FAST_SIZE     0x1000000
-#define TA_COUNTERS         0x2000000 // SPOOL_THREAD_SIZE bytes of the spool
+#define TA_D1 \
+    0x1000000 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines
+#define TA_D1_SIZE  0x1000000
+#define TA_COUNTERS 0x2000000 // SPOOL_THREAD_SIZE bytes of the spool
 
 // Offsets in struct thread for assembly and for the emitter.
 #define TH_REGS       0x00
@@ -47,7 +48,6 @@
 #define TH_FLAGS_SAVE 0xd0
 #define TH_SC_NEXT    0xd8
 #define TH_SC_CONT    0xe0
-#define TH_H_RET      0xe8
 #define TH_H_ADDR     0xf0
 #define TH_H_DESC     0xf8
 #define TH_H_SAVE     0x100 // 10 words
@@ -57,8 +57,7 @@
 #define TH_REP_RDI    0x168
 #define TH_HIST       0x170
 #define TH_CLIENT_FS  0x178
-#define TH_TMP0       0x180
-#define TH_TMP1       0x188
+#define TH_CLIENT_SP  0x180
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -100,10 +99,11 @@ struct thread {
     u64 exit_id; // set by a fragment's exit: which exit
     u64 ibl_target;
     u64 ibl_host;
-    u64 flags_save;    // flags in lahf/seto form while a fragment uses them
-    u64 sc_next;       // client address behind the syscall instruction
-    u64 sc_cont;       // host address where the gate goes on
-    u64 h_ret, h_addr; // helper call: return address, reference address
+    u64 flags_save; // flags in lahf/seto form while a fragment uses them
+    u64 sc_next;    // client address behind the syscall instruction
+    u64 sc_cont;    // host address where the gate goes on
+    u64 pad1;
+    u64 h_addr; // helper call: reference address
     u32 h_desc_low,
         h_desc_high; // and descriptor, in halves as translated code stores it (forwarding)
     u64 h_save[10];
@@ -111,8 +111,7 @@ struct thread {
     u64 rep_rcx, rep_rsi, rep_rdi; // registers before a string instruction
     u64 hist;                      // branch history, times 128
     u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
-    u32 i1_id_first, i1_id_last;   // TMP0: line ids for prof_iref
-    u64 tmp1;
+    u64 client_sp;                 // while a helper is called: the client's stack pointer
 
     // From here on C only.
     s32 tid;
@@ -143,7 +142,6 @@ _Static_assert(offsetof(struct thread, ibl_host) == TH_IBL_HOST, "asm offset");
 _Static_assert(offsetof(struct thread, flags_save) == TH_FLAGS_SAVE, "asm offset");
 _Static_assert(offsetof(struct thread, sc_next) == TH_SC_NEXT, "asm offset");
 _Static_assert(offsetof(struct thread, sc_cont) == TH_SC_CONT, "asm offset");
-_Static_assert(offsetof(struct thread, h_ret) == TH_H_RET, "asm offset");
 _Static_assert(offsetof(struct thread, h_addr) == TH_H_ADDR, "asm offset");
 _Static_assert(offsetof(struct thread, h_desc_low) == TH_H_DESC, "asm offset");
 _Static_assert(offsetof(struct thread, h_save) == TH_H_SAVE, "asm offset");
@@ -152,7 +150,7 @@ _Static_assert(offsetof(struct thread, rep_rcx) == TH_REP_RCX, "asm offset");
 _Static_assert(offsetof(struct thread, rep_rdi) == TH_REP_RDI, "asm offset");
 _Static_assert(offsetof(struct thread, hist) == TH_HIST, "asm offset");
 _Static_assert(offsetof(struct thread, client_fs_base) == TH_CLIENT_FS, "asm offset");
-_Static_assert(offsetof(struct thread, tmp1) == TH_TMP1, "asm offset");
+_Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset");
 
 #endif
 #endif

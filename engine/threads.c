@@ -94,7 +94,7 @@ static const struct {
     { 0, TA_ENGINE_STACK },
     { TA_ENGINE_STACK + PAGE_SIZE, TA_ENGINE_STACK_TOP },
     { TA_SIGNAL_STACK + PAGE_SIZE, TA_SIGNAL_STACK_TOP },
-    { TA_D1_FAST, TA_D1_FAST + TA_D1_FAST_SIZE },
+    { TA_D1, TA_D1 + TA_D1_SIZE },
 };
 
 // Zeroed memory for a slot: mapped at its first use, emptied at the next ones. 0 or -errno.

@@ -46,6 +46,7 @@ void translate_init(void)
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN);
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
+    c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
     // rdfsbase faults unless the kernel has enabled it, which CR4 (not readable here) says; the auxiliary vector does too
     __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(cx), "=d"(d) : "a"(7), "c"(0));
     c->bmi2 = b >> 8 & 1;
@@ -60,9 +61,15 @@ void translate_init(void)
             c->min_line = spool->d1.line;
         if (spool->ll.line < c->min_line)
             c->min_line = spool->ll.line;
-        c->i1_fast = c->fast_tags && c->i1_sets >= 2 && c->i1_sets <= TA_I1_FAST_SETS;
-        c->d1_fast =
-            c->fast_tags && c->d1_sets >= 2 && (u64)c->d1_sets * spool->d1.line <= TA_D1_FAST_SIZE;
+        // A set of D1 must fit into the eight lines that an index can be scaled by, and a shorter line of LL would have to
+        // know which bytes of D1's were referenced.
+        while (c->d1_scale < 3 && (u64)spool->d1.line << c->d1_scale < spool->d1.assoc * 8ul)
+            c->d1_scale++;
+        c->i1_fast =
+            c->fast_tags && c->i1_sets >= 2 && (u64)c->i1_sets * spool->i1.assoc * 4 <= TA_I1_SIZE;
+        c->d1_fast = c->fast_tags && c->d1_sets >= 2 && spool->ll.line >= spool->d1.line &&
+                     (u64)spool->d1.line << c->d1_scale >= spool->d1.assoc * 8ul &&
+                     (u64)c->d1_sets * spool->d1.line << c->d1_scale <= TA_D1_SIZE;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
     }
     known.size = 8192;

@@ -70,10 +70,11 @@ struct tb {
 
 // Options of the run that translation depends on, read once.
 struct tb_config {
-    bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, fsgsbase, bmi2;
+    bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search, fsgsbase, bmi2;
     bool i1_fast, d1_fast; // geometry allows the inline check
+    u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
-    u32 d1_mask;  // of the address, giving the byte offset into the fast tags
+    u32 d1_mask;  // of the address, giving the byte offset of its set, before scaling
     u32 min_line; // references are clipped to it
     u64 flags;    // spool flags
 };
@@ -120,5 +121,10 @@ void sim_string(struct tb *b, u32 i);           // emits a string instruction an
 void sim_edge(struct tb *b, u32 i, bool taken); // predictor update on an edge
 void sim_indirect(struct tb *b, u32 i);         // predictor update; target in rcx
 void sim_cold(struct tb *b, struct cold *c);
+
+// -- stubs that search a set behind its first way (translate_ways.c) --
+
+u64 ways_d1(u32 r1, u32 r2); // r1: offset of the set, r2: tag; both survive
+u64 ways_i1(void); // rax: offset of the set, rcx: line id; 0: there is none, call PROF_STUB_I1_ANY
 
 #endif

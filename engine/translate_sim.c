@@ -1,41 +1,44 @@
 // SPDX-License-Identifier: MIT
 // Cache and branch simulation in translated code. An access that hits the most recently used way of its set changes nothing in an
-// LRU cache, so one compare against a table of "most recently used line of each set" (the fast tags) is exact; only on a
-// mismatch is the simulator called (prof.c), out of line, with everything preserved. The order of the checks is the program's.
+// LRU cache, so one compare with the first tag of the set is exact. On a mismatch a cold part behind the block calls a stub that
+// searches the other ways (translate_ways.c), which calls the simulator (prof.c) on a miss. The order of the checks is the program's.
 //
 // A data check, for [ea], size s, line size L, S sets:
-//     lea r1,[ea]; lea r2,[r1+s-1]; and r1,(S-1)*L; and r2,-L; cmp r2,%gs:[r1+D1_FAST]; jne cold
-// When the access straddles two lines, r2 is the second, whose set is not r1's, so the tag stored for r1's set can never
-// equal it (there are at least two sets): one compare covers both.
+//     lea r1,[ea]; lea r2,[r1+s-1]; and r1,(S-1)*L; or r2,L-1; cmp r2,%gs:[r1*scale+D1]; jne cold
+// r2 is the tag of the last line. When the access straddles two lines, that one's set is not r1's, so it can never equal a tag in
+// r1's set (there are at least two sets): one compare covers both.
 #include "engine/translate.h"
 
 #include "engine/prof.h"
+#include "engine/spooler.h"
 
-static void emit_helper_call(struct tb *b, u64 stub, u32 low, u32 high, u32 scratch, u32 back)
+// Calls a stub on the engine's stack.
+static void sim_call(struct tb *b, u64 stub)
 {
-    static const u8 jmp[] = { 0xe9 };
-    s32 rel;
+    static const u8 call[] = { 0xe8 };
 
-    emit_gs_store_imm32(&b->e, TH_H_DESC, low);
-    emit_gs_store_imm32(&b->e, TH_H_DESC + 4, high);
-    // lea scratch, [rip + back]
-    emit_u8(&b->e, 0x48 | (scratch >> 3) << 2);
-    emit_u8(&b->e, 0x8d);
-    emit_u8(&b->e, (scratch & 7) << 3 | 5);
-    rel = (s32)back - (s32)(tb_off(b) + 4);
-    emit_u32(&b->e, (u32)rel);
-    emit_gs_store(&b->e, TH_H_RET, scratch);
-    tb_rel32(b, 1, jmp, stub);
+    emit_gs_store(&b->e, TH_CLIENT_SP, R_RSP);
+    emit_gs_load(&b->e, R_RSP, TH_ENGINE_SP);
+    tb_rel32(b, 1, call, stub);
+    emit_gs_load(&b->e, R_RSP, TH_CLIENT_SP);
 }
 
-// The same with the return directly behind the call.
-static void emit_helper_here(struct tb *b, u64 stub, u32 low, u32 high, u32 scratch)
+static void emit_jmp_to(struct tb *b, u32 target_off)
 {
-    u32 here = tb_off(b);
-    // the call sequence has a fixed length for a given register: two 12-byte stores, lea 7, store 9, jmp 5
-    emit_helper_call(b, stub, low, high, scratch, here + 12 + 12 + 7 + 9 + 5);
-    if (tb_off(b) != here + 45 && !b->e.full)
-        b->overflow = true;
+    u32 off;
+
+    emit_u8(&b->e, 0xe9);
+    off = tb_off(b);
+    emit_u32(&b->e, 0);
+    tb_patch(b, off, target_off);
+}
+
+// One of the stubs that take a descriptor in the thread block.
+static void sim_call_desc(struct tb *b, enum prof_stub stub, u32 low, u32 high)
+{
+    emit_gs_store_imm32(&b->e, TH_H_DESC, low);
+    emit_gs_store_imm32(&b->e, TH_H_DESC + 4, high);
+    sim_call(b, prof_stub(stub));
 }
 
 // r1 := effective address of the reference. Registers of the address hold the client's values.
@@ -141,8 +144,7 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
     if (size > tb_config.min_line)
         size = tb_config.min_line;
     counter = b->first[i] + (write ? b->cnt[i].d1mw : b->cnt[i].d1mr);
-    if (tb_config.d1_fast || (r->flags & MEMREF_BITOFF))
-        tb_flags_free(b, b->live[i]);
+    tb_flags_free(b, b->live[i]);
     tb_unspill_mask(b, avoid);
     r1 = tb_scratch(b, avoid);
     r2 = tb_scratch(b, avoid | 1u << r1);
@@ -165,17 +167,18 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
         emit_u8(e, 0x81); // and $mask, r1d
         emit_u8(e, 0xe0 | (r1 & 7));
         emit_u32(e, tb_config.d1_mask);
-        emit_u8(e, 0x48 | r2 >> 3); // and $-line, r2
+        emit_u8(e, 0x48 | r2 >> 3); // or $line - 1, r2
         if (tb_config.d1_shift <= 7) {
             emit_u8(e, 0x83);
-            emit_u8(e, 0xe0 | (r2 & 7));
-            emit_u8(e, (u32) - (s32)(1u << tb_config.d1_shift) & 0xff);
+            emit_u8(e, 0xc8 | (r2 & 7));
+            emit_u8(e, (1u << tb_config.d1_shift) - 1);
         } else {
             emit_u8(e, 0x81);
-            emit_u8(e, 0xe0 | (r2 & 7));
-            emit_u32(e, (u32) - (s32)(1u << tb_config.d1_shift));
+            emit_u8(e, 0xc8 | (r2 & 7));
+            emit_u32(e, (1u << tb_config.d1_shift) - 1);
         }
-        emit_gs_index_op(e, 1, 0x3b, r2, r1, 0, TA_D1_FAST); // cmp %gs:D1_FAST(r1), r2
+        emit_gs_index_op(e, 1, 0x3b, r2, r1, tb_config.d1_scale,
+                         TA_D1); // cmp %gs:D1(,r1,scale), r2
         c->from = emit_jne_cold(b);
     } else {
         c->from = emit_jmp_cold(b);
@@ -188,6 +191,11 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
     c->high = size | r2 << 16;
 }
 
+static u32 i1_set(u64 line)
+{
+    return (u32)(line & (tb_config.i1_sets - 1)) * spool->i1.assoc * 4;
+}
+
 static void emit_iref(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -197,11 +205,10 @@ static void emit_iref(struct tb *b, u32 i)
 
     if (first == b->iline && last == b->iline)
         return;
-    if (tb_config.i1_fast)
-        tb_flags_free(b, b->live[i]);
+    tb_flags_free(b, b->live[i]);
     c = tb_cold(b, COLD_IREF);
     c->counter = b->first[i] + b->cnt[i].i1mr;
-    c->high = in->len;
+    c->high = first != b->iline && last != first; // both lines are checked
     if (tb_config.i1_fast) {
         for (u32 k = 0; k < 2; k++) {
             u64 line = k ? last : first;
@@ -213,7 +220,7 @@ static void emit_iref(struct tb *b, u32 i)
             emit_u8(e, 0x81);
             emit_u8(e, 0x3c);
             emit_u8(e, 0x25);
-            emit_u32(e, TA_I1_FAST + (u32)(line & (tb_config.i1_sets - 1)) * 4);
+            emit_u32(e, TA_I1 + i1_set(line));
             emit_u32(e, prof_line_id(line));
             off = emit_jne_cold(b);
             if (k && first != b->iline)
@@ -290,12 +297,11 @@ static void emit_vector_refs(struct tb *b, u32 i)
     emit_vector_state(b, in);
     emit_ea(b, &r, r1, r2);
     emit_gs_store(&b->e, TH_H_ADDR, r1);
-    emit_helper_here(b, prof_stub(PROF_STUB_VEC), b->first[i],
-                     (u32)in->vec_kind | log2u(in->vec_esize) << 3 |
-                         log2u(in->vec_isize ? in->vec_isize : 1) << 6 | (in->vec_count - 1u) << 9 |
-                         log2u(r.scale ? r.scale : 1) << 15 |
-                         (r.flags & MEMREF_WRITE ? 1u << 18 : 0) | (u32)(b->cnt[i].dyn_r) << 20,
-                     r1);
+    sim_call_desc(b, PROF_STUB_VEC, b->first[i],
+                  (u32)in->vec_kind | log2u(in->vec_esize) << 3 |
+                      log2u(in->vec_isize ? in->vec_isize : 1) << 6 | (in->vec_count - 1u) << 9 |
+                      log2u(r.scale ? r.scale : 1) << 15 | (r.flags & MEMREF_WRITE ? 1u << 18 : 0) |
+                      (u32)(b->cnt[i].dyn_r) << 20);
 }
 
 void sim_insn_before(struct tb *b, u32 i)
@@ -347,7 +353,7 @@ void sim_string(struct tb *b, u32 i)
         b->cur++;
         tb_mark(b);
         b->cur--;
-        emit_helper_here(b, prof_stub(PROF_STUB_REP), b->first[i], high, r);
+        sim_call_desc(b, PROF_STUB_REP, b->first[i], high);
         return;
     }
     tb_mark(b);
@@ -362,9 +368,9 @@ void sim_edge(struct tb *b, u32 i, bool taken)
 
     if (!tb_config.branch)
         return;
+    tb_flags_free(b, FLAGS_ARITH);
+    r1 = tb_scratch(b, 0);
     if (tb_config.fast_tags) {
-        tb_flags_free(b, FLAGS_ARITH);
-        r1 = tb_scratch(b, 0);
         emit_gs_load(e, r1, TH_HIST);
         // cmpb $3 or $0, %gs:BRANCH + (pc & 127)(r1)
         emit_u8(e, 0x65);
@@ -377,6 +383,7 @@ void sim_edge(struct tb *b, u32 i, bool taken)
         emit_u8(e, taken ? 3 : 0);
         c = tb_cold(b, COLD_BC);
         c->from = emit_jne_cold(b);
+        c->back = tb_off(b);
         // history: shift in the outcome
         emit_lea(e, r1, r1, r1, 1, taken ? 128 : 0);
         if (r1 >= 8)
@@ -386,11 +393,10 @@ void sim_edge(struct tb *b, u32 i, bool taken)
         emit_u32(e, 0x3f80);
         emit_gs_store(e, TH_HIST, r1);
     } else {
-        r1 = tb_scratch(b, 0);
         c = tb_cold(b, COLD_BC);
         c->from = emit_jmp_cold(b);
+        c->back = tb_off(b);
     }
-    c->back = tb_off(b);
     c->spilled = b->spilled;
     c->flags_saved = b->flags_saved;
     c->counter = b->first[i] + b->cnt[i].bcm;
@@ -435,12 +441,106 @@ void sim_indirect(struct tb *b, u32 i)
     c->flags_saved = b->flags_saved;
 }
 
-void sim_cold(struct tb *b, struct cold *c)
+static void cold_dref(struct tb *b, const struct cold *c)
+{
+    u32 r1 = c->taken, r2 = c->high >> 16;
+
+    if (tb_config.d1_fast) {
+        sim_call(b, ways_d1(r1, r2));
+        emit_jmp_to(b, c->back);
+        emit_u32(&b->e, c->counter);
+        return;
+    }
+    emit_ea(b, &c->ref, r1, r2);
+    emit_gs_store(&b->e, TH_H_ADDR, r1);
+    sim_call(b, prof_stub(PROF_STUB_D1_ANY));
+    emit_jmp_to(b, c->back);
+    emit_u32(&b->e, c->counter);
+    emit_u32(&b->e, c->high & 0xffff);
+}
+
+static void cold_iref(struct tb *b, const struct cold *c)
+{
+    const struct insn *in = &b->insn[c->insn];
+    struct emit *e = &b->e;
+    u64 first = in->pc >> tb_config.i1_shift, last = (in->pc + in->len - 1) >> tb_config.i1_shift;
+    bool fast = tb_config.i1_fast, search = fast && !c->high && ways_i1();
+    u32 borrowed = (1u << R_RAX | 1u << R_RCX) & ~(u32)c->spilled, jump = 0;
+
+    if (search) { // only the last line was looked at: the first is the one before it, or the same
+        for (u32 r = R_RAX; r <= R_RCX; r++)
+            if (borrowed & 1u << r)
+                emit_gs_store(e, TH_REGS + r * 8, r);
+        emit_mov_imm(e, R_RAX, i1_set(last));
+        emit_mov_imm(e, R_RCX, prof_line_id(last));
+        sim_call(b, ways_i1());
+    } else {
+        sim_call(b, prof_stub(PROF_STUB_I1_ANY));
+    }
+    emit_u8(e, 0xe9);
+    jump = tb_off(b);
+    emit_u32(e, 0);
+    emit_u64(e, in->pc);
+    emit_u32(e, c->counter);
+    emit_u32(e, in->len);
+    if (!search) {
+        emit_u32(e, fast ? prof_line_id(first) : 0);
+        emit_u32(e, fast ? prof_line_id(last) : 0);
+    }
+    if (!search || !borrowed) {
+        tb_patch(b, jump, c->back);
+        return;
+    }
+    tb_patch(b, jump, tb_off(b));
+    for (u32 r = R_RAX; r <= R_RCX; r++)
+        if (borrowed & 1u << r)
+            emit_gs_load(e, r, TH_REGS + r * 8);
+    emit_jmp_to(b, c->back);
+}
+
+// The counter is not at its end: it moves, and its upper bit says what was predicted.
+static void cold_bc(struct tb *b, const struct cold *c)
 {
     struct emit *e = &b->e;
-    const struct insn *in = &b->insn[c->insn];
-    u32 r;
+    u32 r1 = c->high, at = TA_BRANCH + (u32)(b->insn[c->insn].pc & 127);
 
+    if (!tb_config.fast_tags) {
+        sim_call(b, prof_stub(PROF_STUB_BC));
+        emit_jmp_to(b, c->back);
+        emit_u64(e, b->insn[c->insn].pc);
+        emit_u32(e, c->counter);
+        emit_u32(e, c->taken);
+        return;
+    }
+    emit_gs_index_op(e, 0, 0x80, 7, r1, 0, at); // cmpb $2, counter
+    emit_u8(e, 2);
+    emit_u8(e, c->taken ? 0x73 : 0x72); // jae or jb: predicted
+    emit_u8(e, 9);
+    emit_gs_inc(e, TA_COUNTERS + c->counter * 8);
+    emit_gs_index_op(e, 0, 0xfe, c->taken ? 0 : 1, r1, 0, at); // incb or decb
+    emit_jmp_to(b, c->back);
+}
+
+// rdx is the target, which goes to rcx at `back`; the flags are not free.
+static void cold_bi(struct tb *b, const struct cold *c)
+{
+    struct emit *e = &b->e;
+
+    if (!tb_config.fast_tags) {
+        emit_gs_store(e, TH_H_ADDR, R_RDX);
+        sim_call_desc(b, PROF_STUB_BI, c->counter, c->high);
+        emit_jmp_to(b, c->back);
+        return;
+    }
+    emit_gs_store(e, TA_BTAC + c->high * 8, R_RDX);
+    emit_gs_load(e, R_RCX, TA_COUNTERS + c->counter * 8);
+    emit_lea(e, R_RCX, R_RCX, REG_NONE, 1, 1);
+    emit_gs_store(e, TA_COUNTERS + c->counter * 8, R_RCX);
+    emit_jmp_to(b, c->back);
+}
+
+void sim_cold(struct tb *b, struct cold *c)
+{
     tb_patch(b, c->from, tb_off(b));
     if (c->from2)
         tb_patch(b, c->from2, tb_off(b));
@@ -448,59 +548,10 @@ void sim_cold(struct tb *b, struct cold *c)
     b->flags_saved = c->flags_saved;
     b->cur = c->insn;
     switch (c->kind) {
-    case COLD_DREF:
-        r = c->taken;
-        emit_ea(b, &c->ref, r, c->high >> 16);
-        emit_gs_store(e, TH_H_ADDR, r);
-        emit_helper_call(b, prof_stub(PROF_STUB_DREF), c->counter, c->high & 0xffff, r, c->back);
-        break;
-    case COLD_IREF: {
-        u64 first = in->pc >> tb_config.i1_shift,
-            last = (in->pc + in->len - 1) >> tb_config.i1_shift;
-
-        r = tb_scratch(b, 0);
-        emit_mov_imm(e, r, in->pc);
-        emit_gs_store(e, TH_H_ADDR, r);
-        emit_gs_store_imm32(e, TH_TMP0, tb_config.i1_fast ? prof_line_id(first) : 0);
-        emit_gs_store_imm32(e, TH_TMP0 + 4, tb_config.i1_fast ? prof_line_id(last) : 0);
-        if (c->spilled & 1u << r) {
-            emit_helper_call(b, prof_stub(PROF_STUB_IREF), c->counter, c->high, r, c->back);
-        } else {
-            // the register was spilled only here: restore it before going back
-            static const u8 jmp[] = { 0xe9 };
-            u32 off;
-
-            emit_helper_here(b, prof_stub(PROF_STUB_IREF), c->counter, c->high, r);
-            emit_gs_load(e, r, TH_REGS + r * 8);
-            emit_u8(e, jmp[0]);
-            off = tb_off(b);
-            emit_u32(e, 0);
-            tb_patch(b, off, c->back);
-        }
-        break;
-    }
-    case COLD_BC:
-        emit_mov_imm(e, c->high, in->pc);
-        emit_gs_store(e, TH_H_ADDR, c->high);
-        emit_helper_call(b, prof_stub(PROF_STUB_BC), c->counter, c->taken, c->high, c->back);
-        break;
-    case COLD_BI:
-        // target in rdx
-        emit_gs_store(e, TH_H_ADDR, R_RDX);
-        emit_mov(e, R_RCX, R_RDX);
-        // rdx carries the return address, then has to hold the target again for the code behind `back`
-        {
-            static const u8 jmp[] = { 0xe9 };
-            u32 off;
-
-            emit_helper_here(b, prof_stub(PROF_STUB_BI), c->counter, c->high, R_RDX);
-            emit_mov(e, R_RDX, R_RCX);
-            emit_u8(e, jmp[0]);
-            off = tb_off(b);
-            emit_u32(e, 0);
-            tb_patch(b, off, c->back);
-        }
-        break;
+    case COLD_DREF: cold_dref(b, c); break;
+    case COLD_IREF: cold_iref(b, c); break;
+    case COLD_BC: cold_bc(b, c); break;
+    case COLD_BI: cold_bi(b, c); break;
     default: break;
     }
 }

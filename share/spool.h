@@ -65,6 +65,8 @@ enum spool_flag {
     SPOOL_F_FORKED = 1u << 14,      // this spool belongs to a forked child
     SPOOL_F_EXECED = 1u << 15,      // made by the engine for an exec'd child (--trace-children=yes)
     SPOOL_F_COLOUR = 1u << 16,      // reserved for the summary
+    SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search: translated code looks at the first way of a set only
+    SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags: LL's tags have 64 bits
 };
 
 struct spool_geometry {

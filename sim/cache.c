@@ -107,6 +107,8 @@ void sim_cache_init_zeroed(struct sim_cache *c, const struct sim_geometry *g, vo
     c->assoc = g->assoc;
     c->sets = g->size / g->line / g->assoc;
     c->set_mask = c->sets - 1;
+    c->low = g->line - 1;
+    c->stride = g->assoc;
     c->line = g->line;
     c->line_shift = (uint32_t)__builtin_ctz(g->line);
 }
@@ -138,4 +140,55 @@ bool sim_cache_search(uint64_t *ways, uint32_t assoc, uint64_t tag)
     }
     ways[0] = tag;
     return true;
+}
+
+bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits)
+{
+    uint32_t sets = g->size / g->line / g->assoc;
+    uint32_t shift = (uint32_t)__builtin_ctz(g->line) + (uint32_t)__builtin_ctz(sets);
+
+    // the largest tag is one more than the largest quotient
+    return bits < shift + 32;
+}
+
+void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, void *storage)
+{
+    uint32_t sets = g->size / g->line / g->assoc;
+
+    c->tags = storage;
+    c->set_mask = sets - 1;
+    c->low = g->line - 1;
+    c->assoc = g->assoc;
+    c->line_shift = (uint32_t)__builtin_ctz(g->line);
+    c->tag_shift = c->line_shift + (uint32_t)__builtin_ctz(sets);
+}
+
+bool sim_narrow_search(uint32_t *ways, uint32_t assoc, uint32_t tag)
+{
+    uint32_t carried = ways[0]; // as sim_cache_search
+
+    for (uint32_t i = 1; i < assoc; i++) {
+        uint32_t here = ways[i];
+
+        ways[i] = carried;
+        if (here == tag) {
+            ways[0] = tag;
+            return false;
+        }
+        carried = here;
+    }
+    ways[0] = tag;
+    return true;
+}
+
+void sim_narrow_widen(const struct sim_narrow *from, struct sim_cache *to)
+{
+    for (uint64_t set = 0; set <= from->set_mask; set++) {
+        for (uint32_t way = 0; way < from->assoc; way++) {
+            uint64_t tag = from->tags[set * from->assoc + way];
+
+            to->tags[set * to->stride + way] =
+                tag ? (tag - 1) << from->tag_shift | set << from->line_shift | from->low : 0;
+        }
+    }
 }

@@ -54,16 +54,19 @@ const char *sim_geometry_reason(int fault);
 // DIFFERS: Cachegrind finds another one (3.19 makes 512 MB 2-way of 384 MB 1-way, we 512 MB 1-way).
 struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
 
-// The number of a cache line is its address divided by the size of a line.
+// The number of a cache line is its address divided by the size of a line; its tag is the address
+// of its last byte, which is never 0.
 //
-// tags[set * assoc + way] is 0 for an empty way, else the number of the line in it plus 1; within
-// a set the ways are in order of use, and the empty ones come last. Read by whoever keeps a
-// shortcut to way 0; written only here.
+// tags[set * stride + way] is 0 for an empty way, else the tag of the line in it; within a set the
+// ways are in order of use, and the empty ones come last. The engine's translated code reads and
+// reorders them, too (engine/translate_ways.c).
 struct sim_cache {
     uint64_t *tags;
     uint64_t set_mask; // sets - 1
+    uint64_t low;      // line - 1
     uint32_t sets;
     uint32_t assoc;
+    uint32_t stride; // words from set to set: assoc, unless the owner of the storage spreads them
     uint32_t line;
     uint32_t line_shift; // line == 1 << line_shift
 };
@@ -80,11 +83,11 @@ void sim_cache_init_zeroed(struct sim_cache *c, const struct sim_geometry *g, vo
 // The out of line part of sim_cache_touch: tag is not in way 0 of the set that begins at ways.
 bool sim_cache_search(uint64_t *ways, uint32_t assoc, uint64_t tag);
 
-// One line by its number, made the most recent of its set; true when it was not there. @hot
-static inline bool sim_cache_touch(struct sim_cache *c, uint64_t line_number)
+// The line that holds address a, made the most recent of its set; true when it was not there. @hot
+static inline bool sim_cache_touch(struct sim_cache *c, uint64_t a)
 {
-    uint64_t *ways = c->tags + (line_number & c->set_mask) * c->assoc;
-    uint64_t tag = line_number + 1;
+    uint64_t *ways = c->tags + (a >> c->line_shift & c->set_mask) * c->stride;
+    uint64_t tag = a | c->low;
 
     if (ways[0] == tag)
         return false;
@@ -96,12 +99,11 @@ static inline bool sim_cache_touch(struct sim_cache *c, uint64_t line_number)
 // True on a miss. @hot
 static inline bool sim_cache_ref(struct sim_cache *c, uint64_t addr, uint32_t size)
 {
-    uint64_t first = addr >> c->line_shift;
-    uint64_t last = (addr + size - 1) >> c->line_shift;
-    bool miss = sim_cache_touch(c, first);
+    uint64_t end = addr + size - 1;
+    bool miss = sim_cache_touch(c, addr);
 
-    if (last != first)
-        miss |= sim_cache_touch(c, last);
+    if ((addr ^ end) > c->low)
+        miss |= sim_cache_touch(c, end);
     return miss;
 }
 
@@ -116,7 +118,9 @@ static inline uint32_t sim_clip(uint32_t size, uint32_t minline)
 #define SIM_LINE_NONE UINT64_MAX
 static inline uint64_t sim_cache_mru(const struct sim_cache *c, uint32_t set)
 {
-    return c->tags[(size_t)set * c->assoc] - 1;
+    uint64_t tag = c->tags[(size_t)set * c->stride];
+
+    return tag ? tag >> c->line_shift : SIM_LINE_NONE;
 }
 
 // The set in which a line lives.
@@ -124,5 +128,57 @@ static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_nu
 {
     return (uint32_t)(line_number & c->set_mask);
 }
+
+// -- tags of 32 bits -------------------------------------------------------------------------------
+//
+// The same cache in half the memory: a tag is the line's number divided by the number of sets, plus 1.
+// For last-level caches, whose tags would otherwise not stay in the host's own caches.
+struct sim_narrow {
+    uint32_t *tags; // as sim_cache's, with a stride of assoc
+    uint64_t set_mask;
+    uint64_t low;
+    uint32_t assoc;
+    uint32_t line_shift;
+    uint32_t tag_shift; // of the address: line_shift plus the bits of the set
+};
+
+// Whether every address below 2^bits has a tag of 32 bits.
+bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits);
+
+// An empty cache in storage of sim_cache_bytes() / 2 zeroed bytes, aligned to 4.
+void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, void *storage);
+
+// Whether the reference [addr, addr + size) has tags of 32 bits.
+static inline bool sim_narrow_can(const struct sim_narrow *c, uint64_t addr, uint32_t size)
+{
+    return (addr + size - 1) >> c->tag_shift < UINT32_MAX && addr + size - 1 >= addr;
+}
+
+// As sim_cache_search, for tags of 32 bits.
+bool sim_narrow_search(uint32_t *ways, uint32_t assoc, uint32_t tag);
+
+static inline bool sim_narrow_touch(struct sim_narrow *c, uint64_t a)
+{
+    uint32_t *ways = c->tags + (a >> c->line_shift & c->set_mask) * c->assoc;
+    uint32_t tag = (uint32_t)(a >> c->tag_shift) + 1;
+
+    if (ways[0] == tag)
+        return false;
+    return sim_narrow_search(ways, c->assoc, tag);
+}
+
+// As sim_cache_ref; sim_narrow_can() holds. @hot
+static inline bool sim_narrow_ref(struct sim_narrow *c, uint64_t addr, uint32_t size)
+{
+    uint64_t end = addr + size - 1;
+    bool miss = sim_narrow_touch(c, addr);
+
+    if ((addr ^ end) > c->low)
+        miss |= sim_narrow_touch(c, end);
+    return miss;
+}
+
+// What is in `from` goes to `to`, an empty cache of the same geometry, in the same order.
+void sim_narrow_widen(const struct sim_narrow *from, struct sim_cache *to);
 
 #endif

@@ -401,6 +401,70 @@ static bool plain_ref(struct plain *p, uint64_t addr, uint32_t size)
 
 // Working sets a little larger than the cache, so that hits in every way and misses are all
 // frequent.
+// The same references through tags of 32 bits, and from half-way on through the widened copy.
+static void narrow_like_wide(void **state)
+{
+    static const uint32_t sets[] = { 1, 2, 64 };
+    uint64_t hits = 0, misses = 0;
+
+    (void)state;
+    seed = 20261121;
+    EACH(i, assocs)
+    EACH(j, lines)
+    EACH(k, sets)
+    {
+        struct sim_geometry g = { sets[k] * assocs[i] * lines[j], assocs[i], lines[j] };
+        struct sim_cache c = cache_new(g.size, g.assoc, g.line);
+        struct sim_cache copy = cache_new(g.size, g.assoc, g.line);
+        struct sim_narrow narrow;
+        void *storage = calloc(1, sim_cache_bytes(&g) / 2);
+
+        assert_non_null(storage);
+        sim_narrow_init_zeroed(&narrow, &g, storage);
+        for (int n = 0; n < 2000; n++) {
+            uint64_t addr = 0x400000 + next_random() % (g.size + g.size / 2 + 4 * g.line);
+            uint32_t bytes = sim_clip((uint32_t)(1u << next_random() % 6), g.line);
+            bool want = sim_cache_ref(&c, addr, bytes);
+
+            if (n == 1000)
+                sim_narrow_widen(&narrow, &copy);
+            if (n < 1000) {
+                assert_true(sim_narrow_can(&narrow, addr, bytes));
+                assert_int_equal(sim_narrow_ref(&narrow, addr, bytes), want);
+            } else {
+                assert_int_equal(sim_cache_ref(&copy, addr, bytes), want);
+            }
+            want ? misses++ : hits++;
+        }
+        free(storage);
+        cache_free(&c);
+        cache_free(&copy);
+    }
+    assert_true(hits > 20000 && misses > 20000);
+}
+
+// 2 sets of 16-byte lines: 5 bits of an address are not in the tag. The largest tag, 0xffffffff, is the line at 0x1fffffffc0.
+static void narrow_limits(void **state)
+{
+    struct sim_geometry g = { 64, 2, 16 };
+    uint32_t storage[4] = { 0 };
+    struct sim_narrow c;
+
+    (void)state;
+    assert_true(sim_narrow_fits(&g, 36)); // largest quotient 2^31 - 1
+    assert_false(sim_narrow_fits(&g, 37));
+    sim_narrow_init_zeroed(&c, &g, storage);
+    assert_true(sim_narrow_can(&c, 0x1fffffffdf, 1));
+    assert_false(sim_narrow_can(&c, 0x1fffffffdf, 2));
+    assert_false(sim_narrow_can(&c, 0x1fffffffe0, 1));
+    assert_false(sim_narrow_can(&c, ~0ul, 2)); // wraps round
+    assert_true(sim_narrow_ref(&c, 0x1fffffffc0, 1));
+    assert_int_equal(storage[0], 0xffffffff);
+    assert_false(sim_narrow_ref(&c, 0x1fffffffcf, 1));
+    assert_true(sim_narrow_ref(&c, 0x1fffffffcf, 2)); // the other set
+    assert_int_equal(storage[2], 0xffffffff);
+}
+
 static void random_against_plain(void **state)
 {
     static const uint32_t sets[] = { 1, 2, 4, 16 };
@@ -457,6 +521,8 @@ int main(void)
         cmocka_unit_test(geometry_nearest),
         cmocka_unit_test(geometry_nearest_is_valid),
         cmocka_unit_test(random_against_plain),
+        cmocka_unit_test(narrow_like_wide),
+        cmocka_unit_test(narrow_limits),
     };
 
     return cmocka_run_group_tests_name("sim/cache", tests, NULL, NULL);

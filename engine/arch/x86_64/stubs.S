@@ -14,8 +14,9 @@
     .globl stubs_enter, stubs_enter_end, stubs_gate_from_c
     .globl stubs_gate, stubs_gate_flags, stubs_gate_go, stubs_gate_call, stubs_gate_after, stubs_gate_after_end
     .globl stubs_syscall_done, stubs_syscall_escaped
-    .globl stubs_helper_begin, stubs_helper_end
-    .globl stubs_dref, stubs_iref, stubs_bc, stubs_bi, stubs_rep, stubs_vec
+    .globl stubs_helper_begin
+    .globl stubs_d1_miss, stubs_d1_slow, stubs_d1_any, stubs_i1_miss, stubs_i1_any
+    .globl stubs_bc, stubs_bi, stubs_rep, stubs_vec
 
     .macro SAVE_REGS_BUT_RSP_RCX
     mov gs:[TH_REGS + 0x00], rax
@@ -158,10 +159,41 @@ stubs_gate_after:
     jmp qword ptr gs:[TH_SC_CONT]
 stubs_gate_after_end:
 
-/* -- helpers: calls into C from the middle of a fragment; every register and flag survives. C code called from here uses no
- * string instruction, so the client's direction flag may stand. ------------------------------------------ */
+/* -- helpers: calls into C from the middle of a fragment ----------------------------------------------------
+ * The fragment has saved the client's stack pointer and calls on the engine's stack, so that the processor predicts the return; the
+ * return address stays the first word there until the return, and signal.c replaces it. Every register survives. C code called from here
+ * uses no string instruction, so the client's direction flag may stand. The stubs that search ways (translate_ways.c) lie behind these. */
 
-    .macro HELPER name, function
+    .macro HELPER name, function /* flags are free */
+\name:
+    push rax
+    push rcx
+    push rdx
+    push rsi
+    push rdi
+    push r8
+    push r9
+    push r10
+    push r11
+    mov rdi, gs:[TH_SELF]
+    mov rsi, [rsp + 72]
+    mov dword ptr gs:[TH_STATE], TS_HELPER
+    movabs rax, offset \function
+    call rax
+    mov dword ptr gs:[TH_STATE], TS_RUNNING
+    pop r11
+    pop r10
+    pop r9
+    pop r8
+    pop rdi
+    pop rsi
+    pop rdx
+    pop rcx
+    pop rax
+    ret
+    .endm
+
+    .macro HELPER_FLAGS name, function /* flags survive; the registers are where prof_rep() looks for them */
 \name:
     mov gs:[TH_H_SAVE + 0], rax
     lahf
@@ -175,25 +207,13 @@ stubs_gate_after_end:
     mov gs:[TH_H_SAVE + 48], r9
     mov gs:[TH_H_SAVE + 56], r10
     mov gs:[TH_H_SAVE + 64], r11
-    mov gs:[TH_TMP1], rsp
-    mov dword ptr gs:[TH_STATE], TS_HELPER
-    mov rsp, gs:[TH_ENGINE_SP]
     mov rdi, gs:[TH_SELF]
+    mov dword ptr gs:[TH_STATE], TS_HELPER
     movabs rax, offset \function
+    sub rsp, 8
     call rax
-    jmp stubs_helper_back
-    .endm
-
-    .balign 16
-stubs_helper_begin:
-    HELPER stubs_dref, prof_dref
-    HELPER stubs_iref, prof_iref
-    HELPER stubs_bc, prof_bc
-    HELPER stubs_bi, prof_bi
-    HELPER stubs_rep, prof_rep
-    HELPER stubs_vec, prof_vec
-stubs_helper_back:
-    mov rsp, gs:[TH_TMP1]
+    add rsp, 8
+    mov dword ptr gs:[TH_STATE], TS_RUNNING
     mov rcx, gs:[TH_H_SAVE + 8]
     mov rdx, gs:[TH_H_SAVE + 16]
     mov rsi, gs:[TH_H_SAVE + 24]
@@ -206,9 +226,20 @@ stubs_helper_back:
     add al, 0x7f /* 1 + 0x7f overflows: OF as it was */
     sahf
     mov rax, gs:[TH_H_SAVE + 0]
-    mov dword ptr gs:[TH_STATE], TS_RUNNING
-    jmp qword ptr gs:[TH_H_RET]
-stubs_helper_end:
+    ret
+    .endm
+
+    .balign 16
+stubs_helper_begin:
+    HELPER stubs_d1_miss, prof_d1_miss
+    HELPER stubs_d1_slow, prof_d1_slow
+    HELPER stubs_d1_any, prof_d1_any
+    HELPER stubs_i1_miss, prof_i1_miss
+    HELPER stubs_i1_any, prof_i1_any
+    HELPER stubs_bc, prof_bc
+    HELPER_FLAGS stubs_bi, prof_bi
+    HELPER_FLAGS stubs_rep, prof_rep
+    HELPER_FLAGS stubs_vec, prof_vec
 stubs_end:
 
 /* -- not copied ------------------------------------------------------------------------------------------ */
