@@ -130,6 +130,44 @@ static bool needs_step(const ZydisDecodedInstruction *zi)
     }
 }
 
+// Whether a valid selector or address is given decides what becomes of %gs, or which fault is raised: in place, the
+// processor decides (the base of the client is in %gs meanwhile).
+static bool changes_gs(const ZydisDecodedInstruction *zi)
+{
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_WRGSBASE:
+    case ZYDIS_MNEMONIC_LGS: return true;
+    case ZYDIS_MNEMONIC_POP:
+        return zi->opcode == 0xa9 && zi->opcode_map == ZYDIS_OPCODE_MAP_0F;
+    case ZYDIS_MNEMONIC_MOV:
+        return zi->opcode == 0x8e && zi->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+               zi->raw.modrm.reg == 5;
+    default: return false;
+    }
+}
+
+// Memory operands that obey a gs prefix and that no modrm byte names: rewrite.c cannot add a base to them. Zydis does not
+// say for all of them that the prefix has a meaning.
+static bool implicit_gs(const ZydisDecodedInstruction *zi)
+{
+    bool gs = false;
+
+    for (u32 i = 0; i < zi->raw.prefix_count; i++)
+        gs |= zi->raw.prefixes[i].value == 0x65;
+    if (!gs)
+        return false;
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_XLAT:
+    case ZYDIS_MNEMONIC_MASKMOVQ:
+    case ZYDIS_MNEMONIC_MASKMOVDQU:
+    case ZYDIS_MNEMONIC_VMASKMOVDQU:
+    case ZYDIS_MNEMONIC_MONITORX:
+    case ZYDIS_MNEMONIC_UMONITOR:
+    case ZYDIS_MNEMONIC_CLZERO: return true;
+    default: return false;
+    }
+}
+
 // Conditional jumps are 7x (one byte) or 0F 8x; everything else Zydis calls COND_BR is of the rcx family.
 static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
 {
@@ -517,12 +555,6 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         in->flags_kill = 0;
         break;
     case ZYDIS_MNEMONIC_RDGSBASE: in->kind = INSN_RDGS; break;
-    case ZYDIS_MNEMONIC_WRGSBASE: in->kind = INSN_WRGS; break;
-    case ZYDIS_MNEMONIC_MOV:
-        // mov %gs, r/m: the selector loads a base of zero, which must not reach the engine's %gs
-        if (zi.opcode == 0x8e && zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && zi.raw.modrm.reg == 5)
-            in->kind = INSN_WRGS;
-        break;
     default: break;
     }
     if (in->kind == INSN_PLAIN && string_op(in, &zi)) {
@@ -539,12 +571,10 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     } else if (in->kind == INSN_PLAIN && zi.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) {
         classify_branch(in, &zi);
     }
-    if (zi.mnemonic == ZYDIS_MNEMONIC_LGS ||
-        (zi.mnemonic == ZYDIS_MNEMONIC_POP && zi.opcode == 0xa9))
+    if (changes_gs(&zi) || implicit_gs(&zi))
         in->kind = INSN_STEP;
 
-    if (want_refs || (in->flags & (INSN_F_SEG_GS | INSN_F_RIPREL)) || in->kind == INSN_RDGS ||
-        in->kind == INSN_WRGS) {
+    if (want_refs || (in->flags & (INSN_F_SEG_GS | INSN_F_RIPREL)) || in->kind == INSN_RDGS) {
         if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &ctx, &zi, ops, zi.operand_count)))
             return 0;
         collect_refs(in, &zi, ops);
@@ -555,13 +585,15 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
             if (in->refs[i].flags & MEMREF_WRITE)
                 in->flags |= INSN_F_STORE;
         }
-        if (in->kind == INSN_RDGS || in->kind == INSN_WRGS)
-            in->ireg = ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? gpr_number(ops[0].reg.value)
-                                                                  : REG_NONE;
-        if (in->kind == INSN_WRGS && zi.mnemonic == ZYDIS_MNEMONIC_MOV)
-            in->ireg = 0x80; // base becomes zero
-        if (in->kind == INSN_RDGS || in->kind == INSN_WRGS)
+        if (in->kind == INSN_RDGS) {
+            in->ireg = gpr_number(ops[0].reg.value);
             in->str_size = (u8)(zi.operand_width / 8);
+        }
+        // these must have a SIB byte, which an operand made of a scratch register has not
+        if ((in->flags & INSN_F_SEG_GS) &&
+            (in->vec_kind == VEC_GATHER || in->vec_kind == VEC_KGATHER ||
+             zi.meta.category == ZYDIS_CATEGORY_AMX_TILE))
+            in->kind = INSN_STEP;
     } else if ((in->flags & INSN_F_MEM) && !(in->flags & INSN_F_LEA)) {
         in->flags |= INSN_F_STORE; // not known without the operands: assumed
     }

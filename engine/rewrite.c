@@ -172,9 +172,19 @@ static void copy_riprel(struct tb *b, const struct insn *in)
         return;
     }
     if (target < 0x80000000u && !(in->flags & INSN_F_SEG_GS)) {
-        // absolute disp32: one SIB byte more
+        // absolute disp32: one SIB byte more, which would obey the X bit that RIP-relative forms ignore
+        struct prefixes p = scan_prefixes(in);
+
         tb_mark(b);
-        emit_bytes(&b->e, in->bytes, in->modrm_off);
+        for (u32 i = 0; i < in->modrm_off; i++) {
+            u8 c = in->bytes[i];
+
+            if (i == p.rex)
+                c &= (u8)~2;
+            else if (i == p.opcode + 1 && (in->encoding >= 2 || (in->encoding == 1 && in->bytes[p.opcode] == 0xc4)))
+                c |= 0x40; // inverted
+            emit_u8(&b->e, c);
+        }
         emit_u8(&b->e, (in->bytes[in->modrm_off] & 0x38) | 4);
         emit_u8(&b->e, 0x25);
         emit_u32(&b->e, (u32)target);

@@ -399,8 +399,7 @@ _Noreturn void signal_step(struct thread *t)
     }
     signals_block(t);
     t->state = TS_STEP;
-    if (t->client_gs_base)
-        step_gs(t->client_gs_base);
+    step_gs(t->client_gs_base);
     signal_step_go(t);
 }
 
@@ -644,8 +643,8 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
 static void handle_step(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
-    if (t->client_gs_base)
-        step_gs((u64)t);
+    sys_call2(SYS_arch_prctl, ARCH_GET_GS, (u64)&t->client_gs_base);
+    step_gs((u64)t);
     if (u->rip !=
         (u64)
             signal_step_iret) // an address that cannot be jumped to: the thread block says where and what

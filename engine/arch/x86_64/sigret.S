@@ -94,6 +94,9 @@ signal_step_go:
     mov rax, [rdi + TH_RFLAGS]
     or rax, 0x100
     mov rsp, [rdi + TH_ENGINE_SP]
+    pushfq
+    and qword ptr [rsp], ~0x4000 /* iretq refuses to run with NT, which the client may have set */
+    popfq
     mov ecx, ss
     push rcx
     push [rdi + TH_REGS + 0x20]
