@@ -17,3 +17,30 @@ fuzz: $(FUZZ_PROGRAMS)
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 -max_len=8192 \
 	    -print_final_stats=1 corpus-profile $(abspath tests/golden)
 	cd $(BUILD)/fuzz && ./profile_rewrite -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=256 corpus-profile_rewrite
+
+# ---- Random instructions: the engine against the processor ----
+# `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these. check-insn has fixed seeds.
+FUZZ_INSN := $(BUILD)/fuzz/insn
+FUZZ_INSN_PARTS := $(addprefix $(FUZZ_INSN)/,insn_gen insn_cmp guest.o guest-avx2.o)
+FUZZ_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis
+FUZZ_ZYDIS_FLAGS := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
+CFLAGS_fuzz/insn_gen.c := $(FUZZ_ZYDIS_FLAGS)
+
+$(BUILD)/obj/host/fuzz/insn_gen.o: | $(ZYDIS_READY)
+$(BUILD)/obj/fuzz/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
+	$(call compile,ZYDIS,-O2 -w $(FUZZ_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
+$(FUZZ_INSN)/insn_gen: $(BUILD)/obj/host/fuzz/insn_gen.o $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
+	$(call link,)
+$(FUZZ_INSN)/insn_cmp: $(BUILD)/obj/host/fuzz/insn_cmp.o
+	$(call link,)
+$(FUZZ_INSN)/guest.o $(FUZZ_INSN)/guest-avx2.o: $(FUZZ_INSN)/%.o: fuzz/insn_guest.S
+	$(call say,AS,$@)
+	@mkdir -p $(@D)
+	$(Q)gcc -c -g $(if $(findstring avx2,$*),-DNO_AVX512) -o $@ $<
+
+.PHONY: fuzz-insn check-insn
+fuzz-insn: $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine $(FUZZ_INSN_PARTS)
+	@fuzz/insn-run -t $(FUZZ_TIME) $(BUILD)/bin/quern $(FUZZ_INSN) $(FUZZ_SEEDS)
+check-insn: $(BUILD)/bin/quern $(FUZZ_INSN_PARTS)
+	@fuzz/insn-run $(BUILD)/bin/quern $(FUZZ_INSN) 1 2 3 4 5 6
+CHECKS += check-insn

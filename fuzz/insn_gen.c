@@ -1,0 +1,1687 @@
+// SPDX-License-Identifier: MIT
+//
+// insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m none|isa|plain] [-i ISAFILE] [-a LAYOUT]: writes to standard output the assembly of
+// a test program: a table of snippets of random instructions, for insn_guest.S to run. fuzz/insn-run starts it.
+//
+// Instructions are drawn from every encoding that Zydis knows: first the mnemonic, then an encoding of it, then its free bits.
+// Where an instruction uses memory, moves in front of it give its address registers values that lead into the arena (or, now
+// and then, to where a fault is certain). Every snippet has random numbers of its own, and every unit of a snippet, so
+// that one can be made again without the others (-o), and units left out (-d 3,5): that is how a failure is made small.
+//
+// Zydis is also the engine's decoder. What both get wrong shows in what the processor does: the result of the program.
+#include <Zydis/Zydis.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARENA_SIZE  8192
+#define POOL_SIZE   32768
+#define IDX4        64 // offsets of the tables behind the start of the code: indexes of gathers
+#define IDX8        128
+#define CODE_START  4096
+#define UNITS_MAX   24
+#define ISA_TRIES   5
+#define FLAGS_ARITH 0x8d5u
+
+enum { ENC_LEGACY, ENC_VEX, ENC_EVEX };
+
+struct combo {
+    uint16_t mnemonic, isa;
+    uint8_t enc, map, pp, w, l, opcode, reg, rm, mem, b;
+};
+
+struct known {
+    bool is[16];
+    uint64_t val[16];
+    bool seg[2]; // fs, gs
+};
+
+// A forward jump whose target is not reached yet
+struct pending {
+    size_t at; // offset of its displacement in the code
+    int size;
+    int unit; // lands in front of this unit
+    struct known k;
+};
+
+static ZydisDecoder decoder;
+static struct combo *combos;
+static size_t ncombos;
+static struct group {
+    size_t first, n;
+    uint8_t enc;
+} * groups;
+static size_t ngroups;
+static bool isa_missing[ZYDIS_ISA_SET_MAX_VALUE + 1];
+static uint64_t code_base, arena_base;
+static bool low; // addresses below 2 GiB
+static enum { MODE_ALL, MODE_ISA, MODE_PLAIN } mode;
+
+// ---- Random numbers: splitmix64 ----
+
+static uint64_t rng;
+
+static uint64_t rnd64(void)
+{
+    uint64_t z = rng += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static uint32_t rnd(uint32_t n)
+{
+    return (uint32_t)((rnd64() >> 32) * n >> 32);
+}
+
+static bool chance(uint32_t percent)
+{
+    return rnd(100) < percent;
+}
+
+static void rng_set(uint64_t seed, uint64_t snippet, uint64_t unit)
+{
+    rng = seed * 0x2545f4914f6cdd1du + snippet * 0x9e3779b97f4a7c15u + unit * 0xd1342543de82ef95u;
+    rnd64();
+    rng = rnd64();
+}
+
+// ---- The dictionary ----
+
+// What may not be tried: it changes the world (system calls, protection keys), depends on time or the processor it
+// runs on, waits, or is known to differ and documented so (transactions always abort).
+static bool banned(const ZydisDecodedInstruction *zi)
+{
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_SYSCALL:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_MONITOR:
+    case ZYDIS_MNEMONIC_MONITORX:
+    case ZYDIS_MNEMONIC_MWAIT:
+    case ZYDIS_MNEMONIC_MWAITX:
+    case ZYDIS_MNEMONIC_UMONITOR:
+    case ZYDIS_MNEMONIC_UMWAIT:
+    case ZYDIS_MNEMONIC_TPAUSE:
+    case ZYDIS_MNEMONIC_XBEGIN:
+    case ZYDIS_MNEMONIC_XEND:
+    case ZYDIS_MNEMONIC_XTEST:
+    case ZYDIS_MNEMONIC_XABORT:
+    case ZYDIS_MNEMONIC_RDTSC:
+    case ZYDIS_MNEMONIC_RDTSCP:
+    case ZYDIS_MNEMONIC_RDPMC:
+    case ZYDIS_MNEMONIC_RDRAND:
+    case ZYDIS_MNEMONIC_RDSEED:
+    case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_RDPRU:
+    case ZYDIS_MNEMONIC_VMCALL:
+    case ZYDIS_MNEMONIC_VMMCALL:
+    case ZYDIS_MNEMONIC_VMFUNC:
+    case ZYDIS_MNEMONIC_TDCALL:
+    case ZYDIS_MNEMONIC_SEAMCALL:
+    case ZYDIS_MNEMONIC_ENCLU:
+    case ZYDIS_MNEMONIC_ENCLS:
+    case ZYDIS_MNEMONIC_ENCLV:
+    case ZYDIS_MNEMONIC_GETSEC:
+    case ZYDIS_MNEMONIC_SKINIT:
+    case ZYDIS_MNEMONIC_ENQCMD:
+    case ZYDIS_MNEMONIC_ENQCMDS:
+    case ZYDIS_MNEMONIC_WRPKRU:
+    case ZYDIS_MNEMONIC_LSL:
+    case ZYDIS_MNEMONIC_SGDT:
+    case ZYDIS_MNEMONIC_SIDT:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64:
+    case ZYDIS_MNEMONIC_XRSTORS:
+    case ZYDIS_MNEMONIC_XRSTORS64:
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_CALL:
+    case ZYDIS_MNEMONIC_RET:
+    case ZYDIS_MNEMONIC_JMP: return true;
+    default: break;
+    }
+    if (zi->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) // made by units of their own
+        return true;
+    return false;
+}
+
+static size_t put_modrm(uint8_t *b, const struct combo *c)
+{
+    b[0] = (uint8_t)((c->mem ? 0x40 : 0xc0) | c->reg << 3 | (c->mem ? 4 : c->rm));
+    b[1] = 0x08; // sib: rax + rcx
+    memset(b + 2, 0, 13);
+    return 10;
+}
+
+static size_t build_plain(uint8_t *b, const struct combo *c)
+{
+    static const uint8_t pps[] = { 0, 0x66, 0xf3, 0xf2 };
+    size_t n = 0;
+
+    if (c->enc == ENC_LEGACY) {
+        if (c->pp)
+            b[n++] = pps[c->pp];
+        if (c->w)
+            b[n++] = 0x48;
+        if (c->map)
+            b[n++] = 0x0f;
+        if (c->map >= 2)
+            b[n++] = c->map == 2 ? 0x38 : 0x3a;
+    } else if (c->enc == ENC_VEX) {
+        b[n++] = 0xc4;
+        b[n++] = 0xe0 | c->map;
+        b[n++] = (uint8_t)(c->w << 7 | 0x78 | c->l << 2 | c->pp);
+        // pp of VEX: 0, 66, F3, F2: the same order
+    } else {
+        b[n++] = 0x62;
+        b[n++] = 0xf0 | c->map;
+        b[n++] = (uint8_t)(c->w << 7 | 0x7c | c->pp);
+        b[n++] = (uint8_t)(c->l << 5 | c->b << 4 | 0x08);
+    }
+    b[n++] = c->opcode;
+    return n + put_modrm(b + n, c);
+}
+
+static void try_combo(struct combo *c)
+{
+    ZydisDecodedInstruction zi;
+    uint8_t bytes[32];
+    size_t n = build_plain(bytes, c);
+
+    if (n > 15)
+        n = 15;
+    if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &zi))) {
+        // gathers want a mask
+        if (c->enc != ENC_EVEX || !c->mem)
+            return;
+        bytes[3] |= 1;
+        if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &zi)))
+            return;
+    }
+    if (banned(&zi))
+        return;
+    c->mnemonic = (uint16_t)zi.mnemonic;
+    c->isa = (uint16_t)zi.meta.isa_set;
+    if (!(ncombos & (ncombos + 1))) {
+        combos = realloc(combos, 2 * (ncombos + 1) * sizeof(*combos));
+        if (!combos)
+            abort();
+    }
+    combos[ncombos++] = *c;
+}
+
+static int compare_combos(const void *a, const void *b)
+{
+    const struct combo *x = a, *y = b;
+    int d = (int)x->enc - (int)y->enc;
+
+    return d                                     ? d
+           : (int)x->mnemonic - (int)y->mnemonic ? (int)x->mnemonic - (int)y->mnemonic
+                                                 : memcmp(x, y, sizeof(*x));
+}
+
+static void make_dictionary(void)
+{
+    struct combo c = { 0 };
+
+    for (int enc = ENC_LEGACY; enc <= ENC_EVEX; enc++) {
+        for (int map = enc == ENC_LEGACY ? 0 : 1; map <= (enc == ENC_EVEX ? 6 : 3); map++) {
+            for (int op = 0; op < 256; op++) {
+                bool wide = enc == ENC_LEGACY &&
+                            ((!map && op >= 0xd8 && op <= 0xdf) ||
+                             (map == 1 && (op == 0x01 || op == 0xae || op == 0xc7 || op == 0x1e)));
+                bool regs = enc == ENC_LEGACY ||
+                            (map == 1 && ((op >= 0x71 && op <= 0x73) || op == 0xae)) ||
+                            (map == 2 && (op == 0xf3 || op == 0xc6 || op == 0xc7));
+
+                if (enc == ENC_LEGACY && !map &&
+                    (op == 0x26 || op == 0x2e || op == 0x36 || op == 0x3e || (op & 0xf0) == 0x40 ||
+                     (op >= 0x64 && op <= 0x67) || op == 0xf0 || op == 0xf2 || op == 0xf3 ||
+                     op == 0xc4 || op == 0xc5 || op == 0x62 || op == 0x0f))
+                    continue;
+                if (enc == ENC_LEGACY && map == 1 && (op == 0x38 || op == 0x3a))
+                    continue;
+                for (int k = 0; k < 4 * 2 * 3 * 2 * 2; k++) {
+                    memset(&c, 0, sizeof(c));
+                    c.enc = (uint8_t)enc;
+                    c.map = (uint8_t)map;
+                    c.opcode = (uint8_t)op;
+                    c.pp = k & 3;
+                    c.w = k >> 2 & 1;
+                    c.mem = k >> 3 & 1;
+                    c.b = k >> 4 & 1;
+                    c.l = (uint8_t)(k >> 5);
+                    if (c.l > (enc == ENC_EVEX  ? 2
+                               : enc == ENC_VEX ? 1
+                                                : 0) ||
+                        (c.b && enc != ENC_EVEX))
+                        continue;
+                    for (int reg = 0; reg < (regs ? 8 : 1); reg++) {
+                        for (int rm = 0; rm < (wide && !c.mem ? 8 : 1); rm++) {
+                            c.reg = (uint8_t)(regs ? reg : 1);
+                            c.rm = (uint8_t)rm;
+                            try_combo(&c);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    qsort(combos, ncombos, sizeof(*combos), compare_combos);
+    groups = malloc(ncombos * sizeof(*groups));
+    if (!groups)
+        abort();
+    for (size_t i = 0; i < ncombos; i++) {
+        if (!i || combos[i].mnemonic != combos[i - 1].mnemonic ||
+            combos[i].enc != combos[i - 1].enc) {
+            groups[ngroups].first = i;
+            groups[ngroups].n = 0;
+            groups[ngroups++].enc = combos[i].enc;
+        }
+        groups[ngroups - 1].n++;
+    }
+}
+
+static const struct combo *draw_combo(void)
+{
+    for (;;) {
+        uint32_t kind = rnd(100);
+        uint8_t enc = kind < 56 ? ENC_LEGACY : kind < 76 ? ENC_VEX : ENC_EVEX;
+        const struct group *g = &groups[rnd((uint32_t)ngroups)];
+        const struct combo *c;
+
+        if (g->enc != enc)
+            continue;
+        c = &combos[g->first + rnd((uint32_t)g->n)];
+        if (isa_missing[c->isa] && !chance(1))
+            continue;
+        return c;
+    }
+}
+
+// ---- One random instruction ----
+
+struct piece {
+    uint8_t bytes[16];
+    uint8_t len;
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+static bool decode(struct piece *p, size_t n)
+{
+    if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, p->bytes, n > 15 ? 15 : n, &p->zi, p->op)))
+        return false;
+    p->len = p->zi.length;
+    return true;
+}
+
+// Bytes behind the opcode: modrm, sib, displacement, immediate; as many as there may be.
+static void random_tail(uint8_t *b, const struct combo *c)
+{
+    uint32_t k = rnd(100);
+    uint8_t mod = c->mem ? (k < 30 ? 0 : k < 70 ? 1 : 2) : 3, reg = c->reg, rm = c->rm;
+
+    if (!rm && !c->mem)
+        rm = (uint8_t)rnd(8);
+    if (c->mem)
+        rm = (uint8_t)(chance(15) ? 4 : rnd(8));
+    if (mod == 0 && chance(25))
+        rm = 5; // rip
+    if (chance(70))
+        reg = (uint8_t)rnd(8);
+    b[0] = (uint8_t)(mod << 6 | reg << 3 | rm);
+    for (int i = 1; i < 15; i++)
+        b[i] = (uint8_t)rnd64();
+    if (mod == 2 || (mod == 0 && rm == 5)) {
+        int32_t d = chance(30) ? (int32_t)rnd64() : (int32_t)rnd(4096) - 2048;
+
+        memcpy(b + (rm == 4 ? 2 : 1), &d, 4);
+    }
+}
+
+static bool random_bytes(struct piece *p, const struct combo *c)
+{
+    static const uint8_t segs[] = { 0x2e, 0x36, 0x3e, 0x26 };
+    static const uint8_t pps[] = { 0, 0x66, 0xf3, 0xf2 };
+    size_t n = 0;
+    uint32_t seg = rnd(100);
+    bool a32 = low && chance(5), rex = chance(60);
+
+    if (c->mem || c->enc == ENC_LEGACY) {
+        if (seg < 5)
+            p->bytes[n++] = 0x64;
+        else if (seg < 10)
+            p->bytes[n++] = 0x65;
+        else if (seg < 12)
+            p->bytes[n++] = segs[rnd(4)];
+        if (a32)
+            p->bytes[n++] = 0x67;
+    }
+    if (c->enc == ENC_LEGACY) {
+        if (chance(c->mem ? 8 : 1))
+            p->bytes[n++] = 0xf0;
+        if (chance(6)) // another repeat or size prefix, which may mean something or nothing
+            p->bytes[n++] = pps[1 + rnd(3)];
+        if (c->pp)
+            p->bytes[n++] = pps[c->pp];
+        if (rex || c->w)
+            p->bytes[n++] = (uint8_t)(0x40 | c->w << 3 | (chance(50) ? rnd(8) : 0));
+        if (c->map)
+            p->bytes[n++] = 0x0f;
+        if (c->map >= 2)
+            p->bytes[n++] = c->map == 2 ? 0x38 : 0x3a;
+    } else if (c->enc == ENC_VEX) {
+        uint8_t vvvv = (uint8_t)(chance(50) ? 15 : rnd(16));
+
+        if (c->map == 1 && !c->w && chance(40)) {
+            p->bytes[n++] = 0xc5;
+            p->bytes[n++] = (uint8_t)(rnd(2) << 7 | vvvv << 3 | c->l << 2 | c->pp);
+        } else {
+            p->bytes[n++] = 0xc4;
+            p->bytes[n++] = (uint8_t)(rnd(8) << 5 | c->map);
+            p->bytes[n++] = (uint8_t)(c->w << 7 | vvvv << 3 | c->l << 2 | c->pp);
+        }
+    } else {
+        uint8_t mask = (uint8_t)(chance(40) ? 0 : rnd(8)), z = (uint8_t)(mask && chance(40));
+
+        p->bytes[n++] = 0x62;
+        p->bytes[n++] = (uint8_t)(rnd(16) << 4 | c->map);
+        p->bytes[n++] = (uint8_t)(c->w << 7 | (chance(50) ? 15 : rnd(16)) << 3 | 4 | c->pp);
+        p->bytes[n++] =
+            (uint8_t)(z << 7 | c->l << 5 | c->b << 4 | (chance(50) ? 1 : rnd(2)) << 3 | mask);
+    }
+    p->bytes[n++] = c->opcode;
+    if (n > 8)
+        return false;
+    {
+        uint8_t tail[16];
+
+        random_tail(tail, c);
+        memcpy(p->bytes + n, tail, 16 - n);
+    }
+    return decode(p, 15);
+}
+
+// ---- The code of one program ----
+
+static uint8_t *code; // from code_base on
+static size_t ncode, code_room;
+static char *notes[1 << 20];
+
+static void put(const void *bytes, size_t n)
+{
+    if (ncode + n > code_room) {
+        code_room = 2 * code_room + n + 65536;
+        code = realloc(code, code_room);
+        if (!code)
+            abort();
+    }
+    memcpy(code + ncode, bytes, n);
+    ncode += n;
+}
+
+// What the next bytes are, for the reader of the assembly; every instruction begins with one.
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+    char text[200];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    if (ncode < sizeof(notes) / sizeof(*notes))
+        notes[ncode] = strdup(text);
+}
+
+static uint64_t here(void)
+{
+    return code_base + ncode;
+}
+
+static void put8(uint32_t b)
+{
+    uint8_t c = (uint8_t)b;
+
+    put(&c, 1);
+}
+
+static void put32(uint32_t v)
+{
+    put(&v, 4);
+}
+
+static void put64(uint64_t v)
+{
+    put(&v, 8);
+}
+
+static void put_mov(uint32_t reg, uint64_t v)
+{
+    note("mov $0x%" PRIx64 ", %%r%u", v, reg);
+    if (v <= 0xffffffffu) {
+        if (reg >= 8)
+            put8(0x41);
+        put8(0xb8 | (reg & 7));
+        put32((uint32_t)v);
+    } else {
+        put8(0x48 | reg >> 3);
+        put8(0xb8 | (reg & 7));
+        put64(v);
+    }
+}
+
+// ---- Snippets ----
+
+static struct {
+    struct known k;
+    struct pending pending[UNITS_MAX * 2];
+    int npending;
+    uint64_t fs, gs;
+    uint64_t regs[16];
+    bool x87, env; // has an instruction that remembers where it was; has one that tells
+    bool may_fault;
+    int cut; // no flags are written from this unit on
+    bool no_flags;
+    uint32_t keep; // registers that may not be written here
+    bool no_store;
+} s;
+
+static int gpr(ZydisRegister r)
+{
+    if (r >= ZYDIS_REGISTER_RAX && r <= ZYDIS_REGISTER_R15)
+        return r - ZYDIS_REGISTER_RAX;
+    if (r >= ZYDIS_REGISTER_EAX && r <= ZYDIS_REGISTER_R15D)
+        return r - ZYDIS_REGISTER_EAX;
+    if (r >= ZYDIS_REGISTER_AX && r <= ZYDIS_REGISTER_R15W)
+        return r - ZYDIS_REGISTER_AX;
+    if (r >= ZYDIS_REGISTER_AL && r <= ZYDIS_REGISTER_BL)
+        return r - ZYDIS_REGISTER_AL;
+    if (r >= ZYDIS_REGISTER_AH && r <= ZYDIS_REGISTER_BH)
+        return r - ZYDIS_REGISTER_AH;
+    if (r >= ZYDIS_REGISTER_SPL && r <= ZYDIS_REGISTER_R15B)
+        return r - ZYDIS_REGISTER_SPL + 4;
+    return -1;
+}
+
+static int vector(ZydisRegister r)
+{
+    if (r >= ZYDIS_REGISTER_XMM0 && r <= ZYDIS_REGISTER_XMM31)
+        return r - ZYDIS_REGISTER_XMM0;
+    if (r >= ZYDIS_REGISTER_YMM0 && r <= ZYDIS_REGISTER_YMM31)
+        return r - ZYDIS_REGISTER_YMM0;
+    if (r >= ZYDIS_REGISTER_ZMM0 && r <= ZYDIS_REGISTER_ZMM31)
+        return r - ZYDIS_REGISTER_ZMM0;
+    return -1;
+}
+
+// Where an access of `size` bytes shall go.
+static uint64_t good_target(uint32_t size)
+{
+    uint32_t room = ARENA_SIZE - 1024 - (size > 64 ? size : 64), off = 512 + rnd(room),
+             k = rnd(100);
+
+    if (size > ARENA_SIZE - 2048)
+        return arena_base;
+    if (k < 45)
+        off &= ~63u;
+    else if (k < 60)
+        off = (off & ~63u) + (64 - rnd(size + 1) % 64);
+    else if (k < 66)
+        off = 4096 - rnd(size + 1) % 64;
+    else if (k < 80)
+        off &= ~7u;
+    return arena_base + off;
+}
+
+static uint64_t bad_target(uint32_t size)
+{
+    switch (rnd(8)) {
+    case 0: return arena_base + ARENA_SIZE - rnd(size > 1 ? size : 1);
+    case 1: return arena_base - 1 - rnd(size);
+    case 2: return 0x8000000000000000u + rnd64() % 4096;
+    case 3: return 0x7fffffffffffu - rnd(size + 1);
+    case 4: return rnd(4096);
+    case 5: return 0xffffffffff000000u + rnd(65536);
+    case 6: return code_base + rnd(4096); // may be read, not written
+    default: return arena_base + ARENA_SIZE + 4096;
+    }
+}
+
+struct pins {
+    bool is[16];
+    uint64_t val[16];
+    int vec;        // a vector register that wants small indexes
+    uint32_t vsize; // of 4 or 8 bytes
+};
+
+static bool pin(struct pins *p, int reg, uint64_t v)
+{
+    if (p->is[reg])
+        return p->val[reg] == v;
+    if (s.keep & 1u << reg && !(s.k.is[reg] && s.k.val[reg] == v))
+        return false;
+    p->is[reg] = true;
+    p->val[reg] = v;
+    return true;
+}
+
+static uint32_t size_of_operand(const struct piece *p, const ZydisDecodedOperand *o)
+{
+    (void)p;
+    return o->size ? o->size / 8 : 2816; // xsave and its like
+}
+
+// Gives the memory operand an address. Displacements may be changed in the bytes.
+static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct pins *pins,
+                          bool last)
+{
+    int base = gpr(o->mem.base), index = gpr(o->mem.index);
+    bool rip = o->mem.base == ZYDIS_REGISTER_RIP || o->mem.base == ZYDIS_REGISTER_EIP;
+    bool a32 = p->zi.address_width == 32, vsib = o->mem.type == ZYDIS_MEMOP_TYPE_VSIB, bad = false;
+    uint32_t size = size_of_operand(p, o);
+    uint64_t seg = 0, t, idx = 0;
+
+    (void)last;
+    if (o->mem.type == ZYDIS_MEMOP_TYPE_AGEN && p->zi.mnemonic == ZYDIS_MNEMONIC_LEA)
+        return true;
+    if (o->mem.segment == ZYDIS_REGISTER_FS) {
+        if (!s.k.seg[0])
+            return false;
+        seg = s.fs;
+    } else if (o->mem.segment == ZYDIS_REGISTER_GS) {
+        if (!s.k.seg[1])
+            return false;
+        seg = s.gs;
+    }
+    t = good_target(size);
+    if (s.may_fault && chance(12)) {
+        t = bad_target(size);
+        bad = true;
+    }
+    if (vsib)
+        t = arena_base + ARENA_SIZE / 2 - 256 + rnd(512);
+    if (p->zi.mnemonic == ZYDIS_MNEMONIC_ENTER || p->zi.mnemonic == ZYDIS_MNEMONIC_LEAVE)
+        t = arena_base + ARENA_SIZE / 2 + rnd(64) * 8; // it goes some way down from here
+    if (p->zi.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+        p->zi.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
+        t = bad ? t : arena_base + 1024 + rnd(ARENA_SIZE - 2048);
+    if (base < 0 && index < 0 && !vsib) {
+        // a displacement alone
+        bool moffs = !(p->zi.attributes & ZYDIS_ATTRIB_HAS_MODRM);
+        uint64_t d = t - seg - (rip ? here() + 64 : 0);
+
+        if (rip) {
+            // the instruction's own address is known only when its moves are out: mended by emit_piece()
+            if (seg && !low)
+                return false;
+            pins->val[0] = pins->is[0] ? pins->val[0] : 0;
+            p->zi.raw.disp.value = (ZyanI64)(t - seg);
+            return (int64_t)d == (int32_t)d || low;
+        }
+        if (moffs) {
+            uint32_t n = p->zi.raw.disp.size / 8;
+
+            d = t - seg;
+            if (n == 4 && d != (uint32_t)d)
+                return false;
+            memcpy(p->bytes + p->zi.raw.disp.offset, &d, n);
+            return true;
+        }
+        d = t - seg;
+        if (a32 ? d != (uint32_t)d : (int64_t)d != (int32_t)d)
+            return false;
+        memcpy(p->bytes + p->zi.raw.disp.offset, &d, 4);
+        return true;
+    }
+    if (rip)
+        return false;
+    if (a32 && (arena_base >> 32 || (t - seg) >> 32))
+        return false;
+    // the stack is where it is: what it pushes goes below
+    if (base == 4 && index < 0 && o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) {
+        if (pins->is[4])
+            return pins->val[4] > arena_base + 600 && pins->val[4] < arena_base + ARENA_SIZE - 600;
+        if (s.k.is[4] && s.k.val[4] > arena_base + 600 &&
+            s.k.val[4] < arena_base + ARENA_SIZE - 600 && !bad)
+            return true;
+        return pin(pins, 4, bad ? t : chance(80) ? t & ~7u : t);
+    }
+    if (vsib) {
+        pins->vec = vector(o->mem.index);
+        switch ((int)p->zi.mnemonic) {
+        case ZYDIS_MNEMONIC_VGATHERDPD:
+        case ZYDIS_MNEMONIC_VGATHERDPS:
+        case ZYDIS_MNEMONIC_VPGATHERDD:
+        case ZYDIS_MNEMONIC_VPGATHERDQ:
+        case ZYDIS_MNEMONIC_VSCATTERDPD:
+        case ZYDIS_MNEMONIC_VSCATTERDPS:
+        case ZYDIS_MNEMONIC_VPSCATTERDD:
+        case ZYDIS_MNEMONIC_VPSCATTERDQ: pins->vsize = 4; break;
+        default: pins->vsize = 8; break;
+        }
+        if (base < 0) {
+            uint64_t d = t - seg;
+
+            if (p->zi.raw.disp.size != 32 || (int64_t)d != (int32_t)d)
+                return false;
+            memcpy(p->bytes + p->zi.raw.disp.offset, &d, 4);
+            return true;
+        }
+    } else if (index >= 0) {
+        uint64_t scale = o->mem.scale;
+
+        if (index == base) {
+            uint64_t v = (t - seg - (uint64_t)o->mem.disp.value) / (scale + 1);
+
+            return !a32 && pin(pins, base, v);
+        }
+        if (p->zi.mnemonic == ZYDIS_MNEMONIC_XLAT) {
+            return pin(pins, base, t - seg - (s.k.is[0] ? s.k.val[0] & 0xff : 128));
+        }
+        if (base < 0) {
+            uint64_t v = (t - seg - (uint64_t)o->mem.disp.value) / scale;
+
+            if (((int64_t)(t - seg - (uint64_t)o->mem.disp.value)) < 0)
+                return false;
+            return pin(pins, index, v | (a32 ? rnd64() << 32 : 0));
+        }
+        if (pins->is[index])
+            idx = pins->val[index];
+        else if (s.k.is[index] && chance(60))
+            idx = s.k.val[index];
+        else
+            idx = chance(50) ? rnd(64) : rnd64();
+        if (!pin(pins, index, idx))
+            return false;
+        idx *= scale;
+    }
+    {
+        uint64_t v = t - seg - idx - (uint64_t)o->mem.disp.value, now;
+
+        if (a32)
+            v = (uint32_t)v | rnd64() << 32;
+        if (pins->is[base])
+            now = pins->val[base];
+        else if (s.k.is[base])
+            now = s.k.val[base];
+        else
+            return pin(pins, base, v);
+        now += idx + (uint64_t)o->mem.disp.value;
+        if (a32)
+            now = (uint32_t)now;
+        now += seg;
+        if (now >= arena_base + 640 && now + size + 640 < arena_base + ARENA_SIZE &&
+            (pins->is[base] || chance(50)))
+            return pin(pins, base, pins->is[base] ? pins->val[base] : s.k.val[base]);
+        return !pins->is[base] && pin(pins, base, v);
+    }
+}
+
+// What the piece does to what is known.
+static void forget(const struct piece *p)
+{
+    uint64_t rsp = s.k.val[4];
+    bool rsp_known = s.k.is[4];
+
+    for (int i = 0; i < p->zi.operand_count; i++) {
+        const ZydisDecodedOperand *o = &p->op[i];
+
+        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
+            int r = gpr(o->reg.value);
+
+            if (r >= 0)
+                s.k.is[r] = false;
+            if (o->reg.value == ZYDIS_REGISTER_FS)
+                s.k.seg[0] = false;
+            if (o->reg.value == ZYDIS_REGISTER_GS)
+                s.k.seg[1] = false;
+        }
+    }
+    switch ((int)p->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_WRFSBASE: s.k.seg[0] = false; break;
+    case ZYDIS_MNEMONIC_WRGSBASE: s.k.seg[1] = false; break;
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_PUSHF:
+        s.k.is[4] = rsp_known;
+        s.k.val[4] = rsp - p->zi.operand_width / 8;
+        break;
+    case ZYDIS_MNEMONIC_POP:
+        if (p->op[0].type != ZYDIS_OPERAND_TYPE_REGISTER || gpr(p->op[0].reg.value) != 4) {
+            s.k.is[4] = rsp_known;
+            s.k.val[4] = rsp + p->zi.operand_width / 8;
+        }
+        break;
+    default: break;
+    }
+}
+
+static bool writes_flags(const struct piece *p)
+{
+    const ZydisAccessedFlags *f = p->zi.cpu_flags;
+
+    return p->zi.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+           (f && ((f->modified | f->set_0 | f->set_1 | f->undefined) & FLAGS_ARITH));
+}
+
+static bool allowed(const struct piece *p)
+{
+    if (s.no_flags && writes_flags(p))
+        return false;
+    for (int i = 0; i < p->zi.operand_count; i++) {
+        const ZydisDecodedOperand *o = &p->op[i];
+
+        if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            continue;
+        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && gpr(o->reg.value) >= 0 &&
+            (s.keep & 1u << gpr(o->reg.value)))
+            return false;
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && s.no_store)
+            return false;
+    }
+    if (s.no_store &&
+        (p->zi.mnemonic == ZYDIS_MNEMONIC_ENTER || p->zi.mnemonic == ZYDIS_MNEMONIC_POP))
+        return false;
+    // moves to %gs: only the null selector can be kept
+    if (p->zi.mnemonic == ZYDIS_MNEMONIC_MOV && p->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        p->op[0].reg.value >= ZYDIS_REGISTER_ES && p->op[0].reg.value <= ZYDIS_REGISTER_GS)
+        return p->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+               p->op[0].reg.value >= ZYDIS_REGISTER_FS && chance(50);
+    return true;
+}
+
+static bool remembers_place(const struct piece *p)
+{
+    return p->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+           p->zi.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+           ((p->zi.opcode >= 0xd8 && p->zi.opcode <= 0xdf) || p->zi.opcode == 0x9b);
+}
+
+static bool tells_place(const struct piece *p)
+{
+    switch ((int)p->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_FNSTENV:
+    case ZYDIS_MNEMONIC_FNSAVE:
+    case ZYDIS_MNEMONIC_FXSAVE:
+    case ZYDIS_MNEMONIC_FXSAVE64:
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64: return true;
+    default: return false;
+    }
+}
+
+// Emits the moves that the piece wants and then its bytes.
+static void emit_piece(struct piece *p, const struct pins *pins)
+{
+    for (int r = 0; r < 16; r++) {
+        if (pins->is[r] && !(s.k.is[r] && s.k.val[r] == pins->val[r])) {
+            put_mov((uint32_t)r, pins->val[r]);
+            s.k.is[r] = true;
+            s.k.val[r] = pins->val[r];
+        }
+    }
+    if (pins->vec >= 0) {
+        uint32_t v = (uint32_t)pins->vec, off = pins->vsize == 4 ? IDX4 : IDX8;
+
+        if (mode == MODE_PLAIN) {
+            note("vmovdqu index%u(%%rip), %%ymm%u", pins->vsize, v);
+            put8(0xc5);
+            put8(v < 8 ? 0xfe : 0x7e);
+            put8(0x6f);
+        } else {
+            note("vmovdqu64 index%u(%%rip), %%zmm%u", pins->vsize, v);
+            put8(0x62);
+            put8((~v >> 3 & 1) << 7 | 0x60 | (~v >> 4 & 1) << 4 | 1);
+            put8(0xfe);
+            put8(0x48);
+            put8(0x6f);
+        }
+        put8((v & 7) << 3 | 5);
+        put32((uint32_t)(code_base + off - (here() + 4)));
+    }
+    for (int i = 0; i < p->zi.operand_count; i++) {
+        if (p->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            (p->op[i].mem.base == ZYDIS_REGISTER_RIP || p->op[i].mem.base == ZYDIS_REGISTER_EIP) &&
+            p->zi.mnemonic != ZYDIS_MNEMONIC_LEA) {
+            uint32_t d = (uint32_t)((uint64_t)p->zi.raw.disp.value - (here() + p->len));
+
+            memcpy(p->bytes + p->zi.raw.disp.offset, &d, 4);
+        }
+    }
+    note("%s", ZydisMnemonicGetString(p->zi.mnemonic));
+    put(p->bytes, p->len);
+    forget(p);
+}
+
+static void pins_init(struct pins *pins)
+{
+    memset(pins, 0, sizeof(*pins));
+    pins->vec = -1;
+}
+
+// Chooses the values of registers that the piece uses in ways of its own.
+static bool place_piece(struct piece *p, struct pins *pins)
+{
+    pins_init(pins);
+    switch ((int)p->zi.mnemonic) {
+    case ZYDIS_MNEMONIC_CPUID:
+        if (!pin(pins, 0, chance(50) ? 0 : 0x80000002) || !pin(pins, 1, 0))
+            return false;
+        break;
+    case ZYDIS_MNEMONIC_XGETBV:
+        if (!pin(pins, 1, chance(80) ? 0 : 1 + rnd(64) * 2))
+            return false;
+        break;
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+        if (!pin(pins, 0, rnd64() & 0xe7) || !pin(pins, 2, 0))
+            return false;
+        break;
+    case ZYDIS_MNEMONIC_ENTER: {
+        uint16_t n = (uint16_t)(rnd(32) * 8);
+        uint8_t level = (uint8_t)(chance(60) ? 0 : rnd(32));
+
+        memcpy(p->bytes + p->len - 3, &n, 2);
+        p->bytes[p->len - 1] = level;
+        if (!pin(pins, 5, arena_base + ARENA_SIZE / 2 + rnd(64) * 8) ||
+            !pin(pins, 4, arena_base + 4096 + rnd(256) * 8))
+            return false;
+        decode(p, p->len);
+        break;
+    }
+    default: break;
+    }
+    if (p->zi.meta.category == ZYDIS_CATEGORY_STRINGOP &&
+        (p->zi.attributes &
+         (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))) {
+        uint64_t n = rnd(14);
+
+        if (p->zi.address_width == 32)
+            n |= rnd64() << 32;
+        if (!pin(pins, 1, n))
+            return false;
+    }
+    for (int i = 0; i < p->zi.operand_count; i++) {
+        const ZydisDecodedOperand *o = &p->op[i];
+
+        if (o->type != ZYDIS_OPERAND_TYPE_MEMORY)
+            continue;
+        if ((p->zi.mnemonic == ZYDIS_MNEMONIC_BT || p->zi.mnemonic == ZYDIS_MNEMONIC_BTS ||
+             p->zi.mnemonic == ZYDIS_MNEMONIC_BTR || p->zi.mnemonic == ZYDIS_MNEMONIC_BTC) &&
+            p->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            if (!pin(pins, gpr(p->op[1].reg.value), (uint64_t)(int64_t)((int32_t)rnd(4096) - 2048)))
+                return false;
+        }
+        if (!place_operand(p, o, pins, i + 1 == p->zi.operand_count))
+            return false;
+    }
+    return true;
+}
+
+static void unit_random(void)
+{
+    for (int attempt = 0; attempt < 400; attempt++) {
+        const struct combo *c = draw_combo();
+        struct piece p;
+        struct pins pins;
+
+        for (int k = 0; k < 12; k++) {
+            if (!random_bytes(&p, c) || banned(&p.zi) ||
+                (p.zi.mnemonic != c->mnemonic && !chance(20)))
+                continue;
+            if (!allowed(&p) || (remembers_place(&p) && s.env) || (tells_place(&p) && s.x87))
+                continue;
+            if (!place_piece(&p, &pins))
+                continue;
+            s.x87 |= remembers_place(&p);
+            s.env |= tells_place(&p);
+            emit_piece(&p, &pins);
+            return;
+        }
+    }
+}
+
+// Gives registers that the unit needs: any but rsp and those kept.
+static uint32_t some_reg(uint32_t avoid)
+{
+    for (;;) {
+        uint32_t r = rnd(16);
+
+        if (r != 4 && !(avoid & 1u << r) && !(s.keep & 1u << r))
+            return r;
+    }
+}
+
+static void need_stack(void)
+{
+    if (s.k.is[4] && s.k.val[4] > arena_base + 600 && s.k.val[4] < arena_base + ARENA_SIZE - 600)
+        return;
+    s.k.is[4] = true;
+    s.k.val[4] = arena_base + 2048 + rnd(512) * 8;
+    put_mov(4, s.k.val[4]);
+}
+
+static void merge(struct known *a, const struct known *b)
+{
+    for (int i = 0; i < 16; i++)
+        a->is[i] = a->is[i] && b->is[i] && a->val[i] == b->val[i];
+    for (int i = 0; i < 2; i++)
+        a->seg[i] = a->seg[i] && b->seg[i];
+}
+
+static void jump_later(size_t at, int size, int unit)
+{
+    struct pending *p = &s.pending[s.npending++];
+
+    p->at = at;
+    p->size = size;
+    p->unit = unit;
+    p->k = s.k;
+}
+
+// Jumps that land here.
+static void land(int unit)
+{
+    for (int i = 0; i < s.npending; i++) {
+        struct pending *p = &s.pending[i];
+
+        if (p->unit > unit)
+            continue;
+        if (p->size == 1) {
+            if (ncode - p->at - 1 > 127)
+                abort();
+            code[p->at] = (uint8_t)(ncode - p->at - 1);
+        } else {
+            uint32_t d = (uint32_t)(ncode - p->at - 4);
+
+            memcpy(code + p->at, &d, 4);
+        }
+        merge(&s.k, &p->k);
+        s.pending[i--] = s.pending[--s.npending];
+    }
+}
+
+// A forward jump over the next units; a condition, or rcx.
+static void unit_jump(int unit, int last)
+{
+    int to = unit + 1 + (int)rnd(3);
+
+    if (to > last)
+        to = last;
+    if (chance(70)) {
+        uint32_t cc = rnd(16);
+
+        note("jcc");
+        if (chance(10))
+            put8(0x2e + 0x10 * rnd(2)); // a hint
+        put8(0x0f);
+        put8(0x80 | cc);
+        put32(0);
+        jump_later(ncode - 4, 4, to);
+    } else if (chance(50)) {
+        note("jmp");
+        put8(0xe9);
+        put32(0);
+        jump_later(ncode - 4, 4, to);
+    } else {
+        // jrcxz, loop..: over a near jump
+        bool a32 = chance(25);
+        uint32_t op = 0xe0 + rnd(4);
+
+        if (op != 0xe3 && (s.keep & 2))
+            return;
+        note("jrcxz/loop +5");
+        if (a32)
+            put8(0x67);
+        put8(op);
+        put8(5);
+        if (op != 0xe3)
+            s.k.is[1] = false;
+        note("jmp");
+        put8(0xe9);
+        put32(0);
+        jump_later(ncode - 4, 4, to);
+    }
+}
+
+static void small_units(int n)
+{
+    uint32_t old = s.keep;
+
+    for (int i = 0; i < n; i++)
+        unit_random();
+    s.keep = old;
+}
+
+static void unit_loop(void)
+{
+    size_t top;
+    uint32_t old = s.keep;
+    uint32_t op = chance(60) ? 0xe2 : 0xe0 + rnd(2);
+    uint64_t n = 1 + rnd(6);
+
+    if (s.keep & 2)
+        return;
+    put_mov(1, n);
+    memset(&s.k, 0, sizeof(s.k));
+    // values of before the loop are not those of its second round
+    s.keep |= 2;
+    s.k.is[1] = false;
+    top = ncode;
+    small_units(1 + (int)rnd(2));
+    s.keep = old;
+    if (ncode - top > 110) {
+        // too long for loop: by hand, without flags
+        note("lea -1(%%rcx), %%rcx");
+        put("\x48\x8d\x49\xff", 4);
+        note("jrcxz out");
+        put("\xe3\x05", 2);
+        note("jmp top");
+        put8(0xe9);
+        put32((uint32_t)(top - (ncode + 4)));
+    } else {
+        note("loop top");
+        put8(op);
+        put8((uint32_t)(top - (ncode + 1)));
+    }
+    memset(&s.k, 0, sizeof(s.k));
+}
+
+// A memory operand for opcode FF /2 or /4 and the like, and the code that puts `value` there.
+static void store_through(uint8_t opcode, uint32_t ext, uint64_t *patch_at, bool call)
+{
+    struct combo c = { 0, 0, ENC_LEGACY, 0, 0, 0, 0, opcode, 0, 0, 1, 0 };
+    struct piece p;
+    struct pins pins;
+    uint32_t scratch;
+    uint32_t used = 0;
+
+    c.reg = (uint8_t)ext;
+    for (;;) {
+        if (!random_bytes(&p, &c) ||
+            (p.zi.mnemonic != ZYDIS_MNEMONIC_JMP && p.zi.mnemonic != ZYDIS_MNEMONIC_CALL) ||
+            p.zi.raw.modrm.reg != ext || (p.zi.attributes & ZYDIS_ATTRIB_HAS_LOCK) ||
+            (p.zi.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) || p.zi.operand_width != 64)
+            continue;
+        if (place_piece(&p, &pins))
+            break;
+    }
+    for (int r = 0; r < 16; r++)
+        used |= pins.is[r] ? 1u << r : 0;
+    for (int i = 0; i < p.zi.operand_count; i++) {
+        if (p.op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+            p.op[i].visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
+            if (gpr(p.op[i].mem.base) >= 0)
+                used |= 1u << gpr(p.op[i].mem.base);
+            if (gpr(p.op[i].mem.index) >= 0)
+                used |= 1u << gpr(p.op[i].mem.index);
+        }
+    }
+    scratch = some_reg(used);
+    // the moves first, so that the store can use the same operand
+    for (int r = 0; r < 16; r++) {
+        if (pins.is[r] && !(s.k.is[r] && s.k.val[r] == pins.val[r])) {
+            put_mov((uint32_t)r, pins.val[r]);
+            s.k.is[r] = true;
+            s.k.val[r] = pins.val[r];
+        }
+    }
+    note("mov $target, %%r%u", scratch);
+    put8(0x48 | scratch >> 3);
+    put8(0xb8 | (scratch & 7));
+    *patch_at = ncode;
+    put64(0);
+    s.k.is[scratch] = false;
+    {
+        // mov %scratch, operand: the same bytes with another opcode and register
+        struct piece q = p;
+        uint32_t at = 0, n = 0;
+        uint8_t rex = 0x48;
+
+        for (at = 0; at < p.len; at++) {
+            uint8_t b = p.bytes[at];
+
+            if ((b & 0xf0) == 0x40) {
+                rex |= b & 3;
+                at++;
+                break;
+            }
+            if (b == opcode)
+                break;
+            q.bytes[n++] = b;
+        }
+        q.bytes[n++] = (uint8_t)(rex | (scratch >> 3) << 2);
+        q.bytes[n++] = 0x89;
+        memcpy(q.bytes + n, p.bytes + at + 1, p.len - at - 1u);
+        q.bytes[n] = (uint8_t)((q.bytes[n] & 0xc7) | (scratch & 7) << 3);
+        n += p.len - at - 1u;
+        if (!decode(&q, n))
+            abort();
+        q.zi.raw.disp.value = p.zi.raw.disp.value;
+        pins_init(&pins);
+        emit_piece(&q, &pins);
+    }
+    emit_piece(&p, &pins);
+    if (call) {
+        s.k.is[4] = false;
+    }
+}
+
+static void patch64(uint64_t at, uint64_t v)
+{
+    memcpy(code + at, &v, 8);
+}
+
+static void unit_branch(void)
+{
+    uint64_t at;
+    uint32_t r;
+
+    if (s.no_store || s.no_flags)
+        return;
+    switch (rnd(7)) {
+    case 0: // call, with or without taking the address away again
+        need_stack();
+        note("call +0");
+        put("\xe8\0\0\0\0", 5);
+        s.k.val[4] -= 8;
+        break;
+    case 1: // a push and a ret
+        need_stack();
+        r = some_reg(0);
+        note("mov $target, %%r%u", r);
+        put8(0x48 | r >> 3);
+        put8(0xb8 | (r & 7));
+        at = ncode;
+        put64(0);
+        s.k.is[r] = false;
+        note("push");
+        if (r >= 8)
+            put8(0x41);
+        put8(0x50 | (r & 7));
+        note("ret");
+        if (chance(40)) {
+            uint32_t n = rnd(64) * 8;
+
+            put8(0xc2);
+            put8(n);
+            put8(n >> 8);
+            s.k.val[4] += n;
+        } else {
+            if (chance(20))
+                put8(0xf3);
+            put8(0xc3);
+        }
+        put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, here());
+        break;
+    case 2:
+    case 3: // jump or call through a register
+        r = some_reg(0);
+        need_stack();
+        note("mov $target, %%r%u", r);
+        put8(0x48 | r >> 3);
+        put8(0xb8 | (r & 7));
+        at = ncode;
+        put64(0);
+        s.k.is[r] = false;
+        note("jmp/call *%%r%u", r);
+        if (chance(10))
+            put8(0x3e);
+        if (r >= 8)
+            put8(0x41);
+        put8(0xff);
+        if (chance(50)) {
+            put8(0xe0 | (r & 7));
+        } else {
+            put8(0xd0 | (r & 7));
+            s.k.val[4] -= 8;
+        }
+        put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, here());
+        break;
+    case 4: // jump through memory
+        store_through(0xff, 4, &at, false);
+        put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, here());
+        break;
+    case 5: // call through memory
+        store_through(0xff, 2, &at, true);
+        put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, here());
+        break;
+    default: // call and return: call f; jmp over; f: ..; ret
+    {
+        size_t call, jmp;
+        uint32_t old = s.keep;
+
+        need_stack();
+        note("call f");
+        put8(0xe8);
+        put32(0);
+        call = ncode;
+        note("jmp over");
+        put8(0xe9);
+        put32(0);
+        jmp = ncode;
+        {
+            uint32_t d = (uint32_t)(ncode - call);
+
+            memcpy(code + call - 4, &d, 4);
+        }
+        s.k.val[4] -= 8;
+        s.keep |= 1u << 4;
+        s.no_store = true;
+        small_units(1 + (int)rnd(2));
+        s.no_store = false;
+        s.keep = old;
+        note("ret");
+        put8(0xc3);
+        s.k.val[4] += 8;
+        {
+            uint32_t d = (uint32_t)(ncode - jmp);
+
+            memcpy(code + jmp - 4, &d, 4);
+        }
+    }
+    }
+}
+
+static void unit_popf(void)
+{
+    uint32_t f = 0x202 | ((uint32_t)rnd64() &
+                          (FLAGS_ARITH | (chance(30) ? 0x400 : 0) | (chance(5) ? 0x204000 : 0)));
+
+    if (s.no_flags || s.no_store || (s.keep & 16))
+        return;
+    need_stack();
+    note("push $0x%x", f);
+    put8(0x68);
+    put32(f);
+    note("popf");
+    if (chance(20)) {
+        put8(0x66); // 16 bits
+        s.k.val[4] -= 6;
+    }
+    put8(0x9d);
+}
+
+static void unit_syscall(void)
+{
+    if (s.keep & (1u | 2u | 1u << 11))
+        return;
+    put_mov(0, 4000 + rnd(90)); // no such call
+    note("syscall");
+    put("\x0f\x05", 2);
+    s.k.is[0] = s.k.is[1] = s.k.is[11] = false;
+}
+
+// Bytes that Zydis does not know, whatever the processor thinks of them.
+static void unit_unknown(void)
+{
+    for (int k = 0; k < 1000; k++) {
+        uint8_t b[15];
+        ZydisDecodedInstruction zi;
+        size_t n = 0;
+
+        for (int i = 0; i < 15; i++)
+            b[i] = (uint8_t)rnd64();
+        switch (rnd(3)) {
+        case 0: b[n++] = 0x0f; break;
+        case 1:
+            b[n++] = 0xc4;
+            b[n++] &= 0xe3;
+            break;
+        default:
+            b[n++] = 0x62;
+            b[n++] &= 0xf7;
+            b[n++] |= 4;
+            break;
+        }
+        if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, b, 15, &zi))) {
+            note("unknown");
+            put(b, 15);
+            put("\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc", 12);
+            return;
+        }
+    }
+}
+
+static void unit(int i, int last)
+{
+    uint32_t k = rnd(100);
+
+    if (mode == MODE_PLAIN)
+        k %= 78;
+    if (k < 78)
+        unit_random();
+    else if (k < 85)
+        unit_jump(i, last);
+    else if (k < 92)
+        unit_branch();
+    else if (k < 95)
+        unit_loop();
+    else if (k < 98)
+        unit_popf();
+    else if (k < 99)
+        unit_syscall();
+    else
+        unit_unknown();
+}
+
+struct entry {
+    uint64_t code, cut, arena, vectors, fs, gs, flags;
+    uint32_t mxcsr;
+    uint16_t fcw, nfpu;
+    uint64_t regs[16]; // in the order of the guest
+    uint64_t index;
+};
+
+static const uint8_t guest_order[16] = { 0, 3, 1, 2, 6, 7, 5, 8, 9, 10, 11, 12, 13, 14, 15, 4 };
+
+static void put_exit(void)
+{
+    uint32_t k = rnd(2);
+
+    note("leave the snippet");
+    if (k) {
+        put8(0xff); // jmp *slot(%rip)
+        put8(0x25);
+        put32((uint32_t)(code_base - (here() + 4)));
+    } else {
+        put8(0xe9); // jmp to such a jump
+        put32((uint32_t)(code_base + 8 - (here() + 4)));
+    }
+}
+
+static void snippet(struct entry *e, uint64_t seed, uint64_t index, const bool *dropped)
+{
+    int units;
+
+    rng_set(seed, index, 0);
+    memset(&s, 0, sizeof(s));
+    units = 1 + (int)rnd(chance(30) ? UNITS_MAX - 2 : 8);
+    s.may_fault = chance(35);
+    s.cut = chance(50) ? (int)rnd((uint32_t)units) : units;
+    s.fs = arena_base + (chance(50) ? rnd(ARENA_SIZE) : rnd64() % (0x7ffffffff000 - arena_base));
+    s.gs = arena_base + (chance(50) ? rnd(ARENA_SIZE) : rnd64() % (0x7ffffffff000 - arena_base));
+    if (low && chance(50)) {
+        s.fs = rnd(0x10000000);
+        s.gs = rnd(0x10000000);
+    }
+    for (int i = 0; i < 16; i++) {
+        uint32_t k = rnd(100);
+
+        s.k.is[i] = true;
+        s.k.val[i] = k < 55 ? good_target(64) : k < 65 ? rnd(300) : rnd64();
+    }
+    s.k.val[4] = arena_base + 2048 + rnd(512) * 8;
+    memset(e, 0, sizeof(*e));
+    for (int i = 0; i < 16; i++)
+        e->regs[i] = s.k.val[guest_order[i]];
+    e->index = index;
+    e->arena = rnd((POOL_SIZE - ARENA_SIZE) / 64) * 64;
+    e->vectors = rnd((POOL_SIZE - 2560) / 64) * 64;
+    e->fs = s.fs;
+    e->gs = s.gs;
+    e->flags = 0x202 | (rnd64() & FLAGS_ARITH) | (chance(5) ? 0x400 : 0);
+    e->mxcsr = 0x1f80 | rnd(4) << 13 | (chance(10) ? 0x8000 : 0) | (chance(10) ? 0x40 : 0);
+    if (chance(6))
+        e->mxcsr &= ~(rnd(64) << 7);
+    e->fcw = (uint16_t)(0x7f | (chance(50) ? 0x300 : rnd(4) << 8) | rnd(4) << 10);
+    if (chance(6))
+        e->fcw = (uint16_t)(e->fcw & ~rnd(64));
+    e->nfpu = (uint16_t)(chance(50) ? rnd(9) : 0);
+    s.k.seg[0] = s.k.seg[1] = true;
+    for (uint32_t k = rnd(16); k; k--)
+        put8(0x90);
+    e->code = here();
+    e->cut = ~0ull;
+    for (int i = 0; i <= units; i++) {
+        land(i);
+        rng_set(seed, index, 1 + (uint64_t)i);
+        if (i >= s.cut && i < units) {
+            if (!s.no_flags)
+                e->cut = here();
+            s.no_flags = true;
+        }
+        if (i < units && !dropped[i])
+            unit(i, units);
+    }
+    put_exit();
+    if (s.env) // else it tells where this program loaded them
+        e->nfpu = 0;
+}
+
+// One instruction of the set; illegal natively means that the processor lacks it.
+static void isa_snippet(struct entry *e, uint32_t isa, uint32_t number)
+{
+    memset(&s, 0, sizeof(s));
+    rng_set(1, isa, number);
+    memset(e, 0, sizeof(*e));
+    s.k.seg[0] = s.k.seg[1] = true;
+    s.fs = s.gs = e->fs = e->gs = arena_base;
+    s.k.is[4] = true;
+    s.k.val[4] = arena_base + 4096;
+    e->regs[15] = arena_base + 4096;
+    e->mxcsr = 0x1f80;
+    e->fcw = 0x37f;
+    e->flags = 0x202;
+    e->index = isa;
+    e->code = here();
+    for (int tries = 0; tries < 1000; tries++) {
+        size_t i = rnd((uint32_t)ncombos), n = 0;
+        struct piece p;
+        struct pins pins;
+
+        while (combos[i].isa != isa && n++ < ncombos)
+            i = i + 1 == ncombos ? 0 : i + 1;
+        if (combos[i].isa != isa)
+            break;
+        if (!random_bytes(&p, &combos[i]) || p.zi.meta.isa_set != (ZydisISASet)isa ||
+            banned(&p.zi) || (p.zi.attributes & ZYDIS_ATTRIB_HAS_LOCK) || !place_piece(&p, &pins))
+            continue;
+        emit_piece(&p, &pins);
+        break;
+    }
+    put_exit();
+}
+
+// ---- Output ----
+
+static void make_pool(uint8_t *pool)
+{
+    static const uint64_t special[] = {
+        0,
+        1,
+        ~0ull,
+        0x8000000000000000u,
+        0x3ff0000000000000u,
+        0xbff8000000000000u,
+        0x7ff0000000000000u,
+        0x7ff8000000000000u,
+        0x7ff0000000000001u,
+        0x000fffffffffffffu,
+        0x3f8000003f800000u,
+        0x7f800000ff800000u,
+        0x7fc000007f800001u,
+        0x0000000100000002u,
+        0x4008000000000000u,
+        0x3ff3ff3c003c00u,
+        0x0080000000400000u,
+    };
+
+    for (size_t i = 0; i < POOL_SIZE; i += 8) {
+        uint64_t v = rnd64();
+        uint32_t k = rnd(100);
+
+        if (k < 35)
+            v = special[rnd(sizeof(special) / sizeof(*special))];
+        else if (k < 50)
+            v = (v & 0x800fffffffffffffu) | (uint64_t)(1000 + rnd(48)) << 52; // doubles about one
+        else if (k < 65)
+            v = (v & 0x807fffff807fffffu) | 0x3f0000003f000000u;
+        memcpy(pool + i, &v, 8);
+    }
+}
+
+static void print_bytes(const uint8_t *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        printf("%s0x%02x", i % 32 ? "," : "\n\t.byte ", b[i]);
+    printf("\n");
+}
+
+static void print(const struct entry *e, size_t n, uint64_t seed)
+{
+    uint8_t *pool = malloc(POOL_SIZE);
+
+    if (!pool)
+        abort();
+    printf("// Made by fuzz/insn_gen -s %" PRIu64 "\n\t.section .snippets, \"ax\", @progbits\n",
+           seed);
+    printf("snippets:\n\t.quad snippet_exit\n");
+    // the code itself; the slot is its first quad
+    for (size_t i = 8; i < ncode;) {
+        size_t end = i + 1;
+
+        while (end < ncode && (end >= sizeof(notes) / sizeof(*notes) || !notes[end]) &&
+               end - i < 32)
+            end++;
+        for (size_t k = 0; k < n; k++) {
+            if (e[k].code == code_base + i && mode != MODE_ISA)
+                printf("s%" PRIu64 ":\n", e[k].index);
+        }
+        printf("\t.byte ");
+        for (size_t k = i; k < end; k++)
+            printf("%s0x%02x", k > i ? "," : "", code[k]);
+        if (i < sizeof(notes) / sizeof(*notes) && notes[i])
+            printf(" // %s", notes[i]);
+        printf("\n");
+        i = end;
+    }
+    printf("\t.section .rodata\n\t.align 64\npool:");
+    rng_set(seed, ~0ull, 1);
+    make_pool(pool);
+    print_bytes(pool, POOL_SIZE);
+    printf("\t.align 8\n\t.globl table, first_code\ntable:\n");
+    for (size_t i = 0; i < n; i++) {
+        printf("\t.quad 0x%" PRIx64 ", 0x%" PRIx64 ", pool + 0x%" PRIx64 ", pool + 0x%" PRIx64
+               ", 0x%" PRIx64 ", 0x%" PRIx64 ", 0x%" PRIx64
+               "\n\t.long 0x%x\n\t.short 0x%x, %u\n\t.quad ",
+               e[i].code, e[i].cut, e[i].arena, e[i].vectors, e[i].fs, e[i].gs, e[i].flags,
+               e[i].mxcsr, e[i].fcw, e[i].nfpu);
+        for (int k = 0; k < 16; k++)
+            printf("%s0x%" PRIx64, k ? ", " : "", e[i].regs[k]);
+        printf(", %" PRIu64 "\n", e[i].index);
+    }
+    printf("\t.quad 0\n\t.set first_code, 0x%" PRIx64 "\n", e[0].code);
+    printf("\t.section .note.GNU-stack, \"\", @progbits\n");
+    free(pool);
+}
+
+static void read_isa(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    unsigned isa;
+
+    if (!f) {
+        perror(path);
+        exit(2);
+    }
+    while (fscanf(f, "%u", &isa) == 1) {
+        if (isa <= ZYDIS_ISA_SET_MAX_VALUE)
+            isa_missing[isa] = true;
+    }
+    fclose(f);
+}
+
+int main(int argc, char **argv)
+{
+    static bool dropped[UNITS_MAX + 1];
+    uint64_t seed = 1, layout = 0;
+    long only = -1;
+    uint32_t n = 200;
+    struct entry *e;
+    size_t ne = 0;
+    int o;
+
+    while ((o = getopt(argc, argv, "s:n:o:d:m:i:a:")) != -1) {
+        switch (o) {
+        case 's': seed = strtoull(optarg, NULL, 0); break;
+        case 'n': n = (uint32_t)strtoul(optarg, NULL, 0); break;
+        case 'o': only = strtol(optarg, NULL, 0); break;
+        case 'd':
+            for (char *p = strtok(optarg, ","); p; p = strtok(NULL, ",")) {
+                if (strtoul(p, NULL, 0) < UNITS_MAX)
+                    dropped[strtoul(p, NULL, 0)] = true;
+            }
+            break;
+        case 'm':
+            mode = !strcmp(optarg, "isa")     ? MODE_ISA
+                   : !strcmp(optarg, "plain") ? MODE_PLAIN
+                                              : MODE_ALL;
+            break;
+        case 'i': read_isa(optarg); break;
+        case 'a': layout = strtoull(optarg, NULL, 0); break;
+        default:
+            fprintf(
+                stderr,
+                "usage: insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m MODE] [-i FILE] [-a CODE]\n");
+            return 2;
+        }
+    }
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    code_base = layout ? layout : 0x10000000;
+    arena_base = code_base + 0x10000000;
+    low = code_base < 0x40000000;
+    make_dictionary();
+
+    put64(0); // the slot
+    note("jmp *slot(%%rip)");
+    put8(0xff);
+    put8(0x25);
+    put32((uint32_t)(code_base - (here() + 4)));
+    while (ncode < IDX4)
+        put8(0xcc);
+    rng_set(seed, ~0ull, 0);
+    for (int i = 0; i < 16; i++)
+        put32((uint32_t)(rnd(256) - 128));
+    for (int i = 0; i < 8; i++)
+        put64((uint64_t)(int64_t)((int)rnd(256) - 128));
+    while (ncode < CODE_START)
+        put8(0xcc);
+    if (mode == MODE_ISA)
+        n = (ZYDIS_ISA_SET_MAX_VALUE + 1) * ISA_TRIES;
+    e = calloc(n + 1, sizeof(*e));
+    if (!e)
+        abort();
+    for (uint32_t i = 0; i < n; i++) {
+        if (only >= 0 && i != (uint32_t)only)
+            continue;
+        if (mode == MODE_ISA)
+            isa_snippet(&e[ne++], i / ISA_TRIES, i % ISA_TRIES);
+        else
+            snippet(&e[ne++], seed, i, dropped);
+    }
+    print(e, ne, seed);
+    return 0;
+}

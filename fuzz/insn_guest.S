@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+//
+// The run-time part of the programs that insn_gen makes: for each snippet of the table it fills the
+// arena, sets every register, flag and mode of the processor, jumps to the snippet, and writes what
+// it finds afterwards to standard output as one record (insn_record.h has its layout). A snippet
+// that faults is left by the handler, which notes the signal's whole context first. No libc. With
+// an argument the program also interrupts itself by a timer, which must change nothing.
+//
+// NO_AVX512 leaves out what Valgrind does not know: masks, and the upper halves of the vectors.
+
+#define ARENA_SIZE 8192
+#define ALT_SIZE 65536
+#define SIGNALS_ALL -1
+
+// Offsets in a table entry
+#define E_CODE 0
+#define E_CUT 8
+#define E_ARENA 16
+#define E_VECTORS 24
+#define E_FS 32
+#define E_GS 40
+#define E_FLAGS 48
+#define E_MXCSR 56
+#define E_FCW 60
+#define E_NFPU 62
+#define E_REGS 64
+#define E_INDEX 192
+#define E_SIZE 200
+
+        .section .data
+        .globl  writable
+writable:
+        .quad   1
+action: .quad   on_fault
+        .quad   0x0c000004              // SA_SIGINFO | SA_RESTORER | SA_ONSTACK
+        .quad   restorer
+        .quad   SIGNALS_ALL
+tick_action:
+        .quad   on_tick
+        .quad   0x1c000000              // SA_RESTART besides
+        .quad   restorer
+        .quad   SIGNALS_ALL
+altstack:
+        .quad   alt
+        .quad   0
+        .quad   ALT_SIZE
+timer:  .quad   0, 150, 0, 150          // microseconds
+vector: .quad   record, record_end - record, arena, ARENA_SIZE
+
+        .section .bss
+        .align  4096
+stack:  .fill   8192
+stack_top:
+alt:    .fill   ALT_SIZE
+        .align  64
+record:
+r_index:  .quad 0
+r_signal: .quad 0, 0, 0
+r_gregs:  .fill 23 * 8
+r_regs:   .fill 16 * 8
+r_flags:  .quad 0
+r_fs:     .quad 0
+r_gs:     .quad 0
+r_mxcsr:  .quad 0
+r_k:      .fill 64
+        .align  64
+r_zmm:    .fill 2048
+r_fx:     .fill 512
+record_end:
+current:  .quad 0
+ticks:    .quad 0
+
+        .section .arena, "aw", @nobits
+        .globl  arena
+arena:  .fill   ARENA_SIZE
+
+        .text
+        .globl  _start
+        .globl  snippet_exit
+_start:
+        mov     (%rsp), %r12            // argc
+        lea     stack_top(%rip), %rsp
+        xor     %ebp, %ebp
+        mov     $131, %eax              // sigaltstack
+        lea     altstack(%rip), %rdi
+        xor     %esi, %esi
+        syscall
+        mov     $4, %ebx                // SIGILL, SIGTRAP 5, SIGBUS 7, SIGFPE 8, SIGSEGV 11
+1:      lea     action(%rip), %rsi
+        mov     $0x9b0, %eax
+        bt      %ebx, %eax
+        jnc     2f
+        mov     %ebx, %edi
+        xor     %edx, %edx
+        mov     $8, %r10d
+        mov     $13, %eax               // rt_sigaction
+        syscall
+2:      inc     %ebx
+        cmp     $12, %ebx
+        jb      1b
+        cmp     $2, %r12
+        jb      next_first
+        mov     $14, %edi               // SIGALRM
+        lea     tick_action(%rip), %rsi
+        xor     %edx, %edx
+        mov     $8, %r10d
+        mov     $13, %eax
+        syscall
+        xor     %edi, %edi              // ITIMER_REAL
+        lea     timer(%rip), %rsi
+        xor     %edx, %edx
+        mov     $38, %eax               // setitimer
+        syscall
+next_first:
+        movabs  $table, %rbx
+next:
+        mov     %rbx, current(%rip)
+        cmpq    $0, E_CODE(%rbx)
+        je      done
+        mov     E_INDEX(%rbx), %rax
+        mov     %rax, r_index(%rip)
+        // nothing is left of the last record
+        xor     %eax, %eax
+        lea     r_signal(%rip), %rdi
+        mov     $26, %ecx
+        rep stosq
+        mov     E_ARENA(%rbx), %rsi
+        movabs  $arena, %rdi
+        mov     $ARENA_SIZE / 64, %ecx
+#ifdef NO_AVX512
+3:      vmovdqu (%rsi), %ymm0
+        vmovdqu 32(%rsi), %ymm1
+        vmovdqu %ymm0, (%rdi)
+        vmovdqu %ymm1, 32(%rdi)
+#else
+3:      vmovdqu64 (%rsi), %zmm0
+        vmovdqu64 %zmm0, (%rdi)
+#endif
+        add     $64, %rsi
+        add     $64, %rdi
+        dec     %ecx
+        jnz     3b
+        mov     E_VECTORS(%rbx), %rsi
+        fninit
+        movzwl  E_NFPU(%rbx), %ecx
+        test    %ecx, %ecx
+        jz      5f
+4:      fldt    2112(%rsi)
+        add     $16, %rsi
+        dec     %ecx
+        jnz     4b
+        fnclex
+5:      fldcw   E_FCW(%rbx)
+        mov     E_VECTORS(%rbx), %rsi
+#ifdef NO_AVX512
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        vmovdqu 64*\n(%rsi), %ymm\n
+        .endr
+#else
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+        vmovdqu64 64*\n(%rsi), %zmm\n
+        .endr
+        .irp    n, 0,1,2,3,4,5,6,7
+        kmovq   2048+8*\n(%rsi), %k\n
+        .endr
+#endif
+        ldmxcsr E_MXCSR(%rbx)
+#ifndef NO_AVX512
+        mov     E_FS(%rbx), %rax
+        wrfsbase %rax
+        mov     E_GS(%rbx), %rax
+        wrgsbase %rax
+#endif
+        pushq   E_FLAGS(%rbx)
+        popfq
+        lea     E_REGS(%rbx), %rsp
+        pop     %rax
+        pop     %rbx
+        pop     %rcx
+        pop     %rdx
+        pop     %rsi
+        pop     %rdi
+        pop     %rbp
+        pop     %r8
+        pop     %r9
+        pop     %r10
+        pop     %r11
+        pop     %r12
+        pop     %r13
+        pop     %r14
+        pop     %r15
+        mov     (%rsp), %rsp
+        jmp     *go(%rip)
+
+snippet_exit:
+        mov     %rax, r_regs+0(%rip)
+        mov     %rbx, r_regs+8(%rip)
+        mov     %rcx, r_regs+16(%rip)
+        mov     %rdx, r_regs+24(%rip)
+        mov     %rsi, r_regs+32(%rip)
+        mov     %rdi, r_regs+40(%rip)
+        mov     %rbp, r_regs+48(%rip)
+        mov     %r8, r_regs+56(%rip)
+        mov     %r9, r_regs+64(%rip)
+        mov     %r10, r_regs+72(%rip)
+        mov     %r11, r_regs+80(%rip)
+        mov     %r12, r_regs+88(%rip)
+        mov     %r13, r_regs+96(%rip)
+        mov     %r14, r_regs+104(%rip)
+        mov     %r15, r_regs+112(%rip)
+        mov     %rsp, r_regs+120(%rip)
+        lea     stack_top(%rip), %rsp
+        pushfq
+        pushq   $0x202
+        popfq
+        popq    r_flags(%rip)
+        stmxcsr r_mxcsr(%rip)
+#ifdef NO_AVX512
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+        vmovdqa %ymm\n, r_zmm+64*\n(%rip)
+        .endr
+#else
+        rdfsbase %rax
+        mov     %rax, r_fs(%rip)
+        rdgsbase %rax
+        mov     %rax, r_gs(%rip)
+        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+        vmovdqa64 %zmm\n, r_zmm+64*\n(%rip)
+        .endr
+        .irp    n, 0,1,2,3,4,5,6,7
+        kmovq   %k\n, r_k+8*\n(%rip)
+        .endr
+#endif
+        fxsave64 r_fx(%rip)
+        // where the last x87 instruction and its operand lay: a code address, which DIFFERS under
+        // Quern, and forgotten whenever the kernel saves and restores the state
+        movw    $0, r_fx+6(%rip)
+        movq    $0, r_fx+8(%rip)
+        movq    $0, r_fx+16(%rip)
+        fninit
+        mov     $1, %edi
+        lea     vector(%rip), %rsi
+        mov     $2, %edx
+        mov     $20, %eax               // writev
+        syscall
+        cmp     $record_end - record + ARENA_SIZE, %rax
+        jne     broken
+        mov     current(%rip), %rbx
+        add     $E_SIZE, %rbx
+        mov     E_CODE(%rbx), %rax
+        mov     %rax, go(%rip)
+        jmp     next
+
+done:   xor     %edi, %edi
+        mov     $231, %eax              // exit_group
+        syscall
+broken: mov     $99, %edi
+        mov     $231, %eax
+        syscall
+
+on_tick:
+        incq    ticks(%rip)
+        ret
+
+on_fault:
+        mov     (%rsi), %eax
+        mov     %rax, r_signal(%rip)
+        mov     8(%rsi), %eax
+        mov     %rax, r_signal+8(%rip)
+        mov     16(%rsi), %rax
+        mov     %rax, r_signal+16(%rip)
+        mov     168(%rdx), %rax         // rip
+        lea     _start(%rip), %rcx
+        cmp     %rcx, %rax
+        jb      6f
+        lea     text_end(%rip), %rcx
+        cmp     %rcx, %rax              // of this program's own: no snippet's fault
+        jb      broken
+6:      mov     current(%rip), %rcx
+        cmp     E_CUT(%rcx), %rax
+        jae     7f
+        andq    $~0x8d5, 176(%rdx)      // flags that may be dead here
+7:      cmpq    $14, 200(%rdx)          // trapno: page fault
+        je      8f
+        movq    $0, 216(%rdx)           // cr2 is of an earlier fault
+8:      lea     40(%rdx), %rsi
+        lea     r_gregs(%rip), %rdi
+        mov     $23, %ecx
+        rep movsq
+        lea     snippet_exit(%rip), %rax
+        mov     %rax, 168(%rdx)
+        ret
+restorer:
+        mov     $15, %eax               // rt_sigreturn
+        syscall
+text_end:
+
+        .section .data
+        .globl  go
+go:     .quad   first_code
+        .section .note.GNU-stack, "", @progbits
