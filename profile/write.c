@@ -10,14 +10,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
+struct id {
+    uint32_t number; /* 0: not used yet */
+    uint32_t part;   /* number + 1 of the part that defines it; each part does, since KCachegrind forgets
+                      * all ids at a new part */
+};
+
 struct writer {
     const struct quern_profile *p;
     struct quern_write_opts opts;
     struct out out;
     struct quern_error *err;
     const char *path;
-    uint32_t *file_id, *name_id, *object_id; /* string -> id + 1, 0: not yet defined */
-    uint32_t files, names, objects;
+    /* A function has an id of its own, not one of its name: KCachegrind binds the id to the object and
+     * file it is defined in, and sends all that names it later there. */
+    struct id *file_id, *func_id, *object_id;
+    uint32_t files, funcs, objects, part;
     uint64_t line, addr, bb; /* of the last cost line */
     int relative_line, relative_addr, relative_bb;
     unsigned mask;
@@ -172,30 +180,47 @@ static void write_cachegrind(struct writer *w)
 
 /* -- Callgrind --------------------------------------------------------------------------------- */
 
-static void put_name(struct writer *w, const char *spec, uint32_t s, uint32_t *ids, uint32_t *count)
+/* A name, or its id in parentheses; with the name behind it where the id is used first. */
+static void put_name(struct writer *w, const char *spec, uint32_t s, struct id *id, uint32_t *count)
 {
     struct out *o = &w->out;
-    uint32_t n;
+    int fresh = w->opts.no_compress_strings || id->part != w->part + 1;
 
     out_str(o, spec);
-    if (w->opts.no_compress_strings) {
-        put_text(o, text_of(w->p, s));
-    } else {
-        /* the unknown has an id of its own, behind all strings */
-        uint32_t *id = &ids[s == QUERN_NONE ? w->p->str.count : s];
-        int fresh = !*id;
-        if (fresh)
-            *id = ++*count;
-        n = *id;
+    if (!w->opts.no_compress_strings) {
+        if (!id->number)
+            id->number = ++*count;
+        id->part = w->part + 1;
         out_char(o, '(');
-        out_u64(o, n);
+        out_u64(o, id->number);
         out_char(o, ')');
-        if (fresh) {
+        if (fresh)
             out_char(o, ' ');
-            put_text(o, text_of(w->p, s));
-        }
     }
+    if (fresh)
+        put_text(o, text_of(w->p, s));
     out_char(o, '\n');
+}
+
+/* The unknown has an id of its own, behind all strings. */
+static uint32_t id_index(const struct writer *w, uint32_t s)
+{
+    return s == QUERN_NONE ? w->p->str.count : s;
+}
+
+static void put_object(struct writer *w, const char *spec, uint32_t s)
+{
+    put_name(w, spec, s, &w->object_id[id_index(w, s)], &w->objects);
+}
+
+static void put_file(struct writer *w, const char *spec, uint32_t s)
+{
+    put_name(w, spec, s, &w->file_id[id_index(w, s)], &w->files);
+}
+
+static void put_func(struct writer *w, const char *spec, uint32_t func)
+{
+    put_name(w, spec, w->p->func[func].name, &w->func_id[func], &w->funcs);
 }
 
 static void put_position(struct out *o, uint64_t v, uint64_t before, int relative, int hex)
@@ -353,16 +378,16 @@ static void put_function(struct writer *w, const struct walk *k, struct at *at)
     if (!at->known || f.object != at->object || f.file != at->file || f.name != at->name) {
         out_char(&w->out, '\n');
         if (f.object != QUERN_NONE && (!at->known || f.object != at->object))
-            put_name(w, "ob=", f.object, w->object_id, &w->objects);
+            put_object(w, "ob=", f.object);
         else if (f.object == QUERN_NONE && at->known && at->object != QUERN_NONE)
-            put_name(w, "ob=", QUERN_NONE, w->object_id, &w->objects);
+            put_object(w, "ob=", QUERN_NONE);
         if (!at->known || f.file != at->file || at->src != at->file)
-            put_name(w, "fl=", f.file, w->file_id, &w->files);
-        put_name(w, "fn=", f.name, w->name_id, &w->names);
+            put_file(w, "fl=", f.file);
+        put_func(w, "fn=", k->at.func);
         *at = (struct at){ f.object, f.file, f.file, f.name, 1 };
     }
     if (k->at.file != at->src) {
-        put_name(w, k->at.file == at->file ? "fe=" : "fi=", k->at.file, w->file_id, &w->files);
+        put_file(w, k->at.file == at->file ? "fe=" : "fi=", k->at.file);
         at->src = k->at.file;
     }
 }
@@ -372,10 +397,10 @@ static void put_call(struct writer *w, struct walk *k, const struct at *at)
     struct quern_func g = w->p->func[k->to.func];
 
     if (g.object != at->object)
-        put_name(w, "cob=", g.object, w->object_id, &w->objects);
+        put_object(w, "cob=", g.object);
     if (g.file != at->src)
-        put_name(w, "cfi=", g.file, w->file_id, &w->files);
-    put_name(w, "cfn=", g.name, w->name_id, &w->names);
+        put_file(w, "cfi=", g.file);
+    put_func(w, "cfn=", k->to.func);
     out_str(&w->out, "calls=");
     out_u64(&w->out, k->calls);
     out_char(&w->out, ' ');
@@ -385,12 +410,10 @@ static void put_call(struct writer *w, struct walk *k, const struct at *at)
 
 static void put_jump(struct writer *w, struct walk *k, const struct at *at)
 {
-    struct quern_func g = w->p->func[k->to.func];
-
     if (k->to.file != at->src)
-        put_name(w, "jfi=", k->to.file, w->file_id, &w->files);
+        put_file(w, "jfi=", k->to.file);
     if (k->to.func != k->at.func)
-        put_name(w, "jfn=", g.name, w->name_id, &w->names);
+        put_func(w, "jfn=", k->to.func);
     if (k->op == OP_JUMP) {
         out_str(&w->out, "jump=");
         out_u64(&w->out, k->calls);
@@ -426,6 +449,7 @@ static int write_callgrind(struct writer *w)
             out_char(&w->out, '\n');
             put_sums(w, "totals:", sums);
             sums = all + ++part * p->event_count;
+            w->part = part;
             callgrind_header(w, part, sums);
             at.known = 0;
             at.object = QUERN_NONE;
@@ -500,11 +524,11 @@ int quern_profile_write(const struct quern_profile *p, const char *path,
     if (!w.mask || w.opts.portable)
         w.mask = QUERN_HAS_LINE;
     w.file_id = calloc(n, sizeof(*w.file_id));
-    w.name_id = calloc(n, sizeof(*w.name_id));
+    w.func_id = calloc(w.p->func_count + 1, sizeof(*w.func_id));
     w.object_id = calloc(n, sizeof(*w.object_id));
     w.plain = calloc(p->event_count + 1, sizeof(*w.plain));
     w.wide = calloc(p->event_count + 1, sizeof(*w.wide));
-    if (!w.file_id || !w.name_id || !w.object_id || !w.plain || !w.wide) {
+    if (!w.file_id || !w.func_id || !w.object_id || !w.plain || !w.wide) {
         rc = -ENOMEM;
     } else if ((rc = out_open(&w.out, path)) == 0) {
         if (cachegrind)
@@ -516,7 +540,7 @@ int quern_profile_write(const struct quern_profile *p, const char *path,
         rc = out_close(&w.out, rc);
     }
     free(w.file_id);
-    free(w.name_id);
+    free(w.func_id);
     free(w.object_id);
     free(w.plain);
     free(w.wide);

@@ -206,3 +206,41 @@ assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions
     same "$messages" "quern: --event=Nope: the profile has no such event"
     [ "$status" = 2 ]
 }
+
+@test "callgrind: functions of one name in two objects have an id each, and each part defines the ids it uses" {
+    # KCachegrind binds a function's id to the object and file it is defined in, and forgets ids at a new part
+    printf '%s\n' 'version: 1' 'part: 1' 'events: Ir' 'ob=a' 'fl=x.c' 'fn=f' '1 2' 'ob=b' 'fn=f' '1 3' \
+        'part: 2' 'events: Ir' 'ob=b' 'fl=x.c' 'fn=f' '1 4' > two
+    quern convert --to=callgrind two
+    [ "$status" = 0 ]
+    same "$output" "# callgrind format
+version: 1
+creator: quern
+part: 1
+positions: line
+events: Ir
+summary: 5
+
+ob=(1) a
+fl=(1) x.c
+fn=(1) f
+1 2
+
+ob=(2) b
+fn=(2) f
+* 3
+
+totals: 5
+
+part: 2
+positions: line
+events: Ir
+summary: 4
+
+ob=(2) b
+fl=(1) x.c
+fn=(2) f
+1 4
+
+totals: 4"
+}
