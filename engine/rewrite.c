@@ -5,6 +5,7 @@
 #include "engine/translate.h"
 
 #include "engine/mini.h"
+#include "engine/tcache_priv.h"
 
 // Where the opcode (or the VEX/EVEX escape) begins, and where REX lies if there is one.
 struct prefixes {
@@ -86,13 +87,6 @@ static u32 low_scratch(struct tb *b, const struct insn *in)
     return R_RBX;
 }
 
-static bool reaches(u64 from, u64 target)
-{
-    s64 d = (s64)(target - from);
-
-    return d == (s64)(s32)d;
-}
-
 // Effective address of the modrm operand without its segment, for lea.
 static void emit_lea_of(struct tb *b, const struct insn *in, u32 reg)
 {
@@ -161,8 +155,7 @@ static void copy_riprel(struct tb *b, const struct insn *in)
         }
         return;
     }
-    if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && reaches(end, target) &&
-        reaches(end + 0x10000, target) && reaches(end - 0x10000, target)) {
+    if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && tcache_reaches(target)) {
         off = tb_off(b);
         tb_mark(b);
         emit_bytes(&b->e, in->bytes, in->disp_off);
@@ -181,7 +174,8 @@ static void copy_riprel(struct tb *b, const struct insn *in)
 
             if (i == p.rex)
                 c &= (u8)~2;
-            else if (i == p.opcode + 1 && (in->encoding >= 2 || (in->encoding == 1 && in->bytes[p.opcode] == 0xc4)))
+            else if (i == p.opcode + 1 &&
+                     (in->encoding >= 2 || (in->encoding == 1 && in->bytes[p.opcode] == 0xc4)))
                 c |= 0x40; // inverted
             emit_u8(&b->e, c);
         }

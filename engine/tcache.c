@@ -75,6 +75,13 @@ u64 tcache_stub_gate(void)
 {
     return stub_at(stubs_gate);
 }
+bool tcache_reaches(u64 target)
+{
+    s64 first = (s64)(target - cache_base), last = (s64)(target - cache_end);
+
+    return first == (s64)(s32)first && last == (s64)(s32)last;
+}
+
 u64 tcache_stub_enter(void)
 {
     return stub_at(stubs_enter);

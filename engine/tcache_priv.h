@@ -42,6 +42,10 @@ void tcache_ibl_fill(struct thread *t, const struct fragment *f);
 // Makes one fragment unreachable.
 void tcache_kill(struct fragment *f);
 
+// Whether a 32-bit displacement leads to `target` from everywhere in the cache: from the fragment and from its escape copies,
+// which lie as far behind it as the cache is large.
+bool tcache_reaches(u64 target);
+
 u64 tcache_stub_ibl_miss(void);
 u64 tcache_stub_exit(void);
 u64 tcache_stub_gate(void);
