@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,8 +91,9 @@ _Noreturn static void end_as_client(uint32_t kind, int32_t code)
         struct rlimit none = { 0, 0 };
         sigset_t set;
 
-        // The client's core would be that of the finisher.
+        // A core would be that of the finisher: where the client leaves one, the engine dies itself.
         setrlimit(RLIMIT_CORE, &none);
+        prctl(PR_SET_DUMPABLE, 0);
         signal(code, SIG_DFL);
         sigemptyset(&set);
         sigaddset(&set, code);

@@ -124,7 +124,7 @@ static void open_modules(struct builder *b)
     for (uint64_t i = 0; i < b->s->maps_used; i++) {
         const struct spool_map *m = &b->s->maps[i];
         struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino,
-                                  m->reserved[RUN_MAP_MTIME], run_start(b->s->h) };
+                                  m->mtime, run_start(b->s->h) };
 
         if (m->flags & SPOOL_MAP_VDSO) {
             if (!vdso_module && vdso)

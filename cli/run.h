@@ -20,10 +20,6 @@
 // later is remarked upon. From the end, so that it never meets a statistic of the engine.
 #define RUN_N_START 19
 
-// Index in spool_map.reserved of the modification time of the file when it was mapped, ns since 1970;
-// 0 where the engine does not say.
-#define RUN_MAP_MTIME 0
-
 // Descriptors of ours that the client lives beside are not below this number: programs expect theirs
 // in order.
 enum { RUN_FD_MIN = 10 };

@@ -186,6 +186,11 @@ void exec_init(void)
         first_tracer = tracer();
 }
 
+bool exec_is_traced(void)
+{
+    return tracer() != 0;
+}
+
 // A debugger plants breakpoints in the text of its child, which the engine does not execute. One
 // that has been there from the start looks at the engine.
 static bool being_debugged(void)
@@ -323,13 +328,13 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
         target = procnames_exe();
         dirfd = AT_FDCWD;
     }
-    ends = ends && threads_is_profiled(t);
+    ends = ends && threads_is_profiled(t) && !spooler_is_lost();
     if (ends && t->stop)
         return -ERESTARTNOINTR;
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
         threads_stop_world(t);
         world = true;
-        if (spooler_finish_in_child())
+        if (spooler_finish_in_child(SPOOL_END_EXIT, 0))
             engine_msg("warning: the profile was not written before the program executed another");
     } else if (ends) {
         spooler_drop();
@@ -346,7 +351,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
 static long traced(struct thread *t, struct plan *p, const char *name, u64 argv, u64 envp)
 {
     char fds[48], path[PATH_MAX], exe[PATH_MAX], link[40];
-    bool own_spool = threads_is_profiled(t);
+    bool own_spool = threads_is_profiled(t) && !spooler_is_lost();
     struct args args;
     int fd;
 

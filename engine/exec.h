@@ -20,6 +20,9 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
 // @signal-safe
 u64 exec_fixup(u64 rip);
 
+// Does a debugger look at this process? It would see an exec of the finisher.
+bool exec_is_traced(void);
+
 // At start: the script open as fd, called `name`, is to be run with these arguments. Starts the
 // engine again with its interpreter and the spool; returns why that is impossible (half a sentence,
 // static).

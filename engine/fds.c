@@ -17,42 +17,45 @@ enum { FD_SPOOL, FD_LOG, FD_COUNT };
 
 static int own[FD_COUNT] = { -1, -1 };
 
+// Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours. False: not lifted.
+static bool lift(const struct k_rlimit *limit)
+{
+    struct k_rlimit high = { FDS_BASE + 4 * FD_COUNT, FDS_BASE + 4 * FD_COUNT };
+
+    if (limit->max < high.max && sys_prlimit(RLIMIT_NOFILE, &high, NULL) == 0)
+        return true;
+    high = (struct k_rlimit){ limit->max, limit->max };
+    return limit->cur < limit->max && sys_prlimit(RLIMIT_NOFILE, &high, NULL) == 0;
+}
+
 // A close-on-exec copy of fd in the high range; -errno.
 static int dup_high(int fd)
 {
-    struct k_rlimit limit, raised;
+    struct k_rlimit limit, now;
+    bool lifted = false;
     u64 base = FDS_BASE;
-    bool lift = false;
 
-    if (sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0) {
-        if (limit.max < base + 2 * FD_COUNT)
-            base = limit.max > 4 * FD_COUNT ? limit.max - 2 * FD_COUNT : 0;
-        if (limit.cur < base + 2 * FD_COUNT) {
-            raised = limit;
-            raised.cur = limit.max;
-            lift = sys_prlimit(RLIMIT_NOFILE, &raised, NULL) == 0;
-            if (!lift)
-                base = limit.cur > 4 * FD_COUNT ? limit.cur - 2 * FD_COUNT : 0;
-        }
+    if (sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0 && limit.cur < base + 2 * FD_COUNT) {
+        lifted = lift(&limit);
+        if (sys_prlimit(RLIMIT_NOFILE, NULL, &now))
+            now = limit;
+        if (now.cur < base + 2 * FD_COUNT)
+            base = now.cur > 4 * FD_COUNT ? now.cur - 2 * FD_COUNT : 0;
     }
     long got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
-    if (lift)
+    if (lifted)
         sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
     return (int)got;
 }
 
 int fds_open(const char *path, int flags, u32 mode)
 {
-    struct k_rlimit limit, raised;
+    struct k_rlimit limit;
     long fd = sys_open(path, flags, mode);
 
-    if (fd == -EMFILE && sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0) {
-        raised = limit;
-        raised.cur = limit.max;
-        if (sys_prlimit(RLIMIT_NOFILE, &raised, NULL) == 0) {
-            fd = sys_open(path, flags, mode);
-            sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
-        }
+    if (fd == -EMFILE && sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0 && lift(&limit)) {
+        fd = sys_open(path, flags, mode);
+        sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
     }
     return (int)fd;
 }
@@ -123,7 +126,7 @@ void fds_close_others(void)
     sys_call3(SYS_close_range, high + 1, ~0u, CLOSE_RANGE_UNSHARE);
 }
 
-void fds_replace_spool(int fd)
+void fds_replace_spool(int fd, bool shared)
 {
     // Not dup3: the client may have lowered its limit to less than the number that is to be
     // replaced.
@@ -131,7 +134,8 @@ void fds_replace_spool(int fd)
 
     if (moved < 0)
         engine_die("cannot replace file descriptor %d: error %d", own[FD_SPOOL], -moved);
-    sys_close(own[FD_SPOOL]);
+    if (!shared)
+        sys_close(own[FD_SPOOL]);
     own[FD_SPOOL] = moved;
     sys_close(fd);
 }

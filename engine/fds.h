@@ -26,8 +26,9 @@ int fds_evict(int fd);
 // Closes every descriptor from 3 on but the two, in this process only.
 void fds_close_others(void);
 
-// Puts another open file in the place of the spool's descriptor (after fork) and closes fd.
-void fds_replace_spool(int fd);
+// Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared: the descriptors are the parent's,
+// too, and so is the one that is replaced: it stays.
+void fds_replace_spool(int fd, bool shared);
 
 // A process that was forked or executed has begun: when --log-file names files by %p, opens its
 // own. Messages go on to the inherited one when that fails.

@@ -12,6 +12,27 @@
 #include "engine/sys.h"
 
 static char **saved_environment;
+static char **finisher_environment;
+
+// What the loader is told for the client's sake is not for the finisher: libraries to be loaded before all others, or to list them
+// and end. Where its own libraries are, `quern run` knew.
+static void make_finisher_environment(u64 n)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *path = spooler_string(spool->s_library_path);
+    u64 kept = 0;
+
+    finisher_environment = heap_alloc((n + 2) * sizeof(*finisher_environment));
+    for (u64 i = 0; i < n; i++)
+        if (strncmp(saved_environment[i], "LD_", 3) != 0)
+            finisher_environment[kept++] = saved_environment[i];
+    if (*path) {
+        u64 size = sizeof(name) + strlen(path);
+        char *text = heap_alloc(size);
+        mini_format(text, size, "%s%s", name, path);
+        finisher_environment[kept] = text;
+    }
+}
 
 // One block: the pointers, then the strings.
 void spooler_save_environment(char *const *envp)
@@ -28,6 +49,7 @@ void spooler_save_environment(char *const *envp)
         text += len;
     }
     saved_environment = copy;
+    make_finisher_environment(n);
 }
 
 char *const *spooler_environment(void)
@@ -43,7 +65,7 @@ static long exec_finisher(void)
 
     mini_format(number, sizeof(number), "%d", fds_spool());
     fds_keep_over_exec(true);
-    long ret = sys_execve(spooler_string(spool->s_quern), argv, saved_environment);
+    long ret = sys_execve(spooler_string(spool->s_quern), argv, finisher_environment);
     fds_keep_over_exec(false);
     return ret;
 }
@@ -58,25 +80,50 @@ static void block_asynchronous(u64 *old)
 
 // The client's limits and descriptors are not the finisher's: it opens files, maps them and writes
 // one. Readers of the client's pipes see its end now, and not only when the profile is written.
-static void shed_client(void)
+// Returns NULL, or which limit is so low, the hard one included, that the finisher could not even
+// be loaded.
+static const char *shed_client(void)
 {
-    static const u8 which[] = { RLIMIT_CPU,   RLIMIT_FSIZE,  RLIMIT_DATA,
-                                RLIMIT_STACK, RLIMIT_NOFILE, RLIMIT_AS };
+    static const struct {
+        u8 which;
+        u64 least;
+        const char *name;
+    } limits[] = {
+        { RLIMIT_CPU, 0, NULL },
+        { RLIMIT_FSIZE, 256 << 20, NULL },
+        { RLIMIT_DATA, 64 << 20, "memory (ulimit -d)" },
+        { RLIMIT_STACK, 128 << 10, "stack (ulimit -s)" },
+        { RLIMIT_NOFILE, 16, "open files (ulimit -n)" },
+        { RLIMIT_AS, 128 << 20, "address space (ulimit -v)" },
+    };
+    const char *low = NULL;
 
     fds_close_others();
-    for (u32 i = 0; i < ARRAY_SIZE(which); i++) {
-        struct k_rlimit limit;
+    for (u32 i = 0; i < ARRAY_SIZE(limits); i++) {
+        struct k_rlimit limit, lifted;
 
-        if (sys_prlimit(which[i], NULL, &limit) || limit.cur == limit.max)
+        if (sys_prlimit(limits[i].which, NULL, &limit))
             continue;
+        lifted = limit;
         // A stack without limit would change where the kernel places mappings: as much as usual is
         // enough.
-        if (which[i] == RLIMIT_STACK)
-            limit.cur = limit.max < 8 << 20 ? limit.max : 8 << 20;
-        else
-            limit.cur = limit.max;
-        sys_prlimit(which[i], &limit, NULL);
+        if (limits[i].which != RLIMIT_STACK)
+            lifted.cur = limit.max;
+        else if (limit.cur != 8 << 20)
+            lifted.cur = limit.max < 8 << 20 ? limit.max : 8 << 20;
+        if (limit.max < limits[i].least) {
+            // Who may raise hard limits raises this one far enough.
+            lifted.cur = lifted.max = 4 * limits[i].least;
+            if (sys_prlimit(limits[i].which, &lifted, NULL) == 0)
+                continue;
+            lifted = limit;
+            lifted.cur = limit.max;
+            low = limits[i].name;
+        }
+        if (lifted.cur != limit.cur)
+            sys_prlimit(limits[i].which, &lifted, NULL);
     }
+    return low;
 }
 
 static void mark_ended(u32 kind, s32 code)
@@ -99,29 +146,48 @@ static _Noreturn void end_as_client(u32 kind, s32 code)
     sys_exit_group(code);
 }
 
+static void complain(long error)
+{
+    engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
+               spooler_string(spool->s_quern), -error, spooler_string(spool->s_spool));
+}
+
+// Sheds the client and execs the finisher; comes back, after a sentence, when that cannot be.
+static void become_finisher(void)
+{
+    const char *low = shed_client();
+
+    if (low)
+        engine_msg(
+            "the profile is not written: the program's own limit on %s is too low for that; the "
+            "counts are in %s: use `quern recover` on it",
+            low, spooler_string(spool->s_spool));
+    else
+        complain(exec_finisher());
+}
+
 void spooler_finish(u32 kind, s32 code)
 {
     struct k_itimerval off = { 0, 0, 0, 0 };
     u64 old;
 
     block_asynchronous(&old);
+    if (spooler_is_lost())
+        end_as_client(kind, code);
     // These survive exec and would reach the finisher, or end it by SIGALRM once it opens its mask.
     for (u64 i = ITIMER_REAL; i <= ITIMER_PROF; i++)
         sys_call3(SYS_setitimer, i, (u64)&off, 0);
     mark_ended(kind, code);
-    shed_client();
-    long ret = exec_finisher();
-    engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
-               spooler_string(spool->s_quern), -ret, spooler_string(spool->s_spool));
+    become_finisher();
     end_as_client(kind, code);
 }
 
-// A copy of this process, memory included, that sends no signal when it ends. The parent waits for
-// it and gets its exit status, or a negative number.
+// A copy of this process, memory included, that sends no signal when it ends, and that no debugger
+// of ours sees. The parent waits for it and gets its exit status, or a negative number.
 static long run_in_child(long (*what)(void))
 {
     s32 status = 0;
-    long child = sys_call5(SYS_clone, CLONE_VFORK, 0, 0, 0, 0);
+    long child = sys_call5(SYS_clone, CLONE_VFORK | CLONE_UNTRACED, 0, 0, 0, 0);
 
     if (child == 0)
         sys_exit_group((int)what());
@@ -134,10 +200,7 @@ static long run_in_child(long (*what)(void))
 
 static long finish_here(void)
 {
-    long ret = exec_finisher();
-
-    engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
-               spooler_string(spool->s_quern), -ret, spooler_string(spool->s_spool));
+    become_finisher();
     return ENGINE_DIE_STATUS;
 }
 
@@ -151,12 +214,14 @@ static long finish_in_grandchild(void)
 // The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit
 // signal of its process, so the finisher is a grandchild, and our child, which never execs, ends in
 // silence.
-int spooler_finish_in_child(void)
+int spooler_finish_in_child(u32 kind, s32 code)
 {
     u64 old;
 
+    if (spooler_is_lost())
+        return 0;
     block_asynchronous(&old);
-    mark_ended(SPOOL_END_EXIT, 0);
+    mark_ended(kind, code);
     long ret = run_in_child(finish_in_grandchild);
     sys_sigprocmask(SIG_SETMASK, &old, NULL);
     return ret < 0 ? (int)ret : ret ? -ECHILD : 0;

@@ -116,9 +116,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     if (ret == 0) {
         threads_fork_child(t);
         forget_noted(t);
-        ret = spooler_fork_child(parent);
-        if (ret)
-            engine_die("a forked child cannot have a spool of its own: error %ld", -ret);
+        spooler_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         prof_fork_child();
         if (!profiled) // copied from a process that borrowed the memory: it has a table of its own anyway

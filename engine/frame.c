@@ -8,6 +8,7 @@
 
 #include "engine/frame.h"
 
+#include "engine/heap.h"
 #include "engine/mini.h"
 #include "engine/safemem.h"
 #include "engine/spooler.h"
@@ -48,6 +49,7 @@ struct k_fpx_sw {
 #define XSTATE_HDR_OFF 512
 #define FXSAVE_SIZE    512
 
+_Noreturn void frame_return(const struct k_ucontext *uc);
 extern int frame_xsave(u64 to, u64 mask);
 extern int frame_xrstor(u64 from, u64 mask);
 extern int frame_fxsave(u64 to, u64 unused);
@@ -165,6 +167,49 @@ static void initial_fpstate(u64 features)
         frame_wrpkru(PKRU_INIT);
 }
 
+static void fill_context(struct k_ucontext *uc, const struct thread *t, u64 mask, u64 fp)
+{
+    struct k_sigcontext *mc = &uc->mc;
+    const u64 *r = t->regs;
+
+    uc->flags = (has_xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
+    uc->sigmask = mask;
+    mc->r8 = r[8];
+    mc->r9 = r[9];
+    mc->r10 = r[10];
+    mc->r11 = r[11];
+    mc->r12 = r[12];
+    mc->r13 = r[13];
+    mc->r14 = r[14];
+    mc->r15 = r[15];
+    mc->di = r[R_RDI];
+    mc->si = r[R_RSI];
+    mc->bp = r[R_RBP];
+    mc->bx = r[R_RBX];
+    mc->dx = r[R_RDX];
+    mc->ax = r[R_RAX];
+    mc->cx = r[R_RCX];
+    mc->sp = r[R_RSP];
+    mc->ip = t->pc;
+    mc->flags = t->rflags;
+    mc->cs = CS_USER64;
+    mc->ss = SS_USER;
+    mc->oldmask = mask;
+    mc->fpstate = fp;
+}
+
+_Noreturn void frame_become_client(struct thread *t, u64 mask)
+{
+    u64 fp = (u64)heap_pages(PAGE_UP(xstate_size + FXSAVE_SIZE));
+    struct k_rt_sigframe *f = heap_alloc(sizeof(*f));
+
+    if (push_fpstate(fp))
+        fp = 0;
+    fill_context(&f->uc, t, mask, fp);
+    f->uc.stack.flags = SS_DISABLE;
+    frame_return(&f->uc);
+}
+
 int frame_push(struct thread *t, const struct k_sigaction *act, const struct signal_pending *p,
                u64 mask)
 {
@@ -189,35 +234,12 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
 
     memset(&f, 0, sizeof(f));
     f.pretcode = act->restorer;
-    f.uc.flags = (has_xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
-    f.uc.stack = *alt;
-    f.uc.stack.pad = 0;
-    f.uc.sigmask = mask;
-    mc->r8 = r[8];
-    mc->r9 = r[9];
-    mc->r10 = r[10];
-    mc->r11 = r[11];
-    mc->r12 = r[12];
-    mc->r13 = r[13];
-    mc->r14 = r[14];
-    mc->r15 = r[15];
-    mc->di = r[R_RDI];
-    mc->si = r[R_RSI];
-    mc->bp = r[R_RBP];
-    mc->bx = r[R_RBX];
-    mc->dx = r[R_RDX];
-    mc->ax = r[R_RAX];
-    mc->cx = r[R_RCX];
-    mc->sp = r[R_RSP];
-    mc->ip = t->pc;
-    mc->flags = t->rflags;
-    mc->cs = CS_USER64;
-    mc->ss = SS_USER;
+    fill_context(&f.uc, t, mask, fp);
     mc->err = p->err;
     mc->trapno = p->trapno;
     mc->cr2 = p->cr2;
-    mc->oldmask = mask;
-    mc->fpstate = fp;
+    f.uc.stack = *alt;
+    f.uc.stack.pad = 0;
     if (act->flags & SA_SIGINFO)
         f.info = p->info;
     // The FPU state last of what can fail: until here nothing of the client has changed.

@@ -40,6 +40,10 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
 // client gets SIGSEGV.
 int frame_pop(struct thread *t, u64 *mask);
 
+// Lets the kernel give the processor to the client, natively and for good, with the state in t and this signal mask: a signal that
+// is pending and not in it then finds the client, not the engine.
+_Noreturn void frame_become_client(struct thread *t, u64 mask);
+
 // sigaltstack's rules, shared by the system call and frame_pop.
 s32 frame_alt_flags(const struct k_stack *alt, u64 sp);
 

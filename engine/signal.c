@@ -9,6 +9,7 @@
 #include "engine/signal.h"
 #include "engine/dispatch.h"
 #include "engine/exec.h"
+#include "engine/fds.h"
 #include "engine/fragment.h"
 #include "engine/frame.h"
 #include "engine/heap.h"
@@ -202,16 +203,20 @@ int signal_take_held(struct thread *t, u64 set, struct k_siginfo *info)
 {
     struct signal_state *s = t->sig;
 
+    u32 best = SIGNAL_HELD_MAX;
+
     signals_block(t); // the handler adds to the list
-    for (u32 i = 0; i < s->held_count; i++) {
-        if (!(SIGBIT(s->held[i].signo) & set))
-            continue;
-        *info = s->held[i];
-        s->held_count--;
-        memmove(&s->held[i], &s->held[i + 1], (s->held_count - i) * sizeof(s->held[0]));
-        return info->signo;
-    }
-    return 0;
+    // As the kernel: the lowest number first, of the same number the oldest.
+    for (u32 i = 0; i < s->held_count; i++)
+        if ((SIGBIT(s->held[i].signo) & set) &&
+            (best == SIGNAL_HELD_MAX || s->held[i].signo < s->held[best].signo))
+            best = i;
+    if (best == SIGNAL_HELD_MAX)
+        return 0;
+    *info = s->held[best];
+    s->held_count--;
+    memmove(&s->held[best], &s->held[best + 1], (s->held_count - best) * sizeof(s->held[0]));
+    return info->signo;
 }
 
 static void note(struct signal_state *s, struct signal_pending *p, const struct k_siginfo *info)
@@ -271,6 +276,7 @@ static void deliver(struct thread *t, struct signal_pending *p, bool sync)
     struct k_sigaction act = signal_table_get(s, sig);
     u64 mask = p->use_temp_mask ? s->temp_mask : s->mask;
 
+    s->fatal = p->info;
     if (sync && ((s->mask & SIGBIT(sig)) || act.handler == SIG_IGN))
         threads_end_process(t, SPOOL_END_SIGNAL, sig);
     if (act.handler == SIG_IGN)
@@ -375,6 +381,52 @@ _Noreturn void signal_die_natively(int sig)
     sys_tgkill(sys_getpid(), sys_gettid(), sig);
     sys_exit_group(
         128 + sig); // not reached, unless the kernel protects this process (init of a namespace)
+}
+
+// Would the kernel write a core file, or hand one to a program? A pipe takes one in spite of a limit of 0.
+bool signal_leaves_core(int sig)
+{
+    static const u64 with_core =
+        SIGBIT(SIGQUIT) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) | SIGBIT(SIGABRT) | SIGBIT(SIGFPE) |
+        SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGSYS) | SIGBIT(SIGXCPU) | SIGBIT(SIGXFSZ);
+    struct k_rlimit limit;
+    char first = 0;
+    long fd;
+
+    if (!(SIGBIT(sig) & with_core) || sys_prlimit(RLIMIT_CORE, NULL, &limit) ||
+        sys_call5(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1)
+        return false;
+    if (limit.cur >= PAGE_SIZE)
+        return true;
+    fd = fds_open("/proc/sys/kernel/core_pattern", O_RDONLY | O_CLOEXEC, 0);
+    if (fd >= 0) {
+        sys_read((int)fd, &first, 1);
+        sys_close((int)fd);
+    }
+    return first == '|' && limit.cur != 1;
+}
+
+// With the client's registers and, where it was sent to this thread alone or caused by it, the client's own siginfo: so that a core
+// file or a debugger sees the client.
+_Noreturn void signal_die_as_client(struct thread *t, int sig)
+{
+    struct k_sigaction dfl = { 0 };
+    struct k_siginfo *info = &t->sig->fatal;
+    u64 all = ~0ul;
+
+    if (sys_getpid() == 1) // init of a namespace may survive it, and would go on natively
+        signal_die_natively(sig);
+    sys_sigprocmask(SIG_SETMASK, &all, NULL);
+    dfl.flags = SA_RESTORER;
+    dfl.restorer = (u64)signal_restorer;
+    sys_sigaction(sig, &dfl, NULL);
+    // The engine's own memory is of no use to a core's reader.
+    sys_madvise(tcache_start(), tcache_end() - tcache_start(), MADV_DONTDUMP);
+    sys_madvise(ENGINE_HEAP_BASE, threads_area_end() - ENGINE_HEAP_BASE, MADV_DONTDUMP);
+    if (info->signo != sig ||
+        sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(), (u64)sig, (u64)info))
+        sys_tgkill(sys_getpid(), sys_gettid(), sig);
+    frame_become_client(t, ~SIGBIT(sig));
 }
 
 // ---- One instruction in place ----

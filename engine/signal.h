@@ -86,7 +86,8 @@ struct signal_state {
     u64 temp_mask; // mask argument of the system call that is under way (sigsuspend, ppoll...)
     bool temp_mask_set;
     struct signal_pending async, sync;
-    struct k_stack alt; // the client's alternate stack
+    struct k_siginfo fatal; // of the last delivery: what the process dies of when it does
+    struct k_stack alt;     // the client's alternate stack
     struct signal_table *table;
     u64 last_trapno, last_err,
         last_cr2; // of the client's last fault, as the kernel leaves them in later frames
@@ -156,6 +157,10 @@ void signal_table_reset(struct signal_table *table); // CLONE_CLEAR_SIGHAND: han
 
 // Dies by this signal with its default action, now, without any profile: for processes that only borrow the memory.
 _Noreturn void signal_die_natively(int sig);
+
+// Whether dying of this signal leaves a core; dying of it with the client's registers, natively, when the profile is written.
+bool signal_leaves_core(int sig);
+_Noreturn void signal_die_as_client(struct thread *t, int sig);
 
 // int $0x80: false when it was refused or done otherwise.
 bool signal_int80_allowed(struct thread *t);

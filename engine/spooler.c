@@ -42,6 +42,7 @@ static struct lock spool_lock;
 static u64 counters_mapped = COUNTERS_FIRST; // bytes, the same for every slot
 static u64 slots[(SPOOL_THREADS_MAX + 63) / 64];
 static u64 file_size;
+static bool lost; // no file: what is counted is seen by nobody (spooler_fork_child)
 
 static void *at(u64 offset)
 {
@@ -65,7 +66,9 @@ static bool slot_in_use(u32 slot)
 
 static long map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed)
 {
-    long got = sys_mmap(addr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, offset);
+    long got = lost ? sys_mmap(addr, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0)
+                    : sys_mmap(addr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, offset);
 
     if (!sys_failed(got) && (u64)got != addr) {
         sys_munmap((u64)got, bytes);
@@ -86,14 +89,14 @@ static long grow_file(int fd, u64 *size, u64 want)
 {
     struct k_rlimit limit, lifted;
 
-    if (want <= *size)
+    if (want <= *size || lost)
         return 0;
     bool low = sys_prlimit(RLIMIT_FSIZE, NULL, &limit) == 0 && limit.cur < want;
-    if (low && limit.max < want)
-        return -EFBIG;
-    if (low) {
-        lifted = (struct k_rlimit){ limit.max, limit.max };
-        sys_prlimit(RLIMIT_FSIZE, &lifted, NULL);
+    if (low) { // beyond the hard limit only for who may
+        u64 max = limit.max < want ? want : limit.max;
+        lifted = (struct k_rlimit){ max, max };
+        if (sys_prlimit(RLIMIT_FSIZE, &lifted, NULL) && limit.max < want)
+            return -EFBIG;
     }
     long ret = sys_ftruncate(fd, want);
     if (low)
@@ -186,7 +189,7 @@ u32 spooler_text(const char *s)
 }
 
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
-                       u32 flags)
+                       u32 flags, u64 mtime)
 {
     u32 text = spooler_text(path);
 
@@ -200,7 +203,8 @@ u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const c
                                        .dev = dev,
                                        .ino = ino,
                                        .path = text,
-                                       .flags = flags };
+                                       .flags = flags,
+                                       .mtime = mtime };
         __atomic_store_n(&spool->maps_used, index + 1, __ATOMIC_RELEASE);
     } else if (index) {
         index--;
@@ -448,13 +452,6 @@ static long copy_contents(int fd, const struct spool_header *h)
     return ret;
 }
 
-// In the child, while its mapping is still the parent's: the parent may count on.
-static void fork_copy_done(void)
-{
-    __atomic_add_fetch(&spool->fork_copied, 1, __ATOMIC_RELEASE);
-    sys_futex(&spool->fork_copied, FUTEX_WAKE, INT32_MAX, NULL);
-}
-
 u32 spooler_fork_before(void)
 {
     return __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE);
@@ -465,30 +462,90 @@ void spooler_fork_wait(u32 before)
 {
     struct k_timespec step = { 0, 20 * 1000 * 1000 };
 
+    if (lost) // the child does not have this memory in common with us
+        return;
     for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before;
          i++)
         sys_futex(&spool->fork_copied, FUTEX_WAIT, before, &step);
 }
 
+// In the child, while its mapping is still the parent's: the parent may count on.
+static void fork_copy_done(void)
+{
+    __atomic_add_fetch(&spool->fork_copied, 1, __ATOMIC_RELEASE);
+    sys_futex(&spool->fork_copied, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+// Memory of this process alone in the place of the parent's spool, with what the engine looks up there: strings, mappings and
+// blocks, but no counts.
+static void detach(const struct spool_header *h)
+{
+    const u64 used[AREA_COUNT] = { SPOOL_TEXT_OFF + h->text_used,
+                                   h->maps_used * sizeof(struct spool_map),
+                                   h->partial_used * sizeof(struct spool_partial), h->blocks_used };
+
+    lost = true;
+    for (u32 i = AREA_COUNT; i-- > 0;) { // the header last: the parent looks at it
+        u64 bytes = areas[i].mapped;
+        long to = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (!sys_failed(to)) {
+            memcpy((void *)to, at(areas[i].start), used[i]);
+            if (i == AREA_HEAD)
+                fork_copy_done();
+            to = sys_call5(SYS_mremap, (u64)to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                           SPOOLER_BASE + areas[i].start);
+        }
+        if (sys_failed(to))
+            engine_die("no memory for a forked child without a spool: error %ld", -to);
+    }
+    *spool = *h;
+    for (u32 slot = 0; slot < h->threads_used; slot++)
+        if (slot_in_use(slot) && map_shared(-1, slot_address(slot), counters_mapped, 0, MAP_FIXED))
+            engine_die("no memory for the counters of a forked child without a spool");
+}
+
+bool spooler_is_lost(void)
+{
+    return lost;
+}
+
 // The header is copied first: appends of the parent's other threads that happen meanwhile lie
 // beyond its cursors.
-int spooler_fork_child(s32 parent_pid)
+void spooler_fork_child(s32 parent_pid, bool shares_fds)
 {
     struct spool_header h = *spool;
     char path[4096];
     u64 size, old_size = file_size;
     s32 pid = sys_getpid();
 
+    bool was_lost = lost;
+    lost = false;
     int fd = open_copy(pid, path, sizeof(path), &size, old_size);
-    if (fd < 0) {
-        fork_copy_done();
-        return fd;
-    }
+    long ret = fd < 0 ? fd : 0;
     h.pid = pid;
     h.parent_pid = parent_pid;
     h.flags |= SPOOL_F_FORKED;
     h.flags &= ~(u64)SPOOL_F_EXECED;
-    long ret = copy_contents(fd, &h);
+    if (!ret)
+        ret = copy_contents(fd, &h);
+    if (ret) { // natively it would go on, and so it does here
+        engine_msg(
+            "warning: this forked child is not profiled, its spool cannot be made: error %ld",
+            -ret);
+        if (fd >= 0) {
+            sys_close(fd);
+            sys_unlink(path);
+        }
+        lost = was_lost;
+        if (!lost)
+            detach(&h);
+        else
+            *spool = h;
+        fds_own_log();
+        return;
+    }
     fork_copy_done();
 
     for (u32 i = 0; i < AREA_COUNT && !ret; i++)
@@ -497,16 +554,12 @@ int spooler_fork_child(s32 parent_pid)
     for (u32 slot = 0; slot < h.threads_used && !ret; slot++)
         if (slot_in_use(slot))
             ret = map_shared(fd, slot_address(slot), counters_mapped, slot_offset(slot), MAP_FIXED);
-    if (ret) {
-        sys_close(fd);
-        sys_unlink(path);
-        return (int)ret;
-    }
+    if (ret)
+        engine_die("cannot map the spool of a forked child: error %ld", -ret);
     file_size = size;
-    fds_replace_spool(fd);
+    fds_replace_spool(fd, shares_fds);
     spool->s_spool = spooler_text(path);
     fds_own_log();
-    return 0;
 }
 
 // Appends a string to the text area of the file fd, whose header is h; its offset in *at_text.
@@ -613,6 +666,8 @@ long spooler_set_start_mask(int fd, u64 mask)
 
 void spooler_drop(void)
 {
+    if (lost)
+        return;
     // Beyond a chroot the name is gone; then at least what it takes.
     if (sys_unlink(spooler_string(spool->s_spool)) < 0)
         sys_ftruncate(fds_spool(), 0);

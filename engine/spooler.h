@@ -29,7 +29,7 @@ u32 spooler_text(const char *s);
 
 // Appends a mapping; its index. The last index again when the area is full.
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
-                       u32 flags);
+                       u32 flags, u64 mtime);
 
 // Appends a block with its n instructions and gives it n_counters counters, the first one's index
 // in *first_counter. The counters are mapped for every thread when this returns. Dies when the
@@ -57,8 +57,12 @@ bool spooler_owns(u64 addr);
 
 // In a forked child (memory not shared with the parent), before anything is counted: a spool file
 // of its own with the counts so far, mapped where the parent's was. parent_pid is the process that
-// forked. 0 or -errno; then the child cannot be profiled and the caller says so and dies.
-int spooler_fork_child(s32 parent_pid);
+// forked; shares_fds: it has its descriptors in common with the child. Where no file can be made
+// (limits, a full disk) the child goes on without one, as it would natively, with a warning.
+void spooler_fork_child(s32 parent_pid, bool shares_fds);
+
+// Is this such a child without a spool? Nothing it counts is seen by anybody.
+bool spooler_is_lost(void);
 
 // In the parent, around the fork: waits (at most 3 s) until the child has copied the counts, so that nothing the parent
 // executes behind the fork is in them. `before` is what spooler_fork_before() returned.
@@ -89,11 +93,11 @@ void spooler_drop(void);
 // sentence, the spool stays, and the process ends as the client would have.
 _Noreturn void spooler_finish(u32 kind, s32 code);
 
-// Writes the profile of what was counted so far as that of a process that ended with status 0, by a
-// finisher in a child process that is waited for. exec.c calls it before the profiled process execs
-// natively. 0, or -errno when the profile was not written; the spool is there still then. No other
-// thread counts meanwhile.
-int spooler_finish_in_child(void);
+// Writes the profile of what was counted so far as that of a process that ended so, by a finisher in
+// a child process that is waited for: before the profiled process execs natively, and where the
+// process itself must be there to the end. 0, or -errno when the profile was not written; the spool
+// is there still then. No other thread counts meanwhile.
+int spooler_finish_in_child(u32 kind, s32 code);
 
 // Copies the environment for the finisher; launch.c calls it with the client's initial environment.
 void spooler_save_environment(char *const *envp);

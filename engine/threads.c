@@ -11,6 +11,7 @@
 
 #include "engine/threads.h"
 
+#include "engine/exec.h"
 #include "engine/heap.h"
 #include "engine/mini.h"
 #include "engine/prof.h"
@@ -622,6 +623,13 @@ _Noreturn void threads_end_process(struct thread *t, u32 kind, int code)
     }
     if (live_in_process(tgid) > 1 || __atomic_load_n(&ending, __ATOMIC_SEQ_CST))
         threads_stop_for_end(t);
+    if ((kind == SPOOL_END_SIGNAL && signal_leaves_core(code)) || exec_is_traced()) {
+        if (spooler_finish_in_child(kind, code))
+            engine_msg("warning: the profile was not written");
+        if (kind == SPOOL_END_SIGNAL)
+            signal_die_as_client(t, code);
+        sys_exit_group(code);
+    }
     spooler_finish(kind, code);
 }
 

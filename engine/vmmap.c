@@ -300,6 +300,16 @@ struct record_query {
     u32 index;
 };
 
+// When the mapped file was modified, ns since 1970, so that the finisher can tell whether it is the same still; 0: not known.
+static u64 modified(const struct maps_line *l, u32 flags)
+{
+    struct k_stat st;
+
+    if (flags || l->path[0] != '/' || sys_fstatat(AT_FDCWD, l->path, &st, 0) || st.st_ino != l->ino)
+        return 0;
+    return st.st_mtime_sec * 1000000000ul + st.st_mtime_nsec;
+}
+
 static bool line_to_record(const struct maps_line *l, void *arg)
 {
     static const char deleted[] = " (deleted)";
@@ -318,7 +328,8 @@ static bool line_to_record(const struct maps_line *l, void *arg)
         flags = SPOOL_MAP_DELETED;
         ((char *)(u64)l->path)[n - (sizeof(deleted) - 1)] = 0; // in maps_walk's buffer
     }
-    q->index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags);
+    q->index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags,
+                                  modified(l, flags));
     // Every entry of ours inside this line is described by the record.
     for (u32 i = vmmap_set_above(&vmmap_set, l->start);
          i < vmmap_set.n && vmmap_set.e[i].start < l->end; i++)
@@ -342,7 +353,7 @@ u32 vmmap_spool_map(u64 addr)
             u64 start = e ? e->start : PAGE_DOWN(addr),
                 end = e ? e->end : PAGE_DOWN(addr) + PAGE_SIZE;
 
-            q.index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON);
+            q.index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON, 0);
         }
         // When our entry and the kernel's line differ in extent (it was grown or split unseen), ours still needs an answer.
         e = vmmap_set_find(&vmmap_set, addr);

@@ -81,7 +81,8 @@ struct spool_map {
     uint64_t dev, ino;
     uint32_t path;  // text offset; 0: anonymous
     uint32_t flags; // enum spool_map_flag
-    uint64_t reserved[2];
+    uint64_t mtime; // of the file when it was mapped, ns since 1970; 0: not known
+    uint64_t reserved;
 };
 
 enum spool_map_flag {
@@ -169,7 +170,7 @@ struct spool_header {
     uint32_t s_skip;        // --trace-children-skip
     uint32_t s_desc;        // the three "desc:" lines, newline separated
     uint32_t s_dump_counts; // --dump-counts=FILE
-    uint32_t s_unused1;
+    uint32_t s_library_path; // LD_LIBRARY_PATH of `quern run`, for the finisher
     uint32_t s_reserved[19];
 
     int32_t

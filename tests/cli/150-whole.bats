@@ -160,3 +160,33 @@ summary: 53"
 I   refs:      53"
     [ -z "$(ls | grep spool)" ]
 }
+
+@test "what the loader is told for the program is not for the finisher" {
+    real
+    printf '%s\n' '#include <unistd.h>' '__attribute__((constructor)) static void loud(void)' \
+        '{ if (write(1, "loaded\n", 7) < 0) _exit(9); }' > loud.c
+    gcc -shared -fPIC -o loud.so loud.c
+    quern run -q --cache-sim=no --trace-children=yes -o 'p.%p' env LD_PRELOAD="$PWD/loud.so" echo hello
+    [ "$status" = 0 ]
+    same "$output" "loaded
+hello"
+    [ "$(ls p.* | wc -l)" = 1 ]
+    rm p.*
+    quern run -q --cache-sim=no --trace-children=yes -o 'p.%p' env LD_TRACE_LOADED_OBJECTS=1 echo hello
+    [ "$status" = 0 ]
+    [[ "$output" == *libc.so* && "$output" != *libdw* && "$output" != *hello* ]]
+    [ "$(ls p.* | wc -l)" = 1 ]
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "a module that changed while the program ran" {
+    real
+    printf '%s\n' '#include <stdio.h>' '#include <sys/stat.h>' '#include <time.h>' 'int main(int n, char **v)' \
+        '{ struct timespec t[2] = { { 1, 0 }, { 1, 0 } }; return n < 2 || utimensat(-100, v[1], t, 0); }' > touch.c
+    gcc -g -o touch touch.c
+    quern run --cache-sim=no -o out ./touch ./touch
+    [ "$status" = 0 ]
+    [[ "$messages" == *"$PWD/touch: was modified after the run began; functions and lines may be wrong"* ]]
+    quern run --cache-sim=no -o out ./touch ./touch.c
+    [[ "$messages" != *"was modified"* ]]
+}

@@ -236,6 +236,21 @@ static void clones(void)
         _exit(child_tid == syscall(SYS_gettid) ? 7 : 8);
     CHECK(parent_tid == pid && child_tid == 0 && wait_for(pid) == 7);
 
+    // two processes with one table of descriptors: what one opens and closes, the other sees, and both go on and end well
+    for (int i = 0; i < 3; i++) {
+        int fds[2];
+
+        CHECK(pipe(fds) == 0);
+        pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) {
+            close(fds[1]);
+            _exit(dup2(0, 900) == 900 ? 15 : 16);
+        }
+        CHECK(wait_for(pid) == 15);
+        CHECK(close(fds[1]) == -1 && errno == EBADF);
+        CHECK(close(fds[0]) == 0 && close(900) == 0);
+    }
+
     // clone3: fails, then works, then again
     struct clone_args ca;
     memset(&ca, 0, sizeof(ca));

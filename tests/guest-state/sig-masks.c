@@ -138,6 +138,21 @@ static void takes(void)
     sigqueue(getpid(), SIGRTMIN + 1, v);
     CHECK(sigwaitinfo(&s, &si) == SIGRTMIN + 1 && si.si_value.sival_int == 11);
     CHECK(sigwaitinfo(&s, &si) == SIGRTMIN + 1 && si.si_value.sival_int == 12);
+    // sent, not caused; the lowest number first
+    sigaddset(&s, SIGSEGV);
+    sigaddset(&s, SIGRTMAX);
+    sigprocmask(SIG_BLOCK, &s, NULL);
+    v.sival_int = 13;
+    sigqueue(getpid(), SIGRTMAX, v);
+    v.sival_int = 14;
+    sigqueue(getpid(), SIGRTMAX, v);
+    kill(getpid(), SIGSEGV);
+    CHECK(sigwaitinfo(&s, &si) == SIGSEGV);
+    CHECK(sigwaitinfo(&s, &si) == SIGRTMAX && si.si_value.sival_int == 13);
+    CHECK(sigwaitinfo(&s, &si) == SIGRTMAX && si.si_value.sival_int == 14);
+    sigdelset(&s, SIGSEGV);
+    sigdelset(&s, SIGRTMAX);
+    sigprocmask(SIG_SETMASK, &s, NULL);
     fd = signalfd(-1, &s, 0);
     CHECK(fd >= 0);
     kill(getpid(), SIGUSR2);

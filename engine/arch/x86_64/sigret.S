@@ -14,6 +14,13 @@ signal_restorer:
     syscall
     ud2
 
+/* void frame_return(const struct k_ucontext *uc): rt_sigreturn to it */
+    .globl frame_return
+    .type frame_return, @function
+frame_return:
+    mov rsp, rdi
+    jmp signal_restorer
+
 /* long signal_try_mask(const bool *closed, const u64 *mask): sets the kernel's mask and returns 1, unless *closed: then 0. A signal that is
  * noted between the test and the call closes the mask; the handler sends the thread back to the test. */
     .globl signal_try_mask, signal_try_mask_test, signal_try_mask_done
