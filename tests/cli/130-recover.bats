@@ -79,7 +79,7 @@ END
     [ "$status" = 0 ]
     same "$output$messages" ""
     [ -e "$spool" ]
-    kill $runner
+    kill -KILL $runner # the engine starts with signals blocked
     kill "$(< sleeper)"
     wait $runner || true
 }
