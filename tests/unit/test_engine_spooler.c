@@ -126,12 +126,13 @@ static void strings(void **state)
 static void mappings(void **state)
 {
     struct spool_map m;
-    u32 first = spooler_map_record(0x1000, 0x3000, 0x200, 7, 8, "/lib/x.so", SPOOL_MAP_DELETED),
+    u32 first = spooler_map_record(0x1000, 0x3000, 0x200, 7, 8, "/lib/x.so", SPOOL_MAP_DELETED,
+                                   12345678901),
         last = 0;
 
     (void)state;
     for (u32 i = 1; i < 3000; i++)
-        last = spooler_map_record(i * 0x1000, i * 0x1000 + 1, 0, 0, i, "", SPOOL_MAP_ANON);
+        last = spooler_map_record(i * 0x1000, i * 0x1000 + 1, 0, 0, i, "", SPOOL_MAP_ANON, 0);
     assert_int_equal(last, first + 2999);
     assert_int_equal(header_of(path).maps_used, first + 3000);
     in_file(path, &m, sizeof(m), SPOOL_MAPS_OFF + first * sizeof(m));
@@ -260,7 +261,8 @@ static void child_of(s32 parent)
 {
     char own[300];
 
-    if (spooler_fork_child(parent))
+    spooler_fork_child(parent, false);
+    if (spooler_is_lost())
         _exit(1);
     strcpy(own, spooler_string(spool->s_spool));
     if (!strcmp(own, path) || header_of(own).pid != getpid() ||
