@@ -91,6 +91,8 @@ static const struct option options[] = {
       "call it for every reference that does not hit the first way of its set" },
     { "--no-narrow-tags", KIND_SET, SPOOL_F_NO_NARROW, 0, { 0 }, "",
       "simulate LL with tags of 64 bits" },
+    { "--no-flag-probe", KIND_SET, SPOOL_F_NO_FLAG_PROBE, 0, { 0 }, "",
+      "keep flags alive that an instruction leaves undefined" },
     { "--native", KIND_SET, SPOOL_F_NATIVE, 0, { 0 }, "",
       "load the program, then run it without counting" },
     { "--cache-size", KIND_KIB, 0, FIELD(cache_kib), { 0 }, "=N[k|m]",

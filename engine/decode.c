@@ -4,10 +4,11 @@
 
 #include <Zydis/Zydis.h>
 
+#include "engine/decode_flags.h"
 #include "engine/mini.h"
 
 static ZydisDecoder decoder;
-static bool have_rtm;
+static bool have_rtm, is_amd;
 
 // Hardware number of a general register of any width, REG_NONE for others. Relies on Zydis' order of registers
 // (al cl dl bl ah ch dh bh spl bpl sil dil r8b.., ax.., eax.., rax..).
@@ -28,13 +29,35 @@ static u8 gpr_number(ZydisRegister r)
     return REG_NONE;
 }
 
-void decode_init(void)
+void decode_init(bool probe)
 {
     u32 a, b, c, d;
+    bool bmi1;
 
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0), "c"(0));
+    is_amd = c == 0x444d4163 || c == 0x656e6975; // AuthenticAMD, HygonGenuine
+    if (is_amd)
+        ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_AMD_BRANCHES, ZYAN_TRUE);
     __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
     have_rtm = (b >> 11) & 1;
+    bmi1 = (b >> 3) & 1;
+    __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0x80000001), "c"(0));
+    if (probe)
+        decode_flags_init(bmi1, (c >> 5) & 1);
+}
+
+// A shift of 32 or 64 bits by a constant other than 0.
+static bool shifts_surely(const ZydisDecodedInstruction *zi)
+{
+    u32 mask = zi->operand_width == 64 ? 63 : 31;
+
+    if (zi->operand_width < 32 || zi->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+        return false;
+    if (zi->mnemonic != ZYDIS_MNEMONIC_SHL && zi->mnemonic != ZYDIS_MNEMONIC_SHR &&
+        zi->mnemonic != ZYDIS_MNEMONIC_SAR)
+        return false;
+    return zi->opcode == 0xd1 || (zi->opcode == 0xc1 && (zi->raw.imm[0].value.u & mask));
 }
 
 // Instructions that write their flags only sometimes (a shift by zero writes none), so that the old ones stay alive.
@@ -137,8 +160,7 @@ static bool changes_gs(const ZydisDecodedInstruction *zi)
     switch ((int)zi->mnemonic) {
     case ZYDIS_MNEMONIC_WRGSBASE:
     case ZYDIS_MNEMONIC_LGS: return true;
-    case ZYDIS_MNEMONIC_POP:
-        return zi->opcode == 0xa9 && zi->opcode_map == ZYDIS_OPCODE_MAP_0F;
+    case ZYDIS_MNEMONIC_POP: return zi->opcode == 0xa9 && zi->opcode_map == ZYDIS_OPCODE_MAP_0F;
     case ZYDIS_MNEMONIC_MOV:
         return zi->opcode == 0x8e && zi->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
                zi->raw.modrm.reg == 5;
@@ -168,12 +190,22 @@ static bool implicit_gs(const ZydisDecodedInstruction *zi)
     }
 }
 
+// With an operand size prefix, near branches are of 16 bits on AMD's processors, and of 64 on Intel's.
+static bool truncates_rip(const ZydisDecodedInstruction *zi)
+{
+    bool o16 = false;
+
+    for (u32 i = 0; i < zi->raw.prefix_count; i++)
+        o16 |= zi->raw.prefixes[i].value == 0x66;
+    return o16 && !zi->raw.rex.W && is_amd;
+}
+
 // Conditional jumps are 7x (one byte) or 0F 8x; everything else Zydis calls COND_BR is of the rcx family.
 static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
 {
     bool far = zi->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
 
-    if (far) {
+    if (far || truncates_rip(zi)) {
         in->kind = INSN_STEP;
         return;
     }
@@ -535,6 +567,11 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
             in->flags_kill =
                 (u16)((zi.cpu_flags->modified | zi.cpu_flags->set_0 | zi.cpu_flags->set_1) &
                       FLAGS_ARITH);
+        if (in->flags_kill)
+            in->flags_kill |=
+                (u16)(zi.cpu_flags->undefined & decode_flags_independent(zi.mnemonic));
+        else if (shifts_surely(&zi))
+            in->flags_kill = (u16)decode_flags_independent(zi.mnemonic);
     }
     switch ((int)zi.mnemonic) {
     case ZYDIS_MNEMONIC_PUSHF:
@@ -581,6 +618,9 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         if (in->kind == INSN_STRING && !(in->flags & INSN_F_REP))
             string_refs(in, &zi);
         in->regs_known = true;
+        // F3 41 90 exchanges r8d and eax; Zydis takes it for a pause, which has no REX.B
+        if (zi.mnemonic == ZYDIS_MNEMONIC_PAUSE && zi.raw.rex.B)
+            in->regs |= 1u << 0 | 1u << 8;
         for (u32 i = 0; i < in->nrefs; i++) {
             if (in->refs[i].flags & MEMREF_WRITE)
                 in->flags |= INSN_F_STORE;

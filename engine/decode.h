@@ -113,7 +113,8 @@ enum vec_kind {
 #define FLAGS_ARITH 0x8d5u
 
 // Makes the decoder ready. Called once.
-void decode_init(void);
+// probe: find out what becomes of undefined flags (decode_flags.h).
+void decode_init(bool probe);
 
 // Decodes the instruction at pc whose bytes are at `code` (avail of them, at most 15 matter). `want_refs` asks for data
 // references and register use, which costs time. Returns its length, 0 when the bytes are no known instruction,

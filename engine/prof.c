@@ -276,9 +276,8 @@ static void dref(struct thread *t, u64 addr, u32 size, u32 counter)
 
 static u32 desc32(const u8 *ret, u32 at)
 {
-    const volatile u8 *p = ret + PROF_DESC_AT + at; // volatile: an access for each byte
-
-    return p[0] | (u32)p[1] << 8 | (u32)p[2] << 16 | (u32)p[3] << 24;
+    return *(const volatile u32 *)(ret + PROF_DESC_AT +
+                                   at); // volatile: two must not become one of 8 bytes
 }
 
 static u64 desc64(const u8 *ret, u32 at)

@@ -16,9 +16,9 @@ struct sim_state {
     u32 *i1_ids;               // instead of i1: line ids, in the thread's area
 };
 
-// What a fragment leaves behind the jump that follows its call of a stub; unaligned, read byte by byte (the client may
-// run with alignment checks on). The call is at `ret - 5`; see sim_call().
-#define PROF_DESC_AT 14 // from the return address: a load of rsp (9) and a jmp (5)
+// What a fragment leaves behind the jump that follows its call of a stub (see sim_call()), aligned to 4, which is what is read
+// at a time: the client may run with alignment checks on.
+#define PROF_DESC_AT 14u // from the return address: a load of rsp (9) and a jmp (5)
 // D1 stubs: u32 counter; any: u32 counter, u32 size
 // I1 stubs: u64 pc, u32 counter, u32 len; any: and u32 id of the first line, u32 id of the last (0: none)
 // bc: u64 pc, u32 counter, u32 taken

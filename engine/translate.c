@@ -38,7 +38,7 @@ void translate_init(void)
     struct tb_config *c = &tb_config;
     u32 a, b, cx, d;
 
-    decode_init();
+    decode_init(!(spool->flags & SPOOL_F_NO_FLAG_PROBE));
     c->flags = spool->flags;
     c->cache = spool->flags & SPOOL_F_CACHE_SIM;
     c->branch = spool->flags & SPOOL_F_BRANCH_SIM;

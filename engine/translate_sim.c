@@ -12,11 +12,13 @@
 #include "engine/prof.h"
 #include "engine/spooler.h"
 
-// Calls a stub on the engine's stack.
+// Calls a stub on the engine's stack. The words behind the jump that follows are aligned to 4: see prof.h.
+#define SIM_CALL_BYTES (9 + 9 + 5)
 static void sim_call(struct tb *b, u64 stub)
 {
     static const u8 call[] = { 0xe8 };
 
+    emit_nops(&b->e, -(tb_off(b) + SIM_CALL_BYTES + PROF_DESC_AT) & 3);
     emit_gs_store(&b->e, TH_CLIENT_SP, R_RSP);
     emit_gs_load(&b->e, R_RSP, TH_ENGINE_SP);
     tb_rel32(b, 1, call, stub);
@@ -134,9 +136,22 @@ static u32 emit_jne_cold(struct tb *b)
     return off;
 }
 
+// The address of a reference that always is the same and lies in one line: its set and tag are constants.
+static bool constant_line(const struct memref *r, u32 size, u64 *set, u64 *tag)
+{
+    u64 low = (1ul << tb_config.d1_shift) - 1, first = (u64)r->disp, last = first + size - 1;
+
+    if (r->base != REG_RIP || (r->flags & (MEMREF_XLAT | MEMREF_BITOFF | MEMREF_FS | MEMREF_GS)))
+        return false;
+    *set = first & tb_config.d1_mask;
+    *tag = last | low;
+    return (first ^ last) <= low;
+}
+
 static void emit_dref(struct tb *b, u32 i, const struct memref *r)
 {
     u32 avoid = ref_regs(r), r1, r2, size, counter;
+    u64 set, tag;
     struct cold *c;
     bool write = (r->flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE;
 
@@ -154,7 +169,11 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
     c->high = size;
     c->spilled = b->spilled;
     c->flags_saved = b->flags_saved;
-    if (tb_config.d1_fast) {
+    if (tb_config.d1_fast && constant_line(r, size, &set, &tag)) {
+        emit_mov_imm(&b->e, r2, tag);
+        emit_gs_op(&b->e, 1, 0x3b, r2, TA_D1 + ((u32)set << tb_config.d1_scale));
+        c->from = emit_jne_cold(b);
+    } else if (tb_config.d1_fast) {
         struct emit *e = &b->e;
 
         emit_ea(b, r, r1, r2);
@@ -444,8 +463,11 @@ void sim_indirect(struct tb *b, u32 i)
 static void cold_dref(struct tb *b, const struct cold *c)
 {
     u32 r1 = c->taken, r2 = c->high >> 16;
+    u64 set, tag;
 
     if (tb_config.d1_fast) {
+        if (constant_line(&c->ref, c->high & 0xffff, &set, &tag))
+            emit_mov_imm(&b->e, r1, set);
         sim_call(b, ways_d1(r1, r2));
         emit_jmp_to(b, c->back);
         emit_u32(&b->e, c->counter);

@@ -67,6 +67,7 @@ enum spool_flag {
     SPOOL_F_COLOUR = 1u << 16,      // reserved for the summary
     SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search: translated code looks at the first way of a set only
     SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags: LL's tags have 64 bits
+    SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe: a flag that is undefined after an instruction is kept
 };
 
 struct spool_geometry {

@@ -42,7 +42,7 @@ wrong() {
 }
 
 @test "options without a value" {
-    for option in -q -v --no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags --native --help; do
+    for option in -q -v --no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --help; do
         wrong "$option: takes no value" $option=yes true
     done
 }
