@@ -22,6 +22,10 @@ _Noreturn void dispatch_syscall_finished(struct thread *t);
 _Noreturn void dispatch_syscall_escaped(struct thread *t);
 
 #define VSYSCALL_PAGE 0xffffffffff600000ul
+#define KERNEL_SPACE  0x7ffffffff000ul // of any page from here on the kernel says that it is there
+#define FLAG_RF       0x10000ul        // the processor sets it in what it saves for a fault
+#define TRAP_GP       13
+#define TRAP_PF       14
 
 // --stress-flush: the first flush comes after so many translations, each later one after an eighth of that more. A program
 // whose working set is larger than the number would otherwise translate nearly every block that it enters (cc1: 1.1 million
@@ -49,12 +53,46 @@ static void flush(struct thread *t)
     threads_resume_world(t);
 }
 
+// Addresses have 48 bits, or 57, with the sign in those above.
+static bool is_canonical(u64 addr)
+{
+    static u32 unused;
+    u32 a = 0x80000008, b, c = 0, d;
+
+    if (!unused) {
+        __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+        unused = 64 - (a >> 8 & 0xff);
+    }
+    return (u64)((s64)(addr << unused) >> unused) == addr;
+}
+
+// The code at `addr` cannot be fetched; si_addr is the first byte of it that cannot.
+static void fetch_fault(struct thread *t, u64 addr)
+{
+    struct vmmap_info m;
+    bool mapped = vmmap_find(addr, &m), kernel = addr >= KERNEL_SPACE;
+
+    t->rflags |= FLAG_RF;
+    if ((addr & ~0xffful) == VSYSCALL_PAGE) {
+        signal_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_PF, 0x15);
+        return;
+    }
+    signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, addr, TRAP_PF,
+                 mapped || kernel ? 0x15 : 0x14);
+}
+
 // The fragment for t->pc. NULL when something is pending that has to be seen to first.
 static struct fragment *find(struct thread *t)
 {
     struct fragment *f;
     u64 fault = TRANSLATE_NO_FAULT;
 
+    if (UNLIKELY(!is_canonical(t->pc))) {
+        // DIFFERS: natively the branch itself raises this, here rip is what it branched to
+        t->rflags |= FLAG_RF;
+        signal_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_GP, 0);
+        return NULL;
+    }
     for (u32 tries = 0;; tries++) {
         tcache_lock();
         f = tcache_lookup(t->pc);
@@ -70,12 +108,7 @@ static struct fragment *find(struct thread *t)
             return f;
         tcache_unlock();
         if (fault != TRANSLATE_NO_FAULT) {
-            // si_addr is the first byte that cannot be fetched
-            struct vmmap_info m;
-            bool mapped = vmmap_find(fault, &m);
-
-            signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, fault, 14,
-                         mapped ? 0x15 : 0x14);
+            fetch_fault(t, fault);
             return NULL;
         }
         if (tries > 4)

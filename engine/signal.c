@@ -352,7 +352,7 @@ void signal_fault(struct thread *t, int sig, int code, u64 addr, u64 trapno, u64
     info.addr = addr;
     s->last_trapno = trapno;
     s->last_err = err;
-    if (trapno == PAGE_FAULT)
+    if (trapno == PAGE_FAULT && sig == SIGSEGV && code != SI_KERNEL)
         s->last_cr2 = addr;
     note(s, &s->sync, &info);
     stop_set(t, STOP_SIGNAL);

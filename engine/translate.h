@@ -83,8 +83,9 @@ extern struct tb_config tb_config;
 void translate_init(void);
 
 // Translates the block at pc. Holds the translation lock. Returns NULL when there is no room (flush and try again).
-// A block that cannot be fetched sets *fault to the address that cannot and returns NULL; else it is TRANSLATE_NO_FAULT.
-#define TRANSLATE_NO_FAULT (~0ul)
+// A block that cannot be fetched sets *fault to the address that cannot and returns NULL; else it is TRANSLATE_NO_FAULT, which is no
+// canonical address.
+#define TRANSLATE_NO_FAULT (1ul << 63)
 struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault);
 
 // -- scratch registers and flags (translate_regs.c) --
