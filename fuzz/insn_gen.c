@@ -782,6 +782,16 @@ static bool allowed(const struct piece *p)
 {
     if (s.no_flags && writes_flags(p))
         return false;
+    // EVEX.X with a general register: there are no more than 16, and what processors then read differs from run to run
+    if (p->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && p->zi.raw.modrm.mod == 3 &&
+        !p->zi.raw.evex.X) {
+        for (int i = 0; i < p->zi.operand_count; i++) {
+            if (p->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                p->op[i].encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM &&
+                gpr(p->op[i].reg.value) >= 0)
+                return false;
+        }
+    }
     for (int i = 0; i < p->zi.operand_count; i++) {
         const ZydisDecodedOperand *o = &p->op[i];
 
@@ -936,17 +946,72 @@ static bool place_piece(struct piece *p, struct pins *pins)
     return true;
 }
 
-static void unit_random(void)
+// Instructions after which the manuals leave flags undefined (engine/decode_flags.c asks the processor about them).
+static bool undefines_flags(ZydisMnemonic m)
+{
+    switch ((int)m) {
+    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_OR:
+    case ZYDIS_MNEMONIC_XOR:
+    case ZYDIS_MNEMONIC_TEST:
+    case ZYDIS_MNEMONIC_SHL:
+    case ZYDIS_MNEMONIC_SHR:
+    case ZYDIS_MNEMONIC_SAR:
+    case ZYDIS_MNEMONIC_SHLD:
+    case ZYDIS_MNEMONIC_SHRD:
+    case ZYDIS_MNEMONIC_ROL:
+    case ZYDIS_MNEMONIC_ROR:
+    case ZYDIS_MNEMONIC_RCL:
+    case ZYDIS_MNEMONIC_RCR:
+    case ZYDIS_MNEMONIC_MUL:
+    case ZYDIS_MNEMONIC_IMUL:
+    case ZYDIS_MNEMONIC_BT:
+    case ZYDIS_MNEMONIC_BTS:
+    case ZYDIS_MNEMONIC_BTR:
+    case ZYDIS_MNEMONIC_BTC:
+    case ZYDIS_MNEMONIC_BSF:
+    case ZYDIS_MNEMONIC_BSR:
+    case ZYDIS_MNEMONIC_TZCNT:
+    case ZYDIS_MNEMONIC_LZCNT:
+    case ZYDIS_MNEMONIC_ANDN:
+    case ZYDIS_MNEMONIC_BLSR:
+    case ZYDIS_MNEMONIC_BLSI:
+    case ZYDIS_MNEMONIC_BLSMSK:
+    case ZYDIS_MNEMONIC_BEXTR:
+    case ZYDIS_MNEMONIC_BZHI: return true;
+    default: return false;
+    }
+}
+
+// Shifts by constants of which none, or one, is left of the 5 or 6 bits that count.
+static void change_shift(struct piece *p)
+{
+    static const uint8_t by[] = { 0, 1, 31, 32, 33, 63, 64, 128, 0xe0 };
+
+    if ((p->zi.meta.category == ZYDIS_CATEGORY_SHIFT ||
+         p->zi.meta.category == ZYDIS_CATEGORY_ROTATE) &&
+        p->zi.raw.imm[0].size == 8 && chance(40)) {
+        p->bytes[p->len - 1] = by[rnd(sizeof(by))];
+        decode(p, p->len);
+    }
+}
+
+// flags: of those above.
+static void unit_random(bool flags)
 {
     for (int attempt = 0; attempt < 400; attempt++) {
         const struct combo *c = draw_combo();
         struct piece p;
         struct pins pins;
 
+        while (flags && !undefines_flags((ZydisMnemonic)c->mnemonic))
+            c = draw_combo();
         for (int k = 0; k < 12; k++) {
             if (!random_bytes(&p, c) || banned(&p.zi) ||
                 (p.zi.mnemonic != c->mnemonic && !chance(20)))
                 continue;
+            if (flags)
+                change_shift(&p);
             if (!allowed(&p) || (remembers_place(&p) && s.env) || (tells_place(&p) && s.x87))
                 continue;
             if (!place_piece(&p, &pins))
@@ -1067,7 +1132,7 @@ static void small_units(int n)
     uint32_t old = s.keep;
 
     for (int i = 0; i < n; i++)
-        unit_random();
+        unit_random(false);
     s.keep = old;
 }
 
@@ -1324,6 +1389,61 @@ static void unit_popf(void)
     put8(0x9d);
 }
 
+// Flags that are undefined, and something that looks at them.
+static void unit_flags(void)
+{
+    uint32_t r = some_reg(0), n = 1 + rnd(3);
+
+    if (s.no_flags)
+        return;
+    while (n--)
+        unit_random(true);
+    switch (rnd(8)) {
+    case 0:
+        if (s.keep & 1)
+            return;
+        note("lahf");
+        put8(0x9f);
+        s.k.is[0] = false;
+        break;
+    case 1:
+        if (s.no_store || (s.keep & 16))
+            return;
+        need_stack();
+        note("pushf");
+        put8(0x9c);
+        note("pop %%r%u", r);
+        if (r >= 8)
+            put8(0x41);
+        put8(0x58 | (r & 7));
+        s.k.is[r] = false;
+        break;
+    case 2:
+        note("setcc %%r%u", r);
+        put8(0x40 | r >> 3);
+        put8(0x0f);
+        put8(0x90 | rnd(16));
+        put8(0xc0 | (r & 7));
+        s.k.is[r] = false;
+        break;
+    case 3:
+        note("adc/sbb $, %%r%u", r);
+        put8(0x48 | r >> 3);
+        put8(0x83);
+        put8((chance(50) ? 0xd0 : 0xd8) | (r & 7));
+        put8(rnd(256));
+        s.k.is[r] = false;
+        break;
+    case 4:
+        note("jcc +1, nop");
+        put8(0x70 + rnd(16));
+        put8(1);
+        put8(0x90);
+        break;
+    default: break; // what comes next
+    }
+}
+
 static void unit_syscall(void)
 {
     if (s.keep & (1u | 2u | 1u << 11))
@@ -1332,6 +1452,35 @@ static void unit_syscall(void)
     note("syscall");
     put("\x0f\x05", 2);
     s.k.is[0] = s.k.is[1] = s.k.is[11] = false;
+}
+
+// Near branches of 16 bits: one make of processors ignores the prefix, the other truncates rip, and a fault follows.
+static void unit_branch16(void)
+{
+    uint32_t r = some_reg(0);
+
+    if (s.no_store || s.no_flags)
+        return;
+    need_stack();
+    note("16-bit branch");
+    put8(0x66);
+    switch (rnd(8)) {
+    case 0: put("\xeb\0", 2); break;
+    case 1: put("\xe9\0\0", 3); break;
+    case 2: put8(0x70 + rnd(16)), put8(0); break;
+    case 3: put8(0x0f), put8(0x80 + rnd(16)), put("\0\0", 2); break;
+    case 4: put("\xe8\0\0", 3); break;
+    case 5: put8(0xc3); break;
+    case 6: put("\xe3\0", 2); break;
+    default:
+        if (r >= 8)
+            put8(0x41);
+        put8(0xff);
+        put8((chance(50) ? 0xe0 : 0xd0) | (r & 7));
+        break;
+    }
+    put("\xcc\xcc\xcc\xcc", 4);
+    s.k.is[4] = false;
 }
 
 // Bytes that Zydis does not know, whatever the processor thinks of them.
@@ -1356,6 +1505,8 @@ static void unit_unknown(void)
             b[n++] |= 4;
             break;
         }
+        // should it be shorter than it looks, int3 ends what follows
+        memset(b + 7, 0xcc, 8);
         if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, b, 15, &zi))) {
             note("unknown");
             put(b, 15);
@@ -1371,8 +1522,10 @@ static void unit(int i, int last)
 
     if (mode == MODE_PLAIN)
         k %= 78;
-    if (k < 78)
-        unit_random();
+    if (k < 70)
+        unit_random(false);
+    else if (k < 78)
+        unit_flags();
     else if (k < 85)
         unit_jump(i, last);
     else if (k < 92)
@@ -1382,7 +1535,7 @@ static void unit(int i, int last)
     else if (k < 98)
         unit_popf();
     else if (k < 99)
-        unit_syscall();
+        chance(50) ? unit_syscall() : unit_branch16();
     else
         unit_unknown();
 }
