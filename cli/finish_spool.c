@@ -36,6 +36,8 @@ static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file
     p = mmap(NULL, *got, PROT_READ, MAP_SHARED, fd, (off_t)off);
     if (p == MAP_FAILED)
         return NULL;
+    // Mostly holes, and what is none was written a moment ago: reading ahead would only clear memory.
+    madvise(p, *got, MADV_RANDOM);
     s->area[i] = p;
     s->area_size[i] = *got;
     return p;
@@ -69,6 +71,7 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
             free(sum);
             return -1;
         }
+        madvise(slot, size, MADV_RANDOM);
         if (threads == 1) {
             s->counters = s->counters_area = slot;
             s->counters_size = size;

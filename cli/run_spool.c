@@ -127,6 +127,8 @@ int run_spool_create(const struct run_spool *in, char **path)
         die(UTIL_USAGE, "%s: cannot map the spool: %s", *path, strerror(e));
     }
 
+    // Holes: reading ahead would only clear memory.
+    madvise(map, SPOOL_MAPS_OFF, MADV_RANDOM);
     h = (struct spool_header *)map;
     t = (struct text){ h, map + SPOOL_TEXT_OFF };
     h->version = SPOOL_VERSION;
