@@ -227,8 +227,13 @@ static void copy_gs(struct tb *b, const struct insn *in)
         emit_lea(&b->e, reg, reg, r2, 1, 0);
         tb_mark(b);
         for (u32 i = 0; i < p.opcode; i++) {
-            if (in->bytes[i] != 0x65 && in->bytes[i] != 0x67)
-                emit_u8(&b->e, in->bytes[i]);
+            u8 c = in->bytes[i];
+
+            if (i == p.rex)
+                emit_u8(&b->e,
+                        c & 0x48); // the form to come has registers that R, X and B would change
+            else if (c != 0x64 && c != 0x65 && c != 0x67)
+                emit_u8(&b->e, c);
         }
         emit_u8(&b->e, form[op & 3]);
         emit_u8(&b->e, reg); // (%reg), rax

@@ -21,6 +21,7 @@
 #include "engine/syscalls_part.h"
 #include "engine/tcache.h"
 #include "engine/threads.h"
+#include "engine/translate.h"
 
 #define FLAGS_NOT_FOR_ENGINE 0x40500ul // TF, DF, AC
 #define FLAG_TF              0x100ul
@@ -431,10 +432,14 @@ _Noreturn void signal_die_as_client(struct thread *t, int sig)
 
 // ---- One instruction in place ----
 
-// The client's %gs base while its instruction runs in place.
+// The client's %gs base while its instruction runs in place. The system call refuses addresses of the kernel's half, which
+// wrgsbase can set.
 static void step_gs(u64 base)
 {
-    sys_call2(SYS_arch_prctl, ARCH_SET_GS, base);
+    if (tb_config.fsgsbase)
+        __asm__ volatile("wrgsbase %0" : : "r"(base));
+    else
+        sys_call2(SYS_arch_prctl, ARCH_SET_GS, base);
 }
 
 _Noreturn void signal_step(struct thread *t)

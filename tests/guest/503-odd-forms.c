@@ -91,6 +91,26 @@ static void gather_gs(void)
     }
 }
 
+// REX.R, X and B mean nothing to a move between rax and an absolute address, and the last segment prefix counts.
+static void absolute_gs(void)
+{
+    uint64_t v = 0x1122334455667788, r8 = 1;
+
+    memset(bytes, 0, 64);
+    __asm__ volatile("wrgsbase %[gs]\n\t"
+                     "mov %[r8], %%r8\n\t"
+                     ".byte 0x65, 0x4f, 0xa3\n\t.quad 16\n\t"       // mov %rax, %gs:16
+                     ".byte 0x64, 0x65, 0x47, 0xa2\n\t.quad 32\n\t" // mov %al, %gs:32
+                     "xor %%eax, %%eax\n\t"
+                     ".byte 0x65, 0x47, 0xa1\n\t.quad 16\n\t" // mov %gs:16, %eax
+                     "mov %%r8, %[r8]"
+                     : "+a"(v), [r8] "+r"(r8)
+                     : [gs] "r"((uint64_t)(uintptr_t)bytes)
+                     : "r8", "memory");
+    CHECK(v == 0x55667788 && r8 == 1);
+    CHECK(bytes[16] == 0x88 && bytes[23] == 0x11 && bytes[32] == 0x88 && !bytes[33]);
+}
+
 // The null selector is loaded, and the base that a processor then has is what rdgsbase says.
 static void loads_of_gs(void)
 {
@@ -109,6 +129,9 @@ static void loads_of_gs(void)
                      : "=&r"(again), "=&r"(offset)
                      : "r"(before), "m"(far));
     CHECK(after == again && offset == 77);
+    // an address of the kernel's half, which the system call would refuse
+    __asm__ volatile("wrgsbase %1\n\trdgsbase %0" : "=r"(again) : "r"(0xffffffb47524e565ul));
+    CHECK(again == 0xffffffb47524e565ul);
     __asm__ volatile("wrgsbase %0" : : "r"(0ul));
 
     code = 0;
@@ -140,6 +163,7 @@ int main(void)
         pause_with_rex();
         implicit_gs();
         gather_gs();
+        absolute_gs();
         loads_of_gs();
         nested_task();
     }
