@@ -285,9 +285,11 @@ static void add_ref(struct insn *in, const struct memref *r)
         in->refs[in->nrefs++] = *r;
 }
 
-static bool is_stack_operand(const ZydisDecodedOperand *op)
+// Of push, call, pop and their like; not of movdir64b, whose destination is hidden too and may be (%rsp).
+static bool is_stack_operand(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op)
 {
-    return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && op->mem.base == ZYDIS_REGISTER_RSP;
+    return op->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+           op->mem.base == ZYDIS_REGISTER_RSP && zi->mnemonic != ZYDIS_MNEMONIC_MOVDIR64B;
 }
 
 static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi,
@@ -440,7 +442,7 @@ static void collect_refs(struct insn *in, const ZydisDecodedInstruction *zi,
         if (op->mem.segment == ZYDIS_REGISTER_GS)
             r.flags |= MEMREF_GS;
         r.size = implicit_size(zi, op);
-        if (is_stack_operand(op)) {
+        if (is_stack_operand(zi, op)) {
             // push and call write below the stack pointer, and only after an explicit operand was read; pop, ret
             // and leave read at it, before an explicit operand is written
             if (zi->mnemonic == ZYDIS_MNEMONIC_LEAVE) {

@@ -1486,6 +1486,8 @@ static void unit_branch16(void)
 // Bytes that Zydis does not know, whatever the processor thinks of them.
 static void unit_unknown(void)
 {
+    if (s.no_flags) // who knows
+        return;
     for (int k = 0; k < 1000; k++) {
         uint8_t b[15];
         ZydisDecodedInstruction zi;

@@ -38,9 +38,21 @@ $(FUZZ_INSN)/guest.o $(FUZZ_INSN)/guest-avx2.o: $(FUZZ_INSN)/%.o: fuzz/insn_gues
 	@mkdir -p $(@D)
 	$(Q)gcc -c -g $(if $(findstring avx2,$*),-DNO_AVX512) -o $@ $<
 
-.PHONY: fuzz-insn check-insn
-fuzz-insn: $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine $(FUZZ_INSN_PARTS)
+# What the decoder says of every form of every instruction: tried in one process of its own.
+FUZZ_CLAIMS := $(FUZZ_INSN)/insn_claims
+CFLAGS_fuzz/insn_claims.c := $(FUZZ_ZYDIS_FLAGS)
+$(BUILD)/obj/host/fuzz/insn_claims.o: | $(ZYDIS_READY)
+$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(patsubst %,$(BUILD)/obj/engine/engine/%.o,decode decode_flags mini) \
+    $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
+	$(call link,)
+
+.PHONY: fuzz-insn check-insn check-claims
+fuzz-insn: $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine $(FUZZ_INSN_PARTS) $(FUZZ_CLAIMS)
+	@$(FUZZ_CLAIMS) -n 100 -s $$(date +%s)
 	@fuzz/insn-run -t $(FUZZ_TIME) $(BUILD)/bin/quern $(FUZZ_INSN) $(FUZZ_SEEDS)
 check-insn: $(BUILD)/bin/quern $(FUZZ_INSN_PARTS)
 	@fuzz/insn-run $(BUILD)/bin/quern $(FUZZ_INSN) 1 2 3 4 5 6
 CHECKS += check-insn
+check-claims: $(FUZZ_CLAIMS)
+	@$(FUZZ_CLAIMS) -n 4
+CHECKS += check-claims
