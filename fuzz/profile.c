@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzer of the reader, and of everything that walks what it read: costs and cycles, both writers, reading
- * back what they wrote (it must read, with the same totals), merging a profile with itself.
+ * back what they wrote (it must read, with the same totals), merging a profile with itself. The reader's short
+ * cuts must read what its general rules read.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "quern/profile.h"
+#include "tests/unit/profile_same.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -91,6 +93,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (strict && !p)
         abort();
     quern_profile_free(strict);
+    opts.strict = 0;
+    opts.no_fast = 1;
+    struct quern_profile *plain =
+        quern_profile_read_mem((const char *)data, size, "fuzz", &opts, NULL);
+    if (!plain != !p || (p && profile_difference(p, plain)))
+        abort();
+    quern_profile_free(plain);
     if (!p) {
         if (!*err.msg)
             abort();

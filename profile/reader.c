@@ -6,7 +6,8 @@
  *
  * Hot: fast_cost() and the name lines. A plain cost line is parsed and encoded in one go, without a
  * function call; whatever it does not understand at once goes, from the start of the line, to
- * slow_cost(), which understands everything. bench: make bench-tools, "read".
+ * slow_cost(), which understands everything; quern_read_opts.no_fast sends all of them there. What was
+ * tried to make it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
  */
 #include "profile/reader.h"
 
@@ -536,6 +537,32 @@ static inline const char *fast_hex(const char *s, uint64_t *v, int *ok)
     return s;
 }
 
+/* One subposition in its usual forms; *pos holds the one before and gets the new one. @hot */
+static inline __attribute__((always_inline)) const char *fast_position(const char *s, uint64_t *pos,
+                                                                       int *ok)
+{
+    uint64_t v = 0;
+
+    if (*s == '+') {
+        s = fast_number(s + 1, &v, ok);
+        v += *pos;
+    } else if (*s == '*') {
+        s++;
+        v = *pos;
+    } else if (*s == '-') {
+        s = fast_number(s + 1, &v, ok);
+        if (v > *pos)
+            *ok = 0;
+        v = *pos - v;
+    } else if (s[0] == '0' && s[1] == 'x') {
+        s = fast_hex(s + 2, &v, ok);
+    } else {
+        s = fast_number(s, &v, ok);
+    }
+    *pos = v;
+    return s;
+}
+
 /* A plain cost line: the byte behind its newline, or NULL for slow_cost(). @hot */
 static const char *fast_cost(struct reader *r, const char *s)
 {
@@ -549,27 +576,11 @@ static const char *fast_cost(struct reader *r, const char *s)
 
     if (__builtin_expect(!r->identity || r->pending == PENDING_JUMP || !max, 0))
         return NULL;
+    memcpy(pos, r->pos, sizeof(pos));
     for (unsigned i = 0; i < r->col_count; i++) {
-        enum column c = r->col[i];
-        if (*s == '+') {
-            s = fast_number(s + 1, &v, &ok);
-            v += r->pos[c];
-        } else if (*s == '*') {
-            s++;
-            v = r->pos[c];
-        } else if (*s == '-') {
-            s = fast_number(s + 1, &v, &ok);
-            if (v > r->pos[c])
-                return NULL;
-            v = r->pos[c] - v;
-        } else if (s[0] == '0' && s[1] == 'x') {
-            s = fast_hex(s + 2, &v, &ok);
-        } else {
-            s = fast_number(s, &v, &ok);
-        }
+        s = fast_position(s, &pos[r->col[i]], &ok);
         if (!ok || *s != ' ')
             return NULL;
-        pos[c] = v;
         s++;
     }
     while (is_digit(*s)) {
@@ -584,8 +595,7 @@ static const char *fast_cost(struct reader *r, const char *s)
         return NULL;
     if ((r->dirty && resolve(r) < 0) || room(r, n))
         return s + 1;
-    for (unsigned i = 0; i < r->col_count; i++)
-        r->pos[r->col[i]] = pos[r->col[i]];
+    memcpy(r->pos, pos, sizeof(pos));
     if (r->pending == PENDING_CALL)
         kind = OP_CALL;
     o = p->out;
@@ -611,6 +621,26 @@ static const char *fast_cost(struct reader *r, const char *s)
     return s + 1;
 }
 
+/* Behind a jump: "* *" or "*", the line with its place where that is the place of the line before. */
+static const char *jump_place(struct reader *r, const char *s)
+{
+    if (!r->map_count)
+        return NULL;
+    for (unsigned i = 0; i < r->col_count; i++) {
+        if (*s != '*')
+            return NULL;
+        s++;
+        if (*s == ' ')
+            s++;
+        else if (i + 1 < r->col_count)
+            return NULL;
+    }
+    if (*s != '\n')
+        return NULL;
+    reader_finish_pending(r);
+    return s + 1;
+}
+
 /* -- calls=, jump=, jcnd= --------------------------------------------------------------------- */
 
 /* Target subpositions, relative to the last cost line, which they do not move. */
@@ -620,13 +650,19 @@ static const char *target(struct reader *r, const char *s, const char *end, stru
     uint64_t pos[COLUMNS_MAX];
 
     memcpy(pos, r->pos, sizeof(pos));
-    pos[COL_LINE] = r->pos[COL_LINE];
     *found = 0;
     for (unsigned i = 0; i < r->col_count && s < end; i++) {
-        const char *q = slow_position(r, s, end, &pos[r->col[i]]);
-        if (!q) {
-            reader_diag(r, DIAG_BAD_NUMBER, s, "a target position was expected here");
-            return end;
+        uint64_t fast = pos[r->col[i]];
+        int ok = r->fast;
+        const char *q = fast_position(s, &fast, &ok);
+        if (ok && (*q == ' ' || q == end)) {
+            pos[r->col[i]] = fast;
+        } else {
+            q = slow_position(r, s, end, &pos[r->col[i]]);
+            if (!q) {
+                reader_diag(r, DIAG_BAD_NUMBER, s, "a target position was expected here");
+                return end;
+            }
         }
         (*found)++;
         if (r->col[i] == COL_LINE)
@@ -642,7 +678,7 @@ static const char *body_u64(struct reader *r, const char *s, const char *end, ui
 {
     quern_count nano;
     const char *q;
-    int ok = 1;
+    int ok = r->fast;
 
     if (s < end && is_digit(*s)) {
         q = fast_number(s, v, &ok);
@@ -676,7 +712,7 @@ static void calls_line(struct reader *r, const char *s, const char *end)
     struct quern_record *rec = &r->rec;
     uint64_t v = 0;
     unsigned found = 0;
-    int ok = 1;
+    int ok = r->fast;
     const char *fast;
 
     reader_finish_pending(r);
@@ -857,7 +893,9 @@ static void read_lines(struct reader *r, const char *s, const char *end)
         r->bol = s;
         r->line++;
         if (is_digit((char)c) || c == '+' || c == '*' || c == '-') {
-            const char *next = fast_cost(r, s);
+            const char *next = NULL;
+            if (__builtin_expect(r->fast, 1))
+                next = r->pending == PENDING_JUMP ? jump_place(r, s) : fast_cost(r, s);
             if (__builtin_expect(next != NULL, 1)) {
                 s = next;
                 continue;
@@ -992,6 +1030,7 @@ static struct quern_profile *read_all(struct reader *r)
         r->col[0] = COL_LINE;
         r->col_count = 1;
         r->mask = QUERN_HAS_LINE;
+        r->fast = !r->opts->no_fast;
         rc = reader_prepare_counts(r);
     }
     if (!rc)

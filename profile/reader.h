@@ -53,6 +53,7 @@ struct reader {
     int any_header, part_body, part_events, callgrind;
     enum column col[COLUMNS_MAX];
     unsigned col_count, mask;
+    int fast;      /* lines may be taken by the short cuts: quern_read_opts.no_fast */
     uint32_t *map; /* column of counts -> event */
     size_t map_count;
     int identity;                  /* map is 0, 1, 2... and all events are plain */

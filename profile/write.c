@@ -12,8 +12,8 @@
 
 struct id {
     uint32_t number; /* 0: not used yet */
-    uint32_t part;   /* number + 1 of the part that defines it; each part does, since KCachegrind forgets
-                      * all ids at a new part */
+    /* number + 1 of the part that defines it; each part does, since KCachegrind forgets all ids at a new one */
+    uint32_t part;
 };
 
 struct writer {

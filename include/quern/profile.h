@@ -156,6 +156,9 @@ struct quern_read_opts {
      * other than 0 ends the reading with -ECANCELED. */
     int (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
+    /* Every line by the general rules, no short cuts for the usual ones: slower, with the same result. For
+     * finding faults; the fuzzer and the tests read everything both ways. */
+    int no_fast;
 };
 
 /* Read a file of either format, plain or gzip or zstd; "-" is standard input. */

@@ -1,0 +1,202 @@
+/*
+ * The reader's short cuts against its general rules: whole profiles read both ways, golden ones and a few
+ * hundred of random lines, some of which are a little wrong.
+ */
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader's short cuts (profile/digits.h, mask_cost(), plain_cost()) against its general rules: numbers out
+ * of eight bytes, and whole profiles read both ways. test_profile_portable.c includes this file to try
+ * the code for machines without SSE2.
+ */
+#include "test_profile.h"
+
+#include <dirent.h>
+
+#include "tests/unit/profile_same.h"
+
+static uint64_t seed = 20260917;
+
+/* 0 .. n - 1; the same on every run */
+static unsigned draw(unsigned n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((seed >> 33) % n);
+}
+
+static struct quern_profile *read_as(const char *text, size_t n, int strict, int no_fast,
+                                     struct quern_error *err)
+{
+    struct quern_read_opts o = { .sz = sizeof(o), .strict = strict, .no_fast = no_fast };
+    return quern_profile_read_mem(text, n, "text", &o, err);
+}
+
+static void same_both_ways(const char *text, size_t n, const char *name)
+{
+    for (int strict = 0; strict < 2; strict++) {
+        struct quern_error e = { 0 }, f = { 0 };
+        struct quern_profile *p = read_as(text, n, strict, 0, &e),
+                             *q = read_as(text, n, strict, 1, &f);
+        const char *what;
+        if (!p != !q || e.code != f.code || e.line != f.line || e.col != f.col ||
+            strcmp(e.msg, f.msg))
+            fail_msg("%s: '%s' in line %llu with short cuts, '%s' in line %llu without", name,
+                     e.msg, (unsigned long long)e.line, f.msg, (unsigned long long)f.line);
+        if (p && (what = profile_difference(p, q)))
+            fail_msg("%s: %s differs", name, what);
+        quern_profile_free(p);
+        quern_profile_free(q);
+    }
+}
+
+static void test_golden(void **state)
+{
+    DIR *d = opendir("tests/golden");
+    struct dirent *ent;
+    size_t n = 0;
+
+    (void)state;
+    assert_non_null(d);
+    while ((ent = readdir(d))) {
+        static char text[1 << 16];
+        char path[300];
+        FILE *f;
+        if (!strstr(ent->d_name, "grind"))
+            continue;
+        snprintf(path, sizeof(path), "tests/golden/%s", ent->d_name);
+        f = fopen(path, "r");
+        assert_non_null(f);
+        same_both_ways(text, fread(text, 1, sizeof(text), f), path);
+        fclose(f);
+        n++;
+    }
+    closedir(d);
+    assert_true(n > 60);
+}
+
+/* Lines whose meaning depends on what is not there: no events yet, no call line behind its jump. */
+static void test_missing(void **state)
+{
+    static const char *const texts[] = {
+        "# callgrind format\nfl=a.c\nfn=f\njump=3 5\n*\nevents: Ir\n1 1\n",
+        "# callgrind format\nfl=a.c\nfn=f\njcnd=1/3 5\n* \n1 5\nevents: Ir\n* 1\n",
+        "# callgrind format\npositions: instr line\nevents: Ir\nfn=f\njump=3 +1 *\n* *\n*\n* * 7\n",
+        "# callgrind format\nevents:\nfn=f\njump=3 +1\n* 1\n*\n5\n",
+        "# callgrind format\nfn=f\n5 3\nevents: Ir\n+5 3\n-11 3\n*\n* 3",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        same_both_ways(texts[i], strlen(texts[i]), texts[i]);
+}
+
+static char *number(char *o, int often_short)
+{
+    unsigned n = often_short && draw(8) ? 1 : 1 + draw(draw(20) ? 9 : 22);
+
+    while (n--)
+        *o++ = (char)('0' + draw(10));
+    return o;
+}
+
+static char *position(char *o)
+{
+    switch (draw(14)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: *o++ = '*'; return o;
+    case 4:
+    case 5:
+    case 6: *o++ = '+'; break;
+    case 7:
+    case 8: *o++ = '-'; break;
+    case 9: return o + sprintf(o, "0x%x", draw(1u << draw(31)));
+    default: break;
+    }
+    return number(o, 1);
+}
+
+/* A line of costs, calls or jumps: mostly as programs write them, sometimes a little wrong. */
+static char *line(char *o, unsigned columns, unsigned events)
+{
+    char *start;
+    unsigned n = draw(6) ? events : draw(events + 3), wrong = !draw(12);
+
+    switch (draw(30)) {
+    case 0: return o + sprintf(o, "fn=(%u) f%u\n", draw(9), draw(9));
+    case 1: return o + sprintf(o, "fi=(%u)\n", draw(9));
+    case 2: o = number(o + sprintf(o, "cfn=(%u)\ncalls=", draw(9)), 1), *o++ = ' ', n = 0; break;
+    case 3: o = number(o + sprintf(o, "jump="), 1), *o++ = ' ', n = 0; break;
+    case 4:
+        o = number(o + sprintf(o, "jcnd="), 1), *o++ = '/';
+        o = number(o, 1), *o++ = ' ', n = 0;
+        break;
+    case 5: n = 0; break;
+    default: break;
+    }
+    start = o;
+    for (unsigned i = 0; i < columns; i++) {
+        if (i)
+            *o++ = ' ';
+        o = position(o);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        *o++ = ' ';
+        o = number(o, draw(3) != 0);
+    }
+    if (wrong)
+        switch (draw(8)) {
+        case 0: *o++ = ' '; break;
+        case 1: *o++ = '\r'; break;
+        case 2: *o++ = '\t'; break;
+        case 3: start[draw((unsigned)(o - start))] = ' '; break;
+        case 4: start[draw((unsigned)(o - start))] = "+-*.x/e"[draw(7)]; break;
+        case 5: o += sprintf(o, " ."); break;
+        case 6: o += sprintf(o, ".5"); break;
+        default: o += sprintf(o, "  "); break;
+        }
+    *o++ = '\n';
+    return o;
+}
+
+static void test_random(void **state)
+{
+    static const char *const positions[] = { "line",       "instr line",    "instr",
+                                             "line instr", "instr bb line", "line line",
+                                             "line what" };
+    static const unsigned columns[] = { 1, 2, 1, 2, 3, 2, 2 };
+    size_t cap = 2 << 20;
+    char *text = malloc(cap), name[80];
+
+    (void)state;
+    for (int k = 0; k < 300; k++) {
+        unsigned events = 1 + draw(draw(3) ? 9 : 40), shape = draw(3) ? draw(2) : draw(7);
+        /* every tenth crosses the reader's buffer of 256 KB several times */
+        unsigned lines = k % 10 ? draw(300) : 30000;
+        char *o = text;
+        o += sprintf(o, "# callgrind format\npositions: %s\nevents:", positions[shape]);
+        for (unsigned i = 0; i < events; i++)
+            o += sprintf(o, " E%u", i % (draw(20) ? 99 : 3));
+        o += sprintf(o, "\nfl=(1) a.c\n%s", draw(8) ? "fn=(1) f\n" : "");
+        for (unsigned i = 0; i < lines && o < text + cap - 4096; i++) {
+            o = line(o, columns[shape], events);
+            if (!draw(3000))
+                o += sprintf(o, "part: %u\npositions: %s\nevents: E0 E1\n", i, positions[shape]);
+        }
+        if (draw(2))
+            o += sprintf(o, "totals: 1 2 3\n");
+        snprintf(name, sizeof(name), "profile %d, '%s', %u events", k, positions[shape], events);
+        same_both_ways(text, (size_t)(o - text) - (draw(5) == 0), name);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
