@@ -27,6 +27,8 @@ ZYDIS_SRC ?= third_party/zydis
 ZYDIS_READY := $(ZYDIS_SRC)/include/Zydis/Zydis.h
 $(ZYDIS_READY):
 	@echo 'make: $@: not there; run `scripts/deps build`, or name a source tree with ZYDIS_SRC=DIR' >&2; exit 2
+# So that it says this, too, when an object file is wanted first.
+$(ZYDIS_SRC)/src/%.c: | $(ZYDIS_READY) ;
 
 # The same warnings for the engine and for everything hosted; both compilers stay silent under them.
 WARNINGS := -Wall -Wextra -Wshadow -Wundef -Wvla -Wstrict-prototypes -Wmissing-prototypes \

@@ -45,7 +45,7 @@ $(BUILD)/obj/engine/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ENGINE_GE
 	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(ENGINE_HIDDEN) -w \
     $(ENGINE_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
 
-$(ENGINE_GEN)/Zycore:
+$(ENGINE_GEN)/Zycore: | $(ZYDIS_READY)
 	@mkdir -p $(@D)
 	@ln -sfn $(ZYCORE_INCLUDE)/Zycore $@
 
