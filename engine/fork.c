@@ -77,6 +77,13 @@ static void set_stack(struct request *rq, u64 base, u64 sp)
     }
 }
 
+static u64 fs_base(const struct thread *t, const struct request *rq)
+{
+    if (!(rq->flags & CLONE_SETTLS))
+        return t->client_fs_base;
+    return rq->clone3 ? rq->clone3[CA_TLS] : rq->args[5];
+}
+
 // In the child, or in the parent that has got its block back: nothing of the kernel's queue is noted any more.
 static void forget_noted(struct thread *t)
 {
@@ -125,6 +132,7 @@ static void fork_copy(struct thread *t, struct request *rq)
             signal_table_reset(t->sig->table);
         if (rq->stack)
             t->regs[R_RSP] = rq->stack;
+        t->client_fs_base = fs_base(t, rq);
         ret = 0;
     } else {
         if (ret > 0)
@@ -168,9 +176,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     c->rflags = t->rflags;
     c->sc_next = t->sc_next;
     c->client_gs_base = t->client_gs_base;
-    c->client_fs_base = t->client_fs_base;
-    if (rq->flags & CLONE_SETTLS)
-        c->client_fs_base = rq->clone3 ? rq->clone3[CA_TLS] : rq->args[5];
+    c->client_fs_base = fs_base(t, rq);
     c->sc_args[0] = rq->flags;
     syscalls_return(c, 0);
     if (rq->stack)
@@ -205,6 +211,7 @@ _Noreturn void fork_borrow_child(struct thread *t)
         signal_table_reset(t->sig->table);
     if (t->sc_args[1])
         t->regs[R_RSP] = t->sc_args[1];
+    t->client_fs_base = t->sc_args[2];
     syscalls_return(t, 0);
     dispatch_run(t);
 }
@@ -259,6 +266,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
     t->extra[1] = save;
     t->sc_args[0] = rq->flags;
     t->sc_args[1] = rq->stack;
+    t->sc_args[2] = fs_base(t, rq);
     set_stack(rq, 0, 0);
     memcpy(args, rq->args, sizeof(args));
     if (rq->clone3) { // the parent's frames are lost: what the kernel reads lies in the block, freed with the save

@@ -589,20 +589,26 @@ static bool is_poke(int sig, const struct k_siginfo *info)
            info->value == SIGNAL_POKE_MAGIC;
 }
 
+// At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not have come, or not now: call again, unless
+// the call has done its work in spite of that.
+static void call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    u64 gate_go = u->rip - (u64)(stubs_gate_after - stubs_gate_go);
+
+    if (u->r[R_RAX] == (u64)-EINTR && tcache_where(gate_go) == TCACHE_GATE_BEFORE &&
+        tcache_where(u->rip - 1) == TCACHE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
+        uc->mc.ax = t->regs[R_RAX];
+        uc->mc.ip = gate_go;
+    }
+}
+
 static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     enum tcache_where where = tcache_where(u->rip);
 
+    // It met the thread just as it went to sleep.
     if (where == TCACHE_GATE_AFTER) {
-        // The poke met the thread just as it went to sleep, and the kernel gave the call up because of it: call again, unless the call
-        // has done its work in spite of that.
-        u64 gate_go = u->rip - (u64)(stubs_gate_after - stubs_gate_go);
-
-        if (u->r[R_RAX] == (u64)-EINTR && tcache_where(gate_go) == TCACHE_GATE_BEFORE &&
-            tcache_where(u->rip - 1) == TCACHE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
-            uc->mc.ax = t->regs[R_RAX];
-            uc->mc.ip = gate_go;
-        }
+        call_again(t, uc, u);
         return;
     }
     if (where == TCACHE_FRAGMENT || where == TCACHE_HELPER || where == TCACHE_ENTER ||
@@ -612,16 +618,37 @@ static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct ho
     }
 }
 
+// A signal that the client blocks and the kernel does not. True: it is to be noted, for the call that it has broken off lets it in.
+static bool held_back(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+                      const struct host_regs *u)
+{
+    struct signal_state *s = t->sig;
+    bool let_in = s->temp_mask_set && !(s->temp_mask & SIGBIT(info->signo));
+    bool after = tcache_where(u->rip) == TCACHE_GATE_AFTER;
+
+    if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
+        return true;
+    hold(s, info);
+    if (s->blocked)
+        return false;
+    if (after) {
+        call_again(t, uc, u);
+    } else if (let_in) { // the call, which is about to be made, would not see it: begin anew
+        close_mask(t, uc);
+        divert(t, uc, u);
+    }
+    return false;
+}
+
 static void handle_async(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                          const struct host_regs *u)
 {
     struct signal_state *s = t->sig;
     u64 bit = SIGBIT(info->signo);
 
-    if ((bit & SIGNAL_NEVER_BLOCKED) && (s->blocked || (s->mask & bit))) {
-        hold(s, info);
+    if ((bit & SIGNAL_NEVER_BLOCKED) && (s->blocked || (s->mask & bit)) &&
+        !held_back(t, info, uc, u))
         return;
-    }
     if (s->async.full)
         engine_die("signal %d came while signal %d waited: the engine's mask is wrong", info->signo,
                    s->async.info.signo);

@@ -23,7 +23,7 @@
     4ul // --serialize-threads: another thread waits for the turn: threads_park() sees to it
 
 #define SIGNAL_COUNT      65
-#define SIGNAL_POKE       64
+#define SIGNAL_POKE       33 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked
 #define SIGNAL_POKE_MAGIC 0x51756e706f6b65ul // si_value of a poke, si_code SI_QUEUE or SI_TIMER
 
 // Synchronous signals; never blocked in the kernel while any of our code runs.

@@ -25,8 +25,8 @@ static void say_all(const char *what, pid_t pid)
     while ((status = next(pid)) >= 2000) {
         int sig = status - 2000;
 
-        // Others are passed on in silence; of a signal that ends the program the engine's debugger hears twice.
-        if (sig < SIGRTMIN && sig != last)
+        // Real-time ones (the engine preempts by 33) are passed on in silence; of a signal that ends the program the engine's debugger hears twice.
+        if (sig < 32 && sig != last)
             printf(" %d", sig);
         last = sig;
         ptrace(PTRACE_CONT, pid, 0, (void *)(long)(sig == SIGSTOP || sig == SIGTRAP ? 0 : sig));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the kernel does with masks while a call waits: sigsuspend, ppoll, pselect, epoll_pwait, sigwaitinfo, signalfd; the queue
-// of real-time signals; SIGCHLD; synchronous signals that were sent and are blocked; SIGRTMAX, which the engine uses itself.
+// of real-time signals; SIGCHLD; synchronous signals that were sent and are blocked; SIGRTMAX.
 #define _GNU_SOURCE
 #include "check.h"
 
