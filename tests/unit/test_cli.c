@@ -143,6 +143,13 @@ static void test_cache_detect(void **state)
         "Caches: I1 32,768 B, 8-way, 64 B lines; D1 32,768 B, 8-way, 64 B lines; LL 8,388,608 B, "
         "16-way, 64 B lines; from CPUID leaf 4, LL is its L3");
     free(said);
+    none.ll.given = true;
+    said = run_cache_sentence(&none);
+    assert_string_equal(
+        said,
+        "Caches: I1 32,768 B, 8-way, 64 B lines; D1 32,768 B, 8-way, 64 B lines; LL 8,388,608 B, "
+        "16-way, 64 B lines (given); the others from CPUID leaf 4");
+    free(said);
 }
 
 // ---- Small things ----
