@@ -293,8 +293,9 @@ char *run_cache_sentence(const struct run_caches *c)
     bool level_said = c->ll_level && !c->ll.given;
     bool rest = c->i1.given || c->d1.given || c->ll.given;
     char *level = level_said ? xasprintf(", LL is its L%u", c->ll_level) : xstrdup("");
-    char *source = c->source ? xasprintf("; %sfrom %s%s", rest ? "the others " : "", c->source, level)
-                             : xstrdup("");
+    char *source = c->source
+                       ? xasprintf("; %sfrom %s%s", rest ? "the others " : "", c->source, level)
+                       : xstrdup("");
     char *s = xasprintf("Caches: %s; %s; %s%s", i1, d1, ll, source);
 
     free(i1);

@@ -150,7 +150,7 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
 @test "caches: those not given are this machine's, with their source" {
     quern run --LL=1048576,16,64 -o out true
     line=$(sed -n 3p stderr | sed 's/^==[0-9]*== //')
-    [[ "$line" =~ ^'Caches: I1 '[0-9,]+' B, '[0-9]+'-way, '[0-9]+' B lines; D1 '[0-9,]+' B, '[0-9]+'-way, '[0-9]+' B lines; LL 1,048,576 B, 16-way, 64 B lines (given); from '(CPUID|a default).*$ ]]
+    [[ "$line" =~ ^'Caches: I1 '[0-9,]+' B, '[0-9]+'-way, '[0-9]+' B lines; D1 '[0-9,]+' B, '[0-9]+'-way, '[0-9]+' B lines; LL 1,048,576 B, 16-way, 64 B lines (given); the others from '(CPUID|a default).*$ ]]
 }
 
 @test "caches: nothing is said without the simulation, nor with -q" {
