@@ -16,6 +16,7 @@
 #include "engine/mini.h"
 #include "engine/procnames.h"
 #include "engine/safemem.h"
+#include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/spooler.h"
 #include "engine/sys.h"
@@ -289,10 +290,14 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 
 // ---- The calls ----
 
-static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags)
+// sure: it will succeed, so that nothing of ours comes after the kernel has got the client's filters.
+static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
+               bool sure)
 {
     if (!signals_restore_mask(t))
         return -ERESTARTNOINTR;
+    if (sure && !seccomp_to_kernel(t))
+        engine_msg("warning: the seccomp filters are not in force in what is executed now");
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 
@@ -320,7 +325,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     const char *target = (const char *)path;
     char own[PATH_MAX];
     s64 len = safe_read_str(own, path, sizeof(own));
-    bool world = false;
+    bool world = false, sure = ends;
 
     // Natively the link leads to the client's program, here to the engine.
     // DIFFERS: the new image's AT_EXECFN and name are those of the file, not of the link.
@@ -339,7 +344,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     } else if (ends) {
         spooler_drop();
     }
-    long ret = go(t, dirfd, target, (const u64 *)argv, envp, flags);
+    long ret = go(t, dirfd, target, (const u64 *)argv, envp, flags, sure);
     if (ends)
         spool->state = SPOOL_RUNNING;
     if (world)
@@ -376,7 +381,9 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
             fds_keep_over_exec(true);
         else
             fds_keep_log_over_exec(true);
-        ret = go_traced(t, fd, args.v, envp);
+        ret = seccomp_hand_over(t, fd);
+        if (!ret)
+            ret = go_traced(t, fd, args.v, envp);
         fds_keep_over_exec(false);
         sys_close(fd);
         sys_unlink(path);

@@ -17,6 +17,7 @@
 #include "engine/mini.h"
 #include "engine/procnames.h"
 #include "engine/prof.h"
+#include "engine/seccomp.h"
 #include "engine/signal.h"
 #include "engine/spooler.h"
 #include "engine/sys.h"
@@ -408,6 +409,7 @@ void launch_main(u64 *sp)
     translate_init();
     signals_init();
     struct thread *t = threads_init_main();
+    seccomp_take_over(t);
     t->regs[R_RSP] = (u64)s.sp;
     t->rflags = 0x202;
     t->pc = entry;

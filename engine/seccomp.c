@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The client's seccomp filters (seccomp.h): kept as a chain that threads share, judged at the head of every system call, never
-// installed. A filter with a listener is refused; one
-// whose answer needs a listener or a tracer gets what the kernel gives without them: ENOSYS.
+// The client's seccomp filters (seccomp.h): kept as a chain that threads share, judged at the head of every system call. A filter
+// with a listener is refused; one whose answer needs a listener or a tracer gets what the kernel gives without them: ENOSYS.
 
 #include "engine/seccomp.h"
 
@@ -58,6 +57,7 @@ void seccomp_inherit(struct thread *t, const struct thread *parent)
 
     FILTERS(t) = from->seccomp_filters;
     MODE(t) = from->seccomp_mode;
+    thread_own(t)->seccomp_in_kernel = from->seccomp_in_kernel;
 }
 
 long seccomp_mode(struct thread *t)
@@ -184,6 +184,108 @@ long seccomp_sys_prctl(struct thread *t, u64 mode, u64 filter)
     case SECCOMP_MODE_FILTER: return set_filter(t, 0, filter);
     default: return -EINVAL;
     }
+}
+
+// ---- Over an exec ----
+
+// The oldest filter of the chain behind `known` (NULL: of all); NULL when there is none.
+static struct seccomp_filter *next_of(struct thread *t, const struct seccomp_filter *known)
+{
+    struct seccomp_filter *f = FILTERS(t);
+
+    if (f == known)
+        return NULL;
+    while (f->older != known)
+        f = f->older;
+    return f;
+}
+
+long seccomp_hand_over(struct thread *t, int spool_fd)
+{
+    struct spool_header h;
+
+    if (!FILTERS(t))
+        return 0;
+    if (sys_pread(spool_fd, &h, sizeof(h), 0) != sizeof(h))
+        return -EIO;
+    h.s_seccomp = (u32)h.text_used;
+    for (struct seccomp_filter *f = NULL; (f = next_of(t, f)) != NULL;) {
+        u64 n = f->n, bytes = n * sizeof(f->insns[0]);
+
+        if (h.text_used + sizeof(n) + bytes > SPOOL_TEXT_SIZE)
+            return -E2BIG;
+        if (sys_pwrite(spool_fd, &n, sizeof(n), SPOOL_TEXT_OFF + h.text_used) != sizeof(n) ||
+            sys_pwrite(spool_fd, f->insns, bytes, SPOOL_TEXT_OFF + h.text_used + sizeof(n)) !=
+                (long)bytes)
+            return -EIO;
+        h.text_used += sizeof(n) + bytes;
+    }
+    h.seccomp_bytes = (u32)h.text_used - h.s_seccomp;
+    return sys_pwrite(spool_fd, &h, sizeof(h), 0) == sizeof(h) ? 0 : -EIO;
+}
+
+void seccomp_take_over(struct thread *t)
+{
+    const char *from = spooler_string(spool->s_seccomp), *end = from + spool->seccomp_bytes;
+
+    while (from < end) {
+        struct seccomp_filter *f;
+        u64 n, bytes;
+
+        memcpy(&n, from, sizeof(n));
+        bytes = n * sizeof(f->insns[0]);
+        f = heap_alloc(sizeof(*f) + bytes);
+        f->n = (u32)n;
+        memcpy(f->insns, from + sizeof(n), bytes);
+        f->older = FILTERS(t);
+        FILTERS(t) = f;
+        MODE(t) = SECCOMP_MODE_FILTER;
+        from += sizeof(n) + bytes;
+    }
+    if (FILTERS(t))
+        syscalls_make_all_slow();
+}
+
+// "If the call comes from the engine's image: allow", in front of the client's program.
+static const struct seccomp_insn but_engine[] = {
+    { 0x20, 0, 0, offsetof(struct seccomp_data, pc) + 4 }, // load the upper half of the address
+    { 0x15, 0, 3, ENGINE_BASE >> 32 },                     // equal?
+    { 0x20, 0, 0, offsetof(struct seccomp_data, pc) },
+    { 0x35, 1, 0, ENGINE_HEAP_BASE & 0xffffffff }, // not below the image's end?
+    { 0x06, 0, 0, SECCOMP_RET_ALLOW },
+};
+_Static_assert((ENGINE_BASE & 0xffffffff) == 0 && ENGINE_BASE >> 32 == ENGINE_HEAP_BASE >> 32,
+               "but_engine[] compares halves");
+
+// No heap: the thread may be a vfork child.
+bool seccomp_to_kernel(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    struct seccomp_insn *whole;
+    struct seccomp_filter *f;
+    bool taken = true;
+
+    if (own->seccomp_in_kernel == FILTERS(t))
+        return true;
+    const u64 bytes = PAGE_UP(SECCOMP_MAX_INSNS * sizeof(*whole));
+    long got = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sys_failed(got))
+        return false;
+    whole = (struct seccomp_insn *)got;
+    while (taken && (f = next_of(t, own->seccomp_in_kernel)) != NULL) {
+        u32 first = f->n + ARRAY_SIZE(but_engine) <= SECCOMP_MAX_INSNS ? ARRAY_SIZE(but_engine) : 0;
+        struct {
+            u64 len, insns;
+        } prog = { f->n + first, (u64)whole };
+
+        memcpy(whole, but_engine, first * sizeof(*whole));
+        memcpy(whole + first, f->insns, f->n * sizeof(*whole));
+        taken = sys_call5(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (u64)&prog, 0, 0) == 0;
+        if (taken)
+            own->seccomp_in_kernel = f;
+    }
+    sys_munmap((u64)whole, bytes);
+    return taken;
 }
 
 // The filters' most severe answer, by the kernel's order: as a signed number the smallest action wins.

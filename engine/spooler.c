@@ -646,6 +646,7 @@ int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 p
     h.flags = (h.flags | SPOOL_F_EXECED) & ~(u64)SPOOL_F_FORKED;
     h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
     h.block_count = 0;
+    h.s_seccomp = h.seccomp_bytes = 0;
     memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
         ret = -EIO;

@@ -21,7 +21,8 @@ struct thread_own {
     bool exiting;
     u32 seccomp_mode; // as PR_GET_SECCOMP says
     struct seccomp_filter *seccomp_filters;
-    u8 stress; // enum thread_stress
+    struct seccomp_filter *seccomp_in_kernel; // the newest that the kernel has, too
+    u8 stress;                                // enum thread_stress
     s32 stress_timer;
     s32 dying_tid; // the slot's last thread, until it has gone
 };

@@ -172,7 +172,9 @@ struct spool_header {
     uint32_t s_desc;        // the three "desc:" lines, newline separated
     uint32_t s_dump_counts; // --dump-counts=FILE
     uint32_t s_library_path; // LD_LIBRARY_PATH of `quern run`, for the finisher
-    uint32_t s_reserved[19];
+    uint32_t s_seccomp;      // seccomp filters that the program starts with: for each, the oldest first, the number of its
+    uint32_t seccomp_bytes;  // instructions (u64), then these (8 bytes each); so many bytes in all
+    uint32_t s_reserved[17];
 
     int32_t
         log_fd; // where messages and the summary go; the engine keeps it out of the client's sight

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What survives an exec, and a program that is killed while it starts: mask, pending and ignored signals are the caller's; a signal
-// that comes at any moment of the exec ends the process as it should (the runner looks for spools left behind).
+// What survives an exec, and a program that is killed while it starts: mask, pending and ignored signals and seccomp filters are the
+// caller's; a signal that comes at any moment of the exec ends the process as it should (the runner looks for spools left behind).
+#define _GNU_SOURCE
 #include "check.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -14,7 +21,8 @@ static void handler(int sig)
     handled = sig;
 }
 
-static char name[] = "proc-exec", mask[] = "mask", fatal[] = "fatal", waits[] = "wait";
+static char name[] = "proc-exec", mask[] = "mask", fatal[] = "fatal", waits[] = "wait",
+            filters[] = "filters", again[] = "again";
 
 static int run_child(void (*prepare)(void), char *how)
 {
@@ -85,6 +93,71 @@ static int check_fatal(void)
     return 98;
 }
 
+// From here on the call `nr` fails with `error`.
+static int forbid(unsigned nr, unsigned error)
+{
+    struct sock_filter f[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog p = { sizeof(f) / sizeof(f[0]), f };
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+}
+
+static void prepare_filters(void)
+{
+    char *none[] = { NULL };
+
+    CHECK(!forbid(SYS_getppid, 91) && !forbid(SYS_getpgrp, 92) && !forbid(SYS_getppid, 93));
+    // of an exec that fails nothing is left behind
+    CHECK(execv("/", none) == -1 && errno == EACCES);
+    CHECK(execv("/nothing", none) == -1 && errno == ENOENT);
+    if (check_failed)
+        _exit(97);
+}
+
+static int is_forbidden(long nr, int error)
+{
+    errno = 0;
+    return syscall(nr) == -1 && errno == error;
+}
+
+static void *forbidden_in_thread(void *arg)
+{
+    CHECK(is_forbidden(SYS_getppid, 93));
+    return arg;
+}
+
+// Of two filters that forbid the same the newer one says the error.
+static int check_filters(int generation)
+{
+    char *argv[] = { name, again, NULL };
+    pthread_t t;
+    pid_t pid;
+    int status;
+
+    CHECK(prctl(PR_GET_SECCOMP) == 2);
+    CHECK(is_forbidden(SYS_getppid, 93));
+    CHECK(is_forbidden(SYS_getpgrp, 92));
+    (void)pthread_create(&t, NULL, forbidden_in_thread, NULL);
+    (void)pthread_join(t, NULL);
+    if (generation == 1) {
+        CHECK(!forbid(SYS_getsid, 94) && is_forbidden(SYS_getsid, 94));
+        pid = vfork();
+        if (pid == 0) {
+            execv("/proc/self/exe", argv);
+            _exit(99);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    } else {
+        CHECK(is_forbidden(SYS_getsid, 94));
+    }
+    return check_failed;
+}
+
 // Kills a child so many microseconds after its birth.
 static void kill_after(long us)
 {
@@ -111,6 +184,10 @@ int main(int argc, char **argv)
         return check_mask();
     if (argc == 2 && strcmp(argv[1], "fatal") == 0)
         return check_fatal();
+    if (argc == 2 && strcmp(argv[1], "filters") == 0)
+        return check_filters(1);
+    if (argc == 2 && strcmp(argv[1], "again") == 0)
+        return check_filters(2);
     if (argc == 2) {
         sigset_t none;
 
@@ -124,6 +201,9 @@ int main(int argc, char **argv)
     status = run_child(prepare_fatal, fatal);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
     SAY("a pending signal ends the new program when it opens its mask");
+    status = run_child(prepare_filters, filters);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    SAY("seccomp filters");
     for (int i = 0; i < 40; i++)
         kill_after(i * 400);
     SAY("killed at any moment");
