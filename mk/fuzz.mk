@@ -56,3 +56,17 @@ CHECKS += check-insn
 check-claims: $(FUZZ_CLAIMS)
 	@$(FUZZ_CLAIMS) -n 4
 CHECKS += check-claims
+
+# ---- Random programs at random cache geometries: the counts against a plain model ----
+FUZZ_SIM := $(BUILD)/fuzz/sim
+$(FUZZ_SIM)/sim_gen: $(BUILD)/obj/host/fuzz/sim_gen.o
+	$(call link,)
+
+.PHONY: fuzz-sim check-fuzz-sim
+fuzz-sim: $(BUILD)/bin/quern $(FUZZ_SIM)/sim_gen
+	@fuzz/sim-run -t $(FUZZ_TIME) $(BUILD)/bin/quern $(FUZZ_SIM) $(FUZZ_SEEDS)
+	@fuzz/sim-run -v -t $(FUZZ_TIME) -m 1 $(BUILD)/bin/quern $(FUZZ_SIM) $(FUZZ_SEEDS)
+check-fuzz-sim: $(BUILD)/bin/quern $(FUZZ_SIM)/sim_gen
+	@fuzz/sim-run $(BUILD)/bin/quern $(FUZZ_SIM) 1 2 3 4 5 6
+	@fuzz/sim-run -v -g 2 -m 1 $(BUILD)/bin/quern $(FUZZ_SIM) 7 8
+CHECKS += check-fuzz-sim
