@@ -1508,7 +1508,8 @@ static void unit_unknown(void)
             break;
         }
         // should it be shorter than it looks, int3 ends what follows
-        memset(b + 7, 0xcc, 8);
+        n = b[0] == 0x0f ? 3 : b[0] == 0xc4 ? 5 : 6;
+        memset(b + n, 0xcc, 15 - n);
         if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, b, 15, &zi))) {
             note("unknown");
             put(b, 15);
