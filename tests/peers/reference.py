@@ -40,7 +40,7 @@ class Reader:
         self.new_part()
 
     def new_part(self):
-        self.ids = {"fl": {}, "fn": {}, "ob": {}}
+        """Ids stay: the parts of a dump's threads share them, the next dump defines them again."""
         self.at = None
         self.place = {"fl": "", "fn": "", "ob": ""}
         self.callee = {}
@@ -105,6 +105,7 @@ class Reader:
 
     def read(self, path):
         self.columns = ["line"]
+        self.ids = {"fl": {}, "fn": {}, "ob": {}}
         self.new_part()
         for line in open(path, encoding="utf-8"):
             line = line.rstrip("\n")
