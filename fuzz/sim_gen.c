@@ -311,10 +311,13 @@ static void gather(void)
     o->reg = r;
     o->disp = o->scale ? ARENA : ARENA + 100;
     o->table = t;
+    if (!k)
+        emit(OP_NONE, "vpaddd %%ymm4, %%ymm6, %%ymm6");
 }
 
 static void memory(void)
 {
+    // what is loaded is used, or Cachegrind leaves the load out (tests/compat/reference-model.md)
     static const struct {
         const char *text;
         uint8_t size, access, plain;
@@ -333,11 +336,11 @@ static void memory(void)
         { "incl %s", 4, MODIFY, 1 },
         { "notw %s", 2, MODIFY, 1 },
         { "negb %s", 1, MODIFY, 1 },
-        { "movups %s, %%xmm0", 16, READ, 1 },
+        { "vpaddd %s, %%xmm0, %%xmm0", 16, READ, 1 },
         { "movups %%xmm1, %s", 16, WRITE, 1 },
-        { "vmovups %s, %%ymm0", 32, READ, 1 },
+        { "vpaddd %s, %%ymm0, %%ymm0", 32, READ, 1 },
         { "vmovups %%ymm1, %s", 32, WRITE, 1 },
-        { "movss %s, %%xmm2", 4, READ, 1 },
+        { "addss %s, %%xmm2", 4, READ, 1 },
         { "movsd %%xmm2, %s", 8, WRITE, 1 },
         { "fldt %s", 10, READ, 1 },
         { "vmovups %s, %%zmm0", 64, READ, 0 },
@@ -355,13 +358,15 @@ static void memory(void)
         k = rnd(sizeof(forms) / sizeof(*forms));
     while (plain && !forms[k].plain);
     tmp.reg = tmp.reg2 = tmp.index = NOREG;
+    if (!strncmp(forms[k].text, "fldt", 4))
+        jump_on(); // VEX fails at some blocks with x87 code and gathers
     m = operand(&tmp, forms[k].size);
     o = emit(OP_MEM, forms[k].text, m); // NOLINT: one %s in each
     o->reg = tmp.reg, o->index = tmp.index, o->scale = tmp.scale, o->disp = tmp.disp;
     o->size = forms[k].size, o->access = forms[k].access;
     o->atomic = !strncmp(o->text, "lock", 4) || !strncmp(o->text, "xchg", 4);
     if (!strncmp(o->text, "fldt", 4))
-        emit(OP_NONE, "fstp %%st(0)");
+        emit(OP_NONE, "fstp %%st(0)"), jump_on();
 }
 
 static void string(void)
