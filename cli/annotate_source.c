@@ -256,14 +256,21 @@ static void collect(struct listing *l)
 {
     struct annotate *a = l->a;
     uint32_t *of_file = xcalloc(quern_profile_str_count(a->p) + 1, sizeof(*of_file));
-    struct quern_cursor *c = quern_cursor_new(a->p);
+    struct quern_cursor *c;
     struct quern_record rec;
+    int any = 0;
 
-    if (!c)
-        die(UTIL_USAGE, "out of memory");
     for (size_t i = 0; i < l->source_count; i++)
-        if (l->source[i].path && l->source[i].file != QUERN_NONE)
+        if (l->source[i].path && l->source[i].file != QUERN_NONE) {
             of_file[l->source[i].file] = (uint32_t)i + 1;
+            any = 1;
+        }
+    if (!any) {
+        free(of_file);
+        return;
+    }
+    if (!(c = quern_cursor_new(a->p)))
+        die(UTIL_USAGE, "out of memory");
     while (quern_cursor_next(c, &rec)) {
         quern_count *v;
         uint32_t s = rec.at.file == QUERN_NONE ? 0 : of_file[rec.at.file];

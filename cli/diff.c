@@ -246,35 +246,6 @@ static void write_profile(struct diff *d, const struct options *o, const struct 
 
 /* -- Text ------------------------------------------------------------------------------------------ */
 
-static void check_events(const struct diff *d)
-{
-    size_t n = quern_profile_event_count(d->old.p), m = quern_profile_event_count(d->new_.p);
-    char a[400] = "", b[400] = "";
-    int same = n == m;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(a);
-        snprintf(a + len, sizeof(a) - len, " %s", quern_profile_event_name(d->old.p, i));
-        if (i < m &&
-            strcmp(quern_profile_event_name(d->old.p, i), quern_profile_event_name(d->new_.p, i)))
-            same = 0;
-    }
-    for (size_t i = 0; i < m; i++) {
-        size_t len = strlen(b);
-        snprintf(b + len, sizeof(b) - len, " %s", quern_profile_event_name(d->new_.p, i));
-    }
-    if (!same)
-        die(UTIL_USAGE,
-            "the profiles have different events and cannot be compared: %s has%s, %s has%s",
-            d->old.path, a, d->new_.path, b);
-    for (size_t i = 0; i < n; i++)
-        if (quern_profile_event_scale(d->old.p, i) != quern_profile_event_scale(d->new_.p, i))
-            die(UTIL_USAGE,
-                "event %s has fractions in only one of %s and %s; use -o to write the "
-                "difference as a profile",
-                quern_profile_event_name(d->old.p, i), d->old.path, d->new_.path);
-}
-
 static void totals(struct diff *d)
 {
     quern_count *delta = xcalloc(d->events + 1, sizeof(*delta));
@@ -434,6 +405,7 @@ static int run(int argc, char **argv, int traditional)
                          .by = "function",
                          .traditional = traditional };
     struct quern_rewrite *file, *func;
+    struct quern_error err;
     int status = UTIL_OK;
 
     parse(&d, &o, argc, argv);
@@ -445,8 +417,11 @@ static int run(int argc, char **argv, int traditional)
         write_profile(&d, &o, file, func);
         return UTIL_OK;
     }
+    if (quern_profile_match_events(d.old.p, d.old.path, d.new_.p, d.new_.path, &err) < 0) {
+        profcmd_error(&err);
+        return UTIL_USAGE;
+    }
     d.events = quern_profile_event_count(d.old.p);
-    check_events(&d);
     all_events(&d, o.show, "--show", &d.shown, &d.shown_count);
     all_events(&d, o.sort, "--sort", &d.sorted, &d.sorted_count);
     d.old_totals = quern_profile_totals(d.old.p);

@@ -393,43 +393,6 @@ static uint32_t map_string(struct quern_profile *dst, const struct quern_profile
     return map[s];
 }
 
-static char *list_events(const struct quern_profile *p)
-{
-    size_t n = 1;
-    char *s, *o;
-
-    for (size_t i = 0; i < p->event_count; i++)
-        n += strlen(p->event[i].name) + 1;
-    if (!(s = o = malloc(n)))
-        return NULL;
-    *o = 0;
-    for (size_t i = 0; i < p->event_count; i++) {
-        if (i)
-            *o++ = ' ';
-        o = stpcpy(o, p->event[i].name);
-    }
-    return s;
-}
-
-static int same_events(const struct quern_profile *a, const char *a_name,
-                       const struct quern_profile *b, const char *b_name, struct quern_error *err)
-{
-    int same = a->event_count == b->event_count;
-
-    for (size_t i = 0; same && i < a->event_count; i++)
-        same = !strcmp(a->event[i].name, b->event[i].name);
-    if (!same) {
-        char *ea = list_events(a), *eb = list_events(b);
-        quern_error_set(err, EINVAL, b_name,
-                        "its events (%.80s) are not those (%.80s) of %.60s; only like can be added",
-                        eb ? eb : "?", ea ? ea : "?", a_name ? a_name : "the other profile");
-        free(ea);
-        free(eb);
-        return -EINVAL;
-    }
-    return 0;
-}
-
 /* A fraction turned up in event e: everything counted so far becomes 10^-9 units. */
 static int rescale(struct quern_merger *m, size_t e)
 {
@@ -562,7 +525,7 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
     if (!p->event_count)
         return 0; /* an empty file: Callgrind writes them for threads that did nothing */
     if (m->added) {
-        if ((rc = same_events(m->dst, m->name, p, name, err)) < 0)
+        if ((rc = profile_same_events(m->dst, m->name, p, name, err)) < 0)
             return rc;
     } else if ((rc = take_header(m, p, name, f->part)) < 0) {
         goto out;

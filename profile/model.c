@@ -369,6 +369,107 @@ int quern_profile_find_event(const struct quern_profile *p, const char *name)
     return i < 0 ? i : i + (int)p->event_count;
 }
 
+static char *list_events(const struct quern_profile *p)
+{
+    size_t n = 1;
+    char *s, *o;
+
+    for (size_t i = 0; i < p->event_count; i++)
+        n += strlen(p->event[i].name) + 1;
+    if (!(s = o = malloc(n)))
+        return NULL;
+    *o = 0;
+    for (size_t i = 0; i < p->event_count; i++) {
+        if (i)
+            *o++ = ' ';
+        o = stpcpy(o, p->event[i].name);
+    }
+    return s;
+}
+
+static int same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* "X = Ir + Dr : long name", as an 'event:' line has it; "" when nothing is said about X. */
+static void definition(char *out, size_t size, const struct quern_profile *p, const char *name)
+{
+    int i = quern_profile_find_event(p, name);
+    const char *formula = i < 0 ? NULL : quern_profile_event_formula(p, (size_t)i);
+    const char *long_name = i < 0 ? NULL : quern_profile_event_long_name(p, (size_t)i);
+
+    *out = 0;
+    if (formula || long_name)
+        snprintf(out, size, "'%.20s%s%.30s%s%.20s'", name, formula ? " = " : "",
+                 formula ? formula : "", long_name ? " : " : "", long_name ? long_name : "");
+}
+
+/* The first event of a with a formula or a long name that are not those in b; NULL: none. */
+static const char *other_definition(const struct quern_profile *a, const struct quern_profile *b)
+{
+    for (size_t i = 0; i < a->event_count + a->derived_count; i++) {
+        const char *name = quern_profile_event_name(a, i);
+        int k = quern_profile_find_event(b, name);
+        if (k < 0 ||
+            !same_text(quern_profile_event_formula(a, i),
+                       quern_profile_event_formula(b, (size_t)k)) ||
+            !same_text(quern_profile_event_long_name(a, i),
+                       quern_profile_event_long_name(b, (size_t)k)))
+            return name;
+    }
+    return NULL;
+}
+
+int profile_same_events(const struct quern_profile *a, const char *a_name,
+                        const struct quern_profile *b, const char *b_name, struct quern_error *err)
+{
+    int same = a->event_count == b->event_count;
+
+    for (size_t i = 0; same && i < a->event_count; i++)
+        same = !strcmp(a->event[i].name, b->event[i].name);
+    if (!same) {
+        char *ea = list_events(a), *eb = list_events(b);
+        quern_error_set(
+            err, EINVAL, b_name,
+            "its events (%.80s) are not those (%.80s) of %.60s; only like can be added or compared",
+            eb ? eb : "?", ea ? ea : "?", a_name ? a_name : "the other profile");
+        free(ea);
+        free(eb);
+        return -EINVAL;
+    }
+    /* A sum of derived events means nothing when they are not the same; and a header can name them only once. */
+    const char *name = other_definition(a, b);
+    if (!name)
+        name = other_definition(b, a);
+    if (name) {
+        char da[100], db[100];
+        definition(da, sizeof(da), a, name);
+        definition(db, sizeof(db), b, name);
+        quern_error_set(
+            err, EINVAL, b_name,
+            "its 'event:' line of %.20s (%s) is not that (%s) of %.60s; only like can be added or compared",
+            name, *db ? db : "none", *da ? da : "none", a_name ? a_name : "the other profile");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int quern_profile_match_events(struct quern_profile *a, const char *a_name, struct quern_profile *b,
+                               const char *b_name, struct quern_error *err)
+{
+    int rc = profile_same_events(a, a_name, b, b_name, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < a->event_count; i++)
+        if (a->event[i].scale != b->event[i].scale)
+            a->event[i].scale = b->event[i].scale = NANO;
+    profile_compile_formulas(a);
+    profile_compile_formulas(b);
+    return 0;
+}
+
 quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
                                  const quern_count *counts)
 {

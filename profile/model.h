@@ -128,6 +128,10 @@ int profile_define_event(struct quern_profile *p, const char *name, const char *
 void profile_compile_formulas(struct quern_profile *p);
 /* Copies events, and the facts of one part or (part < 0) of all, from another profile. */
 int profile_copy_header(struct quern_profile *p, const struct quern_profile *from, int part);
+/* -EINVAL, and an error that names both files, unless the events of both are the same: names, order,
+ * formulas, long names. */
+int profile_same_events(const struct quern_profile *a, const char *a_name,
+                        const struct quern_profile *b, const char *b_name, struct quern_error *err);
 char *profile_dup(const char *s, size_t len);
 void quern_error_set(struct quern_error *err, int code, const char *file, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

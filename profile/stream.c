@@ -176,7 +176,7 @@ static const uint8_t *get_u32(const uint8_t *i, uint32_t *v)
     return i;
 }
 
-int walk_next(struct walk *w)
+static inline __attribute__((always_inline)) int step(struct walk *w)
 {
     const uint8_t *i = w->in;
     unsigned op, kind, mask;
@@ -238,6 +238,11 @@ int walk_next(struct walk *w)
     return 1;
 }
 
+int walk_next(struct walk *w)
+{
+    return step(w);
+}
+
 void walk_special(struct walk *w, quern_count *v)
 {
     const uint8_t *i = w->in;
@@ -293,7 +298,7 @@ int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec)
     const struct quern_profile *p = c->p;
     struct walk *w = &c->w;
 
-    if (!walk_next(w))
+    if (!step(w))
         return 0;
     if (__builtin_expect(w->special, 0)) {
         walk_special(w, c->counts);
@@ -324,11 +329,11 @@ int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec)
                                    .line = w->at.line,
                                    .addr = w->at.addr,
                                    .bb = w->at.bb };
-    rec->to = w->to;
     if (w->op == OP_COST) {
         rec->to = (struct quern_site){ .func = QUERN_NONE, .file = QUERN_NONE };
         rec->calls = rec->executed = 0;
     } else {
+        rec->to = w->to;
         rec->calls = w->calls;
         rec->executed = w->executed;
     }

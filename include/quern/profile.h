@@ -191,6 +191,13 @@ QUERN_API int quern_profile_find_event(const struct quern_profile *p, const char
 QUERN_API quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
                                            const quern_count *counts);
 
+/* 0 when both profiles have the same events in the same order, with the same formulas and long names: only then
+ * do their counts compare. Gives events that have fractions in one of them the same scale in both, so call it
+ * before quern_costs_new() and before counts are read. -EINVAL: *err names both files and what differs. */
+QUERN_API int quern_profile_match_events(struct quern_profile *a, const char *a_name,
+                                         struct quern_profile *b, const char *b_name,
+                                         struct quern_error *err);
+
 #define QUERN_HAS_LINE 1u
 #define QUERN_HAS_ADDR 2u
 #define QUERN_HAS_BB   4u
@@ -312,7 +319,7 @@ QUERN_API int quern_profile_write(const struct quern_profile *p, const char *pat
 
 /*
  * Sums profiles record by record, calls and jumps included. All must have the same events in the same
- * order; otherwise -EINVAL and a message that names both files and lists. Memory is that of the
+ * order, formulas and long names included; otherwise -EINVAL and a message that names both files and lists. Memory is that of the
  * result: each profile may be freed as soon as it was added. Headers are those of the first.
  */
 QUERN_API struct quern_merger *quern_merger_new(void);

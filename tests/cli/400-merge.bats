@@ -74,7 +74,7 @@ b" ]
     printf 'events: Ir Dw\nfl=a\nfn=f\n1 1 1\nsummary: 1 1\n' > c
     quern merge --threads=1 -o out a c
     [ "$status" = 2 ]
-    same "$messages" "quern: c: its events (Ir Dw) are not those (Ir Dr) of a; only like can be added"
+    same "$messages" "quern: c: its events (Ir Dw) are not those (Ir Dr) of a; only like can be added or compared"
     [ ! -e out ]
 }
 
@@ -120,4 +120,96 @@ cmd: one
     quern merge -o nofolder/out a b
     [ "$status" = 2 ]
     same "$messages" "quern: nofolder/out: cannot be written: No such file or directory"
+}
+
+# A profile with this event: line.
+defined() {
+    printf '# callgrind format\nevent: %s\nevents: Ir Dr\nfl=a\nfn=f\n1 1 1\n' "$1"
+}
+
+@test "formulas and long names: the same, or an error that names both" {
+    defined 'X = Ir + 2 Dr : sum' > c1
+    defined 'X = Ir + 3 Dr : sum' > c2
+    defined 'X = Ir + 2 Dr : another' > c3
+    defined 'Ir : instructions' > c4
+    quern merge c1 c1
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+event: X = Ir + 2 Dr : sum
+events: Ir Dr
+"*"totals: 2 2" ]]
+    quern merge -o out c1 c2
+    [ "$status" = 2 ]
+    same "$messages" "quern: c2: its 'event:' line of X ('X = Ir + 3 Dr : sum') is not that ('X = Ir + 2 Dr : sum') of c1; only like can be added or compared"
+    quern merge -o out c1 c3
+    [ "$status" = 2 ]
+    same "$messages" "quern: c3: its 'event:' line of X ('X = Ir + 2 Dr : another') is not that ('X = Ir + 2 Dr : sum') of c1; only like can be added or compared"
+    quern merge -o out c1 c4
+    [ "$status" = 2 ]
+    same "$messages" "quern: c4: its 'event:' line of Ir ('Ir : instructions') is not that (none) of c1; only like can be added or compared"
+    quern merge -o out c4 c1
+    [ "$status" = 2 ]
+    same "$messages" "quern: c1: its 'event:' line of Ir (none) is not that ('Ir : instructions') of c4; only like can be added or compared"
+    quern annotate c1 c2
+    [ "$status" = 2 ]
+    [ ! -e out ]
+}
+
+@test "the same events in another order are other events" {
+    printf 'events: Dr Ir\nfl=a\nfn=f\n1 1 1\nsummary: 1 1\n' > c
+    quern merge --threads=1 a c
+    [ "$status" = 2 ]
+    same "$messages" "quern: c: its events (Dr Ir) are not those (Ir Dr) of a; only like can be added or compared"
+}
+
+@test "a formula that is not understood: a remark, and the text is kept" {
+    defined 'X = (Ir' > c
+    quern merge --threads=1 c c
+    [ "$status" = 0 ]
+    same "$messages" "quern: c: the formula of event X ('(Ir') is not understood
+quern: c: the formula of event X ('(Ir') is not understood"
+    [[ "$output" == *"
+event: X = (Ir
+"*"totals: 2 2" ]]
+}
+
+@test "a count that is not given ('.') adds nothing, and the sum is a number" {
+    printf 'cmd: x\nevents: Ir Dr\nfl=a\nfn=f\n1 1 .\n2 . 3\n3 . .\nsummary: 1 3\n' > c
+    printf 'cmd: x\nevents: Ir Dr\nfl=a\nfn=f\n1 . .\n2 1 .\n4 . 0\nsummary: 1 0\n' > d
+    quern merge c d
+    [ "$status" = 0 ]
+    same "$output" "cmd: x
+events: Ir Dr
+fl=a
+fn=f
+1 1 0
+2 1 3
+3 0 0
+4 0 0
+summary: 2 3"
+}
+
+@test "negative counts and fractions" {
+    printf 'cmd: x\nevents: T Ir\nfl=a\nfn=f\n1 1.5 -2\n2 .25 7\nsummary: 1.75 5\n' > c
+    printf 'cmd: x\nevents: T Ir\nfl=a\nfn=f\n1 3 -1\n2 -.5 -9\nsummary: 2.5 -10\n' > d
+    quern merge c d
+    [ "$status" = 0 ]
+    same "$output" "cmd: x
+events: T Ir
+fl=a
+fn=f
+1 4.5 -3
+2 -0.25 -2
+summary: 4.25 -5"
+}
+
+@test "a sum of more than 64 bits is an error, not a wrapped number" {
+    printf 'cmd: x\nevents: Ir\nfl=a\nfn=f\n1 18446744073709551615\nsummary: 18446744073709551615\n' > c
+    printf 'cmd: x\nevents: Ir\nfl=a\nfn=f\n2 1\nsummary: 1\n' > d
+    quern merge -o out c c
+    [ "$status" = 2 ]
+    [[ "$messages" == *"does not fit"* ]] || echo "# $messages"
+    quern merge -o out c d
+    [ "$status" = 2 ]
+    [ ! -e out ]
 }

@@ -147,7 +147,11 @@ summary: -15 -3"
     printf 'events: Ir\nfl=a\nfn=f\n1 1\nsummary: 1\n' > one
     quern diff old one
     [ "$status" = 2 ]
-    same "$messages" "quern: the profiles have different events and cannot be compared: old has Ir Dr, one has Ir"
+    same "$messages" "quern: one: its events (Ir) are not those (Ir Dr) of old; only like can be added or compared"
+    quern diff -o out old one
+    [ "$status" = 2 ]
+    same "$messages" "quern: one: its events (Ir) are not those (Ir Dr) of old; only like can be added or compared"
+    [ ! -e out ]
 }
 
 @test "a bad expression says where" {
@@ -164,4 +168,62 @@ summary: -15 -3"
     quern diff old new old
     same "$messages" "quern: exactly two profiles are compared; 'old' is the third"
     [ "$status" = 2 ]
+}
+
+@test "other formulas" {
+    printf 'event: X = Ir + 2 Dr\nevents: Ir Dr\nfl=a\nfn=f\n1 1 1\n' > one
+    printf 'event: X = Ir + 3 Dr\nevents: Ir Dr\nfl=a\nfn=f\n1 1 1\n' > two
+    quern diff --show=X one two
+    [ "$status" = 2 ]
+    same "$(grep X <<< "$messages")" "quern: two: its 'event:' line of X ('X = Ir + 3 Dr') is not that ('X = Ir + 2 Dr') of one; only like can be added or compared"
+}
+
+@test "fractions, in both or in one of the profiles" {
+    printf 'cmd: x\nevents: T Ir\nfl=a\nfn=f\n1 1.5 2\n2 2\nsummary: 3.5 2\n' > one
+    printf 'cmd: x\nevents: T Ir\nfl=a\nfn=f\n1 1.75 5\n2 2.25 -1\nsummary: 4 4\n' > two
+    printf 'cmd: x\nevents: T Ir\nfl=a\nfn=f\n1 3 5\nsummary: 3 5\n' > whole
+    quern diff --show-percs=no one two
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+0.5  2  a:f"* ]]
+    quern diff --show-percs=no one whole
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+-0.5  3  a:f"* ]]
+    quern diff -o out whole one
+    [ "$status" = 0 ]
+    same "$(cat out)" "desc: Files compared:   whole; one
+cmd: x; x
+events: T Ir
+fl=a
+fn=f
+1 -1.5 -3
+2 2 0
+summary: 0.5 -3"
+    quern diff --fail-if='T>+0.5' one two
+    [ "$status" = 0 ]
+    quern diff --fail-if='T>+0.49' one two
+    [ "$status" = 1 ]
+    quern diff --fail-if='f:T<-0.1' one whole
+    [ "$status" = 1 ]
+}
+
+@test "--mod-filename and --mod-funcname: flags, groups, delimiters" {
+    printf 'cmd: x\nevents: Ir\nfl=/Old/Src/a.c\nfn=f.part.1.part.2\n1 5\nsummary: 5\n' > one
+    printf 'cmd: x\nevents: Ir\nfl=/new/src/a.c\nfn=f\n1 7\nsummary: 7\n' > two
+    row() {
+        quern diff --show-percs=no "$@" one two
+        same "$(sed -n '/file:function/,$p' <<< "$output" | tail -n +3)" "$expected"
+    }
+    expected=$' 2  /S/a.c:f'
+    row --mod-filename='s|^/(?:old\|new)/src|/S|i' --mod-funcname='s/\.part\.\d+//g'
+    expected=$' 2  a.c:f'
+    row --mod-filename='s{.*/}{}' --mod-funcname='s/ \. part \. \d+ //gx'
+    expected=$' 2  a-a.c:g'
+    row --mod-filename='s/.*\/(\w)\.c/$1-\1.c/' --mod-funcname='s/^f.*/g/'
+    expected=$' 7  a.c:f (new)\n-5  a.c:f.part.2 (gone)' # without g: the first only
+    row --mod-filename='s{.*/}{}' --mod-funcname='s/\.part\.\d+//'
+    quern diff --mod-funcname='s/f/g/z' one two
+    [ "$status" = 2 ]
+    [[ "$messages" == "quern: --mod-funcname: 's/f/g/z': "*z* ]]
 }

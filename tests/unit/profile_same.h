@@ -94,7 +94,9 @@ static inline const char *profile_difference(const struct quern_profile *p,
                    !memcmp(r.counts, s.counts, n * sizeof(*r.counts));
         }
         if (!same || !more) {
-            snprintf(what, sizeof(what), same ? "" : "record %zu", record);
+            *what = 0;
+            if (!same)
+                snprintf(what, sizeof(what), "record %zu", record);
             break;
         }
     }
