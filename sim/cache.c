@@ -122,25 +122,29 @@ void sim_cache_init(struct sim_cache *c, const struct sim_geometry *g, void *sto
         c->tags[i] = 0;
 }
 
-bool sim_cache_search(uint64_t *ways, uint32_t assoc, uint64_t tag)
-{
-    // Way 0 is known to be another line. Carry each tag one way down until the wanted one or the
-    // end of the set is met: the search and the move to the front are one pass.
-    uint64_t carried = ways[0];
-
-    for (uint32_t i = 1; i < assoc; i++) {
-        uint64_t here = ways[i];
-
-        ways[i] = carried;
-        if (here == tag) {
-            ways[0] = tag;
-            return false;
-        }
-        carried = here;
+// Way 0 is known to be another line. Each tag is carried one way down until the wanted one or the end of the set is met: the
+// search and the move to the front are one pass.
+#define SEARCH(name, type)                          \
+    bool name(type *ways, uint32_t assoc, type tag) \
+    {                                               \
+        type carried = ways[0];                     \
+                                                    \
+        for (uint32_t i = 1; i < assoc; i++) {      \
+            type here = ways[i];                    \
+                                                    \
+            ways[i] = carried;                      \
+            if (here == tag) {                      \
+                ways[0] = tag;                      \
+                return false;                       \
+            }                                       \
+            carried = here;                         \
+        }                                           \
+        ways[0] = tag;                              \
+        return true;                                \
     }
-    ways[0] = tag;
-    return true;
-}
+
+SEARCH(sim_cache_search, uint64_t)
+SEARCH(sim_narrow_search, uint32_t)
 
 bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits)
 {
@@ -161,24 +165,6 @@ void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, 
     c->assoc = g->assoc;
     c->line_shift = (uint32_t)__builtin_ctz(g->line);
     c->tag_shift = c->line_shift + (uint32_t)__builtin_ctz(sets);
-}
-
-bool sim_narrow_search(uint32_t *ways, uint32_t assoc, uint32_t tag)
-{
-    uint32_t carried = ways[0]; // as sim_cache_search
-
-    for (uint32_t i = 1; i < assoc; i++) {
-        uint32_t here = ways[i];
-
-        ways[i] = carried;
-        if (here == tag) {
-            ways[0] = tag;
-            return false;
-        }
-        carried = here;
-    }
-    ways[0] = tag;
-    return true;
 }
 
 void sim_narrow_widen(const struct sim_narrow *from, struct sim_cache *to)
