@@ -51,7 +51,8 @@ static void write_and_read(const struct quern_profile *p, const struct quern_wri
     size_t n;
 
     if (!*path)
-        snprintf(path, sizeof(path), "/tmp/quern-fuzz-%d", (int)getpid());
+        snprintf(path, sizeof(path), "%s/quern-fuzz-%d",
+                 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (int)getpid());
     if (quern_profile_write(p, path, o, &err) < 0) {
         if (!*err.msg)
             abort();

@@ -392,33 +392,32 @@ static int same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* "X = Ir + Dr : long name", as an 'event:' line has it; "" when nothing is said about X. */
-static void definition(char *out, size_t size, const struct quern_profile *p, const char *name)
+/* "X = Ir + Dr : long name", as an 'event:' line has it; "none" when nothing is said about X. */
+static void definition(char *out, size_t size, const char *name, const struct event *e)
 {
-    int i = quern_profile_find_event(p, name);
-    const char *formula = i < 0 ? NULL : quern_profile_event_formula(p, (size_t)i);
-    const char *long_name = i < 0 ? NULL : quern_profile_event_long_name(p, (size_t)i);
-
-    *out = 0;
-    if (formula || long_name)
-        snprintf(out, size, "'%.20s%s%.30s%s%.20s'", name, formula ? " = " : "",
-                 formula ? formula : "", long_name ? " : " : "", long_name ? long_name : "");
+    if (!e || (!e->formula && !e->long_name))
+        snprintf(out, size, "none");
+    else
+        snprintf(out, size, "'%.20s%s%.30s%s%.20s'", name, e->formula ? " = " : "",
+                 e->formula ? e->formula : "", e->long_name ? " : " : "",
+                 e->long_name ? e->long_name : "");
 }
 
-/* The first event of a with a formula or a long name that are not those in b; NULL: none. */
-static const char *other_definition(const struct quern_profile *a, const struct quern_profile *b)
+/* The first event whose formula or long name in a is not that in b, as the events that are so in *x and *y; the
+ * events with counts are known to be the same. A derived one may have the name of one with counts. */
+static int other_definition(const struct quern_profile *a, const struct quern_profile *b,
+                            const struct event **x, const struct event **y)
 {
     for (size_t i = 0; i < a->event_count + a->derived_count; i++) {
-        const char *name = quern_profile_event_name(a, i);
-        int k = quern_profile_find_event(b, name);
-        if (k < 0 ||
-            !same_text(quern_profile_event_formula(a, i),
-                       quern_profile_event_formula(b, (size_t)k)) ||
-            !same_text(quern_profile_event_long_name(a, i),
-                       quern_profile_event_long_name(b, (size_t)k)))
-            return name;
+        const struct event *e = get_event(a, i);
+        int k = find_event(b->derived, b->derived_count, e->name, strlen(e->name));
+        *x = e;
+        *y = i < a->event_count ? &b->event[i] : k < 0 ? NULL : &b->derived[k];
+        if (!*y || !same_text(e->formula, (*y)->formula) ||
+            !same_text(e->long_name, (*y)->long_name))
+            return 1;
     }
-    return NULL;
+    return 0;
 }
 
 int profile_same_events(const struct quern_profile *a, const char *a_name,
@@ -439,17 +438,17 @@ int profile_same_events(const struct quern_profile *a, const char *a_name,
         return -EINVAL;
     }
     /* A sum of derived events means nothing when they are not the same; and a header can name them only once. */
-    const char *name = other_definition(a, b);
-    if (!name)
-        name = other_definition(b, a);
-    if (name) {
+    const struct event *x, *y;
+    if (other_definition(a, b, &x, &y) || other_definition(b, a, &y, &x)) {
+        const char *name = x ? x->name : y->name;
         char da[100], db[100];
-        definition(da, sizeof(da), a, name);
-        definition(db, sizeof(db), b, name);
+        definition(da, sizeof(da), name, x);
+        definition(db, sizeof(db), name, y);
         quern_error_set(
             err, EINVAL, b_name,
-            "its 'event:' line of %.20s (%s) is not that (%s) of %.60s; only like can be added or compared",
-            name, *db ? db : "none", *da ? da : "none", a_name ? a_name : "the other profile");
+            "its 'event:' line of %.20s (%s) is not that (%s) of %.60s; only like can be "
+            "added or compared",
+            name, db, da, a_name ? a_name : "the other profile");
         return -EINVAL;
     }
     return 0;

@@ -155,6 +155,13 @@ events: Ir Dr
     [ ! -e out ]
 }
 
+@test "a formula for the name of an event that has counts" {
+    printf '# callgrind format\nevent: Ir = 2 Dr\nevents: Ir Dr\nfl=a\nfn=f\n1 1 1\n' > c
+    quern merge c c
+    [ "$status" = 0 ]
+    [[ "$output" == *"totals: 2 2" ]]
+}
+
 @test "the same events in another order are other events" {
     printf 'events: Dr Ir\nfl=a\nfn=f\n1 1 1\nsummary: 1 1\n' > c
     quern merge --threads=1 a c
