@@ -254,6 +254,19 @@ static void test_split(void **state)
     check_lines("split4", "split4");
 }
 
+// Functions and lines are in the program itself: they stay when the .dwo files are packed into a .dwp, and
+// when they are lost. (binutils' dwp 2.40 crashes on version 5.)
+static void test_split_package(void **state)
+{
+    (void)state;
+    compile_with("gcc", "-gdwarf-4 -gsplit-dwarf", "packed");
+    shell("dwp -e packed -o packed.dwp && rm packed*.dwo");
+    check_lines("packed", "packed");
+    compile_with("gcc", "-gdwarf-5 -gsplit-dwarf", "lost");
+    shell("rm lost*.dwo");
+    check_lines("lost", "lost");
+}
+
 static void test_compressed_zlib(void **state)
 {
     (void)state;
@@ -840,6 +853,7 @@ int main(void)
         cmocka_unit_test(test_dwarf_2_and_3),
         cmocka_unit_test(test_mixed_versions),
         cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_package),
         cmocka_unit_test(test_compressed_zlib),
         cmocka_unit_test(test_compressed_zstd),
         cmocka_unit_test(test_clang),
