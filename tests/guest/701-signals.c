@@ -3,6 +3,9 @@
 // Signals as a program arranges them: alternate stacks, nesting, one-shot handlers, masks, jumps
 // out of handlers, order of queued ones, waiting for them in every way, restart and interruption of
 // system calls.
+//
+// varies: timers, and loops that wait for them
+
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -3,6 +3,9 @@
 // Threads: many at once with locks, conditions, barriers, their own variables, cancellation;
 // signals sent to one of them; fork while others run; thousands that live shortly; the main one
 // ends first.
+//
+// varies: threads, and loops that wait for them
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

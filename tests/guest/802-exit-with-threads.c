@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The process ends while other threads compute, wait in the kernel, and hold a lock.
+//
+// varies: threads that run until the process ends
+
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
