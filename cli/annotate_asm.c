@@ -182,6 +182,8 @@ static void list_range(struct asm_list *l, size_t first, size_t end, FILE *f)
             held = 0;
             put_place(l, &next, end, addr, text);
             after = max;
+        } else if (next == end) {
+            continue; /* what follows the last one may be another function */
         } else if (after) {
             put_place(l, &next, 0, addr, text);
             after--;

@@ -47,14 +47,22 @@ int profcmd_yes(const char *option, const char *value)
     return 0;
 }
 
-double profcmd_percent(const char *option, const char *value, double max)
+/* -1: it is none from 0 to max */
+static double percent(const char *value, double max)
 {
     char *end;
     double v = strtod(value, &end);
 
     if (*end == '%')
         end++;
-    if (end == value || *end || !(v >= 0 && v <= max))
+    return end == value || *end || !(v >= 0 && v <= max) ? -1 : v;
+}
+
+double profcmd_percent(const char *option, const char *value, double max)
+{
+    double v = percent(value, max);
+
+    if (v < 0)
         die(UTIL_USAGE, "%s=%s: must be a percentage from 0 to %g", option, value, max);
     return v;
 }
@@ -240,7 +248,9 @@ size_t profcmd_events(struct quern_profile *p, const char *option, const char *l
             die(UTIL_USAGE, "%s: the profile has no event '%s'; it has:%s", option, s, have);
         }
         if (thresholds)
-            (*thresholds)[n] = colon ? profcmd_percent(option, colon, 100) : -1;
+            (*thresholds)[n] = colon ? percent(colon, 100) : -1;
+        if (colon && (*thresholds)[n] < 0)
+            die(UTIL_USAGE, "%s: %s:%s: must be a percentage from 0 to 100", option, s, colon);
         (*out)[n++] = (size_t)i;
     }
     free(copy);

@@ -545,11 +545,18 @@ int quern_profile_write(const struct quern_profile *p, const char *path,
     free(w.plain);
     free(w.wide);
     quern_profile_free(sorted);
-    if (rc == -EOVERFLOW)
+    if (rc == -EOVERFLOW) {
+        const char *event = "";
+        for (size_t i = p->event_count; i-- > 0;)
+            if (quern_profile_totals(p)[i] / p->event[i].scale > UINT64_MAX)
+                event = p->event[i].name;
         quern_error_set(
             err, EOVERFLOW, path,
-            "not written: a sum of counts does not fit 64 bits, so readers would show nonsense");
-    else if (rc < 0)
+            "not written: a sum of counts%s%.40s does not fit 64 bits, so readers would "
+            "show nonsense",
+            *event ? " of " : "", event);
+    }
+    if (rc < 0 && rc != -EOVERFLOW)
         quern_error_set(err, -rc, path, "cannot be written: %s", strerror(-rc));
     return rc;
 }

@@ -198,6 +198,9 @@ User annotated:   x.c
     quern annotate --threshold=21 prof
     [ "$status" = 2 ]
     same "$messages" "quern: --threshold=21: must be a percentage from 0 to 20"
+    quern annotate --sort=Ir:101 prof
+    [ "$status" = 2 ]
+    same "$messages" "quern: --sort: Ir:101: must be a percentage from 0 to 100"
     quern annotate --auto=maybe prof
     [ "$status" = 2 ]
     same "$messages" "quern: --auto=maybe: must be yes or no"

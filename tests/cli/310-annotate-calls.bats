@@ -104,7 +104,8 @@ Parts summed:     2
 }
 
 @test "--asm lists instructions of the object file" {
-    printf '%s\n' '.text' '.globl _start' '_start: nop' 'mov $60,%eax' 'xor %edi,%edi' 'syscall' > a.S
+    printf '%s\n' '.text' '.globl _start' '_start: nop' 'mov $60,%eax' 'xor %edi,%edi' 'syscall' \
+        'other: nop' 'nop' > a.S # not shown
     gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o a a.S
     printf '%s\n' 'version: 1' 'positions: instr line' 'events: Ir' "ob=$PWD/a" 'fl=a.S' 'fn=_start' \
         '0x401000 3 1' '+1 4 1' '+5 5 1' '+2 6 1' > p
@@ -117,6 +118,7 @@ Parts summed:     2
  1    401001:  mov    \$0x3c,%eax  [line 4]
  1    401006:  xor    %edi,%edi  [line 5]
  1    401008:  syscall  [line 6]" ]]
+    same "$messages" ""
 }
 
 @test "--asm without addresses, or without the object" {
