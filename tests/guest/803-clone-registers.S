@@ -3,6 +3,8 @@
 // A child made by clone with the parent's memory starts with the parent's registers, the new stack
 // and 0 in rax; the parent keeps all of its own. Also with the same stack for both, while the parent
 // waits, and by vfork and fork.
+//
+// varies: two threads share LL
 
         .set    CLONE_VM, 0x100
         .set    CLONE_VFORK, 0x4000
