@@ -294,7 +294,7 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
                bool sure)
 {
-    if (!signals_restore_mask(t))
+    if (threads_any_noted(t) || !signals_restore_mask(t))
         return -ERESTARTNOINTR;
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
@@ -307,7 +307,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     long ret = -ERESTARTNOINTR;
     u64 mask;
 
-    if (signals_close_for_exec(t, &mask)) {
+    if (!threads_any_noted(t) && signals_close_for_exec(t, &mask)) {
         ret = spooler_set_start_mask(spool_fd, mask);
         if (!ret)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);

@@ -31,7 +31,9 @@
 #define SI_QUEUE             (-1)
 #define SI_TIMER             (-2)
 #define BUS_MCEERR_AO        5
-#define PAGE_FAULT           14
+#define GIVEN_TO_ANOTHER \
+    (-0x7175656e) // instead of SI_USER, which the kernel lets nobody say to another thread
+#define PAGE_FAULT 14
 
 extern const char dispatch_syscall_done[];
 extern const char stubs_gate_go[],
@@ -198,6 +200,37 @@ static void hold(struct signal_state *s, const struct k_siginfo *info)
     // More of SIGRTMAX than we can hold: as when the kernel's queue (RLIMIT_SIGPENDING) is full, but too late to say so to the sender.
     if (s->held_count < SIGNAL_HELD_MAX)
         s->held[s->held_count++] = *info;
+}
+
+bool signal_is_due(const struct thread *t)
+{
+    return signal_is_noted(t) || held_is_due(t->sig);
+}
+
+// A signal that kill() sent to the process and that this thread does not let in: natively the kernel would have chosen one that does.
+// signals: which the other must not block.
+static bool give_to_another(struct thread *t, struct k_siginfo *info, u64 signals)
+{
+    s32 tid = info->code == SI_USER ? threads_find_open(t, signals) : 0;
+    struct k_siginfo copy = *info;
+
+    copy.code = GIVEN_TO_ANOTHER;
+    return tid && sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)tid,
+                            (u64)copy.signo, (u64)&copy) == 0;
+}
+
+void signals_pass_on(struct thread *t)
+{
+    struct signal_state *s = t->sig;
+    u64 all = ~0ul;
+
+    if (!s->held_count)
+        return;
+    sys_sigprocmask(SIG_SETMASK, &all, NULL); // nothing more comes to this list
+    for (u32 i = 0; i < s->held_count; i++)
+        if (!give_to_another(t, &s->held[i], SIGBIT(s->held[i].signo)))
+            give_to_another(t, &s->held[i], 0);
+    s->held_count = 0;
 }
 
 int signal_take_held(struct thread *t, u64 set, struct k_siginfo *info)
@@ -619,7 +652,7 @@ static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct ho
 }
 
 // A signal that the client blocks and the kernel does not. True: it is to be noted, for the call that it has broken off lets it in.
-static bool held_back(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
                       const struct host_regs *u)
 {
     struct signal_state *s = t->sig;
@@ -628,7 +661,9 @@ static bool held_back(struct thread *t, const struct k_siginfo *info, struct k_u
 
     if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
         return true;
-    hold(s, info);
+    if (!(s->mask & SIGBIT(info->signo)) || let_in ||
+        !give_to_another(t, info, SIGBIT(info->signo)))
+        hold(s, info);
     if (s->blocked)
         return false;
     if (after) {
@@ -640,7 +675,7 @@ static bool held_back(struct thread *t, const struct k_siginfo *info, struct k_u
     return false;
 }
 
-static void handle_async(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+static void handle_async(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
                          const struct host_regs *u)
 {
     struct signal_state *s = t->sig;
@@ -749,6 +784,8 @@ void signal_handler(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     regs_from_context(&u, &uc->mc);
     if (!t || !t->sig)
         crashed(NULL, info, &u);
+    if (info->code == GIVEN_TO_ANOTHER)
+        info->code = SI_USER;
     if (is_poke(sig, info)) {
         handle_poke(t, uc, &u);
     } else if (!is_sync(sig, info)) {

@@ -139,6 +139,12 @@ static inline bool signal_is_noted(const struct thread *t)
     return t->sig->async.full || t->sig->sync.full;
 }
 
+// The same, or it waits in the list of those that only the engine holds back, and the mask lets it in.
+bool signal_is_due(const struct thread *t);
+
+// The thread ends: what it holds back for its process goes to another thread.
+void signals_pass_on(struct thread *t);
+
 // The client's system calls (called by syscalls.c; same results as the kernel's).
 long signal_sys_action(struct thread *t, int sig, u64 act, u64 old, u64 size);
 long signal_sys_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);

@@ -11,6 +11,7 @@
 
 #include "engine/threads.h"
 
+#include "engine/dispatch.h"
 #include "engine/exec.h"
 #include "engine/heap.h"
 #include "engine/mini.h"
@@ -539,6 +540,32 @@ void threads_fork_child(struct thread *t)
     stress_start(t);
 }
 
+// Without a lock: areas and what they point to are never unmapped, and who asks can do with an answer that is a moment old.
+s32 threads_find_open(struct thread *t, u64 signals)
+{
+    for (u32 i = 0; i < slots_high; i++) {
+        struct thread *u = thread_at_slot(i);
+
+        if (u == t || __atomic_load_n(&slots[i], __ATOMIC_RELAXED) != SLOT_LIVE ||
+            owns[i].tgid != thread_own(t)->tgid || owns[i].exiting || !u->sig)
+            continue;
+        if (u->tid && !(u->sig->mask & signals))
+            return u->tid;
+    }
+    return 0;
+}
+
+bool threads_any_noted(struct thread *t)
+{
+    bool any = false;
+
+    lock_take(&list_lock);
+    for (struct thread *u = list; u; u = u->next)
+        any |= u != t && thread_own(u)->tgid == thread_own(t)->tgid && u->sig && signal_is_noted(u);
+    lock_drop(&list_lock);
+    return any;
+}
+
 // ---- The end ----
 
 static u32 live_in_process(s32 tgid)
@@ -564,6 +591,9 @@ _Noreturn void threads_exit(struct thread *t, int code)
     bool last = true, profiled = threads_is_profiled(t);
 
     signals_block(t);
+    // A signal of the process that this thread was the one to take: nobody else gets it any more. The call is made anew.
+    if (signal_is_due(t))
+        dispatch_run(t);
     if (own->borrowed) // the parent goes on with this block
         leave_kernel_thread(code);
 
@@ -583,6 +613,7 @@ _Noreturn void threads_exit(struct thread *t, int code)
     prof_thread_fini(t); // with the turn, if there are turns
     threads_turn_give(t);
     tcache_thread_fini(t);
+    signals_pass_on(t);
     signals_thread_fini(t);
     own->dying_tid = t->tid;
     lock_take(&list_lock);

@@ -64,6 +64,12 @@ void threads_resume_world(struct thread *t);
 // The same for the end of the process: only threads of t's process, bounded in time, never resumed.
 void threads_stop_for_end(struct thread *t);
 
+// Another thread of t's process that blocks none of these signals and does not end: its id, 0 when there is none. @signal-safe
+s32 threads_find_open(struct thread *t, u64 signals);
+
+// Has another thread of t's process taken a signal that it has not delivered yet? An exec would lose it.
+bool threads_any_noted(struct thread *t);
+
 // Engine C code is about to make a call that may take long: the thread counts as parked meanwhile. No lock may be held.
 void threads_blocking_begin(struct thread *t);
 void threads_blocking_end(struct thread *t);
@@ -93,7 +99,7 @@ void threads_start(struct thread *t);
 // In the forked child: t is the only thread.
 void threads_fork_child(struct thread *t);
 
-// exit, exit_group, and an end by signal. threads_end_process ends the process of t, with the profile when it is the profiled one.
+// exit, exit_group, and an end by signal. threads_exit goes back to the call, at t->pc, when a signal has to be delivered first. threads_end_process ends the process of t, with the profile when it is the profiled one.
 _Noreturn void threads_exit(struct thread *t, int code);
 _Noreturn void threads_end_process(struct thread *t, u32 kind, int code);
 

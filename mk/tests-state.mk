@@ -24,7 +24,7 @@ CHECKS += check-engine-units
 check-engine-units: $(STATE_UNITS)
 	@bad=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || bad=1; done; exit $$bad
 
-# NAME=... runs only these programs; STATE_MODES='plain cache stress helpers serial traced' chooses the modes.
+# NAME=... runs only these programs; STATE_MODES='plain cache stress flush helpers serial traced' chooses the modes.
 CHECKS += check-state
 .PHONY: check-state
 check-state: $(STATE_PROGRAMS) $(ALL)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 typedef int (*fn)(void);
 static sigjmp_buf env;
@@ -84,6 +85,14 @@ int main(void)
         put(code, 1000 + i);
         CHECK(write(fds[1], code, 6) == 6 && read(fds[0], p, 6) == 6);
         CHECK(call(p) == 1000 + i);
+    }
+    for (int i = 0; i < 5; i++) {
+        unsigned char code[6];
+        struct iovec from = { code, 6 }, to = { p, 6 };
+
+        put(code, 2000 + i);
+        CHECK(process_vm_writev(getpid(), &from, 1, &to, 1, 0) == 6);
+        CHECK(call(p) == 2000 + i);
     }
     // written, then made executable
     for (int i = 0; i < 20; i++) {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -119,6 +120,26 @@ static void prepare_filters(void)
         _exit(97);
 }
 
+// Executes itself with everything that the call reads in a page that cannot be written, and which is the last one.
+static void exec_from_read_only(void)
+{
+    char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **v = (char **)(page + 4096 - 6 * sizeof(char *));
+    char *strings = (char *)v - 64;
+
+    munmap(page + 4096, 4096);
+    memcpy(strings, "/proc/self/exe\0read-only\0A=value\0B=", 38);
+    v[0] = strings;
+    v[1] = strings + 15;
+    v[2] = NULL;
+    v[3] = strings + 25;
+    v[4] = strings + 33;
+    v[5] = NULL;
+    CHECK(mprotect(page, 4096, PROT_READ) == 0);
+    execve(strings, v, v + 3);
+    _exit(96);
+}
+
 static int is_forbidden(long nr, int error)
 {
     errno = 0;
@@ -188,6 +209,9 @@ int main(int argc, char **argv)
         return check_filters(1);
     if (argc == 2 && strcmp(argv[1], "again") == 0)
         return check_filters(2);
+    if (argc == 2 && strcmp(argv[1], "read-only") == 0)
+        return !getenv("A") || strcmp(getenv("A"), "value") || !getenv("B") || *getenv("B") ||
+               environ[2];
     if (argc == 2) {
         sigset_t none;
 
@@ -204,6 +228,9 @@ int main(int argc, char **argv)
     status = run_child(prepare_filters, filters);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     SAY("seccomp filters");
+    status = run_child(exec_from_read_only, filters);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    SAY("arguments and environment in read-only memory");
     for (int i = 0; i < 40; i++)
         kill_after(i * 400);
     SAY("killed at any moment");

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #ifndef SS_AUTODISARM
 #    define SS_AUTODISARM (1u << 31)
@@ -64,6 +65,19 @@ static void overflow(int sig, siginfo_t *si, void *uc)
     (void)uc;
     on_alt = is_on_alt(&here);
     siglongjmp(env, sig);
+}
+
+// What a handler writes into its frame's uc_stack counts when it returns; nonsense is passed over.
+static size_t next_size;
+static void changes_stack(int sig, siginfo_t *si, void *p)
+{
+    ucontext_t *uc = p;
+
+    (void)sig;
+    (void)si;
+    CHECK(uc->uc_stack.ss_sp == alt && uc->uc_stack.ss_size == ALT_SIZE &&
+          uc->uc_stack.ss_flags == 0);
+    uc->uc_stack.ss_size = next_size;
 }
 
 static int recurse(int n)
@@ -132,6 +146,18 @@ int main(void)
         CHECK(old.ss_flags == 0);
     }
     SAY("stack overflow");
+
+    memset(&sa, 0, sizeof(sa));
+    sa.sa_sigaction = changes_stack;
+    sa.sa_flags = SA_SIGINFO;
+    sigaction(SIGUSR1, &sa, NULL);
+    next_size = 100; // too small
+    raise(SIGUSR1);
+    CHECK(sigaltstack(NULL, &old) == 0 && old.ss_sp == alt && old.ss_size == ALT_SIZE);
+    next_size = ALT_SIZE / 2;
+    raise(SIGUSR1);
+    CHECK(sigaltstack(NULL, &old) == 0 && old.ss_sp == alt && old.ss_size == ALT_SIZE / 2);
+    SAY("uc_stack");
 
     ss.ss_flags = (int)SS_AUTODISARM;
     CHECK(sigaltstack(&ss, NULL) == 0);

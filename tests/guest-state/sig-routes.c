@@ -383,6 +383,8 @@ int main(void)
     sem_init(&ready, 0, 0);
     routes(SIGUSR1);
     routes(SIGRTMAX);
+    routes(SIGSEGV);
+    routes(SIGTRAP);
     SAY("to the thread that lets it in");
     set_ids();
     SAY("setresuid in every thread");
