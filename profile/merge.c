@@ -235,6 +235,13 @@ static uint32_t find_entry(struct quern_merger *m, uint32_t ctx, uint32_t line, 
     return i;
 }
 
+static inline int is_entry(const struct quern_merger *m, uint32_t i, uint32_t ctx, uint32_t line,
+                           uint64_t addr)
+{
+    return i < m->count && m->e_ctx[i] == ctx && m->e_line[i] == line &&
+           (m->e_addr ? m->e_addr[i] == addr : !addr);
+}
+
 /* -- Counts ----------------------------------------------------------------------------------- */
 
 static int64_t *pool_alloc(struct quern_merger *m, size_t n, uint32_t *off)
@@ -482,11 +489,39 @@ static void fold_context(struct quern_merger *m, const struct quern_profile *p,
         c->to_addr = w->to.addr;
 }
 
-/* What decides the context of a record, as it stands in the source. */
-struct source_key {
-    uint32_t op, func, file, to_func, to_file, zero; /* compared as bytes: no padding */
-    uint64_t to_line, to_addr, bb, line_high;
-};
+/* Adds the counts at w, which are plain, to an entry that has room for them. 0: one would not fit 63 bits, and
+ * nothing was added. @hot */
+static int add_in_place(struct walk *w, int64_t *x, size_t lead)
+{
+    const uint8_t *in = w->in;
+    uint64_t bad = 0, v;
+
+    if (lead) {
+        bad = (w->calls | w->executed) >> 63;
+        bad |= __builtin_add_overflow(x[0], (int64_t)w->calls, &x[0]);
+        bad |= __builtin_add_overflow(x[1], (int64_t)w->executed, &x[1]);
+    }
+    for (size_t k = 0; k < w->ncounts; k++) {
+        in = get_varint(in, &v);
+        bad |= v >> 63;
+        bad |= __builtin_add_overflow(x[lead + k], (int64_t)v, &x[lead + k]);
+    }
+    if (__builtin_expect(!bad, 1)) {
+        w->in = in;
+        return 1;
+    }
+    /* Take it back; the sums wrapped, and so do the differences. */
+    if (lead) {
+        x[0] = (int64_t)((uint64_t)x[0] - w->calls);
+        x[1] = (int64_t)((uint64_t)x[1] - w->executed);
+    }
+    in = w->in;
+    for (size_t k = 0; k < w->ncounts; k++) {
+        in = get_varint(in, &v);
+        x[lead + k] = (int64_t)((uint64_t)x[lead + k] - v);
+    }
+    return 0;
+}
 
 /* A record whose counts are not all plain 64-bit whole numbers of events without fractions. */
 static int add_special(struct quern_merger *m, const struct quern_profile *p, struct walk *w,
@@ -515,11 +550,12 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
                const struct fold *f, struct quern_error *err)
 {
     struct maps maps = { NULL, NULL, NULL, NULL, 0 };
-    struct source_key last = { 0 }, key = { 0 };
+    struct place cost = { 0 }; /* of the last record of costs; its context is cost_ctx */
+    uint64_t cost_line_high = 0;
     uint64_t *plain = NULL;
     quern_count *wide = NULL;
     struct walk w;
-    uint32_t ctx = QUERN_NONE, at = QUERN_NONE;
+    uint32_t ctx, cost_ctx = QUERN_NONE, at, next = 0, resume = 0;
     int rc = 0, scaled = 0;
 
     if (!p->event_count)
@@ -566,43 +602,50 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
                 walk_counts(&w, plain);
             continue;
         }
-        key.op = w.op;
-        key.func = w.at.func;
-        key.file = w.at.file;
-        key.bb = w.at.bb;
-        key.line_high = w.at.line >> 32;
-        if (w.op == OP_COST) {
-            key.to_func = key.to_file = 0;
-            key.to_line = key.to_addr = 0;
-        } else {
-            key.to_func = w.to.func;
-            key.to_file = w.to.file;
-            key.to_line = w.to.line;
-            key.to_addr = w.to.addr;
-        }
-        if (ctx == QUERN_NONE || memcmp(&key, &last, sizeof(key)) != 0) {
+        /* The context of costs stays through the calls between them; those of calls come once each. */
+        if (w.op != OP_COST || cost_ctx == QUERN_NONE || w.at.func != cost.func ||
+            w.at.file != cost.file || w.at.bb != cost.bb || w.at.line >> 32 != cost_line_high) {
             struct context c;
             fold_context(m, p, &w, f, &maps, &c);
             /* The entry expected next usually has it. */
-            if (at != QUERN_NONE && at + 1 < m->count && ctx_equal(&m->ctx[m->e_ctx[at + 1]], &c))
-                ctx = m->e_ctx[at + 1];
+            if (next < m->count && ctx_equal(&m->ctx[m->e_ctx[next]], &c))
+                ctx = m->e_ctx[next];
+            else if (resume < m->count && ctx_equal(&m->ctx[m->e_ctx[resume]], &c))
+                ctx = m->e_ctx[resume];
             else
                 ctx = find_ctx(m, &c);
             if (ctx == QUERN_NONE || c.func == QUERN_NONE || maps.bad)
                 goto out;
-            last = key;
+            if (w.op == OP_COST) {
+                cost_ctx = ctx;
+                cost = w.at;
+                cost_line_high = w.at.line >> 32;
+            }
+        } else {
+            ctx = cost_ctx;
         }
-        if (at != QUERN_NONE && at + 1 < m->count && m->e_ctx[at + 1] == ctx &&
-            m->e_line[at + 1] == line && (m->e_addr ? m->e_addr[at + 1] == addr : !addr))
-            at++;
-        else
+        /* Files of one program have the same places in the same order; a place that stands in a file twice
+         * leads back, and the one behind it goes on where the order was left. */
+        if (is_entry(m, next, ctx, line, addr)) {
+            at = next;
+        } else if (is_entry(m, resume, ctx, line, addr)) {
+            at = resume;
+        } else {
+            resume = next;
             at = find_entry(m, ctx, line, addr);
+        }
+        next = at + 1;
         if (at == QUERN_NONE)
             goto out;
-        if (w.op != OP_COST) {
+        lead = w.op != OP_COST ? 2 : 0;
+        if (__builtin_expect(!w.special && !scaled && f->sign > 0 && !(m->e_n[at] & WIDE) &&
+                                 w.ncounts + lead <= m->e_n[at],
+                             1) &&
+            add_in_place(&w, m->pool + m->e_off[at], lead))
+            continue;
+        if (lead) {
             plain[0] = w.calls;
             plain[1] = w.executed;
-            lead = 2;
         }
         if (__builtin_expect(w.special || scaled, 0)) {
             if (add_special(m, p, &w, at, wide, plain, lead, f->sign) < 0)
