@@ -58,3 +58,8 @@ CHECKS += check-profile-symbols
 bench-tools: $(BUILD)/bin/quern
 	@mkdir -p $(BUILD)/bench
 	@profile/bench-tools $(BUILD)
+
+# A file of more than 4 GB; minutes, 12 GB of disk: not part of make check.
+.PHONY: check-big
+check-big: $(BUILD)/bin/quern
+	@tests/big/run $(BUILD)
