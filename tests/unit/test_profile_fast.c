@@ -1,12 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The reader's short cuts against its general rules: whole profiles read both ways, golden ones and a few
  * hundred of random lines, some of which are a little wrong.
- */
-/* SPDX-License-Identifier: MIT */
-/*
- * The reader's short cuts (profile/digits.h, mask_cost(), plain_cost()) against its general rules: numbers out
- * of eight bytes, and whole profiles read both ways. test_profile_portable.c includes this file to try
- * the code for machines without SSE2.
  */
 #include "test_profile.h"
 
