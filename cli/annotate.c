@@ -37,6 +37,9 @@ static void usage(const char *command)
         "                         the callers and callees of each function [none]\n"
         "  --asm=yes|no           list the instructions of the functions shown (profiles with\n"
         "                         addresses, --dump-instr=yes) [no]\n"
+        "  --mod-filename=EXPR, --mod-funcname=EXPR\n"
+        "                         rewrite names first, for example s/build-[0-9]*/build/\n"
+        "  --diff                 exactly two profiles: the second minus the first\n"
         "  --show-percs, --no-show-percs, --annotate, --no-annotate  other spellings\n"
         "  -h, --help             this text\n"
         "  --version              the version\n",
@@ -89,6 +92,12 @@ static int parse_option(struct annotate *a, int argc, char **argv, int *i)
         a->asm_ = profcmd_yes("--asm", v);
     else if (!strcmp(arg, "--asm"))
         a->asm_ = 1;
+    else if ((v = profcmd_value(arg, "--mod-filename")))
+        a->mod_file = v;
+    else if ((v = profcmd_value(arg, "--mod-funcname")))
+        a->mod_func = v;
+    else if (!strcmp(arg, "--diff"))
+        a->diff = 1;
     else if ((v = profcmd_value(arg, "--tree")))
         a->tree = (enum annotate_tree)parse_tree(v);
     else if ((v = profcmd_value(arg, "--include")) || (v = profcmd_value(arg, "-I")))
@@ -162,6 +171,7 @@ static void parse(struct annotate *a, int argc, char **argv)
 
 static void read_profiles(struct annotate *a)
 {
+    struct quern_rewrite *file, *func;
     struct stat st;
     unsigned has;
 
@@ -172,7 +182,22 @@ static void read_profiles(struct annotate *a)
             (st.st_mtim.tv_sec == a->mtime.tv_sec && st.st_mtim.tv_nsec < a->mtime.tv_nsec))
             a->mtime = st.st_mtim;
     }
-    a->p = profcmd_read_sum(a->files, a->file_count);
+    file = profcmd_rewrite("--mod-filename", a->mod_file);
+    func = profcmd_rewrite("--mod-funcname", a->mod_func);
+    if (a->diff) {
+        struct quern_profile *old, *new_;
+        if (a->file_count != 2)
+            die(UTIL_USAGE, "--diff: exactly two profiles are compared, not %zu", a->file_count);
+        old = profcmd_renamed(profcmd_read(a->files[0]), file, func);
+        new_ = profcmd_renamed(profcmd_read(a->files[1]), file, func);
+        a->p = profcmd_difference(new_, a->files[1], old, a->files[0], 0);
+        quern_profile_free(old);
+        quern_profile_free(new_);
+    } else {
+        a->p = profcmd_renamed(profcmd_read_sum(a->files, a->file_count), file, func);
+    }
+    quern_rewrite_free(file);
+    quern_rewrite_free(func);
     a->events = quern_profile_event_count(a->p);
     if (!a->events)
         die(UTIL_NO, "%s: the profile is empty: it has no events", a->files[0]);

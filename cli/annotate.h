@@ -25,9 +25,9 @@ struct annotate {
     int callgrind;       /* layout of callgrind_annotate */
 
     /* Options */
-    const char *show, *sort;
+    const char *show, *sort, *mod_file, *mod_func;
     double threshold; /* -1: not given */
-    int percs, source, asm_, inclusive;
+    int percs, source, asm_, inclusive, diff;
     enum annotate_tree tree;
     uint64_t context;
     const char **include;

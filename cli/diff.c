@@ -189,59 +189,23 @@ static int tripped(struct diff *d, const char *text)
 
 /* -- The difference as a profile ------------------------------------------------------------------ */
 
-static const char *command_of(const struct quern_profile *p)
-{
-    struct quern_part part;
-    return quern_profile_part(p, 0, &part) == 0 && part.cmd ? part.cmd : "";
-}
-
-static void rewrite_side(struct diff_side *s, const struct quern_rewrite *file,
-                         const struct quern_rewrite *func)
-{
-    struct quern_error err;
-    struct quern_profile *p;
-
-    if (!file && !func)
-        return;
-    if (!(p = quern_profile_rewrite(s->p, file, func, &err))) {
-        profcmd_error(&err);
-        exit(UTIL_USAGE);
-    }
-    quern_profile_free(s->p);
-    s->p = p;
-}
-
 static void write_profile(struct diff *d, const struct options *o, const struct quern_rewrite *file,
                           const struct quern_rewrite *func)
 {
     struct quern_write_opts wo = { .sz = sizeof(wo) };
     struct quern_error err;
     struct quern_profile *p;
-    char *cmd = xasprintf("%s; %s", command_of(d->old.p), command_of(d->new_.p));
-    char *files = xasprintf("  %s; %s", d->old.path, d->new_.path);
-    /* Text only: a profile with the facts of the difference in front. */
-    struct quern_profile *out;
 
-    rewrite_side(&d->old, file, func);
-    rewrite_side(&d->new_, file, func);
-    p = quern_profile_subtract(d->new_.p, d->old.p, o->traditional, &err);
-    if (!p) {
-        profcmd_error(&err);
-        exit(UTIL_USAGE);
-    }
+    d->old.p = profcmd_renamed(d->old.p, file, func);
+    d->new_.p = profcmd_renamed(d->new_.p, file, func);
+    p = profcmd_difference(d->new_.p, d->new_.path, d->old.p, d->old.path, o->traditional);
     if (o->traditional)
         wo.format = QUERN_FORMAT_CACHEGRIND;
-    out = p;
-    quern_profile_clear_desc(out);
-    quern_profile_add_desc(out, "Files compared", files); /* value in a column */
-    quern_profile_set_cmd(out, cmd);
-    if (quern_profile_write(out, o->out ? o->out : "-", &wo, &err) < 0) {
+    if (quern_profile_write(p, o->out ? o->out : "-", &wo, &err) < 0) {
         profcmd_error(&err);
         exit(UTIL_USAGE);
     }
     quern_profile_free(p);
-    free(cmd);
-    free(files);
 }
 
 /* -- Text ------------------------------------------------------------------------------------------ */
@@ -253,7 +217,7 @@ static void totals(struct diff *d)
     for (size_t i = 0; i < d->events; i++)
         delta[i] = d->new_totals[i] - d->old_totals[i];
     printf("%sOld profile:      %s (%s)\nNew profile:      %s (%s)\n", profcmd_rule, d->old.path,
-           command_of(d->old.p), d->new_.path, command_of(d->new_.p));
+           profcmd_command(d->old.p), d->new_.path, profcmd_command(d->new_.p));
     fputs("Events shown:     ", stdout);
     for (size_t i = 0; i < d->shown_count; i++)
         printf("%s%s", i ? " " : "", quern_profile_event_name(d->old.p, d->shown[i]));
@@ -314,18 +278,6 @@ static void check_by(const char *by)
         if (strcmp(s, "function") && strcmp(s, "edge") && strcmp(s, "line"))
             die(UTIL_USAGE, "--by=%s: '%s' is none of function, edge and line", by, s);
     free(copy);
-}
-
-static struct quern_rewrite *make_rewrite(const char *option, const char *expr)
-{
-    struct quern_error err;
-    struct quern_rewrite *r;
-
-    if (!expr)
-        return NULL;
-    if (!(r = quern_rewrite_new(expr, &err)))
-        die(UTIL_USAGE, "%s: %s", option, err.msg);
-    return r;
 }
 
 static void parse(struct diff *d, struct options *o, int argc, char **argv)
@@ -409,8 +361,8 @@ static int run(int argc, char **argv, int traditional)
     int status = UTIL_OK;
 
     parse(&d, &o, argc, argv);
-    file = make_rewrite("--mod-filename", o.mod_file);
-    func = make_rewrite("--mod-funcname", o.mod_func);
+    file = profcmd_rewrite("--mod-filename", o.mod_file);
+    func = profcmd_rewrite("--mod-funcname", o.mod_func);
     d.old.p = profcmd_read(d.old.path);
     d.new_.p = profcmd_read(d.new_.path);
     if (traditional) {

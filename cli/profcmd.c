@@ -166,6 +166,63 @@ struct quern_profile *profcmd_read_sum(const char *const *paths, size_t n)
     return sum;
 }
 
+const char *profcmd_command(const struct quern_profile *p)
+{
+    struct quern_part part;
+    return quern_profile_part(p, 0, &part) == 0 && part.cmd ? part.cmd : "";
+}
+
+struct quern_rewrite *profcmd_rewrite(const char *option, const char *expr)
+{
+    struct quern_error err;
+    struct quern_rewrite *r;
+
+    if (!expr)
+        return NULL;
+    if (!(r = quern_rewrite_new(expr, &err)))
+        die(UTIL_USAGE, "%s: %s", option, err.msg);
+    return r;
+}
+
+struct quern_profile *profcmd_renamed(struct quern_profile *p, const struct quern_rewrite *file,
+                                      const struct quern_rewrite *func)
+{
+    struct quern_error err;
+    struct quern_profile *q;
+
+    if (!file && !func)
+        return p;
+    if (!(q = quern_profile_rewrite(p, file, func, &err))) {
+        profcmd_error(&err);
+        exit(UTIL_USAGE);
+    }
+    quern_profile_free(p);
+    return q;
+}
+
+struct quern_profile *profcmd_difference(struct quern_profile *new_, const char *new_path,
+                                         struct quern_profile *old, const char *old_path,
+                                         int by_func)
+{
+    struct quern_error err;
+    struct quern_profile *p = NULL;
+    char *cmd = xasprintf("%s; %s", profcmd_command(old), profcmd_command(new_));
+    char *files = xasprintf("  %s; %s", old_path, new_path); /* value in a column */
+
+    if (quern_profile_match_events(old, old_path, new_, new_path, &err) == 0)
+        p = quern_profile_subtract(new_, old, by_func, &err);
+    if (!p) {
+        profcmd_error(&err);
+        exit(UTIL_USAGE);
+    }
+    quern_profile_clear_desc(p);
+    quern_profile_add_desc(p, "Files compared", files);
+    quern_profile_set_cmd(p, cmd);
+    free(cmd);
+    free(files);
+    return p;
+}
+
 int profcmd_is_profile(const char *path)
 {
     char buf[8193];

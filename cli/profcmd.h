@@ -33,6 +33,17 @@ void profcmd_caret(const char *text, uint32_t col);
 struct quern_profile *profcmd_read(const char *path);
 /* Several are summed. */
 struct quern_profile *profcmd_read_sum(const char *const *paths, size_t n);
+/* The command of the first part; "". */
+const char *profcmd_command(const struct quern_profile *p);
+/* The expression of a --mod-* option; NULL when there is none; dies when it is not understood. */
+struct quern_rewrite *profcmd_rewrite(const char *option, const char *expr);
+/* The profile with its names rewritten, in place of p; either may be NULL. Dies when that fails. */
+struct quern_profile *profcmd_renamed(struct quern_profile *p, const struct quern_rewrite *file,
+                                      const struct quern_rewrite *func);
+/* New minus old, by line or by function, with both files named in its header. Dies when they have other events. */
+struct quern_profile *profcmd_difference(struct quern_profile *new_, const char *new_path,
+                                         struct quern_profile *old, const char *old_path,
+                                         int by_func);
 /* Does it look like a profile (and not like a source file)? */
 int profcmd_is_profile(const char *path);
 

@@ -221,3 +221,32 @@ quern: prof:15: not a number; the rest of the line is ignored"
     [ "$status" = 2 ]
     [[ "$messages" == "quern: standard output: "* ]]
 }
+
+@test "--diff, --mod-filename and --mod-funcname, as newer cg_annotates have them" {
+    printf 'cmd: x\nevents: Ir Dr\nfl=/b1/a.c\nfn=f.1\n1 10 1\n2 5 0\nfn=g\n7 4 4\nsummary: 19 5\n' > x1
+    printf 'cmd: y\nevents: Ir Dr\nfl=/b2/a.c\nfn=f.2\n1 8 1\n3 9 0\nfn=g\n7 1 4\nsummary: 18 5\n' > x2
+    as cg_annotate --diff --show-percs=no --mod-filename='s/b[0-9]/b/' --mod-funcname='s/\.\d//' x1 x2
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+Files compared:   x1; x2
+Command:          x; y
+"*"
+-1  0  PROGRAM TOTALS
+"*"
+-3  0  /b/a.c:g
+ 2  0  /b/a.c:f
+
+"* ]]
+    as cg_annotate --show-percs=no --mod-filename='s/b[0-9]/b/' --mod-funcname='s/\.\d//' x1 x2
+    [[ "$output" == *"
+32  2  /b/a.c:f
+ 5  8  /b/a.c:g
+
+"* ]]
+    as cg_annotate --diff x1
+    [ "$status" = 2 ]
+    same "$messages" "quern: --diff: exactly two profiles are compared, not 1"
+    as cg_annotate --mod-filename='s/(/x/' x1
+    [ "$status" = 2 ]
+    [[ "$messages" == "quern: --mod-filename: 's/(/x/': "*"at character 2 of the pattern" ]]
+}
