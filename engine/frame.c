@@ -32,7 +32,6 @@
 #define FLAGS_FROM_FRAME 0x50dd5ul
 
 #define RED_ZONE        128
-#define CS_USER64       0x33
 #define SS_USER         0x2b
 #define XSTATE_FPSSE    3ul
 #define XSTATE_PKRU     (1ul << 9)

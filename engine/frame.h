@@ -6,6 +6,8 @@
 
 #include "engine/signal.h"
 
+#define CS_USER64 0x33
+
 struct k_sigcontext {
     u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
     u16 cs, gs, fs, ss;

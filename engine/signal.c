@@ -163,6 +163,7 @@ bool signals_restore_mask(struct thread *t)
     s->full_mask = true;
     s->blocked = false;
     __atomic_fetch_and(&t->stop, ~STOP_SIGNAL, __ATOMIC_SEQ_CST);
+    signal_table_ignore(s->table, true);
     sys_sigprocmask(SIG_SETMASK, &s->mask, NULL);
     return !signal_is_noted(t);
 }
@@ -177,6 +178,7 @@ bool signals_close_for_exec(struct thread *t, u64 *mask)
     if (!threads_is_profiled(t) && !thread_own(t)->borrowed)
         __atomic_store_n(&t->state, TS_IN_SYSCALL, __ATOMIC_SEQ_CST);
     *mask = s->mask;
+    signal_table_ignore(s->table, true);
     __atomic_fetch_and(&t->stop, ~STOP_SIGNAL, __ATOMIC_SEQ_CST);
     return true;
 }
@@ -184,6 +186,7 @@ bool signals_close_for_exec(struct thread *t, u64 *mask)
 void signals_exec_failed(struct thread *t)
 {
     __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
+    signal_table_ignore(t->sig->table, false);
     if (t->sig->full_mask || t->sig->blocked)
         stop_set(t, STOP_SIGNAL);
 }
@@ -764,6 +767,10 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
 {
     sys_call2(SYS_arch_prctl, ARCH_GET_GS, (u64)&t->client_gs_base);
     step_gs((u64)t);
+    if (uc->mc.cs != CS_USER64)
+        engine_die(
+            "the instruction at 0x%lx switches to code segment 0x%x: only 64-bit programs can be run",
+            t->pc, (u32)uc->mc.cs);
     if (u->rip !=
         (u64)
             signal_step_iret) // an address that cannot be jumped to: the thread block says where and what

@@ -20,6 +20,9 @@ void signal_kernel_action(int sig, const struct k_sigaction *client, struct k_si
 // The table of a process that has just been executed; tells the kernel.
 struct signal_table *signal_table_inherited(void);
 
+// An exec keeps what is ignored: tells the kernel so of the signals, too, that it otherwise never ignores; and takes it back.
+void signal_table_ignore(struct signal_table *table, bool ignore);
+
 // The client's action for a signal that is about to be delivered; SA_RESETHAND takes effect.
 struct k_sigaction signal_table_get(struct signal_state *s, int sig);
 

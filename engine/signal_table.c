@@ -111,6 +111,22 @@ void signal_table_reset(struct signal_table *table)
     }
 }
 
+void signal_table_ignore(struct signal_table *table, bool ignore)
+{
+    lock_take(&table->lock);
+    for (int sig = 1; sig < SIGNAL_COUNT; sig++) {
+        struct k_sigaction ign = { SIG_IGN, 0, 0, 0 };
+
+        if (!(SIGBIT(sig) & SIGNAL_NEVER_BLOCKED) || table->act[sig].handler != SIG_IGN)
+            continue;
+        if (ignore)
+            sys_sigaction(sig, &ign, NULL);
+        else
+            apply(sig, &table->act[sig]);
+    }
+    lock_drop(&table->lock);
+}
+
 struct k_sigaction signal_table_get(struct signal_state *s, int sig)
 {
     struct k_sigaction act;

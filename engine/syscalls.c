@@ -50,6 +50,7 @@ u8 syscalls_slow_table[SYSCALLS_TABLE_SIZE] = {
     [SYS_epoll_pwait] = 1,
     [SYS_epoll_pwait2] = 1,
     [SYS_io_pgetevents] = 1,
+    [SYS_io_uring_enter] = 1,
     // Memory
     [SYS_mmap] = 1,
     [SYS_munmap] = 1,
@@ -240,6 +241,23 @@ _Noreturn static void gate_with_mask_pair(struct thread *t, u64 pair_addr)
     gate_with_mask(t, pair[0], pair[1]);
 }
 
+// io_uring_enter takes the mask and its size, or, with this flag, the address of a structure that begins with the mask's address and size.
+#define IORING_ENTER_EXT_ARG (1u << 3)
+
+_Noreturn static void gate_uring(struct thread *t)
+{
+    struct {
+        u64 mask;
+        u32 size, pad;
+    } ext = { 0, 0, 0 };
+
+    if (!(t->regs[10] & IORING_ENTER_EXT_ARG))
+        gate_with_mask(t, t->regs[8], t->regs[9]);
+    if (safe_read(&ext, t->regs[8], sizeof(ext)))
+        ext.mask = 0;
+    gate_with_mask(t, ext.mask, ext.size);
+}
+
 void syscalls_slow(struct thread *t)
 {
     const u64 *r = t->regs;
@@ -284,6 +302,7 @@ void syscalls_slow(struct thread *t)
     case SYS_epoll_pwait2: gate_with_mask(t, r[8], r[9]);
     case SYS_pselect6:
     case SYS_io_pgetevents: gate_with_mask_pair(t, r[9]);
+    case SYS_io_uring_enter: gate_uring(t);
 
     default:
         if (syscalls_memory(t, nr) || syscalls_files(t, nr))

@@ -115,6 +115,22 @@ summary: 2006 1000"
     same "$(tail -n 1 out)" "summary: 23"
 }
 
+@test "a jump to 32-bit code is refused with a sentence, and what was counted is there" {
+    real
+    make_loop 10 '    ljmp *target
+    .data
+target: .long 0x401000
+    .word 0x23
+    .text'
+    quern run -q --cache-sim=no -o out ./loop
+    [ "$status" = 125 ]
+    [[ "$messages" =~ "the instruction at 0x"[0-9a-f]+" switches to code segment 0x23: only 64-bit programs can be run"$ ]]
+    quern recover -q
+    [ "$status" = 0 ]
+    # call, mov, ten rounds, ret, and the jump itself
+    same "$(tail -n 1 out)" "summary: 24"
+}
+
 @test "the program's streams, arguments and environment are its own" {
     real
     A=value quern run -q --cache-sim=no -o out sh -c 'read x; echo "$x $A $# $1"; echo err >&2' name 'a  b' <<< input

@@ -51,6 +51,9 @@ static void prepare_mask(void)
     sigaddset(&set, SIGRTMAX);
     sigprocmask(SIG_SETMASK, &set, NULL);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGSEGV, SIG_IGN);
+    signal(SIGTRAP, SIG_IGN);
+    signal(SIGRTMAX, SIG_IGN);
     signal(SIGUSR2, handler); // becomes default
     raise(SIGUSR1);
 }
@@ -66,7 +69,11 @@ static int check_mask(void)
         CHECK(sigismember(&pending, sig) == (sig == SIGUSR1));
     }
     CHECK(sigaction(SIGHUP, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN);
-    CHECK(sigaction(SIGUSR2, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL);
+    for (int sig = 1; sig < 32; sig++)
+        CHECK(sigaction(sig, NULL, &sa) == 0 &&
+              sa.sa_handler ==
+                  (sig == SIGHUP || sig == SIGSEGV || sig == SIGTRAP ? SIG_IGN : SIG_DFL));
+    CHECK(sigaction(SIGRTMAX, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN);
     signal(SIGUSR1, handler);
     CHECK(!handled);
     sigemptyset(&set);
@@ -123,12 +130,13 @@ static void prepare_filters(void)
 // Executes itself with everything that the call reads in a page that cannot be written, and which is the last one.
 static void exec_from_read_only(void)
 {
+    static const char text[] = "/proc/self/exe\0read-only\0A=value\0B=";
     char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char **v = (char **)(page + 4096 - 6 * sizeof(char *));
     char *strings = (char *)v - 64;
 
     munmap(page + 4096, 4096);
-    memcpy(strings, "/proc/self/exe\0read-only\0A=value\0B=", 38);
+    memcpy(strings, text, sizeof(text));
     v[0] = strings;
     v[1] = strings + 15;
     v[2] = NULL;

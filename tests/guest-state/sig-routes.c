@@ -176,8 +176,15 @@ static void blocked_breaks_nothing(int sig)
     close(p[1]);
 }
 
+static int ring; // of io_uring; -1 where there is none
+
 static int wait_with(int how, const sigset_t *open1)
 {
+    struct {
+        uint64_t mask;
+        uint32_t size, pad;
+        uint64_t time;
+    } ext = { 0, 0, 0, 0 };
     struct timespec ten = { 10, 0 };
     struct epoll_event ev;
     int ep, n;
@@ -190,12 +197,22 @@ static int wait_with(int how, const sigset_t *open1)
     case 0: return sigsuspend(open1);
     case 1: return ppoll(NULL, 0, &ten, open1);
     case 2: return (int)syscall(SYS_pselect6, 0, NULL, NULL, NULL, &ten, &pair);
-    default:
+    case 3:
+    case 4:
         ep = epoll_create1(0);
         n = how == 3 ? epoll_pwait(ep, &ev, 1, 10000, open1)
                      : (int)syscall(441 /* epoll_pwait2 */, ep, &ev, 1, &ten, open1, 8);
         close(ep);
         return n;
+    case 5:
+        return ring < 0 ? sigsuspend(open1)
+                        : (int)syscall(SYS_io_uring_enter, ring, 0, 1, 1 /* events */, open1, 8);
+    default:
+        ext.mask = (uintptr_t)open1;
+        ext.size = 8;
+        return ring < 0 ? sigsuspend(open1)
+                        : (int)syscall(SYS_io_uring_enter, ring, 0, 1, 1 | 8 /* extended */, &ext,
+                                       sizeof(ext));
     }
 }
 
@@ -207,7 +224,7 @@ static void waits_with_mask(int sig)
     mask(SIG_BLOCK, sig);
     sigfillset(&open1);
     sigdelset(&open1, sig);
-    for (int how = 0; how < 5; how++)
+    for (int how = 0; how < 7; how++)
         for (int i = 0; i < 6; i++) {
             pid_t pid = 0;
             int n;
@@ -228,6 +245,32 @@ static void waits_with_mask(int sig)
         }
     mask(SIG_UNBLOCK, sig);
     signal(sig, SIG_DFL);
+}
+
+// A parent that waits for its vfork child takes its signals afterwards; the child takes its own.
+static void while_vforked(void)
+{
+    struct timespec brief = { 0, 60000000 };
+    volatile int child_got = 0;
+    pid_t sender, pid;
+    int status;
+
+    set(SIGUSR1, 0);
+    got = 0;
+    sender = later(SIGUSR1, 20, -1);
+    pid = vfork();
+    if (pid == 0) {
+        nanosleep(&brief, NULL);
+        child_got = got;
+        raise(SIGUSR1);
+        child_got += got == SIGUSR1 ? 0 : 100;
+        got = 0;
+        _exit(9);
+    }
+    CHECK(got == SIGUSR1 && child_got == 0);
+    CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 9);
+    CHECK(waitpid(sender, NULL, 0) == sender);
+    signal(SIGUSR1, SIG_DFL);
 }
 
 // ---- What the sender says ----
@@ -393,11 +436,16 @@ int main(void)
     blocked_breaks_nothing(SIGRTMAX);
     blocked_breaks_nothing(SIGSEGV);
     SAY("blocked while a call waits");
+    char params[120];
+    memset(params, 0, sizeof(params));
+    ring = (int)syscall(SYS_io_uring_setup, 4, params);
     waits_with_mask(SIGUSR1);
     waits_with_mask(SIGSEGV);
     waits_with_mask(SIGTRAP);
     waits_with_mask(SIGRTMAX);
     SAY("let in while a call waits");
+    while_vforked();
+    SAY("while a vfork child runs");
     made_up_info();
     SAY("made-up siginfo");
     stop_and_go();
