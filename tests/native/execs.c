@@ -516,15 +516,6 @@ static void copy_self(const char *name)
 #        f, f   \
     }
 
-// Signal 33 may come ignored, and the C library gives no way to change that. /proc would show it as caught under the engine, which preempts
-// by it (docs/limits.md).
-static void forget_33(void)
-{
-    unsigned long dfl[4] = { 0 };
-
-    syscall(SYS_rt_sigaction, 33, dfl, NULL, 8);
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
@@ -599,7 +590,6 @@ int main(int argc, char **argv)
     if (argc != 2 || strcmp(argv[1], "cases")) // all others are executed by a case
         return show(argc, argv);
 
-    forget_33();
     if (!realpath("./execs", self))
         return 2;
     unmapped = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
