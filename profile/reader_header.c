@@ -268,6 +268,14 @@ static void check_totals(struct reader *r, const char *what, const quern_count *
             reader_diag(r, DIAG_SUMMARY_WRAPPED, NULL,
                         "%s of %s is %s, which wrapped below zero; the lines sum to %s", what,
                         p->event[e].name, a, b);
+        else if (in_header && written[i] > sum && !r->totals && p->part[0].creator &&
+                 !strncmp(p->part[0].creator, "callgrind-", 10))
+            /* Callgrind ends each part with its totals. */
+            reader_diag(
+                r, DIAG_CUT_OFF, NULL,
+                "%s of %s is %s, the lines sum to only %s, and no 'totals:' line follows them: the "
+                "file may have been cut off",
+                what, p->event[e].name, a, b);
         else if (in_header && r->callgrind && written[i] > sum)
             reader_diag(r, DIAG_SUMMARY_LARGER, NULL, "%s of %s is %s, the lines sum to only %s",
                         what, p->event[e].name, a, b);
