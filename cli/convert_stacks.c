@@ -177,7 +177,8 @@ static void build(struct stacks *s, const struct convert *c)
             for (size_t i = 0; i < c->events; i++)
                 any |= v[i] != 0;
             if (any) {
-                s->node[add_node(s, 0, f, 1)].self = 1;
+                uint32_t at = add_node(s, 0, f, 1); /* which moves s->node */
+                s->node[at].self = 1;
                 s->first[f + 1]++;
             }
         }

@@ -6,7 +6,7 @@ CLI_LIBS += -lpcre2-8 -lz -lzstd -lm
 
 CHECKS += check-cli-profile
 .PHONY: check-cli-profile
-check-cli-profile: $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff callgrind_annotate)
+check-cli-profile: $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff callgrind_annotate) $(BUILD)/tests/quern-asan
 	@BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/3*.bats tests/cli/4*.bats
 
 # Our files in the distribution's KCachegrind, under Xvfb. Not one of CHECKS: it needs `scripts/deps kcachegrind`.
