@@ -23,7 +23,8 @@ static void usage(const char *command)
            "  --all        every occurrence, not ten of each kind\n"
            "  --notes      also what is merely unusual\n"
            "  -q, --quiet  only the status: 0 no fault, 1 a fault, 2 not readable\n"
-           "  -h, --help   this text\n",
+           "  -h, --help   this text\n"
+           "  --version    the version\n",
            command);
 }
 
@@ -103,6 +104,9 @@ int cmd_check(int argc, char **argv)
             c.quiet = 1;
         else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
             usage(name);
+            return UTIL_OK;
+        } else if (!strcmp(arg, "--version")) {
+            printf("quern %s\n", QUERN_VERSION);
             return UTIL_OK;
         } else {
             profcmd_unknown(name, arg);

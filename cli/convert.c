@@ -52,6 +52,7 @@ static void usage(const char *command)
         "  --keep-order=yes|no    records as they were, not sorted and summed [no]\n"
         "  --portable             the form that every known reader takes\n"
         "  -h, --help             this text\n"
+        "  --version              the version\n"
         "\n"
         "A call graph does not hold call stacks. folded, pprof and speedscope estimate them: what a function\n"
         "costs is shared out among its callers in proportion to the cost of their calls.\n",
@@ -157,6 +158,9 @@ int cmd_convert(int argc, char **argv)
             c.threshold = profcmd_percent("--threshold", v, 100);
         else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
             usage(name);
+            return UTIL_OK;
+        } else if (!strcmp(arg, "--version")) {
+            printf("quern %s\n", QUERN_VERSION);
             return UTIL_OK;
         } else if (!parse_write(&w, arg)) {
             profcmd_unknown(name, arg);

@@ -87,3 +87,15 @@ p: Callgrind"* ]]
     [ "$status" = 2 ]
     same "$messages" "quern: c: no 'events:' line: not a Cachegrind or Callgrind profile"
 }
+
+@test "every profile command says its version and how it is called" {
+    for command in annotate merge diff convert check; do
+        quern $command --version
+        [ "$status" = 0 ]
+        [[ "$output" == "quern "[0-9]* ]]
+        quern $command --help
+        [ "$status" = 0 ]
+        [[ "$output" == "usage: quern $command "* ]]
+        same "$messages" ""
+    done
+}
