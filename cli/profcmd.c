@@ -225,6 +225,8 @@ struct quern_profile *profcmd_difference(struct quern_profile *new_, const char 
 
 int profcmd_is_profile(const char *path)
 {
+    static const char *const first[] = { "# callgrind format", "version: ", "creator: ", "events:",
+                                         "positions:",         "desc: ",    "cmd: " };
     char buf[8193];
     FILE *f = fopen(path, "r");
     size_t n;
@@ -236,8 +238,11 @@ int profcmd_is_profile(const char *path)
     buf[n] = 0;
     if (n >= 4 && (!memcmp(buf, "\x1f\x8b", 2) || !memcmp(buf, "\x28\xb5\x2f\xfd", 4)))
         return 1;
-    return !strncmp(buf, "# callgrind format", 18) || !strncmp(buf, "events:", 7) ||
-           strstr(buf, "\nevents:") != NULL;
+    /* A command may be longer than what was read, so the first line counts, too. */
+    for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+        if (!strncmp(buf, first[i], strlen(first[i])))
+            return 1;
+    return strstr(buf, "\nevents:") != NULL;
 }
 
 /* -- Events ------------------------------------------------------------------------------------- */

@@ -172,6 +172,14 @@ User annotated:   x.c
 2,050 26  PROGRAM TOTALS"* ]]
 }
 
+@test "a second profile with a very long command is a profile, not a source" {
+    printf 'cmd: %s\nevents: Ir\nfl=a\nfn=f\n1 2\nsummary: 2\n' "$(printf '%09000d' 0)" > long
+    quern annotate --auto=no --show-percs=no long long
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+4  PROGRAM TOTALS"* ]]
+}
+
 @test "standard input and compressed files" {
     gzip -k prof
     quern annotate --auto=no prof.gz
