@@ -177,7 +177,7 @@ User annotated:   x.c
     quern annotate --auto=no --show-percs=no long long
     [ "$status" = 0 ]
     [[ "$output" == *"
-4  PROGRAM TOTALS"* ]]
+ 4  PROGRAM TOTALS"* ]]
 }
 
 @test "standard input and compressed files" {
