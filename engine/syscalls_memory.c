@@ -283,8 +283,11 @@ static long client_madvise(struct thread *t)
 static long client_process_vm_writev(struct thread *t)
 {
     const u64 *r = t->regs;
-    long ret = sys_call6(SYS_process_vm_writev, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
+    long ret;
 
+    threads_blocking_begin(t);
+    ret = sys_call6(SYS_process_vm_writev, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
+    threads_blocking_end(t);
     if (ret > 0)
         for (u64 i = 0; i < r[8]; i++) {
             struct k_iovec v;
