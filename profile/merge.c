@@ -638,6 +638,8 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
         if (at == QUERN_NONE)
             goto out;
         lead = w.op != OP_COST ? 2 : 0;
+        if (w.ncounts + lead == 0)
+            continue; /* a line without counts: only its place */
         if (__builtin_expect(!w.special && !scaled && f->sign > 0 && !(m->e_n[at] & WIDE) &&
                                  w.ncounts + lead <= m->e_n[at],
                              1) &&
