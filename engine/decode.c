@@ -265,6 +265,19 @@ static bool no_data_reference(const ZydisDecodedInstruction *zi)
     }
 }
 
+// Stores without a modrm operand, or that are no data references. (A push is a store only where references are asked for: code
+// that its own push changes is not worth a block for each push.)
+static bool stores_unseen(const ZydisDecodedInstruction *zi)
+{
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_CLZERO:
+    case ZYDIS_MNEMONIC_MASKMOVQ:
+    case ZYDIS_MNEMONIC_MASKMOVDQU:
+    case ZYDIS_MNEMONIC_VMASKMOVDQU: return true;
+    default: return false;
+    }
+}
+
 static u16 implicit_size(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *op)
 {
     if (op->size)
@@ -639,6 +652,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     } else if ((in->flags & INSN_F_MEM) && !(in->flags & INSN_F_LEA)) {
         in->flags |= INSN_F_STORE; // not known without the operands: assumed
     }
+    if (stores_unseen(&zi))
+        in->flags |= INSN_F_STORE;
     // EVEX gathers and scatters without refs keep F_DYN clear: it only matters to the cache simulation
     return in->len;
 }
