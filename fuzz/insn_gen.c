@@ -1714,7 +1714,7 @@ static void print(const struct entry *e, size_t n, uint64_t seed)
         abort();
     printf("// Made by fuzz/insn_gen -s %" PRIu64 "\n\t.section .snippets, \"ax\", @progbits\n",
            seed);
-    printf("snippets:\n\t.quad snippet_exit\n");
+    printf("\t.globl snippets, snippets_end\nsnippets:\n\t.quad snippet_exit\n");
     // the code itself; the slot is its first quad
     for (size_t i = 8; i < ncode;) {
         size_t end = i + 1;
@@ -1734,7 +1734,7 @@ static void print(const struct entry *e, size_t n, uint64_t seed)
         printf("\n");
         i = end;
     }
-    printf("\t.section .rodata\n\t.align 64\npool:");
+    printf("snippets_end:\n\t.section .rodata\n\t.align 64\npool:");
     rng_set(seed, ~0ull, 1);
     make_pool(pool);
     print_bytes(pool, POOL_SIZE);

@@ -4,7 +4,8 @@
 // arena, sets every register, flag and mode of the processor, jumps to the snippet, and writes what
 // it finds afterwards to standard output as one record (insn_record.h has its layout). A snippet
 // that faults is left by the handler, which notes the signal's whole context first. No libc. With
-// an argument the program also interrupts itself by a timer, which must change nothing.
+// the argument `timer` the program also interrupts itself, with `writable` it makes the snippets
+// writable, with `both` both, which must change nothing.
 //
 // NO_AVX512 leaves out what Valgrind does not know: masks, and the upper halves of the vectors.
 
@@ -79,6 +80,7 @@ arena:  .fill   ARENA_SIZE
         .globl  snippet_exit
 _start:
         mov     (%rsp), %r12            // argc
+        mov     16(%rsp), %r13          // argv[1]
         lea     stack_top(%rip), %rsp
         xor     %ebp, %ebp
         mov     $131, %eax              // sigaltstack
@@ -100,6 +102,19 @@ _start:
         jb      1b
         cmp     $2, %r12
         jb      next_first
+        cmpb    $'t', (%r13)
+        je      9f
+        movabs  $snippets + 4096, %rdi   // the first page is where writes shall fault
+        movabs  $snippets_end, %rsi
+        sub     %rdi, %rsi
+        mov     $7, %edx                // PROT_READ | PROT_WRITE | PROT_EXEC
+        mov     $10, %eax               // mprotect
+        syscall
+        test    %rax, %rax
+        jnz     broken
+        cmpb    $'w', (%r13)
+        je      next_first
+9:
         mov     $14, %edi               // SIGALRM
         lea     tick_action(%rip), %rsi
         xor     %edx, %edx
