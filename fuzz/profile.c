@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzer of the reader, and of everything that walks what it read: costs and cycles, both writers, reading
- * back what they wrote (it must read, with the same totals), merging a profile with itself. The reader's short
- * cuts must read what its general rules read.
+ * back what they wrote (it must read, with the same totals), merging a profile with itself, subtracting it from
+ * itself, rewriting its names. The reader's short cuts must read what its general rules read.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -76,6 +76,61 @@ static void write_and_read(const struct quern_profile *p, const struct quern_wri
     free(text);
 }
 
+/* Self costs are the totals; edges are found from both their ends. */
+static void ask_costs(const struct quern_profile *p)
+{
+    struct quern_costs *c = quern_costs_new(p);
+    size_t events = quern_profile_event_count(p), found = 0;
+    quern_count sum[64] = { 0 };
+
+    if (!c)
+        abort();
+    for (uint32_t f = 0; f < quern_profile_func_count(p); f++) {
+        size_t first, end, n;
+        const uint32_t *callers = quern_costs_callers(c, f, &n);
+        for (size_t i = 0; i < events; i++)
+            sum[i] += quern_costs_self(c, f)[i];
+        quern_costs_callees(c, f, &first, &end);
+        for (size_t e = first; e < end; e++)
+            if (quern_costs_edge(c, e).caller != f)
+                abort();
+        for (size_t i = 0; i < n; i++)
+            if (quern_costs_edge(c, callers[i]).callee != f)
+                abort();
+        found += n;
+        if (quern_costs_cycle(c, f) > quern_profile_func_count(p))
+            abort();
+    }
+    if (found != quern_costs_edge_count(c) ||
+        (events && memcmp(sum, quern_profile_totals(p), events * sizeof(*sum))))
+        abort();
+    for (size_t i = 0; i < events + quern_profile_derived_count(p); i++)
+        quern_profile_derive(p, i, sum);
+    quern_costs_free(c);
+}
+
+/* A profile minus itself is nothing; one with its names rewritten costs what it cost. */
+static void subtract_and_rewrite(const struct quern_profile *p)
+{
+    struct quern_error err;
+    struct quern_rewrite *r = quern_rewrite_new("s/[a-f]+/$&$&/g", &err);
+    struct quern_profile *q = quern_profile_subtract(p, p, 0, &err);
+
+    if (!r || !q)
+        abort();
+    for (size_t i = 0; i < quern_profile_event_count(p); i++)
+        if (quern_profile_totals(q)[i])
+            abort();
+    quern_profile_free(q);
+    if (!(q = quern_profile_rewrite(p, r, r, &err)))
+        abort();
+    for (size_t i = 0; i < quern_profile_event_count(p); i++)
+        if (quern_profile_totals(q)[i] != quern_profile_totals(p)[i])
+            abort();
+    quern_profile_free(q);
+    quern_rewrite_free(r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t remarks = 0;
@@ -84,8 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     struct quern_error err;
     struct quern_profile *p;
-    struct quern_costs *c;
-    struct quern_merger *m;
+    struct quern_merger *m, *other;
 
     p = quern_profile_read_mem((const char *)data, size, "fuzz", &opts, &err);
     opts.strict = 1;
@@ -107,10 +161,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (quern_profile_event_count(p) < 64 && quern_profile_func_count(p) < 10000) {
-        c = quern_costs_new(p);
-        if (!c)
-            abort();
-        quern_costs_free(c);
+        ask_costs(p);
+        subtract_and_rewrite(p);
         write_and_read(p, &(struct quern_write_opts){ .sz = sizeof(struct quern_write_opts),
                                                       .format = QUERN_FORMAT_CALLGRIND });
         write_and_read(p, &(struct quern_write_opts){ .sz = sizeof(struct quern_write_opts),
@@ -120,9 +172,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         write_and_read(p, &(struct quern_write_opts){ .sz = sizeof(struct quern_write_opts),
                                                       .format = QUERN_FORMAT_CACHEGRIND });
         m = quern_merger_new();
-        for (int i = 0; i < 2; i++)
-            if (quern_merger_add(m, p, "p", &err) < 0)
-                abort();
+        other = quern_merger_new();
+        if (quern_merger_add(m, p, "p", &err) < 0 || quern_merger_add(other, p, "p", &err) < 0 ||
+            quern_merger_join(m, other, &err) < 0)
+            abort();
+        quern_merger_free(other);
         struct quern_profile *twice = quern_merger_take(m, &err);
         if (!twice)
             abort();
