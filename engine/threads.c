@@ -545,12 +545,15 @@ s32 threads_find_open(struct thread *t, u64 signals)
 {
     for (u32 i = 0; i < slots_high; i++) {
         struct thread *u = thread_at_slot(i);
+        // Read once: the area may be emptied for its next thread meanwhile. What it points to is never freed.
+        struct signal_state *s = __atomic_load_n(&u->sig, __ATOMIC_RELAXED);
+        s32 tid = __atomic_load_n(&u->tid, __ATOMIC_RELAXED);
 
-        if (u == t || __atomic_load_n(&slots[i], __ATOMIC_RELAXED) != SLOT_LIVE ||
-            owns[i].tgid != thread_own(t)->tgid || owns[i].exiting || !u->sig)
+        if (u == t || !s || !tid || __atomic_load_n(&slots[i], __ATOMIC_RELAXED) != SLOT_LIVE ||
+            owns[i].tgid != thread_own(t)->tgid || owns[i].exiting)
             continue;
-        if (u->tid && !(u->sig->mask & signals))
-            return u->tid;
+        if (!(__atomic_load_n(&s->mask, __ATOMIC_RELAXED) & signals))
+            return tid;
     }
     return 0;
 }
