@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Costs of functions: self, inclusive, the edges between them, and the cycles. Built in two walks over
+ * Costs of functions: self, inclusive, the edges between them, and the cycles. Built in one walk over
  * the records; used by the annotator, the differ and the converters.
  *
  * Inclusive cost. A record of a call carries what the call cost in total, so the inclusive cost of a
@@ -18,6 +18,7 @@
 struct edge {
     uint32_t caller, callee;
     uint64_t calls;
+    size_t at; /* its counts, in units of `events`; edges are sorted, counts are not */
 };
 
 struct quern_costs {
@@ -54,19 +55,24 @@ void quern_costs_free(struct quern_costs *c)
 
 struct edge_table {
     struct edge *edge;
+    quern_count *counts; /* `events` for each edge */
     uint32_t *slot;
-    size_t count, cap, mask;
+    size_t count, cap, mask, events;
 };
 
 static int edge_grow(struct edge_table *t)
 {
     size_t cap = t->cap ? t->cap * 2 : 256, mask = cap * 2 - 1;
     struct edge *e = realloc(t->edge, cap * sizeof(*e));
+    quern_count *counts;
     uint32_t *slot;
 
     if (!e)
         return -ENOMEM;
     t->edge = e;
+    if (!(counts = realloc(t->counts, (cap * t->events + 1) * sizeof(*counts))))
+        return -ENOMEM;
+    t->counts = counts;
     if (cap > UINT32_MAX / 4 || !(slot = calloc(mask + 1, sizeof(*slot))))
         return -ENOMEM;
     for (size_t i = 0; i < t->count; i++) {
@@ -94,7 +100,8 @@ static uint32_t edge_find(struct edge_table *t, uint32_t caller, uint32_t callee
         if (t->edge[i].caller == caller && t->edge[i].callee == callee)
             return i;
     }
-    t->edge[t->count] = (struct edge){ caller, callee, 0 };
+    t->edge[t->count] = (struct edge){ caller, callee, 0, t->count };
+    memset(t->counts + t->count * t->events, 0, t->events * sizeof(*t->counts));
     t->slot[h] = (uint32_t)t->count + 1;
     return (uint32_t)t->count++;
 }
@@ -205,59 +212,29 @@ static uint64_t add_sat(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* First walk: self costs, and the edges with their calls. */
+/* Self costs, and the edges with their calls and inclusive costs. */
 static int collect(const struct quern_profile *p, struct quern_costs *c, struct edge_table *t,
                    const struct scratch *s, int scaled)
 {
-    quern_count *none = calloc(c->events + 1, sizeof(*none));
-    struct walk w;
-
-    if (!none)
-        return -ENOMEM;
-    walk_init(&w, p);
-    while (walk_next(&w)) {
-        if (w.op == OP_COST) {
-            c->present[w.at.func] |= w.present;
-            add_counts(p, &w, c->self + w.at.func * c->events, s, scaled);
-            continue;
-        }
-        if (w.op == OP_CALL) {
-            uint32_t e = edge_find(t, w.at.func, w.to.func);
-            if (e == QUERN_NONE) {
-                free(none);
-                return -ENOMEM;
-            }
-            t->edge[e].calls = add_sat(t->edge[e].calls, w.calls);
-        }
-        add_counts(p, &w, none, s, scaled);
-    }
-    free(none);
-    return 0;
-}
-
-/* Second walk: inclusive costs of the edges, now that they are sorted. */
-static void sum_edges(const struct quern_profile *p, struct quern_costs *c, const struct scratch *s,
-                      int scaled)
-{
-    quern_count *none = s->wide + c->events;
+    quern_count *none = s->wide + c->events; /* jumps have no counts that anybody wants */
     struct walk w;
 
     walk_init(&w, p);
     while (walk_next(&w)) {
         quern_count *to = none;
-        if (w.op == OP_CALL) {
-            size_t lo = c->first[w.at.func], hi = c->first[w.at.func + 1];
-            while (lo < hi) {
-                size_t mid = lo + (hi - lo) / 2;
-                if (c->edge[mid].callee < w.to.func)
-                    lo = mid + 1;
-                else
-                    hi = mid;
-            }
-            to = c->edge_counts + lo * c->events;
+        if (w.op == OP_COST) {
+            c->present[w.at.func] |= w.present;
+            to = c->self + w.at.func * c->events;
+        } else if (w.op == OP_CALL) {
+            uint32_t e = edge_find(t, w.at.func, w.to.func);
+            if (e == QUERN_NONE)
+                return -ENOMEM;
+            t->edge[e].calls = add_sat(t->edge[e].calls, w.calls);
+            to = t->counts + e * c->events;
         }
         add_counts(p, &w, to, s, scaled);
     }
+    return 0;
 }
 
 static int index_edges(struct quern_costs *c)
@@ -305,7 +282,7 @@ static int sum_inclusive(struct quern_costs *c, uint32_t cycles)
             if (g == f || (c->cycle[f] && c->cycle[g] == c->cycle[f]))
                 continue;
             for (size_t i = 0; i < ne; i++)
-                to[i] += c->edge_counts[e * ne + i];
+                to[i] += c->edge_counts[c->edge[e].at * ne + i];
         }
     }
     for (size_t f = 0; f < c->funcs; f++)
@@ -318,7 +295,7 @@ static int sum_inclusive(struct quern_costs *c, uint32_t cycles)
 struct quern_costs *quern_costs_new(const struct quern_profile *p)
 {
     struct quern_costs *c = calloc(1, sizeof(*c));
-    struct edge_table t = { NULL, NULL, 0, 0, 0 };
+    struct edge_table t = { .events = p->event_count };
     struct scratch s = { NULL, NULL };
     int scaled = 0, rc = -ENOMEM;
 
@@ -342,16 +319,16 @@ struct quern_costs *quern_costs_new(const struct quern_profile *p)
         qsort(t.edge, t.count, sizeof(*t.edge), cmp_edge);
     c->edge = t.edge;
     c->edges = t.count;
+    c->edge_counts = t.counts;
     t.edge = NULL;
-    c->edge_counts = calloc(c->edges * c->events + 1, sizeof(*c->edge_counts));
-    if (!c->edge_counts || index_edges(c) < 0)
+    t.counts = NULL;
+    if (index_edges(c) < 0)
         goto out;
-    if (c->edges)
-        sum_edges(p, c, &s, scaled);
     if ((rc = find_cycles(c)) >= 0)
         rc = sum_inclusive(c, (uint32_t)rc);
 out:
     free(t.edge);
+    free(t.counts);
     free(t.slot);
     free(s.plain);
     free(s.wide);
@@ -400,7 +377,7 @@ struct quern_edge quern_costs_edge(const struct quern_costs *c, size_t i)
     return (struct quern_edge){ .caller = c->edge[i].caller,
                                 .callee = c->edge[i].callee,
                                 .calls = c->edge[i].calls,
-                                .counts = c->edge_counts + i * c->events };
+                                .counts = c->edge_counts + c->edge[i].at * c->events };
 }
 
 void quern_costs_callees(const struct quern_costs *c, uint32_t func, size_t *first, size_t *end)
