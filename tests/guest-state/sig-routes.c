@@ -250,27 +250,33 @@ static void waits_with_mask(int sig)
 // A parent that waits for its vfork child takes its signals afterwards; the child takes its own.
 static void while_vforked(void)
 {
-    struct timespec brief = { 0, 60000000 };
     volatile int child_got = 0;
     pid_t sender, pid;
-    int status;
+    int p[2], status;
+    char c;
 
+    CHECK(pipe(p) == 0);
     set(SIGUSR1, 0);
     got = 0;
-    sender = later(SIGUSR1, 20, -1);
+    sender = later(SIGUSR1, 10, p[1]);
     pid = vfork();
     if (pid == 0) {
-        nanosleep(&brief, NULL);
+        if (read(p[0], &c, 1) != 1) // the signal has been sent
+            _exit(8);
         child_got = got;
         raise(SIGUSR1);
         child_got += got == SIGUSR1 ? 0 : 100;
         got = 0;
         _exit(9);
     }
-    CHECK(got == SIGUSR1 && child_got == 0);
     CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 9);
-    CHECK(waitpid(sender, NULL, 0) == sender);
+    while (waitpid(sender, NULL, 0) < 0)
+        ;
+    // unless it came before the vfork: then the child has seen it, too
+    CHECK((got == SIGUSR1 && child_got == 0) || child_got == SIGUSR1);
     signal(SIGUSR1, SIG_DFL);
+    close(p[0]);
+    close(p[1]);
 }
 
 // ---- What the sender says ----
@@ -328,9 +334,11 @@ static void made_up_info(void)
 
 // ---- SIGSTOP and SIGCONT ----
 
+#define WAIT_MS 1000
+
 static int sleeps(int how)
 {
-    struct timespec brief = { 0, 150000000 };
+    struct timespec brief = { WAIT_MS / 1000, 0 };
     struct pollfd none = { -1, 0, 0 };
     static int word;
     sigset_t s;
@@ -340,13 +348,13 @@ static int sleeps(int how)
     switch (how) {
     case 0: return nanosleep(&brief, NULL);
     case 1: return clock_nanosleep(CLOCK_MONOTONIC, 0, &brief, NULL);
-    case 2: return poll(&none, 1, 150);
+    case 2: return poll(&none, 1, WAIT_MS);
     case 3: return (int)syscall(SYS_futex, &word, FUTEX_WAIT, 0, &brief, NULL, 0);
-    case 4: return select(0, NULL, NULL, NULL, &(struct timeval){ 0, 150000 });
+    case 4: return select(0, NULL, NULL, NULL, &(struct timeval){ WAIT_MS / 1000, 0 });
     case 5: return ppoll(NULL, 0, &brief, NULL);
     case 6:
         ep = epoll_create1(0);
-        n = epoll_wait(ep, &(struct epoll_event){ 0 }, 1, 150);
+        n = epoll_wait(ep, &(struct epoll_event){ 0 }, 1, WAIT_MS);
         close(ep);
         return n;
     default:
@@ -357,31 +365,47 @@ static int sleeps(int how)
     }
 }
 
-// Each waits 150 ms and is stopped for 50 of them: what it returns, and that it took the whole time if it says so.
+// 0: it returned 0 after the whole time; 1: EINTR; 2: it said otherwise that the time is over; 3: something else; 4: too early.
+static int judge_sleep(int how)
+{
+    long from = now_ms();
+    int n = sleeps(how), e = n < 0 ? errno : 0;
+
+    if (e == EINTR)
+        return 1;
+    if (now_ms() - from < WAIT_MS - 5)
+        return 4;
+    return n == 0 ? 0 : e == ETIMEDOUT || e == EAGAIN ? 2 : 3;
+}
+
+// Eight processes, each of which waits a second, are stopped and continued in the middle: what each of the calls returns then.
 static void stop_and_go(void)
 {
+    pid_t pid[8];
+    int about[2], status;
+    char c;
+
+    CHECK(pipe(about) == 0);
     for (int how = 0; how < 8; how++) {
-        int status;
-        pid_t pid = fork();
-
-        if (pid == 0) {
-            long from = now_ms();
-            int n = sleeps(how), e = errno;
-            int full = now_ms() - from >= 145;
-
-            printf("wait %d: %d, %s%s\n", how, n, n < 0 ? strerrorname_np(e) : "none",
-                   full || e == EINTR ? "" : ", too early");
-            fflush(stdout);
-            _exit(0);
-        }
-        usleep(50000);
-        kill(pid, SIGSTOP);
-        CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
-        usleep(50000);
-        kill(pid, SIGCONT);
-        CHECK(waitpid(pid, &status, WCONTINUED) == pid && WIFCONTINUED(status));
-        CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+        pid[how] = fork();
+        if (pid[how] == 0)
+            _exit(write(about[1], "x", 1) == 1 ? judge_sleep(how) : 5);
     }
+    for (int how = 0; how < 8; how++)
+        CHECK(read(about[0], &c, 1) == 1);
+    usleep(200000);
+    for (int how = 0; how < 8; how++) {
+        kill(pid[how], SIGSTOP);
+        CHECK(waitpid(pid[how], &status, WUNTRACED) == pid[how] && WIFSTOPPED(status));
+    }
+    for (int how = 0; how < 8; how++)
+        kill(pid[how], SIGCONT);
+    for (int how = 0; how < 8; how++) {
+        CHECK(waitpid(pid[how], &status, 0) == pid[how] && WIFEXITED(status));
+        SAY("wait %d: %d", how, WEXITSTATUS(status));
+    }
+    close(about[0]);
+    close(about[1]);
 }
 
 // ---- Handlers that nest until the stack is full ----
