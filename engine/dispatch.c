@@ -8,6 +8,7 @@
 #include "engine/mini.h"
 #include "engine/signal.h"
 #include "engine/spooler.h"
+#include "engine/sys.h"
 #include "engine/syscalls.h"
 #include "engine/tcache_priv.h"
 #include "engine/threads.h"
@@ -22,8 +23,7 @@ _Noreturn void dispatch_syscall_finished(struct thread *t);
 _Noreturn void dispatch_syscall_escaped(struct thread *t);
 
 #define VSYSCALL_PAGE 0xffffffffff600000ul
-#define KERNEL_SPACE  0x7ffffffff000ul // of any page from here on the kernel says that it is there
-#define FLAG_RF       0x10000ul        // the processor sets it in what it saves for a fault
+#define FLAG_RF       0x10000ul // the processor sets it in what it saves for a fault
 #define TRAP_GP       13
 #define TRAP_PF       14
 
@@ -53,24 +53,39 @@ static void flush(struct thread *t)
     threads_resume_world(t);
 }
 
-// Addresses have 48 bits, or 57, with the sign in those above.
-static bool is_canonical(u64 addr)
+// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the kernel has chosen so, which shows
+// in where it maps memory.
+static u32 address_bits(void)
 {
-    static u32 unused;
+    const u64 high = 1ul << 48;
     u32 a = 0x80000008, b, c = 0, d;
 
-    if (!unused) {
-        __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-        unused = 64 - (a >> 8 & 0xff);
-    }
-    return (u64)((s64)(addr << unused) >> unused) == addr;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    if ((a >> 8 & 0xff) <= 48)
+        return 48;
+    if (sys_mmap(high, PAGE_SIZE, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                 0) != (long)high)
+        return 48;
+    sys_munmap(high, PAGE_SIZE);
+    return 57;
+}
+
+static u32 canonical_bits;
+
+static bool is_canonical(u64 addr)
+{
+    if (UNLIKELY(!canonical_bits))
+        canonical_bits = address_bits();
+    return (u64)((s64)(addr << (64 - canonical_bits)) >> (64 - canonical_bits)) == addr;
 }
 
 // The code at `addr` cannot be fetched; si_addr is the first byte of it that cannot.
 static void fetch_fault(struct thread *t, u64 addr)
 {
     struct vmmap_info m;
-    bool mapped = vmmap_find(addr, &m), kernel = addr >= KERNEL_SPACE;
+    // of pages of its own the kernel says that they are there
+    bool mapped = vmmap_find(addr, &m), kernel = addr >= (1ul << (canonical_bits - 1)) - PAGE_SIZE;
 
     t->rflags |= FLAG_RF;
     if ((addr & ~0xffful) == VSYSCALL_PAGE) {
