@@ -123,8 +123,8 @@ static void open_modules(struct builder *b)
     b->module = xcalloc(b->s->maps_used + 1, sizeof(*b->module));
     for (uint64_t i = 0; i < b->s->maps_used; i++) {
         const struct spool_map *m = &b->s->maps[i];
-        struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino,
-                                  m->mtime, run_start(b->s->h) };
+        struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino, m->mtime,
+                                  run_start(b->s->h) };
 
         if (m->flags & SPOOL_MAP_VDSO) {
             if (!vdso_module && vdso)

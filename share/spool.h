@@ -64,10 +64,9 @@ enum spool_flag {
     SPOOL_F_RANDOM = 1u << 13,      // --at-random=kernel: keep the kernel's AT_RANDOM bytes
     SPOOL_F_FORKED = 1u << 14,      // this spool belongs to a forked child
     SPOOL_F_EXECED = 1u << 15,      // made by the engine for an exec'd child (--trace-children=yes)
-    SPOOL_F_COLOUR = 1u << 16,      // reserved for the summary
-    SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search: translated code looks at the first way of a set only
-    SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags: LL's tags have 64 bits
-    SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe: a flag that is undefined after an instruction is kept
+    SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search
+    SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags
+    SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe
 };
 
 struct spool_geometry {
@@ -162,18 +161,20 @@ struct spool_header {
     uint32_t s_program; // absolute path of the client
     uint32_t
         s_output; // --cachegrind-out-file as given (unexpanded), absolute once the cwd is prefixed
-    uint32_t s_log;         // --log-file as given (unexpanded)
-    uint32_t s_quern;       // absolute path of the quern program (the finisher)
-    uint32_t s_engine;      // absolute path of the engine
-    uint32_t s_spool;       // absolute path of this spool
-    uint32_t s_spool_dir;   // where spools of children go
-    uint32_t s_cwd;         // working directory at start
-    uint32_t s_skip;        // --trace-children-skip
-    uint32_t s_desc;        // the three "desc:" lines, newline separated
-    uint32_t s_dump_counts; // --dump-counts=FILE
+    uint32_t s_log;          // --log-file as given (unexpanded)
+    uint32_t s_quern;        // absolute path of the quern program (the finisher)
+    uint32_t s_engine;       // absolute path of the engine
+    uint32_t s_spool;        // absolute path of this spool
+    uint32_t s_spool_dir;    // where spools of children go
+    uint32_t s_cwd;          // working directory at start
+    uint32_t s_skip;         // --trace-children-skip
+    uint32_t s_desc;         // the three "desc:" lines, newline separated
+    uint32_t s_dump_counts;  // --dump-counts=FILE
     uint32_t s_library_path; // LD_LIBRARY_PATH of `quern run`, for the finisher
-    uint32_t s_seccomp;      // seccomp filters that the program starts with: for each, the oldest first, the number of its
-    uint32_t seccomp_bytes;  // instructions (u64), then these (8 bytes each); so many bytes in all
+    // Seccomp filters that the program starts with: for each, the oldest first, the number of its instructions (u64), then
+    // these (8 bytes each); seccomp_bytes in all.
+    uint32_t s_seccomp;
+    uint32_t seccomp_bytes;
     uint32_t s_reserved[17];
 
     int32_t
