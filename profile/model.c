@@ -469,6 +469,19 @@ int quern_profile_match_events(struct quern_profile *a, const char *a_name, stru
     return 0;
 }
 
+/* v * f + add, or the end of the range that it passes. */
+static quern_count mul_add(quern_count v, quern_count f, quern_count add)
+{
+    const quern_count max = (quern_count)(~(unsigned __int128)0 >> 1);
+    quern_count product;
+
+    if (__builtin_mul_overflow(v, f, &product))
+        product = (v < 0) == (f < 0) ? max : -max;
+    if (__builtin_add_overflow(product, add, &product))
+        product = add < 0 ? -max : max;
+    return product;
+}
+
 quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
                                  const quern_count *counts)
 {
@@ -482,11 +495,11 @@ quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
         quern_count v = counts[e->term[i].event], f = e->term[i].factor;
         /* factor is nano; v is nano when of->scale is */
         if (e->scale == 1)
-            sum += v * (f / NANO);
+            sum = mul_add(v, f / NANO, sum);
         else if (of->scale == 1)
-            sum += v * f;
+            sum = mul_add(v, f, sum);
         else
-            sum += v * f / NANO;
+            sum = mul_add(v / NANO, f, mul_add(1, v % NANO * f / NANO, sum));
     }
     return sum;
 }

@@ -187,7 +187,8 @@ QUERN_API const char *quern_profile_event_formula(const struct quern_profile *p,
 QUERN_API int64_t quern_profile_event_scale(const struct quern_profile *p, size_t event);
 /* Index of an event by name, derived ones included; -ENOENT. */
 QUERN_API int quern_profile_find_event(const struct quern_profile *p, const char *name);
-/* Value of a derived event from the counts of the real ones (its scale is the largest of theirs). */
+/* Value of a derived event from the counts of the real ones (its scale is the largest of theirs); where it does not
+ * fit 128 bits, the end of their range that it passes. */
 QUERN_API quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
                                            const quern_count *counts);
 

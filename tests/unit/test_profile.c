@@ -482,6 +482,30 @@ static void rewrite_is(const char *expr, const char *from, const char *to)
     quern_rewrite_free(r);
 }
 
+static void test_derive_at_the_ends(void **state)
+{
+    struct quern_profile *p =
+        read_text("# callgrind format\nevent: S = 3 T - 2.5 Ir\nevents: T Ir\nfl=a\nfn=f\n"
+                  "1 0.5 4\n");
+    int at = quern_profile_find_event(p, "S");
+    const quern_count max = (quern_count)(~(unsigned __int128)0 >> 1), nano = 1000000000;
+    quern_count counts[2] = { 0 };
+
+    (void)state;
+    assert_int_equal(at, 2);
+    assert_int_equal(quern_profile_event_scale(p, 2), 1000000000);
+    assert_true(quern_profile_derive(p, 2, quern_profile_totals(p)) == -85 * (nano / 10));
+    counts[0] = max / 4; /* three times that fits, as it did not before it is divided */
+    assert_true(quern_profile_derive(p, 2, counts) ==
+                max / 4 / nano * (3 * nano) + max / 4 % nano * 3);
+    counts[0] = max / 2;
+    assert_true(quern_profile_derive(p, 2, counts) == max);
+    counts[0] = -max;
+    counts[1] = max;
+    assert_true(quern_profile_derive(p, 2, counts) == -max);
+    quern_profile_free(p);
+}
+
 static void test_rewrite(void **state)
 {
     struct quern_error err;
@@ -615,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_merge_wide),
         cmocka_unit_test(test_merge_files),
         cmocka_unit_test(test_subtract),
+        cmocka_unit_test(test_derive_at_the_ends),
         cmocka_unit_test(test_rewrite),
         cmocka_unit_test(test_write_replaces_whole),
         cmocka_unit_test(test_read_errors),
