@@ -24,6 +24,7 @@
 enum { CONTEXT_RAX = REG_RAX, CONTEXT_RSP = REG_RSP, CONTEXT_RIP = REG_RIP };
 #undef REG_RIP // the engine has another
 #include "engine/decode.h"
+#include "fuzz/random.h"
 
 #include <Zydis/Zydis.h>
 
@@ -114,24 +115,6 @@ static void prepare(void)
     sigaction(SIGILL, &sa, NULL);
     sigaction(SIGFPE, &sa, NULL);
     sigaction(SIGTRAP, &sa, NULL);
-}
-
-// ---- Random numbers: splitmix64 ----
-
-static uint64_t rng = 1;
-
-static uint64_t rnd64(void)
-{
-    uint64_t z = rng += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static uint32_t rnd(uint32_t n)
-{
-    return (uint32_t)((rnd64() >> 32) * n >> 32);
 }
 
 static void rnd_fill(uint8_t *p, size_t n)

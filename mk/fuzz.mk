@@ -25,11 +25,13 @@ FUZZ_INSN_PARTS := $(addprefix $(FUZZ_INSN)/,insn_gen insn_cmp guest.o guest-avx
 FUZZ_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis
 FUZZ_ZYDIS_FLAGS := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 CFLAGS_fuzz/insn_gen.c := $(FUZZ_ZYDIS_FLAGS)
+CFLAGS_fuzz/insn_forms.c := $(FUZZ_ZYDIS_FLAGS)
+FUZZ_RANDOM := $(BUILD)/obj/host/fuzz/random.o
 
-$(BUILD)/obj/host/fuzz/insn_gen.o: | $(ZYDIS_READY)
+$(BUILD)/obj/host/fuzz/insn_gen.o $(BUILD)/obj/host/fuzz/insn_forms.o: | $(ZYDIS_READY)
 $(BUILD)/obj/fuzz/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -w $(FUZZ_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
-$(FUZZ_INSN)/insn_gen: $(BUILD)/obj/host/fuzz/insn_gen.o $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
+$(FUZZ_INSN)/insn_gen: $(BUILD)/obj/host/fuzz/insn_gen.o $(BUILD)/obj/host/fuzz/insn_forms.o $(FUZZ_RANDOM) $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 $(FUZZ_INSN)/insn_cmp: $(BUILD)/obj/host/fuzz/insn_cmp.o
 	$(call link,)
@@ -42,7 +44,7 @@ $(FUZZ_INSN)/guest.o $(FUZZ_INSN)/guest-avx2.o: $(FUZZ_INSN)/%.o: fuzz/insn_gues
 FUZZ_CLAIMS := $(FUZZ_INSN)/insn_claims
 CFLAGS_fuzz/insn_claims.c := $(FUZZ_ZYDIS_FLAGS)
 $(BUILD)/obj/host/fuzz/insn_claims.o: | $(ZYDIS_READY)
-$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(patsubst %,$(BUILD)/obj/engine/engine/%.o,decode decode_flags mini) \
+$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(FUZZ_RANDOM) $(patsubst %,$(BUILD)/obj/engine/engine/%.o,decode decode_flags mini) \
     $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 
@@ -59,7 +61,7 @@ CHECKS += check-claims
 
 # ---- Random programs at random cache geometries: the counts against a plain model ----
 FUZZ_SIM := $(BUILD)/fuzz/sim
-$(FUZZ_SIM)/sim_gen: $(BUILD)/obj/host/fuzz/sim_gen.o
+$(FUZZ_SIM)/sim_gen: $(BUILD)/obj/host/fuzz/sim_gen.o $(FUZZ_RANDOM)
 	$(call link,)
 
 .PHONY: fuzz-sim check-fuzz-sim
