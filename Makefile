@@ -128,7 +128,9 @@ help:
 #? make bench           compare with native speed and the distribution's Cachegrind
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption
-#? make fuzz            run the fuzzers for a while
+#? make fuzz            run the fuzzers of the parsers for a while (fuzz-insn, fuzz-sim: of the engine)
+#? make check-big       profiles of more than 4 GB: read, merge, convert
+#? make check-kcachegrind  our profiles in the distribution's KCachegrind
 #? make clean           remove build/
 #?
 #? CC=gcc|clang   CFLAGS=...   BUILD=DIR   WERROR=1   V=1 (show commands)   ZYDIS_SRC=DIR

@@ -74,9 +74,10 @@ struct tb_config {
     bool i1_fast, d1_fast; // geometry allows the inline check
     u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
-    u32 d1_mask;  // of the address, giving the byte offset of its set, before scaling
-    u32 min_line; // references are clipped to it
-    u64 flags;    // spool flags
+    u32 d1_mask;    // of the address, giving the byte offset of its set, before scaling
+    u32 min_line;   // references are clipped to it
+    u64 flags;      // spool flags
+    u64 clock_cost; // ns that reading the clock twice takes; 0 without -v
 };
 extern struct tb_config tb_config;
 
