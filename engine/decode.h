@@ -19,9 +19,8 @@ enum insn_kind {
     INSN_SYSCALL, // the 64-bit system call instruction
     INSN_STRING,  // movs stos lods cmps scas, with or without rep
     INSN_STEP,    // executed by single-stepping the client's own bytes
-    INSN_RDGS,
-    INSN_WRGS,   // rdgsbase, wrgsbase and moves to %gs: virtual
-    INSN_XBEGIN, // always aborts at once
+    INSN_RDGS,    // rdgsbase: virtual
+    INSN_XBEGIN,  // always aborts at once
 };
 
 enum insn_flag {

@@ -139,8 +139,7 @@ static bool ends_block(u32 kind)
     switch (kind) {
     case INSN_PLAIN:
     case INSN_STRING:
-    case INSN_RDGS:
-    case INSN_WRGS: return false;
+    case INSN_RDGS: return false;
     default: return true;
     }
 }
@@ -614,7 +613,6 @@ static void emit_insn(struct tb *b, u32 i)
     case INSN_PLAIN:
     case INSN_STRING:
     case INSN_RDGS:
-    case INSN_WRGS:
         // flags that the instruction reads or changes have to be in place
         if (b->flags_saved) {
             if (!b->live[i])
@@ -630,14 +628,6 @@ static void emit_insn(struct tb *b, u32 i)
             sim_string(b, i);
         } else if (in->kind == INSN_RDGS) {
             emit_gs_op(e, in->str_size == 8, 0x8b, in->ireg, TH_CLIENT_GS);
-        } else if (in->kind == INSN_WRGS) {
-            if (in->ireg == 0x80) {
-                emit_gs_store_imm(e, TH_CLIENT_GS, 0);
-            } else {
-                emit_gs_store(e, TH_CLIENT_GS, in->ireg);
-                if (in->str_size == 4) // the upper half is zero
-                    emit_gs_store_imm32(e, TH_CLIENT_GS + 4, 0);
-            }
         } else {
             rewrite_insn(b, in);
         }
