@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// insn_claims [-n TRIALS] [-s SEED]: holds what engine/decode.c says of every form of every instruction against what the processor does.
+// insn_claims [-n TRIALS] [-s SEED]: holds what engine/x86/decode.c says of every form of every instruction against what the processor does.
 // Each form is executed in this process, on random registers, flags and memory, and again with everything changed of which
 // the decoder says that the instruction does not look at it:
 //
@@ -23,7 +23,7 @@
 
 enum { CONTEXT_RAX = REG_RAX, CONTEXT_RSP = REG_RSP, CONTEXT_RIP = REG_RIP };
 #undef REG_RIP // the engine has another
-#include "engine/decode.h"
+#include "engine/x86/decode.h"
 #include "fuzz/random.h"
 
 #include <Zydis/Zydis.h>

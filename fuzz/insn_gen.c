@@ -586,7 +586,7 @@ static bool place_piece(struct piece *p, struct pins *pins)
     return true;
 }
 
-// Instructions after which the manuals leave flags undefined (engine/decode_flags.c asks the processor about them).
+// Instructions after which the manuals leave flags undefined (engine/x86/decode_flags.c asks the processor about them).
 static bool undefines_flags(ZydisMnemonic m)
 {
     switch ((int)m) {

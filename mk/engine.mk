@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
-# The engine: one static, freestanding executable of engine/, engine/arch/x86_64/, sim/ and the
-# decoder of Zydis. No header but the compiler's own is in reach, no library is linked, and floating
+# The engine: one static, freestanding executable of engine/'s wings, sim/ and the decoder
+# of Zydis. No header but the compiler's own is in reach, no library is linked, and floating
 # point registers are out of bounds: scripts/check-engine proves the result.
 
 ENGINE := $(BUILD)/libexec/quern/quern-engine
-ENGINE_BASE_ADDRESS := 0x7e9000000000# ENGINE_BASE in engine/thread.h
+ENGINE_BASE_ADDRESS := 0x7e9000000000# ENGINE_BASE in engine/thread/thread.h
 
-ENGINE_SOURCES := $(sort $(wildcard engine/*.c) $(wildcard engine/arch/x86_64/*.c))
-ENGINE_ASM := $(sort $(wildcard engine/arch/x86_64/*.S))
+ENGINE_SOURCES := $(sort $(wildcard engine/*/*.c))
+ENGINE_ASM := $(sort $(wildcard engine/*/*.S))
 ENGINE_SIM := $(sort $(wildcard sim/*.c))
 ENGINE_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis
 
@@ -18,7 +18,7 @@ ENGINE_GEN := $(BUILD)/gen/engine
 
 ENGINE_CC_INCLUDE := $(shell $(CC) -print-file-name=include)
 ENGINE_ISOLATE := -nostdinc -isystem $(ENGINE_CC_INCLUDE) -ffreestanding -fno-builtin
-ENGINE_HIDDEN := -include engine/hidden.h
+ENGINE_HIDDEN := -include engine/base/hidden.h
 ENGINE_CODEGEN := -std=gnu11 -O2 -g -fPIE -mcmodel=small -fvisibility=hidden -fno-stack-protector \
     -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables -mno-red-zone \
     -ffunction-sections
@@ -126,10 +126,11 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 # ---- Unit tests of the floor: the engine's own objects in a hosted program ----
 
 ENGINE_UNITS := mini memory elf spooler
-ENGINE_UNIT_OBJS_mini := mini
-ENGINE_UNIT_OBJS_memory := mini heap safemem arch/x86_64/safecopy
-ENGINE_UNIT_OBJS_elf := mini elf
-ENGINE_UNIT_OBJS_spooler := mini heap safemem spooler fds finish arch/x86_64/safecopy
+ENGINE_UNIT_OBJS_mini := base/mini
+ENGINE_UNIT_OBJS_memory := base/mini base/heap base/safemem base/safecopy
+ENGINE_UNIT_OBJS_elf := base/mini process/elf
+ENGINE_UNIT_OBJS_spooler := base/mini base/heap base/safemem base/safecopy spool/spooler spool/fds \
+    process/finish
 
 define engine_unit
 $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o \

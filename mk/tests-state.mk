@@ -12,11 +12,11 @@ $(BUILD)/tests/state/%: tests/guest-state/%.c tests/guest-state/check.h $(FLAGS_
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $< -lm
 
-$(BUILD)/tests/test_engine_vmmap: $(BUILD)/obj/asan/tests/unit/test_engine_vmmap.o $(call asan_objs,engine/vmmapset.c)
+$(BUILD)/tests/test_engine_vmmap: $(BUILD)/obj/asan/tests/unit/test_engine_vmmap.o $(call asan_objs,engine/codecache/vmmapset.c)
 	$(call link_asan,-lcmocka)
 
 $(BUILD)/tests/test_engine_seccomp: $(BUILD)/obj/asan/tests/unit/test_engine_seccomp.o \
-    $(call asan_objs,engine/seccomp_bpf.c)
+    $(call asan_objs,engine/process/seccomp_bpf.c)
 	$(call link_asan,-lcmocka)
 
 CHECKS += check-engine-units

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/elf.c: how the first line of a script is split (the rules are those of fs/binfmt_script.c,
+// engine/process/elf.c: how the first line of a script is split (the rules are those of fs/binfmt_script.c,
 // Linux 6.18; tests/native compares with the kernel itself), and what an ELF file must have to be
 // loaded. Mapping is tested by tests/native.
 #include <elf.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "engine/elf.h"
+#include "engine/process/elf.h"
 
 static struct elf_file file;
 static struct elf_script script;
@@ -184,5 +184,5 @@ int main(void)
         cmocka_unit_test(elf_bad),
     };
 
-    return cmocka_run_group_tests_name("engine/elf.c", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("engine/process/elf.c", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/heap.c and engine/safemem.c, the objects that the engine is linked from. The heap really
-// lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what engine/signal.c does.
+// engine/base/heap.c and engine/base/safemem.c, the objects that the engine is linked from. The heap really
+// lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what engine/signal/signal.c does.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "engine/heap.h"
-#include "engine/safemem.h"
-#include "engine/thread.h"
+#include "engine/base/heap.h"
+#include "engine/base/safemem.h"
+#include "engine/thread/thread.h"
 
 #define PAGE 4096
 

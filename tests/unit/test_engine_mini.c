@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/mini.c, the very object that the engine is linked from: memory functions against byte
+// engine/base/mini.c, the very object that the engine is linked from: memory functions against byte
 // loops at every small length and alignment, the formatter against texts worked out by hand,
 // patterns, numbers.
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/mini.h"
+#include "engine/base/mini.h"
 
 #define GUARD 0xa5
 
@@ -152,5 +152,5 @@ int main(void)
         cmocka_unit_test(numbers), cmocka_unit_test(patterns), cmocka_unit_test(formats),
     };
 
-    return cmocka_run_group_tests_name("engine/mini.c", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("engine/base/mini.c", tests, NULL, NULL);
 }

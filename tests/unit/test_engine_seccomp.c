@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/seccomp_bpf.c: what the kernel's checker takes and refuses, and each instruction's result worked out by hand.
+// engine/process/seccomp_bpf.c: what the kernel's checker takes and refuses, and each instruction's result worked out by hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <linux/filter.h>
 
-#include "engine/seccomp.h"
+#include "engine/process/seccomp.h"
 
 static const struct seccomp_data data = {
     59, 0xc000003e, 0x1122334455667788, { 0xaaaaaaaa00000001, 2, 3, 4, 5, 0xbbbbbbbb00000006 }

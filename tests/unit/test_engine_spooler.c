@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/spooler.c and engine/fds.c on real files: what is appended is in the file, at the offsets
+// engine/spool/spooler.c and engine/spool/fds.c on real files: what is appended is in the file, at the offsets
 // of share/spool.h, as another process reads it; areas grow beyond what is mapped at first; a
 // forked child has the counts so far in a file of its own, and what it counts is not its parent's.
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "engine/fds.h"
-#include "engine/spooler.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
 
 static char folder[] = "/tmp/quern-spooler.XXXXXX";
 static char path[300];
@@ -367,5 +367,5 @@ int main(void)
         cmocka_unit_test(file_size_limit), cmocka_unit_test(for_exec),
     };
 
-    return cmocka_run_group_tests_name("engine/spooler.c", tests, start, finish);
+    return cmocka_run_group_tests_name("engine/spool/spooler.c", tests, start, finish);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/vmmapset.c: the sorted array of ranges, against hand-made cases and against a page table filled by the same random calls.
+// engine/codecache/vmmapset.c: the sorted array of ranges, against hand-made cases and against a page table filled by the same random calls.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "engine/heap.h"
-#include "engine/vmmap.h"
+#include "engine/base/heap.h"
+#include "engine/codecache/vmmap.h"
 
 // The engine's allocator, hosted.
 void *heap_alloc(u64 bytes)

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// The engine's own memory (heap.h). Two regimes: blocks below 32 KiB come from size classes with
+// free lists and are carved from runs of 64 KiB; larger ones are runs of pages, first fit among the
+// freed ones. Nothing is ever given back to the kernel but the contents of freed runs.
+//
+// The region is not reserved in advance: it is mapped in steps, each with MAP_FIXED_NOREPLACE where
+// the last one ended. A reservation would count against RLIMIT_AS, and nothing else goes there: the
+// kernel fills its mmap area from the top, and vmmap.c keeps the client away.
+#include "engine/base/heap.h"
+
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/thread/thread.h"
+
+#define STEP  0x40000ul // at least so much is mapped at a time
+#define CHUNK 0x10000ul // small blocks are carved from runs of this size
+#define SMALL 0x8000ul  // blocks of this size and more are runs of pages
+
+// Classes: multiples of 16 up to 128, then four to each doubling up to 32 KiB.
+#define CLASSES (8 + 4 * 8)
+
+struct free_block {
+    struct free_block *next;
+};
+
+struct free_run {
+    struct free_run *next;
+    u64 bytes;
+};
+
+static struct lock heap_lock;
+static struct free_block *free_blocks[CLASSES];
+static struct free_run *free_runs;
+static u64 heap_top = ENGINE_HEAP_BASE;    // first byte never given out
+static u64 heap_mapped = ENGINE_HEAP_BASE; // end of what is mapped
+static u64 chunk_at, chunk_end;            // rest of the current chunk
+
+static u32 class_of(u64 bytes, u64 *size)
+{
+    if (bytes <= 128) {
+        u64 units = bytes ? (bytes + 15) / 16 : 1;
+        *size = units * 16;
+        return (u32)units - 1;
+    }
+
+    u32 doubling = 63 - (u32)__builtin_clzl(bytes - 1); // 2^doubling < bytes <= 2^(doubling+1)
+    u64 quarter = 1ul << (doubling - 2);
+    u64 units = (bytes - (1ul << doubling) + quarter - 1) / quarter; // 1..4
+    *size = (1ul << doubling) + units * quarter;
+    return 8 + (doubling - 7) * 4 + (u32)units - 1;
+}
+
+// Zeroed pages from the top of the region. @holds(heap_lock)
+static u64 take_top(u64 bytes)
+{
+    u64 start = heap_top;
+
+    if (heap_top + bytes > heap_mapped) {
+        u64 need = heap_top + bytes - heap_mapped;
+        u64 step = need < STEP ? STEP : PAGE_UP(need);
+        if (heap_mapped + step > ENGINE_HEAP_BASE + ENGINE_HEAP_SIZE)
+            engine_die("engine memory is used up: more than %lu GiB", ENGINE_HEAP_SIZE >> 30);
+        long got =
+            sys_mmap(heap_mapped, step, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+        if (sys_failed(got))
+            engine_die("out of memory: the kernel refuses %lu KiB more (error %ld)", step >> 10,
+                       -got);
+        if ((u64)got != heap_mapped)
+            engine_die("address 0x%lx is taken by something else", heap_mapped);
+        heap_mapped += step;
+    }
+    heap_top += bytes;
+    return start;
+}
+
+// @holds(heap_lock)
+static void *take_run(u64 bytes)
+{
+    bytes = PAGE_UP(bytes);
+    for (struct free_run **link = &free_runs; *link; link = &(*link)->next) {
+        struct free_run *run = *link;
+        if (run->bytes < bytes)
+            continue;
+        if (run->bytes == bytes) {
+            *link = run->next;
+            memset(run, 0, sizeof(*run));
+            return run;
+        }
+        // The run's end: its head stays where it is in the list.
+        run->bytes -= bytes;
+        return (u8 *)run + run->bytes;
+    }
+    return (void *)take_top(bytes);
+}
+
+static void free_pages(void *p, u64 bytes)
+{
+    struct free_run *run = p;
+
+    bytes = PAGE_UP(bytes);
+    sys_madvise((u64)p, bytes, MADV_DONTNEED); // zeroed again when it is used again
+    run->bytes = bytes;
+    run->next = free_runs;
+    free_runs = run;
+}
+
+static void *take_small(u64 bytes)
+{
+    u64 size;
+    u32 class = class_of(bytes, &size);
+    struct free_block *block = free_blocks[class];
+
+    if (block) {
+        free_blocks[class] = block->next;
+        memset(block, 0, size);
+        return block;
+    }
+    if (chunk_end - chunk_at < size) {
+        chunk_at = (u64)take_run(CHUNK);
+        chunk_end = chunk_at + CHUNK;
+    }
+    block = (struct free_block *)chunk_at;
+    chunk_at += size;
+    return block;
+}
+
+void *heap_alloc(u64 bytes)
+{
+    lock_take(&heap_lock);
+    void *p = bytes >= SMALL ? take_run(bytes) : take_small(bytes);
+    lock_drop(&heap_lock);
+    return p;
+}
+
+void *heap_pages(u64 bytes)
+{
+    lock_take(&heap_lock);
+    void *p = take_run(bytes);
+    lock_drop(&heap_lock);
+    return p;
+}
+
+void heap_free(void *p, u64 bytes)
+{
+    if (!p)
+        return;
+    lock_take(&heap_lock);
+    if (bytes >= SMALL) {
+        free_pages(p, bytes);
+    } else {
+        u64 size;
+        u32 class = class_of(bytes, &size);
+        struct free_block *block = p;
+        block->next = free_blocks[class];
+        free_blocks[class] = block;
+    }
+    lock_drop(&heap_lock);
+}
+
+char *heap_strdup(const char *s)
+{
+    u64 size = strlen(s) + 1;
+
+    return memcpy(heap_alloc(size), s, size);
+}
+
+void heap_fork_take(void)
+{
+    lock_take(&heap_lock);
+}
+
+void heap_fork_drop(void)
+{
+    lock_drop(&heap_lock);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The engine's own memory: a region at ENGINE_HEAP_BASE that grows upwards in steps and never
+// moves, so that the same run places everything at the same addresses. heap.c has a leaf lock of
+// its own; callers need none. Not for signal handlers.
+#ifndef QUERN_ENGINE_HEAP_H
+#define QUERN_ENGINE_HEAP_H
+
+#include "engine/base/types.h"
+
+// Zeroed and 16-aligned; from 32 KiB on page-aligned. Never NULL: when the kernel gives no more,
+// engine_die.
+void *heap_alloc(u64 bytes);
+
+// p as heap_alloc(bytes) returned it, with the same number of bytes; NULL is ignored.
+void heap_free(void *p, u64 bytes);
+
+// Zeroed, page-aligned, rounded up to pages; given back by heap_free with the same number of bytes,
+// if that is 32 KiB or more.
+void *heap_pages(u64 bytes);
+
+// A copy of s in memory of heap_alloc(strlen(s) + 1).
+char *heap_strdup(const char *s);
+
+// Around fork, so that the child finds the lock free: taken after all other engine locks but the
+// spool's.
+void heap_fork_take(void);
+void heap_fork_drop(void);
+
+#endif

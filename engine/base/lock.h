@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// A futex lock for engine data. Never held while client code or a client's system call runs, and
+// never taken by a signal handler: an asynchronous signal that finds its thread in engine code is
+// only noted. The order of the engine's locks is in engine/README.md; those of heap.c and spooler.c
+// are leaves.
+#ifndef QUERN_ENGINE_LOCK_H
+#define QUERN_ENGINE_LOCK_H
+
+#include "engine/base/sys.h"
+
+// 0: free, 1: taken, 2: taken and perhaps waited for
+struct lock {
+    u32 w;
+};
+
+static inline void lock_take(struct lock *l)
+{
+    u32 seen = 0;
+
+    if (LIKELY(__atomic_compare_exchange_n(&l->w, &seen, 1, false, __ATOMIC_ACQUIRE,
+                                           __ATOMIC_RELAXED)))
+        return;
+    while (__atomic_exchange_n(&l->w, 2, __ATOMIC_ACQUIRE) != 0)
+        sys_futex(&l->w, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, NULL);
+}
+
+static inline void lock_drop(struct lock *l)
+{
+    if (__atomic_exchange_n(&l->w, 0, __ATOMIC_RELEASE) == 2)
+        sys_futex(&l->w, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);
+}
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// A fragment: one translated block in the code cache, and what is known about it. Made by translate.c, kept by tcache.c.
+#ifndef QUERN_ENGINE_FRAGMENT_H
+#define QUERN_ENGINE_FRAGMENT_H
+
+#include "engine/base/types.h"
+
+// From host offset `off` on (until the next recipe's), the client is at instruction `insn` and the registers in `spilled` are in
+// their slots of the thread block.
+struct recipe {
+    u16 off, insn, spilled, flags; // enum recipe_flag
+};
+
+enum recipe_flag {
+    RECIPE_FLAGS_SAVED = 1, // arithmetic flags are in flags_save
+    RECIPE_BUMPED = 2,      // the block has been counted
+    RECIPE_REP =
+        4, // at a string instruction: rep_rcx, rep_rsi, rep_rdi hold the registers before it
+};
+
+struct fragment;
+
+struct fragment_exit {
+    u16 rel32; // offset of the displacement that is patched
+    u16 stub;  // offset of the exit's stub in the fragment
+    u32 pad;
+    u64 target;
+    struct fragment *to;      // linked to
+    struct fragment *next_in; // next fragment in the list of those that enter `to` ...
+    u32 next_in_exit;         // ... and by which of its exits
+};
+
+enum fragment_flag {
+    FRAGMENT_DEAD = 1,
+    FRAGMENT_STEP = 2,     // dispatcher steps it; no code
+    FRAGMENT_WRITABLE = 4, // checks itself at its head
+};
+
+struct fragment {
+    u64 pc, end; // client range
+    u64 hpc;     // host address
+    u32 size, index;
+    u32 flags;
+    u32 block;   // spool block index
+    u32 counter; // spool counter of its executions
+    u32 nrecipes, nrelocs, nexits;
+    u32 ibl_jmp; // offset of the final indirect jump, 0 if none
+    u32 sc_jmp;  // offset of the displacement of the jump to the system call gate, 0 if none
+    u32 ninsns;
+    struct recipe *recipes;
+    u16 *relocs;
+    u8 *lens; // instruction lengths
+    struct fragment *hash_next;
+    struct fragment *page_next[2]; // lists by client page: of pc and of end - 1
+    struct fragment *in;           // first fragment that links to this one
+    u32 in_exit;
+    struct fragment_exit exit[2];
+};
+
+#endif

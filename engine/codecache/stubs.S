@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The stubs between translated code and the engine. tcache_init copies the range stubs_begin..stubs_end to the head of the code
+ * cache, so that fragments reach it by rel32; hence everything in it addresses only %gs:.. and absolute 64-bit constants.
+ * tcache_where() classifies a host address by the labels below; what an interrupted thread's registers mean
+ * in each range is said at the range.
+ *
+ * Register map on entry from a fragment: every client register is in its register, except as said. */
+#include "engine/thread/thread.h"
+
+    .intel_syntax noprefix
+    .section .text.stubs, "ax"
+    .globl stubs_begin, stubs_end
+    .globl stubs_ibl_miss, stubs_exit, stubs_exit_end
+    .globl stubs_enter, stubs_enter_end, stubs_gate_from_c
+    .globl stubs_gate, stubs_gate_flags, stubs_gate_go, stubs_gate_call, stubs_gate_after, stubs_gate_after_end
+    .globl stubs_syscall_done, stubs_syscall_escaped
+    .globl stubs_helper_begin
+    .globl stubs_d1_miss, stubs_d1_slow, stubs_d1_any, stubs_i1_miss, stubs_i1_any
+    .globl stubs_bc, stubs_bi, stubs_rep, stubs_vec
+
+    .macro SAVE_REGS_BUT_RSP_RCX
+    mov gs:[TH_REGS + 0x00], rax
+    mov gs:[TH_REGS + 0x10], rdx
+    mov gs:[TH_REGS + 0x18], rbx
+    mov gs:[TH_REGS + 0x28], rbp
+    mov gs:[TH_REGS + 0x30], rsi
+    mov gs:[TH_REGS + 0x38], rdi
+    mov gs:[TH_REGS + 0x40], r8
+    mov gs:[TH_REGS + 0x48], r9
+    mov gs:[TH_REGS + 0x50], r10
+    mov gs:[TH_REGS + 0x58], r11
+    mov gs:[TH_REGS + 0x60], r12
+    mov gs:[TH_REGS + 0x68], r13
+    mov gs:[TH_REGS + 0x70], r14
+    mov gs:[TH_REGS + 0x78], r15
+    .endm
+
+    .macro TO_C function
+    mov rsp, gs:[TH_ENGINE_SP]
+    pushfq
+    pop qword ptr gs:[TH_RFLAGS]
+    cld
+    mov dword ptr gs:[TH_STATE], TS_ENGINE
+    test dword ptr gs:[TH_RFLAGS], 0x40000 /* AC: the engine's own unaligned accesses must not trap */
+    jz 77f
+    push 0x202
+    popfq
+77: mov rdi, gs:[TH_SELF]
+    movabs rax, offset \function
+    call rax
+    ud2
+    .endm
+
+    .macro LOAD_REGS_BUT_RSP_RAX
+    mov rcx, gs:[TH_REGS + 0x08]
+    mov rdx, gs:[TH_REGS + 0x10]
+    mov rbx, gs:[TH_REGS + 0x18]
+    mov rbp, gs:[TH_REGS + 0x28]
+    mov rsi, gs:[TH_REGS + 0x30]
+    mov rdi, gs:[TH_REGS + 0x38]
+    mov r8, gs:[TH_REGS + 0x40]
+    mov r9, gs:[TH_REGS + 0x48]
+    mov r10, gs:[TH_REGS + 0x50]
+    mov r11, gs:[TH_REGS + 0x58]
+    mov r12, gs:[TH_REGS + 0x60]
+    mov r13, gs:[TH_REGS + 0x68]
+    mov r14, gs:[TH_REGS + 0x70]
+    mov r15, gs:[TH_REGS + 0x78]
+    .endm
+
+    .balign 64
+stubs_begin:
+
+/* -- out: an asynchronous signal here is deferred; the code goes on into C ------------------------------ */
+
+stubs_ibl_miss: /* client address to go on at is in ibl_target */
+    mov qword ptr gs:[TH_EXIT_ID], -1
+stubs_exit: /* exit_id says which exit */
+    mov gs:[TH_REGS + 0x08], rcx
+    mov gs:[TH_REGS + 0x20], rsp
+    SAVE_REGS_BUT_RSP_RCX
+    TO_C dispatch_exit
+
+stubs_syscall_escaped: /* the same in an escape copy, where the call must not be made */
+    mov gs:[TH_REGS + 0x20], rsp
+    SAVE_REGS_BUT_RSP_RCX
+    TO_C dispatch_syscall_escaped
+
+stubs_syscall_slow: /* rcx has been saved by the fragment, rsp by the gate */
+    SAVE_REGS_BUT_RSP_RCX
+    TO_C dispatch_syscall
+
+stubs_syscall_done: /* behind a system call: rcx is not the client's */
+    mov gs:[TH_REGS + 0x20], rsp
+    SAVE_REGS_BUT_RSP_RCX
+    TO_C dispatch_syscall_finished
+stubs_exit_end:
+
+/* -- in: regs[], rflags and pc are intact throughout; a signal redirects to dispatch_resume --------------- */
+
+stubs_enter: /* host says where to go; rsp is the engine's */
+    mov eax, TS_RUNNING
+    xchg gs:[TH_STATE], eax /* orders against whoever sets stop and then reads state */
+    cmp qword ptr gs:[TH_STOP], 0
+    jne 9f
+    push qword ptr gs:[TH_RFLAGS]
+    popfq
+    LOAD_REGS_BUT_RSP_RAX
+    mov rax, gs:[TH_REGS + 0x00]
+    mov rsp, gs:[TH_REGS + 0x20]
+    jmp qword ptr gs:[TH_HOST]
+stubs_gate_from_c: /* the same, into the gate */
+    cmp qword ptr gs:[TH_STOP], 0
+    jne 9f
+    push qword ptr gs:[TH_RFLAGS]
+    popfq
+    LOAD_REGS_BUT_RSP_RAX
+    mov rax, gs:[TH_REGS + 0x00]
+    mov rsp, gs:[TH_REGS + 0x20]
+    jmp stubs_gate_go
+9:  movabs rax, offset dispatch_resume
+    jmp rax
+stubs_enter_end:
+
+/* -- the system call gate (engine.md 1.6) -------------------------------------------------------------
+ * The fragment has saved rcx to its slot and set sc_next and sc_cont. Up to stubs_gate_call the client is at its syscall instruction,
+ * behind it the call is complete. */
+
+stubs_gate:
+    mov gs:[TH_REGS + 0x20], rsp
+    mov rsp, gs:[TH_ENGINE_SP]
+    pushfq
+    pop qword ptr gs:[TH_RFLAGS]
+stubs_gate_flags: /* from here to stubs_gate_go the client's flags are in rflags */
+    cmp eax, 512
+    jae 1f
+    mov ecx, eax
+    cmp byte ptr gs:[rcx + TA_SLOW_TABLE], 0
+    jne 2f
+1:  push qword ptr gs:[TH_RFLAGS]
+    popfq
+    mov rsp, gs:[TH_REGS + 0x20]
+    jmp stubs_gate_go
+2:  push qword ptr gs:[TH_RFLAGS]
+    popfq
+    jmp stubs_syscall_slow
+stubs_gate_go:
+    mov gs:[TH_REGS + 0x00], rax /* the number, for signal.c: a poke that broke the call off begins it anew */
+    mov dword ptr gs:[TH_STATE], TS_IN_SYSCALL
+stubs_gate_call:
+    syscall
+stubs_gate_after:
+    mov ecx, TS_RUNNING
+    xchg gs:[TH_STATE], ecx
+    mov rcx, gs:[TH_STOP]
+    jrcxz 3f
+    jmp stubs_syscall_done
+3:  mov rcx, gs:[TH_SC_NEXT]
+    jmp qword ptr gs:[TH_SC_CONT]
+stubs_gate_after_end:
+
+/* -- helpers: calls into C from the middle of a fragment ----------------------------------------------------
+ * The fragment has saved the client's stack pointer and calls on the engine's stack, so that the processor predicts the return; the
+ * return address stays the first word there until the return, and signal.c replaces it. Every register survives. C code called from here
+ * uses no string instruction, so the client's direction flag may stand. The stubs that search ways (translate_ways.c) lie behind these. */
+
+    .macro HELPER name, function /* flags are free */
+\name:
+    push rax
+    push rcx
+    push rdx
+    push rsi
+    push rdi
+    push r8
+    push r9
+    push r10
+    push r11
+    mov rdi, gs:[TH_SELF]
+    mov rsi, [rsp + 72]
+    mov dword ptr gs:[TH_STATE], TS_HELPER
+    movabs rax, offset \function
+    call rax
+    mov dword ptr gs:[TH_STATE], TS_RUNNING
+    pop r11
+    pop r10
+    pop r9
+    pop r8
+    pop rdi
+    pop rsi
+    pop rdx
+    pop rcx
+    pop rax
+    ret
+    .endm
+
+    .macro HELPER_FLAGS name, function /* flags survive; the registers are where prof_rep() looks for them */
+\name:
+    mov gs:[TH_H_SAVE + 0], rax
+    lahf
+    seto al
+    mov gs:[TH_H_SAVE + 72], rax
+    mov gs:[TH_H_SAVE + 8], rcx
+    mov gs:[TH_H_SAVE + 16], rdx
+    mov gs:[TH_H_SAVE + 24], rsi
+    mov gs:[TH_H_SAVE + 32], rdi
+    mov gs:[TH_H_SAVE + 40], r8
+    mov gs:[TH_H_SAVE + 48], r9
+    mov gs:[TH_H_SAVE + 56], r10
+    mov gs:[TH_H_SAVE + 64], r11
+    mov rdi, gs:[TH_SELF]
+    mov dword ptr gs:[TH_STATE], TS_HELPER
+    movabs rax, offset \function
+    sub rsp, 8
+    call rax
+    add rsp, 8
+    mov dword ptr gs:[TH_STATE], TS_RUNNING
+    mov rcx, gs:[TH_H_SAVE + 8]
+    mov rdx, gs:[TH_H_SAVE + 16]
+    mov rsi, gs:[TH_H_SAVE + 24]
+    mov rdi, gs:[TH_H_SAVE + 32]
+    mov r8, gs:[TH_H_SAVE + 40]
+    mov r9, gs:[TH_H_SAVE + 48]
+    mov r10, gs:[TH_H_SAVE + 56]
+    mov r11, gs:[TH_H_SAVE + 64]
+    mov rax, gs:[TH_H_SAVE + 72]
+    add al, 0x7f /* 1 + 0x7f overflows: OF as it was */
+    sahf
+    mov rax, gs:[TH_H_SAVE + 0]
+    ret
+    .endm
+
+    .balign 16
+stubs_helper_begin:
+    HELPER stubs_d1_miss, prof_d1_miss
+    HELPER stubs_d1_slow, prof_d1_slow
+    HELPER stubs_d1_any, prof_d1_any
+    HELPER stubs_i1_miss, prof_i1_miss
+    HELPER stubs_i1_any, prof_i1_any
+    HELPER stubs_bc, prof_bc
+    HELPER_FLAGS stubs_bi, prof_bi
+    HELPER_FLAGS stubs_rep, prof_rep
+    HELPER_FLAGS stubs_vec, prof_vec
+stubs_end:
+
+/* -- not copied ------------------------------------------------------------------------------------------ */
+
+    .text
+    .globl dispatch_resume, dispatch_syscall_done, dispatch_enter_at
+    .type dispatch_resume, @function
+dispatch_resume: /* from signal handlers: client state is in the thread block */
+    mov dword ptr gs:[TH_STATE], TS_ENGINE
+    cld
+    mov rsp, gs:[TH_ENGINE_SP]
+    mov rdi, gs:[TH_SELF]
+    call dispatch_run
+    ud2
+    .type dispatch_syscall_done, @function
+dispatch_syscall_done:
+    mov dword ptr gs:[TH_STATE], TS_ENGINE
+    cld
+    mov rsp, gs:[TH_ENGINE_SP]
+    mov rdi, gs:[TH_SELF]
+    call dispatch_syscall_finished
+    ud2
+    .type dispatch_enter_at, @function
+dispatch_enter_at: /* rdi: address of stubs_enter or stubs_gate_from_c in the cache; gives up the C stack */
+    mov rsp, gs:[TH_ENGINE_SP]
+    jmp rdi
+
+    .section .note.GNU-stack, "", @progbits

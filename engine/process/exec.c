@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT
+// execve and execveat (exec.h).
+//
+// Once the exec of another engine has succeeded no error can be returned any more, so the target is
+// examined first, with the rules of elf.c. Whatever is not certain to be loadable by the engine is
+// left to the kernel by the client's own call: it answers with the right error, or runs what the
+// engine cannot (32-bit programs, setuid programs, files that may be executed but not read, what
+// binfmt_misc knows). So every error that a client sees is the kernel's.
+//
+// No heap here: a vfork child runs in its parent's memory, and what it allocated nobody would free.
+#include "engine/process/exec.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/process/elf.h"
+#include "engine/process/procnames.h"
+#include "engine/process/seccomp.h"
+#include "engine/run/dispatch.h"
+#include "engine/signal/signal.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+
+#define PATH_MAX   4096
+#define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
+#define ARGS_STACK 2048     // pointers; more are put into pages of their own
+#define ARGS_MAX   0x400000 // the kernel's limit on all strings together is below that
+
+// What is to be executed once scripts are resolved.
+struct plan {
+    int fd; // the ELF file
+    u32 levels;
+    struct elf_script script[LEVELS_MAX];
+    struct elf_file file;
+};
+
+// arch/x86_64/execcall.S: execveat unless *stop is set; -ERESTARTNOINTR then, or when a signal
+// arrives before the call.
+extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
+                     const u64 *stop);
+extern const char execcall_begin[], execcall_end[], execcall_abort[];
+
+u64 exec_fixup(u64 rip)
+{
+    if (rip >= (u64)execcall_begin && rip <= (u64)execcall_end)
+        return (u64)execcall_abort;
+    return 0;
+}
+
+// ---- The target ----
+
+static bool executable(int fd)
+{
+    struct k_stat st;
+
+    // AT_EACCESS: the effective ids decide.
+    return sys_fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == S_IFREG &&
+           sys_faccessat2(fd, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
+// Is the file open for writing? A lease is refused then; where leases are not ours to take the
+// answer is no.
+static bool being_written(int fd)
+{
+    long ret = sys_fcntl(fd, F_SETLEASE, F_RDLCK);
+
+    if (ret == 0)
+        sys_fcntl(fd, F_SETLEASE, F_UNLCK);
+    return ret == -EAGAIN;
+}
+
+// Opens `path` as an interpreter. The descriptor, or a negative number when the kernel would not
+// execute it either.
+static int open_interpreter(const char *path)
+{
+    long fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+
+    if (fd >= 0 && !executable((int)fd)) {
+        sys_close((int)fd);
+        return -EACCES;
+    }
+    return (int)fd;
+}
+
+// Follows #! lines to an ELF file that the engine can load, whose interpreter it can load, too.
+// Takes fd over. False, with everything closed: *why says why not.
+static bool resolve(struct plan *p, int fd, const char **why)
+{
+    *why = NULL;
+    p->fd = fd;
+    p->levels = 0;
+    for (;;) {
+        elf_examine(&p->file, p->fd);
+        if (p->file.kind != ELF_SCRIPT)
+            break;
+        if (p->levels == LEVELS_MAX) {
+            *why = "too many scripts are interpreted by scripts";
+            break;
+        }
+        struct elf_script *s = &p->script[p->levels];
+        if (!elf_script_parse(&p->file, s)) {
+            *why = "its #! line names no interpreter";
+            break;
+        }
+        int next = open_interpreter(s->interp);
+        if (next < 0) {
+            *why = next == -ENOENT ? "the interpreter of its #! line does not exist"
+                                   : "the interpreter of its #! line cannot be executed";
+            break;
+        }
+        sys_close(p->fd);
+        p->fd = next;
+        p->levels++;
+    }
+    if (!*why && p->file.kind != ELF_LOADABLE)
+        *why = p->file.why;
+    if (*why) {
+        sys_close(p->fd);
+        return false;
+    }
+    return true;
+}
+
+// The same for the file's own PT_INTERP. Uses the buffer of p->file, which is examined again.
+static bool interpreter_loads(struct plan *p)
+{
+    char path[PATH_MAX];
+
+    if (!p->file.has_interp)
+        return true;
+    memcpy(path, p->file.interp, sizeof(path));
+    int fd = open_interpreter(path);
+    if (fd < 0)
+        return false;
+    elf_examine(&p->file, fd);
+    bool good = p->file.kind == ELF_LOADABLE;
+    sys_close(fd);
+    return good;
+}
+
+// Would executing it change what the process may do?
+static bool gains_privilege(int fd)
+{
+    struct k_stat st;
+    u8 caps[64];
+
+    if (sys_fstat(fd, &st))
+        return false;
+    if ((st.st_mode & S_ISUID) && st.st_uid != (u32)sys_call0(SYS_geteuid))
+        return true;
+    if ((st.st_mode & S_ISGID) && (st.st_mode & 010) && st.st_gid != (u32)sys_call0(SYS_getegid))
+        return true;
+    return sys_call4(SYS_fgetxattr, (u64)fd, (u64) "security.capability", (u64)caps, sizeof(caps)) >
+           0;
+}
+
+static s64 first_tracer;
+
+// Process that traces this thread; 0: none.
+static s64 tracer(void)
+{
+    static const char key[] = "TracerPid:\t";
+    char status[2048];
+    long fd = sys_open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+    s64 pid = 0;
+
+    if (fd < 0)
+        return 0;
+    long n = sys_read((int)fd, status, sizeof(status) - 1);
+    sys_close((int)fd);
+    status[n > 0 ? n : 0] = '\0';
+    for (const char *line = status; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, sizeof(key) - 1))
+            continue;
+        for (line += sizeof(key) - 1; *line >= '0' && *line <= '9'; line++)
+            pid = pid * 10 + (*line - '0');
+        break;
+    }
+    return pid;
+}
+
+void exec_init(void)
+{
+    if (spool->flags & SPOOL_F_TRACE_CHILDREN)
+        first_tracer = tracer();
+}
+
+bool exec_is_traced(void)
+{
+    return tracer() != 0;
+}
+
+// A debugger plants breakpoints in the text of its child, which the engine does not execute. One
+// that has been there from the start looks at the engine.
+static bool being_debugged(void)
+{
+    s64 now = tracer();
+
+    return now && now != first_tracer;
+}
+
+// --trace-children-skip: patterns separated by commas, against the name as the client gives it.
+static bool skipped(const char *name)
+{
+    const char *list = spooler_string(spool->s_skip);
+    char pattern[PATH_MAX];
+
+    while (*list) {
+        u64 n = 0;
+        while (list[n] && list[n] != ',')
+            n++;
+        if (n && n < sizeof(pattern)) {
+            memcpy(pattern, list, n);
+            pattern[n] = '\0';
+            if (mini_glob(pattern, name))
+                return true;
+        }
+        list += n + (list[n] == ',');
+    }
+    return false;
+}
+
+// ---- Arguments ----
+
+struct args {
+    u64 *v;    // the engine's two, the scripts', the client's; ended by 0
+    u64 pages; // bytes mapped for v, 0: on the stack
+    u64 on_stack[ARGS_STACK];
+};
+
+static void args_free(struct args *a)
+{
+    if (a->pages)
+        sys_munmap((u64)a->v, a->pages);
+}
+
+// Puts the scripts' interpreters and the script's name where argv[0] was; n counts what is in v.
+static u64 args_scripts(u64 *v, u64 n, struct plan *p, const char *name)
+{
+    for (u32 i = p->levels; i-- > 0;) {
+        v[n++] = (u64)p->script[i].interp;
+        if (p->script[i].has_argument)
+            v[n++] = (u64)p->script[i].argument;
+    }
+    if (p->levels)
+        v[n++] = (u64)name;
+    return n;
+}
+
+static long args_build(struct args *a, struct plan *p, const char *name, u64 argv)
+{
+    u64 count = 0, word = 0, n = 2;
+
+    a->v = a->on_stack;
+    a->pages = 0;
+    for (; argv; count++) {
+        if (safe_read_u64(argv + count * 8, &word))
+            return -EFAULT;
+        if (!word)
+            break;
+        if (count == ARGS_MAX)
+            return -E2BIG;
+    }
+    if (count + 3 * LEVELS_MAX + 4 > ARGS_STACK) {
+        u64 bytes = PAGE_UP((count + 3 * LEVELS_MAX + 4) * 8);
+        long got = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (sys_failed(got))
+            return -ENOMEM;
+        a->v = (u64 *)got;
+        a->pages = bytes;
+    }
+    n = args_scripts(a->v, n, p, name);
+    for (u64 i = p->levels ? 1 : 0; i < count; i++) {
+        if (safe_read_u64(argv + i * 8, &a->v[n])) {
+            args_free(a);
+            return -EFAULT;
+        }
+        if (!a->v[n])
+            break;
+        n++;
+    }
+    // As the kernel: a program is never without argv[0].
+    if (!count && !p->levels)
+        a->v[n++] = (u64) "";
+    a->v[n] = 0;
+    return 0;
+}
+
+// ---- The calls ----
+
+// sure: it will succeed, so that nothing of ours comes after the kernel has got the client's filters.
+static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
+               bool sure)
+{
+    if (threads_any_noted(t) || !signals_restore_mask(t))
+        return -ERESTARTNOINTR;
+    if (sure && !seccomp_to_kernel(t))
+        engine_msg("warning: the seccomp filters are not in force in what is executed now");
+    return execcall(dirfd, path, argv, envp, flags, &t->stop);
+}
+
+// The engine, with everything blocked; it opens the mask when it can end the new program by a signal.
+static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
+{
+    long ret = -ERESTARTNOINTR;
+    u64 mask;
+
+    if (!threads_any_noted(t) && signals_close_for_exec(t, &mask)) {
+        ret = spooler_set_start_mask(spool_fd, mask);
+        if (!ret)
+            ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
+    }
+    signals_exec_failed(t);
+    return ret;
+}
+
+// By the client's own call. `ends`: what this process has counted so far comes to its end, and the
+// call is expected to succeed.
+// DIFFERS: Valgrind never writes a profile for an image that execs; the counts of the process that
+// was started are kept here.
+static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags, bool ends)
+{
+    const char *target = (const char *)path;
+    char own[PATH_MAX];
+    s64 len = safe_read_str(own, path, sizeof(own));
+    bool world = false, sure = ends;
+
+    // Natively the link leads to the client's program, here to the engine.
+    // DIFFERS: the new image's AT_EXECFN and name are those of the file, not of the link.
+    if (len > 0 && !(flags & AT_SYMLINK_NOFOLLOW) && procnames_is_exe(dirfd, own)) {
+        target = procnames_exe();
+        dirfd = AT_FDCWD;
+    }
+    ends = ends && threads_is_profiled(t) && !spooler_is_lost();
+    if (ends && t->stop)
+        return -ERESTARTNOINTR;
+    if (ends && !(spool->flags & SPOOL_F_FORKED)) {
+        threads_stop_world(t);
+        world = true;
+        if (spooler_finish_in_child(SPOOL_END_EXIT, 0))
+            engine_msg("warning: the profile was not written before the program executed another");
+    } else if (ends) {
+        spooler_drop();
+    }
+    long ret = go(t, dirfd, target, (const u64 *)argv, envp, flags, sure);
+    if (ends)
+        spool->state = SPOOL_RUNNING;
+    if (world)
+        threads_resume_world(t);
+    return ret;
+}
+
+// Into a new engine. The target is p, its interpreter has been seen to exist.
+static long traced(struct thread *t, struct plan *p, const char *name, u64 argv, u64 envp)
+{
+    char fds[48], path[PATH_MAX], exe[PATH_MAX], link[40];
+    bool own_spool = threads_is_profiled(t) && !spooler_is_lost();
+    struct args args;
+    int fd;
+
+    long ret = args_build(&args, p, name, argv);
+    if (ret)
+        return ret;
+
+    mini_format(link, sizeof(link), "/proc/self/fd/%d", p->fd);
+    long n = sys_readlinkat(AT_FDCWD, link, exe, sizeof(exe) - 1);
+    exe[n > 0 ? n : 0] = '\0';
+    ret = fd = spooler_new_for_exec(n > 0 ? exe : name, args.v + 2, path, sizeof(path));
+    if (fd >= 0) {
+        if (own_spool)
+            mini_format(fds, sizeof(fds), "%d,%d,%d", fd, p->fd, fds_spool());
+        else
+            mini_format(fds, sizeof(fds), "%d,%d", fd, p->fd);
+        args.v[0] = (u64)name;
+        args.v[1] = (u64)fds;
+        sys_fcntl(fd, F_SETFD, 0);
+        sys_fcntl(p->fd, F_SETFD, 0);
+        if (own_spool)
+            fds_keep_over_exec(true);
+        else
+            fds_keep_log_over_exec(true);
+        ret = seccomp_hand_over(t, fd);
+        if (!ret)
+            ret = go_traced(t, fd, args.v, envp);
+        fds_keep_over_exec(false);
+        sys_close(fd);
+        sys_unlink(path);
+    }
+    args_free(&args);
+    return ret;
+}
+
+// Errors that are the client's: the same call by the kernel gives the same.
+static bool is_clients(long error)
+{
+    return error == -EFAULT || error == -E2BIG || error == -ERESTARTNOINTR;
+}
+
+static bool is_native_name(const char *name, int fd, const char **warning)
+{
+    *warning = NULL;
+    if (skipped(name) || being_debugged())
+        return true;
+    if (gains_privilege(fd))
+        *warning = "it runs with other rights than its caller";
+    return *warning != NULL;
+}
+
+// Opens what the client names, for reading. name becomes what the kernel calls it (AT_EXECFN).
+// -errno: let the kernel say.
+static int open_target(int dirfd, u64 path, int flags, char *name)
+{
+    char own[PATH_MAX];
+    s64 len = safe_read_str(own, path, sizeof(own));
+    int mode = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
+    if (len < 0 || (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)))
+        return -EINVAL;
+    if (len == 0) {
+        if (!(flags & AT_EMPTY_PATH) || dirfd < 0 || fds_is_ours(dirfd))
+            return -ENOENT;
+        mini_format(own, sizeof(own), "/proc/self/fd/%d", dirfd);
+        mini_format(name, PATH_MAX, "/dev/fd/%d", dirfd);
+        return (int)sys_open(own, mode, 0);
+    }
+    if (own[0] == '/' || dirfd == AT_FDCWD)
+        memcpy(name, own, (u64)len + 1);
+    else if (mini_format(name, PATH_MAX, "/dev/fd/%d/%s", dirfd, own) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    if (flags & AT_SYMLINK_NOFOLLOW)
+        mode |= O_NOFOLLOW;
+    else if (procnames_is_exe(dirfd, own))
+        return (int)sys_open(procnames_exe(), mode, 0);
+    return (int)sys_openat(dirfd, own, mode, 0);
+}
+
+// A script that is named by a descriptor which the exec closes cannot be opened by its interpreter.
+static bool closes_script(const struct plan *p, int dirfd, const char *name)
+{
+    return p->levels && strncmp(name, "/dev/fd/", 8) == 0 &&
+           (sys_fcntl(dirfd, F_GETFD, 0) & FD_CLOEXEC);
+}
+
+long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
+{
+    const char *why, *warning = NULL;
+    char name[PATH_MAX];
+    struct plan p;
+    bool known = false, expected = false;
+    long ret;
+
+    // Is the kernel going to do it, and who is to do it?
+    int fd = open_target(dirfd, path, flags, name);
+    if (fd >= 0 && (!executable(fd) || being_written(fd))) {
+        sys_close(fd);
+        fd = -EACCES;
+    }
+    if (fd >= 0) {
+        bool natively =
+            !(spool->flags & SPOOL_F_TRACE_CHILDREN) || is_native_name(name, fd, &warning);
+        known = resolve(&p, fd, &why);
+        if (known && closes_script(&p, dirfd, name)) {
+            sys_close(p.fd);
+            known = false;
+        } else if (known) {
+            int elf = p.fd;
+            expected = interpreter_loads(&p);
+            known = expected && !natively;
+            if (!known)
+                sys_close(elf);
+        } else if (p.file.kind == ELF_FOREIGN) {
+            expected = true;
+            if (!natively)
+                warning = p.file.why;
+        }
+    }
+
+    ret = known ? traced(t, &p, name, argv, envp) : -ENOSYS;
+    if (known)
+        sys_close(p.fd);
+    if (!known || (ret < 0 && !is_clients(ret))) {
+        if (known)
+            warning = "its spool cannot be made, or the engine not be executed";
+        if (warning)
+            engine_msg("%s is not profiled: %s", name, warning);
+        ret = native(t, dirfd, path, argv, envp, flags, expected);
+    }
+    if (ret == -ERESTARTNOINTR) {
+        signals_exec_failed(t);
+        dispatch_run(t);
+    }
+    return ret;
+}
+
+// ---- At start ----
+
+const char *exec_script(int spool_fd, int fd, const char *name, char *const *argv,
+                        char *const *envp)
+{
+    static struct plan p;
+    static struct args args;
+    const char *why;
+    char fds[32];
+
+    if (!resolve(&p, fd, &why))
+        return why;
+    // The memory is ours and readable: launch.c runs before the handler that safe_read needs.
+    if (args_build(&args, &p, name, (u64)argv))
+        return "its arguments are too many";
+    mini_format(fds, sizeof(fds), "%d,%d", spool_fd, p.fd);
+    args.v[0] = (u64)name;
+    args.v[1] = (u64)fds;
+    sys_fcntl(p.fd, F_SETFD, 0);
+    sys_call3(SYS_execve, (u64)spooler_string(spool->s_engine), (u64)args.v, (u64)envp);
+    return "the engine cannot be executed again for the interpreter of its #! line";
+}
+
+void exec_remove_old(int fd)
+{
+    char name[40], path[PATH_MAX];
+
+    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    long n = sys_readlinkat(AT_FDCWD, name, path, sizeof(path) - 1);
+    if (n <= 0)
+        return;
+    path[n] = '\0';
+    sys_unlink(path);
+}

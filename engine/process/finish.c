@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// How a profiled process ends (spooler.h, second part): the spool is marked, and the finisher,
+// `quern --finish FD`, takes over. It reads what the client counted, writes the profile and ends as
+// the client ended. Cold.
+//
+// The finisher gets the environment that the run started with, not what the client made of it, and
+// a kernel state that lets it work in peace: every asynchronous signal blocked, no timer running.
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
+
+static char **saved_environment;
+static char **finisher_environment;
+
+// What the loader is told for the client's sake is not for the finisher: libraries to be loaded before all others, or to list them
+// and end. Where its own libraries are, `quern run` knew.
+static void make_finisher_environment(u64 n)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *path = spooler_string(spool->s_library_path);
+    u64 kept = 0;
+
+    finisher_environment = heap_alloc((n + 2) * sizeof(*finisher_environment));
+    for (u64 i = 0; i < n; i++)
+        if (strncmp(saved_environment[i], "LD_", 3) != 0)
+            finisher_environment[kept++] = saved_environment[i];
+    if (*path) {
+        u64 size = sizeof(name) + strlen(path);
+        char *text = heap_alloc(size);
+        mini_format(text, size, "%s%s", name, path);
+        finisher_environment[kept] = text;
+    }
+}
+
+// One block: the pointers, then the strings.
+void spooler_save_environment(char *const *envp)
+{
+    u64 n = 0, bytes = 0;
+
+    for (; envp[n]; n++)
+        bytes += strlen(envp[n]) + 1;
+    char **copy = heap_alloc((n + 1) * sizeof(*copy) + bytes);
+    char *text = (char *)(copy + n + 1);
+    for (u64 i = 0; i < n; i++) {
+        u64 len = strlen(envp[i]) + 1;
+        copy[i] = memcpy(text, envp[i], len);
+        text += len;
+    }
+    saved_environment = copy;
+    make_finisher_environment(n);
+}
+
+char *const *spooler_environment(void)
+{
+    return saved_environment;
+}
+
+// Execs the finisher; returns -errno when that is impossible.
+static long exec_finisher(void)
+{
+    char number[16];
+    char *argv[] = { (char *)(u64) "quern", (char *)(u64) "--finish", number, NULL };
+
+    mini_format(number, sizeof(number), "%d", fds_spool());
+    fds_keep_over_exec(true);
+    long ret = sys_execve(spooler_string(spool->s_quern), argv, finisher_environment);
+    fds_keep_over_exec(false);
+    return ret;
+}
+
+static void block_asynchronous(u64 *old)
+{
+    u64 all = ~(SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGTRAP) |
+                SIGBIT(SIGFPE) | SIGBIT(SIGSYS));
+
+    sys_sigprocmask(SIG_SETMASK, &all, old);
+}
+
+// The client's limits and descriptors are not the finisher's: it opens files, maps them and writes
+// one. Readers of the client's pipes see its end now, and not only when the profile is written.
+// Returns NULL, or which limit is so low, the hard one included, that the finisher could not even
+// be loaded.
+static const char *shed_client(void)
+{
+    static const struct {
+        u8 which;
+        u64 least;
+        const char *name;
+    } limits[] = {
+        { RLIMIT_CPU, 0, NULL },
+        { RLIMIT_FSIZE, 256 << 20, NULL },
+        { RLIMIT_DATA, 64 << 20, "memory (ulimit -d)" },
+        { RLIMIT_STACK, 128 << 10, "stack (ulimit -s)" },
+        { RLIMIT_NOFILE, 16, "open files (ulimit -n)" },
+        { RLIMIT_AS, 128 << 20, "address space (ulimit -v)" },
+    };
+    const char *low = NULL;
+
+    fds_close_others();
+    for (u32 i = 0; i < ARRAY_SIZE(limits); i++) {
+        struct k_rlimit limit, lifted;
+
+        if (sys_prlimit(limits[i].which, NULL, &limit))
+            continue;
+        lifted = limit;
+        // A stack without limit would change where the kernel places mappings: as much as usual is
+        // enough.
+        if (limits[i].which != RLIMIT_STACK)
+            lifted.cur = limit.max;
+        else if (limit.cur != 8 << 20)
+            lifted.cur = limit.max < 8 << 20 ? limit.max : 8 << 20;
+        if (limit.max < limits[i].least) {
+            // Who may raise hard limits raises this one far enough.
+            lifted.cur = lifted.max = 4 * limits[i].least;
+            if (sys_prlimit(limits[i].which, &lifted, NULL) == 0)
+                continue;
+            lifted = limit;
+            lifted.cur = limit.max;
+            low = limits[i].name;
+        }
+        if (lifted.cur != limit.cur)
+            sys_prlimit(limits[i].which, &lifted, NULL);
+    }
+    return low;
+}
+
+static void mark_ended(u32 kind, s32 code)
+{
+    spool->end_kind = kind;
+    spool->end_code = code;
+    __atomic_store_n(&spool->state, SPOOL_ENDED, __ATOMIC_RELEASE);
+}
+
+// Ends as the client would have without us.
+static _Noreturn void end_as_client(u32 kind, s32 code)
+{
+    if (kind == SPOOL_END_SIGNAL) {
+        struct k_sigaction dfl = { SIG_DFL, 0, 0, 0 };
+        u64 none = 0;
+        sys_sigaction(code, &dfl, NULL);
+        sys_tgkill(sys_getpid(), sys_gettid(), code);
+        sys_sigprocmask(SIG_SETMASK, &none, NULL);
+    }
+    sys_exit_group(code);
+}
+
+static void complain(long error)
+{
+    engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
+               spooler_string(spool->s_quern), -error, spooler_string(spool->s_spool));
+}
+
+// Sheds the client and execs the finisher; comes back, after a sentence, when that cannot be.
+static void become_finisher(void)
+{
+    const char *low = shed_client();
+
+    if (low)
+        engine_msg(
+            "the profile is not written: the program's own limit on %s is too low for that; the "
+            "counts are in %s: use `quern recover` on it",
+            low, spooler_string(spool->s_spool));
+    else
+        complain(exec_finisher());
+}
+
+void spooler_finish(u32 kind, s32 code)
+{
+    struct k_itimerval off = { 0, 0, 0, 0 };
+    u64 old;
+
+    block_asynchronous(&old);
+    if (spooler_is_lost())
+        end_as_client(kind, code);
+    // These survive exec and would reach the finisher, or end it by SIGALRM once it opens its mask.
+    for (u64 i = ITIMER_REAL; i <= ITIMER_PROF; i++)
+        sys_call3(SYS_setitimer, i, (u64)&off, 0);
+    mark_ended(kind, code);
+    become_finisher();
+    end_as_client(kind, code);
+}
+
+// A copy of this process, memory included, that sends no signal when it ends, and that no debugger
+// of ours sees. The parent waits for it and gets its exit status, or a negative number.
+static long run_in_child(long (*what)(void))
+{
+    s32 status = 0;
+    long child = sys_call5(SYS_clone, CLONE_VFORK | CLONE_UNTRACED, 0, 0, 0, 0);
+
+    if (child == 0)
+        sys_exit_group((int)what());
+    if (child < 0)
+        return child;
+    while (sys_call4(SYS_wait4, (u64)child, (u64)&status, __WALL, 0) == -EINTR)
+        ;
+    return (status & 0x7f) ? -ECHILD : status >> 8 & 0xff;
+}
+
+static long finish_here(void)
+{
+    become_finisher();
+    return ENGINE_DIE_STATUS;
+}
+
+static long finish_in_grandchild(void)
+{
+    long ret = run_in_child(finish_here);
+
+    return ret < 0 ? ENGINE_DIE_STATUS : ret;
+}
+
+// The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit
+// signal of its process, so the finisher is a grandchild, and our child, which never execs, ends in
+// silence.
+int spooler_finish_in_child(u32 kind, s32 code)
+{
+    u64 old;
+
+    if (spooler_is_lost())
+        return 0;
+    block_asynchronous(&old);
+    mark_ended(kind, code);
+    long ret = run_in_child(finish_in_grandchild);
+    sys_sigprocmask(SIG_SETMASK, &old, NULL);
+    return ret < 0 ? (int)ret : ret ? -ECHILD : 0;
+}

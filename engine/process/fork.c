@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+// The four kinds of clone (fork.h). In all of them the kernel gets the client's own flags and pointers; only the stack is
+// replaced, and clone3's structure is a copy. Signals are blocked from before the call until the child's thread block is right.
+//
+// Without CLONE_VM: the world is stopped, so that no engine lock is held in the copy; the child makes its own spool.
+// CLONE_VM and CLONE_VFORK: the child runs in the parent's thread block and on its engine stack while the kernel holds the
+//   parent. What the child changes in the block is saved on the heap and put back when the parent goes on.
+//   DIFFERS: Valgrind makes it a fork, and what the child executes before its exec is the child's; here it counts for
+//   the parent, whose memory and counters the child runs on.
+// CLONE_VM and CLONE_THREAD, or CLONE_VM alone: a block of its own.
+
+#include "engine/process/fork.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/codecache/tcache.h"
+#include "engine/count/prof.h"
+#include "engine/process/seccomp.h"
+#include "engine/run/dispatch.h"
+#include "engine/signal/signal.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/syscalls_part.h"
+#include "engine/thread/threads.h"
+
+// struct clone_args
+enum {
+    CA_FLAGS,
+    CA_PIDFD,
+    CA_CHILD_TID,
+    CA_PARENT_TID,
+    CA_EXIT_SIGNAL,
+    CA_STACK,
+    CA_STACK_SIZE,
+    CA_TLS,
+};
+#define CLONE_ARGS_SIZE_VER0 64
+#define CLONE_ARGS_MAX       4096 // the kernel's limit
+
+// One call as the kernel will get it.
+struct request {
+    u64 flags;
+    u64 stack;   // the child's stack pointer; 0: as the parent's
+    u64 args[6]; // number, rdi, rsi, rdx, r10, r8
+    u64 *clone3; // copy of the client's structure, or NULL
+    u64 clone3_size;
+};
+
+// What a child in a borrowed block must not change for good.
+struct vfork_save {
+    struct thread thread;
+    struct signal_state sig;
+    struct thread_own own;
+    u8 clone3[CLONE_ARGS_MAX];
+};
+
+long fork_clone_thread(const u64 args[6]);
+_Noreturn void fork_clone_borrow(const u64 args[6], struct thread *t);
+_Noreturn void fork_thread_child(struct thread *t);
+_Noreturn void fork_borrow_parent(struct thread *t, long ret);
+_Noreturn void fork_borrow_child(struct thread *t);
+
+static void clone3_copy_free(struct request *rq)
+{
+    heap_free(rq->clone3, CLONE_ARGS_MAX);
+    rq->clone3 = NULL;
+}
+
+// base: lowest address of the stack the child begins on; sp: where it begins. Both 0: the caller's.
+static void set_stack(struct request *rq, u64 base, u64 sp)
+{
+    if (rq->clone3) {
+        rq->clone3[CA_STACK] = base;
+        rq->clone3[CA_STACK_SIZE] = sp - base;
+    } else if (rq->args[0] == SYS_clone) {
+        rq->args[2] = sp;
+    }
+}
+
+static u64 fs_base(const struct thread *t, const struct request *rq)
+{
+    if (!(rq->flags & CLONE_SETTLS))
+        return t->client_fs_base;
+    return rq->clone3 ? rq->clone3[CA_TLS] : rq->args[5];
+}
+
+// In the child, or in the parent that has got its block back: nothing of the kernel's queue is noted any more.
+static void forget_noted(struct thread *t)
+{
+    t->sig->async.full = false;
+    t->sig->sync.full = false;
+    t->sig->held_count = 0;
+}
+
+static void fork_copy(struct thread *t, struct request *rq)
+{
+    s32 parent = thread_own(t)->tgid;
+    bool others = threads_count() > 1, profiled = threads_is_profiled(t);
+    u32 copies;
+    long ret;
+
+    // The parent cannot wait for its child with the world stopped; so with other threads it does not.
+    if (others && (rq->flags & CLONE_VFORK)) {
+        rq->flags &= ~(u64)CLONE_VFORK;
+        if (rq->clone3)
+            rq->clone3[CA_FLAGS] = rq->flags;
+        else
+            rq->args[1] = rq->flags;
+    }
+    if (others)
+        threads_stop_world(t);
+    signals_block(t);
+    if (signal_is_noted(t)) {
+        if (others)
+            threads_resume_world(t);
+        clone3_copy_free(rq);
+        return;
+    }
+    set_stack(rq, 0, 0);
+    copies = spooler_fork_before();
+    ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
+                    rq->args[5]);
+    if (ret == 0) {
+        threads_fork_child(t);
+        forget_noted(t);
+        spooler_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
+        tcache_fork_child();
+        prof_fork_child();
+        if (!profiled) // copied from a process that borrowed the memory: it has a table of its own anyway
+            thread_own(t)->borrowed = false;
+        if (rq->flags & CLONE_CLEAR_SIGHAND)
+            signal_table_reset(t->sig->table);
+        if (rq->stack)
+            t->regs[R_RSP] = rq->stack;
+        t->client_fs_base = fs_base(t, rq);
+        ret = 0;
+    } else {
+        if (ret > 0)
+            spooler_fork_wait(copies);
+        if (others)
+            threads_resume_world(t);
+    }
+    clone3_copy_free(rq);
+    syscalls_return(t, ret);
+}
+
+// ---- A block of its own ----
+
+_Noreturn void fork_thread_child(struct thread *t)
+{
+    threads_start(t);
+    if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
+        signal_table_reset(t->sig->table);
+    threads_turn_take(t);
+    dispatch_run(t);
+}
+
+static void fork_thread(struct thread *t, struct request *rq)
+{
+    struct thread *c;
+    u64 *top;
+    long ret;
+
+    signals_block(t);
+    if (signal_is_noted(t)) {
+        clone3_copy_free(rq);
+        return;
+    }
+    c = threads_new(t);
+    if (!c) {
+        clone3_copy_free(rq);
+        syscalls_return(t, -EAGAIN);
+        return;
+    }
+    memcpy(c->regs, t->regs, sizeof(c->regs));
+    c->rflags = t->rflags;
+    c->sc_next = t->sc_next;
+    c->client_gs_base = t->client_gs_base;
+    c->client_fs_base = fs_base(t, rq);
+    c->sc_args[0] = rq->flags;
+    syscalls_return(c, 0);
+    if (rq->stack)
+        c->regs[R_RSP] = rq->stack;
+    signals_thread_init(c, t, (rq->flags & CLONE_SIGHAND) != 0);
+    seccomp_inherit(c, t);
+    threads_list_add(c);
+
+    top = (u64 *)(c->engine_sp - 8);
+    *top = (u64)c;
+    set_stack(rq, (u64)c + TA_ENGINE_STACK + PAGE_SIZE, (u64)top);
+    if (rq->flags & CLONE_VFORK)
+        threads_blocking_begin(t);
+    ret = fork_clone_thread(rq->args);
+    if (rq->flags & CLONE_VFORK)
+        threads_blocking_end(t);
+    if (ret < 0)
+        threads_abort_birth(c);
+    clone3_copy_free(rq);
+    syscalls_return(t, ret);
+}
+
+// ---- A borrowed block ----
+
+_Noreturn void fork_borrow_child(struct thread *t)
+{
+    t->tid = sys_gettid();
+    thread_own(t)->tgid = sys_getpid();
+    thread_own(t)->borrowed = true;
+    thread_own(t)->stress = STRESS_OFF; // timers are the parent's
+    if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
+        signal_table_reset(t->sig->table);
+    if (t->sc_args[1])
+        t->regs[R_RSP] = t->sc_args[1];
+    t->client_fs_base = t->sc_args[2];
+    syscalls_return(t, 0);
+    dispatch_run(t);
+}
+
+_Noreturn void fork_borrow_parent(struct thread *t, long ret)
+{
+    struct vfork_save *save = t->extra[1];
+    struct signal_table *table = t->sig->table;
+    bool has_turn = thread_own(t)->has_turn;
+    struct thread *next = t->next;
+
+    // The child may have died anywhere.
+    *t->sig = save->sig;
+    *thread_own(t) = save->own;
+    thread_own(t)->has_turn = has_turn;
+    if (table != t->sig->table)
+        signal_table_drop(table);
+    memcpy(t->regs, save->thread.regs, sizeof(t->regs));
+    t->rflags = save->thread.rflags;
+    t->pc = save->thread.pc;
+    t->sc_next = save->thread.sc_next;
+    t->client_gs_base = save->thread.client_gs_base;
+    t->client_fs_base = save->thread.client_fs_base;
+    t->hist = save->thread.hist;
+    t->tid = save->thread.tid;
+    t->escape_fragment = save->thread.escape_fragment;
+    t->escape_delta = save->thread.escape_delta;
+    t->sc_post = 0;
+    memcpy(t->extra, save->thread.extra, sizeof(t->extra));
+    t->next = next;
+    heap_free(save, sizeof(*save));
+    __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&t->stop, STOP_SIGNAL, __ATOMIC_SEQ_CST);
+    syscalls_return(t, ret);
+    dispatch_run(t);
+}
+
+static void fork_borrow(struct thread *t, struct request *rq)
+{
+    struct vfork_save *save;
+    u64 args[6];
+
+    signals_block(t);
+    if (signal_is_noted(t)) {
+        clone3_copy_free(rq);
+        return;
+    }
+    save = heap_alloc(sizeof(*save));
+    save->thread = *t;
+    save->sig = *t->sig;
+    save->own = *thread_own(t);
+    t->extra[1] = save;
+    t->sc_args[0] = rq->flags;
+    t->sc_args[1] = rq->stack;
+    t->sc_args[2] = fs_base(t, rq);
+    set_stack(rq, 0, 0);
+    memcpy(args, rq->args, sizeof(args));
+    if (rq->clone3) { // the parent's frames are lost: what the kernel reads lies in the block, freed with the save
+        memcpy(save->clone3, rq->clone3, rq->clone3_size);
+        args[1] = (u64)save->clone3;
+        clone3_copy_free(rq);
+    }
+    if (!(rq->flags & CLONE_SIGHAND))
+        t->sig->table = signal_table_copy(t->sig->table);
+    fork_clone_borrow(args, t);
+}
+
+// ---- The calls ----
+
+static void fork_any(struct thread *t, struct request *rq)
+{
+    if (!(rq->flags & CLONE_VM))
+        fork_copy(t, rq);
+    else if ((rq->flags & CLONE_VFORK) && !(rq->flags & CLONE_THREAD))
+        fork_borrow(t, rq);
+    else
+        fork_thread(t, rq);
+}
+
+void fork_sys_fork(struct thread *t)
+{
+    struct request rq = { SIGCHLD, 0, { SYS_clone, SIGCHLD }, NULL, 0 };
+
+    fork_any(t, &rq);
+}
+
+void fork_sys_vfork(struct thread *t)
+{
+    u64 flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+    struct request rq = { flags, 0, { SYS_clone, flags }, NULL, 0 };
+
+    fork_any(t, &rq);
+}
+
+void fork_sys_clone(struct thread *t)
+{
+    const u64 *r = t->regs;
+    struct request rq = {
+        (u32)r[R_RDI], r[R_RSI], { SYS_clone, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8] }, NULL, 0
+    };
+
+    fork_any(t, &rq);
+}
+
+void fork_sys_clone3(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI], size = t->regs[R_RSI];
+    struct request rq = { 0 };
+
+    // The checks that the kernel makes on what we are about to replace.
+    if (size > CLONE_ARGS_MAX) {
+        syscalls_return(t, -E2BIG);
+        return;
+    }
+    if (size < CLONE_ARGS_SIZE_VER0) {
+        syscalls_return(t, -EINVAL);
+        return;
+    }
+    rq.clone3 = heap_alloc(CLONE_ARGS_MAX);
+    rq.clone3_size = size;
+    if (safe_read(rq.clone3, addr, size)) {
+        clone3_copy_free(&rq);
+        syscalls_return(t, -EFAULT);
+        return;
+    }
+    if ((rq.clone3[CA_STACK] == 0) != (rq.clone3[CA_STACK_SIZE] == 0)) {
+        clone3_copy_free(&rq);
+        syscalls_return(t, -EINVAL);
+        return;
+    }
+    rq.flags = rq.clone3[CA_FLAGS];
+    rq.stack = rq.clone3[CA_STACK] + rq.clone3[CA_STACK_SIZE];
+    rq.args[0] = SYS_clone3;
+    rq.args[1] = (u64)rq.clone3;
+    rq.args[2] = size;
+    fork_any(t, &rq);
+}

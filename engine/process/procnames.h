@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// The names under /proc that the kernel would answer with the engine: /proc/self/exe and its other
+// spellings. Everything else that /proc says of the process is put right once, by launch.c.
+#ifndef QUERN_ENGINE_PROCNAMES_H
+#define QUERN_ENGINE_PROCNAMES_H
+
+#include "engine/base/types.h"
+
+// At start: fd is the client's executable (a script's interpreter), name what it was called by.
+void procnames_init(int fd, const char *name);
+
+// What the link /proc/self/exe would hold natively.
+const char *procnames_exe(void);
+
+// Does path, relative to dirfd, name the exe link of this process or of one of its threads? path is
+// the engine's copy. Makes a few system calls when the last component is "exe", none otherwise.
+bool procnames_is_exe(int dirfd, const char *path);
+
+#endif

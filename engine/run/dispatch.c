@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// The dispatcher. Translated code comes here through the stubs when a link, an indirect target or a translation is missing, when a
+// system call needs C, and when a signal or a stop is to be seen to. Every function here starts at the top of the thread's
+// engine stack and ends by entering translated code.
+#include "engine/run/dispatch.h"
+
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/tcache_priv.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/signal/signal.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/vsyscall.h"
+#include "engine/thread/threads.h"
+#include "engine/translate/translate.h"
+
+_Noreturn void dispatch_enter_at(u64 stub);
+_Noreturn void dispatch_exit(struct thread *t);
+_Noreturn void dispatch_syscall(struct thread *t);
+_Noreturn void dispatch_syscall_finished(struct thread *t);
+_Noreturn void dispatch_syscall_escaped(struct thread *t);
+
+#define VSYSCALL_PAGE 0xffffffffff600000ul
+#define FLAG_RF       0x10000ul // the processor sets it in what it saves for a fault
+#define TRAP_GP       13
+#define TRAP_PF       14
+
+// --stress-flush: the first flush comes after so many translations, each later one after an eighth of that more. A program
+// whose working set is larger than the number would otherwise translate nearly every block that it enters (cc1: 1.1 million
+// translations instead of 20,000), and a soak would take hours without seeing anything else.
+static u64 translations_since_flush;
+static u64 flush_period;
+
+static bool flush_is_due(void)
+{
+    if (!spool->stress_flush)
+        return false;
+    if (!flush_period)
+        flush_period = spool->stress_flush;
+    if (++translations_since_flush <= flush_period)
+        return false;
+    translations_since_flush = 0;
+    flush_period += spool->stress_flush / 8 + 1;
+    return true;
+}
+
+static void flush(struct thread *t)
+{
+    threads_stop_world(t);
+    tcache_flush_all();
+    threads_resume_world(t);
+}
+
+// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the kernel has chosen so, which shows
+// in where it maps memory.
+static u32 address_bits(void)
+{
+    const u64 high = 1ul << 48;
+    u32 a = 0x80000008, b, c = 0, d;
+
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+    if ((a >> 8 & 0xff) <= 48)
+        return 48;
+    if (sys_mmap(high, PAGE_SIZE, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                 0) != (long)high)
+        return 48;
+    sys_munmap(high, PAGE_SIZE);
+    return 57;
+}
+
+static u32 canonical_bits;
+
+static bool is_canonical(u64 addr)
+{
+    if (UNLIKELY(!canonical_bits))
+        canonical_bits = address_bits();
+    return (u64)((s64)(addr << (64 - canonical_bits)) >> (64 - canonical_bits)) == addr;
+}
+
+// The code at `addr` cannot be fetched; si_addr is the first byte of it that cannot.
+static void fetch_fault(struct thread *t, u64 addr)
+{
+    struct vmmap_info m;
+    // of pages of its own the kernel says that they are there
+    bool mapped = vmmap_find(addr, &m), kernel = addr >= (1ul << (canonical_bits - 1)) - PAGE_SIZE;
+
+    t->rflags |= FLAG_RF;
+    if ((addr & ~0xffful) == VSYSCALL_PAGE) {
+        signal_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_PF, 0x15);
+        return;
+    }
+    signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, addr, TRAP_PF,
+                 mapped || kernel ? 0x15 : 0x14);
+}
+
+// The fragment for t->pc. NULL when something is pending that has to be seen to first.
+static struct fragment *find(struct thread *t)
+{
+    struct fragment *f;
+    u64 fault = TRANSLATE_NO_FAULT;
+
+    if (UNLIKELY(!is_canonical(t->pc))) {
+        // DIFFERS: natively the branch itself raises this, here rip is what it branched to
+        t->rflags |= FLAG_RF;
+        signal_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_GP, 0);
+        return NULL;
+    }
+    for (u32 tries = 0;; tries++) {
+        tcache_lock();
+        f = tcache_lookup(t->pc);
+        if (f)
+            return f; // with the lock
+        if (flush_is_due()) {
+            tcache_unlock();
+            flush(t);
+            tcache_lock();
+        }
+        f = translate_block(t, t->pc, &fault);
+        if (f)
+            return f;
+        tcache_unlock();
+        if (fault != TRANSLATE_NO_FAULT) {
+            fetch_fault(t, fault);
+            return NULL;
+        }
+        if (tries > 4)
+            engine_die("no room for a block in an empty code cache (--cache-size is too small)");
+        flush(t);
+    }
+}
+
+static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
+{
+    for (;;) {
+        struct fragment *f;
+
+        t->state = TS_ENGINE;
+        if (UNLIKELY(t->stop)) {
+            signal_deliver_pending(t);
+            threads_park(t);
+            from = NULL;
+            indirect = false;
+            if (t->stop)
+                continue;
+        }
+        if (UNLIKELY((t->pc & ~0xffful) == VSYSCALL_PAGE) && vsyscall_try(t)) {
+            from = NULL;
+            indirect = false;
+            continue;
+        }
+        u64 flushes = spool->n_flush;
+
+        f = find(t);
+        if (spool->n_flush != flushes)
+            from = NULL; // went with the flush that made room for f
+        if (!f) {
+            from = NULL;
+            indirect = false;
+            continue;
+        }
+        if (UNLIKELY(f->flags & FRAGMENT_STEP)) {
+            u32 counter = f->counter;
+
+            tcache_unlock();
+            t->counters[counter]++;
+            t->step_counter = counter;
+            spool->n_stepped++;
+            signal_step(t);
+        }
+        if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
+            from->exit[exit].target == f->pc)
+            tcache_link(from, exit, f);
+        if (indirect && tb_config.ibl)
+            tcache_ibl_fill(t, f);
+        t->host = f->hpc;
+        tcache_unlock();
+        t->rflags &= ~0x100ul;
+        dispatch_enter_at(tcache_stub_enter());
+    }
+}
+
+_Noreturn void dispatch_run(struct thread *t)
+{
+    t->sc_post = 0;
+    run(t, NULL, 0, false);
+}
+
+_Noreturn void dispatch_exit(struct thread *t)
+{
+    s64 id = (s64)t->exit_id;
+    struct fragment *f;
+
+    spool->n_dispatch++;
+    if (id == -1) {
+        spool->n_ibl_miss++;
+        t->pc = t->ibl_target;
+        run(t, NULL, 0, true);
+    }
+    if (id < -1) {
+        // the block's code has changed
+        f = tcache_by_index((u32)(-2 - id));
+        t->pc = f->pc;
+        tcache_lock();
+        tcache_kill(f);
+        tcache_unlock();
+        run(t, NULL, 0, false);
+    }
+    f = tcache_by_index((u32)id >> 1);
+    t->pc = f->exit[id & 1].target;
+    run(t, f, (u32)id & 1, false);
+}
+
+_Noreturn void dispatch_gate(struct thread *t)
+{
+    t->sc_cont = tcache_stub_syscall_done();
+    dispatch_enter_at(tcache_stub_gate_from_c());
+}
+
+_Noreturn void dispatch_syscall(struct thread *t)
+{
+    t->pc = t->sc_next - 2;
+    t->sc_post = 0;
+    spool->n_slow_syscalls++;
+    syscalls_slow(t);
+    dispatch_run(t);
+}
+
+_Noreturn void dispatch_syscall_finished(struct thread *t)
+{
+    t->regs[R_RCX] = t->sc_next;
+    t->pc = t->sc_next;
+    if (t->sc_post) {
+        syscalls_done(t);
+        t->sc_post = 0;
+    }
+    dispatch_run(t);
+}
+
+// The escape copy of a block that ends in a system call: the call is not made, and the instruction not counted.
+_Noreturn void dispatch_syscall_escaped(struct thread *t)
+{
+    struct fragment *f = (struct fragment *)t->escape_fragment;
+
+    t->pc = t->sc_next - 2;
+    if (f) {
+        t->counters[f->counter]--;
+        if (f->ninsns > 1)
+            spooler_partial(f->block, f->ninsns - 1);
+    }
+    dispatch_run(t);
+}

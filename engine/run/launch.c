@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// The start of the engine (launch.h): reads the spool, loads the client and its interpreter, and
+// makes the state in which the kernel would have started it: stack, auxiliary vector, break, name,
+// what /proc says. Runs once, single-threaded, on a stack of its own; the only file that knows what
+// the initial stack looks like.
+//
+// The initial stack stays where the kernel made it. The engine's two arguments are two words, so
+// the client's stack pointer is 16 bytes higher and aligned as always, and everything from the
+// client's argv[0] on is in its place already.
+#include "engine/run/launch.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/count/prof.h"
+#include "engine/process/elf.h"
+#include "engine/process/exec.h"
+#include "engine/process/procnames.h"
+#include "engine/process/seccomp.h"
+#include "engine/run/dispatch.h"
+#include "engine/signal/signal.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+#include "engine/translate/translate.h"
+
+#define CACHE_KIB       131072 // size of the code cache where --cache-size says nothing
+#define CACHE_KIB_LEAST 4096
+
+u64 launch_brk_emulated;
+
+static u64 hwcap2;
+
+bool launch_hwcap2_fsgsbase(void)
+{
+    return hwcap2 & 2; // arch/x86/include/uapi/asm/hwcap2.h: HWCAP2_FSGSBASE
+}
+
+struct start {
+    u64 *sp; // the client's: at its argc
+    char **argv, **envp;
+    u64 argc;
+    struct k_auxv *auxv;
+    u64 auxv_count; // with the AT_NULL
+    const char *execfn;
+};
+
+static struct elf_file program, interpreter;
+
+// ---- Refusal ----
+
+static _Noreturn void refuse(const char *path, const char *why, int status)
+{
+    engine_msg("%s: cannot be executed: %s", path, why);
+    spooler_drop();
+    sys_exit_group(status);
+}
+
+static const char *error_text(long error)
+{
+    switch (-error) {
+    case ENOENT: return "no such file";
+    case EACCES: return "permission denied";
+    case EISDIR: return "it is a folder";
+    case ENOTDIR: return "a part of its path is not a folder";
+    case ELOOP: return "too many symbolic links";
+    case ENOMEM: return "not enough memory";
+    case EMFILE:
+    case ENFILE: return "too many open files";
+    default: return "the system refuses to open it";
+    }
+}
+
+static _Noreturn void refuse_error(const char *path, long error)
+{
+    refuse(path, error_text(error), error == -ENOENT ? LAUNCH_NOTFOUND : LAUNCH_CANNOT);
+}
+
+// ---- What the kernel gave us ----
+
+// "N", "N,N", "N,N,N"; what is missing becomes -1.
+static bool parse_fds(const char *text, int fd[3])
+{
+    for (int i = 0; i < 3; i++) {
+        fd[i] = -1;
+        if (!*text)
+            continue;
+        long n = 0;
+        if (*text < '0' || *text > '9')
+            return false;
+        for (; *text >= '0' && *text <= '9' && n < 0x8000000; text++)
+            n = n * 10 + (*text - '0');
+        if (*text && *text++ != ',')
+            return false;
+        fd[i] = (int)n;
+    }
+    return fd[0] >= 0 && !*text;
+}
+
+static void read_stack(struct start *s, u64 *sp)
+{
+    s->sp = sp + 2;
+    s->argc = sp[0] - 2;
+    s->argv = (char **)(s->sp + 1);
+    s->envp = s->argv + s->argc + 1;
+    char **end = s->envp;
+    while (*end)
+        end++;
+    s->auxv = (struct k_auxv *)(end + 1);
+    while (s->auxv[s->auxv_count++].type != AT_NULL)
+        if (s->auxv[s->auxv_count - 1].type == AT_HWCAP2)
+            hwcap2 = s->auxv[s->auxv_count - 1].value;
+}
+
+// Highest address at which the code cache may end: right below the vDSO and its data, where the
+// kernel puts libraries. With randomised addresses the vDSO may be above the stack; then where the
+// kernel would put a mapping now.
+static u64 cache_limit(void)
+{
+    static char maps[0x4000];
+    u64 lowest = ~0ul, stack = ~0ul, len = 0;
+    long fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+
+    if (fd >= 0) {
+        for (long n; len < sizeof(maps) - 1 &&
+                     (n = sys_read((int)fd, maps + len, sizeof(maps) - 1 - len)) > 0;)
+            len += (u64)n;
+        sys_close((int)fd);
+    }
+    for (char *line = maps, *end; (end = strchr(line, '\n')); line = end + 1) {
+        u64 start = 0;
+        *end = '\0';
+        for (const char *c = line; *c && *c != '-'; c++)
+            start = start * 16 + (u64)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
+        const char *name = strchr(line, '[');
+        if (!name)
+            continue;
+        if (strncmp(name, "[vvar", 5) == 0 || strcmp(name, "[vdso]") == 0)
+            lowest = start < lowest ? start : lowest;
+        if (strcmp(name, "[stack]") == 0)
+            stack = start;
+    }
+    if (lowest < stack)
+        return lowest;
+
+    long probe = sys_mmap(0, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sys_failed(probe))
+        engine_die("cannot find room for the code cache: error %ld", -probe);
+    sys_munmap((u64)probe, PAGE_SIZE);
+    return (u64)probe + PAGE_SIZE;
+}
+
+// The code cache. Where --cache-size says nothing: an eighth of the address space that RLIMIT_AS
+// allows, or less if that is taken already.
+static void make_cache(void)
+{
+    u32 kib = spool->cache_kib ? spool->cache_kib : CACHE_KIB;
+    u64 limit = cache_limit();
+    struct k_rlimit as;
+    int ret;
+
+    if (!spool->cache_kib && sys_prlimit(RLIMIT_AS, NULL, &as) == 0)
+        while (kib > CACHE_KIB_LEAST && (u64)kib << 10 > as.cur / 8)
+            kib /= 2;
+    while ((ret = tcache_init(limit, kib)) == -ENOMEM && !spool->cache_kib && kib > CACHE_KIB_LEAST)
+        kib /= 2;
+    if (ret)
+        engine_die("cannot make a code cache of %u KiB: error %d; raise the limit on address space "
+                   "(ulimit -v) or give a smaller --cache-size",
+                   kib, -ret);
+    spool->cache_kib = kib;
+}
+
+// ---- Loading ----
+
+static void note_mapping(u64 start, u64 end, u32 prot, bool anonymous)
+{
+    vmmap_add(start, end, prot, anonymous ? VMMAP_ANON : 0);
+}
+
+static void load_program(const struct start *s, struct elf_image *image)
+{
+    const char *why;
+    // RIP-relative operands of the program stay within reach of the code cache, and its break has
+    // room to grow.
+    u64 hint = (tcache_end() - (2ul << 30) + (64ul << 20)) & ~((2ul << 20) - 1);
+    long ret = elf_map(&program, hint, image, note_mapping, &why);
+
+    if (ret)
+        refuse(s->execfn, why, LAUNCH_CANNOT);
+    sys_close(program.fd);
+}
+
+// Right below the code cache, where libraries will follow.
+static void load_interpreter(const struct start *s, struct elf_image *image)
+{
+    char text[4400];
+    const char *why;
+    long fd = sys_open(program.interp, O_RDONLY | O_CLOEXEC, 0);
+
+    if (fd < 0) {
+        mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, error_text(fd));
+        refuse(s->execfn, text, LAUNCH_CANNOT);
+    }
+    elf_examine(&interpreter, (int)fd);
+    why = interpreter.kind == ELF_SCRIPT ? "it is a script" : interpreter.why;
+    if (interpreter.kind == ELF_LOADABLE)
+        elf_map(&interpreter, tcache_start() - (interpreter.high - interpreter.low), image,
+                note_mapping, &why);
+    if (why) {
+        mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, why);
+        refuse(s->execfn, text, LAUNCH_CANNOT);
+    }
+    sys_close((int)fd);
+}
+
+// ---- The state that the kernel would have made ----
+
+static void fix_auxv(struct start *s, const struct elf_image *image, const struct elf_image *interp)
+{
+    u64 kept = 0;
+
+    for (u64 i = 0; i < s->auxv_count; i++) {
+        struct k_auxv a = s->auxv[i];
+        bool drop = false;
+        switch (a.type) {
+        case AT_PHDR: a.value = image->phdr; break;
+        case AT_PHENT: a.value = sizeof(struct elf_phdr); break;
+        case AT_PHNUM: a.value = program.phnum; break;
+        case AT_BASE: a.value = interp ? interp->bias : 0; break;
+        case AT_ENTRY: a.value = image->entry; break;
+        case AT_EXECFN: a.value = (u64)s->execfn; break;
+        case AT_SYSINFO_EHDR: drop = spool->flags & SPOOL_F_NO_VDSO; break;
+        // rseq(2) is not to be had under the engine: critical sections are ranges of client
+        // addresses.
+        case AT_RSEQ_FEATURE_SIZE:
+        case AT_RSEQ_ALIGN: drop = true; break;
+        case AT_RANDOM:
+            if (!(spool->flags & SPOOL_F_RANDOM))
+                memcpy((void *)a.value, "Quern: no chance", 16);
+            break;
+        default: break;
+        }
+        if (!drop)
+            s->auxv[kept++] = a;
+    }
+    s->auxv_count = kept;
+}
+
+static u64 string_end(const char *s)
+{
+    return (u64)s + strlen(s) + 1;
+}
+
+// What /proc/self/{cmdline,environ,auxv,stat} say, and where brk starts.
+static void tell_kernel(const struct start *s, const struct elf_image *image)
+{
+    u64 brk = PAGE_UP(image->brk);
+    char **last = s->envp;
+    struct k_mm_map map = {
+        .start_code = image->start_code,
+        .end_code = image->end_code,
+        .start_data = image->start_data,
+        .end_data = image->end_data,
+        .start_brk = brk,
+        .brk = brk,
+        .start_stack = (u64)s->sp,
+        .arg_start = (u64)s->argv[0],
+        .arg_end = string_end(s->argv[s->argc - 1]),
+        .auxv = (u64)s->auxv,
+        .auxv_size = (u32)(s->auxv_count * sizeof(*s->auxv)),
+        .exe_fd = -1,
+    };
+
+    map.env_start = map.env_end = map.arg_end;
+    if (*last) {
+        while (last[1])
+            last++;
+        map.env_start = (u64)s->envp[0];
+        map.env_end = string_end(*last);
+    }
+    if (sys_call5(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, (u64)&map, sizeof(map), 0)) {
+        launch_brk_emulated = brk;
+        if (spool->flags & SPOOL_F_VERBOSE)
+            engine_msg("this kernel has no PR_SET_MM_MAP: brk is emulated, /proc/self/cmdline "
+                       "begins with the engine");
+    }
+}
+
+// The name that ps shows. An exec by descriptor alone is named after the file (Linux 6.14; earlier
+// ones after the number).
+static void set_name(const struct start *s)
+{
+    static const char gone[] = " (deleted)";
+    const char *name = s->execfn;
+    char short_name[16];
+    u64 len;
+
+    if (strncmp(name, "/dev/fd/", 8) == 0 && !strchr(name + 8, '/'))
+        name = procnames_exe();
+    name = mini_basename(name);
+    len = strlen(name);
+    if (name != mini_basename(s->execfn) && len > sizeof(gone) - 1 &&
+        strcmp(name + len - (sizeof(gone) - 1), gone) == 0)
+        len -= sizeof(gone) - 1;
+    if (len > sizeof(short_name) - 1)
+        len = sizeof(short_name) - 1;
+    memcpy(short_name, name, len);
+    short_name[len] = '\0';
+    sys_call2(SYS_prctl, PR_SET_NAME, (u64)short_name);
+}
+
+static void make_stack_executable(const struct start *s)
+{
+    long ret = sys_mprotect(PAGE_DOWN((u64)s->sp), PAGE_SIZE,
+                            PROT_READ | PROT_WRITE | PROT_EXEC | PROT_GROWSDOWN);
+
+    if (ret)
+        refuse(s->execfn, "it wants an executable stack, which this system does not give",
+               LAUNCH_CANNOT);
+}
+
+// ---- The order of it all ----
+
+// Takes the spool over and finds the file to load. A script is not loaded: its interpreter is, and
+// the arguments that the kernel would have put before the script's make this a new exec of the
+// engine.
+static void open_program(struct start *s, char *own_name, const char *own_fds, int *spool_fd)
+{
+    int fd[3];
+
+    if (!parse_fds(own_fds, fd))
+        engine_die("start programs with `quern run`, not with the engine");
+    spooler_map(fd[0]);
+    engine_log_fd = spool->log_fd;
+    spool->pid = sys_getpid();
+    *spool_fd = fd[0];
+    engine_at_die = spooler_drop; // there is nothing in it yet that could be recovered
+
+    // As execvp: a name with a slash is used as it is, another one was found in PATH.
+    s->execfn = fd[1] >= 0                ? own_name
+                : strchr(s->argv[0], '/') ? s->argv[0]
+                                          : heap_strdup(spooler_string(spool->s_program));
+    if (fd[2] >= 0) {
+        exec_remove_old(fd[2]);
+        sys_close(fd[2]);
+    }
+    if (fd[1] < 0) {
+        long got = sys_open(spooler_string(spool->s_program), O_RDONLY | O_CLOEXEC, 0);
+        if (got < 0)
+            refuse_error(s->execfn, got);
+        fd[1] = (int)got;
+    }
+    elf_examine(&program, fd[1]);
+    if (program.kind == ELF_SCRIPT) {
+        const char *why = exec_script(fd[0], fd[1], s->execfn, s->argv, s->envp);
+        refuse(s->execfn, why, LAUNCH_CANNOT);
+    }
+    if (program.kind != ELF_LOADABLE)
+        refuse(s->execfn, program.why, LAUNCH_CANNOT);
+    procnames_init(fd[1], s->execfn);
+}
+
+static _Noreturn void run_natively(const struct start *s, u64 entry)
+{
+    u64 mask = spool->start_mask;
+
+    spooler_drop();
+    sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+    sys_close(fds_spool());
+    sys_close(engine_log_fd);
+    start_native((u64)s->sp, entry);
+}
+
+void launch_main(u64 *sp)
+{
+    struct start s = { 0 };
+    struct elf_image image, interp;
+    int spool_fd;
+
+    if (sp[0] < 3)
+        engine_die("start programs with `quern run`, not with the engine");
+    read_stack(&s, sp);
+    open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
+    fds_init(spool_fd, spool->log_fd);
+    spooler_save_environment(s.envp);
+    if (spool->flags & SPOOL_F_EXECED)
+        fds_own_log();
+    *s.sp = s.argc; // over the engine's second argument: from here on the stack is the client's
+
+    if (program.exec_stack)
+        make_stack_executable(&s);
+    vmmap_init();
+    make_cache();
+    load_program(&s, &image);
+    if (program.has_interp)
+        load_interpreter(&s, &interp);
+    u64 entry = program.has_interp ? interp.entry : image.entry;
+    fix_auxv(&s, &image, program.has_interp ? &interp : NULL);
+    tell_kernel(&s, &image);
+    set_name(&s);
+    if (spool->flags & SPOOL_F_NATIVE)
+        run_natively(&s, entry);
+
+    exec_init();
+    prof_init();
+    translate_init();
+    signals_init();
+    struct thread *t = threads_init_main();
+    seccomp_take_over(t);
+    t->regs[R_RSP] = (u64)s.sp;
+    t->rflags = 0x202;
+    t->pc = entry;
+    spool->state = SPOOL_RUNNING;
+    engine_at_die = NULL;
+    dispatch_run(t);
+}

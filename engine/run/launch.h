@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The start of the engine: from the kernel's entry to the client's first instruction. launch.c is
+// called once, by arch/x86_64/start.S.
+#ifndef QUERN_ENGINE_LAUNCH_H
+#define QUERN_ENGINE_LAUNCH_H
+
+#include "engine/base/types.h"
+
+// Exit status when the program cannot be executed, and when it is not there, as shells have them.
+#define LAUNCH_CANNOT   126
+#define LAUNCH_NOTFOUND 127
+
+// Where the client's break starts when the kernel could not be told so (PR_SET_MM_MAP failed) and
+// brk must be emulated; else 0.
+extern u64 launch_brk_emulated;
+
+// May the instructions rdfsbase and so on be used? The auxiliary vector's word on it.
+bool launch_hwcap2_fsgsbase(void);
+
+// sp: the initial stack, at argc. The engine's own arguments are {name for AT_EXECFN or the
+// engine's path, "SPOOL" or "SPOOL,PROGRAM" or "SPOOL,PROGRAM,OLD"}: descriptors of the spool, of
+// the file to load (an ELF executable) and of a spool that this exec ended and that is to be
+// removed. The client's arguments follow.
+_Noreturn void launch_main(u64 *sp);
+
+// arch/x86_64/start.S
+_Noreturn void start_native(u64 rsp, u64 rip);
+
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Signal frames on the client's stack (frame.h), byte for byte as Linux lays them out: arch/x86/kernel/signal_64.c (x64_setup_rt_frame,
+// rt_sigreturn), arch/x86/kernel/signal.c (get_sigframe), arch/x86/kernel/fpu/signal.c (the state and its magic numbers).
+//
+// The client's FPU registers are the live ones: no engine code touches them. So a frame is made by XSAVE straight to the client's
+// stack, the handler's initial state by XRSTOR of an empty image, and rt_sigreturn is XRSTOR straight from the frame. Each of
+// these instructions may fault on client memory, which ends in -EFAULT (frame_fixup).
+
+#include "engine/signal/frame.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/spool/spooler.h"
+
+#define FP_XSTATE_MAGIC1 0x46505853u
+#define FP_XSTATE_MAGIC2 0x46505845u
+
+#define UC_FP_XSTATE         1
+#define UC_SIGCONTEXT_SS     2
+#define UC_STRICT_RESTORE_SS 4
+
+#define SS_ONSTACK    1
+#define SS_DISABLE    2
+#define SS_AUTODISARM ((s32)(1u << 31))
+#define MINSIGSTKSZ   2048
+
+#define FLAG_TF 0x100ul
+#define FLAG_DF 0x400ul
+#define FLAG_RF 0x10000ul
+// What rt_sigreturn may change: FIX_EFLAGS
+#define FLAGS_FROM_FRAME 0x50dd5ul
+
+#define RED_ZONE        128
+#define SS_USER         0x2b
+#define XSTATE_FPSSE    3ul
+#define XSTATE_PKRU     (1ul << 9)
+#define XSTATE_TILEDATA (1ul << 18)
+#define PKRU_INIT       0x55555554
+
+// struct _fpx_sw_bytes, the last 48 bytes of the legacy area
+struct k_fpx_sw {
+    u32 magic1, extended_size;
+    u64 xfeatures;
+    u32 xstate_size, padding[7];
+};
+#define FPX_SW_OFF     464
+#define XSTATE_HDR_OFF 512
+#define FXSAVE_SIZE    512
+
+_Noreturn void frame_return(const struct k_ucontext *uc);
+extern int frame_xsave(u64 to, u64 mask);
+extern int frame_xrstor(u64 from, u64 mask);
+extern int frame_fxsave(u64 to, u64 unused);
+extern int frame_fxrstor(u64 from, u64 unused);
+extern void frame_wrpkru(u32 value);
+extern const char frame_xsave_insn[], frame_xrstor_insn[], frame_fxsave_insn[],
+    frame_fxrstor_insn[], frame_faulted[];
+
+static bool has_xsave, has_pku;
+static u64 xfeatures;   // that the kernel saves for this process
+static u32 xstate_size; // size of the area, without the trailing magic
+static u8 empty_image[FXSAVE_SIZE + 64] __attribute__((aligned(64)));
+
+static void cpuid(u32 leaf, u32 sub, u32 out[4])
+{
+    __asm__ volatile("cpuid"
+                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
+                     : "a"(leaf), "c"(sub));
+}
+
+void frame_init(void)
+{
+    static const u32 mxcsr = 0x1f80;
+    static const u16 fcw = 0x37f;
+    u32 r[4], lo, hi;
+
+    memcpy(empty_image, &fcw, sizeof(fcw));
+    memcpy(empty_image + 24, &mxcsr, sizeof(mxcsr));
+    cpuid(1, 0, r);
+    has_xsave = (r[2] & 1u << 27) != 0; // OSXSAVE
+    if (!has_xsave)
+        return;
+    cpuid(7, 0, r);
+    has_pku = (r[2] & 1u << 4) != 0; // OSPKE
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    // Until a process asks for them, the kernel leaves the AMX tiles out. The first frame it makes will say (frame_learn).
+    xfeatures = ((u64)hi << 32 | lo) & ~XSTATE_TILEDATA;
+    xstate_size = FXSAVE_SIZE + 64;
+    for (u32 i = 2; i < 63; i++) {
+        if (!(xfeatures & 1ul << i))
+            continue;
+        cpuid(0xd, i, r);
+        if (r[0] + r[1] > xstate_size)
+            xstate_size = r[0] + r[1];
+    }
+}
+
+void frame_learn(const struct k_ucontext *uc)
+{
+    const struct k_fpx_sw *sw = (const struct k_fpx_sw *)(uc->mc.fpstate + FPX_SW_OFF);
+
+    if (has_xsave && uc->mc.fpstate && sw->magic1 == FP_XSTATE_MAGIC1) {
+        xfeatures = sw->xfeatures;
+        xstate_size = sw->xstate_size;
+    }
+}
+
+u64 frame_fixup(u64 rip)
+{
+    if (rip == (u64)frame_xsave_insn || rip == (u64)frame_xrstor_insn ||
+        rip == (u64)frame_fxsave_insn || rip == (u64)frame_fxrstor_insn)
+        return (u64)frame_faulted;
+    return 0;
+}
+
+// __on_sig_stack
+static bool within_alt(const struct k_stack *alt, u64 sp)
+{
+    return sp > alt->sp && sp - alt->sp <= alt->size;
+}
+
+s32 frame_alt_flags(const struct k_stack *alt, u64 sp)
+{
+    if (!alt->size)
+        return SS_DISABLE;
+    if (alt->flags & SS_AUTODISARM)
+        return 0;
+    return within_alt(alt, sp) ? SS_ONSTACK : 0;
+}
+
+// Writes the FPU state at `to` as copy_fpstate_to_sigframe does, and puts the registers into their initial state.
+static int push_fpstate(u64 to)
+{
+    if (has_xsave) {
+        static const u8 zero[64];
+        struct k_fpx_sw sw = { 0 };
+        u32 magic2 = FP_XSTATE_MAGIC2;
+        u64 bv;
+
+        if (safe_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) || frame_xsave(to, xfeatures) ||
+            safe_read_u64(to + XSTATE_HDR_OFF, &bv) ||
+            safe_write_u64(to + XSTATE_HDR_OFF, bv | XSTATE_FPSSE))
+            return -EFAULT;
+        sw.magic1 = FP_XSTATE_MAGIC1;
+        sw.extended_size = xstate_size + 4;
+        sw.xfeatures = xfeatures;
+        sw.xstate_size = xstate_size;
+        if (safe_write(to + FPX_SW_OFF, &sw, sizeof(sw)) ||
+            safe_write(to + xstate_size, &magic2, sizeof(magic2)))
+            return -EFAULT;
+    } else if (frame_fxsave(to, 0)) {
+        return -EFAULT;
+    }
+    return 0;
+}
+
+static void initial_fpstate(u64 features)
+{
+    if (!has_xsave) {
+        frame_fxrstor((u64)empty_image, 0);
+        return;
+    }
+    frame_xrstor((u64)empty_image, features & ~XSTATE_PKRU);
+    if (has_pku && (features & XSTATE_PKRU))
+        frame_wrpkru(PKRU_INIT);
+}
+
+static void fill_context(struct k_ucontext *uc, const struct thread *t, u64 mask, u64 fp)
+{
+    struct k_sigcontext *mc = &uc->mc;
+    const u64 *r = t->regs;
+
+    uc->flags = (has_xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
+    uc->sigmask = mask;
+    mc->r8 = r[8];
+    mc->r9 = r[9];
+    mc->r10 = r[10];
+    mc->r11 = r[11];
+    mc->r12 = r[12];
+    mc->r13 = r[13];
+    mc->r14 = r[14];
+    mc->r15 = r[15];
+    mc->di = r[R_RDI];
+    mc->si = r[R_RSI];
+    mc->bp = r[R_RBP];
+    mc->bx = r[R_RBX];
+    mc->dx = r[R_RDX];
+    mc->ax = r[R_RAX];
+    mc->cx = r[R_RCX];
+    mc->sp = r[R_RSP];
+    mc->ip = t->pc;
+    mc->flags = t->rflags;
+    mc->cs = CS_USER64;
+    mc->ss = SS_USER;
+    mc->oldmask = mask;
+    mc->fpstate = fp;
+}
+
+_Noreturn void frame_become_client(struct thread *t, u64 mask)
+{
+    u64 fp = (u64)heap_pages(PAGE_UP(xstate_size + FXSAVE_SIZE));
+    struct k_rt_sigframe *f = heap_alloc(sizeof(*f));
+
+    if (push_fpstate(fp))
+        fp = 0;
+    fill_context(&f->uc, t, mask, fp);
+    f->uc.stack.flags = SS_DISABLE;
+    frame_return(&f->uc);
+}
+
+int frame_push(struct thread *t, const struct k_sigaction *act, const struct signal_pending *p,
+               u64 mask)
+{
+    struct k_rt_sigframe f;
+    struct k_sigcontext *mc = &f.uc.mc;
+    struct k_stack *alt = &t->sig->alt;
+    u64 sp = t->regs[R_RSP] - RED_ZONE, fp;
+    const u64 *r = t->regs;
+    bool nested = !(alt->flags & SS_AUTODISARM) && within_alt(alt, r[R_RSP]), entering = false;
+
+    // get_sigframe
+    if ((act->flags & SA_ONSTACK) && frame_alt_flags(alt, sp) == 0) {
+        sp = alt->sp + alt->size;
+        entering = true;
+    }
+    fp = (sp - (has_xsave ? xstate_size + 4 : FXSAVE_SIZE)) & ~63ul;
+    sp = ((fp - sizeof(f)) & ~15ul) - 8;
+    if ((nested || entering) && !within_alt(alt, sp))
+        return -EFAULT;
+    if (!(act->flags & SA_RESTORER))
+        return -EFAULT;
+
+    memset(&f, 0, sizeof(f));
+    f.pretcode = act->restorer;
+    fill_context(&f.uc, t, mask, fp);
+    mc->err = p->err;
+    mc->trapno = p->trapno;
+    mc->cr2 = p->cr2;
+    f.uc.stack = *alt;
+    f.uc.stack.pad = 0;
+    if (act->flags & SA_SIGINFO)
+        f.info = p->info;
+    // The FPU state last of what can fail: until here nothing of the client has changed.
+    if (safe_write(sp, &f,
+                   act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
+        push_fpstate(fp))
+        return -EFAULT;
+
+    initial_fpstate(xfeatures);
+    if (alt->flags & SS_AUTODISARM) {
+        memset(alt, 0, sizeof(*alt));
+        alt->flags = SS_DISABLE;
+    }
+    t->regs[R_RDI] = (u64)p->info.signo;
+    t->regs[R_RSI] = sp + offsetof(struct k_rt_sigframe, info);
+    t->regs[R_RDX] = sp + offsetof(struct k_rt_sigframe, uc);
+    t->regs[R_RAX] = 0;
+    t->regs[R_RSP] = sp;
+    t->pc = act->handler;
+    t->rflags &= ~(FLAG_DF | FLAG_RF | FLAG_TF);
+    return 0;
+}
+
+// As fpu__restore_sig and restore_fpregs_from_user: the whole state when the magic numbers are right, else its legacy part.
+static int pop_fpstate(u64 from)
+{
+    struct k_fpx_sw sw;
+    u32 magic2;
+
+    if (!from) {
+        initial_fpstate(xfeatures);
+        return 0;
+    }
+    if (!has_xsave)
+        return frame_fxrstor(from, 0);
+    if (safe_read(&sw, from + FPX_SW_OFF, sizeof(sw)))
+        return -EFAULT;
+    if (sw.magic1 == FP_XSTATE_MAGIC1 && sw.extended_size > sw.xstate_size &&
+        sw.xstate_size >= FXSAVE_SIZE + 64 && sw.xstate_size <= xstate_size &&
+        safe_read(&magic2, from + sw.xstate_size, sizeof(magic2)) == 0 &&
+        magic2 == FP_XSTATE_MAGIC2) {
+        u64 restore = sw.xfeatures & xfeatures;
+
+        if (frame_xrstor(from, restore))
+            return -EFAULT;
+        if (restore != xfeatures)
+            initial_fpstate(xfeatures & ~restore);
+        return 0;
+    }
+    if (frame_fxrstor(from, 0))
+        return -EFAULT;
+    initial_fpstate(xfeatures & ~XSTATE_FPSSE);
+    return 0;
+}
+
+int frame_pop(struct thread *t, u64 *mask)
+{
+    u64 sp = t->regs[R_RSP] - 8, *r = t->regs;
+    struct k_stack *alt = &t->sig->alt;
+    const struct k_sigcontext *mc;
+    struct k_ucontext uc;
+
+    if (safe_read(&uc, sp + offsetof(struct k_rt_sigframe, uc), sizeof(uc)))
+        return -EFAULT;
+    mc = &uc.mc;
+    if ((mc->cs | 3) != CS_USER64)
+        engine_die("rt_sigreturn to code segment 0x%x: only 64-bit programs can be run",
+                   (u32)mc->cs);
+    if (pop_fpstate(mc->fpstate))
+        return -EFAULT;
+    r[8] = mc->r8;
+    r[9] = mc->r9;
+    r[10] = mc->r10;
+    r[11] = mc->r11;
+    r[12] = mc->r12;
+    r[13] = mc->r13;
+    r[14] = mc->r14;
+    r[15] = mc->r15;
+    r[R_RDI] = mc->di;
+    r[R_RSI] = mc->si;
+    r[R_RBP] = mc->bp;
+    r[R_RBX] = mc->bx;
+    r[R_RDX] = mc->dx;
+    r[R_RAX] = mc->ax;
+    r[R_RCX] = mc->cx;
+    r[R_RSP] = mc->sp;
+    t->pc = mc->ip;
+    // The trap flag stays off: a client that single-steps itself is not served.
+    t->rflags = (t->rflags & ~FLAGS_FROM_FRAME) | (mc->flags & FLAGS_FROM_FRAME & ~FLAG_TF);
+    *mask = uc.sigmask;
+
+    // restore_altstack: whatever is wrong with it is passed over in silence.
+    if (!(frame_alt_flags(alt, mc->sp) == SS_ONSTACK)) {
+        s32 mode = uc.stack.flags & ~SS_AUTODISARM;
+
+        if (mode == SS_DISABLE) {
+            alt->sp = 0;
+            alt->size = 0;
+            alt->flags = uc.stack.flags;
+        } else if ((mode == 0 || mode == SS_ONSTACK) && uc.stack.size >= MINSIGSTKSZ) {
+            *alt = uc.stack;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Signal frames on the client's stack, as the kernel lays them out (arch/x86/kernel/signal_64.c and fpu/signal.c): made from the
+// thread block and the live FPU registers, and read back by rt_sigreturn. No decision about which signal; no mask arithmetic.
+#ifndef QUERN_ENGINE_FRAME_H
+#define QUERN_ENGINE_FRAME_H
+
+#include "engine/signal/signal.h"
+
+#define CS_USER64 0x33
+
+struct k_sigcontext {
+    u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
+    u16 cs, gs, fs, ss;
+    u64 err, trapno, oldmask, cr2, fpstate, reserved[8];
+};
+
+struct k_ucontext {
+    u64 flags, link;
+    struct k_stack stack;
+    struct k_sigcontext mc;
+    u64 sigmask;
+};
+
+struct k_rt_sigframe {
+    u64 pretcode;
+    struct k_ucontext uc;
+    struct k_siginfo info;
+};
+
+// Reads CPUID; before the first frame.
+void frame_init(void);
+
+// A kernel-made frame passed by: it says which state components the kernel saves for this process now (AMX permission).
+void frame_learn(const struct k_ucontext *uc);
+
+// Pushes a frame for act and lets t continue at its handler. mask: what rt_sigreturn restores. 0 or -EFAULT (nothing of t changed).
+// The FPU registers are then in their initial state.
+int frame_push(struct thread *t, const struct k_sigaction *act, const struct signal_pending *p,
+               u64 mask);
+
+// rt_sigreturn: takes registers, FPU state, mask and alternate stack from the frame at the client's stack pointer. 0, or -EFAULT: the
+// client gets SIGSEGV.
+int frame_pop(struct thread *t, u64 *mask);
+
+// Lets the kernel give the processor to the client, natively and for good, with the state in t and this signal mask: a signal that
+// is pending and not in it then finds the client, not the engine.
+_Noreturn void frame_become_client(struct thread *t, u64 mask);
+
+// sigaltstack's rules, shared by the system call and frame_pop.
+s32 frame_alt_flags(const struct k_stack *alt, u64 sp);
+
+// Fix-ups for the instructions that move FPU state from and to client memory: where to go on, 0 for any other rip. @signal-safe
+u64 frame_fixup(u64 rip);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// The engine's own file descriptors (fds.h): two, the spool and the log.
+//
+// They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the
+// moment of the dup: above what programs number themselves, yet low enough that the kernel's
+// descriptor table, which is copied at every fork, stays small (a table that reaches to a million
+// costs 8 MiB at each fork).
+#include "engine/spool/fds.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/spool/spooler.h"
+
+#define FDS_BASE 4080
+
+enum { FD_SPOOL, FD_LOG, FD_COUNT };
+
+static int own[FD_COUNT] = { -1, -1 };
+
+// Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours. False: not lifted.
+static bool lift(const struct k_rlimit *limit)
+{
+    struct k_rlimit high = { FDS_BASE + 4 * FD_COUNT, FDS_BASE + 4 * FD_COUNT };
+
+    if (limit->max < high.max && sys_prlimit(RLIMIT_NOFILE, &high, NULL) == 0)
+        return true;
+    high = (struct k_rlimit){ limit->max, limit->max };
+    return limit->cur < limit->max && sys_prlimit(RLIMIT_NOFILE, &high, NULL) == 0;
+}
+
+// A close-on-exec copy of fd in the high range; -errno.
+static int dup_high(int fd)
+{
+    struct k_rlimit limit, now;
+    bool lifted = false;
+    u64 base = FDS_BASE;
+
+    if (sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0 && limit.cur < base + 2 * FD_COUNT) {
+        lifted = lift(&limit);
+        if (sys_prlimit(RLIMIT_NOFILE, NULL, &now))
+            now = limit;
+        if (now.cur < base + 2 * FD_COUNT)
+            base = now.cur > 4 * FD_COUNT ? now.cur - 2 * FD_COUNT : 0;
+    }
+    long got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
+    if (lifted)
+        sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+    return (int)got;
+}
+
+int fds_open(const char *path, int flags, u32 mode)
+{
+    struct k_rlimit limit;
+    long fd = sys_open(path, flags, mode);
+
+    if (fd == -EMFILE && sys_prlimit(RLIMIT_NOFILE, NULL, &limit) == 0 && lift(&limit)) {
+        fd = sys_open(path, flags, mode);
+        sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+    }
+    return (int)fd;
+}
+
+static void publish(void)
+{
+    engine_log_fd = own[FD_LOG];
+    spool->log_fd = own[FD_LOG];
+}
+
+void fds_init(int spool_fd, int log_fd)
+{
+    own[FD_SPOOL] = dup_high(spool_fd);
+    if (own[FD_SPOOL] < 0)
+        engine_die("cannot move file descriptor %d: error %d", spool_fd, -own[FD_SPOOL]);
+    sys_close(spool_fd);
+
+    own[FD_LOG] = log_fd < 0 ? -EBADF : dup_high(log_fd);
+    if (own[FD_LOG] == -EBADF) {
+        // The program is run without a standard error: the client shall find it closed, and
+        // messages go nowhere.
+        int null = (int)sys_open("/dev/null", O_WRONLY | O_CLOEXEC, 0);
+        own[FD_LOG] = null < 0 ? null : dup_high(null);
+        if (null >= 0)
+            sys_close(null);
+    }
+    if (own[FD_LOG] < 0)
+        engine_die("cannot move file descriptor %d: error %d", log_fd, -own[FD_LOG]);
+    if (log_fd > 2)
+        sys_close(log_fd);
+    publish();
+}
+
+int fds_spool(void)
+{
+    return own[FD_SPOOL];
+}
+
+bool fds_is_ours(int fd)
+{
+    return fd >= 0 && (fd == own[FD_SPOOL] || fd == own[FD_LOG]);
+}
+
+int fds_evict(int fd)
+{
+    for (int i = 0; i < FD_COUNT; i++) {
+        if (fd < 0 || own[i] != fd)
+            continue;
+        int moved = dup_high(fd);
+        if (moved < 0)
+            return moved;
+        own[i] = moved;
+        sys_close(fd);
+    }
+    publish();
+    return 0;
+}
+
+void fds_close_others(void)
+{
+    u32 low = own[FD_SPOOL] < own[FD_LOG] ? (u32)own[FD_SPOOL] : (u32)own[FD_LOG];
+    u32 high = own[FD_SPOOL] < own[FD_LOG] ? (u32)own[FD_LOG] : (u32)own[FD_SPOOL];
+
+    if (low > 3)
+        sys_call3(SYS_close_range, 3, low - 1, CLOSE_RANGE_UNSHARE);
+    if (high > low + 1)
+        sys_call3(SYS_close_range, low + 1, high - 1, CLOSE_RANGE_UNSHARE);
+    sys_call3(SYS_close_range, high + 1, ~0u, CLOSE_RANGE_UNSHARE);
+}
+
+void fds_replace_spool(int fd, bool shared)
+{
+    // Not dup3: the client may have lowered its limit to less than the number that is to be
+    // replaced.
+    int moved = dup_high(fd);
+
+    if (moved < 0)
+        engine_die("cannot replace file descriptor %d: error %d", own[FD_SPOOL], -moved);
+    if (!shared)
+        sys_close(own[FD_SPOOL]);
+    own[FD_SPOOL] = moved;
+    sys_close(fd);
+}
+
+void fds_keep_over_exec(bool keep)
+{
+    fds_keep_log_over_exec(keep);
+    sys_fcntl(own[FD_SPOOL], F_SETFD, keep ? 0 : FD_CLOEXEC);
+}
+
+void fds_keep_log_over_exec(bool keep)
+{
+    sys_fcntl(own[FD_LOG], F_SETFD, keep ? 0 : FD_CLOEXEC);
+}
+
+// ---- A log of its own ----
+
+static const char *variable(const char *name, u64 len)
+{
+    char *const *env = spooler_environment();
+
+    for (; env && *env; env++)
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
+    return "";
+}
+
+// Replaces %p, %q{VAR} and %%, as `quern run` did, which has refused what is malformed. False: too
+// long.
+static bool expand(char *to, u64 size, const char *name)
+{
+    u64 n = 0;
+
+    for (; *name; name++) {
+        u64 len = 0;
+        if (n + 32 > size)
+            return false;
+        if (name[0] == '%' && name[1] == 'p') {
+            n += mini_format(to + n, size - n, "%d", sys_getpid());
+            name++;
+        } else if (name[0] == '%' && name[1] == 'q' && name[2] == '{') {
+            for (name += 3; name[len] && name[len] != '}'; len++)
+                ;
+            n += mini_format(to + n, size - n, "%s", variable(name, len));
+            if (n >= size || !name[len])
+                return false;
+            name += len;
+        } else {
+            to[n++] = *name;
+            name += name[0] == '%' && name[1] == '%';
+        }
+    }
+    to[n] = '\0';
+    return true;
+}
+
+void fds_own_log(void)
+{
+    const char *name = spooler_string(spool->s_log), *percent = name;
+    char path[4096];
+    int fd, high;
+
+    while ((percent = strchr(percent, '%')) && percent[1] != 'p')
+        percent += percent[1] == '%' ? 2 : 1;
+    if (!percent || !expand(path, sizeof(path), name))
+        return;
+    fd = (int)sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        engine_msg("%s: cannot be opened for the messages of this process: error %d", path, -fd);
+        return;
+    }
+    high = dup_high(fd);
+    sys_close(fd);
+    if (high < 0)
+        return;
+    sys_close(own[FD_LOG]);
+    own[FD_LOG] = high;
+    publish();
+}

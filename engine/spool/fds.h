@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The engine's own file descriptors: the spool and the log, moved out of the client's way,
+// close-on-exec. syscalls.c asks fds_is_ours() and answers EBADF, or gives a number up by
+// fds_evict() when the client wants that very number.
+#ifndef QUERN_ENGINE_FDS_H
+#define QUERN_ENGINE_FDS_H
+
+#include "engine/base/types.h"
+
+// Moves both to high numbers; from then on engine_log_fd, spool->log_fd and fds_spool() are the new
+// ones. log_fd may be 2, which is copied, not moved: the client has its standard error still; -1 or
+// a closed one stands for /dev/null.
+void fds_init(int spool_fd, int log_fd);
+
+int fds_spool(void);
+
+bool fds_is_ours(int fd);
+
+// sys_open for the engine's own short use, also when the client has used up its descriptors.
+int fds_open(const char *path, int flags, u32 mode);
+
+// The client is about to make fd its own (dup2, dup3): if it is ours, moves ours elsewhere. 0 or
+// -errno (then dup2 fails with it).
+int fds_evict(int fd);
+
+// Closes every descriptor from 3 on but the two, in this process only.
+void fds_close_others(void);
+
+// Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared: the descriptors are the parent's,
+// too, and so is the one that is replaced: it stays.
+void fds_replace_spool(int fd, bool shared);
+
+// A process that was forked or executed has begun: when --log-file names files by %p, opens its
+// own. Messages go on to the inherited one when that fails.
+void fds_own_log(void);
+
+// Just before the exec of a finisher or of the engine: both survive it. And back, when that exec
+// failed.
+void fds_keep_over_exec(bool keep);
+void fds_keep_log_over_exec(bool keep); // only the log
+
+#endif

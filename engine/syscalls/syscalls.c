@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// The slow system calls: the table, the way in and out, and the calls that concern processes, signals and the processor's
+// state. Memory is in syscalls_memory.c, files and names in syscalls_files.c.
+//
+// Invariants: no engine lock is held across a client's call. A handler that ends in a gated call changes registers only through
+// syscalls_gate_with(), which remembers the client's own; signal.c puts them back when the call is interrupted, syscalls_done()
+// when it is complete.
+
+#include "engine/syscalls/syscalls.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/process/exec.h"
+#include "engine/process/fork.h"
+#include "engine/process/seccomp.h"
+#include "engine/run/dispatch.h"
+#include "engine/signal/signal.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/syscalls_part.h"
+#include "engine/thread/threads.h"
+
+u32 syscalls_all_slow;
+
+u8 syscalls_slow_table[SYSCALLS_TABLE_SIZE] = {
+    // Processes and threads
+    [SYS_clone] = 1,
+    [SYS_clone3] = 1,
+    [SYS_fork] = 1,
+    [SYS_vfork] = 1,
+    [SYS_execve] = 1,
+    [SYS_execveat] = 1,
+    [SYS_exit] = 1,
+    [SYS_exit_group] = 1,
+    [SYS_arch_prctl] = 1,
+    [SYS_prctl] = 1,
+    [SYS_seccomp] = 1,
+    [SYS_personality] = 1,
+    [SYS_rseq] = 1,
+    // Signals
+    [SYS_rt_sigaction] = 1,
+    [SYS_rt_sigprocmask] = 1,
+    [SYS_rt_sigreturn] = 1,
+    [SYS_rt_sigpending] = 1,
+    [SYS_rt_sigtimedwait] = 1,
+    [SYS_rt_sigsuspend] = 1,
+    [SYS_sigaltstack] = 1,
+    [SYS_ppoll] = 1,
+    [SYS_pselect6] = 1,
+    [SYS_epoll_pwait] = 1,
+    [SYS_epoll_pwait2] = 1,
+    [SYS_io_pgetevents] = 1,
+    [SYS_io_uring_enter] = 1,
+    // Memory
+    [SYS_mmap] = 1,
+    [SYS_munmap] = 1,
+    [SYS_mremap] = 1,
+    [SYS_mprotect] = 1,
+    [SYS_pkey_mprotect] = 1,
+    [SYS_brk] = 1,
+    [SYS_shmat] = 1,
+    [SYS_shmdt] = 1,
+    [SYS_remap_file_pages] = 1,
+    [SYS_madvise] = 1,
+    [SYS_mseal] = 1,
+    [SYS_process_vm_writev] = 1,
+    // Files
+    [SYS_open] = 1,
+    [SYS_openat] = 1,
+    [SYS_openat2] = 1,
+    [SYS_readlink] = 1,
+    [SYS_readlinkat] = 1,
+    [SYS_stat] = 1,
+    [SYS_newfstatat] = 1,
+    [SYS_statx] = 1,
+    [SYS_close] = 1,
+    [SYS_close_range] = 1,
+    [SYS_dup] = 1,
+    [SYS_dup2] = 1,
+    [SYS_dup3] = 1,
+    [SYS_fcntl] = 1,
+    [SYS_getdents] = 1,
+    [SYS_getdents64] = 1,
+};
+
+void syscalls_init(void)
+{
+    if ((spool->flags & SPOOL_F_SERIALIZE) || spool->stress_us) {
+        memset(syscalls_slow_table, 1, sizeof(syscalls_slow_table));
+        syscalls_all_slow = 1;
+    }
+    syscalls_memory_init();
+}
+
+void syscalls_make_all_slow(void)
+{
+    memset(syscalls_slow_table, 1, sizeof(syscalls_slow_table));
+    syscalls_all_slow = 1;
+    // Every thread's gate looks at a copy in its own area.
+    threads_lock();
+    for (struct thread *t = threads_first(); t; t = t->next)
+        memset((u8 *)t + TA_SLOW_TABLE, 1, SYSCALLS_TABLE_SIZE);
+    threads_unlock();
+}
+
+void syscalls_return(struct thread *t, long ret)
+{
+    t->regs[R_RAX] = (u64)ret;
+    t->regs[R_RCX] = t->sc_next;
+    t->regs[11] = t->rflags;
+    t->pc = t->sc_next;
+}
+
+_Noreturn void syscalls_gate_with(struct thread *t, const u64 args[6])
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+
+    for (int i = 0; i < 6; i++) {
+        t->sc_args[i] = t->regs[reg[i]];
+        if (args)
+            t->regs[reg[i]] = args[i];
+    }
+    t->sc_args[6] = 1;
+    t->sc_post = t->regs[R_RAX] + 1;
+    threads_turn_give(t);
+    threads_stress_pause(t);
+    dispatch_gate(t);
+}
+
+void syscalls_args_restore(struct thread *t)
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+
+    for (int i = 0; i < 6; i++)
+        t->regs[reg[i]] = t->sc_args[i];
+    t->sc_args[6] = 0;
+    t->sc_post = 0;
+    t->sig->temp_mask_set = false;
+}
+
+_Noreturn static void gate(struct thread *t)
+{
+    syscalls_gate_with(t, NULL);
+}
+
+// The call waits with another signal mask, which a handler that ends it starts from.
+_Noreturn static void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
+{
+    u64 mask;
+
+    if (mask_addr && size == 8 && safe_read(&mask, mask_addr, 8) == 0) {
+        struct k_siginfo held;
+
+        t->sig->temp_mask = mask;
+        t->sig->temp_mask_set = true;
+        // A signal that only the engine holds back would not wake the kernel.
+        if (t->sig->held_count && signal_take_held(t, ~mask, &held)) {
+            signal_note_held(t, &held);
+            syscalls_return(t, -EINTR);
+            dispatch_run(t);
+        }
+    }
+    gate(t);
+}
+
+static long arch_prctl(struct thread *t, u64 code, u64 addr)
+{
+    long ret;
+
+    switch (code) {
+    case ARCH_SET_GS:
+        if (addr >= 1ul << 47)
+            return -EPERM;
+        t->client_gs_base = addr;
+        return 0;
+    case ARCH_GET_GS: return safe_write_u64(addr, t->client_gs_base);
+    case ARCH_SET_FS:
+        ret = sys_call2(SYS_arch_prctl, code, addr);
+        if (ret == 0)
+            t->client_fs_base = addr;
+        return ret;
+    case 0x5001: // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody here
+    case 0x5002:
+    case 0x5003:
+    case 0x5004:
+    case 0x5005: return -EINVAL;
+    default: return sys_call2(SYS_arch_prctl, code, addr);
+    }
+}
+
+static void client_prctl(struct thread *t)
+{
+    switch (t->regs[R_RDI]) {
+    case PR_SET_SECCOMP:
+        syscalls_return(t, seccomp_sys_prctl(t, t->regs[R_RSI], t->regs[R_RDX]));
+        return;
+    case PR_GET_SECCOMP: syscalls_return(t, seccomp_mode(t)); return;
+    case PR_SET_SYSCALL_USER_DISPATCH:
+        // Its selector would judge the engine's own calls; a kernel without the feature says the same.
+        syscalls_return(t, -EINVAL);
+        return;
+    default: gate(t);
+    }
+}
+
+static void client_sigtimedwait(struct thread *t)
+{
+    struct k_siginfo info;
+    u64 set;
+    int sig;
+
+    if (t->sig->held_count && t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0) {
+        sig = signal_take_held(t, set, &info);
+        if (sig) {
+            long ret = sig;
+
+            if (t->regs[R_RSI] && safe_write(t->regs[R_RSI], &info, sizeof(info)))
+                ret = -EFAULT;
+            syscalls_return(t, ret);
+            return;
+        }
+    }
+    gate(t);
+}
+
+static void client_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
+{
+    long ret = exec_handle(t, dirfd, path, argv, envp, flags);
+
+    signals_exec_failed(t);
+    syscalls_return(t, ret);
+}
+
+// pselect6 and io_pgetevents take {mask address, size} by reference.
+_Noreturn static void gate_with_mask_pair(struct thread *t, u64 pair_addr)
+{
+    u64 pair[2] = { 0, 0 };
+
+    if (pair_addr && safe_read(pair, pair_addr, sizeof(pair)))
+        pair[0] = 0;
+    gate_with_mask(t, pair[0], pair[1]);
+}
+
+// io_uring_enter takes the mask and its size, or, with this flag, the address of a structure that begins with the mask's address and size.
+#define IORING_ENTER_EXT_ARG (1u << 3)
+
+_Noreturn static void gate_uring(struct thread *t)
+{
+    struct {
+        u64 mask;
+        u32 size, pad;
+    } ext = { 0, 0, 0 };
+
+    if (!(t->regs[10] & IORING_ENTER_EXT_ARG))
+        gate_with_mask(t, t->regs[8], t->regs[9]);
+    if (safe_read(&ext, t->regs[8], sizeof(ext)))
+        ext.mask = 0;
+    gate_with_mask(t, ext.mask, ext.size);
+}
+
+void syscalls_slow(struct thread *t)
+{
+    const u64 *r = t->regs;
+    u32 nr = (u32)r[R_RAX];
+
+    t->sc_post = 0;
+    // Whatever is noted comes first; the call is then made anew, with the mask open.
+    if (t->stop)
+        return;
+    if (syscalls_all_slow && !seccomp_check(t))
+        return;
+
+    switch (nr) {
+    case SYS_clone: fork_sys_clone(t); return;
+    case SYS_clone3: fork_sys_clone3(t); return;
+    case SYS_fork: fork_sys_fork(t); return;
+    case SYS_vfork: fork_sys_vfork(t); return;
+    case SYS_execve: client_exec(t, AT_FDCWD, r[R_RDI], r[R_RSI], r[R_RDX], 0); return;
+    case SYS_execveat: client_exec(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]); return;
+    case SYS_exit: threads_exit(t, (int)r[R_RDI]);
+    case SYS_exit_group: threads_end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
+    case SYS_arch_prctl: syscalls_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_prctl: client_prctl(t); return;
+    case SYS_seccomp:
+        syscalls_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
+        return;
+    case SYS_rseq: syscalls_return(t, -ENOSYS); return; // engine.md decision 10
+
+    case SYS_rt_sigaction:
+        syscalls_return(t, signal_sys_action(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
+        return;
+    case SYS_rt_sigprocmask:
+        syscalls_return(t, signal_sys_procmask(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
+        return;
+    case SYS_rt_sigreturn: signal_sys_return(t); return;
+    case SYS_rt_sigpending: syscalls_return(t, signal_sys_pending(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_sigaltstack: syscalls_return(t, signal_sys_altstack(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_rt_sigtimedwait: client_sigtimedwait(t); return;
+    case SYS_rt_sigsuspend: gate_with_mask(t, r[R_RDI], r[R_RSI]);
+    case SYS_ppoll: gate_with_mask(t, r[10], r[8]);
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2: gate_with_mask(t, r[8], r[9]);
+    case SYS_pselect6:
+    case SYS_io_pgetevents: gate_with_mask_pair(t, r[9]);
+    case SYS_io_uring_enter: gate_uring(t);
+
+    default:
+        if (syscalls_memory(t, nr) || syscalls_files(t, nr))
+            return;
+        gate(t);
+    }
+}
+
+void syscalls_done(struct thread *t)
+{
+    u32 nr = (u32)(t->sc_post - 1);
+    u64 post = t->sc_post;
+
+    if (t->stop & (STOP_PARK | STOP_YIELD))
+        threads_park(t);
+    threads_turn_take(t);
+    threads_stress_resume(t);
+    if (post) {
+        syscalls_args_restore(t);
+        syscalls_files_done(t, nr);
+    }
+    t->regs[R_RCX] = t->sc_next;
+    t->regs[11] = t->rflags;
+    t->pc = t->sc_next;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// The client's calls on descriptors and file names: the engine's own descriptors do not exist for it, and names of its own
+// executable under /proc mean the client's program, not the engine. These calls may block, so all but the shortest go through the gate.
+
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/process/procnames.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/syscalls_part.h"
+#include "engine/thread/threads.h"
+
+#define PATH_MAX 4096
+
+// Does the string at gaddr name the link to our own executable? The last component must be "exe", which settles nearly every call.
+static bool names_exe(int dirfd, u64 gaddr)
+{
+    char path[PATH_MAX];
+    s64 n = safe_read_str(path, gaddr, sizeof(path));
+
+    if (n < 3 || memcmp(path + n - 3, "exe", 3) != 0)
+        return false;
+    if (n > 3 && path[n - 4] != '/')
+        return false;
+    return procnames_is_exe(dirfd, path);
+}
+
+static long client_readlink(u64 buf, s32 size)
+{
+    const char *program = procnames_exe();
+    u64 n = strlen(program);
+
+    if (size <= 0)
+        return -EINVAL;
+    if (n > (u64)size)
+        n = (u64)size;
+    return safe_write(buf, program, n) ? -EFAULT : (long)n;
+}
+
+// The call with the client's program in the place of its path argument (number arg).
+_Noreturn static void gate_on_program(struct thread *t, int arg)
+{
+    u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
+                    t->regs[10],    t->regs[8],     t->regs[9] };
+
+    args[arg] = (u64)procnames_exe();
+    syscalls_gate_with(t, args);
+}
+
+// open of the exe link: a running program cannot be opened for writing.
+static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int arg)
+{
+    if ((flags & O_NOFOLLOW) || !names_exe(dirfd, path))
+        return false;
+    if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH)) {
+        syscalls_return(t, -ETXTBSY);
+        return true;
+    }
+    gate_on_program(t, arg);
+}
+
+static bool client_openat2(struct thread *t)
+{
+    struct k_open_how how;
+
+    if (t->regs[10] < sizeof(how) || safe_read(&how, t->regs[R_RDX], sizeof(how)))
+        return false;
+    // With any restriction on how the name is resolved the kernel looks at the link itself, and says what it says natively.
+    if (how.resolve)
+        return false;
+    return client_open(t, (int)t->regs[R_RDI], t->regs[R_RSI], how.flags, 1);
+}
+
+// All of [first, last] but the engine's own.
+static long client_close_range(struct thread *t)
+{
+    u32 first = (u32)t->regs[R_RDI], last = (u32)t->regs[R_RSI];
+    u32 ours[2] = { (u32)fds_spool(), (u32)engine_log_fd };
+    u64 flags = t->regs[R_RDX];
+    bool split = false;
+    long ret = 0;
+
+    if (ours[0] > ours[1]) {
+        u32 x = ours[0];
+
+        ours[0] = ours[1];
+        ours[1] = x;
+    }
+    threads_blocking_begin(t);
+    for (int i = 0; i < 2 && first <= last && ret == 0; i++) {
+        if (!fds_is_ours((int)ours[i]) || ours[i] < first || ours[i] > last)
+            continue;
+        if (ours[i] > first)
+            ret = sys_call3(SYS_close_range, first, ours[i] - 1, flags);
+        split = true;
+        first = ours[i] + 1;
+    }
+    if (ret == 0 && (first <= last || !split))
+        ret = sys_call3(SYS_close_range, first, last, flags);
+    threads_blocking_end(t);
+    return ret;
+}
+
+static bool client_dup_to(struct thread *t)
+{
+    int from = (int)t->regs[R_RDI], to = (int)t->regs[R_RSI];
+    long ret;
+
+    if (fds_is_ours(from)) {
+        syscalls_return(t, -EBADF);
+        return true;
+    }
+    if (fds_is_ours(to)) {
+        ret = fds_evict(to);
+        if (ret) {
+            syscalls_return(t, ret);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Is fd a list of this process's own descriptors?
+static bool lists_our_fds(int fd)
+{
+    char name[64], target[64];
+    s32 pid = sys_getpid();
+    long n;
+
+    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    n = sys_readlinkat(AT_FDCWD, name, target, sizeof(target) - 1);
+    if (n < 9 || memcmp(target, "/proc/", 6) != 0)
+        return false;
+    target[n] = 0;
+    if (strcmp(target + n - 3, "/fd") != 0 && (n < 7 || strcmp(target + n - 7, "/fdinfo") != 0))
+        return false;
+    mini_format(name, sizeof(name), "/proc/%d/", pid);
+    return strncmp(target, name, strlen(name)) == 0;
+}
+
+// Takes our own entries out of a directory listing of `bytes` bytes at buf; how many bytes are left, or -EFAULT.
+static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
+{
+    u64 from = 0, to = 0;
+
+    while (from < bytes) {
+        u16 reclen;
+        char name[16], entry[4096];
+        long number = -1;
+        s64 n;
+
+        if (safe_read(&reclen, buf + from + 16, 2) || reclen < name_off || reclen > sizeof(entry))
+            return -EFAULT;
+        n = safe_read_str(name, buf + from + name_off, sizeof(name));
+        if (n > 0)
+            number = mini_number(name);
+        if (number < 0 || !fds_is_ours((int)number)) {
+            if (to != from &&
+                (safe_read(entry, buf + from, reclen) || safe_write(buf + to, entry, reclen)))
+                return -EFAULT;
+            to += reclen;
+        }
+        from += reclen;
+    }
+    return (long)to;
+}
+
+static void done_getdents(struct thread *t, u32 nr)
+{
+    u64 name_off = nr == SYS_getdents64 ? 19 : 18;
+    long ret = (long)t->regs[R_RAX];
+
+    if (ret <= 0 || !lists_our_fds((int)t->regs[R_RDI]))
+        return;
+    ret = filter_dirents(t->regs[R_RSI], (u64)ret, name_off);
+    // Nothing left of this part is not the end of the directory.
+    while (ret == 0) {
+        ret = sys_call3(nr, t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX]);
+        if (ret <= 0)
+            break;
+        ret = filter_dirents(t->regs[R_RSI], (u64)ret, name_off);
+    }
+    t->regs[R_RAX] = (u64)ret;
+}
+
+bool syscalls_files(struct thread *t, u32 nr)
+{
+    const u64 *r = t->regs;
+
+    switch (nr) {
+    case SYS_readlink:
+        if (!names_exe(AT_FDCWD, r[R_RDI]))
+            return false;
+        syscalls_return(t, client_readlink(r[R_RSI], (s32)r[R_RDX]));
+        return true;
+    case SYS_readlinkat:
+        if (!names_exe((int)r[R_RDI], r[R_RSI]))
+            return false;
+        syscalls_return(t, client_readlink(r[R_RDX], (s32)r[10]));
+        return true;
+    case SYS_open: return client_open(t, AT_FDCWD, r[R_RDI], r[R_RSI], 0);
+    case SYS_openat: return client_open(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], 1);
+    case SYS_openat2: return client_openat2(t);
+    case SYS_stat:
+        if (names_exe(AT_FDCWD, r[R_RDI]))
+            gate_on_program(t, 0);
+        return false;
+    case SYS_newfstatat:
+        if (!(r[10] & AT_SYMLINK_NOFOLLOW) && names_exe((int)r[R_RDI], r[R_RSI]))
+            gate_on_program(t, 1);
+        return false;
+    case SYS_statx:
+        if (!(r[R_RDX] & AT_SYMLINK_NOFOLLOW) && names_exe((int)r[R_RDI], r[R_RSI]))
+            gate_on_program(t, 1);
+        return false;
+    case SYS_close:
+    case SYS_dup:
+    case SYS_fcntl:
+        if (!fds_is_ours((int)r[R_RDI]))
+            return false;
+        syscalls_return(t, -EBADF);
+        return true;
+    case SYS_close_range: syscalls_return(t, client_close_range(t)); return true;
+    case SYS_dup2:
+    case SYS_dup3: return client_dup_to(t);
+    default: return false;
+    }
+}
+
+void syscalls_files_done(struct thread *t, u32 nr)
+{
+    if (nr == SYS_getdents || nr == SYS_getdents64)
+        done_getdents(t, nr);
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// The client's memory calls: made directly, with vmmap told before and after (vmmap.h says why both), and the engine's own
+// memory out of reach: what would touch it fails as if the range could not be had.
+
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/run/launch.h"
+#include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/syscalls_part.h"
+#include "engine/thread/threads.h"
+
+#define READ_IMPLIES_EXEC    0x0400000ul
+#define MADV_GUARD_INSTALL   102
+#define MADV_DONTNEED_LOCKED 24
+#define IPC_STAT             2
+
+static struct lock brk_lock;
+static bool brk_known;
+static u64 brk_start, brk_now; // brk_start: 0 unless the break is emulated
+static bool read_implies_exec;
+
+void syscalls_memory_init(void)
+{
+    read_implies_exec = ((u64)sys_call1(SYS_personality, 0xffffffff) & READ_IMPLIES_EXEC) != 0;
+}
+
+// End of [addr, addr + len) in whole pages; 0 when it wraps around.
+static u64 range_end(u64 addr, u64 len)
+{
+    u64 end = PAGE_UP(addr + len);
+
+    return end < addr ? 0 : end;
+}
+
+static bool range_is_engine(u64 addr, u64 len)
+{
+    u64 end = range_end(addr, len);
+
+    // A range that wraps fails in the kernel by itself.
+    return end > addr && vmmap_is_engine(addr, end);
+}
+
+static u32 map_flags(u64 flags)
+{
+    u32 type = flags & MAP_TYPE;
+
+    return (type == MAP_SHARED || type == MAP_SHARED_VALIDATE ? VMMAP_SHARED : 0) |
+           (flags & MAP_ANONYMOUS ? VMMAP_ANON : 0) | (flags & MAP_GROWSDOWN ? VMMAP_GROWS : 0);
+}
+
+static u32 map_prot(u64 prot)
+{
+    u32 p = prot & (PROT_READ | PROT_WRITE | PROT_EXEC);
+
+    return read_implies_exec && (p & PROT_READ) ? p | PROT_EXEC : p;
+}
+
+// Where the processor has protection keys, execute-only memory cannot be read, and the engine must read it.
+static u64 readable(u64 prot)
+{
+    return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC ? prot | PROT_READ : prot;
+}
+
+static long client_mmap(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], prot = t->regs[R_RDX], flags = t->regs[10];
+    long ret;
+
+    if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+        if (range_is_engine(addr, len))
+            return flags & MAP_FIXED_NOREPLACE ? -EEXIST : -ENOMEM;
+        if (!(flags & MAP_FIXED_NOREPLACE) && range_end(addr, len))
+            vmmap_before(addr, range_end(addr, len));
+    } else if (addr && range_is_engine(addr, len)) {
+        addr = 0; // only a hint
+    }
+    threads_blocking_begin(t);
+    ret = sys_mmap(addr, len, (int)readable(prot), (int)flags, (int)t->regs[8], t->regs[9]);
+    threads_blocking_end(t);
+    if (!sys_failed(ret))
+        vmmap_add((u64)ret, PAGE_UP((u64)ret + len), map_prot(prot), map_flags(flags));
+    return ret;
+}
+
+static long client_munmap(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], end = range_end(addr, len);
+    long ret;
+
+    if (range_is_engine(addr, len))
+        return -EINVAL;
+    if (end)
+        vmmap_before(addr, end);
+    threads_blocking_begin(t);
+    ret = sys_munmap(addr, len);
+    threads_blocking_end(t);
+    if (ret == 0)
+        vmmap_remove(addr, end);
+    return ret;
+}
+
+static long client_mprotect(struct thread *t, bool pkey)
+{
+    u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], prot = t->regs[R_RDX];
+    u64 end = range_end(addr, len);
+    struct vmmap_info info;
+    long ret;
+
+    if (range_is_engine(addr, len))
+        return -EINVAL;
+    if (end > addr && ((prot & PROT_WRITE) || !(prot & PROT_EXEC)))
+        vmmap_before(addr, end);
+    ret = pkey ? sys_call4(SYS_pkey_mprotect, addr, len, readable(prot), t->regs[10])
+               : sys_call3(SYS_mprotect, addr, len, readable(prot));
+    if (ret != 0 || end <= addr)
+        return ret;
+    if ((prot & PROT_GROWSDOWN) && vmmap_find(addr, &info))
+        vmmap_remove(info.start, info.end); // the kernel began further down: look again when asked
+    else
+        vmmap_protect(addr, end, map_prot(prot));
+    return ret;
+}
+
+static long client_mremap(struct thread *t)
+{
+    u64 old = t->regs[R_RDI], old_len = PAGE_UP(t->regs[R_RSI]), new_len = PAGE_UP(t->regs[R_RDX]);
+    u64 flags = t->regs[10], new_addr = t->regs[8];
+    long ret;
+
+    if (range_is_engine(old, old_len ? old_len : 1) ||
+        ((flags & MREMAP_FIXED) && range_is_engine(new_addr, new_len)))
+        return -EINVAL;
+    if (!(flags & MREMAP_FIXED) && (flags & MREMAP_DONTUNMAP) && range_is_engine(new_addr, new_len))
+        new_addr = 0; // a hint
+    if (old_len)
+        vmmap_before(old, old + old_len);
+    if (flags & MREMAP_FIXED)
+        vmmap_before(new_addr, new_addr + new_len);
+    threads_blocking_begin(t);
+    ret = sys_call5(SYS_mremap, old, t->regs[R_RSI], t->regs[R_RDX], flags, new_addr);
+    threads_blocking_end(t);
+    if (!sys_failed(ret))
+        vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len,
+                   old_len == 0 || (flags & MREMAP_DONTUNMAP));
+    return ret;
+}
+
+// Grows or shrinks the emulated break; the new one, or the old one when that cannot be. @holds(brk_lock)
+static u64 emulated_brk(u64 want)
+{
+    u64 old_end = PAGE_UP(brk_now), new_end = PAGE_UP(want);
+
+    if (want < brk_start || want > 1ul << 47)
+        return brk_now;
+    if (new_end > old_end) {
+        long ret;
+
+        if (vmmap_is_engine(old_end, new_end))
+            return brk_now;
+        ret = sys_mmap(old_end, new_end - old_end, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (ret != (long)old_end) {
+            if (!sys_failed(ret))
+                sys_munmap((u64)ret, new_end - old_end);
+            return brk_now;
+        }
+    } else if (new_end < old_end) {
+        sys_munmap(new_end, old_end - new_end);
+    }
+    return want;
+}
+
+static long client_brk(struct thread *t)
+{
+    u64 want = t->regs[R_RDI], now, old;
+
+    // The lock keeps two threads' answers and the map in one order.
+    lock_take(&brk_lock);
+    if (!brk_known) {
+        brk_start = PAGE_UP(launch_brk_emulated);
+        brk_now = brk_start ? brk_start : (u64)sys_call1(SYS_brk, 0);
+        brk_known = true;
+    }
+    old = brk_now;
+    if (want && want < old)
+        vmmap_before(PAGE_UP(want), PAGE_UP(old));
+    now = brk_start ? emulated_brk(want) : (u64)sys_call1(SYS_brk, want);
+    brk_now = now;
+    if (PAGE_UP(now) > PAGE_UP(old))
+        vmmap_add(PAGE_UP(old), PAGE_UP(now), map_prot(PROT_READ | PROT_WRITE), VMMAP_ANON);
+    else if (PAGE_UP(now) < PAGE_UP(old))
+        vmmap_remove(PAGE_UP(now), PAGE_UP(old));
+    lock_drop(&brk_lock);
+    return (long)now;
+}
+
+static long client_shmat(struct thread *t)
+{
+    u64 addr = t->regs[R_RSI], flags = t->regs[R_RDX], size = 0;
+    u64 ds[32]; // struct shmid64_ds: ipc64_perm of 48 bytes, then shm_segsz
+    long ret;
+
+    if (sys_call3(SYS_shmctl, t->regs[R_RDI], IPC_STAT, (u64)ds) == 0)
+        size = ds[6];
+    if (addr) {
+        if (range_is_engine(PAGE_DOWN(addr), size ? size : 1))
+            return -EINVAL;
+        if (flags & SHM_REMAP)
+            vmmap_before(PAGE_DOWN(addr), range_end(addr, size));
+    }
+    ret = sys_call3(SYS_shmat, t->regs[R_RDI], addr, flags);
+    if (!sys_failed(ret) && size)
+        vmmap_add((u64)ret, PAGE_UP((u64)ret + size),
+                  map_prot(PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) |
+                           (flags & SHM_EXEC ? PROT_EXEC : 0)),
+                  VMMAP_SHARED);
+    return ret;
+}
+
+static long client_shmdt(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI];
+    struct vmmap_info info;
+    bool known = vmmap_find(addr, &info);
+    long ret;
+
+    if (vmmap_is_engine(addr, addr + 1))
+        return -EINVAL;
+    if (known)
+        vmmap_before(addr, info.end);
+    ret = sys_call1(SYS_shmdt, addr);
+    if (ret == 0 && known)
+        vmmap_remove(addr,
+                     info.end); // what was another segment behind it is found again when asked
+    return ret;
+}
+
+static long client_remap_file_pages(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI], end = range_end(addr, t->regs[R_RSI]);
+    long ret;
+
+    if (range_is_engine(addr, t->regs[R_RSI]))
+        return -EINVAL;
+    if (end)
+        vmmap_before(addr, end);
+    ret = sys_call5(SYS_remap_file_pages, addr, t->regs[R_RSI], t->regs[R_RDX], t->regs[10],
+                    t->regs[8]);
+    if (ret == 0)
+        vmmap_remove(addr, end);
+    return ret;
+}
+
+static long client_madvise(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], end = range_end(addr, len);
+    bool changes;
+    long ret;
+
+    if (range_is_engine(addr, len))
+        return -EINVAL;
+    switch (t->regs[R_RDX]) {
+    case MADV_DONTNEED:
+    case MADV_FREE:
+    case MADV_REMOVE:
+    case MADV_DONTNEED_LOCKED:
+    case MADV_GUARD_INSTALL: changes = end > addr; break;
+    default: changes = false; break;
+    }
+    if (changes)
+        vmmap_before(addr, end);
+    threads_blocking_begin(t);
+    ret = sys_call3(SYS_madvise, addr, len, t->regs[R_RDX]);
+    threads_blocking_end(t);
+    if (changes)
+        vmmap_before(addr, end);
+    return ret;
+}
+
+// Writes into the memory of a process: code may change there when it is this one.
+static long client_process_vm_writev(struct thread *t)
+{
+    const u64 *r = t->regs;
+    long ret;
+
+    threads_blocking_begin(t);
+    ret = sys_call6(SYS_process_vm_writev, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
+    threads_blocking_end(t);
+    if (ret > 0)
+        for (u64 i = 0; i < r[8]; i++) {
+            struct k_iovec v;
+
+            if (safe_read(&v, r[10] + i * sizeof(v), sizeof(v)))
+                break;
+            if (range_end(v.base, v.len))
+                vmmap_before(v.base, range_end(v.base, v.len));
+        }
+    return ret;
+}
+
+bool syscalls_memory(struct thread *t, u32 nr)
+{
+    long ret;
+
+    switch (nr) {
+    case SYS_mmap: ret = client_mmap(t); break;
+    case SYS_munmap: ret = client_munmap(t); break;
+    case SYS_mprotect: ret = client_mprotect(t, false); break;
+    case SYS_pkey_mprotect: ret = client_mprotect(t, true); break;
+    case SYS_mremap: ret = client_mremap(t); break;
+    case SYS_brk: ret = client_brk(t); break;
+    case SYS_shmat: ret = client_shmat(t); break;
+    case SYS_shmdt: ret = client_shmdt(t); break;
+    case SYS_remap_file_pages: ret = client_remap_file_pages(t); break;
+    case SYS_madvise: ret = client_madvise(t); break;
+    case SYS_mseal:
+        if (range_is_engine(t->regs[R_RDI], t->regs[R_RSI]))
+            ret = -EINVAL;
+        else
+            ret = sys_call3(SYS_mseal, t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX]);
+        break;
+    case SYS_process_vm_writev: ret = client_process_vm_writev(t); break;
+    case SYS_personality:
+        ret = sys_call1(SYS_personality, t->regs[R_RDI]);
+        if (ret >= 0 && (u32)t->regs[R_RDI] != 0xffffffff)
+            read_implies_exec = (t->regs[R_RDI] & READ_IMPLIES_EXEC) != 0;
+        break;
+    default: return false;
+    }
+    syscalls_return(t, ret);
+    return true;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The vsyscall page (vsyscall.h). The kernel emulates these three entries itself when they are executed; here they are
+// ordinary system calls with the same result, none of which blocks.
+
+#include "engine/syscalls/vsyscall.h"
+
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/signal/signal.h"
+
+#define SEGV_MAPERR 1
+
+bool vsyscall_try(struct thread *t)
+{
+    static const u16 numbers[] = { SYS_gettimeofday, SYS_time, SYS_getcpu };
+    u64 off = t->pc - VSYSCALL_PAGE, back;
+
+    if (off >= ARRAY_SIZE(numbers) * 0x400 || off % 0x400)
+        return false;
+    if (safe_read_u64(t->regs[R_RSP], &back)) {
+        signal_fault(t, SIGSEGV, SEGV_MAPERR, t->regs[R_RSP], 14, 4);
+        return true;
+    }
+    t->regs[R_RAX] = (u64)sys_call3(numbers[off / 0x400], t->regs[R_RDI], t->regs[R_RSI], 0);
+    t->regs[R_RSP] += 8;
+    t->pc = back;
+    return true;
+}

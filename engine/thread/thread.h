@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// The thread block: what %gs points to, in every client thread, from its first instruction to its last.
+// Translated code, the stubs (arch/x86_64/stubs.S) and C all work on it, so the offsets the assembly uses are macros here and
+// asserted below.
+//
+// A client register lives in the processor while translated code runs, except where the fragment's recipe says that it has
+// been spilled to its own slot regs[r]; when the engine runs, all of them are in regs[].
+#ifndef QUERN_ENGINE_THREAD_H
+#define QUERN_ENGINE_THREAD_H
+
+// Address space of the engine. Above every sanitizer's shadow, below the lowest mmap base of a randomised process.
+#define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)
+#define ENGINE_HEAP_BASE   0x7e9010000000 // heap.c
+#define ENGINE_HEAP_SIZE   0x4000000000   // 256 GiB reserved lazily, PROT_NONE
+#define THREAD_AREA_BASE   0x7ed200000000 // 2400 areas at most
+#define THREAD_AREA_STRIDE 0xa000000
+
+// One thread's area, from its %gs base.
+#define TA_SLOW_TABLE       0x8000 // copy of syscalls_slow_table, for the gate
+#define TA_VEC              0x8400 // vector index and mask of a gather, while its helper looks at them
+#define TA_I1               0x10000 // I1: u32 line ids, set by set, the most recent first
+#define TA_I1_SIZE          0x50000 // a larger I1 is simulated out of line
+#define TA_BRANCH           0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
+#define TA_BTAC             0x64000
+#define TA_IBL              0x80000 // 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
+#define TA_IBL_ENTRIES      65536
+#define TA_ENGINE_STACK     0x200000 // grows down from TA_ENGINE_STACK_TOP, a guard page at the bottom
+#define TA_ENGINE_STACK_TOP 0x240000
+#define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
+#define TA_SIGNAL_STACK_TOP 0x280000
+#define TA_D1 \
+    0x1000000 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines
+#define TA_D1_SIZE  0x1000000
+#define TA_COUNTERS 0x2000000 // SPOOL_THREAD_SIZE bytes of the spool
+
+// Offsets in struct thread for assembly and for the emitter.
+#define TH_REGS       0x00
+#define TH_RFLAGS     0x80
+#define TH_PC         0x88
+#define TH_SELF       0x90
+#define TH_ENGINE_SP  0x98
+#define TH_STATE      0xa0
+#define TH_STOP       0xa8
+#define TH_HOST       0xb0
+#define TH_EXIT_ID    0xb8
+#define TH_IBL_TARGET 0xc0
+#define TH_IBL_HOST   0xc8
+#define TH_FLAGS_SAVE 0xd0
+#define TH_SC_NEXT    0xd8
+#define TH_SC_CONT    0xe0
+#define TH_H_ADDR     0xf0
+#define TH_H_DESC     0xf8
+#define TH_H_SAVE     0x100 // 10 words
+#define TH_CLIENT_GS  0x150
+#define TH_REP_RCX    0x158
+#define TH_REP_RSI    0x160
+#define TH_REP_RDI    0x168
+#define TH_HIST       0x170
+#define TH_CLIENT_FS  0x178
+#define TH_CLIENT_SP  0x180
+
+// Thread states (TH_STATE). The order of the transitions is in engine/README.md.
+#define TS_ENGINE     0 // runs engine C code
+#define TS_RUNNING    1 // runs translated code
+#define TS_IN_SYSCALL 2 // in the gate: counts as parked, looks at stop before it goes on
+#define TS_HELPER     3 // runs a helper (a simulator's slow path) that returns into a fragment
+#define TS_STEP       4 // single-steps one client instruction in place
+#define TS_PARKED     5
+#define TS_DEAD       6
+
+// Client registers by hardware number.
+#define R_RAX 0
+#define R_RCX 1
+#define R_RDX 2
+#define R_RBX 3
+#define R_RSP 4
+#define R_RBP 5
+#define R_RSI 6
+#define R_RDI 7
+// r8..r15 are 8..15
+
+#ifndef __ASSEMBLER__
+
+#    include "engine/base/types.h"
+
+struct sim_state;    // prof.h
+struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
+
+struct thread {
+    u64 regs[16];
+    u64 rflags;
+    u64 pc; // client address at which the thread continues; valid whenever the thread is in the engine
+    struct thread *self;
+    u64 engine_sp; // where engine C code starts; 16-aligned
+    u32 state;     // TS_*
+    u32 pad0;
+    u64 stop; // non-zero: look at `pending` and at the world lock before client code goes on (any thread may set it)
+    u64 host; // where stub_enter jumps
+    u64 exit_id; // set by a fragment's exit: which exit
+    u64 ibl_target;
+    u64 ibl_host;
+    u64 flags_save; // flags in lahf/seto form while a fragment uses them
+    u64 sc_next;    // client address behind the syscall instruction
+    u64 sc_cont;    // host address where the gate goes on
+    u64 pad1;
+    u64 h_addr; // helper call: reference address
+    u32 h_desc_low,
+        h_desc_high; // and descriptor, in halves as translated code stores it (forwarding)
+    u64 h_save[10];
+    u64 client_gs_base;
+    u64 rep_rcx, rep_rsi, rep_rdi; // registers before a string instruction
+    u64 hist;                      // branch history, times 128
+    u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
+    u64 client_sp;                 // while a helper is called: the client's stack pointer
+
+    // From here on C only.
+    s32 tid;
+    u32 slot;      // counter slot in the spool and index of the thread area
+    u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
+    struct sim_state *sim;
+    struct signal_state *sig; // signal.c
+    struct thread *next;      // list of all threads, thread.c
+    u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
+    u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
+    s64 escape_delta;
+    u64 step_counter; // spool counter of the instruction that is single-stepped
+    u64 sc_post;      // number of the slow system call whose post handler is due, plus one
+    u64 sc_args[7];   // its arguments
+    void *extra[16];  // for signal.c, thread.c and syscalls.c
+};
+
+_Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");
+_Static_assert(offsetof(struct thread, pc) == TH_PC, "asm offset");
+_Static_assert(offsetof(struct thread, self) == TH_SELF, "asm offset");
+_Static_assert(offsetof(struct thread, engine_sp) == TH_ENGINE_SP, "asm offset");
+_Static_assert(offsetof(struct thread, state) == TH_STATE, "asm offset");
+_Static_assert(offsetof(struct thread, stop) == TH_STOP, "asm offset");
+_Static_assert(offsetof(struct thread, host) == TH_HOST, "asm offset");
+_Static_assert(offsetof(struct thread, exit_id) == TH_EXIT_ID, "asm offset");
+_Static_assert(offsetof(struct thread, ibl_target) == TH_IBL_TARGET, "asm offset");
+_Static_assert(offsetof(struct thread, ibl_host) == TH_IBL_HOST, "asm offset");
+_Static_assert(offsetof(struct thread, flags_save) == TH_FLAGS_SAVE, "asm offset");
+_Static_assert(offsetof(struct thread, sc_next) == TH_SC_NEXT, "asm offset");
+_Static_assert(offsetof(struct thread, sc_cont) == TH_SC_CONT, "asm offset");
+_Static_assert(offsetof(struct thread, h_addr) == TH_H_ADDR, "asm offset");
+_Static_assert(offsetof(struct thread, h_desc_low) == TH_H_DESC, "asm offset");
+_Static_assert(offsetof(struct thread, h_save) == TH_H_SAVE, "asm offset");
+_Static_assert(offsetof(struct thread, client_gs_base) == TH_CLIENT_GS, "asm offset");
+_Static_assert(offsetof(struct thread, rep_rcx) == TH_REP_RCX, "asm offset");
+_Static_assert(offsetof(struct thread, rep_rdi) == TH_REP_RDI, "asm offset");
+_Static_assert(offsetof(struct thread, hist) == TH_HIST, "asm offset");
+_Static_assert(offsetof(struct thread, client_fs_base) == TH_CLIENT_FS, "asm offset");
+_Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset");
+
+#endif
+#endif
