@@ -31,13 +31,14 @@ ENGINE_LDFLAGS := -nostdlib -static -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -W
 FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_HIDDEN) $(ENGINE_LDFLAGS)
 
 ENGINE_OBJS := $(patsubst %.c,$(BUILD)/obj/engine/%.o,$(ENGINE_SOURCES) $(ENGINE_SIM)) \
-    $(patsubst %.S,$(BUILD)/obj/engine/%.o,$(ENGINE_ASM)) \
+    $(ENGINE_ASM:%=$(BUILD)/obj/engine/%.o) \
     $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 
 $(BUILD)/obj/engine/%.o: %.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
 	$(call compile,ENGINE,$(ENGINE_CFLAGS) $(ENGINE_HIDDEN))
 
-$(BUILD)/obj/engine/%.o: %.S $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
+# safemem.S lies beside safemem.c.
+$(BUILD)/obj/engine/%.S.o: %.S $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
 	$(call compile,ENGINE,$(ENGINE_CFLAGS))
 
 # Its warnings are not ours to mend.
@@ -127,9 +128,9 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 
 ENGINE_UNITS := mini memory elf spooler
 ENGINE_UNIT_OBJS_mini := base/mini
-ENGINE_UNIT_OBJS_memory := base/mini base/heap base/safemem base/safecopy
+ENGINE_UNIT_OBJS_memory := base/mini base/heap base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/heap base/safemem base/safecopy spool/spooler spool/fds \
+ENGINE_UNIT_OBJS_spooler := base/mini base/heap base/safemem base/safemem.S spool/spooler spool/fds \
     process/finish
 
 define engine_unit

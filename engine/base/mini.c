@@ -4,7 +4,7 @@
 // which move whole records in the translator.
 //
 // Only general registers, like all of the engine; long copies use the string instructions, which
-// need the direction flag clear: whoever enters C from client code clears it (arch/x86_64/stubs.S;
+// need the direction flag clear: whoever enters C from client code clears it (stubs.S;
 // the kernel does for handlers).
 #include "engine/base/mini.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Client memory from engine code (safemem.h): the C side of arch/x86_64/safecopy.S. Everything here
+// Client memory from engine code (safemem.h): the C side of safemem.S. Everything here
 // may be called from a signal handler.
 #include "engine/base/safemem.h"
 
 #include "engine/base/sys.h"
 
-// arch/x86_64/safecopy.S
+// safemem.S
 extern u64 safecopy(void *dst, const void *src, u64 n);
 extern u64 safecopy_load64(u64 *out, u64 gaddr);
 extern u64 safecopy_load32(u32 *out, u64 gaddr);

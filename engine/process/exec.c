@@ -35,7 +35,7 @@ struct plan {
     struct elf_file file;
 };
 
-// arch/x86_64/execcall.S: execveat unless *stop is set; -ERESTARTNOINTR then, or when a signal
+// exec.S: execveat unless *stop is set; -ERESTARTNOINTR then, or when a signal
 // arrives before the call.
 extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
                      const u64 *stop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The start of the engine: from the kernel's entry to the client's first instruction. launch.c is
-// called once, by arch/x86_64/start.S.
+// called once, by launch.S.
 #ifndef QUERN_ENGINE_LAUNCH_H
 #define QUERN_ENGINE_LAUNCH_H
 
@@ -23,7 +23,7 @@ bool launch_hwcap2_fsgsbase(void);
 // removed. The client's arguments follow.
 _Noreturn void launch_main(u64 *sp);
 
-// arch/x86_64/start.S
+// launch.S
 _Noreturn void start_native(u64 rsp, u64 rip);
 
 #endif

@@ -29,7 +29,7 @@ struct k_sigaction signal_table_get(struct signal_state *s, int sig);
 // The client's mask changes (the kernel's follows).
 void signal_set_mask(struct thread *t, u64 mask);
 
-// The kernel's way in, on the alternate stack, and out again (arch/x86_64/sigret.S).
+// The kernel's way in, on the alternate stack, and out again (sigret.S).
 void signal_handler(int sig, struct k_siginfo *info, struct k_ucontext *uc);
 extern const char signal_restorer[];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The thread block: what %gs points to, in every client thread, from its first instruction to its last.
-// Translated code, the stubs (arch/x86_64/stubs.S) and C all work on it, so the offsets the assembly uses are macros here and
+// Translated code, the stubs (stubs.S) and C all work on it, so the offsets the assembly uses are macros here and
 // asserted below.
 //
 // A client register lives in the processor while translated code runs, except where the fragment's recipe says that it has
