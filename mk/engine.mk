@@ -5,7 +5,7 @@
 # point registers are out of bounds: scripts/check-engine proves the result.
 
 ENGINE := $(BUILD)/libexec/quern/quern-engine
-ENGINE_BASE_ADDRESS := 0x7e9000000000# ENGINE_BASE in engine/thread/thread.h
+ENGINE_BASE_ADDRESS := 0x7e9000000000# ENGINE_BASE in engine/base/layout.h
 
 ENGINE_SOURCES := $(sort $(wildcard engine/*/*.c))
 ENGINE_ASM := $(sort $(wildcard engine/*/*.S))
@@ -130,8 +130,8 @@ ENGINE_UNITS := mini memory elf spooler
 ENGINE_UNIT_OBJS_mini := base/mini
 ENGINE_UNIT_OBJS_memory := base/mini base/heap base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/heap base/safemem base/safemem.S spool/spooler spool/fds \
-    process/finish
+ENGINE_UNIT_OBJS_spooler := base/mini base/heap base/safemem base/safemem.S spool/spooler spool/copy spool/fds spool/log \
+    spool/environ
 
 define engine_unit
 $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o \

@@ -8,10 +8,10 @@
 // kernel fills its mmap area from the top, and vmmap.c keeps the client away.
 #include "engine/base/heap.h"
 
+#include "engine/base/layout.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
-#include "engine/thread/thread.h"
 
 #define STEP  0x40000ul // at least so much is mapped at a time
 #define CHUNK 0x10000ul // small blocks are carved from runs of this size
@@ -164,14 +164,4 @@ char *heap_strdup(const char *s)
     u64 size = strlen(s) + 1;
 
     return memcpy(heap_alloc(size), s, size);
-}
-
-void heap_fork_take(void)
-{
-    lock_take(&heap_lock);
-}
-
-void heap_fork_drop(void)
-{
-    lock_drop(&heap_lock);
 }

@@ -21,9 +21,4 @@ void *heap_pages(u64 bytes);
 // A copy of s in memory of heap_alloc(strlen(s) + 1).
 char *heap_strdup(const char *s);
 
-// Around fork, so that the child finds the lock free: taken after all other engine locks but the
-// spool's.
-void heap_fork_take(void);
-void heap_fork_drop(void);
-
 #endif

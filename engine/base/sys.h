@@ -471,11 +471,6 @@ static inline long sys_close(int fd)
     return sys_call1(SYS_close, (u64)fd);
 }
 
-static inline long sys_dup3(int from, int to, int flags)
-{
-    return sys_call3(SYS_dup3, (u64)from, (u64)to, (u64)flags);
-}
-
 static inline long sys_fcntl(int fd, int cmd, u64 arg)
 {
     return sys_call3(SYS_fcntl, (u64)fd, (u64)cmd, arg);
@@ -504,11 +499,6 @@ static inline long sys_unlink(const char *path)
 static inline long sys_readlinkat(int dir, const char *path, char *buf, u64 size)
 {
     return sys_call4(SYS_readlinkat, (u64)dir, (u64)path, (u64)buf, size);
-}
-
-static inline long sys_faccessat(int dir, const char *path, int mode)
-{
-    return sys_call3(SYS_faccessat, (u64)dir, (u64)path, (u64)mode);
 }
 
 static inline long sys_faccessat2(int dir, const char *path, int mode, int flags)
@@ -574,12 +564,6 @@ static inline long sys_prlimit(int which, const struct k_rlimit *new_limit, stru
 static inline long sys_clock_gettime(int clock, struct k_timespec *ts)
 {
     return sys_call2(SYS_clock_gettime, (u64)clock, (u64)ts);
-}
-
-static inline long sys_execveat(int dir, const char *path, char *const *argv, char *const *envp,
-                                int flags)
-{
-    return sys_call5(SYS_execveat, (u64)dir, (u64)path, (u64)argv, (u64)envp, (u64)flags);
 }
 
 static inline long sys_execve(const char *path, char *const *argv, char *const *envp)

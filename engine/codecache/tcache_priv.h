@@ -4,8 +4,10 @@
 #ifndef QUERN_ENGINE_TCACHE_PRIV_H
 #define QUERN_ENGINE_TCACHE_PRIV_H
 
+#include "engine/base/cpu.h"
 #include "engine/codecache/fragment.h"
 #include "engine/codecache/tcache.h"
+#include "engine/spool/config.h"
 #include "engine/translate/translate.h"
 
 #define FRAGMENT_MAX 16384u // bytes; an escape buffer holds one
@@ -34,7 +36,7 @@ static inline u32 tcache_ibl_index(u64 pc)
 {
     u32 lo = (u32)pc;
 
-    return tb_config.bmi2 ? (lo + (lo >> 13 | lo << 19)) & 0xffff : lo & 0xffff;
+    return cpu.bmi2 ? (lo + (lo >> 13 | lo << 19)) & 0xffff : lo & 0xffff;
 }
 
 // Enters `f` in the thread's table of indirect branch targets.

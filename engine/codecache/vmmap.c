@@ -363,13 +363,3 @@ u32 vmmap_spool_map(u64 addr)
     lock_drop(&vmmap_lock);
     return q.index;
 }
-
-void vmmap_fork_take(void)
-{
-    lock_take(&vmmap_lock);
-}
-
-void vmmap_fork_drop(void)
-{
-    lock_drop(&vmmap_lock);
-}

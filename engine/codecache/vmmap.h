@@ -51,10 +51,6 @@ u32 vmmap_spool_map(u64 addr);
 // Does [start, end) touch memory that belongs to the engine (image, heap, spool, thread areas, code cache)?
 bool vmmap_is_engine(u64 start, u64 end);
 
-// Around fork: after the translation lock, before the heap's.
-void vmmap_fork_take(void);
-void vmmap_fork_drop(void);
-
 // ---- The pure part, for the unit test: a sorted array without locks, allocation through two functions ----
 
 struct vmmap_entry {

@@ -3,13 +3,15 @@
 // translate_sim.c for the code that comes here.
 #include "engine/count/prof.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/codecache/tcache.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/syscalls.h"
-#include "engine/translate/translate.h"
+#include "engine/x86/decode.h"
 
 // LL is one for all threads of a process (ruling 6). The lock guards it once there is a second thread.
 static struct {
@@ -389,7 +391,7 @@ void prof_rep(struct thread *t)
         step = -step;
     if (uses_rsi && (high >> 12 & 3)) {
         if (high >> 12 & 1) {
-            if (tb_config.fsgsbase)
+            if (cpu.fsgsbase)
                 __asm__ volatile("rdfsbase %0" : "=r"(seg));
             else
                 seg = t->client_fs_base;

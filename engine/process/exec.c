@@ -14,10 +14,12 @@
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/process/elf.h"
+#include "engine/process/finish.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
 #include "engine/run/dispatch.h"
 #include "engine/signal/signal.h"
+#include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
@@ -308,7 +310,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     u64 mask;
 
     if (!threads_any_noted(t) && signals_close_for_exec(t, &mask)) {
-        ret = spooler_set_start_mask(spool_fd, mask);
+        ret = copy_set_start_mask(spool_fd, mask);
         if (!ret)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }
@@ -339,7 +341,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
         threads_stop_world(t);
         world = true;
-        if (spooler_finish_in_child(SPOOL_END_EXIT, 0))
+        if (finish_in_child(SPOOL_END_EXIT, 0))
             engine_msg("warning: the profile was not written before the program executed another");
     } else if (ends) {
         spooler_drop();
@@ -367,7 +369,7 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
     mini_format(link, sizeof(link), "/proc/self/fd/%d", p->fd);
     long n = sys_readlinkat(AT_FDCWD, link, exe, sizeof(exe) - 1);
     exe[n > 0 ? n : 0] = '\0';
-    ret = fd = spooler_new_for_exec(n > 0 ? exe : name, args.v + 2, path, sizeof(path));
+    ret = fd = copy_for_exec(n > 0 ? exe : name, args.v + 2, path, sizeof(path));
     if (fd >= 0) {
         if (own_spool)
             mini_format(fds, sizeof(fds), "%d,%d,%d", fd, p->fd, fds_spool());

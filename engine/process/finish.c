@@ -1,61 +1,17 @@
 // SPDX-License-Identifier: MIT
-// How a profiled process ends (spooler.h, second part): the spool is marked, and the finisher,
+// How a profiled process ends (finish.h): the spool is marked, and the finisher,
 // `quern --finish FD`, takes over. It reads what the client counted, writes the profile and ends as
 // the client ended. Cold.
 //
 // The finisher gets the environment that the run started with, not what the client made of it, and
 // a kernel state that lets it work in peace: every asynchronous signal blocked, no timer running.
-#include "engine/base/heap.h"
+#include "engine/process/finish.h"
+
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-
-static char **saved_environment;
-static char **finisher_environment;
-
-// What the loader is told for the client's sake is not for the finisher: libraries to be loaded before all others, or to list them
-// and end. Where its own libraries are, `quern run` knew.
-static void make_finisher_environment(u64 n)
-{
-    static const char name[] = "LD_LIBRARY_PATH=";
-    const char *path = spooler_string(spool->s_library_path);
-    u64 kept = 0;
-
-    finisher_environment = heap_alloc((n + 2) * sizeof(*finisher_environment));
-    for (u64 i = 0; i < n; i++)
-        if (strncmp(saved_environment[i], "LD_", 3) != 0)
-            finisher_environment[kept++] = saved_environment[i];
-    if (*path) {
-        u64 size = sizeof(name) + strlen(path);
-        char *text = heap_alloc(size);
-        mini_format(text, size, "%s%s", name, path);
-        finisher_environment[kept] = text;
-    }
-}
-
-// One block: the pointers, then the strings.
-void spooler_save_environment(char *const *envp)
-{
-    u64 n = 0, bytes = 0;
-
-    for (; envp[n]; n++)
-        bytes += strlen(envp[n]) + 1;
-    char **copy = heap_alloc((n + 1) * sizeof(*copy) + bytes);
-    char *text = (char *)(copy + n + 1);
-    for (u64 i = 0; i < n; i++) {
-        u64 len = strlen(envp[i]) + 1;
-        copy[i] = memcpy(text, envp[i], len);
-        text += len;
-    }
-    saved_environment = copy;
-    make_finisher_environment(n);
-}
-
-char *const *spooler_environment(void)
-{
-    return saved_environment;
-}
 
 // Execs the finisher; returns -errno when that is impossible.
 static long exec_finisher(void)
@@ -65,7 +21,7 @@ static long exec_finisher(void)
 
     mini_format(number, sizeof(number), "%d", fds_spool());
     fds_keep_over_exec(true);
-    long ret = sys_execve(spooler_string(spool->s_quern), argv, finisher_environment);
+    long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
     fds_keep_over_exec(false);
     return ret;
 }
@@ -128,6 +84,7 @@ static const char *shed_client(void)
 
 static void mark_ended(u32 kind, s32 code)
 {
+    spool->log_fd = engine_log_fd; // the client may have made it move
     spool->end_kind = kind;
     spool->end_code = code;
     __atomic_store_n(&spool->state, SPOOL_ENDED, __ATOMIC_RELEASE);
@@ -166,7 +123,7 @@ static void become_finisher(void)
         complain(exec_finisher());
 }
 
-void spooler_finish(u32 kind, s32 code)
+void finish_process(u32 kind, s32 code)
 {
     struct k_itimerval off = { 0, 0, 0, 0 };
     u64 old;
@@ -214,7 +171,7 @@ static long finish_in_grandchild(void)
 // The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit
 // signal of its process, so the finisher is a grandchild, and our child, which never execs, ends in
 // silence.
-int spooler_finish_in_child(u32 kind, s32 code)
+int finish_in_child(u32 kind, s32 code)
 {
     u64 old;
 

@@ -19,6 +19,7 @@
 #include "engine/process/seccomp.h"
 #include "engine/run/dispatch.h"
 #include "engine/signal/signal.h"
+#include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/syscalls_part.h"
 #include "engine/thread/threads.h"
@@ -117,13 +118,13 @@ static void fork_copy(struct thread *t, struct request *rq)
         return;
     }
     set_stack(rq, 0, 0);
-    copies = spooler_fork_before();
+    copies = copy_fork_before();
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
     if (ret == 0) {
         threads_fork_child(t);
         forget_noted(t);
-        spooler_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
+        copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         prof_fork_child();
         if (!profiled) // copied from a process that borrowed the memory: it has a table of its own anyway
@@ -136,7 +137,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         ret = 0;
     } else {
         if (ret > 0)
-            spooler_fork_wait(copies);
+            copy_fork_wait(copies);
         if (others)
             threads_resume_world(t);
     }

@@ -4,6 +4,7 @@
 // engine stack and ends by entering translated code.
 #include "engine/run/dispatch.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
@@ -53,31 +54,11 @@ static void flush(struct thread *t)
     threads_resume_world(t);
 }
 
-// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the kernel has chosen so, which shows
-// in where it maps memory.
-static u32 address_bits(void)
-{
-    const u64 high = 1ul << 48;
-    u32 a = 0x80000008, b, c = 0, d;
-
-    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-    if ((a >> 8 & 0xff) <= 48)
-        return 48;
-    if (sys_mmap(high, PAGE_SIZE, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
-                 0) != (long)high)
-        return 48;
-    sys_munmap(high, PAGE_SIZE);
-    return 57;
-}
-
-static u32 canonical_bits;
-
 static bool is_canonical(u64 addr)
 {
-    if (UNLIKELY(!canonical_bits))
-        canonical_bits = address_bits();
-    return (u64)((s64)(addr << (64 - canonical_bits)) >> (64 - canonical_bits)) == addr;
+    u32 unused = 64 - cpu.address_bits;
+
+    return (u64)((s64)(addr << unused) >> unused) == addr;
 }
 
 // The code at `addr` cannot be fetched; si_addr is the first byte of it that cannot.
@@ -85,7 +66,8 @@ static void fetch_fault(struct thread *t, u64 addr)
 {
     struct vmmap_info m;
     // of pages of its own the kernel says that they are there
-    bool mapped = vmmap_find(addr, &m), kernel = addr >= (1ul << (canonical_bits - 1)) - PAGE_SIZE;
+    bool mapped = vmmap_find(addr, &m),
+         kernel = addr >= (1ul << (cpu.address_bits - 1)) - PAGE_SIZE;
 
     t->rflags |= FLAG_RF;
     if ((addr & ~0xffful) == VSYSCALL_PAGE) {

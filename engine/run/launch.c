@@ -9,6 +9,7 @@
 // client's argv[0] on is in its place already.
 #include "engine/run/launch.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
@@ -21,7 +22,10 @@
 #include "engine/process/seccomp.h"
 #include "engine/run/dispatch.h"
 #include "engine/signal/signal.h"
+#include "engine/spool/config.h"
+#include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
+#include "engine/spool/log.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 #include "engine/translate/translate.h"
@@ -30,13 +34,6 @@
 #define CACHE_KIB_LEAST 4096
 
 u64 launch_brk_emulated;
-
-static u64 hwcap2;
-
-bool launch_hwcap2_fsgsbase(void)
-{
-    return hwcap2 & 2; // arch/x86/include/uapi/asm/hwcap2.h: HWCAP2_FSGSBASE
-}
 
 struct start {
     u64 *sp; // the client's: at its argc
@@ -106,12 +103,15 @@ static void read_stack(struct start *s, u64 *sp)
     s->argv = (char **)(s->sp + 1);
     s->envp = s->argv + s->argc + 1;
     char **end = s->envp;
+    u64 hwcap2 = 0;
+
     while (*end)
         end++;
     s->auxv = (struct k_auxv *)(end + 1);
     while (s->auxv[s->auxv_count++].type != AT_NULL)
         if (s->auxv[s->auxv_count - 1].type == AT_HWCAP2)
             hwcap2 = s->auxv[s->auxv_count - 1].value;
+    cpu_init(hwcap2);
 }
 
 // Highest address at which the code cache may end: right below the vDSO and its data, where the
@@ -385,9 +385,9 @@ void launch_main(u64 *sp)
     read_stack(&s, sp);
     open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
     fds_init(spool_fd, spool->log_fd);
-    spooler_save_environment(s.envp);
+    environ_save(s.envp);
     if (spool->flags & SPOOL_F_EXECED)
-        fds_own_log();
+        log_own();
     *s.sp = s.argc; // over the engine's second argument: from here on the stack is the client's
 
     if (program.exec_stack)
@@ -405,6 +405,7 @@ void launch_main(u64 *sp)
         run_natively(&s, entry);
 
     exec_init();
+    config_init(TA_I1_SIZE, TA_D1_SIZE);
     prof_init();
     translate_init();
     signals_init();

@@ -14,9 +14,6 @@
 // brk must be emulated; else 0.
 extern u64 launch_brk_emulated;
 
-// May the instructions rdfsbase and so on be used? The auxiliary vector's word on it.
-bool launch_hwcap2_fsgsbase(void);
-
 // sp: the initial stack, at argc. The engine's own arguments are {name for AT_EXECFN or the
 // engine's path, "SPOOL" or "SPOOL,PROGRAM" or "SPOOL,PROGRAM,OLD"}: descriptors of the spool, of
 // the file to load (an ELF executable) and of a spool that this exec ended and that is to be

@@ -8,6 +8,7 @@
 
 #include "engine/signal/frame.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
@@ -31,12 +32,11 @@
 // What rt_sigreturn may change: FIX_EFLAGS
 #define FLAGS_FROM_FRAME 0x50dd5ul
 
-#define RED_ZONE        128
-#define SS_USER         0x2b
-#define XSTATE_FPSSE    3ul
-#define XSTATE_PKRU     (1ul << 9)
-#define XSTATE_TILEDATA (1ul << 18)
-#define PKRU_INIT       0x55555554
+#define RED_ZONE     128
+#define SS_USER      0x2b
+#define XSTATE_FPSSE 3ul
+#define XSTATE_PKRU  (1ul << 9)
+#define PKRU_INIT    0x55555554
 
 // struct _fpx_sw_bytes, the last 48 bytes of the legacy area
 struct k_fpx_sw {
@@ -57,50 +57,27 @@ extern void frame_wrpkru(u32 value);
 extern const char frame_xsave_insn[], frame_xrstor_insn[], frame_fxsave_insn[],
     frame_fxrstor_insn[], frame_faulted[];
 
-static bool has_xsave, has_pku;
 static u64 xfeatures;   // that the kernel saves for this process
 static u32 xstate_size; // size of the area, without the trailing magic
 static u8 empty_image[FXSAVE_SIZE + 64] __attribute__((aligned(64)));
-
-static void cpuid(u32 leaf, u32 sub, u32 out[4])
-{
-    __asm__ volatile("cpuid"
-                     : "=a"(out[0]), "=b"(out[1]), "=c"(out[2]), "=d"(out[3])
-                     : "a"(leaf), "c"(sub));
-}
 
 void frame_init(void)
 {
     static const u32 mxcsr = 0x1f80;
     static const u16 fcw = 0x37f;
-    u32 r[4], lo, hi;
 
     memcpy(empty_image, &fcw, sizeof(fcw));
     memcpy(empty_image + 24, &mxcsr, sizeof(mxcsr));
-    cpuid(1, 0, r);
-    has_xsave = (r[2] & 1u << 27) != 0; // OSXSAVE
-    if (!has_xsave)
-        return;
-    cpuid(7, 0, r);
-    has_pku = (r[2] & 1u << 4) != 0; // OSPKE
-    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
     // Until a process asks for them, the kernel leaves the AMX tiles out. The first frame it makes will say (frame_learn).
-    xfeatures = ((u64)hi << 32 | lo) & ~XSTATE_TILEDATA;
-    xstate_size = FXSAVE_SIZE + 64;
-    for (u32 i = 2; i < 63; i++) {
-        if (!(xfeatures & 1ul << i))
-            continue;
-        cpuid(0xd, i, r);
-        if (r[0] + r[1] > xstate_size)
-            xstate_size = r[0] + r[1];
-    }
+    xfeatures = cpu.xsave_features;
+    xstate_size = cpu.xsave_size;
 }
 
 void frame_learn(const struct k_ucontext *uc)
 {
     const struct k_fpx_sw *sw = (const struct k_fpx_sw *)(uc->mc.fpstate + FPX_SW_OFF);
 
-    if (has_xsave && uc->mc.fpstate && sw->magic1 == FP_XSTATE_MAGIC1) {
+    if (cpu.xsave && uc->mc.fpstate && sw->magic1 == FP_XSTATE_MAGIC1) {
         xfeatures = sw->xfeatures;
         xstate_size = sw->xstate_size;
     }
@@ -132,7 +109,7 @@ s32 frame_alt_flags(const struct k_stack *alt, u64 sp)
 // Writes the FPU state at `to` as copy_fpstate_to_sigframe does, and puts the registers into their initial state.
 static int push_fpstate(u64 to)
 {
-    if (has_xsave) {
+    if (cpu.xsave) {
         static const u8 zero[64];
         struct k_fpx_sw sw = { 0 };
         u32 magic2 = FP_XSTATE_MAGIC2;
@@ -157,12 +134,12 @@ static int push_fpstate(u64 to)
 
 static void initial_fpstate(u64 features)
 {
-    if (!has_xsave) {
+    if (!cpu.xsave) {
         frame_fxrstor((u64)empty_image, 0);
         return;
     }
     frame_xrstor((u64)empty_image, features & ~XSTATE_PKRU);
-    if (has_pku && (features & XSTATE_PKRU))
+    if (cpu.pku && (features & XSTATE_PKRU))
         frame_wrpkru(PKRU_INIT);
 }
 
@@ -171,7 +148,7 @@ static void fill_context(struct k_ucontext *uc, const struct thread *t, u64 mask
     struct k_sigcontext *mc = &uc->mc;
     const u64 *r = t->regs;
 
-    uc->flags = (has_xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
+    uc->flags = (cpu.xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
     uc->sigmask = mask;
     mc->r8 = r[8];
     mc->r9 = r[9];
@@ -224,7 +201,7 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
         sp = alt->sp + alt->size;
         entering = true;
     }
-    fp = (sp - (has_xsave ? xstate_size + 4 : FXSAVE_SIZE)) & ~63ul;
+    fp = (sp - (cpu.xsave ? xstate_size + 4 : FXSAVE_SIZE)) & ~63ul;
     sp = ((fp - sizeof(f)) & ~15ul) - 8;
     if ((nested || entering) && !within_alt(alt, sp))
         return -EFAULT;
@@ -272,7 +249,7 @@ static int pop_fpstate(u64 from)
         initial_fpstate(xfeatures);
         return 0;
     }
-    if (!has_xsave)
+    if (!cpu.xsave)
         return frame_fxrstor(from, 0);
     if (safe_read(&sw, from + FPX_SW_OFF, sizeof(sw)))
         return -EFAULT;

@@ -27,7 +27,7 @@ struct k_rt_sigframe {
     struct k_siginfo info;
 };
 
-// Reads CPUID; before the first frame.
+// Before the first frame.
 void frame_init(void);
 
 // A kernel-made frame passed by: it says which state components the kernel saves for this process now (AMX permission).

@@ -7,6 +7,7 @@
 // stack's address, not by %gs, which is the client's while an instruction is stepped.
 
 #include "engine/signal/signal.h"
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
@@ -16,12 +17,12 @@
 #include "engine/run/dispatch.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/signal_part.h"
+#include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/syscalls_part.h"
 #include "engine/thread/threads.h"
-#include "engine/translate/translate.h"
 
 #define FLAGS_NOT_FOR_ENGINE 0x40500ul // TF, DF, AC
 #define FLAG_TF              0x100ul
@@ -472,7 +473,7 @@ _Noreturn void signal_die_as_client(struct thread *t, int sig)
 // wrgsbase can set.
 static void step_gs(u64 base)
 {
-    if (tb_config.fsgsbase)
+    if (cpu.fsgsbase)
         __asm__ volatile("wrgsbase %0" : : "r"(base));
     else
         sys_call2(SYS_arch_prctl, ARCH_SET_GS, base);

@@ -9,7 +9,6 @@
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
-#include "engine/spool/spooler.h"
 
 #define FDS_BASE 4080
 
@@ -63,7 +62,6 @@ int fds_open(const char *path, int flags, u32 mode)
 static void publish(void)
 {
     engine_log_fd = own[FD_LOG];
-    spool->log_fd = own[FD_LOG];
 }
 
 void fds_init(int spool_fd, int log_fd)
@@ -151,63 +149,10 @@ void fds_keep_log_over_exec(bool keep)
     sys_fcntl(own[FD_LOG], F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
-// ---- A log of its own ----
-
-static const char *variable(const char *name, u64 len)
+void fds_replace_log(int fd)
 {
-    char *const *env = spooler_environment();
+    int high = dup_high(fd);
 
-    for (; env && *env; env++)
-        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-            return *env + len + 1;
-    return "";
-}
-
-// Replaces %p, %q{VAR} and %%, as `quern run` did, which has refused what is malformed. False: too
-// long.
-static bool expand(char *to, u64 size, const char *name)
-{
-    u64 n = 0;
-
-    for (; *name; name++) {
-        u64 len = 0;
-        if (n + 32 > size)
-            return false;
-        if (name[0] == '%' && name[1] == 'p') {
-            n += mini_format(to + n, size - n, "%d", sys_getpid());
-            name++;
-        } else if (name[0] == '%' && name[1] == 'q' && name[2] == '{') {
-            for (name += 3; name[len] && name[len] != '}'; len++)
-                ;
-            n += mini_format(to + n, size - n, "%s", variable(name, len));
-            if (n >= size || !name[len])
-                return false;
-            name += len;
-        } else {
-            to[n++] = *name;
-            name += name[0] == '%' && name[1] == '%';
-        }
-    }
-    to[n] = '\0';
-    return true;
-}
-
-void fds_own_log(void)
-{
-    const char *name = spooler_string(spool->s_log), *percent = name;
-    char path[4096];
-    int fd, high;
-
-    while ((percent = strchr(percent, '%')) && percent[1] != 'p')
-        percent += percent[1] == '%' ? 2 : 1;
-    if (!percent || !expand(path, sizeof(path), name))
-        return;
-    fd = (int)sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        engine_msg("%s: cannot be opened for the messages of this process: error %d", path, -fd);
-        return;
-    }
-    high = dup_high(fd);
     sys_close(fd);
     if (high < 0)
         return;

@@ -7,7 +7,7 @@
 
 #include "engine/base/types.h"
 
-// Moves both to high numbers; from then on engine_log_fd, spool->log_fd and fds_spool() are the new
+// Moves both to high numbers; from then on engine_log_fd and fds_spool() are the new
 // ones. log_fd may be 2, which is copied, not moved: the client has its standard error still; -1 or
 // a closed one stands for /dev/null.
 void fds_init(int spool_fd, int log_fd);
@@ -30,9 +30,9 @@ void fds_close_others(void);
 // too, and so is the one that is replaced: it stays.
 void fds_replace_spool(int fd, bool shared);
 
-// A process that was forked or executed has begun: when --log-file names files by %p, opens its
-// own. Messages go on to the inherited one when that fails.
-void fds_own_log(void);
+// Messages go to fd from now on, which is moved as fds_init() moves the first one; they go on to the old one where no
+// descriptor is left.
+void fds_replace_log(int fd);
 
 // Just before the exec of a finisher or of the engine: both survive it. And back, when that exec
 // failed.

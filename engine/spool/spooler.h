@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The engine's side of the spool (share/spool.h): mapping it, appending records, giving counters to
-// threads, a copy for a forked child, and the end: handing the process over to the finisher.
+// threads.
 //
 // The areas of the file lie at SPOOLER_BASE + their offset and are mapped piece by piece as they
 // fill, so that a run under a small RLIMIT_AS pays for what it uses. Appends take spooler.c's own
@@ -8,11 +8,9 @@
 #ifndef QUERN_ENGINE_SPOOLER_H
 #define QUERN_ENGINE_SPOOLER_H
 
-#include "engine/thread/thread.h"
+#include "engine/base/layout.h"
+#include "engine/base/types.h"
 #include "share/spool.h"
-
-// Between the engine's heap and the thread areas (thread.h).
-#define SPOOLER_BASE 0x7ed100000000
 
 extern struct spool_header *spool;
 
@@ -55,54 +53,11 @@ int spooler_thread_slot(u32 slot);
 // signal.c says so and dies. @signal-safe
 bool spooler_owns(u64 addr);
 
-// In a forked child (memory not shared with the parent), before anything is counted: a spool file
-// of its own with the counts so far, mapped where the parent's was. parent_pid is the process that
-// forked; shares_fds: it has its descriptors in common with the child. Where no file can be made
-// (limits, a full disk) the child goes on without one, as it would natively, with a warning.
-void spooler_fork_child(s32 parent_pid, bool shares_fds);
-
-// Is this such a child without a spool? Nothing it counts is seen by anybody.
+// Is this a forked child that could not have a spool of its own (copy.h)? Nothing it counts is seen by anybody.
 bool spooler_is_lost(void);
-
-// In the parent, around the fork: waits (at most 3 s) until the child has copied the counts, so that nothing the parent
-// executes behind the fork is in them. `before` is what spooler_fork_before() returned.
-u32 spooler_fork_before(void);
-void spooler_fork_wait(u32 before);
-
-// A new spool file for what this process is about to execute: the options and strings of this one,
-// no counts. argv are addresses of the strings of the new command line, ended by 0. The descriptor,
-// close-on-exec, or -errno; the file's path in path.
-int spooler_new_for_exec(const char *program, const u64 *argv, char *path, u64 path_size);
-
-// The signals that the program of such a spool starts with blocked. 0 or -errno.
-long spooler_set_start_mask(int fd, u64 mask);
-
-// Around fork: the last lock taken.
-void spooler_fork_take(void);
-void spooler_fork_drop(void);
 
 // The process's image goes away and what it counted is dropped, as for a forked child that execs:
 // removes the spool file.
 void spooler_drop(void);
-
-// ---- finish.c ----
-
-// The process ends: kind is an enum spool_end, code the exit status or signal. Marks the spool
-// ended and execs the finisher in this process, with the environment of the start. All other
-// threads are gone or stopped for good (exec ends them). When the finisher cannot be executed: a
-// sentence, the spool stays, and the process ends as the client would have.
-_Noreturn void spooler_finish(u32 kind, s32 code);
-
-// Writes the profile of what was counted so far as that of a process that ended so, by a finisher in
-// a child process that is waited for: before the profiled process execs natively, and where the
-// process itself must be there to the end. 0, or -errno when the profile was not written; the spool
-// is there still then. No other thread counts meanwhile.
-int spooler_finish_in_child(u32 kind, s32 code);
-
-// Copies the environment for the finisher; launch.c calls it with the client's initial environment.
-void spooler_save_environment(char *const *envp);
-
-// The environment that spooler_save_environment saved.
-char *const *spooler_environment(void);
 
 #endif

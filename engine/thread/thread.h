@@ -8,12 +8,7 @@
 #ifndef QUERN_ENGINE_THREAD_H
 #define QUERN_ENGINE_THREAD_H
 
-// Address space of the engine. Above every sanitizer's shadow, below the lowest mmap base of a randomised process.
-#define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)
-#define ENGINE_HEAP_BASE   0x7e9010000000 // heap.c
-#define ENGINE_HEAP_SIZE   0x4000000000   // 256 GiB reserved lazily, PROT_NONE
-#define THREAD_AREA_BASE   0x7ed200000000 // 2400 areas at most
-#define THREAD_AREA_STRIDE 0xa000000
+#include "engine/base/layout.h"
 
 // One thread's area, from its %gs base.
 #define TA_SLOW_TABLE       0x8000 // copy of syscalls_slow_table, for the gate
@@ -30,8 +25,8 @@
 #define TA_SIGNAL_STACK_TOP 0x280000
 #define TA_D1 \
     0x1000000 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines
-#define TA_D1_SIZE  0x1000000
-#define TA_COUNTERS 0x2000000 // SPOOL_THREAD_SIZE bytes of the spool
+#define TA_D1_SIZE 0x1000000
+// TA_COUNTERS follows (layout.h)
 
 // Offsets in struct thread for assembly and for the emitter.
 #define TH_REGS       0x00

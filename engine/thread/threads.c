@@ -16,6 +16,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/prof.h"
 #include "engine/process/exec.h"
+#include "engine/process/finish.h"
 #include "engine/run/dispatch.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/syscalls.h"
@@ -658,13 +659,13 @@ _Noreturn void threads_end_process(struct thread *t, u32 kind, int code)
     if (live_in_process(tgid) > 1 || __atomic_load_n(&ending, __ATOMIC_SEQ_CST))
         threads_stop_for_end(t);
     if ((kind == SPOOL_END_SIGNAL && signal_leaves_core(code)) || exec_is_traced()) {
-        if (spooler_finish_in_child(kind, code))
+        if (finish_in_child(kind, code))
             engine_msg("warning: the profile was not written");
         if (kind == SPOOL_END_SIGNAL)
             signal_die_as_client(t, code);
         sys_exit_group(code);
     }
-    spooler_finish(kind, code);
+    finish_process(kind, code);
 }
 
 // ---- --serialize-threads ----

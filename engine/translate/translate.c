@@ -7,6 +7,7 @@
 // misses and what depends on data are counted one by one.
 #include "engine/translate/translate.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
@@ -14,10 +15,7 @@
 #include "engine/codecache/tcache_priv.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/prof.h"
-#include "engine/run/launch.h"
 #include "engine/spool/spooler.h"
-
-struct tb_config tb_config;
 
 static struct tb tb;
 static struct insn insns[TB_INSNS_MAX];
@@ -43,8 +41,10 @@ static u64 now_ns(void)
     return (u64)ts.sec * 1000000000u + (u64)ts.nsec;
 }
 
+static u64 clock_cost; // ns that reading it twice takes; 0 without -v
+
 // What lies between two readings with nothing between them: it is not the translator's.
-static u64 clock_cost(void)
+static u64 measure_clock(void)
 {
     u64 least = ~0ul;
 
@@ -59,45 +59,9 @@ static u64 clock_cost(void)
 
 void translate_init(void)
 {
-    struct tb_config *c = &tb_config;
-    u32 a, b, cx, d;
-
     decode_init(!(spool->flags & SPOOL_F_NO_FLAG_PROBE));
     if (spool->flags & SPOOL_F_VERBOSE)
-        c->clock_cost = clock_cost();
-    c->flags = spool->flags;
-    c->cache = spool->flags & SPOOL_F_CACHE_SIM;
-    c->branch = spool->flags & SPOOL_F_BRANCH_SIM;
-    c->rep_cachegrind = spool->flags & SPOOL_F_REP_CACHEGRIND;
-    c->chain = !(spool->flags & SPOOL_F_NO_CHAIN);
-    c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
-    c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
-    c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
-    // rdfsbase faults unless the kernel has enabled it, which CR4 (not readable here) says; the auxiliary vector does too
-    __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(cx), "=d"(d) : "a"(7), "c"(0));
-    c->bmi2 = b >> 8 & 1;
-    c->fsgsbase = (b & 1) && launch_hwcap2_fsgsbase();
-    c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
-    c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);
-    if (c->cache) {
-        c->i1_sets = spool->i1.size / spool->i1.line / spool->i1.assoc;
-        c->d1_sets = spool->d1.size / spool->d1.line / spool->d1.assoc;
-        c->min_line = spool->i1.line;
-        if (spool->d1.line < c->min_line)
-            c->min_line = spool->d1.line;
-        if (spool->ll.line < c->min_line)
-            c->min_line = spool->ll.line;
-        // A set of D1 must fit into the eight lines that an index can be scaled by, and a shorter line of LL would have to
-        // know which bytes of D1's were referenced.
-        while (c->d1_scale < 3 && (u64)spool->d1.line << c->d1_scale < spool->d1.assoc * 8ul)
-            c->d1_scale++;
-        c->i1_fast =
-            c->fast_tags && c->i1_sets >= 2 && (u64)c->i1_sets * spool->i1.assoc * 4 <= TA_I1_SIZE;
-        c->d1_fast = c->fast_tags && c->d1_sets >= 2 && spool->ll.line >= spool->d1.line &&
-                     (u64)spool->d1.line << c->d1_scale >= spool->d1.assoc * 8ul &&
-                     (u64)c->d1_sets * spool->d1.line << c->d1_scale <= TA_D1_SIZE;
-        c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
-    }
+        clock_cost = measure_clock();
     known.size = 8192;
     known.index = heap_alloc(known.size * sizeof(u32));
 }
@@ -401,7 +365,7 @@ static void emit_ibl(struct tb *b)
     }
     tb_spill(b, R_RDX);
     tb_spill(b, R_RAX);
-    if (tb_config.bmi2) { // tcache_ibl_index(), flag-free
+    if (cpu.bmi2) { // tcache_ibl_index(), flag-free
         static const u8 mix[] = {
             0xc4, 0xe3, 0x7b, 0xf0, 0xd1, 0x0d, // rorx edx, ecx, 13
             0x8d, 0x14, 0x0a,                   // lea edx, [rdx + rcx]
@@ -768,7 +732,7 @@ struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault)
     spool->n_translated_insns += b->n;
     if (spool->flags & SPOOL_F_VERBOSE) {
         t0 = now_ns() - t0;
-        spool->ns_translating += t0 > tb_config.clock_cost ? t0 - tb_config.clock_cost : 0;
+        spool->ns_translating += t0 > clock_cost ? t0 - clock_cost : 0;
     }
     return f;
 }

@@ -5,6 +5,7 @@
 #define QUERN_ENGINE_TRANSLATE_H
 
 #include "engine/codecache/fragment.h"
+#include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "engine/x86/emit.h"
 #include "share/spool.h"
@@ -67,19 +68,6 @@ struct tb {
     u32 sc_jmp; // offset of the rel32 that jumps to the gate, 0 if none
     bool overflow;
 };
-
-// Options of the run that translation depends on, read once.
-struct tb_config {
-    bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search, fsgsbase, bmi2;
-    bool i1_fast, d1_fast; // geometry allows the inline check
-    u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
-    u32 i1_shift, i1_sets, d1_shift, d1_sets;
-    u32 d1_mask;    // of the address, giving the byte offset of its set, before scaling
-    u32 min_line;   // references are clipped to it
-    u64 flags;      // spool flags
-    u64 clock_cost; // ns that reading the clock twice takes; 0 without -v
-};
-extern struct tb_config tb_config;
 
 void translate_init(void);
 

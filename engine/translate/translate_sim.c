@@ -7,6 +7,7 @@
 //     lea r1,[ea]; lea r2,[r1+s-1]; and r1,(S-1)*L; or r2,L-1; cmp r2,%gs:[r1*scale+D1]; jne cold
 // r2 is the tag of the last line. When the access straddles two lines, that one's set is not r1's, so it can never equal a tag in
 // r1's set (there are at least two sets): one compare covers both.
+#include "engine/base/cpu.h"
 #include "engine/translate/translate.h"
 
 #include "engine/count/prof.h"
@@ -83,7 +84,7 @@ static void emit_ea(struct tb *b, const struct memref *r, u32 r1, u32 r2)
         emit_lea(e, r1, r1, r2, 1, 0);
     }
     if (r->flags & MEMREF_FS) {
-        if (tb_config.fsgsbase) {
+        if (cpu.fsgsbase) {
             emit_u8(e, 0xf3); // rdfsbase r2
             emit_u8(e, 0x48 | r2 >> 3);
             emit_u8(e, 0x0f);

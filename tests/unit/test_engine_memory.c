@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
+#include "engine/base/layout.h"
 #include "engine/base/safemem.h"
-#include "engine/thread/thread.h"
 
 #define PAGE 4096
 

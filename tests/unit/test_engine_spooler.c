@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "engine/base/mini.h"
+#include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
@@ -78,7 +80,7 @@ static int finish(void **state)
 
 static void descriptors(void **state)
 {
-    int spool_fd = fds_spool(), log_fd = spool->log_fd;
+    int spool_fd = fds_spool(), log_fd = engine_log_fd;
 
     (void)state;
     assert_true(spool_fd >= 1000 && log_fd >= 1000);
@@ -94,9 +96,9 @@ static void descriptors(void **state)
 
     // A number that the client wants is given up.
     assert_int_equal(fds_evict(log_fd), 0);
-    assert_int_not_equal(spool->log_fd, log_fd);
+    assert_int_not_equal(engine_log_fd, log_fd);
     assert_int_equal(fcntl(log_fd, F_GETFD), -1);
-    assert_int_equal(fcntl(spool->log_fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(engine_log_fd, F_GETFD), FD_CLOEXEC);
     assert_int_equal(fds_evict(5), 0);
 }
 
@@ -261,7 +263,7 @@ static void child_of(s32 parent)
 {
     char own[300];
 
-    spooler_fork_child(parent, false);
+    copy_fork_child(parent, false);
     if (spooler_is_lost())
         _exit(1);
     strcpy(own, spooler_string(spool->s_spool));
@@ -332,7 +334,7 @@ static void for_exec(void **state)
     memset(big, 'b', sizeof(big) - 1);
     for (int i = 0; i < 5; i++)
         argv[i] = (u64)args[i];
-    int fd = spooler_new_for_exec("/bin/prog", argv, own, sizeof(own));
+    int fd = copy_for_exec("/bin/prog", argv, own, sizeof(own));
     assert_true(fd >= 0);
     struct spool_header h = header_of(own), mine = header_of(path);
     assert_int_equal(h.state, SPOOL_NEW);
@@ -353,7 +355,7 @@ static void for_exec(void **state)
     assert_string_equal(text + strlen(text) - 6, "bb end");
     close(fd);
     unlink(own);
-    int failed = spooler_new_for_exec("/bin/prog", argv + 5, own, sizeof(own));
+    int failed = copy_for_exec("/bin/prog", argv + 5, own, sizeof(own));
     assert_true(failed >= 0); // no arguments at all: an empty command
     close(failed);
     unlink(own);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The processor (cpu.h).
+#include "engine/base/cpu.h"
+
+#include "engine/base/sys.h"
+
+#define HWCAP2_FSGSBASE 2u   // arch/x86/include/uapi/asm/hwcap2.h
+#define XSTATE_LEGACY   576u // the legacy area and the header
+#define XSTATE_TILEDATA (1ul << 18)
+
+struct cpu cpu;
+
+struct leaf {
+    u32 a, b, c, d;
+};
+
+static struct leaf cpuid(u32 leaf, u32 sub)
+{
+    struct leaf r;
+
+    __asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "a"(leaf), "c"(sub));
+    return r;
+}
+
+// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the kernel has chosen so, which shows
+// in where it maps memory.
+static u32 address_bits(void)
+{
+    const u64 high = 1ul << 48;
+
+    if ((cpuid(0x80000008, 0).a >> 8 & 0xff) <= 48)
+        return 48;
+    if (sys_mmap(high, PAGE_SIZE, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+                 0) != (long)high)
+        return 48;
+    sys_munmap(high, PAGE_SIZE);
+    return 57;
+}
+
+static void xsave_init(void)
+{
+    u32 lo, hi;
+
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    cpu.xsave_features = ((u64)hi << 32 | lo) & ~XSTATE_TILEDATA;
+    cpu.xsave_size = XSTATE_LEGACY;
+    for (u32 i = 2; i < 63; i++) {
+        struct leaf r;
+
+        if (!(cpu.xsave_features & 1ul << i))
+            continue;
+        r = cpuid(0xd, i);
+        if (r.a + r.b > cpu.xsave_size)
+            cpu.xsave_size = r.a + r.b;
+    }
+}
+
+void cpu_init(u64 hwcap2)
+{
+    struct leaf vendor = cpuid(0, 0), seven = cpuid(7, 0);
+
+    cpu.amd = vendor.c == 0x444d4163 || vendor.c == 0x656e6975; // "cAMD", "uine"
+    cpu.bmi1 = seven.b >> 3 & 1;
+    cpu.bmi2 = seven.b >> 8 & 1;
+    cpu.rtm = seven.b >> 11 & 1;
+    cpu.pku = seven.c >> 4 & 1; // OSPKE
+    cpu.lzcnt = cpuid(0x80000001, 0).c >> 5 & 1;
+    // It faults unless the kernel has enabled it, which CR4 (not readable here) says.
+    cpu.fsgsbase = (seven.b & 1) && (hwcap2 & HWCAP2_FSGSBASE);
+    cpu.xsave = cpuid(1, 0).c >> 27 & 1; // OSXSAVE
+    if (cpu.xsave)
+        xsave_init();
+    cpu.address_bits = address_bits();
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What the processor and the kernel can do, asked once at start.
+#ifndef QUERN_ENGINE_CPU_H
+#define QUERN_ENGINE_CPU_H
+
+#include "engine/base/types.h"
+
+struct cpu {
+    bool amd; // AMD's rules for branches, undefined flags and so on (AuthenticAMD, HygonGenuine)
+    bool bmi1, bmi2, lzcnt, rtm, pku;
+    bool xsave;     // enabled by the kernel
+    bool fsgsbase;  // rdfsbase and its like do not fault
+    u32 xsave_size; // of the uncompacted area with everything but the AMX tiles; 0 without xsave
+    u64 xsave_features; // XCR0 without the AMX tiles, which a process has to ask for
+    u32 address_bits;   // 48, or 57 where the kernel maps memory up there
+};
+
+extern struct cpu cpu;
+
+// hwcap2: the auxiliary vector's AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase.
+void cpu_init(u64 hwcap2);
+
+#endif

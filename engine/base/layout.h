@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The address space of the engine: what lies where while it runs, above every sanitizer's shadow and below the lowest
+// mmap base of a randomised process. The drawing is in base/README.md. Read by assembly, too.
+#ifndef QUERN_ENGINE_LAYOUT_H
+#define QUERN_ENGINE_LAYOUT_H
+
+#define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)
+#define ENGINE_HEAP_BASE   0x7e9010000000 // heap.c
+#define ENGINE_HEAP_SIZE   0x4000000000   // 256 GiB reserved lazily, PROT_NONE
+#define SPOOLER_BASE       0x7ed100000000 // the spool's records
+#define THREAD_AREA_BASE   0x7ed200000000 // 2400 areas at most (thread.h)
+#define THREAD_AREA_STRIDE 0xa000000
+#define TA_COUNTERS        0x2000000 // in each area: SPOOL_THREAD_SIZE bytes of the spool
+
+#endif

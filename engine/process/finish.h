@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The end of a profiled process: handing it over to the finisher, `quern --finish FD`. Cold.
+#ifndef QUERN_ENGINE_FINISH_H
+#define QUERN_ENGINE_FINISH_H
+
+#include "engine/base/types.h"
+
+// The process ends: kind is an enum spool_end, code the exit status or signal. Marks the spool
+// ended and execs the finisher in this process, with the environment of the start. All other
+// threads are gone or stopped for good (exec ends them). When the finisher cannot be executed: a
+// sentence, the spool stays, and the process ends as the client would have.
+_Noreturn void finish_process(u32 kind, s32 code);
+
+// Writes the profile of what was counted so far as that of a process that ended so, by a finisher in
+// a child process that is waited for: before the profiled process execs natively, and where the
+// process itself must be there to the end. 0, or -errno when the profile was not written; the spool
+// is there still then. No other thread counts meanwhile.
+int finish_in_child(u32 kind, s32 code);
+
+#endif

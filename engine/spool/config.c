@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A run's options (config.h).
+#include "engine/spool/config.h"
+
+#include "engine/spool/spooler.h"
+
+struct tb_config tb_config;
+
+void config_init(u64 i1_room, u64 d1_room)
+{
+    struct tb_config *c = &tb_config;
+
+    c->flags = spool->flags;
+    c->cache = spool->flags & SPOOL_F_CACHE_SIM;
+    c->branch = spool->flags & SPOOL_F_BRANCH_SIM;
+    c->rep_cachegrind = spool->flags & SPOOL_F_REP_CACHEGRIND;
+    c->chain = !(spool->flags & SPOOL_F_NO_CHAIN);
+    c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
+    c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
+    c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
+    c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
+    c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);
+    if (c->cache) {
+        c->i1_sets = spool->i1.size / spool->i1.line / spool->i1.assoc;
+        c->d1_sets = spool->d1.size / spool->d1.line / spool->d1.assoc;
+        c->min_line = spool->i1.line;
+        if (spool->d1.line < c->min_line)
+            c->min_line = spool->d1.line;
+        if (spool->ll.line < c->min_line)
+            c->min_line = spool->ll.line;
+        // A set of D1 must fit into the eight lines that an index can be scaled by, and a shorter line of LL would have to
+        // know which bytes of D1's were referenced.
+        while (c->d1_scale < 3 && (u64)spool->d1.line << c->d1_scale < spool->d1.assoc * 8ul)
+            c->d1_scale++;
+        c->i1_fast =
+            c->fast_tags && c->i1_sets >= 2 && (u64)c->i1_sets * spool->i1.assoc * 4 <= i1_room;
+        c->d1_fast = c->fast_tags && c->d1_sets >= 2 && spool->ll.line >= spool->d1.line &&
+                     (u64)spool->d1.line << c->d1_scale >= spool->d1.assoc * 8ul &&
+                     (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_room;
+        c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
+    }
+}

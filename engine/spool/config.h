@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What a run's options say, as translated code and the simulators need it: read from the spool once, before anything runs.
+#ifndef QUERN_ENGINE_CONFIG_H
+#define QUERN_ENGINE_CONFIG_H
+
+#include "engine/base/types.h"
+
+struct tb_config {
+    bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
+    bool i1_fast, d1_fast; // geometry allows the inline check
+    u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
+    u32 i1_shift, i1_sets, d1_shift, d1_sets;
+    u32 d1_mask;  // of the address, giving the byte offset of its set, before scaling
+    u32 min_line; // references are clipped to it
+    u64 flags;    // spool flags
+};
+extern struct tb_config tb_config;
+
+// With the spool mapped. d1_room, i1_room: bytes that a thread's area has for the tags that translated code looks at.
+void config_init(u64 i1_room, u64 d1_room);
+
+#endif

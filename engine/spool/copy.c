@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// Copies of the spool (copy.h): with the counts so far for a forked child, without them for what this process executes.
+// Written, not mapped: a copy is sparse as its original is, and pages that hold nothing are left out.
+#include "engine/spool/copy.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/log.h"
+#include "engine/spool/spooler_priv.h"
+
+// A new file in the folder for spools, its path in path. The name is as `quern run` makes it, so
+// that `quern recover` finds all of them. The descriptor, close-on-exec, or -errno.
+static int new_file(s32 pid, char *path, u64 size)
+{
+    const char *dir = spooler_string(spool->s_spool_dir);
+
+    for (int i = 0; i < 1000; i++) {
+        if (i)
+            mini_format(path, size, "%s/quern.spool.%d.%d", dir, pid, i);
+        else
+            mini_format(path, size, "%s/quern.spool.%d", dir, pid);
+        long fd = fds_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd != -EEXIST)
+            return (int)fd;
+    }
+    return -EEXIST;
+}
+
+// Writes what lies at addr to the same place of another file, without the pages that hold nothing.
+// 0 or -errno.
+static long copy_out(int fd, const void *addr, u64 bytes, u64 offset)
+{
+    const u8 *from = addr;
+
+    for (u64 done = 0; done < bytes;) {
+        u64 run = 0;
+        // As many pages as hold something, in one call.
+        while (done + run < bytes) {
+            const u64 *word = (const u64 *)(const void *)(from + done + run);
+            u64 n = bytes - done - run < PAGE_SIZE ? bytes - done - run : PAGE_SIZE, i = 0;
+            while (i < n / 8 && !word[i])
+                i++;
+            if (i == n / 8 && n % 8 == 0)
+                break;
+            run += n;
+        }
+        for (u64 part = 0; part < run;) {
+            long n = sys_pwrite(fd, from + done + part, run - part, offset + done + part);
+            if (n == -EINTR)
+                continue;
+            if (n <= 0)
+                return n ? n : -EIO;
+            part += (u64)n;
+        }
+        done += run;
+        if (done < bytes)
+            done += PAGE_SIZE;
+    }
+    return 0;
+}
+
+// Opens a file for a spool of this process and makes it large enough. -errno; the file is gone
+// then.
+static int open_copy(s32 pid, char *path, u64 path_size, u64 *size, u64 want)
+{
+    int fd = new_file(pid, path, path_size);
+
+    *size = 0;
+    if (fd < 0)
+        return fd;
+    long ret = spooler_grow_file(fd, size, want);
+    if (ret) {
+        sys_close(fd);
+        sys_unlink(path);
+        return (int)ret;
+    }
+    return fd;
+}
+
+static long copy_contents(int fd, const struct spool_header *h)
+{
+    long ret = copy_out(fd, spooler_at(SPOOL_TEXT_OFF), h->text_used, SPOOL_TEXT_OFF);
+
+    if (!ret)
+        ret = copy_out(fd, spooler_at(SPOOL_MAPS_OFF), h->maps_used * sizeof(struct spool_map),
+                       SPOOL_MAPS_OFF);
+    if (!ret)
+        ret = copy_out(fd, spooler_at(SPOOL_PARTIAL_OFF),
+                       h->partial_used * sizeof(struct spool_partial), SPOOL_PARTIAL_OFF);
+    if (!ret)
+        ret = copy_out(fd, spooler_at(SPOOL_BLOCKS_OFF), h->blocks_used, SPOOL_BLOCKS_OFF);
+    for (u32 slot = 0; slot < h->threads_used && !ret; slot++)
+        if (spooler_slot_in_use(slot))
+            ret = copy_out(fd, (void *)spooler_slot_address(slot), h->counters_used * 8,
+                           spooler_slot_offset(slot));
+    if (!ret)
+        ret = sys_pwrite(fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
+    return ret;
+}
+
+u32 copy_fork_before(void)
+{
+    return __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE);
+}
+
+// A child that is killed before it has copied would be waited for in vain: the wait is bounded.
+void copy_fork_wait(u32 before)
+{
+    struct k_timespec step = { 0, 20 * 1000 * 1000 };
+
+    if (spooler_lost) // the child does not have this memory in common with us
+        return;
+    for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before;
+         i++)
+        sys_futex(&spool->fork_copied, FUTEX_WAIT, before, &step);
+}
+
+// In the child, while its mapping is still the parent's: the parent may count on.
+static void fork_copy_done(void)
+{
+    __atomic_add_fetch(&spool->fork_copied, 1, __ATOMIC_RELEASE);
+    sys_futex(&spool->fork_copied, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+// Memory of this process alone in the place of the parent's spool, with what the engine looks up there: strings, mappings and
+// blocks, but no counts.
+static void detach(const struct spool_header *h)
+{
+    const u64 used[AREA_COUNT] = { SPOOL_TEXT_OFF + h->text_used,
+                                   h->maps_used * sizeof(struct spool_map),
+                                   h->partial_used * sizeof(struct spool_partial), h->blocks_used };
+
+    spooler_lost = true;
+    for (u32 i = AREA_COUNT; i-- > 0;) { // the header last: the parent looks at it
+        u64 bytes = spooler_areas[i].mapped;
+        long to = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        if (!sys_failed(to)) {
+            memcpy((void *)to, spooler_at(spooler_areas[i].start), used[i]);
+            if (i == AREA_HEAD)
+                fork_copy_done();
+            to = sys_call5(SYS_mremap, (u64)to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                           SPOOLER_BASE + spooler_areas[i].start);
+        }
+        if (sys_failed(to))
+            engine_die("no memory for a forked child without a spool: error %ld", -to);
+    }
+    *spool = *h;
+    for (u32 slot = 0; slot < h->threads_used; slot++)
+        if (spooler_slot_in_use(slot) && spooler_map_shared(-1, spooler_slot_address(slot),
+                                                            spooler_counters_mapped, 0, MAP_FIXED))
+            engine_die("no memory for the counters of a forked child without a spool");
+}
+
+// The header is copied first: appends of the parent's other threads that happen meanwhile lie
+// beyond its cursors.
+void copy_fork_child(s32 parent_pid, bool shares_fds)
+{
+    struct spool_header h = *spool;
+    char path[4096];
+    u64 size, old_size = spooler_file_size;
+    s32 pid = sys_getpid();
+
+    bool was_lost = spooler_lost;
+    spooler_lost = false;
+    int fd = open_copy(pid, path, sizeof(path), &size, old_size);
+    long ret = fd < 0 ? fd : 0;
+    h.pid = pid;
+    h.parent_pid = parent_pid;
+    h.flags |= SPOOL_F_FORKED;
+    h.flags &= ~(u64)SPOOL_F_EXECED;
+    if (!ret)
+        ret = copy_contents(fd, &h);
+    if (ret) { // natively it would go on, and so it does here
+        engine_msg(
+            "warning: this forked child is not profiled, its spool cannot be made: error %ld",
+            -ret);
+        if (fd >= 0) {
+            sys_close(fd);
+            sys_unlink(path);
+        }
+        spooler_lost = was_lost;
+        if (!spooler_lost)
+            detach(&h);
+        else
+            *spool = h;
+        log_own();
+        return;
+    }
+    fork_copy_done();
+
+    for (u32 i = 0; i < AREA_COUNT && !ret; i++)
+        ret = spooler_map_shared(fd, SPOOLER_BASE + spooler_areas[i].start, spooler_areas[i].mapped,
+                                 spooler_areas[i].start, MAP_FIXED);
+    for (u32 slot = 0; slot < h.threads_used && !ret; slot++)
+        if (spooler_slot_in_use(slot))
+            ret = spooler_map_shared(fd, spooler_slot_address(slot), spooler_counters_mapped,
+                                     spooler_slot_offset(slot), MAP_FIXED);
+    if (ret)
+        engine_die("cannot map the spool of a forked child: error %ld", -ret);
+    spooler_file_size = size;
+    fds_replace_spool(fd, shares_fds);
+    spool->s_spool = spooler_text(path);
+    log_own();
+}
+
+// Appends a string to the text area of the file fd, whose header is h; its offset in *at_text.
+static long text_out(int fd, struct spool_header *h, const char *s, u32 *at_text)
+{
+    u64 n = strlen(s) + 1;
+
+    if (h->text_used + n > SPOOL_TEXT_SIZE)
+        return -E2BIG;
+    if (sys_pwrite(fd, s, n, SPOOL_TEXT_OFF + h->text_used) != (long)n)
+        return -EIO;
+    *at_text = (u32)h->text_used;
+    h->text_used += n;
+    return 0;
+}
+
+// The command line, as `quern run` writes it: the arguments joined by blanks, line ends made
+// blanks. They are the client's memory, of any length.
+static long command_out(int fd, struct spool_header *h, const u64 *argv)
+{
+    u64 pos = h->text_used;
+    char part[512];
+    u64 fill = 0;
+
+    for (u64 i = 0; argv[i]; i++) {
+        s64 len = safe_strnlen(argv[i], SPOOL_TEXT_SIZE);
+        if (len < 0)
+            return len;
+        // One more for the blank, or for the NUL of the last one.
+        for (u64 done = 0; done <= (u64)len;) {
+            u64 n = (u64)len - done < sizeof(part) - 1 - fill ? (u64)len - done
+                                                              : sizeof(part) - 1 - fill;
+            if (safe_read(part + fill, argv[i] + done, n))
+                return -EFAULT;
+            for (u64 k = fill; k < fill + n; k++)
+                if (part[k] == '\n' || part[k] == '\r' || !part[k])
+                    part[k] = ' ';
+            done += n;
+            fill += n;
+            if (done == (u64)len) {
+                part[fill++] = argv[i + 1] ? ' ' : '\0';
+                done++;
+            }
+            if (pos + fill > SPOOL_TEXT_SIZE)
+                return -E2BIG;
+            if (sys_pwrite(fd, part, fill, SPOOL_TEXT_OFF + pos) != (long)fill)
+                return -EIO;
+            pos += fill;
+            fill = 0;
+        }
+    }
+    h->s_cmd = (u32)h->text_used;
+    h->text_used = pos;
+    return 0;
+}
+
+int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_size)
+{
+    struct spool_header h = *spool;
+    char cwd[4096];
+    u64 size;
+
+    int fd = open_copy(sys_getpid(), path, path_size, &size, SPOOL_THREADS_OFF);
+    if (fd < 0)
+        return fd;
+    long len = sys_call2(SYS_getcwd, (u64)cwd, sizeof(cwd));
+
+    // Strings of this run are copied whole, those of the new one come behind them.
+    long ret = copy_out(fd, spooler_at(SPOOL_TEXT_OFF), h.text_used, SPOOL_TEXT_OFF);
+    if (!ret)
+        ret = text_out(fd, &h, program, &h.s_program);
+    if (!ret)
+        ret = text_out(fd, &h, path, &h.s_spool);
+    if (!ret)
+        ret = text_out(fd, &h, len > 1 && cwd[0] == '/' ? cwd : "/", &h.s_cwd);
+    if (!ret)
+        ret = command_out(fd, &h, argv);
+
+    h.state = SPOOL_NEW;
+    h.log_fd = engine_log_fd;
+    h.pid = sys_getpid();
+    h.parent_pid = 0;
+    h.end_kind = SPOOL_END_NONE;
+    h.end_code = 0;
+    h.flags = (h.flags | SPOOL_F_EXECED) & ~(u64)SPOOL_F_FORKED;
+    h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
+    h.block_count = 0;
+    h.s_seccomp = h.seccomp_bytes = 0;
+    memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
+    if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
+        ret = -EIO;
+    if (ret) {
+        sys_close(fd);
+        sys_unlink(path);
+        return (int)ret;
+    }
+    return fd;
+}
+
+long copy_set_start_mask(int fd, u64 mask)
+{
+    long n = sys_pwrite(fd, &mask, sizeof(mask), offsetof(struct spool_header, start_mask));
+
+    return n == sizeof(mask) ? 0 : n < 0 ? n : -EIO;
+}

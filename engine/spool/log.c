@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// A log of its own for a process that was forked or executed (log.h).
+#include "engine/spool/log.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/spool/environ.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
+
+static const char *variable(const char *name, u64 len)
+{
+    char *const *env = environ_start();
+
+    for (; env && *env; env++)
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
+    return "";
+}
+
+// Replaces %p, %q{VAR} and %%, as `quern run` did, which has refused what is malformed. False: too
+// long.
+static bool expand(char *to, u64 size, const char *name)
+{
+    u64 n = 0;
+
+    for (; *name; name++) {
+        u64 len = 0;
+        if (n + 32 > size)
+            return false;
+        if (name[0] == '%' && name[1] == 'p') {
+            n += mini_format(to + n, size - n, "%d", sys_getpid());
+            name++;
+        } else if (name[0] == '%' && name[1] == 'q' && name[2] == '{') {
+            for (name += 3; name[len] && name[len] != '}'; len++)
+                ;
+            n += mini_format(to + n, size - n, "%s", variable(name, len));
+            if (n >= size || !name[len])
+                return false;
+            name += len;
+        } else {
+            to[n++] = *name;
+            name += name[0] == '%' && name[1] == '%';
+        }
+    }
+    to[n] = '\0';
+    return true;
+}
+
+void log_own(void)
+{
+    const char *name = spooler_string(spool->s_log), *percent = name;
+    char path[4096];
+    int fd;
+
+    while ((percent = strchr(percent, '%')) && percent[1] != 'p')
+        percent += percent[1] == '%' ? 2 : 1;
+    if (!percent || !expand(path, sizeof(path), name))
+        return;
+    fd = (int)sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        engine_msg("%s: cannot be opened for the messages of this process: error %d", path, -fd);
+        return;
+    }
+    fds_replace_log(fd);
+}

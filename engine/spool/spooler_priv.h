@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// What spooler.c and copy.c share: how far each area of the file is mapped, and the file itself.
+#ifndef QUERN_ENGINE_SPOOLER_PRIV_H
+#define QUERN_ENGINE_SPOOLER_PRIV_H
+
+#include "engine/spool/spooler.h"
+
+struct spooler_area {
+    u64 start, size; // in the file
+    u64 mapped;      // bytes from start
+    u64 first;       // what is mapped at first
+};
+
+enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_COUNT };
+
+extern struct spooler_area spooler_areas[AREA_COUNT];
+extern u64 spooler_counters_mapped; // bytes, the same for every slot
+extern u64 spooler_file_size;
+extern bool spooler_lost; // no file: what is counted is seen by nobody (copy_fork_child)
+
+static inline void *spooler_at(u64 offset)
+{
+    return (void *)(SPOOLER_BASE + offset);
+}
+
+static inline u64 spooler_slot_offset(u32 slot)
+{
+    return SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE;
+}
+
+static inline u64 spooler_slot_address(u32 slot)
+{
+    return THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS;
+}
+
+bool spooler_slot_in_use(u32 slot);
+
+// Maps `bytes` of the file at `offset` to addr; where the spool is lost, memory of this process alone. 0 or -errno.
+long spooler_map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed);
+
+// Makes the file of *size bytes at least `want` large. 0 or -errno.
+long spooler_grow_file(int fd, u64 *size, u64 want);
+
+#endif
