@@ -128,9 +128,9 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 
 ENGINE_UNITS := mini memory elf spooler
 ENGINE_UNIT_OBJS_mini := base/mini
-ENGINE_UNIT_OBJS_memory := base/mini base/heap base/safemem base/safemem.S
+ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/heap base/safemem base/safemem.S spool/spooler spool/copy spool/fds spool/log \
+ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S spool/spooler spool/copy spool/fds spool/log \
     spool/environ
 
 define engine_unit

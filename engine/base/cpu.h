@@ -5,6 +5,13 @@
 
 #include "engine/base/types.h"
 
+// Bits of rflags.
+#define FLAG_TF       0x100ul
+#define FLAG_DF       0x400ul
+#define FLAG_RF       0x10000ul // the processor sets it in what it saves for a fault
+#define FLAG_AC       0x40000ul
+#define FLAGS_INITIAL 0x202ul // as a program begins: interrupts on, the bit that is always set
+
 struct cpu {
     bool amd; // AMD's rules for branches, undefined flags and so on (AuthenticAMD, HygonGenuine)
     bool bmi1, bmi2, lzcnt, rtm, pku;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copies that may fault, for safemem.c. Each instruction that touches client memory has a label;
-// the table at the end pairs it with the place where a fault continues. The signal handler changes
+// the lines at the end pair it with the place where a fault continues. The signal handler changes
 // rip only, so that place finds all registers as they were at the fault.
+#include "engine/base/fixup.h"
+
     .text
 
 // u64 safecopy(void *dst, const void *src, u64 n): bytes that were NOT copied; 0 when all were.
@@ -65,19 +67,13 @@ safecopy_store32:
 14: mov $1, %eax
     ret
 
-    .section .rodata
-    .balign 8
-    .globl safecopy_table, safecopy_table_end
-    .hidden safecopy_table, safecopy_table_end
-safecopy_table: // {rip, where to go on}, both relative to the table
-    .long 2b - safecopy_table, 4b - safecopy_table
-    .long 3b - safecopy_table, 4b - safecopy_table
-    .long 5b - safecopy_table, 7b - safecopy_table
-    .long 6b - safecopy_table, 7b - safecopy_table
-    .long 10b - safecopy_table, 14b - safecopy_table
-    .long 11b - safecopy_table, 14b - safecopy_table
-    .long 12b - safecopy_table, 14b - safecopy_table
-    .long 13b - safecopy_table, 14b - safecopy_table
-safecopy_table_end:
+    FIXUP 2b, 2b + 1, FIXUP_FAULT, 4b
+    FIXUP 3b, 3b + 1, FIXUP_FAULT, 4b
+    FIXUP 5b, 5b + 1, FIXUP_FAULT, 7b
+    FIXUP 6b, 6b + 1, FIXUP_FAULT, 7b
+    FIXUP 10b, 10b + 1, FIXUP_FAULT, 14b
+    FIXUP 11b, 11b + 1, FIXUP_FAULT, 14b
+    FIXUP 12b, 12b + 1, FIXUP_FAULT, 14b
+    FIXUP 13b, 13b + 1, FIXUP_FAULT, 14b
 
     .section .note.GNU-stack, "", @progbits

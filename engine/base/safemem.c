@@ -11,7 +11,6 @@ extern u64 safecopy_load64(u64 *out, u64 gaddr);
 extern u64 safecopy_load32(u32 *out, u64 gaddr);
 extern u64 safecopy_store64(u64 gaddr, u64 value);
 extern u64 safecopy_store32(u64 gaddr, u32 value);
-extern const s32 safecopy_table[], safecopy_table_end[];
 
 int safe_read(void *dst, u64 gaddr, u64 n)
 {
@@ -81,14 +80,4 @@ s64 safe_read_str(char *dst, u64 gaddr, u64 size)
         return -EFAULT;
     dst[len] = '\0';
     return len;
-}
-
-u64 safemem_fixup(u64 rip)
-{
-    u64 base = (u64)safecopy_table;
-
-    for (const s32 *entry = safecopy_table; entry < safecopy_table_end; entry += 2)
-        if (base + (u64)(s64)entry[0] == rip)
-            return base + (u64)(s64)entry[1];
-    return 0;
 }

@@ -29,7 +29,4 @@ s64 safe_strnlen(u64 gaddr, u64 max);
 // bytes do not hold it.
 s64 safe_read_str(char *dst, u64 gaddr, u64 size);
 
-// Where to go on when an instruction at rip faulted: 0 when rip is none of safemem's. @signal-safe
-u64 safemem_fixup(u64 rip);
-
 #endif

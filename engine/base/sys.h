@@ -321,6 +321,39 @@ struct k_iovec {
 
 #define ADDR_NO_RANDOMIZE 0x0040000
 
+struct k_siginfo {
+    s32 signo, err, code, pad0;
+    union {
+        struct {
+            s32 pid;
+            u32 uid;
+            u64 value;
+        };
+        struct { // SIGILL, SIGFPE, SIGSEGV, SIGBUS, SIGTRAP
+            u64 addr;
+        };
+        struct { // SI_TIMER
+            s32 timer;
+            s32 overrun;
+            u64 timer_value;
+        };
+        u8 raw[112];
+    };
+};
+
+// sigaltstack
+#define SS_ONSTACK    1
+#define SS_DISABLE    2
+#define SS_AUTODISARM ((s32)(1u << 31))
+#define MINSIGSTKSZ   2048
+
+struct k_stack {
+    u64 sp;
+    s32 flags;
+    s32 pad;
+    u64 size;
+};
+
 struct k_timespec {
     s64 sec, nsec;
 };

@@ -96,7 +96,7 @@ stubs_syscall_done: /* behind a system call: rcx is not the client's */
     TO_C dispatch_syscall_finished
 stubs_exit_end:
 
-/* -- in: regs[], rflags and pc are intact throughout; a signal redirects to dispatch_resume --------------- */
+/* -- in: regs[], rflags and pc are intact throughout; a signal redirects to loop_resume --------------- */
 
 stubs_enter: /* host says where to go; rsp is the engine's */
     mov eax, TS_RUNNING
@@ -118,7 +118,7 @@ stubs_gate_from_c: /* the same, into the gate */
     mov rax, gs:[TH_REGS + 0x00]
     mov rsp, gs:[TH_REGS + 0x20]
     jmp stubs_gate_go
-9:  movabs rax, offset dispatch_resume
+9:  movabs rax, offset loop_resume
     jmp rax
 stubs_enter_end:
 
@@ -241,30 +241,5 @@ stubs_helper_begin:
     HELPER_FLAGS stubs_rep, prof_rep
     HELPER_FLAGS stubs_vec, prof_vec
 stubs_end:
-
-/* -- not copied ------------------------------------------------------------------------------------------ */
-
-    .text
-    .globl dispatch_resume, dispatch_syscall_done, dispatch_enter_at
-    .type dispatch_resume, @function
-dispatch_resume: /* from signal handlers: client state is in the thread block */
-    mov dword ptr gs:[TH_STATE], TS_ENGINE
-    cld
-    mov rsp, gs:[TH_ENGINE_SP]
-    mov rdi, gs:[TH_SELF]
-    call dispatch_run
-    ud2
-    .type dispatch_syscall_done, @function
-dispatch_syscall_done:
-    mov dword ptr gs:[TH_STATE], TS_ENGINE
-    cld
-    mov rsp, gs:[TH_ENGINE_SP]
-    mov rdi, gs:[TH_SELF]
-    call dispatch_syscall_finished
-    ud2
-    .type dispatch_enter_at, @function
-dispatch_enter_at: /* rdi: address of stubs_enter or stubs_gate_from_c in the cache; gives up the C stack */
-    mov rsp, gs:[TH_ENGINE_SP]
-    jmp rdi
 
     .section .note.GNU-stack, "", @progbits

@@ -10,7 +10,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
-#include "engine/syscalls/syscalls.h"
+#include "engine/thread/world.h"
 #include "engine/x86/decode.h"
 
 // LL is one for all threads of a process (ruling 6). The lock guards it once there is a second thread.
@@ -52,6 +52,7 @@ void prof_init(void)
 {
     struct sim_geometry g = geometry(&spool->ll);
 
+    world_on_turn = prof_turn;
     ids.size = 4096;
     ids.line = heap_alloc(ids.size * sizeof(u64));
     ids.id = heap_alloc(ids.size * sizeof(u32));
@@ -149,7 +150,6 @@ int prof_thread_init(struct thread *t)
     struct sim_state *s = t->sim;
     u8 *area = (u8 *)t->self;
 
-    memcpy(area + TA_SLOW_TABLE, syscalls_slow_table, 512);
     if (!s) {
         s = heap_alloc(sizeof(*s));
         t->sim = s;

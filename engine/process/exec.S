@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
 // The exec of another image with the client's signal mask in force. A signal that arrives between
 // the last look at `stop` and the system call would be noted by the handler and lost with this
-// image: the handler asks exec_fixup() and continues at execcall_abort instead.
+// image: the handler finds the range below and continues at its end instead.
+#include "engine/base/fixup.h"
+
     .text
 
 // long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags, const u64 *stop)
-    .globl execcall, execcall_begin, execcall_end, execcall_abort
-    .hidden execcall, execcall_begin, execcall_end, execcall_abort
+    .globl execcall
+    .hidden execcall
     .type execcall, @function
 execcall:
     mov %rcx, %r10
-execcall_begin:
+1:
     cmpq $0, (%r9)
-    jne execcall_abort
+    jne 3f
     mov $322, %eax // execveat
-execcall_end:
     syscall
-    ret
-execcall_abort:
-    mov $-513, %rax // -ERESTARTNOINTR
+2:  ret
+3:  mov $-513, %rax // -ERESTARTNOINTR
     ret
     .size execcall, . - execcall
+    FIXUP 1b, 2b, FIXUP_SIGNAL, 3b
 
     .section .note.GNU-stack, "", @progbits

@@ -17,12 +17,13 @@
 #include "engine/process/finish.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
-#include "engine/run/dispatch.h"
-#include "engine/signal/signal.h"
+#include "engine/process/tracer.h"
+#include "engine/signal/mask.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/threads.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/world.h"
 
 #define PATH_MAX   4096
 #define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
@@ -41,14 +42,6 @@ struct plan {
 // arrives before the call.
 extern long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags,
                      const u64 *stop);
-extern const char execcall_begin[], execcall_end[], execcall_abort[];
-
-u64 exec_fixup(u64 rip)
-{
-    if (rip >= (u64)execcall_begin && rip <= (u64)execcall_end)
-        return (u64)execcall_abort;
-    return 0;
-}
 
 // ---- The target ----
 
@@ -157,52 +150,6 @@ static bool gains_privilege(int fd)
            0;
 }
 
-static s64 first_tracer;
-
-// Process that traces this thread; 0: none.
-static s64 tracer(void)
-{
-    static const char key[] = "TracerPid:\t";
-    char status[2048];
-    long fd = sys_open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
-    s64 pid = 0;
-
-    if (fd < 0)
-        return 0;
-    long n = sys_read((int)fd, status, sizeof(status) - 1);
-    sys_close((int)fd);
-    status[n > 0 ? n : 0] = '\0';
-    for (const char *line = status; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, sizeof(key) - 1))
-            continue;
-        for (line += sizeof(key) - 1; *line >= '0' && *line <= '9'; line++)
-            pid = pid * 10 + (*line - '0');
-        break;
-    }
-    return pid;
-}
-
-void exec_init(void)
-{
-    if (spool->flags & SPOOL_F_TRACE_CHILDREN)
-        first_tracer = tracer();
-}
-
-bool exec_is_traced(void)
-{
-    return tracer() != 0;
-}
-
-// A debugger plants breakpoints in the text of its child, which the engine does not execute. One
-// that has been there from the start looks at the engine.
-static bool being_debugged(void)
-{
-    s64 now = tracer();
-
-    return now && now != first_tracer;
-}
-
 // --trace-children-skip: patterns separated by commas, against the name as the client gives it.
 static bool skipped(const char *name)
 {
@@ -296,7 +243,7 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
                bool sure)
 {
-    if (threads_any_noted(t) || !signals_restore_mask(t))
+    if (mask_any_noted(t) || !mask_restore_for_exec(t))
         return -ERESTARTNOINTR;
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
@@ -309,12 +256,12 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     long ret = -ERESTARTNOINTR;
     u64 mask;
 
-    if (!threads_any_noted(t) && signals_close_for_exec(t, &mask)) {
+    if (!mask_any_noted(t) && mask_close_for_exec(t, &mask)) {
         ret = copy_set_start_mask(spool_fd, mask);
         if (!ret)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }
-    signals_exec_failed(t);
+    mask_exec_failed(t);
     return ret;
 }
 
@@ -339,7 +286,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends && t->stop)
         return -ERESTARTNOINTR;
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
-        threads_stop_world(t);
+        world_stop(t);
         world = true;
         if (finish_in_child(SPOOL_END_EXIT, 0))
             engine_msg("warning: the profile was not written before the program executed another");
@@ -350,7 +297,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends)
         spool->state = SPOOL_RUNNING;
     if (world)
-        threads_resume_world(t);
+        world_resume(t);
     return ret;
 }
 
@@ -403,7 +350,7 @@ static bool is_clients(long error)
 static bool is_native_name(const char *name, int fd, const char **warning)
 {
     *warning = NULL;
-    if (skipped(name) || being_debugged())
+    if (skipped(name) || tracer_is_debugger())
         return true;
     if (gains_privilege(fd))
         *warning = "it runs with other rights than its caller";
@@ -490,8 +437,8 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
         ret = native(t, dirfd, path, argv, envp, flags, expected);
     }
     if (ret == -ERESTARTNOINTR) {
-        signals_exec_failed(t);
-        dispatch_run(t);
+        mask_exec_failed(t);
+        loop_continue(t);
     }
     return ret;
 }

@@ -6,22 +6,11 @@
 
 #include "engine/thread/thread.h"
 
-// At start, once the spool is mapped.
-void exec_init(void);
-
 // The client's execve (dirfd AT_FDCWD, flags 0) or execveat. Addresses are the client's. Returns
 // -errno as the kernel would, with nothing changed; or does not return: the call succeeded, or a
 // signal arrived and the client goes on at its system call instruction after the delivery
-// (dispatch_run). Caller holds no lock.
+// (loop_continue). Caller holds no lock.
 long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags);
-
-// An asynchronous signal was noted while the thread was at rip in engine text: where it must go on
-// so that an exec that is about to be made is given up for the signal; 0 when rip is not there.
-// @signal-safe
-u64 exec_fixup(u64 rip);
-
-// Does a debugger look at this process? It would see an exec of the finisher.
-bool exec_is_traced(void);
 
 // At start: the script open as fd, called `name`, is to be run with these arguments. Starts the
 // engine again with its interpreter and the spool; returns why that is impossible (half a sentence,

@@ -14,15 +14,20 @@
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
+#include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/prof.h"
+#include "engine/process/birth.h"
+#include "engine/process/end.h"
 #include "engine/process/seccomp.h"
-#include "engine/run/dispatch.h"
-#include "engine/signal/signal.h"
+#include "engine/signal/action.h"
+#include "engine/signal/mask.h"
+#include "engine/signal/setup.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
-#include "engine/syscalls/syscalls_part.h"
-#include "engine/thread/threads.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/stress.h"
+#include "engine/thread/world.h"
 
 // struct clone_args
 enum {
@@ -109,11 +114,11 @@ static void fork_copy(struct thread *t, struct request *rq)
             rq->args[1] = rq->flags;
     }
     if (others)
-        threads_stop_world(t);
-    signals_block(t);
+        world_stop(t);
+    mask_close(t);
     if (signal_is_noted(t)) {
         if (others)
-            threads_resume_world(t);
+            world_resume(t);
         clone3_copy_free(rq);
         return;
     }
@@ -123,6 +128,9 @@ static void fork_copy(struct thread *t, struct request *rq)
                     rq->args[5]);
     if (ret == 0) {
         threads_fork_child(t);
+        world_fork_child(t);
+        end_fork_child();
+        stress_start(t);
         forget_noted(t);
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
@@ -130,7 +138,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         if (!profiled) // copied from a process that borrowed the memory: it has a table of its own anyway
             thread_own(t)->borrowed = false;
         if (rq->flags & CLONE_CLEAR_SIGHAND)
-            signal_table_reset(t->sig->table);
+            action_table_reset(t->sig->table);
         if (rq->stack)
             t->regs[R_RSP] = rq->stack;
         t->client_fs_base = fs_base(t, rq);
@@ -139,21 +147,21 @@ static void fork_copy(struct thread *t, struct request *rq)
         if (ret > 0)
             copy_fork_wait(copies);
         if (others)
-            threads_resume_world(t);
+            world_resume(t);
     }
     clone3_copy_free(rq);
-    syscalls_return(t, ret);
+    gate_return(t, ret);
 }
 
 // ---- A block of its own ----
 
 _Noreturn void fork_thread_child(struct thread *t)
 {
-    threads_start(t);
+    birth_start(t);
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
-        signal_table_reset(t->sig->table);
-    threads_turn_take(t);
-    dispatch_run(t);
+        action_table_reset(t->sig->table);
+    world_turn_take(t);
+    loop_continue(t);
 }
 
 static void fork_thread(struct thread *t, struct request *rq)
@@ -162,15 +170,15 @@ static void fork_thread(struct thread *t, struct request *rq)
     u64 *top;
     long ret;
 
-    signals_block(t);
+    mask_close(t);
     if (signal_is_noted(t)) {
         clone3_copy_free(rq);
         return;
     }
-    c = threads_new(t);
+    c = birth_new(t);
     if (!c) {
         clone3_copy_free(rq);
-        syscalls_return(t, -EAGAIN);
+        gate_return(t, -EAGAIN);
         return;
     }
     memcpy(c->regs, t->regs, sizeof(c->regs));
@@ -179,10 +187,10 @@ static void fork_thread(struct thread *t, struct request *rq)
     c->client_gs_base = t->client_gs_base;
     c->client_fs_base = fs_base(t, rq);
     c->sc_args[0] = rq->flags;
-    syscalls_return(c, 0);
+    gate_return(c, 0);
     if (rq->stack)
         c->regs[R_RSP] = rq->stack;
-    signals_thread_init(c, t, (rq->flags & CLONE_SIGHAND) != 0);
+    setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);
     threads_list_add(c);
 
@@ -190,14 +198,14 @@ static void fork_thread(struct thread *t, struct request *rq)
     *top = (u64)c;
     set_stack(rq, (u64)c + TA_ENGINE_STACK + PAGE_SIZE, (u64)top);
     if (rq->flags & CLONE_VFORK)
-        threads_blocking_begin(t);
+        world_blocking_begin(t);
     ret = fork_clone_thread(rq->args);
     if (rq->flags & CLONE_VFORK)
-        threads_blocking_end(t);
+        world_blocking_end(t);
     if (ret < 0)
-        threads_abort_birth(c);
+        birth_abort(c);
     clone3_copy_free(rq);
-    syscalls_return(t, ret);
+    gate_return(t, ret);
 }
 
 // ---- A borrowed block ----
@@ -209,17 +217,17 @@ _Noreturn void fork_borrow_child(struct thread *t)
     thread_own(t)->borrowed = true;
     thread_own(t)->stress = STRESS_OFF; // timers are the parent's
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
-        signal_table_reset(t->sig->table);
+        action_table_reset(t->sig->table);
     if (t->sc_args[1])
         t->regs[R_RSP] = t->sc_args[1];
     t->client_fs_base = t->sc_args[2];
-    syscalls_return(t, 0);
-    dispatch_run(t);
+    gate_return(t, 0);
+    loop_continue(t);
 }
 
 _Noreturn void fork_borrow_parent(struct thread *t, long ret)
 {
-    struct vfork_save *save = t->extra[1];
+    struct vfork_save *save = t->vfork;
     struct signal_table *table = t->sig->table;
     bool has_turn = thread_own(t)->has_turn;
     struct thread *next = t->next;
@@ -229,7 +237,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     *thread_own(t) = save->own;
     thread_own(t)->has_turn = has_turn;
     if (table != t->sig->table)
-        signal_table_drop(table);
+        action_table_drop(table);
     memcpy(t->regs, save->thread.regs, sizeof(t->regs));
     t->rflags = save->thread.rflags;
     t->pc = save->thread.pc;
@@ -241,13 +249,14 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->escape_fragment = save->thread.escape_fragment;
     t->escape_delta = save->thread.escape_delta;
     t->sc_post = 0;
-    memcpy(t->extra, save->thread.extra, sizeof(t->extra));
+    t->own = save->thread.own;
+    t->vfork = save->thread.vfork;
     t->next = next;
     heap_free(save, sizeof(*save));
     __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&t->stop, STOP_SIGNAL, __ATOMIC_SEQ_CST);
-    syscalls_return(t, ret);
-    dispatch_run(t);
+    gate_return(t, ret);
+    loop_continue(t);
 }
 
 static void fork_borrow(struct thread *t, struct request *rq)
@@ -255,7 +264,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
     struct vfork_save *save;
     u64 args[6];
 
-    signals_block(t);
+    mask_close(t);
     if (signal_is_noted(t)) {
         clone3_copy_free(rq);
         return;
@@ -264,7 +273,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
     save->thread = *t;
     save->sig = *t->sig;
     save->own = *thread_own(t);
-    t->extra[1] = save;
+    t->vfork = save;
     t->sc_args[0] = rq->flags;
     t->sc_args[1] = rq->stack;
     t->sc_args[2] = fs_base(t, rq);
@@ -276,7 +285,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
     }
     if (!(rq->flags & CLONE_SIGHAND))
-        t->sig->table = signal_table_copy(t->sig->table);
+        t->sig->table = action_table_copy(t->sig->table);
     fork_clone_borrow(args, t);
 }
 
@@ -324,23 +333,23 @@ void fork_sys_clone3(struct thread *t)
 
     // The checks that the kernel makes on what we are about to replace.
     if (size > CLONE_ARGS_MAX) {
-        syscalls_return(t, -E2BIG);
+        gate_return(t, -E2BIG);
         return;
     }
     if (size < CLONE_ARGS_SIZE_VER0) {
-        syscalls_return(t, -EINVAL);
+        gate_return(t, -EINVAL);
         return;
     }
     rq.clone3 = heap_alloc(CLONE_ARGS_MAX);
     rq.clone3_size = size;
     if (safe_read(rq.clone3, addr, size)) {
         clone3_copy_free(&rq);
-        syscalls_return(t, -EFAULT);
+        gate_return(t, -EFAULT);
         return;
     }
     if ((rq.clone3[CA_STACK] == 0) != (rq.clone3[CA_STACK_SIZE] == 0)) {
         clone3_copy_free(&rq);
-        syscalls_return(t, -EINVAL);
+        gate_return(t, -EINVAL);
         return;
     }
     rq.flags = rq.clone3[CA_FLAGS];

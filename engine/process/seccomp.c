@@ -8,10 +8,11 @@
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
-#include "engine/signal/signal.h"
+#include "engine/codecache/gate.h"
+#include "engine/process/end.h"
+#include "engine/process/seccomp_bpf.h"
+#include "engine/signal/deliver.h"
 #include "engine/spool/spooler.h"
-#include "engine/syscalls/syscalls.h"
-#include "engine/syscalls/syscalls_part.h"
 #include "engine/thread/threads.h"
 
 #define SECCOMP_MODE_STRICT 1
@@ -53,7 +54,7 @@ struct seccomp_filter {
 
 void seccomp_inherit(struct thread *t, const struct thread *parent)
 {
-    const struct thread_own *from = parent->extra[0];
+    const struct thread_own *from = thread_own(parent);
 
     FILTERS(t) = from->seccomp_filters;
     MODE(t) = from->seccomp_mode;
@@ -70,7 +71,7 @@ static long set_strict(struct thread *t)
     if (MODE(t) == SECCOMP_MODE_FILTER)
         return -EINVAL;
     MODE(t) = SECCOMP_MODE_STRICT;
-    syscalls_make_all_slow();
+    gate_make_all_slow();
     return 0;
 }
 
@@ -146,7 +147,7 @@ static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
             return flags & SECCOMP_FILTER_FLAG_TSYNC_ESRCH ? -ESRCH : u->tid;
         }
     }
-    syscalls_make_all_slow();
+    gate_make_all_slow();
     return 0;
 }
 
@@ -243,7 +244,7 @@ void seccomp_take_over(struct thread *t)
         from += sizeof(n) + bytes;
     }
     if (FILTERS(t))
-        syscalls_make_all_slow();
+        gate_make_all_slow();
 }
 
 // "If the call comes from the engine's image: allow", in front of the client's program.
@@ -314,7 +315,7 @@ bool seccomp_check(struct thread *t)
     if (MODE(t) == SECCOMP_MODE_STRICT) {
         if (d.nr == SYS_read || d.nr == SYS_write || d.nr == SYS_exit || d.nr == SYS_rt_sigreturn)
             return true;
-        threads_end_process(t, SPOOL_END_SIGNAL, SIGKILL);
+        end_process(t, SPOOL_END_SIGNAL, SIGKILL);
     }
     if (!FILTERS(t))
         return true;
@@ -324,25 +325,25 @@ bool seccomp_check(struct thread *t)
     case SECCOMP_RET_ALLOW:
     case SECCOMP_RET_LOG: return true;
     case SECCOMP_RET_ERRNO:
-        syscalls_return(t, -(long)(data > MAX_ERRNO ? MAX_ERRNO : data));
+        gate_return(t, -(long)(data > MAX_ERRNO ? MAX_ERRNO : data));
         return false;
     case SECCOMP_RET_TRAP: {
         s32 nr = d.nr;
 
         // The number stays in rax; the handler may put a result there.
-        syscalls_return(t, (long)r[R_RAX]);
-        signal_fault(t, SIGSYS, SYS_SECCOMP, t->sc_next, t->sig->last_trapno, t->sig->last_err);
+        gate_return(t, (long)r[R_RAX]);
+        deliver_fault(t, SIGSYS, SYS_SECCOMP, t->sc_next, t->sig->last_trapno, t->sig->last_err);
         memcpy(&t->sig->sync.info.raw[8], &nr, 4);
         memcpy(&t->sig->sync.info.raw[12], &d.arch, 4);
         t->sig->sync.info.err = (s32)data;
         return false;
     }
     case SECCOMP_RET_USER_NOTIF:
-    case SECCOMP_RET_TRACE: syscalls_return(t, -ENOSYS); return false;
+    case SECCOMP_RET_TRACE: gate_return(t, -ENOSYS); return false;
     case SECCOMP_RET_KILL_THREAD:
         if (threads_count() > 1)
-            threads_exit(t, SIGSYS);
-        threads_end_process(t, SPOOL_END_SIGNAL, SIGSYS);
-    default: threads_end_process(t, SPOOL_END_SIGNAL, SIGSYS);
+            end_thread(t, SIGSYS);
+        end_process(t, SPOOL_END_SIGNAL, SIGSYS);
+    default: end_process(t, SPOOL_END_SIGNAL, SIGSYS);
     }
 }

@@ -7,27 +7,6 @@
 
 #include "engine/base/types.h"
 
-struct seccomp_insn {
-    u16 code;
-    u8 jt, jf;
-    u32 k;
-};
-
-struct seccomp_data {
-    s32 nr;
-    u32 arch;
-    u64 pc;
-    u64 args[6];
-};
-
-#define SECCOMP_MAX_INSNS 4096
-
-// Is this a program that the kernel would take? Only loads of words from the data, arithmetic, jumps forward, return. 0 or -EINVAL.
-int seccomp_validate(const struct seccomp_insn *p, u32 n);
-
-// Runs a validated program.
-u32 seccomp_run(const struct seccomp_insn *p, u32 n, const struct seccomp_data *d);
-
 struct thread;
 
 // seccomp(2) and prctl(PR_SET_SECCOMP).

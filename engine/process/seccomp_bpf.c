@@ -2,7 +2,7 @@
 // Classic BPF as seccomp uses it: a program of at most 4096 instructions that looks at the 64 bytes of a struct seccomp_data and
 // returns what is to be done. Pure: no system calls, no memory but its arguments; the unit test compiles this file as it is.
 
-#include "engine/process/seccomp.h"
+#include "engine/process/seccomp_bpf.h"
 
 #define BPF_CLASS(code) ((code)&0x07)
 #define BPF_LD          0x00

@@ -7,26 +7,30 @@
 #include "engine/base/cpu.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache_priv.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/signal/signal.h"
+#include "engine/process/end.h"
+#include "engine/signal/deliver.h"
+#include "engine/signal/handler.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/int80.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/vsyscall.h"
-#include "engine/thread/threads.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/stop.h"
+#include "engine/thread/world.h"
 #include "engine/translate/translate.h"
 
-_Noreturn void dispatch_enter_at(u64 stub);
 _Noreturn void dispatch_exit(struct thread *t);
 _Noreturn void dispatch_syscall(struct thread *t);
 _Noreturn void dispatch_syscall_finished(struct thread *t);
 _Noreturn void dispatch_syscall_escaped(struct thread *t);
 
-#define VSYSCALL_PAGE 0xffffffffff600000ul
-#define FLAG_RF       0x10000ul // the processor sets it in what it saves for a fault
-#define TRAP_GP       13
-#define TRAP_PF       14
+#define INT80   0x80cd // int $0x80, as bytes in memory
+#define TRAP_GP 13
+#define TRAP_PF 14
 
 // --stress-flush: the first flush comes after so many translations, each later one after an eighth of that more. A program
 // whose working set is larger than the number would otherwise translate nearly every block that it enters (cc1: 1.1 million
@@ -49,9 +53,9 @@ static bool flush_is_due(void)
 
 static void flush(struct thread *t)
 {
-    threads_stop_world(t);
+    world_stop(t);
     tcache_flush_all();
-    threads_resume_world(t);
+    world_resume(t);
 }
 
 static bool is_canonical(u64 addr)
@@ -71,11 +75,11 @@ static void fetch_fault(struct thread *t, u64 addr)
 
     t->rflags |= FLAG_RF;
     if ((addr & ~0xffful) == VSYSCALL_PAGE) {
-        signal_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_PF, 0x15);
+        deliver_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_PF, 0x15);
         return;
     }
-    signal_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, addr, TRAP_PF,
-                 mapped || kernel ? 0x15 : 0x14);
+    deliver_fault(t, SIGSEGV, mapped ? SEGV_ACCERR : SEGV_MAPERR, addr, TRAP_PF,
+                  mapped || kernel ? 0x15 : 0x14);
 }
 
 // The fragment for t->pc. NULL when something is pending that has to be seen to first.
@@ -87,7 +91,7 @@ static struct fragment *find(struct thread *t)
     if (UNLIKELY(!is_canonical(t->pc))) {
         // DIFFERS: natively the branch itself raises this, here rip is what it branched to
         t->rflags |= FLAG_RF;
-        signal_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_GP, 0);
+        deliver_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_GP, 0);
         return NULL;
     }
     for (u32 tries = 0;; tries++) {
@@ -114,6 +118,17 @@ static struct fragment *find(struct thread *t)
     }
 }
 
+// One instruction that cannot be translated. Comes back when it was refused.
+static void step(struct thread *t)
+{
+    u16 insn = 0;
+
+    safe_read(&insn, t->pc, sizeof(insn));
+    if (insn != INT80)
+        handler_step(t);
+    int80_call(t);
+}
+
 static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
 {
     for (;;) {
@@ -121,8 +136,11 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
         t->state = TS_ENGINE;
         if (UNLIKELY(t->stop)) {
-            signal_deliver_pending(t);
-            threads_park(t);
+            int dies_of = deliver_pending(t);
+
+            if (dies_of)
+                end_process(t, SPOOL_END_SIGNAL, dies_of);
+            world_park(t);
             from = NULL;
             indirect = false;
             if (t->stop)
@@ -150,7 +168,10 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             t->counters[counter]++;
             t->step_counter = counter;
             spool->n_stepped++;
-            signal_step(t);
+            step(t);
+            from = NULL;
+            indirect = false;
+            continue;
         }
         if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
             from->exit[exit].target == f->pc)
@@ -159,8 +180,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             tcache_ibl_fill(t, f);
         t->host = f->hpc;
         tcache_unlock();
-        t->rflags &= ~0x100ul;
-        dispatch_enter_at(tcache_stub_enter());
+        t->rflags &= ~FLAG_TF;
+        loop_enter(tcache_stub_enter());
     }
 }
 
@@ -195,12 +216,6 @@ _Noreturn void dispatch_exit(struct thread *t)
     run(t, f, (u32)id & 1, false);
 }
 
-_Noreturn void dispatch_gate(struct thread *t)
-{
-    t->sc_cont = tcache_stub_syscall_done();
-    dispatch_enter_at(tcache_stub_gate_from_c());
-}
-
 _Noreturn void dispatch_syscall(struct thread *t)
 {
     t->pc = t->sc_next - 2;
@@ -233,4 +248,10 @@ _Noreturn void dispatch_syscall_escaped(struct thread *t)
             spooler_partial(f->block, f->ninsns - 1);
     }
     dispatch_run(t);
+}
+
+void dispatch_init(void)
+{
+    loop_run = dispatch_run;
+    loop_finished = dispatch_syscall_finished;
 }

@@ -16,24 +16,26 @@
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/prof.h"
+#include "engine/process/birth.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
+#include "engine/process/tracer.h"
 #include "engine/run/dispatch.h"
-#include "engine/signal/signal.h"
+#include "engine/signal/setup.h"
 #include "engine/spool/config.h"
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/threads.h"
+#include "engine/syscalls/syscalls.h"
 #include "engine/translate/translate.h"
 
 #define CACHE_KIB       131072 // size of the code cache where --cache-size says nothing
 #define CACHE_KIB_LEAST 4096
 
-u64 launch_brk_emulated;
+static u64 brk_emulated;
 
 struct start {
     u64 *sp; // the client's: at its argc
@@ -282,7 +284,7 @@ static void tell_kernel(const struct start *s, const struct elf_image *image)
         map.env_end = string_end(*last);
     }
     if (sys_call5(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, (u64)&map, sizeof(map), 0)) {
-        launch_brk_emulated = brk;
+        brk_emulated = brk;
         if (spool->flags & SPOOL_F_VERBOSE)
             engine_msg("this kernel has no PR_SET_MM_MAP: brk is emulated, /proc/self/cmdline "
                        "begins with the engine");
@@ -404,15 +406,17 @@ void launch_main(u64 *sp)
     if (spool->flags & SPOOL_F_NATIVE)
         run_natively(&s, entry);
 
-    exec_init();
+    tracer_init();
     config_init(TA_I1_SIZE, TA_D1_SIZE);
     prof_init();
     translate_init();
-    signals_init();
-    struct thread *t = threads_init_main();
+    setup_process();
+    dispatch_init();
+    syscalls_init(brk_emulated);
+    struct thread *t = birth_main();
     seccomp_take_over(t);
     t->regs[R_RSP] = (u64)s.sp;
-    t->rflags = 0x202;
+    t->rflags = FLAGS_INITIAL;
     t->pc = entry;
     spool->state = SPOOL_RUNNING;
     engine_at_die = NULL;

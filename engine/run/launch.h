@@ -10,10 +10,6 @@
 #define LAUNCH_CANNOT   126
 #define LAUNCH_NOTFOUND 127
 
-// Where the client's break starts when the kernel could not be told so (PR_SET_MM_MAP failed) and
-// brk must be emulated; else 0.
-extern u64 launch_brk_emulated;
-
 // sp: the initial stack, at argc. The engine's own arguments are {name for AT_EXECFN or the
 // engine's path, "SPOOL" or "SPOOL,PROGRAM" or "SPOOL,PROGRAM,OLD"}: descriptors of the spool, of
 // the file to load (an ELF executable) and of a spool that this exec ended and that is to be

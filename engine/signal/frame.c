@@ -4,7 +4,7 @@
 //
 // The client's FPU registers are the live ones: no engine code touches them. So a frame is made by XSAVE straight to the client's
 // stack, the handler's initial state by XRSTOR of an empty image, and rt_sigreturn is XRSTOR straight from the frame. Each of
-// these instructions may fault on client memory, which ends in -EFAULT (frame_fixup).
+// these instructions may fault on client memory, which ends in -EFAULT (frame.S).
 
 #include "engine/signal/frame.h"
 
@@ -21,14 +21,6 @@
 #define UC_SIGCONTEXT_SS     2
 #define UC_STRICT_RESTORE_SS 4
 
-#define SS_ONSTACK    1
-#define SS_DISABLE    2
-#define SS_AUTODISARM ((s32)(1u << 31))
-#define MINSIGSTKSZ   2048
-
-#define FLAG_TF 0x100ul
-#define FLAG_DF 0x400ul
-#define FLAG_RF 0x10000ul
 // What rt_sigreturn may change: FIX_EFLAGS
 #define FLAGS_FROM_FRAME 0x50dd5ul
 
@@ -54,8 +46,6 @@ extern int frame_xrstor(u64 from, u64 mask);
 extern int frame_fxsave(u64 to, u64 unused);
 extern int frame_fxrstor(u64 from, u64 unused);
 extern void frame_wrpkru(u32 value);
-extern const char frame_xsave_insn[], frame_xrstor_insn[], frame_fxsave_insn[],
-    frame_fxrstor_insn[], frame_faulted[];
 
 static u64 xfeatures;   // that the kernel saves for this process
 static u32 xstate_size; // size of the area, without the trailing magic
@@ -81,14 +71,6 @@ void frame_learn(const struct k_ucontext *uc)
         xfeatures = sw->xfeatures;
         xstate_size = sw->xstate_size;
     }
-}
-
-u64 frame_fixup(u64 rip)
-{
-    if (rip == (u64)frame_xsave_insn || rip == (u64)frame_xrstor_insn ||
-        rip == (u64)frame_fxsave_insn || rip == (u64)frame_fxrstor_insn)
-        return (u64)frame_faulted;
-    return 0;
 }
 
 // __on_sig_stack

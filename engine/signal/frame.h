@@ -4,7 +4,7 @@
 #ifndef QUERN_ENGINE_FRAME_H
 #define QUERN_ENGINE_FRAME_H
 
-#include "engine/signal/signal.h"
+#include "engine/signal/state.h"
 
 #define CS_USER64 0x33
 
@@ -49,7 +49,7 @@ _Noreturn void frame_become_client(struct thread *t, u64 mask);
 // sigaltstack's rules, shared by the system call and frame_pop.
 s32 frame_alt_flags(const struct k_stack *alt, u64 sp);
 
-// Fix-ups for the instructions that move FPU state from and to client memory: where to go on, 0 for any other rip. @signal-safe
-u64 frame_fixup(u64 rip);
+// Where the kernel returns to from a handler (frame.S).
+extern const char frame_restorer[];
 
 #endif

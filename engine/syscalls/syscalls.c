@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The slow system calls: the table, the way in and out, and the calls that concern processes, signals and the processor's
-// state. Memory is in syscalls_memory.c, files and names in syscalls_files.c.
+// state. Memory is in memory.c, files and names in files.c, int 0x80 in int80.c.
 //
 // Invariants: no engine lock is held across a client's call. A handler that ends in a gated call changes registers only through
-// syscalls_gate_with(), which remembers the client's own; signal.c puts them back when the call is interrupted, syscalls_done()
+// gate_call(), which remembers the client's own; signal.c puts them back when the call is interrupted, syscalls_done()
 // when it is complete.
 
 #include "engine/syscalls/syscalls.h"
@@ -11,18 +11,23 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
 #include "engine/process/seccomp.h"
-#include "engine/run/dispatch.h"
-#include "engine/signal/signal.h"
+#include "engine/signal/mask.h"
+#include "engine/signal/sigcalls.h"
 #include "engine/spool/spooler.h"
-#include "engine/syscalls/syscalls_part.h"
-#include "engine/thread/threads.h"
+#include "engine/syscalls/files.h"
+#include "engine/syscalls/memory.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/stop.h"
+#include "engine/thread/stress.h"
+#include "engine/thread/world.h"
 
-u32 syscalls_all_slow;
-
-u8 syscalls_slow_table[SYSCALLS_TABLE_SIZE] = {
+// By number: 1 leaves the fast gate.
+static const u8 slow_table[GATE_CALLS] = {
     // Processes and threads
     [SYS_clone] = 1,
     [SYS_clone3] = 1,
@@ -83,64 +88,15 @@ u8 syscalls_slow_table[SYSCALLS_TABLE_SIZE] = {
     [SYS_getdents64] = 1,
 };
 
-void syscalls_init(void)
+void syscalls_init(u64 brk)
 {
-    if ((spool->flags & SPOOL_F_SERIALIZE) || spool->stress_us) {
-        memset(syscalls_slow_table, 1, sizeof(syscalls_slow_table));
-        syscalls_all_slow = 1;
-    }
-    syscalls_memory_init();
-}
-
-void syscalls_make_all_slow(void)
-{
-    memset(syscalls_slow_table, 1, sizeof(syscalls_slow_table));
-    syscalls_all_slow = 1;
-    // Every thread's gate looks at a copy in its own area.
-    threads_lock();
-    for (struct thread *t = threads_first(); t; t = t->next)
-        memset((u8 *)t + TA_SLOW_TABLE, 1, SYSCALLS_TABLE_SIZE);
-    threads_unlock();
-}
-
-void syscalls_return(struct thread *t, long ret)
-{
-    t->regs[R_RAX] = (u64)ret;
-    t->regs[R_RCX] = t->sc_next;
-    t->regs[11] = t->rflags;
-    t->pc = t->sc_next;
-}
-
-_Noreturn void syscalls_gate_with(struct thread *t, const u64 args[6])
-{
-    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
-
-    for (int i = 0; i < 6; i++) {
-        t->sc_args[i] = t->regs[reg[i]];
-        if (args)
-            t->regs[reg[i]] = args[i];
-    }
-    t->sc_args[6] = 1;
-    t->sc_post = t->regs[R_RAX] + 1;
-    threads_turn_give(t);
-    threads_stress_pause(t);
-    dispatch_gate(t);
-}
-
-void syscalls_args_restore(struct thread *t)
-{
-    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
-
-    for (int i = 0; i < 6; i++)
-        t->regs[reg[i]] = t->sc_args[i];
-    t->sc_args[6] = 0;
-    t->sc_post = 0;
-    t->sig->temp_mask_set = false;
+    gate_init(slow_table);
+    memory_init(brk);
 }
 
 _Noreturn static void gate(struct thread *t)
 {
-    syscalls_gate_with(t, NULL);
+    gate_call(t, NULL);
 }
 
 // The call waits with another signal mask, which a handler that ends it starts from.
@@ -154,10 +110,10 @@ _Noreturn static void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
         t->sig->temp_mask = mask;
         t->sig->temp_mask_set = true;
         // A signal that only the engine holds back would not wake the kernel.
-        if (t->sig->held_count && signal_take_held(t, ~mask, &held)) {
-            signal_note_held(t, &held);
-            syscalls_return(t, -EINTR);
-            dispatch_run(t);
+        if (t->sig->held_count && mask_take_held(t, ~mask, &held)) {
+            mask_note_held(t, &held);
+            gate_return(t, -EINTR);
+            loop_continue(t);
         }
     }
     gate(t);
@@ -192,12 +148,12 @@ static void client_prctl(struct thread *t)
 {
     switch (t->regs[R_RDI]) {
     case PR_SET_SECCOMP:
-        syscalls_return(t, seccomp_sys_prctl(t, t->regs[R_RSI], t->regs[R_RDX]));
+        gate_return(t, seccomp_sys_prctl(t, t->regs[R_RSI], t->regs[R_RDX]));
         return;
-    case PR_GET_SECCOMP: syscalls_return(t, seccomp_mode(t)); return;
+    case PR_GET_SECCOMP: gate_return(t, seccomp_mode(t)); return;
     case PR_SET_SYSCALL_USER_DISPATCH:
         // Its selector would judge the engine's own calls; a kernel without the feature says the same.
-        syscalls_return(t, -EINVAL);
+        gate_return(t, -EINVAL);
         return;
     default: gate(t);
     }
@@ -210,13 +166,13 @@ static void client_sigtimedwait(struct thread *t)
     int sig;
 
     if (t->sig->held_count && t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0) {
-        sig = signal_take_held(t, set, &info);
+        sig = mask_take_held(t, set, &info);
         if (sig) {
             long ret = sig;
 
             if (t->regs[R_RSI] && safe_write(t->regs[R_RSI], &info, sizeof(info)))
                 ret = -EFAULT;
-            syscalls_return(t, ret);
+            gate_return(t, ret);
             return;
         }
     }
@@ -227,8 +183,8 @@ static void client_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 env
 {
     long ret = exec_handle(t, dirfd, path, argv, envp, flags);
 
-    signals_exec_failed(t);
-    syscalls_return(t, ret);
+    mask_exec_failed(t);
+    gate_return(t, ret);
 }
 
 // pselect6 and io_pgetevents take {mask address, size} by reference.
@@ -267,7 +223,7 @@ void syscalls_slow(struct thread *t)
     // Whatever is noted comes first; the call is then made anew, with the mask open.
     if (t->stop)
         return;
-    if (syscalls_all_slow && !seccomp_check(t))
+    if (gate_all_slow && !seccomp_check(t))
         return;
 
     switch (nr) {
@@ -277,24 +233,24 @@ void syscalls_slow(struct thread *t)
     case SYS_vfork: fork_sys_vfork(t); return;
     case SYS_execve: client_exec(t, AT_FDCWD, r[R_RDI], r[R_RSI], r[R_RDX], 0); return;
     case SYS_execveat: client_exec(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]); return;
-    case SYS_exit: threads_exit(t, (int)r[R_RDI]);
-    case SYS_exit_group: threads_end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
-    case SYS_arch_prctl: syscalls_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_exit: end_thread(t, (int)r[R_RDI]);
+    case SYS_exit_group: end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
+    case SYS_arch_prctl: gate_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
     case SYS_prctl: client_prctl(t); return;
     case SYS_seccomp:
-        syscalls_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
+        gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
         return;
-    case SYS_rseq: syscalls_return(t, -ENOSYS); return; // engine.md decision 10
+    case SYS_rseq: gate_return(t, -ENOSYS); return; // engine.md decision 10
 
     case SYS_rt_sigaction:
-        syscalls_return(t, signal_sys_action(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
+        gate_return(t, sigcalls_action(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
         return;
     case SYS_rt_sigprocmask:
-        syscalls_return(t, signal_sys_procmask(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
+        gate_return(t, sigcalls_procmask(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
         return;
-    case SYS_rt_sigreturn: signal_sys_return(t); return;
-    case SYS_rt_sigpending: syscalls_return(t, signal_sys_pending(t, r[R_RDI], r[R_RSI])); return;
-    case SYS_sigaltstack: syscalls_return(t, signal_sys_altstack(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_rt_sigreturn: sigcalls_return(t); return;
+    case SYS_rt_sigpending: gate_return(t, sigcalls_pending(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_sigaltstack: gate_return(t, sigcalls_altstack(t, r[R_RDI], r[R_RSI])); return;
     case SYS_rt_sigtimedwait: client_sigtimedwait(t); return;
     case SYS_rt_sigsuspend: gate_with_mask(t, r[R_RDI], r[R_RSI]);
     case SYS_ppoll: gate_with_mask(t, r[10], r[8]);
@@ -305,7 +261,7 @@ void syscalls_slow(struct thread *t)
     case SYS_io_uring_enter: gate_uring(t);
 
     default:
-        if (syscalls_memory(t, nr) || syscalls_files(t, nr))
+        if (memory_call(t, nr) || files_call(t, nr))
             return;
         gate(t);
     }
@@ -317,12 +273,13 @@ void syscalls_done(struct thread *t)
     u64 post = t->sc_post;
 
     if (t->stop & (STOP_PARK | STOP_YIELD))
-        threads_park(t);
-    threads_turn_take(t);
-    threads_stress_resume(t);
+        world_park(t);
+    world_turn_take(t);
+    stress_resume(t);
     if (post) {
-        syscalls_args_restore(t);
-        syscalls_files_done(t, nr);
+        gate_args_restore(t);
+        t->sig->temp_mask_set = false;
+        files_done(t, nr);
     }
     t->regs[R_RCX] = t->sc_next;
     t->regs[11] = t->rflags;

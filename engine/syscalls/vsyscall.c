@@ -6,9 +6,7 @@
 
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
-#include "engine/signal/signal.h"
-
-#define SEGV_MAPERR 1
+#include "engine/signal/deliver.h"
 
 bool vsyscall_try(struct thread *t)
 {
@@ -18,7 +16,7 @@ bool vsyscall_try(struct thread *t)
     if (off >= ARRAY_SIZE(numbers) * 0x400 || off % 0x400)
         return false;
     if (safe_read_u64(t->regs[R_RSP], &back)) {
-        signal_fault(t, SIGSEGV, SEGV_MAPERR, t->regs[R_RSP], 14, 4);
+        deliver_fault(t, SIGSEGV, SEGV_MAPERR, t->regs[R_RSP], 14, 4);
         return true;
     }
     t->regs[R_RAX] = (u64)sys_call3(numbers[off / 0x400], t->regs[R_RDI], t->regs[R_RSI], 0);

@@ -79,6 +79,8 @@
 #    include "engine/base/types.h"
 
 struct sim_state;    // prof.h
+struct thread_own;   // threads.h
+struct vfork_save;   // fork.c
 struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
 
 struct thread {
@@ -118,10 +120,11 @@ struct thread {
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
-    u64 step_counter; // spool counter of the instruction that is single-stepped
-    u64 sc_post;      // number of the slow system call whose post handler is due, plus one
-    u64 sc_args[7];   // its arguments
-    void *extra[16];  // for signal.c, thread.c and syscalls.c
+    u64 step_counter;         // spool counter of the instruction that is single-stepped
+    u64 sc_post;              // number of the slow system call whose post handler is due, plus one
+    u64 sc_args[7];           // its arguments
+    struct thread_own *own;   // threads.c
+    struct vfork_save *vfork; // fork.c
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/fixup.h"
 #include "engine/base/heap.h"
 #include "engine/base/layout.h"
 #include "engine/base/safemem.h"
@@ -105,14 +106,14 @@ static void heap_pages_aligned(void **state)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
-    u64 to = safemem_fixup((u64)r[REG_RIP]);
+    const struct fixup *to = fixup_find((u64)r[REG_RIP], FIXUP_FAULT);
 
     (void)info;
     if (!to) {
         signal(sig, SIG_DFL);
         return;
     }
-    r[REG_RIP] = (greg_t)to;
+    r[REG_RIP] = (greg_t)fixup_target(to);
 }
 
 static u8 *page; // readable and writable; the one behind it is unmapped
@@ -183,7 +184,7 @@ static void safe_nowhere(void **state)
     assert_int_equal(mprotect(page, PAGE, PROT_READ), 0);
     assert_int_equal(safe_write((u64)page, &word, 8), -14);
     assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
-    assert_int_equal(safemem_fixup((u64)safe_nowhere), 0);
+    assert_null(fixup_find((u64)safe_nowhere, FIXUP_FAULT));
 }
 
 // Strings that end right before the unmapped page, and those that run into it.

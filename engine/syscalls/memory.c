@@ -2,14 +2,14 @@
 // The client's memory calls: made directly, with vmmap told before and after (vmmap.h says why both), and the engine's own
 // memory out of reach: what would touch it fails as if the range could not be had.
 
+#include "engine/syscalls/memory.h"
+
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
+#include "engine/codecache/gate.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/run/launch.h"
-#include "engine/syscalls/syscalls.h"
-#include "engine/syscalls/syscalls_part.h"
-#include "engine/thread/threads.h"
+#include "engine/thread/world.h"
 
 #define READ_IMPLIES_EXEC    0x0400000ul
 #define MADV_GUARD_INSTALL   102
@@ -21,8 +21,9 @@ static bool brk_known;
 static u64 brk_start, brk_now; // brk_start: 0 unless the break is emulated
 static bool read_implies_exec;
 
-void syscalls_memory_init(void)
+void memory_init(u64 brk)
 {
+    brk_start = PAGE_UP(brk);
     read_implies_exec = ((u64)sys_call1(SYS_personality, 0xffffffff) & READ_IMPLIES_EXEC) != 0;
 }
 
@@ -76,9 +77,9 @@ static long client_mmap(struct thread *t)
     } else if (addr && range_is_engine(addr, len)) {
         addr = 0; // only a hint
     }
-    threads_blocking_begin(t);
+    world_blocking_begin(t);
     ret = sys_mmap(addr, len, (int)readable(prot), (int)flags, (int)t->regs[8], t->regs[9]);
-    threads_blocking_end(t);
+    world_blocking_end(t);
     if (!sys_failed(ret))
         vmmap_add((u64)ret, PAGE_UP((u64)ret + len), map_prot(prot), map_flags(flags));
     return ret;
@@ -93,9 +94,9 @@ static long client_munmap(struct thread *t)
         return -EINVAL;
     if (end)
         vmmap_before(addr, end);
-    threads_blocking_begin(t);
+    world_blocking_begin(t);
     ret = sys_munmap(addr, len);
-    threads_blocking_end(t);
+    world_blocking_end(t);
     if (ret == 0)
         vmmap_remove(addr, end);
     return ret;
@@ -138,9 +139,9 @@ static long client_mremap(struct thread *t)
         vmmap_before(old, old + old_len);
     if (flags & MREMAP_FIXED)
         vmmap_before(new_addr, new_addr + new_len);
-    threads_blocking_begin(t);
+    world_blocking_begin(t);
     ret = sys_call5(SYS_mremap, old, t->regs[R_RSI], t->regs[R_RDX], flags, new_addr);
-    threads_blocking_end(t);
+    world_blocking_end(t);
     if (!sys_failed(ret))
         vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len,
                    old_len == 0 || (flags & MREMAP_DONTUNMAP));
@@ -179,7 +180,6 @@ static long client_brk(struct thread *t)
     // The lock keeps two threads' answers and the map in one order.
     lock_take(&brk_lock);
     if (!brk_known) {
-        brk_start = PAGE_UP(launch_brk_emulated);
         brk_now = brk_start ? brk_start : (u64)sys_call1(SYS_brk, 0);
         brk_known = true;
     }
@@ -271,9 +271,9 @@ static long client_madvise(struct thread *t)
     }
     if (changes)
         vmmap_before(addr, end);
-    threads_blocking_begin(t);
+    world_blocking_begin(t);
     ret = sys_call3(SYS_madvise, addr, len, t->regs[R_RDX]);
-    threads_blocking_end(t);
+    world_blocking_end(t);
     if (changes)
         vmmap_before(addr, end);
     return ret;
@@ -285,9 +285,9 @@ static long client_process_vm_writev(struct thread *t)
     const u64 *r = t->regs;
     long ret;
 
-    threads_blocking_begin(t);
+    world_blocking_begin(t);
     ret = sys_call6(SYS_process_vm_writev, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
-    threads_blocking_end(t);
+    world_blocking_end(t);
     if (ret > 0)
         for (u64 i = 0; i < r[8]; i++) {
             struct k_iovec v;
@@ -300,7 +300,7 @@ static long client_process_vm_writev(struct thread *t)
     return ret;
 }
 
-bool syscalls_memory(struct thread *t, u32 nr)
+bool memory_call(struct thread *t, u32 nr)
 {
     long ret;
 
@@ -329,6 +329,6 @@ bool syscalls_memory(struct thread *t, u32 nr)
         break;
     default: return false;
     }
-    syscalls_return(t, ret);
+    gate_return(t, ret);
     return true;
 }

@@ -2,14 +2,16 @@
 // The client's calls on descriptors and file names: the engine's own descriptors do not exist for it, and names of its own
 // executable under /proc mean the client's program, not the engine. These calls may block, so all but the shortest go through the gate.
 
+#include "engine/syscalls/files.h"
+
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/syscalls/syscalls.h"
-#include "engine/syscalls/syscalls_part.h"
-#include "engine/thread/threads.h"
+#include "engine/thread/world.h"
 
 #define PATH_MAX 4096
 
@@ -45,7 +47,7 @@ _Noreturn static void gate_on_program(struct thread *t, int arg)
                     t->regs[10],    t->regs[8],     t->regs[9] };
 
     args[arg] = (u64)procnames_exe();
-    syscalls_gate_with(t, args);
+    gate_call(t, args);
 }
 
 // open of the exe link: a running program cannot be opened for writing.
@@ -54,7 +56,7 @@ static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int ar
     if ((flags & O_NOFOLLOW) || !names_exe(dirfd, path))
         return false;
     if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH)) {
-        syscalls_return(t, -ETXTBSY);
+        gate_return(t, -ETXTBSY);
         return true;
     }
     gate_on_program(t, arg);
@@ -87,7 +89,7 @@ static long client_close_range(struct thread *t)
         ours[0] = ours[1];
         ours[1] = x;
     }
-    threads_blocking_begin(t);
+    world_blocking_begin(t);
     for (int i = 0; i < 2 && first <= last && ret == 0; i++) {
         if (!fds_is_ours((int)ours[i]) || ours[i] < first || ours[i] > last)
             continue;
@@ -98,7 +100,7 @@ static long client_close_range(struct thread *t)
     }
     if (ret == 0 && (first <= last || !split))
         ret = sys_call3(SYS_close_range, first, last, flags);
-    threads_blocking_end(t);
+    world_blocking_end(t);
     return ret;
 }
 
@@ -108,13 +110,13 @@ static bool client_dup_to(struct thread *t)
     long ret;
 
     if (fds_is_ours(from)) {
-        syscalls_return(t, -EBADF);
+        gate_return(t, -EBADF);
         return true;
     }
     if (fds_is_ours(to)) {
         ret = fds_evict(to);
         if (ret) {
-            syscalls_return(t, ret);
+            gate_return(t, ret);
             return true;
         }
     }
@@ -184,7 +186,7 @@ static void done_getdents(struct thread *t, u32 nr)
     t->regs[R_RAX] = (u64)ret;
 }
 
-bool syscalls_files(struct thread *t, u32 nr)
+bool files_call(struct thread *t, u32 nr)
 {
     const u64 *r = t->regs;
 
@@ -192,12 +194,12 @@ bool syscalls_files(struct thread *t, u32 nr)
     case SYS_readlink:
         if (!names_exe(AT_FDCWD, r[R_RDI]))
             return false;
-        syscalls_return(t, client_readlink(r[R_RSI], (s32)r[R_RDX]));
+        gate_return(t, client_readlink(r[R_RSI], (s32)r[R_RDX]));
         return true;
     case SYS_readlinkat:
         if (!names_exe((int)r[R_RDI], r[R_RSI]))
             return false;
-        syscalls_return(t, client_readlink(r[R_RDX], (s32)r[10]));
+        gate_return(t, client_readlink(r[R_RDX], (s32)r[10]));
         return true;
     case SYS_open: return client_open(t, AT_FDCWD, r[R_RDI], r[R_RSI], 0);
     case SYS_openat: return client_open(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], 1);
@@ -219,16 +221,16 @@ bool syscalls_files(struct thread *t, u32 nr)
     case SYS_fcntl:
         if (!fds_is_ours((int)r[R_RDI]))
             return false;
-        syscalls_return(t, -EBADF);
+        gate_return(t, -EBADF);
         return true;
-    case SYS_close_range: syscalls_return(t, client_close_range(t)); return true;
+    case SYS_close_range: gate_return(t, client_close_range(t)); return true;
     case SYS_dup2:
     case SYS_dup3: return client_dup_to(t);
     default: return false;
     }
 }
 
-void syscalls_files_done(struct thread *t, u32 nr)
+void files_done(struct thread *t, u32 nr)
 {
     if (nr == SYS_getdents || nr == SYS_getdents64)
         done_getdents(t, nr);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// The system call gate, seen from C (gate.h). Its code is in stubs.S.
+#include "engine/codecache/gate.h"
+
+#include "engine/base/mini.h"
+#include "engine/codecache/tcache_priv.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/stress.h"
+#include "engine/thread/world.h"
+
+bool gate_all_slow;
+
+static u8 slow[GATE_CALLS];
+
+void gate_init(const u8 table[GATE_CALLS])
+{
+    memcpy(slow, table, sizeof(slow));
+    if ((spool->flags & SPOOL_F_SERIALIZE) || spool->stress_us) {
+        memset(slow, 1, sizeof(slow));
+        gate_all_slow = true;
+    }
+}
+
+void gate_thread_init(struct thread *t)
+{
+    memcpy((u8 *)t + TA_SLOW_TABLE, slow, sizeof(slow));
+}
+
+void gate_make_all_slow(void)
+{
+    memset(slow, 1, sizeof(slow));
+    gate_all_slow = true;
+    // Every thread's gate looks at a copy in its own area.
+    threads_lock();
+    for (struct thread *t = threads_first(); t; t = t->next)
+        memset((u8 *)t + TA_SLOW_TABLE, 1, GATE_CALLS);
+    threads_unlock();
+}
+
+void gate_return(struct thread *t, long ret)
+{
+    t->regs[R_RAX] = (u64)ret;
+    t->regs[R_RCX] = t->sc_next;
+    t->regs[11] = t->rflags;
+    t->pc = t->sc_next;
+}
+
+static _Noreturn void enter(struct thread *t)
+{
+    t->sc_cont = tcache_stub_syscall_done();
+    loop_enter(tcache_stub_gate_from_c());
+}
+
+_Noreturn void gate_call(struct thread *t, const u64 args[6])
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+
+    for (int i = 0; i < 6; i++) {
+        t->sc_args[i] = t->regs[reg[i]];
+        if (args)
+            t->regs[reg[i]] = args[i];
+    }
+    t->sc_args[6] = 1;
+    t->sc_post = t->regs[R_RAX] + 1;
+    world_turn_give(t);
+    stress_pause(t);
+    enter(t);
+}
+
+void gate_args_restore(struct thread *t)
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+
+    for (int i = 0; i < 6; i++)
+        t->regs[reg[i]] = t->sc_args[i];
+    t->sc_args[6] = 0;
+    t->sc_post = 0;
+}

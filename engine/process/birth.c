@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// A thread begins (birth.h): its area, and what each wing keeps for it.
+#include "engine/process/birth.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/codecache/tcache.h"
+#include "engine/count/prof.h"
+#include "engine/signal/setup.h"
+#include "engine/thread/stress.h"
+#include "engine/thread/world.h"
+
+struct thread *birth_new(struct thread *parent)
+{
+    struct thread *t = threads_new(parent);
+
+    if (!t)
+        return NULL;
+    gate_thread_init(t);
+    if (tcache_thread_init(t)) {
+        threads_free(t);
+        return NULL;
+    }
+    if (prof_thread_init(t)) {
+        tcache_thread_fini(t);
+        threads_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void birth_abort(struct thread *t)
+{
+    setup_thread_end(t);
+    prof_thread_fini(t);
+    tcache_thread_fini(t);
+    threads_free(t);
+}
+
+void birth_start(struct thread *t)
+{
+    long ret = sys_call2(SYS_arch_prctl, ARCH_SET_GS, (u64)t);
+
+    if (ret)
+        engine_die("cannot set the gs base of a thread: error %ld", -ret);
+    t->tid = sys_gettid();
+    thread_own(t)->tgid = sys_getpid();
+    setup_thread_start(t);
+    stress_start(t);
+}
+
+struct thread *birth_main(void)
+{
+    struct thread *t;
+
+    world_init();
+    t = birth_new(NULL);
+    if (!t)
+        engine_die("not enough memory for the first thread's tables");
+    threads_set_profiled(sys_getpid());
+    setup_thread(t, NULL, true);
+    birth_start(t);
+    threads_list_add(t);
+    world_turn_take(t);
+    return t;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The end of a thread and of a process (end.h).
+#include "engine/process/end.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/tcache.h"
+#include "engine/count/prof.h"
+#include "engine/process/finish.h"
+#include "engine/process/tracer.h"
+#include "engine/signal/die.h"
+#include "engine/signal/mask.h"
+#include "engine/signal/setup.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/world.h"
+
+static s32 leader_code = -1; // exit status of the main thread, when it has ended before the process
+
+_Noreturn static void leave_kernel_thread(int code)
+{
+    for (;;)
+        sys_call1(SYS_exit, (u64)code);
+}
+
+_Noreturn void end_thread(struct thread *t, int code)
+{
+    struct thread_own *own = thread_own(t);
+    bool last = true, profiled = threads_is_profiled(t);
+
+    mask_close(t);
+    // A signal of the process that this thread was the one to take: nobody else gets it any more. The call is made anew.
+    if (mask_is_due(t))
+        loop_continue(t);
+    if (own->borrowed) // the parent goes on with this block
+        leave_kernel_thread(code);
+
+    // Of two that leave at once, exactly one is the last.
+    threads_lock();
+    own->exiting = true;
+    for (struct thread *u = threads_first(); u; u = u->next)
+        if (thread_own(u)->tgid == own->tgid && !thread_own(u)->exiting)
+            last = false;
+    if (profiled && t->tid == own->tgid)
+        leader_code = code & 0xff;
+    threads_unlock();
+    if (last && profiled)
+        end_process(t, SPOOL_END_EXIT, leader_code >= 0 ? leader_code : code & 0xff);
+
+    // While it is in the list the world waits for this thread: what takes locks is done before it goes.
+    prof_thread_fini(t); // with the turn, if there are turns
+    world_turn_give(t);
+    tcache_thread_fini(t);
+    mask_pass_on(t);
+    setup_thread_end(t);
+    threads_remove(t);
+    world_left();
+    // From here on the slot may be taken as soon as the kernel has forgotten this thread.
+    threads_slot_dying(t);
+    leave_kernel_thread(code);
+}
+
+_Noreturn void end_process(struct thread *t, u32 kind, int code)
+{
+    s32 tgid = thread_own(t)->tgid;
+
+    mask_close(t);
+    if (!threads_is_profiled(t)) {
+        // A process that shares or borrows this memory: what it counted stays with the one it came from.
+        if (!thread_own(t)->borrowed)
+            threads_remove_process(tgid);
+        world_turn_give(t);
+        if (kind == SPOOL_END_SIGNAL)
+            die_natively(code);
+        sys_exit_group(code);
+    }
+    if (threads_count_of(tgid) > 1 || world_is_ending())
+        world_stop_for_end(t);
+    if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there()) {
+        if (finish_in_child(kind, code))
+            engine_msg("warning: the profile was not written");
+        if (kind == SPOOL_END_SIGNAL)
+            die_as_client(t, code);
+        sys_exit_group(code);
+    }
+    finish_process(kind, code);
+}
+
+void end_fork_child(void)
+{
+    leader_code = -1;
+}

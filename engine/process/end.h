@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// exit, exit_group, and an end by signal.
+#ifndef QUERN_ENGINE_END_H
+#define QUERN_ENGINE_END_H
+
+#include "engine/thread/thread.h"
+
+// Goes back to the call, at t->pc, when a signal has to be delivered first.
+_Noreturn void end_thread(struct thread *t, int code);
+
+// Ends the process of t, with the profile when it is the profiled one. kind is an enum spool_end, code the exit status or signal.
+_Noreturn void end_process(struct thread *t, u32 kind, int code);
+
+// In the forked child.
+void end_fork_child(void);
+
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+// From the kernel's signal to a note for the dispatcher. handler_entry() runs on the thread's alternate stack, finds out what the
+// thread was doing (tcache_where, t->state), notes the signal and sends the thread on its way to the dispatcher, which calls
+// deliver_pending(), which makes the client's frame. Nothing is delivered from inside the handler.
+//
+// The handler takes no lock, calls only what is marked @signal-safe, and touches no client memory. It finds the thread block by its own
+// stack's address, not by %gs, which is the client's while an instruction is stepped.
+#include "engine/signal/handler.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/fixup.h"
+#include "engine/base/mini.h"
+#include "engine/codecache/fragment.h"
+#include "engine/codecache/tcache.h"
+#include "engine/signal/deliver.h"
+#include "engine/signal/frame.h"
+#include "engine/signal/mask.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/threads.h"
+
+#define FLAGS_NOT_FOR_ENGINE (FLAG_TF | FLAG_DF | FLAG_AC)
+#define TRAP_TRACE           2
+#define BUS_MCEERR_AO        5
+#define PAGE_FAULT           14
+
+extern const char stubs_gate_go[],
+    stubs_gate_after[]; // their distance is that of the copies in the code cache
+extern const char handler_step_iret[];
+_Noreturn void handler_step_go(struct thread *t);
+
+// ---- One instruction in place ----
+
+// The client's %gs base while its instruction runs in place. The system call refuses addresses of the kernel's half, which
+// wrgsbase can set.
+static void step_gs(u64 base)
+{
+    if (cpu.fsgsbase)
+        __asm__ volatile("wrgsbase %0" : : "r"(base));
+    else
+        sys_call2(SYS_arch_prctl, ARCH_SET_GS, base);
+}
+
+_Noreturn void handler_step(struct thread *t)
+{
+    mask_close(t);
+    t->state = TS_STEP;
+    step_gs(t->client_gs_base);
+    handler_step_go(t);
+}
+
+// ---- The handler ----
+
+static void regs_from_context(struct host_regs *u, const struct k_sigcontext *mc)
+{
+    u->r[R_RAX] = mc->ax;
+    u->r[R_RCX] = mc->cx;
+    u->r[R_RDX] = mc->dx;
+    u->r[R_RBX] = mc->bx;
+    u->r[R_RSP] = mc->sp;
+    u->r[R_RBP] = mc->bp;
+    u->r[R_RSI] = mc->si;
+    u->r[R_RDI] = mc->di;
+    u->r[8] = mc->r8;
+    u->r[9] = mc->r9;
+    u->r[10] = mc->r10;
+    u->r[11] = mc->r11;
+    u->r[12] = mc->r12;
+    u->r[13] = mc->r13;
+    u->r[14] = mc->r14;
+    u->r[15] = mc->r15;
+    u->rip = mc->ip;
+    u->rflags = mc->flags;
+}
+
+static void take_client_state(struct thread *t, const struct host_regs *u, u64 pc)
+{
+    memcpy(t->regs, u->r, sizeof(t->regs));
+    t->rflags = u->rflags & ~FLAG_TF;
+    t->pc = pc;
+}
+
+static void close_mask(struct thread *t, struct k_ucontext *uc)
+{
+    uc->sigmask = SIGNAL_ALL_BUT_SYNC;
+    t->sig->blocked = true;
+    stop_set(t, STOP_SIGNAL);
+}
+
+// Return to engine code on an empty engine stack.
+static void resume_at(struct thread *t, struct k_ucontext *uc, const char *where)
+{
+    t->state = TS_ENGINE;
+    uc->mc.ip = (u64)where;
+    uc->mc.sp = t->engine_sp - 8;
+    uc->mc.flags &= ~FLAGS_NOT_FOR_ENGINE;
+}
+
+// A call of the client is complete; rax is its result.
+static void call_complete(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    struct signal_state *s = t->sig;
+
+    if (s->async.full && s->temp_mask_set && (s64)u->r[R_RAX] == -EINTR)
+        s->async.use_temp_mask = true;
+    take_client_state(t, u, t->sc_next);
+    t->regs[R_RCX] = t->sc_next;
+    resume_at(t, uc, t->sc_post ? loop_resume_finished : loop_resume);
+}
+
+static void call_not_made(struct thread *t, struct k_ucontext *uc)
+{
+    if (t->sc_post)
+        deliver_call_over(t);
+    resume_at(t, uc, loop_resume);
+}
+
+// The fragment that the thread is in, or comes back to from a helper, is to be left at its end.
+static void leave_fragment(struct thread *t, enum tcache_where where, struct k_ucontext *uc)
+{
+    u64 *ret = (u64 *)t->engine_sp - 1; // of a helper's call, throughout the stub and what it calls
+
+    if (where == TCACHE_FRAGMENT)
+        uc->mc.ip = tcache_escape(t, uc->mc.ip);
+    else if (tcache_where(*ret) == TCACHE_FRAGMENT)
+        *ret = tcache_escape(t, *ret);
+}
+
+// In the engine's own text, at a place that says how it is left.
+static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    const struct fixup *f;
+
+    if ((f = fixup_find(u->rip, FIXUP_SIGNAL))) {
+        uc->mc.ip = fixup_target(f);
+    } else if (fixup_find(u->rip, FIXUP_CALL_BEFORE)) {
+        resume_at(t, uc, loop_resume);
+    } else if ((f = fixup_find(u->rip, FIXUP_CALL_AFTER))) {
+        // The call changes rax only: everything else in the thread block is right throughout.
+        if (u->rip == fixup_target(f))
+            t->regs[R_RAX] = u->r[R_RAX];
+        t->pc = t->sc_next;
+        resume_at(t, uc, loop_resume);
+    }
+}
+
+// Sends the interrupted thread to the dispatcher by the way that fits where it is. The mask is closed.
+static void divert(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    enum tcache_where where = tcache_where(u->rip);
+
+    switch (where) {
+    case TCACHE_FRAGMENT:
+    case TCACHE_HELPER: leave_fragment(t, where, uc); break;
+    case TCACHE_ENTER: resume_at(t, uc, loop_resume); break;
+    case TCACHE_GATE_BEFORE:
+        tcache_gate_state(t, u);
+        call_not_made(t, uc);
+        break;
+    case TCACHE_GATE_AFTER: call_complete(t, uc, u); break;
+    case TCACHE_OUTSIDE:
+        if (t->state == TS_HELPER) {
+            leave_fragment(t, where, uc);
+        } else {
+            divert_engine(t, uc, u);
+        }
+        break;
+    case TCACHE_ESCAPE:
+    case TCACHE_EXIT: break; // on its way already
+    }
+}
+
+static bool is_sync(int sig, const struct k_siginfo *info)
+{
+    return (SIGBIT(sig) & SIGNAL_SYNC) && info->code > 0 &&
+           !(sig == SIGBUS && info->code == BUS_MCEERR_AO);
+}
+
+static bool is_poke(int sig, const struct k_siginfo *info)
+{
+    return sig == STOP_POKE_SIGNAL && (info->code == SI_QUEUE || info->code == SI_TIMER) &&
+           info->value == STOP_POKE_MAGIC;
+}
+
+// At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not have come, or not now: call again, unless
+// the call has done its work in spite of that.
+static void call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    u64 gate_go = u->rip - (u64)(stubs_gate_after - stubs_gate_go);
+
+    if (u->r[R_RAX] == (u64)-EINTR && tcache_where(gate_go) == TCACHE_GATE_BEFORE &&
+        tcache_where(u->rip - 1) == TCACHE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
+        uc->mc.ax = t->regs[R_RAX];
+        uc->mc.ip = gate_go;
+    }
+}
+
+static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    enum tcache_where where = tcache_where(u->rip);
+
+    // It met the thread just as it went to sleep.
+    if (where == TCACHE_GATE_AFTER) {
+        call_again(t, uc, u);
+        return;
+    }
+    if (where == TCACHE_FRAGMENT || where == TCACHE_HELPER || where == TCACHE_ENTER ||
+        (where == TCACHE_OUTSIDE && t->state == TS_HELPER)) {
+        close_mask(t, uc);
+        divert(t, uc, u);
+    }
+}
+
+// A signal that the client blocks and the kernel does not. True: it is to be noted, for the call that it has broken off lets it in.
+static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
+                      const struct host_regs *u)
+{
+    struct signal_state *s = t->sig;
+    bool let_in = s->temp_mask_set && !(s->temp_mask & SIGBIT(info->signo));
+    bool after = tcache_where(u->rip) == TCACHE_GATE_AFTER;
+
+    if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
+        return true;
+    if (!(s->mask & SIGBIT(info->signo)) || let_in || !mask_give_away(t, info, SIGBIT(info->signo)))
+        mask_hold(s, info);
+    if (s->blocked)
+        return false;
+    if (after) {
+        call_again(t, uc, u);
+    } else if (let_in) { // the call, which is about to be made, would not see it: begin anew
+        close_mask(t, uc);
+        divert(t, uc, u);
+    }
+    return false;
+}
+
+static void handle_async(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
+                         const struct host_regs *u)
+{
+    struct signal_state *s = t->sig;
+    u64 bit = SIGBIT(info->signo);
+
+    if ((bit & SIGNAL_NEVER_BLOCKED) && (s->blocked || (s->mask & bit)) &&
+        !held_back(t, info, uc, u))
+        return;
+    if (s->async.full)
+        engine_die("signal %d came while signal %d waited: the engine's mask is wrong", info->signo,
+                   s->async.info.signo);
+    mask_note(s, &s->async, info);
+    close_mask(t, uc);
+    divert(t, uc, u);
+}
+
+_Noreturn static void crashed(struct thread *t, const struct k_siginfo *info,
+                              const struct host_regs *u)
+{
+    if (info->signo == SIGBUS && spooler_owns(info->addr))
+        engine_die("spool %s: no space left for the counters (the file system is full)",
+                   spooler_string(spool->s_spool));
+    engine_die(
+        "the engine crashed: signal %d code %d address 0x%lx at 0x%lx, stack 0x%lx, state %u, "
+        "client pc 0x%lx",
+        info->signo, info->code, info->addr, u->rip, u->r[R_RSP], t ? t->state : 0, t ? t->pc : 0);
+}
+
+static void note_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+                      bool at_host_pc)
+{
+    struct signal_state *s = t->sig;
+
+    s->last_trapno = uc->mc.trapno;
+    s->last_err = uc->mc.err;
+    if (uc->mc.trapno == PAGE_FAULT)
+        s->last_cr2 = uc->mc.cr2;
+    mask_note(s, &s->sync, info);
+    // These report the address of the instruction.
+    if (at_host_pc && info->addr &&
+        (info->signo == SIGILL || info->signo == SIGFPE || info->signo == SIGTRAP))
+        s->sync.info.addr = t->pc;
+    close_mask(t, uc);
+}
+
+static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+                        const struct host_regs *u)
+{
+    enum tcache_where where = tcache_where(u->rip);
+    const struct fixup *fixup;
+
+    switch (where) {
+    case TCACHE_FRAGMENT:
+    case TCACHE_ESCAPE:
+        if (info->signo == SIGBUS && spooler_owns(info->addr))
+            crashed(t, info, u);
+        tcache_recover(t, u);
+        note_sync(t, info, uc, true);
+        resume_at(t, uc, loop_resume);
+        return;
+    case TCACHE_GATE_AFTER: // SIGSYS by a seccomp filter from outside
+        note_sync(t, info, uc, false);
+        t->sig->sync.info.addr = t->sc_next;
+        call_complete(t, uc, u);
+        return;
+    case TCACHE_OUTSIDE:
+        fixup = fixup_find(u->rip, FIXUP_FAULT);
+        if (fixup) {
+            uc->mc.ip = fixup_target(fixup);
+            return;
+        }
+        break;
+    case TCACHE_EXIT:
+    case TCACHE_ENTER:
+    case TCACHE_HELPER:
+    case TCACHE_GATE_BEFORE: break;
+    }
+    crashed(t, info, u);
+}
+
+// The stepped instruction is done, or has faulted.
+static void handle_step(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+                        const struct host_regs *u)
+{
+    sys_call2(SYS_arch_prctl, ARCH_GET_GS, (u64)&t->client_gs_base);
+    step_gs((u64)t);
+    if (uc->mc.cs != CS_USER64)
+        engine_die(
+            "the instruction at 0x%lx switches to code segment 0x%x: only 64-bit programs can be run",
+            t->pc, (u32)uc->mc.cs);
+    if (u->rip !=
+        (u64)
+            handler_step_iret) // an address that cannot be jumped to: the thread block says where and what
+        take_client_state(t, u, u->rip);
+    if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
+        note_sync(t, info, uc, false);
+    if (info->signo != SIGTRAP) // it faulted and was not executed: dispatch.c has counted it
+        t->counters[t->step_counter]--;
+    uc->sigmask = SIGNAL_ALL_BUT_SYNC;
+    resume_at(t, uc, loop_resume);
+}
+
+void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
+{
+    struct thread *t = thread_of_address((u64)__builtin_frame_address(0));
+    struct host_regs u;
+
+    regs_from_context(&u, &uc->mc);
+    if (!t || !t->sig)
+        crashed(NULL, info, &u);
+    if (info->code == MASK_GIVEN_AWAY)
+        info->code = SI_USER;
+    if (is_poke(sig, info)) {
+        handle_poke(t, uc, &u);
+    } else if (!is_sync(sig, info)) {
+        handle_async(t, info, uc, &u);
+    } else {
+        frame_learn(uc);
+        if (t->state == TS_STEP)
+            handle_step(t, info, uc, &u);
+        else
+            handle_sync(t, info, uc, &u);
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// The client's calls on actions, mask, alternate stack and pending signals (sigcalls.h).
+#include "engine/signal/sigcalls.h"
+
+#include "engine/base/safemem.h"
+#include "engine/signal/action.h"
+#include "engine/signal/deliver.h"
+#include "engine/signal/frame.h"
+#include "engine/signal/mask.h"
+
+// Flag bits that Linux keeps on x86-64 (UAPI_SA_FLAGS and SA_RESTORER); all others read back as zero.
+#define SA_KNOWN                                                                       \
+    (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
+     SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
+#define UNMASKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
+
+// sigaction(2): act is read before old is written, for they may be the same.
+long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size)
+{
+    struct k_sigaction next = { 0 }, before;
+
+    if (size != 8)
+        return -EINVAL;
+    if (act && safe_read(&next, act, sizeof(next)))
+        return -EFAULT;
+    if (sig < 1 || sig >= SIGNAL_COUNT || (act && (sig == SIGKILL || sig == SIGSTOP)))
+        return -EINVAL;
+    next.flags &= SA_KNOWN;
+    next.mask &= ~UNMASKABLE;
+    action_change(t->sig->table, sig, act ? &next : NULL, &before);
+    if (old && safe_write(old, &before, sizeof(before)))
+        return -EFAULT;
+    return 0;
+}
+
+long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
+{
+    struct signal_state *s = t->sig;
+    u64 before = s->mask, bits, next;
+
+    if (size != 8)
+        return -EINVAL;
+    if (set) {
+        if (safe_read(&bits, set, sizeof(bits)))
+            return -EFAULT;
+        bits &= ~UNMASKABLE;
+        switch (how) {
+        case SIG_BLOCK: next = before | bits; break;
+        case SIG_UNBLOCK: next = before & ~bits; break;
+        case SIG_SETMASK: next = bits; break;
+        default: return -EINVAL;
+        }
+        mask_set(t, next);
+    }
+    if (old && safe_write(old, &before, sizeof(before)))
+        return -EFAULT;
+    return 0;
+}
+
+long sigcalls_pending(struct thread *t, u64 set, u64 size)
+{
+    struct signal_state *s = t->sig;
+    u64 pending;
+    long ret;
+
+    if (size > 8)
+        return -EINVAL;
+    ret = sys_call2(SYS_rt_sigpending, (u64)&pending, 8);
+    if (ret)
+        return ret;
+    for (u32 i = 0; i < s->held_count; i++)
+        pending |= SIGBIT(s->held[i].signo);
+    // While the kernel's mask is closed it calls more signals pending than the client blocks.
+    pending &= s->mask;
+    return safe_write(set, &pending, size) ? -EFAULT : 0;
+}
+
+long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
+{
+    struct k_stack *alt = &t->sig->alt, next, before;
+    u64 sp = t->regs[R_RSP];
+
+    if (ss && safe_read(&next, ss, sizeof(next)))
+        return -EFAULT;
+    before = *alt;
+    before.flags = frame_alt_flags(alt, sp) | (alt->flags & SS_AUTODISARM);
+    before.pad = 0;
+    if (ss) {
+        s32 mode = next.flags & ~SS_AUTODISARM;
+
+        if (frame_alt_flags(alt, sp) == SS_ONSTACK)
+            return -EPERM;
+        if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE)
+            return -EINVAL;
+        if (mode == SS_DISABLE) {
+            next.sp = 0;
+            next.size = 0;
+        } else if (next.size < MINSIGSTKSZ) {
+            return -ENOMEM;
+        }
+        *alt = next;
+    }
+    if (old && safe_write(old, &before, sizeof(before)))
+        return -EFAULT;
+    return 0;
+}
+
+void sigcalls_return(struct thread *t)
+{
+    u64 mask;
+
+    if (frame_pop(t, &mask)) {
+        deliver_fault(t, SIGSEGV, SI_KERNEL, 0, t->sig->last_trapno, t->sig->last_err);
+        return;
+    }
+    mask_set(t, mask & ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The int $0x80 gate (int80.c). */
+#include "engine/base/fixup.h"
+#include "engine/thread/thread.h"
+#include "engine/thread/client.inc"
+
+    .intel_syntax noprefix
+    .text
+
+/* _Noreturn void int80_go(struct thread *t): a call of the 32-bit kind with the client's registers, signals open. The same
+ * two ranges as in the gate of stubs.S: up to the instruction's end the client is at its instruction, behind it the call is complete. */
+    .globl int80_go
+    .type int80_go, @function
+int80_go:
+    cmp qword ptr [rdi + TH_STOP], 0
+    jne 1f
+    mov dword ptr [rdi + TH_STATE], TS_IN_SYSCALL
+    LOAD_CLIENT
+    int 0x80
+2:
+    mov gs:[TH_REGS + 0x00], rax
+    mov rdi, gs:[TH_SELF]
+    jmp int80_done
+1:  jmp loop_resume
+3:
+    FIXUP int80_go, 2b, FIXUP_CALL_BEFORE, 2b
+    FIXUP 2b, 3b, FIXUP_CALL_AFTER, 2b
+
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Why a thread is to look up from client code: the bits of struct thread.stop, set by atomic or, cleared by atomic and; and the
+// signal that makes it look soon.
+#ifndef QUERN_ENGINE_STOP_H
+#define QUERN_ENGINE_STOP_H
+
+#include "engine/thread/thread.h"
+
+#define STOP_SIGNAL 1ul // something is noted or the mask is closed: deliver_pending()
+#define STOP_PARK   2ul // the world stops: world_park()
+#define STOP_YIELD \
+    4ul // --serialize-threads: another thread waits for the turn: world_park() sees to it
+
+#define STOP_POKE_SIGNAL \
+    33 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked
+#define STOP_POKE_MAGIC 0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
+
+static inline void stop_set(struct thread *t, u64 bits)
+{
+    __atomic_fetch_or(&t->stop, bits, __ATOMIC_SEQ_CST);
+}
+
+static inline void stop_clear(struct thread *t, u64 bits)
+{
+    __atomic_fetch_and(&t->stop, ~bits, __ATOMIC_SEQ_CST);
+}
+
+#endif
