@@ -56,10 +56,11 @@ static void xsave_init(void)
     }
 }
 
-void cpu_init(u64 hwcap2)
+void cpu_init(u64 hwcap2, u64 frame_size)
 {
     struct leaf vendor = cpuid(0, 0), seven = cpuid(7, 0);
 
+    cpu.frame_size = frame_size;
     cpu.amd = vendor.c == 0x444d4163 || vendor.c == 0x656e6975; // "cAMD", "uine"
     cpu.bmi1 = seven.b >> 3 & 1;
     cpu.bmi2 = seven.b >> 8 & 1;

@@ -19,12 +19,13 @@ struct cpu {
     bool fsgsbase;  // rdfsbase and its like do not fault
     u32 xsave_size; // of the uncompacted area with everything but the AMX tiles; 0 without xsave
     u64 xsave_features; // XCR0 without the AMX tiles, which a process has to ask for
-    u32 address_bits;   // 48, or 57 where the kernel maps memory up there
+    u64 frame_size; // of the largest signal frame: AT_MINSIGSTKSZ; 0 where the kernel does not say
+    u32 address_bits; // 48, or 57 where the kernel maps memory up there
 };
 
 extern struct cpu cpu;
 
-// hwcap2: the auxiliary vector's AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase.
-void cpu_init(u64 hwcap2);
+// From the auxiliary vector: AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase, and AT_MINSIGSTKSZ.
+void cpu_init(u64 hwcap2, u64 frame_size);
 
 #endif

@@ -18,6 +18,7 @@
 #define LONG_COPY 512 // from here on a string instruction's start-up is paid back
 
 int engine_log_fd = 2;
+void (*engine_check_log)(void);
 void (*engine_at_die)(void);
 
 // ---- Memory ----
@@ -307,6 +308,8 @@ static void message(const char *fmt, va_list ap)
     if (len > sizeof(line) - 2)
         len = sizeof(line) - 2;
     line[len++] = '\n';
+    if (engine_check_log)
+        engine_check_log();
     for (u64 done = 0; done < len;) {
         long n = sys_write(engine_log_fd, line + done, len - done);
         if (n == -EINTR || n == -EAGAIN)

@@ -300,10 +300,13 @@ struct k_iovec {
 #define RLIMIT_AS     9
 #define RLIM_INFINITY (~0ul)
 
-#define ARCH_SET_GS 0x1001
-#define ARCH_SET_FS 0x1002
-#define ARCH_GET_FS 0x1003
-#define ARCH_GET_GS 0x1004
+#define ARCH_SET_GS         0x1001
+#define ARCH_SET_FS         0x1002
+#define ARCH_GET_FS         0x1003
+#define ARCH_GET_GS         0x1004
+#define ARCH_GET_XCOMP_SUPP 0x1021
+#define ARCH_GET_XCOMP_PERM 0x1022
+#define ARCH_REQ_XCOMP_PERM 0x1023
 
 #define PR_SET_PDEATHSIG             1
 #define PR_GET_DUMPABLE              3

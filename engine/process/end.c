@@ -15,6 +15,7 @@
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
 
+static bool exit_signal_is_own; // the parent is to get something other than SIGCHLD
 static s32 leader_code = -1; // exit status of the main thread, when it has ended before the process
 
 _Noreturn static void leave_kernel_thread(int code)
@@ -76,7 +77,8 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     }
     if (threads_count_of(tgid) > 1 || world_is_ending())
         world_stop_for_end(t);
-    if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there()) {
+    if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
+        exit_signal_is_own) {
         if (finish_in_child(kind, code))
             engine_msg("warning: the profile was not written");
         if (kind == SPOOL_END_SIGNAL)
@@ -86,7 +88,8 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     finish_process(kind, code);
 }
 
-void end_fork_child(void)
+void end_fork_child(u64 exit_signal)
 {
+    exit_signal_is_own = exit_signal != SIGCHLD;
     leader_code = -1;
 }

@@ -318,8 +318,11 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
     exe[n > 0 ? n : 0] = '\0';
     ret = fd = copy_for_exec(n > 0 ? exe : name, args.v + 2, path, sizeof(path));
     if (fd >= 0) {
+        int old = own_spool ? spooler_fd() : -1;
+
+        own_spool = old >= 0;
         if (own_spool)
-            mini_format(fds, sizeof(fds), "%d,%d,%d", fd, p->fd, fds_spool());
+            mini_format(fds, sizeof(fds), "%d,%d,%d", fd, p->fd, old);
         else
             mini_format(fds, sizeof(fds), "%d,%d", fd, p->fd);
         args.v[0] = (u64)name;

@@ -19,7 +19,7 @@ static long exec_finisher(void)
     char number[16];
     char *argv[] = { (char *)(u64) "quern", (char *)(u64) "--finish", number, NULL };
 
-    mini_format(number, sizeof(number), "%d", fds_spool());
+    mini_format(number, sizeof(number), "%d", spooler_fd());
     fds_keep_over_exec(true);
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
     fds_keep_over_exec(false);
@@ -84,6 +84,7 @@ static const char *shed_client(void)
 
 static void mark_ended(u32 kind, s32 code)
 {
+    fds_check_log();
     spool->log_fd = engine_log_fd; // the client may have made it move
     spool->end_kind = kind;
     spool->end_code = code;

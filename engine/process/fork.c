@@ -129,7 +129,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     if (ret == 0) {
         threads_fork_child(t);
         world_fork_child(t);
-        end_fork_child();
+        end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
         stress_start(t);
         forget_noted(t);
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);

@@ -12,6 +12,7 @@
 #define PATH_MAX 4096
 
 static const char *exe = "";
+static u64 program_dev, program_ino;
 
 // The link of a descriptor, NUL-terminated; its length or -errno.
 static long fd_link(int fd, char *buf, u64 size)
@@ -28,13 +29,23 @@ static long fd_link(int fd, char *buf, u64 size)
 void procnames_init(int fd, const char *name)
 {
     char link[PATH_MAX];
+    struct k_stat st;
 
+    if (sys_fstat(fd, &st) == 0) {
+        program_dev = st.st_dev;
+        program_ino = st.st_ino;
+    }
     exe = heap_strdup(fd_link(fd, link, sizeof(link)) > 0 ? link : name);
 }
 
 const char *procnames_exe(void)
 {
     return exe;
+}
+
+bool procnames_is_program(const struct k_stat *st)
+{
+    return st->st_dev == program_dev && st->st_ino == program_ino;
 }
 
 // "/proc/PID" or "/proc/PID/task/TID" of this process, or of the one whose memory we share.

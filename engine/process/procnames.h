@@ -4,13 +4,16 @@
 #ifndef QUERN_ENGINE_PROCNAMES_H
 #define QUERN_ENGINE_PROCNAMES_H
 
-#include "engine/base/types.h"
+#include "engine/base/sys.h"
 
 // At start: fd is the client's executable (a script's interpreter), name what it was called by.
 void procnames_init(int fd, const char *name);
 
 // What the link /proc/self/exe would hold natively.
 const char *procnames_exe(void);
+
+// Is this the file that the client's process runs? The kernel would let nobody write to it.
+bool procnames_is_program(const struct k_stat *st);
 
 // Does path, relative to dirfd, name the exe link of this process or of one of its threads? path is
 // the engine's copy. Makes a few system calls when the last component is "exe", none otherwise.

@@ -86,6 +86,16 @@ static bool may_install(void)
            (caps[0] & 1u << 21); // CAP_SYS_ADMIN
 }
 
+// seccomp_attach_filter: all programs of a path together, as the kernel has them in its own code.
+static bool chain_has_room(struct thread *t, const struct seccomp_filter *f)
+{
+    u64 total = seccomp_kernel_length(f->insns, f->n);
+
+    for (const struct seccomp_filter *g = FILTERS(t); g; g = g->older)
+        total += seccomp_kernel_length(g->insns, g->n) + 4;
+    return total <= 32768; // MAX_INSNS_PER_PATH
+}
+
 static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
 {
     struct {
@@ -117,6 +127,10 @@ static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
     if (seccomp_validate(f->insns, f->n)) {
         heap_free(f, bytes);
         return -EINVAL;
+    }
+    if (!chain_has_room(t, f)) {
+        heap_free(f, bytes);
+        return -ENOMEM;
     }
     f->older = FILTERS(t);
     FILTERS(t) = f;
@@ -162,6 +176,7 @@ static long action_avail(u64 addr)
     case SECCOMP_RET_KILL_THREAD:
     case SECCOMP_RET_TRAP:
     case SECCOMP_RET_ERRNO:
+    case SECCOMP_RET_TRACE:
     case SECCOMP_RET_LOG:
     case SECCOMP_RET_ALLOW: return 0;
     default: return -EOPNOTSUPP;

@@ -183,3 +183,31 @@ u32 seccomp_run(const struct seccomp_insn *p, u32 n, const struct seccomp_data *
     }
     return 0;
 }
+
+static u32 kernel_jump(const struct seccomp_insn *p)
+{
+    u32 op = p->code & 0xf0, n = 1;
+
+    if (op == JA)
+        return 1;
+    if (!(p->code & BPF_X) && (s32)p->k < 0)
+        n++; // constants of the kernel's own code have a sign
+    if (p->jf == 0 || (p->jt == 0 && op != JSET))
+        return n;
+    return n + 1; // a jump for each outcome
+}
+
+u32 seccomp_kernel_length(const struct seccomp_insn *p, u32 n)
+{
+    u32 total = 3; // A and X are cleared, the context is kept
+
+    for (u32 i = 0; i < n; i++) {
+        switch (BPF_CLASS(p[i].code)) {
+        case BPF_JMP: total += kernel_jump(&p[i]); break;
+        case BPF_RET: total += p[i].code & BPF_A ? 1 : 2; break;
+        case BPF_ALU: total += (p[i].code & 0xf8) == (DIV | BPF_X) ? 5 : 1; break;
+        default: total++; break;
+        }
+    }
+    return total;
+}

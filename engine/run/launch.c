@@ -105,15 +105,18 @@ static void read_stack(struct start *s, u64 *sp)
     s->argv = (char **)(s->sp + 1);
     s->envp = s->argv + s->argc + 1;
     char **end = s->envp;
-    u64 hwcap2 = 0;
+    u64 hwcap2 = 0, frame_size = 0;
 
     while (*end)
         end++;
     s->auxv = (struct k_auxv *)(end + 1);
-    while (s->auxv[s->auxv_count++].type != AT_NULL)
-        if (s->auxv[s->auxv_count - 1].type == AT_HWCAP2)
-            hwcap2 = s->auxv[s->auxv_count - 1].value;
-    cpu_init(hwcap2);
+    for (const struct k_auxv *a = s->auxv; s->auxv_count++, a->type != AT_NULL; a++) {
+        if (a->type == AT_HWCAP2)
+            hwcap2 = a->value;
+        if (a->type == AT_MINSIGSTKSZ)
+            frame_size = a->value;
+    }
+    cpu_init(hwcap2, frame_size);
 }
 
 // Highest address at which the code cache may end: right below the vDSO and its data, where the

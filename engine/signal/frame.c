@@ -25,7 +25,6 @@
 #define FLAGS_FROM_FRAME 0x50dd5ul
 
 #define RED_ZONE     128
-#define SS_USER      0x2b
 #define XSTATE_FPSSE 3ul
 #define XSTATE_PKRU  (1ul << 9)
 #define PKRU_INIT    0x55555554
@@ -125,33 +124,32 @@ static void initial_fpstate(u64 features)
         frame_wrpkru(PKRU_INIT);
 }
 
+static const u8 gpr_order[16] = { 8,     9,     10,    11,    12,    13,    14,    15,
+                                  R_RDI, R_RSI, R_RBP, R_RBX, R_RDX, R_RAX, R_RCX, R_RSP };
+
+void frame_regs_from(const struct k_sigcontext *mc, u64 regs[16])
+{
+    for (u32 i = 0; i < 16; i++)
+        regs[gpr_order[i]] = mc->gpr[i];
+}
+
+void frame_regs_to(struct k_sigcontext *mc, const u64 regs[16])
+{
+    for (u32 i = 0; i < 16; i++)
+        mc->gpr[i] = regs[gpr_order[i]];
+}
+
 static void fill_context(struct k_ucontext *uc, const struct thread *t, u64 mask, u64 fp)
 {
     struct k_sigcontext *mc = &uc->mc;
-    const u64 *r = t->regs;
 
     uc->flags = (cpu.xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
     uc->sigmask = mask;
-    mc->r8 = r[8];
-    mc->r9 = r[9];
-    mc->r10 = r[10];
-    mc->r11 = r[11];
-    mc->r12 = r[12];
-    mc->r13 = r[13];
-    mc->r14 = r[14];
-    mc->r15 = r[15];
-    mc->di = r[R_RDI];
-    mc->si = r[R_RSI];
-    mc->bp = r[R_RBP];
-    mc->bx = r[R_RBX];
-    mc->dx = r[R_RDX];
-    mc->ax = r[R_RAX];
-    mc->cx = r[R_RCX];
-    mc->sp = r[R_RSP];
+    frame_regs_to(mc, t->regs);
     mc->ip = t->pc;
     mc->flags = t->rflags;
     mc->cs = CS_USER64;
-    mc->ss = SS_USER;
+    mc->ss = FRAME_SS;
     mc->oldmask = mask;
     mc->fpstate = fp;
 }
@@ -253,44 +251,31 @@ static int pop_fpstate(u64 from)
     return 0;
 }
 
-int frame_pop(struct thread *t, u64 *mask)
+enum frame_popped frame_pop(struct thread *t, u64 *mask)
 {
-    u64 sp = t->regs[R_RSP] - 8, *r = t->regs;
+    u64 sp = t->regs[R_RSP] - 8;
     struct k_stack *alt = &t->sig->alt;
     const struct k_sigcontext *mc;
     struct k_ucontext uc;
 
     if (safe_read(&uc, sp + offsetof(struct k_rt_sigframe, uc), sizeof(uc)))
-        return -EFAULT;
+        return FRAME_GONE;
     mc = &uc.mc;
     if ((mc->cs | 3) != CS_USER64)
         engine_die("rt_sigreturn to code segment 0x%x: only 64-bit programs can be run",
                    (u32)mc->cs);
-    if (pop_fpstate(mc->fpstate))
-        return -EFAULT;
-    r[8] = mc->r8;
-    r[9] = mc->r9;
-    r[10] = mc->r10;
-    r[11] = mc->r11;
-    r[12] = mc->r12;
-    r[13] = mc->r13;
-    r[14] = mc->r14;
-    r[15] = mc->r15;
-    r[R_RDI] = mc->di;
-    r[R_RSI] = mc->si;
-    r[R_RBP] = mc->bp;
-    r[R_RBX] = mc->bx;
-    r[R_RDX] = mc->dx;
-    r[R_RAX] = mc->ax;
-    r[R_RCX] = mc->cx;
-    r[R_RSP] = mc->sp;
+    frame_regs_from(mc, t->regs);
     t->pc = mc->ip;
     // The trap flag stays off: a client that single-steps itself is not served.
     t->rflags = (t->rflags & ~FLAGS_FROM_FRAME) | (mc->flags & FLAGS_FROM_FRAME & ~FLAG_TF);
     *mask = uc.sigmask;
+    if (pop_fpstate(mc->fpstate)) { // as fpu__clear_user_states
+        initial_fpstate(xfeatures);
+        return FRAME_BAD_FPU;
+    }
 
     // restore_altstack: whatever is wrong with it is passed over in silence.
-    if (!(frame_alt_flags(alt, mc->sp) == SS_ONSTACK)) {
+    if (!(frame_alt_flags(alt, t->regs[R_RSP]) == SS_ONSTACK)) {
         s32 mode = uc.stack.flags & ~SS_AUTODISARM;
 
         if (mode == SS_DISABLE) {
@@ -301,5 +286,5 @@ int frame_pop(struct thread *t, u64 *mask)
             *alt = uc.stack;
         }
     }
-    return 0;
+    return FRAME_POPPED;
 }

@@ -7,9 +7,14 @@
 #include "engine/signal/state.h"
 
 #define CS_USER64 0x33
+#define FRAME_SS  0x2b // %ss of 64-bit code
+
+#define FRAME_AX 13 // index in gpr[]
+#define FRAME_SP 15
 
 struct k_sigcontext {
-    u64 r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
+    u64 gpr[16]; // r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp: frame_regs_* know the order
+    u64 ip, flags;
     u16 cs, gs, fs, ss;
     u64 err, trapno, oldmask, cr2, fpstate, reserved[8];
 };
@@ -38,9 +43,15 @@ void frame_learn(const struct k_ucontext *uc);
 int frame_push(struct thread *t, const struct k_sigaction *act, const struct signal_pending *p,
                u64 mask);
 
-// rt_sigreturn: takes registers, FPU state, mask and alternate stack from the frame at the client's stack pointer. 0, or -EFAULT: the
-// client gets SIGSEGV.
-int frame_pop(struct thread *t, u64 *mask);
+// rt_sigreturn: takes registers, mask, FPU state and alternate stack from the frame at the client's stack pointer. FRAME_GONE and
+// FRAME_BAD_FPU: the client gets SIGSEGV; with the latter registers and mask are the frame's all the same, and the FPU state is
+// the initial one.
+enum frame_popped { FRAME_POPPED, FRAME_GONE, FRAME_BAD_FPU };
+enum frame_popped frame_pop(struct thread *t, u64 *mask);
+
+// General registers by hardware number, from and to a context. @signal-safe
+void frame_regs_from(const struct k_sigcontext *mc, u64 regs[16]);
+void frame_regs_to(struct k_sigcontext *mc, const u64 regs[16]);
 
 // Lets the kernel give the processor to the client, natively and for good, with the state in t and this signal mask: a signal that
 // is pending and not in it then finds the client, not the engine.

@@ -21,6 +21,7 @@
 
 #define FLAGS_NOT_FOR_ENGINE (FLAG_TF | FLAG_DF | FLAG_AC)
 #define TRAP_TRACE           2
+#define TRAP_PERF            6
 #define BUS_MCEERR_AO        5
 #define PAGE_FAULT           14
 
@@ -53,22 +54,7 @@ _Noreturn void handler_step(struct thread *t)
 
 static void regs_from_context(struct host_regs *u, const struct k_sigcontext *mc)
 {
-    u->r[R_RAX] = mc->ax;
-    u->r[R_RCX] = mc->cx;
-    u->r[R_RDX] = mc->dx;
-    u->r[R_RBX] = mc->bx;
-    u->r[R_RSP] = mc->sp;
-    u->r[R_RBP] = mc->bp;
-    u->r[R_RSI] = mc->si;
-    u->r[R_RDI] = mc->di;
-    u->r[8] = mc->r8;
-    u->r[9] = mc->r9;
-    u->r[10] = mc->r10;
-    u->r[11] = mc->r11;
-    u->r[12] = mc->r12;
-    u->r[13] = mc->r13;
-    u->r[14] = mc->r14;
-    u->r[15] = mc->r15;
+    frame_regs_from(mc, u->r);
     u->rip = mc->ip;
     u->rflags = mc->flags;
 }
@@ -92,7 +78,7 @@ static void resume_at(struct thread *t, struct k_ucontext *uc, const char *where
 {
     t->state = TS_ENGINE;
     uc->mc.ip = (u64)where;
-    uc->mc.sp = t->engine_sp - 8;
+    uc->mc.gpr[FRAME_SP] = t->engine_sp - 8;
     uc->mc.flags &= ~FLAGS_NOT_FOR_ENGINE;
 }
 
@@ -172,8 +158,10 @@ static void divert(struct thread *t, struct k_ucontext *uc, const struct host_re
 
 static bool is_sync(int sig, const struct k_siginfo *info)
 {
+    // A watchpoint's signal comes behind the access that raised it: the instruction has been executed.
     return (SIGBIT(sig) & SIGNAL_SYNC) && info->code > 0 &&
-           !(sig == SIGBUS && info->code == BUS_MCEERR_AO);
+           !(sig == SIGBUS && info->code == BUS_MCEERR_AO) &&
+           !(sig == SIGTRAP && info->code == TRAP_PERF);
 }
 
 static bool is_poke(int sig, const struct k_siginfo *info)
@@ -190,7 +178,7 @@ static void call_again(struct thread *t, struct k_ucontext *uc, const struct hos
 
     if (u->r[R_RAX] == (u64)-EINTR && tcache_where(gate_go) == TCACHE_GATE_BEFORE &&
         tcache_where(u->rip - 1) == TCACHE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
-        uc->mc.ax = t->regs[R_RAX];
+        uc->mc.gpr[FRAME_AX] = t->regs[R_RAX];
         uc->mc.ip = gate_go;
     }
 }
@@ -280,11 +268,27 @@ static void note_sync(struct thread *t, const struct k_siginfo *info, struct k_u
     close_mask(t, uc);
 }
 
+// The kernel could not return to this thread: the client has loaded %ss from a table of its own, and another thread took the entry
+// away. It meets whatever the thread was doing, as something asynchronous does.
+static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
+                          const struct host_regs *u)
+{
+    if (info->signo != SIGSEGV || info->code != SI_KERNEL || uc->mc.ss == FRAME_SS)
+        return false;
+    uc->mc.ss = FRAME_SS;
+    note_sync(t, info, uc, false);
+    divert(t, uc, u);
+    return true;
+}
+
 static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
     enum tcache_where where = tcache_where(u->rip);
     const struct fixup *fixup;
+
+    if (UNLIKELY(lost_selector(t, info, uc, u)))
+        return;
 
     switch (where) {
     case TCACHE_FRAGMENT:

@@ -2,11 +2,13 @@
 // The client's calls on actions, mask, alternate stack and pending signals (sigcalls.h).
 #include "engine/signal/sigcalls.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/safemem.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
+#include "engine/thread/threads.h"
 
 // Flag bits that Linux keeps on x86-64 (UAPI_SA_FLAGS and SA_RESTORER); all others read back as zero.
 #define SA_KNOWN                                                                       \
@@ -75,6 +77,23 @@ long sigcalls_pending(struct thread *t, u64 set, u64 size)
     return safe_write(set, &pending, size) ? -EFAULT : 0;
 }
 
+// How small a stack may be depends on the state that the process may use (AMX has to be asked for), by rules that only the kernel
+// knows: it is shown the client's stack for a moment. Everything is blocked meanwhile, and no engine code faults here.
+static bool kernel_takes(struct thread *t, const struct k_stack *next)
+{
+    struct k_stack ours;
+    long ret;
+
+    if (next->size >= cpu.frame_size)
+        return true;
+    mask_close(t);
+    if (sys_call2(SYS_sigaltstack, 0, (u64)&ours))
+        return true;
+    ret = sys_call2(SYS_sigaltstack, (u64)next, 0);
+    sys_call2(SYS_sigaltstack, (u64)&ours, 0);
+    return ret == 0;
+}
+
 long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
 {
     struct k_stack *alt = &t->sig->alt, next, before;
@@ -95,7 +114,7 @@ long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
         if (mode == SS_DISABLE) {
             next.sp = 0;
             next.size = 0;
-        } else if (next.size < MINSIGSTKSZ) {
+        } else if (next.size < MINSIGSTKSZ || !kernel_takes(t, &next)) {
             return -ENOMEM;
         }
         *alt = next;
@@ -108,10 +127,31 @@ long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
 void sigcalls_return(struct thread *t)
 {
     u64 mask;
+    enum frame_popped popped = frame_pop(t, &mask);
 
-    if (frame_pop(t, &mask)) {
+    if (popped != FRAME_GONE)
+        mask_set(t, mask & ~UNMASKABLE);
+    if (popped != FRAME_POPPED)
         deliver_fault(t, SIGSEGV, SI_KERNEL, 0, t->sig->last_trapno, t->sig->last_err);
-        return;
-    }
-    mask_set(t, mask & ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)));
+}
+
+// The kernel refuses when a thread's alternate stack is too small for the frames that the state would make; the stacks that it
+// knows are the engine's.
+long sigcalls_xcomp_perm(struct thread *t, u64 code, u64 feature)
+{
+    u64 supported, permitted;
+    bool small = false;
+
+    threads_lock();
+    for (struct thread *u = threads_first(); u; u = u->next)
+        small |= u->sig && thread_own(u)->tgid == thread_own(t)->tgid && u->sig->alt.size &&
+                 u->sig->alt.size < cpu.frame_size;
+    threads_unlock();
+    // What is unknown, or permitted already, the kernel answers without a look at the stacks.
+    if (small && feature < 64 &&
+        sys_call2(SYS_arch_prctl, ARCH_GET_XCOMP_SUPP, (u64)&supported) == 0 &&
+        sys_call2(SYS_arch_prctl, ARCH_GET_XCOMP_PERM, (u64)&permitted) == 0 &&
+        (supported & ~permitted & 1ul << feature))
+        return -ENOSPC;
+    return sys_call2(SYS_arch_prctl, code, feature);
 }

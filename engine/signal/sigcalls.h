@@ -9,6 +9,8 @@ long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size);
 long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);
 long sigcalls_altstack(struct thread *t, u64 ss, u64 old);
 long sigcalls_pending(struct thread *t, u64 set, u64 size);
+// arch_prctl(ARCH_REQ_XCOMP_PERM, feature)
+long sigcalls_xcomp_perm(struct thread *t, u64 code, u64 feature);
 void sigcalls_return(struct thread *t); // rt_sigreturn: regs, pc, mask; FPU state
 
 #endif

@@ -14,7 +14,12 @@
 
 enum { FD_SPOOL, FD_LOG, FD_COUNT };
 
-static int own[FD_COUNT] = { -1, -1 };
+// What a descriptor was when it was made. Another process may have the table in common with this one (CLONE_FILES) and close
+// it, or make the number its own.
+static struct {
+    int fd;
+    u64 dev, ino;
+} own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 } };
 
 // Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours. False: not lifted.
 static bool lift(const struct k_rlimit *limit)
@@ -42,6 +47,11 @@ static int dup_high(int fd)
             base = now.cur > 4 * FD_COUNT ? now.cur - 2 * FD_COUNT : 0;
     }
     long got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
+    // Limits that were lowered since (fs.nr_open) are below what the process has.
+    while (got == -EMFILE && base) {
+        base /= 2;
+        got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
+    }
     if (lifted)
         sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
     return (int)got;
@@ -59,63 +69,108 @@ int fds_open(const char *path, int flags, u32 mode)
     return (int)fd;
 }
 
-static void publish(void)
+static bool is_same(int which, int fd)
 {
-    engine_log_fd = own[FD_LOG];
+    struct k_stat st;
+
+    return sys_fstat(fd, &st) == 0 && st.st_dev == own[which].dev && st.st_ino == own[which].ino;
+}
+
+static void set_own(int which, int fd)
+{
+    struct k_stat st;
+
+    own[which].fd = fd;
+    if (sys_fstat(fd, &st) == 0) {
+        own[which].dev = st.st_dev;
+        own[which].ino = st.st_ino;
+    }
+    engine_log_fd = own[FD_LOG].fd;
+}
+
+void fds_check_log(void)
+{
+    int fd;
+
+    if (is_same(FD_LOG, own[FD_LOG].fd))
+        return;
+    // Most often it was a copy of standard error.
+    fd = is_same(FD_LOG, 2) ? dup_high(2) : -1;
+    own[FD_LOG].fd = engine_log_fd = fd < 0 ? -1 : fd;
+}
+
+bool fds_spool_is_there(void)
+{
+    return is_same(FD_SPOOL, own[FD_SPOOL].fd);
+}
+
+int fds_adopt_spool(int fd)
+{
+    bool same = is_same(FD_SPOOL, fd);
+    int moved = same ? dup_high(fd) : -EBADF;
+
+    sys_close(fd);
+    if (moved >= 0)
+        own[FD_SPOOL].fd = moved;
+    return moved;
 }
 
 void fds_init(int spool_fd, int log_fd)
 {
-    own[FD_SPOOL] = dup_high(spool_fd);
-    if (own[FD_SPOOL] < 0)
-        engine_die("cannot move file descriptor %d: error %d", spool_fd, -own[FD_SPOOL]);
+    int fd = dup_high(spool_fd);
+
+    if (fd < 0)
+        engine_die("cannot move file descriptor %d: error %d", spool_fd, -fd);
+    set_own(FD_SPOOL, fd);
     sys_close(spool_fd);
 
-    own[FD_LOG] = log_fd < 0 ? -EBADF : dup_high(log_fd);
-    if (own[FD_LOG] == -EBADF) {
+    fd = log_fd < 0 ? -EBADF : dup_high(log_fd);
+    if (fd == -EBADF) {
         // The program is run without a standard error: the client shall find it closed, and
         // messages go nowhere.
         int null = (int)sys_open("/dev/null", O_WRONLY | O_CLOEXEC, 0);
-        own[FD_LOG] = null < 0 ? null : dup_high(null);
+        fd = null < 0 ? null : dup_high(null);
         if (null >= 0)
             sys_close(null);
     }
-    if (own[FD_LOG] < 0)
-        engine_die("cannot move file descriptor %d: error %d", log_fd, -own[FD_LOG]);
+    if (fd < 0)
+        engine_die("cannot move file descriptor %d: error %d", log_fd, -fd);
     if (log_fd > 2)
         sys_close(log_fd);
-    publish();
+    set_own(FD_LOG, fd);
+    engine_check_log = fds_check_log;
 }
 
 int fds_spool(void)
 {
-    return own[FD_SPOOL];
+    return own[FD_SPOOL].fd;
 }
 
 bool fds_is_ours(int fd)
 {
-    return fd >= 0 && (fd == own[FD_SPOOL] || fd == own[FD_LOG]);
+    return fd >= 0 && (fd == own[FD_SPOOL].fd || fd == own[FD_LOG].fd);
 }
 
 int fds_evict(int fd)
 {
     for (int i = 0; i < FD_COUNT; i++) {
-        if (fd < 0 || own[i] != fd)
+        if (fd < 0 || own[i].fd != fd)
             continue;
         int moved = dup_high(fd);
         if (moved < 0)
             return moved;
-        own[i] = moved;
+        set_own(i, moved);
         sys_close(fd);
     }
-    publish();
     return 0;
 }
 
 void fds_close_others(void)
 {
-    u32 low = own[FD_SPOOL] < own[FD_LOG] ? (u32)own[FD_SPOOL] : (u32)own[FD_LOG];
-    u32 high = own[FD_SPOOL] < own[FD_LOG] ? (u32)own[FD_LOG] : (u32)own[FD_SPOOL];
+    u32 spool = (u32)own[FD_SPOOL].fd;
+    u32 log = own[FD_LOG].fd < 0 ? spool : (u32)own[FD_LOG].fd;
+    u32 low = spool < log ? spool : log;
+    u32 high = spool < log ? log : spool;
 
     if (low > 3)
         sys_call3(SYS_close_range, 3, low - 1, CLOSE_RANGE_UNSHARE);
@@ -131,22 +186,22 @@ void fds_replace_spool(int fd, bool shared)
     int moved = dup_high(fd);
 
     if (moved < 0)
-        engine_die("cannot replace file descriptor %d: error %d", own[FD_SPOOL], -moved);
+        engine_die("cannot replace file descriptor %d: error %d", own[FD_SPOOL].fd, -moved);
     if (!shared)
-        sys_close(own[FD_SPOOL]);
-    own[FD_SPOOL] = moved;
+        sys_close(own[FD_SPOOL].fd);
+    set_own(FD_SPOOL, moved);
     sys_close(fd);
 }
 
 void fds_keep_over_exec(bool keep)
 {
     fds_keep_log_over_exec(keep);
-    sys_fcntl(own[FD_SPOOL], F_SETFD, keep ? 0 : FD_CLOEXEC);
+    sys_fcntl(own[FD_SPOOL].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
 void fds_keep_log_over_exec(bool keep)
 {
-    sys_fcntl(own[FD_LOG], F_SETFD, keep ? 0 : FD_CLOEXEC);
+    sys_fcntl(own[FD_LOG].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
 void fds_replace_log(int fd)
@@ -156,7 +211,6 @@ void fds_replace_log(int fd)
     sys_close(fd);
     if (high < 0)
         return;
-    sys_close(own[FD_LOG]);
-    own[FD_LOG] = high;
-    publish();
+    sys_close(own[FD_LOG].fd);
+    set_own(FD_LOG, high);
 }

@@ -14,6 +14,15 @@ void fds_init(int spool_fd, int log_fd);
 
 int fds_spool(void);
 
+// Is the spool still behind that descriptor? A process that has the descriptors in common with this one may have closed it
+// (spooler_fd() opens it again). And its taking the place: fd is the spool, opened anew. The new descriptor, or -errno; fd is
+// closed.
+bool fds_spool_is_there(void);
+int fds_adopt_spool(int fd);
+
+// The same of the log: where it is gone and standard error is not what it was either, messages go nowhere.
+void fds_check_log(void);
+
 bool fds_is_ours(int fd);
 
 // sys_open for the engine's own short use, also when the client has used up its descriptors.

@@ -83,6 +83,16 @@ long spooler_grow_file(int fd, u64 *size, u64 want)
     return ret;
 }
 
+int spooler_fd(void)
+{
+    int fd;
+
+    if (fds_spool_is_there())
+        return fds_spool();
+    fd = fds_open(spooler_string(spool->s_spool), O_RDWR | O_CLOEXEC, 0);
+    return fd < 0 ? fd : fds_adopt_spool(fd);
+}
+
 // Maps an area so that `need` bytes from its start can be used. @holds(spool_lock)
 static long area_reach(struct spooler_area *a, u64 need)
 {
@@ -96,7 +106,7 @@ static long area_reach(struct spooler_area *a, u64 need)
     want = (want + 0xffff) & ~0xfffful;
     if (want > a->size)
         want = PAGE_UP(a->size);
-    long ret = spooler_map_shared(fds_spool(), SPOOLER_BASE + a->start + a->mapped,
+    long ret = spooler_map_shared(spooler_fd(), SPOOLER_BASE + a->start + a->mapped,
                                   want - a->mapped, a->start + a->mapped, MAP_FIXED_NOREPLACE);
     if (ret == 0)
         a->mapped = want;
@@ -207,7 +217,7 @@ static long counters_reach(u64 bytes)
             continue;
         // Fixed: a step that failed half-way is made again.
         long ret =
-            spooler_map_shared(fds_spool(), spooler_slot_address(slot) + spooler_counters_mapped,
+            spooler_map_shared(spooler_fd(), spooler_slot_address(slot) + spooler_counters_mapped,
                                want - spooler_counters_mapped,
                                spooler_slot_offset(slot) + spooler_counters_mapped, MAP_FIXED);
         if (ret)
@@ -306,10 +316,10 @@ int spooler_thread_slot(u32 slot)
     if (slot >= SPOOL_THREADS_MAX)
         return -EAGAIN;
     lock_take(&spool_lock);
-    long ret = spooler_grow_file(fds_spool(), &spooler_file_size,
+    long ret = spooler_grow_file(spooler_fd(), &spooler_file_size,
                                  spooler_slot_offset(slot) + SPOOL_THREAD_SIZE);
     if (ret == 0)
-        ret = spooler_map_shared(fds_spool(), spooler_slot_address(slot), spooler_counters_mapped,
+        ret = spooler_map_shared(spooler_fd(), spooler_slot_address(slot), spooler_counters_mapped,
                                  spooler_slot_offset(slot), MAP_FIXED);
     if (ret == 0) {
         slots[slot / 64] |= 1ul << (slot % 64);
@@ -342,5 +352,5 @@ void spooler_drop(void)
         return;
     // Beyond a chroot the name is gone; then at least what it takes.
     if (sys_unlink(spooler_string(spool->s_spool)) < 0)
-        sys_ftruncate(fds_spool(), 0);
+        sys_ftruncate(spooler_fd(), 0);
 }

@@ -18,6 +18,9 @@ extern struct spool_header *spool;
 // with a sentence when it cannot be used.
 void spooler_map(int fd);
 
+// The spool's descriptor, opened anew if somebody has closed it; -errno where that is impossible.
+int spooler_fd(void);
+
 // The text at an offset of the text area, as spool->s_* hold it; "" for 0.
 const char *spooler_string(u32 offset);
 

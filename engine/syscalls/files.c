@@ -50,15 +50,31 @@ _Noreturn static void gate_on_program(struct thread *t, int arg)
     gate_call(t, args);
 }
 
-// open of the exe link: a running program cannot be opened for writing.
+// Is the file that this process runs the one of this name? Asked before it is opened for writing or cut off: the kernel, for which
+// the engine runs, would not refuse.
+static bool names_program(int dirfd, u64 gaddr, u64 flags)
+{
+    char path[PATH_MAX];
+    struct k_stat st;
+
+    return safe_read_str(path, gaddr, sizeof(path)) > 0 &&
+           sys_fstatat(dirfd, path, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
+           procnames_is_program(&st);
+}
+
+// A running program cannot be opened for writing; and what the exe link leads to is the program.
 static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int arg)
 {
-    if ((flags & O_NOFOLLOW) || !names_exe(dirfd, path))
-        return false;
-    if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_PATH)) {
-        gate_return(t, -ETXTBSY);
+    bool writes =
+        ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) && !(flags & (O_PATH | O_DIRECTORY));
+    bool exe = !(flags & O_NOFOLLOW) && names_exe(dirfd, path);
+
+    if (writes && (exe || names_program(dirfd, path, flags))) {
+        gate_return(t, flags & O_EXCL && flags & O_CREAT ? -EEXIST : -ETXTBSY);
         return true;
     }
+    if (!exe)
+        return false;
     gate_on_program(t, arg);
 }
 
@@ -204,6 +220,12 @@ bool files_call(struct thread *t, u32 nr)
     case SYS_open: return client_open(t, AT_FDCWD, r[R_RDI], r[R_RSI], 0);
     case SYS_openat: return client_open(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], 1);
     case SYS_openat2: return client_openat2(t);
+    case SYS_creat: return client_open(t, AT_FDCWD, r[R_RDI], O_WRONLY | O_CREAT | O_TRUNC, 0);
+    case SYS_truncate:
+        if (!names_program(AT_FDCWD, r[R_RDI], 0))
+            return false;
+        gate_return(t, -ETXTBSY);
+        return true;
     case SYS_stat:
         if (names_exe(AT_FDCWD, r[R_RDI]))
             gate_on_program(t, 0);

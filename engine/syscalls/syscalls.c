@@ -73,6 +73,8 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_open] = 1,
     [SYS_openat] = 1,
     [SYS_openat2] = 1,
+    [SYS_creat] = 1,
+    [SYS_truncate] = 1,
     [SYS_readlink] = 1,
     [SYS_readlinkat] = 1,
     [SYS_stat] = 1,
@@ -135,6 +137,7 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
         if (ret == 0)
             t->client_fs_base = addr;
         return ret;
+    case ARCH_REQ_XCOMP_PERM: return sigcalls_xcomp_perm(t, code, addr);
     case 0x5001: // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody here
     case 0x5002:
     case 0x5003:

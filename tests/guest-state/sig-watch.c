@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// A hardware watchpoint that raises SIGTRAP: once for each access, and the program goes on behind it.
+// DIFFERS: natively rip is right behind the access, under the engine it may be later, behind the access's block.
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+static volatile long word;
+static volatile int raised, code;
+
+static void handler(int sig, siginfo_t *si, void *p)
+{
+    (void)sig;
+    (void)p;
+    code = si->si_code;
+    if (++raised > 50)
+        _exit(7);
+}
+
+static void __attribute__((noinline)) load(void)
+{
+    (void)word;
+}
+
+static void __attribute__((noinline)) store(long v)
+{
+    word = v;
+}
+
+int main(void)
+{
+    struct perf_event_attr attr;
+    struct sigaction act;
+    int fd;
+
+    memset(&act, 0, sizeof(act));
+    act.sa_flags = SA_SIGINFO;
+    act.sa_sigaction = handler;
+    sigaction(SIGTRAP, &act, NULL);
+    memset(&attr, 0, sizeof(attr));
+    attr.size = sizeof(attr);
+    attr.type = PERF_TYPE_BREAKPOINT;
+    attr.bp_type = HW_BREAKPOINT_RW;
+    attr.bp_addr = (uint64_t)&word;
+    attr.bp_len = 8;
+    attr.sample_period = 1;
+    attr.sigtrap = 1;
+    attr.remove_on_exec = 1;
+    attr.exclude_kernel = 1;
+    attr.exclude_hv = 1;
+    fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+    if (fd < 0) {
+        SAY("no watchpoints here");
+        return 0;
+    }
+    load();
+    CHECK(raised == 1);
+    CHECK(code == 6); // TRAP_PERF
+    store(5);
+    CHECK(raised == 2);
+    for (int i = 0; i < 10; i++)
+        load();
+    CHECK(raised == 12);
+    close(fd);
+    CHECK(word == 5);
+    SAY("watched");
+    return check_failed;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// A thread runs with a selector of the local descriptor table in %ss, and another thread takes the entry away: SIGSEGV, as for a
+// general protection fault, where it is or when it loads the selector the next time, and the program goes on. Again and again, so that it happens in translated code and in the engine.
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <asm/ldt.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#define ROUNDS 20
+
+static sigjmp_buf back;
+static volatile int ready, ended, seen, code;
+
+static int entry(int present)
+{
+    struct user_desc d;
+
+    memset(&d, 0, sizeof(d));
+    d.read_exec_only = !present;
+    d.seg_not_present = !present;
+    if (present) {
+        d.limit = 0xfffff;
+        d.seg_32bit = 1;
+        d.limit_in_pages = 1;
+        d.useable = 1;
+    }
+    return (int)syscall(SYS_modify_ldt, 1, &d, sizeof(d));
+}
+
+static void handler(int sig, siginfo_t *si, void *p)
+{
+    (void)sig;
+    (void)p;
+    code = si->si_code;
+    siglongjmp(back, 1);
+}
+
+static void *victim(void *arg)
+{
+    volatile unsigned long turns = 0;
+
+    (void)arg;
+    if (sigsetjmp(back, 1) == 0) {
+        for (;;) {
+            // Again each time: a call that the thread makes sets it back to the kernel's own.
+            __asm__ volatile("mov %0, %%ss" : : "r"((short)7));
+            ready = 1;
+            for (int i = 0; i < 1000; i++)
+                turns = turns + 1;
+        }
+    }
+    seen++;
+    ended = 1;
+    return NULL;
+}
+
+int main(void)
+{
+    struct sigaction act;
+    pthread_t thread;
+
+    memset(&act, 0, sizeof(act));
+    act.sa_flags = SA_SIGINFO;
+    act.sa_sigaction = handler;
+    sigaction(SIGSEGV, &act, NULL);
+    sigaction(SIGBUS, &act, NULL);
+    if (entry(1)) {
+        SAY("no local descriptor table here");
+        return 0;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        ready = ended = 0;
+        CHECK(entry(1) == 0);
+        CHECK(pthread_create(&thread, NULL, victim, NULL) == 0);
+        while (!ready)
+            usleep(100);
+        CHECK(entry(0) == 0);
+        pthread_join(thread, NULL);
+        CHECK(ended);
+    }
+    CHECK(seen == ROUNDS);
+    CHECK(code == SI_KERNEL);
+    SAY("taken away");
+    return check_failed;
+}
