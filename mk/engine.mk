@@ -126,12 +126,14 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 
 # ---- Unit tests of the floor: the engine's own objects in a hosted program ----
 
-ENGINE_UNITS := mini memory elf spooler
+ENGINE_UNITS := mini memory elf spooler decode
 ENGINE_UNIT_OBJS_mini := base/mini
 ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
 ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S spool/spooler spool/copy spool/fds spool/log \
     spool/environ
+ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags base/mini
+$(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 
 define engine_unit
 $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o \

@@ -8,7 +8,7 @@
 #include "engine/x86/decode_flags.h"
 
 static ZydisDecoder decoder;
-static bool have_rtm, is_amd;
+static bool is_amd;
 
 // Hardware number of a general register of any width, REG_NONE for others. Relies on Zydis' order of registers
 // (al cl dl bl ah ch dh bh spl bpl sil dil r8b.., ax.., eax.., rax..).
@@ -40,7 +40,6 @@ void decode_init(bool probe)
     if (is_amd)
         ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_AMD_BRANCHES, ZYAN_TRUE);
     __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
-    have_rtm = (b >> 11) & 1;
     bmi1 = (b >> 3) & 1;
     __asm__ volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0x80000001), "c"(0));
     if (probe)
@@ -226,7 +225,6 @@ static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_LOOP:
     case ZYDIS_MNEMONIC_LOOPE:
     case ZYDIS_MNEMONIC_LOOPNE: in->kind = INSN_LOOP; break;
-    case ZYDIS_MNEMONIC_XBEGIN: in->kind = have_rtm ? INSN_XBEGIN : INSN_STEP; break;
     default:
         if (zi->meta.category == ZYDIS_CATEGORY_COND_BR && zi->raw.imm[0].is_relative) {
             in->kind = INSN_JCC;
@@ -239,6 +237,14 @@ static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
         if (zi->raw.modrm.mod == 3)
             in->ireg = zi->raw.modrm.rm | (zi->raw.rex.B ? 8u : 0u);
     }
+}
+
+// Every transaction aborts at once: the code of one would lie in the code cache, and so would what its abort returns to. Zydis does
+// not call it a branch.
+static void classify_xbegin(struct insn *in, const ZydisDecodedInstruction *zi)
+{
+    in->kind = INSN_XBEGIN;
+    in->target = in->pc + zi->length + (u64)zi->raw.imm[0].value.s;
 }
 
 static bool no_data_reference(const ZydisDecodedInstruction *zi)
@@ -622,6 +628,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         in->kind = INSN_STEP;
     } else if (in->kind == INSN_PLAIN && zi.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE) {
         classify_branch(in, &zi);
+    } else if (zi.mnemonic == ZYDIS_MNEMONIC_XBEGIN) {
+        classify_xbegin(in, &zi);
     }
     if (changes_gs(&zi) || implicit_gs(&zi))
         in->kind = INSN_STEP;
