@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Near branches with an operand size prefix: Intel's processors ignore it, AMD's truncate rip to 16 bits (and push and pop
-// two bytes), which ends in a fault at a low address. What a handler sees of that fault is printed, and must be the
-// same natively and under Quern. The code lies at a fixed address.
+// two bytes), which ends in a fault at a low address; on the others the next int3 is reached, or the one that rax or the
+// stack point to. What a handler sees of the fault or of the int3 is printed, and must be the same natively and under Quern. The code
+// lies at a fixed address.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -26,17 +27,18 @@ static void note(int sig, siginfo_t *i, void *context)
 
 int main(void)
 {
-    // Each is followed by int3. Those with a register use rax, which is the address of the code.
+    // Each is followed by int3. Those with a register use rax, which is the address of an int3 further on: the code's own would be an
+    // endless loop where the prefix is ignored. What ret pops is the address of another. A displacement is 0, be it of 16 or 32 bits.
     static const struct {
         const char *name, *bytes;
         size_t n;
     } branches[] = {
         { "jmp rel8", "\x66\xeb\x00", 3 },
-        { "jmp rel", "\x66\xe9\x00\x00", 4 },
+        { "jmp rel", "\x66\xe9\0\0\0\0", 6 },
         { "jz, taken", "\x66\x74\x00", 3 },
         { "jnz, not taken", "\x66\x75\x00", 3 },
-        { "jz near", "\x66\x0f\x84\x00\x00", 5 },
-        { "call", "\x66\xe8\x00\x00", 4 },
+        { "jz near", "\x66\x0f\x84\0\0\0\0", 7 },
+        { "call", "\x66\xe8\0\0\0\0", 6 },
         { "ret", "\x66\xc3", 2 },
         { "jmp *rax", "\x66\xff\xe0", 3 },
         { "call *rax", "\x66\xff\xd0", 3 },
@@ -59,17 +61,18 @@ int main(void)
     sigaction(SIGTRAP, &sa, NULL);
     sigaction(SIGILL, &sa, NULL);
     for (size_t i = 0; i < sizeof(branches) / sizeof(*branches); i++) {
-        uint8_t *sp = stack + 2048;
+        uint8_t *sp = stack + 2048, *back = code + 512;
 
         mprotect(code, 4096, PROT_READ | PROT_WRITE);
         memset(code, 0xcc, 4096);
         memcpy(code, branches[i].bytes, branches[i].n);
         mprotect(code, 4096, PROT_READ | PROT_EXEC);
         memset(stack, 0x77, sizeof(stack));
+        memcpy(sp, &back, sizeof(back));
         if (!sigsetjmp(out, 1)) {
-            __asm__ volatile("mov %1, %%rsp\n\txor %%ecx, %%ecx\n\tjmp *%0" // ZF is set
+            __asm__ volatile("mov %1, %%rsp\n\txor %%ecx, %%ecx\n\tjmp *%2" // ZF is set
                              :
-                             : "a"(code), "r"(sp)
+                             : "a"(code + 256), "r"(sp), "r"(code)
                              : "rcx", "cc", "memory");
             __builtin_unreachable();
         }
