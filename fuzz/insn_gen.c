@@ -10,7 +10,6 @@
 //
 // Zydis is also the engine's decoder. What both get wrong shows in what the processor does: the result of the program.
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,11 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz/insn_code.h"
 #include "fuzz/insn_forms.h"
 #include "fuzz/random.h"
 
 #define ARENA_SIZE  8192
-#define POOL_SIZE   32768
 #define IDX4        64 // offsets of the tables behind the start of the code: indexes of gathers
 #define IDX8        128
 #define CODE_START  4096
@@ -44,7 +43,7 @@ struct pending {
     struct known k;
 };
 
-static uint64_t code_base, arena_base;
+static uint64_t arena_base;
 static bool low; // addresses below 2 GiB
 static enum { MODE_ALL, MODE_ISA, MODE_PLAIN } mode;
 
@@ -53,74 +52,6 @@ static void rng_set(uint64_t seed, uint64_t snippet, uint64_t unit)
     rng = seed * 0x2545f4914f6cdd1du + snippet * 0x9e3779b97f4a7c15u + unit * 0xd1342543de82ef95u;
     rnd64();
     rng = rnd64();
-}
-
-// ---- The code of one program ----
-
-static uint8_t *code; // from code_base on
-static size_t ncode, code_room;
-static char *notes[1 << 20];
-
-static void put(const void *bytes, size_t n)
-{
-    if (ncode + n > code_room) {
-        code_room = 2 * code_room + n + 65536;
-        code = realloc(code, code_room);
-        if (!code)
-            abort();
-    }
-    memcpy(code + ncode, bytes, n);
-    ncode += n;
-}
-
-// What the next bytes are, for the reader of the assembly; every instruction begins with one.
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    char text[200];
-    va_list ap;
-
-    va_start(ap, format);
-    vsnprintf(text, sizeof(text), format, ap);
-    va_end(ap);
-    if (ncode < sizeof(notes) / sizeof(*notes))
-        notes[ncode] = strdup(text);
-}
-
-static uint64_t here(void)
-{
-    return code_base + ncode;
-}
-
-static void put8(uint32_t b)
-{
-    uint8_t c = (uint8_t)b;
-
-    put(&c, 1);
-}
-
-static void put32(uint32_t v)
-{
-    put(&v, 4);
-}
-
-static void put64(uint64_t v)
-{
-    put(&v, 8);
-}
-
-static void put_mov(uint32_t reg, uint64_t v)
-{
-    note("mov $0x%" PRIx64 ", %%r%u", v, reg);
-    if (v <= 0xffffffffu) {
-        if (reg >= 8)
-            put8(0x41);
-        put8(0xb8 | (reg & 7));
-        put32((uint32_t)v);
-    } else {
-        put8(0x48 | reg >> 3);
-        put8(0xb8 | (reg & 7));
-        put64(v);
-    }
 }
 
 // ---- Snippets ----
@@ -261,7 +192,7 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
     if (base < 0 && index < 0 && !vsib) {
         // a displacement alone
         bool moffs = !(p->zi.attributes & ZYDIS_ATTRIB_HAS_MODRM);
-        uint64_t d = t - seg - (rip ? here() + 64 : 0);
+        uint64_t d = t - seg - (rip ? code_here() + 64 : 0);
 
         if (rip) {
             // the instruction's own address is known only when its moves are out: mended by emit_piece()
@@ -481,7 +412,7 @@ static void emit_piece(struct piece *p, const struct pins *pins)
 {
     for (int r = 0; r < 16; r++) {
         if (pins->is[r] && !(s.k.is[r] && s.k.val[r] == pins->val[r])) {
-            put_mov((uint32_t)r, pins->val[r]);
+            code_mov((uint32_t)r, pins->val[r]);
             s.k.is[r] = true;
             s.k.val[r] = pins->val[r];
         }
@@ -490,32 +421,32 @@ static void emit_piece(struct piece *p, const struct pins *pins)
         uint32_t v = (uint32_t)pins->vec, off = pins->vsize == 4 ? IDX4 : IDX8;
 
         if (mode == MODE_PLAIN) {
-            note("vmovdqu index%u(%%rip), %%ymm%u", pins->vsize, v);
-            put8(0xc5);
-            put8(v < 8 ? 0xfe : 0x7e);
-            put8(0x6f);
+            code_note("vmovdqu index%u(%%rip), %%ymm%u", pins->vsize, v);
+            code_put8(0xc5);
+            code_put8(v < 8 ? 0xfe : 0x7e);
+            code_put8(0x6f);
         } else {
-            note("vmovdqu64 index%u(%%rip), %%zmm%u", pins->vsize, v);
-            put8(0x62);
-            put8((~v >> 3 & 1) << 7 | 0x60 | (~v >> 4 & 1) << 4 | 1);
-            put8(0xfe);
-            put8(0x48);
-            put8(0x6f);
+            code_note("vmovdqu64 index%u(%%rip), %%zmm%u", pins->vsize, v);
+            code_put8(0x62);
+            code_put8((~v >> 3 & 1) << 7 | 0x60 | (~v >> 4 & 1) << 4 | 1);
+            code_put8(0xfe);
+            code_put8(0x48);
+            code_put8(0x6f);
         }
-        put8((v & 7) << 3 | 5);
-        put32((uint32_t)(code_base + off - (here() + 4)));
+        code_put8((v & 7) << 3 | 5);
+        code_put32((uint32_t)(code_base + off - (code_here() + 4)));
     }
     for (int i = 0; i < p->zi.operand_count; i++) {
         if (p->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
             (p->op[i].mem.base == ZYDIS_REGISTER_RIP || p->op[i].mem.base == ZYDIS_REGISTER_EIP) &&
             p->zi.mnemonic != ZYDIS_MNEMONIC_LEA) {
-            uint32_t d = (uint32_t)((uint64_t)p->zi.raw.disp.value - (here() + p->len));
+            uint32_t d = (uint32_t)((uint64_t)p->zi.raw.disp.value - (code_here() + p->len));
 
             memcpy(p->bytes + p->zi.raw.disp.offset, &d, 4);
         }
     }
-    note("%s", ZydisMnemonicGetString(p->zi.mnemonic));
-    put(p->bytes, p->len);
+    code_note("%s", ZydisMnemonicGetString(p->zi.mnemonic));
+    code_put(p->bytes, p->len);
     forget(p);
 }
 
@@ -681,7 +612,7 @@ static void need_stack(void)
         return;
     s.k.is[4] = true;
     s.k.val[4] = arena_base + 2048 + rnd(512) * 8;
-    put_mov(4, s.k.val[4]);
+    code_mov(4, s.k.val[4]);
 }
 
 static void merge(struct known *a, const struct known *b)
@@ -711,13 +642,13 @@ static void land(int unit)
         if (p->unit > unit)
             continue;
         if (p->size == 1) {
-            if (ncode - p->at - 1 > 127)
+            if (code_size - p->at - 1 > 127)
                 abort();
-            code[p->at] = (uint8_t)(ncode - p->at - 1);
+            code_bytes[p->at] = (uint8_t)(code_size - p->at - 1);
         } else {
-            uint32_t d = (uint32_t)(ncode - p->at - 4);
+            uint32_t d = (uint32_t)(code_size - p->at - 4);
 
-            memcpy(code + p->at, &d, 4);
+            memcpy(code_bytes + p->at, &d, 4);
         }
         merge(&s.k, &p->k);
         s.pending[i--] = s.pending[--s.npending];
@@ -734,18 +665,18 @@ static void unit_jump(int unit, int last)
     if (chance(70)) {
         uint32_t cc = rnd(16);
 
-        note("jcc");
+        code_note("jcc");
         if (chance(10))
-            put8(0x2e + 0x10 * rnd(2)); // a hint
-        put8(0x0f);
-        put8(0x80 | cc);
-        put32(0);
-        jump_later(ncode - 4, 4, to);
+            code_put8(0x2e + 0x10 * rnd(2)); // a hint
+        code_put8(0x0f);
+        code_put8(0x80 | cc);
+        code_put32(0);
+        jump_later(code_size - 4, 4, to);
     } else if (chance(50)) {
-        note("jmp");
-        put8(0xe9);
-        put32(0);
-        jump_later(ncode - 4, 4, to);
+        code_note("jmp");
+        code_put8(0xe9);
+        code_put32(0);
+        jump_later(code_size - 4, 4, to);
     } else {
         // jrcxz, loop..: over a near jump
         bool a32 = chance(25);
@@ -753,17 +684,17 @@ static void unit_jump(int unit, int last)
 
         if (op != 0xe3 && (s.keep & 2))
             return;
-        note("jrcxz/loop +5");
+        code_note("jrcxz/loop +5");
         if (a32)
-            put8(0x67);
-        put8(op);
-        put8(5);
+            code_put8(0x67);
+        code_put8(op);
+        code_put8(5);
         if (op != 0xe3)
             s.k.is[1] = false;
-        note("jmp");
-        put8(0xe9);
-        put32(0);
-        jump_later(ncode - 4, 4, to);
+        code_note("jmp");
+        code_put8(0xe9);
+        code_put32(0);
+        jump_later(code_size - 4, 4, to);
     }
 }
 
@@ -785,27 +716,27 @@ static void unit_loop(void)
 
     if (s.keep & 2)
         return;
-    put_mov(1, n);
+    code_mov(1, n);
     memset(&s.k, 0, sizeof(s.k));
     // values of before the loop are not those of its second round
     s.keep |= 2;
     s.k.is[1] = false;
-    top = ncode;
+    top = code_size;
     small_units(1 + (int)rnd(2));
     s.keep = old;
-    if (ncode - top > 110) {
+    if (code_size - top > 110) {
         // too long for loop: by hand, without flags
-        note("lea -1(%%rcx), %%rcx");
-        put("\x48\x8d\x49\xff", 4);
-        note("jrcxz out");
-        put("\xe3\x05", 2);
-        note("jmp top");
-        put8(0xe9);
-        put32((uint32_t)(top - (ncode + 4)));
+        code_note("lea -1(%%rcx), %%rcx");
+        code_put("\x48\x8d\x49\xff", 4);
+        code_note("jrcxz out");
+        code_put("\xe3\x05", 2);
+        code_note("jmp top");
+        code_put8(0xe9);
+        code_put32((uint32_t)(top - (code_size + 4)));
     } else {
-        note("loop top");
-        put8(op);
-        put8((uint32_t)(top - (ncode + 1)));
+        code_note("loop top");
+        code_put8(op);
+        code_put8((uint32_t)(top - (code_size + 1)));
     }
     memset(&s.k, 0, sizeof(s.k));
 }
@@ -844,16 +775,16 @@ static void store_through(uint8_t opcode, uint32_t ext, uint64_t *patch_at, bool
     // the moves first, so that the store can use the same operand
     for (int r = 0; r < 16; r++) {
         if (pins.is[r] && !(s.k.is[r] && s.k.val[r] == pins.val[r])) {
-            put_mov((uint32_t)r, pins.val[r]);
+            code_mov((uint32_t)r, pins.val[r]);
             s.k.is[r] = true;
             s.k.val[r] = pins.val[r];
         }
     }
-    note("mov $target, %%r%u", scratch);
-    put8(0x48 | scratch >> 3);
-    put8(0xb8 | (scratch & 7));
-    *patch_at = ncode;
-    put64(0);
+    code_note("mov $target, %%r%u", scratch);
+    code_put8(0x48 | scratch >> 3);
+    code_put8(0xb8 | (scratch & 7));
+    *patch_at = code_size;
+    code_put64(0);
     s.k.is[scratch] = false;
     {
         // mov %scratch, operand: the same bytes with another opcode and register
@@ -892,7 +823,7 @@ static void store_through(uint8_t opcode, uint32_t ext, uint64_t *patch_at, bool
 
 static void patch64(uint64_t at, uint64_t v)
 {
-    memcpy(code + at, &v, 8);
+    memcpy(code_bytes + at, &v, 8);
 }
 
 static void unit_branch(void)
@@ -905,73 +836,73 @@ static void unit_branch(void)
     switch (rnd(7)) {
     case 0: // call, with or without taking the address away again
         need_stack();
-        note("call +0");
-        put("\xe8\0\0\0\0", 5);
+        code_note("call +0");
+        code_put("\xe8\0\0\0\0", 5);
         s.k.val[4] -= 8;
         break;
     case 1: // a push and a ret
         need_stack();
         r = some_reg(0);
-        note("mov $target, %%r%u", r);
-        put8(0x48 | r >> 3);
-        put8(0xb8 | (r & 7));
-        at = ncode;
-        put64(0);
+        code_note("mov $target, %%r%u", r);
+        code_put8(0x48 | r >> 3);
+        code_put8(0xb8 | (r & 7));
+        at = code_size;
+        code_put64(0);
         s.k.is[r] = false;
-        note("push");
+        code_note("push");
         if (r >= 8)
-            put8(0x41);
-        put8(0x50 | (r & 7));
-        note("ret");
+            code_put8(0x41);
+        code_put8(0x50 | (r & 7));
+        code_note("ret");
         if (chance(40)) {
             uint32_t n = rnd(64) * 8;
 
-            put8(0xc2);
-            put8(n);
-            put8(n >> 8);
+            code_put8(0xc2);
+            code_put8(n);
+            code_put8(n >> 8);
             s.k.val[4] += n;
         } else {
             if (chance(20))
-                put8(0xf3);
-            put8(0xc3);
+                code_put8(0xf3);
+            code_put8(0xc3);
         }
-        put("\xcc\xcc\xcc", 3 & rnd(4));
-        patch64(at, here());
+        code_put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, code_here());
         break;
     case 2:
     case 3: // jump or call through a register
         r = some_reg(0);
         need_stack();
-        note("mov $target, %%r%u", r);
-        put8(0x48 | r >> 3);
-        put8(0xb8 | (r & 7));
-        at = ncode;
-        put64(0);
+        code_note("mov $target, %%r%u", r);
+        code_put8(0x48 | r >> 3);
+        code_put8(0xb8 | (r & 7));
+        at = code_size;
+        code_put64(0);
         s.k.is[r] = false;
-        note("jmp/call *%%r%u", r);
+        code_note("jmp/call *%%r%u", r);
         if (chance(10))
-            put8(0x3e);
+            code_put8(0x3e);
         if (r >= 8)
-            put8(0x41);
-        put8(0xff);
+            code_put8(0x41);
+        code_put8(0xff);
         if (chance(50)) {
-            put8(0xe0 | (r & 7));
+            code_put8(0xe0 | (r & 7));
         } else {
-            put8(0xd0 | (r & 7));
+            code_put8(0xd0 | (r & 7));
             s.k.val[4] -= 8;
         }
-        put("\xcc\xcc\xcc", 3 & rnd(4));
-        patch64(at, here());
+        code_put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, code_here());
         break;
     case 4: // jump through memory
         store_through(0xff, 4, &at, false);
-        put("\xcc\xcc\xcc", 3 & rnd(4));
-        patch64(at, here());
+        code_put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, code_here());
         break;
     case 5: // call through memory
         store_through(0xff, 2, &at, true);
-        put("\xcc\xcc\xcc", 3 & rnd(4));
-        patch64(at, here());
+        code_put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, code_here());
         break;
     default: // call and return: call f; jmp over; f: ..; ret
     {
@@ -979,18 +910,18 @@ static void unit_branch(void)
         uint32_t old = s.keep;
 
         need_stack();
-        note("call f");
-        put8(0xe8);
-        put32(0);
-        call = ncode;
-        note("jmp over");
-        put8(0xe9);
-        put32(0);
-        jmp = ncode;
+        code_note("call f");
+        code_put8(0xe8);
+        code_put32(0);
+        call = code_size;
+        code_note("jmp over");
+        code_put8(0xe9);
+        code_put32(0);
+        jmp = code_size;
         {
-            uint32_t d = (uint32_t)(ncode - call);
+            uint32_t d = (uint32_t)(code_size - call);
 
-            memcpy(code + call - 4, &d, 4);
+            memcpy(code_bytes + call - 4, &d, 4);
         }
         s.k.val[4] -= 8;
         s.keep |= 1u << 4;
@@ -998,13 +929,13 @@ static void unit_branch(void)
         small_units(1 + (int)rnd(2));
         s.no_store = false;
         s.keep = old;
-        note("ret");
-        put8(0xc3);
+        code_note("ret");
+        code_put8(0xc3);
         s.k.val[4] += 8;
         {
-            uint32_t d = (uint32_t)(ncode - jmp);
+            uint32_t d = (uint32_t)(code_size - jmp);
 
-            memcpy(code + jmp - 4, &d, 4);
+            memcpy(code_bytes + jmp - 4, &d, 4);
         }
     }
     }
@@ -1018,15 +949,15 @@ static void unit_popf(void)
     if (s.no_flags || s.no_store || (s.keep & 16))
         return;
     need_stack();
-    note("push $0x%x", f);
-    put8(0x68);
-    put32(f);
-    note("popf");
+    code_note("push $0x%x", f);
+    code_put8(0x68);
+    code_put32(f);
+    code_note("popf");
     if (chance(20)) {
-        put8(0x66); // 16 bits
+        code_put8(0x66); // 16 bits
         s.k.val[4] -= 6;
     }
-    put8(0x9d);
+    code_put8(0x9d);
 }
 
 // Flags that are undefined, and something that looks at them.
@@ -1042,43 +973,43 @@ static void unit_flags(void)
     case 0:
         if (s.keep & 1)
             return;
-        note("lahf");
-        put8(0x9f);
+        code_note("lahf");
+        code_put8(0x9f);
         s.k.is[0] = false;
         break;
     case 1:
         if (s.no_store || (s.keep & 16))
             return;
         need_stack();
-        note("pushf");
-        put8(0x9c);
-        note("pop %%r%u", r);
+        code_note("pushf");
+        code_put8(0x9c);
+        code_note("pop %%r%u", r);
         if (r >= 8)
-            put8(0x41);
-        put8(0x58 | (r & 7));
+            code_put8(0x41);
+        code_put8(0x58 | (r & 7));
         s.k.is[r] = false;
         break;
     case 2:
-        note("setcc %%r%u", r);
-        put8(0x40 | r >> 3);
-        put8(0x0f);
-        put8(0x90 | rnd(16));
-        put8(0xc0 | (r & 7));
+        code_note("setcc %%r%u", r);
+        code_put8(0x40 | r >> 3);
+        code_put8(0x0f);
+        code_put8(0x90 | rnd(16));
+        code_put8(0xc0 | (r & 7));
         s.k.is[r] = false;
         break;
     case 3:
-        note("adc/sbb $, %%r%u", r);
-        put8(0x48 | r >> 3);
-        put8(0x83);
-        put8((chance(50) ? 0xd0 : 0xd8) | (r & 7));
-        put8(rnd(256));
+        code_note("adc/sbb $, %%r%u", r);
+        code_put8(0x48 | r >> 3);
+        code_put8(0x83);
+        code_put8((chance(50) ? 0xd0 : 0xd8) | (r & 7));
+        code_put8(rnd(256));
         s.k.is[r] = false;
         break;
     case 4:
-        note("jcc +1, nop");
-        put8(0x70 + rnd(16));
-        put8(1);
-        put8(0x90);
+        code_note("jcc +1, nop");
+        code_put8(0x70 + rnd(16));
+        code_put8(1);
+        code_put8(0x90);
         break;
     default: break; // what comes next
     }
@@ -1088,9 +1019,9 @@ static void unit_syscall(void)
 {
     if (s.keep & (1u | 2u | 1u << 11))
         return;
-    put_mov(0, 4000 + rnd(90)); // no such call
-    note("syscall");
-    put("\x0f\x05", 2);
+    code_mov(0, 4000 + rnd(90)); // no such call
+    code_note("syscall");
+    code_put("\x0f\x05", 2);
     s.k.is[0] = s.k.is[1] = s.k.is[11] = false;
 }
 
@@ -1102,24 +1033,24 @@ static void unit_branch16(void)
     if (s.no_store || s.no_flags)
         return;
     need_stack();
-    note("16-bit branch");
-    put8(0x66);
+    code_note("16-bit branch");
+    code_put8(0x66);
     switch (rnd(8)) {
-    case 0: put("\xeb\0", 2); break;
-    case 1: put("\xe9\0\0", 3); break;
-    case 2: put8(0x70 + rnd(16)), put8(0); break;
-    case 3: put8(0x0f), put8(0x80 + rnd(16)), put("\0\0", 2); break;
-    case 4: put("\xe8\0\0", 3); break;
-    case 5: put8(0xc3); break;
-    case 6: put("\xe3\0", 2); break;
+    case 0: code_put("\xeb\0", 2); break;
+    case 1: code_put("\xe9\0\0", 3); break;
+    case 2: code_put8(0x70 + rnd(16)), code_put8(0); break;
+    case 3: code_put8(0x0f), code_put8(0x80 + rnd(16)), code_put("\0\0", 2); break;
+    case 4: code_put("\xe8\0\0", 3); break;
+    case 5: code_put8(0xc3); break;
+    case 6: code_put("\xe3\0", 2); break;
     default:
         if (r >= 8)
-            put8(0x41);
-        put8(0xff);
-        put8((chance(50) ? 0xe0 : 0xd0) | (r & 7));
+            code_put8(0x41);
+        code_put8(0xff);
+        code_put8((chance(50) ? 0xe0 : 0xd0) | (r & 7));
         break;
     }
-    put("\xcc\xcc\xcc\xcc", 4);
+    code_put("\xcc\xcc\xcc\xcc", 4);
     s.k.is[4] = false;
 }
 
@@ -1151,9 +1082,9 @@ static void unit_unknown(void)
         n = b[0] == 0x0f ? 3 : b[0] == 0xc4 ? 5 : 6;
         memset(b + n, 0xcc, 15 - n);
         if (!forms_decode(&p, 15)) {
-            note("unknown");
-            put(b, 15);
-            put("\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc", 12);
+            code_note("unknown");
+            code_put(b, 15);
+            code_put("\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc", 12);
             return;
         }
     }
@@ -1183,32 +1114,24 @@ static void unit(int i, int last)
         unit_unknown();
 }
 
-struct entry {
-    uint64_t code, cut, arena, vectors, fs, gs, flags;
-    uint32_t mxcsr;
-    uint16_t fcw, nfpu;
-    uint64_t regs[16]; // in the order of the guest
-    uint64_t index;
-};
-
 static const uint8_t guest_order[16] = { 0, 3, 1, 2, 6, 7, 5, 8, 9, 10, 11, 12, 13, 14, 15, 4 };
 
 static void put_exit(void)
 {
     uint32_t k = rnd(2);
 
-    note("leave the snippet");
+    code_note("leave the snippet");
     if (k) {
-        put8(0xff); // jmp *slot(%rip)
-        put8(0x25);
-        put32((uint32_t)(code_base - (here() + 4)));
+        code_put8(0xff); // jmp *slot(%rip)
+        code_put8(0x25);
+        code_put32((uint32_t)(code_base - (code_here() + 4)));
     } else {
-        put8(0xe9); // jmp to such a jump
-        put32((uint32_t)(code_base + 8 - (here() + 4)));
+        code_put8(0xe9); // jmp to such a jump
+        code_put32((uint32_t)(code_base + 8 - (code_here() + 4)));
     }
 }
 
-static void snippet(struct entry *e, uint64_t seed, uint64_t index, const bool *dropped)
+static void snippet(struct code_entry *e, uint64_t seed, uint64_t index, const bool *dropped)
 {
     int units;
 
@@ -1234,8 +1157,8 @@ static void snippet(struct entry *e, uint64_t seed, uint64_t index, const bool *
     for (int i = 0; i < 16; i++)
         e->regs[i] = s.k.val[guest_order[i]];
     e->index = index;
-    e->arena = rnd((POOL_SIZE - ARENA_SIZE) / 64) * 64;
-    e->vectors = rnd((POOL_SIZE - 2560) / 64) * 64;
+    e->arena = rnd((CODE_POOL_SIZE - ARENA_SIZE) / 64) * 64;
+    e->vectors = rnd((CODE_POOL_SIZE - 2560) / 64) * 64;
     e->fs = s.fs;
     e->gs = s.gs;
     e->flags = 0x202 | (rnd64() & FLAGS_ARITH) | (chance(5) ? 0x400 : 0);
@@ -1248,15 +1171,15 @@ static void snippet(struct entry *e, uint64_t seed, uint64_t index, const bool *
     e->nfpu = (uint16_t)(chance(50) ? rnd(9) : 0);
     s.k.seg[0] = s.k.seg[1] = true;
     for (uint32_t k = rnd(16); k; k--)
-        put8(0x90);
-    e->code = here();
+        code_put8(0x90);
+    e->code = code_here();
     e->cut = ~0ull;
     for (int i = 0; i <= units; i++) {
         land(i);
         rng_set(seed, index, 1 + (uint64_t)i);
         if (i >= s.cut && i < units) {
             if (!s.no_flags)
-                e->cut = here();
+                e->cut = code_here();
             s.no_flags = true;
         }
         if (i < units && !dropped[i])
@@ -1268,7 +1191,7 @@ static void snippet(struct entry *e, uint64_t seed, uint64_t index, const bool *
 }
 
 // One instruction of the set; illegal natively means that the processor lacks it.
-static void isa_snippet(struct entry *e, uint32_t isa, uint32_t number)
+static void isa_snippet(struct code_entry *e, uint32_t isa, uint32_t number)
 {
     memset(&s, 0, sizeof(s));
     rng_set(1, isa, number);
@@ -1282,7 +1205,7 @@ static void isa_snippet(struct entry *e, uint32_t isa, uint32_t number)
     e->fcw = 0x37f;
     e->flags = 0x202;
     e->index = isa;
-    e->code = here();
+    e->code = code_here();
     for (int tries = 0; tries < 1000; tries++) {
         const struct combo *c = forms_of_isa(isa);
         struct piece p;
@@ -1300,98 +1223,7 @@ static void isa_snippet(struct entry *e, uint32_t isa, uint32_t number)
     put_exit();
 }
 
-// ---- Output ----
-
-static void make_pool(uint8_t *pool)
-{
-    static const uint64_t special[] = {
-        0,
-        1,
-        ~0ull,
-        0x8000000000000000u,
-        0x3ff0000000000000u,
-        0xbff8000000000000u,
-        0x7ff0000000000000u,
-        0x7ff8000000000000u,
-        0x7ff0000000000001u,
-        0x000fffffffffffffu,
-        0x3f8000003f800000u,
-        0x7f800000ff800000u,
-        0x7fc000007f800001u,
-        0x0000000100000002u,
-        0x4008000000000000u,
-        0x3ff3ff3c003c00u,
-        0x0080000000400000u,
-    };
-
-    for (size_t i = 0; i < POOL_SIZE; i += 8) {
-        uint64_t v = rnd64();
-        uint32_t k = rnd(100);
-
-        if (k < 35)
-            v = special[rnd(sizeof(special) / sizeof(*special))];
-        else if (k < 50)
-            v = (v & 0x800fffffffffffffu) | (uint64_t)(1000 + rnd(48)) << 52; // doubles about one
-        else if (k < 65)
-            v = (v & 0x807fffff807fffffu) | 0x3f0000003f000000u;
-        memcpy(pool + i, &v, 8);
-    }
-}
-
-static void print_bytes(const uint8_t *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        printf("%s0x%02x", i % 32 ? "," : "\n\t.byte ", b[i]);
-    printf("\n");
-}
-
-static void print(const struct entry *e, size_t n, uint64_t seed)
-{
-    uint8_t *pool = malloc(POOL_SIZE);
-
-    if (!pool)
-        abort();
-    printf("// Made by fuzz/insn_gen -s %" PRIu64 "\n\t.section .snippets, \"ax\", @progbits\n",
-           seed);
-    printf("\t.globl snippets, snippets_end\nsnippets:\n\t.quad snippet_exit\n");
-    // the code itself; the slot is its first quad
-    for (size_t i = 8; i < ncode;) {
-        size_t end = i + 1;
-
-        while (end < ncode && (end >= sizeof(notes) / sizeof(*notes) || !notes[end]) &&
-               end - i < 32)
-            end++;
-        for (size_t k = 0; k < n; k++) {
-            if (e[k].code == code_base + i && mode != MODE_ISA)
-                printf("s%" PRIu64 ":\n", e[k].index);
-        }
-        printf("\t.byte ");
-        for (size_t k = i; k < end; k++)
-            printf("%s0x%02x", k > i ? "," : "", code[k]);
-        if (i < sizeof(notes) / sizeof(*notes) && notes[i])
-            printf(" // %s", notes[i]);
-        printf("\n");
-        i = end;
-    }
-    printf("snippets_end:\n\t.section .rodata\n\t.align 64\npool:");
-    rng_set(seed, ~0ull, 1);
-    make_pool(pool);
-    print_bytes(pool, POOL_SIZE);
-    printf("\t.align 8\n\t.globl table, first_code\ntable:\n");
-    for (size_t i = 0; i < n; i++) {
-        printf("\t.quad 0x%" PRIx64 ", 0x%" PRIx64 ", pool + 0x%" PRIx64 ", pool + 0x%" PRIx64
-               ", 0x%" PRIx64 ", 0x%" PRIx64 ", 0x%" PRIx64
-               "\n\t.long 0x%x\n\t.short 0x%x, %u\n\t.quad ",
-               e[i].code, e[i].cut, e[i].arena, e[i].vectors, e[i].fs, e[i].gs, e[i].flags,
-               e[i].mxcsr, e[i].fcw, e[i].nfpu);
-        for (int k = 0; k < 16; k++)
-            printf("%s0x%" PRIx64, k ? ", " : "", e[i].regs[k]);
-        printf(", %" PRIu64 "\n", e[i].index);
-    }
-    printf("\t.quad 0\n\t.set first_code, 0x%" PRIx64 "\n", e[0].code);
-    printf("\t.section .note.GNU-stack, \"\", @progbits\n");
-    free(pool);
-}
+// ---- The program ----
 
 static void read_isa(const char *path)
 {
@@ -1415,7 +1247,7 @@ int main(int argc, char **argv)
     uint64_t seed = 1, layout = 0;
     long only = -1;
     uint32_t n = 200;
-    struct entry *e;
+    struct code_entry *e;
     size_t ne = 0;
     int o;
 
@@ -1449,20 +1281,20 @@ int main(int argc, char **argv)
     low = code_base < 0x40000000;
     forms_make();
 
-    put64(0); // the slot
-    note("jmp *slot(%%rip)");
-    put8(0xff);
-    put8(0x25);
-    put32((uint32_t)(code_base - (here() + 4)));
-    while (ncode < IDX4)
-        put8(0xcc);
+    code_put64(0); // the slot
+    code_note("jmp *slot(%%rip)");
+    code_put8(0xff);
+    code_put8(0x25);
+    code_put32((uint32_t)(code_base - (code_here() + 4)));
+    while (code_size < IDX4)
+        code_put8(0xcc);
     rng_set(seed, ~0ull, 0);
     for (int i = 0; i < 16; i++)
-        put32((uint32_t)(rnd(256) - 128));
+        code_put32((uint32_t)(rnd(256) - 128));
     for (int i = 0; i < 8; i++)
-        put64((uint64_t)(int64_t)((int)rnd(256) - 128));
-    while (ncode < CODE_START)
-        put8(0xcc);
+        code_put64((uint64_t)(int64_t)((int)rnd(256) - 128));
+    while (code_size < CODE_START)
+        code_put8(0xcc);
     if (mode == MODE_ISA)
         n = (ZYDIS_ISA_SET_MAX_VALUE + 1) * ISA_TRIES;
     e = calloc(n + 1, sizeof(*e));
@@ -1476,6 +1308,7 @@ int main(int argc, char **argv)
         else
             snippet(&e[ne++], seed, i, dropped);
     }
-    print(e, ne, seed);
+    rng_set(seed, ~0ull, 1);
+    code_print(e, ne, seed, mode != MODE_ISA);
     return 0;
 }

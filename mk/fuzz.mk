@@ -31,7 +31,7 @@ FUZZ_RANDOM := $(BUILD)/obj/host/fuzz/random.o
 $(BUILD)/obj/host/fuzz/insn_gen.o $(BUILD)/obj/host/fuzz/insn_forms.o: | $(ZYDIS_READY)
 $(BUILD)/obj/fuzz/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -w $(FUZZ_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
-$(FUZZ_INSN)/insn_gen: $(BUILD)/obj/host/fuzz/insn_gen.o $(BUILD)/obj/host/fuzz/insn_forms.o $(FUZZ_RANDOM) $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
+$(FUZZ_INSN)/insn_gen: $(patsubst %,$(BUILD)/obj/host/fuzz/insn_%.o,gen code forms) $(FUZZ_RANDOM) $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 $(FUZZ_INSN)/insn_cmp: $(BUILD)/obj/host/fuzz/insn_cmp.o
 	$(call link,)
