@@ -1025,22 +1025,39 @@ static void unit_syscall(void)
     s.k.is[0] = s.k.is[1] = s.k.is[11] = false;
 }
 
-// Near branches of 16 bits: one make of processors ignores the prefix, the other truncates rip, and a fault follows.
+// Near branches with an operand size prefix: one make of processors ignores it, the other truncates rip, and a fault follows. The
+// displacements are zero be they of 16 or of 32 bits, and what is jumped to is the next instruction: so nothing has to be known.
 static void unit_branch16(void)
 {
-    uint32_t r = some_reg(0);
+    uint32_t r = some_reg(0), kind = rnd(8);
+    size_t at = 0;
 
     if (s.no_store || s.no_flags)
         return;
     need_stack();
+    if (kind == 3)
+        code_mov(0, good_target(8)); // where the branch is short, 00 00 behind it stores here
+    if (kind == 5 || kind == 7) {
+        code_note("mov $target, %%r%u", r);
+        code_put8(0x48 | r >> 3);
+        code_put8(0xb8 | (r & 7));
+        at = code_size;
+        code_put64(0);
+    }
+    if (kind == 5) {
+        code_note("push");
+        if (r >= 8)
+            code_put8(0x41);
+        code_put8(0x50 | (r & 7));
+    }
     code_note("16-bit branch");
     code_put8(0x66);
-    switch (rnd(8)) {
+    switch (kind) {
     case 0: code_put("\xeb\0", 2); break;
-    case 1: code_put("\xe9\0\0", 3); break;
+    case 1: code_put("\xe9\0\0\0\0", 5); break;
     case 2: code_put8(0x70 + rnd(16)), code_put8(0); break;
-    case 3: code_put8(0x0f), code_put8(0x80 + rnd(16)), code_put("\0\0", 2); break;
-    case 4: code_put("\xe8\0\0", 3); break;
+    case 3: code_put8(0x0f), code_put8(0x80 + rnd(16)), code_put("\0\0\0\0", 4); break;
+    case 4: code_put("\xe8\0\0\0\0", 5); break;
     case 5: code_put8(0xc3); break;
     case 6: code_put("\xe3\0", 2); break;
     default:
@@ -1050,7 +1067,13 @@ static void unit_branch16(void)
         code_put8((chance(50) ? 0xe0 : 0xd0) | (r & 7));
         break;
     }
-    code_put("\xcc\xcc\xcc\xcc", 4);
+    if (at) {
+        code_put("\xcc\xcc\xcc", 3 & rnd(4));
+        patch64(at, code_here());
+        s.k.is[r] = false;
+    }
+    if (kind == 3)
+        s.k.is[0] = false;
     s.k.is[4] = false;
 }
 
