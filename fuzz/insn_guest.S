@@ -2,10 +2,11 @@
 //
 // The run-time part of the programs that insn_gen makes: for each snippet of the table it fills the
 // arena, sets every register, flag and mode of the processor, jumps to the snippet, and writes what
-// it finds afterwards to standard output as one record (insn_record.h has its layout). A snippet
+// it finds afterwards to standard output as one record (insn_cmp.c has its layout, too). A snippet
 // that faults is left by the handler, which notes the signal's whole context first. No libc. With
 // the argument `timer` the program also interrupts itself, with `writable` it makes the snippets
-// writable, with `both` both, which must change nothing.
+// writable, with `both` both, which must change nothing. What goes wrong with the program
+// itself is said on standard error, with status 99.
 //
 // NO_AVX512 leaves out what Valgrind does not know: masks, and the upper halves of the vectors.
 
@@ -46,7 +47,10 @@ altstack:
         .quad   0
         .quad   ALT_SIZE
 timer:  .quad   0, 150, 0, 150          // microseconds
-vector: .quad   record, record_end - record, arena, ARENA_SIZE
+error:  .ascii  "the guest itself: "
+what:   .ascii  "........, "
+digits: .ascii  "0000000000000000, 0000000000000000\n"
+error_end:
 
         .section .bss
         .align  4096
@@ -110,6 +114,7 @@ _start:
         mov     $7, %edx                // PROT_READ | PROT_WRITE | PROT_EXEC
         mov     $10, %eax               // mprotect
         syscall
+        lea     text_mprotect(%rip), %rcx
         test    %rax, %rax
         jnz     broken
         cmpb    $'w', (%r13)
@@ -253,13 +258,12 @@ snippet_exit:
         movq    $0, r_fx+8(%rip)
         movq    $0, r_fx+16(%rip)
         fninit
-        mov     $1, %edi
-        lea     vector(%rip), %rsi
-        mov     $2, %edx
-        mov     $20, %eax               // writev
-        syscall
-        cmp     $record_end - record + ARENA_SIZE, %rax
-        jne     broken
+        lea     record(%rip), %rsi
+        mov     $record_end - record, %edx
+        call    write_all
+        movabs  $arena, %rsi
+        mov     $ARENA_SIZE, %edx
+        call    write_all
         mov     current(%rip), %rbx
         add     $E_SIZE, %rbx
         mov     E_CODE(%rbx), %rax
@@ -269,9 +273,47 @@ snippet_exit:
 done:   xor     %edi, %edi
         mov     $231, %eax              // exit_group
         syscall
-broken: mov     $99, %edi
+
+// rdx bytes at rsi. EINTR is an error: nothing is sent but SIGALRM, whose action has SA_RESTART.
+write_all:
+        mov     $1, %edi
+        mov     $1, %eax
+        syscall
+        lea     text_write(%rip), %rcx
+        test    %rax, %rax
+        jle     broken
+        add     %rax, %rsi
+        sub     %rax, %rdx
+        jnz     write_all
+        ret
+
+// The program itself is at fault, or is failed: rcx says in what, rax with which error or signal, r8 where.
+broken: mov     (%rcx), %rdx
+        mov     %rdx, what(%rip)
+        lea     digits(%rip), %rdi
+        call    hex
+        mov     %r8, %rax
+        lea     digits+18(%rip), %rdi
+        call    hex
+        mov     $2, %edi
+        lea     error(%rip), %rsi
+        mov     $error_end - error, %edx
+        mov     $1, %eax
+        syscall
+        mov     $99, %edi
         mov     $231, %eax
         syscall
+hex:    mov     $16, %ecx
+1:      rol     $4, %rax
+        mov     %eax, %edx
+        and     $15, %edx
+        lea     hex_digits(%rip), %r9
+        mov     (%r9,%rdx), %dl
+        mov     %dl, (%rdi)
+        inc     %rdi
+        dec     %ecx
+        jnz     1b
+        ret
 
 on_tick:
         incq    ticks(%rip)
@@ -289,8 +331,12 @@ on_fault:
         cmp     %rcx, %rax
         jb      6f
         lea     text_end(%rip), %rcx
-        cmp     %rcx, %rax              // of this program's own: no snippet's fault
-        jb      broken
+        cmp     %rcx, %rax
+        jae     6f
+        mov     %rax, %r8               // of this program's own: no snippet's fault
+        mov     (%rsi), %eax
+        lea     text_signal(%rip), %rcx
+        jmp     broken
 6:      mov     current(%rip), %rcx
         cmp     E_CUT(%rcx), %rax
         jae     7f
@@ -310,6 +356,11 @@ restorer:
         syscall
 text_end:
 
+        .section .rodata
+hex_digits: .ascii "0123456789abcdef"
+text_mprotect: .ascii "mprotect"
+text_write: .ascii "write   "
+text_signal: .ascii "signal  "
         .section .data
         .globl  go
 go:     .quad   first_code
