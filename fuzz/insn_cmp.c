@@ -16,10 +16,12 @@ struct record {
     uint64_t pad[1];
     uint64_t zmm[32][8];
     uint8_t fx[512];
+    uint8_t tile_config[64], tile[8][1024];
     uint8_t arena[8192];
 };
 
-_Static_assert(sizeof(struct record) == 8 + 24 + 184 + 128 + 32 + 64 + 8 + 2048 + 512 + 8192,
+_Static_assert(sizeof(struct record) ==
+                   8 + 24 + 184 + 128 + 32 + 64 + 8 + 2048 + 512 + 64 + 8192 + 8192,
                "as in insn_guest.S");
 
 static struct record *read_all(const char *path, size_t *n)
@@ -84,6 +86,16 @@ static void explain(const struct record *a, const struct record *b)
     for (size_t i = 0; i < sizeof(a->fx); i++) {
         if (a->fx[i] != b->fx[i] && shown++ < 16)
             printf("  fxsave+%zu: %#x %#x\n", i, a->fx[i], b->fx[i]);
+    }
+    for (size_t i = 0; i < sizeof(a->tile_config); i++) {
+        snprintf(name, sizeof(name), "tile configuration+%zu", i);
+        value(name, a->tile_config[i], b->tile_config[i]);
+    }
+    shown = 0;
+    for (size_t i = 0; i < sizeof(a->tile); i++) {
+        if (a->tile[i / 1024][i % 1024] != b->tile[i / 1024][i % 1024] && shown++ < 16)
+            printf("  tile%zu+%zu: %#x %#x\n", i / 1024, i % 1024, a->tile[i / 1024][i % 1024],
+                   b->tile[i / 1024][i % 1024]);
     }
     shown = 0;
     for (size_t i = 0; i < sizeof(a->arena); i++) {

@@ -31,9 +31,6 @@ bool forms_banned(const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_UMWAIT:
     case ZYDIS_MNEMONIC_TPAUSE:
     case ZYDIS_MNEMONIC_XBEGIN:
-    case ZYDIS_MNEMONIC_XEND:
-    case ZYDIS_MNEMONIC_XTEST:
-    case ZYDIS_MNEMONIC_XABORT:
     case ZYDIS_MNEMONIC_RDTSC:
     case ZYDIS_MNEMONIC_RDTSCP:
     case ZYDIS_MNEMONIC_RDPMC:
@@ -124,10 +121,13 @@ static void try_combo(struct combo *c)
     if (n > 15)
         n = 15;
     if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &zi))) {
-        // gathers want a mask
-        if (c->enc != ENC_EVEX || !c->mem)
+        // gathers want a mask, products of tiles three different ones
+        if (c->enc == ENC_EVEX && c->mem)
+            bytes[3] |= 1;
+        else if (c->enc == ENC_VEX && !c->mem)
+            bytes[2] ^= 2 << 3;
+        else
             return;
-        bytes[3] |= 1;
         if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &zi)))
             return;
     }
@@ -166,7 +166,7 @@ void forms_make(void)
                              (map == 1 && (op == 0x01 || op == 0xae || op == 0xc7 || op == 0x1e)));
                 bool regs = enc == ENC_LEGACY ||
                             (map == 1 && ((op >= 0x71 && op <= 0x73) || op == 0xae)) ||
-                            (map == 2 && (op == 0xf3 || op == 0xc6 || op == 0xc7));
+                            (map == 2 && (op == 0xf3 || op == 0xc6 || op == 0xc7 || op == 0x49));
 
                 if (enc == ENC_LEGACY && !map &&
                     (op == 0x26 || op == 0x2e || op == 0x36 || op == 0x3e || (op & 0xf0) == 0x40 ||
@@ -235,11 +235,22 @@ const struct combo *forms_draw(void)
 
 const struct combo *forms_of_isa(uint32_t isa)
 {
-    size_t i = rnd((uint32_t)ncombos), n = 0;
+    size_t n = 0, i = 0;
 
-    while (combos[i].isa != isa && n++ < ncombos)
-        i = i + 1 == ncombos ? 0 : i + 1;
-    return combos[i].isa == isa ? &combos[i] : NULL;
+    for (size_t k = 0; k < ncombos; k++)
+        n += combos[k].isa == isa;
+    if (!n)
+        return NULL;
+    for (n = rnd((uint32_t)n);; i++) {
+        if (combos[i].isa == isa && !n--)
+            return &combos[i];
+    }
+}
+
+bool forms_uses_tiles(uint32_t isa)
+{
+    return isa == ZYDIS_ISA_SET_AMX_TILE || isa == ZYDIS_ISA_SET_AMX_INT8 ||
+           isa == ZYDIS_ISA_SET_AMX_BF16;
 }
 
 bool forms_decode(struct piece *p, size_t n)

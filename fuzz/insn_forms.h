@@ -41,8 +41,11 @@ bool forms_random(struct piece *p, const struct combo *c, bool low);
 // Decodes the first n of p->bytes. False: they are no instruction.
 bool forms_decode(struct piece *p, size_t n);
 
+// Of AMX: nearly all of them are illegal before ldtilecfg.
+bool forms_uses_tiles(uint32_t isa);
+
 // What may not be tried: it changes the world (system calls, protection keys), depends on time or the processor it
-// runs on, waits, or is known to differ and documented so (transactions always abort).
+// runs on, waits, or branches, which insn_gen.c has units for.
 bool forms_banned(const ZydisDecodedInstruction *zi);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m none|isa|plain] [-i ISAFILE] [-a LAYOUT]: writes to standard output the assembly of
+// insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m none|isa|plain|sets] [-i ISAFILE] [-a LAYOUT]: writes to standard output the assembly of
 // a test program: a table of snippets of random instructions, for insn_guest.S to run. fuzz/insn-run starts it.
 //
 // Instructions are drawn (insn_forms.c) from every encoding that Zydis knows: first the mnemonic, then an encoding of it, then its free bits.
@@ -24,6 +24,8 @@
 #define ARENA_SIZE  8192
 #define IDX4        64 // offsets of the tables behind the start of the code: indexes of gathers
 #define IDX8        128
+#define TILE_CFG    192 // and configurations of tiles, of 64 bytes
+#define TILE_CFGS   8
 #define CODE_START  4096
 #define UNITS_MAX   24
 #define ISA_TRIES   5
@@ -66,7 +68,8 @@ static struct {
     bool may_fault;
     int cut; // no flags are written from this unit on
     bool no_flags;
-    uint32_t keep; // registers that may not be written here
+    bool tiles, transaction; // configured; inside of one
+    uint32_t keep;           // registers that may not be written here
     bool no_store;
 } s;
 
@@ -155,6 +158,14 @@ static uint32_t size_of_operand(const struct piece *p, const ZydisDecodedOperand
     return o->size ? o->size / 8 : 2816; // xsave and its like
 }
 
+// Loads and stores of tiles
+static bool strided(const struct piece *p)
+{
+    return p->zi.mnemonic == ZYDIS_MNEMONIC_TILELOADD ||
+           p->zi.mnemonic == ZYDIS_MNEMONIC_TILELOADDT1 ||
+           p->zi.mnemonic == ZYDIS_MNEMONIC_TILESTORED;
+}
+
 // Gives the memory operand an address. Displacements may be changed in the bytes.
 static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct pins *pins,
                           bool last)
@@ -184,6 +195,13 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
     }
     if (vsib)
         t = arena_base + ARENA_SIZE / 2 - 256 + rnd(512);
+    // 16 rows of 64 bytes at most, as far apart as the index says
+    if (strided(p)) {
+        t = bad ? t : arena_base + ARENA_SIZE / 2 - 32 + rnd(64);
+        if (index >= 0 &&
+            !pin(pins, index, (uint64_t)(int64_t)((int32_t)rnd(440) - 220) / o->mem.scale))
+            return false;
+    }
     if (p->zi.mnemonic == ZYDIS_MNEMONIC_ENTER || p->zi.mnemonic == ZYDIS_MNEMONIC_LEAVE)
         t = arena_base + ARENA_SIZE / 2 + rnd(64) * 8; // it goes some way down from here
     if (p->zi.meta.category == ZYDIS_CATEGORY_STRINGOP ||
@@ -325,6 +343,7 @@ static void forget(const struct piece *p)
     switch ((int)p->zi.mnemonic) {
     case ZYDIS_MNEMONIC_WRFSBASE: s.k.seg[0] = false; break;
     case ZYDIS_MNEMONIC_WRGSBASE: s.k.seg[1] = false; break;
+    case ZYDIS_MNEMONIC_TILERELEASE: s.tiles = false; break;
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_PUSHFQ:
     case ZYDIS_MNEMONIC_PUSHF:
@@ -353,6 +372,13 @@ static bool allowed(const struct piece *p)
 {
     if (s.no_flags && writes_flags(p))
         return false;
+    if (forms_uses_tiles(p->zi.meta.isa_set) && !s.tiles && !chance(3))
+        return false;
+    // what commits; what the manuals do not say is taken back
+    if (s.transaction &&
+        (p->zi.mnemonic == ZYDIS_MNEMONIC_XEND || p->zi.meta.category == ZYDIS_CATEGORY_RDWRFSGS ||
+         forms_uses_tiles(p->zi.meta.isa_set)))
+        return false;
     // EVEX.X with a general register: there are no more than 16, and what processors then read differs from run to run
     if (p->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && p->zi.raw.modrm.mod == 3 &&
         !p->zi.raw.evex.X) {
@@ -377,6 +403,11 @@ static bool allowed(const struct piece *p)
     if (s.no_store &&
         (p->zi.mnemonic == ZYDIS_MNEMONIC_ENTER || p->zi.mnemonic == ZYDIS_MNEMONIC_POP))
         return false;
+    for (int i = 0; i < p->zi.operand_count; i++) {
+        if (s.transaction && p->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            p->op[i].reg.value >= ZYDIS_REGISTER_ES && p->op[i].reg.value <= ZYDIS_REGISTER_GS)
+            return false;
+    }
     // moves to %gs: only the null selector can be kept
     if (p->zi.mnemonic == ZYDIS_MNEMONIC_MOV && p->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         p->op[0].reg.value >= ZYDIS_REGISTER_ES && p->op[0].reg.value <= ZYDIS_REGISTER_GS)
@@ -1025,6 +1056,104 @@ static void unit_syscall(void)
     s.k.is[0] = s.k.is[1] = s.k.is[11] = false;
 }
 
+// The processor lacks this: tried now and then all the same.
+static bool lacks(ZydisISASet isa)
+{
+    return forms_missing[isa] && !chance(1);
+}
+
+// A transaction that aborts: natively by its xabort or by anything before, under Quern at once. All is as before it but for eax,
+// which says why, and is overwritten.
+static void unit_transaction(void)
+{
+    struct known before = s.k;
+    size_t from;
+    uint32_t d;
+
+    if ((s.keep & 1) || lacks(ZYDIS_ISA_SET_RTM))
+        return;
+    code_note("xbegin");
+    code_put("\xc7\xf8\0\0\0\0", 6);
+    from = code_size;
+    s.transaction = true;
+    for (uint32_t n = rnd(4); n--;)
+        unit_random(false);
+    s.transaction = false;
+    code_note("xabort");
+    code_put("\xc6\xf8", 2);
+    code_put8(rnd(256));
+    d = (uint32_t)(code_size - from);
+    memcpy(code_bytes + from - 4, &d, 4);
+    s.k = before;
+    code_mov(0, rnd(65536));
+    s.k.is[0] = false;
+}
+
+static void tile_configs(void)
+{
+    for (int i = 0; i < TILE_CFGS; i++) {
+        uint8_t cfg[64] = { 1 };
+        // first those with which every product is legal: of squares
+        uint32_t m = i ? 1 + rnd(16) : 16, n = i > 2 ? 1 + rnd(16) : m, k = i > 2 ? 1 + rnd(16) : m;
+
+        for (int t = 0; t < 8; t++) {
+            uint32_t rows = t < 3 ? m : t < 6 ? m : k, quads = t < 3 ? n : t < 6 ? k : n;
+
+            if (i == TILE_CFGS - 2 && t == 7)
+                rows = quads = 0;
+            cfg[16 + 2 * t] = (uint8_t)(4 * quads);
+            cfg[48 + t] = (uint8_t)rows;
+        }
+        if (i == TILE_CFGS - 3)
+            cfg[1] = (uint8_t)rnd(m < k ? m : k); // where a load that faulted goes on
+        if (i == TILE_CFGS - 1)
+            cfg[rnd(64)] ^= 0x80; // most of these are none
+        code_put(cfg, sizeof(cfg));
+    }
+}
+
+static void tile_config(uint32_t which)
+{
+    code_note("ldtilecfg %u", which);
+    code_put("\xc4\xe2\x78\x49\x05", 5);
+    code_put32((uint32_t)(code_base + TILE_CFG + 64 * which - (code_here() + 4)));
+    s.tiles = true;
+}
+
+// Tiles are configured, loaded, multiplied, stored. What they hold at the end is part of the record.
+static void unit_tiles(void)
+{
+    if (lacks(ZYDIS_ISA_SET_AMX_TILE))
+        return;
+    if (!s.tiles || chance(30))
+        tile_config(chance(70) ? rnd(3) : rnd(TILE_CFGS));
+    for (uint32_t n = 1 + rnd(8); n--;) {
+        uint32_t k = rnd(100); // without loads, all products are of zeros
+        bool load = k < 40, store = !load && k < 50;
+
+        for (int tries = 0; tries < 4000; tries++) {
+            const struct combo *c =
+                forms_of_isa(load || store || chance(30) ? ZYDIS_ISA_SET_AMX_TILE
+                             : chance(70)                ? ZYDIS_ISA_SET_AMX_INT8
+                                                         : ZYDIS_ISA_SET_AMX_BF16);
+            struct piece p;
+            struct pins pins;
+
+            if ((load && c->mnemonic != ZYDIS_MNEMONIC_TILELOADD &&
+                 c->mnemonic != ZYDIS_MNEMONIC_TILELOADDT1) ||
+                (store && c->mnemonic != ZYDIS_MNEMONIC_TILESTORED))
+                continue;
+            if (!forms_random(&p, c, low) || p.zi.mnemonic != c->mnemonic || !allowed(&p) ||
+                (p.zi.mnemonic == ZYDIS_MNEMONIC_LDTILECFG && !chance(2)) ||
+                (p.zi.mnemonic == ZYDIS_MNEMONIC_TILERELEASE && !chance(10)) ||
+                !place_piece(&p, &pins))
+                continue;
+            emit_piece(&p, &pins);
+            break;
+        }
+    }
+}
+
 // Near branches with an operand size prefix: one make of processors ignores it, the other truncates rip, and a fault follows. The
 // displacements are zero be they of 16 or of 32 bits, and what is jumped to is the next instruction: so nothing has to be known.
 static void unit_branch16(void)
@@ -1129,12 +1258,14 @@ static void unit(int i, int last)
         unit_branch();
     else if (k < 95)
         unit_loop();
-    else if (k < 98)
+    else if (k < 97)
         unit_popf();
-    else if (k < 99)
+    else if (k < 98)
         chance(50) ? unit_syscall() : unit_branch16();
+    else if (k < 99)
+        chance(50) ? unit_transaction() : unit_unknown();
     else
-        unit_unknown();
+        unit_tiles();
 }
 
 static const uint8_t guest_order[16] = { 0, 3, 1, 2, 6, 7, 5, 8, 9, 10, 11, 12, 13, 14, 15, 4 };
@@ -1229,6 +1360,8 @@ static void isa_snippet(struct code_entry *e, uint32_t isa, uint32_t number)
     e->flags = 0x202;
     e->index = isa;
     e->code = code_here();
+    if (forms_uses_tiles(isa))
+        tile_config(0);
     for (int tries = 0; tries < 1000; tries++) {
         const struct combo *c = forms_of_isa(isa);
         struct piece p;
@@ -1286,6 +1419,11 @@ int main(int argc, char **argv)
             }
             break;
         case 'm':
+            if (!strcmp(optarg, "sets")) {
+                for (int i = 0; i <= ZYDIS_ISA_SET_MAX_VALUE; i++)
+                    printf("%d %s\n", i, ZydisISASetGetString((ZydisISASet)i));
+                return 0;
+            }
             mode = !strcmp(optarg, "isa")     ? MODE_ISA
                    : !strcmp(optarg, "plain") ? MODE_PLAIN
                                               : MODE_ALL;
@@ -1316,6 +1454,7 @@ int main(int argc, char **argv)
         code_put32((uint32_t)(rnd(256) - 128));
     for (int i = 0; i < 8; i++)
         code_put64((uint64_t)(int64_t)((int)rnd(256) - 128));
+    tile_configs();
     while (code_size < CODE_START)
         code_put8(0xcc);
     if (mode == MODE_ISA)

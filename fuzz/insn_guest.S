@@ -5,10 +5,10 @@
 // it finds afterwards to standard output as one record (insn_cmp.c has its layout, too). A snippet
 // that faults is left by the handler, which notes the signal's whole context first. No libc. With
 // the argument `timer` the program also interrupts itself, with `writable` it makes the snippets
-// writable, with `both` both, which must change nothing. What goes wrong with the program
-// itself is said on standard error, with status 99.
+// writable, with `both` both, which must change nothing. Tiles are used where cpuid and the kernel
+// have them. What goes wrong with the program itself is said on standard error, with status 99.
 //
-// NO_AVX512 leaves out what Valgrind does not know: masks, and the upper halves of the vectors.
+// NO_AVX512 leaves out what Valgrind does not know: masks, the upper halves of the vectors, tiles.
 
 #define ARENA_SIZE 8192
 #define ALT_SIZE 65536
@@ -71,7 +71,10 @@ r_k:      .fill 64
         .align  64
 r_zmm:    .fill 2048
 r_fx:     .fill 512
+r_tilecfg: .fill 64
+r_tiles:  .fill 8 * 1024
 record_end:
+amx:      .quad 0                       // 1: there are tiles
 current:  .quad 0
 ticks:    .quad 0
 
@@ -91,6 +94,25 @@ _start:
         lea     altstack(%rip), %rdi
         xor     %esi, %esi
         syscall
+#ifndef NO_AVX512
+        xor     %eax, %eax
+        cpuid
+        cmp     $7, %eax
+        jb      0f
+        mov     $7, %eax
+        xor     %ecx, %ecx
+        cpuid
+        bt      $24, %edx               // AMX-TILE
+        jnc     0f
+        mov     $0x1023, %edi           // ARCH_REQ_XCOMP_PERM
+        mov     $18, %esi               // the tiles' data
+        mov     $158, %eax              // arch_prctl
+        syscall
+        test    %rax, %rax
+        jnz     0f
+        movq    $1, amx(%rip)
+0:
+#endif
         mov     $4, %ebx                // SIGILL, SIGTRAP 5, SIGBUS 7, SIGFPE 8, SIGSEGV 11
 1:      lea     action(%rip), %rsi
         mov     $0x9b0, %eax
@@ -144,7 +166,12 @@ next:
         lea     r_signal(%rip), %rdi
         mov     $26, %ecx
         rep stosq
-        mov     E_ARENA(%rbx), %rsi
+        cmp     %rax, amx(%rip)
+        je      1f
+        lea     r_tilecfg(%rip), %rdi
+        mov     $(64 + 8 * 1024) / 8, %ecx
+        rep stosq
+1:      mov     E_ARENA(%rbx), %rsi
         movabs  $arena, %rdi
         mov     $ARENA_SIZE / 64, %ecx
 #ifdef NO_AVX512
@@ -258,6 +285,21 @@ snippet_exit:
         movq    $0, r_fx+8(%rip)
         movq    $0, r_fx+16(%rip)
         fninit
+        cmpq    $0, amx(%rip)
+        je      2f
+        sttilecfg r_tilecfg(%rip)
+        mov     $64, %ecx
+        mov     r_tilecfg+1(%rip), %dl  // where a load that faulted goes on: must be a row
+        .irp    n, 0,1,2,3,4,5,6,7
+        cmp     r_tilecfg+48+\n(%rip), %dl
+        jae     1f
+        lea     r_tiles+1024*\n(%rip), %rax
+        tilestored %tmm\n, (%rax,%rcx)
+        xor     %edx, %edx
+1:
+        .endr
+        tilerelease
+2:
         lea     record(%rip), %rsi
         mov     $record_end - record, %edx
         call    write_all
