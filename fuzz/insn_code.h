@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The code of one program of insn_gen.c while it grows, and the assembly that it becomes: the snippets, the pool of random data from
-// which insn_guest.S fills memory and registers, and the table of snippets. What the code is, insn_gen.c decides.
+// The code of one program of insn_gen.c while it grows, and the
+// assembly that it becomes: the snippets, the pool of random data from which insn_guest.S fills
+// memory and registers, and the table of snippets. What the code is, insn_gen.c decides.
 #ifndef QUERN_FUZZ_INSN_CODE_H
 #define QUERN_FUZZ_INSN_CODE_H
 
@@ -36,7 +37,8 @@ __attribute__((format(printf, 1, 2))) void code_note(const char *format, ...);
 
 uint64_t code_here(void);
 
-// Writes the assembly to standard output; the pool is made of the next random numbers. labels: each snippet gets one.
+// Writes the assembly to standard output; the pool is made of the next random numbers. labels: each
+// snippet gets one.
 void code_print(const struct code_entry *e, size_t n, uint64_t seed, bool labels);
 
 #endif

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m none|isa|plain|sets] [-i ISAFILE] [-a LAYOUT]: writes to standard output the assembly of
-// a test program: a table of snippets of random instructions, for insn_guest.S to run. fuzz/insn-run starts it.
+// insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m none|isa|plain|sets] [-i ISAFILE]
+//          [-a LAYOUT]
+//
+// Writes to standard output the assembly of a test program: a table of snippets of random
+// instructions, for insn_guest.S to run. fuzz/insn-run starts it.
 //
 // Instructions are drawn (insn_forms.c) from every encoding that Zydis knows: first the mnemonic, then an encoding of it, then its free bits.
 // Where an instruction uses memory, moves in front of it give its address registers values that lead into the arena (or, now
@@ -1062,8 +1065,8 @@ static bool lacks(ZydisISASet isa)
     return forms_missing[isa] && !chance(1);
 }
 
-// A transaction that aborts: natively by its xabort or by anything before, under Quern at once. All is as before it but for eax,
-// which says why, and is overwritten.
+// A transaction that aborts: natively by its xabort or by anything before, under Quern at once. All
+// is as before it but for eax, which says why, and is overwritten.
 static void unit_transaction(void)
 {
     struct known before = s.k;
@@ -1120,7 +1123,8 @@ static void tile_config(uint32_t which)
     s.tiles = true;
 }
 
-// Tiles are configured, loaded, multiplied, stored. What they hold at the end is part of the record.
+// Tiles are configured, loaded, multiplied, stored. What they hold at the end is part of the
+// record.
 static void unit_tiles(void)
 {
     if (lacks(ZYDIS_ISA_SET_AMX_TILE))
@@ -1154,8 +1158,9 @@ static void unit_tiles(void)
     }
 }
 
-// Near branches with an operand size prefix: one make of processors ignores it, the other truncates rip, and a fault follows. The
-// displacements are zero be they of 16 or of 32 bits, and what is jumped to is the next instruction: so nothing has to be known.
+// Near branches with an operand size prefix: one make of processors ignores it, the other truncates
+// rip, and a fault follows. The displacements are zero be they of 16 or of 32 bits, and what is
+// jumped to is the next instruction: so nothing has to be known.
 static void unit_branch16(void)
 {
     uint32_t r = some_reg(0), kind = rnd(8);

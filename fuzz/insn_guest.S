@@ -329,7 +329,8 @@ write_all:
         jnz     write_all
         ret
 
-// The program itself is at fault, or is failed: rcx says in what, rax with which error or signal, r8 where.
+// The program itself is at fault, or is failed: rcx says in what, rax with which error or signal,
+// r8 where.
 broken: mov     (%rcx), %rdx
         mov     %rdx, what(%rip)
         lea     digits(%rip), %rdi

@@ -570,7 +570,8 @@ static void emit_conditional(struct tb *b, u32 i)
 
 static void emit_insn(struct tb *b, u32 i)
 {
-    // Illegal where the processor does not know it. A transaction that begins ends with the xabort, which does nothing otherwise.
+    // Illegal where the processor does not know it. A transaction that begins ends with the xabort,
+    // which does nothing otherwise.
     static const u8 xbegin[] = { 0xc7, 0xf8, 0, 0, 0, 0, 0xc6, 0xf8, 0 }; // xbegin +0; xabort $0
     const struct insn *in = &b->insn[i];
     struct emit *e = &b->e;

@@ -239,8 +239,8 @@ static void classify_branch(struct insn *in, const ZydisDecodedInstruction *zi)
     }
 }
 
-// Every transaction aborts at once: the code of one would lie in the code cache, and so would what its abort returns to. Zydis does
-// not call it a branch.
+// Every transaction aborts at once: the code of one would lie in the code cache, and so would what
+// its abort returns to. Zydis does not call it a branch.
 static void classify_xbegin(struct insn *in, const ZydisDecodedInstruction *zi)
 {
     in->kind = INSN_XBEGIN;

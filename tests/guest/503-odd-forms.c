@@ -26,8 +26,8 @@ static void note(int sig, siginfo_t *i, void *context)
     siglongjmp(out, 1);
 }
 
-// F3 41 90: AMD's processors exchange eax and r8d, Intel's pause. Which, this prints, and natively it must be the same. References
-// before and behind it make the engine use registers.
+// F3 41 90: AMD's processors exchange eax and r8d, Intel's pause. Which, this prints, and natively
+// it must be the same. References before and behind it make the engine use registers.
 static void pause_with_rex(bool say)
 {
     bool exchanged;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/decode.c, the very object that the engine is linked from: what kind an instruction is of, where a branch leads. The bytes are
-// written by hand after the Intel SDM, volume 2; what depends on the make of processor is asked of cpuid. What the decoder says of
-// flags, registers and memory is held against the processor by fuzz/insn_claims.c.
+// engine/decode.c, the very object that the engine is linked from:
+// what kind an instruction is of, where a branch leads. The bytes are written by hand after the
+// Intel SDM, volume 2; what depends on the make of processor is asked of cpuid. What the decoder
+// says of flags, registers and memory is held against the processor by fuzz/insn_claims.c.
 #include <cpuid.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,8 +79,9 @@ static void kinds(void **state)
         check(&given[i]);
 }
 
-// xbegin is a branch to its fallback, of which Zydis knows nothing; a displacement of 16 bits truncates nothing. The other three
-// are copied: outside of transactions xtest says no, xabort does nothing, xend is a fault.
+// xbegin is a branch to its fallback, of which Zydis knows nothing; a displacement of 16 bits
+// truncates nothing. The other three are copied: outside of transactions xtest says no, xabort does
+// nothing, xend is a fault.
 static void transactions(void **state)
 {
     static const struct given given[] = {
@@ -99,7 +101,8 @@ static void transactions(void **state)
         check(&given[i]);
 }
 
-// Two lengths: with the prefix, a displacement has 16 bits where it means something, and 32 where it does not.
+// Two lengths: with the prefix, a displacement has 16 bits where it means something, and 32 where
+// it does not.
 static void short_branches(void **state)
 {
     static const struct given amd[] = {
