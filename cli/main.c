@@ -21,34 +21,18 @@ static const struct command commands[] = {
     { "recover", cmd_recover,
       "[FILE...]                      finish the profile of a killed program" },
     { "--finish", cmd_finish, NULL },
-#ifdef QUERN_HAVE_ANNOTATE
     { "annotate", cmd_annotate, "PROFILE... [SOURCE...]        function table, annotated source" },
-#endif
-#ifdef QUERN_HAVE_MERGE
     { "merge", cmd_merge, "-o OUT PROFILE...                sum profiles" },
-#endif
-#ifdef QUERN_HAVE_DIFF
     { "diff", cmd_diff, "OLD NEW                           new minus old" },
-#endif
-#ifdef QUERN_HAVE_CONVERT
     { "convert", cmd_convert, "--to=FORMAT PROFILE            another format" },
-#endif
-#ifdef QUERN_HAVE_CHECK
     { "check", cmd_check, "PROFILE...                       say what is wrong in a profile" },
-#endif
 };
 
 static const struct command traditional[] = {
-#ifdef QUERN_HAVE_ANNOTATE
     { "cg_annotate", cmd_cg_annotate, NULL },
     { "callgrind_annotate", cmd_callgrind_annotate, NULL },
-#endif
-#ifdef QUERN_HAVE_MERGE
     { "cg_merge", cmd_cg_merge, NULL },
-#endif
-#ifdef QUERN_HAVE_DIFF
     { "cg_diff", cmd_cg_diff, NULL },
-#endif
     { NULL, NULL, NULL },
 };
 

@@ -1,27 +1,16 @@
 # SPDX-License-Identifier: MIT
 #
-# The program quern: the files of cli/ that run, finish and recover (here) and those that other
-# fragments append to CLI_SRCS and CLI_LIBS (cli-profile.mk is read before this one). Commands whose
-# file is not in the tree are left out, so that it links without them.
+# The program quern, and the links to it by the traditional names. mk/cli-profile.mk, read before this
+# fragment, says which libraries the profile commands need.
 
-CLI_SRCS += $(sort cli/main.c cli/util.c cli/recover.c $(wildcard cli/run*.c) $(wildcard cli/finish*.c))
-CLI_PROFILE_SRCS := $(sort $(foreach c,annotate merge diff convert check,$(wildcard cli/$(c)*.c)) \
-                      $(wildcard cli/profcmd*.c))
-CLI_ALL := $(sort $(CLI_SRCS) $(CLI_PROFILE_SRCS))
-CLI_HAVE := $(foreach c,annotate merge diff convert check,$(if $(wildcard cli/$(c).c),$(c)))
-CLI_DEFINES := $(foreach c,$(CLI_HAVE),-DQUERN_HAVE_$(shell echo $(c) | tr a-z A-Z))
-
-CFLAGS_cli/main.c := $(CLI_DEFINES) -DQUERN_VERSION='"$(VERSION)"'
-CFLAGS_cli/run.c := -DQUERN_VERSION='"$(VERSION)"'
-FLAGS_WATCH += $(CLI_DEFINES) $(VERSION)
+CLI_SRCS := $(sort $(wildcard cli/*.c))
 
 QUERN := $(BUILD)/bin/quern
-CLI_LINKS := $(if $(filter annotate,$(CLI_HAVE)),cg_annotate callgrind_annotate) \
-             $(if $(filter merge,$(CLI_HAVE)),cg_merge) $(if $(filter diff,$(CLI_HAVE)),cg_diff)
+CLI_LINKS := cg_annotate callgrind_annotate cg_merge cg_diff
 
 ALL += $(QUERN) $(CLI_LINKS:%=$(BUILD)/bin/%)
 
-$(QUERN): $(call host_objs,$(CLI_ALL) sim/cache.c) $(BUILD)/lib/libquern.a \
+$(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
@@ -39,7 +28,7 @@ $(BUILD)/tests/test_cli: $(call asan_objs,tests/unit/test_cli.c cli/util.c cli/r
 	$(call link_asan,-lcmocka)
 
 # The whole program with AddressSanitizer, for damaged spools.
-$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_ALL) sim/cache.c $(wildcard profile/*.c symbols/*.c))
+$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard profile/*.c symbols/*.c))
 	$(call link_asan,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
 CHECKS += check-cli
