@@ -6,11 +6,11 @@
 #ifndef QUERN_CLI_CLI_H
 #define QUERN_CLI_CLI_H
 
-// cli/run.c: returns only when the program could not be started.
+// cli/run/run.c: returns only when the program could not be started.
 int cmd_run(int argc, char **argv);
-// cli/recover.c
+// cli/finish/recover.c
 int cmd_recover(int argc, char **argv);
-// cli/finish.c: what the engine execs; ends as the client ended.
+// cli/finish/finish.c: what the engine execs; ends as the client ended.
 int cmd_finish(int argc, char **argv);
 
 // The profile commands.

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/util.h"
-#include "cli/version.h"
+#include "cli/shared/util.h"
+#include "cli/shared/version.h"
 
 struct command {
     const char *name;

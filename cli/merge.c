@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/profcmd.h"
-#include "cli/util.h"
+#include "cli/shared/profcmd.h"
+#include "cli/shared/util.h"
 
 static void usage(const char *command)
 {

@@ -3,7 +3,7 @@
 # The program quern, and the links to it by the traditional names. mk/cli-profile.mk, read before this
 # fragment, says which libraries the profile commands need.
 
-CLI_SRCS := $(sort $(wildcard cli/*.c))
+CLI_SRCS := $(sort $(wildcard cli/*.c cli/*/*.c))
 
 QUERN := $(BUILD)/bin/quern
 CLI_LINKS := cg_annotate callgrind_annotate cg_merge cg_diff
@@ -20,11 +20,11 @@ $(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
 # ---- Tests: those of run, the finisher and recover ----
 
 # The stand-in for the engine.
-$(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/unit/test_cli_spool.o
+$(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 	$(call link)
 
-$(BUILD)/tests/test_cli: $(call asan_objs,tests/unit/test_cli.c cli/util.c cli/run_name.c cli/run_cache.c \
-                          cli/finish_summary.c sim/cache.c)
+$(BUILD)/tests/test_cli: $(call asan_objs,tests/unit/cli/test_cli.c cli/shared/util.c cli/shared/name.c cli/run/run_cache.c \
+                          cli/finish/finish_summary.c sim/cache.c)
 	$(call link_asan,-lcmocka)
 
 # The whole program with AddressSanitizer, for damaged spools.

@@ -2,7 +2,7 @@
 #
 # For the tests of `quern run`, the finisher and recover: a folder of its own for each test, a small
 # program whose functions, lines and addresses are known, and the stand-in for the engine
-# (tests/unit/test_cli_spool.c). BUILD is the build folder, absolute or relative to the root.
+# (tests/cli/engine.c). BUILD is the build folder, absolute or relative to the root.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BUILD=${BUILD:-build}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `quern annotate --asm`: the functions shown, instruction by instruction. The profile has addresses and
+ * counts; the instructions come from the object file, through objdump of binutils. Without the object
+ * or without objdump the addresses alone are listed.
+ */
+#include "cli/annotate/annotate.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+
+extern char **environ;
+
+struct place {
+    uint32_t func, callee; /* callee QUERN_NONE: a cost */
+    uint64_t addr, calls, line;
+    size_t counts;
+    uint64_t present;
+};
+
+struct asm_list {
+    struct annotate *a;
+    struct place *place;
+    size_t count, cap;
+    quern_count *counts;
+};
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct place *x = pa, *y = pb;
+    if (x->func != y->func)
+        return x->func < y->func ? -1 : 1;
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    /* QUERN_NONE + 1 is 0: the cost of the instruction before its calls */
+    return x->callee + 1 < y->callee + 1 ? -1 : x->callee + 1 > y->callee + 1;
+}
+
+static void collect(struct asm_list *l)
+{
+    struct annotate *a = l->a;
+    uint8_t *wanted = xcalloc(quern_profile_func_count(a->p) + 1, 1);
+    struct quern_cursor *c = quern_cursor_new(a->p);
+    struct quern_record rec;
+    size_t m = 0;
+
+    for (size_t k = 0; k < a->order_count; k++)
+        wanted[a->row[a->order[k]].func] = 1;
+    while (c && quern_cursor_next(c, &rec)) {
+        if (rec.kind > QUERN_REC_CALL || !wanted[rec.at.func])
+            continue;
+        if (l->count == l->cap) {
+            l->cap = l->cap * 2 + 1024;
+            l->place = xrealloc(l->place, l->cap * sizeof(*l->place));
+            l->counts = xrealloc(l->counts, l->cap * a->events * sizeof(*l->counts));
+        }
+        l->place[l->count] = (struct place){
+            .func = rec.at.func,
+            .addr = rec.at.addr,
+            .line = rec.at.line,
+            .calls = rec.calls,
+            .callee = rec.kind == QUERN_REC_CALL ? rec.to.func : QUERN_NONE,
+            .counts = l->count * a->events,
+            .present = rec.kind == QUERN_REC_CALL ? UINT64_MAX : rec.present,
+        };
+        memcpy(l->counts + l->count * a->events, rec.counts, a->events * sizeof(*l->counts));
+        l->count++;
+    }
+    quern_cursor_free(c);
+    free(wanted);
+    if (!l->count)
+        return;
+    qsort(l->place, l->count, sizeof(*l->place), by_place);
+    for (size_t i = 1; i < l->count; i++) {
+        struct place *to = &l->place[m], *from = &l->place[i];
+        if (by_place(to, from) == 0) {
+            for (size_t k = 0; k < a->events; k++)
+                l->counts[to->counts + k] += l->counts[from->counts + k];
+            to->calls += from->calls;
+            to->present |= from->present;
+        } else {
+            l->place[++m] = *from;
+        }
+    }
+    l->count = m + 1;
+}
+
+/* -- Disassembly ---------------------------------------------------------------------------------- */
+
+/* Starts objdump on a range of an object; NULL when it cannot be started. */
+static FILE *disassemble(const char *object, uint64_t first, uint64_t end, pid_t *pid)
+{
+    char *from = xasprintf("--start-address=0x%llx", (unsigned long long)first);
+    char *to = xasprintf("--stop-address=0x%llx", (unsigned long long)end);
+    const char *argv[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--", object, NULL };
+    posix_spawn_file_actions_t actions;
+    int fds[2], rc;
+    FILE *f = NULL;
+
+    if (pipe(fds) < 0)
+        return NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, fds[0]);
+    posix_spawn_file_actions_addclose(&actions, fds[1]);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
+    rc = posix_spawnp(pid, argv[0], &actions, NULL, (char **)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(fds[1]);
+    free(from);
+    free(to);
+    if (rc == 0)
+        f = fdopen(fds[0], "r");
+    if (!f)
+        close(fds[0]);
+    return f;
+}
+
+static void put_counts(struct asm_list *l, const struct place *p)
+{
+    static const quern_count none[1];
+    profcmd_table_row(&l->a->table, p ? l->counts + p->counts : none, p ? p->present : 0);
+    putchar(' ');
+}
+
+/* What stands at `addr`: counts, text, and the calls made from there. */
+static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t addr, const char *text)
+{
+    const struct place *p = NULL;
+    char calls[80];
+
+    if (*next < end && l->place[*next].addr == addr && l->place[*next].callee == QUERN_NONE)
+        p = &l->place[(*next)++];
+    put_counts(l, p);
+    printf("%8llx:  %s", (unsigned long long)addr, text);
+    if (p && p->line)
+        printf("  [line %llu]", (unsigned long long)p->line);
+    putchar('\n');
+    for (; *next < end && l->place[*next].addr == addr; ++*next) {
+        p = &l->place[*next];
+        put_counts(l, p);
+        fputs("=> ", stdout);
+        annotate_put_func(l->a, quern_profile_func_get(l->a->p, p->callee).file, p->callee);
+        profcmd_commas(calls, p->calls, 1);
+        printf(" (%sx)\n", calls);
+    }
+}
+
+/* Instructions without counts are shown up to `context` before and after counted ones; they wait in a ring,
+ * because objdump gives them once. */
+static void list_range(struct asm_list *l, size_t first, size_t end, FILE *f)
+{
+    size_t next = first, cap = 0, held = 0, max = l->a->context < 64 ? (size_t)l->a->context : 64;
+    char *line = NULL, *ring[65] = { NULL };
+    uint64_t ring_addr[65];
+    uint64_t after = 0;
+    int gap = 0;
+
+    while (f && getline(&line, &cap, f) > 0) {
+        char *e, *text;
+        uint64_t addr = strtoull(line, &e, 16);
+        if (line[0] != ' ' || *e != ':')
+            continue;
+        text = e + 1 + strspn(e + 1, " \t");
+        text[strcspn(text, "\n")] = 0;
+        while (next < end && l->place[next].addr < addr)
+            put_place(l, &next, end, l->place[next].addr, "(not in the object file)");
+        if (next < end && l->place[next].addr == addr) {
+            if (gap)
+                fputs("   ...\n", stdout);
+            gap = 0;
+            for (size_t i = 0; i < held; i++) {
+                put_place(l, &next, 0, ring_addr[i], ring[i]);
+                free(ring[i]);
+            }
+            held = 0;
+            put_place(l, &next, end, addr, text);
+            after = max;
+        } else if (next == end) {
+            continue; /* what follows the last one may be another function */
+        } else if (after) {
+            put_place(l, &next, 0, addr, text);
+            after--;
+        } else if (max) {
+            if (held == max) {
+                free(ring[0]);
+                memmove(ring, ring + 1, (held - 1) * sizeof(*ring));
+                memmove(ring_addr, ring_addr + 1, (held - 1) * sizeof(*ring_addr));
+                held--;
+                gap = 1;
+            }
+            ring_addr[held] = addr;
+            ring[held++] = xstrdup(text);
+        } else {
+            gap = 1;
+        }
+    }
+    while (held)
+        free(ring[--held]);
+    free(line);
+    while (next < end)
+        put_place(l, &next, end, l->place[next].addr, "");
+}
+
+static void list_function(struct asm_list *l, size_t first, size_t end)
+{
+    struct annotate *a = l->a;
+    uint32_t func = l->place[first].func;
+    struct quern_func g = quern_profile_func_get(a->p, func);
+    const char *object = quern_profile_str(a->p, g.object);
+    pid_t pid = 0;
+    FILE *f = NULL;
+
+    printf("%s-- Instructions: ", profcmd_rule);
+    annotate_put_func(a, g.file, func);
+    printf(" [%s]\n%s", *object ? object : "???", profcmd_rule);
+    profcmd_table_reset(&a->table);
+    for (size_t i = first; i < end; i++)
+        profcmd_table_fit(&a->table, l->counts + l->place[i].counts, l->place[i].present);
+    profcmd_table_head(&a->table);
+    fputs("\n\n", stdout);
+    fflush(stdout);
+    if (*object && access(object, R_OK) == 0)
+        /* 16 more bytes: the last instruction whole */
+        f = disassemble(object, l->place[first].addr, l->place[end - 1].addr + 16, &pid);
+    else
+        printf("(the object file is not there: addresses only)\n\n");
+    list_range(l, first, end, f);
+    if (f)
+        fclose(f);
+    if (pid > 0) {
+        int status;
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
+            warn("objdump cannot be run; install binutils to see instructions");
+    }
+    putchar('\n');
+}
+
+void annotate_instructions(struct annotate *a)
+{
+    struct asm_list l = { .a = a };
+    uint8_t *done = xcalloc(quern_profile_func_count(a->p) + 1, 1);
+
+    collect(&l);
+    for (size_t k = 0; k < a->order_count; k++) {
+        uint32_t func = a->row[a->order[k]].func;
+        struct place key = { .func = func };
+        size_t lo = 0, hi = l.count;
+        if (done[func])
+            continue;
+        done[func] = 1;
+        while (lo < hi) {
+            size_t mid = lo + (hi - lo) / 2;
+            if (l.place[mid].func < key.func)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        for (hi = lo; hi < l.count && l.place[hi].func == func; hi++)
+            ;
+        if (hi > lo)
+            list_function(&l, lo, hi);
+    }
+    free(done);
+    free(l.place);
+    free(l.counts);
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source listings of `quern annotate`: each line of a file with what it cost, gaps where nothing did,
+ * and below a line the calls made from it. Files are those the user names and, with --auto=yes, those
+ * of the functions shown.
+ */
+#include "cli/annotate/annotate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/shared/util.h"
+
+struct source {
+    uint32_t file;    /* string number; QUERN_NONE: nothing was recorded for it */
+    const char *name; /* as shown */
+    const char *dir;  /* the include directory it was found in, or NULL */
+    char *path;       /* where it is; NULL: not found */
+    int user;
+    size_t first, end; /* its lines in `lines`, sorted */
+    size_t calls, calls_end;
+};
+
+struct line {
+    uint32_t source;
+    uint64_t line;
+    size_t counts;
+    uint64_t present;
+};
+
+struct call {
+    uint32_t source, callee;
+    uint64_t line, calls;
+    size_t counts;
+};
+
+struct listing {
+    struct annotate *a;
+    struct source *source;
+    size_t source_count;
+    struct line *line;
+    size_t line_count, line_cap;
+    struct call *call;
+    size_t call_count, call_cap;
+    quern_count *counts; /* event_count for each line and call */
+    size_t used, cap;
+    uint32_t *slot; /* (source, line, callee) -> number, open addressing */
+    size_t mask;
+    quern_count *annotated;
+    uint64_t annotated_present;
+    size_t annotated_files;
+};
+
+/* -- Which files, and where --------------------------------------------------------------------- */
+
+static char *try_path(const char *dir, const char *name)
+{
+    char *path = xasprintf("%s%s", dir, name);
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static void locate(const struct annotate *a, struct source *s)
+{
+    if ((s->path = try_path("", s->name)))
+        return;
+    for (size_t i = 0; i < a->include_count && !s->path; i++)
+        if ((s->path = try_path(a->include[i], s->name)))
+            s->dir = a->include[i];
+}
+
+/* Does path end in name, at a slash? */
+static int ends_in(const char *path, const char *name)
+{
+    size_t p = strlen(path), n = strlen(name);
+    return p > n && path[p - n - 1] == '/' && !strcmp(path + p - n, name);
+}
+
+/* The file of the profile that a user means: the same name, or one that ends in it and costs most. */
+static uint32_t match_user(const struct annotate *a, const char *name)
+{
+    uint32_t tail = QUERN_NONE;
+    const quern_count *best = NULL;
+
+    while (!strncmp(name, "./", 2))
+        name += 2;
+    for (size_t i = 0; i < a->row_count; i++) {
+        const char *s = quern_profile_str(a->p, a->row[i].file);
+        const quern_count *v = a->row_counts + a->row[i].counts;
+        if (!strcmp(s, name) || !strcmp(annotate_file_name(a, a->row[i].file), name))
+            return a->row[i].file;
+        if (ends_in(s, name) && (!best || annotate_compare(a, v, best) < 0)) {
+            tail = a->row[i].file;
+            best = v;
+        }
+    }
+    return tail;
+}
+
+static int chosen(const struct listing *l, uint32_t file)
+{
+    for (size_t i = 0; i < l->source_count; i++)
+        if (l->source[i].file == file)
+            return 1;
+    return 0;
+}
+
+static void choose(struct listing *l)
+{
+    struct annotate *a = l->a;
+    uint8_t *seen = xcalloc(quern_profile_str_count(a->p) + 1, 1);
+
+    l->source = xcalloc(a->user_count + a->order_count + 1, sizeof(*l->source));
+    for (size_t i = 0; i < a->user_count; i++) {
+        struct source *s = &l->source[l->source_count];
+        uint32_t file = match_user(a, a->user[i]);
+        if (file != QUERN_NONE && chosen(l, file))
+            continue;
+        *s = (struct source){ .name = a->user[i], .user = 1, .file = file };
+        locate(a, s);
+        if (!s->path && file != QUERN_NONE) {
+            s->name = quern_profile_str(a->p, file);
+            locate(a, s);
+            if (!s->path)
+                s->name = a->user[i];
+        }
+        if (file != QUERN_NONE)
+            seen[file] = 1;
+        l->source_count++;
+    }
+    for (size_t k = 0; a->source && k < a->order_count; k++) {
+        uint32_t file = a->row[a->order[k]].file;
+        if (file == QUERN_NONE || seen[file])
+            continue;
+        seen[file] = 1;
+        l->source[l->source_count] =
+            (struct source){ .name = quern_profile_str(a->p, file), .file = file };
+        locate(a, &l->source[l->source_count++]);
+    }
+    free(seen);
+}
+
+/* -- Counts by line ------------------------------------------------------------------------------ */
+
+static size_t hash(uint32_t source, uint64_t line, uint32_t callee)
+{
+    uint64_t h = ((uint64_t)source << 40 ^ line) * 0x9e3779b97f4a7c15u;
+    return (size_t)((h ^ h >> 31 ^ callee) * 0xff51afd7ed558ccdu >> 20);
+}
+
+static void rehash(struct listing *l)
+{
+    l->mask = l->mask ? l->mask * 2 + 1 : 4095;
+    free(l->slot);
+    l->slot = xcalloc(l->mask + 1, sizeof(*l->slot));
+    for (size_t i = 0; i < l->line_count; i++) {
+        size_t h = hash(l->line[i].source, l->line[i].line, QUERN_NONE) & l->mask;
+        while (l->slot[h])
+            h = (h + 1) & l->mask;
+        l->slot[h] = (uint32_t)i * 2 + 2;
+    }
+    for (size_t i = 0; i < l->call_count; i++) {
+        size_t h = hash(l->call[i].source, l->call[i].line, l->call[i].callee) & l->mask;
+        while (l->slot[h])
+            h = (h + 1) & l->mask;
+        l->slot[h] = (uint32_t)i * 2 + 3;
+    }
+}
+
+static size_t new_counts(struct listing *l)
+{
+    size_t n = l->a->events, at = l->used;
+
+    if (l->used + n > l->cap) {
+        l->cap = (l->cap + n) * 2;
+        l->counts = xrealloc(l->counts, l->cap * sizeof(*l->counts));
+    }
+    memset(l->counts + at, 0, n * sizeof(*l->counts));
+    l->used += n;
+    return at;
+}
+
+static struct line *find_line(struct listing *l, uint32_t source, uint64_t line)
+{
+    size_t h;
+
+    if ((l->line_count + l->call_count) * 2 >= l->mask)
+        rehash(l);
+    for (h = hash(source, line, QUERN_NONE) & l->mask; l->slot[h]; h = (h + 1) & l->mask) {
+        uint32_t i = l->slot[h];
+        if (!(i & 1) && l->line[i / 2 - 1].source == source && l->line[i / 2 - 1].line == line)
+            return &l->line[i / 2 - 1];
+    }
+    if (l->line_count == l->line_cap) {
+        l->line_cap = l->line_cap * 2 + 256;
+        l->line = xrealloc(l->line, l->line_cap * sizeof(*l->line));
+    }
+    l->line[l->line_count] =
+        (struct line){ .source = source, .line = line, .counts = new_counts(l) };
+    l->slot[h] = (uint32_t)l->line_count * 2 + 2;
+    return &l->line[l->line_count++];
+}
+
+static struct call *find_call(struct listing *l, uint32_t source, uint64_t line, uint32_t callee)
+{
+    size_t h;
+
+    if ((l->line_count + l->call_count) * 2 >= l->mask)
+        rehash(l);
+    for (h = hash(source, line, callee) & l->mask; l->slot[h]; h = (h + 1) & l->mask) {
+        uint32_t i = l->slot[h];
+        struct call *c = &l->call[i / 2 - 1];
+        if (i & 1 && c->source == source && c->line == line && c->callee == callee)
+            return c;
+    }
+    if (l->call_count == l->call_cap) {
+        l->call_cap = l->call_cap * 2 + 256;
+        l->call = xrealloc(l->call, l->call_cap * sizeof(*l->call));
+    }
+    l->call[l->call_count] =
+        (struct call){ .source = source, .line = line, .callee = callee, .counts = new_counts(l) };
+    l->slot[h] = (uint32_t)l->call_count * 2 + 3;
+    return &l->call[l->call_count++];
+}
+
+static const struct listing *sorting;
+
+static int cmp_line(const void *pa, const void *pb)
+{
+    const struct line *x = pa, *y = pb;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int cmp_call(const void *pa, const void *pb)
+{
+    const struct call *x = pa, *y = pb;
+    int c;
+
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    c = annotate_compare(sorting->a, sorting->counts + x->counts, sorting->counts + y->counts);
+    return c ? c : x->callee < y->callee ? -1 : x->callee > y->callee;
+}
+
+static void collect(struct listing *l)
+{
+    struct annotate *a = l->a;
+    uint32_t *of_file = xcalloc(quern_profile_str_count(a->p) + 1, sizeof(*of_file));
+    struct quern_cursor *c;
+    struct quern_record rec;
+    int any = 0;
+
+    for (size_t i = 0; i < l->source_count; i++)
+        if (l->source[i].path && l->source[i].file != QUERN_NONE) {
+            of_file[l->source[i].file] = (uint32_t)i + 1;
+            any = 1;
+        }
+    if (!any) {
+        free(of_file);
+        return;
+    }
+    if (!(c = quern_cursor_new(a->p)))
+        die(UTIL_USAGE, "out of memory");
+    while (quern_cursor_next(c, &rec)) {
+        quern_count *v;
+        uint32_t s = rec.at.file == QUERN_NONE ? 0 : of_file[rec.at.file];
+        if (!s || rec.kind > QUERN_REC_CALL)
+            continue;
+        if (rec.kind == QUERN_REC_COST) {
+            struct line *line = find_line(l, s - 1, rec.at.line);
+            line->present |= rec.present;
+            v = l->counts + line->counts;
+        } else {
+            struct call *call = find_call(l, s - 1, rec.at.line, rec.to.func);
+            call->calls += rec.calls;
+            v = l->counts + call->counts;
+        }
+        for (size_t i = 0; i < a->events; i++)
+            v[i] += rec.counts[i];
+    }
+    quern_cursor_free(c);
+    free(of_file);
+    sorting = l;
+    if (l->line_count)
+        qsort(l->line, l->line_count, sizeof(*l->line), cmp_line);
+    if (l->call_count)
+        qsort(l->call, l->call_count, sizeof(*l->call), cmp_call);
+    for (size_t i = 0, n = 0, m = 0; i < l->source_count; i++) {
+        l->source[i].first = n;
+        while (n < l->line_count && l->line[n].source == i)
+            n++;
+        l->source[i].end = n;
+        l->source[i].calls = m;
+        while (m < l->call_count && l->call[m].source == i)
+            m++;
+        l->source[i].calls_end = m;
+    }
+}
+
+/* -- Printing ------------------------------------------------------------------------------------ */
+
+#define BOX_RULE "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+#define BOX_HEAD \
+    BOX_RULE     \
+    "@@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@\n" BOX_RULE
+
+static int newer(const struct annotate *a, const char *path)
+{
+    struct stat st;
+
+    if (!a->mtime.tv_sec || stat(path, &st) < 0)
+        return 0;
+    return st.st_mtim.tv_sec > a->mtime.tv_sec ||
+           (st.st_mtim.tv_sec == a->mtime.tv_sec && st.st_mtim.tv_nsec > a->mtime.tv_nsec);
+}
+
+static void put_counts(struct listing *l, const quern_count *v, uint64_t present)
+{
+    profcmd_table_row(&l->a->table, v, present);
+    putchar(' ');
+}
+
+static void put_calls(struct listing *l, const struct source *s, uint64_t line, size_t *next)
+{
+    char calls[80];
+
+    for (; *next < s->calls_end && l->call[*next].line <= line; ++*next) {
+        const struct call *c = &l->call[*next];
+        if (c->line != line)
+            continue;
+        put_counts(l, l->counts + c->counts, UINT64_MAX);
+        fputs("=> ", stdout);
+        annotate_put_func(l->a, quern_profile_func_get(l->a->p, c->callee).file, c->callee);
+        profcmd_commas(calls, c->calls, 1);
+        printf(" (%sx)\n", calls);
+    }
+}
+
+static void marker(uint64_t line)
+{
+    printf("-- line %llu ----------------------------------------\n", (unsigned long long)line);
+}
+
+/* Lines with a cost or a call, merged in order: the next one at or after `line`. */
+static uint64_t next_marked(const struct listing *l, const struct source *s, uint64_t line)
+{
+    size_t lo = s->first, hi = s->end;
+    uint64_t best = UINT64_MAX;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (l->line[mid].line < line)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo < s->end)
+        best = l->line[lo].line;
+    lo = s->calls;
+    hi = s->calls_end;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (l->call[mid].line < line)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo < s->calls_end && l->call[lo].line < best)
+        best = l->call[lo].line;
+    return best;
+}
+
+static void warn_bogus(const struct source *s, int is_newer)
+{
+    printf("\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n",
+           s->path);
+    if (is_newer)
+        fputs("@@ The file was changed after the profile was written: profile the program again.\n",
+              stdout);
+    else
+        fputs("@@ This may be another version of the file, or the debug information is wrong.\n",
+              stdout);
+    fputs("@@\n" BOX_RULE, stdout);
+}
+
+static void list_file(struct listing *l, struct source *s)
+{
+    static const quern_count none[1];
+    struct annotate *a = l->a;
+    FILE *f = fopen(s->path, "r");
+    char *text = NULL;
+    size_t cap = 0, next = s->first, calls = s->calls;
+    uint64_t line = 0, end = 0, mark;
+    int is_newer = newer(a, s->path), open = 0;
+    ssize_t n;
+
+    if (!f) {
+        warn("%s: %s", s->path, strerror(errno));
+        return;
+    }
+    if (is_newer)
+        printf(BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
+                        "@ Annotations may not be correct.\n" BOX_RULE "\n",
+               s->path, a->files[0]);
+    profcmd_table_reset(&a->table);
+    for (size_t i = s->first; i < s->end; i++)
+        profcmd_table_fit(&a->table, l->counts + l->line[i].counts, l->line[i].present);
+    for (size_t i = s->calls; i < s->calls_end; i++)
+        profcmd_table_fit(&a->table, l->counts + l->call[i].counts, UINT64_MAX);
+    profcmd_table_head(&a->table);
+    fputs("\n\n", stdout);
+    if (next < s->end && l->line[next].line == 0)
+        next++;
+    mark = next_marked(l, s, 1);
+    while ((n = getline(&text, &cap, f)) > 0) {
+        int strip = text[n - 1] == '\n';
+        line++;
+        /* A stretch begins `context` lines before a marked line and ends as many after the last. */
+        if (!open && mark != UINT64_MAX && (mark <= a->context || line >= mark - a->context)) {
+            open = 1;
+            if (line > 1)
+                marker(line);
+        }
+        if (!open)
+            continue;
+        if (next < s->end && l->line[next].line == line) {
+            const struct line *x = &l->line[next++];
+            put_counts(l, l->counts + x->counts, x->present);
+            for (size_t i = 0; i < a->events; i++)
+                l->annotated[i] += l->counts[x->counts + i];
+            l->annotated_present |= x->present;
+        } else {
+            put_counts(l, none, 0);
+        }
+        fwrite(text, 1, (size_t)n - (size_t)strip, stdout);
+        putchar('\n');
+        put_calls(l, s, line, &calls);
+        if (line >= mark) {
+            end = a->context > UINT64_MAX - line ? UINT64_MAX : line + a->context;
+            mark = next_marked(l, s, line + 1);
+        }
+        /* Does the next stretch begin before this one ends? */
+        if (line >= end && line + 1 > end && mark != UINT64_MAX && mark > a->context &&
+            mark - a->context > line + 1) {
+            marker(line);
+            open = 0;
+        } else if (line >= end && mark == UINT64_MAX) {
+            marker(line);
+            open = 0;
+        }
+    }
+    free(text);
+    fclose(f);
+    l->annotated_files++;
+    if (next < s->end) {
+        for (; next < s->end; next++) {
+            put_counts(l, l->counts + l->line[next].counts, l->line[next].present);
+            printf("<bogus line %llu>\n", (unsigned long long)l->line[next].line);
+        }
+        warn_bogus(s, is_newer);
+    }
+    if (s->first < s->end && l->line[s->first].line == 0) {
+        const struct line *x = &l->line[s->first];
+        putchar('\n');
+        put_counts(l, l->counts + x->counts, x->present);
+        printf("<counts for unidentified lines in %s>\n", s->path);
+    }
+    putchar('\n');
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void list_missing(const struct listing *l)
+{
+    const char **names = xcalloc(l->source_count + 1, sizeof(*names));
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->source_count; i++)
+        if (!l->source[i].path && !l->source[i].user)
+            names[n++] = annotate_file_name(l->a, l->source[i].file);
+    if (n) {
+        qsort(names, n, sizeof(*names), cmp_name);
+        fputs(profcmd_rule, stdout);
+        fputs("The following files chosen for auto-annotation could not be found:\n", stdout);
+        fputs(profcmd_rule, stdout);
+        for (size_t i = 0; i < n; i++)
+            printf("  %s\n", names[i]);
+        putchar('\n');
+    }
+    free(names);
+}
+
+static void put_title(const struct annotate *a, const struct source *s)
+{
+    const char *name = s->name;
+
+    if (s->file != QUERN_NONE && !s->user)
+        name = annotate_file_name(a, s->file);
+    printf("%s-- %s-annotated source: %s%s%s\n%s", profcmd_rule, s->user ? "User" : "Auto",
+           s->dir ? s->dir : "", s->dir ? " + " : "", name, profcmd_rule);
+}
+
+size_t annotate_sources(struct annotate *a)
+{
+    struct listing l = { .a = a };
+    size_t missing = 0;
+
+    choose(&l);
+    collect(&l);
+    l.annotated = xcalloc(a->events + 1, sizeof(*l.annotated));
+    for (size_t i = 0; i < l.source_count; i++) {
+        struct source *s = &l.source[i];
+        if (!s->path) {
+            if (s->user) {
+                warn("%s: no such source file, neither here nor below an --include directory",
+                     s->name);
+                missing++;
+            }
+            continue;
+        }
+        put_title(a, s);
+        if (s->file == QUERN_NONE || (s->first == s->end && s->calls == s->calls_end))
+            printf("  No information has been collected for %s\n\n", s->name);
+        else
+            list_file(&l, s);
+    }
+    list_missing(&l);
+    if (l.annotated_files) {
+        profcmd_table_reset(&a->table);
+        profcmd_table_fit(&a->table, l.annotated, l.annotated_present);
+        fputs(profcmd_rule, stdout);
+        profcmd_table_head(&a->table);
+        putchar('\n');
+        fputs(profcmd_rule, stdout);
+        profcmd_table_row(&a->table, l.annotated, l.annotated_present);
+        fputs(" events annotated\n\n", stdout);
+    }
+    for (size_t i = 0; i < l.source_count; i++)
+        free(l.source[i].path);
+    free(l.source);
+    free(l.line);
+    free(l.call);
+    free(l.counts);
+    free(l.slot);
+    free(l.annotated);
+    return missing;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of functions of `quern annotate`. A row is a function as far as it lies in one source file:
+ * code inlined from a header is a row of its own, as in the tools whose layout this is. With
+ * --inclusive a row is a whole function.
+ *
+ * DIFFERS: callgrind_annotate adds the cost of recursive calls again for each level (more than 100 % of
+ * the program), and takes one function for two when its callers name its file differently; here cycles
+ * are collapsed and names are read once.
+ */
+#include "cli/annotate/annotate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/util.h"
+
+struct slots { /* (file, func) -> row, open addressing, number + 1 */
+    uint32_t *slot;
+    size_t mask;
+};
+
+static size_t hash(uint32_t file, uint32_t func)
+{
+    return (size_t)((((uint64_t)file << 32) + func) * 0x9e3779b97f4a7c15u >> 20);
+}
+
+static void grow(struct annotate *a, struct slots *s)
+{
+    a->row_cap = a->row_cap ? a->row_cap * 2 : 1024;
+    a->row = xrealloc(a->row, a->row_cap * sizeof(*a->row));
+    a->row_counts = xrealloc(a->row_counts, a->row_cap * a->events * sizeof(*a->row_counts));
+    free(s->slot);
+    s->mask = a->row_cap * 2 - 1;
+    s->slot = xcalloc(s->mask + 1, sizeof(*s->slot));
+    for (size_t i = 0; i < a->row_count; i++) {
+        size_t h = hash(a->row[i].file, a->row[i].func) & s->mask;
+        while (s->slot[h])
+            h = (h + 1) & s->mask;
+        s->slot[h] = (uint32_t)i + 1;
+    }
+}
+
+static size_t find_row(struct annotate *a, struct slots *s, uint32_t file, uint32_t func)
+{
+    size_t h;
+
+    if (a->row_count == a->row_cap)
+        grow(a, s);
+    for (h = hash(file, func) & s->mask; s->slot[h]; h = (h + 1) & s->mask) {
+        size_t i = s->slot[h] - 1;
+        if (a->row[i].file == file && a->row[i].func == func)
+            return i;
+    }
+    a->row[a->row_count] =
+        (struct annotate_row){ .file = file, .func = func, .counts = a->row_count * a->events };
+    memset(a->row_counts + a->row_count * a->events, 0, a->events * sizeof(*a->row_counts));
+    s->slot[h] = (uint32_t)a->row_count + 1;
+    return a->row_count++;
+}
+
+void annotate_rows(struct annotate *a)
+{
+    struct slots s = { NULL, 0 };
+    struct quern_cursor *c;
+    struct quern_record rec;
+    uint32_t func = QUERN_NONE, file = QUERN_NONE;
+    size_t row = 0, given;
+    int any = 0;
+
+    if (a->inclusive && a->costs) {
+        size_t n = quern_profile_func_count(a->p);
+        for (size_t f = 0; f < n; f++) {
+            struct quern_func g = quern_profile_func_get(a->p, (uint32_t)f);
+            size_t i = find_row(a, &s, g.file, (uint32_t)f);
+            memcpy(a->row_counts + a->row[i].counts, quern_costs_inclusive(a->costs, (uint32_t)f),
+                   a->events * sizeof(*a->row_counts));
+            a->row[i].present = UINT64_MAX;
+        }
+        free(s.slot);
+        return;
+    }
+    if (!(c = quern_cursor_new(a->p)))
+        die(UTIL_USAGE, "out of memory");
+    while (quern_cursor_next(c, &rec)) {
+        quern_count *v;
+        if (rec.kind != QUERN_REC_COST)
+            continue;
+        if (!any || rec.at.func != func || rec.at.file != file) {
+            row = find_row(a, &s, rec.at.file, rec.at.func);
+            func = rec.at.func;
+            file = rec.at.file;
+            any = 1;
+        }
+        v = a->row_counts + a->row[row].counts;
+        a->row[row].present |= rec.present;
+        /* what was not given is zero */
+        given = rec.present >> 63 || !rec.present ? a->events
+                                                  : 64 - (size_t)__builtin_clzll(rec.present);
+        for (size_t i = 0; i < given && i < a->events; i++)
+            v[i] += rec.counts[i];
+    }
+    quern_cursor_free(c);
+    free(s.slot);
+}
+
+/* -- Order and choice --------------------------------------------------------------------------- */
+
+static quern_count magnitude(quern_count v)
+{
+    return v < 0 ? -v : v;
+}
+
+int annotate_compare(const struct annotate *a, const quern_count *x, const quern_count *y)
+{
+    for (size_t i = 0; i < a->sorted_count; i++) {
+        quern_count v = magnitude(profcmd_event_value(a->p, a->sorted[i], x));
+        quern_count w = magnitude(profcmd_event_value(a->p, a->sorted[i], y));
+        if (v != w)
+            return v > w ? -1 : 1;
+    }
+    return 0;
+}
+
+static const struct annotate *sorting; /* qsort() has no argument for the comparison */
+
+const char *annotate_file_name(const struct annotate *a, uint32_t file)
+{
+    const char *s = quern_profile_str(a->p, file);
+
+    if (!*s)
+        return "???";
+    if (a->callgrind && a->cwd && !strncmp(s, a->cwd, a->cwd_len) && s[a->cwd_len])
+        return s + a->cwd_len;
+    return s;
+}
+
+static int by_cost(const void *pa, const void *pb)
+{
+    const struct annotate *a = sorting;
+    const struct annotate_row *x = &a->row[*(const size_t *)pa], *y = &a->row[*(const size_t *)pb];
+    int c = annotate_compare(a, a->row_counts + x->counts, a->row_counts + y->counts);
+    struct quern_func f, g;
+
+    if (c)
+        return c;
+    if ((c = strcmp(annotate_file_name(a, x->file), annotate_file_name(a, y->file))))
+        return c;
+    f = quern_profile_func_get(a->p, x->func);
+    g = quern_profile_func_get(a->p, y->func);
+    if ((c = strcmp(quern_profile_str(a->p, f.name), quern_profile_str(a->p, g.name))))
+        return c;
+    if ((c = strcmp(quern_profile_str(a->p, f.object), quern_profile_str(a->p, g.object))))
+        return c;
+    return x->func < y->func ? -1 : x->func > y->func;
+}
+
+static double share(const struct annotate *a, size_t event, const quern_count *counts)
+{
+    quern_count total = profcmd_event_value(a->p, event, a->totals);
+    quern_count v = profcmd_event_value(a->p, event, counts);
+    return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
+}
+
+void annotate_choose(struct annotate *a)
+{
+    double *sum = xcalloc(a->sorted_count, sizeof(*sum));
+    size_t n = 0;
+    int enough = 0;
+
+    a->order = xcalloc(a->row_count + 1, sizeof(*a->order));
+    for (size_t i = 0; i < a->row_count; i++)
+        a->order[i] = i;
+    sorting = a;
+    qsort(a->order, a->row_count, sizeof(*a->order), by_cost);
+    for (size_t k = 0; k < a->row_count && !enough; k++) {
+        const quern_count *v = a->row_counts + a->row[a->order[k]].counts;
+        int take = 0;
+        if (!a->callgrind) {
+            /* Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first
+             * function that reaches none, although later ones may. */
+            for (size_t i = 0; i < a->sorted_count; i++)
+                take |= share(a, a->sorted[i], v) >= a->thresholds[i] &&
+                        (a->thresholds[i] < 100 || i == 0 || a->sort);
+        } else if (a->inclusive) {
+            take = share(a, a->sorted[0], v) >= 100 - a->thresholds[0];
+        } else {
+            take = enough = 1;
+            for (size_t i = 0; i < a->sorted_count; i++) {
+                sum[i] += share(a, a->sorted[i], v);
+                enough &= sum[i] >= a->thresholds[i];
+            }
+            if (a->thresholds[0] >= 100)
+                enough = 0;
+        }
+        if (take)
+            a->order[n++] = a->order[k];
+    }
+    a->order_count = n;
+    free(sum);
+}
+
+/* -- Printing ----------------------------------------------------------------------------------- */
+
+void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func)
+{
+    const char *name = quern_profile_str(a->p, quern_profile_func_get(a->p, func).name);
+    printf("%s:%s", annotate_file_name(a, file), *name ? name : "???");
+}
+
+static void put_object(const struct annotate *a, uint32_t func)
+{
+    const char *object = quern_profile_str(a->p, quern_profile_func_get(a->p, func).object);
+    printf(" [%s]", *object ? object : "???");
+}
+
+/* Edges of a function, sorted by cost. */
+struct shown_edge {
+    struct quern_edge e;
+    uint32_t other;
+};
+
+static int edge_by_cost(const void *pa, const void *pb)
+{
+    const struct shown_edge *x = pa, *y = pb;
+    int c = annotate_compare(sorting, x->e.counts, y->e.counts);
+    return c ? c : x->other < y->other ? -1 : x->other > y->other;
+}
+
+static struct shown_edge *edges_of(const struct annotate *a, uint32_t func, int callers, size_t *n)
+{
+    struct shown_edge *e;
+    size_t first, end;
+
+    if (callers) {
+        const uint32_t *list = quern_costs_callers(a->costs, func, n);
+        e = xcalloc(*n + 1, sizeof(*e));
+        for (size_t i = 0; i < *n; i++) {
+            e[i].e = quern_costs_edge(a->costs, list[i]);
+            e[i].other = e[i].e.caller;
+        }
+    } else {
+        quern_costs_callees(a->costs, func, &first, &end);
+        *n = end - first;
+        e = xcalloc(*n + 1, sizeof(*e));
+        for (size_t i = 0; i < *n; i++) {
+            e[i].e = quern_costs_edge(a->costs, first + i);
+            e[i].other = e[i].e.callee;
+        }
+    }
+    sorting = a;
+    qsort(e, *n, sizeof(*e), edge_by_cost);
+    return e;
+}
+
+static void edge_lines(struct annotate *a, uint32_t func, int callers, int fit)
+{
+    size_t n;
+    struct shown_edge *e = edges_of(a, func, callers, &n);
+    char calls[80];
+
+    for (size_t i = 0; i < n; i++) {
+        if (fit) {
+            profcmd_table_fit(&a->table, e[i].e.counts, UINT64_MAX);
+            continue;
+        }
+        profcmd_table_row(&a->table, e[i].e.counts, UINT64_MAX);
+        fputs(callers ? " < " : " >   ", stdout);
+        annotate_put_func(a, quern_profile_func_get(a->p, e[i].other).file, e[i].other);
+        profcmd_commas(calls, e[i].e.calls, 1);
+        printf(" (%sx)", calls);
+        put_object(a, e[i].other);
+        putchar('\n');
+    }
+    free(e);
+}
+
+void annotate_functions(struct annotate *a)
+{
+    enum annotate_tree tree = a->costs ? a->tree : TREE_NONE;
+
+    /* Columns are as wide as all functions need, shown or not. */
+    profcmd_table_reset(&a->table);
+    for (size_t k = 0; k < a->row_count; k++)
+        profcmd_table_fit(&a->table, a->row_counts + a->row[k].counts, a->row[k].present);
+    for (size_t k = 0; k < a->order_count; k++) {
+        const struct annotate_row *r = &a->row[a->order[k]];
+        if (tree == TREE_CALLER || tree == TREE_BOTH)
+            edge_lines(a, r->func, 1, 1);
+        if (tree == TREE_CALLING || tree == TREE_BOTH)
+            edge_lines(a, r->func, 0, 1);
+    }
+    fputs(profcmd_rule, stdout);
+    profcmd_table_head(&a->table);
+    fputs(" file:function\n", stdout);
+    fputs(profcmd_rule, stdout);
+    for (size_t k = 0; k < a->order_count; k++) {
+        const struct annotate_row *r = &a->row[a->order[k]];
+        struct quern_func f = quern_profile_func_get(a->p, r->func);
+        int whole = r->file == f.file; /* not a piece inlined from another file */
+        if (tree != TREE_NONE && k)
+            putchar('\n');
+        if (whole && (tree == TREE_CALLER || tree == TREE_BOTH))
+            edge_lines(a, r->func, 1, 0);
+        profcmd_table_row(&a->table, a->row_counts + r->counts, r->present);
+        fputs(tree != TREE_NONE ? " *  " : " ", stdout);
+        annotate_put_func(a, r->file, r->func);
+        if (a->callgrind && whole)
+            put_object(a, r->func);
+        if (a->costs && a->inclusive && quern_costs_cycle(a->costs, r->func))
+            printf(" (cycle %u)", quern_costs_cycle(a->costs, r->func));
+        putchar('\n');
+        if (whole && (tree == TREE_CALLING || tree == TREE_BOTH))
+            edge_lines(a, r->func, 0, 0);
+    }
+    putchar('\n');
+}

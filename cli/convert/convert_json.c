@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON, version 1 of the schema in docs/json-schema.md. A count is a JSON number with all its digits;
+ * readers that use doubles lose some above 2^53, as with any JSON.
+ */
+#include "cli/convert/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Length of the well-formed UTF-8 sequence at s, or 0. */
+static size_t utf8(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
+        return 2;
+    if ((s[0] & 0xf0) == 0xe0 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 &&
+        !(s[0] == 0xe0 && s[1] < 0xa0) && !(s[0] == 0xed && s[1] > 0x9f))
+        return 3;
+    if (s[0] >= 0xf0 && s[0] <= 0xf4 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 &&
+        (s[3] & 0xc0) == 0x80 && !(s[0] == 0xf0 && s[1] < 0x90) && !(s[0] == 0xf4 && s[1] > 0x8f))
+        return 4;
+    return 0;
+}
+
+void convert_json_string(FILE *f, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    putc('"', f);
+    while (*s) {
+        size_t n = utf8(s);
+        if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            fprintf(f, "\\u%04x", *s);
+        else if (!n)
+            fputs("\\ufffd", f);
+        else
+            fwrite(s, 1, n, f);
+        s += n ? n : 1;
+    }
+    putc('"', f);
+}
+
+static void put_optional(FILE *f, const char *key, const char *s)
+{
+    fprintf(f, "\"%s\":", key);
+    if (s && *s)
+        convert_json_string(f, s);
+    else
+        fputs("null", f);
+}
+
+static void put_counts(FILE *f, const struct convert *c, const quern_count *v)
+{
+    char buf[64];
+
+    putc('[', f);
+    for (size_t i = 0; i < c->events; i++) {
+        quern_count_format(buf, sizeof(buf), v[i], quern_profile_event_scale(c->p, i));
+        fprintf(f, "%s%s", i ? "," : "", buf);
+    }
+    putc(']', f);
+}
+
+static void put_number(FILE *f, const char *key, int has, uint64_t v)
+{
+    if (has)
+        fprintf(f, "\"%s\":%llu,", key, (unsigned long long)v);
+    else
+        fprintf(f, "\"%s\":null,", key);
+}
+
+static void put_header(FILE *f, const struct convert *c)
+{
+    size_t all = c->events + quern_profile_derived_count(c->p);
+
+    fputs("{\"format\":\"quern-profile\",\"version\":1,\n\"parts\":[", f);
+    for (size_t i = 0; i < quern_profile_part_count(c->p); i++) {
+        struct quern_part part;
+        quern_profile_part(c->p, i, &part);
+        fputs(i ? ",\n{" : "\n{", f);
+        put_optional(f, "cmd", part.cmd);
+        putc(',', f);
+        put_optional(f, "creator", part.creator);
+        putc(',', f);
+        put_number(f, "pid", part.has_pid, part.pid);
+        put_number(f, "part", part.has_part, part.part);
+        put_number(f, "thread", part.has_thread, part.thread);
+        fputs("\"desc\":[", f);
+        for (size_t k = 0; k < part.desc_count; k++) {
+            if (k)
+                putc(',', f);
+            convert_json_string(f, part.desc[k]);
+        }
+        fputs("]}", f);
+    }
+    fputs("],\n\"events\":[", f);
+    for (size_t i = 0; i < all; i++) {
+        if (i >= c->events && !quern_profile_event_formula(c->p, i))
+            continue; /* named, but neither counted nor computed */
+        fputs(i ? "," : "", f);
+        putc('{', f);
+        put_optional(f, "name", quern_profile_event_name(c->p, i));
+        putc(',', f);
+        put_optional(f, "long_name", quern_profile_event_long_name(c->p, i));
+        putc(',', f);
+        put_optional(f, "formula", quern_profile_event_formula(c->p, i));
+        putc('}', f);
+    }
+    fputs("],\n\"totals\":", f);
+    put_counts(f, c, quern_profile_totals(c->p));
+}
+
+static void put_functions(FILE *f, const struct convert *c)
+{
+    fputs(",\n\"functions\":[", f);
+    for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++) {
+        struct quern_func g = quern_profile_func_get(c->p, i);
+        fputs(i ? ",\n{" : "\n{", f);
+        put_optional(f, "object", quern_profile_str(c->p, g.object));
+        putc(',', f);
+        put_optional(f, "file", quern_profile_str(c->p, g.file));
+        putc(',', f);
+        put_optional(f, "name", quern_profile_str(c->p, g.name));
+        fprintf(f, ",\"called\":%llu,\"cycle\":%u,\"self\":",
+                (unsigned long long)quern_costs_called(c->costs, i),
+                quern_costs_cycle(c->costs, i));
+        put_counts(f, c, quern_costs_self(c->costs, i));
+        fputs(",\"inclusive\":", f);
+        put_counts(f, c, quern_costs_inclusive(c->costs, i));
+        putc('}', f);
+    }
+    fputs("],\n\"edges\":[", f);
+    for (size_t i = 0; i < quern_costs_edge_count(c->costs); i++) {
+        struct quern_edge e = quern_costs_edge(c->costs, i);
+        fprintf(f, "%s{\"caller\":%u,\"callee\":%u,\"calls\":%llu,\"inclusive\":", i ? ",\n" : "\n",
+                e.caller, e.callee, (unsigned long long)e.calls);
+        put_counts(f, c, e.counts);
+        putc('}', f);
+    }
+    putc(']', f);
+}
+
+static void put_lines(FILE *f, const struct convert *c)
+{
+    struct quern_cursor *cur = quern_cursor_new(c->p);
+    struct quern_record rec;
+    unsigned has = quern_profile_has(c->p);
+    int first = 1;
+
+    fputs(",\n\"lines\":[", f);
+    while (cur && quern_cursor_next(cur, &rec)) {
+        if (rec.kind != QUERN_REC_COST)
+            continue;
+        fprintf(f, "%s{\"part\":%u,\"function\":%u,", first ? "\n" : ",\n", rec.part, rec.at.func);
+        put_optional(f, "file", quern_profile_str(c->p, rec.at.file));
+        fprintf(f, ",\"line\":%llu,", (unsigned long long)rec.at.line);
+        if (has & QUERN_HAS_ADDR)
+            fprintf(f, "\"addr\":%llu,", (unsigned long long)rec.at.addr);
+        fputs("\"self\":", f);
+        put_counts(f, c, rec.counts);
+        putc('}', f);
+        first = 0;
+    }
+    quern_cursor_free(cur);
+    putc(']', f);
+}
+
+void convert_json(FILE *f, const struct convert *c)
+{
+    put_header(f, c);
+    put_functions(f, c);
+    if (c->lines)
+        put_lines(f, c);
+    fputs("}\n", f);
+}

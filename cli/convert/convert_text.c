@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz.
+ */
+#include "cli/convert/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Events that have values: counted, or computed by a formula. */
+static int has_values(const struct convert *c, size_t event)
+{
+    return event < c->events || quern_profile_event_formula(c->p, event);
+}
+
+/* -- CSV ------------------------------------------------------------------------------------------ */
+
+static void field(FILE *f, const char *s)
+{
+    if (!s[strcspn(s, ",\"\r\n")]) {
+        fputs(s, f);
+        return;
+    }
+    putc('"', f);
+    for (; *s; s++) {
+        if (*s == '"')
+            putc('"', f);
+        putc(*s, f);
+    }
+    putc('"', f);
+}
+
+static void counts(FILE *f, const struct convert *c, const quern_count *v)
+{
+    char buf[64];
+
+    for (size_t i = 0; i < c->events + quern_profile_derived_count(c->p); i++) {
+        if (!has_values(c, i))
+            continue;
+        quern_count_format(buf, sizeof(buf), profcmd_event_value(c->p, i, v),
+                           quern_profile_event_scale(c->p, i));
+        fprintf(f, ",%s", buf);
+    }
+    fputs("\r\n", f);
+}
+
+static void events(FILE *f, const struct convert *c, const char *prefix)
+{
+    for (size_t i = 0; i < c->events + quern_profile_derived_count(c->p); i++) {
+        if (!has_values(c, i))
+            continue;
+        putc(',', f);
+        char *name = NULL;
+        size_t n = strlen(prefix) + strlen(quern_profile_event_name(c->p, i)) + 1;
+        if ((name = malloc(n))) {
+            snprintf(name, n, "%s%s", prefix, quern_profile_event_name(c->p, i));
+            field(f, name);
+        }
+        free(name);
+    }
+}
+
+static void function_fields(FILE *f, const struct convert *c, uint32_t func)
+{
+    struct quern_func g = quern_profile_func_get(c->p, func);
+
+    field(f, quern_profile_str(c->p, g.object));
+    putc(',', f);
+    field(f, quern_profile_str(c->p, g.file));
+    putc(',', f);
+    field(f, quern_profile_str(c->p, g.name));
+}
+
+static void csv_lines(FILE *f, const struct convert *c)
+{
+    struct quern_cursor *cur = quern_cursor_new(c->p);
+    struct quern_record rec;
+    int addr = (quern_profile_has(c->p) & QUERN_HAS_ADDR) != 0;
+
+    fprintf(f, "object,function_file,function,file,line%s", addr ? ",address" : "");
+    events(f, c, "");
+    fputs("\r\n", f);
+    while (cur && quern_cursor_next(cur, &rec)) {
+        if (rec.kind != QUERN_REC_COST)
+            continue;
+        function_fields(f, c, rec.at.func);
+        putc(',', f);
+        field(f, quern_profile_str(c->p, rec.at.file));
+        fprintf(f, ",%llu", (unsigned long long)rec.at.line);
+        if (addr)
+            fprintf(f, ",0x%llx", (unsigned long long)rec.at.addr);
+        counts(f, c, rec.counts);
+    }
+    quern_cursor_free(cur);
+}
+
+static void csv_functions(FILE *f, const struct convert *c)
+{
+    fputs("object,file,function,called,cycle,cost", f);
+    events(f, c, "");
+    fputs("\r\n", f);
+    for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++)
+        for (int inclusive = 0; inclusive < 2; inclusive++) {
+            function_fields(f, c, i);
+            fprintf(f, ",%llu,%u,%s", (unsigned long long)quern_costs_called(c->costs, i),
+                    quern_costs_cycle(c->costs, i), inclusive ? "inclusive" : "self");
+            counts(f, c,
+                   inclusive ? quern_costs_inclusive(c->costs, i) : quern_costs_self(c->costs, i));
+        }
+}
+
+static void csv_edges(FILE *f, const struct convert *c)
+{
+    fputs("caller_object,caller_file,caller,callee_object,callee_file,callee,calls", f);
+    events(f, c, "");
+    fputs("\r\n", f);
+    for (size_t i = 0; i < quern_costs_edge_count(c->costs); i++) {
+        struct quern_edge e = quern_costs_edge(c->costs, i);
+        function_fields(f, c, e.caller);
+        putc(',', f);
+        function_fields(f, c, e.callee);
+        fprintf(f, ",%llu", (unsigned long long)e.calls);
+        counts(f, c, e.counts);
+    }
+}
+
+void convert_csv(FILE *f, const struct convert *c)
+{
+    if (!strcmp(c->by, "line"))
+        csv_lines(f, c);
+    else if (!strcmp(c->by, "function"))
+        csv_functions(f, c);
+    else
+        csv_edges(f, c);
+}
+
+/* -- Graphviz -------------------------------------------------------------------------------------- */
+
+static void quoted(FILE *f, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            putc('\\', f);
+        putc(*s == '\n' ? ' ' : *s, f);
+    }
+}
+
+static double part_of(const struct convert *c, const quern_count *v, quern_count total)
+{
+    return total ? 100.0 * (double)profcmd_event_value(c->p, c->event, v) / (double)total : 0;
+}
+
+void convert_dot(FILE *f, const struct convert *c)
+{
+    quern_count total = profcmd_event_value(c->p, c->event, quern_profile_totals(c->p));
+    size_t n = quern_profile_func_count(c->p);
+    uint8_t *shown = calloc(n + 1, 1);
+    char calls[80], name[200];
+
+    if (!shown)
+        return;
+    fprintf(f, "digraph profile {\n    label=\"");
+    quoted(f, c->path);
+    fprintf(f,
+            ": %s\";\n    node [shape=box, fontname=\"sans-serif\", style=filled];\n"
+            "    edge [fontname=\"sans-serif\", fontsize=10];\n",
+            quern_profile_event_name(c->p, c->event));
+    for (uint32_t i = 0; i < n; i++) {
+        double incl = part_of(c, quern_costs_inclusive(c->costs, i), total);
+        double self = part_of(c, quern_costs_self(c->costs, i), total);
+        struct quern_func g = quern_profile_func_get(c->p, i);
+        if (incl < c->threshold && self < c->threshold)
+            continue;
+        shown[i] = 1;
+        snprintf(name, sizeof(name), "%s",
+                 *quern_profile_str(c->p, g.name) ? quern_profile_str(c->p, g.name) : "???");
+        fprintf(f, "    f%u [label=\"", i);
+        quoted(f, name);
+        fprintf(f, "\\n%.2f%%\\nself %.2f%%\", fillcolor=\"0.0 %.3f 1.0\"];\n", incl, self,
+                self > 100 ? 0.8
+                : self < 0 ? 0
+                           : self / 125);
+    }
+    for (size_t i = 0; i < quern_costs_edge_count(c->costs); i++) {
+        struct quern_edge e = quern_costs_edge(c->costs, i);
+        double share = part_of(c, e.counts, total);
+        if (!shown[e.caller] || !shown[e.callee] || share < c->threshold)
+            continue;
+        profcmd_commas(calls, e.calls, 1);
+        fprintf(f, "    f%u -> f%u [label=\"%.2f%%\\n%sx\", penwidth=%.2f];\n", e.caller, e.callee,
+                share, calls,
+                0.5 + (share > 100 ? 100
+                       : share < 0 ? 0
+                                   : share) /
+                          25);
+    }
+    fputs("}\n", f);
+    free(shown);
+}

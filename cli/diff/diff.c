@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * quern diff: what became dearer and cheaper between two profiles, by function, by call edge, by source
+ * line; and whether limits were passed (--fail-if, status 1). As cg_diff it writes the difference as
+ * a Cachegrind profile, as that tool does.
+ */
+#include "cli/diff/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/shared/util.h"
+
+struct options {
+    const char *command, *out, *show, *sort, *by;
+    const char *mod_file, *mod_func;
+    const char **fail_if;
+    size_t fail_count;
+    int traditional;
+};
+
+static void usage(const char *command, int traditional)
+{
+    if (traditional) {
+        printf(
+            "usage: %s [options] OLD NEW\n"
+            "\n"
+            "Write the difference of two profiles, NEW - OLD by function, as a Cachegrind profile.\n"
+            "\n"
+            "  --mod-filename=s/OLD/NEW/  rewrite file names before comparing\n"
+            "  --mod-funcname=s/OLD/NEW/  rewrite function names before comparing\n"
+            "  -h, --help                 this text\n"
+            "  -v, --version              the version\n",
+            command);
+        return;
+    }
+    printf(
+        "usage: %s [options] OLD NEW\n"
+        "\n"
+        "Show what differs between two profiles: NEW - OLD.\n"
+        "\n"
+        "  --by=function,edge,line  what to compare [function]\n"
+        "  --show=A,B,C           events to show [all]\n"
+        "  --sort=A,B,C           events to sort by [as in the profile]\n"
+        "  --threshold=N          leave out differences below N %% of the old total [0]\n"
+        "  --show-percs=yes|no    shares of the old totals behind the counts [yes]\n"
+        "  --inclusive=yes|no     functions with what they call [no]\n"
+        "  --mod-filename=s/OLD/NEW/, --mod-funcname=s/OLD/NEW/\n"
+        "                         rewrite names (Perl syntax; flags g i m s x) before comparing\n"
+        "  --fail-if=LIMIT        status 1 if passed; may be repeated. 'Ir>+1%%': Ir grew by more than\n"
+        "                         1 %%; 'Ir>+1000': by more than 1000; 'Ir>5000000': it is more now;\n"
+        "                         'main:Ir>+1%%': of that function\n"
+        "  -I DIR                 look for sources below DIR; --old-include=DIR, --new-include=DIR: of\n"
+        "                         one side\n"
+        "  -o OUT, --output=OUT   write the difference by line as a profile instead\n"
+        "  -h, --help             this text\n"
+        "  --version              the version\n",
+        command);
+}
+
+/* -- Limits -------------------------------------------------------------------------------------- */
+
+/* The text with its function, event, comparison and number. */
+struct parsed_limit {
+    char *func, *event;
+    char op[3];
+    int relative, percent;
+    long double value;
+};
+
+static void bad_limit(const char *text)
+{
+    die(UTIL_USAGE,
+        "--fail-if=%s: must be [FUNCTION:]EVENT, one of > >= < <=, and a number, +number or +number%%",
+        text);
+}
+
+static void parse_limit(const char *text, struct parsed_limit *l)
+{
+    const char *op, *num;
+    char *end, *colon;
+
+    memset(l, 0, sizeof(*l));
+    /* The comparison is the last one: function names contain < and > ("operator<", templates). */
+    for (op = text + strlen(text); op > text && *op != '<' && *op != '>'; op--)
+        ;
+    if (op == text)
+        bad_limit(text);
+    l->op[0] = *op;
+    num = op + 1;
+    if (*num == '=')
+        l->op[1] = *num++;
+    l->event = xstrdup(text);
+    l->event[op - text] = 0;
+    if ((colon = strrchr(l->event, ':'))) {
+        l->func = l->event;
+        *colon = 0;
+        l->event = colon + 1;
+    }
+    l->relative = *num == '+' || *num == '-';
+    l->value = strtold(num, &end);
+    if (end == num || !(l->value == l->value))
+        bad_limit(text);
+    if (*end == '%') {
+        l->percent = 1;
+        end++;
+        if (!l->relative)
+            bad_limit(text);
+    }
+    if (*end || !*l->event)
+        bad_limit(text);
+}
+
+/* Sums over all functions of that name; "file:function" names one. */
+static int named_costs(const struct diff *d, const char *name, quern_count *old, quern_count *new_)
+{
+    int found = 0;
+
+    for (uint32_t f = 0; f < d->funcs; f++) {
+        struct quern_func g = quern_profile_func_get(d->names, f);
+        const char *fn = quern_profile_str(d->names, g.name),
+                   *fl = quern_profile_str(d->names, g.file);
+        size_t n = strlen(fl);
+        if (strcmp(fn, name) &&
+            (strncmp(name, fl, n) || name[n] != ':' || strcmp(name + n + 1, fn)))
+            continue;
+        found = 1;
+        for (size_t i = 0; i < d->events; i++) {
+            old[i] += d->old_costs[f * d->events + i];
+            new_[i] += d->new_costs[f * d->events + i];
+        }
+    }
+    return found;
+}
+
+static int tripped(struct diff *d, const char *text)
+{
+    struct parsed_limit l;
+    quern_count *old = xcalloc(d->events + 1, sizeof(*old));
+    quern_count *now = xcalloc(d->events + 1, sizeof(*now));
+    long double a, b, measured;
+    char sa[80], sb[80];
+    int event, trip;
+
+    parse_limit(text, &l);
+    event = profcmd_find_event(d->new_.p, l.event);
+    if (event < 0 || (size_t)event >= d->events) {
+        if (event < 0 || profcmd_find_event(d->old.p, l.event) != event)
+            die(UTIL_USAGE, "--fail-if=%s: the profiles have no event '%s'", text, l.event);
+    }
+    if (l.func) {
+        if (!named_costs(d, l.func, old, now))
+            die(UTIL_USAGE, "--fail-if=%s: neither profile has a function '%s'", text, l.func);
+    } else {
+        memcpy(old, d->old_totals, d->events * sizeof(*old));
+        memcpy(now, d->new_totals, d->events * sizeof(*now));
+    }
+    quern_count vo = profcmd_event_value(d->old.p, (size_t)event, old);
+    quern_count vn = profcmd_event_value(d->new_.p, (size_t)event, now);
+    int64_t scale_o = quern_profile_event_scale(d->old.p, (size_t)event);
+    int64_t scale_n = quern_profile_event_scale(d->new_.p, (size_t)event);
+    a = (long double)vo / scale_o;
+    b = (long double)vn / scale_n;
+    measured = b;
+    if (l.relative)
+        measured = b - a;
+    if (l.percent)
+        measured = a != 0 ? 100 * (b - a) / (a < 0 ? -a : a) : b > 0 ? 1e30L : b < 0 ? -1e30L : 0;
+    trip = l.op[0] == '>' ? measured > l.value : measured < l.value;
+    if (l.op[1] == '=')
+        trip |= measured == l.value;
+    if (trip) {
+        profcmd_commas(sa, vo, scale_o);
+        profcmd_commas(sb, vn, scale_n);
+        if (a != 0)
+            warn("limit passed: %s: %s was %s and is %s (%+.2Lf%%)", text, l.event, sa, sb,
+                 100 * (b - a) / (a < 0 ? -a : a));
+        else
+            warn("limit passed: %s: %s was %s and is %s", text, l.event, sa, sb);
+    }
+    free(l.func ? l.func : l.event);
+    free(old);
+    free(now);
+    return trip;
+}
+
+/* -- The difference as a profile ------------------------------------------------------------------ */
+
+static void write_profile(struct diff *d, const struct options *o, const struct quern_rewrite *file,
+                          const struct quern_rewrite *func)
+{
+    struct quern_write_opts wo = { .sz = sizeof(wo) };
+    struct quern_error err;
+    struct quern_profile *p;
+
+    d->old.p = profcmd_renamed(d->old.p, file, func);
+    d->new_.p = profcmd_renamed(d->new_.p, file, func);
+    p = profcmd_difference(d->new_.p, d->new_.path, d->old.p, d->old.path, o->traditional);
+    if (o->traditional)
+        wo.format = QUERN_FORMAT_CACHEGRIND;
+    if (quern_profile_write(p, o->out ? o->out : "-", &wo, &err) < 0) {
+        profcmd_error(&err);
+        exit(UTIL_USAGE);
+    }
+    quern_profile_free(p);
+}
+
+/* -- Text ------------------------------------------------------------------------------------------ */
+
+static void totals(struct diff *d)
+{
+    quern_count *delta = xcalloc(d->events + 1, sizeof(*delta));
+
+    for (size_t i = 0; i < d->events; i++)
+        delta[i] = d->new_totals[i] - d->old_totals[i];
+    printf("%sOld profile:      %s (%s)\nNew profile:      %s (%s)\n", profcmd_rule, d->old.path,
+           profcmd_command(d->old.p), d->new_.path, profcmd_command(d->new_.p));
+    fputs("Events shown:     ", stdout);
+    for (size_t i = 0; i < d->shown_count; i++)
+        printf("%s%s", i ? " " : "", quern_profile_event_name(d->old.p, d->shown[i]));
+    printf("\nThreshold:        %g%% of the old total\n\n", d->threshold);
+    profcmd_table_reset(&d->table);
+    profcmd_table_fit(&d->table, d->old_totals, UINT64_MAX);
+    profcmd_table_fit(&d->table, d->new_totals, UINT64_MAX);
+    profcmd_table_fit(&d->table, delta, UINT64_MAX);
+    fputs(profcmd_rule, stdout);
+    profcmd_table_head(&d->table);
+    printf("\n%s", profcmd_rule);
+    profcmd_table_row(&d->table, d->old_totals, UINT64_MAX);
+    fputs(" OLD TOTALS\n", stdout);
+    profcmd_table_row(&d->table, d->new_totals, UINT64_MAX);
+    fputs(" NEW TOTALS\n", stdout);
+    profcmd_table_row(&d->table, delta, UINT64_MAX);
+    fputs(" DIFFERENCE\n\n", stdout);
+    free(delta);
+}
+
+static void all_events(struct diff *d, const char *list, const char *option, size_t **out,
+                       size_t *n)
+{
+    if (list) {
+        *n = profcmd_events(d->old.p, option, list, out, NULL);
+        /* the same derived events on the other side */
+        size_t *other;
+        profcmd_events(d->new_.p, option, list, &other, NULL);
+        free(other);
+        return;
+    }
+    *out = xcalloc(d->events + 1, sizeof(**out));
+    for (*n = 0; *n < d->events; ++*n)
+        (*out)[*n] = *n;
+}
+
+static void add_include(struct diff_side *s, const char *dir)
+{
+    s->include = xrealloc(s->include, (s->include_count + 1) * sizeof(*s->include));
+    s->include[s->include_count++] = dir;
+}
+
+static int listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *s = list; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
+        if (!strncmp(s, word, n) && (!s[n] || s[n] == ','))
+            return 1;
+    return 0;
+}
+
+static void check_by(const char *by)
+{
+    char *copy = xstrdup(by), *save = NULL;
+
+    for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save))
+        if (strcmp(s, "function") && strcmp(s, "edge") && strcmp(s, "line"))
+            die(UTIL_USAGE, "--by=%s: '%s' is none of function, edge and line", by, s);
+    free(copy);
+}
+
+static void parse(struct diff *d, struct options *o, int argc, char **argv)
+{
+    const char *v;
+    int plain = 0;
+
+    o->fail_if = xcalloc((size_t)argc + 1, sizeof(*o->fail_if));
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (plain || arg[0] != '-' || !arg[1]) {
+            if (!d->old.path)
+                d->old.path = arg;
+            else if (!d->new_.path)
+                d->new_.path = arg;
+            else
+                die(UTIL_USAGE, "exactly two profiles are compared; '%s' is the third", arg);
+        } else if (!strcmp(arg, "--")) {
+            plain = 1;
+        } else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+            usage(o->command, o->traditional);
+            exit(UTIL_OK);
+        } else if (!strcmp(arg, "--version") || (o->traditional && !strcmp(arg, "-v"))) {
+            printf("quern %s\n", QUERN_VERSION);
+            exit(UTIL_OK);
+        } else if ((v = profcmd_value(arg, "--mod-filename"))) {
+            o->mod_file = v;
+        } else if ((v = profcmd_value(arg, "--mod-funcname"))) {
+            o->mod_func = v;
+        } else if (o->traditional) {
+            profcmd_unknown(o->command, arg);
+        } else if ((v = profcmd_value(arg, "--by"))) {
+            check_by(o->by = v);
+        } else if ((v = profcmd_value(arg, "--show"))) {
+            o->show = v;
+        } else if ((v = profcmd_value(arg, "--sort"))) {
+            o->sort = v;
+        } else if ((v = profcmd_value(arg, "--threshold"))) {
+            d->threshold = profcmd_percent("--threshold", v, 100);
+        } else if ((v = profcmd_value(arg, "--show-percs"))) {
+            d->percs = profcmd_yes("--show-percs", v);
+        } else if ((v = profcmd_value(arg, "--inclusive"))) {
+            d->inclusive = profcmd_yes("--inclusive", v);
+        } else if ((v = profcmd_value(arg, "--fail-if"))) {
+            o->fail_if[o->fail_count++] = v;
+        } else if (!strcmp(arg, "--fail-if")) {
+            o->fail_if[o->fail_count++] = profcmd_next(argc, argv, &i, arg);
+        } else if ((v = profcmd_value(arg, "--old-include"))) {
+            add_include(&d->old, v);
+        } else if ((v = profcmd_value(arg, "--new-include"))) {
+            add_include(&d->new_, v);
+        } else if ((v = profcmd_value(arg, "--include")) || (!strncmp(arg, "-I", 2) && arg[2])) {
+            v = v ? v : arg + 2;
+            add_include(&d->old, v);
+            add_include(&d->new_, v);
+        } else if (!strcmp(arg, "-I")) {
+            v = profcmd_next(argc, argv, &i, arg);
+            add_include(&d->old, v);
+            add_include(&d->new_, v);
+        } else if (!strcmp(arg, "-o") || !strcmp(arg, "--output")) {
+            o->out = profcmd_next(argc, argv, &i, arg);
+        } else if ((v = profcmd_value(arg, "--output"))) {
+            o->out = v;
+        } else {
+            profcmd_unknown(o->command, arg);
+        }
+    }
+    if (!d->new_.path)
+        die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how",
+            o->command);
+}
+
+static int run(int argc, char **argv, int traditional)
+{
+    struct diff d = { .percs = 1 };
+    struct options o = { .command = profcmd_name(argv[0]),
+                         .by = "function",
+                         .traditional = traditional };
+    struct quern_rewrite *file, *func;
+    struct quern_error err;
+    int status = UTIL_OK;
+
+    parse(&d, &o, argc, argv);
+    file = profcmd_rewrite("--mod-filename", o.mod_file);
+    func = profcmd_rewrite("--mod-funcname", o.mod_func);
+    d.old.p = profcmd_read(d.old.path);
+    d.new_.p = profcmd_read(d.new_.path);
+    if (traditional) {
+        write_profile(&d, &o, file, func);
+        return UTIL_OK;
+    }
+    if (quern_profile_match_events(d.old.p, d.old.path, d.new_.p, d.new_.path, &err) < 0) {
+        profcmd_error(&err);
+        return UTIL_USAGE;
+    }
+    d.events = quern_profile_event_count(d.old.p);
+    all_events(&d, o.show, "--show", &d.shown, &d.shown_count);
+    all_events(&d, o.sort, "--sort", &d.sorted, &d.sorted_count);
+    d.old_totals = quern_profile_totals(d.old.p);
+    d.new_totals = quern_profile_totals(d.new_.p);
+    profcmd_table_init(&d.table, d.old.p, d.shown, d.shown_count, d.percs, d.old_totals);
+    diff_join(&d, file, func);
+    for (size_t i = 0; i < o.fail_count; i++)
+        if (tripped(&d, o.fail_if[i]))
+            status = UTIL_NO;
+    if (o.out) {
+        write_profile(&d, &o, file, func);
+        return status;
+    }
+    totals(&d);
+    if (listed(o.by, "function"))
+        diff_functions(&d);
+    if (listed(o.by, "edge"))
+        diff_edges(&d);
+    if (listed(o.by, "line"))
+        diff_lines(&d);
+    if (fflush(stdout) == EOF || ferror(stdout))
+        die(UTIL_USAGE, "standard output: %s", strerror(errno));
+    return status;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    return run(argc, argv, 0);
+}
+
+int cmd_cg_diff(int argc, char **argv)
+{
+    return run(argc, argv, 1);
+}

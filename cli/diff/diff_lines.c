@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `quern diff --by=line`: differences by source line. The two versions of a file are aligned first, so
+ * that a line keeps its cost when others were put in front of it. A file whose two versions cannot be
+ * found is left out and named at the end: its line numbers do not say which line is which.
+ *
+ * Aligning is a patience diff: equal beginnings and ends, then lines that occur exactly once on both
+ * sides, in their longest common order, then the same between them.
+ */
+#include "cli/diff/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/shared/util.h"
+
+/* -- Texts ---------------------------------------------------------------------------------------- */
+
+struct text {
+    char *buf;
+    char **line;  /* NUL-terminated; line[0] is line 1 */
+    uint32_t *id; /* equal lines have equal ids */
+    size_t n;
+};
+
+static char *try_file(const char *dir, const char *name)
+{
+    char *path = *dir ? xasprintf("%s/%s", dir, name) : xstrdup(name);
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* Below each include directory the name is tried whole, then without its first folders. */
+static char *locate(const struct diff_side *s, const char *name)
+{
+    char *path;
+
+    for (size_t i = 0; i < s->include_count; i++)
+        for (const char *n = name; n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL)
+            if (*n && (path = try_file(s->include[i], n)))
+                return path;
+    return try_file("", name);
+}
+
+static int load(struct text *t, const char *path, struct quern_profile *ids)
+{
+    FILE *f = fopen(path, "r");
+    size_t cap = 0, n = 0, got;
+
+    memset(t, 0, sizeof(*t));
+    if (!f) {
+        warn("%s: %s", path, strerror(errno));
+        return -1;
+    }
+    do {
+        if (cap - n < 65536)
+            t->buf = xrealloc(t->buf, (cap = cap * 2 + 131072) + 1);
+        got = fread(t->buf + n, 1, cap - n, f);
+        n += got;
+    } while (got);
+    fclose(f);
+    t->buf[n] = 0;
+    for (char *s = t->buf, *e; s < t->buf + n; s = e + 1) {
+        e = memchr(s, '\n', (size_t)(t->buf + n - s));
+        if (!e)
+            e = t->buf + n;
+        *e = 0;
+        if ((t->n & (t->n + 1)) == 0) {
+            size_t room = (t->n + 1) * 2;
+            t->line = xrealloc(t->line, room * sizeof(*t->line));
+            t->id = xrealloc(t->id, room * sizeof(*t->id));
+        }
+        t->line[t->n] = s;
+        t->id[t->n++] = quern_profile_string(ids, s, -1);
+    }
+    return 0;
+}
+
+static void unload(struct text *t)
+{
+    free(t->buf);
+    free(t->line);
+    free(t->id);
+}
+
+/* -- Patience diff -------------------------------------------------------------------------------- */
+
+struct align {
+    const uint32_t *a, *b;
+    size_t *to; /* line of a -> line of b + 1; 0: none */
+    uint32_t *count_a, *count_b;
+    size_t *where; /* by id: line of b */
+};
+
+static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
+{
+    size_t n = 0, *pa, *pb, *tail, *prev, best = 0;
+
+    while (a0 < a1 && b0 < b1 && x->a[a0] == x->b[b0])
+        x->to[a0++] = ++b0;
+    while (a0 < a1 && b0 < b1 && x->a[a1 - 1] == x->b[b1 - 1])
+        x->to[--a1] = b1--;
+    if (a0 == a1 || b0 == b1)
+        return;
+    for (size_t i = a0; i < a1; i++)
+        x->count_a[x->a[i]]++;
+    for (size_t i = b0; i < b1; i++) {
+        x->count_b[x->b[i]]++;
+        x->where[x->b[i]] = i;
+    }
+    pa = xcalloc(a1 - a0, sizeof(*pa));
+    pb = xcalloc(a1 - a0, sizeof(*pb));
+    for (size_t i = a0; i < a1; i++)
+        if (x->count_a[x->a[i]] == 1 && x->count_b[x->a[i]] == 1) {
+            pa[n] = i;
+            pb[n++] = x->where[x->a[i]];
+        }
+    for (size_t i = a0; i < a1; i++)
+        x->count_a[x->a[i]] = 0;
+    for (size_t i = b0; i < b1; i++)
+        x->count_b[x->b[i]] = 0;
+    /* Longest increasing run of pb: tail[k] is the end of the best one of length k + 1. */
+    tail = xcalloc(n + 1, sizeof(*tail));
+    prev = xcalloc(n + 1, sizeof(*prev));
+    for (size_t i = 0; i < n; i++) {
+        size_t lo = 0, hi = best;
+        while (lo < hi) {
+            size_t mid = (lo + hi) / 2;
+            if (pb[tail[mid]] < pb[i])
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        prev[i] = lo ? tail[lo - 1] : SIZE_MAX;
+        tail[lo] = i;
+        if (lo == best)
+            best++;
+    }
+    if (best) {
+        size_t *run = xcalloc(best, sizeof(*run));
+        for (size_t k = best, i = tail[best - 1]; k--; i = prev[i])
+            run[k] = i;
+        for (size_t k = 0; k < best; k++) {
+            align(x, a0, pa[run[k]], b0, pb[run[k]]);
+            x->to[pa[run[k]]] = pb[run[k]] + 1;
+            a0 = pa[run[k]] + 1;
+            b0 = pb[run[k]] + 1;
+        }
+        align(x, a0, a1, b0, b1);
+        free(run);
+    }
+    free(pa);
+    free(pb);
+    free(tail);
+    free(prev);
+}
+
+/* -- Counts by line -------------------------------------------------------------------------------- */
+
+struct line_cost {
+    uint32_t file; /* common string */
+    uint64_t line;
+    size_t counts;
+};
+
+struct side_lines {
+    struct line_cost *line;
+    quern_count *counts;
+    size_t n;
+    const char **name; /* by common file: as this side calls it */
+};
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct line_cost *x = pa, *y = pb;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static void collect(const struct diff *d, const struct diff_side *s, struct side_lines *out)
+{
+    struct quern_cursor *c = quern_cursor_new(s->p);
+    struct quern_record rec;
+    size_t cap = 0;
+
+    out->name = xcalloc(quern_profile_str_count(d->names) + 1, sizeof(*out->name));
+    while (c && quern_cursor_next(c, &rec)) {
+        uint32_t file;
+        if (rec.kind != QUERN_REC_COST || rec.at.file == QUERN_NONE)
+            continue;
+        file = s->file[rec.at.file];
+        out->name[file] = quern_profile_str(s->p, rec.at.file);
+        if (!out->n || out->line[out->n - 1].file != file ||
+            out->line[out->n - 1].line != rec.at.line) {
+            if (out->n == cap) {
+                cap = cap * 2 + 1024;
+                out->line = xrealloc(out->line, cap * sizeof(*out->line));
+                out->counts = xrealloc(out->counts, cap * d->events * sizeof(*out->counts));
+            }
+            out->line[out->n] = (struct line_cost){ file, rec.at.line, out->n * d->events };
+            memset(out->counts + out->n * d->events, 0, d->events * sizeof(*out->counts));
+            out->n++;
+        }
+        for (size_t i = 0; i < d->events; i++)
+            out->counts[(out->n - 1) * d->events + i] += rec.counts[i];
+    }
+    quern_cursor_free(c);
+    if (!out->n)
+        return;
+    qsort(out->line, out->n, sizeof(*out->line), by_place);
+    size_t m = 0;
+    for (size_t i = 1; i < out->n; i++) {
+        if (by_place(&out->line[m], &out->line[i]) == 0) {
+            for (size_t k = 0; k < d->events; k++)
+                out->counts[out->line[m].counts + k] += out->counts[out->line[i].counts + k];
+        } else {
+            out->line[++m] = out->line[i];
+        }
+    }
+    out->n = m + 1;
+}
+
+static const quern_count *cost_at(const struct side_lines *s, uint32_t file, uint64_t line)
+{
+    struct line_cost key = { .file = file, .line = line };
+    const struct line_cost *l =
+        s->n ? bsearch(&key, s->line, s->n, sizeof(*s->line), by_place) : NULL;
+    return l ? s->counts + l->counts : NULL;
+}
+
+/* -- Printing -------------------------------------------------------------------------------------- */
+
+struct out_line {
+    size_t old, new_; /* 1-based; 0: not there */
+    const char *text;
+};
+
+static int delta_of(const struct diff *d, const struct side_lines *o, const struct side_lines *n,
+                    uint32_t file, const struct out_line *l, quern_count *delta)
+{
+    const quern_count *a = l->old ? cost_at(o, file, l->old) : NULL;
+    const quern_count *b = l->new_ ? cost_at(n, file, l->new_) : NULL;
+
+    for (size_t i = 0; i < d->events; i++)
+        delta[i] = (b ? b[i] : 0) - (a ? a[i] : 0);
+    return diff_matters(d, delta);
+}
+
+static void put_line_number(size_t n)
+{
+    if (n)
+        printf("%6zu ", n);
+    else
+        fputs("     - ", stdout);
+}
+
+static void show_file(struct diff *d, const struct side_lines *o, const struct side_lines *n,
+                      uint32_t file, const char *old_path, const char *new_path)
+{
+    struct quern_profile *ids = quern_profile_new();
+    struct text a, b;
+    struct align x;
+    struct out_line *list;
+    quern_count *delta = xcalloc(d->events + 1, sizeof(*delta));
+    size_t count = 0, next = 0, some = 0, strings;
+
+    if (!ids || load(&a, old_path, ids) < 0 || load(&b, new_path, ids) < 0)
+        die(UTIL_USAGE, "%s and %s cannot be compared", old_path, new_path);
+    strings = quern_profile_str_count(ids) + 1;
+    x = (struct align){ .a = a.id,
+                        .b = b.id,
+                        .to = xcalloc(a.n + 1, sizeof(*x.to)),
+                        .count_a = xcalloc(strings, sizeof(uint32_t)),
+                        .count_b = xcalloc(strings, sizeof(uint32_t)),
+                        .where = xcalloc(strings, sizeof(size_t)) };
+    align(&x, 0, a.n, 0, b.n);
+    /* All lines of both in one order: what is gone before what came in its place. */
+    list = xcalloc(a.n + b.n + 1, sizeof(*list));
+    for (size_t i = 0; i < a.n; i++) {
+        if (!x.to[i]) {
+            list[count++] = (struct out_line){ i + 1, 0, a.line[i] };
+            continue;
+        }
+        for (; next + 1 < x.to[i]; next++)
+            list[count++] = (struct out_line){ 0, next + 1, b.line[next] };
+        list[count++] = (struct out_line){ i + 1, x.to[i], b.line[next++] };
+    }
+    for (; next < b.n; next++)
+        list[count++] = (struct out_line){ 0, next + 1, b.line[next] };
+    profcmd_table_reset(&d->table);
+    for (size_t i = 0; i < count; i++)
+        if (delta_of(d, o, n, file, &list[i], delta)) {
+            profcmd_table_fit(&d->table, delta, UINT64_MAX);
+            some++;
+        }
+    if (some) {
+        printf("%s-- Source: %s\n", profcmd_rule, quern_profile_str(d->names, file));
+        if (strcmp(old_path, new_path))
+            printf("-- old: %s\n-- new: %s\n", old_path, new_path);
+        fputs(profcmd_rule, stdout);
+        profcmd_table_head(&d->table);
+        fputs("    old    new\n\n", stdout);
+        for (size_t i = 0; i < count; i++)
+            if (delta_of(d, o, n, file, &list[i], delta)) {
+                profcmd_table_row(&d->table, delta, UINT64_MAX);
+                put_line_number(list[i].old);
+                put_line_number(list[i].new_);
+                printf(" %s\n", list[i].text);
+            }
+        putchar('\n');
+    }
+    unload(&a);
+    unload(&b);
+    free(x.to);
+    free(x.count_a);
+    free(x.count_b);
+    free(x.where);
+    free(list);
+    free(delta);
+    quern_profile_free(ids);
+}
+
+/* Does any line of the file differ at all? Files that do not are not looked for. */
+static int differs(const struct diff *d, const struct side_lines *o, const struct side_lines *n,
+                   uint32_t file)
+{
+    quern_count *sum = xcalloc(d->events + 1, sizeof(*sum));
+    struct out_line l;
+    int yes = 0;
+
+    for (size_t i = 0; i < n->n && !yes; i++)
+        if (n->line[i].file == file) {
+            l = (struct out_line){ n->line[i].line, n->line[i].line, NULL };
+            yes = delta_of(d, o, n, file, &l, sum);
+        }
+    for (size_t i = 0; i < o->n && !yes; i++)
+        if (o->line[i].file == file) {
+            l = (struct out_line){ o->line[i].line, o->line[i].line, NULL };
+            yes = delta_of(d, o, n, file, &l, sum);
+        }
+    free(sum);
+    return yes;
+}
+
+void diff_lines(struct diff *d)
+{
+    struct side_lines o = { NULL, NULL, 0, NULL }, n = { NULL, NULL, 0, NULL };
+    size_t files = quern_profile_str_count(d->names), missing = 0;
+
+    collect(d, &d->old, &o);
+    collect(d, &d->new_, &n);
+    uint32_t *lost = xcalloc(files + 1, sizeof(*lost));
+    for (uint32_t f = 0; f < files; f++) {
+        char *a, *b;
+        if ((!o.name[f] && !n.name[f]) || !differs(d, &o, &n, f))
+            continue;
+        a = locate(&d->old, o.name[f] ? o.name[f] : n.name[f]);
+        b = locate(&d->new_, n.name[f] ? n.name[f] : o.name[f]);
+        if (a && b)
+            show_file(d, &o, &n, f, a, b);
+        else
+            lost[missing++] = f;
+        free(a);
+        free(b);
+    }
+    if (missing) {
+        printf("%sFiles that differ, but of which the two versions were not found:\n%s",
+               profcmd_rule, profcmd_rule);
+        for (size_t i = 0; i < missing; i++)
+            printf("  %s\n", quern_profile_str(d->names, lost[i]));
+        putchar('\n');
+    }
+    free(lost);
+    free(o.line);
+    free(o.counts);
+    free(o.name);
+    free(n.line);
+    free(n.counts);
+    free(n.name);
+}

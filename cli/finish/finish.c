@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//
+// The finisher, `quern --finish FD`: the engine executes it in the profiled process once the client
+// has ended (or in a child, before the client executes a program that is not profiled). Reads the
+// spool, writes the profile, prints the summary, removes the spool, and ends as the client ended.
+// When the profile cannot be written the spool stays, and a sentence says so.
+//
+// The process is the client's: its descriptors, limits, ignored signals and working directory.
+// Nothing may be written to descriptors 0, 1 and 2 before they are ours.
+#include "cli/finish/finish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/run/run.h"
+#include "cli/shared/util.h"
+
+void finish_lift_limits(void)
+{
+    static const int which[] = { RLIMIT_AS,    RLIMIT_DATA,  RLIMIT_CPU,
+                                 RLIMIT_FSIZE, RLIMIT_STACK, RLIMIT_NOFILE };
+    struct rlimit limit;
+
+    for (size_t i = 0; i < sizeof(which) / sizeof(*which); i++) {
+        if (getrlimit((__rlimit_resource_t)which[i], &limit) != 0)
+            continue;
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit((__rlimit_resource_t)which[i], &limit);
+    }
+}
+
+// No signal meant for the client shall end the finisher half-way; SIGQUIT is left to a user who
+// must.
+static void be_deaf(void)
+{
+    sigset_t set;
+
+    sigfillset(&set);
+    sigdelset(&set, SIGQUIT);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    signal(SIGQUIT, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+// Where messages go. The client may have closed descriptor 2 or given it another meaning; from here
+// on it is the log, or nowhere.
+static void take_stderr(int log_fd)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    // Whatever is opened from here on must not become 0, 1 or 2.
+    while (null >= 0 && null < 3)
+        null = dup(null);
+    if (log_fd < 0 || dup2(log_fd, STDERR_FILENO) < 0)
+        dup2(null, STDERR_FILENO);
+    if (null > 2)
+        close(null);
+}
+
+// A child of the run logs to a file of its own when the name has the process id in it.
+static int child_log(const struct finish_spool *s)
+{
+    const struct spool_header *h = s->h;
+    const char *name = finish_spool_text(s, h->s_log);
+    char err[256];
+    char *path;
+    int fd;
+
+    if (!(h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED)) || !name || !strstr(name, "%p"))
+        return h->log_fd;
+    path = run_name_expand(name, h->pid, err, sizeof(err));
+    if (!path)
+        return h->log_fd;
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    free(path);
+    return fd < 0 ? h->log_fd : fd;
+}
+
+_Noreturn static void end_as_client(uint32_t kind, int32_t code)
+{
+    if (kind == SPOOL_END_SIGNAL && code > 0 && code < NSIG) {
+        struct rlimit none = { 0, 0 };
+        sigset_t set;
+
+        // A core would be that of the finisher: where the client leaves one, the engine dies itself.
+        setrlimit(RLIMIT_CORE, &none);
+        prctl(PR_SET_DUMPABLE, 0);
+        signal(code, SIG_DFL);
+        sigemptyset(&set);
+        sigaddset(&set, code);
+        kill(getpid(), code);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        _exit(128 + code);
+    }
+    _exit(code);
+}
+
+int finish_names(const struct finish_spool *s, char **output, char **dump, char *err,
+                 size_t err_size)
+{
+    const char *name = finish_spool_text(s, s->h->s_output);
+    const char *dump_name = finish_spool_text(s, s->h->s_dump_counts);
+
+    *output = *dump = NULL;
+    if (!name) {
+        snprintf(err, err_size, "the spool does not say where the profile goes");
+        return -1;
+    }
+    *output = run_name_expand(name, s->h->pid, err, err_size);
+    if (!*output)
+        return -1;
+    if (dump_name) {
+        *dump = run_name_expand(dump_name, s->h->pid, err, err_size);
+        if (!*dump) {
+            free(*output);
+            *output = NULL;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+// Removes the spool if its name still is that of the open file.
+static void remove_spool(const char *path, int fd)
+{
+    struct stat named, open_one;
+
+    if (path && stat(path, &named) == 0 && fstat(fd, &open_one) == 0 &&
+        named.st_ino == open_one.st_ino && named.st_dev == open_one.st_dev)
+        unlink(path);
+}
+
+static void print_summary(const struct finish_spool *s, const struct finish_totals *totals)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        return;
+    fprintf(f, "==%d== \n", s->h->pid); // the client's own output ends here
+    finish_summary_print(f, s->h, totals->counts);
+    if (s->h->flags & SPOOL_F_VERBOSE)
+        finish_summary_engine(f, s->h);
+    fclose(f);
+    // One write: the lines of several processes do not mix.
+    (void)util_write_all(STDERR_FILENO, text, size);
+    free(text);
+}
+
+static bool finish(struct finish_spool *s, int fd)
+{
+    const char *path = finish_spool_text(s, s->h->s_spool);
+    struct finish_totals totals;
+    char err[1024];
+    char *output, *dump;
+    bool ok;
+
+    if (finish_names(s, &output, &dump, err, sizeof(err)) != 0) {
+        warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
+        return false;
+    }
+    ok = finish_profile_write(s, output, dump, &totals, err, sizeof(err)) == 0;
+    if (ok) {
+        if (totals.bad_records)
+            warn("%s: %llu records of the run were damaged and are not in the profile", output,
+                 (unsigned long long)totals.bad_records);
+        if (!(s->h->flags & SPOOL_F_QUIET))
+            print_summary(s, &totals);
+        remove_spool(path, fd);
+    } else {
+        warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
+    }
+    free(output);
+    free(dump);
+    return ok;
+}
+
+int cmd_finish(int argc, char **argv)
+{
+    struct finish_spool s;
+    uint64_t fd;
+    uint32_t kind;
+    int32_t code;
+    bool in_child, ok;
+    char err[512];
+
+    if (argc != 2 || !util_number(argv[1], INT32_MAX, &fd))
+        die(UTIL_USAGE, "--finish is for the engine alone");
+    be_deaf();
+    finish_lift_limits();
+    if (finish_spool_open(&s, (int)fd, err, sizeof(err)) != 0)
+        die(UTIL_USAGE, "the spool in descriptor %d: %s", (int)fd, err);
+    kind = s.h->end_kind;
+    code = s.h->end_code;
+    in_child = s.h->pid != getpid();
+    take_stderr(child_log(&s));
+    ok = finish(&s, (int)fd);
+    // In a child the engine waits for the answer; otherwise the client's own end is what the caller
+    // gets.
+    if (in_child)
+        _exit(ok ? 0 : 1);
+    if (kind == SPOOL_END_NONE)
+        _exit(UTIL_USAGE);
+    end_as_client(kind, code);
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+//
+// From counters to the profile: every instruction gets its function, file and line (symbols/),
+// equal places are summed, libquern writes the file. Also writes --dump-counts.
+#include "cli/finish/finish.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "cli/run/run.h"
+#include "cli/shared/util.h"
+#include "quern/profile.h"
+#include "symbols/symbols.h"
+
+// One place with its counts. Empty while the table's slot is 0.
+struct cell {
+    struct symbols_place at;
+    uint64_t counts[FINISH_EVENTS];
+};
+
+struct executed {
+    uint64_t pc, count;
+    uint32_t map;
+};
+
+struct builder {
+    const struct finish_spool *s;
+    struct symbols *symbols;
+    struct symbols_module **module; // by map; NULL: anonymous
+    struct cell *cell;
+    size_t cells, cells_room;
+    uint32_t *slot; // hash table of cells plus 1
+    size_t slots;
+    struct cell *last;
+    struct executed *executed; // for --dump-counts
+    size_t executed_count, executed_room;
+    bool want_executed;
+    struct finish_totals *totals;
+    // The block being walked: address in its module of the map's start.
+    uint32_t map;
+    uint64_t map_delta; // link-time address minus pc
+    bool map_known;
+};
+
+static void remark(void *ctx, const char *sentence)
+{
+    const struct builder *b = ctx;
+
+    if (!(b->s->h->flags & SPOOL_F_QUIET))
+        warn("%s", sentence);
+}
+
+static size_t hash(struct symbols_place at)
+{
+    uint64_t h = (uint64_t)at.function * UINT64_C(0x9e3779b97f4a7c15);
+
+    h = (h ^ at.file) * UINT64_C(0xff51afd7ed558ccd);
+    h = (h ^ at.line) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return (size_t)(h ^ (h >> 32));
+}
+
+static bool same(struct symbols_place a, struct symbols_place b)
+{
+    return a.function == b.function && a.file == b.file && a.line == b.line;
+}
+
+static void grow(struct builder *b)
+{
+    b->slots = b->slots ? b->slots * 2 : 4096;
+    free(b->slot);
+    b->slot = xcalloc(b->slots, sizeof(*b->slot));
+    for (size_t n = 0; n < b->cells; n++) {
+        size_t i = hash(b->cell[n].at) & (b->slots - 1);
+
+        while (b->slot[i])
+            i = (i + 1) & (b->slots - 1);
+        b->slot[i] = (uint32_t)n + 1;
+    }
+}
+
+static struct cell *get_cell(struct builder *b, struct symbols_place at)
+{
+    size_t i;
+
+    if (b->last && same(b->last->at, at))
+        return b->last;
+    if (b->cells * 2 >= b->slots)
+        grow(b);
+    for (i = hash(at) & (b->slots - 1); b->slot[i]; i = (i + 1) & (b->slots - 1))
+        if (same(b->cell[b->slot[i] - 1].at, at))
+            return b->last = &b->cell[b->slot[i] - 1];
+    if (b->cells == b->cells_room) {
+        b->cells_room = b->cells_room ? b->cells_room * 2 : 4096;
+        b->cell = xrealloc(b->cell, b->cells_room * sizeof(*b->cell));
+    }
+    b->slot[i] = (uint32_t)++b->cells;
+    b->last = &b->cell[b->cells - 1];
+    *b->last = (struct cell){ .at = at };
+    return b->last;
+}
+
+static size_t vdso_size(const void *image)
+{
+    const Elf64_Ehdr *h = image;
+
+    return h->e_shoff + (size_t)h->e_shnum * h->e_shentsize;
+}
+
+// A child may have been built by the run itself.
+static uint64_t run_start(const struct spool_header *h)
+{
+    return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->n_reserved[RUN_N_START];
+}
+
+static void open_modules(struct builder *b)
+{
+    const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+    struct symbols_module *vdso_module = NULL;
+
+    b->module = xcalloc(b->s->maps_used + 1, sizeof(*b->module));
+    for (uint64_t i = 0; i < b->s->maps_used; i++) {
+        const struct spool_map *m = &b->s->maps[i];
+        struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino, m->mtime,
+                                  run_start(b->s->h) };
+
+        if (m->flags & SPOOL_MAP_VDSO) {
+            if (!vdso_module && vdso)
+                vdso_module = symbols_image(b->symbols, "[vdso]", vdso, vdso_size(vdso));
+            b->module[i] = vdso_module;
+        } else if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) && f.path &&
+                   f.path[0] == '/') {
+            b->module[i] = symbols_file(b->symbols, &f);
+        }
+    }
+}
+
+static void note_executed(struct builder *b, const struct finish_insn *in)
+{
+    if (b->executed_count == b->executed_room) {
+        b->executed_room = b->executed_room ? b->executed_room * 2 : 65536;
+        b->executed = xrealloc(b->executed, b->executed_room * sizeof(*b->executed));
+    }
+    b->executed[b->executed_count++] = (struct executed){ in->pc, in->executed, in->map };
+}
+
+static void add_insn(void *ctx, const struct finish_insn *in)
+{
+    struct builder *b = ctx;
+    const struct spool_map *m = &b->s->maps[in->map];
+    struct symbols_place at = { 0 };
+    uint64_t any = 0;
+    struct cell *c;
+
+    for (int e = 0; e < FINISH_EVENTS; e++)
+        any |= in->counts[e];
+    if (!any)
+        return; // translated and never reached
+    if (in->map != b->map) {
+        uint64_t start = b->module[in->map]
+                             ? symbols_address(b->module[in->map], m->offset + (in->pc - m->start))
+                             : UINT64_MAX;
+
+        b->map = in->map;
+        b->map_known = start != UINT64_MAX;
+        b->map_delta = start - in->pc;
+    }
+    if (b->map_known)
+        symbols_find(b->module[in->map], in->pc + b->map_delta, &at);
+    c = get_cell(b, at);
+    for (int e = 0; e < FINISH_EVENTS; e++) {
+        c->counts[e] += in->counts[e];
+        b->totals->counts[e] += in->counts[e];
+    }
+    if (b->want_executed && in->executed)
+        note_executed(b, in);
+}
+
+// ---- The profile ----
+
+// "I1 cache:   ..." lines of the spool: the key ends at the first colon.
+static void add_descs(struct quern_profile *p, const char *desc)
+{
+    while (desc && *desc) {
+        size_t n = strcspn(desc, "\n");
+        char *line = xasprintf("%.*s", (int)n, desc);
+        char *colon = strchr(line, ':');
+
+        if (colon) {
+            *colon = '\0';
+            // One blank is written after the colon anyway.
+            quern_profile_add_desc(p, line, colon[1] == ' ' ? colon + 2 : colon + 1);
+        }
+        free(line);
+        desc += n;
+        if (*desc)
+            desc++;
+    }
+}
+
+static uint32_t profile_string(const struct builder *b, struct quern_profile *p, uint32_t *known,
+                               uint32_t number)
+{
+    if (known[number] == QUERN_NONE)
+        known[number] = quern_profile_string(p, symbols_string(b->symbols, number), -1);
+    return known[number];
+}
+
+static int write_profile(const struct builder *b, const char *output, char *err, size_t err_size)
+{
+    const struct spool_header *h = b->s->h;
+    struct quern_profile *p = quern_profile_new();
+    struct quern_write_opts wo = { .sz = sizeof(wo), .format = QUERN_FORMAT_CACHEGRIND };
+    struct quern_error qe = { 0 };
+    const char *names[FINISH_EVENTS];
+    const char *cmd = finish_spool_text(b->s, h->s_cmd);
+    uint32_t *known;
+    uint32_t strings = 0;
+    size_t events = 0;
+    int rc;
+
+    if (!p)
+        die(UTIL_USAGE, "out of memory");
+    for (int e = 0; e < FINISH_EVENTS; e++)
+        if (finish_event_counted((enum finish_event)e, h->flags))
+            names[events++] = finish_event_names[e];
+    quern_profile_set_events(p, names, events);
+    quern_profile_set_cmd(p, cmd ? cmd : "");
+    quern_profile_set_pid(p, (uint64_t)h->pid);
+    add_descs(p, finish_spool_text(b->s, h->s_desc));
+
+    for (size_t i = 0; i < b->cells; i++) {
+        if (b->cell[i].at.function >= strings)
+            strings = b->cell[i].at.function + 1;
+        if (b->cell[i].at.file >= strings)
+            strings = b->cell[i].at.file + 1;
+    }
+    known = xmalloc((strings + 1) * sizeof(*known));
+    memset(known, 0xff, (strings + 1) * sizeof(*known));
+    for (size_t i = 0; i < b->cells; i++) {
+        const struct cell *c = &b->cell[i];
+        uint32_t file = profile_string(b, p, known, c->at.file);
+        struct quern_site at = {
+            .func = quern_profile_func(p, QUERN_NONE, file,
+                                       profile_string(b, p, known, c->at.function)),
+            .file = QUERN_NONE,
+            .line = c->at.line,
+        };
+        uint64_t counts[FINISH_EVENTS];
+        size_t n = 0;
+
+        for (int e = 0; e < FINISH_EVENTS; e++)
+            if (finish_event_counted((enum finish_event)e, h->flags))
+                counts[n++] = c->counts[e];
+        rc = quern_profile_add_cost(p, &at, counts, n);
+        if (rc != 0)
+            die(UTIL_USAGE, "%s: %s", output, strerror(-rc));
+    }
+    free(known);
+    rc = quern_profile_write(p, output, &wo, &qe);
+    if (rc != 0)
+        snprintf(err, err_size, "%s: %s", output, qe.msg[0] ? qe.msg : strerror(-rc));
+    quern_profile_free(p);
+    return rc != 0 ? -1 : 0;
+}
+
+// ---- --dump-counts ----
+
+static int compare_executed(const void *x, const void *y)
+{
+    const struct executed *a = x, *b = y;
+
+    if (a->pc != b->pc)
+        return a->pc < b->pc ? -1 : 1;
+    return a->map < b->map ? -1 : a->map > b->map;
+}
+
+static int write_executed(struct builder *b, const char *dump, char *err, size_t err_size)
+{
+    FILE *f = fopen(dump, "we");
+    bool failed;
+
+    if (!f) {
+        snprintf(err, err_size, "%s: %s", dump, strerror(errno));
+        return -1;
+    }
+    if (b->executed_count)
+        qsort(b->executed, b->executed_count, sizeof(*b->executed), compare_executed);
+    for (size_t i = 0; i < b->executed_count; i++) {
+        const struct executed *x = &b->executed[i];
+        const struct spool_map *m = &b->s->maps[x->map];
+        const char *path = finish_spool_text(b->s, m->path);
+        uint64_t count = x->count;
+
+        while (i + 1 < b->executed_count && compare_executed(x, &b->executed[i + 1]) == 0)
+            count += b->executed[++i].count;
+        fprintf(f, "%llx %llu %s+%llx\n", (unsigned long long)x->pc, (unsigned long long)count,
+                path                        ? path
+                : m->flags & SPOOL_MAP_VDSO ? "[vdso]"
+                                            : "[anonymous]",
+                (unsigned long long)(m->offset + (x->pc - m->start)));
+    }
+    failed = ferror(f) != 0;
+    if (fclose(f) != 0 || failed) {
+        snprintf(err, err_size, "%s: %s", dump, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
+                         struct finish_totals *totals, char *err, size_t err_size)
+{
+    struct builder b = { .s = s, .totals = totals, .want_executed = dump != NULL, .map = ~0u };
+    struct symbols_options so = { (s->h->flags & RUN_F_NO_DEMANGLE) != 0, remark, &b };
+    int rc;
+
+    memset(totals, 0, sizeof(*totals));
+    b.symbols = symbols_new(&so);
+    if (!b.symbols)
+        die(UTIL_USAGE, "out of memory");
+    open_modules(&b);
+    totals->bad_records = finish_spool_walk(s, add_insn, &b);
+    rc = write_profile(&b, output, err, err_size);
+    if (rc == 0 && dump)
+        rc = write_executed(&b, dump, err, err_size);
+    symbols_free(b.symbols);
+    free(b.module);
+    free(b.cell);
+    free(b.slot);
+    free(b.executed);
+    return rc;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern recover`: writes the profile of a program that was killed before it could, or whose
+// profile could not be written, from the spool that it left. Leaves the spool of a running program
+// alone.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/finish/finish.h"
+#include "cli/shared/util.h"
+
+static void help(void)
+{
+    puts("usage: quern recover [OPTIONS] [FILE...]\n"
+         "\n"
+         "Writes the profile of a program that was killed, from the spool that it left\n"
+         "(quern.spool.PID).\n"
+         "Without FILE: all spools in the working directory whose program is gone.\n"
+         "\n"
+         "  --keep        do not remove the spool\n"
+         "  -o FILE       write the profile to FILE, not where the run was told to\n"
+         "  -q            print nothing but errors\n"
+         "  --help        this text\n"
+         "\n"
+         "Exit status: 0, or 2 when one of them could not be recovered.");
+}
+
+struct how {
+    bool keep, quiet;
+    const char *output;
+};
+
+// True when a process has the spool mapped or open: it counts still, or is being finished.
+static bool maps_file(long pid, const struct stat *st, bool *unknown)
+{
+    char *path = xasprintf("/proc/%ld/maps", pid);
+    FILE *f = fopen(path, "re");
+    char line[4352];
+    bool found = false;
+
+    free(path);
+    if (!f) {
+        *unknown = errno != ENOENT;
+        return false;
+    }
+    while (!found && fgets(line, sizeof(line), f)) {
+        unsigned long long ino;
+
+        if (sscanf(line, "%*s %*s %*s %*s %llu", &ino) == 1 && ino == st->st_ino)
+            found = true;
+    }
+    // A process that may not be looked at opens but does not read.
+    if (ferror(f))
+        *unknown = true;
+    fclose(f);
+    return found;
+}
+
+static bool has_open(long pid, const struct stat *st)
+{
+    char *dir = xasprintf("/proc/%ld/fd", pid);
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    bool found = false;
+
+    while (d && !found && (e = readdir(d))) {
+        char *path = xasprintf("%s/%s", dir, e->d_name);
+        struct stat other;
+
+        found = stat(path, &other) == 0 && other.st_ino == st->st_ino && other.st_dev == st->st_dev;
+        free(path);
+    }
+    if (d)
+        closedir(d);
+    free(dir);
+    return found;
+}
+
+static bool is_live(long pid, const struct stat *st)
+{
+    bool unknown = false;
+
+    if (pid <= 0 || pid == getpid())
+        return false;
+    if (maps_file(pid, st, &unknown) || unknown)
+        return true;
+    return has_open(pid, st);
+}
+
+static void report(const struct finish_spool *s, const char *output,
+                   const struct finish_totals *totals)
+{
+    bool ended = s->h->state == SPOOL_ENDED;
+
+    printf("%s: the profile of process %d, %s: %s\n", output, s->h->pid,
+           ended ? "which had ended but could not write it"
+                 : "recovered after it was killed; complete up to that moment",
+           finish_spool_text(s, s->h->s_cmd) ? finish_spool_text(s, s->h->s_cmd) : "");
+    fflush(stdout);
+    finish_summary_print(stderr, s->h, totals->counts);
+    if (s->h->flags & SPOOL_F_VERBOSE)
+        finish_summary_engine(stderr, s->h);
+    fflush(stderr);
+}
+
+// 0, or -1 after a message. `given`: named by the user, so that nothing is passed over in silence.
+static int recover(const char *path, const struct how *how, bool given)
+{
+    struct finish_spool s;
+    struct finish_totals totals;
+    struct stat st;
+    char err[1024];
+    char *output, *dump;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = -1;
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        warn("%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if (finish_spool_open(&s, fd, err, sizeof(err)) != 0) {
+        warn("%s: %s", path, err);
+        close(fd);
+        return -1;
+    }
+    if (is_live(s.h->pid, &st)) {
+        if (given)
+            warn("%s: process %d is still running; its profile is written when it ends", path,
+                 s.h->pid);
+        rc = given ? -1 : 0;
+    } else if (s.h->state == SPOOL_NEW && !given) {
+        // A child that was killed while its engine started leaves one: litter, with nothing counted.
+        rc = 0;
+        if (!how->keep && unlink(path) != 0) {
+            warn("%s: cannot be removed: %s", path, strerror(errno));
+            rc = -1;
+        } else if (!how->keep && !how->quiet) {
+            printf("%s: the run ended before the engine started; nothing was counted: removed\n",
+                   path);
+        }
+    } else if (s.h->state == SPOOL_NEW) {
+        warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
+             path);
+    } else if (finish_names(&s, &output, &dump, err, sizeof(err)) != 0) {
+        warn("%s: %s", path, err);
+    } else {
+        if (how->output) {
+            free(output);
+            output = xstrdup(how->output);
+        }
+        rc = finish_profile_write(&s, output, dump, &totals, err, sizeof(err));
+        if (rc != 0) {
+            warn("%s: %s; -o FILE writes the profile elsewhere", path, err);
+        } else {
+            if (totals.bad_records)
+                warn("%s: %llu damaged records are not in the profile", path,
+                     (unsigned long long)totals.bad_records);
+            if (!how->quiet)
+                report(&s, output, &totals);
+            if (!how->keep && unlink(path) != 0)
+                warn("%s: cannot be removed: %s", path, strerror(errno));
+        }
+        free(output);
+        free(dump);
+    }
+    finish_spool_close(&s);
+    close(fd);
+    return rc;
+}
+
+static int compare_names(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static int recover_all(const struct how *how)
+{
+    static const char prefix[] = "quern.spool.";
+    DIR *d = opendir(".");
+    struct dirent *e;
+    char **names = NULL;
+    size_t n = 0;
+    int status = UTIL_OK;
+
+    if (!d)
+        die(UTIL_USAGE, ".: %s", strerror(errno));
+    while ((e = readdir(d))) {
+        if (strncmp(e->d_name, prefix, sizeof(prefix) - 1) != 0)
+            continue;
+        names = xrealloc(names, (n + 1) * sizeof(*names));
+        names[n++] = xstrdup(e->d_name);
+    }
+    closedir(d);
+    if (n == 0)
+        die(UTIL_USAGE, "no quern.spool.* here; name the spool, or go where the profile was to be "
+                        "written");
+    if (n > 1 && how->output)
+        die(UTIL_USAGE, "-o: there are %zu spools here; name one", n);
+    qsort(names, n, sizeof(*names), compare_names);
+    for (size_t i = 0; i < n; i++) {
+        if (recover(names[i], how, false) != 0)
+            status = UTIL_USAGE;
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+int cmd_recover(int argc, char **argv)
+{
+    struct how how = { 0 };
+    int status = UTIL_OK;
+    int i;
+
+    for (i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            help();
+            return fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE;
+        }
+        if (strcmp(argv[i], "--keep") == 0) {
+            how.keep = true;
+        } else if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
+            how.quiet = true;
+        } else if (strcmp(argv[i], "-o") == 0) {
+            if (++i >= argc)
+                die(UTIL_USAGE, "-o: needs a file");
+            how.output = argv[i];
+        } else if (strncmp(argv[i], "-o=", 3) == 0 && argv[i][3]) {
+            how.output = argv[i] + 3;
+        } else if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        } else if (argv[i][0] == '-' && argv[i][1]) {
+            die(UTIL_USAGE, "%s: unknown option; `quern recover --help` lists them", argv[i]);
+        } else {
+            break;
+        }
+    }
+    finish_lift_limits();
+    if (i == argc)
+        return recover_all(&how);
+    if (argc - i > 1 && how.output)
+        die(UTIL_USAGE, "-o: only one spool can be given with it");
+    for (; i < argc; i++)
+        if (recover(argv[i], &how, true) != 0)
+            status = UTIL_USAGE;
+    return status;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern run`: reads the options, finds the program, creates the spool and executes the engine in
+// its own process, which the program's caller sees from the first to the last moment. What happens
+// after the program ended is in finish.c.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/run/run.h"
+#include "cli/shared/util.h"
+#include "cli/shared/version.h"
+
+static char *find_engine(const char *self)
+{
+    const char *given = getenv("QUERN_ENGINE");
+    char *bin, *engine, *found;
+
+    if (given && *given) {
+        char *cwd = util_cwd();
+
+        engine = util_absolute(cwd, given);
+        free(cwd);
+    } else {
+        bin = util_dirname(self);
+        engine = xasprintf("%s/../libexec/quern/quern-engine", bin);
+        free(bin);
+    }
+    found = realpath(engine, NULL);
+    if (!found || access(found, X_OK) != 0)
+        die(UTIL_USAGE, "%s: the engine: %s; QUERN_ENGINE names another one", engine,
+            strerror(errno));
+    free(engine);
+    return found;
+}
+
+// A name given relative to the working directory, for use after the program may have changed it;
+// still with its %p.
+static char *absolute_name(const char *cwd, const char *name)
+{
+    char *escaped, *s;
+
+    if (!name)
+        return NULL;
+    if (name[0] == '/')
+        return xstrdup(name);
+    escaped = run_name_escape(cwd);
+    s = util_absolute(escaped, name);
+    free(escaped);
+    return s;
+}
+
+static void check_name(const char *name, const char *what)
+{
+    if (name)
+        free(run_name_expand_or_die(name, getpid(), what));
+}
+
+// Beside the profile, unless that is a device or the like.
+static char *spool_folder(const struct run_options *o, const char *cwd, const char *expanded)
+{
+    struct stat st;
+
+    if (o->spool_dir)
+        return util_absolute(cwd, o->spool_dir);
+    if (stat(expanded, &st) == 0 && !S_ISREG(st.st_mode))
+        return xstrdup(cwd);
+    return util_dirname(expanded);
+}
+
+static int open_log(const char *name)
+{
+    char *path;
+    int fd, high;
+
+    if (!name)
+        return fcntl(STDERR_FILENO, F_DUPFD, RUN_FD_MIN); // a closed one: nothing is printed
+    path = run_name_expand_or_die(name, getpid(), "--log-file");
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        die(UTIL_USAGE, "--log-file=%s: %s: %s", name, path, strerror(errno));
+    high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
+    if (high < 0)
+        die(UTIL_USAGE, "--log-file=%s: %s", name, strerror(errno));
+    close(fd);
+    free(path);
+    return high;
+}
+
+// The command as it could be typed again: what a shell would take apart has backslashes.
+static char *quoted(char **argv)
+{
+    size_t n = 1;
+    char *s, *w;
+
+    for (char **a = argv; *a; a++)
+        n += 2 * strlen(*a) + 3;
+    s = w = xmalloc(n);
+    for (char **a = argv; *a; a++) {
+        if (a != argv)
+            *w++ = ' ';
+        if (!**a) {
+            *w++ = '\'';
+            *w++ = '\'';
+        }
+        for (const char *p = *a; *p; p++) {
+            if (strchr(" \t\"'\\$`*?[](){}<>|&;!#~", *p))
+                *w++ = '\\';
+            *w++ = *p == '\n' || *p == '\r' ? '_' : *p;
+        }
+    }
+    *w = '\0';
+    return s;
+}
+
+static void banner(int log_fd, char **argv, struct run_caches *caches, const char *const *fits,
+                   bool simulated)
+{
+    char *command = quoted(argv);
+    long pid = getpid();
+
+    if (log_fd >= 0) {
+        dprintf(log_fd, "==%ld== Quern %s, an exact instruction, cache and branch profiler\n", pid,
+                QUERN_VERSION);
+        dprintf(log_fd, "==%ld== Command: %s\n", pid, command);
+        if (simulated) {
+            char *caches_said = run_cache_sentence(caches);
+
+            dprintf(log_fd, "==%ld== %s\n", pid, caches_said);
+            free(caches_said);
+            for (int i = 0; i < 3; i++)
+                if (fits[i])
+                    dprintf(log_fd, "==%ld== %s\n", pid, fits[i]);
+        }
+        dprintf(log_fd, "==%ld== \n", pid);
+    }
+    free(command);
+}
+
+// From here to the engine's own start a signal would end the process with an empty spool left behind. The mask so far.
+static uint64_t block_signals(void)
+{
+    static const int synchronous[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
+    sigset_t all, old;
+    uint64_t mask = 0;
+
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof(synchronous) / sizeof(*synchronous); i++)
+        sigdelset(&all, synchronous[i]);
+    sigprocmask(SIG_BLOCK, &all, &old);
+    for (int sig = 1; sig <= 64; sig++)
+        if (sigismember(&old, sig) == 1)
+            mask |= UINT64_C(1) << (sig - 1);
+    return mask;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_options o;
+    struct run_program program;
+    struct run_spool in;
+    char *fits[3];
+    char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *log, *spool;
+    char **client;
+    char number[16];
+    size_t n = 0;
+    int first = run_options_read(&o, argc, argv);
+    int log_fd, spool_fd, e;
+
+    program = run_program_find(argv + first);
+    run_cache_detect(&o.caches);
+    fits[0] = run_cache_fit(&o.caches.i1.g, "I1");
+    fits[1] = run_cache_fit(&o.caches.d1.g, "D1");
+    fits[2] = run_cache_fit(&o.caches.ll.g, "LL");
+
+    self = util_self();
+    engine = find_engine(self);
+    cwd = util_cwd();
+    output = absolute_name(cwd, o.output ? o.output : "cachegrind.out.%p");
+    dump = absolute_name(cwd, o.dump_counts);
+    log = absolute_name(cwd, o.log);
+    // As given first, for the sake of the message.
+    check_name(o.output, "--cachegrind-out-file");
+    check_name(o.dump_counts, "--dump-counts");
+    check_name(o.log, "--log-file");
+    expanded = run_name_expand_or_die(output, getpid(), "--cachegrind-out-file");
+    o.dump_counts = dump;
+    o.log = log;
+    folder = spool_folder(&o, cwd, expanded);
+    log_fd = open_log(log);
+
+    in = (struct run_spool){ &o, &program, output, folder, self, engine, log_fd, block_signals() };
+    spool_fd = run_spool_create(&in, &spool);
+    if (!(o.flags & SPOOL_F_QUIET))
+        banner(log_fd, argv + first, &o.caches, (const char *const *)fits,
+               (o.flags & SPOOL_F_CACHE_SIM) != 0);
+    if (!(o.flags & SPOOL_F_ASLR)) {
+        int old = personality(0xffffffff);
+
+        if ((old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0) &&
+            !(o.flags & SPOOL_F_QUIET))
+            warn("addresses stay randomised (%s): counts may vary from run to run",
+                 strerror(errno));
+    }
+
+    while (program.argv[n])
+        n++;
+    client = xcalloc(n + 3, sizeof(*client));
+    snprintf(number, sizeof(number), "%d", spool_fd);
+    client[0] = engine;
+    client[1] = number;
+    memcpy(client + 2, program.argv, n * sizeof(*client));
+    execv(engine, client);
+    e = errno;
+    unlink(spool);
+    die(e == E2BIG ? UTIL_CANNOT : UTIL_USAGE, "%s: %s", e == E2BIG ? program.path : engine,
+        strerror(e));
+}

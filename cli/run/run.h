@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of `quern run` share with each other and with the finisher: the options, names
+// with %p and %q{VAR}, the search for the program and its checks, the caches of this machine, the
+// new spool.
+#ifndef QUERN_CLI_RUN_H
+#define QUERN_CLI_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "share/spool.h"
+
+// Flags of spool_header.flags that only the host side reads; the engine copies them like all others
+// into the spools of children. From bit 48 on, so that they never meet those of spool.h.
+#define RUN_F_NO_DEMANGLE (UINT64_C(1) << 48)
+
+// Index in spool_header.n_reserved of the time when the run began, ns since 1970: a module modified
+// later is remarked upon. From the end, so that it never meets a statistic of the engine.
+#define RUN_N_START 19
+
+// Descriptors of ours that the client lives beside are not below this number: programs expect theirs
+// in order.
+enum { RUN_FD_MIN = 10 };
+
+// One cache as asked for or found.
+struct run_cache {
+    struct spool_geometry g;
+    bool given; // by an option
+};
+
+struct run_caches {
+    struct run_cache i1, d1, ll;
+    const char *source; // where those that were not given come from: "CPUID leaf 4", ...
+    unsigned ll_level;  // 2 or 3 where detected; 0 otherwise
+};
+
+struct run_options {
+    struct run_caches caches;
+    uint64_t flags; // enum spool_flag and RUN_F_*
+    const char *output;
+    const char *log;
+    const char *skip;
+    const char *spool_dir;
+    const char *dump_counts;
+    uint32_t cache_kib;
+    uint32_t stress_us;
+    uint32_t stress_flush;
+};
+
+// run_options.c: reads argv[1..]; returns the index of the program. Ends the process on wrong
+// usage, and after --help.
+int run_options_read(struct run_options *o, int argc, char **argv);
+
+// cli/shared/name.c: the text of a name with %p, %q{VAR} and %% replaced, to be freed; NULL when it cannot
+// be, with what is wrong in err.
+char *run_name_expand(const char *name, pid_t pid, char *err, size_t err_size);
+// The same with pid and environment of the process; `what` ("--log-file") names it in the message
+// that ends the process.
+char *run_name_expand_or_die(const char *name, pid_t pid, const char *what);
+// s with each % doubled, so that expansion gives s again. To be freed.
+char *run_name_escape(const char *s);
+
+// run_program.c: the program as it will be executed.
+struct run_program {
+    char *path;  // absolute
+    char **argv; // NULL-terminated; differs from the user's only for a script without #!
+};
+// Ends the process with UTIL_NOTFOUND or UTIL_CANNOT and a sentence when it cannot be profiled.
+struct run_program run_program_find(char **argv);
+// NULL, or why the program of this path cannot be profiled: a sentence to be freed.
+char *run_program_fault(const char *path);
+
+// run_cache.c Fills in the caches that were not given from the processor (or the default) and says
+// which source it was.
+void run_cache_detect(struct run_caches *c);
+// "SIZE,ASSOC,LINE" of an option. False with what is wrong in err.
+bool run_cache_parse(const char *text, struct spool_geometry *g, char *err, size_t err_size);
+// Replaces what cannot be simulated by the nearest that can; the sentence about it, to be freed, or
+// NULL.
+char *run_cache_fit(struct spool_geometry *g, const char *name);
+// The one line that says which caches are simulated and why. To be freed.
+char *run_cache_sentence(const struct run_caches *c);
+
+// run_spool.c: what the spool of a new run needs.
+struct run_spool {
+    const struct run_options *o;
+    const struct run_program *program;
+    const char *output; // absolute, unexpanded
+    const char *dir;    // absolute
+    const char *quern, *engine;
+    int log_fd;
+    uint64_t start_mask; // signals that the program starts with blocked
+};
+// The fd of the new spool, its path in *path (to be freed). Ends the process when it cannot be
+// made.
+int run_spool_create(const struct run_spool *in, char **path);
+
+// The desc: lines of a run, newline separated. To be freed.
+char *run_spool_desc(const struct run_caches *c);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+//
+// Makes the spool of a new run: the file, its header, the options and the strings (share/spool.h).
+// Called by run.c just before the engine is executed; from then on only the engine writes to it.
+#include "cli/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+
+// The text area while it is being filled.
+struct text {
+    struct spool_header *h;
+    char *base;
+};
+
+static uint32_t text_add(struct text *t, const char *s)
+{
+    size_t n;
+    uint32_t at = (uint32_t)t->h->text_used;
+
+    if (!s || !*s)
+        return 0;
+    n = strlen(s) + 1;
+    if (n > SPOOL_TEXT_SIZE - t->h->text_used)
+        die(UTIL_USAGE, "the command line is too long for the spool");
+    memcpy(t->base + at, s, n);
+    t->h->text_used += n;
+    return at;
+}
+
+// The command as Cachegrind writes it: the arguments joined by blanks, as they are.
+// DIFFERS: a newline in an argument would break the profile, and becomes a blank.
+static char *join(char **argv)
+{
+    size_t n = 1;
+    char *s, *w;
+
+    for (char **a = argv; *a; a++)
+        n += strlen(*a) + 1;
+    s = w = xmalloc(n);
+    for (char **a = argv; *a; a++) {
+        if (a != argv)
+            *w++ = ' ';
+        for (const char *p = *a; *p; p++)
+            *w++ = *p == '\n' || *p == '\r' ? ' ' : *p;
+    }
+    *w = '\0';
+    return s;
+}
+
+char *run_spool_desc(const struct run_caches *c)
+{
+    return xasprintf("I1 cache:         %u B, %u B, %u-way associative\n"
+                     "D1 cache:         %u B, %u B, %u-way associative\n"
+                     "LL cache:         %u B, %u B, %u-way associative",
+                     c->i1.g.size, c->i1.g.line, c->i1.g.assoc, c->d1.g.size, c->d1.g.line,
+                     c->d1.g.assoc, c->ll.g.size, c->ll.g.line, c->ll.g.assoc);
+}
+
+// A name of its own even when a killed run with the same process id left its spool there.
+static int create(const char *dir, char **path)
+{
+    for (int i = 0; i < 1000; i++) {
+        int fd;
+
+        *path = i ? xasprintf("%s/quern.spool.%ld.%d", dir, (long)getpid(), i)
+                  : xasprintf("%s/quern.spool.%ld", dir, (long)getpid());
+        fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0) {
+            // Never one of the standard streams, should they be closed.
+            int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
+
+            close(fd);
+            return high;
+        }
+        if (errno != EEXIST)
+            return -1;
+        free(*path);
+    }
+    *path = xstrdup(dir);
+    errno = EEXIST;
+    return -1;
+}
+
+int run_spool_create(const struct run_spool *in, char **path)
+{
+    const uint64_t size = SPOOL_THREADS_OFF + SPOOL_THREAD_SIZE;
+    const struct run_options *o = in->o;
+    struct spool_header *h;
+    struct timespec now;
+    struct text t;
+    char *map, *cmd, *desc, *cwd;
+    void (*old)(int);
+    int fd = create(in->dir, path);
+
+    if (fd < 0)
+        die(UTIL_USAGE,
+            "%s: cannot create the spool: %s; choose another folder with "
+            "--cachegrind-out-file= or --spool-dir=",
+            *path, strerror(errno));
+    // A limit on the size of files must give the sentence below, not a signal.
+    old = signal(SIGXFSZ, SIG_IGN);
+    if (ftruncate(fd, (off_t)size) != 0) {
+        int e = errno;
+
+        unlink(*path);
+        die(UTIL_USAGE,
+            "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
+            "with --spool-dir=",
+            *path, (unsigned long long)size, strerror(e));
+    }
+    signal(SIGXFSZ, old);
+    map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        int e = errno;
+
+        unlink(*path);
+        die(UTIL_USAGE, "%s: cannot map the spool: %s", *path, strerror(e));
+    }
+
+    // Holes: reading ahead would only clear memory.
+    madvise(map, SPOOL_MAPS_OFF, MADV_RANDOM);
+    h = (struct spool_header *)map;
+    t = (struct text){ h, map + SPOOL_TEXT_OFF };
+    h->version = SPOOL_VERSION;
+    h->state = SPOOL_NEW;
+    h->pid = getpid();
+    h->flags = o->flags;
+    h->i1 = o->caches.i1.g;
+    h->d1 = o->caches.d1.g;
+    h->ll = o->caches.ll.g;
+    h->text_used = 1;
+    h->log_fd = in->log_fd;
+    h->cache_kib = o->cache_kib;
+    h->stress_us = o->stress_us;
+    h->stress_flush = o->stress_flush;
+    h->start_mask = in->start_mask;
+    clock_gettime(CLOCK_REALTIME, &now);
+    h->n_reserved[RUN_N_START] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    cmd = join(in->program->argv);
+    desc = run_spool_desc(&o->caches);
+    cwd = util_cwd();
+    h->s_cmd = text_add(&t, cmd);
+    h->s_program = text_add(&t, in->program->path);
+    h->s_output = text_add(&t, in->output);
+    h->s_log = text_add(&t, o->log);
+    h->s_quern = text_add(&t, in->quern);
+    h->s_engine = text_add(&t, in->engine);
+    h->s_spool = text_add(&t, *path);
+    h->s_spool_dir = text_add(&t, in->dir);
+    h->s_cwd = text_add(&t, cwd);
+    h->s_skip = text_add(&t, o->skip);
+    h->s_desc = text_add(&t, desc);
+    h->s_dump_counts = text_add(&t, o->dump_counts);
+    h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
+    // Last: a file without it is no spool.
+    h->magic = SPOOL_MAGIC;
+    munmap(map, SPOOL_MAPS_OFF);
+    free(cmd);
+    free(desc);
+    free(cwd);
+    if (fcntl(fd, F_SETFD, 0) != 0)
+        die(UTIL_USAGE, "%s: %s", *path, strerror(errno));
+    return fd;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+//
+// A stand-in for the engine, for the tests of cli/: fills the spool it is given with what a script
+// says, marks the end and executes the finisher, so that every line of the finisher's output can be
+// known in advance. Started by `quern run` through QUERN_ENGINE; the script's name is in
+// QUERN_TEST_SPOOL. Lines of a script:
+//
+//     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none
+//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS of FCIDRSN, the
+//                                        bits of spool_insn_flag in order
+//     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
+//     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
+//     stat NAME VALUE                    translated insns ns dispatch iblmiss links
+//     print TEXT                         to standard output, as a client would
+//     pid N                              the process id that the spool has: that of a child
+//     flags N                            sets these of spool_flag, too
+//     damage                             the block cursor is set behind the last record
+//     end exit N | end signal N          the finisher is executed after this
+//     end killed                         SIGKILL, as from outside
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "share/spool.h"
+
+static char *base;
+static struct spool_header *h;
+static uint32_t block_at[4096];
+static unsigned blocks;
+
+_Noreturn static void fail(const char *what, const char *line)
+{
+    fprintf(stderr, "engine: %s: %s\n", what, line);
+    exit(99);
+}
+
+static uint64_t next_number(const char *line)
+{
+    char *word = strtok(NULL, " \n");
+    char *end;
+    uint64_t n;
+
+    if (!word)
+        fail("a number is missing", line);
+    n = strtoull(word, &end, 0);
+    if (*end)
+        fail("not a number", word);
+    return n;
+}
+
+static uint32_t add_text(const char *s)
+{
+    uint32_t at = (uint32_t)h->text_used;
+
+    strcpy(base + SPOOL_TEXT_OFF + at, s);
+    h->text_used += strlen(s) + 1;
+    return at;
+}
+
+static void add_map(const char *line)
+{
+    struct spool_map *m = (struct spool_map *)(base + SPOOL_MAPS_OFF) + h->maps_used;
+    char *path;
+
+    m->start = next_number(line);
+    m->end = next_number(line);
+    m->offset = next_number(line);
+    path = strtok(NULL, " \n");
+    if (!path)
+        fail("a path is missing", line);
+    if (strcmp(path, "@") == 0)
+        m->path = h->s_program;
+    else if (strcmp(path, "-") != 0)
+        m->path = add_text(path);
+    m->flags = (uint32_t)next_number(line);
+    h->maps_used++;
+}
+
+static struct spool_insn parse_insn(char *word)
+{
+    static const char letters[] = "FCIDRSN";
+    struct spool_insn in = { 0 };
+    char *p;
+
+    in.len = (uint8_t)strtoul(word, &p, 10);
+    for (; *p && *p != ':'; p++) {
+        const char *letter = strchr(letters, *p);
+
+        if (!letter)
+            fail("unknown flag", word);
+        in.flags |= (uint8_t)(1u << (letter - letters));
+    }
+    if (*p == ':') {
+        unsigned reads, writes;
+
+        if (sscanf(p, ":%u,%u", &reads, &writes) != 2)
+            fail("reads and writes", word);
+        in.reads = (uint8_t)reads;
+        in.writes = (uint8_t)writes;
+    }
+    return in;
+}
+
+static void add_block(const char *line)
+{
+    struct spool_block *b = (struct spool_block *)(base + SPOOL_BLOCKS_OFF + h->blocks_used);
+    struct spool_insn *in = (struct spool_insn *)(b + 1);
+    char *word;
+
+    b->pc = next_number(line);
+    b->map = (uint32_t)next_number(line);
+    b->counter = (uint32_t)h->counters_used++;
+    while ((word = strtok(NULL, " \n"))) {
+        in[b->insns] = parse_insn(word);
+        h->counters_used += spool_insn_counters(in[b->insns], h->flags).count;
+        b->insns++;
+    }
+    block_at[blocks++] = (uint32_t)(h->blocks_used / 8);
+    h->blocks_used += (sizeof(*b) + b->insns * sizeof(*in) + 7) & ~UINT64_C(7);
+    h->block_count++;
+}
+
+static void set_counter(int fd, const char *line)
+{
+    uint64_t index = next_number(line);
+    uint64_t value = next_number(line);
+    char *word = strtok(NULL, " \n");
+    uint64_t thread = word ? strtoull(word, NULL, 0) : 0;
+    uint64_t off = SPOOL_THREADS_OFF + thread * SPOOL_THREAD_SIZE;
+
+    if (thread >= h->threads_used) {
+        h->threads_used = thread + 1;
+        if (ftruncate(fd, (off_t)(off + SPOOL_THREAD_SIZE)) != 0)
+            fail(strerror(errno), line);
+    }
+    if (pwrite(fd, &value, sizeof(value), (off_t)(off + index * 8)) != sizeof(value))
+        fail(strerror(errno), line);
+}
+
+static void set_stat(const char *line)
+{
+    char *name = strtok(NULL, " \n");
+    uint64_t value = next_number(line);
+
+    if (strcmp(name, "translated") == 0)
+        h->n_translated = value;
+    else if (strcmp(name, "insns") == 0)
+        h->n_translated_insns = value;
+    else if (strcmp(name, "ns") == 0)
+        h->ns_translating = value;
+    else if (strcmp(name, "dispatch") == 0)
+        h->n_dispatch = value;
+    else if (strcmp(name, "iblmiss") == 0)
+        h->n_ibl_miss = value;
+    else if (strcmp(name, "links") == 0)
+        h->n_links = value;
+    else
+        fail("unknown statistic", name);
+}
+
+static void end(int fd, const char *line)
+{
+    char *how = strtok(NULL, " \n");
+    char number[16];
+
+    if (strcmp(how, "killed") == 0)
+        raise(SIGKILL);
+    h->end_kind = strcmp(how, "exit") == 0 ? SPOOL_END_EXIT : SPOOL_END_SIGNAL;
+    h->end_code = (int32_t)next_number(line);
+    h->state = SPOOL_ENDED;
+    snprintf(number, sizeof(number), "%d", fd);
+    execl(base + SPOOL_TEXT_OFF + h->s_quern, "quern", "--finish", number, (char *)NULL);
+    fail(strerror(errno), "exec");
+}
+
+int main(int argc, char **argv)
+{
+    const char *script = getenv("QUERN_TEST_SPOOL");
+    char line[4096], copy[4096];
+    int fd = argc > 1 ? atoi(argv[1]) : -1;
+    FILE *f;
+
+    base = mmap(NULL, SPOOL_THREADS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        fail(strerror(errno), "the spool");
+    h = (struct spool_header *)base;
+    h->state = SPOOL_RUNNING;
+    f = fopen(script ? script : "", "re");
+    if (!f)
+        fail(strerror(errno), "the script");
+    while (fgets(line, sizeof(line), f)) {
+        char *word;
+
+        strcpy(copy, line);
+        word = strtok(line, " \n");
+        if (!word)
+            continue;
+        if (strcmp(word, "map") == 0) {
+            add_map(copy);
+        } else if (strcmp(word, "block") == 0) {
+            add_block(copy);
+        } else if (strcmp(word, "counter") == 0) {
+            set_counter(fd, copy);
+        } else if (strcmp(word, "partial") == 0) {
+            struct spool_partial *p =
+                (struct spool_partial *)(base + SPOOL_PARTIAL_OFF) + h->partial_used++;
+
+            p->block = block_at[next_number(copy)];
+            p->insn = (uint32_t)next_number(copy);
+            p->count = next_number(copy);
+        } else if (strcmp(word, "stat") == 0) {
+            set_stat(copy);
+        } else if (strcmp(word, "print") == 0) {
+            fputs(copy + 6, stdout);
+            fflush(stdout);
+        } else if (strcmp(word, "pid") == 0) {
+            h->pid = (int32_t)next_number(copy);
+        } else if (strcmp(word, "flags") == 0) {
+            h->flags |= next_number(copy);
+        } else if (strcmp(word, "damage") == 0) {
+            h->blocks_used += 16;
+        } else if (strcmp(word, "end") == 0) {
+            end(fd, copy);
+        } else {
+            fail("unknown line", copy);
+        }
+    }
+    fail("the script has no end", script);
+}
