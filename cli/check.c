@@ -1,16 +1,16 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * quern check: says what is wrong in a profile, by file:line:column with the line and a caret. What
- * every reader takes is a note, what only a lenient one takes is a warning, what nobody can take is
- * an error. Status 1 when there is an error (with --strict: a warning, too).
- */
+// SPDX-License-Identifier: MIT
+//
+// quern check: says what is wrong in a profile, by file:line:column with the line and a caret. What
+// every reader takes is a note, what only a lenient one takes is a warning, what nobody can take is
+// an error. Status 1 when there is an error (with --strict: a warning, too).
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/shared/profcmd.h"
+#include "cli/shared/options.h"
+#include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
 static void usage(const char *command)
@@ -67,12 +67,8 @@ static void remark(void *ctx, const struct quern_diag *d)
     if (d->line && d->col)
         printf("%u:", d->col);
     printf(" %s: %s [%s]\n", words[d->severity], d->msg, d->kind);
-    if (d->line && d->col && *d->text && d->col <= 160) {
-        printf("  %.180s\n  ", d->text);
-        for (uint32_t k = 1; k < d->col && d->text[k - 1]; k++)
-            putchar(d->text[k - 1] == '\t' ? '\t' : ' ');
-        puts("^");
-    }
+    if (d->line)
+        remark_caret(stdout, d->text, d->col);
 }
 
 static const char *plural(uint64_t n)
@@ -83,7 +79,7 @@ static const char *plural(uint64_t n)
 int cmd_check(int argc, char **argv)
 {
     struct check c = { 0 };
-    const char *name = profcmd_name(argv[0]);
+    const char *name = options_name(argv[0]);
     const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths));
     int strict = 0, status = UTIL_OK, plain = 0;
     size_t n = 0;
@@ -92,24 +88,24 @@ int cmd_check(int argc, char **argv)
         const char *arg = argv[i];
         if (plain || arg[0] != '-' || !arg[1])
             paths[n++] = arg;
-        else if (!strcmp(arg, "--"))
+        else if (strcmp(arg, "--") == 0)
             plain = 1;
-        else if (!strcmp(arg, "--strict"))
+        else if (strcmp(arg, "--strict") == 0)
             strict = 1;
-        else if (!strcmp(arg, "--all"))
+        else if (strcmp(arg, "--all") == 0)
             c.all = 1;
-        else if (!strcmp(arg, "--notes"))
+        else if (strcmp(arg, "--notes") == 0)
             c.notes = 1;
-        else if (!strcmp(arg, "-q") || !strcmp(arg, "--quiet"))
+        else if (strcmp(arg, "-q") == 0 || strcmp(arg, "--quiet") == 0)
             c.quiet = 1;
-        else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+        else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
             usage(name);
             return UTIL_OK;
-        } else if (!strcmp(arg, "--version")) {
+        } else if (strcmp(arg, "--version") == 0) {
             printf("quern %s\n", QUERN_VERSION);
             return UTIL_OK;
         } else {
-            profcmd_unknown(name, arg);
+            options_unknown(name, arg);
         }
     }
     if (!n)
@@ -123,7 +119,7 @@ int cmd_check(int argc, char **argv)
         c.errors = c.warnings = c.others = c.seen_count = 0;
         p = quern_profile_read(paths[i], &opts, &err);
         if (!p) {
-            profcmd_error(&err);
+            remark_error(&err);
             status = UTIL_USAGE;
             continue;
         }

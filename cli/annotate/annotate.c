@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * quern annotate: what a profile says, as text: totals, functions, source lines. Also called as
- * cg_annotate and callgrind_annotate. The layout is that of those tools (see docs/man); it follows the
- * kind of the profile, not the name of the command.
- */
+// SPDX-License-Identifier: MIT
+//
+// quern annotate: what a profile says, as text: totals, functions, source lines. Also called as
+// cg_annotate and callgrind_annotate. The layout is that of those tools (see docs/man); it follows
+// the kind of the profile, not the name of the command.
 #include "cli/annotate/annotate.h"
 
 #include <dirent.h>
@@ -14,6 +13,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/shared/events.h"
+#include "cli/shared/options.h"
+#include "cli/shared/read.h"
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
 static void usage(const char *command)
@@ -46,17 +49,17 @@ static void usage(const char *command)
         command);
 }
 
-/* -- Options ------------------------------------------------------------------------------------ */
+// ---- Options ----
 
 static int parse_tree(const char *v)
 {
-    if (!strcmp(v, "none"))
+    if (strcmp(v, "none") == 0)
         return TREE_NONE;
-    if (!strcmp(v, "caller"))
+    if (strcmp(v, "caller") == 0)
         return TREE_CALLER;
-    if (!strcmp(v, "calling"))
+    if (strcmp(v, "calling") == 0)
         return TREE_CALLING;
-    if (!strcmp(v, "both"))
+    if (strcmp(v, "both") == 0)
         return TREE_BOTH;
     die(UTIL_USAGE, "--tree=%s: must be none, caller, calling or both", v);
 }
@@ -70,48 +73,48 @@ static int parse_option(struct annotate *a, int argc, char **argv, int *i)
 {
     const char *arg = argv[*i], *v;
 
-    if ((v = profcmd_value(arg, "--show")))
+    if ((v = options_value(arg, "--show")))
         a->show = v;
-    else if ((v = profcmd_value(arg, "--sort")))
+    else if ((v = options_value(arg, "--sort")))
         a->sort = v;
-    else if ((v = profcmd_value(arg, "--threshold")))
-        a->threshold = profcmd_percent("--threshold", v, 100);
-    else if ((v = profcmd_value(arg, "--show-percs")))
-        a->percs = profcmd_yes("--show-percs", v);
-    else if (!strcmp(arg, "--show-percs") || !strcmp(arg, "--no-show-percs"))
+    else if ((v = options_value(arg, "--threshold")))
+        a->threshold = options_percent("--threshold", v, 100);
+    else if ((v = options_value(arg, "--show-percs")))
+        a->percs = options_yes("--show-percs", v);
+    else if (strcmp(arg, "--show-percs") == 0 || strcmp(arg, "--no-show-percs") == 0)
         a->percs = arg[2] == 's';
-    else if ((v = profcmd_value(arg, "--auto")))
-        a->source = profcmd_yes("--auto", v);
-    else if (!strcmp(arg, "--annotate") || !strcmp(arg, "--no-annotate"))
+    else if ((v = options_value(arg, "--auto")))
+        a->source = options_yes("--auto", v);
+    else if (strcmp(arg, "--annotate") == 0 || strcmp(arg, "--no-annotate") == 0)
         a->source = arg[2] == 'a';
-    else if ((v = profcmd_value(arg, "--context")))
-        a->context = profcmd_number("--context", v);
-    else if ((v = profcmd_value(arg, "--inclusive")))
-        a->inclusive = profcmd_yes("--inclusive", v);
-    else if ((v = profcmd_value(arg, "--asm")))
-        a->asm_ = profcmd_yes("--asm", v);
-    else if (!strcmp(arg, "--asm"))
+    else if ((v = options_value(arg, "--context")))
+        a->context = options_number("--context", v);
+    else if ((v = options_value(arg, "--inclusive")))
+        a->inclusive = options_yes("--inclusive", v);
+    else if ((v = options_value(arg, "--asm")))
+        a->asm_ = options_yes("--asm", v);
+    else if (strcmp(arg, "--asm") == 0)
         a->asm_ = 1;
-    else if ((v = profcmd_value(arg, "--mod-filename")))
+    else if ((v = options_value(arg, "--mod-filename")))
         a->mod_file = v;
-    else if ((v = profcmd_value(arg, "--mod-funcname")))
+    else if ((v = options_value(arg, "--mod-funcname")))
         a->mod_func = v;
-    else if (!strcmp(arg, "--diff"))
+    else if (strcmp(arg, "--diff") == 0)
         a->diff = 1;
-    else if ((v = profcmd_value(arg, "--tree")))
+    else if ((v = options_value(arg, "--tree")))
         a->tree = (enum annotate_tree)parse_tree(v);
-    else if ((v = profcmd_value(arg, "--include")) || (v = profcmd_value(arg, "-I")))
+    else if ((v = options_value(arg, "--include")) || (v = options_value(arg, "-I")))
         add_include(a, *v ? v : ".");
-    else if (!strcmp(arg, "--include") || !strcmp(arg, "-I"))
-        add_include(a, profcmd_next(argc, argv, i, arg));
-    else if (!strncmp(arg, "-I", 2))
+    else if (strcmp(arg, "--include") == 0 || strcmp(arg, "-I") == 0)
+        add_include(a, options_next(argc, argv, i, arg));
+    else if (strncmp(arg, "-I", 2) == 0)
         add_include(a, arg + 2);
     else
         return 0;
     return 1;
 }
 
-/* What callgrind_annotate does without a file: the first of this folder, by name. */
+// What callgrind_annotate does without a file: the first of this folder, by name.
 static const char *default_file(void)
 {
     static const char *const prefixes[] = { "callgrind.out", "cachegrind.out" };
@@ -121,7 +124,7 @@ static const char *default_file(void)
         DIR *d = opendir(".");
         struct dirent *e;
         while (d && (e = readdir(d)))
-            if (!strncmp(e->d_name, prefixes[k], strlen(prefixes[k])) &&
+            if (strncmp(e->d_name, prefixes[k], strlen(prefixes[k])) == 0 &&
                 (!best || strcmp(e->d_name, best) < 0)) {
                 free(best);
                 best = xstrdup(e->d_name);
@@ -142,21 +145,21 @@ static void parse(struct annotate *a, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (plain || arg[0] != '-' || !arg[1]) {
-            /* The first is a profile whatever it looks like; later ones show what they are. */
-            if (!a->file_count || (!a->user_count && profcmd_is_profile(arg)))
+            // The first is a profile whatever it looks like; later ones show what they are.
+            if (!a->file_count || (!a->user_count && read_is_profile(arg)))
                 a->files[a->file_count++] = arg;
             else
                 a->user[a->user_count++] = arg;
-        } else if (!strcmp(arg, "--")) {
+        } else if (strcmp(arg, "--") == 0) {
             plain = 1;
-        } else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+        } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
             usage(a->command);
             exit(UTIL_OK);
-        } else if (!strcmp(arg, "--version")) {
+        } else if (strcmp(arg, "--version") == 0) {
             printf("quern %s\n", QUERN_VERSION);
             exit(UTIL_OK);
         } else if (!parse_option(a, argc, argv, &i)) {
-            profcmd_unknown(a->command, arg);
+            options_unknown(a->command, arg);
         }
     }
     if (!a->file_count) {
@@ -167,7 +170,7 @@ static void parse(struct annotate *a, int argc, char **argv)
     }
 }
 
-/* -- Preparation -------------------------------------------------------------------------------- */
+// ---- Preparation ----
 
 static void read_profiles(struct annotate *a)
 {
@@ -182,19 +185,19 @@ static void read_profiles(struct annotate *a)
             (st.st_mtim.tv_sec == a->mtime.tv_sec && st.st_mtim.tv_nsec < a->mtime.tv_nsec))
             a->mtime = st.st_mtim;
     }
-    file = profcmd_rewrite("--mod-filename", a->mod_file);
-    func = profcmd_rewrite("--mod-funcname", a->mod_func);
+    file = read_rewrite("--mod-filename", a->mod_file);
+    func = read_rewrite("--mod-funcname", a->mod_func);
     if (a->diff) {
         struct quern_profile *old, *new_;
         if (a->file_count != 2)
             die(UTIL_USAGE, "--diff: exactly two profiles are compared, not %zu", a->file_count);
-        old = profcmd_renamed(profcmd_read(a->files[0]), file, func);
-        new_ = profcmd_renamed(profcmd_read(a->files[1]), file, func);
-        a->p = profcmd_difference(new_, a->files[1], old, a->files[0], 0);
+        old = read_renamed(read_profile(a->files[0]), file, func);
+        new_ = read_renamed(read_profile(a->files[1]), file, func);
+        a->p = read_difference(new_, a->files[1], old, a->files[0], 0);
         quern_profile_free(old);
         quern_profile_free(new_);
     } else {
-        a->p = profcmd_renamed(profcmd_read_sum(a->files, a->file_count), file, func);
+        a->p = read_renamed(read_sum(a->files, a->file_count), file, func);
     }
     quern_rewrite_free(file);
     quern_rewrite_free(func);
@@ -217,7 +220,7 @@ static void choose_events(struct annotate *a)
     int given = 0;
 
     if (a->show) {
-        a->shown_count = profcmd_events(a->p, "--show", a->show, &a->shown, NULL);
+        a->shown_count = events_list(a->p, "--show", a->show, &a->shown, NULL);
     } else {
         a->shown = xcalloc(a->events, sizeof(*a->shown));
         for (size_t i = 0; i < a->events; i++)
@@ -225,7 +228,7 @@ static void choose_events(struct annotate *a)
         a->shown_count = a->events;
     }
     if (a->sort) {
-        a->sorted_count = profcmd_events(a->p, "--sort", a->sort, &a->sorted, &a->thresholds);
+        a->sorted_count = events_list(a->p, "--sort", a->sort, &a->sorted, &a->thresholds);
     } else {
         a->sorted = xcalloc(a->events, sizeof(*a->sorted));
         a->thresholds = xcalloc(a->events, sizeof(*a->thresholds));
@@ -239,8 +242,8 @@ static void choose_events(struct annotate *a)
         given |= a->thresholds[i] >= 0;
     if (!given && !a->callgrind && a->threshold > 20)
         die(UTIL_USAGE, "--threshold=%g: must be a percentage from 0 to 20", a->threshold);
-    /* Without one of its own an event does not decide: 100 % of it for Cachegrind, where a
-     * function needs to reach one threshold; 0 % for Callgrind, where all must be reached. */
+    // Without one of its own an event does not decide: 100 % of it for Cachegrind, where a
+    // function needs to reach one threshold; 0 % for Callgrind, where all must be reached.
     for (size_t i = 0; i < a->sorted_count; i++) {
         if (given)
             a->thresholds[i] = a->thresholds[i] >= 0 ? a->thresholds[i] : 0;
@@ -250,10 +253,10 @@ static void choose_events(struct annotate *a)
             a->thresholds[i] = a->callgrind ? 0 : 100;
     }
     a->totals = quern_profile_totals(a->p);
-    profcmd_table_init(&a->table, a->p, a->shown, a->shown_count, a->percs, a->totals);
+    table_init(&a->table, a->p, a->shown, a->shown_count, a->percs, a->totals);
 }
 
-/* -- Preamble ----------------------------------------------------------------------------------- */
+// ---- Preamble ----
 
 static void put_events(const struct annotate *a, const char *label, const size_t *events, size_t n)
 {
@@ -277,12 +280,12 @@ static void preamble(const struct annotate *a)
     struct quern_part part;
 
     quern_profile_part(a->p, 0, &part);
-    fputs(profcmd_rule, stdout);
+    fputs(table_rule, stdout);
     if (a->callgrind) {
         for (size_t i = 0; i < a->file_count; i++)
             printf("Profile data file '%s'%s%s%s\n", a->files[i], part.creator ? " (creator: " : "",
                    part.creator ? part.creator : "", part.creator ? ")" : "");
-        fputs(profcmd_rule, stdout);
+        fputs(table_rule, stdout);
     }
     for (size_t i = 0; i < part.desc_count; i++)
         printf("%s\n", part.desc[i]);
@@ -317,22 +320,22 @@ static void preamble(const struct annotate *a)
 
 static void program_totals(struct annotate *a)
 {
-    profcmd_table_reset(&a->table);
-    profcmd_table_fit(&a->table, a->totals, UINT64_MAX);
-    fputs(profcmd_rule, stdout);
-    profcmd_table_head(&a->table);
+    table_reset(&a->table);
+    table_fit(&a->table, a->totals, UINT64_MAX);
+    fputs(table_rule, stdout);
+    table_head(&a->table);
     putchar('\n');
-    fputs(profcmd_rule, stdout);
-    profcmd_table_row(&a->table, a->totals, UINT64_MAX);
+    fputs(table_rule, stdout);
+    table_row(&a->table, a->totals, UINT64_MAX);
     fputs(" PROGRAM TOTALS\n\n", stdout);
 }
 
-/* -- The command -------------------------------------------------------------------------------- */
+// ---- The command ----
 
 int cmd_annotate(int argc, char **argv)
 {
     struct annotate a = {
-        .command = profcmd_name(argv[0]), .percs = 1, .source = 1, .context = 8, .threshold = -1
+        .command = options_name(argv[0]), .percs = 1, .source = 1, .context = 8, .threshold = -1
     };
     size_t n, missing;
 
@@ -357,7 +360,7 @@ int cmd_annotate(int argc, char **argv)
     missing = annotate_sources(&a);
     if (fflush(stdout) == EOF || ferror(stdout))
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
-    profcmd_table_free(&a.table);
+    table_free(&a.table);
     quern_costs_free(a.costs);
     quern_profile_free(a.p);
     return missing ? UTIL_USAGE : UTIL_OK;

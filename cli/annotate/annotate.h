@@ -1,76 +1,76 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * State of `quern annotate`, shared by annotate.c (options, preamble), annotate_table.c (functions),
- * annotate_source.c (lines) and annotate_asm.c (instructions).
- */
+// SPDX-License-Identifier: MIT
+//
+// State of `quern annotate`, shared by annotate.c (options, preamble), annotate_table.c
+// (functions), annotate_source.c (lines) and annotate_asm.c (instructions).
 #ifndef QUERN_CLI_ANNOTATE_H
 #define QUERN_CLI_ANNOTATE_H
 
 #include <stdio.h>
 #include <time.h>
 
-#include "cli/shared/profcmd.h"
+#include "cli/shared/table.h"
+#include "quern/profile.h"
 
 enum annotate_tree { TREE_NONE, TREE_CALLER, TREE_CALLING, TREE_BOTH };
 
 struct annotate_row {
-    uint32_t file; /* source file (string number) */
+    uint32_t file; // source file (string number)
     uint32_t func;
-    size_t counts; /* first of event_count in `row_counts` */
+    size_t counts; // first of event_count in `row_counts`
     uint64_t present;
 };
 
 struct annotate {
-    const char *command; /* the name it was called by */
-    int callgrind;       /* layout of callgrind_annotate */
+    const char *command; // the name it was called by
+    int callgrind;       // layout of callgrind_annotate
 
-    /* Options */
+    // Options
     const char *show, *sort, *mod_file, *mod_func;
-    double threshold; /* -1: not given */
+    double threshold; // -1: not given
     int percs, source, asm_, inclusive, diff;
     enum annotate_tree tree;
     uint64_t context;
     const char **include;
     size_t include_count;
-    const char **files; /* profiles */
+    const char **files; // profiles
     size_t file_count;
-    const char **user; /* source files asked for */
+    const char **user; // source files asked for
     size_t user_count;
 
     struct quern_profile *p;
-    struct quern_costs *costs; /* for calls; NULL in profiles without */
-    struct timespec mtime;     /* of the oldest data file */
-    size_t events;             /* real ones */
+    struct quern_costs *costs; // for calls; NULL in profiles without
+    struct timespec mtime;     // of the oldest data file
+    size_t events;             // real ones
     size_t *shown, shown_count;
     size_t *sorted, sorted_count;
-    double *thresholds; /* for each of `sorted` */
+    double *thresholds; // for each of `sorted`
     const quern_count *totals;
-    struct profcmd_table table;
-    char *cwd; /* with a final slash; names below it are shown without it */
+    struct table table;
+    char *cwd; // with a final slash; names below it are shown without it
     size_t cwd_len;
 
     struct annotate_row *row;
     size_t row_count, row_cap;
     quern_count *row_counts;
-    size_t *order; /* rows that are shown, sorted */
+    size_t *order; // rows that are shown, sorted
     size_t order_count;
 };
 
-/* annotate_table.c */
+// annotate_table.c
 void annotate_rows(struct annotate *a);
 void annotate_choose(struct annotate *a);
 void annotate_functions(struct annotate *a);
 const char *annotate_file_name(const struct annotate *a, uint32_t file);
-/* "file:function", without the object. */
+// "file:function", without the object.
 void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func);
-/* Comparison by the sort events, largest magnitude first. */
+// Comparison by the sort events, largest magnitude first.
 int annotate_compare(const struct annotate *a, const quern_count *x, const quern_count *y);
 
-/* annotate_source.c: files chosen by the user and, with --auto, those of the functions shown. Returns
- * how many of the user's could not be found. */
+// annotate_source.c: files chosen by the user and, with --auto, those of the functions shown.
+// Returns how many of the user's could not be found.
 size_t annotate_sources(struct annotate *a);
 
-/* annotate_asm.c: every function shown, instruction by instruction. */
+// annotate_asm.c: every function shown, instruction by instruction.
 void annotate_instructions(struct annotate *a);
 
 #endif

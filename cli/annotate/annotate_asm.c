@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * `quern annotate --asm`: the functions shown, instruction by instruction. The profile has addresses and
- * counts; the instructions come from the object file, through objdump of binutils. Without the object
- * or without objdump the addresses alone are listed.
- */
+// SPDX-License-Identifier: MIT
+//
+// `quern annotate --asm`: the functions shown, instruction by instruction. The profile has
+// addresses and counts; the instructions come from the object file, through objdump of binutils.
+// Without the object or without objdump the addresses alone are listed.
 #include "cli/annotate/annotate.h"
 
 #include <errno.h>
@@ -13,12 +12,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/shared/events.h"
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
 extern char **environ;
 
 struct place {
-    uint32_t func, callee; /* callee QUERN_NONE: a cost */
+    uint32_t func, callee; // callee QUERN_NONE: a cost
     uint64_t addr, calls, line;
     size_t counts;
     uint64_t present;
@@ -38,7 +39,7 @@ static int by_place(const void *pa, const void *pb)
         return x->func < y->func ? -1 : 1;
     if (x->addr != y->addr)
         return x->addr < y->addr ? -1 : 1;
-    /* QUERN_NONE + 1 is 0: the cost of the instruction before its calls */
+    // QUERN_NONE + 1 is 0: the cost of the instruction before its calls
     return x->callee + 1 < y->callee + 1 ? -1 : x->callee + 1 > y->callee + 1;
 }
 
@@ -91,9 +92,9 @@ static void collect(struct asm_list *l)
     l->count = m + 1;
 }
 
-/* -- Disassembly ---------------------------------------------------------------------------------- */
+// ---- Disassembly ----
 
-/* Starts objdump on a range of an object; NULL when it cannot be started. */
+// Starts objdump on a range of an object; NULL when it cannot be started.
 static FILE *disassemble(const char *object, uint64_t first, uint64_t end, pid_t *pid)
 {
     char *from = xasprintf("--start-address=0x%llx", (unsigned long long)first);
@@ -125,11 +126,11 @@ static FILE *disassemble(const char *object, uint64_t first, uint64_t end, pid_t
 static void put_counts(struct asm_list *l, const struct place *p)
 {
     static const quern_count none[1];
-    profcmd_table_row(&l->a->table, p ? l->counts + p->counts : none, p ? p->present : 0);
+    table_row(&l->a->table, p ? l->counts + p->counts : none, p ? p->present : 0);
     putchar(' ');
 }
 
-/* What stands at `addr`: counts, text, and the calls made from there. */
+// What stands at `addr`: counts, text, and the calls made from there.
 static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t addr, const char *text)
 {
     const struct place *p = NULL;
@@ -147,13 +148,13 @@ static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t add
         put_counts(l, p);
         fputs("=> ", stdout);
         annotate_put_func(l->a, quern_profile_func_get(l->a->p, p->callee).file, p->callee);
-        profcmd_commas(calls, p->calls, 1);
+        events_commas(calls, p->calls, 1);
         printf(" (%sx)\n", calls);
     }
 }
 
-/* Instructions without counts are shown up to `context` before and after counted ones; they wait in a ring,
- * because objdump gives them once. */
+// Instructions without counts are shown up to `context` before and after counted ones; they wait in
+// a ring, because objdump gives them once.
 static void list_range(struct asm_list *l, size_t first, size_t end, FILE *f)
 {
     size_t next = first, cap = 0, held = 0, max = l->a->context < 64 ? (size_t)l->a->context : 64;
@@ -183,7 +184,7 @@ static void list_range(struct asm_list *l, size_t first, size_t end, FILE *f)
             put_place(l, &next, end, addr, text);
             after = max;
         } else if (next == end) {
-            continue; /* what follows the last one may be another function */
+            continue; // what follows the last one may be another function
         } else if (after) {
             put_place(l, &next, 0, addr, text);
             after--;
@@ -217,17 +218,17 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
     pid_t pid = 0;
     FILE *f = NULL;
 
-    printf("%s-- Instructions: ", profcmd_rule);
+    printf("%s-- Instructions: ", table_rule);
     annotate_put_func(a, g.file, func);
-    printf(" [%s]\n%s", *object ? object : "???", profcmd_rule);
-    profcmd_table_reset(&a->table);
+    printf(" [%s]\n%s", *object ? object : "???", table_rule);
+    table_reset(&a->table);
     for (size_t i = first; i < end; i++)
-        profcmd_table_fit(&a->table, l->counts + l->place[i].counts, l->place[i].present);
-    profcmd_table_head(&a->table);
+        table_fit(&a->table, l->counts + l->place[i].counts, l->place[i].present);
+    table_head(&a->table);
     fputs("\n\n", stdout);
     fflush(stdout);
     if (*object && access(object, R_OK) == 0)
-        /* 16 more bytes: the last instruction whole */
+        // 16 more bytes: the last instruction whole
         f = disassemble(object, l->place[first].addr, l->place[end - 1].addr + 16, &pid);
     else
         printf("(the object file is not there: addresses only)\n\n");

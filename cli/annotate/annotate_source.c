@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Source listings of `quern annotate`: each line of a file with what it cost, gaps where nothing did,
- * and below a line the calls made from it. Files are those the user names and, with --auto=yes, those
- * of the functions shown.
- */
+// SPDX-License-Identifier: MIT
+//
+// Source listings of `quern annotate`: each line of a file with what it cost, gaps where nothing
+// did, and below a line the calls made from it. Files are those the user names and, with
+// --auto=yes, those of the functions shown.
 #include "cli/annotate/annotate.h"
 
 #include <errno.h>
@@ -11,15 +10,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/shared/events.h"
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
 struct source {
-    uint32_t file;    /* string number; QUERN_NONE: nothing was recorded for it */
-    const char *name; /* as shown */
-    const char *dir;  /* the include directory it was found in, or NULL */
-    char *path;       /* where it is; NULL: not found */
+    uint32_t file;    // string number; QUERN_NONE: nothing was recorded for it
+    const char *name; // as shown
+    const char *dir;  // the include directory it was found in, or NULL
+    char *path;       // where it is; NULL: not found
     int user;
-    size_t first, end; /* its lines in `lines`, sorted */
+    size_t first, end; // its lines in `lines`, sorted
     size_t calls, calls_end;
 };
 
@@ -44,16 +45,16 @@ struct listing {
     size_t line_count, line_cap;
     struct call *call;
     size_t call_count, call_cap;
-    quern_count *counts; /* event_count for each line and call */
+    quern_count *counts; // event_count for each line and call
     size_t used, cap;
-    uint32_t *slot; /* (source, line, callee) -> number, open addressing */
+    uint32_t *slot; // (source, line, callee) -> number, open addressing
     size_t mask;
     quern_count *annotated;
     uint64_t annotated_present;
     size_t annotated_files;
 };
 
-/* -- Which files, and where --------------------------------------------------------------------- */
+// ---- Which files, and where ----
 
 static char *try_path(const char *dir, const char *name)
 {
@@ -75,25 +76,25 @@ static void locate(const struct annotate *a, struct source *s)
             s->dir = a->include[i];
 }
 
-/* Does path end in name, at a slash? */
+// Does path end in name, at a slash?
 static int ends_in(const char *path, const char *name)
 {
     size_t p = strlen(path), n = strlen(name);
     return p > n && path[p - n - 1] == '/' && !strcmp(path + p - n, name);
 }
 
-/* The file of the profile that a user means: the same name, or one that ends in it and costs most. */
+// The file of the profile that a user means: the same name, or one that ends in it and costs most.
 static uint32_t match_user(const struct annotate *a, const char *name)
 {
     uint32_t tail = QUERN_NONE;
     const quern_count *best = NULL;
 
-    while (!strncmp(name, "./", 2))
+    while (strncmp(name, "./", 2) == 0)
         name += 2;
     for (size_t i = 0; i < a->row_count; i++) {
         const char *s = quern_profile_str(a->p, a->row[i].file);
         const quern_count *v = a->row_counts + a->row[i].counts;
-        if (!strcmp(s, name) || !strcmp(annotate_file_name(a, a->row[i].file), name))
+        if (strcmp(s, name) == 0 || strcmp(annotate_file_name(a, a->row[i].file), name) == 0)
             return a->row[i].file;
         if (ends_in(s, name) && (!best || annotate_compare(a, v, best) < 0)) {
             tail = a->row[i].file;
@@ -146,7 +147,7 @@ static void choose(struct listing *l)
     free(seen);
 }
 
-/* -- Counts by line ------------------------------------------------------------------------------ */
+// ---- Counts by line ----
 
 static size_t hash(uint32_t source, uint64_t line, uint32_t callee)
 {
@@ -307,7 +308,7 @@ static void collect(struct listing *l)
     }
 }
 
-/* -- Printing ------------------------------------------------------------------------------------ */
+// ---- Printing ----
 
 #define BOX_RULE "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
 #define BOX_HEAD \
@@ -326,7 +327,7 @@ static int newer(const struct annotate *a, const char *path)
 
 static void put_counts(struct listing *l, const quern_count *v, uint64_t present)
 {
-    profcmd_table_row(&l->a->table, v, present);
+    table_row(&l->a->table, v, present);
     putchar(' ');
 }
 
@@ -341,7 +342,7 @@ static void put_calls(struct listing *l, const struct source *s, uint64_t line, 
         put_counts(l, l->counts + c->counts, UINT64_MAX);
         fputs("=> ", stdout);
         annotate_put_func(l->a, quern_profile_func_get(l->a->p, c->callee).file, c->callee);
-        profcmd_commas(calls, c->calls, 1);
+        events_commas(calls, c->calls, 1);
         printf(" (%sx)\n", calls);
     }
 }
@@ -351,7 +352,7 @@ static void marker(uint64_t line)
     printf("-- line %llu ----------------------------------------\n", (unsigned long long)line);
 }
 
-/* Lines with a cost or a call, merged in order: the next one at or after `line`. */
+// Lines with a cost or a call, merged in order: the next one at or after `line`.
 static uint64_t next_marked(const struct listing *l, const struct source *s, uint64_t line)
 {
     size_t lo = s->first, hi = s->end;
@@ -412,12 +413,12 @@ static void list_file(struct listing *l, struct source *s)
         printf(BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
                         "@ Annotations may not be correct.\n" BOX_RULE "\n",
                s->path, a->files[0]);
-    profcmd_table_reset(&a->table);
+    table_reset(&a->table);
     for (size_t i = s->first; i < s->end; i++)
-        profcmd_table_fit(&a->table, l->counts + l->line[i].counts, l->line[i].present);
+        table_fit(&a->table, l->counts + l->line[i].counts, l->line[i].present);
     for (size_t i = s->calls; i < s->calls_end; i++)
-        profcmd_table_fit(&a->table, l->counts + l->call[i].counts, UINT64_MAX);
-    profcmd_table_head(&a->table);
+        table_fit(&a->table, l->counts + l->call[i].counts, UINT64_MAX);
+    table_head(&a->table);
     fputs("\n\n", stdout);
     if (next < s->end && l->line[next].line == 0)
         next++;
@@ -425,7 +426,7 @@ static void list_file(struct listing *l, struct source *s)
     while ((n = getline(&text, &cap, f)) > 0) {
         int strip = text[n - 1] == '\n';
         line++;
-        /* A stretch begins `context` lines before a marked line and ends as many after the last. */
+        // A stretch begins `context` lines before a marked line and ends as many after the last.
         if (!open && mark != UINT64_MAX && (mark <= a->context || line >= mark - a->context)) {
             open = 1;
             if (line > 1)
@@ -449,7 +450,7 @@ static void list_file(struct listing *l, struct source *s)
             end = a->context > UINT64_MAX - line ? UINT64_MAX : line + a->context;
             mark = next_marked(l, s, line + 1);
         }
-        /* Does the next stretch begin before this one ends? */
+        // Does the next stretch begin before this one ends?
         if (line >= end && line + 1 > end && mark != UINT64_MAX && mark > a->context &&
             mark - a->context > line + 1) {
             marker(line);
@@ -493,9 +494,9 @@ static void list_missing(const struct listing *l)
             names[n++] = annotate_file_name(l->a, l->source[i].file);
     if (n) {
         qsort(names, n, sizeof(*names), cmp_name);
-        fputs(profcmd_rule, stdout);
+        fputs(table_rule, stdout);
         fputs("The following files chosen for auto-annotation could not be found:\n", stdout);
-        fputs(profcmd_rule, stdout);
+        fputs(table_rule, stdout);
         for (size_t i = 0; i < n; i++)
             printf("  %s\n", names[i]);
         putchar('\n');
@@ -509,8 +510,8 @@ static void put_title(const struct annotate *a, const struct source *s)
 
     if (s->file != QUERN_NONE && !s->user)
         name = annotate_file_name(a, s->file);
-    printf("%s-- %s-annotated source: %s%s%s\n%s", profcmd_rule, s->user ? "User" : "Auto",
-           s->dir ? s->dir : "", s->dir ? " + " : "", name, profcmd_rule);
+    printf("%s-- %s-annotated source: %s%s%s\n%s", table_rule, s->user ? "User" : "Auto",
+           s->dir ? s->dir : "", s->dir ? " + " : "", name, table_rule);
 }
 
 size_t annotate_sources(struct annotate *a)
@@ -539,13 +540,13 @@ size_t annotate_sources(struct annotate *a)
     }
     list_missing(&l);
     if (l.annotated_files) {
-        profcmd_table_reset(&a->table);
-        profcmd_table_fit(&a->table, l.annotated, l.annotated_present);
-        fputs(profcmd_rule, stdout);
-        profcmd_table_head(&a->table);
+        table_reset(&a->table);
+        table_fit(&a->table, l.annotated, l.annotated_present);
+        fputs(table_rule, stdout);
+        table_head(&a->table);
         putchar('\n');
-        fputs(profcmd_rule, stdout);
-        profcmd_table_row(&a->table, l.annotated, l.annotated_present);
+        fputs(table_rule, stdout);
+        table_row(&a->table, l.annotated, l.annotated_present);
         fputs(" events annotated\n\n", stdout);
     }
     for (size_t i = 0; i < l.source_count; i++)

@@ -1,21 +1,22 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The table of functions of `quern annotate`. A row is a function as far as it lies in one source file:
- * code inlined from a header is a row of its own, as in the tools whose layout this is. With
- * --inclusive a row is a whole function.
- *
- * DIFFERS: callgrind_annotate adds the cost of recursive calls again for each level (more than 100 % of
- * the program), and takes one function for two when its callers name its file differently; here cycles
- * are collapsed and names are read once.
- */
+// SPDX-License-Identifier: MIT
+//
+// The table of functions of `quern annotate`. A row is a function as far as it lies in one source
+// file: code inlined from a header is a row of its own, as in the tools whose layout this is. With
+// --inclusive a row is a whole function.
+//
+// DIFFERS: callgrind_annotate adds the cost of recursive calls again for each level (more than
+// 100 % of the program), and takes one function for two when its callers name its file differently;
+// here cycles are collapsed and names are read once.
 #include "cli/annotate/annotate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shared/events.h"
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
-struct slots { /* (file, func) -> row, open addressing, number + 1 */
+struct slots { // (file, func) -> row, open addressing, number + 1
     uint32_t *slot;
     size_t mask;
 };
@@ -94,7 +95,7 @@ void annotate_rows(struct annotate *a)
         }
         v = a->row_counts + a->row[row].counts;
         a->row[row].present |= rec.present;
-        /* what was not given is zero */
+        // what was not given is zero
         given = rec.present >> 63 || !rec.present ? a->events
                                                   : 64 - (size_t)__builtin_clzll(rec.present);
         for (size_t i = 0; i < given && i < a->events; i++)
@@ -104,7 +105,7 @@ void annotate_rows(struct annotate *a)
     free(s.slot);
 }
 
-/* -- Order and choice --------------------------------------------------------------------------- */
+// ---- Order and choice ----
 
 static quern_count magnitude(quern_count v)
 {
@@ -114,15 +115,15 @@ static quern_count magnitude(quern_count v)
 int annotate_compare(const struct annotate *a, const quern_count *x, const quern_count *y)
 {
     for (size_t i = 0; i < a->sorted_count; i++) {
-        quern_count v = magnitude(profcmd_event_value(a->p, a->sorted[i], x));
-        quern_count w = magnitude(profcmd_event_value(a->p, a->sorted[i], y));
+        quern_count v = magnitude(events_value(a->p, a->sorted[i], x));
+        quern_count w = magnitude(events_value(a->p, a->sorted[i], y));
         if (v != w)
             return v > w ? -1 : 1;
     }
     return 0;
 }
 
-static const struct annotate *sorting; /* qsort() has no argument for the comparison */
+static const struct annotate *sorting; // qsort() has no argument for the comparison
 
 const char *annotate_file_name(const struct annotate *a, uint32_t file)
 {
@@ -130,7 +131,7 @@ const char *annotate_file_name(const struct annotate *a, uint32_t file)
 
     if (!*s)
         return "???";
-    if (a->callgrind && a->cwd && !strncmp(s, a->cwd, a->cwd_len) && s[a->cwd_len])
+    if (a->callgrind && a->cwd && strncmp(s, a->cwd, a->cwd_len) == 0 && s[a->cwd_len])
         return s + a->cwd_len;
     return s;
 }
@@ -157,8 +158,8 @@ static int by_cost(const void *pa, const void *pb)
 
 static double share(const struct annotate *a, size_t event, const quern_count *counts)
 {
-    quern_count total = profcmd_event_value(a->p, event, a->totals);
-    quern_count v = profcmd_event_value(a->p, event, counts);
+    quern_count total = events_value(a->p, event, a->totals);
+    quern_count v = events_value(a->p, event, counts);
     return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
 }
 
@@ -177,8 +178,8 @@ void annotate_choose(struct annotate *a)
         const quern_count *v = a->row_counts + a->row[a->order[k]].counts;
         int take = 0;
         if (!a->callgrind) {
-            /* Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first
-             * function that reaches none, although later ones may. */
+            // Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first
+            // function that reaches none, although later ones may.
             for (size_t i = 0; i < a->sorted_count; i++)
                 take |= share(a, a->sorted[i], v) >= a->thresholds[i] &&
                         (a->thresholds[i] < 100 || i == 0 || a->sort);
@@ -200,7 +201,7 @@ void annotate_choose(struct annotate *a)
     free(sum);
 }
 
-/* -- Printing ----------------------------------------------------------------------------------- */
+// ---- Printing ----
 
 void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func)
 {
@@ -214,7 +215,7 @@ static void put_object(const struct annotate *a, uint32_t func)
     printf(" [%s]", *object ? object : "???");
 }
 
-/* Edges of a function, sorted by cost. */
+// Edges of a function, sorted by cost.
 struct shown_edge {
     struct quern_edge e;
     uint32_t other;
@@ -261,13 +262,13 @@ static void edge_lines(struct annotate *a, uint32_t func, int callers, int fit)
 
     for (size_t i = 0; i < n; i++) {
         if (fit) {
-            profcmd_table_fit(&a->table, e[i].e.counts, UINT64_MAX);
+            table_fit(&a->table, e[i].e.counts, UINT64_MAX);
             continue;
         }
-        profcmd_table_row(&a->table, e[i].e.counts, UINT64_MAX);
+        table_row(&a->table, e[i].e.counts, UINT64_MAX);
         fputs(callers ? " < " : " >   ", stdout);
         annotate_put_func(a, quern_profile_func_get(a->p, e[i].other).file, e[i].other);
-        profcmd_commas(calls, e[i].e.calls, 1);
+        events_commas(calls, e[i].e.calls, 1);
         printf(" (%sx)", calls);
         put_object(a, e[i].other);
         putchar('\n');
@@ -279,10 +280,10 @@ void annotate_functions(struct annotate *a)
 {
     enum annotate_tree tree = a->costs ? a->tree : TREE_NONE;
 
-    /* Columns are as wide as all functions need, shown or not. */
-    profcmd_table_reset(&a->table);
+    // Columns are as wide as all functions need, shown or not.
+    table_reset(&a->table);
     for (size_t k = 0; k < a->row_count; k++)
-        profcmd_table_fit(&a->table, a->row_counts + a->row[k].counts, a->row[k].present);
+        table_fit(&a->table, a->row_counts + a->row[k].counts, a->row[k].present);
     for (size_t k = 0; k < a->order_count; k++) {
         const struct annotate_row *r = &a->row[a->order[k]];
         if (tree == TREE_CALLER || tree == TREE_BOTH)
@@ -290,19 +291,19 @@ void annotate_functions(struct annotate *a)
         if (tree == TREE_CALLING || tree == TREE_BOTH)
             edge_lines(a, r->func, 0, 1);
     }
-    fputs(profcmd_rule, stdout);
-    profcmd_table_head(&a->table);
+    fputs(table_rule, stdout);
+    table_head(&a->table);
     fputs(" file:function\n", stdout);
-    fputs(profcmd_rule, stdout);
+    fputs(table_rule, stdout);
     for (size_t k = 0; k < a->order_count; k++) {
         const struct annotate_row *r = &a->row[a->order[k]];
         struct quern_func f = quern_profile_func_get(a->p, r->func);
-        int whole = r->file == f.file; /* not a piece inlined from another file */
+        int whole = r->file == f.file; // not a piece inlined from another file
         if (tree != TREE_NONE && k)
             putchar('\n');
         if (whole && (tree == TREE_CALLER || tree == TREE_BOTH))
             edge_lines(a, r->func, 1, 0);
-        profcmd_table_row(&a->table, a->row_counts + r->counts, r->present);
+        table_row(&a->table, a->row_counts + r->counts, r->present);
         fputs(tree != TREE_NONE ? " *  " : " ", stdout);
         annotate_put_func(a, r->file, r->func);
         if (a->callgrind && whole)

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * quern convert: a profile in another format. Callgrind and Cachegrind are libquern's own writers; the
- * others are in convert_*.c.
- */
+// SPDX-License-Identifier: MIT
+//
+// quern convert: a profile in another format. Callgrind and Cachegrind are libquern's own writers;
+// the others are in convert_*.c.
 #include "cli/convert/convert.h"
 
 #include <errno.h>
@@ -12,11 +11,15 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/shared/events.h"
+#include "cli/shared/options.h"
+#include "cli/shared/read.h"
+#include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
 static const struct {
     const char *name;
-    void (*write)(FILE *f, const struct convert *c); /* NULL: libquern */
+    void (*write)(FILE *f, const struct convert *c); // NULL: libquern
     int format;
 } formats[] = {
     { "callgrind", NULL, QUERN_FORMAT_CALLGRIND },
@@ -59,7 +62,7 @@ static void usage(const char *command)
         command);
 }
 
-/* -- Output that appears whole or not at all ------------------------------------------------------ */
+// ---- Output that appears whole or not at all ----
 
 static void write_file(const struct convert *c, const char *out,
                        void (*write)(FILE *, const struct convert *))
@@ -71,9 +74,9 @@ static void write_file(const struct convert *c, const char *out,
     int fd, bad;
 
     umask(mask);
-    if (strcmp(out, "-") && stat(out, &st) == 0 && !S_ISREG(st.st_mode)) {
-        f = fopen(out, "w"); /* a device or a pipe is written to, not replaced */
-    } else if (strcmp(out, "-")) {
+    if (strcmp(out, "-") != 0 && stat(out, &st) == 0 && !S_ISREG(st.st_mode)) {
+        f = fopen(out, "w"); // a device or a pipe is written to, not replaced
+    } else if (strcmp(out, "-") != 0) {
         tmp = xasprintf("%s.tmpXXXXXX", out);
         fd = mkstemp(tmp);
         if (fd >= 0 && fchmod(fd, 0666 & ~mask) < 0)
@@ -98,25 +101,25 @@ static void write_file(const struct convert *c, const char *out,
     free(tmp);
 }
 
-/* -- The command ---------------------------------------------------------------------------------- */
+// ---- The command ----
 
 static int parse_write(struct quern_write_opts *w, const char *arg)
 {
     const char *v;
 
-    if ((v = profcmd_value(arg, "--compress-strings")))
-        w->no_compress_strings = !profcmd_yes("--compress-strings", v);
-    else if ((v = profcmd_value(arg, "--compress-pos")))
-        w->no_compress_pos = !profcmd_yes("--compress-pos", v);
-    else if ((v = profcmd_value(arg, "--dump-line")))
-        w->no_lines = !profcmd_yes("--dump-line", v);
-    else if ((v = profcmd_value(arg, "--dump-instr")))
-        w->no_instr = !profcmd_yes("--dump-instr", v);
-    else if ((v = profcmd_value(arg, "--combine-parts")))
-        w->combine_parts = profcmd_yes("--combine-parts", v);
-    else if ((v = profcmd_value(arg, "--keep-order")))
-        w->keep_order = profcmd_yes("--keep-order", v);
-    else if (!strcmp(arg, "--portable"))
+    if ((v = options_value(arg, "--compress-strings")))
+        w->no_compress_strings = !options_yes("--compress-strings", v);
+    else if ((v = options_value(arg, "--compress-pos")))
+        w->no_compress_pos = !options_yes("--compress-pos", v);
+    else if ((v = options_value(arg, "--dump-line")))
+        w->no_lines = !options_yes("--dump-line", v);
+    else if ((v = options_value(arg, "--dump-instr")))
+        w->no_instr = !options_yes("--dump-instr", v);
+    else if ((v = options_value(arg, "--combine-parts")))
+        w->combine_parts = options_yes("--combine-parts", v);
+    else if ((v = options_value(arg, "--keep-order")))
+        w->keep_order = options_yes("--keep-order", v);
+    else if (strcmp(arg, "--portable") == 0)
         w->portable = 1;
     else
         return 0;
@@ -127,7 +130,7 @@ int cmd_convert(int argc, char **argv)
 {
     struct convert c = { .lines = 1, .by = "line", .threshold = 0.5 };
     struct quern_write_opts w = { .sz = sizeof(w) };
-    const char *name = profcmd_name(argv[0]);
+    const char *name = options_name(argv[0]);
     const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths)), *to = NULL, *out = "-", *v;
     const char *event = NULL;
     struct quern_error err;
@@ -138,32 +141,32 @@ int cmd_convert(int argc, char **argv)
         const char *arg = argv[i];
         if (plain || arg[0] != '-' || !arg[1])
             paths[n++] = arg;
-        else if (!strcmp(arg, "--"))
+        else if (strcmp(arg, "--") == 0)
             plain = 1;
-        else if ((v = profcmd_value(arg, "--to")))
+        else if ((v = options_value(arg, "--to")))
             to = v;
-        else if (!strcmp(arg, "--to"))
-            to = profcmd_next(argc, argv, &i, arg);
-        else if (!strcmp(arg, "-o") || !strcmp(arg, "--output"))
-            out = profcmd_next(argc, argv, &i, arg);
-        else if ((v = profcmd_value(arg, "--output")))
+        else if (strcmp(arg, "--to") == 0)
+            to = options_next(argc, argv, &i, arg);
+        else if (strcmp(arg, "-o") == 0 || strcmp(arg, "--output") == 0)
+            out = options_next(argc, argv, &i, arg);
+        else if ((v = options_value(arg, "--output")))
             out = v;
-        else if ((v = profcmd_value(arg, "--event")))
+        else if ((v = options_value(arg, "--event")))
             event = v;
-        else if ((v = profcmd_value(arg, "--by")))
+        else if ((v = options_value(arg, "--by")))
             c.by = v;
-        else if ((v = profcmd_value(arg, "--lines")))
-            c.lines = profcmd_yes("--lines", v);
-        else if ((v = profcmd_value(arg, "--threshold")))
-            c.threshold = profcmd_percent("--threshold", v, 100);
-        else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+        else if ((v = options_value(arg, "--lines")))
+            c.lines = options_yes("--lines", v);
+        else if ((v = options_value(arg, "--threshold")))
+            c.threshold = options_percent("--threshold", v, 100);
+        else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
             usage(name);
             return UTIL_OK;
-        } else if (!strcmp(arg, "--version")) {
+        } else if (strcmp(arg, "--version") == 0) {
             printf("quern %s\n", QUERN_VERSION);
             return UTIL_OK;
         } else if (!parse_write(&w, arg)) {
-            profcmd_unknown(name, arg);
+            options_unknown(name, arg);
         }
     }
     if (!to)
@@ -175,24 +178,24 @@ int cmd_convert(int argc, char **argv)
             "--to=%s: must be callgrind, cachegrind, json, csv, folded, dot, pprof or "
             "speedscope",
             to);
-    if (strcmp(c.by, "line") && strcmp(c.by, "function") && strcmp(c.by, "edge"))
+    if (strcmp(c.by, "line") != 0 && strcmp(c.by, "function") != 0 && strcmp(c.by, "edge") != 0)
         die(UTIL_USAGE, "--by=%s: must be line, function or edge", c.by);
     if (!n)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
-    c.p = profcmd_read_sum(paths, n);
+    c.p = read_sum(paths, n);
     c.path = paths[0];
     c.events = quern_profile_event_count(c.p);
     if (!formats[k].write) {
         w.format = (enum quern_format)formats[k].format;
         if (quern_profile_write(c.p, out, &w, &err) < 0) {
-            profcmd_error(&err);
+            remark_error(&err);
             return UTIL_USAGE;
         }
     } else {
         if (!c.events)
             die(UTIL_NO, "%s: the profile is empty: it has no events", paths[0]);
         if (event) {
-            int e = profcmd_find_event(c.p, event);
+            int e = events_find(c.p, event);
             if (e < 0)
                 die(UTIL_USAGE, "--event=%s: the profile has no such event", event);
             c.event = (size_t)e;

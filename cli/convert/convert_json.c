@@ -1,14 +1,13 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * JSON, version 1 of the schema in docs/json-schema.md. A count is a JSON number with all its digits;
- * readers that use doubles lose some above 2^53, as with any JSON.
- */
+// SPDX-License-Identifier: MIT
+//
+// JSON, version 1 of the schema in docs/json-schema.md. A count is a JSON number with all its
+// digits; readers that use doubles lose some above 2^53, as with any JSON.
 #include "cli/convert/convert.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at s, or 0. */
+// Length of the well-formed UTF-8 sequence at s, or 0.
 static size_t utf8(const unsigned char *s)
 {
     if (s[0] < 0x80)
@@ -100,7 +99,7 @@ static void put_header(FILE *f, const struct convert *c)
     fputs("],\n\"events\":[", f);
     for (size_t i = 0; i < all; i++) {
         if (i >= c->events && !quern_profile_event_formula(c->p, i))
-            continue; /* named, but neither counted nor computed */
+            continue; // named, but neither counted nor computed
         fputs(i ? "," : "", f);
         putc('{', f);
         put_optional(f, "name", quern_profile_event_name(c->p, i));

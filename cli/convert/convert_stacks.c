@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Call stacks, estimated. A call graph says what A cost when B called it, summed over all of B's callers;
- * it does not say which of them. So a stack here is a guess: starting from the functions that nobody
- * called, the cost of a function is handed on to its callees in proportion to the cost of the calls,
- * whatever came before. What is exact all the same: the sum of all stacks that end in a function is
- * its self cost, for every event.
- *
- * A path that would return to a function it already holds is not followed (a cycle would never end), nor
- * one below a millionth of the whole; its cost is shared out among the other paths to the same leaf.
- */
+// SPDX-License-Identifier: MIT
+//
+// Call stacks, estimated. A call graph says what A cost when B called it, summed over all of B's
+// callers; it does not say which of them. So a stack here is a guess: starting from the functions
+// that nobody called, the cost of a function is handed on to its callees in proportion to the cost
+// of the calls, whatever came before. What is exact all the same: the sum of all stacks that end in
+// a function is its self cost, for every event.
+//
+// A path that would return to a function it already holds is not followed (a cycle would never
+// end), nor one below a millionth of the whole; its cost is shared out among the other paths to the
+// same leaf.
 #include "cli/convert/convert.h"
 
 #include <math.h>
@@ -16,31 +16,32 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "cli/shared/events.h"
 #include "cli/shared/util.h"
 
 #define NODES_MAX 2000000u
 #define DEPTH_MAX 500u
 #define SMALLEST  1e-6
 
-struct node {        /* of the tree of stacks; the root's children are the outermost functions */
-    uint32_t parent; /* node + 1; 0: none */
+struct node {        // of the tree of stacks; the root's children are the outermost functions
+    uint32_t parent; // node + 1; 0: none
     uint32_t func;
     uint32_t depth;
-    double weight; /* that arrives here */
-    double self;   /* that stays here */
+    double weight; // that arrives here
+    double self;   // that stays here
 };
 
 struct stacks {
     const struct convert *c;
     struct node *node;
     uint32_t count, cap;
-    uint32_t *by_func; /* nodes sorted by function, then number */
-    size_t *first;     /* by function */
+    uint32_t *by_func; // nodes sorted by function, then number
+    size_t *first;     // by function
 };
 
 static double value(const struct convert *c, const quern_count *v)
 {
-    return profcmd_double(c->p, c->event, profcmd_event_value(c->p, c->event, v));
+    return events_double(c->p, c->event, events_value(c->p, c->event, v));
 }
 
 static uint32_t add_node(struct stacks *s, uint32_t parent, uint32_t func, double weight)
@@ -64,13 +65,13 @@ static int on_path(const struct stacks *s, uint32_t node, uint32_t func)
     return 0;
 }
 
-/* What a function cost that no caller accounts for: it was entered from outside. */
+// What a function cost that no caller accounts for: it was entered from outside.
 static void add_roots(struct stacks *s, double total)
 {
     const struct convert *c = s->c;
     size_t n = quern_profile_func_count(c->p);
     double *open = xcalloc(n + 1, sizeof(*open)), *cycle = xcalloc(n + 1, sizeof(*cycle));
-    uint32_t *head = xcalloc(n + 1, sizeof(*head)); /* by cycle: the member to enter it by */
+    uint32_t *head = xcalloc(n + 1, sizeof(*head)); // by cycle: the member to enter it by
     double sum = 0;
 
     for (uint32_t f = 0; f < n; f++) {
@@ -92,7 +93,7 @@ static void add_roots(struct stacks *s, double total)
             open[f] = v - in;
             continue;
         }
-        /* A cycle is entered by the member that costs most beside what the others call of it. */
+        // A cycle is entered by the member that costs most beside what the others call of it.
         if (!head[k] || v - in - inside > cycle[head[k] - 1])
             head[k] = f + 1;
         cycle[f] = v - in - inside;
@@ -122,7 +123,7 @@ static void expand(struct stacks *s, double total)
 {
     const struct convert *c = s->c;
 
-    for (uint32_t i = 0; i < s->count; i++) { /* nodes are appended while this runs */
+    for (uint32_t i = 0; i < s->count; i++) { // nodes are appended while this runs
         uint32_t f = s->node[i].func;
         double own = value(c, quern_costs_self(c->costs, f)), all = own > 0 ? own : 0;
         double weight = s->node[i].weight;
@@ -165,7 +166,7 @@ static void build(struct stacks *s, const struct convert *c)
              c->path);
     add_roots(s, total);
     expand(s, total);
-    /* A function with costs that no path reached stands alone. */
+    // A function with costs that no path reached stands alone.
     s->first = xcalloc(n + 2, sizeof(*s->first));
     for (uint32_t i = 0; i < s->count; i++)
         if (s->node[i].self > 0)
@@ -177,7 +178,7 @@ static void build(struct stacks *s, const struct convert *c)
             for (size_t i = 0; i < c->events; i++)
                 any |= v[i] != 0;
             if (any) {
-                uint32_t at = add_node(s, 0, f, 1); /* which moves s->node */
+                uint32_t at = add_node(s, 0, f, 1); // which moves s->node
                 s->node[at].self = 1;
                 s->first[f + 1]++;
             }
@@ -200,12 +201,12 @@ static void unbuild(struct stacks *s)
     free(s->first);
 }
 
-/* The self cost of a function, dealt out to the stacks that end in it: whole units that sum exactly. */
+// The self cost of a function, dealt out to the stacks that end in it: whole units that sum
+// exactly.
 static void deal(const struct stacks *s, uint32_t func, size_t event, quern_count *out)
 {
     size_t first = s->first[func], end = s->first[func + 1];
-    quern_count all = profcmd_event_value(s->c->p, event, quern_costs_self(s->c->costs, func)),
-                given = 0;
+    quern_count all = events_value(s->c->p, event, quern_costs_self(s->c->costs, func)), given = 0;
     double weights = 0, so_far = 0;
 
     for (size_t i = first; i < end; i++)
@@ -225,9 +226,9 @@ static const char *name_of(const struct convert *c, uint32_t func)
     return *s ? s : "???";
 }
 
-/* -- Folded --------------------------------------------------------------------------------------- */
+// ---- Folded ----
 
-/* A semicolon separates frames, so one in a name becomes a colon. */
+// A semicolon separates frames, so one in a name becomes a colon.
 static void put_frame(FILE *f, const char *s)
 {
     for (; *s; s++)
@@ -247,7 +248,7 @@ static void put_stack(FILE *f, const struct stacks *s, uint32_t node)
     }
 }
 
-/* Counts of the event shown, for every node with a share; NULL-terminated by s->count. */
+// Counts of the event shown, for every node with a share; NULL-terminated by s->count.
 static quern_count *node_counts(const struct stacks *s, size_t event)
 {
     quern_count *of = xcalloc(s->count + 1, sizeof(*of)),
@@ -284,7 +285,7 @@ void convert_folded(FILE *f, const struct convert *c)
     unbuild(&s);
 }
 
-/* -- Speedscope ------------------------------------------------------------------------------------ */
+// ---- Speedscope ----
 
 void convert_speedscope(FILE *f, const struct convert *c)
 {
@@ -345,7 +346,7 @@ void convert_speedscope(FILE *f, const struct convert *c)
     unbuild(&s);
 }
 
-/* -- pprof: profile.proto, gzipped ------------------------------------------------------------------ */
+// ---- pprof: profile.proto, gzipped ----
 
 struct bytes {
     uint8_t *data;
@@ -380,7 +381,7 @@ static void put_bytes(struct bytes *b, unsigned field, const void *data, size_t 
         put_byte(b, ((const uint8_t *)data)[i]);
 }
 
-/* Field numbers of profile.proto (github.com/google/pprof/proto/profile.proto). */
+// Field numbers of profile.proto (github.com/google/pprof/proto/profile.proto).
 enum {
     PROFILE_SAMPLE_TYPE = 1,
     PROFILE_SAMPLE = 2,
@@ -401,7 +402,7 @@ enum {
     FUNCTION_FILE = 4,
 };
 
-/* String numbers: 0 is "", 1 "count", 2 the comment, then events, then name and file of functions. */
+// String numbers: 0 is "", 1 "count", 2 the comment, then events, then name and file of functions.
 static void pprof_strings(struct bytes *b, const struct convert *c)
 {
     static const char note[] = "call stacks are estimated from a call graph";

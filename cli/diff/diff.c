@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * quern diff: what became dearer and cheaper between two profiles, by function, by call edge, by source
- * line; and whether limits were passed (--fail-if, status 1). As cg_diff it writes the difference as
- * a Cachegrind profile, as that tool does.
- */
+// SPDX-License-Identifier: MIT
+//
+// quern diff: what became dearer and cheaper between two profiles, by function, by call edge, by
+// source line; and whether limits were passed (--fail-if, status 1). As cg_diff it writes the
+// difference as a Cachegrind profile, as that tool does.
 #include "cli/diff/diff.h"
 
 #include <errno.h>
@@ -12,6 +11,11 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/shared/events.h"
+#include "cli/shared/options.h"
+#include "cli/shared/read.h"
+#include "cli/shared/remark.h"
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
 struct options {
@@ -61,9 +65,9 @@ static void usage(const char *command, int traditional)
         command);
 }
 
-/* -- Limits -------------------------------------------------------------------------------------- */
+// ---- Limits ----
 
-/* The text with its function, event, comparison and number. */
+// The text with its function, event, comparison and number.
 struct parsed_limit {
     char *func, *event;
     char op[3];
@@ -84,7 +88,7 @@ static void parse_limit(const char *text, struct parsed_limit *l)
     char *end, *colon;
 
     memset(l, 0, sizeof(*l));
-    /* The comparison is the last one: function names contain < and > ("operator<", templates). */
+    // The comparison is the last one: function names contain < and > ("operator<", templates).
     for (op = text + strlen(text); op > text && *op != '<' && *op != '>'; op--)
         ;
     if (op == text)
@@ -114,7 +118,7 @@ static void parse_limit(const char *text, struct parsed_limit *l)
         bad_limit(text);
 }
 
-/* Sums over all functions of that name; "file:function" names one. */
+// Sums over all functions of that name; "file:function" names one.
 static int named_costs(const struct diff *d, const char *name, quern_count *old, quern_count *new_)
 {
     int found = 0;
@@ -124,8 +128,8 @@ static int named_costs(const struct diff *d, const char *name, quern_count *old,
         const char *fn = quern_profile_str(d->names, g.name),
                    *fl = quern_profile_str(d->names, g.file);
         size_t n = strlen(fl);
-        if (strcmp(fn, name) &&
-            (strncmp(name, fl, n) || name[n] != ':' || strcmp(name + n + 1, fn)))
+        if (strcmp(fn, name) != 0 &&
+            (strncmp(name, fl, n) != 0 || name[n] != ':' || strcmp(name + n + 1, fn) != 0))
             continue;
         found = 1;
         for (size_t i = 0; i < d->events; i++) {
@@ -146,9 +150,9 @@ static int tripped(struct diff *d, const char *text)
     int event, trip;
 
     parse_limit(text, &l);
-    event = profcmd_find_event(d->new_.p, l.event);
+    event = events_find(d->new_.p, l.event);
     if (event < 0 || (size_t)event >= d->events) {
-        if (event < 0 || profcmd_find_event(d->old.p, l.event) != event)
+        if (event < 0 || events_find(d->old.p, l.event) != event)
             die(UTIL_USAGE, "--fail-if=%s: the profiles have no event '%s'", text, l.event);
     }
     if (l.func) {
@@ -158,8 +162,8 @@ static int tripped(struct diff *d, const char *text)
         memcpy(old, d->old_totals, d->events * sizeof(*old));
         memcpy(now, d->new_totals, d->events * sizeof(*now));
     }
-    quern_count vo = profcmd_event_value(d->old.p, (size_t)event, old);
-    quern_count vn = profcmd_event_value(d->new_.p, (size_t)event, now);
+    quern_count vo = events_value(d->old.p, (size_t)event, old);
+    quern_count vn = events_value(d->new_.p, (size_t)event, now);
     int64_t scale_o = quern_profile_event_scale(d->old.p, (size_t)event);
     int64_t scale_n = quern_profile_event_scale(d->new_.p, (size_t)event);
     a = (long double)vo / scale_o;
@@ -173,8 +177,8 @@ static int tripped(struct diff *d, const char *text)
     if (l.op[1] == '=')
         trip |= measured == l.value;
     if (trip) {
-        profcmd_commas(sa, vo, scale_o);
-        profcmd_commas(sb, vn, scale_n);
+        events_commas(sa, vo, scale_o);
+        events_commas(sb, vn, scale_n);
         if (a != 0)
             warn("limit passed: %s: %s was %s and is %s (%+.2Lf%%)", text, l.event, sa, sb,
                  100 * (b - a) / (a < 0 ? -a : a));
@@ -187,7 +191,7 @@ static int tripped(struct diff *d, const char *text)
     return trip;
 }
 
-/* -- The difference as a profile ------------------------------------------------------------------ */
+// ---- The difference as a profile ----
 
 static void write_profile(struct diff *d, const struct options *o, const struct quern_rewrite *file,
                           const struct quern_rewrite *func)
@@ -196,19 +200,17 @@ static void write_profile(struct diff *d, const struct options *o, const struct 
     struct quern_error err;
     struct quern_profile *p;
 
-    d->old.p = profcmd_renamed(d->old.p, file, func);
-    d->new_.p = profcmd_renamed(d->new_.p, file, func);
-    p = profcmd_difference(d->new_.p, d->new_.path, d->old.p, d->old.path, o->traditional);
+    d->old.p = read_renamed(d->old.p, file, func);
+    d->new_.p = read_renamed(d->new_.p, file, func);
+    p = read_difference(d->new_.p, d->new_.path, d->old.p, d->old.path, o->traditional);
     if (o->traditional)
         wo.format = QUERN_FORMAT_CACHEGRIND;
-    if (quern_profile_write(p, o->out ? o->out : "-", &wo, &err) < 0) {
-        profcmd_error(&err);
-        exit(UTIL_USAGE);
-    }
+    if (quern_profile_write(p, o->out ? o->out : "-", &wo, &err) < 0)
+        remark_die(&err);
     quern_profile_free(p);
 }
 
-/* -- Text ------------------------------------------------------------------------------------------ */
+// ---- Text ----
 
 static void totals(struct diff *d)
 {
@@ -216,24 +218,24 @@ static void totals(struct diff *d)
 
     for (size_t i = 0; i < d->events; i++)
         delta[i] = d->new_totals[i] - d->old_totals[i];
-    printf("%sOld profile:      %s (%s)\nNew profile:      %s (%s)\n", profcmd_rule, d->old.path,
-           profcmd_command(d->old.p), d->new_.path, profcmd_command(d->new_.p));
+    printf("%sOld profile:      %s (%s)\nNew profile:      %s (%s)\n", table_rule, d->old.path,
+           read_command(d->old.p), d->new_.path, read_command(d->new_.p));
     fputs("Events shown:     ", stdout);
     for (size_t i = 0; i < d->shown_count; i++)
         printf("%s%s", i ? " " : "", quern_profile_event_name(d->old.p, d->shown[i]));
     printf("\nThreshold:        %g%% of the old total\n\n", d->threshold);
-    profcmd_table_reset(&d->table);
-    profcmd_table_fit(&d->table, d->old_totals, UINT64_MAX);
-    profcmd_table_fit(&d->table, d->new_totals, UINT64_MAX);
-    profcmd_table_fit(&d->table, delta, UINT64_MAX);
-    fputs(profcmd_rule, stdout);
-    profcmd_table_head(&d->table);
-    printf("\n%s", profcmd_rule);
-    profcmd_table_row(&d->table, d->old_totals, UINT64_MAX);
+    table_reset(&d->table);
+    table_fit(&d->table, d->old_totals, UINT64_MAX);
+    table_fit(&d->table, d->new_totals, UINT64_MAX);
+    table_fit(&d->table, delta, UINT64_MAX);
+    fputs(table_rule, stdout);
+    table_head(&d->table);
+    printf("\n%s", table_rule);
+    table_row(&d->table, d->old_totals, UINT64_MAX);
     fputs(" OLD TOTALS\n", stdout);
-    profcmd_table_row(&d->table, d->new_totals, UINT64_MAX);
+    table_row(&d->table, d->new_totals, UINT64_MAX);
     fputs(" NEW TOTALS\n", stdout);
-    profcmd_table_row(&d->table, delta, UINT64_MAX);
+    table_row(&d->table, delta, UINT64_MAX);
     fputs(" DIFFERENCE\n\n", stdout);
     free(delta);
 }
@@ -242,10 +244,10 @@ static void all_events(struct diff *d, const char *list, const char *option, siz
                        size_t *n)
 {
     if (list) {
-        *n = profcmd_events(d->old.p, option, list, out, NULL);
-        /* the same derived events on the other side */
+        *n = events_list(d->old.p, option, list, out, NULL);
+        // the same derived events on the other side
         size_t *other;
-        profcmd_events(d->new_.p, option, list, &other, NULL);
+        events_list(d->new_.p, option, list, &other, NULL);
         free(other);
         return;
     }
@@ -265,7 +267,7 @@ static int listed(const char *list, const char *word)
     size_t n = strlen(word);
 
     for (const char *s = list; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
-        if (!strncmp(s, word, n) && (!s[n] || s[n] == ','))
+        if (strncmp(s, word, n) == 0 && (!s[n] || s[n] == ','))
             return 1;
     return 0;
 }
@@ -275,7 +277,7 @@ static void check_by(const char *by)
     char *copy = xstrdup(by), *save = NULL;
 
     for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save))
-        if (strcmp(s, "function") && strcmp(s, "edge") && strcmp(s, "line"))
+        if (strcmp(s, "function") != 0 && strcmp(s, "edge") != 0 && strcmp(s, "line") != 0)
             die(UTIL_USAGE, "--by=%s: '%s' is none of function, edge and line", by, s);
     free(copy);
 }
@@ -295,54 +297,55 @@ static void parse(struct diff *d, struct options *o, int argc, char **argv)
                 d->new_.path = arg;
             else
                 die(UTIL_USAGE, "exactly two profiles are compared; '%s' is the third", arg);
-        } else if (!strcmp(arg, "--")) {
+        } else if (strcmp(arg, "--") == 0) {
             plain = 1;
-        } else if (!strcmp(arg, "-h") || !strcmp(arg, "--help")) {
+        } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
             usage(o->command, o->traditional);
             exit(UTIL_OK);
-        } else if (!strcmp(arg, "--version") || (o->traditional && !strcmp(arg, "-v"))) {
+        } else if (strcmp(arg, "--version") == 0 || (o->traditional && strcmp(arg, "-v") == 0)) {
             printf("quern %s\n", QUERN_VERSION);
             exit(UTIL_OK);
-        } else if ((v = profcmd_value(arg, "--mod-filename"))) {
+        } else if ((v = options_value(arg, "--mod-filename"))) {
             o->mod_file = v;
-        } else if ((v = profcmd_value(arg, "--mod-funcname"))) {
+        } else if ((v = options_value(arg, "--mod-funcname"))) {
             o->mod_func = v;
         } else if (o->traditional) {
-            profcmd_unknown(o->command, arg);
-        } else if ((v = profcmd_value(arg, "--by"))) {
+            options_unknown(o->command, arg);
+        } else if ((v = options_value(arg, "--by"))) {
             check_by(o->by = v);
-        } else if ((v = profcmd_value(arg, "--show"))) {
+        } else if ((v = options_value(arg, "--show"))) {
             o->show = v;
-        } else if ((v = profcmd_value(arg, "--sort"))) {
+        } else if ((v = options_value(arg, "--sort"))) {
             o->sort = v;
-        } else if ((v = profcmd_value(arg, "--threshold"))) {
-            d->threshold = profcmd_percent("--threshold", v, 100);
-        } else if ((v = profcmd_value(arg, "--show-percs"))) {
-            d->percs = profcmd_yes("--show-percs", v);
-        } else if ((v = profcmd_value(arg, "--inclusive"))) {
-            d->inclusive = profcmd_yes("--inclusive", v);
-        } else if ((v = profcmd_value(arg, "--fail-if"))) {
+        } else if ((v = options_value(arg, "--threshold"))) {
+            d->threshold = options_percent("--threshold", v, 100);
+        } else if ((v = options_value(arg, "--show-percs"))) {
+            d->percs = options_yes("--show-percs", v);
+        } else if ((v = options_value(arg, "--inclusive"))) {
+            d->inclusive = options_yes("--inclusive", v);
+        } else if ((v = options_value(arg, "--fail-if"))) {
             o->fail_if[o->fail_count++] = v;
-        } else if (!strcmp(arg, "--fail-if")) {
-            o->fail_if[o->fail_count++] = profcmd_next(argc, argv, &i, arg);
-        } else if ((v = profcmd_value(arg, "--old-include"))) {
+        } else if (strcmp(arg, "--fail-if") == 0) {
+            o->fail_if[o->fail_count++] = options_next(argc, argv, &i, arg);
+        } else if ((v = options_value(arg, "--old-include"))) {
             add_include(&d->old, v);
-        } else if ((v = profcmd_value(arg, "--new-include"))) {
+        } else if ((v = options_value(arg, "--new-include"))) {
             add_include(&d->new_, v);
-        } else if ((v = profcmd_value(arg, "--include")) || (!strncmp(arg, "-I", 2) && arg[2])) {
+        } else if ((v = options_value(arg, "--include")) ||
+                   (strncmp(arg, "-I", 2) == 0 && arg[2])) {
             v = v ? v : arg + 2;
             add_include(&d->old, v);
             add_include(&d->new_, v);
-        } else if (!strcmp(arg, "-I")) {
-            v = profcmd_next(argc, argv, &i, arg);
+        } else if (strcmp(arg, "-I") == 0) {
+            v = options_next(argc, argv, &i, arg);
             add_include(&d->old, v);
             add_include(&d->new_, v);
-        } else if (!strcmp(arg, "-o") || !strcmp(arg, "--output")) {
-            o->out = profcmd_next(argc, argv, &i, arg);
-        } else if ((v = profcmd_value(arg, "--output"))) {
+        } else if (strcmp(arg, "-o") == 0 || strcmp(arg, "--output") == 0) {
+            o->out = options_next(argc, argv, &i, arg);
+        } else if ((v = options_value(arg, "--output"))) {
             o->out = v;
         } else {
-            profcmd_unknown(o->command, arg);
+            options_unknown(o->command, arg);
         }
     }
     if (!d->new_.path)
@@ -353,7 +356,7 @@ static void parse(struct diff *d, struct options *o, int argc, char **argv)
 static int run(int argc, char **argv, int traditional)
 {
     struct diff d = { .percs = 1 };
-    struct options o = { .command = profcmd_name(argv[0]),
+    struct options o = { .command = options_name(argv[0]),
                          .by = "function",
                          .traditional = traditional };
     struct quern_rewrite *file, *func;
@@ -361,16 +364,16 @@ static int run(int argc, char **argv, int traditional)
     int status = UTIL_OK;
 
     parse(&d, &o, argc, argv);
-    file = profcmd_rewrite("--mod-filename", o.mod_file);
-    func = profcmd_rewrite("--mod-funcname", o.mod_func);
-    d.old.p = profcmd_read(d.old.path);
-    d.new_.p = profcmd_read(d.new_.path);
+    file = read_rewrite("--mod-filename", o.mod_file);
+    func = read_rewrite("--mod-funcname", o.mod_func);
+    d.old.p = read_profile(d.old.path);
+    d.new_.p = read_profile(d.new_.path);
     if (traditional) {
         write_profile(&d, &o, file, func);
         return UTIL_OK;
     }
     if (quern_profile_match_events(d.old.p, d.old.path, d.new_.p, d.new_.path, &err) < 0) {
-        profcmd_error(&err);
+        remark_error(&err);
         return UTIL_USAGE;
     }
     d.events = quern_profile_event_count(d.old.p);
@@ -378,7 +381,7 @@ static int run(int argc, char **argv, int traditional)
     all_events(&d, o.sort, "--sort", &d.sorted, &d.sorted_count);
     d.old_totals = quern_profile_totals(d.old.p);
     d.new_totals = quern_profile_totals(d.new_.p);
-    profcmd_table_init(&d.table, d.old.p, d.shown, d.shown_count, d.percs, d.old_totals);
+    table_init(&d.table, d.old.p, d.shown, d.shown_count, d.percs, d.old_totals);
     diff_join(&d, file, func);
     for (size_t i = 0; i < o.fail_count; i++)
         if (tripped(&d, o.fail_if[i]))

@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * `quern diff --by=line`: differences by source line. The two versions of a file are aligned first, so
- * that a line keeps its cost when others were put in front of it. A file whose two versions cannot be
- * found is left out and named at the end: its line numbers do not say which line is which.
- *
- * Aligning is a patience diff: equal beginnings and ends, then lines that occur exactly once on both
- * sides, in their longest common order, then the same between them.
- */
+// SPDX-License-Identifier: MIT
+//
+// `quern diff --by=line`: differences by source line. The two versions of a file are aligned first,
+// so that a line keeps its cost when others were put in front of it. A file whose two versions
+// cannot be found is left out and named at the end: its line numbers do not say which line is
+// which.
+//
+// Aligning is a patience diff: equal beginnings and ends, then lines that occur exactly once on
+// both sides, in their longest common order, then the same between them.
 #include "cli/diff/diff.h"
 
 #include <errno.h>
@@ -15,14 +15,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
-/* -- Texts ---------------------------------------------------------------------------------------- */
+// ---- Texts ----
 
 struct text {
     char *buf;
-    char **line;  /* NUL-terminated; line[0] is line 1 */
-    uint32_t *id; /* equal lines have equal ids */
+    char **line;  // NUL-terminated; line[0] is line 1
+    uint32_t *id; // equal lines have equal ids
     size_t n;
 };
 
@@ -37,7 +38,7 @@ static char *try_file(const char *dir, const char *name)
     return NULL;
 }
 
-/* Below each include directory the name is tried whole, then without its first folders. */
+// Below each include directory the name is tried whole, then without its first folders.
 static char *locate(const struct diff_side *s, const char *name)
 {
     char *path;
@@ -90,13 +91,13 @@ static void unload(struct text *t)
     free(t->id);
 }
 
-/* -- Patience diff -------------------------------------------------------------------------------- */
+// ---- Patience diff ----
 
 struct align {
     const uint32_t *a, *b;
-    size_t *to; /* line of a -> line of b + 1; 0: none */
+    size_t *to; // line of a -> line of b + 1; 0: none
     uint32_t *count_a, *count_b;
-    size_t *where; /* by id: line of b */
+    size_t *where; // by id: line of b
 };
 
 static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
@@ -126,7 +127,7 @@ static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
         x->count_a[x->a[i]] = 0;
     for (size_t i = b0; i < b1; i++)
         x->count_b[x->b[i]] = 0;
-    /* Longest increasing run of pb: tail[k] is the end of the best one of length k + 1. */
+    // Longest increasing run of pb: tail[k] is the end of the best one of length k + 1.
     tail = xcalloc(n + 1, sizeof(*tail));
     prev = xcalloc(n + 1, sizeof(*prev));
     for (size_t i = 0; i < n; i++) {
@@ -162,10 +163,10 @@ static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
     free(prev);
 }
 
-/* -- Counts by line -------------------------------------------------------------------------------- */
+// ---- Counts by line ----
 
 struct line_cost {
-    uint32_t file; /* common string */
+    uint32_t file; // common string
     uint64_t line;
     size_t counts;
 };
@@ -174,7 +175,7 @@ struct side_lines {
     struct line_cost *line;
     quern_count *counts;
     size_t n;
-    const char **name; /* by common file: as this side calls it */
+    const char **name; // by common file: as this side calls it
 };
 
 static int by_place(const void *pa, const void *pb)
@@ -236,10 +237,10 @@ static const quern_count *cost_at(const struct side_lines *s, uint32_t file, uin
     return l ? s->counts + l->counts : NULL;
 }
 
-/* -- Printing -------------------------------------------------------------------------------------- */
+// ---- Printing ----
 
 struct out_line {
-    size_t old, new_; /* 1-based; 0: not there */
+    size_t old, new_; // 1-based; 0: not there
     const char *text;
 };
 
@@ -282,7 +283,7 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
                         .count_b = xcalloc(strings, sizeof(uint32_t)),
                         .where = xcalloc(strings, sizeof(size_t)) };
     align(&x, 0, a.n, 0, b.n);
-    /* All lines of both in one order: what is gone before what came in its place. */
+    // All lines of both in one order: what is gone before what came in its place.
     list = xcalloc(a.n + b.n + 1, sizeof(*list));
     for (size_t i = 0; i < a.n; i++) {
         if (!x.to[i]) {
@@ -295,22 +296,22 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
     }
     for (; next < b.n; next++)
         list[count++] = (struct out_line){ 0, next + 1, b.line[next] };
-    profcmd_table_reset(&d->table);
+    table_reset(&d->table);
     for (size_t i = 0; i < count; i++)
         if (delta_of(d, o, n, file, &list[i], delta)) {
-            profcmd_table_fit(&d->table, delta, UINT64_MAX);
+            table_fit(&d->table, delta, UINT64_MAX);
             some++;
         }
     if (some) {
-        printf("%s-- Source: %s\n", profcmd_rule, quern_profile_str(d->names, file));
-        if (strcmp(old_path, new_path))
+        printf("%s-- Source: %s\n", table_rule, quern_profile_str(d->names, file));
+        if (strcmp(old_path, new_path) != 0)
             printf("-- old: %s\n-- new: %s\n", old_path, new_path);
-        fputs(profcmd_rule, stdout);
-        profcmd_table_head(&d->table);
+        fputs(table_rule, stdout);
+        table_head(&d->table);
         fputs("    old    new\n\n", stdout);
         for (size_t i = 0; i < count; i++)
             if (delta_of(d, o, n, file, &list[i], delta)) {
-                profcmd_table_row(&d->table, delta, UINT64_MAX);
+                table_row(&d->table, delta, UINT64_MAX);
                 put_line_number(list[i].old);
                 put_line_number(list[i].new_);
                 printf(" %s\n", list[i].text);
@@ -328,7 +329,7 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
     quern_profile_free(ids);
 }
 
-/* Does any line of the file differ at all? Files that do not are not looked for. */
+// Does any line of the file differ at all? Files that do not are not looked for.
 static int differs(const struct diff *d, const struct side_lines *o, const struct side_lines *n,
                    uint32_t file)
 {
@@ -372,8 +373,8 @@ void diff_lines(struct diff *d)
         free(b);
     }
     if (missing) {
-        printf("%sFiles that differ, but of which the two versions were not found:\n%s",
-               profcmd_rule, profcmd_rule);
+        printf("%sFiles that differ, but of which the two versions were not found:\n%s", table_rule,
+               table_rule);
         for (size_t i = 0; i < missing; i++)
             printf("  %s\n", quern_profile_str(d->names, lost[i]));
         putchar('\n');

@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The tables of `quern diff`. Functions of the two profiles are the same when file and name are, after
- * --mod-filename and --mod-funcname; the object does not count, because two builds usually lie in two
- * folders - except for functions without a file, which only their object tells apart.
- */
+// SPDX-License-Identifier: MIT
+//
+// The tables of `quern diff`. Functions of the two profiles are the same when file and name are,
+// after --mod-filename and --mod-funcname; the object does not count, because two builds usually
+// lie in two folders - except for functions without a file, which only their object tells apart.
 #include "cli/diff/diff.h"
 
 #include <errno.h>
@@ -11,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shared/events.h"
+#include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
 static uint32_t rewritten(struct diff *d, const struct quern_profile *p, uint32_t s,
@@ -60,7 +61,7 @@ static void join_side(struct diff *d, struct diff_side *s, const struct quern_re
         if (s->func[f] == QUERN_NONE)
             die(UTIL_USAGE, "%s: out of memory", s->path);
     }
-    /* Files that lines are in, but no function: headers. */
+    // Files that lines are in, but no function: headers.
     struct quern_cursor *c = quern_cursor_new(s->p);
     struct quern_record rec;
     while (c && quern_cursor_next(c, &rec))
@@ -96,13 +97,13 @@ void diff_join(struct diff *d, const struct quern_rewrite *file, const struct qu
     add_side(d, &d->new_, d->new_costs, 2);
 }
 
-/* -- Order and choice ----------------------------------------------------------------------------- */
+// ---- Order and choice ----
 
 int diff_compare(const struct diff *d, const quern_count *x, const quern_count *y)
 {
     for (size_t i = 0; i < d->sorted_count; i++) {
-        quern_count v = profcmd_event_value(d->old.p, d->sorted[i], x);
-        quern_count w = profcmd_event_value(d->old.p, d->sorted[i], y);
+        quern_count v = events_value(d->old.p, d->sorted[i], x);
+        quern_count w = events_value(d->old.p, d->sorted[i], y);
         v = v < 0 ? -v : v;
         w = w < 0 ? -w : w;
         if (v != w)
@@ -113,12 +114,12 @@ int diff_compare(const struct diff *d, const quern_count *x, const quern_count *
 
 int diff_matters(const struct diff *d, const quern_count *delta)
 {
-    quern_count total = profcmd_event_value(d->old.p, d->sorted[0], d->old_totals);
-    quern_count v = profcmd_event_value(d->old.p, d->sorted[0], delta);
+    quern_count total = events_value(d->old.p, d->sorted[0], d->old_totals);
+    quern_count v = events_value(d->old.p, d->sorted[0], delta);
     int any = 0;
 
     for (size_t i = 0; i < d->shown_count; i++)
-        any |= profcmd_event_value(d->old.p, d->shown[i], delta) != 0;
+        any |= events_value(d->old.p, d->shown[i], delta) != 0;
     if (!any)
         return 0;
     v = v < 0 ? -v : v;
@@ -137,12 +138,12 @@ void diff_put_func(const struct diff *d, uint32_t func)
         printf(" [%s]", quern_profile_str(d->names, f.object));
 }
 
-/* -- Functions ------------------------------------------------------------------------------------ */
+// ---- Functions ----
 
 struct row {
     uint32_t func, callee;
     uint64_t old_calls, new_calls;
-    size_t delta; /* in the array beside */
+    size_t delta; // in the array beside
 };
 
 static const struct diff *sorting;
@@ -172,12 +173,12 @@ static int by_delta(const void *pa, const void *pb)
 static void head(struct diff *d, const struct row *row, size_t n, const quern_count *delta,
                  const char *title)
 {
-    profcmd_table_reset(&d->table);
+    table_reset(&d->table);
     for (size_t i = 0; i < n; i++)
-        profcmd_table_fit(&d->table, delta + row[i].delta, UINT64_MAX);
-    fputs(profcmd_rule, stdout);
-    profcmd_table_head(&d->table);
-    printf(" %s\n%s", title, profcmd_rule);
+        table_fit(&d->table, delta + row[i].delta, UINT64_MAX);
+    fputs(table_rule, stdout);
+    table_head(&d->table);
+    printf(" %s\n%s", title, table_rule);
 }
 
 void diff_functions(struct diff *d)
@@ -199,7 +200,7 @@ void diff_functions(struct diff *d)
     head(d, row, n, delta,
          d->inclusive ? "file:function (inclusive, new - old)" : "file:function (new - old)");
     for (size_t i = 0; i < n; i++) {
-        profcmd_table_row(&d->table, delta + row[i].delta, UINT64_MAX);
+        table_row(&d->table, delta + row[i].delta, UINT64_MAX);
         putchar(' ');
         diff_put_func(d, row[i].func);
         fputs(d->in[row[i].func] == 1   ? " (gone)\n"
@@ -212,7 +213,7 @@ void diff_functions(struct diff *d)
     free(row);
 }
 
-/* -- Edges ---------------------------------------------------------------------------------------- */
+// ---- Edges ----
 
 static int by_ends(const void *pa, const void *pb)
 {
@@ -267,13 +268,13 @@ void diff_edges(struct diff *d)
     qsort(row, m, sizeof(*row), by_delta);
     head(d, row, m, delta, "caller => callee (calls before -> now)");
     for (size_t i = 0; i < m; i++) {
-        profcmd_table_row(&d->table, delta + row[i].delta, UINT64_MAX);
+        table_row(&d->table, delta + row[i].delta, UINT64_MAX);
         putchar(' ');
         diff_put_func(d, row[i].func);
         fputs(" => ", stdout);
         diff_put_func(d, row[i].callee);
-        profcmd_commas(a, row[i].old_calls, 1);
-        profcmd_commas(b, row[i].new_calls, 1);
+        events_commas(a, row[i].old_calls, 1);
+        events_commas(b, row[i].new_calls, 1);
         printf(" (%sx -> %sx)\n", a, b);
     }
     putchar('\n');

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/run/run.h"
+#include "cli/shared/name.h"
 #include "cli/shared/util.h"
 
 void finish_lift_limits(void)
@@ -77,7 +77,7 @@ static int child_log(const struct finish_spool *s)
 
     if (!(h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED)) || !name || !strstr(name, "%p"))
         return h->log_fd;
-    path = run_name_expand(name, h->pid, err, sizeof(err));
+    path = name_expand(name, h->pid, err, sizeof(err));
     if (!path)
         return h->log_fd;
     fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -91,7 +91,8 @@ _Noreturn static void end_as_client(uint32_t kind, int32_t code)
         struct rlimit none = { 0, 0 };
         sigset_t set;
 
-        // A core would be that of the finisher: where the client leaves one, the engine dies itself.
+        // A core would be that of the finisher: where the client leaves one, the engine dies
+        // itself.
         setrlimit(RLIMIT_CORE, &none);
         prctl(PR_SET_DUMPABLE, 0);
         signal(code, SIG_DFL);
@@ -115,11 +116,11 @@ int finish_names(const struct finish_spool *s, char **output, char **dump, char 
         snprintf(err, err_size, "the spool does not say where the profile goes");
         return -1;
     }
-    *output = run_name_expand(name, s->h->pid, err, err_size);
+    *output = name_expand(name, s->h->pid, err, err_size);
     if (!*output)
         return -1;
     if (dump_name) {
-        *dump = run_name_expand(dump_name, s->h->pid, err, err_size);
+        *dump = name_expand(dump_name, s->h->pid, err, err_size);
         if (!*dump) {
             free(*output);
             *output = NULL;

@@ -36,7 +36,8 @@ static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file
     p = mmap(NULL, *got, PROT_READ, MAP_SHARED, fd, (off_t)off);
     if (p == MAP_FAILED)
         return NULL;
-    // Mostly holes, and what is none was written a moment ago: reading ahead would only clear memory.
+    // Mostly holes, and what is none was written a moment ago: reading ahead would only clear
+    // memory.
     madvise(p, *got, MADV_RANDOM);
     s->area[i] = p;
     s->area_size[i] = *got;

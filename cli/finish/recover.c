@@ -137,7 +137,8 @@ static int recover(const char *path, const struct how *how, bool given)
                  s.h->pid);
         rc = given ? -1 : 0;
     } else if (s.h->state == SPOOL_NEW && !given) {
-        // A child that was killed while its engine started leaves one: litter, with nothing counted.
+        // A child that was killed while its engine started leaves one: litter, with nothing
+        // counted.
         rc = 0;
         if (!how->keep && unlink(path) != 0) {
             warn("%s: cannot be removed: %s", path, strerror(errno));

@@ -15,6 +15,7 @@
 
 #include "cli/cli.h"
 #include "cli/run/run.h"
+#include "cli/shared/name.h"
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
 
@@ -51,7 +52,7 @@ static char *absolute_name(const char *cwd, const char *name)
         return NULL;
     if (name[0] == '/')
         return xstrdup(name);
-    escaped = run_name_escape(cwd);
+    escaped = name_escape(cwd);
     s = util_absolute(escaped, name);
     free(escaped);
     return s;
@@ -60,7 +61,7 @@ static char *absolute_name(const char *cwd, const char *name)
 static void check_name(const char *name, const char *what)
 {
     if (name)
-        free(run_name_expand_or_die(name, getpid(), what));
+        free(name_expand_or_die(name, getpid(), what));
 }
 
 // Beside the profile, unless that is a device or the like.
@@ -82,7 +83,7 @@ static int open_log(const char *name)
 
     if (!name)
         return fcntl(STDERR_FILENO, F_DUPFD, RUN_FD_MIN); // a closed one: nothing is printed
-    path = run_name_expand_or_die(name, getpid(), "--log-file");
+    path = name_expand_or_die(name, getpid(), "--log-file");
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0)
         die(UTIL_USAGE, "--log-file=%s: %s: %s", name, path, strerror(errno));
@@ -144,7 +145,8 @@ static void banner(int log_fd, char **argv, struct run_caches *caches, const cha
     free(command);
 }
 
-// From here to the engine's own start a signal would end the process with an empty spool left behind. The mask so far.
+// From here to the engine's own start a signal would end the process with an empty spool left
+// behind. The mask so far.
 static uint64_t block_signals(void)
 {
     static const int synchronous[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
@@ -190,7 +192,7 @@ int cmd_run(int argc, char **argv)
     check_name(o.output, "--cachegrind-out-file");
     check_name(o.dump_counts, "--dump-counts");
     check_name(o.log, "--log-file");
-    expanded = run_name_expand_or_die(output, getpid(), "--cachegrind-out-file");
+    expanded = name_expand_or_die(output, getpid(), "--cachegrind-out-file");
     o.dump_counts = dump;
     o.log = log;
     folder = spool_folder(&o, cwd, expanded);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of `quern run` share with each other and with the finisher: the options, names
-// with %p and %q{VAR}, the search for the program and its checks, the caches of this machine, the
-// new spool.
+// What the files of `quern run` share: the options, the search for the program and its checks, the
+// caches of this machine, the new spool.
 #ifndef QUERN_CLI_RUN_H
 #define QUERN_CLI_RUN_H
 
@@ -20,8 +19,8 @@
 // later is remarked upon. From the end, so that it never meets a statistic of the engine.
 #define RUN_N_START 19
 
-// Descriptors of ours that the client lives beside are not below this number: programs expect theirs
-// in order.
+// Descriptors of ours that the client lives beside are not below this number: programs expect
+// theirs in order.
 enum { RUN_FD_MIN = 10 };
 
 // One cache as asked for or found.
@@ -52,15 +51,6 @@ struct run_options {
 // run_options.c: reads argv[1..]; returns the index of the program. Ends the process on wrong
 // usage, and after --help.
 int run_options_read(struct run_options *o, int argc, char **argv);
-
-// cli/shared/name.c: the text of a name with %p, %q{VAR} and %% replaced, to be freed; NULL when it cannot
-// be, with what is wrong in err.
-char *run_name_expand(const char *name, pid_t pid, char *err, size_t err_size);
-// The same with pid and environment of the process; `what` ("--log-file") names it in the message
-// that ends the process.
-char *run_name_expand_or_die(const char *name, pid_t pid, const char *what);
-// s with each % doubled, so that expansion gives s again. To be freed.
-char *run_name_escape(const char *s);
 
 // run_program.c: the program as it will be executed.
 struct run_program {

@@ -3,7 +3,7 @@
 // Names with %p (process id), %q{VAR} (environment) and %% in --cachegrind-out-file, --log-file and
 // --dump-counts. `quern run` expands them to see that they can be, the finisher to use them, since
 // a forked child has another process id.
-#include "cli/run/run.h"
+#include "cli/shared/name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void append(char **out, size_t *len, const char *s, size_t n)
     (*out)[*len] = '\0';
 }
 
-char *run_name_expand(const char *name, pid_t pid, char *err, size_t err_size)
+char *name_expand(const char *name, pid_t pid, char *err, size_t err_size)
 {
     char *out = xstrdup("");
     size_t len = 0;
@@ -69,17 +69,17 @@ fail:
     return NULL;
 }
 
-char *run_name_expand_or_die(const char *name, pid_t pid, const char *what)
+char *name_expand_or_die(const char *name, pid_t pid, const char *what)
 {
     char err[256];
-    char *s = run_name_expand(name, pid, err, sizeof(err));
+    char *s = name_expand(name, pid, err, sizeof(err));
 
     if (!s)
         die(UTIL_USAGE, "%s=%s: %s", what, name, err);
     return s;
 }
 
-char *run_name_escape(const char *s)
+char *name_escape(const char *s)
 {
     char *out = xmalloc(2 * strlen(s) + 1);
     char *w = out;

@@ -15,6 +15,7 @@
 
 #include "cli/finish/finish.h"
 #include "cli/run/run.h"
+#include "cli/shared/name.h"
 #include "cli/shared/util.h"
 
 // ---- Names ----
@@ -22,7 +23,7 @@
 static void expands(const char *name, const char *expected)
 {
     char err[256] = "";
-    char *s = run_name_expand(name, 4711, err, sizeof(err));
+    char *s = name_expand(name, 4711, err, sizeof(err));
 
     assert_string_equal(s ? s : err, expected);
     free(s);
@@ -60,7 +61,7 @@ static void test_escape(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        char *escaped = run_name_escape(names[i]);
+        char *escaped = name_escape(names[i]);
 
         expands(escaped, names[i]);
         free(escaped);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Tables of counts: a column for each event, as wide as its numbers need, with the share of the total
+// behind each number.
+#ifndef QUERN_CLI_TABLE_H
+#define QUERN_CLI_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quern/profile.h"
+
+struct table {
+    size_t cols;
+    size_t *event;
+    int *width; // of the number
+    int percs;
+    const quern_count *totals; // of each event shown, by column
+    const struct quern_profile *p;
+};
+
+extern const char table_rule[]; // a line of 80 dashes with its newline
+
+void table_init(struct table *t, struct quern_profile *p, const size_t *events, size_t n, int percs,
+                const quern_count *totals);
+void table_free(struct table *t);
+void table_reset(struct table *t);
+// Make room for these counts.
+void table_fit(struct table *t, const quern_count *counts, uint64_t present);
+void table_head(const struct table *t);
+// ".", or the number; and behind it the share of total in parentheses when percs.
+void table_row(const struct table *t, const quern_count *counts, uint64_t present);
+
+#endif
