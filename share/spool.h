@@ -67,6 +67,7 @@ enum spool_flag {
     SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search
     SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags
     SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe
+    SPOOL_F_NO_DEMANGLE = 1u << 20,   // --demangle=no: for the finisher alone
 };
 
 struct spool_geometry {
@@ -196,7 +197,9 @@ struct spool_header {
     uint64_t n_stepped;    // instructions executed by single-stepping
     uint64_t n_slow_syscalls;
     uint64_t code_bytes; // bytes of code cache emitted
-    uint64_t n_reserved[20];
+    uint64_t n_reserved[19];
+    // When `quern run` began, ns since 1970: a module modified later is remarked upon.
+    uint64_t start_time;
 
     // Forked children that have copied this spool: a parent waits for its child's step, so that the child inherits the
     // counts of the moment of the fork. A futex word.

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "cli/run/run.h"
 #include "cli/shared/util.h"
 #include "quern/profile.h"
 #include "symbols/symbols.h"
@@ -112,7 +111,7 @@ static size_t vdso_size(const void *image)
 // A child may have been built by the run itself.
 static uint64_t run_start(const struct spool_header *h)
 {
-    return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->n_reserved[RUN_N_START];
+    return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->start_time;
 }
 
 static void open_modules(struct builder *b)
@@ -314,7 +313,7 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
                          struct finish_totals *totals, char *err, size_t err_size)
 {
     struct builder b = { .s = s, .totals = totals, .want_executed = dump != NULL, .map = ~0u };
-    struct symbols_options so = { (s->h->flags & RUN_F_NO_DEMANGLE) != 0, remark, &b };
+    struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b };
     int rc;
 
     memset(totals, 0, sizeof(*totals));

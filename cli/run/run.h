@@ -11,14 +11,6 @@
 
 #include "share/spool.h"
 
-// Flags of spool_header.flags that only the host side reads; the engine copies them like all others
-// into the spools of children. From bit 48 on, so that they never meet those of spool.h.
-#define RUN_F_NO_DEMANGLE (UINT64_C(1) << 48)
-
-// Index in spool_header.n_reserved of the time when the run began, ns since 1970: a module modified
-// later is remarked upon. From the end, so that it never meets a statistic of the engine.
-#define RUN_N_START 19
-
 // Descriptors of ours that the client lives beside are not below this number: programs expect
 // theirs in order.
 enum { RUN_FD_MIN = 10 };
@@ -37,7 +29,7 @@ struct run_caches {
 
 struct run_options {
     struct run_caches caches;
-    uint64_t flags; // enum spool_flag and RUN_F_*
+    uint64_t flags; // enum spool_flag
     const char *output;
     const char *log;
     const char *skip;

@@ -60,7 +60,7 @@ static const struct option options[] = {
     { "-o", KIND_TEXT, 0, FIELD(output), { 0 }, " FILE", "the same" },
     { "--log-file", KIND_TEXT, 0, FIELD(log), { 0 }, "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]" },
-    { "--demangle", KIND_FLAG_NO, RUN_F_NO_DEMANGLE, 0, { 0 }, "=yes|no",
+    { "--demangle", KIND_FLAG_NO, SPOOL_F_NO_DEMANGLE, 0, { 0 }, "=yes|no",
       "readable names of C++, Rust and D functions [yes]" },
     { "-q", KIND_SET, SPOOL_F_QUIET, 0, { 0 }, "", "print nothing but errors" },
     { "--quiet", KIND_SET, SPOOL_F_QUIET, 0, { 0 }, NULL, NULL },

@@ -145,7 +145,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->stress_flush = o->stress_flush;
     h->start_mask = in->start_mask;
     clock_gettime(CLOCK_REALTIME, &now);
-    h->n_reserved[RUN_N_START] = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    h->start_time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     cmd = join(in->program->argv);
     desc = run_spool_desc(&o->caches);
     cwd = util_cwd();
