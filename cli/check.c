@@ -4,6 +4,7 @@
 // every reader takes is a note, what only a lenient one takes is a warning, what nobody can take is
 // an error. Status 1 when there is an error (with --strict: a warning, too).
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +14,8 @@
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
-static void usage(const char *command)
-{
-    printf("usage: %s [options] PROFILE...\n"
-           "\n"
-           "Say what is wrong in profiles, line by line.\n"
-           "\n"
-           "  --strict     warnings are faults as well\n"
-           "  --all        every occurrence, not ten of each kind\n"
-           "  --notes      also what is merely unusual\n"
-           "  -q, --quiet  only the status: 0 no fault, 1 a fault, 2 not readable\n"
-           "  -h, --help   this text\n"
-           "  --version    the version\n",
-           command);
-}
-
 struct check {
-    int all, notes, quiet;
+    bool strict, all, notes, quiet;
     uint64_t errors, warnings, others;
     struct {
         const char *kind;
@@ -76,48 +62,45 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+#define FIELD(f) .field = offsetof(struct check, f)
+
+// clang-format off
+static const struct option rows[] = {
+    { "--strict", NULL, "warnings are faults as well", OPTION_SET, FIELD(strict) },
+    { "--all", NULL, "every occurrence, not ten of each kind", OPTION_SET, FIELD(all) },
+    { "--notes", NULL, "also what is merely unusual", OPTION_SET, FIELD(notes) },
+    { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
+    { "--quiet", NULL, "only the status: 0 no fault, 1 a fault, 2 not readable",
+      OPTION_SET, FIELD(quiet) },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+
+const struct options check_options_table = {
+    .usage = "[options] PROFILE...",
+    .about = "Say what is wrong in profiles, line by line.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
 int cmd_check(int argc, char **argv)
 {
     struct check c = { 0 };
-    const char *name = options_name(argv[0]);
-    const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths));
-    int strict = 0, status = UTIL_OK, plain = 0;
-    size_t n = 0;
+    const char *name = options_command(argv[0]);
+    char **paths = options_read(&check_options_table, name, &c, argc, argv);
+    int status = UTIL_OK;
 
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i];
-        if (plain || arg[0] != '-' || !arg[1])
-            paths[n++] = arg;
-        else if (strcmp(arg, "--") == 0)
-            plain = 1;
-        else if (strcmp(arg, "--strict") == 0)
-            strict = 1;
-        else if (strcmp(arg, "--all") == 0)
-            c.all = 1;
-        else if (strcmp(arg, "--notes") == 0)
-            c.notes = 1;
-        else if (strcmp(arg, "-q") == 0 || strcmp(arg, "--quiet") == 0)
-            c.quiet = 1;
-        else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
-            usage(name);
-            return UTIL_OK;
-        } else if (strcmp(arg, "--version") == 0) {
-            printf("quern %s\n", QUERN_VERSION);
-            return UTIL_OK;
-        } else {
-            options_unknown(name, arg);
-        }
-    }
-    if (!n)
+    if (!*paths)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
-    for (size_t i = 0; i < n; i++) {
+    for (; *paths; paths++) {
         struct quern_read_opts opts = {
             .sz = sizeof(opts), .every_diag = 1, .diag = remark, .diag_ctx = &c
         };
         struct quern_error err;
         struct quern_profile *p;
         c.errors = c.warnings = c.others = c.seen_count = 0;
-        p = quern_profile_read(paths[i], &opts, &err);
+        p = quern_profile_read(*paths, &opts, &err);
         if (!p) {
             remark_error(&err);
             status = UTIL_USAGE;
@@ -126,18 +109,17 @@ int cmd_check(int argc, char **argv)
         if (!c.quiet)
             printf("%s: %s, %zu part%s, %zu event%s, %zu function%s: %llu error%s, %llu warning%s, "
                    "%llu note%s\n",
-                   paths[i],
+                   *paths,
                    quern_profile_format(p) == QUERN_FORMAT_CALLGRIND ? "Callgrind" : "Cachegrind",
                    quern_profile_part_count(p), plural(quern_profile_part_count(p)),
                    quern_profile_event_count(p), plural(quern_profile_event_count(p)),
                    quern_profile_func_count(p), plural(quern_profile_func_count(p)),
                    (unsigned long long)c.errors, plural(c.errors), (unsigned long long)c.warnings,
                    plural(c.warnings), (unsigned long long)c.others, plural(c.others));
-        if ((c.errors || (strict && c.warnings)) && status == UTIL_OK)
+        if ((c.errors || (c.strict && c.warnings)) && status == UTIL_OK)
             status = UTIL_NO;
         quern_profile_free(p);
     }
-    free(paths);
     if (fflush(stdout) == EOF)
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     return status;

@@ -6,6 +6,8 @@
 #ifndef QUERN_CLI_CLI_H
 #define QUERN_CLI_CLI_H
 
+#include "cli/shared/options.h"
+
 // cli/run/run.c: returns only when the program could not be started.
 int cmd_run(int argc, char **argv);
 // cli/finish/recover.c
@@ -24,5 +26,14 @@ int cmd_cg_annotate(int argc, char **argv);
 int cmd_cg_merge(int argc, char **argv);
 int cmd_cg_diff(int argc, char **argv);
 int cmd_callgrind_annotate(int argc, char **argv);
+
+// The tables of their options.
+extern const struct options run_options_table;
+extern const struct options recover_options_table;
+extern const struct options annotate_options_table;
+extern const struct options merge_options_table;
+extern const struct options diff_options_table, diff_options_traditional;
+extern const struct options convert_options_table;
+extern const struct options check_options_table;
 
 #endif

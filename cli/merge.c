@@ -12,20 +12,11 @@
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
-static void usage(const char *command)
-{
-    printf(
-        "usage: %s [-o OUT] [options] PROFILE...\n"
-        "\n"
-        "Sum profiles that have the same events: costs by line (and instruction), calls and jumps.\n"
-        "\n"
-        "  -o OUT, --output=OUT   write there instead of to standard output\n"
-        "  --to=cachegrind|callgrind  the format written [as the first profile]\n"
-        "  --threads=N            read with N threads [all processors]\n"
-        "  -h, --help             this text\n"
-        "  --version              the version\n",
-        command);
-}
+struct merge {
+    uint32_t to; // enum quern_format
+    uint64_t threads;
+    const char *out;
+};
 
 static void remark(void *ctx, const struct quern_diag *d)
 {
@@ -33,60 +24,56 @@ static void remark(void *ctx, const struct quern_diag *d)
     remark_diag(d, d->file);
 }
 
+#define FIELD(f) .field = offsetof(struct merge, f)
+
+// ORDER quern_format: the words of --to.
+// clang-format off
+static const struct option rows[] = {
+    { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
+    { "--output", "=OUT", "write there instead of to standard output",
+      OPTION_TEXT, OPTION_APART, FIELD(out) },
+    { "--to", "=cachegrind|callgrind", "the format written [as the first profile]",
+      OPTION_CHOICE, FIELD(to) },
+    { "--threads", "=N", "read with N threads [all processors]",
+      OPTION_NUMBER, FIELD(threads), .min = 1, .max = 64 },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+_Static_assert(QUERN_FORMAT_CACHEGRIND == 1 && QUERN_FORMAT_CALLGRIND == 2, "the words of --to");
+
+const struct options merge_options_table = {
+    .usage = "[-o OUT] [options] PROFILE...",
+    .about = "Sum profiles that have the same events: costs by line (and instruction), calls and "
+             "jumps.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
 int cmd_merge(int argc, char **argv)
 {
-    struct quern_merge_opts mo = { .sz = sizeof(mo) };
+    struct merge m = { .out = "-" };
+    struct quern_merge_opts mo = { .sz = sizeof(mo),
+                                   .read = { .sz = sizeof(mo.read), .diag = remark } };
     struct quern_write_opts wo = { .sz = sizeof(wo) };
-    const char *name = options_name(argv[0]);
-    const char **paths = xcalloc((size_t)argc + 1, sizeof(*paths)), *out = "-", *v;
+    const char *name = options_command(argv[0]);
+    char **paths = options_read(&merge_options_table, name, &m, argc, argv);
     struct quern_profile *sum;
     struct quern_error err = { 0 };
     size_t n = 0;
-    int plain = 0;
 
-    mo.read.sz = sizeof(mo.read);
-    mo.read.diag = remark;
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i];
-        if (plain || arg[0] != '-' || !arg[1]) {
-            paths[n++] = arg;
-        } else if (strcmp(arg, "--") == 0) {
-            plain = 1;
-        } else if (strcmp(arg, "-o") == 0 || strcmp(arg, "--output") == 0) {
-            out = options_next(argc, argv, &i, arg);
-        } else if ((v = options_value(arg, "--output"))) {
-            out = v;
-        } else if ((v = options_value(arg, "--to"))) {
-            if (strcmp(v, "cachegrind") == 0)
-                wo.format = QUERN_FORMAT_CACHEGRIND;
-            else if (strcmp(v, "callgrind") == 0)
-                wo.format = QUERN_FORMAT_CALLGRIND;
-            else
-                die(UTIL_USAGE, "--to=%s: must be cachegrind or callgrind", v);
-        } else if ((v = options_value(arg, "--threads"))) {
-            uint64_t threads = options_number("--threads", v);
-            if (!threads || threads > 64)
-                die(UTIL_USAGE, "--threads=%s: must be from 1 to 64", v);
-            mo.threads = (unsigned)threads;
-        } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
-            usage(name);
-            return UTIL_OK;
-        } else if (strcmp(arg, "--version") == 0) {
-            printf("quern %s\n", QUERN_VERSION);
-            return UTIL_OK;
-        } else {
-            options_unknown(name, arg);
-        }
-    }
-    if (!n)
+    while (paths[n])
+        n++;
+    if (n == 0)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
-    sum = quern_profile_merge_files(paths, n, &mo, &err);
-    if (!sum || quern_profile_write(sum, out, &wo, &err) < 0) {
+    mo.threads = (unsigned)m.threads;
+    wo.format = (enum quern_format)m.to;
+    sum = quern_profile_merge_files((const char *const *)paths, n, &mo, &err);
+    if (!sum || quern_profile_write(sum, m.out, &wo, &err) < 0) {
         remark_error(&err);
         return UTIL_USAGE;
     }
     quern_profile_free(sum);
-    free(paths);
     return UTIL_OK;
 }
 

@@ -14,161 +14,9 @@
 
 #include "cli/cli.h"
 #include "cli/shared/events.h"
-#include "cli/shared/options.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
-
-static void usage(const char *command)
-{
-    printf(
-        "usage: %s [options] PROFILE... [SOURCE...]\n"
-        "\n"
-        "Show which functions and lines of a program cost what. Several profiles are summed; each SOURCE\n"
-        "is listed whether or not much happens in it.\n"
-        "\n"
-        "  --show=A,B,C           events to show, in this order [all]\n"
-        "  --sort=A,B,C           events to sort by [as in the profile]; A:N shows what has N %% of A\n"
-        "  --threshold=N          Cachegrind: show functions with N %% of the first sort event [0.1];\n"
-        "                         Callgrind: show functions until N %% of it is shown [99]\n"
-        "  --show-percs=yes|no    shares of the totals behind the counts [yes]\n"
-        "  --auto=yes|no          list the sources of the functions shown [yes]\n"
-        "  --context=N            lines shown around lines with counts [8]\n"
-        "  -I DIR, --include=DIR  look for sources below DIR; may be repeated\n"
-        "  --inclusive=yes|no     count what a function calls as its own [no]\n"
-        "  --tree=none|caller|calling|both\n"
-        "                         the callers and callees of each function [none]\n"
-        "  --asm=yes|no           list the instructions of the functions shown (profiles with\n"
-        "                         addresses, --dump-instr=yes) [no]\n"
-        "  --mod-filename=EXPR, --mod-funcname=EXPR\n"
-        "                         rewrite names first, for example s/build-[0-9]*/build/\n"
-        "  --diff                 exactly two profiles: the second minus the first\n"
-        "  --show-percs, --no-show-percs, --annotate, --no-annotate  other spellings\n"
-        "  -h, --help             this text\n"
-        "  --version              the version\n",
-        command);
-}
-
-// ---- Options ----
-
-static int parse_tree(const char *v)
-{
-    if (strcmp(v, "none") == 0)
-        return TREE_NONE;
-    if (strcmp(v, "caller") == 0)
-        return TREE_CALLER;
-    if (strcmp(v, "calling") == 0)
-        return TREE_CALLING;
-    if (strcmp(v, "both") == 0)
-        return TREE_BOTH;
-    die(UTIL_USAGE, "--tree=%s: must be none, caller, calling or both", v);
-}
-
-static void add_include(struct annotate *a, const char *dir)
-{
-    a->include[a->include_count++] = xasprintf("%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/");
-}
-
-static int parse_option(struct annotate *a, int argc, char **argv, int *i)
-{
-    const char *arg = argv[*i], *v;
-
-    if ((v = options_value(arg, "--show")))
-        a->show = v;
-    else if ((v = options_value(arg, "--sort")))
-        a->sort = v;
-    else if ((v = options_value(arg, "--threshold")))
-        a->threshold = options_percent("--threshold", v, 100);
-    else if ((v = options_value(arg, "--show-percs")))
-        a->percs = options_yes("--show-percs", v);
-    else if (strcmp(arg, "--show-percs") == 0 || strcmp(arg, "--no-show-percs") == 0)
-        a->percs = arg[2] == 's';
-    else if ((v = options_value(arg, "--auto")))
-        a->source = options_yes("--auto", v);
-    else if (strcmp(arg, "--annotate") == 0 || strcmp(arg, "--no-annotate") == 0)
-        a->source = arg[2] == 'a';
-    else if ((v = options_value(arg, "--context")))
-        a->context = options_number("--context", v);
-    else if ((v = options_value(arg, "--inclusive")))
-        a->inclusive = options_yes("--inclusive", v);
-    else if ((v = options_value(arg, "--asm")))
-        a->asm_ = options_yes("--asm", v);
-    else if (strcmp(arg, "--asm") == 0)
-        a->asm_ = 1;
-    else if ((v = options_value(arg, "--mod-filename")))
-        a->mod_file = v;
-    else if ((v = options_value(arg, "--mod-funcname")))
-        a->mod_func = v;
-    else if (strcmp(arg, "--diff") == 0)
-        a->diff = 1;
-    else if ((v = options_value(arg, "--tree")))
-        a->tree = (enum annotate_tree)parse_tree(v);
-    else if ((v = options_value(arg, "--include")) || (v = options_value(arg, "-I")))
-        add_include(a, *v ? v : ".");
-    else if (strcmp(arg, "--include") == 0 || strcmp(arg, "-I") == 0)
-        add_include(a, options_next(argc, argv, i, arg));
-    else if (strncmp(arg, "-I", 2) == 0)
-        add_include(a, arg + 2);
-    else
-        return 0;
-    return 1;
-}
-
-// What callgrind_annotate does without a file: the first of this folder, by name.
-static const char *default_file(void)
-{
-    static const char *const prefixes[] = { "callgrind.out", "cachegrind.out" };
-    char *best = NULL;
-
-    for (int k = 0; k < 2 && !best; k++) {
-        DIR *d = opendir(".");
-        struct dirent *e;
-        while (d && (e = readdir(d)))
-            if (strncmp(e->d_name, prefixes[k], strlen(prefixes[k])) == 0 &&
-                (!best || strcmp(e->d_name, best) < 0)) {
-                free(best);
-                best = xstrdup(e->d_name);
-            }
-        if (d)
-            closedir(d);
-    }
-    return best;
-}
-
-static void parse(struct annotate *a, int argc, char **argv)
-{
-    int plain = 0;
-
-    a->include = xcalloc((size_t)argc + 1, sizeof(*a->include));
-    a->files = xcalloc((size_t)argc + 1, sizeof(*a->files));
-    a->user = xcalloc((size_t)argc + 1, sizeof(*a->user));
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i];
-        if (plain || arg[0] != '-' || !arg[1]) {
-            // The first is a profile whatever it looks like; later ones show what they are.
-            if (!a->file_count || (!a->user_count && read_is_profile(arg)))
-                a->files[a->file_count++] = arg;
-            else
-                a->user[a->user_count++] = arg;
-        } else if (strcmp(arg, "--") == 0) {
-            plain = 1;
-        } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
-            usage(a->command);
-            exit(UTIL_OK);
-        } else if (strcmp(arg, "--version") == 0) {
-            printf("quern %s\n", QUERN_VERSION);
-            exit(UTIL_OK);
-        } else if (!parse_option(a, argc, argv, &i)) {
-            options_unknown(a->command, arg);
-        }
-    }
-    if (!a->file_count) {
-        const char *file = strcmp(a->command, "callgrind_annotate") ? NULL : default_file();
-        if (!file)
-            die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", a->command);
-        a->files[a->file_count++] = file;
-    }
-}
 
 // ---- Preparation ----
 
@@ -206,12 +54,13 @@ static void read_profiles(struct annotate *a)
         die(UTIL_NO, "%s: the profile is empty: it has no events", a->files[0]);
     has = quern_profile_has(a->p);
     a->callgrind = quern_profile_format(a->p) == QUERN_FORMAT_CALLGRIND;
-    if (!(has & QUERN_HAS_CALL) && (a->inclusive || a->tree))
+    if (!(has & QUERN_HAS_CALL) && (a->inclusive || a->tree != TREE_NONE))
         warn("%s: the profile has no calls, so --inclusive and --tree show nothing more",
              a->files[0]);
     if (a->asm_ && !(has & QUERN_HAS_ADDR))
         die(UTIL_USAGE, "%s: --asm needs a profile with addresses (--dump-instr=yes)", a->files[0]);
-    if (has & QUERN_HAS_CALL && (a->inclusive || a->tree) && !(a->costs = quern_costs_new(a->p)))
+    if (has & QUERN_HAS_CALL && (a->inclusive || a->tree != TREE_NONE) &&
+        !(a->costs = quern_costs_new(a->p)))
         die(UTIL_USAGE, "%s: out of memory", a->files[0]);
 }
 
@@ -313,7 +162,7 @@ static void preamble(const struct annotate *a)
     for (size_t i = 0; i < a->sorted_count; i++)
         printf("%s%g", i ? " " : "", a->thresholds[i]);
     putchar('\n');
-    put_list("Include dirs:     ", a->include, a->include_count);
+    put_list("Include dirs:     ", a->include.item, a->include.count);
     put_list("User annotated:   ", a->user, a->user_count);
     printf("Auto-annotation:  %s\n\n", a->source ? "on" : "off");
 }
@@ -334,12 +183,10 @@ static void program_totals(struct annotate *a)
 
 int cmd_annotate(int argc, char **argv)
 {
-    struct annotate a = {
-        .command = options_name(argv[0]), .percs = 1, .source = 1, .context = 8, .threshold = -1
-    };
+    struct annotate a;
     size_t n, missing;
 
-    parse(&a, argc, argv);
+    annotate_options_read(&a, argc, argv);
     read_profiles(&a);
     choose_events(&a);
     a.cwd = util_cwd();

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// State of `quern annotate`, shared by annotate.c (options, preamble), annotate_table.c
+// State of `quern annotate`, shared by annotate.c (preamble), annotate_options.c, annotate_table.c
 // (functions), annotate_source.c (lines) and annotate_asm.c (instructions).
 #ifndef QUERN_CLI_ANNOTATE_H
 #define QUERN_CLI_ANNOTATE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "cli/shared/options.h"
 #include "cli/shared/table.h"
 #include "quern/profile.h"
 
-enum annotate_tree { TREE_NONE, TREE_CALLER, TREE_CALLING, TREE_BOTH };
+// ORDER annotate_tree: the words of --tree
+enum annotate_tree { TREE_NONE = 1, TREE_CALLER, TREE_CALLING, TREE_BOTH };
 
 struct annotate_row {
     uint32_t file; // source file (string number)
@@ -27,12 +30,11 @@ struct annotate {
     // Options
     const char *show, *sort, *mod_file, *mod_func;
     double threshold; // -1: not given
-    int percs, source, asm_, inclusive, diff;
+    bool percs, source, asm_, inclusive, diff;
     enum annotate_tree tree;
     uint64_t context;
-    const char **include;
-    size_t include_count;
-    const char **files; // profiles
+    struct option_list include; // each with a final slash
+    const char **files;         // profiles
     size_t file_count;
     const char **user; // source files asked for
     size_t user_count;
@@ -55,6 +57,9 @@ struct annotate {
     size_t *order; // rows that are shown, sorted
     size_t order_count;
 };
+
+// annotate_options.c: the defaults, what argv says, and which of the operands are profiles.
+void annotate_options_read(struct annotate *a, int argc, char **argv);
 
 // annotate_table.c
 void annotate_rows(struct annotate *a);

@@ -71,9 +71,9 @@ static void locate(const struct annotate *a, struct source *s)
 {
     if ((s->path = try_path("", s->name)))
         return;
-    for (size_t i = 0; i < a->include_count && !s->path; i++)
-        if ((s->path = try_path(a->include[i], s->name)))
-            s->dir = a->include[i];
+    for (size_t i = 0; i < a->include.count && !s->path; i++)
+        if ((s->path = try_path(a->include.item[i], s->name)))
+            s->dir = a->include.item[i];
 }
 
 // Does path end in name, at a slash?

@@ -5,20 +5,46 @@
 #ifndef QUERN_CLI_CONVERT_H
 #define QUERN_CLI_CONVERT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "quern/profile.h"
 
+// ORDER convert_to: the words of --to
+enum convert_to {
+    CONVERT_CALLGRIND = 1,
+    CONVERT_CACHEGRIND,
+    CONVERT_JSON,
+    CONVERT_CSV,
+    CONVERT_FOLDED,
+    CONVERT_DOT,
+    CONVERT_PPROF,
+    CONVERT_SPEEDSCOPE,
+};
+
+// ORDER convert_by: the words of --by
+enum convert_by { CONVERT_LINE = 1, CONVERT_FUNCTION, CONVERT_EDGE };
+
 struct convert {
+    // Options
+    enum convert_to to;
+    const char *out, *event_name;
+    const char *const *paths; // NULL-terminated
+    enum convert_by by;       // csv: what a row is
+    bool lines;               // json: with source lines
+    double threshold;         // dot: leave out nodes below so many percent
+    // callgrind: as in struct quern_write_opts
+    bool no_compress_strings, no_compress_pos, no_lines, no_instr;
+    bool combine_parts, keep_order, portable;
+
     struct quern_profile *p;
     struct quern_costs *costs;
-    const char *path;
-    size_t events;    // real ones
-    size_t event;     // the one that folded, dot and the stacks are about
-    int lines;        // json: with source lines
-    const char *by;   // csv: line, function or edge
-    double threshold; // dot: leave out nodes below so many percent
+    size_t events; // real ones
+    size_t event;  // the one that folded, dot and the stacks are about
 };
+
+// convert_options.c: the defaults and what argv says.
+void convert_options_read(struct convert *c, int argc, char **argv);
 
 // convert_json.c
 void convert_json(FILE *f, const struct convert *c);

@@ -160,10 +160,10 @@ static void build(struct stacks *s, const struct convert *c)
     memset(s, 0, sizeof(*s));
     s->c = c;
     if (!(quern_profile_has(c->p) & QUERN_HAS_CALL))
-        warn("%s: the profile has no calls: every stack is one function", c->path);
+        warn("%s: the profile has no calls: every stack is one function", c->paths[0]);
     else
         warn("%s: call stacks are estimated from the call graph, which does not hold them",
-             c->path);
+             c->paths[0]);
     add_roots(s, total);
     expand(s, total);
     // A function with costs that no path reached stands alone.
@@ -301,7 +301,7 @@ void convert_speedscope(FILE *f, const struct convert *c)
         "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"quern\",\n"
         "\"name\":",
         f);
-    convert_json_string(f, c->path);
+    convert_json_string(f, c->paths[0]);
     fputs(",\n\"shared\":{\"frames\":[", f);
     for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++) {
         struct quern_func g = quern_profile_func_get(c->p, i);

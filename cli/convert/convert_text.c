@@ -127,9 +127,9 @@ static void csv_edges(FILE *f, const struct convert *c)
 
 void convert_csv(FILE *f, const struct convert *c)
 {
-    if (strcmp(c->by, "line") == 0)
+    if (c->by == CONVERT_LINE)
         csv_lines(f, c);
-    else if (strcmp(c->by, "function") == 0)
+    else if (c->by == CONVERT_FUNCTION)
         csv_functions(f, c);
     else
         csv_edges(f, c);
@@ -161,7 +161,7 @@ void convert_dot(FILE *f, const struct convert *c)
     if (!shown)
         return;
     fprintf(f, "digraph profile {\n    label=\"");
-    quoted(f, c->path);
+    quoted(f, c->paths[0]);
     fprintf(f,
             ": %s\";\n    node [shape=box, fontname=\"sans-serif\", style=filled];\n"
             "    edge [fontname=\"sans-serif\", fontsize=10];\n",

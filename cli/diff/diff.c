@@ -12,58 +12,10 @@
 
 #include "cli/cli.h"
 #include "cli/shared/events.h"
-#include "cli/shared/options.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
-
-struct options {
-    const char *command, *out, *show, *sort, *by;
-    const char *mod_file, *mod_func;
-    const char **fail_if;
-    size_t fail_count;
-    int traditional;
-};
-
-static void usage(const char *command, int traditional)
-{
-    if (traditional) {
-        printf(
-            "usage: %s [options] OLD NEW\n"
-            "\n"
-            "Write the difference of two profiles, NEW - OLD by function, as a Cachegrind profile.\n"
-            "\n"
-            "  --mod-filename=s/OLD/NEW/  rewrite file names before comparing\n"
-            "  --mod-funcname=s/OLD/NEW/  rewrite function names before comparing\n"
-            "  -h, --help                 this text\n"
-            "  -v, --version              the version\n",
-            command);
-        return;
-    }
-    printf(
-        "usage: %s [options] OLD NEW\n"
-        "\n"
-        "Show what differs between two profiles: NEW - OLD.\n"
-        "\n"
-        "  --by=function,edge,line  what to compare [function]\n"
-        "  --show=A,B,C           events to show [all]\n"
-        "  --sort=A,B,C           events to sort by [as in the profile]\n"
-        "  --threshold=N          leave out differences below N %% of the old total [0]\n"
-        "  --show-percs=yes|no    shares of the old totals behind the counts [yes]\n"
-        "  --inclusive=yes|no     functions with what they call [no]\n"
-        "  --mod-filename=s/OLD/NEW/, --mod-funcname=s/OLD/NEW/\n"
-        "                         rewrite names (Perl syntax; flags g i m s x) before comparing\n"
-        "  --fail-if=LIMIT        status 1 if passed; may be repeated. 'Ir>+1%%': Ir grew by more than\n"
-        "                         1 %%; 'Ir>+1000': by more than 1000; 'Ir>5000000': it is more now;\n"
-        "                         'main:Ir>+1%%': of that function\n"
-        "  -I DIR                 look for sources below DIR; --old-include=DIR, --new-include=DIR: of\n"
-        "                         one side\n"
-        "  -o OUT, --output=OUT   write the difference by line as a profile instead\n"
-        "  -h, --help             this text\n"
-        "  --version              the version\n",
-        command);
-}
 
 // ---- Limits ----
 
@@ -193,7 +145,7 @@ static int tripped(struct diff *d, const char *text)
 
 // ---- The difference as a profile ----
 
-static void write_profile(struct diff *d, const struct options *o, const struct quern_rewrite *file,
+static void write_profile(struct diff *d, const struct quern_rewrite *file,
                           const struct quern_rewrite *func)
 {
     struct quern_write_opts wo = { .sz = sizeof(wo) };
@@ -202,10 +154,10 @@ static void write_profile(struct diff *d, const struct options *o, const struct 
 
     d->old.p = read_renamed(d->old.p, file, func);
     d->new_.p = read_renamed(d->new_.p, file, func);
-    p = read_difference(d->new_.p, d->new_.path, d->old.p, d->old.path, o->traditional);
-    if (o->traditional)
+    p = read_difference(d->new_.p, d->new_.path, d->old.p, d->old.path, d->traditional);
+    if (d->traditional)
         wo.format = QUERN_FORMAT_CACHEGRIND;
-    if (quern_profile_write(p, o->out ? o->out : "-", &wo, &err) < 0)
+    if (quern_profile_write(p, d->out ? d->out : "-", &wo, &err) < 0)
         remark_die(&err);
     quern_profile_free(p);
 }
@@ -256,120 +208,20 @@ static void all_events(struct diff *d, const char *list, const char *option, siz
         (*out)[*n] = *n;
 }
 
-static void add_include(struct diff_side *s, const char *dir)
+static int run(int argc, char **argv, bool traditional)
 {
-    s->include = xrealloc(s->include, (s->include_count + 1) * sizeof(*s->include));
-    s->include[s->include_count++] = dir;
-}
-
-static int listed(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *s = list; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL)
-        if (strncmp(s, word, n) == 0 && (!s[n] || s[n] == ','))
-            return 1;
-    return 0;
-}
-
-static void check_by(const char *by)
-{
-    char *copy = xstrdup(by), *save = NULL;
-
-    for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save))
-        if (strcmp(s, "function") != 0 && strcmp(s, "edge") != 0 && strcmp(s, "line") != 0)
-            die(UTIL_USAGE, "--by=%s: '%s' is none of function, edge and line", by, s);
-    free(copy);
-}
-
-static void parse(struct diff *d, struct options *o, int argc, char **argv)
-{
-    const char *v;
-    int plain = 0;
-
-    o->fail_if = xcalloc((size_t)argc + 1, sizeof(*o->fail_if));
-    for (int i = 1; i < argc; i++) {
-        const char *arg = argv[i];
-        if (plain || arg[0] != '-' || !arg[1]) {
-            if (!d->old.path)
-                d->old.path = arg;
-            else if (!d->new_.path)
-                d->new_.path = arg;
-            else
-                die(UTIL_USAGE, "exactly two profiles are compared; '%s' is the third", arg);
-        } else if (strcmp(arg, "--") == 0) {
-            plain = 1;
-        } else if (strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0) {
-            usage(o->command, o->traditional);
-            exit(UTIL_OK);
-        } else if (strcmp(arg, "--version") == 0 || (o->traditional && strcmp(arg, "-v") == 0)) {
-            printf("quern %s\n", QUERN_VERSION);
-            exit(UTIL_OK);
-        } else if ((v = options_value(arg, "--mod-filename"))) {
-            o->mod_file = v;
-        } else if ((v = options_value(arg, "--mod-funcname"))) {
-            o->mod_func = v;
-        } else if (o->traditional) {
-            options_unknown(o->command, arg);
-        } else if ((v = options_value(arg, "--by"))) {
-            check_by(o->by = v);
-        } else if ((v = options_value(arg, "--show"))) {
-            o->show = v;
-        } else if ((v = options_value(arg, "--sort"))) {
-            o->sort = v;
-        } else if ((v = options_value(arg, "--threshold"))) {
-            d->threshold = options_percent("--threshold", v, 100);
-        } else if ((v = options_value(arg, "--show-percs"))) {
-            d->percs = options_yes("--show-percs", v);
-        } else if ((v = options_value(arg, "--inclusive"))) {
-            d->inclusive = options_yes("--inclusive", v);
-        } else if ((v = options_value(arg, "--fail-if"))) {
-            o->fail_if[o->fail_count++] = v;
-        } else if (strcmp(arg, "--fail-if") == 0) {
-            o->fail_if[o->fail_count++] = options_next(argc, argv, &i, arg);
-        } else if ((v = options_value(arg, "--old-include"))) {
-            add_include(&d->old, v);
-        } else if ((v = options_value(arg, "--new-include"))) {
-            add_include(&d->new_, v);
-        } else if ((v = options_value(arg, "--include")) ||
-                   (strncmp(arg, "-I", 2) == 0 && arg[2])) {
-            v = v ? v : arg + 2;
-            add_include(&d->old, v);
-            add_include(&d->new_, v);
-        } else if (strcmp(arg, "-I") == 0) {
-            v = options_next(argc, argv, &i, arg);
-            add_include(&d->old, v);
-            add_include(&d->new_, v);
-        } else if (strcmp(arg, "-o") == 0 || strcmp(arg, "--output") == 0) {
-            o->out = options_next(argc, argv, &i, arg);
-        } else if ((v = options_value(arg, "--output"))) {
-            o->out = v;
-        } else {
-            options_unknown(o->command, arg);
-        }
-    }
-    if (!d->new_.path)
-        die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how",
-            o->command);
-}
-
-static int run(int argc, char **argv, int traditional)
-{
-    struct diff d = { .percs = 1 };
-    struct options o = { .command = options_name(argv[0]),
-                         .by = "function",
-                         .traditional = traditional };
+    struct diff d;
     struct quern_rewrite *file, *func;
     struct quern_error err;
     int status = UTIL_OK;
 
-    parse(&d, &o, argc, argv);
-    file = read_rewrite("--mod-filename", o.mod_file);
-    func = read_rewrite("--mod-funcname", o.mod_func);
+    diff_options_read(&d, argc, argv, traditional);
+    file = read_rewrite("--mod-filename", d.mod_file);
+    func = read_rewrite("--mod-funcname", d.mod_func);
     d.old.p = read_profile(d.old.path);
     d.new_.p = read_profile(d.new_.path);
     if (traditional) {
-        write_profile(&d, &o, file, func);
+        write_profile(&d, file, func);
         return UTIL_OK;
     }
     if (quern_profile_match_events(d.old.p, d.old.path, d.new_.p, d.new_.path, &err) < 0) {
@@ -377,25 +229,25 @@ static int run(int argc, char **argv, int traditional)
         return UTIL_USAGE;
     }
     d.events = quern_profile_event_count(d.old.p);
-    all_events(&d, o.show, "--show", &d.shown, &d.shown_count);
-    all_events(&d, o.sort, "--sort", &d.sorted, &d.sorted_count);
+    all_events(&d, d.show, "--show", &d.shown, &d.shown_count);
+    all_events(&d, d.sort, "--sort", &d.sorted, &d.sorted_count);
     d.old_totals = quern_profile_totals(d.old.p);
     d.new_totals = quern_profile_totals(d.new_.p);
     table_init(&d.table, d.old.p, d.shown, d.shown_count, d.percs, d.old_totals);
     diff_join(&d, file, func);
-    for (size_t i = 0; i < o.fail_count; i++)
-        if (tripped(&d, o.fail_if[i]))
+    for (size_t i = 0; i < d.fail_if.count; i++)
+        if (tripped(&d, d.fail_if.item[i]))
             status = UTIL_NO;
-    if (o.out) {
-        write_profile(&d, &o, file, func);
+    if (d.out) {
+        write_profile(&d, file, func);
         return status;
     }
     totals(&d);
-    if (listed(o.by, "function"))
+    if (d.by & DIFF_FUNCTION)
         diff_functions(&d);
-    if (listed(o.by, "edge"))
+    if (d.by & DIFF_EDGE)
         diff_edges(&d);
-    if (listed(o.by, "line"))
+    if (d.by & DIFF_LINE)
         diff_lines(&d);
     if (fflush(stdout) == EOF || ferror(stdout))
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
@@ -404,10 +256,10 @@ static int run(int argc, char **argv, int traditional)
 
 int cmd_diff(int argc, char **argv)
 {
-    return run(argc, argv, 0);
+    return run(argc, argv, false);
 }
 
 int cmd_cg_diff(int argc, char **argv)
 {
-    return run(argc, argv, 1);
+    return run(argc, argv, true);
 }

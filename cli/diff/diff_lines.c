@@ -43,9 +43,9 @@ static char *locate(const struct diff_side *s, const char *name)
 {
     char *path;
 
-    for (size_t i = 0; i < s->include_count; i++)
+    for (size_t i = 0; i < s->include.count; i++)
         for (const char *n = name; n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL)
-            if (*n && (path = try_file(s->include[i], n)))
+            if (*n && (path = try_file(s->include.item[i], n)))
                 return path;
     return try_file("", name);
 }

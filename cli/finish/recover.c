@@ -13,27 +13,36 @@
 
 #include "cli/cli.h"
 #include "cli/finish/finish.h"
+#include "cli/shared/options.h"
 #include "cli/shared/util.h"
-
-static void help(void)
-{
-    puts("usage: quern recover [OPTIONS] [FILE...]\n"
-         "\n"
-         "Writes the profile of a program that was killed, from the spool that it left\n"
-         "(quern.spool.PID).\n"
-         "Without FILE: all spools in the working directory whose program is gone.\n"
-         "\n"
-         "  --keep        do not remove the spool\n"
-         "  -o FILE       write the profile to FILE, not where the run was told to\n"
-         "  -q            print nothing but errors\n"
-         "  --help        this text\n"
-         "\n"
-         "Exit status: 0, or 2 when one of them could not be recovered.");
-}
 
 struct how {
     bool keep, quiet;
     const char *output;
+};
+
+#define FIELD(f) .field = offsetof(struct how, f)
+
+// clang-format off
+static const struct option rows[] = {
+    { "--keep", NULL, "do not remove the spool", OPTION_SET, FIELD(keep) },
+    { "-o", " FILE", "write the profile to FILE, not where the run was told to",
+      OPTION_TEXT, FIELD(output) },
+    { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
+    { "--quiet", NULL, "print nothing but errors", OPTION_SET, FIELD(quiet) },
+    OPTIONS_HELP,
+};
+// clang-format on
+
+const struct options recover_options_table = {
+    .usage = "[OPTIONS] [FILE...]",
+    .about = "Writes the profile of a program that was killed, from the spool that it left\n"
+             "(quern.spool.PID).\n"
+             "Without FILE: all spools in the working directory whose program is gone.",
+    .below = "Exit status: 0, or 2 when one of them could not be recovered.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+    .leading = true,
 };
 
 // True when a process has the spool mapped or open: it counts still, or is being finished.
@@ -218,40 +227,16 @@ static int recover_all(const struct how *how)
 int cmd_recover(int argc, char **argv)
 {
     struct how how = { 0 };
+    char **file = options_read(&recover_options_table, "quern recover", &how, argc, argv);
     int status = UTIL_OK;
-    int i;
 
-    for (i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            help();
-            return fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE;
-        }
-        if (strcmp(argv[i], "--keep") == 0) {
-            how.keep = true;
-        } else if (strcmp(argv[i], "-q") == 0 || strcmp(argv[i], "--quiet") == 0) {
-            how.quiet = true;
-        } else if (strcmp(argv[i], "-o") == 0) {
-            if (++i >= argc)
-                die(UTIL_USAGE, "-o: needs a file");
-            how.output = argv[i];
-        } else if (strncmp(argv[i], "-o=", 3) == 0 && argv[i][3]) {
-            how.output = argv[i] + 3;
-        } else if (strcmp(argv[i], "--") == 0) {
-            i++;
-            break;
-        } else if (argv[i][0] == '-' && argv[i][1]) {
-            die(UTIL_USAGE, "%s: unknown option; `quern recover --help` lists them", argv[i]);
-        } else {
-            break;
-        }
-    }
     finish_lift_limits();
-    if (i == argc)
+    if (!*file)
         return recover_all(&how);
-    if (argc - i > 1 && how.output)
+    if (file[1] && how.output)
         die(UTIL_USAGE, "-o: only one spool can be given with it");
-    for (; i < argc; i++)
-        if (recover(argv[i], &how, true) != 0)
+    for (; *file; file++)
+        if (recover(*file, &how, true) != 0)
             status = UTIL_USAGE;
     return status;
 }

@@ -173,10 +173,10 @@ int cmd_run(int argc, char **argv)
     char **client;
     char number[16];
     size_t n = 0;
-    int first = run_options_read(&o, argc, argv);
+    char **given = run_options_read(&o, argc, argv);
     int log_fd, spool_fd, e;
 
-    program = run_program_find(argv + first);
+    program = run_program_find(given);
     run_cache_detect(&o.caches);
     fits[0] = run_cache_fit(&o.caches.i1.g, "I1");
     fits[1] = run_cache_fit(&o.caches.d1.g, "D1");
@@ -201,7 +201,7 @@ int cmd_run(int argc, char **argv)
     in = (struct run_spool){ &o, &program, output, folder, self, engine, log_fd, block_signals() };
     spool_fd = run_spool_create(&in, &spool);
     if (!(o.flags & SPOOL_F_QUIET))
-        banner(log_fd, argv + first, &o.caches, (const char *const *)fits,
+        banner(log_fd, given, &o.caches, (const char *const *)fits,
                (o.flags & SPOOL_F_CACHE_SIM) != 0);
     if (!(o.flags & SPOOL_F_ASLR)) {
         int old = personality(0xffffffff);

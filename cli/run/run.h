@@ -35,14 +35,14 @@ struct run_options {
     const char *skip;
     const char *spool_dir;
     const char *dump_counts;
-    uint32_t cache_kib;
-    uint32_t stress_us;
-    uint32_t stress_flush;
+    uint64_t cache_kib; // these three fit 32 bits
+    uint64_t stress_us;
+    uint64_t stress_flush;
 };
 
-// run_options.c: reads argv[1..]; returns the index of the program. Ends the process on wrong
+// run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong
 // usage, and after --help.
-int run_options_read(struct run_options *o, int argc, char **argv);
+char **run_options_read(struct run_options *o, int argc, char **argv);
 
 // run_program.c: the program as it will be executed.
 struct run_program {

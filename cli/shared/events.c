@@ -73,7 +73,7 @@ size_t events_list(struct quern_profile *p, const char *option, const char *list
             die(UTIL_USAGE, "%s: the profile has no event '%s'; it has:%s", option, s, have);
         }
         if (thresholds)
-            (*thresholds)[n] = colon ? options_percent_or(colon, 100) : -1;
+            (*thresholds)[n] = colon ? options_percent(colon, 100) : -1;
         if (colon && (*thresholds)[n] < 0)
             die(UTIL_USAGE, "%s: %s:%s: must be a percentage from 0 to 100", option, s, colon);
         (*out)[n++] = (size_t)i;

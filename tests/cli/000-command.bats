@@ -68,7 +68,7 @@ load run
     for option in --I1= --D1= --LL= --cache-sim= --branch-sim= --rep-count= --cachegrind-out-file= -o --log-file= \
         --demangle= -q -v --trace-children= --trace-children-skip= --serialize-threads= --aslr= --at-random= --vdso= \
         --spool-dir= --no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --cache-size= --stress= --stress-flush= --dump-counts= \
-        --help; do
+        "-h, --help"; do
         [[ "$output" == *"  $option"* ]] || { echo "# $option is missing"; false; }
     done
 }

@@ -24,7 +24,7 @@ wrong() {
 
 @test "unknown options" {
     wrong '--foo: unknown option; `quern run --help` lists them' --foo true
-    wrong '--cache-simulation=yes: unknown option; `quern run --help` lists them' --cache-simulation=yes true
+    wrong '--cache-simulation=yes: unknown option; is --cache-sim meant? `quern run --help` lists them' --cache-simulation=yes true
     wrong '-x: unknown option; `quern run --help` lists them' -x true
 }
 

@@ -106,7 +106,7 @@ END
     same "$messages" 'quern: --foo: unknown option; `quern recover --help` lists them'
     quern recover -o
     [ "$status" = 2 ]
-    same "$messages" "quern: -o: needs a file"
+    same "$messages" "quern: -o: needs a value"
     quern recover -o x a b
     [ "$status" = 2 ]
     same "$messages" "quern: -o: only one spool can be given with it"

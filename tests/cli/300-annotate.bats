@@ -202,7 +202,7 @@ User annotated:   x.c
 @test "nonsense options" {
     quern annotate --frobnicate prof
     [ "$status" = 2 ]
-    same "$messages" "quern: unknown option '--frobnicate'; 'quern annotate --help' lists them"
+    same "$messages" "quern: --frobnicate: unknown option; \`quern annotate --help\` lists them"
     quern annotate --threshold=21 prof
     [ "$status" = 2 ]
     same "$messages" "quern: --threshold=21: must be a percentage from 0 to 20"

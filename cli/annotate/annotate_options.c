@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//
+// The options of `quern annotate`, also by its traditional names. Called by annotate.c first of all.
+#include "cli/annotate/annotate.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/read.h"
+#include "cli/shared/util.h"
+
+#define FIELD(f) .field = offsetof(struct annotate, f)
+
+// clang-format off
+static const struct option rows[] = {
+    { "--show", "=A,B,C", "events to show, in this order [all]", OPTION_TEXT, FIELD(show) },
+    { "--sort", "=A,B,C", "events to sort by [as in the profile]; A:N shows what has N % of A",
+      OPTION_TEXT, FIELD(sort) },
+    { "--threshold", "=N",
+      "Cachegrind: show functions with N % of the first sort event [0.1]; "
+      "Callgrind: show functions until N % of it is shown [99]", OPTION_PERCENT, FIELD(threshold) },
+    { "--show-percs", "=yes|no", "shares of the totals behind the counts [yes]",
+      OPTION_YES, FIELD(percs) },
+    { "--auto", "=yes|no", "list the sources of the functions shown [yes]",
+      OPTION_YES, FIELD(source) },
+    { "--context", "=N", "lines shown around lines with counts [8]",
+      OPTION_NUMBER, FIELD(context), .max = UINT64_MAX },
+    { "-I", " DIR", NULL, OPTION_LIST, OPTION_ATTACHED, FIELD(include) },
+    { "--include", "=DIR", "look for sources below DIR; may be repeated",
+      OPTION_LIST, OPTION_APART, FIELD(include) },
+    { "--inclusive", "=yes|no", "count what a function calls as its own [no]",
+      OPTION_YES, FIELD(inclusive) },
+    { "--tree", "=none|caller|calling|both", "the callers and callees of each function [none]",
+      OPTION_CHOICE, FIELD(tree) },
+    { "--asm", "=yes|no",
+      "list the instructions of the functions shown (profiles with addresses, --dump-instr=yes) "
+      "[no]", OPTION_YES, FIELD(asm_) },
+    { "--asm", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(asm_) },
+    { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, FIELD(mod_file) },
+    { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/",
+      OPTION_TEXT, FIELD(mod_func) },
+    { "--diff", NULL, "exactly two profiles: the second minus the first", OPTION_SET, FIELD(diff) },
+    { "--show-percs", NULL, NULL, OPTION_SET, FIELD(percs) },
+    { "--no-show-percs", NULL, NULL, OPTION_CLEAR, FIELD(percs) },
+    { "--annotate", NULL, NULL, OPTION_SET, FIELD(source) },
+    { "--no-annotate", NULL, "other spellings", OPTION_CLEAR, FIELD(source) },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+
+const struct options annotate_options_table = {
+    .usage = "[options] PROFILE... [SOURCE...]",
+    .about = "Show which functions and lines of a program cost what. Several profiles are summed; "
+             "each SOURCE\nis listed whether or not much happens in it.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
+// What callgrind_annotate does without a file: the first of this folder, by name.
+static const char *default_file(void)
+{
+    static const char *const prefixes[] = { "callgrind.out", "cachegrind.out" };
+    char *best = NULL;
+
+    for (int k = 0; k < 2 && !best; k++) {
+        DIR *d = opendir(".");
+        struct dirent *e;
+        while (d && (e = readdir(d)))
+            if (strncmp(e->d_name, prefixes[k], strlen(prefixes[k])) == 0 &&
+                (!best || strcmp(e->d_name, best) < 0)) {
+                free(best);
+                best = xstrdup(e->d_name);
+            }
+        if (d)
+            closedir(d);
+    }
+    return best;
+}
+
+void annotate_options_read(struct annotate *a, int argc, char **argv)
+{
+    char **operand;
+
+    *a = (struct annotate){ .command = options_command(argv[0]),
+                            .percs = true,
+                            .source = true,
+                            .context = 8,
+                            .threshold = -1,
+                            .tree = TREE_NONE };
+    operand = options_read(&annotate_options_table, a->command, a, argc, argv);
+    for (size_t i = 0; i < a->include.count; i++) {
+        const char *dir = *a->include.item[i] ? a->include.item[i] : ".";
+
+        a->include.item[i] = xasprintf("%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/");
+    }
+    a->files = xcalloc((size_t)argc + 1, sizeof(*a->files));
+    a->user = xcalloc((size_t)argc + 1, sizeof(*a->user));
+    for (; *operand; operand++) {
+        // The first is a profile whatever it looks like; later ones show what they are.
+        if (!a->file_count || (!a->user_count && read_is_profile(*operand)))
+            a->files[a->file_count++] = *operand;
+        else
+            a->user[a->user_count++] = *operand;
+    }
+    if (!a->file_count) {
+        const char *file = strcmp(a->command, "callgrind_annotate") == 0 ? default_file() : NULL;
+
+        if (!file)
+            die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", a->command);
+        a->files[a->file_count++] = file;
+    }
+}
