@@ -4,12 +4,15 @@
 
 CLI_LIBS += -lpcre2-8 -lz -lzstd -lm
 
+QUERN_PROGRAMS := $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff callgrind_annotate)
+
 CHECKS += check-cli-profile
 .PHONY: check-cli-profile
-check-cli-profile: $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff callgrind_annotate) $(BUILD)/tests/quern-asan
+check-cli-profile: $(QUERN_PROGRAMS) $(BUILD)/tests/quern-asan
 	@BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/3*.bats tests/cli/4*.bats
 
-# Our files in the distribution's KCachegrind, under Xvfb. Not one of CHECKS: it needs `scripts/deps kcachegrind`.
+# Our files in the distribution's KCachegrind, under Xvfb. Not one of CHECKS: it needs
+# `scripts/deps kcachegrind`.
 .PHONY: check-kcachegrind
 check-kcachegrind: $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
 	@scripts/deps kcachegrind

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# The program quern, and the links to it by the traditional names. mk/cli-profile.mk, read before this
-# fragment, says which libraries the profile commands need.
+# The program quern, and the links to it by the traditional names. mk/cli-profile.mk, read before
+# this fragment, says which libraries the profile commands need.
 
 CLI_SRCS := $(sort $(wildcard cli/*.c cli/*/*.c))
 
@@ -23,17 +23,22 @@ $(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
 $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 	$(call link)
 
-$(BUILD)/tests/test_cli: $(call asan_objs,tests/unit/cli/test_cli.c cli/shared/util.c cli/shared/name.c cli/run/run_cache.c \
-                          cli/finish/finish_summary.c sim/cache.c)
+# Each unit test with what it may use of cli/.
+CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c)))
+CLI_TESTED := $(addprefix cli/,$(addprefix shared/,options.c name.c util.c) run/run_cache.c \
+                finish/finish_summary.c) sim/cache.c
+
+$(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 	$(call link_asan,-lcmocka)
 
 # The whole program with AddressSanitizer, for damaged spools.
-$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard profile/*.c symbols/*.c))
+$(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard symbols/*.c)) \
+                           $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
 CHECKS += check-cli
 .PHONY: check-cli
-check-cli: $(QUERN) $(BUILD)/tests/cli_engine $(BUILD)/tests/test_cli $(BUILD)/tests/quern-asan
-	@status=0; CMOCKA_MESSAGE_OUTPUT=TAP $(BUILD)/tests/test_cli || status=1; \
-	    BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/0*.bats tests/cli/1*.bats || status=1; \
+check-cli: $(QUERN) $(BUILD)/tests/cli_engine $(CLI_TESTS) $(BUILD)/tests/quern-asan
+	@status=0; for t in $(CLI_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; \
+	    BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/[01]*.bats || status=1; \
 	    exit $$status

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The options of `quern annotate`, also by its traditional names. Called by annotate.c first of all.
+// The options of `quern annotate`, also by its traditional names. Called by annotate.c first of
+// all.
 #include "cli/annotate/annotate.h"
 
 #include <dirent.h>

@@ -297,10 +297,10 @@ void convert_speedscope(FILE *f, const struct convert *c)
 
     build(&s, c);
     v = node_counts(&s, c->event);
-    fputs(
-        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"quern\",\n"
-        "\"name\":",
-        f);
+    fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+          "\"exporter\":\"quern\",\n"
+          "\"name\":",
+          f);
     convert_json_string(f, c->paths[0]);
     fputs(",\n\"shared\":{\"frames\":[", f);
     for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++) {

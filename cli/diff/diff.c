@@ -30,7 +30,8 @@ struct parsed_limit {
 static void bad_limit(const char *text)
 {
     die(UTIL_USAGE,
-        "--fail-if=%s: must be [FUNCTION:]EVENT, one of > >= < <=, and a number, +number or +number%%",
+        "--fail-if=%s: must be [FUNCTION:]EVENT, one of > >= < <=, and a number, +number or "
+        "+number%%",
         text);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Names of files as --cachegrind-out-file and --log-file take them, with %p and %q{VAR}. The text of
-// a name is kept in the spool and expanded late: a forked child has another process id.
+// Names of files as --cachegrind-out-file and --log-file take them, with %p and %q{VAR}. The text
+// of a name is kept in the spool and expanded late: a forked child has another process id.
 #ifndef QUERN_CLI_NAME_H
 #define QUERN_CLI_NAME_H
 

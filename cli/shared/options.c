@@ -125,9 +125,11 @@ double options_percent(const char *value, double max)
     char *end;
     double v = strtod(value, &end);
 
+    if (end == value)
+        return -1;
     if (*end == '%')
         end++;
-    return end == value || *end || !(v >= 0 && v <= max) ? -1 : v;
+    return *end || !(v >= 0 && v <= max) ? -1 : v;
 }
 
 static double percent(const struct option *o, const char *value)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the library has to say of a profile, on standard error: errors that end a command, remarks of
-// the reader, the line they are about and a caret below it.
+// What the library has to say of a profile, on standard error: errors that end a command, remarks
+// of the reader, the line they are about and a caret below it.
 #ifndef QUERN_CLI_REMARK_H
 #define QUERN_CLI_REMARK_H
 
@@ -15,7 +15,8 @@ void remark_error(const struct quern_error *err);
 _Noreturn void remark_die(const struct quern_error *err);
 // A warning or an error of the reader; notes are passed over.
 void remark_diag(const struct quern_diag *d, const char *file);
-// The line below a message, and the caret under column `col`; nothing for a column far to the right.
+// The line below a message, and the caret under column `col`; nothing for a column far to the
+// right.
 void remark_caret(FILE *f, const char *text, uint32_t col);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of counts: a column for each event, as wide as its numbers need, with the share of the total
-// behind each number.
+// Tables of counts: a column for each event, as wide as its numbers need, with the share of the
+// total behind each number.
 #ifndef QUERN_CLI_TABLE_H
 #define QUERN_CLI_TABLE_H
 

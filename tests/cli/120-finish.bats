@@ -172,7 +172,7 @@ end exit 0
 END
     sed -i 's/1F:1,1C/1FC:1,1/' script
     quern run --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog 'a b' "it's"
-    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/cli/test_cli.c compares with its own
+    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/cli/finish/ compares with its own
     # output).
     same "$messages" "==PID== Quern $("$QUERN" --version | cut -d' ' -f2), an exact instruction, cache and branch profiler
 ==PID== Command: ./prog a\\ b it\\'s
