@@ -4,14 +4,11 @@
 // the others are in convert_*.c.
 #include "cli/convert/convert.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/shared/events.h"
+#include "cli/shared/file.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
@@ -22,46 +19,12 @@ static void (*const writers[])(FILE *f, const struct convert *c) = {
     convert_folded, convert_dot, convert_pprof, convert_speedscope,
 };
 
-// ---- Output that appears whole or not at all ----
-
-static void write_file(const struct convert *c, const char *out,
-                       void (*write)(FILE *, const struct convert *))
+static void write_other(FILE *f, const void *ctx)
 {
-    struct stat st;
-    char *tmp = NULL;
-    FILE *f = stdout;
-    mode_t mask = umask(0);
-    int fd, bad;
+    const struct convert *c = ctx;
 
-    umask(mask);
-    if (strcmp(out, "-") != 0 && stat(out, &st) == 0 && !S_ISREG(st.st_mode)) {
-        f = fopen(out, "w"); // a device or a pipe is written to, not replaced
-    } else if (strcmp(out, "-") != 0) {
-        tmp = xasprintf("%s.tmpXXXXXX", out);
-        fd = mkstemp(tmp);
-        if (fd >= 0 && fchmod(fd, 0666 & ~mask) < 0)
-            warn("%s: %s", tmp, strerror(errno));
-        f = fd < 0 ? NULL : fdopen(fd, "w");
-    }
-    if (!f)
-        die(UTIL_USAGE, "%s: cannot be written: %s", out, strerror(errno));
-    write(f, c);
-    bad = fflush(f) == EOF || ferror(f);
-    if (f != stdout)
-        bad |= fclose(f) == EOF;
-    if (!bad && tmp && rename(tmp, out) < 0)
-        bad = 1;
-    if (bad) {
-        int e = errno;
-        if (tmp)
-            unlink(tmp);
-        die(UTIL_USAGE, "%s: cannot be written: %s", strcmp(out, "-") ? out : "standard output",
-            strerror(e));
-    }
-    free(tmp);
+    writers[c->to](f, c);
 }
-
-// ---- The command ----
 
 static int write_profile(const struct convert *c)
 {
@@ -88,7 +51,7 @@ int cmd_convert(int argc, char **argv)
 {
     struct convert c;
     size_t n = 0;
-    int status = UTIL_OK;
+    int rc, status = UTIL_OK;
 
     convert_options_read(&c, argc, argv);
     while (c.paths[n])
@@ -109,7 +72,10 @@ int cmd_convert(int argc, char **argv)
         }
         if (!(c.costs = quern_costs_new(c.p)))
             die(UTIL_USAGE, "%s: out of memory", c.paths[0]);
-        write_file(&c, c.out, writers[c.to]);
+        rc = file_write(c.out, write_other, &c);
+        if (rc != 0)
+            die(UTIL_USAGE, "%s: cannot be written: %s",
+                strcmp(c.out, "-") == 0 ? "standard output" : c.out, strerror(-rc));
         quern_costs_free(c.costs);
     }
     quern_profile_free(c.p);

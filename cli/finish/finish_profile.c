@@ -5,11 +5,11 @@
 #include "cli/finish/finish.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "cli/shared/file.h"
 #include "cli/shared/util.h"
 #include "quern/profile.h"
 #include "symbols/symbols.h"
@@ -276,17 +276,11 @@ static int compare_executed(const void *x, const void *y)
     return a->map < b->map ? -1 : a->map > b->map;
 }
 
-static int write_executed(struct builder *b, const char *dump, char *err, size_t err_size)
+// They are sorted: instructions of the same address and module are one line.
+static void write_executed(FILE *f, const void *ctx)
 {
-    FILE *f = fopen(dump, "we");
-    bool failed;
+    const struct builder *b = ctx;
 
-    if (!f) {
-        snprintf(err, err_size, "%s: %s", dump, strerror(errno));
-        return -1;
-    }
-    if (b->executed_count)
-        qsort(b->executed, b->executed_count, sizeof(*b->executed), compare_executed);
     for (size_t i = 0; i < b->executed_count; i++) {
         const struct executed *x = &b->executed[i];
         const struct spool_map *m = &b->s->maps[x->map];
@@ -301,12 +295,18 @@ static int write_executed(struct builder *b, const char *dump, char *err, size_t
                                             : "[anonymous]",
                 (unsigned long long)(m->offset + (x->pc - m->start)));
     }
-    failed = ferror(f) != 0;
-    if (fclose(f) != 0 || failed) {
-        snprintf(err, err_size, "%s: %s", dump, strerror(errno));
-        return -1;
-    }
-    return 0;
+}
+
+static int dump_executed(struct builder *b, const char *dump, char *err, size_t err_size)
+{
+    int rc;
+
+    if (b->executed_count)
+        qsort(b->executed, b->executed_count, sizeof(*b->executed), compare_executed);
+    rc = file_write(dump, write_executed, b);
+    if (rc != 0)
+        snprintf(err, err_size, "%s: cannot be written: %s", dump, strerror(-rc));
+    return rc != 0 ? -1 : 0;
 }
 
 int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
@@ -324,7 +324,7 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
     totals->bad_records = finish_spool_walk(s, add_insn, &b);
     rc = write_profile(&b, output, err, err_size);
     if (rc == 0 && dump)
-        rc = write_executed(&b, dump, err, err_size);
+        rc = dump_executed(&b, dump, err, err_size);
     symbols_free(b.symbols);
     free(b.module);
     free(b.cell);

@@ -251,6 +251,31 @@ END
 700010 2 [anonymous]+10"
 }
 
+@test "--dump-counts: written beside its target and renamed" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1
+counter 0 3
+end exit 0
+END
+    echo old > target
+    chmod 640 target
+    ln target before
+    ln -s target dump
+    quern run -q --cache-sim=no --dump-counts=dump -o out ./prog
+    same "$(readlink dump)" target
+    same "$(stat -c %a target)" 640
+    same "$(cat target)" "401000 3 $PWD/prog+1000"
+    same "$(cat before)" old
+    same "$(ls | grep -E 'dump|tmp|target')" "dump
+target"
+    rm -r target dump
+    quern run -q --cache-sim=no --dump-counts=nofolder/dump -o out ./prog
+    same "$messages" "quern: $PWD/nofolder/dump: cannot be written: No such file or directory; \
+the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
+}
+
 @test "the end is the client's: exit status" {
     for code in 0 1 42 255; do
         printf 'print hello\nend exit %d\n' $code > script

@@ -196,6 +196,34 @@ assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions
     same "$messages" "quern: /dev/full: cannot be written: No space left on device"
 }
 
+@test "every format is written where a link points, and the mode stays" {
+    for format in callgrind cachegrind json csv folded dot pprof speedscope; do
+        mkdir $format
+        echo old > $format/target
+        chmod 640 $format/target
+        ln $format/target $format/before
+        ln -s target $format/link
+        quern convert --to=$format -o $format/link "$CALLS"
+        [ "$status" = 0 ]
+        same "$(readlink $format/link)" target
+        same "$(stat -c %a $format/target)" 640
+        [ "$(wc -l < $format/target)" != 1 ]
+        # Renamed, not overwritten: another name of the old file still has what it had.
+        same "$(cat $format/before)" old
+        same "$(ls $format)" "before
+link
+target"
+    done
+}
+
+@test "a new file has the mode that the umask leaves" {
+    for format in callgrind json; do
+        umask 027
+        quern convert --to=$format -o $format "$CALLS"
+        same "$(stat -c %a $format)" 640
+    done
+}
+
 @test "nonsense" {
     quern convert "$CALLS"
     same "$messages" "quern: --to=FORMAT is missing; 'quern convert --help' lists the formats"
