@@ -8,6 +8,14 @@
 
 #include "cli/shared/options.h"
 
+// A row of main.c's table.
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *arguments, *summary; // NULL: a program of its own by a traditional name
+    const struct options *options;
+};
+
 // cli/run/run.c: returns only when the program could not be started.
 int cmd_run(int argc, char **argv);
 // cli/finish/recover.c

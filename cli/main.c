@@ -2,55 +2,68 @@
 //
 // The program `quern`: finds the command by its name, or by the traditional name in argv[0], and
 // calls it. Knows no option of any command.
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/shared/complete.h"
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
 
-struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help; // NULL: not listed
-};
-
+// clang-format off
 static const struct command commands[] = {
-    { "run", cmd_run, "[OPTIONS] [--] PROGRAM [ARGS...]   profile a program" },
-    { "recover", cmd_recover,
-      "[FILE...]                      finish the profile of a killed program" },
-    { "--finish", cmd_finish, NULL },
-    { "annotate", cmd_annotate, "PROFILE... [SOURCE...]        function table, annotated source" },
-    { "merge", cmd_merge, "-o OUT PROFILE...                sum profiles" },
-    { "diff", cmd_diff, "OLD NEW                           new minus old" },
-    { "convert", cmd_convert, "--to=FORMAT PROFILE            another format" },
-    { "check", cmd_check, "PROFILE...                       say what is wrong in a profile" },
+    { "run", cmd_run, "[OPTIONS] [--] PROGRAM [ARGS...]", "profile a program",
+      &run_options_table },
+    { "recover", cmd_recover, "[FILE...]", "finish the profile of a killed program",
+      &recover_options_table },
+    { "annotate", cmd_annotate, "PROFILE... [SOURCE...]", "function table, annotated source",
+      &annotate_options_table },
+    { "merge", cmd_merge, "-o OUT PROFILE...", "sum profiles", &merge_options_table },
+    { "diff", cmd_diff, "OLD NEW", "new minus old", &diff_options_table },
+    { "convert", cmd_convert, "--to=FORMAT PROFILE", "another format", &convert_options_table },
+    { "check", cmd_check, "PROFILE...", "say what is wrong in a profile", &check_options_table },
+    // The traditional names, of programs of their own.
+    { "cg_annotate", cmd_cg_annotate, NULL, NULL, &annotate_options_table },
+    { "callgrind_annotate", cmd_callgrind_annotate, NULL, NULL, &annotate_options_table },
+    { "cg_merge", cmd_cg_merge, NULL, NULL, &merge_options_table },
+    { "cg_diff", cmd_cg_diff, NULL, NULL, &diff_options_traditional },
 };
-
-static const struct command traditional[] = {
-    { "cg_annotate", cmd_cg_annotate, NULL },
-    { "callgrind_annotate", cmd_callgrind_annotate, NULL },
-    { "cg_merge", cmd_cg_merge, NULL },
-    { "cg_diff", cmd_cg_diff, NULL },
-    { NULL, NULL, NULL },
-};
+// clang-format on
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
 
 static void usage(FILE *f)
 {
     fputs("usage: quern COMMAND [ARGUMENTS...]\n\n", f);
-    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-        if (commands[i].help)
-            fprintf(f, "    quern %s %s\n", commands[i].name, commands[i].help);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        char left[64];
+
+        if (!commands[i].summary)
+            continue;
+        snprintf(left, sizeof(left), "%s %s", commands[i].name, commands[i].arguments);
+        fprintf(f, "    quern %-38s %s\n", left, commands[i].summary);
+    }
     fputs("\n`quern COMMAND --help` says more; `quern --version` says which version this is.\n", f);
 }
 
-static const struct command *find(const char *name)
+static const struct command *find(const char *name, bool traditional)
 {
-    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
-        if (strcmp(commands[i].name, name) == 0)
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0 && !commands[i].summary == traditional)
             return &commands[i];
     return NULL;
+}
+
+static const struct command *find_or_die(const char *name)
+{
+    const struct command *c = find(name, false);
+
+    if (!c)
+        die(UTIL_USAGE, "%s: unknown command; `quern help` lists them", name);
+    return c;
 }
 
 static int done(FILE *f)
@@ -58,40 +71,75 @@ static int done(FILE *f)
     return fflush(f) == 0 ? UTIL_OK : UTIL_USAGE;
 }
 
+// Shows the man page of a command. False where there is none, or no program that shows it.
+static bool show_manual(const char *name)
+{
+    char *page = xasprintf("quern-%s", name);
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+        dup2(null, STDERR_FILENO);
+        execlp("man", "man", page, (char *)NULL);
+        _exit(UTIL_NOTFOUND);
+    }
+    free(page);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+// `quern help COMMAND`: a person at a terminal gets the manual, a script always the same text.
+static int help(const struct command *c)
+{
+    static char option[] = "--help";
+    char *argv[] = { (char *)c->name, option, NULL };
+
+    if (isatty(STDOUT_FILENO) && show_manual(c->name))
+        return UTIL_OK;
+    return c->run(2, argv);
+}
+
+// What the build asks for.
+static int complete(const char *shell)
+{
+    if (!complete_print(stdout, shell, commands, COMMANDS))
+        die(UTIL_USAGE, "--completion: %s: must be bash, zsh or fish", shell);
+    return done(stdout);
+}
+
+static int man_options(const char *name)
+{
+    options_man(find_or_die(name)->options, stdout);
+    return done(stdout);
+}
+
 int main(int argc, char **argv)
 {
-    const char *name = argc > 0 ? util_basename(argv[0]) : "quern";
-    const struct command *c;
+    const struct command *c = find(argc > 0 ? util_basename(argv[0]) : "quern", true);
+    const char *word = argc > 1 ? argv[1] : "";
 
-    for (c = traditional; c->name; c++)
-        if (strcmp(c->name, name) == 0)
-            return c->run(argc, argv);
+    if (c)
+        return c->run(argc, argv);
     if (argc < 2) {
         usage(stderr);
         return UTIL_USAGE;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+    if (strcmp(word, "--finish") == 0)
+        return cmd_finish(argc - 1, argv + 1);
+    if (strcmp(word, "--completion") == 0 && argc == 3)
+        return complete(argv[2]);
+    if (strcmp(word, "--man-options") == 0 && argc == 3)
+        return man_options(argv[2]);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0) {
         puts("quern " QUERN_VERSION);
         return done(stdout);
     }
-    if (strcmp(argv[1], "help") == 0 && argc > 2) {
-        static char option[] = "--help";
-
-        c = find(argv[2]);
-        if (c && c->help) {
-            argv[1] = argv[2];
-            argv[2] = option;
-            return c->run(2, argv + 1);
-        }
-        die(UTIL_USAGE, "%s: unknown command; `quern help` lists them", argv[2]);
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return help(find_or_die(argv[2]));
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         usage(stdout);
         return done(stdout);
     }
-    c = find(argv[1]);
-    if (!c)
-        die(UTIL_USAGE, "%s: unknown command; `quern help` lists them", argv[1]);
-    return c->run(argc - 1, argv + 1);
+    return find_or_die(word)->run(argc - 1, argv + 1);
 }

@@ -10,12 +10,29 @@ CLI_LINKS := cg_annotate callgrind_annotate cg_merge cg_diff
 
 ALL += $(QUERN) $(CLI_LINKS:%=$(BUILD)/bin/%)
 
+# What shells look for by the name of the program; zsh finds all names in one file.
+CLI_BASH := $(BUILD)/share/bash-completion/completions
+CLI_FISH := $(BUILD)/share/fish/vendor_completions.d
+CLI_ZSH := $(BUILD)/share/zsh/site-functions
+CLI_COMPLETE := $(CLI_BASH)/quern $(CLI_ZSH)/_quern $(CLI_FISH)/quern.fish
+CLI_COMPLETE_LINKS := $(CLI_LINKS:%=$(CLI_BASH)/%) $(CLI_LINKS:%=$(CLI_FISH)/%.fish)
+
+ALL += $(CLI_COMPLETE) $(CLI_COMPLETE_LINKS)
+
 $(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
 $(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
 	$(Q)ln -sfn quern $@
+
+$(CLI_COMPLETE): $(BUILD)/share/%: $(QUERN)
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(QUERN) --completion $(patsubst %-completion,%,$(firstword $(subst /, ,$*))) >$@
+
+$(CLI_COMPLETE_LINKS): $(CLI_COMPLETE)
+	$(Q)ln -sfn quern$(suffix $@) $@
 
 # ---- Tests: those of run, the finisher and recover ----
 
@@ -38,7 +55,8 @@ $(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard s
 
 CHECKS += check-cli
 .PHONY: check-cli
-check-cli: $(QUERN) $(BUILD)/tests/cli_engine $(CLI_TESTS) $(BUILD)/tests/quern-asan
+check-cli: $(QUERN) $(BUILD)/tests/cli_engine $(CLI_TESTS) $(BUILD)/tests/quern-asan \
+           $(CLI_COMPLETE)
 	@status=0; for t in $(CLI_TESTS); do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; \
 	    BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/[01]*.bats || status=1; \
 	    exit $$status

@@ -1,0 +1,200 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Completion in bash, as the build puts it below share/: what each word of a command line can
+# become, and once with the keys that a user presses. That the lists are those of the tables is
+# shown by examples of each kind of option.
+
+load run
+
+COMPLETION=$BUILD/share/bash-completion/completions/quern
+
+# The last of the words is completed; $output has the answers in order, one on a line. Where bash
+# takes a line apart at "=", that is a word of its own.
+completes() {
+    # Reads the file before the words, whose number it must not change.
+    output=$(bash --norc -c '. "$1"; shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _quern "$1" "${@: -1}" "${@: -2:1}" 2>&1
+        [ ${#COMPREPLY[@]} = 0 ] || printf "%s\n" "${COMPREPLY[@]}"' - "$COMPLETION" "$@")
+}
+
+@test "commands" {
+    completes quern ''
+    same "$output" "run
+recover
+annotate
+merge
+diff
+convert
+check"
+    completes quern re
+    same "$output" recover
+    completes quern help con
+    same "$output" convert
+    completes quern nothing-like-that
+    same "$output" ""
+}
+
+@test "every option of a command, and no other" {
+    completes quern check -
+    same "$output" "--strict
+--all
+--notes
+-q
+--quiet
+-h
+--help
+--version"
+    completes quern merge --
+    same "$output" "--output=
+--to=
+--threads=
+--help
+--version"
+    completes quern annotate --no
+    same "$output" "--no-show-percs
+--no-annotate"
+    completes quern run --L # --L2, another name of --LL, is not offered
+    same "$output" "--LL="
+    completes /usr/bin/cg_diff -
+    same "$output" "--mod-filename=
+--mod-funcname=
+-h
+--help
+-v
+--version"
+}
+
+@test "all options of run are completed" {
+    completes quern run -
+    same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
+        sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
+    [ "$(wc -l <<< "$output")" = 34 ]
+}
+
+@test "choices, where = separates words and where it does not" {
+    completes quern annotate --tree = ''
+    same "$output" "none
+caller
+calling
+both"
+    completes quern annotate --tree =
+    same "$output" "none
+caller
+calling
+both"
+    completes quern annotate --tree = cal
+    same "$output" "caller
+calling"
+    completes quern annotate --tree=cal
+    same "$output" "--tree=caller
+--tree=calling"
+    completes quern run --rep-count = h
+    same "$output" hardware
+    completes cg_merge a --to = ca
+    same "$output" "cachegrind
+callgrind"
+    completes quern convert --to sp # this one may be a word of its own
+    same "$output" speedscope
+    completes quern annotate --tree cal # this one may not
+    same "$output" ""
+}
+
+@test "several words with commas between" {
+    completes quern diff --by = ''
+    same "$output" "function
+edge
+line"
+    completes quern diff --by = line,
+    same "$output" "line,function
+line,edge
+line,line"
+    completes quern diff --by=line,e
+    same "$output" "--by=line,edge"
+}
+
+@test "files and folders" {
+    mkdir folder 'with blank'
+    touch file 'with blank/x' profile
+    rm script
+    completes quern annotate f
+    same "$(sort <<< "$output")" "file
+folder"
+    completes quern annotate -I f
+    same "$output" folder
+    completes quern annotate --include = w
+    same "$output" 'with blank'
+    completes quern diff -o w
+    same "$output" 'with blank'
+    completes quern merge --output f
+    same "$(sort <<< "$output")" "file
+folder"
+    completes quern run --log-file = p
+    same "$output" profile
+    completes quern recover --keep -o p
+    same "$output" profile
+    completes quern annotate --context = f # a number
+    same "$output" ""
+    touch -- --all
+    completes quern check -- --a
+    same "$output" "--all"
+}
+
+@test "run: the program, then what the program takes" {
+    mkdir programs
+    touch programs/quern-test-program quern-test-file
+    chmod +x programs/quern-test-program
+    PATH=$PWD/programs:$PATH completes quern run --cache-sim = no -o out quern-test-
+    same "$output" quern-test-program
+    completes quern run -- programs/
+    same "$output" programs/quern-test-program
+    completes quern run quern-test-program --n # not --native
+    same "$output" ""
+    completes quern run -o run quern-test-program quern
+    same "$output" quern-test-file
+    # bash-completion knows the program's own.
+    output=$(bash --norc -c '. "$1"; _command_offset() { echo "offset $1"; }
+        COMP_WORDS=(quern run --aslr = no git che) COMP_CWORD=6; _quern' - "$COMPLETION")
+    same "$output" "offset 5"
+}
+
+@test "at a terminal, with the key" {
+    touch cachegrind.out.1
+    { # A tab completes; `quern` notes what it is called with.
+        echo ". '$COMPLETION'; quern() { printf '<%s>' \"\$@\" >> got; echo >> got; }"
+        printf 'quern merge --to=cac\tx\n'
+        printf 'quern an\t--cont\t3 cache\tx\n'
+        printf 'quern diff --by=fu\t,e\t a\n'
+        printf 'quern convert --to sp\tx\n'
+        printf 'quern run -o cac\tx\n'
+        echo exit
+    } > keys
+    HISTFILE= INPUTRC=/dev/null TERM=dumb timeout 60 \
+        script -qec 'bash --norc --noprofile -i' /dev/null < keys > screen
+    same "$(< got)" "<merge><--to=cachegrind><x>
+<annotate><--context=3><cachegrind.out.1><x>
+<diff><--by=function,edge><a>
+<convert><--to><speedscope><x>
+<run><-o><cachegrind.out.1><x>"
+}
+
+@test "for other shells, and nothing for shells that are not known" {
+    # One option of each kind, and the commands.
+    "$QUERN" --completion zsh > zsh
+    grep -qx "        'merge:sum profiles'" zsh
+    grep -qxF "            '*--tree=-[the callers and callees of each function]:value:\
+(none caller calling both)' \\" zsh
+    grep -qxF "            '*--by=-[what to compare]:value:_values -s , value function edge \
+line' \\" zsh
+    grep -qxF "            '*-I+[look for sources below DIR]:DIR:_files -/' \\" zsh
+    grep -qxF "            '*--mod-filename=-[rewrite names first, for example \
+s/build-\\[0-9\\]*/build/]:EXPR:' \\" zsh
+    "$QUERN" --completion fish > fish
+    grep -qx "complete -c quern -n __fish_use_subcommand -f -a merge -d 'sum profiles'" fish
+    grep -qx "complete -c cg_merge -l to -x -a 'cachegrind callgrind' -d 'the format written'" fish
+    grep -qx "complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'the same'" fish
+    quern --completion tcsh
+    [ "$status" = 2 ]
+    same "$messages" "quern: --completion: tcsh: must be bash, zsh or fish"
+}
