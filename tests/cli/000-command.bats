@@ -65,9 +65,11 @@ load run
 
 @test "every option of run is in its help" {
     quern run --help
-    for option in --I1= --D1= --LL= --cache-sim= --branch-sim= --rep-count= --cachegrind-out-file= -o --log-file= \
-        --demangle= -q -v --trace-children= --trace-children-skip= --serialize-threads= --aslr= --at-random= --vdso= \
-        --spool-dir= --no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --cache-size= --stress= --stress-flush= --dump-counts= \
+    for option in --I1= --D1= --LL= --cache-sim= --branch-sim= --rep-count= --cachegrind-out-file= \
+        -o --log-file= --demangle= -q -v --trace-children= --trace-children-skip= \
+        --serialize-threads= --aslr= --at-random= --vdso= --spool-dir= --no-chain --no-ibl \
+        --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --cache-size= \
+        --stress= --stress-flush= --dump-counts= \
         "-h, --help"; do
         [[ "$output" == *"  $option"* ]] || { echo "# $option is missing"; false; }
     done

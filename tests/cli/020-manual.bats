@@ -25,8 +25,8 @@ load run
     status=0
     scripts/man-options --check "$QUERN" 2> differences || status=$?
     [ "$status" = 1 ]
-    same "$(tail -1 differences)" "docs/man/quern-check.1: the options are not those of the program; \
-scripts/man-options mends it"
+    same "$(tail -1 differences)" "docs/man/quern-check.1: the options are not those of the \
+program; scripts/man-options mends it"
     scripts/man-options "$QUERN" 2> gone
     same "$(< gone)" 'docs/man/quern-check.1: no such option:  \fB\-\-strictly\fR
 docs/man/quern-check.1: no such option:  \fB\-\-more\fR'

@@ -24,7 +24,9 @@ wrong() {
 
 @test "unknown options" {
     wrong '--foo: unknown option; `quern run --help` lists them' --foo true
-    wrong '--cache-simulation=yes: unknown option; is --cache-sim meant? `quern run --help` lists them' --cache-simulation=yes true
+    wrong "--cache-simulation=yes: unknown option; is --cache-sim meant? \`quern run --help\` \
+lists them" \
+        --cache-simulation=yes true
     wrong '-x: unknown option; `quern run --help` lists them' -x true
 }
 
@@ -42,7 +44,8 @@ wrong() {
 }
 
 @test "options without a value" {
-    for option in -q -v --no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --help; do
+    for option in -q -v --no-chain --no-ibl --no-fast-tags --no-way-search --no-narrow-tags \
+        --no-flag-probe --native --help; do
         wrong "$option: takes no value" $option=yes true
     done
 }
@@ -59,7 +62,8 @@ wrong() {
     wrong "--stress-flush=4294967296: must be a whole number from 0 to 4294967295" \
         --stress-flush=4294967296 true
     for size in 1 1023 3000m 4g k ''; do
-        wrong "--cache-size=$size: must be a number of bytes, or followed by k or m, from 1k to 2048m" \
+        wrong "--cache-size=$size: must be a number of bytes, or followed by k or m, from 1k to \
+2048m" \
             --cache-size=$size true
     done
 }
@@ -70,9 +74,12 @@ wrong() {
         wrong "--$cache=: the size is missing; $example" --$cache= true
         wrong "--$cache=32768: the associativity is missing; $example" --$cache=32768 true
         wrong "--$cache=32768,8: the line size is missing; $example" --$cache=32768,8 true
-        wrong "--$cache=32768,8,64,1: \",1\" follows the line size; $example" --$cache=32768,8,64,1 true
-        wrong "--$cache=32k,8,64: the size \"32k\" is not a number from 1 to 4294967295" --$cache=32k,8,64 true
-        wrong "--$cache=32768,-8,64: the associativity \"-8\" is not a number from 1 to 4294967295" \
+        wrong "--$cache=32768,8,64,1: \",1\" follows the line size; $example" \
+            --$cache=32768,8,64,1 true
+        wrong "--$cache=32k,8,64: the size \"32k\" is not a number from 1 to 4294967295" \
+            --$cache=32k,8,64 true
+        wrong "--$cache=32768,-8,64: the associativity \"-8\" is not a number from 1 to \
+4294967295" \
             --$cache=32768,-8,64 true
     done
 }
@@ -95,11 +102,13 @@ wrong() {
 
 @test "names" {
     wrong "--cachegrind-out-file=a%x: %x is not one of %p, %q{VARIABLE}, %%" -o a%x true
-    wrong "--cachegrind-out-file=a%: % at the end; write %% for a percent sign" --cachegrind-out-file=a% true
+    wrong "--cachegrind-out-file=a%: % at the end; write %% for a percent sign" \
+        --cachegrind-out-file=a% true
     wrong "--log-file=%q: %q is not followed by {VARIABLE}" --log-file=%q true
     wrong "--log-file=%q{}: %q is not followed by {VARIABLE}" '--log-file=%q{}' true
     wrong "--log-file=%q{HOME: %q is not followed by {VARIABLE}" '--log-file=%q{HOME' true
-    wrong "--dump-counts=%q{NOT_SET_AT_ALL}: the environment variable NOT_SET_AT_ALL of %q{NOT_SET_AT_ALL} is not set" \
+    wrong "--dump-counts=%q{NOT_SET_AT_ALL}: the environment variable NOT_SET_AT_ALL of \
+%q{NOT_SET_AT_ALL} is not set" \
         '--dump-counts=%q{NOT_SET_AT_ALL}' true
 }
 
@@ -139,7 +148,8 @@ wrong() {
 @test "caches: the options are taken, and said to be" {
     quern run --I1=32768,8,64 --D1=16384,4,32 --LL=1048576,16,64 -o out true
     same "$(sed -n 3p stderr | sed 's/^==[0-9]*== //')" \
-        "Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 16,384 B, 4-way, 32 B lines (given); LL 1,048,576 B, 16-way, 64 B lines (given)"
+        "Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 16,384 B, 4-way, 32 B lines (given); \
+LL 1,048,576 B, 16-way, 64 B lines (given)"
     same "$(head -3 out)" "desc: I1 cache:         32768 B, 64 B, 8-way associative
 desc: D1 cache:         16384 B, 32 B, 4-way associative
 desc: LL cache:         1048576 B, 64 B, 16-way associative"
@@ -150,7 +160,10 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
 @test "caches: those not given are this machine's, with their source" {
     quern run --LL=1048576,16,64 -o out true
     line=$(sed -n 3p stderr | sed 's/^==[0-9]*== //')
-    [[ "$line" =~ ^'Caches: I1 '[0-9,]+' B, '[0-9]+'-way, '[0-9]+' B lines; D1 '[0-9,]+' B, '[0-9]+'-way, '[0-9]+' B lines; LL 1,048,576 B, 16-way, 64 B lines (given); the others from '(CPUID|a default).*$ ]]
+    cache="[0-9,]+ B, [0-9]+-way, [0-9]+ B lines"
+    given='LL 1,048,576 B, 16-way, 64 B lines \(given\)'
+    all="^Caches: I1 $cache; D1 $cache; $given; the others from (CPUID|a default)"
+    [[ "$line" =~ $all ]]
 }
 
 @test "caches: nothing is said without the simulation, nor with -q" {

@@ -89,11 +89,13 @@ elf() {
 @test "a program for another machine" {
     make_prog
     elf 18 b7 00 # EM_AARCH64
-    refused 126 "./prog: a program for another machine (ELF machine 183); only x86-64 programs can be profiled" ./prog
+    refused 126 "./prog: a program for another machine (ELF machine 183); only x86-64 programs \
+can be profiled" ./prog
     make_prog
     elf 5 02 # big endian
     elf 18 00 16 # EM_S390
-    refused 126 "./prog: a program for another machine (ELF machine 22); only x86-64 programs can be profiled" ./prog
+    refused 126 "./prog: a program for another machine (ELF machine 22); only x86-64 programs can \
+be profiled" ./prog
 }
 
 @test "a truncated ELF file" {
@@ -103,10 +105,12 @@ elf() {
     head -c 60 prog > cut
     refused 126 "./cut: a truncated ELF file: the header ends after 60 bytes" ./cut
     head -c 100 prog > cut
-    refused 126 "./cut: a truncated ELF file: program headers at offset 64, the file has 100 bytes" ./cut
+    refused 126 "./cut: a truncated ELF file: program headers at offset 64, the file has 100 \
+bytes" ./cut
     # The text segment is the second one: offset 0x1000, three bytes.
     head -c 4097 prog > cut
-    refused 126 "./cut: a truncated ELF file: segment 1 ends at offset 4099, the file has 4097 bytes" ./cut
+    refused 126 "./cut: a truncated ELF file: segment 1 ends at offset 4099, the file has 4097 \
+bytes" ./cut
 }
 
 @test "an object file" {
@@ -123,25 +127,30 @@ elf() {
     echo text > "$PWD/text"
     chmod +x text
     gcc -o dyn dyn.c "-Wl,--dynamic-linker=$PWD/text"
-    refused 126 "./dyn: its interpreter cannot be used: $PWD/text: neither an ELF program nor a script" ./dyn
+    refused 126 "./dyn: its interpreter cannot be used: $PWD/text: neither an ELF program nor a \
+script" ./dyn
 }
 
 @test "setuid and setgid programs" {
     make_prog
     chmod 4755 prog
-    refused 126 "./prog: a setuid program; it would run without the rights it expects, so it is not profiled; a copy without that mode bit can be" ./prog
+    refused 126 "./prog: a setuid program; it would run without the rights it expects, so it is \
+not profiled; a copy without that mode bit can be" ./prog
     chmod 2755 prog
-    refused 126 "./prog: a setgid program; it would run without the rights it expects, so it is not profiled; a copy without that mode bit can be" ./prog
+    refused 126 "./prog: a setgid program; it would run without the rights it expects, so it is \
+not profiled; a copy without that mode bit can be" ./prog
 }
 
 @test "scripts: the interpreter must exist" {
     printf '#!/no/such/interpreter -x\n' > script.sh
     chmod +x script.sh
-    refused 126 "./script.sh: its interpreter /no/such/interpreter: No such file or directory" ./script.sh
+    refused 126 "./script.sh: its interpreter /no/such/interpreter: No such file or directory" \
+        ./script.sh
     printf '#!\n' > script.sh
     refused 126 "./script.sh: its first line is #! without an interpreter" ./script.sh
     printf '#!%s\n' "$PWD" > script.sh
-    refused 126 "./script.sh: its interpreter cannot be used: $PWD: a folder, not a program" ./script.sh
+    refused 126 "./script.sh: its interpreter cannot be used: $PWD: a folder, not a program" \
+        ./script.sh
     printf '#!%s/script.sh\n' "$PWD" > script.sh
     quern run ./script.sh
     [ "$status" = 126 ]
@@ -169,7 +178,8 @@ elf() {
 @test "a missing engine" {
     QUERN_ENGINE=/no/engine quern run true
     [ "$status" = 2 ]
-    same "$messages" "quern: /no/engine: the engine: No such file or directory; QUERN_ENGINE names another one"
+    same "$messages" "quern: /no/engine: the engine: No such file or directory; QUERN_ENGINE \
+names another one"
     [ -z "$(ls | grep spool)" ]
 }
 
@@ -186,17 +196,21 @@ elf() {
     hint="choose another folder with --cachegrind-out-file= or --spool-dir="
     quern run -o /no/such/folder/out true
     [ "$status" = 2 ]
-    same "$messages" "quern: /no/such/folder/quern.spool.PID: cannot create the spool: No such file or directory; $hint"
+    same "$messages" "quern: /no/such/folder/quern.spool.PID: cannot create the spool: No such \
+file or directory; $hint"
     quern run -o /proc/out true
     [ "$status" = 2 ]
-    same "$messages" "quern: /proc/quern.spool.PID: cannot create the spool: No such file or directory; $hint"
+    same "$messages" "quern: /proc/quern.spool.PID: cannot create the spool: No such file or \
+directory; $hint"
     touch file
     quern run -o file/out true
     [ "$status" = 2 ]
-    same "$messages" "quern: $PWD/file/quern.spool.PID: cannot create the spool: Not a directory; $hint"
+    same "$messages" "quern: $PWD/file/quern.spool.PID: cannot create the spool: Not a directory; \
+$hint"
     quern run --spool-dir=/no/such true
     [ "$status" = 2 ]
-    same "$messages" "quern: /no/such/quern.spool.PID: cannot create the spool: No such file or directory; $hint"
+    same "$messages" "quern: /no/such/quern.spool.PID: cannot create the spool: No such file or \
+directory; $hint"
 }
 
 @test "a log that cannot be written" {

@@ -27,7 +27,8 @@ counter 8 100
 counter 9 60
 end exit 0
 END
-    quern run -q --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog a 'b c'
+    quern run -q --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog \
+        a 'b c'
     [ "$status" = 0 ]
     same "$messages" ""
     # nop: 10 + 100 times; Dr = 10 * 1; Bi = 100. ret: 10 times; Dw = 10 * 2; Bc = 10.
@@ -74,7 +75,8 @@ summary: 28 0 0 50 7 6 40 4 3 23 1 0 0"
 
 @test "a rep instruction counts once by default" {
     make_prog
-    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1R' 'counter 0 5' 'end exit 0' | script
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1R' 'counter 0 5' \
+        'end exit 0' | script
     quern run -q --branch-sim=yes --cache-sim=no -o out ./prog
     same "$(sed -n '/^events/,$p' out)" "events: Ir Bc Bcm Bi Bim
 fl=$PWD/prog.S
@@ -150,7 +152,8 @@ counter 1 7
 end exit 0
 END
     quern run --cache-sim=no --log-file=log -o out ./prog
-    same "$(grep -c 'quern: /no/such/lib.so: No such file or directory; its functions are shown as ???' log)" 1
+    said='quern: /no/such/lib.so: No such file or directory; its functions are shown as ???'
+    same "$(grep -c "$said" log)" 1
     quern run --cache-sim=no -q -o out ./prog
     same "$messages" ""
 }
@@ -171,12 +174,15 @@ counter 7 4567
 end exit 0
 END
     sed -i 's/1F:1,1C/1FC:1,1/' script
-    quern run --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog 'a b' "it's"
+    quern run --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog \
+        'a b' "it's"
     # Widths and decimals are those of Cachegrind 3.19 (tests/unit/cli/finish/ compares with its own
     # output).
-    same "$messages" "==PID== Quern $("$QUERN" --version | cut -d' ' -f2), an exact instruction, cache and branch profiler
+    version=$("$QUERN" --version | cut -d' ' -f2)
+    same "$messages" "==PID== Quern $version, an exact instruction, cache and branch profiler
 ==PID== Command: ./prog a\\ b it\\'s
-==PID== Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 32,768 B, 8-way, 64 B lines (given); LL 8,388,608 B, 16-way, 64 B lines (given)
+==PID== Caches: I1 32,768 B, 8-way, 64 B lines (given); D1 32,768 B, 8-way, 64 B lines (given); \
+LL 8,388,608 B, 16-way, 64 B lines (given)
 ==PID== $
 ==PID== $
 ==PID== I   refs:      1,234,567
@@ -319,15 +325,18 @@ the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
 
 @test "a full disk: the counts are kept, the status is the client's" {
     make_prog
-    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 9' 'end exit 3' > script
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 9' \
+        'end exit 3' > script
     quern run -q --cache-sim=no -o /dev/full ./prog
     [ "$status" = 3 ]
-    same "$messages" "quern: /dev/full: cannot be written: No space left on device; the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
+    same "$messages" "quern: /dev/full: cannot be written: No space left on device; the counts \
+are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
     [ -c /dev/full ]
     # And they can be had.
     quern recover
     [ "$status" = 2 ]
-    same "$messages" "quern: quern.spool.PID: /dev/full: cannot be written: No space left on device; -o FILE writes the profile elsewhere"
+    same "$messages" "quern: quern.spool.PID: /dev/full: cannot be written: No space left on \
+device; -o FILE writes the profile elsewhere"
     quern recover -o out
     [ "$status" = 0 ]
     same "$(tail -n 1 out)" "summary: 9"
@@ -345,7 +354,8 @@ END
     chmod +x engine
     QUERN_ENGINE=$PWD/engine quern run -q --spool-dir=. -o there/out true
     [ "$status" = 4 ]
-    [[ "$messages" == "quern: $PWD/there/out: "*"No such file or directory; the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile" ]]
+    [[ "$messages" == "quern: $PWD/there/out: "*"No such file or directory; the counts are kept: \
+\`quern recover $PWD/quern.spool.PID\` writes the profile" ]]
 }
 
 @test "a finisher in a child: the names have the program's process id, the status is the answer" {
@@ -404,10 +414,12 @@ END
 }
 
 @test "the names of C++ functions" {
-    printf '%s\n' '.text' '.globl _start' '.type _ZN1a1fEi, @function' '_ZN1a1fEi: nop' '.size _ZN1a1fEi, 1' \
+    printf '%s\n' '.text' '.globl _start' '.type _ZN1a1fEi, @function' '_ZN1a1fEi: nop' \
+        '.size _ZN1a1fEi, 1' \
         '_start: nop' > prog.S
     gcc -g -nostdlib -static -no-pie -o prog prog.S
-    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 9' 'end exit 0' > script
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 9' \
+        'end exit 0' > script
     quern run -q --cache-sim=no -o out ./prog
     grep -qx 'fn=a::f(int)' out
     quern run -q --cache-sim=no --demangle=no -o out ./prog

@@ -8,7 +8,8 @@ load run
 # A run that is killed after counting; its messages are of no interest.
 killed_run() {
     make_prog
-    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' "counter 0 $1" 'end killed' > script
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' "counter 0 $1" \
+        'end killed' > script
     quern run -q --cache-sim=no "${@:2}" ./prog
     [ "$status" = 137 ]
 }
@@ -21,7 +22,8 @@ killed_run() {
     [ ! -e cachegrind.out.$pid ]
     quern recover
     [ "$status" = 0 ]
-    same "$output" "$PWD/cachegrind.out.$pid: the profile of process $pid, recovered after it was killed; complete up to that moment: ./prog"
+    same "$output" "$PWD/cachegrind.out.$pid: the profile of process $pid, recovered after it was \
+killed; complete up to that moment: ./prog"
     same "$messages" "==PID== I   refs:      42"
     same "$(sed -n '/^fl/,$p' cachegrind.out.$pid)" "fl=$PWD/prog.S
 fn=f
@@ -73,7 +75,8 @@ END
     spool=$(ls | grep '^quern.spool')
     quern recover "$spool"
     [ "$status" = 2 ]
-    same "$messages" "quern: quern.spool.PID: process $runner is still running; its profile is written when it ends"
+    same "$messages" "quern: quern.spool.PID: process $runner is still running; its profile is \
+written when it ends"
     # Without a name it is passed over.
     quern recover
     [ "$status" = 0 ]
@@ -90,13 +93,15 @@ END
     printf '\0\0\0\0' | dd of="$spool" bs=1 seek=12 conv=notrunc status=none # state
     quern recover "$spool"
     [ "$status" = 2 ]
-    same "$messages" "quern: quern.spool.PID: the run ended before the engine started; there is nothing to recover: remove it"
+    same "$messages" "quern: quern.spool.PID: the run ended before the engine started; there is \
+nothing to recover: remove it"
     [ -e "$spool" ]
     # unnamed, it is litter
     quern recover
     [ "$status" = 0 ]
     same "$messages" ""
-    same "${output/$spool/quern.spool.PID}" "quern.spool.PID: the run ended before the engine started; nothing was counted: removed"
+    same "${output/$spool/quern.spool.PID}" "quern.spool.PID: the run ended before the engine \
+started; nothing was counted: removed"
     [ ! -e "$spool" ]
 }
 
@@ -113,7 +118,8 @@ END
     rm -f quern.spool.*
     quern recover
     [ "$status" = 2 ]
-    same "$messages" "quern: no quern.spool.* here; name the spool, or go where the profile was to be written"
+    same "$messages" "quern: no quern.spool.* here; name the spool, or go where the profile was \
+to be written"
 }
 
 @test "files that are no spools" {
@@ -139,7 +145,8 @@ END
     printf '\x63\0\0\0' | dd of=copy bs=1 seek=8 conv=notrunc status=none
     quern recover copy
     [ "$status" = 2 ]
-    same "$messages" "quern: copy: a spool of version 99, this quern reads version 1; use the quern that made it"
+    same "$messages" "quern: copy: a spool of version 99, this quern reads version 1; use the \
+quern that made it"
     # Cut anywhere: never a crash.
     QUERN=$BUILD/tests/quern-asan
     for size in 0 1 100 4096 65536 8388608 8388640 33554432 33554460 1073741824 1073741828; do

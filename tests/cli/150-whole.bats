@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# run, the real engine and the finisher together: how a program ends is how `quern run` ends, and the
-# profile is there. The program is without a libc, so that its instructions are counted by hand.
+# run, the real engine and the finisher together: how a program ends is how `quern run` ends, and
+# the profile is there. The program is without a libc, so that its instructions are counted by hand.
 
 load run
 
@@ -90,7 +90,8 @@ summary: 2006 1000"
     for signal in TERM INT ALRM; do
         rm -f out
         # A shell's background jobs ignore SIGINT; the program must not.
-        (trap - INT; exec env --default-signal=INT "$QUERN" run -q --cache-sim=no -o out ./loop) 3>&- &
+        (trap - INT; exec env --default-signal=INT "$QUERN" run -q --cache-sim=no -o out ./loop) \
+            3>&- &
         pid=$!
         for i in $(seq 100); do [ -e quern.spool.$pid ] && break; sleep 0.05; done
         sleep 0.3
@@ -124,7 +125,8 @@ target: .long 0x401000
     .text'
     quern run -q --cache-sim=no -o out ./loop
     [ "$status" = 125 ]
-    [[ "$messages" =~ "the instruction at 0x"[0-9a-f]+" switches to code segment 0x23: only 64-bit programs can be run"$ ]]
+    [[ "$messages" =~ "the instruction at 0x"[0-9a-f]+" switches to code segment 0x23: only \
+64-bit programs can be run"$ ]]
     quern recover -q
     [ "$status" = 0 ]
     # call, mov, ten rounds, ret, and the jump itself
@@ -133,7 +135,8 @@ target: .long 0x401000
 
 @test "the program's streams, arguments and environment are its own" {
     real
-    A=value quern run -q --cache-sim=no -o out sh -c 'read x; echo "$x $A $# $1"; echo err >&2' name 'a  b' <<< input
+    A=value quern run -q --cache-sim=no -o out sh -c 'read x; echo "$x $A $# $1"; echo err >&2' \
+        name 'a  b' <<< input
     [ "$status" = 0 ]
     same "$output" "input value 1 a  b"
     same "$messages" "err"
@@ -182,13 +185,15 @@ I   refs:      53"
     printf '%s\n' '#include <unistd.h>' '__attribute__((constructor)) static void loud(void)' \
         '{ if (write(1, "loaded\n", 7) < 0) _exit(9); }' > loud.c
     gcc -shared -fPIC -o loud.so loud.c
-    quern run -q --cache-sim=no --trace-children=yes -o 'p.%p' env LD_PRELOAD="$PWD/loud.so" echo hello
+    quern run -q --cache-sim=no --trace-children=yes -o 'p.%p' env LD_PRELOAD="$PWD/loud.so" echo \
+        hello
     [ "$status" = 0 ]
     same "$output" "loaded
 hello"
     [ "$(ls p.* | wc -l)" = 1 ]
     rm p.*
-    quern run -q --cache-sim=no --trace-children=yes -o 'p.%p' env LD_TRACE_LOADED_OBJECTS=1 echo hello
+    quern run -q --cache-sim=no --trace-children=yes -o 'p.%p' env LD_TRACE_LOADED_OBJECTS=1 echo \
+        hello
     [ "$status" = 0 ]
     [[ "$output" == *libc.so* && "$output" != *libdw* && "$output" != *hello* ]]
     [ "$(ls p.* | wc -l)" = 1 ]
@@ -197,12 +202,15 @@ hello"
 
 @test "a module that changed while the program ran" {
     real
-    printf '%s\n' '#include <stdio.h>' '#include <sys/stat.h>' '#include <time.h>' 'int main(int n, char **v)' \
-        '{ struct timespec t[2] = { { 1, 0 }, { 1, 0 } }; return n < 2 || utimensat(-100, v[1], t, 0); }' > touch.c
+    printf '%s\n' '#include <stdio.h>' '#include <sys/stat.h>' '#include <time.h>' \
+        'int main(int n, char **v)' \
+        '{ struct timespec t[2] = { { 1, 0 }, { 1, 0 } };' \
+        'return n < 2 || utimensat(-100, v[1], t, 0); }' > touch.c
     gcc -g -o touch touch.c
     quern run --cache-sim=no -o out ./touch ./touch
     [ "$status" = 0 ]
-    [[ "$messages" == *"$PWD/touch: was modified after the run began; functions and lines may be wrong"* ]]
+    [[ "$messages" == *"$PWD/touch: was modified after the run began; functions and lines may be \
+wrong"* ]]
     quern run --cache-sim=no -o out ./touch ./touch.c
     [[ "$messages" != *"was modified"* ]]
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Objects that come and go while the program runs: what was counted belongs to the object that was mapped when it ran.
+# Objects that come and go while the program runs: what was counted belongs to the object that was
+# mapped when it ran.
 
 load run
 
-# library NAME N: work(), a mov, N times dec and jnz, ret: 2 N + 2 instructions, at lines 5 to 8 of NAME.S
+# library NAME N: work(), a mov, N times dec and jnz, ret: 2 N + 2 instructions, at lines 5 to 8 of
+# NAME.S
 library() {
     cat > "$1.S" << END
     .text
@@ -51,7 +53,8 @@ END
     [ -z "$output" ]
     # Three calls of each: every line once a call but dec and jnz, N times.
     for library in first:3000 second:1500; do
-        same "$(awk -v file="/${library%:*}.S" '/^f[le]=/ { on = index($0, file) } /^[0-9]/ && on' out)" "5 3
+        same "$(awk -v file="/${library%:*}.S" '/^f[le]=/ { on = index($0, file) } /^[0-9]/ && on' \
+            out)" "5 3
 6 ${library#*:}
 7 ${library#*:}
 8 3"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# quern annotate: layout, options, warnings. The profiles are written in the tests, so that every number
-# can be seen to be right.
+# quern annotate: layout, options, warnings. The profiles are written in the tests, so that every
+# number can be seen to be right.
 
 load profile
 
@@ -159,7 +159,8 @@ User annotated:   x.c
 @test "a source named by the user that is not there: status 2" {
     quern annotate prof nothere.c
     [ "$status" = 2 ]
-    same "$messages" "quern: nothere.c: no such source file, neither here nor below an --include directory"
+    same "$messages" "quern: nothere.c: no such source file, neither here nor below an --include \
+directory"
 }
 
 @test "several profiles are summed" {
@@ -231,9 +232,12 @@ quern: prof:15: not a number; the rest of the line is ignored"
 }
 
 @test "--diff, --mod-filename and --mod-funcname, as newer cg_annotates have them" {
-    printf 'cmd: x\nevents: Ir Dr\nfl=/b1/a.c\nfn=f.1\n1 10 1\n2 5 0\nfn=g\n7 4 4\nsummary: 19 5\n' > x1
-    printf 'cmd: y\nevents: Ir Dr\nfl=/b2/a.c\nfn=f.2\n1 8 1\n3 9 0\nfn=g\n7 1 4\nsummary: 18 5\n' > x2
-    as cg_annotate --diff --show-percs=no --mod-filename='s/b[0-9]/b/' --mod-funcname='s/\.\d//' x1 x2
+    printf '%s\n' 'cmd: x' 'events: Ir Dr' 'fl=/b1/a.c' 'fn=f.1' '1 10 1' '2 5 0' 'fn=g' '7 4 4' \
+        'summary: 19 5' > x1
+    printf '%s\n' 'cmd: y' 'events: Ir Dr' 'fl=/b2/a.c' 'fn=f.2' '1 8 1' '3 9 0' 'fn=g' '7 1 4' \
+        'summary: 18 5' > x2
+    as cg_annotate --diff --show-percs=no --mod-filename='s/b[0-9]/b/' --mod-funcname='s/\.\d//' \
+        x1 x2
     [ "$status" = 0 ]
     [[ "$output" == *"
 Files compared:   x1; x2

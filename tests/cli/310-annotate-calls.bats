@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# quern annotate on Callgrind profiles: inclusive cost, callers and callees, calls below source lines,
-# instructions. tests/golden/calls.callgrind is the extended example of the format's specification.
+# quern annotate on Callgrind profiles: inclusive cost, callers and callees, calls below source
+# lines, instructions. tests/golden/calls.callgrind is the extended example of the format's
+# specification.
 
 load profile
 
@@ -53,7 +54,8 @@ table() {
 }
 
 @test "a cycle costs what it costs once" {
-    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' 'fn=odd' '1 4' \
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' \
+        'fn=odd' '1 4' \
         'cfn=even' 'calls=2 1' '1 60' > p
     quern annotate --auto=no --inclusive=yes --show-percs=no p
     [[ "$output" == *"
@@ -100,14 +102,16 @@ Parts summed:     2
     printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=f' '1 3' > p
     quern annotate --auto=no --tree=both p
     [ "$status" = 0 ]
-    same "$messages" "quern: p: the profile has no calls, so --inclusive and --tree show nothing more"
+    same "$messages" "quern: p: the profile has no calls, so --inclusive and --tree show nothing \
+more"
 }
 
 @test "--asm lists instructions of the object file" {
     printf '%s\n' '.text' '.globl _start' '_start: nop' 'mov $60,%eax' 'xor %edi,%edi' 'syscall' \
         'other: nop' 'nop' > a.S # not shown
     gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o a a.S
-    printf '%s\n' 'version: 1' 'positions: instr line' 'events: Ir' "ob=$PWD/a" 'fl=a.S' 'fn=_start' \
+    printf '%s\n' 'version: 1' 'positions: instr line' 'events: Ir' "ob=$PWD/a" 'fl=a.S' \
+        'fn=_start' \
         '0x401000 3 1' '+1 4 1' '+5 5 1' '+2 6 1' > p
     quern annotate --asm --auto=no --show-percs=no p
     [ "$status" = 0 ]
@@ -125,7 +129,8 @@ Parts summed:     2
     quern annotate --asm "$GOLDEN/calls.callgrind"
     [ "$status" = 2 ]
     [[ "$messages" == *"--asm needs a profile with addresses (--dump-instr=yes)" ]]
-    printf '%s\n' 'version: 1' 'positions: instr' 'events: Ir' 'ob=/nowhere' 'fl=a' 'fn=f' '0x10 3' > p
+    printf '%s\n' 'version: 1' 'positions: instr' 'events: Ir' 'ob=/nowhere' 'fl=a' 'fn=f' \
+        '0x10 3' > p
     quern annotate --asm --auto=no --show-percs=no p
     [[ "$output" == *"(the object file is not there: addresses only)"*"
  3        10:  " ]]

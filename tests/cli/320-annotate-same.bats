@@ -1,26 +1,30 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The same tables as the distribution's cg_annotate and callgrind_annotate, line for line, on profiles that
-# Valgrind writes here and now. Their order of files and of functions that tie is random, so sorted
-# lines are compared. Known differences, each with a test of its own above: per-event thresholds, warnings,
-# calls=0, recursion, functions of one name in two objects.
+# The same tables as the distribution's cg_annotate and callgrind_annotate, line for line, on
+# profiles that Valgrind writes here and now. Their order of files and of functions that tie is
+# random, so sorted lines are compared. Known differences, each with a test of its own above:
+# per-event thresholds, warnings, calls=0, recursion, functions of one name in two objects.
 
 load profile
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR"
     printf '%s\n' '#include "sq.h"' '#include <stdio.h>' '#include <stdlib.h>' \
-        'static int cmp(const void *a, const void *b)' '{' '    return *(const int *)a - *(const int *)b;' '}' \
+        'static int cmp(const void *a, const void *b)' '{' \
+        '    return *(const int *)a - *(const int *)b;' '}' \
         'int main(int argc, char **argv)' '{' '    int a[300], s = 0;' '    (void)argv;' \
         '    for (int i = 0; i < 300; i++)' '        a[i] = sq(i * 7919 % 1000);' \
-        '    qsort(a, 300, sizeof(int), cmp);' '    for (int i = 0; i < 300; i++)' '        s += i * a[i] * argc;' \
+        '    qsort(a, 300, sizeof(int), cmp);' '    for (int i = 0; i < 300; i++)' \
+        '        s += i * a[i] * argc;' \
         '    printf("%d\n", s);' '    return 0;' '}' > prog.c
-    printf '%s\n' 'static inline __attribute__((always_inline)) int sq(int x)' '{' '    int r = x * x;' \
+    printf '%s\n' 'static inline __attribute__((always_inline)) int sq(int x)' '{' \
+        '    int r = x * x;' \
         '    if (r > 1000)' '        r -= 3;' '    return r;' '}' > sq.h
     gcc -g -O1 -o prog prog.c
     touch -d '2020-01-01' prog.c sq.h
-    valgrind -q --tool=cachegrind --cache-sim=yes --branch-sim=yes --cachegrind-out-file=cg ./prog > /dev/null 2>&1
+    valgrind -q --tool=cachegrind --cache-sim=yes --branch-sim=yes --cachegrind-out-file=cg ./prog \
+        > /dev/null 2>&1
     valgrind -q --tool=callgrind --callgrind-out-file=cl ./prog > /dev/null 2>&1
     valgrind -q --tool=callgrind --cache-sim=yes --dump-instr=yes --collect-jumps=yes \
         --callgrind-out-file=cli ./prog > /dev/null 2>&1
@@ -41,7 +45,8 @@ check_same() {
 @test "cg_annotate: every combination of options" {
     for show in '' --show=Ir --show=Bim,Dw,Ir; do
         for sort in '' --sort=Bcm --sort=Dw,Dr; do
-            for rest in '' --auto=no --show-percs=no --context=1 --context=100 --threshold=0 '--threshold=20'; do
+            for rest in '' --auto=no --show-percs=no --context=1 --context=100 --threshold=0 \
+                '--threshold=20'; do
                 check_same /usr/bin/cg_annotate $show $sort $rest cg || {
                     echo "# $show $sort $rest"
                     return 1

@@ -74,7 +74,8 @@ b" ]
     printf 'events: Ir Dw\nfl=a\nfn=f\n1 1 1\nsummary: 1 1\n' > c
     quern merge --threads=1 -o out a c
     [ "$status" = 2 ]
-    same "$messages" "quern: c: its events (Ir Dw) are not those (Ir Dr) of a; only like can be added or compared"
+    same "$messages" "quern: c: its events (Ir Dw) are not those (Ir Dr) of a; only like can be \
+added or compared"
     [ ! -e out ]
 }
 
@@ -140,16 +141,20 @@ events: Ir Dr
 "*"totals: 2 2" ]]
     quern merge -o out c1 c2
     [ "$status" = 2 ]
-    same "$messages" "quern: c2: its 'event:' line of X ('X = Ir + 3 Dr : sum') is not that ('X = Ir + 2 Dr : sum') of c1; only like can be added or compared"
+    same "$messages" "quern: c2: its 'event:' line of X ('X = Ir + 3 Dr : sum') is not that ('X = \
+Ir + 2 Dr : sum') of c1; only like can be added or compared"
     quern merge -o out c1 c3
     [ "$status" = 2 ]
-    same "$messages" "quern: c3: its 'event:' line of X ('X = Ir + 2 Dr : another') is not that ('X = Ir + 2 Dr : sum') of c1; only like can be added or compared"
+    same "$messages" "quern: c3: its 'event:' line of X ('X = Ir + 2 Dr : another') is not that \
+('X = Ir + 2 Dr : sum') of c1; only like can be added or compared"
     quern merge -o out c1 c4
     [ "$status" = 2 ]
-    same "$messages" "quern: c4: its 'event:' line of Ir ('Ir : instructions') is not that (none) of c1; only like can be added or compared"
+    same "$messages" "quern: c4: its 'event:' line of Ir ('Ir : instructions') is not that (none) \
+of c1; only like can be added or compared"
     quern merge -o out c4 c1
     [ "$status" = 2 ]
-    same "$messages" "quern: c1: its 'event:' line of Ir (none) is not that ('Ir : instructions') of c4; only like can be added or compared"
+    same "$messages" "quern: c1: its 'event:' line of Ir (none) is not that ('Ir : instructions') \
+of c4; only like can be added or compared"
     quern annotate c1 c2
     [ "$status" = 2 ]
     [ ! -e out ]
@@ -166,7 +171,8 @@ events: Ir Dr
     printf 'events: Dr Ir\nfl=a\nfn=f\n1 1 1\nsummary: 1 1\n' > c
     quern merge --threads=1 a c
     [ "$status" = 2 ]
-    same "$messages" "quern: c: its events (Dr Ir) are not those (Ir Dr) of a; only like can be added or compared"
+    same "$messages" "quern: c: its events (Dr Ir) are not those (Ir Dr) of a; only like can be \
+added or compared"
 }
 
 @test "a formula that is not understood: a remark, and the text is kept" {
@@ -211,11 +217,13 @@ summary: 4.25 -5"
 }
 
 @test "a sum of more than 64 bits is an error, not a wrapped number" {
-    printf 'cmd: x\nevents: Ir\nfl=a\nfn=f\n1 18446744073709551615\nsummary: 18446744073709551615\n' > c
+    most=18446744073709551615
+    printf "cmd: x\nevents: Ir\nfl=a\nfn=f\n1 $most\nsummary: $most\n" > c
     printf 'cmd: x\nevents: Ir\nfl=a\nfn=f\n2 1\nsummary: 1\n' > d
     quern merge -o out c c
     [ "$status" = 2 ]
-    same "$messages" "quern: out: not written: a sum of counts of Ir does not fit 64 bits, so readers would show nonsense"
+    same "$messages" "quern: out: not written: a sum of counts of Ir does not fit 64 bits, so \
+readers would show nonsense"
     quern merge -o out c d
     [ "$status" = 2 ]
     [ ! -e out ]

@@ -7,8 +7,10 @@ load profile
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
-    printf 'cmd: old\nevents: Ir Dr\nfl=v1/a.c\nfn=f\n1 100 10\n2 50 5\nfn=gone\n9 30 3\nsummary: 180 18\n' > old
-    printf 'cmd: new\nevents: Ir Dr\nfl=v2/a.c\nfn=f\n2 110 10\n3 50 5\nfn=fresh\n9 5\nsummary: 165 15\n' > new
+    printf '%s\n' 'cmd: old' 'events: Ir Dr' 'fl=v1/a.c' 'fn=f' '1 100 10' '2 50 5' \
+        'fn=gone' '9 30 3' 'summary: 180 18' > old
+    printf '%s\n' 'cmd: new' 'events: Ir Dr' 'fl=v2/a.c' 'fn=f' '2 110 10' '3 50 5' \
+        'fn=fresh' '9 5' 'summary: 165 15' > new
 }
 
 @test "totals and functions" {
@@ -88,7 +90,8 @@ Files that differ, but of which the two versions were not found:
         [ "$status" = 0 ] || { echo "# $limit $messages"; return 1; }
         same "$messages" ""
     done
-    for limit in 'Ir>160' 'Ir<+0' 'Ir<-8%' 'Dr<=15' 'f:Ir>+6%' 'f:Ir>=+10' 'v2/a.c:f:Ir>159' 'fresh:Ir>+0%'; do
+    for limit in 'Ir>160' 'Ir<+0' 'Ir<-8%' 'Dr<=15' 'f:Ir>+6%' 'f:Ir>=+10' 'v2/a.c:f:Ir>159' \
+        'fresh:Ir>+0%'; do
         quern diff --fail-if "$limit" --mod-filename='s/v1/v2/' old new
         [ "$status" = 1 ] || { echo "# $limit"; return 1; }
         [[ "$messages" == "quern: limit passed: $limit: "* ]]
@@ -147,10 +150,12 @@ summary: -15 -3"
     printf 'events: Ir\nfl=a\nfn=f\n1 1\nsummary: 1\n' > one
     quern diff old one
     [ "$status" = 2 ]
-    same "$messages" "quern: one: its events (Ir) are not those (Ir Dr) of old; only like can be added or compared"
+    same "$messages" "quern: one: its events (Ir) are not those (Ir Dr) of old; only like can be \
+added or compared"
     quern diff -o out old one
     [ "$status" = 2 ]
-    same "$messages" "quern: one: its events (Ir) are not those (Ir Dr) of old; only like can be added or compared"
+    same "$messages" "quern: one: its events (Ir) are not those (Ir Dr) of old; only like can be \
+added or compared"
     [ ! -e out ]
 }
 
@@ -159,7 +164,8 @@ summary: -15 -3"
     [ "$status" = 2 ]
     [[ "$messages" == "quern: --mod-filename: 's/(/x/': "*"at character 2 of the pattern" ]]
     quern diff --mod-funcname='s/a/b' old new
-    same "$messages" "quern: --mod-funcname: 's/a/b' is not of the form s/old/new/flags: a delimiter is missing"
+    same "$messages" "quern: --mod-funcname: 's/a/b' is not of the form s/old/new/flags: a \
+delimiter is missing"
 }
 
 @test "one or three profiles" {
@@ -175,7 +181,8 @@ summary: -15 -3"
     printf 'event: X = Ir + 3 Dr\nevents: Ir Dr\nfl=a\nfn=f\n1 1 1\n' > two
     quern diff --show=X one two
     [ "$status" = 2 ]
-    same "$(grep X <<< "$messages")" "quern: two: its 'event:' line of X ('X = Ir + 3 Dr') is not that ('X = Ir + 2 Dr') of one; only like can be added or compared"
+    same "$(grep X <<< "$messages")" "quern: two: its 'event:' line of X ('X = Ir + 3 Dr') is not \
+that ('X = Ir + 2 Dr') of one; only like can be added or compared"
 }
 
 @test "fractions, in both or in one of the profiles" {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# quern convert: each format from the extended example of the specification (tests/golden/calls.callgrind).
+# quern convert: each format from the extended example of the specification
+# (tests/golden/calls.callgrind).
 
 load profile
 
@@ -67,7 +68,8 @@ thread: 3
 }
 
 @test "callgrind without compression" {
-    quern convert --to=callgrind --compress-strings=no --compress-pos=no "$GOLDEN/name-compression.callgrind"
+    quern convert --to=callgrind --compress-strings=no --compress-pos=no \
+        "$GOLDEN/name-compression.callgrind"
     [[ "$output" != *"(1)"* ]]
     [[ "$output" == *"
 fn=func1
@@ -89,9 +91,10 @@ assert j["format"] == "quern-profile" and j["version"] == 1
 assert [e["name"] for e in j["events"]] == ["Instructions"] and j["totals"] == [820]
 f = {x["name"]: (x["self"], x["inclusive"], x["called"]) for x in j["functions"]}
 assert f == {"main": ([20], [820], 0), "func1": ([100], [400], 1), "func2": ([700], [700], 5)}, f
-e = {(j["functions"][x["caller"]]["name"], j["functions"][x["callee"]]["name"]): (x["calls"], x["inclusive"])
-     for x in j["edges"]}
-assert e == {("main", "func1"): (1, [400]), ("main", "func2"): (3, [400]), ("func1", "func2"): (2, [300])}, e
+n = [x["name"] for x in j["functions"]]
+e = {(n[x["caller"]], n[x["callee"]]): (x["calls"], x["inclusive"]) for x in j["edges"]}
+assert e == {("main", "func1"): (1, [400]), ("main", "func2"): (3, [400]),
+             ("func1", "func2"): (2, [300])}, e
 assert sum(l["self"][0] for l in j["lines"]) == 820'
 }
 
@@ -102,12 +105,14 @@ import json, sys
 j = json.load(sys.stdin)
 assert j["functions"][0]["name"] == "f\ufffd" and "lines" not in j'
     quern convert --to=json "$GOLDEN/pprofile.callgrind"
-    printf '%s' "$output" | python3 -c 'import json, sys; assert json.load(sys.stdin)["totals"] == [3, 7, 5.5]'
+    printf '%s' "$output" | python3 -c \
+        'import json, sys; assert json.load(sys.stdin)["totals"] == [3, 7, 5.5]'
 }
 
 @test "csv" {
     quern convert --to=csv "$CALLS"
-    same "$(printf '%s' "$output" | tr -d '\r')" "object,function_file,function,file,line,Instructions
+    same "$(printf '%s' "$output" | tr -d '\r')" \
+        "object,function_file,function,file,line,Instructions
 ,file1.c,main,file1.c,16,20
 ,file1.c,func1,file1.c,51,100
 ,file2.c,func2,file2.c,20,700"
@@ -122,7 +127,8 @@ assert j["functions"][0]["name"] == "f\ufffd" and "lines" not in j'
 
 @test "folded: sums are exact, and it says that stacks are estimated" {
     quern convert --to=folded "$CALLS"
-    same "$messages" "quern: $CALLS: call stacks are estimated from the call graph, which does not hold them"
+    same "$messages" "quern: $CALLS: call stacks are estimated from the call graph, which does \
+not hold them"
     same "$(printf '%s\n' "$output" | sort)" "main 20
 main;func1 100
 main;func1;func2 300
@@ -130,7 +136,8 @@ main;func2 400"
 }
 
 @test "folded: recursion ends" {
-    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' 'fn=odd' '1 4' \
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' \
+        'fn=odd' '1 4' \
         'cfn=even' 'calls=2 1' '1 60' 'cfn=odd' 'calls=1 1' '1 9' > p
     quern convert --to=folded p
     [ "$(printf '%s\n' "$output" | awk '{ s += $NF } END { print s }')" = 7 ]
@@ -235,9 +242,11 @@ target"
     [ "$status" = 2 ]
 }
 
-@test "callgrind: functions of one name in two objects have an id each, and each part defines the ids it uses" {
-    # KCachegrind binds a function's id to the object and file it is defined in, and forgets ids at a new part
-    printf '%s\n' 'version: 1' 'part: 1' 'events: Ir' 'ob=a' 'fl=x.c' 'fn=f' '1 2' 'ob=b' 'fn=f' '1 3' \
+@test "callgrind: functions of one name in two objects, and in each part, have ids of their own" {
+    # KCachegrind binds a function's id to the object and file it is defined in, and forgets ids at
+    # a new part
+    printf '%s\n' 'version: 1' 'part: 1' 'events: Ir' 'ob=a' 'fl=x.c' 'fn=f' '1 2' 'ob=b' 'fn=f' \
+        '1 3' \
         'part: 2' 'events: Ir' 'ob=b' 'fl=x.c' 'fn=f' '1 4' > two
     quern convert --to=callgrind two
     [ "$status" = 0 ]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# The commands on every golden file, built with the sanitizers: whatever is in a file, none touches memory that is not
-# its own. What they print is tested elsewhere.
+# The commands on every golden file, built with the sanitizers: whatever is in a file, none touches
+# memory that is not its own. What they print is tested elsewhere.
 
 load profile
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# For the tests of the profile commands: runs them in a folder of its own for each test. BUILD is the build
-# folder, absolute or relative to the root.
+# For the tests of the profile commands: runs them in a folder of its own for each test. BUILD is
+# the build folder, absolute or relative to the root.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BUILD=${BUILD:-build}
@@ -11,15 +11,8 @@ case $BUILD in
 esac
 GOLDEN=$ROOT/tests/golden
 
-# $output is standard output, $messages standard error; standard input is that of the caller.
-quern() {
-    status=0
-    "$BUILD/bin/quern" "$@" > .out 2> .err || status=$?
-    output=$(< .out)
-    messages=$(< .err)
-}
-
-# By a traditional name: as cg_diff --help
+# By a traditional name: as cg_diff --help. $output is standard output, $messages standard error;
+# standard input is that of the caller.
 as() {
     local name=$1
     shift
@@ -27,6 +20,10 @@ as() {
     "$BUILD/bin/$name" "$@" > .out 2> .err || status=$?
     output=$(< .out)
     messages=$(< .err)
+}
+
+quern() {
+    as quern "$@"
 }
 
 # Standard output goes to the first argument.

@@ -35,8 +35,8 @@ script() {
 }
 
 # `quern` keeps standard output and standard error apart here: $output is standard output, $messages
-# the rest, with the process id of the run replaced by PID and, where a line ends in a blank, a $ behind
-# it.
+# the rest, with the process id of the run replaced by PID and, where a line ends in a blank, a $
+# behind it.
 quern() {
     status=0
     "$QUERN" "$@" > stdout 2> stderr || status=$?
