@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
@@ -69,7 +69,7 @@ static void choose_events(struct annotate *a)
     int given = 0;
 
     if (a->show) {
-        a->shown_count = events_list(a->p, "--show", a->show, &a->shown, NULL);
+        a->shown_count = event_list(a->p, "--show", a->show, &a->shown, NULL);
     } else {
         a->shown = xcalloc(a->events, sizeof(*a->shown));
         for (size_t i = 0; i < a->events; i++)
@@ -77,7 +77,7 @@ static void choose_events(struct annotate *a)
         a->shown_count = a->events;
     }
     if (a->sort) {
-        a->sorted_count = events_list(a->p, "--sort", a->sort, &a->sorted, &a->thresholds);
+        a->sorted_count = event_list(a->p, "--sort", a->sort, &a->sorted, &a->thresholds);
     } else {
         a->sorted = xcalloc(a->events, sizeof(*a->sorted));
         a->thresholds = xcalloc(a->events, sizeof(*a->thresholds));

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -148,7 +148,7 @@ static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t add
         put_counts(l, p);
         fputs("=> ", stdout);
         annotate_put_func(l->a, quern_profile_func_get(l->a->p, p->callee).file, p->callee);
-        events_commas(calls, p->calls, 1);
+        event_commas(calls, p->calls, 1);
         printf(" (%sx)\n", calls);
     }
 }

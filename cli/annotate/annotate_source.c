@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -342,7 +342,7 @@ static void put_calls(struct listing *l, const struct source *s, uint64_t line, 
         put_counts(l, l->counts + c->counts, UINT64_MAX);
         fputs("=> ", stdout);
         annotate_put_func(l->a, quern_profile_func_get(l->a->p, c->callee).file, c->callee);
-        events_commas(calls, c->calls, 1);
+        event_commas(calls, c->calls, 1);
         printf(" (%sx)\n", calls);
     }
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -115,8 +115,8 @@ static quern_count magnitude(quern_count v)
 int annotate_compare(const struct annotate *a, const quern_count *x, const quern_count *y)
 {
     for (size_t i = 0; i < a->sorted_count; i++) {
-        quern_count v = magnitude(events_value(a->p, a->sorted[i], x));
-        quern_count w = magnitude(events_value(a->p, a->sorted[i], y));
+        quern_count v = magnitude(event_value(a->p, a->sorted[i], x));
+        quern_count w = magnitude(event_value(a->p, a->sorted[i], y));
         if (v != w)
             return v > w ? -1 : 1;
     }
@@ -158,8 +158,8 @@ static int by_cost(const void *pa, const void *pb)
 
 static double share(const struct annotate *a, size_t event, const quern_count *counts)
 {
-    quern_count total = events_value(a->p, event, a->totals);
-    quern_count v = events_value(a->p, event, counts);
+    quern_count total = event_value(a->p, event, a->totals);
+    quern_count v = event_value(a->p, event, counts);
     return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
 }
 
@@ -268,7 +268,7 @@ static void edge_lines(struct annotate *a, uint32_t func, int callers, int fit)
         table_row(&a->table, e[i].e.counts, UINT64_MAX);
         fputs(callers ? " < " : " >   ", stdout);
         annotate_put_func(a, quern_profile_func_get(a->p, e[i].other).file, e[i].other);
-        events_commas(calls, e[i].e.calls, 1);
+        event_commas(calls, e[i].e.calls, 1);
         printf(" (%sx)", calls);
         put_object(a, e[i].other);
         putchar('\n');

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/file.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
@@ -64,7 +64,7 @@ int cmd_convert(int argc, char **argv)
         if (!c.events)
             die(UTIL_NO, "%s: the profile is empty: it has no events", c.paths[0]);
         if (c.event_name) {
-            int e = events_find(c.p, c.event_name);
+            int e = event_find(c.p, c.event_name);
 
             if (e < 0)
                 die(UTIL_USAGE, "--event=%s: the profile has no such event", c.event_name);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/util.h"
 
 #define NODES_MAX 2000000u
@@ -41,7 +41,7 @@ struct stacks {
 
 static double value(const struct convert *c, const quern_count *v)
 {
-    return events_double(c->p, c->event, events_value(c->p, c->event, v));
+    return event_double(c->p, c->event, event_value(c->p, c->event, v));
 }
 
 static uint32_t add_node(struct stacks *s, uint32_t parent, uint32_t func, double weight)
@@ -206,7 +206,7 @@ static void unbuild(struct stacks *s)
 static void deal(const struct stacks *s, uint32_t func, size_t event, quern_count *out)
 {
     size_t first = s->first[func], end = s->first[func + 1];
-    quern_count all = events_value(s->c->p, event, quern_costs_self(s->c->costs, func)), given = 0;
+    quern_count all = event_value(s->c->p, event, quern_costs_self(s->c->costs, func)), given = 0;
     double weights = 0, so_far = 0;
 
     for (size_t i = first; i < end; i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 
 // Events that have values: counted, or computed by a formula.
 static int has_values(const struct convert *c, size_t event)
@@ -38,7 +38,7 @@ static void counts(FILE *f, const struct convert *c, const quern_count *v)
     for (size_t i = 0; i < c->events + quern_profile_derived_count(c->p); i++) {
         if (!has_values(c, i))
             continue;
-        quern_count_format(buf, sizeof(buf), events_value(c->p, i, v),
+        quern_count_format(buf, sizeof(buf), event_value(c->p, i, v),
                            quern_profile_event_scale(c->p, i));
         fprintf(f, ",%s", buf);
     }
@@ -148,12 +148,12 @@ static void quoted(FILE *f, const char *s)
 
 static double part_of(const struct convert *c, const quern_count *v, quern_count total)
 {
-    return total ? 100.0 * (double)events_value(c->p, c->event, v) / (double)total : 0;
+    return total ? 100.0 * (double)event_value(c->p, c->event, v) / (double)total : 0;
 }
 
 void convert_dot(FILE *f, const struct convert *c)
 {
-    quern_count total = events_value(c->p, c->event, quern_profile_totals(c->p));
+    quern_count total = event_value(c->p, c->event, quern_profile_totals(c->p));
     size_t n = quern_profile_func_count(c->p);
     uint8_t *shown = calloc(n + 1, 1);
     char calls[80], name[200];
@@ -187,7 +187,7 @@ void convert_dot(FILE *f, const struct convert *c)
         double share = part_of(c, e.counts, total);
         if (!shown[e.caller] || !shown[e.callee] || share < c->threshold)
             continue;
-        events_commas(calls, e.calls, 1);
+        event_commas(calls, e.calls, 1);
         fprintf(f, "    f%u -> f%u [label=\"%.2f%%\\n%sx\", penwidth=%.2f];\n", e.caller, e.callee,
                 share, calls,
                 0.5 + (share > 100 ? 100

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/table.h"
@@ -103,9 +103,9 @@ static int tripped(struct diff *d, const char *text)
     int event, trip;
 
     parse_limit(text, &l);
-    event = events_find(d->new_.p, l.event);
+    event = event_find(d->new_.p, l.event);
     if (event < 0 || (size_t)event >= d->events) {
-        if (event < 0 || events_find(d->old.p, l.event) != event)
+        if (event < 0 || event_find(d->old.p, l.event) != event)
             die(UTIL_USAGE, "--fail-if=%s: the profiles have no event '%s'", text, l.event);
     }
     if (l.func) {
@@ -115,8 +115,8 @@ static int tripped(struct diff *d, const char *text)
         memcpy(old, d->old_totals, d->events * sizeof(*old));
         memcpy(now, d->new_totals, d->events * sizeof(*now));
     }
-    quern_count vo = events_value(d->old.p, (size_t)event, old);
-    quern_count vn = events_value(d->new_.p, (size_t)event, now);
+    quern_count vo = event_value(d->old.p, (size_t)event, old);
+    quern_count vn = event_value(d->new_.p, (size_t)event, now);
     int64_t scale_o = quern_profile_event_scale(d->old.p, (size_t)event);
     int64_t scale_n = quern_profile_event_scale(d->new_.p, (size_t)event);
     a = (long double)vo / scale_o;
@@ -130,8 +130,8 @@ static int tripped(struct diff *d, const char *text)
     if (l.op[1] == '=')
         trip |= measured == l.value;
     if (trip) {
-        events_commas(sa, vo, scale_o);
-        events_commas(sb, vn, scale_n);
+        event_commas(sa, vo, scale_o);
+        event_commas(sb, vn, scale_n);
         if (a != 0)
             warn("limit passed: %s: %s was %s and is %s (%+.2Lf%%)", text, l.event, sa, sb,
                  100 * (b - a) / (a < 0 ? -a : a));
@@ -197,10 +197,10 @@ static void all_events(struct diff *d, const char *list, const char *option, siz
                        size_t *n)
 {
     if (list) {
-        *n = events_list(d->old.p, option, list, out, NULL);
+        *n = event_list(d->old.p, option, list, out, NULL);
         // the same derived events on the other side
         size_t *other;
-        events_list(d->new_.p, option, list, &other, NULL);
+        event_list(d->new_.p, option, list, &other, NULL);
         free(other);
         return;
     }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -102,8 +102,8 @@ void diff_join(struct diff *d, const struct quern_rewrite *file, const struct qu
 int diff_compare(const struct diff *d, const quern_count *x, const quern_count *y)
 {
     for (size_t i = 0; i < d->sorted_count; i++) {
-        quern_count v = events_value(d->old.p, d->sorted[i], x);
-        quern_count w = events_value(d->old.p, d->sorted[i], y);
+        quern_count v = event_value(d->old.p, d->sorted[i], x);
+        quern_count w = event_value(d->old.p, d->sorted[i], y);
         v = v < 0 ? -v : v;
         w = w < 0 ? -w : w;
         if (v != w)
@@ -114,12 +114,12 @@ int diff_compare(const struct diff *d, const quern_count *x, const quern_count *
 
 int diff_matters(const struct diff *d, const quern_count *delta)
 {
-    quern_count total = events_value(d->old.p, d->sorted[0], d->old_totals);
-    quern_count v = events_value(d->old.p, d->sorted[0], delta);
+    quern_count total = event_value(d->old.p, d->sorted[0], d->old_totals);
+    quern_count v = event_value(d->old.p, d->sorted[0], delta);
     int any = 0;
 
     for (size_t i = 0; i < d->shown_count; i++)
-        any |= events_value(d->old.p, d->shown[i], delta) != 0;
+        any |= event_value(d->old.p, d->shown[i], delta) != 0;
     if (!any)
         return 0;
     v = v < 0 ? -v : v;
@@ -273,8 +273,8 @@ void diff_edges(struct diff *d)
         diff_put_func(d, row[i].func);
         fputs(" => ", stdout);
         diff_put_func(d, row[i].callee);
-        events_commas(a, row[i].old_calls, 1);
-        events_commas(b, row[i].new_calls, 1);
+        event_commas(a, row[i].old_calls, 1);
+        event_commas(b, row[i].new_calls, 1);
         printf(" (%sx -> %sx)\n", a, b);
     }
     putchar('\n');

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 #include "cli/shared/util.h"
 
 const char table_rule[] =
@@ -27,7 +27,7 @@ void table_init(struct table *t, struct quern_profile *p, const size_t *events, 
     t->width = xcalloc(n + 1, sizeof(*t->width));
     for (size_t i = 0; i < n; i++) {
         t->event[i] = events[i];
-        shown[i] = events_value(p, events[i], totals);
+        shown[i] = event_value(p, events[i], totals);
     }
     t->totals = shown;
     table_reset(t);
@@ -56,10 +56,10 @@ void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 
     for (size_t i = 0; i < t->cols; i++) {
         quern_count v;
-        if (!events_present(t->p, t->event[i], present))
+        if (!event_present(t->p, t->event[i], present))
             continue;
-        v = events_value(t->p, t->event[i], counts);
-        int n = events_commas(buf, v, quern_profile_event_scale(t->p, t->event[i]));
+        v = event_value(t->p, t->event[i], counts);
+        int n = event_commas(buf, v, quern_profile_event_scale(t->p, t->event[i]));
         if (n > t->width[i])
             t->width[i] = n;
     }
@@ -80,9 +80,9 @@ void table_row(const struct table *t, const quern_count *counts, uint64_t presen
         size_t e = t->event[i];
         quern_count v = 0;
         int n = 1;
-        if (events_present(t->p, e, present)) {
-            v = events_value(t->p, e, counts);
-            n = events_commas(buf, v, quern_profile_event_scale(t->p, e));
+        if (event_present(t->p, e, present)) {
+            v = event_value(t->p, e, counts);
+            n = event_commas(buf, v, quern_profile_event_scale(t->p, e));
         } else {
             buf[0] = '.';
             buf[1] = 0;

@@ -2,8 +2,8 @@
 //
 // Events by their names, and counts: of events that were counted, of those derived in the file, and
 // of those that everybody knows.
-#ifndef QUERN_CLI_EVENTS_H
-#define QUERN_CLI_EVENTS_H
+#ifndef QUERN_CLI_EVENT_H
+#define QUERN_CLI_EVENT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,16 +12,16 @@
 
 // Index of an event, of one derived in the file, or of one everybody knows (L1m LLm Bm CEst), which
 // is then defined. -1: there is none.
-int events_find(struct quern_profile *p, const char *name);
+int event_find(struct quern_profile *p, const char *name);
 // "A,B,C" or "A:1,B:2" into indices (and thresholds, -1 where none is given); dies on unknown ones.
-size_t events_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
-                   double **thresholds);
+size_t event_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
+                  double **thresholds);
 // The value of an event, derived or not, from the counts of the real ones.
-quern_count events_value(const struct quern_profile *p, size_t event, const quern_count *counts);
+quern_count event_value(const struct quern_profile *p, size_t event, const quern_count *counts);
 // Was any count present that the event is made of?
-int events_present(const struct quern_profile *p, size_t event, uint64_t present);
-double events_double(const struct quern_profile *p, size_t event, quern_count v);
+int event_present(const struct quern_profile *p, size_t event, uint64_t present);
+double event_double(const struct quern_profile *p, size_t event, quern_count v);
 // "1,234,567.5"; buf of 80 bytes suffices. Returns the length.
-int events_commas(char *buf, quern_count v, int64_t scale);
+int event_commas(char *buf, quern_count v, int64_t scale);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Used by every command that shows counts.
-#include "cli/shared/events.h"
+#include "cli/shared/event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const struct {
       "1 Ir 10 Bcm 10 Bim 10 I1mr 10 D1mr 10 D1mw 20 Ge 100 ILmr 100 DLmr 100 DLmw" },
 };
 
-int events_find(struct quern_profile *p, const char *name)
+int event_find(struct quern_profile *p, const char *name)
 {
     int i = quern_profile_find_event(p, name);
 
@@ -48,8 +48,8 @@ int events_find(struct quern_profile *p, const char *name)
     return -1;
 }
 
-size_t events_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
-                   double **thresholds)
+size_t event_list(struct quern_profile *p, const char *option, const char *list, size_t **out,
+                  double **thresholds)
 {
     char *copy = xstrdup(list), *save = NULL;
     size_t n = 0;
@@ -62,7 +62,7 @@ size_t events_list(struct quern_profile *p, const char *option, const char *list
         int i;
         if (colon)
             *colon++ = 0;
-        i = events_find(p, s);
+        i = event_find(p, s);
         if (i < 0) {
             char have[400] = "";
             for (size_t k = 0; k < quern_profile_event_count(p) + quern_profile_derived_count(p);
@@ -84,25 +84,25 @@ size_t events_list(struct quern_profile *p, const char *option, const char *list
     return n;
 }
 
-quern_count events_value(const struct quern_profile *p, size_t event, const quern_count *counts)
+quern_count event_value(const struct quern_profile *p, size_t event, const quern_count *counts)
 {
     return event < quern_profile_event_count(p) ? counts[event]
                                                 : quern_profile_derive(p, event, counts);
 }
 
-int events_present(const struct quern_profile *p, size_t event, uint64_t present)
+int event_present(const struct quern_profile *p, size_t event, uint64_t present)
 {
     if (event >= quern_profile_event_count(p) || event >= 64)
         return present != 0;
     return (int)(present >> event & 1);
 }
 
-double events_double(const struct quern_profile *p, size_t event, quern_count v)
+double event_double(const struct quern_profile *p, size_t event, quern_count v)
 {
     return (double)v / (double)quern_profile_event_scale(p, event);
 }
 
-int events_commas(char *buf, quern_count v, int64_t scale)
+int event_commas(char *buf, quern_count v, int64_t scale)
 {
     char digits[64], *d = digits, *o = buf;
     size_t whole;
