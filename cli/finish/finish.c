@@ -38,15 +38,22 @@ void finish_lift_limits(void)
 }
 
 // No signal meant for the client shall end the finisher half-way; SIGQUIT is left to a user who
-// must.
+// must, unless the client ignored it. To ignore it for a moment forgets one that the client had
+// blocked and that was never to reach it.
 static void be_deaf(void)
 {
+    struct sigaction old;
     sigset_t set;
 
     sigfillset(&set);
-    sigdelset(&set, SIGQUIT);
     sigprocmask(SIG_SETMASK, &set, NULL);
-    signal(SIGQUIT, SIG_DFL);
+    sigaction(SIGQUIT, NULL, &old);
+    signal(SIGQUIT, SIG_IGN);
+    if (old.sa_handler != SIG_IGN) {
+        signal(SIGQUIT, SIG_DFL);
+        sigdelset(&set, SIGQUIT);
+        sigprocmask(SIG_SETMASK, &set, NULL);
+    }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 }

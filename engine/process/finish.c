@@ -20,8 +20,13 @@ static long exec_finisher(void)
     char *argv[] = { (char *)(u64) "quern", (char *)(u64) "--finish", number, NULL };
 
     mini_format(number, sizeof(number), "%d", spooler_fd());
+    fds_go_to_root();
     fds_keep_over_exec(true);
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
+    // Renamed, deleted, or in a folder that this user may not enter: but we have it.
+    if (fds_finisher() >= 0)
+        ret = sys_call5(SYS_execveat, (u64)fds_finisher(), (u64) "", (u64)argv,
+                        (u64)environ_finisher(), AT_EMPTY_PATH);
     fds_keep_over_exec(false);
     return ret;
 }

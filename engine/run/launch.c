@@ -391,6 +391,7 @@ void launch_main(u64 *sp)
     open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
     fds_init(spool_fd, spool->log_fd);
     environ_save(s.envp);
+    fds_keep_finisher(spooler_string(spool->s_quern));
     if (spool->flags & SPOOL_F_EXECED)
         log_own();
     *s.sp = s.argc; // over the engine's second argument: from here on the stack is the client's

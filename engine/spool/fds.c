@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The engine's own file descriptors (fds.h): two, the spool and the log.
+// The engine's own file descriptors (fds.h): the spool, the log, the finisher's program, and the root folder.
 //
 // They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the
 // moment of the dup: above what programs number themselves, yet low enough that the kernel's
@@ -12,14 +12,14 @@
 
 #define FDS_BASE 4080
 
-enum { FD_SPOOL, FD_LOG, FD_COUNT };
+enum { FD_SPOOL, FD_LOG, FD_FINISHER, FD_ROOT, FD_COUNT };
 
 // What a descriptor was when it was made. Another process may have the table in common with this one (CLONE_FILES) and close
 // it, or make the number its own.
 static struct {
     int fd;
     u64 dev, ino;
-} own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 } };
+} own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } };
 
 // Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours. False: not lifted.
 static bool lift(const struct k_rlimit *limit)
@@ -81,7 +81,7 @@ static void set_own(int which, int fd)
     struct k_stat st;
 
     own[which].fd = fd;
-    if (sys_fstat(fd, &st) == 0) {
+    if (fd >= 0 && sys_fstat(fd, &st) == 0) {
         own[which].dev = st.st_dev;
         own[which].ino = st.st_ino;
     }
@@ -148,7 +148,11 @@ int fds_spool(void)
 
 bool fds_is_ours(int fd)
 {
-    return fd >= 0 && (fd == own[FD_SPOOL].fd || fd == own[FD_LOG].fd);
+    bool ours = false;
+
+    for (int i = 0; i < FD_COUNT; i++)
+        ours |= fd >= 0 && fd == own[i].fd;
+    return ours;
 }
 
 int fds_evict(int fd)
@@ -165,18 +169,66 @@ int fds_evict(int fd)
     return 0;
 }
 
+u32 fds_sorted(u32 numbers[FDS_MAX])
+{
+    u32 n = 0;
+
+    for (int i = 0; i < FD_COUNT; i++) {
+        u32 at = n;
+
+        if (own[i].fd < 0)
+            continue;
+        for (; at && numbers[at - 1] > (u32)own[i].fd; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = (u32)own[i].fd;
+        n++;
+    }
+    return n;
+}
+
 void fds_close_others(void)
 {
-    u32 spool = (u32)own[FD_SPOOL].fd;
-    u32 log = own[FD_LOG].fd < 0 ? spool : (u32)own[FD_LOG].fd;
-    u32 low = spool < log ? spool : log;
-    u32 high = spool < log ? log : spool;
+    u32 numbers[FDS_MAX], n = fds_sorted(numbers), first = 3;
 
-    if (low > 3)
-        sys_call3(SYS_close_range, 3, low - 1, CLOSE_RANGE_UNSHARE);
-    if (high > low + 1)
-        sys_call3(SYS_close_range, low + 1, high - 1, CLOSE_RANGE_UNSHARE);
-    sys_call3(SYS_close_range, high + 1, ~0u, CLOSE_RANGE_UNSHARE);
+    for (u32 i = 0; i < n; i++) {
+        if (numbers[i] > first)
+            sys_call3(SYS_close_range, first, numbers[i] - 1, CLOSE_RANGE_UNSHARE);
+        first = numbers[i] + 1;
+    }
+    sys_call3(SYS_close_range, first, ~0u, CLOSE_RANGE_UNSHARE);
+}
+
+static int keep(const char *path, int flags)
+{
+    int fd = (int)sys_open(path, flags | O_PATH | O_CLOEXEC, 0), high = fd < 0 ? fd : dup_high(fd);
+
+    if (fd >= 0)
+        sys_close(fd);
+    return high;
+}
+
+void fds_keep_finisher(const char *path)
+{
+    set_own(FD_FINISHER, keep(path, 0));
+    set_own(FD_ROOT, keep("/", O_DIRECTORY));
+}
+
+int fds_finisher(void)
+{
+    return is_same(FD_FINISHER, own[FD_FINISHER].fd) ? own[FD_FINISHER].fd : -1;
+}
+
+void fds_go_to_root(void)
+{
+    struct k_stat now;
+    bool there = sys_fstatat(AT_FDCWD, "/", &now, 0) == 0 && now.st_dev == own[FD_ROOT].dev &&
+                 now.st_ino == own[FD_ROOT].ino;
+
+    if (there || !is_same(FD_ROOT, own[FD_ROOT].fd))
+        return;
+    // Another process may have root and working folder in common with this one.
+    if (sys_call1(SYS_unshare, CLONE_FS) == 0 && sys_call1(SYS_fchdir, (u64)own[FD_ROOT].fd) == 0)
+        sys_call1(SYS_chroot, (u64) ".");
 }
 
 void fds_replace_spool(int fd, bool shared)

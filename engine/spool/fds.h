@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The engine's own file descriptors: the spool and the log, moved out of the client's way,
+// The engine's own file descriptors: the spool, the log and what the end of the process needs, moved out of the client's way,
 // close-on-exec. syscalls.c asks fds_is_ours() and answers EBADF, or gives a number up by
 // fds_evict() when the client wants that very number.
 #ifndef QUERN_ENGINE_FDS_H
@@ -32,8 +32,22 @@ int fds_open(const char *path, int flags, u32 mode);
 // -errno (then dup2 fails with it).
 int fds_evict(int fd);
 
-// Closes every descriptor from 3 on but the two, in this process only.
+// Our descriptors' numbers in rising order; how many there are.
+#define FDS_MAX 4
+u32 fds_sorted(u32 numbers[FDS_MAX]);
+
+// Closes every descriptor from 3 on but ours, in this process only.
 void fds_close_others(void);
+
+// Keeps a hold of the finisher's program and of the root folder: a client may go where neither can be reached by name. After
+// fds_init(); what cannot be had is done without.
+void fds_keep_finisher(const char *path);
+
+// The program's descriptor (O_PATH), or -1.
+int fds_finisher(void);
+
+// Back to the root folder of the start, where the client has gone to another and this process may go back.
+void fds_go_to_root(void);
 
 // Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared: the descriptors are the parent's,
 // too, and so is the one that is replaced: it stays.

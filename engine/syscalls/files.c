@@ -94,20 +94,14 @@ static bool client_openat2(struct thread *t)
 static long client_close_range(struct thread *t)
 {
     u32 first = (u32)t->regs[R_RDI], last = (u32)t->regs[R_RSI];
-    u32 ours[2] = { (u32)fds_spool(), (u32)engine_log_fd };
+    u32 ours[FDS_MAX], n = fds_sorted(ours);
     u64 flags = t->regs[R_RDX];
     bool split = false;
     long ret = 0;
 
-    if (ours[0] > ours[1]) {
-        u32 x = ours[0];
-
-        ours[0] = ours[1];
-        ours[1] = x;
-    }
     world_blocking_begin(t);
-    for (int i = 0; i < 2 && first <= last && ret == 0; i++) {
-        if (!fds_is_ours((int)ours[i]) || ours[i] < first || ours[i] > last)
+    for (u32 i = 0; i < n && first <= last && ret == 0; i++) {
+        if (ours[i] < first || ours[i] > last)
             continue;
         if (ours[i] > first)
             ret = sys_call3(SYS_close_range, first, ours[i] - 1, flags);

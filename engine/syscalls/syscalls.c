@@ -21,6 +21,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/files.h"
 #include "engine/syscalls/memory.h"
+#include "engine/syscalls/ptrace.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/stress.h"
@@ -42,6 +43,7 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_seccomp] = 1,
     [SYS_personality] = 1,
     [SYS_rseq] = 1,
+    [SYS_ptrace] = 1,
     // Signals
     [SYS_rt_sigaction] = 1,
     [SYS_rt_sigprocmask] = 1,
@@ -264,7 +266,7 @@ void syscalls_slow(struct thread *t)
     case SYS_io_uring_enter: gate_uring(t);
 
     default:
-        if (memory_call(t, nr) || files_call(t, nr))
+        if (memory_call(t, nr) || files_call(t, nr) || (nr == SYS_ptrace && ptrace_call(t)))
             return;
         gate(t);
     }

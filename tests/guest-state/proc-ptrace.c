@@ -3,8 +3,13 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <elf.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 
 static int next(pid_t pid)
@@ -34,8 +39,31 @@ static void say_all(const char *what, pid_t pid)
     SAY(" and %d", status);
 }
 
+static unsigned long gs;
+
+// The base of %gs, read and written in every way.
+static void look_at_gs(pid_t pid)
+{
+    long at = offsetof(struct user_regs_struct, gs_base);
+    struct user_regs_struct regs;
+    struct iovec v = { &regs, sizeof(regs) };
+
+    CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x5000);
+    CHECK(ptrace(PTRACE_GETREGS, pid, 0, &regs) == 0 && regs.gs_base == 0x5000);
+    regs.gs_base = 0x6000;
+    CHECK(ptrace(PTRACE_SETREGS, pid, 0, &regs) == 0);
+    CHECK(ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &v) == 0 && regs.gs_base == 0x6000);
+    CHECK(v.iov_len == sizeof(regs));
+    regs.gs_base = 0x7000;
+    CHECK(ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &v) == 0);
+    CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x7000);
+    CHECK(ptrace(PTRACE_POKEUSER, pid, at, 0x9000) == 0);
+    CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x9000);
+}
+
 int main(int argc, char **argv)
 {
+    int status;
     static char name[] = "proc-ptrace", second[] = "second";
     char *args[] = { name, second, NULL };
     pid_t pid;
@@ -65,5 +93,19 @@ int main(int argc, char **argv)
         _exit(99);
     }
     say_all("execs", pid);
+    pid = fork();
+    if (pid == 0) {
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        syscall(SYS_arch_prctl, 0x1001, 0x5000); // ARCH_SET_GS
+        raise(SIGSTOP);
+        syscall(SYS_arch_prctl, 0x1004, &gs); // ARCH_GET_GS
+        _exit(gs == 0x9000 ? 8 : 9);
+    }
+    CHECK(next(pid) == 2000 + SIGSTOP);
+    look_at_gs(pid);
+    ptrace(PTRACE_CONT, pid, 0, 0);
+    while ((status = next(pid)) > 2000)
+        ptrace(PTRACE_CONT, pid, 0, 0);
+    SAY("gs %d", status);
     return check_failed;
 }

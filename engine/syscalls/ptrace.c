@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// The client traces a process that runs under an engine of its own: one that was forked, not executed (ptrace.h). What such a
+// tracee's registers are is the engine's business, but for the one that would bring its engine down: the base of %gs is where
+// that finds everything. The client's own is in the tracee's thread block; reads and writes go there.
+#include "engine/syscalls/ptrace.h"
+
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/thread/threads.h"
+#include "share/spool.h"
+
+#define PTRACE_PEEKDATA  2
+#define PTRACE_PEEKUSER  3
+#define PTRACE_POKEDATA  5
+#define PTRACE_POKEUSER  6
+#define PTRACE_GETREGS   12
+#define PTRACE_SETREGS   13
+#define PTRACE_GETREGSET 0x4204
+#define PTRACE_SETREGSET 0x4205
+#define NT_PRSTATUS      1
+
+#define REG_GS_BASE 22 // index in struct user_regs_struct
+#define REGS        27
+
+static long raw(u64 request, u64 pid, u64 addr, u64 data)
+{
+    return sys_call4(SYS_ptrace, request, pid, addr, data);
+}
+
+// The thread block of a tracee that runs under an engine; 0 for all others.
+static u64 block_of(u64 pid)
+{
+    u64 base;
+
+    if (raw(PTRACE_PEEKUSER, pid, REG_GS_BASE * 8, (u64)&base))
+        return 0;
+    return base >= THREAD_AREA_BASE && base < (u64)thread_at_slot(SPOOL_THREADS_MAX) &&
+                   (base - THREAD_AREA_BASE) % THREAD_AREA_STRIDE == 0
+               ? base
+               : 0;
+}
+
+static long get_base(u64 pid, u64 block, u64 *base)
+{
+    return raw(PTRACE_PEEKDATA, pid, block + TH_CLIENT_GS, (u64)base);
+}
+
+static long set_base(u64 pid, u64 block, u64 base)
+{
+    return base >= 1ul << 47 ? -EIO : raw(PTRACE_POKEDATA, pid, block + TH_CLIENT_GS, base);
+}
+
+// Of the first n registers at addr: the client's base in the place of the engine's, and the other way round.
+static long get_regs(u64 pid, u64 block, u64 addr, u64 n)
+{
+    u64 base;
+
+    if (n <= REG_GS_BASE || get_base(pid, block, &base))
+        return 0;
+    return safe_write_u64(addr + REG_GS_BASE * 8, base);
+}
+
+static long set_regs(u64 pid, u64 block, u64 addr, u64 n)
+{
+    struct k_iovec v;
+    u64 regs[REGS];
+
+    if (n > REGS)
+        n = REGS;
+    if (safe_read(regs, addr, n * 8))
+        return -EFAULT;
+    if (n <= REG_GS_BASE)
+        n = REG_GS_BASE;
+    else if (set_base(pid, block, regs[REG_GS_BASE]))
+        return -EIO;
+    regs[REG_GS_BASE] = block;
+    v = (struct k_iovec){ (u64)regs, n * 8 };
+    return raw(PTRACE_SETREGSET, pid, NT_PRSTATUS, (u64)&v);
+}
+
+bool ptrace_call(struct thread *t)
+{
+    u64 request = t->regs[R_RDI], pid = t->regs[R_RSI], addr = t->regs[R_RDX], data = t->regs[10];
+    struct k_iovec v = { 0, 0 };
+    u64 block, base;
+    long ret;
+
+    switch (request) {
+    case PTRACE_PEEKUSER:
+    case PTRACE_POKEUSER:
+        if (addr != REG_GS_BASE * 8)
+            return false;
+        break;
+    case PTRACE_GETREGS:
+    case PTRACE_SETREGS: v = (struct k_iovec){ data, REGS * 8 }; break;
+    case PTRACE_GETREGSET:
+    case PTRACE_SETREGSET:
+        if (addr != NT_PRSTATUS || safe_read(&v, data, sizeof(v)))
+            return false;
+        break;
+    default: return false;
+    }
+    block = block_of(pid);
+    if (!block)
+        return false;
+    switch (request) {
+    case PTRACE_PEEKUSER:
+        ret = get_base(pid, block, &base);
+        if (!ret)
+            ret = safe_write_u64(data, base);
+        break;
+    case PTRACE_POKEUSER: ret = set_base(pid, block, data); break;
+    case PTRACE_SETREGS: ret = set_regs(pid, block, v.base, REGS); break;
+    case PTRACE_SETREGSET:
+        ret = v.len % 8 ? -EINVAL : set_regs(pid, block, v.base, v.len / 8);
+        break;
+    case PTRACE_GETREGS:
+        ret = raw(request, pid, addr, data);
+        if (!ret)
+            ret = get_regs(pid, block, v.base, REGS);
+        break;
+    default:
+        ret = raw(request, pid, addr, data);
+        if (!ret && safe_read(&v, data, sizeof(v)) == 0) // its length is what there was
+            ret = get_regs(pid, block, v.base, v.len / 8);
+        break;
+    }
+    gate_return(t, ret);
+    return true;
+}

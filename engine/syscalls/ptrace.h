@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// ptrace, where the tracee is a process of ours.
+#ifndef QUERN_ENGINE_PTRACE_H
+#define QUERN_ENGINE_PTRACE_H
+
+#include "engine/thread/thread.h"
+
+// Handles the call (true), or leaves it to the gate.
+bool ptrace_call(struct thread *t);
+
+#endif
