@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // quern merge: the sum of any number of profiles, call graph included. Also called as cg_merge.
-// Reads with all processors; the work is in libquern (profile/merge.c).
+// Reads with all processors; the work is in libquern (profile/sum/merge.c).
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "quern/profile.h"
-#include "tests/unit/profile_same.h"
+#include "tests/unit/profile/same.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

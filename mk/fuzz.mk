@@ -7,9 +7,10 @@ FUZZ_TIME ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer $(HOST_BASE)
 FUZZ_PROGRAMS := $(BUILD)/fuzz/profile $(BUILD)/fuzz/profile_rewrite
 
-$(FUZZ_PROGRAMS): $(BUILD)/fuzz/%: fuzz/%.c $(wildcard profile/*.c profile/*.h profile/*.def include/quern/*.h tests/unit/profile_same.h)
+$(FUZZ_PROGRAMS): $(BUILD)/fuzz/%: fuzz/%.c \
+    $(wildcard profile/*/*.c profile/*/*.h profile/*/*.def include/quern/*.h tests/unit/profile/same.h)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(wildcard profile/*.c) $(PROFILE_LIBS)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(wildcard profile/*/*.c) $(PROFILE_LIBS)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_PROGRAMS)

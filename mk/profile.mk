@@ -3,7 +3,7 @@
 # libquern: the static library the programs link, the shared one with its symbol map, quern.pc, and the unit
 # tests of both (built with the sanitizers).
 
-PROFILE_SRCS := $(sort $(wildcard profile/*.c))
+PROFILE_SRCS := $(sort $(wildcard profile/*/*.c))
 PROFILE_LIBS := -lpcre2-8 -lz -lzstd -lpthread
 PROFILE_SONAME := libquern.so.0
 
@@ -32,7 +32,7 @@ $(BUILD)/lib/pkgconfig/quern.pc: mk/profile.mk $(FLAGS_STAMP)
 	    'Version: $(VERSION)' 'Libs: -L$${libdir} -lquern' \
 	    'Libs.private: $(PROFILE_LIBS)' 'Cflags: -I$${includedir}' > $@
 
-PROFILE_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/test_profile*.c)))
+PROFILE_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/profile/test_*.c)))
 
 $(PROFILE_TESTS): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(PROFILE_LIBS) -lcmocka)

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "profile/out.h"
+#include "profile/write/out.h"
 
 static ssize_t put(void *cookie, const char *buf, size_t size)
 {

@@ -6,12 +6,12 @@
 #ifndef QUERN_PROFILE_READER_H
 #define QUERN_PROFILE_READER_H
 
-#include "profile/input.h"
-#include "profile/model.h"
+#include "profile/read/input.h"
+#include "profile/model/model.h"
 
 enum diag_kind {
 #define DIAG(name, text, severity) DIAG_##name,
-#include "profile/diag.def"
+#include "profile/read/diag.def"
 #undef DIAG
     DIAG_COUNT
 };

@@ -7,7 +7,7 @@
 #ifndef QUERN_PROFILE_MERGE_H
 #define QUERN_PROFILE_MERGE_H
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #define FOLD_OBJECT 1u  /* all objects become none */
 #define FOLD_LINE   2u  /* lines become 0 */

@@ -26,7 +26,7 @@
 
 #include <stdio.h>
 
-#include "profile/strset.h"
+#include "profile/model/strset.h"
 #include "quern/profile.h"
 
 #define NANO         1000000000

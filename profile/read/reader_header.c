@@ -3,7 +3,7 @@
  * The rare part of reading: headers, remarks, totals, and numbers that are not plain decimal. Cold:
  * a well-formed file comes here a few dozen times. Called by reader.c only.
  */
-#include "profile/reader.h"
+#include "profile/read/reader.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@ static const struct {
     enum quern_severity severity;
 } diag_table[DIAG_COUNT] = {
 #define DIAG(name, text, sev) [DIAG_##name] = { text, QUERN_##sev },
-#include "profile/diag.def"
+#include "profile/read/diag.def"
 #undef DIAG
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffered output that appears whole or not at all; see out.h. */
-#include "profile/out.h"
+#include "profile/write/out.h"
 
 #include <errno.h>
 #include <fcntl.h>

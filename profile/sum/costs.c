@@ -9,7 +9,7 @@
  * treated as one function: self costs of its members plus the calls that leave it. A function that
  * calls only itself is no cycle of two, but its calls to itself are left out in the same way.
  */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The tables of a profile (functions, strings, events, parts), the builder and the getters.
  * Called by everything in libquern; knows neither text formats nor files.
  */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * accepts (docs/format.md, "What Quern writes"). Cachegrind: as Valgrind's tool writes it, all counts
  * of a line in full, one `fl=` for each file.
  */
-#include "profile/merge.h"
-#include "profile/out.h"
+#include "profile/sum/merge.h"
+#include "profile/write/out.h"
 
 #include <errno.h>
 #include <stdlib.h>

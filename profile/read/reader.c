@@ -9,7 +9,7 @@
  * slow_cost(), which understands everything; quern_read_opts.no_fast sends all of them there. What was
  * tried to make it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
  */
-#include "profile/reader.h"
+#include "profile/read/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

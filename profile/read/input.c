@@ -3,7 +3,7 @@
  * Plain, gzip and zstd input behind one read call. Plain files are read straight into the reader's
  * buffer: mapping them was not faster and counts twice against the memory bar.
  */
-#include "profile/input.h"
+#include "profile/read/input.h"
 
 #include <errno.h>
 #include <fcntl.h>

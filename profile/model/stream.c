@@ -3,7 +3,7 @@
  * The record stream of a profile (drawn in model.h): encoding for the builder, decoding for
  * everybody. Hot: the reader encodes its plain cost lines itself with the inline parts.
  */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

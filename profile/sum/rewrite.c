@@ -7,7 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * records come in the same order. After entry i the next record is looked for in entry i+1 before
  * anything is hashed, and is nearly always there. bench: make bench-tools, "merge".
  */
-#include "profile/merge.h"
+#include "profile/sum/merge.h"
 
 #include <errno.h>
 #include <pthread.h>

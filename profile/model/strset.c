@@ -3,7 +3,7 @@
  * Interned strings for libquern: called for every name definition a reader meets, not for
  * every line (ids are looked up in arrays), so a plain table with linear probing is enough.
  */
-#include "profile/strset.h"
+#include "profile/model/strset.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,13 +4,13 @@
  * those are known: tests/golden/README.md); what we write from it reads back to the same; strict reading
  * refuses exactly those with a warning or an error. Runs from the root of the source tree.
  */
-#include "test_profile.h"
+#include "tests/unit/profile/test_profile.h"
 
 #include <dirent.h>
 
 static const char *const kinds[] = {
 #define DIAG(name, text, severity) text,
-#include "profile/diag.def"
+#include "profile/read/diag.def"
 #undef DIAG
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))

@@ -3,7 +3,7 @@
  * Size: a line of 1 MB, a million functions, a thousand events, lines across the reader's buffers, every
  * way to cut a file off.
  */
-#include "test_profile.h"
+#include "tests/unit/profile/test_profile.h"
 
 static void test_long_line(void **state)
 {

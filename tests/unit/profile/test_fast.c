@@ -3,11 +3,11 @@
  * The reader's short cuts against its general rules: whole profiles read both ways, golden ones and a few
  * hundred of random lines, some of which are a little wrong.
  */
-#include "test_profile.h"
+#include "tests/unit/profile/test_profile.h"
 
 #include <dirent.h>
 
-#include "tests/unit/profile_same.h"
+#include "tests/unit/profile/same.h"
 
 static uint64_t seed = 20260917;
 

@@ -3,7 +3,7 @@
  * The model of libquern: builder, functions, costs, cycles, formulas, merging, subtracting, rewriting.
  * All expected numbers are small enough to be added up by eye from the profile in the test.
  */
-#include "test_profile.h"
+#include "tests/unit/profile/test_profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
