@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Fuzzer of the reader, and of everything that walks what it read: costs and cycles, both writers, reading
- * back what they wrote (it must read, with the same totals), merging a profile with itself, subtracting it from
- * itself, rewriting its names. The reader's short cuts must read what its general rules read.
- */
+// SPDX-License-Identifier: MIT
+//
+// Fuzzer of the reader, and of everything that walks what it read: costs and cycles, both writers,
+// reading back what they wrote (it must read, with the same totals), merging a profile with itself,
+// subtracting it from itself, rewriting its names. The reader's short cuts must read what its
+// general rules read.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void diag(void *ctx, const struct quern_diag *d)
 {
-    /* A remark points into the line it is about. */
+    // A remark points into the line it is about.
     size_t n = strlen(d->text);
     if (d->col && n < 199 && d->col > n + 2 && !strchr(d->text, '?') && !strchr(d->text, '\r'))
         abort();
@@ -45,26 +45,24 @@ static char *slurp(const char *path, size_t *n)
 static void write_and_read(const struct quern_profile *p, const struct quern_write_opts *o)
 {
     static char path[64];
-    struct quern_error err;
-    struct quern_profile *q;
-    char *text;
-    size_t n;
 
     if (!*path)
         snprintf(path, sizeof(path), "%s/quern-fuzz-%d",
                  access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm", (int)getpid());
+    struct quern_error err;
     if (quern_profile_write(p, path, o, &err) < 0) {
         if (!*err.msg)
             abort();
-        return; /* a sum of more than 64 bits */
+        return; // a sum of more than 64 bits
     }
-    text = slurp(path, &n);
+    size_t n;
+    char *text = slurp(path, &n);
     unlink(path);
     if (!quern_profile_event_count(p)) {
         free(text);
         return;
     }
-    q = quern_profile_read_mem(text, n, "written", NULL, &err);
+    struct quern_profile *q = quern_profile_read_mem(text, n, "written", NULL, &err);
     if (!q)
         abort();
     if (o->format == QUERN_FORMAT_CALLGRIND)
@@ -76,7 +74,7 @@ static void write_and_read(const struct quern_profile *p, const struct quern_wri
     free(text);
 }
 
-/* Self costs are the totals; edges are found from both their ends. */
+// Self costs are the totals; edges are found from both their ends.
 static void ask_costs(const struct quern_profile *p)
 {
     struct quern_costs *c = quern_costs_new(p);
@@ -86,10 +84,11 @@ static void ask_costs(const struct quern_profile *p)
     if (!c)
         abort();
     for (uint32_t f = 0; f < quern_profile_func_count(p); f++) {
-        size_t first, end, n;
+        size_t n;
         const uint32_t *callers = quern_costs_callers(c, f, &n);
         for (size_t i = 0; i < events; i++)
             sum[i] += quern_costs_self(c, f)[i];
+        size_t first, end;
         quern_costs_callees(c, f, &first, &end);
         for (size_t e = first; e < end; e++)
             if (quern_costs_edge(c, e).caller != f)
@@ -109,7 +108,7 @@ static void ask_costs(const struct quern_profile *p)
     quern_costs_free(c);
 }
 
-/* A profile minus itself is nothing; one with its names rewritten costs what it cost. */
+// A profile minus itself is nothing; one with its names rewritten costs what it cost.
 static void subtract_and_rewrite(const struct quern_profile *p)
 {
     struct quern_error err;
@@ -138,10 +137,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .sz = sizeof(opts), .every_diag = 1, .diag = diag, .diag_ctx = &remarks
     };
     struct quern_error err;
-    struct quern_profile *p;
-    struct quern_merger *m, *other;
 
-    p = quern_profile_read_mem((const char *)data, size, "fuzz", &opts, &err);
+    struct quern_profile *p = quern_profile_read_mem((const char *)data, size, "fuzz", &opts, &err);
     opts.strict = 1;
     struct quern_profile *strict =
         quern_profile_read_mem((const char *)data, size, "fuzz", &opts, NULL);
@@ -171,8 +168,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                       .no_compress_pos = 1 });
         write_and_read(p, &(struct quern_write_opts){ .sz = sizeof(struct quern_write_opts),
                                                       .format = QUERN_FORMAT_CACHEGRIND });
-        m = quern_merger_new();
-        other = quern_merger_new();
+        struct quern_merger *m = quern_merger_new();
+        struct quern_merger *other = quern_merger_new();
         if (quern_merger_add(m, p, "p", &err) < 0 || quern_merger_add(other, p, "p", &err) < 0 ||
             quern_merger_join(m, other, &err) < 0)
             abort();

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT */
-/* Fuzzer of --mod-filename and --mod-funcname: the input is an expression, a NUL, and a name. */
+// SPDX-License-Identifier: MIT
+//
+// Fuzzer of --mod-filename and --mod-funcname: the input is an expression, a NUL, and a name.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
     struct quern_error err = { 0 };
-    struct quern_rewrite *r;
-    const char *name;
 
     memcpy(text, data, size);
     text[size] = 0;
-    name = strlen(text) < size ? text + strlen(text) + 1 : text;
-    r = quern_rewrite_new(text, &err);
+    const char *name = strlen(text) < size ? text + strlen(text) + 1 : text;
+    struct quern_rewrite *r = quern_rewrite_new(text, &err);
     if (r)
         free(quern_rewrite_apply(r, name));
     else if (!*err.msg)

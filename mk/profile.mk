@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# libquern: the static library the programs link, the shared one with its symbol map, quern.pc, and the unit
-# tests of both (built with the sanitizers).
+# libquern: the static library the programs link, the shared one with its symbol map, quern.pc, and
+# the unit tests of both (built with the sanitizers).
 
 PROFILE_SRCS := $(sort $(wildcard profile/*/*.c))
 PROFILE_LIBS := -lpcre2-8 -lz -lzstd -lpthread
@@ -32,7 +32,8 @@ $(BUILD)/lib/pkgconfig/quern.pc: mk/profile.mk $(FLAGS_STAMP)
 	    'Version: $(VERSION)' 'Libs: -L$${libdir} -lquern' \
 	    'Libs.private: $(PROFILE_LIBS)' 'Cflags: -I$${includedir}' > $@
 
-PROFILE_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/profile/test_*.c)))
+PROFILE_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%, \
+                   $(sort $(wildcard tests/unit/profile/test_*.c)))
 
 $(PROFILE_TESTS): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(PROFILE_LIBS) -lcmocka)
@@ -40,10 +41,14 @@ $(PROFILE_TESTS): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(BUILD)/li
 # The functions the shared library exports are those its map names and the header declares.
 .PHONY: check-profile-symbols
 check-profile-symbols: $(BUILD)/lib/$(PROFILE_SONAME)
-	@nm -D --defined-only $< | awk '$$2 == "T" { sub(/@.*/, "", $$3); print $$3 }' | sort > $(BUILD)/exported; \
-	grep -oE '^ +quern_[a-z_]+;' profile/quern.map | tr -d ' ;' | sort > $(BUILD)/mapped; \
-	if diff $(BUILD)/mapped $(BUILD)/exported > $(BUILD)/exported.diff; then echo 'ok 1 - exported symbols'; \
-	else echo 'not ok 1 - exported symbols'; sed 's/^/# /' $(BUILD)/exported.diff; echo 1..1; exit 1; fi; echo 1..1
+	@nm -D --defined-only $< | awk '$$2 == "T" { sub(/@.*/, "", $$3); print $$3 }' | sort \
+	    > $(BUILD)/exported
+	@grep -oE '^ +quern_[a-z_]+;' profile/quern.map | tr -d ' ;' | sort > $(BUILD)/mapped
+	@if diff $(BUILD)/mapped $(BUILD)/exported > $(BUILD)/exported.diff; then \
+	    echo 'ok 1 - exported symbols'; echo 1..1; \
+	else \
+	    echo 'not ok 1 - exported symbols'; sed 's/^/# /' $(BUILD)/exported.diff; echo 1..1; exit 1; \
+	fi
 
 ifneq ($(PROFILE_TESTS),)
 CHECKS += check-profile

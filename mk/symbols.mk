@@ -11,12 +11,16 @@ ALL += $(SYMBOLS_A)
 $(SYMBOLS_A): $(call host_objs,$(SYMBOLS_SRCS))
 	$(call archive)
 
-SYMBOLS_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(sort $(wildcard tests/unit/symbols/test_*.c)))
+SYMBOLS_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%, \
+                   $(sort $(wildcard tests/unit/symbols/test_*.c)))
 
-$(SYMBOLS_TESTS): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o $(call asan_objs,$(SYMBOLS_SRCS))
+$(SYMBOLS_TESTS): $(BUILD)/tests/%: $(BUILD)/obj/asan/tests/unit/%.o \
+                  $(call asan_objs,$(SYMBOLS_SRCS))
 	$(call link_asan,-lcmocka $(SYMBOLS_LIBS))
 
 CHECKS += check-symbols
 .PHONY: check-symbols
 check-symbols: $(SYMBOLS_TESTS)
-	@status=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP TEST_FOLDER=$(BUILD)/tests $$t || status=1; done; exit $$status
+	@status=0; for t in $^; do \
+	    CMOCKA_MESSAGE_OUTPUT=TAP TEST_FOLDER=$(BUILD)/tests $$t || status=1; \
+	done; exit $$status

@@ -26,11 +26,10 @@ static int open_build_id(Elf *elf)
     const void *id;
     ssize_t n = dwelf_elf_gnu_build_id(elf, &id);
     char path[sizeof(DEBUG_ROOT) + 160];
-    int len;
 
     if (n < 2 || n > 64)
         return -1;
-    len =
+    int len =
         snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", ((const unsigned char *)id)[0]);
     for (ssize_t i = 1; i < n; i++)
         len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
@@ -44,14 +43,13 @@ static int open_build_id(Elf *elf)
 static int open_checked(const char *path, GElf_Word crc)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    void *map;
     bool same = false;
 
     if (fd < 0)
         return -1;
+    struct stat st;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map != MAP_FAILED) {
             same = crc32_z(0, map, (size_t)st.st_size) == crc;
             munmap(map, (size_t)st.st_size);
@@ -106,14 +104,13 @@ static int open_with_dwfl(const char *path)
         .section_address = dwfl_offline_section_address,
     };
     Dwfl *dwfl = dwfl_begin(&callbacks);
-    Dwfl_Module *mod;
     int found_fd = -1;
     void **user;
     Dwarf_Addr bias;
 
     if (!dwfl)
         return -1;
-    mod = dwfl_report_elf(dwfl, path, path, -1, 0, true);
+    Dwfl_Module *mod = dwfl_report_elf(dwfl, path, path, -1, 0, true);
     if (mod) {
         dwfl_module_info(mod, &user, NULL, NULL, NULL, NULL, NULL, NULL);
         *user = &found_fd;

@@ -32,11 +32,9 @@ static struct elfsym *append(struct elfsym_table *t)
 // Sections by number: the end of code sections, 0 for others.
 static uint64_t *code_sections(Elf *elf, size_t *count)
 {
-    uint64_t *end;
-
     if (elf_getshdrnum(elf, count) != 0 || *count == 0)
         return NULL;
-    end = calloc(*count, sizeof(*end));
+    uint64_t *end = calloc(*count, sizeof(*end));
     if (!end)
         return NULL;
     for (size_t i = 1; i < *count; i++) {
@@ -57,22 +55,18 @@ static void add_table(struct elfsym_table *t, Elf *elf, Elf_Scn *scn, const GElf
 
     for (size_t i = 1; i < n; i++) {
         GElf_Sym sym;
-        const char *name;
-        struct elfsym *e;
-        unsigned type;
-        bool typed;
 
         if (!gelf_getsym(data, (int)i, &sym))
             break;
-        type = GELF_ST_TYPE(sym.st_info);
-        typed = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_OBJECT;
+        unsigned type = GELF_ST_TYPE(sym.st_info);
+        bool typed = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_OBJECT;
         if ((!typed && type != STT_NOTYPE) || sym.st_shndx == SHN_UNDEF ||
             sym.st_shndx >= sections || code_end[sym.st_shndx] <= sym.st_value)
             continue;
-        name = elf_strptr(elf, sh->sh_link, sym.st_name);
+        const char *name = elf_strptr(elf, sh->sh_link, sym.st_name);
         if (!name || !*name)
             continue;
-        e = append(t);
+        struct elfsym *e = append(t);
         if (!e)
             return;
         e->start = sym.st_value;
@@ -118,17 +112,14 @@ void elfsym_add_one(struct elfsym_table *t, uint64_t start, uint64_t size, const
 // < 0: a is shown rather than b.
 static int prefer(const struct elfsym *a, const struct elfsym *b)
 {
-    size_t la, lb;
-    const char *va, *vb;
-
     if (a->weak_range != b->weak_range)
         return a->weak_range ? 1 : -1;
     if (!a->name || !b->name)
         return a->name ? -1 : b->name ? 1 : 0;
-    va = strchr(a->name, '@');
-    vb = strchr(b->name, '@');
-    la = va ? (size_t)(va - a->name) : strlen(a->name);
-    lb = vb ? (size_t)(vb - b->name) : strlen(b->name);
+    const char *va = strchr(a->name, '@');
+    const char *vb = strchr(b->name, '@');
+    size_t la = va ? (size_t)(va - a->name) : strlen(a->name);
+    size_t lb = vb ? (size_t)(vb - b->name) : strlen(b->name);
     if (la != lb)
         return la < lb ? -1 : 1;
     if (!va != !vb)
@@ -250,12 +241,11 @@ static bool in_plt(Elf *elf, uint64_t address)
         return false;
     while ((scn = elf_nextscn(elf, scn))) {
         GElf_Shdr sh;
-        const char *n;
 
         if (!gelf_getshdr(scn, &sh) || address < sh.sh_addr || address - sh.sh_addr >= sh.sh_size ||
             !(sh.sh_flags & SHF_EXECINSTR))
             continue;
-        n = elf_strptr(elf, names, sh.sh_name);
+        const char *n = elf_strptr(elf, names, sh.sh_name);
         return n && strncmp(n, ".plt", 4) == 0;
     }
     return false;
@@ -265,7 +255,6 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
 {
     struct section hdr = { 0 }, frame = { 0 };
     const struct elfsym_table sorted = *t;
-    uint32_t n;
 
     // Version 1; pointer to .eh_frame sdata4 pcrel; count udata4; table sdata4 relative to the
     // header: what every linker writes.
@@ -273,7 +262,7 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
         hdr.p[1] != 0x1b || hdr.p[2] != 0x03 || hdr.p[3] != 0x3b ||
         !section_get(elf, ".eh_frame", &frame))
         goto out;
-    n = u32(hdr.p + 8);
+    uint32_t n = u32(hdr.p + 8);
     if (n > (hdr.size - 12) / 8)
         n = (uint32_t)((hdr.size - 12) / 8);
     for (uint32_t i = 0; i < n; i++) {
@@ -281,7 +270,6 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
         uint64_t fde = hdr.addr + (uint64_t)(int64_t)s32(hdr.p + 16 + i * 8);
         uint64_t off = fde - frame.addr;
         struct elfsym_table look = sorted;
-        struct elfsym *e;
 
         // length, CIE pointer, start (sdata4 pcrel), size.
         if (fde < frame.addr || frame.size < 16 || off > frame.size - 16 ||
@@ -290,7 +278,7 @@ void elfsym_add_eh_frame(struct elfsym_table *t, Elf *elf)
         look.sym = t->sym; // append() may have moved it; the sorted part stays in front
         if (elfsym_find(&look, start) || in_plt(elf, start))
             continue;
-        e = append(t);
+        struct elfsym *e = append(t);
         if (!e)
             break;
         e->start = start;

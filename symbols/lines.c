@@ -77,11 +77,10 @@ static void hide_sections(Elf *elf)
         return;
     while ((scn = elf_nextscn(elf, scn))) {
         GElf_Shdr sh;
-        const char *name;
 
         if (!gelf_getshdr(scn, &sh))
             continue;
-        name = elf_strptr(elf, names, sh.sh_name);
+        const char *name = elf_strptr(elf, names, sh.sh_name);
         if (!name || !is_hidden(name))
             continue;
         sh.sh_type = SHT_NOBITS;
@@ -171,22 +170,22 @@ static void scan_units(struct lines *l)
 {
     Dwarf_Off *listed = listed_units(l);
     Dwarf_CU *cu = NULL;
-    Dwarf_Half version;
-    uint8_t type;
-    Dwarf_Die die, sub;
 
     l->scanned = true;
     if (!listed)
         return;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die die, sub;
     while (dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, &sub) == 0) {
         Dwarf_Off off = dwarf_dieoffset(&die);
-        Dwarf_Addr base, start, end;
         ptrdiff_t at = 0;
 
         if (type != DW_UT_compile && type != DW_UT_skeleton)
             continue;
         if (bsearch(&off, listed, l->aranges_count, sizeof(off), compare_offsets))
             continue;
+        Dwarf_Addr base, start, end;
         while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0)
             add_range(l, start, end, off);
     }
@@ -216,14 +215,13 @@ static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *d
 {
     Dwarf_Arange *a = l->aranges ? dwarf_getarange_addr(l->aranges, address) : NULL;
     Dwarf_Off off;
-    const struct range *r;
 
     if (a && dwarf_getarangeinfo(a, NULL, NULL, &off) == 0)
         return dwarf_offdie(l->dwarf, off, die) != NULL;
     // What has no name either (PLTs, above all) is not worth reading every unit of a large file.
     if (!l->scanned && (named || l->aranges_count == 0))
         scan_units(l);
-    r = find_range(l, address);
+    const struct range *r = find_range(l, address);
     return r && dwarf_offdie(l->dwarf, r->die, die) != NULL;
 }
 
@@ -249,14 +247,12 @@ static struct unit *find_unit(struct lines *l, Dwarf_Off die, size_t *at)
 // -fdebug-prefix-map) is taken relative to that folder, as Cachegrind does.
 static uint32_t file_number(struct lines *l, const char *src, const char *folder)
 {
-    char *whole;
-    uint32_t number;
-
     if (!src)
         return 0;
+    char *whole;
     if (src[0] == '/' || !folder || asprintf(&whole, "%s/%s", folder, src) < 0)
         return strings_add(l->strings, src, strlen(src));
-    number = strings_add(l->strings, whole, strlen(whole));
+    uint32_t number = strings_add(l->strings, whole, strlen(whole));
     free(whole);
     return number;
 }
@@ -285,7 +281,6 @@ static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
         Dwarf_Line *line = dwarf_onesrcline(lines, i);
         struct row *r = &u->row[u->rows];
         Dwarf_Addr address;
-        const char *src;
         int number = 0;
 
         if (dwarf_lineaddr(line, &address) != 0)
@@ -293,7 +288,7 @@ static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
         r->address = address;
         dwarf_lineendsequence(line, &r->end);
         if (!r->end) {
-            src = dwarf_linesrc(line, NULL, NULL);
+            const char *src = dwarf_linesrc(line, NULL, NULL);
             dwarf_lineno(line, &number);
             if (src != last) { // one pointer for each file of the table
                 last = src;
@@ -337,17 +332,16 @@ static struct unit *get_unit(struct lines *l, Dwarf_Die *die)
 
 void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row *out)
 {
-    Dwarf_Die die;
-    struct unit *u;
-    size_t lo = 0, hi;
+    size_t lo = 0;
 
     *out = (struct lines_row){ .start = address, .end = address + 1 };
+    Dwarf_Die die;
     if (!find_die(l, address, named, &die))
         return;
-    u = get_unit(l, &die);
+    struct unit *u = get_unit(l, &die);
     if (!u)
         return;
-    hi = u->rows;
+    size_t hi = u->rows;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 
@@ -380,15 +374,13 @@ static const char *linkage_name(Dwarf_Die *die)
 static uint32_t name_number(struct lines *l, Dwarf_Die *die, char *(*readable)(const char *name))
 {
     const char *name = linkage_name(die);
-    char *nice;
-    uint32_t number;
 
     if (!name)
         return 0;
-    nice = readable ? readable(name) : NULL;
+    char *nice = readable ? readable(name) : NULL;
     if (nice)
         name = nice;
-    number = strings_add(l->strings, name, strlen(name));
+    uint32_t number = strings_add(l->strings, name, strlen(name));
     free(nice);
     return number;
 }
@@ -419,27 +411,26 @@ static uint32_t call_line(Dwarf_Die *inlined)
 size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,
                      char *(*readable)(const char *name))
 {
-    Dwarf_Die cu, split, *innermost = NULL, *scopes = NULL;
-    struct lines_row row;
-    uint32_t file, line;
+    Dwarf_Die cu, *innermost = NULL, *scopes = NULL;
     size_t n = 0;
-    uint8_t type;
-    int count;
 
     if (!find_die(l, address, true, &cu))
         return 0;
     // The functions of a skeleton unit are in its .dwo or .dwp.
+    Dwarf_Die split;
+    uint8_t type;
     if (dwarf_cu_info(cu.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
         type == DW_UT_skeleton && split.addr)
         cu = split;
+    struct lines_row row;
     lines_find(l, address, true, &row);
-    file = row.file;
-    line = row.line;
+    uint32_t file = row.file;
+    uint32_t line = row.line;
     // The scopes around an inlined function are where its source text is; its parents are where it
     // was inlined.
     if (dwarf_getscopes(&cu, address, &innermost) <= 0)
         return 0;
-    count = dwarf_getscopes_die(&innermost[0], &scopes);
+    int count = dwarf_getscopes_die(&innermost[0], &scopes);
     free(innermost);
     for (int i = 0; i < count && n < max; i++) {
         int tag = dwarf_tag(&scopes[i]);

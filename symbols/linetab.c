@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Skims every DWARF 5 line program of a file once, for the address ranges of its sequences (runs of
-// rows with rising addresses), and runs a sequence again, for its rows, when one of its addresses is
-// asked for; folders and files of a unit are read then, too. Most units of a library never are. Facts:
-// DWARF 5, section 6.2 and 7.22.
+// rows with rising addresses), and runs a sequence again, for its rows, when one of its addresses
+// is asked for; folders and files of a unit are read then, too. Most units of a library never are.
+// Facts: DWARF 5, section 6.2 and 7.22.
 #include "symbols/linetab.h"
 
 #include <dwarf.h>
@@ -211,7 +211,6 @@ static uint64_t read_entries(struct linetab *t, struct reader *r, unsigned offse
 {
     uint64_t type[16], form[16];
     unsigned formats = (unsigned)get(r, 1);
-    uint64_t n;
 
     *out = NULL;
     if (formats > 16) {
@@ -222,7 +221,7 @@ static uint64_t read_entries(struct linetab *t, struct reader *r, unsigned offse
         type[i] = get_uleb(r);
         form[i] = get_uleb(r);
     }
-    n = get_uleb(r);
+    uint64_t n = get_uleb(r);
     // Every entry takes a byte at least.
     if (r->bad || n > (uint64_t)(r->end - r->p)) {
         r->bad = true;
@@ -244,13 +243,12 @@ static uint64_t read_entries(struct linetab *t, struct reader *r, unsigned offse
 static bool grow(void **array, size_t *room, size_t need, size_t element)
 {
     size_t more = *room ? *room : 1024;
-    void *grown;
 
     if (need <= *room)
         return true;
     while (more < need)
         more *= 2;
-    grown = realloc(*array, more * element);
+    void *grown = realloc(*array, more * element);
     if (!grown)
         return false;
     *array = grown;
@@ -283,8 +281,7 @@ static void read_files(struct linetab *t, struct unit *u)
 
 // The registers, and what is known of the sequence that is being run.
 struct machine {
-    uint64_t address;
-    uint64_t file;
+    uint64_t address, file;
     int64_t line;
     uint64_t first, last; // addresses of the rows so far
     size_t rows;
@@ -333,15 +330,13 @@ static void keep_row(struct reader *r, struct machine *m)
 static bool extended(struct reader *r, struct machine *m)
 {
     uint64_t size = get_uleb(r);
-    const unsigned char *next;
-    unsigned opcode;
 
     if (size == 0 || size > (uint64_t)(r->end - r->p)) {
         r->bad = true;
         return false;
     }
-    next = r->p + size;
-    opcode = (unsigned)get(r, 1);
+    const unsigned char *next = r->p + size;
+    unsigned opcode = (unsigned)get(r, 1);
     if (opcode == DW_LNE_set_address) {
         if (size == 9)
             m->address = get(r, 8);
@@ -389,8 +384,8 @@ static bool run_sequence(struct reader *r, const struct unit *u, const struct sp
     return false;
 }
 
-// The addresses of one sequence, as run_sequence() would find them, without its rows: files, lines and columns are skipped over.
-// False when the program ends before the sequence does.
+// The addresses of one sequence, as run_sequence() would find them, without its rows: files, lines
+// and columns are skipped over. False when the program ends before the sequence does.
 static bool skim_sequence(struct reader *r, const struct unit *u, const struct specials *s,
                           struct machine *m)
 {
@@ -481,8 +476,7 @@ static void skim_program(struct linetab *t, struct reader *r, const struct unit 
 static void read_program(struct linetab *t, struct reader *r)
 {
     struct unit u = { .offset_size = 4 };
-    struct reader head, body;
-    uint64_t length = get(r, 4), header_length;
+    uint64_t length = get(r, 4);
 
     if (length == 0xffffffff) {
         u.offset_size = 8;
@@ -492,19 +486,19 @@ static void read_program(struct linetab *t, struct reader *r)
         r->bad = true;
         return;
     }
-    head = (struct reader){ r->p, r->p + length, false };
+    struct reader head = (struct reader){ r->p, r->p + length, false };
     r->p = head.end;
     // Version, size of an address, size of a segment selector.
     if (get(&head, 2) != 5 || get(&head, 1) != 8 || get(&head, 1) != 0) {
         r->bad = true;
         return;
     }
-    header_length = get(&head, u.offset_size);
+    uint64_t header_length = get(&head, u.offset_size);
     if (head.bad || header_length > (uint64_t)(head.end - head.p)) {
         r->bad = true;
         return;
     }
-    body = (struct reader){ head.p + header_length, head.end, false };
+    struct reader body = (struct reader){ head.p + header_length, head.end, false };
     head.end = body.p;
     u.min_insn = (uint8_t)get(&head, 1);
     if (get(&head, 1) != 1) // operations per instruction: VLIW
@@ -560,13 +554,12 @@ static bool is_new_enough(const struct section *s)
 
     while (r.p < r.end) {
         uint64_t length = get(&r, 4);
-        const unsigned char *next;
 
         if (length == 0xffffffff)
             length = get(&r, 8);
         if (r.bad || length < 2 || length > (uint64_t)(r.end - r.p))
             return false;
-        next = r.p + length;
+        const unsigned char *next = r.p + length;
         if (get(&r, 2) != 5)
             return false;
         r.p = next;
@@ -577,7 +570,6 @@ static bool is_new_enough(const struct section *s)
 struct linetab *linetab_new(Elf *elf, struct strings *strings)
 {
     struct linetab *t = calloc(1, sizeof(*t));
-    struct reader r;
 
     if (!t)
         return NULL;
@@ -589,7 +581,7 @@ struct linetab *linetab_new(Elf *elf, struct strings *strings)
         return NULL;
     }
     section_get(elf, ".debug_line_str", &t->line_str);
-    r = (struct reader){ t->line.p, t->line.p + t->line.size, false };
+    struct reader r = (struct reader){ t->line.p, t->line.p + t->line.size, false };
     while (r.p < r.end && !r.bad)
         read_program(t, &r);
     if (r.bad) {
@@ -619,13 +611,12 @@ void linetab_free(struct linetab *t)
 // unit's that is relative itself (-fdebug-prefix-map) is put before what is relative still.
 static uint32_t file_number(struct linetab *t, uint32_t index)
 {
-    struct file *f;
     char *whole;
     int n;
 
     if (index == UINT32_MAX)
         return 0;
-    f = &t->file[index];
+    struct file *f = &t->file[index];
     if (f->number != UINT32_MAX)
         return f->number;
     if (f->name[0] == '/')
@@ -660,8 +651,6 @@ void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
 {
     size_t i = upper_sequence(t, address);
     struct sequence *s = i ? &t->sequence[i - 1] : NULL;
-    const struct row *row;
-    size_t lo, hi;
 
     *out = (struct lines_row){ .start = address, .end = address + 1 };
     if (!s || address >= s->end) {
@@ -673,9 +662,9 @@ void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
         run_again(t, s);
     if (s->rows == 0)
         return; // out of memory
-    row = t->row + s->row;
-    lo = 0;
-    hi = s->rows;
+    const struct row *row = t->row + s->row;
+    size_t lo = 0;
+    size_t hi = s->rows;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 

@@ -24,11 +24,10 @@ void minidebug_add(struct elfsym_table *t, struct strings *strings, const char *
     };
     Dwfl *dwfl = dwfl_begin(&callbacks);
     Dwfl_Module *mod = dwfl ? dwfl_report_elf(dwfl, path, path, -1, 0, true) : NULL;
-    int n;
 
     if (mod) {
         dwfl_report_end(dwfl, NULL, NULL);
-        n = dwfl_module_getsymtab(mod);
+        int n = dwfl_module_getsymtab(mod);
         for (int i = 1; i < n; i++) {
             GElf_Sym sym;
             GElf_Word section;

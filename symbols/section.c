@@ -24,11 +24,10 @@ static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *
                    .avail_in = (uInt)in_size,
                    .next_out = out,
                    .avail_out = (uInt)out_size };
-    bool ok;
 
     if (in_size > UINT32_MAX || out_size > UINT32_MAX || inflateInit2(&z, -MAX_WBITS) != Z_OK)
         return false;
-    ok = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_out == 0;
+    bool ok = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_out == 0;
     inflateEnd(&z);
     return ok;
 }
@@ -37,7 +36,6 @@ static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *
 static bool decompress(const unsigned char *p, size_t size, struct section *out)
 {
     Elf64_Chdr ch;
-    unsigned char *buf;
     bool ok = false;
 
     if (size < sizeof(ch) + 2)
@@ -47,7 +45,7 @@ static bool decompress(const unsigned char *p, size_t size, struct section *out)
     size -= sizeof(ch);
     if (ch.ch_size > size_max)
         return false;
-    buf = malloc(ch.ch_size ? ch.ch_size : 1);
+    unsigned char *buf = malloc(ch.ch_size ? ch.ch_size : 1);
     if (!buf)
         return false;
     if (ch.ch_type == ELFCOMPRESS_ZLIB)
@@ -72,11 +70,9 @@ static Elf_Scn *find(Elf *elf, const char *name, GElf_Shdr *sh)
     if (elf_getshdrstrndx(elf, &names) != 0)
         return NULL;
     while ((scn = elf_nextscn(elf, scn))) {
-        const char *n;
-
         if (!gelf_getshdr(scn, sh) || sh->sh_type == SHT_NOBITS)
             continue;
-        n = elf_strptr(elf, names, sh->sh_name);
+        const char *n = elf_strptr(elf, names, sh->sh_name);
         if (n && strcmp(n, name) == 0)
             return scn;
     }
@@ -126,46 +122,45 @@ static bool is_zstd(const Elf64_Shdr *sh, const char *file, size_t file_size)
 
 Elf *section_without_zstd(Elf *elf, void **image)
 {
-    size_t size, total;
+    size_t size;
     const char *file = elf_rawfile(elf, &size);
-    Elf64_Ehdr eh;
-    Elf64_Shdr *sh;
-    char *copy;
     bool any = false;
 
     *image = NULL;
+    Elf64_Ehdr eh;
     if (!file || size < sizeof(eh))
         return NULL;
     memcpy(&eh, file, sizeof(eh));
+    Elf64_Shdr *sh;
     if (eh.e_shentsize != sizeof(*sh) || eh.e_shoff > size ||
         (size - eh.e_shoff) / sizeof(*sh) < eh.e_shnum)
         return NULL;
-    total = (size + 15) & ~(size_t)15;
+    size_t total = (size + 15) & ~(size_t)15;
     for (unsigned i = 0; i < eh.e_shnum; i++) {
         Elf64_Shdr one;
-        Elf64_Chdr ch;
 
         memcpy(&one, file + eh.e_shoff + i * sizeof(one), sizeof(one));
         if (!is_zstd(&one, file, size))
             continue;
+        Elf64_Chdr ch;
         memcpy(&ch, file + one.sh_offset, sizeof(ch));
         total += (ch.ch_size + 15) & ~UINT64_C(15);
         any = true;
     }
     if (!any)
         return NULL;
-    copy = malloc(total);
+    char *copy = malloc(total);
     if (!copy)
         return NULL;
     memcpy(copy, file, size);
     total = (size + 15) & ~(size_t)15;
     for (unsigned i = 0; i < eh.e_shnum; i++) {
         Elf64_Shdr one;
-        struct section s;
 
         memcpy(&one, file + eh.e_shoff + i * sizeof(one), sizeof(one));
         if (!is_zstd(&one, file, size))
             continue;
+        struct section s;
         if (!decompress((const unsigned char *)file + one.sh_offset, one.sh_size, &s)) {
             one.sh_type = SHT_NOBITS;
         } else {

@@ -51,10 +51,9 @@ void strings_fini(struct strings *s)
 
 uint32_t strings_add(struct strings *s, const char *text, size_t len)
 {
-    uint32_t i;
-
     if (s->count * 2 >= s->slots && grow(s) != 0)
         return 0;
+    uint32_t i;
     for (i = hash(text, len) & (s->slots - 1); s->slot[i]; i = (i + 1) & (s->slots - 1)) {
         const char *t = s->text[s->slot[i] - 1];
 

@@ -142,8 +142,6 @@ static void read_segments(struct symbols_module *m)
 struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file *f)
 {
     struct symbols_module *m;
-    struct stat st;
-    uint64_t mtime;
 
     for (m = s->modules; m; m = m->next)
         if (m->ino == f->ino && m->mtime == f->mtime && strcmp(m->name, f->path) == 0)
@@ -152,6 +150,7 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
     m->ino = f->ino;
     m->mtime = f->mtime;
     m->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
     if (m->fd < 0 || fstat(m->fd, &st) != 0) {
         remark(s, "%s: %s; its functions are shown as ???", f->path, strerror(errno));
         return m;
@@ -163,7 +162,7 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
             f->path);
         return m;
     }
-    mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    uint64_t mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
     if (f->mtime ? mtime != f->mtime : f->run_start && mtime > f->run_start)
         remark(s, "%s: was modified after the run began; functions and lines may be wrong",
                f->path);
@@ -238,8 +237,6 @@ static struct lines *get_lines(struct symbols_module *m)
 
 static void open_module(struct symbols_module *m)
 {
-    bool symtab;
-
     m->opened = true;
     if (!m->elf)
         return;
@@ -248,7 +245,7 @@ static void open_module(struct symbols_module *m)
         if (m->debug_fd >= 0)
             m->debug = elf_begin(m->debug_fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     }
-    symtab = elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
+    bool symtab = elfsym_add(&m->syms, m->elf, SHT_SYMTAB);
     if (m->debug)
         symtab |= elfsym_add(&m->syms, m->debug, SHT_SYMTAB);
     if (!symtab && section_exists(m->elf, ".gnu_debugdata"))
@@ -280,7 +277,6 @@ static uint32_t name_function(struct symbols_module *m, const struct elfsym *e)
     char generated[300];
     char *readable = NULL;
     const char *name = e->name;
-    uint32_t number;
 
     if (!name) {
         const char *slash = strrchr(m->name, '/');
@@ -295,7 +291,7 @@ static uint32_t name_function(struct symbols_module *m, const struct elfsym *e)
         if (readable)
             name = readable;
     }
-    number = strings_add(&s->strings, name, strlen(name));
+    uint32_t number = strings_add(&s->strings, name, strlen(name));
     free(readable);
     return number;
 }

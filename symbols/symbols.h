@@ -39,8 +39,8 @@ struct symbols_file {
     uint64_t run_start; // where mtime is not known: a file modified later is remarked upon
 };
 
-// The module of a file; the same one for the same path, inode and time. Never NULL: for a file that cannot be read
-// every answer is "???".
+// The module of a file; the same one for the same path, inode and time. Never NULL: for a file that
+// cannot be read every answer is "???".
 struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file *f);
 // A module in memory (the vDSO); the image must stay. `name` is for messages and generated names.
 struct symbols_module *symbols_image(struct symbols *s, const char *name, const void *image,

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The tables of a profile (functions, strings, events, parts), the builder and the getters.
- * Called by everything in libquern; knows neither text formats nor files.
- */
+// SPDX-License-Identifier: MIT
+//
+// The tables of a profile (functions, strings, events, parts), the builder and the getters.
+// Called by everything in libquern; knows neither text formats nor files.
 #include "profile/model/model.h"
 
 #include <errno.h>
@@ -10,19 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- Errors ----------------------------------------------------------------------------------- */
+// ---- Errors ----
 
 void quern_error_set(struct quern_error *err, int code, const char *file, const char *fmt, ...)
 {
     va_list ap;
-    size_t n;
 
     if (!err)
         return;
     memset(err, 0, sizeof(*err));
     err->code = code;
     if (file) {
-        n = strlen(file);
+        size_t n = strlen(file);
         if (n >= sizeof(err->file))
             file += n - (sizeof(err->file) - 1);
         snprintf(err->file, sizeof(err->file), "%s", file);
@@ -52,7 +50,7 @@ static int set_text(char **field, const char *s, size_t len)
     return 0;
 }
 
-/* -- Life ------------------------------------------------------------------------------------- */
+// ---- Life ----
 
 struct quern_profile *quern_profile_new(void)
 {
@@ -61,7 +59,7 @@ struct quern_profile *quern_profile_new(void)
     if (!p)
         return NULL;
     p->enc.func = p->enc.file = p->enc.part = QUERN_NONE;
-    /* Numbers 0 and 1 are the two spellings of "unknown": see profile_known(). */
+    // Numbers 0 and 1 are the two spellings of "unknown": see profile_known().
     if (profile_part_add(p) < 0 || strset_add(&p->str, "", 0) != 0 ||
         strset_add(&p->str, "???", 3) != 1) {
         quern_profile_free(p);
@@ -114,12 +112,12 @@ void quern_profile_free(struct quern_profile *p)
     free(p);
 }
 
-/* -- Events ----------------------------------------------------------------------------------- */
+// ---- Events ----
 
 static int find_event(const struct event *e, size_t n, const char *name, size_t len)
 {
     for (size_t i = 0; i < n; i++)
-        if (!strncmp(e[i].name, name, len) && !e[i].name[len])
+        if (strncmp(e[i].name, name, len) == 0 && !e[i].name[len])
             return (int)i;
     return -ENOENT;
 }
@@ -128,12 +126,12 @@ int profile_event_add(struct quern_profile *p, const char *name, size_t len)
 {
     int i = find_event(p->event, p->event_count, name, len);
     size_t n = p->event_count;
-    void *q;
 
     if (i >= 0)
         return i;
     if (n >= EVENTS_MAX)
         return -E2BIG;
+    void *q;
     if (!(q = realloc(p->event, (n + 1) * sizeof(*p->event))))
         return -ENOMEM;
     p->event = q;
@@ -152,7 +150,7 @@ int profile_event_add(struct quern_profile *p, const char *name, size_t len)
         return -ENOMEM;
     p->event[n].scale = 1;
     p->event_count++;
-    /* A definition ("event: Ir : long name") may have come before: it was kept as derived. */
+    // A definition ("event: Ir : long name") may have come before: it was kept as derived.
     i = find_event(p->derived, p->derived_count, name, len);
     if (i >= 0 && !p->derived[i].formula) {
         p->event[n].long_name = p->derived[i].long_name;
@@ -181,7 +179,7 @@ int quern_profile_set_events(struct quern_profile *p, const char *const *names, 
 int profile_define_event(struct quern_profile *p, const char *name, const char *formula,
                          const char *long_name)
 {
-    size_t len = strlen(name), n;
+    size_t len = strlen(name);
     struct event *e;
     int i;
 
@@ -193,7 +191,7 @@ int profile_define_event(struct quern_profile *p, const char *name, const char *
     } else {
         if (p->derived_count >= EVENTS_MAX)
             return -E2BIG;
-        n = p->derived_count;
+        size_t n = p->derived_count;
         if (!(e = realloc(p->derived, (n + 1) * sizeof(*e))))
             return -ENOMEM;
         p->derived = e;
@@ -220,13 +218,11 @@ static const char *skip_blank(const char *s)
 
 static int add_term(struct event *e, uint32_t event, int64_t factor)
 {
-    struct term *t;
-
     for (size_t i = 0; i < e->term_count; i++)
         if (e->term[i].event == event)
             return __builtin_add_overflow(e->term[i].factor, factor, &e->term[i].factor) ? -ERANGE
                                                                                          : 0;
-    t = realloc(e->term, (e->term_count + 1) * sizeof(*t));
+    struct term *t = realloc(e->term, (e->term_count + 1) * sizeof(*t));
     if (!t)
         return -ENOMEM;
     e->term = t;
@@ -234,7 +230,7 @@ static int add_term(struct event *e, uint32_t event, int64_t factor)
     return 0;
 }
 
-/* [number ["*"]] name, joined by + or -. Names of derived events put their own terms in. */
+// [number ["*"]] name, joined by + or -. Names of derived events put their own terms in.
 static int compile(struct quern_profile *p, struct event *e, size_t derived_before)
 {
     const char *s = skip_blank(e->formula);
@@ -314,7 +310,7 @@ int quern_profile_define_event(struct quern_profile *p, const char *name, const 
     if (rc < 0 || !formula)
         return rc;
     for (size_t i = 0; i < p->derived_count; i++)
-        if (!strcmp(p->derived[i].name, name))
+        if (strcmp(p->derived[i].name, name) == 0)
             return compile(p, &p->derived[i], i);
     return 0;
 }
@@ -372,10 +368,10 @@ int quern_profile_find_event(const struct quern_profile *p, const char *name)
 static char *list_events(const struct quern_profile *p)
 {
     size_t n = 1;
-    char *s, *o;
 
     for (size_t i = 0; i < p->event_count; i++)
         n += strlen(p->event[i].name) + 1;
+    char *s, *o;
     if (!(s = o = malloc(n)))
         return NULL;
     *o = 0;
@@ -389,10 +385,10 @@ static char *list_events(const struct quern_profile *p)
 
 static int same_text(const char *a, const char *b)
 {
-    return a == b || (a && b && !strcmp(a, b));
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* "X = Ir + Dr : long name", as an 'event:' line has it; "none" when nothing is said about X. */
+// "X = Ir + Dr : long name", as an 'event:' line has it; "none" when nothing is said about X.
 static void definition(char *out, size_t size, const char *name, const struct event *e)
 {
     if (!e || (!e->formula && !e->long_name))
@@ -403,8 +399,9 @@ static void definition(char *out, size_t size, const char *name, const struct ev
                  e->long_name ? e->long_name : "");
 }
 
-/* The first event whose formula or long name in a is not that in b, as the events that are so in *x and *y; the
- * events with counts are known to be the same. A derived one may have the name of one with counts. */
+// The first event whose formula or long name in a is not that in b, as the events that are so in *x
+// and *y; the events with counts are known to be the same. A derived one may have the name of one
+// with counts.
 static int other_definition(const struct quern_profile *a, const struct quern_profile *b,
                             const struct event **x, const struct event **y)
 {
@@ -426,7 +423,7 @@ int profile_same_events(const struct quern_profile *a, const char *a_name,
     int same = a->event_count == b->event_count;
 
     for (size_t i = 0; same && i < a->event_count; i++)
-        same = !strcmp(a->event[i].name, b->event[i].name);
+        same = strcmp(a->event[i].name, b->event[i].name) == 0;
     if (!same) {
         char *ea = list_events(a), *eb = list_events(b);
         quern_error_set(
@@ -437,7 +434,8 @@ int profile_same_events(const struct quern_profile *a, const char *a_name,
         free(eb);
         return -EINVAL;
     }
-    /* A sum of derived events means nothing when they are not the same; and a header can name them only once. */
+    // A sum of derived events means nothing when they are not the same; and a header can name them
+    // only once.
     const struct event *x, *y;
     if (other_definition(a, b, &x, &y) || other_definition(b, a, &y, &x)) {
         const char *name = x ? x->name : y->name;
@@ -469,7 +467,7 @@ int quern_profile_match_events(struct quern_profile *a, const char *a_name, stru
     return 0;
 }
 
-/* v * f + add, or the end of the range that it passes. */
+// v * f + add, or the end of the range that it passes.
 static quern_count mul_add(quern_count v, quern_count f, quern_count add)
 {
     const quern_count max = (quern_count)(~(unsigned __int128)0 >> 1);
@@ -493,7 +491,7 @@ quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
     for (size_t i = 0; i < e->term_count; i++) {
         const struct event *of = &p->event[e->term[i].event];
         quern_count v = counts[e->term[i].event], f = e->term[i].factor;
-        /* factor is nano; v is nano when of->scale is */
+        // factor is nano; v is nano when of->scale is
         if (e->scale == 1)
             sum = mul_add(v, f / NANO, sum);
         else if (of->scale == 1)
@@ -504,7 +502,7 @@ quern_count quern_profile_derive(const struct quern_profile *p, size_t event,
     return sum;
 }
 
-/* -- Parts ------------------------------------------------------------------------------------ */
+// ---- Parts ----
 
 int profile_part_add(struct quern_profile *p)
 {
@@ -576,14 +574,13 @@ int quern_profile_add_desc(struct quern_profile *p, const char *key, const char 
 {
     size_t k = strlen(key), v = strlen(value);
     char *s = malloc(k + v + 3);
-    int rc;
 
     if (!s)
         return -ENOMEM;
     memcpy(s, key, k);
     memcpy(s + k, ": ", 2);
     memcpy(s + k + 2, value, v + 1);
-    rc = profile_desc_add(p, s, k + v + 2);
+    int rc = profile_desc_add(p, s, k + v + 2);
     free(s);
     return rc;
 }
@@ -604,11 +601,9 @@ size_t quern_profile_part_count(const struct quern_profile *p)
 
 int quern_profile_part(const struct quern_profile *p, size_t i, struct quern_part *out)
 {
-    const struct part *q;
-
     if (i >= p->part_count)
         return -ENOENT;
-    q = &p->part[i];
+    const struct part *q = &p->part[i];
     *out = (struct quern_part){ .cmd = q->cmd,
                                 .creator = q->creator,
                                 .has_pid = q->has_pid,
@@ -673,7 +668,7 @@ int profile_copy_header(struct quern_profile *p, const struct quern_profile *fro
     return 0;
 }
 
-/* -- Strings and functions -------------------------------------------------------------------- */
+// ---- Strings and functions ----
 
 uint32_t quern_profile_string(struct quern_profile *p, const char *s, ptrdiff_t len)
 {
@@ -700,14 +695,14 @@ static uint32_t func_hash(struct quern_func f)
 static int func_grow(struct quern_profile *p)
 {
     uint32_t cap = p->func_cap ? p->func_cap * 2 : 64, mask = cap * 2 - 1;
-    struct quern_func *f;
-    uint32_t *slot;
 
     if (p->func_cap >= (uint32_t)1 << 30)
         return -1;
+    struct quern_func *f;
     if (!(f = realloc(p->func, cap * sizeof(*f))))
         return -1;
     p->func = f;
+    uint32_t *slot;
     if (!(slot = calloc((size_t)mask + 1, sizeof(*slot))))
         return -1;
     for (uint32_t i = 0; i < p->func_count; i++) {
@@ -726,10 +721,10 @@ static int func_grow(struct quern_profile *p)
 uint32_t quern_profile_func(struct quern_profile *p, uint32_t object, uint32_t file, uint32_t name)
 {
     struct quern_func f = { profile_known(object), profile_known(file), profile_known(name) };
-    uint32_t h;
 
     if (p->func_count == p->func_cap && func_grow(p) < 0)
         return QUERN_NONE;
+    uint32_t h;
     for (h = func_hash(f) & p->func_mask; p->func_slot[h]; h = (h + 1) & p->func_mask) {
         const struct quern_func *g = &p->func[p->func_slot[h] - 1];
         if (g->name == f.name && g->file == f.file && g->object == f.object)
@@ -752,7 +747,7 @@ struct quern_func quern_profile_func_get(const struct quern_profile *p, uint32_t
     return (struct quern_func){ QUERN_NONE, QUERN_NONE, QUERN_NONE };
 }
 
-/* -- Records ---------------------------------------------------------------------------------- */
+// ---- Records ----
 
 static int add_record(struct quern_profile *p, enum quern_record_kind kind,
                       const struct quern_site *at, const struct quern_site *to, uint64_t calls,
@@ -760,7 +755,6 @@ static int add_record(struct quern_profile *p, enum quern_record_kind kind,
 {
     struct quern_record rec = { .kind = kind, .at = *at, .calls = calls, .executed = executed };
     quern_count stack[64], *v = stack;
-    int rc;
 
     if (n > p->event_count || at->func >= p->func_count || (to && to->func >= p->func_count))
         return -EINVAL;
@@ -778,7 +772,7 @@ static int add_record(struct quern_profile *p, enum quern_record_kind kind,
     rec.to.file = profile_known(rec.to.file);
     rec.part = (uint32_t)(p->part_count - 1);
     rec.counts = v;
-    rc = stream_add(p, &rec, n);
+    int rc = stream_add(p, &rec, n);
     if (v != stack)
         free(v);
     return rc;
@@ -807,7 +801,7 @@ int quern_profile_add_jump(struct quern_profile *p, const struct quern_site *at,
                       NULL, 0);
 }
 
-/* -- Getters ---------------------------------------------------------------------------------- */
+// ---- Getters ----
 
 enum quern_format quern_profile_format(const struct quern_profile *p)
 {

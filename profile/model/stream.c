@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The record stream of a profile (drawn in model.h): encoding for the builder, decoding for
- * everybody. Hot: the reader encodes its plain cost lines itself with the inline parts.
- */
+// SPDX-License-Identifier: MIT
+//
+// The record stream of a profile (drawn in model.h): encoding for the builder, decoding for
+// everybody. Hot: the reader encodes its plain cost lines itself with the inline parts.
 #include "profile/model/model.h"
 
 #include <errno.h>
@@ -11,8 +10,7 @@
 
 int stream_room(struct quern_profile *p, size_t n)
 {
-    size_t need = ROOM_NEEDED(n), size;
-    struct chunk *c;
+    size_t need = ROOM_NEEDED(n);
 
     if (p->out && (size_t)(p->out_end - p->out) >= need)
         return 0;
@@ -20,11 +18,11 @@ int stream_room(struct quern_profile *p, size_t n)
         p->last->used = (size_t)(p->out - p->last->data);
         *p->out = OP_NONE;
     }
-    /* Small profiles stay small: the first chunk is a sixteenth. */
-    size = p->last ? STREAM_CHUNK : STREAM_CHUNK / 16;
+    // Small profiles stay small: the first chunk is a sixteenth.
+    size_t size = p->last ? STREAM_CHUNK : STREAM_CHUNK / 16;
     if (size < need)
         size = need;
-    c = malloc(sizeof(*c) + size + 1);
+    struct chunk *c = malloc(sizeof(*c) + size + 1);
     if (!c)
         return -ENOMEM;
     c->next = NULL;
@@ -45,11 +43,10 @@ int stream_context(struct quern_profile *p, uint32_t func, uint32_t file, uint32
                    unsigned mask)
 {
     int rc = stream_room(p, 0);
-    uint8_t *o;
 
     if (rc < 0)
         return rc;
-    o = p->out;
+    uint8_t *o = p->out;
     *o++ = OP_CONTEXT;
     *o++ = (uint8_t)mask;
     o = put_varint(o, func);
@@ -79,7 +76,6 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
 {
     unsigned special = 0, mask = p->enc.mask;
     uint32_t file = rec->at.file;
-    uint8_t *o;
     int rc;
 
     for (size_t i = 0; i < n; i++)
@@ -99,7 +95,7 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     }
     if ((rc = stream_room(p, n)) < 0)
         return rc;
-    o = p->out;
+    uint8_t *o = p->out;
     *o++ =
         (uint8_t)(rec->kind | special | (n < OP_COUNT_MORE ? n : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (n >= OP_COUNT_MORE)
@@ -148,7 +144,7 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     return 0;
 }
 
-/* -- Decoding -------------------------------------------------------------------------------- */
+// ---- Decoding ----
 
 static void walk_enter(struct walk *w, const struct quern_profile *p, const struct chunk *c)
 {
@@ -163,7 +159,7 @@ void walk_init(struct walk *w, const struct quern_profile *p)
     w->at.func = w->at.file = QUERN_NONE;
     if (p->first) {
         walk_enter(w, p, p->first);
-        /* The last chunk ends where the encoder stands; remember it as used. */
+        // The last chunk ends where the encoder stands; remember it as used.
         p->last->used = (size_t)(p->out - p->last->data);
     }
 }
@@ -179,7 +175,7 @@ static const uint8_t *get_u32(const uint8_t *i, uint32_t *v)
 static inline __attribute__((always_inline)) int step(struct walk *w)
 {
     const uint8_t *i = w->in;
-    unsigned op, kind, mask;
+    unsigned op, kind;
 
     for (;;) {
         while (i == w->end) {
@@ -198,7 +194,7 @@ static inline __attribute__((always_inline)) int step(struct walk *w)
         i = get_u32(i, &w->at.file);
         i = get_u32(i, &w->at.part);
     }
-    mask = w->at.mask;
+    unsigned mask = w->at.mask;
     w->op = kind == OP_DOTTED ? OP_COST : kind;
     w->special = op & OP_SPECIAL;
     w->ncounts = op >> OP_COUNT_SHIFT & OP_COUNT_MORE;
@@ -260,15 +256,15 @@ void walk_special(struct walk *w, quern_count *v)
     w->in = i;
 }
 
-/* -- The public cursor ------------------------------------------------------------------------ */
+// ---- The public cursor ----
 
 struct quern_cursor {
     const struct quern_profile *p;
     struct walk w;
     uint64_t *plain;
     quern_count *counts;
-    size_t filled; /* counts at and above are zero */
-    int scaled;    /* some event has fractions */
+    size_t filled; // counts at and above are zero
+    int scaled;    // some event has fractions
 };
 
 struct quern_cursor *quern_cursor_new(const struct quern_profile *p)
@@ -292,7 +288,7 @@ struct quern_cursor *quern_cursor_new(const struct quern_profile *p)
     return c;
 }
 
-/* @hot */
+// @hot
 int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec)
 {
     const struct quern_profile *p = c->p;

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Interned strings for libquern: called for every name definition a reader meets, not for
- * every line (ids are looked up in arrays), so a plain table with linear probing is enough.
- */
+// SPDX-License-Identifier: MIT
+//
+// Interned strings for libquern: called for every name definition a reader meets, not for
+// every line (ids are looked up in arrays), so a plain table with linear probing is enough.
 #include "profile/model/strset.h"
 
 #include <stdlib.h>
@@ -30,11 +29,10 @@ static uint32_t hash_bytes(const char *p, size_t n)
 static int grow(struct strset *s)
 {
     uint32_t cap = s->cap ? s->cap * 2 : 256, mask = cap * 2 - 1;
-    void *p;
-    uint32_t *slot;
 
     if (s->cap >= (uint32_t)1 << 29)
         return -1;
+    void *p;
     if (!(p = realloc(s->text, cap * sizeof(*s->text))))
         return -1;
     s->text = p;
@@ -44,6 +42,7 @@ static int grow(struct strset *s)
     if (!(p = realloc(s->hash, cap * sizeof(*s->hash))))
         return -1;
     s->hash = p;
+    uint32_t *slot;
     if (!(slot = calloc((size_t)mask + 1, sizeof(*slot))))
         return -1;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -81,16 +80,15 @@ static char *store(struct strset *s, const char *text, size_t len)
 
 uint32_t strset_add(struct strset *s, const char *text, size_t len)
 {
-    uint32_t hash, h;
-
     if (len >= UINT32_MAX)
         return UINT32_MAX;
     if (s->count == s->cap && grow(s) < 0)
         return UINT32_MAX;
-    hash = hash_bytes(text, len);
+    uint32_t hash = hash_bytes(text, len);
+    uint32_t h;
     for (h = hash & s->mask; s->slot[h]; h = (h + 1) & s->mask) {
         uint32_t i = s->slot[h] - 1;
-        if (s->hash[i] == hash && s->len[i] == len && !memcmp(s->text[i], text, len))
+        if (s->hash[i] == hash && s->len[i] == len && memcmp(s->text[i], text, len) == 0)
             return i;
     }
     const char *p = store(s, text, len);

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Interned strings: the same text always has the same number. Text lives in chunks that never
- * move, so pointers stay good until strset_fini(). No file, no profile: lowest floor of libquern.
- */
+// SPDX-License-Identifier: MIT
+//
+// Interned strings: the same text always has the same number. Text lives in chunks that never
+// move, so pointers stay good until strset_fini(). No file, no profile: lowest floor of libquern.
 #ifndef QUERN_PROFILE_STRSET_H
 #define QUERN_PROFILE_STRSET_H
 
@@ -10,16 +9,16 @@
 #include <stdint.h>
 
 struct strset {
-    const char **text; /* by number; NUL-terminated */
-    uint32_t *len;     /* by number */
-    uint32_t *hash;    /* by number: kept so that growing the table touches no text */
-    uint32_t *slot;    /* open addressing: number + 1, 0 empty */
+    const char **text; // by number; NUL-terminated
+    uint32_t *len;     // by number
+    uint32_t *hash;    // by number: kept so that growing the table touches no text
+    uint32_t *slot;    // open addressing: number + 1, 0 empty
     uint32_t count, cap, mask;
-    char *chunk; /* chunk being filled; its first word links to the one before */
+    char *chunk; // chunk being filled; its first word links to the one before
     size_t used, size;
 };
 
-/* UINT32_MAX when memory ran out or the text is 4 GB or longer. */
+// UINT32_MAX when memory ran out or the text is 4 GB or longer.
 uint32_t strset_add(struct strset *s, const char *text, size_t len);
 void strset_fini(struct strset *s);
 

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Plain, gzip and zstd input behind one read call. Plain files are read straight into the reader's
- * buffer: mapping them was not faster and counts twice against the memory bar.
- */
+// SPDX-License-Identifier: MIT
+//
+// Plain, gzip and zstd input behind one read call. Plain files are read straight into the reader's
+// buffer: mapping them was not faster and counts twice against the memory bar.
 #include "profile/read/input.h"
 
 #include <errno.h>
@@ -40,11 +39,9 @@ static ssize_t read_stored(struct input *in, void *buf, size_t n)
     return got;
 }
 
-/* Keeps what is left at the front and reads more behind it. */
+// Keeps what is left at the front and reads more behind it.
 static int refill(struct input *in)
 {
-    ssize_t got;
-
     if (in->raw_pos) {
         memmove(in->raw, in->raw + in->raw_pos, in->raw_len - in->raw_pos);
         in->raw_len -= in->raw_pos;
@@ -52,7 +49,7 @@ static int refill(struct input *in)
     }
     if (in->raw_eof || in->raw_len == RAW_SIZE)
         return 0;
-    got = read_stored(in, in->raw + in->raw_len, RAW_SIZE - in->raw_len);
+    ssize_t got = read_stored(in, in->raw + in->raw_len, RAW_SIZE - in->raw_len);
     if (got < 0)
         return (int)got;
     if (got == 0)
@@ -80,7 +77,7 @@ static int start(struct input *in)
         }
         in->codec = z;
         in->packed = GZIP;
-    } else if (in->raw_len >= 4 && !memcmp(in->raw, "\x28\xb5\x2f\xfd", 4)) {
+    } else if (in->raw_len >= 4 && memcmp(in->raw, "\x28\xb5\x2f\xfd", 4) == 0) {
         if (!(in->codec = ZSTD_createDStream()))
             return -ENOMEM;
         in->packed = ZSTD;
@@ -90,13 +87,11 @@ static int start(struct input *in)
 
 int input_open(struct input *in, const char *path)
 {
-    struct stat st;
-    int rc;
-
     memset(in, 0, sizeof(*in));
     in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
     if (in->fd < 0)
         return -errno;
+    struct stat st;
     if (fstat(in->fd, &st) == 0) {
         if (S_ISDIR(st.st_mode)) {
             input_close(in);
@@ -105,6 +100,7 @@ int input_open(struct input *in, const char *path)
         if (S_ISREG(st.st_mode))
             in->size = (uint64_t)st.st_size;
     }
+    int rc;
     if ((rc = start(in)) < 0)
         input_close(in);
     return rc;
@@ -112,13 +108,12 @@ int input_open(struct input *in, const char *path)
 
 int input_open_mem(struct input *in, const char *text, size_t len)
 {
-    int rc;
-
     memset(in, 0, sizeof(*in));
     in->fd = -1;
     in->mem = text;
     in->mem_left = len;
     in->size = len;
+    int rc;
     if ((rc = start(in)) < 0)
         input_close(in);
     return rc;
@@ -139,7 +134,7 @@ static ssize_t read_gzip(struct input *in, void *buf, size_t n)
             while (in->raw_len - in->raw_pos < 2 && !in->raw_eof)
                 if ((rc = refill(in)) < 0)
                     return rc;
-            /* gzip files may be glued together; anything else after the end is padding */
+            // gzip files may be glued together; anything else after the end is padding
             if (in->raw_len - in->raw_pos < 2 || in->raw[in->raw_pos] != 0x1f)
                 return 0;
             inflateReset(z);

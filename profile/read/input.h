@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Bytes of a profile from a file, standard input or memory, unpacked from gzip or zstd when the
- * first bytes say so. Called only by the reader. Never prints; a broken archive is a flag, because
- * what was unpacked before the break is worth reading.
- */
+// SPDX-License-Identifier: MIT
+//
+// Bytes of a profile from a file, standard input or memory, unpacked from gzip or zstd when the
+// first bytes say so. Called only by the reader. Never prints; a broken archive is a flag, because
+// what was unpacked before the break is worth reading.
 #ifndef QUERN_PROFILE_INPUT_H
 #define QUERN_PROFILE_INPUT_H
 
@@ -12,22 +11,22 @@
 #include <sys/types.h>
 
 struct input {
-    int fd; /* -1: memory */
+    int fd; // -1: memory
     const char *mem;
     size_t mem_left;
-    uint64_t size; /* of the file as stored; 0 unknown */
-    uint64_t done; /* stored bytes read */
-    int truncated; /* the archive ended early or is damaged */
-    int packed;    /* 0 plain, 1 gzip, 2 zstd */
+    uint64_t size; // of the file as stored; 0 unknown
+    uint64_t done; // stored bytes read
+    int truncated; // the archive ended early or is damaged
+    int packed;    // 0 plain, 1 gzip, 2 zstd
     void *codec;
-    unsigned char *raw; /* stored bytes not yet unpacked */
+    unsigned char *raw; // stored bytes not yet unpacked
     size_t raw_pos, raw_len;
     int raw_eof, frame_end;
 };
 
-int input_open(struct input *in, const char *path); /* 0 or -errno */
+int input_open(struct input *in, const char *path); // 0 or -errno
 int input_open_mem(struct input *in, const char *text, size_t len);
-/* Up to n bytes; 0 at the end; -errno. */
+// Up to n bytes; 0 at the end; -errno.
 ssize_t input_read(struct input *in, void *buf, size_t n);
 void input_close(struct input *in);
 

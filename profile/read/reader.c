@@ -1,14 +1,13 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Reads both formats into a profile: one pass, line by line, in a buffer that always holds whole
- * lines. Policy: accept everything any known writer produces, remark on each kind of quirk once,
- * never stop early (docs/format.md lists the quirks).
- *
- * Hot: fast_cost() and the name lines. A plain cost line is parsed and encoded in one go, without a
- * function call; whatever it does not understand at once goes, from the start of the line, to
- * slow_cost(), which understands everything; quern_read_opts.no_fast sends all of them there. What was
- * tried to make it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
- */
+// SPDX-License-Identifier: MIT
+//
+// Reads both formats into a profile: one pass, line by line, in a buffer that always holds whole
+// lines. Policy: accept everything any known writer produces, remark on each kind of quirk once,
+// never stop early (docs/format.md lists the quirks).
+//
+// Hot: fast_cost() and the name lines. A plain cost line is parsed and encoded in one go, without a
+// function call; whatever it does not understand at once goes, from the start of the line, to
+// slow_cost(), which understands everything; quern_read_opts.no_fast sends all of them there. What
+// was tried to make it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
 #include "profile/read/reader.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@
 
 #define BUF_SIZE ((size_t)256 << 10)
 
-/* -- Names ------------------------------------------------------------------------------------ */
+// ---- Names ----
 
 static uint32_t *idtab_slot(struct reader *r, struct idtab *t, uint64_t id)
 {
@@ -25,7 +24,7 @@ static uint32_t *idtab_slot(struct reader *r, struct idtab *t, uint64_t id)
 
     if (id < t->dense_cap)
         return &t->dense[id];
-    /* Ids of known writers count up from 0 or 1; anything far ahead goes to the sparse table. */
+    // Ids of known writers count up from 0 or 1; anything far ahead goes to the sparse table.
     if (id < 4 * t->dense_cap + 4096 && id < UINT32_MAX) {
         size_t cap = id + id / 2 + 1024;
         uint32_t *d = realloc(t->dense, cap * sizeof(*d));
@@ -36,7 +35,7 @@ static uint32_t *idtab_slot(struct reader *r, struct idtab *t, uint64_t id)
         for (size_t i = t->dense_cap; i < cap; i++)
             d[i] = QUERN_NONE;
         t->dense = d;
-        /* Those that were sparse until now move over. */
+        // Those that were sparse until now move over.
         for (size_t i = 0; i < t->sparse_cap; i++)
             if (t->sparse[i].str != QUERN_NONE && t->sparse[i].id < cap &&
                 t->sparse[i].id >= t->dense_cap)
@@ -78,19 +77,18 @@ static uint32_t *idtab_slot(struct reader *r, struct idtab *t, uint64_t id)
 static uint32_t intern(struct reader *r, const char *s, size_t n)
 {
     const char *nul = memchr(s, 0, n);
-    uint32_t v;
 
     if (nul) {
         reader_diag(r, DIAG_NUL, nul, "NUL byte in a name: the name ends there");
         n = (size_t)(nul - s);
     }
-    v = strset_add(&r->p->str, s, n);
+    uint32_t v = strset_add(&r->p->str, s, n);
     if (v == QUERN_NONE)
         r->stop = -ENOMEM;
     return v;
 }
 
-/* Decimal or hexadecimal id after "("; NULL when it is none. */
+// Decimal or hexadecimal id after "("; NULL when it is none.
 static const char *parse_id(const char *s, uint64_t *id)
 {
     uint64_t v = 0;
@@ -116,12 +114,11 @@ static const char *parse_id(const char *s, uint64_t *id)
     return s + 1;
 }
 
-/* "(2)'3": a name made of ids, written by an undocumented mode of Callgrind. */
+// "(2)'3": a name made of ids, written by an undocumented mode of Callgrind.
 static uint32_t expand_nested(struct reader *r, struct idtab *t, const char *s, const char *end)
 {
     size_t cap = 256, n = 0;
     char *out = malloc(cap);
-    uint32_t v;
 
     while (out && s < end) {
         uint64_t id;
@@ -139,7 +136,7 @@ static uint32_t expand_nested(struct reader *r, struct idtab *t, const char *s, 
         } else {
             s++;
         }
-        if (n + len > (size_t)16 << 20) /* ids that contain ids grow without bound */
+        if (n + len > (size_t)16 << 20) // ids that contain ids grow without bound
             break;
         if (n + len > cap) {
             char *bigger = realloc(out, cap = (n + len) * 2);
@@ -157,26 +154,25 @@ static uint32_t expand_nested(struct reader *r, struct idtab *t, const char *s, 
         r->stop = -ENOMEM;
         return QUERN_NONE;
     }
-    v = intern(r, out, n);
+    uint32_t v = intern(r, out, n);
     free(out);
     return v;
 }
 
-/* What stands behind "fn=" and its like; s at the first byte, end at the newline. */
+// What stands behind "fn=" and its like; s at the first byte, end at the newline.
 static uint32_t parse_name(struct reader *r, struct idtab *t, const char *s, const char *end)
 {
-    const char *start, *q;
-    uint32_t *slot, v;
-    uint64_t id;
+    uint32_t v;
 
     if (end > s && end[-1] == '\r')
         end--;
     while (s < end && is_blank(*s))
         s++;
-    start = s;
+    const char *start = s;
     if (s == end || *s != '(' || !is_digit(s[1]))
         return intern(r, s, (size_t)(end - s));
-    q = parse_id(s + 1, &id);
+    uint64_t id;
+    const char *q = parse_id(s + 1, &id);
     if (!q) {
         reader_diag(r, DIAG_ID_MALFORMED, s, "looks like '(id)' but is not: taken as a name");
         return intern(r, s, (size_t)(end - s));
@@ -184,7 +180,7 @@ static uint32_t parse_name(struct reader *r, struct idtab *t, const char *s, con
     r->callgrind = 1;
     while (q < end && is_blank(*q))
         q++;
-    slot = idtab_slot(r, t, id);
+    uint32_t *slot = idtab_slot(r, t, id);
     if (!slot)
         return QUERN_NONE;
     if (q >= end) {
@@ -219,7 +215,7 @@ static uint32_t parse_name(struct reader *r, struct idtab *t, const char *s, con
     return v;
 }
 
-/* Notes a failure; what was noted before stays. */
+// Notes a failure; what was noted before stays.
 static inline int failed(struct reader *r, int rc)
 {
     if (__builtin_expect(rc < 0, 0) && !r->stop)
@@ -235,10 +231,10 @@ static inline int room(struct reader *r, size_t counts)
     return failed(r, stream_room(p, counts));
 }
 
-/* -- Context ---------------------------------------------------------------------------------- */
+// ---- Context ----
 
-/* Which function the next record belongs to; decided as late as possible, because some writers put
- * fn= before fl=. */
+// Which function the next record belongs to; decided as late as possible, because some writers put
+// fn= before fl=.
 static int resolve(struct reader *r)
 {
     struct quern_profile *p = r->p;
@@ -280,7 +276,7 @@ static inline uint8_t *put_site(struct reader *r, uint8_t *o)
     return o;
 }
 
-/* The part of a record behind its place, as walk_next() takes it apart. */
+// The part of a record behind its place, as walk_next() takes it apart.
 static inline uint8_t *put_target(struct reader *r, uint8_t *o)
 {
     const struct quern_record *rec = &r->rec;
@@ -298,11 +294,10 @@ static inline uint8_t *put_target(struct reader *r, uint8_t *o)
     return o;
 }
 
-/* A call or jump whose cost line did not come. */
+// A call or jump whose cost line did not come.
 void reader_finish_pending(struct reader *r)
 {
     struct quern_profile *p = r->p;
-    uint8_t *o;
 
     if (r->pending == PENDING_NONE)
         return;
@@ -317,7 +312,7 @@ void reader_finish_pending(struct reader *r)
     r->pending = PENDING_NONE;
     if (r->stop || (r->dirty && resolve(r) < 0) || room(r, 0))
         return;
-    o = p->out;
+    uint8_t *o = p->out;
     *o++ = (uint8_t)r->rec.kind;
     o = put_site(r, o);
     p->out = put_target(r, o);
@@ -325,15 +320,13 @@ void reader_finish_pending(struct reader *r)
     p->record_count++;
 }
 
-/* -- Cost lines ------------------------------------------------------------------------------- */
+// ---- Cost lines ----
 
-/*
- * One subposition: absolute, relative, '*', hexadecimal, with a range behind it perhaps. *pos holds
- * the one before and gets the new one. NULL: no position here.
- */
+// One subposition: absolute, relative, '*', hexadecimal, with a range behind it perhaps. *pos holds
+// the one before and gets the new one. NULL: no position here.
 static const char *slow_position(struct reader *r, const char *s, const char *end, uint64_t *pos)
 {
-    /* '*' alone, as most jumps begin */
+    // '*' alone, as most jumps begin
     if (*s == '*' && (s + 1 == end || s[1] == ' '))
         return s + 1;
     const char *start = s;
@@ -407,7 +400,6 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
     size_t n = 0, used = 0;
     unsigned special = 0;
     uint64_t present = 0;
-    uint8_t *o;
     unsigned kind = OP_COST;
 
     if (!r->map_count) {
@@ -426,7 +418,7 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
         s = blanks(r, q, end);
     }
     if (r->pending == PENDING_JUMP) {
-        if (s == end) { /* Callgrind's form: the jump's own place on a line of its own */
+        if (s == end) { // Callgrind's form: the jump's own place on a line of its own
             memcpy(r->pos, pos, sizeof(pos));
             reader_finish_pending(r);
             return;
@@ -468,7 +460,7 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
     } else if (used < 64 && present != ((uint64_t)1 << used) - 1) {
         kind = OP_DOTTED;
     }
-    o = p->out;
+    uint8_t *o = p->out;
     *o++ =
         (uint8_t)(kind | special | (used < OP_COUNT_MORE ? used : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (used >= OP_COUNT_MORE)
@@ -499,16 +491,17 @@ static void slow_cost(struct reader *r, const char *s, const char *end)
     r->part_body = 1;
 }
 
-/* Decimal number of at most 19 digits; *ok is cleared when there is none or more. @hot */
+// Decimal number of at most 19 digits; *ok is cleared when there is none or more. @hot
 static inline const char *fast_number(const char *s, uint64_t *v, int *ok)
 {
-    uint64_t x = (unsigned char)(*s - '0'), d;
+    uint64_t x = (unsigned char)(*s - '0');
     const char *start = s;
 
     if (x > 9) {
         *ok = 0;
         return s;
     }
+    uint64_t d;
     for (s++; (d = (unsigned char)(*s - '0')) < 10; s++)
         x = x * 10 + d;
     if (s - start > 19)
@@ -537,7 +530,7 @@ static inline const char *fast_hex(const char *s, uint64_t *v, int *ok)
     return s;
 }
 
-/* One subposition in its usual forms; *pos holds the one before and gets the new one. @hot */
+// One subposition in its usual forms; *pos holds the one before and gets the new one. @hot
 static inline __attribute__((always_inline)) const char *fast_position(const char *s, uint64_t *pos,
                                                                        int *ok)
 {
@@ -563,7 +556,7 @@ static inline __attribute__((always_inline)) const char *fast_position(const cha
     return s;
 }
 
-/* A plain cost line: the byte behind its newline, or NULL for slow_cost(). @hot */
+// A plain cost line: the byte behind its newline, or NULL for slow_cost(). @hot
 static const char *fast_cost(struct reader *r, const char *s)
 {
     struct quern_profile *p = r->p;
@@ -571,7 +564,6 @@ static const char *fast_cost(struct reader *r, const char *s)
     uint64_t *plain = r->plain;
     size_t n = 0, max = r->map_count;
     unsigned kind = OP_COST;
-    uint8_t *o;
     int ok = 1;
 
     if (__builtin_expect(!r->identity || r->pending == PENDING_JUMP || !max, 0))
@@ -598,7 +590,7 @@ static const char *fast_cost(struct reader *r, const char *s)
     memcpy(r->pos, pos, sizeof(pos));
     if (r->pending == PENDING_CALL)
         kind = OP_CALL;
-    o = p->out;
+    uint8_t *o = p->out;
     *o++ = (uint8_t)(kind | (unsigned)(n < OP_COUNT_MORE ? n : OP_COUNT_MORE) << OP_COUNT_SHIFT);
     if (n >= OP_COUNT_MORE)
         o = put_varint(o, n);
@@ -621,7 +613,7 @@ static const char *fast_cost(struct reader *r, const char *s)
     return s + 1;
 }
 
-/* Behind a jump: "* *" or "*", the line with its place where that is the place of the line before. */
+// Behind a jump: "* *" or "*", the line with its place where that is the place of the line before.
 static const char *jump_place(struct reader *r, const char *s)
 {
     if (!r->map_count)
@@ -641,9 +633,9 @@ static const char *jump_place(struct reader *r, const char *s)
     return s + 1;
 }
 
-/* -- calls=, jump=, jcnd= --------------------------------------------------------------------- */
+// ---- calls=, jump=, jcnd= ----
 
-/* Target subpositions, relative to the last cost line, which they do not move. */
+// Target subpositions, relative to the last cost line, which they do not move.
 static const char *target(struct reader *r, const char *s, const char *end, struct quern_site *to,
                           unsigned *found)
 {
@@ -676,7 +668,6 @@ static const char *target(struct reader *r, const char *s, const char *end, stru
 
 static const char *body_u64(struct reader *r, const char *s, const char *end, uint64_t *v)
 {
-    quern_count nano;
     const char *q;
     int ok = r->fast;
 
@@ -686,6 +677,7 @@ static const char *body_u64(struct reader *r, const char *s, const char *end, ui
             return q;
     }
     *v = 0;
+    quern_count nano;
     q = s < end ? reader_number(r, s, end, &nano) : NULL;
     if (!q || nano < 0 || nano / NANO > UINT64_MAX) {
         reader_diag(r, DIAG_BAD_NUMBER, s, "a count was expected here; taken as zero");
@@ -713,7 +705,6 @@ static void calls_line(struct reader *r, const char *s, const char *end)
     uint64_t v = 0;
     unsigned found = 0;
     int ok = r->fast;
-    const char *fast;
 
     reader_finish_pending(r);
     if (r->stop)
@@ -731,7 +722,7 @@ static void calls_line(struct reader *r, const char *s, const char *end)
     r->pending_line = r->line;
     if (end > s && end[-1] == '\r')
         end--;
-    fast = fast_number(s, &v, &ok);
+    const char *fast = fast_number(s, &v, &ok);
     if (ok && (fast == end || *fast == ' '))
         s = fast;
     else
@@ -746,7 +737,7 @@ static void calls_line(struct reader *r, const char *s, const char *end)
         reader_diag(r, DIAG_CALLS_EXTRA, s, "more target positions than 'positions:' names");
 }
 
-/* jump=N target | jcnd=followed/executed target | jcnd=executed followed target */
+// jump=N target | jcnd=followed/executed target | jcnd=executed followed target
 static void jump_line(struct reader *r, const char *s, const char *end, int conditional)
 {
     struct quern_record *rec = &r->rec;
@@ -785,9 +776,9 @@ static void jump_line(struct reader *r, const char *s, const char *end, int cond
     r->pending_line = r->line;
 }
 
-/* -- Lines ------------------------------------------------------------------------------------ */
+// ---- Lines ----
 
-/* Sets a part of the caller's or of the callee's position. */
+// Sets a part of the caller's or of the callee's position.
 static void set_name(struct reader *r, uint32_t *field, struct idtab *t, const char *s,
                      const char *end)
 {
@@ -798,7 +789,7 @@ static void set_name(struct reader *r, uint32_t *field, struct idtab *t, const c
 
 #define IS2(s, a, b) ((s)[0] == (a) && (s)[1] == (b))
 
-/* A line that begins with a letter: "xx=name" or "xxx=name" or a header. end: its newline. */
+// A line that begins with a letter: "xx=name" or "xxx=name" or a header. end: its newline.
 static void word_line(struct reader *r, const char *s, const char *end)
 {
     size_t n = (size_t)(end - s);
@@ -842,7 +833,7 @@ static void word_line(struct reader *r, const char *s, const char *end)
                 return;
             }
         }
-        if (!memcmp(s, "cob", 3)) {
+        if (memcmp(s, "cob", 3) == 0) {
             r->callgrind = 1;
             set_name(r, &r->cob, &r->ob_ids, s + 4, end);
             return;
@@ -854,27 +845,27 @@ static void word_line(struct reader *r, const char *s, const char *end)
                 set_name(r, &r->jfl, &r->fl_ids, s + 4, end);
             return;
         }
-        if (!memcmp(s, "rec", 3)) {
+        if (memcmp(s, "rec", 3) == 0) {
             reader_diag(r, DIAG_HIDDEN_SPEC, s, "undocumented 'rec='; ignored");
             return;
         }
     }
-    if (n >= 6 && !memcmp(s, "calls=", 6)) {
+    if (n >= 6 && memcmp(s, "calls=", 6) == 0) {
         calls_line(r, s + 6, end);
         return;
     }
-    if (n >= 5 && (!memcmp(s, "jump=", 5) || !memcmp(s, "jcnd=", 5))) {
+    if (n >= 5 && (memcmp(s, "jump=", 5) == 0 || memcmp(s, "jcnd=", 5) == 0)) {
         jump_line(r, s + 5, end, s[1] == 'c');
         return;
     }
-    if (n >= 7 && !memcmp(s, "rcalls=", 7)) {
+    if (n >= 7 && memcmp(s, "rcalls=", 7) == 0) {
         reader_diag(r, DIAG_RCALLS, s, "'rcalls=' (recursive calls) taken as 'calls='");
         calls_line(r, s + 7, end);
         return;
     }
-    if (n >= 5 && !memcmp(s, "frfn=", 5)) {
-        uint32_t unused;
+    if (n >= 5 && memcmp(s, "frfn=", 5) == 0) {
         reader_diag(r, DIAG_HIDDEN_SPEC, s, "undocumented 'frfn='; only its id is used");
+        uint32_t unused;
         set_name(r, &unused, &r->fn_ids, s + 5, end);
         return;
     }
@@ -883,7 +874,7 @@ static void word_line(struct reader *r, const char *s, const char *end)
     reader_header(r, s, n);
 }
 
-/* A whole buffer of whole lines. */
+// A whole buffer of whole lines.
 static void read_lines(struct reader *r, const char *s, const char *end)
 {
     const char *eol;
@@ -910,12 +901,12 @@ static void read_lines(struct reader *r, const char *s, const char *end)
             continue;
         }
         eol = memchr(s, '\n', (size_t)(end - s));
-        if (eol[-1] == '\r') /* s < eol here */
+        if (eol[-1] == '\r') // s < eol here
             reader_diag(r, DIAG_CRLF, eol - 1, "line ends with CR LF");
         if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
             word_line(r, s, eol);
         } else if (c == '#') {
-            if (r->line == 1 && eol - s >= 18 && !memcmp(s, "# callgrind format", 18))
+            if (r->line == 1 && eol - s >= 18 && memcmp(s, "# callgrind format", 18) == 0)
                 r->callgrind = r->any_header = 1;
         } else {
             const char *t = s;
@@ -933,7 +924,7 @@ static void read_lines(struct reader *r, const char *s, const char *end)
     r->bol = NULL;
 }
 
-/* -- Driver ----------------------------------------------------------------------------------- */
+// ---- Driver ----
 
 static int fill(struct reader *r, int *eof)
 {
@@ -960,8 +951,6 @@ static int run(struct reader *r)
     size_t scanned = 0, bytes = 0;
 
     while (!eof && !r->stop) {
-        const char *nl;
-        size_t whole;
         if ((rc = fill(r, &eof)) < 0) {
             quern_error_set(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
             return rc;
@@ -970,14 +959,14 @@ static int run(struct reader *r)
             r->at_line = r->line + 1;
             reader_diag(r, DIAG_NO_FINAL_NEWLINE, NULL, "no newline at the end of the file");
             r->at_line = 0;
-            r->buf[r->have++] = '\n'; /* cap + 2 were allocated */
+            r->buf[r->have++] = '\n'; // cap + 2 were allocated
         }
-        nl = r->have ? memrchr(r->buf + scanned, '\n', r->have - scanned) : NULL;
+        const char *nl = r->have ? memrchr(r->buf + scanned, '\n', r->have - scanned) : NULL;
         if (!nl) {
             scanned = r->have;
             continue;
         }
-        whole = (size_t)(nl - r->buf) + 1;
+        size_t whole = (size_t)(nl - r->buf) + 1;
         bytes += whole;
         read_lines(r, r->buf, r->buf + whole);
         memmove(r->buf, r->buf + whole, r->have - whole);
@@ -1060,7 +1049,7 @@ static struct quern_profile *read_all(struct reader *r)
     return r->p;
 }
 
-/* Options of another version of the caller: what it does not know is zero. */
+// Options of another version of the caller: what it does not know is zero.
 static void take_opts(struct quern_read_opts *to, const struct quern_read_opts *from)
 {
     memset(to, 0, sizeof(*to));
@@ -1073,12 +1062,11 @@ struct quern_profile *quern_profile_read(const char *path, const struct quern_re
 {
     struct quern_read_opts o;
     struct reader r = { .opts = &o, .err = err, .name = strcmp(path, "-") ? path : "<stdin>" };
-    int rc;
 
     take_opts(&o, opts);
     if (err)
         memset(err, 0, sizeof(*err));
-    rc = input_open(&r.in, path);
+    int rc = input_open(&r.in, path);
     if (rc < 0) {
         quern_error_set(err, -rc, r.name, "cannot be opened: %s", strerror(-rc));
         errno = -rc;
@@ -1093,12 +1081,11 @@ struct quern_profile *quern_profile_read_mem(const char *text, size_t len, const
 {
     struct quern_read_opts o;
     struct reader r = { .opts = &o, .err = err, .name = name ? name : "<memory>" };
-    int rc;
 
     take_opts(&o, opts);
     if (err)
         memset(err, 0, sizeof(*err));
-    rc = input_open_mem(&r.in, text, len);
+    int rc = input_open_mem(&r.in, text, len);
     if (rc < 0) {
         quern_error_set(err, -rc, r.name, "cannot be read: %s", strerror(-rc));
         errno = -rc;

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The rare part of reading: headers, remarks, totals, and numbers that are not plain decimal. Cold:
- * a well-formed file comes here a few dozen times. Called by reader.c only.
- */
+// SPDX-License-Identifier: MIT
+//
+// The rare part of reading: headers, remarks, totals, and numbers that are not plain decimal. Cold:
+// a well-formed file comes here a few dozen times. Called by reader.c only.
 #include "profile/read/reader.h"
 
 #include <errno.h>
@@ -19,7 +18,7 @@ static const struct {
 #undef DIAG
 };
 
-/* The line as a string of at most max bytes, NUL bytes shown as '?'. */
+// The line as a string of at most max bytes, NUL bytes shown as '?'.
 static size_t line_text(const struct reader *r, char *out, size_t max)
 {
     const char *s = r->bol;
@@ -92,7 +91,7 @@ void reader_diag(struct reader *r, enum diag_kind kind, const char *at, const ch
     }
 }
 
-/* -- Numbers ---------------------------------------------------------------------------------- */
+// ---- Numbers ----
 
 static int hex_digit(char c)
 {
@@ -102,8 +101,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Largest magnitude kept, 10^20: above 2^64, and 10^9 records of it in units of 10^-9 still sum to
- * less than 2^127. */
+// Largest magnitude kept, 10^20: above 2^64, and 10^9 records of it in units of 10^-9 still sum to
+// less than 2^127.
 #define WIDE_MAX ((quern_count)1000000000000000000 * 100 * NANO)
 
 const char *reader_number(struct reader *r, const char *s, const char *end, quern_count *nano)
@@ -111,7 +110,7 @@ const char *reader_number(struct reader *r, const char *s, const char *end, quer
     const char *start = s;
     quern_count v = 0;
     int neg = 0, digits = 0, over = 0, lost = 0, exponent = 0;
-    int point = -1; /* digits after the point so far, -1 before it */
+    int point = -1; // digits after the point so far, -1 before it
 
     if (s < end && (*s == '-' || *s == '+'))
         neg = *s++ == '-';
@@ -125,7 +124,7 @@ const char *reader_number(struct reader *r, const char *s, const char *end, quer
         v *= NANO;
         reader_diag(r, DIAG_HEX_COUNT, start, "hexadecimal count");
     } else {
-        /* v collects the digits; only 9 of those behind the point are kept */
+        // v collects the digits; only 9 of those behind the point are kept
         for (; s < end; s++) {
             if (*s == '.' && point < 0) {
                 point = 0;
@@ -159,7 +158,7 @@ const char *reader_number(struct reader *r, const char *s, const char *end, quer
             if (eneg)
                 exponent = -exponent;
         }
-        /* v * 10^(9 - point + exponent) */
+        // v * 10^(9 - point + exponent)
         int scale = 9 - (point > 0 ? point : 0) + exponent;
         for (; scale > 0 && v && !over; scale--) {
             if (v > WIDE_MAX / 10)
@@ -207,7 +206,7 @@ const char *reader_count(struct reader *r, const char *s, const char *end, quern
     return s;
 }
 
-/* -- Header lines ----------------------------------------------------------------------------- */
+// ---- Header lines ----
 
 static const char *skip_blanks(const char *s, const char *end)
 {
@@ -226,11 +225,9 @@ static char *text_dup(struct reader *r, const char *s, const char *end)
 
 static uint64_t header_number(struct reader *r, const char *s, const char *end, int *has)
 {
-    quern_count v;
-    const char *q;
-
     s = skip_blanks(s, end);
-    q = s < end ? reader_number(r, s, end, &v) : NULL;
+    quern_count v;
+    const char *q = s < end ? reader_number(r, s, end, &v) : NULL;
     if (!q || skip_blanks(q, end) != end || v < 0 || v / NANO > UINT64_MAX) {
         reader_diag(r, DIAG_BAD_HEADER_NUMBER, s, "a number was expected here");
         return 0;
@@ -239,7 +236,7 @@ static uint64_t header_number(struct reader *r, const char *s, const char *end, 
     return (uint64_t)(v / NANO);
 }
 
-/* Totals as they stand now become the start of the next part. */
+// Totals as they stand now become the start of the next part.
 static void mark_base(struct reader *r)
 {
     for (size_t i = 0; i < r->p->event_count; i++) {
@@ -269,8 +266,8 @@ static void check_totals(struct reader *r, const char *what, const quern_count *
                         "%s of %s is %s, which wrapped below zero; the lines sum to %s", what,
                         p->event[e].name, a, b);
         else if (in_header && written[i] > sum && !r->totals && p->part[0].creator &&
-                 !strncmp(p->part[0].creator, "callgrind-", 10))
-            /* Callgrind ends each part with its totals. */
+                 strncmp(p->part[0].creator, "callgrind-", 10) == 0)
+            // Callgrind ends each part with its totals.
             reader_diag(
                 r, DIAG_CUT_OFF, NULL,
                 "%s of %s is %s, the lines sum to only %s, and no 'totals:' line follows them: the "
@@ -370,7 +367,7 @@ static void header_events(struct reader *r, const char *s, const char *end)
             if (!*c)
                 reader_diag(r, DIAG_NUL, s + (c - name), "NUL byte in the name of an event");
             if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                *c = '?'; /* so that it can be shown and written */
+                *c = '?'; // so that it can be shown and written
         }
         int n = profile_event_add(p, name, (size_t)(e - s));
         free(name);
@@ -426,7 +423,7 @@ static void header_positions(struct reader *r, const char *s, const char *end)
         while (e < end && !is_blank(*e))
             e++;
         for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-            if (strlen(names[i].name) == (size_t)(e - s) && !memcmp(names[i].name, s, e - s))
+            if (strlen(names[i].name) == (size_t)(e - s) && memcmp(names[i].name, s, e - s) == 0)
                 col = names[i].col;
         if (col == COL_UNKNOWN)
             reader_diag(r, DIAG_POSITIONS_UNKNOWN, s,
@@ -450,17 +447,17 @@ static void header_positions(struct reader *r, const char *s, const char *end)
     r->callgrind = 1;
 }
 
-/* event: NAME [= formula] [: long name] */
+// event: NAME [= formula] [: long name]
 static void header_event(struct reader *r, const char *s, const char *end)
 {
-    char *text, *name, *formula = NULL, *long_name, *e;
-    int rc;
+    char *formula = NULL, *e;
 
     s = skip_blanks(s, end);
+    char *text;
     if (!(text = text_dup(r, s, end)))
         return;
-    name = text;
-    long_name = strchr(text, ':');
+    char *name = text;
+    char *long_name = strchr(text, ':');
     if (long_name) {
         *long_name++ = 0;
         long_name += strspn(long_name, " \t");
@@ -479,7 +476,8 @@ static void header_event(struct reader *r, const char *s, const char *end)
     while (e > name && is_blank(e[-1]))
         *--e = 0;
     if (*name) {
-        rc = profile_define_event(r->p, name, formula, long_name && *long_name ? long_name : NULL);
+        int rc =
+            profile_define_event(r->p, name, formula, long_name && *long_name ? long_name : NULL);
         if (rc < 0)
             r->stop = rc;
     } else {
@@ -491,13 +489,13 @@ static void header_event(struct reader *r, const char *s, const char *end)
 static void header_sums(struct reader *r, const char *s, const char *end, quern_count **sums,
                         size_t *count, uint64_t *line)
 {
-    quern_count *v;
     size_t n = 0;
 
     if (!r->map_count) {
         reader_diag(r, DIAG_COST_BEFORE_EVENTS, s, "counts before the 'events:' line are ignored");
         return;
     }
+    quern_count *v;
     if (!(v = calloc(r->map_count, sizeof(*v)))) {
         r->stop = -ENOMEM;
         return;
@@ -556,14 +554,14 @@ static enum key find_key(const char *s, size_t n)
                  { "arch", K_ARCH } };
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        if (strlen(keys[i].name) == n && !memcmp(keys[i].name, s, n))
+        if (strlen(keys[i].name) == n && memcmp(keys[i].name, s, n) == 0)
             return keys[i].key;
     return K_NONE;
 }
 
 void reader_junk(struct reader *r, const char *s, size_t n)
 {
-    if (n >= 4 && !memcmp(s, "====", 4))
+    if (n >= 4 && memcmp(s, "====", 4) == 0)
         reader_diag(r, DIAG_SEPARATOR, s, "a separator between glued profiles");
     else if (!r->any_header)
         reader_diag(r, DIAG_TEXT_BEFORE, s, "text before the first header line");
@@ -574,17 +572,16 @@ void reader_junk(struct reader *r, const char *s, size_t n)
 void reader_header(struct reader *r, const char *s, size_t n)
 {
     const char *end = s + n, *v = s;
-    enum key key;
     int has, rc = 0;
     char *text;
 
     while (v < end && ((*v | 0x20) >= 'a' && (*v | 0x20) <= 'z'))
         v++;
-    if (v == s || v == end || (*v != ':' && !(*v == '=' && !memcmp(s, "totals", 6)))) {
+    if (v == s || v == end || (*v != ':' && !(*v == '=' && memcmp(s, "totals", 6) == 0))) {
         reader_junk(r, s, n);
         return;
     }
-    key = find_key(s, (size_t)(v - s));
+    enum key key = find_key(s, (size_t)(v - s));
     if (key == K_NONE) {
         if (!r->any_header)
             reader_junk(r, s, n);

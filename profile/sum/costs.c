@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Costs of functions: self, inclusive, the edges between them, and the cycles. Built in one walk over
- * the records; used by the annotator, the differ and the converters.
- *
- * Inclusive cost. A record of a call carries what the call cost in total, so the inclusive cost of a
- * function is its self cost plus its calls - unless it is called back by what it calls: then the same
- * cost would be counted once for each round. Functions that reach each other are a cycle; a cycle is
- * treated as one function: self costs of its members plus the calls that leave it. A function that
- * calls only itself is no cycle of two, but its calls to itself are left out in the same way.
- */
+// SPDX-License-Identifier: MIT
+//
+// Costs of functions: self, inclusive, the edges between them, and the cycles. Built in one walk
+// over the records; used by the annotator, the differ and the converters.
+//
+// Inclusive cost. A record of a call carries what the call cost in total, so the inclusive cost of
+// a function is its self cost plus its calls - unless it is called back by what it calls: then the
+// same cost would be counted once for each round. Functions that reach each other are a cycle; a
+// cycle is treated as one function: self costs of its members plus the calls that leave it. A
+// function that calls only itself is no cycle of two, but its calls to itself are left out in the
+// same way.
 #include "profile/model/model.h"
 
 #include <errno.h>
@@ -18,19 +18,18 @@
 struct edge {
     uint32_t caller, callee;
     uint64_t calls;
-    size_t at; /* its counts, in units of `events`; edges are sorted, counts are not */
+    size_t at; // its counts, in units of `events`; edges are sorted, counts are not
 };
 
 struct quern_costs {
     size_t funcs, events, edges;
-    quern_count *self, *inclusive; /* by function, `events` each */
-    uint64_t *present;
-    uint64_t *called;
+    quern_count *self, *inclusive; // by function, `events` each
+    uint64_t *present, *called;
     uint32_t *cycle;
-    struct edge *edge; /* sorted by caller, callee */
+    struct edge *edge; // sorted by caller, callee
     quern_count *edge_counts;
-    size_t *first;     /* by caller: first edge; funcs + 1 of them */
-    uint32_t *callers; /* edge numbers, by callee */
+    size_t *first;     // by caller: first edge; funcs + 1 of them
+    uint32_t *callers; // edge numbers, by callee
     size_t *first_caller;
 };
 
@@ -51,11 +50,11 @@ void quern_costs_free(struct quern_costs *c)
     free(c);
 }
 
-/* -- Edges: every caller-callee pair once ------------------------------------------------------ */
+// ---- Edges: every caller-callee pair once ----
 
 struct edge_table {
     struct edge *edge;
-    quern_count *counts; /* `events` for each edge */
+    quern_count *counts; // `events` for each edge
     uint32_t *slot;
     size_t count, cap, mask, events;
 };
@@ -64,15 +63,15 @@ static int edge_grow(struct edge_table *t)
 {
     size_t cap = t->cap ? t->cap * 2 : 256, mask = cap * 2 - 1;
     struct edge *e = realloc(t->edge, cap * sizeof(*e));
-    quern_count *counts;
-    uint32_t *slot;
 
     if (!e)
         return -ENOMEM;
     t->edge = e;
+    quern_count *counts;
     if (!(counts = realloc(t->counts, (cap * t->events + 1) * sizeof(*counts))))
         return -ENOMEM;
     t->counts = counts;
+    uint32_t *slot;
     if (cap > UINT32_MAX / 4 || !(slot = calloc(mask + 1, sizeof(*slot))))
         return -ENOMEM;
     for (size_t i = 0; i < t->count; i++) {
@@ -90,11 +89,9 @@ static int edge_grow(struct edge_table *t)
 
 static uint32_t edge_find(struct edge_table *t, uint32_t caller, uint32_t callee)
 {
-    size_t h;
-
     if (t->count == t->cap && edge_grow(t) < 0)
         return QUERN_NONE;
-    h = (((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u >> 24) & t->mask;
+    size_t h = (((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u >> 24) & t->mask;
     for (; t->slot[h]; h = (h + 1) & t->mask) {
         uint32_t i = t->slot[h] - 1;
         if (t->edge[i].caller == caller && t->edge[i].callee == callee)
@@ -114,7 +111,7 @@ static int cmp_edge(const void *a, const void *b)
     return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
-/* -- Cycles: Tarjan's strongly connected components, without recursion -------------------------- */
+// ---- Cycles: Tarjan's strongly connected components, without recursion ----
 
 static int find_cycles(struct quern_costs *c)
 {
@@ -177,14 +174,14 @@ out:
     return rc;
 }
 
-/* -- Building ---------------------------------------------------------------------------------- */
+// ---- Building ----
 
 struct scratch {
     uint64_t *plain;
     quern_count *wide;
 };
 
-/* Adds the counts at w to `to`, in units of the events' scales. @hot */
+// Adds the counts at w to `to`, in units of the events' scales. @hot
 static void add_counts(const struct quern_profile *p, struct walk *w, quern_count *to,
                        const struct scratch *s, int scaled)
 {
@@ -212,11 +209,11 @@ static uint64_t add_sat(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* Self costs, and the edges with their calls and inclusive costs. */
+// Self costs, and the edges with their calls and inclusive costs.
 static int collect(const struct quern_profile *p, struct quern_costs *c, struct edge_table *t,
                    const struct scratch *s, int scaled)
 {
-    quern_count *none = s->wide + c->events; /* jumps have no counts that anybody wants */
+    quern_count *none = s->wide + c->events; // jumps have no counts that anybody wants
     struct walk w;
 
     walk_init(&w, p);
@@ -265,7 +262,7 @@ static int index_edges(struct quern_costs *c)
     return 0;
 }
 
-/* Self costs plus calls that leave: of a function, or of its whole cycle. */
+// Self costs plus calls that leave: of a function, or of its whole cycle.
 static int sum_inclusive(struct quern_costs *c, uint32_t cycles)
 {
     size_t ne = c->events;
@@ -340,7 +337,7 @@ out:
     return c;
 }
 
-/* -- Getters ----------------------------------------------------------------------------------- */
+// ---- Getters ----
 
 const quern_count *quern_costs_self(const struct quern_costs *c, uint32_t func)
 {

@@ -1,15 +1,14 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Sums the records of any number of profiles in a table.
- *
- * An entry is a place that costs something. What places have in common - function, file, and for a
- * call its target - is a context, stored once; so an entry is three small numbers in columns, and
- * its counts lie in one pool. The memory is that of the result, whatever the number of profiles.
- *
- * Hot, and the one idea in it: profiles that are merged mostly come from the same program, so their
- * records come in the same order. After entry i the next record is looked for in entry i+1 before
- * anything is hashed, and is nearly always there. bench: make bench-tools, "merge".
- */
+// SPDX-License-Identifier: MIT
+//
+// Sums the records of any number of profiles in a table.
+//
+// An entry is a place that costs something. What places have in common - function, file, and for a
+// call its target - is a context, stored once; so an entry is three small numbers in columns, and
+// its counts lie in one pool. The memory is that of the result, whatever the number of profiles.
+//
+// Hot, and the one idea in it: profiles that are merged mostly come from the same program, so their
+// records come in the same order. After entry i the next record is looked for in entry i+1 before
+// anything is hashed, and is nearly always there. bench: make bench-tools, "merge".
 #include "profile/sum/merge.h"
 
 #include <errno.h>
@@ -20,34 +19,34 @@
 
 struct context {
     uint32_t kind, func, file, to_func, to_file;
-    uint32_t line_high; /* lines of 2^32 and more are not worth a wider column */
+    uint32_t line_high; // lines of 2^32 and more are not worth a wider column
     uint64_t to_line, to_addr, bb;
 };
 
-struct table { /* open addressing, number + 1 */
+struct table { // open addressing, number + 1
     uint32_t *slot;
     size_t mask;
 };
 
 struct quern_merger {
-    struct quern_profile *dst; /* tables and header of the result; no records */
-    char *name;                /* of the first profile, for messages */
-    size_t order;              /* of the profile the header is from */
+    struct quern_profile *dst; // tables and header of the result; no records
+    char *name;                // of the first profile, for messages
+    size_t order;              // of the profile the header is from
     size_t added;
 
     struct context *ctx;
     size_t ctx_count, ctx_cap;
     struct table ctx_table;
 
-    /* Entries, in columns */
+    // Entries, in columns
     uint32_t *e_ctx, *e_line, *e_off;
-    uint16_t *e_n; /* slots of counts; WIDE: they are 128-bit */
+    uint16_t *e_n; // slots of counts; WIDE: they are 128-bit
     uint64_t *e_addr;
     size_t count, cap;
     struct table table;
 
-    /* Counts: int64_t each, or quern_count in two slots; calls and jumps have `calls` and `executed`
-     * before them. */
+    // Counts: int64_t each, or quern_count in two slots; calls and jumps have `calls` and
+    // `executed` before them.
     int64_t *pool;
     size_t pool_used, pool_cap;
 };
@@ -95,7 +94,7 @@ void quern_merger_free(struct quern_merger *m)
     free(m);
 }
 
-/* -- Tables ----------------------------------------------------------------------------------- */
+// ---- Tables ----
 
 static uint64_t mix(uint64_t h)
 {
@@ -126,14 +125,14 @@ static int ctx_equal(const struct context *a, const struct context *b)
 static int grow_ctx(struct quern_merger *m)
 {
     size_t cap = m->ctx_cap ? m->ctx_cap * 2 : 256, mask = cap * 2 - 1;
-    struct context *c;
-    uint32_t *slot;
 
     if (cap > UINT32_MAX / 2)
         return -ENOMEM;
+    struct context *c;
     if (!(c = realloc(m->ctx, cap * sizeof(*c))))
         return -ENOMEM;
     m->ctx = c;
+    uint32_t *slot;
     if (!(slot = calloc(mask + 1, sizeof(*slot))))
         return -ENOMEM;
     for (size_t i = 0; i < m->ctx_count; i++) {
@@ -151,10 +150,9 @@ static int grow_ctx(struct quern_merger *m)
 
 static uint32_t find_ctx(struct quern_merger *m, const struct context *c)
 {
-    size_t h;
-
     if (m->ctx_count == m->ctx_cap && grow_ctx(m) < 0)
         return QUERN_NONE;
+    size_t h;
     for (h = ctx_hash(c) & m->ctx_table.mask; m->ctx_table.slot[h]; h = (h + 1) & m->ctx_table.mask)
         if (ctx_equal(&m->ctx[m->ctx_table.slot[h] - 1], c))
             return m->ctx_table.slot[h] - 1;
@@ -165,8 +163,7 @@ static uint32_t find_ctx(struct quern_merger *m, const struct context *c)
 
 static int grow_entries(struct quern_merger *m, int addr)
 {
-    size_t cap = m->cap, mask;
-    uint32_t *slot;
+    size_t cap = m->cap;
     void *q;
 
     if (m->count == m->cap || !cap) {
@@ -193,7 +190,8 @@ static int grow_entries(struct quern_merger *m, int addr)
 #undef GROW
     if (cap == m->cap)
         return 0;
-    mask = cap * 2 - 1;
+    size_t mask = cap * 2 - 1;
+    uint32_t *slot;
     if (!(slot = calloc(mask + 1, sizeof(*slot))))
         return -ENOMEM;
     for (size_t i = 0; i < m->count; i++) {
@@ -209,15 +207,15 @@ static int grow_entries(struct quern_merger *m, int addr)
     return 0;
 }
 
-/* The entry of a place, new with no counts perhaps. QUERN_NONE: no memory. */
+// The entry of a place, new with no counts perhaps. QUERN_NONE: no memory.
 static uint32_t find_entry(struct quern_merger *m, uint32_t ctx, uint32_t line, uint64_t addr)
 {
-    size_t h;
     uint32_t i;
 
     if (m->count == m->cap || (addr && !m->e_addr))
         if (grow_entries(m, addr != 0) < 0)
             return QUERN_NONE;
+    size_t h;
     for (h = entry_hash(ctx, line, addr) & m->table.mask; m->table.slot[h];
          h = (h + 1) & m->table.mask) {
         i = m->table.slot[h] - 1;
@@ -242,7 +240,7 @@ static inline int is_entry(const struct quern_merger *m, uint32_t i, uint32_t ct
            (m->e_addr ? m->e_addr[i] == addr : !addr);
 }
 
-/* -- Counts ----------------------------------------------------------------------------------- */
+// ---- Counts ----
 
 static int64_t *pool_alloc(struct quern_merger *m, size_t n, uint32_t *off)
 {
@@ -263,20 +261,21 @@ static int64_t *pool_alloc(struct quern_merger *m, size_t n, uint32_t *off)
     return m->pool + *off;
 }
 
-/* Makes room for n counts in entry i, wide ones if asked. The old slots are lost; entries grow
- * seldom (a later profile has a count where the first had a trailing zero). */
+// Makes room for n counts in entry i, wide ones if asked. The old slots are lost; entries grow
+// seldom (a later profile has a count where the first had a trailing zero).
 static int reserve(struct quern_merger *m, uint32_t i, size_t n, int wide)
 {
     size_t have = m->e_n[i] & (WIDE - 1u);
     int was_wide = (m->e_n[i] & WIDE) != 0;
-    uint32_t off, old = m->e_off[i];
-    int64_t *v;
+    uint32_t old = m->e_off[i];
 
     wide |= was_wide;
     if (n < have)
         n = have;
     if (!n)
         return 0;
+    uint32_t off;
+    int64_t *v;
     if (!(v = pool_alloc(m, wide ? n * 2 : n, &off)))
         return -ENOMEM;
     for (size_t k = 0; k < n; k++) {
@@ -298,17 +297,17 @@ static int reserve(struct quern_merger *m, uint32_t i, size_t n, int wide)
 static quern_count get_count(const struct quern_merger *m, uint32_t i, size_t k)
 {
     size_t n = m->e_n[i] & (WIDE - 1u);
-    quern_count x;
 
     if (k >= n)
         return 0;
     if (!(m->e_n[i] & WIDE))
         return m->pool[m->e_off[i] + k];
+    quern_count x;
     memcpy(&x, m->pool + m->e_off[i] + k * 2, sizeof(x));
     return x;
 }
 
-/* Any counts: slow, always right. */
+// Any counts: slow, always right.
 static int add_wide(struct quern_merger *m, uint32_t i, const quern_count *v, size_t n, int sign)
 {
     size_t have = m->e_n[i] & (WIDE - 1u);
@@ -326,14 +325,11 @@ static int add_wide(struct quern_merger *m, uint32_t i, const quern_count *v, si
     return 0;
 }
 
-/* Counts of at most 64 bits. @hot */
+// Counts of at most 64 bits. @hot
 static int add_plain(struct quern_merger *m, uint32_t i, const uint64_t *v, size_t n, int sign)
 {
     size_t have = m->e_n[i];
-    quern_count *w;
-    int64_t *x;
     size_t k;
-    int rc;
 
     if (!n)
         return 0;
@@ -344,11 +340,11 @@ static int add_plain(struct quern_merger *m, uint32_t i, const uint64_t *v, size
     }
     if (__builtin_expect(!(have & WIDE), 1)) {
         uint64_t bad = 0;
-        x = m->pool + m->e_off[i];
-        /* First see that nothing overflows, so that nothing is half added. */
+        int64_t *x = m->pool + m->e_off[i];
+        // First see that nothing overflows, so that nothing is half added.
         for (k = 0; k < n; k++) {
-            int64_t sum;
             bad |= v[k] >> 63;
+            int64_t sum;
             bad |= sign > 0 ? __builtin_add_overflow(x[k], (int64_t)v[k], &sum)
                             : __builtin_sub_overflow(x[k], (int64_t)v[k], &sum);
         }
@@ -362,21 +358,22 @@ static int add_plain(struct quern_merger *m, uint32_t i, const uint64_t *v, size
             return 0;
         }
     }
+    quern_count *w;
     if (!(w = malloc((n + 1) * sizeof(*w))))
         return -ENOMEM;
     for (k = 0; k < n; k++)
         w[k] = v[k];
-    rc = add_wide(m, i, w, n, sign);
+    int rc = add_wide(m, i, w, n, sign);
     free(w);
     return rc;
 }
 
-/* -- Adding a profile ------------------------------------------------------------------------- */
+// ---- Adding a profile ----
 
-/* Numbers of the source's strings and functions in the result. */
+// Numbers of the source's strings and functions in the result.
 struct maps {
-    uint32_t *file, *name, *other, *func; /* string -> string, as a file, a name, anything; func */
-    int bad;                              /* string + 1 that could not be rewritten */
+    uint32_t *file, *name, *other, *func; // string -> string, as a file, a name, anything; func
+    int bad;                              // string + 1 that could not be rewritten
 };
 
 static uint32_t map_string(struct quern_profile *dst, const struct quern_profile *p, uint32_t s,
@@ -400,7 +397,7 @@ static uint32_t map_string(struct quern_profile *dst, const struct quern_profile
     return map[s];
 }
 
-/* A fraction turned up in event e: everything counted so far becomes 10^-9 units. */
+// A fraction turned up in event e: everything counted so far becomes 10^-9 units.
 static int rescale(struct quern_merger *m, size_t e)
 {
     for (uint32_t i = 0; i < m->count; i++) {
@@ -420,16 +417,15 @@ static int take_header(struct quern_merger *m, const struct quern_profile *p, co
                        int part)
 {
     struct quern_profile *dst = m->dst;
-    int rc;
 
-    /* Only part facts and events; the strings and functions stay. */
+    // Only part facts and events; the strings and functions stay.
     for (size_t i = 0; i < dst->part[0].desc_count; i++)
         free(dst->part[0].desc[i]);
     free(dst->part[0].desc);
     free(dst->part[0].cmd);
     free(dst->part[0].creator);
     memset(&dst->part[0], 0, sizeof(dst->part[0]));
-    rc = profile_copy_header(dst, p, part < 0 ? 0 : part);
+    int rc = profile_copy_header(dst, p, part < 0 ? 0 : part);
     free(m->name);
     m->name = name ? strdup(name) : NULL;
     return rc;
@@ -444,11 +440,9 @@ static uint32_t map_file(struct quern_merger *m, const struct quern_profile *p, 
 static uint32_t map_func(struct quern_merger *m, const struct quern_profile *p, uint32_t func,
                          const struct fold *f, struct maps *maps)
 {
-    struct quern_func g;
-
     if (maps->func[func] != QUERN_NONE)
         return maps->func[func];
-    g = p->func[func];
+    struct quern_func g = p->func[func];
     g.object = f->flags & FOLD_OBJECT
                    ? QUERN_NONE
                    : map_string(m->dst, p, g.object, maps->other, NULL, &maps->bad);
@@ -457,7 +451,7 @@ static uint32_t map_func(struct quern_merger *m, const struct quern_profile *p, 
     return maps->func[func] = quern_profile_func(m->dst, g.object, g.file, g.name);
 }
 
-/* Context of the record at w, folded. */
+// Context of the record at w, folded.
 static void fold_context(struct quern_merger *m, const struct quern_profile *p,
                          const struct walk *w, const struct fold *f, struct maps *maps,
                          struct context *c)
@@ -489,8 +483,8 @@ static void fold_context(struct quern_merger *m, const struct quern_profile *p,
         c->to_addr = w->to.addr;
 }
 
-/* Adds the counts at w, which are plain, to an entry that has room for them. 0: one would not fit 63 bits, and
- * nothing was added. @hot */
+// Adds the counts at w, which are plain, to an entry that has room for them. 0: one would not fit
+// 63 bits, and nothing was added. @hot
 static int add_in_place(struct walk *w, int64_t *x, size_t lead)
 {
     const uint8_t *in = w->in;
@@ -510,7 +504,7 @@ static int add_in_place(struct walk *w, int64_t *x, size_t lead)
         w->in = in;
         return 1;
     }
-    /* Take it back; the sums wrapped, and so do the differences. */
+    // Take it back; the sums wrapped, and so do the differences.
     if (lead) {
         x[0] = (int64_t)((uint64_t)x[0] - w->calls);
         x[1] = (int64_t)((uint64_t)x[1] - w->executed);
@@ -523,7 +517,7 @@ static int add_in_place(struct walk *w, int64_t *x, size_t lead)
     return 0;
 }
 
-/* A record whose counts are not all plain 64-bit whole numbers of events without fractions. */
+// A record whose counts are not all plain 64-bit whole numbers of events without fractions.
 static int add_special(struct quern_merger *m, const struct quern_profile *p, struct walk *w,
                        uint32_t i, quern_count *wide, uint64_t *plain, size_t lead, int sign)
 {
@@ -550,16 +544,15 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
                const struct fold *f, struct quern_error *err)
 {
     struct maps maps = { NULL, NULL, NULL, NULL, 0 };
-    struct place cost = { 0 }; /* of the last record of costs; its context is cost_ctx */
+    struct place cost = { 0 }; // of the last record of costs; its context is cost_ctx
     uint64_t cost_line_high = 0;
     uint64_t *plain = NULL;
     quern_count *wide = NULL;
-    struct walk w;
     uint32_t ctx, cost_ctx = QUERN_NONE, at, next = 0, resume = 0;
     int rc = 0, scaled = 0;
 
     if (!p->event_count)
-        return 0; /* an empty file: Callgrind writes them for threads that did nothing */
+        return 0; // an empty file: Callgrind writes them for threads that did nothing
     if (m->added) {
         if ((rc = profile_same_events(m->dst, m->name, p, name, err)) < 0)
             return rc;
@@ -587,6 +580,7 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
     memset(maps.other, 0xff, ns * sizeof(uint32_t));
     memset(maps.func, 0xff, nf * sizeof(uint32_t));
 
+    struct walk w;
     walk_init(&w, p);
     while (walk_next(&w)) {
         size_t lead = 0;
@@ -602,12 +596,12 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
                 walk_counts(&w, plain);
             continue;
         }
-        /* The context of costs stays through the calls between them; those of calls come once each. */
+        // The context of costs stays through the calls between them; those of calls come once each.
         if (w.op != OP_COST || cost_ctx == QUERN_NONE || w.at.func != cost.func ||
             w.at.file != cost.file || w.at.bb != cost.bb || w.at.line >> 32 != cost_line_high) {
             struct context c;
             fold_context(m, p, &w, f, &maps, &c);
-            /* The entry expected next usually has it. */
+            // The entry expected next usually has it.
             if (next < m->count && ctx_equal(&m->ctx[m->e_ctx[next]], &c))
                 ctx = m->e_ctx[next];
             else if (resume < m->count && ctx_equal(&m->ctx[m->e_ctx[resume]], &c))
@@ -624,8 +618,8 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
         } else {
             ctx = cost_ctx;
         }
-        /* Files of one program have the same places in the same order; a place that stands in a file twice
-         * leads back, and the one behind it goes on where the order was left. */
+        // Files of one program have the same places in the same order; a place that stands in a
+        // file twice leads back, and the one behind it goes on where the order was left.
         if (is_entry(m, next, ctx, line, addr)) {
             at = next;
         } else if (is_entry(m, resume, ctx, line, addr)) {
@@ -639,7 +633,7 @@ int merger_add(struct quern_merger *m, const struct quern_profile *p, const char
             goto out;
         lead = w.op != OP_COST ? 2 : 0;
         if (w.ncounts + lead == 0)
-            continue; /* a line without counts: only its place */
+            continue; // a line without counts: only its place
         if (__builtin_expect(!w.special && !scaled && f->sign > 0 && !(m->e_n[at] & WIDE) &&
                                  w.ncounts + lead <= m->e_n[at],
                              1) &&
@@ -684,14 +678,14 @@ int quern_merger_add(struct quern_merger *m, const struct quern_profile *p, cons
     return merger_add(m, p, name, &f, err);
 }
 
-/* -- Taking the result out, sorted ------------------------------------------------------------ */
+// ---- Taking the result out, sorted ----
 
-struct order { /* ranks of strings and functions, so that sorting compares numbers */
+struct order { // ranks of strings and functions, so that sorting compares numbers
     uint32_t *str, *func;
     const struct quern_merger *m;
 };
 
-static __thread const struct order *sorting; /* qsort() has no argument for the comparison */
+static __thread const struct order *sorting; // qsort() has no argument for the comparison
 
 static int cmp_str(const void *a, const void *b)
 {
@@ -721,8 +715,8 @@ static int cmp_func(const void *a, const void *b)
     return 0;
 }
 
-/* Within a function: by address; else the function's own file first, then by line; costs before
- * calls before jumps. */
+// Within a function: by address; else the function's own file first, then by line; costs before
+// calls before jumps.
 static int cmp_entry(const void *pa, const void *pb)
 {
     const struct quern_merger *m = sorting->m;
@@ -771,7 +765,7 @@ static int rank(struct order *o, uint32_t **out, size_t n, int (*cmp)(const void
     return 0;
 }
 
-/* Entries sorted: first dealt out by function, then each function's few, mostly sorted already. */
+// Entries sorted: first dealt out by function, then each function's few, mostly sorted already.
 static uint32_t *sort_entries(struct quern_merger *m, struct order *o)
 {
     size_t nf = m->dst->func_count;
@@ -789,7 +783,7 @@ static uint32_t *sort_entries(struct quern_merger *m, struct order *o)
         first[i + 1] += first[i];
     for (size_t i = 0; i < m->count; i++)
         idx[first[o->func[m->ctx[m->e_ctx[i]].func] + 1]++] = (uint32_t)i;
-    /* first[f] .. first[f + 1] is now function f */
+    // first[f] .. first[f + 1] is now function f
     sorting = o;
     for (size_t f = 0; f < nf; f++) {
         uint32_t *a = idx + first[f];
@@ -809,7 +803,7 @@ static uint64_t clamp_u64(quern_count v)
     return v < 0 ? 0 : v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-/* Writes the sorted entries as records of part `part` of out, whose tables are those of m->dst. */
+// Writes the sorted entries as records of part `part` of out, whose tables are those of m->dst.
 static int emit(struct quern_merger *m, struct quern_profile *out, uint32_t part, struct maps *maps)
 {
     struct order o = { NULL, NULL, m };
@@ -884,12 +878,11 @@ int merger_take_into(struct quern_merger *m, struct quern_profile *out)
 {
     struct maps maps = { NULL, NULL, NULL, NULL, 0 };
     size_t ns = m->dst->str.count + 1, nf = m->dst->func_count + 1;
-    struct quern_profile *fresh;
     int rc = -ENOMEM;
 
     maps.file = maps.name = maps.other = malloc(ns * sizeof(uint32_t));
     maps.func = malloc(nf * sizeof(uint32_t));
-    fresh = quern_profile_new();
+    struct quern_profile *fresh = quern_profile_new();
     if (maps.file && maps.func && fresh) {
         memset(maps.file, 0xff, ns * sizeof(uint32_t));
         memset(maps.func, 0xff, nf * sizeof(uint32_t));
@@ -920,7 +913,7 @@ struct quern_profile *profile_canonical(const struct quern_profile *p, unsigned 
         goto out;
     for (size_t part = 0; part < out->part_count; part++) {
         struct fold f = { .flags = flags, .sign = 1, .part = combine ? -1 : (int)part };
-        /* Records go to the last part of `out`: pretend that it ends here. */
+        // Records go to the last part of `out`: pretend that it ends here.
         size_t parts = out->part_count;
         if ((rc = merger_add(m, p, NULL, &f, err)) < 0)
             goto out;
@@ -942,31 +935,28 @@ out:
     return out;
 }
 
-/* -- Joining, subtracting, rewriting ---------------------------------------------------------- */
+// ---- Joining, subtracting, rewriting ----
 
 int quern_merger_join(struct quern_merger *m, struct quern_merger *from, struct quern_error *err)
 {
-    struct quern_profile *p;
     size_t added = m->added + from->added;
-    char *name;
-    int rc;
 
     if (!from->added)
         return 0;
-    if (from->order < m->order) { /* the header of the earlier file stays */
+    if (from->order < m->order) { // the header of the earlier file stays
         struct quern_merger t = *m;
         *m = *from;
         *from = t;
         if (!from->added)
             return 0;
     }
-    name = from->name ? strdup(from->name) : NULL;
-    p = quern_merger_take(from, err);
+    char *name = from->name ? strdup(from->name) : NULL;
+    struct quern_profile *p = quern_merger_take(from, err);
     if (!p) {
         free(name);
         return -errno;
     }
-    rc = quern_merger_add(m, p, name, err);
+    int rc = quern_merger_add(m, p, name, err);
     m->added = added;
     free(name);
     quern_profile_free(p);
@@ -1012,17 +1002,17 @@ struct quern_profile *quern_profile_subtract(const struct quern_profile *new_,
     return out;
 }
 
-/* -- Many files, all processors --------------------------------------------------------------- */
+// ---- Many files, all processors ----
 
 struct work {
     const char *const *paths;
-    size_t n, next; /* next: atomic */
+    size_t n, next; // next: atomic
     struct quern_read_opts read;
-    pthread_mutex_t lock; /* diagnostics and the first error */
+    pthread_mutex_t lock; // diagnostics and the first error
     void (*diag)(void *ctx, const struct quern_diag *d);
     void *diag_ctx;
     struct quern_error err;
-    size_t err_at; /* the error of the earliest file is the one reported */
+    size_t err_at; // the error of the earliest file is the one reported
     int failed;
 };
 
@@ -1048,12 +1038,10 @@ static void *work_run(void *arg)
     for (;;) {
         size_t i = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
         struct quern_error err = { 0 };
-        struct quern_profile *p;
-        int rc;
         if (i >= w->n || __atomic_load_n(&w->failed, __ATOMIC_RELAXED))
             return NULL;
-        p = quern_profile_read(w->paths[i], &w->read, &err);
-        rc = p ? quern_merger_add(self->m, p, w->paths[i], &err) : -errno;
+        struct quern_profile *p = quern_profile_read(w->paths[i], &w->read, &err);
+        int rc = p ? quern_merger_add(self->m, p, w->paths[i], &err) : -errno;
         if (p && p->event_count && i < self->m->order)
             self->m->order = i;
         quern_profile_free(p);
@@ -1076,15 +1064,14 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
 {
     struct work w = { .paths = paths, .n = n };
     struct quern_merge_opts o = { 0 };
-    struct worker *workers;
     struct quern_profile *out = NULL;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t threads, started = 0;
+    size_t started = 0;
     int rc = 0;
 
     if (opts)
         memcpy(&o, opts, opts->sz < sizeof(o) ? opts->sz : sizeof(o));
-    threads = o.threads ? o.threads : cpus > 0 ? (size_t)cpus : 1;
+    size_t threads = o.threads ? o.threads : cpus > 0 ? (size_t)cpus : 1;
     if (threads > n)
         threads = n ? n : 1;
     if (threads > 64)
@@ -1099,7 +1086,7 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
         w.read.diag_ctx = &w;
     }
     pthread_mutex_init(&w.lock, NULL);
-    workers = calloc(threads, sizeof(*workers));
+    struct worker *workers = calloc(threads, sizeof(*workers));
     if (!workers) {
         errno = ENOMEM;
         return NULL;
@@ -1109,7 +1096,7 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
         if (!(workers[i].m = quern_merger_new()))
             rc = -ENOMEM;
     }
-    /* The first worker is this thread; a thread that cannot be had is one less. */
+    // The first worker is this thread; a thread that cannot be had is one less.
     for (size_t i = 1; i < threads && !rc; i++) {
         if (pthread_create(&workers[i].thread, NULL, work_run, &workers[i]))
             break;

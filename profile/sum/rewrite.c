@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * s/pattern/replacement/flags as Perl has it, for --mod-filename and --mod-funcname. The pattern is
- * PCRE2's; the replacement knows $1 ${1} $& \1 \& \n \t and \L \U \E \l \u through PCRE2's own
- * extended substitution, after \1 was turned into $1.
- */
+// SPDX-License-Identifier: MIT
+//
+// s/pattern/replacement/flags as Perl has it, for --mod-filename and --mod-funcname. The pattern is
+// PCRE2's; the replacement knows $1 ${1} $& \1 \& \n \t and \L \U \E \l \u through PCRE2's own
+// extended substitution, after \1 was turned into $1.
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -30,7 +29,8 @@ static char closing(char open)
     }
 }
 
-/* The text up to the delimiter, in a new string; \DELIM becomes DELIM. *s ends behind the delimiter. */
+// The text up to the delimiter, in a new string; \DELIM becomes DELIM. *s ends behind the
+// delimiter.
 static char *piece(const char **s, char open)
 {
     char close = closing(open), *out = malloc(strlen(*s) + 1), *o = out;
@@ -42,7 +42,7 @@ static char *piece(const char **s, char open)
     for (; *p; p++) {
         if (*p == '\\' && p[1]) {
             if (p[1] == open || p[1] == close) {
-                /* an escaped delimiter that means something in a pattern stays escaped */
+                // an escaped delimiter that means something in a pattern stays escaped
                 if (strchr("()[]{}|.*+?^$", p[1]) && open != close)
                     *o++ = '\\';
                 *o++ = *++p;
@@ -68,7 +68,7 @@ static char *piece(const char **s, char open)
     return out;
 }
 
-/* PCRE2 wants $1 or ${1}, $0 for the whole match, and a backslash before what is not special. */
+// PCRE2 wants $1 or ${1}, $0 for the whole match, and a backslash before what is not special.
 static char *convert(const char *r)
 {
     char *out = malloc(strlen(r) * 5 + 1), *o = out;
@@ -99,7 +99,7 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
 {
     struct quern_rewrite *r = calloc(1, sizeof(*r));
     const char *s = expr;
-    char *pattern = NULL, *replacement = NULL, open;
+    char *pattern = NULL, *replacement = NULL;
     uint32_t options = 0;
     int code = 0;
     PCRE2_SIZE at = 0;
@@ -113,7 +113,7 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
         quern_error_set(err, EINVAL, NULL, "'%.100s' is not of the form s/old/new/flags", expr);
         goto bad;
     }
-    open = s[1];
+    char open = s[1];
     s += 2;
     pattern = piece(&s, open);
     if (pattern && closing(open) != open) {
@@ -156,7 +156,7 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
     }
     free(pattern);
     free(replacement);
-    /* A replacement that PCRE2 cannot use is told now, not at the first name. */
+    // A replacement that PCRE2 cannot use is told now, not at the first name.
     char *test = quern_rewrite_apply(r, "");
     if (!test && errno == EINVAL) {
         quern_error_set(err, EINVAL, NULL, "'%.100s': the replacement is not understood", expr);
@@ -194,7 +194,7 @@ char *quern_rewrite_apply(const struct quern_rewrite *r, const char *text)
 
     if (!mc)
         return NULL;
-    /* A pattern that explodes is an error of the pattern, not an endless run. */
+    // A pattern that explodes is an error of the pattern, not an endless run.
     pcre2_set_match_limit(mc, 10000000);
     for (int round = 0; round < 2 && rc == PCRE2_ERROR_NOMEMORY; round++) {
         PCRE2_SIZE n = size;

@@ -1,5 +1,6 @@
-/* SPDX-License-Identifier: MIT */
-/* Buffered output that appears whole or not at all; see out.h. */
+// SPDX-License-Identifier: MIT
+//
+// Buffered output that appears whole or not at all; see out.h.
 #include "profile/write/out.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 
 int out_open(struct out *o, const char *path)
 {
-    struct stat st;
     mode_t mask;
     char *real = NULL;
 
@@ -23,16 +23,17 @@ int out_open(struct out *o, const char *path)
         return -ENOMEM;
     o->pos = o->buf;
     o->end = o->buf + BUF_SIZE;
-    if (!strcmp(path, "-")) {
+    if (strcmp(path, "-") == 0) {
         o->fd = dup(STDOUT_FILENO);
         goto opened;
     }
+    struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        /* A device or a pipe is written to, not replaced. */
+        // A device or a pipe is written to, not replaced.
         o->fd = open(path, O_WRONLY | O_CLOEXEC);
         goto opened;
     }
-    /* A link keeps pointing at the file it names. */
+    // A link keeps pointing at the file it names.
     real = realpath(path, NULL);
     o->path = real ? real : strdup(path);
     o->tmp = o->path ? malloc(strlen(o->path) + 16) : NULL;

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * A buffered output file that appears whole or not at all: written beside its target, renamed at
- * the end. For the writers of profile/ and, through quern_out_*, nobody else.
- */
+// SPDX-License-Identifier: MIT
+//
+// A buffered output file that appears whole or not at all: written beside its target, renamed at
+// the end. For the writers of profile/ and, through quern_out_*, nobody else.
 #ifndef QUERN_PROFILE_OUT_H
 #define QUERN_PROFILE_OUT_H
 
@@ -12,15 +11,15 @@
 
 struct out {
     int fd;
-    int err; /* first -errno */
+    int err; // first -errno
     char *buf, *pos, *end;
-    char *path, *tmp; /* tmp NULL: written in place (standard output, a device, a pipe) */
+    char *path, *tmp; // tmp NULL: written in place (standard output, a device, a pipe)
 };
 
-#define OUT_ROOM 64 /* put_* below may write so much without asking */
+#define OUT_ROOM 64 // put_* below may write so much without asking
 
 int out_open(struct out *o, const char *path);
-/* Ends the file; on rc < 0 or a failed write nothing is left behind. The final 0 or -errno. */
+// Ends the file; on rc < 0 or a failed write nothing is left behind. The final 0 or -errno.
 int out_close(struct out *o, int rc);
 void out_flush(struct out *o);
 void out_mem(struct out *o, const char *s, size_t n);

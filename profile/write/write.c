@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Writes profiles in both formats. Callgrind: the order of headers and positions every known reader
- * accepts (docs/format.md, "What Quern writes"). Cachegrind: as Valgrind's tool writes it, all counts
- * of a line in full, one `fl=` for each file.
- */
+// SPDX-License-Identifier: MIT
+//
+// Writes profiles in both formats. Callgrind: the order of headers and positions every known reader
+// accepts (docs/format.md, "What Quern writes"). Cachegrind: as Valgrind's tool writes it, all
+// counts of a line in full, one `fl=` for each file.
 #include "profile/sum/merge.h"
 #include "profile/write/out.h"
 
@@ -11,8 +10,9 @@
 #include <stdlib.h>
 
 struct id {
-    uint32_t number; /* 0: not used yet */
-    /* number + 1 of the part that defines it; each part does, since KCachegrind forgets all ids at a new one */
+    uint32_t number; // 0: not used yet
+    // number + 1 of the part that defines it; each part does, since KCachegrind forgets all ids at
+    // a new one
     uint32_t part;
 };
 
@@ -22,11 +22,11 @@ struct writer {
     struct out out;
     struct quern_error *err;
     const char *path;
-    /* A function has an id of its own, not one of its name: KCachegrind binds the id to the object and
-     * file it is defined in, and sends all that names it later there. */
+    // A function has an id of its own, not one of its name: KCachegrind binds the id to the object
+    // and file it is defined in, and sends all that names it later there.
     struct id *file_id, *func_id, *object_id;
     uint32_t files, funcs, objects, part;
-    uint64_t line, addr, bb; /* of the last cost line */
+    uint64_t line, addr, bb; // of the last cost line
     int relative_line, relative_addr, relative_bb;
     unsigned mask;
     uint64_t *plain;
@@ -40,7 +40,7 @@ static const char *text_of(const struct quern_profile *p, uint32_t s)
     return *t ? t : "???";
 }
 
-/* Names end at the line's end: a newline in one would begin another line. */
+// Names end at the line's end: a newline in one would begin another line.
 static void put_text(struct out *o, const char *s)
 {
     size_t n;
@@ -86,7 +86,7 @@ static void put_sums(struct writer *w, const char *key, const quern_count *sums)
     out_char(&w->out, '\n');
 }
 
-/* Counts of the record at walk k; all of them, or without the zeros at the end. */
+// Counts of the record at walk k; all of them, or without the zeros at the end.
 static void put_counts(struct writer *w, struct walk *k, int all)
 {
     const struct quern_profile *p = w->p;
@@ -123,7 +123,7 @@ static void skip_counts(struct writer *w, struct walk *k)
         walk_counts(k, w->plain);
 }
 
-/* "I1 cache: 32768 B, ...": both tools write it, Cachegrind with the value in a column. */
+// "I1 cache: 32768 B, ...": both tools write it, Cachegrind with the value in a column.
 static void put_desc(struct writer *w, const char *desc, int cachegrind)
 {
     const char *colon = strstr(desc, " cache:");
@@ -140,14 +140,13 @@ static void put_desc(struct writer *w, const char *desc, int cachegrind)
     out_char(&w->out, '\n');
 }
 
-/* -- Cachegrind -------------------------------------------------------------------------------- */
+// ---- Cachegrind ----
 
 static void write_cachegrind(struct writer *w)
 {
     const struct quern_profile *p = w->p;
     const struct part *part = &p->part[0];
     uint32_t file = QUERN_NONE, func = QUERN_NONE;
-    struct walk k;
     int any = 0;
 
     for (size_t i = 0; i < part->desc_count; i++)
@@ -156,6 +155,7 @@ static void write_cachegrind(struct writer *w)
     put_text(&w->out, part->cmd ? part->cmd : "");
     out_char(&w->out, '\n');
     put_events(w, "events:");
+    struct walk k;
     walk_init(&k, p);
     while (walk_next(&k)) {
         if (k.at.func != func) {
@@ -178,9 +178,9 @@ static void write_cachegrind(struct writer *w)
     put_sums(w, "summary:", quern_profile_totals(p));
 }
 
-/* -- Callgrind --------------------------------------------------------------------------------- */
+// ---- Callgrind ----
 
-/* A name, or its id in parentheses; with the name behind it where the id is used first. */
+// A name, or its id in parentheses; with the name behind it where the id is used first.
 static void put_name(struct writer *w, const char *spec, uint32_t s, struct id *id, uint32_t *count)
 {
     struct out *o = &w->out;
@@ -202,7 +202,7 @@ static void put_name(struct writer *w, const char *spec, uint32_t s, struct id *
     out_char(o, '\n');
 }
 
-/* The unknown has an id of its own, behind all strings. */
+// The unknown has an id of its own, behind all strings.
 static uint32_t id_index(const struct writer *w, uint32_t s)
 {
     return s == QUERN_NONE ? w->p->str.count : s;
@@ -240,7 +240,7 @@ static void put_position(struct out *o, uint64_t v, uint64_t before, int relativ
     }
 }
 
-/* A place; the first of a file is absolute, so that it can be read without what was before. */
+// A place; the first of a file is absolute, so that it can be read without what was before.
 static void put_place(struct writer *w, uint64_t addr, uint64_t bb, uint64_t line, int moves)
 {
     struct out *o = &w->out;
@@ -269,13 +269,12 @@ static void put_place(struct writer *w, uint64_t addr, uint64_t bb, uint64_t lin
     }
 }
 
-/* Self cost of every part, event_count numbers each. */
+// Self cost of every part, event_count numbers each.
 static quern_count *part_sums(struct writer *w)
 {
     const struct quern_profile *p = w->p;
     size_t ne = p->event_count;
     quern_count *all = calloc(p->part_count * ne + 1, sizeof(*all));
-    struct walk k;
 
     if (!all)
         return NULL;
@@ -284,6 +283,7 @@ static quern_count *part_sums(struct writer *w)
             memcpy(all, quern_profile_totals(p), ne * sizeof(*all));
         return all;
     }
+    struct walk k;
     walk_init(&k, p);
     while (walk_next(&k)) {
         quern_count *sums = all + k.at.part * ne;
@@ -320,7 +320,7 @@ static void callgrind_header(struct writer *w, uint32_t n, const quern_count *su
         put_text(o, part->creator ? part->creator : "quern");
         out_char(o, '\n');
     } else {
-        /* first, so that a reader knows that what follows is of a new part */
+        // first, so that a reader knows that what follows is of a new part
         out_char(o, '\n');
         put_number(w, "part: ", part->has_part ? part->part : n + 1);
     }
@@ -366,7 +366,7 @@ static void callgrind_header(struct writer *w, uint32_t n, const quern_count *su
     put_sums(w, "summary:", sums);
 }
 
-struct at { /* names as the reader has them now */
+struct at { // names as the reader has them now
     uint32_t object, file, src, name;
     int known;
 };
@@ -436,11 +436,11 @@ static int write_callgrind(struct writer *w)
     quern_count *all = part_sums(w), *sums = all;
     struct at at = { QUERN_NONE, QUERN_NONE, QUERN_NONE, QUERN_NONE, 0 };
     uint32_t part = 0;
-    struct walk k;
 
     if (!all)
         return -ENOMEM;
     callgrind_header(w, 0, sums);
+    struct walk k;
     walk_init(&k, p);
     for (;;) {
         int more = walk_next(&k);
@@ -485,7 +485,7 @@ int quern_profile_write(const struct quern_profile *p, const char *path,
     struct writer w = { .p = p, .err = err, .path = path };
     struct quern_profile *sorted = NULL;
     size_t n = p->str.count + 1;
-    int rc = 0, cachegrind;
+    int rc = 0;
     unsigned flags = 0;
 
     if (err)
@@ -497,7 +497,7 @@ int quern_profile_write(const struct quern_profile *p, const char *path,
                         : p->has & (QUERN_HAS_CALL | QUERN_HAS_JUMP | QUERN_HAS_ADDR)
                             ? QUERN_FORMAT_CALLGRIND
                             : QUERN_FORMAT_CACHEGRIND;
-    cachegrind = w.opts.format == QUERN_FORMAT_CACHEGRIND;
+    int cachegrind = w.opts.format == QUERN_FORMAT_CACHEGRIND;
     if (w.opts.portable) {
         w.opts.no_compress_strings = w.opts.no_compress_pos = 1;
         w.opts.no_instr = w.opts.combine_parts = 1;

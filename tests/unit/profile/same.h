@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Are two profiles the same in everything that can be asked about them? For the tests and the fuzzer, which
- * read each input with the reader's short cuts and without.
- */
+// SPDX-License-Identifier: MIT
+//
+// Are two profiles the same in everything that can be asked about them? For the tests and the
+// fuzzer, which read each input with the reader's short cuts and without.
 #ifndef TESTS_UNIT_PROFILE_SAME_H
 #define TESTS_UNIT_PROFILE_SAME_H
 
@@ -19,18 +18,16 @@ static inline int profile_same_site(const struct quern_site *a, const struct que
 
 static inline int profile_same_text(const char *a, const char *b)
 {
-    return a == b || (a && b && !strcmp(a, b));
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* NULL: the same; else what differs first, in words, valid until the next call. */
+// NULL: the same; else what differs first, in words, valid until the next call.
 static inline const char *profile_difference(const struct quern_profile *p,
                                              const struct quern_profile *q)
 {
     static char what[100];
     size_t n = quern_profile_event_count(p), record = 0;
-    struct quern_cursor *a, *b;
     struct quern_record r, s;
-    int more;
 
     if (quern_profile_format(p) != quern_profile_format(q) ||
         quern_profile_has(p) != quern_profile_has(q))
@@ -79,19 +76,18 @@ static inline const char *profile_difference(const struct quern_profile *p,
             return what;
         }
     }
-    a = quern_cursor_new(p);
-    b = quern_cursor_new(q);
+    struct quern_cursor *a = quern_cursor_new(p);
+    struct quern_cursor *b = quern_cursor_new(q);
     snprintf(what, sizeof(what), "out of memory");
     while (a && b) {
-        int same;
-        more = quern_cursor_next(a, &r);
-        same = more == quern_cursor_next(b, &s);
+        int more = quern_cursor_next(a, &r);
+        int same = more == quern_cursor_next(b, &s);
         if (same && more) {
             record++;
             same = r.kind == s.kind && r.part == s.part && r.calls == s.calls &&
                    r.executed == s.executed && profile_same_site(&r.at, &s.at) &&
                    profile_same_site(&r.to, &s.to) && r.present == s.present &&
-                   !memcmp(r.counts, s.counts, n * sizeof(*r.counts));
+                   memcmp(r.counts, s.counts, n * sizeof(*r.counts)) == 0;
         }
         if (!same || !more) {
             *what = 0;

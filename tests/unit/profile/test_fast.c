@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The reader's short cuts against its general rules: whole profiles read both ways, golden ones and a few
- * hundred of random lines, some of which are a little wrong.
- */
+// SPDX-License-Identifier: MIT
+//
+// The reader's short cuts against its general rules: whole profiles read both ways, golden ones and
+// a few hundred of random lines, some of which are a little wrong.
 #include "tests/unit/profile/test_profile.h"
 
 #include <dirent.h>
@@ -11,7 +10,7 @@
 
 static uint64_t seed = 20260917;
 
-/* 0 .. n - 1; the same on every run */
+// 0 .. n - 1; the same on every run
 static unsigned draw(unsigned n)
 {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -31,11 +30,11 @@ static void same_both_ways(const char *text, size_t n, const char *name)
         struct quern_error e = { 0 }, f = { 0 };
         struct quern_profile *p = read_as(text, n, strict, 0, &e),
                              *q = read_as(text, n, strict, 1, &f);
-        const char *what;
         if (!p != !q || e.code != f.code || e.line != f.line || e.col != f.col ||
             strcmp(e.msg, f.msg))
             fail_msg("%s: '%s' in line %llu with short cuts, '%s' in line %llu without", name,
                      e.msg, (unsigned long long)e.line, f.msg, (unsigned long long)f.line);
+        const char *what;
         if (p && (what = profile_difference(p, q)))
             fail_msg("%s: %s differs", name, what);
         quern_profile_free(p);
@@ -46,19 +45,18 @@ static void same_both_ways(const char *text, size_t n, const char *name)
 static void test_golden(void **state)
 {
     DIR *d = opendir("tests/golden");
-    struct dirent *ent;
     size_t n = 0;
 
     (void)state;
     assert_non_null(d);
+    struct dirent *ent;
     while ((ent = readdir(d))) {
         static char text[1 << 16];
         char path[300];
-        FILE *f;
         if (!strstr(ent->d_name, "grind"))
             continue;
         snprintf(path, sizeof(path), "tests/golden/%s", ent->d_name);
-        f = fopen(path, "r");
+        FILE *f = fopen(path, "r");
         assert_non_null(f);
         same_both_ways(text, fread(text, 1, sizeof(text), f), path);
         fclose(f);
@@ -68,7 +66,7 @@ static void test_golden(void **state)
     assert_true(n > 60);
 }
 
-/* Lines whose meaning depends on what is not there: no events yet, no call line behind its jump. */
+// Lines whose meaning depends on what is not there: no events yet, no call line behind its jump.
 static void test_missing(void **state)
 {
     static const char *const texts[] = {
@@ -111,10 +109,9 @@ static char *position(char *o)
     return number(o, 1);
 }
 
-/* A line of costs, calls or jumps: mostly as programs write them, sometimes a little wrong. */
+// A line of costs, calls or jumps: mostly as programs write them, sometimes a little wrong.
 static char *line(char *o, unsigned columns, unsigned events)
 {
-    char *start;
     unsigned n = draw(6) ? events : draw(events + 3), wrong = !draw(12);
 
     switch (draw(30)) {
@@ -129,7 +126,7 @@ static char *line(char *o, unsigned columns, unsigned events)
     case 5: n = 0; break;
     default: break;
     }
-    start = o;
+    char *start = o;
     for (unsigned i = 0; i < columns; i++) {
         if (i)
             *o++ = ' ';
@@ -166,7 +163,7 @@ static void test_random(void **state)
     (void)state;
     for (int k = 0; k < 300; k++) {
         unsigned events = 1 + draw(draw(3) ? 9 : 40), shape = draw(3) ? draw(2) : draw(7);
-        /* every tenth crosses the reader's buffer of 256 KB several times */
+        // every tenth crosses the reader's buffer of 256 KB several times
         unsigned lines = k % 10 ? draw(300) : 30000;
         char *o = text;
         o += sprintf(o, "# callgrind format\npositions: %s\nevents:", positions[shape]);

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Every file of tests/golden: format, parts, totals and remarks as tests/golden/expect.txt says (how
- * those are known: tests/golden/README.md); what we write from it reads back to the same; strict reading
- * refuses exactly those with a warning or an error. Runs from the root of the source tree.
- */
+// SPDX-License-Identifier: MIT
+//
+// Every file of tests/golden: format, parts, totals and remarks as tests/golden/expect.txt says
+// (how those are known: tests/golden/README.md); what we write from it reads back to the same;
+// strict reading refuses exactly those with a warning or an error. Runs from the root of the source
+// tree.
 #include "tests/unit/profile/test_profile.h"
 
 #include <dirent.h>
@@ -114,15 +114,15 @@ static void test_every_file_is_expected(void **state)
     size_t n, bad = 0;
     struct expect *e = load(&n);
     DIR *d = opendir("tests/golden");
-    struct dirent *ent;
 
     (void)state;
     assert_non_null(d);
+    struct dirent *ent;
     while ((ent = readdir(d))) {
-        size_t i;
-        if (ent->d_name[0] == '.' || !strcmp(ent->d_name, "README.md") ||
-            !strcmp(ent->d_name, "expect.txt"))
+        if (ent->d_name[0] == '.' || strcmp(ent->d_name, "README.md") == 0 ||
+            strcmp(ent->d_name, "expect.txt") == 0)
             continue;
+        size_t i;
         for (i = 0; i < n && strcmp(e[i].name, ent->d_name); i++)
             ;
         if (i == n) {
@@ -147,7 +147,7 @@ static void test_every_kind_is_provoked(void **state)
             char copy[400], *save = NULL, *list = strrchr(e[i].rest, '|');
             snprintf(copy, sizeof(copy), "%s", list + 1);
             for (char *s = strtok_r(copy, ",", &save); s; s = strtok_r(NULL, ",", &save))
-                seen |= !strcmp(s, kinds[k]);
+                seen |= strcmp(s, kinds[k]) == 0;
         }
         if (!seen) {
             print_error("no golden file provokes %s\n", kinds[k]);
@@ -166,12 +166,12 @@ static void test_strict(void **state)
     (void)state;
     for (size_t i = 0; i < n; i++) {
         struct quern_error err;
-        struct quern_profile *p = read_golden(e[i].name, 0, &err), *q;
+        struct quern_profile *p = read_golden(e[i].name, 0, &err);
         int clean = 1;
         assert_non_null(p);
         for (size_t k = 0; k < quern_profile_diag_count(p); k++)
             clean &= quern_profile_diag(p, k)->severity == QUERN_NOTE;
-        q = read_golden(e[i].name, 1, &err);
+        struct quern_profile *q = read_golden(e[i].name, 1, &err);
         if (clean != (q != NULL))
             fail_msg("%s: strict reading %s", e[i].name, q ? "accepts it" : err.msg);
         if (!q)
@@ -182,7 +182,7 @@ static void test_strict(void **state)
     free(e);
 }
 
-/* Writing, reading and writing again gives the same bytes, in every form and from every file. */
+// Writing, reading and writing again gives the same bytes, in every form and from every file.
 static void test_round_trip(void **state)
 {
     static const struct quern_write_opts forms[] = {
@@ -204,19 +204,18 @@ static void test_round_trip(void **state)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < sizeof(forms) / sizeof(*forms); k++) {
             struct quern_error err;
-            struct quern_profile *p = read_golden(e[i].name, 0, &err), *q;
+            struct quern_profile *p = read_golden(e[i].name, 0, &err);
             struct quern_write_opts o = forms[k];
-            char *first, *second;
-            if (!strcmp(e[i].name, "huge-counts.callgrind") ||
-                !strcmp(e[i].name, "fault-too-large.callgrind") ||
-                !strcmp(e[i].name, "empty.callgrind")) {
+            if (strcmp(e[i].name, "huge-counts.callgrind") == 0 ||
+                strcmp(e[i].name, "fault-too-large.callgrind") == 0 ||
+                strcmp(e[i].name, "empty.callgrind") == 0) {
                 quern_profile_free(p);
-                continue; /* see test_overflow_is_an_error */
+                continue; // see test_overflow_is_an_error
             }
             assert_non_null(p);
-            first = written(p, &o);
-            q = read_text(first);
-            second = written(q, &o);
+            char *first = written(p, &o);
+            struct quern_profile *q = read_text(first);
+            char *second = written(q, &o);
             if (strcmp(first, second))
                 fail_msg("%s, form %zu: not the same after reading it back:\n%s---\n%s", e[i].name,
                          k, first, second);

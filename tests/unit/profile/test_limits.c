@@ -1,22 +1,20 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * Size: a line of 1 MB, a million functions, a thousand events, lines across the reader's buffers, every
- * way to cut a file off.
- */
+// SPDX-License-Identifier: MIT
+//
+// Size: a line of 1 MB, a million functions, a thousand events, lines across the reader's buffers,
+// every way to cut a file off.
 #include "tests/unit/profile/test_profile.h"
 
 static void test_long_line(void **state)
 {
     size_t n = 1 << 20;
     char *text = malloc(n + 200), *o = text;
-    struct quern_profile *p;
 
     (void)state;
     o += sprintf(o, "# callgrind format\nevents: Ir\nfl=a.c\nfn=");
     memset(o, 'n', n);
     o += n;
     strcpy(o, "\n1 5\n2 6\n");
-    p = read_text(text);
+    struct quern_profile *p = read_text(text);
     assert_int_equal(total(p, 0), 11);
     assert_int_equal(strlen(quern_profile_str(p, quern_profile_func_get(p, 0).name)), n);
     quern_profile_free(p);
@@ -27,17 +25,15 @@ static void test_million_functions(void **state)
 {
     size_t n = 1000000;
     char *text = malloc(n * 32 + 100), *o = text;
-    struct quern_profile *p;
-    struct quern_costs *c;
 
     (void)state;
     o += sprintf(o, "# callgrind format\nevents: Ir\nfl=a.c\n");
     for (size_t i = 0; i < n; i++)
         o += sprintf(o, "fn=(%zu) f%zu\n%zu 1\n", i, i, i);
-    p = read_text(text);
+    struct quern_profile *p = read_text(text);
     assert_int_equal(total(p, 0), (long long)n);
     assert_int_equal(quern_profile_func_count(p), n);
-    c = quern_costs_new(p);
+    struct quern_costs *c = quern_costs_new(p);
     assert_non_null(c);
     assert_true(quern_costs_self(c, 999999)[0] == 1);
     quern_costs_free(c);
@@ -49,9 +45,7 @@ static void test_many_events(void **state)
 {
     size_t n = 1000;
     char *text = malloc(n * 20), *o = text;
-    struct quern_profile *p, *q;
     struct quern_write_opts w = { .sz = sizeof(w) };
-    char *out;
 
     (void)state;
     o += sprintf(o, "# callgrind format\nevents:");
@@ -61,11 +55,11 @@ static void test_many_events(void **state)
     for (size_t i = 0; i < n; i++)
         o += sprintf(o, " %zu", i);
     strcpy(o, "\n");
-    p = read_text(text);
+    struct quern_profile *p = read_text(text);
     assert_int_equal(quern_profile_event_count(p), n);
     assert_int_equal(total(p, 999), 999);
-    out = written(p, &w);
-    q = read_text(out);
+    char *out = written(p, &w);
+    struct quern_profile *q = read_text(out);
     assert_int_equal(total(q, 999), 999);
     quern_profile_free(p);
     quern_profile_free(q);
@@ -73,13 +67,12 @@ static void test_many_events(void **state)
     free(text);
 }
 
-/* Lines of all lengths end at all places of the reader's buffer of 256 KB. */
+// Lines of all lengths end at all places of the reader's buffer of 256 KB.
 static void test_buffer_edges(void **state)
 {
     size_t n = 60000;
     char *text = malloc(n * 40), *o = text;
     long long sum = 0;
-    struct quern_profile *p;
 
     (void)state;
     o += sprintf(o, "# callgrind format\nevents: Ir Dr\nfl=a.c\nfn=f\n");
@@ -87,13 +80,13 @@ static void test_buffer_edges(void **state)
         o += sprintf(o, "%zu %zu %zu%s\n", i % 977, i * i % 1000003, i % 13, i % 5 ? "" : " ");
         sum += (long long)(i * i % 1000003);
     }
-    p = read_text(text);
+    struct quern_profile *p = read_text(text);
     assert_int_equal(total(p, 0), sum);
     quern_profile_free(p);
     free(text);
 }
 
-/* Cut off after each byte, a file is read without harm, or refused. */
+// Cut off after each byte, a file is read without harm, or refused.
 static void test_every_prefix(void **state)
 {
     static const char *const files[] = { "calls", "jump-names", "xdebug", "event-names", "parts" };
@@ -101,18 +94,15 @@ static void test_every_prefix(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof(files) / sizeof(*files); k++) {
         char path[100], text[4096];
-        FILE *f;
-        size_t n;
         snprintf(path, sizeof(path), "tests/golden/%s.callgrind", files[k]);
-        f = fopen(path, "r");
+        FILE *f = fopen(path, "r");
         assert_non_null(f);
-        n = fread(text, 1, sizeof(text), f);
+        size_t n = fread(text, 1, sizeof(text), f);
         fclose(f);
         for (size_t i = 0; i <= n; i++) {
-            char *copy = malloc(i + 1); /* so that a byte too far is seen */
-            struct quern_profile *p;
+            char *copy = malloc(i + 1); // so that a byte too far is seen
             memcpy(copy, text, i);
-            p = quern_profile_read_mem(copy, i, "cut", NULL, NULL);
+            struct quern_profile *p = quern_profile_read_mem(copy, i, "cut", NULL, NULL);
             if (p) {
                 struct quern_costs *c = quern_costs_new(p);
                 assert_non_null(c);

@@ -1,15 +1,15 @@
-/* SPDX-License-Identifier: MIT */
-/*
- * The model of libquern: builder, functions, costs, cycles, formulas, merging, subtracting, rewriting.
- * All expected numbers are small enough to be added up by eye from the profile in the test.
- */
+// SPDX-License-Identifier: MIT
+//
+// The model of libquern: builder, functions, costs, cycles, formulas, merging, subtracting,
+// rewriting. All expected numbers are small enough to be added up by eye from the profile in the
+// test.
 #include "tests/unit/profile/test_profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* -- Builder -------------------------------------------------------------------------------------- */
+// ---- Builder ----
 
 static struct quern_profile *built(void)
 {
@@ -56,12 +56,11 @@ static void test_build_callgrind(void **state)
     struct quern_profile *p = built();
     struct quern_write_opts o = { .sz = sizeof(o), .format = QUERN_FORMAT_CALLGRIND };
     struct quern_site at = { .func = func_named(p, "f"), .file = QUERN_NONE, .line = 4 };
-    char *text;
 
     (void)state;
     assert_int_equal(
         quern_profile_add_call(p, &at, func_named(p, "g"), 9, 0, 2, (uint64_t[]){ 7, 1 }, 2), 0);
-    text = written(p, &o);
+    char *text = written(p, &o);
     assert_string_equal(text,
                         "# callgrind format\nversion: 1\ncreator: quern\npid: 42\ncmd: ./x y\n"
                         "desc: I1 cache: 32768 B, 64 B, 8-way associative\n"
@@ -83,10 +82,10 @@ static void test_build_refuses(void **state)
     assert_int_equal(quern_profile_set_events(p, (const char *const[]){ "A", "A" }, 2), -EEXIST);
     assert_int_equal(quern_profile_set_events(p, (const char *const[]){ "B" }, 1), -EBUSY);
     assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1 }, 1),
-                     -EINVAL); /* no function */
+                     -EINVAL); // no function
     quern_profile_func(p, QUERN_NONE, QUERN_NONE, QUERN_NONE);
     assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1, 2 }, 2),
-                     -EINVAL); /* one event */
+                     -EINVAL); // one event
     assert_int_equal(quern_profile_add_cost(p, &at, (uint64_t[]){ 1 }, 1), 0);
     assert_int_equal(quern_profile_define_event(p, "X", "A + 2 Nope", NULL), -EINVAL);
     assert_int_equal(quern_profile_define_event(p, "Y", "3 A - 2 A", NULL), 0);
@@ -109,7 +108,7 @@ static void test_unknown_names_are_one(void **state)
     quern_profile_free(p);
 }
 
-/* -- Numbers -------------------------------------------------------------------------------------- */
+// ---- Numbers ----
 
 static void format_is(quern_count v, int64_t scale, const char *expected)
 {
@@ -131,27 +130,27 @@ static void test_count_format(void **state)
     format_is(1000000001, 1000000000, "1.000000001");
 }
 
-/* -- Costs ---------------------------------------------------------------------------------------- */
+// ---- Costs ----
 
 static void test_inclusive(void **state)
 {
-    /* main 20+400+400 = 820, func1 100+300, func2 700: the specification's own example */
+    // main 20+400+400 = 820, func1 100+300, func2 700: the specification's own example
     struct quern_error err;
     struct quern_profile *p = quern_profile_read("tests/golden/calls.callgrind", NULL, &err);
-    struct quern_costs *c;
-    size_t n, first, end;
 
     (void)state;
     assert_non_null(p);
-    c = quern_costs_new(p);
+    struct quern_costs *c = quern_costs_new(p);
     assert_true(quern_costs_inclusive(c, func_named(p, "main"))[0] == 820);
     assert_true(quern_costs_self(c, func_named(p, "main"))[0] == 20);
     assert_true(quern_costs_inclusive(c, func_named(p, "func1"))[0] == 400);
     assert_true(quern_costs_inclusive(c, func_named(p, "func2"))[0] == 700);
     assert_int_equal(quern_costs_called(c, func_named(p, "func2")), 5);
     assert_int_equal(quern_costs_edge_count(c), 3);
+    size_t n;
     quern_costs_callers(c, func_named(p, "func2"), &n);
     assert_int_equal(n, 2);
+    size_t first, end;
     quern_costs_callees(c, func_named(p, "main"), &first, &end);
     assert_int_equal(end - first, 2);
     assert_int_equal(quern_costs_cycle(c, func_named(p, "main")), 0);
@@ -161,9 +160,9 @@ static void test_inclusive(void **state)
 
 static void test_cycle(void **state)
 {
-    /* main calls even (10 in all); even and odd call each other; odd calls leaf. The cycle costs its
-     * members' self cost 3 + 4 and the leaf 2: 9, whatever the calls inside claim. Direct recursion
-     * (fact) is no cycle and adds nothing to itself. */
+    // main calls even (10 in all); even and odd call each other; odd calls leaf. The cycle costs
+    // its members' self cost 3 + 4 and the leaf 2: 9, whatever the calls inside claim. Direct
+    // recursion (fact) is no cycle and adds nothing to itself.
     struct quern_profile *p =
         read_text("events: Ir\nfl=a\nfn=main\n1 1\ncfn=even\ncalls=1 1\n1 9\n"
                   "cfn=fact\ncalls=1 1\n2 6\n"
@@ -186,12 +185,11 @@ static void test_cycle(void **state)
     quern_profile_free(p);
 }
 
-/* A chain of calls that would overflow the stack of a recursive search. */
+// A chain of calls that would overflow the stack of a recursive search.
 static void test_deep_graph(void **state)
 {
     static const char *const events[] = { "Ir" };
     struct quern_profile *p = quern_profile_new();
-    struct quern_costs *c;
     enum { DEPTH = 200000 };
 
     (void)state;
@@ -208,7 +206,7 @@ static void test_deep_graph(void **state)
         if (i + 1 < DEPTH)
             quern_profile_add_call(p, &at, i + 1, 1, 0, 1, (uint64_t[]){ DEPTH - 1 - i }, 1);
     }
-    c = quern_costs_new(p);
+    struct quern_costs *c = quern_costs_new(p);
     assert_non_null(c);
     assert_true(quern_costs_inclusive(c, 0)[0] == DEPTH);
     assert_int_equal(quern_costs_cycle(c, DEPTH / 2), 0);
@@ -231,7 +229,7 @@ static void test_present(void **state)
     quern_profile_free(p);
 }
 
-/* -- Context rules -------------------------------------------------------------------------------- */
+// ---- Context rules ----
 
 static struct quern_record nth(const struct quern_profile *p, size_t n)
 {
@@ -254,16 +252,15 @@ static void test_callee_defaults(void **state)
 {
     struct quern_error err;
     struct quern_profile *p = quern_profile_read("tests/golden/cfn-reset.callgrind", NULL, &err);
-    struct quern_func g;
 
     (void)state;
     assert_non_null(p);
-    g = quern_profile_func_get(p, nth(p, 2).to.func);
+    struct quern_func g = quern_profile_func_get(p, nth(p, 2).to.func);
     assert_string_equal(quern_profile_str(p, g.name), "g");
     assert_string_equal(quern_profile_str(p, g.object), "o1");
     assert_string_equal(quern_profile_str(p, g.file), "a.c");
     quern_profile_free(p);
-    /* behind fi= a callee without cfi= is in that file (the call in line 8 is from inlined code) */
+    // behind fi= a callee without cfi= is in that file (the call in line 8 is from inlined code)
     p = read_text(
         "version: 1\nevents: Ir\nfl=a.c\nfn=f\n1 1\nfi=a.h\n5 1\ncfn=g\ncalls=1 8\n5 2\n");
     assert_string_equal(file_of(p, nth(p, 2).to.func), "a.h");
@@ -288,9 +285,9 @@ static void test_relative_positions(void **state)
     quern_profile_free(p);
     p = quern_profile_read("tests/golden/call-target-relative.callgrind", NULL, &err);
     assert_non_null(p);
-    assert_int_equal(nth(p, 1).to.line, 41); /* 10 + 31 */
+    assert_int_equal(nth(p, 1).to.line, 41); // 10 + 31
     assert_int_equal(nth(p, 1).at.line, 10);
-    assert_int_equal(nth(p, 2).at.line, 11); /* not 42 */
+    assert_int_equal(nth(p, 2).at.line, 11); // not 42
     quern_profile_free(p);
 }
 
@@ -306,8 +303,8 @@ static void test_jumps(void **state)
     for (int i = 0; i < 2; i++) {
         struct quern_record r = nth(i ? q : p, 1);
         assert_int_equal(r.kind, QUERN_REC_JCND);
-        assert_int_equal(r.calls, 3);    /* followed */
-        assert_int_equal(r.executed, 4); /* reached */
+        assert_int_equal(r.calls, 3);    // followed
+        assert_int_equal(r.executed, 4); // reached
         assert_int_equal(r.to.line, 15);
         assert_int_equal(r.at.line, 10);
     }
@@ -317,7 +314,7 @@ static void test_jumps(void **state)
     quern_profile_free(q);
 }
 
-/* -- Merging, subtracting, rewriting --------------------------------------------------------------- */
+// ---- Merging, subtracting, rewriting ----
 
 static void test_merge(void **state)
 {
@@ -328,24 +325,22 @@ static void test_merge(void **state)
         read_text("version: 1\ncmd: b\nevents: Ir Dr\nfl=x\nfn=g\n9 7 7\nfn=f\n"
                   "1 2\n2 3\ncfn=g\ncalls=4 9\n1 7 7\n");
     struct quern_merger *m = quern_merger_new();
-    struct quern_error err;
-    struct quern_profile *s;
-    struct quern_costs *c;
-    struct quern_part part;
 
     (void)state;
+    struct quern_error err;
     assert_int_equal(quern_merger_add(m, a, "a", &err), 0);
     assert_int_equal(quern_merger_add(m, b, "b", &err), 0);
     quern_profile_free(a);
     quern_profile_free(b);
-    s = quern_merger_take(m, &err);
+    struct quern_profile *s = quern_merger_take(m, &err);
     assert_non_null(s);
     assert_int_equal(total(s, 0), 1 + 5 + 7 + 2 + 3);
     assert_int_equal(total(s, 1), 1 + 5 + 7);
-    c = quern_costs_new(s);
+    struct quern_costs *c = quern_costs_new(s);
     assert_int_equal(quern_costs_edge_count(c), 1);
     assert_int_equal(quern_costs_edge(c, 0).calls, 6);
     assert_true(quern_costs_edge(c, 0).counts[0] == 12);
+    struct quern_part part;
     quern_profile_part(s, 0, &part);
     assert_string_equal(part.cmd, "a");
     quern_costs_free(c);
@@ -358,9 +353,9 @@ static void test_merge_refuses_other_events(void **state)
     struct quern_profile *a = read_text("events: Ir Dr\nfl=x\nfn=f\n1 1\n");
     struct quern_profile *b = read_text("events: Ir Dw\nfl=x\nfn=f\n1 1\n");
     struct quern_merger *m = quern_merger_new();
-    struct quern_error err;
 
     (void)state;
+    struct quern_error err;
     assert_int_equal(quern_merger_add(m, a, "one", &err), 0);
     assert_int_equal(quern_merger_add(m, b, "two", &err), -EINVAL);
     assert_non_null(strstr(err.msg, "Ir Dw"));
@@ -372,7 +367,7 @@ static void test_merge_refuses_other_events(void **state)
     quern_merger_free(m);
 }
 
-/* 64-bit counts whose sum does not fit, fractions that come only later, negative ones. */
+// 64-bit counts whose sum does not fit, fractions that come only later, negative ones.
 static void test_merge_wide(void **state)
 {
     struct quern_profile *a =
@@ -380,17 +375,16 @@ static void test_merge_wide(void **state)
     struct quern_profile *b =
         read_text("events: A\nfl=x\nfn=f\n1 18446744073709551615\n2 0.25\n3 -7\n");
     struct quern_merger *m = quern_merger_new();
-    struct quern_error err;
-    struct quern_profile *s;
     char buf[64];
 
     (void)state;
+    struct quern_error err;
     assert_int_equal(quern_merger_add(m, a, "a", &err), 0);
     assert_int_equal(quern_merger_add(m, b, "b", &err), 0);
-    s = quern_merger_take(m, &err);
+    struct quern_profile *s = quern_merger_take(m, &err);
     quern_count_format(buf, sizeof(buf), quern_profile_totals(s)[0],
                        quern_profile_event_scale(s, 0));
-    /* 2 * (2^64 - 1) + 3.25 - 6 */
+    // 2 * (2^64 - 1) + 3.25 - 6
     assert_string_equal(buf, "36893488147419103227.25");
     quern_profile_free(a);
     quern_profile_free(b);
@@ -398,7 +392,7 @@ static void test_merge_wide(void **state)
     quern_merger_free(m);
 }
 
-/* Merging files with any number of threads gives the same bytes. */
+// Merging files with any number of threads gives the same bytes.
 static void test_merge_files(void **state)
 {
     enum { FILES = 24 };
@@ -409,10 +403,9 @@ static void test_merge_files(void **state)
 
     (void)state;
     for (int i = 0; i < FILES; i++) {
-        FILE *f;
         snprintf(names[i], sizeof(names[i]), "/tmp/quern-test-%d-%d", (int)getpid(), i);
         paths[i] = names[i];
-        f = fopen(names[i], "w");
+        FILE *f = fopen(names[i], "w");
         assert_non_null(f);
         fprintf(
             f,
@@ -453,11 +446,10 @@ static void test_subtract(void **state)
     struct quern_error err;
     struct quern_profile *d = quern_profile_subtract(now, old, 1, &err);
     struct quern_write_opts w = { .sz = sizeof(w), .format = QUERN_FORMAT_CACHEGRIND };
-    char *text;
 
     (void)state;
     assert_non_null(d);
-    text = written(d, &w);
+    char *text = written(d, &w);
     assert_string_equal(text, "cmd: \nevents: Ir\nfl=x\nfn=f\n0 2\nfn=fresh\n0 1\nfn=gone\n0 -4\n"
                               "summary: -1\n");
     free(text);
@@ -470,11 +462,10 @@ static void rewrite_is(const char *expr, const char *from, const char *to)
 {
     struct quern_error err;
     struct quern_rewrite *r = quern_rewrite_new(expr, &err);
-    char *got;
 
     if (!r)
         fail_msg("%s: %s", expr, err.msg);
-    got = quern_rewrite_apply(r, from);
+    char *got = quern_rewrite_apply(r, from);
     assert_non_null(got);
     if (strcmp(got, to))
         fail_msg("%s on %s: expected %s, got %s", expr, from, to, got);
@@ -495,7 +486,7 @@ static void test_derive_at_the_ends(void **state)
     assert_int_equal(at, 2);
     assert_int_equal(quern_profile_event_scale(p, 2), 1000000000);
     assert_true(quern_profile_derive(p, 2, quern_profile_totals(p)) == -85 * (nano / 10));
-    counts[0] = max / 4; /* three times that fits, as it did not before it is divided */
+    counts[0] = max / 4; // three times that fits, as it did not before it is divided
     assert_true(quern_profile_derive(p, 2, counts) ==
                 max / 4 / nano * (3 * nano) + max / 4 % nano * 3);
     counts[0] = max / 2;
@@ -508,8 +499,6 @@ static void test_derive_at_the_ends(void **state)
 
 static void test_rewrite(void **state)
 {
-    struct quern_error err;
-
     (void)state;
     rewrite_is("s/version[0-9]/versionN/", "version1/prog.c", "versionN/prog.c");
     rewrite_is("s/o/0/", "foo", "f0o");
@@ -527,7 +516,8 @@ static void test_rewrite(void **state)
     rewrite_is("s/\xff/y/",
                "a\xff"
                "b",
-               "ayb"); /* bytes, not UTF-8 */
+               "ayb"); // bytes, not UTF-8
+    struct quern_error err;
     assert_null(quern_rewrite_new("s/a/b", &err));
     assert_non_null(strstr(err.msg, "delimiter"));
     assert_null(quern_rewrite_new("s/(/b/", &err));
@@ -539,15 +529,13 @@ static void test_rewrite(void **state)
     assert_null(quern_rewrite_new("s", &err));
 }
 
-/* -- Files ----------------------------------------------------------------------------------------- */
+// ---- Files ----
 
 static void test_write_replaces_whole(void **state)
 {
     struct quern_profile *p = built();
     struct quern_write_opts o = { .sz = sizeof(o), .format = QUERN_FORMAT_CACHEGRIND };
-    struct quern_error err;
     char dir[] = "/tmp/quern-test-XXXXXX", path[100], link[100];
-    struct stat st;
 
     (void)state;
     assert_non_null(mkdtemp(dir));
@@ -558,12 +546,14 @@ static void test_write_replaces_whole(void **state)
     fclose(f);
     chmod(path, 0640);
     assert_int_equal(symlink("out", link), 0);
+    struct quern_error err;
     assert_int_equal(quern_profile_write(p, link, &o, &err), 0);
+    struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_size > 20);
-    assert_int_equal(st.st_mode & 07777, 0640); /* as it was */
+    assert_int_equal(st.st_mode & 07777, 0640); // as it was
     assert_int_equal(lstat(link, &st), 0);
-    assert_true(S_ISLNK(st.st_mode)); /* still a link */
+    assert_true(S_ISLNK(st.st_mode)); // still a link
     assert_true(quern_profile_write(p, "/dev/full", &o, &err) < 0);
     assert_string_equal(err.file, "/dev/full");
     snprintf(link, sizeof(link), "%s/no/such/folder", dir);
@@ -571,15 +561,14 @@ static void test_write_replaces_whole(void **state)
     snprintf(link, sizeof(link), "%s/link", dir);
     remove(link);
     remove(path);
-    assert_int_equal(rmdir(dir), 0); /* nothing left beside it */
+    assert_int_equal(rmdir(dir), 0); // nothing left beside it
     quern_profile_free(p);
 }
 
 static void test_read_errors(void **state)
 {
-    struct quern_error err;
-
     (void)state;
+    struct quern_error err;
     assert_null(quern_profile_read("/nonexistent/file", NULL, &err));
     assert_int_equal(err.code, ENOENT);
     assert_null(quern_profile_read("/tmp", NULL, &err));
@@ -593,9 +582,9 @@ static void test_strict_error_names_the_place(void **state)
 {
     static const char text[] = "events: Ir\nfl=a\nfn=f\n1 5\n2 6 7\n";
     struct quern_read_opts o = { .sz = sizeof(o), .strict = 1 };
-    struct quern_error err;
 
     (void)state;
+    struct quern_error err;
     assert_null(quern_profile_read_mem(text, sizeof(text) - 1, "t", &o, &err));
     assert_int_equal(err.line, 5);
     assert_int_equal(err.col, 5);
@@ -612,9 +601,9 @@ static int stop_at_once(void *ctx, uint64_t done, uint64_t size)
 static void test_progress_cancels(void **state)
 {
     struct quern_read_opts o = { .sz = sizeof(o), .progress = stop_at_once };
-    struct quern_error err;
 
     (void)state;
+    struct quern_error err;
     assert_null(quern_profile_read("tests/golden/calls.callgrind", &o, &err));
     assert_int_equal(err.code, ECANCELED);
 }

@@ -1,5 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-/* What the tests of libquern share: reading text, looking at totals. Included once by each test_profile*.c. */
+// SPDX-License-Identifier: MIT
+//
+// What the tests of libquern share: reading text, looking at totals. Included once by each
+// test_profile*.c.
 #ifndef TESTS_UNIT_TEST_PROFILE_H
 #define TESTS_UNIT_TEST_PROFILE_H
 
@@ -16,7 +18,7 @@
 
 #include "quern/profile.h"
 
-/* Reads text that must be a profile. */
+// Reads text that must be a profile.
 static inline struct quern_profile *read_text(const char *text)
 {
     struct quern_error err;
@@ -31,35 +33,32 @@ static inline long long total(const struct quern_profile *p, size_t event)
     return (long long)quern_profile_totals(p)[event];
 }
 
-/* Number of a function by name; fails when there is none. */
+// Number of a function by name; fails when there is none.
 static inline uint32_t func_named(const struct quern_profile *p, const char *name)
 {
     for (uint32_t f = 0; f < quern_profile_func_count(p); f++)
-        if (!strcmp(quern_profile_str(p, quern_profile_func_get(p, f).name), name))
+        if (strcmp(quern_profile_str(p, quern_profile_func_get(p, f).name), name) == 0)
             return f;
     fail_msg("no function %s", name);
     return QUERN_NONE;
 }
 
-/* What quern_profile_write() writes, as a string to be freed. */
+// What quern_profile_write() writes, as a string to be freed.
 static inline char *written(const struct quern_profile *p, const struct quern_write_opts *opts)
 {
     char path[] = "/tmp/quern-test-XXXXXX";
     int fd = mkstemp(path);
-    struct quern_error err;
-    FILE *f;
-    char *text;
-    long n;
 
     assert_true(fd >= 0);
+    struct quern_error err;
     if (quern_profile_write(p, path, opts, &err) < 0)
         fail_msg("%s: %s", err.file, err.msg);
-    f = fopen(path, "r");
+    FILE *f = fopen(path, "r");
     assert_non_null(f);
     fseek(f, 0, SEEK_END);
-    n = ftell(f);
+    long n = ftell(f);
     rewind(f);
-    text = malloc((size_t)n + 1);
+    char *text = malloc((size_t)n + 1);
     assert_int_equal(fread(text, 1, (size_t)n, f), n);
     text[n] = 0;
     fclose(f);

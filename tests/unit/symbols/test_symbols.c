@@ -59,10 +59,9 @@ static const char other_c[] = "int other(int x);\n"                             
 static void write_text(const char *name, const char *text)
 {
     char path[4096];
-    FILE *f;
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    f = fopen(path, "w");
+    FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);
     assert_int_equal(fclose(f), 0);
@@ -95,13 +94,12 @@ static int make_sources(void **state)
     const char *base = getenv("TEST_FOLDER");
     char relative[] = "symbols-test-XXXXXX";
     char path[4096];
-    char *real;
 
     (void)state;
     snprintf(path, sizeof(path), "%s/%s", base ? base : "/tmp", relative);
     if (!mkdtemp(path))
         return -1;
-    real = realpath(path, NULL);
+    char *real = realpath(path, NULL);
     folder = real;
     snprintf(path, sizeof(path), "%s/src", folder);
     mkdir(path, 0777);
@@ -145,22 +143,19 @@ static uint64_t label(const char *file, const char *name)
     char path[4096];
     uint64_t value = 0;
     Elf_Scn *scn = NULL;
-    Elf *elf;
-    int fd;
 
     snprintf(path, sizeof(path), "%s/%s", folder, file);
-    fd = open(path, O_RDONLY);
+    int fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
     elf_version(EV_CURRENT);
-    elf = elf_begin(fd, ELF_C_READ, NULL);
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
     while ((scn = elf_nextscn(elf, scn))) {
         GElf_Shdr sh;
-        GElf_Sym sym;
-        Elf_Data *data;
 
         if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_SYMTAB)
             continue;
-        data = elf_getdata(scn, NULL);
+        Elf_Data *data = elf_getdata(scn, NULL);
+        GElf_Sym sym;
         for (int i = 0; gelf_getsym(data, i, &sym); i++)
             if (strcmp(elf_strptr(elf, sh.sh_link, sym.st_name), name) == 0)
                 value = sym.st_value;
@@ -180,12 +175,11 @@ static const char *where(struct symbols *s, const char *file, uint64_t address)
     char *out = text[turn++ % 4];
     char path[4096];
     struct symbols_file f = { .path = path };
-    struct symbols_place at;
-    const char *source;
 
     snprintf(path, sizeof(path), "%s/%s", folder, file);
+    struct symbols_place at;
     symbols_find(symbols_file(s, &f), address, &at);
-    source = symbols_string(s, at.file);
+    const char *source = symbols_string(s, at.file);
     if (strncmp(source, folder, strlen(folder)) == 0)
         source += strlen(folder) + 1;
     snprintf(out, sizeof(text[0]), "%s %s:%u", symbols_string(s, at.function), source, at.line);
@@ -254,8 +248,8 @@ static void test_split(void **state)
     check_lines("split4", "split4");
 }
 
-// Functions and lines are in the program itself: they stay when the .dwo files are packed into a .dwp, and
-// when they are lost. (binutils' dwp 2.40 crashes on version 5.)
+// Functions and lines are in the program itself: they stay when the .dwo files are packed into a
+// .dwp, and when they are lost. (binutils' dwp 2.40 crashes on version 5.)
 static void test_split_package(void **state)
 {
     (void)state;
@@ -328,14 +322,12 @@ static void test_debuglink(void **state)
 
 static void test_debuglink_of_another_build(void **state)
 {
-    struct symbols *s;
-
     (void)state;
     compile_with("gcc", "-gdwarf-5 -Wl,--build-id=none", "old");
     shell("cp old old.whole && objcopy --only-keep-debug old old.debug && strip old && "
           "objcopy --add-gnu-debuglink=old.debug old && printf x >> old.debug");
     // The checksum does not fit: better nothing than wrong lines.
-    s = new_symbols(false);
+    struct symbols *s = new_symbols(false);
     assert_string_equal(strchr(where(s, "old", label("old.whole", "at_main")), ')'), ") ???:0");
     symbols_free(s);
 }
@@ -344,20 +336,18 @@ static void test_build_id_folder(void **state)
 {
     struct symbols *s = new_symbols(false);
     struct symbols_file f = { .path = "/lib/x86_64-linux-gnu/libc.so.6" };
-    struct symbols_module *m;
     struct symbols_place at = { 0 };
     char command[256], address[32] = "";
-    FILE *p;
 
     (void)state;
     // libc6-dbg puts libc's lines below /usr/lib/debug/.build-id; qsort itself is in .dynsym.
     snprintf(command, sizeof(command),
              "nm -D --defined-only %s | awk '$3 == \"qsort@@GLIBC_2.2.5\" { print $1 }'", f.path);
-    p = popen(command, "r");
+    FILE *p = popen(command, "r");
     if (!p || !fgets(address, sizeof(address), p))
         skip();
     pclose(p);
-    m = symbols_file(s, &f);
+    struct symbols_module *m = symbols_file(s, &f);
     symbols_find(m, strtoull(address, NULL, 16), &at);
     assert_string_equal(symbols_string(s, at.function), "qsort");
     if (at.file == 0) {
@@ -434,7 +424,6 @@ static void test_plt_has_no_name(void **state)
 {
     struct symbols *s = new_symbols(false);
     char command[4200], address[64] = "";
-    FILE *p;
 
     (void)state;
     write_text(
@@ -444,7 +433,7 @@ static void test_plt_has_no_name(void **state)
     snprintf(command, sizeof(command),
              "objdump -d -j .plt '%s/plt' | awk '/<atoi@plt>:/ || /<strtol@plt>:/ { print $1 }'",
              folder);
-    p = popen(command, "r");
+    FILE *p = popen(command, "r");
     assert_non_null(p);
     assert_non_null(fgets(address, sizeof(address), p));
     pclose(p);
@@ -526,15 +515,15 @@ static void test_replaced_and_modified(void **state)
     struct symbols *s = new_symbols(false);
     char path[4096], expected[4400];
     struct symbols_file f = { .path = path };
-    struct symbols_place at;
-    struct stat st;
 
     (void)state;
     compile_with("gcc", "-g", "changed");
     snprintf(path, sizeof(path), "%s/changed", folder);
+    struct stat st;
     assert_int_equal(stat(path, &st), 0);
 
     f.ino = st.st_ino + 1;
+    struct symbols_place at;
     symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
     assert_int_equal(at.function, 0);
     snprintf(
@@ -611,10 +600,8 @@ static void test_damaged(void **state)
                                             ".eh_frame_hdr", ".eh_frame" };
     char path[4096], damaged[4096];
     static char whole[1 << 20];
-    size_t size;
     uint64_t addresses[3];
     uint32_t seed = 1;
-    FILE *f;
 
     (void)state;
     compile_with("gcc", "-gdwarf-5", "whole");
@@ -623,8 +610,8 @@ static void test_damaged(void **state)
     addresses[2] = label("whole", "at_other");
     snprintf(path, sizeof(path), "%s/whole", folder);
     snprintf(damaged, sizeof(damaged), "%s/damaged", folder);
-    f = fopen(path, "rb");
-    size = fread(whole, 1, sizeof(whole), f);
+    FILE *f = fopen(path, "rb");
+    size_t size = fread(whole, 1, sizeof(whole), f);
     fclose(f);
     for (int round = 0; round < 400; round++) {
         const char *name = sections[round % (int)(sizeof(sections) / sizeof(*sections))];
@@ -634,7 +621,6 @@ static void test_damaged(void **state)
         Elf_Scn *scn = NULL;
         char saved[8];
         size_t at[8];
-        struct symbols *s;
 
         elf_getshdrstrndx(elf, &names);
         while ((scn = elf_nextscn(elf, scn))) {
@@ -661,7 +647,7 @@ static void test_damaged(void **state)
         fclose(f);
         for (int i = 7; i >= 0; i--)
             whole[at[i]] = saved[i];
-        s = new_symbols(false);
+        struct symbols *s = new_symbols(false);
         for (int i = 0; i < 3; i++)
             where(s, "damaged", addresses[i]);
         symbols_free(s);
@@ -672,16 +658,14 @@ static void test_damaged(void **state)
 
 static void test_debuginfod(void **state)
 {
-    struct symbols *s;
     char command[4200], id[128] = "", url[4200];
-    FILE *p;
 
     (void)state;
     // The client understands file: URLs, so a folder is a server.
     compile_with("gcc", "-gdwarf-5 -Wl,--build-id=sha1", "served");
     snprintf(command, sizeof(command), "readelf -n '%s/served' | awk '/Build ID/ { print $3 }'",
              folder);
-    p = popen(command, "r");
+    FILE *p = popen(command, "r");
     assert_non_null(p);
     if (!fgets(id, sizeof(id), p))
         skip();
@@ -692,7 +676,7 @@ static void test_debuginfod(void **state)
           id, id);
     // Without the variable nobody is asked.
     unsetenv("DEBUGINFOD_URLS");
-    s = new_symbols(false);
+    struct symbols *s = new_symbols(false);
     assert_string_equal(strchr(where(s, "served", label("served.whole", "at_main")), ')'),
                         ") ???:0");
     symbols_free(s);
@@ -712,13 +696,12 @@ static void test_file_offsets(void **state)
     struct symbols *s = new_symbols(false);
     char path[4096];
     struct symbols_file f = { .path = path };
-    struct symbols_module *m;
 
     (void)state;
     // Segments whose addresses are not their offsets.
     compile_with("gcc", "-g -no-pie -Wl,-Ttext-segment=0x10000000", "moved");
     snprintf(path, sizeof(path), "%s/moved", folder);
-    m = symbols_file(s, &f);
+    struct symbols_module *m = symbols_file(s, &f);
     assert_int_equal(symbols_address(m, label("moved", "at_main") - 0x10000000),
                      label("moved", "at_main"));
     assert_true(symbols_address(m, UINT64_C(1) << 40) == UINT64_MAX);
@@ -729,22 +712,19 @@ static void test_vdso(void **state)
 {
     struct symbols *s = new_symbols(false);
     const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
-    struct symbols_module *m;
-    struct symbols_place at;
     uint64_t address = 0;
-    Elf *elf;
     Elf_Scn *scn = NULL;
 
     (void)state;
     if (!image)
         skip();
-    elf = elf_memory((char *)(uintptr_t)image, 8192);
+    Elf *elf = elf_memory((char *)(uintptr_t)image, 8192);
     while ((scn = elf_nextscn(elf, scn))) {
         GElf_Shdr sh;
-        GElf_Sym sym;
 
         if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM)
             continue;
+        GElf_Sym sym;
         for (int i = 0; gelf_getsym(elf_getdata(scn, NULL), i, &sym); i++)
             if (strcmp(elf_strptr(elf, sh.sh_link, sym.st_name), "__vdso_getcpu") == 0)
                 address = sym.st_value;
@@ -752,7 +732,8 @@ static void test_vdso(void **state)
     elf_end(elf);
     if (!address)
         skip();
-    m = symbols_image(s, "[vdso]", image, 8192);
+    struct symbols_module *m = symbols_image(s, "[vdso]", image, 8192);
+    struct symbols_place at;
     symbols_find(m, symbols_address(m, address), &at);
     assert_string_equal(symbols_string(s, at.function), "getcpu"); // the shorter of its two names
     symbols_free(s);
@@ -768,11 +749,10 @@ static void test_inline_chain(void **state)
         char path[4096];
         struct symbols_file f = { .path = path };
         struct symbols_frame frame[8];
-        size_t n;
 
         compile_with("gcc", forms[i], "chain");
         snprintf(path, sizeof(path), "%s/chain", folder);
-        n = symbols_inlined(symbols_file(s, &f), label("chain", "at_twice"), frame, 8);
+        size_t n = symbols_inlined(symbols_file(s, &f), label("chain", "at_twice"), frame, 8);
         assert_int_equal(n, 2);
         assert_string_equal(symbols_string(s, frame[0].function), "twice");
         assert_string_equal(symbols_string(s, frame[0].file) + strlen(folder) + 1,
@@ -793,21 +773,20 @@ static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64
     struct strings strings;
     int fd = open(path, O_RDONLY);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
-    struct linetab *t;
-    struct lines *l;
     unsigned different = 0, found = 0;
 
     strings_init(&strings);
-    t = linetab_new(elf, &strings);
-    l = lines_new(elf, &strings);
+    struct linetab *t = linetab_new(elf, &strings);
+    struct lines *l = lines_new(elf, &strings);
     if (must) {
         assert_non_null(t);
         assert_non_null(l);
     }
     for (uint64_t a = from; t && l && a < to; a += step) {
-        struct lines_row x, y;
+        struct lines_row x;
 
         linetab_find(t, a, &x);
+        struct lines_row y;
         lines_find(l, a, true, &y);
         found += x.line != 0;
         if (x.file != y.file || x.line != y.line) {
