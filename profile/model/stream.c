@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The record stream of a profile (drawn in model.h): encoding for the builder, decoding for
-// everybody. Hot: the reader encodes its plain cost lines itself with the inline parts.
-#include "profile/model/model.h"
+// Writes the record stream (drawn in stream.h). Not hot: the reader writes its plain cost lines
+// itself, with the inline parts.
+#include "profile/model/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 int stream_room(struct quern_profile *p, size_t n)
 {
@@ -39,6 +38,16 @@ int stream_room(struct quern_profile *p, size_t n)
     return 0;
 }
 
+void stream_free(struct quern_profile *p)
+{
+    for (struct chunk *c = p->first, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    p->first = p->last = NULL;
+    p->out = p->out_end = NULL;
+}
+
 int stream_context(struct quern_profile *p, uint32_t func, uint32_t file, uint32_t part,
                    unsigned mask)
 {
@@ -59,17 +68,6 @@ int stream_context(struct quern_profile *p, uint32_t func, uint32_t file, uint32
     p->enc.mask = mask;
     p->has |= mask;
     return 0;
-}
-
-static uint8_t *put_special(uint8_t *o, quern_count v)
-{
-    unsigned __int128 z = (unsigned __int128)v << 1 ^ (unsigned __int128)(v >> 127);
-    while (z >= 0x80) {
-        *o++ = (uint8_t)(z | 0x80);
-        z >>= 7;
-    }
-    *o++ = (uint8_t)z;
-    return o;
 }
 
 int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n)
@@ -96,10 +94,7 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     if ((rc = stream_room(p, n)) < 0)
         return rc;
     uint8_t *o = p->out;
-    *o++ =
-        (uint8_t)(rec->kind | special | (n < OP_COUNT_MORE ? n : OP_COUNT_MORE) << OP_COUNT_SHIFT);
-    if (n >= OP_COUNT_MORE)
-        o = put_varint(o, n);
+    o = put_op(o, rec->kind | special, n);
     if (mask & QUERN_HAS_LINE)
         o = put_delta(o, rec->at.line, p->enc.line);
     if (mask & QUERN_HAS_ADDR)
@@ -128,7 +123,7 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     if (special) {
         for (size_t i = 0; i < n; i++) {
             quern_count nano = p->event[i].scale == 1 ? rec->counts[i] * NANO : rec->counts[i];
-            o = put_special(o, nano);
+            o = put_varint_wide(o, nano);
             if (rec->kind == QUERN_REC_COST)
                 p->total_nano[i] += nano;
         }
@@ -142,206 +137,4 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
     p->out = o;
     p->record_count++;
     return 0;
-}
-
-// ---- Decoding ----
-
-static void walk_enter(struct walk *w, const struct quern_profile *p, const struct chunk *c)
-{
-    w->chunk = c;
-    w->in = c->data;
-    w->end = c == p->last ? p->out : c->data + c->used;
-}
-
-void walk_init(struct walk *w, const struct quern_profile *p)
-{
-    memset(w, 0, sizeof(*w));
-    w->at.func = w->at.file = QUERN_NONE;
-    if (p->first) {
-        walk_enter(w, p, p->first);
-        // The last chunk ends where the encoder stands; remember it as used.
-        p->last->used = (size_t)(p->out - p->last->data);
-    }
-}
-
-static const uint8_t *get_u32(const uint8_t *i, uint32_t *v)
-{
-    uint64_t x;
-    i = get_varint(i, &x);
-    *v = (uint32_t)x;
-    return i;
-}
-
-static inline __attribute__((always_inline)) int step(struct walk *w)
-{
-    const uint8_t *i = w->in;
-    unsigned op, kind;
-
-    for (;;) {
-        while (i == w->end) {
-            if (!w->chunk || !w->chunk->next)
-                return 0;
-            w->chunk = w->chunk->next;
-            i = w->chunk->data;
-            w->end = i + w->chunk->used;
-        }
-        op = *i++;
-        kind = op & 7;
-        if (kind != OP_CONTEXT)
-            break;
-        w->at.mask = *i++;
-        i = get_u32(i, &w->at.func);
-        i = get_u32(i, &w->at.file);
-        i = get_u32(i, &w->at.part);
-    }
-    unsigned mask = w->at.mask;
-    w->op = kind == OP_DOTTED ? OP_COST : kind;
-    w->special = op & OP_SPECIAL;
-    w->ncounts = op >> OP_COUNT_SHIFT & OP_COUNT_MORE;
-    if (w->ncounts == OP_COUNT_MORE) {
-        uint64_t n;
-        i = get_varint(i, &n);
-        w->ncounts = n;
-    }
-    if (mask & QUERN_HAS_LINE)
-        i = get_delta(i, &w->at.line);
-    if (mask & QUERN_HAS_ADDR)
-        i = get_delta(i, &w->at.addr);
-    if (mask & QUERN_HAS_BB)
-        i = get_delta(i, &w->at.bb);
-    w->present = w->ncounts < 64 ? ((uint64_t)1 << w->ncounts) - 1 : UINT64_MAX;
-    if (kind == OP_DOTTED) {
-        i = get_varint(i, &w->present);
-    } else if (kind != OP_COST) {
-        w->to.line = 0;
-        w->to.addr = 0;
-        w->to.file = QUERN_NONE;
-        w->executed = 0;
-        i = get_u32(i, &w->to.func);
-        if (kind != OP_CALL)
-            i = get_u32(i, &w->to.file);
-        if (mask & QUERN_HAS_LINE)
-            i = get_varint(i, &w->to.line);
-        if (mask & QUERN_HAS_ADDR) {
-            w->to.addr = w->at.addr;
-            i = get_delta(i, &w->to.addr);
-        }
-        i = get_varint(i, &w->calls);
-        if (kind == OP_JCND)
-            i = get_varint(i, &w->executed);
-    }
-    w->in = i;
-    return 1;
-}
-
-int walk_next(struct walk *w)
-{
-    return step(w);
-}
-
-void walk_special(struct walk *w, quern_count *v)
-{
-    const uint8_t *i = w->in;
-
-    for (size_t k = 0; k < w->ncounts; k++) {
-        unsigned __int128 z = 0;
-        for (unsigned shift = 0;; shift += 7) {
-            uint8_t b = *i++;
-            z |= (unsigned __int128)(b & 0x7f) << shift;
-            if (b < 0x80)
-                break;
-        }
-        v[k] = (quern_count)(z >> 1 ^ (0 - (z & 1)));
-    }
-    w->in = i;
-}
-
-// ---- The public cursor ----
-
-struct quern_cursor {
-    const struct quern_profile *p;
-    struct walk w;
-    uint64_t *plain;
-    quern_count *counts;
-    size_t filled; // counts at and above are zero
-    int scaled;    // some event has fractions
-};
-
-struct quern_cursor *quern_cursor_new(const struct quern_profile *p)
-{
-    struct quern_cursor *c = calloc(1, sizeof(*c));
-    size_t n = p->event_count + 1;
-
-    if (!c)
-        return NULL;
-    c->p = p;
-    c->plain = calloc(n, sizeof(*c->plain));
-    c->counts = calloc(n, sizeof(*c->counts));
-    if (!c->plain || !c->counts) {
-        quern_cursor_free(c);
-        errno = ENOMEM;
-        return NULL;
-    }
-    for (size_t i = 0; i < p->event_count; i++)
-        c->scaled |= p->event[i].scale != 1;
-    walk_init(&c->w, p);
-    return c;
-}
-
-// @hot
-int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec)
-{
-    const struct quern_profile *p = c->p;
-    struct walk *w = &c->w;
-
-    if (!step(w))
-        return 0;
-    if (__builtin_expect(w->special, 0)) {
-        walk_special(w, c->counts);
-        for (size_t i = 0; i < w->ncounts; i++)
-            if (p->event[i].scale == 1)
-                c->counts[i] /= NANO;
-    } else if (__builtin_expect(c->scaled, 0)) {
-        walk_counts(w, c->plain);
-        for (size_t i = 0; i < w->ncounts; i++)
-            c->counts[i] = (quern_count)c->plain[i] * p->event[i].scale;
-    } else {
-        const uint8_t *in = w->in;
-        for (size_t i = 0; i < w->ncounts; i++) {
-            uint64_t v;
-            in = get_varint(in, &v);
-            c->counts[i] = v;
-        }
-        w->in = in;
-    }
-    for (size_t i = w->ncounts; i < c->filled; i++)
-        c->counts[i] = 0;
-    c->filled = w->ncounts;
-    rec->kind = (enum quern_record_kind)w->op;
-    rec->present = w->present;
-    rec->part = w->at.part;
-    rec->at = (struct quern_site){ .func = w->at.func,
-                                   .file = w->at.file,
-                                   .line = w->at.line,
-                                   .addr = w->at.addr,
-                                   .bb = w->at.bb };
-    if (w->op == OP_COST) {
-        rec->to = (struct quern_site){ .func = QUERN_NONE, .file = QUERN_NONE };
-        rec->calls = rec->executed = 0;
-    } else {
-        rec->to = w->to;
-        rec->calls = w->calls;
-        rec->executed = w->executed;
-    }
-    rec->counts = c->counts;
-    return 1;
-}
-
-void quern_cursor_free(struct quern_cursor *c)
-{
-    if (!c)
-        return;
-    free(c->plain);
-    free(c->counts);
-    free(c);
 }

@@ -26,36 +26,31 @@ static uint32_t hash_bytes(const char *p, size_t n)
     return (uint32_t)(h >> 32);
 }
 
-static int grow(struct strset *s)
+static bool grow(struct strset *s)
 {
-    uint32_t cap = s->cap ? s->cap * 2 : 256, mask = cap * 2 - 1;
+    uint32_t cap = s->cap ? s->cap * 2 : 256;
 
     if (s->cap >= (uint32_t)1 << 29)
-        return -1;
-    void *p;
-    if (!(p = realloc(s->text, cap * sizeof(*s->text))))
-        return -1;
+        return false;
+    void *p = realloc(s->text, cap * sizeof(*s->text));
+    if (!p)
+        return false;
     s->text = p;
     if (!(p = realloc(s->len, cap * sizeof(*s->len))))
-        return -1;
+        return false;
     s->len = p;
     if (!(p = realloc(s->hash, cap * sizeof(*s->hash))))
-        return -1;
+        return false;
     s->hash = p;
-    uint32_t *slot;
-    if (!(slot = calloc((size_t)mask + 1, sizeof(*slot))))
-        return -1;
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t h = s->hash[i] & mask;
-        while (slot[h])
-            h = (h + 1) & mask;
-        slot[h] = i + 1;
-    }
-    free(s->slot);
-    s->slot = slot;
+    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
+    if (!slot)
+        return false;
+    free(s->table.slot);
+    s->table = table_over(slot, table_slots(cap));
+    for (uint32_t i = 0; i < s->count; i++)
+        table_add(&s->table, s->hash[i], i);
     s->cap = cap;
-    s->mask = mask;
-    return 0;
+    return true;
 }
 
 static char *store(struct strset *s, const char *text, size_t len)
@@ -82,12 +77,12 @@ uint32_t strset_add(struct strset *s, const char *text, size_t len)
 {
     if (len >= UINT32_MAX)
         return UINT32_MAX;
-    if (s->count == s->cap && grow(s) < 0)
+    if (s->count == s->cap && !grow(s))
         return UINT32_MAX;
     uint32_t hash = hash_bytes(text, len);
-    uint32_t h;
-    for (h = hash & s->mask; s->slot[h]; h = (h + 1) & s->mask) {
-        uint32_t i = s->slot[h] - 1;
+    size_t at = table_first(&s->table, hash);
+    for (; table_used(&s->table, at); at = table_next(&s->table, at)) {
+        uint32_t i = table_number(&s->table, at);
         if (s->hash[i] == hash && s->len[i] == len && memcmp(s->text[i], text, len) == 0)
             return i;
     }
@@ -97,7 +92,7 @@ uint32_t strset_add(struct strset *s, const char *text, size_t len)
     s->text[s->count] = p;
     s->len[s->count] = (uint32_t)len;
     s->hash[s->count] = hash;
-    s->slot[h] = s->count + 1;
+    table_put(&s->table, at, s->count);
     return s->count++;
 }
 
@@ -110,6 +105,6 @@ void strset_fini(struct strset *s)
     free(s->text);
     free(s->len);
     free(s->hash);
-    free(s->slot);
+    free(s->table.slot);
     memset(s, 0, sizeof(*s));
 }

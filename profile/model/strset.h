@@ -8,18 +8,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/table.h"
+
 struct strset {
     const char **text; // by number; NUL-terminated
     uint32_t *len;     // by number
     uint32_t *hash;    // by number: kept so that growing the table touches no text
-    uint32_t *slot;    // open addressing: number + 1, 0 empty
-    uint32_t count, cap, mask;
+    struct table table;
+    uint32_t count, cap;
     char *chunk; // chunk being filled; its first word links to the one before
     size_t used, size;
 };
 
-// UINT32_MAX when memory ran out or the text is 4 GB or longer.
+// The number of the text; UINT32_MAX when memory ran out or the text is 4 GB or longer.
 uint32_t strset_add(struct strset *s, const char *text, size_t len);
+// Frees what the set holds, not the set itself, which is empty then.
 void strset_fini(struct strset *s);
 
 #endif

@@ -53,7 +53,7 @@ static int refill(struct input *in)
     if (got < 0)
         return (int)got;
     if (got == 0)
-        in->raw_eof = 1;
+        in->raw_eof = true;
     in->raw_len += (size_t)got;
     return 0;
 }
@@ -138,22 +138,22 @@ static ssize_t read_gzip(struct input *in, void *buf, size_t n)
             if (in->raw_len - in->raw_pos < 2 || in->raw[in->raw_pos] != 0x1f)
                 return 0;
             inflateReset(z);
-            in->frame_end = 0;
+            in->frame_end = false;
         }
         z->next_in = in->raw + in->raw_pos;
         z->avail_in = (uInt)(in->raw_len - in->raw_pos);
         rc = inflate(z, Z_NO_FLUSH);
         in->raw_pos = in->raw_len - z->avail_in;
         if (rc == Z_STREAM_END)
-            in->frame_end = 1;
+            in->frame_end = true;
         else if (rc != Z_OK && rc != Z_BUF_ERROR)
-            in->truncated = 1;
+            in->truncated = true;
         if (z->avail_out != before)
             return (ssize_t)(before - z->avail_out);
         if (in->truncated)
             return 0;
         if (rc != Z_STREAM_END && in->raw_eof && in->raw_pos == in->raw_len) {
-            in->truncated = 1;
+            in->truncated = true;
             return 0;
         }
     }
@@ -174,13 +174,13 @@ static ssize_t read_zstd(struct input *in, void *buf, size_t n)
         in->raw_pos = src.pos;
         in->frame_end = left == 0;
         if (ZSTD_isError(left))
-            in->truncated = 1;
+            in->truncated = true;
         if (out.pos)
             return (ssize_t)out.pos;
         if (in->truncated)
             return 0;
         if (left && in->raw_eof && in->raw_pos == in->raw_len) {
-            in->truncated = 1;
+            in->truncated = true;
             return 0;
         }
     }

@@ -6,6 +6,7 @@
 #ifndef QUERN_PROFILE_INPUT_H
 #define QUERN_PROFILE_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,14 +15,14 @@ struct input {
     int fd; // -1: memory
     const char *mem;
     size_t mem_left;
-    uint64_t size; // of the file as stored; 0 unknown
-    uint64_t done; // stored bytes read
-    int truncated; // the archive ended early or is damaged
-    int packed;    // 0 plain, 1 gzip, 2 zstd
+    uint64_t size;  // of the file as stored; 0 unknown
+    uint64_t done;  // stored bytes read
+    bool truncated; // the archive ended early or is damaged
+    int packed;     // 0 plain, 1 gzip, 2 zstd
     void *codec;
     unsigned char *raw; // stored bytes not yet unpacked
     size_t raw_pos, raw_len;
-    int raw_eof, frame_end;
+    bool raw_eof, frame_end;
 };
 
 int input_open(struct input *in, const char *path); // 0 or -errno

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: MIT
 //
-// State of the reader, shared by reader.c (lines, bodies) and reader_header.c (headers, remarks,
-// numbers out of the ordinary). Nobody else includes it.
+// The state of the reader, which its files hand to each other. Each uses only those named before
+// it:
+//
+//   input     bytes, unpacked                   record   a record's place, target and context
+//   remark    what is odd, and where            cost     lines of costs
+//   number    counts in all their spellings     calls    calls=, jump=, jcnd=
+//   position  lines and addresses               part     where a part begins and ends
+//   names     "(id) name"                       header   "key: value"
+//                                               lines    which line is which
+//
+// and reader.c, the driver, all of them.
 #ifndef QUERN_PROFILE_READER_H
 #define QUERN_PROFILE_READER_H
 
-#include "profile/model/model.h"
+#include "profile/model/stream.h"
 #include "profile/read/input.h"
-
-enum diag_kind {
-#define DIAG(name, text, severity) DIAG_##name,
-#include "profile/read/diag.def"
-#undef DIAG
-    DIAG_COUNT
-};
+#include "profile/read/remark.h"
 
 // Name compression: what "(id)" stands for, for one kind of position.
 struct idtab {
     uint32_t *dense; // string by id, for ids that are small, as all known writers' are
     size_t dense_cap;
-    struct {
+    struct idtab_far {
         uint64_t id;
         uint32_t str;
-    } * sparse; // open addressing; str NONE: empty
-    size_t sparse_cap, sparse_count;
+    } * far; // the others
+    struct table table;
+    uint32_t far_count, far_cap;
 };
 
 enum column { COL_LINE, COL_ADDR, COL_BB, COL_UNKNOWN };
@@ -49,13 +53,13 @@ struct reader {
     size_t diag_slot[DIAG_COUNT]; // number + 1 in p->diag
 
     // Header of the current part
-    int any_header, part_body, part_events, callgrind;
+    bool any_header, part_body, part_events, callgrind;
     enum column col[COLUMNS_MAX];
     unsigned col_count, mask;
-    int fast;      // lines may be taken by the short cuts: quern_read_opts.no_fast
+    bool fast;     // lines may be taken by the short cuts: quern_read_opts.no_fast
     uint32_t *map; // column of counts -> event
     size_t map_count;
-    int identity;                  // map is 0, 1, 2... and all events are plain
+    bool identity;                 // map is 0, 1, 2... and all events are plain
     quern_count *base, *base_nano; // totals when the part began
     quern_count *summary, *totals; // as written, nano; NULL: absent
     size_t summary_count, totals_count;
@@ -67,7 +71,7 @@ struct reader {
     // Body
     struct idtab ob_ids, fl_ids, fn_ids;
     uint32_t ob, fl, src, fn;
-    int dirty;     // one of them changed since the last record
+    bool dirty;    // one of them changed since the last record
     uint32_t func; // resolved
     uint32_t cob, cfl, cfn, jfl, jfn;
     uint64_t pos[COLUMNS_MAX]; // of the last cost line, by enum column
@@ -76,33 +80,29 @@ struct reader {
     uint64_t pending_line;
 };
 
-// reader_header.c
-void reader_diag(struct reader *r, enum diag_kind kind, const char *at, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-// A header line "key: value" of length n (without the newline).
-void reader_header(struct reader *r, const char *s, size_t n);
-// Text that may not be a line of the format at all.
-void reader_junk(struct reader *r, const char *s, size_t n);
-void reader_end_part(struct reader *r);
-// Any number a writer may have put: decimal, hexadecimal, sign, fraction, exponent, '.'. In units
-// of 10^-9; returns the end, or NULL when it is no number.
-const char *reader_number(struct reader *r, const char *s, const char *end, quern_count *nano);
-// Same for a count in the body, with the remarks; marks events with fractions.
-const char *reader_count(struct reader *r, const char *s, const char *end, quern_count *nano,
-                         uint32_t event);
-int reader_prepare_counts(struct reader *r);
-
-// reader.c
-void reader_finish_pending(struct reader *r);
-
-static inline int is_digit(char c)
+static inline bool is_digit(char c)
 {
     return (unsigned char)(c - '0') < 10;
 }
 
-static inline int is_blank(char c)
+static inline bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
+}
+
+static inline const char *skip_blanks(const char *s, const char *end)
+{
+    while (s < end && is_blank(*s))
+        s++;
+    return s;
+}
+
+// Notes a failure; what was noted before stays. True: the reader gives up.
+static inline bool reader_failed(struct reader *r, int rc)
+{
+    if (__builtin_expect(rc < 0, 0) && r->stop == 0)
+        r->stop = rc;
+    return r->stop != 0;
 }
 
 #endif

@@ -9,7 +9,7 @@
 // cycle is treated as one function: self costs of its members plus the calls that leave it. A
 // function that calls only itself is no cycle of two, but its calls to itself are left out in the
 // same way.
-#include "profile/model/model.h"
+#include "profile/model/walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -55,51 +55,54 @@ void quern_costs_free(struct quern_costs *c)
 struct edge_table {
     struct edge *edge;
     quern_count *counts; // `events` for each edge
-    uint32_t *slot;
-    size_t count, cap, mask, events;
+    struct table table;
+    size_t count, cap, events;
 };
 
-static int edge_grow(struct edge_table *t)
+static uint64_t edge_hash(uint32_t caller, uint32_t callee)
 {
-    size_t cap = t->cap ? t->cap * 2 : 256, mask = cap * 2 - 1;
-    struct edge *e = realloc(t->edge, cap * sizeof(*e));
-
-    if (!e)
-        return -ENOMEM;
-    t->edge = e;
-    quern_count *counts;
-    if (!(counts = realloc(t->counts, (cap * t->events + 1) * sizeof(*counts))))
-        return -ENOMEM;
-    t->counts = counts;
-    uint32_t *slot;
-    if (cap > UINT32_MAX / 4 || !(slot = calloc(mask + 1, sizeof(*slot))))
-        return -ENOMEM;
-    for (size_t i = 0; i < t->count; i++) {
-        size_t h = (((uint64_t)e[i].caller << 32 | e[i].callee) * 0x9e3779b97f4a7c15u >> 24) & mask;
-        while (slot[h])
-            h = (h + 1) & mask;
-        slot[h] = (uint32_t)i + 1;
-    }
-    free(t->slot);
-    t->slot = slot;
-    t->mask = mask;
-    t->cap = cap;
-    return 0;
+    return ((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u >> 24;
 }
 
+static bool edge_grow(struct edge_table *t)
+{
+    size_t cap = t->cap ? t->cap * 2 : 256;
+
+    if (cap > UINT32_MAX / 4)
+        return false;
+    struct edge *e = realloc(t->edge, cap * sizeof(*e));
+    if (!e)
+        return false;
+    t->edge = e;
+    quern_count *counts = realloc(t->counts, (cap * t->events + 1) * sizeof(*counts));
+    if (!counts)
+        return false;
+    t->counts = counts;
+    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
+    if (!slot)
+        return false;
+    free(t->table.slot);
+    t->table = table_over(slot, table_slots(cap));
+    for (size_t i = 0; i < t->count; i++)
+        table_add(&t->table, edge_hash(e[i].caller, e[i].callee), (uint32_t)i);
+    t->cap = cap;
+    return true;
+}
+
+// The edge, new without calls perhaps. QUERN_NONE: no memory.
 static uint32_t edge_find(struct edge_table *t, uint32_t caller, uint32_t callee)
 {
-    if (t->count == t->cap && edge_grow(t) < 0)
+    if (t->count == t->cap && !edge_grow(t))
         return QUERN_NONE;
-    size_t h = (((uint64_t)caller << 32 | callee) * 0x9e3779b97f4a7c15u >> 24) & t->mask;
-    for (; t->slot[h]; h = (h + 1) & t->mask) {
-        uint32_t i = t->slot[h] - 1;
+    size_t at = table_first(&t->table, edge_hash(caller, callee));
+    for (; table_used(&t->table, at); at = table_next(&t->table, at)) {
+        uint32_t i = table_number(&t->table, at);
         if (t->edge[i].caller == caller && t->edge[i].callee == callee)
             return i;
     }
     t->edge[t->count] = (struct edge){ caller, callee, 0, t->count };
     memset(t->counts + t->count * t->events, 0, t->events * sizeof(*t->counts));
-    t->slot[h] = (uint32_t)t->count + 1;
+    table_put(&t->table, at, (uint32_t)t->count);
     return (uint32_t)t->count++;
 }
 
@@ -119,7 +122,7 @@ static int find_cycles(struct quern_costs *c)
     uint32_t *index = calloc(n + 1, sizeof(*index)), *low = calloc(n + 1, sizeof(*low));
     uint32_t *stack = calloc(n + 1, sizeof(*stack)), *todo = calloc(n + 1, sizeof(*todo));
     size_t *next = calloc(n + 1, sizeof(*next));
-    uint8_t *on = calloc(n + 1, 1);
+    bool *on = calloc(n + 1, sizeof(*on));
     uint32_t counter = 0, cycles = 0;
     int rc = -ENOMEM;
 
@@ -134,15 +137,15 @@ static int find_cycles(struct quern_costs *c)
             if (!index[f]) {
                 index[f] = low[f] = ++counter;
                 stack[sp++] = f;
-                on[f] = 1;
+                on[f] = true;
                 next[f] = c->first[f];
             }
-            int deeper = 0;
+            bool deeper = false;
             while (next[f] < c->first[f + 1]) {
                 uint32_t g = c->edge[next[f]++].callee;
                 if (!index[g]) {
                     todo[tp++] = g;
-                    deeper = 1;
+                    deeper = true;
                     break;
                 }
                 if (on[g] && index[g] < low[f])
@@ -154,7 +157,7 @@ static int find_cycles(struct quern_costs *c)
                 uint32_t number = stack[sp - 1] == f ? 0 : ++cycles, g;
                 do {
                     g = stack[--sp];
-                    on[g] = 0;
+                    on[g] = false;
                     c->cycle[g] = number;
                 } while (g != f);
             }
@@ -176,32 +179,23 @@ out:
 
 // ---- Building ----
 
-struct scratch {
-    uint64_t *plain;
-    quern_count *wide;
-};
-
 // Adds the counts at w to `to`, in units of the events' scales. @hot
 static void add_counts(const struct quern_profile *p, struct walk *w, quern_count *to,
-                       const struct scratch *s, int scaled)
+                       quern_count *scratch, bool scaled)
 {
-    if (__builtin_expect(w->special, 0)) {
-        walk_special(w, s->wide);
+    if (__builtin_expect(w->special || scaled, 0)) {
+        walk_scaled(w, p->event, scratch);
         for (size_t i = 0; i < w->ncounts; i++)
-            to[i] += p->event[i].scale == 1 ? s->wide[i] / NANO : s->wide[i];
-    } else if (__builtin_expect(!scaled, 1)) {
-        const uint8_t *in = w->in;
-        for (size_t i = 0; i < w->ncounts; i++) {
-            uint64_t v;
-            in = get_varint(in, &v);
-            to[i] += v;
-        }
-        w->in = in;
-    } else {
-        walk_counts(w, s->plain);
-        for (size_t i = 0; i < w->ncounts; i++)
-            to[i] += (quern_count)s->plain[i] * p->event[i].scale;
+            to[i] += scratch[i];
+        return;
     }
+    const uint8_t *in = w->in;
+    for (size_t i = 0; i < w->ncounts; i++) {
+        uint64_t v;
+        in = get_varint(in, &v);
+        to[i] += v;
+    }
+    w->in = in;
 }
 
 static uint64_t add_sat(uint64_t a, uint64_t b)
@@ -211,14 +205,13 @@ static uint64_t add_sat(uint64_t a, uint64_t b)
 
 // Self costs, and the edges with their calls and inclusive costs.
 static int collect(const struct quern_profile *p, struct quern_costs *c, struct edge_table *t,
-                   const struct scratch *s, int scaled)
+                   quern_count *scratch, bool scaled)
 {
-    quern_count *none = s->wide + c->events; // jumps have no counts that anybody wants
     struct walk w;
 
     walk_init(&w, p);
     while (walk_next(&w)) {
-        quern_count *to = none;
+        quern_count *to;
         if (w.op == OP_COST) {
             c->present[w.at.func] |= w.present;
             to = c->self + w.at.func * c->events;
@@ -228,8 +221,11 @@ static int collect(const struct quern_profile *p, struct quern_costs *c, struct 
                 return -ENOMEM;
             t->edge[e].calls = add_sat(t->edge[e].calls, w.calls);
             to = t->counts + e * c->events;
+        } else {
+            walk_skip(&w); // jumps have no counts that anybody wants
+            continue;
         }
-        add_counts(p, &w, to, s, scaled);
+        add_counts(p, &w, to, scratch, scaled);
     }
     return 0;
 }
@@ -293,8 +289,8 @@ struct quern_costs *quern_costs_new(const struct quern_profile *p)
 {
     struct quern_costs *c = calloc(1, sizeof(*c));
     struct edge_table t = { .events = p->event_count };
-    struct scratch s = { NULL, NULL };
-    int scaled = 0, rc = -ENOMEM;
+    bool scaled = false;
+    int rc = -ENOMEM;
 
     if (!c)
         return NULL;
@@ -307,10 +303,9 @@ struct quern_costs *quern_costs_new(const struct quern_profile *p)
     c->present = calloc(c->funcs + 1, sizeof(*c->present));
     c->called = calloc(c->funcs + 1, sizeof(*c->called));
     c->cycle = calloc(c->funcs + 1, sizeof(*c->cycle));
-    s.plain = calloc(c->events + 1, sizeof(*s.plain));
-    s.wide = calloc(2 * c->events + 1, sizeof(*s.wide));
-    if (!c->self || !c->inclusive || !c->present || !c->called || !c->cycle || !s.plain ||
-        !s.wide || collect(p, c, &t, &s, scaled) < 0)
+    quern_count *scratch = calloc(c->events + 1, sizeof(*scratch));
+    if (!c->self || !c->inclusive || !c->present || !c->called || !c->cycle || !scratch ||
+        collect(p, c, &t, scratch, scaled) < 0)
         goto out;
     if (t.count)
         qsort(t.edge, t.count, sizeof(*t.edge), cmp_edge);
@@ -326,9 +321,8 @@ struct quern_costs *quern_costs_new(const struct quern_profile *p)
 out:
     free(t.edge);
     free(t.counts);
-    free(t.slot);
-    free(s.plain);
-    free(s.wide);
+    free(t.table.slot);
+    free(scratch);
     if (rc < 0) {
         quern_costs_free(c);
         errno = -rc;

@@ -6,11 +6,12 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "profile/model/model.h"
-
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "profile/model/text.h"
 
 struct quern_rewrite {
     pcre2_code *code;
@@ -110,7 +111,7 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
                  PCRE2_SUBSTITUTE_UNKNOWN_UNSET | PCRE2_SUBSTITUTE_OVERFLOW_LENGTH;
     if (s[0] != 's' || !s[1] || s[1] == ' ' || s[1] == '\\' || s[1] == '_' ||
         (s[1] >= '0' && s[1] <= '9') || ((s[1] | 0x20) >= 'a' && (s[1] | 0x20) <= 'z')) {
-        quern_error_set(err, EINVAL, NULL, "'%.100s' is not of the form s/old/new/flags", expr);
+        text_error(err, EINVAL, NULL, "'%.100s' is not of the form s/old/new/flags", expr);
         goto bad;
     }
     char open = s[1];
@@ -124,9 +125,8 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
     replacement = pattern ? piece(&s, open) : NULL;
     if (!replacement) {
         if (errno != ENOMEM)
-            quern_error_set(err, EINVAL, NULL,
-                            "'%.100s' is not of the form s/old/new/flags: a delimiter is missing",
-                            expr);
+            text_error(err, EINVAL, NULL,
+                       "'%.100s' is not of the form s/old/new/flags: a delimiter is missing", expr);
         goto bad;
     }
     for (; *s; s++) {
@@ -137,8 +137,8 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
         case 's': options |= PCRE2_DOTALL; break;
         case 'x': options |= PCRE2_EXTENDED; break;
         default:
-            quern_error_set(err, EINVAL, NULL,
-                            "'%.100s': unknown flag '%c'; known are g, i, m, s and x", expr, *s);
+            text_error(err, EINVAL, NULL, "'%.100s': unknown flag '%c'; known are g, i, m, s and x",
+                       expr, *s);
             goto bad;
         }
     }
@@ -146,8 +146,8 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
     if (!r->code) {
         char text[120];
         pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof(text));
-        quern_error_set(err, EINVAL, NULL, "'%.80s': %s at character %zu of the pattern", expr,
-                        text, (size_t)at + 1);
+        text_error(err, EINVAL, NULL, "'%.80s': %s at character %zu of the pattern", expr, text,
+                   (size_t)at + 1);
         goto bad;
     }
     if (!(r->replacement = convert(replacement))) {
@@ -159,7 +159,7 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
     // A replacement that PCRE2 cannot use is told now, not at the first name.
     char *test = quern_rewrite_apply(r, "");
     if (!test && errno == EINVAL) {
-        quern_error_set(err, EINVAL, NULL, "'%.100s': the replacement is not understood", expr);
+        text_error(err, EINVAL, NULL, "'%.100s': the replacement is not understood", expr);
         quern_rewrite_free(r);
         errno = EINVAL;
         return NULL;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Calls and jumps: kept until the line with their place and cost has come.
+#include "profile/read/calls.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profile/read/number.h"
+#include "profile/read/position.h"
+#include "profile/read/record.h"
+
+static uint32_t make_func(struct reader *r, uint32_t ob, uint32_t fl, uint32_t fn)
+{
+    uint32_t f = quern_profile_func(r->p, ob, fl, fn);
+    if (f == QUERN_NONE)
+        r->stop = -ENOMEM;
+    return f;
+}
+
+void calls_line(struct reader *r, const char *s, const char *end)
+{
+    struct quern_record *rec = &r->rec;
+    uint64_t v = 0;
+    unsigned found = 0;
+    bool ok = r->fast;
+
+    record_finish_pending(r);
+    if (r->stop)
+        return;
+    r->callgrind = true;
+    memset(rec, 0, sizeof(*rec));
+    rec->kind = QUERN_REC_CALL;
+    if (r->cfn == QUERN_NONE)
+        remark(r, DIAG_CALLS_NO_CFN, r->bol, "'calls=' without 'cfn=': the callee is unknown");
+    rec->to.func = make_func(r, r->cob == QUERN_NONE ? r->ob : r->cob,
+                             r->cfl == QUERN_NONE ? r->src : r->cfl, r->cfn);
+    rec->to.file = QUERN_NONE;
+    r->cob = r->cfl = r->cfn = QUERN_NONE;
+    r->pending = PENDING_CALL;
+    r->pending_line = r->line;
+    if (end > s && end[-1] == '\r')
+        end--;
+    const char *fast = number_fast(s, &v, &ok);
+    if (ok && (fast == end || *fast == ' '))
+        s = fast;
+    else
+        s = number_whole(r, position_blanks(r, s, end), end, &v);
+    rec->calls = v;
+    if (!v)
+        remark(r, DIAG_CALLS_ZERO, r->bol, "calls=0: a call that was active when dumped");
+    s = position_target(r, position_blanks(r, s, end), end, &rec->to, &found);
+    if (!found)
+        remark(r, DIAG_CALLS_NO_TARGET, s, "'calls=' without a target position");
+    else if (s < end)
+        remark(r, DIAG_CALLS_EXTRA, s, "more target positions than 'positions:' names");
+}
+
+void calls_jump_line(struct reader *r, const char *s, const char *end, bool conditional)
+{
+    struct quern_record *rec = &r->rec;
+    unsigned found = 0;
+
+    record_finish_pending(r);
+    if (r->stop)
+        return;
+    r->callgrind = true;
+    if (end > s && end[-1] == '\r')
+        end--;
+    memset(rec, 0, sizeof(*rec));
+    rec->kind = conditional ? QUERN_REC_JCND : QUERN_REC_JUMP;
+    if (r->dirty && !record_resolve(r))
+        return;
+    rec->to.func = r->jfn == QUERN_NONE
+                       ? r->func
+                       : make_func(r, r->ob, r->jfl == QUERN_NONE ? r->fl : r->jfl, r->jfn);
+    rec->to.file = profile_known(r->jfl == QUERN_NONE ? r->src : r->jfl);
+    r->jfl = r->jfn = QUERN_NONE;
+    s = number_whole(r, position_blanks(r, s, end), end, &rec->calls);
+    if (conditional) {
+        bool slash = s < end && *s == '/';
+        s = position_blanks(r, slash ? s + 1 : s, end);
+        s = number_whole(r, s, end, &rec->executed);
+        if (!slash) {
+            uint64_t executed = rec->calls;
+            rec->calls = rec->executed;
+            rec->executed = executed;
+        }
+    }
+    position_target(r, position_blanks(r, s, end), end, &rec->to, &found);
+    if (!found)
+        remark(r, DIAG_JUMP_NO_TARGET, r->bol, "a jump without a target position");
+    r->pending = PENDING_JUMP;
+    r->pending_line = r->line;
+}

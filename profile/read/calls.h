@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+//
+// Lines of calls and jumps.
+
+#ifndef QUERN_PROFILE_CALLS_H
+#define QUERN_PROFILE_CALLS_H
+
+#include "profile/read/reader.h"
+
+// What stands behind "calls="; end: the newline.
+void calls_line(struct reader *r, const char *s, const char *end);
+// What stands behind "jump=" or "jcnd=":
+// jump=N target | jcnd=followed/executed target | jcnd=executed followed target
+void calls_jump_line(struct reader *r, const char *s, const char *end, bool conditional);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+//
+// Hot: fast_cost(). A plain cost line is parsed and encoded in one go, without a function call;
+// whatever it does not understand at once goes, from the start of the line, to cost_line(), which
+// understands everything; quern_read_opts.no_fast sends all of them there. What was tried to make
+// it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
+#include "profile/read/cost.h"
+
+#include <string.h>
+
+#include "profile/read/number.h"
+#include "profile/read/position.h"
+#include "profile/read/record.h"
+
+// A plain cost line: the byte behind its newline, or NULL for cost_line(). @hot
+static inline const char *fast_cost(struct reader *r, const char *s)
+{
+    struct quern_profile *p = r->p;
+    uint64_t pos[COLUMNS_MAX], v;
+    uint64_t *plain = r->plain;
+    size_t n = 0, max = r->map_count;
+    unsigned kind = OP_COST;
+    bool ok = true;
+
+    if (__builtin_expect(!r->identity || r->pending == PENDING_JUMP || !max, 0))
+        return NULL;
+    memcpy(pos, r->pos, sizeof(pos));
+    for (unsigned i = 0; i < r->col_count; i++) {
+        s = position_fast(s, &pos[r->col[i]], &ok);
+        if (!ok || *s != ' ')
+            return NULL;
+        s++;
+    }
+    while (is_digit(*s)) {
+        if (n == max)
+            return NULL;
+        s = number_fast(s, &v, &ok);
+        plain[n++] = v;
+        if (*s == ' ')
+            s++;
+    }
+    if (!ok || *s != '\n' || n == 0)
+        return NULL;
+    if ((r->dirty && !record_resolve(r)) || !record_room(r, n))
+        return s + 1;
+    memcpy(r->pos, pos, sizeof(pos));
+    if (r->pending == PENDING_CALL)
+        kind = OP_CALL;
+    uint8_t *o = p->out;
+    o = put_op(o, kind, n);
+    o = record_put_site(r, o);
+    if (kind == OP_CALL) {
+        o = record_put_target(r, o);
+        r->pending = PENDING_NONE;
+        p->has |= QUERN_HAS_CALL;
+        for (size_t i = 0; i < n; i++)
+            o = put_varint(o, plain[i]);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            o = put_varint(o, plain[i]);
+            p->total[i] += plain[i];
+        }
+    }
+    p->out = o;
+    p->record_count++;
+    r->part_body = true;
+    return s + 1;
+}
+
+// Behind a jump: "* *" or "*", the line with its place where that is the place of the line before.
+// The byte behind its newline, or NULL for cost_line().
+static const char *jump_place(struct reader *r, const char *s)
+{
+    if (!r->map_count)
+        return NULL;
+    for (unsigned i = 0; i < r->col_count; i++) {
+        if (*s != '*')
+            return NULL;
+        s++;
+        if (*s == ' ')
+            s++;
+        else if (i + 1 < r->col_count)
+            return NULL;
+    }
+    if (*s != '\n')
+        return NULL;
+    record_finish_pending(r);
+    return s + 1;
+}
+
+void cost_line(struct reader *r, const char *s, const char *end)
+{
+    struct quern_profile *p = r->p;
+    uint64_t pos[COLUMNS_MAX];
+    quern_count nano;
+    size_t n = 0, used = 0;
+    unsigned special = 0;
+    uint64_t present = 0;
+    unsigned kind = OP_COST;
+
+    if (!r->map_count) {
+        remark(r, DIAG_COST_BEFORE_EVENTS, s, "cost line before any 'events:' line; ignored");
+        return;
+    }
+    if (end > s && end[-1] == '\r')
+        end--;
+    memcpy(pos, r->pos, sizeof(pos));
+    for (unsigned i = 0; i < r->col_count; i++) {
+        const char *q = s < end ? position_any(r, s, end, &pos[r->col[i]]) : NULL;
+        if (!q) {
+            remark(r, DIAG_BAD_NUMBER, s, "a position was expected here; line ignored");
+            return;
+        }
+        s = position_blanks(r, q, end);
+    }
+    if (r->pending == PENDING_JUMP) {
+        if (s == end) { // Callgrind's form: the jump's own place on a line of its own
+            memcpy(r->pos, pos, sizeof(pos));
+            record_finish_pending(r);
+            return;
+        }
+        remark(r, DIAG_JUMP_FORM, r->bol, "jump without a position line of its own");
+        record_finish_pending(r);
+    }
+    memcpy(r->pos, pos, sizeof(pos));
+    for (size_t i = 0; i < p->event_count; i++)
+        r->wide[i] = 0;
+    for (; s < end; s = position_blanks(r, s, end), n++) {
+        uint32_t event = n < r->map_count ? r->map[n] : QUERN_NONE;
+        if (event == QUERN_NONE) {
+            remark(r, DIAG_TOO_MANY, s, "more counts than events; the rest is ignored");
+            break;
+        }
+        if (used < event + 1)
+            used = event + 1;
+        if (event < 64 && *s != '.')
+            present |= (uint64_t)1 << event;
+        s = number_count(r, s, end, &nano, event);
+        if (!s)
+            break;
+        r->wide[event] += nano;
+    }
+    if (n == 0)
+        remark(r, DIAG_NO_COUNTS, r->bol, "cost line without a count");
+    if (r->stop || (r->dirty && !record_resolve(r)))
+        return;
+    for (size_t i = 0; i < p->event_count; i++) {
+        if (r->wide[i] < 0 || r->wide[i] % NANO || r->wide[i] / NANO > UINT64_MAX)
+            special = OP_SPECIAL;
+    }
+    if (!record_room(r, used))
+        return;
+    if (r->pending == PENDING_CALL) {
+        kind = OP_CALL;
+        p->has |= QUERN_HAS_CALL;
+    } else if (used < 64 && present != ((uint64_t)1 << used) - 1) {
+        kind = OP_DOTTED;
+    }
+    uint8_t *o = p->out;
+    o = put_op(o, kind | special, used);
+    o = record_put_site(r, o);
+    if (kind == OP_CALL)
+        o = record_put_target(r, o);
+    else if (kind == OP_DOTTED)
+        o = put_varint(o, present);
+    for (size_t i = 0; i < used; i++) {
+        o = special ? put_varint_wide(o, r->wide[i]) : put_varint(o, (uint64_t)(r->wide[i] / NANO));
+        if (kind != OP_CALL)
+            p->total_nano[i] += r->wide[i];
+    }
+    p->out = o;
+    p->record_count++;
+    r->pending = PENDING_NONE;
+    r->part_body = true;
+}
+
+const char *cost_lines(struct reader *r, const char *s, const char *end)
+{
+    for (;;) {
+        const char *next = NULL;
+        if (__builtin_expect(r->fast, 1))
+            next = r->pending == PENDING_JUMP ? jump_place(r, s) : fast_cost(r, s);
+        if (__builtin_expect(!next, 0)) {
+            const char *eol = memchr(s, '\n', (size_t)(end - s));
+            cost_line(r, s, eol);
+            next = eol + 1;
+        }
+        s = next;
+        if (s == end || !cost_begins(*s) || r->stop != 0)
+            return s;
+        r->bol = s;
+        r->line++;
+    }
+}

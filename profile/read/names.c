@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+//
+// Tables of ids, and names made of them. Every "fn=", "fl=" and "ob=" line comes here.
+#include "profile/read/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_NEAR 4096 // ids up to this, and four times what is there, are kept by number
+
+// Keeps all ids up to `id`, and more, by number.
+static bool grow_dense(struct idtab *t, uint64_t id)
+{
+    size_t cap = id + id / 2 + 1024;
+    uint32_t *d = realloc(t->dense, cap * sizeof(*d));
+
+    if (!d)
+        return false;
+    for (size_t i = t->dense_cap; i < cap; i++)
+        d[i] = QUERN_NONE;
+    // Those that were far until now move over.
+    for (uint32_t i = 0; i < t->far_count; i++)
+        if (t->far[i].id >= t->dense_cap && t->far[i].id < cap)
+            d[t->far[i].id] = t->far[i].str;
+    t->dense = d;
+    t->dense_cap = cap;
+    return true;
+}
+
+static uint64_t far_hash(uint64_t id)
+{
+    return id * 0x9e3779b97f4a7c15u >> 32;
+}
+
+static bool grow_far(struct idtab *t)
+{
+    uint32_t cap = t->far_cap ? t->far_cap * 2 : 32;
+
+    if (cap > UINT32_MAX / 4)
+        return false;
+    struct idtab_far *far = realloc(t->far, cap * sizeof(*far));
+    if (!far)
+        return false;
+    t->far = far;
+    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
+    if (!slot)
+        return false;
+    free(t->table.slot);
+    t->table = table_over(slot, table_slots(cap));
+    for (uint32_t i = 0; i < t->far_count; i++)
+        table_add(&t->table, far_hash(far[i].id), i);
+    t->far_cap = cap;
+    return true;
+}
+
+// Where the string of an id is kept, QUERN_NONE when it has none yet; good until the next call.
+// NULL: no memory.
+static uint32_t *id_string(struct reader *r, struct idtab *t, uint64_t id)
+{
+    if (id < t->dense_cap)
+        return &t->dense[id];
+    // Ids of known writers count up from 0 or 1; anything far ahead goes to the other table.
+    if (id < 4 * t->dense_cap + ID_NEAR && id < UINT32_MAX) {
+        if (grow_dense(t, id))
+            return &t->dense[id];
+        r->stop = -ENOMEM;
+        return NULL;
+    }
+    if (t->far_count == t->far_cap && !grow_far(t)) {
+        r->stop = -ENOMEM;
+        return NULL;
+    }
+    size_t at = table_first(&t->table, far_hash(id));
+    for (; table_used(&t->table, at); at = table_next(&t->table, at)) {
+        struct idtab_far *f = &t->far[table_number(&t->table, at)];
+        if (f->id == id)
+            return &f->str;
+    }
+    table_put(&t->table, at, t->far_count);
+    t->far[t->far_count] = (struct idtab_far){ id, QUERN_NONE };
+    return &t->far[t->far_count++].str;
+}
+
+static uint32_t intern(struct reader *r, const char *s, size_t n)
+{
+    const char *nul = memchr(s, 0, n);
+
+    if (nul) {
+        remark(r, DIAG_NUL, nul, "NUL byte in a name: the name ends there");
+        n = (size_t)(nul - s);
+    }
+    uint32_t v = strset_add(&r->p->str, s, n);
+    if (v == QUERN_NONE)
+        r->stop = -ENOMEM;
+    return v;
+}
+
+// Decimal or hexadecimal id after "("; NULL when it is none.
+static const char *parse_id(const char *s, uint64_t *id)
+{
+    uint64_t v = 0;
+    int digits = 0;
+
+    if (s[0] == '0' && s[1] == 'x') {
+        for (s += 2; digits < 16; s++, digits++) {
+            char c = *s | 0x20;
+            if (is_digit(*s))
+                v = v * 16 + (uint64_t)(*s - '0');
+            else if (c >= 'a' && c <= 'f')
+                v = v * 16 + (uint64_t)(c - 'a' + 10);
+            else
+                break;
+        }
+    } else {
+        for (; digits < 19 && is_digit(*s); s++, digits++)
+            v = v * 10 + (uint64_t)(*s - '0');
+    }
+    if (!digits || *s != ')')
+        return NULL;
+    *id = v;
+    return s + 1;
+}
+
+// "(2)'3": a name made of ids, written by an undocumented mode of Callgrind.
+static uint32_t expand_nested(struct reader *r, struct idtab *t, const char *s, const char *end)
+{
+    size_t cap = 256, n = 0;
+    char *out = malloc(cap);
+
+    while (out && s < end) {
+        uint64_t id;
+        const char *q = *s == '(' ? parse_id(s + 1, &id) : NULL, *piece = s;
+        size_t len = 1;
+        if (q && q <= end) {
+            uint32_t *slot = id_string(r, t, id);
+            if (slot && *slot != QUERN_NONE) {
+                piece = r->p->str.text[*slot];
+                len = r->p->str.len[*slot];
+            } else {
+                len = (size_t)(q - s);
+            }
+            s = q;
+        } else {
+            s++;
+        }
+        if (n + len > (size_t)16 << 20) // ids that contain ids grow without bound
+            break;
+        if (n + len > cap) {
+            char *bigger = realloc(out, cap = (n + len) * 2);
+            if (!bigger) {
+                free(out);
+                out = NULL;
+                break;
+            }
+            out = bigger;
+        }
+        memcpy(out + n, piece, len);
+        n += len;
+    }
+    if (!out) {
+        r->stop = -ENOMEM;
+        return QUERN_NONE;
+    }
+    uint32_t v = intern(r, out, n);
+    free(out);
+    return v;
+}
+
+uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const char *end)
+{
+    uint32_t v;
+
+    if (end > s && end[-1] == '\r')
+        end--;
+    while (s < end && is_blank(*s))
+        s++;
+    const char *start = s;
+    if (s == end || *s != '(' || !is_digit(s[1]))
+        return intern(r, s, (size_t)(end - s));
+    uint64_t id;
+    const char *q = parse_id(s + 1, &id);
+    if (!q) {
+        remark(r, DIAG_ID_MALFORMED, s, "looks like '(id)' but is not: taken as a name");
+        return intern(r, s, (size_t)(end - s));
+    }
+    r->callgrind = true;
+    while (q < end && is_blank(*q))
+        q++;
+    uint32_t *slot = id_string(r, t, id);
+    if (!slot)
+        return QUERN_NONE;
+    if (q >= end) {
+        if (*slot == QUERN_NONE) {
+            remark(r, DIAG_ID_UNDEFINED, start, "id (%llu) was never given a name",
+                   (unsigned long long)id);
+            v = intern(r, start, (size_t)(end - start));
+            slot = id_string(r, t, id);
+            if (slot)
+                *slot = v;
+            return v;
+        }
+        return *slot;
+    }
+    if (*q == '(' && is_digit(q[1])) {
+        remark(r, DIAG_HIDDEN_SPEC, q, "a name made of other ids");
+        v = expand_nested(r, t, q, end);
+        slot = id_string(r, t, id);
+        if (!slot)
+            return QUERN_NONE;
+    } else {
+        v = intern(r, q, (size_t)(end - q));
+    }
+    if (*slot == v)
+        remark(r, DIAG_ID_REDEFINED, start, "id (%llu) is given the same name again",
+               (unsigned long long)id);
+    else if (*slot != QUERN_NONE)
+        remark(r, DIAG_ID_CHANGED, start, "id (%llu) is given another name: it holds from here on",
+               (unsigned long long)id);
+    *slot = v;
+    return v;
+}
+
+void names_free(struct idtab *t)
+{
+    free(t->dense);
+    free(t->far);
+    free(t->table.slot);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a part of a profile begins and ends; whether its lines sum to what its header says.
+
+#ifndef QUERN_PROFILE_PART_H
+#define QUERN_PROFILE_PART_H
+
+#include "profile/read/reader.h"
+
+// Ends the part being read: its last record, its sums.
+void part_end(struct reader *r);
+// Ends it and begins another.
+void part_begin(struct reader *r);
+// Room for the counts of all events: 0, or -ENOMEM.
+int part_prepare_counts(struct reader *r);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// Context of records, and those that have no cost line.
+#include "profile/read/record.h"
+
+#include <errno.h>
+
+bool record_resolve(struct reader *r)
+{
+    struct quern_profile *p = r->p;
+    uint32_t part = (uint32_t)(p->part_count - 1), src = profile_known(r->src);
+
+    r->dirty = false;
+    if (r->fl == QUERN_NONE && r->src == QUERN_NONE)
+        remark(r, DIAG_NO_FILE, r->bol, "costs without a file ('fl=') before them");
+    if (r->fn == QUERN_NONE)
+        remark(r, DIAG_NO_FUNCTION, r->bol, "costs without a function ('fn=') before them");
+    r->func = quern_profile_func(p, r->ob, r->fl, r->fn);
+    if (r->func == QUERN_NONE) {
+        r->stop = -ENOMEM;
+        return false;
+    }
+    if (r->func != p->enc.func || src != p->enc.file || part != p->enc.part ||
+        r->mask != p->enc.mask)
+        if (reader_failed(r, stream_context(p, r->func, src, part, r->mask)))
+            return false;
+    return r->stop == 0;
+}
+
+void record_finish_pending(struct reader *r)
+{
+    struct quern_profile *p = r->p;
+
+    if (r->pending == PENDING_NONE)
+        return;
+    if (r->pending == PENDING_CALL) {
+        const char *bol = r->bol;
+        r->bol = NULL;
+        r->at_line = r->pending_line;
+        remark(r, DIAG_CALLS_NO_COST, NULL, "'calls=' without its cost line: taken as zero");
+        r->bol = bol;
+        r->at_line = 0;
+    }
+    r->pending = PENDING_NONE;
+    if (r->stop || (r->dirty && !record_resolve(r)) || !record_room(r, 0))
+        return;
+    uint8_t *o = p->out;
+    *o++ = (uint8_t)r->rec.kind;
+    o = record_put_site(r, o);
+    p->out = record_put_target(r, o);
+    p->has |= r->rec.kind == QUERN_REC_CALL ? QUERN_HAS_CALL : QUERN_HAS_JUMP;
+    p->record_count++;
+}
