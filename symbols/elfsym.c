@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/search.h"
 #include "symbols/section.h"
 
 static struct elfsym *append(struct elfsym_table *t)
@@ -164,20 +165,12 @@ void elfsym_sort(struct elfsym_table *t)
     t->last = 0;
 }
 
+_Static_assert(offsetof(struct elfsym, start) == 0, "for search_upper()");
+
 // The number of symbols that start at or before the address.
 static size_t upper_bound(const struct elfsym_table *t, uint64_t address)
 {
-    size_t lo = 0, hi = t->count;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (t->sym[mid].start <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return search_upper(t->sym, t->count, sizeof(*t->sym), address);
 }
 
 struct elfsym *elfsym_find(struct elfsym_table *t, uint64_t address)

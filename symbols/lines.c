@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/search.h"
+
 // A row of a line table: holds from its address to that of the next one.
 struct row {
     uint64_t address;
@@ -33,6 +35,9 @@ struct range {
     uint64_t start, end;
     Dwarf_Off die;
 };
+
+_Static_assert(offsetof(struct row, address) == 0 && offsetof(struct range, start) == 0,
+               "for search_upper()");
 
 struct lines {
     Dwarf *dwarf;
@@ -196,19 +201,11 @@ static void scan_units(struct lines *l)
 
 static const struct range *find_range(const struct lines *l, uint64_t address)
 {
-    size_t lo = 0, hi = l->ranges;
+    size_t n = search_upper(l->range, l->ranges, sizeof(*l->range), address);
 
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (l->range[mid].start <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == 0 || l->range[lo - 1].end <= address)
+    if (n == 0 || l->range[n - 1].end <= address)
         return NULL;
-    return &l->range[lo - 1];
+    return &l->range[n - 1];
 }
 
 static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *die)
@@ -332,30 +329,20 @@ static struct unit *get_unit(struct lines *l, Dwarf_Die *die)
 
 void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row *out)
 {
-    size_t lo = 0;
-
     *out = (struct lines_row){ .start = address, .end = address + 1 };
     Dwarf_Die die;
     if (!find_die(l, address, named, &die))
         return;
-    struct unit *u = get_unit(l, &die);
+    const struct unit *u = get_unit(l, &die);
     if (!u)
         return;
-    size_t hi = u->rows;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (u->row[mid].address <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == 0 || u->row[lo - 1].end)
+    size_t n = search_upper(u->row, u->rows, sizeof(*u->row), address);
+    if (n == 0 || u->row[n - 1].end)
         return;
-    out->start = u->row[lo - 1].address;
-    out->end = lo < u->rows ? u->row[lo].address : address + 1;
-    out->file = u->row[lo - 1].file;
-    out->line = u->row[lo - 1].line;
+    out->start = u->row[n - 1].address;
+    out->end = n < u->rows ? u->row[n].address : address + 1;
+    out->file = u->row[n - 1].file;
+    out->line = u->row[n - 1].line;
 }
 
 // ---- The inline chain ----

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/search.h"
 #include "symbols/section.h"
 
 // Above this size reading all of it takes longer than libdw's way through .debug_info.
@@ -30,6 +31,9 @@ struct sequence {
     uint32_t rows; // 0: not run yet
     size_t row;    // its first row
 };
+
+_Static_assert(offsetof(struct row, address) == 0 && offsetof(struct sequence, start) == 0,
+               "for search_upper()");
 
 // A line program: what its header says.
 struct unit {
@@ -632,24 +636,9 @@ static uint32_t file_number(struct linetab *t, uint32_t index)
     return f->number;
 }
 
-static size_t upper_sequence(const struct linetab *t, uint64_t address)
-{
-    size_t lo = 0, hi = t->sequences;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (t->sequence[mid].start <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
 {
-    size_t i = upper_sequence(t, address);
+    size_t i = search_upper(t->sequence, t->sequences, sizeof(*t->sequence), address);
     struct sequence *s = i ? &t->sequence[i - 1] : NULL;
 
     *out = (struct lines_row){ .start = address, .end = address + 1 };
@@ -663,20 +652,11 @@ void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
     if (s->rows == 0)
         return; // out of memory
     const struct row *row = t->row + s->row;
-    size_t lo = 0;
-    size_t hi = s->rows;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (row[mid].address <= address)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    out->start = row[lo - 1].address;
-    out->end = lo < s->rows ? row[lo].address : s->end;
+    size_t n = search_upper(row, s->rows, sizeof(*row), address);
+    out->start = row[n - 1].address;
+    out->end = n < s->rows ? row[n].address : s->end;
     if (i < t->sequences && t->sequence[i].start < out->end)
         out->end = t->sequence[i].start; // overlapping sequences
-    out->file = file_number(t, row[lo - 1].file);
-    out->line = row[lo - 1].line;
+    out->file = file_number(t, row[n - 1].file);
+    out->line = row[n - 1].line;
 }

@@ -15,24 +15,23 @@ static uint32_t hash(const char *text, size_t len)
     return h;
 }
 
-static int grow(struct strings *s)
+static bool grow(struct strings *s)
 {
-    uint32_t slots = s->slots ? s->slots * 2 : 1024;
-    uint32_t *slot = calloc(slots, sizeof(*slot));
+    uint32_t room = s->room ? s->room * 2 : 512;
+    char **text = realloc(s->text, room * sizeof(*text));
 
+    if (!text)
+        return false;
+    s->text = text;
+    uint32_t *slot = calloc(table_slots(room), sizeof(*slot));
     if (!slot)
-        return -1;
-    for (uint32_t n = 0; n < s->count; n++) {
-        uint32_t i = hash(s->text[n], strlen(s->text[n])) & (slots - 1);
-
-        while (slot[i])
-            i = (i + 1) & (slots - 1);
-        slot[i] = n + 1;
-    }
-    free(s->slot);
-    s->slot = slot;
-    s->slots = slots;
-    return 0;
+        return false;
+    free(s->table.slot);
+    s->table = table_over(slot, table_slots(room));
+    for (uint32_t n = 0; n < s->count; n++)
+        table_add(&s->table, hash(text[n], strlen(text[n])), n);
+    s->room = room;
+    return true;
 }
 
 void strings_init(struct strings *s)
@@ -46,32 +45,23 @@ void strings_fini(struct strings *s)
     for (uint32_t n = 0; n < s->count; n++)
         free(s->text[n]);
     free(s->text);
-    free(s->slot);
+    free(s->table.slot);
 }
 
 uint32_t strings_add(struct strings *s, const char *text, size_t len)
 {
-    if (s->count * 2 >= s->slots && grow(s) != 0)
+    if (s->count == s->room && !grow(s))
         return 0;
-    uint32_t i;
-    for (i = hash(text, len) & (s->slots - 1); s->slot[i]; i = (i + 1) & (s->slots - 1)) {
-        const char *t = s->text[s->slot[i] - 1];
+    size_t at = table_first(&s->table, hash(text, len));
+    for (; table_used(&s->table, at); at = table_next(&s->table, at)) {
+        const char *t = s->text[table_number(&s->table, at)];
 
         if (strncmp(t, text, len) == 0 && t[len] == '\0')
-            return s->slot[i] - 1;
-    }
-    if (s->count == s->room) {
-        uint32_t room = s->room ? s->room * 2 : 256;
-        char **grown = realloc(s->text, room * sizeof(*grown));
-
-        if (!grown)
-            return 0;
-        s->text = grown;
-        s->room = room;
+            return table_number(&s->table, at);
     }
     s->text[s->count] = strndup(text, len);
     if (!s->text[s->count])
         return 0;
-    s->slot[i] = ++s->count;
-    return s->count - 1;
+    table_put(&s->table, at, s->count);
+    return s->count++;
 }

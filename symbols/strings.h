@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/table.h"
+
 struct strings {
     char **text; // by number
     uint32_t count, room;
-    uint32_t *slot; // hash table of numbers plus 1; a power of two
-    uint32_t slots;
+    struct table table;
 };
 
 void strings_init(struct strings *s);

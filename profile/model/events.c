@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/model/grow.h"
 #include "profile/model/text.h"
 
 void events_free(struct event *e, size_t n)
@@ -38,19 +39,11 @@ int events_add(struct quern_profile *p, const char *name, size_t len)
         return i;
     if (n >= EVENTS_MAX)
         return -E2BIG;
-    void *q;
-    if (!(q = realloc(p->event, (n + 1) * sizeof(*p->event))))
+    if (!grow_array(&p->event, n + 1, sizeof(*p->event)) ||
+        !grow_array(&p->total, n + 1, sizeof(*p->total)) ||
+        !grow_array(&p->total_nano, n + 1, sizeof(*p->total_nano)) ||
+        !grow_array(&p->total_shown, n + 1, sizeof(*p->total_shown)))
         return -ENOMEM;
-    p->event = q;
-    if (!(q = realloc(p->total, (n + 1) * sizeof(*p->total))))
-        return -ENOMEM;
-    p->total = q;
-    if (!(q = realloc(p->total_nano, (n + 1) * sizeof(*p->total_nano))))
-        return -ENOMEM;
-    p->total_nano = q;
-    if (!(q = realloc(p->total_shown, (n + 1) * sizeof(*p->total_shown))))
-        return -ENOMEM;
-    p->total_shown = q;
     memset(&p->event[n], 0, sizeof(p->event[n]));
     p->total[n] = p->total_nano[n] = p->total_shown[n] = 0;
     if (!(p->event[n].name = text_dup(name, len)))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/model/events.h"
+#include "profile/model/grow.h"
 #include "profile/model/parts.h"
 #include "profile/model/stream.h"
 
@@ -83,17 +84,12 @@ static bool func_grow(struct quern_profile *p)
 
     if (p->func_cap >= (uint32_t)1 << 30)
         return false;
-    struct quern_func *f = realloc(p->func, cap * sizeof(*f));
-    if (!f)
+    if (!grow_array(&p->func, cap, sizeof(*p->func)))
         return false;
-    p->func = f;
-    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
-    if (!slot)
+    if (!grow_table(&p->func_table, cap))
         return false;
-    free(p->func_table.slot);
-    p->func_table = table_over(slot, table_slots(cap));
     for (uint32_t i = 0; i < p->func_count; i++)
-        table_add(&p->func_table, func_hash(f[i]), i);
+        table_add(&p->func_table, func_hash(p->func[i]), i);
     p->func_cap = cap;
     return true;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/model/grow.h"
+
 #define CHUNK ((size_t)64 << 10)
 
 static uint32_t hash_bytes(const char *p, size_t n)
@@ -32,21 +34,10 @@ static bool grow(struct strset *s)
 
     if (s->cap >= (uint32_t)1 << 29)
         return false;
-    void *p = realloc(s->text, cap * sizeof(*s->text));
-    if (!p)
+    if (!grow_array(&s->text, cap, sizeof(*s->text)) ||
+        !grow_array(&s->len, cap, sizeof(*s->len)) ||
+        !grow_array(&s->hash, cap, sizeof(*s->hash)) || !grow_table(&s->table, cap))
         return false;
-    s->text = p;
-    if (!(p = realloc(s->len, cap * sizeof(*s->len))))
-        return false;
-    s->len = p;
-    if (!(p = realloc(s->hash, cap * sizeof(*s->hash))))
-        return false;
-    s->hash = p;
-    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
-    if (!slot)
-        return false;
-    free(s->table.slot);
-    s->table = table_over(slot, table_slots(cap));
     for (uint32_t i = 0; i < s->count; i++)
         table_add(&s->table, s->hash[i], i);
     s->cap = cap;

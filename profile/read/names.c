@@ -7,23 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/model/grow.h"
+
 #define ID_NEAR 4096 // ids up to this, and four times what is there, are kept by number
 
 // Keeps all ids up to `id`, and more, by number.
 static bool grow_dense(struct idtab *t, uint64_t id)
 {
     size_t cap = id + id / 2 + 1024;
-    uint32_t *d = realloc(t->dense, cap * sizeof(*d));
 
-    if (!d)
+    if (!grow_array(&t->dense, cap, sizeof(*t->dense)))
         return false;
     for (size_t i = t->dense_cap; i < cap; i++)
-        d[i] = QUERN_NONE;
+        t->dense[i] = QUERN_NONE;
     // Those that were far until now move over.
     for (uint32_t i = 0; i < t->far_count; i++)
         if (t->far[i].id >= t->dense_cap && t->far[i].id < cap)
-            d[t->far[i].id] = t->far[i].str;
-    t->dense = d;
+            t->dense[t->far[i].id] = t->far[i].str;
     t->dense_cap = cap;
     return true;
 }
@@ -39,17 +39,10 @@ static bool grow_far(struct idtab *t)
 
     if (cap > UINT32_MAX / 4)
         return false;
-    struct idtab_far *far = realloc(t->far, cap * sizeof(*far));
-    if (!far)
+    if (!grow_array(&t->far, cap, sizeof(*t->far)) || !grow_table(&t->table, cap))
         return false;
-    t->far = far;
-    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
-    if (!slot)
-        return false;
-    free(t->table.slot);
-    t->table = table_over(slot, table_slots(cap));
     for (uint32_t i = 0; i < t->far_count; i++)
-        table_add(&t->table, far_hash(far[i].id), i);
+        table_add(&t->table, far_hash(t->far[i].id), i);
     t->far_cap = cap;
     return true;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/model/grow.h"
 #include "profile/model/parts.h"
 #include "profile/read/record.h"
 
@@ -94,21 +95,13 @@ void part_begin(struct reader *r)
 
 int part_prepare_counts(struct reader *r)
 {
-    size_t n = r->p->event_count > r->map_count ? r->p->event_count : r->map_count;
-    void *q;
+    size_t n = 1 + (r->p->event_count > r->map_count ? r->p->event_count : r->map_count);
 
-    n++;
-#define GROW(field)                                          \
-    do {                                                     \
-        if (!(q = realloc(r->field, n * sizeof(*r->field)))) \
-            return -ENOMEM;                                  \
-        r->field = q;                                        \
-    } while (0)
-    GROW(plain);
-    GROW(wide);
-    GROW(frac);
-    GROW(base);
-    GROW(base_nano);
-#undef GROW
-    return 0;
+    return grow_array(&r->plain, n, sizeof(*r->plain)) &&
+                   grow_array(&r->wide, n, sizeof(*r->wide)) &&
+                   grow_array(&r->frac, n, sizeof(*r->frac)) &&
+                   grow_array(&r->base, n, sizeof(*r->base)) &&
+                   grow_array(&r->base_nano, n, sizeof(*r->base_nano))
+               ? 0
+               : -ENOMEM;
 }

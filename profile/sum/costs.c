@@ -9,11 +9,12 @@
 // cycle is treated as one function: self costs of its members plus the calls that leave it. A
 // function that calls only itself is no cycle of two, but its calls to itself are left out in the
 // same way.
-#include "profile/model/walk.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "profile/model/grow.h"
+#include "profile/model/walk.h"
 
 struct edge {
     uint32_t caller, callee;
@@ -70,21 +71,12 @@ static bool edge_grow(struct edge_table *t)
 
     if (cap > UINT32_MAX / 4)
         return false;
-    struct edge *e = realloc(t->edge, cap * sizeof(*e));
-    if (!e)
+    if (!grow_array(&t->edge, cap, sizeof(*t->edge)) ||
+        !grow_array(&t->counts, cap * t->events + 1, sizeof(*t->counts)) ||
+        !grow_table(&t->table, cap))
         return false;
-    t->edge = e;
-    quern_count *counts = realloc(t->counts, (cap * t->events + 1) * sizeof(*counts));
-    if (!counts)
-        return false;
-    t->counts = counts;
-    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
-    if (!slot)
-        return false;
-    free(t->table.slot);
-    t->table = table_over(slot, table_slots(cap));
     for (size_t i = 0; i < t->count; i++)
-        table_add(&t->table, edge_hash(e[i].caller, e[i].callee), (uint32_t)i);
+        table_add(&t->table, edge_hash(t->edge[i].caller, t->edge[i].callee), (uint32_t)i);
     t->cap = cap;
     return true;
 }

@@ -37,15 +37,11 @@ int quern_merger_join(struct quern_merger *m, struct quern_merger *from, struct 
     return rc;
 }
 
-struct quern_profile *quern_profile_rewrite(const struct quern_profile *p,
-                                            const struct quern_rewrite *file,
-                                            const struct quern_rewrite *func,
-                                            struct quern_error *err)
+// The result of a merger of this call alone, which ends here. NULL: errno, and *err where it says
+// so.
+static struct quern_profile *finish(struct quern_merger *m, int rc, struct quern_error *err)
 {
-    struct fold f = { .sign = 1, .part = -1, .file = file, .func = func };
-    struct quern_merger *m = quern_merger_new();
     struct quern_profile *out = NULL;
-    int rc = m ? merger_add(m, p, NULL, &f, err) : -ENOMEM;
 
     if (rc < 0)
         errno = -rc;
@@ -53,6 +49,17 @@ struct quern_profile *quern_profile_rewrite(const struct quern_profile *p,
         out = quern_merger_take(m, err);
     quern_merger_free(m);
     return out;
+}
+
+struct quern_profile *quern_profile_rewrite(const struct quern_profile *p,
+                                            const struct quern_rewrite *file,
+                                            const struct quern_rewrite *func,
+                                            struct quern_error *err)
+{
+    struct fold f = { .sign = 1, .part = -1, .file = file, .func = func };
+    struct quern_merger *m = quern_merger_new();
+
+    return finish(m, m ? merger_add(m, p, NULL, &f, err) : -ENOMEM, err);
 }
 
 struct quern_profile *quern_profile_subtract(const struct quern_profile *new_,
@@ -63,17 +70,11 @@ struct quern_profile *quern_profile_subtract(const struct quern_profile *new_,
     struct fold plus = { .flags = flags, .sign = 1, .part = -1 };
     struct fold minus = { .flags = flags, .sign = -1, .part = -1 };
     struct quern_merger *m = quern_merger_new();
-    struct quern_profile *out = NULL;
-    int rc = -ENOMEM;
+    int rc = m ? merger_add(m, new_, "the new profile", &plus, err) : -ENOMEM;
 
-    if (m && (rc = merger_add(m, new_, "the new profile", &plus, err)) == 0)
+    if (rc == 0)
         rc = merger_add(m, old, "the old profile", &minus, err);
-    if (rc < 0)
-        errno = -rc;
-    else
-        out = quern_merger_take(m, err);
-    quern_merger_free(m);
-    return out;
+    return finish(m, rc, err);
 }
 
 // ---- Many files, all processors ----

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/model/grow.h"
+
 struct quern_merger *quern_merger_new(void)
 {
     struct quern_merger *m = calloc(1, sizeof(*m));
@@ -75,17 +77,10 @@ static bool grow_ctx(struct quern_merger *m)
 
     if (cap > UINT32_MAX / 2)
         return false;
-    struct context *c = realloc(m->ctx, cap * sizeof(*c));
-    if (!c)
+    if (!grow_array(&m->ctx, cap, sizeof(*m->ctx)) || !grow_table(&m->ctx_table, cap))
         return false;
-    m->ctx = c;
-    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
-    if (!slot)
-        return false;
-    free(m->ctx_table.slot);
-    m->ctx_table = table_over(slot, table_slots(cap));
     for (size_t i = 0; i < m->ctx_count; i++)
-        table_add(&m->ctx_table, ctx_hash(&c[i]), (uint32_t)i);
+        table_add(&m->ctx_table, ctx_hash(&m->ctx[i]), (uint32_t)i);
     m->ctx_cap = cap;
     return true;
 }
@@ -105,32 +100,19 @@ uint32_t merger_find_ctx(struct quern_merger *m, const struct context *c)
     return (uint32_t)m->ctx_count++;
 }
 
-// More room in one column. Columns that grew before another could not do no harm.
-#define GROW(column, n)                                             \
-    do {                                                            \
-        void *grown = realloc(m->column, (n) * sizeof(*m->column)); \
-        if (!grown)                                                 \
-            return false;                                           \
-        m->column = grown;                                          \
-    } while (0)
-
 static bool grow_entries(struct quern_merger *m)
 {
     size_t cap = m->cap ? m->cap * 2 : 1024;
 
     if (cap > UINT32_MAX / 2)
         return false;
-    GROW(e_ctx, cap);
-    GROW(e_line, cap);
-    GROW(e_off, cap);
-    GROW(e_n, cap);
-    if (m->e_addr)
-        GROW(e_addr, cap);
-    uint32_t *slot = calloc(table_slots(cap), sizeof(*slot));
-    if (!slot)
+    if (!grow_array(&m->e_ctx, cap, sizeof(*m->e_ctx)) ||
+        !grow_array(&m->e_line, cap, sizeof(*m->e_line)) ||
+        !grow_array(&m->e_off, cap, sizeof(*m->e_off)) ||
+        !grow_array(&m->e_n, cap, sizeof(*m->e_n)) ||
+        (m->e_addr && !grow_array(&m->e_addr, cap, sizeof(*m->e_addr))) ||
+        !grow_table(&m->table, cap))
         return false;
-    free(m->table.slot);
-    m->table = table_over(slot, table_slots(cap));
     for (size_t i = 0; i < m->count; i++)
         table_add(&m->table, entry_hash(m->e_ctx[i], m->e_line[i], m->e_addr ? m->e_addr[i] : 0),
                   (uint32_t)i);
@@ -141,7 +123,8 @@ static bool grow_entries(struct quern_merger *m)
 // The first address: all entries before it have none.
 static bool begin_addresses(struct quern_merger *m)
 {
-    GROW(e_addr, m->cap);
+    if (!grow_array(&m->e_addr, m->cap, sizeof(*m->e_addr)))
+        return false;
     memset(m->e_addr, 0, m->count * sizeof(*m->e_addr));
     return true;
 }
