@@ -39,6 +39,7 @@ void calls_line(struct reader *r, const char *s, const char *end)
     r->cob = r->cfl = r->cfn = QUERN_NONE;
     r->pending = PENDING_CALL;
     r->pending_line = r->line;
+    r->pending_bol = r->bol;
     if (end > s && end[-1] == '\r')
         end--;
     const char *fast = number_fast(s, &v, &ok);

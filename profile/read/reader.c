@@ -14,6 +14,7 @@
 #include "profile/read/lines.h"
 #include "profile/read/names.h"
 #include "profile/read/part.h"
+#include "profile/read/record.h"
 
 #define BUF_SIZE ((size_t)256 << 10)
 
@@ -34,6 +35,16 @@ static int fill(struct reader *r, bool *eof)
         *eof = true;
     r->have += (size_t)n;
     return 0;
+}
+
+// Callgrind leaves such files for threads that did nothing, so a merger takes them; but a profile it
+// is not.
+static void remark_empty(struct reader *r)
+{
+    r->bol = "\n";
+    r->line = 1;
+    remark(r, DIAG_EMPTY, r->bol, "the file is empty: no 'events:' line says what is counted");
+    r->bol = NULL;
 }
 
 static int run(struct reader *r)
@@ -61,6 +72,7 @@ static int run(struct reader *r)
         size_t whole = (size_t)(nl - r->buf) + 1;
         bytes += whole;
         lines_read(r, r->buf, r->buf + whole);
+        record_keep_pending(r);
         memmove(r->buf, r->buf + whole, r->have - whole);
         r->have -= whole;
         scanned = r->have;
@@ -74,8 +86,8 @@ static int run(struct reader *r)
     if (r->in.truncated)
         remark(r, DIAG_TRUNCATED, NULL,
                "the compressed data ends early or is damaged: what came before is used");
-    if (!bytes)
-        remark(r, DIAG_EMPTY, NULL, "the file is empty");
+    if (bytes == 0)
+        remark_empty(r);
     part_end(r);
     if (r->stop)
         return r->stop;

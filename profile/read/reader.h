@@ -78,6 +78,8 @@ struct reader {
     enum pending pending;
     struct quern_record rec; // the call or jump that waits for its cost line
     uint64_t pending_line;
+    const char *pending_bol; // its line, in buf or in pending_text
+    char pending_text[REMARK_TEXT + 1];
 };
 
 static inline bool is_digit(char c)

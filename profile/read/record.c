@@ -4,6 +4,7 @@
 #include "profile/read/record.h"
 
 #include <errno.h>
+#include <string.h>
 
 bool record_resolve(struct reader *r)
 {
@@ -35,11 +36,12 @@ void record_finish_pending(struct reader *r)
         return;
     if (r->pending == PENDING_CALL) {
         const char *bol = r->bol;
-        r->bol = NULL;
-        r->at_line = r->pending_line;
-        remark(r, DIAG_CALLS_NO_COST, NULL, "'calls=' without its cost line: taken as zero");
+        uint64_t line = r->line;
+        r->bol = r->pending_bol;
+        r->line = r->pending_line;
+        remark(r, DIAG_CALLS_NO_COST, r->bol, "'calls=' without its cost line: taken as zero");
         r->bol = bol;
-        r->at_line = 0;
+        r->line = line;
     }
     r->pending = PENDING_NONE;
     if (r->stop || (r->dirty && !record_resolve(r)) || !record_room(r, 0))
@@ -50,4 +52,14 @@ void record_finish_pending(struct reader *r)
     p->out = record_put_target(r, o);
     p->has |= r->rec.kind == QUERN_REC_CALL ? QUERN_HAS_CALL : QUERN_HAS_JUMP;
     p->record_count++;
+}
+
+void record_keep_pending(struct reader *r)
+{
+    if (r->pending != PENDING_CALL || r->pending_bol == r->pending_text)
+        return;
+    const char *end = memccpy(r->pending_text, r->pending_bol, '\n', REMARK_TEXT);
+    if (!end)
+        r->pending_text[REMARK_TEXT] = '\n';
+    r->pending_bol = r->pending_text;
 }

@@ -12,6 +12,8 @@
 bool record_resolve(struct reader *r);
 // Writes a call or jump whose cost line did not come.
 void record_finish_pending(struct reader *r);
+// The buffer is about to be used anew: keeps what a remark on the pending call needs of it.
+void record_keep_pending(struct reader *r);
 
 // Room for a record of that many counts. False: the reader gives up.
 static inline bool record_room(struct reader *r, size_t counts)

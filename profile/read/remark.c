@@ -45,7 +45,7 @@ void remark(struct reader *r, enum diag_kind kind, const char *at, const char *f
                             .kind = diag_table[kind].kind,
                             .count = 1 };
     struct quern_profile *p = r->p;
-    char msg[512], text[256];
+    char msg[512], text[REMARK_TEXT + 1];
     va_list ap;
     int first = !r->diag_slot[kind];
 
@@ -59,7 +59,7 @@ void remark(struct reader *r, enum diag_kind kind, const char *at, const char *f
     d.msg = msg;
     d.line = r->bol ? r->line : r->at_line;
     d.col = r->bol && at && at >= r->bol ? (uint32_t)(at - r->bol) + 1 : 0;
-    line_text(r, text, 200);
+    line_text(r, text, REMARK_TEXT);
     d.text = text;
     d.file = NULL;
     if (first) {

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define REMARK_TEXT 200 // bytes of a line that a remark keeps
+
 struct reader;
 
 enum diag_kind {

@@ -90,7 +90,7 @@ added or compared"
     : > empty
     quern merge empty a
     [ "$status" = 0 ]
-    same "$messages" "quern: empty: the file is empty"
+    same "$messages" "quern: empty:1: the file is empty: no 'events:' line says what is counted"
     [[ "$output" == "cmd: one"*"summary: 3 1" ]]
 }
 

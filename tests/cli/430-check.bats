@@ -99,3 +99,21 @@ p: Callgrind"* ]]
         same "$messages" ""
     done
 }
+
+@test "an empty file is no profile" {
+    : > p
+    quern check p
+    [ "$status" = 1 ]
+    same "$output" "p:1:1: error: the file is empty: no 'events:' line says what is counted [empty-file]
+p: Cachegrind, 1 part, 0 events, 0 functions: 1 error, 0 warnings, 0 notes"
+}
+
+@test "cut off behind calls=" {
+    cp "$GOLDEN/fault-cut-call.callgrind" p
+    quern check p
+    [ "$status" = 1 ]
+    same "$output" "p:9:1: error: 'calls=' without its cost line: taken as zero [calls-without-cost]
+  calls=1 2
+  ^
+p: Callgrind, 1 part, 1 event, 2 functions: 1 error, 0 warnings, 0 notes"
+}
