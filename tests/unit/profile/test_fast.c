@@ -2,7 +2,7 @@
 //
 // The reader's short cuts against its general rules: whole profiles read both ways, golden ones and
 // a few hundred of random lines, some of which are a little wrong.
-#include "tests/unit/profile/test_profile.h"
+#include "tests/unit/profile/text.h"
 
 #include <dirent.h>
 

@@ -4,7 +4,7 @@
 // (how those are known: tests/golden/README.md); what we write from it reads back to the same;
 // strict reading refuses exactly those with a warning or an error. Runs from the root of the source
 // tree.
-#include "tests/unit/profile/test_profile.h"
+#include "tests/unit/profile/text.h"
 
 #include <dirent.h>
 

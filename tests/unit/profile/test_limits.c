@@ -2,7 +2,7 @@
 //
 // Size: a line of 1 MB, a million functions, a thousand events, lines across the reader's buffers,
 // every way to cut a file off.
-#include "tests/unit/profile/test_profile.h"
+#include "tests/unit/profile/text.h"
 
 static void test_long_line(void **state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What the tests of libquern share: reading text, looking at totals. Included once by each
-// test_profile*.c.
-#ifndef TESTS_UNIT_TEST_PROFILE_H
-#define TESTS_UNIT_TEST_PROFILE_H
+// test_*.c.
+#ifndef TESTS_UNIT_PROFILE_TEXT_H
+#define TESTS_UNIT_PROFILE_TEXT_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,6 +66,30 @@ static inline char *written(const struct quern_profile *p, const struct quern_wr
     if (fd >= 0)
         close(fd);
     return text;
+}
+
+// Two functions of one object, two files, one line twice: Ir 15, Dr 4.
+static inline struct quern_profile *built(void)
+{
+    static const char *const events[] = { "Ir", "Dr" };
+    struct quern_profile *p = quern_profile_new();
+    uint32_t ob = quern_profile_string(p, "/bin/x", -1), a = quern_profile_string(p, "a.c", -1);
+    uint32_t h = quern_profile_string(p, "a.h", -1);
+    uint32_t f = quern_profile_func(p, ob, a, quern_profile_string(p, "f", -1));
+    uint32_t g = quern_profile_func(p, ob, a, quern_profile_string(p, "g", -1));
+    struct quern_site at_g = { .func = g, .file = a, .line = 9 };
+    struct quern_site at_f = { .func = f, .file = a, .line = 3 };
+    struct quern_site in_h = { .func = f, .file = h, .line = 1 };
+
+    assert_int_equal(quern_profile_set_events(p, events, 2), 0);
+    assert_int_equal(quern_profile_set_cmd(p, "./x y"), 0);
+    assert_int_equal(quern_profile_set_pid(p, 42), 0);
+    assert_int_equal(quern_profile_add_desc(p, "I1 cache", "32768 B, 64 B, 8-way associative"), 0);
+    assert_int_equal(quern_profile_add_cost(p, &at_g, (uint64_t[]){ 7, 1 }, 2), 0);
+    assert_int_equal(quern_profile_add_cost(p, &at_f, (uint64_t[]){ 5 }, 1), 0);
+    assert_int_equal(quern_profile_add_cost(p, &in_h, (uint64_t[]){ 2, 2 }, 2), 0);
+    assert_int_equal(quern_profile_add_cost(p, &at_f, (uint64_t[]){ 1, 1 }, 2), 0);
+    return p;
 }
 
 #endif
