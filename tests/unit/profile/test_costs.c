@@ -89,8 +89,8 @@ static void test_deep_graph(void **state)
 static void test_present(void **state)
 {
     struct quern_profile *p =
-        read_text("events: A B C\nfl=a\nfn=f\n1 5 . 2\nfn=g\n1 5\nfn=h\n1 5 0 0\n"
-                  "summary: 15 0 2\n");
+        read_text("events: A B C\nfl=a\nfn=f\n1 5 . 2\n2 1\nfn=g\n1 5\nfn=h\n1 5 0 0\n"
+                  "summary: 16 0 2\n");
     struct quern_costs *c = quern_costs_new(p);
 
     (void)state;
@@ -201,8 +201,8 @@ static void test_many_edges(void **state)
 
 // ---- Cycles ----
 
-// Two cycles, a-b-c and d-e, the first calling the second twice; b calls itself, too. Self costs are
-// 1 2 4 8 16; the calls from c to d cost 24 and 1. main costs 32 and what it calls.
+// Two cycles, a-b-c and d-e, the first calling the second twice; b calls itself, too. Self costs
+// are 1 2 4 8 16; the calls from c to d cost 24 and 1. main costs 32 and what it calls.
 static void test_two_cycles(void **state)
 {
     struct quern_profile *p = read_text("version: 1\nevents: Ir\nfl=x\n"

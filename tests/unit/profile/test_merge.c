@@ -238,6 +238,83 @@ static void test_places_stay_apart(void **state)
     quern_profile_free(s);
 }
 
+// A record that comes where another one is expected, and differs in one thing only, is not added to
+// it: kind, function, file, line, high half of the line, address, block; object, file and name,
+// line and address of the target; file of a jump's target.
+static void test_expected_place_is_another(void **state)
+{
+    static const char head[] =
+        "version: 1\npositions: instr bb line\nevents: A\nob=o\nfl=x\nfn=f\n";
+    static const char first[] = "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n"
+                                "jfi=x\njfn=g\njump=1 0x20 0 7\n0x4 2 1\n0x4 2 1 1\n";
+    static const struct {
+        const char *text;
+        size_t records; // three, and those that are others
+    } second[] = {
+        { first, 3 },
+        { "cob=o\ncfi=x\ncfn=h\ncalls=1 0x20 0 7\n0x4 2 1 1\n", 4 },
+        { "cob=p\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n", 4 },
+        { "cob=o\ncfi=y\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n", 4 },
+        { "cob=o\ncfi=x\ncfn=g\ncalls=1 0x28 0 7\n0x4 2 1 1\n", 4 },
+        { "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 8\n0x4 2 1 1\n", 4 },
+        { "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x5 2 1 1\n", 4 },
+        { "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 3 1 1\n", 4 },
+        { "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 2 1\n", 4 },
+        { "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 4294967297 1\n", 4 },
+        { "fi=y\ncob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n", 4 },
+        { "fn=h\ncob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n", 4 },
+        { "0x4 2 1 1\n", 3 },
+        { "0x4 3 1 1\n", 4 },
+        { "0x4 2 4294967297 1\n", 4 },
+        { "jfi=x\njfn=g\njump=1 0x20 0 7\n0x4 2 1\n", 3 },
+        { "jfi=y\njfn=g\njump=1 0x20 0 7\n0x4 2 1\n", 4 },
+        { "jfi=x\njfn=g\njcnd=1/2 0x20 0 7\n0x4 2 1\n", 4 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(second) / sizeof(*second); i++) {
+        char a[600], b[600];
+        snprintf(a, sizeof(a), "%s%s", head, first);
+        snprintf(b, sizeof(b), "%s%s", head, second[i].text);
+        struct quern_profile *s = sum_of(read_text(a), read_text(b));
+        struct quern_cursor *c = quern_cursor_new(s);
+        struct quern_record r;
+        size_t n = 0;
+        while (quern_cursor_next(c, &r))
+            n++;
+        if (n != second[i].records)
+            fail_msg("%zu records with\n%s", n, second[i].text);
+        quern_cursor_free(c);
+        quern_profile_free(s);
+    }
+}
+
+// Costs one behind another whose context differs in one thing that is no line: a record of costs is
+// looked for in the context of the last one first.
+static void test_context_changes(void **state)
+{
+    static const char text[] =
+        "version: 1\npositions: bb line\nevents: A\nfl=x\nfn=f\n1 1 1\n2 1 2\n"
+        "2 4294967297 4\nfi=y\n2 4294967297 8\nfn=g\n2 4294967297 16\n";
+    struct quern_profile *s = sum_of(read_text(text), read_text(text));
+    struct quern_cursor *c = quern_cursor_new(s);
+    struct quern_record r;
+    unsigned seen = 0;
+
+    (void)state;
+    while (quern_cursor_next(c, &r)) {
+        unsigned v = (unsigned)r.counts[0];
+        seen |= v;
+        assert_int_equal(v & (v - 1), 0); // one bit: of one place
+        assert_int_equal(r.at.bb, v == 2 ? 1 : 2);
+        assert_true(r.at.line == (v <= 4 ? 1 : 4294967297));
+        assert_string_equal(quern_profile_str(s, r.at.file), v == 16 ? "y" : "x");
+    }
+    assert_int_equal(seen, 2 * 31);
+    quern_cursor_free(c);
+    quern_profile_free(s);
+}
+
 // The first file has no addresses, the second has: what came before is at address 0, as is what the
 // second has there.
 static void test_addresses_come_later(void **state)
@@ -252,8 +329,9 @@ static void test_addresses_come_later(void **state)
     quern_profile_free(s);
 }
 
-// Around the 63 bits that are added in place: 2^62 + 2^62 passes them, 2^62 + 2^62 - 1 does not, and
-// a sum that passes leaves the other counts of its line as they should be. Numbers of calls, too.
+// Around the 63 bits that are added in place: 2^62 + 2^62 passes them, 2^62 + 2^62 - 1 does not,
+// and a sum that passes leaves the other counts of its line as they should be. Numbers of calls,
+// too.
 static void test_end_of_63_bits(void **state)
 {
     static const char line[] = "4611686018427387904";
@@ -298,8 +376,8 @@ static void test_many_places(void **state)
     free(text[1]);
 }
 
-// A fraction in the second of two events, after whole counts of both: costs and calls are counted in
-// 10^-9 of the second from there on.
+// A fraction in the second of two events, after whole counts of both: costs and calls are counted
+// in 10^-9 of the second from there on.
 static void test_fraction_comes_later(void **state)
 {
     struct quern_profile *s = sum_of(read_text(HEAD "1 3 4\n2 9\ncfn=g\ncalls=6 1\n1 10 11\n"),
@@ -400,6 +478,32 @@ static void test_subtract_lines(void **state)
     quern_profile_free(now);
 }
 
+// Counts that are not plain: fractions, negative ones, and more than 63 bits.
+static void test_subtract_wide(void **state)
+{
+    struct quern_profile *old = read_text(HEAD "1 0.25 7\n2 2 -3\n3 1 18446744073709551615\n");
+    struct quern_profile *now = read_text(HEAD "1 1.5 3\n2 1 -5\n3 4\n");
+    struct quern_error err;
+    struct quern_profile *d = quern_profile_subtract(now, old, 0, &err);
+    struct quern_cursor *c = quern_cursor_new(d);
+    struct quern_record r;
+    const quern_count nano = 1000000000;
+    const quern_count a[] = { 5 * nano / 4, -1 * nano, 3 * nano };
+    const quern_count b[] = { -4, -2, -(quern_count)UINT64_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(quern_cursor_next(c, &r), 1);
+        assert_true(r.counts[0] == a[i]);
+        assert_true(r.counts[1] == b[i]);
+    }
+    assert_int_equal(quern_cursor_next(c, &r), 0);
+    quern_cursor_free(c);
+    quern_profile_free(d);
+    quern_profile_free(old);
+    quern_profile_free(now);
+}
+
 // Two functions of one name are one; files and functions have expressions of their own; an object
 // keeps its name.
 static void test_rewrite_names(void **state)
@@ -467,6 +571,9 @@ int main(void)
         cmocka_unit_test(test_subtract_lines),
         cmocka_unit_test(test_rewrite_names),
         cmocka_unit_test(test_empty_adds_nothing),
+        cmocka_unit_test(test_expected_place_is_another),
+        cmocka_unit_test(test_context_changes),
+        cmocka_unit_test(test_subtract_wide),
     };
     return cmocka_run_group_tests_name("profile merge", tests, NULL, NULL);
 }

@@ -241,8 +241,8 @@ static void test_call_at_buffer_edge(void **state)
 
 // ---- Names ----
 
-// Ids near and far: by number up to 4096 and four times what is there, in a table beyond; those that
-// were far move over when the near ones come to them.
+// Ids near and far: by number up to 4096 and four times what is there, in a table beyond; those
+// that were far move over when the near ones come to them.
 static void test_ids(void **state)
 {
     char *text = malloc(1 << 20), *o = text;

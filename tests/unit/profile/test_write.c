@@ -65,8 +65,8 @@ static void written_is(const char *text, struct quern_write_opts o, const char *
 
 #define HEADER "# callgrind format\nversion: 1\ncreator: quern\n"
 
-// Relative positions: '*' where it stays, '+' and '-' up to 2^30 - 1, in full beyond. A call's target
-// is relative to the line before it, and does not move it.
+// Relative positions: '*' where it stays, '+' and '-' up to 2^30 - 1, in full beyond. A call's
+// target is relative to the line before it, and does not move it.
 static void test_relative(void **state)
 {
     (void)state;

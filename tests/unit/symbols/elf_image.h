@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// ELF files made in memory, section by section, for the tests of symbols/ that must know every byte.
+// ELF files made in memory, section by section, for the tests of symbols/ that must know every
+// byte.
 #ifndef TESTS_UNIT_SYMBOLS_ELF_IMAGE_H
 #define TESTS_UNIT_SYMBOLS_ELF_IMAGE_H
 

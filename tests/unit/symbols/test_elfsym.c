@@ -206,8 +206,9 @@ static void test_symbol_table(void **state)
     elf_image_close(&image, elf);
 }
 
-// .eh_frame_hdr at 0x5000 with three functions, their FDEs in .eh_frame at 0x6000: one has a symbol,
-// one lies in .plt, one gets a range without a name. A count that is too large is cut to the table.
+// .eh_frame_hdr at 0x5000 with three functions, their FDEs in .eh_frame at 0x6000: one has a
+// symbol, one lies in .plt, one gets a range without a name. A count that is too large is cut to
+// the table.
 static void test_eh_frame(void **state)
 {
     static const char code[0x100];
