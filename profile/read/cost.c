@@ -88,17 +88,74 @@ static const char *jump_place(struct reader *r, const char *s)
     return s + 1;
 }
 
-void cost_line(struct reader *r, const char *s, const char *end)
+// The counts of a line, summed by event in r->wide. *present: bit i is event i. Returns the number of
+// events that have or could have one: none behind it has.
+static size_t get_counts(struct reader *r, const char *s, const char *end, uint64_t *present)
+{
+    size_t n = 0, used = 0;
+
+    *present = 0;
+    for (size_t i = 0; i < r->p->event_count; i++)
+        r->wide[i] = 0;
+    for (; s < end; s = position_blanks(r, s, end), n++) {
+        if (n == r->map_count) {
+            remark(r, DIAG_TOO_MANY, s, "more counts than events; the rest is ignored");
+            break;
+        }
+        uint32_t event = r->map[n];
+        quern_count nano;
+        if (used < event + 1)
+            used = event + 1;
+        if (event < 64 && *s != '.')
+            *present |= (uint64_t)1 << event;
+        if (!(s = number_count(r, s, end, &nano, event)))
+            break;
+        r->wide[event] += nano;
+    }
+    if (n == 0)
+        remark(r, DIAG_NO_COUNTS, r->bol, "cost line without a count");
+    return used;
+}
+
+// Writes the record of a line with these counts, of a call if one waits for it.
+static void put_counts(struct reader *r, size_t used, uint64_t present)
 {
     struct quern_profile *p = r->p;
-    uint64_t pos[COLUMNS_MAX];
-    quern_count nano;
-    size_t n = 0, used = 0;
-    unsigned special = 0;
-    uint64_t present = 0;
-    unsigned kind = OP_COST;
+    unsigned special = 0, kind = OP_COST;
 
-    if (!r->map_count) {
+    for (size_t i = 0; i < p->event_count; i++)
+        if (r->wide[i] < 0 || r->wide[i] % NANO != 0 || r->wide[i] / NANO > UINT64_MAX)
+            special = OP_SPECIAL;
+    if (!record_room(r, used))
+        return;
+    if (r->pending == PENDING_CALL) {
+        kind = OP_CALL;
+        p->has |= QUERN_HAS_CALL;
+    } else if (used < 64 && present != ((uint64_t)1 << used) - 1) {
+        kind = OP_DOTTED;
+    }
+    uint8_t *o = put_op(p->out, kind | special, used);
+    o = record_put_site(r, o);
+    if (kind == OP_CALL)
+        o = record_put_target(r, o);
+    else if (kind == OP_DOTTED)
+        o = put_varint(o, present);
+    for (size_t i = 0; i < used; i++) {
+        o = special ? put_varint_wide(o, r->wide[i]) : put_varint(o, (uint64_t)(r->wide[i] / NANO));
+        if (kind != OP_CALL)
+            p->total_nano[i] += r->wide[i];
+    }
+    p->out = o;
+    p->record_count++;
+    r->pending = PENDING_NONE;
+    r->part_body = true;
+}
+
+void cost_line(struct reader *r, const char *s, const char *end)
+{
+    uint64_t pos[COLUMNS_MAX], present;
+
+    if (r->map_count == 0) {
         remark(r, DIAG_COST_BEFORE_EVENTS, s, "cost line before any 'events:' line; ignored");
         return;
     }
@@ -123,55 +180,9 @@ void cost_line(struct reader *r, const char *s, const char *end)
         record_finish_pending(r);
     }
     memcpy(r->pos, pos, sizeof(pos));
-    for (size_t i = 0; i < p->event_count; i++)
-        r->wide[i] = 0;
-    for (; s < end; s = position_blanks(r, s, end), n++) {
-        uint32_t event = n < r->map_count ? r->map[n] : QUERN_NONE;
-        if (event == QUERN_NONE) {
-            remark(r, DIAG_TOO_MANY, s, "more counts than events; the rest is ignored");
-            break;
-        }
-        if (used < event + 1)
-            used = event + 1;
-        if (event < 64 && *s != '.')
-            present |= (uint64_t)1 << event;
-        s = number_count(r, s, end, &nano, event);
-        if (!s)
-            break;
-        r->wide[event] += nano;
-    }
-    if (n == 0)
-        remark(r, DIAG_NO_COUNTS, r->bol, "cost line without a count");
-    if (r->stop || (r->dirty && !record_resolve(r)))
-        return;
-    for (size_t i = 0; i < p->event_count; i++) {
-        if (r->wide[i] < 0 || r->wide[i] % NANO || r->wide[i] / NANO > UINT64_MAX)
-            special = OP_SPECIAL;
-    }
-    if (!record_room(r, used))
-        return;
-    if (r->pending == PENDING_CALL) {
-        kind = OP_CALL;
-        p->has |= QUERN_HAS_CALL;
-    } else if (used < 64 && present != ((uint64_t)1 << used) - 1) {
-        kind = OP_DOTTED;
-    }
-    uint8_t *o = p->out;
-    o = put_op(o, kind | special, used);
-    o = record_put_site(r, o);
-    if (kind == OP_CALL)
-        o = record_put_target(r, o);
-    else if (kind == OP_DOTTED)
-        o = put_varint(o, present);
-    for (size_t i = 0; i < used; i++) {
-        o = special ? put_varint_wide(o, r->wide[i]) : put_varint(o, (uint64_t)(r->wide[i] / NANO));
-        if (kind != OP_CALL)
-            p->total_nano[i] += r->wide[i];
-    }
-    p->out = o;
-    p->record_count++;
-    r->pending = PENDING_NONE;
-    r->part_body = true;
+    size_t used = get_counts(r, s, end, &present);
+    if (r->stop == 0 && (!r->dirty || record_resolve(r)))
+        put_counts(r, used, present);
 }
 
 const char *cost_lines(struct reader *r, const char *s, const char *end)

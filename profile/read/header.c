@@ -263,87 +263,96 @@ void header_junk(struct reader *r, const char *s, size_t n)
         remark(r, DIAG_JUNK, s, "not a line of the format; ignored");
 }
 
-void header_line(struct reader *r, const char *s, size_t n)
+// A header is where it should be, or begins a part, or is remarked upon. s: its line.
+static void place_header(struct reader *r, enum key key, const char *s)
 {
-    const char *end = s + n, *v = s;
-    bool has;
-    int rc = 0;
-    char *text;
+    bool anywhere = key == K_SUMMARY || key == K_TOTALS || key == K_EVENTS;
 
-    while (v < end && ((*v | 0x20) >= 'a' && (*v | 0x20) <= 'z'))
-        v++;
-    if (v == s || v == end || (*v != ':' && !(*v == '=' && memcmp(s, "totals", 6) == 0))) {
-        header_junk(r, s, n);
-        return;
-    }
-    enum key key = find_key(s, (size_t)(v - s));
-    if (key == K_NONE) {
-        if (!r->any_header)
-            header_junk(r, s, n);
-        else
-            remark(r, DIAG_UNKNOWN_HEADER, s, "unknown header '%.*s:'; ignored",
-                   (int)(v - s > 40 ? 40 : v - s), s);
-        return;
-    }
-    if (*v == '=')
-        remark(r, DIAG_TOTALS_EQUALS, v, "'totals=' instead of 'totals:'");
-    v++;
-    r->any_header = true;
-    record_finish_pending(r);
-    if (r->stop)
-        return;
-    if (r->part_body && (key == K_VERSION || key == K_THREAD || key == K_PART || key == K_PID)) {
+    if (r->part_body && (key == K_VERSION || key == K_THREAD || key == K_PART || key == K_PID))
         part_begin(r);
-        if (r->stop)
-            return;
-    } else if (r->part_body && key != K_SUMMARY && key != K_TOTALS && key != K_EVENTS) {
+    else if (r->part_body && !anywhere)
         remark(r, DIAG_HEADER_IN_BODY, s, "header line among the costs");
-    } else if (r->part_events && key != K_SUMMARY && key != K_TOTALS && key != K_EVENTS) {
+    else if (r->part_events && !anywhere)
         remark(r, DIAG_HEADER_AFTER_EVENTS, s,
                "header line behind 'events:', which should be the last");
-    }
-    if (r->stop)
+}
+
+static void header_text(struct reader *r, char **field, const char *s, const char *end)
+{
+    char *text = copy(r, skip_blanks(s, end), end);
+
+    if (!text)
         return;
+    free(*field);
+    *field = text;
+}
+
+static void header_version(struct reader *r, const char *s, const char *end)
+{
+    bool has = false;
+
+    if (header_number(r, s, end, &has) > 1 && has)
+        remark(r, DIAG_VERSION, s, "version above 1: read as if it were 1");
+}
+
+// What stands behind the colon.
+static void take_header(struct reader *r, enum key key, const char *s, const char *end)
+{
     struct part *part = &r->p->part[r->p->part_count - 1];
+    int rc = 0;
+
+    r->callgrind |= key == K_VERSION || key == K_CREATOR || key == K_EVENT;
     switch (key) {
-    case K_VERSION:
-        r->callgrind = true;
-        has = false;
-        if (header_number(r, v, end, &has) > 1 && has)
-            remark(r, DIAG_VERSION, v, "version above 1: read as if it were 1");
-        break;
-    case K_CREATOR:
-    case K_CMD:
-        v = skip_blanks(v, end);
-        if (!(text = copy(r, v, end)))
-            break;
-        if (key == K_CREATOR) {
-            r->callgrind = true;
-            free(part->creator);
-            part->creator = text;
-        } else {
-            free(part->cmd);
-            part->cmd = text;
-        }
-        break;
-    case K_PID: part->pid = header_number(r, v, end, &part->has_pid); break;
-    case K_THREAD: part->thread = header_number(r, v, end, &part->has_thread); break;
-    case K_PART: part->part = header_number(r, v, end, &part->has_part); break;
+    case K_VERSION: header_version(r, s, end); break;
+    case K_CREATOR: header_text(r, &part->creator, s, end); break;
+    case K_CMD: header_text(r, &part->cmd, s, end); break;
+    case K_PID: part->pid = header_number(r, s, end, &part->has_pid); break;
+    case K_THREAD: part->thread = header_number(r, s, end, &part->has_thread); break;
+    case K_PART: part->part = header_number(r, s, end, &part->has_part); break;
     case K_DESC:
-        v = skip_blanks(v, end);
-        rc = parts_add_desc(r->p, v, (size_t)(end - v));
+        s = skip_blanks(s, end);
+        rc = parts_add_desc(r->p, s, (size_t)(end - s));
         break;
-    case K_POSITIONS: header_positions(r, v, end); break;
-    case K_EVENT:
-        r->callgrind = true;
-        header_event(r, v, end);
-        break;
-    case K_EVENTS: header_events(r, v, end); break;
-    case K_SUMMARY: header_sums(r, v, end, &r->summary, &r->summary_count, &r->summary_line); break;
-    case K_TOTALS: header_sums(r, v, end, &r->totals, &r->totals_count, &r->totals_line); break;
+    case K_POSITIONS: header_positions(r, s, end); break;
+    case K_EVENT: header_event(r, s, end); break;
+    case K_EVENTS: header_events(r, s, end); break;
+    case K_SUMMARY: header_sums(r, s, end, &r->summary, &r->summary_count, &r->summary_line); break;
+    case K_TOTALS: header_sums(r, s, end, &r->totals, &r->totals_count, &r->totals_line); break;
     case K_ARCH:
     case K_NONE: break;
     }
     if (rc < 0)
         r->stop = rc;
+}
+
+void header_line(struct reader *r, const char *s, size_t n)
+{
+    const char *end = s + n, *v = s;
+
+    while (v < end && ((*v | 0x20) >= 'a' && (*v | 0x20) <= 'z'))
+        v++;
+    size_t word = (size_t)(v - s);
+    enum key key = find_key(s, word);
+    if (word == 0 || v == end ||
+        (*v != ':' && (*v != '=' || word < 6 || memcmp(s, "totals", 6) != 0))) {
+        header_junk(r, s, n);
+        return;
+    }
+    if (key == K_NONE && !r->any_header) {
+        header_junk(r, s, n);
+        return;
+    }
+    if (key == K_NONE) {
+        remark(r, DIAG_UNKNOWN_HEADER, s, "unknown header '%.*s:'; ignored",
+               (int)(word > 40 ? 40 : word), s);
+        return;
+    }
+    if (*v == '=')
+        remark(r, DIAG_TOTALS_EQUALS, v, "'totals=' instead of 'totals:'");
+    r->any_header = true;
+    record_finish_pending(r);
+    if (r->stop == 0)
+        place_header(r, key, s);
+    if (r->stop == 0)
+        take_header(r, key, v + 1, end);
 }

@@ -20,91 +20,81 @@ static void set_name(struct reader *r, uint32_t *field, struct idtab *t, const c
     *field = names_parse(r, t, s, end);
 }
 
-#define IS2(s, a, b) ((s)[0] == (a) && (s)[1] == (b))
+static inline bool is_word(const char *s, const char *word)
+{
+    return memcmp(s, word, strlen(word)) == 0;
+}
+
+// "fn=" and its like: of whom the costs are that follow. False: none of these.
+static bool own_line(struct reader *r, const char *s, const char *end)
+{
+    if (is_word(s, "fn")) {
+        set_name(r, &r->fn, &r->fn_ids, s + 3, end);
+        r->src = r->fl;
+    } else if (is_word(s, "fl") || is_word(s, "fi") || is_word(s, "fe")) {
+        set_name(r, &r->src, &r->fl_ids, s + 3, end);
+        if (s[1] == 'l' || r->fl == QUERN_NONE)
+            r->fl = r->src;
+    } else if (is_word(s, "ob")) {
+        set_name(r, &r->ob, &r->ob_ids, s + 3, end);
+        r->callgrind = true;
+    } else if (is_word(s, "bb") || is_word(s, "ln")) {
+        remark(r, DIAG_HIDDEN_SPEC, s, "undocumented '%.2s='; ignored", s);
+        return true;
+    } else {
+        return false;
+    }
+    r->dirty = true;
+    return true;
+}
+
+// "cfn=", "jfi=" and their like: who is called or jumped to. False: none of these.
+static bool other_line(struct reader *r, const char *s, const char *end)
+{
+    r->callgrind |= *s == 'c' && (s[1] == 'f' || is_word(s, "cob"));
+    if (is_word(s, "cfn")) {
+        set_name(r, &r->cfn, &r->fn_ids, s + 4, end);
+    } else if (is_word(s, "cfi") || is_word(s, "cfl") || is_word(s, "cfe")) {
+        set_name(r, &r->cfl, &r->fl_ids, s + 4, end);
+        if (s[2] == 'e')
+            remark(r, DIAG_CFE, s, "'cfe=' taken as 'cfi='");
+    } else if (is_word(s, "cob")) {
+        set_name(r, &r->cob, &r->ob_ids, s + 4, end);
+    } else if (is_word(s, "jfn")) {
+        set_name(r, &r->jfn, &r->fn_ids, s + 4, end);
+    } else if (is_word(s, "jfi") || is_word(s, "jfl")) {
+        set_name(r, &r->jfl, &r->fl_ids, s + 4, end);
+    } else if (is_word(s, "rec")) {
+        remark(r, DIAG_HIDDEN_SPEC, s, "undocumented 'rec='; ignored");
+    } else {
+        return false;
+    }
+    return true;
+}
 
 // A line that begins with a letter: "xx=name" or "xxx=name" or a header. end: its newline.
 static void word_line(struct reader *r, const char *s, const char *end)
 {
     size_t n = (size_t)(end - s);
 
-    if (n >= 3 && s[2] == '=') {
-        if (IS2(s, 'f', 'n')) {
-            set_name(r, &r->fn, &r->fn_ids, s + 3, end);
-            r->src = r->fl;
-            r->dirty = true;
-            return;
-        }
-        if (s[0] == 'f' && (s[1] == 'l' || s[1] == 'i' || s[1] == 'e')) {
-            set_name(r, &r->src, &r->fl_ids, s + 3, end);
-            if (s[1] == 'l' || r->fl == QUERN_NONE)
-                r->fl = r->src;
-            r->dirty = true;
-            return;
-        }
-        if (IS2(s, 'o', 'b')) {
-            set_name(r, &r->ob, &r->ob_ids, s + 3, end);
-            r->callgrind = true;
-            r->dirty = true;
-            return;
-        }
-        if (IS2(s, 'b', 'b') || IS2(s, 'l', 'n')) {
-            remark(r, DIAG_HIDDEN_SPEC, s, "undocumented '%.2s='; ignored", s);
-            return;
-        }
-    }
-    if (n >= 4 && s[3] == '=') {
-        if (s[0] == 'c' && s[1] == 'f') {
-            r->callgrind = true;
-            if (s[2] == 'n') {
-                set_name(r, &r->cfn, &r->fn_ids, s + 4, end);
-                return;
-            }
-            if (s[2] == 'i' || s[2] == 'l' || s[2] == 'e') {
-                set_name(r, &r->cfl, &r->fl_ids, s + 4, end);
-                if (s[2] == 'e')
-                    remark(r, DIAG_CFE, s, "'cfe=' taken as 'cfi='");
-                return;
-            }
-        }
-        if (memcmp(s, "cob", 3) == 0) {
-            r->callgrind = true;
-            set_name(r, &r->cob, &r->ob_ids, s + 4, end);
-            return;
-        }
-        if (s[0] == 'j' && s[1] == 'f' && (s[2] == 'n' || s[2] == 'i' || s[2] == 'l')) {
-            if (s[2] == 'n')
-                set_name(r, &r->jfn, &r->fn_ids, s + 4, end);
-            else
-                set_name(r, &r->jfl, &r->fl_ids, s + 4, end);
-            return;
-        }
-        if (memcmp(s, "rec", 3) == 0) {
-            remark(r, DIAG_HIDDEN_SPEC, s, "undocumented 'rec='; ignored");
-            return;
-        }
-    }
-    if (n >= 6 && memcmp(s, "calls=", 6) == 0) {
+    if (n >= 3 && s[2] == '=' && own_line(r, s, end))
+        return;
+    if (n >= 4 && s[3] == '=' && other_line(r, s, end))
+        return;
+    if (n >= 6 && is_word(s, "calls=")) {
         calls_line(r, s + 6, end);
-        return;
-    }
-    if (n >= 5 && (memcmp(s, "jump=", 5) == 0 || memcmp(s, "jcnd=", 5) == 0)) {
+    } else if (n >= 5 && (is_word(s, "jump=") || is_word(s, "jcnd="))) {
         calls_jump_line(r, s + 5, end, s[1] == 'c');
-        return;
-    }
-    if (n >= 7 && memcmp(s, "rcalls=", 7) == 0) {
+    } else if (n >= 7 && is_word(s, "rcalls=")) {
         remark(r, DIAG_RCALLS, s, "'rcalls=' (recursive calls) taken as 'calls='");
         calls_line(r, s + 7, end);
-        return;
-    }
-    if (n >= 5 && memcmp(s, "frfn=", 5) == 0) {
-        remark(r, DIAG_HIDDEN_SPEC, s, "undocumented 'frfn='; only its id is used");
+    } else if (n >= 5 && is_word(s, "frfn=")) {
         uint32_t unused;
+        remark(r, DIAG_HIDDEN_SPEC, s, "undocumented 'frfn='; only its id is used");
         set_name(r, &unused, &r->fn_ids, s + 5, end);
-        return;
+    } else {
+        header_line(r, s, s[n - 1] == '\r' ? n - 1 : n);
     }
-    if (end > s && end[-1] == '\r')
-        n--;
-    header_line(r, s, n);
 }
 
 // A line that begins with neither a letter nor a number, nor is empty. end: its newline.

@@ -15,80 +15,112 @@ static int hex_digit(char c)
 // less than 2^127.
 #define WIDE_MAX ((quern_count)1000000000000000000 * 100 * NANO)
 
+struct number {
+    quern_count v; // the digits, then in units of 10^-9
+    bool over;     // above WIDE_MAX
+    bool lost;     // digits behind the ninth of the fraction, other than 0
+};
+
+static const char *get_hex(const char *s, const char *end, struct number *x)
+{
+    for (; s < end && hex_digit(*s) >= 0; s++) {
+        if (x->v > WIDE_MAX / NANO / 16 - 1)
+            x->over = true;
+        else
+            x->v = x->v * 16 + hex_digit(*s);
+    }
+    x->v *= NANO;
+    return s;
+}
+
+// Collects digits, only nine of those behind the point. *point: how many these are. NULL: no digit.
+static const char *get_digits(const char *s, const char *end, struct number *x, int *point)
+{
+    bool any = false, behind = false;
+
+    for (*point = 0; s < end; s++) {
+        if (*s == '.' && !behind) {
+            behind = true;
+            continue;
+        }
+        if (!is_digit(*s))
+            break;
+        any = true;
+        if (*point >= 9 || x->over) {
+            x->lost |= *s != '0';
+            continue;
+        }
+        if (x->v > WIDE_MAX / 10 - 1)
+            x->over = true;
+        else
+            x->v = x->v * 10 + (*s - '0');
+        if (behind)
+            ++*point;
+    }
+    return any ? s : NULL;
+}
+
+// "e-9" and the like; what is none of it stays.
+static const char *get_exponent(const char *s, const char *end, int *exponent)
+{
+    const char *digits = s + 1;
+    bool negative = false;
+
+    *exponent = 0;
+    if (end - s < 2 || (*s | 0x20) != 'e')
+        return s;
+    if (*digits == '-' || *digits == '+')
+        negative = *digits++ == '-';
+    if (digits == end || !is_digit(*digits))
+        return s;
+    for (s = digits; s < end && is_digit(*s); s++)
+        if (*exponent < 10000)
+            *exponent = *exponent * 10 + (*s - '0');
+    if (negative)
+        *exponent = -*exponent;
+    return s;
+}
+
+// The number times 10^scale.
+static void shift(struct number *x, int scale)
+{
+    for (; scale > 0 && x->v != 0 && !x->over; scale--) {
+        if (x->v > WIDE_MAX / 10)
+            x->over = true;
+        else
+            x->v *= 10;
+    }
+    for (; scale < 0 && x->v != 0; scale++) {
+        x->lost |= x->v % 10 != 0;
+        x->v /= 10;
+    }
+}
+
 const char *number_any(struct reader *r, const char *s, const char *end, quern_count *nano)
 {
     const char *start = s;
-    quern_count v = 0;
-    bool neg = false, over = false, lost = false;
-    int digits = 0, exponent = 0;
-    int point = -1; // digits after the point so far, -1 before it
+    struct number x = { 0 };
+    bool negative = false;
 
     if (s < end && (*s == '-' || *s == '+'))
-        neg = *s++ == '-';
+        negative = *s++ == '-';
     if (end - s > 2 && s[0] == '0' && (s[1] | 0x20) == 'x' && hex_digit(s[2]) >= 0) {
-        for (s += 2; s < end && hex_digit(*s) >= 0; s++) {
-            if (v > WIDE_MAX / NANO / 16 - 1)
-                over = true;
-            else
-                v = v * 16 + hex_digit(*s);
-        }
-        v *= NANO;
+        s = get_hex(s + 2, end, &x);
         remark(r, DIAG_HEX_COUNT, start, "hexadecimal count");
     } else {
-        // v collects the digits; only 9 of those behind the point are kept
-        for (; s < end; s++) {
-            if (*s == '.' && point < 0) {
-                point = 0;
-                continue;
-            }
-            if (!is_digit(*s))
-                break;
-            digits++;
-            if (point >= 9 || over) {
-                lost |= *s != '0';
-                continue;
-            }
-            if (v > WIDE_MAX / 10 - 1)
-                over = true;
-            else
-                v = v * 10 + (*s - '0');
-            if (point >= 0)
-                point++;
-        }
-        if (!digits)
+        int point, exponent;
+        if (!(s = get_digits(s, end, &x, &point)))
             return NULL;
-        if (s < end && (*s | 0x20) == 'e' && end - s > 1 &&
-            (is_digit(s[1]) || (end - s > 2 && (s[1] == '-' || s[1] == '+') && is_digit(s[2])))) {
-            bool eneg = false;
-            s++;
-            if (*s == '-' || *s == '+')
-                eneg = *s++ == '-';
-            for (; s < end && is_digit(*s); s++)
-                if (exponent < 10000)
-                    exponent = exponent * 10 + (*s - '0');
-            if (eneg)
-                exponent = -exponent;
-        }
-        // v * 10^(9 - point + exponent)
-        int scale = 9 - (point > 0 ? point : 0) + exponent;
-        for (; scale > 0 && v && !over; scale--) {
-            if (v > WIDE_MAX / 10)
-                over = true;
-            else
-                v *= 10;
-        }
-        for (; scale < 0 && v; scale++) {
-            lost |= v % 10 != 0;
-            v /= 10;
-        }
+        s = get_exponent(s, end, &exponent);
+        shift(&x, 9 - point + exponent);
     }
-    if (over) {
+    if (x.over) {
         remark(r, DIAG_TOO_LARGE, start, "number too large: taken as 10^20");
-        v = WIDE_MAX;
-    } else if (lost) {
+        x.v = WIDE_MAX;
+    } else if (x.lost) {
         remark(r, DIAG_ROUNDED, start, "fraction cut to nine digits");
     }
-    *nano = neg ? -v : v;
+    *nano = negative ? -x.v : x.v;
     return s;
 }
 

@@ -119,7 +119,7 @@ static uint32_t *sort_entries(struct quern_merger *m, struct order *o)
     for (size_t f = 0; f < nf; f++) {
         uint32_t *a = idx + first[f];
         size_t n = first[f + 1] - first[f];
-        int sorted = 1;
+        bool sorted = true;
         for (size_t k = 1; k < n && sorted; k++)
             sorted = cmp_entry(&a[k - 1], &a[k]) <= 0;
         if (!sorted)
