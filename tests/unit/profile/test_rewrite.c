@@ -3,6 +3,8 @@
 // s/old/new/flags.
 #include "tests/unit/profile/text.h"
 
+#include <errno.h>
+
 static void rewrite_is(const char *expr, const char *from, const char *to)
 {
     struct quern_error err;
@@ -50,10 +52,86 @@ static void test_rewrite(void **state)
     assert_null(quern_rewrite_new("s", &err));
 }
 
+static void test_flags(void **state)
+{
+    (void)state;
+    rewrite_is("s/a.b/x/", "a\nb", "a\nb");
+    rewrite_is("s/a.b/x/s", "a\nb", "x");
+    rewrite_is("s/^b/x/", "a\nb", "a\nb");
+    rewrite_is("s/^b/x/m", "a\nb", "a\nx");
+    rewrite_is("s/a b/x/", "ab", "ab");
+    rewrite_is("s/a b/x/x", "ab", "x");
+    rewrite_is("s/A/x/gi", "aAa", "xxx");
+    rewrite_is("s/A/x/ig", "aAa", "xxx");
+}
+
+// Brackets nest, and may stand apart; what is escaped is no delimiter.
+static void test_delimiters(void **state)
+{
+    struct quern_error err;
+
+    (void)state;
+    rewrite_is("s{a{2}}{b}", "aaa", "ba");
+    rewrite_is("s(a(b))(<$1>)", "xab", "x<b>");
+    rewrite_is("s[a] [b]", "aa", "ba");
+    rewrite_is("s<a><b>g", "aa", "bb");
+    rewrite_is("s{a}/b/", "a", "b");
+    rewrite_is("s{a\\}b}{c}", "a}b", "c"); // a brace that is meant, not one that ends
+    rewrite_is("s,a\\,b,c,", "a,b", "c");
+    rewrite_is("s/a/b\\/c/", "a", "b/c");
+    assert_null(quern_rewrite_new("s{a{b}{c}", &err)); // one is still open
+    assert_null(quern_rewrite_new("s{a}", &err));
+    assert_null(quern_rewrite_new("s{a} ", &err));
+    assert_null(quern_rewrite_new("sxaxbx", &err));
+    assert_null(quern_rewrite_new("s a b ", &err));
+    assert_null(quern_rewrite_new("s1a1b1", &err));
+    assert_null(quern_rewrite_new("s_a_b_", &err));
+    assert_int_equal(err.code, EINVAL);
+}
+
+static void test_replacement(void **state)
+{
+    struct quern_error err;
+
+    (void)state;
+    rewrite_is("s/b/[$&]/", "abc", "a[b]c");
+    rewrite_is("s/b/[\\&]/", "abc", "a[&]c");
+    rewrite_is("s/b/$0/", "abc", "abc");
+    rewrite_is("s/(a)|(b)/[$1$2]/g", "abc", "[a][b]c"); // a group that is not set is empty
+    rewrite_is("s/(.)(.)/${2}0${1}/", "ab", "b0a");
+    rewrite_is("s/b/\\U$&/", "abc", "aBc");
+    rewrite_is("s/b/a$/", "b", "a$");
+    rewrite_is("s/b/$(/", "b", "$(");
+    rewrite_is("s/b/\\n/", "b", "\n");
+    rewrite_is("s/b//", "abc", "ac");
+    rewrite_is("s/x*/-/g", "ab", "-a-b-");
+    assert_null(quern_rewrite_new("s/a*/${/", &err));
+    assert_non_null(strstr(err.msg, "replacement"));
+}
+
+// A text that grows to a hundred times its length, and more than the room for a first try.
+static void test_long(void **state)
+{
+    char expr[200], text[51], *expected = malloc(50 * 100 + 1);
+    int n = sprintf(expr, "s/a/");
+
+    (void)state;
+    memset(expr + n, 'b', 100);
+    strcpy(expr + n + 100, "/g");
+    memset(text, 'a', 50);
+    text[50] = 0;
+    memset(expected, 'b', 5000);
+    expected[5000] = 0;
+    rewrite_is(expr, text, expected);
+    free(expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rewrite),
+        cmocka_unit_test(test_rewrite),    cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_delimiters), cmocka_unit_test(test_replacement),
+        cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests_name("profile rewrite", tests, NULL, NULL);
 }
