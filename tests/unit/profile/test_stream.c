@@ -85,6 +85,7 @@ static void test_places(void **state)
     assert_int_equal(quern_profile_add_call(p, &b, 0, 7, 5, max, (uint64_t[]){ 2 }, 1), 0);
     assert_int_equal(quern_profile_add_jump(p, &a, &to, 0, 4), 0);
     assert_int_equal(quern_profile_add_jump(p, &b, &to, 6, 1), 0);
+    assert_int_equal(quern_profile_add_jump(p, &b, &to, 0, 2), 0);
     c = quern_cursor_new(p);
     assert_int_equal(quern_cursor_next(c, &r), 1);
     assert_int_equal(r.kind, QUERN_REC_COST);
@@ -103,6 +104,8 @@ static void test_places(void **state)
     assert_int_equal(quern_cursor_next(c, &r), 1);
     assert_int_equal(r.kind, QUERN_REC_JCND);
     assert_true(r.calls == 1 && r.executed == 6);
+    assert_int_equal(quern_cursor_next(c, &r), 1);
+    assert_true(r.calls == 2 && r.executed == 0); // not that of the one before
     assert_int_equal(quern_cursor_next(c, &r), 0);
     quern_cursor_free(c);
     assert_int_equal(quern_profile_has(p), QUERN_HAS_LINE | QUERN_HAS_ADDR | QUERN_HAS_BB |
@@ -129,6 +132,8 @@ static void test_special(void **state)
     assert_int_equal(stream_add(p, &rec, 2), 0);
     v[0] = (quern_count)UINT64_MAX; // the largest that is not special
     assert_int_equal(stream_add(p, &rec, 1), 0);
+    v[0]++; // the smallest that is, of those that are not negative
+    assert_int_equal(stream_add(p, &rec, 1), 0);
     walk_init(&w, p);
     assert_int_equal(walk_next(&w), 1);
     assert_true(w.special != 0);
@@ -141,8 +146,12 @@ static void test_special(void **state)
     assert_true(w.special == 0);
     walk_scaled(&w, p->event, out);
     assert_true(out[0] == (quern_count)UINT64_MAX);
+    assert_int_equal(walk_next(&w), 1);
+    assert_true(w.special != 0);
+    walk_scaled(&w, p->event, out);
+    assert_true(out[0] == (quern_count)UINT64_MAX + 1);
     assert_int_equal(walk_next(&w), 0);
-    assert_true(quern_profile_totals(p)[0] == (quern_count)UINT64_MAX - 6);
+    assert_true(quern_profile_totals(p)[0] == 2 * (quern_count)UINT64_MAX - 5);
     assert_true(quern_profile_totals(p)[1] == (quern_count)UINT64_MAX + 9);
     p->event[0].scale = NANO; // as if a fraction had come since
     walk_init(&w, p);
@@ -154,7 +163,7 @@ static void test_special(void **state)
     walk_next(&w);
     walk_scaled(&w, p->event, out);
     assert_true(out[0] == (quern_count)UINT64_MAX * nano);
-    assert_true(quern_profile_totals(p)[0] == ((quern_count)UINT64_MAX - 6) * nano);
+    assert_true(quern_profile_totals(p)[0] == (2 * (quern_count)UINT64_MAX - 5) * nano);
     quern_profile_free(p);
 }
 
