@@ -79,7 +79,7 @@ struct reader {
     struct quern_record rec; // the call or jump that waits for its cost line
     uint64_t pending_line;
     const char *pending_bol; // its line, in buf or in pending_text
-    char pending_text[REMARK_TEXT + 1];
+    char pending_text[REMARK_TEXT];
 };
 
 static inline bool is_digit(char c)

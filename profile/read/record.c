@@ -58,8 +58,6 @@ void record_keep_pending(struct reader *r)
 {
     if (r->pending != PENDING_CALL || r->pending_bol == r->pending_text)
         return;
-    const char *end = memccpy(r->pending_text, r->pending_bol, '\n', REMARK_TEXT);
-    if (!end)
-        r->pending_text[REMARK_TEXT] = '\n';
+    memccpy(r->pending_text, r->pending_bol, '\n', REMARK_TEXT); // a remark shows no more
     r->pending_bol = r->pending_text;
 }

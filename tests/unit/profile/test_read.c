@@ -213,7 +213,7 @@ static void test_call_without_cost(void **state)
 static void test_call_at_buffer_edge(void **state)
 {
     enum { BUF = 256 << 10 };
-    char *text = malloc(2 * BUF), call[301];
+    char *text = malloc(3 * BUF), call[301];
 
     (void)state;
     memset(call, '1', sizeof(call));
@@ -223,7 +223,9 @@ static void test_call_at_buffer_edge(void **state)
         int n = sprintf(text, "%s#", CALLS);
         memset(text + n, '-', (size_t)(at - n - 1));
         text[at - 1] = '\n';
-        sprintf(text + at, "%s\nfn=h\n1 1\n", call);
+        n = at + sprintf(text + at, "%s\n#", call);
+        memset(text + n, '+', BUF); // overwrites all that the buffer held
+        strcpy(text + n + BUF, "\nfn=h\n1 1\n");
         struct quern_profile *p = read_text(text);
         const struct quern_diag *d = NULL;
         for (size_t i = 0; i < quern_profile_diag_count(p); i++)
@@ -271,6 +273,23 @@ static void test_ids(void **state)
     quern_costs_free(c);
     quern_profile_free(p);
     free(text);
+}
+
+// A far id that is just where the near ones end: 1 makes room for 1025, 8195 for 13316, 20000 for
+// 31024.
+static void test_id_at_the_end(void **state)
+{
+    struct quern_profile *p =
+        read_text("version: 1\nevents: A\nfl=x\nfn=(1) a\n1 1\nfn=(13316) far\n1 2\n"
+                  "fn=(8195) b\n1 4\nfn=(20000) c\n1 8\nfn=(13316)\n1 16\nfn=(20000)\n1 32\n");
+    struct quern_costs *c = quern_costs_new(p);
+
+    (void)state;
+    assert_int_equal(quern_profile_diag_count(p), 0);
+    assert_true(quern_costs_self(c, func_named(p, "far"))[0] == 18);
+    assert_true(quern_costs_self(c, func_named(p, "c"))[0] == 40);
+    quern_costs_free(c);
+    quern_profile_free(p);
 }
 
 // ---- Numbers ----
@@ -337,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_call_without_cost),
         cmocka_unit_test(test_call_at_buffer_edge),
         cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_id_at_the_end),
         cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests_name("profile reader", tests, NULL, NULL);

@@ -166,6 +166,7 @@ static void test_symbol_table(void **state)
         symbol(0, STT_FUNC, 1, 0x1060, 8),  // no name
         symbol(40, STT_FUNC, 1, 0x1080, 0), // to the next symbol
         symbol(35, STT_FUNC, 1, 0x10f0, 0), // to the section's end
+        symbol(12, STT_FUNC, 1, 0x10a0, 8), // and nothing behind it
     };
     struct elf_image image;
 
@@ -187,7 +188,7 @@ static void test_symbol_table(void **state)
     assert_int_equal(t.count, 0);
     assert_true(elfsym_add(&t, elf, SHT_SYMTAB));
     elfsym_sort(&t);
-    assert_int_equal(t.count, 5);
+    assert_int_equal(t.count, 6);
     at_is(&t, 0x100f, "-");
     at_is(&t, 0x1010, "func");
     at_is(&t, 0x1018, "func"); // its size is known
@@ -197,7 +198,11 @@ static void test_symbol_table(void **state)
     at_is(&t, 0x1040, "label");
     at_is(&t, 0x107f, "label");
     at_is(&t, 0x1080, "nosize");
-    at_is(&t, 0x10ef, "nosize");
+    at_is(&t, 0x109f, "nosize");
+    at_is(&t, 0x10a0, "data");
+    at_is(&t, 0x10a7, "data");
+    at_is(&t, 0x10a8, "-"); // the one without a size ended where another began
+    at_is(&t, 0x10ef, "-");
     at_is(&t, 0x10f0, "last");
     at_is(&t, 0x10ff, "last");
     at_is(&t, 0x1100, "-");
@@ -206,24 +211,24 @@ static void test_symbol_table(void **state)
     elf_image_close(&image, elf);
 }
 
-// .eh_frame_hdr at 0x5000 with three functions, their FDEs in .eh_frame at 0x6000: one has a
-// symbol, one lies in .plt, one gets a range without a name. A count that is too large is cut to
+// .eh_frame_hdr at 0x5000 with four functions, their FDEs in .eh_frame at 0x6000: one has a
+// symbol, one lies in .plt, two get ranges without a name. A count that is too large is cut to
 // the table.
 static void test_eh_frame(void **state)
 {
     static const char code[0x100];
-    int32_t frame[3][4] = { { 0 } };
+    int32_t frame[4][4] = { { 0 } };
     struct {
         uint8_t form[4];
         int32_t frame;
         uint32_t count;
-        int32_t row[3][2];
+        int32_t row[4][2];
     } hdr = { { 1, 0x1b, 0x03, 0x3b }, 0, 99, { { 0 } } };
-    const uint64_t start[3] = { 0x1010, 0x1040, 0x2000 };
+    const uint64_t start[4] = { 0x1010, 0x1040, 0x2000, 0x2100 };
     struct elf_image image;
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         uint64_t fde = 0x6000 + (uint64_t)i * 16;
         frame[i][0] = 12;
         frame[i][2] = (int32_t)(start[i] - (fde + 8));
@@ -238,6 +243,9 @@ static void test_eh_frame(void **state)
         s->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
         s = elf_image_add(&image, ".plt.sec", SHT_PROGBITS, code, sizeof(code));
         s->sh_addr = 0x2000;
+        s->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+        s = elf_image_add(&image, ".fini", SHT_PROGBITS, code, sizeof(code));
+        s->sh_addr = 0x2100;
         s->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
         if (broken == 1)
             frame[1][2]++; // the FDE is of another function than the table says
@@ -258,6 +266,9 @@ static void test_eh_frame(void **state)
         at_is(&t, 0x105f, broken ? "-" : "frame");
         at_is(&t, 0x1060, "-");
         at_is(&t, 0x2000, "-");
+        at_is(&t, 0x20ff, "-");
+        at_is(&t, 0x2100, broken == 2 ? "-" : "frame"); // just behind the PLT
+        at_is(&t, 0x2120, "-");
         elfsym_fini(&t);
         elf_image_close(&image, elf);
     }
