@@ -298,13 +298,30 @@ static void test_strings(void **state)
     strings_fini(&s);
 }
 
+// "main39" and "main" begin their search at slot 520 of 1024, which their hashes (FNV-1a) end in:
+// the shorter one is not found in the longer.
+static void test_strings_in_one_slot(void **state)
+{
+    struct strings s;
+
+    (void)state;
+    strings_init(&s);
+    assert_int_equal(strings_add(&s, "main39", 6), 1);
+    assert_int_equal(s.table.slot[520], 1 + 1);
+    assert_int_equal(strings_add(&s, "main", 4), 2);
+    assert_int_equal(s.table.slot[521], 2 + 1);
+    assert_int_equal(strings_add(&s, "main39", 6), 1);
+    assert_int_equal(strings_add(&s, "main", 4), 2);
+    strings_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_search),       cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_nested),       cmocka_unit_test(test_same_start),
         cmocka_unit_test(test_symbol_table), cmocka_unit_test(test_eh_frame),
-        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_strings),      cmocka_unit_test(test_strings_in_one_slot),
     };
     return cmocka_run_group_tests_name("symbols of an ELF file", tests, NULL, NULL);
 }

@@ -35,8 +35,8 @@ static const unsigned char program[] = {
     SPECIAL(2, 1),                                                                // 1002: a.c:11
     DW_LNS_const_add_pc, DW_LNS_set_file, 1, DW_LNS_copy, // 242 / 14 = 17: 1013: b.h:11
     DW_LNS_set_column, 0x85, 0x01, DW_LNS_negate_stmt, DW_LNS_set_isa, 7, // not asked for
-    DW_LNS_fixed_advance_pc, 0x20, 0x00, DW_LNS_advance_line, 0x75,
-    DW_LNS_copy, // -11: 1033: line 0
+    DW_LNS_fixed_advance_pc, 0x20, 0x00, DW_LNS_advance_line, 0x74,
+    DW_LNS_copy, // -12: 1033: line -1, which is none
     DW_LNS_advance_pc, 0x10, END,
     // [0x2000, 0x2001): of two rows at one address the last counts; file 9 is none
     ADDRESS(0x00, 0x20), DW_LNS_set_file, 9, DW_LNS_copy, DW_LNS_advance_line, 4, DW_LNS_set_file,
@@ -44,8 +44,8 @@ static const unsigned char program[] = {
     // a removed section, and one without length
     ADDRESS(0x00, 0x00), DW_LNS_copy, DW_LNS_advance_pc, 8, END, //
     ADDRESS(0x00, 0x30), DW_LNS_copy, END,
-    // [0x1020, 0x1030), within the first: file 9
-    ADDRESS(0x20, 0x10), DW_LNS_set_file, 9, DW_LNS_copy, DW_LNS_advance_pc, 0x90, 0x00, END
+    // [0x1020, 0x1030), within the first: file 3, one behind the last
+    ADDRESS(0x20, 0x10), DW_LNS_set_file, 3, DW_LNS_copy, DW_LNS_advance_pc, 0x90, 0x00, END
 };
 
 static unsigned char unit[400];
