@@ -245,8 +245,8 @@ static void test_expected_place_is_another(void **state)
 {
     static const char head[] =
         "version: 1\npositions: instr bb line\nevents: A\nob=o\nfl=x\nfn=f\n";
-    static const char first[] = "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n"
-                                "jfi=x\njfn=g\njump=1 0x20 0 7\n0x4 2 1\n0x4 2 1 1\n";
+#define CALL "cob=o\ncfi=x\ncfn=g\ncalls=1 0x20 0 7\n0x4 2 1 1\n"
+    static const char first[] = CALL "jfi=x\njump=1 0x20 0 7\n0x4 2 1\n0x4 2 1 1\n";
     static const struct {
         const char *text;
         size_t records; // three, and those that are others
@@ -266,9 +266,9 @@ static void test_expected_place_is_another(void **state)
         { "0x4 2 1 1\n", 3 },
         { "0x4 3 1 1\n", 4 },
         { "0x4 2 4294967297 1\n", 4 },
-        { "jfi=x\njfn=g\njump=1 0x20 0 7\n0x4 2 1\n", 3 },
-        { "jfi=y\njfn=g\njump=1 0x20 0 7\n0x4 2 1\n", 4 },
-        { "jfi=x\njfn=g\njcnd=1/2 0x20 0 7\n0x4 2 1\n", 4 },
+        { CALL "jfi=x\njump=1 0x20 0 7\n0x4 2 1\n", 3 },
+        { CALL "jfi=y\njump=1 0x20 0 7\n0x4 2 1\n", 4 },
+        { CALL "jfi=x\njcnd=1/2 0x20 0 7\n0x4 2 1\n", 4 },
     };
 
     (void)state;
