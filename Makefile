@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The one Makefile. It owns the targets that people type and the order of the build; what is built, each
-# folder says in its own fragment mk/<folder>.mk (see mk/README.md). `make` alone never installs anything:
-# only `make run` and `make check` call scripts/deps.
+# The one Makefile. It owns the targets that people type and the order of the build; what is built,
+# each folder says in its own fragment mk/<folder>.mk (see mk/README.md). `make` alone never
+# installs anything: only `make run` and `make check` call scripts/deps.
 
 MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
@@ -98,7 +98,8 @@ $(filter-out $(here),$(later)):
 	@echo 'make: $@: no fragment of mk/ defines it in this tree' >&2; exit 2
 
 # ---- Installation ----
-# Everything of ALL below bin/ and libexec/quern/ and lib/libquern.* is installed, and what fragments put in INSTALL_*.
+# Everything of ALL below bin/ and libexec/quern/ and lib/libquern.* is installed, and what
+# fragments put in INSTALL_*.
 .PHONY: install
 install: all
 	@DESTDIR='$(DESTDIR)' BUILD='$(BUILD)' VERSION='$(VERSION)' PREFIX='$(PREFIX)' BINDIR='$(BINDIR)' \

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// insn_claims [-n TRIALS] [-s SEED]: holds what engine/x86/decode.c says of every form of every instruction against what the processor does.
-// Each form is executed in this process, on random registers, flags and memory, and again with everything changed of which
-// the decoder says that the instruction does not look at it:
+// insn_claims [-n TRIALS] [-s SEED]: holds what engine/x86/decode.c says of every form of every
+// instruction against what the processor does. Each form is executed in this process, on random
+// registers, flags and memory, and again with everything changed of which the decoder says that the
+// instruction does not look at it:
 //
 //   flags_kill   flags that it overwrites whatever they were (and does not read): the engine leaves them clobbered before it
 //   flags_touch  clear: it neither reads nor writes a flag
 //   regs         general registers that it does not name keep their value and change nothing
 //   refs         no byte outside of its references to memory is read, none outside of its writes is changed
 //
-// A difference is printed; status 1 then. One TAP line on standard output. `make check-insn` starts it.
+// A difference is printed; status 1 then. One TAP line on standard output. `make check-insn` starts
+// it.
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>

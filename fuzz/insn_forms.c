@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See insn_forms.h. The dictionary is made by asking Zydis about every opcode byte of every map with every prefix that selects.
+// See insn_forms.h. The dictionary is made by asking Zydis about every opcode byte of every map
+// with every prefix that selects.
 #include "fuzz/insn_forms.h"
 
 #include <stdlib.h>

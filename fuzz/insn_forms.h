@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dictionary of instruction forms from which insn_gen.c draws, and random instructions of a form. What an instruction is given to
-// work on, and the code around it, is insn_gen.c's.
+// The dictionary of instruction forms from which insn_gen.c draws, and random instructions of a
+// form. What an instruction is given to work on, and the code around it, is insn_gen.c's.
 #ifndef QUERN_FUZZ_INSN_FORMS_H
 #define QUERN_FUZZ_INSN_FORMS_H
 
@@ -35,7 +35,8 @@ const struct combo *forms_draw(void);
 // A form of this instruction set; NULL: there is none.
 const struct combo *forms_of_isa(uint32_t isa);
 
-// An instruction of this form, its free bits drawn. False: what came out is none. low: addresses of 32 bits may be used.
+// An instruction of this form, its free bits drawn. False: what came out is none. low: addresses of
+// 32 bits may be used.
 bool forms_random(struct piece *p, const struct combo *c, bool low);
 
 // Decodes the first n of p->bytes. False: they are no instruction.
@@ -44,8 +45,8 @@ bool forms_decode(struct piece *p, size_t n);
 // Of AMX: nearly all of them are illegal before ldtilecfg.
 bool forms_uses_tiles(uint32_t isa);
 
-// What may not be tried: it changes the world (system calls, protection keys), depends on time or the processor it
-// runs on, waits, or branches, which insn_gen.c has units for.
+// What may not be tried: it changes the world (system calls, protection keys), depends on time or
+// the processor it runs on, waits, or branches, which insn_gen.c has units for.
 bool forms_banned(const ZydisDecodedInstruction *zi);
 
 #endif

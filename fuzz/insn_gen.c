@@ -6,12 +6,15 @@
 // Writes to standard output the assembly of a test program: a table of snippets of random
 // instructions, for insn_guest.S to run. fuzz/insn-run starts it.
 //
-// Instructions are drawn (insn_forms.c) from every encoding that Zydis knows: first the mnemonic, then an encoding of it, then its free bits.
-// Where an instruction uses memory, moves in front of it give its address registers values that lead into the arena (or, now
-// and then, to where a fault is certain). Every snippet has random numbers of its own, and every unit of a snippet, so
-// that one can be made again without the others (-o), and units left out (-d 3,5): that is how a failure is made small.
+// Instructions are drawn (insn_forms.c) from every encoding that Zydis knows: first the mnemonic,
+// then an encoding of it, then its free bits. Where an instruction uses memory, moves in front of
+// it give its address registers values that lead into the arena (or, now and then, to where a fault
+// is certain). Every snippet has random numbers of its own, and every unit of a snippet, so that
+// one can be made again without the others (-o), and units left out (-d 3,5): that is how a failure
+// is made small.
 //
-// Zydis is also the engine's decoder. What both get wrong shows in what the processor does: the result of the program.
+// Zydis is also the engine's decoder. What both get wrong shows in what the processor does: the
+// result of the program.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -216,7 +219,8 @@ static bool place_operand(struct piece *p, const ZydisDecodedOperand *o, struct 
         uint64_t d = t - seg - (rip ? code_here() + 64 : 0);
 
         if (rip) {
-            // the instruction's own address is known only when its moves are out: mended by emit_piece()
+            // the instruction's own address is known only when its moves are out: mended by
+            // emit_piece()
             if (seg && !low)
                 return false;
             pins->val[0] = pins->is[0] ? pins->val[0] : 0;
@@ -382,7 +386,8 @@ static bool allowed(const struct piece *p)
         (p->zi.mnemonic == ZYDIS_MNEMONIC_XEND || p->zi.meta.category == ZYDIS_CATEGORY_RDWRFSGS ||
          forms_uses_tiles(p->zi.meta.isa_set)))
         return false;
-    // EVEX.X with a general register: there are no more than 16, and what processors then read differs from run to run
+    // EVEX.X with a general register: there are no more than 16, and what processors then read
+    // differs from run to run
     if (p->zi.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && p->zi.raw.modrm.mod == 3 &&
         !p->zi.raw.evex.X) {
         for (int i = 0; i < p->zi.operand_count; i++) {
@@ -551,7 +556,8 @@ static bool place_piece(struct piece *p, struct pins *pins)
     return true;
 }
 
-// Instructions after which the manuals leave flags undefined (engine/x86/decode_flags.c asks the processor about them).
+// Instructions after which the manuals leave flags undefined (engine/x86/decode_flags.c asks the
+// processor about them).
 static bool undefines_flags(ZydisMnemonic m)
 {
     switch ((int)m) {

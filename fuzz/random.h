@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random numbers for the generators of programs: splitmix64. Each program has one sequence, which it sets to its seed. Must not be
-// used where a number should be hard to guess.
+// Random numbers for the generators of programs: splitmix64. Each program has one sequence, which
+// it sets to its seed. Must not be used where a number should be hard to guess.
 #ifndef QUERN_FUZZ_RANDOM_H
 #define QUERN_FUZZ_RANDOM_H
 

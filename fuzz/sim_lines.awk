@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# From a profile: a line `LINE Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim` for each source line, whatever function it
-# is in. For fuzz/sim-run.
+# From a profile: a line `LINE Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim` for each source
+# line, whatever function it is in. For fuzz/sim-run.
 BEGIN {
     wanted = split("Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim", name, " ")
 }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# `make bench`: Quern beside the native run and the distribution's Cachegrind (bench/README.md). Nothing of it is
-# part of `make` or `make check`. The inputs are generated once, below $(BUILD)/bench/inputs.
+# `make bench`: Quern beside the native run and the distribution's Cachegrind (bench/README.md).
+# Nothing of it is part of `make` or `make check`. The inputs are generated once, below
+# $(BUILD)/bench/inputs.
 
-# Which programs, which modes, how often, whether Cachegrind too (yes, once, no), and how many seconds one run may take.
+# Which programs, which modes, how often, whether Cachegrind too (yes, once, no), and how many
+# seconds one run may take.
 BENCH_PROGRAMS ?=
 BENCH_MODES ?=
 BENCH_REPS ?= 3

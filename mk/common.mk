@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 #
-# What every fragment may rely on: folders, compilers, flags, and the pattern rules for objects. The root
-# Makefile includes this file before all other fragments of mk/. It builds nothing by itself and must not
-# name a file of any folder. mk/README.md says how a fragment is written.
+# What every fragment may rely on: folders, compilers, flags, and the pattern rules for objects. The
+# root Makefile includes this file before all other fragments of mk/. It builds nothing by itself
+# and must not name a file of any folder. mk/README.md says how a fragment is written.
 
 BUILD ?= build
 
-# make's own default for CC is `cc`; a name given by the user, on the command line or in the environment, wins.
+# make's own default for CC is `cc`; a name given by the user, on the command line or in the
+# environment, wins.
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -58,8 +59,8 @@ INSTALL_LIB :=
 INSTALL_HEADERS :=
 INSTALL_MAN :=
 
-# Holds the compilers and flags of the last build; objects depend on it, so that another CC or another flag
-# rebuilds them. The root Makefile writes it, once all fragments have had their say.
+# Holds the compilers and flags of the last build; objects depend on it, so that another CC or
+# another flag rebuilds them. The root Makefile writes it, once all fragments have had their say.
 FLAGS_STAMP := $(BUILD)/obj/flags
 
 # Quiet by default: one short line for each command; V=1 shows the commands.
@@ -71,8 +72,9 @@ Q := @
 say = @printf '  %-6s %s\n' '$(1)' '$(2)';
 endif
 
-# One compilation. $(1): name shown, $(2): flags. CFLAGS_<folder> and CFLAGS_<file> add to a folder's or a
-# file's flags (CFLAGS_symbols := ..., CFLAGS_cli/report.c := ...); the user's CPPFLAGS and CFLAGS come last.
+# One compilation. $(1): name shown, $(2): flags. CFLAGS_<folder> and CFLAGS_<file> add to a
+# folder's or a file's flags (CFLAGS_symbols := ..., CFLAGS_cli/report.c := ...); the user's
+# CPPFLAGS and CFLAGS come last.
 define compile
 $(call say,$(1),$<)
 @mkdir -p $(@D)

@@ -24,8 +24,8 @@ fuzz: $(FUZZ_PROGRAMS)
 	    corpus-profile_rewrite
 
 # ---- Random instructions: the engine against the processor ----
-# `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these. check-insn has fixed
-# seeds: 24 take 30 s on two processors.
+# `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.
+# check-insn has fixed seeds: 24 take 30 s on two processors.
 FUZZ_INSN := $(BUILD)/fuzz/insn
 FUZZ_INSN_PARTS := $(addprefix $(FUZZ_INSN)/,insn_gen insn_cmp guest.o guest-avx2.o)
 FUZZ_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis

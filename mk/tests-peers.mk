@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/peers: profiles of six programs read by quern and by the distribution's tools. PEERS=all: all combinations of
-# Callgrind's options, which takes an hour.
+# tests/peers: profiles of six programs read by quern and by the distribution's tools. PEERS=all:
+# all combinations of Callgrind's options, which takes an hour.
 
 PEERS ?=
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/programs: real programs under Quern, compared with the native run. `make check` runs the quick ones in two modes and
-# twice for equal profiles; `make programs` all of them; `make soak` all of them under the switches that make rare events frequent.
+# tests/programs: real programs under Quern, compared with the native run. `make check` runs the
+# quick ones in two modes and twice for equal profiles; `make programs` all of them; `make soak` all
+# of them under the switches that make rare events frequent.
 
 PROGRAMS_DIR := $(BUILD)/tests/programs
 PROGRAMS_BUILT := $(addprefix $(PROGRAMS_DIR)/,threads threads-static exceptions)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# tests/guest-state: client programs about signals, threads, processes, memory and descriptors, that judge themselves and
-# must behave the same natively and under the engine; and the unit tests of the engine's pure parts behind them.
+# tests/guest-state: client programs about signals, threads, processes, memory and descriptors, that
+# judge themselves and must behave the same natively and under the engine; and the unit tests of the
+# engine's pure parts behind them.
 
 STATE_NAMES := $(patsubst tests/guest-state/%.c,%,$(wildcard tests/guest-state/*.c))
 STATE_PROGRAMS := $(STATE_NAMES:%=$(BUILD)/tests/state/%)
@@ -24,7 +25,8 @@ CHECKS += check-engine-units
 check-engine-units: $(STATE_UNITS)
 	@bad=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || bad=1; done; exit $$bad
 
-# NAME=... runs only these programs; STATE_MODES='plain cache stress flush helpers serial traced' chooses the modes.
+# NAME=... runs only these programs; STATE_MODES='plain cache stress flush helpers serial traced'
+# chooses the modes.
 CHECKS += check-state
 .PHONY: check-state
 check-state: $(STATE_PROGRAMS) $(ALL)

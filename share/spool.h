@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The layout of the spool: the file-backed shared memory that holds every counter and every fact the
-// finisher needs. The only header that both the engine (freestanding) and the tools include.
+// The layout of the spool: the file-backed shared memory that holds every counter and every fact
+// the finisher needs. The only header that both the engine (freestanding) and the tools include.
 //
-// Life: `quern run` creates the file, fills the header, the options and the strings, and execs the engine;
-// the engine maps it MAP_SHARED, appends modules, blocks and partial records and increments counters;
-// the finisher (same process, after the client ended) or `quern recover` reads it and removes it. A client
-// killed at any moment leaves a file that is complete up to that moment: every append writes the record first and
-// then advances its cursor, and counters are incremented in place.
+// Life: `quern run` creates the file, fills the header, the options and the strings, and execs the
+// engine; the engine maps it MAP_SHARED, appends modules, blocks and partial records and increments
+// counters; the finisher (same process, after the client ended) or `quern recover` reads it and
+// removes it. A client killed at any moment leaves a file that is complete up to that moment: every
+// append writes the record first and then advances its cursor, and counters are incremented in
+// place.
 //
-// The file is sparse: areas lie at fixed offsets and only touched pages take space. Growth rule: fields may be
-// added at the end of a struct inside its reserved space; anything else raises SPOOL_VERSION. The engine and
-// the tools of one build always agree; a spool of another version is refused with a sentence.
+// The file is sparse: areas lie at fixed offsets and only touched pages take space. Growth rule:
+// fields may be added at the end of a struct inside its reserved space; anything else raises
+// SPOOL_VERSION. The engine and the tools of one build always agree; a spool of another version is
+// refused with a sentence.
 #ifndef QUERN_SHARE_SPOOL_H
 #define QUERN_SHARE_SPOOL_H
 
@@ -74,8 +76,9 @@ struct spool_geometry {
     uint32_t size, assoc, line;
 };
 
-// A module or other mapping from which blocks were translated. Never changed once written; a range that is
-// unmapped and mapped again gets a new record, so that a block resolves to what was mapped when it ran.
+// A module or other mapping from which blocks were translated. Never changed once written; a range
+// that is unmapped and mapped again gets a new record, so that a block resolves to what was mapped
+// when it ran.
 struct spool_map {
     uint64_t start, end; // client addresses
     uint64_t offset;     // file offset of start
@@ -99,8 +102,8 @@ struct spool_insn {
     uint8_t reads, writes; // data references that every execution makes
 };
 
-// The counters that an instruction owns follow from its flags and the options of the run; the walk that
-// numbers them is spool_insn_counters() below, the same code in the engine and in the tools.
+// The counters that an instruction owns follow from its flags and the options of the run; the walk
+// that numbers them is spool_insn_counters() below, the same code in the engine and in the tools.
 enum spool_insn_flag {
     SPOOL_I_FETCH =
         1u << 0, // with cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr
@@ -128,8 +131,8 @@ enum spool_block_flag {
     SPOOL_B_WRITABLE = 1u << 0, // came from writable memory
 };
 
-// Instructions 0..insn-1 of a block were executed `count` times without the block having been counted (a fault
-// in the middle, or the client left half-way).
+// Instructions 0..insn-1 of a block were executed `count` times without the block having been
+// counted (a fault in the middle, or the client left half-way).
 struct spool_partial {
     uint32_t block; // offset of the spool_block in the blocks area, divided by 8
     uint32_t insn;
@@ -172,8 +175,8 @@ struct spool_header {
     uint32_t s_desc;         // the three "desc:" lines, newline separated
     uint32_t s_dump_counts;  // --dump-counts=FILE
     uint32_t s_library_path; // LD_LIBRARY_PATH of `quern run`, for the finisher
-    // Seccomp filters that the program starts with: for each, the oldest first, the number of its instructions (u64), then
-    // these (8 bytes each); seccomp_bytes in all.
+    // Seccomp filters that the program starts with: for each, the oldest first, the number of its
+    // instructions (u64), then these (8 bytes each); seccomp_bytes in all.
     uint32_t s_seccomp;
     uint32_t seccomp_bytes;
     uint32_t s_reserved[17];
@@ -201,13 +204,14 @@ struct spool_header {
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 
-    // Forked children that have copied this spool: a parent waits for its child's step, so that the child inherits the
-    // counts of the moment of the fork. A futex word.
+    // Forked children that have copied this spool: a parent waits for its child's step, so that the
+    // child inherits the counts of the moment of the fork. A futex word.
     uint32_t fork_copied;
     uint32_t reserved_end;
 
-    // The signals that the program starts with blocked. Whoever executes the engine blocks all first, so that none ends the
-    // process while a new spool holds nothing and nobody could finish it; the engine opens the mask once it can.
+    // The signals that the program starts with blocked. Whoever executes the engine blocks all
+    // first, so that none ends the process while a new spool holds nothing and nobody could finish
+    // it; the engine opens the mask once it can.
     uint64_t start_mask;
 };
 

@@ -129,10 +129,11 @@ static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_nu
     return (uint32_t)(line_number & c->set_mask);
 }
 
-// -- tags of 32 bits -------------------------------------------------------------------------------
+// -- tags of 32 bits
+// -------------------------------------------------------------------------------
 //
-// The same cache in half the memory: a tag is the line's number divided by the number of sets, plus 1.
-// For last-level caches, whose tags would otherwise not stay in the host's own caches.
+// The same cache in half the memory: a tag is the line's number divided by the number of sets, plus
+// 1. For last-level caches, whose tags would otherwise not stay in the host's own caches.
 struct sim_narrow {
     uint32_t *tags; // as sim_cache's, with a stride of assoc
     uint64_t set_mask;

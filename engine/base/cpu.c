@@ -22,8 +22,8 @@ static struct leaf cpuid(u32 leaf, u32 sub)
     return r;
 }
 
-// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the kernel has chosen so, which shows
-// in where it maps memory.
+// Addresses have 48 bits with the sign in those above; or 57, where the processor can and the
+// kernel has chosen so, which shows in where it maps memory.
 static u32 address_bits(void)
 {
     const u64 high = 1ul << 48;

@@ -25,7 +25,8 @@ struct cpu {
 
 extern struct cpu cpu;
 
-// From the auxiliary vector: AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase, and AT_MINSIGSTKSZ.
+// From the auxiliary vector: AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase,
+// and AT_MINSIGSTKSZ.
 void cpu_init(u64 hwcap2, u64 frame_size);
 
 #endif

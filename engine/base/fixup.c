@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of places where a signal is expected (fixup.h). The linker collects the section and names its ends.
+// The table of places where a signal is expected (fixup.h). The linker collects the section and
+// names its ends.
 #include "engine/base/fixup.h"
 
 extern const struct fixup __start_fixups[], __stop_fixups[];

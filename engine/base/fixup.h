@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Places in the engine's text at which a signal does not mean a crash: one table of ranges, filled by the FIXUP lines beside the
-// instructions, read by the signal handler.
+// Places in the engine's text at which a signal does not mean a crash: one table of ranges, filled
+// by the FIXUP lines beside the instructions, read by the signal handler.
 #ifndef QUERN_ENGINE_FIXUP_H
 #define QUERN_ENGINE_FIXUP_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The address space of the engine: what lies where while it runs, above every sanitizer's shadow and below the lowest
-// mmap base of a randomised process. The drawing is in base/README.md. Read by assembly, too.
+// The address space of the engine: what lies where while it runs, above every sanitizer's shadow
+// and below the lowest mmap base of a randomised process. The drawing is in base/README.md. Read by
+// assembly, too.
 #ifndef QUERN_ENGINE_LAYOUT_H
 #define QUERN_ENGINE_LAYOUT_H
 

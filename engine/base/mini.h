@@ -40,7 +40,8 @@ u64 mini_vformat(char *buf, u64 size, const char *fmt, va_list ap)
 // Where messages go; standard error until launch.c has read the spool.
 extern int engine_log_fd;
 
-// Called, when set, before a message is written: fds.c makes sure that the descriptor still is what it was.
+// Called, when set, before a message is written: fds.c makes sure that the descriptor still is what
+// it was.
 extern void (*engine_check_log)(void);
 
 // Writes "==PID== text\n" by one write. At most 4000 characters.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Fixed-width types and the few macros that every engine file uses. The engine has no libc: only the
-// compiler's own freestanding headers may be included.
+// Fixed-width types and the few macros that every engine file uses. The engine has no libc: only
+// the compiler's own freestanding headers may be included.
 //
-// Convention: client addresses are integers (u64: gpc, gaddr), host addresses in the code cache are hpc (u64 as
-// well, because they appear in signal contexts); pointers are the engine's own memory.
+// Convention: client addresses are integers (u64: gpc, gaddr), host addresses in the code cache are
+// hpc (u64 as well, because they appear in signal contexts); pointers are the engine's own memory.
 #ifndef QUERN_ENGINE_TYPES_H
 #define QUERN_ENGINE_TYPES_H
 

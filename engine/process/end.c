@@ -30,7 +30,8 @@ _Noreturn void end_thread(struct thread *t, int code)
     bool last = true, profiled = threads_is_profiled(t);
 
     mask_close(t);
-    // A signal of the process that this thread was the one to take: nobody else gets it any more. The call is made anew.
+    // A signal of the process that this thread was the one to take: nobody else gets it any more.
+    // The call is made anew.
     if (mask_is_due(t))
         loop_continue(t);
     if (own->borrowed) // the parent goes on with this block
@@ -48,7 +49,8 @@ _Noreturn void end_thread(struct thread *t, int code)
     if (last && profiled)
         end_process(t, SPOOL_END_EXIT, leader_code >= 0 ? leader_code : code & 0xff);
 
-    // While it is in the list the world waits for this thread: what takes locks is done before it goes.
+    // While it is in the list the world waits for this thread: what takes locks is done before it
+    // goes.
     prof_thread_fini(t); // with the turn, if there are turns
     world_turn_give(t);
     tcache_thread_fini(t);
@@ -67,7 +69,8 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
 
     mask_close(t);
     if (!threads_is_profiled(t)) {
-        // A process that shares or borrows this memory: what it counted stays with the one it came from.
+        // A process that shares or borrows this memory: what it counted stays with the one it came
+        // from.
         if (!thread_own(t)->borrowed)
             threads_remove_process(tgid);
         world_turn_give(t);

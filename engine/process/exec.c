@@ -239,7 +239,8 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 
 // ---- The calls ----
 
-// sure: it will succeed, so that nothing of ours comes after the kernel has got the client's filters.
+// sure: it will succeed, so that nothing of ours comes after the kernel has got the client's
+// filters.
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
                bool sure)
 {
@@ -250,7 +251,8 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 
-// The engine, with everything blocked; it opens the mask when it can end the new program by a signal.
+// The engine, with everything blocked; it opens the mask when it can end the new program by a
+// signal.
 static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
 {
     long ret = -ERESTARTNOINTR;

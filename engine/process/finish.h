@@ -11,8 +11,8 @@
 // sentence, the spool stays, and the process ends as the client would have.
 _Noreturn void finish_process(u32 kind, s32 code);
 
-// Writes the profile of what was counted so far as that of a process that ended so, by a finisher in
-// a child process that is waited for: before the profiled process execs natively, and where the
+// Writes the profile of what was counted so far as that of a process that ended so, by a finisher
+// in a child process that is waited for: before the profiled process execs natively, and where the
 // process itself must be there to the end. 0, or -errno when the profile was not written; the spool
 // is there still then. No other thread counts meanwhile.
 int finish_in_child(u32 kind, s32 code);

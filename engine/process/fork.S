@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The clone calls whose child shares the parent's memory. Arguments for the kernel are in args[0..5]: number, rdi, rsi, rdx, r10, r8.
- * All signals are blocked. */
+/* The clone calls whose child shares the parent's memory. Arguments for the kernel are in
+ * args[0..5]: number, rdi, rsi, rdx, r10, r8. All signals are blocked. */
 #include "engine/thread/thread.h"
 
     .intel_syntax noprefix
@@ -15,8 +15,8 @@
     mov rdi, [rdi + 8]
     .endm
 
-/* long fork_clone_thread(const u64 args[6]): the child begins on an engine stack of its own, on top of which its thread block's
- * address lies. */
+/* long fork_clone_thread(const u64 args[6]): the child begins on an engine stack of its own, on top
+ * of which its thread block's address lies. */
     .globl fork_clone_thread
     .type fork_clone_thread, @function
 fork_clone_thread:
@@ -31,8 +31,9 @@ fork_clone_thread:
     call fork_thread_child
     ud2
 
-/* _Noreturn void fork_clone_borrow(const u64 args[6], struct thread *t): the child runs on the same engine stack, from its top, while
- * the parent waits in the kernel. What the parent's frames held is lost: it begins at the top as well. */
+/* _Noreturn void fork_clone_borrow(const u64 args[6], struct thread *t): the child runs on the same
+ * engine stack, from its top, while the parent waits in the kernel. What the parent's frames held
+ * is lost: it begins at the top as well. */
     .globl fork_clone_borrow
     .type fork_clone_borrow, @function
 fork_clone_borrow:

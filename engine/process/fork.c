@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The four kinds of clone (fork.h). In all of them the kernel gets the client's own flags and pointers; only the stack is
-// replaced, and clone3's structure is a copy. Signals are blocked from before the call until the child's thread block is right.
+// The four kinds of clone (fork.h). In all of them the kernel gets the client's own flags and
+// pointers; only the stack is replaced, and clone3's structure is a copy. Signals are blocked from
+// before the call until the child's thread block is right.
 //
-// Without CLONE_VM: the world is stopped, so that no engine lock is held in the copy; the child makes its own spool.
-// CLONE_VM and CLONE_VFORK: the child runs in the parent's thread block and on its engine stack while the kernel holds the
-//   parent. What the child changes in the block is saved on the heap and put back when the parent goes on.
-//   DIFFERS: Valgrind makes it a fork, and what the child executes before its exec is the child's; here it counts for
-//   the parent, whose memory and counters the child runs on.
+// Without CLONE_VM: the world is stopped, so that no engine lock is held in the copy; the child
+//   makes its own spool.
+// CLONE_VM and CLONE_VFORK: the child runs in the parent's thread block and on its engine stack
+//   while the kernel holds the parent. What the child changes in the block is saved on the heap and
+//   put back when the parent goes on.
+//   DIFFERS: Valgrind makes it a fork, and what the child executes before its exec is the child's;
+//   here it counts for the parent, whose memory and counters the child runs on.
 // CLONE_VM and CLONE_THREAD, or CLONE_VM alone: a block of its own.
 
 #include "engine/process/fork.h"
@@ -90,7 +93,8 @@ static u64 fs_base(const struct thread *t, const struct request *rq)
     return rq->clone3 ? rq->clone3[CA_TLS] : rq->args[5];
 }
 
-// In the child, or in the parent that has got its block back: nothing of the kernel's queue is noted any more.
+// In the child, or in the parent that has got its block back: nothing of the kernel's queue is
+// noted any more.
 static void forget_noted(struct thread *t)
 {
     t->sig->async.full = false;
@@ -105,7 +109,8 @@ static void fork_copy(struct thread *t, struct request *rq)
     u32 copies;
     long ret;
 
-    // The parent cannot wait for its child with the world stopped; so with other threads it does not.
+    // The parent cannot wait for its child with the world stopped; so with other threads it does
+    // not.
     if (others && (rq->flags & CLONE_VFORK)) {
         rq->flags &= ~(u64)CLONE_VFORK;
         if (rq->clone3)
@@ -135,7 +140,8 @@ static void fork_copy(struct thread *t, struct request *rq)
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         prof_fork_child();
-        if (!profiled) // copied from a process that borrowed the memory: it has a table of its own anyway
+        // copied from a process that borrowed the memory: it has a table of its own anyway
+        if (!profiled)
             thread_own(t)->borrowed = false;
         if (rq->flags & CLONE_CLEAR_SIGHAND)
             action_table_reset(t->sig->table);
@@ -279,7 +285,8 @@ static void fork_borrow(struct thread *t, struct request *rq)
     t->sc_args[2] = fs_base(t, rq);
     set_stack(rq, 0, 0);
     memcpy(args, rq->args, sizeof(args));
-    if (rq->clone3) { // the parent's frames are lost: what the kernel reads lies in the block, freed with the save
+    // the parent's frames are lost: what the kernel reads lies in the block, freed with the save
+    if (rq->clone3) {
         memcpy(save->clone3, rq->clone3, rq->clone3_size);
         args[1] = (u64)save->clone3;
         clone3_copy_free(rq);

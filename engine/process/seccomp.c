@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The client's seccomp filters (seccomp.h): kept as a chain that threads share, judged at the head of every system call. A filter
-// with a listener is refused; one whose answer needs a listener or a tracer gets what the kernel gives without them: ENOSYS.
+// The client's seccomp filters (seccomp.h): kept as a chain that threads share, judged at the head
+// of every system call. A filter with a listener is refused; one whose answer needs a listener or a
+// tracer gets what the kernel gives without them: ENOSYS.
 
 #include "engine/process/seccomp.h"
 
@@ -304,7 +305,8 @@ bool seccomp_to_kernel(struct thread *t)
     return taken;
 }
 
-// The filters' most severe answer, by the kernel's order: as a signed number the smallest action wins.
+// The filters' most severe answer, by the kernel's order: as a signed number the smallest action
+// wins.
 static u32 judge(const struct seccomp_filter *f, const struct seccomp_data *d)
 {
     u32 worst = SECCOMP_RET_ALLOW;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Classic BPF as seccomp uses it: a program of at most 4096 instructions that looks at the 64 bytes of a struct seccomp_data and
-// returns what is to be done. Pure: no system calls, no memory but its arguments; the unit test compiles this file as it is.
+// Classic BPF as seccomp uses it: a program of at most 4096 instructions that looks at the 64 bytes
+// of a struct seccomp_data and returns what is to be done. Pure: no system calls, no memory but its
+// arguments; the unit test compiles this file as it is.
 
 #include "engine/process/seccomp_bpf.h"
 

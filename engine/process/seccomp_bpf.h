@@ -20,11 +20,12 @@ struct seccomp_data {
 
 #define SECCOMP_MAX_INSNS 4096
 
-// Is this a program that the kernel would take? Only loads of words from the data, arithmetic, jumps forward, return. 0 or -EINVAL.
+// Is this a program that the kernel would take? Only loads of words from the data, arithmetic,
+// jumps forward, return. 0 or -EINVAL.
 int seccomp_validate(const struct seccomp_insn *p, u32 n);
 
-// Instructions that a validated program has once the kernel has converted it (net/core/filter.c, bpf_convert_filter): its limits
-// count these.
+// Instructions that a validated program has once the kernel has converted it (net/core/filter.c,
+// bpf_convert_filter): its limits count these.
 u32 seccomp_kernel_length(const struct seccomp_insn *p, u32 n);
 
 // Runs a validated program.

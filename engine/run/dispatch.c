@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The dispatcher. Translated code comes here through the stubs when a link, an indirect target or a translation is missing, when a
-// system call needs C, and when a signal or a stop is to be seen to. Every function here starts at the top of the thread's
-// engine stack and ends by entering translated code.
+// The dispatcher. Translated code comes here through the stubs when a link, an indirect target or a
+// translation is missing, when a system call needs C, and when a signal or a stop is to be seen to.
+// Every function here starts at the top of the thread's engine stack and ends by entering
+// translated code.
 #include "engine/run/dispatch.h"
 
 #include "engine/base/cpu.h"
@@ -32,9 +33,10 @@ _Noreturn void dispatch_syscall_escaped(struct thread *t);
 #define TRAP_GP 13
 #define TRAP_PF 14
 
-// --stress-flush: the first flush comes after so many translations, each later one after an eighth of that more. A program
-// whose working set is larger than the number would otherwise translate nearly every block that it enters (cc1: 1.1 million
-// translations instead of 20,000), and a soak would take hours without seeing anything else.
+// --stress-flush: the first flush comes after so many translations, each later one after an eighth
+// of that more. A program whose working set is larger than the number would otherwise translate
+// nearly every block that it enters (cc1: 1.1 million translations instead of 20,000), and a soak
+// would take hours without seeing anything else.
 static u64 translations_since_flush;
 static u64 flush_period;
 
@@ -236,7 +238,8 @@ _Noreturn void dispatch_syscall_finished(struct thread *t)
     dispatch_run(t);
 }
 
-// The escape copy of a block that ends in a system call: the call is not made, and the instruction not counted.
+// The escape copy of a block that ends in a system call: the call is not made, and the instruction
+// not counted.
 _Noreturn void dispatch_syscall_escaped(struct thread *t)
 {
     struct fragment *f = (struct fragment *)t->escape_fragment;

@@ -5,8 +5,9 @@
 
 #include "engine/thread/thread.h"
 
-// Continues the client at t->pc with t->regs and t->rflags. Delivers what is pending, parks when stopped, translates when
-// needed. Runs on the engine stack of t from its top: whoever calls it gives up its own frames. t->state is TS_ENGINE.
+// Continues the client at t->pc with t->regs and t->rflags. Delivers what is pending, parks when
+// stopped, translates when needed. Runs on the engine stack of t from its top: whoever calls it
+// gives up its own frames. t->state is TS_ENGINE.
 _Noreturn void dispatch_run(struct thread *t);
 
 // Hands the entries to loop.h. Before the first thread.

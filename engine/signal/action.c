@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The client's table of signal handlers. The kernel's dispositions are
-// a pure function of the client's (kernel_action below): the engine's entry where the client has a handler, where the default would end
-// the process (so that the profile is written) and for the synchronous signals; exactly the client's disposition elsewhere, so that
-// ignored signals, stops and SIGCHLD's default interrupt nothing that they would not interrupt natively.
+// a pure function of the client's (kernel_action below): the engine's entry where the client has a
+// handler, where the default would end the process (so that the profile is written) and for the
+// synchronous signals; exactly the client's disposition elsewhere, so that ignored signals, stops
+// and SIGCHLD's default interrupt nothing that they would not interrupt natively.
 
 #include "engine/signal/action.h"
 

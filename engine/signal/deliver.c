@@ -37,7 +37,8 @@ static bool deliver_failed(struct thread *t, int sig)
     return deliver(t, &segv, true);
 }
 
-// The mask is closed, p no longer in its slot. sync: the client caused it, so it can be neither blocked nor ignored.
+// The mask is closed, p no longer in its slot. sync: the client caused it, so it can be neither
+// blocked nor ignored.
 static bool deliver(struct thread *t, struct signal_pending *p, bool sync)
 {
     struct signal_state *s = t->sig;
@@ -91,7 +92,8 @@ int deliver_pending(struct thread *t)
     if (s->async.full) {
         p = s->async;
         s->async.full = false;
-        // The mask may have changed since it was noted: by the client's call that was under way, or by the delivery above.
+        // The mask may have changed since it was noted: by the client's call that was under way, or
+        // by the delivery above.
         if (!p.use_temp_mask && (s->mask & SIGBIT(p.info.signo)))
             mask_requeue(t, &p.info);
         else if (deliver(t, &p, false))

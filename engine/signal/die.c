@@ -22,7 +22,8 @@ _Noreturn void die_natively(int sig)
         128 + sig); // not reached, unless the kernel protects this process (init of a namespace)
 }
 
-// Would the kernel write a core file, or hand one to a program? A pipe takes one in spite of a limit of 0.
+// Would the kernel write a core file, or hand one to a program? A pipe takes one in spite of a
+// limit of 0.
 bool die_leaves_core(int sig)
 {
     static const u64 with_core =
@@ -45,8 +46,8 @@ bool die_leaves_core(int sig)
     return first == '|' && limit.cur != 1;
 }
 
-// With the client's registers and, where it was sent to this thread alone or caused by it, the client's own siginfo: so that a core
-// file or a debugger sees the client.
+// With the client's registers and, where it was sent to this thread alone or caused by it, the
+// client's own siginfo: so that a core file or a debugger sees the client.
 _Noreturn void die_as_client(struct thread *t, int sig)
 {
     struct k_sigaction dfl = { 0 };

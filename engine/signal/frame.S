@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What frame.c cannot say in C: the return from the kernel's signal frame, and FPU state to and from client memory. */
+/* What frame.c cannot say in C: the return from the kernel's signal frame, and FPU state to and
+ * from client memory. */
 #include "engine/base/fixup.h"
 
     .intel_syntax noprefix

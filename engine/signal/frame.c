@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Signal frames on the client's stack (frame.h), byte for byte as Linux lays them out: arch/x86/kernel/signal_64.c (x64_setup_rt_frame,
-// rt_sigreturn), arch/x86/kernel/signal.c (get_sigframe), arch/x86/kernel/fpu/signal.c (the state and its magic numbers).
+// Signal frames on the client's stack (frame.h), byte for byte as Linux lays them out:
+// arch/x86/kernel/signal_64.c (x64_setup_rt_frame, rt_sigreturn), arch/x86/kernel/signal.c
+// (get_sigframe), arch/x86/kernel/fpu/signal.c (the state and its magic numbers).
 //
-// The client's FPU registers are the live ones: no engine code touches them. So a frame is made by XSAVE straight to the client's
-// stack, the handler's initial state by XRSTOR of an empty image, and rt_sigreturn is XRSTOR straight from the frame. Each of
-// these instructions may fault on client memory, which ends in -EFAULT (frame.S).
+// The client's FPU registers are the live ones: no engine code touches them. So a frame is made by
+// XSAVE straight to the client's stack, the handler's initial state by XRSTOR of an empty image,
+// and rt_sigreturn is XRSTOR straight from the frame. Each of these instructions may fault on
+// client memory, which ends in -EFAULT (frame.S).
 
 #include "engine/signal/frame.h"
 
@@ -57,7 +59,8 @@ void frame_init(void)
 
     memcpy(empty_image, &fcw, sizeof(fcw));
     memcpy(empty_image + 24, &mxcsr, sizeof(mxcsr));
-    // Until a process asks for them, the kernel leaves the AMX tiles out. The first frame it makes will say (frame_learn).
+    // Until a process asks for them, the kernel leaves the AMX tiles out. The first frame it makes
+    // will say (frame_learn).
     xfeatures = cpu.xsave_features;
     xstate_size = cpu.xsave_size;
 }
@@ -87,7 +90,8 @@ s32 frame_alt_flags(const struct k_stack *alt, u64 sp)
     return within_alt(alt, sp) ? SS_ONSTACK : 0;
 }
 
-// Writes the FPU state at `to` as copy_fpstate_to_sigframe does, and puts the registers into their initial state.
+// Writes the FPU state at `to` as copy_fpstate_to_sigframe does, and puts the registers into their
+// initial state.
 static int push_fpstate(u64 to)
 {
     if (cpu.xsave) {
@@ -219,7 +223,8 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     return 0;
 }
 
-// As fpu__restore_sig and restore_fpregs_from_user: the whole state when the magic numbers are right, else its legacy part.
+// As fpu__restore_sig and restore_fpregs_from_user: the whole state when the magic numbers are
+// right, else its legacy part.
 static int pop_fpstate(u64 from)
 {
     struct k_fpx_sw sw;

@@ -6,8 +6,9 @@
     .intel_syntax noprefix
     .text
 
-/* _Noreturn void handler_step_go(struct thread *t): the client's registers, and on at t->pc with TF. %gs is the client's
- * already, so nothing here uses it. The handler that follows finds t by its stack. */
+/* _Noreturn void handler_step_go(struct thread *t): the client's registers, and on at t->pc with
+ * TF. %gs is the client's already, so nothing here uses it. The handler that follows finds t by its
+ * stack. */
     .globl handler_step_go, handler_step_iret
     .type handler_step_go, @function
 handler_step_go:

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// From the kernel's signal to a note for the dispatcher. handler_entry() runs on the thread's alternate stack, finds out what the
-// thread was doing (tcache_where, t->state), notes the signal and sends the thread on its way to the dispatcher, which calls
-// deliver_pending(), which makes the client's frame. Nothing is delivered from inside the handler.
+// From the kernel's signal to a note for the dispatcher. handler_entry() runs on the thread's
+// alternate stack, finds out what the thread was doing (tcache_where, t->state), notes the signal
+// and sends the thread on its way to the dispatcher, which calls deliver_pending(), which makes the
+// client's frame. Nothing is delivered from inside the handler.
 //
-// The handler takes no lock, calls only what is marked @signal-safe, and touches no client memory. It finds the thread block by its own
-// stack's address, not by %gs, which is the client's while an instruction is stepped.
+// The handler takes no lock, calls only what is marked @signal-safe, and touches no client memory.
+// It finds the thread block by its own stack's address, not by %gs, which is the client's while an
+// instruction is stepped.
 #include "engine/signal/handler.h"
 
 #include "engine/base/cpu.h"
@@ -32,8 +34,8 @@ _Noreturn void handler_step_go(struct thread *t);
 
 // ---- One instruction in place ----
 
-// The client's %gs base while its instruction runs in place. The system call refuses addresses of the kernel's half, which
-// wrgsbase can set.
+// The client's %gs base while its instruction runs in place. The system call refuses addresses of
+// the kernel's half, which wrgsbase can set.
 static void step_gs(u64 base)
 {
     if (cpu.fsgsbase)
@@ -130,7 +132,8 @@ static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct 
     }
 }
 
-// Sends the interrupted thread to the dispatcher by the way that fits where it is. The mask is closed.
+// Sends the interrupted thread to the dispatcher by the way that fits where it is. The mask is
+// closed.
 static void divert(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     enum tcache_where where = tcache_where(u->rip);
@@ -158,7 +161,8 @@ static void divert(struct thread *t, struct k_ucontext *uc, const struct host_re
 
 static bool is_sync(int sig, const struct k_siginfo *info)
 {
-    // A watchpoint's signal comes behind the access that raised it: the instruction has been executed.
+    // A watchpoint's signal comes behind the access that raised it: the instruction has been
+    // executed.
     return (SIGBIT(sig) & SIGNAL_SYNC) && info->code > 0 &&
            !(sig == SIGBUS && info->code == BUS_MCEERR_AO) &&
            !(sig == SIGTRAP && info->code == TRAP_PERF);
@@ -170,8 +174,8 @@ static bool is_poke(int sig, const struct k_siginfo *info)
            info->value == STOP_POKE_MAGIC;
 }
 
-// At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not have come, or not now: call again, unless
-// the call has done its work in spite of that.
+// At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not
+// have come, or not now: call again, unless the call has done its work in spite of that.
 static void call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     u64 gate_go = u->rip - (u64)(stubs_gate_after - stubs_gate_go);
@@ -199,7 +203,8 @@ static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct ho
     }
 }
 
-// A signal that the client blocks and the kernel does not. True: it is to be noted, for the call that it has broken off lets it in.
+// A signal that the client blocks and the kernel does not. True: it is to be noted, for the call
+// that it has broken off lets it in.
 static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
                       const struct host_regs *u)
 {
@@ -268,8 +273,9 @@ static void note_sync(struct thread *t, const struct k_siginfo *info, struct k_u
     close_mask(t, uc);
 }
 
-// The kernel could not return to this thread: the client has loaded %ss from a table of its own, and another thread took the entry
-// away. It meets whatever the thread was doing, as something asynchronous does.
+// The kernel could not return to this thread: the client has loaded %ss from a table of its own,
+// and another thread took the entry away. It meets whatever the thread was doing, as something
+// asynchronous does.
 static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                           const struct host_regs *u)
 {
@@ -327,11 +333,12 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
     step_gs((u64)t);
     if (uc->mc.cs != CS_USER64)
         engine_die(
-            "the instruction at 0x%lx switches to code segment 0x%x: only 64-bit programs can be run",
+            "the instruction at 0x%lx switches to code segment 0x%x: only 64-bit programs can be "
+            "run",
             t->pc, (u32)uc->mc.cs);
-    if (u->rip !=
-        (u64)
-            handler_step_iret) // an address that cannot be jumped to: the thread block says where and what
+    if (u->rip != (u64)
+        // an address that cannot be jumped to: the thread block says where and what
+        handler_step_iret)
         take_client_state(t, u, u->rip);
     if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
         note_sync(t, info, uc, false);

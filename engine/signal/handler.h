@@ -8,8 +8,8 @@
 // The kernel's way in, on the alternate stack.
 void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc);
 
-// Executes the one client instruction at t->pc in place, with the trap flag, and comes back through the handler to
-// the dispatcher.
+// Executes the one client instruction at t->pc in place, with the trap flag, and comes back through
+// the handler to the dispatcher.
 _Noreturn void handler_step(struct thread *t);
 
 #endif

@@ -5,8 +5,9 @@
     .intel_syntax noprefix
     .text
 
-/* long mask_try(const bool *closed, const u64 *mask): sets the kernel's mask and returns 1, unless *closed: then 0. A signal that is
- * noted between the test and the call closes the mask; the handler sends the thread back to the test. */
+/* long mask_try(const bool *closed, const u64 *mask): sets the kernel's mask and returns 1, unless
+ * *closed: then 0. A signal that is noted between the test and the call closes the mask; the
+ * handler sends the thread back to the test. */
     .globl mask_try
     .type mask_try, @function
 mask_try:

@@ -59,7 +59,8 @@ bool mask_restore_for_exec(struct thread *t)
     mask_close(t);
     if (signal_is_noted(t))
         return false;
-    // A process in shared memory that succeeds with its exec is seen by nobody to go: let it count as parked from here on.
+    // A process in shared memory that succeeds with its exec is seen by nobody to go: let it count
+    // as parked from here on.
     if (!threads_is_profiled(t) && !thread_own(t)->borrowed)
         __atomic_store_n(&t->state, TS_IN_SYSCALL, __ATOMIC_SEQ_CST);
     s->full_mask = true;
@@ -102,7 +103,8 @@ void mask_hold(struct signal_state *s, const struct k_siginfo *info)
         for (u32 i = 0; i < s->held_count; i++)
             if (s->held[i].signo == info->signo)
                 return;
-    // More of SIGRTMAX than we can mask_hold: as when the kernel's queue (RLIMIT_SIGPENDING) is full, but too late to say so to the sender.
+    // More of SIGRTMAX than we can mask_hold: as when the kernel's queue (RLIMIT_SIGPENDING) is
+    // full, but too late to say so to the sender.
     if (s->held_count < SIGNAL_HELD_MAX)
         s->held[s->held_count++] = *info;
 }
@@ -112,8 +114,8 @@ bool mask_is_due(const struct thread *t)
     return signal_is_noted(t) || held_is_due(t->sig);
 }
 
-// Another thread of t's process that blocks none of these signals and does not end: its id, 0 when there is none. Who asks can do
-// with an answer that is a moment old. @signal-safe
+// Another thread of t's process that blocks none of these signals and does not end: its id, 0 when
+// there is none. Who asks can do with an answer that is a moment old. @signal-safe
 static s32 find_open(struct thread *t, u64 signals)
 {
     u32 slot = 0;
@@ -131,8 +133,8 @@ static s32 find_open(struct thread *t, u64 signals)
     return 0;
 }
 
-// A signal that kill() sent to the process and that this thread does not let in: natively the kernel would have chosen one that does.
-// signals: which the other must not block.
+// A signal that kill() sent to the process and that this thread does not let in: natively the
+// kernel would have chosen one that does. signals: which the other must not block.
 bool mask_give_away(struct thread *t, struct k_siginfo *info, u64 signals)
 {
     s32 tid = info->code == SI_USER ? find_open(t, signals) : 0;

@@ -5,12 +5,13 @@
 
 #include "engine/signal/state.h"
 
-// Blocks everything, takes the inherited mask from the spool, reads the dispositions, installs the engine's handler. Before any
-// other thread or client code exists.
+// Blocks everything, takes the inherited mask from the spool, reads the dispositions, installs the
+// engine's handler. Before any other thread or client code exists.
 void setup_process(void);
 
-// State for a new thread block: parent NULL for the first thread. Mask as the parent's, no alternate stack, its own reference
-// to the table (table: share, else copy). The calling thread must be closed (mask_close).
+// State for a new thread block: parent NULL for the first thread. Mask as the parent's, no
+// alternate stack, its own reference to the table (table: share, else copy). The calling thread
+// must be closed (mask_close).
 void setup_thread(struct thread *t, struct thread *parent, bool share_table);
 void setup_thread_end(struct thread *t);
 

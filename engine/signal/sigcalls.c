@@ -10,7 +10,8 @@
 #include "engine/signal/mask.h"
 #include "engine/thread/threads.h"
 
-// Flag bits that Linux keeps on x86-64 (UAPI_SA_FLAGS and SA_RESTORER); all others read back as zero.
+// Flag bits that Linux keeps on x86-64 (UAPI_SA_FLAGS and SA_RESTORER); all others read back as
+// zero.
 #define SA_KNOWN                                                                       \
     (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
      SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
@@ -77,8 +78,9 @@ long sigcalls_pending(struct thread *t, u64 set, u64 size)
     return safe_write(set, &pending, size) ? -EFAULT : 0;
 }
 
-// How small a stack may be depends on the state that the process may use (AMX has to be asked for), by rules that only the kernel
-// knows: it is shown the client's stack for a moment. Everything is blocked meanwhile, and no engine code faults here.
+// How small a stack may be depends on the state that the process may use (AMX has to be asked for),
+// by rules that only the kernel knows: it is shown the client's stack for a moment. Everything is
+// blocked meanwhile, and no engine code faults here.
 static bool kernel_takes(struct thread *t, const struct k_stack *next)
 {
     struct k_stack ours;
@@ -135,8 +137,8 @@ void sigcalls_return(struct thread *t)
         deliver_fault(t, SIGSEGV, SI_KERNEL, 0, t->sig->last_trapno, t->sig->last_err);
 }
 
-// The kernel refuses when a thread's alternate stack is too small for the frames that the state would make; the stacks that it
-// knows are the engine's.
+// The kernel refuses when a thread's alternate stack is too small for the frames that the state
+// would make; the stacks that it knows are the engine's.
 long sigcalls_xcomp_perm(struct thread *t, u64 code, u64 feature)
 {
     u64 supported, permitted;

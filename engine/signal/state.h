@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The client's signals: what a thread knows of them. The kernel owns mask, queue and routing; the engine owns the table of
-// handlers that the client sees (kernel dispositions are a pure function of it, action.c), the alternate stack, the frames (frame.c),
-// and the way from an interrupted thread (handler.c) to a delivery (deliver.c).
+// The client's signals: what a thread knows of them. The kernel owns mask, queue and routing; the
+// engine owns the table of handlers that the client sees (kernel dispositions are a pure function
+// of it, action.c), the alternate stack, the frames (frame.c), and the way from an interrupted
+// thread (handler.c) to a delivery (deliver.c).
 //
 // Invariants
-// - While client code runs, the kernel's mask is signal_state.mask without SIGNAL_NEVER_BLOCKED, and signal_state.blocked is false.
-// - signal_state.blocked: the kernel blocks everything but the synchronous set. It implies STOP_SIGNAL in t->stop, so that
-//   the dispatcher calls deliver_pending(), which opens the mask again.
-// - At most one asynchronous and one synchronous signal are noted in a thread: noting the first blocks the rest.
+// - While client code runs, the kernel's mask is signal_state.mask without SIGNAL_NEVER_BLOCKED,
+//   and signal_state.blocked is false.
+// - signal_state.blocked: the kernel blocks everything but the synchronous set. It implies
+//   STOP_SIGNAL in t->stop, so that the dispatcher calls deliver_pending(), which opens the mask
+//   again.
+// - At most one asynchronous and one synchronous signal are noted in a thread: noting the first
+//   blocks the rest.
 // - A handler leaves nothing behind on the engine's stacks: it may be left by longjmp.
 #ifndef QUERN_ENGINE_SIGNAL_STATE_H
 #define QUERN_ENGINE_SIGNAL_STATE_H
@@ -29,7 +33,8 @@
 struct signal_pending {
     bool full;
     bool
-        use_temp_mask; // a call like sigsuspend was interrupted: the handler's mask starts from temp_mask
+        // a call like sigsuspend was interrupted: the handler's mask starts from temp_mask
+        use_temp_mask;
     u64 trapno, err, cr2;
     struct k_siginfo info;
 };
@@ -47,7 +52,8 @@ struct signal_state {
     u64 mask;     // the client's mask, all 64 bits
     bool blocked; // see above
     bool
-        full_mask; // an exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included
+        // an exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included
+        full_mask;
     u64 temp_mask; // mask argument of the system call that is under way (sigsuspend, ppoll...)
     bool temp_mask_set;
     struct signal_pending async, sync;
@@ -56,12 +62,14 @@ struct signal_state {
     struct signal_table *table;
     u64 last_trapno, last_err,
         last_cr2; // of the client's last fault, as the kernel leaves them in later frames
-    // Signals of SIGNAL_NEVER_BLOCKED that the client blocks and that were sent, not caused: held until it unblocks them.
+    // Signals of SIGNAL_NEVER_BLOCKED that the client blocks and that were sent, not caused: held
+    // until it unblocks them.
     u32 held_count;
     struct k_siginfo held[SIGNAL_HELD_MAX];
 };
 
-// A system call may be restarted or must be given up before it has done anything: something is noted for delivery.
+// A system call may be restarted or must be given up before it has done anything: something is
+// noted for delivery.
 static inline bool signal_is_noted(const struct thread *t)
 {
     return t->sig->async.full || t->sig->sync.full;

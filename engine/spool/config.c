@@ -28,8 +28,8 @@ void config_init(u64 i1_room, u64 d1_room)
             c->min_line = spool->d1.line;
         if (spool->ll.line < c->min_line)
             c->min_line = spool->ll.line;
-        // A set of D1 must fit into the eight lines that an index can be scaled by, and a shorter line of LL would have to
-        // know which bytes of D1's were referenced.
+        // A set of D1 must fit into the eight lines that an index can be scaled by, and a shorter
+        // line of LL would have to know which bytes of D1's were referenced.
         while (c->d1_scale < 3 && (u64)spool->d1.line << c->d1_scale < spool->d1.assoc * 8ul)
             c->d1_scale++;
         c->i1_fast =

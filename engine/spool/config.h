@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a run's options say, as translated code and the simulators need it: read from the spool once, before anything runs.
+// What a run's options say, as translated code and the simulators need it: read from the spool
+// once, before anything runs.
 #ifndef QUERN_ENGINE_CONFIG_H
 #define QUERN_ENGINE_CONFIG_H
 
@@ -16,7 +17,8 @@ struct tb_config {
 };
 extern struct tb_config tb_config;
 
-// With the spool mapped. d1_room, i1_room: bytes that a thread's area has for the tags that translated code looks at.
+// With the spool mapped. d1_room, i1_room: bytes that a thread's area has for the tags that
+// translated code looks at.
 void config_init(u64 i1_room, u64 d1_room);
 
 #endif

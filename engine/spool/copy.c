@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Copies of the spool (copy.h): with the counts so far for a forked child, without them for what this process executes.
-// Written, not mapped: a copy is sparse as its original is, and pages that hold nothing are left out.
+// Copies of the spool (copy.h): with the counts so far for a forked child, without them for what
+// this process executes. Written, not mapped: a copy is sparse as its original is, and pages that
+// hold nothing are left out.
 #include "engine/spool/copy.h"
 
 #include "engine/base/mini.h"
@@ -124,8 +125,8 @@ static void fork_copy_done(void)
     sys_futex(&spool->fork_copied, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
-// Memory of this process alone in the place of the parent's spool, with what the engine looks up there: strings, mappings and
-// blocks, but no counts.
+// Memory of this process alone in the place of the parent's spool, with what the engine looks up
+// there: strings, mappings and blocks, but no counts.
 static void detach(const struct spool_header *h)
 {
     const u64 used[AREA_COUNT] = { SPOOL_TEXT_OFF + h->text_used,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process gets a spool of its own: a forked child one with the counts so far, what is executed one without. Called by
-// process/fork.c and process/exec.c.
+// A process gets a spool of its own: a forked child one with the counts so far, what is executed
+// one without. Called by process/fork.c and process/exec.c.
 #ifndef QUERN_ENGINE_COPY_H
 #define QUERN_ENGINE_COPY_H
 
@@ -12,8 +12,9 @@
 // (limits, a full disk) the child goes on without one, as it would natively, with a warning.
 void copy_fork_child(s32 parent_pid, bool shares_fds);
 
-// In the parent, around the fork: waits (at most 3 s) until the child has copied the counts, so that nothing the parent
-// executes behind the fork is in them. `before` is what copy_fork_before() returned.
+// In the parent, around the fork: waits (at most 3 s) until the child has copied the counts, so
+// that nothing the parent executes behind the fork is in them. `before` is what copy_fork_before()
+// returned.
 u32 copy_fork_before(void);
 void copy_fork_wait(u32 before);
 

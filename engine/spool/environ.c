@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The environment that the run started with (environ.h). Kept apart because the client may change its own.
+// The environment that the run started with (environ.h). Kept apart because the client may change
+// its own.
 #include "engine/spool/environ.h"
 
 #include "engine/base/heap.h"
@@ -9,8 +10,8 @@
 static char **saved;
 static char **finisher;
 
-// What the loader is told for the client's sake is not for the finisher: libraries to be loaded before all others, or to list them
-// and end. Where its own libraries are, `quern run` knew.
+// What the loader is told for the client's sake is not for the finisher: libraries to be loaded
+// before all others, or to list them and end. Where its own libraries are, `quern run` knew.
 static void make_finisher(u64 n)
 {
     static const char name[] = "LD_LIBRARY_PATH=";

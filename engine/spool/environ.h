@@ -9,7 +9,8 @@ void environ_save(char *const *envp);
 // That environment, ended by NULL; NULL before environ_save().
 char *const *environ_start(void);
 
-// The same as the finisher gets it: without what is for the client's loader, with the LD_LIBRARY_PATH of `quern run`.
+// The same as the finisher gets it: without what is for the client's loader, with the
+// LD_LIBRARY_PATH of `quern run`.
 char *const *environ_finisher(void);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The engine's own file descriptors (fds.h): the spool, the log, the finisher's program, and the root folder.
+// The engine's own file descriptors (fds.h): the spool, the log, the finisher's program, and the
+// root folder.
 //
 // They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the
 // moment of the dup: above what programs number themselves, yet low enough that the kernel's
@@ -14,14 +15,15 @@
 
 enum { FD_SPOOL, FD_LOG, FD_FINISHER, FD_ROOT, FD_COUNT };
 
-// What a descriptor was when it was made. Another process may have the table in common with this one (CLONE_FILES) and close
-// it, or make the number its own.
+// What a descriptor was when it was made. Another process may have the table in common with this
+// one (CLONE_FILES) and close it, or make the number its own.
 static struct {
     int fd;
     u64 dev, ino;
 } own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } };
 
-// Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours. False: not lifted.
+// Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours.
+// False: not lifted.
 static bool lift(const struct k_rlimit *limit)
 {
     struct k_rlimit high = { FDS_BASE + 4 * FD_COUNT, FDS_BASE + 4 * FD_COUNT };

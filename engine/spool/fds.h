@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The engine's own file descriptors: the spool, the log and what the end of the process needs, moved out of the client's way,
-// close-on-exec. syscalls.c asks fds_is_ours() and answers EBADF, or gives a number up by
-// fds_evict() when the client wants that very number.
+// The engine's own file descriptors: the spool, the log and what the end of the process needs,
+// moved out of the client's way, close-on-exec. syscalls.c asks fds_is_ours() and answers EBADF, or
+// gives a number up by fds_evict() when the client wants that very number.
 #ifndef QUERN_ENGINE_FDS_H
 #define QUERN_ENGINE_FDS_H
 
@@ -14,13 +14,14 @@ void fds_init(int spool_fd, int log_fd);
 
 int fds_spool(void);
 
-// Is the spool still behind that descriptor? A process that has the descriptors in common with this one may have closed it
-// (spooler_fd() opens it again). And its taking the place: fd is the spool, opened anew. The new descriptor, or -errno; fd is
-// closed.
+// Is the spool still behind that descriptor? A process that has the descriptors in common with this
+// one may have closed it (spooler_fd() opens it again). And its taking the place: fd is the spool,
+// opened anew. The new descriptor, or -errno; fd is closed.
 bool fds_spool_is_there(void);
 int fds_adopt_spool(int fd);
 
-// The same of the log: where it is gone and standard error is not what it was either, messages go nowhere.
+// The same of the log: where it is gone and standard error is not what it was either, messages go
+// nowhere.
 void fds_check_log(void);
 
 bool fds_is_ours(int fd);
@@ -39,22 +40,23 @@ u32 fds_sorted(u32 numbers[FDS_MAX]);
 // Closes every descriptor from 3 on but ours, in this process only.
 void fds_close_others(void);
 
-// Keeps a hold of the finisher's program and of the root folder: a client may go where neither can be reached by name. After
-// fds_init(); what cannot be had is done without.
+// Keeps a hold of the finisher's program and of the root folder: a client may go where neither can
+// be reached by name. After fds_init(); what cannot be had is done without.
 void fds_keep_finisher(const char *path);
 
 // The program's descriptor (O_PATH), or -1.
 int fds_finisher(void);
 
-// Back to the root folder of the start, where the client has gone to another and this process may go back.
+// Back to the root folder of the start, where the client has gone to another and this process may
+// go back.
 void fds_go_to_root(void);
 
-// Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared: the descriptors are the parent's,
-// too, and so is the one that is replaced: it stays.
+// Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared:
+// the descriptors are the parent's, too, and so is the one that is replaced: it stays.
 void fds_replace_spool(int fd, bool shared);
 
-// Messages go to fd from now on, which is moved as fds_init() moves the first one; they go on to the old one where no
-// descriptor is left.
+// Messages go to fd from now on, which is moved as fds_init() moves the first one; they go on to
+// the old one where no descriptor is left.
 void fds_replace_log(int fd);
 
 // Just before the exec of a finisher or of the engine: both survive it. And back, when that exec

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The engine's side of the spool (spooler.h): mapping, appending, counters for threads. Copies of it are made in copy.c.
+// The engine's side of the spool (spooler.h): mapping, appending, counters for threads. Copies of
+// it are made in copy.c.
 //
 // An area of the file is mapped up to where it is used, in doubling steps; the pieces are
 // neighbours in memory and in the file, so the kernel keeps one mapping for each area. Every record

@@ -56,7 +56,8 @@ int spooler_thread_slot(u32 slot);
 // signal.c says so and dies. @signal-safe
 bool spooler_owns(u64 addr);
 
-// Is this a forked child that could not have a spool of its own (copy.h)? Nothing it counts is seen by anybody.
+// Is this a forked child that could not have a spool of its own (copy.h)? Nothing it counts is seen
+// by anybody.
 bool spooler_is_lost(void);
 
 // The process's image goes away and what it counted is dropped, as for a forked child that execs:

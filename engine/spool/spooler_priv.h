@@ -35,7 +35,8 @@ static inline u64 spooler_slot_address(u32 slot)
 
 bool spooler_slot_in_use(u32 slot);
 
-// Maps `bytes` of the file at `offset` to addr; where the spool is lost, memory of this process alone. 0 or -errno.
+// Maps `bytes` of the file at `offset` to addr; where the spool is lost, memory of this process
+// alone. 0 or -errno.
 long spooler_map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed);
 
 // Makes the file of *size bytes at least `want` large. 0 or -errno.

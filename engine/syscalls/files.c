@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The client's calls on descriptors and file names: the engine's own descriptors do not exist for it, and names of its own
-// executable under /proc mean the client's program, not the engine. These calls may block, so all but the shortest go through the gate.
+// The client's calls on descriptors and file names: the engine's own descriptors do not exist for
+// it, and names of its own executable under /proc mean the client's program, not the engine. These
+// calls may block, so all but the shortest go through the gate.
 
 #include "engine/syscalls/files.h"
 
@@ -15,7 +16,8 @@
 
 #define PATH_MAX 4096
 
-// Does the string at gaddr name the link to our own executable? The last component must be "exe", which settles nearly every call.
+// Does the string at gaddr name the link to our own executable? The last component must be "exe",
+// which settles nearly every call.
 static bool names_exe(int dirfd, u64 gaddr)
 {
     char path[PATH_MAX];
@@ -50,8 +52,8 @@ _Noreturn static void gate_on_program(struct thread *t, int arg)
     gate_call(t, args);
 }
 
-// Is the file that this process runs the one of this name? Asked before it is opened for writing or cut off: the kernel, for which
-// the engine runs, would not refuse.
+// Is the file that this process runs the one of this name? Asked before it is opened for writing or
+// cut off: the kernel, for which the engine runs, would not refuse.
 static bool names_program(int dirfd, u64 gaddr, u64 flags)
 {
     char path[PATH_MAX];
@@ -84,7 +86,8 @@ static bool client_openat2(struct thread *t)
 
     if (t->regs[10] < sizeof(how) || safe_read(&how, t->regs[R_RDX], sizeof(how)))
         return false;
-    // With any restriction on how the name is resolved the kernel looks at the link itself, and says what it says natively.
+    // With any restriction on how the name is resolved the kernel looks at the link itself, and
+    // says what it says natively.
     if (how.resolve)
         return false;
     return client_open(t, (int)t->regs[R_RDI], t->regs[R_RSI], how.flags, 1);
@@ -151,7 +154,8 @@ static bool lists_our_fds(int fd)
     return strncmp(target, name, strlen(name)) == 0;
 }
 
-// Takes our own entries out of a directory listing of `bytes` bytes at buf; how many bytes are left, or -EFAULT.
+// Takes our own entries out of a directory listing of `bytes` bytes at buf; how many bytes are
+// left, or -EFAULT.
 static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
 {
     u64 from = 0, to = 0;

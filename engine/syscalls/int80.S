@@ -7,8 +7,9 @@
     .intel_syntax noprefix
     .text
 
-/* _Noreturn void int80_go(struct thread *t): a call of the 32-bit kind with the client's registers, signals open. The same
- * two ranges as in the gate of stubs.S: up to the instruction's end the client is at its instruction, behind it the call is complete. */
+/* _Noreturn void int80_go(struct thread *t): a call of the 32-bit kind with the client's registers,
+ * signals open. The same two ranges as in the gate of stubs.S: up to the instruction's end the
+ * client is at its instruction, behind it the call is complete. */
     .globl int80_go
     .type int80_go, @function
 int80_go:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The client's memory calls: made directly, with vmmap told before and after (vmmap.h says why both), and the engine's own
-// memory out of reach: what would touch it fails as if the range could not be had.
+// The client's memory calls: made directly, with vmmap told before and after (vmmap.h says why
+// both), and the engine's own memory out of reach: what would touch it fails as if the range could
+// not be had.
 
 #include "engine/syscalls/memory.h"
 
@@ -58,7 +59,8 @@ static u32 map_prot(u64 prot)
     return read_implies_exec && (p & PROT_READ) ? p | PROT_EXEC : p;
 }
 
-// Where the processor has protection keys, execute-only memory cannot be read, and the engine must read it.
+// Where the processor has protection keys, execute-only memory cannot be read, and the engine must
+// read it.
 static u64 readable(u64 prot)
 {
     return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC ? prot | PROT_READ : prot;
@@ -148,7 +150,8 @@ static long client_mremap(struct thread *t)
     return ret;
 }
 
-// Grows or shrinks the emulated break; the new one, or the old one when that cannot be. @holds(brk_lock)
+// Grows or shrinks the emulated break; the new one, or the old one when that cannot be.
+// @holds(brk_lock)
 static u64 emulated_brk(u64 want)
 {
     u64 old_end = PAGE_UP(brk_now), new_end = PAGE_UP(want);

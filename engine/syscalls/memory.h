@@ -5,7 +5,8 @@
 
 #include "engine/thread/thread.h"
 
-// brk: where the client's break starts when the kernel could not be told so and it must be emulated; else 0.
+// brk: where the client's break starts when the kernel could not be told so and it must be
+// emulated; else 0.
 void memory_init(u64 brk);
 
 // Handles call number nr (true), or leaves it to the gate.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The client traces a process that runs under an engine of its own: one that was forked, not executed (ptrace.h). What such a
-// tracee's registers are is the engine's business, but for the one that would bring its engine down: the base of %gs is where
-// that finds everything. The client's own is in the tracee's thread block; reads and writes go there.
+// The client traces a process that runs under an engine of its own: one that was forked, not
+// executed (ptrace.h). What such a tracee's registers are is the engine's business, but for the one
+// that would bring its engine down: the base of %gs is where that finds everything. The client's
+// own is in the tracee's thread block; reads and writes go there.
 #include "engine/syscalls/ptrace.h"
 
 #include "engine/base/safemem.h"
@@ -51,7 +52,8 @@ static long set_base(u64 pid, u64 block, u64 base)
     return base >= 1ul << 47 ? -EIO : raw(PTRACE_POKEDATA, pid, block + TH_CLIENT_GS, base);
 }
 
-// Of the first n registers at addr: the client's base in the place of the engine's, and the other way round.
+// Of the first n registers at addr: the client's base in the place of the engine's, and the other
+// way round.
 static long get_regs(u64 pid, u64 block, u64 addr, u64 n)
 {
     u64 base;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The slow system calls: the table, the way in and out, and the calls that concern processes, signals and the processor's
-// state. Memory is in memory.c, files and names in files.c, int 0x80 in int80.c.
+// The slow system calls: the table, the way in and out, and the calls that concern processes,
+// signals and the processor's state. Memory is in memory.c, files and names in files.c, int 0x80 in
+// int80.c.
 //
-// Invariants: no engine lock is held across a client's call. A handler that ends in a gated call changes registers only through
-// gate_call(), which remembers the client's own; signal.c puts them back when the call is interrupted, syscalls_done()
-// when it is complete.
+// Invariants: no engine lock is held across a client's call. A handler that ends in a gated call
+// changes registers only through gate_call(), which remembers the client's own; signal.c puts them
+// back when the call is interrupted, syscalls_done() when it is complete.
 
 #include "engine/syscalls/syscalls.h"
 
@@ -140,7 +141,9 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
             t->client_fs_base = addr;
         return ret;
     case ARCH_REQ_XCOMP_PERM: return sigcalls_xcomp_perm(t, code, addr);
-    case 0x5001: // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody here
+    // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody
+    // here
+    case 0x5001:
     case 0x5002:
     case 0x5003:
     case 0x5004:
@@ -157,7 +160,8 @@ static void client_prctl(struct thread *t)
         return;
     case PR_GET_SECCOMP: gate_return(t, seccomp_mode(t)); return;
     case PR_SET_SYSCALL_USER_DISPATCH:
-        // Its selector would judge the engine's own calls; a kernel without the feature says the same.
+        // Its selector would judge the engine's own calls; a kernel without the feature says the
+        // same.
         gate_return(t, -EINVAL);
         return;
     default: gate(t);
@@ -202,7 +206,8 @@ _Noreturn static void gate_with_mask_pair(struct thread *t, u64 pair_addr)
     gate_with_mask(t, pair[0], pair[1]);
 }
 
-// io_uring_enter takes the mask and its size, or, with this flag, the address of a structure that begins with the mask's address and size.
+// io_uring_enter takes the mask and its size, or, with this flag, the address of a structure that
+// begins with the mask's address and size.
 #define IORING_ENTER_EXT_ARG (1u << 3)
 
 _Noreturn static void gate_uring(struct thread *t)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The system calls that do not go straight through the gate. Most calls, and every unknown one, pass untouched: only those of
-// a table leave the fast gate.
+// The system calls that do not go straight through the gate. Most calls, and every unknown one,
+// pass untouched: only those of a table leave the fast gate.
 //
-// A handler first finds out whether it can go on (no side effects), then commits. When a signal is noted before that, it returns
-// with pc still at the syscall instruction, and the call is made anew after the delivery. Calls that may block or be
-// interrupted are made by gate_call() with sc_post set; the others directly.
+// A handler first finds out whether it can go on (no side effects), then commits. When a signal is
+// noted before that, it returns with pc still at the syscall instruction, and the call is made anew
+// after the delivery. Calls that may block or be interrupted are made by gate_call() with sc_post
+// set; the others directly.
 #ifndef QUERN_ENGINE_SYSCALLS_H
 #define QUERN_ENGINE_SYSCALLS_H
 
@@ -13,8 +14,9 @@
 // With the spool mapped, before the first thread. brk: as memory_init().
 void syscalls_init(u64 brk);
 
-// The client is at t->pc, a syscall instruction; t->sc_next behind it. Returns with the result in regs[0], rcx and r11 as the
-// instruction leaves them and pc = sc_next (or with pc unchanged: do it again); or ends in gate_call().
+// The client is at t->pc, a syscall instruction; t->sc_next behind it. Returns with the result in
+// regs[0], rcx and r11 as the instruction leaves them and pc = sc_next (or with pc unchanged: do it
+// again); or ends in gate_call().
 void syscalls_slow(struct thread *t);
 
 // After a call made by gate_call(), result in regs[0].

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From signal handlers and stubs to the dispatcher (loop.h), and from C to the code cache. Client state is in the thread block. */
+/* From signal handlers and stubs to the dispatcher (loop.h), and from C to the code cache. Client
+ * state is in the thread block. */
 #include "engine/thread/thread.h"
 
     .intel_syntax noprefix

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The way back to the dispatcher from below it: from births, signals, execs and calls that are made anew. The dispatcher
-// hands its entries over at start, so that nothing here names it.
+// The way back to the dispatcher from below it: from births, signals, execs and calls that are made
+// anew. The dispatcher hands its entries over at start, so that nothing here names it.
 #ifndef QUERN_ENGINE_LOOP_H
 #define QUERN_ENGINE_LOOP_H
 
@@ -10,21 +10,22 @@
 extern void (*loop_run)(struct thread *t);
 extern void (*loop_finished)(struct thread *t);
 
-// Continues the client at t->pc with t->regs and t->rflags: delivers what is pending, parks when stopped, translates when
-// needed. Runs on the engine stack of t from where it is called; its caller's frames are given up.
+// Continues the client at t->pc with t->regs and t->rflags: delivers what is pending, parks when
+// stopped, translates when needed. Runs on the engine stack of t from where it is called; its
+// caller's frames are given up.
 static inline _Noreturn void loop_continue(struct thread *t)
 {
     loop_run(t);
     __builtin_unreachable();
 }
 
-// loop.S: the same, entered from a signal handler: put this address into the interrupted context's rip (with rsp =
-// t->engine_sp - 8, and the signal mask all-blocked), return from the handler, and the dispatcher follows with the FPU state as it
-// was interrupted.
+// loop.S: the same, entered from a signal handler: put this address into the interrupted context's
+// rip (with rsp = t->engine_sp - 8, and the signal mask all-blocked), return from the handler, and
+// the dispatcher follows with the FPU state as it was interrupted.
 extern const char loop_resume[];
 
-// The same for a thread whose system call in the gate has completed (TCACHE_GATE_AFTER): regs[0] is the result. Runs
-// syscalls_done(t) when sc_post is set.
+// The same for a thread whose system call in the gate has completed (TCACHE_GATE_AFTER): regs[0] is
+// the result. Runs syscalls_done(t) when sc_post is set.
 extern const char loop_resume_finished[];
 
 // Gives the C stack up and goes to a stub of the code cache.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why a thread is to look up from client code: the bits of struct thread.stop, set by atomic or, cleared by atomic and; and the
-// signal that makes it look soon.
+// Why a thread is to look up from client code: the bits of struct thread.stop, set by atomic or,
+// cleared by atomic and; and the signal that makes it look soon.
 #ifndef QUERN_ENGINE_STOP_H
 #define QUERN_ENGINE_STOP_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Preempts the thread again and again, for tests (stress.h). The kernel looks at a thread's own processor time once a tick only, so
-// shorter intervals take the wall clock: then every call is slow, and the timer rests while the client's call is made, for a poke
-// would make a sleep begin anew for ever.
+// Preempts the thread again and again, for tests (stress.h). The kernel looks at a thread's own
+// processor time once a tick only, so shorter intervals take the wall clock: then every call is
+// slow, and the timer rests while the client's call is made, for a poke would make a sleep begin
+// anew for ever.
 #include "engine/thread/stress.h"
 
 #include "engine/base/sys.h"

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: MIT
-// The thread block: what %gs points to, in every client thread, from its first instruction to its last.
-// Translated code, the stubs (stubs.S) and C all work on it, so the offsets the assembly uses are macros here and
-// asserted below.
+// The thread block: what %gs points to, in every client thread, from its first instruction to its
+// last. Translated code, the stubs (stubs.S) and C all work on it, so the offsets the assembly uses
+// are macros here and asserted below.
 //
-// A client register lives in the processor while translated code runs, except where the fragment's recipe says that it has
-// been spilled to its own slot regs[r]; when the engine runs, all of them are in regs[].
+// A client register lives in the processor while translated code runs, except where the fragment's
+// recipe says that it has been spilled to its own slot regs[r]; when the engine runs, all of them
+// are in regs[].
 #ifndef QUERN_ENGINE_THREAD_H
 #define QUERN_ENGINE_THREAD_H
 
 #include "engine/base/layout.h"
 
 // One thread's area, from its %gs base.
-#define TA_SLOW_TABLE       0x8000 // copy of syscalls_slow_table, for the gate
-#define TA_VEC              0x8400 // vector index and mask of a gather, while its helper looks at them
-#define TA_I1               0x10000 // I1: u32 line ids, set by set, the most recent first
-#define TA_I1_SIZE          0x50000 // a larger I1 is simulated out of line
-#define TA_BRANCH           0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
-#define TA_BTAC             0x64000
-#define TA_IBL              0x80000 // 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
-#define TA_IBL_ENTRIES      65536
-#define TA_ENGINE_STACK     0x200000 // grows down from TA_ENGINE_STACK_TOP, a guard page at the bottom
+#define TA_SLOW_TABLE 0x8000 // copy of syscalls_slow_table, for the gate
+// vector index and mask of a gather, while its helper looks at them
+#define TA_VEC     0x8400
+#define TA_I1      0x10000 // I1: u32 line ids, set by set, the most recent first
+#define TA_I1_SIZE 0x50000 // a larger I1 is simulated out of line
+#define TA_BRANCH  0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
+#define TA_BTAC    0x64000
+// 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
+#define TA_IBL         0x80000
+#define TA_IBL_ENTRIES 65536
+// grows down from TA_ENGINE_STACK_TOP, a guard page at the bottom
+#define TA_ENGINE_STACK     0x200000
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
@@ -86,13 +90,16 @@ struct signal_state; // signal.h: virtual alternate stack, pending signal and so
 struct thread {
     u64 regs[16];
     u64 rflags;
-    u64 pc; // client address at which the thread continues; valid whenever the thread is in the engine
+    // client address at which the thread continues; valid whenever the thread is in the engine
+    u64 pc;
     struct thread *self;
     u64 engine_sp; // where engine C code starts; 16-aligned
     u32 state;     // TS_*
     u32 pad0;
-    u64 stop; // non-zero: look at `pending` and at the world lock before client code goes on (any thread may set it)
-    u64 host; // where stub_enter jumps
+    // non-zero: look at `pending` and at the world lock before client code goes on (any thread may
+    // set it)
+    u64 stop;
+    u64 host;    // where stub_enter jumps
     u64 exit_id; // set by a fragment's exit: which exit
     u64 ibl_target;
     u64 ibl_host;

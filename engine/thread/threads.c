@@ -2,8 +2,8 @@
 // Threads (threads.h): their areas and slots, and the list.
 //
 // Invariants
-// - An area is used again only when the kernel no longer knows the thread that lived there: the exiting thread runs its last
-//   instructions on its engine stack.
+// - An area is used again only when the kernel no longer knows the thread that lived there: the
+//   exiting thread runs its last instructions on its engine stack.
 
 #include "engine/thread/threads.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Threads: their areas and the list of them. One area (thread.h) for each thread of the
-// address space, at a fixed place for each slot; slots are used again once the kernel says that their thread has gone.
+// address space, at a fixed place for each slot; slots are used again once the kernel says that
+// their thread has gone.
 //
-// A thread may belong to another process that shares the memory (CLONE_VM without CLONE_THREAD): it is in the list, it is stopped
-// with the world (world.h), but it does not take part in this process's end. A vfork child has no area: it borrows its parent's.
+// A thread may belong to another process that shares the memory (CLONE_VM without CLONE_THREAD): it
+// is in the list, it is stopped with the world (world.h), but it does not take part in this
+// process's end. A vfork child has no area: it borrows its parent's.
 #ifndef QUERN_ENGINE_THREADS_H
 #define QUERN_ENGINE_THREADS_H
 
@@ -36,23 +38,26 @@ static inline struct thread *thread_at_slot(u32 slot)
     return (struct thread *)(THREAD_AREA_BASE + (u64)slot * THREAD_AREA_STRIDE);
 }
 
-// The thread whose area holds this address (of one of its stacks); NULL when none does. @signal-safe
+// The thread whose area holds this address (of one of its stacks); NULL when none does.
+// @signal-safe
 struct thread *thread_of_address(u64 addr);
 
-// Threads alive in the address space. threads_first() and t->next walk them with the world stopped or threads_lock() held.
+// Threads alive in the address space. threads_first() and t->next walk them with the world stopped
+// or threads_lock() held.
 u32 threads_count(void);
 struct thread *threads_first(void);
 void threads_lock(void);
 void threads_unlock(void);
 
-// A new area for a child of parent (NULL: for the first thread), with its counters, not yet in the list; NULL: no slot or no
-// memory left. threads_free gives it back, also when it is in the list already.
+// A new area for a child of parent (NULL: for the first thread), with its counters, not yet in the
+// list; NULL: no slot or no memory left. threads_free gives it back, also when it is in the list
+// already.
 struct thread *threads_new(struct thread *parent);
 void threads_free(struct thread *t);
 void threads_list_add(struct thread *t);
 
-// A thread ends: it is not in the list any more, while its area stays its own until threads_slot_dying and the kernel say that
-// it is gone.
+// A thread ends: it is not in the list any more, while its area stays its own until
+// threads_slot_dying and the kernel say that it is gone.
 void threads_remove(struct thread *t);
 void threads_slot_dying(struct thread *t);
 // All of a process that only shares the memory, which ends.
@@ -63,8 +68,9 @@ void threads_remove_gone(struct thread *t);
 // Threads of one process in the list.
 u32 threads_count_of(s32 tgid);
 
-// Walks the live areas without a lock, from *slot = 0; NULL at the end. Areas and what they point to are never unmapped, but one
-// may be emptied for its next thread meanwhile: each field is to be read once. @signal-safe
+// Walks the live areas without a lock, from *slot = 0; NULL at the end. Areas and what they point
+// to are never unmapped, but one may be emptied for its next thread meanwhile: each field is to be
+// read once. @signal-safe
 struct thread *threads_next_live(u32 *slot);
 
 // In the forked child: t is the only thread.

@@ -2,8 +2,9 @@
 // Parking and stopping the world (world.h).
 //
 // Invariants
-// - A thread in the list whose state is PARKED, IN_SYSCALL or DEAD touches nothing but its own area until it has looked at its stop
-//   word (a locked exchange of the state orders the two; the stopper sets stop by a locked or and then reads the state).
+// - A thread in the list whose state is PARKED, IN_SYSCALL or DEAD touches nothing but its own area
+//   until it has looked at its stop word (a locked exchange of the state orders the two; the
+//   stopper sets stop by a locked or and then reads the state).
 // - The thread that stops the world is never in the list walk's way: it skips itself.
 
 #include "engine/thread/world.h"
@@ -149,8 +150,8 @@ static bool is_gone(const struct thread *t)
     return t->tid && !own->borrowed && sys_tgkill(own->tgid, t->tid, 0) == -ESRCH;
 }
 
-// One look at all threads (of the process tgid, or of all processes when it is 0): sets their stop bits, pokes who runs.
-// False: some are not quiet yet.
+// One look at all threads (of the process tgid, or of all processes when it is 0): sets their stop
+// bits, pokes who runs. False: some are not quiet yet.
 static bool stop_look(struct thread *self, s32 tgid, bool poke)
 {
     struct thread *t, *next;
@@ -181,9 +182,9 @@ static void stop_all(struct thread *self, s32 tgid, u32 polls)
     for (u32 i = 0; i < polls; i++) {
         u32 seen = __atomic_load_n(&parked_word, __ATOMIC_SEQ_CST);
 
-        // The first look sets the bits and pokes; later ones poke again, in case a poke met its thread on the way: at first each
-        // time, then ever more rarely, so that a thread that cannot take its pokes does not fill the user's signal queue
-        // (96,365 were seen).
+        // The first look sets the bits and pokes; later ones poke again, in case a poke met its
+        // thread on the way: at first each time, then ever more rarely, so that a thread that
+        // cannot take its pokes does not fill the user's signal queue (96,365 were seen).
         if (stop_look(self, tgid, i < 8 || (i & (i - 1)) == 0))
             return;
         wait_word(&parked_word, seen);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stopping all threads of the address space, parking when another does, and taking turns. A thread is quiet when it is
-// parked, in a system call of the client, or gone.
+// Stopping all threads of the address space, parking when another does, and taking turns. A thread
+// is quiet when it is parked, in a system call of the client, or gone.
 #ifndef QUERN_ENGINE_WORLD_H
 #define QUERN_ENGINE_WORLD_H
 
@@ -9,32 +9,35 @@
 // With the spool mapped, before the first thread.
 void world_init(void);
 
-// The dispatcher calls it when t->stop has STOP_PARK or STOP_YIELD; returns when the world goes on. Also called by
-// deliver_pending(), so one of the two is enough. The caller holds no lock.
+// The dispatcher calls it when t->stop has STOP_PARK or STOP_YIELD; returns when the world goes on.
+// Also called by deliver_pending(), so one of the two is enough. The caller holds no lock.
 void world_park(struct thread *t);
 
-// Stops all other threads of the address space: when it returns they are parked, in a system call of the client (then they park
-// when it returns), or gone. No lock may be held. When another thread is stopping the world already, the caller is parked first: what it
-// knew about shared data before the call may have changed. Does not nest.
+// Stops all other threads of the address space: when it returns they are parked, in a system call
+// of the client (then they park when it returns), or gone. No lock may be held. When another thread
+// is stopping the world already, the caller is parked first: what it knew about shared data before
+// the call may have changed. Does not nest.
 void world_stop(struct thread *t);
 void world_resume(struct thread *t);
 
-// The same for the end of the process: only threads of t's process, bounded in time, never resumed. A thread that comes second
-// never returns.
+// The same for the end of the process: only threads of t's process, bounded in time, never resumed.
+// A thread that comes second never returns.
 void world_stop_for_end(struct thread *t);
 bool world_is_ending(void);
 
 // A thread has left the list: whoever waits for it looks again.
 void world_left(void);
 
-// Engine C code is about to make a call that may take long: the thread counts as parked meanwhile. No lock may be held.
+// Engine C code is about to make a call that may take long: the thread counts as parked meanwhile.
+// No lock may be held.
 void world_blocking_begin(struct thread *t);
 void world_blocking_end(struct thread *t);
 
 // Sets bits in t->stop and makes t look at them soon. t may be any thread in the list.
 void world_poke(struct thread *t, u64 stop_bits);
 
-// --serialize-threads: the turn. Taken before client code runs, given up around system calls of the client.
+// --serialize-threads: the turn. Taken before client code runs, given up around system calls of the
+// client.
 void world_turn_take(struct thread *t);
 void world_turn_give(struct thread *t);
 

@@ -88,8 +88,8 @@ static const char *jump_place(struct reader *r, const char *s)
     return s + 1;
 }
 
-// The counts of a line, summed by event in r->wide. *present: bit i is event i. Returns the number of
-// events that have or could have one: none behind it has.
+// The counts of a line, summed by event in r->wide. *present: bit i is event i. Returns the number
+// of events that have or could have one: none behind it has.
 static size_t get_counts(struct reader *r, const char *s, const char *end, uint64_t *present)
 {
     size_t n = 0, used = 0;

@@ -37,8 +37,8 @@ static int fill(struct reader *r, bool *eof)
     return 0;
 }
 
-// Callgrind leaves such files for threads that did nothing, so a merger takes them; but a profile it
-// is not.
+// Callgrind leaves such files for threads that did nothing, so a merger takes them; but a profile
+// it is not.
 static void remark_empty(struct reader *r)
 {
     r->bol = "\n";

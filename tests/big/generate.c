@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a Callgrind profile of at least so many bytes to standard output, and what it adds up to, as
- * "name value" lines, to the file named. Called by tests/big/run. The totals are counted here, with no code of
- * libquern.
+ * Writes a Callgrind profile of at least so many bytes to standard output, and what it adds up to,
+ * as "name value" lines, to the file named. Called by tests/big/run. The totals are counted here,
+ * with no code of libquern.
  *
- * A million functions in a thousand files, a chain of calls through all of them, in as many passes as the size
- * wants; every name in full each time. The first function's name, the command and one cost line have a million
- * bytes each. Event Big adds up to 2^64 - 1 in two counts.
+ * A million functions in a thousand files, a chain of calls through all of them, in as many passes
+ * as the size wants; every name in full each time. The first function's name, the command and one
+ * cost line have a million bytes each. Event Big adds up to 2^64 - 1 in two counts.
  */
 #include <inttypes.h>
 #include <stdio.h>

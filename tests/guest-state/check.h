@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What every client program here uses: a check that says what failed and makes the program end with status 1. The programs behave
-// the same natively and under the engine; the runner (run) compares output and status of both.
+// What every client program here uses: a check that says what failed and makes the program end with
+// status 1. The programs behave the same natively and under the engine; the runner (run) compares
+// output and status of both.
 #ifndef CHECK_H
 #define CHECK_H
 

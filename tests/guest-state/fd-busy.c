@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The file of a running program cannot be opened for writing or cut off, by whatever name; reading and everything else about it works.
-// The program runs on a copy of itself, so that nothing is lost when that fails.
+// The file of a running program cannot be opened for writing or cut off, by whatever name; reading
+// and everything else about it works. The program runs on a copy of itself, so that nothing is lost
+// when that fails.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descriptors and names: the engine's descriptors do not exist, whatever way one looks or closes; /proc/self/exe in its spellings is
-// this program.
+// Descriptors and names: the engine's descriptors do not exist, whatever way one looks or closes;
+// /proc/self/exe in its spellings is this program.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -102,7 +102,8 @@ int main(int argc, char **argv)
     for (n = 3; n < 64; n++)
         CHECK(open("/dev/null", O_RDONLY) == n);
     CHECK(open("/dev/null", O_RDONLY) == -1 && errno == EMFILE);
-    // with no descriptor left there is still a library to be found and translated, and a child to be made
+    // with no descriptor left there is still a library to be found and translated, and a child to
+    // be made
     CHECK(cos(0.5 + getpid() * 0.0) > 0.87);
     pid_t quiet = fork();
     if (quiet == 0)

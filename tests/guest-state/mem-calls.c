@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory calls and generated code: the break and how it fails, mremap in all its forms, code that is unmapped, replaced, moved,
-// overwritten, made unexecutable, in turn; shared memory.
+// Memory calls and generated code: the break and how it fails, mremap in all its forms, code that
+// is unmapped, replaced, moved, overwritten, made unexecutable, in turn; shared memory.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Odd ways into the kernel: int $0x80, the vsyscall page, numbers that do not exist, rseq, gs by arch_prctl, seccomp filters.
+// Odd ways into the kernel: int $0x80, the vsyscall page, numbers that do not exist, rseq, gs by
+// arch_prctl, seccomp filters.
 #define _GNU_SOURCE
 #include "check.h"
 

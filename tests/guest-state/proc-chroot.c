@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A process that ends under another root folder, where neither the engine nor the finisher can be reached by name: its profile is
-// written all the same (the runner looks for spools left behind).
+// A process that ends under another root folder, where neither the engine nor the finisher can be
+// reached by name: its profile is written all the same (the runner looks for spools left behind).
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What survives an exec, and a program that is killed while it starts: mask, pending and ignored signals and seccomp filters are the
-// caller's; a signal that comes at any moment of the exec ends the process as it should (the runner looks for spools left behind).
+// What survives an exec, and a program that is killed while it starts: mask, pending and ignored
+// signals and seccomp filters are the caller's; a signal that comes at any moment of the exec ends
+// the process as it should (the runner looks for spools left behind).
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -127,7 +128,8 @@ static void prepare_filters(void)
         _exit(97);
 }
 
-// Executes itself with everything that the call reads in a page that cannot be written, and which is the last one.
+// Executes itself with everything that the call reads in a page that cannot be written, and which
+// is the last one.
 static void exec_from_read_only(void)
 {
     static const char text[] = "/proc/self/exe\0read-only\0A=value\0B=";

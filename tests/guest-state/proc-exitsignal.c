@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The signal that a parent gets when its child ends is the one that it asked for, and waits see the child as natively: a child with
-// another signal than SIGCHLD is found with __WCLONE or __WALL only.
+// The signal that a parent gets when its child ends is the one that it asked for, and waits see the
+// child as natively: a child with another signal than SIGCHLD is found with __WCLONE or __WALL
+// only.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Children: fork, fork inside a handler, vfork in its several spellings, a child that shares the memory, posix_spawn and its errors,
-// a clone3 that fails, handlers and masks and alternate stacks in the child, and that the parent is unharmed by what the child did.
+// Children: fork, fork inside a handler, vfork in its several spellings, a child that shares the
+// memory, posix_spawn and its errors, a clone3 that fails, handlers and masks and alternate stacks
+// in the child, and that the parent is unharmed by what the child did.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -236,7 +237,8 @@ static void clones(void)
         _exit(child_tid == syscall(SYS_gettid) ? 7 : 8);
     CHECK(parent_tid == pid && child_tid == 0 && wait_for(pid) == 7);
 
-    // two processes with one table of descriptors: what one opens and closes, the other sees, and both go on and end well
+    // two processes with one table of descriptors: what one opens and closes, the other sees, and
+    // both go on and end well
     for (int i = 0; i < 3; i++) {
         int fds[2];
 

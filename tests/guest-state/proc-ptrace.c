@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A debugger and its child, both under the engine: the debugger sees the child stop, go on and end as natively.
+// A debugger and its child, both under the engine: the debugger sees the child stop, go on and end
+// as natively.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -30,7 +31,8 @@ static void say_all(const char *what, pid_t pid)
     while ((status = next(pid)) >= 2000) {
         int sig = status - 2000;
 
-        // Real-time ones (the engine preempts by 33) are passed on in silence; of a signal that ends the program the engine's debugger hears twice.
+        // Real-time ones (the engine preempts by 33) are passed on in silence; of a signal that
+        // ends the program the engine's debugger hears twice.
         if (sig < 32 && sig != last)
             printf(" %d", sig);
         last = sig;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seccomp's limits and answers: which actions there are, how many instructions all filters of a process may have, and what a
-// filter that asks for a tracer does without one.
+// Seccomp's limits and answers: which actions there are, how many instructions all filters of a
+// process may have, and what a filter that asks for a tracer does without one.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -35,7 +35,8 @@ static int count_filters(const struct sock_filter *f, unsigned short n)
 
 static struct sock_filter program[4096];
 
-// Programs of n instructions of one kind, ended by "allow": the kernel's own code, which the limit counts, has another length.
+// Programs of n instructions of one kind, ended by "allow": the kernel's own code, which the limit
+// counts, has another length.
 static void limits(void)
 {
     static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The alternate signal stack: status, rules of change, nesting on it, a stack overflow caught on it, leaving it by siglongjmp,
-// SS_AUTODISARM, a stack that is too small.
+// The alternate signal stack: status, rules of change, nesting on it, a stack overflow caught on
+// it, leaving it by siglongjmp, SS_AUTODISARM, a stack that is too small.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Handlers: red zone, siginfo, masks while a handler runs, SA_NODEFER, SA_RESETHAND, siglongjmp, EINTR and SA_RESTART, what
-// sigaction(2) accepts and gives back.
+// Handlers: red zone, siginfo, masks while a handler runs, SA_NODEFER, SA_RESETHAND, siglongjmp,
+// EINTR and SA_RESTART, what sigaction(2) accepts and gives back.
 #include "check.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The context that a handler sees and may change: exact instruction address and all registers at a fault, si_addr and si_code of the
-// synchronous signals, going on elsewhere, with other registers, on another stack.
+// The context that a handler sees and may change: exact instruction address and all registers at a
+// fault, si_addr and si_code of the synchronous signals, going on elsewhere, with other registers,
+// on another stack.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -82,7 +83,8 @@ static void answer(int sig, siginfo_t *si, void *p)
     uc->uc_mcontext.gregs[REG_RIP] += 2;
 }
 
-// Goes on at landing() with r15 changed, on a stack of its own that returns to where ask() would have.
+// Goes on at landing() with r15 changed, on a stack of its own that returns to where ask() would
+// have.
 static char other_stack[4096] __attribute__((aligned(16)));
 static void elsewhere(int sig, siginfo_t *si, void *p)
 {
@@ -91,7 +93,8 @@ static void elsewhere(int sig, siginfo_t *si, void *p)
 
     (void)sig;
     (void)si;
-    // a frame that returns to our caller's stack: landing's ret pops the address of a piece of code that switches back
+    // a frame that returns to our caller's stack: landing's ret pops the address of a piece of code
+    // that switches back
     extern char switch_back[];
     sp[0] = (long)switch_back;
     uc->uc_mcontext.gregs[REG_R14] = uc->uc_mcontext.gregs[REG_RSP];

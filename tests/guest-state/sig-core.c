@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dying with a core: waitpid says so when the limit allows one, and not otherwise; the core is the program's own: at the place of
-// the fault, with its registers.
+// Dying with a core: waitpid says so when the limit allows one, and not otherwise; the core is the
+// program's own: at the place of the fault, with its registers.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Floating point and vector state across handlers: what was in the registers is there afterwards, whatever the handler does; the handler
-// begins with the initial state; the frame holds the state with its magic numbers, and what the handler writes into it counts.
+// Floating point and vector state across handlers: what was in the registers is there afterwards,
+// whatever the handler does; the handler begins with the initial state; the frame holds the state
+// with its magic numbers, and what the handler writes into it counts.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which thread a signal goes to and what it breaks off: the process's signals when the first thread blocks them (SIGRTMAX and
-// SIGSETXID, too); signals that the engine cannot block in the kernel and the client has blocked, sent while a call waits, with and
-// without a mask that lets them in; siginfo that the sender makes up; calls that go on after SIGSTOP and SIGCONT; handlers that nest until
-// their stack is full; setuid in every thread.
+// Which thread a signal goes to and what it breaks off: the process's signals when the first thread
+// blocks them (SIGRTMAX and SIGSETXID, too); signals that the engine cannot block in the kernel and
+// the client has blocked, sent while a call waits, with and without a mask that lets them in;
+// siginfo that the sender makes up; calls that go on after SIGSTOP and SIGCONT; handlers that nest
+// until their stack is full; setuid in every thread.
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -365,7 +366,8 @@ static int sleeps(int how)
     }
 }
 
-// 0: it returned 0 after the whole time; 1: EINTR; 2: it said otherwise that the time is over; 3: something else; 4: too early.
+// 0: it returned 0 after the whole time; 1: EINTR; 2: it said otherwise that the time is over; 3:
+// something else; 4: too early.
 static int judge_sleep(int how)
 {
     long from = now_ms();
@@ -378,7 +380,8 @@ static int judge_sleep(int how)
     return n == 0 ? 0 : e == ETIMEDOUT || e == EAGAIN ? 2 : 3;
 }
 
-// Eight processes, each of which waits a second, are stopped and continued in the middle: what each of the calls returns then.
+// Eight processes, each of which waits a second, are stopped and continued in the middle: what each
+// of the calls returns then.
 static void stop_and_go(void)
 {
     pid_t pid[8];

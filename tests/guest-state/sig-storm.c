@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Signals as fast as they come: a timer into computation, system calls, faults and handlers that nest and jump; every queued signal
-// arrives exactly once; two threads and the process send to each other.
+// Signals as fast as they come: a timer into computation, system calls, faults and handlers that
+// nest and jump; every queued signal arrives exactly once; two threads and the process send to each
+// other.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A hardware watchpoint that raises SIGTRAP: once for each access, and the program goes on behind it.
-// DIFFERS: natively rip is right behind the access, under the engine it may be later, behind the access's block.
+// A hardware watchpoint that raises SIGTRAP: once for each access, and the program goes on behind
+// it. DIFFERS: natively rip is right behind the access, under the engine it may be later, behind
+// the access's block.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Threads: many at once and many in turn, thread-local storage, mutexes and conditions, cancellation, signals to one thread and to
-// whichever lets them in, robust mutexes, a thread's own mask and alternate stack, raw clone.
+// Threads: many at once and many in turn, thread-local storage, mutexes and conditions,
+// cancellation, signals to one thread and to whichever lets them in, robust mutexes, a thread's own
+// mask and alternate stack, raw clone.
 #define _GNU_SOURCE
 #include "check.h"
 

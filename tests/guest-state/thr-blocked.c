@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Threads that wait in calls which the engine looks at first (open of a FIFO, a lock on a file, ppoll, sigtimedwait, wait4, vfork),
-// while the others do what needs everybody to stand still: fork, new threads, code that comes and goes. Whoever holds something
-// across a call that waits hangs here.
+// Threads that wait in calls which the engine looks at first (open of a FIFO, a lock on a file,
+// ppoll, sigtimedwait, wait4, vfork), while the others do what needs everybody to stand still:
+// fork, new threads, code that comes and goes. Whoever holds something across a call that waits
+// hangs here.
 #define _GNU_SOURCE
 #include "check.h"
 

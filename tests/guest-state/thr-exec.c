@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// exec from a thread that is not the main one, in the profiled process itself; before that an exec that fails.
+// exec from a thread that is not the main one, in the profiled process itself; before that an exec
+// that fails.
 #include "check.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// exit, a fatal signal and exec while other threads compute, wait, and make threads: in children, many times.
+// exit, a fatal signal and exec while other threads compute, wait, and make threads: in children,
+// many times.
 #define _GNU_SOURCE
 #include "check.h"
 

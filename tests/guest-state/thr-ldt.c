@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A thread runs with a selector of the local descriptor table in %ss, and another thread takes the entry away: SIGSEGV, as for a
-// general protection fault, where it is or when it loads the selector the next time, and the program goes on. Again and again, so that it happens in translated code and in the engine.
+// A thread runs with a selector of the local descriptor table in %ss, and another thread takes the
+// entry away: SIGSEGV, as for a general protection fault, where it is or when it loads the selector
+// the next time, and the program goes on. Again and again, so that it happens in translated code
+// and in the engine.
 #define _GNU_SOURCE
 #include "check.h"
 

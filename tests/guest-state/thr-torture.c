@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Many threads, each doing what disturbs the others: posix_spawn while libraries are loaded and unloaded, code that is rewritten through
-// another mapping while threads run it, code mapped and unmapped at one address, signals to sixteen threads, a fault in
-// every thread at once.
+// Many threads, each doing what disturbs the others: posix_spawn while libraries are loaded and
+// unloaded, code that is rewritten through another mapping while threads run it, code mapped and
+// unmapped at one address, signals to sixteen threads, a fault in every thread at once.
 #define _GNU_SOURCE
 #include "check.h"
 

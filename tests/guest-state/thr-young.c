@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Processes that die while they are busy: a signal that comes at any moment while threads are born and end, and several fatal signals
-// from several senders at once. Each ends by the signal, soon, and leaves no spool (the runner looks).
+// Processes that die while they are busy: a signal that comes at any moment while threads are born
+// and end, and several fatal signals from several senders at once. Each ends by the signal, soon,
+// and leaves no spool (the runner looks).
 #define _GNU_SOURCE
 #include "check.h"
 

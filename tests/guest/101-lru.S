@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Least recently used: D1 has 4 sets of 2 ways; A = 0, B = 256 and C = 512 share set 0.
-//   A miss, B miss, A hit, C miss (B goes), A hit, B miss (C goes), C miss (A goes), A miss (B goes)
-// Six misses; LL knows each line after its first: three.
+//   A miss, B miss, A hit, C miss (B goes), A hit, B miss (C goes), C miss (A goes), A miss (B
+//   goes) Six misses; LL knows each line after its first: three.
 //
 // First in, first out would have thrown out A for C: seven misses. Random would be anything.
 //

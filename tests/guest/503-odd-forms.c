@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // needs: avx512f fsgsbase
 //
-// Instruction forms that compilers do not write and that the engine once got wrong (found by fuzz-insn): a prefix
-// bit that the decoder ignores, the client's %gs where no modrm byte names the operand,
-// instructions that load %gs, and single-stepping with the nested-task flag set.
+// Instruction forms that compilers do not write and that the engine once got wrong (found by
+// fuzz-insn): a prefix bit that the decoder ignores, the client's %gs where no modrm byte names the
+// operand, instructions that load %gs, and single-stepping with the nested-task flag set.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -97,7 +97,8 @@ static void gather_gs(void)
     }
 }
 
-// REX.R, X and B mean nothing to a move between rax and an absolute address, and the last segment prefix counts.
+// REX.R, X and B mean nothing to a move between rax and an absolute address, and the last segment
+// prefix counts.
 static void absolute_gs(void)
 {
     uint64_t v = 0x1122334455667788, r8 = 1;

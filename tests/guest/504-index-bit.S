@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // needs: avx512f
 //
-// The bit of REX, VEX and EVEX that extends an index is ignored by RIP-relative operands, but not by
-// the form with an absolute address that the engine makes of them in low programs. Found by
+// The bit of REX, VEX and EVEX that extends an index is ignored by RIP-relative operands, but not
+// by the form with an absolute address that the engine makes of them in low programs. Found by
 // fuzz-insn. 15 instructions, of which three load and one stores.
 //
 // case: --cache-sim=yes

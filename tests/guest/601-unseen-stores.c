@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Code that changes what follows it in the same block by stores without an operand in memory: maskmovdqu,
-// and clzero where the processor has it. The changed code must run, not what was there before.
+// Code that changes what follows it in the same block by stores without an operand in memory:
+// maskmovdqu, and clzero where the processor has it. The changed code must run, not what was there
+// before.
 #include <cpuid.h>
 #include <stdint.h>
 #include <string.h>

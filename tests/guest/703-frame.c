@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The frame of a signal: where it lies, its extended state with both magic numbers, the upper halves of
-// ymm registers in it, what the handler changes there; the mask, the alternate stack and the return
-// to the interrupted place.
+// The frame of a signal: where it lies, its extended state with both magic numbers, the upper
+// halves of ymm registers in it, what the handler changes there; the mask, the alternate stack and
+// the return to the interrupted place.
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>

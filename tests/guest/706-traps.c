@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Instructions that trap, may not be executed, or go far, each with what a handler sees of it: signal, code, trap number, error
-// code and flags must be as natively. Some are run with alignment checks on (AC), which must not reach the engine.
+// Instructions that trap, may not be executed, or go far, each with what a handler sees of it:
+// signal, code, trap number, error code and flags must be as natively. Some are run with alignment
+// checks on (AC), which must not reach the engine.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A child made by clone with the parent's memory starts with the parent's registers, the new stack
-// and 0 in rax; the parent keeps all of its own. Also with the same stack for both, while the parent
-// waits, and by vfork and fork.
+// and 0 in rax; the parent keeps all of its own. Also with the same stack for both, while the
+// parent waits, and by vfork and fork.
 //
 // varies: two threads share LL
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names with blanks, commas and templates, virtual calls, and exceptions, which leave functions without a return.
+// Names with blanks, commas and templates, virtual calls, and exceptions, which leave functions
+// without a return.
 #include <cstdio>
 #include <map>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/elf.c: how the first line of a script is split (the rules are those of fs/binfmt_script.c,
-// Linux 6.18; tests/native compares with the kernel itself), and what an ELF file must have to be
-// loaded. Mapping is tested by tests/native.
+// engine/process/elf.c: how the first line of a script is split (the rules are those of
+// fs/binfmt_script.c, Linux 6.18; tests/native compares with the kernel itself), and what an ELF
+// file must have to be loaded. Mapping is tested by tests/native.
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>

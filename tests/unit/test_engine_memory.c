@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/base/heap.c and engine/base/safemem.c, the objects that the engine is linked from. The heap really
-// lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what engine/signal/signal.c does.
+// engine/base/heap.c and engine/base/safemem.c, the objects that the engine is linked from. The
+// heap really lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what
+// engine/signal/signal.c does.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

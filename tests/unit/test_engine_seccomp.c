@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/process/seccomp_bpf.c: what the kernel's checker takes and refuses, and each instruction's result worked out by hand.
+// engine/process/seccomp_bpf.c: what the kernel's checker takes and refuses, and each instruction's
+// result worked out by hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

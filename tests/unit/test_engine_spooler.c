@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/spool/spooler.c and engine/spool/fds.c on real files: what is appended is in the file, at the offsets
-// of share/spool.h, as another process reads it; areas grow beyond what is mapped at first; a
-// forked child has the counts so far in a file of its own, and what it counts is not its parent's.
+// engine/spool/spooler.c and engine/spool/fds.c on real files: what is appended is in the file, at
+// the offsets of share/spool.h, as another process reads it; areas grow beyond what is mapped at
+// first; a forked child has the counts so far in a file of its own, and what it counts is not its
+// parent's.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

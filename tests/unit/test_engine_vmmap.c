@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/vmmapset.c: the sorted array of ranges, against hand-made cases and against a page table filled by the same random calls.
+// engine/codecache/vmmapset.c: the sorted array of ranges, against hand-made cases and against a
+// page table filled by the same random calls.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

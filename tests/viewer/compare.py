@@ -22,15 +22,16 @@ def differ(what, seen, expected):
 
 
 differ("parts", shown["parts"], parts)
-# The events of the file come first, in its order; then derived ones, the file's own and KCachegrind's.
+# The events of the file come first, in its order; then derived ones, the file's own and
+# KCachegrind's.
 events = [e["name"] for e in source["events"] if e["formula"] is None]
 for i, name in enumerate(events):
     differ("total of " + name, shown["totals"][i][1], source["totals"][i] * factor)
 
-# Functions. KCachegrind takes functions of one name, in files and objects of one name without the folder, for one.
-# What it calls inclusive is what the callers' lines say, where there are any; of functions that can reach
-# themselves only the self cost is compared, since the sum of such lines means little, and so of files with
-# several parts, where it does that for each part.
+# Functions. KCachegrind takes functions of one name, in files and objects of one name without the
+# folder, for one. What it calls inclusive is what the callers' lines say, where there are any; of
+# functions that can reach themselves only the self cost is compared, since the sum of such lines
+# means little, and so of files with several parts, where it does that for each part.
 functions = source["functions"]
 objects = any(f["object"] for f in functions)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `make check-kcachegrind` profiles: two threads, functions that call themselves and each other,
- * loops (jumps), and code inlined from a function of another name. What it computes means nothing.
+ * What `make check-kcachegrind` profiles: two threads, functions that call themselves and each
+ * other, loops (jumps), and code inlined from a function of another name. What it computes means
+ * nothing.
  */
 #include <pthread.h>
 #include <stdio.h>
