@@ -220,7 +220,6 @@ _Noreturn void fork_borrow_child(struct thread *t)
 {
     t->tid = sys_gettid();
     thread_own(t)->tgid = sys_getpid();
-    thread_own(t)->borrowed = true;
     thread_own(t)->stress = STRESS_OFF; // timers are the parent's
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
         action_table_reset(t->sig->table);
@@ -240,7 +239,10 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
 
     // The child may have died anywhere.
     *t->sig = save->sig;
-    *thread_own(t) = save->own;
+    t->tid = save->thread.tid;
+    thread_own(t)->tgid = save->own.tgid;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    *thread_own(t) = save->own; // not borrowed any more
     thread_own(t)->has_turn = has_turn;
     if (table != t->sig->table)
         action_table_drop(table);
@@ -251,7 +253,6 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
     t->hist = save->thread.hist;
-    t->tid = save->thread.tid;
     t->escape_fragment = save->thread.escape_fragment;
     t->escape_delta = save->thread.escape_delta;
     t->sc_post = 0;
@@ -279,6 +280,9 @@ static void fork_borrow(struct thread *t, struct request *rq)
     save->thread = *t;
     save->sig = *t->sig;
     save->own = *thread_own(t);
+    // From here until the parent has all of it back, tid and tgid need not belong together: whoever
+    // stops the world must not take the thread for one that is gone.
+    thread_own(t)->borrowed = true;
     t->vfork = save;
     t->sc_args[0] = rq->flags;
     t->sc_args[1] = rq->stack;
