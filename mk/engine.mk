@@ -142,7 +142,16 @@ $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o
 endef
 $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 
+# The assembler is held against the decoder of Zydis.
+ENGINE_UNIT_ZYDIS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
+    -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
+CFLAGS_tests/unit/x86/test_asm.c := $(ENGINE_UNIT_ZYDIS)
+$(BUILD)/obj/host/tests/unit/x86/test_asm.o: | $(ZYDIS_READY)
+$(BUILD)/tests/unit/x86/test_asm: $(BUILD)/obj/host/tests/unit/x86/test_asm.o \
+    $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
+	$(call link,-lcmocka)
+
 CHECKS += check-engine-unit
 .PHONY: check-engine-unit
-check-engine-unit: $(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%)
+check-engine-unit: $(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(BUILD)/tests/unit/x86/test_asm
 	@for test in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$test || exit 1; done

@@ -10,6 +10,7 @@
 #define QUERN_ENGINE_THREAD_H
 
 #include "engine/base/layout.h"
+#include "engine/x86/regs.h"
 
 // One thread's area, from its %gs base.
 #define TA_SLOW_TABLE 0x8000 // copy of syscalls_slow_table, for the gate
@@ -66,17 +67,6 @@
 #define TS_STEP       4 // single-steps one client instruction in place
 #define TS_PARKED     5
 #define TS_DEAD       6
-
-// Client registers by hardware number.
-#define R_RAX 0
-#define R_RCX 1
-#define R_RDX 2
-#define R_RBX 3
-#define R_RSP 4
-#define R_RBP 5
-#define R_RSI 6
-#define R_RDI 7
-// r8..r15 are 8..15
 
 #ifndef __ASSEMBLER__
 

@@ -6,6 +6,7 @@
 #define QUERN_ENGINE_DECODE_H
 
 #include "engine/base/types.h"
+#include "engine/x86/regs.h"
 
 enum insn_kind {
     INSN_PLAIN = 0, // copied, perhaps with its memory operand rewritten
@@ -48,9 +49,6 @@ enum memref_flag {
     MEMREF_BITOFF = 1u << 5, // bt family with a register bit offset: `bitreg` moves the address
     MEMREF_XLAT = 1u << 6,   // index is al
 };
-
-#define REG_NONE 0xff
-#define REG_RIP  0xfe
 
 // One data reference in terms of client registers as they are before the instruction.
 struct memref {
@@ -102,14 +100,6 @@ enum vec_kind {
     VEC_GATHER,   // AVX2: mask in a vector register
     VEC_KGATHER,  // AVX-512 gather or scatter: mask in a k register
 };
-
-#define FLAG_CF     0x001u
-#define FLAG_PF     0x004u
-#define FLAG_AF     0x010u
-#define FLAG_ZF     0x040u
-#define FLAG_SF     0x080u
-#define FLAG_OF     0x800u
-#define FLAGS_ARITH 0x8d5u
 
 // Makes the decoder ready. Called once.
 // probe: find out what becomes of undefined flags (decode_flags.h).
