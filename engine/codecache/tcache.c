@@ -310,8 +310,8 @@ struct fragment *tcache_publish(struct tb *b, u32 block)
     memset(f, 0, sizeof(*f));
     f->pc = b->pc;
     f->end = b->end;
-    f->hpc = (u64)b->base;
-    f->size = b->step ? 0 : (u32)(b->e.p - b->base);
+    f->hpc = (u64)b->code.start;
+    f->size = b->step ? 0 : (u32)(b->code.p - b->code.start);
     f->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0);
     f->block = block;
     f->counter = b->counter;

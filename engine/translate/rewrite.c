@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Client instructions made to run at another address: RIP-relative operands re-displaced, the client's %gs made virtual,
-// addresses out of reach brought in through a scratch register. Everything else is copied as it is, so that every instruction that
-// the processor knows does what it does natively.
+// Client instructions made to run at another address: RIP-relative operands re-displaced, the
+// client's %gs made virtual, addresses out of reach brought in through a scratch register.
+// Everything else is copied as it is, so that every instruction that the processor knows does what
+// it does natively.
 #include "engine/translate/translate.h"
 
 #include "engine/base/mini.h"
@@ -34,11 +35,47 @@ static struct prefixes scan_prefixes(const struct insn *in)
     return p;
 }
 
-// Emits `in` with its memory operand replaced by (%reg), reg one of rax rcx rdx rbx rsi rdi, without a segment prefix.
-static void emit_with_operand(struct tb *b, const struct insn *in, u32 reg)
+// An instruction that is put together from the client's bytes.
+struct bytes {
+    u8 b[32];
+    u32 n;
+};
+
+static void put(struct bytes *o, u32 byte)
+{
+    o->b[o->n++] = (u8)byte;
+}
+
+static void put_n(struct bytes *o, const void *p, u32 n)
+{
+    memcpy(o->b + o->n, p, n);
+    o->n += n;
+}
+
+static void emit(struct tb *b, const struct bytes *o)
+{
+    x86_copy(&b->code, o->b, o->n);
+}
+
+// The byte at i, before the modrm byte, with X and B of an operand that is made anew: both clear,
+// which is set in VEX and EVEX. `xb`: the bits that matter, as they lie in REX.
+static u32 without_xb(const struct insn *in, const struct prefixes *p, u32 i, u32 xb)
+{
+    u32 c = in->bytes[i];
+
+    if (i == p->rex)
+        return c & ~xb;
+    if (i == p->opcode + 1 &&
+        (in->encoding >= 2 || (in->encoding == 1 && in->bytes[p->opcode] == 0xc4)))
+        return c | xb << 5;
+    return c;
+}
+
+// Emits `in` with its memory operand replaced by (%reg), reg one of rax rcx rdx rbx rsi rdi,
+// without a segment prefix.
+static void emit_with_operand(struct tb *b, const struct insn *in, u32 reg, struct bytes *o)
 {
     struct prefixes p = scan_prefixes(in);
-    struct emit *e = &b->e;
     u8 modrm = in->bytes[in->modrm_off];
     u32 tail = in->modrm_off + 1u;
 
@@ -47,24 +84,18 @@ static void emit_with_operand(struct tb *b, const struct insn *in, u32 reg)
     if (in->disp_size)
         tail = in->disp_off + (u32)in->disp_size;
     for (u32 i = 0; i < in->modrm_off; i++) {
-        u8 c = in->bytes[i];
+        u32 c = in->bytes[i];
 
-        if (i < p.opcode &&
-            (i == p.seg || (c == 0x67 && i != p.rex) || ((c == 0x64 || c == 0x65) && i != p.rex)))
+        if (i < p.opcode && i != p.rex && (c == 0x67 || c == 0x64 || c == 0x65))
             continue;
-        if (i == p.rex) {
-            c &= (u8)~3; // X and B belong to the old operand
-        } else if (in->encoding == 1 && i == p.opcode + 1 && in->bytes[p.opcode] == 0xc4) {
-            c |= 0x60; // inverted X and B
-        } else if (in->encoding >= 2 && i == p.opcode + 1) {
-            c |= 0x60;
-        } else if (in->encoding == 2 && i == p.opcode + 2) {
+        c = without_xb(in, &p, i, 3);
+        if (in->encoding == 2 && i == p.opcode + 2)
             c |= 0x04; // APX reuses this bit for the base; without it, it is 1 already
-        }
-        emit_u8(e, c);
+        put(o, c);
     }
-    emit_u8(e, (modrm & 0x38) | reg); // mod 0
-    emit_bytes(e, in->bytes + tail, in->len - tail);
+    put(o, (modrm & 0x38) | reg); // mod 0
+    put_n(o, in->bytes + tail, in->len - tail);
+    emit(b, o);
 }
 
 // A scratch register that can be a plain base and is not used by the instruction.
@@ -91,29 +122,31 @@ static u32 low_scratch(struct tb *b, const struct insn *in)
 static void emit_lea_of(struct tb *b, const struct insn *in, u32 reg)
 {
     struct prefixes p = scan_prefixes(in);
+    struct bytes o = { .n = 0 };
     u32 rex = p.rex == ~0u ? 0 : in->bytes[p.rex] & 3;
-    u32 modrm = in->bytes[in->modrm_off], n = in->modrm_off + 1u;
+    u32 modrm = in->bytes[in->modrm_off], sib = (modrm & 7) == 4;
 
     if (in->encoding == 1)
         rex = in->bytes[p.opcode] == 0xc4 ? (u32)(~in->bytes[p.opcode + 1] >> 5 & 3) : 0;
     else if (in->encoding >= 2)
         rex = (u32)(~in->bytes[p.opcode + 1] >> 5 & 3);
-    if ((modrm & 7) == 4)
-        n++;
     if (in->flags & INSN_F_A32)
-        emit_u8(&b->e, 0x67);
-    emit_u8(&b->e, 0x48 | rex | (reg >> 3) << 2);
-    emit_u8(&b->e, 0x8d);
+        put(&o, 0x67);
+    put(&o, 0x48 | rex | (reg >> 3) << 2);
+    put(&o, 0x8d);
     if (in->encoding == 2 && in->disp_size == 1) {
         // the compressed displacement counts in units of the operand: the decoder has scaled it
-        emit_u8(&b->e, (modrm & 7) | (reg & 7) << 3 | 0x80);
-        emit_bytes(&b->e, in->bytes + in->modrm_off + 1, n - in->modrm_off - 1);
-        emit_u32(&b->e, (u32)in->refs[0].disp);
-        return;
+        s32 disp = (s32)in->refs[0].disp;
+
+        put(&o, (modrm & 7) | (reg & 7) << 3 | 0x80);
+        put_n(&o, in->bytes + in->modrm_off + 1, sib);
+        put_n(&o, &disp, 4);
+    } else {
+        put(&o, (modrm & 0xc7) | (reg & 7) << 3);
+        put_n(&o, in->bytes + in->modrm_off + 1, sib);
+        put_n(&o, in->bytes + in->disp_off, in->disp_size);
     }
-    emit_u8(&b->e, (modrm & 0xc7) | (reg & 7) << 3);
-    emit_bytes(&b->e, in->bytes + in->modrm_off + 1, n - in->modrm_off - 1);
-    emit_bytes(&b->e, in->bytes + in->disp_off, in->disp_size);
+    emit(b, &o);
 }
 
 static u64 riprel_target(const struct insn *in)
@@ -126,126 +159,133 @@ static u64 riprel_target(const struct insn *in)
     return in->pc + in->len + (u64)(s64)d;
 }
 
+// lea of a constant: mov of the constant, which needs no reach.
+static void copy_lea(struct tb *b, const struct insn *in, u64 target)
+{
+    struct prefixes p = scan_prefixes(in);
+    u32 rex = p.rex == ~0u ? 0 : in->bytes[p.rex];
+    u32 reg = (in->bytes[in->modrm_off] >> 3 & 7) | (rex & 4 ? 8 : 0);
+    bool op16 = false;
+
+    for (u32 i = 0; i < p.opcode; i++)
+        op16 |= in->bytes[i] == 0x66;
+    if (rex & 8)
+        x86_mov_imm(&b->code, reg, target);
+    else if (op16)
+        x86_mov16_ri(&b->code, reg, target & 0xffff);
+    else
+        x86_mov_imm(&b->code, reg, (u32)target);
+}
+
+// Within reach: displaced anew.
+static void copy_displaced(struct tb *b, const struct insn *in, u64 target)
+{
+    struct bytes o = { .n = 0 };
+    u32 rel = (u32)(target - (x86_here(&b->code) + in->len));
+
+    tb_mark(b);
+    tb_reloc(b, tb_off(b) + in->disp_off);
+    put_n(&o, in->bytes, in->len);
+    memcpy(o.b + in->disp_off, &rel, 4);
+    emit(b, &o);
+}
+
+// In the low 2 GiB: absolute, with one SIB byte more, which would obey the X bit that rip-relative
+// forms ignore.
+static void copy_absolute(struct tb *b, const struct insn *in, u64 target)
+{
+    struct prefixes p = scan_prefixes(in);
+    struct bytes o = { .n = 0 };
+    u32 disp = (u32)target;
+
+    for (u32 i = 0; i < in->modrm_off; i++)
+        put(&o, without_xb(in, &p, i, 2));
+    put(&o, (in->bytes[in->modrm_off] & 0x38) | 4);
+    put(&o, 0x25);
+    put_n(&o, &disp, 4);
+    put_n(&o, in->bytes + in->disp_off + 4, in->len - in->disp_off - 4u);
+    tb_mark(b);
+    emit(b, &o);
+}
+
 static void copy_riprel(struct tb *b, const struct insn *in)
 {
     u64 target = riprel_target(in);
-    u64 end = (u64)b->e.p + in->len;
-    u32 off;
+    struct bytes o = { .n = 0 };
+    u32 reg;
 
     if (in->flags & INSN_F_LEA) {
-        // lea of a constant: mov of the constant, which needs no reach
-        struct prefixes p = scan_prefixes(in);
-        u32 rex = p.rex == ~0u ? 0 : in->bytes[p.rex];
-        u32 reg = (in->bytes[in->modrm_off] >> 3 & 7) | (rex & 4 ? 8 : 0);
-        bool op16 = false;
-
-        for (u32 i = 0; i < p.opcode; i++)
-            op16 |= in->bytes[i] == 0x66;
-        if (rex & 8) {
-            emit_mov_imm(&b->e, reg, target);
-        } else if (op16) {
-            emit_u8(&b->e, 0x66);
-            if (reg >= 8)
-                emit_u8(&b->e, 0x41);
-            emit_u8(&b->e, 0xb8 | (reg & 7)); // mov $imm16, r16
-            emit_u8(&b->e, target & 0xff);
-            emit_u8(&b->e, target >> 8 & 0xff);
-        } else {
-            emit_mov_imm(&b->e, reg, (u32)target);
-        }
+        copy_lea(b, in, target);
         return;
     }
     if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && tcache_reaches(target)) {
-        off = tb_off(b);
-        tb_mark(b);
-        emit_bytes(&b->e, in->bytes, in->disp_off);
-        tb_reloc(b, off + in->disp_off);
-        emit_u32(&b->e, (u32)(target - end));
-        emit_bytes(&b->e, in->bytes + in->disp_off + 4, in->len - in->disp_off - 4u);
+        copy_displaced(b, in, target);
         return;
     }
     if (target < 0x80000000u && !(in->flags & INSN_F_SEG_GS)) {
-        // absolute disp32: one SIB byte more, which would obey the X bit that RIP-relative forms ignore
-        struct prefixes p = scan_prefixes(in);
-
-        tb_mark(b);
-        for (u32 i = 0; i < in->modrm_off; i++) {
-            u8 c = in->bytes[i];
-
-            if (i == p.rex)
-                c &= (u8)~2;
-            else if (i == p.opcode + 1 &&
-                     (in->encoding >= 2 || (in->encoding == 1 && in->bytes[p.opcode] == 0xc4)))
-                c |= 0x40; // inverted
-            emit_u8(&b->e, c);
-        }
-        emit_u8(&b->e, (in->bytes[in->modrm_off] & 0x38) | 4);
-        emit_u8(&b->e, 0x25);
-        emit_u32(&b->e, (u32)target);
-        emit_bytes(&b->e, in->bytes + in->disp_off + 4, in->len - in->disp_off - 4u);
+        copy_absolute(b, in, target);
         return;
     }
-    off = low_scratch(b, in);
+    reg = low_scratch(b, in);
+    x86_mov_imm(&b->code, reg, target);
     if (in->flags & INSN_F_SEG_FS) {
-        // fs: and RIP-relative at once: keep the prefix, the register holds the offset
-        struct insn copy = *in;
+        put(&o, 0x64); // the register holds the offset
+    } else if (in->flags & INSN_F_SEG_GS) {
+        u32 r2 = tb_scratch(b, in->regs | 1u << reg);
 
-        emit_mov_imm(&b->e, off, target);
-        tb_mark(b);
-        emit_u8(&b->e, 0x64);
-        emit_with_operand(b, &copy, off);
-        return;
-    }
-    emit_mov_imm(&b->e, off, target);
-    if (in->flags & INSN_F_SEG_GS) {
-        u32 r2 = tb_scratch(b, in->regs | 1u << off);
-
-        emit_gs_load(&b->e, r2, TH_CLIENT_GS);
-        emit_lea(&b->e, off, off, r2, 1, 0);
+        x86_mov(&b->code, r2, GS(TH_CLIENT_GS));
+        x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
     }
     tb_mark(b);
-    emit_with_operand(b, in, off);
+    emit_with_operand(b, in, reg, &o);
+}
+
+// mov al/eax/rax, %gs:moffs64 and back: through a register-based form.
+static void copy_gs_moffs(struct tb *b, const struct insn *in)
+{
+    static const u8 form[4] = { 0x8a, 0x8b, 0x88, 0x89 }; // mov r,m and mov m,r
+    struct prefixes p = scan_prefixes(in);
+    struct bytes o = { .n = 0 };
+    u64 addr = 0;
+    u32 reg, r2;
+
+    memcpy(&addr, in->bytes + p.opcode + 1, in->flags & INSN_F_A32 ? 4 : 8);
+    reg = tb_scratch(b, 1u << R_RAX | 1u << R_RSP | 1u << R_RBP | 0xff00);
+    r2 = tb_scratch(b, 1u << R_RAX | 1u << reg);
+    x86_mov(&b->code, reg, GS(TH_CLIENT_GS));
+    x86_mov_imm(&b->code, r2, addr);
+    x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
+    tb_mark(b);
+    for (u32 i = 0; i < p.opcode; i++) {
+        u32 c = in->bytes[i];
+
+        if (i == p.rex)
+            put(&o, c & 0x48); // the form to come has registers that R, X and B would change
+        else if (c != 0x64 && c != 0x65 && c != 0x67)
+            put(&o, c);
+    }
+    put(&o, form[in->bytes[p.opcode] & 3]);
+    put(&o, reg); // (%reg), rax
+    emit(b, &o);
 }
 
 // %gs belongs to the engine: the client's base is added by hand.
 static void copy_gs(struct tb *b, const struct insn *in)
 {
+    struct bytes o = { .n = 0 };
     u32 reg, r2;
 
     if (in->flags & INSN_F_MOFFS) {
-        // mov al/eax/rax, %gs:moffs64 and back: through a register-based form
-        struct prefixes p = scan_prefixes(in);
-        u64 addr = 0;
-        u8 op = in->bytes[p.opcode];
-        static const u8 form[4] = { 0x8a, 0x8b, 0x88, 0x89 }; // mov r,m and mov m,r
-
-        memcpy(&addr, in->bytes + p.opcode + 1, in->flags & INSN_F_A32 ? 4 : 8);
-        reg = tb_scratch(b, 1u << R_RAX | 1u << 4 | 1u << 5 | 0xff00);
-        r2 = tb_scratch(b, 1u << R_RAX | 1u << reg);
-        emit_gs_load(&b->e, reg, TH_CLIENT_GS);
-        emit_mov_imm(&b->e, r2, addr);
-        emit_lea(&b->e, reg, reg, r2, 1, 0);
-        tb_mark(b);
-        for (u32 i = 0; i < p.opcode; i++) {
-            u8 c = in->bytes[i];
-
-            if (i == p.rex)
-                emit_u8(&b->e,
-                        c & 0x48); // the form to come has registers that R, X and B would change
-            else if (c != 0x64 && c != 0x65 && c != 0x67)
-                emit_u8(&b->e, c);
-        }
-        emit_u8(&b->e, form[op & 3]);
-        emit_u8(&b->e, reg); // (%reg), rax
+        copy_gs_moffs(b, in);
         return;
     }
     reg = low_scratch(b, in);
     r2 = tb_scratch(b, in->regs | 1u << reg);
     emit_lea_of(b, in, reg);
-    emit_gs_load(&b->e, r2, TH_CLIENT_GS);
-    emit_lea(&b->e, reg, reg, r2, 1, 0);
+    x86_mov(&b->code, r2, GS(TH_CLIENT_GS));
+    x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
     tb_mark(b);
-    emit_with_operand(b, in, reg);
+    emit_with_operand(b, in, reg, &o);
 }
 
 void rewrite_insn(struct tb *b, const struct insn *in)
@@ -257,7 +297,7 @@ void rewrite_insn(struct tb *b, const struct insn *in)
         copy_gs(b, in);
     } else {
         tb_mark(b);
-        emit_bytes(&b->e, in->bytes, in->len);
+        x86_copy(&b->code, in->bytes, in->len);
     }
 }
 
@@ -270,7 +310,7 @@ void rewrite_target(struct tb *b, const struct insn *in, u32 reg)
 
     if (in->ireg != REG_NONE) {
         if (in->ireg != reg)
-            emit_mov(&b->e, reg, in->ireg);
+            x86_mov(&b->code, reg, in->ireg);
         return;
     }
     mov = *in;
@@ -301,15 +341,18 @@ void rewrite_push(struct tb *b, u64 value)
 {
     if ((u64)(s64)(s32)value == value) {
         tb_mark(b);
-        emit_u8(&b->e, 0x68); // push $simm32
-        emit_u32(&b->e, (u32)value);
+        x86_push_i(&b->code, (u32)value);
     } else {
         u32 reg = tb_scratch(b, 1u << R_RCX);
 
-        emit_mov_imm(&b->e, reg, value);
+        x86_mov_imm(&b->code, reg, value);
         tb_mark(b);
-        if (reg >= 8)
-            emit_u8(&b->e, 0x41);
-        emit_u8(&b->e, 0x50 | (reg & 7)); // push reg
+        x86_push_r(&b->code, reg);
     }
+}
+
+struct x86_label rewrite_loop(struct tb *b, const struct insn *in)
+{
+    x86_copy(&b->code, in->bytes, in->len);
+    return x86_behind(&b->code, 1);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The translator: a basic block of client code becomes a fragment of the code cache in which the same instructions run
-// with counting between them. Decode, find which flags are live, give the block its record in the spool, emit.
+// The translator: a basic block of client code becomes a fragment of the code cache in which the
+// same instructions run with counting between them. Decode, find which flags are live, give the
+// block its record in the spool, emit.
 //
-// A block ends at a branch, a system call, an instruction that is single-stepped, the end of the mapping, or after a fixed
-// number of instructions. It has one counter; what its instructions do statically (Ir, Dr, Dw, Bc) follows from that, and only
-// misses and what depends on data are counted one by one.
+// A block ends at a branch, a system call, an instruction that is single-stepped, the end of the
+// mapping, or after a fixed number of instructions. It has one counter; what its instructions do
+// statically (Ir, Dr, Dw, Bc) follows from that, and only misses and what depends on data are
+// counted one by one.
 #include "engine/translate/translate.h"
 
 #include "engine/base/cpu.h"
@@ -245,7 +247,8 @@ static void make_record(struct tb *b)
                 r->reads++;
         }
         if (tb_config.rep_cachegrind && is_locked(in)) {
-            // Cachegrind's translation of a locked operation: a load, a compare-and-swap, and a loop that never loops
+            // Cachegrind's translation of a locked operation: a load, a compare-and-swap, and a
+            // loop that never loops
             r->reads = 2;
             r->flags |= SPOOL_I_BC;
         }
@@ -322,98 +325,84 @@ found:
 
 // -- emission -----------------------------------------------------------------------------------------------
 
-static void emit_exit(struct tb *b, u64 target)
+// The displacement of an exit is patched while other threads run: it must not cross a cache line of
+// the host. `opcode`: bytes before it.
+static void align_exit(struct tb *b, u32 opcode)
+{
+    u64 at = x86_here(&b->code) + opcode;
+
+    if ((at & 63) > 60)
+        x86_nops(&b->code, 64 - (u32)(at & 63));
+}
+
+static void note_exit(struct tb *b, struct x86_label l, u64 target)
 {
     struct fragment_exit *x = &b->exit[b->nexits++];
-    u64 at = (u64)b->e.p + 1;
 
-    // the displacement is patched while other threads run: it must not cross a host cache line
-    if ((at & 63) > 60)
-        emit_nops(&b->e, 64 - (u32)(at & 63));
-    emit_u8(&b->e, 0xe9);
-    x->rel32 = (u16)tb_off(b);
+    x->rel32 = (u16)l.at;
     x->target = target;
-    emit_u32(&b->e, 0);
+}
+
+static void emit_exit(struct tb *b, u64 target)
+{
+    align_exit(b, 1);
+    note_exit(b, x86_jmp(&b->code), target);
 }
 
 static void emit_jcc_exit(struct tb *b, u32 cond, u64 target)
 {
-    struct fragment_exit *x = &b->exit[b->nexits++];
-    u64 at = (u64)b->e.p + 2;
-
-    if ((at & 63) > 60)
-        emit_nops(&b->e, 64 - (u32)(at & 63));
-    emit_u8(&b->e, 0x0f);
-    emit_u8(&b->e, 0x80 | cond);
-    x->rel32 = (u16)tb_off(b);
-    x->target = target;
-    emit_u32(&b->e, 0);
+    align_exit(b, 2);
+    note_exit(b, x86_jcc(&b->code, cond), target);
 }
 
-// Looks the client address in rcx (spilled) up in the thread's table and goes there; flags are not touched.
+// Looks the client address in rcx (spilled) up in the thread's table and goes there; flags are not
+// touched.
 static void emit_ibl(struct tb *b)
 {
-    static const u8 jmp[] = { 0xe9 };
-    struct emit *e = &b->e;
-    u32 miss;
+    struct x86 *a = &b->code;
+    struct x86_label hit;
 
-    emit_gs_store(e, TH_IBL_TARGET, R_RCX);
+    x86_mov(a, GS(TH_IBL_TARGET), R_RCX);
     if (!tb_config.ibl) {
         tb_clean(b);
-        tb_rel32(b, 1, jmp, tcache_stub_ibl_miss());
+        tb_jmp_out(b, tcache_stub_ibl_miss());
         return;
     }
     tb_spill(b, R_RDX);
     tb_spill(b, R_RAX);
     if (cpu.bmi2) { // tcache_ibl_index(), flag-free
-        static const u8 mix[] = {
-            0xc4, 0xe3, 0x7b, 0xf0, 0xd1, 0x0d, // rorx edx, ecx, 13
-            0x8d, 0x14, 0x0a,                   // lea edx, [rdx + rcx]
-            0x0f, 0xb7, 0xd2,                   // movzx edx, dx
-        };
-
-        emit_bytes(e, mix, sizeof(mix));
+        x86_rorx32_rri(a, R_RDX, R_RCX, 13);
+        x86_lea32(a, R_RDX, MEM_X(R_RDX, R_RCX, 0, 0));
+        x86_movzx16_rr(a, R_RDX, R_RDX);
     } else {
-        emit_u8(e, 0x0f); // movzx edx, cx
-        emit_u8(e, 0xb7);
-        emit_u8(e, 0xd1);
+        x86_movzx16_rr(a, R_RDX, R_RCX);
     }
-    emit_u8(e, 0x8d); // lea edx, [rdx + rdx]
-    emit_u8(e, 0x14);
-    emit_u8(e, 0x12);
-    emit_gs_index_op(e, 1, 0x8b, R_RAX, R_RDX, 3, TA_IBL + 8); // mov rax, gs:host(,rdx,8)
-    emit_gs_store(e, TH_IBL_HOST, R_RAX);
-    emit_gs_index_op(e, 1, 0x8b, R_RDX, R_RDX, 3, TA_IBL); // minus the entry's client address
-    emit_lea(e, R_RCX, R_RCX, R_RDX, 1, 0);
+    x86_lea32(a, R_RDX, MEM_X(R_RDX, R_RDX, 0, 0)); // entries have 16 bytes
+    x86_mov(a, R_RAX, GS_X(TA_IBL + 8, R_RDX, 3));
+    x86_mov(a, GS(TH_IBL_HOST), R_RAX);
+    x86_mov(a, R_RDX, GS_X(TA_IBL, R_RDX, 3)); // minus the entry's client address
+    x86_lea(a, R_RCX, MEM_X(R_RCX, R_RDX, 0, 0));
     tb_unspill_mask(b, 0xffffu & ~(1u << R_RCX));
-    emit_u8(e, 0xe3); // jrcxz hit
-    emit_u8(e, 9 + 5);
-    miss = tb_off(b);
-    emit_gs_load(e, R_RCX, TH_REGS + R_RCX * 8);
-    tb_rel32(b, 1, jmp, tcache_stub_ibl_miss());
-    if (tb_off(b) != miss + 14 && !e->full)
-        b->overflow = true;
+    hit = x86_jrcxz(a);
+    x86_mov(a, R_RCX, GS(TH_REGS + R_RCX * 8));
+    tb_jmp_out(b, tcache_stub_ibl_miss());
+    x86_land(a, hit);
     tb_unspill(b, R_RCX);
     b->ibl_jmp = tb_off(b);
-    emit_u8(e, 0x65); // jmp *gs:ibl_host
-    emit_u8(e, 0xff);
-    emit_u8(e, 0x24);
-    emit_u8(e, 0x25);
-    emit_u32(e, TH_IBL_HOST);
+    x86_jmp_m(a, GS(TH_IBL_HOST));
 }
 
 static void emit_indirect(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
-    struct emit *e = &b->e;
 
     tb_clean(b);
     tb_spill(b, R_RCX);
     if (in->kind == INSN_RET) {
         tb_mark(b);
-        emit_u8(e, 0x59); // pop rcx
+        x86_pop_r(&b->code, R_RCX);
         if (in->imm)
-            emit_lea(e, R_RSP, R_RSP, REG_NONE, 1, in->imm);
+            x86_lea(&b->code, R_RSP, MEM(R_RSP, in->imm));
     } else {
         rewrite_target(b, in, R_RCX);
         if (in->kind == INSN_CALL_IND)
@@ -425,25 +414,24 @@ static void emit_indirect(struct tb *b, u32 i)
 
 static void emit_syscall(struct tb *b, const struct insn *in)
 {
-    static const u8 jmp[] = { 0xe9 };
-    struct emit *e = &b->e;
+    struct x86 *a = &b->code;
+    struct x86_label behind;
 
     tb_clean(b);
     tb_spill(b, R_RCX);
-    emit_mov_imm(e, R_RCX, in->pc + in->len);
-    emit_gs_store(e, TH_SC_NEXT, R_RCX);
-    emit_u8(e, 0x48); // lea rcx, [rip + 9 + 5]: behind the jump
-    emit_u8(e, 0x8d);
-    emit_u8(e, 0x0d);
-    emit_u32(e, 9 + 5);
-    emit_gs_store(e, TH_SC_CONT, R_RCX);
+    x86_mov_imm(a, R_RCX, in->pc + in->len);
+    x86_mov(a, GS(TH_SC_NEXT), R_RCX);
+    behind = x86_lea_rip(a, R_RCX);
+    x86_mov(a, GS(TH_SC_CONT), R_RCX);
     b->sc_jmp = tb_off(b) + 1;
-    tb_rel32(b, 1, jmp, tcache_stub_gate());
+    tb_jmp_out(b, tcache_stub_gate());
+    x86_land(a, behind);
     b->spilled = 0;
     emit_exit(b, in->pc + in->len);
 }
 
-// The block's counter is incremented where the flags that inc writes (all but CF) are dead, as late as possible.
+// The block's counter is incremented where the flags that inc writes (all but CF) are dead, as late
+// as possible.
 static u32 counter_place(const struct tb *b)
 {
     for (u32 i = b->n; i-- > 0;) {
@@ -458,13 +446,13 @@ static void emit_count(struct tb *b)
     u32 disp = TA_COUNTERS + b->counter * 8;
 
     if (!(b->live[b->cur] & ~FLAG_CF) || b->flags_saved) {
-        emit_gs_inc(&b->e, disp);
+        x86_inc_m(&b->code, GS(disp));
     } else {
         u32 r = tb_scratch(b, 0);
 
-        emit_gs_load(&b->e, r, disp);
-        emit_lea(&b->e, r, r, REG_NONE, 1, 1);
-        emit_gs_store(&b->e, disp, r);
+        x86_mov(&b->code, r, GS(disp));
+        x86_lea(&b->code, r, MEM(r, 1));
+        x86_mov(&b->code, GS(disp), r);
     }
     b->bumped = true;
     tb_mark(b);
@@ -473,7 +461,7 @@ static void emit_count(struct tb *b)
 // A block from writable memory compares its bytes before it runs.
 static void emit_self_check(struct tb *b)
 {
-    struct emit *e = &b->e;
+    struct x86 *a = &b->code;
     u8 code[TB_INSNS_MAX * 15];
     u32 n = 0, r1, r2;
 
@@ -484,10 +472,11 @@ static void emit_self_check(struct tb *b)
     tb_flags_free(b, b->live[0]);
     r1 = tb_scratch(b, 0);
     r2 = tb_scratch(b, 1u << r1);
-    emit_mov_imm(e, r1, b->pc);
+    x86_mov_imm(a, r1, b->pc);
     tb_mark(b);
     for (u32 at = 0; at < n;) {
-        // Aligned, because the client may run with alignment checks on (HotSpot's probe of the processor does).
+        // Aligned, because the client may run with alignment checks on (HotSpot's probe of the
+        // processor does).
         u32 step = n - at >= 8 && !((b->pc + at) & 7)   ? 8
                    : n - at >= 4 && !((b->pc + at) & 3) ? 4
                                                         : 1;
@@ -497,26 +486,19 @@ static void emit_self_check(struct tb *b)
             u64 v;
 
             memcpy(&v, code + at, 8);
-            emit_mov_imm(e, r2, v);
-            emit_mem_op(e, 1, 0x39, r2, r1, REG_NONE, 1, at, false); // cmp r2, at(r1)
+            x86_mov_imm(a, r2, v);
+            x86_cmp(a, MEM(r1, at), r2);
         } else if (step == 4) {
             u32 v;
 
             memcpy(&v, code + at, 4);
-            emit_mem_op(e, 0, 0x81, 7, r1, REG_NONE, 1, at, false); // cmpl $imm32, at(r1)
-            emit_u32(e, v);
+            x86_cmp32_mi(a, MEM(r1, at), v);
         } else {
-            emit_mem_op(e, 0, 0x80, 7, r1, REG_NONE, 1, at, false); // cmpb $imm8, at(r1)
-            emit_u8(e, code[at]);
+            x86_cmp8_mi(a, MEM(r1, at), code[at]);
         }
         at += step;
-        emit_u8(e, 0x0f); // jne
-        emit_u8(e, 0x85);
         c = tb_cold(b, COLD_SMC);
-        c->from = tb_off(b);
-        c->spilled = b->spilled;
-        c->flags_saved = b->flags_saved;
-        emit_u32(e, 0);
+        c->from = x86_jcc(a, CC_NE);
     }
 }
 
@@ -528,21 +510,20 @@ static void emit_edge_exit(struct tb *b, u32 i, bool taken, u64 target)
 }
 
 // jmp or jcc or loop to a cold edge
-static void cold_edge(struct tb *b, u32 i, bool taken, u32 from)
+static void cold_edge(struct tb *b, u32 i, bool taken, struct x86_label from)
 {
     struct cold *c = tb_cold(b, COLD_EDGE);
 
     c->from = from;
     c->taken = taken;
     c->insn = (u16)i;
-    c->spilled = b->spilled;
-    c->flags_saved = b->flags_saved;
 }
 
 static void emit_conditional(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
-    struct emit *e = &b->e;
+    struct x86 *a = &b->code;
+    struct x86_label over;
     u64 next = in->pc + in->len;
 
     tb_clean(b);
@@ -552,29 +533,20 @@ static void emit_conditional(struct tb *b, u32 i)
             emit_exit(b, next);
             return;
         }
-        emit_u8(e, 0x0f);
-        emit_u8(e, 0x80 | in->cond);
-        cold_edge(b, i, true, tb_off(b));
-        emit_u32(e, 0);
+        cold_edge(b, i, true, x86_jcc(a, in->cond));
         emit_edge_exit(b, i, false, next);
         return;
     }
     // loop and jrcxz have only a short form: it jumps over the jump that leads to the other edge
-    emit_bytes(e, in->bytes, in->len - 1u);
-    emit_u8(e, 5);
-    emit_u8(e, 0xe9);
-    cold_edge(b, i, false, tb_off(b));
-    emit_u32(e, 0);
+    over = rewrite_loop(b, in);
+    cold_edge(b, i, false, x86_jmp(a));
+    x86_land(a, over);
     emit_edge_exit(b, i, true, in->target);
 }
 
 static void emit_insn(struct tb *b, u32 i)
 {
-    // Illegal where the processor does not know it. A transaction that begins ends with the xabort,
-    // which does nothing otherwise.
-    static const u8 xbegin[] = { 0xc7, 0xf8, 0, 0, 0, 0, 0xc6, 0xf8, 0 }; // xbegin +0; xabort $0
     const struct insn *in = &b->insn[i];
-    struct emit *e = &b->e;
 
     switch (in->kind) {
     case INSN_PLAIN:
@@ -594,7 +566,10 @@ static void emit_insn(struct tb *b, u32 i)
         if (in->kind == INSN_STRING) {
             sim_string(b, i);
         } else if (in->kind == INSN_RDGS) {
-            emit_gs_op(e, in->str_size == 8, 0x8b, in->ireg, TH_CLIENT_GS);
+            if (in->str_size == 8)
+                x86_mov(&b->code, in->ireg, GS(TH_CLIENT_GS));
+            else
+                x86_mov32(&b->code, in->ireg, GS(TH_CLIENT_GS));
         } else {
             rewrite_insn(b, in);
         }
@@ -606,8 +581,11 @@ static void emit_insn(struct tb *b, u32 i)
     case INSN_XBEGIN: // aborts at once with status 0
         tb_clean(b);
         tb_mark(b);
-        emit_bytes(e, xbegin, sizeof(xbegin));
-        emit_mov_imm(e, R_RAX, 0);
+        // Illegal where the processor does not know it. A transaction that begins ends with the
+        // xabort, which does nothing otherwise.
+        x86_land(&b->code, x86_xbegin(&b->code));
+        x86_xabort(&b->code, 0);
+        x86_mov_imm(&b->code, R_RAX, 0);
         emit_exit(b, in->target);
         break;
     case INSN_JCC:
@@ -628,21 +606,19 @@ static void emit_insn(struct tb *b, u32 i)
 
 static void emit_cold(struct tb *b, struct cold *c, u32 index)
 {
-    static const u8 jmp[] = { 0xe9 };
-
     switch (c->kind) {
     case COLD_SMC:
-        tb_patch(b, c->from, tb_off(b));
+        x86_land(&b->code, c->from);
         b->spilled = c->spilled;
         b->flags_saved = c->flags_saved;
         tb_clean(b);
-        emit_gs_store_imm(&b->e, TH_EXIT_ID, (u32)(-2 - (s32)index));
-        tb_rel32(b, 1, jmp, tcache_stub_exit());
+        x86_mov_mi(&b->code, GS(TH_EXIT_ID), (u32)(-2 - (s32)index));
+        tb_jmp_out(b, tcache_stub_exit());
         break;
     case COLD_EDGE: {
         const struct insn *in = &b->insn[c->insn];
 
-        tb_patch(b, c->from, tb_off(b));
+        x86_land(&b->code, c->from);
         b->spilled = c->spilled;
         b->flags_saved = c->flags_saved;
         b->cur = c->insn;
@@ -656,16 +632,13 @@ static void emit_cold(struct tb *b, struct cold *c, u32 index)
 // Emits the whole fragment at the cache's free end. Returns false when it does not fit.
 static bool emit_block(struct tb *b, u32 index)
 {
-    static const u8 jmp[] = { 0xe9 };
+    struct x86 *a = &b->code;
     u32 place = counter_place(b);
     u64 room;
 
-    b->base = tcache_room(&room);
-    if (room > FRAGMENT_MAX)
-        room = FRAGMENT_MAX;
-    b->e.start = b->e.p = b->base;
-    b->e.end = b->base + room;
-    b->e.full = false;
+    a->start = a->p = tcache_room(&room);
+    a->end = a->p + (room > FRAGMENT_MAX ? FRAGMENT_MAX : room);
+    a->full = false;
     b->nrecipes = b->nrelocs = b->ncold = b->nexits = 0;
     b->spilled = 0;
     b->flags_saved = b->bumped = b->in_rep = b->overflow = false;
@@ -692,12 +665,14 @@ static bool emit_block(struct tb *b, u32 index)
     for (u32 i = 0; i < b->ncold; i++)
         emit_cold(b, &b->cold[i], index);
     for (u32 i = 0; i < b->nexits; i++) {
+        struct x86_label exit = { b->exit[i].rel32, 4 };
+
         b->exit[i].stub = (u16)tb_off(b);
-        tb_patch(b, b->exit[i].rel32, tb_off(b));
-        emit_gs_store_imm(&b->e, TH_EXIT_ID, index * 2 + i);
-        tb_rel32(b, 1, jmp, tcache_stub_exit());
+        x86_land(a, exit);
+        x86_mov_mi(a, GS(TH_EXIT_ID), index * 2 + i);
+        tb_jmp_out(b, tcache_stub_exit());
     }
-    return !b->e.full && !b->overflow;
+    return !a->full && !b->overflow;
 }
 
 struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault)
@@ -723,7 +698,7 @@ struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault)
         block = block_record(b);
         if (b->step) {
             b->nrecipes = b->nrelocs = b->nexits = b->ibl_jmp = b->sc_jmp = 0;
-            b->base = b->e.p = tcache_room(NULL);
+            b->code.start = b->code.p = tcache_room(NULL);
             break;
         }
         if (emit_block(b, tcache_next_index()))

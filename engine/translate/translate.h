@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What the files of the translator share: the block under translation, the code buffer, and the state of scratch registers
-// and flags at the point of emission. One block is translated at a time, under the translation lock.
+// What the files of the translator share: the block under translation, the code buffer, and the
+// state of scratch registers and flags at the point of emission. One block is translated at a time,
+// under the translation lock.
 #ifndef QUERN_ENGINE_TRANSLATE_H
 #define QUERN_ENGINE_TRANSLATE_H
 
 #include "engine/codecache/fragment.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
-#include "engine/x86/emit.h"
+#include "engine/x86/asm.h"
+#include "engine/x86/decode.h"
 #include "share/spool.h"
 
 #define TB_INSNS_MAX   64
@@ -17,15 +19,14 @@
 
 // Code that is emitted behind the block's main path.
 struct cold {
-    u8 kind;     // enum cold_kind
-    u8 taken;    // COLD_BC
-    u16 insn;    // index of the instruction
-    u32 from;    // offset of the rel32 that jumps here
-    u32 from2;   // another one, or 0
-    u32 back;    // offset where it returns to
-    u32 counter; // of the helper's descriptor
-    u32 high;    // upper half of the descriptor
-    u16 spilled; // state at the jump
+    u8 kind;                      // enum cold_kind
+    u8 taken;                     // COLD_BC
+    u16 insn;                     // index of the instruction
+    struct x86_label from, from2; // jumps that lead here; from2.bytes is 0 if there is one only
+    u64 back;                     // where it returns to
+    u32 counter;                  // of the helper's descriptor
+    u32 high;                     // upper half of the descriptor
+    u16 spilled;                  // state at the jump
     bool flags_saved;
     struct memref ref; // COLD_DREF
 };
@@ -46,8 +47,7 @@ struct tb {
     u32 first[TB_INSNS_MAX]; // index of the instruction's first counter
     u32 counter;             // the block's own
 
-    struct emit e;
-    u8 *base;         // where the fragment begins
+    struct x86 code;  // the fragment
     u32 cur;          // instruction being emitted
     u16 spilled;      // client registers that are in their slots, the host register being free
     bool flags_saved; // client flags are in flags_save
@@ -71,9 +71,9 @@ struct tb {
 
 void translate_init(void);
 
-// Translates the block at pc. Holds the translation lock. Returns NULL when there is no room (flush and try again).
-// A block that cannot be fetched sets *fault to the address that cannot and returns NULL; else it is TRANSLATE_NO_FAULT, which is no
-// canonical address.
+// Translates the block at pc. Holds the translation lock. Returns NULL when there is no room (flush
+// and try again). A block that cannot be fetched sets *fault to the address that cannot and returns
+// NULL; else it is TRANSLATE_NO_FAULT, which is no canonical address.
 #define TRANSLATE_NO_FAULT (1ul << 63)
 struct fragment *translate_block(struct thread *t, u64 pc, u64 *fault);
 
@@ -88,19 +88,21 @@ void tb_unspill_mask(struct tb *b, u32 mask);
 void tb_flags_free(struct tb *b, u32 live); // the flags may be clobbered from here on
 void tb_flags_restore(struct tb *b);
 void tb_clean(struct tb *b); // every client register and flag in its place
-u32 tb_rel32(struct tb *b, u32 opcode_len, const u8 *opcode,
-             u64 target); // branch to outside the fragment
 u32 tb_off(const struct tb *b);
-void tb_patch(struct tb *b, u32 rel32_off, u32 target_off);
 void tb_reloc(struct tb *b, u32 off); // the rel32 at off points outside the fragment
+void tb_jmp_out(struct tb *b, u64 target);
+void tb_call_out(struct tb *b, u64 target);
 struct cold *tb_cold(struct tb *b, u32 kind);
 
 // -- instructions (rewrite.c) --
 
-// Emits the client instruction with its memory operand made reachable. Registers it uses have been unspilled.
+// Emits the client instruction with its memory operand made reachable. Registers it uses have been
+// unspilled.
 void rewrite_insn(struct tb *b, const struct insn *in);
 // mov of an indirect branch's target to rcx, which has been spilled
 void rewrite_target(struct tb *b, const struct insn *in, u32 reg);
+// jrcxz, loop and their like, to a label of their own.
+struct x86_label rewrite_loop(struct tb *b, const struct insn *in);
 // Pushes a constant (a return address).
 void rewrite_push(struct tb *b, u64 value);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Scratch registers and flags during emission. Instrumentation needs registers and clobbers flags; the client's values then lie in
-// the thread block. They stay there until a client instruction (or the end of the block) needs them back, so that a run of checks
-// spills once. The recipe table records the state before every host instruction that may fault.
+// Scratch registers and flags during emission. Instrumentation needs registers and clobbers flags;
+// the client's values then lie in the thread block. They stay there until a client instruction (or
+// the end of the block) needs them back, so that a run of checks spills once. The recipe table
+// records the state before every host instruction that may fault.
 #include "engine/translate/translate.h"
 
 u32 tb_off(const struct tb *b)
 {
-    return (u32)(b->e.p - b->base);
+    return (u32)(b->code.p - b->code.start);
 }
 
 void tb_mark(struct tb *b)
@@ -36,7 +37,7 @@ void tb_spill(struct tb *b, u32 reg)
 {
     if (b->spilled & 1u << reg)
         return;
-    emit_gs_store(&b->e, TH_REGS + reg * 8, reg);
+    x86_mov(&b->code, GS(TH_REGS + reg * 8), reg);
     b->spilled |= (u16)(1u << reg);
 }
 
@@ -44,7 +45,7 @@ void tb_unspill(struct tb *b, u32 reg)
 {
     if (!(b->spilled & 1u << reg))
         return;
-    emit_gs_load(&b->e, reg, TH_REGS + reg * 8);
+    x86_mov(&b->code, reg, GS(TH_REGS + reg * 8));
     b->spilled &= (u16) ~(1u << reg);
 }
 
@@ -59,7 +60,8 @@ void tb_unspill_mask(struct tb *b, u32 mask)
     }
 }
 
-// Prefers a register that is free already, else the one whose next use by the client is farthest away.
+// Prefers a register that is free already, else the one whose next use by the client is farthest
+// away.
 u32 tb_scratch(struct tb *b, u32 avoid)
 {
     static const u8 order[] = { 11,    10,    9,     8,     15,    14,    13,   12,
@@ -92,11 +94,9 @@ void tb_flags_free(struct tb *b, u32 live)
     if (!live || b->flags_saved)
         return;
     tb_spill(b, R_RAX);
-    emit_u8(&b->e, 0x9f); // lahf
-    emit_u8(&b->e, 0x0f); // seto al
-    emit_u8(&b->e, 0x90);
-    emit_u8(&b->e, 0xc0);
-    emit_gs_store(&b->e, TH_FLAGS_SAVE, R_RAX);
+    x86_lahf(&b->code);
+    x86_seto_r(&b->code, R_RAX);
+    x86_mov(&b->code, GS(TH_FLAGS_SAVE), R_RAX);
     b->flags_saved = true;
 }
 
@@ -105,10 +105,9 @@ void tb_flags_restore(struct tb *b)
     if (!b->flags_saved)
         return;
     tb_spill(b, R_RAX);
-    emit_gs_load(&b->e, R_RAX, TH_FLAGS_SAVE);
-    emit_u8(&b->e, 0x04); // add $0x7f, %al: overflows exactly when al is 1
-    emit_u8(&b->e, 0x7f);
-    emit_u8(&b->e, 0x9e); // sahf
+    x86_mov(&b->code, R_RAX, GS(TH_FLAGS_SAVE));
+    x86_add_al_i8(&b->code, 0x7f); // overflows exactly when al is 1
+    x86_sahf(&b->code);
     b->flags_saved = false;
 }
 
@@ -127,23 +126,21 @@ void tb_reloc(struct tb *b, u32 off)
     b->reloc[b->nrelocs++] = (u16)off;
 }
 
-u32 tb_rel32(struct tb *b, u32 opcode_len, const u8 *opcode, u64 target)
+// A branch whose target lies outside of the fragment, so that a copy has to displace it anew.
+static void branch_out(struct tb *b, struct x86_label l, u64 target)
 {
-    u32 off;
-
-    emit_bytes(&b->e, opcode, opcode_len);
-    off = tb_off(b);
-    tb_reloc(b, off);
-    emit_u32(&b->e, (u32)(target - ((u64)b->e.p + 4)));
-    return off;
+    x86_fix(&b->code, l, target);
+    tb_reloc(b, l.at);
 }
 
-void tb_patch(struct tb *b, u32 rel32_off, u32 target_off)
+void tb_jmp_out(struct tb *b, u64 target)
 {
-    u32 rel = target_off - (rel32_off + 4);
+    branch_out(b, x86_jmp(&b->code), target);
+}
 
-    if (!b->e.full)
-        __builtin_memcpy(b->base + rel32_off, &rel, 4);
+void tb_call_out(struct tb *b, u64 target)
+{
+    branch_out(b, x86_call(&b->code), target);
 }
 
 struct cold *tb_cold(struct tb *b, u32 kind)
@@ -157,7 +154,7 @@ struct cold *tb_cold(struct tb *b, u32 kind)
     c = &b->cold[b->ncold++];
     c->kind = (u8)kind;
     c->insn = (u16)b->cur;
-    c->from2 = 0;
+    c->from2.bytes = 0;
     c->spilled = b->spilled;
     c->flags_saved = b->flags_saved;
     return c;

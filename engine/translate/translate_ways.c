@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Stubs that search a set of I1 or D1 behind its first way: made once for a pair of registers, called by the cold parts of
-// fragments (translate_sim.c). A hit in a deeper way is ten to a thousand times as frequent as a miss in programs whose
-// working set fits, and all it takes is to move some words; a call of C costs more than that. Misses go on into prof.c.
+// Stubs that search a set of I1 or D1 behind its first way: made once for a pair of registers,
+// called by the cold parts of fragments (translate_sim.c). A hit in a deeper way is ten to a
+// thousand times as frequent as a miss in programs whose working set fits, and all it takes is to
+// move some words; a call of C costs more than that. Misses go on into prof.c.
 //
-// On entry r1 is the byte offset of the set (before scaling), r2 the tag; the flags are free. The ways move down one by one
-// until the tag's old place is reached, as sim_cache_search() does it. See prof.h for what lies behind the call.
+// On entry r1 is the byte offset of the set (before scaling), r2 the tag; the flags are free. The
+// ways move down one by one until the tag's old place is reached, as sim_cache_search() does it.
+// See prof.h for what lies behind the call.
 #include "engine/translate/translate.h"
 
 #include "engine/base/mini.h"
@@ -25,153 +27,150 @@ struct ways {
 
 static u64 d1_stub[16][16], i1_stub;
 
-static void way_op(struct emit *e, const struct ways *w, u32 opcode, u32 reg, u32 way)
+static struct x86_mem way_at(const struct ways *w, u32 way)
 {
-    emit_gs_index_op(e, w->wide, opcode, reg, w->r1, w->scale, w->disp + way * (w->wide ? 8 : 4));
+    return GS_X(w->disp + way * (w->wide ? 8 : 4), w->r1, w->scale);
 }
 
-static void push_pop(struct emit *e, u32 opcode, u32 reg)
+static void load(struct x86 *a, const struct ways *w, u32 reg, u32 way)
 {
-    if (reg >= 8)
-        emit_u8(e, 0x41);
-    emit_u8(e, opcode | (reg & 7));
+    if (w->wide)
+        x86_mov(a, reg, way_at(w, way));
+    else
+        x86_mov32(a, reg, way_at(w, way));
 }
 
-static void leave(struct emit *e, const struct ways *w)
+static void store(struct x86 *a, const struct ways *w, u32 way, u32 reg)
 {
-    push_pop(e, 0x58, w->r4);
-    push_pop(e, 0x58, w->r3);
+    if (w->wide)
+        x86_mov(a, way_at(w, way), reg);
+    else
+        x86_mov32(a, way_at(w, way), reg);
 }
 
-static u8 *jcc(struct emit *e, u32 cond)
+static void compare(struct x86 *a, const struct ways *w, u32 reg)
 {
-    emit_u8(e, 0x0f);
-    emit_u8(e, 0x80 | cond);
-    emit_u32(e, 0);
-    return e->p;
+    if (w->wide)
+        x86_cmp(a, reg, w->r2);
+    else
+        x86_cmp32(a, reg, w->r2);
 }
 
-static void land(struct emit *e, u8 *behind)
+static void leave(struct x86 *a, const struct ways *w)
 {
-    u32 rel = (u32)(e->p - behind);
-
-    if (!e->full)
-        __builtin_memcpy(behind - 4, &rel, 4);
+    x86_pop_r(a, w->r4);
+    x86_pop_r(a, w->r3);
 }
 
 // The rest is C's: it finds the tag, and for `slow` the set.
-static void to_c(struct emit *e, const struct ways *w, enum prof_stub stub)
+static void to_c(struct x86 *a, const struct ways *w, enum prof_stub stub)
 {
     if (w->wide)
-        emit_gs_store(e, TH_H_ADDR, w->r2);
+        x86_mov(a, GS(TH_H_ADDR), w->r2);
     if (stub == PROF_STUB_D1_SLOW)
-        emit_gs_op(e, 0, 0x89, w->r1, TH_H_DESC);
-    emit_u8(e, 0xe9);
-    emit_u32(e, (u32)(prof_stub(stub) - ((u64)e->p + 4)));
+        x86_mov32(a, GS(TH_H_DESC), w->r1);
+    x86_fix(a, x86_jmp(a), prof_stub(stub));
 }
 
 // The reference lies in two lines: nothing moves when both are the most recent of their sets.
-static void straddling(struct emit *e, const struct ways *w)
+static void straddling(struct x86 *a, const struct ways *w)
 {
-    u8 *second, *first;
+    struct x86_label second, first;
 
-    emit_gs_index_op(e, 1, 0x3b, w->r2, w->r4, w->scale, w->disp); // r4: the second line's set
-    second = jcc(e, 5);
-    emit_lea(e, w->r3, w->r2, REG_NONE, 1, -(s64)w->line);
-    way_op(e, w, 0x3b, w->r3, 0);
-    first = jcc(e, 5);
-    leave(e, w);
-    emit_u8(e, 0xc3);
-    land(e, second);
-    land(e, first);
-    leave(e, w);
-    to_c(e, w, PROF_STUB_D1_SLOW);
+    x86_cmp(a, w->r2, GS_X(w->disp, w->r4, w->scale)); // r4: the second line's set
+    second = x86_jcc(a, CC_NE);
+    x86_lea(a, w->r3, MEM(w->r2, -(s64)w->line));
+    x86_cmp(a, w->r3, way_at(w, 0));
+    first = x86_jcc(a, CC_NE);
+    leave(a, w);
+    x86_ret(a);
+    x86_land(a, second);
+    x86_land(a, first);
+    leave(a, w);
+    to_c(a, w, PROF_STUB_D1_SLOW);
 }
 
-static void search(struct emit *e, const struct ways *w, enum prof_stub miss)
+// Hits in the second way: it and the first change places.
+static void search_second(struct x86 *a, const struct ways *w)
 {
-    u8 *found[WAYS_MAX], *not_second = NULL, *two_lines = NULL;
-    u32 a = w->r3, b = w->r4;
+    struct x86_label not_second;
 
-    push_pop(e, 0x50, w->r3);
-    if (w->assoc > 1) {
-        way_op(e, w, 0x8b, a, 1);
-        emit_u8(e, 0x40 | w->wide << 3 | (w->r2 >> 3) << 2 | a >> 3); // cmp r2, a
-        emit_u8(e, 0x39);
-        emit_u8(e, 0xc0 | (w->r2 & 7) << 3 | (a & 7));
-        not_second = jcc(e, 5);
-        way_op(e, w, 0x8b, a, 0);
-        way_op(e, w, 0x89, a, 1);
-        way_op(e, w, 0x89, w->r2, 0);
-        push_pop(e, 0x58, w->r3);
-        emit_u8(e, 0xc3);
-        land(e, not_second);
-    }
-    push_pop(e, 0x50, w->r4);
+    load(a, w, w->r3, 1);
+    compare(a, w, w->r3);
+    not_second = x86_jcc(a, CC_NE);
+    load(a, w, w->r3, 0);
+    store(a, w, 1, w->r3);
+    store(a, w, 0, w->r2);
+    x86_pop_r(a, w->r3);
+    x86_ret(a);
+    x86_land(a, not_second);
+}
+
+static void search(struct x86 *a, const struct ways *w, enum prof_stub miss)
+{
+    struct x86_label found[WAYS_MAX], two_lines = { 0, 0 };
+    u32 x = w->r3, y = w->r4;
+
+    x86_push_r(a, w->r3);
+    if (w->assoc > 1)
+        search_second(a, w);
+    x86_push_r(a, w->r4);
     if (w->set_mask) {
-        emit_mov(e, b, w->r2);
-        if (b >= 8)
-            emit_u8(e, 0x41);
-        emit_u8(e, 0x81); // and $mask, b
-        emit_u8(e, 0xe0 | (b & 7));
-        emit_u32(e, w->set_mask);
-        emit_u8(e, 0x40 | (b >> 3) << 2 | w->r1 >> 3); // cmp b, r1
-        emit_u8(e, 0x39);
-        emit_u8(e, 0xc0 | (b & 7) << 3 | (w->r1 & 7));
-        two_lines = jcc(e, 5);
+        x86_mov(a, y, w->r2);
+        x86_and32_ri(a, y, w->set_mask);
+        x86_cmp32(a, w->r1, y);
+        two_lines = x86_jcc(a, CC_NE);
     }
-    if (w->assoc > 1) { // a holds way 1
-        way_op(e, w, 0x8b, b, 0);
-        way_op(e, w, 0x89, b, 1);
+    if (w->assoc > 1) { // x holds way 1
+        load(a, w, y, 0);
+        store(a, w, 1, y);
     }
-    for (u32 i = 2; i < w->assoc; i++) { // a holds way i - 1, which has been overwritten
-        way_op(e, w, 0x8b, b, i);
-        way_op(e, w, 0x89, a, i);
-        emit_u8(e, 0x40 | w->wide << 3 | (w->r2 >> 3) << 2 | b >> 3); // cmp r2, b
-        emit_u8(e, 0x39);
-        emit_u8(e, 0xc0 | (w->r2 & 7) << 3 | (b & 7));
-        found[i] = jcc(e, 4);
-        a = a == w->r3 ? w->r4 : w->r3;
-        b = b == w->r3 ? w->r4 : w->r3;
+    for (u32 i = 2; i < w->assoc; i++) { // x holds way i - 1, which has been overwritten
+        load(a, w, y, i);
+        store(a, w, i, x);
+        compare(a, w, y);
+        found[i] = x86_jcc(a, CC_E);
+        x = x == w->r3 ? w->r4 : w->r3;
+        y = y == w->r3 ? w->r4 : w->r3;
     }
-    way_op(e, w, 0x89, w->r2, 0);
-    leave(e, w);
-    to_c(e, w, miss);
+    store(a, w, 0, w->r2);
+    leave(a, w);
+    to_c(a, w, miss);
     for (u32 i = 2; i < w->assoc; i++)
-        land(e, found[i]);
+        x86_land(a, found[i]);
     if (w->assoc > 2) {
-        way_op(e, w, 0x89, w->r2, 0);
-        leave(e, w);
-        emit_u8(e, 0xc3);
+        store(a, w, 0, w->r2);
+        leave(a, w);
+        x86_ret(a);
     }
-    if (two_lines) {
-        land(e, two_lines);
-        straddling(e, w);
+    if (w->set_mask) {
+        x86_land(a, two_lines);
+        straddling(a, w);
     }
 }
 
-// Makes the stub; 0 when there is no room for it, which a number of stubs below STUBS_MADE / 1 KiB never meets.
+// Makes the stub; 0 when there is no room for it, which a number of stubs below STUBS_MADE / 1 KiB
+// never meets.
 static u64 make(struct ways *w, enum prof_stub miss, bool by_hand)
 {
-    struct emit e;
+    struct x86 a;
     u32 left =
         (1u << R_RAX | 1u << R_RCX | 1u << R_RDX | 1u << R_RSI) & ~(1u << w->r1 | 1u << w->r2);
-    u64 room, at;
+    u64 room;
 
     w->r3 = (u32)__builtin_ctz(left);
     w->r4 = (u32)__builtin_ctz(left & (left - 1));
-    e.start = e.p = tcache_made_room(&room);
-    e.end = e.p + room;
-    e.full = false;
-    at = (u64)e.p;
+    a.start = a.p = tcache_made_room(&room);
+    a.end = a.p + room;
+    a.full = false;
     if (by_hand)
-        search(&e, w, miss);
+        search(&a, w, miss);
     else
-        to_c(&e, w, PROF_STUB_D1_SLOW);
-    if (e.full)
+        to_c(&a, w, PROF_STUB_D1_SLOW);
+    if (a.full)
         engine_die("no room for a stub that searches ways");
-    tcache_made((u64)e.p);
-    return at;
+    tcache_made(x86_here(&a));
+    return (u64)a.start;
 }
 
 u64 ways_d1(u32 r1, u32 r2)

@@ -312,6 +312,8 @@ static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 #define X86_CC(n, w, o, d)   X86_JUMP(n, 4, x86_imm32(x86_op(p, w, o | cc, 0), 0), u32 cc)
 #define X86_CC8(n, w, o, d)  X86_JUMP(n, 1, x86_imm8(x86_op(p, w, o | cc, 0), 0), u32 cc)
 #define X86_RJ(n, w, o, d)   X86_JUMP(n, 4, x86_imm32(x86_op_rip(p, w, o, r), 0), u32 r)
+#define X86_XJ(n, w, o, d)   X86_JUMP(n, 4, x86_imm32(x86_op_r(p, w, o, d, 0), 0))
+#define X86_XI8(n, w, o, d)  X86_FN(n, x86_imm8(x86_op_r(p, w, o, d, 0), v), u32 v)
 #define X86_VEX_GRI8(n, w, o, d) \
     X86_FN(n, x86_imm8(x86_vex_r(p, 3, 3, o, r, rm), v), u32 r, u32 rm, u32 v)
 #define X86_VEX_MY(n, w, o, d)  X86_FN(n, x86_vex_m(p, 2, 4, o, r, m), struct x86_mem m, u32 r)
