@@ -25,6 +25,7 @@
 
 enum { CONTEXT_RAX = REG_RAX, CONTEXT_RSP = REG_RSP, CONTEXT_RIP = REG_RIP };
 #undef REG_RIP // the engine has another
+#include "engine/base/cpu.h"
 #include "engine/x86/decode.h"
 #include "fuzz/random.h"
 
@@ -449,6 +450,7 @@ int main(int argc, char **argv)
         return 0;
     }
     prepare();
+    cpu_init(0);
     decode_init(true);
     for (uint32_t i = 0; make_form(bytes, i); i++)
         try_form(bytes, n);

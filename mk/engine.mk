@@ -132,7 +132,7 @@ ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safe
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
 ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S spool/spooler spool/copy spool/fds spool/log \
     spool/environ
-ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags base/mini
+ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
 $(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 
 define engine_unit

@@ -50,7 +50,7 @@ $(FUZZ_INSN)/guest.o $(FUZZ_INSN)/guest-avx2.o: $(FUZZ_INSN)/%.o: fuzz/insn_gues
 FUZZ_CLAIMS := $(FUZZ_INSN)/insn_claims
 CFLAGS_fuzz/insn_claims.c := $(FUZZ_ZYDIS_FLAGS)
 $(BUILD)/obj/host/fuzz/insn_claims.o: | $(ZYDIS_READY)
-$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(FUZZ_RANDOM) $(patsubst %,$(BUILD)/obj/engine/engine/%.o,x86/decode x86/decode_flags base/mini) \
+$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(FUZZ_RANDOM) $(patsubst %,$(BUILD)/obj/engine/engine/%.o,x86/decode x86/decode_flags x86/operands base/cpu base/mini) \
     $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 

@@ -299,8 +299,10 @@ static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 #define X86_M(n, w, o, d)    X86_FN(n, x86_op_m(p, w, o, d, m), struct x86_mem m)
 #define X86_RI(n, w, o, d)   X86_FN(n, x86_imm32(x86_op_r(p, w, o, d, rm), v), u32 rm, u32 v)
 #define X86_RI8(n, w, o, d)  X86_FN(n, x86_imm8(x86_op_r(p, w, o, d, rm), v), u32 rm, u32 v)
-#define X86_MI(n, w, o, d)   X86_FN(n, x86_imm32(x86_op_m(p, w, o, d, m), v), struct x86_mem m, u32 v)
-#define X86_MI8(n, w, o, d)  X86_FN(n, x86_imm8(x86_op_m(p, w, o, d, m), v), struct x86_mem m, u32 v)
+#define X86_MI(n, w, o, d) \
+    X86_FN(n, x86_imm32(x86_op_m(p, w, o, d, m), v), struct x86_mem m, u32 v)
+#define X86_MI8(n, w, o, d) \
+    X86_FN(n, x86_imm8(x86_op_m(p, w, o, d, m), v), struct x86_mem m, u32 v)
 #define X86_O(n, w, o, d)    X86_FN(n, x86_op_o(p, w, o, r), u32 r)
 #define X86_OI(n, w, o, d)   X86_FN(n, x86_imm(x86_op_o(p, w, o, r), w, v), u32 r, u32 v)
 #define X86_OI64(n, w, o, d) X86_FN(n, x86_imm64(x86_op_o(p, w, o, r), v), u32 r, u64 v)

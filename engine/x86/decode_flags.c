@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Flags that the manuals leave undefined. Every processor gives them some value, and the client must see that value; but whether the
-// value depends on what the flag was before decides whether the flags have to be kept across instrumentation, and the
-// commonest instructions (and, or, xor, test, shifts) leave AF undefined. So the processor is asked, once, at the start: each
-// instruction runs with all flags set and with all clear, on operands from every corner. A flag that comes out equal
-// each time does not depend on what it was. Called by decode.c alone.
+// Flags that the manuals leave undefined. Every processor gives them some value, and the client
+// must see that value; but whether the value depends on what the flag was before decides whether
+// the flags have to be kept across instrumentation, and the commonest instructions (and, or, xor,
+// test, shifts) leave AF undefined. So the processor is asked, once, at the start: each instruction
+// runs with all flags set and with all clear, on operands from every corner. A flag that comes out
+// equal each time does not depend on what it was. Called by decode.c alone.
 #include "engine/x86/decode_flags.h"
 
-#include "engine/x86/decode.h"
+#include "engine/x86/regs.h"
 
 enum probe { LOGIC, SHL, SHR, SAR, IMUL, MUL, BT, BSF, BSR, TZCNT, LZCNT, ANDN, BLSR, PROBES };
 

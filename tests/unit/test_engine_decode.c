@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/cpu.h"
 #include "engine/x86/decode.h"
 
 #define PC 0x400000ul
@@ -142,6 +143,7 @@ static void lengths(void **state)
 static int init(void **state)
 {
     (void)state;
+    cpu_init(0, 0);
     decode_init(false);
     return 0;
 }
