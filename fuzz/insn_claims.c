@@ -450,7 +450,7 @@ int main(int argc, char **argv)
         return 0;
     }
     prepare();
-    cpu_init(0);
+    cpu_init(0, 0);
     decode_init(true);
     for (uint32_t i = 0; make_form(bytes, i); i++)
         try_form(bytes, n);

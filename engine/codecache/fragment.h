@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A fragment: one translated block in the code cache, and what is known about it. Made by translate.c, kept by tcache.c.
+// A fragment: one translated block in the code cache, and what is known about it. A draft is what
+// translate/ hands over, a fragment what tcache.c keeps.
 #ifndef QUERN_ENGINE_FRAGMENT_H
 #define QUERN_ENGINE_FRAGMENT_H
 
 #include "engine/base/types.h"
 
-// From host offset `off` on (until the next recipe's), the client is at instruction `insn` and the registers in `spilled` are in
-// their slots of the thread block.
+#define FRAGMENT_INSNS_MAX   64
+#define FRAGMENT_RECIPES_MAX 1024
+#define FRAGMENT_RELOCS_MAX  1024
+
+// From host offset `off` on (until the next recipe's), the client is at instruction `insn` and the
+// registers in `spilled` are in their slots of the thread block.
 struct recipe {
     u16 off, insn, spilled, flags; // enum recipe_flag
 };
@@ -14,8 +19,7 @@ struct recipe {
 enum recipe_flag {
     RECIPE_FLAGS_SAVED = 1, // arithmetic flags are in flags_save
     RECIPE_BUMPED = 2,      // the block has been counted
-    RECIPE_REP =
-        4, // at a string instruction: rep_rcx, rep_rsi, rep_rdi hold the registers before it
+    RECIPE_REP = 4,         // at a string instruction: rep_rcx, rep_rsi, rep_rdi are as before it
 };
 
 struct fragment;
@@ -55,6 +59,21 @@ struct fragment {
     struct fragment *in;           // first fragment that links to this one
     u32 in_exit;
     struct fragment_exit exit[2];
+};
+
+// The code lies where it stays, at the region's free end; everything else is copied.
+struct draft {
+    u64 pc, end;
+    u64 hpc;
+    u32 size;
+    u32 flags; // enum fragment_flag
+    u32 block, counter;
+    u32 nrecipes, nrelocs, nexits, ninsns;
+    u32 ibl_jmp, sc_jmp;
+    struct recipe recipe[FRAGMENT_RECIPES_MAX];
+    u16 reloc[FRAGMENT_RELOCS_MAX]; // displacements that lead out of the fragment
+    u8 len[FRAGMENT_INSNS_MAX];
+    struct fragment_exit exit[2]; // rel32, stub and target
 };
 
 #endif

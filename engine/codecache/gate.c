@@ -3,7 +3,7 @@
 #include "engine/codecache/gate.h"
 
 #include "engine/base/mini.h"
-#include "engine/codecache/tcache_priv.h"
+#include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stress.h"
@@ -48,8 +48,8 @@ void gate_return(struct thread *t, long ret)
 
 static _Noreturn void enter(struct thread *t)
 {
-    t->sc_cont = tcache_stub_syscall_done();
-    loop_enter(tcache_stub_gate_from_c());
+    t->sc_cont = stubs_at(STUB_SYSCALL_DONE);
+    loop_enter(stubs_at(STUB_GATE_FROM_C));
 }
 
 _Noreturn void gate_call(struct thread *t, const u64 args[6])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a client's system call leaves translated code and comes back. The gate itself is a stub (stubs.S): it makes the call with
-// the client's registers and signals open, unless the call is one of the slow ones, which go to the dispatcher.
+// How a client's system call leaves translated code and comes back. The gate itself is a stub
+// (stubs.S): it makes the call with the client's registers and signals open, unless the call is one
+// of the slow ones, which go to the dispatcher.
 #ifndef QUERN_ENGINE_GATE_H
 #define QUERN_ENGINE_GATE_H
 
@@ -8,24 +9,26 @@
 
 #define GATE_CALLS 512 // calls with larger numbers are never slow
 
-// By number: 1 leaves the fast gate. Each thread's gate looks at a copy in its area (TA_SLOW_TABLE). With the spool mapped, before
-// the first thread.
+// By number: 1 leaves the fast gate. Each thread's gate looks at a copy in its area
+// (TA_SLOW_TABLE). With the spool mapped, before the first thread.
 void gate_init(const u8 table[GATE_CALLS]);
 void gate_thread_init(struct thread *t);
 
-// Every call is slow (serialised threads, --stress, a seccomp filter): from now on, in every thread.
+// Every call is slow (serialised threads, --stress, a seccomp filter): from now on, in every
+// thread.
 void gate_make_all_slow(void);
 extern bool gate_all_slow;
 
 // The call is done: result, rcx, r11 and pc as the instruction leaves them.
 void gate_return(struct thread *t, long ret);
 
-// Makes the call through the gate, with these arguments instead of the client's (NULL: the client's), and comes back in
-// syscalls_done(). t->pc must be the address of the client's syscall instruction and t->sc_next the one behind it. Gives up the
-// caller's frames.
+// Makes the call through the gate, with these arguments instead of the client's (NULL: the
+// client's), and comes back in syscalls_done(). t->pc must be the address of the client's syscall
+// instruction and t->sc_next the one behind it. Gives up the caller's frames.
 _Noreturn void gate_call(struct thread *t, const u64 args[6]);
 
-// Such a call was interrupted at its beginning or is complete: the client's own argument registers again.
+// Such a call was interrupted at its beginning or is complete: the client's own argument registers
+// again.
 void gate_args_restore(struct thread *t);
 
 #endif

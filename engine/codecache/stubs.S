@@ -1,22 +1,25 @@
-/* SPDX-License-Identifier: MIT */
-/* The stubs between translated code and the engine. tcache_init copies the range stubs_begin..stubs_end to the head of the code
- * cache, so that fragments reach it by rel32; hence everything in it addresses only %gs:.. and absolute 64-bit constants.
- * tcache_where() classifies a host address by the labels below; what an interrupted thread's registers mean
- * in each range is said at the range.
- *
- * Register map on entry from a fragment: every client register is in its register, except as said. */
+// SPDX-License-Identifier: MIT
+// The stubs between translated code and the engine. stubs_copy() copies the range
+// stubs_begin..stubs_end to the head of the code cache, so that fragments reach it by rel32; hence
+// everything in it addresses only gs:.. and absolute 64-bit constants. stubs.def lists its labels,
+// and the functions that it calls. where_of() classifies a host address by the labels below; what
+// an interrupted thread's registers mean in each range is said at the range.
+//
+// Register map on entry from a fragment: every client register is in its register, except as said.
 #include "engine/thread/thread.h"
 
     .intel_syntax noprefix
     .section .text.stubs, "ax"
     .globl stubs_begin, stubs_end
-    .globl stubs_ibl_miss, stubs_exit, stubs_exit_end
-    .globl stubs_enter, stubs_enter_end, stubs_gate_from_c
-    .globl stubs_gate, stubs_gate_flags, stubs_gate_go, stubs_gate_call, stubs_gate_after, stubs_gate_after_end
-    .globl stubs_syscall_done, stubs_syscall_escaped
-    .globl stubs_helper_begin
-    .globl stubs_d1_miss, stubs_d1_slow, stubs_d1_any, stubs_i1_miss, stubs_i1_any
-    .globl stubs_bc, stubs_bi, stubs_rep, stubs_vec
+#define STUB(NAME, label, kind, function) .globl stubs_##label
+#include "engine/codecache/stubs.def"
+#undef STUB
+
+    .macro FUNCTION name // of the stub's row, to rax: stubs_copy() fills it in
+    movabs rax, 0
+    .set stubs_\name\()_call, . - 8
+    .globl stubs_\name\()_call
+    .endm
 
     .macro SAVE_REGS_BUT_RSP_RCX
     mov gs:[TH_REGS + 0x00], rax
@@ -35,18 +38,18 @@
     mov gs:[TH_REGS + 0x78], r15
     .endm
 
-    .macro TO_C function
+    .macro TO_C name
     mov rsp, gs:[TH_ENGINE_SP]
     pushfq
     pop qword ptr gs:[TH_RFLAGS]
     cld
     mov dword ptr gs:[TH_STATE], TS_ENGINE
-    test dword ptr gs:[TH_RFLAGS], 0x40000 /* AC: the engine's own unaligned accesses must not trap */
+    test dword ptr gs:[TH_RFLAGS], 0x40000 // AC: the engine's own unaligned accesses must not trap
     jz 77f
     push 0x202
     popfq
 77: mov rdi, gs:[TH_SELF]
-    movabs rax, offset \function
+    FUNCTION \name
     call rax
     ud2
     .endm
@@ -71,36 +74,36 @@
     .balign 64
 stubs_begin:
 
-/* -- out: an asynchronous signal here is deferred; the code goes on into C ------------------------------ */
+// -- out: an asynchronous signal here is deferred; the code goes on into C --
 
-stubs_ibl_miss: /* client address to go on at is in ibl_target */
+stubs_ibl_miss: // client address to go on at is in ibl_target
     mov qword ptr gs:[TH_EXIT_ID], -1
-stubs_exit: /* exit_id says which exit */
+stubs_exit: // exit_id says which exit
     mov gs:[TH_REGS + 0x08], rcx
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX
-    TO_C dispatch_exit
+    TO_C exit
 
-stubs_syscall_escaped: /* the same in an escape copy, where the call must not be made */
+stubs_syscall_escaped: // the same in an escape copy, where the call must not be made
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX
-    TO_C dispatch_syscall_escaped
+    TO_C syscall_escaped
 
-stubs_syscall_slow: /* rcx has been saved by the fragment, rsp by the gate */
+stubs_syscall_slow: // rcx has been saved by the fragment, rsp by the gate
     SAVE_REGS_BUT_RSP_RCX
-    TO_C dispatch_syscall
+    TO_C syscall_slow
 
-stubs_syscall_done: /* behind a system call: rcx is not the client's */
+stubs_syscall_done: // behind a system call: rcx is not the client's
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX
-    TO_C dispatch_syscall_finished
+    TO_C syscall_done
 stubs_exit_end:
 
-/* -- in: regs[], rflags and pc are intact throughout; a signal redirects to loop_resume --------------- */
+// -- in: regs[], rflags and pc are intact throughout; a signal redirects to loop_resume --
 
-stubs_enter: /* host says where to go; rsp is the engine's */
+stubs_enter: // host says where to go; rsp is the engine's
     mov eax, TS_RUNNING
-    xchg gs:[TH_STATE], eax /* orders against whoever sets stop and then reads state */
+    xchg gs:[TH_STATE], eax // orders against whoever sets stop and then reads state
     cmp qword ptr gs:[TH_STOP], 0
     jne 9f
     push qword ptr gs:[TH_RFLAGS]
@@ -109,7 +112,7 @@ stubs_enter: /* host says where to go; rsp is the engine's */
     mov rax, gs:[TH_REGS + 0x00]
     mov rsp, gs:[TH_REGS + 0x20]
     jmp qword ptr gs:[TH_HOST]
-stubs_gate_from_c: /* the same, into the gate */
+stubs_gate_from_c: // the same, into the gate
     cmp qword ptr gs:[TH_STOP], 0
     jne 9f
     push qword ptr gs:[TH_RFLAGS]
@@ -122,16 +125,17 @@ stubs_gate_from_c: /* the same, into the gate */
     jmp rax
 stubs_enter_end:
 
-/* -- the system call gate (engine.md 1.6) -------------------------------------------------------------
- * The fragment has saved rcx to its slot and set sc_next and sc_cont. Up to stubs_gate_call the client is at its syscall instruction,
- * behind it the call is complete. */
+// -- the system call gate --
+//
+// The fragment has saved rcx to its slot and set sc_next and sc_cont. Up to stubs_gate_call the
+// client is at its syscall instruction, behind it the call is complete.
 
 stubs_gate:
     mov gs:[TH_REGS + 0x20], rsp
     mov rsp, gs:[TH_ENGINE_SP]
     pushfq
     pop qword ptr gs:[TH_RFLAGS]
-stubs_gate_flags: /* from here to stubs_gate_go the client's flags are in rflags */
+stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
     cmp eax, 512
     jae 1f
     mov ecx, eax
@@ -145,7 +149,8 @@ stubs_gate_flags: /* from here to stubs_gate_go the client's flags are in rflags
     popfq
     jmp stubs_syscall_slow
 stubs_gate_go:
-    mov gs:[TH_REGS + 0x00], rax /* the number, for signal.c: a poke that broke the call off begins it anew */
+    // the number, for handler.c: a poke that broke the call off begins it anew
+    mov gs:[TH_REGS + 0x00], rax
     mov dword ptr gs:[TH_STATE], TS_IN_SYSCALL
 stubs_gate_call:
     syscall
@@ -159,13 +164,16 @@ stubs_gate_after:
     jmp qword ptr gs:[TH_SC_CONT]
 stubs_gate_after_end:
 
-/* -- helpers: calls into C from the middle of a fragment ----------------------------------------------------
- * The fragment has saved the client's stack pointer and calls on the engine's stack, so that the processor predicts the return; the
- * return address stays the first word there until the return, and signal.c replaces it. Every register survives. C code called from here
- * uses no string instruction, so the client's direction flag may stand. The stubs that search ways (translate_ways.c) lie behind these. */
+// -- helpers: calls into C from the middle of a fragment --
+//
+// The fragment has saved the client's stack pointer and calls on the engine's stack, so that the
+// processor predicts the return; the return address stays the first word there until the return,
+// and handler.c replaces it. Every register survives. C code called from here uses no string
+// instruction, so the client's direction flag may stand. The stubs that search ways (ways.c) lie
+// behind these.
 
-    .macro HELPER name, function /* flags are free */
-\name:
+    .macro HELPER name // flags are free
+stubs_\name:
     push rax
     push rcx
     push rdx
@@ -178,7 +186,7 @@ stubs_gate_after_end:
     mov rdi, gs:[TH_SELF]
     mov rsi, [rsp + 72]
     mov dword ptr gs:[TH_STATE], TS_HELPER
-    movabs rax, offset \function
+    FUNCTION \name
     call rax
     mov dword ptr gs:[TH_STATE], TS_RUNNING
     pop r11
@@ -193,8 +201,8 @@ stubs_gate_after_end:
     ret
     .endm
 
-    .macro HELPER_FLAGS name, function /* flags survive; the registers are where prof_rep() looks for them */
-\name:
+    .macro HELPER_FLAGS name // flags survive; the registers are where strings_rep() looks for them
+stubs_\name:
     mov gs:[TH_H_SAVE + 0], rax
     lahf
     seto al
@@ -209,7 +217,7 @@ stubs_gate_after_end:
     mov gs:[TH_H_SAVE + 64], r11
     mov rdi, gs:[TH_SELF]
     mov dword ptr gs:[TH_STATE], TS_HELPER
-    movabs rax, offset \function
+    FUNCTION \name
     sub rsp, 8
     call rax
     add rsp, 8
@@ -223,23 +231,20 @@ stubs_gate_after_end:
     mov r10, gs:[TH_H_SAVE + 56]
     mov r11, gs:[TH_H_SAVE + 64]
     mov rax, gs:[TH_H_SAVE + 72]
-    add al, 0x7f /* 1 + 0x7f overflows: OF as it was */
+    add al, 0x7f // 1 + 0x7f overflows: OF as it was
     sahf
     mov rax, gs:[TH_H_SAVE + 0]
     ret
     .endm
 
     .balign 16
-stubs_helper_begin:
-    HELPER stubs_d1_miss, prof_d1_miss
-    HELPER stubs_d1_slow, prof_d1_slow
-    HELPER stubs_d1_any, prof_d1_any
-    HELPER stubs_i1_miss, prof_i1_miss
-    HELPER stubs_i1_any, prof_i1_any
-    HELPER stubs_bc, prof_bc
-    HELPER_FLAGS stubs_bi, prof_bi
-    HELPER_FLAGS stubs_rep, prof_rep
-    HELPER_FLAGS stubs_vec, prof_vec
+stubs_helpers:
+#define STUB(NAME, label, kind, function) STUB_##kind(label)
+#define STUB_PLACE(label)
+#define STUB_TO_C(label)
+#define STUB_HELPER(label)       HELPER label
+#define STUB_HELPER_FLAGS(label) HELPER_FLAGS label
+#include "engine/codecache/stubs.def"
 stubs_end:
 
     .section .note.GNU-stack, "", @progbits

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The map of client memory (vmmap.h): one locked vmmap_set, kept by the system call handlers, with /proc/thread-self/maps as the
-// second opinion. (thread-self, because /proc/self/maps is empty once the main thread has ended.)
+// The map of client memory (vmmap.h): one locked set (vmmapset.h), kept by the system call
+// handlers, with /proc/thread-self/maps as the second opinion. (thread-self, because
+// /proc/self/maps is empty once the main thread has ended.)
 //
-// Lock order: translation lock, then the lock here. tcache_invalidate() takes the translation lock, so it is called with ours
-// dropped. That is safe because of VMMAP_EXECUTED: the translator sets it under our lock, with the translation lock held from
-// before that until the block is in the table; whoever finds the flag and then takes the translation lock finds the block.
+// Lock order: translation lock, then the lock here. tcache_invalidate() takes the translation lock,
+// so it is called with ours dropped. That is safe because of VMMAP_EXECUTED: the translator sets it
+// under our lock, with the translation lock held from before that until the block is in the table;
+// whoever finds the flag and then takes the translation lock finds the block.
 
 #include "engine/codecache/vmmap.h"
 
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
 static struct lock vmmap_lock;
-static struct vmmap_set vmmap_set;
+static struct vmmapset map;
 
 // One line of a maps file.
 struct maps_line {
@@ -82,7 +85,8 @@ static bool maps_parse(char *text, struct maps_line *out)
     return true;
 }
 
-// Calls take(line, arg) for every line until it says true; true if one did. The buffer is shared: @holds(vmmap_lock).
+// Calls take(line, arg) for every line until it says true; true if one did. The buffer is shared:
+// @holds(vmmap_lock).
 static bool maps_walk(bool (*take)(const struct maps_line *, void *), void *arg)
 {
     static char buf[2 * MAPS_LINE_MAX];
@@ -128,7 +132,7 @@ static bool maps_walk(bool (*take)(const struct maps_line *, void *), void *arg)
 bool vmmap_is_engine(u64 start, u64 end)
 {
     return (start < threads_area_end() && end > ENGINE_BASE) ||
-           (start < tcache_end() && end > tcache_start());
+           (start < region_end() && end > region_start());
 }
 
 static void entry_from_line(struct vmmap_entry *e, const struct maps_line *l)
@@ -153,7 +157,7 @@ static bool init_line(const struct maps_line *l, void *arg)
     if (l->end > 1ul << 63) // the vsyscall page
         return false;
     entry_from_line(&e, l);
-    vmmap_set_add(&vmmap_set, e);
+    vmmapset_add(&map, e);
     return false;
 }
 
@@ -173,7 +177,7 @@ static bool line_with_address(const struct maps_line *l, void *arg)
         return l->start > addr; // sorted: no later line can
     if (!vmmap_is_engine(l->start, l->end)) {
         entry_from_line(&e, l);
-        vmmap_set_add(&vmmap_set, e);
+        vmmapset_add(&map, e);
     }
     return true;
 }
@@ -183,10 +187,10 @@ static bool find(u64 addr, u32 note, struct vmmap_info *out)
     struct vmmap_entry *e;
 
     lock_take(&vmmap_lock);
-    e = vmmap_set_find(&vmmap_set, addr);
+    e = vmmapset_find(&map, addr);
     if (!e && addr < 1ul << 63 && !vmmap_is_engine(addr, addr + 1)) {
         maps_walk(line_with_address, &addr);
-        e = vmmap_set_find(&vmmap_set, addr);
+        e = vmmapset_find(&map, addr);
     }
     if (e) {
         e->flags |= note;
@@ -212,9 +216,8 @@ bool vmmap_find_code(u64 addr, struct vmmap_info *out)
 // @holds(vmmap_lock)
 static bool has_code(u64 start, u64 end)
 {
-    for (u32 i = vmmap_set_above(&vmmap_set, start); i < vmmap_set.n && vmmap_set.e[i].start < end;
-         i++)
-        if (vmmap_set.e[i].flags & VMMAP_EXECUTED)
+    for (u32 i = vmmapset_above(&map, start); i < map.n && map.e[i].start < end; i++)
+        if (map.e[i].flags & VMMAP_EXECUTED)
             return true;
     return false;
 }
@@ -237,7 +240,7 @@ void vmmap_add(u64 start, u64 end, u32 prot, u32 flags)
 
     lock_take(&vmmap_lock);
     code = has_code(start, end);
-    vmmap_set_add(&vmmap_set, e);
+    vmmapset_add(&map, e);
     lock_drop(&vmmap_lock);
     if (code)
         tcache_invalidate(start, end);
@@ -249,7 +252,7 @@ void vmmap_remove(u64 start, u64 end)
 
     lock_take(&vmmap_lock);
     code = has_code(start, end);
-    vmmap_set_remove(&vmmap_set, start, end);
+    vmmapset_remove(&map, start, end);
     lock_drop(&vmmap_lock);
     if (code)
         tcache_invalidate(start, end);
@@ -261,7 +264,7 @@ void vmmap_protect(u64 start, u64 end, u32 prot)
 
     lock_take(&vmmap_lock);
     code = has_code(start, end);
-    vmmap_set_protect(&vmmap_set, start, end, prot);
+    vmmapset_protect(&map, start, end, prot);
     lock_drop(&vmmap_lock);
     if (code && ((prot & PROT_WRITE) || !(prot & PROT_EXEC)))
         tcache_invalidate(start, end);
@@ -275,7 +278,7 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 
     lock_take(&vmmap_lock);
     code = has_code(old_start, old_end) || has_code(new_start, new_end);
-    from = vmmap_set_find(&vmmap_set, old_start);
+    from = vmmapset_find(&map, old_start);
     if (from)
         e = *from;
     else
@@ -286,8 +289,8 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
     if (new_start != old_start)
         e.map_plus_one = 0;
     if (!keep_old)
-        vmmap_set_remove(&vmmap_set, old_start, old_end);
-    vmmap_set_add(&vmmap_set, e);
+        vmmapset_remove(&map, old_start, old_end);
+    vmmapset_add(&map, e);
     lock_drop(&vmmap_lock);
     if (code) {
         tcache_invalidate(old_start, old_end);
@@ -300,7 +303,8 @@ struct record_query {
     u32 index;
 };
 
-// When the mapped file was modified, ns since 1970, so that the finisher can tell whether it is the same still; 0: not known.
+// When the mapped file was modified, ns since 1970, so that the finisher can tell whether it is the
+// same still; 0: not known.
 static u64 modified(const struct maps_line *l, u32 flags)
 {
     struct k_stat st;
@@ -331,10 +335,9 @@ static bool line_to_record(const struct maps_line *l, void *arg)
     q->index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags,
                                   modified(l, flags));
     // Every entry of ours inside this line is described by the record.
-    for (u32 i = vmmap_set_above(&vmmap_set, l->start);
-         i < vmmap_set.n && vmmap_set.e[i].start < l->end; i++)
-        if (vmmap_set.e[i].start >= l->start && vmmap_set.e[i].end <= l->end)
-            vmmap_set.e[i].map_plus_one = q->index + 1;
+    for (u32 i = vmmapset_above(&map, l->start); i < map.n && map.e[i].start < l->end; i++)
+        if (map.e[i].start >= l->start && map.e[i].end <= l->end)
+            map.e[i].map_plus_one = q->index + 1;
     return true;
 }
 
@@ -344,7 +347,7 @@ u32 vmmap_spool_map(u64 addr)
     struct vmmap_entry *e;
 
     lock_take(&vmmap_lock);
-    e = vmmap_set_find(&vmmap_set, addr);
+    e = vmmapset_find(&map, addr);
     if (e && e->map_plus_one) {
         q.index = e->map_plus_one - 1;
     } else {
@@ -355,8 +358,9 @@ u32 vmmap_spool_map(u64 addr)
 
             q.index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON, 0);
         }
-        // When our entry and the kernel's line differ in extent (it was grown or split unseen), ours still needs an answer.
-        e = vmmap_set_find(&vmmap_set, addr);
+        // When our entry and the kernel's line differ in extent (it was grown or split unseen),
+        // ours still needs an answer.
+        e = vmmapset_find(&map, addr);
         if (e && !e->map_plus_one)
             e->map_plus_one = q.index + 1;
     }

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The map of client memory: what lies where, with which protection, whether code was translated from it, and which spool_map
-// record describes it. The kernel's own map is the truth; this one answers quickly and is never trusted for safety (every
-// read of client memory goes through safemem.h). A miss looks at /proc/thread-self/maps before it says no.
+// The map of client memory: what lies where, with which protection, whether code was translated
+// from it, and which spool_map record describes it. The kernel's own map is the truth; this one
+// answers quickly and is never trusted for safety (every read of client memory goes through
+// safemem.h). A miss looks at /proc/thread-self/maps before it says no.
 //
-// Order of every change of client memory: vmmap_before() while the old mapping still stands, the kernel's call, then
-// vmmap_add/remove/protect/move with its result. Both halves drop the translations of the range, so a block that another thread
-// translates between them does not survive. Nothing here is called with the vmmap lock held, and not from signal handlers.
+// Order of every change of client memory: vmmap_before() while the old mapping still stands, the
+// kernel's call, then vmmap_add/remove/protect/move with its result. Both halves drop the
+// translations of the range, so a block that another thread translates between them does not
+// survive. Nothing here is called with the vmmap lock held, and not from signal handlers.
 #ifndef QUERN_ENGINE_VMMAP_H
 #define QUERN_ENGINE_VMMAP_H
 
-#include "engine/base/types.h"
-
-enum vmmap_flag {
-    VMMAP_SHARED = 1u << 0,   // other mappings or processes may change it
-    VMMAP_ANON = 1u << 1,     // no file
-    VMMAP_WRITTEN = 1u << 2,  // is or was writable
-    VMMAP_EXECUTED = 1u << 3, // vmmap_find_code() was asked about it: translations may exist
-    VMMAP_GROWS = 1u << 4,    // MAP_GROWSDOWN
-};
+#include "engine/codecache/vmmapset.h"
 
 struct vmmap_info {
     u64 start, end;
@@ -28,14 +22,16 @@ struct vmmap_info {
 // Reads /proc/self/maps. What lies in the engine's part of the address space is left out.
 void vmmap_init(void);
 
-// The mapping that holds addr (neighbours with the same properties may be one). Takes the vmmap lock.
+// The mapping that holds addr (neighbours with the same properties may be one). Takes the vmmap
+// lock.
 bool vmmap_find(u64 addr, struct vmmap_info *out);
 
-// The same for the translator, which is about to read code there: also notes VMMAP_EXECUTED. Call it with the translation lock
-// held, before the first byte is read.
+// The same for the translator, which is about to read code there: also notes VMMAP_EXECUTED. Call
+// it with the translation lock held, before the first byte is read.
 bool vmmap_find_code(u64 addr, struct vmmap_info *out);
 
-// The client's memory in [start, end) is about to be unmapped, replaced, made writable or made unexecutable.
+// The client's memory in [start, end) is about to be unmapped, replaced, made writable or made
+// unexecutable.
 void vmmap_before(u64 start, u64 end);
 
 // What the kernel has done. flags: VMMAP_SHARED, VMMAP_ANON, VMMAP_GROWS.
@@ -44,34 +40,12 @@ void vmmap_remove(u64 start, u64 end);
 void vmmap_protect(u64 start, u64 end, u32 prot);
 void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool keep_old);
 
-// Index of the spool_map record for the mapping that holds addr, made at the first question. Called with the translation
-// lock held.
+// Index of the spool_map record for the mapping that holds addr, made at the first question. Called
+// with the translation lock held.
 u32 vmmap_spool_map(u64 addr);
 
-// Does [start, end) touch memory that belongs to the engine (image, heap, spool, thread areas, code cache)?
+// Does [start, end) touch memory that belongs to the engine (image, heap, spool, thread areas, code
+// cache)?
 bool vmmap_is_engine(u64 start, u64 end);
-
-// ---- The pure part, for the unit test: a sorted array without locks, allocation through two functions ----
-
-struct vmmap_entry {
-    u64 start, end;
-    u32 prot, flags;
-    u32 map_plus_one; // spool_map index + 1, 0: none yet
-    u32 pad;
-};
-
-struct vmmap_set {
-    struct vmmap_entry *e;
-    u32 n, room;
-};
-
-// Entry that holds addr, or NULL.
-struct vmmap_entry *vmmap_set_find(struct vmmap_set *s, u64 addr);
-// First entry that ends above addr (its index; s->n when there is none).
-u32 vmmap_set_above(const struct vmmap_set *s, u64 addr);
-// Replaces whatever lies in the range.
-void vmmap_set_add(struct vmmap_set *s, struct vmmap_entry e);
-void vmmap_set_remove(struct vmmap_set *s, u64 start, u64 end);
-void vmmap_set_protect(struct vmmap_set *s, u64 start, u64 end, u32 prot);
 
 #endif

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The pure part of vmmap.h: a sorted array of disjoint, non-empty ranges. A few hundred entries are the rule and 65,530 the
-// kernel's limit, so a memmove for each change is cheaper than any tree; lookups are a binary search. No locks, no system calls;
-// the unit test compiles this file as it is.
+// A set of ranges (vmmapset.h): a sorted array of disjoint, non-empty ranges. A few hundred entries
+// are the rule and 65,530 the kernel's limit, so a memmove for each change is cheaper than any
+// tree; lookups are a binary search. No locks, no system calls; the unit test compiles this file as
+// it is.
 
-#include "engine/codecache/vmmap.h"
+#include "engine/codecache/vmmapset.h"
 
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 
 enum { VMMAP_PROT_WRITE = 2 }; // PROT_WRITE, without sys.h: this file is hosted in its test
 
-u32 vmmap_set_above(const struct vmmap_set *s, u64 addr)
+u32 vmmapset_above(const struct vmmapset *s, u64 addr)
 {
     u32 lo = 0, hi = s->n;
 
@@ -25,15 +26,15 @@ u32 vmmap_set_above(const struct vmmap_set *s, u64 addr)
     return lo;
 }
 
-struct vmmap_entry *vmmap_set_find(struct vmmap_set *s, u64 addr)
+struct vmmap_entry *vmmapset_find(struct vmmapset *s, u64 addr)
 {
-    u32 i = vmmap_set_above(s, addr);
+    u32 i = vmmapset_above(s, addr);
 
     return i < s->n && s->e[i].start <= addr ? &s->e[i] : NULL;
 }
 
 // Makes room for one entry at index i, or (by < 0) closes the gap of -by entries there.
-static void set_shift(struct vmmap_set *s, u32 i, s32 by)
+static void set_shift(struct vmmapset *s, u32 i, s32 by)
 {
     if (by > 0 && s->n + (u32)by > s->room) {
         u32 room = s->room ? s->room * 2 : 256;
@@ -53,9 +54,9 @@ static void set_shift(struct vmmap_set *s, u32 i, s32 by)
 }
 
 // No entry crosses addr afterwards.
-static void set_split(struct vmmap_set *s, u64 addr)
+static void set_split(struct vmmapset *s, u64 addr)
 {
-    u32 i = vmmap_set_above(s, addr);
+    u32 i = vmmapset_above(s, addr);
 
     if (i == s->n || s->e[i].start >= addr)
         return;
@@ -72,9 +73,9 @@ static bool set_joins(const struct vmmap_entry *a, const struct vmmap_entry *b)
 }
 
 // Joins what can be joined among the entries that touch [start, end].
-static void set_join(struct vmmap_set *s, u64 start, u64 end)
+static void set_join(struct vmmapset *s, u64 start, u64 end)
 {
-    u32 i = vmmap_set_above(s, start ? start - 1 : 0);
+    u32 i = vmmapset_above(s, start ? start - 1 : 0);
 
     while (i + 1 < s->n && s->e[i].start <= end) {
         if (set_joins(&s->e[i], &s->e[i + 1])) {
@@ -86,7 +87,7 @@ static void set_join(struct vmmap_set *s, u64 start, u64 end)
     }
 }
 
-void vmmap_set_remove(struct vmmap_set *s, u64 start, u64 end)
+void vmmapset_remove(struct vmmapset *s, u64 start, u64 end)
 {
     u32 i, j;
 
@@ -94,35 +95,35 @@ void vmmap_set_remove(struct vmmap_set *s, u64 start, u64 end)
         return;
     set_split(s, start);
     set_split(s, end);
-    i = vmmap_set_above(s, start);
+    i = vmmapset_above(s, start);
     for (j = i; j < s->n && s->e[j].start < end; j++)
         ;
     if (j > i)
         set_shift(s, i, -(s32)(j - i));
 }
 
-void vmmap_set_add(struct vmmap_set *s, struct vmmap_entry e)
+void vmmapset_add(struct vmmapset *s, struct vmmap_entry e)
 {
     u32 i;
 
     if (e.start >= e.end)
         return;
-    vmmap_set_remove(s, e.start, e.end);
+    vmmapset_remove(s, e.start, e.end);
     if (e.prot & VMMAP_PROT_WRITE)
         e.flags |= VMMAP_WRITTEN;
-    i = vmmap_set_above(s, e.start);
+    i = vmmapset_above(s, e.start);
     set_shift(s, i, 1);
     s->e[i] = e;
     set_join(s, e.start, e.end);
 }
 
-void vmmap_set_protect(struct vmmap_set *s, u64 start, u64 end, u32 prot)
+void vmmapset_protect(struct vmmapset *s, u64 start, u64 end, u32 prot)
 {
     if (start >= end)
         return;
     set_split(s, start);
     set_split(s, end);
-    for (u32 i = vmmap_set_above(s, start); i < s->n && s->e[i].start < end; i++) {
+    for (u32 i = vmmapset_above(s, start); i < s->n && s->e[i].start < end; i++) {
         s->e[i].prot = prot;
         if (prot & VMMAP_PROT_WRITE)
             s->e[i].flags |= VMMAP_WRITTEN;

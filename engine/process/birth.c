@@ -6,7 +6,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/prof.h"
+#include "engine/count/caches.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
@@ -22,7 +22,7 @@ struct thread *birth_new(struct thread *parent)
         threads_free(t);
         return NULL;
     }
-    if (prof_thread_init(t)) {
+    if (caches_thread_init(t)) {
         tcache_thread_fini(t);
         threads_free(t);
         return NULL;
@@ -33,7 +33,7 @@ struct thread *birth_new(struct thread *parent)
 void birth_abort(struct thread *t)
 {
     setup_thread_end(t);
-    prof_thread_fini(t);
+    caches_thread_fini(t);
     tcache_thread_fini(t);
     threads_free(t);
 }

@@ -5,7 +5,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/prof.h"
+#include "engine/count/caches.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
 #include "engine/signal/die.h"
@@ -51,7 +51,7 @@ _Noreturn void end_thread(struct thread *t, int code)
 
     // While it is in the list the world waits for this thread: what takes locks is done before it
     // goes.
-    prof_thread_fini(t); // with the turn, if there are turns
+    caches_thread_fini(t); // with the turn, if there are turns
     world_turn_give(t);
     tcache_thread_fini(t);
     mask_pass_on(t);

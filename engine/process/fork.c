@@ -19,7 +19,7 @@
 #include "engine/base/safemem.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/prof.h"
+#include "engine/count/caches.h"
 #include "engine/process/birth.h"
 #include "engine/process/end.h"
 #include "engine/process/seccomp.h"
@@ -139,7 +139,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         forget_noted(t);
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
-        prof_fork_child();
+        caches_fork_child();
         // copied from a process that borrowed the memory: it has a table of its own anyway
         if (!profiled)
             thread_own(t)->borrowed = false;

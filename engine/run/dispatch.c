@@ -10,11 +10,16 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
-#include "engine/codecache/tcache_priv.h"
+#include "engine/codecache/ibl.h"
+#include "engine/codecache/links.h"
+#include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/prof.h"
+#include "engine/count/strings.h"
 #include "engine/process/end.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/syscalls.h"
@@ -23,11 +28,6 @@
 #include "engine/thread/stop.h"
 #include "engine/thread/world.h"
 #include "engine/translate/translate.h"
-
-_Noreturn void dispatch_exit(struct thread *t);
-_Noreturn void dispatch_syscall(struct thread *t);
-_Noreturn void dispatch_syscall_finished(struct thread *t);
-_Noreturn void dispatch_syscall_escaped(struct thread *t);
 
 #define INT80   0x80cd // int $0x80, as bytes in memory
 #define TRAP_GP 13
@@ -106,7 +106,7 @@ static struct fragment *find(struct thread *t)
             flush(t);
             tcache_lock();
         }
-        f = translate_block(t, t->pc, &fault);
+        f = translate_block(t->pc, &fault);
         if (f)
             return f;
         tcache_unlock();
@@ -177,13 +177,13 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
         }
         if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
             from->exit[exit].target == f->pc)
-            tcache_link(from, exit, f);
+            links_make(from, exit, f);
         if (indirect && tb_config.ibl)
-            tcache_ibl_fill(t, f);
+            ibl_fill(t, f);
         t->host = f->hpc;
         tcache_unlock();
         t->rflags &= ~FLAG_TF;
-        loop_enter(tcache_stub_enter());
+        loop_enter(stubs_at(STUB_ENTER));
     }
 }
 
@@ -193,7 +193,7 @@ _Noreturn void dispatch_run(struct thread *t)
     run(t, NULL, 0, false);
 }
 
-_Noreturn void dispatch_exit(struct thread *t)
+static _Noreturn void dispatch_exit(struct thread *t)
 {
     s64 id = (s64)t->exit_id;
     struct fragment *f;
@@ -218,7 +218,7 @@ _Noreturn void dispatch_exit(struct thread *t)
     run(t, f, (u32)id & 1, false);
 }
 
-_Noreturn void dispatch_syscall(struct thread *t)
+static _Noreturn void dispatch_syscall(struct thread *t)
 {
     t->pc = t->sc_next - 2;
     t->sc_post = 0;
@@ -227,7 +227,7 @@ _Noreturn void dispatch_syscall(struct thread *t)
     dispatch_run(t);
 }
 
-_Noreturn void dispatch_syscall_finished(struct thread *t)
+static _Noreturn void dispatch_syscall_finished(struct thread *t)
 {
     t->regs[R_RCX] = t->sc_next;
     t->pc = t->sc_next;
@@ -240,7 +240,7 @@ _Noreturn void dispatch_syscall_finished(struct thread *t)
 
 // The escape copy of a block that ends in a system call: the call is not made, and the instruction
 // not counted.
-_Noreturn void dispatch_syscall_escaped(struct thread *t)
+static _Noreturn void dispatch_syscall_escaped(struct thread *t)
 {
     struct fragment *f = (struct fragment *)t->escape_fragment;
 
@@ -252,6 +252,12 @@ _Noreturn void dispatch_syscall_escaped(struct thread *t)
     }
     dispatch_run(t);
 }
+
+const void *const dispatch_calls[STUB_COUNT] = {
+#define STUB(NAME, label, kind, function) [STUB_##NAME] = function,
+#include "engine/codecache/stubs.def"
+#undef STUB
+};
 
 void dispatch_init(void)
 {

@@ -3,12 +3,16 @@
 #ifndef QUERN_ENGINE_DISPATCH_H
 #define QUERN_ENGINE_DISPATCH_H
 
+#include "engine/codecache/stubs.h"
 #include "engine/thread/thread.h"
 
 // Continues the client at t->pc with t->regs and t->rflags. Delivers what is pending, parks when
 // stopped, translates when needed. Runs on the engine stack of t from its top: whoever calls it
 // gives up its own frames. t->state is TS_ENGINE.
 _Noreturn void dispatch_run(struct thread *t);
+
+// What the stubs call, for tcache_init().
+extern const void *const dispatch_calls[STUB_COUNT];
 
 // Hands the entries to loop.h. Before the first thread.
 void dispatch_init(void);

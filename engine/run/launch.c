@@ -13,9 +13,11 @@
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/count/prof.h"
+#include "engine/count/caches.h"
+#include "engine/count/ids.h"
 #include "engine/process/birth.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
@@ -169,7 +171,8 @@ static void make_cache(void)
     if (!spool->cache_kib && sys_prlimit(RLIMIT_AS, NULL, &as) == 0)
         while (kib > CACHE_KIB_LEAST && (u64)kib << 10 > as.cur / 8)
             kib /= 2;
-    while ((ret = tcache_init(limit, kib)) == -ENOMEM && !spool->cache_kib && kib > CACHE_KIB_LEAST)
+    while ((ret = tcache_init(limit, kib, dispatch_calls)) == -ENOMEM && !spool->cache_kib &&
+           kib > CACHE_KIB_LEAST)
         kib /= 2;
     if (ret)
         engine_die("cannot make a code cache of %u KiB: error %d; raise the limit on address space "
@@ -190,7 +193,7 @@ static void load_program(const struct start *s, struct elf_image *image)
     const char *why;
     // RIP-relative operands of the program stay within reach of the code cache, and its break has
     // room to grow.
-    u64 hint = (tcache_end() - (2ul << 30) + (64ul << 20)) & ~((2ul << 20) - 1);
+    u64 hint = (region_end() - (2ul << 30) + (64ul << 20)) & ~((2ul << 20) - 1);
     long ret = elf_map(&program, hint, image, note_mapping, &why);
 
     if (ret)
@@ -212,7 +215,7 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
     elf_examine(&interpreter, (int)fd);
     why = interpreter.kind == ELF_SCRIPT ? "it is a script" : interpreter.why;
     if (interpreter.kind == ELF_LOADABLE)
-        elf_map(&interpreter, tcache_start() - (interpreter.high - interpreter.low), image,
+        elf_map(&interpreter, region_start() - (interpreter.high - interpreter.low), image,
                 note_mapping, &why);
     if (why) {
         mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, why);
@@ -412,7 +415,8 @@ void launch_main(u64 *sp)
 
     tracer_init();
     config_init(TA_I1_SIZE, TA_D1_SIZE);
-    prof_init();
+    ids_init();
+    caches_init();
     translate_init();
     setup_process();
     dispatch_init();

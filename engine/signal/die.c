@@ -3,7 +3,7 @@
 #include "engine/signal/die.h"
 
 #include "engine/base/layout.h"
-#include "engine/codecache/tcache.h"
+#include "engine/codecache/region.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/fds.h"
 #include "engine/thread/threads.h"
@@ -61,7 +61,7 @@ _Noreturn void die_as_client(struct thread *t, int sig)
     dfl.restorer = (u64)frame_restorer;
     sys_sigaction(sig, &dfl, NULL);
     // The engine's own memory is of no use to a core's reader.
-    sys_madvise(tcache_start(), tcache_end() - tcache_start(), MADV_DONTDUMP);
+    sys_madvise(region_start(), region_end() - region_start(), MADV_DONTDUMP);
     sys_madvise(ENGINE_HEAP_BASE, threads_area_end() - ENGINE_HEAP_BASE, MADV_DONTDUMP);
     if (info->signo != sig ||
         sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(), (u64)sig, (u64)info))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From the kernel's signal to a note for the dispatcher. handler_entry() runs on the thread's
-// alternate stack, finds out what the thread was doing (tcache_where, t->state), notes the signal
+// alternate stack, finds out what the thread was doing (where_of, t->state), notes the signal
 // and sends the thread on its way to the dispatcher, which calls deliver_pending(), which makes the
 // client's frame. Nothing is delivered from inside the handler.
 //
@@ -12,8 +12,9 @@
 #include "engine/base/cpu.h"
 #include "engine/base/fixup.h"
 #include "engine/base/mini.h"
-#include "engine/codecache/fragment.h"
-#include "engine/codecache/tcache.h"
+#include "engine/codecache/stubs.h"
+#include "engine/codecache/where.h"
+#include "engine/count/strings.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
@@ -27,8 +28,6 @@
 #define BUS_MCEERR_AO        5
 #define PAGE_FAULT           14
 
-extern const char stubs_gate_go[],
-    stubs_gate_after[]; // their distance is that of the copies in the code cache
 extern const char handler_step_iret[];
 _Noreturn void handler_step_go(struct thread *t);
 
@@ -104,14 +103,14 @@ static void call_not_made(struct thread *t, struct k_ucontext *uc)
 }
 
 // The fragment that the thread is in, or comes back to from a helper, is to be left at its end.
-static void leave_fragment(struct thread *t, enum tcache_where where, struct k_ucontext *uc)
+static void leave_fragment(struct thread *t, enum where where, struct k_ucontext *uc)
 {
     u64 *ret = (u64 *)t->engine_sp - 1; // of a helper's call, throughout the stub and what it calls
 
-    if (where == TCACHE_FRAGMENT)
-        uc->mc.ip = tcache_escape(t, uc->mc.ip);
-    else if (tcache_where(*ret) == TCACHE_FRAGMENT)
-        *ret = tcache_escape(t, *ret);
+    if (where == WHERE_FRAGMENT)
+        uc->mc.ip = where_escape(t, uc->mc.ip);
+    else if (where_of(*ret) == WHERE_FRAGMENT)
+        *ret = where_escape(t, *ret);
 }
 
 // In the engine's own text, at a place that says how it is left.
@@ -136,26 +135,26 @@ static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct 
 // closed.
 static void divert(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
-    enum tcache_where where = tcache_where(u->rip);
+    enum where where = where_of(u->rip);
 
     switch (where) {
-    case TCACHE_FRAGMENT:
-    case TCACHE_HELPER: leave_fragment(t, where, uc); break;
-    case TCACHE_ENTER: resume_at(t, uc, loop_resume); break;
-    case TCACHE_GATE_BEFORE:
-        tcache_gate_state(t, u);
+    case WHERE_FRAGMENT:
+    case WHERE_HELPER: leave_fragment(t, where, uc); break;
+    case WHERE_ENTER: resume_at(t, uc, loop_resume); break;
+    case WHERE_GATE_BEFORE:
+        where_gate_state(t, u);
         call_not_made(t, uc);
         break;
-    case TCACHE_GATE_AFTER: call_complete(t, uc, u); break;
-    case TCACHE_OUTSIDE:
+    case WHERE_GATE_AFTER: call_complete(t, uc, u); break;
+    case WHERE_OUTSIDE:
         if (t->state == TS_HELPER) {
             leave_fragment(t, where, uc);
         } else {
             divert_engine(t, uc, u);
         }
         break;
-    case TCACHE_ESCAPE:
-    case TCACHE_EXIT: break; // on its way already
+    case WHERE_ESCAPE:
+    case WHERE_EXIT: break; // on its way already
     }
 }
 
@@ -178,10 +177,10 @@ static bool is_poke(int sig, const struct k_siginfo *info)
 // have come, or not now: call again, unless the call has done its work in spite of that.
 static void call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
-    u64 gate_go = u->rip - (u64)(stubs_gate_after - stubs_gate_go);
+    u64 gate_go = u->rip - (u64)(stubs_at(STUB_GATE_AFTER) - stubs_at(STUB_GATE_GO));
 
-    if (u->r[R_RAX] == (u64)-EINTR && tcache_where(gate_go) == TCACHE_GATE_BEFORE &&
-        tcache_where(u->rip - 1) == TCACHE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
+    if (u->r[R_RAX] == (u64)-EINTR && where_of(gate_go) == WHERE_GATE_BEFORE &&
+        where_of(u->rip - 1) == WHERE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
         uc->mc.gpr[FRAME_AX] = t->regs[R_RAX];
         uc->mc.ip = gate_go;
     }
@@ -189,15 +188,15 @@ static void call_again(struct thread *t, struct k_ucontext *uc, const struct hos
 
 static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
-    enum tcache_where where = tcache_where(u->rip);
+    enum where where = where_of(u->rip);
 
     // It met the thread just as it went to sleep.
-    if (where == TCACHE_GATE_AFTER) {
+    if (where == WHERE_GATE_AFTER) {
         call_again(t, uc, u);
         return;
     }
-    if (where == TCACHE_FRAGMENT || where == TCACHE_HELPER || where == TCACHE_ENTER ||
-        (where == TCACHE_OUTSIDE && t->state == TS_HELPER)) {
+    if (where == WHERE_FRAGMENT || where == WHERE_HELPER || where == WHERE_ENTER ||
+        (where == WHERE_OUTSIDE && t->state == TS_HELPER)) {
         close_mask(t, uc);
         divert(t, uc, u);
     }
@@ -210,7 +209,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
 {
     struct signal_state *s = t->sig;
     bool let_in = s->temp_mask_set && !(s->temp_mask & SIGBIT(info->signo));
-    bool after = tcache_where(u->rip) == TCACHE_GATE_AFTER;
+    bool after = where_of(u->rip) == WHERE_GATE_AFTER;
 
     if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
         return true;
@@ -290,37 +289,38 @@ static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct
 static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
-    enum tcache_where where = tcache_where(u->rip);
+    enum where where = where_of(u->rip);
     const struct fixup *fixup;
 
     if (UNLIKELY(lost_selector(t, info, uc, u)))
         return;
 
     switch (where) {
-    case TCACHE_FRAGMENT:
-    case TCACHE_ESCAPE:
+    case WHERE_FRAGMENT:
+    case WHERE_ESCAPE:
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
-        tcache_recover(t, u);
+        if (where_recover(t, u))
+            strings_rep(t);
         note_sync(t, info, uc, true);
         resume_at(t, uc, loop_resume);
         return;
-    case TCACHE_GATE_AFTER: // SIGSYS by a seccomp filter from outside
+    case WHERE_GATE_AFTER: // SIGSYS by a seccomp filter from outside
         note_sync(t, info, uc, false);
         t->sig->sync.info.addr = t->sc_next;
         call_complete(t, uc, u);
         return;
-    case TCACHE_OUTSIDE:
+    case WHERE_OUTSIDE:
         fixup = fixup_find(u->rip, FIXUP_FAULT);
         if (fixup) {
             uc->mc.ip = fixup_target(fixup);
             return;
         }
         break;
-    case TCACHE_EXIT:
-    case TCACHE_ENTER:
-    case TCACHE_HELPER:
-    case TCACHE_GATE_BEFORE: break;
+    case WHERE_EXIT:
+    case WHERE_ENTER:
+    case WHERE_HELPER:
+    case WHERE_GATE_BEFORE: break;
     }
     crashed(t, info, u);
 }

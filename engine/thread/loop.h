@@ -24,7 +24,7 @@ static inline _Noreturn void loop_continue(struct thread *t)
 // the dispatcher follows with the FPU state as it was interrupted.
 extern const char loop_resume[];
 
-// The same for a thread whose system call in the gate has completed (TCACHE_GATE_AFTER): regs[0] is
+// The same for a thread whose system call in the gate has completed (WHERE_GATE_AFTER): regs[0] is
 // the result. Runs syscalls_done(t) when sc_post is set.
 extern const char loop_resume_finished[];
 

@@ -3,10 +3,12 @@
 // client's %gs made virtual, addresses out of reach brought in through a scratch register.
 // Everything else is copied as it is, so that every instruction that the processor knows does what
 // it does natively.
-#include "engine/translate/translate.h"
+#include "engine/translate/rewrite.h"
 
 #include "engine/base/mini.h"
-#include "engine/codecache/tcache_priv.h"
+#include "engine/codecache/region.h"
+#include "engine/thread/thread.h"
+#include "engine/translate/state.h"
 
 // Where the opcode (or the VEX/EVEX escape) begins, and where REX lies if there is one.
 struct prefixes {
@@ -29,7 +31,7 @@ static struct prefixes scan_prefixes(const struct insn *in)
                  c != 0x36 && c != 0x3e && c != 0x26)
             break;
     }
-    if (!in->encoding && (in->bytes[i] & 0xf0) == 0x40)
+    if (in->encoding == INSN_LEGACY && (in->bytes[i] & 0xf0) == 0x40)
         p.rex = i++;
     p.opcode = i;
     return p;
@@ -66,7 +68,7 @@ static u32 without_xb(const struct insn *in, const struct prefixes *p, u32 i, u3
     if (i == p->rex)
         return c & ~xb;
     if (i == p->opcode + 1 &&
-        (in->encoding >= 2 || (in->encoding == 1 && in->bytes[p->opcode] == 0xc4)))
+        (in->encoding >= INSN_EVEX || (in->encoding == INSN_VEX && in->bytes[p->opcode] == 0xc4)))
         return c | xb << 5;
     return c;
 }
@@ -89,7 +91,7 @@ static void emit_with_operand(struct tb *b, const struct insn *in, u32 reg, stru
         if (i < p.opcode && i != p.rex && (c == 0x67 || c == 0x64 || c == 0x65))
             continue;
         c = without_xb(in, &p, i, 3);
-        if (in->encoding == 2 && i == p.opcode + 2)
+        if (in->encoding == INSN_EVEX && i == p.opcode + 2)
             c |= 0x04; // APX reuses this bit for the base; without it, it is 1 already
         put(o, c);
     }
@@ -110,7 +112,7 @@ static u32 low_scratch(struct tb *b, const struct insn *in)
     }
     for (u32 i = 0; i < ARRAY_SIZE(low); i++) {
         if (!(regs & 1u << low[i])) {
-            tb_spill(b, low[i]);
+            state_spill(b, low[i]);
             return low[i];
         }
     }
@@ -126,15 +128,15 @@ static void emit_lea_of(struct tb *b, const struct insn *in, u32 reg)
     u32 rex = p.rex == ~0u ? 0 : in->bytes[p.rex] & 3;
     u32 modrm = in->bytes[in->modrm_off], sib = (modrm & 7) == 4;
 
-    if (in->encoding == 1)
+    if (in->encoding == INSN_VEX)
         rex = in->bytes[p.opcode] == 0xc4 ? (u32)(~in->bytes[p.opcode + 1] >> 5 & 3) : 0;
-    else if (in->encoding >= 2)
+    else if (in->encoding >= INSN_EVEX)
         rex = (u32)(~in->bytes[p.opcode + 1] >> 5 & 3);
     if (in->flags & INSN_F_A32)
         put(&o, 0x67);
     put(&o, 0x48 | rex | (reg >> 3) << 2);
     put(&o, 0x8d);
-    if (in->encoding == 2 && in->disp_size == 1) {
+    if (in->encoding == INSN_EVEX && in->disp_size == 1) {
         // the compressed displacement counts in units of the operand: the decoder has scaled it
         s32 disp = (s32)in->refs[0].disp;
 
@@ -218,7 +220,7 @@ static void copy_riprel(struct tb *b, const struct insn *in)
         copy_lea(b, in, target);
         return;
     }
-    if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && tcache_reaches(target)) {
+    if (!(in->flags & (INSN_F_SEG_GS | INSN_F_A32)) && region_reaches(target)) {
         copy_displaced(b, in, target);
         return;
     }
@@ -231,7 +233,7 @@ static void copy_riprel(struct tb *b, const struct insn *in)
     if (in->flags & INSN_F_SEG_FS) {
         put(&o, 0x64); // the register holds the offset
     } else if (in->flags & INSN_F_SEG_GS) {
-        u32 r2 = tb_scratch(b, in->regs | 1u << reg);
+        u32 r2 = state_scratch(b, in->regs | 1u << reg);
 
         x86_mov(&b->code, r2, GS(TH_CLIENT_GS));
         x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
@@ -250,8 +252,8 @@ static void copy_gs_moffs(struct tb *b, const struct insn *in)
     u32 reg, r2;
 
     memcpy(&addr, in->bytes + p.opcode + 1, in->flags & INSN_F_A32 ? 4 : 8);
-    reg = tb_scratch(b, 1u << R_RAX | 1u << R_RSP | 1u << R_RBP | 0xff00);
-    r2 = tb_scratch(b, 1u << R_RAX | 1u << reg);
+    reg = state_scratch(b, 1u << R_RAX | 1u << R_RSP | 1u << R_RBP | 0xff00);
+    r2 = state_scratch(b, 1u << R_RAX | 1u << reg);
     x86_mov(&b->code, reg, GS(TH_CLIENT_GS));
     x86_mov_imm(&b->code, r2, addr);
     x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
@@ -280,7 +282,7 @@ static void copy_gs(struct tb *b, const struct insn *in)
         return;
     }
     reg = low_scratch(b, in);
-    r2 = tb_scratch(b, in->regs | 1u << reg);
+    r2 = state_scratch(b, in->regs | 1u << reg);
     emit_lea_of(b, in, reg);
     x86_mov(&b->code, r2, GS(TH_CLIENT_GS));
     x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
@@ -332,7 +334,7 @@ void rewrite_target(struct tb *b, const struct insn *in, u32 reg)
     // RIP-relative: the displacement counts from the end of the original instruction
     mov.pc = in->pc + in->len - n;
     mov.len = (u8)n;
-    mov.encoding = 0;
+    mov.encoding = INSN_LEGACY;
     mov.kind = INSN_PLAIN;
     rewrite_insn(b, &mov);
 }
@@ -343,7 +345,7 @@ void rewrite_push(struct tb *b, u64 value)
         tb_mark(b);
         x86_push_i(&b->code, (u32)value);
     } else {
-        u32 reg = tb_scratch(b, 1u << R_RCX);
+        u32 reg = state_scratch(b, 1u << R_RCX);
 
         x86_mov_imm(&b->code, reg, value);
         tb_mark(b);

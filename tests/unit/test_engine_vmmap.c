@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/codecache/vmmap.h"
+#include "engine/codecache/vmmapset.h"
 
 // The engine's allocator, hosted.
 void *heap_alloc(u64 bytes)
@@ -27,14 +27,14 @@ void heap_free(void *p, u64 bytes)
 #define P(n) ((u64)(n)*4096)
 enum { RO = 1, RW = 3, RX = 5 };
 
-static void add(struct vmmap_set *s, u64 from, u64 to, u32 prot, u32 flags)
+static void add(struct vmmapset *s, u64 from, u64 to, u32 prot, u32 flags)
 {
     struct vmmap_entry e = { P(from), P(to), prot, flags, 0, 0 };
 
-    vmmap_set_add(s, e);
+    vmmapset_add(s, e);
 }
 
-static void is(struct vmmap_set *s, u32 i, u64 from, u64 to, u32 prot, u32 flags)
+static void is(struct vmmapset *s, u32 i, u64 from, u64 to, u32 prot, u32 flags)
 {
     assert_true(i < s->n);
     assert_int_equal(s->e[i].start, P(from));
@@ -45,10 +45,10 @@ static void is(struct vmmap_set *s, u32 i, u64 from, u64 to, u32 prot, u32 flags
 
 static void test_add_joins(void **state)
 {
-    struct vmmap_set s = { 0 };
+    struct vmmapset s = { 0 };
 
     (void)state;
-    assert_null(vmmap_set_find(&s, 0));
+    assert_null(vmmapset_find(&s, 0));
     add(&s, 10, 20, RO, 0);
     add(&s, 30, 40, RO, 0);
     assert_int_equal(s.n, 2);
@@ -57,10 +57,10 @@ static void test_add_joins(void **state)
     is(&s, 0, 10, 40, RO, 0);
     add(&s, 40, 50, RX, 0); // another protection: stays apart
     assert_int_equal(s.n, 2);
-    assert_ptr_equal(vmmap_set_find(&s, P(40)), &s.e[1]);
-    assert_ptr_equal(vmmap_set_find(&s, P(40) - 1), &s.e[0]);
-    assert_null(vmmap_set_find(&s, P(50)));
-    assert_null(vmmap_set_find(&s, P(10) - 1));
+    assert_ptr_equal(vmmapset_find(&s, P(40)), &s.e[1]);
+    assert_ptr_equal(vmmapset_find(&s, P(40) - 1), &s.e[0]);
+    assert_null(vmmapset_find(&s, P(50)));
+    assert_null(vmmapset_find(&s, P(10) - 1));
     add(&s, 15, 45, RW, VMMAP_ANON); // over both
     assert_int_equal(s.n, 3);
     is(&s, 0, 10, 15, RO, 0);
@@ -71,47 +71,47 @@ static void test_add_joins(void **state)
 
 static void test_remove(void **state)
 {
-    struct vmmap_set s = { 0 };
+    struct vmmapset s = { 0 };
 
     (void)state;
     add(&s, 10, 40, RO, 0);
-    vmmap_set_remove(&s, P(20), P(30)); // out of the middle
+    vmmapset_remove(&s, P(20), P(30)); // out of the middle
     assert_int_equal(s.n, 2);
     is(&s, 0, 10, 20, RO, 0);
     is(&s, 1, 30, 40, RO, 0);
-    vmmap_set_remove(&s, P(0), P(15));
+    vmmapset_remove(&s, P(0), P(15));
     is(&s, 0, 15, 20, RO, 0);
-    vmmap_set_remove(&s, P(35), P(100));
+    vmmapset_remove(&s, P(35), P(100));
     is(&s, 1, 30, 35, RO, 0);
-    vmmap_set_remove(&s, P(20), P(30)); // nothing there
+    vmmapset_remove(&s, P(20), P(30)); // nothing there
     assert_int_equal(s.n, 2);
-    vmmap_set_remove(&s, P(7), P(7)); // empty
-    vmmap_set_remove(&s, 0, ~0ul);
+    vmmapset_remove(&s, P(7), P(7)); // empty
+    vmmapset_remove(&s, 0, ~0ul);
     assert_int_equal(s.n, 0);
     free(s.e);
 }
 
 static void test_protect(void **state)
 {
-    struct vmmap_set s = { 0 };
+    struct vmmapset s = { 0 };
 
     (void)state;
     add(&s, 10, 40, RX, 0);
     s.e[0].map_plus_one = 7;
-    vmmap_set_protect(&s, P(20), P(30), RW);
+    vmmapset_protect(&s, P(20), P(30), RW);
     assert_int_equal(s.n, 3);
     is(&s, 1, 20, 30, RW, VMMAP_WRITTEN);
     assert_int_equal(s.e[0].map_plus_one, 7);
     assert_int_equal(s.e[1].map_plus_one, 7);
     assert_int_equal(s.e[2].map_plus_one, 7);
-    vmmap_set_protect(&s, P(20), P(30), RX); // back again, but it has been writable
+    vmmapset_protect(&s, P(20), P(30), RX); // back again, but it has been writable
     assert_int_equal(s.n, 3);
     is(&s, 1, 20, 30, RX, VMMAP_WRITTEN);
     // an arena whose writable part grows stays two entries
     add(&s, 100, 110, RW, VMMAP_ANON);
     add(&s, 110, 200, 0, VMMAP_ANON);
     for (u64 i = 110; i < 190; i++)
-        vmmap_set_protect(&s, P(i), P(i + 1), RW);
+        vmmapset_protect(&s, P(i), P(i + 1), RW);
     assert_int_equal(s.n, 5);
     is(&s, 3, 100, 190, RW, VMMAP_ANON | VMMAP_WRITTEN);
     is(&s, 4, 190, 200, 0, VMMAP_ANON);
@@ -122,7 +122,7 @@ static void test_protect(void **state)
 static void test_random(void **state)
 {
     enum { PAGES = 256 };
-    struct vmmap_set s = { 0 };
+    struct vmmapset s = { 0 };
     struct {
         int there;
         u32 prot, flags;
@@ -141,9 +141,9 @@ static void test_random(void **state)
         if (to > PAGES)
             to = PAGES;
         if (what == 0)
-            vmmap_set_remove(&s, P(from), P(to));
+            vmmapset_remove(&s, P(from), P(to));
         else if (what == 1)
-            vmmap_set_protect(&s, P(from), P(to), prot);
+            vmmapset_protect(&s, P(from), P(to), prot);
         else
             add(&s, from, to, prot, what == 2 ? VMMAP_SHARED : 0);
         for (u32 i = from; i < to; i++) {
@@ -163,7 +163,7 @@ static void test_random(void **state)
             }
         }
         for (u32 i = 0; i < PAGES; i++) {
-            struct vmmap_entry *e = vmmap_set_find(&s, P(i) + 77);
+            struct vmmap_entry *e = vmmapset_find(&s, P(i) + 77);
 
             assert_int_equal(e != NULL, page[i].there);
             if (e) {

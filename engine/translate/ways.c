@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Stubs that search a set of I1 or D1 behind its first way: made once for a pair of registers,
-// called by the cold parts of fragments (translate_sim.c). A hit in a deeper way is ten to a
+// called by the cold parts of fragments (refs.c). A hit in a deeper way is ten to a
 // thousand times as frequent as a miss in programs whose working set fits, and all it takes is to
 // move some words; a call of C costs more than that. Misses go on into prof.c.
 //
 // On entry r1 is the byte offset of the set (before scaling), r2 the tag; the flags are free. The
 // ways move down one by one until the tag's old place is reached, as sim_cache_search() does it.
-// See prof.h for what lies behind the call.
-#include "engine/translate/translate.h"
+// See desc.h for what lies behind the call.
+#include "engine/translate/ways.h"
 
 #include "engine/base/mini.h"
-#include "engine/codecache/tcache_priv.h"
-#include "engine/count/prof.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/stubs.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/thread.h"
+#include "engine/x86/asm.h"
 
 #define WAYS_MAX 16u // more are left to C
 
@@ -63,13 +66,13 @@ static void leave(struct x86 *a, const struct ways *w)
 }
 
 // The rest is C's: it finds the tag, and for `slow` the set.
-static void to_c(struct x86 *a, const struct ways *w, enum prof_stub stub)
+static void to_c(struct x86 *a, const struct ways *w, enum stub stub)
 {
     if (w->wide)
         x86_mov(a, GS(TH_H_ADDR), w->r2);
-    if (stub == PROF_STUB_D1_SLOW)
+    if (stub == STUB_D1_SLOW)
         x86_mov32(a, GS(TH_H_DESC), w->r1);
-    x86_fix(a, x86_jmp(a), prof_stub(stub));
+    x86_fix(a, x86_jmp(a), stubs_at(stub));
 }
 
 // The reference lies in two lines: nothing moves when both are the most recent of their sets.
@@ -87,7 +90,7 @@ static void straddling(struct x86 *a, const struct ways *w)
     x86_land(a, second);
     x86_land(a, first);
     leave(a, w);
-    to_c(a, w, PROF_STUB_D1_SLOW);
+    to_c(a, w, STUB_D1_SLOW);
 }
 
 // Hits in the second way: it and the first change places.
@@ -106,7 +109,7 @@ static void search_second(struct x86 *a, const struct ways *w)
     x86_land(a, not_second);
 }
 
-static void search(struct x86 *a, const struct ways *w, enum prof_stub miss)
+static void search(struct x86 *a, const struct ways *w, enum stub miss)
 {
     struct x86_label found[WAYS_MAX], two_lines = { 0, 0 };
     u32 x = w->r3, y = w->r4;
@@ -151,7 +154,7 @@ static void search(struct x86 *a, const struct ways *w, enum prof_stub miss)
 
 // Makes the stub; 0 when there is no room for it, which a number of stubs below STUBS_MADE / 1 KiB
 // never meets.
-static u64 make(struct ways *w, enum prof_stub miss, bool by_hand)
+static u64 make(struct ways *w, enum stub miss, bool by_hand)
 {
     struct x86 a;
     u32 left =
@@ -160,16 +163,16 @@ static u64 make(struct ways *w, enum prof_stub miss, bool by_hand)
 
     w->r3 = (u32)__builtin_ctz(left);
     w->r4 = (u32)__builtin_ctz(left & (left - 1));
-    a.start = a.p = tcache_made_room(&room);
+    a.start = a.p = region_made_room(&room);
     a.end = a.p + room;
     a.full = false;
     if (by_hand)
         search(&a, w, miss);
     else
-        to_c(&a, w, PROF_STUB_D1_SLOW);
+        to_c(&a, w, STUB_D1_SLOW);
     if (a.full)
         engine_die("no room for a stub that searches ways");
-    tcache_made(x86_here(&a));
+    region_made(x86_here(&a));
     return (u64)a.start;
 }
 
@@ -185,7 +188,7 @@ u64 ways_d1(u32 r1, u32 r2)
                       .line = spool->d1.line };
 
     if (!d1_stub[r1][r2])
-        d1_stub[r1][r2] = make(&w, PROF_STUB_D1_MISS, tb_config.way_search && w.assoc <= WAYS_MAX);
+        d1_stub[r1][r2] = make(&w, STUB_D1_MISS, tb_config.way_search && w.assoc <= WAYS_MAX);
     return d1_stub[r1][r2];
 }
 
@@ -196,6 +199,6 @@ u64 ways_i1(void)
     if (!tb_config.way_search || w.assoc > WAYS_MAX)
         return 0;
     if (!i1_stub)
-        i1_stub = make(&w, PROF_STUB_I1_MISS, true);
+        i1_stub = make(&w, STUB_I1_MISS, true);
     return i1_stub;
 }

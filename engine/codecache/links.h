@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Direct jumps from fragment to fragment. With the translation lock held.
+#ifndef QUERN_ENGINE_LINKS_H
+#define QUERN_ENGINE_LINKS_H
+
+#include "engine/codecache/fragment.h"
+
+// Patches exit k of `from` to go straight to `to`.
+void links_make(struct fragment *from, u32 k, struct fragment *to);
+// Everything that leads to f or away from it goes through the dispatcher again.
+void links_cut(struct fragment *f);
+
+#endif

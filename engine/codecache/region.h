@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The code cache's memory: one reservation, below everything that has to reach it. From the bottom:
+// the stubs, stubs that are made while running, fragments, and a buffer for each thread's escape
+// copy.
+#ifndef QUERN_ENGINE_REGION_H
+#define QUERN_ENGINE_REGION_H
+
+#include "engine/base/types.h"
+
+#define FRAGMENT_MAX 16384u // bytes; an escape buffer holds one
+
+// Reserves it (kib KiB for fragments, rounded up) so that it ends at or below `limit`. `stubs`:
+// bytes for those that are copied. Returns 0 or -errno. Once.
+int region_init(u64 limit, u32 kib, u64 stubs);
+
+u64 region_start(void);
+u64 region_end(void);
+u64 region_fragments(void); // where the first fragment lies
+u64 region_escapes(void);   // where fragments end and escape buffers begin
+
+// Where the next fragment goes, and how much room is left there (room may be NULL).
+u8 *region_room(u64 *room);
+void region_take(u64 bytes);
+void region_flush(void); // every fragment is gone
+
+// The same for stubs that are made while running; `end`: where the one ended that was made at the
+// room.
+u8 *region_made_room(u64 *room);
+void region_made(u64 end);
+
+// A buffer of FRAGMENT_MAX bytes for a thread's escape copy.
+u64 region_escape_take(void);
+void region_escape_give(u64 buffer);
+
+// Whether a 32-bit displacement leads to `target` from everywhere in the region: from a fragment
+// and from its escape copies, which lie as far behind it as the region is large.
+bool region_reaches(u64 target);
+
+#endif

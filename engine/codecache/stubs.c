@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// The copy of the stubs (stubs.h).
+#include "engine/codecache/stubs.h"
+
+#include "engine/base/mini.h"
+
+extern const char stubs_begin[], stubs_end[];
+
+// The labels of stubs.S; and of those that call C, where the absolute address lies that they call.
+#define STUB(NAME, label, kind, function) STUB_##kind(label)
+#define STUB_PLACE(label)                 extern const char stubs_##label[];
+#define STUB_TO_C(label)                  extern const char stubs_##label[], stubs_##label##_call[];
+#define STUB_HELPER(label)                STUB_TO_C(label)
+#define STUB_HELPER_FLAGS(label)          STUB_TO_C(label)
+#include "engine/codecache/stubs.def"
+#undef STUB_PLACE
+#undef STUB_TO_C
+
+static const struct {
+    const char *at, *call;
+} place[] = {
+#define STUB_PLACE(label) { stubs_##label, NULL },
+#define STUB_TO_C(label)  { stubs_##label, stubs_##label##_call },
+#include "engine/codecache/stubs.def"
+};
+
+static u64 copy;
+
+u64 stubs_size(void)
+{
+    return (u64)(stubs_end - stubs_begin);
+}
+
+void stubs_copy(u64 base, const void *const calls[STUB_COUNT])
+{
+    copy = base;
+    memcpy((void *)base, stubs_begin, stubs_size());
+    for (u32 s = 0; s < STUB_COUNT; s++) {
+        if (place[s].call)
+            memcpy((void *)(base + (u64)(place[s].call - stubs_begin)), &calls[s], 8);
+    }
+}
+
+u64 stubs_at(enum stub s)
+{
+    return copy + (u64)(place[s].at - stubs_begin);
+}
+
+bool stubs_between(u64 hpc, enum stub from, enum stub to)
+{
+    return hpc >= stubs_at(from) && hpc < stubs_at(to);
+}

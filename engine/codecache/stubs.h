@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The stubs between translated code and the engine (stubs.S), copied to the head of the code cache.
+#ifndef QUERN_ENGINE_STUBS_H
+#define QUERN_ENGINE_STUBS_H
+
+#include "engine/base/types.h"
+
+enum stub {
+#define STUB(NAME, label, kind, function) STUB_##NAME,
+#include "engine/codecache/stubs.def"
+#undef STUB
+    STUB_COUNT
+};
+
+// Bytes that the copy takes.
+u64 stubs_size(void);
+
+// Copies them to `base` and fills in what they call: calls[s] is the function of stubs.def's row s.
+void stubs_copy(u64 base, const void *const calls[STUB_COUNT]);
+
+// Host address in the copy.
+u64 stubs_at(enum stub s);
+// Whether a host address lies in the copy, from one place up to another.
+bool stubs_between(u64 hpc, enum stub from, enum stub to);
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Host addresses, as signal handlers ask about them (where.h).
+#include "engine/codecache/where.h"
+
+#include "engine/base/mini.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/stubs.h"
+#include "engine/codecache/tcache.h"
+#include "engine/spool/spooler.h"
+
+enum where where_of(u64 hpc)
+{
+    if (hpc < region_start() || hpc >= region_end())
+        return WHERE_OUTSIDE;
+    if (hpc >= region_escapes())
+        return WHERE_ESCAPE;
+    if (hpc >= region_fragments())
+        return WHERE_FRAGMENT;
+    if (hpc >= stubs_at(STUB_HELPERS)) // and the stubs that are made while running
+        return WHERE_HELPER;
+    if (stubs_between(hpc, STUB_IBL_MISS, STUB_EXIT_END))
+        return WHERE_EXIT;
+    if (stubs_between(hpc, STUB_ENTER, STUB_ENTER_END))
+        return WHERE_ENTER;
+    if (stubs_between(hpc, STUB_GATE, STUB_GATE_AFTER))
+        return WHERE_GATE_BEFORE;
+    if (stubs_between(hpc, STUB_GATE_AFTER, STUB_GATE_AFTER_END))
+        return WHERE_GATE_AFTER;
+    return WHERE_OUTSIDE;
+}
+
+static void merge_flags(struct thread *t, u64 rflags, bool saved)
+{
+    if (saved) {
+        u64 ah = t->flags_save >> 8 & 0xff, al = t->flags_save & 0xff;
+
+        rflags &= ~(u64)FLAGS_ARITH;
+        rflags |= ah & (FLAG_SF | FLAG_ZF | FLAG_AF | FLAG_PF | FLAG_CF);
+        if (al & 1)
+            rflags |= FLAG_OF;
+    }
+    t->rflags = rflags;
+}
+
+// The fragment at a host address in one or in this thread's copy of one, and the offset in it.
+static struct fragment *fragment_of(struct thread *t, u64 hpc, u32 *off)
+{
+    struct fragment *f;
+
+    if (where_of(hpc) != WHERE_ESCAPE) {
+        f = tcache_at(hpc);
+        *off = (u32)(hpc - f->hpc);
+        return f;
+    }
+    f = (struct fragment *)t->escape_fragment;
+    if (!f)
+        engine_die("fault at host address 0x%lx in an escape buffer that is not in use", hpc);
+    *off = (u32)(hpc - t->escape_buffer);
+    return f;
+}
+
+static const struct recipe *recipe_at(const struct fragment *f, u32 off)
+{
+    u32 lo = 0, hi = f->nrecipes;
+
+    if (hi == 0 || off < f->recipes[0].off)
+        engine_die("no recipe for host address 0x%lx (block 0x%lx + %u)", f->hpc + off, f->pc, off);
+    while (hi - lo > 1) {
+        u32 mid = (lo + hi) / 2;
+
+        if (f->recipes[mid].off <= off)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return &f->recipes[lo];
+}
+
+bool where_recover(struct thread *t, const struct host_regs *u)
+{
+    u32 off;
+    struct fragment *f = fragment_of(t, u->rip, &off);
+    const struct recipe *r = recipe_at(f, off);
+
+    for (u32 i = 0; i < 16; i++) {
+        if (!(r->spilled & 1u << i))
+            t->regs[i] = u->r[i];
+    }
+    merge_flags(t, u->rflags, r->flags & RECIPE_FLAGS_SAVED);
+    t->pc = f->pc;
+    for (u32 i = 0; i < r->insn; i++)
+        t->pc += f->lens[i];
+    if (r->flags & RECIPE_BUMPED)
+        t->counters[f->counter]--;
+    if (r->insn)
+        spooler_partial(f->block, r->insn);
+    if (!(r->flags & RECIPE_REP))
+        return false;
+    t->h_save[1] = u->r[R_RCX];
+    t->h_save[3] = u->r[R_RSI];
+    t->h_save[4] = u->r[R_RDI];
+    t->h_save[9] = (u->rflags & 0xff) << 8;
+    return true;
+}
+
+void where_gate_state(struct thread *t, const struct host_regs *u)
+{
+    bool engine_stack =
+        stubs_between(u->rip, STUB_GATE, STUB_GATE_GO) && u->r[R_RSP] != t->regs[R_RSP];
+    u64 rcx = t->regs[R_RCX], rsp = t->regs[R_RSP];
+
+    memcpy(t->regs, u->r, sizeof(t->regs));
+    t->regs[R_RCX] = rcx;
+    if (engine_stack)
+        t->regs[R_RSP] = rsp;
+    if (!stubs_between(u->rip, STUB_GATE_FLAGS, STUB_GATE_GO))
+        t->rflags = u->rflags;
+    t->pc = t->sc_next - 2;
+}
+
+u64 where_escape(struct thread *t, u64 hpc)
+{
+    struct fragment *f = tcache_at(hpc);
+    u8 *copy = (u8 *)t->escape_buffer;
+    u64 delta = t->escape_buffer - f->hpc;
+
+    memcpy(copy, (const void *)f->hpc, f->size);
+    for (u32 i = 0; i < f->nrelocs; i++) {
+        u32 rel;
+
+        memcpy(&rel, copy + f->relocs[i], 4);
+        rel -= (u32)delta;
+        memcpy(copy + f->relocs[i], &rel, 4);
+    }
+    for (u32 i = 0; i < f->nexits; i++) {
+        u32 rel = f->exit[i].stub - (f->exit[i].rel32 + 4u);
+
+        memcpy(copy + f->exit[i].rel32, &rel, 4);
+    }
+    if (f->ibl_jmp) {
+        // to the miss path instead of to the target
+        u32 rel = (u32)(stubs_at(STUB_IBL_MISS) - ((u64)copy + f->ibl_jmp + 5));
+
+        copy[f->ibl_jmp] = 0xe9;
+        memcpy(copy + f->ibl_jmp + 1, &rel, 4);
+    }
+    if (f->sc_jmp) {
+        // back to the dispatcher at the syscall instruction instead of into the gate
+        u32 rel = (u32)(stubs_at(STUB_SYSCALL_ESCAPED) - ((u64)copy + f->sc_jmp + 4));
+
+        memcpy(copy + f->sc_jmp, &rel, 4);
+    }
+    t->escape_fragment = (u64)f;
+    t->escape_delta = (s64)delta;
+    return hpc + delta;
+}

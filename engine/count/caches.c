@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// The simulated caches and predictors of threads, and LL (caches.h).
+#include "engine/count/caches.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/world.h"
+#include "sim/branch.h"
+#include "sim/cache.h"
+
+struct sim_state {
+    // d1's tags lie in the thread's area when translated code looks at them
+    struct sim_cache i1, d1;
+    struct sim_branch *branch; // in the thread's area, where translated code finds it
+    u32 *i1_ids;               // instead of i1: line ids, in the thread's area
+};
+
+// LL is one for all threads of a process. The lock guards it once there is a second thread.
+static struct {
+    struct lock lock;
+    bool shared;              // there has been a second thread
+    struct sim_narrow narrow; // while tags != NULL
+    struct sim_cache cache;   // else
+} ll;
+
+static struct sim_geometry geometry(const struct spool_geometry *g)
+{
+    struct sim_geometry s = { g->size, g->assoc, g->line };
+
+    return s;
+}
+
+// On huge pages when it is large, so that looking at a set does not cost a walk of the host's page
+// tables.
+static void *ll_storage(u64 bytes)
+{
+    const u64 huge = 2ul << 20;
+    u64 at;
+
+    if (bytes < huge)
+        return heap_pages(bytes);
+    at = ((u64)heap_pages(bytes + huge) + huge - 1) & ~(huge - 1);
+    sys_madvise(at, bytes, MADV_HUGEPAGE);
+    return (void *)at;
+}
+
+// --serialize-threads: the state of caches and predictor goes with the turn, from area to area.
+static struct {
+    struct sim_state *first; // whose caches outside of the areas are everybody's
+    struct thread *last;     // whose area holds the state; NULL: the copies do
+    struct sim_branch branch;
+    u64 hist;
+    void *i1, *d1;
+} serial;
+
+static u64 i1_bytes(void)
+{
+    return tb_config.i1_fast ? (u64)tb_config.i1_sets * spool->i1.assoc * sizeof(u32) : 0;
+}
+
+static u64 d1_bytes(void)
+{
+    return tb_config.d1_fast ? ((u64)tb_config.d1_sets * spool->d1.line) << tb_config.d1_scale : 0;
+}
+
+static void caches_turn(struct thread *t)
+{
+    struct thread *l = serial.last;
+    u8 *area = (u8 *)t->self;
+
+    if (l == t)
+        return;
+    memcpy(area + TA_I1, l ? (u8 *)l->self + TA_I1 : serial.i1, i1_bytes());
+    memcpy(area + TA_D1, l ? (u8 *)l->self + TA_D1 : serial.d1, d1_bytes());
+    *t->sim->branch = l ? *l->sim->branch : serial.branch;
+    t->hist = l ? l->hist : serial.hist;
+    serial.last = t;
+}
+
+static void caches_make(struct thread *t)
+{
+    struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
+    struct sim_state *s = t->sim;
+    u8 *area = (u8 *)t->self;
+    bool mine = !((spool->flags & SPOOL_F_SERIALIZE) && serial.first);
+
+    if (tb_config.i1_fast)
+        s->i1_ids = (u32 *)(area + TA_I1);
+    if (mine)
+        sim_cache_init_zeroed(&s->i1, &i1,
+                              tb_config.i1_fast ? NULL : heap_pages(sim_cache_bytes(&i1)));
+    else
+        s->i1 = serial.first->i1;
+    if (tb_config.d1_fast) {
+        sim_cache_init_zeroed(&s->d1, &d1, area + TA_D1);
+        s->d1.stride = (d1.line << tb_config.d1_scale) / (u32)sizeof(u64);
+    } else if (mine) {
+        sim_cache_init_zeroed(&s->d1, &d1, heap_pages(sim_cache_bytes(&d1)));
+    } else {
+        s->d1 = serial.first->d1;
+    }
+}
+
+static void zero_pages(void *p, u64 n)
+{
+    if (n <= 64 * 1024)
+        memset(p, 0, n);
+    else
+        sys_madvise((u64)p, PAGE_UP(n), MADV_DONTNEED);
+}
+
+// A slot that another thread has used.
+static void caches_forget(struct thread *t)
+{
+    struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
+    struct sim_state *s = t->sim;
+
+    zero_pages((u8 *)t->self + TA_I1, i1_bytes());
+    zero_pages((u8 *)t->self + TA_D1, d1_bytes());
+    if (spool->flags & SPOOL_F_SERIALIZE)
+        return;
+    if (!tb_config.i1_fast)
+        memset(s->i1.tags, 0, sim_cache_bytes(&i1));
+    if (!tb_config.d1_fast)
+        memset(s->d1.tags, 0, sim_cache_bytes(&d1));
+}
+
+int caches_thread_init(struct thread *t)
+{
+    struct sim_state *s = t->sim;
+    u8 *area = (u8 *)t->self;
+
+    if (!s) {
+        s = heap_alloc(sizeof(*s));
+        t->sim = s;
+        s->branch = (struct sim_branch *)(area + TA_BRANCH);
+        if (spool->flags & SPOOL_F_CACHE_SIM)
+            caches_make(t);
+    } else {
+        memset(s->branch, 0, sizeof(*s->branch));
+        if (spool->flags & SPOOL_F_CACHE_SIM)
+            caches_forget(t);
+    }
+    t->hist = 0;
+    if (!serial.first) {
+        serial.first = s;
+        serial.i1 = heap_alloc(i1_bytes());
+        serial.d1 = heap_alloc(d1_bytes());
+    } else {
+        __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE); // its creator is not in LL now
+    }
+    return 0;
+}
+
+void caches_thread_fini(struct thread *t)
+{
+    // The state stays with the slot for the next thread.
+    if (serial.last == t) {
+        memcpy(serial.i1, (u8 *)t->self + TA_I1, i1_bytes());
+        memcpy(serial.d1, (u8 *)t->self + TA_D1, d1_bytes());
+        serial.branch = *t->sim->branch;
+        serial.hist = t->hist;
+        serial.last = NULL;
+    }
+}
+
+void caches_fork_child(void)
+{
+    ll.lock.w = 0;
+    ll.shared = false;
+}
+
+void caches_init(void)
+{
+    struct sim_geometry g = geometry(&spool->ll);
+
+    world_on_turn = caches_turn;
+    if (!(spool->flags & SPOOL_F_CACHE_SIM))
+        return;
+    if (!(spool->flags & SPOOL_F_NO_NARROW) && sim_narrow_fits(&g, 47))
+        sim_narrow_init_zeroed(&ll.narrow, &g, ll_storage(sim_cache_bytes(&g) / 2));
+    else
+        sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
+}
+
+static bool ll_ref(u64 addr, u32 size)
+{
+    if (LIKELY(ll.narrow.tags)) {
+        struct sim_geometry g = geometry(&spool->ll);
+
+        if (LIKELY(sim_narrow_can(&ll.narrow, addr, size)))
+            return sim_narrow_ref(&ll.narrow, addr, size);
+        // five levels of page tables, or an address that is going to fault
+        sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
+        sim_narrow_widen(&ll.narrow, &ll.cache);
+        ll.narrow.tags = NULL;
+    }
+    return sim_cache_ref(&ll.cache, addr, size);
+}
+
+static bool ll_miss(u64 addr, u32 size)
+{
+    bool miss;
+
+    if (!ll.shared)
+        return ll_ref(addr, size);
+    lock_take(&ll.lock);
+    miss = ll_ref(addr, size);
+    lock_drop(&ll.lock);
+    return miss;
+}
+
+// A miss of an L1. The counters are those of the L1 miss and, behind it, of the LL miss.
+void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    t->counters[counter]++;
+    if (ll_miss(addr, size))
+        t->counters[counter + 1]++;
+}
+
+void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    if (sim_cache_ref(&t->sim->d1, addr, size))
+        caches_l1_missed(t, addr, size, counter);
+}
+
+// Whether the line with this id, at address a, misses.
+static bool i1_touch(struct thread *t, u64 a, u32 id)
+{
+    u32 *ways =
+        t->sim->i1_ids + (a >> tb_config.i1_shift & (tb_config.i1_sets - 1)) * spool->i1.assoc;
+
+    return ways[0] != id && sim_narrow_search(ways, spool->i1.assoc, id);
+}
+
+void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
+{
+    struct sim_branch *b = t->sim->branch;
+
+    b->history = t->hist >> SIM_BRANCH_ADDR_BITS;
+    if (sim_branch_cond(b, pc, taken))
+        t->counters[counter]++;
+    t->hist = b->history << SIM_BRANCH_ADDR_BITS;
+}
+
+bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last)
+{
+    bool miss;
+
+    if (!first)
+        return sim_cache_ref(&t->sim->i1, pc, len);
+    miss = i1_touch(t, pc, first);
+    if (last != first)
+        miss |= i1_touch(t, pc + len - 1, last);
+    return miss;
+}
+
+bool caches_indirect(struct thread *t, u32 index, u64 target)
+{
+    return sim_branch_indirect(t->sim->branch, index, target);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Each thread's simulated I1, D1 and branch predictor, and the one LL of the process. Where
+// translated code looks at them they lie in the thread's area (thread.h).
+#ifndef QUERN_ENGINE_CACHES_H
+#define QUERN_ENGINE_CACHES_H
+
+#include "engine/thread/thread.h"
+
+// Reads the geometries and makes LL. Once, after spooler_map.
+void caches_init(void);
+
+// Empty caches and predictor for a thread that begins. t->counters must be mapped. Returns 0 or
+// -errno.
+int caches_thread_init(struct thread *t);
+void caches_thread_fini(struct thread *t);
+void caches_fork_child(void);
+
+// -- for the helpers: see prof.h for what they may do --
+
+// A data reference; a miss is counted at `counter`, one of LL behind it.
+void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter);
+// A reference that has missed its L1.
+void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter);
+// Fetches an instruction: whether I1 missed. first, last: ids of its lines, 0 where I1 has none.
+bool caches_iref(struct thread *t, u64 pc, u32 len, u32 first, u32 last);
+// A conditional branch; a misprediction is counted.
+void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter);
+// An indirect one: whether it was mispredicted.
+bool caches_indirect(struct thread *t, u32 index, u64 target);
+
+#endif

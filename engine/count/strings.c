@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// String instructions with a rep prefix (strings.h). The processor runs them natively; the
+// references are made up from what the registers were before and are behind.
+#include "engine/count/strings.h"
+
+#include "engine/base/cpu.h"
+#include "engine/count/caches.h"
+#include "engine/count/desc.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/x86/insn.h"
+
+// One execution.
+struct run {
+    struct desc_rep what;
+    u32 size;                // of an element
+    u64 mask;                // of addresses
+    u64 n, left;             // elements done; the count behind it
+    u64 rsi, rdi, seg;       // where it began; base of rsi's segment
+    s64 step;                // from element to element
+    bool ended;              // by the comparison
+    u32 first;               // its first counter
+    struct spool_counters c; // and which is which, from that
+};
+
+static bool uses_rsi(u32 op)
+{
+    return op == STR_MOVS || op == STR_LODS || op == STR_CMPS;
+}
+
+static u64 segment_base(const struct thread *t, const struct desc_rep *what)
+{
+    u64 base;
+
+    if (!uses_rsi(what->op) || !(what->fs | what->gs))
+        return 0;
+    if (!what->fs)
+        return t->client_gs_base;
+    if (!cpu.fsgsbase)
+        return t->client_fs_base;
+    __asm__ volatile("rdfsbase %0" : "=r"(base));
+    return base;
+}
+
+static void run_read(struct run *r, const struct thread *t)
+{
+    union desc_word w = { .word = t->h_desc_high };
+    struct spool_insn rec = { .flags = (u8)(SPOOL_I_DYN | SPOOL_I_REP |
+                                            (w.rep.fetch ? SPOOL_I_FETCH : 0)) };
+    u64 end, begin;
+
+    r->what = w.rep;
+    r->size = 1u << w.rep.size_log;
+    r->mask = w.rep.a32 ? 0xffffffffu : ~0ul;
+    r->left = t->h_save[1] & r->mask;
+    r->n = (t->rep_rcx & r->mask) - r->left;
+    r->rsi = t->rep_rsi & r->mask;
+    r->rdi = t->rep_rdi & r->mask;
+    r->seg = segment_base(t, &w.rep);
+    end = (w.rep.op == STR_LODS ? t->h_save[3] : t->h_save[4]) & r->mask;
+    begin = w.rep.op == STR_LODS ? r->rsi : r->rdi;
+    r->step = r->size;
+    if (r->n && ((end - begin) & r->mask) != ((r->n * r->size) & r->mask))
+        r->step = -r->step;
+    // The comparison may have ended it together with the count: then ZF says, as lahf leaves it in
+    // ah.
+    r->ended = w.rep.op >= STR_CMPS && r->n && (r->left || (t->h_save[9] >> 14 & 1) == w.rep.repne);
+    r->first = t->h_desc_low;
+    r->c = spool_insn_counters(rec, spool->flags);
+}
+
+// The references of element i, in Cachegrind's order.
+static void element(struct thread *t, const struct run *r, u64 i)
+{
+    u64 by = (u64)((s64)i * r->step);
+    u64 s = ((r->rsi + by) & r->mask) + r->seg, d = (r->rdi + by) & r->mask;
+    u32 read = r->first + r->c.d1mr, write = r->first + r->c.d1mw;
+
+    switch (r->what.op) {
+    case STR_MOVS:
+        caches_dref(t, s, r->size, read);
+        caches_dref(t, d, r->size, write);
+        break;
+    case STR_STOS: caches_dref(t, d, r->size, write); break;
+    case STR_LODS: caches_dref(t, s, r->size, read); break;
+    case STR_SCAS: caches_dref(t, d, r->size, read); break;
+    default: // cmps: the second operand first
+        caches_dref(t, d, r->size, read);
+        caches_dref(t, s, r->size, read);
+        break;
+    }
+}
+
+static void branch(struct thread *t, const struct run *r, bool taken)
+{
+    t->counters[r->first + r->c.rep_bc]++;
+    caches_branch(t, t->h_addr, taken, r->first + r->c.bcm);
+}
+
+// Passes as tests/compat/reference-model.md has them: the first fetch was counted with the
+// instruction; a pass begins with the test of the count, does an element, and for scas and cmps
+// tests the comparison.
+static void passes(struct thread *t, const struct run *r)
+{
+    bool compares = r->what.op >= STR_CMPS;
+
+    for (u64 i = 0; i < r->n + !r->ended; i++) {
+        if (i) // its fetch hits: nothing else has touched I1 since the first
+            t->counters[r->first + r->c.rep_ir]++;
+        if (tb_config.branch)
+            branch(t, r, i < r->n);
+        if (i == r->n)
+            break;
+        if (tb_config.cache)
+            element(t, r, i);
+        if (tb_config.branch && compares)
+            branch(t, r, !(i + 1 == r->n && r->ended));
+    }
+}
+
+void strings_rep(struct thread *t)
+{
+    struct run r;
+    u32 op;
+
+    if (!tb_config.cache && !tb_config.rep_cachegrind)
+        return;
+    run_read(&r, t);
+    op = r.what.op;
+    if (tb_config.cache) {
+        t->counters[r.first + r.c.dyn_r] += (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r.n;
+        t->counters[r.first + r.c.dyn_w] += op == STR_MOVS || op == STR_STOS ? r.n : 0;
+    }
+    if (tb_config.rep_cachegrind) {
+        passes(t, &r);
+    } else {
+        for (u64 i = 0; i < r.n; i++)
+            element(t, &r, i);
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The client's instructions of a block, and what its flags need.
+#ifndef QUERN_ENGINE_BLOCK_H
+#define QUERN_ENGINE_BLOCK_H
+
+#include "engine/translate/tb.h"
+
+// Decodes up to `limit` instructions from b->pc on. False when not even one can be fetched: *fault
+// is then the address that cannot.
+bool block_decode(struct tb *b, u32 limit, u64 *fault);
+
+// Whether an instruction is the last of its block.
+bool block_ends(const struct insn *in);
+
+#endif

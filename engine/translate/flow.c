@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// How a block ends, and where its code goes on (flow.h).
+#include "engine/translate/flow.h"
+
+#include "engine/base/cpu.h"
+#include "engine/codecache/stubs.h"
+#include "engine/spool/config.h"
+#include "engine/thread/thread.h"
+#include "engine/translate/predict.h"
+#include "engine/translate/rewrite.h"
+#include "engine/translate/state.h"
+
+// The displacement of an exit is patched while other threads run: it must not cross a cache line of
+// the host. `opcode`: bytes before it.
+static void align_exit(struct tb *b, u32 opcode)
+{
+    u64 at = x86_here(&b->code) + opcode;
+
+    if ((at & 63) > 60)
+        x86_nops(&b->code, 64 - (u32)(at & 63));
+}
+
+static void note_exit(struct tb *b, struct x86_label l, u64 target)
+{
+    struct fragment_exit *x = &b->draft.exit[b->draft.nexits++];
+
+    x->rel32 = (u16)l.at;
+    x->target = target;
+}
+
+void flow_exit(struct tb *b, u64 target)
+{
+    align_exit(b, 1);
+    note_exit(b, x86_jmp(&b->code), target);
+}
+
+static void jcc_exit(struct tb *b, u32 cond, u64 target)
+{
+    align_exit(b, 2);
+    note_exit(b, x86_jcc(&b->code, cond), target);
+}
+
+// Looks the client address in rcx (spilled) up in the thread's table and goes there; flags are not
+// touched.
+static void look_up(struct tb *b)
+{
+    struct x86 *a = &b->code;
+    struct x86_label hit;
+
+    x86_mov(a, GS(TH_IBL_TARGET), R_RCX);
+    if (!tb_config.ibl) {
+        state_clean(b);
+        tb_jmp_out(b, stubs_at(STUB_IBL_MISS));
+        return;
+    }
+    state_spill(b, R_RDX);
+    state_spill(b, R_RAX);
+    if (cpu.bmi2) { // ibl_index(), flag-free
+        x86_rorx32_rri(a, R_RDX, R_RCX, 13);
+        x86_lea32(a, R_RDX, MEM_X(R_RDX, R_RCX, 0, 0));
+        x86_movzx16_rr(a, R_RDX, R_RDX);
+    } else {
+        x86_movzx16_rr(a, R_RDX, R_RCX);
+    }
+    x86_lea32(a, R_RDX, MEM_X(R_RDX, R_RDX, 0, 0)); // entries have 16 bytes
+    x86_mov(a, R_RAX, GS_X(TA_IBL + 8, R_RDX, 3));
+    x86_mov(a, GS(TH_IBL_HOST), R_RAX);
+    x86_mov(a, R_RDX, GS_X(TA_IBL, R_RDX, 3)); // minus the entry's client address
+    x86_lea(a, R_RCX, MEM_X(R_RCX, R_RDX, 0, 0));
+    state_unspill_mask(b, 0xffffu & ~(1u << R_RCX));
+    hit = x86_jrcxz(a);
+    x86_mov(a, R_RCX, GS(TH_REGS + R_RCX * 8));
+    tb_jmp_out(b, stubs_at(STUB_IBL_MISS));
+    x86_land(a, hit);
+    state_unspill(b, R_RCX);
+    b->draft.ibl_jmp = tb_off(b);
+    x86_jmp_m(a, GS(TH_IBL_HOST));
+}
+
+void flow_indirect(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+
+    state_clean(b);
+    state_spill(b, R_RCX);
+    if (in->kind == INSN_RET) {
+        tb_mark(b);
+        x86_pop_r(&b->code, R_RCX);
+        if (in->imm)
+            x86_lea(&b->code, R_RSP, MEM(R_RSP, in->imm));
+    } else {
+        rewrite_target(b, in, R_RCX);
+        if (in->kind == INSN_CALL_IND)
+            rewrite_push(b, in->pc + in->len);
+        predict_indirect(b, i);
+    }
+    look_up(b);
+}
+
+void flow_syscall(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+    struct x86 *a = &b->code;
+    struct x86_label behind;
+
+    state_clean(b);
+    state_spill(b, R_RCX);
+    x86_mov_imm(a, R_RCX, in->pc + in->len);
+    x86_mov(a, GS(TH_SC_NEXT), R_RCX);
+    behind = x86_lea_rip(a, R_RCX);
+    x86_mov(a, GS(TH_SC_CONT), R_RCX);
+    b->draft.sc_jmp = tb_off(b) + 1;
+    tb_jmp_out(b, stubs_at(STUB_GATE));
+    x86_land(a, behind);
+    b->spilled = 0;
+    flow_exit(b, in->pc + in->len);
+}
+
+static void edge_exit(struct tb *b, u32 i, bool taken)
+{
+    const struct insn *in = &b->insn[i];
+
+    predict_edge(b, i, taken);
+    state_clean(b);
+    flow_exit(b, taken ? in->target : in->pc + in->len);
+}
+
+void flow_conditional(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+    struct x86 *a = &b->code;
+
+    state_clean(b);
+    if (in->kind == INSN_LOOP) {
+        // loop and jrcxz have only a short form: it jumps over the jump that leads to the other
+        // edge
+        struct x86_label over = rewrite_loop(b, in);
+
+        tb_cold(b, COLD_EDGE, x86_jmp(a))->edge.taken = false;
+        x86_land(a, over);
+        edge_exit(b, i, true);
+    } else if (tb_config.branch) {
+        tb_cold(b, COLD_EDGE, x86_jcc(a, in->cond))->edge.taken = true;
+        edge_exit(b, i, false);
+    } else {
+        jcc_exit(b, in->cond, in->target);
+        flow_exit(b, in->pc + in->len);
+    }
+}
+
+void flow_cold(struct tb *b, const struct cold *c)
+{
+    tb_cold_begin(b, c);
+    edge_exit(b, b->cur, c->edge.taken);
+}
+
+void flow_dispatch(struct tb *b, u32 exit_id)
+{
+    x86_mov_mi(&b->code, GS(TH_EXIT_ID), exit_id);
+    tb_jmp_out(b, stubs_at(STUB_EXIT));
+}
+
+void flow_stubs(struct tb *b, u32 index)
+{
+    struct draft *d = &b->draft;
+
+    for (u32 i = 0; i < d->nexits; i++) {
+        struct x86_label exit = { d->exit[i].rel32, 4 };
+
+        d->exit[i].stub = (u16)tb_off(b);
+        x86_land(&b->code, exit);
+        flow_dispatch(b, index * 2 + i);
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// How a block ends, and where its code goes on. A direct exit first leads to a stub behind the
+// block, which tells the dispatcher which exit it is; then it is linked.
+#ifndef QUERN_ENGINE_FLOW_H
+#define QUERN_ENGINE_FLOW_H
+
+#include "engine/translate/tb.h"
+
+// A direct exit. The client's state is in its place.
+void flow_exit(struct tb *b, u64 target);
+
+// Instruction i, which ends the block: a conditional jump or loop; a jump, call or return through
+// register or memory; a system call.
+void flow_conditional(struct tb *b, u32 i);
+void flow_indirect(struct tb *b, u32 i);
+void flow_syscall(struct tb *b, u32 i);
+
+// COLD_EDGE.
+void flow_cold(struct tb *b, const struct cold *c);
+
+// To the dispatcher, which finds exit_id.
+void flow_dispatch(struct tb *b, u32 exit_id);
+// The stubs of the exits; index: of the fragment.
+void flow_stubs(struct tb *b, u32 index);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The branch predictor in translated code (predict.h). A conditional branch has a counter of two
+// bits, found by its address and the history; as long as it is at its end and right, nothing but
+// the history moves. An indirect branch is predicted to go where it went last. What else happens is
+// in cold parts.
+#include "engine/translate/predict.h"
+
+#include "engine/codecache/stubs.h"
+#include "engine/spool/config.h"
+#include "engine/thread/thread.h"
+#include "engine/translate/helper.h"
+#include "engine/translate/state.h"
+
+// The counter of the branch; `history`: register that holds it.
+static struct x86_mem counter_of(const struct insn *in, u32 history)
+{
+    return GS_X(TA_BRANCH + (in->pc & 127), history, 0);
+}
+
+void predict_edge(struct tb *b, u32 i, bool taken)
+{
+    struct x86 *a = &b->code;
+    struct cold_bc c = { .taken = taken };
+
+    if (!tb_config.branch)
+        return;
+    c.counter = b->first[i] + b->cnt[i].bcm;
+    state_flags_free(b, FLAGS_ARITH);
+    c.history = (u8)state_scratch(b, 0);
+    if (!tb_config.fast_tags) {
+        tb_cold(b, COLD_BC, x86_jmp(a))->bc = c;
+        return;
+    }
+    x86_mov(a, c.history, GS(TH_HIST));
+    x86_cmp8_mi(a, counter_of(&b->insn[i], c.history), taken ? 3 : 0);
+    tb_cold(b, COLD_BC, x86_jcc(a, CC_NE))->bc = c;
+    // shift the outcome in
+    x86_lea(a, c.history, MEM_X(c.history, c.history, 0, taken ? 128 : 0));
+    x86_and32_ri(a, c.history, 0x3f80);
+    x86_mov(a, GS(TH_HIST), c.history);
+}
+
+// It moves, and its upper bit says what was predicted.
+static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
+{
+    const struct insn *in = &b->insn[b->cur];
+    struct desc_bc d = { { (u32)in->pc, (u32)(in->pc >> 32) }, c->counter, c->taken };
+    struct x86_mem counter = counter_of(in, c->history);
+    struct x86 *a = &b->code;
+    struct x86_label predicted;
+
+    if (!tb_config.fast_tags) {
+        helper_call(b, stubs_at(STUB_BC));
+        helper_back(b, back, &d, sizeof(d));
+        return;
+    }
+    x86_cmp8_mi(a, counter, 2);
+    predicted = x86_jcc8(a, c->taken ? CC_AE : CC_B);
+    x86_inc_m(a, GS(TA_COUNTERS + c->counter * 8));
+    x86_land(a, predicted);
+    if (c->taken)
+        x86_inc8_m(a, counter);
+    else
+        x86_dec8_m(a, counter);
+    x86_fix(a, x86_jmp(a), back);
+}
+
+// Everything here leaves the flags alone.
+void predict_indirect(struct tb *b, u32 i)
+{
+    struct x86 *a = &b->code;
+    struct x86_label over;
+    struct cold_bi c = { .index = (u32)(b->insn[i].pc & 511) };
+
+    if (!tb_config.branch)
+        return;
+    c.counter = b->first[i] + b->cnt[i].bim;
+    state_spill(b, R_RDX);
+    if (!tb_config.fast_tags) {
+        x86_mov(a, R_RDX, R_RCX);
+        tb_cold(b, COLD_BI, x86_jmp(a))->bi = c;
+        return;
+    }
+    x86_mov(a, R_RDX, GS(TA_BTAC + c.index * 8));
+    x86_not_r(a, R_RDX);
+    x86_lea(a, R_RDX, MEM_X(R_RDX, R_RCX, 0, 1)); // target - last
+    x86_xchg_rr(a, R_RCX, R_RDX);
+    over = x86_jrcxz(a);
+    tb_cold(b, COLD_BI, x86_jmp(a))->bi = c;
+    x86_land(a, over);
+    x86_mov(a, R_RCX, R_RDX);
+}
+
+// rdx is the target, which goes to rcx at `back`; the flags are not free.
+static void cold_bi(struct tb *b, const struct cold_bi *c, u64 back)
+{
+    struct x86 *a = &b->code;
+
+    if (!tb_config.fast_tags) {
+        x86_mov(a, GS(TH_H_ADDR), R_RDX);
+        helper_describe(b, c->counter, c->index);
+        helper_call(b, stubs_at(STUB_BI));
+        helper_back(b, back, NULL, 0);
+        return;
+    }
+    x86_mov(a, GS(TA_BTAC + c->index * 8), R_RDX);
+    x86_mov(a, R_RCX, GS(TA_COUNTERS + c->counter * 8));
+    x86_lea(a, R_RCX, MEM(R_RCX, 1));
+    x86_mov(a, GS(TA_COUNTERS + c->counter * 8), R_RCX);
+    x86_fix(a, x86_jmp(a), back);
+}
+
+void predict_cold(struct tb *b, const struct cold *c)
+{
+    tb_cold_begin(b, c);
+    if (c->kind == COLD_BC)
+        cold_bc(b, &c->bc, c->back);
+    else
+        cold_bi(b, &c->bi, c->back);
+}

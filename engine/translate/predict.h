@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The branch predictor in translated code.
+#ifndef QUERN_ENGINE_PREDICT_H
+#define QUERN_ENGINE_PREDICT_H
+
+#include "engine/translate/tb.h"
+
+// Instruction i's conditional branch is taken, or not.
+void predict_edge(struct tb *b, u32 i, bool taken);
+// Its indirect branch; the target is in rcx, which has been spilled.
+void predict_indirect(struct tb *b, u32 i);
+// COLD_BC and COLD_BI.
+void predict_cold(struct tb *b, const struct cold *c);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The record that a block has in the spool (record.h): the same again after a flush, so that its
+// counts go on.
+#include "engine/translate/record.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+// Blocks that have a record already: a flushed or evicted block finds its counters again.
+static struct {
+    u32 *index; // spool block index + 1
+    u32 size, used;
+} known;
+
+static u32 known_hash(u64 pc, u32 hash)
+{
+    return (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash;
+}
+
+void record_init(void)
+{
+    known.size = 8192;
+    known.index = heap_alloc(known.size * sizeof(u32));
+}
+
+// What the spool says of an instruction, but whether it begins a line.
+static struct spool_insn describe(const struct insn *in)
+{
+    struct spool_insn r = { .len = in->len };
+
+    if (in->kind == INSN_STEP) {
+        r.flags = SPOOL_I_STEPPED;
+        return r;
+    }
+    if (in->kind == INSN_JCC || in->kind == INSN_LOOP)
+        r.flags |= SPOOL_I_BC;
+    if (in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND)
+        r.flags |= SPOOL_I_BI;
+    if (in->kind == INSN_STRING && (in->flags & INSN_F_REP)) {
+        r.flags |= SPOOL_I_DYN | SPOOL_I_REP;
+        return r;
+    }
+    if (in->vec_kind != VEC_NONE) {
+        r.flags |= SPOOL_I_DYN;
+        return r;
+    }
+    for (u32 k = 0; k < in->nrefs; k++) {
+        if ((in->refs[k].flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE)
+            r.writes++;
+        else
+            r.reads++;
+    }
+    if (tb_config.rep_cachegrind && (in->flags & INSN_F_LOCKED)) {
+        // Cachegrind's translation: a load, a compare-and-swap, and a loop that never loops
+        r.reads = 2;
+        r.flags |= SPOOL_I_BC;
+    }
+    return r;
+}
+
+static void make_record(struct tb *b)
+{
+    u64 line = ~0ul;
+    u32 shift = tb_config.i1_shift;
+
+    for (u32 i = 0; i < b->n; i++) {
+        const struct insn *in = &b->insn[i];
+        u64 first = in->pc >> shift, last = (in->pc + in->len - 1) >> shift;
+
+        b->rec[i] = describe(in);
+        if (in->kind != INSN_STEP && (first != line || last != line))
+            b->rec[i].flags |= SPOOL_I_FETCH;
+        line = last;
+    }
+}
+
+static u32 hash_code(const struct tb *b)
+{
+    u32 h = 2166136261u;
+
+    for (u32 i = 0; i < b->n; i++) {
+        for (u32 k = 0; k < b->insn[i].len; k++)
+            h = (h ^ b->insn[i].bytes[k]) * 16777619u;
+    }
+    return h ^ b->n;
+}
+
+static void known_grow(void)
+{
+    u32 size = known.size * 2, *index = heap_alloc(size * sizeof(u32));
+
+    for (u32 i = 0; i < known.size; i++) {
+        struct spool_block *s;
+        u32 k;
+
+        if (!known.index[i])
+            continue;
+        s = spooler_block_at(known.index[i] - 1);
+        for (k = known_hash(s->pc, s->hash) & (size - 1); index[k]; k = (k + 1) & (size - 1))
+            ;
+        index[k] = known.index[i];
+    }
+    heap_free(known.index, known.size * sizeof(u32));
+    known.index = index;
+    known.size = size;
+}
+
+// Where the block's record is noted, or would be.
+static u32 find(const struct tb *b, u32 hash, u32 map)
+{
+    u32 k = known_hash(b->pc, hash) & (known.size - 1);
+
+    for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
+        const struct spool_block *s = spooler_block_at(known.index[k] - 1);
+
+        if (s->pc == b->pc && s->hash == hash && s->map == map && s->insns == b->n)
+            break;
+    }
+    return k;
+}
+
+u32 record_of(struct tb *b)
+{
+    u32 hash = hash_code(b), map = vmmap_spool_map(b->pc), total = 1, k;
+
+    make_record(b);
+    for (u32 i = 0; i < b->n; i++) {
+        b->cnt[i] = spool_insn_counters(b->rec[i], tb_config.flags);
+        b->first[i] = total; // made absolute below
+        total += b->cnt[i].count;
+    }
+    k = find(b, hash, map);
+    if (!known.index[k]) {
+        struct spool_block *s;
+
+        if (known.used * 2 >= known.size) {
+            known_grow();
+            k = find(b, hash, map);
+        }
+        s = spooler_block_append(b->pc, map, b->writable ? SPOOL_B_WRITABLE : 0, hash, b->rec, b->n,
+                                 total, &b->counter);
+        known.index[k] = spooler_block_index(s) + 1;
+        known.used++;
+    }
+    b->counter = spooler_block_at(known.index[k] - 1)->counter;
+    for (u32 i = 0; i < b->n; i++)
+        b->first[i] += b->counter;
+    return known.index[k] - 1;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Fetches and data references in translated code: the inline checks and what follows when they
+// fail.
+#ifndef QUERN_ENGINE_REFS_H
+#define QUERN_ENGINE_REFS_H
+
+#include "engine/translate/tb.h"
+
+// The fetch and the data references of instruction i, before it.
+void refs_insn(struct tb *b, u32 i);
+// A string instruction itself, and the accounting of what it did.
+void refs_string(struct tb *b, u32 i);
+// COLD_DREF and COLD_IREF.
+void refs_cold(struct tb *b, const struct cold *c);
+
+#endif

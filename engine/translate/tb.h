@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// The block under translation, which the files of this wing share: its instructions, the code made
+// so far, the state of scratch registers and flags at the point of emission, and what is to follow
+// behind the main path. One block is translated at a time, under the translation lock.
+#ifndef QUERN_ENGINE_TB_H
+#define QUERN_ENGINE_TB_H
+
+#include "engine/codecache/fragment.h"
+#include "engine/x86/asm.h"
+#include "engine/x86/insn.h"
+#include "share/spool.h"
+
+#define TB_INSNS_MAX FRAGMENT_INSNS_MAX
+#define TB_COLD_MAX  512
+
+enum cold_kind { COLD_DREF, COLD_IREF, COLD_BC, COLD_BI, COLD_EDGE, COLD_SMC };
+
+// The check of a data reference has failed.
+struct cold_dref {
+    u8 set, tag; // registers
+    u16 size;
+    u32 counter;
+    struct memref ref;
+};
+
+// That of a fetch.
+struct cold_iref {
+    struct x86_label second; // jumps here, too, if it has bytes
+    bool both;               // both lines were looked at
+    u32 counter;
+};
+
+// The predictor's counter of a conditional branch is not at its end.
+struct cold_bc {
+    u8 history; // register
+    bool taken;
+    u32 counter;
+};
+
+// An indirect branch went elsewhere than last time.
+struct cold_bi {
+    u32 index, counter;
+};
+
+// The other way of a conditional branch.
+struct cold_edge {
+    bool taken;
+};
+
+// Code that is emitted behind the block's main path.
+struct cold {
+    u8 kind; // enum cold_kind
+    bool flags_saved;
+    u16 spilled, insn;     // the state at the jump, and the instruction
+    struct x86_label from; // the jump
+    u64 back;              // where it returns to
+    union {
+        struct cold_dref dref;
+        struct cold_iref iref;
+        struct cold_bc bc;
+        struct cold_bi bi;
+        struct cold_edge edge;
+    };
+};
+
+struct tb {
+    u64 pc, end; // client range
+    struct insn insn[TB_INSNS_MAX];
+    u32 n;
+    bool writable;              // from writable or shared memory: self-checking
+    bool step;                  // a single instruction that is stepped
+    u16 live[TB_INSNS_MAX + 1]; // arithmetic flags live before instruction i
+    struct spool_insn rec[TB_INSNS_MAX];
+    struct spool_counters cnt[TB_INSNS_MAX];
+    u32 first[TB_INSNS_MAX]; // index of the instruction's first counter
+    u32 counter;             // the block's own
+
+    struct x86 code;
+    u32 cur;          // instruction being emitted
+    u16 spilled;      // client registers that are in their slots, the host register being free
+    bool flags_saved; // client flags are in flags_save
+    bool bumped;      // the block's counter has been incremented
+    bool in_rep;
+    bool overflow; // of anything but the code
+    u64 iline;     // I1 line touched last
+
+    struct cold cold[TB_COLD_MAX];
+    u32 ncold;
+    struct draft draft;
+};
+
+static inline u32 tb_off(const struct tb *b)
+{
+    return (u32)(b->code.p - b->code.start);
+}
+
+// The recipe from here on.
+void tb_mark(struct tb *b);
+
+// The displacement at `off` leads out of the fragment: a copy has to displace it anew.
+void tb_reloc(struct tb *b, u32 off);
+void tb_jmp_out(struct tb *b, u64 target);
+void tb_call_out(struct tb *b, u64 target);
+
+// A part behind the main path, with the state as it is now.
+struct cold *tb_cold(struct tb *b, enum cold_kind kind, struct x86_label from);
+// It begins: `from` leads here, and the state is what it was.
+void tb_cold_begin(struct tb *b, const struct cold *c);
+
+#endif
