@@ -179,7 +179,8 @@ struct spool_header {
     // instructions (u64), then these (8 bytes each); seccomp_bytes in all.
     uint32_t s_seccomp;
     uint32_t seccomp_bytes;
-    uint32_t s_reserved[17];
+    uint32_t s_dump_code; // --dump-code=FILE
+    uint32_t s_reserved[16];
 
     int32_t
         log_fd; // where messages and the summary go; the engine keeps it out of the client's sight
@@ -213,6 +214,39 @@ struct spool_header {
     // first, so that none ends the process while a new spool holds nothing and nobody could finish
     // it; the engine opens the mask once it can.
     uint64_t start_mask;
+};
+
+// --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the other, each of
+// a struct spool_code, its instructions, its parts, and the host's bytes. A record that is not
+// complete ends the file.
+#define SPOOL_CODE_MAGIC 0x45444f43u // "CODE"
+
+struct spool_code {
+    uint32_t magic;
+    uint32_t bytes;        // of host code
+    uint64_t pc, hpc;      // client address, 0 for a stub; host address
+    uint32_t insns, parts; // how many struct spool_code_insn and struct spool_code_part follow
+    char name[32];         // of a stub
+};
+
+struct spool_code_insn {
+    uint8_t len;
+    uint8_t bytes[15];
+};
+
+enum spool_code_kind {
+    SPOOL_CODE_HEAD, // before the first instruction
+    SPOOL_CODE_MAIN,
+    SPOOL_CODE_COLD, // behind the main path
+    SPOOL_CODE_DATA, // no code: words for a helper
+    SPOOL_CODE_EXIT, // the stub of an exit; insn is the exit's number
+};
+
+// What begins at an offset of the host's bytes.
+struct spool_code_part {
+    uint32_t off;
+    uint16_t insn;
+    uint16_t kind; // enum spool_code_kind
 };
 
 // Number of counters that one instruction owns, given the run's flags; they lie in this order:
@@ -272,6 +306,8 @@ _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_partial) == 16, "array in the partial area");
+_Static_assert(sizeof(struct spool_code) == 64, "written as it is");
+_Static_assert(sizeof(struct spool_code_insn) == 16, "written as it is");
 _Static_assert(sizeof(struct spool_header) <= 0x10000, "header area");
 
 #endif

@@ -46,6 +46,17 @@ u64 stubs_at(enum stub s)
     return copy + (u64)(place[s].at - stubs_begin);
 }
 
+const char *stubs_name(enum stub s)
+{
+    static const char *const name[] = {
+#undef STUB
+#define STUB(NAME, label, kind, function) #label,
+#include "engine/codecache/stubs.def"
+    };
+
+    return name[s];
+}
+
 bool stubs_between(u64 hpc, enum stub from, enum stub to)
 {
     return hpc >= stubs_at(from) && hpc < stubs_at(to);

@@ -20,6 +20,7 @@ void stubs_copy(u64 base, const void *const calls[STUB_COUNT]);
 
 // Host address in the copy.
 u64 stubs_at(enum stub s);
+const char *stubs_name(enum stub s);
 // Whether a host address lies in the copy, from one place up to another.
 bool stubs_between(u64 hpc, enum stub from, enum stub to);
 

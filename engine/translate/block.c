@@ -75,12 +75,15 @@ bool block_ends(const struct insn *in)
 }
 
 // A block of one instruction of `len` bytes (0: not known), which is stepped.
-static void block_step(struct tb *b, struct insn *in, u64 pc, int len)
+static void block_step(struct tb *b, struct insn *in, const u8 *code, int len)
 {
+    u64 pc = b->end;
+
     b->step = true;
     b->n = 1;
     in->pc = pc;
     in->len = len > 0 ? (u8)len : 1;
+    memcpy(in->bytes, code, in->len);
     in->kind = INSN_STEP;
     in->nrefs = 0;
     in->flags = 0;
@@ -122,7 +125,7 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
         }
         if (steps(in, len)) {
             if (b->n == 0)
-                block_step(b, in, b->end, len);
+                block_step(b, in, s.buf + s.at, len);
             return;
         }
         b->n++;

@@ -167,6 +167,7 @@ void flow_stubs(struct tb *b, u32 index)
     for (u32 i = 0; i < d->nexits; i++) {
         struct x86_label exit = { d->exit[i].rel32, 4 };
 
+        tb_part(b, SPOOL_CODE_EXIT, i);
         d->exit[i].stub = (u16)tb_off(b);
         x86_land(&b->code, exit);
         flow_dispatch(b, index * 2 + i);

@@ -17,10 +17,17 @@ void helper_call(struct tb *b, u64 stub)
     x86_mov(a, R_RSP, GS(TH_CLIENT_SP));
 }
 
+void helper_data(struct tb *b, const void *desc, u32 size)
+{
+    tb_part(b, SPOOL_CODE_DATA, b->cur);
+    x86_copy(&b->code, desc, size);
+    tb_part(b, SPOOL_CODE_COLD, b->cur);
+}
+
 void helper_back(struct tb *b, u64 back, const void *desc, u32 size)
 {
     x86_fix(&b->code, x86_jmp(&b->code), back);
-    x86_copy(&b->code, desc, size);
+    helper_data(b, desc, size);
 }
 
 void helper_describe(struct tb *b, u32 low, u32 high)

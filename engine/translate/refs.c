@@ -248,7 +248,7 @@ static void search_line(struct tb *b, u64 line, u64 back, const struct desc_i1 *
         return;
     }
     jump = x86_jmp(a);
-    x86_copy(a, d, offsetof(struct desc_i1, first));
+    helper_data(b, d, offsetof(struct desc_i1, first));
     x86_land(a, jump);
     give_back(b, borrowed);
     x86_fix(a, x86_jmp(a), back);

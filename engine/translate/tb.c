@@ -53,6 +53,14 @@ void tb_call_out(struct tb *b, u64 target)
     branch_out(b, x86_call(&b->code), target);
 }
 
+void tb_part(struct tb *b, enum spool_code_kind kind, u32 insn)
+{
+    struct spool_code_part p = { tb_off(b), (u16)insn, (u16)kind };
+
+    if (b->dumped && b->nparts < TB_PARTS_MAX)
+        b->part[b->nparts++] = p;
+}
+
 struct cold *tb_cold(struct tb *b, enum cold_kind kind, struct x86_label from)
 {
     struct cold *c;
@@ -77,4 +85,5 @@ void tb_cold_begin(struct tb *b, const struct cold *c)
     b->spilled = c->spilled;
     b->flags_saved = c->flags_saved;
     b->cur = c->insn;
+    tb_part(b, SPOOL_CODE_COLD, c->insn);
 }

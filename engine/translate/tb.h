@@ -12,6 +12,7 @@
 
 #define TB_INSNS_MAX FRAGMENT_INSNS_MAX
 #define TB_COLD_MAX  512
+#define TB_PARTS_MAX (TB_INSNS_MAX + 3 * TB_COLD_MAX + 4)
 
 enum cold_kind { COLD_DREF, COLD_IREF, COLD_BC, COLD_BI, COLD_EDGE, COLD_SMC };
 
@@ -86,6 +87,9 @@ struct tb {
 
     struct cold cold[TB_COLD_MAX];
     u32 ncold;
+    bool dumped; // note the parts
+    struct spool_code_part part[TB_PARTS_MAX];
+    u32 nparts;
     struct draft draft;
 };
 
@@ -101,6 +105,9 @@ void tb_mark(struct tb *b);
 void tb_reloc(struct tb *b, u32 off);
 void tb_jmp_out(struct tb *b, u64 target);
 void tb_call_out(struct tb *b, u64 target);
+
+// For --dump-code: what follows.
+void tb_part(struct tb *b, enum spool_code_kind kind, u32 insn);
 
 // A part behind the main path, with the state as it is now.
 struct cold *tb_cold(struct tb *b, enum cold_kind kind, struct x86_label from);

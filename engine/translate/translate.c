@@ -16,6 +16,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/block.h"
+#include "engine/translate/dump.h"
 #include "engine/translate/flow.h"
 #include "engine/translate/predict.h"
 #include "engine/translate/record.h"
@@ -59,6 +60,7 @@ void translate_init(void)
     if (spool->flags & SPOOL_F_VERBOSE)
         clock_cost = measure_clock();
     record_init();
+    tb.dumped = dump_init();
 }
 
 // The block's counter is incremented where the flags that inc writes (all but CF) are dead, as late
@@ -223,7 +225,7 @@ static void begin(struct tb *b)
     a->full = false;
     d->nrecipes = d->nrelocs = d->nexits = 0;
     d->ibl_jmp = d->sc_jmp = 0;
-    b->ncold = 0;
+    b->ncold = b->nparts = 0;
     b->spilled = 0;
     b->flags_saved = b->bumped = b->in_rep = b->overflow = false;
     b->iline = ~0ul;
@@ -235,10 +237,12 @@ static bool emit_block(struct tb *b, u32 index)
 {
     u32 place = counter_place(b);
 
+    tb_part(b, SPOOL_CODE_HEAD, 0);
     if (b->writable)
         emit_self_check(b);
     for (u32 i = 0; i < b->n; i++) {
         b->cur = i;
+        tb_part(b, SPOOL_CODE_MAIN, i);
         if (i == place)
             emit_count(b);
         refs_insn(b, i);
@@ -273,6 +277,8 @@ static struct fragment *publish(struct tb *b, u32 block)
         d->len[i] = b->insn[i].len;
     spool->n_translated++;
     spool->n_translated_insns += b->n;
+    if (b->dumped)
+        dump_block(b);
     return tcache_publish(d);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/dump.h"
 #include "engine/x86/asm.h"
 
 #define WAYS_MAX 16u // more are left to C
@@ -154,7 +155,7 @@ static void search(struct x86 *a, const struct ways *w, enum stub miss)
 
 // Makes the stub; 0 when there is no room for it, which a number of stubs below STUBS_MADE / 1 KiB
 // never meets.
-static u64 make(struct ways *w, enum stub miss, bool by_hand)
+static u64 make(struct ways *w, const char *name, enum stub miss, bool by_hand)
 {
     struct x86 a;
     u32 left =
@@ -173,6 +174,7 @@ static u64 make(struct ways *w, enum stub miss, bool by_hand)
     if (a.full)
         engine_die("no room for a stub that searches ways");
     region_made(x86_here(&a));
+    dump_stub(name, (u64)a.start, (u64)(a.p - a.start));
     return (u64)a.start;
 }
 
@@ -188,7 +190,8 @@ u64 ways_d1(u32 r1, u32 r2)
                       .line = spool->d1.line };
 
     if (!d1_stub[r1][r2])
-        d1_stub[r1][r2] = make(&w, STUB_D1_MISS, tb_config.way_search && w.assoc <= WAYS_MAX);
+        d1_stub[r1][r2] =
+            make(&w, "ways_d1", STUB_D1_MISS, tb_config.way_search && w.assoc <= WAYS_MAX);
     return d1_stub[r1][r2];
 }
 
@@ -199,6 +202,6 @@ u64 ways_i1(void)
     if (!tb_config.way_search || w.assoc > WAYS_MAX)
         return 0;
     if (!i1_stub)
-        i1_stub = make(&w, STUB_I1_MISS, true);
+        i1_stub = make(&w, "ways_i1", STUB_I1_MISS, true);
     return i1_stub;
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// --dump-code (dump.h): each record is appended to a file beside the spool as soon as its code exists, so
+// that code which is flushed, and that of a process that is killed, is in it. The file is open for no longer
+// than that takes: the client never finds its descriptor. With the translation lock held.
+#include "engine/translate/dump.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/stubs.h"
+#include "engine/spool/spooler.h"
+
+static s32 dumped_pid; // whose file has been begun
+
+// The file of this process, at its end; from its beginning if `anew`. -errno.
+static int open_file(bool anew)
+{
+    char path[4096];
+
+    mini_format(path, sizeof(path), "%s.code", spooler_string(spool->s_spool));
+    return (int)sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (anew ? O_TRUNC : 0),
+                         0600);
+}
+
+static void put(int fd, const void *from, u64 bytes)
+{
+    const u8 *p = from;
+
+    while (bytes) {
+        long n = sys_write(fd, p, bytes);
+
+        if (n == -EINTR)
+            continue;
+        if (n <= 0)
+            return; // the record is incomplete, which ends the file
+        p += n;
+        bytes -= (u64)n;
+    }
+}
+
+static void put_stub(int fd, const char *name, u64 hpc, u64 size)
+{
+    struct spool_code r = { .magic = SPOOL_CODE_MAGIC, .bytes = (u32)size, .hpc = hpc };
+
+    mini_format(r.name, sizeof(r.name), "%s", name);
+    put(fd, &r, sizeof(r));
+    put(fd, (const void *)hpc, size);
+}
+
+// The stubs that every process has.
+static void put_stubs(int fd)
+{
+    for (u32 s = 0; s < STUB_COUNT; s++) {
+        u64 at = stubs_at(s);
+        u64 end = s + 1 < STUB_COUNT ? stubs_at(s + 1) : region_start() + stubs_size();
+
+        if (end > at)
+            put_stub(fd, stubs_name(s), at, end - at);
+    }
+}
+
+// A forked child begins a file of its own.
+static int begin(void)
+{
+    s32 pid = sys_getpid();
+    bool anew = pid != dumped_pid;
+    int fd = open_file(anew);
+
+    if (fd >= 0 && anew) {
+        dumped_pid = pid;
+        put_stubs(fd);
+    }
+    return fd;
+}
+
+bool dump_init(void)
+{
+    return spool->s_dump_code != 0;
+}
+
+void dump_block(const struct tb *b)
+{
+    struct spool_code r = { .magic = SPOOL_CODE_MAGIC,
+                            .bytes = tb_off(b),
+                            .pc = b->pc,
+                            .hpc = (u64)b->code.start,
+                            .insns = b->n,
+                            .parts = b->nparts };
+    int fd = begin();
+
+    if (fd < 0)
+        return;
+    put(fd, &r, sizeof(r));
+    for (u32 i = 0; i < b->n; i++) {
+        struct spool_code_insn in = { .len = b->insn[i].len };
+
+        memcpy(in.bytes, b->insn[i].bytes, in.len);
+        put(fd, &in, sizeof(in));
+    }
+    put(fd, b->part, b->nparts * sizeof(b->part[0]));
+    put(fd, b->code.start, tb_off(b));
+    sys_close(fd);
+}
+
+void dump_stub(const char *name, u64 hpc, u64 size)
+{
+    int fd = spool->s_dump_code ? begin() : -1;
+
+    if (fd < 0)
+        return;
+    put_stub(fd, name, hpc, size);
+    sys_close(fd);
+}
