@@ -142,16 +142,28 @@ $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o
 endef
 $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 
-# The assembler is held against the decoder of Zydis.
-ENGINE_UNIT_ZYDIS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
+# Those of a wing lie in its folder: engine_wing_unit NAME, with the wing's objects that it tests.
+ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
+ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-CFLAGS_tests/unit/x86/test_asm.c := $(ENGINE_UNIT_ZYDIS)
-$(BUILD)/obj/host/tests/unit/x86/test_asm.o: | $(ZYDIS_READY)
-$(BUILD)/tests/unit/x86/test_asm: $(BUILD)/obj/host/tests/unit/x86/test_asm.o \
-    $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
-	$(call link,-lcmocka)
+ENGINE_WING_UNITS := x86/asm x86/decode count/strings
+ENGINE_UNIT_OBJS_x86/asm :=
+ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_count/strings := count/strings
+
+ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),$(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
+
+define engine_wing_unit
+CFLAGS_tests/unit/$(dir $(1))test_$(notdir $(1)).c := $(ENGINE_UNIT_FLAGS)
+$(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o: | $(ZYDIS_READY)
+$(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
+    $(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o \
+    $(patsubst %,$(BUILD)/obj/engine/engine/%.o,$(ENGINE_UNIT_OBJS_$(1))) $(ENGINE_UNIT_ZYDIS)
+	$$(call link,-lcmocka)
+endef
+$(foreach unit,$(ENGINE_WING_UNITS),$(eval $(call engine_wing_unit,$(unit))))
 
 CHECKS += check-engine-unit
 .PHONY: check-engine-unit
-check-engine-unit: $(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(BUILD)/tests/unit/x86/test_asm
+check-engine-unit: $(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(ENGINE_WING_TESTS)
 	@for test in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$test || exit 1; done

@@ -219,7 +219,8 @@ struct spool_header {
 // --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the other, each of
 // a struct spool_code, its instructions, its parts, and the host's bytes. A record that is not
 // complete ends the file.
-#define SPOOL_CODE_MAGIC 0x45444f43u // "CODE"
+#define SPOOL_CODE_SUFFIX ".code"
+#define SPOOL_CODE_MAGIC  0x45444f43u // "CODE"
 
 struct spool_code {
     uint32_t magic;

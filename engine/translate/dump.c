@@ -17,7 +17,7 @@ static int open_file(bool anew)
 {
     char path[4096];
 
-    mini_format(path, sizeof(path), "%s.code", spooler_string(spool->s_spool));
+    mini_format(path, sizeof(path), "%s" SPOOL_CODE_SUFFIX, spooler_string(spool->s_spool));
     return (int)sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (anew ? O_TRUNC : 0),
                          0600);
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// engine/count/strings.c: the references and branches that are made up for a rep instruction, from
+// registers before and behind it. Expected: what the instruction does by the manual, element by
+// element; with --rep-count=cachegrind the passes of tests/compat/reference-model.md.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/count/caches.h"
+#include "engine/count/desc.h"
+#include "engine/count/strings.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/x86/insn.h"
+
+struct cpu cpu;
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+
+static struct thread t;
+static u64 counters[64];
+static char seen[1024]; // what the simulators were told
+
+// The simulators, hosted.
+void caches_dref(struct thread *thread, u64 addr, u32 size, u32 counter)
+{
+    assert_ptr_equal(thread, &t);
+    sprintf(seen + strlen(seen), "%llx/%u@%u ", (unsigned long long)addr, size, counter);
+}
+
+void caches_branch(struct thread *thread, u64 pc, bool taken, u32 counter)
+{
+    assert_ptr_equal(thread, &t);
+    assert_int_equal(pc, 0x401000);
+    sprintf(seen + strlen(seen), "%c%u ", taken ? 'T' : 'N', counter);
+}
+
+static void mode(bool cachegrind, bool branch)
+{
+    tb_config = (struct tb_config){ .cache = true, .branch = branch, .rep_cachegrind = cachegrind };
+    header.flags = SPOOL_F_CACHE_SIM | (branch ? SPOOL_F_BRANCH_SIM : 0) |
+                   (cachegrind ? SPOOL_F_REP_CACHEGRIND : 0);
+}
+
+// Runs it: elements from rsi 0x1000 and rdi 0x2000 on; `left` of rcx, `step` from element to element.
+static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
+{
+    union desc_word w = { .rep = what };
+
+    memset(counters, 0, sizeof(counters));
+    seen[0] = 0;
+    memset(&t, 0, sizeof(t));
+    t.counters = counters;
+    t.h_addr = 0x401000;
+    t.h_desc_low = 10; // first counter
+    t.h_desc_high = w.word;
+    t.rep_rcx = n;
+    t.rep_rsi = 0x1000;
+    t.rep_rdi = 0x2000;
+    t.h_save[1] = left;
+    t.h_save[3] = 0x1000 + (u64)((s64)(n - left) * step);
+    t.h_save[4] = 0x2000 + (u64)((s64)(n - left) * step);
+    t.h_save[9] = zero ? 0x4000 : 0;
+    strings_rep(&t);
+}
+
+// Counters of hardware's counting: Dr, Dw, D1mr and DLmr, D1mw and DLmw from 10 on; with a fetch I1mr
+// and ILmr before them.
+static void test_moves(void **state)
+{
+    (void)state;
+    mode(false, false);
+    run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 2, 0, 8, false);
+    assert_string_equal(seen, "1000/8@12 2000/8@14 1008/8@12 2008/8@14 ");
+    assert_int_equal(counters[10], 2);
+    assert_int_equal(counters[11], 2);
+    run((struct desc_rep){ .op = STR_STOS, .size_log = 0, .fetch = 1 }, 3, 0, 1, false);
+    assert_string_equal(seen, "2000/1@16 2001/1@16 2002/1@16 ");
+    assert_int_equal(counters[12], 0);
+    assert_int_equal(counters[13], 3);
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 2 }, 1, 0, 4, false);
+    assert_string_equal(seen, "1000/4@12 ");
+    run((struct desc_rep){ .op = STR_MOVS, .size_log = 1 }, 0, 0, 2, false);
+    assert_string_equal(seen, "");
+}
+
+static void test_directions(void **state)
+{
+    (void)state;
+    mode(false, false);
+    run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 2, 0, -8, false); // std
+    assert_string_equal(seen, "1000/8@12 2000/8@14 ff8/8@12 1ff8/8@14 ");
+    // cut off by a fault behind one of three
+    run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 3, 2, 8, false);
+    assert_string_equal(seen, "1000/8@12 2000/8@14 ");
+    assert_int_equal(counters[10], 1);
+    // 32-bit addressing: only the low half of the count matters
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 0, .a32 = 1 }, 0x500000002, 0x500000000, 1,
+        false);
+    assert_int_equal(counters[10], 2);
+}
+
+static void test_segment(void **state)
+{
+    (void)state;
+    mode(false, false);
+    memset(&t, 0, sizeof(t));
+    cpu.fsgsbase = false;
+    // client_fs_base is 0 here: the same as without
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 0, .fs = 1 }, 1, 0, 1, false);
+    assert_string_equal(seen, "1000/1@12 ");
+}
+
+// Extra Ir 10, extra Bc 11, Dr 12, Dw 13, D1mr 14, D1mw 16, Bcm 18.
+static void test_passes(void **state)
+{
+    (void)state;
+    mode(true, true);
+    run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 2, 0, 8, false);
+    assert_string_equal(seen, "T18 1000/8@14 2000/8@16 T18 1008/8@14 2008/8@16 N18 ");
+    assert_int_equal(counters[10], 2); // the second element and the final test
+    assert_int_equal(counters[11], 3);
+    // repe cmpsb that ends on a difference at the second of five: no final test of the count
+    run((struct desc_rep){ .op = STR_CMPS, .size_log = 0 }, 5, 3, 1, false);
+    assert_string_equal(seen, "T18 2000/1@14 1000/1@14 T18 T18 2001/1@14 1001/1@14 N18 ");
+    assert_int_equal(counters[10], 1);
+    assert_int_equal(counters[11], 4);
+    assert_int_equal(counters[12], 4);
+    // repne scasb that finds at the last: the flags say that the comparison ended it
+    run((struct desc_rep){ .op = STR_SCAS, .size_log = 0, .repne = 1 }, 2, 0, 1, true);
+    assert_string_equal(seen, "T18 2000/1@14 T18 T18 2001/1@14 N18 ");
+    // and that does not find
+    run((struct desc_rep){ .op = STR_SCAS, .size_log = 0, .repne = 1 }, 1, 0, 1, false);
+    assert_string_equal(seen, "T18 2000/1@14 T18 N18 ");
+    run((struct desc_rep){ .op = STR_SCAS, .size_log = 0 }, 0, 0, 1, false);
+    assert_string_equal(seen, "N18 ");
+    assert_int_equal(counters[10], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_segment),
+        cmocka_unit_test(test_passes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
