@@ -146,10 +146,16 @@ $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS := x86/asm x86/decode count/strings
+ENGINE_WING_UNITS := x86/asm x86/decode codecache/links codecache/where count/strings \
+    translate/translate
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_codecache/links := codecache/links
+ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
+ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
+    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs codecache/stubs.S count/ids \
+    spool/config base/cpu base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),$(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 
@@ -159,7 +165,7 @@ $(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o: | $(ZYDIS_READY)
 $(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
     $(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o \
     $(patsubst %,$(BUILD)/obj/engine/engine/%.o,$(ENGINE_UNIT_OBJS_$(1))) $(ENGINE_UNIT_ZYDIS)
-	$$(call link,-lcmocka)
+	$$(call link,-no-pie -lcmocka)
 endef
 $(foreach unit,$(ENGINE_WING_UNITS),$(eval $(call engine_wing_unit,$(unit))))
 

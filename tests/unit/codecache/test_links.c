@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// engine/codecache/links.c: three fragments in an array of bytes; the displacements of their exits
+// are what decides where the code goes on.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/codecache/links.h"
+#include "engine/spool/spooler.h"
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+
+static _Alignas(4) u8 code[3][64];
+static struct fragment f[3];
+
+// Each with two exits, their displacements at 4 and 12, their stubs at 40 and 50.
+static int setup(void **state)
+{
+    (void)state;
+    memset(code, 0, sizeof(code));
+    memset(f, 0, sizeof(f));
+    header.n_links = 0;
+    for (u32 i = 0; i < 3; i++) {
+        f[i].hpc = (u64)code[i];
+        f[i].nexits = 2;
+        f[i].exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40 };
+        f[i].exit[1] = (struct fragment_exit){ .rel32 = 12, .stub = 50 };
+    }
+    return 0;
+}
+
+// Where exit k of fragment i goes.
+static u64 goes(u32 i, u32 k)
+{
+    s32 rel;
+
+    memcpy(&rel, code[i] + f[i].exit[k].rel32, 4);
+    return (u64)code[i] + f[i].exit[k].rel32 + 4 + (u64)(s64)rel;
+}
+
+static void test_make(void **state)
+{
+    (void)state;
+    links_make(&f[0], 1, &f[2]);
+    assert_int_equal(goes(0, 1), f[2].hpc);
+    assert_ptr_equal(f[0].exit[1].to, &f[2]);
+    assert_int_equal(header.n_links, 1);
+    links_make(&f[0], 1, &f[1]); // is linked already
+    assert_int_equal(goes(0, 1), f[2].hpc);
+    f[1].flags = FRAGMENT_STEP;
+    links_make(&f[0], 0, &f[1]); // has no code
+    assert_null(f[0].exit[0].to);
+    f[1].flags = FRAGMENT_DEAD;
+    links_make(&f[1], 0, &f[0]);
+    assert_null(f[1].exit[0].to);
+    assert_int_equal(header.n_links, 1);
+}
+
+// 0 -> 1, 2 -> 1 (both exits), 1 -> 1, 1 -> 2; then 1 goes.
+static void test_cut(void **state)
+{
+    (void)state;
+    links_make(&f[0], 0, &f[1]);
+    links_make(&f[2], 0, &f[1]);
+    links_make(&f[2], 1, &f[1]);
+    links_make(&f[1], 0, &f[1]);
+    links_make(&f[1], 1, &f[2]);
+    links_cut(&f[1]);
+    assert_int_equal(goes(0, 0), f[0].hpc + 40);
+    assert_int_equal(goes(2, 0), f[2].hpc + 40);
+    assert_int_equal(goes(2, 1), f[2].hpc + 50);
+    assert_int_equal(goes(1, 0), f[1].hpc + 40);
+    assert_int_equal(goes(1, 1), f[1].hpc + 50);
+    for (u32 i = 0; i < 3; i++) {
+        assert_null(f[i].in);
+        assert_null(f[i].exit[0].to);
+        assert_null(f[i].exit[1].to);
+    }
+}
+
+// The list of those that enter a fragment is kept when one in its middle goes.
+static void test_cut_one(void **state)
+{
+    (void)state;
+    links_make(&f[0], 0, &f[2]);
+    links_make(&f[1], 0, &f[2]);
+    links_make(&f[0], 1, &f[2]);
+    links_cut(&f[1]);
+    assert_int_equal(goes(0, 0), f[2].hpc);
+    assert_int_equal(goes(0, 1), f[2].hpc);
+    links_cut(&f[2]);
+    assert_int_equal(goes(0, 0), f[0].hpc + 40);
+    assert_int_equal(goes(0, 1), f[0].hpc + 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_make, setup),
+        cmocka_unit_test_setup(test_cut, setup),
+        cmocka_unit_test_setup(test_cut_one, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

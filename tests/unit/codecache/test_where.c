@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// engine/codecache/where.c: recovery of the client's state by recipes, and escape copies, of a fragment
+// made by hand in an array of bytes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/codecache/region.h"
+#include "engine/codecache/stubs.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/where.h"
+#include "engine/spool/spooler.h"
+
+// -- what where.c asks: a region from START on, stubs of 64 bytes each, fragments, escape buffers --
+
+#define START     0x10000ul
+#define FRAGMENTS 0x20000ul
+
+static u8 code[64], escape[FRAGMENT_MAX];
+static struct fragment fragment;
+static u32 partial_block, partial_insn;
+
+u64 region_start(void)
+{
+    return START;
+}
+
+u64 region_end(void)
+{
+    return ~0ul;
+}
+
+u64 region_fragments(void)
+{
+    return FRAGMENTS;
+}
+
+u64 region_escapes(void)
+{
+    return (u64)escape < (u64)code ? ~0ul - 1 : (u64)escape;
+}
+
+u64 stubs_at(enum stub s)
+{
+    return START + s * 64u;
+}
+
+bool stubs_between(u64 hpc, enum stub from, enum stub to)
+{
+    return hpc >= stubs_at(from) && hpc < stubs_at(to);
+}
+
+struct fragment *tcache_at(u64 hpc)
+{
+    assert_true(hpc - fragment.hpc < fragment.size);
+    return &fragment;
+}
+
+void spooler_partial(u32 block, u32 insn)
+{
+    partial_block = block;
+    partial_insn = insn;
+}
+
+// -- the test's side --
+
+static struct thread t;
+static u64 counters[4];
+static struct host_regs u;
+static struct recipe recipes[] = {
+    { 0, 0, 0, 0 },
+    { 10, 1, 1u << R_RAX | 1u << 11, RECIPE_FLAGS_SAVED },
+    { 20, 2, 0, RECIPE_BUMPED },
+    { 30, 3, 0, RECIPE_BUMPED | RECIPE_REP },
+};
+static u8 lens[] = { 3, 5, 2, 2 };
+static u16 relocs[] = { 40 };
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&t, 0, sizeof(t));
+    memset(&u, 0, sizeof(u));
+    partial_block = partial_insn = 0;
+    counters[2] = 10;
+    t.counters = counters;
+    fragment = (struct fragment){ .pc = 0x401000,
+                                  .hpc = (u64)code,
+                                  .size = sizeof(code),
+                                  .block = 9,
+                                  .counter = 2,
+                                  .ninsns = 4,
+                                  .nrecipes = 4,
+                                  .nrelocs = 1,
+                                  .nexits = 1,
+                                  .recipes = recipes,
+                                  .lens = lens,
+                                  .relocs = relocs };
+    fragment.exit[0] = (struct fragment_exit){ .rel32 = 50, .stub = 56 };
+    for (u32 i = 0; i < 16; i++) {
+        t.regs[i] = 0x100 + i; // in the slots
+        u.r[i] = 0x200 + i;    // in the processor
+    }
+    return 0;
+}
+
+static bool recover(u32 off)
+{
+    u.rip = fragment.hpc + off;
+    return where_recover(&t, &u);
+}
+
+static void test_stubs(void **state)
+{
+    (void)state;
+    assert_int_equal(where_of(START - 1), WHERE_OUTSIDE);
+    assert_int_equal(where_of(stubs_at(STUB_IBL_MISS)), WHERE_EXIT);
+    assert_int_equal(where_of(stubs_at(STUB_EXIT_END) - 1), WHERE_EXIT);
+    assert_int_equal(where_of(stubs_at(STUB_ENTER)), WHERE_ENTER);
+    assert_int_equal(where_of(stubs_at(STUB_GATE)), WHERE_GATE_BEFORE);
+    assert_int_equal(where_of(stubs_at(STUB_GATE_AFTER) - 1), WHERE_GATE_BEFORE);
+    assert_int_equal(where_of(stubs_at(STUB_GATE_AFTER)), WHERE_GATE_AFTER);
+    assert_int_equal(where_of(stubs_at(STUB_HELPERS)), WHERE_HELPER);
+    assert_int_equal(where_of(stubs_at(STUB_VEC)), WHERE_HELPER);
+    assert_int_equal(where_of(FRAGMENTS - 1), WHERE_HELPER); // stubs made while running
+    assert_int_equal(where_of(FRAGMENTS), WHERE_FRAGMENT);
+}
+
+// Not counted yet: nothing is taken back, and what went before counts alone.
+static void test_recover(void **state)
+{
+    (void)state;
+    u.rflags = 0x246;
+    assert_false(recover(5));
+    assert_int_equal(t.pc, 0x401000);
+    assert_int_equal(t.regs[R_RAX], 0x200);
+    assert_int_equal(t.rflags, 0x246);
+    assert_int_equal(counters[2], 10);
+    assert_int_equal(partial_insn, 0);
+    t.flags_save = 0x4501; // ah: ZF, PF, CF; al: OF
+    assert_false(recover(19));
+    assert_int_equal(t.pc, 0x401003);
+    assert_int_equal(t.regs[R_RAX], 0x200); // what the recovery before left in the slot
+    assert_int_equal(t.regs[11], 0x20b);
+    assert_int_equal(t.regs[R_RBX], 0x203);
+    assert_int_equal(t.rflags, 0x202 | FLAG_ZF | FLAG_PF | FLAG_CF | FLAG_OF);
+    assert_int_equal(partial_block, 9);
+    assert_int_equal(partial_insn, 1);
+}
+
+// Spilled registers stay what their slots say.
+static void test_spilled(void **state)
+{
+    (void)state;
+    assert_false(recover(10));
+    assert_int_equal(t.regs[R_RAX], 0x100);
+    assert_int_equal(t.regs[11], 0x10b);
+    assert_int_equal(t.regs[R_RCX], 0x201);
+}
+
+// Counted: the block's execution is taken back, its first two instructions count.
+static void test_bumped(void **state)
+{
+    (void)state;
+    assert_false(recover(29));
+    assert_int_equal(t.pc, 0x401008);
+    assert_int_equal(counters[2], 9);
+    assert_int_equal(partial_insn, 2);
+}
+
+static void test_string(void **state)
+{
+    (void)state;
+    u.rflags = 0x46;
+    assert_true(recover(30));
+    assert_int_equal(t.pc, 0x40100a);
+    assert_int_equal(t.h_save[1], 0x200 + R_RCX);
+    assert_int_equal(t.h_save[3], 0x200 + R_RSI);
+    assert_int_equal(t.h_save[4], 0x200 + R_RDI);
+    assert_int_equal(t.h_save[9], 0x4600);
+}
+
+// A relocation leads where it led; an exit leads to its stub, whatever it is linked to.
+static void test_escape(void **state)
+{
+    s32 rel;
+
+    (void)state;
+    memset(code, 0x90, sizeof(code));
+    rel = 0x1000;
+    memcpy(code + 40, &rel, 4);
+    rel = 0x2000;
+    memcpy(code + 50, &rel, 4);
+    t.escape_buffer = (u64)escape;
+    assert_int_equal(where_escape(&t, fragment.hpc + 12), (u64)escape + 12);
+    assert_ptr_equal((void *)t.escape_fragment, &fragment);
+    memcpy(&rel, escape + 40, 4);
+    assert_int_equal((u32)((u64)escape + 44) + (u32)rel, (u32)((u64)code + 44 + 0x1000));
+    memcpy(&rel, escape + 50, 4);
+    assert_int_equal(50 + 4 + rel, 56);
+    assert_int_equal(escape[0], 0x90);
+    memcpy(&rel, code + 50, 4);
+    assert_int_equal(rel, 0x2000); // the fragment itself is as it was
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_stubs, setup),   cmocka_unit_test_setup(test_recover, setup),
+        cmocka_unit_test_setup(test_spilled, setup), cmocka_unit_test_setup(test_bumped, setup),
+        cmocka_unit_test_setup(test_string, setup),  cmocka_unit_test_setup(test_escape, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

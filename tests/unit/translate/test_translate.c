@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// engine/translate/: blocks of client code given as bytes, translated into memory, and what came of them
+// held against Zydis: the client's instructions in their order, the checks between them counted by hand,
+// exits and relocations that lead where they should, recipes for whatever may fault.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <Zydis/Zydis.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/heap.h"
+#include "engine/base/safemem.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/stubs.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/count/ids.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/translate/translate.h"
+
+#define PC 0x401000ul
+
+// -- what the translator stands on, hosted --
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+static u8 client[256]; // the client's code at PC
+static u32 client_size, client_prot;
+static struct draft published;
+static struct fragment fragment;
+static u64 blocks[512];
+const char loop_resume[1];
+
+void *heap_alloc(u64 bytes)
+{
+    return calloc(1, bytes);
+}
+
+void heap_free(void *p, u64 bytes)
+{
+    (void)bytes;
+    free(p);
+}
+
+bool vmmap_find_code(u64 addr, struct vmmap_info *out)
+{
+    *out = (struct vmmap_info){ PC, PC + client_size, client_prot, 0 };
+    return addr >= out->start && addr < out->end;
+}
+
+u32 vmmap_spool_map(u64 addr)
+{
+    (void)addr;
+    return 0;
+}
+
+u64 safe_read_some(void *dst, u64 addr, u64 n)
+{
+    memcpy(dst, client + (addr - PC), n);
+    return n;
+}
+
+bool tcache_has_room(void)
+{
+    return true;
+}
+
+u32 tcache_next_index(void)
+{
+    return 7;
+}
+
+struct fragment *tcache_publish(const struct draft *d)
+{
+    published = *d;
+    region_take(d->size);
+    return &fragment;
+}
+
+// Records lie one behind the other, without their instructions.
+struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
+                                         const struct spool_insn *insns, u32 n, u32 n_counters,
+                                         u32 *first_counter)
+{
+    static u32 used, counters;
+    struct spool_block *s = (struct spool_block *)&blocks[used];
+
+    (void)insns;
+    used += sizeof(*s) / 8;
+    *s = (struct spool_block){ pc, map, counters, (u16)n, (u16)flags, hash };
+    *first_counter = counters;
+    counters += n_counters;
+    return s;
+}
+
+u32 spooler_block_index(const struct spool_block *block)
+{
+    return (u32)((const u64 *)block - blocks);
+}
+
+struct spool_block *spooler_block_at(u32 index)
+{
+    return (struct spool_block *)&blocks[index];
+}
+
+const char *spooler_string(u32 offset)
+{
+    (void)offset;
+    return "";
+}
+
+// -- the test's side --
+
+static ZydisDecoder decoder;
+static char text[4096]; // mnemonics of the code, up to the first cold part or exit's stub
+
+static void mode(u64 flags)
+{
+    header = (struct spool_header){
+        .flags = flags, .i1 = { 32768, 8, 64 }, .d1 = { 32768, 8, 64 }, .ll = { 8388608, 16, 64 }
+    };
+    tb_config = (struct tb_config){ 0 };
+    config_init(0x50000, 0x1000000);
+    tb_config.chain = true;
+}
+
+static u32 decode_at(u32 off, ZydisDecodedInstruction *zi, ZydisDecodedOperand *op)
+{
+    assert_true(ZYAN_SUCCESS(
+        ZydisDecoderDecodeFull(&decoder, (u8 *)published.hpc + off, published.size - off, zi, op)));
+    return zi->length;
+}
+
+// The main path, as mnemonics without padding.
+static void read_code(u32 end)
+{
+    text[0] = 0;
+    for (u32 off = 0; off < end;) {
+        ZydisDecodedInstruction zi;
+        ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+
+        off += decode_at(off, &zi, op);
+        if (zi.mnemonic == ZYDIS_MNEMONIC_NOP) // an exit is aligned
+            continue;
+        strcat(text, ZydisMnemonicGetString(zi.mnemonic));
+        strcat(text, " ");
+    }
+}
+
+#define TRANSLATE(bytes) translate((const u8 *)(bytes), sizeof(bytes) - 1)
+
+static void translate(const u8 *bytes, u32 n)
+{
+    u64 fault;
+
+    client_prot = 5; // read, execute
+    client_size = n;
+    memcpy(client, bytes, n);
+    published = (struct draft){ 0 };
+    assert_ptr_equal(translate_block(PC, &fault), &fragment);
+    assert_int_equal(published.pc, PC);
+    assert_int_equal(published.end, PC + n);
+}
+
+// Exit k: its displacement leads to its stub, which tells its number and goes to the dispatcher.
+static void is_exit(u32 k, u64 target)
+{
+    const struct fragment_exit *x = &published.exit[k];
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    u64 to;
+    s32 rel;
+    u32 n;
+
+    assert_int_equal(x->target, target);
+    memcpy(&rel, (u8 *)published.hpc + x->rel32, 4);
+    assert_int_equal(x->rel32 + 4 + rel, x->stub);
+    assert_true(((published.hpc + x->rel32) & 63) <= 60); // within a line of the host's cache
+    n = decode_at(x->stub, &zi, op);
+    assert_int_equal(zi.mnemonic, ZYDIS_MNEMONIC_MOV);
+    assert_int_equal(op[1].imm.value.u, 7 * 2 + k);
+    decode_at(x->stub + n, &zi, op);
+    assert_true(
+        ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&zi, &op[0], published.hpc + x->stub + n, &to)));
+    assert_int_equal(to, stubs_at(STUB_EXIT));
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    mode(0);
+    // add rax, rcx; mov [rdi], rax; jmp +0: the counter goes where the flags are dead
+    TRANSLATE("\x48\x01\xc8\x48\x89\x07\xeb\x00");
+    assert_int_equal(published.ninsns, 3);
+    assert_int_equal(published.nexits, 1);
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "inc add mov jmp ");
+    is_exit(0, PC + 8);
+    assert_int_equal(published.len[0], 3);
+    assert_int_equal(published.len[2], 2);
+    assert_int_equal(published.nrelocs, 1); // of the exit's stub
+    assert_memory_equal((u8 *)published.hpc + 9, "\x48\x01\xc8\x48\x89\x07", 6);
+}
+
+static void test_conditional(void **state)
+{
+    (void)state;
+    mode(0);
+    TRANSLATE("\x48\xff\xc8\x75\xfb"); // dec rax; jnz PC
+    assert_int_equal(published.nexits, 2);
+    is_exit(0, PC);
+    is_exit(1, PC + 5);
+    // CF is live before dec: inc leaves it alone
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "inc dec jnz ");
+    TRANSLATE("\xe2\xfe"); // loop: over the jump that leads to the other edge
+    read_code(published.exit[0].rel32 + 4);
+    assert_int_equal(published.nexits, 2);
+    is_exit(0, PC);
+    is_exit(1, PC + 2);
+}
+
+// A load in caches mode, by hand: I1's compare with the line's id while no flag is live; then flags and
+// rax are saved, rax comes back for the address, two registers are spilled, and D1's check has the
+// address, its last byte, set, tag and compare. At the end everything is back in its place.
+static void test_checks(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM);
+    TRANSLATE("\x29\xc0\x48\x8b\x4c\x87\x03\xeb\x00"); // sub eax, eax; mov rcx, [rdi + rax * 4 + 3]
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "inc cmp jnz sub "
+                              "mov lahf seto mov mov mov mov lea lea and or cmp jnz "
+                              "mov "
+                              "mov mov add sahf mov mov mov jmp ");
+}
+
+// Where the instructions may fault, and where the block is counted: all of its flags are live, so that
+// happens through a register.
+static void test_recipes(void **state)
+{
+    const struct recipe *r = published.recipe;
+
+    (void)state;
+    mode(0);
+    TRANSLATE("\x48\x8b\x07\x48\x8b\x0e\xeb\x00"); // mov rax, [rdi]; mov rcx, [rsi]
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "mov mov mov mov lea mov mov jmp ");
+    assert_int_equal(published.nrecipes, 3);
+    for (u32 i = 0; i < 3; i++)
+        assert_int_equal(r[i].insn, i);
+    assert_int_equal(r[0].off, 0);
+    assert_int_equal(r[1].off, 3);
+    assert_int_equal(r[1].spilled, 0);
+    assert_int_equal(r[1].flags, 0);
+    assert_int_equal(r[2].off, 6 + 9 + 9 + 4 + 9); // spill, load, lea and store of the counter
+    assert_int_equal(r[2].spilled, 1u << 11);
+    assert_int_equal(r[2].flags, RECIPE_BUMPED);
+}
+
+static void test_step(void **state)
+{
+    (void)state;
+    mode(0);
+    TRANSLATE("\xcc");
+    assert_int_equal(published.flags, FRAGMENT_STEP);
+    assert_int_equal(published.size, 0);
+    assert_int_equal(published.ninsns, 1);
+}
+
+// The same bytes at the same place have their counters again, others have not.
+static void test_record(void **state)
+{
+    u32 block, counter;
+
+    (void)state;
+    mode(0);
+    TRANSLATE("\x90\xeb\x00");
+    block = published.block;
+    counter = published.counter;
+    TRANSLATE("\x90\xeb\x01");
+    assert_int_not_equal(published.block, block);
+    assert_int_not_equal(published.counter, counter);
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(published.block, block);
+    assert_int_equal(published.counter, counter);
+}
+
+static void test_fault(void **state)
+{
+    u64 fault;
+
+    (void)state;
+    mode(0);
+    client_size = 2;
+    memcpy(client, "\x48\x8b", 2); // the rest of it is not mapped
+    assert_null(translate_block(PC, &fault));
+    assert_int_equal(fault, PC + 2);
+    client_size = 0;
+    assert_null(translate_block(PC, &fault));
+    assert_int_equal(fault, PC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),  cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_checks), cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_step),   cmocka_unit_test(test_record),
+        cmocka_unit_test(test_fault),
+    };
+    static const void *calls[STUB_COUNT];
+
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    header.flags = SPOOL_F_NO_FLAG_PROBE;
+    cpu_init(0, 0);
+    ids_init();
+    if (region_init(0x7f0000000000, 4096, stubs_size()))
+        return 1;
+    stubs_copy(region_start(), calls);
+    translate_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
