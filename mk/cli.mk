@@ -5,6 +5,18 @@
 
 CLI_SRCS := $(sort $(wildcard cli/*.c cli/*/*.c))
 
+# Zydis with its formatter, for --dump-code; its warnings are not ours to mend.
+CLI_ZYDIS := Decoder DecoderData Formatter FormatterATT FormatterBase FormatterBuffer \
+             FormatterIntel MetaInfo Mnemonic Register Segment SharedData String Utils Zydis
+CLI_ZYDIS := $(CLI_ZYDIS:%=$(BUILD)/obj/cli/zydis/%.o)
+CLI_ZYDIS_FLAGS := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -DZYDIS_DISABLE_ENCODER \
+                   -isystem $(ZYDIS_SRC)/include
+CFLAGS_cli/finish/finish_code.c := $(CLI_ZYDIS_FLAGS)
+$(patsubst %,$(BUILD)/obj/%/cli/finish/finish_code.o,host asan): | $(ZYDIS_READY)
+
+$(BUILD)/obj/cli/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
+	$(call compile,ZYDIS,-O2 -fPIC -fvisibility=hidden -w $(CLI_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
+
 QUERN := $(BUILD)/bin/quern
 CLI_LINKS := cg_annotate callgrind_annotate cg_merge cg_diff
 
@@ -19,7 +31,7 @@ CLI_COMPLETE_LINKS := $(CLI_LINKS:%=$(CLI_BASH)/%) $(CLI_LINKS:%=$(CLI_FISH)/%.f
 
 ALL += $(CLI_COMPLETE) $(CLI_COMPLETE_LINKS)
 
-$(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(BUILD)/lib/libquern.a \
+$(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
@@ -50,7 +62,7 @@ $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 
 # The whole program with AddressSanitizer, for damaged spools.
 $(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard symbols/*.c)) \
-                           $(BUILD)/lib/libquern-asan.a
+                           $(CLI_ZYDIS) $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
 CHECKS += check-cli

@@ -83,6 +83,12 @@ struct finish_totals {
 int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
                          struct finish_totals *totals, char *err, size_t err_size);
 
+// ---- finish_code.c ----
+
+// Writes --dump-code, if it was asked for, of what the engine left beside the spool, and removes
+// that. 0, or -1 with a sentence in err.
+int finish_code_write(const struct finish_spool *s, char *err, size_t err_size);
+
 // ---- finish_summary.c ----
 
 // The summary in the manual's layout, each line led by "==PID== ".

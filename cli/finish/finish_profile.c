@@ -325,6 +325,8 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
     rc = write_profile(&b, output, err, err_size);
     if (rc == 0 && dump)
         rc = dump_executed(&b, dump, err, err_size);
+    if (rc == 0)
+        rc = finish_code_write(s, err, err_size);
     symbols_free(b.symbols);
     free(b.module);
     free(b.cell);

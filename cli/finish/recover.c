@@ -203,7 +203,8 @@ static int recover_all(const struct how *how)
     if (!d)
         die(UTIL_USAGE, ".: %s", strerror(errno));
     while ((e = readdir(d))) {
-        if (strncmp(e->d_name, prefix, sizeof(prefix) - 1) != 0)
+        if (strncmp(e->d_name, prefix, sizeof(prefix) - 1) != 0 ||
+            strstr(e->d_name, SPOOL_CODE_SUFFIX)) // what --dump-code left beside a spool
             continue;
         names = xrealloc(names, (n + 1) * sizeof(*names));
         names[n++] = xstrdup(e->d_name);

@@ -191,9 +191,11 @@ int cmd_run(int argc, char **argv)
     // As given first, for the sake of the message.
     check_name(o.output, "--cachegrind-out-file");
     check_name(o.dump_counts, "--dump-counts");
+    check_name(o.dump_code, "--dump-code");
     check_name(o.log, "--log-file");
     expanded = name_expand_or_die(output, getpid(), "--cachegrind-out-file");
     o.dump_counts = dump;
+    o.dump_code = absolute_name(cwd, o.dump_code);
     o.log = log;
     folder = spool_folder(&o, cwd, expanded);
     log_fd = open_log(log);

@@ -34,7 +34,7 @@ struct run_options {
     const char *log;
     const char *skip;
     const char *spool_dir;
-    const char *dump_counts;
+    const char *dump_counts, *dump_code;
     uint64_t cache_kib; // these three fit 32 bits
     uint64_t stress_us;
     uint64_t stress_flush;

@@ -114,6 +114,9 @@ static const struct option rows[] = {
     { "--dump-counts", "=FILE",
       "write the executions of every instruction address (%p, %q{VAR}, %%)",
       OPTION_TEXT, FIELD(dump_counts) },
+    { "--dump-code", "=FILE",
+      "write every translated block, disassembled beside the code made of it (%p, %q{VAR}, %%)",
+      OPTION_TEXT, FIELD(dump_code) },
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,
 };

@@ -161,6 +161,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_skip = text_add(&t, o->skip);
     h->s_desc = text_add(&t, desc);
     h->s_dump_counts = text_add(&t, o->dump_counts);
+    h->s_dump_code = text_add(&t, o->dump_code);
     h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
     // Last: a file without it is no spool.
     h->magic = SPOOL_MAGIC;

@@ -69,7 +69,7 @@ load run
         -o --log-file= --demangle= -q -v --trace-children= --trace-children-skip= \
         --serialize-threads= --aslr= --at-random= --vdso= --spool-dir= --no-chain --no-ibl \
         --no-fast-tags --no-way-search --no-narrow-tags --no-flag-probe --native --cache-size= \
-        --stress= --stress-flush= --dump-counts= \
+        --stress= --stress-flush= --dump-counts= --dump-code= \
         "-h, --help"; do
         [[ "$output" == *"  $option"* ]] || { echo "# $option is missing"; false; }
     done

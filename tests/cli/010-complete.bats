@@ -70,7 +70,7 @@ check"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 34 ]
+    [ "$(wc -l <<< "$output")" = 35 ]
 }
 
 @test "choices, where = separates words and where it does not" {
