@@ -154,10 +154,11 @@ ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
-    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs codecache/stubs.S count/ids \
-    spool/config base/cpu base/mini
+    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
+    codecache/stubs.S count/ids spool/config base/cpu base/mini
 
-ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),$(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
+ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
+    $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 
 define engine_wing_unit
 CFLAGS_tests/unit/$(dir $(1))test_$(notdir $(1)).c := $(ENGINE_UNIT_FLAGS)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// --dump-code (dump.h): each record is appended to a file beside the spool as soon as its code exists, so
-// that code which is flushed, and that of a process that is killed, is in it. The file is open for no longer
-// than that takes: the client never finds its descriptor. With the translation lock held.
+// What --dump-code shows (dump.h): each record is appended to a file beside the spool as soon as its
+// code exists, so that code which is flushed, and that of a process that is killed, is in it. The
+// file is open for no longer than that takes: the client never finds its descriptor. With the
+// translation lock held.
 #include "engine/translate/dump.h"
 
 #include "engine/base/mini.h"

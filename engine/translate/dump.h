@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// --dump-code: what was translated, for the finisher to disassemble (struct spool_code of share/spool.h).
+// For --dump-code: what was translated, which the finisher disassembles (struct spool_code of
+// share/spool.h).
 #ifndef QUERN_ENGINE_DUMP_H
 #define QUERN_ENGINE_DUMP_H
 

@@ -155,8 +155,8 @@ static void emit_rdgs(struct tb *b, const struct insn *in)
         x86_mov32(&b->code, in->ireg, GS(TH_CLIENT_GS));
 }
 
-// Aborts at once with status 0. Illegal where the processor does not know it. A transaction that begins
-// ends with the xabort, which does nothing otherwise.
+// Aborts at once with status 0. Illegal where the processor does not know it. A transaction that
+// begins ends with the xabort, which does nothing otherwise.
 static void emit_xbegin(struct tb *b)
 {
     tb_mark(b);

@@ -6,7 +6,7 @@
 
 load run
 
-# Five blocks: _start up to the loop's end; the loop; down to the call; the function; what is behind it.
+# Five blocks: _start up to the loop's end; the loop; down to the call; the function; the end.
 make_prog() {
     cat > prog.S << 'END'
     .intel_syntax noprefix

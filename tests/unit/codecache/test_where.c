@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/where.c: recovery of the client's state by recipes, and escape copies, of a fragment
-// made by hand in an array of bytes.
+// engine/codecache/where.c: recovery of the client's state by recipes, and escape copies, of a
+// fragment made by hand in an array of bytes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "engine/codecache/where.h"
 #include "engine/spool/spooler.h"
 
-// -- what where.c asks: a region from START on, stubs of 64 bytes each, fragments, escape buffers --
+// -- what where.c asks: a region from START on, stubs of 64 bytes each, fragments, buffers --
 
 #define START     0x10000ul
 #define FRAGMENTS 0x20000ul

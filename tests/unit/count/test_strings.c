@@ -49,7 +49,8 @@ static void mode(bool cachegrind, bool branch)
                    (cachegrind ? SPOOL_F_REP_CACHEGRIND : 0);
 }
 
-// Runs it: elements from rsi 0x1000 and rdi 0x2000 on; `left` of rcx, `step` from element to element.
+// Runs it: elements from rsi 0x1000 and rdi 0x2000 on; `left` of rcx, `step` from element to
+// element.
 static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
 {
     union desc_word w = { .rep = what };
@@ -71,8 +72,8 @@ static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
     strings_rep(&t);
 }
 
-// Counters of hardware's counting: Dr, Dw, D1mr and DLmr, D1mw and DLmw from 10 on; with a fetch I1mr
-// and ILmr before them.
+// Counters of hardware's counting: Dr, Dw, D1mr and DLmr, D1mw and DLmw from 10 on; with a fetch
+// I1mr and ILmr before them.
 static void test_moves(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/: blocks of client code given as bytes, translated into memory, and what came of them
-// held against Zydis: the client's instructions in their order, the checks between them counted by hand,
-// exits and relocations that lead where they should, recipes for whatever may fault.
+// engine/translate/: blocks of client code given as bytes, translated into memory, and what came of
+// them held against Zydis: the client's instructions in their order, the checks between them
+// counted by hand, exits and relocations that lead where they should, recipes for whatever may
+// fault.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,9 +228,9 @@ static void test_conditional(void **state)
     is_exit(1, PC + 2);
 }
 
-// A load in caches mode, by hand: I1's compare with the line's id while no flag is live; then flags and
-// rax are saved, rax comes back for the address, two registers are spilled, and D1's check has the
-// address, its last byte, set, tag and compare. At the end everything is back in its place.
+// A load in caches mode, by hand: I1's compare with the line's id while no flag is live; then flags
+// and rax are saved, rax comes back for the address, two registers are spilled, and D1's check has
+// the address, its last byte, set, tag and compare. At the end everything is back in its place.
 static void test_checks(void **state)
 {
     (void)state;
@@ -242,8 +243,8 @@ static void test_checks(void **state)
                               "mov mov add sahf mov mov mov jmp ");
 }
 
-// Where the instructions may fault, and where the block is counted: all of its flags are live, so that
-// happens through a register.
+// Where the instructions may fault, and where the block is counted: all of its flags are live, so
+// that happens through a register.
 static void test_recipes(void **state)
 {
     const struct recipe *r = published.recipe;

@@ -230,7 +230,8 @@ static void one(const struct row *r, const struct given *g)
         is_operand(r, g, what[n], &zi, &op[n]);
 }
 
-// Every base or none, every index or none, every scale, displacements of each size and at the edges.
+// Every base or none, every index or none, every scale, displacements of each size and at the
+// edges.
 static void test_memory(void **state)
 {
     static const s32 disp[] = { 0, 1, -128, 127, 128, -129, INT32_MAX, INT32_MIN };

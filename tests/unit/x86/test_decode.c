@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/x86/decode.c and operands.c: what is said of instructions whose bytes are written out. What
-// is expected is the manuals' description of each. (check-claims tries the same on every form of every
-// instruction, against the processor.)
+// engine/x86/decode.c and operands.c: what is said of instructions whose bytes are written out.
+// What is expected is the manuals' description of each. (check-claims tries the same on every form
+// of every instruction, against the processor.)
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
