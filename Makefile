@@ -72,8 +72,8 @@ check-headers:
 	    else echo "not ok $$n - $(h) compiles alone"; sed 's/^/# /' $(BUILD)/header.err; bad=1; fi;) \
 	    rm -f $(BUILD)/header.err; echo "1..$$n"; exit $$bad
 
-check-house:
-	@scripts/test-house
+check-house: all
+	@BUILD='$(BUILD)' scripts/test-house
 
 # The compilers' whole build: kept apart, so that the objects of the ordinary one stay.
 check-compilers:

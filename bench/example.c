@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The program that `make run` profiles: small enough to finish at once, with something to see for every
-// event. Summing a matrix along its rows touches each cache line once; summing it along its columns
-// touches each line eight times, and each time it has left the first-level cache. A sort follows, whose
-// branches depend on the data.
+// The program that `make run` profiles: small enough to finish at once, with something to see for
+// every event. Summing a matrix along its rows touches each cache line once; summing it along its
+// columns touches each line eight times, and each time it has left the first-level cache. A sort
+// follows, whose branches depend on the data.
 #include <stdint.h>
 #include <stdio.h>
 

@@ -5,10 +5,12 @@
 // registers, flags and memory, and again with everything changed of which the decoder says that the
 // instruction does not look at it:
 //
-//   flags_kill   flags that it overwrites whatever they were (and does not read): the engine leaves them clobbered before it
+//   flags_kill   flags that it overwrites whatever they were (and does not read): the engine
+//                leaves them clobbered before it
 //   flags_touch  clear: it neither reads nor writes a flag
 //   regs         general registers that it does not name keep their value and change nothing
-//   refs         no byte outside of its references to memory is read, none outside of its writes is changed
+//   refs         no byte outside of its references to memory is read, none outside of its
+//                writes is changed
 //
 // A difference is printed; status 1 then. One TAP line on standard output. `make check-insn` starts
 // it.
@@ -54,7 +56,8 @@ __asm__(
     "    mov %rsp, state_sp(%rip)\n"
     "    fninit; fld1; fldpi; fldz\n"
     "    lea state_vectors(%rip), %rax\n"
-    ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+    ".irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,"
+    "30,31\n"
     "    vmovdqu64 64*\\n(%rax), %zmm\\n\n"
     ".endr\n"
     ".irp n, 0,1,2,3,4,5,6,7\n"
@@ -73,7 +76,8 @@ __asm__(
     "    mov %rbx, state_out+24(%rip); mov %rsp, state_out+32(%rip); mov %rbp, state_out+40(%rip)\n"
     "    mov %rsi, state_out+48(%rip); mov %rdi, state_out+56(%rip); mov %r8, state_out+64(%rip)\n"
     "    mov %r9, state_out+72(%rip); mov %r10, state_out+80(%rip); mov %r11, state_out+88(%rip)\n"
-    "    mov %r12, state_out+96(%rip); mov %r13, state_out+104(%rip); mov %r14, state_out+112(%rip)\n"
+    "    mov %r12, state_out+96(%rip); mov %r13, state_out+104(%rip)\n"
+    "    mov %r14, state_out+112(%rip)\n"
     "    mov %r15, state_out+120(%rip)\n"
     "    mov state_sp(%rip), %rsp\n"
     "    pushfq; pop state_out+128(%rip)\n"

@@ -1442,9 +1442,9 @@ int main(int argc, char **argv)
         case 'i': read_isa(optarg); break;
         case 'a': layout = strtoull(optarg, NULL, 0); break;
         default:
-            fprintf(
-                stderr,
-                "usage: insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m MODE] [-i FILE] [-a CODE]\n");
+            fprintf(stderr,
+                    "usage: insn_gen [-s SEED] [-n SNIPPETS] [-o ONLY] [-d UNITS] [-m MODE] "
+                    "[-i FILE] [-a CODE]\n");
             return 2;
         }
     }

@@ -10,6 +10,9 @@
 //
 // NO_AVX512 leaves out what Valgrind does not know: masks, the upper halves of the vectors, tiles.
 
+#define REGISTERS_32 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16, \
+    17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+
 #define ARENA_SIZE 8192
 #define ALT_SIZE 65536
 #define SIGNALS_ALL -1
@@ -204,7 +207,7 @@ next:
         vmovdqu 64*\n(%rsi), %ymm\n
         .endr
 #else
-        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+        .irp    n, REGISTERS_32
         vmovdqu64 64*\n(%rsi), %zmm\n
         .endr
         .irp    n, 0,1,2,3,4,5,6,7
@@ -271,7 +274,7 @@ snippet_exit:
         mov     %rax, r_fs(%rip)
         rdgsbase %rax
         mov     %rax, r_gs(%rip)
-        .irp    n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+        .irp    n, REGISTERS_32
         vmovdqa64 %zmm\n, r_zmm+64*\n(%rip)
         .endr
         .irp    n, 0,1,2,3,4,5,6,7

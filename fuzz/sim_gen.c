@@ -4,10 +4,12 @@
 // predictors for them.
 //
 //   sim_gen -s SEED [-v]                         the program, as assembly, to standard output
-//   sim_gen -s SEED [-v] [-r] -g GEOMETRY FILE   what it counts: a line `LINE Ir I1mr ILmr Dr .. Bim` for each source line that
+//   sim_gen -s SEED [-v] [-r] -g GEOMETRY FILE   what it counts: a line
+//       `LINE Ir I1mr ILmr Dr .. Bim` for each source line that
 //                                                was executed; FILE holds the program's section
 //                                                .places
-//   sim_gen -s SEED -G [-v]                      a random GEOMETRY: 'SIZE,ASSOC,LINE SIZE,ASSOC,LINE SIZE,ASSOC,LINE' (I1, D1, LL)
+//   sim_gen -s SEED -G [-v]                      a random GEOMETRY:
+//       'SIZE,ASSOC,LINE SIZE,ASSOC,LINE SIZE,ASSOC,LINE' (I1, D1, LL)
 //
 // -v: only what Valgrind 3.19 knows, and lines that it accepts; -r: rep instructions count as in
 // Cachegrind. The program is made of instructions whose effect on registers this file computes

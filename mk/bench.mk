@@ -36,6 +36,7 @@ $(BENCH_IN)/matrix: bench/programs/matrix.c $(FLAGS_STAMP)
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -o $@ $<
 
 bench: all $(BENCH_INPUTS)
-	@CC='$(CC)' BENCH_PROGRAMS='$(BENCH_PROGRAMS)' BENCH_MODES='$(BENCH_MODES)' BENCH_REPS='$(BENCH_REPS)' \
+	@CC='$(CC)' BENCH_PROGRAMS='$(BENCH_PROGRAMS)' BENCH_MODES='$(BENCH_MODES)' \
+	    BENCH_REPS='$(BENCH_REPS)' \
 	    BENCH_VALGRIND='$(BENCH_VALGRIND)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
 	    bench/run $(BUILD)/bin/quern $(BENCH_IN) $(BUILD)/bench

@@ -27,7 +27,8 @@ MANDIR ?= $(PREFIX)/share/man
 ZYDIS_SRC ?= third_party/zydis
 ZYDIS_READY := $(ZYDIS_SRC)/include/Zydis/Zydis.h
 $(ZYDIS_READY):
-	@echo 'make: $@: not there; run `scripts/deps build`, or name a source tree with ZYDIS_SRC=DIR' >&2; exit 2
+	@echo 'make: $@: not there; run `scripts/deps build`, or name a source tree' \
+	    'with ZYDIS_SRC=DIR' >&2; exit 2
 # So that it says this, too, when an object file is wanted first.
 $(ZYDIS_SRC)/src/%.c: | $(ZYDIS_READY) ;
 
@@ -78,7 +79,8 @@ endif
 define compile
 $(call say,$(1),$<)
 @mkdir -p $(@D)
-$(Q)$(CC) $(2) $(WERROR_FLAG) $(CFLAGS_$(patsubst %/,%,$(dir $<))) $(CFLAGS_$<) $(CPPFLAGS) $(CFLAGS) \
+$(Q)$(CC) $(2) $(WERROR_FLAG) $(CFLAGS_$(patsubst %/,%,$(dir $<))) $(CFLAGS_$<) $(CPPFLAGS) \
+    $(CFLAGS) \
 	-MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 endef
 

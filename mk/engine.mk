@@ -81,7 +81,8 @@ NATIVE_bss-apart := -no-pie -fno-pie -Wl,--section-start=.bss=0x700000
 NATIVE_execstack := -pie -fPIE -Wl,-z,execstack
 # Far from everything else
 NATIVE_high := -static -no-pie -fno-pie -mcmodel=large -Wl,-Ttext-segment=0x10000000
-NATIVE_PROBES := static static-pie pie nopie pie-2m static-2m joint joint-static bss-apart execstack high
+NATIVE_PROBES := static static-pie pie nopie pie-2m static-2m joint joint-static bss-apart \
+    execstack high
 
 $(NATIVE)/probe-%: tests/native/probe.c $(FLAGS_STAMP)
 	$(call say,CC,$@)
@@ -130,8 +131,8 @@ ENGINE_UNITS := mini memory elf spooler decode
 ENGINE_UNIT_OBJS_mini := base/mini
 ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S spool/spooler spool/copy spool/fds spool/log \
-    spool/environ
+ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S \
+    spool/spooler spool/copy spool/fds spool/log spool/environ
 ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
 $(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 

@@ -37,7 +37,8 @@ FUZZ_RANDOM := $(BUILD)/obj/host/fuzz/random.o
 $(BUILD)/obj/host/fuzz/insn_gen.o $(BUILD)/obj/host/fuzz/insn_forms.o: | $(ZYDIS_READY)
 $(BUILD)/obj/fuzz/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -w $(FUZZ_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
-$(FUZZ_INSN)/insn_gen: $(patsubst %,$(BUILD)/obj/host/fuzz/insn_%.o,gen code forms) $(FUZZ_RANDOM) $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
+$(FUZZ_INSN)/insn_gen: $(patsubst %,$(BUILD)/obj/host/fuzz/insn_%.o,gen code forms) \
+    $(FUZZ_RANDOM) $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 $(FUZZ_INSN)/insn_cmp: $(BUILD)/obj/host/fuzz/insn_cmp.o
 	$(call link,)
@@ -50,7 +51,9 @@ $(FUZZ_INSN)/guest.o $(FUZZ_INSN)/guest-avx2.o: $(FUZZ_INSN)/%.o: fuzz/insn_gues
 FUZZ_CLAIMS := $(FUZZ_INSN)/insn_claims
 CFLAGS_fuzz/insn_claims.c := $(FUZZ_ZYDIS_FLAGS)
 $(BUILD)/obj/host/fuzz/insn_claims.o: | $(ZYDIS_READY)
-$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(FUZZ_RANDOM) $(patsubst %,$(BUILD)/obj/engine/engine/%.o,x86/decode x86/decode_flags x86/operands base/cpu base/mini) \
+$(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(FUZZ_RANDOM) \
+    $(patsubst %,$(BUILD)/obj/engine/engine/%.o,x86/decode x86/decode_flags x86/operands \
+    base/cpu base/mini) \
     $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 

@@ -5,7 +5,8 @@
 
 SIM_TESTS := $(BUILD)/tests/test_sim_cache $(BUILD)/tests/test_sim_branch
 
-$(SIM_TESTS): $(BUILD)/tests/test_sim_%: $(BUILD)/obj/asan/tests/unit/test_sim_%.o $(BUILD)/obj/asan/sim/%.o
+$(SIM_TESTS): $(BUILD)/tests/test_sim_%: $(BUILD)/obj/asan/tests/unit/test_sim_%.o \
+    $(BUILD)/obj/asan/sim/%.o
 	$(call link_asan,-lcmocka)
 
 .PHONY: check-sim
@@ -22,7 +23,8 @@ CHECKS += check-sim
 COMPAT_C      := avx2 bits fnptr list matmul nbody recurse sort sse switch x87
 COMPAT_S      := bigcode branches forms masked rmw stack straddle strings
 COMPAT_DIR    := $(BUILD)/tests/compat
-COMPAT_CFLAGS := -std=gnu11 $(WARNINGS) -O1 -g -ffreestanding -fno-pie -fno-stack-protector -fcf-protection=none \
+COMPAT_CFLAGS := -std=gnu11 $(WARNINGS) -O1 -g -ffreestanding -fno-pie -fno-stack-protector \
+    -fcf-protection=none \
                  -fno-asynchronous-unwind-tables
 COMPAT_PROGRAMS := $(addprefix $(COMPAT_DIR)/,$(COMPAT_C) $(COMPAT_S))
 
@@ -95,5 +97,6 @@ $(ORACLE_LIBC): $(BUILD)/obj/host/tests/oracle/libc.o
 
 .PHONY: check-oracle
 check-oracle: $(BUILD)/bin/quern $(ORACLE) $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT)
-	@tests/oracle/run $< $(ORACLE) $(BUILD)/tests/oracle/out $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT)
+	@tests/oracle/run $< $(ORACLE) $(BUILD)/tests/oracle/out $(ORACLE_FREE) $(ORACLE_LIBC) \
+	    $(ORACLE_COMPAT)
 CHECKS += check-oracle

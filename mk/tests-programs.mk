@@ -28,5 +28,6 @@ programs: $(PROGRAMS_BUILT) $(ALL)
 	@tests/programs/run -a $(PROGRAM_MODES) $(QUERN) $(PROGRAMS_DIR) $(NAME)
 
 soak: $(PROGRAMS_BUILT) $(ALL)
-	@tests/programs/run -a -s -t 600 $(or $(PROGRAM_MODES),$(addprefix -m ,stress stress-sim no-chain no-ibl slow-tags serial \
+	@tests/programs/run -a -s -t 600 $(or $(PROGRAM_MODES),$(addprefix -m ,stress stress-sim \
+	    no-chain no-ibl slow-tags serial \
 	    serial-stress)) $(QUERN) $(PROGRAMS_DIR) $(NAME)

@@ -13,7 +13,8 @@ $(BUILD)/tests/state/%: tests/guest-state/%.c tests/guest-state/check.h $(FLAGS_
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O1 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $< -lm
 
-$(BUILD)/tests/test_engine_vmmap: $(BUILD)/obj/asan/tests/unit/test_engine_vmmap.o $(call asan_objs,engine/codecache/vmmapset.c)
+$(BUILD)/tests/test_engine_vmmap: $(BUILD)/obj/asan/tests/unit/test_engine_vmmap.o \
+    $(call asan_objs,engine/codecache/vmmapset.c)
 	$(call link_asan,-lcmocka)
 
 $(BUILD)/tests/test_engine_seccomp: $(BUILD)/obj/asan/tests/unit/test_engine_seccomp.o \

@@ -22,7 +22,8 @@
 #define SPOOL_VERSION 1u
 
 // Areas of the file, all offsets fixed.
-#define SPOOL_TEXT_OFF    UINT64_C(0x10000) // strings, each NUL-terminated; offset 0 of the area is ""
+// Strings, each NUL-terminated; offset 0 of the area is "".
+#define SPOOL_TEXT_OFF    UINT64_C(0x10000)
 #define SPOOL_TEXT_SIZE   UINT64_C(0x7f0000)
 #define SPOOL_MAPS_OFF    UINT64_C(0x800000) // struct spool_map[]
 #define SPOOL_MAPS_MAX    131072u
@@ -216,9 +217,9 @@ struct spool_header {
     uint64_t start_mask;
 };
 
-// --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the other, each of
-// a struct spool_code, its instructions, its parts, and the host's bytes. A record that is not
-// complete ends the file.
+// --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the
+// other, each of a struct spool_code, its instructions, its parts, and the host's bytes. A record
+// that is not complete ends the file.
 #define SPOOL_CODE_SUFFIX ".code"
 #define SPOOL_CODE_MAGIC  0x45444f43u // "CODE"
 

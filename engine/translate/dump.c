@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What --dump-code shows (dump.h): each record is appended to a file beside the spool as soon as its
-// code exists, so that code which is flushed, and that of a process that is killed, is in it. The
-// file is open for no longer than that takes: the client never finds its descriptor. With the
+// What --dump-code shows (dump.h): each record is appended to a file beside the spool as soon as
+// its code exists, so that code which is flushed, and that of a process that is killed, is in it.
+// The file is open for no longer than that takes: the client never finds its descriptor. With the
 // translation lock held.
 #include "engine/translate/dump.h"
 

@@ -28,9 +28,9 @@ static void name(unsigned i)
 {
     if (i == 0)
         fill('n', LONG);
-    bytes += (unsigned)printf(
-        "function_%06u::with<a_long_name, of_a_class, and_of_its_arguments>(unsigned long, char const*)\n",
-        i);
+    bytes += (unsigned)printf("function_%06u::with<a_long_name, of_a_class, and_of_its_arguments>"
+                              "(unsigned long, char const*)\n",
+                              i);
 }
 
 int main(int argc, char **argv)
@@ -44,8 +44,8 @@ int main(int argc, char **argv)
     }
     bytes += (unsigned)printf("# callgrind format\nversion: 1\ncreator: tests/big\ncmd: ");
     fill('c', LONG);
-    bytes += (unsigned)printf(
-        "\npositions: instr line\nevent: Sum = Ir + 2 Dr : both\nevents: Ir Dr Big\n\nob=/usr/bin/big\n");
+    bytes += (unsigned)printf("\npositions: instr line\nevent: Sum = Ir + 2 Dr : both\n"
+                              "events: Ir Dr Big\n\nob=/usr/bin/big\n");
     do {
         for (unsigned i = 0; i < FUNCTIONS; i++) {
             unsigned long long addr = 0x400000 + 64ull * i, a = 1 + (i * 7 + passes) % 1000003;

@@ -104,7 +104,8 @@ p: Callgrind"* ]]
     : > p
     quern check p
     [ "$status" = 1 ]
-    same "$output" "p:1:1: error: the file is empty: no 'events:' line says what is counted [empty-file]
+    same "$output" "p:1:1: error: the file is empty: no 'events:' line says what is counted \
+[empty-file]
 p: Cachegrind, 1 part, 0 events, 0 functions: 1 error, 0 warnings, 0 notes"
 }
 

@@ -102,10 +102,10 @@ static void elsewhere(int sig, siginfo_t *si, void *p)
     uc->uc_mcontext.gregs[REG_RSP] = (long)sp;
     uc->uc_mcontext.gregs[REG_RIP] = (long)landing;
 }
-__asm__(
-    ".globl switch_back\n switch_back: mov %r14, %rsp\n ret\n"
-    ".globl ask_elsewhere\n ask_elsewhere: push %r14\n push %r15\n call ask_inner\n pop %r15\n pop %r14\n ret\n"
-    "ask_inner: ud2\n");
+__asm__(".globl switch_back\n switch_back: mov %r14, %rsp\n ret\n"
+        ".globl ask_elsewhere\n ask_elsewhere: push %r14\n push %r15\n"
+        " call ask_inner\n pop %r15\n pop %r14\n ret\n"
+        "ask_inner: ud2\n");
 long ask_elsewhere(void);
 
 static void set(int sig, void (*fn)(int, siginfo_t *, void *))

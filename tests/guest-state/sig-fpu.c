@@ -76,12 +76,16 @@ static void handler(int sig, siginfo_t *si, void *p)
 #define L(op, reg, n) op " " #n "*64(%%rbx), %%" reg #n "\n"
 #define S(op, reg, n) op " %%" reg #n ", " #n "*64(%%rdx)\n"
 #define ALL16(M, op, reg) \
-    M(op, reg, 0) M(op, reg, 1) M(op, reg, 2) M(op, reg, 3) M(op, reg, 4) M(op, reg, 5) M(op, reg, 6) M(op, reg, 7) \
-    M(op, reg, 8) M(op, reg, 9) M(op, reg, 10) M(op, reg, 11) M(op, reg, 12) M(op, reg, 13) M(op, reg, 14) M(op, reg, 15)
+    M(op, reg, 0) M(op, reg, 1) M(op, reg, 2) M(op, reg, 3) \
+    M(op, reg, 4) M(op, reg, 5) M(op, reg, 6) M(op, reg, 7) \
+    M(op, reg, 8) M(op, reg, 9) M(op, reg, 10) M(op, reg, 11) \
+    M(op, reg, 12) M(op, reg, 13) M(op, reg, 14) M(op, reg, 15)
 #define ALL32(M, op, reg) \
     ALL16(M, op, reg) \
-    M(op, reg, 16) M(op, reg, 17) M(op, reg, 18) M(op, reg, 19) M(op, reg, 20) M(op, reg, 21) M(op, reg, 22) M(op, reg, 23) \
-    M(op, reg, 24) M(op, reg, 25) M(op, reg, 26) M(op, reg, 27) M(op, reg, 28) M(op, reg, 29) M(op, reg, 30) M(op, reg, 31)
+    M(op, reg, 16) M(op, reg, 17) M(op, reg, 18) M(op, reg, 19) \
+    M(op, reg, 20) M(op, reg, 21) M(op, reg, 22) M(op, reg, 23) \
+    M(op, reg, 24) M(op, reg, 25) M(op, reg, 26) M(op, reg, 27) \
+    M(op, reg, 28) M(op, reg, 29) M(op, reg, 30) M(op, reg, 31)
 // clang-format on
 
 // Known values in everything, a signal, and all of it compared.

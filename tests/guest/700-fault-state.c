@@ -98,9 +98,9 @@ static void faults(void)
 
         // After other references in the same block: they have happened, once.
         good[0] = good[1] = 0;
-        FAULT(
-            "incq (%%rsi)\n\tmov (%%rsi), %%r15\n\tadd $14, %%r15\n\tincq 8(%%rsi)\n\tcmp $4, %%edx",
-            "mov 32(%%rbx), %%ecx");
+        FAULT("incq (%%rsi)\n\tmov (%%rsi), %%r15\n\tadd $14, %%r15\n\t"
+              "incq 8(%%rsi)\n\tcmp $4, %%edx",
+              "mov 32(%%rbx), %%ecx");
         check_usual(at, bad + 32);
         CHECK(good[0] == 1 && good[1] == 1);
         CHECK(!(regs[REG_EFL] & ZF));
@@ -178,7 +178,8 @@ static void edits(void)
         uint32_t xmm, carry;
 
         __asm__ volatile(
-            "lea 1f(%%rip), %%rax\n\tmov %%rax, %[skip]\n\txor %%eax, %%eax\n\txor %%r12d, %%r12d\n\t"
+            "lea 1f(%%rip), %%rax\n\tmov %%rax, %[skip]\n\txor %%eax, %%eax\n\t"
+            "xor %%r12d, %%r12d\n\t"
             "pxor %%xmm3, %%xmm3\n\tmov %[bad], %%rcx\n\tclc\n\tmov (%%rcx), %%eax\n\tud2\n"
             "1: setc %b[carry]\n\tmov %%r12, %[r12]\n\tmovd %%xmm3, %[xmm]"
             : [skip] "=m"(skip_to),
