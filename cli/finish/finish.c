@@ -92,7 +92,7 @@ static int child_log(const struct finish_spool *s)
     return fd < 0 ? h->log_fd : fd;
 }
 
-_Noreturn static void end_as_client(uint32_t kind, int32_t code)
+static _Noreturn void end_as_client(uint32_t kind, int32_t code)
 {
     if (kind == SPOOL_END_SIGNAL && code > 0 && code < NSIG) {
         struct rlimit none = { 0, 0 };

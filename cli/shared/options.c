@@ -183,7 +183,7 @@ static char *left_side(const struct options *set, size_t i, size_t *last)
     return left;
 }
 
-_Noreturn static void help(const struct options *set, const char *command)
+static _Noreturn void help(const struct options *set, const char *command)
 {
     int column = 0;
 
@@ -223,7 +223,7 @@ _Noreturn static void help(const struct options *set, const char *command)
     exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
 }
 
-_Noreturn static void version(void)
+static _Noreturn void version(void)
 {
     puts("quern " QUERN_VERSION);
     exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
@@ -331,7 +331,7 @@ static const struct option *nearest(const struct options *set, const char *name,
     return best;
 }
 
-_Noreturn static void unknown(const struct options *set, const char *command, const char *arg,
+static _Noreturn void unknown(const struct options *set, const char *command, const char *arg,
                               size_t len)
 {
     const struct option *near = nearest(set, arg, len);

@@ -18,7 +18,7 @@
 static bool exit_signal_is_own; // the parent is to get something other than SIGCHLD
 static s32 leader_code = -1; // exit status of the main thread, when it has ended before the process
 
-_Noreturn static void leave_kernel_thread(int code)
+static _Noreturn void leave_kernel_thread(int code)
 {
     for (;;)
         sys_call1(SYS_exit, (u64)code);

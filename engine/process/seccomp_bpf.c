@@ -5,6 +5,8 @@
 
 #include "engine/process/seccomp_bpf.h"
 
+#include "engine/base/sys.h"
+
 #define BPF_CLASS(code) ((code)&0x07)
 #define BPF_LD          0x00
 #define BPF_LDX         0x01
@@ -63,7 +65,7 @@ static bool alu_is_valid(const struct seccomp_insn *p)
 int seccomp_validate(const struct seccomp_insn *p, u32 n)
 {
     if (n == 0 || n > SECCOMP_MAX_INSNS)
-        return -22;
+        return -EINVAL;
     for (u32 i = 0; i < n; i++) {
         const struct seccomp_insn *in = &p[i];
         u32 left = n - i - 1; // instructions behind this one
@@ -104,9 +106,9 @@ int seccomp_validate(const struct seccomp_insn *p, u32 n)
         default: break;
         }
         if (!ok)
-            return -22;
+            return -EINVAL;
     }
-    return BPF_CLASS(p[n - 1].code) == BPF_RET ? 0 : -22;
+    return BPF_CLASS(p[n - 1].code) == BPF_RET ? 0 : -EINVAL;
 }
 
 static u32 alu(u32 op, u32 a, u32 b)

@@ -243,7 +243,7 @@ static void handle_async(struct thread *t, struct k_siginfo *info, struct k_ucon
     divert(t, uc, u);
 }
 
-_Noreturn static void crashed(struct thread *t, const struct k_siginfo *info,
+static _Noreturn void crashed(struct thread *t, const struct k_siginfo *info,
                               const struct host_regs *u)
 {
     if (info->signo == SIGBUS && spooler_owns(info->addr))

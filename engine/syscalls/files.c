@@ -43,7 +43,7 @@ static long client_readlink(u64 buf, s32 size)
 }
 
 // The call with the client's program in the place of its path argument (number arg).
-_Noreturn static void gate_on_program(struct thread *t, int arg)
+static _Noreturn void gate_on_program(struct thread *t, int arg)
 {
     u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
                     t->regs[10],    t->regs[8],     t->regs[9] };

@@ -99,13 +99,13 @@ void syscalls_init(u64 brk)
     memory_init(brk);
 }
 
-_Noreturn static void gate(struct thread *t)
+static _Noreturn void gate(struct thread *t)
 {
     gate_call(t, NULL);
 }
 
 // The call waits with another signal mask, which a handler that ends it starts from.
-_Noreturn static void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
+static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
 {
     u64 mask;
 
@@ -197,7 +197,7 @@ static void client_exec(struct thread *t, int dirfd, u64 path, u64 argv, u64 env
 }
 
 // pselect6 and io_pgetevents take {mask address, size} by reference.
-_Noreturn static void gate_with_mask_pair(struct thread *t, u64 pair_addr)
+static _Noreturn void gate_with_mask_pair(struct thread *t, u64 pair_addr)
 {
     u64 pair[2] = { 0, 0 };
 
@@ -210,7 +210,7 @@ _Noreturn static void gate_with_mask_pair(struct thread *t, u64 pair_addr)
 // begins with the mask's address and size.
 #define IORING_ENTER_EXT_ARG (1u << 3)
 
-_Noreturn static void gate_uring(struct thread *t)
+static _Noreturn void gate_uring(struct thread *t)
 {
     struct {
         u64 mask;
@@ -250,7 +250,7 @@ void syscalls_slow(struct thread *t)
     case SYS_seccomp:
         gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
         return;
-    case SYS_rseq: gate_return(t, -ENOSYS); return; // engine.md decision 10
+    case SYS_rseq: gate_return(t, -ENOSYS); return; // docs/limits.md
 
     case SYS_rt_sigaction:
         gate_return(t, sigcalls_action(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));

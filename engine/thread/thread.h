@@ -113,7 +113,7 @@ struct thread {
     u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
     struct sim_state *sim;
     struct signal_state *sig; // signal.c
-    struct thread *next;      // list of all threads, thread.c
+    struct thread *next;      // list of all threads, threads.c
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
