@@ -48,8 +48,6 @@ void convert_options_read(struct convert *c, int argc, char **argv);
 
 // convert_json.c
 void convert_json(FILE *f, const struct convert *c);
-// A JSON string; bytes that are not UTF-8 become U+FFFD.
-void convert_json_string(FILE *f, const char *s);
 // convert_text.c
 void convert_csv(FILE *f, const struct convert *c);
 void convert_dot(FILE *f, const struct convert *c);

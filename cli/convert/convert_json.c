@@ -7,47 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Length of the well-formed UTF-8 sequence at s, or 0.
-static size_t utf8(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
-        return 2;
-    if ((s[0] & 0xf0) == 0xe0 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 &&
-        !(s[0] == 0xe0 && s[1] < 0xa0) && !(s[0] == 0xed && s[1] > 0x9f))
-        return 3;
-    if (s[0] >= 0xf0 && s[0] <= 0xf4 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 &&
-        (s[3] & 0xc0) == 0x80 && !(s[0] == 0xf0 && s[1] < 0x90) && !(s[0] == 0xf4 && s[1] > 0x8f))
-        return 4;
-    return 0;
-}
-
-void convert_json_string(FILE *f, const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-
-    putc('"', f);
-    while (*s) {
-        size_t n = utf8(s);
-        if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(f, "\\u%04x", *s);
-        else if (!n)
-            fputs("\\ufffd", f);
-        else
-            fwrite(s, 1, n, f);
-        s += n ? n : 1;
-    }
-    putc('"', f);
-}
+#include "cli/shared/json.h"
 
 static void put_optional(FILE *f, const char *key, const char *s)
 {
     fprintf(f, "\"%s\":", key);
     if (s && *s)
-        convert_json_string(f, s);
+        json_string(f, s);
     else
         fputs("null", f);
 }
@@ -92,7 +58,7 @@ static void put_header(FILE *f, const struct convert *c)
         for (size_t k = 0; k < part.desc_count; k++) {
             if (k)
                 putc(',', f);
-            convert_json_string(f, part.desc[k]);
+            json_string(f, part.desc[k]);
         }
         fputs("]}", f);
     }

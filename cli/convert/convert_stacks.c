@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/json.h"
 #include "cli/shared/util.h"
 
 #define NODES_MAX 2000000u
@@ -301,22 +302,22 @@ void convert_speedscope(FILE *f, const struct convert *c)
           "\"exporter\":\"quern\",\n"
           "\"name\":",
           f);
-    convert_json_string(f, c->paths[0]);
+    json_string(f, c->paths[0]);
     fputs(",\n\"shared\":{\"frames\":[", f);
     for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++) {
         struct quern_func g = quern_profile_func_get(c->p, i);
         fputs(i ? ",\n{\"name\":" : "\n{\"name\":", f);
-        convert_json_string(f, name_of(c, i));
+        json_string(f, name_of(c, i));
         if (*quern_profile_str(c->p, g.file)) {
             fputs(",\"file\":", f);
-            convert_json_string(f, quern_profile_str(c->p, g.file));
+            json_string(f, quern_profile_str(c->p, g.file));
         }
         putc('}', f);
     }
     fputs("]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":", f);
     char *title = xasprintf("%s (stacks estimated from the call graph)",
                             quern_profile_event_name(c->p, c->event));
-    convert_json_string(f, title);
+    json_string(f, title);
     free(title);
     fputs(",\"unit\":\"none\",\"startValue\":0,\n\"samples\":[", f);
     for (uint32_t i = 0; i < s.count; i++) {
