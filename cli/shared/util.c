@@ -93,18 +93,6 @@ char *xasprintf(const char *fmt, ...)
     return s;
 }
 
-bool util_colour(int fd)
-{
-    const char *no = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
-
-    if (no && *no)
-        return false;
-    if (!term || strcmp(term, "dumb") == 0)
-        return false;
-    return isatty(fd) == 1;
-}
-
 bool util_number(const char *s, uint64_t max, uint64_t *out)
 {
     uint64_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What every command needs: memory that does not fail, messages on standard error, exit statuses,
-// colours, numbers in options, small path helpers. Knows no command, no profile and no spool.
+// numbers in options, small path helpers. Knows no command, no profile and no spool.
 #ifndef QUERN_CLI_UTIL_H
 #define QUERN_CLI_UTIL_H
 
@@ -29,9 +29,6 @@ void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-// True when messages to fd may be coloured: a terminal, TERM not "dumb", NO_COLOR not set.
-bool util_colour(int fd);
 
 // A decimal number without a sign, all of s, at most max. False when it is not one.
 bool util_number(const char *s, uint64_t max, uint64_t *out);
