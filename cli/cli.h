@@ -18,6 +18,8 @@ struct command {
 
 // cli/run/run.c: returns only when the program could not be started.
 int cmd_run(int argc, char **argv);
+// cli/stat/stat.c
+int cmd_stat(int argc, char **argv);
 // cli/finish/recover.c
 int cmd_recover(int argc, char **argv);
 // cli/finish/finish.c: what the engine execs; ends as the client ended.
@@ -37,6 +39,7 @@ int cmd_callgrind_annotate(int argc, char **argv);
 
 // The tables of their options.
 extern const struct options run_options_table;
+extern const struct options stat_options_table;
 extern const struct options recover_options_table;
 extern const struct options annotate_options_table;
 extern const struct options merge_options_table;

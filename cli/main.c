@@ -18,6 +18,8 @@
 static const struct command commands[] = {
     { "run", cmd_run, "[OPTIONS] [--] PROGRAM [ARGS...]", "profile a program",
       &run_options_table },
+    { "stat", cmd_stat, "[OPTIONS] [--] PROGRAM [ARGS...]", "totals alone, and whether they repeat",
+      &stat_options_table },
     { "recover", cmd_recover, "[FILE...]", "finish the profile of a killed program",
       &recover_options_table },
     { "annotate", cmd_annotate, "PROFILE... [SOURCE...]", "function table, annotated source",

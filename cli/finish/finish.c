@@ -147,7 +147,8 @@ static void remove_spool(const char *path, int fd)
         unlink(path);
 }
 
-static void print_summary(const struct finish_spool *s, const struct finish_totals *totals)
+static void print_summary(const struct finish_spool *s, const char *output,
+                          const struct finish_totals *totals)
 {
     char *text = NULL;
     size_t size = 0;
@@ -155,10 +156,14 @@ static void print_summary(const struct finish_spool *s, const struct finish_tota
 
     if (!f)
         return;
-    fprintf(f, "==%d== \n", s->h->pid); // the client's own output ends here
-    finish_summary_print(f, s->h, totals->counts);
-    if (s->h->flags & SPOOL_F_VERBOSE)
-        finish_summary_engine(f, s->h);
+    if (s->h->flags & SPOOL_F_JSON) {
+        finish_json_summary(f, s, output, totals->counts);
+    } else {
+        fprintf(f, "==%d== \n", s->h->pid); // the client's own output ends here
+        finish_summary_print(f, s->h, totals->counts);
+        if (s->h->flags & SPOOL_F_VERBOSE)
+            finish_summary_engine(f, s->h);
+    }
     fclose(f);
     // One write: the lines of several processes do not mix.
     (void)util_write_all(STDERR_FILENO, text, size);
@@ -173,6 +178,12 @@ static bool finish(struct finish_spool *s, int fd)
     char *output, *dump;
     bool ok;
 
+    if (s->h->flags & SPOOL_F_STAT) {
+        // Who started the run reads the spool; of a forked child nobody asks.
+        if (s->h->flags & SPOOL_F_FORKED)
+            remove_spool(path, fd);
+        return true;
+    }
     if (finish_names(s, &output, &dump, err, sizeof(err)) != 0) {
         warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
         return false;
@@ -183,7 +194,7 @@ static bool finish(struct finish_spool *s, int fd)
             warn("%s: %llu records of the run were damaged and are not in the profile", output,
                  (unsigned long long)totals.bad_records);
         if (!(s->h->flags & SPOOL_F_QUIET))
-            print_summary(s, &totals);
+            print_summary(s, output, &totals);
         remove_spool(path, fd);
     } else {
         warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);

@@ -96,6 +96,16 @@ void finish_summary_print(FILE *f, const struct spool_header *h, const uint64_t 
 // What the engine did (-v).
 void finish_summary_engine(FILE *f, const struct spool_header *h);
 
+// ---- finish_json.c ----
+
+// What every JSON says of a run: version, command, caches; members of an object, a comma behind.
+void finish_json_run(FILE *f, const struct finish_spool *s);
+// "exit":0 or "signal":9 or, when nobody knows, "end":null.
+void finish_json_end(FILE *f, uint32_t kind, int32_t code);
+// The summary of a run as one line (--summary=json).
+void finish_json_summary(FILE *f, const struct finish_spool *s, const char *output,
+                         const uint64_t *counts);
+
 // ---- finish.c ----
 
 // Raises the soft limits of this process, which may be those that the client set for itself: every

@@ -163,9 +163,9 @@ static uint64_t block_signals(void)
     return mask;
 }
 
-int cmd_run(int argc, char **argv)
+void run_start(const struct run_options *options, char **given)
 {
-    struct run_options o;
+    struct run_options o = *options;
     struct run_program program;
     struct run_spool in;
     char *fits[3];
@@ -173,7 +173,6 @@ int cmd_run(int argc, char **argv)
     char **client;
     char number[16];
     size_t n = 0;
-    char **given = run_options_read(&o, argc, argv);
     int log_fd, spool_fd, e;
 
     program = run_program_find(given);
@@ -202,7 +201,7 @@ int cmd_run(int argc, char **argv)
 
     in = (struct run_spool){ &o, &program, output, folder, self, engine, log_fd, block_signals() };
     spool_fd = run_spool_create(&in, &spool);
-    if (!(o.flags & SPOOL_F_QUIET))
+    if (!(o.flags & (SPOOL_F_QUIET | SPOOL_F_STAT | SPOOL_F_JSON)))
         banner(log_fd, given, &o.caches, (const char *const *)fits,
                (o.flags & SPOOL_F_CACHE_SIM) != 0);
     if (!(o.flags & SPOOL_F_ASLR)) {
@@ -226,4 +225,12 @@ int cmd_run(int argc, char **argv)
     unlink(spool);
     die(e == E2BIG ? UTIL_CANNOT : UTIL_USAGE, "%s: %s", e == E2BIG ? program.path : engine,
         strerror(e));
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_options o;
+    char **given = run_options_read(&o, argc, argv);
+
+    run_start(&o, given);
 }

@@ -35,6 +35,7 @@ struct run_options {
     const char *skip;
     const char *spool_dir;
     const char *dump_counts, *dump_code;
+    int spool_fd;       // a spool that the caller has made and keeps (quern stat); 0: none
     uint64_t cache_kib; // these three fit 32 bits
     uint64_t stress_us;
     uint64_t stress_flush;
@@ -43,6 +44,10 @@ struct run_options {
 // run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong
 // usage, and after --help.
 char **run_options_read(struct run_options *o, int argc, char **argv);
+
+// run.c: executes the engine for the program `given` and its arguments. Ends the process when that
+// cannot be.
+_Noreturn void run_start(const struct run_options *options, char **given);
 
 // run_program.c: the program as it will be executed.
 struct run_program {
@@ -53,6 +58,10 @@ struct run_program {
 struct run_program run_program_find(char **argv);
 // NULL, or why the program of this path cannot be profiled: a sentence to be freed.
 char *run_program_fault(const char *path);
+
+// run_options.c: the value of a cache option, for tables of options.
+struct option;
+void run_options_cache(void *field, const struct option *o, const char *value);
 
 // run_cache.c Fills in the caches that were not given from the processor (or the default) and says
 // which source it was.

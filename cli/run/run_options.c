@@ -9,7 +9,7 @@
 #include "cli/shared/options.h"
 #include "cli/shared/util.h"
 
-static void cache(void *field, const struct option *o, const char *value)
+void run_options_cache(void *field, const struct option *o, const char *value)
 {
     struct run_cache *c = field;
     char err[256];
@@ -47,13 +47,13 @@ static void kib(void *field, const struct option *o, const char *value)
 static const struct option rows[] = {
     { .kind = OPTION_HEADING, .help = "Simulation" },
     { "--I1", "=SIZE,ASSOC,LINE", "level 1 instruction cache [this machine's]",
-      OPTION_CALL, FIELD(caches.i1), .call = cache },
+      OPTION_CALL, FIELD(caches.i1), .call = run_options_cache },
     { "--D1", "=SIZE,ASSOC,LINE", "level 1 data cache [this machine's]",
-      OPTION_CALL, FIELD(caches.d1), .call = cache },
+      OPTION_CALL, FIELD(caches.d1), .call = run_options_cache },
     { "--LL", "=SIZE,ASSOC,LINE", "last level cache [this machine's]",
-      OPTION_CALL, FIELD(caches.ll), .call = cache },
+      OPTION_CALL, FIELD(caches.ll), .call = run_options_cache },
     { "--L2", "=SIZE,ASSOC,LINE", NULL,
-      OPTION_CALL, OPTION_HIDDEN, FIELD(caches.ll), .call = cache },
+      OPTION_CALL, OPTION_HIDDEN, FIELD(caches.ll), .call = run_options_cache },
     { "--cache-sim", YES_NO, "count cache accesses and misses [yes]", OPTION_YES, FLAG(CACHE_SIM) },
     { "--branch-sim", YES_NO, "count branches and mispredictions [no]",
       OPTION_YES, FLAG(BRANCH_SIM) },
@@ -68,6 +68,7 @@ static const struct option rows[] = {
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",
       OPTION_TEXT, FIELD(log) },
+    { "--summary", "=text|json", "how the summary is printed [text]", OPTION_CHOICE, FLAG(JSON) },
     { "--demangle", YES_NO, "readable names of C++, Rust and D functions [yes]",
       OPTION_NO, FLAG(NO_DEMANGLE) },
     { "-q", NULL, NULL, OPTION_SET, FLAG(QUIET) },

@@ -91,6 +91,14 @@ static int create(const char *dir, char **path)
     return -1;
 }
 
+// The caller's, under the name by which it can be opened anew while the caller lives: the engine
+// does that where the program closes every descriptor.
+static int take(int fd, char **path)
+{
+    *path = xasprintf("/proc/%ld/fd/%d", (long)getppid(), fd);
+    return fd;
+}
+
 int run_spool_create(const struct run_spool *in, char **path)
 {
     const uint64_t size = SPOOL_THREADS_OFF + SPOOL_THREAD_SIZE;
@@ -100,7 +108,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     struct text t;
     char *map, *cmd, *desc, *cwd;
     void (*old)(int);
-    int fd = create(in->dir, path);
+    int fd = o->spool_fd ? take(o->spool_fd, path) : create(in->dir, path);
 
     if (fd < 0)
         die(UTIL_USAGE,

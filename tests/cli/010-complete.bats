@@ -22,6 +22,7 @@ completes() {
 @test "commands" {
     completes quern ''
     same "$output" "run
+stat
 recover
 annotate
 merge
