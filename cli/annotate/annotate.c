@@ -201,6 +201,7 @@ int cmd_annotate(int argc, char **argv)
     annotate_choose(&a);
     preamble(&a);
     program_totals(&a);
+    a.table.colours = a.diff ? TABLE_CHANGES : TABLE_SHARES;
     annotate_functions(&a);
     if (a.asm_)
         annotate_instructions(&a);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// State of `quern diff`, shared by diff.c (totals, limits), diff_options.c, diff_table.c
-// (functions, edges) and diff_lines.c (source lines).
+// State of `quern diff`, shared by diff.c (totals), diff_options.c, diff_limit.c (--fail-if),
+// diff_table.c (functions, edges), diff_lines.c (source lines), and those for other readers than
+// people at a terminal: diff_markdown.c, diff_json.c, diff_junit.c, diff_sarif.c.
 #ifndef QUERN_CLI_DIFF_H
 #define QUERN_CLI_DIFF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cli/shared/options.h"
 #include "cli/shared/table.h"
@@ -25,13 +27,26 @@ struct diff_side {
 // ORDER diff_by: the words of --by
 enum diff_by { DIFF_FUNCTION = 1, DIFF_EDGE = 2, DIFF_LINE = 4 };
 
+// ORDER diff_to: the words of --to
+enum diff_to { DIFF_TEXT = 1, DIFF_MARKDOWN, DIFF_JSON, DIFF_JUNIT, DIFF_SARIF };
+
+// One --fail-if, measured.
+struct diff_limit {
+    const char *text; // as it was given
+    char *func;       // NULL: of the whole program
+    const char *event;
+    int64_t scale; // of the counts below
+    quern_count old, now;
+    bool passed;
+};
+
 struct diff {
     // Options
     const char *command; // the name it was called by
     bool traditional;    // cg_diff
     const char *out, *show, *sort, *mod_file, *mod_func;
     struct option_list fail_if;
-    uint32_t by;
+    uint32_t by, to;
     double threshold; // percent of the old total
     bool percs, inclusive;
 
@@ -43,10 +58,20 @@ struct diff {
     const quern_count *old_totals, *new_totals;
     size_t *shown, shown_count, *sorted, sorted_count;
     struct table table;
+    struct diff_limit *limit; // one for each of fail_if
 };
 
 // diff_options.c: the defaults, what argv says, and the two profiles' names.
 void diff_options_read(struct diff *d, int argc, char **argv, bool traditional);
+
+// diff_limit.c: reads and measures all limits, and says which are passed. True when one is.
+bool diff_limits(struct diff *d);
+// Is the function meant by this name in a limit? "file:function" names one, "function" all of it.
+bool diff_limit_names(const struct diff *d, const char *name, uint32_t func);
+// "Ir was 180 and is 165 (-8.33%)"; to be freed.
+char *diff_limit_sentence(const struct diff_limit *l);
+// "-8.33%"; "" where the old count is none. buf of 64 bytes.
+void diff_percent(char *buf, quern_count old, quern_count now);
 
 // diff_table.c
 void diff_join(struct diff *d, const struct quern_rewrite *file, const struct quern_rewrite *func);
@@ -56,6 +81,16 @@ void diff_put_func(const struct diff *d, uint32_t func);
 // Is the difference worth a line: any count shown differs, and the first sort event by enough?
 int diff_matters(const struct diff *d, const quern_count *delta);
 int diff_compare(const struct diff *d, const quern_count *x, const quern_count *y);
+
+// The functions that differ, most changed first, and what: `events` counts for each function of
+// d->names. Returns how many; both to be freed.
+size_t diff_changed(const struct diff *d, uint32_t **func, quern_count **delta);
+
+// The documents, for file_write(); ctx is the struct diff.
+void diff_markdown(FILE *f, const void *ctx);
+void diff_json(FILE *f, const void *ctx);
+void diff_junit(FILE *f, const void *ctx);
+void diff_sarif(FILE *f, const void *ctx);
 
 // diff_lines.c
 void diff_lines(struct diff *d);

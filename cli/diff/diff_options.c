@@ -35,12 +35,15 @@ static const struct option rows[] = {
       "status 1 if passed; may be repeated. 'Ir>+1%': Ir grew by more than 1 %; 'Ir>+1000': by "
       "more than 1000; 'Ir>5000000': it is more now; 'main:Ir>+1%': of that function",
       OPTION_LIST, OPTION_APART, FIELD(fail_if) },
+    { "--to", "=text|markdown|json|junit|sarif",
+      "what to print: with limits and functions, for a comment, a program, a test report or a code "
+      "scanner [text]", OPTION_CHOICE, FIELD(to) },
     { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
     { "--include", "=DIR", "look for sources below DIR", OPTION_CALL, .call = include },
     { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(old.include) },
     { "--new-include", "=DIR", "the same, of one side", OPTION_LIST, FIELD(new_.include) },
     { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
-    { "--output", "=OUT", "write the difference by line as a profile instead",
+    { "--output", "=OUT", "write the difference by line as a profile instead; with --to that document",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
@@ -80,11 +83,16 @@ void diff_options_read(struct diff *d, int argc, char **argv, bool traditional)
     *d = (struct diff){ .command = options_command(argv[0]),
                         .traditional = traditional,
                         .by = DIFF_FUNCTION,
+                        .to = DIFF_TEXT,
                         .percs = true };
     operand = options_read(set, d->command, d, argc, argv);
     if (!operand[0] || !operand[1])
         die(UTIL_USAGE, "two profiles are needed, the old and the new one; '%s --help' shows how",
             d->command);
+    if (d->to > DIFF_TEXT && d->by != DIFF_FUNCTION)
+        die(UTIL_USAGE, "--by: only functions are in what --to prints; text has edges and lines");
+    if (d->to == DIFF_JUNIT && !d->fail_if.count)
+        die(UTIL_USAGE, "--to=junit: its tests are the limits; --fail-if=LIMIT is needed");
     if (operand[2])
         die(UTIL_USAGE, "exactly two profiles are compared; '%s' is the third", operand[2]);
     d->old.path = operand[0];

@@ -181,22 +181,45 @@ static void head(struct diff *d, const struct row *row, size_t n, const quern_co
     printf(" %s\n%s", title, table_rule);
 }
 
-void diff_functions(struct diff *d)
+// The rows that matter, sorted.
+static struct row *choose(const struct diff *d, size_t *n, quern_count **all)
 {
     quern_count *delta = xcalloc(d->funcs * d->events + 1, sizeof(*delta));
     struct row *row = xcalloc(d->funcs + 1, sizeof(*row));
-    size_t n = 0;
 
+    *n = 0;
     for (uint32_t f = 0; f < d->funcs; f++) {
         quern_count *v = delta + f * d->events;
         for (size_t i = 0; i < d->events; i++)
             v[i] = d->new_costs[f * d->events + i] - d->old_costs[f * d->events + i];
         if (diff_matters(d, v))
-            row[n++] = (struct row){ .func = f, .delta = f * d->events };
+            row[(*n)++] = (struct row){ .func = f, .delta = f * d->events };
     }
     sorting = d;
     sorting_delta = delta;
-    qsort(row, n, sizeof(*row), by_delta);
+    qsort(row, *n, sizeof(*row), by_delta);
+    *all = delta;
+    return row;
+}
+
+size_t diff_changed(const struct diff *d, uint32_t **func, quern_count **delta)
+{
+    size_t n;
+    struct row *row = choose(d, &n, delta);
+
+    *func = xcalloc(n, sizeof(**func));
+    for (size_t i = 0; i < n; i++)
+        (*func)[i] = row[i].func;
+    free(row);
+    return n;
+}
+
+void diff_functions(struct diff *d)
+{
+    quern_count *delta;
+    size_t n;
+    struct row *row = choose(d, &n, &delta);
+
     head(d, row, n, delta,
          d->inclusive ? "file:function (inclusive, new - old)" : "file:function (new - old)");
     for (size_t i = 0; i < n; i++) {

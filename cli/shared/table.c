@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shared/colour.h"
 #include "cli/shared/event.h"
 #include "cli/shared/util.h"
 
@@ -20,6 +21,7 @@ void table_init(struct table *t, struct quern_profile *p, const size_t *events, 
 {
     quern_count *shown = xcalloc(n + 1, sizeof(*shown));
 
+    t->colours = TABLE_PLAIN;
     t->cols = n;
     t->p = p;
     t->percs = percs;
@@ -67,9 +69,22 @@ void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 
 void table_head(const struct table *t)
 {
+    colour_begin(stdout, COLOUR_HEAD);
     for (size_t i = 0; i < t->cols; i++)
         printf("%-*s ", t->width[i] + (t->percs ? PERC_WIDTH : 0),
                quern_profile_event_name(t->p, t->event[i]));
+    colour_end(stdout, COLOUR_HEAD);
+}
+
+static enum colour colour_of(const struct table *t, size_t column, quern_count v)
+{
+    quern_count total = t->totals[column];
+
+    if (t->colours == TABLE_CHANGES)
+        return colour_of_change(v > 0 ? 1 : v < 0 ? -1 : 0);
+    if (t->colours == TABLE_SHARES && total > 0 && v * 10 >= total)
+        return COLOUR_WARN;
+    return COLOUR_PLAIN;
 }
 
 void table_row(const struct table *t, const quern_count *counts, uint64_t present)
@@ -79,7 +94,9 @@ void table_row(const struct table *t, const quern_count *counts, uint64_t presen
     for (size_t i = 0; i < t->cols; i++) {
         size_t e = t->event[i];
         quern_count v = 0;
+        enum colour c;
         int n = 1;
+
         if (event_present(t->p, e, present)) {
             v = event_value(t->p, e, counts);
             n = event_commas(buf, v, quern_profile_event_scale(t->p, e));
@@ -89,7 +106,10 @@ void table_row(const struct table *t, const quern_count *counts, uint64_t presen
         }
         for (int k = n; k < t->width[i]; k++)
             putchar(' ');
+        c = colour_of(t, i, v);
+        colour_begin(stdout, c);
         fputs(buf, stdout);
+        colour_end(stdout, c);
         if (t->percs && v) {
             double share = t->totals[i] ? 100.0 * (double)v / (double)t->totals[i] : 0;
             if (snprintf(perc, sizeof(perc), "%5.2f", share) > 5)

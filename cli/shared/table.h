@@ -10,7 +10,15 @@
 
 #include "quern/profile.h"
 
+// What is coloured at a terminal.
+enum table_colours {
+    TABLE_PLAIN,
+    TABLE_SHARES,  // what is a tenth of the total or more
+    TABLE_CHANGES, // what grew, and what shrank
+};
+
 struct table {
+    enum table_colours colours;
     size_t cols;
     size_t *event;
     int *width; // of the number

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern diff --to=json`: everything that the text says, for programs. Counts are whole, with all
+// their digits; shares are left to who reads them. The members are described in quern-diff(1).
+#include "cli/diff/diff.h"
+
+#include <stdlib.h>
+
+#include "cli/shared/event.h"
+#include "cli/shared/json.h"
+#include "cli/shared/read.h"
+
+static void put_count(FILE *f, quern_count v, int64_t scale)
+{
+    char buf[64];
+
+    quern_count_format(buf, sizeof(buf), v, scale);
+    fputs(buf, f);
+}
+
+static void put_side(FILE *f, const char *key, const struct diff_side *s)
+{
+    fprintf(f, "\"%s\":{\"file\":", key);
+    json_string(f, s->path);
+    fputs(",\"command\":", f);
+    json_string(f, read_command(s->p));
+    fputs("},\n", f);
+}
+
+static void put_totals(FILE *f, const struct diff *d)
+{
+    fputs("\"events\":[", f);
+    for (size_t i = 0; i < d->shown_count; i++) {
+        size_t e = d->shown[i];
+        int64_t scale = quern_profile_event_scale(d->old.p, e);
+
+        fprintf(f, "%s{\"event\":", i ? ",\n" : "\n");
+        json_string(f, quern_profile_event_name(d->old.p, e));
+        fputs(",\"old\":", f);
+        put_count(f, event_value(d->old.p, e, d->old_totals), scale);
+        fputs(",\"new\":", f);
+        put_count(f, event_value(d->new_.p, e, d->new_totals), scale);
+        putc('}', f);
+    }
+    fputs("],\n", f);
+}
+
+static void put_limits(FILE *f, const struct diff *d)
+{
+    fputs("\"limits\":[", f);
+    for (size_t i = 0; i < d->fail_if.count; i++) {
+        const struct diff_limit *l = &d->limit[i];
+
+        fprintf(f, "%s{\"limit\":", i ? ",\n" : "\n");
+        json_string(f, l->text);
+        fputs(",\"function\":", f);
+        if (l->func)
+            json_string(f, l->func);
+        else
+            fputs("null", f);
+        fputs(",\"event\":", f);
+        json_string(f, l->event);
+        fputs(",\"old\":", f);
+        put_count(f, l->old, l->scale);
+        fputs(",\"new\":", f);
+        put_count(f, l->now, l->scale);
+        fprintf(f, ",\"exceeded\":%s}", l->passed ? "true" : "false");
+    }
+    fputs("],\n", f);
+}
+
+static void put_counts(FILE *f, const struct diff *d, const char *key, const quern_count *v)
+{
+    fprintf(f, ",\"%s\":[", key);
+    for (size_t i = 0; i < d->shown_count; i++) {
+        size_t e = d->shown[i];
+
+        if (i)
+            putc(',', f);
+        put_count(f, event_value(d->old.p, e, v), quern_profile_event_scale(d->old.p, e));
+    }
+    putc(']', f);
+}
+
+static void put_functions(FILE *f, const struct diff *d)
+{
+    uint32_t *func;
+    quern_count *delta;
+    size_t n = diff_changed(d, &func, &delta);
+
+    fputs("\"functions\":[", f);
+    for (size_t i = 0; i < n; i++) {
+        struct quern_func g = quern_profile_func_get(d->names, func[i]);
+
+        fprintf(f, "%s{\"file\":", i ? ",\n" : "\n");
+        json_string(f, quern_profile_str(d->names, g.file));
+        fputs(",\"function\":", f);
+        json_string(f, quern_profile_str(d->names, g.name));
+        if (g.object != QUERN_NONE) {
+            fputs(",\"object\":", f);
+            json_string(f, quern_profile_str(d->names, g.object));
+        }
+        put_counts(f, d, "old", d->old_costs + func[i] * d->events);
+        put_counts(f, d, "new", d->new_costs + func[i] * d->events);
+        putc('}', f);
+    }
+    fputs("]}\n", f);
+    free(func);
+    free(delta);
+}
+
+void diff_json(FILE *f, const void *ctx)
+{
+    const struct diff *d = ctx;
+
+    fputs("{\"format\":\"quern-diff\",\"version\":1,\n", f);
+    put_side(f, "old", &d->old);
+    put_side(f, "new", &d->new_);
+    put_totals(f, d);
+    put_limits(f, d);
+    fprintf(f, "\"inclusive\":%s,\n", d->inclusive ? "true" : "false");
+    put_functions(f, d);
+}

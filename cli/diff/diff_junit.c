@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern diff --to=junit`: a test report in which every limit is a test, as servers show them.
+#include "cli/diff/diff.h"
+
+#include <stdlib.h>
+
+#include "cli/shared/json.h"
+#include "cli/shared/read.h"
+
+// Text within an attribute or an element. XML 1.0 has no way to write most control characters, nor
+// U+FFFE and U+FFFF, nor what is not UTF-8: U+FFFD stands for them.
+static void put_text(FILE *f, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    while (*s) {
+        size_t n = json_utf8(s);
+        bool none = n == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
+
+        if (*s == '&')
+            fputs("&amp;", f);
+        else if (*s == '<')
+            fputs("&lt;", f);
+        else if (*s == '>')
+            fputs("&gt;", f);
+        else if (*s == '"')
+            fputs("&quot;", f);
+        else if (*s == '\t' || *s == '\n' || *s == '\r')
+            fprintf(f, "&#%u;", *s);
+        else if (!n || none || *s < 0x20)
+            fputs("\xef\xbf\xbd", f);
+        else
+            fwrite(s, 1, n, f);
+        s += n ? n : 1;
+    }
+}
+
+void diff_junit(FILE *f, const void *ctx)
+{
+    const struct diff *d = ctx;
+    const char *cmd = read_command(d->new_.p);
+    size_t passed = 0;
+
+    for (size_t i = 0; i < d->fail_if.count; i++)
+        passed += d->limit[i].passed;
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", f);
+    fprintf(f, "<testsuites tests=\"%zu\" failures=\"%zu\">\n", d->fail_if.count, passed);
+    fputs("  <testsuite name=\"", f);
+    put_text(f, *cmd ? cmd : d->new_.path);
+    fprintf(f, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", d->fail_if.count,
+            passed);
+    for (size_t i = 0; i < d->fail_if.count; i++) {
+        const struct diff_limit *l = &d->limit[i];
+        char *sentence = diff_limit_sentence(l);
+
+        fputs("    <testcase classname=\"quern.diff\" name=\"", f);
+        put_text(f, l->text);
+        fputs("\">\n", f);
+        if (l->passed) {
+            fputs("      <failure type=\"limit\" message=\"", f);
+            put_text(f, sentence);
+            fputs("\"/>\n", f);
+        } else {
+            fputs("      <system-out>", f);
+            put_text(f, sentence);
+            fputs("</system-out>\n", f);
+        }
+        fputs("    </testcase>\n", f);
+        free(sentence);
+    }
+    fputs("  </testsuite>\n</testsuites>\n", f);
+}

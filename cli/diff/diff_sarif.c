@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern diff --to=sarif`: SARIF 2.1.0, which code scanners show beside the source. A limit that was
+// passed is an error, at its function or, for the whole program, at the function that grew most by
+// that event; functions that became dearer are notes. The line of a function is the first of its own
+// file that cost anything in the new profile.
+#include "cli/diff/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/event.h"
+#include "cli/shared/json.h"
+#include "cli/shared/util.h"
+#include "cli/shared/version.h"
+
+enum { NOTES_MAX = 50 };
+
+struct sarif {
+    FILE *f;
+    const struct diff *d;
+    uint64_t *line; // by function of d->names; 0: not known
+    uint32_t *func; // those that differ
+    quern_count *delta;
+    size_t funcs;
+    char *cwd; // with a final slash
+    bool any;  // a result was written
+};
+
+static uint64_t *first_lines(const struct diff *d)
+{
+    uint64_t *line = xcalloc(d->funcs, sizeof(*line));
+    struct quern_cursor *c = quern_cursor_new(d->new_.p);
+    struct quern_record rec;
+
+    while (c && quern_cursor_next(c, &rec)) {
+        uint32_t f = d->new_.func[rec.at.func];
+
+        // What was inlined from elsewhere has the lines of that file.
+        if (rec.kind == QUERN_REC_COST && rec.at.line &&
+            (rec.at.file == QUERN_NONE ||
+             rec.at.file == quern_profile_func_get(d->new_.p, rec.at.func).file) &&
+            (!line[f] || rec.at.line < line[f]))
+            line[f] = rec.at.line;
+    }
+    quern_cursor_free(c);
+    return line;
+}
+
+// A path as a reference of RFC 3986: what is not unreserved is written in hexadecimal. One of a
+// whole path begins with its scheme; others are relative to where the sources are.
+static void put_uri(FILE *f, const char *path)
+{
+    fputs(*path == '/' ? "\"file://" : "\"", f);
+    for (const unsigned char *s = (const unsigned char *)path; *s; s++) {
+        if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+            strchr("-._~/", *s))
+            putc(*s, f);
+        else
+            fprintf(f, "%%%02X", *s);
+    }
+    putc('"', f);
+}
+
+static void put_location(const struct sarif *s, uint32_t func)
+{
+    struct quern_func g = quern_profile_func_get(s->d->names, func);
+    const char *file = quern_profile_str(s->d->names, g.file);
+    const char *name = quern_profile_str(s->d->names, g.name);
+    size_t n = strlen(s->cwd);
+
+    fputs(",\n\"locations\":[{", s->f);
+    if (*file && strcmp(file, "???") != 0) {
+        fputs("\"physicalLocation\":{\"artifactLocation\":{\"uri\":", s->f);
+        put_uri(s->f, strncmp(file, s->cwd, n) == 0 ? file + n : file);
+        putc('}', s->f);
+        if (s->line[func])
+            fprintf(s->f, ",\"region\":{\"startLine\":%llu}", (unsigned long long)s->line[func]);
+        fputs("},", s->f);
+    }
+    fputs("\"logicalLocations\":[{\"kind\":\"function\",\"fullyQualifiedName\":", s->f);
+    json_string(s->f, *name ? name : "???");
+    fputs("}]}]", s->f);
+}
+
+// `at`: QUERN_NONE without a place.
+static void put_result(struct sarif *s, const char *rule, const char *level, const char *text,
+                       uint32_t at)
+{
+    fprintf(s->f,
+            "%s{\"ruleId\":\"%s\",\"level\":\"%s\",\"message\":{\"text\":", s->any ? ",\n" : "\n",
+            rule, level);
+    json_string(s->f, text);
+    putc('}', s->f);
+    if (at != QUERN_NONE)
+        put_location(s, at);
+    putc('}', s->f);
+    s->any = true;
+}
+
+// Of a limit on one function that function, as --fail-if finds it; of one on the whole program the
+// function that grew most.
+static uint32_t place_of(const struct sarif *s, const struct diff_limit *l)
+{
+    const struct diff *d = s->d;
+    int event = quern_profile_find_event(d->new_.p, l->event);
+    uint32_t best = QUERN_NONE;
+    quern_count most = 0;
+
+    for (size_t i = 0; i < s->funcs && event >= 0; i++) {
+        uint32_t f = s->func[i];
+        quern_count v = event_value(d->old.p, (size_t)event, s->delta + f * d->events);
+
+        if ((l->func && !diff_limit_names(d, l->func, f)) || (best != QUERN_NONE && v <= most))
+            continue;
+        best = f;
+        most = v;
+    }
+    return best;
+}
+
+static void put_limits(struct sarif *s)
+{
+    for (size_t i = 0; i < s->d->fail_if.count; i++) {
+        const struct diff_limit *l = &s->d->limit[i];
+        char *sentence = diff_limit_sentence(l);
+        char *text = xasprintf("Limit passed: %s: %s.", l->text, sentence);
+
+        if (l->passed)
+            put_result(s, "limit", "error", text, place_of(s, l));
+        free(text);
+        free(sentence);
+    }
+}
+
+static void put_dearer(struct sarif *s)
+{
+    const struct diff *d = s->d;
+    size_t e = d->sorted[0];
+    int64_t scale = quern_profile_event_scale(d->old.p, e);
+    size_t notes = 0;
+
+    for (size_t i = 0; i < s->funcs && notes < NOTES_MAX; i++) {
+        uint32_t f = s->func[i];
+        quern_count old = event_value(d->old.p, e, d->old_costs + f * d->events);
+        quern_count now = event_value(d->old.p, e, d->new_costs + f * d->events);
+        const char *name = quern_profile_str(d->names, quern_profile_func_get(d->names, f).name);
+        char was[80], is[80], percent[64];
+        char *text;
+
+        if (now <= old)
+            continue;
+        event_commas(was, old, scale);
+        event_commas(is, now, scale);
+        diff_percent(percent, old, now);
+        text = xasprintf("%s: %s was %s and is %s%s%s%s.", *name ? name : "???",
+                         quern_profile_event_name(d->old.p, e), was, is, *percent ? " (" : "",
+                         percent, *percent ? ")" : "");
+        put_result(s, "dearer", "note", text, f);
+        free(text);
+        notes++;
+    }
+}
+
+void diff_sarif(FILE *f, const void *ctx)
+{
+    const struct diff *d = ctx;
+    struct sarif s = { .f = f, .d = d, .line = first_lines(d) };
+    char *cwd = util_cwd();
+
+    s.funcs = diff_changed(d, &s.func, &s.delta);
+    s.cwd = xasprintf("%s/", cwd);
+    fputs(
+        "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\n\"version\":\"2.1.0\",\n"
+        "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"quern\",\"version\":",
+        f);
+    json_string(f, QUERN_VERSION);
+    fputs(",\n\"rules\":[{\"id\":\"limit\",\"shortDescription\":{\"text\":\"A limit on a count was "
+          "passed\"}},\n{\"id\":\"dearer\",\"shortDescription\":{\"text\":\"A function costs more "
+          "than before\"}}]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"results\":[",
+          f);
+    put_limits(&s);
+    put_dearer(&s);
+    fputs("]}]}\n", f);
+    free(cwd);
+    free(s.cwd);
+    free(s.line);
+    free(s.func);
+    free(s.delta);
+}
