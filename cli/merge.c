@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/shared/options.h"
+#include "cli/shared/progress.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
@@ -68,7 +69,9 @@ int cmd_merge(int argc, char **argv)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
     mo.threads = (unsigned)m.threads;
     wo.format = (enum quern_format)m.to;
+    progress_begin("merging %zu profile%s", n, n == 1 ? "" : "s");
     sum = quern_profile_merge_files((const char *const *)paths, n, &mo, &err);
+    progress_end();
     if (!sum || quern_profile_write(sum, m.out, &wo, &err) < 0) {
         remark_error(&err);
         return UTIL_USAGE;

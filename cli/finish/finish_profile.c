@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 
 #include "cli/shared/file.h"
+#include "cli/shared/progress.h"
 #include "cli/shared/util.h"
 #include "quern/profile.h"
 #include "symbols/symbols.h"
@@ -320,8 +321,10 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
     b.symbols = symbols_new(&so);
     if (!b.symbols)
         die(UTIL_USAGE, "out of memory");
+    progress_begin("reading symbols");
     open_modules(&b);
     totals->bad_records = finish_spool_walk(s, add_insn, &b);
+    progress_end();
     rc = write_profile(&b, output, err, err_size);
     if (rc == 0 && dump)
         rc = dump_executed(&b, dump, err, err_size);

@@ -15,7 +15,7 @@ bool colour_wanted(int fd)
 
     if (no && *no)
         return false;
-    if (!term || strcmp(term, "dumb") == 0)
+    if (!term || !*term || strcmp(term, "dumb") == 0)
         return false;
     return isatty(fd) == 1;
 }

@@ -7,14 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shared/progress.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
+static int step(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)ctx;
+    progress_step(done, total);
+    return 0;
+}
+
 struct quern_profile *read_profile(const char *path)
 {
+    struct quern_read_opts opts = { .sz = sizeof(opts), .progress = step };
     struct quern_error err;
-    struct quern_profile *p = quern_profile_read(path, NULL, &err);
+    struct quern_profile *p;
 
+    progress_begin("reading %s", path);
+    p = quern_profile_read(path, &opts, &err);
+    progress_end();
     if (!p)
         remark_die(&err);
     for (size_t i = 0; i < quern_profile_diag_count(p); i++)

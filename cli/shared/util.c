@@ -12,6 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static void (*before_message)(void);
+
+void util_before_message(void (*f)(void))
+{
+    before_message = f;
+}
+
 static void message(const char *fmt, va_list ap)
 {
     char text[4096];
@@ -23,6 +30,8 @@ static void message(const char *fmt, va_list ap)
     if ((size_t)n > sizeof(text) - 2)
         n = sizeof(text) - 2;
     text[n++] = '\n';
+    if (before_message)
+        before_message();
     (void)util_write_all(STDERR_FILENO, text, (size_t)n);
 }
 

@@ -23,6 +23,9 @@ enum util_exit {
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+// Called before each of them is printed: what is on the line at the terminal goes. NULL: nothing.
+void util_before_message(void (*f)(void));
+
 // Never NULL: out of memory ends the process with a sentence and status 2.
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
