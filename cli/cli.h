@@ -31,6 +31,7 @@ int cmd_merge(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 // The same by their traditional names, with the options of those.
 int cmd_cg_annotate(int argc, char **argv);
 int cmd_cg_merge(int argc, char **argv);
@@ -46,5 +47,6 @@ extern const struct options merge_options_table;
 extern const struct options diff_options_table, diff_options_traditional;
 extern const struct options convert_options_table;
 extern const struct options check_options_table;
+extern const struct options doctor_options_table;
 
 #endif

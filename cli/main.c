@@ -28,6 +28,8 @@ static const struct command commands[] = {
     { "diff", cmd_diff, "OLD NEW", "new minus old", &diff_options_table },
     { "convert", cmd_convert, "--to=FORMAT PROFILE", "another format", &convert_options_table },
     { "check", cmd_check, "PROFILE...", "say what is wrong in a profile", &check_options_table },
+    { "doctor", cmd_doctor, "", "what this machine has, and what to install",
+      &doctor_options_table },
     // The traditional names, of programs of their own.
     { "cg_annotate", cmd_cg_annotate, NULL, NULL, &annotate_options_table },
     { "callgrind_annotate", cmd_callgrind_annotate, NULL, NULL, &annotate_options_table },

@@ -19,23 +19,43 @@
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
 
-static char *find_engine(const char *self)
+// Where it should be; to be freed.
+static char *engine_path(const char *self)
 {
     const char *given = getenv("QUERN_ENGINE");
-    char *bin, *engine, *found;
+    char *dir, *path;
 
-    if (given && *given) {
-        char *cwd = util_cwd();
+    dir = given && *given ? util_cwd() : util_dirname(self);
+    path = given && *given ? util_absolute(dir, given)
+                           : xasprintf("%s/../libexec/quern/quern-engine", dir);
+    free(dir);
+    return path;
+}
 
-        engine = util_absolute(cwd, given);
-        free(cwd);
-    } else {
-        bin = util_dirname(self);
-        engine = xasprintf("%s/../libexec/quern/quern-engine", bin);
-        free(bin);
-    }
-    found = realpath(engine, NULL);
-    if (!found || access(found, X_OK) != 0)
+static char *executable(const char *path)
+{
+    char *found = realpath(path, NULL);
+
+    if (found && access(found, X_OK) == 0)
+        return found;
+    free(found);
+    return NULL;
+}
+
+char *run_engine(void)
+{
+    char *self = util_self(), *path = engine_path(self), *found = executable(path);
+
+    free(self);
+    free(path);
+    return found;
+}
+
+static char *find_engine(const char *self)
+{
+    char *engine = engine_path(self), *found = executable(engine);
+
+    if (!found)
         die(UTIL_USAGE, "%s: the engine: %s; QUERN_ENGINE names another one", engine,
             strerror(errno));
     free(engine);

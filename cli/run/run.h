@@ -49,6 +49,9 @@ char **run_options_read(struct run_options *o, int argc, char **argv);
 // cannot be.
 _Noreturn void run_start(const struct run_options *options, char **given);
 
+// The engine, to be freed; NULL: there is none.
+char *run_engine(void);
+
 // run_program.c: the program as it will be executed.
 struct run_program {
     char *path;  // absolute

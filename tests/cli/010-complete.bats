@@ -28,7 +28,8 @@ annotate
 merge
 diff
 convert
-check"
+check
+doctor"
     completes quern re
     same "$output" recover
     completes quern help con

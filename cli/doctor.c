@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+//
+// quern doctor: what this machine has that matters to Quern, and what to install or to change. A
+// line for each thing: "ok", "--" for what is merely not there, "no" for what a run misses; any
+// "no" is status 1. Asks the system, changes nothing.
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/run/run.h"
+#include "cli/shared/colour.h"
+#include "cli/shared/util.h"
+#include "share/spool.h"
+#include "symbols/symbols.h"
+
+enum verdict { GOOD, ABSENT, BAD };
+
+struct doctor {
+    bool bad;
+};
+
+static void say(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void say(struct doctor *d, enum verdict v, const char *what, const char *fmt, ...)
+{
+    static const char *const words[] = { "ok", "--", "no" };
+    static const enum colour colours[] = { COLOUR_BETTER, COLOUR_PLAIN, COLOUR_WORSE };
+    va_list ap;
+
+    d->bad |= v == BAD;
+    colour_begin(stdout, colours[v]);
+    fputs(words[v], stdout);
+    colour_end(stdout, colours[v]);
+    printf("  %-16s", what);
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    putchar('\n');
+}
+
+// The first line of a file that begins with `key`, what is behind it and its colon or equals sign;
+// to be freed. NULL: there is none. Quotes around the value go.
+static char *value_of(const char *path, const char *key)
+{
+    FILE *f = fopen(path, "re");
+    size_t n = strlen(key), size = 0;
+    char *line = NULL, *value = NULL;
+
+    while (f && !value && getline(&line, &size, f) > 0) {
+        char *s = line + n;
+
+        if (strncmp(line, key, n) != 0)
+            continue;
+        s += strspn(s, " \t");
+        if (*s != ':' && *s != '=')
+            continue;
+        s += 1 + strspn(s + 1, " \t\"");
+        s[strcspn(s, "\"\n")] = '\0';
+        value = xstrdup(s);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    return value;
+}
+
+// ---- The processor ----
+
+// What each level of the x86-64 psABI adds, as the kernel calls it: it leaves out what it does not
+// support itself.
+static const char *const levels[] = {
+    "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3",
+    "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
+    "avx512f avx512bw avx512cd avx512dq avx512vl",
+};
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *s = words; (s = strstr(s, word)); s++)
+        if ((s == words || s[-1] == ' ') && (s[n] == ' ' || s[n] == '\0'))
+            return true;
+    return false;
+}
+
+static bool has_all(const char *flags, const char *words)
+{
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        char word[32];
+
+        n = strcspn(words, " ");
+        snprintf(word, sizeof(word), "%.*s", (int)n, words);
+        if (!has_word(flags, word))
+            return false;
+    }
+    return true;
+}
+
+static void processor(struct doctor *d)
+{
+    static const char info[] = "/proc/cpuinfo";
+    char *flags = value_of(info, "flags"), *name = value_of(info, "model name");
+    char *family = value_of(info, "cpu family"), *model = value_of(info, "model");
+    char *stepping = value_of(info, "stepping");
+    static const char *const names[] = { "x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4" };
+    unsigned level = 0;
+
+    if (!flags) {
+        say(d, BAD, "processor", "%s does not say what it can; /proc must be mounted", info);
+        goto out;
+    }
+    while (level < sizeof(levels) / sizeof(*levels) && has_all(flags, levels[level]))
+        level++;
+    say(d, GOOD, "processor", "%s: %s, family %s, model %s, stepping %s", names[level],
+        name ? name : "unknown", family ? family : "?", model ? model : "?",
+        stepping ? stepping : "?");
+out:
+    free(flags);
+    free(name);
+    free(family);
+    free(model);
+    free(stepping);
+}
+
+static void caches(struct doctor *d)
+{
+    struct run_caches c = { 0 };
+    char *fits[3];
+    char *sentence;
+
+    run_cache_detect(&c);
+    fits[0] = run_cache_fit(&c.i1.g, "I1");
+    fits[1] = run_cache_fit(&c.d1.g, "D1");
+    fits[2] = run_cache_fit(&c.ll.g, "LL");
+    sentence = run_cache_sentence(&c);
+    say(d, GOOD, "caches", "%s", sentence + strlen("Caches: "));
+    for (int i = 0; i < 3; i++) {
+        if (fits[i])
+            say(d, ABSENT, "", "%s", fits[i]);
+        free(fits[i]);
+    }
+    free(sentence);
+}
+
+// ---- The kernel ----
+
+static void addresses(struct doctor *d)
+{
+    int old = personality(0xffffffff);
+
+    if (old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0) {
+        say(d, BAD, "addresses",
+            "cannot be fixed (%s), so that counts may vary from run to run; in a container its "
+            "seccomp profile must allow personality()",
+            strerror(errno));
+        return;
+    }
+    personality((unsigned long)old);
+    say(d, GOOD, "addresses", "can be fixed: the same from run to run");
+}
+
+static bool make_sparse(int fd, char *why, size_t why_size)
+{
+    struct stat st;
+
+    if (fd < 0 || ftruncate(fd, (off_t)(SPOOL_THREADS_OFF + SPOOL_THREAD_SIZE)) != 0 ||
+        fstat(fd, &st) != 0) {
+        snprintf(why, why_size, "%s", strerror(errno));
+        return false;
+    }
+    if (st.st_blocks > 2048) {
+        snprintf(why, why_size, "it does not leave out what is empty (%lld KiB were taken)",
+                 (long long)st.st_blocks / 2);
+        return false;
+    }
+    return true;
+}
+
+static void spools(struct doctor *d)
+{
+    int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char why[128];
+
+    // A file system may lack O_TMPFILE.
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+        char name[] = "quern.doctor.XXXXXX";
+
+        fd = mkstemp(name);
+        if (fd >= 0)
+            unlink(name);
+    }
+    if (make_sparse(fd, why, sizeof(why)))
+        say(d, GOOD, "counters here", "a file that is almost empty can be made in this folder");
+    else
+        say(d, BAD, "counters here",
+            "no file for them in this folder: %s; --spool-dir= names another", why);
+    if (fd >= 0)
+        close(fd);
+    fd = memfd_create("quern.doctor", MFD_CLOEXEC);
+    if (make_sparse(fd, why, sizeof(why)))
+        say(d, GOOD, "counters, stat", "can be in memory");
+    else
+        say(d, BAD, "counters, stat", "not in memory: %s; `quern stat` cannot run", why);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void kernel(struct doctor *d)
+{
+    struct utsname u;
+    FILE *f = fopen("/proc/sys/vm/overcommit_memory", "re");
+    int overcommit = f ? getc(f) : EOF;
+
+    uname(&u);
+    say(d, GOOD, "kernel", "%s %s", u.sysname, u.release);
+    if (f)
+        fclose(f);
+    if (overcommit == '2')
+        say(d, BAD, "memory",
+            "is promised only as far as there is some (vm.overcommit_memory=2): a run maps much that "
+            "it never touches; 0 lets it");
+    addresses(d);
+    spools(d);
+}
+
+static void engine(struct doctor *d)
+{
+    char *path = run_engine();
+
+    if (path)
+        say(d, GOOD, "engine", "%s", path);
+    else
+        say(d, BAD, "engine", "not found beside this program; QUERN_ENGINE names another one");
+    free(path);
+}
+
+// ---- Symbols ----
+
+// Where programs that generate code say what is where.
+static void perf_map(struct doctor *d)
+{
+    struct stat st;
+
+    if (stat("/tmp", &st) == 0 && S_ISDIR(st.st_mode) && access("/tmp", W_OK | X_OK) == 0)
+        say(d, GOOD, "perf map", "/tmp takes the perf-PID.map of programs that generate code");
+    else
+        say(d, ABSENT, "perf map", "/tmp is no folder to write to: no perf-PID.map can be there");
+}
+
+static bool debuginfod(struct doctor *d)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    void *lib = dlopen("libdebuginfod.so.1", RTLD_LAZY);
+
+    if (lib)
+        dlclose(lib);
+    if (!urls || !*urls)
+        say(d, ABSENT, "debuginfod", "not configured: DEBUGINFOD_URLS is not set");
+    else if (!lib)
+        say(d, BAD, "debuginfod", "configured (%s), but its library is not installed; %s", urls,
+            "install libdebuginfod1 or elfutils-debuginfod-client");
+    else
+        say(d, GOOD, "debuginfod", "%s", urls);
+    return urls && *urls && lib;
+}
+
+// The package of the debug information of libc, by the distribution's own name for itself.
+static const char *libc_package(const char *id, const char *like)
+{
+    static const struct {
+        const char *id, *install;
+    } known[] = {
+        { "debian", "apt install libc6-dbg" },
+        { "ubuntu", "apt install libc6-dbg" },
+        { "fedora", "dnf debuginfo-install glibc" },
+        { "rhel", "dnf debuginfo-install glibc" },
+        { "centos", "dnf debuginfo-install glibc" },
+        { "suse", "zypper install glibc-debuginfo" },
+        { "opensuse", "zypper install glibc-debuginfo" },
+        { "arch", "set DEBUGINFOD_URLS: its packages have none" },
+        { "alpine", "apk add musl-dbg" },
+    };
+
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+            const char *words = pass ? like : id;
+
+            if (words && has_word(words, known[i].id))
+                return known[i].install;
+        }
+    return "install the debug information of your libc";
+}
+
+// Is the line known at which a function of libc begins?
+static void libc_symbols(struct doctor *d, bool debuginfod_there)
+{
+    struct symbols_options so = { .no_demangle = true };
+    struct symbols *symbols = symbols_new(&so);
+    struct symbols_file file = { 0 };
+    struct symbols_place at = { 0 };
+    struct link_map *map = NULL;
+    Dl_info info;
+    uint64_t address;
+
+    if (!symbols)
+        die(UTIL_USAGE, "out of memory");
+    if (!dladdr1((void *)(uintptr_t)abort, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
+        !map->l_name[0]) {
+        say(d, ABSENT, "symbols of libc", "this program does not know where its libc is");
+        goto out;
+    }
+    file.path = map->l_name;
+    address = (uint64_t)(uintptr_t)abort - map->l_addr;
+    symbols_find(symbols_file(symbols, &file), address, &at);
+    if (at.line) {
+        say(d, GOOD, "symbols of libc", "%s: functions and lines", map->l_name);
+    } else {
+        char *id = value_of("/etc/os-release", "ID");
+        char *like = value_of("/etc/os-release", "ID_LIKE");
+
+        say(d, debuginfod_there ? ABSENT : BAD, "symbols of libc", "%s: %s, no lines; %s",
+            map->l_name, at.function ? "names of functions alone" : "no names of functions",
+            libc_package(id, like));
+        free(id);
+        free(like);
+    }
+out:
+    symbols_free(symbols);
+}
+
+// ---- The command ----
+
+static const struct option rows[] = {
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+
+const struct options doctor_options_table = {
+    .usage = "[options]",
+    .about = "Says what this machine has that matters to Quern, and what to install or change.",
+    .below = "Exit status: 0, or 1 when something is missing (\"no\").",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct doctor d = { false };
+    char **operand = options_read(&doctor_options_table, options_command(argv[0]), &d, argc, argv);
+
+    if (*operand)
+        die(UTIL_USAGE, "%s: quern doctor takes no arguments", *operand);
+    processor(&d);
+    caches(&d);
+    kernel(&d);
+    engine(&d);
+    perf_map(&d);
+    libc_symbols(&d, debuginfod(&d));
+    if (fflush(stdout) == EOF || ferror(stdout))
+        die(UTIL_USAGE, "standard output: %s", strerror(errno));
+    return d.bad ? UTIL_NO : UTIL_OK;
+}

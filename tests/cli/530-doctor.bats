@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# quern doctor: what it says is held against what others say of this machine.
+
+load profile
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    unset DEBUGINFOD_URLS QUERN_ENGINE
+}
+
+@test "the processor's level is that of the dynamic linker" {
+    quern doctor
+    said=$(sed -n 's/^ok  processor  *\(x86-64-v[1-4]\): .*/\1/p' <<< "$output")
+    highest=$(/lib64/ld-linux-x86-64.so.2 --help | sed -n 's/^  \(x86-64-v[2-4]\) (supported.*/\1/p' |
+        sort | tail -n 1)
+    same "$said" "${highest:-x86-64-v1}"
+    same "$(sed -n 's/.*, family \([0-9]*\), model \([0-9]*\), stepping \([0-9]*\)$/\1 \2 \3/p' \
+        <<< "$output")" "$(awk -F ': ' '/^cpu family/ { f = $2 } /^model\t/ { m = $2 }
+            /^stepping/ { print f, m, $2; exit }' /proc/cpuinfo)"
+}
+
+@test "kernel and engine" {
+    quern doctor
+    same "$(grep -c '^ok  kernel  *Linux '"$(uname -r)"'$' <<< "$output")" 1
+    same "$(sed -n 's/^ok  engine  *//p' <<< "$output")" \
+        "$(realpath "$BUILD/libexec/quern/quern-engine")"
+    same "$messages" ""
+}
+
+@test "the engine is missing: no, and status 1" {
+    QUERN_ENGINE=/nowhere quern doctor
+    [ "$status" = 1 ]
+    same "$(grep '^no  engine' <<< "$output")" \
+        "no  engine          not found beside this program; QUERN_ENGINE names another one"
+}
+
+@test "no counters in a folder that takes no files" {
+    cd /proc
+    status=0
+    "$BUILD/bin/quern" doctor > "$BATS_TEST_TMPDIR/out" || status=$?
+    [ "$status" = 1 ]
+    grep -q '^no  counters here    *no file for them in this folder: .*; --spool-dir= names another$' \
+        "$BATS_TEST_TMPDIR/out"
+}
+
+@test "a libc without debug information: what to install" {
+    libc=$(ldd "$BUILD/bin/quern" | awk '$1 == "libc.so.6" { print $3 }')
+    # Without what leads to debug information elsewhere, too.
+    objcopy --strip-all -R .note.gnu.build-id -R .gnu_debuglink -R .gnu_debugdata "$libc" libc.so.6
+    LD_LIBRARY_PATH=$PWD quern doctor
+    [ "$status" = 1 ]
+    id=$(. /etc/os-release && echo "$ID")
+    [[ "$id" != debian ]] || install='apt install libc6-dbg'
+    [[ "$output" == *"
+no  symbols of libc $PWD/libc.so.6: names of functions alone, no lines; ${install-}"* ]]
+}
+
+@test "debuginfod" {
+    quern doctor
+    same "$(grep debuginfod <<< "$output")" \
+        "--  debuginfod      not configured: DEBUGINFOD_URLS is not set"
+    DEBUGINFOD_URLS=http://localhost:1 quern doctor
+    case $(grep debuginfod <<< "$output") in
+    "ok  debuginfod      http://localhost:1") ;;
+    "no  debuginfod      configured (http://localhost:1), but its library is not installed; install "*)
+        [ "$status" = 1 ] ;;
+    *) false ;;
+    esac
+}
+
+@test "status 0 exactly where nothing is missing" {
+    quern doctor
+    if grep -q '^no ' <<< "$output"; then [ "$status" = 1 ]; else [ "$status" = 0 ]; fi
+    quern doctor now
+    [ "$status" = 2 ]
+    same "$messages" "quern: now: quern doctor takes no arguments"
+}
