@@ -291,3 +291,23 @@ Bc    1,000  repeats
     [ "$status" = 130 ]
     same "$(head -n 1 result)" "2 runs"
 }
+
+@test "at most 5 ms beyond the run itself" {
+    make_prog
+    { spool_of 1000 3 2; echo 'end exit 0'; } > script
+    # With the stand-in, which executes nothing, all is quern's own: its start, the spool, the
+    # finisher, the totals. Time on a processor, so that other work does not count, least of 40.
+    python3 - "$QUERN" << 'END'
+import resource, subprocess, sys
+def used():
+    u = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return u.ru_utime + u.ru_stime
+least = 1
+for _ in range(40):
+    before = used()
+    subprocess.run([sys.argv[1], "stat", "./prog"], stdout=subprocess.DEVNULL, check=True)
+    least = min(least, used() - before)
+print(f"# {1000 * least:.2f} ms")
+sys.exit(least > 0.005)
+END
+}
