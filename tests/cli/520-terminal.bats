@@ -113,9 +113,10 @@ slowly() {
     slowly 1.7 "$BUILD/bin/quern" annotate slow
     [ "$status" = 0 ]
     [[ "$(< out)" == *"PROGRAM TOTALS"* ]]
-    # Drawn at 1.0 s and each 0.2 s, each time over the last; then erased.
-    [[ "$messages" == '<quern: reading slow (1 s)^[K<quern: reading slow (1 s)^[K'*'<^[K' ]]
-    same "$(sed 's/<quern: reading slow (1 s)^\[K//g' <<< "$messages")" '<^[K'
+    # Drawn after a second and each 0.2 s, each time over the last; then erased. How often, and
+    # which second it is, the load of the machine decides.
+    drawn='^(<quern: reading slow \([1-9][0-9]* s\)\^\[K)+<\^\[K$'
+    [[ "$messages" =~ $drawn ]] || { echo "# $messages"; false; }
 }
 
 @test "progress: nothing when it is quick, without a terminal, or with NO_COLOR" {
@@ -135,10 +136,11 @@ slowly() {
 @test "progress: a message has the line for itself" {
     source=old
     echo junk > late
-    slowly 1.4 "$BUILD/bin/quern" merge -o sum slow
+    slowly 1.7 "$BUILD/bin/quern" merge -o sum slow
     [ "$status" = 0 ]
-    text='quern: merging 1 profile (1 s)'
-    [[ "$messages" == "<$text^[K"*"<$text^[K<^[Kquern: slow:11: not a line of the format; ignored" ]]
+    drawn='^(<quern: merging 1 profile \([1-9][0-9]* s\)\^\[K)+<\^\[K'
+    drawn+='quern: slow:11: not a line of the format; ignored$'
+    [[ "$messages" =~ $drawn ]] || { echo "# $messages"; false; }
 }
 
 @test "progress: a long name is cut at the width of the terminal" {
