@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+#
+# Counts as a gate, for plain make. Include it in a Makefile and say what is run:
+#
+#     make quern-baseline     run BENCH, keep its profile as the baseline
+#     make quern-check        run it again and compare; fails when a limit was passed
+#
+# What there is to choose, with what is taken otherwise:
+QUERN ?= quern
+BENCH ?= ./bench hash
+BENCH_DEPENDS ?= bench
+QUERN_OPTIONS ?= --cache-sim=no
+# An environment that does not change: a program looks through it while it starts.
+QUERN_ENV ?= env -i PATH="$(PATH)"
+QUERN_LIMITS ?= Ir>+0.5%
+QUERN_BASELINE ?= quern.base
+QUERN_REPORT ?= quern.md
+
+.PHONY: quern-baseline quern-check
+quern-baseline: $(BENCH_DEPENDS)
+	$(QUERN_ENV) $(QUERN) run -q $(QUERN_OPTIONS) -o $(QUERN_BASELINE) $(BENCH)
+
+quern-check: $(BENCH_DEPENDS)
+	$(QUERN_ENV) $(QUERN) run -q $(QUERN_OPTIONS) -o quern.new $(BENCH)
+	$(QUERN) diff --to=markdown -o $(QUERN_REPORT) $(QUERN_LIMITS:%=--fail-if='%') $(QUERN_BASELINE) quern.new

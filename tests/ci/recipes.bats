@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# Each recipe of docs/ci in a temporary checkout of its example: the baseline on the main branch,
+# then a change that costs nothing, then one that costs 1 %. What one round of the benchmark costs
+# is not written here, since the compiler decides it: that 1,000 rounds more or less are 1 % of
+# 100,000 is.
+
+setup() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    BUILD=${BUILD:-build}
+    case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
+    export PATH=$BUILD/bin:$PATH
+    # What the server of these tests itself may have set.
+    unset GITHUB_OUTPUT GITHUB_STEP_SUMMARY CI_COMMIT_BRANCH CI_DEFAULT_BRANCH BENCH LIMIT MAKEFLAGS MAKELEVEL
+    unset NO_COLOR DEBUGINFOD_URLS
+    CHECKOUT=$BATS_TEST_TMPDIR/checkout
+    mkdir "$CHECKOUT"
+    cd "$CHECKOUT"
+    cp "$ROOT"/docs/ci/bench/* "$ROOT"/docs/ci/*.yml "$ROOT"/docs/ci/quern.mk .
+    rounds 100000
+    git init -q -b main
+    git add .
+    git -c user.name=t -c user.email=t@example commit -qm start
+}
+
+# The benchmark's work, and a file newer than the program.
+rounds() {
+    sed -i "s/^#define ROUNDS .*/#define ROUNDS $1/" bench.cc
+    rm -f bench
+}
+
+# A recipe with its server's values; the output is for the log of a test that fails.
+recipe() {
+    status=0
+    "$ROOT/tests/ci/run-recipe" "$@" > log 2>&1 || status=$?
+    sed 's/^/# /' log
+}
+
+summary_row() {
+    grep '^| `Ir` | [0-9]' "$1" | tail -n 1
+}
+
+@test "GitHub Actions" {
+    main=(github.ref=refs/heads/main github.sha=1111)
+    change=(github.ref=refs/pull/1/merge github.sha=2222)
+    recipe github github.yml "${main[@]}"
+    [ "$status" = 0 ]
+    cmp quern.base quern.new
+    level=$(quern doctor | sed -n 's/^ok  processor  *\(x86-64-v[1-4]\):.*/\1/p')
+    grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base', 'key': 'quern-$level-1111', 'restore-keys': 'quern-$level-'}" log
+    grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base', 'key': 'quern-$level-1111'}" log
+    grep -qx -- '-- gate: not now' log
+    python3 -c 'import json; assert json.load(open("quern.sarif"))["version"] == "2.1.0"'
+
+    # Nothing changed: green, and not a single instruction more.
+    rm summary.md
+    recipe github github.yml "${change[@]}"
+    [ "$status" = 0 ]
+    [[ "$(summary_row summary.md)" == *"| 0 |  |" ]]
+    grep -qx -- '-- keep it: not now' log
+
+    # 1 % more rounds: red, with the reason in the summary and at its function.
+    rounds 101000
+    rm summary.md
+    recipe github github.yml "${change[@]}"
+    [ "$status" = 1 ]
+    grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' log
+    grep -q '^| `Ir>+0.5%` | \*\*exceeded\*\* | Ir was ' summary.md
+    python3 - << 'END'
+import json
+error, *notes = json.load(open("quern.sarif"))["runs"][0]["results"]
+assert (error["ruleId"], error["level"]) == ("limit", "error"), error
+place = error["locations"][0]
+assert place["physicalLocation"]["artifactLocation"]["uri"] == "bench.cc", place
+assert place["logicalLocations"][0]["fullyQualifiedName"] == "bench_hash()", place
+END
+
+    # On the main branch it is the new baseline.
+    recipe github github.yml "${main[@]}"
+    [ "$status" = 0 ]
+    recipe github github.yml "${change[@]}"
+    [ "$status" = 0 ]
+}
+
+@test "GitLab" {
+    main=(CI_DEFAULT_BRANCH=main CI_COMMIT_BRANCH=main)
+    change=(CI_DEFAULT_BRANCH=main CI_JOB_ID=12345) # another environment
+    recipe gitlab gitlab.yml "${main[@]}"
+    [ "$status" = 0 ]
+    cmp quern.base quern.new
+    recipe gitlab gitlab.yml "${change[@]}"
+    [ "$status" = 0 ]
+    grep -q '<testsuites tests="1" failures="0">' quern.xml
+    [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
+    rounds 101000
+    recipe gitlab gitlab.yml "${change[@]}"
+    [ "$status" = 1 ]
+    grep -q '<testsuites tests="1" failures="1">' quern.xml
+    grep -q '\*\*exceeded\*\*' quern.md
+    python3 -c 'import xml.etree.ElementTree as t; t.parse("quern.xml")'
+    recipe gitlab gitlab.yml "${main[@]}"
+    [ "$status" = 0 ]
+    recipe gitlab gitlab.yml "${change[@]}"
+    [ "$status" = 0 ]
+}
+
+@test "plain make" {
+    make bench quern-baseline
+    make quern-check
+    [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
+    rounds 101000
+    status=0
+    make quern-check 2> messages || status=$?
+    [ "$status" = 2 ] # of make
+    grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' messages
+    make quern-baseline
+    make quern-check
+    # Another limit, on one benchmark: 1,000 more rounds of 101,000 are less than 1 %.
+    rounds 102000
+    make quern-check QUERN_LIMITS='bench_hash():Ir>+1%'
+    status=0
+    make quern-check QUERN_LIMITS='bench_hash():Ir>+0.9%' || status=$?
+    [ "$status" = 2 ]
+}
+
+@test "the benchmarks repeat, and are found by name" {
+    make bench
+    [ "$(./bench --list | sort | xargs)" = "hash sort" ]
+    status=0
+    ./bench nothing 2> messages || status=$?
+    [ "$status" = 2 ]
+    for name in sort hash; do
+        quern stat --cache-sim=no -n 3 -o result ./bench $name
+        [ "$(grep -c '^Ir .* repeats$' result)" = 1 ]
+    done
+}
+
+@test "a recipe whose value nobody gives is an error, not an empty word" {
+    recipe github github.yml github.ref=refs/heads/main
+    [ "$status" = 2 ]
+    grep -qx 'run-recipe: github.yml: github.sha: not given' log
+}
