@@ -12,7 +12,8 @@ setup() {
     case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
     export PATH=$BUILD/bin:$PATH
     # What the server of these tests itself may have set.
-    unset GITHUB_OUTPUT GITHUB_STEP_SUMMARY CI_COMMIT_BRANCH CI_DEFAULT_BRANCH BENCH LIMIT MAKEFLAGS MAKELEVEL
+    unset GITHUB_OUTPUT GITHUB_STEP_SUMMARY CI_COMMIT_BRANCH CI_DEFAULT_BRANCH CI_MERGE_REQUEST_IID
+    unset COMMENT_TOKEN BENCH LIMIT MAKEFLAGS MAKELEVEL
     unset NO_COLOR DEBUGINFOD_URLS
     CHECKOUT=$BATS_TEST_TMPDIR/checkout
     mkdir "$CHECKOUT"
@@ -30,6 +31,14 @@ rounds() {
     rm -f bench
 }
 
+# A program of the server's, by name: says what it was called with, and keeps the comment.
+stand_in() {
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    printf '%s\n' '#!/bin/sh' "echo \"$1 \$*\" > called" 'cp quern.md comment.md' > "$BATS_TEST_TMPDIR/bin/$1"
+    chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+    export PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
 # A recipe with its server's values; the output is for the log of a test that fails.
 recipe() {
     status=0
@@ -42,8 +51,10 @@ summary_row() {
 }
 
 @test "GitHub Actions" {
-    main=(github.ref=refs/heads/main github.sha=1111)
-    change=(github.ref=refs/pull/1/merge github.sha=2222)
+    stand_in gh
+    main=(github.ref=refs/heads/main github.sha=1111 github.event_name=push)
+    change=(github.ref=refs/pull/17/merge github.sha=2222 github.event_name=pull_request
+        github.event.number=17 github.token=secret)
     recipe github github.yml "${main[@]}"
     [ "$status" = 0 ]
     cmp quern.base quern.new
@@ -51,6 +62,7 @@ summary_row() {
     grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base', 'key': 'quern-$level-1111', 'restore-keys': 'quern-$level-'}" log
     grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base', 'key': 'quern-$level-1111'}" log
     grep -qx -- '-- gate: not now' log
+    [ ! -e called ]
     python3 -c 'import json; assert json.load(open("quern.sarif"))["version"] == "2.1.0"'
 
     # Nothing changed: green, and not a single instruction more.
@@ -67,6 +79,8 @@ summary_row() {
     [ "$status" = 1 ]
     grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' log
     grep -q '^| `Ir>+0.5%` | \*\*exceeded\*\* | Ir was ' summary.md
+    cmp comment.md summary.md
+    [ "$(< called)" = "gh pr comment 17 --edit-last --create-if-none --body-file quern.md" ]
     python3 - << 'END'
 import json
 error, *notes = json.load(open("quern.sarif"))["runs"][0]["results"]
@@ -85,7 +99,9 @@ END
 
 @test "GitLab" {
     main=(CI_DEFAULT_BRANCH=main CI_COMMIT_BRANCH=main)
-    change=(CI_DEFAULT_BRANCH=main CI_JOB_ID=12345) # another environment
+    stand_in curl
+    change=(CI_DEFAULT_BRANCH=main CI_JOB_ID=12345 CI_MERGE_REQUEST_IID=17 CI_PROJECT_ID=4
+        CI_API_V4_URL=http://localhost/api/v4)
     recipe gitlab gitlab.yml "${main[@]}"
     [ "$status" = 0 ]
     cmp quern.base quern.new
@@ -93,9 +109,13 @@ END
     [ "$status" = 0 ]
     grep -q '<testsuites tests="1" failures="0">' quern.xml
     [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
+    [ ! -e called ] # without a token
     rounds 101000
-    recipe gitlab gitlab.yml "${change[@]}"
+    recipe gitlab gitlab.yml "${change[@]}" COMMENT_TOKEN=secret
     [ "$status" = 1 ]
+    [[ "$(< called)" == "curl "*" --header PRIVATE-TOKEN: secret --form body=<quern.md \
+http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
+    cmp comment.md quern.md
     grep -q '<testsuites tests="1" failures="1">' quern.xml
     grep -q '\*\*exceeded\*\*' quern.md
     python3 -c 'import xml.etree.ElementTree as t; t.parse("quern.xml")'
@@ -137,7 +157,7 @@ END
 }
 
 @test "a recipe whose value nobody gives is an error, not an empty word" {
-    recipe github github.yml github.ref=refs/heads/main
+    recipe github github.yml github.ref=refs/heads/main github.event_name=push
     [ "$status" = 2 ]
     grep -qx 'run-recipe: github.yml: github.sha: not given' log
 }
