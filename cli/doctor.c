@@ -231,7 +231,8 @@ static void kernel(struct doctor *d)
         fclose(f);
     if (overcommit == '2')
         say(d, BAD, "memory",
-            "is promised only as far as there is some (vm.overcommit_memory=2): a run maps much that "
+            "is promised only as far as there is some (vm.overcommit_memory=2): a run maps much "
+            "that "
             "it never touches; 0 lets it");
     addresses(d);
     spools(d);

@@ -14,8 +14,8 @@
 // A comment has room for 65,536 characters; what is below the first of these is in the profile.
 enum { ROWS_MAX = 50 };
 
-// A code span. In a cell of a table a bar has a backslash before it, even here. The fence is longer than any in the text; one blank
-// at both ends is not shown.
+// A code span. In a cell of a table a bar has a backslash before it, even here. The fence is longer
+// than any in the text; one blank at both ends is not shown.
 static void put_code(FILE *f, const char *text, bool cell)
 {
     size_t fence = 1, run = 0;

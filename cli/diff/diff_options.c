@@ -43,7 +43,8 @@ static const struct option rows[] = {
     { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(old.include) },
     { "--new-include", "=DIR", "the same, of one side", OPTION_LIST, FIELD(new_.include) },
     { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
-    { "--output", "=OUT", "write the difference by line as a profile instead; with --to that document",
+    { "--output", "=OUT", "write the difference by line as a profile instead; with --to that "
+                            "document",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     OPTIONS_HELP,
     OPTIONS_VERSION,

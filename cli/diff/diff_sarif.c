@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern diff --to=sarif`: SARIF 2.1.0, which code scanners show beside the source. A limit that was
-// passed is an error, at its function or, for the whole program, at the function that grew most by
-// that event; functions that became dearer are notes. The line of a function is the first of its own
-// file that cost anything in the new profile.
+// `quern diff --to=sarif`: SARIF 2.1.0, which code scanners show beside the source. A limit that
+// was passed is an error, at its function or, for the whole program, at the function that grew most
+// by that event; functions that became dearer are notes. The line of a function is the first of its
+// own file that cost anything in the new profile.
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>

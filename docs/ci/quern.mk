@@ -22,4 +22,5 @@ quern-baseline: $(BENCH_DEPENDS)
 
 quern-check: $(BENCH_DEPENDS)
 	$(QUERN_ENV) $(QUERN) run -q $(QUERN_OPTIONS) -o quern.new $(BENCH)
-	$(QUERN) diff --to=markdown -o $(QUERN_REPORT) $(QUERN_LIMITS:%=--fail-if='%') $(QUERN_BASELINE) quern.new
+	$(QUERN) diff --to=markdown -o $(QUERN_REPORT) $(QUERN_LIMITS:%=--fail-if='%') \
+	    $(QUERN_BASELINE) quern.new

@@ -34,7 +34,8 @@ rounds() {
 # A program of the server's, by name: says what it was called with, and keeps the comment.
 stand_in() {
     mkdir -p "$BATS_TEST_TMPDIR/bin"
-    printf '%s\n' '#!/bin/sh' "echo \"$1 \$*\" > called" 'cp quern.md comment.md' > "$BATS_TEST_TMPDIR/bin/$1"
+    printf '%s\n' '#!/bin/sh' "echo \"$1 \$*\" > called" 'cp quern.md comment.md' \
+        > "$BATS_TEST_TMPDIR/bin/$1"
     chmod +x "$BATS_TEST_TMPDIR/bin/$1"
     export PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
@@ -59,8 +60,10 @@ summary_row() {
     [ "$status" = 0 ]
     cmp quern.base quern.new
     level=$(quern doctor | sed -n 's/^ok  processor  *\(x86-64-v[1-4]\):.*/\1/p')
-    grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base', 'key': 'quern-$level-1111', 'restore-keys': 'quern-$level-'}" log
-    grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base', 'key': 'quern-$level-1111'}" log
+    grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base', \
+'key': 'quern-$level-1111', 'restore-keys': 'quern-$level-'}" log
+    grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base', \
+'key': 'quern-$level-1111'}" log
     grep -qx -- '-- gate: not now' log
     [ ! -e called ]
     python3 -c 'import json; assert json.load(open("quern.sarif"))["version"] == "2.1.0"'

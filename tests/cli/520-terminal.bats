@@ -34,8 +34,10 @@ sys.stdout.write(text.decode().replace("\r\n", "\n").replace("\r", "<").replace(
 sys.exit(child.wait())
 END
     : > late
-    printf '%s\n' 'cmd: x' 'events: Ir' 'fl=a.c' 'fn=f' '1 100' 'fn=g' '2 9' 'fn=h' '3 11' 'summary: 120' > old
-    printf '%s\n' 'cmd: x' 'events: Ir' 'fl=a.c' 'fn=f' '1 90' 'fn=g' '2 10' 'fn=h' '3 11' 'summary: 111' > new
+    printf '%s\n' 'cmd: x' 'events: Ir' 'fl=a.c' 'fn=f' '1 100' 'fn=g' '2 9' 'fn=h' '3 11' \
+        'summary: 120' > old
+    printf '%s\n' 'cmd: x' 'events: Ir' 'fl=a.c' 'fn=f' '1 90' 'fn=g' '2 10' 'fn=h' '3 11' \
+        'summary: 111' > new
 }
 
 # Standard output at the terminal.

@@ -13,8 +13,8 @@ setup() {
 @test "the processor's level is that of the dynamic linker" {
     quern doctor
     said=$(sed -n 's/^ok  processor  *\(x86-64-v[1-4]\): .*/\1/p' <<< "$output")
-    highest=$(/lib64/ld-linux-x86-64.so.2 --help | sed -n 's/^  \(x86-64-v[2-4]\) (supported.*/\1/p' |
-        sort | tail -n 1)
+    highest=$(/lib64/ld-linux-x86-64.so.2 --help |
+        sed -n 's/^  \(x86-64-v[2-4]\) (supported.*/\1/p' | sort | tail -n 1)
     same "$said" "${highest:-x86-64-v1}"
     same "$(sed -n 's/.*, family \([0-9]*\), model \([0-9]*\), stepping \([0-9]*\)$/\1 \2 \3/p' \
         <<< "$output")" "$(awk -F ': ' '/^cpu family/ { f = $2 } /^model\t/ { m = $2 }
@@ -41,8 +41,8 @@ setup() {
     status=0
     "$BUILD/bin/quern" doctor > "$BATS_TEST_TMPDIR/out" || status=$?
     [ "$status" = 1 ]
-    grep -q '^no  counters here    *no file for them in this folder: .*; --spool-dir= names another$' \
-        "$BATS_TEST_TMPDIR/out"
+    want='^no  counters here    *no file for them in this folder: .*; --spool-dir= names another$'
+    grep -q "$want" "$BATS_TEST_TMPDIR/out"
 }
 
 @test "a libc without debug information: what to install" {
@@ -64,7 +64,7 @@ no  symbols of libc $PWD/libc.so.6: names of functions alone, no lines; ${instal
     DEBUGINFOD_URLS=http://localhost:1 quern doctor
     case $(grep debuginfod <<< "$output") in
     "ok  debuginfod      http://localhost:1") ;;
-    "no  debuginfod      configured (http://localhost:1), but its library is not installed; install "*)
+    "no  debuginfod      configured (http://localhost:1), but its library is not installed; "*)
         [ "$status" = 1 ] ;;
     *) false ;;
     esac
