@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads places, sites and jumps out of their sections. A section is walked from its first function
+// on; what belongs to functions that nobody asked for is passed over without being decoded.
+#include "report/core/detail.h"
+
+#include "report/core/bytes.h"
+#include "report/core/column.h"
+#include "report/core/heap.h"
+
+void detail_free(struct detail *d)
+{
+    if (!d)
+        return;
+    heap_put(d->row);
+    heap_put(d->counts);
+    heap_put(d->event);
+    heap_put(d);
+}
+
+static struct detail *detail_new(const struct core *c, const struct formula *f)
+{
+    struct detail *d = heap_get(sizeof(*d));
+
+    if (!d || !(d->event = heap_array(c->events, sizeof(*d->event)))) {
+        heap_put(d);
+        return NULL;
+    }
+    if (f)
+        while (formula_needs(f, d->events) != CORE_NONE && d->events < c->events) {
+            d->event[d->events] = formula_needs(f, d->events);
+            d->events++;
+        }
+    else
+        for (; d->events < c->events; d->events++)
+            d->event[d->events] = d->events;
+    return d;
+}
+
+// A new row with its counts zero; NULL: no memory.
+static struct detail_row *add_row(struct detail *d)
+{
+    size_t each = (size_t)CORE_SIDES * d->events;
+
+    if (!heap_room(d->row, d->count, d->cap))
+        return NULL;
+    if (d->cap * each > d->counts_cap) {
+        core_count *more =
+            heap_more(d->counts, d->counts_cap * sizeof(*more), d->cap * each * sizeof(*more));
+        if (!more)
+            return NULL;
+        d->counts = more;
+        d->counts_cap = d->cap * each;
+    }
+    return &d->row[d->count++];
+}
+
+static core_count *counts_at(const struct detail *d, size_t row, unsigned side)
+{
+    return d->counts + (row * CORE_SIDES + side) * d->events;
+}
+
+// ---- Summing equal rows ----
+
+static int order64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int order_rows(const struct detail_row *x, const struct detail_row *y)
+{
+    int order;
+
+    // No function and no file come first: CORE_NONE + 1 is 0.
+    if ((order = order64(x->func + 1, y->func + 1)) || (order = order64(x->addr, y->addr)) ||
+        (order = order64(x->file + 1, y->file + 1)) || (order = order64(x->line, y->line)) ||
+        (order = order64(x->callee + 1, y->callee + 1)) ||
+        (order = order64(x->to_addr, y->to_addr)) ||
+        (order = order64(x->to_file + 1, y->to_file + 1)))
+        return order;
+    return order64(x->to_line, y->to_line);
+}
+
+static void merge_runs(const struct detail *d, const uint32_t *from, uint32_t *to, size_t width)
+{
+    size_t n = d->count;
+
+    for (size_t lo = 0; lo < n; lo += 2 * width) {
+        size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
+        for (size_t i = lo, k = mid, out = lo; out < hi; out++)
+            to[out] = i < mid && (k >= hi || order_rows(&d->row[from[i]], &d->row[from[k]]) <= 0)
+                          ? from[i++]
+                          : from[k++];
+    }
+}
+
+static uint64_t add_calls(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+// Sorts the rows and sums equal ones.
+static int settle(struct detail *d)
+{
+    struct detail sum = *d;
+    size_t n = d->count;
+    uint32_t *a = heap_array(n, sizeof(*a)), *b = heap_array(n, sizeof(*b));
+
+    sum.row = NULL;
+    sum.counts = NULL;
+    sum.count = sum.cap = sum.counts_cap = 0;
+    if (!a || !b || n >= UINT32_MAX)
+        goto fail;
+    for (size_t i = 0; i < n; i++)
+        a[i] = (uint32_t)i;
+    for (size_t width = 1; width < n; width *= 2) {
+        merge_runs(d, a, b, width);
+        uint32_t *swap = a;
+        a = b;
+        b = swap;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct detail_row *from = &d->row[a[i]];
+        struct detail_row *to = sum.count ? &sum.row[sum.count - 1] : NULL;
+        if (!to || order_rows(to, from) != 0) {
+            if (!(to = add_row(&sum)))
+                goto fail;
+            *to = *from;
+            for (int s = 0; s < CORE_SIDES; s++)
+                to->calls[s] = to->followed[s] = 0;
+        }
+        for (unsigned s = 0; s < CORE_SIDES; s++) {
+            core_count *into = counts_at(&sum, sum.count - 1, s), *v = counts_at(d, a[i], s);
+            to->calls[s] = add_calls(to->calls[s], from->calls[s]);
+            to->followed[s] = add_calls(to->followed[s], from->followed[s]);
+            for (uint32_t e = 0; e < d->events; e++)
+                into[e] = column_sum(into[e], v[e]);
+        }
+    }
+    heap_put(a);
+    heap_put(b);
+    heap_put(d->row);
+    heap_put(d->counts);
+    *d = sum;
+    return 0;
+
+fail:
+    heap_put(a);
+    heap_put(b);
+    heap_put(sum.row);
+    heap_put(sum.counts);
+    return CORE_MEMORY;
+}
+
+// ---- Walking a section ----
+
+// The columns of CALLS and PLACES at the first entry of a function.
+struct walk {
+    const struct core *c;
+    const struct section *s;
+    struct bytes per, callee, calls, file, line, addr;
+    struct counts *counts; // by d->event
+    uint64_t at_line, at_addr;
+    bool bad;
+};
+
+static bool walk_open(struct walk *w, const struct core *c, const struct section *s,
+                      const struct detail *d, bool sites)
+{
+    struct bytes b = bytes_of(s->at, s->size);
+
+    *w = (struct walk){ .c = c, .s = s };
+    w->counts = heap_array(d->events, sizeof(*w->counts));
+    if (!w->counts)
+        return false;
+    w->per = bytes_text(&b);
+    if (sites) {
+        w->callee = bytes_text(&b);
+        w->calls = bytes_text(&b);
+    }
+    w->file = bytes_text(&b);
+    if (s->flags & SECTION_LINE)
+        w->line = bytes_text(&b);
+    if (s->flags & SECTION_ADDR)
+        w->addr = bytes_text(&b);
+    for (uint32_t e = 0; e < c->events; e++) {
+        struct counts v = bytes_counts(&b);
+        for (uint32_t i = 0; i < d->events; i++)
+            if (d->event[i] == e)
+                w->counts[i] = v;
+    }
+    w->bad = b.bad;
+    return true;
+}
+
+static void walk_skip(struct walk *w, const struct detail *d, uint64_t entries, uint64_t counted,
+                      bool sites)
+{
+    if (sites) {
+        bytes_skip(&w->callee, entries);
+        bytes_skip(&w->calls, entries);
+    }
+    bytes_skip(&w->file, entries);
+    if (w->s->flags & SECTION_LINE)
+        bytes_skip(&w->line, entries);
+    if (w->s->flags & SECTION_ADDR)
+        bytes_skip(&w->addr, entries);
+    for (uint32_t i = 0; i < d->events; i++)
+        counts_skip(&w->counts[i], counted);
+}
+
+static bool walk_bad(struct walk *w, const struct detail *d)
+{
+    w->bad |=
+        w->per.bad || w->callee.bad || w->calls.bad || w->file.bad || w->line.bad || w->addr.bad;
+    for (uint32_t i = 0; i < d->events; i++)
+        w->bad |= w->counts[i].b.bad;
+    return w->bad;
+}
+
+// The next entry of function f into a row.
+static void walk_place(struct walk *w, uint32_t f, struct detail_row *row)
+{
+    uint32_t file = bytes_ref(&w->file, w->c->strings);
+
+    row->func = f;
+    row->callee = row->to_file = CORE_NONE;
+    row->file = file == CORE_NONE ? w->c->file[f] : file;
+    if (w->s->flags & SECTION_LINE)
+        row->line = w->at_line += (uint64_t)bytes_s(&w->line);
+    if (w->s->flags & SECTION_ADDR)
+        row->addr = w->at_addr += (uint64_t)bytes_s(&w->addr);
+}
+
+// What is not told apart becomes the same.
+static void blur(struct detail_row *row, unsigned by)
+{
+    if (!(by & DETAIL_FUNC))
+        row->func = CORE_NONE;
+    if (!(by & DETAIL_ADDR))
+        row->addr = 0;
+    if (!(by & DETAIL_LINE))
+        row->line = 0;
+}
+
+// Self cost of each function of the range in one part: what remainders are taken from.
+static int part_self(struct core *c, uint32_t part, uint32_t event, uint32_t first, uint32_t end,
+                     core_count *to)
+{
+    unsigned side = c->part[part].side;
+    uint32_t of_side = 0;
+
+    for (uint32_t i = 0; i < c->parts; i++)
+        of_side += c->part[i].side == side;
+    if (of_side == 1) {
+        int rc = column_self(c, side, event);
+        for (uint32_t f = first; rc == 0 && f < end; f++)
+            to[f - first] = column_get(&c->self[side][event], f);
+        return rc;
+    }
+    for (size_t i = 0; i < c->list[SECTION_SELF].count; i++) {
+        const struct section *s = &c->list[SECTION_SELF].item[i];
+        if (s->part != part || s->first >= end || s->first + s->count <= first)
+            continue;
+        struct bytes b = bytes_of(s->at, s->size);
+        for (uint32_t e = 0; e < event; e++)
+            bytes_counts(&b);
+        struct counts v = bytes_counts(&b);
+        uint32_t f = s->first;
+        if (f < first) {
+            counts_skip(&v, first - f);
+            f = first;
+        }
+        for (; f < end && f < s->first + s->count; f++)
+            to[f - first] = counts_next(&v);
+        if (b.bad || v.b.bad)
+            return CORE_DAMAGED;
+    }
+    return 0;
+}
+
+struct wish {
+    uint32_t first, end; // functions
+    uint32_t file;
+    unsigned by;
+    bool sites;
+};
+
+static int read_function(struct walk *w, struct detail *d, const struct wish *wish, uint32_t f,
+                         uint32_t n, core_count *rest)
+{
+    bool remainder = !wish->sites && w->s->flags & SECTION_REMAINDER;
+
+    w->at_line = w->c->line[f];
+    w->at_addr = w->c->addr[f];
+    for (uint32_t i = 0; i < n; i++) {
+        struct detail_row row = { 0 };
+        uint64_t calls = 0;
+        walk_place(w, f, &row);
+        if (wish->sites) {
+            row.callee = bytes_u32(&w->callee);
+            calls = bytes_u(&w->calls);
+            if (row.callee >= w->c->funcs)
+                return CORE_DAMAGED;
+        }
+        row.calls[w->s->side] = calls;
+        bool wanted = wish->file == CORE_NONE || row.file == wish->file;
+        struct detail_row *to = wanted ? add_row(d) : NULL;
+        if (wanted && !to)
+            return CORE_MEMORY;
+        if (to) {
+            blur(&row, wish->by);
+            *to = row;
+        }
+        core_count *v = to ? counts_at(d, d->count - 1, w->s->side) : NULL;
+        for (uint32_t e = 0; e < d->events; e++) {
+            core_count x = remainder && i == n - 1 ? rest[e] : counts_next(&w->counts[e]);
+            if (v)
+                v[e] = x;
+            if (remainder && i < n - 1)
+                rest[e] = column_sum(rest[e], x == CORE_COUNT_MIN ? CORE_COUNT_MAX : -x);
+        }
+        if (w->file.bad || w->line.bad || w->addr.bad)
+            return CORE_DAMAGED;
+    }
+    return 0;
+}
+
+static int read_section(struct core *c, const struct section *s, struct detail *d,
+                        const struct wish *wish)
+{
+    uint32_t first = s->first > wish->first ? s->first : wish->first;
+    uint32_t end = core_min32(s->first + s->count, wish->end);
+    bool remainder = !wish->sites && s->flags & SECTION_REMAINDER;
+    uint64_t entries = 0, counted = 0;
+    struct walk w;
+    int rc = 0;
+
+    if (first >= end)
+        return 0;
+    if (!walk_open(&w, c, s, d, wish->sites))
+        return CORE_MEMORY;
+    core_count *self = heap_array((size_t)(end - first) * d->events, sizeof(*self));
+    core_count *rest = heap_array(d->events, sizeof(*rest));
+    if (!self || !rest)
+        rc = CORE_MEMORY;
+    for (uint32_t e = 0; rc == 0 && remainder && e < d->events; e++)
+        rc = part_self(c, s->part, d->event[e], first, end, self + (size_t)e * (end - first));
+    for (uint32_t f = s->first; f < first; f++) {
+        uint32_t n = bytes_u32(&w.per);
+        entries += n;
+        counted += n && remainder ? n - 1 : n;
+    }
+    walk_skip(&w, d, entries, counted, wish->sites);
+    for (uint32_t f = first; rc == 0 && f < end; f++) {
+        uint32_t n = bytes_u32(&w.per);
+        if (n > s->size) // each takes a byte
+            rc = CORE_DAMAGED;
+        for (uint32_t e = 0; rc == 0 && e < d->events; e++)
+            rest[e] = self[(size_t)e * (end - first) + (f - first)];
+        if (rc == 0)
+            rc = read_function(&w, d, wish, f, n, rest);
+        if (rc == 0 && walk_bad(&w, d))
+            rc = CORE_DAMAGED;
+    }
+    heap_put(self);
+    heap_put(rest);
+    heap_put(w.counts);
+    return rc;
+}
+
+static int read_all(struct core *c, enum section_kind kind, uint32_t func, uint32_t file,
+                    unsigned by, const struct formula *f, struct detail **out)
+{
+    struct wish wish = { .first = func == CORE_NONE ? 0 : func,
+                         .end = func == CORE_NONE ? c->funcs : func + 1,
+                         .file = file,
+                         .by = by,
+                         .sites = kind == SECTION_CALLS };
+    int rc = 0;
+
+    *out = NULL;
+    if (!c->linked || (func != CORE_NONE && func >= c->funcs))
+        return CORE_WRONG;
+    struct detail *d = detail_new(c, f);
+    if (!d)
+        return CORE_MEMORY;
+    for (size_t i = 0; rc == 0 && i < c->list[kind].count; i++)
+        if (c->part[c->list[kind].item[i].part].selected)
+            rc = read_section(c, &c->list[kind].item[i], d, &wish);
+    if (rc == 0)
+        rc = settle(d);
+    if (rc < 0) {
+        detail_free(d);
+        d = NULL;
+    }
+    *out = d;
+    return rc;
+}
+
+int detail_places(struct core *c, uint32_t func, uint32_t file, unsigned by,
+                  const struct formula *f, struct detail **out)
+{
+    return read_all(c, SECTION_PLACES, func, file, by, f, out);
+}
+
+int detail_calls(struct core *c, uint32_t func, uint32_t file, unsigned by, const struct formula *f,
+                 struct detail **out)
+{
+    return read_all(c, SECTION_CALLS, func, file, by, f, out);
+}
+
+// ---- Jumps ----
+
+static int read_jumps(struct core *c, const struct section *s, uint32_t func, struct detail *d)
+{
+    struct bytes b = bytes_of(s->at, s->size), column[10];
+    enum { PER, TO_FUNC, FILE, LINE, ADDR, TO_FILE, TO_LINE, TO_ADDR, EXECUTED, FOLLOWED };
+    bool has[10] = { [LINE] = true, [ADDR] = true, [TO_LINE] = true, [TO_ADDR] = true };
+    uint64_t skip = 0;
+
+    for (int i = 0; i < 10; i++)
+        column[i] = bytes_text(&b);
+    for (uint32_t f = s->first; f < func; f++)
+        skip += bytes_u32(&column[PER]);
+    uint32_t n = bytes_u32(&column[PER]);
+    for (int i = TO_FUNC; i < 10; i++)
+        if (!has[i] || bytes_left(&column[i]))
+            bytes_skip(&column[i], skip);
+    uint64_t line = c->line[func], addr = c->addr[func];
+    for (uint32_t i = 0; i < n && !b.bad; i++) {
+        struct detail_row *row = add_row(d);
+        if (!row)
+            return CORE_MEMORY;
+        uint32_t file;
+        *row = (struct detail_row){ .func = func };
+        row->callee = bytes_ref(&column[TO_FUNC], c->funcs);
+        if (row->callee == CORE_NONE)
+            row->callee = func;
+        file = bytes_ref(&column[FILE], c->strings);
+        row->file = file == CORE_NONE ? c->file[func] : file;
+        file = bytes_ref(&column[TO_FILE], c->strings);
+        row->to_file = file == CORE_NONE ? c->file[row->callee] : file;
+        if (s->flags & SECTION_LINE) {
+            row->line = line += (uint64_t)bytes_s(&column[LINE]);
+            row->to_line = line + (uint64_t)bytes_s(&column[TO_LINE]);
+        }
+        if (s->flags & SECTION_ADDR) {
+            row->addr = addr += (uint64_t)bytes_s(&column[ADDR]);
+            row->to_addr = addr + (uint64_t)bytes_s(&column[TO_ADDR]);
+        }
+        row->calls[s->side] = bytes_u(&column[EXECUTED]);
+        row->followed[s->side] = bytes_u(&column[FOLLOWED]);
+        for (int k = 0; k < 10; k++)
+            b.bad |= column[k].bad;
+    }
+    return b.bad ? CORE_DAMAGED : 0;
+}
+
+int detail_jumps(struct core *c, uint32_t func, struct detail **out)
+{
+    struct detail *d;
+    int rc = 0;
+
+    *out = NULL;
+    if (!c->linked || func >= c->funcs)
+        return CORE_WRONG;
+    d = detail_new(c, NULL);
+    if (!d)
+        return CORE_MEMORY;
+    d->events = 0;
+    for (size_t i = 0; rc == 0 && i < c->list[SECTION_JUMPS].count; i++) {
+        const struct section *s = &c->list[SECTION_JUMPS].item[i];
+        if (c->part[s->part].selected && s->first <= func && func - s->first < s->count)
+            rc = read_jumps(c, s, func, d);
+    }
+    if (rc == 0)
+        rc = settle(d);
+    if (rc < 0) {
+        detail_free(d);
+        d = NULL;
+    }
+    *out = d;
+    return rc;
+}
+
+// ---- Values ----
+
+static struct value side_value(const struct detail *d, struct formula *f, unsigned side, size_t row)
+{
+    core_count *counts = formula_counts(f);
+    const core_count *v = counts_at(d, row, side);
+    uint32_t event;
+
+    for (uint32_t i = 0; (event = formula_needs(f, i)) != CORE_NONE; i++) {
+        counts[i] = 0;
+        for (uint32_t e = 0; e < d->events; e++)
+            if (d->event[e] == event)
+                counts[i] = v[e];
+    }
+    return formula_value(f);
+}
+
+struct value detail_value(const struct detail *d, struct formula *f, unsigned side, size_t row)
+{
+    if (side == VALUES_DIFFERENCE)
+        return values_minus(side_value(d, f, VALUES_NEW, row), side_value(d, f, VALUES_OLD, row),
+                            formula_scale(f));
+    return side_value(d, f, side, row);
+}

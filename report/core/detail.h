@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// What is inside functions: lines and instructions with their costs, call sites, jumps. They are
+// read out of the blocks when somebody looks, and summed over the selected parts.
+#ifndef QUERN_REPORT_CORE_DETAIL_H
+#define QUERN_REPORT_CORE_DETAIL_H
+
+#include "report/core/values.h"
+
+struct detail_row {
+    uint32_t func;   // whose code it is; CORE_NONE where rows are of several functions
+    uint32_t file;   // of the line (a string or CORE_NONE)
+    uint32_t callee; // call sites; CORE_NONE: a cost of its own. Jumps: the function of the target
+    uint32_t to_file;
+    uint64_t line, addr;
+    uint64_t to_line, to_addr;     // jumps
+    uint64_t calls[CORE_SIDES];    // call sites; jumps: executed
+    uint64_t followed[CORE_SIDES]; // jumps
+};
+
+struct detail {
+    struct detail_row *row;
+    size_t count, cap;
+    core_count *counts; // [row][side][event]: counted events in the order of `event`
+    size_t counts_cap;
+    uint32_t *event; // which counted events there are
+    uint32_t events;
+};
+
+// By what costs are told apart; equal ones are summed.
+enum detail_by { DETAIL_LINE = 1, DETAIL_ADDR = 2, DETAIL_FUNC = 4 };
+
+// Costs of a function, or of all (CORE_NONE), by line or by instruction, sorted so. With `file`
+// other than CORE_NONE only what lies in this file. The formula says which events are wanted; NULL:
+// all. 0 or an error; the result is to be freed.
+int detail_places(struct core *c, uint32_t func, uint32_t file, unsigned by,
+                  const struct formula *f, struct detail **out);
+// The call sites in a function, or in the lines of a file, by place and callee.
+int detail_calls(struct core *c, uint32_t func, uint32_t file, unsigned by, const struct formula *f,
+                 struct detail **out);
+// The jumps of a function.
+int detail_jumps(struct core *c, uint32_t func, struct detail **out);
+
+void detail_free(struct detail *d);
+
+// What a formula is worth for a row, as values_get() for functions.
+struct value detail_value(const struct detail *d, struct formula *f, unsigned side, size_t row);
+
+#endif

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//
+// Strongly connected components (Tarjan, with a stack of its own), and what they cost.
+#include "report/core/graph.h"
+
+#include "report/core/bytes.h"
+#include "report/core/column.h"
+#include "report/core/heap.h"
+#include "report/core/top.h"
+
+// The edges that the selected parts have: a bit for each, also of those that cost nothing.
+static int find_there(struct core *c, struct side_graph *g, unsigned side)
+{
+    if (!g->there)
+        g->there = heap_array((size_t)c->edges / 8 + 1, 1);
+    if (!g->there)
+        return CORE_MEMORY;
+    core_zero(g->there, (size_t)c->edges / 8 + 1);
+    for (size_t i = 0; i < c->list[SECTION_CALLS].count; i++) {
+        const struct section *s = &c->list[SECTION_CALLS].item[i];
+        if (s->side != side || !c->part[s->part].selected)
+            continue;
+        struct bytes b = bytes_of(s->at, s->size), per = bytes_text(&b);
+        uint32_t site = s->base;
+        for (uint32_t f = 0; f < s->count; f++)
+            for (uint32_t n = bytes_u32(&per); n > 0; n--, site++)
+                g->there[c->site_edge[site] / 8] |= (uint8_t)(1u << c->site_edge[site] % 8);
+    }
+    return 0;
+}
+
+static inline bool is_there(const struct side_graph *g, uint32_t e)
+{
+    return g->there[e / 8] >> e % 8 & 1;
+}
+
+struct tarjan {
+    uint32_t *index, *low, *stack, *todo, *next;
+    uint8_t *on;
+};
+
+static void walk(const struct core *c, struct side_graph *g, struct tarjan *t)
+{
+    uint32_t sp = 0, tp = 0, counter = 0;
+
+    for (uint32_t root = 0; root < c->funcs; root++) {
+        if (t->index[root])
+            continue;
+        t->todo[tp++] = root;
+        while (tp > 0) {
+            uint32_t f = t->todo[tp - 1];
+            if (!t->index[f]) {
+                t->index[f] = t->low[f] = ++counter;
+                t->stack[sp++] = f;
+                t->on[f] = 1;
+                t->next[f] = c->callee_first[f];
+            }
+            bool deeper = false;
+            while (!deeper && t->next[f] < c->callee_first[f + 1]) {
+                uint32_t e = t->next[f]++, to = c->edge_callee[e];
+                if (!is_there(g, e))
+                    continue;
+                if (!t->index[to]) {
+                    t->todo[tp++] = to;
+                    deeper = true;
+                } else if (t->on[to]) {
+                    t->low[f] = core_min32(t->low[f], t->index[to]);
+                }
+            }
+            if (deeper)
+                continue;
+            if (t->low[f] == t->index[f]) {
+                uint32_t number = t->stack[sp - 1] == f ? 0 : ++g->cycles, member;
+                do {
+                    member = t->stack[--sp];
+                    t->on[member] = 0;
+                    g->cycle[member] = number;
+                } while (member != f);
+            }
+            if (--tp > 0)
+                t->low[t->todo[tp - 1]] = core_min32(t->low[t->todo[tp - 1]], t->low[f]);
+        }
+    }
+}
+
+int graph_cycles(struct core *c, unsigned side)
+{
+    struct side_graph *g = &c->graph[side];
+
+    if (!c->linked)
+        return CORE_WRONG;
+    if (g->ready)
+        return 0;
+    int rc = find_there(c, g, side);
+    if (rc < 0)
+        return rc;
+    if (!g->cycle)
+        g->cycle = heap_array(c->funcs, sizeof(*g->cycle));
+    if (!g->cycle)
+        return CORE_MEMORY;
+    core_zero(g->cycle, c->funcs * sizeof(*g->cycle));
+    g->cycles = 0;
+    if (!c->no_cycles) {
+        struct tarjan t = {
+            .index = heap_array(c->funcs, 4),
+            .low = heap_array(c->funcs, 4),
+            .stack = heap_array(c->funcs, 4),
+            .todo = heap_array(c->funcs, 4),
+            .next = heap_array(c->funcs, 4),
+            .on = heap_array(c->funcs, 1),
+        };
+        if (t.index && t.low && t.stack && t.todo && t.next && t.on)
+            walk(c, g, &t);
+        else
+            rc = CORE_MEMORY;
+        heap_put(t.index);
+        heap_put(t.low);
+        heap_put(t.stack);
+        heap_put(t.todo);
+        heap_put(t.next);
+        heap_put(t.on);
+    }
+    g->ready = rc == 0;
+    return rc;
+}
+
+bool graph_inside(const struct core *c, unsigned side, uint32_t edge)
+{
+    uint32_t from = c->edge_caller[edge], to = c->edge_callee[edge];
+    const uint32_t *cycle = c->graph[side].cycle;
+
+    return from == to || (cycle[from] && cycle[from] == cycle[to]);
+}
+
+static bool sum_up(struct core *c, unsigned side, uint32_t event, struct column *of_cycle)
+{
+    const struct side_graph *g = &c->graph[side];
+    const struct column *self = &c->self[side][event], *edge = &c->edge[side][event];
+    struct column *to = &c->inclusive[side][event];
+
+    for (uint32_t f = 0; f < c->funcs; f++) {
+        core_count sum = column_get(self, f);
+        for (uint32_t e = c->callee_first[f]; e < c->callee_first[f + 1]; e++)
+            if (!graph_inside(c, side, e))
+                sum = column_sum(sum, column_get(edge, e));
+        if (!(g->cycle[f] ? column_add(of_cycle, g->cycle[f], sum) : column_set(to, f, sum)))
+            return false;
+    }
+    for (uint32_t f = 0; f < c->funcs; f++)
+        if (g->cycle[f] && !column_set(to, f, column_get(of_cycle, g->cycle[f])))
+            return false;
+    return true;
+}
+
+int graph_inclusive(struct core *c, unsigned side, uint32_t event)
+{
+    struct column *to = &c->inclusive[side][event], of_cycle = { 0 };
+    int rc;
+
+    if (to->narrow || to->wide)
+        return 0;
+    if (!c->linked) {
+        if (!column_init(to, c->funcs))
+            return CORE_MEMORY;
+        if ((rc = top_inclusive(c, side, event, to)) < 0)
+            column_free(to);
+        return rc;
+    }
+    if ((rc = graph_cycles(c, side)) < 0 || (rc = column_self(c, side, event)) < 0 ||
+        (rc = column_edge(c, side, event)) < 0)
+        return rc;
+    if (!column_init(to, c->funcs) || !column_init(&of_cycle, c->graph[side].cycles + 1) ||
+        !sum_up(c, side, event, &of_cycle)) {
+        column_free(to);
+        rc = CORE_MEMORY;
+    }
+    column_free(&of_cycle);
+    return rc;
+}
+
+void graph_detect(struct core *c, bool cycles)
+{
+    if (c->no_cycles == !cycles)
+        return;
+    c->no_cycles = !cycles;
+    for (int side = 0; side < CORE_SIDES; side++) {
+        c->graph[side].ready = false;
+        for (uint32_t e = 0; c->head && e <= c->events; e++)
+            column_free(&c->inclusive[side][e]);
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Blocks, as the page inflated them, into the tables of a struct core.
+#ifndef QUERN_REPORT_CORE_LOAD_H
+#define QUERN_REPORT_CORE_LOAD_H
+
+#include "report/core/model.h"
+
+struct core *load_new(void);
+void load_free(struct core *c);
+
+// CRC-32 of zlib and of docs/report-format.md.
+uint32_t load_crc(const void *bytes, size_t size);
+
+// Takes a block, which must come from heap_get() and is the core's from here on, whatever the
+// answer. Blocks come in any order but the first. 0, or why it is refused: then nothing of it was
+// taken, except that a damaged block may leave names behind that nothing refers to.
+int load_block(struct core *c, uint8_t *bytes, size_t size);
+
+// The texts of the report: the n-th value of a key. False: there are no more.
+bool load_text(const struct core *c, const char *key, uint32_t n, struct text *value);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// Brings columns and formulas together. @hot: sorting a million functions asks for as many values.
+#include "report/core/values.h"
+
+#include "report/core/column.h"
+#include "report/core/graph.h"
+
+static int prepare(struct core *c, enum values_of of, unsigned side, uint32_t event)
+{
+    switch (of) {
+    case VALUES_SELF: return column_self(c, side, event);
+    case VALUES_INCLUSIVE: return graph_inclusive(c, side, event);
+    case VALUES_EDGE: return column_edge(c, side, event);
+    case VALUES_CALLED: return column_self(c, side, c->events);
+    case VALUES_CALLS: return column_edge(c, side, c->events);
+    case VALUES_TOTAL: break;
+    }
+    return 0;
+}
+
+int values_prepare(struct core *c, const struct formula *f, enum values_of of, unsigned side)
+{
+    unsigned from = side == VALUES_OLD, to = side == VALUES_NEW ? 0 : 1;
+    int rc = 0;
+
+    if (!c->head)
+        return CORE_WRONG;
+    for (unsigned s = from; rc == 0 && s <= to; s++) {
+        if (of == VALUES_CALLED || of == VALUES_CALLS)
+            rc = prepare(c, of, s, 0);
+        for (uint32_t i = 0; rc == 0 && f && formula_needs(f, i) != CORE_NONE; i++)
+            rc = prepare(c, of, s, formula_needs(f, i));
+    }
+    return rc;
+}
+
+static core_count count_of(const struct core *c, enum values_of of, unsigned side, uint32_t event,
+                           uint32_t index)
+{
+    switch (of) {
+    case VALUES_SELF: return column_get(&c->self[side][event], index);
+    case VALUES_INCLUSIVE: return column_get(&c->inclusive[side][event], index);
+    case VALUES_EDGE: return column_get(&c->edge[side][event], index);
+    case VALUES_CALLED: return column_get(&c->self[side][c->events], index);
+    case VALUES_CALLS: return column_get(&c->edge[side][c->events], index);
+    case VALUES_TOTAL: break;
+    }
+    return column_total(c, side, event);
+}
+
+struct value values_minus(struct value a, struct value b, int64_t scale)
+{
+    struct value v = { .approx = a.approx - b.approx };
+
+    if (a.is_exact && b.is_exact && !__builtin_sub_overflow(a.exact, b.exact, &v.exact)) {
+        v.is_exact = true;
+        v.approx = (double)v.exact / (double)scale;
+    }
+    return v;
+}
+
+struct value values_get(const struct core *c, struct formula *f, enum values_of of, unsigned side,
+                        uint32_t index)
+{
+    if (side == VALUES_DIFFERENCE)
+        return values_minus(values_get(c, f, of, VALUES_NEW, index),
+                            values_get(c, f, of, VALUES_OLD, index), f ? formula_scale(f) : 1);
+    if (of == VALUES_CALLED || of == VALUES_CALLS) {
+        core_count n = count_of(c, of, side, 0, index);
+        return (struct value){ n, (double)n, true };
+    }
+    core_count *counts = formula_counts(f);
+    uint32_t event;
+    for (uint32_t i = 0; (event = formula_needs(f, i)) != CORE_NONE; i++)
+        counts[i] = count_of(c, of, side, event, index);
+    return formula_value(f);
+}

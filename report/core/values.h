@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// What a formula is worth for a function, an edge or the whole program, on a side or between both.
+#ifndef QUERN_REPORT_CORE_VALUES_H
+#define QUERN_REPORT_CORE_VALUES_H
+
+#include "report/core/formula.h"
+
+enum values_of {
+    VALUES_SELF,      // of a function
+    VALUES_INCLUSIVE, // of a function
+    VALUES_EDGE,      // of an edge, with what its calls call
+    VALUES_CALLED,    // how often a function was called; without a formula
+    VALUES_CALLS,     // how often an edge was; without a formula
+    VALUES_TOTAL,     // the program; the index does not matter
+};
+
+enum { VALUES_NEW, VALUES_OLD, VALUES_DIFFERENCE };
+
+// Makes the columns that the values need: once, before any is asked for. The formula may be NULL
+// for numbers of calls. 0 or an error.
+int values_prepare(struct core *c, const struct formula *f, enum values_of of, unsigned side);
+struct value values_get(const struct core *c, struct formula *f, enum values_of of, unsigned side,
+                        uint32_t index);
+
+// new - old.
+struct value values_minus(struct value a, struct value b, int64_t scale);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Sections gathered into blocks, each deflated, with its CRC: what docs/report-format.md calls a block.
+#ifndef QUERN_REPORT_PACK_BLOCKS_H
+#define QUERN_REPORT_PACK_BLOCKS_H
+
+#include "report/pack/buf.h"
+
+enum {
+    BLOCKS_AIM = 1 << 20,          // a block is closed when it has so many bytes
+    BLOCKS_MAX = 4 << 20,          // and never has more than these
+    BLOCKS_FIRST_MAX = 256 << 10,  // block 0
+};
+
+struct block {
+    uint8_t *deflated;
+    size_t deflated_size, size;
+    uint32_t crc;
+    uint32_t kinds;
+    uint32_t first, end; // functions
+};
+
+struct blocks {
+    struct block *item; // [0] is made last
+    size_t count, cap;
+    struct buf open;
+    struct block now; // facts of `open`
+    int level;        // of deflate
+    size_t bytes;     // of all closed blocks, as base64
+    bool failed;      // no memory, or a section larger than a block
+};
+
+void blocks_init(struct blocks *b);
+void blocks_free(struct blocks *b);
+
+// Adds a section about functions first to end (0, 0: about none). Closes the open block when it is full.
+void blocks_add(struct blocks *b, unsigned kind, uint32_t first, uint32_t end,
+                const struct buf *payload);
+// The same into a buffer.
+void blocks_put(struct buf *to, unsigned kind, const struct buf *payload);
+// Closes the open block if something is in it.
+void blocks_close(struct blocks *b);
+// Makes the bytes block 0.
+void blocks_first(struct blocks *b, const struct buf *bytes, uint32_t kinds, uint32_t end);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+//
+// The strings of a report, those of both profiles: each once. They get provisional numbers when they are met, and final ones
+// at the end: those of the first block first, each group sorted by bytes.
+#ifndef QUERN_REPORT_PACK_NAMES_H
+#define QUERN_REPORT_PACK_NAMES_H
+
+#include <stdbool.h>
+
+#include "quern/profile.h"
+#include "report/pack/buf.h"
+#include "share/table.h"
+
+enum { NAMES_MAX = 1 << 20 }; // bytes of a name; what is longer is cut
+
+struct name {
+    size_t at;
+    uint32_t size;
+    bool early; // belongs into the first block
+};
+
+struct names {
+    struct buf pool;
+    struct name *name;
+    size_t count, cap;
+    struct table table;
+    uint32_t *number; // final, by provisional number
+    uint32_t *order;  // provisional, by final number
+    uint32_t early;   // how many final numbers are of the first block
+    uint32_t cut;     // how many names were cut
+    bool failed;
+};
+
+uint32_t names_add(struct names *n, const char *s, size_t size);
+// 0 or 1 + final number; for QUERN_NONE 0.
+static inline uint64_t names_ref(const struct names *n, uint32_t provisional)
+{
+    return provisional == QUERN_NONE ? 0 : (uint64_t)n->number[provisional] + 1;
+}
+// Gives the final numbers.
+bool names_settle(struct names *n);
+// STRINGS of the final numbers first to end.
+void names_put(const struct names *n, uint32_t first, uint32_t end, struct buf *to);
+const char *names_text(const struct names *n, uint32_t provisional, size_t *size);
+void names_free(struct names *n);
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+//
+// From profiles to the blocks of docs/report-format.md. Called by `quern report` and `quern top`; opens no file and prints nothing:
+// sources and assembly are handed in. The order of calls is that of this header.
+#ifndef QUERN_REPORT_PACK_PACK_H
+#define QUERN_REPORT_PACK_PACK_H
+
+#include "quern/profile.h"
+#include "report/pack/blocks.h"
+
+struct pack;
+
+// `base` may be NULL; both must have the same events (quern_profile_match_events) and live as long as the pack. Functions are
+// sorted by inclusive cost of `event`, of those with counts or derived. NULL and errno.
+struct pack *pack_new(struct quern_profile *p, struct quern_profile *base, size_t event);
+void pack_free(struct pack *k);
+
+void pack_text(struct pack *k, const char *key, const char *value);
+
+// What is never left out: functions, self costs, call sites.
+void pack_functions(struct pack *k);
+
+// The functions, the dearest first.
+uint32_t pack_count(const struct pack *k);
+struct pack_func {
+    const char *object, *file, *name; // NULL: not known; NUL-terminated, as long as the profiles
+    const quern_count *self[2], *inclusive[2]; // NULL: not of this side
+    uint64_t called[2];
+};
+struct pack_func pack_func(const struct pack *k, uint32_t f);
+
+// Lines, instructions and jumps of a function and those behind it, at least one, as many as fit well into a block. Returns where to
+// go on.
+uint32_t pack_places(struct pack *k, uint32_t first);
+// The files where the places of functions lie (profile's strings, NULL-terminated names): the i-th file of the report, and what it costs on
+// either side in the event that sorts.
+uint32_t pack_file_count(const struct pack *k);
+struct pack_file {
+    const char *name;
+    buf_count cost[2];
+    uint64_t last_line[2]; // the highest line with a cost or a call
+};
+struct pack_file pack_file(const struct pack *k, uint32_t i);
+// Addresses of a function's places on a side, sorted, each once; their number. The array lives until the next call.
+size_t pack_addresses(struct pack *k, uint32_t f, unsigned side, const uint64_t **out);
+
+// Sections of sources and code, made by the caller.
+uint32_t pack_file_number(const struct pack *k, uint32_t file); // its string
+void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end, const struct buf *payload);
+
+// Bytes that the blocks take in the page so far.
+size_t pack_bytes(const struct pack *k);
+
+// Makes block 0. 0 or -errno; then the blocks are there to be written.
+int pack_finish(struct pack *k);
+const struct block *pack_block(const struct pack *k, size_t i);
+size_t pack_block_count(const struct pack *k);
+uint32_t pack_names_cut(const struct pack *k);
+
+#endif
