@@ -8,7 +8,7 @@
 
 void blocks_init(struct blocks *b)
 {
-    *b = (struct blocks){ .level = 9, .count = 1, .cap = 64 };
+    *b = (struct blocks){ .level = 6, .count = 1, .cap = 64 };
     b->item = calloc(b->cap, sizeof(*b->item));
     b->failed = !b->item;
 }

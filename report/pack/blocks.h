@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Sections gathered into blocks, each deflated, with its CRC: what docs/report-format.md calls a block.
+// Sections gathered into blocks, each deflated, with its CRC: what docs/report-format.md calls a
+// block.
 #ifndef QUERN_REPORT_PACK_BLOCKS_H
 #define QUERN_REPORT_PACK_BLOCKS_H
 
 #include "report/pack/buf.h"
 
 enum {
-    BLOCKS_AIM = 1 << 20,          // a block is closed when it has so many bytes
-    BLOCKS_MAX = 4 << 20,          // and never has more than these
-    BLOCKS_FIRST_MAX = 256 << 10,  // block 0
+    BLOCKS_AIM = 1 << 20,         // a block is closed when it has so many bytes
+    BLOCKS_MAX = 4 << 20,         // and never has more than these
+    BLOCKS_FIRST_MAX = 256 << 10, // block 0
 };
 
 struct block {
@@ -33,7 +34,8 @@ struct blocks {
 void blocks_init(struct blocks *b);
 void blocks_free(struct blocks *b);
 
-// Adds a section about functions first to end (0, 0: about none). Closes the open block when it is full.
+// Adds a section about functions first to end (0, 0: about none). Closes the open block when it is
+// full.
 void blocks_add(struct blocks *b, unsigned kind, uint32_t first, uint32_t end,
                 const struct buf *payload);
 // The same into a buffer.

@@ -70,7 +70,8 @@ static int compare(const void *pa, const void *pb, void *ctx)
 
     if (a->early != b->early)
         return a->early ? -1 : 1;
-    int order = memcmp(n->pool.at + a->at, n->pool.at + b->at, a->size < b->size ? a->size : b->size);
+    int order =
+        memcmp(n->pool.at + a->at, n->pool.at + b->at, a->size < b->size ? a->size : b->size);
     return order ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The functions of a report in their order, and which blocks hold what. See pack.h for the order of things.
+// The functions of a report in their order, and which blocks hold what. See pack.h for the order of
+// things.
 #include "report/pack/pack.h"
 
 #include <errno.h>
@@ -167,7 +168,8 @@ static void put_top(struct pack *k, struct buf *to, uint32_t n, uint32_t full)
         struct buf called = { 0 };
         for (uint32_t f = 0; f < n; f++)
             buf_u(&called, k->func[f].of[s] == QUERN_NONE
-                               ? 0 : quern_costs_called(k->costs[s], k->func[f].of[s]));
+                               ? 0
+                               : quern_costs_called(k->costs[s], k->func[f].of[s]));
         buf_column(to, &called);
         buf_free(&called);
         for (size_t e = 0; e < k->events; e++)
@@ -532,15 +534,10 @@ uint32_t pack_file_count(const struct pack *k)
 struct pack_file pack_file(const struct pack *k, uint32_t i)
 {
     const struct file *f = &k->file[i];
-    struct pack_file out = { .cost = { f->cost[0], f->cost[1] },
-                             .last_line = { f->last_line[0], f->last_line[1] } };
 
-    // The pool has no terminators; the profiles' strings have.
-    for (int s = 0; s < CORE_SIDES && k->p[s]; s++)
-        for (uint32_t n = 0; !out.name && n < quern_profile_str_count(k->p[s]); n++)
-            if (k->string[s][n] == f->string + 1)
-                out.name = quern_profile_str(k->p[s], n);
-    return out;
+    return (struct pack_file){ .name = f->name,
+                               .cost = { f->cost[0], f->cost[1] },
+                               .last_line = { f->last_line[0], f->last_line[1] } };
 }
 
 uint32_t pack_file_number(const struct pack *k, uint32_t file)
@@ -554,7 +551,8 @@ size_t pack_addresses(struct pack *k, uint32_t f, unsigned side, const uint64_t 
     size_t n = 0;
 
     for (uint32_t part = from; part < to; part++) {
-        size_t i = k->cost.first[pack_slot(k, part, f)], end = k->cost.first[pack_slot(k, part, f) + 1];
+        size_t i = k->cost.first[pack_slot(k, part, f)],
+               end = k->cost.first[pack_slot(k, part, f) + 1];
         if (n + (end - i) > k->address_cap) {
             uint64_t *more = realloc(k->address, (n + (end - i)) * sizeof(*more));
             if (!more)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// From profiles to the blocks of docs/report-format.md. Called by `quern report` and `quern top`; opens no file and prints nothing:
-// sources and assembly are handed in. The order of calls is that of this header.
+// From profiles to the blocks of docs/report-format.md. Called by `quern report` and `quern top`;
+// opens no file and prints nothing: sources and assembly are handed in. The order of calls is that
+// of this header.
 #ifndef QUERN_REPORT_PACK_PACK_H
 #define QUERN_REPORT_PACK_PACK_H
 
@@ -10,8 +11,9 @@
 
 struct pack;
 
-// `base` may be NULL; both must have the same events (quern_profile_match_events) and live as long as the pack. Functions are
-// sorted by inclusive cost of `event`, of those with counts or derived. NULL and errno.
+// `base` may be NULL; both must have the same events (quern_profile_match_events) and live as long
+// as the pack. Functions are sorted by inclusive cost of `event`, of those with counts or derived.
+// NULL and errno.
 struct pack *pack_new(struct quern_profile *p, struct quern_profile *base, size_t event);
 void pack_free(struct pack *k);
 
@@ -29,11 +31,11 @@ struct pack_func {
 };
 struct pack_func pack_func(const struct pack *k, uint32_t f);
 
-// Lines, instructions and jumps of a function and those behind it, at least one, as many as fit well into a block. Returns where to
-// go on.
+// Lines, instructions and jumps of a function and those behind it, at least one, as many as fit
+// well into a block. Returns where to go on.
 uint32_t pack_places(struct pack *k, uint32_t first);
-// The files where the places of functions lie (profile's strings, NULL-terminated names): the i-th file of the report, and what it costs on
-// either side in the event that sorts.
+// The files where the places of functions lie (profile's strings, NULL-terminated names): the i-th
+// file of the report, and what it costs on either side in the event that sorts.
 uint32_t pack_file_count(const struct pack *k);
 struct pack_file {
     const char *name;
@@ -41,12 +43,14 @@ struct pack_file {
     uint64_t last_line[2]; // the highest line with a cost or a call
 };
 struct pack_file pack_file(const struct pack *k, uint32_t i);
-// Addresses of a function's places on a side, sorted, each once; their number. The array lives until the next call.
+// Addresses of a function's places on a side, sorted, each once; their number. The array lives
+// until the next call.
 size_t pack_addresses(struct pack *k, uint32_t f, unsigned side, const uint64_t **out);
 
 // Sections of sources and code, made by the caller.
 uint32_t pack_file_number(const struct pack *k, uint32_t file); // its string
-void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end, const struct buf *payload);
+void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end,
+                  const struct buf *payload);
 
 // Bytes that the blocks take in the page so far.
 size_t pack_bytes(const struct pack *k);

@@ -52,8 +52,9 @@ size_t pack_emit_size(const struct pack *k, unsigned kind, uint32_t part, uint32
     const struct rows *r = rows_of((struct pack *)k, kind);
     size_t i = r->first[pack_slot(k, part, func)], end = r->first[pack_slot(k, part, func) + 1];
 
-    // Without duplicates a row takes a few bytes for its place, and what its counts take in the pool, about.
-    return (end - i) * (kind == SECTION_JUMPS ? 20 : 16 + k->events * 2);
+    // Most counts take a byte or two. With hundreds of events the worst is taken, lest a block
+    // overflows.
+    return (end - i) * (kind == SECTION_JUMPS ? 20 : 16 + k->events * (k->events > 64 ? 19 : 2));
 }
 
 // ---- Columns ----
@@ -103,7 +104,8 @@ static void put_jump(struct pack *k, struct columns *c, const struct row *r)
     buf_u(&c->calls, r->calls);
 }
 
-// The rows i to end, of one function, in the part; at most `max` entries. Returns where it stopped. The line and address before are kept by the caller.
+// The rows i to end, of one function, in the part; at most `max` entries. Returns where it stopped.
+// The line and address before are kept by the caller.
 static size_t put_rows(struct pack *k, unsigned kind, struct columns *c, size_t i, size_t end)
 {
     const struct rows *r = rows_of(k, kind);
@@ -179,7 +181,8 @@ void pack_emit_rows(struct pack *k, unsigned kind, uint32_t part, uint32_t first
 {
     // An entry of 4,096 events of 19 bytes takes 78 KB; of usual ones thousands fit.
     size_t most = BLOCKS_MAX / (k->events * 19 + 100), i, stop;
-    unsigned flags = (k->has & QUERN_HAS_LINE ? SECTION_LINE : 0u) | (k->has & QUERN_HAS_ADDR ? SECTION_ADDR : 0u);
+    unsigned flags = (k->has & QUERN_HAS_LINE ? SECTION_LINE : 0u) |
+                     (k->has & QUERN_HAS_ADDR ? SECTION_ADDR : 0u);
     const struct rows *r = rows_of(k, kind);
     bool alone = end - first == 1;
 
@@ -191,7 +194,8 @@ void pack_emit_rows(struct pack *k, unsigned kind, uint32_t part, uint32_t first
         for (size_t next; i < stop; i = next) {
             struct columns c = { 0 };
             next = stop - i > most ? i + most : stop;
-            // Rows of one place stay together, as far as that goes: the reader sums them all the same.
+            // Rows of one place stay together, as far as that goes: the reader sums them all the
+            // same.
             put_rows(k, kind, &c, i, next);
             put_section(k, kind, part, first, end, flags, &c);
             free_columns(&c);
@@ -205,6 +209,7 @@ void pack_emit_rows(struct pack *k, unsigned kind, uint32_t part, uint32_t first
         if (kind == SECTION_PLACES && to > from)
             c.n--; // the last is what remains
     }
-    put_section(k, kind, part, first, end, flags | (kind == SECTION_PLACES ? SECTION_REMAINDER : 0u), &c);
+    put_section(k, kind, part, first, end,
+                flags | (kind == SECTION_PLACES ? SECTION_REMAINDER : 0u), &c);
     free_columns(&c);
 }

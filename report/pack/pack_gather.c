@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reads the records of both profiles into rows, sorted by part, function and place. Of the same place there may be
-// several rows: pack_emit.c sums them.
+// Reads the records of both profiles into rows, sorted by part, function and place. Of the same
+// place there may be several rows: pack_emit.c sums them.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ static size_t keep_counts(struct pack *k, const quern_count *v)
     return at;
 }
 
-static struct file *file_at(struct pack *k, uint32_t string)
+static struct file *file_at(struct pack *k, uint32_t string, const char *name)
 {
     if (string >= k->file_of_size) {
         uint32_t size = string + string / 2 + 64;
@@ -65,25 +65,27 @@ static struct file *file_at(struct pack *k, uint32_t string)
             k->file = more;
             k->file_cap = cap;
         }
-        k->file[k->files] = (struct file){ .string = string };
+        k->file[k->files] = (struct file){ .string = string, .name = name };
         k->file_of[string] = ++k->files;
     }
     return &k->file[k->file_of[string] - 1];
 }
 
-static bool note_file(struct pack *k, unsigned side, uint32_t string, const struct quern_record *rec)
+static bool note_file(struct pack *k, unsigned side, uint32_t string,
+                      const struct quern_record *rec)
 {
     struct file *f;
 
     if (string == QUERN_NONE || rec->at.line == 0)
         return true;
-    if (!(f = file_at(k, string)))
+    if (!(f = file_at(k, string, quern_profile_str(k->p[side], rec->at.file))))
         return false;
     if (rec->at.line > f->last_line[side])
         f->last_line[side] = rec->at.line;
     if (rec->kind == QUERN_REC_COST)
-        f->cost[side] += k->order < k->events ? rec->counts[k->order]
-                                              : quern_profile_derive(k->p[side], k->order, rec->counts);
+        f->cost[side] += k->order < k->events
+                             ? rec->counts[k->order]
+                             : quern_profile_derive(k->p[side], k->order, rec->counts);
     return true;
 }
 
@@ -205,6 +207,6 @@ bool pack_gather(struct pack *k)
         if (!ok)
             return false;
     }
-    return !k->pool.failed && !k->names.failed && sort_rows(k, &k->cost) && sort_rows(k, &k->call) &&
-           sort_rows(k, &k->jump);
+    return !k->pool.failed && !k->names.failed && sort_rows(k, &k->cost) &&
+           sort_rows(k, &k->call) && sort_rows(k, &k->jump);
 }

@@ -8,7 +8,8 @@
 #include "report/pack/names.h"
 #include "report/pack/pack.h"
 
-// One record of a profile: a cost, a call site or a jump. Counts are in `pool`, encoded, since most are small.
+// One record of a profile: a cost, a call site or a jump. Counts are in `pool`, encoded, since most
+// are small.
 struct row {
     uint64_t line, addr;
     uint32_t func;   // of the report
@@ -38,6 +39,7 @@ struct func {
 
 struct file {
     uint32_t string; // provisional
+    const char *name;
     quern_count cost[CORE_SIDES];
     uint64_t last_line[CORE_SIDES];
 };
