@@ -202,3 +202,13 @@ size_t strlen(const char *s)
         n++;
     return n;
 }
+
+// Debian's compiler-rt, which multiplies and divides 128 bits, is built with stack protection.
+extern uintptr_t __stack_chk_guard;
+_Noreturn void __stack_chk_fail(void);
+uintptr_t __stack_chk_guard = 0x5bd1e995;
+
+_Noreturn void __stack_chk_fail(void)
+{
+    __builtin_trap();
+}

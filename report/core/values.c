@@ -5,6 +5,7 @@
 
 #include "report/core/column.h"
 #include "report/core/graph.h"
+#include "report/core/heap.h"
 
 static int prepare(struct core *c, enum values_of of, unsigned side, uint32_t event)
 {
@@ -75,4 +76,54 @@ struct value values_get(const struct core *c, struct formula *f, enum values_of 
     for (uint32_t i = 0; (event = formula_needs(f, i)) != CORE_NONE; i++)
         counts[i] = count_of(c, of, side, event, index);
     return formula_value(f);
+}
+
+static void add_group(const struct core *c, const struct formula *f, unsigned side, uint32_t func,
+                      core_count *sum)
+{
+    uint32_t event;
+
+    for (uint32_t i = 0; (event = formula_needs(f, i)) != CORE_NONE; i++)
+        sum[i] = column_sum(sum[i], column_get(&c->self[side][event], func));
+}
+
+static int groups_of(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
+                     uint32_t groups, struct value *out)
+{
+    uint32_t needs = 0;
+
+    while (formula_needs(f, needs) != CORE_NONE)
+        needs++;
+    core_count *sum = heap_array((size_t)groups * needs, sizeof(*sum));
+    if (!sum)
+        return CORE_MEMORY;
+    for (uint32_t i = 0; i < c->funcs; i++)
+        if (group[i] < groups)
+            add_group(c, f, side, i, sum + (size_t)group[i] * needs);
+    for (uint32_t g = 0; g < groups; g++) {
+        if (needs)
+            core_copy(formula_counts(f), sum + (size_t)g * needs, needs * sizeof(*sum));
+        out[g] = formula_value(f);
+    }
+    heap_put(sum);
+    return 0;
+}
+
+int values_groups(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
+                  uint32_t groups, struct value *out)
+{
+    int rc = values_prepare(c, f, VALUES_SELF, side);
+
+    if (rc < 0 || side != VALUES_DIFFERENCE)
+        return rc < 0 ? rc : groups_of(c, f, side, group, groups, out);
+    struct value *old = heap_array(groups, sizeof(*old));
+    if (!old)
+        return CORE_MEMORY;
+    rc = groups_of(c, f, VALUES_NEW, group, groups, out);
+    if (rc == 0)
+        rc = groups_of(c, f, VALUES_OLD, group, groups, old);
+    for (uint32_t g = 0; rc == 0 && g < groups; g++)
+        out[g] = values_minus(out[g], old[g], formula_scale(f));
+    heap_put(old);
+    return rc;
 }

@@ -26,4 +26,9 @@ struct value values_get(const struct core *c, struct formula *f, enum values_of 
 // new - old.
 struct value values_minus(struct value a, struct value b, int64_t scale);
 
+// Self costs of groups: group[f] is the group of function f, or CORE_NONE. The formula is computed
+// of each group's sums. 0 or an error.
+int values_groups(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
+                  uint32_t groups, struct value *out);
+
 #endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Flame graphs of a call graph. It holds no stacks: what a path f0 -> f1 -> ... -> fk costs is not
+// known but bounded. Each edge is at most what the path costs, and of what enters a function
+// between, only what does not leave on the path can be missing:
+//
+//     max(0, sum of its edges - sum of the inclusive costs of the functions between)  ..  its least edge
+//
+// Both ends agree, for example, as long as every function between has one caller. A cycle is one
+// function here.
+#ifndef QUERN_REPORT_CORE_FLAME_H
+#define QUERN_REPORT_CORE_FLAME_H
+
+#include "report/core/values.h"
+
+enum flame_kind {
+    FLAME_DOWN, // what a function (CORE_NONE: the program) calls
+    FLAME_UP, // who calls a function, for its inclusive cost; of the program: for every function's self cost
+    FLAME_UP_SELF, // who calls a function, for its self cost
+};
+
+struct flame_box {
+    uint32_t func;
+    uint32_t parent; // a box, or CORE_NONE
+    uint32_t depth;
+    uint32_t flags; // enum flame_flag
+    double x,
+        width; // parts of the whole, 0 to 1. In proportion to the edges: an estimate between the bounds
+    core_count low, high; // in units of the formula; equal: exact
+};
+
+enum flame_flag {
+    FLAME_CYCLE = 1,
+    FLAME_CUT = 2 /* children were left out: too narrow or too many */
+};
+
+struct flame {
+    struct flame_box *box; // parents before children, siblings by cost
+    uint32_t count;
+    core_count total; // what width 1 is
+};
+
+// Boxes narrower than `least` (of the whole) are left out, and no more than `most` are made. The
+// formula must not be a ratio. 0 or an error; to be freed with heap_put(out->box).
+int flame_make(struct core *c, struct formula *f, unsigned side, uint32_t root,
+               enum flame_kind kind, double least, uint32_t most, struct flame *out);
+
+// The bounds themselves: of `edges` edges that sum up to `sum`, the least of which is `least`, with
+// the functions between costing `between`.
+static inline core_count flame_low(core_count sum, core_count between)
+{
+    return sum > between ? sum - between : 0;
+}
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// All callers or callees of a function with their distance, and the heaviest path to it.
+#ifndef QUERN_REPORT_CORE_REACH_H
+#define QUERN_REPORT_CORE_REACH_H
+
+#include "report/core/values.h"
+
+enum reach_direction { REACH_CALLEES, REACH_CALLERS };
+
+// The functions that can be reached, the nearest first, itself (distance 0) among them; `func` and
+// `distance` have room for all functions. Their number, or an error. Of the side's selected parts;
+// side VALUES_DIFFERENCE: of both.
+int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction, unsigned side,
+                  uint32_t *func_out, uint32_t *distance);
+
+// The path to a function along the dearest caller of each: edges, the last one ends in the
+// function. Stops before a function that the path has already. Their number, at most `max`, or an
+// error.
+int64_t reach_path(struct core *c, uint32_t func, struct formula *f, unsigned side, uint32_t *edge,
+                   uint32_t max);
+
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//
+// Reads SOURCE, ALIGN and CODE when somebody opens a source or a function. Numbers of pieces and
+// instructions are compared with the bytes that are there before memory is taken for them.
+#include "report/core/texts.h"
+
+#include "report/core/bytes.h"
+#include "report/core/heap.h"
+
+static struct text text_of(struct bytes b)
+{
+    return (struct text){ b.at, bytes_left(&b) };
+}
+
+static const struct section *find(const struct core *c, enum section_kind kind, uint32_t file,
+                                  unsigned side)
+{
+    for (size_t i = 0; i < c->list[kind].count; i++)
+        if (c->list[kind].item[i].base == file && c->list[kind].item[i].side == side)
+            return &c->list[kind].item[i];
+    return NULL;
+}
+
+int texts_source(const struct core *c, uint32_t file, unsigned side, struct texts_source *out)
+{
+    const struct section *s = find(c, SECTION_SOURCE, file, side);
+
+    *out = (struct texts_source){ .state = TEXTS_NONE };
+    if (!s)
+        return 0;
+    struct bytes b = bytes_of(s->at, s->size);
+    out->state = bytes_u32(&b);
+    out->path = text_of(bytes_text(&b));
+    out->lines = bytes_u32(&b);
+    uint32_t n = bytes_u32(&b);
+    if (b.bad || n > bytes_left(&b))
+        return CORE_DAMAGED;
+    struct texts_piece *piece = heap_array(n, sizeof(*piece));
+    if (!piece)
+        return CORE_MEMORY;
+    for (uint32_t i = 0; i < n; i++) {
+        piece[i].first = bytes_u32(&b);
+        piece[i].count = bytes_u32(&b);
+        piece[i].text = text_of(bytes_text(&b));
+    }
+    if (b.bad) {
+        heap_put(piece);
+        return CORE_DAMAGED;
+    }
+    out->piece = piece;
+    out->pieces = n;
+    return 0;
+}
+
+int texts_align(const struct core *c, uint32_t file, struct texts_run **out, uint32_t *n)
+{
+    const struct section *s = find(c, SECTION_ALIGN, file, 0);
+
+    *out = NULL;
+    *n = 0;
+    if (!s)
+        return 0;
+    struct bytes b = bytes_of(s->at, s->size);
+    uint32_t count = bytes_u32(&b);
+    if (b.bad || count > bytes_left(&b))
+        return CORE_DAMAGED;
+    struct texts_run *run = heap_array(count, sizeof(*run));
+    if (!run)
+        return CORE_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        run[i].skip_old = bytes_u32(&b);
+        run[i].skip_new = bytes_u32(&b);
+        run[i].equal = bytes_u32(&b);
+    }
+    if (b.bad) {
+        heap_put(run);
+        return CORE_DAMAGED;
+    }
+    *out = run;
+    *n = count;
+    return 0;
+}
+
+// The next line of a text, without its end.
+static struct text next_line(struct bytes *b)
+{
+    struct text line = { b->at, 0 };
+
+    while (b->at < b->end && *b->at != '\n')
+        b->at++;
+    line.size = (size_t)(b->at - line.at);
+    if (b->at < b->end)
+        b->at++;
+    return line;
+}
+
+// One section's code of `func`.
+static int read_code(const struct core *c, const struct section *s, uint32_t func,
+                     struct texts_code *out)
+{
+    struct bytes b = bytes_of(s->at, s->size);
+    uint64_t skip = 0;
+    uint32_t count = 0;
+
+    for (uint32_t f = 0; f < s->count; f++) {
+        uint32_t state = bytes_u32(&b), n = bytes_u32(&b);
+        if (f == func - s->first) {
+            out->state = state;
+            count = n;
+        } else if (f < func - s->first) {
+            skip += n;
+        }
+    }
+    struct bytes addr = bytes_text(&b), size = bytes_text(&b), code = bytes_text(&b);
+    struct bytes intel = bytes_text(&b), att = bytes_text(&b);
+    if (b.bad || count > bytes_left(&size))
+        return CORE_DAMAGED;
+    struct texts_insn *insn = heap_array(count, sizeof(*insn));
+    if (!insn)
+        return CORE_MEMORY;
+    bytes_skip(&addr, skip);
+    for (uint64_t i = 0; i < skip && !size.bad; i++) {
+        bytes_sub(&code, bytes_u(&size));
+        next_line(&intel);
+        next_line(&att);
+    }
+    uint64_t at = c->addr[func];
+    for (uint32_t i = 0; i < count; i++) {
+        insn[i].addr = at += (uint64_t)bytes_s(&addr);
+        insn[i].size = bytes_u32(&size);
+        insn[i].bytes = text_of(bytes_sub(&code, insn[i].size));
+        insn[i].intel = next_line(&intel);
+        insn[i].att = next_line(&att);
+    }
+    if (addr.bad || size.bad || code.bad) {
+        heap_put(insn);
+        return CORE_DAMAGED;
+    }
+    out->insn = insn;
+    out->count = count;
+    return 0;
+}
+
+int texts_code(const struct core *c, uint32_t func, struct texts_code *out)
+{
+    *out = (struct texts_code){ .state = TEXTS_NONE };
+    for (size_t i = 0; i < c->list[SECTION_CODE].count; i++) {
+        const struct section *s = &c->list[SECTION_CODE].item[i];
+        if (s->first <= func && func - s->first < s->count)
+            return read_code(c, s, func, out);
+    }
+    return 0;
+}

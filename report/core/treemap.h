@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// Treemaps: a rectangle is shared among parts in proportion to their costs, in pieces that are as
+// square as they can be (squarified treemaps, Bruls, Huizing and van Wijk).
+#ifndef QUERN_REPORT_CORE_TREEMAP_H
+#define QUERN_REPORT_CORE_TREEMAP_H
+
+#include "report/core/base.h"
+
+struct treemap_rect {
+    double x, y, w, h;
+};
+
+// `value`: costs, the largest first, none below zero. `whole` is what the area of `room` stands
+// for: when it is more than their sum, the rest stays free. Parts of cost 0 have no area.
+void treemap_squarify(const double *value, uint32_t n, double whole, struct treemap_rect room,
+                      struct treemap_rect *out);
+
+#endif
