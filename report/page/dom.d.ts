@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// What browsers have and this version of TypeScript does not know.
+declare class DecompressionStream {
+  constructor(format: "deflate-raw");
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<BufferSource>;
+}
