@@ -32,6 +32,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 // The same by their traditional names, with the options of those.
 int cmd_cg_annotate(int argc, char **argv);
 int cmd_cg_merge(int argc, char **argv);
@@ -48,5 +49,6 @@ extern const struct options diff_options_table, diff_options_traditional;
 extern const struct options convert_options_table;
 extern const struct options check_options_table;
 extern const struct options doctor_options_table;
+extern const struct options report_options_table;
 
 #endif

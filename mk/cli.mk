@@ -31,7 +31,8 @@ CLI_COMPLETE_LINKS := $(CLI_LINKS:%=$(CLI_BASH)/%) $(CLI_LINKS:%=$(CLI_FISH)/%.f
 
 ALL += $(CLI_COMPLETE) $(CLI_COMPLETE_LINKS)
 
-$(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) $(BUILD)/lib/libquern.a \
+$(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
+          $(BUILD)/lib/libquern-report.a $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
@@ -62,7 +63,8 @@ $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 
 # The whole program with AddressSanitizer, for damaged spools.
 $(BUILD)/tests/quern-asan: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(wildcard symbols/*.c)) \
-                           $(CLI_ZYDIS) $(BUILD)/lib/libquern-asan.a
+                           $(CLI_ZYDIS) $(BUILD)/lib/libquern-report-asan.a \
+                           $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
 CHECKS += check-cli

@@ -1,18 +1,52 @@
 # SPDX-License-Identifier: MIT
 #
-# `quern report`: the core (arithmetic, native and wasm32), the packer, and the page that is embedded in the
-# program. The page needs esbuild, clang and lld; without them all else is built, and the command says what it lacks.
+# `quern report`: the core (arithmetic, native and wasm32), the packer, and the page that is embedded in
+# the program. The page needs esbuild, clang and lld; without them all else is built, and the command
+# says what it lacks.
 
 REPORT_CORE := $(filter-out report/core/heap_wasm.c report/core/export.c,$(sort $(wildcard report/core/*.c)))
 REPORT_SRCS := $(REPORT_CORE) $(sort $(wildcard report/pack/*.c))
-REPORT_A := $(BUILD)/lib/libquern-report.a
 
-ALL += $(REPORT_A)
-$(REPORT_A): $(call host_objs,$(REPORT_SRCS))
+ALL += $(BUILD)/lib/libquern-report.a
+$(BUILD)/lib/libquern-report.a: $(call host_objs,$(REPORT_SRCS))
 	$(call archive)
 
 $(BUILD)/lib/libquern-report-asan.a: $(call asan_objs,$(REPORT_SRCS))
 	$(call archive)
+
+# Instructions, by the Zydis that mk/cli.mk links into quern.
+CFLAGS_cli/report/report_code.c := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD \
+                                   -isystem $(ZYDIS_SRC)/include
+$(patsubst %,$(BUILD)/obj/%/cli/report/report_code.o,host asan): | $(ZYDIS_READY)
+
+# ---- The page ----
+REPORT_CLANG ?= clang
+REPORT_GEN := $(BUILD)/gen/report
+REPORT_PAGE_O := $(BUILD)/obj/report/page.o
+# What multiplies and divides 128 bits.
+REPORT_RT := $(shell $(REPORT_CLANG) --target=wasm32-wasi -rtlib=compiler-rt -print-libgcc-file-name 2>/dev/null)
+REPORT_TOOLS := $(and $(shell command -v esbuild),$(shell command -v wasm-ld || command -v wasm-ld-14),$(wildcard $(REPORT_RT)))
+REPORT_WASM_FLAGS := --target=wasm32 -O2 -std=gnu11 -ffreestanding -fno-math-errno -mbulk-memory $(WARNINGS) -I.
+
+$(REPORT_GEN)/core.wasm: $(REPORT_CORE) report/core/export.c report/core/heap_wasm.c $(wildcard report/core/*.h) mk/report.mk
+	$(call say,WASM,$@)
+	@mkdir -p $(@D)
+	$(Q)$(REPORT_CLANG) $(REPORT_WASM_FLAGS) $(WERROR_FLAG) -nostdlib -Wl,--no-entry -Wl,--strip-all -Wl,--gc-sections \
+	    -Wl,-z,stack-size=262144 -o $@ $(filter-out report/core/heap_host.c,$(filter %.c,$^)) $(REPORT_RT)
+
+$(REPORT_GEN)/quern-page.html: $(REPORT_GEN)/core.wasm $(wildcard report/page/*)
+	$(call say,PAGE,$@)
+	$(Q)report/page/build $< $(@D)
+
+# The names of the symbols are made of the file's name, so it is given without a folder.
+$(REPORT_PAGE_O): $(REPORT_GEN)/quern-page.html
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)cd $(REPORT_GEN) && ld -r -b binary -z noexecstack -o $(abspath $@) quern-page.html
+
+ifneq ($(REPORT_TOOLS),)
+$(BUILD)/bin/quern $(BUILD)/tests/quern-asan: $(REPORT_PAGE_O)
+endif
 
 # ---- Tests ----
 REPORT_TESTS := $(patsubst tests/unit/report/%.c,$(BUILD)/tests/report/%,$(sort $(wildcard tests/unit/report/test_*.c)))

@@ -4,9 +4,6 @@
 // so that a line keeps its cost when others were put in front of it. A file whose two versions
 // cannot be found is left out and named at the end: its line numbers do not say which line is
 // which.
-//
-// Aligning is a patience diff: equal beginnings and ends, then lines that occur exactly once on
-// both sides, in their longest common order, then the same between them.
 #include "cli/diff/diff.h"
 
 #include <errno.h>
@@ -15,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/shared/align.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -89,78 +87,6 @@ static void unload(struct text *t)
     free(t->buf);
     free(t->line);
     free(t->id);
-}
-
-// ---- Patience diff ----
-
-struct align {
-    const uint32_t *a, *b;
-    size_t *to; // line of a -> line of b + 1; 0: none
-    uint32_t *count_a, *count_b;
-    size_t *where; // by id: line of b
-};
-
-static void align(struct align *x, size_t a0, size_t a1, size_t b0, size_t b1)
-{
-    size_t n = 0, *pa, *pb, *tail, *prev, best = 0;
-
-    while (a0 < a1 && b0 < b1 && x->a[a0] == x->b[b0])
-        x->to[a0++] = ++b0;
-    while (a0 < a1 && b0 < b1 && x->a[a1 - 1] == x->b[b1 - 1])
-        x->to[--a1] = b1--;
-    if (a0 == a1 || b0 == b1)
-        return;
-    for (size_t i = a0; i < a1; i++)
-        x->count_a[x->a[i]]++;
-    for (size_t i = b0; i < b1; i++) {
-        x->count_b[x->b[i]]++;
-        x->where[x->b[i]] = i;
-    }
-    pa = xcalloc(a1 - a0, sizeof(*pa));
-    pb = xcalloc(a1 - a0, sizeof(*pb));
-    for (size_t i = a0; i < a1; i++)
-        if (x->count_a[x->a[i]] == 1 && x->count_b[x->a[i]] == 1) {
-            pa[n] = i;
-            pb[n++] = x->where[x->a[i]];
-        }
-    for (size_t i = a0; i < a1; i++)
-        x->count_a[x->a[i]] = 0;
-    for (size_t i = b0; i < b1; i++)
-        x->count_b[x->b[i]] = 0;
-    // Longest increasing run of pb: tail[k] is the end of the best one of length k + 1.
-    tail = xcalloc(n + 1, sizeof(*tail));
-    prev = xcalloc(n + 1, sizeof(*prev));
-    for (size_t i = 0; i < n; i++) {
-        size_t lo = 0, hi = best;
-        while (lo < hi) {
-            size_t mid = (lo + hi) / 2;
-            if (pb[tail[mid]] < pb[i])
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        prev[i] = lo ? tail[lo - 1] : SIZE_MAX;
-        tail[lo] = i;
-        if (lo == best)
-            best++;
-    }
-    if (best) {
-        size_t *run = xcalloc(best, sizeof(*run));
-        for (size_t k = best, i = tail[best - 1]; k--; i = prev[i])
-            run[k] = i;
-        for (size_t k = 0; k < best; k++) {
-            align(x, a0, pa[run[k]], b0, pb[run[k]]);
-            x->to[pa[run[k]]] = pb[run[k]] + 1;
-            a0 = pa[run[k]] + 1;
-            b0 = pb[run[k]] + 1;
-        }
-        align(x, a0, a1, b0, b1);
-        free(run);
-    }
-    free(pa);
-    free(pb);
-    free(tail);
-    free(prev);
 }
 
 // ---- Counts by line ----
@@ -268,31 +194,24 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
 {
     struct quern_profile *ids = quern_profile_new();
     struct text a, b;
-    struct align x;
     struct out_line *list;
     quern_count *delta = xcalloc(d->events + 1, sizeof(*delta));
-    size_t count = 0, next = 0, some = 0, strings;
+    size_t count = 0, next = 0, some = 0;
 
     if (!ids || load(&a, old_path, ids) < 0 || load(&b, new_path, ids) < 0)
         die(UTIL_USAGE, "%s and %s cannot be compared", old_path, new_path);
-    strings = quern_profile_str_count(ids) + 1;
-    x = (struct align){ .a = a.id,
-                        .b = b.id,
-                        .to = xcalloc(a.n + 1, sizeof(*x.to)),
-                        .count_a = xcalloc(strings, sizeof(uint32_t)),
-                        .count_b = xcalloc(strings, sizeof(uint32_t)),
-                        .where = xcalloc(strings, sizeof(size_t)) };
-    align(&x, 0, a.n, 0, b.n);
+    size_t *to = xcalloc(a.n + 1, sizeof(*to));
+    align_lines(a.id, a.n, b.id, b.n, quern_profile_str_count(ids), to);
     // All lines of both in one order: what is gone before what came in its place.
     list = xcalloc(a.n + b.n + 1, sizeof(*list));
     for (size_t i = 0; i < a.n; i++) {
-        if (!x.to[i]) {
+        if (!to[i]) {
             list[count++] = (struct out_line){ i + 1, 0, a.line[i] };
             continue;
         }
-        for (; next + 1 < x.to[i]; next++)
+        for (; next + 1 < to[i]; next++)
             list[count++] = (struct out_line){ 0, next + 1, b.line[next] };
-        list[count++] = (struct out_line){ i + 1, x.to[i], b.line[next++] };
+        list[count++] = (struct out_line){ i + 1, to[i], b.line[next++] };
     }
     for (; next < b.n; next++)
         list[count++] = (struct out_line){ 0, next + 1, b.line[next] };
@@ -320,10 +239,7 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
     }
     unload(&a);
     unload(&b);
-    free(x.to);
-    free(x.count_a);
-    free(x.count_b);
-    free(x.where);
+    free(to);
     free(list);
     free(delta);
     quern_profile_free(ids);

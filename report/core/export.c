@@ -36,7 +36,7 @@ _Static_assert(sizeof(struct out_value) == 32, "the page reads values of 32 byte
 _Static_assert(sizeof(struct out_text) == 8, "the page reads texts of 8 bytes");
 _Static_assert(sizeof(struct detail_row) == 80, "the page reads rows of 80 bytes");
 _Static_assert(sizeof(struct flame_box) == 64, "the page reads boxes of 64 bytes");
-_Static_assert(sizeof(struct texts_insn) == 40, "the page reads instructions of 40 bytes");
+_Static_assert(sizeof(struct texts_insn) == 48, "the page reads instructions of 48 bytes");
 
 static struct out_value out_value(struct value v)
 {

@@ -94,13 +94,64 @@ static struct text next_line(struct bytes *b)
     return line;
 }
 
+// Where a branch goes whose text ends in a distance from `end` (" +0x10"); 0: it is none.
+static uint64_t target_of(struct text intel, uint64_t end)
+{
+    uint64_t distance = 0;
+    size_t at = intel.size;
+    unsigned shift = 0;
+
+    for (; at > 0 && shift < 64; at--, shift += 4) {
+        uint8_t byte = intel.at[at - 1];
+        unsigned digit = byte >= '0' && byte <= '9'   ? byte - 48u
+                         : byte >= 'A' && byte <= 'F' ? byte - 55u
+                         : byte >= 'a' && byte <= 'f' ? byte - 87u
+                                                      : 16;
+        if (digit == 16)
+            break;
+        distance |= (uint64_t)digit << shift;
+    }
+    if (shift == 0 || at < 4 || intel.at[at - 1] != 'x' || intel.at[at - 2] != '0' ||
+        intel.at[at - 4] != ' ')
+        return 0;
+    return intel.at[at - 3] == '+' ? end + distance : intel.at[at - 3] == '-' ? end - distance : 0;
+}
+
+// The words of a section: what an instruction is, by its number.
+static int read_words(struct bytes *b, struct texts_insn **out, uint32_t *count)
+{
+    uint32_t n = bytes_u32(b);
+    struct bytes size = bytes_text(b), code = bytes_text(b);
+    struct bytes intel = bytes_text(b), att = bytes_text(b);
+
+    if (b->bad || n > bytes_left(&size))
+        return CORE_DAMAGED;
+    struct texts_insn *word = heap_array(n, sizeof(*word));
+    if (!word)
+        return CORE_MEMORY;
+    for (uint32_t i = 0; i < n; i++) {
+        word[i].size = bytes_u32(&size);
+        word[i].bytes = text_of(bytes_sub(&code, word[i].size));
+        word[i].intel = next_line(&intel);
+        word[i].att = next_line(&att);
+    }
+    if (size.bad || code.bad) {
+        heap_put(word);
+        return CORE_DAMAGED;
+    }
+    *out = word;
+    *count = n;
+    return 0;
+}
+
 // One section's code of `func`.
 static int read_code(const struct core *c, const struct section *s, uint32_t func,
                      struct texts_code *out)
 {
     struct bytes b = bytes_of(s->at, s->size);
     uint64_t skip = 0;
-    uint32_t count = 0;
+    uint32_t count = 0, words = 0;
+    struct texts_insn *word = NULL;
 
     for (uint32_t f = 0; f < s->count; f++) {
         uint32_t state = bytes_u32(&b), n = bytes_u32(&b);
@@ -111,30 +162,31 @@ static int read_code(const struct core *c, const struct section *s, uint32_t fun
             skip += n;
         }
     }
-    struct bytes addr = bytes_text(&b), size = bytes_text(&b), code = bytes_text(&b);
-    struct bytes intel = bytes_text(&b), att = bytes_text(&b);
-    if (b.bad || count > bytes_left(&size))
-        return CORE_DAMAGED;
-    struct texts_insn *insn = heap_array(count, sizeof(*insn));
-    if (!insn)
-        return CORE_MEMORY;
+    struct bytes addr = bytes_text(&b), number = bytes_text(&b);
+    int rc = read_words(&b, &word, &words);
+    if (rc < 0)
+        return rc;
     bytes_skip(&addr, skip);
-    for (uint64_t i = 0; i < skip && !size.bad; i++) {
-        bytes_sub(&code, bytes_u(&size));
-        next_line(&intel);
-        next_line(&att);
-    }
+    bytes_skip(&number, skip);
+    struct texts_insn *insn = count > bytes_left(&number) ? NULL : heap_array(count, sizeof(*insn));
+    rc = insn ? 0 : count > bytes_left(&number) ? CORE_DAMAGED : CORE_MEMORY;
     uint64_t at = c->addr[func];
-    for (uint32_t i = 0; i < count; i++) {
-        insn[i].addr = at += (uint64_t)bytes_s(&addr);
-        insn[i].size = bytes_u32(&size);
-        insn[i].bytes = text_of(bytes_sub(&code, insn[i].size));
-        insn[i].intel = next_line(&intel);
-        insn[i].att = next_line(&att);
+    for (uint32_t i = 0; rc == 0 && i < count; i++) {
+        uint32_t w = bytes_u32(&number);
+        at += (uint64_t)bytes_s(&addr);
+        if (w >= words || addr.bad || number.bad) {
+            rc = CORE_DAMAGED;
+            break;
+        }
+        insn[i] = word[w];
+        insn[i].addr = at;
+        at += insn[i].size;
+        insn[i].target = target_of(word[w].intel, at);
     }
-    if (addr.bad || size.bad || code.bad) {
+    heap_put(word);
+    if (rc < 0) {
         heap_put(insn);
-        return CORE_DAMAGED;
+        return rc;
     }
     out->insn = insn;
     out->count = count;

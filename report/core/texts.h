@@ -42,7 +42,7 @@ struct texts_run {
 int texts_align(const struct core *c, uint32_t file, struct texts_run **out, uint32_t *n);
 
 struct texts_insn {
-    uint64_t addr;
+    uint64_t addr, target; // target of a branch, or 0
     uint32_t size;
     struct text bytes, intel, att;
 };

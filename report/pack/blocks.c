@@ -85,10 +85,22 @@ void blocks_add(struct blocks *b, unsigned kind, uint32_t first, uint32_t end,
     blocks_put(&b->open, kind, payload);
 }
 
+void blocks_drop(struct blocks *b, size_t count, size_t bytes)
+{
+    while (b->count > count)
+        free(b->item[--b->count].deflated);
+    b->bytes = bytes;
+}
+
 void blocks_first(struct blocks *b, const struct buf *bytes, uint32_t kinds, uint32_t end)
 {
     struct block first = { .kinds = kinds, .end = end };
 
+    free(b->item ? b->item[0].deflated : NULL);
+    if (b->item && b->item[0].deflated) {
+        b->bytes -= (b->item[0].deflated_size + 2) / 3 * 4 + 100;
+        b->item[0].deflated = NULL;
+    }
     if (b->failed || bytes->failed || bytes->size > BLOCKS_MAX ||
         !deflate_block(&first, bytes, b->level))
         b->failed = true;

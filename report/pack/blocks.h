@@ -42,7 +42,9 @@ void blocks_add(struct blocks *b, unsigned kind, uint32_t first, uint32_t end,
 void blocks_put(struct buf *to, unsigned kind, const struct buf *payload);
 // Closes the open block if something is in it.
 void blocks_close(struct blocks *b);
-// Makes the bytes block 0.
+// Forgets the blocks from number `count` on.
+void blocks_drop(struct blocks *b, size_t count, size_t bytes);
+// Makes the bytes block 0, in place of what was block 0 before.
 void blocks_first(struct blocks *b, const struct buf *bytes, uint32_t kinds, uint32_t end);
 
 #endif

@@ -297,6 +297,7 @@ void pack_free(struct pack *k)
     free(k->address);
     buf_free(&k->pool);
     buf_free(&k->texts);
+    buf_free(&k->defined);
     blocks_free(&k->blocks);
     free(k);
 }
@@ -305,6 +306,14 @@ void pack_text(struct pack *k, const char *key, const char *value)
 {
     buf_text(&k->texts, key, strlen(key));
     buf_text(&k->texts, value, strlen(value));
+}
+
+void pack_event(struct pack *k, const char *name, const char *formula, int64_t scale)
+{
+    buf_text(&k->defined, name, strlen(name));
+    buf_text(&k->defined, name, 0);
+    buf_text(&k->defined, formula, strlen(formula));
+    buf_u(&k->defined, (uint64_t)scale);
 }
 
 // ---- Blocks ----
@@ -401,6 +410,21 @@ void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end,
     k->failed |= payload->failed;
 }
 
+struct pack_mark pack_begin(struct pack *k)
+{
+    blocks_close(&k->blocks);
+    return (struct pack_mark){ k->blocks.count, k->blocks.bytes };
+}
+
+bool pack_end(struct pack *k, const struct pack_mark *mark, size_t most)
+{
+    blocks_close(&k->blocks);
+    if (k->blocks.bytes <= most)
+        return true;
+    blocks_drop(&k->blocks, mark->blocks, mark->bytes);
+    return false;
+}
+
 // ---- Block 0 ----
 
 static void put_text(struct buf *to, const char *s)
@@ -436,6 +460,8 @@ static void put_events(const struct pack *k, struct buf *to)
         put_text(to, e < k->events ? NULL : quern_profile_event_formula(k->p[0], e));
         buf_u(to, (uint64_t)quern_profile_event_scale(k->p[0], e));
     }
+    buf_bytes(to, k->defined.at, k->defined.size);
+    to->failed |= k->defined.failed;
 }
 
 static void put_parts(const struct pack *k, struct buf *to)
@@ -510,7 +536,10 @@ uint32_t pack_count(const struct pack *k)
 struct pack_func pack_func(const struct pack *k, uint32_t f)
 {
     const struct func *x = &k->func[f];
-    struct pack_func out = { 0 };
+    struct pack_func out = { .file_number = QUERN_NONE };
+
+    if (x->file != QUERN_NONE && x->file < k->file_of_size && k->file_of[x->file])
+        out.file_number = k->file_of[x->file] - 1;
 
     for (unsigned s = 0; s < CORE_SIDES; s++) {
         if (x->of[s] == QUERN_NONE)
@@ -566,6 +595,11 @@ size_t pack_addresses(struct pack *k, uint32_t f, unsigned side, const uint64_t 
     }
     *out = k->address;
     return n;
+}
+
+uint64_t pack_address(const struct pack *k, uint32_t f)
+{
+    return k->func[f].addr;
 }
 
 size_t pack_bytes(const struct pack *k)

@@ -18,6 +18,8 @@ struct pack *pack_new(struct quern_profile *p, struct quern_profile *base, size_
 void pack_free(struct pack *k);
 
 void pack_text(struct pack *k, const char *key, const char *value);
+// Another derived event, behind those of the profile. The formula is one that report/core can read.
+void pack_event(struct pack *k, const char *name, const char *formula, int64_t scale);
 
 // What is never left out: functions, self costs, call sites.
 void pack_functions(struct pack *k);
@@ -28,6 +30,7 @@ struct pack_func {
     const char *object, *file, *name; // NULL: not known; NUL-terminated, as long as the profiles
     const quern_count *self[2], *inclusive[2]; // NULL: not of this side
     uint64_t called[2];
+    uint32_t file_number; // of pack_file(), or QUERN_NONE: no line of it is known
 };
 struct pack_func pack_func(const struct pack *k, uint32_t f);
 
@@ -45,6 +48,7 @@ struct pack_file {
 struct pack_file pack_file(const struct pack *k, uint32_t i);
 // Addresses of a function's places on a side, sorted, each once; their number. The array lives
 // until the next call.
+uint64_t pack_address(const struct pack *k, uint32_t f); // that of FUNCTIONS
 size_t pack_addresses(struct pack *k, uint32_t f, unsigned side, const uint64_t **out);
 
 // Sections of sources and code, made by the caller.
@@ -55,7 +59,16 @@ void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end,
 // Bytes that the blocks take in the page so far.
 size_t pack_bytes(const struct pack *k);
 
-// Makes block 0. 0 or -errno; then the blocks are there to be written.
+// What is added between the two is taken back when all blocks would then need more than `most`
+// bytes (false).
+struct pack_mark {
+    size_t blocks, bytes;
+};
+struct pack_mark pack_begin(struct pack *k);
+bool pack_end(struct pack *k, const struct pack_mark *mark, size_t most);
+
+// Makes block 0, or makes it anew after more was added. 0 or -errno; then the blocks are there to
+// be written.
 int pack_finish(struct pack *k);
 const struct block *pack_block(const struct pack *k, size_t i);
 size_t pack_block_count(const struct pack *k);

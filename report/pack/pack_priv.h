@@ -76,7 +76,7 @@ struct pack {
     uint64_t *address; // of pack_addresses
     size_t address_cap;
 
-    struct buf texts;
+    struct buf texts, defined; // facts; further events
     struct blocks blocks;
     bool failed;
 };

@@ -41,7 +41,8 @@ export interface FlameBox {
 }
 export interface Piece { first: number; count: number; text: string }
 export interface Source { state: number; lines: number; path: string; pieces: Piece[] }
-export interface Insn { addr: bigint; bytes: Uint8Array; intel: string; att: string }
+// target: of a branch; 0n: it is none
+export interface Insn { addr: bigint; target: bigint; bytes: Uint8Array; intel: string; att: string }
 export interface GraphNode { func: number; depth: number }
 export interface GraphEdge { from: number; to: number; edge: number; value: Value; calls: Value }
 
@@ -386,11 +387,11 @@ export class Core {
     const view = this.view();
     this.check(view.getInt32(this.scratch + 8, true));
     const insns: Insn[] = [], count = view.getUint32(this.scratch + 4, true);
-    for (let i = 0, x = at; i < count; i++, x += 40)
+    for (let i = 0, x = at; i < count; i++, x += 48)
       insns.push({
-        addr: view.getBigUint64(x, true),
-        bytes: new Uint8Array(this.memory.buffer, view.getUint32(x + 12, true), view.getUint32(x + 16, true)).slice(),
-        intel: this.text(x + 20), att: this.text(x + 28),
+        addr: view.getBigUint64(x, true), target: view.getBigUint64(x + 8, true),
+        bytes: new Uint8Array(this.memory.buffer, view.getUint32(x + 20, true), view.getUint32(x + 24, true)).slice(),
+        intel: this.text(x + 28), att: this.text(x + 36),
       });
     this.put(at);
     return { state: view.getUint32(this.scratch, true), insns };

@@ -29,9 +29,11 @@ merge
 diff
 convert
 check
-doctor"
+doctor
+report"
     completes quern re
-    same "$output" recover
+    same "$output" "recover
+report"
     completes quern help con
     same "$output" convert
     completes quern nothing-like-that

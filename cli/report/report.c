@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+//
+// quern report: one HTML file that shows a profile in any browser. Reads and compares as annotate
+// and diff do, finds sources and instructions, lets report/pack make the blocks, and writes them
+// with the page that is built into the program.
+#include "cli/report/report.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/shared/event.h"
+#include "cli/shared/file.h"
+#include "cli/shared/read.h"
+#include "cli/shared/remark.h"
+#include "cli/shared/util.h"
+#include "report/core/formula.h"
+#include "report/core/heap.h"
+
+extern char **environ;
+
+enum {
+    NAMED = 10,         // sources not found that are named
+    FIRST_BLOCK = 8192, // what block 0 grows by, at the end
+};
+
+// ---- Profiles ----
+
+static void read_side(struct report *r, unsigned side)
+{
+    struct report_side *s = &r->side[side];
+    struct quern_rewrite *file = read_rewrite("--mod-filename", r->mod_file);
+    struct quern_rewrite *func = read_rewrite("--mod-funcname", r->mod_func);
+    struct stat st;
+
+    for (size_t i = 0; i < s->path_count; i++)
+        if (strcmp(s->paths[i], "-") != 0 && stat(s->paths[i], &st) == 0 &&
+            (!s->mtime.tv_sec || st.st_mtim.tv_sec < s->mtime.tv_sec ||
+             (st.st_mtim.tv_sec == s->mtime.tv_sec && st.st_mtim.tv_nsec < s->mtime.tv_nsec)))
+            s->mtime = st.st_mtim;
+    s->p = read_renamed(read_sum(s->paths, s->path_count), file, func);
+    quern_rewrite_free(file);
+    quern_rewrite_free(func);
+    if (quern_profile_event_count(s->p) == 0)
+        die(UTIL_USAGE, "%s: the profile is empty: it has no events", s->paths[0]);
+}
+
+static void read_profiles(struct report *r)
+{
+    struct quern_error err;
+
+    read_side(r, 0);
+    if (!r->base)
+        return;
+    read_side(r, 1);
+    if (quern_profile_match_events(r->side[1].p, r->base, r->side[0].p, r->side[0].paths[0], &err) <
+        0)
+        remark_die(&err);
+}
+
+// ---- Events ----
+
+// The events that everybody knows, where the profile has what they are made of, and the one to
+// begin with.
+static void choose_events(struct report *r)
+{
+    static const char *const known[] = { "L1m", "LLm", "Bm", "CEst" };
+    struct quern_profile *p = r->side[0].p;
+
+    for (int s = 0; s < 2 && r->side[s].p; s++)
+        for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+            event_find(r->side[s].p, known[i]);
+    if (r->event_name) {
+        size_t *list;
+        event_list(p, "--event", r->event_name, &list, NULL);
+        r->event = list[0];
+        free(list);
+    }
+}
+
+static struct text text_of(const char *s)
+{
+    return (struct text){ (const uint8_t *)s, strlen(s) };
+}
+
+// --define: the formula is read as the page will read it, and said where it is none.
+static void define_events(struct report *r)
+{
+    struct quern_profile *p = r->side[0].p;
+    size_t events = quern_profile_event_count(p), all = events + quern_profile_derived_count(p);
+    struct core c = { .events = (uint32_t)events, .event_count = (uint32_t)all };
+
+    c.event = xcalloc(all + r->define.count + 1, sizeof(*c.event));
+    for (size_t e = 0; e < all; e++) {
+        const char *formula = e < events ? NULL : quern_profile_event_formula(p, e);
+        size_t at;
+        c.event[e].name = text_of(quern_profile_event_name(p, e));
+        c.event[e].scale = quern_profile_event_scale(p, e);
+        if (formula)
+            c.event[e].made =
+                formula_new(&c, (uint32_t)e, text_of(formula).at, strlen(formula), &at);
+    }
+    for (size_t i = 0; i < r->define.count; i++) {
+        const char *text = r->define.item[i], *equals = strchr(text, '=');
+        size_t at, name_size = equals ? (size_t)(equals - text) : 0;
+        while (name_size && (text[name_size - 1] == ' ' || text[name_size - 1] == '\t'))
+            name_size--;
+        if (!name_size || *text == ' ')
+            die(UTIL_USAGE, "--define=%s: must be NAME = FORMULA", text);
+        char *name = xasprintf("%.*s", (int)name_size, text);
+        const char *formula = equals + 1 + strspn(equals + 1, " \t");
+        for (size_t e = 0; e < c.event_count; e++)
+            if (c.event[e].name.size == name_size &&
+                memcmp(c.event[e].name.at, name, name_size) == 0)
+                die(UTIL_USAGE, "--define=%s: there is an event %s already", text, name);
+        struct event *e = &c.event[c.event_count];
+        e->made = formula_new(&c, c.event_count, text_of(formula).at, strlen(formula), &at);
+        if (!e->made) {
+            warn("--define=%s: the formula cannot be read from here:", text);
+            remark_caret(stderr, formula, (uint32_t)at + 1);
+            exit(UTIL_USAGE);
+        }
+        e->name = text_of(name);
+        e->scale = formula_scale(e->made);
+        c.event_count++;
+        pack_event(r->pack, name, formula, e->scale);
+    }
+    for (size_t e = 0; e < c.event_count; e++)
+        formula_free(c.event[e].made);
+    free(c.event);
+}
+
+// ---- What goes in ----
+
+static void put_facts(struct report *r)
+{
+    static const char *const key[] = { "profile", "base" };
+    char now[32];
+
+    pack_text(r->pack, "title", r->title);
+    for (int s = 0; s < 2; s++) {
+        for (size_t i = 0; i < r->side[s].path_count; i++)
+            pack_text(r->pack, key[s], r->side[s].paths[i]);
+        for (size_t i = 0; r->side[s].p && i < quern_profile_diag_count(r->side[s].p); i++) {
+            const struct quern_diag *d = quern_profile_diag(r->side[s].p, i);
+            if (d->severity == QUERN_NOTE)
+                continue;
+            char *text =
+                xasprintf("%s:%llu: %s (%llu times)", r->side[s].paths[0],
+                          (unsigned long long)d->line, d->msg, (unsigned long long)d->count);
+            pack_text(r->pack, "remark", text);
+            free(text);
+        }
+        for (size_t i = 0; i < r->side[s].include.count; i++)
+            pack_text(r->pack, "source-folder", r->side[s].include.item[i]);
+    }
+    snprintf(now, sizeof(now), "%lld", (long long)time(NULL));
+    pack_text(r->pack, "written", now);
+    pack_text(r->pack, "generator", "quern " QUERN_VERSION);
+}
+
+static double share(const struct report *r, uint32_t from)
+{
+    quern_count sum = 0,
+                total = event_value(r->side[0].p, r->event, quern_profile_totals(r->side[0].p));
+
+    for (uint32_t f = from; f < pack_count(r->pack); f++) {
+        const quern_count *v = pack_func(r->pack, f).self[0];
+        sum += v ? event_value(r->side[0].p, r->event, v) : 0;
+    }
+    return total ? 100.0 * (double)sum / (double)total : 0;
+}
+
+static void leave_out(struct report *r, const char *text)
+{
+    warn("%s", text);
+    pack_text(r->pack, "left-out", text);
+}
+
+// Lines, instructions and sources, the dearest functions first, as long as there is room.
+static void add_details(struct report *r)
+{
+    size_t rest = r->page_size + FIRST_BLOCK, most = r->max_size > rest ? r->max_size - rest : 0;
+    uint32_t f = 0, n = pack_count(r->pack), files = pack_file_count(r->pack);
+
+    report_text_begin(r);
+    while (f < n) {
+        struct pack_mark mark = pack_begin(r->pack);
+        uint32_t next = pack_places(r->pack, f), file;
+        report_code_add(r, f, next);
+        for (uint32_t i = f; i < next; i++)
+            if ((file = pack_func(r->pack, i).file_number) != QUERN_NONE)
+                report_text_add(r, file);
+        bool fits = pack_end(r->pack, &mark, most);
+        report_text_settle(r, fits);
+        if (!fits)
+            break;
+        f = next;
+    }
+    if (f < n) {
+        char *text =
+            xasprintf("lines, sources and instructions of the %u cheapest functions (%.2g %% of "
+                      "%s) are left out to stay below %llu bytes; --max-size changes that",
+                      n - f, share(r, f), quern_profile_event_name(r->side[0].p, r->event),
+                      (unsigned long long)r->max_size);
+        leave_out(r, text);
+        free(text);
+    }
+    // Files that only inlined code is from.
+    for (uint32_t i = 0; i < files && f == n; i++) {
+        struct pack_mark mark = pack_begin(r->pack);
+        report_text_add(r, i);
+        report_text_settle(r, pack_end(r->pack, &mark, most));
+    }
+    report_text_end(r);
+    report_code_end(r);
+}
+
+// ---- What standard error says ----
+
+static void say_sources(struct report *r)
+{
+    if (r->source == SOURCE_NONE)
+        return;
+    warn("%s: %zu source%s in it, %zu not found%s", strcmp(r->out, "-") ? r->out : "the report",
+         r->sources, r->sources == 1 ? " is" : "s are", r->sources_missing,
+         r->sources_left ? ", others left out" : "");
+    for (size_t i = 0; i < r->missing.count && i < NAMED; i++)
+        warn("%s: not found", r->missing.item[i]);
+    if (r->missing.count > NAMED)
+        warn("and %zu more", r->missing.count - NAMED);
+    if (r->sources_missing && r->side[0].include.count == 0)
+        warn("sources were sought under their names only; -I DIR names a folder to look below");
+    for (size_t i = 0; r->sources_missing && i < r->side[0].include.count; i++)
+        warn("sought below %s", r->side[0].include.item[i]);
+    if (r->objects_missing)
+        warn("%zu of %zu object files are not there: their instructions are left out",
+             r->objects_missing, r->objects);
+}
+
+static void open_browser(const char *path)
+{
+    char *argv[] = { (char *)"xdg-open", (char *)path, NULL };
+    pid_t pid;
+    int status = 0;
+
+    if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0) {
+        warn("%s: xdg-open is not there; open the file in a browser", path);
+        return;
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        warn("%s: xdg-open could not open it; open the file in a browser", path);
+}
+
+// ---- The command ----
+
+int cmd_report(int argc, char **argv)
+{
+    struct report r;
+    int rc;
+
+    report_options_read(&r, argc, argv);
+    if (!report_html_there())
+        die(UTIL_USAGE,
+            "this quern was built without the page of reports: its build needs esbuild, "
+            "clang and lld; `scripts/deps build` installs them, then build again");
+    read_profiles(&r);
+    choose_events(&r);
+    if (!r.title)
+        r.title = *read_command(r.side[0].p) ? read_command(r.side[0].p) : r.side[0].paths[0];
+    r.pack = pack_new(r.side[0].p, r.side[1].p, r.event);
+    if (!r.pack)
+        die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
+    define_events(&r);
+    put_facts(&r);
+    r.page_size = report_html_size() + 16384; // with the summary
+    pack_functions(r.pack);
+    if (pack_finish(r.pack) < 0)
+        die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
+    add_details(&r);
+    if (pack_names_cut(r.pack))
+        leave_out(&r, "the ends of names longer than 1 MiB are left out");
+    if (pack_finish(r.pack) < 0)
+        die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
+    rc = file_write(r.out, report_html_write, &r);
+    if (rc < 0)
+        die(UTIL_USAGE, "%s: cannot be written: %s", strcmp(r.out, "-") ? r.out : "standard output",
+            strerror(-rc));
+    say_sources(&r);
+    if (r.open)
+        open_browser(r.out);
+    pack_free(r.pack);
+    quern_profile_free(r.side[0].p);
+    quern_profile_free(r.side[1].p);
+    return UTIL_OK;
+}

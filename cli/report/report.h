@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// State of `quern report`, shared by report.c (the command), report_options.c, report_text.c
+// (sources), report_code.c (assembly) and report_html.c (the file).
+#ifndef QUERN_CLI_REPORT_H
+#define QUERN_CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "cli/shared/options.h"
+#include "quern/profile.h"
+#include "report/pack/pack.h"
+
+// ORDER report_source: the words of --source
+enum report_source { SOURCE_ALL = 1, SOURCE_COST, SOURCE_NONE };
+
+struct report_side {
+    const char **paths;
+    size_t path_count;
+    struct quern_profile *p;
+    struct timespec mtime;      // of the oldest file
+    struct option_list include; // where its sources are looked for
+};
+
+struct report {
+    // Options
+    const char *command;
+    const char *out, *base, *event_name, *title, *mod_file, *mod_func;
+    struct option_list define;
+    bool open, code;
+    uint32_t source;
+    uint64_t max_size;
+
+    struct report_side side[2]; // the profile, the base
+    size_t event;               // functions are sorted by it
+    struct pack *pack;
+    size_t page_size; // of what is not data
+
+    // report_text.c
+    uint8_t *text_done;       // by file of the pack: 0, or enum text_done
+    uint64_t **text_lines[2]; // --source=cost: a bit for each line with a cost
+
+    // report_code.c
+    struct report_object *object;
+    size_t object_count;
+
+    // What standard error says
+    size_t sources, sources_missing, sources_left;
+    size_t objects, objects_missing;
+    struct option_list missing; // names of sources
+};
+
+// report_options.c
+void report_options_read(struct report *r, int argc, char **argv);
+
+// report_text.c
+void report_text_begin(struct report *r);
+// Adds a file of the pack, both versions of it, unless it is there already.
+void report_text_add(struct report *r, uint32_t file);
+// What was added since the last call stays (true) or is taken back.
+void report_text_settle(struct report *r, bool stays);
+// Says of all others why they are not there.
+void report_text_end(struct report *r);
+
+// report_code.c: adds the instructions of functions first to end.
+void report_code_add(struct report *r, uint32_t first, uint32_t end);
+void report_code_end(struct report *r);
+
+// report_html.c: the page's pieces are in the program, unless the tools that make it were missing.
+bool report_html_there(void);
+size_t report_html_size(void);
+void report_html_write(FILE *f, const void *r);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// The options of `quern report`. Called by report.c first of all.
+#include "cli/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/util.h"
+
+#define FIELD(f) .field = offsetof(struct report, f)
+
+enum { MB = 1 << 20 };
+
+static void include(void *field, const struct option *o, const char *value)
+{
+    struct report *r = field;
+
+    (void)o;
+    options_add(&r->side[0].include, value);
+    options_add(&r->side[1].include, value);
+}
+
+// A number of bytes, with K, M or G behind it.
+static void max_size(void *field, const struct option *o, const char *value)
+{
+    struct report *r = field;
+    size_t n = strlen(value);
+    const char *unit = n ? strchr("KMG", value[n - 1]) : NULL;
+    char *digits = xasprintf("%.*s", (int)(unit ? n - 1 : n), value);
+
+    if (!n || !util_number(digits, UINT64_MAX >> 30, &r->max_size) || r->max_size == 0)
+        die(UTIL_USAGE, "%s=%s: must be a number of bytes, with K, M or G behind it", o->name,
+            value);
+    free(digits);
+    if (unit)
+        r->max_size <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 30;
+}
+
+// clang-format off
+static const struct option rows[] = {
+    { "-o", " OUT", NULL, OPTION_TEXT, FIELD(out) },
+    { "--output", "=OUT", "write there; - is standard output [PROFILE.html]",
+      OPTION_TEXT, OPTION_APART, FIELD(out) },
+    { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
+    { "--base", "=OLD", "compare with this profile, in every view", OPTION_TEXT, FIELD(base) },
+    { "--event", "=NAME", "the event to begin with [the first]", OPTION_TEXT, FIELD(event_name) },
+    { "--define", "='NAME = FORMULA'",
+      "another event, of + - * / ( ) min max and numbers; may be repeated",
+      OPTION_LIST, FIELD(define) },
+    { "--title", "=TEXT", "the title [the command that was profiled]", OPTION_TEXT, FIELD(title) },
+    { "--source", "=all|cost|none", "sources: whole, the lines around costs, or none [all]",
+      OPTION_CHOICE, FIELD(source) },
+    { "--asm", "=yes|no", "the instructions, where the profile has addresses [yes]",
+      OPTION_YES, FIELD(code) },
+    { "--max-size", "=SIZE",
+      "leave out lines, sources and instructions of the cheapest functions beyond this size [64M]",
+      OPTION_CALL, .call = max_size },
+    { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
+    { "--include", "=DIR", "look for sources below DIR; may be repeated",
+      OPTION_CALL, OPTION_APART, .call = include },
+    { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(side[1].include) },
+    { "--new-include", "=DIR", "the same, for the base or the profile alone",
+      OPTION_LIST, FIELD(side[0].include) },
+    { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, FIELD(mod_file) },
+    { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/",
+      OPTION_TEXT, FIELD(mod_func) },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+
+const struct options report_options_table = {
+    .usage = "[options] PROFILE...",
+    .about =
+        "Write one HTML file that shows a profile (the sum of several) in any browser, without "
+        "a server\nor a network.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
+void report_options_read(struct report *r, int argc, char **argv)
+{
+    char **operand;
+
+    *r = (struct report){ .command = options_command(argv[0]),
+                          .code = true,
+                          .source = SOURCE_ALL,
+                          .max_size = 64ull * MB };
+    operand = options_read(&report_options_table, r->command, r, argc, argv);
+    r->side[0].paths = (const char **)operand;
+    while (operand[r->side[0].path_count])
+        r->side[0].path_count++;
+    if (r->side[0].path_count == 0)
+        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", r->command);
+    if (r->base) {
+        r->side[1].paths = &r->base;
+        r->side[1].path_count = 1;
+    }
+    if (!r->out) {
+        if (strcmp(operand[0], "-") == 0)
+            die(UTIL_USAGE, "-: a profile on standard input has no name; name the report with -o");
+        r->out = xasprintf("%s.html", operand[0]);
+    }
+    if (r->open && strcmp(r->out, "-") == 0)
+        die(UTIL_USAGE, "--open: a report on standard output cannot be opened");
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+//
+// Sources of a report: finds the files where costs are, reads them, aligns the two versions of a
+// comparison, and makes the sections of them. A file that is not found, or left out, gets a section
+// that says so.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/report/report.h"
+#include "cli/shared/align.h"
+#include "cli/shared/util.h"
+#include "report/core/model.h"
+#include "report/core/texts.h"
+
+enum {
+    CONTEXT = 8,              // lines around those with costs
+    LARGEST = 3 << 20,        // a section must fit a block
+    READ_LARGEST = 256 << 20, // what is larger is hardly a source
+};
+
+enum text_done { TEXT_NOT, TEXT_ADDED, TEXT_STAYS };
+
+struct version {
+    char *path; // NULL: not found
+    char *text;
+    size_t size;
+    size_t *start; // of each line; one more
+    uint32_t lines;
+    bool changed; // after the profile was written
+};
+
+// ---- Finding and reading ----
+
+static bool is_file(const char *path, struct stat *st)
+{
+    return stat(path, st) == 0 && S_ISREG(st->st_mode);
+}
+
+// As the profile calls it; then below each folder, whole and without its first folders.
+static char *locate(const struct report_side *s, const char *name, struct stat *st)
+{
+    if (is_file(name, st))
+        return xstrdup(name);
+    for (size_t i = 0; i < s->include.count; i++)
+        for (const char *n = name; n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL) {
+            char *path = xasprintf("%s/%s", s->include.item[i], n);
+            if (*n && is_file(path, st))
+                return path;
+            free(path);
+        }
+    return NULL;
+}
+
+static bool later(struct timespec a, struct timespec b)
+{
+    return b.tv_sec && (a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec));
+}
+
+static char *read_file(const char *path, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = xmalloc(size + 1);
+    size_t n = 0;
+    ssize_t got = 1;
+
+    while (fd >= 0 && n < size && got > 0)
+        if ((got = read(fd, text + n, size - n)) > 0)
+            n += (size_t)got;
+    if (fd < 0 || got < 0) {
+        warn("%s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (text)
+        memset(text + n, 0, size + 1 - n); // it became shorter while it was read
+    return text;
+}
+
+static void split(struct version *v)
+{
+    size_t cap = 0;
+
+    v->lines = 0;
+    for (size_t at = 0;; v->lines++) {
+        const char *end = at < v->size ? memchr(v->text + at, '\n', v->size - at) : NULL;
+        if (v->lines + 2 > cap)
+            v->start = xrealloc(v->start, (cap = cap * 2 + 256) * sizeof(*v->start));
+        v->start[v->lines] = at;
+        if (at == v->size)
+            return;
+        at = end ? (size_t)(end - v->text) + 1 : v->size;
+    }
+}
+
+static struct version load(const struct report *r, unsigned side, const char *name)
+{
+    struct version v = { 0 };
+    struct stat st;
+
+    v.path = locate(&r->side[side], name, &st);
+    if (!v.path)
+        return v;
+    v.size = st.st_size < READ_LARGEST ? (size_t)st.st_size : 0;
+    v.changed = later(st.st_mtim, r->side[side].mtime);
+    v.text = read_file(v.path, v.size);
+    if (!v.text) {
+        free(v.path);
+        return (struct version){ 0 };
+    }
+    split(&v);
+    return v;
+}
+
+static void unload(struct version *v)
+{
+    free(v->path);
+    free(v->text);
+    free(v->start);
+}
+
+// ---- Lines with costs ----
+
+static void mark_lines(struct report *r, unsigned side)
+{
+    uint32_t files = pack_file_count(r->pack),
+             strings = (uint32_t)quern_profile_str_count(r->side[side].p);
+    uint32_t *file = xcalloc(strings + 1, sizeof(*file));
+    struct quern_cursor *c = quern_cursor_new(r->side[side].p);
+    struct quern_record rec;
+
+    r->text_lines[side] = xcalloc(files + 1, sizeof(*r->text_lines[side]));
+    for (uint32_t i = 0; i < files; i++) {
+        struct pack_file f = pack_file(r->pack, i);
+        uint64_t lines = f.last_line[side] < UINT32_MAX / 2 ? f.last_line[side] : 0;
+        r->text_lines[side][i] = xcalloc(lines / 64 + 1, 8);
+        uint32_t s = quern_profile_string(r->side[side].p, f.name, -1);
+        if (s < strings)
+            file[s] = i + 1;
+    }
+    while (c && quern_cursor_next(c, &rec)) {
+        uint32_t i = rec.at.file == QUERN_NONE ? 0 : file[rec.at.file];
+        if (i && rec.at.line <= pack_file(r->pack, i - 1).last_line[side] &&
+            rec.at.line < UINT32_MAX / 2)
+            r->text_lines[side][i - 1][rec.at.line / 64] |= 1ull << rec.at.line % 64;
+    }
+    quern_cursor_free(c);
+    free(file);
+}
+
+void report_text_begin(struct report *r)
+{
+    r->text_done = xcalloc(pack_file_count(r->pack) + 1, 1);
+    for (unsigned s = 0; s < 2 && r->side[s].p && r->source == SOURCE_COST; s++)
+        mark_lines(r, s);
+}
+
+// Marks the lines that --source wants; a line is number i + 1.
+static uint8_t *wanted_lines(const struct report *r, unsigned side, uint32_t file,
+                             const struct version *v)
+{
+    uint8_t *wanted = xcalloc(v->lines + 1u, 1);
+    bool all = r->source == SOURCE_ALL && v->size <= LARGEST;
+
+    if (all) {
+        memset(wanted, 1, v->lines);
+        return wanted;
+    }
+    uint64_t last = pack_file(r->pack, file).last_line[side];
+    for (uint64_t line = 1; line <= last && r->text_lines[side]; line++) {
+        if (!(r->text_lines[side][file][line / 64] >> line % 64 & 1))
+            continue;
+        for (uint64_t i = line > CONTEXT ? line - CONTEXT : 1; i <= line + CONTEXT && i <= v->lines;
+             i++)
+            wanted[i - 1] = 1;
+    }
+    return wanted;
+}
+
+// ---- Sections ----
+
+static void put_source(struct report *r, uint32_t file, unsigned side, unsigned state,
+                       const struct version *v, const uint8_t *wanted)
+{
+    struct buf to = { 0 }, pieces = { 0 };
+    uint32_t count = 0, lines = v ? v->lines : 0;
+
+    for (uint32_t i = 0, end; wanted && i < lines; i = end) {
+        for (end = i + 1; end < lines && wanted[end] == wanted[i];)
+            end++;
+        if (!wanted[i])
+            continue;
+        buf_u(&pieces, i + 1);
+        buf_u(&pieces, end - i);
+        buf_text(&pieces, v->text + v->start[i], v->start[end] - v->start[i]);
+        count++;
+    }
+    if (pieces.size > LARGEST) {
+        state = TEXTS_TOO_MUCH;
+        pieces.size = count = 0;
+    }
+    buf_u(&to, pack_file_number(r->pack, file));
+    buf_u(&to, side);
+    buf_u(&to, state);
+    buf_text(&to, v && v->path ? v->path : "", v && v->path ? strlen(v->path) : 0);
+    buf_u(&to, lines);
+    buf_u(&to, count);
+    buf_bytes(&to, pieces.at, pieces.size);
+    pack_section(r->pack, SECTION_SOURCE, 0, 0, &to);
+    buf_free(&to);
+    buf_free(&pieces);
+}
+
+static uint32_t *number_lines(struct quern_profile *ids, const struct version *v)
+{
+    uint32_t *id = xcalloc(v->lines + 1u, sizeof(*id));
+
+    for (uint32_t i = 0; i < v->lines; i++)
+        id[i] = quern_profile_string(ids, v->text + v->start[i],
+                                     (ptrdiff_t)(v->start[i + 1] - v->start[i]));
+    return id;
+}
+
+// The runs of equal lines; of the base only the others are wanted.
+static void put_align(struct report *r, uint32_t file, const struct version *now,
+                      const struct version *old, uint8_t *wanted_old)
+{
+    struct quern_profile *ids = quern_profile_new();
+    struct buf to = { 0 }, runs = { 0 };
+    uint32_t count = 0, i = 0, k = 0;
+    size_t *map = xcalloc(old->lines + 1u, sizeof(*map));
+
+    if (!ids)
+        die(UTIL_USAGE, "out of memory");
+    uint32_t *a = number_lines(ids, old), *b = number_lines(ids, now);
+    align_lines(a, old->lines, b, now->lines, quern_profile_str_count(ids), map);
+    while (i < old->lines) {
+        uint32_t skip = i, equal = 0;
+        while (i < old->lines && !map[i])
+            i++;
+        if (i == old->lines)
+            break;
+        uint32_t at = (uint32_t)map[i] - 1;
+        buf_u(&runs, i - skip);
+        buf_u(&runs, at - k);
+        for (; i < old->lines && map[i] == at + equal + 1; i++, equal++)
+            wanted_old[i] = 0;
+        buf_u(&runs, equal);
+        k = at + equal;
+        count++;
+    }
+    buf_u(&to, pack_file_number(r->pack, file));
+    buf_u(&to, count);
+    buf_bytes(&to, runs.at, runs.size);
+    if (to.size <= LARGEST)
+        pack_section(r->pack, SECTION_ALIGN, 0, 0, &to);
+    buf_free(&to);
+    buf_free(&runs);
+    free(a);
+    free(b);
+    free(map);
+    quern_profile_free(ids);
+}
+
+static void note_missing(struct report *r, const char *name)
+{
+    r->sources_missing++;
+    options_add(&r->missing, name);
+}
+
+static void add_version(struct report *r, uint32_t file, unsigned side, const struct version *v,
+                        const uint8_t *wanted)
+{
+    if (!v->path)
+        put_source(r, file, side, TEXTS_NOT_FOUND, NULL, NULL);
+    else
+        put_source(r, file, side, v->changed ? TEXTS_CHANGED : TEXTS_HERE, v, wanted);
+}
+
+void report_text_add(struct report *r, uint32_t file)
+{
+    struct pack_file f = pack_file(r->pack, file);
+    struct version now, old = { 0 };
+
+    if (r->text_done[file] || r->source == SOURCE_NONE)
+        return;
+    r->text_done[file] = TEXT_ADDED;
+    now = load(r, 0, f.name);
+    uint8_t *wanted = wanted_lines(r, 0, file, &now), *wanted_old = NULL;
+    add_version(r, file, 0, &now, wanted);
+    if (f.last_line[1]) {
+        old = load(r, 1, f.name);
+        wanted_old = wanted_lines(r, 1, file, &old);
+        if (now.path && old.path)
+            put_align(r, file, &now, &old, wanted_old);
+        add_version(r, file, 1, &old, wanted_old);
+    }
+    if (now.path || old.path)
+        r->sources++;
+    else
+        note_missing(r, f.name);
+    unload(&now);
+    unload(&old);
+    free(wanted);
+    free(wanted_old);
+}
+
+void report_text_settle(struct report *r, bool stays)
+{
+    for (uint32_t i = 0; i < pack_file_count(r->pack); i++)
+        if (r->text_done[i] == TEXT_ADDED)
+            r->text_done[i] = stays ? TEXT_STAYS : TEXT_NOT;
+}
+
+void report_text_end(struct report *r)
+{
+    for (uint32_t i = 0; i < pack_file_count(r->pack); i++) {
+        if (r->text_done[i])
+            continue;
+        r->sources_left += r->source != SOURCE_NONE;
+        put_source(r, i, 0, r->source == SOURCE_NONE ? TEXTS_LEFT_OUT : TEXTS_TOO_MUCH, NULL, NULL);
+    }
+    for (int s = 0; s < 2; s++) {
+        for (uint32_t i = 0; r->text_lines[s] && i < pack_file_count(r->pack); i++)
+            free(r->text_lines[s][i]);
+        free(r->text_lines[s]);
+    }
+    free(r->text_done);
+}
