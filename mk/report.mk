@@ -59,3 +59,14 @@ CHECKS += check-report-core
 .PHONY: check-report-core
 check-report-core: $(REPORT_TESTS)
 	@status=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; exit $$status
+
+# ---- Fuzzing: `make fuzz-report` for FUZZ_TIME seconds ----
+$(BUILD)/fuzz/report_pack: fuzz/report_pack.c $(wildcard report/*/*.[ch] profile/*/*.[ch] tests/unit/report/*.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(REPORT_SRCS) $(wildcard profile/*/*.c) $(PROFILE_LIBS) -lm
+
+.PHONY: fuzz-report
+fuzz-report: $(BUILD)/fuzz/report_pack
+	@mkdir -p $(BUILD)/fuzz/corpus-report
+	cd $(BUILD)/fuzz && ./report_pack -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 -max_len=8192 \
+	    -print_final_stats=1 corpus-report $(abspath tests/golden)

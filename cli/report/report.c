@@ -285,7 +285,7 @@ int cmd_report(int argc, char **argv)
     if (pack_finish(r.pack) < 0)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
     add_details(&r);
-    if (pack_names_cut(r.pack))
+    if (pack_cut(r.pack))
         leave_out(&r, "the ends of names longer than 1 MiB are left out");
     if (pack_finish(r.pack) < 0)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);

@@ -161,22 +161,23 @@ static int load_events(struct core *c, struct bytes *b)
 static int load_parts(struct core *c, struct bytes *b)
 {
     for (uint32_t i = 0; i < c->parts; i++) {
-        struct part *p = &c->part[i];
-        p->side = bytes_u32(b);
-        p->cmd = text_of(b);
-        p->creator = text_of(b);
-        p->pid = bytes_u(b);
-        p->part = bytes_u(b);
-        p->thread = bytes_u(b);
+        struct part p = { .selected = true };
+        p.side = bytes_u32(b);
+        p.cmd = text_of(b);
+        p.creator = text_of(b);
+        p.pid = bytes_u(b);
+        p.part = bytes_u(b);
+        p.thread = bytes_u(b);
         uint32_t n = bytes_u32(b);
-        if (b->bad || p->side >= CORE_SIDES || n > bytes_left(b) || p->desc)
+        if (b->bad || p.side >= CORE_SIDES || n > bytes_left(b) || c->part[i].desc)
             return CORE_DAMAGED;
-        p->desc = heap_array(n, sizeof(*p->desc));
-        if (!p->desc)
+        p.desc = heap_array(n, sizeof(*p.desc));
+        if (!p.desc)
             return CORE_MEMORY;
-        p->desc_count = n;
+        p.desc_count = n;
         for (uint32_t k = 0; k < n; k++)
-            p->desc[k] = text_of(b);
+            p.desc[k] = text_of(b);
+        c->part[i] = p;
     }
     return b->bad ? CORE_DAMAGED : 0;
 }

@@ -217,9 +217,9 @@ static void put_functions(const struct pack *k, struct buf *to, uint32_t first, 
     buf_u(to, end - first);
     for (uint32_t i = first; i < end; i++) {
         const struct func *f = &k->func[i];
-        buf_u(&column[0], names_ref(&k->names, f->object));
-        buf_u(&column[1], names_ref(&k->names, f->file));
-        buf_u(&column[2], names_ref(&k->names, f->name));
+        buf_u(&column[0], pack_names_ref(&k->names, f->object));
+        buf_u(&column[1], pack_names_ref(&k->names, f->file));
+        buf_u(&column[2], pack_names_ref(&k->names, f->name));
         buf_u(&column[3], f->line);
         buf_u(&column[4], f->addr);
     }
@@ -264,7 +264,7 @@ struct pack *pack_new(struct quern_profile *p, struct quern_profile *base, size_
         k->func[f].addr = k->func[f].addr == UINT64_MAX ? 0 : k->func[f].addr;
     }
     choose_top(k);
-    if (k->failed || !names_settle(&k->names))
+    if (k->failed || !pack_names_settle(&k->names))
         goto fail;
     return k;
 
@@ -283,7 +283,7 @@ void pack_free(struct pack *k)
         free(k->string[s]);
         free(k->func_of[s]);
     }
-    names_free(&k->names);
+    pack_names_free(&k->names);
     struct rows *rows[] = { &k->cost, &k->call, &k->jump };
     for (int i = 0; i < 3; i++) {
         free(rows[i]->row);
@@ -347,7 +347,7 @@ void pack_functions(struct pack *k)
         size_t size = 0;
         for (end = s; end < strings && (end == s || size < BLOCKS_AIM / 2); end++)
             size += k->names.name[k->names.order[end]].size + 3u;
-        names_put(&k->names, s, end, &to);
+        pack_names_put(&k->names, s, end, &to);
         blocks_add(&k->blocks, SECTION_STRINGS, 0, 0, &to);
         buf_free(&to);
     }
@@ -510,7 +510,7 @@ int pack_finish(struct pack *k)
             for (size_t i = 0; i < (size_t)k->parts * k->events; i++)
                 buf_z(&to, k->total[i]);
             break;
-        case SECTION_STRINGS: names_put(&k->names, 0, k->names.early, &to); break;
+        case SECTION_STRINGS: pack_names_put(&k->names, 0, k->names.early, &to); break;
         case SECTION_FUNCTIONS: put_functions(k, &to, 0, k->top); break;
         case SECTION_TOP: put_top(k, &to, k->top, k->top_full); break;
         case SECTION_INDEX: put_index(k, &to); break;
@@ -617,7 +617,7 @@ size_t pack_block_count(const struct pack *k)
     return k->blocks.count;
 }
 
-uint32_t pack_names_cut(const struct pack *k)
+uint32_t pack_cut(const struct pack *k)
 {
     return k->names.cut;
 }

@@ -72,6 +72,6 @@ bool pack_end(struct pack *k, const struct pack_mark *mark, size_t most);
 int pack_finish(struct pack *k);
 const struct block *pack_block(const struct pack *k, size_t i);
 size_t pack_block_count(const struct pack *k);
-uint32_t pack_names_cut(const struct pack *k);
+uint32_t pack_cut(const struct pack *k);
 
 #endif

@@ -97,7 +97,7 @@ static void put_jump(struct pack *k, struct columns *c, const struct row *r)
     const struct target *t = &k->target[r->more];
 
     buf_u(&c->to_func, r->callee == r->func ? 0 : (uint64_t)r->callee + 1);
-    buf_u(&c->to_file, names_ref(&k->names, t->file));
+    buf_u(&c->to_file, pack_names_ref(&k->names, t->file));
     buf_s(&c->to_line, (int64_t)(t->line - r->line));
     buf_s(&c->to_addr, (int64_t)(t->addr - r->addr));
     buf_u(&c->executed, t->executed);
@@ -115,7 +115,7 @@ static size_t put_rows(struct pack *k, unsigned kind, struct columns *c, size_t 
     while (i < end) {
         const struct row *x = &r->row[i];
         uint64_t calls = 0;
-        buf_u(&c->file, names_ref(&k->names, x->file));
+        buf_u(&c->file, pack_names_ref(&k->names, x->file));
         buf_s(&c->line, (int64_t)(x->line - line));
         buf_s(&c->addr, (int64_t)(x->addr - addr));
         line = x->line;

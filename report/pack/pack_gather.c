@@ -13,7 +13,7 @@ uint32_t pack_gather_string(struct pack *k, unsigned side, uint32_t s)
         return QUERN_NONE;
     if (k->string[side][s] == 0) {
         const char *text = quern_profile_str(k->p[side], s);
-        k->string[side][s] = names_add(&k->names, text, strlen(text)) + 1;
+        k->string[side][s] = pack_names_add(&k->names, text, strlen(text)) + 1;
     }
     return k->string[side][s] - 1;
 }

@@ -5,8 +5,8 @@
 #define QUERN_REPORT_PACK_PRIV_H
 
 #include "report/core/model.h"
-#include "report/pack/names.h"
 #include "report/pack/pack.h"
+#include "report/pack/pack_names.h"
 
 // One record of a profile: a cost, a call site or a jump. Counts are in `pool`, encoded, since most
 // are small.
@@ -50,7 +50,7 @@ struct pack {
     size_t events, order;
     unsigned has;
 
-    struct names names;
+    struct pack_names names;
     uint32_t *string[CORE_SIDES]; // by string of a profile: provisional + 1; 0: not met
 
     struct func *func; // the dearest first

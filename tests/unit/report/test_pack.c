@@ -167,7 +167,7 @@ static void golden(void **state)
         profiles++;
     }
     closedir(dir);
-    assert_int_equal(profiles, 82); // those of tests/golden that have events
+    assert_true(profiles >= 82); // those of tests/golden that have events; more may come
     assert_true(profiles >= 70);
 }
 
@@ -294,7 +294,7 @@ static void names(void **state)
     }
     struct pack *k = pack_everything(p, NULL);
     assert_non_null(k);
-    assert_int_equal(pack_names_cut(k), 1);
+    assert_int_equal(pack_cut(k), 1);
     struct core *c = unpack(k);
     assert_non_null(c);
     assert_int_equal(c->funcs, 6);

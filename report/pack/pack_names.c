@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The strings of names.h.
-#include "report/pack/names.h"
+// The strings of pack_names.h.
+#include "report/pack/pack_names.h"
 
 #include <stdlib.h>
 
@@ -14,10 +14,10 @@ static uint64_t hash(const char *s, size_t size)
     return h ^ h >> 29;
 }
 
-static bool grow(struct names *n)
+static bool grow(struct pack_names *n)
 {
     size_t cap = n->cap ? n->cap * 2 : 1024;
-    struct name *name = realloc(n->name, cap * sizeof(*name));
+    struct pack_name *name = realloc(n->name, cap * sizeof(*name));
 
     if (!name)
         return false;
@@ -33,10 +33,10 @@ static bool grow(struct names *n)
     return true;
 }
 
-uint32_t names_add(struct names *n, const char *s, size_t size)
+uint32_t pack_names_add(struct pack_names *n, const char *s, size_t size)
 {
-    if (size > NAMES_MAX) {
-        size = NAMES_MAX;
+    if (size > PACK_NAMES_MAX) {
+        size = PACK_NAMES_MAX;
         n->cut++;
     }
     if (n->count == n->cap && !grow(n)) {
@@ -45,19 +45,19 @@ uint32_t names_add(struct names *n, const char *s, size_t size)
     }
     size_t at = table_first(&n->table, hash(s, size));
     for (; table_used(&n->table, at); at = table_next(&n->table, at)) {
-        const struct name *x = &n->name[table_number(&n->table, at)];
+        const struct pack_name *x = &n->name[table_number(&n->table, at)];
         if (x->size == size && memcmp(n->pool.at + x->at, s, size) == 0)
             return table_number(&n->table, at);
     }
     buf_room(&n->pool, 1); // so that an empty one has an address
-    n->name[n->count] = (struct name){ .at = n->pool.size, .size = (uint32_t)size };
+    n->name[n->count] = (struct pack_name){ .at = n->pool.size, .size = (uint32_t)size };
     buf_bytes(&n->pool, s, size);
     n->failed |= n->pool.failed;
     table_put(&n->table, at, (uint32_t)n->count);
     return (uint32_t)n->count++;
 }
 
-const char *names_text(const struct names *n, uint32_t provisional, size_t *size)
+const char *pack_names_text(const struct pack_names *n, uint32_t provisional, size_t *size)
 {
     *size = n->name[provisional].size;
     return (const char *)n->pool.at + n->name[provisional].at;
@@ -65,8 +65,9 @@ const char *names_text(const struct names *n, uint32_t provisional, size_t *size
 
 static int compare(const void *pa, const void *pb, void *ctx)
 {
-    const struct names *n = ctx;
-    const struct name *a = &n->name[*(const uint32_t *)pa], *b = &n->name[*(const uint32_t *)pb];
+    const struct pack_names *n = ctx;
+    const struct pack_name *a = &n->name[*(const uint32_t *)pa],
+                           *b = &n->name[*(const uint32_t *)pb];
 
     if (a->early != b->early)
         return a->early ? -1 : 1;
@@ -75,7 +76,7 @@ static int compare(const void *pa, const void *pb, void *ctx)
     return order ? order : a->size < b->size ? -1 : a->size > b->size;
 }
 
-bool names_settle(struct names *n)
+bool pack_names_settle(struct pack_names *n)
 {
     n->order = malloc((n->count + 1) * sizeof(*n->order));
     n->number = malloc((n->count + 1) * sizeof(*n->number));
@@ -92,7 +93,7 @@ bool names_settle(struct names *n)
     return true;
 }
 
-void names_put(const struct names *n, uint32_t first, uint32_t end, struct buf *to)
+void pack_names_put(const struct pack_names *n, uint32_t first, uint32_t end, struct buf *to)
 {
     const uint8_t *before = NULL;
     size_t before_size = 0;
@@ -100,7 +101,7 @@ void names_put(const struct names *n, uint32_t first, uint32_t end, struct buf *
     buf_u(to, first);
     buf_u(to, end - first);
     for (uint32_t i = first; i < end; i++) {
-        const struct name *x = &n->name[n->order[i]];
+        const struct pack_name *x = &n->name[n->order[i]];
         const uint8_t *s = n->pool.at + x->at;
         size_t common = 0;
         while (common < before_size && common < x->size && s[common] == before[common])
@@ -112,12 +113,12 @@ void names_put(const struct names *n, uint32_t first, uint32_t end, struct buf *
     }
 }
 
-void names_free(struct names *n)
+void pack_names_free(struct pack_names *n)
 {
     buf_free(&n->pool);
     free(n->name);
     free(n->table.slot);
     free(n->number);
     free(n->order);
-    *n = (struct names){ 0 };
+    *n = (struct pack_names){ 0 };
 }

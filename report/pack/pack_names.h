@@ -12,17 +12,17 @@
 #include "report/pack/buf.h"
 #include "share/table.h"
 
-enum { NAMES_MAX = 1 << 20 }; // bytes of a name; what is longer is cut
+enum { PACK_NAMES_MAX = 1 << 20 }; // bytes of a name; what is longer is cut
 
-struct name {
+struct pack_name {
     size_t at;
     uint32_t size;
     bool early; // belongs into the first block
 };
 
-struct names {
+struct pack_names {
     struct buf pool;
-    struct name *name;
+    struct pack_name *name;
     size_t count, cap;
     struct table table;
     uint32_t *number; // final, by provisional number
@@ -32,17 +32,17 @@ struct names {
     bool failed;
 };
 
-uint32_t names_add(struct names *n, const char *s, size_t size);
+uint32_t pack_names_add(struct pack_names *n, const char *s, size_t size);
 // 0 or 1 + final number; for QUERN_NONE 0.
-static inline uint64_t names_ref(const struct names *n, uint32_t provisional)
+static inline uint64_t pack_names_ref(const struct pack_names *n, uint32_t provisional)
 {
     return provisional == QUERN_NONE ? 0 : (uint64_t)n->number[provisional] + 1;
 }
 // Gives the final numbers.
-bool names_settle(struct names *n);
+bool pack_names_settle(struct pack_names *n);
 // STRINGS of the final numbers first to end.
-void names_put(const struct names *n, uint32_t first, uint32_t end, struct buf *to);
-const char *names_text(const struct names *n, uint32_t provisional, size_t *size);
-void names_free(struct names *n);
+void pack_names_put(const struct pack_names *n, uint32_t first, uint32_t end, struct buf *to);
+const char *pack_names_text(const struct pack_names *n, uint32_t provisional, size_t *size);
+void pack_names_free(struct pack_names *n);
 
 #endif

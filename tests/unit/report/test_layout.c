@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+//
+// Layouts: nothing overlaps, treemaps are exact in area, layers follow the edges, and graphs that
+// can be drawn without a crossing have none.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "report/core/heap.h"
+#include "report/core/layered.h"
+#include "report/core/treemap.h"
+
+static uint64_t seed = 1;
+
+static uint32_t random32(uint32_t below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % below;
+}
+
+static double overlap(double a, double b, double c, double d)
+{
+    double low = a > c ? a : c, high = b < d ? b : d;
+
+    return high - low;
+}
+
+// ---- Treemaps ----
+
+// 6, 6, 4, 3, 2, 2, 1 in 6 x 4: the example of the paper of Bruls, Huizing and van Wijk. The first
+// column is 6 and 6, 3 wide and 2 high each; then a row of 4 and 3, 2.333 wide.
+static void paper(void **state)
+{
+    const double value[] = { 6, 6, 4, 3, 2, 2, 1 };
+    struct treemap_rect r[7];
+
+    (void)state;
+    treemap_squarify(value, 7, 24, (struct treemap_rect){ 0, 0, 6, 4 }, r);
+    assert_true(r[0].w == 3 && r[0].h == 2 && r[1].w == 3 && r[1].h == 2 && r[1].y == 2);
+    assert_true(r[2].x == 3 && r[3].y == 0 && r[2].h > 2.333 && r[2].h < 2.334);
+    assert_true(r[2].w > 1.714 && r[2].w < 1.715);
+}
+
+static void treemaps(void **state)
+{
+    enum { N = 300 };
+    double value[N], whole = 0;
+    struct treemap_rect r[N];
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        double before = 1e6;
+        whole = 0;
+        for (int i = 0; i < N; i++) {
+            value[i] = before = before * (random32(1000) + 1) / 1000.0 * (round % 2 ? 1.0 : 1.01);
+            value[i] = i > 250 ? 0 : value[i];
+            whole += value[i];
+        }
+        for (int i = 1; i < N; i++)
+            value[i] = value[i] > value[i - 1] ? value[i - 1] : value[i];
+        treemap_squarify(value, N, whole * 1.25, (struct treemap_rect){ 10, 20, 800, 500 }, r);
+        for (int i = 0; i < N; i++) {
+            double area = value[i] / (whole * 1.25) * 400000;
+            assert_true(r[i].w * r[i].h > area - 1e-6 && r[i].w * r[i].h < area + 1e-6);
+            assert_true(r[i].x >= 10 - 1e-6 && r[i].x + r[i].w <= 810 + 1e-6);
+            assert_true(r[i].y >= 20 - 1e-6 && r[i].y + r[i].h <= 520 + 1e-6);
+            for (int k = 0; k < i; k++)
+                assert_false(overlap(r[i].x, r[i].x + r[i].w, r[k].x, r[k].x + r[k].w) > 1e-6 &&
+                             overlap(r[i].y, r[i].y + r[i].h, r[k].y, r[k].y + r[k].h) > 1e-6);
+        }
+    }
+}
+
+// Nothing to show, and no room to show it in.
+static void nothing(void **state)
+{
+    const double value[] = { 1, 0 };
+    struct treemap_rect r[2];
+
+    (void)state;
+    treemap_squarify(value, 2, 0, (struct treemap_rect){ 0, 0, 1, 1 }, r);
+    assert_true(r[0].w == 0 && r[1].w == 0);
+    treemap_squarify(value, 2, 1, (struct treemap_rect){ 0, 0, 0, 1 }, r);
+    assert_true(r[0].w == 0);
+    treemap_squarify(NULL, 0, 1, (struct treemap_rect){ 0, 0, 1, 1 }, r);
+}
+
+// ---- Layers ----
+
+static void check(struct layered *l)
+{
+    assert_int_equal(layered_make(l), 0);
+    for (uint32_t i = 0; i < l->nodes; i++) {
+        const struct layered_node *a = &l->node[i];
+        assert_true(a->x - a->w / 2 >= -1e-6 && a->x + a->w / 2 <= l->width + 1e-6);
+        assert_true(a->y - a->h / 2 >= -1e-6 && a->y + a->h / 2 <= l->height + 1e-6);
+        for (uint32_t k = 0; k < i; k++) {
+            const struct layered_node *b = &l->node[k];
+            double x = overlap(a->x - a->w / 2, a->x + a->w / 2, b->x - b->w / 2, b->x + b->w / 2);
+            double y = overlap(a->y - a->h / 2, a->y + a->h / 2, b->y - b->h / 2, b->y + b->h / 2);
+            assert_false(x > -l->gap_x + 1e-6 && y > -l->gap_y + 1e-6 &&
+                         (x > 1e-6 || a->layer == b->layer) && y > 1e-6);
+        }
+    }
+    for (uint32_t e = 0; e < l->edges; e++) {
+        const struct layered_edge *x = &l->edge[e];
+        if (x->from == x->to) {
+            assert_int_equal(x->points, 0);
+            continue;
+        }
+        assert_true(x->points >= 2);
+        assert_int_not_equal(l->node[x->from].layer, l->node[x->to].layer);
+        assert_true(l->point[x->first].x == l->node[x->from].x);
+        assert_true(l->point[x->first + x->points - 1].x == l->node[x->to].x);
+    }
+}
+
+static uint32_t lay_out(uint32_t nodes, const uint32_t (*pair)[2], uint32_t edges)
+{
+    struct layered_node *node = calloc(nodes + 1, sizeof(*node));
+    struct layered_edge *edge = calloc(edges + 1, sizeof(*edge));
+    struct layered l = {
+        .node = node, .nodes = nodes, .edge = edge, .edges = edges, .gap_x = 20, .gap_y = 40
+    };
+
+    for (uint32_t i = 0; i < nodes; i++)
+        node[i] = (struct layered_node){ .w = 40 + random32(100), .h = 20 + random32(30) };
+    for (uint32_t e = 0; e < edges; e++)
+        edge[e] = (struct layered_edge){ .from = pair[e][0], .to = pair[e][1], .weight = 1 };
+    check(&l);
+    heap_put(l.point);
+    free(node);
+    free(edge);
+    return l.crossings;
+}
+
+static void planar(void **state)
+{
+    // Two above two, all joined, cross once in any order; the others need no crossing.
+    const uint32_t chain[][2] = { { 0, 1 }, { 1, 2 }, { 2, 3 } };
+    const uint32_t square[][2] = { { 0, 2 }, { 0, 3 }, { 1, 2 }, { 1, 3 } };
+    const uint32_t circle[][2] = { { 0, 1 }, { 1, 2 }, { 2, 0 }, { 2, 2 } };
+    uint32_t tree[14][2], shuffled[14][2];
+
+    (void)state;
+    for (uint32_t i = 0; i < 14; i++) {
+        tree[i][0] = i / 2;
+        tree[i][1] = i + 1;
+    }
+    for (uint32_t i = 0; i < 14; i++) { // the same tree, its nodes numbered otherwise
+        shuffled[i][0] = tree[i][0] * 7 % 15;
+        shuffled[i][1] = tree[i][1] * 7 % 15;
+    }
+    assert_int_equal(lay_out(4, chain, 3), 0);
+    assert_int_equal(lay_out(15, (const uint32_t(*)[2])tree, 14), 0);
+    assert_int_equal(lay_out(15, (const uint32_t(*)[2])shuffled, 14), 0);
+    assert_int_equal(lay_out(4, square, 4), 1);
+    assert_int_equal(lay_out(3, circle, 4), 0);
+    assert_int_equal(lay_out(0, NULL, 0), 0);
+    assert_int_equal(lay_out(1, NULL, 0), 0);
+}
+
+static void random_graphs(void **state)
+{
+    static uint32_t pair[1200][2];
+
+    (void)state;
+    for (int round = 0; round < 30; round++) {
+        uint32_t nodes = 2 + random32(round == 0 ? 399 : 80), edges = random32(3 * nodes);
+        for (uint32_t e = 0; e < edges; e++) {
+            pair[e][0] = random32(nodes);
+            pair[e][1] = random32(nodes);
+        }
+        lay_out(nodes, (const uint32_t(*)[2])pair, edges);
+    }
+}
+
+static void refusals(void **state)
+{
+    struct layered_node node = { .w = 1, .h = 1 };
+    struct layered_edge edge = { .from = 0, .to = 1 };
+    struct layered l = { .node = &node, .nodes = 1, .edge = &edge, .edges = 1 };
+
+    (void)state;
+    assert_int_equal(layered_make(&l), CORE_WRONG);
+    l.nodes = LAYERED_NODES + 1;
+    l.edges = 0;
+    assert_int_equal(layered_make(&l), CORE_WRONG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paper),  cmocka_unit_test(treemaps),      cmocka_unit_test(nothing),
+        cmocka_unit_test(planar), cmocka_unit_test(random_graphs), cmocka_unit_test(refusals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
