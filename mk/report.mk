@@ -60,6 +60,17 @@ CHECKS += check-report-core
 check-report-core: $(REPORT_TESTS)
 	@status=0; for t in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$t || status=1; done; exit $$status
 
+# The page in a real browser, and the types of its program.
+REPORT_PYTHON ?= /usr/bin/python3
+CHECKS += check-report
+.PHONY: check-report check-report-types
+check-report: check-report-types $(BUILD)/bin/quern
+	@mkdir -p $(BUILD)/tests/report/pages
+	@$(REPORT_PYTHON) tests/report/check.py $(BUILD)/bin/quern $(BUILD)/tests/report/pages
+check-report-types:
+	@if tsc -p report/page >$(BUILD)/tsc.out 2>&1; then echo 'ok - types of the page'; else \
+	    echo 'not ok - types of the page'; sed 's/^/# /' $(BUILD)/tsc.out; exit 1; fi
+
 # ---- Fuzzing: `make fuzz-report` for FUZZ_TIME seconds ----
 $(BUILD)/fuzz/report_pack: fuzz/report_pack.c $(wildcard report/*/*.[ch] profile/*/*.[ch] tests/unit/report/*.h)
 	@mkdir -p $(@D)

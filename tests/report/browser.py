@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""A real Chromium without a screen and without a network, driven through WebDriver."""
+import os
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+
+class Browser:
+    def __init__(self, javascript=True):
+        options = Options()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in (
+            "--headless=new",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--host-resolver-rules=MAP * ~NOTFOUND",  # no name of a host leads anywhere
+            "--window-size=1400,1000",
+        ):
+            options.add_argument(argument)
+        if os.getuid() == 0:
+            options.add_argument("--no-sandbox")
+        if not javascript:
+            options.add_experimental_option(
+                "prefs", {"profile.managed_default_content_settings.javascript": 2})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_script_timeout(60)
+
+    def open(self, path, state="ready", seconds=60):
+        """Opens a report and waits until it is loaded; what its state is then."""
+        self.driver.get("file://" + os.path.abspath(path))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            now = self.driver.execute_script(
+                "return [document.body.dataset.state || '', !!document.querySelector('p.fault')]")
+            if now[0] == state or now[1]:
+                break
+            time.sleep(0.02)
+        return now[0]
+
+    def ask(self, method, *args):
+        """What the report's worker answers; bigints as text."""
+        import json
+        text = self.driver.execute_async_script(
+            """const done = arguments[arguments.length - 1];
+            quern.ask(...arguments[0]).then(
+                (v) => done(JSON.stringify(v, (k, x) => typeof x === "bigint" ? x.toString() : x)),
+                (e) => done(JSON.stringify({fault: e.message})));""", [method, *args])
+        return json.loads(text)
+
+    def run(self, script):
+        return self.driver.execute_script(script)
+
+    def complaints(self):
+        """What the console has said since the last call."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def quit(self):
+        self.driver.quit()
