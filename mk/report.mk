@@ -81,3 +81,17 @@ fuzz-report: $(BUILD)/fuzz/report_pack
 	@mkdir -p $(BUILD)/fuzz/corpus-report
 	cd $(BUILD)/fuzz && ./report_pack -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 -max_len=8192 \
 	    -print_final_stats=1 corpus-report $(abspath tests/golden)
+
+# ---- Large reports, and how quick they are: not part of make check ----
+$(BUILD)/tests/report/generate: $(BUILD)/obj/host/tests/report/generate.o
+	$(call link)
+
+# 1,000,000 functions: written, and every total, function and edge compared with libquern.
+REPORT_BIG := 1000000
+.PHONY: check-report-big bench-report
+check-report-big: $(BUILD)/bin/quern $(BUILD)/tests/report/generate
+	@tests/report/check-big $(BUILD) $(REPORT_BIG)
+
+# cc1 under Callgrind, grown to 30,000 functions, and 1,000,000 functions.
+bench-report: $(BUILD)/bin/quern $(BUILD)/tests/report/generate
+	@tests/report/bench $(BUILD) $(REPORT_BIG)

@@ -57,7 +57,7 @@ static struct detail_row *add_row(struct detail *d)
 
 static core_count *counts_at(const struct detail *d, size_t row, unsigned side)
 {
-    return d->counts + (row * CORE_SIDES + side) * d->events;
+    return d->events ? d->counts + (row * CORE_SIDES + side) * d->events : NULL; // jumps have none
 }
 
 // ---- Summing equal rows ----

@@ -94,8 +94,8 @@ static struct text next_line(struct bytes *b)
     return line;
 }
 
-// Where a branch goes whose text ends in a distance from `end` (" +0x10"); 0: it is none.
-static uint64_t target_of(struct text intel, uint64_t end)
+// Where a branch at `addr` goes, whose text ends in the distance (" +0x10"); 0: it is none.
+static uint64_t target_of(struct text intel, uint64_t addr)
 {
     uint64_t distance = 0;
     size_t at = intel.size;
@@ -114,7 +114,9 @@ static uint64_t target_of(struct text intel, uint64_t end)
     if (shift == 0 || at < 4 || intel.at[at - 1] != 'x' || intel.at[at - 2] != '0' ||
         intel.at[at - 4] != ' ')
         return 0;
-    return intel.at[at - 3] == '+' ? end + distance : intel.at[at - 3] == '-' ? end - distance : 0;
+    return intel.at[at - 3] == '+'   ? addr + distance
+           : intel.at[at - 3] == '-' ? addr - distance
+                                     : 0;
 }
 
 // The words of a section: what an instruction is, by its number.
@@ -180,8 +182,8 @@ static int read_code(const struct core *c, const struct section *s, uint32_t fun
         }
         insn[i] = word[w];
         insn[i].addr = at;
-        at += insn[i].size;
         insn[i].target = target_of(word[w].intel, at);
+        at += insn[i].size;
     }
     heap_put(word);
     if (rc < 0) {

@@ -3,7 +3,7 @@
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { Core, Detail, NONE, Of, Side, What } from "./core";
-import type { EventInfo, PartInfo, Value } from "./core";
+import type { EventInfo, Flame, FlameBox, Func, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
   title: string; profiles: string[]; base: string[]; remarks: string[]; leftOut: string[]; generator: string;
@@ -98,5 +98,26 @@ export class Api {
       func: row.func, file: this.core.string(row.file), line: row.line, addr: row.addr,
       self: usable.map((_, e) => all.map((side) => side.values[e]![i]!)),
     }));
+  }
+
+  // The text of a file (a string's number) on a side, and where its two versions are equal.
+  source(file: number, side: Side): Source { return this.core.source(file, side); }
+
+  align(file: number): Uint32Array { return this.core.align(file); }
+
+  code(func: number): { state: number; insns: Insn[] } { return this.core.code(func); }
+
+  func(f: number): Func { return this.core.func(f); }
+
+  string(s: number): string { return this.core.string(s); }
+
+  // Functions on the way to (callers) or from one, the nearest first.
+  reach(func: number, callers: boolean, side: Side): { funcs: Uint32Array; distance: Uint32Array } {
+    return this.core.reach(func, callers, side);
+  }
+
+  flame(event: number, side: Side, root: number, kind: Flame, least: number, most: number):
+    { boxes: FlameBox[]; total: Value } {
+    return this.core.flame(this.formulas[event]!, side, root, kind, least, most);
   }
 }

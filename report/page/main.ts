@@ -150,6 +150,7 @@ async function show(client: Client, done: boolean): Promise<void> {
   app.hidden = false;
   document.getElementById("quern-static")!.hidden = true;
   document.body.dataset["state"] = done ? "ready" : "first";
+  performance.mark(done ? "quern-ready" : "quern-first");
 }
 
 // ---- Reading the file ----

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Usage: check.py QUERN FOLDER
+"""Usage: check.py QUERN FOLDER [PROFILE...]
 
 For every golden profile that has events: the numbers in the page are those of `quern convert
 --to=json`, and with a base those of `quern diff`. Then hostile names, damaged and cut files, a page
-without JavaScript. Prints TAP; called by make check-report, from the root of the tree."""
+without JavaScript. With profiles named, only their totals
+and tables. Prints TAP; called by make check-report and check-report-big, from the root of the tree."""
 import glob
 import json
 import os
@@ -35,8 +36,8 @@ def quern(*args):
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
 
 
-def as_json(path):
-    status, out, _ = quern("convert", "--to=json", path)
+def as_json(path, *more):
+    status, out, _ = quern("convert", "--to=json", *more, path)
     return json.loads(out, parse_float=Decimal) if status == 0 else None
 
 
@@ -269,6 +270,119 @@ def check_static(path):
     test("without JavaScript", faults)
 
 
+OLD = ["int f(void)\n", "{\n", "    int a = 1;\n", "    return a;\n", "}\n", "// gone\n", "int g;"]
+NEW = ["// new\n", "int f(void)\n", "{\n", "    int a = 2;\n", "    return a;\n", "}\n", "int g;"]
+
+
+def check_text(browser):
+    """Both versions of a source are in the report: the base's is what is equal, and what is only there."""
+    faults = []
+    report = os.path.join(FOLDER, "text.html")
+    for side, lines, cost in (("old", OLD, "3 7\n"), ("new", NEW, "4 9\n")):
+        os.makedirs(os.path.join(FOLDER, side), exist_ok=True)
+        with open(os.path.join(FOLDER, side, "text.c"), "w") as f:
+            f.write("".join(lines))
+        with open(os.path.join(FOLDER, side + ".out"), "w") as f:
+            f.write("events: Ir\nfl=sub/text.c\nfn=f\n" + cost +
+                    "fl=lost.c\nfn=g\n1 1\nsummary: %d\n" % (8 if side == "old" else 10))
+    status, _, said = quern("report", "--base=" + FOLDER + "/old.out", "--old-include=" + FOLDER + "/old",
+                            "--new-include=" + FOLDER + "/new", "-o", report, FOLDER + "/new.out")
+    compare("said", said, "quern: %s: 1 source is in it, 1 not found\nquern: lost.c: not found\n"
+            "quern: sought below %s/new\n" % (report, FOLDER), faults)
+    compare("state", browser.open(report), "ready", faults)
+    file = next(browser.ask("func", f)["file"] for f in range(2)
+                if browser.ask("string", browser.ask("func", f)["name"]) == "f")
+    new, old = browser.ask("source", file, 0), browser.ask("source", file, 1)
+    compare("new text", "".join(p["text"] for p in new["pieces"]), "".join(NEW), faults)
+    compare("lines", (new["lines"], old["lines"]), (7, 7), faults)
+    rebuilt, runs = {}, list(browser.ask("align", file).values())
+    a = b = 0
+    for i in range(0, len(runs), 3):
+        a, b = a + runs[i], b + runs[i + 1]
+        for k in range(runs[i + 2]):
+            rebuilt[a + k] = NEW[b + k]
+        a, b = a + runs[i + 2], b + runs[i + 2]
+    compare("lines of the base alone", [p["text"] for p in old["pieces"]], [OLD[2], OLD[5]], faults)
+    for piece in old["pieces"]:
+        for k, line in enumerate(piece["text"].splitlines(True)):
+            rebuilt[piece["first"] - 1 + k] = line
+    compare("old text", [rebuilt.get(i) for i in range(7)], OLD, faults)
+    for option, state, pieces in (("--source=none", 2, 0), ("--source=cost", 0, 1)):
+        quern("report", option, "-I", FOLDER + "/new", "-o", report, FOLDER + "/new.out")
+        browser.open(report)
+        source = browser.ask("source", browser.ask("func", 0)["file"], 0)
+        compare(option, (source["state"], len(source["pieces"])), (state, pieces), faults)
+    compare("console", browser.complaints(), [], faults)
+    test("sources: found below a folder, aligned, left out", faults)
+
+
+def check_code(browser):
+    """Instructions are those of objdump, at their addresses."""
+    faults = []
+    program, profile, report = (os.path.join(FOLDER, "code" + end) for end in ("", ".out", ".html"))
+    with open(program + ".c", "w") as f:
+        f.write("int main(int c, char **v)\n{\n    int s = c;\n"
+                "    for (int i = 0; i < 100; i++)\n        if (i % 3 == 0)\n            s += v[0][0] / (i + 1);\n"
+                "    return s == 77;\n}\n")
+    subprocess.run(["gcc", "-O1", "-g", "-o", program, program + ".c"], check=True)
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes",
+                    "--callgrind-out-file=" + profile, program], check=True)
+    dump = subprocess.run(["objdump", "-d", "--disassemble=main", program], check=True, stdout=subprocess.PIPE)
+    wanted = {int(m[1], 16): m[2].decode().split() for m in
+              re.finditer(rb"^ +([0-9a-f]+):\t((?:[0-9a-f]{2} )+)", dump.stdout, re.M)}
+    quern("report", "-o", report, profile)
+    compare("state", browser.open(report), "ready", faults)
+    main = next(r["func"] for r in all_rows(browser).values() if r["name"] == "main")
+    code = browser.ask("code", main)
+    compare("state of the code", code["state"], 0, faults)
+    jumps = 0
+    for insn in code["insns"]:
+        got = ["%02x" % insn["bytes"][str(i)] for i in range(len(insn["bytes"]))]
+        compare("bytes at %x" % int(insn["addr"]), got, wanted.get(int(insn["addr"]))[:len(got)]
+                if int(insn["addr"]) in wanted else None, faults)
+        if insn["intel"].startswith("j"):
+            jumps += 1
+            compare("target of " + insn["intel"], int(insn["target"]) in wanted, True, faults)
+        if insn["intel"] == "add ecx, 0x01":
+            compare("AT&T", insn["att"], "add $0x01, %ecx", faults)
+    compare("there are jumps", jumps > 1, True, faults)
+    compare("all that ran and lies between", len(code["insns"]) >= len(wanted) - 4, True, faults)
+    quern("report", "--asm=no", "-o", report, profile)
+    browser.open(report)
+    compare("--asm=no", browser.ask("code", 0)["state"], 2, faults)
+    os.remove(program)
+    quern("report", "-o", report, profile)
+    browser.open(report)
+    compare("no object", browser.ask("code", main)["state"], 1, faults)
+    test("instructions are those of objdump", faults)
+
+
+def check_size(browser):
+    """--max-size leaves out the cheapest; functions and calls stay."""
+    faults = []
+    profile, report = os.path.join(FOLDER, "size.out"), os.path.join(FOLDER, "size.html")
+    with open(profile, "w") as f:
+        f.write("events: Ir\n")
+        for i in range(200):
+            f.write("fl=f.c\nfn=f%d\n" % i)
+            for line in range(1, 2001):
+                f.write("%d %d\n" % (line, (i * 7919 + line * 104729) % 1000003 + 1))
+    whole = quern("report", "-o", report, profile)[0] == 0 and os.path.getsize(report)
+    limit = whole // 2
+    status, _, said = quern("report", "--max-size=%d" % limit, "-o", report, profile)
+    compare("status", status, 0, faults)
+    if os.path.getsize(report) > limit or "are left out to stay below %d bytes" % limit not in said:
+        faults.append("%d bytes: %s" % (os.path.getsize(report), said))
+    compare("state", browser.open(report), "ready", faults)
+    summary = browser.ask("summary")
+    compare("functions", (summary["funcs"], len(summary["leftOut"])), (200, 1), faults)
+    rows = [browser.ask("lines", f, 1) for f in (0, 199)]
+    compare("lines of the dearest, of the cheapest", [len(r) for r in rows], [2000, 0], faults)
+    self_cost = int(browser.ask("rows", [199])[0]["self"][0][0]["exact"])
+    compare("the cheapest's self cost is there", self_cost > 0, True, faults)
+    test("--max-size", faults)
+
+
 def check_command(path):
     faults = []
     status, out, said = quern("report", "-o", "-", path)
@@ -280,8 +394,29 @@ def check_command(path):
     test("the command", faults)
 
 
+def check_large(path):
+    faults = []
+    report = os.path.join(FOLDER, os.path.basename(path) + ".html")
+    status, _, said = quern("report", "--max-size=4G", "-o", report, path)
+    compare("status", status, 0, faults)
+    profile = as_json(path, "--lines=no")
+    browser = Browser()
+    compare("state", browser.open(report, seconds=600), "ready", faults)
+    events = compare_summary(browser, profile, faults)
+    compare_table(browser, profile, events, faults)
+    compare("edges", browser.ask("summary")["edges"], len(profile["edges"]), faults)
+    compare("console", browser.complaints(), [], faults)
+    browser.quit()
+    test(path, faults)
+
+
 def main():
-    golden = sorted(p for p in glob.glob("tests/golden/*grind*"))
+    if len(sys.argv) > 3:
+        for path in sys.argv[3:]:
+            check_large(path)
+        print("1..%d" % tests)
+        return 1 if failures else 0
+    golden = sorted(glob.glob("tests/golden/*grind*"))
     browser = Browser()
     try:
         for path in golden:
@@ -291,6 +426,9 @@ def main():
             check_base(browser, "tests/golden/%s.callgrind" % old, "tests/golden/%s.callgrind" % new)
         check_hostile(browser)
         check_damage(browser, "tests/golden/calls.callgrind")
+        check_text(browser)
+        check_code(browser)
+        check_size(browser)
     finally:
         browser.quit()
     check_static("tests/golden/calls.callgrind")

@@ -45,8 +45,8 @@ static void golden_report(struct pack **k, struct quern_profile **p)
     buf_u(&b, 1);
     buf_text(&b, "\2", 1);
     buf_text(&b, "\xeb\xfe", 2);
-    buf_text(&b, "jmp -0x02\n", 10);
-    buf_text(&b, "jmp -0x02\n", 10);
+    buf_text(&b, "jmp +0x00\n", 10);
+    buf_text(&b, "jmp +0x00\n", 10);
     pack_section(*k, SECTION_CODE, 0, 1, &b);
     buf_free(&b);
     assert_int_equal(pack_finish(*k), 0);
