@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# `quern report`: the core (arithmetic, native and wasm32), the packer, and the page that is embedded in
-# the program. The page needs esbuild, clang and lld; without them all else is built, and the command
-# says what it lacks.
+# `quern report`: the core (arithmetic, native and wasm32), the packer, and the page, which becomes
+# part of the program. It needs esbuild, clang and lld; without them all else is built, and the
+# command says what it lacks.
 
-REPORT_CORE := $(filter-out report/core/heap_wasm.c report/core/export.c,$(sort $(wildcard report/core/*.c)))
+REPORT_CORE := $(filter-out report/core/heap_wasm.c report/core/export.c, \
+                 $(sort $(wildcard report/core/*.c)))
 REPORT_SRCS := $(REPORT_CORE) $(sort $(wildcard report/pack/*.c))
 
 ALL += $(BUILD)/lib/libquern-report.a
@@ -24,15 +25,21 @@ REPORT_CLANG ?= clang
 REPORT_GEN := $(BUILD)/gen/report
 REPORT_PAGE_O := $(BUILD)/obj/report/page.o
 # What multiplies and divides 128 bits.
-REPORT_RT := $(shell $(REPORT_CLANG) --target=wasm32-wasi -rtlib=compiler-rt -print-libgcc-file-name 2>/dev/null)
-REPORT_TOOLS := $(and $(shell command -v esbuild),$(shell command -v wasm-ld || command -v wasm-ld-14),$(wildcard $(REPORT_RT)))
-REPORT_WASM_FLAGS := --target=wasm32 -O2 -std=gnu11 -ffreestanding -fno-math-errno -mbulk-memory $(WARNINGS) -I.
+REPORT_RT := $(shell $(REPORT_CLANG) --target=wasm32-wasi -rtlib=compiler-rt \
+                 -print-libgcc-file-name 2>/dev/null)
+REPORT_TOOLS := $(and $(shell command -v esbuild),$(wildcard $(REPORT_RT)), \
+                  $(shell command -v wasm-ld || command -v wasm-ld-14))
+REPORT_WASM_FLAGS := --target=wasm32 -O2 -std=gnu11 -ffreestanding -fno-math-errno -mbulk-memory \
+                     $(WARNINGS) -I.
+REPORT_WASM_LINK := -nostdlib -Wl,--no-entry -Wl,--strip-all -Wl,--gc-sections \
+                    -Wl,-z,stack-size=262144
 
-$(REPORT_GEN)/core.wasm: $(REPORT_CORE) report/core/export.c report/core/heap_wasm.c $(wildcard report/core/*.h) mk/report.mk
+$(REPORT_GEN)/core.wasm: $(REPORT_CORE) report/core/export.c report/core/heap_wasm.c \
+                         $(wildcard report/core/*.h) mk/report.mk
 	$(call say,WASM,$@)
 	@mkdir -p $(@D)
-	$(Q)$(REPORT_CLANG) $(REPORT_WASM_FLAGS) $(WERROR_FLAG) -nostdlib -Wl,--no-entry -Wl,--strip-all -Wl,--gc-sections \
-	    -Wl,-z,stack-size=262144 -o $@ $(filter-out report/core/heap_host.c,$(filter %.c,$^)) $(REPORT_RT)
+	$(Q)$(REPORT_CLANG) $(REPORT_WASM_FLAGS) $(WERROR_FLAG) $(REPORT_WASM_LINK) -o $@ \
+	    $(filter-out report/core/heap_host.c,$(filter %.c,$^)) $(REPORT_RT)
 
 $(REPORT_GEN)/quern-page.html: $(REPORT_GEN)/core.wasm $(wildcard report/page/*)
 	$(call say,PAGE,$@)
@@ -49,10 +56,11 @@ $(BUILD)/bin/quern $(BUILD)/tests/quern-asan: $(REPORT_PAGE_O)
 endif
 
 # ---- Tests ----
-REPORT_TESTS := $(patsubst tests/unit/report/%.c,$(BUILD)/tests/report/%,$(sort $(wildcard tests/unit/report/test_*.c)))
+REPORT_TESTS := $(patsubst tests/unit/report/%.c,$(BUILD)/tests/report/%, \
+                  $(sort $(wildcard tests/unit/report/test_*.c)))
 
-$(REPORT_TESTS): $(BUILD)/tests/report/%: $(BUILD)/obj/asan/tests/unit/report/%.o $(BUILD)/lib/libquern-report-asan.a \
-                 $(BUILD)/lib/libquern-asan.a
+$(REPORT_TESTS): $(BUILD)/tests/report/%: $(BUILD)/obj/asan/tests/unit/report/%.o \
+                 $(BUILD)/lib/libquern-report-asan.a $(BUILD)/lib/libquern-asan.a
 	$(call link_asan,$(PROFILE_LIBS) -lcmocka -lm)
 
 CHECKS += check-report-core
@@ -72,15 +80,17 @@ check-report-types:
 	    echo 'not ok - types of the page'; sed 's/^/# /' $(BUILD)/tsc.out; exit 1; fi
 
 # ---- Fuzzing: `make fuzz-report` for FUZZ_TIME seconds ----
-$(BUILD)/fuzz/report_pack: fuzz/report_pack.c $(wildcard report/*/*.[ch] profile/*/*.[ch] tests/unit/report/*.h)
+$(BUILD)/fuzz/report_pack: fuzz/report_pack.c $(wildcard report/*/*.[ch] profile/*/*.[ch]) \
+                           $(wildcard tests/unit/report/*.h)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(REPORT_SRCS) $(wildcard profile/*/*.c) $(PROFILE_LIBS) -lm
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(REPORT_SRCS) $(wildcard profile/*/*.c) \
+	    $(PROFILE_LIBS) -lm
 
 .PHONY: fuzz-report
 fuzz-report: $(BUILD)/fuzz/report_pack
 	@mkdir -p $(BUILD)/fuzz/corpus-report
-	cd $(BUILD)/fuzz && ./report_pack -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 -max_len=8192 \
-	    -print_final_stats=1 corpus-report $(abspath tests/golden)
+	cd $(BUILD)/fuzz && ./report_pack -max_total_time=$(FUZZ_TIME) -timeout=20 \
+	    -rss_limit_mb=4000 -max_len=8192 -print_final_stats=1 corpus-report $(abspath tests/golden)
 
 # ---- Large reports, and how quick they are: not part of make check ----
 $(BUILD)/tests/report/generate: $(BUILD)/obj/host/tests/report/generate.o

@@ -4,7 +4,8 @@
 // known but bounded. Each edge is at most what the path costs, and of what enters a function
 // between, only what does not leave on the path can be missing:
 //
-//     max(0, sum of its edges - sum of the inclusive costs of the functions between)  ..  its least edge
+//     from  max(0, sum of its edges - sum of the inclusive costs of the functions between)
+//     to    its least edge
 //
 // Both ends agree, for example, as long as every function between has one caller. A cycle is one
 // function here.
@@ -15,7 +16,8 @@
 
 enum flame_kind {
     FLAME_DOWN, // what a function (CORE_NONE: the program) calls
-    FLAME_UP, // who calls a function, for its inclusive cost; of the program: for every function's self cost
+    // Who calls a function, for its inclusive cost; of the program: for every function's self cost.
+    FLAME_UP,
     FLAME_UP_SELF, // who calls a function, for its self cost
 };
 
@@ -24,8 +26,8 @@ struct flame_box {
     uint32_t parent; // a box, or CORE_NONE
     uint32_t depth;
     uint32_t flags; // enum flame_flag
-    double x,
-        width; // parts of the whole, 0 to 1. In proportion to the edges: an estimate between the bounds
+    // Parts of the whole, 0 to 1; in proportion to the edges: an estimate between the bounds.
+    double x, width;
     core_count low, high; // in units of the formula; equal: exact
 };
 
