@@ -5,18 +5,14 @@
 // Without the object or without objdump the addresses alone are listed.
 #include "cli/annotate/annotate.h"
 
-#include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/objdump.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
-
-extern char **environ;
 
 struct place {
     uint32_t func, callee; // callee QUERN_NONE: a cost
@@ -93,35 +89,6 @@ static void collect(struct asm_list *l)
 }
 
 // ---- Disassembly ----
-
-// Starts objdump on a range of an object; NULL when it cannot be started.
-static FILE *disassemble(const char *object, uint64_t first, uint64_t end, pid_t *pid)
-{
-    char *from = xasprintf("--start-address=0x%llx", (unsigned long long)first);
-    char *to = xasprintf("--stop-address=0x%llx", (unsigned long long)end);
-    const char *argv[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--", object, NULL };
-    posix_spawn_file_actions_t actions;
-    int fds[2], rc;
-    FILE *f = NULL;
-
-    if (pipe(fds) < 0)
-        return NULL;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, fds[0]);
-    posix_spawn_file_actions_addclose(&actions, fds[1]);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
-    rc = posix_spawnp(pid, argv[0], &actions, NULL, (char **)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(fds[1]);
-    free(from);
-    free(to);
-    if (rc == 0)
-        f = fdopen(fds[0], "r");
-    if (!f)
-        close(fds[0]);
-    return f;
-}
 
 static void put_counts(struct asm_list *l, const struct place *p)
 {
@@ -229,19 +196,12 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
     fflush(stdout);
     if (*object && access(object, R_OK) == 0)
         // 16 more bytes: the last instruction whole
-        f = disassemble(object, l->place[first].addr, l->place[end - 1].addr + 16, &pid);
+        f = objdump_open(object, l->place[first].addr, l->place[end - 1].addr + 16, false, &pid);
     else
         printf("(the object file is not there: addresses only)\n\n");
     list_range(l, first, end, f);
-    if (f)
-        fclose(f);
-    if (pid > 0) {
-        int status;
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-        if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
-            warn("objdump cannot be run; install binutils to see instructions");
-    }
+    if (pid > 0 && !objdump_close(f, pid))
+        warn("objdump cannot be run; install binutils to see instructions");
     putchar('\n');
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/report/report.h"
+#include "cli/shared/objdump.h"
 #include "cli/shared/util.h"
 #include "report/core/model.h"
 #include "report/core/texts.h"
@@ -22,6 +23,7 @@ enum {
     GAP = 64,          // bytes without counts that are still listed
     INSNS_MAX = 40000, // of one function: a section must fit a block
     SECTION_AIM_CODE = 1 << 20,
+    FOREIGN_MAX = 1 << 20, // bytes of a function that objdump lists
 };
 
 struct report_object {
@@ -29,6 +31,7 @@ struct report_object {
     enum texts_state state;
     const uint8_t *at; // mapped
     size_t size;
+    bool foreign; // objdump's
 };
 
 // ---- Object files ----
@@ -53,9 +56,11 @@ static enum texts_state map_object(const struct report *r, struct report_object 
         return TEXTS_NOT_FOUND;
     }
     head = (const Elf64_Ehdr *)o->at;
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_ident[EI_CLASS] != ELFCLASS64 ||
-        head->e_machine != EM_X86_64 || head->e_phentsize != sizeof(Elf64_Phdr) ||
-        head->e_phoff > o->size || head->e_phnum > (o->size - head->e_phoff) / sizeof(Elf64_Phdr))
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+        return TEXTS_UNREADABLE;
+    o->foreign = head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != EM_X86_64;
+    if (!o->foreign && (head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phoff > o->size ||
+                        head->e_phnum > (o->size - head->e_phoff) / sizeof(Elf64_Phdr)))
         return TEXTS_UNREADABLE;
     struct timespec written = r->side[0].mtime;
     bool changed = written.tv_sec &&
@@ -101,8 +106,9 @@ static const uint8_t *bytes_at(const struct report_object *o, uint64_t addr, siz
 
 // Instructions by their bytes: each is formatted once.
 struct word {
-    size_t at; // in `code`
-    size_t size;
+    uint64_t hash;
+    size_t at, size; // in `code`
+    size_t text;     // in `intel`
 };
 
 struct listing {
@@ -133,7 +139,7 @@ static void grow_words(struct listing *l)
     l->table =
         table_over(xcalloc(table_slots(l->word_cap), sizeof(uint32_t)), table_slots(l->word_cap));
     for (size_t i = 0; i < l->words; i++)
-        table_add(&l->table, hash(l->code.at + l->word[i].at, l->word[i].size), (uint32_t)i);
+        table_add(&l->table, l->word[i].hash, (uint32_t)i);
 }
 
 static void put_line(struct buf *to, ZydisFormatter *f, const ZydisDecodedInstruction *insn,
@@ -150,14 +156,39 @@ static void put_line(struct buf *to, ZydisFormatter *f, const ZydisDecodedInstru
     buf_byte(to, '\n');
 }
 
-static void add_word(struct listing *l, const uint8_t *bytes, size_t n,
-                     const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *operand)
+// The number of the word of these bytes (and this text, where one is given), perhaps a new one, of
+// which the text is still to be put: *is_new.
+static uint32_t word_of(struct listing *l, const uint8_t *bytes, size_t n, const char *text,
+                        bool *is_new)
 {
-    l->word[l->words++] = (struct word){ l->code.size, n };
-    buf_u(&l->size, n);
-    buf_bytes(&l->code, bytes, n);
-    put_line(&l->intel, &l->syntax[0], insn, operand);
-    put_line(&l->att, &l->syntax[1], insn, operand);
+    size_t at, size = text ? strlen(text) : 0;
+    uint64_t h = hash(bytes, n) ^ hash((const uint8_t *)text, size);
+
+    if (l->words == l->word_cap)
+        grow_words(l);
+    for (at = table_first(&l->table, h); table_used(&l->table, at);
+         at = table_next(&l->table, at)) {
+        const struct word *w = &l->word[table_number(&l->table, at)];
+        if (w->hash == h && w->size == n && memcmp(l->code.at + w->at, bytes, n) == 0 &&
+            l->intel.size - w->text >= size &&
+            memcmp(l->intel.at + w->text, text ? text : "", size) == 0)
+            break;
+    }
+    *is_new = !table_used(&l->table, at);
+    if (*is_new) {
+        table_put(&l->table, at, (uint32_t)l->words);
+        l->word[l->words++] = (struct word){ h, l->code.size, n, l->intel.size };
+        buf_u(&l->size, n);
+        buf_bytes(&l->code, bytes, n);
+    }
+    return table_number(&l->table, at);
+}
+
+static void put_at(struct listing *l, uint64_t addr, size_t n, uint32_t word)
+{
+    buf_s(&l->addr, (int64_t)(addr - l->at));
+    buf_u(&l->number, word);
+    l->at = addr + n;
 }
 
 // One instruction, or a byte that is none. Returns its length.
@@ -168,26 +199,91 @@ static size_t put_insn(struct listing *l, const uint8_t *bytes, size_t size, uin
     ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
     bool ok =
         ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&l->decoder, &context, bytes, size, &insn));
-    size_t n = ok ? insn.length : 1, at;
+    size_t n = ok ? insn.length : 1;
+    bool is_new;
+    uint32_t word = word_of(l, bytes, n, NULL, &is_new);
 
-    if (l->words == l->word_cap)
-        grow_words(l);
-    for (at = table_first(&l->table, hash(bytes, n)); table_used(&l->table, at);
-         at = table_next(&l->table, at)) {
-        const struct word *w = &l->word[table_number(&l->table, at)];
-        if (w->size == n && memcmp(l->code.at + w->at, bytes, n) == 0)
-            break;
-    }
-    if (!table_used(&l->table, at)) {
+    if (is_new) {
         ok = ok && ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&l->decoder, &context, &insn, operand,
                                                            insn.operand_count));
-        table_put(&l->table, at, (uint32_t)l->words);
-        add_word(l, bytes, n, ok ? &insn : NULL, operand);
+        put_line(&l->intel, &l->syntax[0], ok ? &insn : NULL, operand);
+        put_line(&l->att, &l->syntax[1], ok ? &insn : NULL, operand);
     }
-    buf_s(&l->addr, (int64_t)(addr - l->at));
-    buf_u(&l->number, table_number(&l->table, at));
-    l->at = addr + n;
+    put_at(l, addr, n, word);
     return n;
+}
+
+// The bytes that objdump shows, up to the tab behind them.
+static size_t get_bytes(const char **at, uint8_t *out, size_t room)
+{
+    size_t n = 0;
+    char pair[3] = "";
+
+    while (**at && **at != '\t' && n < room) {
+        if (**at == ' ') {
+            ++*at;
+            continue;
+        }
+        pair[0] = (*at)[0];
+        pair[1] = (*at)[1];
+        out[n++] = (uint8_t)strtoul(pair, NULL, 16);
+        *at += pair[1] ? 2 : 1;
+    }
+    return n;
+}
+
+// One line of objdump; false: it is no instruction.
+static bool put_dumped(struct listing *l, char *line)
+{
+    char *end;
+    uint64_t addr = strtoull(line, &end, 16);
+    uint8_t bytes[16];
+    bool is_new;
+
+    if (line[0] != ' ' || end[0] != ':' || end[1] != '\t')
+        return false;
+    const char *at = end + 2;
+    size_t n = get_bytes(&at, bytes, sizeof(bytes));
+    if (n == 0 || *at != '\t')
+        return false;
+    char *text = (char *)at + 1;
+    for (char *s = text; *s; s++) // a tab stands between name and operands
+        if (*s == '\t')
+            *s = ' ';
+    uint32_t word = word_of(l, bytes, n, text, &is_new);
+    if (is_new) {
+        buf_bytes(&l->intel, text, strlen(text));
+        buf_bytes(&l->att, text, strcspn(text, "\n"));
+        buf_byte(&l->att, '\n');
+    }
+    put_at(l, addr, n, word);
+    return true;
+}
+
+// A function of an object that objdump reads, from the first address that ran to the last.
+static uint32_t put_foreign(struct report *r, struct listing *l, const struct report_object *o,
+                            uint32_t func, uint64_t first_addr)
+{
+    const uint64_t *known;
+    size_t n = pack_addresses(r->pack, func, 0, &known), cap = 0;
+    uint64_t low = UINT64_MAX, high = 0;
+    uint32_t count = 0;
+    char *line = NULL;
+    pid_t pid;
+
+    for (size_t i = 0; i < n; i++) {
+        low = known[i] < low ? known[i] : low;
+        high = known[i] > high ? known[i] : high;
+    }
+    if (n == 0 || high - low > FOREIGN_MAX)
+        return 0;
+    l->at = first_addr;
+    FILE *f = objdump_open(o->name, low, high + 1, true, &pid);
+    while (f && count < INSNS_MAX && getline(&line, &cap, f) > 0)
+        count += put_dumped(l, line);
+    objdump_close(f, pid);
+    free(line);
+    return count;
 }
 
 static int by_address(const void *pa, const void *pb)
@@ -273,7 +369,10 @@ void report_code_add(struct report *r, uint32_t first, uint32_t end)
             const struct report_object *o = object_of(r, x.object);
             state = o->state;
             if (state == TEXTS_HERE || state == TEXTS_CHANGED)
-                count = put_function(r, &l, o, f, pack_address(r->pack, f));
+                count = (o->foreign ? put_foreign : put_function)(r, &l, o, f,
+                                                                  pack_address(r->pack, f));
+            if (o->foreign && count == 0)
+                state = TEXTS_UNREADABLE;
         }
         buf_u(&l.heads, state);
         buf_u(&l.heads, count);

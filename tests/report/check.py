@@ -357,6 +357,27 @@ def check_code(browser):
     test("instructions are those of objdump", faults)
 
 
+def check_foreign(browser):
+    """An object that is not of x86-64: objdump says what its instructions are."""
+    faults = []
+    base = os.path.join(FOLDER, "foreign")
+    with open(base + ".s", "w") as f:
+        f.write(".globl f\nf: push %ebp\n mov %esp, %ebp\n inc %eax\n pop %ebp\n ret\n")
+    subprocess.run(["as", "--32", "-o", base + ".o", base + ".s"], check=True)
+    subprocess.run(["ld", "-m", "elf_i386", "-Ttext=0x1000", "-e", "f", "-o", base, base + ".o"], check=True)
+    with open(base + ".out", "w") as f:
+        f.write("positions: instr line\nevents: Ir\nob=%s\nfl=???\nfn=f\n0x1000 0 1\n0x1001 0 1\n0x1005 0 1\n"
+                % os.path.abspath(base))
+    quern("report", "-o", base + ".html", base + ".out")
+    compare("state", browser.open(base + ".html"), "ready", faults)
+    code = browser.ask("code", 0)
+    compare("code", [(int(i["addr"]), list(i["bytes"].values()), i["intel"].split()) for i in code["insns"]],
+            [(0x1000, [0x55], ["push", "%ebp"]), (0x1001, [0x89, 0xE5], ["mov", "%esp,%ebp"]),
+             (0x1003, [0x40], ["inc", "%eax"]), (0x1004, [0x5D], ["pop", "%ebp"]), (0x1005, [0xC3], ["ret"])], faults)
+    compare("as AT&T, too", [i["att"] for i in code["insns"]], [i["intel"] for i in code["insns"]], faults)
+    test("instructions of other processors", faults)
+
+
 def check_size(browser):
     """--max-size leaves out the cheapest; functions and calls stay."""
     faults = []
@@ -428,6 +449,7 @@ def main():
         check_damage(browser, "tests/golden/calls.callgrind")
         check_text(browser)
         check_code(browser)
+        check_foreign(browser)
         check_size(browser)
     finally:
         browser.quit()

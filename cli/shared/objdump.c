@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs objdump. Used by `quern annotate --asm` and, where Zydis does not know the processor, by
+// `quern report`.
+#include "cli/shared/objdump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+
+extern char **environ;
+
+FILE *objdump_open(const char *object, uint64_t first, uint64_t end, bool bytes, pid_t *pid)
+{
+    char *from = xasprintf("--start-address=0x%llx", (unsigned long long)first);
+    char *to = xasprintf("--stop-address=0x%llx", (unsigned long long)end);
+    const char *show = bytes ? "--insn-width=16" : "--no-show-raw-insn";
+    const char *argv[] = { "objdump", "-d", show, from, to, "--", object, NULL };
+    posix_spawn_file_actions_t actions;
+    FILE *f = NULL;
+    int fds[2];
+
+    *pid = 0;
+    if (pipe2(fds, O_CLOEXEC) == 0) {
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+        int rc = posix_spawnp(pid, argv[0], &actions, NULL, (char **)argv, environ);
+        posix_spawn_file_actions_destroy(&actions);
+        close(fds[1]);
+        if (rc != 0)
+            *pid = 0;
+        else
+            f = fdopen(fds[0], "r");
+        if (!f)
+            close(fds[0]);
+    }
+    free(from);
+    free(to);
+    return f;
+}
+
+bool objdump_close(FILE *f, pid_t pid)
+{
+    int status = 0;
+
+    if (f)
+        fclose(f);
+    if (pid <= 0)
+        return false;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) != 127;
+}
