@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The kernel's own map of this process, /proc/thread-self/maps. (thread-self, because
+// /proc/self/maps is empty once the main thread has ended.) For vmmap.c alone: what is found lies
+// in one buffer, and its lock guards it.
+#ifndef QUERN_ENGINE_VMMAPFILE_H
+#define QUERN_ENGINE_VMMAPFILE_H
+
+#include "engine/base/types.h"
+
+struct vmmapfile_line {
+    u64 start, end, offset, dev, ino; // dev as stat(2) shows it
+    u32 prot, flags;                  // enum vmmap_flag: SHARED, ANON
+    char *path; // "" for anonymous memory; until the next call, and may be written to
+};
+
+// Calls take(line, arg) for every line until it says true; true if one did.
+bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *arg);
+
+// The line that holds addr.
+bool vmmapfile_at(u64 addr, struct vmmapfile_line *out);
+
+#endif
