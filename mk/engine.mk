@@ -15,6 +15,9 @@ ENGINE_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedDat
 # Where the headers of Zycore are (libzycore-dev), and a folder in which nothing else can be found.
 ZYCORE_INCLUDE ?= /usr/include
 ENGINE_GEN := $(BUILD)/gen/engine
+# The tree of libbsd (libbsd-dev): two headers that include nothing from elsewhere.
+BSD_INCLUDE ?= /usr/include
+ENGINE_TREE := $(ENGINE_GEN)/bsd/sys/cdefs.h $(ENGINE_GEN)/bsd/sys/tree.h
 
 ENGINE_CC_INCLUDE := $(shell $(CC) -print-file-name=include)
 ENGINE_ISOLATE := -nostdinc -isystem $(ENGINE_CC_INCLUDE) -ffreestanding -fno-builtin
@@ -34,7 +37,7 @@ ENGINE_OBJS := $(patsubst %.c,$(BUILD)/obj/engine/%.o,$(ENGINE_SOURCES) $(ENGINE
     $(ENGINE_ASM:%=$(BUILD)/obj/engine/%.o) \
     $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 
-$(BUILD)/obj/engine/%.o: %.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
+$(BUILD)/obj/engine/%.o: %.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore $(ENGINE_TREE)
 	$(call compile,ENGINE,$(ENGINE_CFLAGS) $(ENGINE_HIDDEN))
 
 # safemem.S lies beside safemem.c.
@@ -49,6 +52,10 @@ $(BUILD)/obj/engine/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ENGINE_GE
 $(ENGINE_GEN)/Zycore: | $(ZYDIS_READY)
 	@mkdir -p $(@D)
 	@ln -sfn $(ZYCORE_INCLUDE)/Zycore $@
+
+$(ENGINE_TREE):
+	@mkdir -p $(@D)
+	@ln -sfn $(BSD_INCLUDE)/bsd/sys/$(@F) $@
 
 $(ENGINE): $(ENGINE_OBJS)
 	$(call say,LD,$@)

@@ -105,8 +105,10 @@ bool vmmap_find_code(u64 addr, struct vmmap_info *out)
 // @holds(vmmap_lock)
 static bool has_code(u64 start, u64 end)
 {
-    for (u32 i = vmmapset_above(&map, start); i < map.n && map.e[i].start < end; i++)
-        if (map.e[i].flags & VMMAP_EXECUTED)
+    struct vmmap_entry *e = vmmapset_above(&map, start);
+
+    for (; e && e->start < end; e = vmmapset_next(e))
+        if (e->flags & VMMAP_EXECUTED)
             return true;
     return false;
 }
@@ -202,6 +204,7 @@ static u64 modified(const struct vmmapfile_line *l, u32 flags)
 static u32 record(struct vmmapfile_line *l)
 {
     static const char deleted[] = " (deleted)";
+    struct vmmap_entry *e;
     u64 n = strlen(l->path);
     u32 flags = 0, index;
 
@@ -217,9 +220,9 @@ static u32 record(struct vmmapfile_line *l)
     index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags,
                                modified(l, flags));
     // Every entry of ours inside this line is described by the record.
-    for (u32 i = vmmapset_above(&map, l->start); i < map.n && map.e[i].start < l->end; i++)
-        if (map.e[i].start >= l->start && map.e[i].end <= l->end)
-            map.e[i].map_plus_one = index + 1;
+    for (e = vmmapset_above(&map, l->start); e && e->start < l->end; e = vmmapset_next(e))
+        if (e->start >= l->start && e->end <= l->end)
+            e->map_plus_one = index + 1;
     return index;
 }
 

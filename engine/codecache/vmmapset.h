@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A set of ranges of client memory: a sorted array, without locks.
+// A set of ranges of client memory, disjoint and not empty: a red-black tree, without locks. An
+// entry stays where it is until it is removed, or joined with the one below it.
 #ifndef QUERN_ENGINE_VMMAPSET_H
 #define QUERN_ENGINE_VMMAPSET_H
+
+#include <bsd/sys/tree.h>
 
 #include "engine/base/types.h"
 
@@ -17,19 +20,18 @@ struct vmmap_entry {
     u64 start, end;
     u32 prot, flags;
     u32 map_plus_one; // spool_map index + 1, 0: none yet
-    u32 pad;
+    RB_ENTRY(vmmap_entry) node;
 };
 
-struct vmmapset {
-    struct vmmap_entry *e;
-    u32 n, room;
-};
+// struct vmmapset; empty when it is zero.
+RB_HEAD(vmmapset, vmmap_entry);
 
 // Entry that holds addr, or NULL.
 struct vmmap_entry *vmmapset_find(struct vmmapset *s, u64 addr);
-// First entry that ends above addr (its index; s->n when there is none).
-u32 vmmapset_above(const struct vmmapset *s, u64 addr);
-// Replaces whatever lies in the range.
+// First entry that ends above addr, or NULL; and the one behind it, by address.
+struct vmmap_entry *vmmapset_above(struct vmmapset *s, u64 addr);
+struct vmmap_entry *vmmapset_next(struct vmmap_entry *e);
+// A copy of e replaces whatever lies in its range.
 void vmmapset_add(struct vmmapset *s, struct vmmap_entry e);
 void vmmapset_remove(struct vmmapset *s, u64 start, u64 end);
 void vmmapset_protect(struct vmmapset *s, u64 start, u64 end, u32 prot);
