@@ -18,6 +18,10 @@ static inline u32 ibl_index(u64 pc)
     return cpu.bmi2 ? (lo + (lo >> 13 | lo << 19)) & 0xffff : lo & 0xffff;
 }
 
+// All of these with the translation lock held. A thread that has not run yet gets its table; one
+// that runs no more leaves it to the next one in its slot.
+void ibl_begin(struct thread *t);
+void ibl_end(struct thread *t);
 // Empties the table of a thread that is not in it.
 void ibl_reset(struct thread *t);
 // Enters `f`; by the thread itself.

@@ -92,7 +92,7 @@ int tcache_thread_init(struct thread *t)
     if (!t->escape_buffer)
         t->escape_buffer = region_escape_take();
     t->escape_fragment = 0;
-    ibl_reset(t);
+    ibl_begin(t);
     lock_drop(&lock);
     return 0;
 }
@@ -103,6 +103,7 @@ void tcache_thread_fini(struct thread *t)
     if (t->escape_buffer)
         region_escape_give(t->escape_buffer);
     t->escape_buffer = 0;
+    ibl_end(t);
     lock_drop(&lock);
 }
 

@@ -59,7 +59,8 @@ void vmmap_init(void)
     lock_drop(&vmmap_lock);
 }
 
-// The entry for what the kernel says lies at addr, NULL when it is nothing or the engine's. @holds(vmmap_lock)
+// The entry for what the kernel says lies at addr, NULL when it is nothing or the engine's.
+// @holds(vmmap_lock)
 static struct vmmap_entry *look(u64 addr)
 {
     struct vmmapfile_line l;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The map of client memory as a set (vmmapset.h). The tree is libbsd's <bsd/sys/tree.h>, macros
 // that need nothing else. A sorted array was here before: quicker up to some thousands of entries,
-// but 1.4 to 8 ms for a call with 64,530. No locks, no system calls; the
-// unit test compiles this file as it is.
+// but 1.4 to 8 ms for a pair of calls with 64,530. No locks, no system calls; the unit test
+// compiles this file as it is.
 
 #include "engine/codecache/vmmapset.h"
 

@@ -317,6 +317,10 @@ int spooler_thread_slot(u32 slot)
     if (slot >= SPOOL_THREADS_MAX)
         return -EAGAIN;
     lock_take(&spool_lock);
+    if (spooler_slot_in_use(slot)) { // mapped since its first thread
+        lock_drop(&spool_lock);
+        return 0;
+    }
     long ret = spooler_grow_file(spooler_fd(), &spooler_file_size,
                                  spooler_slot_offset(slot) + SPOOL_THREAD_SIZE);
     if (ret == 0)

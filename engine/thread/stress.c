@@ -37,7 +37,7 @@ void stress_start(struct thread *t)
         u64 value;
         s32 signo, notify, tid;
         s32 pad[11];
-    } event = { STOP_POKE_MAGIC, STOP_POKE_SIGNAL, SIGEV_THREAD_ID, sys_gettid(), { 0 } };
+    } event = { STOP_POKE_MAGIC, STOP_POKE_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
     u64 clock = stress_by_wall_clock() ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
 
     thread_own(t)->stress = STRESS_OFF;
