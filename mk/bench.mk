@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
+# `make bench-micro`: what one system call, signal, thread, process or mapping costs, natively and
+# under Quern (bench/micro).
+#
 # `make bench`: Quern beside the native run and the distribution's Cachegrind (bench/README.md).
 # Nothing of it is part of `make` or `make check`. The inputs are generated once, below
 # $(BUILD)/bench/inputs.
@@ -40,3 +43,16 @@ bench: all $(BENCH_INPUTS)
 	    BENCH_REPS='$(BENCH_REPS)' \
 	    BENCH_VALGRIND='$(BENCH_VALGRIND)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
 	    bench/run $(BUILD)/bin/quern $(BENCH_IN) $(BUILD)/bench
+
+# Names of tests: BENCH_MICRO='signal thread'; all.
+BENCH_MICRO ?=
+
+$(BUILD)/bench/micro: bench/micro/micro.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $<
+
+.PHONY: bench-micro
+bench-micro: all $(BUILD)/bench/micro
+	@BENCH_MICRO='$(BENCH_MICRO)' BENCH_REPS='$(BENCH_REPS)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
+	    bench/micro/run $(BUILD)/bin/quern $(BUILD)/bench/micro $(BUILD)/bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/vmmapset.c: the tree of ranges, against hand-made cases and against a plain model
-// that does the same millions of random calls; and how deep it may become.
+// engine/codecache/vmmapset.c: the tree of ranges, against hand-made cases and against a plain
+// model that does the same millions of random calls; and how deep it may become.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -185,7 +185,8 @@ static u32 depth(const struct vmmap_entry *e)
 }
 
 // 65,535 entries made in order, which is the worst for a tree that does not balance, lie at most
-// 2 * log2(65536) = 32 deep; as many as remain when every second is taken away, 2 * log2(32769) = 30.
+// 2 * log2(65536) = 32 deep; as many as remain when every second is taken away, at most
+// 2 * log2(32768) = 30.
 static void test_depth(void **state)
 {
     struct vmmapset s = { 0 };
@@ -359,9 +360,9 @@ static void random_call(struct vmmapset *s, u32 longest)
     }
 }
 
-// Three million random calls on 4096 pages: 2 million with ranges of up to 4 pages (some two thousand
-// entries), then 1 million with up to 64. After each, three entries around its range are those of the
-// model; after every 20,000, all are.
+// Three million random calls on 4096 pages: 2 million with ranges of up to 4 pages, then 1 million
+// with up to 64. After each, three entries around its range are those of the model; after every
+// 20,000, all are.
 static void test_random(void **state)
 {
     struct vmmapset s = { 0 };
