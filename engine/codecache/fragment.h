@@ -27,11 +27,11 @@ struct fragment;
 struct fragment_exit {
     u16 rel32; // offset of the displacement that is patched
     u16 stub;  // offset of the exit's stub in the fragment
-    u32 pad;
+    u32 which; // its index, once linked
     u64 target;
-    struct fragment *to;      // linked to
-    struct fragment *next_in; // next fragment in the list of those that enter `to` ...
-    u32 next_in_exit;         // ... and by which of its exits
+    struct fragment *to; // linked to
+    // The list of exits that lead to `to`: the next, and what points to this one.
+    struct fragment_exit *next_in, **at_in;
 };
 
 enum fragment_flag {
@@ -56,8 +56,7 @@ struct fragment {
     u8 *lens; // instruction lengths
     struct fragment *hash_next;
     struct fragment *page_next[2]; // lists by client page: of pc and of end - 1
-    struct fragment *in;           // first fragment that links to this one
-    u32 in_exit;
+    struct fragment_exit *in;      // first exit that leads to this one
     struct fragment_exit exit[2];
 };
 

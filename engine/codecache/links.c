@@ -17,60 +17,42 @@ void links_make(struct fragment *from, u32 k, struct fragment *to)
     if (x->to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)))
         return;
     x->to = to;
+    x->which = k;
     x->next_in = to->in;
-    x->next_in_exit = to->in_exit;
-    to->in = from;
-    to->in_exit = k;
+    x->at_in = &to->in;
+    if (to->in)
+        to->in->at_in = &x->next_in;
+    to->in = x;
     patch_rel32(from->hpc + x->rel32, to->hpc);
     spool->n_links++;
 }
 
-static void unlink_in(struct fragment *f)
+static u64 host_of(const struct fragment_exit *x)
 {
-    struct fragment *g = f->in;
-    u32 k = f->in_exit;
+    const struct fragment_exit *first = x - x->which;
 
-    while (g) {
-        struct fragment_exit *x = &g->exit[k];
-
-        patch_rel32(g->hpc + x->rel32, g->hpc + x->stub);
-        g = x->next_in;
-        k = x->next_in_exit;
-        x->to = NULL;
-        x->next_in = NULL;
-    }
-    f->in = NULL;
+    return ((const struct fragment *)((u64)first - offsetof(struct fragment, exit)))->hpc;
 }
 
-static void unlink_out(struct fragment *f)
+// Out of the list of those that lead to x->to, and back to its stub.
+static void unlink_exit(struct fragment_exit *x)
 {
-    for (u32 i = 0; i < f->nexits; i++) {
-        struct fragment_exit *x = &f->exit[i];
-        struct fragment **g, *to = x->to;
-        u32 *k;
+    u64 hpc = host_of(x);
 
-        if (!to)
-            continue;
-        g = &to->in;
-        k = &to->in_exit;
-        while (*g && !(*g == f && *k == i)) {
-            struct fragment_exit *y = &(*g)->exit[*k];
-
-            g = &y->next_in;
-            k = &y->next_in_exit;
-        }
-        if (*g) {
-            *g = x->next_in;
-            *k = x->next_in_exit;
-        }
-        x->to = NULL;
-        x->next_in = NULL;
-        patch_rel32(f->hpc + x->rel32, f->hpc + x->stub);
-    }
+    *x->at_in = x->next_in;
+    if (x->next_in)
+        x->next_in->at_in = x->at_in;
+    x->to = NULL;
+    x->next_in = NULL;
+    x->at_in = NULL;
+    patch_rel32(hpc + x->rel32, hpc + x->stub);
 }
 
 void links_cut(struct fragment *f)
 {
-    unlink_in(f);
-    unlink_out(f);
+    while (f->in)
+        unlink_exit(f->in);
+    for (u32 i = 0; i < f->nexits; i++)
+        if (f->exit[i].to)
+            unlink_exit(&f->exit[i]);
 }

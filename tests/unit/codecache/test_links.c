@@ -98,12 +98,33 @@ static void test_cut_one(void **state)
     assert_int_equal(goes(0, 1), f[0].hpc + 50);
 }
 
+// The same for its first one, and for its last: the newest link is the first.
+static void test_cut_ends(void **state)
+{
+    for (u32 gone = 0; gone < 2; gone++) {
+        u32 stays = 1 - gone;
+
+        setup(state);
+        links_make(&f[0], 0, &f[2]);
+        links_make(&f[1], 1, &f[2]);
+        links_cut(&f[gone]);
+        assert_int_equal(goes(gone, gone), f[gone].hpc + f[gone].exit[gone].stub);
+        assert_int_equal(goes(stays, stays), f[2].hpc);
+        links_make(&f[stays], 1 - stays, &f[2]); // the list is whole
+        links_cut(&f[2]);
+        assert_null(f[2].in);
+        assert_int_equal(goes(stays, 0), f[stays].hpc + 40);
+        assert_int_equal(goes(stays, 1), f[stays].hpc + 50);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_make, setup),
         cmocka_unit_test_setup(test_cut, setup),
         cmocka_unit_test_setup(test_cut_one, setup),
+        cmocka_unit_test_setup(test_cut_ends, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
