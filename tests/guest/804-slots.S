@@ -5,8 +5,8 @@
 // predictor of its own, whatever the last one in its slot has left; LL is everybody's.
 //
 // Ir: 2, then four times 7 to the system call, 8 behind it in the parent and 9 in the thread, and 3
-// at the end: 101. I1: the parent's code is in two lines; a thread runs in the first of these and in
-// a third one: 2 + 4 * 2. D1: four lines, all missed by each thread: 16 reads. LL has the three
+// at the end: 101. I1: the parent's code is in two lines; a thread runs in the first of these and
+// in a third one: 2 + 4 * 2. D1: four lines, all missed by each thread: 16 reads. LL has the three
 // lines of code and the four of data after the first thread.
 // Branches: jz is executed 8 times, jnz 4. Of the parent's, the three jnz that are taken are wrong,
 // each with another history (0, 10, 1010); of the threads', each jz is, taken with history 0.
