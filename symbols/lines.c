@@ -199,27 +199,60 @@ static void scan_units(struct lines *l)
         qsort(l->range, l->ranges, sizeof(*l->range), compare_ranges);
 }
 
-static const struct range *find_range(const struct lines *l, uint64_t address)
+// The first listed range that begins behind the address; UINT64_MAX: none.
+static uint64_t next_listed(const struct lines *l, uint64_t address)
 {
-    size_t n = search_upper(l->range, l->ranges, sizeof(*l->range), address);
+    size_t lo = 0, hi = l->aranges_count;
+    Dwarf_Addr start = UINT64_MAX;
 
-    if (n == 0 || l->range[n - 1].end <= address)
-        return NULL;
-    return &l->range[n - 1];
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (dwarf_getarangeinfo(dwarf_onearange(l->aranges, mid), &start, NULL, NULL) != 0)
+            return address + 1;
+        if (start <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == l->aranges_count ||
+        dwarf_getarangeinfo(dwarf_onearange(l->aranges, lo), &start, NULL, NULL) != 0)
+        return UINT64_MAX;
+    return start;
 }
 
-static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *die)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// The unit that has the address, and up to where that is so; also up to where there is none.
+static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *die, uint64_t *end)
 {
     Dwarf_Arange *a = l->aranges ? dwarf_getarange_addr(l->aranges, address) : NULL;
     Dwarf_Off off;
+    Dwarf_Addr start;
+    Dwarf_Word length;
 
-    if (a && dwarf_getarangeinfo(a, NULL, NULL, &off) == 0)
+    *end = next_listed(l, address);
+    if (a && dwarf_getarangeinfo(a, &start, &length, &off) == 0) {
+        *end = least(*end, start + length);
         return dwarf_offdie(l->dwarf, off, die) != NULL;
-    // What has no name either (PLTs, above all) is not worth reading every unit of a large file.
-    if (!l->scanned && (named || l->aranges_count == 0))
+    }
+    // What has no name either (PLTs, above all) is not worth reading every unit of a large file;
+    // whether others made that necessary must not change the answer.
+    if (!named && l->aranges_count != 0)
+        return false;
+    if (!l->scanned)
         scan_units(l);
-    const struct range *r = find_range(l, address);
-    return r && dwarf_offdie(l->dwarf, r->die, die) != NULL;
+    size_t n = search_upper(l->range, l->ranges, sizeof(*l->range), address);
+    if (n < l->ranges)
+        *end = least(*end, l->range[n].start);
+    const struct range *r = n > 0 ? &l->range[n - 1] : NULL;
+    if (!r || r->end <= address)
+        return false;
+    *end = least(*end, r->end);
+    return dwarf_offdie(l->dwarf, r->die, die) != NULL;
 }
 
 // ---- The rows of a unit ----
@@ -329,18 +362,19 @@ static struct unit *get_unit(struct lines *l, Dwarf_Die *die)
 
 void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row *out)
 {
-    *out = (struct lines_row){ .start = address, .end = address + 1 };
+    *out = (struct lines_row){ .start = address };
     Dwarf_Die die;
-    if (!find_die(l, address, named, &die))
+    if (!find_die(l, address, named, &die, &out->end))
         return;
     const struct unit *u = get_unit(l, &die);
     if (!u)
         return;
     size_t n = search_upper(u->row, u->rows, sizeof(*u->row), address);
+    if (n < u->rows)
+        out->end = least(out->end, u->row[n].address);
     if (n == 0 || u->row[n - 1].end)
         return;
-    out->start = u->row[n - 1].address;
-    out->end = n < u->rows ? u->row[n].address : address + 1;
+    // Rows before the address may be those of another unit, should the two overlap.
     out->file = u->row[n - 1].file;
     out->line = u->row[n - 1].line;
 }
@@ -399,9 +433,10 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
                      char *(*readable)(const char *name))
 {
     Dwarf_Die cu, *innermost = NULL, *scopes = NULL;
+    uint64_t end;
     size_t n = 0;
 
-    if (!find_die(l, address, true, &cu))
+    if (!find_die(l, address, true, &cu, &end))
         return 0;
     // The functions of a skeleton unit are in its .dwo or .dwp.
     Dwarf_Die split;
