@@ -14,14 +14,21 @@ $(FUZZ_PROGRAMS): $(BUILD)/fuzz/%: fuzz/%.c \
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(wildcard profile/*/*.c) $(PROFILE_LIBS)
 
+$(BUILD)/fuzz/symbol_cache: fuzz/symbol_cache.c symbols/cachefile.c symbols/cachefile.h
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/symbol_cache.c symbols/cachefile.c
+
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS)
+fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
 	    -print_final_stats=1 corpus-profile $(abspath tests/golden)
 	cd $(BUILD)/fuzz && ./profile_rewrite -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=256 \
 	    corpus-profile_rewrite
+	@mkdir -p $(BUILD)/fuzz/corpus-symbol_cache
+	cd $(BUILD)/fuzz && ./symbol_cache -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 \
+	    corpus-symbol_cache
 
 # ---- Random instructions: the engine against the processor ----
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.

@@ -21,7 +21,7 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-static int open_build_id(Elf *elf)
+static int open_build_id(Elf *elf, struct debugfile_watch *w)
 {
     const void *id;
     ssize_t n = dwelf_elf_gnu_build_id(elf, &id);
@@ -35,6 +35,7 @@ static int open_build_id(Elf *elf)
         len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
                         ((const unsigned char *)id)[i]);
     snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
+    w->look(w->ctx, path);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -61,7 +62,7 @@ static int open_checked(const char *path, GElf_Word crc)
     return -1;
 }
 
-static int open_link(const char *path, Elf *elf)
+static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
 {
     static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_ROOT "%.*s/%s" };
     GElf_Word crc;
@@ -76,8 +77,10 @@ static int open_link(const char *path, Elf *elf)
         if (asprintf(&candidate, forms[i], (int)(slash - real), real, name) < 0)
             break;
         // A debug link to the file itself has been seen.
-        if (strcmp(candidate, real) != 0)
+        if (strcmp(candidate, real) != 0) {
+            w->look(w->ctx, candidate);
             fd = open_checked(candidate, crc);
+        }
         free(candidate);
     }
     free(real);
@@ -121,14 +124,15 @@ static int open_with_dwfl(const char *path)
     return found_fd;
 }
 
-int debugfile_open(const char *path, Elf *elf)
+int debugfile_open(const char *path, Elf *elf, struct debugfile_watch *w)
 {
     const char *servers = getenv("DEBUGINFOD_URLS");
-    int fd = open_build_id(elf);
+    int fd = open_build_id(elf, w);
 
     if (fd < 0)
-        fd = open_link(path, elf);
-    if (fd < 0 && servers && *servers)
+        fd = open_link(path, elf, w);
+    w->asked = fd < 0 && servers && *servers;
+    if (w->asked)
         fd = open_with_dwfl(path);
     return fd;
 }

@@ -6,8 +6,17 @@
 #define QUERN_SYMBOLS_DEBUGFILE_H
 
 #include <libelf.h>
+#include <stdbool.h>
+
+// Called before a place is looked at: the answer depends on what is there. `asked`: no place had
+// the file, and the servers were asked.
+struct debugfile_watch {
+    void (*look)(void *ctx, const char *path);
+    void *ctx;
+    bool asked;
+};
 
 // An open fd of the debug file of the ELF file at path, -1 when there is none.
-int debugfile_open(const char *path, Elf *elf);
+int debugfile_open(const char *path, Elf *elf, struct debugfile_watch *w);
 
 #endif

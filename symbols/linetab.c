@@ -611,6 +611,11 @@ void linetab_free(struct linetab *t)
     free(t);
 }
 
+size_t linetab_size(const struct linetab *t)
+{
+    return t->line.size;
+}
+
 // As libdw does it, and lines.c after it: a folder that is relative lies in the unit's, and a
 // unit's that is relative itself (-fdebug-prefix-map) is put before what is relative still.
 static uint32_t file_number(struct linetab *t, uint32_t index)

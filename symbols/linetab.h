@@ -20,6 +20,8 @@ struct linetab;
 // at once.
 struct linetab *linetab_new(Elf *elf, struct strings *strings);
 void linetab_free(struct linetab *t);
+// The bytes of the line programs: what running all of them costs.
+size_t linetab_size(const struct linetab *t);
 void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out);
 
 #endif

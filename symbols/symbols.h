@@ -26,6 +26,7 @@ struct symbols_options {
     // One remark, a sentence without a newline: a file that is gone or has changed. NULL: silence.
     void (*remark)(void *ctx, const char *sentence);
     void *ctx;
+    const char *cache; // the folder of the cache (cache.h); NULL: everything is read anew
 };
 
 struct symbols *symbols_new(const struct symbols_options *o);
@@ -60,6 +61,9 @@ struct symbols_place {
 void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_place *out);
 
 const char *symbols_string(const struct symbols *s, uint32_t number);
+
+// Keeps for other runs what this one had to find out. Silent when that cannot be.
+void symbols_save(struct symbols *s);
 
 // One function of the inline chain at an address: the innermost first, the enclosing symbol's
 // function last.

@@ -314,7 +314,7 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
                          struct finish_totals *totals, char *err, size_t err_size)
 {
     struct builder b = { .s = s, .totals = totals, .want_executed = dump != NULL, .map = ~0u };
-    struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b };
+    struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b, NULL };
     int rc;
 
     memset(totals, 0, sizeof(*totals));

@@ -127,14 +127,19 @@ static void keep_remark(void *ctx, const char *sentence)
     snprintf(remarks + strlen(remarks), sizeof(remarks) - strlen(remarks), "%s\n", sentence);
 }
 
-static struct symbols *new_symbols(bool no_demangle)
+static struct symbols *new_symbols_with(bool no_demangle, const char *cache)
 {
-    struct symbols_options o = { no_demangle, keep_remark, NULL };
+    struct symbols_options o = { no_demangle, keep_remark, NULL, cache };
     struct symbols *s = symbols_new(&o);
 
     assert_non_null(s);
     remarks[0] = '\0';
     return s;
+}
+
+static struct symbols *new_symbols(bool no_demangle)
+{
+    return new_symbols_with(no_demangle, NULL);
 }
 
 // The link-time address of a label, from the .symtab of the named file in the folder.
@@ -186,6 +191,90 @@ static const char *where(struct symbols *s, const char *file, uint64_t address)
     return out;
 }
 
+// ---- The cache: whatever is asked, in whatever order, the answers are those without it ----
+
+static char kept[4096]; // its folder
+
+// What a listing with inode numbers says: a file that is written again gets another one.
+static const char *kept_files(void)
+{
+    static char text[2][4096];
+    static unsigned turn;
+    char *out = text[turn++ % 2], command[4200];
+
+    snprintf(command, sizeof(command), "ls -i '%s'", kept);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    size_t n = fread(out, 1, sizeof(text[0]) - 1, p);
+    out[n] = '\0';
+    pclose(p);
+    return out;
+}
+
+// Asks both for every address from a part of the module, `step` apart, in turns.
+static void compare_answers(struct symbols *plain, struct symbols *cached, const char *path,
+                            unsigned step, unsigned part, unsigned parts)
+{
+    struct symbols_file f = { .path = path };
+    struct symbols_module *m = symbols_file(plain, &f), *k = symbols_file(cached, &f);
+    int fd = open(path, O_RDONLY);
+    Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+    GElf_Phdr ph;
+
+    assert_true(fd >= 0);
+    for (int i = 0; gelf_getphdr(elf, i, &ph); i++) {
+        if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
+            continue;
+        uint64_t start = ph.p_vaddr + ph.p_memsz * part / parts;
+        uint64_t end = ph.p_vaddr + ph.p_memsz * (part + 1) / parts + 16;
+        assert_true(symbols_address(m, ph.p_offset) == symbols_address(k, ph.p_offset));
+        for (uint64_t a = start; a < end; a += step) {
+            struct symbols_place x, y;
+
+            symbols_find(m, a, &x);
+            symbols_find(k, a, &y);
+            if (x.line != y.line ||
+                strcmp(symbols_string(plain, x.function), symbols_string(cached, y.function)) ||
+                strcmp(symbols_string(plain, x.file), symbols_string(cached, y.file)))
+                fail_msg("%s %#llx: %s %s:%u, from the cache %s %s:%u", path, (unsigned long long)a,
+                         symbols_string(plain, x.function), symbols_string(plain, x.file), x.line,
+                         symbols_string(cached, y.function), symbols_string(cached, y.file),
+                         y.line);
+        }
+    }
+    elf_end(elf);
+    close(fd);
+}
+
+// Nothing known, a fifth known, all known.
+static void check_cache(const char *file)
+{
+    char path[4096], before[4096];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, file);
+    assert_int_equal(stat(path, &st), 0);
+    unsigned step = st.st_size > 200000 ? 61 : 1;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    for (unsigned pass = 0; pass < 4; pass++) {
+        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, kept);
+
+        if (pass == 0)
+            compare_answers(plain, cached, path, step, 2, 5);
+        else
+            compare_answers(plain, cached, path, step, 0, 1);
+        symbols_save(cached);
+        // The third time there is nothing left to be found out, nor the fourth.
+        if (pass == 2)
+            strcpy(before, kept_files());
+        symbols_free(cached);
+        symbols_free(plain);
+    }
+    assert_string_equal(kept_files(), before);
+    assert_true(strlen(before) > 0);
+}
+
 // The answers that every form with line tables must give. `labels` is the file that still has its
 // symbols.
 static void check_lines(const char *file, const char *labels)
@@ -198,6 +287,7 @@ static void check_lines(const char *file, const char *labels)
     assert_string_equal(where(s, file, label(labels, "at_other")), "other src/other.c:4");
     assert_string_equal(remarks, "");
     symbols_free(s);
+    check_cache(file);
 }
 
 static void compile_with(const char *cc, const char *flags, const char *name)
@@ -371,6 +461,7 @@ static void test_symtab_only(void **state)
     // The start of the C library's code has the name that Cachegrind gives it.
     assert_string_equal(where(s, "bare", label("bare", "_start")), "(below main) ???:0");
     symbols_free(s);
+    check_cache("bare");
 }
 
 static void test_dynsym_only(void **state)
@@ -387,6 +478,7 @@ static void test_dynsym_only(void **state)
              (unsigned long long)label("whole.so", "local"));
     assert_string_equal(where(s, "lib.so", label("whole.so", "at_local")), expected);
     symbols_free(s);
+    check_cache("lib.so");
 }
 
 static void test_eh_frame_only(void **state)
@@ -401,6 +493,7 @@ static void test_eh_frame_only(void **state)
              (unsigned long long)label("full", "main"));
     assert_string_equal(where(s, "stripped", label("full", "at_main")), expected);
     symbols_free(s);
+    check_cache("stripped");
 }
 
 static void test_minidebuginfo(void **state)
@@ -418,6 +511,7 @@ static void test_minidebuginfo(void **state)
           "strip -o mini mini.whole && objcopy --add-section .gnu_debugdata=mini.syms.xz mini");
     assert_string_equal(where(s, "mini", label("mini.whole", "at_local")), "local ???:0");
     symbols_free(s);
+    check_cache("mini");
 }
 
 static void test_plt_has_no_name(void **state)
@@ -824,6 +918,207 @@ static void test_readers_agree(void **state)
     compare_readers("/proc/self/exe", 0x1000, 0x200000, 13, false);
 }
 
+// ---- When the cache must not be believed ----
+
+// "FUNCTION FILE:LINE" through the cache in `kept`, saved.
+static const char *cached_where(const char *file, uint64_t address)
+{
+    struct symbols *s = new_symbols_with(false, kept);
+    const char *text = where(s, file, address);
+
+    symbols_save(s);
+    symbols_free(s);
+    return text;
+}
+
+static void test_cache_debug_file_comes_and_goes(void **state)
+{
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    compile_with("gcc", "-gdwarf-5 -Wl,--build-id=sha1", "later");
+    shell("cp later later.whole && objcopy --only-keep-debug later later.debug && strip later && "
+          "objcopy --add-gnu-debuglink=later.debug later && mv later.debug away");
+    uint64_t at = label("later.whole", "at_local");
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(strchr(cached_where("later", at), ')'), ") ???:0");
+    // In the second of the places, then in the first, too: each is noticed, and its removal.
+    shell("mkdir -p .debug && cp -p away .debug/later.debug");
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(cached_where("later", at), "local src/main.c:5");
+    shell("echo damaged > later.debug");
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(cached_where("later", at), "local src/main.c:5");
+    shell("rm .debug/later.debug");
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(strchr(cached_where("later", at), ')'), ") ???:0");
+    shell("cp -p away later.debug");
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(cached_where("later", at), "local src/main.c:5");
+}
+
+static void test_cache_program_changes(void **state)
+{
+    static const char *const ids[] = { "none", "0x12345678", "sha1" };
+
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+        // In the second round it is built anew under the same build-id.
+        shell("gcc -g -Wl,--build-id=%s -o moving src/main.c src/other.c", ids[i]);
+        assert_string_equal(cached_where("moving", label("moving", "at_other")),
+                            "other src/other.c:4");
+        shell(
+            "(echo; cat src/other.c) > src/other2.c && gcc -g -Wl,--build-id=%s -o moving src/main.c "
+            "src/other2.c",
+            ids[i]);
+        assert_string_equal(cached_where("moving", label("moving", "at_other")),
+                            "other src/other2.c:5");
+        // The same build-id again, without lines, without symbols.
+        uint64_t at = label("moving", "at_other");
+        shell("strip -g moving");
+        assert_string_equal(cached_where("moving", at), "other ???:0");
+        shell("strip moving");
+        assert_string_equal(strchr(cached_where("moving", at), ')'), ") ???:0");
+    }
+}
+
+// Names with and without --demangle=no do not mix.
+static void test_cache_demangling(void **state)
+{
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    write_text("name.cc", "namespace n { __attribute__((noinline)) int f(int x) { return x; } }\n"
+                          "int main() { return n::f(0); }\n");
+    shell("g++ -g -o name name.cc");
+    for (int i = 0; i < 4; i++) {
+        struct symbols *s = new_symbols_with(i % 2, kept);
+
+        assert_string_equal(where(s, "name", label("name", "_ZN1n1fEi")),
+                            i % 2 ? "_ZN1n1fEi name.cc:1" : "n::f(int) name.cc:1");
+        symbols_save(s);
+        symbols_free(s);
+    }
+    check_cache("name");
+}
+
+// Bytes of the kept file are changed at random, or its end is missing: the answers stay right,
+// found out anew.
+static void test_cache_damaged(void **state)
+{
+    char path[4096], file[4200];
+    static char whole[1 << 20], damaged[1 << 20];
+    uint32_t seed = 7;
+
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    compile_with("gcc", "-gdwarf-5", "harmed");
+    cached_where("harmed", label("harmed", "at_main"));
+    shell("ls kept > list");
+    snprintf(path, sizeof(path), "%s/list", folder);
+    FILE *f = fopen(path, "r");
+    char name[64];
+    assert_int_equal(fscanf(f, "%63s", name), 1);
+    fclose(f);
+    snprintf(file, sizeof(file), "%s/%s", kept, name);
+    snprintf(path, sizeof(path), "%s/harmed", folder);
+    f = fopen(file, "rb");
+    size_t size = fread(whole, 1, sizeof(whole), f);
+    fclose(f);
+    assert_true(size > 0 && size < sizeof(whole));
+    for (int round = 0; round < 300; round++) {
+        size_t left = size;
+
+        memcpy(damaged, whole, size);
+        for (int i = 0; i < 1 + round % 3; i++) {
+            seed = seed * 1664525 + 1013904223;
+            damaged[(seed >> 8) % size] ^= (char)(1 << (seed >> 5) % 8);
+        }
+        if (round % 10 == 0)
+            left = (seed >> 8) % size;
+        f = fopen(file, "wb");
+        fwrite(damaged, 1, left, f);
+        fclose(f);
+        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, kept);
+        compare_answers(plain, cached, path, 3, 0, 1);
+        symbols_free(cached);
+        symbols_free(plain);
+    }
+}
+
+// A server that has nothing is not asked again at once; one that has something is believed as long
+// as it is named.
+static void test_cache_of_servers(void **state)
+{
+    char url[4200], command[4200], id[128] = "";
+
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept server cache && mkdir -p server cache");
+    compile_with("gcc", "-gdwarf-5 -Wl,--build-id=sha1", "asked");
+    snprintf(command, sizeof(command), "readelf -n '%s/asked' | awk '/Build ID/ { print $3 }'",
+             folder);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    if (!fgets(id, sizeof(id), p))
+        skip();
+    pclose(p);
+    id[strcspn(id, "\n")] = '\0';
+    shell("cp asked asked.whole && objcopy --only-keep-debug asked asked.far && strip asked");
+    uint64_t at = label("asked.whole", "at_main");
+    snprintf(url, sizeof(url), "file://%s/server", folder);
+    setenv("DEBUGINFOD_URLS", url, 1);
+    snprintf(url, sizeof(url), "%s/cache", folder);
+    setenv("DEBUGINFOD_CACHE_PATH", url, 1);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(strchr(cached_where("asked", at), ')'), ") ???:0");
+    snprintf(url, sizeof(url), "file://%s/server/", folder); // another name: asked again
+    setenv("DEBUGINFOD_URLS", url, 1);
+    shell("mkdir -p server/buildid/%s && cp asked.far server/buildid/%s/debuginfo && "
+          "rm -rf cache && mkdir cache",
+          id, id);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(cached_where("asked", at), "main src/main.c:11");
+    shell("rm -rf server cache"); // not asked for what is known
+    assert_string_equal(cached_where("asked", at), "main src/main.c:11");
+    unsetenv("DEBUGINFOD_URLS");
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(strchr(cached_where("asked", at), ')'), ") ???:0");
+}
+
+static void test_cache_of_vdso(void **state)
+{
+    const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+
+    (void)state;
+    if (!image)
+        skip();
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    for (int pass = 0; pass < 2; pass++) {
+        struct symbols *plain = new_symbols(false), *cached = new_symbols_with(false, kept);
+        struct symbols_module *m = symbols_image(plain, "[vdso]", image, 8192);
+        struct symbols_module *k = symbols_image(cached, "[vdso]", image, 8192);
+
+        for (uint64_t off = 0; off < 8192; off++) {
+            struct symbols_place x, y;
+
+            assert_true(symbols_address(m, off) == symbols_address(k, off));
+            symbols_find(m, off, &x);
+            symbols_find(k, off, &y);
+            assert_string_equal(symbols_string(plain, x.function),
+                                symbols_string(cached, y.function));
+        }
+        symbols_save(cached);
+        symbols_free(cached);
+        symbols_free(plain);
+    }
+    assert_true(strlen(kept_files()) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -856,6 +1151,12 @@ int main(void)
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_inline_chain),
         cmocka_unit_test(test_readers_agree),
+        cmocka_unit_test(test_cache_debug_file_comes_and_goes),
+        cmocka_unit_test(test_cache_program_changes),
+        cmocka_unit_test(test_cache_demangling),
+        cmocka_unit_test(test_cache_damaged),
+        cmocka_unit_test(test_cache_of_servers),
+        cmocka_unit_test(test_cache_of_vdso),
     };
 
     return cmocka_run_group_tests_name("symbols", tests, make_sources, remove_sources);
