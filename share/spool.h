@@ -182,8 +182,9 @@ struct spool_header {
     // instructions (u64), then these (8 bytes each); seccomp_bytes in all.
     uint32_t s_seccomp;
     uint32_t seccomp_bytes;
-    uint32_t s_dump_code; // --dump-code=FILE
-    uint32_t s_reserved[16];
+    uint32_t s_dump_code;    // --dump-code=FILE
+    uint32_t s_symbol_cache; // folder of the symbol cache, for the finisher
+    uint32_t s_reserved[15];
 
     int32_t
         log_fd; // where messages and the summary go; the engine keeps it out of the client's sight

@@ -314,7 +314,8 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
                          struct finish_totals *totals, char *err, size_t err_size)
 {
     struct builder b = { .s = s, .totals = totals, .want_executed = dump != NULL, .map = ~0u };
-    struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b, NULL };
+    struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b,
+                                  finish_spool_text(s, s->h->s_symbol_cache) };
     int rc;
 
     memset(totals, 0, sizeof(*totals));
@@ -330,6 +331,9 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
         rc = dump_executed(&b, dump, err, err_size);
     if (rc == 0)
         rc = finish_code_write(s, err, err_size);
+    // Last: whatever happens to the process here, the profile is written.
+    if (rc == 0)
+        symbols_save(b.symbols);
     symbols_free(b.symbols);
     free(b.module);
     free(b.cell);

@@ -96,6 +96,19 @@ static char *spool_folder(const struct run_options *o, const char *cwd, const ch
     return util_dirname(expanded);
 }
 
+// Where modules are known from earlier runs; NULL: nowhere. It is made, and trusted, by whoever
+// writes the profile.
+static char *symbol_cache(const struct run_options *o, const char *cwd)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    if (o->symbol_cache)
+        return strcmp(o->symbol_cache, "no") == 0 ? NULL : util_absolute(cwd, o->symbol_cache);
+    if (base && base[0] == '/')
+        return xasprintf("%s/quern", base);
+    return home && home[0] == '/' ? xasprintf("%s/.cache/quern", home) : NULL;
+}
+
 static int open_log(const char *name)
 {
     char *path;
@@ -219,7 +232,9 @@ void run_start(const struct run_options *options, char **given)
     folder = spool_folder(&o, cwd, expanded);
     log_fd = open_log(log);
 
-    in = (struct run_spool){ &o, &program, output, folder, self, engine, log_fd, block_signals() };
+    in = (struct run_spool){
+        &o, &program, output, folder, self, engine, symbol_cache(&o, cwd), log_fd, block_signals()
+    };
     spool_fd = run_spool_create(&in, &spool);
     if (!(o.flags & (SPOOL_F_QUIET | SPOOL_F_STAT | SPOOL_F_JSON)))
         banner(log_fd, given, &o.caches, (const char *const *)fits,

@@ -35,6 +35,7 @@ struct run_options {
     const char *skip;
     const char *spool_dir;
     const char *dump_counts, *dump_code;
+    const char *symbol_cache;
     int spool_fd;       // a spool that the caller has made and keeps (quern stat); 0: none
     uint64_t cache_kib; // these three fit 32 bits
     uint64_t stress_us;
@@ -84,6 +85,7 @@ struct run_spool {
     const char *output; // absolute, unexpanded
     const char *dir;    // absolute
     const char *quern, *engine;
+    const char *symbol_cache; // absolute; NULL: none
     int log_fd;
     uint64_t start_mask; // signals that the program starts with blocked
 };

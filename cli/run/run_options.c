@@ -90,6 +90,9 @@ static const struct option rows[] = {
       "the 16 random bytes that a program gets at its start [fixed]",
       OPTION_CHOICE, FLAG(RANDOM) },
     { "--vdso", YES_NO, "let it find the vDSO [yes]", OPTION_NO, FLAG(NO_VDSO) },
+    { "--symbol-cache", "=FOLDER|no",
+      "where functions and lines of modules are kept for later runs "
+      "[$XDG_CACHE_HOME/quern, or ~/.cache/quern]", OPTION_TEXT, FIELD(symbol_cache) },
     { "--spool-dir", "=FOLDER", "where the counters live during the run [beside the profile]",
       OPTION_TEXT, FIELD(spool_dir) },
     { .kind = OPTION_HEADING, .help = "Switches for testing the engine; none changes a count" },

@@ -171,6 +171,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_dump_counts = text_add(&t, o->dump_counts);
     h->s_dump_code = text_add(&t, o->dump_code);
     h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
+    h->s_symbol_cache = text_add(&t, in->symbol_cache);
     // Last: a file without it is no spool.
     h->magic = SPOOL_MAGIC;
     munmap(map, SPOOL_MAPS_OFF);

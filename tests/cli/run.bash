@@ -18,6 +18,7 @@ setup() {
     export QUERN_ENGINE=$BUILD/tests/cli_engine
     export QUERN_TEST_SPOOL=$FOLDER/script
     unset NO_COLOR DEBUGINFOD_URLS
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
     echo 'end exit 0' > script
 }
 
