@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "share/spool.h"
+#include "symbols/symbols.h"
 
 // The events in the order of the profile; a run has those of its simulations. ORDER finish_event
 enum finish_event {
@@ -67,7 +68,8 @@ struct finish_insn {
     uint64_t counts[FINISH_EVENTS]; // zero for events that the run does not count
     struct spool_insn in;
 };
-// Calls f for each; returns the number of records that could not be used (0 in a sound spool).
+// Calls f for each that was reached; returns the number of records that could not be used (0 in a
+// sound spool).
 uint64_t finish_spool_walk(const struct finish_spool *s,
                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
 
@@ -88,6 +90,20 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
 // Writes --dump-code, if it was asked for, of what the engine left beside the spool, and removes
 // that. 0, or -1 with a sentence in err.
 int finish_code_write(const struct finish_spool *s, char *err, size_t err_size);
+
+// ---- finish_write.c ----
+
+// One place with its counts.
+struct finish_cell {
+    struct symbols_place at;
+    uint64_t counts[FINISH_EVENTS];
+};
+
+// Writes the places, no two alike, as a profile of Cachegrind's format, and says their totals. As
+// finish_profile_write().
+int finish_write(const struct finish_spool *s, const struct symbols *symbols,
+                 const struct finish_cell *cell, size_t cells, struct finish_totals *totals,
+                 const char *output, char *err, size_t err_size);
 
 // ---- finish_summary.c ----
 

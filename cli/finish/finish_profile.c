@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // From counters to the profile: every instruction gets its function, file and line (symbols/),
-// equal places are summed, libquern writes the file. Also writes --dump-counts.
+// equal places are summed, finish_write.c writes the file. Also writes --dump-counts.
 #include "cli/finish/finish.h"
 
 #include <elf.h>
@@ -12,14 +12,7 @@
 #include "cli/shared/file.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/util.h"
-#include "quern/profile.h"
 #include "symbols/symbols.h"
-
-// One place with its counts. Empty while the table's slot is 0.
-struct cell {
-    struct symbols_place at;
-    uint64_t counts[FINISH_EVENTS];
-};
 
 struct executed {
     uint64_t pc, count;
@@ -30,15 +23,15 @@ struct builder {
     const struct finish_spool *s;
     struct symbols *symbols;
     struct symbols_module **module; // by map; NULL: anonymous
-    struct cell *cell;
+    struct finish_cell *cell;
     size_t cells, cells_room;
     uint32_t *slot; // hash table of cells plus 1
     size_t slots;
-    struct cell *last;
+    struct finish_cell *last;
     struct executed *executed; // for --dump-counts
     size_t executed_count, executed_room;
     bool want_executed;
-    struct finish_totals *totals;
+    int events; // one more than the last that the run counts
     // The block being walked: address in its module of the map's start.
     uint32_t map;
     uint64_t map_delta; // link-time address minus pc
@@ -81,7 +74,7 @@ static void grow(struct builder *b)
     }
 }
 
-static struct cell *get_cell(struct builder *b, struct symbols_place at)
+static struct finish_cell *get_cell(struct builder *b, struct symbols_place at)
 {
     size_t i;
 
@@ -98,7 +91,7 @@ static struct cell *get_cell(struct builder *b, struct symbols_place at)
     }
     b->slot[i] = (uint32_t)++b->cells;
     b->last = &b->cell[b->cells - 1];
-    *b->last = (struct cell){ .at = at };
+    *b->last = (struct finish_cell){ .at = at };
     return b->last;
 }
 
@@ -151,13 +144,8 @@ static void add_insn(void *ctx, const struct finish_insn *in)
     struct builder *b = ctx;
     const struct spool_map *m = &b->s->maps[in->map];
     struct symbols_place at = { 0 };
-    uint64_t any = 0;
-    struct cell *c;
+    struct finish_cell *c;
 
-    for (int e = 0; e < FINISH_EVENTS; e++)
-        any |= in->counts[e];
-    if (!any)
-        return; // translated and never reached
     if (in->map != b->map) {
         uint64_t start = b->module[in->map]
                              ? symbols_address(b->module[in->map], m->offset + (in->pc - m->start))
@@ -170,100 +158,10 @@ static void add_insn(void *ctx, const struct finish_insn *in)
     if (b->map_known)
         symbols_find(b->module[in->map], in->pc + b->map_delta, &at);
     c = get_cell(b, at);
-    for (int e = 0; e < FINISH_EVENTS; e++) {
+    for (int e = 0; e < b->events; e++)
         c->counts[e] += in->counts[e];
-        b->totals->counts[e] += in->counts[e];
-    }
     if (b->want_executed && in->executed)
         note_executed(b, in);
-}
-
-// ---- The profile ----
-
-// "I1 cache:   ..." lines of the spool: the key ends at the first colon.
-static void add_descs(struct quern_profile *p, const char *desc)
-{
-    while (desc && *desc) {
-        size_t n = strcspn(desc, "\n");
-        char *line = xasprintf("%.*s", (int)n, desc);
-        char *colon = strchr(line, ':');
-
-        if (colon) {
-            *colon = '\0';
-            // One blank is written after the colon anyway.
-            quern_profile_add_desc(p, line, colon[1] == ' ' ? colon + 2 : colon + 1);
-        }
-        free(line);
-        desc += n;
-        if (*desc)
-            desc++;
-    }
-}
-
-static uint32_t profile_string(const struct builder *b, struct quern_profile *p, uint32_t *known,
-                               uint32_t number)
-{
-    if (known[number] == QUERN_NONE)
-        known[number] = quern_profile_string(p, symbols_string(b->symbols, number), -1);
-    return known[number];
-}
-
-static int write_profile(const struct builder *b, const char *output, char *err, size_t err_size)
-{
-    const struct spool_header *h = b->s->h;
-    struct quern_profile *p = quern_profile_new();
-    struct quern_write_opts wo = { .sz = sizeof(wo), .format = QUERN_FORMAT_CACHEGRIND };
-    struct quern_error qe = { 0 };
-    const char *names[FINISH_EVENTS];
-    const char *cmd = finish_spool_text(b->s, h->s_cmd);
-    uint32_t *known;
-    uint32_t strings = 0;
-    size_t events = 0;
-    int rc;
-
-    if (!p)
-        die(UTIL_USAGE, "out of memory");
-    for (int e = 0; e < FINISH_EVENTS; e++)
-        if (finish_event_counted((enum finish_event)e, h->flags))
-            names[events++] = finish_event_names[e];
-    quern_profile_set_events(p, names, events);
-    quern_profile_set_cmd(p, cmd ? cmd : "");
-    quern_profile_set_pid(p, (uint64_t)h->pid);
-    add_descs(p, finish_spool_text(b->s, h->s_desc));
-
-    for (size_t i = 0; i < b->cells; i++) {
-        if (b->cell[i].at.function >= strings)
-            strings = b->cell[i].at.function + 1;
-        if (b->cell[i].at.file >= strings)
-            strings = b->cell[i].at.file + 1;
-    }
-    known = xmalloc((strings + 1) * sizeof(*known));
-    memset(known, 0xff, (strings + 1) * sizeof(*known));
-    for (size_t i = 0; i < b->cells; i++) {
-        const struct cell *c = &b->cell[i];
-        uint32_t file = profile_string(b, p, known, c->at.file);
-        struct quern_site at = {
-            .func = quern_profile_func(p, QUERN_NONE, file,
-                                       profile_string(b, p, known, c->at.function)),
-            .file = QUERN_NONE,
-            .line = c->at.line,
-        };
-        uint64_t counts[FINISH_EVENTS];
-        size_t n = 0;
-
-        for (int e = 0; e < FINISH_EVENTS; e++)
-            if (finish_event_counted((enum finish_event)e, h->flags))
-                counts[n++] = c->counts[e];
-        rc = quern_profile_add_cost(p, &at, counts, n);
-        if (rc != 0)
-            die(UTIL_USAGE, "%s: %s", output, strerror(-rc));
-    }
-    free(known);
-    rc = quern_profile_write(p, output, &wo, &qe);
-    if (rc != 0)
-        snprintf(err, err_size, "%s: %s", output, qe.msg[0] ? qe.msg : strerror(-rc));
-    quern_profile_free(p);
-    return rc != 0 ? -1 : 0;
 }
 
 // ---- --dump-counts ----
@@ -313,12 +211,15 @@ static int dump_executed(struct builder *b, const char *dump, char *err, size_t 
 int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
                          struct finish_totals *totals, char *err, size_t err_size)
 {
-    struct builder b = { .s = s, .totals = totals, .want_executed = dump != NULL, .map = ~0u };
+    struct builder b = { .s = s, .want_executed = dump != NULL, .map = ~0u };
     struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b,
                                   finish_spool_text(s, s->h->s_symbol_cache) };
     int rc;
 
     memset(totals, 0, sizeof(*totals));
+    for (int e = 0; e < FINISH_EVENTS; e++)
+        if (finish_event_counted((enum finish_event)e, s->h->flags))
+            b.events = e + 1;
     b.symbols = symbols_new(&so);
     if (!b.symbols)
         die(UTIL_USAGE, "out of memory");
@@ -326,7 +227,7 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
     open_modules(&b);
     totals->bad_records = finish_spool_walk(s, add_insn, &b);
     progress_end();
-    rc = write_profile(&b, output, err, err_size);
+    rc = finish_write(s, b.symbols, b.cell, b.cells, totals, output, err, err_size);
     if (rc == 0 && dump)
         rc = dump_executed(&b, dump, err, err_size);
     if (rc == 0)

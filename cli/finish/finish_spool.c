@@ -272,8 +272,14 @@ uint64_t finish_spool_walk(const struct finish_spool *s,
                 bad++;
                 break;
             }
-            count_insn(&o, at.count ? counter + 1 : none, at, flags);
-            f(ctx, &o);
+            uint64_t any = o.executed;
+            for (uint32_t k = 1; k <= at.count; k++)
+                any |= counter[k];
+            // Half of what is translated is never reached.
+            if (any) {
+                count_insn(&o, at.count ? counter + 1 : none, at, flags);
+                f(ctx, &o);
+            }
             counter += at.count;
             left -= at.count;
             o.pc += in[i].len;
