@@ -112,29 +112,35 @@ static _Noreturn void end_as_client(uint32_t kind, int32_t code)
     _exit(code);
 }
 
-int finish_names(const struct finish_spool *s, char **output, char **dump, char *err,
+int finish_names(const struct finish_spool *s, struct finish_files *files, char *err,
                  size_t err_size)
 {
     const char *name = finish_spool_text(s, s->h->s_output);
     const char *dump_name = finish_spool_text(s, s->h->s_dump_counts);
 
-    *output = *dump = NULL;
+    *files = (struct finish_files){ .cache = finish_spool_text(s, s->h->s_symbol_cache) };
     if (!name) {
         snprintf(err, err_size, "the spool does not say where the profile goes");
         return -1;
     }
-    *output = name_expand(name, s->h->pid, err, err_size);
-    if (!*output)
+    files->output = name_expand(name, s->h->pid, err, err_size);
+    if (!files->output)
         return -1;
     if (dump_name) {
-        *dump = name_expand(dump_name, s->h->pid, err, err_size);
-        if (!*dump) {
-            free(*output);
-            *output = NULL;
+        files->dump = name_expand(dump_name, s->h->pid, err, err_size);
+        if (!files->dump) {
+            finish_names_free(files);
             return -1;
         }
     }
     return 0;
+}
+
+void finish_names_free(struct finish_files *files)
+{
+    free(files->output);
+    free(files->dump);
+    files->output = files->dump = NULL;
 }
 
 // Removes the spool if its name still is that of the open file.
@@ -175,7 +181,7 @@ static bool finish(struct finish_spool *s, int fd)
     const char *path = finish_spool_text(s, s->h->s_spool);
     struct finish_totals totals;
     char err[1024];
-    char *output, *dump;
+    struct finish_files files;
     bool ok;
 
     if (s->h->flags & SPOOL_F_STAT) {
@@ -184,23 +190,22 @@ static bool finish(struct finish_spool *s, int fd)
             remove_spool(path, fd);
         return true;
     }
-    if (finish_names(s, &output, &dump, err, sizeof(err)) != 0) {
+    if (finish_names(s, &files, err, sizeof(err)) != 0) {
         warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
         return false;
     }
-    ok = finish_profile_write(s, output, dump, &totals, err, sizeof(err)) == 0;
+    ok = finish_profile_write(s, &files, &totals, err, sizeof(err)) == 0;
     if (ok) {
         if (totals.bad_records)
-            warn("%s: %llu records of the run were damaged and are not in the profile", output,
-                 (unsigned long long)totals.bad_records);
+            warn("%s: %llu records of the run were damaged and are not in the profile",
+                 files.output, (unsigned long long)totals.bad_records);
         if (!(s->h->flags & SPOOL_F_QUIET))
-            print_summary(s, output, &totals);
+            print_summary(s, files.output, &totals);
         remove_spool(path, fd);
     } else {
         warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
     }
-    free(output);
-    free(dump);
+    finish_names_free(&files);
     return ok;
 }
 

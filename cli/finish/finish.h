@@ -80,9 +80,15 @@ struct finish_totals {
     uint64_t bad_records;
 };
 
-// Resolves and writes the profile to `output`, and the execution counts to `dump` unless NULL. 0,
-// or -1 with a sentence in err.
-int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
+// Where what is written goes, and `cache`, the folder of the symbol cache; NULL: none.
+struct finish_files {
+    char *output;
+    char *dump; // the execution counts
+    const char *cache;
+};
+
+// Resolves and writes the profile, and the execution counts. 0, or -1 with a sentence in err.
+int finish_profile_write(const struct finish_spool *s, const struct finish_files *files,
                          struct finish_totals *totals, char *err, size_t err_size);
 
 // ---- finish_code.c ----
@@ -129,7 +135,9 @@ void finish_json_summary(FILE *f, const struct finish_spool *s, const char *outp
 void finish_lift_limits(void);
 
 // The names of a spool's files, expanded for its process. 0, or -1 with a sentence in err.
-int finish_names(const struct finish_spool *s, char **output, char **dump, char *err,
+// finish_names_free() frees what they hold.
+int finish_names(const struct finish_spool *s, struct finish_files *files, char *err,
                  size_t err_size);
+void finish_names_free(struct finish_files *files);
 
 #endif

@@ -208,12 +208,12 @@ static int dump_executed(struct builder *b, const char *dump, char *err, size_t 
     return rc != 0 ? -1 : 0;
 }
 
-int finish_profile_write(const struct finish_spool *s, const char *output, const char *dump,
+int finish_profile_write(const struct finish_spool *s, const struct finish_files *files,
                          struct finish_totals *totals, char *err, size_t err_size)
 {
-    struct builder b = { .s = s, .want_executed = dump != NULL, .map = ~0u };
+    struct builder b = { .s = s, .want_executed = files->dump != NULL, .map = ~0u };
     struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b,
-                                  finish_spool_text(s, s->h->s_symbol_cache) };
+                                  files->cache };
     int rc;
 
     memset(totals, 0, sizeof(*totals));
@@ -227,9 +227,9 @@ int finish_profile_write(const struct finish_spool *s, const char *output, const
     open_modules(&b);
     totals->bad_records = finish_spool_walk(s, add_insn, &b);
     progress_end();
-    rc = finish_write(s, b.symbols, b.cell, b.cells, totals, output, err, err_size);
-    if (rc == 0 && dump)
-        rc = dump_executed(&b, dump, err, err_size);
+    rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
+    if (rc == 0 && files->dump)
+        rc = dump_executed(&b, files->dump, err, err_size);
     if (rc == 0)
         rc = finish_code_write(s, err, err_size);
     // Last: whatever happens to the process here, the profile is written.

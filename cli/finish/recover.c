@@ -19,15 +19,29 @@
 struct how {
     bool keep, quiet;
     const char *output;
+    char *cache; // absolute, or "no"
 };
 
 #define FIELD(f) .field = offsetof(struct how, f)
+
+static void cache(void *field, const struct option *o, const char *value)
+{
+    char *cwd = util_cwd();
+
+    if (!*value)
+        die(UTIL_USAGE, "%s=: names no folder", o->name);
+    *(char **)field = strcmp(value, "no") == 0 ? xstrdup(value) : util_absolute(cwd, value);
+    free(cwd);
+}
 
 // clang-format off
 static const struct option rows[] = {
     { "--keep", NULL, "do not remove the spool", OPTION_SET, FIELD(keep) },
     { "-o", " FILE", "write the profile to FILE, not where the run was told to",
       OPTION_TEXT, FIELD(output) },
+    { "--symbol-cache", "=FOLDER|no",
+      "where functions and lines of modules are kept [where the run was told to]",
+      OPTION_CALL, FIELD(cache), .call = cache },
     { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
     { "--quiet", NULL, "print nothing but errors", OPTION_SET, FIELD(quiet) },
     OPTIONS_HELP,
@@ -125,7 +139,7 @@ static int recover(const char *path, const struct how *how, bool given)
     struct finish_totals totals;
     struct stat st;
     char err[1024];
-    char *output, *dump;
+    struct finish_files files;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc = -1;
 
@@ -159,14 +173,16 @@ static int recover(const char *path, const struct how *how, bool given)
     } else if (s.h->state == SPOOL_NEW) {
         warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
              path);
-    } else if (finish_names(&s, &output, &dump, err, sizeof(err)) != 0) {
+    } else if (finish_names(&s, &files, err, sizeof(err)) != 0) {
         warn("%s: %s", path, err);
     } else {
         if (how->output) {
-            free(output);
-            output = xstrdup(how->output);
+            free(files.output);
+            files.output = xstrdup(how->output);
         }
-        rc = finish_profile_write(&s, output, dump, &totals, err, sizeof(err));
+        if (how->cache)
+            files.cache = strcmp(how->cache, "no") == 0 ? NULL : how->cache;
+        rc = finish_profile_write(&s, &files, &totals, err, sizeof(err));
         if (rc != 0) {
             warn("%s: %s; -o FILE writes the profile elsewhere", path, err);
         } else {
@@ -174,12 +190,11 @@ static int recover(const char *path, const struct how *how, bool given)
                 warn("%s: %llu damaged records are not in the profile", path,
                      (unsigned long long)totals.bad_records);
             if (!how->quiet)
-                report(&s, output, &totals);
+                report(&s, files.output, &totals);
             if (!how->keep && unlink(path) != 0)
                 warn("%s: cannot be removed: %s", path, strerror(errno));
         }
-        free(output);
-        free(dump);
+        finish_names_free(&files);
     }
     finish_spool_close(&s);
     close(fd);
