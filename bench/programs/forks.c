@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// What a process costs that is forked and ends at once, as many times as the argument says, one
+// after the other: the copy of the spool and the finisher are nearly all of it under `make bench`.
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
+
+    for (long i = 0; i < n; i++) {
+        pid_t child = fork();
+
+        if (child < 0)
+            return 1;
+        if (child == 0)
+            _exit(0);
+        if (waitpid(child, NULL, 0) != child)
+            return 1;
+    }
+    return 0;
+}
