@@ -969,10 +969,9 @@ static void test_cache_program_changes(void **state)
         shell("gcc -g -Wl,--build-id=%s -o moving src/main.c src/other.c", ids[i]);
         assert_string_equal(cached_where("moving", label("moving", "at_other")),
                             "other src/other.c:4");
-        shell(
-            "(echo; cat src/other.c) > src/other2.c && gcc -g -Wl,--build-id=%s -o moving src/main.c "
-            "src/other2.c",
-            ids[i]);
+        shell("(echo; cat src/other.c) > src/other2.c && "
+              "gcc -g -Wl,--build-id=%s -o moving src/main.c src/other2.c",
+              ids[i]);
         assert_string_equal(cached_where("moving", label("moving", "at_other")),
                             "other src/other2.c:5");
         // The same build-id again, without lines, without symbols.
