@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// One level of a simulated cache, as cache.h has it, with stamps in place of an order of ways: a
+// hit notes the time in the way that it meets, and a miss takes the place of the least recent
+// stamp. Least recently used exactly, as long as no two lines of a set get the same stamp. Where a
+// line was met last is noted in a table of hints; a hint may be out of date: the tag decides. So a
+// hit is a compare and a store, which is what the engine makes of it in generated code
+// (engine/count/routine.c).
+//
+// Pure arithmetic, as cache.h.
+#ifndef QUERN_SIM_STAMPS_H
+#define QUERN_SIM_STAMPS_H
+
+#include "sim/cache.h"
+
+#define SIM_STAMPS_MAX   65536u // ways of all sets: what a hint can say
+#define SIM_STAMPS_HINTS 8192u
+// Tag of an empty way: an address that no processor takes.
+#define SIM_STAMPS_EMPTY UINT64_C(0x8051756e72000000)
+
+// Way w of set s is number s * assoc + w; a tag is the address of its line.
+struct sim_stamps {
+    uint64_t *tags, *stamps;
+    uint16_t *hints; // by the line's number, modulo SIM_STAMPS_HINTS
+    uint64_t low;    // line - 1
+    uint32_t assoc, set_mask, line_shift;
+};
+
+static inline bool sim_stamps_fits(const struct sim_geometry *g)
+{
+    return g->size / g->line <= SIM_STAMPS_MAX;
+}
+
+// An empty cache of a valid geometry that fits. Storage: as many tags and stamps as there are ways,
+// the stamps zeroed; SIM_STAMPS_HINTS hints, zeroed.
+void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint64_t *tags,
+                     uint64_t *stamps, uint16_t *hints);
+
+// The line that holds address a is used at `now`, which is later than every time before; true when
+// it was not there.
+bool sim_stamps_touch(struct sim_stamps *c, uint64_t a, uint64_t now);
+
+// The same for the set that begins at way `first`, with tags that the caller has made of lines; the
+// way where it is now.
+struct sim_stamps_way {
+    uint32_t way;
+    bool miss;
+};
+struct sim_stamps_way sim_stamps_touch_id(uint32_t *tags, uint64_t *stamps, uint32_t first,
+                                          uint32_t assoc, uint32_t tag, uint64_t now);
+
+#endif
