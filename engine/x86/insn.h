@@ -59,6 +59,12 @@ struct memref {
 
 #define INSN_REFS_MAX 3
 
+// A register that becomes another (or REG_NONE: nothing), or itself, and a constant.
+struct sum {
+    u8 to, from; // to: REG_NONE when there is none
+    s64 add;
+};
+
 enum str_op { STR_MOVS, STR_STOS, STR_LODS, STR_CMPS, STR_SCAS };
 
 enum vec_kind {
@@ -89,8 +95,10 @@ struct insn {
     u16 flags_read, flags_kill; // arithmetic flags (FLAG_*): read; certainly written
     bool flags_touch;           // reads or may change any of them
     bool regs_known;            // `regs` is filled in
-    u32 regs; // general registers read or written, a bit each (only when refs were asked for)
-    u32 ireg; // INSN_JMP_IND/CALL_IND through a register: its number; else REG_NONE
+    u32 regs;       // general registers read or written, a bit each (only when refs were asked for)
+    u32 written;    // of these, the ones that it may change
+    struct sum sum; // what one of them becomes
+    u32 ireg;       // INSN_JMP_IND/CALL_IND through a register: its number; else REG_NONE
     u16 mnemonic;
     struct memref refs[INSN_REFS_MAX];
     // Gather/scatter and masked moves: vector registers whose contents give the addresses

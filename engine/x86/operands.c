@@ -294,8 +294,11 @@ static void collect(struct insn *in, const ZydisDecodedInstruction *zi,
 
         if (op->type == ZYDIS_OPERAND_TYPE_REGISTER) {
             n = operands_gpr(op->reg.value);
-            if (n != REG_NONE)
-                in->regs |= 1u << n;
+            if (n == REG_NONE)
+                continue;
+            in->regs |= 1u << n;
+            if (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+                in->written |= 1u << n;
             continue;
         }
         if (op->type != ZYDIS_OPERAND_TYPE_MEMORY)
@@ -351,16 +354,102 @@ static void string_refs(struct insn *in, const ZydisDecodedInstruction *zi)
     }
 }
 
+static bool is_gpr64(const ZydisDecodedOperand *op)
+{
+    return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value >= ZYDIS_REGISTER_RAX &&
+           op->reg.value <= ZYDIS_REGISTER_R15;
+}
+
+// A register, and perhaps a constant; or a constant alone.
+static void sum_of_mov(struct insn *in, const ZydisDecodedOperand *ops)
+{
+    u8 to = operands_gpr(ops[0].reg.value);
+    bool gpr32 = ops[0].reg.value >= ZYDIS_REGISTER_EAX && ops[0].reg.value <= ZYDIS_REGISTER_R15D;
+
+    if (ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
+        return;
+    if (is_gpr64(&ops[0]) && is_gpr64(&ops[1]))
+        in->sum = (struct sum){ to, operands_gpr(ops[1].reg.value), 0 };
+    else if (ops[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        return;
+    else if (is_gpr64(&ops[0]))
+        in->sum = (struct sum){ to, REG_NONE, ops[1].imm.value.s };
+    else if (gpr32)
+        in->sum = (struct sum){ to, REG_NONE, (s64)(u32)ops[1].imm.value.u };
+}
+
+static void sum_of_lea(struct insn *in, const ZydisDecodedInstruction *zi,
+                       const ZydisDecodedOperand *ops)
+{
+    struct memref m = address(in, zi, &ops[1]);
+
+    if (!is_gpr64(&ops[0]) || zi->address_width != 64 || m.index != REG_NONE)
+        return;
+    if (m.base == REG_RIP || m.base < 16)
+        in->sum = (struct sum){ operands_gpr(ops[0].reg.value),
+                                m.base == REG_RIP ? REG_NONE : m.base, m.disp };
+}
+
+static void sum_of_stack(struct insn *in, const ZydisDecodedInstruction *zi,
+                         const ZydisDecodedOperand *ops)
+{
+    s64 by = zi->operand_width / 8;
+
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH: in->sum = (struct sum){ R_RSP, R_RSP, -by }; break;
+    case ZYDIS_MNEMONIC_POP:
+        if (ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER || operands_gpr(ops[0].reg.value) != R_RSP)
+            in->sum = (struct sum){ R_RSP, R_RSP, by };
+        break;
+    default:
+        if (by == 8)
+            in->sum = (struct sum){ R_RSP, R_RBP, by };
+        break;
+    }
+}
+
+// So that addresses made of the register before are known to be a constant away from those behind.
+static void collect_sum(struct insn *in, const ZydisDecodedInstruction *zi,
+                        const ZydisDecodedOperand *ops)
+{
+    u8 to = operands_gpr(ops[0].reg.value);
+    bool by_imm = is_gpr64(&ops[0]) && ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+
+    in->sum.to = REG_NONE;
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV: sum_of_mov(in, ops); break;
+    case ZYDIS_MNEMONIC_LEA: sum_of_lea(in, zi, ops); break;
+    case ZYDIS_MNEMONIC_ADD:
+        if (by_imm)
+            in->sum = (struct sum){ to, to, ops[1].imm.value.s };
+        break;
+    case ZYDIS_MNEMONIC_SUB:
+        if (by_imm)
+            in->sum = (struct sum){ to, to, -ops[1].imm.value.s };
+        break;
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+        if (is_gpr64(&ops[0]))
+            in->sum = (struct sum){ to, to, zi->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1 };
+        break;
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_LEAVE: sum_of_stack(in, zi, ops); break;
+    default: break;
+    }
+}
+
 void operands_collect(struct insn *in, const ZydisDecodedInstruction *zi,
                       const ZydisDecodedOperand *ops)
 {
     collect(in, zi, ops);
+    collect_sum(in, zi, ops);
     if (in->kind == INSN_STRING && !(in->flags & INSN_F_REP))
         string_refs(in, zi);
     in->regs_known = true;
     // F3 41 90 exchanges r8d and eax; Zydis takes it for a pause, which has no REX.B
     if (zi->mnemonic == ZYDIS_MNEMONIC_PAUSE && zi->raw.rex.B)
-        in->regs |= 1u << R_RAX | 1u << 8;
+        in->written = in->regs |= 1u << R_RAX | 1u << 8;
     for (u32 i = 0; i < in->nrefs; i++) {
         if (in->refs[i].flags & MEMREF_WRITE)
             in->flags |= INSN_F_STORE;
