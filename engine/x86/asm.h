@@ -293,6 +293,7 @@ static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 
 #define X86_RR(n, w, o, d)   X86_FN(n, x86_op_r(p, w, o, r, rm), u32 rm, u32 r)
 #define X86_GR(n, w, o, d)   X86_FN(n, x86_op_r(p, w, o, r, rm), u32 r, u32 rm)
+#define X86_GM(n, w, o, d)   X86_FN(n, x86_op_m(p, w, o, r, m), u32 r, struct x86_mem m)
 #define X86_RM(n, w, o, d)   X86_FN(n, x86_op_m(p, w, o, r, m), u32 r, struct x86_mem m)
 #define X86_MR(n, w, o, d)   X86_FN(n, x86_op_m(p, w, o, r, m), struct x86_mem m, u32 r)
 #define X86_R(n, w, o, d)    X86_FN(n, x86_op_r(p, w, o, d, rm), u32 rm)

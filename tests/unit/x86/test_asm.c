@@ -27,6 +27,7 @@ struct given {
 // clang-format off
 #define CALL_RR(n)       x86_##n(a, g->rm, g->reg)
 #define CALL_GR(n)       x86_##n(a, g->reg, g->rm)
+#define CALL_GM(n)       x86_##n(a, g->reg, g->m)
 #define CALL_RM(n)       x86_##n(a, g->reg, g->m)
 #define CALL_MR(n)       x86_##n(a, g->m, g->reg)
 #define CALL_R(n)        x86_##n(a, g->rm)
@@ -59,7 +60,7 @@ struct given {
 #undef X86
 
 enum form {
-    RR, GR, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, XJ, XI8,
+    RR, GR, GM, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, XJ, XI8,
     VEX_GRI8, VEX_MY, VEX_MK, EVEX_MZ,
 };
 // clang-format on
@@ -168,8 +169,8 @@ static void is_rip(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand 
 
 static bool has_mem(enum form f)
 {
-    return f == RM || f == MR || f == M || f == MI || f == MI8 || f == VEX_MY || f == VEX_MK ||
-           f == EVEX_MZ;
+    return f == RM || f == GM || f == MR || f == M || f == MI || f == MI8 || f == VEX_MY ||
+           f == VEX_MK || f == EVEX_MZ;
 }
 
 // What the operands are, from left to right: M memory, R and G the two registers, i and I the
@@ -177,12 +178,12 @@ static bool has_mem(enum form f)
 static const char *operands(enum form f)
 {
     static const char *const of[] = {
-        [RR] = "RG",     [GR] = "GS",       [RM] = "GM",   [MR] = "MG",        [R] = "R",
-        [M] = "M",       [RI] = "RI",       [RI8] = "Ri",  [MI] = "MI",        [MI8] = "Mi",
-        [O] = "R",       [OI] = "RI",       [OI64] = "RI", [I] = "4",          [I8] = "ai",
-        [N] = "",        [J] = "T",         [J8] = "T",    [CC] = "T",         [CC8] = "T",
-        [RJ] = "GP",     [XJ] = "T",        [XI8] = "i",   [VEX_GRI8] = "GRi", [VEX_MY] = "MY",
-        [VEX_MK] = "MK", [EVEX_MZ] = "M0Z",
+        [RR] = "RG",     [GR] = "GS",     [GM] = "Gm",       [RM] = "GM",   [MR] = "MG",
+        [R] = "R",       [M] = "M",       [RI] = "RI",       [RI8] = "Ri",  [MI] = "MI",
+        [MI8] = "Mi",    [O] = "R",       [OI] = "RI",       [OI64] = "RI", [I] = "4",
+        [I8] = "ai",     [N] = "",        [J] = "T",         [J8] = "T",    [CC] = "T",
+        [CC8] = "T",     [RJ] = "GP",     [XJ] = "T",        [XI8] = "i",   [VEX_GRI8] = "GRi",
+        [VEX_MY] = "MY", [VEX_MK] = "MK", [EVEX_MZ] = "M0Z",
     };
 
     return of[f];
@@ -203,6 +204,7 @@ static void is_operand(const struct row *r, const struct given *g, char what,
     case '0': is_reg(op, ZYDIS_REGISTER_K0); break; // no mask
     case 'Z': is_reg(op, (ZydisRegister)(ZYDIS_REGISTER_ZMM0 + g->reg)); break;
     case 'M': is_mem(op, &g->m, w); break;
+    case 'm': is_mem(op, &g->m, r->digit); break;
     case 'i': is_imm(op, 8, g->imm); break;
     case 'I': is_imm(op, r->form == OI64 || w <= 32 ? w : 32, g->imm); break;
     case '4': is_imm(op, 32, g->imm); break;
