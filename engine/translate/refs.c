@@ -12,91 +12,15 @@
 // both.
 #include "engine/translate/refs.h"
 
-#include "engine/base/cpu.h"
 #include "engine/codecache/stubs.h"
 #include "engine/count/ids.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/address.h"
 #include "engine/translate/helper.h"
 #include "engine/translate/state.h"
 #include "engine/translate/ways.h"
-
-static u32 log2u(u32 v)
-{
-    return v ? (u32)__builtin_ctz(v) : 0;
-}
-
-// r1 := base and index and displacement of the reference.
-static void emit_offset(struct tb *b, const struct memref *r, u32 r1)
-{
-    struct x86 *a = &b->code;
-    struct x86_mem m = MEM_X(r->base, r->index, log2u(r->scale), r->disp);
-
-    if (r->flags & MEMREF_XLAT) {
-        x86_movzx8_rr(a, r1, R_RAX);
-        x86_lea(a, r1, MEM_X(R_RBX, r1, 0, 0));
-    } else if (r->base == REG_RIP ||
-               (r->base == REG_NONE && (r->index == REG_NONE || r->disp != (s64)(s32)r->disp))) {
-        x86_mov_imm(a, r1, (u64)r->disp);
-    } else if (r->flags & MEMREF_A32) {
-        m.a32 = true;
-        x86_lea32(a, r1, m);
-    } else {
-        x86_lea(a, r1, m);
-    }
-}
-
-// r2 := offset of the byte that holds the bit: the signed bit offset >> 3.
-static void emit_bit_offset(struct tb *b, const struct memref *r, u32 r2)
-{
-    struct x86 *a = &b->code;
-
-    if (r->bitlog == 6)
-        x86_mov(a, r2, r->bitreg);
-    else if (r->bitlog == 5)
-        x86_movsxd_rr(a, r2, r->bitreg);
-    else
-        x86_movsx16_rr(a, r2, r->bitreg);
-    x86_sar_ri8(a, r2, 3);
-}
-
-// r1 := effective address of the reference. Registers of the address hold the client's values; the
-// flags are free where a bit offset is.
-static void emit_ea(struct tb *b, const struct memref *r, u32 r1, u32 r2)
-{
-    struct x86 *a = &b->code;
-
-    emit_offset(b, r, r1);
-    if (r->flags & MEMREF_BITOFF) {
-        emit_bit_offset(b, r, r2);
-        x86_lea(a, r1, MEM_X(r1, r2, 0, 0));
-    }
-    if (!(r->flags & (MEMREF_FS | MEMREF_GS)))
-        return;
-    if (!(r->flags & MEMREF_FS))
-        x86_mov(a, r2, GS(TH_CLIENT_GS));
-    else if (cpu.fsgsbase)
-        x86_rdfsbase_r(a, r2);
-    else
-        x86_mov(a, r2, GS(TH_CLIENT_FS));
-    x86_lea(a, r1, MEM_X(r1, r2, 0, 0));
-}
-
-static u32 ref_regs(const struct memref *r)
-{
-    u32 m = 0;
-
-    if (r->base < 16)
-        m |= 1u << r->base;
-    if (r->index < 16)
-        m |= 1u << r->index;
-    if (r->flags & MEMREF_BITOFF)
-        m |= 1u << r->bitreg;
-    if (r->flags & MEMREF_XLAT)
-        m |= 1u << R_RAX | 1u << R_RBX;
-    return m;
-}
 
 // The address of a reference that always is the same and lies in one line: its set and tag are
 // constants.
@@ -124,7 +48,7 @@ static struct x86_label d1_check(struct tb *b, const struct cold_dref *c)
         x86_cmp(a, c->tag, GS(TA_D1 + (set << tb_config.d1_scale)));
         return x86_jcc(a, CC_NE);
     }
-    emit_ea(b, &c->ref, c->set, c->tag);
+    address_emit(b, &c->ref, c->set, c->tag);
     if (c->size == 1)
         x86_mov(a, c->tag, c->set);
     else
@@ -138,7 +62,7 @@ static struct x86_label d1_check(struct tb *b, const struct cold_dref *c)
 static void emit_dref(struct tb *b, u32 i, const struct memref *r)
 {
     bool write = (r->flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE;
-    u32 avoid = ref_regs(r), size = r->flags & MEMREF_BITOFF ? 1 : r->size;
+    u32 avoid = address_regs(r), size = r->flags & MEMREF_BITOFF ? 1 : r->size;
     struct cold_dref c = { .ref = *r };
 
     if (size > tb_config.min_line)
@@ -158,7 +82,7 @@ static void cold_dref(struct tb *b, const struct cold_dref *c, u64 back)
     u64 set, tag;
 
     if (!tb_config.d1_fast) {
-        emit_ea(b, &c->ref, c->set, c->tag);
+        address_emit(b, &c->ref, c->set, c->tag);
         x86_mov(&b->code, GS(TH_H_ADDR), c->set);
         helper_call(b, stubs_at(STUB_D1_ANY));
         helper_back(b, back, &d, sizeof(d));
@@ -289,26 +213,33 @@ static void emit_vector_state(struct tb *b, const struct insn *in)
     x86_vmovdqu_my(a, GS(TA_VEC + 64), in->vec_mask);
 }
 
-static void emit_vector_refs(struct tb *b, u32 i)
+u32 refs_vector_before(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
-    const struct memref *r = &in->refs[0]; // of a masked move; base and displacement of a gather
-    u32 avoid = ref_regs(r), r1, r2;
+    struct memref r = in->refs[0]; // of a masked move; base and displacement of a gather
+    u32 avoid = address_regs(&r), r1, r2;
     union desc_word w = { .vec = { .kind = in->vec_kind,
-                                   .esize_log = log2u(in->vec_esize),
-                                   .isize_log = log2u(in->vec_isize),
+                                   .esize_log = address_log2(in->vec_esize),
+                                   .isize_log = address_log2(in->vec_isize),
                                    .last = in->vec_count - 1u,
-                                   .scale_log = log2u(r->scale),
-                                   .write = (r->flags & MEMREF_WRITE) != 0,
+                                   .scale_log = address_log2(r.scale),
+                                   .write = (r.flags & MEMREF_WRITE) != 0,
                                    .dyn = b->cnt[i].dyn_r } };
 
     state_unspill_mask(b, avoid);
     r1 = state_scratch(b, avoid);
     r2 = state_scratch(b, avoid | 1u << r1);
     emit_vector_state(b, in);
-    emit_ea(b, r, r1, r2);
+    address_emit(b, &r, r1, r2);
     x86_mov(&b->code, GS(TH_H_ADDR), r1);
-    helper_describe(b, b->first[i], w.word);
+    return w.word;
+}
+
+static void emit_vector_refs(struct tb *b, u32 i)
+{
+    u32 what = refs_vector_before(b, i);
+
+    helper_describe(b, b->first[i], what);
     helper_call(b, stubs_at(STUB_VEC));
 }
 
@@ -333,7 +264,7 @@ static u32 describe_rep(const struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
     union desc_word w = { .rep = { .op = in->str_op,
-                                   .size_log = log2u(in->str_size),
+                                   .size_log = address_log2(in->str_size),
                                    .a32 = (in->flags & INSN_F_A32) != 0,
                                    .fetch = (b->rec[i].flags & SPOOL_I_FETCH) != 0,
                                    .repne = (in->flags & INSN_F_REPNE) != 0,
@@ -343,9 +274,7 @@ static u32 describe_rep(const struct tb *b, u32 i)
     return w.word;
 }
 
-// A rep instruction runs natively between a note of its registers and the accounting of what it
-// did.
-static void account_string(struct tb *b, u32 i)
+u32 refs_string_run(struct tb *b, u32 i)
 {
     const u32 regs = 1u << R_RCX | 1u << R_RSI | 1u << R_RDI | 1u << R_RAX;
     const struct insn *in = &b->insn[i];
@@ -369,7 +298,16 @@ static void account_string(struct tb *b, u32 i)
     b->cur++;
     tb_mark(b);
     b->cur--;
-    helper_describe(b, b->first[i], high);
+    return high;
+}
+
+// A rep instruction runs natively between a note of its registers and the accounting of what it
+// did.
+static void account_string(struct tb *b, u32 i)
+{
+    u32 what = refs_string_run(b, i);
+
+    helper_describe(b, b->first[i], what);
     helper_call(b, stubs_at(STUB_REP));
 }
 

@@ -10,6 +10,11 @@
 void refs_insn(struct tb *b, u32 i);
 // A string instruction itself, and the accounting of what it did.
 void refs_string(struct tb *b, u32 i);
+// A rep instruction and, before it, a note of its registers. Its struct desc_rep.
+u32 refs_string_run(struct tb *b, u32 i);
+// The vector registers that a gather or masked move depends on are stored, its address is in
+// h_addr. The stub's descriptor.
+u32 refs_vector_before(struct tb *b, u32 i);
 // COLD_DREF and COLD_IREF.
 void refs_cold(struct tb *b, const struct cold *c);
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The effective address of a data reference, in translated code.
+#ifndef QUERN_ENGINE_ADDRESS_H
+#define QUERN_ENGINE_ADDRESS_H
+
+#include "engine/translate/tb.h"
+
+// r1 := effective address of the reference; r2 is used, too. Registers of the address hold the
+// client's values; the flags are free where a bit offset is.
+void address_emit(struct tb *b, const struct memref *r, u32 r1, u32 r2);
+
+// The registers that it is made of.
+u32 address_regs(const struct memref *r);
+
+static inline u32 address_log2(u32 v)
+{
+    return v ? (u32)__builtin_ctz(v) : 0;
+}
+
+#endif
