@@ -71,6 +71,10 @@ enum spool_flag {
     SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags
     SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe
     SPOOL_F_NO_DEMANGLE = 1u << 20,   // --demangle=no: for the finisher alone
+    SPOOL_F_REPLAY = 1u << 21,        // --replay=inline
+    SPOOL_F_NO_VALUES = 1u << 22,     // --no-value-numbers
+    SPOOL_F_NO_ROUTINES = 1u << 23,   // --no-replay-code
+    SPOOL_F_NO_VECTORS = 1u << 24,    // --no-vectors
     SPOOL_F_STAT = 1u << 26,          // quern stat: who started the run reads the spool
     SPOOL_F_JSON = 1u << 27,          // --summary=json: for the finisher alone
 };

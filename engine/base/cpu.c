@@ -4,7 +4,8 @@
 
 #include "engine/base/sys.h"
 
-#define HWCAP2_FSGSBASE 2u   // arch/x86/include/uapi/asm/hwcap2.h
+#define HWCAP2_FSGSBASE 2u // arch/x86/include/uapi/asm/hwcap2.h
+#define AVX512          (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31) // F, DQ, BW, VL
 #define XSTATE_LEGACY   576u // the legacy area and the header
 #define XSTATE_TILEDATA (1ul << 18)
 
@@ -72,5 +73,7 @@ void cpu_init(u64 hwcap2, u64 frame_size)
     cpu.xsave = cpuid(1, 0).c >> 27 & 1; // OSXSAVE
     if (cpu.xsave)
         xsave_init();
+    cpu.avx512 =
+        (seven.b & AVX512) == AVX512 && cpu.bmi1 && cpu.bmi2 && (cpu.xsave_features & 0xe6) == 0xe6;
     cpu.address_bits = address_bits();
 }

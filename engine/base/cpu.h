@@ -15,6 +15,7 @@
 struct cpu {
     bool amd; // AMD's rules for branches, undefined flags and so on (AuthenticAMD, HygonGenuine)
     bool bmi1, bmi2, lzcnt, rtm, pku;
+    bool avx512;    // F, DQ, BW, VL, with BMI1 and BMI2; enabled by the kernel
     bool xsave;     // enabled by the kernel
     bool fsgsbase;  // rdfsbase and its like do not fault
     u32 xsave_size; // of the uncompacted area with everything but the AMX tiles; 0 without xsave

@@ -20,6 +20,9 @@ enum recipe_flag {
     RECIPE_FLAGS_SAVED = 1, // arithmetic flags are in flags_save
     RECIPE_BUMPED = 2,      // the block has been counted
     RECIPE_REP = 4,         // at a string instruction: rep_rcx, rep_rsi, rep_rdi are as before it
+    RECIPE_LOG = 8,         // r11 is log while its client value is in its slot
+    RECIPE_OPEN = 16,       // the fragment's record has begun at log ...
+    RECIPE_CLOSED = 32,     // ... and log is behind it
 };
 
 struct fragment;
@@ -38,6 +41,7 @@ enum fragment_flag {
     FRAGMENT_DEAD = 1,
     FRAGMENT_STEP = 2,     // dispatcher steps it; no code
     FRAGMENT_WRITABLE = 4, // checks itself at its head
+    FRAGMENT_ALONE = 8,    // its exits are never linked
 };
 
 struct fragment {
@@ -47,6 +51,7 @@ struct fragment {
     u32 flags;
     u32 block;   // spool block index
     u32 counter; // spool counter of its executions
+    u32 log;     // what its records begin with (count/log.h), 0: it makes none
     u32 nrecipes, nrelocs, nexits;
     u32 ibl_jmp; // offset of the final indirect jump, 0 if none
     u32 sc_jmp;  // offset of the displacement of the jump to the system call gate, 0 if none
@@ -66,7 +71,7 @@ struct draft {
     u64 hpc;
     u32 size;
     u32 flags; // enum fragment_flag
-    u32 block, counter;
+    u32 block, counter, log;
     u32 nrecipes, nrelocs, nexits, ninsns;
     u32 ibl_jmp, sc_jmp;
     struct recipe recipe[FRAGMENT_RECIPES_MAX];

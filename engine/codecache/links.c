@@ -14,7 +14,8 @@ void links_make(struct fragment *from, u32 k, struct fragment *to)
 {
     struct fragment_exit *x = &from->exit[k];
 
-    if (x->to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)))
+    if (x->to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)) ||
+        (from->flags & FRAGMENT_ALONE))
         return;
     x->to = to;
     x->which = k;

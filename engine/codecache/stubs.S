@@ -21,7 +21,20 @@
     .globl stubs_\name\()_call
     .endm
 
-    .macro SAVE_REGS_BUT_RSP_RCX
+    // Behind a load or store of r11: of its slot, or of log where translated code keeps that in it.
+    .macro R11_PLACE
+77:
+    .pushsection .rodata.stubs_r11, "a"
+    .quad 77b - 4
+    .popsection
+    .endm
+
+    .section .rodata.stubs_r11, "a"
+    .globl stubs_r11_begin, stubs_r11_end
+stubs_r11_begin:
+    .section .text.stubs, "ax"
+
+    .macro SAVE_REGS_BUT_RSP_RCX recording=1
     mov gs:[TH_REGS + 0x00], rax
     mov gs:[TH_REGS + 0x10], rdx
     mov gs:[TH_REGS + 0x18], rbx
@@ -32,6 +45,9 @@
     mov gs:[TH_REGS + 0x48], r9
     mov gs:[TH_REGS + 0x50], r10
     mov gs:[TH_REGS + 0x58], r11
+    .if \recording
+    R11_PLACE
+    .endif
     mov gs:[TH_REGS + 0x60], r12
     mov gs:[TH_REGS + 0x68], r13
     mov gs:[TH_REGS + 0x70], r14
@@ -65,6 +81,7 @@
     mov r9, gs:[TH_REGS + 0x48]
     mov r10, gs:[TH_REGS + 0x50]
     mov r11, gs:[TH_REGS + 0x58]
+    R11_PLACE
     mov r12, gs:[TH_REGS + 0x60]
     mov r13, gs:[TH_REGS + 0x68]
     mov r14, gs:[TH_REGS + 0x70]
@@ -93,9 +110,9 @@ stubs_syscall_slow: // rcx has been saved by the fragment, rsp by the gate
     SAVE_REGS_BUT_RSP_RCX
     TO_C syscall_slow
 
-stubs_syscall_done: // behind a system call: rcx is not the client's
+stubs_syscall_done: // behind a system call: rcx is not the client's, r11 is
     mov gs:[TH_REGS + 0x20], rsp
-    SAVE_REGS_BUT_RSP_RCX
+    SAVE_REGS_BUT_RSP_RCX 0
     TO_C syscall_done
 stubs_exit_end:
 
@@ -246,5 +263,8 @@ stubs_helpers:
 #define STUB_HELPER_FLAGS(label) HELPER_FLAGS label
 #include "engine/codecache/stubs.def"
 stubs_end:
+
+    .section .rodata.stubs_r11, "a"
+stubs_r11_end:
 
     .section .note.GNU-stack, "", @progbits

@@ -3,6 +3,7 @@
 #include "engine/codecache/stubs.h"
 
 #include "engine/base/mini.h"
+#include "engine/thread/thread.h"
 
 extern const char stubs_begin[], stubs_end[];
 
@@ -25,13 +26,27 @@ static const struct {
 };
 
 static u64 copy;
+static bool recorded;
 
 u64 stubs_size(void)
 {
     return (u64)(stubs_end - stubs_begin);
 }
 
-void stubs_copy(u64 base, const void *const calls[STUB_COUNT])
+// The displacements of r11's loads and stores.
+extern const char stubs_r11_begin[], stubs_r11_end[];
+
+static void keep_log_in_r11(u64 base)
+{
+    const u64 *place_of = (const u64 *)stubs_r11_begin;
+    u64 n = (u64)(stubs_r11_end - stubs_r11_begin) / 8;
+    u32 disp = TH_LOG;
+
+    for (u64 i = 0; i < n; i++)
+        memcpy((void *)(base + (place_of[i] - (u64)stubs_begin)), &disp, 4);
+}
+
+void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording)
 {
     copy = base;
     memcpy((void *)base, stubs_begin, stubs_size());
@@ -39,6 +54,14 @@ void stubs_copy(u64 base, const void *const calls[STUB_COUNT])
         if (place[s].call)
             memcpy((void *)(base + (u64)(place[s].call - stubs_begin)), &calls[s], 8);
     }
+    recorded = recording;
+    if (recording)
+        keep_log_in_r11(base);
+}
+
+bool stubs_recording(void)
+{
+    return recorded;
 }
 
 u64 stubs_at(enum stub s)

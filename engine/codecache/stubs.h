@@ -16,7 +16,11 @@ enum stub {
 u64 stubs_size(void);
 
 // Copies them to `base` and fills in what they call: calls[s] is the function of stubs.def's row s.
-void stubs_copy(u64 base, const void *const calls[STUB_COUNT]);
+// `recording`: translated code keeps t->log in r11, the client's r11 in its slot.
+void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording);
+
+// The same, later.
+bool stubs_recording(void);
 
 // Host address in the copy.
 u64 stubs_at(enum stub s);

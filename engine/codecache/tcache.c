@@ -15,6 +15,7 @@
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
@@ -76,7 +77,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
 
     if (r < 0)
         return r;
-    stubs_copy(region_start(), calls);
+    stubs_copy(region_start(), calls, tb_config.defer);
     hash_mask = (1u << HASH_BITS) - 1;
     hash = heap_pages(sizeof(*hash) << HASH_BITS);
     fragments = heap_pages(INDEX_MAX * sizeof(*fragments));
@@ -211,6 +212,7 @@ struct fragment *tcache_publish(const struct draft *d)
     f->flags = d->flags;
     f->block = d->block;
     f->counter = d->counter;
+    f->log = d->log;
     f->ninsns = d->ninsns;
     f->ibl_jmp = d->ibl_jmp;
     f->sc_jmp = d->sc_jmp;

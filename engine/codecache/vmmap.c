@@ -23,6 +23,7 @@ static struct vmmapset map;
 bool vmmap_is_engine(u64 start, u64 end)
 {
     return (start < threads_area_end() && end > ENGINE_BASE) ||
+           (start < REPLAY_BASE + REPLAY_SIZE && end > REPLAY_BASE) ||
            (start < region_end() && end > region_start());
 }
 

@@ -76,7 +76,23 @@ static const struct recipe *recipe_at(const struct fragment *f, u32 off)
     return &f->recipes[lo];
 }
 
-bool where_recover(struct thread *t, const struct host_regs *u)
+static struct where_left left_at(const struct fragment *f, const struct recipe *r)
+{
+    struct where_left l = { f->log, r->insn, r->flags & RECIPE_OPEN, r->flags & RECIPE_CLOSED,
+                            r->flags & RECIPE_REP };
+
+    return l;
+}
+
+struct where_left where_left(struct thread *t, u64 hpc)
+{
+    u32 off;
+    struct fragment *f = fragment_of(t, hpc, &off);
+
+    return left_at(f, recipe_at(f, off));
+}
+
+struct where_left where_recover(struct thread *t, const struct host_regs *u)
 {
     u32 off;
     struct fragment *f = fragment_of(t, u->rip, &off);
@@ -86,6 +102,8 @@ bool where_recover(struct thread *t, const struct host_regs *u)
         if (!(r->spilled & 1u << i))
             t->regs[i] = u->r[i];
     }
+    if ((r->flags & RECIPE_LOG) && (r->spilled & 1u << 11))
+        t->log = u->r[11];
     merge_flags(t, u->rflags, r->flags & RECIPE_FLAGS_SAVED);
     t->pc = f->pc;
     for (u32 i = 0; i < r->insn; i++)
@@ -94,23 +112,25 @@ bool where_recover(struct thread *t, const struct host_regs *u)
         t->counters[f->counter]--;
     if (r->insn)
         spooler_partial(f->block, r->insn);
-    if (!(r->flags & RECIPE_REP))
-        return false;
-    t->h_save[1] = u->r[R_RCX];
-    t->h_save[3] = u->r[R_RSI];
-    t->h_save[4] = u->r[R_RDI];
-    t->h_save[9] = (u->rflags & 0xff) << 8;
-    return true;
+    if (r->flags & RECIPE_REP) {
+        t->h_save[1] = u->r[R_RCX];
+        t->h_save[3] = u->r[R_RSI];
+        t->h_save[4] = u->r[R_RDI];
+        t->h_save[9] = (u->rflags & 0xff) << 8;
+    }
+    return left_at(f, r);
 }
 
 void where_gate_state(struct thread *t, const struct host_regs *u)
 {
     bool engine_stack =
         stubs_between(u->rip, STUB_GATE, STUB_GATE_GO) && u->r[R_RSP] != t->regs[R_RSP];
-    u64 rcx = t->regs[R_RCX], rsp = t->regs[R_RSP];
+    u64 rcx = t->regs[R_RCX], rsp = t->regs[R_RSP], r11 = t->regs[11];
 
     memcpy(t->regs, u->r, sizeof(t->regs));
     t->regs[R_RCX] = rcx;
+    if (stubs_recording())
+        t->regs[11] = r11;
     if (engine_stack)
         t->regs[R_RSP] = rsp;
     if (!stubs_between(u->rip, STUB_GATE_FLAGS, STUB_GATE_GO))

@@ -35,12 +35,22 @@ struct host_regs {
 
 enum where where_of(u64 hpc);
 
+// How far a fragment has come that is left in the middle.
+struct where_left {
+    u32 log;           // struct fragment
+    u32 insn;          // at this instruction
+    bool open, closed; // its record has been begun, and has been ended: thread.log is behind it
+    bool rep; // a string instruction has done part of its elements; h_save holds its registers
+};
+
 // A synchronous fault at u->rip in WHERE_FRAGMENT or WHERE_ESCAPE: writes the client's registers,
 // flags and pc (the faulting instruction's address) to t, and corrects the counters: the
-// instructions before the faulting one count, it and those behind it do not. True when a string
-// instruction has done part of its elements, which strings_rep() has to account for: h_save holds
-// its registers.
-bool where_recover(struct thread *t, const struct host_regs *u);
+// instructions before the faulting one count, it and those behind it do not. `rep` is for
+// strings_rep() to account for, the record for log_left().
+struct where_left where_recover(struct thread *t, const struct host_regs *u);
+
+// The same place without a change.
+struct where_left where_left(struct thread *t, u64 hpc);
 
 // An interruption in WHERE_GATE_BEFORE: writes the client's state at its syscall instruction to t.
 void where_gate_state(struct thread *t, const struct host_regs *u);

@@ -6,17 +6,20 @@
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/world.h"
 #include "sim/branch.h"
 #include "sim/cache.h"
+#include "sim/stamps.h"
 
 struct sim_state {
     // d1's tags lie in the thread's area when translated code looks at them
     struct sim_cache i1, d1;
     struct sim_branch *branch; // in the thread's area, where translated code finds it
     u32 *i1_ids;               // instead of i1: line ids, in the thread's area
+    struct sim_stamps stamps;  // instead of d1, with tb_config.stamps
 };
 
 // LL is one for all threads of a process. The lock guards it once there is a second thread.
@@ -67,7 +70,12 @@ static u64 d1_bytes(void)
     return tb_config.d1_fast ? ((u64)tb_config.d1_sets * spool->d1.line) << tb_config.d1_scale : 0;
 }
 
-static void caches_turn(struct thread *t)
+struct thread *caches_holder(void)
+{
+    return serial.last;
+}
+
+void caches_turn(struct thread *t)
 {
     struct thread *l = serial.last;
     u8 *area = (u8 *)t->self;
@@ -88,6 +96,12 @@ static void caches_make(struct thread *t)
     u8 *area = (u8 *)t->self;
     bool mine = !((spool->flags & SPOOL_F_SERIALIZE) && serial.first);
 
+    if (tb_config.stamps) {
+        t->clock = CACHES_TICK; // later than the stamps of empty ways
+        sim_stamps_init(&s->stamps, &d1, (u64 *)(area + TA_D1_TAGS), (u64 *)(area + TA_D1_STAMPS),
+                        (u16 *)(area + TA_D1_HINTS));
+        return;
+    }
     if (tb_config.i1_fast)
         s->i1_ids = (u32 *)(area + TA_I1);
     if (mine)
@@ -119,6 +133,10 @@ static void caches_forget(struct thread *t)
     struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
     struct sim_state *s = t->sim;
 
+    if (tb_config.stamps) {
+        caches_make(t);
+        return;
+    }
     zero_pages((u8 *)t->self + TA_I1, i1_bytes());
     zero_pages((u8 *)t->self + TA_D1, d1_bytes());
     if (spool->flags & SPOOL_F_SERIALIZE)
@@ -174,6 +192,30 @@ void caches_fork_child(void)
     ll.shared = false;
 }
 
+bool caches_by_vectors(void)
+{
+    return tb_config.vectors && ll.narrow.tags && spool->i1.assoc <= 16 && spool->d1.assoc <= 16 &&
+           spool->ll.line >= spool->d1.line && spool->ll.line >= spool->i1.line;
+}
+
+static void tell_vectors(void)
+{
+    vector_sets = (struct vector_sets){
+        .ll_tags = ll.narrow.tags,
+        .d1_shift = tb_config.d1_shift,
+        .i1_shift = tb_config.i1_shift,
+        .ll_shift = ll.narrow.line_shift,
+        .ll_tag_shift = ll.narrow.tag_shift,
+        .d1_low = spool->d1.line - 1,
+        .d1_mask = tb_config.d1_sets - 1,
+        .d1_assoc = spool->d1.assoc,
+        .i1_mask = tb_config.i1_sets - 1,
+        .i1_assoc = spool->i1.assoc,
+        .ll_mask = (u32)ll.narrow.set_mask,
+        .ll_assoc = ll.narrow.assoc,
+    };
+}
+
 void caches_init(void)
 {
     struct sim_geometry g = geometry(&spool->ll);
@@ -185,6 +227,16 @@ void caches_init(void)
         sim_narrow_init_zeroed(&ll.narrow, &g, ll_storage(sim_cache_bytes(&g) / 2));
     else
         sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
+    tell_vectors();
+}
+
+// sim_narrow_ref(), of a reference within a line.
+static bool ll_vector(u64 addr)
+{
+    u64 set = addr >> ll.narrow.line_shift & ll.narrow.set_mask;
+
+    return vector_order(ll.narrow.tags + set * ll.narrow.assoc,
+                        (u32)(addr >> ll.narrow.tag_shift) + 1, ll.narrow.assoc);
 }
 
 static bool ll_ref(u64 addr, u32 size)
@@ -192,21 +244,41 @@ static bool ll_ref(u64 addr, u32 size)
     if (LIKELY(ll.narrow.tags)) {
         struct sim_geometry g = geometry(&spool->ll);
 
-        if (LIKELY(sim_narrow_can(&ll.narrow, addr, size)))
+        if (LIKELY(sim_narrow_can(&ll.narrow, addr, size))) {
+            if (tb_config.vectors && (addr ^ (addr + size - 1)) <= ll.narrow.low)
+                return ll_vector(addr);
             return sim_narrow_ref(&ll.narrow, addr, size);
+        }
         // five levels of page tables, or an address that is going to fault
         sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
         sim_narrow_widen(&ll.narrow, &ll.cache);
         ll.narrow.tags = NULL;
+        vector_sets.ll_tags = NULL;
     }
     return sim_cache_ref(&ll.cache, addr, size);
 }
 
-static bool ll_miss(u64 addr, u32 size)
+void caches_batch_begin(struct thread *t)
+{
+    if (!ll.shared)
+        return;
+    lock_take(&ll.lock);
+    t->in_batch = true;
+}
+
+void caches_batch_end(struct thread *t)
+{
+    if (!t->in_batch)
+        return;
+    t->in_batch = false;
+    lock_drop(&ll.lock);
+}
+
+static bool ll_miss(const struct thread *t, u64 addr, u32 size)
 {
     bool miss;
 
-    if (!ll.shared)
+    if (!ll.shared || t->in_batch)
         return ll_ref(addr, size);
     lock_take(&ll.lock);
     miss = ll_ref(addr, size);
@@ -218,19 +290,68 @@ static bool ll_miss(u64 addr, u32 size)
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     t->counters[counter]++;
-    if (ll_miss(addr, size))
+    if (ll_miss(t, addr, size))
         t->counters[counter + 1]++;
+}
+
+static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
+{
+    u64 line = a >> c->line_shift;
+    u32 first = (u32)(line & c->set_mask) * c->assoc;
+    struct sim_stamps_way r;
+
+    t->clock += CACHES_TICK;
+    if (!tb_config.vectors)
+        return sim_stamps_touch(c, a, t->clock);
+    r = vector_touch64(c->tags + first, c->stamps + first, c->assoc, a & ~c->low, t->clock);
+    c->hints[line % SIM_STAMPS_HINTS] = (u16)(first + r.way);
+    return r.miss;
+}
+
+// sim_cache_ref() with stamps.
+static bool d1_stamps(struct thread *t, u64 addr, u32 size)
+{
+    struct sim_stamps *c = &t->sim->stamps;
+    u64 end = addr + size - 1;
+    bool miss = d1_touch(t, c, addr);
+
+    if ((addr ^ end) > c->low)
+        miss |= d1_touch(t, c, end);
+    return miss;
 }
 
 void caches_dref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    if (sim_cache_ref(&t->sim->d1, addr, size))
+    if (tb_config.stamps ? d1_stamps(t, addr, size) : sim_cache_ref(&t->sim->d1, addr, size))
         caches_l1_missed(t, addr, size, counter);
+}
+
+static bool i1_stamps(struct thread *t, u64 a, u32 id)
+{
+    u8 *area = (u8 *)t->self;
+    u32 first = (u32)(a >> tb_config.i1_shift & (tb_config.i1_sets - 1)) * spool->i1.assoc;
+    u32 *tags = (u32 *)(area + TA_I1_TAGS);
+    u64 *stamps = (u64 *)(area + TA_I1_STAMPS);
+    struct sim_stamps_way r;
+
+    t->clock += CACHES_TICK;
+    if (tb_config.vectors) {
+        r = vector_touch32(tags + first, stamps + first, spool->i1.assoc, id, t->clock);
+        r.way += first;
+    } else {
+        r = sim_stamps_touch_id(tags, stamps, first, spool->i1.assoc, id, t->clock);
+    }
+
+    if (id < TA_I1_IDS)
+        ((u16 *)(area + TA_I1_HINTS))[id] = (u16)r.way;
+    return r.miss;
 }
 
 // Whether the line with this id, at address a, misses.
 static bool i1_touch(struct thread *t, u64 a, u32 id)
 {
+    if (tb_config.stamps)
+        return i1_stamps(t, a, id);
     u32 *ways =
         t->sim->i1_ids + (a >> tb_config.i1_shift & (tb_config.i1_sets - 1)) * spool->i1.assoc;
 

@@ -15,6 +15,21 @@ int caches_thread_init(struct thread *t);
 void caches_thread_fini(struct thread *t);
 void caches_fork_child(void);
 
+// --serialize-threads: t has got the turn (world_on_turn): the state goes with it. And whose it is
+// until then; NULL: nobody's.
+void caches_turn(struct thread *t);
+struct thread *caches_holder(void);
+
+// The clock of a thread whose caches know recency by stamps goes on by this.
+#define CACHES_TICK 32
+
+// Whether misses may be left to routine_miss_d1 and routine_miss_i1, which stop when LL is widened.
+bool caches_by_vectors(void);
+
+// Around many references of one thread: LL is locked once. @signal-safe
+void caches_batch_begin(struct thread *t);
+void caches_batch_end(struct thread *t);
+
 // -- for the helpers: see prof.h for what they may do --
 
 // A data reference; a miss is counted at `counter`, one of LL behind it.

@@ -94,23 +94,55 @@ static u64 vec_offset(const struct desc_vec *d, const u8 *index, u32 i)
 
 // A gather, scatter or masked move: its elements, low to high. Index vector and mask were stored to
 // TA_VEC.
-void prof_vec(struct thread *t)
+static u32 vec_addresses(const struct thread *t, const struct desc_vec *d, u64 *addr)
 {
-    union desc_word w = { .word = t->h_desc_high };
-    const struct desc_vec *d = &w.vec;
     const u8 *index = (const u8 *)t->self + TA_VEC, *mask = index + 64;
     bool as_cachegrind = tb_config.rep_cachegrind && d->kind == VEC_GATHER;
-    u32 counter = t->h_desc_low + d->dyn; // dyn_r dyn_w d1mr dlmr d1mw dlmw
-    u32 miss = counter + 2 + (d->write ? 2u : 0u);
+    u32 all = 0;
 
     for (u32 i = 0; i <= d->last; i++) {
         bool on = vec_on(d, mask, i);
 
-        if (!on && !as_cachegrind)
+        // Cachegrind reads a masked-off element of a gather at rsp
+        addr[i] = on ? t->h_addr + vec_offset(d, index, i) : t->client_sp;
+        all |= (u32)(on || as_cachegrind) << i;
+    }
+    return all;
+}
+
+static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, const u64 *addr,
+                     u32 first)
+{
+    u32 counter = first + d->dyn; // dyn_r dyn_w d1mr dlmr d1mw dlmw
+
+    for (u32 i = 0; i <= d->last; i++) {
+        if (!(mask >> i & 1))
             continue;
         t->counters[counter + d->write]++;
-        // Cachegrind reads a masked-off element of a gather at rsp
-        caches_dref(t, on ? t->h_addr + vec_offset(d, index, i) : t->client_sp, 1u << d->esize_log,
-                    miss);
+        caches_dref(t, addr[i], 1u << d->esize_log, counter + 2 + (d->write ? 2u : 0u));
     }
+}
+
+void prof_vec(struct thread *t)
+{
+    union desc_word w = { .word = t->h_desc_high };
+    u64 addr[PROF_VEC_MAX];
+    u32 mask = vec_addresses(t, &w.vec, addr);
+
+    vec_refs(t, &w.vec, mask, addr, t->h_desc_low);
+}
+
+void prof_log_vec(struct thread *t)
+{
+    u64 *slot = (u64 *)t->h_save[8] + t->h_desc_low; // r11: the record
+    union desc_word w = { .word = t->h_desc_high };
+
+    slot[0] = vec_addresses(t, &w.vec, slot + 1);
+}
+
+void prof_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first)
+{
+    union desc_word w = { .word = what };
+
+    vec_refs(t, &w.vec, (u32)slot[0], slot + 1, first);
 }

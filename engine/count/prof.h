@@ -8,6 +8,8 @@
 
 #include "engine/thread/thread.h"
 
+#define PROF_VEC_MAX 64 // elements of struct desc_vec at most
+
 // h_addr: tag of a line that was not in D1 and is now.
 void prof_d1_miss(struct thread *t, const u8 *ret);
 // h_addr: tag of the last line referenced; h_desc_low: offset of the first line's set.
@@ -23,5 +25,10 @@ void prof_bi(struct thread *t);
 // h_addr: address of the first element, or base of a gather; h_desc: first counter and struct
 // desc_vec.
 void prof_vec(struct thread *t);
+// The same in a fragment that records: the h_desc_low'th word of the record becomes a mask of the
+// elements that are referenced, those behind it their addresses; and what is done with these later.
+// what: struct desc_vec; first: the first counter.
+void prof_log_vec(struct thread *t);
+void prof_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first);
 
 #endif

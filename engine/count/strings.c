@@ -15,7 +15,8 @@ struct run {
     struct desc_rep what;
     u32 size;                // of an element
     u64 mask;                // of addresses
-    u64 n, left;             // elements done; the count behind it
+    u64 pc;                  // of the instruction
+    u64 n;                   // elements done
     u64 rsi, rdi, seg;       // where it began; base of rsi's segment
     s64 step;                // from element to element
     bool ended;              // by the comparison
@@ -42,31 +43,40 @@ static u64 segment_base(const struct thread *t, const struct desc_rep *what)
     return base;
 }
 
-static void run_read(struct run *r, const struct thread *t)
+// What does not depend on the execution.
+static void run_begin(struct run *r, u32 what, u32 first)
 {
-    union desc_word w = { .word = t->h_desc_high };
+    union desc_word w = { .word = what };
     struct spool_insn rec = { .flags = (u8)(SPOOL_I_DYN | SPOOL_I_REP |
                                             (w.rep.fetch ? SPOOL_I_FETCH : 0)) };
-    u64 end, begin;
 
     r->what = w.rep;
     r->size = 1u << w.rep.size_log;
     r->mask = w.rep.a32 ? 0xffffffffu : ~0ul;
-    r->left = t->h_save[1] & r->mask;
-    r->n = (t->rep_rcx & r->mask) - r->left;
+    r->first = first;
+    r->c = spool_insn_counters(rec, spool->flags);
+}
+
+static void run_read(struct run *r, const struct thread *t)
+{
+    u64 end, begin, left;
+
+    run_begin(r, t->h_desc_high, t->h_desc_low);
+    left = t->h_save[1] & r->mask;
+    r->pc = t->h_addr;
+    r->n = (t->rep_rcx & r->mask) - left;
     r->rsi = t->rep_rsi & r->mask;
     r->rdi = t->rep_rdi & r->mask;
-    r->seg = segment_base(t, &w.rep);
-    end = (w.rep.op == STR_LODS ? t->h_save[3] : t->h_save[4]) & r->mask;
-    begin = w.rep.op == STR_LODS ? r->rsi : r->rdi;
+    r->seg = segment_base(t, &r->what);
+    end = (r->what.op == STR_LODS ? t->h_save[3] : t->h_save[4]) & r->mask;
+    begin = r->what.op == STR_LODS ? r->rsi : r->rdi;
     r->step = r->size;
     if (r->n && ((end - begin) & r->mask) != ((r->n * r->size) & r->mask))
         r->step = -r->step;
     // The comparison may have ended it together with the count: then ZF says, as lahf leaves it in
     // ah.
-    r->ended = w.rep.op >= STR_CMPS && r->n && (r->left || (t->h_save[9] >> 14 & 1) == w.rep.repne);
-    r->first = t->h_desc_low;
-    r->c = spool_insn_counters(rec, spool->flags);
+    r->ended =
+        r->what.op >= STR_CMPS && r->n && (left || (t->h_save[9] >> 14 & 1) == r->what.repne);
 }
 
 // The references of element i, in Cachegrind's order.
@@ -94,7 +104,7 @@ static void element(struct thread *t, const struct run *r, u64 i)
 static void branch(struct thread *t, const struct run *r, bool taken)
 {
     t->counters[r->first + r->c.rep_bc]++;
-    caches_branch(t, t->h_addr, taken, r->first + r->c.bcm);
+    caches_branch(t, r->pc, taken, r->first + r->c.bcm);
 }
 
 // Passes as tests/compat/reference-model.md has them: the first fetch was counted with the
@@ -118,23 +128,57 @@ static void passes(struct thread *t, const struct run *r)
     }
 }
 
+static void account(struct thread *t, const struct run *r)
+{
+    u32 op = r->what.op;
+
+    if (tb_config.cache) {
+        t->counters[r->first + r->c.dyn_r] += (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n;
+        t->counters[r->first + r->c.dyn_w] += op == STR_MOVS || op == STR_STOS ? r->n : 0;
+    }
+    if (tb_config.rep_cachegrind) {
+        passes(t, r);
+    } else {
+        for (u64 i = 0; i < r->n; i++)
+            element(t, r, i);
+    }
+}
+
 void strings_rep(struct thread *t)
 {
     struct run r;
-    u32 op;
 
     if (!tb_config.cache && !tb_config.rep_cachegrind)
         return;
     run_read(&r, t);
-    op = r.what.op;
-    if (tb_config.cache) {
-        t->counters[r.first + r.c.dyn_r] += (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r.n;
-        t->counters[r.first + r.c.dyn_w] += op == STR_MOVS || op == STR_STOS ? r.n : 0;
-    }
-    if (tb_config.rep_cachegrind) {
-        passes(t, &r);
-    } else {
-        for (u64 i = 0; i < r.n; i++)
-            element(t, &r, i);
-    }
+    account(t, &r);
+}
+
+void strings_log(struct thread *t)
+{
+    u64 *slot = (u64 *)t->h_save[8] + t->h_desc_low; // r11: the record
+    struct run r;
+
+    run_read(&r, t);
+    slot[0] = r.n;
+    slot[1] = r.rsi;
+    slot[2] = r.rdi;
+    slot[3] = r.seg;
+    slot[4] = (u64)r.step;
+    slot[5] = r.ended;
+}
+
+void strings_replay(struct thread *t, const u64 *slot, u64 pc, u32 what, u32 first)
+{
+    struct run r;
+
+    run_begin(&r, what, first);
+    r.pc = pc;
+    r.n = slot[0];
+    r.rsi = slot[1];
+    r.rdi = slot[2];
+    r.seg = slot[3];
+    r.step = (s64)slot[4];
+    r.ended = slot[5];
+    account(t, &r);
 }

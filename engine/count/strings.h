@@ -10,4 +10,11 @@
 // those behind it, as HELPER_FLAGS of stubs.S saves them.
 void strings_rep(struct thread *t);
 
+// The same in a fragment that records: notes the execution in STRINGS_LOG_SLOTS words, from the
+// h_desc_low'th of the record on; and what is done with these later. what: struct desc_rep; first:
+// the first counter.
+#define STRINGS_LOG_SLOTS 6
+void strings_log(struct thread *t);
+void strings_replay(struct thread *t, const u64 *slot, u64 pc, u32 what, u32 first);
+
 #endif

@@ -7,6 +7,7 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
+#include "engine/count/log.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
@@ -27,6 +28,7 @@ struct thread *birth_new(struct thread *parent)
         threads_free(t);
         return NULL;
     }
+    log_thread_init(t);
     return t;
 }
 

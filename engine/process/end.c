@@ -6,6 +6,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
+#include "engine/count/log.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
 #include "engine/signal/die.h"
@@ -51,6 +52,7 @@ _Noreturn void end_thread(struct thread *t, int code)
 
     // While it is in the list the world waits for this thread: what takes locks is done before it
     // goes.
+    log_drain(t);
     caches_thread_fini(t); // with the turn, if there are turns
     world_turn_give(t);
     tcache_thread_fini(t);
@@ -68,6 +70,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     s32 tgid = thread_own(t)->tgid;
 
     mask_close(t);
+    log_drain(t);
     if (!threads_is_profiled(t)) {
         // A process that shares or borrows this memory: what it counted stays with the one it came
         // from.
@@ -80,6 +83,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     }
     if (threads_count_of(tgid) > 1 || world_is_ending())
         world_stop_for_end(t);
+    log_drain_all();
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {
         if (finish_in_child(kind, code))

@@ -13,6 +13,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/count/log.h"
 #include "engine/process/elf.h"
 #include "engine/process/finish.h"
 #include "engine/process/procnames.h"
@@ -290,6 +291,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
         world_stop(t);
         world = true;
+        log_drain_all();
         if (finish_in_child(SPOOL_END_EXIT, 0))
             engine_msg("warning: the profile was not written before the program executed another");
     } else if (ends) {

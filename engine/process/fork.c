@@ -20,6 +20,7 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
+#include "engine/count/log.h"
 #include "engine/process/birth.h"
 #include "engine/process/end.h"
 #include "engine/process/seccomp.h"
@@ -127,6 +128,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
         return;
     }
+    log_drain_all();
     set_stack(rq, 0, 0);
     copies = copy_fork_before();
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],

@@ -14,6 +14,7 @@
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/log.h"
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
 #include "engine/process/end.h"
@@ -56,7 +57,9 @@ static bool flush_is_due(void)
 static void flush(struct thread *t)
 {
     world_stop(t);
+    log_drain_all();
     tcache_flush_all();
+    log_flush();
     world_resume(t);
 }
 
@@ -214,6 +217,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
         run(t, NULL, 0, false);
     }
     f = tcache_by_index((u32)id >> 1);
+    log_edge(t, f->log, (u32)id & 1);
     t->pc = f->exit[id & 1].target;
     run(t, f, (u32)id & 1, false);
 }

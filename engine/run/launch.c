@@ -18,6 +18,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/count/caches.h"
 #include "engine/count/ids.h"
+#include "engine/count/log.h"
 #include "engine/process/birth.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
@@ -402,6 +403,7 @@ void launch_main(u64 *sp)
     if (program.exec_stack)
         make_stack_executable(&s);
     vmmap_init();
+    config_init(TA_I1_SIZE, TA_D1_SIZE);
     make_cache();
     load_program(&s, &image);
     if (program.has_interp)
@@ -414,9 +416,9 @@ void launch_main(u64 *sp)
         run_natively(&s, entry);
 
     tracer_init();
-    config_init(TA_I1_SIZE, TA_D1_SIZE);
     ids_init();
     caches_init();
+    log_init();
     translate_init();
     setup_process();
     dispatch_init();

@@ -10,8 +10,9 @@
 #define CS_USER64 0x33
 #define FRAME_SS  0x2b // %ss of 64-bit code
 
-#define FRAME_AX 13 // index in gpr[]
-#define FRAME_SP 15
+#define FRAME_R11 3 // index in gpr[]
+#define FRAME_AX  13
+#define FRAME_SP  15
 
 struct k_sigcontext {
     u64 gpr[16]; // r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp: frame_regs_* know the order

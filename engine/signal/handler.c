@@ -14,6 +14,7 @@
 #include "engine/base/mini.h"
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/where.h"
+#include "engine/count/log.h"
 #include "engine/count/strings.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
@@ -286,11 +287,21 @@ static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct
     return true;
 }
 
+// A replay takes longer than what is done here otherwise: without alignment checks, and without a
+// selector in %ss that another thread may take away, which ends the process while SIGSEGV is
+// blocked.
+static void settle(void)
+{
+    __asm__ volatile("mov %0, %%ss" : : "r"(FRAME_SS));
+    __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~(s64)FLAG_AC) : "memory", "cc");
+}
+
 static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
     enum where where = where_of(u->rip);
     const struct fixup *fixup;
+    struct where_left left;
 
     if (UNLIKELY(lost_selector(t, info, uc, u)))
         return;
@@ -300,7 +311,12 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     case WHERE_ESCAPE:
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
-        if (where_recover(t, u))
+        settle();
+        if (log_full(t, info->addr, u->rip, &uc->mc.gpr[FRAME_R11]))
+            return;
+        left = where_recover(t, u);
+        log_left(t, &left);
+        if (left.rep)
             strings_rep(t);
         note_sync(t, info, uc, true);
         resume_at(t, uc, loop_resume);

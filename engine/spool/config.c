@@ -2,6 +2,7 @@
 // A run's options (config.h).
 #include "engine/spool/config.h"
 
+#include "engine/base/cpu.h"
 #include "engine/spool/spooler.h"
 
 struct tb_config tb_config;
@@ -18,6 +19,8 @@ void config_init(u64 i1_room, u64 d1_room)
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
+    c->defer = c->cache && (spool->flags & SPOOL_F_REPLAY);
+    c->values = !(spool->flags & SPOOL_F_NO_VALUES);
     c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
     c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);
     if (c->cache) {
@@ -38,5 +41,12 @@ void config_init(u64 i1_room, u64 d1_room)
                      (u64)spool->d1.line << c->d1_scale >= spool->d1.assoc * 8ul &&
                      (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_room;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
+        // Ways of both are numbers of 16 bits, and lines of D1 found by bits of 32.
+        c->stamps = c->defer && c->fast_tags && !(spool->flags & SPOOL_F_SERIALIZE) &&
+                    !(spool->flags & SPOOL_F_NO_ROUTINES) &&
+                    spool->i1.size / spool->i1.line <= 65536 &&
+                    spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
+        c->vectors = c->stamps && cpu.avx512 && !(spool->flags & SPOOL_F_NO_VECTORS) &&
+                     spool->i1.assoc <= 32 && spool->d1.assoc <= 32 && spool->ll.assoc <= 32;
     }
 }

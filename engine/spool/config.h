@@ -8,6 +8,10 @@
 
 struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
+    bool defer;            // record, simulate later: --replay
+    bool values;           // record registers, not addresses
+    bool stamps;           // and replay by generated code, with caches that know recency by stamps
+    bool vectors;          // and these search sets by AVX-512
     bool i1_fast, d1_fast; // geometry allows the inline check
     u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;

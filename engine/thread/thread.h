@@ -15,11 +15,12 @@
 // One thread's area, from its %gs base.
 #define TA_SLOW_TABLE 0x8000 // copy of syscalls_slow_table, for the gate
 // vector index and mask of a gather, while its helper looks at them
-#define TA_VEC     0x8400
-#define TA_I1      0x10000 // I1: u32 line ids, set by set, the most recent first
-#define TA_I1_SIZE 0x50000 // a larger I1 is simulated out of line
-#define TA_BRANCH  0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
-#define TA_BTAC    0x64000
+#define TA_VEC         0x8400
+#define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
+#define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
+#define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
+#define TA_BRANCH      0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
+#define TA_BTAC        0x64000
 // 65536 entries of {-gpc, hpc}, indexed by the low 16 bits of gpc
 #define TA_IBL         0x80000
 #define TA_IBL_ENTRIES 65536
@@ -28,6 +29,19 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
+#define TA_LOG              0x400000 // what the thread records until it is simulated; behind it a page that
+#define TA_LOG_SIZE         0x80000 // cannot be written
+// What generated replays look at (count/routine.c). A stamp does not lie a multiple of 4 KiB behind
+// its tag: a load of the one would wait for the store of the other.
+#define TA_REPLAY     0x500000
+#define TA_I1_TAGS    0x500000 // u32 ids of lines
+#define TA_I1_STAMPS  0x540840 // u64
+#define TA_I1_HINTS   0x800000 // u16 ways, by id
+#define TA_I1_IDS     0x400000 // as many
+#define TA_REPLAY_END 0x1000000
+#define TA_D1_TAGS    TA_D1              // u64 addresses of lines
+#define TA_D1_STAMPS  (TA_D1 + 0x80840)  // u64
+#define TA_D1_HINTS   (TA_D1 + 0x110000) // u16 ways, by number of the line
 #define TA_D1 \
     0x1000000 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines
 #define TA_D1_SIZE 0x1000000
@@ -58,6 +72,8 @@
 #define TH_HIST       0x170
 #define TH_CLIENT_FS  0x178
 #define TH_CLIENT_SP  0x180
+#define TH_LOG        0x188
+#define TH_CLOCK      0x190
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -73,6 +89,7 @@
 #    include "engine/base/types.h"
 
 struct sim_state;    // prof.h
+struct log_block;    // log.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
 struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
@@ -106,6 +123,8 @@ struct thread {
     u64 hist;                      // branch history, times 128
     u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
     u64 client_sp;                 // while a helper is called: the client's stack pointer
+    u64 log;   // where the next record goes; in translated code r11, which is not the client's then
+    u64 clock; // of generated replays
 
     // From here on C only.
     s32 tid;
@@ -122,6 +141,8 @@ struct thread {
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
+    bool in_batch;            // holds the lock of LL
+    const struct log_block *log_tail; // replay.c: whose way is not known yet
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");
@@ -146,6 +167,8 @@ _Static_assert(offsetof(struct thread, rep_rdi) == TH_REP_RDI, "asm offset");
 _Static_assert(offsetof(struct thread, hist) == TH_HIST, "asm offset");
 _Static_assert(offsetof(struct thread, client_fs_base) == TH_CLIENT_FS, "asm offset");
 _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset");
+_Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
+_Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 
 #endif
 #endif

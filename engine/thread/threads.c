@@ -70,6 +70,8 @@ static const struct {
     { 0, TA_ENGINE_STACK },
     { TA_ENGINE_STACK + PAGE_SIZE, TA_ENGINE_STACK_TOP },
     { TA_SIGNAL_STACK + PAGE_SIZE, TA_SIGNAL_STACK_TOP },
+    { TA_LOG, TA_LOG + TA_LOG_SIZE + PAGE_SIZE },
+    { TA_REPLAY, TA_REPLAY_END },
     { TA_D1, TA_D1 + TA_D1_SIZE },
 };
 

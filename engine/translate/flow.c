@@ -6,6 +6,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/defer.h"
 #include "engine/translate/predict.h"
 #include "engine/translate/rewrite.h"
 #include "engine/translate/state.h"
@@ -67,7 +68,7 @@ static void look_up(struct tb *b)
     x86_mov(a, GS(TH_IBL_HOST), R_RAX);
     x86_mov(a, R_RDX, GS_X(TA_IBL, R_RDX, 3)); // minus the entry's client address
     x86_lea(a, R_RCX, MEM_X(R_RCX, R_RDX, 0, 0));
-    state_unspill_mask(b, 0xffffu & ~(1u << R_RCX));
+    state_unspill_mask(b, 0xffffu & ~(1u << R_RCX | b->given));
     hit = x86_jrcxz(a);
     x86_mov(a, R_RCX, GS(TH_REGS + R_RCX * 8));
     tb_jmp_out(b, stubs_at(STUB_IBL_MISS));
@@ -89,10 +90,16 @@ void flow_indirect(struct tb *b, u32 i)
         if (in->imm)
             x86_lea(&b->code, R_RSP, MEM(R_RSP, in->imm));
     } else {
+        state_unspill_mask(b, in->regs & b->given);
         rewrite_target(b, in, R_RCX);
+        if (b->given)
+            state_spill(b, (u32)__builtin_ctz(b->given));
         if (in->kind == INSN_CALL_IND)
             rewrite_push(b, in->pc + in->len);
-        predict_indirect(b, i);
+        if (b->given)
+            defer_target(b);
+        else
+            predict_indirect(b, i);
     }
     look_up(b);
 }
@@ -104,6 +111,8 @@ void flow_syscall(struct tb *b, u32 i)
     struct x86_label behind;
 
     state_clean(b);
+    if (b->given) // the call takes r11
+        x86_mov(a, GS(TH_LOG), 11);
     state_spill(b, R_RCX);
     x86_mov_imm(a, R_RCX, in->pc + in->len);
     x86_mov(a, GS(TH_SC_NEXT), R_RCX);
@@ -113,6 +122,8 @@ void flow_syscall(struct tb *b, u32 i)
     tb_jmp_out(b, stubs_at(STUB_GATE));
     x86_land(a, behind);
     b->spilled = 0;
+    b->given_dirty = true;
+    state_clean(b);
     flow_exit(b, in->pc + in->len);
 }
 
@@ -120,7 +131,8 @@ static void edge_exit(struct tb *b, u32 i, bool taken)
 {
     const struct insn *in = &b->insn[i];
 
-    predict_edge(b, i, taken);
+    if (!b->given)
+        predict_edge(b, i, taken);
     state_clean(b);
     flow_exit(b, taken ? in->target : in->pc + in->len);
 }
@@ -139,7 +151,7 @@ void flow_conditional(struct tb *b, u32 i)
         tb_cold(b, COLD_EDGE, x86_jmp(a))->edge.taken = false;
         x86_land(a, over);
         edge_exit(b, i, true);
-    } else if (tb_config.branch) {
+    } else if (tb_config.branch && !b->given) {
         tb_cold(b, COLD_EDGE, x86_jcc(a, in->cond))->edge.taken = true;
         edge_exit(b, i, false);
     } else {

@@ -7,10 +7,36 @@
 
 #include "engine/thread/thread.h"
 
+// The register that is given away holds t->log again.
+static void take_back(struct tb *b, u32 reg)
+{
+    if (b->given_dirty)
+        x86_mov(&b->code, GS(TH_REGS + reg * 8), reg);
+    x86_mov(&b->code, reg, GS(TH_LOG));
+    b->spilled |= b->given;
+    tb_mark(b);
+}
+
+// The client gets it for a while.
+static void give_back(struct tb *b, u32 reg)
+{
+    if (!b->log_kept)
+        x86_mov(&b->code, GS(TH_LOG), reg);
+    b->log_kept = true;
+    b->given_dirty = false;
+    x86_mov(&b->code, reg, GS(TH_REGS + reg * 8));
+    b->spilled &= (u16)~b->given;
+    tb_mark(b);
+}
+
 void state_spill(struct tb *b, u32 reg)
 {
     if (b->spilled & 1u << reg)
         return;
+    if (b->given & 1u << reg) {
+        take_back(b, reg);
+        return;
+    }
     x86_mov(&b->code, GS(TH_REGS + reg * 8), reg);
     b->spilled |= (u16)(1u << reg);
 }
@@ -19,6 +45,10 @@ void state_unspill(struct tb *b, u32 reg)
 {
     if (!(b->spilled & 1u << reg))
         return;
+    if (b->given & 1u << reg) {
+        give_back(b, reg);
+        return;
+    }
     x86_mov(&b->code, reg, GS(TH_REGS + reg * 8));
     b->spilled &= (u16) ~(1u << reg);
 }
@@ -42,7 +72,7 @@ u32 state_scratch(struct tb *b, u32 avoid)
                                 R_RBX, R_RDX, R_RCX, R_RSI, R_RDI, R_RBP, R_RAX };
     u32 left = 0, reg;
 
-    avoid |= 1u << R_RSP;
+    avoid |= 1u << R_RSP | b->given;
     for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
         if ((b->spilled & ~avoid) & 1u << order[i])
             return order[i];
@@ -88,5 +118,7 @@ void state_flags_restore(struct tb *b)
 void state_clean(struct tb *b)
 {
     state_flags_restore(b);
-    state_unspill_mask(b, 0xffff);
+    state_unspill_mask(b, 0xffffu & ~(u32)b->given);
+    if (b->given)
+        state_spill(b, (u32)__builtin_ctz(b->given));
 }

@@ -15,7 +15,7 @@ void state_unspill_mask(struct tb *b, u32 mask);
 void state_flags_free(struct tb *b, u32 live);
 void state_flags_restore(struct tb *b);
 
-// Every client register and flag in its place.
+// Every client register and flag in its place, but for the one that is given away.
 void state_clean(struct tb *b);
 
 #endif

@@ -6,6 +6,7 @@
 #define QUERN_ENGINE_TB_H
 
 #include "engine/codecache/fragment.h"
+#include "engine/count/record.h"
 #include "engine/x86/asm.h"
 #include "engine/x86/insn.h"
 #include "share/spool.h"
@@ -64,6 +65,13 @@ struct cold {
     };
 };
 
+// What a register holds, if that is known: what was recorded in a slot, plus a constant.
+struct value {
+    u16 slot; // LOG_NO_SLOT: the constant alone
+    bool known;
+    s64 add;
+};
+
 struct tb {
     u64 pc, end; // client range
     struct insn insn[TB_INSNS_MAX];
@@ -79,6 +87,11 @@ struct tb {
     struct x86 code;
     u32 cur;          // instruction being emitted
     u16 spilled;      // client registers that are in their slots, the host register being free
+    u16 given;        // given away: r11, which is t->log where it is spilled (defer.h); or none
+    bool given_dirty; // it is not spilled, and the client has changed it
+    bool alone;       // FRAGMENT_ALONE
+    bool log_kept;    // t->log has been stored
+    u8 log_state;     // RECIPE_OPEN, RECIPE_CLOSED or neither
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter has been incremented
     bool in_rep;
@@ -91,6 +104,8 @@ struct tb {
     struct spool_code_part part[TB_PARTS_MAX];
     u32 nparts;
     struct draft draft;
+    struct log_draft log;
+    struct value value[16];
 };
 
 static inline u32 tb_off(const struct tb *b)

@@ -13,9 +13,11 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
+#include "engine/count/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/block.h"
+#include "engine/translate/defer.h"
 #include "engine/translate/dump.h"
 #include "engine/translate/flow.h"
 #include "engine/translate/predict.h"
@@ -169,13 +171,22 @@ static void emit_insn(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
 
-    if (block_ends(in))
-        state_clean(b);
-    else
+    if (!block_ends(in))
         prepare(b, i);
+    else if (b->given)
+        defer_close(b, i);
+    else
+        state_clean(b);
+    if (!(b->spilled & b->given) && (!in->regs_known || (in->written & b->given)))
+        b->given_dirty = true;
     switch (in->kind) {
     case INSN_PLAIN: rewrite_insn(b, in); break;
-    case INSN_STRING: refs_string(b, i); break;
+    case INSN_STRING:
+        if (b->given && (in->flags & INSN_F_REP))
+            defer_string(b, i);
+        else
+            refs_string(b, i);
+        break;
     case INSN_RDGS: emit_rdgs(b, in); break;
     case INSN_JMP: flow_exit(b, in->target); break;
     case INSN_XBEGIN:
@@ -227,9 +238,10 @@ static void begin(struct tb *b)
     d->ibl_jmp = d->sc_jmp = 0;
     b->ncold = b->nparts = 0;
     b->spilled = 0;
-    b->flags_saved = b->bumped = b->in_rep = b->overflow = false;
+    b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = false;
     b->iline = ~0ul;
     b->cur = 0;
+    defer_begin(b);
 }
 
 // Emits the whole block. Returns false when it does not fit.
@@ -240,18 +252,25 @@ static bool emit_block(struct tb *b, u32 index)
     tb_part(b, SPOOL_CODE_HEAD, 0);
     if (b->writable)
         emit_self_check(b);
+    if (b->given)
+        defer_open(b);
     for (u32 i = 0; i < b->n; i++) {
         b->cur = i;
         tb_part(b, SPOOL_CODE_MAIN, i);
         if (i == place)
             emit_count(b);
-        refs_insn(b, i);
-        if (b->rec[i].flags & SPOOL_I_BC && b->insn[i].kind == INSN_PLAIN)
+        if (b->given)
+            defer_insn(b, i);
+        else
+            refs_insn(b, i);
+        if (!b->given && b->rec[i].flags & SPOOL_I_BC && b->insn[i].kind == INSN_PLAIN)
             predict_edge(b, i, false); // a locked operation in Cachegrind's count
         emit_insn(b, i);
     }
     if (!block_ends(&b->insn[b->n - 1])) {
         b->cur = b->n;
+        if (b->given)
+            defer_close(b, b->n);
         state_clean(b);
         flow_exit(b, b->end);
     }
@@ -272,6 +291,12 @@ static struct fragment *publish(struct tb *b, u32 block)
     d->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0);
     d->block = block;
     d->counter = b->counter;
+    d->log = 0;
+    if (b->given && !b->step) {
+        d->log = log_next_id();
+        d->flags |= b->alone ? FRAGMENT_ALONE : 0;
+        log_publish(&b->log);
+    }
     d->ninsns = b->n;
     for (u32 i = 0; i < b->n; i++)
         d->len[i] = b->insn[i].len;
@@ -292,7 +317,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
         if (!block_decode(b, limit, fault))
             return NULL;
         *fault = TRANSLATE_NO_FAULT;
-        if (!tcache_has_room())
+        if (!tcache_has_room() || !log_has_room())
             return NULL;
         block = record_of(b);
         begin(b);

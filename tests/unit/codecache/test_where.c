@@ -54,6 +54,11 @@ bool stubs_between(u64 hpc, enum stub from, enum stub to)
     return hpc >= stubs_at(from) && hpc < stubs_at(to);
 }
 
+bool stubs_recording(void)
+{
+    return true;
+}
+
 struct fragment *tcache_at(u64 hpc)
 {
     assert_true(hpc - fragment.hpc < fragment.size);
@@ -76,6 +81,8 @@ static struct recipe recipes[] = {
     { 10, 1, 1u << R_RAX | 1u << 11, RECIPE_FLAGS_SAVED },
     { 20, 2, 0, RECIPE_BUMPED },
     { 30, 3, 0, RECIPE_BUMPED | RECIPE_REP },
+    { 40, 1, 1u << 11, RECIPE_LOG | RECIPE_OPEN },
+    { 50, 1, 0, RECIPE_LOG | RECIPE_CLOSED },
 };
 static u8 lens[] = { 3, 5, 2, 2 };
 static u16 relocs[] = { 40 };
@@ -94,7 +101,7 @@ static int setup(void **state)
                                   .block = 9,
                                   .counter = 2,
                                   .ninsns = 4,
-                                  .nrecipes = 4,
+                                  .nrecipes = ARRAY_SIZE(recipes),
                                   .nrelocs = 1,
                                   .nexits = 1,
                                   .recipes = recipes,
@@ -111,7 +118,7 @@ static int setup(void **state)
 static bool recover(u32 off)
 {
     u.rip = fragment.hpc + off;
-    return where_recover(&t, &u);
+    return where_recover(&t, &u).rep;
 }
 
 static void test_stubs(void **state)
@@ -184,6 +191,42 @@ static void test_string(void **state)
     assert_int_equal(t.h_save[9], 0x4600);
 }
 
+// Code that records: r11 is the record's while the client's is in its slot, and the client's else.
+static void test_recording(void **state)
+{
+    struct where_left left;
+
+    (void)state;
+    fragment.log = 77;
+    t.log = 1;
+    u.rip = fragment.hpc + 45;
+    left = where_recover(&t, &u);
+    assert_int_equal(left.log, 77);
+    assert_int_equal(left.insn, 1);
+    assert_true(left.open && !left.closed);
+    assert_int_equal(t.log, 0x20b);
+    assert_int_equal(t.regs[11], 0x10b);
+    left = where_left(&t, fragment.hpc + 50);
+    assert_true(left.closed && !left.open);
+    u.rip = fragment.hpc + 50;
+    where_recover(&t, &u);
+    assert_int_equal(t.log, 0x20b);
+    assert_int_equal(t.regs[11], 0x20b);
+}
+
+// Before a system call r11 holds what recording needs; the client's is in its slot.
+static void test_gate(void **state)
+{
+    (void)state;
+    t.sc_next = 0x401002;
+    u.rip = stubs_at(STUB_GATE_GO);
+    where_gate_state(&t, &u);
+    assert_int_equal(t.pc, 0x401000);
+    assert_int_equal(t.regs[11], 0x10b);
+    assert_int_equal(t.regs[R_RCX], 0x101);
+    assert_int_equal(t.regs[R_RDX], 0x202);
+}
+
 // A relocation leads where it led; an exit leads to its stub, whatever it is linked to.
 static void test_escape(void **state)
 {
@@ -210,9 +253,10 @@ static void test_escape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_stubs, setup),   cmocka_unit_test_setup(test_recover, setup),
-        cmocka_unit_test_setup(test_spilled, setup), cmocka_unit_test_setup(test_bumped, setup),
-        cmocka_unit_test_setup(test_string, setup),  cmocka_unit_test_setup(test_escape, setup),
+        cmocka_unit_test_setup(test_stubs, setup),     cmocka_unit_test_setup(test_recover, setup),
+        cmocka_unit_test_setup(test_spilled, setup),   cmocka_unit_test_setup(test_bumped, setup),
+        cmocka_unit_test_setup(test_string, setup),    cmocka_unit_test_setup(test_escape, setup),
+        cmocka_unit_test_setup(test_recording, setup), cmocka_unit_test_setup(test_gate, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/ids.h"
+#include "engine/count/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"
@@ -35,6 +36,7 @@ struct spool_header *spool = &header;
 static u8 client[256]; // the client's code at PC
 static u32 client_size, client_prot;
 static struct draft published;
+static struct log_draft recorded;
 static struct fragment fragment;
 static u64 blocks[512];
 const char loop_resume[1];
@@ -83,6 +85,21 @@ struct fragment *tcache_publish(const struct draft *d)
     published = *d;
     region_take(d->size);
     return &fragment;
+}
+
+bool log_has_room(void)
+{
+    return true;
+}
+
+u32 log_next_id(void)
+{
+    return 0x1234;
+}
+
+void log_publish(const struct log_draft *d)
+{
+    recorded = *d;
 }
 
 // Records lie one behind the other, without their instructions.
@@ -243,6 +260,64 @@ static void test_checks(void **state)
                               "mov mov add sahf mov mov mov jmp ");
 }
 
+static void is_op(u32 k, u8 kind, u32 insn, u32 base, u64 add)
+{
+    assert_true(k < recorded.block.nops);
+    assert_int_equal(recorded.op[k].kind, kind);
+    assert_int_equal(recorded.op[k].insn, insn);
+    assert_int_equal(recorded.op[k].base, base);
+    assert_int_equal(recorded.op[k].add, add);
+}
+
+// With --replay: the id, and one word for each value; the stack pointer that push, pop and ret use
+// is one.
+static void test_recording(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
+    // push rbx; mov rax, [rdi + 8]; lea rdi, [rdi + 16]; mov [rdi], rax; pop rbx; jmp +0
+    TRANSLATE("\x53\x48\x8b\x47\x08\x48\x8d\x7f\x10\x48\x89\x07\x5b\xeb\x00");
+    assert_int_equal(published.log, 0x1234);
+    assert_int_equal(recorded.block.pc, PC);
+    assert_int_equal(recorded.block.slots, 3); // the id, rsp, rdi
+    assert_int_equal(recorded.block.nexts, 1);
+    assert_int_equal(recorded.block.nops, 5);
+    is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
+    is_op(1, LOG_REF, 0, 1, (u64)-8);
+    is_op(2, LOG_REF, 1, 2, 8);
+    is_op(3, LOG_REF, 3, 2, 16);
+    is_op(4, LOG_REF, 4, 1, (u64)-8);
+    read_code(published.exit[0].rel32 + 4);
+    // the id; values before the instructions that need them; the counter, by a register that is
+    // spilled and comes back; the record's end
+    assert_string_equal(text, "mov mov push mov mov lea mov pop "
+                              "mov mov lea mov mov lea jmp ");
+}
+
+// The client's r11 comes from its slot, and goes there when it has changed.
+static void test_r11(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
+    TRANSLATE("\x49\xff\xc3\xeb\x00"); // inc r11; jmp +0
+    read_code(published.exit[0].rel32 + 4);
+    // the id; the counter; r11 and the record's address change places; back; the record's end
+    assert_string_equal(text, "mov inc mov mov inc mov mov lea jmp ");
+}
+
+// A branch whose two ways lead to the same place is never linked: its exit tells which it was.
+static void test_same_place(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY);
+    TRANSLATE("\x75\x00"); // jnz to what follows
+    assert_int_equal(recorded.block.tail, LOG_COND);
+    assert_int_equal(recorded.block.taken, PC + 2);
+    assert_true(published.flags & FRAGMENT_ALONE);
+    TRANSLATE("\x75\x02");
+    assert_false(published.flags & FRAGMENT_ALONE);
+}
+
 // Where the instructions may fault, and where the block is counted: all of its flags are live, so
 // that happens through a register.
 static void test_recipes(void **state)
@@ -315,7 +390,8 @@ int main(void)
         cmocka_unit_test(test_plain),  cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks), cmocka_unit_test(test_recipes),
         cmocka_unit_test(test_step),   cmocka_unit_test(test_record),
-        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_fault),  cmocka_unit_test(test_recording),
+        cmocka_unit_test(test_r11),    cmocka_unit_test(test_same_place),
     };
     static const void *calls[STUB_COUNT];
 
@@ -325,7 +401,7 @@ int main(void)
     ids_init();
     if (region_init(0x7f0000000000, 4096, stubs_size()))
         return 1;
-    stubs_copy(region_start(), calls);
+    stubs_copy(region_start(), calls, false);
     translate_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// --replay: translated code does not simulate, it records. A record is the id of its fragment (u32,
+// in a word) and words that the addresses of its references are made of; what is static is said
+// once, in a struct log_block. When a thread's buffer is full its records are replayed, in their
+// order, as if the references were made then (replay.c).
+//
+// A buffer is its thread's. It ends at a page that cannot be written: the store that meets it comes
+// to log_full() by way of the signal handler. Others may look at it while its thread is quiet.
+#ifndef QUERN_ENGINE_COUNT_LOG_H
+#define QUERN_ENGINE_COUNT_LOG_H
+
+#include "engine/count/record.h"
+#include "engine/thread/thread.h"
+
+struct where_left;
+
+// With the options read, before the first thread. Does nothing without --replay, like all else
+// here.
+void log_init(void);
+void log_thread_init(struct thread *t);
+
+// Whether a block is sure to fit. And the id that the next one gets. @holds(translation lock)
+bool log_has_room(void);
+u32 log_next_id(void);
+void log_publish(const struct log_draft *d);
+// Every fragment is gone. The world is stopped and everything replayed.
+void log_flush(void);
+
+// Replays what t has recorded; t is quiet, or the caller.
+void log_drain(struct thread *t);
+// The same of every thread. The world is stopped.
+void log_drain_all(void);
+
+// The thread comes from exit k of a fragment.
+void log_edge(struct thread *t, u32 id, u32 k);
+// It has left one in the middle. @signal-safe
+void log_left(struct thread *t, const struct where_left *left);
+// Whether a fault at addr says that the buffer is full; then there is room again, and *r11 is where
+// the fragment's record goes on. @signal-safe
+bool log_full(struct thread *t, u64 addr, u64 hpc, u64 *r11);
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Single references of a record, made now.
+#ifndef QUERN_ENGINE_PERFORM_H
+#define QUERN_ENGINE_PERFORM_H
+
+#include "engine/count/record.h"
+#include "engine/thread/thread.h"
+
+// slot: the record.
+void perform_op(struct thread *t, const struct log_op *o, const u64 *slot);
+// A data reference, and the fetch of an instruction that lies in one line, with their counters.
+void perform_d1(struct thread *t, u32 counter, u32 size, u64 addr);
+void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc);
+
+// If it is not known yet how the branch before a record ended: that is what comes first. Where the
+// record begins, behind a word that says it.
+const u64 *perform_branch(struct thread *t, const u64 *record);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What a fragment's records hold (log.h), and what they stand for: made once, by translate/defer.c.
+#ifndef QUERN_ENGINE_COUNT_RECORD_H
+#define QUERN_ENGINE_COUNT_RECORD_H
+
+#include "engine/base/types.h"
+
+enum log_kind {
+    LOG_FETCH,  // of an instruction
+    LOG_REF,    // a data reference
+    LOG_REP,    // a string instruction: strings_log()
+    LOG_VEC,    // a gather or masked move: prof_log_vec()
+    LOG_LOCKED, // a conditional branch in Cachegrind's count, not taken
+};
+
+#define LOG_NO_SLOT 0xffffu
+
+struct log_op {
+    u8 kind, insn;
+    u8 scale; // log2
+    u16 base,
+        index;   // LOG_REF: slots of values that are added, the second scaled; else the first slot
+    u16 size;    // bytes, clipped
+    u32 counter; // of its misses; of LOG_REP and LOG_VEC, the instruction's first
+    u32 what;    // struct desc_rep, desc_vec
+    u32 first, last; // LOG_FETCH: ids of the lines, 0: none
+    u64 add;         // to the address; of others, the instruction's own
+};
+
+enum log_tail {
+    LOG_NEXT,     // nothing depends on how it ends
+    LOG_COND,     // a conditional branch: what comes next says which way it went
+    LOG_INDIRECT, // an indirect one, whose target is in the last slot
+};
+
+struct log_block {
+    u64 pc, taken;
+    u64 branch;  // address of what the tail is about
+    u32 counter; // of its mispredictions
+    u16 slots;   // words of a record
+    u16 nops;
+    u8 tail;
+    u8 nexts; // how many places it goes on at are known: 0 where that is looked up
+    const struct log_op *op;
+};
+
+// In place of an id: how the conditional branch before it ended, from who knows.
+#define LOG_NOT_TAKEN 1u
+#define LOG_TAKEN     2u
+// Behind the last record.
+#define LOG_END 64u
+
+#define LOG_OPS_MAX    320
+#define LOG_RECORD_MAX 1024 // words of a record
+
+// What translate/ hands over.
+struct log_draft {
+    struct log_block block;
+    struct log_op op[LOG_OPS_MAX];
+};
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Replays records (replay.h): by routines, or one reference after the other. A conditional branch
+// that ends a record is counted when what comes next is known.
+#include "engine/count/replay.h"
+
+#include "engine/base/mini.h"
+#include "engine/count/area.h"
+#include "engine/count/caches.h"
+#include "engine/count/perform.h"
+#include "engine/count/routine.h"
+#include "engine/count/vector.h"
+#include "engine/spool/config.h"
+
+void replay_init(void)
+{
+    area_init();
+    if (tb_config.stamps)
+        routine_init();
+}
+
+void replay_publish(const struct log_draft *d)
+{
+    struct log_block *b;
+    u8 *code = (u8 *)REPLAY_BASE + area_next_id();
+
+    b = area_publish(d);
+    if (tb_config.stamps)
+        area_code_ends(routine_make(b, code, code + AREA_CODE_MAX));
+}
+
+static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
+{
+    if (b->tail == LOG_COND)
+        t->log_tail = b;
+    else if (b->tail == LOG_INDIRECT &&
+             caches_indirect(t, (u32)(b->branch & 511), slot[b->slots - 1]))
+        t->counters[b->counter]++;
+}
+
+static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
+{
+    while (from < end) {
+        const struct log_block *b;
+
+        from = perform_branch(t, from);
+        if (from == end)
+            break;
+        b = area_block(*(const u32 *)from);
+        for (u32 i = 0; i < b->nops; i++)
+            perform_op(t, &b->op[i], from);
+        tail(t, b, from);
+        from += b->slots;
+    }
+}
+
+// A record that has only been begun may lie at the end.
+static void run_routines(struct thread *t, const u64 *from, const u64 *end)
+{
+    u64 *stop = (u64 *)end, there = *stop;
+    const u64 *at;
+
+    from = perform_branch(t, from);
+    if (from == end)
+        return;
+    if (there != LOG_END)
+        *stop = LOG_END;
+    if (tb_config.vectors)
+        vector_save(t);
+    at = routine_enter(t, from, REPLAY_BASE + *(const u32 *)from);
+    if (tb_config.vectors)
+        vector_restore(t);
+    if (there != LOG_END)
+        *stop = there;
+    if (at != end)
+        engine_die("a replay ended at 0x%lx instead of 0x%lx", (u64)at, (u64)end);
+}
+
+void replay_run(struct thread *t, const u64 *from, const u64 *end)
+{
+    if (from == end)
+        return;
+    caches_batch_begin(t);
+    if (tb_config.stamps)
+        run_routines(t, from, end);
+    else
+        run_in_c(t, from, end);
+    caches_batch_end(t);
+}
+
+void replay_part(struct thread *t, const u64 *from, u32 insn)
+{
+    const struct log_block *b = area_block(*(const u32 *)from);
+
+    perform_branch(t, from);
+    for (u32 i = 0; i < b->nops && b->op[i].insn <= insn; i++) {
+        if (b->op[i].kind != LOG_REP || b->op[i].insn < insn)
+            perform_op(t, &b->op[i], from);
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Into generated replays (routine.c), out of them, and from them to C. In a routine:
+//     rbx  the record            rbp  the clock
+//     r12  the thread's area     r13  the branch history, times 128
+//     r14  REPLAY_BASE
+// All else is free. rsp is 8 above a multiple of 16.
+#include "engine/count/vector.h"
+#include "engine/thread/thread.h"
+
+    .intel_syntax noprefix
+    .text
+    .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
+
+    .macro STATE_OUT
+    mov [r12 + TH_CLOCK], rbp
+    mov [r12 + TH_HIST], r13
+    .endm
+
+    .macro STATE_IN
+    mov rbp, [r12 + TH_CLOCK]
+    mov r13, [r12 + TH_HIST]
+    .endm
+
+// const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine): where the last record
+// ended.
+    .type routine_enter, @function
+routine_enter:
+    push rbx
+    push rbp
+    push r12
+    push r13
+    push r14
+    push r15
+    mov r12, rdi
+    mov rbx, rsi
+    movabs r14, REPLAY_BASE
+    STATE_IN
+    jmp rdx
+
+    .type routine_exit, @function
+routine_exit: // jumped to
+    STATE_OUT
+    mov rax, rbx
+    pop r15
+    pop r14
+    pop r13
+    pop r12
+    pop rbp
+    pop rbx
+    ret
+
+    .type routine_to_d1, @function
+routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: counter
+    add rax, [r12 + rcx * 8 + TA_D1_TAGS]
+    mov [r12 + TH_CLOCK], rbp
+    mov rdi, r12
+    mov rcx, rax
+    call perform_d1
+    mov rbp, [r12 + TH_CLOCK]
+    ret
+
+    .type routine_to_i1, @function
+routine_to_i1: // called. rax: an instruction in one line; edx: id of that; esi: counter
+    mov [r12 + TH_CLOCK], rbp
+    mov rdi, r12
+    mov rcx, rax
+    call perform_i1
+    mov rbp, [r12 + TH_CLOCK]
+    ret
+
+    .type routine_to_op, @function
+routine_to_op: // called. esi: offset of the struct log_op in the area
+    STATE_OUT
+    mov rdi, r12
+    add rsi, r14
+    mov rdx, rbx
+    call perform_op
+    STATE_IN
+    ret
+
+    .type routine_to_next, @function
+routine_to_next: // jumped to, at a record's end. esi: offset of the struct routine_tail
+    STATE_OUT
+    mov rdi, r12
+    add rsi, r14
+    mov rdx, rbx
+    sub rsp, 8
+    call routine_next
+    add rsp, 8
+    STATE_IN
+    mov rbx, rdx
+    jmp rax
+
+// -- misses of generated replays, in whose registers they run --
+//
+// At most 16 ways. vector_sets says what there is; a set of LL is fetched while that of the L1 is
+// searched.
+
+// The way of the least stamp from rdx on, to ecx. k1, k2: which there are.
+    .macro LEAST16
+    vpternlogd zmm1, zmm1, zmm1, 0xff
+    vpternlogd zmm2, zmm2, zmm2, 0xff
+    vmovdqa64 zmm3, zmmword ptr [rip + vector_ways]
+    vporq zmm1 {k1}, zmm3, zmmword ptr [rdx]
+    vpaddq zmm3, zmm3, qword ptr [rip + vector_eight] {1to8}
+    vporq zmm2 {k2}, zmm3, zmmword ptr [rdx + 64]
+    vpminuq zmm1, zmm1, zmm2
+    vextracti64x4 ymm2, zmm1, 1
+    vpminuq ymm1, ymm1, ymm2
+    vextracti128 xmm2, ymm1, 1
+    vpminuq xmm1, xmm1, xmm2
+    vpshufd xmm2, xmm1, 0x4e
+    vpminuq xmm1, xmm1, xmm2
+    vmovd ecx, xmm1
+    and ecx, 31
+    .endm
+
+    .macro MASK16 assoc
+    mov r9d, -1
+    mov ecx, \assoc
+    bzhi r9d, r9d, ecx
+    kmovd k1, r9d
+    shr r9d, 8
+    kmovd k2, r9d
+    .endm
+
+// rax: address; r10: its set of LL, which is fetched. To `wide` when LL has been widened.
+    .macro LL_SET wide
+    mov r10, [rip + vector_sets + VS_LL_TAGS]
+    test r10, r10
+    jz \wide
+    mov ecx, [rip + vector_sets + VS_LL_SHIFT]
+    shrx rdx, rax, rcx
+    and edx, [rip + vector_sets + VS_LL_MASK]
+    imul edx, [rip + vector_sets + VS_LL_ASSOC]
+    lea r10, [r10 + rdx * 4]
+    prefetchw [r10]
+    .endm
+
+// rax: address, r10: set, esi: counter of the L1's misses.
+    .macro LL_REFERENCE
+    inc qword ptr [r12 + rsi * 8 + TA_COUNTERS]
+    lea r11, [r12 + rsi * 8 + TA_COUNTERS + 8]
+    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    shrx rsi, rax, rcx
+    inc esi
+    mov rdi, r10
+    mov edx, [rip + vector_sets + VS_LL_ASSOC]
+    call vector_order
+    add [r11], rax
+    .endm
+
+    .globl routine_miss_d1, routine_miss_i1
+    .type routine_miss_d1, @function
+routine_miss_d1: // as routine_to_d1
+    add rax, [r12 + rcx * 8 + TA_D1_TAGS]
+    mov edi, [rip + vector_sets + VS_D1_LOW]
+    mov ecx, edi
+    and ecx, eax
+    add ecx, edx
+    dec ecx
+    cmp ecx, edi
+    ja 8f // lies in two lines
+    mov rcx, rax
+    shr rcx, 47
+    jnz 8f // not a program's: its tag of LL might not have 32 bits
+    andn r8, rdi, rax
+    mov ecx, [rip + vector_sets + VS_D1_SHIFT]
+    shrx r11, rax, rcx
+    mov edi, r11d
+    and edi, [rip + vector_sets + VS_D1_MASK]
+    imul edi, [rip + vector_sets + VS_D1_ASSOC]
+    and r11d, VS_HINTS - 1
+    MASK16 [rip + vector_sets + VS_D1_ASSOC]
+    vpbroadcastq zmm0, r8
+    vpcmpeqq k3 {k1}, zmm0, zmmword ptr [r12 + rdi * 8 + TA_D1_TAGS]
+    vpcmpeqq k4 {k2}, zmm0, zmmword ptr [r12 + rdi * 8 + TA_D1_TAGS + 64]
+    kunpckbw k3, k4, k3
+    kmovw ecx, k3
+    test ecx, ecx
+    jz 7f
+    tzcnt ecx, ecx
+    add ecx, edi
+    mov [r12 + rcx * 8 + TA_D1_STAMPS], rbp
+    mov [r12 + r11 * 2 + TA_D1_HINTS], cx
+    ret
+7:  LL_SET 8f
+    lea rdx, [r12 + rdi * 8 + TA_D1_STAMPS]
+    LEAST16
+    add ecx, edi
+    mov [r12 + rcx * 8 + TA_D1_TAGS], r8
+    mov [r12 + rcx * 8 + TA_D1_STAMPS], rbp
+    mov [r12 + r11 * 2 + TA_D1_HINTS], cx
+    LL_REFERENCE
+    ret
+8:  xor ecx, ecx
+    sub rax, [r12 + TA_D1_TAGS]
+    jmp routine_to_d1
+
+// rax: address of an instruction in one line, edx: id of that, which is not where its hint says,
+// and so not in I1; esi: counter.
+    .type routine_miss_i1, @function
+routine_miss_i1:
+    mov r8d, edx
+    mov ecx, [rip + vector_sets + VS_I1_SHIFT]
+    shrx rdi, rax, rcx
+    and edi, [rip + vector_sets + VS_I1_MASK]
+    imul edi, [rip + vector_sets + VS_I1_ASSOC]
+    MASK16 [rip + vector_sets + VS_I1_ASSOC]
+    LL_SET 8f
+    lea rdx, [r12 + rdi * 8 + TA_I1_STAMPS]
+    LEAST16
+    add ecx, edi
+    mov [r12 + rcx * 4 + TA_I1_TAGS], r8d
+    mov [r12 + rcx * 8 + TA_I1_STAMPS], rbp
+    mov [r12 + r8 * 2 + TA_I1_HINTS], cx
+    LL_REFERENCE
+    ret
+8:  mov edx, r8d
+    jmp routine_to_i1
+
+    .section .note.GNU-stack, "", @progbits

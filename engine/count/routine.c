@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: MIT
+// Generated replays (routine.h). All registers and flags are free and every constant is in the
+// code; routine.S says what is where. The caches know recency by stamps (sim/stamps.h): a reference
+// that is met where its hint says is a compare and a store. What else happens is C's.
+//
+// The clock ticks before a data reference unless the one before was made of the same value, so near
+// that both cannot lie in different lines of one set; and behind the last fetch of a routine, so that
+// that of the next gets another stamp (the lines that one block fetches lie side by side).
+#include "engine/count/routine.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/count/area.h"
+#include "engine/count/caches.h"
+#include "engine/count/perform.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/x86/asm.h"
+#include "sim/stamps.h"
+
+#define R12       12u
+#define R13       13u
+#define R14       14u
+#define COLD_MAX  (LOG_OPS_MAX + 4)
+#define NEAR_SETS 64u // more than the lines of a block
+
+// routine.S
+extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
+extern const char routine_miss_d1[], routine_miss_i1[];
+
+enum part_kind { PART_REF, PART_OP, PART_BRANCH, PART_INDIRECT };
+
+// What follows behind the main path.
+struct part {
+    enum part_kind kind;
+    struct x86_label from[2];
+    u64 back;
+    const struct log_op *op;
+    bool taken;
+};
+
+// How a routine goes on; what routine_to_next is told.
+struct routine_tail {
+    const struct log_block *block;
+    u32 line; // id of the line fetched last
+    u32 nlinks;
+    struct {
+        u32 *id;   // compared with what comes next
+        u8 *rel32; // behind the displacement that leads there
+        bool made;
+    } link[2]; // of a conditional branch: taken, not taken
+};
+
+struct maker {
+    struct x86 code;
+    const struct log_block *block;
+    struct area_head *head;
+    struct routine_tail *tail;
+    struct part part[COLD_MAX];
+    u32 nparts;
+    u32 line;    // id of the line fetched last
+    bool ticked; // since it was
+    struct {
+        bool valid;
+        u16 root;
+        s64 low, high;
+    } near;                      // references since the clock ticked
+    struct x86_label look_up[2]; // lead to where the next routine is looked up
+    u32 nlook_up;
+    bool vectors; // misses are theirs
+};
+
+void routine_init(void)
+{
+    struct x86 a = { (u8 *)REPLAY_BASE + LOG_END, (u8 *)REPLAY_BASE + LOG_END,
+                     (u8 *)REPLAY_BASE + 2 * LOG_END, false };
+
+    x86_fix(&a, x86_jmp(&a), (u64)routine_exit);
+}
+
+static struct part *new_part(struct maker *m, enum part_kind kind, struct x86_label from)
+{
+    struct part *p = &m->part[m->nparts++];
+
+    *p = (struct part){ .kind = kind, .from = { from, { 0, 0 } } };
+    return p;
+}
+
+static u32 offset_of(const void *in_area)
+{
+    return (u32)((u64)in_area - REPLAY_BASE);
+}
+
+static void tick(struct maker *m)
+{
+    x86_lea(&m->code, R_RBP, MEM(R_RBP, CACHES_TICK));
+    m->ticked = true;
+}
+
+static void call_op(struct maker *m, const struct log_op *o)
+{
+    x86_mov_imm(&m->code, R_RSI, offset_of(o));
+    x86_fix(&m->code, x86_call(&m->code), (u64)routine_to_op);
+}
+
+// -- fetches --
+
+static struct x86_label check_line(struct maker *m, u32 reg, u32 id)
+{
+    x86_movzx16_rm(&m->code, reg, MEM(R12, TA_I1_HINTS + 2 * (s64)id));
+    x86_cmp32_mi(&m->code, MEM_X(R12, reg, 2, TA_I1_TAGS), id);
+    return x86_jcc(&m->code, CC_NE);
+}
+
+static void stamp_line(struct maker *m, u32 reg)
+{
+    x86_mov(&m->code, MEM_X(R12, reg, 3, TA_I1_STAMPS), R_RBP);
+}
+
+static void fetch(struct maker *m, const struct log_op *o)
+{
+    bool begins = m->line == 0, both = o->first != m->line && o->last != o->first;
+    struct part *p;
+
+    if (!begins && tb_config.i1_sets < NEAR_SETS)
+        tick(m);
+    m->line = o->last;
+    m->ticked = false;
+    if (o->first >= TA_I1_IDS || o->last >= TA_I1_IDS || (both && tb_config.i1_sets < 2)) {
+        call_op(m, o);
+        return;
+    }
+    p = new_part(m, PART_OP, check_line(m, R_RCX, both ? o->first : o->last));
+    if (both) {
+        p->from[1] = check_line(m, R_RDX, o->last);
+        stamp_line(m, R_RDX);
+    }
+    stamp_line(m, R_RCX);
+    p->op = o;
+    p->back = x86_here(&m->code);
+    if (begins && !both) {
+        m->head->line = o->last;
+        m->head->after = (u32)(p->back - (u64)m->code.start);
+    }
+}
+
+// -- data references --
+
+static void tick_for(struct maker *m, const struct log_op *o)
+{
+    s64 low = (s64)o->add, high = low + o->size;
+    s64 span = (s64)(tb_config.d1_sets - 1) << tb_config.d1_shift;
+
+    if (m->near.valid && o->index == LOG_NO_SLOT && o->base == m->near.root) {
+        if (m->near.low < low)
+            low = m->near.low;
+        if (m->near.high > high)
+            high = m->near.high;
+        if ((u64)high - (u64)low <= (u64)span && high > low) {
+            m->near.low = low;
+            m->near.high = high;
+            return;
+        }
+        low = (s64)o->add;
+        high = low + o->size;
+    }
+    tick(m);
+    m->near.valid = o->index == LOG_NO_SLOT;
+    m->near.root = o->base;
+    m->near.low = low;
+    m->near.high = high;
+}
+
+// rax := the address.
+static void address(struct maker *m, const struct log_op *o)
+{
+    struct x86 *a = &m->code;
+    u32 base = REG_NONE, index = REG_NONE;
+
+    if (o->base != LOG_NO_SLOT) {
+        x86_mov(a, R_RAX, MEM(R_RBX, o->base * 8));
+        base = R_RAX;
+    }
+    if (o->index != LOG_NO_SLOT) {
+        x86_mov(a, R_RDX, MEM(R_RBX, o->index * 8));
+        index = R_RDX;
+    }
+    if (base == REG_NONE && index == REG_NONE) {
+        x86_mov_imm(a, R_RAX, o->add);
+    } else if ((s64)o->add == (s32)o->add) {
+        if (base == REG_NONE || index != REG_NONE || o->add)
+            x86_lea(a, R_RAX, MEM_X(base, index, o->scale, (s64)o->add));
+    } else {
+        x86_mov_imm(a, R_RCX, o->add);
+        if (base != REG_NONE)
+            x86_add_rr(a, R_RAX, R_RCX);
+        else
+            x86_mov(a, R_RAX, R_RCX);
+        if (index != REG_NONE)
+            x86_lea(a, R_RAX, MEM_X(R_RAX, index, o->scale, 0));
+    }
+}
+
+// rcx := the way where its line was last.
+static void hint(struct maker *m, const struct log_op *o)
+{
+    struct x86 *a = &m->code;
+
+    if (o->base == LOG_NO_SLOT && o->index == LOG_NO_SLOT) {
+        u32 line = (u32)(o->add >> tb_config.d1_shift) % SIM_STAMPS_HINTS;
+
+        x86_movzx16_rm(a, R_RCX, MEM(R12, TA_D1_HINTS + 2 * (s64)line));
+        return;
+    }
+    if (cpu.bmi2) {
+        x86_rorx32_rri(a, R_RCX, R_RAX, tb_config.d1_shift - 1);
+    } else {
+        x86_mov(a, R_RCX, R_RAX);
+        x86_shr32_ri8(a, R_RCX, tb_config.d1_shift - 1);
+    }
+    x86_and32_ri(a, R_RCX, (SIM_STAMPS_HINTS - 1) * 2);
+    x86_movzx16_rm(a, R_RCX, MEM_X(R12, R_RCX, 0, TA_D1_HINTS));
+}
+
+static void ref(struct maker *m, const struct log_op *o)
+{
+    u32 room = spool->d1.line - o->size;
+    struct x86 *a = &m->code;
+    struct part *p;
+
+    tick_for(m, o);
+    address(m, o);
+    hint(m, o);
+    x86_sub_rm(a, R_RAX, MEM_X(R12, R_RCX, 3, TA_D1_TAGS));
+    if (room < 128)
+        x86_cmp_ri8(a, R_RAX, room);
+    else
+        x86_cmp_ri(a, R_RAX, room);
+    p = new_part(m, PART_REF, x86_jcc(a, CC_A));
+    x86_mov(a, MEM_X(R12, R_RCX, 3, TA_D1_STAMPS), R_RBP);
+    p->op = o;
+    p->back = x86_here(a);
+}
+
+// -- the end of a record --
+
+static struct x86_mem branch_counter(const struct maker *m)
+{
+    return MEM_X(R12, R13, 0, TA_BRANCH + (s64)(m->block->branch & 127));
+}
+
+static void predict(struct maker *m, bool taken)
+{
+    struct x86 *a = &m->code;
+    struct part *p;
+
+    x86_cmp8_mi(a, branch_counter(m), taken ? 3 : 0);
+    p = new_part(m, PART_BRANCH, x86_jcc(a, CC_NE));
+    p->taken = taken;
+    p->back = x86_here(a);
+    x86_lea(a, R13, MEM_X(R13, R13, 0, taken ? 128 : 0));
+    x86_and32_ri(a, R13, 0x3f80);
+}
+
+// Words of code that are changed while other threads run must not cross a line of the host's cache.
+static void keep_together(struct x86 *a, u32 ahead)
+{
+    u64 at = x86_here(a) + ahead;
+
+    if ((at & 63) > 60)
+        x86_nops(a, 64 - (u32)(at & 63));
+}
+
+static struct x86_label compare_id(struct maker *m, u32 k)
+{
+    struct x86 *a = &m->code;
+
+    keep_together(a, 2);
+    x86_cmp32_ri(a, R_RAX, ~0u);
+    m->tail->link[k].id = (u32 *)(a->p - 4);
+    keep_together(a, 2);
+    return x86_jcc(a, CC_E);
+}
+
+// Its displacement leads to the look-up until the link is made.
+static void link_at(struct maker *m, u32 k, struct x86_label jump)
+{
+    m->tail->link[k].rel32 = m->code.start + jump.at + 4;
+    m->look_up[m->nlook_up++] = jump;
+}
+
+static void go_on(struct maker *m)
+{
+    struct x86 *a = &m->code;
+
+    x86_mov_imm(a, R_RSI, offset_of(m->tail));
+    x86_fix(a, x86_jmp(a), (u64)routine_to_next);
+}
+
+static void look_up(struct maker *m)
+{
+    x86_add_rr(&m->code, R_RAX, R14);
+    x86_jmp_r(&m->code, R_RAX);
+}
+
+static void conditional(struct maker *m)
+{
+    struct x86 *a = &m->code;
+    struct x86_label edge[2] = { compare_id(m, 0), compare_id(m, 1) };
+
+    go_on(m);
+    for (u32 k = 0; k < 2; k++) {
+        x86_land(a, edge[k]);
+        predict(m, k == 0);
+        keep_together(a, 1);
+        link_at(m, k, x86_jmp(a));
+    }
+}
+
+static void tail(struct maker *m)
+{
+    const struct log_block *b = m->block;
+    struct x86 *a = &m->code;
+
+    if (!m->ticked)
+        tick(m);
+    if (b->tail == LOG_INDIRECT) {
+        struct part *p;
+
+        x86_mov(a, R_RAX, MEM(R_RBX, (b->slots - 1) * 8));
+        x86_cmp(a, R_RAX, MEM(R12, TA_BTAC + (s64)(b->branch & 511) * 8));
+        p = new_part(m, PART_INDIRECT, x86_jcc(a, CC_NE));
+        p->back = x86_here(a);
+    }
+    x86_mov32(a, R_RAX, MEM(R_RBX, b->slots * 8));
+    x86_lea(a, R_RBX, MEM(R_RBX, b->slots * 8));
+    *m->tail = (struct routine_tail){ .block = b, .line = m->line, .nlinks = b->nexts };
+    if (b->tail == LOG_COND) {
+        conditional(m);
+    } else if (b->nexts) {
+        for (u32 k = 0; k < b->nexts; k++)
+            link_at(m, k, compare_id(m, k));
+        go_on(m);
+    } else {
+        look_up(m);
+    }
+}
+
+// -- behind it --
+
+static struct x86_mem counter(u32 n)
+{
+    return MEM(R12, TA_COUNTERS + (s64)n * 8);
+}
+
+static void part_branch(struct maker *m, const struct part *p)
+{
+    struct x86 *a = &m->code;
+    struct x86_label predicted;
+
+    x86_cmp8_mi(a, branch_counter(m), 2);
+    predicted = x86_jcc8(a, p->taken ? CC_AE : CC_B);
+    x86_inc_m(a, counter(m->block->counter));
+    x86_land(a, predicted);
+    if (p->taken)
+        x86_inc8_m(a, branch_counter(m));
+    else
+        x86_dec8_m(a, branch_counter(m));
+}
+
+static void emit_part(struct maker *m, const struct part *p)
+{
+    struct x86 *a = &m->code;
+
+    x86_land(a, p->from[0]);
+    if (p->from[1].bytes)
+        x86_land(a, p->from[1]);
+    switch (p->kind) {
+    case PART_REF:
+        x86_mov_imm(a, R_RDX, p->op->size);
+        x86_mov_imm(a, R_RSI, p->op->counter);
+        x86_fix(a, x86_call(a), (u64)(m->vectors ? routine_miss_d1 : routine_to_d1));
+        break;
+    case PART_OP:
+        if (m->vectors && p->op->first == p->op->last && !(p->op->add >> 47)) {
+            x86_mov_imm(a, R_RAX, p->op->add);
+            x86_mov_imm(a, R_RDX, p->op->last);
+            x86_mov_imm(a, R_RSI, p->op->counter);
+            x86_fix(a, x86_call(a), (u64)routine_miss_i1);
+        } else {
+            call_op(m, p->op);
+        }
+        break;
+    case PART_BRANCH: part_branch(m, p); break;
+    case PART_INDIRECT:
+        x86_mov(a, MEM(R12, TA_BTAC + (s64)(m->block->branch & 511) * 8), R_RAX);
+        x86_inc_m(a, counter(m->block->counter));
+        break;
+    }
+    x86_fix(a, x86_jmp(a), p->back);
+}
+
+u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
+{
+    static struct maker maker; // with the translation lock held
+    struct maker *m = &maker;
+
+    m->vectors = caches_by_vectors();
+    m->code = (struct x86){ at, at, end, false };
+    m->block = b;
+    m->head = (struct area_head *)at - 1;
+    m->tail = area_take(sizeof(*m->tail));
+    m->nparts = m->nlook_up = m->line = 0;
+    m->ticked = m->near.valid = false;
+    for (u32 i = 0; i < b->nops; i++) {
+        const struct log_op *o = &b->op[i];
+
+        if (o->kind == LOG_FETCH) {
+            fetch(m, o);
+        } else if (o->kind == LOG_REF) {
+            ref(m, o);
+        } else {
+            call_op(m, o);
+            m->near.valid = false;
+        }
+    }
+    tail(m);
+    for (u32 i = 0; i < m->nparts; i++)
+        emit_part(m, &m->part[i]);
+    for (u32 i = 0; i < m->nlook_up; i++)
+        x86_land(&m->code, m->look_up[i]);
+    if (m->nlook_up)
+        look_up(m);
+    if (m->code.full)
+        engine_die("no room for the replay of a block at 0x%lx", b->pc);
+    return m->code.p;
+}
+
+// -- links --
+
+static struct lock links;
+
+// The displacement first: as long as the id is not the old one, it does not matter where it leads,
+// and the look-up is right for any.
+static void link_make(struct routine_tail *t, u32 k, u32 id)
+{
+    const struct area_head *h = area_head(id);
+    u64 to = REPLAY_BASE + id;
+
+    if (h->after && h->line == t->line)
+        to += h->after;
+    lock_take(&links);
+    if (!t->link[k].made) {
+        u32 rel = (u32)(to - (u64)t->link[k].rel32);
+
+        __atomic_store_n((u32 *)(t->link[k].rel32 - 4), rel, __ATOMIC_RELEASE);
+        __atomic_store_n(t->link[k].id, id, __ATOMIC_RELEASE);
+        t->link[k].made = true;
+    }
+    lock_drop(&links);
+}
+
+struct next {
+    u64 to;
+    const u64 *record;
+};
+
+// What comes next is none of the routines that t leads to. From routine.S.
+struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record);
+
+struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record)
+{
+    const struct log_block *b = tail->block;
+    u32 id = *(const u32 *)record, k = 0;
+
+    if (b->tail == LOG_COND) {
+        t->log_tail = b;
+        if (id == LOG_END)
+            return (struct next){ (u64)routine_exit, record };
+        record = perform_branch(t, record);
+        if (*(const u32 *)record != id || id < LOG_END)
+            return (struct next){ REPLAY_BASE + *(const u32 *)record, record };
+        k = area_block(id)->pc == b->taken ? 0 : 1;
+    } else if (id != LOG_END && tail->nlinks == 2) {
+        k = tail->link[0].made ? 1 : 0;
+    }
+    if (id != LOG_END)
+        link_make(tail, k, id);
+    return (struct next){ REPLAY_BASE + id, record };
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Searches of a cache's set that need AVX-512 (vector.S): for replays alone, which run in the
+// thread's signal handler, or between vector_save() and vector_restore(). A miss costs a third of
+// what C makes of it.
+#ifndef QUERN_ENGINE_VECTOR_H
+#define QUERN_ENGINE_VECTOR_H
+
+#include "engine/thread/thread.h"
+
+// Offsets in struct vector_sets.
+#define VS_LL_TAGS      0
+#define VS_D1_SHIFT     8
+#define VS_I1_SHIFT     16
+#define VS_LL_SHIFT     24
+#define VS_LL_TAG_SHIFT 32
+#define VS_D1_LOW       40
+#define VS_D1_MASK      44
+#define VS_D1_ASSOC     48
+#define VS_I1_MASK      52
+#define VS_I1_ASSOC     56
+#define VS_LL_MASK      60
+#define VS_LL_ASSOC     64
+#define VS_SIZE         72
+#define VS_HINTS        8192
+
+#ifndef __ASSEMBLER__
+
+#    include "sim/stamps.h"
+
+#    define VECTOR_WAYS 32u // at most
+
+// As sim_stamps_touch_id(), of the set whose first way these are. now: a multiple of 32.
+struct sim_stamps_way vector_touch64(u64 *tags, u64 *stamps, u32 assoc, u64 tag, u64 now);
+struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag, u64 now);
+
+// As sim_narrow_search(), way 0 included.
+bool vector_order(u32 *ways, u32 tag, u32 assoc);
+
+// What routine.S knows of the caches; for caches.c to fill in.
+struct vector_sets {
+    u32 *ll_tags;
+    u64 d1_shift, i1_shift, ll_shift, ll_tag_shift;
+    u32 d1_low, d1_mask, d1_assoc, i1_mask, i1_assoc, ll_mask, ll_assoc;
+};
+extern struct vector_sets vector_sets;
+
+_Static_assert(offsetof(struct vector_sets, ll_tag_shift) == VS_LL_TAG_SHIFT, "asm offset");
+_Static_assert(offsetof(struct vector_sets, d1_low) == VS_D1_LOW, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_assoc) == VS_LL_ASSOC, "asm offset");
+_Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
+_Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");
+
+void vector_save(struct thread *t);
+void vector_restore(struct thread *t);
+
+#endif
+#endif

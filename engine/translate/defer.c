@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// What translated code records (defer.h). A reference is made of registers; a register is stored
+// once, and what mov, lea, push, pop and additions of constants make of it is known: with the
+// constants it is static. Only addresses that are made otherwise (segments, bit offsets, 32 bits)
+// are computed.
+#include "engine/translate/defer.h"
+
+#include "engine/codecache/stubs.h"
+#include "engine/count/ids.h"
+#include "engine/count/log.h"
+#include "engine/count/prof.h"
+#include "engine/count/strings.h"
+#include "engine/spool/config.h"
+#include "engine/thread/thread.h"
+#include "engine/translate/address.h"
+#include "engine/translate/helper.h"
+#include "engine/translate/refs.h"
+#include "engine/translate/state.h"
+
+#define R11 11u
+
+void defer_begin(struct tb *b)
+{
+    struct log_block *l = &b->log.block;
+
+    b->given = 0;
+    b->log_state = 0;
+    if (!tb_config.defer)
+        return;
+    b->given = 1u << R11;
+    b->spilled = b->given;
+    b->given_dirty = b->log_kept = false;
+    l->pc = b->pc;
+    l->slots = 1; // the id
+    l->nops = 0;
+    l->tail = LOG_NEXT;
+    l->nexts = 1;
+    for (u32 r = 0; r < 16; r++)
+        b->value[r].known = false;
+}
+
+void defer_open(struct tb *b)
+{
+    b->log_state = RECIPE_OPEN;
+    tb_mark(b);
+    state_spill(b, R11);
+    x86_mov32_mi(&b->code, MEM(R11, 0), log_next_id());
+}
+
+static struct log_op *new_op(struct tb *b, u32 i, enum log_kind kind)
+{
+    struct log_op *o;
+
+    if (b->log.block.nops == LOG_OPS_MAX) {
+        b->overflow = true;
+        b->log.block.nops--;
+    }
+    o = &b->log.op[b->log.block.nops++];
+    *o = (struct log_op){
+        .kind = (u8)kind, .insn = (u8)i, .base = LOG_NO_SLOT, .index = LOG_NO_SLOT
+    };
+    return o;
+}
+
+static u16 new_slots(struct tb *b, u32 n)
+{
+    u32 first = b->log.block.slots;
+
+    if (first + n > LOG_RECORD_MAX) {
+        b->overflow = true;
+        return 0;
+    }
+    b->log.block.slots = (u16)(first + n);
+    return (u16)first;
+}
+
+static u16 record(struct tb *b, u32 reg)
+{
+    u16 slot = new_slots(b, 1);
+
+    state_spill(b, R11);
+    x86_mov(&b->code, MEM(R11, slot * 8), reg);
+    return slot;
+}
+
+// The client's r11, in a register of its own.
+static u32 copy_of_r11(struct tb *b, u32 avoid)
+{
+    u32 reg;
+
+    state_spill(b, R11);
+    reg = state_scratch(b, avoid);
+    x86_mov(&b->code, reg, GS(TH_REGS + R11 * 8));
+    return reg;
+}
+
+// What the register holds, which is recorded when it has not been. avoid: registers that are not to
+// be used meanwhile.
+static struct value value_of(struct tb *b, u32 reg, u32 avoid)
+{
+    struct value *v = &b->value[reg];
+
+    if (!v->known) {
+        v->known = true;
+        v->add = 0;
+        if (reg == R11) {
+            v->slot = record(b, copy_of_r11(b, avoid));
+        } else {
+            state_unspill(b, reg);
+            v->slot = record(b, reg);
+        }
+    }
+    return *v;
+}
+
+// The address itself is recorded.
+static void ref_computed(struct tb *b, u32 i, const struct memref *given, struct log_op *o)
+{
+    struct memref r = *given;
+    u32 avoid = address_regs(&r), r1, r2;
+
+    if (r.flags & MEMREF_BITOFF)
+        state_flags_free(b, b->live[i]);
+    if (avoid & b->given) {
+        u32 copy = copy_of_r11(b, avoid);
+
+        avoid = (avoid & ~(u32)b->given) | 1u << copy;
+        if (r.base == R11)
+            r.base = (u8)copy;
+        if (r.index == R11)
+            r.index = (u8)copy;
+        if (r.bitreg == R11)
+            r.bitreg = (u8)copy;
+        state_unspill_mask(b, avoid & ~(1u << copy));
+    } else {
+        state_unspill_mask(b, avoid);
+    }
+    r1 = state_scratch(b, avoid);
+    r2 = state_scratch(b, avoid | 1u << r1);
+    address_emit(b, &r, r1, r2);
+    o->base = record(b, r1);
+}
+
+static bool is_sum(const struct memref *r)
+{
+    return !(r->flags & (MEMREF_A32 | MEMREF_FS | MEMREF_GS | MEMREF_BITOFF | MEMREF_XLAT));
+}
+
+// Made of registers as they are.
+static void ref_of_values(struct tb *b, const struct memref *r, struct log_op *o)
+{
+    u32 regs = address_regs(r);
+
+    o->add = (u64)r->disp;
+    if (r->base < 16) {
+        struct value v = value_of(b, r->base, regs);
+
+        o->base = v.slot;
+        o->add += (u64)v.add;
+    }
+    if (r->index < 16) {
+        struct value v = value_of(b, r->index, regs);
+
+        o->index = v.slot;
+        o->scale = (u8)address_log2(r->scale);
+        o->add += (u64)v.add << o->scale;
+    }
+}
+
+static void ref(struct tb *b, u32 i, const struct memref *r)
+{
+    bool write = (r->flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE;
+    u32 size = r->flags & MEMREF_BITOFF ? 1 : r->size;
+    struct log_op *o = new_op(b, i, LOG_REF);
+
+    o->size = (u16)(size > tb_config.min_line ? tb_config.min_line : size);
+    o->counter = b->first[i] + (write ? b->cnt[i].d1mw : b->cnt[i].d1mr);
+    if (is_sum(r) && (tb_config.values || r->base == REG_RIP))
+        ref_of_values(b, r, o);
+    else
+        ref_computed(b, i, r, o);
+}
+
+// As refs.c checks lines.
+static void fetch(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+    u64 first = in->pc >> tb_config.i1_shift, last = (in->pc + in->len - 1) >> tb_config.i1_shift;
+    struct log_op *o;
+
+    if (first == b->iline && last == b->iline)
+        return;
+    o = new_op(b, i, LOG_FETCH);
+    o->add = in->pc;
+    o->size = in->len;
+    o->counter = b->first[i] + b->cnt[i].i1mr;
+    if (tb_config.i1_fast || tb_config.stamps) {
+        o->first = ids_of(first);
+        o->last = ids_of(last);
+    }
+    b->iline = last;
+}
+
+// Slots that a helper fills in. The last is stored here: C must not meet the buffer's end.
+static u16 helper_slots(struct tb *b, u32 n)
+{
+    u16 first = new_slots(b, n);
+
+    state_spill(b, R11);
+    x86_mov(&b->code, MEM(R11, (first + n - 1) * 8), R11);
+    return first;
+}
+
+static void vector(struct tb *b, u32 i)
+{
+    struct log_op *o = new_op(b, i, LOG_VEC);
+
+    o->counter = b->first[i];
+    o->base = helper_slots(b, 1u + b->insn[i].vec_count);
+    o->what = refs_vector_before(b, i);
+    state_spill(b, R11);
+    helper_describe(b, o->base, o->what);
+    helper_call(b, stubs_at(STUB_LOG_VEC));
+}
+
+void defer_string(struct tb *b, u32 i)
+{
+    u32 what = refs_string_run(b, i);
+    struct log_op *o = new_op(b, i, LOG_REP);
+
+    o->counter = b->first[i];
+    o->add = b->insn[i].pc;
+    o->base = helper_slots(b, STRINGS_LOG_SLOTS);
+    o->what = what;
+    helper_describe(b, o->base, what);
+    helper_call(b, stubs_at(STUB_LOG_REP));
+}
+
+// What is known of registers behind the instruction.
+static void effect(struct tb *b, const struct insn *in)
+{
+    struct value sum = { LOG_NO_SLOT, false, 0 };
+
+    if (in->sum.to != REG_NONE) {
+        if (in->sum.from == REG_NONE)
+            sum.known = true;
+        else
+            sum = b->value[in->sum.from];
+        sum.add += in->sum.add;
+    }
+    for (u32 r = 0; r < 16; r++) {
+        if (!in->regs_known || (in->written & 1u << r))
+            b->value[r].known = false;
+    }
+    if (in->sum.to != REG_NONE && in->regs_known)
+        b->value[in->sum.to] = sum;
+}
+
+void defer_insn(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+
+    fetch(b, i);
+    if (in->vec_kind != VEC_NONE) {
+        vector(b, i);
+    } else if (in->kind != INSN_STRING || !(in->flags & INSN_F_REP)) {
+        for (u32 k = 0; k < in->nrefs; k++)
+            ref(b, i, &in->refs[k]);
+    }
+    if (tb_config.branch && (b->rec[i].flags & SPOOL_I_BC) && in->kind == INSN_PLAIN) {
+        struct log_op *o = new_op(b, i, LOG_LOCKED);
+
+        o->add = in->pc;
+        o->counter = b->first[i] + b->cnt[i].bcm;
+    }
+    effect(b, in);
+}
+
+void defer_close(struct tb *b, u32 i)
+{
+    struct log_block *l = &b->log.block;
+    const struct insn *in = &b->insn[i];
+
+    state_clean(b);
+    if (i < b->n && tb_config.branch) {
+        l->branch = in->pc;
+        if (in->kind == INSN_JCC || in->kind == INSN_LOOP) {
+            l->tail = LOG_COND;
+            l->counter = b->first[i] + b->cnt[i].bcm;
+            l->taken = in->target;
+            // Where both ways lead to the same place, only the exit tells them apart.
+            b->alone = in->target == in->pc + in->len;
+        } else if (in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND) {
+            l->tail = LOG_INDIRECT;
+            l->counter = b->first[i] + b->cnt[i].bim;
+            new_slots(b, 1);
+        }
+    }
+    if (i < b->n) {
+        l->nexts = in->kind == INSN_JCC || in->kind == INSN_LOOP ? 2
+                   : in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND || in->kind == INSN_RET
+                       ? 0
+                       : 1;
+    }
+    x86_lea(&b->code, R11, MEM(R11, l->slots * 8));
+    b->log_kept = false;
+    b->log_state = RECIPE_CLOSED;
+    tb_mark(b);
+}
+
+void defer_target(struct tb *b)
+{
+    if (b->log.block.tail == LOG_INDIRECT)
+        x86_mov(&b->code, MEM(R11, -8), R_RCX);
+}
