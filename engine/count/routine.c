@@ -4,8 +4,8 @@
 // that is met where its hint says is a compare and a store. What else happens is C's.
 //
 // The clock ticks before a data reference unless the one before was made of the same value, so near
-// that both cannot lie in different lines of one set; and behind the last fetch of a routine, so that
-// that of the next gets another stamp (the lines that one block fetches lie side by side).
+// that both cannot lie in different lines of one set; and behind the last fetch of a routine, so
+// that that of the next gets another stamp (the lines that one block fetches lie side by side).
 #include "engine/count/routine.h"
 
 #include "engine/base/cpu.h"

@@ -29,8 +29,9 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-#define TA_LOG              0x400000 // what the thread records until it is simulated; behind it a page that
-#define TA_LOG_SIZE         0x80000 // cannot be written
+// what the thread records until it is simulated; behind it a page that
+#define TA_LOG      0x400000
+#define TA_LOG_SIZE 0x80000 // cannot be written
 // What generated replays look at (count/routine.c). A stamp does not lie a multiple of 4 KiB behind
 // its tag: a load of the one would wait for the store of the other.
 #define TA_REPLAY     0x500000
