@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// quern merge: the sum of any number of profiles, call graph included. Also called as cg_merge.
-// Reads with all processors; the work is in libquern (profile/sum/merge.c).
+// quern merge: the sum of any number of profiles, call graph included, or with --parts=yes all of
+// them side by side. Also called as cg_merge. Reads with all processors; the work is in libquern
+// (profile/sum/merge.c, append.c).
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +11,14 @@
 #include "cli/cli.h"
 #include "cli/shared/options.h"
 #include "cli/shared/progress.h"
+#include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
 
 struct merge {
     uint32_t to; // enum quern_format
     uint64_t threads;
+    bool parts;
     const char *out;
 };
 
@@ -37,6 +40,9 @@ static const struct option rows[] = {
       OPTION_CHOICE, FIELD(to) },
     { "--threads", "=N", "read with N threads [all processors]",
       OPTION_NUMBER, FIELD(threads), .min = 1, .max = 64 },
+    { "--parts", "=yes|no",
+      "keep the profiles apart, each as a part named after its file (ranks, machines) [no]",
+      OPTION_YES, FIELD(parts) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
 };
@@ -50,6 +56,14 @@ const struct options merge_options_table = {
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };
+
+// Parts stand side by side in a Callgrind profile only.
+static enum quern_format format(const struct merge *m)
+{
+    if (m->parts && m->to == QUERN_FORMAT_CACHEGRIND)
+        die(UTIL_USAGE, "--parts=yes: a Cachegrind profile has no parts; use --to=callgrind");
+    return m->parts ? QUERN_FORMAT_CALLGRIND : (enum quern_format)m->to;
+}
 
 int cmd_merge(int argc, char **argv)
 {
@@ -68,10 +82,14 @@ int cmd_merge(int argc, char **argv)
     if (n == 0)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
     mo.threads = (unsigned)m.threads;
-    wo.format = (enum quern_format)m.to;
-    progress_begin("merging %zu profile%s", n, n == 1 ? "" : "s");
-    sum = quern_profile_merge_files((const char *const *)paths, n, &mo, &err);
-    progress_end();
+    wo.format = format(&m);
+    if (m.parts) {
+        sum = read_parts((const char *const *)paths, n);
+    } else {
+        progress_begin("merging %zu profile%s", n, n == 1 ? "" : "s");
+        sum = quern_profile_merge_files((const char *const *)paths, n, &mo, &err);
+        progress_end();
+    }
     if (!sum || quern_profile_write(sum, m.out, &wo, &err) < 0) {
         remark_error(&err);
         return UTIL_USAGE;

@@ -44,6 +44,8 @@ static void read_profiles(struct annotate *a)
         a->p = read_difference(new_, a->files[1], old, a->files[0], 0);
         quern_profile_free(old);
         quern_profile_free(new_);
+    } else if (a->by_part) {
+        a->p = a->file_count == 1 ? read_profile(a->files[0]) : read_parts(a->files, a->file_count);
     } else {
         a->p = read_renamed(read_sum(a->files, a->file_count), file, func);
     }
@@ -203,6 +205,8 @@ int cmd_annotate(int argc, char **argv)
     program_totals(&a);
     a.table.colours = a.diff ? TABLE_CHANGES : TABLE_SHARES;
     annotate_functions(&a);
+    if (a.by_part)
+        annotate_parts(&a);
     if (a.asm_)
         annotate_instructions(&a);
     missing = annotate_sources(&a);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // State of `quern annotate`, shared by annotate.c (preamble), annotate_options.c, annotate_table.c
-// (functions), annotate_source.c (lines) and annotate_asm.c (instructions).
+// (functions), annotate_parts.c (parts), annotate_source.c (lines) and annotate_asm.c
+// (instructions).
 #ifndef QUERN_CLI_ANNOTATE_H
 #define QUERN_CLI_ANNOTATE_H
 
@@ -30,7 +31,7 @@ struct annotate {
     // Options
     const char *show, *sort, *mod_file, *mod_func;
     double threshold; // -1: not given
-    bool percs, source, asm_, inclusive, diff;
+    bool percs, source, asm_, inclusive, diff, by_part;
     enum annotate_tree tree;
     uint64_t context;
     struct option_list include; // each with a final slash
@@ -74,6 +75,9 @@ int annotate_compare(const struct annotate *a, const quern_count *x, const quern
 // annotate_source.c: files chosen by the user and, with --auto, those of the functions shown.
 // Returns how many of the user's could not be found.
 size_t annotate_sources(struct annotate *a);
+
+// annotate_parts.c: the functions shown, by the share of each part.
+void annotate_parts(const struct annotate *a);
 
 // annotate_asm.c: every function shown, instruction by instruction.
 void annotate_instructions(struct annotate *a);

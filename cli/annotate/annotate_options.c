@@ -34,6 +34,10 @@ static const struct option rows[] = {
       OPTION_YES, FIELD(inclusive) },
     { "--tree", "=none|caller|calling|both", "the callers and callees of each function [none]",
       OPTION_CHOICE, FIELD(tree) },
+    { "--by-part", "=yes|no",
+      "how evenly the parts (ranks, threads, several profiles) share each function [no]",
+      OPTION_YES, FIELD(by_part) },
+    { "--by-part", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(by_part) },
     { "--asm", "=yes|no",
       "list the instructions of the functions shown (profiles with addresses, --dump-instr=yes) "
       "[no]", OPTION_YES, FIELD(asm_) },
@@ -91,6 +95,9 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
                             .threshold = -1,
                             .tree = TREE_NONE };
     operand = options_read(&annotate_options_table, a->command, a, argc, argv);
+    if (a->by_part && (a->diff || a->inclusive || a->mod_file || a->mod_func))
+        die(UTIL_USAGE,
+            "--by-part: not with --diff, --inclusive=yes or --mod-*, which know no parts");
     for (size_t i = 0; i < a->include.count; i++) {
         const char *dir = *a->include.item[i] ? a->include.item[i] : ".";
 

@@ -58,6 +58,22 @@ struct quern_profile *read_sum(const char *const *paths, size_t n)
     return sum;
 }
 
+struct quern_profile *read_parts(const char *const *paths, size_t n)
+{
+    struct quern_profile *all = quern_profile_new();
+    struct quern_error err;
+
+    if (!all)
+        die(UTIL_USAGE, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        struct quern_profile *p = read_profile(paths[i]);
+        if (quern_profile_append(all, paths[0], p, paths[i], &err) < 0)
+            remark_die(&err);
+        quern_profile_free(p);
+    }
+    return all;
+}
+
 const char *read_command(const struct quern_profile *p)
 {
     struct quern_part part;

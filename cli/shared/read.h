@@ -14,6 +14,8 @@
 struct quern_profile *read_profile(const char *path);
 // Several are summed.
 struct quern_profile *read_sum(const char *const *paths, size_t n);
+// Several side by side: the parts of each are parts of the result, named after their files.
+struct quern_profile *read_parts(const char *const *paths, size_t n);
 // The command of the first part; "".
 const char *read_command(const struct quern_profile *p);
 // The expression of a --mod-* option; NULL when there is none.

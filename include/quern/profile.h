@@ -339,6 +339,14 @@ QUERN_API struct quern_profile *quern_profile_merge_files(const char *const *pat
                                                           const struct quern_merge_opts *opts,
                                                           struct quern_error *err);
 
+// Puts the parts of `from` behind those of p, which may be new and empty: nothing is summed, so
+// that parts can be compared (the ranks of a parallel program). Each part without one gets a "desc:
+// Profile: NAME", where name is not NULL. The same events are needed, as for a merger; after
+// another error p holds half of it and can only be freed. Memory is that of all profiles.
+QUERN_API int quern_profile_append(struct quern_profile *p, const char *p_name,
+                                   const struct quern_profile *from, const char *name,
+                                   struct quern_error *err);
+
 // A Perl-like s/pattern/replacement/flags (flags g i m s x), any delimiter.
 QUERN_API struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *err);
 QUERN_API void quern_rewrite_free(struct quern_rewrite *r);

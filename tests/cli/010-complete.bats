@@ -54,6 +54,7 @@ report"
     same "$output" "--output=
 --to=
 --threads=
+--parts=
 --help
 --version"
     completes quern annotate --no

@@ -228,3 +228,75 @@ readers would show nonsense"
     [ "$status" = 2 ]
     [ ! -e out ]
 }
+
+@test "--parts=yes: side by side, each named after its file, through a tree of merges" {
+    quern merge --parts=yes -o ab a b
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(cat ab)" "# callgrind format
+version: 1
+creator: quern
+cmd: one
+part: 1
+desc: Profile: a
+positions: line
+events: Ir Dr
+summary: 3 1
+
+fl=(1) a
+fn=(1) f
+1 1 1
++1 2
+
+totals: 3 1
+
+part: 2
+cmd: two
+desc: Profile: b
+positions: line
+events: Ir Dr
+summary: 12 5
+
+fl=(1) a
+fn=(1) f
+2 5 5
+
+fl=(2) b
+fn=(2) g
++5 7
+
+totals: 12 5"
+    # What was named keeps its name.
+    quern merge --parts=yes -o c b
+    quern merge --parts=yes -o abc ab c
+    same "$(grep Profile abc)" "desc: Profile: a
+desc: Profile: b
+desc: Profile: b"
+    # Summed afterwards it is what the sum of the files is: 3 + 12 + 12, 1 + 5 + 5.
+    quern merge --to=cachegrind abc
+    [[ "$output" == *"summary: 27 11" ]]
+}
+
+@test "--parts=yes: calls, fractions and negative counts stay what they are" {
+    printf 'events: T\nfl=a\nfn=f\n1 -2\nfn=g\n2 1\ncfn=f\ncalls=3 1\n2 7\n' > c
+    printf 'events: T\nfl=a\nfn=f\n1 1.5\n' > d
+    quern merge --parts=yes -o cdc c d c
+    [ "$status" = 0 ]
+    quern convert --to=json --lines=no cdc
+    # -2 + 1.5 - 2, 1 + 1; 3 + 3 calls; 7 + 7
+    [[ "$output" == *'"totals":[-0.5]'* ]]
+    [[ "$output" == *'"name":"f","called":6,'*'"self":[-2.5]'* ]]
+    [[ "$output" == *'"calls":6,"inclusive":[14]}'* ]]
+}
+
+@test "--parts=yes: other events, and a format without parts, are refused" {
+    printf 'events: Ir Dw\nfl=a\nfn=f\n1 1 1\nsummary: 1 1\n' > c
+    quern merge --parts=yes -o out a c
+    [ "$status" = 2 ]
+    same "$messages" "quern: c: its events (Ir Dw) are not those (Ir Dr) of a; only like can be \
+added or compared"
+    quern merge --parts=yes --to=cachegrind -o out a b
+    [ "$status" = 2 ]
+    same "$messages" "quern: --parts=yes: a Cachegrind profile has no parts; use --to=callgrind"
+    [ ! -e out ]
+}

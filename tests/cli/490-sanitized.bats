@@ -41,3 +41,9 @@ setup() {
 @test "diff with another" {
     sanitized diff --by=function,edge,line "$GOLDEN/simple.callgrind"
 }
+
+@test "by part, and merged side by side" {
+    sanitized annotate --by-part --threshold=0
+    sanitized merge --parts=yes "$GOLDEN/calls.callgrind"
+    sanitized merge --parts=yes
+}
