@@ -15,14 +15,17 @@ struct quern_profile *fold_sorted(const struct quern_profile *p, unsigned flags,
 {
     struct quern_profile *out = quern_profile_new();
     struct quern_merger *m = quern_merger_new();
+    struct walk at;
     int rc = -ENOMEM;
 
+    walk_init(&at, p);
     if (!m || !out)
         goto out;
     if ((rc = parts_copy_header(out, p, combine ? 0 : -1)) < 0)
         goto out;
     for (size_t part = 0; part < out->part_count; part++) {
         struct fold f = { .flags = flags, .sign = 1, .part = combine ? -1 : (int)part };
+        f.at = combine ? NULL : &at;
         // Records go to the last part of `out`: pretend that it ends here.
         size_t parts = out->part_count;
         if ((rc = merger_add(m, p, NULL, &f, err)) < 0)

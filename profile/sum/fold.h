@@ -4,7 +4,7 @@
 #ifndef QUERN_PROFILE_FOLD_H
 #define QUERN_PROFILE_FOLD_H
 
-#include "profile/model/model.h"
+#include "profile/model/walk.h"
 
 #define FOLD_OBJECT 1u  // all objects become none
 #define FOLD_LINE   2u  // lines become 0
@@ -18,6 +18,9 @@ struct fold {
     int sign; // +1 or -1
     int part; // only this part; -1: all
     const struct quern_rewrite *file, *func;
+    // One part after another: where the part before ended, and then where this one does. Records
+    // come part by part, so all parts together are read once. NULL: from the beginning to the end.
+    struct walk *at;
 };
 
 // A sorted, summed copy of the profile, to be freed; every part for itself unless `combine`. NULL:

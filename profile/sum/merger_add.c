@@ -219,11 +219,21 @@ static INLINE int add_counts(struct adding *a, struct walk *w, uint32_t at)
 
 static int add_records(struct adding *a)
 {
+    struct walk *at = a->f->at;
+    uint32_t last = at ? (uint32_t)a->f->part : UINT32_MAX; // part
     struct expected x = { .ctx = QUERN_NONE };
     struct walk w;
 
-    walk_init(&w, a->p);
-    while (walk_next(&w)) {
+    if (at)
+        w = *at;
+    else
+        walk_init(&w, a->p);
+    // A walk that goes on stands at the first record of this part or a later one.
+    for (bool met = w.op != OP_NONE; met || walk_next(&w); met = false) {
+        if (w.at.part > last) {
+            *at = w;
+            return 0;
+        }
         if (is_left_out(a->f, &w)) {
             walk_skip(&w);
             continue;
@@ -231,10 +241,12 @@ static int add_records(struct adding *a)
         uint32_t ctx = find_ctx(a, &w, &x);
         if (ctx == QUERN_NONE)
             return a->maps.bad != 0 ? -EINVAL : -ENOMEM;
-        uint32_t at = find_entry(a->m, a->f, &w, ctx, &x);
-        if (at == QUERN_NONE || add_counts(a, &w, at) < 0)
+        uint32_t i = find_entry(a->m, a->f, &w, ctx, &x);
+        if (i == QUERN_NONE || add_counts(a, &w, i) < 0)
             return -ENOMEM;
     }
+    if (at) // there is no more
+        *at = (struct walk){ .op = OP_NONE };
     return 0;
 }
 
