@@ -114,8 +114,8 @@ def test_derived_events():
 
 
 def test_records():
-    p = quern.loads("events: Ir\nfl=a\nfn=f\n1 5\ncfi=b\ncfn=g\ncalls=2 7\n1 9\njcnd=1/3 4\n2\n2 1\n"
-                    "fl=b\nfn=g\n7 9\n")
+    p = quern.loads("events: Ir\nfl=a\nfn=f\n1 5\ncfi=b\ncfn=g\ncalls=2 7\n1 9\n"
+                    "jcnd=1/3 4\n2\n2 1\nfl=b\nfn=g\n7 9\n")
     at = quern.Site(0, "a", 1, 0)
     assert list(p.records()) == [
         quern.Record("cost", 0, at, None, 0, 0, (5,)),
