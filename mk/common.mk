@@ -43,7 +43,8 @@ endif
 
 HOST_BASE := -std=gnu11 $(WARNINGS) -Iinclude -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden \
              -DQUERN_VERSION=\"$(VERSION)\"
-HOST_CFLAGS := -O2 -g $(HOST_BASE)
+# HOST_EXTRA: flags of a distribution, for all but the engine, which takes none of them.
+HOST_CFLAGS := -O2 -g $(HOST_BASE) $(HOST_EXTRA)
 HOST_LDFLAGS := -g
 ASAN_CFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
                -fno-omit-frame-pointer $(HOST_BASE)
