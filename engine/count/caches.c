@@ -134,6 +134,10 @@ static void caches_forget(struct thread *t)
     struct sim_state *s = t->sim;
 
     if (tb_config.stamps) {
+        // I1's tags and stamps, and D1's stamps: later than the new clock, they would make ways
+        // that are empty the last to be taken. Hints that are left from before mislead nobody.
+        sys_madvise((u64)t->self + TA_REPLAY, TA_I1_HINTS - TA_REPLAY, MADV_DONTNEED);
+        memset((u8 *)t->self + TA_D1_STAMPS, 0, d1.size / d1.line * sizeof(u64));
         caches_make(t);
         return;
     }
