@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #define THREADS  3
-#define CHILDREN 3000
+#define CHILDREN 300
 
 static volatile int running = THREADS;
 
