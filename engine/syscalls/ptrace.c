@@ -72,11 +72,11 @@ static long set_regs(u64 pid, u64 block, u64 addr, u64 n)
         n = REGS;
     if (safe_read(regs, addr, n * 8))
         return -EFAULT;
-    if (n <= REG_GS_BASE)
-        n = REG_GS_BASE;
-    else if (set_base(pid, block, regs[REG_GS_BASE]))
-        return -EIO;
-    regs[REG_GS_BASE] = block;
+    if (n > REG_GS_BASE) {
+        if (set_base(pid, block, regs[REG_GS_BASE]))
+            return -EIO;
+        regs[REG_GS_BASE] = block;
+    }
     v = (struct k_iovec){ (u64)regs, n * 8 };
     return raw(PTRACE_SETREGSET, pid, NT_PRSTATUS, (u64)&v);
 }

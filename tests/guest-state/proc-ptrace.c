@@ -47,7 +47,7 @@ static unsigned long gs;
 static void look_at_gs(pid_t pid)
 {
     long at = offsetof(struct user_regs_struct, gs_base);
-    struct user_regs_struct regs;
+    struct user_regs_struct regs, now;
     struct iovec v = { &regs, sizeof(regs) };
 
     CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x5000);
@@ -59,6 +59,13 @@ static void look_at_gs(pid_t pid)
     regs.gs_base = 0x7000;
     CHECK(ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &v) == 0);
     CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x7000);
+    // Fewer registers than there are: the others stay as they are.
+    regs.r15 ^= 1;
+    v.iov_len = 8;
+    CHECK(ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &v) == 0);
+    CHECK(ptrace(PTRACE_GETREGS, pid, 0, &now) == 0 && memcmp(&now, &regs, sizeof(now)) == 0);
+    regs.r15 ^= 1;
+    CHECK(ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &v) == 0);
     CHECK(ptrace(PTRACE_POKEUSER, pid, at, 0x9000) == 0);
     CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x9000);
 }
