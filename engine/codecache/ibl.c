@@ -52,13 +52,16 @@ void ibl_fill(struct thread *t, const struct fragment *f)
 
 void ibl_forget(u64 pc)
 {
+    struct thread *t;
+    u32 slot = 0;
+
     forgotten++;
-    threads_lock();
-    for (struct thread *t = threads_first(); t; t = t->next) {
-        u64 *e = (u64 *)((u8 *)t->self + TA_IBL) + ibl_index(pc) * 2;
+    // also in that of a thread which has begun with what its slot's last one left, and is not in
+    // the list yet
+    while ((t = threads_next_live(&slot))) {
+        u64 *e = (u64 *)((u8 *)t + TA_IBL) + ibl_index(pc) * 2;
 
         if (e[0] == -pc) // the entry keeps its key
             __atomic_store_n(&e[1], stubs_at(STUB_IBL_MISS), __ATOMIC_RELEASE);
     }
-    threads_unlock();
 }

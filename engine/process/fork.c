@@ -244,8 +244,10 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->tid = save->thread.tid;
     thread_own(t)->tgid = save->own.tgid;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    save->own.loans = thread_own(t)->loans;
     *thread_own(t) = save->own; // not borrowed any more
     thread_own(t)->has_turn = has_turn;
+    __atomic_add_fetch(&thread_own(t)->loans, 1, __ATOMIC_SEQ_CST);
     if (table != t->sig->table)
         action_table_drop(table);
     memcpy(t->regs, save->thread.regs, sizeof(t->regs));
@@ -284,6 +286,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
     save->own = *thread_own(t);
     // From here until the parent has all of it back, tid and tgid need not belong together: whoever
     // stops the world must not take the thread for one that is gone.
+    __atomic_add_fetch(&thread_own(t)->loans, 1, __ATOMIC_SEQ_CST);
     thread_own(t)->borrowed = true;
     t->vfork = save;
     t->sc_args[0] = rq->flags;

@@ -224,6 +224,18 @@ void threads_remove_process(s32 tgid)
     lock_drop(&list_lock);
 }
 
+bool threads_is_gone(const struct thread *t)
+{
+    const struct thread_own *own = thread_own(t);
+    u32 loans = __atomic_load_n(&own->loans, __ATOMIC_SEQ_CST);
+    bool borrowed = __atomic_load_n(&own->borrowed, __ATOMIC_SEQ_CST);
+    s32 tid = __atomic_load_n(&t->tid, __ATOMIC_SEQ_CST);
+    s32 tgid = __atomic_load_n(&own->tgid, __ATOMIC_SEQ_CST);
+
+    return tid && !borrowed && sys_tgkill(tgid, tid, 0) == -ESRCH &&
+           __atomic_load_n(&own->loans, __ATOMIC_SEQ_CST) == loans;
+}
+
 void threads_remove_gone(struct thread *t)
 {
     list_remove(t);

@@ -17,7 +17,8 @@ enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 // What only C looks at, one for each slot, kept when the slot is reused.
 struct thread_own {
     s32 tgid;      // process that the thread belongs to
-    bool borrowed; // a vfork child runs in this block
+    bool borrowed; // a vfork child runs in this block: tid and tgid are its own, or of both
+    u32 loans;     // goes up before it is borrowed and after its parent has all of it back
     bool has_turn; // --serialize-threads
     bool exiting;
     u32 seccomp_mode; // as PR_GET_SECCOMP says
@@ -62,7 +63,10 @@ void threads_remove(struct thread *t);
 void threads_slot_dying(struct thread *t);
 // All of a process that only shares the memory, which ends.
 void threads_remove_process(s32 tgid);
-// One that the kernel does not know any more. @holds(threads_lock)
+// The kernel knows it no more: killed together with its process, in shared memory. Never true of a
+// thread that goes on, whatever child borrows its block or gives it back meanwhile.
+bool threads_is_gone(const struct thread *t);
+// @holds(threads_lock)
 void threads_remove_gone(struct thread *t);
 
 // Threads of one process in the list.

@@ -142,14 +142,6 @@ void world_park(struct thread *t)
     world_turn_take(t);
 }
 
-// The kernel knows it no more: killed together with its process, in shared memory.
-static bool is_gone(const struct thread *t)
-{
-    const struct thread_own *own = thread_own(t);
-
-    return t->tid && !own->borrowed && sys_tgkill(own->tgid, t->tid, 0) == -ESRCH;
-}
-
 // One look at all threads (of the process tgid, or of all processes when it is 0): sets their stop
 // bits, pokes who runs. False: some are not quiet yet.
 static bool stop_look(struct thread *self, s32 tgid, bool poke)
@@ -165,7 +157,7 @@ static bool stop_look(struct thread *self, s32 tgid, bool poke)
         stop_set(t, STOP_PARK);
         if (is_quiet(t))
             continue;
-        if (poke && is_gone(t)) {
+        if (poke && threads_is_gone(t)) {
             threads_remove_gone(t);
             continue;
         }
