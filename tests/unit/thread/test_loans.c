@@ -30,6 +30,7 @@ int spooler_thread_slot(u32 slot)
 static struct thread_own own;
 static struct thread block = { .own = &own };
 static volatile bool lending;
+static pthread_barrier_t asked;
 static s32 real_tid;
 
 // No process has this number: the kernel's limit is 2^22.
@@ -60,24 +61,25 @@ static void *lender(void *arg)
     real_tid = sys_gettid();
     own.tgid = sys_getpid();
     block.tid = real_tid;
-    lending = true;
     for (int i = 0; i < LOANS; i++)
         lend();
     lending = false;
+    pthread_barrier_wait(&asked); // until then the kernel knows this thread
     return arg;
 }
 
 static void test_lent(void **state)
 {
     pthread_t t;
-    u64 gone = 0, asked = 0;
+    u64 gone = 0;
 
     (void)state;
+    pthread_barrier_init(&asked, NULL, 2);
+    lending = true;
     assert_int_equal(pthread_create(&t, NULL, lender, NULL), 0);
-    while (!lending && !asked)
-        asked = __atomic_load_n(&own.loans, __ATOMIC_SEQ_CST);
-    for (asked = 0; lending; asked++)
+    while (lending)
         gone += threads_is_gone(&block);
+    pthread_barrier_wait(&asked);
     assert_int_equal(gone, 0);
     assert_int_equal(pthread_join(t, NULL), 0);
     assert_int_equal(own.loans, 2 * LOANS);
