@@ -286,8 +286,8 @@ static void fork_borrow(struct thread *t, struct request *rq)
     save->own = *thread_own(t);
     // From here until the parent has all of it back, tid and tgid need not belong together: whoever
     // stops the world must not take the thread for one that is gone.
-    __atomic_add_fetch(&thread_own(t)->loans, 1, __ATOMIC_SEQ_CST);
     thread_own(t)->borrowed = true;
+    __atomic_add_fetch(&thread_own(t)->loans, 1, __ATOMIC_SEQ_CST);
     t->vfork = save;
     t->sc_args[0] = rq->flags;
     t->sc_args[1] = rq->stack;

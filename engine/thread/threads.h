@@ -18,7 +18,7 @@ enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 struct thread_own {
     s32 tgid;      // process that the thread belongs to
     bool borrowed; // a vfork child runs in this block: tid and tgid are its own, or of both
-    u32 loans;     // goes up before it is borrowed and after its parent has all of it back
+    u32 loans;     // goes up when that is set, and after its parent has all of it back
     bool has_turn; // --serialize-threads
     bool exiting;
     u32 seccomp_mode; // as PR_GET_SECCOMP says

@@ -41,9 +41,8 @@ static void lend(void)
 {
     struct thread_own saved = own;
 
-    __atomic_add_fetch(&own.loans, 1, __ATOMIC_SEQ_CST);
     own.borrowed = true;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&own.loans, 1, __ATOMIC_SEQ_CST);
     block.tid = NOBODY;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     own.tgid = NOBODY;
