@@ -138,6 +138,7 @@ static void caches_forget(struct thread *t)
         // that are empty the last to be taken. Hints that are left from before mislead nobody.
         sys_madvise((u64)t->self + TA_REPLAY, TA_I1_HINTS - TA_REPLAY, MADV_DONTNEED);
         memset((u8 *)t->self + TA_D1_STAMPS, 0, d1.size / d1.line * sizeof(u64));
+        memset((u8 *)t->self + TA_D1_NEXT, 0, tb_config.d1_sets * sizeof(u64));
         caches_make(t);
         return;
     }
@@ -217,6 +218,8 @@ static void tell_vectors(void)
         .i1_assoc = spool->i1.assoc,
         .ll_mask = (u32)ll.narrow.set_mask,
         .ll_assoc = ll.narrow.assoc,
+        .d1_ways = (1u << (spool->d1.assoc & 31)) - 1, // at most 16, or nobody looks
+        .i1_ways = (1u << (spool->i1.assoc & 31)) - 1,
     };
 }
 

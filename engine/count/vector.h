@@ -20,7 +20,9 @@
 #define VS_I1_ASSOC     56
 #define VS_LL_MASK      60
 #define VS_LL_ASSOC     64
-#define VS_SIZE         72
+#define VS_D1_WAYS      68 // a mask
+#define VS_I1_WAYS      72
+#define VS_SIZE         80
 #define VS_HINTS        8192
 
 #ifndef __ASSEMBLER__
@@ -40,13 +42,16 @@ bool vector_order(u32 *ways, u32 tag, u32 assoc);
 struct vector_sets {
     u32 *ll_tags;
     u64 d1_shift, i1_shift, ll_shift, ll_tag_shift;
-    u32 d1_low, d1_mask, d1_assoc, i1_mask, i1_assoc, ll_mask, ll_assoc;
+    u32 d1_low, d1_mask, d1_assoc, i1_mask, i1_assoc, ll_mask, ll_assoc, d1_ways, i1_ways;
+    u32 pad;
 };
 extern struct vector_sets vector_sets;
 
 _Static_assert(offsetof(struct vector_sets, ll_tag_shift) == VS_LL_TAG_SHIFT, "asm offset");
 _Static_assert(offsetof(struct vector_sets, d1_low) == VS_D1_LOW, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_assoc) == VS_LL_ASSOC, "asm offset");
+_Static_assert(offsetof(struct vector_sets, d1_ways) == VS_D1_WAYS, "asm offset");
+_Static_assert(offsetof(struct vector_sets, i1_ways) == VS_I1_WAYS, "asm offset");
 _Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
 _Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");
 

@@ -37,12 +37,14 @@
 #define TA_REPLAY     0x500000
 #define TA_I1_TAGS    0x500000 // u32 ids of lines
 #define TA_I1_STAMPS  0x540840 // u64
+#define TA_I1_NEXT    0x600000 // u64, by set: victim of the next miss, and its stamp
 #define TA_I1_HINTS   0x800000 // u16 ways, by id
 #define TA_I1_IDS     0x400000 // as many
 #define TA_REPLAY_END 0x1000000
 #define TA_D1_TAGS    TA_D1              // u64 addresses of lines
 #define TA_D1_STAMPS  (TA_D1 + 0x80840)  // u64
 #define TA_D1_HINTS   (TA_D1 + 0x110000) // u16 ways, by number of the line
+#define TA_D1_NEXT    (TA_D1 + 0x120000) // as of I1
 #define TA_D1 \
     0x1000000 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines
 #define TA_D1_SIZE 0x1000000
