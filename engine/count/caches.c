@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The simulated caches and predictors of threads, and LL (caches.h).
+// The simulated caches and predictors of threads (caches.h).
 #include "engine/count/caches.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/count/ll.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -22,33 +22,11 @@ struct sim_state {
     struct sim_stamps stamps;  // instead of d1, with tb_config.stamps
 };
 
-// LL is one for all threads of a process. The lock guards it once there is a second thread.
-static struct {
-    struct lock lock;
-    bool shared;              // there has been a second thread
-    struct sim_narrow narrow; // while tags != NULL
-    struct sim_cache cache;   // else
-} ll;
-
 static struct sim_geometry geometry(const struct spool_geometry *g)
 {
     struct sim_geometry s = { g->size, g->assoc, g->line };
 
     return s;
-}
-
-// On huge pages when it is large, so that looking at a set does not cost a walk of the host's page
-// tables.
-static void *ll_storage(u64 bytes)
-{
-    const u64 huge = 2ul << 20;
-    u64 at;
-
-    if (bytes < huge)
-        return heap_pages(bytes);
-    at = ((u64)heap_pages(bytes + huge) + huge - 1) & ~(huge - 1);
-    sys_madvise(at, bytes, MADV_HUGEPAGE);
-    return (void *)at;
 }
 
 // --serialize-threads: the state of caches and predictor goes with the turn, from area to area.
@@ -168,13 +146,14 @@ int caches_thread_init(struct thread *t)
         if (spool->flags & SPOOL_F_CACHE_SIM)
             caches_forget(t);
     }
+    ll_thread_init(t);
     t->hist = 0;
     if (!serial.first) {
         serial.first = s;
         serial.i1 = heap_alloc(i1_bytes());
         serial.d1 = heap_alloc(d1_bytes());
     } else {
-        __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE); // its creator is not in LL now
+        ll_share();
     }
     return 0;
 }
@@ -193,112 +172,36 @@ void caches_thread_fini(struct thread *t)
 
 void caches_fork_child(void)
 {
-    ll.lock.w = 0;
-    ll.shared = false;
+    ll_fork_child();
 }
 
 bool caches_by_vectors(void)
 {
-    return tb_config.vectors && ll.narrow.tags && spool->i1.assoc <= 16 && spool->d1.assoc <= 16 &&
+    return tb_config.vectors && ll_is_narrow() && spool->i1.assoc <= 16 && spool->d1.assoc <= 16 &&
            spool->ll.line >= spool->d1.line && spool->ll.line >= spool->i1.line;
-}
-
-static void tell_vectors(void)
-{
-    vector_sets = (struct vector_sets){
-        .ll_tags = ll.narrow.tags,
-        .d1_shift = tb_config.d1_shift,
-        .i1_shift = tb_config.i1_shift,
-        .ll_shift = ll.narrow.line_shift,
-        .ll_tag_shift = ll.narrow.tag_shift,
-        .d1_low = spool->d1.line - 1,
-        .d1_mask = tb_config.d1_sets - 1,
-        .d1_assoc = spool->d1.assoc,
-        .i1_mask = tb_config.i1_sets - 1,
-        .i1_assoc = spool->i1.assoc,
-        .ll_mask = (u32)ll.narrow.set_mask,
-        .ll_assoc = ll.narrow.assoc,
-        .d1_ways = (1u << (spool->d1.assoc & 31)) - 1, // at most 16, or nobody looks
-        .i1_ways = (1u << (spool->i1.assoc & 31)) - 1,
-    };
 }
 
 void caches_init(void)
 {
-    struct sim_geometry g = geometry(&spool->ll);
-
     world_on_turn = caches_turn;
     if (!(spool->flags & SPOOL_F_CACHE_SIM))
         return;
-    if (!(spool->flags & SPOOL_F_NO_NARROW) && sim_narrow_fits(&g, 47))
-        sim_narrow_init_zeroed(&ll.narrow, &g, ll_storage(sim_cache_bytes(&g) / 2));
-    else
-        sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
-    tell_vectors();
-}
-
-// sim_narrow_ref(), of a reference within a line.
-static bool ll_vector(u64 addr)
-{
-    u64 set = addr >> ll.narrow.line_shift & ll.narrow.set_mask;
-
-    return vector_order(ll.narrow.tags + set * ll.narrow.assoc,
-                        (u32)(addr >> ll.narrow.tag_shift) + 1, ll.narrow.assoc);
-}
-
-static bool ll_ref(u64 addr, u32 size)
-{
-    if (LIKELY(ll.narrow.tags)) {
-        struct sim_geometry g = geometry(&spool->ll);
-
-        if (LIKELY(sim_narrow_can(&ll.narrow, addr, size))) {
-            if (tb_config.vectors && (addr ^ (addr + size - 1)) <= ll.narrow.low)
-                return ll_vector(addr);
-            return sim_narrow_ref(&ll.narrow, addr, size);
-        }
-        // five levels of page tables, or an address that is going to fault
-        sim_cache_init_zeroed(&ll.cache, &g, ll_storage(sim_cache_bytes(&g)));
-        sim_narrow_widen(&ll.narrow, &ll.cache);
-        ll.narrow.tags = NULL;
-        vector_sets.ll_tags = NULL;
-    }
-    return sim_cache_ref(&ll.cache, addr, size);
-}
-
-void caches_batch_begin(struct thread *t)
-{
-    if (!ll.shared)
-        return;
-    lock_take(&ll.lock);
-    t->in_batch = true;
-}
-
-void caches_batch_end(struct thread *t)
-{
-    if (!t->in_batch)
-        return;
-    t->in_batch = false;
-    lock_drop(&ll.lock);
-}
-
-static bool ll_miss(const struct thread *t, u64 addr, u32 size)
-{
-    bool miss;
-
-    if (!ll.shared || t->in_batch)
-        return ll_ref(addr, size);
-    lock_take(&ll.lock);
-    miss = ll_ref(addr, size);
-    lock_drop(&ll.lock);
-    return miss;
+    vector_sets.d1_shift = tb_config.d1_shift;
+    vector_sets.i1_shift = tb_config.i1_shift;
+    vector_sets.d1_low = spool->d1.line - 1;
+    vector_sets.d1_mask = tb_config.d1_sets - 1;
+    vector_sets.d1_assoc = spool->d1.assoc;
+    vector_sets.i1_mask = tb_config.i1_sets - 1;
+    vector_sets.i1_assoc = spool->i1.assoc;
+    vector_sets.d1_ways = (1u << (spool->d1.assoc & 31)) - 1; // at most 16, or nobody looks
+    vector_sets.i1_ways = (1u << (spool->i1.assoc & 31)) - 1;
+    ll_init();
 }
 
 // A miss of an L1. The counters are those of the L1 miss and, behind it, of the LL miss.
 void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    t->counters[counter]++;
-    if (ll_miss(t, addr, size))
-        t->counters[counter + 1]++;
+    ll_ref(t, addr, size, counter);
 }
 
 static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)

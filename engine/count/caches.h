@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Each thread's simulated I1, D1 and branch predictor, and the one LL of the process. Where
+// Each thread's simulated I1, D1 and branch predictor; LL is another room's (ll.h). Where
 // translated code looks at them they lie in the thread's area (thread.h).
 #ifndef QUERN_ENGINE_CACHES_H
 #define QUERN_ENGINE_CACHES_H
 
 #include "engine/thread/thread.h"
 
-// Reads the geometries and makes LL. Once, after spooler_map.
+// Reads the geometries, and makes LL. Once, after spooler_map.
 void caches_init(void);
 
 // Empty caches and predictor for a thread that begins. t->counters must be mapped. Returns 0 or
@@ -25,10 +25,6 @@ struct thread *caches_holder(void);
 
 // Whether misses may be left to routine_miss_d1 and routine_miss_i1, which stop when LL is widened.
 bool caches_by_vectors(void);
-
-// Around many references of one thread: LL is locked once. @signal-safe
-void caches_batch_begin(struct thread *t);
-void caches_batch_end(struct thread *t);
 
 // -- for the helpers: see prof.h for what they may do --
 

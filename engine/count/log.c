@@ -79,7 +79,7 @@ void log_drain(struct thread *t)
 {
     u64 begin = begin_of(t), end = t->log;
 
-    if (!tb_config.defer || end == begin)
+    if (!tb_config.defer)
         return;
     t->log = begin;
     replay_run(t, (const u64 *)begin, (const u64 *)end);

@@ -6,6 +6,7 @@
 #include "engine/base/mini.h"
 #include "engine/count/area.h"
 #include "engine/count/caches.h"
+#include "engine/count/ll.h"
 #include "engine/count/perform.h"
 #include "engine/count/routine.h"
 #include "engine/count/vector.h"
@@ -77,14 +78,13 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
 
 void replay_run(struct thread *t, const u64 *from, const u64 *end)
 {
-    if (from == end)
-        return;
-    caches_batch_begin(t);
-    if (tb_config.stamps)
-        run_routines(t, from, end);
-    else
-        run_in_c(t, from, end);
-    caches_batch_end(t);
+    if (from != end) {
+        if (tb_config.stamps)
+            run_routines(t, from, end);
+        else
+            run_in_c(t, from, end);
+    }
+    ll_drain(t);
 }
 
 void replay_part(struct thread *t, const u64 *from, u32 insn)
@@ -96,4 +96,5 @@ void replay_part(struct thread *t, const u64 *from, u32 insn)
         if (b->op[i].kind != LOG_REP || b->op[i].insn < insn)
             perform_op(t, &b->op[i], from);
     }
+    ll_drain(t);
 }

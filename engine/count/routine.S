@@ -154,7 +154,8 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
 67:
     .endm
 
-// rax: address; r10: its set of LL, which is fetched. To `wide` when LL has been widened.
+// rax: address; r10: its set of LL, which is fetched. To `wide` when LL has been widened. Changes
+// rcx, rdx.
     .macro LL_SET wide
     mov r10, [rip + vector_sets + VS_LL_TAGS]
     test r10, r10
@@ -167,17 +168,32 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     prefetchw [r10]
     .endm
 
-// rax: address, r10: set, esi: counter of the L1's misses.
+// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. With several
+// threads LL's turn comes later (ll.h).
     .macro LL_REFERENCE
+    cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
+    jne 68f
     inc qword ptr [r12 + rsi * 8 + TA_COUNTERS]
-    lea r11, [r12 + rsi * 8 + TA_COUNTERS + 8]
+    lea r15, [r12 + rsi * 8 + TA_COUNTERS + 8]
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx rsi, rax, rcx
     inc esi
     mov rdi, r10
     mov edx, [rip + vector_sets + VS_LL_ASSOC]
     call vector_order
-    add [r11], rax
+    add [r15], rax
+    ret
+68: mov r10, [r12 + TH_LL]
+    mov [r10], rax
+    mov [r10 + 8], rsi // within a line
+    add r10, 16
+    mov [r12 + TH_LL], r10
+    test r10w, r10w
+    jz 69f
+    ret
+69: mov rdi, r12
+    call ll_drain
+    ret
     .endm
 
     .globl routine_miss_d1, routine_miss_i1
@@ -221,7 +237,6 @@ routine_miss_d1: // as routine_to_d1
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
     LL_REFERENCE
-    ret
 8:  xor ecx, ecx
     sub rax, [r12 + TA_D1_TAGS]
     jmp routine_to_d1
@@ -242,7 +257,6 @@ routine_miss_i1:
     mov [r12 + rcx * 4 + TA_I1_TAGS], r8d
     mov [r12 + r8 * 2 + TA_I1_HINTS], cx
     LL_REFERENCE
-    ret
 8:  mov edx, r8d
     jmp routine_to_i1
 

@@ -22,6 +22,7 @@
 #define VS_LL_ASSOC     64
 #define VS_D1_WAYS      68 // a mask
 #define VS_I1_WAYS      72
+#define VS_LL_LATER    76 // there are several threads
 #define VS_SIZE         80
 #define VS_HINTS        8192
 
@@ -38,12 +39,12 @@ struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag,
 // As sim_narrow_search(), way 0 included.
 bool vector_order(u32 *ways, u32 tag, u32 assoc);
 
-// What routine.S knows of the caches; for caches.c to fill in.
+// What routine.S knows of the caches; for caches.c and ll.c to fill in.
 struct vector_sets {
     u32 *ll_tags;
     u64 d1_shift, i1_shift, ll_shift, ll_tag_shift;
     u32 d1_low, d1_mask, d1_assoc, i1_mask, i1_assoc, ll_mask, ll_assoc, d1_ways, i1_ways;
-    u32 pad;
+    u32 ll_later;
 };
 extern struct vector_sets vector_sets;
 
@@ -52,6 +53,7 @@ _Static_assert(offsetof(struct vector_sets, d1_low) == VS_D1_LOW, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_assoc) == VS_LL_ASSOC, "asm offset");
 _Static_assert(offsetof(struct vector_sets, d1_ways) == VS_D1_WAYS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, i1_ways) == VS_I1_WAYS, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_later) == VS_LL_LATER, "asm offset");
 _Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
 _Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");
 

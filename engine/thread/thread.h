@@ -34,7 +34,8 @@
 #define TA_LOG_SIZE 0x80000 // cannot be written
 // What generated replays look at (count/routine.c). A stamp does not lie a multiple of 4 KiB behind
 // its tag: a load of the one would wait for the store of the other.
-#define TA_REPLAY     0x500000
+#define TA_REPLAY     0x4f0000
+#define TA_LL         0x4f0000 // what waits for LL (count/ll.c), to the next multiple of 64 KiB
 #define TA_I1_TAGS    0x500000 // u32 ids of lines
 #define TA_I1_STAMPS  0x540840 // u64
 #define TA_I1_NEXT    0x600000 // u64, by set: victim of the next miss, and its stamp
@@ -77,6 +78,7 @@
 #define TH_CLIENT_SP  0x180
 #define TH_LOG        0x188
 #define TH_CLOCK      0x190
+#define TH_LL         0x198
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -128,6 +130,7 @@ struct thread {
     u64 client_sp;                 // while a helper is called: the client's stack pointer
     u64 log;   // where the next record goes; in translated code r11, which is not the client's then
     u64 clock; // of generated replays
+    u64 ll;    // where the next reference that waits for LL goes
 
     // From here on C only.
     s32 tid;
@@ -144,7 +147,6 @@ struct thread {
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
-    bool in_batch;            // holds the lock of LL
     const struct log_block *log_tail; // replay.c: whose way is not known yet
 };
 
@@ -172,6 +174,7 @@ _Static_assert(offsetof(struct thread, client_fs_base) == TH_CLIENT_FS, "asm off
 _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset");
 _Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
+_Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
 
 #endif
 #endif

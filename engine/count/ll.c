@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// The simulated LL (ll.h).
+//
+// One lock for each reference was the dearest thing that two threads could share: two that write at
+// random into 256 KiB each took 90 times as long as natively, one of them 11 times.
+#include "engine/count/ll.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/count/vector.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "sim/cache.h"
+
+#define STRIPES 256u // a power of two
+
+static struct {
+    bool shared;              // there has been a second thread
+    struct sim_narrow narrow; // while tags != NULL
+    struct sim_cache cache;   // else
+    // of a line's number: less than the sets, so that a set has one lock
+    u64 stripe_mask;
+    u32 line_shift;
+} ll;
+
+// Each guards the sets whose number ends in its own; on a line of the host's cache of its own.
+static struct {
+    _Alignas(64) struct lock lock;
+} stripe[STRIPES];
+
+// What waits in the area of a thread; written by routine.S, too.
+struct waiting {
+    u64 addr;
+    u32 counter;
+    u32 size; // 0: lies in one line
+};
+#define WAITING_MAX (0x10000 / sizeof(struct waiting))
+
+_Static_assert(sizeof(struct waiting) == 16, "asm size");
+_Static_assert(TA_LL % 0x10000 == 0 && THREAD_AREA_STRIDE % 0x10000 == 0, "asm looks at 16 bits");
+
+static struct sim_geometry geometry(void)
+{
+    struct sim_geometry g = { spool->ll.size, spool->ll.assoc, spool->ll.line };
+
+    return g;
+}
+
+// On huge pages when it is large, so that looking at a set does not cost a walk of the host's page
+// tables.
+static void *storage(u64 bytes)
+{
+    const u64 huge = 2ul << 20;
+    u64 at;
+
+    if (bytes < huge)
+        return heap_pages(bytes);
+    at = ((u64)heap_pages(bytes + huge) + huge - 1) & ~(huge - 1);
+    sys_madvise(at, bytes, MADV_HUGEPAGE);
+    return (void *)at;
+}
+
+void ll_init(void)
+{
+    struct sim_geometry g = geometry();
+    u32 sets = g.size / g.line / g.assoc;
+
+    if (!(spool->flags & SPOOL_F_NO_NARROW) && sim_narrow_fits(&g, 47))
+        sim_narrow_init_zeroed(&ll.narrow, &g, storage(sim_cache_bytes(&g) / 2));
+    else
+        sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
+    ll.stripe_mask = (sets < STRIPES ? sets : STRIPES) - 1;
+    ll.line_shift = (u32)__builtin_ctz(g.line);
+    vector_sets.ll_tags = ll.narrow.tags;
+    vector_sets.ll_shift = ll.narrow.line_shift;
+    vector_sets.ll_tag_shift = ll.narrow.tag_shift;
+    vector_sets.ll_mask = (u32)ll.narrow.set_mask;
+    vector_sets.ll_assoc = ll.narrow.assoc;
+}
+
+bool ll_is_narrow(void)
+{
+    return ll.narrow.tags != NULL;
+}
+
+void ll_share(void)
+{
+    vector_sets.ll_later = true;
+    __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
+}
+
+void ll_fork_child(void)
+{
+    memset(stripe, 0, sizeof(stripe));
+    vector_sets.ll_later = false;
+    ll.shared = false;
+}
+
+// sim_narrow_ref(), of a reference within a line.
+static bool by_vectors(u64 addr)
+{
+    u64 set = addr >> ll.narrow.line_shift & ll.narrow.set_mask;
+
+    return vector_order(ll.narrow.tags + set * ll.narrow.assoc,
+                        (u32)(addr >> ll.narrow.tag_shift) + 1, ll.narrow.assoc);
+}
+
+static bool ref(u64 addr, u32 size)
+{
+    if (UNLIKELY(!ll.narrow.tags))
+        return sim_cache_ref(&ll.cache, addr, size);
+    if (tb_config.vectors && (addr ^ (addr + size - 1)) <= ll.narrow.low)
+        return by_vectors(addr);
+    return sim_narrow_ref(&ll.narrow, addr, size);
+}
+
+// Five levels of page tables, or an address that is going to fault.
+static bool is_too_wide(u64 addr, u32 size)
+{
+    return ll.narrow.tags && !sim_narrow_can(&ll.narrow, addr, size);
+}
+
+static void widen(void)
+{
+    struct sim_geometry g = geometry();
+
+    sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
+    sim_narrow_widen(&ll.narrow, &ll.cache);
+    ll.narrow.tags = NULL;
+    vector_sets.ll_tags = NULL;
+}
+
+static void widen_shared(void)
+{
+    for (u32 i = 0; i < STRIPES; i++)
+        lock_take(&stripe[i].lock);
+    if (ll.narrow.tags)
+        widen();
+    for (u32 i = 0; i < STRIPES; i++)
+        lock_drop(&stripe[i].lock);
+}
+
+static bool shared_ref(u64 addr, u32 size)
+{
+    u64 first = addr >> ll.line_shift & ll.stripe_mask;
+    u64 last = (addr + size - 1) >> ll.line_shift & ll.stripe_mask;
+    struct lock *one = &stripe[first < last ? first : last].lock;
+    struct lock *two = &stripe[first < last ? last : first].lock;
+    bool miss, wide;
+
+    // in the order of their numbers
+    for (;;) {
+        lock_take(one);
+        if (two != one)
+            lock_take(two);
+        wide = is_too_wide(addr, size);
+        miss = !wide && ref(addr, size);
+        if (two != one)
+            lock_drop(two);
+        lock_drop(one);
+        if (!wide)
+            return miss;
+        widen_shared();
+    }
+}
+
+static bool own_ref(u64 addr, u32 size)
+{
+    if (UNLIKELY(is_too_wide(addr, size)))
+        widen();
+    return ref(addr, size);
+}
+
+static struct waiting *first_of(const struct thread *t)
+{
+    return (struct waiting *)((u8 *)t->self + TA_LL);
+}
+
+void ll_thread_init(struct thread *t)
+{
+    t->ll = (u64)first_of(t);
+}
+
+void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    if (tb_config.defer && ll.shared) {
+        *(struct waiting *)t->ll = (struct waiting){ addr, counter, size };
+        t->ll += sizeof(struct waiting);
+        if (t->ll == (u64)(first_of(t) + WAITING_MAX))
+            ll_drain(t);
+        return;
+    }
+    t->counters[counter]++;
+    if (ll.shared ? shared_ref(addr, size) : own_ref(addr, size))
+        t->counters[counter + 1]++;
+}
+
+void ll_drain(struct thread *t)
+{
+    struct waiting *w = first_of(t), *end = (struct waiting *)t->ll;
+
+    if (w == end)
+        return;
+    lock_take(&stripe[0].lock); // which no reference takes while those of others wait
+    for (; w < end; w++) {
+        t->counters[w->counter]++;
+        t->counters[w->counter + 1] += own_ref(w->addr, w->size ? w->size : 1);
+    }
+    lock_drop(&stripe[0].lock);
+    t->ll = (u64)first_of(t);
+}
