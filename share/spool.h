@@ -112,23 +112,22 @@ struct spool_insn {
 // The counters that an instruction owns follow from its flags and the options of the run; the walk
 // that numbers them is spool_insn_counters() below, the same code in the engine and in the tools.
 enum spool_insn_flag {
-    SPOOL_I_FETCH =
-        1u << 0, // with cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr
+    // With cache simulation: may miss I1 (first of its line in the block): I1mr, ILmr.
+    SPOOL_I_FETCH = 1u << 0,
     SPOOL_I_BC = 1u << 1, // conditional branch: with branch simulation Bcm
     SPOOL_I_BI = 1u << 2, // indirect jump or call (not ret): with branch simulation Bim
-    SPOOL_I_DYN =
-        1u << 3, // number of references known only at run time: with cache simulation Dr, Dw extra
+    // Number of references known only at run time: with cache simulation Dr, Dw extra.
+    SPOOL_I_DYN = 1u << 3,
     SPOOL_I_REP = 1u << 4, // rep string instruction; with F_REP_CACHEGRIND extra Ir and extra Bc
-    SPOOL_I_STEPPED =
-        1u << 5, // could not be decoded: executed by single-stepping; len is what was observed
-    SPOOL_I_NOEXEC = 1u << 6, // not counted as executed with the block (a block's trailing marker)
+    // Could not be decoded: executed by single-stepping; len is what was observed.
+    SPOOL_I_STEPPED = 1u << 5,
 };
 
 struct spool_block {
     uint64_t pc;  // client address of the first instruction
     uint32_t map; // index of its spool_map
-    uint32_t
-        counter; // first counter: executions of the whole block; the instructions' counters follow
+    // The first counter: executions of the whole block; the instructions' counters follow.
+    uint32_t counter;
     uint16_t insns; // struct spool_insn that follow this struct
     uint16_t flags; // enum spool_block_flag
     uint32_t hash;  // of the code bytes, for finding the same block again

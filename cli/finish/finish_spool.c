@@ -265,9 +265,7 @@ uint64_t finish_spool_walk(const struct finish_spool *s,
             static const uint64_t none[16];
 
             o.in = in[i];
-            o.executed = in[i].flags & SPOOL_I_NOEXEC
-                             ? 0
-                             : *(s->counters + b->counter) + extra(partial + first, partials, i);
+            o.executed = s->counters[b->counter] + extra(partial + first, partials, i);
             if (at.count > left) {
                 bad++;
                 break;

@@ -66,7 +66,7 @@ static void check_caches(const struct tally *s)
     }
 }
 
-_Noreturn static void end_as(int status)
+static _Noreturn void end_as(int status)
 {
     struct rlimit none = { 0, 0 };
     int sig = WTERMSIG(status);

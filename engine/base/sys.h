@@ -133,6 +133,8 @@ static inline bool sys_failed(long ret)
 
 // ---- Files ----
 
+#define PATH_MAX 4096 // linux/limits.h
+
 #define AT_FDCWD            (-100)
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_SYMLINK_FOLLOW   0x400

@@ -62,7 +62,7 @@ stubs_r11_begin:
     mov dword ptr gs:[TH_STATE], TS_ENGINE
     test dword ptr gs:[TH_RFLAGS], 0x40000 // AC: the engine's own unaligned accesses must not trap
     jz 77f
-    push 0x202
+    push 0x202 // FLAGS_INITIAL (base/cpu.h)
     popfq
 77: mov rdi, gs:[TH_SELF]
     FUNCTION \name

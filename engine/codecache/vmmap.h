@@ -19,7 +19,7 @@ struct vmmap_info {
     u32 flags; // enum vmmap_flag
 };
 
-// Reads /proc/self/maps. What lies in the engine's part of the address space is left out.
+// Reads /proc/thread-self/maps. What lies in the engine's part of the address space is left out.
 void vmmap_init(void);
 
 // The mapping that holds addr (neighbours with the same properties may be one). Takes the vmmap

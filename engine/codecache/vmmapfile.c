@@ -26,7 +26,7 @@ struct k_procmap_query {
 
 _Static_assert(sizeof(struct k_procmap_query) == 0x68, "the size is part of the number");
 
-// @holds(vmmap_lock)
+// @holds(vmmap_lock), but at the start
 static char buf[2 * LINE_BYTES];
 
 static char *hex(char *p, u64 *value)

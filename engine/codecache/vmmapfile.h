@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernel's own map of this process, /proc/thread-self/maps. (thread-self, because
-// /proc/self/maps is empty once the main thread has ended.) For vmmap.c alone: what is found lies
-// in one buffer, and its lock guards it.
+// /proc/self/maps is empty once the main thread has ended.) What is found lies in one buffer: for
+// vmmap.c, whose lock guards it, and for launch.c, before there is a second thread.
 #ifndef QUERN_ENGINE_VMMAPFILE_H
 #define QUERN_ENGINE_VMMAPFILE_H
 

@@ -26,7 +26,6 @@
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
 
-#define PATH_MAX   4096
 #define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
 #define ARGS_STACK 2048     // pointers; more are put into pages of their own
 #define ARGS_MAX   0x400000 // the kernel's limit on all strings together is below that

@@ -9,8 +9,6 @@
 #include "engine/base/sys.h"
 #include "engine/spool/spooler.h"
 
-#define PATH_MAX 4096
-
 static const char *exe = "";
 static u64 program_dev, program_ino;
 

@@ -37,7 +37,7 @@ start_native:
     xor %r13d, %r13d
     xor %r14d, %r14d
     xor %r15d, %r15d
-    push $0x202
+    push $0x202 // FLAGS_INITIAL (base/cpu.h)
     popf
     ret // pops rip: rsp is as it was given
     .size start_native, . - start_native

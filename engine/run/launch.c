@@ -16,6 +16,7 @@
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/codecache/vmmapfile.h"
 #include "engine/count/caches.h"
 #include "engine/count/ids.h"
 #include "engine/count/log.h"
@@ -122,36 +123,33 @@ static void read_stack(struct start *s, u64 *sp)
     cpu_init(hwcap2, frame_size);
 }
 
+// Where the kernel put the vDSO with its data, and the stack: their lowest addresses.
+struct kernels {
+    u64 vdso, stack;
+};
+
+static bool note_kernels(const struct vmmapfile_line *l, void *arg)
+{
+    struct kernels *at = arg;
+
+    if ((strncmp(l->path, "[vvar", 5) == 0 || strcmp(l->path, "[vdso]") == 0) &&
+        l->start < at->vdso)
+        at->vdso = l->start;
+    if (strcmp(l->path, "[stack]") == 0)
+        at->stack = l->start;
+    return false;
+}
+
 // Highest address at which the code cache may end: right below the vDSO and its data, where the
 // kernel puts libraries. With randomised addresses the vDSO may be above the stack; then where the
 // kernel would put a mapping now.
 static u64 cache_limit(void)
 {
-    static char maps[0x4000];
-    u64 lowest = ~0ul, stack = ~0ul, len = 0;
-    long fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    struct kernels at = { ~0ul, ~0ul };
 
-    if (fd >= 0) {
-        for (long n; len < sizeof(maps) - 1 &&
-                     (n = sys_read((int)fd, maps + len, sizeof(maps) - 1 - len)) > 0;)
-            len += (u64)n;
-        sys_close((int)fd);
-    }
-    for (char *line = maps, *end; (end = strchr(line, '\n')); line = end + 1) {
-        u64 start = 0;
-        *end = '\0';
-        for (const char *c = line; *c && *c != '-'; c++)
-            start = start * 16 + (u64)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
-        const char *name = strchr(line, '[');
-        if (!name)
-            continue;
-        if (strncmp(name, "[vvar", 5) == 0 || strcmp(name, "[vdso]") == 0)
-            lowest = start < lowest ? start : lowest;
-        if (strcmp(name, "[stack]") == 0)
-            stack = start;
-    }
-    if (lowest < stack)
-        return lowest;
+    vmmapfile_walk(note_kernels, &at);
+    if (at.vdso < at.stack)
+        return at.vdso;
 
     long probe = sys_mmap(0, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(probe))

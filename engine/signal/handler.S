@@ -13,7 +13,7 @@
     .type handler_step_go, @function
 handler_step_go:
     mov rax, [rdi + TH_RFLAGS]
-    or rax, 0x100
+    or rax, 0x100 // FLAG_TF (base/cpu.h)
     mov rsp, [rdi + TH_ENGINE_SP]
     pushfq
     and qword ptr [rsp], ~0x4000 /* iretq refuses to run with NT, which the client may have set */

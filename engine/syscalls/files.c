@@ -14,8 +14,6 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/world.h"
 
-#define PATH_MAX 4096
-
 // Does the string at gaddr name the link to our own executable? The last component must be "exe",
 // which settles nearly every call.
 static bool names_exe(int dirfd, u64 gaddr)

@@ -13,7 +13,7 @@
 #include "engine/x86/regs.h"
 
 // One thread's area, from its %gs base.
-#define TA_SLOW_TABLE 0x8000 // copy of syscalls_slow_table, for the gate
+#define TA_SLOW_TABLE 0x8000 // the gate's copy of syscalls.c's slow_table
 // vector index and mask of a gather, while its helper looks at them
 #define TA_VEC         0x8400
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
@@ -29,9 +29,9 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-// what the thread records until it is simulated; behind it a page that
+// What the thread records until it is simulated; behind it a page that cannot be written.
 #define TA_LOG      0x400000
-#define TA_LOG_SIZE 0x80000 // cannot be written
+#define TA_LOG_SIZE 0x80000
 // What generated replays look at (count/routine.c). A stamp does not lie a multiple of 4 KiB behind
 // its tag: a load of the one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
@@ -42,13 +42,13 @@
 #define TA_I1_HINTS   0x800000 // u16 ways, by id
 #define TA_I1_IDS     0x400000 // as many
 #define TA_REPLAY_END 0x1000000
-#define TA_D1_TAGS    TA_D1              // u64 addresses of lines
-#define TA_D1_STAMPS  (TA_D1 + 0x80840)  // u64
-#define TA_D1_HINTS   (TA_D1 + 0x110000) // u16 ways, by number of the line
-#define TA_D1_NEXT    (TA_D1 + 0x120000) // as of I1
-#define TA_D1 \
-    0x1000000 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines
-#define TA_D1_SIZE 0x1000000
+// D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines.
+#define TA_D1        0x1000000
+#define TA_D1_SIZE   0x1000000
+#define TA_D1_TAGS   TA_D1              // u64 addresses of lines
+#define TA_D1_STAMPS (TA_D1 + 0x80840)  // u64
+#define TA_D1_HINTS  (TA_D1 + 0x110000) // u16 ways, by number of the line
+#define TA_D1_NEXT   (TA_D1 + 0x120000) // as of I1
 // TA_COUNTERS follows (layout.h)
 
 // Offsets in struct thread for assembly and for the emitter.

@@ -87,11 +87,10 @@ summary: 5 0 0 0 0"
 
 @test "partial executions" {
     make_prog
-    # The block ran 3 times; twice more its first instruction only; an N instruction is not
-    # executed.
+    # The block ran 3 times; twice more its first instruction only.
     script << 'END'
 map 0x401000 0x402000 0x1000 @ 0
-block 0x401000 0 1 1 1N
+block 0x401000 0 1 1
 block 0x401000 0 1
 counter 0 3
 counter 1 10

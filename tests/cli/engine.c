@@ -6,7 +6,7 @@
 // QUERN_TEST_SPOOL. Lines of a script:
 //
 //     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none
-//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS of FCIDRSN, the
+//     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS of FCIDRS, the
 //                                        bits of spool_insn_flag in order
 //     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
@@ -82,7 +82,7 @@ static void add_map(const char *line)
 
 static struct spool_insn parse_insn(char *word)
 {
-    static const char letters[] = "FCIDRSN";
+    static const char letters[] = "FCIDRS";
     struct spool_insn in = { 0 };
     char *p;
 
