@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// engine/codecache/tcache.c: fragments by client address, page and host address, with the links and
+// indirect targets that go with them. Fragments have no code: their place in the region is all that
+// is asked of it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/heap.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/ibl.h"
+#include "engine/codecache/links.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/stubs.h"
+#include "engine/codecache/tcache.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+
+struct cpu cpu;
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+
+// -- what tcache.c stands on, hosted --
+
+static struct thread *t; // the one thread
+
+void *heap_alloc(u64 bytes)
+{
+    return calloc(1, bytes);
+}
+
+void heap_free(void *p, u64 bytes)
+{
+    (void)bytes;
+    free(p);
+}
+
+void *heap_pages(u64 bytes)
+{
+    return (void *)sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+u64 stubs_size(void)
+{
+    return 1000;
+}
+
+void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording)
+{
+    assert_int_equal(base, region_start());
+    assert_non_null(calls);
+    assert_false(recording);
+}
+
+u64 stubs_at(enum stub s)
+{
+    return 0x1000 + s;
+}
+
+struct thread *threads_first(void)
+{
+    return t;
+}
+
+struct thread *threads_next_live(u32 *slot)
+{
+    return (*slot)++ == 0 ? t : NULL;
+}
+
+void threads_lock(void) {}
+
+void threads_unlock(void) {}
+
+// -- the test's side --
+
+static const void *const calls[STUB_COUNT];
+
+static int begin(void **state)
+{
+    u8 *area = heap_pages(TA_IBL + TA_IBL_ENTRIES * 16);
+
+    (void)state;
+    t = (struct thread *)area;
+    t->self = t;
+    assert_int_equal(tcache_init(0x7e0000000000, 4096, calls), 0);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    tcache_flush_all();
+    memset(&header, 0, sizeof(header));
+    return 0;
+}
+
+static struct draft d; // of tens of KiB
+
+// A fragment of the client's [pc, end) with `size` bytes of code, where the next one goes.
+static struct fragment *publish(u64 pc, u64 end, u32 size)
+{
+    d.pc = pc;
+    d.end = end;
+    d.hpc = (u64)region_room(NULL);
+    d.size = size;
+    return tcache_publish(&d);
+}
+
+static void test_found(void **state)
+{
+    struct fragment *a, *b;
+
+    (void)state;
+    d = (struct draft){ .flags = FRAGMENT_ALONE,
+                        .block = 5,
+                        .counter = 6,
+                        .log = 7,
+                        .nrecipes = 2,
+                        .nrelocs = 1,
+                        .nexits = 1,
+                        .ninsns = 3,
+                        .ibl_jmp = 8,
+                        .sc_jmp = 9,
+                        .recipe = { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } },
+                        .reloc = { 33 },
+                        .len = { 4, 5, 6 },
+                        .exit = { { .rel32 = 10, .stub = 11, .which = 1, .target = 0x405000 } } };
+    a = publish(0x401000, 0x40100f, 100);
+    memset(&d, 0, sizeof(d)); // everything was copied
+    b = publish(0x40100f, 0x401010, 30);
+    assert_ptr_equal(tcache_lookup(0x401000), a);
+    assert_ptr_equal(tcache_lookup(0x40100f), b);
+    assert_null(tcache_lookup(0x401001));
+    assert_ptr_equal(tcache_by_index(0), a);
+    assert_ptr_equal(tcache_by_index(1), b);
+    assert_null(tcache_by_index(2));
+    assert_int_equal(tcache_next_index(), 2);
+    assert_int_equal(a->hpc, region_fragments());
+    assert_int_equal(b->hpc, region_fragments() + 112); // on 16 bytes
+    assert_int_equal(header.code_bytes, 130);
+    assert_int_equal(a->block, 5);
+    assert_int_equal(a->counter, 6);
+    assert_int_equal(a->log, 7);
+    assert_int_equal(a->flags, FRAGMENT_ALONE);
+    assert_int_equal(a->ibl_jmp, 8);
+    assert_int_equal(a->sc_jmp, 9);
+    assert_int_equal(a->recipes[1].spilled, 7);
+    assert_int_equal(a->relocs[0], 33);
+    assert_int_equal(a->lens[2], 6);
+    assert_int_equal(a->exit[0].rel32, 10);
+    assert_int_equal(a->exit[0].stub, 11);
+    assert_int_equal(a->exit[0].target, 0x405000);
+    assert_null(a->exit[0].to);
+}
+
+static void test_by_host_address(void **state)
+{
+    struct fragment *a = publish(0x401000, 0x401001, 64), *s = publish(0x402000, 0x402001, 0);
+    struct fragment *b = publish(0x403000, 0x403001, 32), *c = publish(0x404000, 0x404001, 16);
+
+    (void)state;
+    assert_int_equal(s->hpc, b->hpc); // a stepped one takes no room
+    assert_ptr_equal(tcache_at(a->hpc), a);
+    assert_ptr_equal(tcache_at(a->hpc + 63), a);
+    assert_ptr_equal(tcache_at(b->hpc), b);
+    assert_ptr_equal(tcache_at(c->hpc - 1), b);
+    assert_ptr_equal(tcache_at(c->hpc + 15), c);
+    tcache_kill(b); // threads may still be in it
+    assert_ptr_equal(tcache_at(b->hpc + 5), b);
+}
+
+// 0x401000 to 0x401003 share an entry of the table: the low two bits are not looked at.
+static void test_kill(void **state)
+{
+    struct fragment *f[4];
+
+    (void)state;
+    for (u64 i = 0; i < 4; i++)
+        f[i] = publish(0x401000 + i, 0x401001 + i, 16);
+    for (u64 i = 0; i < 4; i++)
+        assert_ptr_equal(tcache_lookup(0x401000 + i), f[i]);
+    tcache_kill(f[2]);
+    tcache_kill(f[2]);
+    assert_int_equal(header.n_invalidate, 1);
+    assert_true(f[2]->flags & FRAGMENT_DEAD);
+    assert_null(tcache_lookup(0x401002));
+    assert_ptr_equal(tcache_lookup(0x401000), f[0]);
+    assert_ptr_equal(tcache_lookup(0x401001), f[1]);
+    assert_ptr_equal(tcache_lookup(0x401003), f[3]);
+    tcache_kill(f[0]);
+    tcache_kill(f[3]);
+    assert_ptr_equal(tcache_lookup(0x401001), f[1]);
+    f[2] = publish(0x401002, 0x401003, 16); // translated again
+    assert_ptr_equal(tcache_lookup(0x401002), f[2]);
+    assert_int_equal(f[2]->index, 4);
+}
+
+// What leads to a fragment goes with it: links, and the entry of the table of indirect targets.
+static void test_kill_cuts(void **state)
+{
+    struct fragment *a, *b;
+    u64 *entry;
+
+    (void)state;
+    d.nexits = 1;
+    d.exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40, .target = 0x402000 };
+    a = publish(0x401000, 0x401001, 64);
+    d.nexits = 0;
+    b = publish(0x402000, 0x402001, 64);
+    entry = (u64 *)((u8 *)t + TA_IBL) + ibl_index(0x402000) * 2;
+    links_make(a, 0, b);
+    ibl_fill(t, b);
+    assert_int_equal(*(s32 *)(a->hpc + 4), (s32)(b->hpc - a->hpc - 8));
+    assert_int_equal(entry[1], b->hpc);
+    tcache_kill(b);
+    assert_int_equal(*(s32 *)(a->hpc + 4), 40 - 8);
+    assert_int_equal(entry[1], stubs_at(STUB_IBL_MISS));
+}
+
+// Fragments on pages 0x401 and 0x402, and one on both.
+static void test_invalidate(void **state)
+{
+    struct fragment *a, *both, *c;
+
+    (void)state;
+    a = publish(0x401f00, 0x401f10, 16);
+    both = publish(0x401ff0, 0x402008, 16);
+    c = publish(0x402010, 0x402020, 16);
+    tcache_invalidate(0x402008, 0x402010); // between two of them
+    tcache_invalidate(0x401f10, 0x401ff0);
+    tcache_invalidate(0x402010, 0x402010); // nothing
+    assert_int_equal(header.n_invalidate, 0);
+    tcache_invalidate(0x402007, 0x402008); // the last byte of the one on both pages
+    assert_int_equal(header.n_invalidate, 1);
+    assert_true(both->flags & FRAGMENT_DEAD);
+    assert_ptr_equal(tcache_lookup(0x401f00), a);
+    tcache_invalidate(0x401000, 0x402000); // its other page's list is whole
+    assert_null(tcache_lookup(0x401f00));
+    assert_ptr_equal(tcache_lookup(0x402010), c);
+    tcache_invalidate(0, 1ul << 47); // more pages than there are in the table
+    assert_null(tcache_lookup(0x402010));
+    assert_int_equal(header.n_invalidate, 3);
+}
+
+// 5000 pages: the table of 4096 is made anew when it is half full (twice), and loses none.
+static void test_many_pages(void **state)
+{
+    (void)state;
+    for (u64 i = 0; i < 5000; i++)
+        publish(0x10000000 + i * 0x3000, 0x10000001 + i * 0x3000, 16);
+    for (u64 i = 0; i < 5000; i += 2)
+        tcache_invalidate(0x10000000 + i * 0x3000, 0x10000001 + i * 0x3000);
+    assert_int_equal(header.n_invalidate, 2500);
+    for (u64 i = 0; i < 5000; i++) {
+        struct fragment *f = tcache_lookup(0x10000000 + i * 0x3000);
+
+        if (i & 1)
+            assert_int_equal(f->index, i);
+        else
+            assert_null(f);
+    }
+    // Of a range of many pages only those that lie in it: 1000 of odd i below 2000.
+    tcache_invalidate(0x10000000, 0x10000000 + 2000 * 0x3000);
+    assert_int_equal(header.n_invalidate, 3500);
+}
+
+static void test_flush(void **state)
+{
+    struct fragment *a = publish(0x401000, 0x401001, 64);
+
+    (void)state;
+    ibl_fill(t, a);
+    t->escape_fragment = (u64)a;
+    t->sc_cont = 1;
+    tcache_flush_all();
+    assert_int_equal(header.n_flush, 1);
+    assert_null(tcache_lookup(0x401000));
+    assert_null(tcache_by_index(0));
+    assert_int_equal(tcache_next_index(), 0);
+    assert_int_equal(t->escape_fragment, 0);
+    assert_int_equal(t->sc_cont, stubs_at(STUB_SYSCALL_DONE));
+    assert_int_equal(((u64 *)((u8 *)t + TA_IBL))[ibl_index(0x401000) * 2], 0);
+    tcache_invalidate(0x401000, 0x402000); // nothing is listed any more
+    assert_int_equal(header.n_invalidate, 0);
+    assert_ptr_equal(publish(0x402000, 0x402001, 16), a); // the memory is used again
+    assert_int_equal(a->hpc, region_fragments());
+}
+
+// 4 MiB for fragments, each at most 16 KiB: full when less than that is left.
+static void test_room(void **state)
+{
+    u32 n = 0;
+
+    (void)state;
+    for (; tcache_has_room(); n++)
+        publish(0x401000 + n, 0x401001 + n, FRAGMENT_MAX);
+    assert_int_equal(n, 256);
+    tcache_flush_all();
+    assert_true(tcache_has_room());
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(tcache_thread_init(t), 0);
+    u64 first = t->escape_buffer;
+
+    assert_int_equal(first, region_escapes());
+    assert_int_equal(((u64 *)((u8 *)t + TA_IBL))[1], stubs_at(STUB_IBL_MISS));
+    tcache_thread_fini(t);
+    assert_int_equal(t->escape_buffer, 0);
+    tcache_thread_init(t);
+    assert_int_equal(t->escape_buffer, first); // the buffer is used again
+    t->escape_buffer = 0;
+    tcache_thread_init(t);
+    assert_int_equal(t->escape_buffer, first + FRAGMENT_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_found, setup),
+        cmocka_unit_test_setup(test_by_host_address, setup),
+        cmocka_unit_test_setup(test_kill, setup),
+        cmocka_unit_test_setup(test_kill_cuts, setup),
+        cmocka_unit_test_setup(test_invalidate, setup),
+        cmocka_unit_test_setup(test_many_pages, setup),
+        cmocka_unit_test_setup(test_flush, setup),
+        cmocka_unit_test_setup(test_room, setup),
+        cmocka_unit_test_setup(test_threads, setup),
+    };
+
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
