@@ -335,10 +335,7 @@ struct fragment *tcache_at(u64 hpc)
         else
             hi = mid;
     }
-    // stepped blocks take no room and share their address with the fragment behind them
-    while (lo + 1 < nfragments && fragments[lo]->size == 0 &&
-           fragments[lo + 1]->hpc == fragments[lo]->hpc)
-        lo++;
+    // The last at or below: a stepped block takes no room and shares the address of the next.
     if (hpc - fragments[lo]->hpc >= fragments[lo]->size)
         engine_die("no fragment at host address 0x%lx", hpc);
     return fragments[lo];
