@@ -154,10 +154,12 @@ $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS := x86/asm x86/decode thread/loans codecache/links codecache/where codecache/tcache \
+ENGINE_WING_UNITS := x86/asm x86/decode thread/loans thread/threads thread/world codecache/links codecache/where codecache/tcache \
     count/prof count/strings translate/translate translate/ways
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_thread/threads := thread/threads base/mini
+ENGINE_UNIT_OBJS_thread/world := thread/threads thread/world thread/stress base/mini
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \

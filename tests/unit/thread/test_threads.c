@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// engine/thread/threads.c: areas, slots and the list, with areas where they really lie. A thread
+// "lives" when its id is this process's, and has gone when it is that of a child that was waited
+// for: the kernel is asked.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+
+static int slot_error;
+
+int spooler_thread_slot(u32 slot)
+{
+    (void)slot;
+    return slot_error;
+}
+
+// -- the test's side --
+
+static s32 me, gone;
+
+static int begin(void **state)
+{
+    long child = sys_call5(SYS_clone, 17 /* SIGCHLD */, 0, 0, 0, 0);
+
+    (void)state;
+    if (child == 0)
+        sys_exit_group(0);
+    sys_call4(SYS_wait4, (u64)child, 0, 0, 0);
+    gone = (s32)child;
+    me = sys_getpid();
+    return 0;
+}
+
+// Whatever a test left: every slot is free again.
+static int end(void **state)
+{
+    u64 used = (threads_area_end() - THREAD_AREA_BASE) / THREAD_AREA_STRIDE;
+
+    (void)state;
+    slot_error = 0;
+    while (threads_first())
+        threads_free(threads_first());
+    for (u32 i = 0; i < used; i++)
+        threads_free(&(struct thread){ .slot = i });
+    header.threads_used = 0;
+    return 0;
+}
+
+static struct thread *add(struct thread *parent)
+{
+    struct thread *t = threads_new(parent);
+
+    assert_non_null(t);
+    t->tid = me;
+    threads_list_add(t);
+    return t;
+}
+
+// The kernel says whether a page may be read: 0 or -EFAULT.
+static long readable(u64 addr)
+{
+    int fd[2];
+    long ret;
+
+    sys_call2(SYS_pipe2, (u64)fd, 0);
+    ret = sys_call3(SYS_write, (u64)fd[1], addr, 1);
+    sys_close(fd[0]);
+    sys_close(fd[1]);
+    return ret == 1 ? 0 : ret;
+}
+
+static void test_area(void **state)
+{
+    struct thread *t = threads_new(NULL);
+    u64 base = (u64)t;
+
+    (void)state;
+    assert_int_equal(base, THREAD_AREA_BASE);
+    assert_ptr_equal(t->self, t);
+    assert_int_equal(t->slot, 0);
+    assert_int_equal((u64)t->counters, base + 0x2000000);
+    assert_int_equal(t->engine_sp, base + 0x240000 - 64);
+    assert_int_equal(t->state, TS_ENGINE);
+    assert_int_equal(thread_own(t)->tgid, me);
+    // Each stack has a page below it that nobody may touch; so has the log behind it, for writing.
+    assert_int_equal(readable(base + TA_ENGINE_STACK), -EFAULT);
+    assert_int_equal(readable(base + TA_ENGINE_STACK + PAGE_SIZE), 0);
+    assert_int_equal(readable(base + TA_ENGINE_STACK_TOP - 1), 0);
+    assert_int_equal(readable(base + TA_SIGNAL_STACK), -EFAULT);
+    assert_int_equal(readable(base + TA_SIGNAL_STACK + PAGE_SIZE), 0);
+    assert_int_equal(readable(base + TA_D1 + TA_D1_SIZE - 1), 0);
+    assert_int_equal(readable(base + TA_COUNTERS), -EFAULT); // the spooler's
+    assert_ptr_equal(thread_of_address(base), t);
+    assert_ptr_equal(thread_of_address(base + TA_COUNTERS - 1), t);
+    assert_null(thread_of_address(base + TA_COUNTERS));
+    assert_null(thread_of_address(base - 1));
+    assert_null(thread_of_address(threads_area_end()));
+    assert_int_equal(threads_count(), 0); // not in the list yet
+}
+
+static void test_list(void **state)
+{
+    struct thread *a = add(NULL), *b = add(a), *c = add(a);
+
+    (void)state;
+    thread_own(c)->tgid = gone; // of another process that shares the memory
+    assert_int_equal((u64)b - (u64)a, THREAD_AREA_STRIDE);
+    assert_int_equal(threads_count(), 3);
+    assert_int_equal(threads_count_of(me), 2);
+    assert_int_equal(threads_count_of(gone), 1);
+    assert_int_equal(header.threads_used, 3);
+    assert_ptr_equal(threads_first(), c);
+    assert_ptr_equal(c->next, b);
+    threads_remove(b);
+    assert_ptr_equal(c->next, a);
+    assert_int_equal(b->state, TS_DEAD);
+    assert_int_equal(threads_count(), 2);
+    threads_remove_process(me);
+    assert_int_equal(threads_count(), 1);
+    assert_ptr_equal(threads_first(), c);
+    assert_null(c->next);
+    assert_int_equal(a->state, TS_DEAD);
+    threads_remove_gone(c);
+    assert_null(threads_first());
+    assert_int_equal(header.threads_used, 3); // the highest ever
+}
+
+// A slot is used again when the kernel does not know its thread any more, and not before.
+static void test_reuse(void **state)
+{
+    struct thread *a = add(NULL), *b, *c;
+    struct sim_state *sim = (struct sim_state *)0x1234;
+    struct signal_state *sig = (struct signal_state *)0x5678;
+
+    (void)state;
+    a->sim = sim;
+    a->sig = sig;
+    a->pc = 99;
+    thread_own(a)->seccomp_mode = 2;
+    threads_remove(a);
+    b = threads_new(NULL); // it still runs its last instructions
+    assert_int_equal(b->slot, 1);
+    threads_slot_dying(a);
+    c = threads_new(NULL);
+    assert_int_equal(c->slot, 2);
+    thread_own(a)->tgid = gone;
+    thread_own(a)->dying_tid = gone;
+    assert_ptr_equal(threads_new(b), a);
+    assert_ptr_equal(a->sim, sim); // kept
+    assert_ptr_equal(a->sig, sig);
+    assert_int_equal(a->pc, 0); // the rest is not
+    assert_int_equal(thread_own(a)->seccomp_mode, 0);
+    assert_int_equal(thread_own(a)->tgid, me); // its parent's
+}
+
+static void test_live(void **state)
+{
+    struct thread *a = add(NULL), *b = add(NULL), *c = add(NULL);
+    u32 slot = 0;
+
+    (void)state;
+    threads_remove(b);
+    threads_slot_dying(b);
+    assert_ptr_equal(threads_next_live(&slot), a);
+    assert_ptr_equal(threads_next_live(&slot), c);
+    assert_null(threads_next_live(&slot));
+}
+
+// Without counters there is no thread, and the slot is the next one's.
+static void test_no_counters(void **state)
+{
+    (void)state;
+    slot_error = -ENOMEM;
+    assert_null(threads_new(NULL));
+    slot_error = 0;
+    assert_int_equal(threads_new(NULL)->slot, 0);
+}
+
+static void test_fork(void **state)
+{
+    struct thread *a = add(NULL), *b = add(NULL), *c = add(NULL);
+
+    (void)state;
+    threads_remove(c);
+    threads_slot_dying(c);
+    threads_set_profiled(gone);
+    thread_own(b)->tgid = gone;
+    assert_true(threads_is_profiled(b));
+    threads_lock(); // another thread had it when this one forked
+    threads_fork_child(b);
+    assert_ptr_equal(threads_first(), b);
+    assert_null(b->next);
+    assert_int_equal(threads_count(), 1);
+    assert_int_equal(thread_own(b)->tgid, me);
+    assert_int_equal(b->tid, me);
+    assert_true(threads_is_profiled(b));
+    assert_ptr_equal(threads_new(NULL), a);
+    assert_ptr_equal(threads_new(NULL), c);
+}
+
+// What the kernel has put where an area would lie stays; the slot is passed over. Slots 0 to 2 have
+// areas by now.
+static void test_taken(void **state)
+{
+    u64 there = (u64)thread_at_slot(3) + TA_D1, end_before = threads_area_end();
+    struct thread *t[4];
+
+    (void)state;
+    assert_int_equal(end_before, (u64)thread_at_slot(3));
+    assert_int_equal(sys_mmap(there, PAGE_SIZE, PROT_READ,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+                     there);
+    for (u32 i = 0; i < 4; i++)
+        t[i] = threads_new(NULL);
+    assert_int_equal(t[2]->slot, 2);
+    assert_int_equal(t[3]->slot, 4);
+    assert_int_equal(readable(there), 0);
+    assert_int_equal(threads_area_end(), (u64)thread_at_slot(5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_area, end),        cmocka_unit_test_teardown(test_list, end),
+        cmocka_unit_test_teardown(test_reuse, end),       cmocka_unit_test_teardown(test_live, end),
+        cmocka_unit_test_teardown(test_no_counters, end), cmocka_unit_test_teardown(test_fork, end),
+        cmocka_unit_test_teardown(test_taken, end),
+    };
+
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
