@@ -50,7 +50,10 @@ extern void frame_wrpkru(u32 value);
 
 static u64 xfeatures;   // that the kernel saves for this process
 static u32 xstate_size; // size of the area, without the trailing magic
-static u8 empty_image[FXSAVE_SIZE + 64] __attribute__((aligned(64)));
+// A header that says that nothing is in it, and room for what could be: XRSTOR looks at the area of
+// every component that it is asked for all the same (a Xeon with AMX faulted at byte 2815, where
+// less than that was mapped). With AMX's tiles it is 11,008 bytes.
+static u8 empty_image[16384] __attribute__((aligned(64)));
 
 void frame_init(void)
 {
