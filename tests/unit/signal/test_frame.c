@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// engine/signal/frame.c: a frame is pushed on a stack of the test's, read with the C library's
+// <ucontext.h> (the layout that programs see), and popped again.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/heap.h"
+#include "engine/signal/frame.h"
+
+// <ucontext.h> comes with <signal.h>, whose names are those of engine/base/sys.h; so its offsets
+// are written here as the C library 2.36 has them (struct ucontext_t, and gregs[] in its order).
+#define UC_STACK   16
+#define UC_GREGS   40
+#define UC_FPREGS  224
+#define UC_SIGMASK 296
+enum {
+    G_R8,
+    G_RDI = 8,
+    G_RSI,
+    G_RBP,
+    G_RBX,
+    G_RDX,
+    G_RAX,
+    G_RCX,
+    G_RSP,
+    G_RIP,
+    G_EFL,
+    G_CSGSFS,
+    G_ERR,
+    G_TRAPNO,
+    G_OLDMASK,
+    G_CR2
+};
+#define SIGINFO (8 + 304) // in the frame: behind the return address and the kernel's ucontext
+
+void *heap_alloc(u64 bytes)
+{
+    return calloc(1, bytes);
+}
+
+void *heap_pages(u64 bytes)
+{
+    return aligned_alloc(4096, bytes);
+}
+
+static _Alignas(64) u8 stack[65536], alternate[65536];
+static struct thread block, *const t = &block;
+static struct signal_state sig;
+static struct signal_pending pending;
+static struct k_sigaction act;
+
+static int begin(void **state)
+{
+    (void)state;
+    cpu_init(2, 0); // HWCAP2_FSGSBASE
+    frame_init();
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&block, 0, sizeof(block));
+    memset(&sig, 0, sizeof(sig));
+    memset(&pending, 0, sizeof(pending));
+    t->sig = &sig;
+    for (u32 i = 0; i < 16; i++)
+        t->regs[i] = 0x1000 + i;
+    t->regs[R_RSP] = (u64)stack + sizeof(stack) - 8;
+    t->pc = 0x401234;
+    t->rflags = FLAGS_INITIAL | FLAG_DF | FLAG_CF;
+    sig.alt.flags = SS_DISABLE;
+    act = (struct k_sigaction){ 0x405000, SA_SIGINFO | SA_RESTORER, 0x406000, 0 };
+    pending.info.signo = SIGUSR1;
+    pending.info.code = SI_QUEUE;
+    pending.info.value = 0x7777;
+    pending.trapno = 14;
+    pending.err = 6;
+    pending.cr2 = 0xabc;
+    return 0;
+}
+
+static u64 at(u64 addr)
+{
+    u64 v;
+
+    memcpy(&v, (void *)addr, 8);
+    return v;
+}
+
+static u64 greg(u32 i)
+{
+    return at(t->regs[R_RSP] + 8 + UC_GREGS + 8 * i);
+}
+
+static void test_layout(void **state)
+{
+    u64 old_sp = t->regs[R_RSP], sp;
+
+    (void)state;
+    assert_int_equal(frame_push(t, &act, &pending, 0x5a), 0);
+    sp = t->regs[R_RSP];
+    assert_int_equal(sp % 16, 8); // as behind a call
+    assert_true(sp + SIGINFO + 128 <= old_sp - 128);
+    assert_int_equal(t->pc, 0x405000);
+    assert_int_equal(t->rflags, FLAGS_INITIAL | FLAG_CF); // DF is off in a handler
+    assert_int_equal(t->regs[R_RDI], SIGUSR1);
+    assert_int_equal(t->regs[R_RSI], sp + SIGINFO);
+    assert_int_equal(t->regs[R_RDX], sp + 8);
+    assert_int_equal(t->regs[R_RAX], 0);
+    assert_int_equal(t->regs[R_RBX], 0x1003);
+    assert_int_equal(at(sp), 0x406000); // where the handler returns to
+    for (u32 i = 0; i < 8; i++)
+        assert_int_equal(greg(i), 0x1008 + i);
+    assert_int_equal(greg(G_RDI), 0x1000 + R_RDI);
+    assert_int_equal(greg(G_RSI), 0x1000 + R_RSI);
+    assert_int_equal(greg(G_RBP), 0x1000 + R_RBP);
+    assert_int_equal(greg(G_RBX), 0x1000 + R_RBX);
+    assert_int_equal(greg(G_RDX), 0x1000 + R_RDX);
+    assert_int_equal(greg(G_RAX), 0x1000 + R_RAX);
+    assert_int_equal(greg(G_RCX), 0x1000 + R_RCX);
+    assert_int_equal(greg(G_RSP), old_sp);
+    assert_int_equal(greg(G_RIP), 0x401234);
+    assert_int_equal(greg(G_EFL), FLAGS_INITIAL | FLAG_DF | FLAG_CF);
+    assert_int_equal(greg(G_CSGSFS), 0x002b000000000033); // ss, fs, gs, cs
+    assert_int_equal(greg(G_ERR), 6);
+    assert_int_equal(greg(G_TRAPNO), 14);
+    assert_int_equal(greg(G_OLDMASK), 0x5a);
+    assert_int_equal(greg(G_CR2), 0xabc);
+    assert_int_equal(at(sp + 8 + UC_SIGMASK), 0x5a);
+    assert_int_equal(at(sp + 8 + UC_STACK + 8) & 0xffffffff, SS_DISABLE);
+    assert_memory_equal((void *)(sp + SIGINFO), &pending.info, sizeof(pending.info));
+    // The processor's other registers lie above it, aligned, with the magic numbers around them.
+    u64 fp = at(sp + 8 + UC_FPREGS);
+
+    assert_int_equal(fp % 64, 0);
+    if (cpu.xsave) {
+        assert_int_equal(at(fp + 464) & 0xffffffff, 0x46505853);
+        assert_int_equal(at(fp + 464) >> 32, cpu.xsave_size + 4);
+        assert_int_equal(at(fp + cpu.xsave_size) & 0xffffffff, 0x46505845);
+    }
+}
+
+// There and back: all registers, the mask, an SSE register.
+static void test_pop(void **state)
+{
+    struct thread before = block;
+    u64 mask = 0, x = 0x0123456789abcdef;
+
+    (void)state;
+    __asm__ volatile("movq %0, %%xmm11" ::"r"(x) : "xmm11");
+    assert_int_equal(frame_push(t, &act, &pending, 0x5a), 0);
+    __asm__ volatile("movq %%xmm11, %0" : "=r"(x));
+    assert_int_equal(x, 0); // a handler begins with the initial state
+    for (u32 i = 0; i < 16; i++)
+        if (i != R_RSP)
+            t->regs[i] = 0;
+    t->rflags = FLAGS_INITIAL | FLAG_ZF;
+    t->regs[R_RSP] += 8; // the handler's ret
+    assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+    __asm__ volatile("movq %%xmm11, %0" : "=r"(x));
+    assert_int_equal(x, 0x0123456789abcdef);
+    assert_memory_equal(t->regs, before.regs, sizeof(before.regs));
+    assert_int_equal(t->pc, before.pc);
+    assert_int_equal(t->rflags, before.rflags);
+    assert_int_equal(mask, 0x5a);
+}
+
+// What a handler may not change of the flags: IOPL, IF, and TF, which the engine does not serve.
+static void test_pop_flags(void **state)
+{
+    u64 mask, all = ~0ul;
+
+    (void)state;
+    frame_push(t, &act, &pending, 0);
+    memcpy((void *)(t->regs[R_RSP] + 8 + UC_GREGS + 8 * G_EFL), &all, 8);
+    t->rflags = FLAGS_INITIAL;
+    t->regs[R_RSP] += 8;
+    assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+    // CF PF AF ZF SF DF OF RF AC, of FIX_EFLAGS
+    assert_int_equal(t->rflags, FLAGS_INITIAL | 0x1 | 0x4 | 0x10 | 0x40 | 0x80 | 0x400 | 0x800 |
+                                    0x10000 | 0x40000);
+}
+
+static void test_alternate(void **state)
+{
+    u64 low = (u64)alternate, high = low + sizeof(alternate), mask;
+
+    (void)state;
+    act.flags |= SA_ONSTACK;
+    sig.alt = (struct k_stack){ low, 0, 0, sizeof(alternate) };
+    assert_int_equal(frame_alt_flags(&sig.alt, t->regs[R_RSP]), 0);
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+    assert_true(t->regs[R_RSP] > low && t->regs[R_RSP] < high);
+    assert_int_equal(frame_alt_flags(&sig.alt, t->regs[R_RSP]), SS_ONSTACK);
+    u64 first = t->regs[R_RSP];
+
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0); // on it already: it goes on below
+    assert_true(t->regs[R_RSP] < first - 128 && t->regs[R_RSP] > low);
+    t->regs[R_RSP] = low + 256; // it would leave it
+    assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
+    assert_int_equal(t->regs[R_RSP], low + 256);
+    // One that is disarmed on entry, and armed again by the return.
+    t->regs[R_RSP] = (u64)stack + sizeof(stack) - 8;
+    sig.alt.flags = SS_AUTODISARM;
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+    assert_int_equal(sig.alt.flags, SS_DISABLE);
+    assert_int_equal(sig.alt.size, 0);
+    t->regs[R_RSP] += 8;
+    assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+    assert_int_equal(sig.alt.sp, low);
+    assert_int_equal(sig.alt.flags, SS_AUTODISARM);
+    // At its edges: the lowest address is not on it, its end is.
+    sig.alt.flags = 0;
+    assert_int_equal(frame_alt_flags(&sig.alt, low), 0);
+    assert_int_equal(frame_alt_flags(&sig.alt, low + 1), SS_ONSTACK);
+    assert_int_equal(frame_alt_flags(&sig.alt, high), SS_ONSTACK);
+    assert_int_equal(frame_alt_flags(&sig.alt, high + 1), 0);
+    sig.alt.size = 0;
+    assert_int_equal(frame_alt_flags(&sig.alt, low + 1), SS_DISABLE);
+}
+
+static void test_refused(void **state)
+{
+    struct thread before = block;
+
+    (void)state;
+    act.flags = SA_SIGINFO; // without a restorer there is no way back
+    assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
+    assert_memory_equal(t->regs, before.regs, sizeof(before.regs));
+    assert_int_equal(t->pc, before.pc);
+}
+
+// Without SA_SIGINFO the handler has no siginfo; the kernel does not write it.
+static void test_without_info(void **state)
+{
+    u64 sp;
+
+    (void)state;
+    memset(stack, 0xee, sizeof(stack));
+    act.flags = SA_RESTORER;
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+    sp = t->regs[R_RSP];
+    assert_int_equal(at(sp + SIGINFO), 0xeeeeeeeeeeeeeeee);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_layout, setup),
+        cmocka_unit_test_setup(test_pop, setup),
+        cmocka_unit_test_setup(test_pop_flags, setup),
+        cmocka_unit_test_setup(test_alternate, setup),
+        cmocka_unit_test_setup(test_refused, setup),
+        cmocka_unit_test_setup(test_without_info, setup),
+    };
+
+    return cmocka_run_group_tests(tests, begin, NULL);
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// engine/signal/mask.c: the kernel's mask beside the client's, and the signals that only the engine
+// holds back. The kernel's own mask and queue are asked what was told them; nobody's handler runs,
+// for every signal that is sent is blocked.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/signal/action.h"
+#include "engine/signal/mask.h"
+#include "engine/thread/threads.h"
+
+// -- what mask.c asks of other rooms --
+
+static struct thread block[3];
+static struct thread_own own[3];
+static struct signal_state sig[3];
+static struct signal_table table;
+static u32 listed; // threads in the list
+static int ignoring;
+static bool profiled;
+
+void action_table_ignore(struct signal_table *of, bool ignore)
+{
+    assert_ptr_equal(of, &table);
+    ignoring = ignore;
+}
+
+bool threads_is_profiled(const struct thread *t)
+{
+    (void)t;
+    return profiled;
+}
+
+void threads_lock(void) {}
+
+void threads_unlock(void) {}
+
+struct thread *threads_first(void)
+{
+    return listed ? &block[0] : NULL;
+}
+
+struct thread *threads_next_live(u32 *slot)
+{
+    return *slot < listed ? &block[(*slot)++] : NULL;
+}
+
+// -- the test's side --
+
+#define TERM SIGBIT(SIGTERM)
+#define USR  SIGBIT(SIGUSR1)
+#define SEGV SIGBIT(SIGSEGV)
+
+static struct thread *const t = &block[0];
+static struct signal_state *const s = &sig[0];
+static u64 first_mask;
+
+static u64 kernel_mask(void)
+{
+    u64 mask;
+
+    sys_sigprocmask(SIG_BLOCK, NULL, &mask);
+    return mask;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    first_mask = kernel_mask();
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(block, 0, sizeof(block));
+    memset(own, 0, sizeof(own));
+    memset(sig, 0, sizeof(sig));
+    listed = 1;
+    ignoring = -1;
+    profiled = true;
+    for (u32 i = 0; i < 3; i++) {
+        block[i].own = &own[i];
+        block[i].sig = &sig[i];
+        block[i].next = i < 2 ? &block[i + 1] : NULL;
+        sig[i].table = &table;
+        own[i].tgid = sys_getpid();
+    }
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return (int)sys_sigprocmask(SIG_SETMASK, &first_mask, NULL);
+}
+
+static struct k_siginfo info(int signo, u64 value)
+{
+    struct k_siginfo i;
+
+    memset(&i, 0, sizeof(i));
+    i.signo = signo;
+    i.code = SI_QUEUE;
+    i.value = value;
+    return i;
+}
+
+static void test_open_and_closed(void **state)
+{
+    (void)state;
+    s->mask = USR | SEGV; // the client may block what the kernel never does
+    mask_close(t);
+    assert_true(s->blocked);
+    assert_int_equal(t->stop, STOP_SIGNAL);
+    // All but SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV and SIGSYS; KILL and STOP cannot be blocked.
+    assert_int_equal(kernel_mask(), ~(1ul << 3 | 1ul << 4 | 1ul << 6 | 1ul << 7 | 1ul << 10 |
+                                      1ul << 30 | 1ul << 8 | 1ul << 18));
+    s->full_mask = true;
+    mask_open(t);
+    assert_false(s->blocked);
+    assert_false(s->full_mask);
+    assert_int_equal(kernel_mask(), USR);
+}
+
+static void test_set(void **state)
+{
+    struct k_siginfo i = info(SIGSEGV, 1);
+
+    (void)state;
+    mask_open(t);
+    mask_set(t, TERM | SEGV);
+    assert_int_equal(s->mask, TERM | SEGV);
+    assert_int_equal(kernel_mask(), TERM);
+    mask_hold(s, &i);
+    mask_set(t, USR | SEGV);
+    assert_int_equal(t->stop, 0); // what is held is blocked still
+    mask_set(t, USR);
+    assert_int_equal(t->stop, STOP_SIGNAL);
+    assert_int_equal(kernel_mask(), USR);
+    t->stop = 0;
+    s->blocked = true; // closed: the next delivery opens it to the new one
+    mask_set(t, TERM);
+    assert_int_equal(s->mask, TERM);
+    assert_int_equal(kernel_mask(), USR);
+    assert_int_equal(t->stop, 0);
+}
+
+// Ordinary signals do not queue, others do, up to 32; taken are the lowest first, of one number the
+// oldest.
+static void test_held(void **state)
+{
+    static const struct {
+        int signo;
+        u64 value;
+    } in[] = { { 33, 1 }, { SIGSEGV, 2 }, { 33, 3 }, { SIGSEGV, 4 }, { SIGBUS, 5 } };
+    static const struct {
+        int signo;
+        u64 value;
+    } out[] = { { SIGBUS, 5 }, { SIGSEGV, 2 }, { 33, 1 }, { 33, 3 } };
+    struct k_siginfo i, got;
+
+    (void)state;
+    for (u32 k = 0; k < ARRAY_SIZE(in); k++) {
+        i = info(in[k].signo, in[k].value);
+        mask_hold(s, &i);
+    }
+    assert_int_equal(s->held_count, 4);
+    assert_int_equal(mask_take_held(t, TERM, &got), 0);
+    assert_true(s->blocked);
+    for (u32 k = 0; k < ARRAY_SIZE(out); k++) {
+        assert_int_equal(mask_take_held(t, ~0ul, &got), out[k].signo);
+        assert_int_equal(got.value, out[k].value);
+    }
+    assert_int_equal(mask_take_held(t, ~0ul, &got), 0);
+    for (u32 k = 0; k < 40; k++) {
+        i = info(33, k);
+        mask_hold(s, &i);
+    }
+    assert_int_equal(s->held_count, 32);
+    assert_int_equal(s->held[31].value, 31);
+}
+
+static void test_noted(void **state)
+{
+    struct k_siginfo i = info(SIGUSR1, 7);
+
+    (void)state;
+    assert_false(mask_is_due(t));
+    s->last_trapno = 14;
+    s->last_err = 6;
+    s->last_cr2 = 0x1234;
+    s->async.use_temp_mask = true;
+    mask_note(s, &s->async, &i);
+    assert_true(s->async.full);
+    assert_false(s->async.use_temp_mask);
+    assert_int_equal(s->async.trapno, 14);
+    assert_int_equal(s->async.err, 6);
+    assert_int_equal(s->async.cr2, 0x1234);
+    assert_int_equal(s->async.info.value, 7);
+    assert_true(mask_is_due(t));
+    s->async.full = false;
+    i = info(SIGSEGV, 1);
+    mask_hold(s, &i);
+    assert_true(mask_is_due(t));
+    s->mask = SEGV;
+    assert_false(mask_is_due(t));
+    mask_note_held(t, &i);
+    assert_true(s->blocked && s->async.full && s->async.use_temp_mask);
+    // of another thread of the process
+    listed = 3;
+    assert_false(mask_any_noted(t));
+    assert_true(mask_any_noted(&block[1]));
+    own[0].tgid++;
+    assert_false(mask_any_noted(&block[1]));
+}
+
+// Whether the kernel has signal `signo` for this thread: its code.
+static s32 take(int signo, struct k_siginfo *i)
+{
+    struct k_timespec none = { 0, 0 };
+    u64 set = SIGBIT(signo);
+
+    memset(i, 0, sizeof(*i));
+    sys_call4(SYS_rt_sigtimedwait, (u64)&set, (u64)i, (u64)&none, 8);
+    return i->code;
+}
+
+// What kill() sent is given to another thread that lets it in; here its id is this thread's own, so
+// that the kernel's queue can be looked at.
+static void test_give_away(void **state)
+{
+    struct k_siginfo i = info(SIGUSR1, 0), got;
+
+    (void)state;
+    mask_close(t);
+    listed = 3;
+    own[1].tgid++; // another process in shared memory
+    block[1].tid = block[2].tid = sys_gettid();
+    i.code = SI_USER;
+    i.pid = 77;
+    sig[2].mask = USR;
+    assert_false(mask_give_away(t, &i, USR)); // nobody lets it in
+    assert_true(mask_give_away(t, &i, 0));
+    assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
+    assert_int_equal(got.pid, 77);
+    sig[2].mask = 0;
+    assert_true(mask_give_away(t, &i, USR));
+    assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
+    own[2].exiting = true;
+    assert_false(mask_give_away(t, &i, USR));
+    own[2].exiting = false;
+    i.code = SI_QUEUE; // sent to this thread alone
+    assert_false(mask_give_away(t, &i, USR));
+    assert_int_equal(take(SIGUSR1, &got), 0);
+    // At its end a thread passes on what it holds, also to one that blocks it.
+    i = info(33, 0);
+    i.code = SI_USER;
+    mask_hold(s, &i);
+    sig[2].mask = SIGBIT(33);
+    mask_pass_on(t);
+    assert_int_equal(s->held_count, 0);
+    assert_int_equal(take(33, &got), MASK_GIVEN_AWAY);
+}
+
+static void test_requeue(void **state)
+{
+    struct k_siginfo i = info(SIGUSR1, 0x5555), got;
+
+    (void)state;
+    mask_close(t);
+    mask_requeue(t, &i);
+    assert_int_equal(take(SIGUSR1, &got), SI_QUEUE);
+    assert_int_equal(got.value, 0x5555);
+    i.signo = SIGSEGV; // the kernel would not keep it
+    mask_requeue(t, &i);
+    assert_int_equal(s->held_count, 1);
+    assert_int_equal(s->held[0].value, 0x5555);
+}
+
+static void test_exec(void **state)
+{
+    struct k_siginfo i = info(SIGUSR1, 0);
+    u64 mask = 0;
+
+    (void)state;
+    s->mask = USR | SIGBIT(33);
+    mask_note(s, &s->async, &i);
+    assert_false(mask_restore_for_exec(t)); // to be delivered first
+    assert_true(s->blocked);
+    s->async.full = false;
+    assert_true(mask_restore_for_exec(t));
+    assert_int_equal(kernel_mask(), USR | SIGBIT(33)); // all of the client's
+    assert_int_equal(ignoring, true);
+    assert_int_equal(t->stop, 0);
+    assert_int_equal(t->state, TS_ENGINE);
+    mask_exec_failed(t);
+    assert_int_equal(ignoring, false);
+    assert_int_equal(t->stop, STOP_SIGNAL); // the mask is to be made ours again
+    profiled = false;
+    assert_true(mask_close_for_exec(t, &mask));
+    assert_int_equal(mask, USR | SIGBIT(33));
+    assert_int_equal(t->state, TS_IN_SYSCALL); // counts as parked
+    assert_int_equal(t->stop, 0);
+    mask_exec_failed(t);
+    assert_int_equal(t->state, TS_ENGINE);
+    own[0].borrowed = true; // a vfork child's block is its parent's
+    assert_true(mask_restore_for_exec(t));
+    assert_int_equal(t->state, TS_ENGINE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_open_and_closed, setup, end),
+        cmocka_unit_test_setup_teardown(test_set, setup, end),
+        cmocka_unit_test_setup_teardown(test_held, setup, end),
+        cmocka_unit_test_setup_teardown(test_noted, setup, end),
+        cmocka_unit_test_setup_teardown(test_give_away, setup, end),
+        cmocka_unit_test_setup_teardown(test_requeue, setup, end),
+        cmocka_unit_test_setup_teardown(test_exec, setup, end),
+    };
+
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
