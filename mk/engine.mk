@@ -156,7 +156,7 @@ ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_S
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 ENGINE_WING_UNITS := x86/asm x86/decode thread/loans thread/threads thread/world codecache/links codecache/where codecache/tcache \
     count/prof count/strings translate/translate translate/ways signal/mask signal/deliver \
-    signal/frame
+    signal/frame syscalls/memory syscalls/files syscalls/int80
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
 ENGINE_UNIT_OBJS_thread/threads := thread/threads base/mini
@@ -168,11 +168,15 @@ ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache
 ENGINE_UNIT_OBJS_count/prof := count/prof
 ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/ways := translate/ways base/mini
+ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
+ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
 ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/mask.S base/fixup base/mini
 ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/mask.S \
     base/fixup base/mini
-ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S base/safemem base/safemem.S \
-    base/fixup base/cpu base/mini
+ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEMEM) \
+    base/cpu base/mini
 ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
     x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// engine/syscalls/files.c: names that mean the program, descriptors that are the engine's. The path
+// "/proc/self/exe" is the exe link here, "/prog" the program's file, descriptors 803 and 805 the
+// engine's own.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/process/procnames.h"
+#include "engine/spool/fds.h"
+#include "engine/syscalls/files.h"
+#include "engine/thread/world.h"
+
+// -- other rooms --
+
+static jmp_buf back;
+static u64 gated[6];
+static int evict_error;
+static int evicted;
+
+const char *procnames_exe(void)
+{
+    return "/prog";
+}
+
+bool procnames_is_exe(int dirfd, const char *path)
+{
+    return dirfd == AT_FDCWD && strcmp(path, "/proc/self/exe") == 0;
+}
+
+// Of the files here, only the root folder exists wherever this runs: it plays the program.
+bool procnames_is_program(const struct k_stat *st)
+{
+    struct k_stat root;
+
+    sys_fstatat(AT_FDCWD, "/", &root, 0);
+    return st->st_ino == root.st_ino && st->st_dev == root.st_dev;
+}
+
+bool fds_is_ours(int fd)
+{
+    return fd == 803 || fd == 805;
+}
+
+u32 fds_sorted(u32 numbers[FDS_MAX])
+{
+    numbers[0] = 803;
+    numbers[1] = 805;
+    return 2;
+}
+
+int fds_evict(int fd)
+{
+    evicted = fd;
+    return evict_error;
+}
+
+void world_blocking_begin(struct thread *t)
+{
+    (void)t;
+}
+
+void world_blocking_end(struct thread *t)
+{
+    (void)t;
+}
+
+void gate_return(struct thread *t, long ret)
+{
+    t->regs[R_RAX] = (u64)ret;
+    t->pc = t->sc_next;
+}
+
+_Noreturn void gate_call(struct thread *t, const u64 args[6])
+{
+    (void)t;
+    memcpy(gated, args, sizeof(gated));
+    longjmp(back, 2);
+}
+
+// -- the test's side --
+
+enum { LEFT, HANDLED, GATED }; // to the gate as it is; done; through the gate with other arguments
+
+static struct thread thread, *const t = &thread;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(t, 0, sizeof(*t));
+    memset(gated, 0, sizeof(gated));
+    evict_error = 0;
+    evicted = -1;
+    return 0;
+}
+
+static int call(u32 nr, u64 a, u64 b, u64 c, u64 d)
+{
+    if (setjmp(back))
+        return GATED;
+    t->regs[R_RDI] = a;
+    t->regs[R_RSI] = b;
+    t->regs[R_RDX] = c;
+    t->regs[10] = d;
+    return files_call(t, nr) ? HANDLED : LEFT;
+}
+
+static long result(void)
+{
+    return (long)t->regs[R_RAX];
+}
+
+#define EXE  ((u64) "/proc/self/exe")
+#define AT   ((u64)AT_FDCWD)
+#define ROOT ((u64) "/")
+
+static void test_links(void **state)
+{
+    char buf[16] = "................";
+
+    (void)state;
+    assert_int_equal(call(SYS_readlink, EXE, (u64)buf, sizeof(buf), 0), HANDLED);
+    assert_int_equal(result(), 5);
+    assert_memory_equal(buf, "/prog...........", 16);
+    assert_int_equal(call(SYS_readlinkat, AT, EXE, (u64)buf + 8, 3), HANDLED);
+    assert_int_equal(result(), 3); // as much as there is room
+    assert_memory_equal(buf, "/prog.../pr.....", 16);
+    assert_int_equal(call(SYS_readlink, EXE, (u64)buf, 0, 0), HANDLED);
+    assert_int_equal(result(), -EINVAL);
+    assert_int_equal(call(SYS_readlink, (u64) "/proc/self/cwd", (u64)buf, 16, 0), LEFT);
+    assert_int_equal(call(SYS_readlink, (u64) "/proc/self/xexe", (u64)buf, 16, 0), LEFT);
+    assert_int_equal(call(SYS_stat, EXE, (u64)buf, 0, 0), GATED);
+    assert_string_equal((char *)gated[0], "/prog");
+    assert_int_equal(gated[1], (u64)buf);
+    assert_int_equal(call(SYS_newfstatat, AT, EXE, 0, 0), GATED);
+    assert_string_equal((char *)gated[1], "/prog");
+    assert_int_equal(call(SYS_newfstatat, AT, EXE, 0, AT_SYMLINK_NOFOLLOW), LEFT); // the link
+    assert_int_equal(call(SYS_statx, AT, EXE, AT_SYMLINK_NOFOLLOW, 0), LEFT);
+}
+
+static void test_open(void **state)
+{
+    struct k_open_how how = { O_RDONLY, 0, 0 };
+
+    (void)state;
+    assert_int_equal(call(SYS_open, EXE, O_RDONLY, 0, 0), GATED);
+    assert_string_equal((char *)gated[0], "/prog");
+    assert_int_equal(call(SYS_openat, AT, EXE, O_PATH, 0), GATED);
+    assert_string_equal((char *)gated[1], "/prog");
+    assert_int_equal(call(SYS_open, EXE, O_RDONLY | O_NOFOLLOW, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, EXE, O_RDWR, 0, 0), HANDLED);
+    assert_int_equal(result(), -ETXTBSY);
+    assert_int_equal(call(SYS_open, EXE, O_RDONLY | O_TRUNC, 0, 0), HANDLED);
+    assert_int_equal(result(), -ETXTBSY);
+    assert_int_equal(call(SYS_open, ROOT, O_WRONLY, 0, 0), HANDLED); // by any of its names
+    assert_int_equal(result(), -ETXTBSY);
+    assert_int_equal(call(SYS_open, ROOT, O_WRONLY | O_CREAT | O_EXCL, 0, 0), HANDLED);
+    assert_int_equal(result(), -EEXIST);
+    assert_int_equal(call(SYS_open, ROOT, O_RDONLY, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, ROOT, O_WRONLY | O_PATH, 0, 0), LEFT); // writes nothing
+    assert_int_equal(call(SYS_creat, ROOT, 0, 0, 0), HANDLED);
+    assert_int_equal(call(SYS_truncate, ROOT, 0, 0, 0), HANDLED);
+    assert_int_equal(result(), -ETXTBSY);
+    assert_int_equal(call(SYS_truncate, (u64) "/proc", 0, 0, 0), LEFT);
+    assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), GATED);
+    how.resolve = 4; // RESOLVE_NO_SYMLINKS: the link itself is what the kernel is to see
+    assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), LEFT);
+}
+
+static void test_descriptors(void **state)
+{
+    static const u32 calls[] = { SYS_close, SYS_dup, SYS_fcntl };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
+        assert_int_equal(call(calls[i], 803, 0, 0, 0), HANDLED);
+        assert_int_equal(result(), -EBADF);
+        assert_int_equal(call(calls[i], 804, 0, 0, 0), LEFT);
+    }
+    assert_int_equal(call(SYS_dup2, 805, 1, 0, 0), HANDLED);
+    assert_int_equal(result(), -EBADF);
+    assert_int_equal(evicted, -1);
+    assert_int_equal(call(SYS_dup2, 1, 805, 0, 0), LEFT); // ours has made room
+    assert_int_equal(evicted, 805);
+    evict_error = -EMFILE;
+    assert_int_equal(call(SYS_dup3, 1, 803, 0, 0), HANDLED);
+    assert_int_equal(result(), -EMFILE);
+}
+
+static bool is_open(int fd)
+{
+    return sys_fcntl(fd, 1 /* F_GETFD */, 0) >= 0;
+}
+
+static void test_close_range(void **state)
+{
+    struct k_rlimit limit;
+
+    (void)state;
+    sys_prlimit(RLIMIT_NOFILE, NULL, &limit);
+    limit.cur = limit.max;
+    sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+    for (u32 fd = 800; fd < 810; fd++)
+        assert_int_equal(sys_call2(SYS_dup2, 1, fd), fd);
+    assert_int_equal(call(SYS_close_range, 801, 807, 0, 0), HANDLED);
+    assert_int_equal(result(), 0);
+    for (int fd = 800; fd < 810; fd++)
+        assert_int_equal(is_open(fd), fd < 801 || fd == 803 || fd == 805 || fd > 807);
+    assert_int_equal(call(SYS_close_range, 803, 803, 0, 0), HANDLED);
+    assert_int_equal(result(), 0); // nothing of the client's to be closed
+    assert_true(is_open(803));
+    assert_int_equal(call(SYS_close_range, 805, ~0u, 0, 0), HANDLED);
+    assert_true(is_open(805) && !is_open(808) && !is_open(809));
+    assert_int_equal(call(SYS_close_range, 5, 4, 0, 0), HANDLED);
+    assert_int_equal(result(), -EINVAL);
+    sys_close(800);
+}
+
+// A listing of /proc/self/fd as the kernel gave it; 803 and 805 are left out, the rest is packed.
+static void test_listing(void **state)
+{
+    static char buf[8192];
+    long fd = sys_open("/proc/self/fd", O_RDONLY, 0), n;
+    u32 seen = 0, entries = 0, all = 0;
+
+    (void)state;
+    sys_call2(SYS_dup2, 1, 803);
+    sys_call2(SYS_dup2, 1, 804);
+    sys_call2(SYS_dup2, 1, 805);
+    n = sys_call3(SYS_getdents64, (u64)fd, (u64)buf, sizeof(buf));
+    for (long at = 0; at < n; at += *(u16 *)(buf + at + 16))
+        all++;
+    t->regs[R_RAX] = (u64)n;
+    t->regs[R_RDI] = (u64)fd;
+    t->regs[R_RSI] = (u64)buf;
+    files_done(t, SYS_getdents64);
+    n = result();
+    for (long at = 0; at < n; at += *(u16 *)(buf + at + 16)) {
+        const char *name = buf + at + 19;
+
+        assert_string_not_equal(name, "803");
+        assert_string_not_equal(name, "805");
+        seen += strcmp(name, "804") == 0;
+        entries++;
+    }
+    assert_int_equal(seen, 1);
+    assert_int_equal(entries, all - 2);
+    sys_close((int)fd);
+    // Another folder is nobody's concern.
+    t->regs[R_RAX] = 24;
+    t->regs[R_RDI] = (u64)sys_open("/proc/self/task", O_RDONLY, 0);
+    files_done(t, SYS_getdents64);
+    assert_int_equal(result(), 24);
+    sys_close((int)t->regs[R_RDI]);
+    for (int i = 803; i < 806; i++)
+        sys_close(i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_links, setup),
+        cmocka_unit_test_setup(test_open, setup),
+        cmocka_unit_test_setup(test_descriptors, setup),
+        cmocka_unit_test_setup(test_close_range, setup),
+        cmocka_unit_test_setup(test_listing, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// engine/syscalls/memory.c: the client's memory calls are really made, in an area of the test's
+// own; what vmmap is told before and after is written down, in pages from the area's beginning. The
+// area's last 16 pages play the engine.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/syscalls/memory.h"
+#include "engine/thread/world.h"
+
+#define PAGES  64u
+#define ENGINE 48u // page
+
+static u64 base;
+static char told[512];
+
+static void tell(const char *what, u64 start, u64 end, const char *rest)
+{
+    char *at = told + strlen(told);
+
+    snprintf(at, sizeof(told) - (u64)(at - told), "%s%s %ld-%ld%s", at == told ? "" : ", ", what,
+             ((long)start - (long)base) / 4096, ((long)end - (long)base) / 4096, rest);
+}
+
+void vmmap_before(u64 start, u64 end)
+{
+    tell("before", start, end, "");
+}
+
+void vmmap_add(u64 start, u64 end, u32 prot, u32 flags)
+{
+    char rest[32];
+
+    snprintf(rest, sizeof(rest), " %c%c%c%s%s", prot & PROT_READ ? 'r' : '-',
+             prot & PROT_WRITE ? 'w' : '-', prot & PROT_EXEC ? 'x' : '-',
+             flags & VMMAP_SHARED ? " shared" : "", flags & VMMAP_ANON ? " anon" : "");
+    tell("add", start, end, rest);
+}
+
+void vmmap_remove(u64 start, u64 end)
+{
+    tell("remove", start, end, "");
+}
+
+void vmmap_protect(u64 start, u64 end, u32 prot)
+{
+    tell("protect", start, end, prot & PROT_WRITE ? " w" : prot & PROT_EXEC ? " x" : " r");
+}
+
+void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool keep_old)
+{
+    tell("move", old_start, old_end, keep_old ? " kept" : "");
+    tell("to", new_start, new_end, "");
+}
+
+bool vmmap_find(u64 addr, struct vmmap_info *out)
+{
+    (void)addr;
+    (void)out;
+    return false;
+}
+
+bool vmmap_is_engine(u64 start, u64 end)
+{
+    return start < base + PAGES * 4096 && end > base + ENGINE * 4096;
+}
+
+static u32 blocking;
+
+void world_blocking_begin(struct thread *t)
+{
+    (void)t;
+    blocking++;
+}
+
+void world_blocking_end(struct thread *t)
+{
+    (void)t;
+    blocking--;
+}
+
+void gate_return(struct thread *t, long ret)
+{
+    t->regs[R_RAX] = (u64)ret;
+    t->pc = t->sc_next;
+}
+
+// -- the test's side --
+
+static struct thread thread, *const t = &thread;
+
+static int setup(void **state)
+{
+    (void)state;
+    if (!base)
+        base = (u64)sys_mmap(0, PAGES * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sys_mmap(base, PAGES * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    memset(t, 0, sizeof(*t));
+    t->sc_next = 0x401002;
+    told[0] = 0;
+    return 0;
+}
+
+static u64 page(u32 n)
+{
+    return base + n * 4096ul;
+}
+
+static long call(u32 nr, u64 a, u64 b, u64 c, u64 d, u64 e)
+{
+    told[0] = 0;
+    t->pc = 0x401000;
+    t->regs[R_RDI] = a;
+    t->regs[R_RSI] = b;
+    t->regs[R_RDX] = c;
+    t->regs[10] = d;
+    t->regs[8] = e;
+    t->regs[9] = 0;
+    assert_true(memory_call(t, nr));
+    assert_int_equal(t->pc, 0x401002);
+    assert_int_equal(blocking, 0);
+    return (long)t->regs[R_RAX];
+}
+
+#define ANON  (MAP_PRIVATE | MAP_ANONYMOUS)
+#define FIXED (ANON | MAP_FIXED)
+
+static void test_mmap(void **state)
+{
+    (void)state;
+    assert_int_equal(call(SYS_mmap, page(2), 5000, PROT_READ | PROT_WRITE, FIXED, ~0u), page(2));
+    assert_string_equal(told, "before 2-4, add 2-4 rw- anon");
+    *(u8 *)page(3) = 1;
+    assert_int_equal(
+        call(SYS_mmap, page(4), 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, ~0u),
+        page(4));
+    assert_string_equal(told, "before 4-5, add 4-5 r-- shared anon");
+    // Execute-only memory the engine must read; the client is told what it asked for.
+    assert_int_equal(call(SYS_mmap, page(5), 4096, PROT_EXEC, FIXED, ~0u), page(5));
+    assert_string_equal(told, "before 5-6, add 5-6 --x anon");
+    assert_int_equal(*(volatile u8 *)page(5), 0);
+    // Where something is already.
+    assert_int_equal(call(SYS_mmap, page(2), 4096, PROT_READ, ANON | MAP_FIXED_NOREPLACE, ~0u),
+                     -EEXIST);
+    assert_string_equal(told, "");
+    assert_int_equal(call(SYS_mmap, page(2), 0, PROT_READ, FIXED, ~0u), -EINVAL);
+}
+
+static void test_mmap_engine(void **state)
+{
+    (void)state;
+    assert_int_equal(call(SYS_mmap, page(47), 8192, PROT_READ, FIXED, ~0u), -ENOMEM);
+    assert_string_equal(told, "");
+    assert_int_equal(call(SYS_mmap, page(48), 1, PROT_READ, ANON | MAP_FIXED_NOREPLACE, ~0u),
+                     -EEXIST);
+    assert_int_equal(call(SYS_munmap, page(63), 1, 0, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_mprotect, page(47), 4097, PROT_NONE, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_madvise, page(50), 1, MADV_DONTNEED, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_mremap, page(50), 4096, 4096, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_remap_file_pages, page(50), 4096, 0, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_mseal, page(50), 4096, 0, 0, 0), -EINVAL);
+    assert_string_equal(told, "");
+    // As a hint it is passed over.
+    u64 got = (u64)call(SYS_mmap, page(48), 4096, PROT_READ, ANON, ~0u);
+
+    assert_false(vmmap_is_engine(got, got + 4096));
+    assert_true(got % 4096 == 0);
+    sys_munmap(got, 4096);
+}
+
+static void test_munmap_and_mprotect(void **state)
+{
+    (void)state;
+    assert_int_equal(call(SYS_mprotect, page(1), 8192, PROT_READ | PROT_EXEC, 0, 0), 0);
+    assert_string_equal(told, "protect 1-3 x"); // code there stays valid
+    assert_int_equal(call(SYS_mprotect, page(1), 4096, PROT_READ | PROT_WRITE, 0, 0), 0);
+    assert_string_equal(told, "before 1-2, protect 1-2 w");
+    assert_int_equal(call(SYS_mprotect, page(2), 1, PROT_READ, 0, 0), 0);
+    assert_string_equal(told, "before 2-3, protect 2-3 r");
+    assert_int_equal(call(SYS_munmap, page(2), 1, 0, 0, 0), 0);
+    assert_string_equal(told, "before 2-3, remove 2-3");
+    assert_int_equal(call(SYS_mprotect, page(2), 4096, PROT_READ, 0, 0), -ENOMEM);
+    assert_string_equal(told, "before 2-3"); // nothing has changed
+    // One that wraps around is the kernel's to refuse.
+    assert_int_equal(call(SYS_munmap, ~0xffful, 0x2000, 0, 0, 0), -EINVAL);
+    assert_string_equal(told, "");
+}
+
+static void test_mremap(void **state)
+{
+    (void)state;
+    sys_mprotect(page(1), 8192, PROT_READ | PROT_WRITE);
+    *(u8 *)page(2) = 77;
+    assert_int_equal(
+        call(SYS_mremap, page(1), 8192, 12288, MREMAP_MAYMOVE | MREMAP_FIXED, page(10)), page(10));
+    assert_string_equal(told, "before 1-3, before 10-13, move 1-3, to 10-13");
+    assert_int_equal(*(u8 *)page(11), 77);
+    assert_int_equal(call(SYS_mremap, page(10), 12288, 12288,
+                          MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, page(20)),
+                     page(20));
+    assert_string_equal(told, "before 10-13, before 20-23, move 10-13 kept, to 20-23");
+    assert_int_equal(*(u8 *)page(21), 77);
+    assert_int_equal(
+        call(SYS_mremap, page(20), 12288, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, page(48)),
+        -EINVAL); // the engine's
+    assert_string_equal(told, "");
+}
+
+// The break where the kernel could not be told one: pages 30 up to the engine's at 48.
+static void test_brk(void **state)
+{
+    (void)state;
+    memory_init(page(30) - 100);
+    sys_munmap(page(30), 10 * 4096);
+    assert_int_equal(call(SYS_brk, 0, 0, 0, 0, 0), page(30));
+    assert_string_equal(told, "");
+    assert_int_equal(call(SYS_brk, page(32) + 5, 0, 0, 0, 0), page(32) + 5);
+    assert_string_equal(told, "add 30-33 rw- anon");
+    *(u8 *)page(32) = 1;
+    assert_int_equal(call(SYS_brk, page(33), 0, 0, 0, 0), page(33)); // in the same page
+    assert_string_equal(told, "");
+    assert_int_equal(call(SYS_brk, page(31), 0, 0, 0, 0), page(31));
+    assert_string_equal(told, "before 31-33, remove 31-33");
+    assert_int_equal(call(SYS_brk, page(29), 0, 0, 0, 0), page(31)); // below its beginning
+    assert_int_equal(call(SYS_brk, page(41), 0, 0, 0, 0), page(31)); // page 40 is taken
+    sys_munmap(page(40), 8 * 4096);
+    assert_int_equal(call(SYS_brk, page(49), 0, 0, 0, 0), page(31)); // the engine's
+    assert_int_equal(call(SYS_brk, page(48), 0, 0, 0, 0), page(48));
+    assert_string_equal(told, "add 31-48 rw- anon");
+}
+
+static void test_contents(void **state)
+{
+    u64 from[2] = { (u64) "\xc3", 1 }, to[2] = { page(1) + 4090, 12 };
+
+    (void)state;
+    sys_mprotect(page(1), 8192, PROT_READ | PROT_WRITE);
+    *(u8 *)page(2) = 1;
+    assert_int_equal(call(SYS_madvise, page(2), 4096, MADV_DONTNEED, 0, 0), 0);
+    assert_string_equal(told, "before 2-3, before 2-3");
+    assert_int_equal(*(u8 *)page(2), 0);
+    assert_int_equal(call(SYS_madvise, page(2), 4096, 0 /* MADV_NORMAL */, 0, 0), 0);
+    assert_string_equal(told, "");
+    t->regs[9] = 0;
+    assert_int_equal(call(SYS_process_vm_writev, (u64)sys_getpid(), (u64)from, 1, (u64)to, 1), 1);
+    assert_int_equal(*(u8 *)(page(1) + 4090), 0xc3);
+    assert_int_equal(strncmp(told, "before 1-3", 9), 0);
+    t->regs[R_RAX] = 5;
+    assert_false(memory_call(t, SYS_getpid)); // nobody's here
+    assert_int_equal(t->regs[R_RAX], 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_mmap, setup),
+        cmocka_unit_test_setup(test_mmap_engine, setup),
+        cmocka_unit_test_setup(test_munmap_and_mprotect, setup),
+        cmocka_unit_test_setup(test_mremap, setup),
+        cmocka_unit_test_setup(test_brk, setup),
+        cmocka_unit_test_setup(test_contents, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
