@@ -156,7 +156,8 @@ ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_S
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 ENGINE_WING_UNITS := x86/asm x86/decode thread/loans thread/threads thread/world codecache/links codecache/where codecache/tcache \
     count/prof count/strings translate/translate translate/ways signal/mask signal/deliver \
-    signal/frame syscalls/memory syscalls/files syscalls/int80
+    signal/frame syscalls/memory syscalls/files syscalls/int80 \
+    run/dispatch run/launch
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
 ENGINE_UNIT_OBJS_thread/threads := thread/threads base/mini
@@ -172,6 +173,8 @@ ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
 ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
+ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
+ENGINE_UNIT_OBJS_run/launch := run/launch base/mini
 ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/mask.S base/fixup base/mini
 ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/mask.S \
     base/fixup base/mini

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: MIT
+// engine/run/dispatch.c: where a thread goes on, for each way in which it comes. Every other room
+// is a few lines that note that they were asked; going to translated code, ending and stepping
+// leave by longjmp.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/ibl.h"
+#include "engine/codecache/links.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/count/log.h"
+#include "engine/count/prof.h"
+#include "engine/count/strings.h"
+#include "engine/process/end.h"
+#include "engine/run/dispatch.h"
+#include "engine/signal/deliver.h"
+#include "engine/signal/handler.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/int80.h"
+#include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/vsyscall.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/stop.h"
+#include "engine/thread/world.h"
+#include "engine/translate/translate.h"
+
+struct cpu cpu;
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+void (*loop_run)(struct thread *t);
+void (*loop_finished)(struct thread *t);
+
+// -- ways that do not come back --
+
+enum { ENTERED = 1, STEPPED, DIED };
+
+static jmp_buf back;
+static u64 entered;
+static int died_of;
+
+_Noreturn void loop_enter(u64 stub)
+{
+    entered = stub;
+    longjmp(back, ENTERED);
+}
+
+_Noreturn void handler_step(struct thread *t)
+{
+    (void)t;
+    longjmp(back, STEPPED);
+}
+
+_Noreturn void end_process(struct thread *t, u32 kind, int code)
+{
+    (void)t;
+    assert_int_equal(kind, SPOOL_END_SIGNAL);
+    died_of = code;
+    longjmp(back, DIED);
+}
+
+// -- what was asked, a letter each, in their order --
+
+static char asked[256];
+
+static void note(char what)
+{
+    u64 n = strlen(asked);
+
+    assert_true(n < sizeof(asked) - 1);
+    asked[n] = what;
+}
+
+static int locked;
+
+void tcache_lock(void)
+{
+    assert_int_equal(locked++, 0);
+}
+
+void tcache_unlock(void)
+{
+    assert_int_equal(locked--, 1);
+}
+
+static struct fragment fragment[8]; // of the addresses 0x401000, 0x401010...
+static bool known[8];               // can be looked up
+static u32 full;                    // so many translations meet a full cache
+static u64 fault_at;
+
+struct fragment *tcache_lookup(u64 pc)
+{
+    assert_int_equal(locked, 1);
+    for (u32 i = 0; i < 8; i++)
+        if (known[i] && fragment[i].pc == pc)
+            return &fragment[i];
+    return NULL;
+}
+
+struct fragment *tcache_by_index(u32 i)
+{
+    return &fragment[i];
+}
+
+void tcache_kill(struct fragment *f)
+{
+    assert_int_equal(locked, 1);
+    known[f - fragment] = false;
+    note('k');
+}
+
+void tcache_flush_all(void)
+{
+    assert_int_equal(locked, 0);
+    memset(known, 0, sizeof(known));
+    header.n_flush++;
+    note('f');
+}
+
+struct fragment *translate_block(u64 pc, u64 *fault)
+{
+    assert_int_equal(locked, 1);
+    note('t');
+    if (fault_at) {
+        *fault = fault_at;
+        return NULL;
+    }
+    if (full) {
+        full--;
+        return NULL;
+    }
+    for (u32 i = 0; i < 8; i++)
+        if (fragment[i].pc == pc) {
+            known[i] = true;
+            return &fragment[i];
+        }
+    return NULL;
+}
+
+static struct fragment *linked_from, *linked_to, *filled;
+static u32 linked_exit;
+
+void links_make(struct fragment *from, u32 exit, struct fragment *to)
+{
+    linked_from = from;
+    linked_exit = exit;
+    linked_to = to;
+}
+
+void ibl_fill(struct thread *t, const struct fragment *f)
+{
+    (void)t;
+    filled = (struct fragment *)f;
+}
+
+static u32 edge_id, edge_exit;
+
+void log_edge(struct thread *t, u32 id, u32 k)
+{
+    (void)t;
+    edge_id = id;
+    edge_exit = k;
+}
+
+void log_drain_all(void)
+{
+    note('d');
+}
+
+void log_flush(void)
+{
+    note('l');
+}
+
+void world_stop(struct thread *t)
+{
+    (void)t;
+    assert_int_equal(locked, 0);
+    note('s');
+}
+
+void world_resume(struct thread *t)
+{
+    (void)t;
+    note('r');
+}
+
+void world_park(struct thread *t)
+{
+    t->stop &= ~(STOP_PARK | STOP_YIELD);
+    note('p');
+}
+
+static struct {
+    int sig, code;
+    u64 addr, trapno, err;
+} fault;
+static bool fault_kills;
+
+void deliver_fault(struct thread *t, int sig, int code, u64 addr, u64 trapno, u64 err)
+{
+    fault.sig = sig;
+    fault.code = code;
+    fault.addr = addr;
+    fault.trapno = trapno;
+    fault.err = err;
+    stop_set(t, STOP_SIGNAL);
+}
+
+int deliver_pending(struct thread *t)
+{
+    note('v');
+    stop_clear(t, STOP_SIGNAL);
+    if (fault.sig && fault_kills)
+        return fault.sig;
+    t->pc = 0x401070; // the handler
+    t->rflags &= ~FLAG_RF;
+    fault_at = 0;
+    return 0;
+}
+
+static bool mapped;
+
+bool vmmap_find(u64 addr, struct vmmap_info *out)
+{
+    (void)addr;
+    memset(out, 0, sizeof(*out));
+    return mapped;
+}
+
+bool vsyscall_try(struct thread *t)
+{
+    note('y');
+    t->pc = 0x401000;
+    return true;
+}
+
+static u16 bytes;
+
+int safe_read(void *dst, u64 gaddr, u64 n)
+{
+    (void)gaddr;
+    memcpy(dst, &bytes, n);
+    return 0;
+}
+
+void int80_call(struct thread *t)
+{
+    note('i');
+    t->pc += 16; // was refused: behind it
+}
+
+void syscalls_slow(struct thread *t)
+{
+    note('c');
+    t->pc = t->sc_next;
+}
+
+void syscalls_done(struct thread *t)
+{
+    (void)t;
+    note('e');
+}
+
+static u32 partial_block, partial_insn;
+
+void spooler_partial(u32 block, u32 insn)
+{
+    partial_block = block;
+    partial_insn = insn;
+}
+
+u64 stubs_at(enum stub s)
+{
+    return 0x1000 + s;
+}
+
+// Only their addresses are asked for.
+#define HELPER(name)            \
+    void name(struct thread *t) \
+    {                           \
+        (void)t;                \
+    }
+#define HELPER_RET(name)                       \
+    void name(struct thread *t, const u8 *ret) \
+    {                                          \
+        (void)t;                               \
+        (void)ret;                             \
+    }
+HELPER_RET(prof_d1_miss)
+HELPER_RET(prof_d1_slow)
+HELPER_RET(prof_d1_any)
+HELPER_RET(prof_i1_miss)
+HELPER_RET(prof_i1_any)
+HELPER_RET(prof_bc)
+HELPER(prof_bi)
+HELPER(prof_vec)
+HELPER(prof_log_vec)
+HELPER(strings_rep)
+HELPER(strings_log)
+
+// -- the test's side --
+
+static struct thread thread, *const t = &thread;
+static u64 counters[16];
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&header, 0, sizeof(header));
+    memset(t, 0, sizeof(*t));
+    memset(fragment, 0, sizeof(fragment));
+    memset(known, 0, sizeof(known));
+    memset(asked, 0, sizeof(asked));
+    memset(counters, 0, sizeof(counters));
+    memset(&fault, 0, sizeof(fault));
+    linked_from = linked_to = filled = NULL;
+    locked = 0;
+    full = 0;
+    fault_at = 0;
+    fault_kills = mapped = false;
+    edge_id = partial_block = partial_insn = 0;
+    cpu.address_bits = 48;
+    tb_config.chain = tb_config.ibl = true;
+    t->counters = counters;
+    t->pc = 0x401000;
+    t->rflags = FLAGS_INITIAL | FLAG_TF;
+    for (u32 i = 0; i < 8; i++) {
+        fragment[i].pc = 0x401000 + 16 * i;
+        fragment[i].hpc = 0x7f0000000000 + 64 * i;
+        fragment[i].counter = i;
+        fragment[i].block = 100 + i;
+        fragment[i].log = 200 + i;
+        fragment[i].ninsns = 3;
+        fragment[i].exit[0].target = 0x401010;
+        fragment[i].exit[1].target = 0x401020;
+    }
+    return 0;
+}
+
+// By the way that the stub s leads to; NULL: dispatch_run itself.
+static int go(enum stub s)
+{
+    int how = setjmp(back);
+
+    if (!how) {
+        if (s == STUB_COUNT)
+            dispatch_run(t);
+        ((void (*)(struct thread *))dispatch_calls[s])(t);
+    }
+    return how;
+}
+
+static void check_entered(u32 i)
+{
+    assert_int_equal(entered, stubs_at(STUB_ENTER));
+    assert_int_equal(t->host, fragment[i].hpc);
+    assert_int_equal(t->rflags, FLAGS_INITIAL);
+    assert_int_equal(locked, 0);
+}
+
+static void test_run(void **state)
+{
+    (void)state;
+    t->sc_post = 5;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    check_entered(0);
+    assert_string_equal(asked, "t");
+    assert_int_equal(t->sc_post, 0);
+    assert_int_equal(go(STUB_COUNT), ENTERED); // known now
+    assert_string_equal(asked, "t");
+    assert_null(linked_from);
+    assert_null(filled);
+}
+
+static void test_exit(void **state)
+{
+    (void)state;
+    t->exit_id = 3 << 1 | 1;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(2);
+    assert_int_equal(t->pc, 0x401020);
+    assert_ptr_equal(linked_from, &fragment[3]);
+    assert_int_equal(linked_exit, 1);
+    assert_ptr_equal(linked_to, &fragment[2]);
+    assert_int_equal(edge_id, 203);
+    assert_int_equal(edge_exit, 1);
+    assert_int_equal(header.n_dispatch, 1);
+    linked_from = NULL;
+    fragment[3].flags = FRAGMENT_DEAD;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    assert_null(linked_from);
+    fragment[3].flags = 0;
+    tb_config.chain = false;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    assert_null(linked_from);
+    // What a delivery lets go on elsewhere is no successor.
+    tb_config.chain = true;
+    t->stop = STOP_SIGNAL | STOP_PARK;
+    memset(asked, 0, sizeof(asked));
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(7);
+    assert_null(linked_from);
+    assert_string_equal(asked, "vpt");
+}
+
+static void test_indirect(void **state)
+{
+    (void)state;
+    t->exit_id = (u64)-1;
+    t->ibl_target = 0x401050;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(5);
+    assert_ptr_equal(filled, &fragment[5]);
+    assert_null(linked_from);
+    assert_int_equal(header.n_ibl_miss, 1);
+    filled = NULL;
+    tb_config.ibl = false;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    assert_null(filled);
+}
+
+// The fragment's own check of its bytes failed: it goes, and is made anew.
+static void test_changed(void **state)
+{
+    (void)state;
+    known[4] = true;
+    t->exit_id = (u64)(-2 - 4);
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(4);
+    assert_string_equal(asked, "kt");
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    t->pc = 1ul << 47; // not canonical
+    fault_kills = true;
+    assert_int_equal(go(STUB_COUNT), DIED);
+    assert_int_equal(died_of, SIGSEGV);
+    assert_int_equal(fault.code, SI_KERNEL);
+    assert_int_equal(fault.trapno, 13);
+    assert_true(t->rflags & FLAG_RF);
+    cpu.address_bits = 57;
+    fault_kills = false;
+    fault_at = 1ul << 47;
+    assert_int_equal(go(STUB_COUNT), ENTERED); // its handler
+    check_entered(7);
+    assert_int_equal(fault.code, SEGV_MAPERR);
+    assert_int_equal(fault.addr, 1ul << 47);
+    assert_int_equal(fault.trapno, 14);
+    assert_int_equal(fault.err, 0x14); // fetched by the program, not there
+    t->pc = 0x401fff;
+    fault_at = 0x402000;
+    mapped = true; // but may not be executed
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_int_equal(fault.code, SEGV_ACCERR);
+    assert_int_equal(fault.addr, 0x402000);
+    assert_int_equal(fault.err, 0x15);
+}
+
+static void test_step(void **state)
+{
+    (void)state;
+    fragment[0].flags = fragment[1].flags = FRAGMENT_STEP;
+    assert_int_equal(go(STUB_COUNT), STEPPED);
+    assert_int_equal(counters[0], 1);
+    assert_int_equal(t->step_counter, 0);
+    assert_int_equal(header.n_stepped, 1);
+    assert_int_equal(locked, 0);
+    bytes = 0x80cd; // int 0x80, refused, and on behind it: nothing is linked
+    t->exit_id = 3 << 1;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(2);
+    assert_int_equal(counters[1], 1);
+    assert_string_equal(asked, "ttit");
+    assert_null(linked_from);
+    bytes = 0;
+}
+
+// No room: everybody is stopped, what is recorded is simulated, then all goes. From where the
+// thread came is gone with it.
+static void test_full(void **state)
+{
+    (void)state;
+    full = 1;
+    t->exit_id = 3 << 1;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(1);
+    assert_string_equal(asked, "tsdflrt");
+    assert_null(linked_from);
+}
+
+// --stress-flush=8: the cache is emptied before the 9th translation; then after an eighth more.
+static void test_stress_flush(void **state)
+{
+    u32 flushes[40], n = 0;
+
+    (void)state;
+    header.stress_flush = 8;
+    for (u32 i = 1; i <= 40; i++) {
+        memset(known, 0, sizeof(known));
+        u64 before = header.n_flush;
+
+        go(STUB_COUNT);
+        if (header.n_flush != before)
+            flushes[n++] = i;
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(flushes[0], 9);
+    assert_int_equal(flushes[1], 9 + 11); // 8 + 8 / 8 + 1 = 10 go by
+    assert_int_equal(flushes[2], 20 + 13);
+}
+
+static void test_syscalls(void **state)
+{
+    (void)state;
+    t->sc_next = 0x401010;
+    t->sc_post = 9;
+    assert_int_equal(go(STUB_SYSCALL_SLOW), ENTERED);
+    check_entered(1);
+    assert_string_equal(asked, "ct");
+    assert_int_equal(header.n_slow_syscalls, 1);
+    t->pc = 0;
+    t->sc_next = 0x401020;
+    assert_int_equal(go(STUB_SYSCALL_DONE), ENTERED);
+    check_entered(2);
+    assert_int_equal(t->regs[R_RCX], 0x401020);
+    assert_string_equal(asked, "ctt");
+    t->sc_post = 40; // with something to be done behind it
+    assert_int_equal(go(STUB_SYSCALL_DONE), ENTERED);
+    assert_string_equal(asked, "ctte");
+    assert_int_equal(t->sc_post, 0);
+    // In an escape copy the call is not made: all but it of the block's three instructions count.
+    counters[6] = 10;
+    t->escape_fragment = (u64)&fragment[6];
+    t->sc_next = 0x401032;
+    assert_int_equal(go(STUB_SYSCALL_ESCAPED), ENTERED);
+    assert_int_equal(t->pc, 0x401030);
+    assert_int_equal(counters[6], 9);
+    assert_int_equal(partial_block, 106);
+    assert_int_equal(partial_insn, 2);
+}
+
+static void test_vsyscall(void **state)
+{
+    (void)state;
+    t->exit_id = 3 << 1;
+    fragment[3].exit[0].target = VSYSCALL_PAGE + 0x400;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(0);
+    assert_string_equal(asked, "yt");
+    assert_null(linked_from);
+}
+
+static void test_handed_down(void **state)
+{
+    (void)state;
+    dispatch_init();
+    assert_ptr_equal(loop_run, dispatch_run);
+    assert_ptr_equal(loop_finished, dispatch_calls[STUB_SYSCALL_DONE]);
+    assert_ptr_equal(dispatch_calls[STUB_VEC], prof_vec);
+    assert_ptr_equal(dispatch_calls[STUB_REP], strings_rep);
+    assert_null(dispatch_calls[STUB_ENTER]); // a place in the code calls nobody
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_run, setup),
+        cmocka_unit_test_setup(test_exit, setup),
+        cmocka_unit_test_setup(test_indirect, setup),
+        cmocka_unit_test_setup(test_changed, setup),
+        cmocka_unit_test_setup(test_faults, setup),
+        cmocka_unit_test_setup(test_step, setup),
+        cmocka_unit_test_setup(test_full, setup),
+        cmocka_unit_test_setup(test_stress_flush, setup),
+        cmocka_unit_test_setup(test_syscalls, setup),
+        cmocka_unit_test_setup(test_vsyscall, setup),
+        cmocka_unit_test_setup(test_handed_down, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT
+// engine/run/launch.c: from an initial stack as the kernel makes it to the client's first
+// instruction. Other rooms are a few lines that note what they were given; the program "is" mapped
+// where the test says. The order of it all is the list of letters that they leave.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/codecache/vmmapfile.h"
+#include "engine/count/caches.h"
+#include "engine/count/ids.h"
+#include "engine/count/log.h"
+#include "engine/process/birth.h"
+#include "engine/process/elf.h"
+#include "engine/process/exec.h"
+#include "engine/process/procnames.h"
+#include "engine/process/seccomp.h"
+#include "engine/process/tracer.h"
+#include "engine/run/dispatch.h"
+#include "engine/run/launch.h"
+#include "engine/signal/setup.h"
+#include "engine/spool/config.h"
+#include "engine/spool/environ.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/log.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/syscalls.h"
+#include "engine/translate/translate.h"
+
+struct tb_config tb_config;
+struct cpu cpu;
+static struct spool_header header;
+struct spool_header *spool;
+const void *const dispatch_calls[STUB_COUNT];
+
+// -- other rooms --
+
+static char order[64];
+
+static void note(char what)
+{
+    order[strlen(order)] = what;
+}
+
+static u64 hwcap2, frame_size;
+
+void cpu_init(u64 caps, u64 size)
+{
+    hwcap2 = caps;
+    frame_size = size;
+}
+
+static int spool_fd;
+
+void spooler_map(int fd)
+{
+    spool_fd = fd;
+    spool = &header;
+    note('S');
+}
+
+void spooler_drop(void)
+{
+    note('-');
+}
+
+const char *spooler_string(u32 offset)
+{
+    return offset == 1 ? "/bin/true" : "/quern";
+}
+
+char *heap_strdup(const char *s)
+{
+    return (char *)s;
+}
+
+void exec_remove_old(int fd)
+{
+    assert_int_equal(fd, 903);
+    note('o');
+}
+
+static struct elf_file program = { .kind = ELF_LOADABLE };
+static struct elf_file interp = { .kind = ELF_LOADABLE };
+static bool first_examined;
+
+void elf_examine(struct elf_file *f, int fd)
+{
+    *f = first_examined ? interp : program;
+    f->fd = fd;
+    first_examined = true;
+}
+
+static jmp_buf back;
+
+const char *exec_script(int fd, int script, const char *name, char *const *argv, char *const *envp)
+{
+    assert_int_equal(fd, spool_fd);
+    assert_int_equal(script, 902);
+    assert_string_equal(name, "./prog");
+    assert_string_equal(argv[0], "prog");
+    assert_string_equal(envp[0], "A=1");
+    longjmp(back, 3);
+}
+
+static struct elf_image images[2];
+static u64 hints[2];
+static u32 mapped;
+
+long elf_map(const struct elf_file *f, u64 hint, struct elf_image *image, elf_note *tell,
+             const char **why)
+{
+    (void)f;
+    (void)why;
+    hints[mapped] = hint;
+    *image = images[mapped++];
+    tell(0x1000, 0x2000, PROT_READ, false);
+    note('m');
+    return 0;
+}
+
+void vmmap_add(u64 start, u64 end, u32 prot, u32 flags)
+{
+    assert_int_equal(start, 0x1000);
+    assert_int_equal(end, 0x2000);
+    assert_int_equal(prot, PROT_READ);
+    assert_int_equal(flags, 0);
+}
+
+static struct vmmapfile_line lines[8];
+
+bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *arg)
+{
+    for (u32 i = 0; lines[i].path; i++)
+        if (take(&lines[i], arg))
+            return true;
+    return false;
+}
+
+static u64 cache_limit;
+static u32 cache_kib, cache_room; // what it may be at most
+
+int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
+{
+    assert_ptr_equal(calls, dispatch_calls);
+    cache_limit = limit;
+    cache_kib = kib;
+    if (kib > cache_room)
+        return -ENOMEM;
+    note('c');
+    return 0;
+}
+
+u64 region_start(void)
+{
+    return 0x7fffe0000000;
+}
+
+u64 region_end(void)
+{
+    return 0x7ffff0000000;
+}
+
+#define NOTES(function, letter) \
+    void function(void)         \
+    {                           \
+        note(letter);           \
+    }
+NOTES(vmmap_init, 'v')
+NOTES(ids_init, 'i')
+NOTES(caches_init, 'C')
+NOTES(log_init, 'l')
+NOTES(translate_init, 't')
+NOTES(setup_process, 'p')
+NOTES(dispatch_init, 'd')
+NOTES(tracer_init, 'T')
+NOTES(log_own, 'O')
+
+void procnames_init(int fd, const char *name)
+{
+    assert_int_equal(fd, 902);
+    assert_true(name[0] == '.' || name[0] == '/');
+}
+
+const char *procnames_exe(void)
+{
+    return "/somewhere/long-name-of-a-program (deleted)";
+}
+
+void fds_init(int fd, int log_fd)
+{
+    assert_int_equal(fd, 901);
+    assert_int_equal(log_fd, 900);
+}
+
+void fds_keep_finisher(const char *path)
+{
+    assert_string_equal(path, "/quern");
+}
+
+int fds_spool(void)
+{
+    return 901;
+}
+
+void environ_save(char *const *envp)
+{
+    assert_string_equal(envp[0], "A=1");
+}
+
+void config_init(u64 i1_room, u64 d1_room)
+{
+    assert_int_equal(i1_room, TA_I1_SIZE);
+    assert_int_equal(d1_room, TA_D1_SIZE);
+    note('f');
+}
+
+static u64 brk_emulated;
+
+void syscalls_init(u64 brk)
+{
+    brk_emulated = brk;
+    note('s');
+}
+
+static struct thread thread, *const t = &thread;
+
+struct thread *birth_main(void)
+{
+    note('b');
+    return t;
+}
+
+void seccomp_take_over(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+}
+
+_Noreturn void dispatch_run(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    longjmp(back, 1);
+}
+
+static u64 native_sp, native_pc;
+
+_Noreturn void start_native(u64 rsp, u64 rip)
+{
+    native_sp = rsp;
+    native_pc = rip;
+    longjmp(back, 2);
+}
+
+// -- the test's side --
+
+// What the kernel puts there: argc, the engine's two arguments, the client's, environment, vector.
+static u64 stack[64], *auxv;
+static char random16[16];
+
+static void push_stack(const char *name, const char *fds)
+{
+    static const u64 vector[][2] = {
+        { AT_SYSINFO_EHDR, 0x7ffff7fd0000 },
+        { AT_PHDR, 1 },
+        { AT_PHENT, 2 },
+        { AT_PHNUM, 3 },
+        { AT_BASE, 4 },
+        { AT_ENTRY, 5 },
+        { AT_EXECFN, 6 },
+        { AT_HWCAP2, 0xabc },
+        { AT_MINSIGSTKSZ, 3632 },
+        { AT_RSEQ_FEATURE_SIZE, 28 },
+        { AT_RSEQ_ALIGN, 32 },
+        { AT_NULL, 0 },
+    };
+    u64 *p = stack;
+
+    *p++ = 4;
+    *p++ = (u64)name;
+    *p++ = (u64)fds;
+    *p++ = (u64) "prog";
+    *p++ = (u64) "argument";
+    *p++ = 0;
+    *p++ = (u64) "A=1";
+    *p++ = 0;
+    auxv = p;
+    *p++ = AT_RANDOM;
+    *p++ = (u64)random16;
+    memcpy(p, vector, sizeof(vector));
+}
+
+static u64 aux(u64 type)
+{
+    for (u64 *a = auxv; *a; a += 2)
+        if (*a == type)
+            return a[1];
+    return ~0ul;
+}
+
+static int setup(void **state)
+{
+    static const struct vmmapfile_line usual[] = {
+        { .start = 0x7e9000000000, .path = (char *)"/engine" },
+        { .start = 0x7ffff7fc5000, .path = (char *)"" },
+        { .start = 0x7ffff7fc9000, .path = (char *)"[vvar]" },
+        { .start = 0x7ffff7fcd000, .path = (char *)"[vvar_vclock]" },
+        { .start = 0x7ffff7fcf000, .path = (char *)"[vdso]" },
+        { .start = 0x7ffffffde000, .path = (char *)"[stack]" },
+    };
+
+    (void)state;
+    memset(&header, 0, sizeof(header));
+    memset(order, 0, sizeof(order));
+    memset(t, 0, sizeof(*t));
+    memset(lines, 0, sizeof(lines));
+    memcpy(lines, usual, sizeof(usual));
+    memset(random16, 'r', 16);
+    memset(images, 0, sizeof(images));
+    program = (struct elf_file){ .kind = ELF_LOADABLE, .phnum = 9 };
+    interp = (struct elf_file){ .kind = ELF_LOADABLE, .low = 0, .high = 0x35000 };
+    // No break so low is taken by the kernel: it is emulated, and this process keeps its own.
+    images[0] = (struct elf_image){ .entry = 0x401500, .phdr = 0x400040, .brk = 0x1001 };
+    images[1] = (struct elf_image){ .entry = 0x7f0000001000, .bias = 0x7f0000000000 };
+    first_examined = false;
+    mapped = 0;
+    cache_room = ~0u;
+    header.log_fd = 900;
+    header.s_program = 1;
+    push_stack("./prog", "901,902");
+    return 0;
+}
+
+static int launch(void)
+{
+    int how = setjmp(back);
+
+    if (!how)
+        launch_main(stack);
+    return how;
+}
+
+static void test_stack(void **state)
+{
+    u64 *sp = stack + 2;
+
+    (void)state;
+    assert_int_equal(launch(), 1);
+    assert_int_equal(spool_fd, 901);
+    assert_string_equal(order, "SvfcmTiCltpdsb");
+    assert_int_equal(t->regs[R_RSP], (u64)sp);
+    assert_int_equal(t->pc, 0x401500);
+    assert_int_equal(t->rflags, 0x202);
+    assert_int_equal(sp[0], 2); // where the engine's second argument was
+    assert_string_equal((char *)sp[1], "prog");
+    assert_string_equal((char *)sp[2], "argument");
+    assert_int_equal(sp[3], 0);
+    assert_int_equal(header.state, SPOOL_RUNNING);
+    assert_int_equal(header.pid, sys_getpid());
+    assert_int_equal(brk_emulated, 0x2000);
+    assert_int_equal(hwcap2, 0xabc);
+    assert_int_equal(frame_size, 3632);
+}
+
+static void test_vector(void **state)
+{
+    (void)state;
+    program.has_interp = true;
+    memcpy(program.interp, "/dev/null", 10);
+    assert_int_equal(launch(), 1);
+    assert_int_equal(t->pc, 0x7f0000001000); // the interpreter's
+    assert_int_equal(aux(AT_PHDR), 0x400040);
+    assert_int_equal(aux(AT_PHENT), 56);
+    assert_int_equal(aux(AT_PHNUM), 9);
+    assert_int_equal(aux(AT_BASE), 0x7f0000000000);
+    assert_int_equal(aux(AT_ENTRY), 0x401500);
+    assert_string_equal((char *)aux(AT_EXECFN), "./prog");
+    assert_int_equal(aux(AT_SYSINFO_EHDR), 0x7ffff7fd0000);
+    assert_int_equal(aux(AT_HWCAP2), 0xabc);
+    assert_int_equal(aux(AT_RSEQ_ALIGN), ~0ul); // not to be had
+    assert_int_equal(aux(AT_RSEQ_FEATURE_SIZE), ~0ul);
+    assert_int_equal(auxv[2 * 10], AT_NULL); // 13 less 2, the last of them this
+    assert_memory_equal(random16, "Quern: no chance", 16);
+    // 2 GiB below the end of the code cache, 64 MiB up; and right below it.
+    assert_int_equal(hints[0], 0x7fff74000000);
+    assert_int_equal(hints[1], 0x7fffe0000000 - 0x35000);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    header.flags = SPOOL_F_NO_VDSO | SPOOL_F_RANDOM | SPOOL_F_EXECED;
+    assert_int_equal(launch(), 1);
+    assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
+    assert_int_equal(aux(AT_BASE), 0);
+    assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
+    assert_string_equal(order, "SOvfcmTiCltpdsb");
+}
+
+// Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts
+// mappings now.
+static void test_cache(void **state)
+{
+    (void)state;
+    assert_int_equal(launch(), 1);
+    assert_int_equal(cache_limit, 0x7ffff7fc9000);
+    assert_int_equal(cache_kib, 131072);
+    assert_int_equal(header.cache_kib, 131072);
+    setup(state);
+    lines[5].start = 0x7ffff7000000; // the stack
+    assert_int_equal(launch(), 1);
+    assert_int_not_equal(cache_limit, 0x7ffff7fc9000);
+    u64 probe = (u64)sys_mmap(cache_limit - 4096, 4096, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+    assert_int_equal(probe, cache_limit - 4096); // free, and given back
+    sys_munmap(probe, 4096);
+    setup(state);
+    cache_room = 20000; // halved until there is room
+    assert_int_equal(launch(), 1);
+    assert_int_equal(cache_kib, 16384);
+    assert_int_equal(header.cache_kib, 16384);
+    setup(state);
+    header.cache_kib = 5000; // as asked for
+    assert_int_equal(launch(), 1);
+    assert_int_equal(cache_kib, 5000);
+}
+
+// What --native leaves: nothing of the engine's is made.
+static void test_native(void **state)
+{
+    (void)state;
+    header.flags = SPOOL_F_NATIVE;
+    assert_int_equal(launch(), 2);
+    assert_int_equal(native_sp, (u64)(stack + 2));
+    assert_int_equal(native_pc, 0x401500);
+    assert_string_equal(order, "Svfcm-");
+}
+
+static void test_other_ways(void **state)
+{
+    (void)state;
+    program.kind = ELF_SCRIPT;
+    assert_int_equal(launch(), 3);
+    setup(state);
+    push_stack("./prog", "901,902,903"); // of an exec: the old spool goes
+    assert_int_equal(launch(), 1);
+    assert_int_equal(strncmp(order, "So", 2), 0);
+}
+
+// The name that ps shows: 15 characters of the file's.
+static void test_name(void **state)
+{
+    char name[16];
+
+    (void)state;
+    assert_int_equal(launch(), 1);
+    sys_call2(SYS_prctl, PR_GET_NAME, (u64)name);
+    assert_string_equal(name, "prog");
+    setup(state);
+    push_stack("/dev/fd/7", "901,902"); // an exec by descriptor
+    assert_int_equal(launch(), 1);
+    sys_call2(SYS_prctl, PR_GET_NAME, (u64)name);
+    assert_string_equal(name, "long-name-of-a-");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_stack, setup),   cmocka_unit_test_setup(test_vector, setup),
+        cmocka_unit_test_setup(test_options, setup), cmocka_unit_test_setup(test_cache, setup),
+        cmocka_unit_test_setup(test_native, setup),  cmocka_unit_test_setup(test_other_ways, setup),
+        cmocka_unit_test_setup(test_name, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
