@@ -193,9 +193,11 @@ void procnames_init(int fd, const char *name)
     assert_true(name[0] == '.' || name[0] == '/');
 }
 
+static const char *exe;
+
 const char *procnames_exe(void)
 {
-    return "/somewhere/long-name-of-a-program (deleted)";
+    return exe;
 }
 
 void fds_init(int fd, int log_fd)
@@ -313,8 +315,8 @@ static int setup(void **state)
     static const struct vmmapfile_line usual[] = {
         { .start = 0x7e9000000000, .path = (char *)"/engine" },
         { .start = 0x7ffff7fc5000, .path = (char *)"" },
-        { .start = 0x7ffff7fc9000, .path = (char *)"[vvar]" },
-        { .start = 0x7ffff7fcd000, .path = (char *)"[vvar_vclock]" },
+        { .start = 0x7ffff7fc9000, .path = (char *)"[vvar_vclock]" },
+        { .start = 0x7ffff7fcd000, .path = (char *)"[vvar]" },
         { .start = 0x7ffff7fcf000, .path = (char *)"[vdso]" },
         { .start = 0x7ffffffde000, .path = (char *)"[stack]" },
     };
@@ -469,9 +471,16 @@ static void test_name(void **state)
     assert_string_equal(name, "prog");
     setup(state);
     push_stack("/dev/fd/7", "901,902"); // an exec by descriptor
+    exe = "/somewhere/long-name-of-a-program";
     assert_int_equal(launch(), 1);
     sys_call2(SYS_prctl, PR_GET_NAME, (u64)name);
     assert_string_equal(name, "long-name-of-a-");
+    setup(state);
+    push_stack("/dev/fd/7", "901,902");
+    exe = "/somewhere/gone (deleted)";
+    assert_int_equal(launch(), 1);
+    sys_call2(SYS_prctl, PR_GET_NAME, (u64)name);
+    assert_string_equal(name, "gone");
 }
 
 int main(void)
