@@ -150,40 +150,53 @@ $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o
 endef
 $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 
-# Those of a wing lie in its folder: engine_wing_unit NAME, with the wing's objects that it tests.
+# Those of a wing lie in its folder: a line for each wing, and the objects that each one tests.
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS := x86/asm x86/decode thread/loans thread/threads thread/world codecache/links codecache/where codecache/tcache \
-    count/prof count/strings translate/translate translate/ways signal/mask signal/deliver \
-    signal/frame syscalls/memory syscalls/files syscalls/int80 \
-    run/dispatch run/launch
+ENGINE_WING_UNITS :=
+ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
+
+ENGINE_WING_UNITS += x86/asm x86/decode
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+
+ENGINE_WING_UNITS += thread/loans thread/threads thread/world
+ENGINE_UNIT_OBJS_thread/loans := thread/threads base/mini
 ENGINE_UNIT_OBJS_thread/threads := thread/threads base/mini
 ENGINE_UNIT_OBJS_thread/world := thread/threads thread/world thread/stress base/mini
+
+ENGINE_WING_UNITS += codecache/links codecache/where codecache/tcache
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
     codecache/ibl base/mini
+
+ENGINE_WING_UNITS += count/prof count/strings
 ENGINE_UNIT_OBJS_count/prof := count/prof
 ENGINE_UNIT_OBJS_count/strings := count/strings
+
+ENGINE_WING_UNITS += translate/translate translate/ways
+ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
+    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
+    codecache/stubs.S codecache/dump count/ids spool/config base/cpu base/mini
 ENGINE_UNIT_OBJS_translate/ways := translate/ways base/mini
-ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
-ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
-ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
-ENGINE_UNIT_OBJS_run/launch := run/launch base/mini
+
+ENGINE_WING_UNITS += signal/mask signal/deliver signal/frame
 ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/mask.S base/fixup base/mini
 ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/mask.S \
     base/fixup base/mini
 ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEMEM) \
     base/cpu base/mini
-ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
-    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
-    codecache/stubs.S count/ids spool/config base/cpu base/mini
-ENGINE_UNIT_OBJS_thread/loans := thread/threads base/mini
+
+ENGINE_WING_UNITS += syscalls/memory syscalls/files syscalls/int80
+ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
+
+ENGINE_WING_UNITS += run/dispatch run/launch
+ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
+ENGINE_UNIT_OBJS_run/launch := run/launch base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))

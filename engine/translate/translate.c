@@ -11,6 +11,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/dump.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/log.h"
@@ -18,7 +19,6 @@
 #include "engine/spool/spooler.h"
 #include "engine/translate/block.h"
 #include "engine/translate/defer.h"
-#include "engine/translate/dump.h"
 #include "engine/translate/flow.h"
 #include "engine/translate/predict.h"
 #include "engine/translate/record.h"
@@ -303,7 +303,13 @@ static struct fragment *publish(struct tb *b, u32 block)
     spool->n_translated++;
     spool->n_translated_insns += b->n;
     if (b->dumped)
-        dump_block(b);
+        dump_fragment(&(struct dump){ .pc = d->pc,
+                                      .hpc = d->hpc,
+                                      .insn = b->insn,
+                                      .part = b->part,
+                                      .bytes = d->size,
+                                      .insns = b->n,
+                                      .parts = b->nparts });
     return tcache_publish(d);
 }
 

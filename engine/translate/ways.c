@@ -10,12 +10,12 @@
 #include "engine/translate/ways.h"
 
 #include "engine/base/mini.h"
+#include "engine/codecache/dump.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/dump.h"
 #include "engine/x86/asm.h"
 
 #define WAYS_MAX 16u // more are left to C

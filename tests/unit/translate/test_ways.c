@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
+#include "engine/codecache/dump.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/dump.h"
 #include "engine/translate/ways.h"
 
 #define LINE     64u

@@ -3,7 +3,7 @@
 // its code exists, so that code which is flushed, and that of a process that is killed, is in it.
 // The file is open for no longer than that takes: the client never finds its descriptor. With the
 // translation lock held.
-#include "engine/translate/dump.h"
+#include "engine/codecache/dump.h"
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
@@ -79,27 +79,27 @@ bool dump_init(void)
     return spool->s_dump_code != 0;
 }
 
-void dump_block(const struct tb *b)
+void dump_fragment(const struct dump *d)
 {
     struct spool_code r = { .magic = SPOOL_CODE_MAGIC,
-                            .bytes = tb_off(b),
-                            .pc = b->pc,
-                            .hpc = (u64)b->code.start,
-                            .insns = b->n,
-                            .parts = b->nparts };
+                            .bytes = d->bytes,
+                            .pc = d->pc,
+                            .hpc = d->hpc,
+                            .insns = d->insns,
+                            .parts = d->parts };
     int fd = begin();
 
     if (fd < 0)
         return;
     put(fd, &r, sizeof(r));
-    for (u32 i = 0; i < b->n; i++) {
-        struct spool_code_insn in = { .len = b->insn[i].len };
+    for (u32 i = 0; i < d->insns; i++) {
+        struct spool_code_insn in = { .len = d->insn[i].len };
 
-        memcpy(in.bytes, b->insn[i].bytes, in.len);
+        memcpy(in.bytes, d->insn[i].bytes, in.len);
         put(fd, &in, sizeof(in));
     }
-    put(fd, b->part, b->nparts * sizeof(b->part[0]));
-    put(fd, b->code.start, tb_off(b));
+    put(fd, d->part, d->parts * sizeof(d->part[0]));
+    put(fd, (const void *)d->hpc, d->bytes);
     sys_close(fd);
 }
 
