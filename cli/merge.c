@@ -90,6 +90,8 @@ int cmd_merge(int argc, char **argv)
         sum = quern_profile_merge_files((const char *const *)paths, n, &mo, &err);
         progress_end();
     }
+    if (sum)
+        read_need_events(sum, paths[0]);
     if (!sum || quern_profile_write(sum, m.out, &wo, &err) < 0) {
         remark_error(&err);
         return UTIL_USAGE;

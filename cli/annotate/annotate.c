@@ -52,8 +52,7 @@ static void read_profiles(struct annotate *a)
     quern_rewrite_free(file);
     quern_rewrite_free(func);
     a->events = quern_profile_event_count(a->p);
-    if (!a->events)
-        die(UTIL_NO, "%s: the profile is empty: it has no events", a->files[0]);
+    read_need_events(a->p, a->files[0]);
     has = quern_profile_has(a->p);
     a->callgrind = quern_profile_format(a->p) == QUERN_FORMAT_CALLGRIND;
     if (!(has & QUERN_HAS_CALL) && (a->inclusive || a->tree != TREE_NONE))

@@ -57,12 +57,11 @@ int cmd_convert(int argc, char **argv)
     while (c.paths[n])
         n++;
     c.p = read_sum(c.paths, n);
+    read_need_events(c.p, c.paths[0]);
     c.events = quern_profile_event_count(c.p);
     if (!writers[c.to]) {
         status = write_profile(&c);
     } else {
-        if (!c.events)
-            die(UTIL_NO, "%s: the profile is empty: it has no events", c.paths[0]);
         if (c.event_name) {
             int e = event_find(c.p, c.event_name);
 

@@ -110,6 +110,8 @@ static int run(int argc, char **argv, bool traditional)
     func = read_rewrite("--mod-funcname", d.mod_func);
     d.old.p = read_profile(d.old.path);
     d.new_.p = read_profile(d.new_.path);
+    read_need_events(d.old.p, d.old.path);
+    read_need_events(d.new_.p, d.new_.path);
     if (traditional) {
         write_profile(&d, file, func);
         return UTIL_OK;

@@ -74,6 +74,12 @@ struct quern_profile *read_parts(const char *const *paths, size_t n)
     return all;
 }
 
+void read_need_events(const struct quern_profile *p, const char *path)
+{
+    if (quern_profile_event_count(p) == 0)
+        die(UTIL_USAGE, "%s: the profile is empty: it has no events", path);
+}
+
 const char *read_command(const struct quern_profile *p)
 {
     struct quern_part part;

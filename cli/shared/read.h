@@ -16,6 +16,8 @@ struct quern_profile *read_profile(const char *path);
 struct quern_profile *read_sum(const char *const *paths, size_t n);
 // Several side by side: the parts of each are parts of the result, named after their files.
 struct quern_profile *read_parts(const char *const *paths, size_t n);
+// A profile without events is none: there is nothing in it to be shown, summed or compared.
+void read_need_events(const struct quern_profile *p, const char *path);
 // The command of the first part; "".
 const char *read_command(const struct quern_profile *p);
 // The expression of a --mod-* option; NULL when there is none.

@@ -99,3 +99,18 @@ load run
         [[ "$output" == "usage: $name "* ]]
     done
 }
+
+@test "a profile without events is input that cannot be read, for every command" {
+    : > empty
+    for command in annotate "annotate --by-part" "diff empty" "merge -o out" \
+        "convert --to=cachegrind -o out" "convert --to=callgrind -o out" \
+        "convert --to=json -o out" "convert --to=folded -o out" "report -o out"; do
+        quern $command empty
+        [ "$status" = 2 ] || { echo "# $command: $status"; false; }
+        same "${messages##*$'\n'}" "quern: empty: the profile is empty: it has no events"
+        same "$output" ""
+        [ ! -e out ]
+    done
+    quern check -q empty # which says what is wrong: it was read
+    [ "$status" = 1 ]
+}
