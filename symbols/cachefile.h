@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define CACHEFILE_MAGIC   UINT64_C(0x31304d5953524e51) // "QNRSYM01" read as little endian
-#define CACHEFILE_VERSION 1u
+#define CACHEFILE_VERSION 2u // goes up, too, when the readers answer otherwise than they did
 #define CACHEFILE_PAGE    4096u
 #define CACHEFILE_UNKNOWN UINT32_MAX // for a function: nobody has asked for this range yet
 

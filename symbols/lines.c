@@ -199,26 +199,64 @@ static void scan_units(struct lines *l)
         qsort(l->range, l->ranges, sizeof(*l->range), compare_ranges);
 }
 
-// The first listed range that begins behind the address; UINT64_MAX: none.
-static uint64_t next_listed(const struct lines *l, uint64_t address)
+struct listed {
+    Dwarf_Addr start;
+    Dwarf_Word length;
+    Dwarf_Off off;
+};
+
+static bool listed_get(Dwarf_Arange *a, struct listed *out)
+{
+    return a && dwarf_getarangeinfo(a, &out->start, &out->length, &out->off) == 0;
+}
+
+// How many listed ranges begin at or below the address; false when that cannot be known.
+static bool listed_upper(const struct lines *l, uint64_t address, size_t *n)
 {
     size_t lo = 0, hi = l->aranges_count;
-    Dwarf_Addr start = UINT64_MAX;
+    struct listed r;
 
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
 
-        if (dwarf_getarangeinfo(dwarf_onearange(l->aranges, mid), &start, NULL, NULL) != 0)
-            return address + 1;
-        if (start <= address)
+        if (!listed_get(dwarf_onearange(l->aranges, mid), &r))
+            return false;
+        if (r.start <= address)
             lo = mid + 1;
         else
             hi = mid;
     }
-    if (lo == l->aranges_count ||
-        dwarf_getarangeinfo(dwarf_onearange(l->aranges, lo), &start, NULL, NULL) != 0)
+    *n = lo;
+    return true;
+}
+
+// The first listed range that begins behind the address; UINT64_MAX: none.
+static uint64_t next_listed(const struct lines *l, uint64_t address)
+{
+    size_t n;
+    struct listed r;
+
+    if (!listed_upper(l, address, &n))
+        return address + 1;
+    if (n == l->aranges_count || !listed_get(dwarf_onearange(l->aranges, n), &r))
         return UINT64_MAX;
-    return start;
+    return r.start;
+}
+
+// The listed range that has the address. One at 0 is what a linker leaves of a removed section; as
+// long as that was it may lie over all others, and libdw's search may meet it first.
+static bool find_listed(const struct lines *l, uint64_t address, struct listed *out)
+{
+    Dwarf_Arange *a = l->aranges ? dwarf_getarange_addr(l->aranges, address) : NULL;
+    size_t n;
+
+    if (!listed_get(a, out))
+        return false;
+    if (out->start != 0)
+        return true;
+    return listed_upper(l, address, &n) && n > 0 &&
+           listed_get(dwarf_onearange(l->aranges, n - 1), out) && out->start != 0 &&
+           address - out->start < out->length;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -229,15 +267,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 // The unit that has the address, and up to where that is so; also up to where there is none.
 static bool find_die(struct lines *l, uint64_t address, bool named, Dwarf_Die *die, uint64_t *end)
 {
-    Dwarf_Arange *a = l->aranges ? dwarf_getarange_addr(l->aranges, address) : NULL;
-    Dwarf_Off off;
-    Dwarf_Addr start;
-    Dwarf_Word length;
+    struct listed listed;
 
     *end = next_listed(l, address);
-    if (a && dwarf_getarangeinfo(a, &start, &length, &off) == 0) {
-        *end = least(*end, start + length);
-        return dwarf_offdie(l->dwarf, off, die) != NULL;
+    if (find_listed(l, address, &listed)) {
+        *end = least(*end, listed.start + listed.length);
+        return dwarf_offdie(l->dwarf, listed.off, die) != NULL;
     }
     // What has no name either (PLTs, above all) is not worth reading every unit of a large file;
     // whether others made that necessary must not change the answer.

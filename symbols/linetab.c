@@ -26,6 +26,7 @@ struct row {
 
 struct sequence {
     uint64_t start, end;
+    uint64_t reach;               // the highest end of this one and all that begin before it
     const unsigned char *program; // its first opcode
     uint32_t unit;
     uint32_t rows; // 0: not run yet
@@ -594,6 +595,11 @@ struct linetab *linetab_new(Elf *elf, struct strings *strings)
     }
     if (t->sequences)
         qsort(t->sequence, t->sequences, sizeof(*t->sequence), compare_sequences);
+    for (size_t i = 0; i < t->sequences; i++) {
+        struct sequence *s = &t->sequence[i];
+
+        s->reach = i && s[-1].reach > s->end ? s[-1].reach : s->end;
+    }
     return t;
 }
 
@@ -641,13 +647,29 @@ static uint32_t file_number(struct linetab *t, uint32_t index)
     return f->number;
 }
 
+// Of the first n sequences, which begin at or below the address, the last that has it; NULL: none.
+// Those behind that one lie in it and have ended: *from is where the last of them did.
+static struct sequence *covering(struct linetab *t, size_t n, uint64_t address, uint64_t *from)
+{
+    *from = 0;
+    for (; n && t->sequence[n - 1].reach > address; n--) {
+        struct sequence *s = &t->sequence[n - 1];
+
+        if (s->end > address)
+            return s;
+        *from = s->end > *from ? s->end : *from;
+    }
+    return NULL;
+}
+
 void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
 {
     size_t i = search_upper(t->sequence, t->sequences, sizeof(*t->sequence), address);
-    struct sequence *s = i ? &t->sequence[i - 1] : NULL;
+    uint64_t from;
+    struct sequence *s = covering(t, i, address, &from);
 
     *out = (struct lines_row){ .start = address, .end = address + 1 };
-    if (!s || address >= s->end) {
+    if (!s) {
         if (i < t->sequences)
             out->end = t->sequence[i].start;
         return;
@@ -658,7 +680,7 @@ void linetab_find(struct linetab *t, uint64_t address, struct lines_row *out)
         return; // out of memory
     const struct row *row = t->row + s->row;
     size_t n = search_upper(row, s->rows, sizeof(*row), address);
-    out->start = row[n - 1].address;
+    out->start = row[n - 1].address > from ? row[n - 1].address : from;
     out->end = n < s->rows ? row[n].address : s->end;
     if (i < t->sequences && t->sequence[i].start < out->end)
         out->end = t->sequence[i].start; // overlapping sequences

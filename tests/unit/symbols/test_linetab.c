@@ -108,6 +108,10 @@ static void test_rows(void **state)
     row_is(t, 0x101f, 0x1013, 0x1020, "/src/inc/b.h", 11);
     row_is(t, 0x1020, 0x1020, 0x1030, "???", 1);
     row_is(t, 0x102f, 0x1020, 0x1030, "???", 1);
+    row_is(t, 0x1030, 0x1030, 0x1033, "/src/inc/b.h", 11); // and on behind it
+    row_is(t, 0x1032, 0x1030, 0x1033, "/src/inc/b.h", 11);
+    row_is(t, 0x1033, 0x1033, 0x1043, "/src/inc/b.h", 0);
+    row_is(t, 0x1043, 0x1043, 0x2000, "???", 0);
     row_is(t, 0x1fff, 0x1fff, 0x2000, "???", 0);
     row_is(t, 0x2000, 0x2000, 0x2001, "/c.c", 5);
     row_is(t, 0x2001, 0x2001, 0x2002, "???", 0);

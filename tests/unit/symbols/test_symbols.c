@@ -535,6 +535,32 @@ static void test_plt_has_no_name(void **state)
     symbols_free(s);
 }
 
+// What the linker leaves out is at address 0 in its debug information: 0x4000 bytes here, as if
+// over the beginning of the program, whose _init, in .init at 0x1000, has no lines.
+static void test_removed_section(void **state)
+{
+    static const char *const forms[] = { "-gdwarf-5", "-gdwarf-4", "-gdwarf-3 -gstrict-dwarf" };
+    char name[16];
+
+    (void)state;
+    write_text("src/gone.c", "void gone(void);\nvoid gone(void)\n{\n"
+                             "    __asm__ volatile(\".skip 0x4000, 0x90\");\n}\n");
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        for (int listed = 1; listed >= 0; listed--) { // in .debug_aranges
+            struct symbols *s = new_symbols(false);
+
+            snprintf(name, sizeof(name), "gone%zu%d", i, listed);
+            shell("gcc -O1 %s -pie -fPIE -Wl,--gc-sections -o %s src/main.c src/other.c src/gone.c",
+                  forms[i], name);
+            if (!listed)
+                shell("objcopy --remove-section=.debug_aranges %s", name);
+            assert_int_equal(label(name, "_init"), 0x1000);
+            assert_string_equal(where(s, name, 0x1000), "_init ???:0");
+            assert_string_equal(where(s, name, label(name, "at_main")), "main src/main.c:11");
+            symbols_free(s);
+        }
+}
+
 // ---- Which name ----
 
 static void test_choice_of_name(void **state)
@@ -1139,6 +1165,7 @@ int main(void)
         cmocka_unit_test(test_eh_frame_only),
         cmocka_unit_test(test_minidebuginfo),
         cmocka_unit_test(test_plt_has_no_name),
+        cmocka_unit_test(test_removed_section),
         cmocka_unit_test(test_choice_of_name),
         cmocka_unit_test(test_demangling),
         cmocka_unit_test(test_missing_file),
