@@ -7,6 +7,7 @@
 #include <pcre2.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,83 +97,160 @@ static char *convert(const char *r)
     return out;
 }
 
-struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *err)
-{
-    struct quern_rewrite *r = calloc(1, sizeof(*r));
-    const char *s = expr;
-    char *pattern = NULL, *replacement = NULL;
-    uint32_t options = 0;
-    int code = 0;
-    PCRE2_SIZE at = 0;
+// ---- An expression and what it is made of: 0, or -1 with errno and *err set ----
 
-    if (!r)
-        return NULL;
-    r->options = PCRE2_SUBSTITUTE_EXTENDED | PCRE2_SUBSTITUTE_UNSET_EMPTY |
-                 PCRE2_SUBSTITUTE_UNKNOWN_UNSET | PCRE2_SUBSTITUTE_OVERFLOW_LENGTH;
-    if (s[0] != 's' || !s[1] || s[1] == ' ' || s[1] == '\\' || s[1] == '_' ||
-        (s[1] >= '0' && s[1] <= '9') || ((s[1] | 0x20) >= 'a' && (s[1] | 0x20) <= 'z')) {
+struct parts {
+    char *pattern, *replacement;
+    uint32_t compile, substitute; // options
+};
+
+// Nothing that a file name or a word of a pattern begins with.
+static bool delimits(char c)
+{
+    return c && c != ' ' && c != '\\' && c != '_' && !(c >= '0' && c <= '9') &&
+           !((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static int no_memory(struct quern_error *err)
+{
+    text_error(err, ENOMEM, NULL, "out of memory");
+    errno = ENOMEM;
+    return -1;
+}
+
+static int fault(void)
+{
+    errno = EINVAL;
+    return -1;
+}
+
+static int split_pieces(const char *expr, const char **s, struct parts *p, struct quern_error *err)
+{
+    char open;
+
+    if ((*s)[0] != 's' || !delimits((*s)[1])) {
         text_error(err, EINVAL, NULL, "'%.100s' is not of the form s/old/new/flags", expr);
-        goto bad;
+        return fault();
     }
-    char open = s[1];
-    s += 2;
-    pattern = piece(&s, open);
-    if (pattern && closing(open) != open) {
-        while (*s == ' ')
-            s++;
-        open = *s ? *s++ : '/';
+    open = (*s)[1];
+    *s += 2;
+    p->pattern = piece(s, open);
+    if (p->pattern && closing(open) != open) {
+        while (**s == ' ')
+            ++*s;
+        open = **s ? *(*s)++ : '/';
     }
-    replacement = pattern ? piece(&s, open) : NULL;
-    if (!replacement) {
-        if (errno != ENOMEM)
-            text_error(err, EINVAL, NULL,
-                       "'%.100s' is not of the form s/old/new/flags: a delimiter is missing", expr);
-        goto bad;
-    }
+    p->replacement = p->pattern ? piece(s, open) : NULL;
+    if (p->replacement)
+        return 0;
+    if (errno == ENOMEM)
+        return no_memory(err);
+    text_error(err, EINVAL, NULL,
+               "'%.100s' is not of the form s/old/new/flags: a delimiter is missing", expr);
+    return fault();
+}
+
+static int split(const char *expr, struct parts *p, struct quern_error *err)
+{
+    const char *s = expr;
+
+    p->substitute =
+        PCRE2_SUBSTITUTE_EXTENDED | PCRE2_SUBSTITUTE_UNSET_EMPTY | PCRE2_SUBSTITUTE_OVERFLOW_LENGTH;
+    if (split_pieces(expr, &s, p, err))
+        return -1;
     for (; *s; s++) {
         switch (*s) {
-        case 'g': r->options |= PCRE2_SUBSTITUTE_GLOBAL; break;
-        case 'i': options |= PCRE2_CASELESS; break;
-        case 'm': options |= PCRE2_MULTILINE; break;
-        case 's': options |= PCRE2_DOTALL; break;
-        case 'x': options |= PCRE2_EXTENDED; break;
+        case 'g': p->substitute |= PCRE2_SUBSTITUTE_GLOBAL; break;
+        case 'i': p->compile |= PCRE2_CASELESS; break;
+        case 'm': p->compile |= PCRE2_MULTILINE; break;
+        case 's': p->compile |= PCRE2_DOTALL; break;
+        case 'x': p->compile |= PCRE2_EXTENDED; break;
         default:
             text_error(err, EINVAL, NULL, "'%.100s': unknown flag '%c'; known are g, i, m, s and x",
                        expr, *s);
-            goto bad;
+            return fault();
         }
     }
-    r->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &code, &at, NULL);
-    if (!r->code) {
+    return 0;
+}
+
+static pcre2_code *compile(const char *expr, const struct parts *p, struct quern_error *err)
+{
+    int code = 0;
+    PCRE2_SIZE at = 0;
+    pcre2_code *c =
+        pcre2_compile((PCRE2_SPTR)p->pattern, PCRE2_ZERO_TERMINATED, p->compile, &code, &at, NULL);
+
+    if (!c) {
         char text[120];
+
         pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof(text));
         text_error(err, EINVAL, NULL, "'%.80s': %s at character %zu of the pattern", expr, text,
                    (size_t)at + 1);
-        goto bad;
+        fault();
     }
-    if (!(r->replacement = convert(replacement))) {
-        errno = ENOMEM;
-        goto bad_keep;
-    }
+    return c;
+}
+
+// Why PCRE2 cannot use a replacement is told now, not at the first name that the pattern matches:
+// the same groups with an empty alternative before them match at once. (A pattern that begins with
+// (*...) settles what it may begin with; there it is told at that name.)
+static int try_replacement(const char *expr, const struct parts *p, const char *replacement,
+                           struct quern_error *err)
+{
+    char *pattern = malloc(strlen(p->pattern) + 2), out[256], text[120];
+    PCRE2_SIZE at, n = sizeof(out);
+    pcre2_code *c;
+    int code, rc;
+
+    if (!pattern)
+        return no_memory(err);
+    sprintf(pattern, "|%s", p->pattern);
+    c = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, p->compile, &code, &at, NULL);
     free(pattern);
-    free(replacement);
-    // A replacement that PCRE2 cannot use is told now, not at the first name.
-    char *test = quern_rewrite_apply(r, "");
-    if (!test && errno == EINVAL) {
-        text_error(err, EINVAL, NULL, "'%.100s': the replacement is not understood", expr);
+    if (!c)
+        return 0;
+    rc = pcre2_substitute(c, (PCRE2_SPTR) "", 0, 0, p->substitute, NULL, NULL,
+                          (PCRE2_SPTR)replacement, PCRE2_ZERO_TERMINATED, (PCRE2_UCHAR *)out, &n);
+    pcre2_code_free(c);
+    if (rc >= 0 || rc == PCRE2_ERROR_NOMEMORY) // that is the room in out
+        return 0;
+    if (rc == PCRE2_ERROR_NOSUBSTRING) {
+        text_error(err, EINVAL, NULL,
+                   "'%.80s': the replacement names a group that the pattern does not have", expr);
+    } else {
+        pcre2_get_error_message(rc, (PCRE2_UCHAR *)text, sizeof(text));
+        text_error(err, EINVAL, NULL, "'%.80s': the replacement is not understood: %s", expr, text);
+    }
+    return fault();
+}
+
+static int make(struct quern_rewrite *r, const char *expr, struct parts *p, struct quern_error *err)
+{
+    if (split(expr, p, err) || !(r->code = compile(expr, p, err)))
+        return -1;
+    r->options = p->substitute;
+    r->replacement = convert(p->replacement);
+    return r->replacement ? try_replacement(expr, p, r->replacement, err) : no_memory(err);
+}
+
+struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *err)
+{
+    struct quern_rewrite *r = calloc(1, sizeof(*r));
+    struct parts p = { NULL, NULL, 0, 0 };
+    int saved;
+
+    if (!r || make(r, expr, &p, err)) {
+        saved = errno;
         quern_rewrite_free(r);
-        errno = EINVAL;
-        return NULL;
+        r = NULL;
+        errno = saved;
     }
-    free(test);
+    saved = errno;
+    free(p.pattern);
+    free(p.replacement);
+    errno = saved;
     return r;
-bad:
-    errno = EINVAL;
-bad_keep:
-    free(pattern);
-    free(replacement);
-    quern_rewrite_free(r);
-    return NULL;
 }
 
 void quern_rewrite_free(struct quern_rewrite *r)

@@ -166,6 +166,10 @@ added or compared"
     quern diff --mod-funcname='s/a/b' old new
     same "$messages" "quern: --mod-funcname: 's/a/b' is not of the form s/old/new/flags: a \
 delimiter is missing"
+    quern diff --mod-filename='s/no (such) name/\2/' old new
+    [ "$status" = 2 ]
+    same "$messages" "quern: --mod-filename: 's/no (such) name/\2/': the replacement names a group \
+that the pattern does not have"
 }
 
 @test "one or three profiles" {

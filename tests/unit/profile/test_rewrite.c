@@ -109,6 +109,42 @@ static void test_replacement(void **state)
     assert_non_null(strstr(err.msg, "replacement"));
 }
 
+static void refused(const char *expr, const char *why)
+{
+    struct quern_error err = { 0 };
+
+    if (quern_rewrite_new(expr, &err))
+        fail_msg("%s is taken", expr);
+    assert_int_equal(errno, EINVAL);
+    assert_int_equal(err.code, EINVAL);
+    if (!strstr(err.msg, why))
+        fail_msg("%s: %s", expr, err.msg);
+}
+
+// Told at once, before any name that the pattern matches.
+static void test_bad_replacement(void **state)
+{
+    static const char group[] =
+        "'s/(a)b/\\2/': the replacement names a group that the pattern does "
+        "not have";
+
+    (void)state;
+    refused("s/(a)b/\\2/", group);
+    refused("s/ab/$1/", "names a group");
+    refused("s/(a)b/${x}/", "names a group");
+    refused("s/(a)|(b)/\\3/g", "names a group");
+    refused("s/ab/${1/", "not understood");
+    refused("s/ab/\\q/", "not understood");
+    refused("s,\\Qa.b,\\9,", "names a group"); // quoted up to its end
+    refused("s/a b # (/\\1/x", "names a group");
+    refused("s{ab}{c\\}", "a delimiter is missing"); // a backslash at its end is one before it
+    rewrite_is("s/(?<x>a)b/<${x}>/", "ab", "<a>");
+    rewrite_is("s/(a)(b)?/\\2\\1/", "ac", "ac");
+    rewrite_is("s/(?|(a)|(b))c/\\1/", "bc", "b");
+    rewrite_is("s/(*UTF)\xc3\xa9+/e/", "\xc3\xa9\xc3\xa9", "e");
+    rewrite_is("s/a/\\\\/", "a", "\\");
+}
+
 // A text that grows to a hundred times its length, and more than the room for a first try.
 static void test_long(void **state)
 {
@@ -129,9 +165,9 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rewrite),    cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_delimiters), cmocka_unit_test(test_replacement),
-        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_rewrite),         cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_delimiters),      cmocka_unit_test(test_replacement),
+        cmocka_unit_test(test_bad_replacement), cmocka_unit_test(test_long),
     };
     return cmocka_run_group_tests_name("profile rewrite", tests, NULL, NULL);
 }
