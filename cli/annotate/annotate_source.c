@@ -394,9 +394,63 @@ static void warn_bogus(const struct source *s, int is_newer)
     fputs("@@\n" BOX_RULE, stdout);
 }
 
-static void list_file(struct listing *l, struct source *s)
+static void list_head(struct listing *l, const struct source *s, int is_newer)
+{
+    struct annotate *a = l->a;
+
+    if (is_newer)
+        printf(BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
+                        "@ Annotations may not be correct.\n" BOX_RULE "\n",
+               s->path, a->files[0]);
+    table_reset(&a->table);
+    for (size_t i = s->first; i < s->end; i++)
+        table_fit(&a->table, l->counts + l->line[i].counts, l->line[i].present);
+    for (size_t i = s->calls; i < s->calls_end; i++)
+        table_fit(&a->table, l->counts + l->call[i].counts, UINT64_MAX);
+    table_head(&a->table);
+    fputs("\n\n", stdout);
+}
+
+// What costs of the file are left behind its last line, and those that have none.
+static void list_rest(struct listing *l, const struct source *s, size_t next, int is_newer)
+{
+    if (next < s->end) {
+        for (; next < s->end; next++) {
+            put_counts(l, l->counts + l->line[next].counts, l->line[next].present);
+            printf("<bogus line %llu>\n", (unsigned long long)l->line[next].line);
+        }
+        warn_bogus(s, is_newer);
+    }
+    if (s->first < s->end && l->line[s->first].line == 0) {
+        const struct line *x = &l->line[s->first];
+        putchar('\n');
+        put_counts(l, l->counts + x->counts, x->present);
+        printf("<counts for unidentified lines in %s>\n", s->path);
+    }
+    putchar('\n');
+}
+
+// One line of the file, with its costs when it is that of l->line[*next].
+static void list_line(struct listing *l, const struct source *s, uint64_t line, const char *text,
+                      size_t n, size_t *next)
 {
     static const quern_count none[1];
+
+    if (*next < s->end && l->line[*next].line == line) {
+        const struct line *x = &l->line[(*next)++];
+        put_counts(l, l->counts + x->counts, x->present);
+        for (size_t i = 0; i < l->a->events; i++)
+            l->annotated[i] += l->counts[x->counts + i];
+        l->annotated_present |= x->present;
+    } else {
+        put_counts(l, none, 0);
+    }
+    fwrite(text, 1, n - (text[n - 1] == '\n'), stdout);
+    putchar('\n');
+}
+
+static void list_file(struct listing *l, struct source *s)
+{
     struct annotate *a = l->a;
     FILE *f = fopen(s->path, "r");
     char *text = NULL;
@@ -409,22 +463,11 @@ static void list_file(struct listing *l, struct source *s)
         warn("%s: %s", s->path, strerror(errno));
         return;
     }
-    if (is_newer)
-        printf(BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
-                        "@ Annotations may not be correct.\n" BOX_RULE "\n",
-               s->path, a->files[0]);
-    table_reset(&a->table);
-    for (size_t i = s->first; i < s->end; i++)
-        table_fit(&a->table, l->counts + l->line[i].counts, l->line[i].present);
-    for (size_t i = s->calls; i < s->calls_end; i++)
-        table_fit(&a->table, l->counts + l->call[i].counts, UINT64_MAX);
-    table_head(&a->table);
-    fputs("\n\n", stdout);
+    list_head(l, s, is_newer);
     if (next < s->end && l->line[next].line == 0)
         next++;
     mark = next_marked(l, s, 1);
     while ((n = getline(&text, &cap, f)) > 0) {
-        int strip = text[n - 1] == '\n';
         line++;
         // A stretch begins `context` lines before a marked line and ends as many after the last.
         if (!open && mark != UINT64_MAX && (mark <= a->context || line >= mark - a->context)) {
@@ -434,17 +477,7 @@ static void list_file(struct listing *l, struct source *s)
         }
         if (!open)
             continue;
-        if (next < s->end && l->line[next].line == line) {
-            const struct line *x = &l->line[next++];
-            put_counts(l, l->counts + x->counts, x->present);
-            for (size_t i = 0; i < a->events; i++)
-                l->annotated[i] += l->counts[x->counts + i];
-            l->annotated_present |= x->present;
-        } else {
-            put_counts(l, none, 0);
-        }
-        fwrite(text, 1, (size_t)n - (size_t)strip, stdout);
-        putchar('\n');
+        list_line(l, s, line, text, (size_t)n, &next);
         put_calls(l, s, line, &calls);
         if (line >= mark) {
             end = a->context > UINT64_MAX - line ? UINT64_MAX : line + a->context;
@@ -463,20 +496,7 @@ static void list_file(struct listing *l, struct source *s)
     free(text);
     fclose(f);
     l->annotated_files++;
-    if (next < s->end) {
-        for (; next < s->end; next++) {
-            put_counts(l, l->counts + l->line[next].counts, l->line[next].present);
-            printf("<bogus line %llu>\n", (unsigned long long)l->line[next].line);
-        }
-        warn_bogus(s, is_newer);
-    }
-    if (s->first < s->end && l->line[s->first].line == 0) {
-        const struct line *x = &l->line[s->first];
-        putchar('\n');
-        put_counts(l, l->counts + x->counts, x->present);
-        printf("<counts for unidentified lines in %s>\n", s->path);
-    }
-    putchar('\n');
+    list_rest(l, s, next, is_newer);
 }
 
 static int cmp_name(const void *a, const void *b)

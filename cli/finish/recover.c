@@ -132,16 +132,67 @@ static void report(const struct finish_spool *s, const char *output,
     fflush(stderr);
 }
 
+// A child that was killed while its engine started leaves one: litter, with nothing counted.
+static int drop_new(const char *path, const struct how *how, bool given)
+{
+    if (given) {
+        warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
+             path);
+        return -1;
+    }
+    if (how->keep)
+        return 0;
+    if (unlink(path) != 0) {
+        warn("%s: cannot be removed: %s", path, strerror(errno));
+        return -1;
+    }
+    if (!how->quiet)
+        printf("%s: the run ended before the engine started; nothing was counted: removed\n", path);
+    return 0;
+}
+
+// Writes the profile, and removes the spool.
+static int finish(struct finish_spool *s, const char *path, const struct how *how)
+{
+    struct finish_totals totals;
+    struct finish_files files;
+    char err[1024];
+    int rc;
+
+    if (finish_names(s, &files, err, sizeof(err)) != 0) {
+        warn("%s: %s", path, err);
+        return -1;
+    }
+    if (how->output) {
+        free(files.output);
+        files.output = xstrdup(how->output);
+    }
+    if (how->cache)
+        files.cache = strcmp(how->cache, "no") == 0 ? NULL : how->cache;
+    rc = finish_profile_write(s, &files, &totals, err, sizeof(err));
+    if (rc != 0) {
+        warn("%s: %s; -o FILE writes the profile elsewhere", path, err);
+    } else {
+        if (totals.bad_records)
+            warn("%s: %llu damaged records are not in the profile", path,
+                 (unsigned long long)totals.bad_records);
+        if (!how->quiet)
+            report(s, files.output, &totals);
+        if (!how->keep && unlink(path) != 0)
+            warn("%s: cannot be removed: %s", path, strerror(errno));
+    }
+    finish_names_free(&files);
+    return rc;
+}
+
 // 0, or -1 after a message. `given`: named by the user, so that nothing is passed over in silence.
 static int recover(const char *path, const struct how *how, bool given)
 {
     struct finish_spool s;
-    struct finish_totals totals;
     struct stat st;
     char err[1024];
-    struct finish_files files;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int rc = -1;
+    int rc;
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         warn("%s: %s", path, strerror(errno));
@@ -159,42 +210,10 @@ static int recover(const char *path, const struct how *how, bool given)
             warn("%s: process %d is still running; its profile is written when it ends", path,
                  s.h->pid);
         rc = given ? -1 : 0;
-    } else if (s.h->state == SPOOL_NEW && !given) {
-        // A child that was killed while its engine started leaves one: litter, with nothing
-        // counted.
-        rc = 0;
-        if (!how->keep && unlink(path) != 0) {
-            warn("%s: cannot be removed: %s", path, strerror(errno));
-            rc = -1;
-        } else if (!how->keep && !how->quiet) {
-            printf("%s: the run ended before the engine started; nothing was counted: removed\n",
-                   path);
-        }
     } else if (s.h->state == SPOOL_NEW) {
-        warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
-             path);
-    } else if (finish_names(&s, &files, err, sizeof(err)) != 0) {
-        warn("%s: %s", path, err);
+        rc = drop_new(path, how, given);
     } else {
-        if (how->output) {
-            free(files.output);
-            files.output = xstrdup(how->output);
-        }
-        if (how->cache)
-            files.cache = strcmp(how->cache, "no") == 0 ? NULL : how->cache;
-        rc = finish_profile_write(&s, &files, &totals, err, sizeof(err));
-        if (rc != 0) {
-            warn("%s: %s; -o FILE writes the profile elsewhere", path, err);
-        } else {
-            if (totals.bad_records)
-                warn("%s: %llu damaged records are not in the profile", path,
-                     (unsigned long long)totals.bad_records);
-            if (!how->quiet)
-                report(&s, files.output, &totals);
-            if (!how->keep && unlink(path) != 0)
-                warn("%s: cannot be removed: %s", path, strerror(errno));
-        }
-        finish_names_free(&files);
+        rc = finish(&s, path, how);
     }
     finish_spool_close(&s);
     close(fd);

@@ -59,6 +59,46 @@ static char *check_interpreter(const char *path, const char *interp)
     return whole;
 }
 
+// The interpreter's name, in memory of its own; NULL, and *fault says why.
+static char *read_interpreter(int fd, const Elf64_Phdr *ph, const char *path, char **fault)
+{
+    char *interp;
+
+    if (ph->p_filesz < 2 || ph->p_filesz > 4096) {
+        *fault = xasprintf("%s: the name of its interpreter has %llu bytes", path,
+                           (unsigned long long)ph->p_filesz);
+        return NULL;
+    }
+    interp = xcalloc(1, ph->p_filesz + 1);
+    if (pread(fd, interp, ph->p_filesz, (off_t)ph->p_offset) == (ssize_t)ph->p_filesz)
+        return interp;
+    *fault = xasprintf("%s: the name of its interpreter cannot be read", path);
+    free(interp);
+    return NULL;
+}
+
+static char *check_segments(int fd, const Elf64_Phdr *ph, int n, uint64_t size, const char *path,
+                            char **interp, bool *load)
+{
+    for (int i = 0; i < n; i++) {
+        char *fault = NULL;
+
+        if (ph[i].p_type != PT_LOAD && ph[i].p_type != PT_INTERP)
+            continue;
+        if (ph[i].p_offset > size || ph[i].p_filesz > size - ph[i].p_offset)
+            return xasprintf(
+                "%s: a truncated ELF file: segment %d ends at offset %llu, the file has %llu "
+                "bytes",
+                path, i, (unsigned long long)(ph[i].p_offset + ph[i].p_filesz),
+                (unsigned long long)size);
+        if (ph[i].p_type == PT_LOAD)
+            *load = true;
+        else if (!*interp && !(*interp = read_interpreter(fd, &ph[i], path, &fault)))
+            return fault;
+    }
+    return NULL;
+}
+
 static char *check_elf(int fd, const Elf64_Ehdr *h, size_t got, uint64_t size, const char *path)
 {
     char *fault;
@@ -89,33 +129,9 @@ static char *check_elf(int fd, const Elf64_Ehdr *h, size_t got, uint64_t size, c
         fault = xasprintf("%s: the program headers cannot be read", path);
         goto out;
     }
-    for (int i = 0; i < h->e_phnum; i++) {
-        if (ph[i].p_type != PT_LOAD && ph[i].p_type != PT_INTERP)
-            continue;
-        if (ph[i].p_offset > size || ph[i].p_filesz > size - ph[i].p_offset) {
-            fault = xasprintf(
-                "%s: a truncated ELF file: segment %d ends at offset %llu, the file has %llu "
-                "bytes",
-                path, i, (unsigned long long)(ph[i].p_offset + ph[i].p_filesz),
-                (unsigned long long)size);
-            goto out;
-        }
-        if (ph[i].p_type == PT_LOAD) {
-            load = true;
-        } else if (!interp) {
-            if (ph[i].p_filesz < 2 || ph[i].p_filesz > 4096) {
-                fault = xasprintf("%s: the name of its interpreter has %llu bytes", path,
-                                  (unsigned long long)ph[i].p_filesz);
-                goto out;
-            }
-            interp = xcalloc(1, ph[i].p_filesz + 1);
-            if (pread(fd, interp, ph[i].p_filesz, (off_t)ph[i].p_offset) !=
-                (ssize_t)ph[i].p_filesz) {
-                fault = xasprintf("%s: the name of its interpreter cannot be read", path);
-                goto out;
-            }
-        }
-    }
+    fault = check_segments(fd, ph, h->e_phnum, size, path, &interp, &load);
+    if (fault)
+        goto out;
     if (!load)
         fault = xasprintf("%s: an ELF file with nothing to load", path);
     else if (interp)

@@ -99,9 +99,35 @@ static int take(int fd, char **path)
     return fd;
 }
 
-int run_spool_create(const struct run_spool *in, char **path)
+// The file gets its size, and its head is mapped.
+static char *map_head(int fd, const char *path)
 {
     const uint64_t size = SPOOL_THREADS_OFF + SPOOL_THREAD_SIZE;
+    char *map;
+
+    if (ftruncate(fd, (off_t)size) != 0) {
+        int e = errno;
+
+        unlink(path);
+        die(UTIL_USAGE,
+            "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
+            "with --spool-dir=",
+            path, (unsigned long long)size, strerror(e));
+    }
+    map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        int e = errno;
+
+        unlink(path);
+        die(UTIL_USAGE, "%s: cannot map the spool: %s", path, strerror(e));
+    }
+    // Holes: reading ahead would only clear memory.
+    madvise(map, SPOOL_MAPS_OFF, MADV_RANDOM);
+    return map;
+}
+
+int run_spool_create(const struct run_spool *in, char **path)
+{
     const struct run_options *o = in->o;
     struct spool_header *h;
     struct timespec now;
@@ -117,26 +143,8 @@ int run_spool_create(const struct run_spool *in, char **path)
             *path, strerror(errno));
     // A limit on the size of files must give the sentence below, not a signal.
     old = signal(SIGXFSZ, SIG_IGN);
-    if (ftruncate(fd, (off_t)size) != 0) {
-        int e = errno;
-
-        unlink(*path);
-        die(UTIL_USAGE,
-            "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
-            "with --spool-dir=",
-            *path, (unsigned long long)size, strerror(e));
-    }
+    map = map_head(fd, *path);
     signal(SIGXFSZ, old);
-    map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) {
-        int e = errno;
-
-        unlink(*path);
-        die(UTIL_USAGE, "%s: cannot map the spool: %s", *path, strerror(e));
-    }
-
-    // Holes: reading ahead would only clear memory.
-    madvise(map, SPOOL_MAPS_OFF, MADV_RANDOM);
     h = (struct spool_header *)map;
     t = (struct text){ h, map + SPOOL_TEXT_OFF };
     h->version = SPOOL_VERSION;

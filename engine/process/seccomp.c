@@ -97,7 +97,13 @@ static bool chain_has_room(struct thread *t, const struct seccomp_filter *f)
     return total <= 32768; // MAX_INSNS_PER_PATH
 }
 
-static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
+static u64 filter_bytes(u32 insns)
+{
+    return sizeof(struct seccomp_filter) + insns * sizeof(struct seccomp_insn);
+}
+
+// A filter as the client describes it, validated; 0 or -errno.
+static long read_filter(u64 prog_addr, struct seccomp_filter **out)
 {
     struct {
         u16 len;
@@ -105,62 +111,79 @@ static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
         u64 insns;
     } prog;
     struct seccomp_filter *f;
-    u64 bytes;
+    long ret = 0;
 
-    if (flags & ~(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_LOG |
-                  SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC_ESRCH))
-        return -EINVAL; // a listener among them
-    if (MODE(t) == SECCOMP_MODE_STRICT)
-        return -EINVAL;
     if (safe_read(&prog, prog_addr, sizeof(prog)))
         return -EFAULT;
     if (prog.len == 0 || prog.len > SECCOMP_MAX_INSNS)
         return -EINVAL;
     if (!may_install())
         return -EACCES;
-    bytes = sizeof(*f) + prog.len * sizeof(struct seccomp_insn);
-    f = heap_alloc(bytes);
+    f = heap_alloc(filter_bytes(prog.len));
     f->n = prog.len;
-    if (safe_read(f->insns, prog.insns, prog.len * sizeof(struct seccomp_insn))) {
-        heap_free(f, bytes);
-        return -EFAULT;
+    if (safe_read(f->insns, prog.insns, prog.len * sizeof(struct seccomp_insn)))
+        ret = -EFAULT;
+    else if (seccomp_validate(f->insns, f->n))
+        ret = -EINVAL;
+    if (ret)
+        heap_free(f, filter_bytes(prog.len));
+    else
+        *out = f;
+    return ret;
+}
+
+// SECCOMP_FILTER_FLAG_TSYNC: all threads of the process get t's filters. The kernel refuses when a
+// thread's have diverged, which the sharing of chains shows; that thread is the answer, else NULL.
+static struct thread *sync_threads(struct thread *t)
+{
+    struct seccomp_filter *f = FILTERS(t);
+    struct thread *u;
+
+    threads_lock();
+    for (u = threads_first(); u; u = u->next)
+        if (u != t && thread_own(u)->tgid == thread_own(t)->tgid && FILTERS(u) != f->older &&
+            FILTERS(u))
+            break;
+    if (u) {
+        FILTERS(t) = f->older;
+        if (!f->older)
+            MODE(t) = 0;
+    } else {
+        for (struct thread *v = threads_first(); v; v = v->next)
+            if (thread_own(v)->tgid == thread_own(t)->tgid) {
+                FILTERS(v) = f;
+                MODE(v) = SECCOMP_MODE_FILTER;
+            }
     }
-    if (seccomp_validate(f->insns, f->n)) {
-        heap_free(f, bytes);
+    threads_unlock();
+    return u;
+}
+
+static long set_filter(struct thread *t, u32 flags, u64 prog_addr)
+{
+    struct seccomp_filter *f;
+    struct thread *other;
+    long ret;
+
+    if (flags & ~(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_LOG |
+                  SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC_ESRCH))
+        return -EINVAL; // a listener among them
+    if (MODE(t) == SECCOMP_MODE_STRICT)
         return -EINVAL;
-    }
+    ret = read_filter(prog_addr, &f);
+    if (ret)
+        return ret;
     if (!chain_has_room(t, f)) {
-        heap_free(f, bytes);
+        heap_free(f, filter_bytes(f->n));
         return -ENOMEM;
     }
     f->older = FILTERS(t);
     FILTERS(t) = f;
     MODE(t) = SECCOMP_MODE_FILTER;
-    if (flags & SECCOMP_FILTER_FLAG_TSYNC) {
-        struct thread *u;
-
-        // The kernel refuses when a thread's filters have diverged; the sharing of chains shows it.
-        threads_lock();
-        for (u = threads_first(); u; u = u->next)
-            if (u != t && thread_own(u)->tgid == thread_own(t)->tgid && FILTERS(u) != f->older &&
-                FILTERS(u))
-                break;
-        if (u) {
-            FILTERS(t) = f->older;
-            if (!f->older)
-                MODE(t) = 0;
-        } else {
-            for (struct thread *v = threads_first(); v; v = v->next)
-                if (thread_own(v)->tgid == thread_own(t)->tgid) {
-                    FILTERS(v) = f;
-                    MODE(v) = SECCOMP_MODE_FILTER;
-                }
-        }
-        threads_unlock();
-        if (u) {
-            heap_free(f, bytes);
-            return flags & SECCOMP_FILTER_FLAG_TSYNC_ESRCH ? -ESRCH : u->tid;
-        }
+    if ((flags & SECCOMP_FILTER_FLAG_TSYNC) && (other = sync_threads(t))) {
+        ret = flags & SECCOMP_FILTER_FLAG_TSYNC_ESRCH ? -ESRCH : other->tid;
+        heap_free(f, filter_bytes(f->n));
+        return ret;
     }
     gate_make_all_slow();
     return 0;

@@ -70,6 +70,62 @@ int stream_context(struct quern_profile *p, uint32_t func, uint32_t file, uint32
     return 0;
 }
 
+static inline uint8_t *put_position(struct quern_profile *p, uint8_t *o,
+                                    const struct quern_record *rec, unsigned mask)
+{
+    if (mask & QUERN_HAS_LINE)
+        o = put_delta(o, rec->at.line, p->enc.line);
+    if (mask & QUERN_HAS_ADDR)
+        o = put_delta(o, rec->at.addr, p->enc.addr);
+    if (mask & QUERN_HAS_BB)
+        o = put_delta(o, rec->at.bb, p->enc.bb);
+    if (mask & QUERN_HAS_LINE)
+        p->enc.line = rec->at.line;
+    if (mask & QUERN_HAS_ADDR)
+        p->enc.addr = rec->at.addr;
+    if (mask & QUERN_HAS_BB)
+        p->enc.bb = rec->at.bb;
+    return o;
+}
+
+// Where a call or a jump leads, and how often.
+static inline uint8_t *put_target(struct quern_profile *p, uint8_t *o,
+                                  const struct quern_record *rec, unsigned mask)
+{
+    o = put_varint(o, rec->to.func);
+    if (rec->kind != QUERN_REC_CALL)
+        o = put_varint(o, rec->to.file);
+    if (mask & QUERN_HAS_LINE)
+        o = put_varint(o, rec->to.line);
+    if (mask & QUERN_HAS_ADDR)
+        o = put_delta(o, rec->to.addr, rec->at.addr);
+    o = put_varint(o, rec->calls);
+    if (rec->kind == QUERN_REC_JCND)
+        o = put_varint(o, rec->executed);
+    p->has |= rec->kind == QUERN_REC_CALL ? QUERN_HAS_CALL : QUERN_HAS_JUMP;
+    return o;
+}
+
+static inline uint8_t *put_counts(struct quern_profile *p, uint8_t *o,
+                                  const struct quern_record *rec, size_t n, unsigned special)
+{
+    if (special) {
+        for (size_t i = 0; i < n; i++) {
+            quern_count nano = p->event[i].scale == 1 ? rec->counts[i] * NANO : rec->counts[i];
+            o = put_varint_wide(o, nano);
+            if (rec->kind == QUERN_REC_COST)
+                p->total_nano[i] += nano;
+        }
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            o = put_varint(o, (uint64_t)rec->counts[i]);
+            if (rec->kind == QUERN_REC_COST)
+                p->total[i] += rec->counts[i];
+        }
+    }
+    return o;
+}
+
 int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n)
 {
     unsigned special = 0, mask = p->enc.mask;
@@ -95,45 +151,10 @@ int stream_add(struct quern_profile *p, const struct quern_record *rec, size_t n
         return rc;
     uint8_t *o = p->out;
     o = put_op(o, rec->kind | special, n);
-    if (mask & QUERN_HAS_LINE)
-        o = put_delta(o, rec->at.line, p->enc.line);
-    if (mask & QUERN_HAS_ADDR)
-        o = put_delta(o, rec->at.addr, p->enc.addr);
-    if (mask & QUERN_HAS_BB)
-        o = put_delta(o, rec->at.bb, p->enc.bb);
-    if (mask & QUERN_HAS_LINE)
-        p->enc.line = rec->at.line;
-    if (mask & QUERN_HAS_ADDR)
-        p->enc.addr = rec->at.addr;
-    if (mask & QUERN_HAS_BB)
-        p->enc.bb = rec->at.bb;
-    if (rec->kind != QUERN_REC_COST) {
-        o = put_varint(o, rec->to.func);
-        if (rec->kind != QUERN_REC_CALL)
-            o = put_varint(o, rec->to.file);
-        if (mask & QUERN_HAS_LINE)
-            o = put_varint(o, rec->to.line);
-        if (mask & QUERN_HAS_ADDR)
-            o = put_delta(o, rec->to.addr, rec->at.addr);
-        o = put_varint(o, rec->calls);
-        if (rec->kind == QUERN_REC_JCND)
-            o = put_varint(o, rec->executed);
-        p->has |= rec->kind == QUERN_REC_CALL ? QUERN_HAS_CALL : QUERN_HAS_JUMP;
-    }
-    if (special) {
-        for (size_t i = 0; i < n; i++) {
-            quern_count nano = p->event[i].scale == 1 ? rec->counts[i] * NANO : rec->counts[i];
-            o = put_varint_wide(o, nano);
-            if (rec->kind == QUERN_REC_COST)
-                p->total_nano[i] += nano;
-        }
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            o = put_varint(o, (uint64_t)rec->counts[i]);
-            if (rec->kind == QUERN_REC_COST)
-                p->total[i] += rec->counts[i];
-        }
-    }
+    o = put_position(p, o, rec, mask);
+    if (rec->kind != QUERN_REC_COST)
+        o = put_target(p, o, rec, mask);
+    o = put_counts(p, o, rec, n, special);
     p->out = o;
     p->record_count++;
     return 0;

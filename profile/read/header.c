@@ -37,6 +37,46 @@ static uint64_t header_number(struct reader *r, const char *s, const char *end, 
     return (uint64_t)(v / NANO);
 }
 
+// One name of an 'events:' line; false: no more are read.
+static bool header_event_name(struct reader *r, const char *s, const char *e)
+{
+    struct quern_profile *p = r->p;
+    char *name = copy(r, s, e);
+
+    if (!name)
+        return false;
+    for (char *c = name; c < name + (e - s); c++) {
+        if (!*c)
+            remark(r, DIAG_NUL, s + (c - name), "NUL byte in the name of an event");
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?'; // so that it can be shown and written
+    }
+    int n = events_add(p, name, (size_t)(e - s));
+    free(name);
+    if (n < 0) {
+        r->stop = n;
+        return false;
+    }
+    for (size_t i = 0; i < r->map_count; i++)
+        if (r->map[i] == (uint32_t)n)
+            remark(r, DIAG_EVENT_TWICE, s, "event %s named twice: its counts are added",
+                   p->event[n].name);
+    uint32_t *m = realloc(r->map, (r->map_count + 1) * sizeof(*m));
+    if (!m) {
+        r->stop = -ENOMEM;
+        return false;
+    }
+    r->map = m;
+    if ((size_t)n != r->map_count)
+        r->identity = false;
+    m[r->map_count++] = (uint32_t)n;
+    if (r->map_count > EVENTS_MAX) {
+        r->stop = -E2BIG;
+        return false;
+    }
+    return true;
+}
+
 static void header_events(struct reader *r, const char *s, const char *end)
 {
     struct quern_profile *p = r->p;
@@ -56,39 +96,9 @@ static void header_events(struct reader *r, const char *s, const char *end)
         const char *e = s;
         while (e < end && !is_blank(*e))
             e++;
-        char *name = copy(r, s, e);
-        if (!name)
+        if (!header_event_name(r, s, e))
             return;
-        for (char *c = name; c < name + (e - s); c++) {
-            if (!*c)
-                remark(r, DIAG_NUL, s + (c - name), "NUL byte in the name of an event");
-            if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                *c = '?'; // so that it can be shown and written
-        }
-        int n = events_add(p, name, (size_t)(e - s));
-        free(name);
-        if (n < 0) {
-            r->stop = n;
-            return;
-        }
-        for (size_t i = 0; i < r->map_count; i++)
-            if (r->map[i] == (uint32_t)n)
-                remark(r, DIAG_EVENT_TWICE, s, "event %s named twice: its counts are added",
-                       p->event[n].name);
-        uint32_t *m = realloc(r->map, (r->map_count + 1) * sizeof(*m));
-        if (!m) {
-            r->stop = -ENOMEM;
-            return;
-        }
-        r->map = m;
-        if ((size_t)n != r->map_count)
-            r->identity = false;
-        m[r->map_count++] = (uint32_t)n;
         s = e;
-        if (r->map_count > EVENTS_MAX) {
-            r->stop = -E2BIG;
-            return;
-        }
     }
     if (!r->map_count)
         remark(r, DIAG_EVENTS_EMPTY, r->bol, "no event is named");

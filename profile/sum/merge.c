@@ -133,6 +133,36 @@ static void *work_run(void *arg)
     }
 }
 
+static size_t thread_count(size_t wanted, size_t n)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t threads = wanted ? wanted : cpus > 0 ? (size_t)cpus : 1;
+
+    if (threads > n)
+        threads = n ? n : 1;
+    return threads > 64 ? 64 : threads;
+}
+
+// Every file is added to one of the workers. The first worker is this thread; a thread that cannot
+// be had is one less.
+static int run_workers(struct worker *workers, size_t threads)
+{
+    size_t started = 0;
+
+    for (size_t i = 0; i < threads; i++)
+        if (!workers[i].m)
+            return -ENOMEM;
+    for (size_t i = 1; i < threads; i++) {
+        if (pthread_create(&workers[i].thread, NULL, work_run, &workers[i]))
+            break;
+        started = i;
+    }
+    work_run(&workers[0]);
+    for (size_t i = 1; i <= started; i++)
+        pthread_join(workers[i].thread, NULL);
+    return workers[0].work->failed;
+}
+
 struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t n,
                                                 const struct quern_merge_opts *opts,
                                                 struct quern_error *err)
@@ -140,17 +170,10 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
     struct work w = { .paths = paths, .n = n };
     struct quern_merge_opts o = { 0 };
     struct quern_profile *out = NULL;
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t started = 0;
-    int rc = 0;
+    int rc;
 
     if (opts)
         memcpy(&o, opts, opts->sz < sizeof(o) ? opts->sz : sizeof(o));
-    size_t threads = o.threads ? o.threads : cpus > 0 ? (size_t)cpus : 1;
-    if (threads > n)
-        threads = n ? n : 1;
-    if (threads > 64)
-        threads = 64;
     w.read = o.read;
     if (!w.read.sz)
         w.read.sz = sizeof(w.read);
@@ -160,32 +183,18 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
         w.read.diag = locked_diag;
         w.read.diag_ctx = &w;
     }
-    pthread_mutex_init(&w.lock, NULL);
+    size_t threads = thread_count(o.threads, n);
     struct worker *workers = calloc(threads, sizeof(*workers));
     if (!workers) {
         errno = ENOMEM;
         return NULL;
     }
-    for (size_t i = 0; i < threads; i++) {
-        workers[i].work = &w;
-        if (!(workers[i].m = quern_merger_new()))
-            rc = -ENOMEM;
-    }
-    // The first worker is this thread; a thread that cannot be had is one less.
-    for (size_t i = 1; i < threads && !rc; i++) {
-        if (pthread_create(&workers[i].thread, NULL, work_run, &workers[i]))
-            break;
-        started = i;
-    }
-    if (!rc)
-        work_run(&workers[0]);
-    for (size_t i = 1; i <= started; i++)
-        pthread_join(workers[i].thread, NULL);
-    if (!rc && w.failed) {
-        rc = w.failed;
-        if (err)
-            *err = w.err;
-    }
+    pthread_mutex_init(&w.lock, NULL);
+    for (size_t i = 0; i < threads; i++)
+        workers[i] = (struct worker){ .work = &w, .m = quern_merger_new() };
+    rc = run_workers(workers, threads);
+    if (w.failed && err)
+        *err = w.err;
     for (size_t i = 1; i < threads && !rc; i++)
         rc = quern_merger_join(workers[0].m, workers[i].m, err);
     if (!rc)
