@@ -241,7 +241,7 @@ static void bash(FILE *f, const struct command *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "    %s) echo", c[i].name);
         for (size_t k = 0; k < c[i].options->rows; k++) {
-            const struct option *o = &c[i].options->row[k];
+            const struct option *o = options_row(c[i].options, k);
 
             if (shown(o))
                 fprintf(f, " %s%s", o->name, o->argument && *o->argument == '=' ? "=" : "");
@@ -251,8 +251,8 @@ static void bash(FILE *f, const struct command *c, size_t n)
     fputs(bash_values, f);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < c[i].options->rows; k++)
-            if (shown(&c[i].options->row[k]) && c[i].options->row[k].argument)
-                bash_value(f, c[i].name, &c[i].options->row[k]);
+            if (shown(options_row(c[i].options, k)) && options_row(c[i].options, k)->argument)
+                bash_value(f, c[i].name, options_row(c[i].options, k));
     fputs(bash_reply, f);
     put_names(f, c, n, false);
     fputs(bash_main, f);
@@ -333,8 +333,8 @@ static void zsh(FILE *f, const struct command *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         fprintf(f, "    %s)\n        _arguments -S", c[i].name);
         for (size_t k = 0; k < c[i].options->rows; k++)
-            if (shown(&c[i].options->row[k]))
-                zsh_option(f, &c[i].options->row[k]);
+            if (shown(options_row(c[i].options, k)))
+                zsh_option(f, options_row(c[i].options, k));
         if (runs_program(c[i].options))
             fputs(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n",
                   f);
@@ -406,8 +406,8 @@ static void fish(FILE *f, const struct command *c, size_t n)
     }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < c[i].options->rows; k++)
-            if (shown(&c[i].options->row[k]))
-                fish_option(f, &c[i], &c[i].options->row[k]);
+            if (shown(options_row(c[i].options, k)))
+                fish_option(f, &c[i], options_row(c[i].options, k));
 }
 
 bool complete_print(FILE *f, const char *shell, const struct command *commands, size_t n)

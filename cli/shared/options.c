@@ -164,13 +164,24 @@ static void put_wrapped(const char *text, int column)
     puts(text);
 }
 
+const struct option *options_row(const struct options *set, size_t i)
+{
+    const struct option *o = &set->row[i];
+
+    if (o->kind == OPTION_OF)
+        for (size_t k = 0; k < o->of->rows; k++)
+            if (o->of->row[k].name && strcmp(o->of->row[k].name, o->name) == 0)
+                return &o->of->row[k];
+    return o;
+}
+
 // The options of the rows from i on that are shown together; the last of them in *last.
 static char *left_side(const struct options *set, size_t i, size_t *last)
 {
     char *left = xstrdup("");
 
     for (;; i++) {
-        const struct option *o = &set->row[i];
+        const struct option *o = options_row(set, i);
         char *more =
             xasprintf("%s%s%s%s", left, *left ? ", " : "", o->name, o->argument ? o->argument : "");
 
@@ -193,7 +204,7 @@ static _Noreturn void help(const struct options *set, const char *command)
         if (pass == 1 && set->row[0].kind != OPTION_HEADING)
             putchar('\n');
         for (size_t i = 0; i < set->rows; i++) {
-            const struct option *o = &set->row[i];
+            const struct option *o = options_row(set, i);
             char *left;
             int len;
 
@@ -211,7 +222,7 @@ static _Noreturn void help(const struct options *set, const char *command)
                     printf("  %-*s  ", column, left);
                 else
                     printf("  %s\n%*s", left, column + 4, "");
-                put_wrapped(set->row[i].help, column + 4);
+                put_wrapped(options_row(set, i)->help, column + 4);
             } else if (len <= HELP_LEFT && len > column) {
                 column = len;
             }
@@ -235,7 +246,7 @@ void options_man(const struct options *set, FILE *f)
     int number = 0;
 
     for (size_t i = 0; i < set->rows; i++) {
-        const struct option *o = &set->row[i];
+        const struct option *o = options_row(set, i);
 
         if (o->how & OPTION_HIDDEN)
             continue;
@@ -251,8 +262,8 @@ void options_man(const struct options *set, FILE *f)
         fputs("\\fR", f);
         if (o->argument)
             fprintf(f, "%c\\fI%s\\fR", o->argument[0], o->argument + 1);
-        for (size_t k = i; !set->row[k].help; k++)
-            o = &set->row[k + 1];
+        for (size_t k = i; !o->help; k++)
+            o = options_row(set, k + 1);
         fprintf(f, "\t%s\n", o->help);
     }
 }
@@ -266,7 +277,7 @@ static const struct option *find(const struct options *set, const char *name, si
 
     // --asm is there with a value and without.
     for (size_t i = 0; i < set->rows; i++) {
-        const struct option *o = &set->row[i];
+        const struct option *o = options_row(set, i);
 
         if (!o->name || strlen(o->name) != len || memcmp(o->name, name, len) != 0)
             continue;
@@ -314,7 +325,7 @@ static const struct option *nearest(const struct options *set, const char *name,
     if (len < 4 || strncmp(name, "--", 2) != 0)
         return NULL;
     for (size_t i = 0; i < set->rows; i++) {
-        const struct option *o = &set->row[i];
+        const struct option *o = options_row(set, i);
         size_t known = o->name ? strlen(o->name) : 0;
         size_t d;
 
@@ -348,7 +359,8 @@ static void apply(const struct options *set, const char *command, void *to, cons
     void *field = (char *)to + o->field;
 
     switch (o->kind) {
-    case OPTION_HEADING: break;
+    case OPTION_HEADING:
+    case OPTION_OF: break;
     case OPTION_SET: set_truth(o, field, true); break;
     case OPTION_CLEAR: set_truth(o, field, false); break;
     case OPTION_YES: set_truth(o, field, choice(o, value) == 0); break;

@@ -25,6 +25,7 @@ enum option_kind {
     OPTION_NUMBER, // uint64_t, from min to max
     OPTION_PERCENT, // double, from 0 to 100
     OPTION_CALL,    // whatever the function makes of it
+    OPTION_OF,      // the row of this name in the table `of`, whose structure this one begins with
     OPTION_HELP,
     OPTION_VERSION,
 };
@@ -45,6 +46,7 @@ struct option {
     uint64_t bits;
     uint64_t min, max;
     void (*call)(void *field, const struct option *o, const char *value);
+    const struct options *of;
 };
 
 struct option_list {
@@ -67,6 +69,9 @@ struct options {
                         { .name = "--help", .kind = OPTION_HELP, .help = "this text" }
 #define OPTIONS_VERSION { .name = "--version", .kind = OPTION_VERSION, .help = "the version" }
 // clang-format on
+
+// Row i, one of another table as it stands there.
+const struct option *options_row(const struct options *set, size_t i);
 
 // How the user calls a command: "quern annotate", or the traditional name.
 const char *options_command(const char *argv0);

@@ -6,13 +6,18 @@
 
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/shared/options.h"
 #include "cli/shared/util.h"
 
 #define FIELD(f) .field = offsetof(struct tally, f)
-#define RUN(f)   FIELD(run_options.f)
-#define FLAG(f)  RUN(flags), .bits = SPOOL_F_##f
-#define YES_NO   "=yes|no"
+
+// An option of `quern run`, which reads it into the options at the beginning of the tally.
+#define RUN(name)                                         \
+    {                                                     \
+        name, .kind = OPTION_OF, .of = &run_options_table \
+    }
+_Static_assert(offsetof(struct tally, run_options) == 0, "for OPTION_OF");
 
 enum { RUNS_MAX = 10000 };
 
@@ -29,31 +34,19 @@ static const struct option rows[] = {
     { "--output", "=FILE", "the result goes to FILE [standard output]",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--summary", "=text|json", "how the result is printed [text]",
-      OPTION_CHOICE, FLAG(JSON) },
+      OPTION_CHOICE, FIELD(run_options.flags), .bits = SPOOL_F_JSON },
     { .kind = OPTION_HEADING, .help = "As for quern run" },
-    { "--I1", "=SIZE,ASSOC,LINE", NULL,
-      OPTION_CALL, RUN(caches.i1), .call = run_options_cache },
-    { "--D1", "=SIZE,ASSOC,LINE", NULL,
-      OPTION_CALL, RUN(caches.d1), .call = run_options_cache },
-    { "--LL", "=SIZE,ASSOC,LINE", "the caches [this machine's]",
-      OPTION_CALL, RUN(caches.ll), .call = run_options_cache },
-    { "--cache-sim", YES_NO, "count cache accesses and misses [yes]", OPTION_YES, FLAG(CACHE_SIM) },
-    { "--branch-sim", YES_NO, "count branches and mispredictions [no]",
-      OPTION_YES, FLAG(BRANCH_SIM) },
-    { "--rep-count", "=hardware|cachegrind",
-      "a rep instruction is one, or one for each repetition and the final test [hardware]",
-      OPTION_CHOICE, FLAG(REP_CACHEGRIND) },
-    { "--demangle", YES_NO, "readable names of C++, Rust and D functions [yes]",
-      OPTION_NO, FLAG(NO_DEMANGLE) },
-    { "--serialize-threads", YES_NO, "run one thread at a time through one set of caches [no]",
-      OPTION_YES, FLAG(SERIALIZE) },
-    { "--aslr", YES_NO,
-      "let the kernel randomise addresses, so that counts vary from run to run [no]",
-      OPTION_YES, FLAG(ASLR) },
-    { "--at-random", "=fixed|kernel",
-      "the 16 random bytes that a program gets at its start [fixed]",
-      OPTION_CHOICE, FLAG(RANDOM) },
-    { "--vdso", YES_NO, "let it find the vDSO [yes]", OPTION_NO, FLAG(NO_VDSO) },
+    RUN("--I1"),
+    RUN("--D1"),
+    RUN("--LL"),
+    RUN("--cache-sim"),
+    RUN("--branch-sim"),
+    RUN("--rep-count"),
+    RUN("--demangle"),
+    RUN("--serialize-threads"),
+    RUN("--aslr"),
+    RUN("--at-random"),
+    RUN("--vdso"),
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,
     OPTIONS_VERSION,

@@ -387,6 +387,54 @@ static void test_man(void **state)
     free(text);
 }
 
+// Options of another table: as they stand there, in the place where they are named here, read into
+// the structure that this one begins with.
+struct larger {
+    struct target target;
+    uint64_t own;
+};
+
+// clang-format off
+static const struct option larger_rows[] = {
+    { "--own", "=N", "this table's", OPTION_NUMBER, .field = offsetof(struct larger, own),
+      .max = 9 },
+    { .kind = OPTION_HEADING, .help = "Of the other" },
+    { "--tree", .kind = OPTION_OF, .of = &table },
+    { "--bits", .kind = OPTION_OF, .of = &table },
+};
+// clang-format on
+
+static const struct options larger = {
+    .usage = "FILE", .about = "About.", .row = larger_rows, .rows = 4
+};
+
+static void test_of_another(void **state)
+{
+    char words[][16] = { "command", "--bits=no", "--own=7", "--tree=calling", "file" };
+    char *argv[] = { words[0], words[1], words[2], words[3], words[4], NULL };
+    struct larger to = { 0 };
+    char *text = NULL;
+    size_t size;
+
+    (void)state;
+    assert_string_equal(options_read(&larger, "command", &to, 5, argv)[0], "file");
+    assert_int_equal(to.own, 7);
+    assert_int_equal(to.target.choice, 3);
+    assert_int_equal(to.target.flags, 2);
+    assert_ptr_equal(options_row(&larger, 0), &larger_rows[0]);
+    assert_ptr_equal(options_row(&larger, 2), &rows[11]);
+    FILE *f = open_memstream(&text, &size);
+
+    options_man(&larger, f);
+    fclose(f);
+    assert_string_equal(text,
+                        "1\t\\fB\\-\\-own\\fR=\\fIN\\fR\tthis table's\n"
+                        "0\tOf the other\t\n"
+                        "2\t\\fB\\-\\-tree\\fR=\\fInone|caller|calling|both\\fR\tone of four\n"
+                        "3\t\\fB\\-\\-bits\\fR=\\fIyes|no\\fR\tbit 1\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,7 +443,7 @@ int main(void)
         cmocka_unit_test(test_operands), cmocka_unit_test(test_command),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_missing),
         cmocka_unit_test(test_unknown),  cmocka_unit_test(test_help),
-        cmocka_unit_test(test_man),
+        cmocka_unit_test(test_man),      cmocka_unit_test(test_of_another),
     };
 
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
