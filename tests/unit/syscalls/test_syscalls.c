@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: MIT
+// engine/syscalls/syscalls.c: which calls leave the fast gate, what is done before and after those
+// that go through it all the same, and with which mask they wait. The calls of other rooms only
+// note that they were asked.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/process/end.h"
+#include "engine/process/exec.h"
+#include "engine/process/fork.h"
+#include "engine/process/seccomp.h"
+#include "engine/signal/mask.h"
+#include "engine/signal/sigcalls.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/files.h"
+#include "engine/syscalls/memory.h"
+#include "engine/syscalls/ptrace.h"
+#include "engine/syscalls/syscalls.h"
+#include "engine/thread/loop.h"
+#include "engine/thread/stress.h"
+#include "engine/thread/world.h"
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+bool gate_all_slow;
+
+// -- other rooms --
+
+enum { RETURNED, GATED, ENDED_THREAD, ENDED_PROCESS, LOOPED };
+
+static jmp_buf back;
+static int code;
+static u8 slow[GATE_CALLS];
+static char asked[64];
+
+static void note(char what)
+{
+    asked[strlen(asked)] = what;
+}
+
+void gate_init(const u8 table[GATE_CALLS])
+{
+    memcpy(slow, table, sizeof(slow));
+}
+
+void memory_init(u64 brk)
+{
+    assert_int_equal(brk, 0x5000);
+}
+
+void gate_return(struct thread *t, long ret)
+{
+    t->regs[R_RAX] = (u64)ret;
+    t->pc = t->sc_next;
+}
+
+_Noreturn void gate_call(struct thread *t, const u64 args[6])
+{
+    (void)t;
+    assert_null(args);
+    longjmp(back, GATED);
+}
+
+void gate_args_restore(struct thread *t)
+{
+    t->sc_post = 0;
+    note('a');
+}
+
+_Noreturn void end_thread(struct thread *t, int with)
+{
+    (void)t;
+    code = with;
+    longjmp(back, ENDED_THREAD);
+}
+
+_Noreturn void end_process(struct thread *t, u32 kind, int with)
+{
+    (void)t;
+    assert_int_equal(kind, SPOOL_END_EXIT);
+    code = with;
+    longjmp(back, ENDED_PROCESS);
+}
+
+static void loop(struct thread *t)
+{
+    (void)t;
+    longjmp(back, LOOPED);
+}
+
+void (*loop_run)(struct thread *t) = loop;
+
+#define ASKED(function, letter)     \
+    void function(struct thread *t) \
+    {                               \
+        (void)t;                    \
+        note(letter);               \
+    }
+ASKED(fork_sys_fork, 'f')
+ASKED(fork_sys_vfork, 'v')
+ASKED(fork_sys_clone, 'c')
+ASKED(fork_sys_clone3, '3')
+ASKED(sigcalls_return, 'r')
+ASKED(mask_exec_failed, 'x')
+ASKED(world_park, 'p')
+ASKED(world_turn_take, 't')
+ASKED(stress_resume, 's')
+
+static int exec_dirfd, exec_flags;
+static u64 exec_path;
+
+long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags)
+{
+    (void)t;
+    assert_int_equal(argv, path + 1);
+    assert_int_equal(envp, path + 2);
+    exec_dirfd = dirfd;
+    exec_path = path;
+    exec_flags = flags;
+    note('e');
+    return -ENOENT;
+}
+
+static bool allowed = true;
+
+bool seccomp_check(struct thread *t)
+{
+    (void)t;
+    note('k');
+    return allowed;
+}
+
+long seccomp_sys(struct thread *t, u32 op, u32 flags, u64 args)
+{
+    (void)t;
+    return (long)(op * 100 + flags * 10 + args);
+}
+
+long seccomp_sys_prctl(struct thread *t, u64 mode, u64 filter)
+{
+    (void)t;
+    return (long)(mode * 10 + filter);
+}
+
+long seccomp_mode(struct thread *t)
+{
+    (void)t;
+    return 2;
+}
+
+long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size)
+{
+    (void)t;
+    return (long)((u64)sig * 1000 + act * 100 + old * 10 + size);
+}
+
+long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
+{
+    return sigcalls_action(t, how, set, old, size) + 1;
+}
+
+long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
+{
+    (void)t;
+    return (long)(ss * 10 + old);
+}
+
+long sigcalls_pending(struct thread *t, u64 set, u64 size)
+{
+    (void)t;
+    return (long)(set * 10 + size) + 1;
+}
+
+long sigcalls_xcomp_perm(struct thread *t, u64 with, u64 feature)
+{
+    (void)t;
+    return (long)(with + feature);
+}
+
+static struct k_siginfo held;
+static u64 held_mask; // what the signal may be taken by
+
+int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
+{
+    (void)t;
+    if (!(set & held_mask))
+        return 0;
+    *info = held;
+    return held.signo;
+}
+
+void mask_note_held(struct thread *t, const struct k_siginfo *info)
+{
+    (void)t;
+    assert_int_equal(info->signo, held.signo);
+    note('n');
+}
+
+bool memory_call(struct thread *t, u32 nr)
+{
+    (void)t;
+    return nr == SYS_mmap;
+}
+
+bool files_call(struct thread *t, u32 nr)
+{
+    (void)t;
+    return nr == SYS_close;
+}
+
+bool ptrace_call(struct thread *t)
+{
+    note('P');
+    return t->regs[R_RDI] == 1;
+}
+
+static u32 done_nr;
+
+void files_done(struct thread *t, u32 nr)
+{
+    (void)t;
+    done_nr = nr;
+}
+
+// -- the test's side --
+
+static struct thread thread, *const t = &thread;
+static struct signal_state sig;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(t, 0, sizeof(*t));
+    memset(&sig, 0, sizeof(sig));
+    memset(asked, 0, sizeof(asked));
+    t->sig = &sig;
+    t->sc_next = 0x401002;
+    allowed = true;
+    gate_all_slow = false;
+    held_mask = 0;
+    done_nr = 0;
+    syscalls_init(0x5000);
+    return 0;
+}
+
+static int call(u32 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+    u64 arg[6] = { a, b, c, d, e, f };
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+    int how = setjmp(back);
+
+    if (how)
+        return how;
+    t->pc = 0x401000;
+    t->sc_post = 7;
+    t->regs[R_RAX] = nr;
+    for (u32 i = 0; i < 6; i++)
+        t->regs[reg[i]] = arg[i];
+    // A call that is answered here must be one that comes here.
+    assert_true(gate_all_slow || slow[nr] == 1);
+    syscalls_slow(t);
+    assert_int_equal(t->sc_post, 0);
+    return RETURNED;
+}
+
+static void answers(long expected, u32 nr, u64 a, u64 b, u64 c, u64 d)
+{
+    assert_int_equal(call(nr, a, b, c, d, 0, 0), RETURNED);
+    assert_int_equal(t->regs[R_RAX], expected);
+    assert_int_equal(t->pc, 0x401002);
+}
+
+// What every program calls all the time goes straight to the kernel.
+static void test_fast(void **state)
+{
+    static const u32 fast[] = { SYS_read,  SYS_write, SYS_futex, SYS_getpid,      SYS_nanosleep,
+                                SYS_lseek, SYS_poll,  SYS_pipe2, SYS_gettimeofday };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(fast); i++)
+        assert_int_equal(slow[fast[i]], 0);
+}
+
+static void test_handed_on(void **state)
+{
+    (void)state;
+    answers(9 * 1000 + 8 * 100 + 7 * 10 + 6, SYS_rt_sigaction, 9, 8, 7, 6);
+    answers(9 * 1000 + 8 * 100 + 7 * 10 + 6 + 1, SYS_rt_sigprocmask, 9, 8, 7, 6);
+    answers(98 + 1, SYS_rt_sigpending, 9, 8, 0, 0);
+    answers(98, SYS_sigaltstack, 9, 8, 0, 0);
+    answers(987, SYS_seccomp, 9, 8, 7, 0);
+    answers(98, SYS_prctl, PR_SET_SECCOMP, 9, 8, 0);
+    answers(2, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0);
+    answers(-EINVAL, SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, 0, 0);
+    answers(-ENOSYS, SYS_rseq, 0, 0, 0, 0);
+    assert_int_equal(call(SYS_prctl, PR_SET_NAME, 0, 0, 0, 0, 0), GATED);
+    assert_int_equal(call(SYS_fork, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_vfork, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_clone, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_clone3, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_rt_sigreturn, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_string_equal(asked, "fvc3r");
+    assert_int_equal(call(SYS_mmap, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_close, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_open, 0, 0, 0, 0, 0, 0), GATED);
+    assert_int_equal(call(SYS_ptrace, 1, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(call(SYS_ptrace, 2, 0, 0, 0, 0, 0), GATED);
+}
+
+static void test_exec_and_end(void **state)
+{
+    (void)state;
+    answers(-ENOENT, SYS_execve, 100, 101, 102, 0);
+    assert_int_equal(exec_dirfd, AT_FDCWD);
+    assert_int_equal(exec_path, 100);
+    assert_int_equal(exec_flags, 0);
+    assert_int_equal(call(SYS_execveat, 5, 200, 201, 202, 0x1000, 0), RETURNED);
+    assert_int_equal(exec_dirfd, 5);
+    assert_int_equal(exec_path, 200);
+    assert_int_equal(exec_flags, 0x1000);
+    assert_string_equal(asked, "exex"); // what was changed for it is taken back
+    assert_int_equal(call(SYS_exit, 0x1234, 0, 0, 0, 0, 0), ENDED_THREAD);
+    assert_int_equal(code, 0x1234);
+    assert_int_equal(call(SYS_exit_group, 0x1234, 0, 0, 0, 0, 0), ENDED_PROCESS);
+    assert_int_equal(code, 0x34);
+}
+
+// %gs is the engine's: the client's base is a word of its thread block.
+static void test_bases(void **state)
+{
+    u64 base = 0;
+
+    (void)state;
+    answers(0, SYS_arch_prctl, ARCH_SET_GS, 0x12345000, 0, 0);
+    assert_int_equal(t->client_gs_base, 0x12345000);
+    answers(-EPERM, SYS_arch_prctl, ARCH_SET_GS, 1ul << 47, 0, 0);
+    answers(0, SYS_arch_prctl, ARCH_GET_GS, (u64)&base, 0, 0);
+    assert_int_equal(base, 0x12345000);
+    answers(ARCH_REQ_XCOMP_PERM + 18, SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, 18, 0, 0);
+    for (u64 shadow = 0x5001; shadow <= 0x5005; shadow++) // the client has no shadow stack
+        answers(-EINVAL, SYS_arch_prctl, shadow, 0, 0, 0);
+    answers(0, SYS_arch_prctl, ARCH_GET_FS, (u64)&base, 0, 0); // the kernel's
+    assert_true(base != 0 && base != 0x12345000);
+}
+
+// A call is made anew when something is to be seen to first, and is judged by filters.
+static void test_not_yet(void **state)
+{
+    (void)state;
+    t->stop = STOP_SIGNAL;
+    assert_int_equal(call(SYS_exit_group, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(t->pc, 0x401000);
+    t->stop = 0;
+    gate_all_slow = true;
+    assert_int_equal(call(SYS_getpid, 0, 0, 0, 0, 0, 0), GATED);
+    assert_string_equal(asked, "k");
+    allowed = false;
+    assert_int_equal(call(SYS_exit_group, 0, 0, 0, 0, 0, 0), RETURNED);
+    assert_int_equal(t->pc, 0x401000);
+}
+
+// The mask that a call waits with, from wherever it is told.
+static void test_masks(void **state)
+{
+    u64 mask = 0xabcd, pair[2] = { (u64)&mask, 8 };
+    struct {
+        u64 mask;
+        u32 size, pad;
+    } ext = { (u64)&mask, 8, 0 };
+    struct {
+        u32 nr;
+        u64 arg[6];
+    } cases[] = {
+        { SYS_rt_sigsuspend, { (u64)&mask, 8 } },
+        { SYS_ppoll, { 0, 0, 0, (u64)&mask, 8 } },
+        { SYS_epoll_pwait, { 0, 0, 0, 0, (u64)&mask, 8 } },
+        { SYS_epoll_pwait2, { 0, 0, 0, 0, (u64)&mask, 8 } },
+        { SYS_pselect6, { 0, 0, 0, 0, 0, (u64)pair } },
+        { SYS_io_pgetevents, { 0, 0, 0, 0, 0, (u64)pair } },
+        { SYS_io_uring_enter, { 0, 0, 0, 0, (u64)&mask, 8 } },
+        { SYS_io_uring_enter, { 0, 0, 0, 1u << 3, (u64)&ext, 24 } },
+    };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+        const u64 *a = cases[i].arg;
+
+        memset(&sig, 0, sizeof(sig));
+        assert_int_equal(call(cases[i].nr, a[0], a[1], a[2], a[3], a[4], a[5]), GATED);
+        assert_true(sig.temp_mask_set);
+        assert_int_equal(sig.temp_mask, 0xabcd);
+    }
+    memset(&sig, 0, sizeof(sig));
+    assert_int_equal(call(SYS_ppoll, 0, 0, 0, 0, 8, 0), GATED);          // none is given
+    assert_int_equal(call(SYS_ppoll, 0, 0, 0, (u64)&mask, 4, 0), GATED); // the kernel refuses it
+    assert_int_equal(call(SYS_pselect6, 0, 0, 0, 0, 0, 0), GATED);
+    assert_false(sig.temp_mask_set);
+}
+
+// A signal that only the engine holds back ends a wait whose mask lets it in, and is what a
+// sigtimedwait takes.
+static void test_held(void **state)
+{
+    struct k_siginfo got;
+    u64 mask = ~SIGBIT(SIGSEGV), set = SIGBIT(SIGSEGV);
+
+    (void)state;
+    memset(&held, 0, sizeof(held));
+    memset(&got, 0, sizeof(got));
+    held.signo = SIGSEGV;
+    held.value = 77;
+    held_mask = SIGBIT(SIGSEGV);
+    sig.held_count = 1;
+    assert_int_equal(call(SYS_rt_sigsuspend, (u64)&mask, 8, 0, 0, 0, 0), LOOPED);
+    assert_int_equal(t->regs[R_RAX], (u64)-EINTR);
+    assert_string_equal(asked, "n");
+    mask = ~0ul;
+    assert_int_equal(call(SYS_rt_sigsuspend, (u64)&mask, 8, 0, 0, 0, 0), GATED);
+    answers(SIGSEGV, SYS_rt_sigtimedwait, (u64)&set, (u64)&got, 0, 8);
+    assert_int_equal(got.value, 77);
+    set = SIGBIT(SIGBUS);
+    assert_int_equal(call(SYS_rt_sigtimedwait, (u64)&set, (u64)&got, 0, 8, 0, 0), GATED);
+}
+
+static void test_done(void **state)
+{
+    (void)state;
+    t->sc_post = SYS_getdents64 + 1;
+    t->rflags = 0x246;
+    sig.temp_mask_set = true;
+    t->stop = STOP_PARK;
+    syscalls_done(t);
+    assert_string_equal(asked, "ptsa");
+    assert_int_equal(done_nr, SYS_getdents64);
+    assert_false(sig.temp_mask_set);
+    assert_int_equal(t->regs[R_RCX], 0x401002); // as the instruction leaves them
+    assert_int_equal(t->regs[11], 0x246);
+    assert_int_equal(t->pc, 0x401002);
+    t->stop = 0;
+    done_nr = 0;
+    syscalls_done(t); // of the fast gate: nothing is to be put back
+    assert_string_equal(asked, "ptsats");
+    assert_int_equal(done_nr, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_fast, setup),
+        cmocka_unit_test_setup(test_handed_on, setup),
+        cmocka_unit_test_setup(test_exec_and_end, setup),
+        cmocka_unit_test_setup(test_bases, setup),
+        cmocka_unit_test_setup(test_not_yet, setup),
+        cmocka_unit_test_setup(test_masks, setup),
+        cmocka_unit_test_setup(test_held, setup),
+        cmocka_unit_test_setup(test_done, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
