@@ -169,8 +169,8 @@ struct spool_header {
     // Strings, as offsets into the text area; 0 is "not given".
     uint32_t s_cmd;     // the client's command line, joined as Cachegrind does
     uint32_t s_program; // absolute path of the client
-    uint32_t
-        s_output; // --cachegrind-out-file as given (unexpanded), absolute once the cwd is prefixed
+    // --cachegrind-out-file as given (unexpanded), absolute once the cwd is prefixed.
+    uint32_t s_output;
     uint32_t s_log;          // --log-file as given (unexpanded)
     uint32_t s_quern;        // absolute path of the quern program (the finisher)
     uint32_t s_engine;       // absolute path of the engine
@@ -189,8 +189,8 @@ struct spool_header {
     uint32_t s_symbol_cache; // folder of the symbol cache, for the finisher
     uint32_t s_reserved[15];
 
-    int32_t
-        log_fd; // where messages and the summary go; the engine keeps it out of the client's sight
+    // Where messages and the summary go; the engine keeps it out of the client's sight.
+    int32_t log_fd;
     uint32_t cache_kib;    // --cache-size: size of the code cache
     uint32_t stress_us;    // --stress: preempt every thread every so many microseconds; 0 off
     uint32_t stress_flush; // --stress-flush: flush the code cache after so many translations; 0 off

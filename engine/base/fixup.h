@@ -5,8 +5,8 @@
 #define QUERN_ENGINE_FIXUP_H
 
 #define FIXUP_FAULT 0 // a synchronous fault on client memory: goes on at the target
-#define FIXUP_SIGNAL \
-    1 // a signal has been noted: goes on at the target, which gives up or looks again
+// A signal has been noted: goes on at the target, which gives up or looks again.
+#define FIXUP_SIGNAL      1
 #define FIXUP_CALL_BEFORE 2 // a call of the client is not made yet
 #define FIXUP_CALL_AFTER  3 // it is complete; at the target itself, rax is its result
 

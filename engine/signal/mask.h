@@ -6,8 +6,8 @@
 
 #include "engine/signal/state.h"
 
-#define MASK_GIVEN_AWAY \
-    (-0x7175656e) // si_code instead of SI_USER, which the kernel lets nobody say to another thread
+// si_code instead of SI_USER, which the kernel lets nobody say to another thread.
+#define MASK_GIVEN_AWAY (-0x7175656e)
 
 // Closes the kernel's mask (all but the synchronous set), if it is not closed already. Nothing
 // asynchronous arrives after it.

@@ -32,9 +32,8 @@
 
 struct signal_pending {
     bool full;
-    bool
-        // a call like sigsuspend was interrupted: the handler's mask starts from temp_mask
-        use_temp_mask;
+    // A call like sigsuspend was interrupted: the handler's mask starts from temp_mask.
+    bool use_temp_mask;
     u64 trapno, err, cr2;
     struct k_siginfo info;
 };
@@ -51,17 +50,16 @@ struct signal_table {
 struct signal_state {
     u64 mask;     // the client's mask, all 64 bits
     bool blocked; // see above
-    bool
-        // an exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included
-        full_mask;
+    // An exec was tried: the kernel's mask is the client's, SIGNAL_NEVER_BLOCKED included.
+    bool full_mask;
     u64 temp_mask; // mask argument of the system call that is under way (sigsuspend, ppoll...)
     bool temp_mask_set;
     struct signal_pending async, sync;
     struct k_siginfo fatal; // of the last delivery: what the process dies of when it does
     struct k_stack alt;     // the client's alternate stack
     struct signal_table *table;
-    u64 last_trapno, last_err,
-        last_cr2; // of the client's last fault, as the kernel leaves them in later frames
+    // Of the client's last fault, as the kernel leaves them in later frames.
+    u64 last_trapno, last_err, last_cr2;
     // Signals of SIGNAL_NEVER_BLOCKED that the client blocks and that were sent, not caused: held
     // until it unblocks them.
     u32 held_count;

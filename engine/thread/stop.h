@@ -8,12 +8,12 @@
 
 #define STOP_SIGNAL 1ul // something is noted or the mask is closed: deliver_pending()
 #define STOP_PARK   2ul // the world stops: world_park()
-#define STOP_YIELD \
-    4ul // --serialize-threads: another thread waits for the turn: world_park() sees to it
+// --serialize-threads: another thread waits for the turn: world_park() sees to it.
+#define STOP_YIELD 4ul
 
-#define STOP_POKE_SIGNAL \
-    33 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked
-#define STOP_POKE_MAGIC 0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
+// glibc's SIGSETXID: sent to single threads only, and hardly ever blocked.
+#define STOP_POKE_SIGNAL 33
+#define STOP_POKE_MAGIC  0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
 
 static inline void stop_set(struct thread *t, u64 bits)
 {
