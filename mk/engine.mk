@@ -150,37 +150,37 @@ $(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o
 endef
 $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 
-# Those of a wing lie in its folder: a line for each wing, and the objects that each one tests.
+# Those of a wing lie in its folder: engine_wing_unit NAME, with the wing's objects that it tests.
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS :=
-ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
-
-ENGINE_WING_UNITS += x86/asm x86/decode
+ENGINE_WING_UNITS := x86/asm x86/decode codecache/links codecache/where count/strings \
+    translate/translate thread/loans
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_codecache/links := codecache/links
+ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
+ENGINE_UNIT_OBJS_count/strings := count/strings
+ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
+    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
+    codecache/stubs.S count/ids spool/config base/cpu base/mini
 
-ENGINE_WING_UNITS += thread/loans thread/threads thread/world
 ENGINE_UNIT_OBJS_thread/loans := thread/threads base/mini
+
+ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
+
+ENGINE_WING_UNITS += thread/threads thread/world
 ENGINE_UNIT_OBJS_thread/threads := thread/threads base/mini
 ENGINE_UNIT_OBJS_thread/world := thread/threads thread/world thread/stress base/mini
 
-ENGINE_WING_UNITS += codecache/links codecache/where codecache/tcache
-ENGINE_UNIT_OBJS_codecache/links := codecache/links
-ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
+ENGINE_WING_UNITS += codecache/tcache count/prof
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
     codecache/ibl base/mini
-
-ENGINE_WING_UNITS += count/prof count/strings
 ENGINE_UNIT_OBJS_count/prof := count/prof
-ENGINE_UNIT_OBJS_count/strings := count/strings
 
-ENGINE_WING_UNITS += translate/translate translate/ways
-ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
-    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
-    codecache/stubs.S codecache/dump count/ids spool/config base/cpu base/mini
+ENGINE_WING_UNITS += translate/ways
 ENGINE_UNIT_OBJS_translate/ways := translate/ways base/mini
+ENGINE_UNIT_OBJS_translate/translate += codecache/dump
 
 ENGINE_WING_UNITS += signal/mask signal/deliver signal/frame
 ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/mask.S base/fixup base/mini
