@@ -140,7 +140,7 @@ ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safe
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
 ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S \
     spool/spooler spool/copy spool/fds spool/log spool/environ
-ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 $(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 
 define engine_unit
@@ -157,12 +157,12 @@ ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_S
 ENGINE_WING_UNITS := x86/asm x86/decode codecache/links codecache/where count/strings \
     translate/translate thread/loans
 ENGINE_UNIT_OBJS_x86/asm :=
-ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
-    x86/decode x86/decode_flags x86/operands codecache/region codecache/stubs \
+    x86/decode x86/decode_flags x86/isa x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
 
 ENGINE_UNIT_OBJS_thread/loans := thread/threads base/mini

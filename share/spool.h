@@ -18,6 +18,8 @@
 
 #include <stdint.h>
 
+#include "share/cpu.h"
+
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
 #define SPOOL_VERSION 1u
 
@@ -77,6 +79,8 @@ enum spool_flag {
     SPOOL_F_NO_VECTORS = 1u << 24,    // --no-vectors
     SPOOL_F_STAT = 1u << 26,          // quern stat: who started the run reads the spool
     SPOOL_F_JSON = 1u << 27,          // --summary=json: for the finisher alone
+    SPOOL_F_COUNTED = 1u << 30,       // --tsc=counted
+    SPOOL_F_REPRODUCIBLE = 1u << 31,  // --reproducible=yes
 };
 
 struct spool_geometry {
@@ -145,6 +149,22 @@ struct spool_partial {
     uint64_t count;
 };
 
+// The processor that the program is shown (--cpu).
+#define SPOOL_CPUID_MAX 64u
+#define SPOOL_CPUID_ANY UINT32_MAX // as `sub`: the leaf has no further ones
+
+struct spool_cpuid {
+    uint32_t leaf, sub, a, b, c, d;
+};
+
+struct spool_cpu {
+    uint32_t leaves; // of `leaf`; 0: the machine's own processor
+    uint32_t hwcap;  // AT_HWCAP
+    struct cpu_set features;
+    uint64_t xcr0;
+    struct spool_cpuid leaf[SPOOL_CPUID_MAX];
+};
+
 struct spool_header {
     uint64_t magic;
     uint32_t version;
@@ -187,7 +207,11 @@ struct spool_header {
     uint32_t seccomp_bytes;
     uint32_t s_dump_code;    // --dump-code=FILE
     uint32_t s_symbol_cache; // folder of the symbol cache, for the finisher
-    uint32_t s_reserved[15];
+    uint32_t s_cpu;          // --cpu as given
+    uint32_t s_cpuinfo;      // what /proc/cpuinfo says of one processor, behind its number
+    // --reproducible: the environment that the program gets, each string with its NUL
+    uint32_t s_env, env_bytes;
+    uint32_t s_reserved[11];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;
@@ -221,6 +245,8 @@ struct spool_header {
     // first, so that none ends the process while a new spool holds nothing and nobody could finish
     // it; the engine opens the mask once it can.
     uint64_t start_mask;
+
+    struct spool_cpu cpu; // an exec's new image is shown the same
 };
 
 // --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the

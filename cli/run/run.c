@@ -209,7 +209,12 @@ void run_start(const struct run_options *options, char **given)
     int log_fd, spool_fd, e;
 
     program = run_program_find(given);
-    run_cache_detect(&o.caches);
+    if (o.flags & SPOOL_F_COUNTED) // the vDSO tells the time by the counter that stands still
+        o.flags |= SPOOL_F_NO_VDSO;
+    if (o.cpu.given)
+        run_cpu_caches(&o.cpu, &o.caches);
+    else
+        run_cache_detect(&o.caches);
     fits[0] = run_cache_fit(&o.caches.i1.g, "I1");
     fits[1] = run_cache_fit(&o.caches.d1.g, "D1");
     fits[2] = run_cache_fit(&o.caches.ll.g, "LL");

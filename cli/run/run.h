@@ -27,8 +27,19 @@ struct run_caches {
     unsigned ll_level;  // 2 or 3 where detected; 0 otherwise
 };
 
+// The processor that the program is shown.
+struct run_cpu {
+    const char *given; // as the option has it; NULL: the machine's own
+    const char *word;  // the level that it is a model of
+    struct spool_geometry i1, d1, ll;
+    unsigned ll_level;
+    uint32_t max_leaf;
+    struct spool_cpu table;
+};
+
 struct run_options {
     struct run_caches caches;
+    struct run_cpu cpu;
     uint64_t flags; // enum spool_flag
     const char *output;
     const char *log;
@@ -66,6 +77,14 @@ char *run_program_fault(const char *path);
 // run_options.c: the value of a cache option, for tables of options.
 struct option;
 void run_options_cache(void *field, const struct option *o, const char *value);
+
+// run_cpu.c: reads --cpu. Ends the process when the value is none, or this machine cannot.
+void run_cpu_read(struct run_cpu *cpu, const char *name, const char *value);
+void run_cpu_option(void *field, const struct option *o, const char *value);
+// The caches of the model for those that were not given.
+void run_cpu_caches(const struct run_cpu *cpu, struct run_caches *c);
+// What /proc/cpuinfo says of one processor behind its number; to be freed.
+char *run_cpu_info(const struct run_cpu *cpu);
 
 // run_cache.c Fills in the caches that were not given from the processor (or the default) and says
 // which source it was.

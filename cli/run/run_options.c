@@ -89,6 +89,13 @@ static const struct option rows[] = {
     { "--at-random", "=fixed|kernel",
       "the 16 random bytes that a program gets at its start [fixed]",
       OPTION_CHOICE, FLAG(RANDOM) },
+    { "--cpu", "=native|x86-64|x86-64-v2|x86-64-v3|x86-64-v4|FEATURES",
+      "the processor that it is shown, and the caches with it; FEATURES are words of /proc/cpuinfo "
+      "with commas between them, behind a level or not [native]",
+      OPTION_CALL, FIELD(cpu), .call = run_cpu_option },
+    { "--tsc", "=native|counted",
+      "the time stamp counter and random numbers of the processor, or instructions executed and a "
+      "fixed sequence [native]", OPTION_CHOICE, FLAG(COUNTED) },
     { "--vdso", YES_NO, "let it find the vDSO [yes]", OPTION_NO, FLAG(NO_VDSO) },
     { "--symbol-cache", "=FOLDER|no",
       "where functions and lines of modules are kept for later runs "

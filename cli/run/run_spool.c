@@ -180,6 +180,14 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_dump_code = text_add(&t, o->dump_code);
     h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
     h->s_symbol_cache = text_add(&t, in->symbol_cache);
+    if (o->cpu.given) {
+        char *info = run_cpu_info(&o->cpu);
+
+        h->cpu = o->cpu.table;
+        h->s_cpu = text_add(&t, o->cpu.given);
+        h->s_cpuinfo = text_add(&t, info);
+        free(info);
+    }
     // Last: a file without it is no spool.
     h->magic = SPOOL_MAGIC;
     munmap(map, SPOOL_MAPS_OFF);

@@ -46,6 +46,8 @@ static const struct option rows[] = {
     RUN("--serialize-threads"),
     RUN("--aslr"),
     RUN("--at-random"),
+    RUN("--cpu"),
+    RUN("--tsc"),
     RUN("--vdso"),
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,

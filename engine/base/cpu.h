@@ -22,6 +22,11 @@ struct cpu {
     u64 xsave_features; // XCR0 without the AMX tiles, which a process has to ask for
     u64 frame_size; // of the largest signal frame: AT_MINSIGSTKSZ; 0 where the kernel does not say
     u32 address_bits; // 48, or 57 where the kernel maps memory up there
+
+    // What the program is shown of it (--cpu), in the frames of its handlers, too.
+    bool shown_all;     // everything
+    u64 shown_features; // of xsave_features; 0: it has no xsave
+    u32 shown_size;     // as xsave_size
 };
 
 extern struct cpu cpu;
@@ -29,5 +34,11 @@ extern struct cpu cpu;
 // From the auxiliary vector: AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase,
 // and AT_MINSIGSTKSZ.
 void cpu_init(u64 hwcap2, u64 frame_size);
+
+// The program is shown a processor with these components of state (XCR0; 0: without xsave). What
+// AT_MINSIGSTKSZ is there.
+u64 cpu_show(u64 xcr0);
+// It uses more than it was shown.
+void cpu_show_all(void);
 
 #endif

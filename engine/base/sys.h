@@ -154,6 +154,7 @@ static inline bool sys_failed(long ret)
 #define O_NOFOLLOW  0x20000
 #define O_CLOEXEC   0x80000
 #define O_PATH      0x200000
+#define MFD_CLOEXEC 1
 
 #define F_DUPFD         0
 #define F_GETFD         1
@@ -389,6 +390,7 @@ struct k_mm_map {
 #define AT_BASE              7
 #define AT_FLAGS             8
 #define AT_ENTRY             9
+#define AT_HWCAP             16
 #define AT_SECURE            23
 #define AT_RANDOM            25
 #define AT_RSEQ_FEATURE_SIZE 27

@@ -8,6 +8,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/log.h"
+#include "engine/count/ticks.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
@@ -29,6 +30,8 @@ struct thread *birth_new(struct thread *parent)
         return NULL;
     }
     log_thread_init(t);
+    if (parent)
+        ticks_thread_init(t, parent);
     return t;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
 #include "engine/process/end.h"
+#include "engine/run/emulate.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
 #include "engine/spool/config.h"
@@ -123,11 +124,13 @@ static struct fragment *find(struct thread *t)
     }
 }
 
-// One instruction that cannot be translated. Comes back when it was refused.
+// One instruction that cannot be translated. Comes back when it was refused, or is done.
 static void step(struct thread *t)
 {
     u16 insn = 0;
 
+    if (emulate_insn(t))
+        return;
     safe_read(&insn, t->pc, sizeof(insn));
     if (insn != INT80)
         handler_step(t);
@@ -253,6 +256,7 @@ static _Noreturn void dispatch_syscall_escaped(struct thread *t)
         t->counters[f->counter]--;
         if (f->ninsns > 1)
             spooler_partial(f->block, f->ninsns - 1);
+        t->partial_insns += f->ninsns - 1u;
     }
     dispatch_run(t);
 }

@@ -27,6 +27,7 @@
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
 #include "engine/run/dispatch.h"
+#include "engine/run/emulate.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/config.h"
 #include "engine/spool/environ.h"
@@ -40,6 +41,7 @@
 #define CACHE_KIB_LEAST 4096
 
 static u64 brk_emulated;
+static u64 shown_frame; // AT_MINSIGSTKSZ with --cpu
 
 struct start {
     u64 *sp; // the client's: at its argc
@@ -239,6 +241,9 @@ static void fix_auxv(struct start *s, const struct elf_image *image, const struc
         case AT_BASE: a.value = interp ? interp->bias : 0; break;
         case AT_ENTRY: a.value = image->entry; break;
         case AT_EXECFN: a.value = (u64)s->execfn; break;
+        case AT_HWCAP: a.value = spool->cpu.leaves ? spool->cpu.hwcap : a.value; break;
+        case AT_HWCAP2: a.value = spool->cpu.leaves ? 0 : a.value; break;
+        case AT_MINSIGSTKSZ: a.value = spool->cpu.leaves ? shown_frame : a.value; break;
         case AT_SYSINFO_EHDR: drop = spool->flags & SPOOL_F_NO_VDSO; break;
         // rseq(2) is not to be had under the engine: critical sections are ranges of client
         // addresses.
@@ -401,6 +406,8 @@ void launch_main(u64 *sp)
     if (program.exec_stack)
         make_stack_executable(&s);
     vmmap_init();
+    if (spool->cpu.leaves)
+        shown_frame = cpu_show(spool->cpu.xcr0);
     config_init(TA_I1_SIZE, TA_D1_SIZE);
     make_cache();
     load_program(&s, &image);
@@ -418,6 +425,7 @@ void launch_main(u64 *sp)
     caches_init();
     log_init();
     translate_init();
+    emulate_init();
     setup_process();
     dispatch_init();
     syscalls_init(brk_emulated);

@@ -78,6 +78,21 @@ void frame_learn(const struct k_ucontext *uc)
     }
 }
 
+// What a frame on the client's stack holds: with --cpu the state of the processor that the program
+// is shown, as long as it uses no more. (The AMX tiles are in xfeatures only.)
+struct shown {
+    bool xsave;
+    u64 features;
+    u32 size;
+};
+
+static struct shown shown(void)
+{
+    if (cpu.shown_all)
+        return (struct shown){ cpu.xsave, xfeatures, xstate_size };
+    return (struct shown){ cpu.shown_features != 0, cpu.shown_features, cpu.shown_size };
+}
+
 // __on_sig_stack
 static bool within_alt(const struct k_stack *alt, u64 sp)
 {
@@ -95,27 +110,31 @@ s32 frame_alt_flags(const struct k_stack *alt, u64 sp)
 
 // Writes the FPU state at `to` as copy_fpstate_to_sigframe does, and puts the registers into their
 // initial state.
-static int push_fpstate(u64 to)
+static int push_fpstate(u64 to, struct shown s)
 {
-    if (cpu.xsave) {
+    if (s.xsave) {
         static const u8 zero[64];
         struct k_fpx_sw sw = { 0 };
         u32 magic2 = FP_XSTATE_MAGIC2;
         u64 bv;
 
-        if (safe_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) || frame_xsave(to, xfeatures) ||
+        if (safe_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) || frame_xsave(to, s.features) ||
             safe_read_u64(to + XSTATE_HDR_OFF, &bv) ||
             safe_write_u64(to + XSTATE_HDR_OFF, bv | XSTATE_FPSSE))
             return -EFAULT;
         sw.magic1 = FP_XSTATE_MAGIC1;
-        sw.extended_size = xstate_size + 4;
-        sw.xfeatures = xfeatures;
-        sw.xstate_size = xstate_size;
+        sw.extended_size = s.size + 4;
+        sw.xfeatures = s.features;
+        sw.xstate_size = s.size;
         if (safe_write(to + FPX_SW_OFF, &sw, sizeof(sw)) ||
-            safe_write(to + xstate_size, &magic2, sizeof(magic2)))
+            safe_write(to + s.size, &magic2, sizeof(magic2)))
             return -EFAULT;
-    } else if (frame_fxsave(to, 0)) {
-        return -EFAULT;
+    } else {
+        static const struct k_fpx_sw none;
+
+        // What an earlier frame left there would be taken for this one's when it is popped.
+        if (frame_fxsave(to, 0) || (cpu.xsave && safe_write(to + FPX_SW_OFF, &none, sizeof(none))))
+            return -EFAULT;
     }
     return 0;
 }
@@ -146,11 +165,12 @@ void frame_regs_to(struct k_sigcontext *mc, const u64 regs[16])
         mc->gpr[i] = regs[gpr_order[i]];
 }
 
-static void fill_context(struct k_ucontext *uc, const struct thread *t, u64 mask, u64 fp)
+static void fill_context(struct k_ucontext *uc, const struct thread *t, u64 mask, u64 fp,
+                         bool xsave)
 {
     struct k_sigcontext *mc = &uc->mc;
 
-    uc->flags = (cpu.xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
+    uc->flags = (xsave ? UC_FP_XSTATE : 0) | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
     uc->sigmask = mask;
     frame_regs_to(mc, t->regs);
     mc->ip = t->pc;
@@ -165,10 +185,11 @@ _Noreturn void frame_become_client(struct thread *t, u64 mask)
 {
     u64 fp = (u64)heap_pages(PAGE_UP(xstate_size + FXSAVE_SIZE));
     struct k_rt_sigframe *f = heap_alloc(sizeof(*f));
+    struct shown all = { cpu.xsave, xfeatures, xstate_size }; // the kernel takes it back
 
-    if (push_fpstate(fp))
+    if (push_fpstate(fp, all))
         fp = 0;
-    fill_context(&f->uc, t, mask, fp);
+    fill_context(&f->uc, t, mask, fp, cpu.xsave);
     f->uc.stack.flags = SS_DISABLE;
     frame_return(&f->uc);
 }
@@ -180,6 +201,7 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     struct k_sigcontext *mc = &f.uc.mc;
     struct k_stack *alt = &t->sig->alt;
     u64 sp = t->regs[R_RSP] - RED_ZONE, fp;
+    struct shown s = shown();
     const u64 *r = t->regs;
     bool nested = !(alt->flags & SS_AUTODISARM) && within_alt(alt, r[R_RSP]), entering = false;
 
@@ -188,7 +210,7 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
         sp = alt->sp + alt->size;
         entering = true;
     }
-    fp = (sp - (cpu.xsave ? xstate_size + 4 : FXSAVE_SIZE)) & ~63ul;
+    fp = (sp - (s.xsave ? s.size + 4 : FXSAVE_SIZE)) & ~63ul;
     sp = ((fp - sizeof(f)) & ~15ul) - 8;
     if ((nested || entering) && !within_alt(alt, sp))
         return -EFAULT;
@@ -197,7 +219,7 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
 
     memset(&f, 0, sizeof(f));
     f.pretcode = act->restorer;
-    fill_context(&f.uc, t, mask, fp);
+    fill_context(&f.uc, t, mask, fp, s.xsave);
     mc->err = p->err;
     mc->trapno = p->trapno;
     mc->cr2 = p->cr2;
@@ -208,10 +230,10 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     // The FPU state last of what can fail: until here nothing of the client has changed.
     if (safe_write(sp, &f,
                    act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
-        push_fpstate(fp))
+        push_fpstate(fp, s))
         return -EFAULT;
 
-    initial_fpstate(xfeatures);
+    initial_fpstate(s.xsave ? s.features : XSTATE_FPSSE);
     if (alt->flags & SS_AUTODISARM) {
         memset(alt, 0, sizeof(*alt));
         alt->flags = SS_DISABLE;
@@ -230,11 +252,12 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
 // right, else its legacy part.
 static int pop_fpstate(u64 from)
 {
+    u64 all = cpu.shown_all ? xfeatures : cpu.shown_features | XSTATE_FPSSE;
     struct k_fpx_sw sw;
     u32 magic2;
 
     if (!from) {
-        initial_fpstate(xfeatures);
+        initial_fpstate(all);
         return 0;
     }
     if (!cpu.xsave)
@@ -245,17 +268,17 @@ static int pop_fpstate(u64 from)
         sw.xstate_size >= FXSAVE_SIZE + 64 && sw.xstate_size <= xstate_size &&
         safe_read(&magic2, from + sw.xstate_size, sizeof(magic2)) == 0 &&
         magic2 == FP_XSTATE_MAGIC2) {
-        u64 restore = sw.xfeatures & xfeatures;
+        u64 restore = sw.xfeatures & all;
 
         if (frame_xrstor(from, restore))
             return -EFAULT;
-        if (restore != xfeatures)
-            initial_fpstate(xfeatures & ~restore);
+        if (restore != all)
+            initial_fpstate(all & ~restore);
         return 0;
     }
     if (frame_fxrstor(from, 0))
         return -EFAULT;
-    initial_fpstate(xfeatures & ~XSTATE_FPSSE);
+    initial_fpstate(all & ~XSTATE_FPSSE);
     return 0;
 }
 

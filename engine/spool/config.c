@@ -20,6 +20,9 @@ void config_init(u64 i1_room, u64 d1_room)
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
     c->defer = c->cache && (spool->flags & SPOOL_F_REPLAY);
+    c->shown = spool->cpu.leaves != 0;
+    if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
+        c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
     c->values = !(spool->flags & SPOOL_F_NO_VALUES);
     c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
     c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);

@@ -15,9 +15,11 @@ struct tb_config {
     bool i1_fast, d1_fast; // geometry allows the inline check
     u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;
-    u32 d1_mask;  // of the address, giving the byte offset of its set, before scaling
-    u32 min_line; // references are clipped to it
-    u64 flags;    // spool flags
+    u32 d1_mask;     // of the address, giving the byte offset of its set, before scaling
+    u32 min_line;    // references are clipped to it
+    bool shown;      // --cpu: the program is shown another processor
+    u32 xstate_mask; // and xsave moves these of its states; 0: whatever it says
+    u64 flags;       // spool flags
 };
 extern struct tb_config tb_config;
 

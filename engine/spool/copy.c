@@ -294,7 +294,9 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
     h.block_count = 0;
     h.s_seccomp = h.seccomp_bytes = 0;
+    h.s_env = h.env_bytes = 0; // its caller gives it one
     memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
+    h.cpu = spool->cpu;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
         ret = -EIO;
     if (ret) {

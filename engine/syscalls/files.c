@@ -10,6 +10,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
+#include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/world.h"
@@ -62,6 +63,69 @@ static bool names_program(int dirfd, u64 gaddr, u64 flags)
            procnames_is_program(&st);
 }
 
+// ---- /proc/cpuinfo with --cpu ----
+
+static u32 processors(void)
+{
+    static const char word[] = "\nprocessor\t";
+    char part[4096];
+    u32 n = 0, at = 1; // as behind a line's end
+    long fd = sys_open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC, 0), got;
+
+    if (fd < 0)
+        return 1;
+    while ((got = sys_read((int)fd, part, sizeof(part))) > 0)
+        for (long i = 0; i < got; i++) {
+            at = part[i] == word[at] ? at + 1 : part[i] == '\n';
+            if (!word[at]) {
+                n++;
+                at = 0;
+            }
+        }
+    sys_close((int)fd);
+    return n ? n : 1;
+}
+
+// A file of memory with what the program is shown: as many processors as there are, of the model.
+static long open_cpuinfo(u64 flags)
+{
+    const char *text = spooler_string(spool->s_cpuinfo);
+    char number[32], name[40];
+    long fd = sys_call2(SYS_memfd_create, (u64) "cpuinfo", MFD_CLOEXEC), ret;
+
+    if (fd < 0)
+        return fd;
+    for (u32 i = 0, n = processors(); i < n; i++) {
+        u64 len = mini_format(number, sizeof(number), "processor\t: %u\n", i);
+
+        if (sys_write((int)fd, number, len) != (long)len ||
+            sys_write((int)fd, text, strlen(text)) != (long)strlen(text)) {
+            sys_close((int)fd);
+            return -ENOMEM;
+        }
+    }
+    // The number that a program gets is the lowest, as natively.
+    mini_format(name, sizeof(name), "/proc/self/fd/%d", (int)fd);
+    ret = sys_open(name, O_RDONLY | (u32)(flags & O_CLOEXEC), 0);
+    if (ret > fd) {
+        long low = sys_call3(SYS_dup3, (u64)ret, (u64)fd, flags & O_CLOEXEC);
+
+        sys_close((int)ret);
+        return low;
+    }
+    sys_close((int)fd);
+    return ret;
+}
+
+static bool is_cpuinfo(u64 gaddr, u64 flags)
+{
+    char path[16];
+
+    return tb_config.shown && (flags & O_ACCMODE) == O_RDONLY &&
+           !(flags & (O_PATH | O_DIRECTORY)) && safe_read_str(path, gaddr, sizeof(path)) == 13 &&
+           strcmp(path, "/proc/cpuinfo") == 0;
+}
+
 // A running program cannot be opened for writing; and what the exe link leads to is the program.
 static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int arg)
 {
@@ -71,6 +135,10 @@ static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int ar
 
     if (writes && (exe || names_program(dirfd, path, flags))) {
         gate_return(t, flags & O_EXCL && flags & O_CREAT ? -EEXIST : -ETXTBSY);
+        return true;
+    }
+    if (is_cpuinfo(path, flags)) {
+        gate_return(t, open_cpuinfo(flags));
         return true;
     }
     if (!exe)

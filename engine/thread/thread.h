@@ -148,6 +148,9 @@ struct thread {
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
     const struct log_block *log_tail; // replay.c: whose way is not known yet
+    u64 partial_insns;                // executed of blocks that were left in the middle
+    u64 tick_base;                    // ticks.c: what its time has beyond its counters
+    u64 random;                       // emulate.c
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

@@ -7,6 +7,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/codecache/region.h"
+#include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "engine/translate/state.h"
 
@@ -290,9 +291,46 @@ static void copy_gs(struct tb *b, const struct insn *in)
     emit_with_operand(b, in, reg, &o);
 }
 
+// The modrm operand's address without %fs's base, whatever else it is made of.
+static void emit_address(struct tb *b, const struct insn *in, u32 reg)
+{
+    if (in->flags & INSN_F_RIPREL)
+        x86_mov_imm(&b->code, reg, riprel_target(in));
+    else
+        emit_lea_of(b, in, reg);
+    if (in->flags & INSN_F_SEG_GS) {
+        u32 r2 = state_scratch(b, in->regs | 1u << reg);
+
+        x86_mov(&b->code, r2, GS(TH_CLIENT_GS));
+        x86_lea(&b->code, reg, MEM_X(reg, r2, 0, 0));
+    }
+}
+
+// xsave and xrstor with --cpu: a program that was shown fewer states has no room for the others.
+// eax and edx may be part of the address, which is therefore made first.
+static void copy_xstate(struct tb *b, const struct insn *in)
+{
+    struct bytes o = { .n = 0 };
+    u32 reg = low_scratch(b, in);
+
+    emit_address(b, in, reg);
+    state_flags_free(b, b->live[b->cur]);
+    state_spill(b, R_RAX);
+    state_spill(b, R_RDX);
+    x86_mov32(&b->code, R_RAX, GS(TH_REGS + R_RAX * 8));
+    x86_and32_ri(&b->code, R_RAX, tb_config.xstate_mask);
+    x86_mov_imm(&b->code, R_RDX, 0);
+    tb_mark(b);
+    if (in->flags & INSN_F_SEG_FS)
+        put(&o, 0x64);
+    emit_with_operand(b, in, reg, &o);
+}
+
 void rewrite_insn(struct tb *b, const struct insn *in)
 {
-    if (in->flags & INSN_F_RIPREL) {
+    if ((in->flags & INSN_F_XSTATE) && tb_config.xstate_mask) {
+        copy_xstate(b, in);
+    } else if (in->flags & INSN_F_RIPREL) {
         copy_riprel(b, in);
     } else if ((in->flags & INSN_F_SEG_GS) && (in->flags & (INSN_F_MEM | INSN_F_MOFFS)) &&
                !(in->flags & INSN_F_LEA)) {

@@ -17,6 +17,7 @@
 #include "engine/count/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/translate/beyond.h"
 #include "engine/translate/block.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/flow.h"
@@ -326,6 +327,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
         if (!tcache_has_room() || !log_has_room())
             return NULL;
         block = record_of(b);
+        beyond_check(b);
         begin(b);
         if (b->step || emit_block(b, tcache_next_index()))
             return publish(b, block);

@@ -8,9 +8,11 @@
 #include "engine/base/cpu.h"
 #include "engine/base/mini.h"
 #include "engine/x86/decode_flags.h"
+#include "engine/x86/isa.h"
 #include "engine/x86/operands.h"
 
 static ZydisDecoder decoder;
+static u32 emulated; // enum decode_emulated
 
 void decode_init(bool probe)
 {
@@ -19,6 +21,11 @@ void decode_init(bool probe)
         ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_AMD_BRANCHES, ZYAN_TRUE);
     if (probe)
         decode_flags_init(cpu.bmi1, cpu.lzcnt);
+}
+
+void decode_emulate(u32 what)
+{
+    emulated = what;
 }
 
 // A shift of 32 or 64 bits by a constant other than 0.
@@ -124,6 +131,47 @@ static bool needs_step(const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_VMCALL:
     case ZYDIS_MNEMONIC_VMMCALL:
     case ZYDIS_MNEMONIC_ENCLU: return true;
+    default: return false;
+    }
+}
+
+static bool is_emulated(const ZydisDecodedInstruction *zi)
+{
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_CPUID:
+    case ZYDIS_MNEMONIC_XGETBV: return emulated & DECODE_CPUID;
+    case ZYDIS_MNEMONIC_RDTSC:
+    case ZYDIS_MNEMONIC_RDTSCP:
+    case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_RDRAND:
+    case ZYDIS_MNEMONIC_RDSEED: return emulated & DECODE_TIME;
+    default: return false;
+    }
+}
+
+// Of the emulated ones and rdgsbase: what is read goes to a register.
+static bool names_register(const struct insn *in)
+{
+    switch ((int)in->mnemonic) {
+    case ZYDIS_MNEMONIC_RDGSBASE:
+    case ZYDIS_MNEMONIC_RDPID:
+    case ZYDIS_MNEMONIC_RDRAND:
+    case ZYDIS_MNEMONIC_RDSEED: return true;
+    default: return false;
+    }
+}
+
+static bool moves_xstate(const ZydisDecodedInstruction *zi)
+{
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+    case ZYDIS_MNEMONIC_XRSTOR:
+    case ZYDIS_MNEMONIC_XRSTOR64: return true;
     default: return false;
     }
 }
@@ -287,6 +335,8 @@ static void read_form(struct insn *in, const ZydisDecodedInstruction *zi)
         in->flags |= INSN_F_MOFFS;
     if (is_locked(in, zi))
         in->flags |= INSN_F_LOCKED;
+    if (moves_xstate(zi))
+        in->flags |= INSN_F_XSTATE;
 }
 
 static void read_flags(struct insn *in, const ZydisDecodedInstruction *zi)
@@ -346,7 +396,7 @@ static void classify(struct insn *in, const ZydisDecodedInstruction *zi)
         in->kind = INSN_RDGS;
     if (in->kind == INSN_PLAIN && string_op(in, zi))
         read_string(in, zi);
-    else if (needs_step(zi))
+    else if (needs_step(zi) || is_emulated(zi))
         in->kind = INSN_STEP;
     else if (in->kind == INSN_PLAIN && zi->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
         classify_branch(in, zi);
@@ -381,16 +431,18 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     in->len = zi.length;
     memcpy(in->bytes, code, zi.length);
     in->mnemonic = (u16)zi.mnemonic;
+    in->feature = isa_feature(&zi);
     in->ireg = REG_NONE;
     read_form(in, &zi);
     read_flags(in, &zi);
     classify(in, &zi);
 
-    if (want_refs || (in->flags & (INSN_F_SEG_GS | INSN_F_RIPREL)) || in->kind == INSN_RDGS) {
+    if (want_refs || (in->flags & (INSN_F_SEG_GS | INSN_F_RIPREL | INSN_F_XSTATE)) ||
+        names_register(in)) {
         if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &ctx, &zi, ops, zi.operand_count)))
             return 0;
         operands_collect(in, &zi, ops);
-        if (in->kind == INSN_RDGS) {
+        if (names_register(in)) {
             in->ireg = operands_gpr(ops[0].reg.value);
             in->str_size = (u8)(zi.operand_width / 8);
         }

@@ -12,6 +12,13 @@
 // probe: find out what becomes of undefined flags (decode_flags.h).
 void decode_init(bool probe);
 
+// What is not left to the processor: it becomes INSN_STEP, for emulate.c.
+enum decode_emulated {
+    DECODE_CPUID = 1u << 0, // cpuid, xgetbv
+    DECODE_TIME = 1u << 1,  // rdtsc, rdtscp, rdpid, rdrand, rdseed
+};
+void decode_emulate(u32 what); // enum decode_emulated
+
 // Decodes the instruction at pc whose bytes are at `code` (avail of them, at most 15 matter).
 // `want_refs` asks for data references and register use, which costs time. Returns its length, 0
 // when the bytes are no known instruction, -1 when they end before the instruction does.

@@ -35,6 +35,7 @@ enum insn_flag {
     INSN_F_LOCKED = 1u << 9, // an atomic read-modify-write, but no compare-and-exchange
     INSN_F_MOFFS = 1u << 10, // mov with a 64-bit absolute address
     INSN_F_REPNE = 1u << 11,
+    INSN_F_XSTATE = 1u << 12, // xsave or xrstor: edx:eax say what
 };
 
 enum memref_flag {
@@ -91,15 +92,18 @@ struct insn {
     u8 encoding;   // enum insn_encoding
     u16 imm;       // RET
     u8 str_op;     // INSN_STRING: enum str_op
-    u8 str_size;   // element size
+    u8 str_size;   // element size; of the register where ireg is written
     u16 flags_read, flags_kill; // arithmetic flags (FLAG_*): read; certainly written
     bool flags_touch;           // reads or may change any of them
     bool regs_known;            // `regs` is filled in
     u32 regs;       // general registers read or written, a bit each (only when refs were asked for)
     u32 written;    // of these, the ones that it may change
     struct sum sum; // what one of them becomes
-    u32 ireg;       // INSN_JMP_IND/CALL_IND through a register: its number; else REG_NONE
+    // INSN_JMP_IND/CALL_IND through a register, what rdgsbase, rdpid, rdrand, rdseed write: its
+    // number; else REG_NONE
+    u32 ireg;
     u16 mnemonic;
+    u8 feature; // enum cpu_feature of share/cpu.h: that it needs
     struct memref refs[INSN_REFS_MAX];
     // Gather/scatter and masked moves: vector registers whose contents give the addresses
     u8 vec_index, vec_mask; // ZMM number of the index register; mask register (vector or k)

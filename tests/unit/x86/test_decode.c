@@ -12,6 +12,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/x86/decode.h"
+#include "share/cpu.h"
 
 #define PC 0x401000ul
 
@@ -200,6 +201,59 @@ static void test_flags(void **state)
     assert_int_equal(in.flags_kill, 0);
 }
 
+// Of --cpu: which row of share/cpu.def an instruction needs.
+static void test_features(void **state)
+{
+    static const struct {
+        const char *bytes;
+        u32 n, feature;
+    } c[] = {
+        { "\x48\x01\xc8", 3, CPU_NONE },                // add rax, rcx
+        { "\x66\x0f\x6f\xc1", 4, CPU_NONE },            // movdqa xmm0, xmm1
+        { "\x66\x0f\x38\x00\xc1", 5, CPU_SSSE3 },       // pshufb xmm0, xmm1
+        { "\x66\x0f\x3a\x63\xc1\x0c", 6, CPU_SSE42 },   // pcmpistri xmm0, xmm1, 12
+        { "\xf3\x0f\xb8\xc1", 4, CPU_POPCNT },          // popcnt eax, ecx
+        { "\xf3\x0f\xbc\xc1", 4, CPU_NONE },            // tzcnt eax, ecx: or bsf
+        { "\xf3\x0f\xbd\xc1", 4, CPU_LZCNT },           // lzcnt eax, ecx
+        { "\xc5\xf5\xef\xc1", 4, CPU_AVX2 },            // vpxor ymm0, ymm1, ymm1
+        { "\xc5\xf4\x57\xc1", 4, CPU_AVX },             // vxorps ymm0, ymm1, ymm1
+        { "\xc4\xe2\x70\xf2\xc1", 5, CPU_BMI1 },        // andn eax, ecx, ecx
+        { "\xc4\xe2\x71\xf7\xc1", 5, CPU_BMI2 },        // shlx eax, ecx, ecx
+        { "\x62\xf1\x75\x48\xef\xc1", 6, CPU_AVX512F }, // vpxord zmm0, zmm1, zmm1
+        { "\x62\xf1\x75\x28\xef\xc1", 6, CPU_AVX512F }, // the same, ymm
+        { "\x0f\xa2", 2, CPU_NONE },                    // cpuid
+        { "\x0f\x01\xf9", 3, CPU_RDTSCP },
+        { "\xf3\x0f\x1e\xfa", 4, CPU_NONE }, // endbr64: a wide nop
+    };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(c); i++) {
+        decode((const u8 *)c[i].bytes, c[i].n);
+        assert_int_equal(in.feature, c[i].feature);
+    }
+}
+
+// What the engine executes itself, where it is told to.
+static void test_emulated(void **state)
+{
+    (void)state;
+    DECODE("\x0f\xa2"); // cpuid
+    assert_int_equal(in.kind, INSN_PLAIN);
+    decode_emulate(DECODE_CPUID);
+    DECODE("\x0f\xa2");
+    assert_int_equal(in.kind, INSN_STEP);
+    DECODE("\x0f\x31"); // rdtsc
+    assert_int_equal(in.kind, INSN_PLAIN);
+    decode_emulate(DECODE_TIME);
+    DECODE("\x0f\x31");
+    assert_int_equal(in.kind, INSN_STEP);
+    DECODE("\x66\x41\x0f\xc7\xf4"); // rdrand r12w
+    assert_int_equal(in.kind, INSN_STEP);
+    assert_int_equal(in.ireg, 12);
+    assert_int_equal(in.str_size, 2);
+    decode_emulate(0);
+}
+
 static void test_ends(void **state)
 {
     static const u8 cut[] = { 0x48, 0x8b, 0x84 }, none[15] = { 0x06 };
@@ -215,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_references), cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_kinds),      cmocka_unit_test(test_locked),
         cmocka_unit_test(test_flags),      cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_features),   cmocka_unit_test(test_emulated),
     };
 
     cpu_init(0, 0);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// With --cpu: an instruction that the processor which the program is shown would not know.
+#ifndef QUERN_ENGINE_BEYOND_H
+#define QUERN_ENGINE_BEYOND_H
+
+#include "engine/translate/tb.h"
+
+// Looks at a block that is about to run. The first such instruction of a process is told of.
+void beyond_check(const struct tb *b);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// From the sets of Zydis to the rows of share/cpu.def (isa.h).
+//
+// Not in the table: what the first x86-64 has; what only the kernel may execute; and hints, which a
+// processor that does not know them passes over (wide nops, prefetches, cldemote, CET's endbr and
+// rdssp).
+#include "engine/x86/isa.h"
+
+#define SET(set, feature) [ZYDIS_ISA_SET_##set] = CPU_##feature
+#define WIDTHS(set, feature) \
+    SET(set##_128, feature), SET(set##_256, feature), SET(set##_512, feature)
+
+// clang-format off
+static const u8 features[ZYDIS_ISA_SET_MAX_VALUE + 1] = {
+    SET(SSE3, SSE3), SET(SSE3X87, SSE3), SET(SSSE3, SSSE3), SET(SSSE3MMX, SSSE3),
+    SET(SSE4, SSE41), SET(SSE42, SSE42), SET(SSE4A, SSE4A),
+    SET(CMPXCHG16B, CX16), SET(POPCNT, POPCNT), SET(LAHF, LAHF),
+    SET(XSAVE, XSAVE), SET(XSAVEOPT, XSAVEOPT), SET(XSAVEC, XSAVEC),
+    SET(AVX, AVX), SET(AVX2, AVX2), SET(AVX2GATHER, AVX2), SET(F16C, F16C), SET(FMA, FMA),
+    SET(MOVBE, MOVBE), SET(BMI1, BMI1), SET(BMI2, BMI2), SET(LZCNT, LZCNT),
+
+    WIDTHS(AVX512F, AVX512F), SET(AVX512F_128N, AVX512F), SET(AVX512F_KOP, AVX512F),
+    SET(AVX512F_SCALAR, AVX512F),
+    WIDTHS(AVX512DQ, AVX512DQ), SET(AVX512DQ_128N, AVX512DQ), SET(AVX512DQ_KOP, AVX512DQ),
+    SET(AVX512DQ_SCALAR, AVX512DQ),
+    WIDTHS(AVX512BW, AVX512BW), SET(AVX512BW_128N, AVX512BW), SET(AVX512BW_KOP, AVX512BW),
+    WIDTHS(AVX512CD, AVX512CD),
+    WIDTHS(AVX512_IFMA, AVX512IFMA), WIDTHS(AVX512_VBMI, VBMI), WIDTHS(AVX512_VBMI2, VBMI2),
+    WIDTHS(AVX512_VNNI, VNNI), WIDTHS(AVX512_BITALG, BITALG), WIDTHS(AVX512_VPOPCNTDQ, VPOPCNTDQ),
+    WIDTHS(AVX512_BF16, BF16), WIDTHS(AVX512_FP16, FP16), SET(AVX512_FP16_128N, FP16),
+    SET(AVX512_FP16_SCALAR, FP16), WIDTHS(AVX512_GFNI, GFNI), WIDTHS(AVX512_VAES, VAES),
+    WIDTHS(AVX512_VPCLMULQDQ, VPCLMULQDQ), WIDTHS(AVX512_VP2INTERSECT, VP2INTERSECT),
+    SET(AVX512ER_512, KNL), SET(AVX512ER_SCALAR, KNL), SET(AVX512PF_512, KNL),
+    SET(AVX512_4FMAPS_512, KNL), SET(AVX512_4FMAPS_SCALAR, KNL), SET(AVX512_4VNNIW_512, KNL),
+
+    SET(AES, AES), SET(AVXAES, AVX), SET(PCLMULQDQ, PCLMULQDQ), SET(VAES, VAES), SET(VPCLMULQDQ, VPCLMULQDQ),
+    SET(GFNI, GFNI), SET(AVX_GFNI, GFNI), SET(AVX_VNNI, AVXVNNI), SET(SHA, SHA),
+    SET(ADOX_ADCX, ADX), SET(RDRAND, RDRAND), SET(RDSEED, RDSEED), SET(RDTSCP, RDTSCP),
+    SET(RDPID, RDPID), SET(RDWRFSGS, FSGSBASE), SET(CLFLUSHOPT, CLFLUSHOPT), SET(CLWB, CLWB),
+    SET(CLZERO, CLZERO), SET(WAITPKG, WAITPKG), SET(SERIALIZE, SERIALIZE),
+    SET(PKU, PKU), SET(RTM, RTM), SET(AMX_TILE, AMX), SET(AMX_INT8, AMX), SET(AMX_BF16, AMX),
+    SET(ENQCMD, ENQCMD), SET(TSX_LDTRK, TSXLDTRK), SET(UINTR, UINTR), SET(KEYLOCKER, KEYLOCKER),
+    SET(KEYLOCKER_WIDE, KEYLOCKER), SET(MONITORX, MONITORX), SET(RDPRU, RDPRU), SET(XOP, XOP),
+    SET(LWP, LWP), SET(FMA4, FMA4), SET(TBM, TBM), SET(AMD3DNOW, AMD3DNOW),
+};
+// clang-format on
+
+u8 isa_feature(const ZydisDecodedInstruction *zi)
+{
+    switch ((int)zi->mnemonic) {
+    // Compilers write it where the result is that of bsf, which a processor without it executes.
+    case ZYDIS_MNEMONIC_TZCNT: return CPU_NONE;
+    case ZYDIS_MNEMONIC_MOVDIRI: return CPU_MOVDIRI;
+    case ZYDIS_MNEMONIC_MOVDIR64B: return CPU_MOVDIR64B;
+    case ZYDIS_MNEMONIC_PREFETCH:
+    case ZYDIS_MNEMONIC_PREFETCHW: return CPU_NONE;
+    default: return features[zi->meta.isa_set];
+    }
+}
+
+const char *isa_word(u32 feature)
+{
+    static const char *const words[] = {
+        "",
+#define CPU(NAME, word, leaf, sub, reg, bit, level, states) word,
+#include "share/cpu.def"
+    };
+
+    return words[feature];
+}

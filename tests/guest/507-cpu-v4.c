@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+//
+// As 505-cpu.c, of a higher level.
+// needs: avx512f avx512bw avx512cd avx512dq avx512vl fma movbe abm
+// case: --cpu=x86-64-v4
+// case: --cpu=x86-64-v4,-bmi2 --tsc=counted
+#include "505-cpu.c"
