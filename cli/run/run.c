@@ -209,6 +209,10 @@ void run_start(const struct run_options *options, char **given)
     int log_fd, spool_fd, e;
 
     program = run_program_find(given);
+    if (o.flags & SPOOL_F_REPRODUCIBLE)
+        run_pin(&o);
+    else if (o.env.count)
+        die(UTIL_USAGE, "--env is for --reproducible=yes; env(1) is for all else");
     if (o.flags & SPOOL_F_COUNTED) // the vDSO tells the time by the counter that stands still
         o.flags |= SPOOL_F_NO_VDSO;
     if (o.cpu.given)
@@ -240,6 +244,8 @@ void run_start(const struct run_options *options, char **given)
     in = (struct run_spool){
         &o, &program, output, folder, self, engine, symbol_cache(&o, cwd), log_fd, block_signals()
     };
+    if (o.flags & SPOOL_F_REPRODUCIBLE)
+        in.start_mask = 0;
     spool_fd = run_spool_create(&in, &spool);
     if (!(o.flags & (SPOOL_F_QUIET | SPOOL_F_STAT | SPOOL_F_JSON)))
         banner(log_fd, given, &o.caches, (const char *const *)fits,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/shared/options.h"
 #include "share/spool.h"
 
 // Descriptors of ours that the client lives beside are not below this number: programs expect
@@ -29,6 +30,7 @@ struct run_caches {
 
 // The processor that the program is shown.
 struct run_cpu {
+    bool chosen;
     const char *given; // as the option has it; NULL: the machine's own
     const char *word;  // the level that it is a model of
     struct spool_geometry i1, d1, ll;
@@ -47,6 +49,9 @@ struct run_options {
     const char *spool_dir;
     const char *dump_counts, *dump_code;
     const char *symbol_cache;
+    struct option_list env; // --env
+    char *env_text;         // the environment of --reproducible, each string with its NUL
+    size_t env_bytes;
     int spool_fd;       // a spool that the caller has made and keeps (quern stat); 0: none
     uint64_t cache_kib; // these three fit 32 bits
     uint64_t stress_us;
@@ -75,7 +80,6 @@ struct run_program run_program_find(char **argv);
 char *run_program_fault(const char *path);
 
 // run_options.c: the value of a cache option, for tables of options.
-struct option;
 void run_options_cache(void *field, const struct option *o, const char *value);
 
 // run_cpu.c: reads --cpu. Ends the process when the value is none, or this machine cannot.
@@ -85,6 +89,10 @@ void run_cpu_option(void *field, const struct option *o, const char *value);
 void run_cpu_caches(const struct run_cpu *cpu, struct run_caches *c);
 // What /proc/cpuinfo says of one processor behind its number; to be freed.
 char *run_cpu_info(const struct run_cpu *cpu);
+
+// run_pin.c: pins what --reproducible=yes pins, in the options and in this process. Ends the
+// process where that cannot be.
+void run_pin(struct run_options *o);
 
 // run_cache.c Fills in the caches that were not given from the processor (or the default) and says
 // which source it was.

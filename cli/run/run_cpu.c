@@ -337,6 +337,7 @@ void run_cpu_read(struct run_cpu *cpu, const char *name, const char *value)
     const char *p = value;
 
     memset(cpu, 0, sizeof(*cpu));
+    cpu->chosen = true;
     if (strcmp(value, "native") == 0)
         return;
     for (size_t n; n = strcspn(p, ","), true; p += n + 1) {

@@ -89,6 +89,13 @@ static const struct option rows[] = {
     { "--at-random", "=fixed|kernel",
       "the 16 random bytes that a program gets at its start [fixed]",
       OPTION_CHOICE, FLAG(RANDOM) },
+    { "--reproducible", YES_NO,
+      "pin what makes counts differ: the processor (--cpu=x86-64-v2 where none is given), "
+      "--tsc=counted, --vdso=no, addresses, initial stack, environment, random numbers [no]",
+      OPTION_YES, FLAG(REPRODUCIBLE) },
+    { "--env", "=NAME[=VALUE]",
+      "a variable that it gets all the same with --reproducible=yes, as it is or with this value",
+      OPTION_LIST, FIELD(env) },
     { "--cpu", "=native|x86-64|x86-64-v2|x86-64-v3|x86-64-v4|FEATURES",
       "the processor that it is shown, and the caches with it; FEATURES are words of /proc/cpuinfo "
       "with commas between them, behind a level or not [native]",

@@ -22,19 +22,20 @@ struct text {
     char *base;
 };
 
-static uint32_t text_add(struct text *t, const char *s)
+static uint32_t text_add_bytes(struct text *t, const char *s, size_t n)
 {
-    size_t n;
     uint32_t at = (uint32_t)t->h->text_used;
 
-    if (!s || !*s)
-        return 0;
-    n = strlen(s) + 1;
     if (n > SPOOL_TEXT_SIZE - t->h->text_used)
         die(UTIL_USAGE, "the command line is too long for the spool");
     memcpy(t->base + at, s, n);
     t->h->text_used += n;
     return at;
+}
+
+static uint32_t text_add(struct text *t, const char *s)
+{
+    return s && *s ? text_add_bytes(t, s, strlen(s) + 1) : 0;
 }
 
 // The command as Cachegrind writes it: the arguments joined by blanks, as they are.
@@ -67,13 +68,14 @@ char *run_spool_desc(const struct run_caches *c)
 }
 
 // A name of its own even when a killed run with the same process id left its spool there.
-static int create(const char *dir, char **path)
+// `number`: the process id, or 0 with --reproducible, where the program may see the name.
+static int create(const char *dir, long number, char **path)
 {
     for (int i = 0; i < 1000; i++) {
         int fd;
 
-        *path = i ? xasprintf("%s/quern.spool.%ld.%d", dir, (long)getpid(), i)
-                  : xasprintf("%s/quern.spool.%ld", dir, (long)getpid());
+        *path = i ? xasprintf("%s/quern.spool.%ld.%d", dir, number, i)
+                  : xasprintf("%s/quern.spool.%ld", dir, number);
         fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {
             // Never one of the standard streams, should they be closed.
@@ -134,7 +136,8 @@ int run_spool_create(const struct run_spool *in, char **path)
     struct text t;
     char *map, *cmd, *desc, *cwd;
     void (*old)(int);
-    int fd = o->spool_fd ? take(o->spool_fd, path) : create(in->dir, path);
+    long number = o->flags & SPOOL_F_REPRODUCIBLE ? 0 : (long)getpid();
+    int fd = o->spool_fd ? take(o->spool_fd, path) : create(in->dir, number, path);
 
     if (fd < 0)
         die(UTIL_USAGE,
@@ -187,6 +190,10 @@ int run_spool_create(const struct run_spool *in, char **path)
         h->s_cpu = text_add(&t, o->cpu.given);
         h->s_cpuinfo = text_add(&t, info);
         free(info);
+    }
+    if (o->env_bytes) {
+        h->s_env = text_add_bytes(&t, o->env_text, o->env_bytes);
+        h->env_bytes = (uint32_t)o->env_bytes;
     }
     // Last: a file without it is no spool.
     h->magic = SPOOL_MAGIC;

@@ -48,6 +48,8 @@ static const struct option rows[] = {
     RUN("--at-random"),
     RUN("--cpu"),
     RUN("--tsc"),
+    RUN("--reproducible"),
+    RUN("--env"),
     RUN("--vdso"),
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,

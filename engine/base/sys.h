@@ -230,6 +230,7 @@ struct k_iovec {
 #define MAP_FIXED           0x10
 #define MAP_ANONYMOUS       0x20
 #define MAP_32BIT           0x40
+#define MAP_HUGETLB         0x40000
 #define MAP_GROWSDOWN       0x0100
 #define MAP_NORESERVE       0x4000
 #define MAP_POPULATE        0x8000
@@ -390,7 +391,13 @@ struct k_mm_map {
 #define AT_BASE              7
 #define AT_FLAGS             8
 #define AT_ENTRY             9
+#define AT_UID               11
+#define AT_EUID              12
+#define AT_GID               13
+#define AT_EGID              14
+#define AT_PLATFORM          15
 #define AT_HWCAP             16
+#define AT_CLKTCK            17
 #define AT_SECURE            23
 #define AT_RANDOM            25
 #define AT_RSEQ_FEATURE_SIZE 27

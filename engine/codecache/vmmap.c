@@ -27,6 +27,16 @@ bool vmmap_is_engine(u64 start, u64 end)
            (start < region_end() && end > region_start());
 }
 
+u64 vmmap_gap(u64 len, u64 top)
+{
+    u64 addr;
+
+    lock_take(&vmmap_lock);
+    addr = vmmapset_gap(&map, len, top);
+    lock_drop(&vmmap_lock);
+    return addr && !vmmap_is_engine(addr, addr + len) ? addr : 0;
+}
+
 static void entry_from_line(struct vmmap_entry *e, const struct vmmapfile_line *l)
 {
     memset(e, 0, sizeof(*e));

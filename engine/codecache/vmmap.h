@@ -44,6 +44,10 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 // with the translation lock held.
 u32 vmmap_spool_map(u64 addr);
 
+// The highest free room of `len` bytes below `top`, as far as is known here; 0: there is none that
+// is the client's.
+u64 vmmap_gap(u64 len, u64 top);
+
 // Does [start, end) touch memory that belongs to the engine (image, heap, spool, thread areas, code
 // cache)?
 bool vmmap_is_engine(u64 start, u64 end);

@@ -34,6 +34,20 @@ struct vmmap_entry *vmmapset_next(struct vmmap_entry *e)
     return RB_NEXT(vmmapset, , e);
 }
 
+u64 vmmapset_gap(struct vmmapset *s, u64 len, u64 top)
+{
+    struct vmmap_entry *e = vmmapset_above(s, top);
+
+    e = e ? RB_PREV(vmmapset, , e) : RB_MAX(vmmapset, s);
+    for (; e; e = RB_PREV(vmmapset, , e)) {
+        if (e->end < top && top - e->end >= len)
+            return top - len;
+        if (e->start < top)
+            top = e->start;
+    }
+    return top > len ? top - len : 0;
+}
+
 struct vmmap_entry *vmmapset_find(struct vmmapset *s, u64 addr)
 {
     struct vmmap_entry *e = vmmapset_above(s, addr);

@@ -31,6 +31,8 @@ struct vmmap_entry *vmmapset_find(struct vmmapset *s, u64 addr);
 // First entry that ends above addr, or NULL; and the one behind it, by address.
 struct vmmap_entry *vmmapset_above(struct vmmapset *s, u64 addr);
 struct vmmap_entry *vmmapset_next(struct vmmap_entry *e);
+// Where the highest `len` bytes below `top` begin that no entry touches; 0: there are none.
+u64 vmmapset_gap(struct vmmapset *s, u64 len, u64 top);
 // A copy of e replaces whatever lies in its range.
 void vmmapset_add(struct vmmapset *s, struct vmmap_entry e);
 void vmmapset_remove(struct vmmapset *s, u64 start, u64 end);

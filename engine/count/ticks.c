@@ -63,9 +63,21 @@ u64 ticks_now(struct thread *t)
     return executed(t) + t->tick_base;
 }
 
+// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+u64 ticks_random(struct thread *t)
+{
+    u64 z = t->random += 0x9e3779b97f4a7c15ul;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ul;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebul;
+    return z ^ z >> 31;
+}
+
 // The slot's counters are those of the threads before it, too.
 void ticks_thread_init(struct thread *t, struct thread *parent)
 {
+    if (spool->flags & (SPOOL_F_COUNTED | SPOOL_F_REPRODUCIBLE))
+        t->random = ticks_random(parent);
     if (spool->flags & SPOOL_F_COUNTED)
         t->tick_base = ticks_now(parent) - executed(t);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// --tsc=counted: a thread's time is the number of instructions that it has executed.
+// --tsc=counted: a thread's time is the number of instructions that it has executed, and its random
+// numbers are none.
 #ifndef QUERN_ENGINE_TICKS_H
 #define QUERN_ENGINE_TICKS_H
 
@@ -8,7 +9,10 @@
 // The calling thread's, between two blocks.
 u64 ticks_now(struct thread *t);
 
-// A new thread's time begins at its creator's.
+// The next number of the thread's sequence, which is the same in every run.
+u64 ticks_random(struct thread *t);
+
+// A new thread's time begins at its creator's, and its sequence follows from that one's.
 void ticks_thread_init(struct thread *t, struct thread *parent);
 
 #endif

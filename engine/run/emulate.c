@@ -66,17 +66,6 @@ static bool do_xgetbv(struct thread *t)
     return true;
 }
 
-// A sequence of each thread's own: Steele, Lea, Flood, "Fast splittable pseudorandom number
-// generators", 2014.
-static u64 next_random(struct thread *t)
-{
-    u64 z = t->random += 0x9e3779b97f4a7c15ul;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ul;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebul;
-    return z ^ z >> 31;
-}
-
 static void put(struct thread *t, const struct insn *in, u64 value)
 {
     u64 *reg = &t->regs[in->ireg];
@@ -96,7 +85,7 @@ static bool execute(struct thread *t, const struct insn *in)
     case ZYDIS_MNEMONIC_RDTSC: set_eax_edx(t, ticks_now(t)); return true;
     case ZYDIS_MNEMONIC_RDPID: t->regs[in->ireg] = 0; return true;
     default: // rdrand, rdseed: there is always one
-        put(t, in, next_random(t));
+        put(t, in, ticks_random(t));
         t->rflags = (t->rflags & ~(u64)FLAGS_ARITH) | FLAG_CF;
         return true;
     }

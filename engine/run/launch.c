@@ -4,9 +4,9 @@
 // what /proc says. Runs once, single-threaded, on a stack of its own; the only file that knows what
 // the initial stack looks like.
 //
-// The initial stack stays where the kernel made it. The engine's two arguments are two words, so
-// the client's stack pointer is 16 bytes higher and aligned as always, and everything from the
-// client's argv[0] on is in its place already.
+// The initial stack stays where the kernel made it, but for --reproducible (stack.c). The engine's
+// two arguments are two words, so the client's stack pointer is 16 bytes higher and aligned as
+// always, and everything from the client's argv[0] on is in its place already.
 #include "engine/run/launch.h"
 
 #include "engine/base/cpu.h"
@@ -28,6 +28,7 @@
 #include "engine/process/tracer.h"
 #include "engine/run/dispatch.h"
 #include "engine/run/emulate.h"
+#include "engine/run/stack.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/config.h"
 #include "engine/spool/environ.h"
@@ -43,16 +44,12 @@
 static u64 brk_emulated;
 static u64 shown_frame; // AT_MINSIGSTKSZ with --cpu
 
-struct start {
-    u64 *sp; // the client's: at its argc
-    char **argv, **envp;
-    u64 argc;
-    struct k_auxv *auxv;
-    u64 auxv_count; // with the AT_NULL
-    const char *execfn;
-};
-
 static struct elf_file program, interpreter;
+
+static bool pinned(void)
+{
+    return spool->flags & SPOOL_F_REPRODUCIBLE;
+}
 
 // ---- Refusal ----
 
@@ -165,7 +162,7 @@ static u64 cache_limit(void)
 static void make_cache(void)
 {
     u32 kib = spool->cache_kib ? spool->cache_kib : CACHE_KIB;
-    u64 limit = cache_limit();
+    u64 limit = pinned() ? PINNED_CACHE_END : cache_limit();
     struct k_rlimit as;
     int ret;
 
@@ -195,6 +192,9 @@ static void load_program(const struct start *s, struct elf_image *image)
     // RIP-relative operands of the program stay within reach of the code cache, and its break has
     // room to grow.
     u64 hint = (region_end() - (2ul << 30) + (64ul << 20)) & ~((2ul << 20) - 1);
+
+    if (pinned())
+        hint = PINNED_PROGRAM;
     long ret = elf_map(&program, hint, image, note_mapping, &why);
 
     if (ret)
@@ -207,6 +207,7 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
 {
     char text[4400];
     const char *why;
+    u64 top = pinned() ? PINNED_TOP : region_start();
     long fd = sys_open(program.interp, O_RDONLY | O_CLOEXEC, 0);
 
     if (fd < 0) {
@@ -216,8 +217,8 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
     elf_examine(&interpreter, (int)fd);
     why = interpreter.kind == ELF_SCRIPT ? "it is a script" : interpreter.why;
     if (interpreter.kind == ELF_LOADABLE)
-        elf_map(&interpreter, region_start() - (interpreter.high - interpreter.low), image,
-                note_mapping, &why);
+        elf_map(&interpreter, top - (interpreter.high - interpreter.low), image, note_mapping,
+                &why);
     if (why) {
         mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, why);
         refuse(s->execfn, text, LAUNCH_CANNOT);
@@ -261,16 +262,10 @@ static void fix_auxv(struct start *s, const struct elf_image *image, const struc
     s->auxv_count = kept;
 }
 
-static u64 string_end(const char *s)
-{
-    return (u64)s + strlen(s) + 1;
-}
-
 // What /proc/self/{cmdline,environ,auxv,stat} say, and where brk starts.
 static void tell_kernel(const struct start *s, const struct elf_image *image)
 {
     u64 brk = PAGE_UP(image->brk);
-    char **last = s->envp;
     struct k_mm_map map = {
         .start_code = image->start_code,
         .end_code = image->end_code,
@@ -279,20 +274,15 @@ static void tell_kernel(const struct start *s, const struct elf_image *image)
         .start_brk = brk,
         .brk = brk,
         .start_stack = (u64)s->sp,
-        .arg_start = (u64)s->argv[0],
-        .arg_end = string_end(s->argv[s->argc - 1]),
+        .arg_start = s->arg_start,
+        .arg_end = s->arg_end,
+        .env_start = s->env_start,
+        .env_end = s->env_end,
         .auxv = (u64)s->auxv,
         .auxv_size = (u32)(s->auxv_count * sizeof(*s->auxv)),
         .exe_fd = -1,
     };
 
-    map.env_start = map.env_end = map.arg_end;
-    if (*last) {
-        while (last[1])
-            last++;
-        map.env_start = (u64)s->envp[0];
-        map.env_end = string_end(*last);
-    }
     if (sys_call5(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, (u64)&map, sizeof(map), 0)) {
         brk_emulated = brk;
         if (spool->flags & SPOOL_F_VERBOSE)
@@ -402,6 +392,9 @@ void launch_main(u64 *sp)
     if (spool->flags & SPOOL_F_EXECED)
         log_own();
     *s.sp = s.argc; // over the engine's second argument: from here on the stack is the client's
+    stack_ranges(&s);
+    if (pinned())
+        stack_pin(&s, spool->env_bytes ? spooler_string(spool->s_env) : NULL, spool->env_bytes);
 
     if (program.exec_stack)
         make_stack_executable(&s);
@@ -428,7 +421,7 @@ void launch_main(u64 *sp)
     emulate_init();
     setup_process();
     dispatch_init();
-    syscalls_init(brk_emulated);
+    syscalls_init(brk_emulated, pinned() ? PINNED_TOP : 0);
     struct thread *t = birth_main();
     seccomp_take_over(t);
     t->regs[R_RSP] = (u64)s.sp;

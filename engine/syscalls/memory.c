@@ -22,8 +22,12 @@ static bool brk_known;
 static u64 brk_start, brk_now; // brk_start: 0 unless the break is emulated
 static bool read_implies_exec;
 
-void memory_init(u64 brk)
+static struct lock place_lock; // from the choice of an address to the map's knowing it
+static u64 place_top;          // below it the engine chooses addresses; 0: the kernel does
+
+void memory_init(u64 brk, u64 top)
 {
+    place_top = top;
     brk_start = PAGE_UP(brk);
     read_implies_exec = ((u64)sys_call1(SYS_personality, 0xffffffff) & READ_IMPLIES_EXEC) != 0;
 }
@@ -66,6 +70,39 @@ static u64 readable(u64 prot)
     return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC ? prot | PROT_READ : prot;
 }
 
+static long map_at(const u64 *r, u64 addr, u64 flags)
+{
+    long ret = sys_mmap(addr, r[R_RSI], (int)readable(r[R_RDX]), (int)flags, (int)r[8], r[9]);
+
+    if (!sys_failed(ret))
+        vmmap_add((u64)ret, PAGE_UP((u64)ret + r[R_RSI]), map_prot(r[R_RDX]), map_flags(r[10]));
+    return ret;
+}
+
+// Where the client leaves the address to the kernel, which looks for the highest gap, too, but
+// among mappings of its own that differ from one version to the next.
+static long mmap_placed(const u64 *r, u64 hint)
+{
+    u64 len = PAGE_UP(r[R_RSI]), fixed = r[10] | MAP_FIXED_NOREPLACE, gap;
+    long ret = -EEXIST;
+
+    lock_take(&place_lock);
+    if (PAGE_DOWN(hint))
+        ret = map_at(r, PAGE_DOWN(hint), fixed);
+    if (sys_failed(ret) && (gap = vmmap_gap(len, place_top)) != 0)
+        ret = map_at(r, gap, fixed);
+    if (ret == -EEXIST)
+        ret = map_at(r, 0, r[10]);
+    lock_drop(&place_lock);
+    return ret;
+}
+
+static bool is_placed(u64 len, u64 flags)
+{
+    return place_top && len && len < 1ul << 46 &&
+           !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_HUGETLB | MAP_GROWSDOWN));
+}
+
 static long client_mmap(struct thread *t)
 {
     u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], prot = t->regs[R_RDX], flags = t->regs[10];
@@ -79,6 +116,8 @@ static long client_mmap(struct thread *t)
     } else if (addr && range_is_engine(addr, len)) {
         addr = 0; // only a hint
     }
+    if (is_placed(len, flags))
+        return mmap_placed(t->regs, addr);
     world_blocking_begin(t);
     ret = sys_mmap(addr, len, (int)readable(prot), (int)flags, (int)t->regs[8], t->regs[9]);
     world_blocking_end(t);
@@ -126,6 +165,24 @@ static long client_mprotect(struct thread *t, bool pkey)
     return ret;
 }
 
+// Grows where it lies, or moves to an address of our choice.
+static long mremap_placed(u64 old, u64 old_len, u64 new_len, u64 flags)
+{
+    long ret = -ENOMEM;
+    u64 gap;
+
+    lock_take(&place_lock);
+    if (!(flags & MREMAP_DONTUNMAP) && old_len)
+        ret = sys_call5(SYS_mremap, old, old_len, new_len, 0, 0);
+    if (ret == -ENOMEM && (gap = vmmap_gap(PAGE_UP(new_len), place_top)) != 0)
+        ret = sys_call5(SYS_mremap, old, old_len, new_len, flags | MREMAP_FIXED, gap);
+    if (!sys_failed(ret))
+        vmmap_move(old, old + PAGE_UP(old_len), (u64)ret, (u64)ret + PAGE_UP(new_len),
+                   old_len == 0 || (flags & MREMAP_DONTUNMAP));
+    lock_drop(&place_lock);
+    return ret;
+}
+
 static long client_mremap(struct thread *t)
 {
     u64 old = t->regs[R_RDI], old_len = PAGE_UP(t->regs[R_RSI]), new_len = PAGE_UP(t->regs[R_RDX]);
@@ -141,6 +198,8 @@ static long client_mremap(struct thread *t)
         vmmap_before(old, old + old_len);
     if (flags & MREMAP_FIXED)
         vmmap_before(new_addr, new_addr + new_len);
+    if (place_top && new_len && (flags & MREMAP_MAYMOVE) && !(flags & MREMAP_FIXED))
+        return mremap_placed(old, t->regs[R_RSI], t->regs[R_RDX], flags);
     world_blocking_begin(t);
     ret = sys_call5(SYS_mremap, old, t->regs[R_RSI], t->regs[R_RDX], flags, new_addr);
     world_blocking_end(t);

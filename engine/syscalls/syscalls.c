@@ -9,10 +9,12 @@
 
 #include "engine/syscalls/syscalls.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
+#include "engine/count/ticks.h"
 #include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
@@ -93,10 +95,14 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_getdents64] = 1,
 };
 
-void syscalls_init(u64 brk)
+void syscalls_init(u64 brk, u64 top)
 {
-    gate_init(slow_table);
-    memory_init(brk);
+    static u8 table[GATE_CALLS];
+
+    memcpy(table, slow_table, sizeof(table));
+    table[SYS_getrandom] = (spool->flags & SPOOL_F_REPRODUCIBLE) != 0;
+    gate_init(table);
+    memory_init(brk, top);
 }
 
 static _Noreturn void gate(struct thread *t)
@@ -140,7 +146,15 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
         if (ret == 0)
             t->client_fs_base = addr;
         return ret;
-    case ARCH_REQ_XCOMP_PERM: return sigcalls_xcomp_perm(t, code, addr);
+    case ARCH_REQ_XCOMP_PERM:
+        if (!cpu.shown_all && addr < 64 && !(cpu.shown_features & 1ul << addr))
+            return -EOPNOTSUPP;
+        return sigcalls_xcomp_perm(t, code, addr);
+    case ARCH_GET_XCOMP_SUPP:
+    case ARCH_GET_XCOMP_PERM:
+        if (!cpu.shown_all)
+            return safe_write_u64(addr, cpu.shown_features | 3);
+        return sys_call2(SYS_arch_prctl, code, addr);
     // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody
     // here
     case 0x5001:
@@ -150,6 +164,22 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
     case 0x5005: return -EINVAL;
     default: return sys_call2(SYS_arch_prctl, code, addr);
     }
+}
+
+// --reproducible: a sequence that is always the same. With flags that no kernel knows, its answer.
+static long client_getrandom(struct thread *t, u64 to, u64 len, u64 flags)
+{
+    if (!(spool->flags & SPOOL_F_REPRODUCIBLE) || flags > 7)
+        return sys_call3(SYS_getrandom, to, len, flags);
+    len = len > 0x1ffffff ? 0x1ffffff : len; // as much as the kernel gives at once
+    for (u64 done = 0, n; done < len; done += n) {
+        u64 word = ticks_random(t);
+
+        n = len - done < 8 ? len - done : 8;
+        if (safe_write(to + done, &word, n))
+            return done ? (long)done : -EFAULT;
+    }
+    return (long)len;
 }
 
 static void client_prctl(struct thread *t)
@@ -250,6 +280,7 @@ void syscalls_slow(struct thread *t)
     case SYS_seccomp:
         gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
         return;
+    case SYS_getrandom: gate_return(t, client_getrandom(t, r[R_RDI], r[R_RSI], r[R_RDX])); return;
     case SYS_rseq: gate_return(t, -ENOSYS); return; // docs/limits.md
 
     case SYS_rt_sigaction:

@@ -11,8 +11,8 @@
 
 #include "engine/thread/thread.h"
 
-// With the spool mapped, before the first thread. brk: as memory_init().
-void syscalls_init(u64 brk);
+// With the spool mapped, before the first thread. brk, top: as memory_init().
+void syscalls_init(u64 brk, u64 top);
 
 // The client is at t->pc, a syscall instruction; t->sc_next behind it. Returns with the result in
 // regs[0], rcx and r11 as the instruction leaves them and pc = sc_next (or with pc unchanged: do it

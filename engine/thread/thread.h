@@ -150,7 +150,7 @@ struct thread {
     const struct log_block *log_tail; // replay.c: whose way is not known yet
     u64 partial_insns;                // executed of blocks that were left in the middle
     u64 tick_base;                    // ticks.c: what its time has beyond its counters
-    u64 random;                       // emulate.c
+    u64 random;                       // ticks.c: where its sequence is
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");
