@@ -20,7 +20,7 @@
 #define STRINGS_END (PINNED_STACK / 2) // above it is the kernel's
 #define LARGE       5                  // the whole five times as large, where it does not fit
 
-// Which entries there are depends on the kernel's version; of these, in this order, none is missing.
+// Which entries there are depends on the kernel's version; these, in this order, are always there.
 static const u64 kept[] = { AT_HWCAP,  AT_PAGESZ, AT_CLKTCK,   AT_PHDR,       AT_PHENT,
                             AT_PHNUM,  AT_BASE,   AT_FLAGS,    AT_ENTRY,      AT_UID,
                             AT_EUID,   AT_GID,    AT_EGID,     AT_SECURE,     AT_RANDOM,
