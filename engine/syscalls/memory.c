@@ -91,7 +91,7 @@ static long mmap_placed(const u64 *r, u64 hint)
         ret = map_at(r, PAGE_DOWN(hint), fixed);
     if (sys_failed(ret) && (gap = vmmap_gap(len, place_top)) != 0)
         ret = map_at(r, gap, fixed);
-    if (ret == -EEXIST)
+    if (sys_failed(ret)) // the kernel has something there, or a device its own idea
         ret = map_at(r, 0, r[10]);
     lock_drop(&place_lock);
     return ret;
