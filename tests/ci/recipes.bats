@@ -159,6 +159,32 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     done
 }
 
+@test "Rust, with the recipe of plain make" {
+    cargo --version > log 2>&1 || skip "there is no cargo"
+    mkdir rust
+    cd rust
+    cp -r "$ROOT"/docs/ci/bench-rust/* "$ROOT/docs/ci/quern.mk" .
+    sed -i 's/^const ROUNDS: u32 = .*/const ROUNDS: u32 = 100000;/' src/main.rs
+    make quern-baseline
+    make quern-check
+    [[ "$(summary_row quern.md)" == *"| 0 |  |" ]]
+    sed -i 's/^const ROUNDS: u32 = .*/const ROUNDS: u32 = 102000;/' src/main.rs
+    status=0
+    make quern-check 2> messages || status=$?
+    [ "$status" = 2 ] # of make
+    grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' messages
+    [ "$(target/release/bench --list | xargs)" = "sort hash table" ]
+    status=0
+    target/release/bench nothing 2> messages || status=$?
+    [ "$status" = 2 ]
+    # A hash table of Rust, whose order is random, counts the same with other words around it.
+    quern stat -n 3 --reproducible=yes --summary=json -o first target/release/bench table
+    [ "$(grep -o '"repeats":true' first | wc -l)" = 9 ]
+    env LONG="$(printf '%05000d' 0)" quern stat --reproducible=yes --summary=json -o second \
+        target/release/bench table
+    [ "$(grep -o '"Ir":{"count":[0-9]*' first)" = "$(grep -o '"Ir":{"count":[0-9]*' second)" ]
+}
+
 @test "a recipe whose value nobody gives is an error, not an empty word" {
     recipe github github.yml github.ref=refs/heads/main github.event_name=push
     [ "$status" = 2 ]
