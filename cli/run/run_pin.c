@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cli/shared/options.h"
 #include "cli/shared/util.h"
@@ -80,6 +82,8 @@ static void limit(int which, const char *name, rlim_t want)
 
 void run_pin(struct run_options *o)
 {
+    static const unsigned long action[4]; // the kernel's: SIG_DFL, flags, restorer, mask
+
     if (o->flags & (SPOOL_F_ASLR | SPOOL_F_RANDOM))
         die(UTIL_USAGE, "--reproducible=yes goes neither with --aslr=yes nor --at-random=kernel");
     o->flags |= SPOOL_F_NO_VDSO | SPOOL_F_COUNTED;
@@ -88,7 +92,8 @@ void run_pin(struct run_options *o)
     make_environment(o);
     limit(RLIMIT_STACK, "stack", STACK_BYTES);
     limit(RLIMIT_NOFILE, "number of descriptors", DESCRIPTORS);
-    // Shells leave some ignored in what runs in the background.
+    // Shells leave some ignored in what runs in the background. By the call itself: the library
+    // keeps two to itself.
     for (int sig = 1; sig < NSIG; sig++)
-        signal(sig, SIG_DFL);
+        syscall(SYS_rt_sigaction, sig, action, NULL, 8);
 }

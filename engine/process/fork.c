@@ -21,6 +21,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/log.h"
+#include "engine/count/ticks.h"
 #include "engine/process/birth.h"
 #include "engine/process/end.h"
 #include "engine/process/seccomp.h"
@@ -107,6 +108,7 @@ static void fork_copy(struct thread *t, struct request *rq)
 {
     s32 parent = thread_own(t)->tgid;
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
+    u64 seed = ticks_random(t); // two processes with one sequence would choose the same names
     u32 copies;
     long ret;
 
@@ -134,6 +136,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
     if (ret == 0) {
+        t->random = seed;
         threads_fork_child(t);
         world_fork_child(t);
         end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
