@@ -101,6 +101,7 @@ void syscalls_init(u64 brk, u64 top)
 
     memcpy(table, slow_table, sizeof(table));
     table[SYS_getrandom] = (spool->flags & SPOOL_F_REPRODUCIBLE) != 0;
+    table[SYS_pkey_alloc] = !cpu.shown_all;
     gate_init(table);
     memory_init(brk, top);
 }
@@ -279,6 +280,11 @@ void syscalls_slow(struct thread *t)
     case SYS_prctl: client_prctl(t); return;
     case SYS_seccomp:
         gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
+        return;
+    case SYS_pkey_alloc: // of a processor that has none
+        if (cpu.shown_all)
+            gate(t);
+        gate_return(t, -ENOSPC);
         return;
     case SYS_getrandom: gate_return(t, client_getrandom(t, r[R_RDI], r[R_RSI], r[R_RDX])); return;
     case SYS_rseq: gate_return(t, -ENOSYS); return; // docs/limits.md

@@ -177,6 +177,19 @@ static void state(void)
     munmap(end - 0x7000, 0x8000);
 }
 
+// Without protection keys (OSPKE, bit 4) there is none to be had.
+static void keys(void)
+{
+    int key = pkey_alloc(0, 0);
+
+    if (ask(7, 0, ECX) >> 4 & 1)
+        CHECK(key > 0);
+    else
+        CHECK(key == -1 && errno == ENOSPC);
+    if (key > 0)
+        pkey_free(key);
+}
+
 int main(void)
 {
     uint64_t before = __builtin_ia32_rdtsc();
@@ -186,6 +199,7 @@ int main(void)
     vector();
     frame();
     state();
+    keys();
     CHECK(__builtin_ia32_rdtsc() > before);
     return check_failed;
 }
