@@ -254,7 +254,7 @@ void run_start(const struct run_options *options, char **given)
         int old = personality(0xffffffff);
 
         if ((old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0) &&
-            !(o.flags & SPOOL_F_QUIET))
+            !(o.flags & (SPOOL_F_QUIET | SPOOL_F_REPRODUCIBLE)))
             warn("addresses stay randomised (%s): counts may vary from run to run",
                  strerror(errno));
     }

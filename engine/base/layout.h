@@ -16,12 +16,13 @@
 #define THREAD_AREA_STRIDE 0xa000000
 #define TA_COUNTERS        0x2000000 // in each area: SPOOL_THREAD_SIZE bytes of the spool
 
-// With --reproducible=yes nothing of the client's lies where the kernel chooses. With a stack limit
-// of 8 MiB the kernel's own mappings begin at 0x7ffff7fff000 and go down from there, by less than a
-// MiB.
-#define PINNED_CACHE_END 0x7ffff0000000 // the code cache's, at most 256 MiB of it
-#define PINNED_TOP       0x7fffe0000000 // the interpreter, then what the client maps, downwards
-#define PINNED_PROGRAM   0x7fff74000000 // a PIE, and its break above it
-#define PINNED_STACK     0x100000       // its pointer, below the end of the kernel's stack
+// With --reproducible=yes nothing of the client's lies where the kernel chooses, but here: below
+// all of the above, and below what the kernel places, be it at random (in many containers that
+// cannot be turned off). Sanitizers take it for the high memory that it is.
+#define PINNED_STACK_END 0x7e8fbff00000 // grows down as far as RLIMIT_STACK allows
+#define PINNED_CACHE_END 0x7e8fb0000000 // the code cache's, at most 256 MiB of it
+#define PINNED_TOP       0x7e8fa0000000 // the interpreter, then what the client maps, downwards
+#define PINNED_PROGRAM   0x7e8f34000000 // a PIE, and its break above it
+#define PINNED_STACK     0x100000       // from the stack pointer to the stack's end
 
 #endif

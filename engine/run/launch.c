@@ -324,6 +324,15 @@ static void make_stack_executable(const struct start *s)
                LAUNCH_CANNOT);
 }
 
+// The kernel calls it the stack only once it has been told.
+static void note_stack(u64 sp)
+{
+    struct vmmap_info m;
+
+    if (vmmap_find(sp, &m))
+        vmmap_add(m.start, m.end, m.prot, VMMAP_ANON | VMMAP_GROWS);
+}
+
 // ---- The order of it all ----
 
 // Takes the spool over and finds the file to load. A script is not loaded: its interpreter is, and
@@ -399,6 +408,8 @@ void launch_main(u64 *sp)
     if (program.exec_stack)
         make_stack_executable(&s);
     vmmap_init();
+    if ((u64)s.sp < PINNED_STACK_END && (u64)s.sp > PINNED_CACHE_END)
+        note_stack((u64)s.sp);
     if (spool->cpu.leaves)
         shown_frame = cpu_show(spool->cpu.xcr0);
     config_init(TA_I1_SIZE, TA_D1_SIZE);

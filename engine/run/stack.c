@@ -8,17 +8,18 @@
 //   the arguments, the environment                 needs; its offset there by its number
 //   the environment again, one behind the other    for /proc/self/environ
 //
-// and far above that what the kernel has made, of which /proc/self/cmdline shows the arguments.
-// Where there are too many strings for a page each, those that follow lie densely.
+// in a mapping of its own, since the kernel's may be anywhere; that one stays, and
+// /proc/self/cmdline shows the arguments there. Where there are too many strings for a page each,
+// those that follow lie densely.
 #include "engine/run/stack.h"
 
 #include "engine/base/cpu.h"
 #include "engine/base/layout.h"
 #include "engine/base/mini.h"
 
-#define ARRAYS      0x10000ul
-#define STRINGS_END (PINNED_STACK / 2) // above it is the kernel's
-#define LARGE       5                  // the whole five times as large, where it does not fit
+#define ARRAYS  0x10000ul
+#define STRINGS (PINNED_STACK / 4) // as much as surely fits, each in pages of its own
+#define LARGE   5                  // the whole five times as large, where it does not
 
 // Which entries there are depends on the kernel's version; these, in this order, are always there.
 static const u64 kept[] = { AT_HWCAP,  AT_PAGESZ, AT_CLKTCK,   AT_PHDR,       AT_PHENT,
@@ -84,11 +85,13 @@ static u64 value_of(const struct start *s, u64 type)
     return type == AT_PAGESZ ? PAGE_SIZE : type == AT_CLKTCK ? 100 : 0;
 }
 
-// The highest address of the stack: the kernel puts the name of what it executes there, and a word
-// of zeros behind it.
-static u64 stack_end(const struct start *s)
+// Room for the stack down to `from`, from where it grows. False: something is there.
+static bool make(u64 from)
 {
-    return PAGE_UP(string_end((const char *)value_of(s, AT_EXECFN)) + 8);
+    u32 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED_NOREPLACE;
+
+    return sys_mmap(from, PINNED_STACK_END - from, PROT_READ | PROT_WRITE, (int)flags, -1, 0) ==
+           (long)from;
 }
 
 static u64 *put_auxv(struct start *s, u64 *to, struct place *p)
@@ -142,8 +145,8 @@ static void put_env(struct start *s, char **envp, const char *env, u64 bytes, st
 
 void stack_pin(struct start *s, const char *env, u64 bytes)
 {
-    u64 argc, envc, kernel = stack_end(s) - (u64)s->sp, arrays, size = PINNED_STACK;
-    u64 need = total(s->argv, &argc) + total(s->envp, &envc);
+    u64 argc, envc, arrays, size = PINNED_STACK;
+    u64 need = total(s->argv, &argc) + total(s->envp, &envc) + PAGE_SIZE;
     struct place p = { 0 };
     char **argv;
 
@@ -152,24 +155,24 @@ void stack_pin(struct start *s, const char *env, u64 bytes)
         need += bytes * 2 + envc * 64;
     }
     arrays = (1 + argc + 1 + envc + 1) * 8 + (ARRAY_SIZE(kept) + 1) * 16;
-    if (arrays > ARRAYS || kernel > STRINGS_END || need > STRINGS_END / 2)
+    if (arrays > ARRAYS || need > STRINGS)
         size *= LARGE;
     arrays = arrays > ARRAYS ? PAGE_UP(arrays) : ARRAYS;
-    u64 *sp = (u64 *)(stack_end(s) - size);
+    u64 *sp = (u64 *)(PINNED_STACK_END - size);
 
     // A page for each of the strings, as long as all the others still fit behind it.
     p.at = (u64)sp + arrays;
-    p.dense = (u64)sp + size - PAGE_UP(kernel) - PAGE_UP(need) - 4 * PAGE_SIZE;
-    if (p.dense < p.at || p.dense > (u64)sp + size) {
-        engine_msg(
-            "warning: arguments and environment are too long for a stack of fixed addresses");
+    p.dense = PINNED_STACK_END - PAGE_UP(need) - 4 * PAGE_SIZE;
+    if (p.dense < p.at || !make((u64)sp - PAGE_SIZE)) {
+        engine_msg("warning: the stack cannot have a fixed address: %s",
+                   p.dense < p.at ? "arguments and environment are too long"
+                                  : "something else lies there");
         return;
     }
     argv = (char **)(sp + 1);
     sp[0] = argc;
     // The auxiliary vector's strings come first: of these no run has more.
-    u64 *auxv = (u64 *)(argv + argc + 1 + envc + 1);
-    put_auxv(s, auxv, &p);
+    put_auxv(s, (u64 *)(argv + argc + 1 + envc + 1), &p);
     s->execfn = put_string(&p, s->execfn);
     for (u64 i = 0; i < argc; i++)
         argv[i] = put_string(&p, s->argv[i]);
