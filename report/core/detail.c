@@ -503,8 +503,72 @@ static struct value side_value(const struct detail *d, struct formula *f, unsign
 
 struct value detail_value(const struct detail *d, struct formula *f, unsigned side, size_t row)
 {
-    if (side == VALUES_DIFFERENCE)
-        return values_minus(side_value(d, f, VALUES_NEW, row), side_value(d, f, VALUES_OLD, row),
-                            formula_scale(f));
+    if (side >= VALUES_DIFFERENCE) {
+        struct value new = side_value(d, f, VALUES_NEW, row),
+                     old = side_value(d, f, VALUES_OLD, row);
+        return side == VALUES_FACTOR ? values_over(new, old)
+                                     : values_minus(new, old, formula_scale(f));
+    }
     return side_value(d, f, side, row);
+}
+
+// ---- Order ----
+
+static double magnitude(const struct value *v)
+{
+    return v->approx != v->approx ? -1 : v->approx < 0 ? -v->approx : v->approx;
+}
+
+static bool before(const struct value *v, uint32_t a, uint32_t b)
+{
+    double x = magnitude(&v[a]), y = magnitude(&v[b]);
+
+    if (x == y && v[a].is_exact && v[b].is_exact) { // doubles may hide a difference
+        core_bits p = v[a].exact < 0 ? -(core_bits)v[a].exact : (core_bits)v[a].exact;
+        core_bits q = v[b].exact < 0 ? -(core_bits)v[b].exact : (core_bits)v[b].exact;
+        return p != q ? p > q : a < b;
+    }
+    return x != y ? x > y : a < b;
+}
+
+static void sink(const struct value *v, uint32_t *order, size_t n, size_t at)
+{
+    uint32_t x = order[at];
+
+    for (size_t child; (child = at * 2 + 1) < n; at = child) {
+        child += child + 1 < n && before(v, order[child], order[child + 1]);
+        if (!before(v, x, order[child]))
+            break;
+        order[at] = order[child];
+    }
+    order[at] = x;
+}
+
+int64_t detail_order(const struct detail *d, struct formula *f, unsigned side, uint32_t *order)
+{
+    struct value *v = heap_array(d->count, sizeof(*v));
+    double sum = 0, half = 0;
+    size_t n = 0;
+
+    if (!v)
+        return CORE_MEMORY;
+    for (size_t i = 0; i < d->count; i++) {
+        v[i] = detail_value(d, f, side, i);
+        order[i] = (uint32_t)i;
+        sum += v[i].approx;
+    }
+    // A heap whose top comes last: it is taken off and put behind.
+    for (size_t i = d->count / 2; i-- > 0;)
+        sink(v, order, d->count, i);
+    for (size_t end = d->count; end-- > 1;) {
+        uint32_t x = order[0];
+        order[0] = order[end];
+        order[end] = x;
+        sink(v, order, end, 0);
+    }
+    if (!formula_is_ratio(f) && side < VALUES_DIFFERENCE)
+        while (n < d->count && half * 2 < sum)
+            half += v[order[n++]].approx;
+    heap_put(v);
+    return (int64_t)n;
 }

@@ -46,4 +46,9 @@ void detail_free(struct detail *d);
 // What a formula is worth for a row, as values_get() for functions.
 struct value detail_value(const struct detail *d, struct formula *f, unsigned side, size_t row);
 
+// The rows in the order of a value, the largest magnitude first; `order` has room for all. Equal
+// ones stay in the order of the rows. Returns how many of them, from the first on, make half of
+// the sum, or an error: of a ratio and of a difference none do.
+int64_t detail_order(const struct detail *d, struct formula *f, unsigned side, uint32_t *order);
+
 #endif

@@ -7,6 +7,7 @@
 #include "report/core/detail.h"
 #include "report/core/flame.h"
 #include "report/core/graph.h"
+#include "report/core/group.h"
 #include "report/core/heap.h"
 #include "report/core/layered.h"
 #include "report/core/link.h"
@@ -36,6 +37,7 @@ _Static_assert(sizeof(struct out_value) == 32, "the page reads values of 32 byte
 _Static_assert(sizeof(struct out_text) == 8, "the page reads texts of 8 bytes");
 _Static_assert(sizeof(struct detail_row) == 80, "the page reads rows of 80 bytes");
 _Static_assert(sizeof(struct flame_box) == 64, "the page reads boxes of 64 bytes");
+_Static_assert(sizeof(struct group_item) == 20, "the page reads groups of 20 bytes");
 _Static_assert(sizeof(struct texts_insn) == 48, "the page reads instructions of 48 bytes");
 
 static struct out_value out_value(struct value v)
@@ -272,7 +274,7 @@ int values(struct core *c, struct formula *f, uint32_t of, uint32_t side, const 
            uint32_t n, struct out_value *out)
 {
     bool edges = of == VALUES_EDGE || of == VALUES_CALLS;
-    int rc = of > VALUES_TOTAL || side > VALUES_DIFFERENCE || (edges && !c->linked)
+    int rc = of > VALUES_PER_CALL || side > VALUES_FACTOR || (edges && !c->linked)
                  ? CORE_WRONG
                  : values_prepare(c, f, of, side);
 
@@ -286,17 +288,33 @@ int values(struct core *c, struct formula *f, uint32_t of, uint32_t side, const 
 }
 
 int EXPORT(groups)(struct core *c, struct formula *f, uint32_t side, const uint32_t *group,
-                   uint32_t n, struct out_value *out);
-int groups(struct core *c, struct formula *f, uint32_t side, const uint32_t *group, uint32_t n,
-           struct out_value *out)
+                   const uint32_t *parent, uint32_t n, struct out_value *out);
+int groups(struct core *c, struct formula *f, uint32_t side, const uint32_t *group,
+           const uint32_t *parent, uint32_t n, struct out_value *out)
 {
     struct value *v = heap_array(n, sizeof(*v));
-    int rc = v ? values_groups(c, f, side, group, n, v) : CORE_MEMORY;
+    int rc = side > VALUES_FACTOR ? CORE_WRONG
+             : v                  ? values_groups(c, f, side, group, parent, n, v)
+                                  : CORE_MEMORY;
 
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         out[i] = out_value(v[i]);
     heap_put(v);
     return rc;
+}
+
+// A tree of groups by enum group_by. Groups are 20 bytes: parent, string, from, size, functions;
+// group[f] is the group of a function. The page puts both back.
+struct group_item *EXPORT(tree)(struct core *c, uint32_t by, uint32_t *count, uint32_t **group,
+                                int *rc);
+struct group_item *tree(struct core *c, uint32_t by, uint32_t *count, uint32_t **group, int *rc)
+{
+    struct group_tree t = { 0 };
+
+    *rc = by > GROUP_CYCLE ? CORE_WRONG : group_make(c, (enum group_by)by, &t);
+    *count = t.count;
+    *group = t.of;
+    return t.item;
 }
 
 // ---- Rows ----
@@ -308,17 +326,21 @@ int match(const struct core *c, const uint8_t *text, uint32_t size, uint32_t fie
     return rows_match(c, text, size, fields, mask);
 }
 
+// how: 1: descending, 2: whatever the sign
 int EXPORT(sort)(struct core *c, uint32_t *row, uint32_t n, uint32_t of, uint32_t field,
-                 uint32_t side, struct formula *f, uint32_t descending);
+                 uint32_t side, struct formula *f, uint32_t how);
 int sort(struct core *c, uint32_t *row, uint32_t n, uint32_t of, uint32_t field, uint32_t side,
-         struct formula *f, uint32_t descending)
+         struct formula *f, uint32_t how)
 {
-    if (of > VALUES_TOTAL || side > VALUES_DIFFERENCE)
+    if (of > VALUES_PER_CALL || side > VALUES_FACTOR)
         return CORE_WRONG;
-    return rows_sort(
-        c, row, n,
-        &(struct rows_key){
-            .of = of, .field = field, .side = side, .formula = f, .descending = descending });
+    return rows_sort(c, row, n,
+                     &(struct rows_key){ .of = of,
+                                         .field = field,
+                                         .side = side,
+                                         .formula = f,
+                                         .descending = how & 1,
+                                         .magnitude = how & 2 });
 }
 
 uint32_t EXPORT(find)(const struct core *c, uint64_t hash);
@@ -373,11 +395,17 @@ int EXPORT(detail_values)(const struct detail *d, struct formula *f, uint32_t si
 int detail_values(const struct detail *d, struct formula *f, uint32_t side, uint32_t first,
                   uint32_t n, struct out_value *out)
 {
-    if (side > VALUES_DIFFERENCE || first > d->count || n > d->count - first)
+    if (side > VALUES_FACTOR || first > d->count || n > d->count - first)
         return CORE_WRONG;
     for (uint32_t i = 0; i < n; i++)
         out[i] = out_value(detail_value(d, f, side, first + i));
     return 0;
+}
+
+int EXPORT(detail_sort)(const struct detail *d, struct formula *f, uint32_t side, uint32_t *order);
+int detail_sort(const struct detail *d, struct formula *f, uint32_t side, uint32_t *order)
+{
+    return side > VALUES_FACTOR ? CORE_WRONG : (int)detail_order(d, f, side, order);
 }
 
 void EXPORT(detail_put)(struct detail *d);

@@ -134,6 +134,17 @@ static uint64_t key_of_double(double v, bool descending)
     return descending ? ~bits : bits;
 }
 
+static struct value value_of(struct core *c, const struct rows_key *key, uint32_t row)
+{
+    struct value v = values_get(c, key->formula, key->of, key->side, row);
+
+    if (key->magnitude && v.approx < 0) {
+        v.exact = v.exact == CORE_COUNT_MIN ? CORE_COUNT_MAX : -v.exact;
+        v.approx = -v.approx;
+    }
+    return v;
+}
+
 static int sort_values(struct core *c, uint32_t *row, uint32_t n, const struct rows_key *key)
 {
     int rc = values_prepare(c, key->formula, key->of, key->side);
@@ -147,7 +158,7 @@ static int sort_values(struct core *c, uint32_t *row, uint32_t n, const struct r
     if (!a)
         return rc;
     for (uint32_t i = 0; i < n && exact; i++) {
-        struct value v = values_get(c, key->formula, key->of, key->side, row[i]);
+        struct value v = value_of(c, key, row[i]);
         exact = v.is_exact;
         fits &= v.exact == (int64_t)v.exact;
         uint64_t bits = (uint64_t)v.exact ^ 1ull << 63;
@@ -155,7 +166,7 @@ static int sort_values(struct core *c, uint32_t *row, uint32_t n, const struct r
     }
     if (!exact)
         for (uint32_t i = 0; i < n; i++) {
-            struct value v = values_get(c, key->formula, key->of, key->side, row[i]);
+            struct value v = value_of(c, key, row[i]);
             a[i] = (struct narrow){ key_of_double(v.approx, key->descending), row[i] };
         }
     if (!exact || fits) {
@@ -166,7 +177,7 @@ static int sort_values(struct core *c, uint32_t *row, uint32_t n, const struct r
         }
     } else if ((w = heap_array(n, sizeof(*w)))) {
         for (uint32_t i = 0; i < n; i++) {
-            core_count v = values_get(c, key->formula, key->of, key->side, row[i]).exact;
+            core_count v = value_of(c, key, row[i]).exact;
             w[i] = (struct wide){ key->descending ? ~v : v, row[i] };
         }
         if (sort_wide(w, n)) {

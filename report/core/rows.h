@@ -19,6 +19,7 @@ struct rows_key {
     unsigned side;
     struct formula *formula;
     bool descending;
+    bool magnitude; // of values: the sign does not matter
 };
 
 // Sorts functions (or edges, where `of` is of edges); equal ones keep their order. A ratio without

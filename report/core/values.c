@@ -15,6 +15,10 @@ static int prepare(struct core *c, enum values_of of, unsigned side, uint32_t ev
     case VALUES_EDGE: return column_edge(c, side, event);
     case VALUES_CALLED: return column_self(c, side, c->events);
     case VALUES_CALLS: return column_edge(c, side, c->events);
+    case VALUES_PER_CALL: {
+        int rc = column_self(c, side, c->events);
+        return rc < 0 ? rc : graph_inclusive(c, side, event);
+    }
     case VALUES_TOTAL: break;
     }
     return 0;
@@ -45,6 +49,7 @@ static core_count count_of(const struct core *c, enum values_of of, unsigned sid
     case VALUES_EDGE: return column_get(&c->edge[side][event], index);
     case VALUES_CALLED: return column_get(&c->self[side][c->events], index);
     case VALUES_CALLS: return column_get(&c->edge[side][c->events], index);
+    case VALUES_PER_CALL: return column_get(&c->inclusive[side][event], index);
     case VALUES_TOTAL: break;
     }
     return column_total(c, side, event);
@@ -61,12 +66,20 @@ struct value values_minus(struct value a, struct value b, int64_t scale)
     return v;
 }
 
+struct value values_over(struct value a, struct value b)
+{
+    return (struct value){ .approx = b.approx != 0 ? a.approx / b.approx : __builtin_nan("") };
+}
+
 struct value values_get(const struct core *c, struct formula *f, enum values_of of, unsigned side,
                         uint32_t index)
 {
-    if (side == VALUES_DIFFERENCE)
-        return values_minus(values_get(c, f, of, VALUES_NEW, index),
-                            values_get(c, f, of, VALUES_OLD, index), f ? formula_scale(f) : 1);
+    if (side >= VALUES_DIFFERENCE) {
+        struct value new = values_get(c, f, of, VALUES_NEW, index);
+        struct value old = values_get(c, f, of, VALUES_OLD, index);
+        return side == VALUES_FACTOR ? values_over(new, old)
+                                     : values_minus(new, old, f ? formula_scale(f) : 1);
+    }
     if (of == VALUES_CALLED || of == VALUES_CALLS) {
         core_count n = count_of(c, of, side, 0, index);
         return (struct value){ n, (double)n, true };
@@ -75,6 +88,8 @@ struct value values_get(const struct core *c, struct formula *f, enum values_of 
     uint32_t event;
     for (uint32_t i = 0; (event = formula_needs(f, i)) != CORE_NONE; i++)
         counts[i] = count_of(c, of, side, event, index);
+    if (of == VALUES_PER_CALL)
+        return values_over(formula_value(f), values_get(c, NULL, VALUES_CALLED, side, index));
     return formula_value(f);
 }
 
@@ -88,7 +103,7 @@ static void add_group(const struct core *c, const struct formula *f, unsigned si
 }
 
 static int groups_of(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
-                     uint32_t groups, struct value *out)
+                     const uint32_t *parent, uint32_t groups, struct value *out)
 {
     uint32_t needs = 0;
 
@@ -100,6 +115,11 @@ static int groups_of(struct core *c, struct formula *f, unsigned side, const uin
     for (uint32_t i = 0; i < c->funcs; i++)
         if (group[i] < groups)
             add_group(c, f, side, i, sum + (size_t)group[i] * needs);
+    for (uint32_t g = groups; parent && g-- > 0;)
+        for (uint32_t i = 0; parent[g] < g && i < needs; i++) {
+            core_count *to = sum + (size_t)parent[g] * needs + i;
+            *to = column_sum(*to, sum[(size_t)g * needs + i]);
+        }
     for (uint32_t g = 0; g < groups; g++) {
         if (needs)
             core_copy(formula_counts(f), sum + (size_t)g * needs, needs * sizeof(*sum));
@@ -110,20 +130,21 @@ static int groups_of(struct core *c, struct formula *f, unsigned side, const uin
 }
 
 int values_groups(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
-                  uint32_t groups, struct value *out)
+                  const uint32_t *parent, uint32_t groups, struct value *out)
 {
     int rc = values_prepare(c, f, VALUES_SELF, side);
 
-    if (rc < 0 || side != VALUES_DIFFERENCE)
-        return rc < 0 ? rc : groups_of(c, f, side, group, groups, out);
+    if (rc < 0 || side < VALUES_DIFFERENCE)
+        return rc < 0 ? rc : groups_of(c, f, side, group, parent, groups, out);
     struct value *old = heap_array(groups, sizeof(*old));
     if (!old)
         return CORE_MEMORY;
-    rc = groups_of(c, f, VALUES_NEW, group, groups, out);
+    rc = groups_of(c, f, VALUES_NEW, group, parent, groups, out);
     if (rc == 0)
-        rc = groups_of(c, f, VALUES_OLD, group, groups, old);
+        rc = groups_of(c, f, VALUES_OLD, group, parent, groups, old);
     for (uint32_t g = 0; rc == 0 && g < groups; g++)
-        out[g] = values_minus(out[g], old[g], formula_scale(f));
+        out[g] = side == VALUES_FACTOR ? values_over(out[g], old[g])
+                                       : values_minus(out[g], old[g], formula_scale(f));
     heap_put(old);
     return rc;
 }

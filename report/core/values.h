@@ -13,9 +13,11 @@ enum values_of {
     VALUES_CALLED,    // how often a function was called; without a formula
     VALUES_CALLS,     // how often an edge was; without a formula
     VALUES_TOTAL,     // the program; the index does not matter
+    VALUES_PER_CALL,  // inclusive cost of a function for each time that it was called
 };
 
-enum { VALUES_NEW, VALUES_OLD, VALUES_DIFFERENCE };
+// Sides. The factor is new / old, never exact, and NaN where old is zero.
+enum { VALUES_NEW, VALUES_OLD, VALUES_DIFFERENCE, VALUES_FACTOR };
 
 // Makes the columns that the values need: once, before any is asked for. The formula may be NULL
 // for numbers of calls. 0 or an error.
@@ -23,12 +25,14 @@ int values_prepare(struct core *c, const struct formula *f, enum values_of of, u
 struct value values_get(const struct core *c, struct formula *f, enum values_of of, unsigned side,
                         uint32_t index);
 
-// new - old.
+// new - old, and new / old.
 struct value values_minus(struct value a, struct value b, int64_t scale);
+struct value values_over(struct value a, struct value b);
 
-// Self costs of groups: group[f] is the group of function f, or CORE_NONE. The formula is computed
-// of each group's sums. 0 or an error.
+// Self costs of groups: group[f] is the group of function f, or CORE_NONE. With `parent` a group
+// belongs to another one before it, or to none (CORE_NONE), and costs what all in it do. The
+// formula is computed of each group's sums. 0 or an error.
 int values_groups(struct core *c, struct formula *f, unsigned side, const uint32_t *group,
-                  uint32_t groups, struct value *out);
+                  const uint32_t *parent, uint32_t groups, struct value *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "report/core/detail.h"
 #include "report/core/flame.h"
 #include "report/core/graph.h"
+#include "report/core/group.h"
 #include "report/core/heap.h"
 #include "report/core/layered.h"
 #include "report/core/link.h"
@@ -29,6 +30,10 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
     if (detail_places(c, f, CORE_NONE, DETAIL_LINE | DETAIL_ADDR, NULL, &d) == 0) {
         for (size_t i = 0; i < d->count; i++)
             detail_value(d, formula, VALUES_DIFFERENCE, i);
+        uint32_t *order = heap_array(d->count, sizeof(*order));
+        if (order)
+            detail_order(d, formula, VALUES_FACTOR, order);
+        heap_put(order);
         detail_free(d);
     }
     if (detail_calls(c, f, CORE_NONE, DETAIL_LINE, formula, &d) == 0)
@@ -79,11 +84,14 @@ static inline void exercise_event(struct core *c, uint32_t e)
 
     for (uint32_t i = 0; row && i < c->funcs; i++)
         row[i] = i;
-    for (unsigned side = 0; formula && row && side <= VALUES_DIFFERENCE; side++) {
+    for (unsigned side = 0; formula && row && side <= VALUES_FACTOR; side++) {
         rows_sort(c, row, c->funcs,
                   &(struct rows_key){ .of = VALUES_INCLUSIVE, .side = side, .formula = formula });
         rows_sort(c, row, c->funcs,
                   &(struct rows_key){ .of = VALUES_CALLED, .side = side, .descending = true });
+        rows_sort(c, row, c->funcs,
+                  &(struct rows_key){
+                      .of = VALUES_PER_CALL, .side = side, .formula = formula, .magnitude = true });
     }
     for (uint32_t f = 0; formula && f < few; f++)
         exercise_function(c, f, formula);
@@ -120,6 +128,13 @@ static inline void exercise(struct core *c)
         exercise_event(c, 0);
     }
     heap_put(mask);
+    for (unsigned by = 0; by <= GROUP_CYCLE; by++) {
+        struct group_tree tree;
+        if (group_make(c, (enum group_by)by, &tree) == 0) {
+            heap_put(tree.item);
+            heap_put(tree.of);
+        }
+    }
     uint32_t *row = heap_array(c->funcs, sizeof(*row));
     rows_sort(c, row, row ? c->funcs : 0, &(struct rows_key){ .field = ROWS_FILE });
     heap_put(row);

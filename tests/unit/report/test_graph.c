@@ -286,7 +286,7 @@ static void groups(void **state)
     (void)state;
     for (uint32_t i = 0; i < 6; i++)
         group[i] = i == tiny_func(c, 'c') || i == tiny_func(c, 'd') ? 0 : CORE_NONE;
-    assert_int_equal(values_groups(c, f, VALUES_NEW, group, 1, v), 0);
+    assert_int_equal(values_groups(c, f, VALUES_NEW, group, NULL, 1, v), 0);
     assert_true(v[0].approx == 16.0);
     formula_free(f);
     load_free(c);
