@@ -2,14 +2,17 @@
 //
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
-import { Core, Detail, NONE, Of, Side, What } from "./core";
-import type { EventInfo, Flame, FlameBox, Func, Insn, PartInfo, Source, Value } from "./core";
+import { By, Core, Detail, Field, NONE, Of, Side, What } from "./core";
+import type { EventInfo, Flame, FlameBox, Func, GroupBy, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
   title: string; profiles: string[]; base: string[]; remarks: string[]; leftOut: string[]; generator: string;
+  written: number; folders: string[];
   has: number; funcs: number; edges: number; order: number;
   events: (EventInfo & { scale: number; ratio: boolean; total: Value[] })[]; // totals: profile, base, difference
   parts: PartInfo[];
+  why: string[];   // what the bar of estimated cycles is made of; empty: there are no caches and branches
+  rates: string[]; // names of rates
 }
 
 export interface Row {
@@ -19,18 +22,102 @@ export interface Row {
   inclusive: Value[][]; // by event, side
 }
 
-export interface Edge { caller: number; callee: number; calls: Value[]; cost: Value[][] }
+export interface Name {
+  func: number; hash: string; object: string; file: string; name: string; line: number; addr: bigint;
+  cycle: [number, number];
+}
+export interface Column { of: Of; event: number; side: Side }
+export interface Table { names: Name[]; values: Value[][] } // by column, row
 
+// Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
+// before it says where else to look. `focus`: only what leads to it and what it leads to.
+export interface Filter { text: string; focus: number; hide: number[] }
+export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
+
+export interface Neighbour { name: Name; edge: number; distance: number; calls: Value[]; cost: Value[][] } // by event, side
+export interface GroupRow { id: number; parent: number; label: string; funcs: number; values: Value[] } // by column
+export interface Edge { caller: number; callee: number; calls: Value[]; cost: Value[][] }
 export interface Line { func: number; file: string; line: bigint; addr: bigint; self: Value[][] }
+export interface LineRow { func: Name | null; file: string; fileNumber: number; line: number; addr: bigint; values: Value[] }
+export interface Site { line: number; addr: bigint; func: Name; callee: Name; calls: bigint[]; cost: Value[][] }
+export interface Jump {
+  line: number; addr: bigint; toFunc: Name; toLine: number; toAddr: bigint; executed: bigint[]; followed: bigint[];
+}
 
 const sides = [Side.New, Side.Old, Side.Difference];
 
+// By the last letters of an event: what kind of wait its misses are.
+const kinds: [string, RegExp][] = [
+  ["instructions", /^Ir$/], ["L1 misses", /^(I1mr|D1mr|D1mw)$/], ["last-level misses", /^(ILmr|DLmr|DLmw)$/],
+  ["mispredictions", /^(Bcm|Bim)$/], ["bus locks", /^Ge$/],
+];
+const rateFormulas: [string, string, string][] = [
+  ["L1 miss rate", "I1mr D1mr D1mw", "Ir Dr Dw"], ["LL miss rate", "ILmr DLmr DLmw", "Ir Dr Dw"],
+  ["mispredict rate", "Bcm Bim", "Bc Bi"],
+];
+
+// A regular expression, or where it stops to be one.
+function regex(text: string): RegExp | null {
+  const m = /^\/(.+?)(?:\/(i?))?$/.exec(text);
+  return m ? new RegExp(m[1]!, m[2] === "i" ? "iu" : "u") : null;
+}
+
 export class Api {
   private readonly formulas: number[] = []; // by event; 0: not usable
+  private readonly defined: EventInfo[] = [];
+  private readonly whyParts: { name: string; formula: number }[] = [];
+  private readonly rateParts: { name: string; formula: number }[] = [];
+  private readonly arrays = new Map<number, Uint32Array>();
+  private mask: { key: string; mask: Uint8Array } | null = null;
+  private hot: { key: string; handle: number; count: number; order: Uint32Array; half: number } | null = null;
 
   constructor(private readonly core: Core) {
     for (let e = 0; e < core.number(What.AllEvents); e++)
       this.formulas.push(core.event(e).usable ? core.formulaOf(e) : 0);
+    this.split();
+  }
+
+  // The terms of CEst by what they wait for, and rates.
+  private split(): void {
+    const core = this.core, names = new Set<string>();
+    let terms: string[] = [];
+    for (let e = 0; e < core.number(What.AllEvents); e++) {
+      const { name, formula } = core.event(e);
+      if (!formula) names.add(name);
+      else if (name === "CEst") terms = formula.split(" + ");
+    }
+    for (const [name, pattern] of kinds) {
+      const of = terms.filter((term) => pattern.test(term.split(" ")[1] ?? ""));
+      const made = of.length ? core.formula(of.join(" + ")) : { at: 0 };
+      if ("handle" in made) this.whyParts.push({ name, formula: made.handle });
+    }
+    if (this.whyParts.length < 2) this.whyParts.length = 0;
+    for (const [name, above, below] of rateFormulas) {
+      const [a, b] = [above, below].map((list) => list.split(" ").filter((event) => names.has(event)).join(" + "));
+      const made = a && b ? core.formula("(" + a + ") / (" + b + ")") : { at: 0 };
+      if ("handle" in made) this.rateParts.push({ name, formula: made.handle });
+    }
+  }
+
+  private array(what: number): Uint32Array {
+    let a = this.arrays.get(what);
+    const core = this.core, funcs = core.number(What.Funcs), edges = core.number(What.Edges);
+    if (!a) {
+      a = core.array(what, what === 8 || what === 9 ? funcs + 1 : what === 6 || what === 7 || what === 10 ? edges : funcs);
+      this.arrays.set(what, a);
+    }
+    return a;
+  }
+
+  private eventInfo(e: number): EventInfo {
+    const counted = this.core.number(What.AllEvents);
+    return e < counted ? this.core.event(e) : this.defined[e - counted]!;
+  }
+
+  private form(event: number): number {
+    const formula = this.formulas[event];
+    if (!formula) throw new Error("there is no such event");
+    return formula;
   }
 
   summary(): Summary {
@@ -38,15 +125,45 @@ export class Api {
     return {
       title: core.facts("title")[0] ?? "", profiles: core.facts("profile"), base: core.facts("base"),
       remarks: core.facts("remark"), leftOut: core.facts("left-out"), generator: core.facts("generator")[0] ?? "",
+      written: Number(core.facts("written")[0] ?? 0), folders: core.facts("source-folder"),
       has: core.number(What.Has), funcs: core.number(What.Funcs), edges: core.number(What.Edges),
       order: core.number(What.Order),
       events: this.formulas.map((formula, e) => ({
-        ...core.event(e), ...(formula ? core.formulaKind(formula) : { scale: 1, ratio: false }),
+        ...this.eventInfo(e), ...(formula ? core.formulaKind(formula) : { scale: 1, ratio: false }),
         total: formula ? sides.map((side) => core.total(formula, side)) : [],
       })),
       parts: Array.from({ length: core.number(What.Parts) }, (_, i) => core.part(i)),
+      why: this.whyParts.map((part) => part.name), rates: this.rateParts.map((rate) => rate.name),
     };
   }
+
+  // Another event. Its number, or the place where the formula stops to be one.
+  define(name: string, text: string): { event: number } | { at: number } {
+    const there = this.defined.findIndex((event) => event.name === name && event.formula === text);
+    if (there >= 0) return { event: this.core.number(What.AllEvents) + there };
+    const made = this.core.formula(text);
+    if ("at" in made) return made;
+    this.defined.push({ name, long: "", formula: text, usable: true });
+    this.formulas.push(made.handle);
+    return { event: this.formulas.length - 1 };
+  }
+
+  // Which parts count, and whether cycles are one function. All (null) or those with true.
+  select(parts: boolean[] | null, cycles: boolean): void {
+    const n = this.core.number(What.Parts);
+    this.core.choose(parts ?? Array.from({ length: n }, () => true));
+    this.core.cycles(cycles);
+    this.arrays.clear();
+    this.dropHot();
+    this.mask = null;
+  }
+
+  partTotals(event: number): Value[] {
+    if (event >= this.core.number(What.Events)) return [];
+    return Array.from({ length: this.core.number(What.Parts) }, (_, i) => this.core.partTotal(i, event));
+  }
+
+  // ---- Functions ----
 
   // The functions that can be shown: all, or before everything is loaded the dearest.
   shown(): number { return this.core.number(this.core.number(What.Linked) ? What.Funcs : What.Top); }
@@ -59,6 +176,80 @@ export class Api {
       rows = rows.filter((f) => mask[f] === 1);
     }
     return this.core.sort(rows, { of, side, formula: this.formulas[event]!, descending: true });
+  }
+
+  private textMask(text: string): Uint8Array {
+    const core = this.core, prefix = /^(name|file|object):/.exec(text)?.[1];
+    const wanted = prefix ? text.slice(prefix.length + 1) : text;
+    const field = prefix === "file" ? Field.File : prefix === "object" ? Field.Object : Field.Name;
+    const re = regex(wanted);
+    // Upper case in what is sought means that case counts.
+    if (!re) return core.match(wanted, field | (/[A-Z]/.test(wanted) ? Field.Case : 0));
+    const of = this.array(field === Field.Name ? 2 : field === Field.File ? 1 : 0);
+    const hit = new Int8Array(core.number(What.Strings));
+    return Uint8Array.from(of, (s) => {
+      if (s === NONE) return 0;
+      if (!hit[s]) hit[s] = re.test(core.string(s)) ? 1 : -1;
+      return hit[s] === 1 ? 1 : 0;
+    });
+  }
+
+  // By function: 1 where it is shown. null: all are.
+  private masked(filter: Filter): Uint8Array | null {
+    if (!filter.text && filter.focus === NONE && !filter.hide.length) return null;
+    const key = JSON.stringify([filter, this.core.number(What.Linked)]);
+    if (this.mask?.key === key) return this.mask.mask;
+    const funcs = this.core.number(What.Funcs);
+    const mask = filter.text ? this.textMask(filter.text) : new Uint8Array(funcs).fill(1);
+    if (filter.focus !== NONE && this.core.number(What.Linked)) {
+      const near = new Uint8Array(funcs);
+      for (const callers of [false, true])
+        for (const f of this.core.reach(filter.focus, callers, Side.Difference).funcs) near[f] = 1;
+      for (let f = 0; f < funcs; f++) mask[f] &= near[f]!;
+    }
+    for (const f of filter.hide) mask[f] = 0;
+    this.mask = { key, mask };
+    return mask;
+  }
+
+  order(filter: Filter, by: Order): Uint32Array {
+    const mask = this.masked(filter);
+    let rows = Uint32Array.from({ length: this.shown() }, (_, i) => i);
+    if (mask) rows = rows.filter((f) => mask[f] === 1);
+    return this.core.sort(rows, {
+      of: by.of ?? Of.Self, side: by.side ?? Side.New, field: by.field ?? Field.Value, descending: by.descending,
+      magnitude: by.magnitude ?? false,
+      formula: by.event === undefined || by.of === Of.Called ? 0 : this.form(by.event),
+    });
+  }
+
+  name(f: number): Name {
+    const core = this.core, info = core.func(f);
+    return {
+      func: f, hash: BigInt.asUintN(64, info.hash).toString(16).padStart(16, "0"), object: core.string(info.object),
+      file: core.string(info.file), name: core.string(info.name), line: Number(info.line), addr: info.addr,
+      cycle: info.cycle,
+    };
+  }
+
+  // The function of a hash, or NONE.
+  find(hash: string): number { return /^[0-9a-f]{16}$/.test(hash) ? this.core.find(BigInt("0x" + hash)) : NONE; }
+
+  private column(c: Column, index: Uint32Array): Value[] {
+    const counts = c.of === Of.Called || c.of === Of.Calls;
+    return this.core.values(counts ? 0 : this.form(c.event), c.of, c.side, index);
+  }
+
+  table(funcs: Uint32Array, columns: Column[]): Table {
+    return { names: Array.from(funcs, (f) => this.name(f)), values: columns.map((c) => this.column(c, funcs)) };
+  }
+
+  // Of the program (null) or functions: by side, part of the bar, function; and the rates, likewise.
+  why(funcs: Uint32Array | null, of: Of, upTo: Side): { parts: Value[][][]; rates: Value[][][] } {
+    const index = funcs ?? new Uint32Array(1), what = funcs ? of : Of.Total;
+    const all = (list: { formula: number }[]): Value[][][] => sides.filter((side) => side <= upTo).map((side) =>
+      list.map((part) => this.core.values(part.formula, what, side, index)));
+    return { parts: all(this.whyParts), rates: all(this.rateParts) };
   }
 
   rows(funcs: Uint32Array): Row[] {
@@ -77,10 +268,80 @@ export class Api {
     });
   }
 
+  // Groups with their self costs, in the order of the core: groups before those in them. And the group of each of
+  // the functions that the filter leaves, by function.
+  groups(by: GroupBy, filter: Filter, columns: Column[]): { groups: GroupRow[]; of: Uint32Array } {
+    const core = this.core, { items, of } = core.tree(by), mask = this.masked(filter);
+    if (mask) for (let f = 0; f < of.length; f++) if (!mask[f]) of[f] = NONE;
+    const parent = Uint32Array.from(items, (g) => g.parent), funcs = new Uint32Array(items.length);
+    for (const g of of) if (g !== NONE) funcs[g]++;
+    for (let g = items.length; g-- > 0;) if (parent[g] !== NONE) funcs[parent[g]!] += funcs[g]!;
+    const values = columns.map((c) => core.groups(this.form(c.event), c.side, of, parent, items.length));
+    const groups = items.map((g, id) => ({
+      id, parent: g.parent, funcs: funcs[id]!, values: values.map((v) => v[id]!),
+      label: g.string === NONE ? "???" : by === 4 ? "cycle " + g.string : core.piece(g.string, g.from, g.size),
+    }));
+    return { groups: groups.filter((g) => g.funcs > 0), of };
+  }
+
+  // What part of an event is of functions with a name, and of those whose source is here.
+  sure(event: number): { names: Value; sources: Value; total: Value } {
+    const core = this.core, name = this.array(2), file = this.array(1), here = new Map<number, boolean>();
+    const source = (s: number): boolean => {
+      if (s === NONE) return false;
+      if (!here.has(s)) here.set(s, [0, 4].includes(core.source(s, Side.New).state));
+      return here.get(s)!;
+    };
+    const known = Uint32Array.from(name, (s) => s === NONE || core.string(s).startsWith("0x") ? NONE : 0);
+    const with_ = Uint32Array.from(file, (s) => source(s) ? 0 : NONE), none = new Uint32Array(0);
+    const of = (group: Uint32Array): Value => core.groups(this.form(event), Side.New, group, none, 1)[0]!;
+    return { names: of(known), sources: of(with_), total: core.total(this.form(event), Side.New) };
+  }
+
+  // ---- Around a function ----
+
+  private neighbour(edge: number, func: number, distance: number, events: number[], upTo: Side): Neighbour {
+    const index = Uint32Array.of(edge), use = sides.concat(Side.Factor).filter((side) => side <= upTo);
+    return {
+      name: this.name(func), edge, distance, calls: use.map((side) => this.core.values(0, Of.Calls, side, index)[0]!),
+      cost: events.map((e) => use.map((side) => this.core.values(this.form(e), Of.Edge, side, index)[0]!)),
+    };
+  }
+
+  // Direct callers or callees, the dearest first, at most `most`; how many there are.
+  neighbours(func: number, callers: boolean, events: number[], upTo: Side, most: number): { all: number; rows: Neighbour[] } {
+    const first = this.array(callers ? 9 : 8), edgeOf = this.array(10), other = this.array(callers ? 6 : 7);
+    let edges = new Uint32Array(first[func + 1]! - first[func]!);
+    for (let i = 0; i < edges.length; i++) edges[i] = callers ? edgeOf[first[func]! + i]! : first[func]! + i;
+    edges = this.core.sort(edges, {
+      of: Of.Edge, side: upTo > Side.New ? Side.Difference : Side.New, formula: this.form(events[0]!), descending: true,
+      magnitude: true,
+    });
+    return {
+      all: edges.length,
+      rows: Array.from(edges.slice(0, most), (e) => this.neighbour(e, other[e]!, 1, events, upTo)),
+    };
+  }
+
+  // Functions on the way to (callers) or from one, the nearest first.
+  reach(func: number, callers: boolean, side: Side): { funcs: Uint32Array; distance: Uint32Array } {
+    return this.core.reach(func, callers, side);
+  }
+
+  // The dearest path to a function: its calls, from the outermost.
+  path(func: number, event: number, side: Side): { caller: Name; callee: Name; calls: Value; cost: Value }[] {
+    const edges = this.core.path(func, this.form(event), side), callers = this.array(6), callees = this.array(7);
+    const cost = this.core.values(this.form(event), Of.Edge, side, edges);
+    const calls = this.core.values(0, Of.Calls, side, edges);
+    return Array.from(edges, (e, i) => ({
+      caller: this.name(callers[e]!), callee: this.name(callees[e]!), calls: calls[i]!, cost: cost[i]!,
+    }));
+  }
+
   edges(first: number, count: number): Edge[] {
     const core = this.core;
     const index = Uint32Array.from({ length: Math.min(count, core.number(What.Edges) - first) }, (_, i) => first + i);
-    const callers = core.array(6, core.number(What.Edges)), callees = core.array(7, core.number(What.Edges));
+    const callers = this.array(6), callees = this.array(7);
     const calls = sides.map((side) => core.values(0, Of.Calls, side, index));
     const cost = this.formulas.map((formula) =>
       formula ? sides.map((side) => core.values(formula, Of.Edge, side, index)) : []);
@@ -90,14 +351,130 @@ export class Api {
     }));
   }
 
+  // ---- Lines and instructions ----
+
   // Self costs by line and instruction, of one function or (NONE) of all, told apart as `by` says.
   lines(func: number, by: number): Line[] {
     const usable = this.formulas.filter((formula) => formula !== 0);
-    const all = sides.map((side) => this.core.detail(Detail.Places, func, NONE, by, usable, side));
-    return all[0]!.rows.map((row, i) => ({
+    const { rows, values } = this.detail(Detail.Places, func, NONE, by, usable, sides);
+    return rows.map((row, i) => ({
       func: row.func, file: this.core.string(row.file), line: row.line, addr: row.addr,
-      self: usable.map((_, e) => all.map((side) => side.values[e]![i]!)),
+      self: values.map((side) => side.map((v) => v[i]!)),
     }));
+  }
+
+  // Rows, and by formula, side, row their values.
+  private detail(kind: Detail, func: number, file: number, by: number, formulas: number[], use: Side[]):
+    { rows: ReturnType<Core["detailRow"]>[]; values: Value[][][] } {
+    const core = this.core, { handle, count } = core.detailOpen(kind, func, file, by, formulas);
+    try {
+      return {
+        rows: Array.from({ length: count }, (_, i) => core.detailRow(handle, i)),
+        values: formulas.map((formula) => use.map((side) => core.detailValues(handle, formula, side, 0, count))),
+      };
+    } finally {
+      core.detailPut(handle);
+    }
+  }
+
+  private dropHot(): void {
+    if (this.hot) this.core.detailPut(this.hot.handle);
+    this.hot = null;
+  }
+
+  // All lines, or instructions, by magnitude of an event: how many, and how many make half of it. Then hotRows().
+  hotLines(by: number, event: number, side: Side): { count: number; half: number } {
+    const key = [by, event, side].join();
+    if (this.hot?.key !== key) {
+      this.dropHot();
+      const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, by, []);
+      this.hot = { key, handle, count, ...this.core.detailOrder(handle, count, this.form(event), side) };
+    }
+    return { count: this.hot.count, half: this.hot.half };
+  }
+
+  hotRows(first: number, count: number, columns: Column[]): LineRow[] {
+    const core = this.core, hot = this.hot;
+    if (!hot) return [];
+    return Array.from(hot.order.slice(first, first + count), (i) => {
+      const row = core.detailRow(hot.handle, i);
+      return {
+        func: row.func === NONE ? null : this.name(row.func), file: core.string(row.file), fileNumber: row.file,
+        line: Number(row.line), addr: row.addr,
+        values: columns.map((c) => core.detailValues(hot.handle, this.form(c.event), c.side, i, 1)[0]!),
+      };
+    });
+  }
+
+  // For each event of a list: how many lines make half of it.
+  halves(events: number[], side: Side): { lines: number; half: number[] } {
+    const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, By.Line, []);
+    try {
+      return { lines: count, half: events.map((e) => this.core.detailOrder(handle, count, this.form(e), side).half) };
+    } finally {
+      this.core.detailPut(handle);
+    }
+  }
+
+  // The number of a file's name, or NONE.
+  fileOf(name: string): number {
+    for (const s of new Set(this.array(1))) if (s !== NONE && this.core.string(s) === name) return s;
+    for (let s = 0; s < this.core.number(What.Strings); s++) if (this.core.string(s) === name) return s;
+    return NONE;
+  }
+
+  // What a file (or NONE: the places without one) costs by line, and the calls from there: of all functions or of one.
+  fileLines(file: number, func: number, events: number[], upTo: Side): {
+    lines: { line: number; addr: bigint; func: number; values: Value[][] }[]; sites: Site[];
+  } {
+    const core = this.core, formulas = events.map((e) => this.form(e));
+    const use = sides.filter((side) => side <= upTo);
+    const at = this.detail(Detail.Places, func, file, By.Line, formulas, use);
+    const calls = this.detail(Detail.Calls, func, file, By.Line | By.Func, formulas, use);
+    return {
+      lines: at.rows.map((row, i) => ({
+        line: Number(row.line), addr: row.addr, func: row.func, values: at.values.map((e) => e.map((v) => v[i]!)),
+      })),
+      sites: calls.rows.map((row, i) => ({
+        line: Number(row.line), addr: row.addr, func: this.name(row.func), callee: this.name(row.callee),
+        calls: [...row.calls], cost: calls.values.map((e) => e.map((v) => v[i]!)),
+      })),
+    };
+  }
+
+  // Functions that have places in a file, with the lines they are in there: where inlined code comes from.
+  fileFuncs(file: number): { line: number; func: Name }[] {
+    const { rows } = this.detail(Detail.Places, NONE, file, By.Line | By.Func, [this.form(0)], []);
+    const names = new Map<number, Name>();
+    return rows.map((row) => {
+      if (!names.has(row.func)) names.set(row.func, this.name(row.func));
+      return { line: Number(row.line), func: names.get(row.func)! };
+    });
+  }
+
+  // A function's instructions: costs, calls, jumps.
+  funcCode(func: number, events: number[], upTo: Side): {
+    state: number; insns: Insn[]; at: { addr: bigint; line: number; file: string; values: Value[][] }[]; sites: Site[];
+    jumps: Jump[];
+  } {
+    const core = this.core, formulas = events.map((e) => this.form(e)), use = sides.filter((side) => side <= upTo);
+    const at = this.detail(Detail.Places, func, NONE, By.Addr | By.Line, formulas, use);
+    const calls = this.detail(Detail.Calls, func, NONE, By.Addr | By.Func, formulas, use);
+    const jumps = this.detail(Detail.Jumps, func, NONE, By.Addr, [], []);
+    return {
+      ...core.code(func),
+      at: at.rows.map((row, i) => ({
+        addr: row.addr, line: Number(row.line), file: core.string(row.file), values: at.values.map((e) => e.map((v) => v[i]!)),
+      })),
+      sites: calls.rows.map((row, i) => ({
+        line: Number(row.line), addr: row.addr, func: this.name(row.func), callee: this.name(row.callee),
+        calls: [...row.calls], cost: calls.values.map((e) => e.map((v) => v[i]!)),
+      })),
+      jumps: jumps.rows.map((row) => ({
+        line: Number(row.line), addr: row.addr, toFunc: this.name(row.callee), toLine: Number(row.toLine),
+        toAddr: row.toAddr, executed: [...row.calls], followed: [...row.followed],
+      })),
+    };
   }
 
   // The text of a file (a string's number) on a side, and where its two versions are equal.
@@ -111,13 +488,10 @@ export class Api {
 
   string(s: number): string { return this.core.string(s); }
 
-  // Functions on the way to (callers) or from one, the nearest first.
-  reach(func: number, callers: boolean, side: Side): { funcs: Uint32Array; distance: Uint32Array } {
-    return this.core.reach(func, callers, side);
-  }
+  // ---- Pictures ----
 
   flame(event: number, side: Side, root: number, kind: Flame, least: number, most: number):
     { boxes: FlameBox[]; total: Value } {
-    return this.core.flame(this.formulas[event]!, side, root, kind, least, most);
+    return this.core.flame(this.form(event), side, root, kind, least, most);
   }
 }

@@ -9,14 +9,15 @@ export const NONE = 0xffffffff;
 const errors = ["", "a block is damaged", "there is not enough memory", "the report is of another version",
   "the core was asked for what is not there"];
 
-export enum Of { Self, Inclusive, Edge, Called, Calls, Total }
-export enum Side { New, Old, Difference }
+export enum Of { Self, Inclusive, Edge, Called, Calls, Total, PerCall }
+export enum Side { New, Old, Difference, Factor }
 export enum Field { Value = 0, Name = 1, File = 2, Object = 4, Case = 8 }
 export enum What {
   Funcs, Strings, Parts, Events, AllEvents, Order, Has, Blocks, Top, Edges, Sites, Linked, Loaded, TopInclusive,
 }
 export enum By { Line = 1, Addr = 2, Func = 4 }
 export enum Detail { Places, Calls, Jumps }
+export enum GroupBy { Object, Folder, File, Namespace, Cycle }
 export enum Flame { Down, Up, UpSelf }
 export const Has = { Line: 1, Addr: 2, Call: 4, Jump: 8, Base: 16 };
 
@@ -39,6 +40,8 @@ export interface DetailRow {
 export interface FlameBox {
   func: number; parent: number; depth: number; flags: number; x: number; width: number; low: bigint; high: bigint;
 }
+// string: that the name is a piece of, or the number of a cycle
+export interface Group { parent: number; string: number; from: number; size: number; funcs: number }
 export interface Piece { first: number; count: number; text: string }
 export interface Source { state: number; lines: number; path: string; pieces: Piece[] }
 // target: of a branch; 0n: it is none
@@ -249,16 +252,42 @@ export class Core {
     return this.values(formula, Of.Total, side, new Uint32Array(1))[0]!;
   }
 
-  groups(formula: number, side: Side, group: Uint32Array, count: number): Value[] {
-    const of = this.numbersIn(group), out = this.get(count * 32);
+  // `parent`: groups are in others before them; empty: they are not
+  groups(formula: number, side: Side, group: Uint32Array, parent: Uint32Array, count: number): Value[] {
+    const of = this.numbersIn(group), out = this.get(count * 32), above = this.numbersIn(parent);
     try {
-      this.check(this.call["groups"]!(this.handle, formula, side, of, count, out));
+      this.check(this.call["groups"]!(this.handle, formula, side, of, parent.length ? above : 0, count, out));
       const view = this.view();
       return Array.from({ length: count }, (_, i) => this.value(view, out + i * 32));
     } finally {
       this.put(of);
+      this.put(above);
       this.put(out);
     }
+  }
+
+  // Groups, and the group of each function.
+  tree(by: GroupBy): { items: Group[]; of: Uint32Array } {
+    const at = this.call["tree"]!(this.handle, by, this.scratch, this.scratch + 4, this.scratch + 8) >>> 0;
+    const view = this.view();
+    this.check(view.getInt32(this.scratch + 8, true));
+    const count = view.getUint32(this.scratch, true), of = view.getUint32(this.scratch + 4, true), items: Group[] = [];
+    for (let i = 0, g = at; i < count; i++, g += 20)
+      items.push({
+        parent: view.getUint32(g, true), string: view.getUint32(g + 4, true), from: view.getUint32(g + 8, true),
+        size: view.getUint32(g + 12, true), funcs: view.getUint32(g + 16, true),
+      });
+    const result = { items, of: new Uint32Array(this.memory.buffer, of, this.number(What.Funcs)).slice() };
+    this.put(at);
+    this.put(of);
+    return result;
+  }
+
+  // Bytes of a string, as text.
+  piece(s: number, from: number, size: number): string {
+    this.call["string"]!(this.handle, s, this.scratch);
+    const at = this.view().getUint32(this.scratch, true) + from;
+    return decoder.decode(new Uint8Array(this.memory.buffer, at, size));
   }
 
   // ---- Rows ----
@@ -274,12 +303,13 @@ export class Core {
     }
   }
 
-  sort(rows: Uint32Array, key: { of?: Of; field?: Field; side?: Side; formula?: number; descending?: boolean }):
+  sort(rows: Uint32Array, key: { of?: Of; field?: Field; side?: Side; formula?: number; descending?: boolean;
+    magnitude?: boolean }):
     Uint32Array {
     const at = this.numbersIn(rows);
     try {
       this.check(this.call["sort"]!(this.handle, at, rows.length, key.of ?? 0, key.field ?? 0, key.side ?? 0,
-        key.formula ?? 0, key.descending ? 1 : 0));
+        key.formula ?? 0, (key.descending ? 1 : 0) | (key.magnitude ? 2 : 0)));
       return new Uint32Array(this.memory.buffer, at, rows.length).slice();
     } finally {
       this.put(at);
@@ -318,40 +348,48 @@ export class Core {
 
   // ---- Details ----
 
-  // Rows of places, call sites or jumps, and for each side their values of each formula.
-  detail(kind: Detail, f: number, file: number, by: number, formulas: number[], side: Side):
-    { rows: DetailRow[]; values: Value[][] } {
-    // One formula says which events are needed; of several all are read.
-    const d = this.call["detail"]!(this.handle, kind, f, file, by, formulas.length === 1 ? formulas[0]! : 0,
+  // Places, call sites or jumps, which stay until detailPut(). One formula says which events are needed; of several all are read.
+  detailOpen(kind: Detail, f: number, file: number, by: number, formulas: number[]): { handle: number; count: number } {
+    const handle = this.call["detail"]!(this.handle, kind, f, file, by, formulas.length === 1 ? formulas[0]! : 0,
       this.scratch) >>> 0;
     this.check(this.view().getInt32(this.scratch, true));
-    try {
-      const at = this.call["detail_rows"]!(d, this.scratch) >>> 0;
-      const view = this.view(), count = view.getUint32(this.scratch, true);
-      const rows: DetailRow[] = [];
-      for (let i = 0, row = at; i < count; i++, row += 80)
-        rows.push({
-          func: view.getUint32(row, true), file: view.getUint32(row + 4, true),
-          callee: view.getUint32(row + 8, true), toFile: view.getUint32(row + 12, true),
-          line: view.getBigUint64(row + 16, true), addr: view.getBigUint64(row + 24, true),
-          toLine: view.getBigUint64(row + 32, true), toAddr: view.getBigUint64(row + 40, true),
-          calls: [view.getBigUint64(row + 48, true), view.getBigUint64(row + 56, true)],
-          followed: [view.getBigUint64(row + 64, true), view.getBigUint64(row + 72, true)],
-        });
-      return { rows, values: formulas.map((formula) => this.detailValues(d, formula, side, count)) };
-    } finally {
-      this.call["detail_put"]!(d);
-    }
+    this.call["detail_rows"]!(handle, this.scratch);
+    return { handle, count: this.view().getUint32(this.scratch, true) };
   }
 
-  private detailValues(d: number, formula: number, side: Side, count: number): Value[] {
+  detailPut(handle: number): void { this.call["detail_put"]!(handle); }
+
+  detailRow(handle: number, i: number): DetailRow {
+    const row = (this.call["detail_rows"]!(handle, this.scratch) >>> 0) + i * 80, view = this.view();
+    return {
+      func: view.getUint32(row, true), file: view.getUint32(row + 4, true),
+      callee: view.getUint32(row + 8, true), toFile: view.getUint32(row + 12, true),
+      line: view.getBigUint64(row + 16, true), addr: view.getBigUint64(row + 24, true),
+      toLine: view.getBigUint64(row + 32, true), toAddr: view.getBigUint64(row + 40, true),
+      calls: [view.getBigUint64(row + 48, true), view.getBigUint64(row + 56, true)],
+      followed: [view.getBigUint64(row + 64, true), view.getBigUint64(row + 72, true)],
+    };
+  }
+
+  detailValues(handle: number, formula: number, side: Side, first: number, count: number): Value[] {
     const out = this.get(count * 32);
     try {
-      this.check(this.call["detail_values"]!(d, formula, side, 0, count, out));
+      this.check(this.call["detail_values"]!(handle, formula, side, first, count, out));
       const view = this.view();
       return Array.from({ length: count }, (_, i) => this.value(view, out + i * 32));
     } finally {
       this.put(out);
+    }
+  }
+
+  // The rows by magnitude of a value, and how many of them make half of it.
+  detailOrder(handle: number, count: number, formula: number, side: Side): { order: Uint32Array; half: number } {
+    const at = this.get(count * 4);
+    try {
+      const half = this.check(this.call["detail_sort"]!(handle, formula, side, at));
+      return { order: new Uint32Array(this.memory.buffer, at, count).slice(), half };
+    } finally {
+      this.put(at);
     }
   }
 

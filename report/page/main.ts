@@ -1,156 +1,124 @@
 // SPDX-License-Identifier: MIT
 //
-// The page: hands core and blocks to the worker as they are parsed, and shows what it answers. Names and sources are set
-// as text only.
-import { Of, Side } from "./core";
-import type { Value } from "./core";
-import type { Api, Row, Summary } from "./api";
-import type { FromWorker, ToWorker } from "./protocol";
+// The page: hands core and blocks to the worker as they are parsed, and shows the view that the address names. Names
+// and sources are set as text only.
+import { NONE } from "./core";
+import { App } from "./app";
+import type { Shown } from "./app";
+import type { Summary } from "./api";
+import { Client, decode } from "./client";
+import { Frame } from "./frame";
+import { read, write } from "./state";
+import type { State } from "./state";
+import { viewOf } from "./views";
 
-type Result<M extends keyof Api> = ReturnType<Api[M]>;
-
-// ---- Base64 ----
-
-const fromBase64 = (Uint8Array as unknown as { fromBase64?: (s: string) => Uint8Array }).fromBase64;
-
-function decode(text: string): Uint8Array {
-  if (fromBase64) return fromBase64.call(Uint8Array, text);
-  const binary = atob(text), bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
-// ---- The worker ----
-
-class Client {
-  private readonly worker: Worker;
-  private readonly waiting = new Map<number, { resolve(v: unknown): void; reject(e: Error): void }>();
-  private next = 0;
-
-  constructor(code: string, private readonly on: { first(): void; ready(): void; fault(text: string): void }) {
-    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-    this.worker = new Worker(url);
-    URL.revokeObjectURL(url);
-    this.worker.onmessage = (e): void => this.take(e.data as FromWorker);
-    this.worker.onerror = (e): void => on.fault("the report's worker stopped: " + e.message);
-  }
-
-  private take(m: FromWorker): void {
-    if (m.kind === "answer") {
-      const w = this.waiting.get(m.id);
-      this.waiting.delete(m.id);
-      if (m.error !== undefined) w?.reject(new Error(m.error));
-      else w?.resolve(m.result);
-    } else if (m.kind === "fault") {
-      this.on.fault(m.text);
-    } else if (m.kind === "first") {
-      this.on.first();
-    } else {
-      this.on.ready();
-    }
-  }
-
-  send(m: ToWorker & { bytes: Uint8Array }): void { this.worker.postMessage(m, [m.bytes.buffer]); }
-
-  ask<M extends keyof Api>(method: M, ...args: Parameters<Api[M]>): Promise<Result<M>> {
-    return new Promise((resolve, reject) => {
-      const id = this.next++;
-      this.waiting.set(id, { resolve: resolve as (v: unknown) => void, reject });
-      const m: ToWorker = { kind: "ask", id, method, args };
-      this.worker.postMessage(m);
-    });
-  }
-}
-
-// ---- Elements ----
-
-function element<K extends keyof HTMLElementTagNameMap>(tag: K, text = "", name = ""): HTMLElementTagNameMap[K] {
-  const e = document.createElement(tag);
-  if (text) e.textContent = text;
-  if (name) e.className = name;
-  return e;
-}
-
-// Exact where the core says so, with its digits in groups of three.
-function number(v: Value, scale: number): string {
-  if (v.exact === null) return Number.isNaN(v.approx) ? "–" : "≈ " + v.approx.toPrecision(6);
-  const negative = v.exact < 0n, n = negative ? -v.exact : v.exact, unit = BigInt(scale);
-  let text = (n / unit).toString().replace(/\B(?=(\d{3})+$)/g, ",");
-  if (n % unit) text += "." + (n % unit).toString().padStart(9, "0").replace(/0+$/, "");
-  return (negative ? "-" : "") + text;
-}
-
-const app = document.getElementById("quern-app")!;
+const root = document.getElementById("quern-app")!;
 
 function fault(text: string): void {
-  app.hidden = false;
-  const p = element("p", text, "fault");
+  root.hidden = false;
+  const p = document.createElement("p");
+  p.textContent = text;
+  p.className = "fault";
   p.setAttribute("role", "alert");
-  app.prepend(p);
+  root.prepend(p);
 }
 
 // ---- What is shown ----
 
-function totals(s: Summary, base: boolean): HTMLElement {
-  const table = element("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  table.id = "quern-totals";
-  for (const text of base ? ["Event", "Base", "Now", "Difference"] : ["Event", "Total"])
-    head.append(element("th", text, text === "Event" ? "name" : ""));
-  for (const e of s.events) {
-    if (e.total.length === 0) continue;
-    const row = body.insertRow();
-    row.dataset["event"] = e.name;
-    row.append(element("td", e.long ? e.name + " (" + e.long + ")" : e.name, "name"));
-    for (const side of base ? [Side.Old, Side.New, Side.Difference] : [Side.New])
-      row.append(element("td", number(e.total[side]!, e.scale)));
-  }
-  return table;
-}
+class Page {
+  private summary: Summary | null = null;
+  private selected = "|";
+  private readonly found = new Map<string, number>(); // functions by hash
+  private defined = "";
+  private shown: Shown | null = null;
+  private key = "";
+  private turn = 0;
+  private ready = false;
+  private readonly frame = new Frame(root);
 
-function functions(s: Summary, rows: Row[], base: boolean): HTMLElement {
-  const table = element("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  const shown = base ? [Side.Old, Side.New, Side.Difference] : [Side.New];
-  const names = ["now", "base", "difference"];
-  table.id = "quern-functions";
-  s.events.forEach((e) => {
-    if (e.total.length)
-      for (const side of shown)
-        for (const what of ["incl.", "self"])
-          head.append(element("th", e.name + " " + what + (base ? ", " + names[side] : "")));
-  });
-  for (const side of shown) head.append(element("th", "Called" + (base ? ", " + names[side] : "")));
-  head.append(element("th", "Function", "name"));
-  for (const r of rows) {
-    const row = body.insertRow();
-    s.events.forEach((e, i) => {
-      if (e.total.length)
-        for (const side of shown)
-          row.append(element("td", number(r.inclusive[i]![side]!, e.scale)),
-            element("td", number(r.self[i]![side]!, e.scale)));
-    });
-    for (const side of shown) row.append(element("td", number(r.called[side]!, 1)));
-    row.append(element("td", (r.name || "???") + " (" + (r.file || "???") + ")" + (r.object ? " [" + r.object + "]" : ""),
-      "name"));
-    row.dataset["key"] = JSON.stringify([r.object, r.file, r.name]);
+  constructor(private readonly client: Client) {
+    addEventListener("hashchange", () => this.look());
   }
-  const div = element("div", "", "scroll");
-  div.append(table);
-  return div;
-}
 
-async function show(client: Client, done: boolean): Promise<void> {
-  const s = await client.ask("summary"), base = s.base.length > 0;
-  const order = await client.ask("sorted", s.order, Of.Inclusive, Side.New, "", 0);
-  const rows = await client.ask("rows", order.slice(0, 200));
-  const all: HTMLElement[] = [element("h1", s.title)];
-  for (const text of [...s.remarks, ...s.leftOut]) all.push(element("p", text, "note"));
-  all.push(element("h2", "Totals"), totals(s, base));
-  all.push(element("h2", "Functions: " + rows.length + " of " + s.funcs), functions(s, rows, base));
-  app.replaceChildren(...app.querySelectorAll("p.fault"), ...all);
-  app.hidden = false;
-  document.getElementById("quern-static")!.hidden = true;
-  document.body.dataset["state"] = done ? "ready" : "first";
-  performance.mark(done ? "quern-ready" : "quern-first");
+  loaded(ready: boolean): void {
+    this.ready = ready;
+    this.summary = null;
+    this.look();
+  }
+
+  private look(): void { void this.show().catch((e: Error) => fault(e.message)); }
+
+  private readonly move = (to: State, replace = false): void => {
+    const fragment = write(to);
+    if (replace) {
+      history.replaceState(null, "", fragment);
+      this.look();
+    } else if (location.hash === fragment) {
+      this.look();
+    } else {
+      location.hash = fragment;
+    }
+  };
+
+  // What the worker must know before it is asked: events that were defined, parts, cycles.
+  private async prepare(state: State): Promise<void> {
+    const defined = state.d ?? "", selected = [state.p ?? "", state.cy ?? ""].join("|");
+    if (this.ready && selected !== this.selected) {
+      const parts = state.p ? state.p.split(".").map(Number) : null;
+      const n = (await this.client.ask("summary")).parts.length;
+      await this.client.ask("select", parts ? Array.from({ length: n }, (_, i) => parts.includes(i)) : null, state.cy !== "0");
+      this.selected = selected;
+      this.summary = null;
+    }
+    if (defined !== this.defined) {
+      for (const definition of defined.split("~").filter((text) => !this.defined.split("~").includes(text))) {
+        const equals = definition.indexOf("=");
+        const made = equals > 0 ? await this.client.ask("define", definition.slice(0, equals), definition.slice(equals + 1)) : null;
+        if (made && "at" in made) this.frame.say("the formula " + definition + " cannot be read");
+      }
+      this.defined = defined;
+      this.summary = null;
+    }
+    this.summary ??= await this.client.ask("summary");
+  }
+
+  private async show(): Promise<void> {
+    const turn = ++this.turn, state = read(location.hash);
+    await this.prepare(state);
+    const find = async (hash: string | undefined): Promise<number> => {
+      if (!hash) return NONE;
+      const f = this.found.get(hash) ?? (await this.client.ask("find", hash));
+      if (this.ready) this.found.set(hash, f);
+      return f;
+    };
+    let func = await find(state.f);
+    if (func >= (await this.client.ask("shown"))) func = NONE;
+    const focus = await find(state.fo), hidden: number[] = [];
+    for (const hash of state.hi ? state.hi.split(".") : []) {
+      const f = await find(hash);
+      if (f !== NONE) hidden.push(f);
+    }
+    if (turn !== this.turn) return;
+    const app = new App(this.client, this.summary!, state, this.ready, func, focus, hidden, this.move);
+    const view = viewOf(app), key = view.key + "|" + this.ready + "|" + (view.key === "function" ? state.f ?? "" : "");
+    const same = this.shown && key === this.key;
+    this.frame.show(app, view);
+    if (!(same && await this.shown!.update?.(app))) {
+      const next = await view.show(app);
+      if (turn !== this.turn) return;
+      this.shown?.end?.();
+      this.frame.put(next, !!this.key && view.key !== this.key.split("|")[0]);
+      this.shown = next;
+      this.key = key;
+      next.begin?.();
+    }
+    if (turn !== this.turn) return;
+    const done = this.ready ? "ready" : "first";
+    document.getElementById("quern-static")!.hidden = true;
+    document.body.dataset["view"] = location.hash;
+    if (document.body.dataset["state"] !== done) performance.mark("quern-" + done);
+    document.body.dataset["state"] = done;
+  }
 }
 
 // ---- Reading the file ----
@@ -165,16 +133,16 @@ function start(): void {
       ". Chrome 103, Firefox 113 or Safari 16.4 have all of it.");
     return;
   }
-  const client: Client = new Client(document.getElementById("quern-worker")!.textContent!, {
-    first: () => void show(client, false).catch((e: Error) => fault(e.message)),
-    ready: () => void show(client, true).catch((e: Error) => fault(e.message)),
-    fault,
+  let page: Page | null = null;
+  const client = new Client(document.getElementById("quern-worker")!.textContent!, {
+    first: () => page!.loaded(false), ready: () => page!.loaded(true), fault,
   });
+  page = new Page(client);
   (window as unknown as { quern: unknown }).quern = client; // for tests, and for whoever wants to ask more
   client.send({ kind: "core", bytes: decode(document.getElementById("quern-core")!.textContent!.trim()) });
 
   let sent = 0;
-  const read = (): void => {
+  const more = (): void => {
     const whole = document.readyState !== "loading";
     for (const e of document.querySelectorAll<HTMLScriptElement>('script[type="application/quern"]')) {
       // The parser may still be adding to the last one.
@@ -190,7 +158,7 @@ function start(): void {
       e.remove(); // its text is not needed twice
     }
     if (!whole) {
-      setTimeout(read, 30);
+      setTimeout(more, 30);
       return;
     }
     const end = document.getElementById("quern-end");
@@ -198,7 +166,7 @@ function start(): void {
     else if (Number(end.dataset["blocks"]) !== sent)
       fault("The file is damaged: it has " + sent + " of " + end.dataset["blocks"] + " blocks.");
   };
-  read();
+  more();
 }
 
 try {

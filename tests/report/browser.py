@@ -51,6 +51,18 @@ class Browser:
                 (e) => done(JSON.stringify({fault: e.message})));""", [method, *args])
         return json.loads(text)
 
+    def view(self, fragment, seconds=20):
+        """Goes to a state of the page and waits until it is there."""
+        self.driver.execute_script("location.hash = arguments[0]", fragment)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.driver.execute_script(
+                    "return document.body.dataset.view === location.hash && "
+                    "!document.querySelector('#quern-main .summary:not([data-done])')"):
+                return
+            time.sleep(0.01)
+        raise RuntimeError("no view " + fragment)
+
     def run(self, script):
         return self.driver.execute_script(script)
 

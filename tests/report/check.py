@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import urllib.parse
 from decimal import Decimal
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -50,13 +51,6 @@ def key(function):
     return (function["object"] or "", function["file"] or "", function["name"] or "")
 
 
-def table(browser, name):
-    """The rows of a table: its data, and the texts of its cells."""
-    return json.loads(browser.run(
-        """return JSON.stringify([...document.querySelectorAll("#%s tbody tr")].map((r) =>
-            [r.dataset.event ?? r.dataset.key, [...r.cells].map((c) => c.textContent)]));""" % name))
-
-
 def compare(what, got, wanted, faults):
     if got != wanted:
         faults.append("%s: %s, wanted %s" % (what, got, wanted))
@@ -69,26 +63,120 @@ def exact(value, scale):
 def compare_summary(browser, profile, faults):
     events = [e for e in profile["events"] if not e["formula"]]
     # Counted events come first; a derived one may have the name of one of them.
-    for event, total, row in zip(events, profile["totals"], table(browser, "quern-totals")):
-        compare("event", row[0], event["name"], faults)
-        compare("total of " + event["name"], shown(row[1][1]), Decimal(total), faults)
+    for i, (event, total) in enumerate(zip(events, profile["totals"])):
+        text = browser.run("return document.querySelector('#quern-totals [data-q=\"total:%d:0:0\"]').textContent" % i)
+        compare("total of " + event["name"], shown(text), Decimal(total), faults)
     return events
 
 
-def compare_table(browser, profile, events, faults):
-    rows = {tuple(json.loads(k)): cells for k, cells in table(browser, "quern-functions")}
-    compare("functions", len(rows), min(len(profile["functions"]), 200), faults)
+def compare_rows(rows, profile, events, scales, faults):
+    compare("functions", len(rows), len(profile["functions"]), faults)
     for function in profile["functions"]:
-        cells = rows.get(key(function))
-        if cells is None:
-            if len(profile["functions"]) <= 200:
-                faults.append("no row for %s" % (key(function),))
+        row = rows.get(key(function))
+        if row is None:
+            faults.append("no function %s" % (key(function),))
             continue
         for i in range(len(events)):
-            for offset, field in enumerate(("inclusive", "self")):
-                compare("%s of %s" % (field, key(function)), shown(cells[2 * i + offset]),
+            for field in ("inclusive", "self"):
+                compare("%s of %s" % (field, key(function)), exact(row[field][i][0], scales[i]),
                         Decimal(function[field][i]), faults)
-        compare("called %s" % (key(function),), shown(cells[-2]), Decimal(function["called"]), faults)
+        compare("called %s" % (key(function),), row["called"][0]["exact"], str(function["called"]), faults)
+
+
+# ---- What stands in the page ----
+
+def wanted_value(what, event, side, number, known):
+    """What a number in the page is of (data-q): exact and scale, or a double."""
+    rows, edges, summary = known
+    scale = summary["events"][event]["scale"]
+    if what == "total":
+        return summary["events"][event]["total"], scale
+    if what in ("self", "incl"):
+        return rows[int(number)]["self" if what == "self" else "inclusive"][event], scale
+    if what == "called":
+        return rows[int(number)]["called"], 1
+    if what in ("edge", "calls"):
+        edge = edges[tuple(int(n) for n in number.split("-"))]
+        return (edge["cost"][event], scale) if what == "edge" else (edge["calls"], 1)
+    return None, None
+
+
+def compare_shown(got, q, known, faults):
+    what, event, side, number = (q.split(":") + ["0", "0", "0"])[:4]
+    if number.startswith("group") or what in ("distance", "half"):
+        return
+    if what == "per":
+        row = known[0][int(number)]
+        calls = row["called"][0]["approx"]
+        value = {"exact": None, "approx": row["inclusive"][int(event)][0]["approx"] / calls if calls else None}
+        sides, scale = [value] * 4, 1
+        if int(side) > 0:
+            return
+    else:
+        sides, scale = wanted_value(what, int(event), int(side), number, known)
+        if sides is None:
+            return
+    if int(side) == 3:
+        old, new = sides[1]["approx"] or 0, sides[0]["approx"] or 0
+        text = "–" if not old and not new else "new" if not old else "gone" if not new else None
+        if text is not None:
+            compare(q, got, text, faults)
+        elif abs(float(got[1:]) - new / old) > abs(new / old) * 0.006:
+            faults.append("%s: %s, wanted %s" % (q, got, new / old))
+        return
+    value = sides[int(side)]
+    if value["exact"] is not None:
+        text = got[1:] if int(side) == 2 and got[0] == "+" else got
+        compare(q, shown(text), exact(value, scale), faults)
+    elif value["approx"] is None:
+        compare(q, got, "–", faults)
+    elif abs(float(got.lstrip("+≈ ").replace(",", "")) - value["approx"]) > abs(value["approx"]) * 1e-5:
+        faults.append("%s: %s, wanted %s" % (q, got, value["approx"]))
+
+
+def compare_groups(browser, known, faults):
+    """Self costs of objects are the sums of their functions'."""
+    cells = browser.run("""return [...document.querySelectorAll("#quern-functions [data-group] [data-q^=self]")].map(
+        (e) => [e.closest("tr").dataset.group, e.dataset.q, e.textContent])""")
+    for label, q, text in cells:
+        _, event, side, _ = q.split(":")
+        values = [row["self"][int(event)][int(side)]["exact"] for row in known[0] if (row["object"] or "???") == label] \
+            if int(side) < 3 else [None]
+        if None not in values and text[0] != "≈":
+            compare("group %s, %s" % (label, q), shown(text.lstrip("+")),
+                    sum(map(Decimal, values)) / known[2]["events"][int(event)]["scale"], faults)
+
+
+def known_of(browser, summary):
+    rows = browser.ask("rows", list(range(summary["funcs"])))
+    edges = {(e["caller"], e["callee"]): e for e in browser.ask("edges", 0, 100000)}
+    return rows, edges, summary
+
+
+def compare_views(browser, known, faults, funcs):
+    """Every number in every view is what the worker says, which was compared with convert."""
+    summary = known[2]
+    names = ["%s@%d" % (e["name"], i) if [x["name"] for x in summary["events"]].index(e["name"]) != i else e["name"]
+             for i, e in enumerate(summary["events"]) if e["total"]]
+    more = "&c=" + "~".join(urllib.parse.quote(n) for n in names)
+    hashes = [h["hash"] for h in browser.ask("table", funcs, [])["names"]]
+    states = ["", "v=functions" + more, "v=functions&s=%2Bname" + more, "v=functions&g=object" + more,
+              "v=compare" + more] + ["v=function&f=%s%s" % (h, a) for h in hashes for a in (more, "&a=1")]
+    for state in states:
+        browser.view(state)
+        cells = browser.run("""return [...document.querySelectorAll("#quern-main [data-q]")].map(
+            (e) => [e.dataset.q, e.textContent])""")
+        if not cells:
+            faults.append("no numbers in " + state)
+        for q, text in cells:
+            compare_shown(text, q, known, faults)
+        if "g=object" in state:
+            compare_groups(browser, known, faults)
+        if state.startswith("v=functions&c"):
+            got = browser.run("return [...document.querySelectorAll('#quern-functions [data-func]')].map((e) => e.dataset.func)")
+            compare("functions in " + state, len(set(got)), min(summary["funcs"], len(set(got)) or 1), faults)
+            if summary["funcs"] <= 300:
+                compare("all functions", sorted({int(f) for f in got}), list(range(summary["funcs"])), faults)
 
 
 def compare_cycles(rows, profile, faults):
@@ -148,12 +236,14 @@ def check_golden(browser, path):
     compare("state", browser.open(report), "ready", faults)
     if not faults:
         events = compare_summary(browser, profile, faults)
-        compare_table(browser, profile, events, faults)
         rows = all_rows(browser)
-        scales = [e["scale"] for e in browser.ask("summary")["events"]][:len(events)]
+        summary = browser.ask("summary")
+        scales = [e["scale"] for e in summary["events"]][:len(events)]
+        compare_rows(rows, profile, events, scales, faults)
         compare_cycles(rows, profile, faults)
         compare_edges(browser, rows, profile, scales, faults)
         compare_lines(browser, rows, profile, scales, faults)
+        compare_views(browser, known_of(browser, summary), faults, list(range(min(4, summary["funcs"]))))
     compare("console", browser.complaints(), [], faults)
     test(name, faults)
 
@@ -170,9 +260,9 @@ def check_base(browser, old, new):
     compare("state", browser.open(report), "ready", faults)
     wanted = as_json(difference)
     scales = [e["scale"] for e in browser.ask("summary")["events"]]
-    rows = table(browser, "quern-totals")
     for i, total in enumerate(wanted["totals"]):
-        compare("difference of totals", shown(rows[i][1][3]), Decimal(total), faults)
+        text = browser.run("return document.querySelector('[data-q=\"total:%d:2:0\"]').textContent" % i)
+        compare("difference of totals", shown(text.lstrip("+")), Decimal(total), faults)
     sums = {}
     for row in all_rows(browser).values():
         at = sums.setdefault((row["file"], row["name"]), [Decimal(0)] * len(wanted["totals"]))
@@ -188,6 +278,8 @@ def check_base(browser, old, new):
     for k in set(sums) | set(theirs):
         zero = [Decimal(0)] * len(wanted["totals"])
         compare("difference of %s" % (k,), sums.get(k, zero), theirs.get(k, zero), faults)
+    summary = browser.ask("summary")
+    compare_views(browser, known_of(browser, summary), faults, list(range(min(4, summary["funcs"]))))
     compare("console", browser.complaints(), [], faults)
     test("base %s, %s: each difference is that of diff" % (os.path.basename(old), os.path.basename(new)), faults)
 
@@ -208,8 +300,14 @@ def check_hostile(browser):
     rows = all_rows(browser)
     wanted = sorted(name.decode(errors="replace") for name in HOSTILE)
     compare("names", sorted(k[2] for k in rows), wanted, faults)
-    names = [json.loads(k)[2] for k, _ in table(browser, "quern-functions")]
-    compare("names shown", sorted(names), wanted, faults)
+    browser.view("v=functions")
+    tips = browser.run("return [...document.querySelectorAll('#quern-functions a')].map((a) => a.title)")
+    compare("full names in tips", all(any(tip.startswith(name + " (") for tip in tips) for name in wanted), True, faults)
+    for f in range(len(HOSTILE)):
+        browser.view("v=function&f=" + browser.ask("name", f)["hash"])
+        name = browser.run("return document.querySelector('h2').textContent")
+        compare("name of a function", name in wanted, True, faults)
+    browser.view("")
     compare("hacked", browser.run("return typeof hacked"), "undefined", faults)
     compare("title", browser.run("return document.title"), "</title><script>hacked = 1</script>", faults)
     compare("foreign elements", browser.run("return document.querySelectorAll('img, iframe').length"), 0, faults)
@@ -423,8 +521,7 @@ def check_large(path):
     profile = as_json(path, "--lines=no")
     browser = Browser()
     compare("state", browser.open(report, seconds=600), "ready", faults)
-    events = compare_summary(browser, profile, faults)
-    compare_table(browser, profile, events, faults)
+    compare_summary(browser, profile, faults)
     compare("edges", browser.ask("summary")["edges"], len(profile["edges"]), faults)
     compare("console", browser.complaints(), [], faults)
     browser.quit()

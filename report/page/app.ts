@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//
+// What all views share: the report, the state, links, and columns of numbers.
+import { NONE, Of, Side } from "./core";
+import type { Value } from "./core";
+import type { Column as Cell, Filter, Name, Summary } from "./api";
+import type { Client } from "./client";
+import type { Child } from "./element";
+import type { Column } from "./table";
+import { base, clip, factor, h, number, percent, share, shorten, signed } from "./element";
+import { go, write } from "./state";
+import type { State } from "./state";
+
+export interface Shown {
+  element: HTMLElement;
+  // Another state of the same view: true when it could be shown without making the view anew.
+  update?(to: App): Promise<boolean>;
+  begin?(): void;          // once it is in the page
+  focus?(): void;
+  key?(key: string): boolean;
+  end?(): void;
+}
+export interface View {
+  key: string; title: string;
+  when(app: App): boolean; // is there anything to show?
+  show(app: App): Promise<Shown>;
+}
+
+export const sideNames = ["new", "old", "difference", "factor"];
+
+export class App {
+  constructor(readonly client: Client, readonly summary: Summary, readonly state: State, readonly ready: boolean,
+    readonly func: number, readonly focus: number, readonly hidden: number[],
+    readonly move: (to: State, replace?: boolean) => void) {}
+
+  // ---- Events ----
+
+  eventKey(e: number): string {
+    const name = this.summary.events[e]!.name;
+    return this.summary.events.findIndex((other) => other.name === name) === e ? name : name + "@" + e;
+  }
+
+  eventOf(key: string | undefined): number {
+    const at = /@(\d+)$/.exec(key ?? "");
+    const e = at ? Number(at[1]) : this.summary.events.findIndex((event) => event.name === key);
+    return this.summary.events[e]?.total.length ? e : this.summary.order;
+  }
+
+  get event(): number { return this.eventOf(this.state.e); }
+
+  // The one to begin with, then the others that are shown.
+  get events(): number[] {
+    const more = this.state.c ? this.state.c.split("~").map((key) => this.eventOf(key)) : [];
+    return [...new Set([this.event, ...more])];
+  }
+
+  get usable(): number[] { return this.summary.events.flatMap((e, i) => e.total.length ? [i] : []); }
+
+  get base(): boolean { return this.summary.base.length > 0; }
+
+  get calls(): boolean { return (this.summary.has & 4) !== 0; }
+
+  // In the order in which they stand in a table.
+  get sides(): Side[] { return this.base ? [Side.Old, Side.New, Side.Difference, Side.Factor] : [Side.New]; }
+
+  get upTo(): Side { return this.base ? Side.Difference : Side.New; }
+
+  eventName(e: number): string { return this.summary.events[e]!.name; }
+
+  scale(e: number): number { return this.summary.events[e]!.scale; }
+
+  total(e: number, side: Side): number { return this.summary.events[e]!.total[side]!.approx; }
+
+  // ---- Places ----
+
+  href(change: State): string { return write(go(this.state, change)); }
+
+  go(change: State, replace = false): void { this.move(go(this.state, change), replace); }
+
+  // The same view, changed.
+  set(change: State, replace = false): void { this.move({ ...this.state, ...change }, replace); }
+
+  get filter(): Filter { return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden }; }
+
+  // ---- Names ----
+
+  full(n: Name): string {
+    return (n.name || "???") + " (" + (n.file || "???") + ")" + (n.object ? " [" + n.object + "]" : "");
+  }
+
+  link(n: Name, change: State = {}, main = false): HTMLAnchorElement {
+    const a = h("a", {
+      href: this.href({ v: "function", f: n.hash, ...change }), title: this.full(n), class: main ? "main" : null,
+      "data-func": n.func, "data-hash": n.hash,
+    });
+    a.append(h("bdi", {}, clip(shorten(n.name || "???"))));
+    return a;
+  }
+
+  // With where it is from, and what it is part of.
+  named(n: Name, change: State = {}): HTMLElement {
+    const where = [n.file && base(n.file), n.object && base(n.object)].filter(Boolean).join(", ");
+    return h("span", { class: "named" }, this.link(n, change, true),
+      n.cycle[0] || n.cycle[1] ? h("span", { class: "tag", title: "calls itself by way of others" },
+        "cycle " + (n.cycle[0] || n.cycle[1])) : null,
+      where ? h("bdi", { class: "where" }, clip(where)) : null);
+  }
+
+  // ---- Columns of numbers ----
+
+  // What stands in a cell: the value of a side, with its sign when it is a difference.
+  text(side: Side, values: (Value | undefined)[], scale: number): string {
+    if (side === Side.Factor)
+      return factor(values[Side.Factor] ?? over(values), { old: values[1]?.approx ?? 0, new: values[0]?.approx ?? 0 });
+    return side === Side.Difference ? signed(values[2], scale) : number(values[side], scale);
+  }
+
+  shareOf(part: number, whole: number): HTMLElement {
+    const p = share(part, whole), cell = h("span", { class: "share" }, percent(part, whole));
+    cell.style.setProperty("--part", String(Number.isFinite(p) ? Math.max(0, Math.min(1, p)) : 0));
+    return cell;
+  }
+}
+
+function over(values: (Value | undefined)[]): Value | undefined {
+  const a = values[0], b = values[1];
+  return a && b ? { exact: null, approx: b.approx ? a.approx / b.approx : NaN } : undefined;
+}
+
+// Columns of a table: values of functions, on all sides, with their shares. `cells` is what to ask the worker for.
+export class Values {
+  readonly columns: Column[] = [];
+  readonly cells: Cell[] = [];
+  private readonly makers: ((values: Value[]) => { cell: Child; of: string })[] = [];
+
+  constructor(private readonly app: App) {}
+
+  // One kind of cost in one event.
+  add(of: Of, event: number, title: string, options: { share?: boolean; sort?: boolean; what: string }): void {
+    const { app, cells } = this, scale = of === Of.Called ? 1 : app.scale(event), at: number[] = [];
+    const name = of === Of.Called ? "" : app.eventName(event) + " ";
+    for (const side of app.sides) {
+      at[side] = cells.length;
+      cells.push({ of, event, side });
+    }
+    for (const side of app.sides) {
+      this.columns.push({
+        id: options.what + "." + side + "." + event,
+        title: name + title + (app.base ? ", " + sideNames[side] : ""),
+        ...(options.sort === false ? {} : { sort: options.what + "." + side + "." + (of === Of.Called ? "" : app.eventKey(event)) }),
+      });
+      this.makers.push((values) => ({
+        cell: app.text(side, at.length ? [0, 1, 2, 3].map((s) => at[s] === undefined ? undefined : values[at[s]!]) : [], scale),
+        of: [options.what, event, side].join(":"),
+      }));
+      if (side === Side.New && options.share && !app.summary.events[event]!.ratio) {
+        this.columns.push({ id: "share", title: "%", tip: "of the program's " + app.eventName(event) });
+        this.makers.push((values) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx, app.total(event, Side.New)), of: "" }));
+      }
+    }
+  }
+
+  // The cells of a row, and what they are of; `id` is what the row is.
+  row(values: Value[], id: string | number): { cells: Child[]; of: string[] } {
+    const made = this.makers.map((make) => make(values));
+    return { cells: made.map((m) => m.cell), of: made.map((m) => m.of && m.of + ":" + id) };
+  }
+}
+
+export const noFilter: Filter = { text: "", focus: NONE, hide: [] };

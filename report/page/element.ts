@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Elements, and numbers as text. Whatever comes from a profile becomes a text node or an attribute, never markup.
+import type { Value } from "./core";
+
+export type Child = Node | string | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+
+function fill<E extends Element>(e: E, attributes: Attributes, children: Child[]): E {
+  for (const [name, value] of Object.entries(attributes))
+    if (value !== null && value !== undefined && value !== false) e.setAttribute(name, value === true ? "" : String(value));
+  for (const child of children) if (child) e.append(child);
+  return e;
+}
+
+export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]):
+  HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]):
+  SVGElementTagNameMap[K] {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+export function button(text: string, does: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  const b = h("button", { type: "button", ...attributes }, text);
+  b.addEventListener("click", does);
+  return b;
+}
+
+// ---- Numbers ----
+
+export const none = "–";
+
+// Six digits: what was divided has no more that mean anything.
+export function rounded(v: number): string {
+  return v !== 0 && (Math.abs(v) < 1e-6 || Math.abs(v) >= 1e15) ? v.toPrecision(6)
+    : v.toLocaleString("en", { maximumSignificantDigits: 6 });
+}
+
+// Exact where the core says so, with its digits in groups of three.
+export function number(v: Value | undefined, scale: number): string {
+  if (!v) return none;
+  if (v.exact === null) return Number.isNaN(v.approx) ? none : "≈ " + rounded(v.approx);
+  const negative = v.exact < 0n, n = negative ? -v.exact : v.exact, unit = BigInt(scale);
+  let text = (n / unit).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+  if (n % unit) text += "." + (n % unit).toString().padStart(9, "0").replace(/0+$/, "");
+  return (negative ? "-" : "") + text;
+}
+
+// With a sign also where it is above zero: differences.
+export function signed(v: Value | undefined, scale: number): string {
+  return (v && (v.exact === null ? v.approx : v.exact) > 0 ? "+" : "") + number(v, scale);
+}
+
+export function share(part: number, whole: number): number { return whole ? part / whole : NaN; }
+
+export function percent(part: number, whole: number): string {
+  const p = share(part, whole) * 100;
+  return Number.isFinite(p) ? p.toFixed(Math.abs(p) >= 10 ? 1 : 2) + " %" : none;
+}
+
+export function factor(v: Value | undefined, is: { old: number; new: number }): string {
+  if (is.old === 0 && is.new === 0) return none;
+  if (is.old === 0) return "new";
+  if (is.new === 0) return "gone";
+  return v && Number.isFinite(v.approx) ? "×" + v.approx.toPrecision(3) : none;
+}
+
+// ---- Names ----
+
+// What stands between < and > becomes an ellipsis; the full name stays in the tip.
+export function shorten(name: string): string {
+  let out = "", depth = 0;
+  if (/^operator\s*[<>-]/.test(name) || !name.includes("<")) return name;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i]!;
+    const named = /operator\s*[<>=-]*$/.test(name.slice(Math.max(0, i - 12), i));
+    if (c === "<" && !named) {
+      if (depth++ === 0) out += "<…>";
+    } else if (c === ">" && !named && depth > 0) {
+      depth--;
+    } else if (depth === 0) {
+      out += c;
+    }
+  }
+  return depth === 0 ? out : name;
+}
+
+const LONG = 200; // characters of a name that are shown; all of them are in its tip, and are copied from there
+
+export function clip(text: string): string { return text.length > LONG ? text.slice(0, LONG) + "…" : text; }
+
+export function base(path: string): string { return path.slice(path.lastIndexOf("/") + 1) || path; }

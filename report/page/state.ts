@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// What is shown, as it stands in the fragment of the address: back, forward, links and a second tab need nothing else.
+// Functions are named by their hash, events and files by name, so a link fits the next report, too.
+
+// All optional; what is the default is not written.
+export interface State {
+  v?: string;  // view
+  f?: string;  // function: hash
+  e?: string;  // event
+  c?: string;  // further events, one behind another with ~ between
+  s?: string;  // order of a table: "-incl.0.Ir", "+name"
+  q?: string;  // filter
+  g?: string;  // groups
+  o?: string;  // opened groups
+  fo?: string; // focus: hash
+  hi?: string; // hidden functions: hashes
+  p?: string;  // parts that count: numbers
+  cy?: string; // "0": functions of a cycle one by one
+  d?: string;  // defined events: "name=formula", with ~ between
+  w?: string;  // file
+  l?: string;  // line
+  x?: string;  // heat: an event
+  a?: string;  // "1": all callers and callees
+  k?: string;  // kind of a picture
+  t?: string;  // "1": a picture as a table
+  y?: string;  // assembly: "att"
+  b?: string;  // lines: "addr"
+  up?: string; // call graph: depths, least cost
+  dn?: string;
+  ln?: string;
+  m?: string;  // "dark", "light"
+  n?: string;  // "0": no single-letter keys
+}
+
+// What holds in every view.
+const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "p", "cy", "d", "m", "n", "x"];
+
+export function read(fragment: string): State {
+  const s: Record<string, string> = {};
+  for (const [key, value] of new URLSearchParams(fragment.replace(/^#/, ""))) s[key] = value;
+  return s as State;
+}
+
+export function write(s: State): string {
+  const all = new URLSearchParams();
+  for (const [key, value] of Object.entries(s)) if (value) all.append(key, value);
+  // Colons and slashes need no escape there, and are easier to read.
+  return "#" + all.toString().replace(/%3A/g, ":").replace(/%2F/g, "/");
+}
+
+// Another place: what lasts is kept, and then changed.
+export function go(from: State, change: State): State {
+  const s: State = {};
+  for (const key of lasting) if (from[key]) s[key] = from[key];
+  return { ...s, ...change };
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//
+// Tables of any length. Up to FEW rows all are there; of more only those in sight, in a box that scrolls. Browsers limit
+// how high an element can be (Firefox: 17.9 million pixels), so beyond TALL the scroll position is mapped to rows.
+import { h } from "./element";
+import type { Child } from "./element";
+
+const FEW = 300, TALL = 8e6, ROW = 26, AROUND = 12;
+
+export interface Column {
+  id: string; title: string; tip?: string;
+  name?: boolean;    // text, not a number
+  sort?: string;     // what a click on its head asks for; absent: it cannot be sorted by
+}
+export interface Row {
+  cells: Child[];
+  attributes?: Record<string, string | number | undefined>;
+  of?: string[];      // by cell: what its number is of (data-q)
+}
+export interface Rows { count: number; load(first: number, count: number): Promise<Row[]> }
+export interface Sorted { id: string; descending: boolean }
+
+export class Table {
+  readonly element: HTMLElement;
+  private readonly body = h("tbody");
+  private readonly table: HTMLTableElement;
+  private readonly space: HTMLElement;
+  private rows: Rows = { count: 0, load: () => Promise.resolve([]) };
+  private loaded: Row[] = []; // from row `first` on
+  private first = 0;
+  private shown = -1;         // the topmost row in sight
+  private turn = 0;
+  private active = 0;         // the row whose link takes the focus
+
+  constructor(private readonly options: {
+    label: string; id?: string; columns: Column[]; sorted?: Sorted | null; onSort?(by: string): void; low?: boolean;
+  }) {
+    const head = h("tr", { "aria-rowindex": 1 });
+    for (const c of options.columns) {
+      const is = options.sorted && c.sort === options.sorted.id;
+      const th = h("th", {
+        scope: "col", class: c.name ? "name" : "num", title: c.tip,
+        "aria-sort": is ? (options.sorted!.descending ? "descending" : "ascending") : null,
+      });
+      if (c.sort && options.onSort) {
+        const b = h("button", { type: "button" }, c.title, is ? h("span", { "aria-hidden": "true" },
+          options.sorted!.descending ? " ▼" : " ▲") : null);
+        b.addEventListener("click", () => options.onSort!(c.sort!));
+        th.append(b);
+      } else {
+        th.append(c.title);
+      }
+      head.append(th);
+    }
+    this.table = h("table", { "aria-label": options.label, id: options.id }, h("thead", {}, head), this.body);
+    // The table sticks to the top of the box, whose height is that of all rows: what is in sight is all there is.
+    this.space = h("div", { class: "space" }, this.table);
+    this.element = h("div", { class: "scroll", tabindex: -1 }, this.space);
+    this.element.addEventListener("scroll", () => void this.look(), { passive: true });
+    this.element.addEventListener("keydown", (e) => this.key(e));
+    this.body.addEventListener("focusin", (e) => {
+      const row = (e.target as Element).closest("tr");
+      if (row?.dataset["row"]) this.setActive(Number(row.dataset["row"]));
+    });
+  }
+
+  // Shows other rows from the first one on, or (keep) from where it is.
+  async show(rows: Rows, keep = false): Promise<void> {
+    this.rows = rows;
+    this.loaded = [];
+    this.shown = -1;
+    this.active = keep ? Math.min(this.active, Math.max(0, rows.count - 1)) : 0;
+    this.table.setAttribute("aria-rowcount", String(rows.count + 1));
+    this.element.classList.toggle("long", this.long);
+    this.space.style.height = this.long ? this.height() + "px" : "";
+    if (!keep) this.element.scrollTop = 0;
+    await this.look();
+  }
+
+  private get long(): boolean { return this.rows.count > FEW; }
+
+  private height(): number { return Math.min(TALL, (this.rows.count + 2) * ROW); }
+
+  private visible(): number { return Math.max(10, Math.ceil((this.element.clientHeight || 600) / ROW) - 1); }
+
+  // The row at the top, for a scroll position, and the other way round.
+  private top(): number {
+    const most = Math.max(0, this.rows.count + 2 - this.visible()), way = this.height() - this.element.clientHeight;
+    return Math.min(most, Math.round(this.element.scrollTop / Math.max(1, way) * most));
+  }
+
+  private position(row: number): number {
+    const most = Math.max(1, this.rows.count + 2 - this.visible());
+    return row / most * (this.height() - this.element.clientHeight);
+  }
+
+  private async look(): Promise<void> {
+    const n = this.rows.count, top = this.long ? this.top() : 0, end = this.long ? Math.min(n, top + this.visible()) : n;
+    if (top === this.shown) return;
+    if (this.shown < 0 || top < this.first || end > this.first + this.loaded.length) {
+      const first = this.long ? Math.max(0, top - AROUND) : 0, last = this.long ? Math.min(n, end + AROUND) : n;
+      const turn = ++this.turn, rows = await this.rows.load(first, last - first);
+      if (turn !== this.turn) return; // another one was asked for meanwhile
+      this.loaded = rows;
+      this.first = first;
+    }
+    this.shown = top;
+    this.fill(this.loaded.slice(top - this.first, end - this.first), top);
+    if (this.long && this.top() !== top) await this.look();
+  }
+
+  private fill(rows: Row[], first: number): void {
+    const focus = this.body.contains(document.activeElement);
+    this.body.replaceChildren(...rows.map((row, i) => {
+      const tr = h("tr", { "aria-rowindex": first + i + 2, "data-row": first + i, ...row.attributes });
+      row.cells.forEach((cell, k) => {
+        const td = h("td", {
+          class: this.options.columns[k]?.name ? "name" : "num", "data-q": row.of?.[k] || null,
+        });
+        if (cell) td.append(cell);
+        tr.append(td);
+      });
+      return tr;
+    }));
+    this.setActive(this.active);
+    if (focus) (this.link(this.active) ?? this.element).focus({ preventScroll: true });
+  }
+
+  private link(row: number): HTMLElement | null {
+    return this.body.querySelector<HTMLElement>('tr[data-row="' + row + '"] .main');
+  }
+
+  // One of the links takes part in the order of Tab; arrows go to the others.
+  private setActive(row: number): void {
+    this.active = row;
+    let any = false;
+    for (const link of this.body.querySelectorAll<HTMLElement>(".main")) {
+      const is = link.closest("tr")!.dataset["row"] === String(row);
+      any ||= is;
+      link.tabIndex = is ? 0 : -1;
+    }
+    if (!any) {
+      const link = this.body.querySelector<HTMLElement>(".main");
+      if (link) link.tabIndex = 0;
+    }
+  }
+
+  focus(): void { this.link(this.active)?.focus(); }
+
+  private async move(to: number): Promise<void> {
+    const row = Math.max(0, Math.min(this.rows.count - 1, to)), page = this.visible();
+    this.active = row;
+    if (this.long && (row < this.shown || row > this.shown + page - 3)) {
+      this.element.scrollTop = this.position(row < this.shown ? row : row - page + 3);
+      await this.look();
+    }
+    this.setActive(row);
+    this.link(row)?.focus({ preventScroll: this.long });
+  }
+
+  async scrollTo(row: number): Promise<void> {
+    if (this.long) {
+      this.element.scrollTop = this.position(Math.max(0, row - Math.floor(this.visible() / 3)));
+      await this.look();
+    } else {
+      this.body.querySelector('tr[data-row="' + row + '"]')?.scrollIntoView({ block: "center" });
+    }
+    this.setActive(row);
+  }
+
+  private key(e: KeyboardEvent): void {
+    if (e.altKey || e.ctrlKey || e.metaKey) return;
+    const page = this.visible() - 4;
+    const to = { ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page,
+      PageUp: this.active - page, Home: 0, End: this.rows.count - 1 }[e.key];
+    if (to === undefined) return;
+    e.preventDefault();
+    e.stopPropagation();
+    void this.move(to);
+  }
+}

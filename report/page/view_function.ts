@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+//
+// One function: what it costs and why, the dearest path to it, who calls it and whom it calls.
+import { NONE, Of, Side } from "./core";
+import type { Name, Neighbour } from "./api";
+import { noFilter, sideNames } from "./app";
+import type { App, Shown, View } from "./app";
+import { h, rounded } from "./element";
+import { Table } from "./table";
+import type { Column } from "./table";
+import { rate, whyBar, whyLegend } from "./view_summary";
+
+const MOST = 1000; // direct callers or callees that are shown
+
+// The function at hand, or the dearest.
+export async function funcOf(app: App): Promise<number> {
+  if (app.func !== NONE) return app.func;
+  const order = await app.client.ask("order", noFilter,
+    { of: app.calls ? Of.Inclusive : Of.Self, event: app.event, side: Side.New, descending: true });
+  return order[0] ?? NONE;
+}
+
+// The other views of the same function.
+function places(app: App, n: Name): HTMLElement {
+  const to = (text: string, change: Parameters<App["href"]>[0]): HTMLElement =>
+    h("a", { href: app.href({ f: n.hash, ...change }) }, text);
+  return h("p", { class: "places" }, n.file ? to("Source", { v: "source", w: n.file, l: String(n.line || "") }) : null,
+    app.summary.has & 2 ? to("Assembly", { v: "assembly" }) : null, app.calls ? to("Call graph", { v: "graph" }) : null,
+    app.calls ? to("Flame graph", { v: "flame", k: "sandwich" }) : null, app.calls ? to("Treemap of callees", { v: "treemap", k: "callees" }) : null,
+    to("Focus", { v: "functions", fo: n.hash }));
+}
+
+async function costs(app: App, f: number): Promise<HTMLElement> {
+  const kinds: [Of, string, string][] = app.calls ? [[Of.Inclusive, "incl.", "incl"], [Of.Self, "self", "self"]] : [[Of.Self, "self", "self"]];
+  const cells = app.usable.flatMap((e) => kinds.flatMap(([of]) => app.sides.map((side) => ({ of, event: e, side }))));
+  const called = app.sides.map((side) => ({ of: Of.Called, event: app.event, side }));
+  const { values } = await app.client.ask("table", Uint32Array.of(f), [...cells, ...called]);
+  const table = h("table", { id: "quern-costs" }), head = table.createTHead().insertRow(), body = table.createTBody();
+  head.append(h("th", { scope: "col", class: "name" }, "Event"));
+  for (const [, title] of kinds) {
+    for (const side of app.sides)
+      head.append(h("th", { scope: "col", class: "num" }, title + (app.base ? ", " + sideNames[side] : "")));
+    head.append(h("th", { scope: "col", class: "num" }, "%"));
+  }
+  let at = 0;
+  for (const e of app.usable) {
+    const row = body.insertRow(), event = app.summary.events[e]!;
+    row.append(h("th", { scope: "row", class: "name" }, event.name));
+    for (const [, , what] of kinds) {
+      const v: (typeof values)[0] = [];
+      for (const side of app.sides) v[side] = values[at++]![0]!;
+      for (const side of app.sides)
+        row.append(h("td", { class: "num", "data-q": [what, e, side, f].join(":") }, app.text(side, v, event.scale)));
+      row.append(h("td", { class: "num" }, event.ratio ? null : app.shareOf(v[Side.New]!.approx, app.total(e, Side.New))));
+    }
+  }
+  if (app.calls) {
+    const v: (typeof values)[0] = [], row = body.insertRow();
+    row.append(h("th", { scope: "row", class: "name" }, "Called"));
+    for (const side of app.sides) v[side] = values[at++]![0]!;
+    for (const side of app.sides)
+      row.append(h("td", { class: "num", "data-q": ["called", app.event, side, f].join(":") }, app.text(side, v, 1)));
+  }
+  return h("section", {}, h("h3", {}, "Costs"), h("div", { class: "wide" }, table));
+}
+
+async function why(app: App, f: number): Promise<HTMLElement | null> {
+  if (!app.summary.why.length) return null;
+  const section = h("section", {}, h("h3", {}, "Why: estimated cycles"), whyLegend(app));
+  const list = h("ul", { class: "rates" });
+  for (const [of, title] of app.calls ? [[Of.Self, "self"], [Of.Inclusive, "incl."]] as const : [[Of.Self, "self"]] as const) {
+    const bar = await app.client.ask("why", Uint32Array.of(f), of, Side.New), all = await app.client.ask("why", null, of, Side.New);
+    section.append(h("p", {}, title, " ", whyBar(app, bar.parts[0]!.map((v) => v[0]!), "Estimated cycles, " + title)));
+    app.summary.rates.forEach((name, i) => list.append(h("li", {}, name + ", " + title + ": ", rate(bar.rates[0]![i]![0], all.rates[0]![i]![0]),
+      " (program: ", rate(all.rates[0]![i]![0], undefined), ")")));
+  }
+  section.append(list);
+  return section;
+}
+
+async function path(app: App, f: number): Promise<HTMLElement> {
+  const steps = await app.client.ask("path", f, app.event, Side.New), list = h("ol", { class: "way" });
+  steps.forEach((step, i) => {
+    list.append(h("li", {}, app.link(step.caller), h("span", { class: "where" }, " calls " +
+      app.text(Side.New, [step.calls], 1) + " times the next, for " + app.text(Side.New, [step.cost], app.scale(app.event)))));
+    if (i === steps.length - 1) list.append(h("li", {}, h("b", {}, h("bdi", {}, step.callee.name || "???"))));
+  });
+  return h("section", {}, h("h3", {}, "The dearest path to it"), steps.length ? list : h("p", { class: "note" }, "Nobody calls it."));
+}
+
+// ---- Callers and callees ----
+
+function neighbourColumns(app: App): Column[] {
+  const of = (side: Side): string => app.base ? ", " + sideNames[side] : "";
+  return [
+    ...app.sides.map((side) => ({ id: "calls" + side, title: "Calls" + of(side) })),
+    ...app.events.flatMap((e) => [
+      ...app.sides.map((side) => ({ id: "cost" + e + side, title: app.eventName(e) + of(side) })),
+      ...(app.summary.events[e]!.ratio ? [] : [{ id: "share" + e, title: "%", tip: "of the function's inclusive cost" }]),
+    ]),
+    { id: "per", title: app.eventName(app.event) + " per call" }, { id: "name", title: "Function", name: true },
+  ];
+}
+
+function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean, f: number): { cells: (Node | string)[]; of: string[] } {
+  const cells: (Node | string)[] = [], of: string[] = [];
+  const id = callers ? n.name.func + "-" + f : f + "-" + n.name.func;
+  const put = (cell: Node | string, what: string): void => {
+    cells.push(cell);
+    of.push(what);
+  };
+  for (const side of app.sides) put(app.text(side, n.calls, 1), ["calls", 0, side, id].join(":"));
+  app.events.forEach((e, i) => {
+    for (const side of app.sides) put(app.text(side, n.cost[i]!, app.scale(e)), ["edge", e, side, id].join(":"));
+    if (!app.summary.events[e]!.ratio) put(app.shareOf(n.cost[i]![0]!.approx, whole[i]!), "");
+  });
+  const calls = n.calls[0]!.approx;
+  put(calls ? "≈ " + rounded(n.cost[0]![0]!.approx / calls) : "–", "");
+  put(app.named(n.name), "");
+  return { cells, of };
+}
+
+async function neighbours(app: App, f: number, callers: boolean): Promise<HTMLElement> {
+  const title = callers ? "Callers" : "Callees";
+  const { all, rows } = await app.client.ask("neighbours", f, callers, app.events, app.base ? Side.Factor : Side.New, MOST);
+  const { values } = await app.client.ask("table", Uint32Array.of(f), app.events.map((event) => ({ of: Of.Inclusive, event, side: Side.New })));
+  const table = new Table({ label: title, id: callers ? "quern-callers" : "quern-callees", columns: neighbourColumns(app) });
+  await table.show({
+    count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first, first + count).map((n) =>
+      neighbourRow(app, n, values.map((v) => v[0]!.approx), callers, f))),
+  });
+  return h("section", { "data-part": title.toLowerCase() }, h("h3", {}, title + ": " + all + (all > rows.length ? ", the dearest " + rows.length : "")),
+    rows.length ? table.element : h("p", { class: "note" }, "none"));
+}
+
+// All that lead to it or that it leads to, with how far they are.
+async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement> {
+  const { funcs, distance } = await app.client.ask("reach", f, callers, app.base ? Side.Difference : Side.New);
+  const table = new Table({
+    label: callers ? "All callers" : "All callees", id: callers ? "quern-callers" : "quern-callees",
+    columns: [{ id: "distance", title: "Distance" }, ...app.events.flatMap((e) => app.sides.map((side) => ({
+      id: "incl" + e + side, title: app.eventName(e) + " incl." + (app.base ? ", " + sideNames[side] : ""),
+    }))), { id: "name", title: "Function", name: true }],
+  });
+  const cells = app.events.flatMap((event) => app.sides.map((side) => ({ of: Of.Inclusive, event, side })));
+  await table.show({
+    count: funcs.length - 1,
+    load: async (first, count) => {
+      const t = await app.client.ask("table", funcs.slice(first + 1, first + 1 + count), cells);
+      return t.names.map((name: Name, i) => {
+        const of = ["distance:" + name.func], row: (Node | string)[] = [String(distance[first + 1 + i])];
+        let at = 0;
+        for (const e of app.events) {
+          const v: (typeof t.values)[0] = [];
+          for (const side of app.sides) v[side] = t.values[at++]![i]!;
+          for (const side of app.sides) {
+            row.push(app.text(side, v, app.scale(e)));
+            of.push(["incl", e, side, name.func].join(":"));
+          }
+        }
+        row.push(app.named(name));
+        return { cells: row, of: [...of, ""] };
+      });
+    },
+  });
+  return h("section", { "data-part": callers ? "callers" : "callees" }, h("h3", {}, (callers ? "All that lead to it: " : "All that it leads to: ") + (funcs.length - 1)),
+    funcs.length > 1 ? table.element : h("p", { class: "note" }, "none"));
+}
+
+async function show(app: App): Promise<Shown> {
+  const f = await funcOf(app), element = h("div");
+  if (f === NONE) {
+    element.append(h("h2", {}, "Function"), h("p", { class: "note" }, app.state.f && app.ready
+      ? "This report has no such function: the link is of another one." : "There is no function."));
+    return { element };
+  }
+  const n = await app.client.ask("name", f);
+  element.append(h("h2", {}, h("bdi", { class: "long" }, n.name || "???")), h("p", { class: "where" },
+    h("bdi", {}, (n.file || "???") + (n.line ? ":" + n.line : "")), n.object ? h("bdi", {}, " in " + n.object) : null,
+    n.cycle[0] ? " in cycle " + n.cycle[0] : null), places(app, n), await costs(app, f));
+  const bars = await why(app, f);
+  if (bars) element.append(bars);
+  if (!app.calls) return { element };
+  if (!app.ready) {
+    element.append(h("p", { class: "note" }, "Calls are being read."));
+    return { element };
+  }
+  const all = app.state.a === "1", tick = h("input", { type: "checkbox", id: "quern-all" });
+  tick.checked = all;
+  tick.addEventListener("change", () => app.set({ a: tick.checked ? "1" : "" }));
+  element.append(await path(app, f), h("p", {}, h("label", {}, tick, " All callers and callees, with their distance")),
+    ...(await Promise.all([true, false].map((callers) => all ? reach(app, f, callers) : neighbours(app, f, callers)))));
+  return {
+    element, key: (key: string): boolean => {
+      if (key !== "u" && key !== "c") return false;
+      element.querySelector<HTMLElement>(`[data-part=${key === "u" ? "callers" : "callees"}] .main`)?.[key === "u" ? "click" : "focus"]();
+      return true;
+    },
+  };
+}
+
+export const functionView: View = { key: "function", title: "Function", when: () => true, show };

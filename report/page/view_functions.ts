@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+//
+// All functions in a table, or in groups; and the same by difference, when there is a base.
+import { Field, GroupBy, NONE, Of, Side } from "./core";
+import type { GroupRow, Name, Order } from "./api";
+import { Values } from "./app";
+import type { App, Shown, View } from "./app";
+import { button, h } from "./element";
+import { Table } from "./table";
+import type { Row } from "./table";
+
+const groupNames: Record<string, [GroupBy, string]> = {
+  object: [GroupBy.Object, "Object"], folder: [GroupBy.Folder, "Folder"], file: [GroupBy.File, "File"],
+  namespace: [GroupBy.Namespace, "Namespace"], cycle: [GroupBy.Cycle, "Cycle"],
+};
+const fields: Record<string, Field> = { name: Field.Name, file: Field.File, object: Field.Object };
+const costs: Record<string, Of> = { self: Of.Self, incl: Of.Inclusive, called: Of.Called, per: Of.PerCall };
+
+// "-self.0.Ir": the dearest first; "+": the cheapest; "~": whatever the sign.
+function orderOf(app: App, text: string): Order & { id: string } {
+  const sign = text[0]!, id = text.slice(1), [what, side, ...key] = id.split(".") as [string, string, ...string[]];
+  const descending = sign !== "+";
+  if (fields[what] !== undefined) return { id, field: fields[what]!, descending };
+  return {
+    id, of: costs[what] ?? Of.Inclusive, side: Number(side) || Side.New, event: app.eventOf(key.join(".")), descending,
+    magnitude: sign === "~",
+  };
+}
+
+function defaultOrder(app: App, compare: boolean): string {
+  const key = app.eventKey(app.event);
+  return compare ? "~self.2." + key : (app.calls ? "-incl.0." : "-self.0.") + key;
+}
+
+// A number of 32 bits for a path of groups: what is open stays open in the next report.
+function mark(path: string): string {
+  let x = 0x811c9dc5;
+  for (let i = 0; i < path.length; i++) x = Math.imul(x ^ path.charCodeAt(i), 0x01000193);
+  return (x >>> 0).toString(36);
+}
+
+interface Node { group: GroupRow | null; func: number; depth: number; mark: string; open: boolean }
+
+// What is in sight of the tree: groups by what they cost, and in opened ones their groups, then functions.
+function flatten(groups: GroupRow[], funcs: Map<number, number[]>, open: Set<string>, value: (g: GroupRow) => number): Node[] {
+  const inside = new Map<number, GroupRow[]>(), nodes: Node[] = [];
+  for (const g of groups) inside.set(g.parent, [...inside.get(g.parent) ?? [], g]);
+  const walk = (parent: number, path: string, depth: number): void => {
+    for (const g of (inside.get(parent) ?? []).sort((a, b) => value(b) - value(a))) {
+      const here = path + "\n" + g.label, id = mark(here), is = open.has(id);
+      nodes.push({ group: g, func: NONE, depth, mark: id, open: is });
+      if (!is) continue;
+      walk(g.id, here, depth + 1);
+      for (const func of funcs.get(g.id) ?? []) nodes.push({ group: null, func, depth: depth + 1, mark: "", open: false });
+    }
+  };
+  walk(NONE, "", 0);
+  return nodes;
+}
+
+class Functions implements Shown {
+  readonly element = h("div");
+  private readonly said = h("p", { role: "status", class: "count" });
+  private readonly bar = h("div", { class: "bar" });
+  private table: Table | null = null;
+  private made = ""; // what the columns were made for
+  private values: Values | null = null;
+
+  constructor(private readonly compare: boolean) {
+    this.element.append(h("h2", {}, compare ? "Functions by difference" : "Functions"), this.bar, this.said);
+    if (compare)
+      this.said.before(h("p", { class: "note" }, "A function is the same in both profiles when object, file and name are, else when file and " +
+        "name are. \"new\" and \"gone\" stand where only one profile has a cost."));
+  }
+
+  private columns(app: App): void {
+    const key = app.events.join() + "|" + (app.state.s ?? "") + "|" + (app.state.g ?? "") + app.ready + app.event;
+    if (key === this.made) return;
+    this.made = key;
+    const values = this.values = new Values(app), order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
+    for (const e of app.events) {
+      if (app.calls) values.add(Of.Inclusive, e, "incl.", { share: true, what: "incl" });
+      values.add(Of.Self, e, "self", { share: true, what: "self" });
+    }
+    if (app.calls) {
+      values.add(Of.Called, app.event, "Called", { what: "called" });
+      if (!app.summary.events[app.event]!.ratio && !app.state.g) values.add(Of.PerCall, app.event, "per call", { what: "per" });
+    }
+    const table = new Table({
+      label: this.compare ? "Functions by difference" : "Functions", id: "quern-functions",
+      columns: [...values.columns, { id: "name", title: "Function", name: true, sort: "name" }, { id: "file", title: "File", name: true, sort: "file" },
+        { id: "object", title: "Object", name: true, sort: "object" }],
+      sorted: { id: order.id, descending: order.descending },
+      onSort: (id) => this.sort(app, id),
+    });
+    if (this.table) this.table.element.replaceWith(table.element);
+    else this.element.append(table.element);
+    this.table = table;
+  }
+
+  private sort(app: App, id: string): void {
+    const now = app.state.s ?? defaultOrder(app, this.compare);
+    const down = !fields[id.split(".")[0]!], same = now.slice(1) === id;
+    app.set({ s: (same ? (now[0] === "+" ? "-" : "+") : down ? "-" : "+") + id }, true);
+  }
+
+  private tools(app: App): void {
+    const select = h("select", { "aria-label": "Group by" }, h("option", { value: "" }, "no groups"),
+      ...Object.entries(groupNames).filter(([key]) => key !== "cycle" || app.calls).map(([key, [, text]]) =>
+        h("option", { value: key }, "by " + text.toLowerCase())));
+    select.value = app.state.g ?? "";
+    select.addEventListener("change", () => app.set({ g: select.value, o: "" }));
+    this.bar.replaceChildren(h("label", {}, "Groups ", select), button("CSV", () => void this.save(app), { title: "All these rows as a file" }));
+  }
+
+  private leaf(app: App, name: Name, cells: Row, depth: number): Row {
+    const named = app.named(name);
+    named.style.setProperty("--depth", String(depth));
+    return {
+      cells: [...cells.cells, named, h("bdi", { class: "path", title: name.file }, name.file || "???"),
+        h("bdi", { class: "path", title: name.object }, name.object)],
+      of: [...cells.of!, "", "", ""], attributes: { "data-func": name.func },
+    };
+  }
+
+  async update(app: App): Promise<boolean> {
+    this.columns(app);
+    this.tools(app);
+    const values = this.values!, table = this.table!, order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
+    let rows: Uint32Array;
+    try {
+      rows = await app.client.ask("order", app.filter, order);
+    } catch (e) {
+      this.said.textContent = (e as Error).message;
+      return true;
+    }
+    const all = app.summary.funcs;
+    this.said.textContent = (rows.length === all ? "" : rows.length.toLocaleString("en") + " of ") + all.toLocaleString("en") +
+      " functions" + (app.ready ? "" : ", more are being read");
+    if (app.state.g && groupNames[app.state.g] && app.ready) {
+      await this.showGroups(app, rows);
+      return true;
+    }
+    await table.show({
+      count: rows.length,
+      load: async (first, count) => {
+        const t = await app.client.ask("table", rows.slice(first, first + count), values.cells);
+        return t.names.map((name: Name, i) => this.leaf(app, name, values.row(t.values.map((v) => v[i]!), name.func), 0));
+      },
+    }, true);
+    return true;
+  }
+
+  private async showGroups(app: App, rows: Uint32Array): Promise<void> {
+    const values = this.values!, by = groupNames[app.state.g!]![0], open = new Set((app.state.o ?? "").split("."));
+    // Groups have self costs only: inclusive ones of functions that call each other would count twice.
+    const of = values.cells.map((c) => c.of === Of.Self);
+    const self = values.cells.filter((c) => c.of === Of.Self);
+    const tree = await app.client.ask("groups", by, app.filter, self), funcs = new Map<number, number[]>();
+    for (const f of rows) {
+      const g = tree.of[f]!;
+      if (g !== NONE) funcs.set(g, [...funcs.get(g) ?? [], f]);
+    }
+    const at = self.findIndex((c) => c.event === app.event && c.side === (this.compare ? Side.Difference : Side.New));
+    const nodes = flatten(tree.groups, funcs, open, (g) => Math.abs(g.values[at]!.approx));
+    this.said.textContent = tree.groups.length.toLocaleString("en") + " groups. " + this.said.textContent!;
+    await this.table!.show({
+      count: nodes.length,
+      load: async (first, count) => {
+        const some = nodes.slice(first, first + count), list = some.filter((n) => !n.group).map((n) => n.func);
+        const t = await app.client.ask("table", Uint32Array.from(list), values.cells);
+        let k = 0;
+        return some.map((node) => {
+          if (!node.group) {
+            const i = k++;
+            return this.leaf(app, t.names[i]!, values.row(t.values.map((v) => v[i]!), t.names[i]!.func), node.depth);
+          }
+          return this.groupRow(app, node, of, values, open);
+        });
+      },
+    }, true);
+  }
+
+  private groupRow(app: App, node: Node, of: boolean[], values: Values, open: Set<string>): Row {
+    const g = node.group!;
+    let k = 0;
+    const spread = of.map((is) => is ? g.values[k++]! : { exact: null, approx: NaN });
+    const row = values.row(spread, "group" + g.id), name = h("span", { class: "named" });
+    name.style.setProperty("--depth", String(node.depth));
+    const toggle = button((node.open ? "▾ " : "▸ ") + g.label, () => {
+      if (node.open) open.delete(node.mark);
+      else open.add(node.mark);
+      app.set({ o: [...open].filter(Boolean).join(".") }, true);
+    }, { class: "main group", "aria-expanded": String(node.open) });
+    name.append(toggle, h("span", { class: "where" }, g.funcs + (g.funcs === 1 ? " function" : " functions")));
+    return { cells: [...row.cells, name, null, null], of: [...row.of, "", "", ""], attributes: { "data-group": g.label } };
+  }
+
+  private async save(app: App): Promise<void> {
+    const order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare)), values = this.values!;
+    const rows = await app.client.ask("order", app.filter, order), out: string[] = [];
+    const quote = (text: string): string => '"' + text.replace(/"/g, '""') + '"';
+    out.push([...values.columns.map((c) => quote(c.title)), '"function"', '"file"', '"object"'].join());
+    for (let first = 0; first < rows.length; first += 5000) {
+      const t = await app.client.ask("table", rows.slice(first, first + 5000), values.cells);
+      t.names.forEach((name: Name, i) => {
+        const cells = values.row(t.values.map((v) => v[i]!), "").cells;
+        out.push([...cells.map((c) => quote((typeof c === "string" ? c : (c as HTMLElement).textContent ?? "").replace(/,/g, ""))),
+          quote(name.name), quote(name.file), quote(name.object)].join());
+      });
+    }
+    save(new Blob([out.join("\n") + "\n"], { type: "text/csv" }), "functions.csv");
+  }
+
+  focus(): void { this.table?.focus(); }
+}
+
+// A file for the user.
+export function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob), a = h("a", { href: url, download: name });
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+async function show(app: App, compare: boolean): Promise<Shown> {
+  const view = new Functions(compare);
+  await view.update(app);
+  return view;
+}
+
+export const functionsView: View = { key: "functions", title: "Functions", when: () => true, show: (app) => show(app, false) };
+export const compareView: View = { key: "compare", title: "Compare", when: (app) => app.base, show: (app) => show(app, true) };

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// The first screen: where the costs arise, why, in which lines, what changed, and how sure that is.
+import { Of, Side } from "./core";
+import type { Value } from "./core";
+import type { Name } from "./api";
+import { noFilter, sideNames, Values } from "./app";
+import type { App, Shown, View } from "./app";
+import { factor, h, none, number, percent, signed } from "./element";
+import { Table } from "./table";
+
+const TEN = 10;
+
+// The bar of estimated cycles: pieces with their names and shares as text, so that colour is not alone.
+export function whyBar(app: App, values: Value[], of: string): HTMLElement {
+  const sum = values.reduce((all, v) => all + Math.max(0, v.approx), 0);
+  const text = app.summary.why.map((name, i) => name + " " + percent(values[i]!.approx, sum)).join(", ");
+  const bar = h("div", { class: "why", role: "img", "aria-label": of + ": " + text, title: text });
+  values.forEach((v, i) => {
+    const piece = h("span", { class: "why" + i });
+    piece.style.flexGrow = String(sum ? Math.max(0, v.approx) / sum : 0);
+    bar.append(piece);
+  });
+  return bar;
+}
+
+export function whyLegend(app: App): HTMLElement {
+  return h("p", { class: "legend" }, ...app.summary.why.flatMap((name, i) => [h("span", { class: "dot why" + i }), name + " "]));
+}
+
+// A rate, marked where it is over twice the program's.
+export function rate(v: Value | undefined, program: Value | undefined): HTMLElement {
+  const high = !!v && !!program && v.approx > 2 * program.approx && v.approx > 0.001;
+  return h("span", { class: high ? "high" : null, title: high ? "more than twice the program's" : null },
+    v && Number.isFinite(v.approx) ? percent(v.approx, 1) + (high ? " ▲" : "") : none);
+}
+
+function facts(app: App): HTMLElement {
+  const s = app.summary, list = h("dl", { class: "facts" });
+  const add = (what: string, text: string): void => {
+    if (text) list.append(h("dt", {}, what), h("dd", {}, h("bdi", {}, text)));
+  };
+  for (const side of [0, 1]) {
+    const parts = s.parts.filter((part) => part.side === side), of = app.base ? ", " + sideNames[side] : "";
+    add("Command" + of, [...new Set(parts.map((part) => part.cmd))].filter(Boolean).join(" | "));
+    add("Profile" + of, (side ? s.base : s.profiles).join(", "));
+    add("Recorded by" + of, [...new Set(parts.map((part) => part.creator))].filter(Boolean).join(" | "));
+    for (const desc of new Set(parts.flatMap((part) => part.descs)))
+      add(desc.slice(0, desc.indexOf(":")) + of, desc.slice(desc.indexOf(":") + 1).trim());
+    if (parts.length > 1) add("Parts" + of, String(parts.length));
+  }
+  if (s.written) add("Written", new Date(s.written * 1000).toISOString().replace("T", " ").slice(0, 16) + " UTC by " + s.generator);
+  return list;
+}
+
+function totals(app: App): HTMLElement {
+  const table = h("table", { id: "quern-totals" });
+  const head = table.createTHead().insertRow(), body = table.createTBody();
+  for (const text of ["Event", ...app.sides.map((side) => app.base ? sideNames[side]! : "Total")])
+    head.append(h("th", { scope: "col", class: text === "Event" ? "name" : "num" }, text));
+  app.usable.forEach((e) => {
+    const event = app.summary.events[e]!, row = body.insertRow();
+    row.append(h("th", { scope: "row", class: "name" }, h("a", { href: app.href({ v: "functions", e: app.eventKey(e) }) }, event.name),
+      h("span", { class: "where" }, event.long || event.formula)));
+    for (const side of app.sides)
+      row.append(h("td", { class: "num", "data-q": ["total", e, side, 0].join(":") }, app.text(side, event.total, event.scale)));
+  });
+  return h("section", {}, h("h2", {}, "Totals"), h("div", { class: "wide" }, table));
+}
+
+// ---- Where, and why ----
+
+async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
+  const order = await app.client.ask("order", app.filter, { of, event: app.event, side: Side.New, descending: true });
+  const funcs = order.slice(0, TEN), values = new Values(app);
+  values.add(of, app.event, title, { share: true, sort: false, what: of === Of.Self ? "self" : "incl" });
+  const why = app.summary.why.length > 0, rates = app.summary.rates;
+  const table = await app.client.ask("table", funcs, values.cells);
+  const bars = why || rates.length ? await app.client.ask("why", funcs, of, Side.New) : null;
+  const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
+  const view = new Table({
+    label: "Dearest functions, " + title, columns: [
+      ...values.columns, ...(why ? [{ id: "why", title: "Why", name: true }] : []),
+      ...rates.map((name) => ({ id: name, title: name })), { id: "name", title: "Function", name: true },
+    ],
+  });
+  await view.show({
+    count: funcs.length, load: () => Promise.resolve(table.names.map((name: Name, i) => {
+      const row = values.row(table.values.map((v) => v[i]!), name.func);
+      return {
+        cells: [...row.cells, ...(why ? [whyBar(app, bars!.parts[0]!.map((v) => v[i]!), "Estimated cycles of " + name.name)] : []),
+          ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0])), app.named(name)],
+        of: row.of,
+      };
+    })),
+  });
+  return h("div", {}, h("h3", {}, title === "self" ? "Alone (self)" : "With what they call (inclusive)"), view.element);
+}
+
+async function where(app: App): Promise<HTMLElement> {
+  const lists = [await dearest(app, Of.Self, "self")];
+  if (app.calls) lists.unshift(await dearest(app, Of.Inclusive, "incl."));
+  return h("section", {}, h("h2", {}, "Where: the dearest functions in " + app.eventName(app.event)),
+    app.calls ? null : h("p", { class: "note" }, "This profile has no calls (quern run --calls=yes records them): inclusive " +
+      "costs, callers, call graph and flame graph are not there; lines, sources and the treemap are."),
+    app.summary.why.length ? whyLegend(app) : null, h("div", { class: "columns" }, ...lists));
+}
+
+async function why(app: App): Promise<HTMLElement> {
+  const section = h("section", {}, h("h2", {}, "Why: estimated cycles (CEst) of the program"));
+  if (!app.summary.why.length) {
+    section.append(h("p", { class: "note" }, "Caches and branches were not simulated: quern run --cache-sim=yes --branch-sim=yes records them."));
+    return section;
+  }
+  const { parts, rates } = await app.client.ask("why", null, Of.Total, app.upTo);
+  for (const side of app.base ? [Side.Old, Side.New] : [Side.New])
+    section.append(...(app.base ? [h("h3", {}, sideNames[side]!)] : []), whyBar(app, parts[side]!.map((v) => v[0]!), "Estimated cycles"));
+  const table = h("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  for (const text of ["", ...app.sides.map((side) => app.base ? sideNames[side]! : "Cycles"), "%"])
+    head.append(h("th", { scope: "col", class: text ? "num" : "name" }, text));
+  const sum = parts[0]!.reduce((all, v) => all + v[0]!.approx, 0);
+  app.summary.why.forEach((name, i) => {
+    const row = body.insertRow();
+    row.append(h("th", { scope: "row", class: "name" }, h("span", { class: "dot why" + i }), name));
+    for (const side of app.sides) row.append(h("td", { class: "num" }, app.text(side, parts.map((p) => p[i]![0]), 1)));
+    row.append(h("td", { class: "num" }, app.shareOf(parts[0]![i]![0]!.approx, sum)));
+  });
+  app.summary.rates.forEach((name, i) => {
+    const row = body.insertRow(), at = rates.map((r) => r[i]![0]!);
+    row.append(h("th", { scope: "row", class: "name" }, name));
+    for (const side of app.sides)
+      row.append(h("td", { class: "num" }, side === Side.Factor ? factor(undefined, { old: at[1]!.approx, new: at[0]!.approx }) :
+        percent(at[side]!.approx, 1)));
+    row.append(h("td", {}));
+  });
+  section.append(h("div", { class: "wide" }, table));
+  return section;
+}
+
+// ---- Lines ----
+
+async function lines(app: App): Promise<HTMLElement> {
+  const section = h("section", {}, h("h2", {}, "Which lines"));
+  const count = app.usable.filter((e) => !app.summary.events[e]!.ratio);
+  const { lines: all, half } = await app.client.ask("halves", count, Side.New);
+  const list = h("ul", { class: "halves" });
+  count.forEach((e, i) => {
+    if (app.total(e, Side.New) > 0)
+      list.append(h("li", { "data-q": "half:" + e }, h("a", { href: app.href({ v: "lines", e: app.eventKey(e) }) }, app.eventName(e)),
+        ": " + half[i]! + " of " + all + " lines make half"));
+  });
+  section.append(list);
+  return section;
+}
+
+// ---- Changed ----
+
+async function changed(app: App): Promise<HTMLElement> {
+  const e = app.event, scale = app.scale(e), list: HTMLElement[] = [];
+  const cells = [Side.New, Side.Old, Side.Difference].map((side) => ({ of: Of.Self, event: e, side }));
+  for (const growth of [true, false]) {
+    const order = await app.client.ask("order", noFilter, { of: Of.Self, event: e, side: Side.Difference, descending: growth });
+    const table = await app.client.ask("table", order.slice(0, TEN), cells);
+    const body = h("tbody");
+    table.names.forEach((name: Name, i) => {
+      const v = table.values.map((column) => column[i]!);
+      if (growth ? v[2]!.approx <= 0 : v[2]!.approx >= 0) return;
+      const q = (side: Side): string => ["self", e, side, name.func].join(":");
+      body.append(h("tr", {}, h("td", { class: "num", "data-q": q(Side.Old) }, number(v[1], scale)),
+        h("td", { class: "num", "data-q": q(Side.New) }, number(v[0], scale)),
+        h("td", { class: "num " + (growth ? "more" : "less"), "data-q": q(Side.Difference) }, signed(v[2], scale)),
+        h("td", { class: "num" }, app.text(Side.Factor, v, scale)), h("td", { class: "name" }, app.named(name))));
+    });
+    list.push(h("div", {}, h("h3", {}, growth ? "Largest growths" : "Largest savings"), body.rows.length
+      ? h("table", {}, h("thead", {}, h("tr", {}, ...["old", "new", "difference", "factor", "Function"].map((text) =>
+        h("th", { scope: "col", class: text === "Function" ? "name" : "num" }, text)))), body)
+      : h("p", { class: "note" }, "none")));
+  }
+  return h("section", {}, h("h2", {}, "Changed: self cost in " + app.eventName(e)), h("div", { class: "columns" }, ...list),
+    h("p", {}, h("a", { href: app.href({ v: "compare" }) }, "All functions by difference")));
+}
+
+// ---- How sure ----
+
+async function sure(app: App): Promise<HTMLElement> {
+  const { names, sources, total } = await app.client.ask("sure", app.event), list = h("ul");
+  const name = app.eventName(app.event);
+  if (!app.summary.events[app.event]!.ratio)
+    list.append(h("li", {}, percent(names.approx, total.approx) + " of " + name + " in functions with a name"),
+      h("li", {}, percent(sources.approx, total.approx) + " of " + name + " in functions whose source is in this file"));
+  for (const text of app.summary.folders) list.append(h("li", {}, "sources were sought below ", h("bdi", {}, text)));
+  for (const text of [...app.summary.remarks, ...app.summary.leftOut]) list.append(h("li", {}, h("bdi", {}, text)));
+  list.append(h("li", {}, "all counts are exact; ≈ marks quotients, and hatched boxes of a flame graph are estimates between two bounds"));
+  return h("section", {}, h("h2", {}, "How sure"), list);
+}
+
+export const summaryView: View = {
+  key: "summary", title: "Summary", when: () => true,
+  show: async (app: App): Promise<Shown> => {
+    const element = h("div", { class: "summary" }, h("h2", { class: "hidden" }, "Summary"), h("div", { class: "columns" }, facts(app), totals(app)));
+    element.append(await where(app));
+    if (app.base) element.append(await changed(app));
+    element.append(await why(app));
+    // What takes all of the profile comes once it is there, and behind what is seen first.
+    const rest = h("div");
+    element.append(rest);
+    let gone = false;
+    return {
+      element, end: (): void => { gone = true; },
+      begin: (): void => {
+        void (async (): Promise<void> => {
+          for (const make of app.ready ? [lines, sure] : []) {
+            const section = await make(app).catch((e: Error) => h("p", { class: "note" }, e.message));
+            if (gone) return;
+            rest.append(section);
+          }
+          element.dataset["done"] = "1";
+        })();
+      },
+    };
+  },
+};
