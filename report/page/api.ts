@@ -38,7 +38,9 @@ export interface Neighbour { name: Name; edge: number; distance: number; calls: 
 export interface GroupRow { id: number; parent: number; label: string; funcs: number; values: Value[] } // by column
 export interface Edge { caller: number; callee: number; calls: Value[]; cost: Value[][] }
 export interface Line { func: number; file: string; line: bigint; addr: bigint; self: Value[][] }
-export interface LineRow { func: Name | null; file: string; fileNumber: number; line: number; addr: bigint; values: Value[] }
+export interface LineRow {
+  func: Name | null; file: string; fileNumber: number; line: number; addr: bigint; text: string; values: Value[];
+}
 export interface Site { line: number; addr: bigint; func: Name; callee: Name; calls: bigint[]; cost: Value[][] }
 export interface Jump {
   line: number; addr: bigint; toFunc: Name; toLine: number; toAddr: bigint; executed: bigint[]; followed: bigint[];
@@ -68,6 +70,7 @@ export class Api {
   private readonly whyParts: { name: string; formula: number }[] = [];
   private readonly rateParts: { name: string; formula: number }[] = [];
   private readonly arrays = new Map<number, Uint32Array>();
+  private readonly texts = new Map<number, Map<number, string>>(); // lines by file
   private mask: { key: string; mask: Uint8Array } | null = null;
   private hot: { key: string; handle: number; count: number; order: Uint32Array; half: number } | null = null;
 
@@ -393,6 +396,19 @@ export class Api {
     return { count: this.hot.count, half: this.hot.half };
   }
 
+  // A line's text, where the report has it. Of the last file that was asked for it is at hand.
+  private text(file: number, line: number): string {
+    if (file === NONE) return "";
+    let lines = this.texts.get(file);
+    if (!lines) {
+      if (this.texts.size > 50) this.texts.clear();
+      this.texts.set(file, lines = new Map());
+      for (const piece of this.core.source(file, Side.New).pieces)
+        piece.text.split("\n").forEach((text, i) => lines!.set(piece.first + i, text));
+    }
+    return lines.get(line) ?? "";
+  }
+
   hotRows(first: number, count: number, columns: Column[]): LineRow[] {
     const core = this.core, hot = this.hot;
     if (!hot) return [];
@@ -400,7 +416,7 @@ export class Api {
       const row = core.detailRow(hot.handle, i);
       return {
         func: row.func === NONE ? null : this.name(row.func), file: core.string(row.file), fileNumber: row.file,
-        line: Number(row.line), addr: row.addr,
+        line: Number(row.line), addr: row.addr, text: this.text(row.file, Number(row.line)),
         values: columns.map((c) => core.detailValues(hot.handle, this.form(c.event), c.side, i, 1)[0]!),
       };
     });

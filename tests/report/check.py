@@ -98,11 +98,99 @@ def wanted_value(what, event, side, number, known):
     if what in ("edge", "calls"):
         edge = edges[tuple(int(n) for n in number.split("-"))]
         return (edge["cost"][event], scale) if what == "edge" else (edge["calls"], 1)
+    if what in ("line", "insn", "site", "insnsite"):
+        # Raw line numbers of both sides; where they are aligned, old and new ones: "3-4".
+        costs = known_places[what]
+        numbers = number.split("-")
+        if what in ("line", "insn"):
+            new, old = (numbers * 2)[:2][::-1] if summary["base"] and what == "line" and "-" in number else (number, number)
+        else:
+            callee = numbers[-1]
+            new, old = numbers[-2] + "-" + callee, numbers[0] + "-" + callee
+        zero = {"exact": "0", "approx": 0}
+        a, b = (costs.get((n, event), [zero] * 2)[s] for s, n in ((0, new), (1, old)))
+        exactly = a["exact"] is not None and b["exact"] is not None
+        return [a, b, {"exact": str(int(a["exact"]) - int(b["exact"])) if exactly else None,
+                       "approx": (a["approx"] or 0) - (b["approx"] or 0)}], scale
     return None, None
 
 
+known_places = {}
+
+
+def places_of(browser, summary, file=None, func=NONE):
+    """What lines (of a file), instructions and sites (of a function) cost, as the worker says."""
+    usable = [i for i, e in enumerate(summary["events"]) if e["total"]]
+    lines, sites = {}, {}
+    if file is not None:
+        said = browser.ask("fileLines", browser.ask("fileOf", file), NONE, usable, 1)
+        rows = [(str(l["line"]), l["values"]) for l in said["lines"]]
+    else:
+        said = browser.ask("funcCode", func, usable, 1)
+        rows = [("%x" % int(l["addr"]), l["values"]) for l in said["at"]]
+    for at, values in rows:
+        for e, v in zip(usable, values):
+            add_place(lines, (at, e), v)
+    for site in said["sites"]:
+        at = str(site["line"]) if file is not None else "%x" % int(site["addr"])
+        for e, v in zip(usable, site["cost"]):
+            add_place(sites, (at + "-" + str(site["callee"]["func"]), e), v)
+    return lines, sites
+
+
+def add_place(to, at, values):
+    values = values + [{"exact": "0", "approx": 0}] * (2 - len(values))
+    if at in to:
+        values = [{"exact": str(int(a["exact"]) + int(b["exact"])) if a["exact"] and b["exact"] else None,
+                   "approx": (a["approx"] or 0) + (b["approx"] or 0)} for a, b in zip(to[at], values)]
+    to[at] = values
+
+
+def compare_places(browser, known, faults, more):
+    """Source of every file, all lines, assembly: each number, and all lines that have one."""
+    summary = known[2]
+    lines = browser.ask("lines", NONE, 1)
+    usable = [i for i, e in enumerate(summary["events"]) if e["total"]]
+    files = sorted({l["file"] for l in lines})
+    known_places.clear()
+    known_places["line"] = {}
+    for l in lines:
+        for e, v in zip(usable, l["self"]):
+            add_place(known_places["line"], ("%s:%s" % (l["file"] or "???", l["line"] if l["line"] != "0" else "?"), e), v[:2])
+    if summary["has"] & 3:
+        browser.view("v=lines" + more)
+        shown_lines = {place for place in browser.run(
+            "return [...document.querySelectorAll('#quern-lines [data-place]')].map((e) => e.dataset.place)")}
+        if len(lines) <= 300:
+            compare("all lines", shown_lines, {place for place, _ in known_places["line"]}, faults)
+        shown_numbers(browser, "v=lines", known, faults)
+    for file in files if summary["has"] & 1 else []:
+        if not file:
+            continue
+        known_places["line"], known_places["site"] = places_of(browser, summary, file)
+        browser.view("v=source&w=" + urllib.parse.quote(file) + more)
+        cells = shown_numbers(browser, "source of " + file, known, faults)
+        got = {n for q in cells for n in q.split(":")[3].split("-")[-1:] if q.startswith("line:")}
+        if not summary["base"]:
+            compare("lines of " + file, got, {at for at, _ in known_places["line"]}, faults)
+    for func in range(min(3, summary["funcs"])) if summary["has"] & 2 else []:
+        known_places["insn"], known_places["insnsite"] = places_of(browser, summary, func=func)
+        browser.view("v=assembly&f=" + browser.ask("name", func)["hash"] + more)
+        cells = shown_numbers(browser, "assembly of %d" % func, known, faults)
+        compare("instructions", {q.split(":")[3] for q in cells if q.startswith("insn:")},
+                {at for at, _ in known_places["insn"]}, faults)
+
+
+def shown_numbers(browser, state, known, faults):
+    cells = browser.run("""return [...document.querySelectorAll("#quern-main [data-q]")].map(
+        (e) => [e.dataset.q, e.textContent])""")
+    for q, text in cells:
+        compare_shown(text, q, known, faults)
+    return [q for q, _ in cells]
+
+
 def compare_shown(got, q, known, faults):
-    what, event, side, number = (q.split(":") + ["0", "0", "0"])[:4]
+    what, event, side, number = (q.split(":", 3) + ["0", "0", "0"])[:4]
     if number.startswith("group") or what in ("distance", "half"):
         return
     if what == "per":
@@ -164,12 +252,8 @@ def compare_views(browser, known, faults, funcs):
               "v=compare" + more] + ["v=function&f=%s%s" % (h, a) for h in hashes for a in (more, "&a=1")]
     for state in states:
         browser.view(state)
-        cells = browser.run("""return [...document.querySelectorAll("#quern-main [data-q]")].map(
-            (e) => [e.dataset.q, e.textContent])""")
-        if not cells:
+        if not shown_numbers(browser, state, known, faults):
             faults.append("no numbers in " + state)
-        for q, text in cells:
-            compare_shown(text, q, known, faults)
         if "g=object" in state:
             compare_groups(browser, known, faults)
         if state.startswith("v=functions&c"):
@@ -177,6 +261,7 @@ def compare_views(browser, known, faults, funcs):
             compare("functions in " + state, len(set(got)), min(summary["funcs"], len(set(got)) or 1), faults)
             if summary["funcs"] <= 300:
                 compare("all functions", sorted({int(f) for f in got}), list(range(summary["funcs"])), faults)
+    compare_places(browser, known, faults, more)
 
 
 def compare_cycles(rows, profile, faults):

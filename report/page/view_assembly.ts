@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//
+// A function's instructions: costs, machine code, jumps as arrows, calls, with its source lines between.
+import { NONE, Side } from "./core";
+import type { Insn, Value } from "./core";
+import type { Jump, Site } from "./api";
+import type { App, Shown, View } from "./app";
+import { sideNames } from "./app";
+import { h, number, svg } from "./element";
+import { Table } from "./table";
+import type { Column, Row } from "./table";
+import { funcOf } from "./view_function";
+
+const LANES = 12, LANE = 7, HIGH = 26;
+
+const states = ["", "The object file was not found, so there are no instructions: costs by address.",
+  "Instructions were left out (--asm=no): costs by address.", "Instructions were left out (--max-size): costs by address.",
+  "The object file was changed after the profile was written: instructions may be others.",
+  "The object file is not of a kind that can be disassembled: costs by address."];
+
+interface Item {
+  addr: bigint; insn: Insn | null; values: Value[][] | null; line: number; file: string; sites: Site[]; jump: Jump | null;
+  source: boolean; // a source line before it
+}
+interface Arrow { from: number; to: number; lane: number; jump: Jump | null }
+
+// Each arrow gets the innermost lane that is free where it runs; short ones first.
+export function lanes(arrows: Arrow[]): number {
+  const taken: [number, number][][] = [];
+  arrows.sort((a, b) => Math.abs(a.to - a.from) - Math.abs(b.to - b.from));
+  for (const arrow of arrows) {
+    const low = Math.min(arrow.from, arrow.to), high = Math.max(arrow.from, arrow.to);
+    let lane = 0;
+    while (lane < LANES - 1 && taken[lane]?.some(([a, b]) => a <= high && low <= b)) lane++;
+    (taken[lane] ??= []).push([low, high]);
+    arrow.lane = lane;
+  }
+  return taken.length;
+}
+
+function arrowCell(row: number, at: Arrow[], count: number): SVGElement | null {
+  const width = count * LANE + 10;
+  const pic = svg("svg", { class: "arrows", width, height: HIGH, viewBox: "0 0 " + width + " " + HIGH, "aria-hidden": "true" });
+  for (const a of at) {
+    const low = Math.min(a.from, a.to), high = Math.max(a.from, a.to);
+    if (row < low || row > high) continue;
+    const x = width - 8 - (a.lane + 1) * LANE + LANE / 2, kind = a.to < a.from ? "back" : "forth", middle = HIGH / 2;
+    if (row === a.from || row === a.to) {
+      const up = (row === a.from ? a.to : a.from) < row;
+      if (a.from !== a.to) pic.append(svg("path", { class: kind, d: `M${x} ${up ? 0 : HIGH}V${middle}H${width - (row === a.to ? 4 : 0)}` }));
+      if (row === a.to) pic.append(svg("path", { class: kind + " tip", d: `M${width - 6} ${middle - 4}L${width} ${middle}L${width - 6} ${middle + 4}Z` }));
+    } else {
+      pic.append(svg("path", { class: kind, d: `M${x} 0V${HIGH}` }));
+    }
+  }
+  return pic;
+}
+
+async function show(app: App): Promise<Shown> {
+  const f = await funcOf(app), element = h("div");
+  if (f === NONE) return { element: h("div", {}, h("h2", {}, "Assembly"), h("p", { class: "note" }, "There is no such function.")) };
+  const name = await app.client.ask("name", f), events = app.events;
+  const code = await app.client.ask("funcCode", f, events, app.upTo);
+  const items = new Map<bigint, Item>();
+  const item = (addr: bigint): Item => {
+    let it = items.get(addr);
+    if (!it) items.set(addr, it = { addr, insn: null, values: null, line: 0, file: "", sites: [], jump: null, source: false });
+    return it;
+  };
+  for (const insn of code.insns) item(insn.addr).insn = insn;
+  for (const at of code.at) {
+    const it = item(at.addr);
+    // An instruction may be of several lines: their sum.
+    it.values = it.values ? it.values.map((e, i) => e.map((v, s) => ({
+      exact: v.exact !== null && at.values[i]![s]!.exact !== null ? v.exact + at.values[i]![s]!.exact! : null, approx: v.approx + at.values[i]![s]!.approx,
+    }))) : at.values;
+    if (at.line) [it.line, it.file] = [at.line, at.file];
+  }
+  for (const site of code.sites) item(site.addr).sites.push(site);
+  for (const jump of code.jumps) item(jump.addr).jump ??= jump;
+  const list = [...items.values()].sort((a, b) => a.addr < b.addr ? -1 : 1), rows: (Item | { site: Site } | { line: number; file: string; text: string })[] = [];
+  // Source lines between, where they change.
+  const texts = await sourceOf(app, new Set(list.map((it) => it.file).filter(Boolean)));
+  let last = "";
+  for (const it of list) {
+    const here = it.line ? it.file + ":" + it.line : "";
+    if (here && here !== last) {
+      last = here;
+      rows.push({ line: it.line, file: it.file, text: texts.get(it.file)?.get(it.line) ?? "" });
+    }
+    rows.push(it);
+    for (const site of it.sites) rows.push({ site });
+  }
+  const place = new Map<bigint, number>();
+  rows.forEach((row, i) => { if ("insn" in row) place.set(row.addr, i); });
+  const arrows: Arrow[] = [];
+  for (const it of list) {
+    const to = it.insn?.target || (it.jump && it.jump.toFunc.func === f ? it.jump.toAddr : 0n);
+    if (to && place.has(to) && !it.sites.length) arrows.push({ from: place.get(it.addr)!, to: place.get(to)!, lane: 0, jump: it.jump });
+  }
+  const width = lanes(arrows), scale = (e: number): number => app.scale(e);
+  let most = 0;
+  for (const it of list) most = Math.max(most, it.values?.[0]?.[0]?.approx ?? 0);
+
+  const syntax = h("select", { "aria-label": "Syntax" }, h("option", { value: "" }, "Intel"), h("option", { value: "att" }, "AT&T"));
+  syntax.value = app.state.y ?? "";
+  syntax.addEventListener("change", () => app.set({ y: syntax.value }));
+  element.append(h("h2", {}, "Assembly: ", app.link(name)), h("div", { class: "bar" }, h("label", {}, "Syntax ", syntax)));
+  if (states[code.state]) element.append(h("p", { class: "note" }, states[code.state]!));
+  const columns: Column[] = events.flatMap((e) => app.sides.map((side) => ({
+    id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : ""),
+  })));
+  const costs = columns.length;
+  columns.push({ id: "arrows", title: "Jumps" }, { id: "addr", title: "Address" }, { id: "bytes", title: "Bytes", name: true },
+    { id: "text", title: "Instruction", name: true }, { id: "jump", title: "Taken", name: true });
+  const table = new Table({ label: "Instructions", id: "quern-assembly", columns });
+  const empty = (n: number): null[] => Array.from({ length: n }, () => null);
+  const draw = (row: (typeof rows)[0], i: number): Row => {
+    const picture = width ? arrowCell(i, arrows, width) : null;
+    if ("site" in row) {
+      const of: string[] = [], cells = events.flatMap((e, k) => app.sides.map((side) => {
+        of.push(["insnsite", e, side, row.site.addr.toString(16) + "-" + row.site.callee.func].join(":"));
+        return app.text(side, row.site.cost[k]!, scale(e));
+      }));
+      const calls = app.base ? row.site.calls.join(" / ") : String(row.site.calls[0]);
+      return { cells: [...cells, picture, null, null, h("span", { class: "call" }, "→ ", app.link(row.site.callee), " " + calls + " calls"), null], of, attributes: { class: "site" } };
+    }
+    if (!("insn" in row))
+      return { cells: [...empty(costs), picture, null, null, h("span", { class: "where" }, h("a", { href: app.href({ v: "source", w: row.file, l: String(row.line) }) },
+        row.file.slice(row.file.lastIndexOf("/") + 1) + ":" + row.line), " ", h("code", {}, row.text.trim())), null], attributes: { class: "between" } };
+    const of: string[] = [], hex = row.addr.toString(16), cells = events.flatMap((e, k) => app.sides.map((side) => {
+      of.push(row.values ? ["insn", e, side, hex].join(":") : "");
+      return row.values ? app.text(side, row.values[k]!, scale(e)) : null;
+    }));
+    const text = h("code", { class: "text" }, row.insn ? (app.state.y === "att" ? row.insn.att : row.insn.intel) : "");
+    const heat = row.values?.[0]?.[Side.New]?.approx ?? 0;
+    if (heat > 0 && most > 0) {
+      text.classList.add("heat");
+      text.style.setProperty("--heat", String(Math.sqrt(heat / most)));
+    }
+    return {
+      cells: [...cells, picture, h("a", { class: "main", href: app.href({ v: "assembly", l: "0x" + hex }) }, "0x" + hex),
+        h("code", { class: "bytes" }, row.insn ? [...row.insn.bytes].map((b) => b.toString(16).padStart(2, "0")).join(" ") : ""), text,
+        row.jump ? taken(row.jump) : null],
+      of, attributes: { class: app.state.l === "0x" + hex ? "here" : undefined, "data-addr": hex },
+    };
+  };
+  element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length + " jumps within"), table.element);
+  await table.show({
+    count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first, first + count).map((row, k) => draw(row, first + k))),
+  });
+  return {
+    element, focus: () => table.focus(),
+    begin: (): void => {
+      const at = app.state.l?.startsWith("0x") ? place.get(BigInt(app.state.l)) : undefined;
+      if (at !== undefined) void table.scrollTo(at);
+    },
+  };
+}
+
+// How often a jump was executed and followed; where to, when it leaves.
+function taken(jump: Jump): HTMLElement {
+  const ran = jump.executed[0]!, followed = jump.followed[0]!, value = (v: bigint): string => number({ exact: v, approx: Number(v) }, 1);
+  return h("span", { class: "where" }, (ran ? value(followed) + " of " + value(ran) + ", " + (Number(followed) / Number(ran) * 100).toFixed(1) + " %" : value(followed)) +
+    " to 0x" + jump.toAddr.toString(16));
+}
+
+async function sourceOf(app: App, files: Set<string>): Promise<Map<string, Map<number, string>>> {
+  const all = new Map<string, Map<number, string>>();
+  for (const file of [...files].slice(0, 50)) {
+    const s = await app.client.ask("fileOf", file);
+    if (s === NONE) continue;
+    const lines = new Map<number, string>();
+    for (const piece of (await app.client.ask("source", s, Side.New)).pieces)
+      piece.text.split("\n").forEach((text, i) => lines.set(piece.first + i, text));
+    all.set(file, lines);
+  }
+  return all;
+}
+
+export const assemblyView: View = { key: "assembly", title: "Assembly", when: (app) => app.ready && (app.summary.has & 2) !== 0, show };

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+//
+// A source file with what its lines cost: heat by any event or ratio, calls below the lines, lines without a cost,
+// where inlined code went. With a base both versions, aligned.
+import { GroupBy, NONE, Of, Side } from "./core";
+import type { Source, Value } from "./core";
+import type { Name, Site } from "./api";
+import { noFilter, sideNames } from "./app";
+import type { App, Shown, View } from "./app";
+import { button, h, percent, svg } from "./element";
+import { Table } from "./table";
+import type { Column, Row } from "./table";
+
+const LEAST = 100n; // counts that a line needs for a ratio to be hot
+const FILES = 300;  // in the list of files
+
+const states = ["", "The source was not found.", "The source was left out (--source).", "The source was left out (--max-size).",
+  "The source was changed after the profile was written: lines may be others.", ""];
+
+export const minus = (a: Value, b: Value): Value => ({
+  exact: a.exact !== null && b.exact !== null ? a.exact - b.exact : null, approx: a.approx - b.approx,
+});
+const zero: Value = { exact: 0n, approx: 0 };
+const plus = (a: Value, b: Value): Value => ({
+  exact: a.exact !== null && b.exact !== null ? a.exact + b.exact : null, approx: a.approx + b.approx,
+});
+
+interface Call { callee: Name; calls: Value[]; cost: Value[][] } // cost by event, side
+interface LineRow { old: number; new: number; text: string | null; values: Value[][] | null; calls: Call[]; cold: boolean; gap: boolean }
+
+// Pairs of line numbers in the order in which they are shown; 0: not on that side.
+export function pairs(runs: Uint32Array, oldLines: number, newLines: number): [number, number][] {
+  const all: [number, number][] = [];
+  let a = 0, b = 0;
+  if (!runs.length) {
+    for (let i = 1; i <= Math.max(oldLines, newLines); i++) all.push([i, i]);
+    return all;
+  }
+  for (let i = 0; i + 2 < runs.length; i += 3) {
+    for (let k = 0; k < runs[i]!; k++) all.push([++a, 0]);
+    for (let k = 0; k < runs[i + 1]!; k++) all.push([0, ++b]);
+    for (let k = 0; k < runs[i + 2]!; k++) all.push([++a, ++b]);
+  }
+  while (a < oldLines) all.push([++a, 0]);
+  while (b < newLines) all.push([0, ++b]);
+  return all;
+}
+
+function texts(source: Source): Map<number, string> {
+  const lines = new Map<number, string>();
+  for (const piece of source.pieces)
+    piece.text.split("\n").slice(0, piece.count).forEach((text, i) => lines.set(piece.first + i, text.replace(/\r$/, "")));
+  return lines;
+}
+
+// The values of a line on all sides: those of the old file at its old number.
+function merge(byLine: Map<number, Value[][]>, old: number, now: number, events: number): Value[][] | null {
+  const a = now ? byLine.get(now) : undefined, b = old ? byLine.get(old) : undefined;
+  if (!a && !b) return null;
+  return Array.from({ length: events }, (_, e) => {
+    const n = a?.[e]?.[Side.New] ?? zero, o = b?.[e]?.[Side.Old] ?? zero;
+    return [n, o, minus(n, o)];
+  });
+}
+
+function callsOf(sites: Map<number, Site[]>, old: number, now: number, events: number): Call[] {
+  const calls = new Map<number, Call>();
+  for (const side of [Side.New, Side.Old])
+    for (const site of sites.get(side === Side.New ? now : old) ?? []) {
+      if (!site.calls[side] && !site.cost.some((v) => v[side]?.approx)) continue;
+      let call = calls.get(site.callee.func);
+      if (!call) calls.set(site.callee.func, call = {
+        callee: site.callee, calls: [zero, zero, zero], cost: Array.from({ length: events }, () => [zero, zero, zero]),
+      });
+      const n = site.calls[side]!;
+      call.calls[side] = plus(call.calls[side]!, { exact: n, approx: Number(n) });
+      for (let e = 0; e < events; e++) call.cost[e]![side] = plus(call.cost[e]![side]!, site.cost[e]![side]!);
+    }
+  for (const call of calls.values()) {
+    call.calls[2] = minus(call.calls[0]!, call.calls[1]!);
+    for (const v of call.cost) v[2] = minus(v[0]!, v[1]!);
+  }
+  return [...calls.values()];
+}
+
+// The file that is asked for, else that of the function, else the dearest.
+async function fileOf(app: App, files: { name: string }[]): Promise<string> {
+  if (app.state.w !== undefined) return app.state.w;
+  if (app.func !== NONE) {
+    const n = await app.client.ask("name", app.func);
+    if (n.file) return n.file;
+  }
+  return files.find((file) => file.name)?.name ?? "";
+}
+
+class SourceView implements Shown {
+  readonly element = h("div");
+  private table: Table | null = null;
+  private rows: (LineRow | { call: Call; of: LineRow })[] = [];
+  private heat = new Map<LineRow, number>();
+
+  constructor(private readonly app: App) {}
+
+  private heatEvent(): number {
+    const { x } = this.app.state;
+    return x ? this.app.eventOf(x) : this.app.event;
+  }
+
+  async make(): Promise<void> {
+    const { app } = this, groups = (await app.client.ask("groups", GroupBy.File, noFilter, [{ of: Of.Self, event: app.event, side: Side.New }])).groups;
+    const files = groups.sort((a, b) => b.values[0]!.approx - a.values[0]!.approx).map((g) => ({ name: g.label === "???" ? "" : g.label, value: g.values[0]! }));
+    const name = await fileOf(app, files), file = name ? await app.client.ask("fileOf", name) : NONE;
+    this.element.append(h("h2", {}, "Source: ", h("bdi", {}, name || "???")), this.bar(name, files));
+    if (file === NONE) {
+      this.element.append(h("p", { class: "note" }, "This report has no such file."));
+      return;
+    }
+    const heat = this.heatEvent(), events = [...new Set([...app.events, heat, 0])];
+    const [now, old, runs, costs, funcs] = await Promise.all([
+      app.client.ask("source", file, Side.New), app.client.ask("source", file, Side.Old), app.client.ask("align", file),
+      app.client.ask("fileLines", file, NONE, events, app.upTo), app.client.ask("fileFuncs", file),
+    ]);
+    if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
+    this.build(now, old, runs, costs, events);
+    this.warm(events.indexOf(heat), events);
+    this.element.append(this.legend(heat, now));
+    await this.fill(name, events, funcs);
+  }
+
+  private bar(name: string, files: { name: string; value: Value }[]): HTMLElement {
+    const { app } = this, heat = h("select", { "aria-label": "Heat by" }), list = h("select", { "aria-label": "File" });
+    const total = app.total(app.event, Side.New);
+    if (!files.slice(0, FILES).some((f) => f.name === name)) list.append(h("option", { value: name }, name));
+    for (const f of files.slice(0, FILES))
+      if (f.name) list.append(h("option", { value: f.name }, percent(f.value.approx, total) + "  " + f.name));
+    list.value = name;
+    list.addEventListener("change", () => app.set({ w: list.value, l: "" }));
+    heat.append(...app.usable.map((e) => h("option", { value: app.eventKey(e) }, app.eventName(e))));
+    heat.value = app.eventKey(this.heatEvent());
+    heat.addEventListener("change", () => app.set({ x: heat.value }));
+    const find = h("input", { type: "search", "aria-label": "Find in this file", placeholder: "Find in this file" });
+    let from = -1;
+    find.addEventListener("keydown", (e) => {
+      if (e.key !== "Enter") return;
+      const text = find.value.toLowerCase(), n = this.rows.length;
+      for (let i = 1; i <= n; i++) {
+        const row = this.rows[(from + i) % n]!;
+        if (text && "text" in row && row.text?.toLowerCase().includes(text)) {
+          from = (from + i) % n;
+          void this.table!.scrollTo(from);
+          return;
+        }
+      }
+    });
+    return h("div", { class: "bar" }, h("label", {}, "File ", list), h("label", {}, "Heat ", heat), find,
+      button("Hottest line", () => this.hottest()));
+  }
+
+  private hottest(): void {
+    let best = -1, most = -1;
+    this.rows.forEach((row, i) => {
+      const heat = "text" in row ? this.heat.get(row) ?? -1 : -1;
+      if (heat > most) [best, most] = [i, heat];
+    });
+    if (best >= 0) void this.table!.scrollTo(best).then(() => this.table!.focus());
+  }
+
+  private build(now: Source, old: Source, runs: Uint32Array, costs: {
+    lines: { line: number; values: Value[][] }[]; sites: Site[];
+  }, events: number[]): void {
+    const textNew = texts(now), textOld = texts(old), byLine = new Map(costs.lines.map((l) => [l.line, l.values]));
+    const sites = new Map<number, Site[]>();
+    for (const site of costs.sites) sites.set(site.line, [...sites.get(site.line) ?? [], site]);
+    const known = [...byLine.keys(), ...sites.keys()], least = Math.min(...known), most = Math.max(0, ...known);
+    const all = pairs(runs, runs.length ? Math.max(old.lines, most) : 0, Math.max(now.lines, most));
+    if (known.includes(0)) all.unshift([0, 0]);
+    let gap = false;
+    for (const [o, n] of all) {
+      const values = o || n ? merge(byLine, o, n, events.length) : merge(new Map([[-1, byLine.get(0) ?? []]]), -1, -1, events.length);
+      const calls = callsOf(sites, o || (n ? -1 : 0), n || (o ? -1 : 0), events.length);
+      const text = n ? textNew.get(n) ?? null : o ? textOld.get(o) ?? null : null;
+      if (text === null && !values && !calls.length) {
+        gap = true;
+        continue;
+      }
+      // Within what ran, what looks like code and has no cost.
+      const cold = !values && !calls.length && !!text && (n || o) > least && (n || o) < most && /\w.*[;({]|return|else/.test(text) &&
+        !/^\s*(\/\/|\/?\*|#)/.test(text);
+      const row: LineRow = { old: o, new: n, text, values, calls, cold, gap };
+      gap = false;
+      this.rows.push(row);
+      for (const call of calls) this.rows.push({ call, of: row });
+    }
+  }
+
+  private warm(at: number, events: number[]): void {
+    const { app } = this, e = events[at]!, ratio = app.summary.events[e]!.ratio, counts = events.indexOf(0);
+    let most = 0;
+    const heat = new Map<LineRow, number>();
+    for (const row of this.rows) {
+      if (!("text" in row) || !row.values) continue;
+      const v = row.values[at]![Side.New]!.approx, enough = !ratio || (row.values[counts]![Side.New]!.exact ?? 0n) >= LEAST;
+      if (!enough || !(v > 0)) continue;
+      heat.set(row, v);
+      most = Math.max(most, v);
+    }
+    for (const [row, v] of heat) this.heat.set(row, Math.sqrt(v / most));
+  }
+
+  private legend(heat: number, now: Source): HTMLElement {
+    const scale = h("span", { class: "scale", "aria-hidden": "true" });
+    for (let i = 0; i <= 4; i++) {
+      const box = h("span", { class: "heat" });
+      box.style.setProperty("--heat", String(i / 4));
+      scale.append(box);
+    }
+    const ratio = this.app.summary.events[heat]!.ratio;
+    return h("p", { class: "note" }, "Heat by " + this.app.eventName(heat) + " ", scale,
+      ratio ? ", lines with at least " + LEAST + " " + this.app.eventName(0) + " only. " : " (root of the share of the dearest line). ",
+      h("span", { class: "cold" }, "Dashed"), " lines within what ran have no cost: they never ran, or hold no code. ",
+      now.path ? "Found at " : null, now.path ? h("bdi", {}, now.path) : null);
+  }
+
+  // Bins of lines, as tall as the table.
+  private overview(): SVGElement {
+    const bins = 200, n = this.rows.length, heat = new Float64Array(bins);
+    this.rows.forEach((row, i) => {
+      const b = Math.floor(i / n * bins);
+      if ("text" in row) heat[b] = Math.max(heat[b]!, this.heat.get(row) ?? 0);
+    });
+    const map = svg("svg", { class: "overview", viewBox: "0 0 10 " + bins, preserveAspectRatio: "none", "aria-hidden": "true" });
+    heat.forEach((v, i) => {
+      if (v > 0) map.append(svg("rect", { class: "hot", x: 0, y: i, width: 10, height: 1, "fill-opacity": 0.15 + 0.85 * v }));
+    });
+    map.addEventListener("click", (e) => {
+      const box = map.getBoundingClientRect();
+      void this.table!.scrollTo(Math.floor((e.clientY - box.top) / box.height * n));
+    });
+    return map;
+  }
+
+  private async fill(name: string, events: number[], funcs: { line: number; func: Name }[]): Promise<void> {
+    const { app } = this, shown = app.events, byLine = new Map<number, Name[]>();
+    for (const { line, func } of funcs) byLine.set(line, [...byLine.get(line) ?? [], func]);
+    const columns: Column[] = shown.flatMap((e) => [
+      ...app.sides.map((side) => ({ id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : "") })),
+      ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program" }]),
+    ]);
+    if (app.base) columns.push({ id: "old", title: "Old line" });
+    columns.push({ id: "line", title: "Line" }, { id: "text", title: "Source", name: true }, { id: "func", title: "Function", name: true });
+    this.table = new Table({ label: "Source", id: "quern-source", columns });
+    this.element.append(h("div", { class: "withmap" }, this.table.element, this.overview()));
+    const cell = (row: LineRow): Row => {
+      const cells: (Node | string | null)[] = [], of: string[] = [], id = app.base ? row.old + "-" + row.new : String(row.new);
+      for (const e of shown) {
+        const v = row.values?.[events.indexOf(e)];
+        for (const side of app.sides) {
+          cells.push(v ? app.text(side, v, app.scale(e)) : null);
+          of.push(v ? ["line", e, side, id].join(":") : "");
+        }
+        if (!app.summary.events[e]!.ratio) {
+          cells.push(v && v[0]!.approx ? app.shareOf(v[0]!.approx, app.total(e, Side.New)) : null);
+          of.push("");
+        }
+      }
+      const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null }, row.text ?? (row.new || row.old ? "" : "(no line)"));
+      const heat = this.heat.get(row);
+      if (heat !== undefined) {
+        code.classList.add("heat");
+        code.style.setProperty("--heat", String(heat));
+      }
+      if (app.base) cells.push(row.old ? String(row.old) : "");
+      const number = h("a", { class: "main", href: app.href({ v: "source", w: name, l: String(row.new) }) }, String(row.new || (row.old ? "–" : "?")));
+      const names = byLine.get(row.new || row.old) ?? [];
+      const where = h("span", { class: "inside" }, ...names.slice(0, 3).flatMap((n) => [app.link(n),
+        n.file !== name ? h("span", { class: "where" }, "inlined there ") : " "]), names.length > 3 ? "and " + (names.length - 3) + " more" : null);
+      return {
+        cells: [...cells, number, code, where], of,
+        attributes: {
+          class: [row.gap ? "gap" : "", app.base && !row.new ? "gone" : app.base && !row.old ? "new" : "",
+            app.state.l && String(row.new) === app.state.l ? "here" : ""].join(" ").trim() || undefined,
+        },
+      };
+    };
+    const callRow = (row: { call: Call; of: LineRow }): Row => {
+      const cells: (Node | string | null)[] = [], of: string[] = [], id = (app.base ? row.of.old + "-" : "") + row.of.new + "-" + row.call.callee.func;
+      for (const e of shown) {
+        const v = row.call.cost[events.indexOf(e)]!;
+        for (const side of app.sides) {
+          cells.push(app.text(side, v, app.scale(e)));
+          of.push(["site", e, side, id].join(":"));
+        }
+        if (!app.summary.events[e]!.ratio) {
+          cells.push(app.shareOf(v[0]!.approx, app.total(e, Side.New)));
+          of.push("");
+        }
+      }
+      if (app.base) cells.push(null);
+      const times = app.sides.filter((side) => side !== Side.Factor).map((side) => app.text(side, row.call.calls, 1)).join(" / ");
+      return { cells: [...cells, null, h("span", { class: "call" }, "→ ", app.link(row.call.callee, {}, true), " " + times + " calls"), null], of, attributes: { class: "site" } };
+    };
+    await this.table.show({
+      count: this.rows.length,
+      load: (first, count) => Promise.resolve(this.rows.slice(first, first + count).map((row) => "call" in row ? callRow(row) : cell(row))),
+    });
+  }
+
+  begin(): void {
+    const line = Number(this.app.state.l), at = this.rows.findIndex((row) => "text" in row && row.new === line);
+    if (line && at >= 0) void this.table!.scrollTo(at);
+  }
+
+  focus(): void { this.table?.focus(); }
+}
+
+async function show(app: App): Promise<Shown> {
+  const view = new SourceView(app);
+  await view.make();
+  return view;
+}
+
+export const sourceView: View = { key: "source", title: "Source", when: (app) => app.ready && (app.summary.has & 1) !== 0, show };
