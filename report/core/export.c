@@ -484,6 +484,16 @@ void squarify(const double *value, uint32_t n, double whole, double x, double y,
     treemap_squarify(value, n, whole, (struct treemap_rect){ x, y, w, h }, out);
 }
 
+// Boxes in boxes; style: head, edge, least.
+int EXPORT(nest)(const double *value, const uint32_t *parent, uint32_t n, double whole, double w,
+                 double h, double head, double edge, double least, struct treemap_rect *out);
+int nest(const double *value, const uint32_t *parent, uint32_t n, double whole, double w, double h,
+         double head, double edge, double least, struct treemap_rect *out)
+{
+    return treemap_nest(value, parent, n, whole, (struct treemap_rect){ 0, 0, w, h },
+                        (struct treemap_style){ head, edge, least }, out);
+}
+
 // What a call graph shows: nodes of 8 bytes, edges of 80; the page frees it with graph_put.
 struct select_graph *EXPORT(graph)(struct core *c, struct formula *f, uint32_t side, uint32_t focus,
                                    uint32_t up, uint32_t down, double least_node, double least_edge,

@@ -4,6 +4,8 @@
 // its worst piece no narrower.
 #include "report/core/treemap.h"
 
+#include "report/core/heap.h"
+
 // The worst ratio of sides in a row of sum `sum`, whose pieces are from `least` to `most`, along a
 // side.
 static double worst(double sum, double least, double most, double side)
@@ -50,4 +52,55 @@ void treemap_squarify(const double *value, uint32_t n, double whole, struct tree
             room.w -= thick;
         }
     }
+}
+
+// Lays out members first to end of `list`.
+static void nest_one(const double *value, const uint32_t *list, uint32_t n, double whole,
+                     struct treemap_rect room, double *v, struct treemap_rect *r,
+                     struct treemap_rect *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = value[list[i]];
+    treemap_squarify(v, n, whole, room, r);
+    for (uint32_t i = 0; i < n; i++)
+        out[list[i]] = r[i];
+}
+
+int treemap_nest(const double *value, const uint32_t *parent, uint32_t n, double whole,
+                 struct treemap_rect room, struct treemap_style style, struct treemap_rect *out)
+{
+    // Members of box p are list[first[p + 1]] to list[first[p + 2] - 1]; those of none come first.
+    uint32_t *first = heap_array((size_t)n + 4, sizeof(*first));
+    uint32_t *list = heap_array(n, sizeof(*list));
+    struct treemap_rect *r = heap_array(n, sizeof(*r));
+    double *v = heap_array(n, sizeof(*v));
+    int rc = first && list && r && v ? 0 : CORE_MEMORY;
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        uint32_t p = parent[i];
+        if (p != CORE_NONE && p >= i)
+            rc = CORE_WRONG;
+        else
+            first[p == CORE_NONE ? 2 : (size_t)p + 3]++;
+    }
+    for (uint32_t i = 1; rc == 0 && i < n + 4; i++)
+        first[i] += first[i - 1];
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        list[first[parent[i] == CORE_NONE ? 1 : parent[i] + 2]++] = i;
+    if (rc == 0)
+        nest_one(value, list, first[1], whole, room, v, r, out);
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        struct treemap_rect inner = { out[i].x + style.edge, out[i].y + style.edge + style.head,
+                                      out[i].w - 2 * style.edge,
+                                      out[i].h - 2 * style.edge - style.head };
+        if (inner.w < style.least || inner.h < style.least)
+            inner.w = inner.h = 0;
+        nest_one(value, list + first[i + 1], first[i + 2] - first[i + 1], value[i], inner, v, r,
+                 out);
+    }
+    heap_put(first);
+    heap_put(list);
+    heap_put(r);
+    heap_put(v);
+    return rc;
 }

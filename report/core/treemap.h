@@ -16,4 +16,15 @@ struct treemap_rect {
 void treemap_squarify(const double *value, uint32_t n, double whole, struct treemap_rect room,
                       struct treemap_rect *out);
 
+// How boxes stand in boxes: `head` above (the name) and `edge` around stay free; what is narrower
+// or lower than `least` within shows nothing.
+struct treemap_style {
+    double head, edge, least;
+};
+
+// Boxes in boxes. Parents (CORE_NONE: none) stand before what is in them, and what is in one box in
+// the order of its values, the largest first. A box that shows nothing gets no area. 0 or an error.
+int treemap_nest(const double *value, const uint32_t *parent, uint32_t n, double whole,
+                 struct treemap_rect room, struct treemap_style style, struct treemap_rect *out);
+
 #endif

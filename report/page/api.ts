@@ -2,8 +2,8 @@
 //
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
-import { By, Core, Detail, Field, NONE, Of, Side, What } from "./core";
-import type { EventInfo, Flame, FlameBox, Func, GroupBy, Insn, PartInfo, Source, Value } from "./core";
+import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
+import type { EventInfo, FlameBox, Func, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
   title: string; profiles: string[]; base: string[]; remarks: string[]; leftOut: string[]; generator: string;
@@ -44,6 +44,17 @@ export interface LineRow {
 export interface Site { line: number; addr: bigint; func: Name; callee: Name; calls: bigint[]; cost: Value[][] }
 export interface Jump {
   line: number; addr: bigint; toFunc: Name; toLine: number; toAddr: bigint; executed: bigint[]; followed: bigint[];
+}
+
+// A box of a treemap, whose area is `value`. low and high: bounds, in units of the event; equal: exact.
+export interface MapBox {
+  parent: number; depth: number; label: string; name: Name | null; file: string; line: number; value: number;
+  low: bigint; high: bigint; x: number; y: number; w: number; h: number;
+}
+export interface GraphPicture {
+  nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number }[];
+  edges: { from: number; to: number; calls: Value; value: Value; points: [number, number][] }[];
+  width: number; height: number; leftOut: number; crossings: number;
 }
 
 const sides = [Side.New, Side.Old, Side.Difference];
@@ -509,5 +520,112 @@ export class Api {
   flame(event: number, side: Side, root: number, kind: Flame, least: number, most: number):
     { boxes: FlameBox[]; total: Value } {
     return this.core.flame(this.form(event), side, root, kind, least, most);
+  }
+
+  names(funcs: Uint32Array): Name[] { return Array.from(funcs, (f) => this.name(f)); }
+
+  // Boxes in boxes. "structure": folders, files, functions, and lines of functions that are large enough; else callees
+  // or callers of a function, as a flame graph has them.
+  treemap(kind: string, event: number, side: Side, root: number, filter: Filter, w: number, h: number):
+    { boxes: MapBox[]; total: Value } {
+    const boxes = kind === "structure" ? this.structure(event, side, filter) : this.stacks(kind, event, side, root);
+    const total = kind === "structure" || root === NONE ? this.core.total(this.form(event), side)
+      : this.core.values(this.form(event), Of.Inclusive, side, Uint32Array.of(root))[0]!;
+    this.place(boxes, total.approx, w, h);
+    if (kind === "structure") {
+      this.addLines(boxes, event, side);
+      this.place(boxes, total.approx, w, h);
+    }
+    const there = new Map<number, number>();
+    boxes.forEach((b, i) => { if (b.w > 0 && b.h > 0) there.set(i, there.size); });
+    return {
+      boxes: boxes.filter((_, i) => there.has(i)).map((b) => ({ ...b, parent: there.get(b.parent) ?? NONE })), total,
+    };
+  }
+
+  private place(boxes: MapBox[], whole: number, w: number, h: number): void {
+    // Siblings by size, parents first: level by level.
+    const order = boxes.map((_, i) => i).sort((a, b) => boxes[a]!.depth - boxes[b]!.depth || boxes[b]!.value - boxes[a]!.value);
+    const to = new Uint32Array(boxes.length);
+    order.forEach((i, k) => { to[i] = k; });
+    const sorted = order.map((i) => ({ ...boxes[i]!, parent: boxes[i]!.parent === NONE ? NONE : to[boxes[i]!.parent]! }));
+    const rects = this.core.nest(Float64Array.from(sorted, (b) => b.value), Uint32Array.from(sorted, (b) => b.parent), whole, w, h, 15, 1, 6);
+    sorted.forEach((b, i) => { [b.x, b.y, b.w, b.h] = [rects[i * 4]!, rects[i * 4 + 1]!, rects[i * 4 + 2]!, rects[i * 4 + 3]!]; });
+    boxes.splice(0, boxes.length, ...sorted);
+  }
+
+  private structure(event: number, side: Side, filter: Filter): MapBox[] {
+    const core = this.core, column = { of: Of.Self, event, side }, empty = { name: null, file: "", line: 0, x: 0, y: 0, w: 0, h: 0 };
+    const { groups, of } = this.groups(GroupBy.Folder, filter, [column]), at = new Map<number, number>(), boxes: MapBox[] = [];
+    for (const g of groups) {
+      const parent = g.parent === NONE ? NONE : at.get(g.parent)!, v = g.values[0]!;
+      at.set(g.id, boxes.length);
+      boxes.push({
+        ...empty, parent, depth: parent === NONE ? 0 : boxes[parent]!.depth + 1, label: g.label, value: Math.max(0, v.approx),
+        low: v.exact ?? 0n, high: v.exact ?? 0n,
+      });
+    }
+    const all = Uint32Array.from(of, (_, f) => f).filter((f) => of[f] !== NONE), total = core.total(this.form(event), side).approx;
+    const values = core.values(this.form(event), Of.Self, side, all);
+    all.forEach((f, i) => {
+      const v = values[i]!, parent = at.get(of[f]!)!;
+      if (v.approx <= total / 1e5) return; // too small to be seen
+      const name = this.name(f);
+        boxes.push({
+          ...empty, parent, depth: boxes[parent]!.depth + 1, label: name.name || "???", name, value: v.approx, low: v.exact ?? 0n, high: v.exact ?? 0n,
+        });
+    });
+    return boxes;
+  }
+
+  private addLines(boxes: MapBox[], event: number, side: Side): void {
+    const large = boxes.map((b, i) => i).filter((i) => boxes[i]!.name && boxes[i]!.w > 50 && boxes[i]!.h > 40);
+    for (const i of large.slice(0, 60)) {
+      const b = boxes[i]!, { rows, values } = this.detail(Detail.Places, b.name!.func, NONE, By.Line, [this.form(event)], [side]);
+      rows.forEach((row, k) => {
+        const v = values[0]![0]![k]!, file = this.core.string(row.file);
+        if (v.approx > 0 && row.line)
+          boxes.push({
+            parent: i, depth: b.depth + 1, label: (file && file !== b.name!.file ? file.slice(file.lastIndexOf("/") + 1) + ":" : "") + row.line, name: null,
+            file, line: Number(row.line), value: v.approx, low: v.exact ?? 0n, high: v.exact ?? 0n, x: 0, y: 0, w: 0, h: 0,
+          });
+      });
+    }
+  }
+
+  private stacks(kind: string, event: number, side: Side, root: number): MapBox[] {
+    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000), names = new Map<number, Name>();
+    return flame.boxes.map((b) => {
+      if (!names.has(b.func)) names.set(b.func, this.name(b.func));
+      const name = names.get(b.func)!;
+      return {
+        parent: b.parent, depth: b.depth, label: name.name || "???", name, file: "", line: 0, value: b.width * flame.total.approx, low: b.low, high: b.high,
+        x: 0, y: 0, w: 0, h: 0,
+      };
+    });
+  }
+
+  // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
+  graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter, upTo: Side):
+    GraphPicture {
+    const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula, side).approx);
+    const g = core.graph({
+      formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most, mask: this.masked(filter),
+    });
+    const use = sides.filter((s) => s <= upTo), all = core.number(What.Funcs);
+    const nodes = g.nodes.map((n) => {
+      const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s, Uint32Array.of(n.func))[0]!) : [];
+      return {
+        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, self: values(Of.Self), inclusive: values(Of.Inclusive), x: 0, y: 0,
+      };
+    });
+    const wide = (text: string): number => Math.min(30, Math.max(8, text.length)) * 7 + 16;
+    const laid = core.layered(nodes.map((n) => ({ w: wide(n.name?.name ?? "other callees"), h: 40 })),
+      g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.max(1, Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60);
+    return {
+      nodes: nodes.map((n, i) => ({ ...n, x: laid.nodes[i]!.x, y: laid.nodes[i]!.y })),
+      edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value, points: laid.edges[i]! })),
+      width: laid.width, height: laid.height, leftOut: g.leftOut, crossings: laid.crossings,
+    };
   }
 }

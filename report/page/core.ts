@@ -454,15 +454,19 @@ export class Core {
     return { boxes, total: this.value(view, this.scratch + 32) };
   }
 
-  // Rectangles (x, y, w, h) of values, the largest first, in a room that stands for `whole`.
-  squarify(values: Float64Array, whole: number, x: number, y: number, w: number, h: number): Float64Array {
-    const at = this.get(values.length * 8), out = this.get(values.length * 32);
-    new Float64Array(this.memory.buffer, at, values.length).set(values);
-    this.call["squarify"]!(at, values.length, whole, x, y, w, h, out);
-    const rects = new Float64Array(this.memory.buffer, out, values.length * 4).slice();
-    this.put(at);
-    this.put(out);
-    return rects;
+  // Rectangles (x, y, w, h) of boxes in boxes: parents first, siblings the largest first.
+  nest(values: Float64Array, parents: Uint32Array, whole: number, w: number, h: number, head: number, edge: number, least: number):
+    Float64Array {
+    const at = this.get(values.length * 8), up = this.numbersIn(parents), out = this.get(values.length * 32);
+    try {
+      new Float64Array(this.memory.buffer, at, values.length).set(values);
+      this.check(this.call["nest"]!(at, up, values.length, whole, w, h, head, edge, least, out));
+      return new Float64Array(this.memory.buffer, out, values.length * 4).slice();
+    } finally {
+      this.put(at);
+      this.put(up);
+      this.put(out);
+    }
   }
 
   graph(wish: {

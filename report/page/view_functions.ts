@@ -64,6 +64,7 @@ class Functions implements Shown {
   private readonly bar = h("div", { class: "bar" });
   private table: Table | null = null;
   private made = ""; // what the columns were made for
+  private of: App["summary"] | null = null;
   private values: Values | null = null;
 
   constructor(private readonly compare: boolean) {
@@ -75,8 +76,9 @@ class Functions implements Shown {
 
   private columns(app: App): void {
     const key = app.events.join() + "|" + (app.state.s ?? "") + "|" + (app.state.g ?? "") + app.ready + app.event;
-    if (key === this.made) return;
+    if (key === this.made && app.summary === this.of) return;
     this.made = key;
+    this.of = app.summary; // with other parts there are other totals
     const values = this.values = new Values(app), order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
     for (const e of app.events) {
       if (app.calls) values.add(Of.Inclusive, e, "incl.", { share: true, what: "incl" });

@@ -80,16 +80,16 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
   const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
   const view = new Table({
     label: "Dearest functions, " + title, columns: [
-      ...values.columns, ...(why ? [{ id: "why", title: "Why", name: true }] : []),
-      ...rates.map((name) => ({ id: name, title: name })), { id: "name", title: "Function", name: true },
+      ...values.columns, { id: "name", title: "Function", name: true }, ...(why ? [{ id: "why", title: "Why", name: true }] : []),
+      ...rates.map((name) => ({ id: name, title: name })),
     ],
   });
   await view.show({
     count: funcs.length, load: () => Promise.resolve(table.names.map((name: Name, i) => {
       const row = values.row(table.values.map((v) => v[i]!), name.func);
       return {
-        cells: [...row.cells, ...(why ? [whyBar(app, bars!.parts[0]!.map((v) => v[i]!), "Estimated cycles of " + name.name)] : []),
-          ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0])), app.named(name)],
+        cells: [...row.cells, app.named(name), ...(why ? [whyBar(app, bars!.parts[0]!.map((v) => v[i]!), "Estimated cycles of " + name.name)] : []),
+          ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0]))],
         of: row.of,
       };
     })),
@@ -103,7 +103,7 @@ async function where(app: App): Promise<HTMLElement> {
   return h("section", {}, h("h2", {}, "Where: the dearest functions in " + app.eventName(app.event)),
     app.calls ? null : h("p", { class: "note" }, "This profile has no calls (quern run --calls=yes records them): inclusive " +
       "costs, callers, call graph and flame graph are not there; lines, sources and the treemap are."),
-    app.summary.why.length ? whyLegend(app) : null, h("div", { class: "columns" }, ...lists));
+    app.summary.why.length ? whyLegend(app) : null, ...lists);
 }
 
 async function why(app: App): Promise<HTMLElement> {

@@ -4,6 +4,7 @@ import os
 import time
 
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
@@ -62,6 +63,25 @@ class Browser:
                 return
             time.sleep(0.01)
         raise RuntimeError("no view " + fragment)
+
+    def press(self, *keys):
+        """Keys, as a user without a mouse presses them, one after another."""
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+            self.settle()
+
+    def settle(self, seconds=20):
+        """Waits until what was asked for is shown."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(0.03)
+            if self.driver.execute_script("return (document.body.dataset.view || '') === location.hash"):
+                return
+
+    def names(self):
+        """The accessibility tree, as a screen reader gets it: role and name of all that is not ignored."""
+        tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})
+        return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in tree["nodes"] if not n.get("ignored")]
 
     def run(self, script):
         return self.driver.execute_script(script)

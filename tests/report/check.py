@@ -16,6 +16,7 @@ from decimal import Decimal
 
 sys.path.insert(0, os.path.dirname(__file__))
 from browser import Browser  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 QUERN, FOLDER = sys.argv[1:3]
 NONE = 0xFFFFFFFF
@@ -369,6 +370,217 @@ def check_base(browser, old, new):
     test("base %s, %s: each difference is that of diff" % (os.path.basename(old), os.path.basename(new)), faults)
 
 
+def texts_of(browser, selector):
+    return browser.run("return [...document.querySelectorAll('%s tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+                       % selector)
+
+
+def check_pictures(browser):
+    """Flame graph, treemap and call graph of calls.callgrind: main 20 calls func1 (100) for 400 and func2 (700) for 400,
+    func1 calls func2 for 300. So func2 below func1 costs 300 of 300, exactly."""
+    faults = []
+    report = os.path.join(FOLDER, "calls.callgrind.html")
+    browser.open(report)
+    browser.view("v=flame&t=1")
+    compare("flame", [row[:4] for row in texts_of(browser, "#quern-flame")],
+            [["820", "820", "100.0 %", "0"], ["400", "400", "48.8 %", "1"], ["400", "400", "48.8 %", "1"],
+             ["300", "300", "36.6 %", "2"]], faults)
+    browser.view("v=flame&k=up&t=1")
+    compare("inverted: func2's own 700, from main 400, from func1 300, each with main above",
+            [row[:4] for row in texts_of(browser, "#quern-flame")][0], ["700", "700", "85.4 %", "0"], faults)
+    browser.view("v=treemap&t=1")
+    compare("treemap", [row[0] for row in texts_of(browser, "#quern-treemap")],
+            ["700", "700", "700", "120", "100", "100", "20", "20"], faults)  # file, function, line
+    browser.view("v=graph&t=1&f=" + browser.ask("name", 0)["hash"])
+    compare("graph", sorted(texts_of(browser, "#quern-graph")),
+            [["func1", "2", "300", "func2"], ["main", "1", "400", "func1"], ["main", "3", "400", "func2"]], faults)
+    browser.view("v=graph")
+    compare("names in the graph", sorted(name for role, name in browser.names() if role == "link" and " of Instr" in name),
+            ["func1, 400, 48.8 % of Instructions, self 100", "func2, 700, 85.4 % of Instructions, self 700",
+             "main, 820, 100.0 % of Instructions, self 20"], faults)
+    browser.view("v=flame")
+    compare("name of a box", [name for role, name in browser.names() if role == "link" and "depth" in name],
+            ["main, 100.0 % of Instructions, depth 0, exactly 820"], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("flame graph, treemap, call graph: worked by hand", faults)
+
+
+# d costs 90: c brings 60, b 30; e below it costs 40, of which b brings 0 .. 30.
+DIAMOND = """events: Ir
+fl=x
+fn=a
+1 0
+cfn=b
+calls=1 1
+1 30
+cfn=c
+calls=1 1
+1 70
+fn=b
+2 0
+cfn=d
+calls=1 1
+2 30
+fn=c
+3 10
+cfn=d
+calls=2 1
+3 60
+fn=d
+4 5
+cfn=e
+calls=3 1
+4 40
+cfn=g
+calls=3 1
+4 45
+fn=e
+5 40
+fn=g
+6 45
+"""
+
+
+def check_bounds(browser):
+    faults = []
+    path, report = os.path.join(FOLDER, "diamond.out"), os.path.join(FOLDER, "diamond.html")
+    with open(path, "w") as f:
+        f.write(DIAMOND)
+    quern("report", "-o", report, path)
+    browser.open(report)
+    browser.view("v=flame&t=1")
+    rows = [(row[0], row[1], row[3]) for row in texts_of(browser, "#quern-flame")]
+    compare("bounds of e and g below b and c", sorted(r for r in rows if r[2] == "3"),
+            [("0", "30", "3"), ("0", "30", "3"), ("10", "40", "3"), ("15", "45", "3")], faults)
+    browser.view("v=flame")
+    browser.run("document.querySelector('.item').focus()")
+    browser.press(*[Keys.ARROW_DOWN] * 3)
+    name = browser.run("return document.activeElement.getAttribute('aria-label')")
+    if name not in ("g, 30.0 % of Ir, depth 3, estimated, between 15 and 45",):
+        faults.append("three times down: " + name)
+    test("flame graph: estimates say so, and their bounds", faults)
+
+
+def check_parts(browser):
+    """parts.callgrind: part 1 has 4, part 2 6."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "parts.callgrind.html"))
+    for parts, cost in (("0", "4"), ("1", "6"), ("", "10")):
+        browser.view("v=functions&p=" + parts)
+        compare("parts " + parts, texts_of(browser, "#quern-functions")[0][:2], [cost, "100.0 %"], faults)
+    browser.view("v=parts")
+    compare("parts", browser.run("return [...document.querySelectorAll('[data-q^=part]')].map((e) => e.textContent)"), ["4", "6"], faults)
+    browser.run("document.querySelector('#quern-parts input').click()")
+    browser.run("[...document.querySelectorAll('button')].find((b) => b.textContent === 'Apply').click()")
+    browser.settle()
+    compare("chosen", browser.run("return location.hash"), "#v=parts&p=1", faults)
+    browser.press(Keys.ESCAPE)
+    compare("undone", browser.run("return location.hash"), "#v=parts", faults)
+    test("parts: what is selected alone counts", faults)
+
+
+def check_keys(browser):
+    """Without a mouse."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
+    at = lambda: dict(urllib.parse.parse_qsl(browser.run("return location.hash")[1:]))  # noqa: E731
+    hashes = [browser.ask("name", f)["hash"] for f in range(3)]
+    browser.press("2")
+    compare("2", at(), {"v": "functions"}, faults)
+    browser.press("/", "f", "u", "n", "c", "1")
+    compare("typed", at(), {"v": "functions", "q": "func1"}, faults)
+    compare("rows", len(texts_of(browser, "#quern-functions")), 1, faults)
+    browser.press(Keys.ENTER, Keys.ENTER)
+    compare("opened", (at()["v"], browser.run("return document.querySelector('h2').textContent")), ("function", "func1"), faults)
+    browser.press("u")
+    compare("u: the dearest caller", browser.run("return document.querySelector('h2').textContent"), "main", faults)
+    browser.driver.back()
+    browser.settle()
+    compare("back", browser.run("return document.querySelector('h2').textContent"), "func1", faults)
+    browser.press("c", Keys.ENTER)
+    compare("c: a callee", browser.run("return document.querySelector('h2').textContent"), "func2", faults)
+    browser.press("h")
+    compare("h hides", at().get("hi"), browser.ask("name", [browser.ask("name", f)["name"] for f in range(3)].index("func2"))["hash"], faults)
+    browser.press("2")
+    compare("without func2", len(texts_of(browser, "#quern-functions")), 2, faults)
+    browser.press(Keys.ESCAPE)
+    compare("Esc", len(texts_of(browser, "#quern-functions")), 3, faults)
+    browser.press("f")
+    browser.press("e")
+    compare("e: the next event, of one", at().get("e"), browser.ask("summary")["events"][1 % len(browser.ask("summary")["events"])]["name"], faults)
+    browser.press("?")
+    compare("?", browser.run("return document.querySelector('dialog').open"), True, faults)
+    browser.press(Keys.ESCAPE)
+    compare("Esc closes", browser.run("return document.querySelector('dialog').open"), False, faults)
+    browser.view("v=functions&n=0")
+    browser.press("3")
+    compare("keys of one letter are off", at().get("v"), "functions", faults)
+    browser.view("v=functions")
+    browser.run("document.querySelector('#quern-functions .main').focus()")
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.HOME, Keys.ARROW_DOWN)
+    compare("arrows", browser.run("return document.activeElement.closest('tr').dataset.row"), "1", faults)
+    for h in hashes:
+        browser.view("v=function&f=" + h)
+        compare("a link to " + h, browser.run("return document.querySelector('h2').textContent"),
+                browser.ask("name", hashes.index(h))["name"], faults)
+    browser.view("v=functions&f=0123456789abcdef")
+    compare("console", browser.complaints(), [], faults)
+    test("keys, back, links", faults)
+
+
+def check_filters(browser):
+    """Pieces of names, case, regular expressions, files; formulas; groups that are opened."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
+    for text, rows in (("FUNC", 0), ("func", 2), ("/^f.*2$/", 1), ("/MAIN/i", 1), ("file:file2", 1), ("/(/", None), ("", 3)):
+        browser.view("v=functions&q=" + urllib.parse.quote(text))
+        if rows is None:
+            compare("a bad expression is said", "regular expression" in browser.run("return document.querySelector('.count').textContent"), True, faults)
+        else:
+            compare("rows of " + text, len(texts_of(browser, "#quern-functions")), rows, faults)
+    browser.view("v=functions&d=" + urllib.parse.quote("twice=2 Instructions~half=Instructions / 2") + "&e=twice&c=half&s=-self.0.twice")
+    rows = texts_of(browser, "#quern-functions")
+    compare("defined events", [(r[0], r[2], r[4], r[5]) for r in rows],
+            [("1,400", "1,400", "≈ 350", "≈ 350"), ("800", "200", "≈ 200", "≈ 50"), ("1,640", "40", "≈ 410", "≈ 10")], faults)
+    browser.view("v=functions&g=file")
+    browser.run("document.querySelector('.group').click()")
+    browser.settle()
+    compare("an opened group", [r[-3] for r in texts_of(browser, "#quern-functions")],
+            ["▾ file2.c1 function", "func2file2.c", "▸ file1.c2 functions"], faults)
+    test("filters, formulas, groups", faults)
+
+
+def check_access(browser):
+    """Every view: one heading of the first level, a main region, a name for all that takes the focus; 320 pixels; print."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
+    for view in ("", "v=functions", "v=function", "v=source", "v=graph", "v=flame", "v=treemap", "v=lines"):
+        browser.view(view)
+        nameless = [role for role, name in browser.names() if role in ("link", "button", "textbox", "searchbox", "combobox", "checkbox")
+                    and not name.strip()]
+        compare("nameless in " + view, nameless, [], faults)
+        compare("landmarks of " + view, sorted(role for role, _ in browser.names() if role in ("main", "navigation", "banner")),
+                ["banner", "main", "navigation"], faults)
+        compare("headings of " + view, browser.run("return document.querySelectorAll('h1:not(#quern-static h1)').length"), 1, faults)
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                       {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False})
+        wide = browser.run("return document.documentElement.scrollWidth")
+        if wide > 320:
+            faults.append("%s is %d wide at 320: %s" % (view, wide, browser.run(
+                "return [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > 321 && "
+                "!e.closest('.scroll, .wide, .hold, svg')).map((e) => e.tagName + '.' + e.className + '#' + e.id).slice(0, 5).join()")))
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    compare("dark", browser.run("return getComputedStyle(document.body).backgroundColor"), "rgb(22, 24, 27)", faults)
+    browser.view("m=light")
+    compare("light by hand", browser.run("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", faults)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    compare("print", browser.run("return [getComputedStyle(document.querySelector('nav')).display, "
+                                 "getComputedStyle(document.querySelector('main')).display]"), ["none", "block"], faults)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    test("names, landmarks, 320 pixels, dark, print", faults)
+
+
 HOSTILE = [b"</script><script>hacked = 1</script>", b"<!--<script>", b"\"'&<img src=x onerror=hacked=1>",
            b"\xe2\x80\xaegnirts\xe2\x80\xac", b"\xff\xfe\x80", b"@QUERN_REST@", b"a" * 1000000, b"\x01\x02\x7f"]
 
@@ -627,6 +839,12 @@ def main():
         for old, new in (("calls-zero", "cfn-reset"), ("cfn-reset", "hex"), ("inline", "calls-zero"),
                          ("call-target-relative", "ranges")):
             check_base(browser, "tests/golden/%s.callgrind" % old, "tests/golden/%s.callgrind" % new)
+        check_pictures(browser)
+        check_bounds(browser)
+        check_parts(browser)
+        check_keys(browser)
+        check_filters(browser)
+        check_access(browser)
         check_hostile(browser)
         check_damage(browser, "tests/golden/calls.callgrind")
         check_text(browser)

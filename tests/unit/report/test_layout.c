@@ -76,6 +76,39 @@ static void treemaps(void **state)
 }
 
 // Nothing to show, and no room to show it in.
+static void rect_is(const struct treemap_rect *r, double x, double y, double w, double h)
+{
+    if (r->x != x || r->y != y || r->w != w || r->h != h)
+        fail_msg("%g %g %g %g, wanted %g %g %g %g", r->x, r->y, r->w, r->h, x, y, w, h);
+}
+
+// 0 (75) and 1 (25) share 100 x 50: 75 and 25 wide. In 0, with a head of 10, stand 2 (45) and 3
+// (30): 75 x 40 along its lower side: 2 is 45 wide. In 2 stands 4, a third of it, in an edge of 1
+// only when asked; in 1 stands 5, but 25 x 40 is narrower than 26.
+static void nested(void **state)
+{
+    const double value[] = { 75, 25, 45, 30, 15, 25 };
+    const uint32_t parent[] = { CORE_NONE, CORE_NONE, 0, 0, 2, 1 };
+    const struct treemap_rect room = { 0, 0, 100, 50 };
+    struct treemap_rect r[6];
+
+    (void)state;
+    assert_int_equal(
+        treemap_nest(value, parent, 6, 100, room, (struct treemap_style){ 10, 0, 26 }, r), 0);
+    rect_is(&r[0], 0, 0, 75, 50);
+    rect_is(&r[1], 75, 0, 25, 50);
+    rect_is(&r[2], 0, 10, 45, 40);
+    rect_is(&r[3], 45, 10, 30, 40);
+    rect_is(&r[4], 0, 20, 15, 30); // 45 x 30 is left below its head
+    assert_true(r[5].w == 0 && r[5].h == 0);
+    assert_int_equal(
+        treemap_nest(value, parent, 6, 100, room, (struct treemap_style){ 10, 1, 5 }, r), 0);
+    rect_is(&r[5], 76, 11, 23, 38);
+    assert_int_equal(
+        treemap_nest(value, (uint32_t[]){ 0 }, 1, 100, room, (struct treemap_style){ 0, 0, 0 }, r),
+        CORE_WRONG);
+}
+
 static void nothing(void **state)
 {
     const double value[] = { 1, 0 };
@@ -87,6 +120,9 @@ static void nothing(void **state)
     treemap_squarify(value, 2, 1, (struct treemap_rect){ 0, 0, 0, 1 }, r);
     assert_true(r[0].w == 0);
     treemap_squarify(NULL, 0, 1, (struct treemap_rect){ 0, 0, 1, 1 }, r);
+    assert_int_equal(treemap_nest(NULL, NULL, 0, 1, (struct treemap_rect){ 0, 0, 1, 1 },
+                                  (struct treemap_style){ 0, 0, 1 }, NULL),
+                     0);
 }
 
 // ---- Layers ----
@@ -195,8 +231,9 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper),  cmocka_unit_test(treemaps),      cmocka_unit_test(nothing),
-        cmocka_unit_test(planar), cmocka_unit_test(random_graphs), cmocka_unit_test(refusals),
+        cmocka_unit_test(paper),    cmocka_unit_test(treemaps), cmocka_unit_test(nothing),
+        cmocka_unit_test(nested),   cmocka_unit_test(planar),   cmocka_unit_test(random_graphs),
+        cmocka_unit_test(refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//
+// The call graph around a function, or of all: callers above callees, at most 400 functions, the rest summed.
+import { NONE, Side } from "./core";
+import type { GraphPicture, Name } from "./api";
+import { sideNames } from "./app";
+import type { App, Shown, View } from "./app";
+import { button, h, number, percent, share, shorten, svg } from "./element";
+import { Table } from "./table";
+import { save } from "./view_functions";
+import { funcOf } from "./view_function";
+
+const MOST = "60"; // nodes, unless chosen; the core's limit is 400
+
+function label(name: Name | null, above: boolean): string {
+  const text = name ? shorten(name.name || "???") : above ? "other callers" : "other callees";
+  return text.length > 30 ? text.slice(0, 29) + "…" : text;
+}
+
+// A smooth line through points.
+function curve(points: [number, number][]): string {
+  if (points.length < 2) return "";
+  let d = "M" + points[0]!.map((v) => v.toFixed(1)).join(" ");
+  for (let i = 1; i < points.length; i++) {
+    const [ax, ay] = points[i - 1]!, [bx, by] = points[i]!, my = (ay + by) / 2;
+    d += "C" + [ax, my, bx, my, bx, by].map((v) => v.toFixed(1)).join(" ");
+  }
+  return d;
+}
+
+class Drawing {
+  readonly element: SVGSVGElement;
+  private readonly nodes: SVGAElement[] = [];
+  private scale = 1;
+  private x = 0;
+  private y = 0;
+
+  constructor(private readonly app: App, private readonly g: GraphPicture, private readonly side: Side) {
+    const total = app.total(app.event, side), names = app.eventName(app.event);
+    this.element = svg("svg", { class: "graph", role: "group", "aria-label": "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table" },
+      svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", markerUnits: "userSpaceOnUse" },
+        svg("path", { d: "M0 0L8 4L0 8Z" }))));
+    const lines = svg("g", { class: "calls" }), boxes = svg("g");
+    for (const e of g.edges) {
+      const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to, part = Math.abs(share(e.value.approx, total)) || 0;
+      const points = own ? [] : e.points;
+      const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points);
+      const change = this.app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
+      const text = label(from.name, from.above) + " calls " + label(to.name, to.above) + " " + number(e.calls, 1) + " times for " + number(e.value, app.scale(app.event)) +
+        " (" + percent(e.value.approx, total) + " of " + names + ")";
+      const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(part)).toFixed(1), "marker-end": "url(#tip)" }, svg("title", {}, text));
+      lines.append(path);
+      const middle = points[Math.floor(points.length / 2)];
+      if (middle && part > 0.02 && points.length > 1) {
+        const before = points[Math.floor(points.length / 2) - 1]!;
+        lines.append(svg("text", { x: (middle[0] + before[0]) / 2 + 4, y: (middle[1] + before[1]) / 2, class: "cost" },
+          percent(e.value.approx, total) + ", " + number(e.calls, 1) + "×"));
+      }
+    }
+    g.nodes.forEach((n, i) => {
+      const text = label(n.name, n.above), width = Math.min(30, Math.max(8, (n.name?.name ?? "other callees").length)) * 7 + 16;
+      const values = n.inclusive[side], said = n.name ? shorten(n.name.name || "???") + ", " + (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
+        percent(values!.approx, total) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
+      const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0, share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
+      const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
+      const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4, "fill-opacity": (heat * 0.6).toFixed(3) });
+      const a = svg("a", {
+        href: n.name ? app.href({ v: "graph", f: n.name.hash }) : null, "aria-label": said, tabindex: i === 0 ? 0 : -1, class: "node" +
+          (n.name?.func === app.func ? " focus" : "") + (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
+      }, box, glow, svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
+        n.inclusive.length ? percent(values!.approx, total) + " / " + percent(n.self[side]!.approx, total) : ""),
+      svg("title", {}, said + (n.name ? "\n" + app.full(n.name) : "")));
+      a.addEventListener("focus", () => this.show(i));
+      boxes.append(a);
+      this.nodes.push(a);
+    });
+    this.element.append(lines, boxes);
+    this.element.addEventListener("keydown", (e) => this.key(e));
+    this.element.addEventListener("wheel", (e) => {
+      if (!e.ctrlKey) return;
+      e.preventDefault();
+      this.zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2);
+    }, { passive: false });
+    this.pan();
+    this.reset();
+  }
+
+  private pan(): void {
+    let drag: { x: number; y: number; vx: number; vy: number } | null = null, moved = false;
+    this.element.addEventListener("pointerdown", (e) => {
+      drag = { x: e.clientX, y: e.clientY, vx: this.x, vy: this.y };
+      moved = false;
+    });
+    this.element.addEventListener("pointermove", (e) => {
+      if (!drag || !e.buttons) return;
+      const k = this.g.width / this.scale / Math.max(1, this.element.clientWidth);
+      if (Math.abs(e.clientX - drag.x) + Math.abs(e.clientY - drag.y) > 4) moved = true;
+      if (!moved) return;
+      this.x = drag.vx - (e.clientX - drag.x) * k;
+      this.y = drag.vy - (e.clientY - drag.y) * k;
+      this.frame();
+    });
+    this.element.addEventListener("click", (e) => { if (moved) e.preventDefault(); });
+    this.element.addEventListener("pointerup", () => { drag = null; });
+  }
+
+  private get wide(): number { return Math.max(600, this.g.width + 80); }
+
+  private get tall(): number { return Math.max(200, this.g.height + 80); }
+
+  private frame(): void {
+    this.element.setAttribute("viewBox", [this.x, this.y, this.wide / this.scale, this.tall / this.scale].map((v) => v.toFixed(1)).join(" "));
+  }
+
+  // Where names can be read: around the function, or at the first one.
+  start(): void {
+    const width = Math.max(1, this.element.clientWidth), i = Math.max(0, this.g.nodes.findIndex((n) => n.name && n.name.func === this.app.func));
+    const fit = Math.max(this.wide / width, this.tall / Math.max(1, this.element.clientHeight));
+    if (fit < 1.6) return;
+    this.scale = fit / 1.3;
+    this.x = this.g.nodes[i]!.x - this.wide / this.scale / 2;
+    this.y = Math.max(-40, this.g.nodes[i]!.y - this.tall / this.scale / 2);
+    this.frame();
+  }
+
+  reset(): void {
+    this.scale = 1;
+    this.x = Math.min(0, this.g.width / 2 - this.wide / 2) - 10;
+    this.y = -40;
+    this.frame();
+  }
+
+  zoom(by: number): void {
+    const scale = Math.max(1, Math.min(40, this.scale * by)), at = this.g.nodes[this.current()]!;
+    const cx = this.scale > 1 ? this.x + this.wide / this.scale / 2 : at.x, cy = this.scale > 1 ? this.y + this.tall / this.scale / 2 : at.y;
+    this.scale = scale;
+    this.x = cx - this.wide / scale / 2;
+    this.y = cy - this.tall / scale / 2;
+    if (scale === 1) this.reset();
+    else this.frame();
+  }
+
+  private current(): number { return Math.max(0, this.nodes.findIndex((node) => node === document.activeElement)); }
+
+  private show(i: number): void {
+    for (const [k, node] of this.nodes.entries()) node.setAttribute("tabindex", k === i ? "0" : "-1");
+    if (this.scale > 1) {
+      this.x = this.g.nodes[i]!.x - this.wide / this.scale / 2;
+      this.y = this.g.nodes[i]!.y - this.tall / this.scale / 2;
+      this.frame();
+    }
+  }
+
+  focus(): void { (this.nodes.find((node) => node.getAttribute("tabindex") === "0") ?? this.nodes[0])?.focus(); }
+
+  // Along the dearest call, or to the neighbour in the layer.
+  private key(e: KeyboardEvent): void {
+    const at = this.current(), cost = (k: number): number => Math.abs(this.g.edges[k]!.value.approx);
+    const along = (down: boolean): number | undefined => {
+      const all = this.g.edges.flatMap((edge, k) => (down ? edge.from : edge.to) === at && edge.from !== edge.to ? [k] : []).sort((a, b) => cost(b) - cost(a));
+      return all.length ? (down ? this.g.edges[all[0]!]!.to : this.g.edges[all[0]!]!.from) : undefined;
+    };
+    const level = this.g.nodes.map((_, i) => i).filter((i) => Math.abs(this.g.nodes[i]!.y - this.g.nodes[at]!.y) < 5).sort((a, b) => this.g.nodes[a]!.x - this.g.nodes[b]!.x);
+    const place = level.indexOf(at);
+    if (!e.key.startsWith("Arrow") || e.altKey) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const to = e.key === "ArrowDown" ? along(true) : e.key === "ArrowUp" ? along(false) : level[place + (e.key === "ArrowRight" ? 1 : -1)];
+    if (to !== undefined) this.nodes[to]!.focus();
+  }
+
+  press(key: string): boolean {
+    if (key === "+" || key === "=") this.zoom(1.5);
+    else if (key === "-") this.zoom(1 / 1.5);
+    else if (key === "0") this.reset();
+    else return false;
+    return true;
+  }
+}
+
+function dot(app: App, g: GraphPicture): string {
+  const quote = (text: string): string => '"' + text.replace(/[\\"]/g, "\\$&") + '"';
+  const out = ["digraph calls {", "  node [shape=box];"];
+  g.nodes.forEach((n, i) => out.push("  n" + i + " [label=" + quote((n.name ? n.name.name || "???" : label(null, n.above)) +
+    (n.inclusive[0] ? " " + number(n.inclusive[0], app.scale(app.event)) : "")) + "];"));
+  for (const e of g.edges) out.push("  n" + e.from + " -> n" + e.to + " [label=" + quote(number(e.value, app.scale(app.event)) + " (" + number(e.calls, 1) + "x)") + "];");
+  return out.join("\n") + "\n}\n";
+}
+
+async function show(app: App): Promise<Shown> {
+  const { state } = app, element = h("div"), all = state.k === "all", focus = all ? NONE : await funcOf(app);
+  const up = Number(state.up ?? 3), down = Number(state.dn ?? 3), least = Number(state.ln ?? (all ? 2 : 0.5));
+  const pick = (text: string, value: string, options: [string, string][], change: (v: string) => void): HTMLElement => {
+    const select = h("select", {}, ...options.map(([v, t]) => h("option", { value: v }, t)));
+    select.value = value;
+    select.addEventListener("change", () => change(select.value));
+    return h("label", {}, text + " ", select);
+  };
+  const depths: [string, string][] = ["0", "1", "2", "3", "5", "10", "100"].map((d) => [d, d === "100" ? "all" : d]);
+  const bar = h("div", { class: "bar" }, pick("Of", all ? "all" : "", [["", "the function"], ["all", "the program"]], (k) => app.set({ k })),
+    all ? null : pick("Callers", String(up), depths, (v) => app.set({ up: v })), all ? null : pick("Callees", String(down), depths, (v) => app.set({ dn: v })),
+    pick("Least cost", String(least), ["0", "0.1", "0.5", "1", "2", "5", "10"].map((v) => [v, v + " %"]), (v) => app.set({ ln: v })),
+    pick("At most", state.l ?? MOST, ["20", "60", "120", "200", "400"].map((v) => [v, v]), (v) => app.set({ l: v })),
+    button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
+  element.append(h("h2", {}, "Call graph", focus !== NONE ? " around " : null, focus !== NONE ? app.link(await app.client.ask("name", focus)) : null), bar);
+  if (app.summary.events[app.event]!.ratio) {
+    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: calls have none. Choose an event that counts."));
+    return { element };
+  }
+  const side = app.base ? Side.Difference : Side.New;
+  const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST), app.filter, app.base ? Side.Difference : Side.New);
+  element.append(h("p", { class: "note", role: "status" }, g.nodes.filter((n) => n.name).length + " functions" + (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
+    ". In a box: " + (app.base ? "the difference of the inclusive and the self cost, of the difference of the program." : "inclusive and self cost, of the program.")));
+  if (!g.nodes.length) return { element };
+  if (state.t) {
+    const table = new Table({
+      label: "Calls of the graph", id: "quern-graph", columns: [
+        { id: "caller", title: "Caller", name: true }, { id: "calls", title: "Calls" }, { id: "cost", title: app.eventName(app.event) + (app.base ? ", " + sideNames[2] : "") },
+        { id: "callee", title: "Callee", name: true }],
+    });
+    element.append(table.element);
+    const name = (i: number, main: boolean): Node => {
+      const n = g.nodes[i]!;
+      return n.name ? app.link(n.name, {}, main) : h("span", {}, label(null, n.above));
+    };
+    await table.show({
+      count: g.edges.length, load: (first, count) => Promise.resolve(g.edges.slice(first, first + count).map((e) => {
+        const a = g.nodes[e.from]!.name, b = g.nodes[e.to]!.name, id = a && b ? a.func + "-" + b.func : "";
+        return {
+          cells: [name(e.from, true), number(e.calls, 1), app.text(side, [undefined, undefined, e.value].map((v, s) => s === side ? e.value : v), app.scale(app.event)), name(e.to, false)],
+          of: ["", id && ["calls", 0, side, id].join(":"), id && ["edge", app.event, side, id].join(":"), ""],
+        };
+      })),
+    });
+    return { element, focus: () => table.focus() };
+  }
+  const drawing = new Drawing(app, g, side);
+  bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }), button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
+    button("0", () => drawing.reset(), { "aria-label": "Whole picture" }),
+    button("DOT", () => save(new Blob([dot(app, g)], { type: "text/plain" }), "calls.dot")),
+    button("SVG", () => save(new Blob([new XMLSerializer().serializeToString(drawing.element)], { type: "image/svg+xml" }), "calls.svg")));
+  element.append(drawing.element);
+  return { element, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
+}
+
+export const graphView: View = { key: "graph", title: "Call graph", when: (app) => app.ready && app.calls, show };
