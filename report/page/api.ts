@@ -48,14 +48,16 @@ export interface Jump {
 
 // A box of a treemap, whose area is `value`. low and high: bounds, in units of the event; equal: exact.
 export interface MapBox {
-  parent: number; depth: number; label: string; name: Name | null; file: string; line: number; value: number;
+  parent: number; depth: number; label: string; func: number; name: Name | null; file: string; line: number; value: number;
   low: bigint; high: bigint; x: number; y: number; w: number; h: number;
 }
 export interface GraphPicture {
   nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number }[];
   edges: { from: number; to: number; calls: Value; value: Value; points: [number, number][] }[];
-  width: number; height: number; leftOut: number; crossings: number;
+  width: number; height: number; leftOut: number; notDrawn: number; crossings: number;
 }
+
+const BOXES = 5000; // functions of a treemap
 
 const sides = [Side.New, Side.Old, Side.Difference];
 
@@ -397,11 +399,12 @@ export class Api {
   }
 
   // All lines, or instructions, by magnitude of an event: how many, and how many make half of it. Then hotRows().
-  hotLines(by: number, event: number, side: Side): { count: number; half: number } {
-    const key = [by, event, side].join();
+  // `events` are those that will be asked for: of one alone only that is read.
+  hotLines(by: number, events: number[], side: Side): { count: number; half: number } {
+    const event = events[0]!, key = [by, side, ...events].join();
     if (this.hot?.key !== key) {
       this.dropHot();
-      const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, by, []);
+      const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, by, events.map((e) => this.form(e)));
       this.hot = { key, handle, count, ...this.core.detailOrder(handle, count, this.form(event), side) };
     }
     return { count: this.hot.count, half: this.hot.half };
@@ -435,7 +438,7 @@ export class Api {
 
   // For each event of a list: how many lines make half of it.
   halves(events: number[], side: Side): { lines: number; half: number[] } {
-    const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, By.Line, []);
+    const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, By.Line, events.map((e) => this.form(e)));
     try {
       return { lines: count, half: events.map((e) => this.core.detailOrder(handle, count, this.form(e), side).half) };
     } finally {
@@ -528,81 +531,82 @@ export class Api {
   // or callers of a function, as a flame graph has them.
   treemap(kind: string, event: number, side: Side, root: number, filter: Filter, w: number, h: number):
     { boxes: MapBox[]; total: Value } {
-    const boxes = kind === "structure" ? this.structure(event, side, filter) : this.stacks(kind, event, side, root);
-    const total = kind === "structure" || root === NONE ? this.core.total(this.form(event), side)
-      : this.core.values(this.form(event), Of.Inclusive, side, Uint32Array.of(root))[0]!;
-    this.place(boxes, total.approx, w, h);
+    const core = this.core, formula = this.form(event), whole = core.total(formula, side);
+    const total = kind === "structure" || root === NONE ? whole : core.values(formula, Of.Inclusive, side, Uint32Array.of(root))[0]!;
+    // What has less than some pixels of area cannot be seen.
+    let boxes = kind === "structure" ? this.structure(event, side, filter, total.approx / (w * h) * 6) : this.stacks(kind, event, side, root);
+    boxes = this.place(boxes, total.approx, w, h);
     if (kind === "structure") {
       this.addLines(boxes, event, side);
-      this.place(boxes, total.approx, w, h);
+      boxes = this.place(boxes, total.approx, w, h);
     }
     const there = new Map<number, number>();
-    boxes.forEach((b, i) => { if (b.w > 0 && b.h > 0) there.set(i, there.size); });
+    boxes.forEach((b, i) => { if (b.w > 1.5 && b.h > 1.5) there.set(i, there.size); });
     return {
-      boxes: boxes.filter((_, i) => there.has(i)).map((b) => ({ ...b, parent: there.get(b.parent) ?? NONE })), total,
+      total, boxes: boxes.filter((_, i) => there.has(i)).map((b) => {
+        const name = b.func === NONE ? null : this.name(b.func);
+        return { ...b, parent: there.get(b.parent) ?? NONE, name, label: name ? name.name || "???" : b.label };
+      }),
     };
   }
 
-  private place(boxes: MapBox[], whole: number, w: number, h: number): void {
-    // Siblings by size, parents first: level by level.
+  // Siblings by size, parents first: level by level.
+  private place(boxes: MapBox[], whole: number, w: number, h: number): MapBox[] {
     const order = boxes.map((_, i) => i).sort((a, b) => boxes[a]!.depth - boxes[b]!.depth || boxes[b]!.value - boxes[a]!.value);
-    const to = new Uint32Array(boxes.length);
-    order.forEach((i, k) => { to[i] = k; });
-    const sorted = order.map((i) => ({ ...boxes[i]!, parent: boxes[i]!.parent === NONE ? NONE : to[boxes[i]!.parent]! }));
+    const to = new Uint32Array(boxes.length), sorted = order.map((i, k) => {
+      to[i] = k;
+      return boxes[i]!;
+    });
+    for (const b of sorted) if (b.parent !== NONE) b.parent = to[b.parent]!;
     const rects = this.core.nest(Float64Array.from(sorted, (b) => b.value), Uint32Array.from(sorted, (b) => b.parent), whole, w, h, 15, 1, 6);
     sorted.forEach((b, i) => { [b.x, b.y, b.w, b.h] = [rects[i * 4]!, rects[i * 4 + 1]!, rects[i * 4 + 2]!, rects[i * 4 + 3]!]; });
-    boxes.splice(0, boxes.length, ...sorted);
+    return sorted;
   }
 
-  private structure(event: number, side: Side, filter: Filter): MapBox[] {
-    const core = this.core, column = { of: Of.Self, event, side }, empty = { name: null, file: "", line: 0, x: 0, y: 0, w: 0, h: 0 };
-    const { groups, of } = this.groups(GroupBy.Folder, filter, [column]), at = new Map<number, number>(), boxes: MapBox[] = [];
+  private box(parent: number, depth: number, label: string, func: number, v: Value): MapBox {
+    return {
+      parent, depth, label, func, name: null, file: "", line: 0, value: Math.max(0, v.approx), low: v.exact ?? 0n, high: v.exact ?? 0n,
+      x: 0, y: 0, w: 0, h: 0,
+    };
+  }
+
+  private structure(event: number, side: Side, filter: Filter, least: number): MapBox[] {
+    const { groups, of } = this.groups(GroupBy.Folder, filter, [{ of: Of.Self, event, side }]);
+    const at = new Map<number, number>(), boxes: MapBox[] = [];
     for (const g of groups) {
-      const parent = g.parent === NONE ? NONE : at.get(g.parent)!, v = g.values[0]!;
+      const parent = g.parent === NONE ? NONE : at.get(g.parent)!;
       at.set(g.id, boxes.length);
-      boxes.push({
-        ...empty, parent, depth: parent === NONE ? 0 : boxes[parent]!.depth + 1, label: g.label, value: Math.max(0, v.approx),
-        low: v.exact ?? 0n, high: v.exact ?? 0n,
-      });
+      boxes.push(this.box(parent, parent === NONE ? 0 : boxes[parent]!.depth + 1, g.label, NONE, g.values[0]!));
     }
-    const all = Uint32Array.from(of, (_, f) => f).filter((f) => of[f] !== NONE), total = core.total(this.form(event), side).approx;
-    const values = core.values(this.form(event), Of.Self, side, all);
+    const all = this.core.sort(Uint32Array.from(of, (_, f) => f).filter((f) => of[f] !== NONE),
+      { of: Of.Self, side, formula: this.form(event), descending: true }).slice(0, BOXES);
+    const values = this.core.values(this.form(event), Of.Self, side, all);
     all.forEach((f, i) => {
-      const v = values[i]!, parent = at.get(of[f]!)!;
-      if (v.approx <= total / 1e5) return; // too small to be seen
-      const name = this.name(f);
-        boxes.push({
-          ...empty, parent, depth: boxes[parent]!.depth + 1, label: name.name || "???", name, value: v.approx, low: v.exact ?? 0n, high: v.exact ?? 0n,
-        });
+      const parent = at.get(of[f]!)!;
+      if (values[i]!.approx > least) boxes.push(this.box(parent, boxes[parent]!.depth + 1, "", f, values[i]!));
     });
     return boxes;
   }
 
   private addLines(boxes: MapBox[], event: number, side: Side): void {
-    const large = boxes.map((b, i) => i).filter((i) => boxes[i]!.name && boxes[i]!.w > 50 && boxes[i]!.h > 40);
+    const large = boxes.map((_, i) => i).filter((i) => boxes[i]!.func !== NONE && boxes[i]!.w > 50 && boxes[i]!.h > 40);
     for (const i of large.slice(0, 60)) {
-      const b = boxes[i]!, { rows, values } = this.detail(Detail.Places, b.name!.func, NONE, By.Line, [this.form(event)], [side]);
+      const b = boxes[i]!, own = this.core.func(b.func).file;
+      const { rows, values } = this.detail(Detail.Places, b.func, NONE, By.Line, [this.form(event)], [side]);
       rows.forEach((row, k) => {
         const v = values[0]![0]![k]!, file = this.core.string(row.file);
-        if (v.approx > 0 && row.line)
-          boxes.push({
-            parent: i, depth: b.depth + 1, label: (file && file !== b.name!.file ? file.slice(file.lastIndexOf("/") + 1) + ":" : "") + row.line, name: null,
-            file, line: Number(row.line), value: v.approx, low: v.exact ?? 0n, high: v.exact ?? 0n, x: 0, y: 0, w: 0, h: 0,
-          });
+        if (v.approx <= 0 || !row.line) return;
+        const box = this.box(i, b.depth + 1, (row.file !== own ? file.slice(file.lastIndexOf("/") + 1) + ":" : "") + row.line, NONE, v);
+        boxes.push({ ...box, file, line: Number(row.line) });
       });
     }
   }
 
   private stacks(kind: string, event: number, side: Side, root: number): MapBox[] {
-    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000), names = new Map<number, Name>();
-    return flame.boxes.map((b) => {
-      if (!names.has(b.func)) names.set(b.func, this.name(b.func));
-      const name = names.get(b.func)!;
-      return {
-        parent: b.parent, depth: b.depth, label: name.name || "???", name, file: "", line: 0, value: b.width * flame.total.approx, low: b.low, high: b.high,
-        x: 0, y: 0, w: 0, h: 0,
-      };
-    });
+    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000);
+    return flame.boxes.map((b) => ({
+      ...this.box(b.parent, b.depth, "", b.func, { exact: null, approx: b.width * flame.total.approx }), low: b.low, high: b.high,
+    }));
   }
 
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
@@ -612,6 +616,9 @@ export class Api {
     const g = core.graph({
       formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most, mask: this.masked(filter),
     });
+    // Of many calls the dearest are drawn: they come first.
+    const drawn = Math.max(60, g.nodes.length * 3), notDrawn = Math.max(0, g.edges.length - drawn);
+    g.edges.length = Math.min(g.edges.length, drawn);
     const use = sides.filter((s) => s <= upTo), all = core.number(What.Funcs);
     const nodes = g.nodes.map((n) => {
       const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s, Uint32Array.of(n.func))[0]!) : [];
@@ -625,7 +632,7 @@ export class Api {
     return {
       nodes: nodes.map((n, i) => ({ ...n, x: laid.nodes[i]!.x, y: laid.nodes[i]!.y })),
       edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value, points: laid.edges[i]! })),
-      width: laid.width, height: laid.height, leftOut: g.leftOut, crossings: laid.crossings,
+      width: laid.width, height: laid.height, leftOut: g.leftOut, notDrawn, crossings: laid.crossings,
     };
   }
 }

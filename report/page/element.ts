@@ -29,6 +29,11 @@ export function button(text: string, does: () => void, attributes: Attributes = 
   return b;
 }
 
+// What may be wider than the page scrolls by itself, also by keys.
+export function wide(e: HTMLElement): HTMLElement {
+  return h("div", { class: "wide", role: "region", tabindex: 0, "aria-label": e.getAttribute("aria-label") ?? "Table" }, e);
+}
+
 // ---- Numbers ----
 
 export const none = "–";

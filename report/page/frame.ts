@@ -8,7 +8,7 @@ import { views } from "./views";
 
 const keys: [string, string][] = [
   ["/", "search"], ["?", "these keys"], ["1 to 9", "views"], ["arrows, Home, End, Page up, Page down", "move in a table or picture"],
-  ["Enter", "open"], ["u", "go up to the dearest caller"], ["c", "go to the callees"], ["e", "next event"],
+  ["Enter", "open"], ["u", "go up to the dearest caller"], ["c", "go to the callees"], ["r", "functions of a cycle one by one, and back"], ["e", "next event"],
   ["t", "the picture as a table, and back"], ["+ - 0", "zoom"],
   ["f", "focus: only what leads to the function and what it leads to"], ["h", "hide the function"],
   ["Esc", "undo the last filter"],
@@ -215,6 +215,15 @@ export class Frame {
     if (this.act(app, e.key)) e.preventDefault();
   }
 
+  // To the dearest caller or callee, in the same view.
+  private async step(app: App, hash: string, callers: boolean): Promise<void> {
+    const func = await app.client.ask("find", hash);
+    if (func === NONE) return;
+    const { rows } = await app.client.ask("neighbours", func, callers, [app.event], app.upTo, 1);
+    if (rows[0]) app.set({ f: rows[0].name.hash });
+    else this.say(callers ? "Nobody calls it." : "It calls nobody.");
+  }
+
   private act(app: App, key: string): boolean {
     if (/^[1-9]$/.test(key)) {
       const view = views.filter((v) => v.when(app))[Number(key) - 1];
@@ -243,6 +252,13 @@ export class Frame {
       case "h":
         if (at) app.set({ hi: [...(app.state.hi ? app.state.hi.split(".") : []), at].join(".") });
         return !!at;
+      case "u":
+      case "c":
+        if (at && app.calls && app.ready) void this.step(app, at, key === "u");
+        return !!at;
+      case "r":
+        app.set({ cy: app.state.cy === "0" ? "" : "0" });
+        return true;
       case "t":
         app.set({ t: app.state.t ? "" : "1" });
         return true;

@@ -8,7 +8,7 @@ import { button, h } from "./element";
 export interface Item {
   x: number; y: number; w: number; h: number; // x and w of a flame graph: 0 to 1
   parent: number; depth: number;
-  label: string; name: string; // what is written in it, and said of it
+  label: string; name: () => string; // what is written in it, and said of it
   href: string; hash: string;
   heat: number;  // 0 to 1: lightness; below 0: cheaper than before
   change: boolean;
@@ -16,6 +16,19 @@ export interface Item {
 }
 
 const WORD = 7.2; // pixels of a letter
+
+// Colours by heat, of 32 steps between paper and hot or cool: opaque, so that boxes in boxes do not add up.
+function shades(paper: string, hot: string, cool: string): (heat: number) => string {
+  const from = [1, 3, 5].map((i) => parseInt(paper.slice(i, i + 2), 16)), steps: string[][] = [];
+  for (const to of [hot, cool]) {
+    const rgb = to.split(" ").map(Number);
+    steps.push(Array.from({ length: 33 }, (_, i) => {
+      const k = 0.08 + i / 32 * 0.55;
+      return "rgb(" + from.map((v, c) => Math.round(v + (rgb[c]! - v) * k)).join() + ")";
+    }));
+  }
+  return (heat) => steps[heat < 0 ? 1 : 0]![Math.round(Math.min(1, Math.abs(heat)) * 32)]!;
+}
 
 export class Picture {
   readonly element: HTMLElement;
@@ -30,6 +43,7 @@ export class Picture {
   private asked = 0;
   private hatch: CanvasPattern | null = null;
   private drag: { x: number; y: number; left: number; top: number; moved: boolean } | null = null;
+  private width = 1; // of the canvas: asking for it lays the page out
   private readonly watch = new ResizeObserver(() => this.draw());
 
   // `wide`: the picture is as wide as the page, and only its width is zoomed.
@@ -61,14 +75,13 @@ export class Picture {
 
   // Other boxes in the same place: finer ones.
   show(items: Item[]): void {
-    const before = this.items[this.at]?.name;
+    const now = this.items[this.at];
     this.items = items;
-    this.at = Math.max(0, items.findIndex((item) => item.name === before));
+    this.at = Math.max(0, items.findIndex((item) => !!now && item.hash === now.hash && item.depth === now.depth && Math.abs(item.x - now.x) < 1e-9));
     if (items.length && !this.focus) this.link();
     this.draw();
   }
 
-  private get width(): number { return this.canvas.clientWidth || 1; }
 
   // Pixels of an item.
   private box(i: Item): [number, number, number, number] {
@@ -114,10 +127,12 @@ export class Picture {
     this.asked = 0;
     const ratio = devicePixelRatio || 1, context = this.canvas.getContext("2d");
     if (!context || !this.canvas.isConnected) return;
+    this.width = this.canvas.clientWidth || 1;
     const w = Math.round(this.width * ratio), tall = Math.round(this.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== tall) [this.canvas.width, this.canvas.height] = [w, tall];
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
-    const ink = color("--ink"), paper = color("--paper"), hot = color("--hot"), less = color("--cool"), line = color("--line");
+    const ink = color("--ink"), paper = color("--paper"), line = color("--line"), shade = shades(paper, color("--hot"), color("--cool"));
+    const { width, height } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     context.font = "12px system-ui, sans-serif";
@@ -125,20 +140,18 @@ export class Picture {
     this.hatch ??= this.makeHatch(context, ink);
     for (const item of this.items) {
       const [x, y, bw, bh] = this.box(item);
-      if (x > this.width || y > this.height || x + bw < 0 || y + bh < 0 || bw < 0.4 || bh < 0.4) continue;
-      context.fillStyle = paper;
-      context.fillRect(x, y, bw, bh);
-      context.fillStyle = `rgb(${item.heat < 0 ? less : hot} / ${0.08 + Math.abs(item.heat) * 0.55})`;
+      if (x > width || y > height || x + bw < 0 || y + bh < 0 || bw < 0.4 || bh < 0.4) continue;
+      context.fillStyle = shade(item.heat);
       context.fillRect(x, y, bw, bh);
       if (item.hatched && this.hatch && bw > 2) {
         context.fillStyle = this.hatch;
         context.fillRect(x, y, bw, bh);
       }
-      if (bw > 2) {
+      if (bw > 3 && bh > 3) {
         context.strokeStyle = line;
         context.strokeRect(x + 0.5, y + 0.5, bw - 1, bh - 1);
       }
-      const from = Math.max(2, x + 3), room = Math.floor((Math.min(x + bw, this.width) - from - 2) / WORD);
+      const from = Math.max(2, x + 3), room = Math.floor((Math.min(x + bw, width) - from - 2) / WORD);
       if (room < 2 || bh < 12) continue;
       context.fillStyle = ink;
       const text = item.label.length > room ? item.label.slice(0, Math.max(1, room - 1)) + "…" : item.label;
@@ -194,7 +207,7 @@ export class Picture {
     const [x, y] = this.point(e), i = this.find(x, y);
     this.tip.hidden = i === NONE;
     if (i === NONE) return;
-    this.tip.textContent = this.items[i]!.name;
+    this.tip.textContent = this.items[i]!.name();
     this.tip.style.left = Math.min(x + 14, this.width - 260) + "px";
     this.tip.style.top = y + 18 + "px";
   }
@@ -216,7 +229,7 @@ export class Picture {
 
   private link(): void {
     const item = this.items[this.at]!, a = h("a", {
-      class: "item", href: item.href, "data-hash": item.hash || null, "aria-label": item.name,
+      class: "item", href: item.href, "data-hash": item.hash || null, "aria-label": item.name(),
     });
     if (this.focus) this.focus.replaceWith(a);
     else this.said.append(a);

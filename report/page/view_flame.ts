@@ -82,7 +82,7 @@ async function show(app: App): Promise<Shown> {
     return all.map((b) => {
       const n = names.get(b.func)!, c = change.get(b.func), exact = b.low === b.high;
       return {
-        x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: shorten(n.name || "???"), name: say(app, b, n, c?.text ?? ""),
+        x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: shorten(n.name || "???"), name: () => say(app, b, n, c?.text ?? ""),
         href: app.href({ v: "function", f: n.hash }), hash: n.hash, heat: app.base ? c?.heat ?? 0 : Math.min(1, b.width * 1.5), change: app.base, hatched: !exact,
       };
     });

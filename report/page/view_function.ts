@@ -5,7 +5,7 @@ import { NONE, Of, Side } from "./core";
 import type { Name, Neighbour } from "./api";
 import { noFilter, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { h, rounded } from "./element";
+import { h, rounded, wide } from "./element";
 import { Table } from "./table";
 import type { Column } from "./table";
 import { rate, whyBar, whyLegend } from "./view_summary";
@@ -61,7 +61,7 @@ async function costs(app: App, f: number): Promise<HTMLElement> {
     for (const side of app.sides)
       row.append(h("td", { class: "num", "data-q": ["called", app.event, side, f].join(":") }, app.text(side, v, 1)));
   }
-  return h("section", {}, h("h3", {}, "Costs"), h("div", { class: "wide" }, table));
+  return h("section", {}, h("h3", {}, "Costs"), wide(table));
 }
 
 async function why(app: App, f: number): Promise<HTMLElement | null> {

@@ -210,6 +210,7 @@ async function show(app: App): Promise<Shown> {
   const side = app.base ? Side.Difference : Side.New;
   const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST), app.filter, app.base ? Side.Difference : Side.New);
   element.append(h("p", { class: "note", role: "status" }, g.nodes.filter((n) => n.name).length + " functions" + (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
+    (g.notDrawn ? "; " + g.notDrawn + " cheaper calls between them are not drawn" : "") +
     ". In a box: " + (app.base ? "the difference of the inclusive and the self cost, of the difference of the program." : "inclusive and self cost, of the program.")));
   if (!g.nodes.length) return { element };
   if (state.t) {

@@ -10,7 +10,7 @@ import { Table } from "./table";
 async function show(app: App): Promise<Shown> {
   const addr = app.state.b === "addr" && (app.summary.has & 2) !== 0, element = h("div");
   const by = addr ? By.Addr | By.Line | By.Func : By.Line, side = app.base ? Side.Difference : Side.New;
-  const { count, half } = await app.client.ask("hotLines", by, app.event, side), values = new Values(app);
+  const { count, half } = await app.client.ask("hotLines", by, app.events, side), values = new Values(app);
   for (const e of app.events) values.add(Of.Self, e, "self", { share: true, sort: false, what: addr ? "insn" : "line" });
   element.append(h("h2", {}, addr ? "Instructions" : "Lines"));
   if (app.summary.has & 2) {

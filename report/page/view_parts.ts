@@ -2,7 +2,7 @@
 //
 // Parts and threads of the profile, in their order: what is selected alone counts, everywhere.
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent } from "./element";
+import { button, h, number, percent, wide } from "./element";
 import { sideNames } from "./app";
 
 async function show(app: App): Promise<Shown> {
@@ -39,7 +39,7 @@ async function show(app: App): Promise<Shown> {
       ...(threads.length > 1 ? threads.slice(0, 20).map((t) => button("Thread " + t, () => app.set({
         p: parts.flatMap((part, i) => part.thread === t ? [i] : []).join("."),
       }))) : [])),
-    h("div", { class: "wide" }, h("table", { id: "quern-parts" }, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)))), body)));
+    wide(h("table", { id: "quern-parts" }, h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)))), body)));
   return { element };
 }
 

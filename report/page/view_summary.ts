@@ -6,10 +6,10 @@ import type { Value } from "./core";
 import type { Name } from "./api";
 import { noFilter, sideNames, Values } from "./app";
 import type { App, Shown, View } from "./app";
-import { factor, h, none, number, percent, signed } from "./element";
+import { button, factor, h, none, number, percent, signed, wide } from "./element";
 import { Table } from "./table";
 
-const TEN = 10;
+const TEN = 10, MANY = 100000; // functions
 
 // The bar of estimated cycles: pieces with their names and shares as text, so that colour is not alone.
 export function whyBar(app: App, values: Value[], of: string): HTMLElement {
@@ -65,7 +65,7 @@ function totals(app: App): HTMLElement {
     for (const side of app.sides)
       row.append(h("td", { class: "num", "data-q": ["total", e, side, 0].join(":") }, app.text(side, event.total, event.scale)));
   });
-  return h("section", {}, h("h2", {}, "Totals"), h("div", { class: "wide" }, table));
+  return h("section", {}, h("h2", {}, "Totals"), wide(table));
 }
 
 // ---- Where, and why ----
@@ -133,7 +133,7 @@ async function why(app: App): Promise<HTMLElement> {
         percent(at[side]!.approx, 1)));
     row.append(h("td", {}));
   });
-  section.append(h("div", { class: "wide" }, table));
+  section.append(wide(table));
   return section;
 }
 
@@ -141,7 +141,17 @@ async function why(app: App): Promise<HTMLElement> {
 
 async function lines(app: App): Promise<HTMLElement> {
   const section = h("section", {}, h("h2", {}, "Which lines"));
-  const count = app.usable.filter((e) => !app.summary.events[e]!.ratio);
+  const many = app.summary.funcs > MANY;
+  if (many) {
+    // Millions of lines take a second and gigabytes for all events: for one, and when it is wanted.
+    section.append(button("Count the lines that make half of " + app.eventName(app.event), () => void fill(app, section, [app.event])));
+    return section;
+  }
+  await fill(app, section, app.usable.filter((e) => !app.summary.events[e]!.ratio));
+  return section;
+}
+
+async function fill(app: App, section: HTMLElement, count: number[]): Promise<void> {
   const { lines: all, half } = await app.client.ask("halves", count, Side.New);
   const list = h("ul", { class: "halves" });
   count.forEach((e, i) => {
@@ -149,8 +159,7 @@ async function lines(app: App): Promise<HTMLElement> {
       list.append(h("li", { "data-q": "half:" + e }, h("a", { href: app.href({ v: "lines", e: app.eventKey(e) }) }, app.eventName(e)),
         ": " + half[i]! + " of " + all + " lines make half"));
   });
-  section.append(list);
-  return section;
+  section.replaceChildren(section.firstElementChild!, list);
 }
 
 // ---- Changed ----

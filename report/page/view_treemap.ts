@@ -57,7 +57,7 @@ async function show(app: App): Promise<Shown> {
     return { element, focus: () => table.focus() };
   }
   const items: Item[] = boxes.map((b) => ({
-    x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? shorten(b.label) : b.label, name: name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
+    x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? shorten(b.label) : b.label, name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
     heat: total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0, change: false, hatched: b.low !== b.high,
   }));
   if (!items.length) {

@@ -59,25 +59,38 @@ function answer(m: ToWorker & { kind: "ask" }): void {
   }
 }
 
-// One at a time, in order: a block is loaded before what was asked after it is answered.
-let chain: Promise<void> = Promise.resolve();
+// One at a time: blocks in their order, and what is asked before the next block, so that the first screen, which
+// block 0 suffices for, does not wait for all the others.
+const blocks: (ToWorker & { kind: "core" | "block" })[] = [];
+const asked: (ToWorker & { kind: "ask" })[] = [];
+let busy = false;
 
-async function take(m: ToWorker): Promise<void> {
-  if (m.kind === "core") {
-    try {
-      core = await Core.open(await inflate(m.bytes));
-    } catch (e) {
-      fault("this browser cannot run the report's WebAssembly", e);
+async function work(): Promise<void> {
+  busy = true;
+  for (;;) {
+    const block = asked.length && (api || !blocks.length) ? undefined : blocks.shift();
+    if (!block) {
+      const ask = asked.shift();
+      if (!ask) break;
+      answer(ask);
+    } else if (block.kind === "core") {
+      try {
+        core = await Core.open(await inflate(block.bytes));
+      } catch (e) {
+        fault("this browser cannot run the report's WebAssembly", e);
+      }
+    } else if (core) {
+      await loadBlock(block);
+      // Lets what was asked meanwhile come in.
+      await new Promise((done) => setTimeout(done, 0));
     }
-  } else if (!core) {
-    if (m.kind === "ask") answer(m);
-  } else if (m.kind === "block") {
-    await loadBlock(m);
-  } else {
-    answer(m);
   }
+  busy = false;
 }
 
 scope.onmessage = (e: MessageEvent): void => {
-  chain = chain.then(() => take(e.data as ToWorker));
+  const m = e.data as ToWorker;
+  if (m.kind === "ask") asked.push(m);
+  else blocks.push(m);
+  if (!busy) void work();
 };

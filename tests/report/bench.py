@@ -13,26 +13,53 @@ sys.path.insert(0, os.path.dirname(__file__))
 from browser import Browser  # noqa: E402
 
 
-ACTIONS = {
-    "sort by another event": "await quern.ask('sorted', i % n, 0, 0, '', 0)",
-    "one key of a filter": "await quern.ask('sorted', 0, 1, 0, 'abcdefghij'[i % 10], 1)",
-    "lines of a function": "await quern.ask('lines', i * 7 % funcs, 1)",
-    "rows of a screen": "await quern.ask('rows', Uint32Array.from({length: 60}, (_, k) => (i * 60 + k) % funcs))",
+# What users do: another state of the page, and until it is shown. `i` counts, `hash(f)` is a function's.
+STATES = {
+    "sort": "v=functions&s=-self.0.${names[i % names.length]}",
+    "one key of a filter": "v=functions&q=${'abcdefghij'[i % 10]}",
+    "other event": "v=functions&e=${names[i % names.length]}",
+    "function": "v=function&f=${hash(i * 7)}",
+    "source": "v=source&f=${hash(i * 7)}&w=${files[i % files.length]}",
+    "assembly": "v=assembly&f=${hash(i * 7)}",
+    "call graph, 200 nodes": "v=graph&f=${hash(i)}&l=200&ln=0&up=10&dn=10",
+    "flame graph": "v=flame&k=sandwich&f=${hash(i)}",
+    "treemap": "v=treemap&e=${names[i % names.length]}",
 }
 
 
-def action(browser, code):
+def action(browser, state):
+    """p95 of 50, milliseconds from the change of the address to the frame that shows it."""
     return browser.driver.execute_async_script("""
         const done = arguments[arguments.length - 1];
         (async () => {
-            const s = await quern.ask("summary"), n = s.events.length, funcs = s.funcs, times = [];
+            const s = await quern.ask("summary"), names = s.events.filter((e) => e.total.length).map((e) => encodeURIComponent(e.name));
+            const order = await quern.ask("sorted", s.order, 1, 0, "", 0), top = await quern.ask("names", order.slice(0, 400));
+            const hash = (f) => top[f %% top.length].hash, times = [];
+            const files = [...new Set(top.map((n) => n.file).filter(Boolean))].map(encodeURIComponent);
+            if (!files.length) files.push("x");
             for (let i = 0; i < 50; i++) {
-                const t = performance.now();
-                %s;
+                const to = "#" + `%s`, t = performance.now();
+                location.hash = to;
+                while ((document.body.dataset.view || "") !== location.hash) await new Promise((r) => requestAnimationFrame(r));
                 times.push(performance.now() - t);
             }
             return times.sort((a, b) => a - b)[47];
-        })().then(done, (e) => done(String(e)));""" % code)
+        })().then(done, (e) => done(String(e)));""" % state)
+
+
+FRAMES = """const done = arguments[arguments.length - 1], hold = document.querySelector('.hold'), times = [];
+    let last = 0, n = 0;
+    const event = (type, x) => hold.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: 400, buttons: 1, bubbles: true }));
+    document.querySelector('.picture button').click();
+    event('pointerdown', 700);
+    const frame = (now) => {
+        if (last) times.push(now - last);
+        last = now;
+        event('pointermove', 700 - n * 3);
+        if (++n < 120) requestAnimationFrame(frame);
+        else done(times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)]);
+    };
+    requestAnimationFrame(frame);"""
 
 
 def measure(name, path):
@@ -51,8 +78,15 @@ def measure(name, path):
             browser.quit()
     print("%-10s %-24s %8.0f ms" % (name, "first screen", statistics.median(first)))
     print("%-10s %-24s %8.0f ms" % (name, "everything there", statistics.median(ready)))
-    for what, code in ACTIONS.items():
-        print("%-10s %-24s %8.0f ms" % (name, what, action(browser, code)))
+    addresses = browser.ask("summary")["has"] & 2
+    for what, state in STATES.items():
+        if what == "assembly" and not addresses:
+            continue
+        print("%-10s %-24s %8.0f ms" % (name, what, action(browser, state)))
+    for view in ("flame", "treemap"):
+        browser.view("v=" + view, seconds=120)
+        print("%-10s %-24s %8.1f ms" % (name, "frame, panning " + view, browser.driver.execute_async_script(FRAMES)))
+    print("%-10s %-24s %8.0f MB" % (name, "heap of the page", browser.run("return performance.memory.usedJSHeapSize / 1e6")))
     browser.quit()
 
 
