@@ -110,6 +110,26 @@ static size_t cut_name(struct text s, size_t from, size_t *next)
     return s.size - from;
 }
 
+// Where a name begins: behind its type, which templates have ("bool n::f<int>()"). Only a space
+// before the first "::" can end one: "n::operator bool()" has none.
+static size_t name_start(struct text s)
+{
+    size_t depth = 0, start = 0;
+
+    for (size_t i = 0; i + 1 < s.size; i++) {
+        uint8_t byte = s.at[i];
+        if (byte == '<' || byte == '(')
+            depth++;
+        else if ((byte == '>' || byte == ')') && depth)
+            depth--;
+        else if (byte == ' ' && !depth)
+            start = i + 1;
+        else if (byte == ':' && s.at[i + 1] == ':' && !depth)
+            return start;
+    }
+    return 0;
+}
+
 // The innermost group of a string. In a name the last piece is no group.
 static uint32_t group_of_string(struct maker *m, enum group_by by, uint32_t string)
 {
@@ -119,7 +139,8 @@ static uint32_t group_of_string(struct maker *m, enum group_by by, uint32_t stri
     if (by == GROUP_OBJECT || by == GROUP_FILE || string == CORE_NONE || s.size == 0)
         return enter(m, (struct group_item){
                             .parent = CORE_NONE, .string = string, .size = (uint32_t)s.size });
-    for (size_t from = 0, next; from < s.size; from = next) {
+    for (size_t from = by == GROUP_NAMESPACE ? name_start(s) : 0, next; from < s.size;
+         from = next) {
         size_t size = by == GROUP_FOLDER ? cut_path(s, from, &next) : cut_name(s, from, &next);
         if (by == GROUP_NAMESPACE && next == s.size)
             break;

@@ -15,12 +15,17 @@ export function decode(text: string): Uint8Array {
   return bytes;
 }
 
+export async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
 export class Client {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(v: unknown): void; reject(e: Error): void }>();
   private next = 0;
 
-  constructor(code: string, private readonly on: { first(): void; ready(): void; fault(text: string): void }) {
+  constructor(code: Uint8Array, private readonly on: { first(): void; ready(): void; fault(text: string): void }) {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     this.worker = new Worker(url);
     URL.revokeObjectURL(url);

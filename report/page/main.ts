@@ -6,7 +6,7 @@ import { NONE } from "./core";
 import { App } from "./app";
 import type { Shown } from "./app";
 import type { Summary } from "./api";
-import { Client, decode } from "./client";
+import { Client, decode, inflate } from "./client";
 import { Frame } from "./frame";
 import { read, write } from "./state";
 import type { State } from "./state";
@@ -123,7 +123,9 @@ class Page {
 
 // ---- Reading the file ----
 
-function start(): void {
+const text = (id: string): string => document.getElementById(id)!.textContent!.trim();
+
+async function start(): Promise<void> {
   const missing = [
     typeof WebAssembly === "undefined" && "WebAssembly", typeof DecompressionStream === "undefined" && "DecompressionStream",
     typeof Worker === "undefined" && "workers", typeof BigInt === "undefined" && "BigInt",
@@ -134,12 +136,12 @@ function start(): void {
     return;
   }
   let page: Page | null = null;
-  const client = new Client(document.getElementById("quern-worker")!.textContent!, {
+  const client = new Client(await inflate(decode(text("quern-worker"))), {
     first: () => page!.loaded(false), ready: () => page!.loaded(true), fault,
   });
   page = new Page(client);
   (window as unknown as { quern: unknown }).quern = client; // for tests, and for whoever wants to ask more
-  client.send({ kind: "core", bytes: decode(document.getElementById("quern-core")!.textContent!.trim()) });
+  client.send({ kind: "core", bytes: decode(text("quern-core")) });
 
   let sent = 0;
   const more = (): void => {
@@ -169,8 +171,4 @@ function start(): void {
   more();
 }
 
-try {
-  start();
-} catch (e) {
-  fault("The interactive report does not work here: " + (e as Error).message);
-}
+start().catch((e: Error) => fault("The interactive report does not work here: " + e.message));

@@ -56,6 +56,11 @@ export class Table {
     // The table sticks to the top of the box, whose height is that of all rows: what is in sight is all there is.
     this.space = h("div", { class: "space" }, this.table);
     this.element = h("div", { class: "scroll", tabindex: -1 }, this.space);
+    new ResizeObserver(() => {
+      if (!this.long || this.shown < 0) return;
+      this.shown = -2; // another number of rows fits
+      void this.look();
+    }).observe(this.element);
     this.element.addEventListener("scroll", () => void this.look(), { passive: true });
     this.element.addEventListener("keydown", (e) => this.key(e));
     this.body.addEventListener("focusin", (e) => {
@@ -81,23 +86,26 @@ export class Table {
 
   private height(): number { return Math.min(TALL, (this.rows.count + 2) * ROW); }
 
-  private visible(): number { return Math.max(10, Math.ceil((this.element.clientHeight || 600) / ROW) - 1); }
+  // Whole rows below the head.
+  private visible(): number {
+    return Math.max(8, Math.floor(((this.element.clientHeight || 600) - (this.table.tHead!.offsetHeight || ROW)) / ROW));
+  }
 
   // The row at the top, for a scroll position, and the other way round.
   private top(): number {
-    const most = Math.max(0, this.rows.count + 2 - this.visible()), way = this.height() - this.element.clientHeight;
+    const most = Math.max(0, this.rows.count - this.visible()), way = this.height() - this.element.clientHeight;
     return Math.min(most, Math.round(this.element.scrollTop / Math.max(1, way) * most));
   }
 
   private position(row: number): number {
-    const most = Math.max(1, this.rows.count + 2 - this.visible());
-    return row / most * (this.height() - this.element.clientHeight);
+    const most = Math.max(1, this.rows.count - this.visible());
+    return Math.min(1, row / most) * (this.height() - this.element.clientHeight);
   }
 
   private async look(): Promise<void> {
     const n = this.rows.count, top = this.long ? this.top() : 0, end = this.long ? Math.min(n, top + this.visible()) : n;
     if (top === this.shown) return;
-    if (this.shown < 0 || top < this.first || end > this.first + this.loaded.length) {
+    if (this.shown === -1 || top < this.first || end > this.first + this.loaded.length) {
       const first = this.long ? Math.max(0, top - AROUND) : 0, last = this.long ? Math.min(n, end + AROUND) : n;
       const turn = ++this.turn, rows = await this.rows.load(first, last - first);
       if (turn !== this.turn) return; // another one was asked for meanwhile
@@ -150,8 +158,8 @@ export class Table {
   private async move(to: number): Promise<void> {
     const row = Math.max(0, Math.min(this.rows.count - 1, to)), page = this.visible();
     this.active = row;
-    if (this.long && (row < this.shown || row > this.shown + page - 3)) {
-      this.element.scrollTop = this.position(row < this.shown ? row : row - page + 3);
+    if (this.long && (row < this.shown || row > this.shown + page - 1)) {
+      this.element.scrollTop = this.position(row < this.shown ? row : row - page + 1);
       await this.look();
     }
     this.setActive(row);

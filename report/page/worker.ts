@@ -4,6 +4,7 @@
 // request is a method of Api by name; requests wait for nothing but the core, so the page stays quick.
 import { Core, What } from "./core";
 import { Api } from "./api";
+import { inflate } from "./client";
 import type { FromWorker, ToWorker } from "./protocol";
 
 let api: Api | null = null;
@@ -11,11 +12,6 @@ let core: Core | null = null;
 let left: number | null = null; // blocks still to come, once block 0 said how many there are
 
 const scope = self as unknown as { postMessage(m: FromWorker): void; onmessage: ((e: MessageEvent) => void) | null };
-
-async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
 
 function fault(what: string, e: unknown): void {
   scope.postMessage({ kind: "fault", text: what + ": " + (e instanceof Error ? e.message : String(e)) });

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import urllib.parse
 from decimal import Decimal
 
@@ -550,6 +551,46 @@ def check_filters(browser):
     test("filters, formulas, groups", faults)
 
 
+def check_long(browser):
+    """320,000 functions are higher than an element may be: every row can still be reached."""
+    faults, n = [], 320000
+    path, report = os.path.join(FOLDER, "long.out"), os.path.join(FOLDER, "long.html")
+    with open(path, "w") as f:
+        f.write("events: Ir\nfl=x\n" + "".join("fn=f%d\n1 %d\n" % (i, i + 1) for i in range(n)))
+    quern("report", "-o", report, path)
+    browser.open(report)
+    browser.view("v=functions")
+
+    def ends():
+        return browser.run("""const box = document.querySelector('#quern-main .scroll').getBoundingClientRect();
+            const rows = [...document.querySelectorAll('#quern-functions tbody tr')].filter(
+                (r) => r.getBoundingClientRect().bottom <= box.bottom + 1);
+            return [rows[0], rows[rows.length - 1]].map((r) => [Number(r.dataset.row), r.querySelector('a').textContent])""")
+
+    compare("the first row", ends()[0], [0, "f%d" % (n - 1)], faults)
+    browser.run("document.querySelector('#quern-functions .main').focus()")
+    for key, row in ((Keys.END, n - 1), (Keys.ARROW_UP, n - 2), (Keys.HOME, 0), (Keys.PAGE_DOWN, None), (Keys.ARROW_DOWN, None)):
+        before = browser.run("return Number(document.activeElement.closest('tr')?.dataset.row ?? -1)")
+        browser.press(key)
+        time.sleep(0.3)
+        at = browser.run("return Number(document.activeElement.closest('tr')?.dataset.row ?? -1)")
+        if row is None:
+            compare("moved on", at > before, True, faults)
+        else:
+            compare("row", at, row, faults)
+        if key == Keys.END:
+            compare("the last row is in sight", ends()[1], [n - 1, "f0"], faults)
+    browser.run("document.querySelector('#quern-main .scroll').scrollTop = 1e9")
+    time.sleep(0.5)
+    compare("scrolled to the end", ends()[1], [n - 1, "f0"], faults)
+    compare("rows in the page", browser.run("return document.querySelectorAll('#quern-functions tbody tr').length") < 100, True, faults)
+    browser.view("v=functions&q=f31999")
+    compare("found", [r[2].split("x")[0] for r in texts_of(browser, "#quern-functions")],
+            ["f319999", "f319998", "f319997", "f319996", "f319995", "f319994", "f319993", "f319992", "f319991", "f319990", "f31999"], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("320,000 functions in a table", faults)
+
+
 def check_access(browser):
     """Every view: one heading of the first level, a main region, a name for all that takes the focus; 320 pixels; print."""
     faults = []
@@ -845,6 +886,7 @@ def main():
         check_keys(browser)
         check_filters(browser)
         check_access(browser)
+        check_long(browser)
         check_hostile(browser)
         check_damage(browser, "tests/golden/calls.callgrind")
         check_text(browser)

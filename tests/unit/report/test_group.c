@@ -99,24 +99,26 @@ static void trees(void **state)
         { "prog", "c.c", "n::k", 8 },
         { NULL, NULL, "operator<<(a::b)", 16 },
         { "prog", "/usr/src", "(anonymous namespace)::z", 32 },
+        { "prog", "d.c", "unsigned long n::m::w<int>(a::b)", 64 },
+        { "prog", "d.c", "n::operator bool()", 128 },
     };
-    struct core *c = core_of(func, 6);
+    struct core *c = core_of(func, 8);
     struct group_tree t;
 
     (void)state;
     assert_int_equal(group_make(c, GROUP_OBJECT, &t), 0);
     assert_int_equal(t.count, 3);
     group_is(c, &t, "lib", 2, 1 + 2);
-    group_is(c, &t, "prog", 3, 4 + 8 + 32);
+    group_is(c, &t, "prog", 5, 4 + 8 + 32 + 64 + 128);
     group_is(c, &t, "", 1, 16);
     put(&t);
     assert_int_equal(group_make(c, GROUP_FILE, &t), 0);
-    assert_int_equal(t.count, 5);
+    assert_int_equal(t.count, 6);
     group_is(c, &t, "/usr/src/a.c", 2, 1 + 4);
     group_is(c, &t, "", 1, 16);
     put(&t);
     assert_int_equal(group_make(c, GROUP_FOLDER, &t), 0);
-    assert_int_equal(t.count, 6); // /usr, src, a.c, b.c, c.c, unknown
+    assert_int_equal(t.count, 7); // /usr, src, a.c, b.c, c.c, d.c, unknown
     group_is(c, &t, "/usr", 4, 1 + 2 + 4 + 32);
     group_is(c, &t, "/usr|src", 4, 1 + 2 + 4 + 32);
     group_is(c, &t, "/usr|src|a.c", 2, 1 + 4);
@@ -125,8 +127,8 @@ static void trees(void **state)
     // The colons within < > and ( ) are no borders.
     assert_int_equal(group_make(c, GROUP_NAMESPACE, &t), 0);
     assert_int_equal(t.count, 5); // n, m, T<p::q>, (anonymous namespace), none
-    group_is(c, &t, "n", 3, 2 + 4 + 8);
-    group_is(c, &t, "n|m", 1, 2);
+    group_is(c, &t, "n", 5, 2 + 4 + 8 + 64 + 128);
+    group_is(c, &t, "n|m", 2, 2 + 64);
     group_is(c, &t, "n|T<p::q>", 1, 4);
     group_is(c, &t, "(anonymous namespace)", 1, 32);
     group_is(c, &t, "", 2, 1 + 16);
