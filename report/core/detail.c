@@ -326,6 +326,29 @@ static int read_function(struct walk *w, struct detail *d, const struct wish *wi
     return 0;
 }
 
+// Is any entry of the functions in the file? Two columns say it: the others of a section without one
+// are not looked at.
+static bool has_file(const struct core *c, const struct section *s, const struct wish *wish,
+                     uint32_t first, uint32_t end)
+{
+    struct bytes b = bytes_of(s->at, s->size), per = bytes_text(&b), file;
+
+    if (wish->sites) {
+        bytes_text(&b);
+        bytes_text(&b);
+    }
+    file = bytes_text(&b);
+    for (uint32_t f = s->first; f < end && !per.bad && !file.bad; f++) {
+        uint32_t n = bytes_u32(&per);
+        for (uint32_t i = 0; i < n && !file.bad; i++) {
+            uint32_t at = bytes_ref(&file, c->strings);
+            if (f >= first && (at == CORE_NONE ? c->file[f] : at) == wish->file)
+                return true;
+        }
+    }
+    return b.bad || per.bad || file.bad; // the reader will say it
+}
+
 static int read_section(struct core *c, const struct section *s, struct detail *d,
                         const struct wish *wish)
 {
@@ -336,7 +359,7 @@ static int read_section(struct core *c, const struct section *s, struct detail *
     struct walk w;
     int rc = 0;
 
-    if (first >= end)
+    if (first >= end || (wish->file != CORE_NONE && !has_file(c, s, wish, first, end)))
         return 0;
     if (!walk_open(&w, c, s, d, wish->sites))
         return CORE_MEMORY;

@@ -93,7 +93,9 @@ export class App {
       href: this.href({ v: "function", f: n.hash, ...change }), title: this.full(n), class: main ? "main" : null,
       "data-func": n.func, "data-hash": n.hash,
     });
-    a.append(h("bdi", {}, clip(shorten(n.name || "???"))));
+    const text = clip(shorten(n.name || "???"));
+    if (text !== n.name) a.dataset["full"] = n.name;
+    a.append(h("bdi", {}, text));
     return a;
   }
 

@@ -14,6 +14,19 @@ const keys: [string, string][] = [
   ["Esc", "undo the last filter"],
 ];
 
+// What is copied has names in full, cells with tabs between and rows with line ends.
+function copy(e: ClipboardEvent): void {
+  const selection = getSelection();
+  if (!selection?.rangeCount || !e.clipboardData) return;
+  const part = selection.getRangeAt(0).cloneContents();
+  if (!part.querySelector("[data-full]")) return;
+  for (const name of part.querySelectorAll<HTMLElement>("[data-full]")) name.textContent = name.dataset["full"]!;
+  for (const cell of part.querySelectorAll("td:not(:last-child)")) cell.append("\t");
+  for (const row of part.querySelectorAll("tr:not(:last-child)")) row.append("\n");
+  e.clipboardData.setData("text/plain", part.textContent!);
+  e.preventDefault();
+}
+
 export class Frame {
   private readonly title = h("a", {});
   private readonly nav = h("nav", { "aria-label": "Views" });
@@ -55,6 +68,7 @@ export class Frame {
     });
     this.event.addEventListener("change", () => this.app?.set({ e: this.event.value }));
     document.addEventListener("keydown", (e) => this.key(e));
+    document.addEventListener("copy", (e) => copy(e));
     // A menu closes when the focus goes elsewhere.
     for (const menu of [this.more, this.options])
       menu.addEventListener("focusout", (e) => {

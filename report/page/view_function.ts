@@ -8,6 +8,8 @@ import type { App, Shown, View } from "./app";
 import { h, rounded, wide } from "./element";
 import { Table } from "./table";
 import type { Column } from "./table";
+import { assemblyView } from "./view_assembly";
+import { sourceOfFunction } from "./view_source";
 import { rate, whyBar, whyLegend } from "./view_summary";
 
 const MOST = 1000; // direct callers or callees that are shown
@@ -167,6 +169,19 @@ async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement
     funcs.length > 1 ? table.element : h("p", { class: "note" }, "none"));
 }
 
+// Its lines; its instructions when they are wanted.
+async function inside(app: App, f: number, n: Name, element: HTMLElement): Promise<void> {
+  const source = app.summary.has & 1 ? await sourceOfFunction(app, f, n) : null;
+  if (source) element.append(h("section", {}, h("h3", {}, "Source"), source));
+  if (!(app.summary.has & 2)) return;
+  const more = h("details", {}, h("summary", {}, "Assembly"));
+  more.addEventListener("toggle", () => {
+    if (more.open && more.children.length === 1)
+      void assemblyView.show(app).then((shown) => more.append(shown.element));
+  });
+  element.append(more);
+}
+
 async function show(app: App): Promise<Shown> {
   const f = await funcOf(app), element = h("div");
   if (f === NONE) {
@@ -180,7 +195,10 @@ async function show(app: App): Promise<Shown> {
     n.cycle[0] ? " in cycle " + n.cycle[0] : null), places(app, n), await costs(app, f));
   const bars = await why(app, f);
   if (bars) element.append(bars);
-  if (!app.calls) return { element };
+  if (!app.calls) {
+    if (app.ready) await inside(app, f, n, element);
+    return { element };
+  }
   if (!app.ready) {
     element.append(h("p", { class: "note" }, "Calls are being read."));
     return { element };
@@ -190,6 +208,7 @@ async function show(app: App): Promise<Shown> {
   tick.addEventListener("change", () => app.set({ a: tick.checked ? "1" : "" }));
   element.append(await path(app, f), h("p", {}, h("label", {}, tick, " All callers and callees, with their distance")),
     ...(await Promise.all([true, false].map((callers) => all ? reach(app, f, callers) : neighbours(app, f, callers)))));
+  await inside(app, f, n, element);
   return {
     element, key: (key: string): boolean => {
       if (key !== "u" && key !== "c") return false;

@@ -53,9 +53,14 @@ function texts(source: Source): Map<number, string> {
   return lines;
 }
 
-// The values of a line on all sides: those of the old file at its old number.
-function merge(byLine: Map<number, Value[][]>, old: number, now: number, events: number): Value[][] | null {
-  const a = now ? byLine.get(now) : undefined, b = old ? byLine.get(old) : undefined;
+// The values of a line on all sides: those of the old file at its old number. With a base what costs nothing on a side
+// is not there: the number may be another line's.
+function merge(byLine: Map<number, Value[][]>, old: number, now: number, events: number, both: boolean): Value[][] | null {
+  const at = (line: number, side: Side): Value[][] | undefined => {
+    const v = line ? byLine.get(line) : undefined;
+    return v && (!both || v.some((e) => e[side]?.approx)) ? v : undefined;
+  };
+  const a = at(now, Side.New), b = at(old, Side.Old);
   if (!a && !b) return null;
   return Array.from({ length: events }, (_, e) => {
     const n = a?.[e]?.[Side.New] ?? zero, o = b?.[e]?.[Side.Old] ?? zero;
@@ -99,7 +104,8 @@ class SourceView implements Shown {
   private rows: (LineRow | { call: Call; of: LineRow })[] = [];
   private heat = new Map<LineRow, number>();
 
-  constructor(private readonly app: App) {}
+  // `func`: its lines alone, without what is around the table; NONE: the file that the state names.
+  constructor(private readonly app: App, private readonly func = NONE) {}
 
   private heatEvent(): number {
     const { x } = this.app.state;
@@ -125,6 +131,23 @@ class SourceView implements Shown {
     this.warm(events.indexOf(heat), events);
     this.element.append(this.legend(heat, now));
     await this.fill(name, events, funcs);
+  }
+
+  // A function's lines in its own file. False: there is nothing to show.
+  async part(n: Name): Promise<boolean> {
+    const { app } = this, file = n.file ? await app.client.ask("fileOf", n.file) : NONE;
+    if (file === NONE) return false;
+    const heat = this.heatEvent(), events = [...new Set([...app.events, heat, 0])];
+    const [now, old, runs, costs] = await Promise.all([
+      app.client.ask("source", file, Side.New), app.client.ask("source", file, Side.Old), app.client.ask("align", file),
+      app.client.ask("fileLines", file, this.func, events, app.upTo),
+    ]);
+    if (!costs.lines.length && !costs.sites.length) return false;
+    if (states[now.state]) this.element.append(h("p", { class: "note" }, states[now.state]!));
+    this.build(now, old, runs, costs, events);
+    this.warm(events.indexOf(heat), events);
+    await this.fill(n.file, events, []);
+    return true;
   }
 
   private bar(name: string, files: { name: string; value: Value }[]): HTMLElement {
@@ -168,15 +191,18 @@ class SourceView implements Shown {
   private build(now: Source, old: Source, runs: Uint32Array, costs: {
     lines: { line: number; values: Value[][] }[]; sites: Site[];
   }, events: number[]): void {
-    const textNew = texts(now), textOld = texts(old), byLine = new Map(costs.lines.map((l) => [l.line, l.values]));
+    const { app } = this, textNew = texts(now), textOld = texts(old), byLine = new Map(costs.lines.map((l) => [l.line, l.values]));
     const sites = new Map<number, Site[]>();
     for (const site of costs.sites) sites.set(site.line, [...sites.get(site.line) ?? [], site]);
     const known = [...byLine.keys(), ...sites.keys()], least = Math.min(...known), most = Math.max(0, ...known);
     const all = pairs(runs, runs.length ? Math.max(old.lines, most) : 0, Math.max(now.lines, most));
     if (known.includes(0)) all.unshift([0, 0]);
     let gap = false;
+    const from = least - 3, to = most + 3;
     for (const [o, n] of all) {
-      const values = o || n ? merge(byLine, o, n, events.length) : merge(new Map([[-1, byLine.get(0) ?? []]]), -1, -1, events.length);
+      if (this.func !== NONE && o + n > 0 && ((n || o) < from || (n || o) > to)) continue;
+      const values = o || n ? merge(byLine, o, n, events.length, app.base)
+        : merge(new Map([[-1, byLine.get(0) ?? []]]), -1, -1, events.length, false);
       const calls = callsOf(sites, o || (n ? -1 : 0), n || (o ? -1 : 0), events.length);
       const text = n ? textNew.get(n) ?? null : o ? textOld.get(o) ?? null : null;
       if (text === null && !values && !calls.length) {
@@ -247,8 +273,9 @@ class SourceView implements Shown {
       ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program" }]),
     ]);
     if (app.base) columns.push({ id: "old", title: "Old line" });
-    columns.push({ id: "line", title: "Line" }, { id: "text", title: "Source", name: true }, { id: "func", title: "Function", name: true });
-    this.table = new Table({ label: "Source", id: "quern-source", columns });
+    columns.push({ id: "line", title: "Line" }, { id: "text", title: "Source", name: true });
+    if (this.func === NONE) columns.push({ id: "func", title: "Function", name: true });
+    this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source", columns });
     this.element.append(h("div", { class: "withmap" }, this.table.element, this.overview()));
     const cell = (row: LineRow): Row => {
       const cells: (Node | string | null)[] = [], of: string[] = [], id = app.base ? row.old + "-" + row.new : String(row.new);
@@ -256,7 +283,7 @@ class SourceView implements Shown {
         const v = row.values?.[events.indexOf(e)];
         for (const side of app.sides) {
           cells.push(v ? app.text(side, v, app.scale(e)) : null);
-          of.push(v ? ["line", e, side, id].join(":") : "");
+          of.push(v ? [this.func === NONE ? "line" : "funcline", e, side, id].join(":") : "");
         }
         if (!app.summary.events[e]!.ratio) {
           cells.push(v && v[0]!.approx ? app.shareOf(v[0]!.approx, app.total(e, Side.New)) : null);
@@ -275,7 +302,7 @@ class SourceView implements Shown {
       const where = h("span", { class: "inside" }, ...names.slice(0, 3).flatMap((n) => [app.link(n),
         n.file !== name ? h("span", { class: "where" }, "inlined there ") : " "]), names.length > 3 ? "and " + (names.length - 3) + " more" : null);
       return {
-        cells: [...cells, number, code, where], of,
+        cells: [...cells, number, code, ...(this.func === NONE ? [where] : [])], of,
         attributes: {
           class: [row.gap ? "gap" : "", app.base && !row.new ? "gone" : app.base && !row.old ? "new" : "",
             app.state.l && String(row.new) === app.state.l ? "here" : ""].join(" ").trim() || undefined,
@@ -288,7 +315,7 @@ class SourceView implements Shown {
         const v = row.call.cost[events.indexOf(e)]!;
         for (const side of app.sides) {
           cells.push(app.text(side, v, app.scale(e)));
-          of.push(["site", e, side, id].join(":"));
+          of.push([this.func === NONE ? "site" : "funcsite", e, side, id].join(":"));
         }
         if (!app.summary.events[e]!.ratio) {
           cells.push(app.shareOf(v[0]!.approx, app.total(e, Side.New)));
@@ -297,7 +324,7 @@ class SourceView implements Shown {
       }
       if (app.base) cells.push(null);
       const times = app.sides.filter((side) => side !== Side.Factor).map((side) => app.text(side, row.call.calls, 1)).join(" / ");
-      return { cells: [...cells, null, h("span", { class: "call" }, "→ ", app.link(row.call.callee, {}, true), " " + times + " calls"), null], of, attributes: { class: "site" } };
+      return { cells: [...cells, null, h("span", { class: "call" }, "→ ", app.link(row.call.callee, {}, true), " " + times + " calls")], of, attributes: { class: "site" } };
     };
     await this.table.show({
       count: this.rows.length,
@@ -311,6 +338,12 @@ class SourceView implements Shown {
   }
 
   focus(): void { this.table?.focus(); }
+}
+
+// The source of one function, for its own view.
+export async function sourceOfFunction(app: App, f: number, n: Name): Promise<HTMLElement | null> {
+  const view = new SourceView(app, f);
+  return (await view.part(n)) ? view.element : null;
 }
 
 async function show(app: App): Promise<Shown> {

@@ -5,6 +5,7 @@ For every golden profile that has events: the numbers in the page are those of `
 --to=json`, and with a base those of `quern diff`. Then hostile names, damaged and cut files, a page
 without JavaScript. With profiles named, only their totals
 and tables. Prints TAP; called by make check-report and check-report-big, from the root of the tree."""
+import base64
 import glob
 import json
 import os
@@ -100,6 +101,8 @@ def wanted_value(what, event, side, number, known):
     if what in ("edge", "calls"):
         edge = edges[tuple(int(n) for n in number.split("-"))]
         return (edge["cost"][event], scale) if what == "edge" else (edge["calls"], 1)
+    if what in ("funcline", "funcsite"):
+        return None, None  # compared as a sum by check_inside
     if what in ("line", "insn", "site", "insnsite"):
         # Raw line numbers of both sides; where they are aligned, old and new ones: "3-4".
         costs = known_places[what]
@@ -169,7 +172,11 @@ def compare_places(browser, known, faults, more):
     for file in files if summary["has"] & 1 else []:
         if not file:
             continue
-        known_places["line"], known_places["site"] = places_of(browser, summary, file)
+        _, known_places["site"] = places_of(browser, summary, file)
+        known_places["line"] = {}
+        for l in lines:  # compared with convert
+            for e, v in zip(usable, l["self"] if l["file"] == file else []):
+                add_place(known_places["line"], (l["line"], e), v[:2])
         browser.view("v=source&w=" + urllib.parse.quote(file) + more)
         cells = shown_numbers(browser, "source of " + file, known, faults)
         got = {n for q in cells for n in q.split(":")[3].split("-")[-1:] if q.startswith("line:")}
@@ -462,6 +469,18 @@ def check_bounds(browser):
     test("flame graph: estimates say so, and their bounds", faults)
 
 
+def check_inside(browser):
+    """The lines in a function's own view, of its own file, are its self cost where no other file is in it."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
+    for name, cost, sites in (("main", "20", ["400", "400"]), ("func1", "100", ["300"]), ("func2", "700", [])):
+        f = next(f for f in range(3) if browser.ask("name", f)["name"] == name)
+        browser.view("v=function&f=" + browser.ask("name", f)["hash"])
+        compare("lines of " + name, browser.run("return [...document.querySelectorAll('[data-q^=funcline]')].map((e) => e.textContent)"), [cost], faults)
+        compare("calls in " + name, browser.run("return [...document.querySelectorAll('[data-q^=funcsite]')].map((e) => e.textContent)"), sites, faults)
+    test("source in a function's view", faults)
+
+
 def check_parts(browser):
     """parts.callgrind: part 1 has 4, part 2 6."""
     faults = []
@@ -616,8 +635,11 @@ def check_access(browser):
     browser.view("m=light")
     compare("light by hand", browser.run("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", faults)
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    compare("print", browser.run("return [getComputedStyle(document.querySelector('nav')).display, "
-                                 "getComputedStyle(document.querySelector('main')).display]"), ["none", "block"], faults)
+    compare("print: summary and view, no frame", browser.run(
+        "return ['header', '#quern-static', 'main'].map((s) => document.querySelector(s).getBoundingClientRect().height > 0)"),
+        [False, True, True], faults)
+    pdf = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    compare("print has pages", pdf[:5] == b"%PDF-" and len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 2, True, faults)
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     test("names, landmarks, 320 pixels, dark, print", faults)
 
@@ -743,6 +765,13 @@ def check_text(browser):
         for k, line in enumerate(piece["text"].splitlines(True)):
             rebuilt[piece["first"] - 1 + k] = line
     compare("old text", [rebuilt.get(i) for i in range(7)], OLD, faults)
+    browser.view("v=source&w=sub/text.c")
+    # Old number, new number, and what is only on one side; old and new cost.
+    lines = browser.run("""return [...document.querySelectorAll("#quern-source tbody tr")].map((r) =>
+        [...r.cells].slice(5, 7).map((c) => c.textContent).concat(r.className, [...r.cells].slice(0, 2).map((c) => c.textContent)))""")
+    compare("aligned source", lines, [
+        ["", "1", "new", "", ""], ["1", "2", "", "", ""], ["2", "3", "", "", ""], ["3", "–", "gone", "7", "0"], ["", "4", "new", "0", "9"],
+        ["4", "5", "", "", ""], ["5", "6", "", "", ""], ["6", "–", "gone", "", ""], ["7", "7", "", "", ""]], faults)
     for option, state, pieces in (("--source=none", 2, 0), ("--source=cost", 0, 1)):
         quern("report", option, "-I", FOLDER + "/new", "-o", report, FOLDER + "/new.out")
         browser.open(report)
@@ -882,6 +911,7 @@ def main():
             check_base(browser, "tests/golden/%s.callgrind" % old, "tests/golden/%s.callgrind" % new)
         check_pictures(browser)
         check_bounds(browser)
+        check_inside(browser)
         check_parts(browser)
         check_keys(browser)
         check_filters(browser)

@@ -38,6 +38,10 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
     }
     if (detail_calls(c, f, CORE_NONE, DETAIL_LINE, formula, &d) == 0)
         detail_free(d);
+    if (detail_calls(c, CORE_NONE, c->file[f], DETAIL_LINE, formula, &d) == 0)
+        detail_free(d);
+    if (detail_places(c, CORE_NONE, c->file[f], DETAIL_LINE, formula, &d) == 0)
+        detail_free(d);
     if (detail_jumps(c, f, &d) == 0)
         detail_free(d);
     if (texts_code(c, f, &code) == 0)

@@ -136,6 +136,34 @@ static void trees(void **state)
     load_free(c);
 }
 
+// What lies in a file: of four functions in three files one line each.
+static void files(void **state)
+{
+    static const struct named func[] = { { "p", "a.c", "f", 1 },
+                                         { "p", "b.c", "g", 2 },
+                                         { "p", "a.c", "h", 4 },
+                                         { "p", NULL, "i", 8 } };
+    struct core *c = core_of(func, 4);
+    struct formula *f = formula_event(c, 0);
+    struct detail *d;
+
+    (void)state;
+    for (uint32_t s = 0; s < c->strings; s++) {
+        struct text t = core_string(c, s);
+        int wanted = t.size == 3 && t.at[0] == 'a' ? 5 : t.size == 3 ? 2 : 0;
+        assert_int_equal(detail_places(c, CORE_NONE, s, DETAIL_LINE, f, &d), 0);
+        assert_int_equal(d->count, wanted ? 1 : 0);
+        if (wanted)
+            assert_int_equal((int)detail_value(d, f, VALUES_NEW, 0).exact, wanted);
+        detail_free(d);
+        assert_int_equal(detail_calls(c, CORE_NONE, s, DETAIL_LINE, f, &d), 0);
+        assert_int_equal(d->count, 0);
+        detail_free(d);
+    }
+    formula_free(f);
+    load_free(c);
+}
+
 // 300 objects: the table grows; each keeps its own function.
 static void many(void **state)
 {
@@ -278,8 +306,8 @@ static void differences(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trees),    cmocka_unit_test(many),        cmocka_unit_test(cycles),
-        cmocka_unit_test(per_call), cmocka_unit_test(differences),
+        cmocka_unit_test(trees),  cmocka_unit_test(files),    cmocka_unit_test(many),
+        cmocka_unit_test(cycles), cmocka_unit_test(per_call), cmocka_unit_test(differences),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
