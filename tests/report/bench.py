@@ -96,4 +96,5 @@ def main():
         measure(name, path)
 
 
-main()
+if __name__ == "__main__":
+    main()
