@@ -30,7 +30,7 @@ export interface Column { of: Of; event: number; side: Side }
 export interface Table { names: Name[]; values: Value[][] } // by column, row
 
 // Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
-// before it says where else to look. `focus`: only what leads to it and what it leads to.
+// before it says where else to look, "!" before all that: the others. `focus`: only what leads to it and what it leads to.
 export interface Filter { text: string; focus: number; hide: number[] }
 export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
 
@@ -195,6 +195,7 @@ export class Api {
   }
 
   private textMask(text: string): Uint8Array {
+    if (text.startsWith("!")) return text.length > 1 ? this.textMask(text.slice(1)).map((hit) => 1 - hit) : new Uint8Array(this.core.number(What.Funcs)).fill(1);
     const core = this.core, prefix = /^(name|file|object):/.exec(text)?.[1];
     const wanted = prefix ? text.slice(prefix.length + 1) : text;
     const field = prefix === "file" ? Field.File : prefix === "object" ? Field.Object : Field.Name;
@@ -252,8 +253,15 @@ export class Api {
   find(hash: string): number { return /^[0-9a-f]{16}$/.test(hash) ? this.core.find(BigInt("0x" + hash)) : NONE; }
 
   private column(c: Column, index: Uint32Array): Value[] {
-    const counts = c.of === Of.Called || c.of === Of.Calls;
-    return this.core.values(counts ? 0 : this.form(c.event), c.of, c.side, index);
+    const core = this.core, counts = c.of === Of.Called || c.of === Of.Calls;
+    const values = core.values(counts ? 0 : this.form(c.event), c.of, c.side, index);
+    // The first block has inclusive costs of all events for the dearest functions only: of others they are not zero
+    // but not known yet.
+    if ((c.of === Of.Inclusive || c.of === Of.PerCall) && c.event !== core.number(What.Order) && !core.number(What.Linked)) {
+      const known = core.number(What.TopInclusive);
+      index.forEach((f, i) => { if (f >= known) values[i] = { exact: null, approx: NaN }; });
+    }
+    return values;
   }
 
   table(funcs: Uint32Array, columns: Column[]): Table {

@@ -32,7 +32,7 @@ export class Frame {
   private readonly nav = h("nav", { "aria-label": "Views" });
   private readonly search = h("input", {
     type: "search", id: "quern-search", placeholder: "Search ( / )", "aria-label": "Search functions", autocomplete: "off",
-    spellcheck: "false", title: "Part of a name, or /regular expression/; file: or object: before it looks there",
+    spellcheck: "false", title: "Part of a name, or /regular expression/; file: or object: before it looks there, ! before that hides",
   });
   private readonly event = h("select", { id: "quern-event", "aria-label": "Event" });
   private readonly more = h("details", { class: "menu" }, h("summary", {}, "Events"));

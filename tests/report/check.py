@@ -552,7 +552,7 @@ def check_filters(browser):
     """Pieces of names, case, regular expressions, files; formulas; groups that are opened."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
-    for text, rows in (("FUNC", 0), ("func", 2), ("/^f.*2$/", 1), ("/MAIN/i", 1), ("file:file2", 1), ("/(/", None), ("", 3)):
+    for text, rows in (("FUNC", 0), ("func", 2), ("/^f.*2$/", 1), ("/MAIN/i", 1), ("file:file2", 1), ("!func", 1), ("!file:file2", 2), ("/(/", None), ("", 3)):
         browser.view("v=functions&q=" + urllib.parse.quote(text))
         if rows is None:
             compare("a bad expression is said", "regular expression" in browser.run("return document.querySelector('.count').textContent"), True, faults)
@@ -707,6 +707,38 @@ def check_damage(browser, path):
                     False, faults)
         browser.complaints()
         test("damaged: " + name, faults)
+
+
+def check_first(browser):
+    """Without its last block a report knows inclusive costs of the second event of some functions only: it shows no other."""
+    faults, n = [], 3000
+    path, report = os.path.join(FOLDER, "first.out"), os.path.join(FOLDER, "first.html")
+    with open(path, "w") as f:
+        f.write("events: A B\nfl=x\nfn=main\n1 1 1\n")
+        for i in range(n):
+            f.write("cfn=f%d\ncalls=1 1\n1 %d %d\n" % (i, n - i, i + 1))
+        for i in range(n):
+            f.write("fn=f%d\n2 %d %d\n" % (i, n - i, i + 1))
+    quern("report", "-o", report, path)
+    html = open(report, encoding="utf-8").read()
+    last = blocks_of(html)[-1]
+    with open(report, "w", encoding="utf-8") as f:
+        f.write(html[:last.start()] + html[last.end():])
+    browser.open(report, state="first")
+    browser.view("v=functions&s=%2Bname&e=B&c=A")
+    rows = texts_of(browser, "#quern-functions")
+    unknown = 0
+    for row in rows:
+        name = row[-3].split("x")[0]
+        if name == "main":
+            continue
+        b = int(name[1:]) + 1
+        unknown += row[0] == "–"
+        if row[0] not in ("–", "{:,}".format(b)) or row[2] != "{:,}".format(b) or row[4] != "{:,}".format(n + 1 - b):
+            faults.append("%s: %s" % (name, row))
+    compare("some are known, some not", 0 < unknown < len(rows), True, faults)
+    browser.complaints()
+    test("before everything is there: nothing wrong is shown", faults)
 
 
 def check_static(path):
@@ -919,6 +951,7 @@ def main():
         check_long(browser)
         check_hostile(browser)
         check_damage(browser, "tests/golden/calls.callgrind")
+        check_first(browser)
         check_text(browser)
         check_code(browser)
         check_foreign(browser)
