@@ -82,6 +82,7 @@ export class Api {
   private readonly defined: EventInfo[] = [];
   private readonly whyParts: { name: string; formula: number }[] = [];
   private readonly rateParts: { name: string; formula: number }[] = [];
+  private readonly fileNumbers = new Map<string, number>();
   private readonly arrays = new Map<number, Uint32Array>();
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file
   private mask: { key: string; mask: Uint8Array } | null = null;
@@ -401,7 +402,8 @@ export class Api {
     }
   }
 
-  private dropHot(): void {
+  // When nobody looks at lines any more: of millions they are large.
+  dropHot(): void {
     if (this.hot) this.core.detailPut(this.hot.handle);
     this.hot = null;
   }
@@ -454,9 +456,22 @@ export class Api {
     }
   }
 
+  // Files by their functions' self cost, the dearest first.
+  files(event: number, most: number): { name: string; value: Value }[] {
+    const core = this.core, { items, of } = core.tree(GroupBy.File), none = new Uint32Array(0);
+    const values = core.groups(this.form(event), Side.New, of, none, items.length);
+    return values.map((_, i) => i).sort((a, b) => values[b]!.approx - values[a]!.approx).slice(0, most).map((i) => ({
+      name: items[i]!.string === NONE ? "" : core.string(items[i]!.string), value: values[i]!,
+    }));
+  }
+
   // The number of a file's name, or NONE.
   fileOf(name: string): number {
-    for (const s of new Set(this.array(1))) if (s !== NONE && this.core.string(s) === name) return s;
+    if (!this.fileNumbers.size)
+      for (const s of new Set(this.array(1))) if (s !== NONE) this.fileNumbers.set(this.core.string(s), s);
+    const known = this.fileNumbers.get(name);
+    if (known !== undefined) return known;
+    // One that only inlined code is from.
     for (let s = 0; s < this.core.number(What.Strings); s++) if (this.core.string(s) === name) return s;
     return NONE;
   }

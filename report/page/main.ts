@@ -106,7 +106,7 @@ class Page {
     if (!(same && await this.shown!.update?.(app))) {
       const next = await view.show(app);
       if (turn !== this.turn) return;
-      this.shown?.end?.();
+      if (!(same && view.key === "lines")) this.shown?.end?.(); // lines that are shown anew are the same
       this.frame.put(next, !!this.key && view.key !== this.key.split("|")[0]);
       this.shown = next;
       this.key = key;

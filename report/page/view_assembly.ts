@@ -9,7 +9,7 @@ import { sideNames } from "./app";
 import { h, number, svg } from "./element";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
-import { funcOf } from "./view_function";
+import { funcOf, missing } from "./view_function";
 
 const LANES = 12, LANE = 7, HIGH = 26;
 
@@ -58,7 +58,7 @@ function arrowCell(row: number, at: Arrow[], count: number): SVGElement | null {
 
 async function show(app: App): Promise<Shown> {
   const f = await funcOf(app), element = h("div");
-  if (f === NONE) return { element: h("div", {}, h("h2", {}, "Assembly"), h("p", { class: "note" }, "There is no such function.")) };
+  if (f === NONE) return { element: h("div", {}, h("h2", {}, "Assembly"), h("p", { class: "note" }, missing(app))) };
   const name = await app.client.ask("name", f), events = app.events;
   const code = await app.client.ask("funcCode", f, events, app.upTo);
   const items = new Map<bigint, Item>();

@@ -12,7 +12,7 @@ import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
 import { save } from "./view_functions";
-import { funcOf } from "./view_function";
+import { funcOf, missing } from "./view_function";
 
 const ROW = 19, MOST = 20000;
 
@@ -60,6 +60,10 @@ async function show(app: App): Promise<Shown> {
     bar.append(which);
   }
   element.append(h("h2", {}, "Flame graph", root !== NONE ? " around " : null, root !== NONE ? app.link(await client.ask("name", root)) : null), bar);
+  if (kind === "sandwich" && root === NONE) {
+    element.append(h("p", { class: "note" }, missing(app)));
+    return { element };
+  }
   if (app.summary.events[app.event]!.ratio) {
     element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: a path has none. Choose an event that counts."));
     return { element };

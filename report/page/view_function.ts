@@ -16,10 +16,16 @@ const MOST = 1000; // direct callers or callees that are shown
 
 // The function at hand, or the dearest.
 export async function funcOf(app: App): Promise<number> {
-  if (app.func !== NONE) return app.func;
+  if (app.func !== NONE || app.state.f) return app.func;
   const order = await app.client.ask("order", noFilter,
     { of: app.calls ? Of.Inclusive : Of.Self, event: app.event, side: Side.New, descending: true });
   return order[0] ?? NONE;
+}
+
+// Why there is none.
+export function missing(app: App): string {
+  return !app.state.f ? "There is no function."
+    : app.ready ? "This report has no such function: the link is of another one." : "The function is being read.";
 }
 
 // The other views of the same function.
@@ -185,8 +191,7 @@ async function inside(app: App, f: number, n: Name, element: HTMLElement): Promi
 async function show(app: App): Promise<Shown> {
   const f = await funcOf(app), element = h("div");
   if (f === NONE) {
-    element.append(h("h2", {}, "Function"), h("p", { class: "note" }, app.state.f && app.ready
-      ? "This report has no such function: the link is of another one." : "There is no function."));
+    element.append(h("h2", {}, "Function"), h("p", { class: "note" }, missing(app)));
     return { element };
   }
   const n = await app.client.ask("name", f);

@@ -65,6 +65,7 @@ class Functions implements Shown {
   private table: Table | null = null;
   private made = ""; // what the columns were made for
   private of: App["summary"] | null = null;
+  private at = ""; // which rows, in which order
   private values: Values | null = null;
 
   constructor(private readonly compare: boolean) {
@@ -139,8 +140,11 @@ class Functions implements Shown {
     const all = app.summary.funcs;
     this.said.textContent = (rows.length === all ? "" : rows.length.toLocaleString("en") + " of ") + all.toLocaleString("en") +
       " functions" + (app.ready ? "" : ", more are being read");
+    // Other rows begin at the top; when a group is opened, or more has been read, the place stays.
+    const place = [app.state.s, app.state.q, app.state.g, app.state.e, app.state.fo, app.state.p].join("|"), keep = place === this.at;
+    this.at = place;
     if (app.state.g && groupNames[app.state.g] && app.ready) {
-      await this.showGroups(app, rows);
+      await this.showGroups(app, rows, keep);
       return true;
     }
     await table.show({
@@ -149,11 +153,11 @@ class Functions implements Shown {
         const t = await app.client.ask("table", rows.slice(first, first + count), values.cells);
         return t.names.map((name: Name, i) => this.leaf(app, name, values.row(t.values.map((v) => v[i]!), name.func), 0));
       },
-    }, true);
+    }, keep);
     return true;
   }
 
-  private async showGroups(app: App, rows: Uint32Array): Promise<void> {
+  private async showGroups(app: App, rows: Uint32Array, keep: boolean): Promise<void> {
     const values = this.values!, by = groupNames[app.state.g!]![0], open = new Set((app.state.o ?? "").split("."));
     // Groups have self costs only: inclusive ones of functions that call each other would count twice.
     const of = values.cells.map((c) => c.of === Of.Self);
@@ -180,7 +184,7 @@ class Functions implements Shown {
           return this.groupRow(app, node, of, values, open);
         });
       },
-    }, true);
+    }, keep);
   }
 
   private groupRow(app: App, node: Node, of: boolean[], values: Values, open: Set<string>): Row {

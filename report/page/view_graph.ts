@@ -8,7 +8,7 @@ import type { App, Shown, View } from "./app";
 import { button, h, number, percent, share, shorten, svg } from "./element";
 import { Table } from "./table";
 import { save } from "./view_functions";
-import { funcOf } from "./view_function";
+import { funcOf, missing } from "./view_function";
 
 const MOST = "60"; // nodes, unless chosen; the core's limit is 400
 
@@ -203,6 +203,10 @@ async function show(app: App): Promise<Shown> {
     pick("At most", state.l ?? MOST, ["20", "60", "120", "200", "400"].map((v) => [v, v]), (v) => app.set({ l: v })),
     button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
   element.append(h("h2", {}, "Call graph", focus !== NONE ? " around " : null, focus !== NONE ? app.link(await app.client.ask("name", focus)) : null), bar);
+  if (!all && focus === NONE) {
+    element.append(h("p", { class: "note" }, missing(app)));
+    return { element };
+  }
   if (app.summary.events[app.event]!.ratio) {
     element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: calls have none. Choose an event that counts."));
     return { element };

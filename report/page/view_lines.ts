@@ -41,7 +41,7 @@ async function show(app: App): Promise<Shown> {
       return { cells: [...row.cells, at, h("code", {}, clip(r.text))], of: [...row.of, "", ""], attributes: { "data-place": place } };
     }),
   });
-  return { element, focus: () => table.focus() };
+  return { element, focus: () => table.focus(), end: () => void app.client.ask("dropHot") };
 }
 
 export const linesView: View = { key: "lines", title: "Lines", when: (app) => app.ready && (app.summary.has & 3) !== 0, show };

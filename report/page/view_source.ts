@@ -2,10 +2,10 @@
 //
 // A source file with what its lines cost: heat by any event or ratio, calls below the lines, lines without a cost,
 // where inlined code went. With a base both versions, aligned.
-import { GroupBy, NONE, Of, Side } from "./core";
+import { NONE, Side } from "./core";
 import type { Source, Value } from "./core";
 import type { Name, Site } from "./api";
-import { noFilter, sideNames } from "./app";
+import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, percent, svg } from "./element";
 import { Table } from "./table";
@@ -113,8 +113,7 @@ class SourceView implements Shown {
   }
 
   async make(): Promise<void> {
-    const { app } = this, groups = (await app.client.ask("groups", GroupBy.File, noFilter, [{ of: Of.Self, event: app.event, side: Side.New }])).groups;
-    const files = groups.sort((a, b) => b.values[0]!.approx - a.values[0]!.approx).map((g) => ({ name: g.label === "???" ? "" : g.label, value: g.values[0]! }));
+    const { app } = this, files = await app.client.ask("files", app.event, FILES);
     const name = await fileOf(app, files), file = name ? await app.client.ask("fileOf", name) : NONE;
     this.element.append(h("h2", {}, "Source: ", h("bdi", {}, name || "???")), this.bar(name, files));
     if (file === NONE) {
@@ -153,8 +152,8 @@ class SourceView implements Shown {
   private bar(name: string, files: { name: string; value: Value }[]): HTMLElement {
     const { app } = this, heat = h("select", { "aria-label": "Heat by" }), list = h("select", { "aria-label": "File" });
     const total = app.total(app.event, Side.New);
-    if (!files.slice(0, FILES).some((f) => f.name === name)) list.append(h("option", { value: name }, name));
-    for (const f of files.slice(0, FILES))
+    if (!files.some((f) => f.name === name)) list.append(h("option", { value: name }, name));
+    for (const f of files)
       if (f.name) list.append(h("option", { value: f.name }, percent(f.value.approx, total) + "  " + f.name));
     list.value = name;
     list.addEventListener("change", () => app.set({ w: list.value, l: "" }));

@@ -9,7 +9,7 @@ import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
 import { save } from "./view_functions";
-import { funcOf } from "./view_function";
+import { funcOf, missing } from "./view_function";
 
 const kinds: Record<string, string> = { structure: "folders, files, functions, lines", callees: "callees", callers: "callers" };
 const HIGH = 620;
@@ -28,6 +28,10 @@ async function show(app: App): Promise<Shown> {
   select.addEventListener("change", () => app.set({ k: select.value }));
   const bar = h("div", { class: "bar" }, h("label", {}, "Of ", select), button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
   element.append(h("h2", {}, "Treemap", root !== NONE ? " of " : null, root !== NONE ? app.link(await app.client.ask("name", root)) : null), bar);
+  if (kind !== "structure" && root === NONE) {
+    element.append(h("p", { class: "note" }, missing(app)));
+    return { element };
+  }
   if (app.summary.events[app.event]!.ratio) {
     element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: parts of it have no area. Choose an event that counts."));
     return { element };
