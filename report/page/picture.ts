@@ -18,12 +18,12 @@ export interface Item {
 const WORD = 7.2; // pixels of a letter
 
 // Colours by heat, of 32 steps between paper and hot or cool: opaque, so that boxes in boxes do not add up.
-function shades(paper: string, hot: string, cool: string): (heat: number) => string {
+function shades(paper: string, hot: string, cool: string, most: number): (heat: number) => string {
   const from = [1, 3, 5].map((i) => parseInt(paper.slice(i, i + 2), 16)), steps: string[][] = [];
   for (const to of [hot, cool]) {
     const rgb = to.split(" ").map(Number);
     steps.push(Array.from({ length: 33 }, (_, i) => {
-      const k = 0.08 + i / 32 * 0.55;
+      const k = 0.08 + i / 32 * (most - 0.08);
       return "rgb(" + from.map((v, c) => Math.round(v + (rgb[c]! - v) * k)).join() + ")";
     }));
   }
@@ -131,7 +131,7 @@ export class Picture {
     const w = Math.round(this.width * ratio), tall = Math.round(this.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== tall) [this.canvas.width, this.canvas.height] = [w, tall];
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
-    const ink = color("--ink"), paper = color("--paper"), line = color("--line"), shade = shades(paper, color("--hot"), color("--cool"));
+    const ink = color("--ink"), paper = color("--paper"), line = color("--line"), shade = shades(paper, color("--hot"), color("--cool"), Number(color("--most")));
     const { width, height } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);

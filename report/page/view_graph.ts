@@ -63,7 +63,7 @@ class Drawing {
         percent(values!.approx, total) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
       const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0, share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
       const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
-      const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4, "fill-opacity": (heat * 0.6).toFixed(3) });
+      const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4, "fill-opacity": (heat * 0.45).toFixed(3) });
       const a = svg("a", {
         href: n.name ? app.href({ v: "graph", f: n.name.hash }) : null, "aria-label": said, tabindex: i === 0 ? 0 : -1, class: "node" +
           (n.name?.func === app.func ? " focus" : "") + (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,

@@ -649,6 +649,51 @@ def check_long(browser):
     test("320,000 functions in a table", faults)
 
 
+# Text against what is behind it (WCAG 1.4.3): colours of 4.5 : 1 at least. Gradients (bars of shares) and heat are mixed by their largest part.
+CONTRAST = """
+const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
+const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+const light = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const behind = (e) => {
+    const all = [];
+    for (; e; e = e.parentElement) {
+        const s = getComputedStyle(e);
+        all.push(s.backgroundImage.startsWith('linear') ? parse(s.backgroundImage.match(/rgb[^)]*\\)/)[0]) : parse(s.backgroundColor));
+    }
+    return all.reduceRight((under, c) => over(c, under), [255, 255, 255, 1]);
+};
+const bad = [];
+for (const e of document.querySelectorAll('#quern-app *')) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.getClientRects().length || e.closest('[disabled], svg, .skip')) continue;
+    const back = behind(e), text = over(parse(getComputedStyle(e).color), back), a = light(text), b = light(back);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push(e.tagName + '.' + e.className + ' ' + ratio.toFixed(2) + ' ' + e.textContent.slice(0, 30));
+}
+const ids = [...document.querySelectorAll('#quern-app [id]')].map((e) => e.id);
+return [...new Set(bad)].concat(ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => 'twice: ' + id));
+"""
+
+
+def check_contrast(browser):
+    faults = []
+    browser.open(os.path.join(FOLDER, "why.html"))
+    for theme in ("light", "dark"):
+        for view in ("", "v=functions", "v=functions&g=file&f=1", "v=function", "v=source", "v=lines", "v=treemap", "v=treemap&t=1"):
+            browser.view(view + "&m=" + theme)
+            browser.run("for (const d of document.querySelectorAll('details')) d.open = true")
+            compare("%s, %s" % (view, theme), browser.run(CONTRAST), [], faults)
+    report = os.path.join(FOLDER, "contrast.html")
+    quern("report", "--base=" + FOLDER + "/old.out", "--old-include=" + FOLDER + "/old", "--new-include=" + FOLDER + "/new",
+          "-o", report, FOLDER + "/new.out")
+    browser.open(report)
+    for theme in ("light", "dark"):
+        for view in ("", "v=functions", "v=compare", "v=function", "v=source&w=sub/text.c", "v=lines"):
+            browser.view(view + "&m=" + theme)
+            compare("with a base: %s, %s" % (view, theme), browser.run(CONTRAST), [], faults)
+    test("contrast of 4.5, no id twice", faults)
+
+
 def check_access(browser):
     """Every view: one heading of the first level, a main region, a name for all that takes the focus; 320 pixels; print."""
     faults = []
@@ -993,6 +1038,7 @@ def main():
         check_damage(browser, "tests/golden/calls.callgrind")
         check_first(browser)
         check_text(browser)
+        check_contrast(browser)
         check_code(browser)
         check_foreign(browser)
         check_size(browser)
