@@ -52,7 +52,7 @@ export interface MapBox {
   low: bigint; high: bigint; x: number; y: number; w: number; h: number;
 }
 export interface GraphPicture {
-  nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number }[];
+  nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number; w: number }[];
   edges: { from: number; to: number; calls: Value; value: Value; points: [number, number][] }[];
   width: number; height: number; leftOut: number; notDrawn: number; crossings: number;
 }
@@ -635,7 +635,7 @@ export class Api {
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
   graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter, upTo: Side):
     GraphPicture {
-    const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula, side).approx);
+    const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula, side === Side.Difference ? Side.New : side).approx);
     const g = core.graph({
       formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most, mask: this.masked(filter),
     });
@@ -646,11 +646,11 @@ export class Api {
     const nodes = g.nodes.map((n) => {
       const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s, Uint32Array.of(n.func))[0]!) : [];
       return {
-        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, self: values(Of.Self), inclusive: values(Of.Inclusive), x: 0, y: 0,
+        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, self: values(Of.Self), inclusive: values(Of.Inclusive), x: 0, y: 0, w: 0,
       };
     });
-    const wide = (text: string): number => Math.min(30, Math.max(8, text.length)) * 7 + 16;
-    const laid = core.layered(nodes.map((n) => ({ w: wide(n.name?.name ?? "other callees"), h: 40 })),
+    for (const n of nodes) n.w = Math.min(30, Math.max(17, n.name?.name.length ?? 0)) * 7 + 16; // pixels of a name and of two shares
+    const laid = core.layered(nodes.map((n) => ({ w: n.w, h: 40 })),
       g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.max(1, Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60);
     return {
       nodes: nodes.map((n, i) => ({ ...n, x: laid.nodes[i]!.x, y: laid.nodes[i]!.y })),

@@ -16,6 +16,8 @@ const groupNames: Record<string, [GroupBy, string]> = {
 const fields: Record<string, Field> = { name: Field.Name, file: Field.File, object: Field.Object };
 const costs: Record<string, Of> = { self: Of.Self, incl: Of.Inclusive, called: Of.Called, per: Of.PerCall };
 
+const WIDE = 10; // columns of numbers that fit beside names
+
 // "-self.0.Ir": the dearest first; "+": the cheapest; "~": whatever the sign.
 function orderOf(app: App, text: string): Order & { id: string } {
   const sign = text[0]!, id = text.slice(1), [what, side, ...key] = id.split(".") as [string, string, ...string[]];
@@ -75,6 +77,11 @@ class Functions implements Shown {
         "name are. \"new\" and \"gone\" stand where only one profile has a cost."));
   }
 
+  // Names stand behind the numbers; before them when they would be out of sight.
+  private lay<T>(numbers: T[], names: T[]): T[] {
+    return this.values!.columns.length > WIDE ? [names[0]!, ...numbers, ...names.slice(1)] : [...numbers, ...names];
+  }
+
   private columns(app: App): void {
     const key = app.events.join() + "|" + (app.state.s ?? "") + "|" + (app.state.g ?? "") + app.ready + app.event;
     if (key === this.made && app.summary === this.of) return;
@@ -91,8 +98,8 @@ class Functions implements Shown {
     }
     const table = new Table({
       label: this.compare ? "Functions by difference" : "Functions", id: "quern-functions",
-      columns: [...values.columns, { id: "name", title: "Function", name: true, sort: "name" }, { id: "file", title: "File", name: true, sort: "file" },
-        { id: "object", title: "Object", name: true, sort: "object" }],
+      columns: this.lay(values.columns, [{ id: "name", title: "Function", name: true, sort: "name" },
+        { id: "file", title: "File", name: true, sort: "file" }, { id: "object", title: "Object", name: true, sort: "object" }]),
       sorted: { id: order.id, descending: order.descending },
       onSort: (id) => this.sort(app, id),
     });
@@ -120,9 +127,9 @@ class Functions implements Shown {
     const named = app.named(name);
     named.style.setProperty("--depth", String(depth));
     return {
-      cells: [...cells.cells, named, h("bdi", { class: "path", title: name.file }, name.file || "???"),
-        h("bdi", { class: "path", title: name.object }, name.object)],
-      of: [...cells.of!, "", "", ""], attributes: { "data-func": name.func },
+      cells: this.lay(cells.cells, [named, h("bdi", { class: "path", title: name.file }, name.file || "???"),
+        h("bdi", { class: "path", title: name.object }, name.object)]),
+      of: this.lay(cells.of!, ["", "", ""]), attributes: { "data-func": name.func },
     };
   }
 
@@ -199,7 +206,7 @@ class Functions implements Shown {
       app.set({ o: [...open].filter(Boolean).join(".") }, true);
     }, { class: "main group", "aria-expanded": String(node.open) });
     name.append(toggle, h("span", { class: "where" }, g.funcs + (g.funcs === 1 ? " function" : " functions")));
-    return { cells: [...row.cells, name, null, null], of: [...row.of, "", "", ""], attributes: { "data-group": g.label } };
+    return { cells: this.lay(row.cells, [name, null, null]), of: this.lay(row.of, ["", "", ""]), attributes: { "data-group": g.label } };
   }
 
   private async save(app: App): Promise<void> {

@@ -36,7 +36,7 @@ class Drawing {
   private y = 0;
 
   constructor(private readonly app: App, private readonly g: GraphPicture, private readonly side: Side) {
-    const total = app.total(app.event, side), names = app.eventName(app.event);
+    const total = app.total(app.event, app.base ? Side.New : side), names = app.eventName(app.event);
     this.element = svg("svg", { class: "graph", role: "group", "aria-label": "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table" },
       svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", markerUnits: "userSpaceOnUse" },
         svg("path", { d: "M0 0L8 4L0 8Z" }))));
@@ -58,7 +58,7 @@ class Drawing {
       }
     }
     g.nodes.forEach((n, i) => {
-      const text = label(n.name, n.above), width = Math.min(30, Math.max(8, (n.name?.name ?? "other callees").length)) * 7 + 16;
+      const text = label(n.name, n.above), width = n.w;
       const values = n.inclusive[side], said = n.name ? shorten(n.name.name || "???") + ", " + (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
         percent(values!.approx, total) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
       const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0, share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
@@ -215,7 +215,7 @@ async function show(app: App): Promise<Shown> {
   const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST), app.filter, app.base ? Side.Difference : Side.New);
   element.append(h("p", { class: "note", role: "status" }, g.nodes.filter((n) => n.name).length + " functions" + (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
     (g.notDrawn ? "; " + g.notDrawn + " cheaper calls between them are not drawn" : "") +
-    ". In a box: " + (app.base ? "the difference of the inclusive and the self cost, of the difference of the program." : "inclusive and self cost, of the program.")));
+    ". In a box: " + (app.base ? "the difference of the inclusive and of the self cost, as shares of the program's new cost." : "inclusive and self cost, of the program.")));
   if (!g.nodes.length) return { element };
   if (state.t) {
     const table = new Table({
