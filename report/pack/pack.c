@@ -26,10 +26,114 @@ static uint64_t func_hash(const struct func *f)
     return h ^ h >> 32;
 }
 
+static uint32_t add_function(struct pack *k, const struct func *f, unsigned side, uint32_t i)
+{
+    k->func[k->funcs] = *f;
+    k->func[k->funcs].of[side] = i;
+    return k->func_of[side][i] = k->funcs++;
+}
+
+static struct func function_of(struct pack *k, unsigned side, uint32_t i)
+{
+    struct quern_func g = quern_profile_func_get(k->p[side], i);
+
+    return (struct func){ .object = pack_gather_string(k, side, g.object),
+                          .file = pack_gather_string(k, side, g.file),
+                          .name = pack_gather_string(k, side, g.name),
+                          .of = { QUERN_NONE, QUERN_NONE },
+                          .line = UINT64_MAX,
+                          .addr = UINT64_MAX };
+}
+
+// The object's name without its folders, of a function without a file; else "": the file says it.
+static const char *object_name(const struct pack *k, unsigned side, uint32_t i)
+{
+    struct quern_func g = quern_profile_func_get(k->p[side], i);
+    const char *s = g.file == QUERN_NONE && g.object != QUERN_NONE
+                        ? quern_profile_str(k->p[side], g.object)
+                        : "",
+               *slash = strrchr(s, '/');
+
+    return slash ? slash + 1 : s;
+}
+
+// By file and name, of functions of the profile that the base does not have by object, file, name.
+static uint64_t loose_hash(const struct func *f, const char *object)
+{
+    struct func x = { .file = f->file, .name = f->name };
+
+    while (*object)
+        x.object = x.object * 31 + (unsigned char)*object++;
+    return func_hash(&x);
+}
+
+static uint32_t find_exact(const struct pack *k, const struct table *t, const struct func *f)
+{
+    for (size_t at = table_first(t, func_hash(f)); table_used(t, at); at = table_next(t, at)) {
+        const struct func *x = &k->func[table_number(t, at)];
+        if (x->object == f->object && x->file == f->file && x->name == f->name)
+            return table_number(t, at);
+    }
+    return QUERN_NONE;
+}
+
+// The base's function i, which the profile has in another object, or QUERN_NONE. Of several the
+// first that no other has taken.
+static uint32_t find_loose(const struct pack *k, const struct table *t, const struct func *f,
+                           uint32_t i)
+{
+    const char *object = object_name(k, 1, i);
+    size_t at = table_first(t, loose_hash(f, object));
+
+    for (; table_used(t, at); at = table_next(t, at)) {
+        const struct func *x = &k->func[table_number(t, at)];
+        if (x->of[1] == QUERN_NONE && x->file == f->file && x->name == f->name &&
+            strcmp(object_name(k, 0, x->of[0]), object) == 0)
+            return table_number(t, at);
+    }
+    return QUERN_NONE;
+}
+
+// Functions of the profile, then those of the base: the same by object, file and name, else by file
+// and name.
+static void match_functions(struct pack *k, struct table *exact, struct table *loose)
+{
+    uint32_t n[CORE_SIDES] = { 0 };
+
+    for (unsigned s = 0; s < CORE_SIDES && k->p[s]; s++)
+        n[s] = (uint32_t)quern_profile_func_count(k->p[s]);
+    for (uint32_t i = 0; i < n[0]; i++) {
+        struct func f = function_of(k, 0, i);
+        uint32_t number = add_function(k, &f, 0, i);
+        table_add(exact, func_hash(&f), number);
+    }
+    for (uint32_t i = 0; i < n[1]; i++) {
+        struct func f = function_of(k, 1, i);
+        uint32_t number = find_exact(k, exact, &f);
+        k->func_of[1][i] = number;
+        if (number != QUERN_NONE)
+            k->func[number].of[1] = i;
+    }
+    for (uint32_t f = 0; n[1] && f < k->funcs; f++)
+        if (k->func[f].of[1] == QUERN_NONE)
+            table_add(loose, loose_hash(&k->func[f], object_name(k, 0, k->func[f].of[0])), f);
+    for (uint32_t i = 0; i < n[1]; i++) {
+        if (k->func_of[1][i] != QUERN_NONE)
+            continue;
+        struct func f = function_of(k, 1, i);
+        uint32_t number = find_loose(k, loose, &f, i);
+        if (number == QUERN_NONE) {
+            add_function(k, &f, 1, i);
+        } else {
+            k->func_of[1][i] = number;
+            k->func[number].of[1] = i;
+        }
+    }
+}
+
 static bool find_functions(struct pack *k)
 {
-    size_t most = 0;
-    struct table t;
+    size_t most = 0, slots = 2;
 
     for (int s = 0; s < CORE_SIDES && k->p[s]; s++) {
         most += quern_profile_func_count(k->p[s]);
@@ -38,42 +142,18 @@ static bool find_functions(struct pack *k)
         if (!k->string[s] || !k->func_of[s])
             return false;
     }
-    size_t slots = 2;
     while (slots < 2 * most + 2)
         slots *= 2;
-    uint32_t *slot = calloc(slots, sizeof(*slot));
+    uint32_t *exact = calloc(slots, sizeof(*exact)), *loose = calloc(slots, sizeof(*loose));
     k->func = calloc(most + 1, sizeof(*k->func));
-    if (!slot || !k->func) {
-        free(slot);
-        return false;
+    bool ok = exact && loose && k->func;
+    if (ok) {
+        struct table by_all = table_over(exact, slots), by_name = table_over(loose, slots);
+        match_functions(k, &by_all, &by_name);
     }
-    t = table_over(slot, slots);
-    for (unsigned s = 0; s < CORE_SIDES && k->p[s]; s++)
-        for (uint32_t i = 0; i < quern_profile_func_count(k->p[s]); i++) {
-            struct quern_func g = quern_profile_func_get(k->p[s], i);
-            struct func f = { .object = pack_gather_string(k, s, g.object),
-                              .file = pack_gather_string(k, s, g.file),
-                              .name = pack_gather_string(k, s, g.name),
-                              .of = { QUERN_NONE, QUERN_NONE },
-                              .line = UINT64_MAX,
-                              .addr = UINT64_MAX };
-            size_t at = table_first(&t, func_hash(&f));
-            uint32_t number = QUERN_NONE;
-            for (; table_used(&t, at) && number == QUERN_NONE; at = table_next(&t, at)) {
-                const struct func *x = &k->func[table_number(&t, at)];
-                if (x->object == f.object && x->file == f.file && x->name == f.name)
-                    number = table_number(&t, at);
-            }
-            if (number == QUERN_NONE) {
-                number = k->funcs++;
-                k->func[number] = f;
-                table_put(&t, at, number);
-            }
-            k->func[number].of[s] = i;
-            k->func_of[s][i] = number;
-        }
-    free(slot);
-    return !k->names.failed;
+    free(exact);
+    free(loose);
+    return ok && !k->names.failed;
 }
 
 static quern_count value_of(const struct pack *k, unsigned s, const quern_count *v)

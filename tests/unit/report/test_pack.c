@@ -28,16 +28,21 @@ static bool same_text(struct text a, const char *b)
     return a.size == strlen(b) && (a.size == 0 || memcmp(a.at, b, a.size) == 0);
 }
 
+// By object, file and name; of a base (`sides`) else by file and name.
 static uint32_t find(const struct core *c, const struct quern_profile *p, uint32_t func)
 {
     struct quern_func g = quern_profile_func_get(p, func);
+    uint32_t other = CORE_NONE;
 
-    for (uint32_t f = 0; f < c->funcs; f++)
-        if (same_text(core_string(c, c->object[f]), quern_profile_str(p, g.object)) &&
-            same_text(core_string(c, c->file[f]), quern_profile_str(p, g.file)) &&
-            same_text(core_string(c, c->name[f]), quern_profile_str(p, g.name)))
+    for (uint32_t f = 0; f < c->funcs; f++) {
+        if (!same_text(core_string(c, c->file[f]), quern_profile_str(p, g.file)) ||
+            !same_text(core_string(c, c->name[f]), quern_profile_str(p, g.name)))
+            continue;
+        if (same_text(core_string(c, c->object[f]), quern_profile_str(p, g.object)))
             return f;
-    return CORE_NONE;
+        other = f;
+    }
+    return other;
 }
 
 static void compare_functions(struct core *c, unsigned side, struct quern_profile *p)
@@ -197,6 +202,75 @@ static void sides(void **state)
     quern_profile_free(b);
 }
 
+struct moved {
+    const char *object, *file, *name;
+    uint64_t self;
+};
+
+static struct quern_profile *profile_of(const struct moved *func, size_t n)
+{
+    struct quern_profile *p = quern_profile_new();
+    const char *events[] = { "Ir" };
+
+    quern_profile_set_events(p, events, 1);
+    for (size_t i = 0; i < n; i++) {
+        const char *text[] = { func[i].object, func[i].file, func[i].name };
+        uint32_t s[3];
+        for (int k = 0; k < 3; k++)
+            s[k] =
+                text[k] ? quern_profile_string(p, text[k], (ptrdiff_t)strlen(text[k])) : QUERN_NONE;
+        quern_profile_add_cost(
+            p,
+            &(struct quern_site){
+                .func = quern_profile_func(p, s[0], s[1], s[2]), .file = s[1], .line = 1 },
+            &func[i].self, 1);
+    }
+    return p;
+}
+
+// Functions of another object are the same when file and name are; without a file, when the
+// objects' names and the functions' are. What is in the same object comes first, so /old/lib's s
+// is that of /new/lib only because /both/lib's has its own.
+static void moved(void **state)
+{
+    static const struct moved new[] = {
+        { "/new/prog", "a.c", "f", 1 },    { "/new/lib.so", NULL, "g", 2 },
+        { "/new/other.so", NULL, "h", 4 }, { "/new/lib", "s.h", "s", 8 },
+        { "/both/lib", "s.h", "s", 16 },
+    };
+    static const struct moved old[] = {
+        { "/old/prog", "a.c", "f", 100 },     { "/old/lib.so", NULL, "g", 200 },
+        { "/old/mother.so", NULL, "h", 400 }, { "/old/lib", "s.h", "s", 800 },
+        { "/both/lib", "s.h", "s", 1600 },
+    };
+    struct quern_profile *a = profile_of(new, 5), *b = profile_of(old, 5);
+    struct pack *k = pack_everything(a, b);
+    struct core *c = unpack(k);
+    core_count sum[6][2] = { { 0 } };
+
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(link_edges(c), 0);
+    assert_int_equal(c->funcs, 6); // h is two
+    for (unsigned s = 0; s < 2; s++) {
+        assert_int_equal(column_self(c, s, 0), 0);
+        for (uint32_t f = 0; f < c->funcs; f++)
+            sum[f][s] = column_get(&c->self[s][0], f);
+    }
+    static const int wanted[6][2] = { { 1, 100 }, { 2, 200 }, { 4, 0 },
+                                      { 0, 400 }, { 8, 800 }, { 16, 1600 } };
+    for (int i = 0; i < 6; i++) {
+        int hits = 0;
+        for (uint32_t f = 0; f < 6; f++)
+            hits += sum[f][0] == wanted[i][0] && sum[f][1] == wanted[i][1];
+        assert_int_equal(hits, 1);
+    }
+    load_free(c);
+    pack_free(k);
+    quern_profile_free(a);
+    quern_profile_free(b);
+}
+
 // parts.callgrind: its parts alone add up to the whole.
 static void parts(void **state)
 {
@@ -319,8 +393,8 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden), cmocka_unit_test(sides), cmocka_unit_test(parts),
-        cmocka_unit_test(giant),  cmocka_unit_test(names),
+        cmocka_unit_test(golden), cmocka_unit_test(sides), cmocka_unit_test(moved),
+        cmocka_unit_test(parts),  cmocka_unit_test(giant), cmocka_unit_test(names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
