@@ -205,7 +205,7 @@ static int load_strings(struct core *c, struct bytes *b)
         size_t size = (size_t)common + n;
         if (size > BLOCK_MAX)
             return CORE_DAMAGED;
-        if (c->pool_cap - c->pool_size < size) {
+        if (!c->pool || c->pool_cap - c->pool_size < size) { // also for strings without a byte
             size_t cap = c->pool_cap + c->pool_cap / 2 + size + 65536;
             uint8_t *grown = heap_more(c->pool, c->pool_size, cap);
             if (!grown)

@@ -190,13 +190,30 @@ static void refusals(void **state)
     assert_int_equal(load_bytes("\1\10\1\0\0\1\1\0\0\1\77\1x", 13), 0); // of a later writer
 }
 
+// The only string has no byte, so there is no memory for strings: the fuzzer saw the core add to a
+// null pointer.
+static void nameless(void **state)
+{
+    static const uint8_t block[] = { SECTION_HEAD,    8, 1, 0, 1, 1, 1, 0, 0, 1,
+                                     SECTION_STRINGS, 4, 0, 1, 0, 0 };
+    struct core *c = load_new();
+    uint8_t *bytes = heap_get(sizeof(block));
+
+    (void)state;
+    memcpy(bytes, block, sizeof(block));
+    load_block(c, bytes, sizeof(block));
+    assert_int_equal(c->strings, 1);
+    assert_true(core_has_string(c, 0));
+    assert_int_equal(core_string(c, 0).size, 0);
+    assert_non_null(core_string(c, 0).at);
+    load_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),
-        cmocka_unit_test(changed),
-        cmocka_unit_test(cut),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(nameless), cmocka_unit_test(whole),    cmocka_unit_test(changed),
+        cmocka_unit_test(cut),      cmocka_unit_test(refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
