@@ -5,7 +5,7 @@ import { NONE, Side } from "./core";
 import type { GraphPicture, Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, share, shorten, svg } from "./element";
+import { button, h, number, percent, share, shorten, signed, svg } from "./element";
 import { Table } from "./table";
 import { save } from "./view_functions";
 import { funcOf, missing } from "./view_function";
@@ -36,31 +36,32 @@ class Drawing {
   private y = 0;
 
   constructor(private readonly app: App, private readonly g: GraphPicture, private readonly side: Side) {
-    const total = app.total(app.event, app.base ? Side.New : side), names = app.eventName(app.event);
+    const total = app.total(app.event, app.base ? Side.New : side), part = (v: number): string => (app.base && v > 0 ? "+" : "") + percent(v, total), names = app.eventName(app.event);
     this.element = svg("svg", { class: "graph", role: "group", "aria-label": "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table" },
       svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", markerUnits: "userSpaceOnUse" },
         svg("path", { d: "M0 0L8 4L0 8Z" }))));
     const lines = svg("g", { class: "calls" }), boxes = svg("g");
     for (const e of g.edges) {
-      const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to, part = Math.abs(share(e.value.approx, total)) || 0;
+      const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to, size = Math.abs(share(e.value.approx, total)) || 0;
       const points = own ? [] : e.points;
       const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points);
       const change = this.app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
-      const text = label(from.name, from.above) + " calls " + label(to.name, to.above) + " " + number(e.calls, 1) + " times for " + number(e.value, app.scale(app.event)) +
-        " (" + percent(e.value.approx, total) + " of " + names + ")";
-      const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(part)).toFixed(1), "marker-end": "url(#tip)" }, svg("title", {}, text));
+      const text = label(from.name, from.above) + " calls " + label(to.name, to.above) + " " + (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
+        (app.base ? signed : number)(e.value, app.scale(app.event)) +
+        " (" + part(e.value.approx) + " of " + names + ")";
+      const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1), "marker-end": "url(#tip)" }, svg("title", {}, text));
       lines.append(path);
       const middle = points[Math.floor(points.length / 2)];
-      if (middle && part > 0.02 && points.length > 1) {
+      if (middle && size > 0.02 && points.length > 1) {
         const before = points[Math.floor(points.length / 2) - 1]!;
         lines.append(svg("text", { x: (middle[0] + before[0]) / 2 + 4, y: (middle[1] + before[1]) / 2, class: "cost" },
-          percent(e.value.approx, total) + ", " + number(e.calls, 1) + "×"));
+          part(e.value.approx) + (app.base ? "" : ", " + number(e.calls, 1) + "×")));
       }
     }
     g.nodes.forEach((n, i) => {
       const text = label(n.name, n.above), width = n.w;
       const values = n.inclusive[side], said = n.name ? shorten(n.name.name || "???") + ", " + (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
-        percent(values!.approx, total) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
+        part(values!.approx) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
       const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0, share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
       const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
       const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4, "fill-opacity": (heat * 0.45).toFixed(3) });
@@ -68,7 +69,7 @@ class Drawing {
         href: n.name ? app.href({ v: "graph", f: n.name.hash }) : null, "aria-label": said, tabindex: i === 0 ? 0 : -1, class: "node" +
           (n.name?.func === app.func ? " focus" : "") + (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
       }, box, glow, svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
-        n.inclusive.length ? percent(values!.approx, total) + " / " + percent(n.self[side]!.approx, total) : ""),
+        n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : ""),
       svg("title", {}, said + (n.name ? "\n" + app.full(n.name) : "")));
       a.addEventListener("focus", () => this.show(i));
       boxes.append(a);
