@@ -4,6 +4,7 @@
 import { NONE } from "./core";
 import type { App, Shown, View } from "./app";
 import { button, h } from "./element";
+import { read } from "./state";
 import { views } from "./views";
 
 const keys: [string, string][] = [
@@ -81,8 +82,9 @@ export class Frame {
   private find(text: string): void {
     const app = this.app;
     if (!app) return;
-    const here = views.find((view) => view.key === (app.state.v ?? "summary"));
-    if (here && ["functions", "compare"].includes(here.key)) app.set({ q: text }, true);
+    // The address, not what is shown: of two keys in a row the second comes before the view that the first asked for.
+    const now = read(location.hash);
+    if (now.v === "functions" || now.v === "compare") app.move({ ...now, q: text }, true);
     else app.go({ v: "functions", q: text });
   }
 

@@ -179,6 +179,15 @@ class Drawing {
   }
 }
 
+// The picture alone, with the colours that it has here: in another program there is no style of the page.
+function alone(picture: SVGSVGElement): string {
+  const copy = picture.cloneNode(true) as SVGSVGElement, style = getComputedStyle(picture), color = (name: string): string => style.getPropertyValue(name).trim();
+  copy.insertBefore(svg("style", {}, `text{fill:${color("--ink")};text-anchor:middle;font:12px sans-serif}.cost{font-size:11px}` +
+    `rect{fill:${color("--paper")};stroke:${color("--line")}}.hot{fill:rgb(${color("--hot")});stroke:none}` +
+    `.call{fill:none;stroke:${color("--line")}}.more{stroke:${color("--more")}}.less{stroke:${color("--less")}}`), copy.firstChild);
+  return new XMLSerializer().serializeToString(copy);
+}
+
 function dot(app: App, g: GraphPicture): string {
   const quote = (text: string): string => '"' + text.replace(/[\\"]/g, "\\$&") + '"';
   const out = ["digraph calls {", "  node [shape=box];"];
@@ -244,7 +253,7 @@ async function show(app: App): Promise<Shown> {
   bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }), button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
     button("0", () => drawing.reset(), { "aria-label": "Whole picture" }),
     button("DOT", () => save(new Blob([dot(app, g)], { type: "text/plain" }), "calls.dot")),
-    button("SVG", () => save(new Blob([new XMLSerializer().serializeToString(drawing.element)], { type: "image/svg+xml" }), "calls.svg")));
+    button("SVG", () => save(new Blob([alone(drawing.element)], { type: "image/svg+xml" }), "calls.svg")));
   element.append(drawing.element);
   return { element, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
 }

@@ -751,6 +751,12 @@ def check_hostile(browser):
         browser.view("v=function&f=" + browser.ask("name", f)["hash"])
         name = browser.run("return document.querySelector('h2').textContent")
         compare("name of a function", name in wanted, True, faults)
+    for view in ("source", "lines", "treemap", "treemap&t=1", "functions&g=file", "functions&g=folder", "functions&g=namespace",
+                 "functions&q=%3Cscript", "functions&d=%3Cscript%3E%3D2%20Ir&e=%3Cscript%3E", "source&w=%3Cscript%3E", "x&f=%3Cscript%3E"):
+        browser.view("v=" + view)
+        compare("hacked in " + view, browser.run("return typeof hacked"), "undefined", faults)
+        compare("foreign elements in " + view, browser.run(
+            "return document.querySelectorAll('#quern-app img, #quern-app iframe, #quern-app script').length"), 0, faults)
     browser.view("")
     compare("hacked", browser.run("return typeof hacked"), "undefined", faults)
     compare("title", browser.run("return document.title"), "</title><script>hacked = 1</script>", faults)
