@@ -34,6 +34,13 @@ export function wide(e: HTMLElement): HTMLElement {
   return h("div", { class: "wide", role: "region", tabindex: 0, "aria-label": e.getAttribute("aria-label") ?? "Table" }, e);
 }
 
+// A file for the user.
+export function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob), a = h("a", { href: url, download: name });
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
 // ---- Numbers ----
 
 export const none = "–";

@@ -2,8 +2,23 @@
 //
 // Tables of any length. Up to FEW rows all are there; of more only those in sight, in a box that scrolls. Browsers limit
 // how high an element can be (Firefox: 17.9 million pixels), so beyond TALL the scroll position is mapped to rows.
-import { h } from "./element";
+import { button, h, save } from "./element";
 import type { Child } from "./element";
+
+// As it is read by other programs: digits without commas, names in full.
+function plain(cell: Child): string {
+  if (!cell) return "";
+  let text = cell as string;
+  if (typeof cell !== "string") {
+    const copy = cell.cloneNode(true) as HTMLElement;
+    for (const name of copy.querySelectorAll<HTMLElement>("[data-full]")) name.textContent = name.dataset["full"]!;
+    // Where a name is from stands in other columns.
+    if (copy.classList?.contains("named")) for (const where of copy.querySelectorAll(".where, .tag")) where.remove();
+    text = copy.textContent ?? "";
+  }
+  if (/^[+≈ -]*\d[\d,.]*( %)?$/.test(text)) text = text.replace(/[≈, ]/g, "");
+  return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+}
 
 const FEW = 300, TALL = 8e6, ROW = 26, AROUND = 12;
 
@@ -152,6 +167,16 @@ export class Table {
       if (link) link.tabIndex = 0;
     }
   }
+
+  // All rows, as a file.
+  async csv(name: string): Promise<void> {
+    const out = [this.options.columns.map((c) => plain(c.title)).join()], n = this.rows.count;
+    for (let first = 0; first < n; first += 2000)
+      for (const row of await this.rows.load(first, Math.min(2000, n - first))) out.push(row.cells.map(plain).join());
+    save(new Blob([out.join("\n") + "\n"], { type: "text/csv" }), name + ".csv");
+  }
+
+  csvButton(name: string): HTMLButtonElement { return button("CSV", () => void this.csv(name), { title: "All these rows as a file" }); }
 
   focus(): void { this.link(this.active)?.focus(); }
 

@@ -145,7 +145,7 @@ async function show(app: App): Promise<Shown> {
       of, attributes: { class: app.state.l === "0x" + hex ? "here" : undefined, "data-addr": hex },
     };
   };
-  element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length + " jumps within"), table.element);
+  element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length + " jumps within"), h("p", {}, table.csvButton("assembly")), table.element);
   await table.show({
     count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first, first + count).map((row, k) => draw(row, first + k))),
   });

@@ -7,11 +7,10 @@ import type { FlameBox, Value } from "./core";
 import type { Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, shorten } from "./element";
+import { button, h, number, percent, save, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
-import { save } from "./view_functions";
 import { funcOf, missing } from "./view_function";
 
 const ROW = 19, MOST = 20000;
@@ -103,6 +102,7 @@ async function show(app: App): Promise<Shown> {
       label: "Boxes of the flame graph", id: "quern-flame",
       columns: [{ id: "low", title: "At least" }, { id: "high", title: "At most" }, { id: "share", title: "%" }, { id: "depth", title: "Depth" }, { id: "name", title: "Function", name: true }],
     });
+    bar.append(table.csvButton("flame"));
     element.append(table.element);
     await table.show({
       count: all.length, load: (first, count) => Promise.resolve(all.slice(first, first + count).map((b, i) => {

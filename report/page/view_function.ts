@@ -137,7 +137,8 @@ async function neighbours(app: App, f: number, callers: boolean): Promise<HTMLEl
     count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first, first + count).map((n) =>
       neighbourRow(app, n, values.map((v) => v[0]!.approx), callers, f))),
   });
-  return h("section", { "data-part": title.toLowerCase() }, h("h3", {}, title + ": " + all + (all > rows.length ? ", the dearest " + rows.length : "")),
+  return h("section", { "data-part": title.toLowerCase() }, h("h3", {}, title + ": " + all + (all > rows.length ? ", the dearest " + rows.length : ""), " ",
+    rows.length ? table.csvButton(title.toLowerCase()) : null),
     rows.length ? table.element : h("p", { class: "note" }, "none"));
 }
 

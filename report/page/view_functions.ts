@@ -120,7 +120,7 @@ class Functions implements Shown {
         h("option", { value: key }, "by " + text.toLowerCase())));
     select.value = app.state.g ?? "";
     select.addEventListener("change", () => app.set({ g: select.value, o: "" }));
-    this.bar.replaceChildren(h("label", {}, "Groups ", select), button("CSV", () => void this.save(app), { title: "All these rows as a file" }));
+    this.bar.replaceChildren(h("label", {}, "Groups ", select), this.table!.csvButton("functions"));
   }
 
   private leaf(app: App, name: Name, cells: Row, depth: number): Row {
@@ -209,30 +209,7 @@ class Functions implements Shown {
     return { cells: this.lay(row.cells, [name, null, null]), of: this.lay(row.of, ["", "", ""]), attributes: { "data-group": g.label } };
   }
 
-  private async save(app: App): Promise<void> {
-    const order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare)), values = this.values!;
-    const rows = await app.client.ask("order", app.filter, order), out: string[] = [];
-    const quote = (text: string): string => '"' + text.replace(/"/g, '""') + '"';
-    out.push([...values.columns.map((c) => quote(c.title)), '"function"', '"file"', '"object"'].join());
-    for (let first = 0; first < rows.length; first += 5000) {
-      const t = await app.client.ask("table", rows.slice(first, first + 5000), values.cells);
-      t.names.forEach((name: Name, i) => {
-        const cells = values.row(t.values.map((v) => v[i]!), "").cells;
-        out.push([...cells.map((c) => quote((typeof c === "string" ? c : (c as HTMLElement).textContent ?? "").replace(/,/g, ""))),
-          quote(name.name), quote(name.file), quote(name.object)].join());
-      });
-    }
-    save(new Blob([out.join("\n") + "\n"], { type: "text/csv" }), "functions.csv");
-  }
-
   focus(): void { this.table?.focus(); }
-}
-
-// A file for the user.
-export function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob), a = h("a", { href: url, download: name });
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
 async function show(app: App, compare: boolean): Promise<Shown> {

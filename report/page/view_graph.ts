@@ -5,9 +5,8 @@ import { NONE, Side } from "./core";
 import type { GraphPicture, Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, share, shorten, signed, svg } from "./element";
+import { button, h, number, percent, save, share, shorten, signed, svg } from "./element";
 import { Table } from "./table";
-import { save } from "./view_functions";
 import { funcOf, missing } from "./view_function";
 
 const MOST = "60"; // nodes, unless chosen; the core's limit is 400
@@ -233,6 +232,7 @@ async function show(app: App): Promise<Shown> {
         { id: "caller", title: "Caller", name: true }, { id: "calls", title: "Calls" }, { id: "cost", title: app.eventName(app.event) + (app.base ? ", " + sideNames[2] : "") },
         { id: "callee", title: "Callee", name: true }],
     });
+    bar.append(table.csvButton("calls"));
     element.append(table.element);
     const name = (i: number, main: boolean): Node => {
       const n = g.nodes[i]!;

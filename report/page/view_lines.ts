@@ -26,7 +26,7 @@ async function show(app: App): Promise<Shown> {
     label: addr ? "Instructions" : "Lines", id: "quern-lines",
     columns: [...values.columns, { id: "at", title: addr ? "Address, line" : "Line", name: true }, { id: "text", title: "Source", name: true }],
   });
-  element.append(table.element);
+  element.append(h("p", {}, table.csvButton("lines")), table.element);
   await table.show({
     count, load: async (first, n) => (await app.client.ask("hotRows", first, n, values.cells)).map((r) => {
       const place = (r.file || "???") + ":" + (r.line || "?"), id = addr ? r.addr.toString(16) : place;

@@ -275,7 +275,7 @@ class SourceView implements Shown {
     columns.push({ id: "line", title: "Line" }, { id: "text", title: "Source", name: true });
     if (this.func === NONE) columns.push({ id: "func", title: "Function", name: true });
     this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source", columns });
-    this.element.append(h("div", { class: "withmap" }, this.table.element, this.overview()));
+    this.element.append(h("p", {}, this.table.csvButton("source")), h("div", { class: "withmap" }, this.table.element, this.overview()));
     const cell = (row: LineRow): Row => {
       const cells: (Node | string | null)[] = [], of: string[] = [], id = app.base ? row.old + "-" + row.new : String(row.new);
       for (const e of shown) {

@@ -4,11 +4,10 @@
 import { NONE, Side } from "./core";
 import type { MapBox } from "./api";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, shorten } from "./element";
+import { button, h, number, percent, save, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
-import { save } from "./view_functions";
 import { funcOf, missing } from "./view_function";
 
 const kinds: Record<string, string> = { structure: "folders, files, functions, lines", callees: "callees", callers: "callers" };
@@ -46,6 +45,7 @@ async function show(app: App): Promise<Shown> {
       " and " + number({ exact: b.high, approx: 0 }, app.scale(app.event)));
   if (state.t) {
     const table = new Table({ label: "Boxes of the treemap", id: "quern-treemap", columns: [{ id: "cost", title: app.eventName(app.event) }, { id: "share", title: "%" }, { id: "name", title: "What", name: true }] });
+    bar.append(table.csvButton("treemap"));
     element.append(table.element);
     const order = ordered(boxes);
     await table.show({

@@ -694,6 +694,36 @@ def check_contrast(browser):
     test("contrast of 4.5, no id twice", faults)
 
 
+def check_saved(browser):
+    """What is saved: tables as CSV, graphs as DOT, stacks folded; names in full."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
+    browser.run("const make = URL.createObjectURL; URL.createObjectURL = (b) => { window.saved = b; return make.call(URL, b); }")
+
+    def saved(view, name):
+        browser.view(view)
+        return browser.driver.execute_async_script("""
+            const done = arguments[arguments.length - 1];
+            window.saved = null;
+            [...document.querySelectorAll("#quern-main button")].find((b) => b.textContent === arguments[0]).click();
+            const wait = () => window.saved ? window.saved.text().then(done) : setTimeout(wait, 10);
+            wait();""", name)
+
+    compare("functions", saved("v=functions", "CSV").splitlines(), [
+        "Instructions incl.,%,Instructions self,%,Called,Instructions per call,Function,File,Object",
+        "820,100.0%,20,2.44%,0,–,main,file1.c,", "700,85.4%,700,85.4%,5,140,func2,file2.c,",
+        "400,48.8%,100,12.2%,1,400,func1,file1.c,"], faults)
+    compare("lines", saved("v=lines", "CSV").splitlines(),
+            ["Instructions self,%,Line,Source", "700,85.4%,file2.c:20,", "100,12.2%,file1.c:51,", "20,2.44%,file1.c:16,"], faults)
+    # main has 20 of its own, func1 100; of func2's 700 main calls 400, func1 300.
+    compare("stacks", sorted(saved("v=flame", "Folded").splitlines()),
+            ["main 20", "main;func1 100", "main;func1;func2 300", "main;func2 400"], faults)
+    text = saved("v=graph", "DOT")
+    compare("graph", ('label="main 820"' in text, '"300 (2x)"' in text, text.count("->")), (True, True, 3), faults)
+    compare("picture", 'viewBox' in saved("v=graph", "SVG"), True, faults)
+    test("saved tables, stacks and graphs", faults)
+
+
 def check_access(browser):
     """Every view: one heading of the first level, a main region, a name for all that takes the focus; 320 pixels; print."""
     faults = []
@@ -1038,6 +1068,7 @@ def main():
         check_parts(browser)
         check_keys(browser)
         check_filters(browser)
+        check_saved(browser)
         check_access(browser)
         check_long(browser)
         check_hostile(browser)
