@@ -326,8 +326,8 @@ static int read_function(struct walk *w, struct detail *d, const struct wish *wi
     return 0;
 }
 
-// Is any entry of the functions in the file? Two columns say it: the others of a section without one
-// are not looked at.
+// Is any entry of the functions in the file? Two columns say it: the others of a section without
+// one are not looked at.
 static bool has_file(const struct core *c, const struct section *s, const struct wish *wish,
                      uint32_t first, uint32_t end)
 {
