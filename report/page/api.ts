@@ -30,11 +30,13 @@ export interface Column { of: Of; event: number; side: Side }
 export interface Table { names: Name[]; values: Value[][] } // by column, row
 
 // Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
-// before it says where else to look, "!" before all that: the others. `focus`: only what leads to it and what it leads to.
+// before it says where else to look, "!" before all that: the others. `focus`: only what leads to it and what it
+// leads to.
 export interface Filter { text: string; focus: number; hide: number[] }
 export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
 
-export interface Neighbour { name: Name; edge: number; distance: number; calls: Value[]; cost: Value[][] } // by event, side
+export interface Neighbour { name: Name; edge: number; distance: number; calls: Value[];
+  cost: Value[][] } // by event, side
 export interface GroupRow { id: number; parent: number; label: string; funcs: number; values: Value[] } // by column
 export interface Edge { caller: number; callee: number; calls: Value[]; cost: Value[][] }
 export interface Line { func: number; file: string; line: bigint; addr: bigint; self: Value[][] }
@@ -48,11 +50,13 @@ export interface Jump {
 
 // A box of a treemap, whose area is `value`. low and high: bounds, in units of the event; equal: exact.
 export interface MapBox {
-  parent: number; depth: number; label: string; func: number; name: Name | null; file: string; line: number; value: number;
+  parent: number; depth: number; label: string; func: number; name: Name | null; file: string; line: number;
+    value: number;
   low: bigint; high: bigint; x: number; y: number; w: number; h: number;
 }
 export interface GraphPicture {
-  nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number; w: number }[];
+  nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number;
+    w: number }[];
   edges: { from: number; to: number; calls: Value; value: Value; points: [number, number][] }[];
   width: number; height: number; leftOut: number; notDrawn: number; crossings: number;
 }
@@ -120,7 +124,8 @@ export class Api {
     let a = this.arrays.get(what);
     const core = this.core, funcs = core.number(What.Funcs), edges = core.number(What.Edges);
     if (!a) {
-      a = core.array(what, what === 8 || what === 9 ? funcs + 1 : what === 6 || what === 7 || what === 10 ? edges : funcs);
+      a = core.array(what, what === 8 || what === 9 ? funcs + 1 : what === 6 || what === 7 ||
+        what === 10 ? edges : funcs);
       this.arrays.set(what, a);
     }
     return a;
@@ -196,7 +201,8 @@ export class Api {
   }
 
   private textMask(text: string): Uint8Array {
-    if (text.startsWith("!")) return text.length > 1 ? this.textMask(text.slice(1)).map((hit) => 1 - hit) : new Uint8Array(this.core.number(What.Funcs)).fill(1);
+    if (text.startsWith("!")) return text.length > 1 ? this.textMask(text.slice(1)).map((hit) =>
+      1 - hit) : new Uint8Array(this.core.number(What.Funcs)).fill(1);
     const core = this.core, prefix = /^(name|file|object):/.exec(text)?.[1];
     const wanted = prefix ? text.slice(prefix.length + 1) : text;
     const field = prefix === "file" ? Field.File : prefix === "object" ? Field.Object : Field.Name;
@@ -258,7 +264,8 @@ export class Api {
     const values = core.values(counts ? 0 : this.form(c.event), c.of, c.side, index);
     // The first block has inclusive costs of all events for the dearest functions only: of others they are not zero
     // but not known yet.
-    if ((c.of === Of.Inclusive || c.of === Of.PerCall) && c.event !== core.number(What.Order) && !core.number(What.Linked)) {
+    if ((c.of === Of.Inclusive || c.of === Of.PerCall) && c.event !== core.number(What.Order) &&
+      !core.number(What.Linked)) {
       const known = core.number(What.TopInclusive);
       index.forEach((f, i) => { if (f >= known) values[i] = { exact: null, approx: NaN }; });
     }
@@ -334,7 +341,8 @@ export class Api {
   }
 
   // Direct callers or callees, the dearest first, at most `most`; how many there are.
-  neighbours(func: number, callers: boolean, events: number[], upTo: Side, most: number): { all: number; rows: Neighbour[] } {
+  neighbours(func: number, callers: boolean, events: number[], upTo: Side, most: number): { all: number;
+    rows: Neighbour[] } {
     const first = this.array(callers ? 9 : 8), edgeOf = this.array(10), other = this.array(callers ? 6 : 7);
     let edges = new Uint32Array(first[func + 1]! - first[func]!);
     for (let i = 0; i < edges.length; i++) edges[i] = callers ? edgeOf[first[func]! + i]! : first[func]! + i;
@@ -517,7 +525,8 @@ export class Api {
     return {
       ...core.code(func),
       at: at.rows.map((row, i) => ({
-        addr: row.addr, line: Number(row.line), file: core.string(row.file), values: at.values.map((e) => e.map((v) => v[i]!)),
+        addr: row.addr, line: Number(row.line), file: core.string(row.file),
+          values: at.values.map((e) => e.map((v) => v[i]!)),
       })),
       sites: calls.rows.map((row, i) => ({
         line: Number(row.line), addr: row.addr, func: this.name(row.func), callee: this.name(row.callee),
@@ -555,9 +564,11 @@ export class Api {
   treemap(kind: string, event: number, side: Side, root: number, filter: Filter, w: number, h: number):
     { boxes: MapBox[]; total: Value } {
     const core = this.core, formula = this.form(event), whole = core.total(formula, side);
-    const total = kind === "structure" || root === NONE ? whole : core.values(formula, Of.Inclusive, side, Uint32Array.of(root))[0]!;
+    const total = kind === "structure" || root === NONE ? whole : core.values(formula, Of.Inclusive, side,
+      Uint32Array.of(root))[0]!;
     // What has less than some pixels of area cannot be seen.
-    let boxes = kind === "structure" ? this.structure(event, side, filter, total.approx / (w * h) * 6) : this.stacks(kind, event, side, root);
+    let boxes = kind === "structure" ? this.structure(event, side, filter,
+      total.approx / (w * h) * 6) : this.stacks(kind, event, side, root);
     boxes = this.place(boxes, total.approx, w, h);
     if (kind === "structure") {
       this.addLines(boxes, event, side);
@@ -575,20 +586,24 @@ export class Api {
 
   // Siblings by size, parents first: level by level.
   private place(boxes: MapBox[], whole: number, w: number, h: number): MapBox[] {
-    const order = boxes.map((_, i) => i).sort((a, b) => boxes[a]!.depth - boxes[b]!.depth || boxes[b]!.value - boxes[a]!.value);
+    const order = boxes.map((_, i) => i).sort((a, b) => boxes[a]!.depth - boxes[b]!.depth ||
+      boxes[b]!.value - boxes[a]!.value);
     const to = new Uint32Array(boxes.length), sorted = order.map((i, k) => {
       to[i] = k;
       return boxes[i]!;
     });
     for (const b of sorted) if (b.parent !== NONE) b.parent = to[b.parent]!;
-    const rects = this.core.nest(Float64Array.from(sorted, (b) => b.value), Uint32Array.from(sorted, (b) => b.parent), whole, w, h, 15, 1, 6);
-    sorted.forEach((b, i) => { [b.x, b.y, b.w, b.h] = [rects[i * 4]!, rects[i * 4 + 1]!, rects[i * 4 + 2]!, rects[i * 4 + 3]!]; });
+    const rects = this.core.nest(Float64Array.from(sorted, (b) => b.value), Uint32Array.from(sorted, (b) => b.parent),
+      whole, w, h, 15, 1, 6);
+    sorted.forEach((b, i) => { [b.x, b.y, b.w, b.h] = [rects[i * 4]!, rects[i * 4 + 1]!, rects[i * 4 + 2]!,
+      rects[i * 4 + 3]!]; });
     return sorted;
   }
 
   private box(parent: number, depth: number, label: string, func: number, v: Value): MapBox {
     return {
-      parent, depth, label, func, name: null, file: "", line: 0, value: Math.max(0, v.approx), low: v.exact ?? 0n, high: v.exact ?? 0n,
+      parent, depth, label, func, name: null, file: "", line: 0, value: Math.max(0, v.approx), low: v.exact ?? 0n,
+        high: v.exact ?? 0n,
       x: 0, y: 0, w: 0, h: 0,
     };
   }
@@ -619,7 +634,8 @@ export class Api {
       rows.forEach((row, k) => {
         const v = values[0]![0]![k]!, file = this.core.string(row.file);
         if (v.approx <= 0 || !row.line) return;
-        const box = this.box(i, b.depth + 1, (row.file !== own ? file.slice(file.lastIndexOf("/") + 1) + ":" : "") + row.line, NONE, v);
+        const box = this.box(i, b.depth + 1, (row.file !== own ? file.slice(file.lastIndexOf("/") + 1) + ":" : "") +
+          row.line, NONE, v);
         boxes.push({ ...box, file, line: Number(row.line) });
       });
     }
@@ -628,33 +644,42 @@ export class Api {
   private stacks(kind: string, event: number, side: Side, root: number): MapBox[] {
     const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000);
     return flame.boxes.map((b) => ({
-      ...this.box(b.parent, b.depth, "", b.func, { exact: null, approx: b.width * flame.total.approx }), low: b.low, high: b.high,
+      ...this.box(b.parent, b.depth, "", b.func, { exact: null, approx: b.width * flame.total.approx }), low: b.low,
+        high: b.high,
     }));
   }
 
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
-  graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter, upTo: Side):
+  graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter,
+    upTo: Side):
     GraphPicture {
-    const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula, side === Side.Difference ? Side.New : side).approx);
+    const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula,
+      side === Side.Difference ? Side.New : side).approx);
     const g = core.graph({
-      formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most, mask: this.masked(filter),
+      formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most,
+        mask: this.masked(filter),
     });
     // Of many calls the dearest are drawn: they come first.
     const drawn = Math.max(60, g.nodes.length * 3), notDrawn = Math.max(0, g.edges.length - drawn);
     g.edges.length = Math.min(g.edges.length, drawn);
     const use = sides.filter((s) => s <= upTo), all = core.number(What.Funcs);
     const nodes = g.nodes.map((n) => {
-      const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s, Uint32Array.of(n.func))[0]!) : [];
+      const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s,
+        Uint32Array.of(n.func))[0]!) : [];
       return {
-        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, self: values(Of.Self), inclusive: values(Of.Inclusive), x: 0, y: 0, w: 0,
+        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, self: values(Of.Self),
+          inclusive: values(Of.Inclusive), x: 0, y: 0, w: 0,
       };
     });
-    for (const n of nodes) n.w = Math.min(30, Math.max(17, n.name?.name.length ?? 0)) * 7 + 16; // pixels of a name and of two shares
+    for (const n of nodes) n.w = Math.min(30, Math.max(17, n.name?.name.length ?? 0)) * 7 + 16;
+      // pixels of a name and of two shares
     const laid = core.layered(nodes.map((n) => ({ w: n.w, h: 40 })),
-      g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.max(1, Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60);
+      g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.max(1,
+        Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60);
     return {
       nodes: nodes.map((n, i) => ({ ...n, x: laid.nodes[i]!.x, y: laid.nodes[i]!.y })),
-      edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value, points: laid.edges[i]! })),
+      edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value,
+        points: laid.edges[i]! })),
       width: laid.width, height: laid.height, leftOut: g.leftOut, notDrawn, crossings: laid.crossings,
     };
   }

@@ -149,15 +149,18 @@ export class Values {
       this.columns.push({
         id: options.what + "." + side + "." + event,
         title: name + title + (app.base ? ", " + sideNames[side] : ""),
-        ...(options.sort === false ? {} : { sort: options.what + "." + side + "." + (of === Of.Called ? "" : app.eventKey(event)) }),
+        ...(options.sort === false ? {} : { sort: options.what + "." + side + "." +
+          (of === Of.Called ? "" : app.eventKey(event)) }),
       });
       this.makers.push((values) => ({
-        cell: app.text(side, at.length ? [0, 1, 2, 3].map((s) => at[s] === undefined ? undefined : values[at[s]!]) : [], scale),
+        cell: app.text(side, at.length ? [0, 1, 2, 3].map((s) => at[s] === undefined ? undefined : values[at[s]!]) : [],
+          scale),
         of: [options.what, event, side].join(":"),
       }));
       if (side === Side.New && options.share && !app.summary.events[event]!.ratio) {
         this.columns.push({ id: "share", title: "%", tip: "of the program's " + app.eventName(event) });
-        this.makers.push((values) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx, app.total(event, Side.New)), of: "" }));
+        this.makers.push((values) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx, app.total(event, Side.New)),
+          of: "" }));
       }
     }
   }

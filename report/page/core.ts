@@ -348,7 +348,8 @@ export class Core {
 
   // ---- Details ----
 
-  // Places, call sites or jumps, which stay until detailPut(). One formula says which events are needed; of several all are read.
+  // Places, call sites or jumps, which stay until detailPut(). One formula says which events are needed; of several
+  // all are read.
   detailOpen(kind: Detail, f: number, file: number, by: number, formulas: number[]): { handle: number; count: number } {
     const handle = this.call["detail"]!(this.handle, kind, f, file, by, formulas.length === 1 ? formulas[0]! : 0,
       this.scratch) >>> 0;
@@ -455,7 +456,8 @@ export class Core {
   }
 
   // Rectangles (x, y, w, h) of boxes in boxes: parents first, siblings the largest first.
-  nest(values: Float64Array, parents: Uint32Array, whole: number, w: number, h: number, head: number, edge: number, least: number):
+  nest(values: Float64Array, parents: Uint32Array, whole: number, w: number, h: number, head: number, edge: number,
+    least: number):
     Float64Array {
     const at = this.get(values.length * 8), up = this.numbersIn(parents), out = this.get(values.length * 32);
     try {

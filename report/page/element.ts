@@ -8,7 +8,8 @@ type Attributes = Record<string, string | number | boolean | null | undefined>;
 
 function fill<E extends Element>(e: E, attributes: Attributes, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes))
-    if (value !== null && value !== undefined && value !== false) e.setAttribute(name, value === true ? "" : String(value));
+    if (value !== null && value !== undefined && value !== false) e.setAttribute(name,
+      value === true ? "" : String(value));
   for (const child of children) if (child) e.append(child);
   return e;
 }
@@ -31,7 +32,8 @@ export function button(text: string, does: () => void, attributes: Attributes = 
 
 // What may be wider than the page scrolls by itself, also by keys.
 export function wide(e: HTMLElement): HTMLElement {
-  return h("div", { class: "wide", role: "region", tabindex: 0, "aria-label": e.getAttribute("aria-label") ?? "Table" }, e);
+  return h("div", { class: "wide", role: "region", tabindex: 0, "aria-label": e.getAttribute("aria-label") ?? "Table" },
+    e);
 }
 
 // A file for the user.

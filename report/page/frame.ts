@@ -8,8 +8,10 @@ import { read } from "./state";
 import { views } from "./views";
 
 const keys: [string, string][] = [
-  ["/", "search"], ["?", "these keys"], ["1 to 9", "views"], ["arrows, Home, End, Page up, Page down", "move in a table or picture"],
-  ["Enter", "open"], ["u", "go up to the dearest caller"], ["c", "go to the callees"], ["r", "functions of a cycle one by one, and back"], ["e", "next event"],
+  ["/", "search"], ["?", "these keys"], ["1 to 9", "views"], ["arrows, Home, End, Page up, Page down",
+    "move in a table or picture"],
+  ["Enter", "open"], ["u", "go up to the dearest caller"], ["c", "go to the callees"],
+    ["r", "functions of a cycle one by one, and back"], ["e", "next event"],
   ["t", "the picture as a table, and back"], ["+ - 0", "zoom"],
   ["f", "focus: only what leads to the function and what it leads to"], ["h", "hide the function"],
   ["Esc", "undo the last filter"],
@@ -32,7 +34,8 @@ export class Frame {
   private readonly title = h("a", {});
   private readonly nav = h("nav", { "aria-label": "Views" });
   private readonly search = h("input", {
-    type: "search", id: "quern-search", placeholder: "Search ( / )", "aria-label": "Search functions", autocomplete: "off",
+    type: "search", id: "quern-search", placeholder: "Search ( / )", "aria-label": "Search functions",
+      autocomplete: "off",
     spellcheck: "false", title: "Part of a name, or /regular expression/; file: or object: before it looks there, ! before that hides",
   });
   private readonly event = h("select", { id: "quern-event", "aria-label": "Event" });
@@ -53,7 +56,8 @@ export class Frame {
       this.main.focus();
     });
     const header = h("header", {}, skip, h("h1", {}, this.title), this.nav,
-      h("div", { class: "bar", role: "search" }, this.search, h("label", {}, "Event ", this.event), this.more, this.options,
+      h("div", { class: "bar", role: "search" }, this.search, h("label", {}, "Event ", this.event), this.more,
+        this.options,
         button("?", () => this.showHelp(), { "aria-label": "Keys", title: "Keys (?)" })),
       this.chips, this.status);
     const list = h("dl");
@@ -112,7 +116,8 @@ export class Frame {
     this.options.open = whichOptions;
     void this.showChips(app);
     if (first)
-      this.notes.replaceChildren(...[...app.summary.remarks, ...app.summary.leftOut].map((text) => h("p", { class: "note" }, text)));
+      this.notes.replaceChildren(...[...app.summary.remarks, ...app.summary.leftOut].map((text) => h("p",
+        { class: "note" }, text)));
   }
 
   // Puts a view into the page; the focus goes there when it is another one.
@@ -135,10 +140,12 @@ export class Frame {
         app.set({ c: events.map((other) => app.eventKey(other)).join("~") });
       });
       const info = app.summary.events[e]!;
-      box.append(h("label", {}, tick, " " + info.name, h("span", { class: "where" }, info.formula ? " = " + info.formula : info.long ? " " + info.long : "")));
+      box.append(h("label", {}, tick, " " + info.name, h("span", { class: "where" },
+        info.formula ? " = " + info.formula : info.long ? " " + info.long : "")));
     }
     const name = h("input", { type: "text", size: 8, "aria-label": "Name of a new event", placeholder: "name" });
-    const formula = h("input", { type: "text", size: 24, "aria-label": "Its formula", placeholder: "D1mr / Dr, 10 L1m + Ir" });
+    const formula = h("input", { type: "text", size: 24, "aria-label": "Its formula",
+      placeholder: "D1mr / Dr, 10 L1m + Ir" });
     const said = h("span", { role: "alert" });
     const form = h("form", {}, name, " = ", formula, " ", h("button", {}, "Add"), said);
     form.addEventListener("submit", (e) => {
@@ -170,7 +177,8 @@ export class Frame {
       box.addEventListener("change", () => change(box.checked));
       return h("label", {}, box, " " + text);
     };
-    const dark = document.documentElement.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    const dark = document.documentElement.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ?
+      "dark" : "light");
     return h("div", { class: "box" },
       app.calls && tick("Cycles are one function", app.state.cy !== "0", (on) => app.set({ cy: on ? "" : "0" })),
       tick("Dark", dark === "dark", (on) => app.set({ m: on ? "dark" : "light" })),
@@ -186,7 +194,8 @@ export class Frame {
     if (app.focus !== NONE) add("focus: " + (await app.client.ask("name", app.focus)).name, { fo: "" });
     const hashes = app.state.hi ? app.state.hi.split(".") : [];
     for (let i = 0; i < app.hidden.length; i++)
-      add("hidden: " + (await app.client.ask("name", app.hidden[i]!)).name, { hi: hashes.filter((_, k) => k !== i).join(".") });
+      add("hidden: " + (await app.client.ask("name", app.hidden[i]!)).name,
+        { hi: hashes.filter((_, k) => k !== i).join(".") });
     if (app.state.p) add("parts: " + app.state.p.split(".").length + " of " + app.summary.parts.length, { p: "" });
     if (app === this.app) this.chips.replaceChildren(...chips);
   }

@@ -66,14 +66,16 @@ class Page {
     if (this.ready && selected !== this.selected) {
       const parts = state.p ? state.p.split(".").map(Number) : null;
       const n = (await this.client.ask("summary")).parts.length;
-      await this.client.ask("select", parts ? Array.from({ length: n }, (_, i) => parts.includes(i)) : null, state.cy !== "0");
+      await this.client.ask("select", parts ? Array.from({ length: n }, (_, i) => parts.includes(i)) : null,
+        state.cy !== "0");
       this.selected = selected;
       this.summary = null;
     }
     if (defined !== this.defined) {
       for (const definition of defined.split("~").filter((text) => !this.defined.split("~").includes(text))) {
         const equals = definition.indexOf("=");
-        const made = equals > 0 ? await this.client.ask("define", definition.slice(0, equals), definition.slice(equals + 1)) : null;
+        const made = equals > 0 ? await this.client.ask("define", definition.slice(0, equals),
+          definition.slice(equals + 1)) : null;
         if (made && "at" in made) this.frame.say("the formula " + definition + " cannot be read");
       }
       this.defined = defined;
@@ -127,7 +129,8 @@ const text = (id: string): string => document.getElementById(id)!.textContent!.t
 
 async function start(): Promise<void> {
   const missing = [
-    typeof WebAssembly === "undefined" && "WebAssembly", typeof DecompressionStream === "undefined" && "DecompressionStream",
+    typeof WebAssembly === "undefined" && "WebAssembly", typeof DecompressionStream === "undefined" &&
+      "DecompressionStream",
     typeof Worker === "undefined" && "workers", typeof BigInt === "undefined" && "BigInt",
   ].filter(Boolean);
   if (missing.length) {

@@ -49,9 +49,12 @@ export class Picture {
   // `wide`: the picture is as wide as the page, and only its width is zoomed.
   constructor(label: string, private items: Item[], private readonly wide: boolean, private readonly height: number,
     private readonly zoomed?: (part: number) => void) {
-    this.said = h("div", { class: "hold", role: "group", "aria-label": label + ". Arrows move, Enter opens, + - 0 zoom, t shows a table" });
-    this.element = h("div", { class: "picture" }, h("div", { class: "bar" }, button("+", () => this.zoom(1.5), { "aria-label": "Larger" }),
-      button("−", () => this.zoom(1 / 1.5), { "aria-label": "Smaller" }), button("0", () => this.reset(), { "aria-label": "Whole picture" })),
+    this.said = h("div", { class: "hold", role: "group", "aria-label": label +
+      ". Arrows move, Enter opens, + - 0 zoom, t shows a table" });
+    this.element = h("div", { class: "picture" }, h("div", { class: "bar" },
+      button("+", () => this.zoom(1.5), { "aria-label": "Larger" }),
+      button("−", () => this.zoom(1 / 1.5), { "aria-label": "Smaller" }),
+        button("0", () => this.reset(), { "aria-label": "Whole picture" })),
       h("div", { class: "sheet" }, this.canvas, this.said, this.tip));
     this.canvas.style.height = this.said.style.height = height + "px";
     this.said.addEventListener("pointermove", (e) => this.hover(e));
@@ -77,7 +80,8 @@ export class Picture {
   show(items: Item[]): void {
     const now = this.items[this.at];
     this.items = items;
-    this.at = Math.max(0, items.findIndex((item) => !!now && item.hash === now.hash && item.depth === now.depth && Math.abs(item.x - now.x) < 1e-9));
+    this.at = Math.max(0, items.findIndex((item) => !!now && item.hash === now.hash && item.depth === now.depth &&
+      Math.abs(item.x - now.x) < 1e-9));
     if (items.length && !this.focus) this.link();
     this.draw();
   }
@@ -131,7 +135,8 @@ export class Picture {
     const w = Math.round(this.width * ratio), tall = Math.round(this.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== tall) [this.canvas.width, this.canvas.height] = [w, tall];
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
-    const ink = color("--ink"), paper = color("--paper"), line = color("--line"), shade = shades(paper, color("--hot"), color("--cool"), Number(color("--most")));
+    const ink = color("--ink"), paper = color("--paper"), line = color("--line"),
+      shade = shades(paper, color("--hot"), color("--cool"), Number(color("--most")));
     const { width, height } = this;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
@@ -183,7 +188,8 @@ export class Picture {
     let found = NONE;
     this.items.forEach((item, i) => {
       const [bx, by, bw, bh] = this.box(item);
-      if (x >= bx && x < bx + bw && y >= by && y < by + bh && (found === NONE || item.depth >= this.items[found]!.depth)) found = i;
+      if (x >= bx && x < bx + bw && y >= by && y < by + bh &&
+        (found === NONE || item.depth >= this.items[found]!.depth)) found = i;
     });
     return found;
   }
@@ -267,10 +273,12 @@ export class Picture {
     const now = this.items[this.at];
     if (!now) return;
     const inside = this.items.flatMap((item, i) => item.parent === this.at ? [i] : []);
-    const level = this.items.flatMap((item, i) => item.depth === now.depth && (this.wide || item.parent === now.parent) ? [i] : []);
+    const level = this.items.flatMap((item, i) => item.depth === now.depth &&
+      (this.wide || item.parent === now.parent) ? [i] : []);
     level.sort((a, b) => this.items[a]!.x - this.items[b]!.x || this.items[a]!.y - this.items[b]!.y);
     const place = level.indexOf(this.at);
-    const to = { ArrowDown: inside[0], ArrowUp: now.parent, ArrowRight: level[place + 1], ArrowLeft: level[place - 1], Home: 0 }[e.key];
+    const to = { ArrowDown: inside[0], ArrowUp: now.parent, ArrowRight: level[place + 1], ArrowLeft: level[place - 1],
+      Home: 0 }[e.key];
     if (!e.key.startsWith("Arrow") && e.key !== "Home") return;
     e.preventDefault();
     e.stopPropagation();

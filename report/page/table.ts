@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables of any length. Up to FEW rows all are there; of more only those in sight, in a box that scrolls. Browsers limit
-// how high an element can be (Firefox: 17.9 million pixels), so beyond TALL the scroll position is mapped to rows.
+// Tables of any length. Up to FEW rows all are there; of more only those in sight, in a box that scrolls. Browsers
+// limit how high an element can be (Firefox: 17.9 million pixels), so beyond TALL the scroll position is mapped to rows.
 import { button, h, save } from "./element";
 import type { Child } from "./element";
 
@@ -103,7 +103,8 @@ export class Table {
 
   // Whole rows below the head.
   private visible(): number {
-    return Math.max(8, Math.floor(((this.element.clientHeight || 600) - (this.table.tHead!.offsetHeight || ROW)) / ROW));
+    return Math.max(8, Math.floor(((this.element.clientHeight || 600) - (this.table.tHead!.offsetHeight ||
+      ROW)) / ROW));
   }
 
   // The row at the top, for a scroll position, and the other way round.
@@ -118,7 +119,8 @@ export class Table {
   }
 
   private async look(): Promise<void> {
-    const n = this.rows.count, top = this.long ? this.top() : 0, end = this.long ? Math.min(n, top + this.visible()) : n;
+    const n = this.rows.count, top = this.long ? this.top() : 0,
+      end = this.long ? Math.min(n, top + this.visible()) : n;
     if (top === this.shown) return;
     if (this.shown === -1 || top < this.first || end > this.first + this.loaded.length) {
       const first = this.long ? Math.max(0, top - AROUND) : 0, last = this.long ? Math.min(n, end + AROUND) : n;
@@ -176,7 +178,8 @@ export class Table {
     save(new Blob([out.join("\n") + "\n"], { type: "text/csv" }), name + ".csv");
   }
 
-  csvButton(name: string): HTMLButtonElement { return button("CSV", () => void this.csv(name), { title: "All these rows as a file" }); }
+  csvButton(name: string): HTMLButtonElement { return button("CSV", () => void this.csv(name),
+    { title: "All these rows as a file" }); }
 
   focus(): void { this.link(this.active)?.focus(); }
 

@@ -14,12 +14,14 @@ import { funcOf, missing } from "./view_function";
 const LANES = 12, LANE = 7, HIGH = 26;
 
 const states = ["", "The object file was not found, so there are no instructions: costs by address.",
-  "Instructions were left out (--asm=no): costs by address.", "Instructions were left out (--max-size): costs by address.",
+  "Instructions were left out (--asm=no): costs by address.",
+    "Instructions were left out (--max-size): costs by address.",
   "The object file was changed after the profile was written: instructions may be others.",
   "The object file is not of a kind that can be disassembled: costs by address."];
 
 interface Item {
-  addr: bigint; insn: Insn | null; values: Value[][] | null; line: number; file: string; sites: Site[]; jump: Jump | null;
+  addr: bigint; insn: Insn | null; values: Value[][] | null; line: number; file: string; sites: Site[];
+    jump: Jump | null;
   source: boolean; // a source line before it
 }
 interface Arrow { from: number; to: number; lane: number; jump: Jump | null }
@@ -40,15 +42,18 @@ export function lanes(arrows: Arrow[]): number {
 
 function arrowCell(row: number, at: Arrow[], count: number): SVGElement | null {
   const width = count * LANE + 10;
-  const pic = svg("svg", { class: "arrows", width, height: HIGH, viewBox: "0 0 " + width + " " + HIGH, "aria-hidden": "true" });
+  const pic = svg("svg", { class: "arrows", width, height: HIGH, viewBox: "0 0 " + width + " " + HIGH,
+    "aria-hidden": "true" });
   for (const a of at) {
     const low = Math.min(a.from, a.to), high = Math.max(a.from, a.to);
     if (row < low || row > high) continue;
     const x = width - 8 - (a.lane + 1) * LANE + LANE / 2, kind = a.to < a.from ? "back" : "forth", middle = HIGH / 2;
     if (row === a.from || row === a.to) {
       const up = (row === a.from ? a.to : a.from) < row;
-      if (a.from !== a.to) pic.append(svg("path", { class: kind, d: `M${x} ${up ? 0 : HIGH}V${middle}H${width - (row === a.to ? 4 : 0)}` }));
-      if (row === a.to) pic.append(svg("path", { class: kind + " tip", d: `M${width - 6} ${middle - 4}L${width} ${middle}L${width - 6} ${middle + 4}Z` }));
+      if (a.from !== a.to) pic.append(svg("path", { class: kind,
+        d: `M${x} ${up ? 0 : HIGH}V${middle}H${width - (row === a.to ? 4 : 0)}` }));
+      if (row === a.to) pic.append(svg("path", { class: kind + " tip",
+        d: `M${width - 6} ${middle - 4}L${width} ${middle}L${width - 6} ${middle + 4}Z` }));
     } else {
       pic.append(svg("path", { class: kind, d: `M${x} 0V${HIGH}` }));
     }
@@ -64,7 +69,8 @@ async function show(app: App): Promise<Shown> {
   const items = new Map<bigint, Item>();
   const item = (addr: bigint): Item => {
     let it = items.get(addr);
-    if (!it) items.set(addr, it = { addr, insn: null, values: null, line: 0, file: "", sites: [], jump: null, source: false });
+    if (!it) items.set(addr, it = { addr, insn: null, values: null, line: 0, file: "", sites: [], jump: null,
+      source: false });
     return it;
   };
   for (const insn of code.insns) item(insn.addr).insn = insn;
@@ -72,13 +78,15 @@ async function show(app: App): Promise<Shown> {
     const it = item(at.addr);
     // An instruction may be of several lines: their sum.
     it.values = it.values ? it.values.map((e, i) => e.map((v, s) => ({
-      exact: v.exact !== null && at.values[i]![s]!.exact !== null ? v.exact + at.values[i]![s]!.exact! : null, approx: v.approx + at.values[i]![s]!.approx,
+      exact: v.exact !== null && at.values[i]![s]!.exact !== null ? v.exact + at.values[i]![s]!.exact! : null,
+        approx: v.approx + at.values[i]![s]!.approx,
     }))) : at.values;
     if (at.line) [it.line, it.file] = [at.line, at.file];
   }
   for (const site of code.sites) item(site.addr).sites.push(site);
   for (const jump of code.jumps) item(jump.addr).jump ??= jump;
-  const list = [...items.values()].sort((a, b) => a.addr < b.addr ? -1 : 1), rows: (Item | { site: Site } | { line: number; file: string; text: string })[] = [];
+  const list = [...items.values()].sort((a, b) => a.addr < b.addr ? -1 : 1),
+    rows: (Item | { site: Site } | { line: number; file: string; text: string })[] = [];
   // Source lines between, where they change.
   const texts = await sourceOf(app, new Set(list.map((it) => it.file).filter(Boolean)));
   let last = "";
@@ -96,22 +104,26 @@ async function show(app: App): Promise<Shown> {
   const arrows: Arrow[] = [];
   for (const it of list) {
     const to = it.insn?.target || (it.jump && it.jump.toFunc.func === f ? it.jump.toAddr : 0n);
-    if (to && place.has(to) && !it.sites.length) arrows.push({ from: place.get(it.addr)!, to: place.get(to)!, lane: 0, jump: it.jump });
+    if (to && place.has(to) && !it.sites.length) arrows.push({ from: place.get(it.addr)!, to: place.get(to)!, lane: 0,
+      jump: it.jump });
   }
   const width = lanes(arrows), scale = (e: number): number => app.scale(e);
   let most = 0;
   for (const it of list) most = Math.max(most, it.values?.[0]?.[0]?.approx ?? 0);
 
-  const syntax = h("select", { "aria-label": "Syntax" }, h("option", { value: "" }, "Intel"), h("option", { value: "att" }, "AT&T"));
+  const syntax = h("select", { "aria-label": "Syntax" }, h("option", { value: "" }, "Intel"),
+    h("option", { value: "att" }, "AT&T"));
   syntax.value = app.state.y ?? "";
   syntax.addEventListener("change", () => app.set({ y: syntax.value }));
-  element.append(h("h2", {}, "Assembly: ", app.link(name)), h("div", { class: "bar" }, h("label", {}, "Syntax ", syntax)));
+  element.append(h("h2", {}, "Assembly: ", app.link(name)), h("div", { class: "bar" },
+    h("label", {}, "Syntax ", syntax)));
   if (states[code.state]) element.append(h("p", { class: "note" }, states[code.state]!));
   const columns: Column[] = events.flatMap((e) => app.sides.map((side) => ({
     id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : ""),
   })));
   const costs = columns.length;
-  columns.push({ id: "arrows", title: "Jumps" }, { id: "addr", title: "Address" }, { id: "bytes", title: "Bytes", name: true },
+  columns.push({ id: "arrows", title: "Jumps" }, { id: "addr", title: "Address" },
+    { id: "bytes", title: "Bytes", name: true },
     { id: "text", title: "Instruction", name: true }, { id: "jump", title: "Taken", name: true });
   const table = new Table({ label: "Instructions", id: "quern-assembly", columns });
   const empty = (n: number): null[] => Array.from({ length: n }, () => null);
@@ -123,11 +135,14 @@ async function show(app: App): Promise<Shown> {
         return app.text(side, row.site.cost[k]!, scale(e));
       }));
       const calls = app.base ? row.site.calls.join(" / ") : String(row.site.calls[0]);
-      return { cells: [...cells, picture, null, null, h("span", { class: "call" }, "→ ", app.link(row.site.callee), " " + calls + " calls"), null], of, attributes: { class: "site" } };
+      return { cells: [...cells, picture, null, null, h("span", { class: "call" }, "→ ", app.link(row.site.callee),
+        " " + calls + " calls"), null], of, attributes: { class: "site" } };
     }
     if (!("insn" in row))
-      return { cells: [...empty(costs), picture, null, null, h("span", { class: "where" }, h("a", { href: app.href({ v: "source", w: row.file, l: String(row.line) }) },
-        row.file.slice(row.file.lastIndexOf("/") + 1) + ":" + row.line), " ", h("code", {}, row.text.trim())), null], attributes: { class: "between" } };
+      return { cells: [...empty(costs), picture, null, null, h("span", { class: "where" },
+        h("a", { href: app.href({ v: "source", w: row.file, l: String(row.line) }) },
+        row.file.slice(row.file.lastIndexOf("/") + 1) + ":" + row.line), " ", h("code", {}, row.text.trim())), null],
+          attributes: { class: "between" } };
     const of: string[] = [], hex = row.addr.toString(16), cells = events.flatMap((e, k) => app.sides.map((side) => {
       of.push(row.values ? ["insn", e, side, hex].join(":") : "");
       return row.values ? app.text(side, row.values[k]!, scale(e)) : null;
@@ -139,15 +154,19 @@ async function show(app: App): Promise<Shown> {
       text.style.setProperty("--heat", String(Math.sqrt(heat / most)));
     }
     return {
-      cells: [...cells, picture, h("a", { class: "main", href: app.href({ v: "assembly", l: "0x" + hex }) }, "0x" + hex),
-        h("code", { class: "bytes" }, row.insn ? [...row.insn.bytes].map((b) => b.toString(16).padStart(2, "0")).join(" ") : ""), text,
+      cells: [...cells, picture, h("a", { class: "main", href: app.href({ v: "assembly", l: "0x" + hex }) },
+        "0x" + hex),
+        h("code", { class: "bytes" }, row.insn ? [...row.insn.bytes].map((b) => b.toString(16).padStart(2,
+          "0")).join(" ") : ""), text,
         row.jump ? taken(row.jump) : null],
       of, attributes: { class: app.state.l === "0x" + hex ? "here" : undefined, "data-addr": hex },
     };
   };
-  element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length + " jumps within"), h("p", {}, table.csvButton("assembly")), table.element);
+  element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length +
+    " jumps within"), h("p", {}, table.csvButton("assembly")), table.element);
   await table.show({
-    count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first, first + count).map((row, k) => draw(row, first + k))),
+    count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first,
+      first + count).map((row, k) => draw(row, first + k))),
   });
   return {
     element, focus: () => table.focus(),
@@ -160,8 +179,10 @@ async function show(app: App): Promise<Shown> {
 
 // How often a jump was executed and followed; where to, when it leaves.
 function taken(jump: Jump): HTMLElement {
-  const ran = jump.executed[0]!, followed = jump.followed[0]!, value = (v: bigint): string => number({ exact: v, approx: Number(v) }, 1);
-  return h("span", { class: "where" }, (ran ? value(followed) + " of " + value(ran) + ", " + (Number(followed) / Number(ran) * 100).toFixed(1) + " %" : value(followed)) +
+  const ran = jump.executed[0]!, followed = jump.followed[0]!,
+    value = (v: bigint): string => number({ exact: v, approx: Number(v) }, 1);
+  return h("span", { class: "where" }, (ran ? value(followed) + " of " + value(ran) + ", " +
+    (Number(followed) / Number(ran) * 100).toFixed(1) + " %" : value(followed)) +
     " to 0x" + jump.toAddr.toString(16));
 }
 
@@ -178,4 +199,5 @@ async function sourceOf(app: App, files: Set<string>): Promise<Map<string, Map<n
   return all;
 }
 
-export const assemblyView: View = { key: "assembly", title: "Assembly", when: (app) => app.ready && (app.summary.has & 2) !== 0, show };
+export const assemblyView: View = { key: "assembly", title: "Assembly", when: (app) => app.ready &&
+  (app.summary.has & 2) !== 0, show };

@@ -20,7 +20,8 @@ const kinds: Record<string, string> = { down: "top-down", up: "inverted", sandwi
 interface Box extends FlameBox { level: number; of: Value } // the row it stands in; what width 1 is
 
 async function boxes(app: App, kind: string, root: number, side: Side, least: number): Promise<Box[]> {
-  const ask = (k: Flame, r: number): Promise<{ boxes: FlameBox[]; total: Value }> => app.client.ask("flame", app.event, side, r, k, least, MOST);
+  const ask = (k: Flame, r: number): Promise<{ boxes: FlameBox[]; total: Value }> => app.client.ask("flame", app.event,
+    side, r, k, least, MOST);
   if (kind !== "sandwich") {
     const { boxes: all, total } = await ask(kind === "up" ? Flame.Up : Flame.Down, NONE);
     return all.map((b) => ({ ...b, level: b.depth, of: total }));
@@ -30,7 +31,8 @@ async function boxes(app: App, kind: string, root: number, side: Side, least: nu
   above.boxes.forEach((b) => out.push({ ...b, level: high - b.depth, of: above.total }));
   const shift = above.boxes.length - 1; // the function itself stands there once
   below.boxes.forEach((b, i) => {
-    if (i > 0) out.push({ ...b, parent: b.parent === 0 ? 0 : b.parent + shift, level: high + b.depth, of: below.total });
+    if (i > 0) out.push({ ...b, parent: b.parent === 0 ? 0 : b.parent + shift, level: high + b.depth,
+      of: below.total });
   });
   return out;
 }
@@ -40,34 +42,43 @@ function bound(app: App, v: bigint): string { return number({ exact: v, approx: 
 // "qsort, 12.3 % of Ir, depth 4, estimated between 10 and 20".
 function say(app: App, b: Box, name: Name, change: string): string {
   const exact = b.low === b.high, whole = b.of.approx * app.scale(app.event);
-  return shorten(name.name || "???") + ", " + percent(exact ? Number(b.low) : b.width * whole, whole) + " of " + app.eventName(app.event) + ", depth " + b.depth + ", " +
-    (exact ? "exactly " + bound(app, b.low) : "estimated, between " + bound(app, b.low) + " and " + bound(app, b.high)) +
+  return shorten(name.name || "???") + ", " + percent(exact ? Number(b.low) : b.width * whole,
+    whole) + " of " + app.eventName(app.event) + ", depth " + b.depth + ", " +
+    (exact ? "exactly " + bound(app, b.low) : "estimated, between " + bound(app, b.low) + " and " + bound(app,
+      b.high)) +
     (b.flags & 1 ? ", a cycle" : "") + (b.flags & 2 ? ", more inside is too small" : "") + change;
 }
 
 async function show(app: App): Promise<Shown> {
   const { client, state } = app, kind = kinds[state.k ?? ""] ? state.k! : "down", element = h("div");
-  const side = app.base && state.b === "old" ? Side.Old : Side.New, root = kind === "sandwich" ? await funcOf(app) : NONE;
-  const select = h("select", { "aria-label": "Kind" }, ...Object.entries(kinds).map(([key, text]) => h("option", { value: key }, text)));
+  const side = app.base && state.b === "old" ? Side.Old : Side.New,
+    root = kind === "sandwich" ? await funcOf(app) : NONE;
+  const select = h("select", { "aria-label": "Kind" }, ...Object.entries(kinds).map(([key, text]) => h("option",
+    { value: key }, text)));
   select.value = kind;
   select.addEventListener("change", () => app.set({ k: select.value }));
-  const bar = h("div", { class: "bar" }, h("label", {}, "Kind ", select), button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
+  const bar = h("div", { class: "bar" }, h("label", {}, "Kind ", select),
+    button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
   if (app.base) {
-    const which = h("select", { "aria-label": "Side" }, h("option", { value: "" }, "widths of new"), h("option", { value: "old" }, "widths of old"));
+    const which = h("select", { "aria-label": "Side" }, h("option", { value: "" }, "widths of new"),
+      h("option", { value: "old" }, "widths of old"));
     which.value = state.b ?? "";
     which.addEventListener("change", () => app.set({ b: which.value }));
     bar.append(which);
   }
-  element.append(h("h2", {}, "Flame graph", root !== NONE ? " around " : null, root !== NONE ? app.link(await client.ask("name", root)) : null), bar);
+  element.append(h("h2", {}, "Flame graph", root !== NONE ? " around " : null,
+    root !== NONE ? app.link(await client.ask("name", root)) : null), bar);
   if (kind === "sandwich" && root === NONE) {
     element.append(h("p", { class: "note" }, missing(app)));
     return { element };
   }
   if (app.summary.events[app.event]!.ratio) {
-    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: a path has none. Choose an event that counts."));
+    element.append(h("p", { class: "note" }, app.eventName(app.event) +
+      " is a ratio: a path has none. Choose an event that counts."));
     return { element };
   }
-  element.append(h("p", { class: "note" }, "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip says " +
+  element.append(h("p", { class: "note" },
+    "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip says " +
     "between which bounds the path costs. Cycles are one box."));
 
   const names = new Map<number, Name>(), change = new Map<number, { text: string; heat: number }>();
@@ -75,9 +86,11 @@ async function show(app: App): Promise<Shown> {
     const wanted = Uint32Array.from(new Set(all.map((b) => b.func).filter((f) => !names.has(f))));
     for (const n of await client.ask("names", wanted)) names.set(n.func, n);
     if (app.base && wanted.length) {
-      const t = await client.ask("table", wanted, [Side.New, Side.Old, Side.Difference].map((s) => ({ of: Of.Inclusive, event: app.event, side: s })));
+      const t = await client.ask("table", wanted, [Side.New, Side.Old,
+        Side.Difference].map((s) => ({ of: Of.Inclusive, event: app.event, side: s })));
       t.names.forEach((n, i) => {
-        const v = t.values.map((column) => column[i]!), text = app.sides.map((s) => sideNames[s] + " " + app.text(s, v, app.scale(app.event))).join(", ");
+        const v = t.values.map((column) => column[i]!), text = app.sides.map((s) => sideNames[s] + " " + app.text(s, v,
+          app.scale(app.event))).join(", ");
         const most = Math.max(Math.abs(v[0]!.approx), Math.abs(v[1]!.approx));
         change.set(n.func, { text: "; function: " + text, heat: most ? v[2]!.approx / most : 0 });
       });
@@ -85,8 +98,10 @@ async function show(app: App): Promise<Shown> {
     return all.map((b) => {
       const n = names.get(b.func)!, c = change.get(b.func), exact = b.low === b.high;
       return {
-        x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: shorten(n.name || "???"), name: () => say(app, b, n, c?.text ?? ""),
-        href: app.href({ v: "function", f: n.hash }), hash: n.hash, heat: app.base ? c?.heat ?? 0 : Math.min(1, b.width * 1.5), change: app.base, hatched: !exact,
+        x: b.x, y: b.level * ROW, w: b.width, h: ROW, parent: b.parent, depth: b.depth, label: shorten(n.name || "???"),
+          name: () => say(app, b, n, c?.text ?? ""),
+        href: app.href({ v: "function", f: n.hash }), hash: n.hash,
+          heat: app.base ? c?.heat ?? 0 : Math.min(1, b.width * 1.5), change: app.base, hatched: !exact,
       };
     });
   };
@@ -96,11 +111,13 @@ async function show(app: App): Promise<Shown> {
     element.append(h("p", { class: "note" }, "Nothing costs anything in " + app.eventName(app.event) + "."));
     return { element };
   }
-  bar.append(button("Folded", () => save(new Blob([folded(app, all, names)], { type: "text/plain" }), "stacks.folded"), { title: "Stacks as text, with estimates" }));
+  bar.append(button("Folded", () => save(new Blob([folded(app, all, names)], { type: "text/plain" }), "stacks.folded"),
+    { title: "Stacks as text, with estimates" }));
   if (state.t) {
     const table = new Table({
       label: "Boxes of the flame graph", id: "quern-flame",
-      columns: [{ id: "low", title: "At least" }, { id: "high", title: "At most" }, { id: "share", title: "%" }, { id: "depth", title: "Depth" }, { id: "name", title: "Function", name: true }],
+      columns: [{ id: "low", title: "At least" }, { id: "high", title: "At most" }, { id: "share", title: "%" },
+        { id: "depth", title: "Depth" }, { id: "name", title: "Function", name: true }],
     });
     bar.append(table.csvButton("flame"));
     element.append(table.element);
@@ -137,7 +154,8 @@ function folded(app: App, all: Box[], names: Map<number, Name>): string {
   for (const b of all) if (b.parent !== NONE) inside[b.parent] += b.width;
   all.forEach((b, i) => {
     const rest = Math.round((b.width - inside[i]!) * b.of.approx), way: string[] = [];
-    for (let at = i; at !== NONE; at = all[at]!.parent) way.unshift((names.get(all[at]!.func)!.name || "???").replace(/[;\n]/g, " "));
+    for (let at = i; at !== NONE; at = all[at]!.parent) way.unshift((names.get(all[at]!.func)!.name ||
+      "???").replace(/[;\n]/g, " "));
     if (rest > 0) out.push(way.join(";") + " " + rest);
   });
   return out.join("\n") + "\n";

@@ -34,12 +34,14 @@ function places(app: App, n: Name): HTMLElement {
     h("a", { href: app.href({ f: n.hash, ...change }) }, text);
   return h("p", { class: "places" }, n.file ? to("Source", { v: "source", w: n.file, l: String(n.line || "") }) : null,
     app.summary.has & 2 ? to("Assembly", { v: "assembly" }) : null, app.calls ? to("Call graph", { v: "graph" }) : null,
-    app.calls ? to("Flame graph", { v: "flame", k: "sandwich" }) : null, app.calls ? to("Treemap of callees", { v: "treemap", k: "callees" }) : null,
+    app.calls ? to("Flame graph", { v: "flame", k: "sandwich" }) : null,
+      app.calls ? to("Treemap of callees", { v: "treemap", k: "callees" }) : null,
     to("Focus", { v: "functions", fo: n.hash }));
 }
 
 async function costs(app: App, f: number): Promise<HTMLElement> {
-  const kinds: [Of, string, string][] = app.calls ? [[Of.Inclusive, "incl.", "incl"], [Of.Self, "self", "self"]] : [[Of.Self, "self", "self"]];
+  const kinds: [Of, string, string][] = app.calls ? [[Of.Inclusive, "incl.", "incl"],
+    [Of.Self, "self", "self"]] : [[Of.Self, "self", "self"]];
   const cells = app.usable.flatMap((e) => kinds.flatMap(([of]) => app.sides.map((side) => ({ of, event: e, side }))));
   const called = app.sides.map((side) => ({ of: Of.Called, event: app.event, side }));
   const { values } = await app.client.ask("table", Uint32Array.of(f), [...cells, ...called]);
@@ -59,7 +61,8 @@ async function costs(app: App, f: number): Promise<HTMLElement> {
       for (const side of app.sides) v[side] = values[at++]![0]!;
       for (const side of app.sides)
         row.append(h("td", { class: "num", "data-q": [what, e, side, f].join(":") }, app.text(side, v, event.scale)));
-      row.append(h("td", { class: "num" }, event.ratio ? null : app.shareOf(v[Side.New]!.approx, app.total(e, Side.New))));
+      row.append(h("td", { class: "num" }, event.ratio ? null : app.shareOf(v[Side.New]!.approx,
+        app.total(e, Side.New))));
     }
   }
   if (app.calls) {
@@ -76,10 +79,13 @@ async function why(app: App, f: number): Promise<HTMLElement | null> {
   if (!app.summary.why.length) return null;
   const section = h("section", {}, h("h3", {}, "Why: estimated cycles"), whyLegend(app));
   const list = h("ul", { class: "rates" });
-  for (const [of, title] of app.calls ? [[Of.Self, "self"], [Of.Inclusive, "incl."]] as const : [[Of.Self, "self"]] as const) {
-    const bar = await app.client.ask("why", Uint32Array.of(f), of, Side.New), all = await app.client.ask("why", null, of, Side.New);
+  for (const [of, title] of app.calls ? [[Of.Self, "self"], [Of.Inclusive, "incl."]] as const : [[Of.Self,
+    "self"]] as const) {
+    const bar = await app.client.ask("why", Uint32Array.of(f), of, Side.New),
+      all = await app.client.ask("why", null, of, Side.New);
     section.append(h("p", {}, title, " ", whyBar(app, bar.parts[0]!.map((v) => v[0]!), "Estimated cycles, " + title)));
-    app.summary.rates.forEach((name, i) => list.append(h("li", {}, name + ", " + title + ": ", rate(bar.rates[0]![i]![0], all.rates[0]![i]![0]),
+    app.summary.rates.forEach((name, i) => list.append(h("li", {}, name + ", " + title + ": ",
+      rate(bar.rates[0]![i]![0], all.rates[0]![i]![0]),
       " (program: ", rate(all.rates[0]![i]![0], undefined), ")")));
   }
   section.append(list);
@@ -90,10 +96,12 @@ async function path(app: App, f: number): Promise<HTMLElement> {
   const steps = await app.client.ask("path", f, app.event, Side.New), list = h("ol", { class: "way" });
   steps.forEach((step, i) => {
     list.append(h("li", {}, app.link(step.caller), h("span", { class: "where" }, " calls " +
-      app.text(Side.New, [step.calls], 1) + " times the next, for " + app.text(Side.New, [step.cost], app.scale(app.event)))));
+      app.text(Side.New, [step.calls], 1) + " times the next, for " + app.text(Side.New, [step.cost],
+        app.scale(app.event)))));
     if (i === steps.length - 1) list.append(h("li", {}, h("b", {}, h("bdi", {}, step.callee.name || "???"))));
   });
-  return h("section", {}, h("h3", {}, "The dearest path to it"), steps.length ? list : h("p", { class: "note" }, "Nobody calls it."));
+  return h("section", {}, h("h3", {}, "The dearest path to it"),
+    steps.length ? list : h("p", { class: "note" }, "Nobody calls it."));
 }
 
 // ---- Callers and callees ----
@@ -104,13 +112,15 @@ function neighbourColumns(app: App): Column[] {
     ...app.sides.map((side) => ({ id: "calls" + side, title: "Calls" + of(side) })),
     ...app.events.flatMap((e) => [
       ...app.sides.map((side) => ({ id: "cost" + e + side, title: app.eventName(e) + of(side) })),
-      ...(app.summary.events[e]!.ratio ? [] : [{ id: "share" + e, title: "%", tip: "of the function's inclusive cost" }]),
+      ...(app.summary.events[e]!.ratio ? [] : [{ id: "share" + e, title: "%",
+        tip: "of the function's inclusive cost" }]),
     ]),
     { id: "per", title: app.eventName(app.event) + " per call" }, { id: "name", title: "Function", name: true },
   ];
 }
 
-function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean, f: number): { cells: (Node | string)[]; of: string[] } {
+function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean, f: number): { cells: (Node | string)[];
+  of: string[] } {
   const cells: (Node | string)[] = [], of: string[] = [];
   const id = callers ? n.name.func + "-" + f : f + "-" + n.name.func;
   const put = (cell: Node | string, what: string): void => {
@@ -130,14 +140,18 @@ function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean,
 
 async function neighbours(app: App, f: number, callers: boolean): Promise<HTMLElement> {
   const title = callers ? "Callers" : "Callees";
-  const { all, rows } = await app.client.ask("neighbours", f, callers, app.events, app.base ? Side.Factor : Side.New, MOST);
-  const { values } = await app.client.ask("table", Uint32Array.of(f), app.events.map((event) => ({ of: Of.Inclusive, event, side: Side.New })));
-  const table = new Table({ label: title, id: callers ? "quern-callers" : "quern-callees", columns: neighbourColumns(app) });
+  const { all, rows } = await app.client.ask("neighbours", f, callers, app.events, app.base ? Side.Factor : Side.New,
+    MOST);
+  const { values } = await app.client.ask("table", Uint32Array.of(f),
+    app.events.map((event) => ({ of: Of.Inclusive, event, side: Side.New })));
+  const table = new Table({ label: title, id: callers ? "quern-callers" : "quern-callees",
+    columns: neighbourColumns(app) });
   await table.show({
     count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first, first + count).map((n) =>
       neighbourRow(app, n, values.map((v) => v[0]!.approx), callers, f))),
   });
-  return h("section", { "data-part": title.toLowerCase() }, h("h3", {}, title + ": " + all + (all > rows.length ? ", the dearest " + rows.length : ""), " ",
+  return h("section", { "data-part": title.toLowerCase() }, h("h3", {},
+    title + ": " + all + (all > rows.length ? ", the dearest " + rows.length : ""), " ",
     rows.length ? table.csvButton(title.toLowerCase()) : null),
     rows.length ? table.element : h("p", { class: "note" }, "none"));
 }
@@ -172,7 +186,8 @@ async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement
       });
     },
   });
-  return h("section", { "data-part": callers ? "callers" : "callees" }, h("h3", {}, (callers ? "All that lead to it: " : "All that it leads to: ") + (funcs.length - 1)),
+  return h("section", { "data-part": callers ? "callers" : "callees" },
+    h("h3", {}, (callers ? "All that lead to it: " : "All that it leads to: ") + (funcs.length - 1)),
     funcs.length > 1 ? table.element : h("p", { class: "note" }, "none"));
 }
 
@@ -218,7 +233,8 @@ async function show(app: App): Promise<Shown> {
   return {
     element, key: (key: string): boolean => {
       if (key !== "u" && key !== "c") return false;
-      element.querySelector<HTMLElement>(`[data-part=${key === "u" ? "callers" : "callees"}] .main`)?.[key === "u" ? "click" : "focus"]();
+      element.querySelector<HTMLElement>(`[data-part=${key === "u" ? "callers" : "callees"}] .main`)?.[key === "u" ?
+        "click" : "focus"]();
       return true;
     },
   };

@@ -44,7 +44,8 @@ function mark(path: string): string {
 interface Node { group: GroupRow | null; func: number; depth: number; mark: string; open: boolean }
 
 // What is in sight of the tree: groups by what they cost, and in opened ones their groups, then functions.
-function flatten(groups: GroupRow[], funcs: Map<number, number[]>, open: Set<string>, value: (g: GroupRow) => number): Node[] {
+function flatten(groups: GroupRow[], funcs: Map<number, number[]>, open: Set<string>,
+  value: (g: GroupRow) => number): Node[] {
   const inside = new Map<number, GroupRow[]>(), nodes: Node[] = [];
   for (const g of groups) inside.set(g.parent, [...inside.get(g.parent) ?? [], g]);
   const walk = (parent: number, path: string, depth: number): void => {
@@ -53,7 +54,8 @@ function flatten(groups: GroupRow[], funcs: Map<number, number[]>, open: Set<str
       nodes.push({ group: g, func: NONE, depth, mark: id, open: is });
       if (!is) continue;
       walk(g.id, here, depth + 1);
-      for (const func of funcs.get(g.id) ?? []) nodes.push({ group: null, func, depth: depth + 1, mark: "", open: false });
+      for (const func of funcs.get(g.id) ?? []) nodes.push({ group: null, func, depth: depth + 1, mark: "",
+        open: false });
     }
   };
   walk(NONE, "", 0);
@@ -73,7 +75,8 @@ class Functions implements Shown {
   constructor(private readonly compare: boolean) {
     this.element.append(h("h2", {}, compare ? "Functions by difference" : "Functions"), this.bar, this.said);
     if (compare)
-      this.said.before(h("p", { class: "note" }, "A function is the same in both profiles when object, file and name are, else when file and " +
+      this.said.before(h("p", { class: "note" },
+        "A function is the same in both profiles when object, file and name are, else when file and " +
         "name are. \"new\" and \"gone\" stand where only one profile has a cost."));
   }
 
@@ -94,12 +97,14 @@ class Functions implements Shown {
     }
     if (app.calls) {
       values.add(Of.Called, app.event, "Called", { what: "called" });
-      if (!app.summary.events[app.event]!.ratio && !app.state.g) values.add(Of.PerCall, app.event, "per call", { what: "per" });
+      if (!app.summary.events[app.event]!.ratio && !app.state.g) values.add(Of.PerCall, app.event, "per call",
+        { what: "per" });
     }
     const table = new Table({
       label: this.compare ? "Functions by difference" : "Functions", id: "quern-functions",
       columns: this.lay(values.columns, [{ id: "name", title: "Function", name: true, sort: "name" },
-        { id: "file", title: "File", name: true, sort: "file" }, { id: "object", title: "Object", name: true, sort: "object" }]),
+        { id: "file", title: "File", name: true, sort: "file" },
+          { id: "object", title: "Object", name: true, sort: "object" }]),
       sorted: { id: order.id, descending: order.descending },
       onSort: (id) => this.sort(app, id),
     });
@@ -136,7 +141,8 @@ class Functions implements Shown {
   async update(app: App): Promise<boolean> {
     this.columns(app);
     this.tools(app);
-    const values = this.values!, table = this.table!, order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
+    const values = this.values!, table = this.table!, order = orderOf(app,
+      app.state.s ?? defaultOrder(app, this.compare));
     let rows: Uint32Array;
     try {
       rows = await app.client.ask("order", app.filter, order);
@@ -145,10 +151,12 @@ class Functions implements Shown {
       return true;
     }
     const all = app.summary.funcs;
-    this.said.textContent = (rows.length === all ? "" : rows.length.toLocaleString("en") + " of ") + all.toLocaleString("en") +
+    this.said.textContent = (rows.length === all ? "" : rows.length.toLocaleString("en") + " of ") +
+      all.toLocaleString("en") +
       " functions" + (app.ready ? "" : ", more are being read");
     // Other rows begin at the top; when a group is opened, or more has been read, the place stays.
-    const place = [app.state.s, app.state.q, app.state.g, app.state.e, app.state.fo, app.state.p].join("|"), keep = place === this.at;
+    const place = [app.state.s, app.state.q, app.state.g, app.state.e, app.state.fo, app.state.p].join("|"),
+      keep = place === this.at;
     this.at = place;
     if (app.state.g && groupNames[app.state.g] && app.ready) {
       await this.showGroups(app, rows, keep);
@@ -158,7 +166,8 @@ class Functions implements Shown {
       count: rows.length,
       load: async (first, count) => {
         const t = await app.client.ask("table", rows.slice(first, first + count), values.cells);
-        return t.names.map((name: Name, i) => this.leaf(app, name, values.row(t.values.map((v) => v[i]!), name.func), 0));
+        return t.names.map((name: Name, i) => this.leaf(app, name, values.row(t.values.map((v) => v[i]!), name.func),
+          0));
       },
     }, keep);
     return true;
@@ -206,7 +215,8 @@ class Functions implements Shown {
       app.set({ o: [...open].filter(Boolean).join(".") }, true);
     }, { class: "main group", "aria-expanded": String(node.open) });
     name.append(toggle, h("span", { class: "where" }, g.funcs + (g.funcs === 1 ? " function" : " functions")));
-    return { cells: this.lay(row.cells, [name, null, null]), of: this.lay(row.of, ["", "", ""]), attributes: { "data-group": g.label } };
+    return { cells: this.lay(row.cells, [name, null, null]), of: this.lay(row.of, ["", "", ""]),
+      attributes: { "data-group": g.label } };
   }
 
   focus(): void { this.table?.focus(); }
@@ -218,5 +228,7 @@ async function show(app: App, compare: boolean): Promise<Shown> {
   return view;
 }
 
-export const functionsView: View = { key: "functions", title: "Functions", when: () => true, show: (app) => show(app, false) };
-export const compareView: View = { key: "compare", title: "Compare", when: (app) => app.base, show: (app) => show(app, true) };
+export const functionsView: View = { key: "functions", title: "Functions", when: () => true,
+  show: (app) => show(app, false) };
+export const compareView: View = { key: "compare", title: "Compare", when: (app) => app.base,
+  show: (app) => show(app, true) };

@@ -35,20 +35,27 @@ class Drawing {
   private y = 0;
 
   constructor(private readonly app: App, private readonly g: GraphPicture, private readonly side: Side) {
-    const total = app.total(app.event, app.base ? Side.New : side), part = (v: number): string => (app.base && v > 0 ? "+" : "") + percent(v, total), names = app.eventName(app.event);
-    this.element = svg("svg", { class: "graph", role: "group", "aria-label": "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table" },
-      svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto", markerUnits: "userSpaceOnUse" },
+    const total = app.total(app.event, app.base ? Side.New : side),
+      part = (v: number): string => (app.base && v > 0 ? "+" : "") + percent(v, total),
+      names = app.eventName(app.event);
+    this.element = svg("svg", { class: "graph", role: "group",
+      "aria-label": "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table" },
+      svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
+        orient: "auto", markerUnits: "userSpaceOnUse" },
         svg("path", { d: "M0 0L8 4L0 8Z" }))));
     const lines = svg("g", { class: "calls" }), boxes = svg("g");
     for (const e of g.edges) {
-      const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to, size = Math.abs(share(e.value.approx, total)) || 0;
+      const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to,
+        size = Math.abs(share(e.value.approx, total)) || 0;
       const points = own ? [] : e.points;
       const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points);
       const change = this.app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
-      const text = label(from.name, from.above) + " calls " + label(to.name, to.above) + " " + (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
+      const text = label(from.name, from.above) + " calls " + label(to.name,
+        to.above) + " " + (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
         (app.base ? signed : number)(e.value, app.scale(app.event)) +
         " (" + part(e.value.approx) + " of " + names + ")";
-      const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1), "marker-end": "url(#tip)" }, svg("title", {}, text));
+      const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1),
+        "marker-end": "url(#tip)" }, svg("title", {}, text));
       lines.append(path);
       const middle = points[Math.floor(points.length / 2)];
       if (middle && size > 0.02 && points.length > 1) {
@@ -59,13 +66,17 @@ class Drawing {
     }
     g.nodes.forEach((n, i) => {
       const text = label(n.name, n.above), width = n.w;
-      const values = n.inclusive[side], said = n.name ? shorten(n.name.name || "???") + ", " + (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
+      const values = n.inclusive[side], said = n.name ? shorten(n.name.name ||
+        "???") + ", " + (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
         part(values!.approx) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
-      const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0, share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
+      const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0,
+        share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
       const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
-      const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4, "fill-opacity": (heat * 0.45).toFixed(3) });
+      const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4,
+        "fill-opacity": (heat * 0.45).toFixed(3) });
       const a = svg("a", {
-        href: n.name ? app.href({ v: "graph", f: n.name.hash }) : null, "aria-label": said, tabindex: i === 0 ? 0 : -1, class: "node" +
+        href: n.name ? app.href({ v: "graph", f: n.name.hash }) : null, "aria-label": said, tabindex: i === 0 ? 0 : -1,
+          class: "node" +
           (n.name?.func === app.func ? " focus" : "") + (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
       }, box, glow, svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
         n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : ""),
@@ -109,12 +120,14 @@ class Drawing {
   private get tall(): number { return Math.max(200, this.g.height + 80); }
 
   private frame(): void {
-    this.element.setAttribute("viewBox", [this.x, this.y, this.wide / this.scale, this.tall / this.scale].map((v) => v.toFixed(1)).join(" "));
+    this.element.setAttribute("viewBox", [this.x, this.y, this.wide / this.scale,
+      this.tall / this.scale].map((v) => v.toFixed(1)).join(" "));
   }
 
   // Where names can be read: around the function, or at the first one.
   start(): void {
-    const width = Math.max(1, this.element.clientWidth), i = Math.max(0, this.g.nodes.findIndex((n) => n.name && n.name.func === this.app.func));
+    const width = Math.max(1, this.element.clientWidth), i = Math.max(0,
+      this.g.nodes.findIndex((n) => n.name && n.name.func === this.app.func));
     const fit = Math.max(this.wide / width, this.tall / Math.max(1, this.element.clientHeight));
     if (fit < 1.6) return;
     this.scale = fit / 1.3;
@@ -132,7 +145,8 @@ class Drawing {
 
   zoom(by: number): void {
     const scale = Math.max(1, Math.min(40, this.scale * by)), at = this.g.nodes[this.current()]!;
-    const cx = this.scale > 1 ? this.x + this.wide / this.scale / 2 : at.x, cy = this.scale > 1 ? this.y + this.tall / this.scale / 2 : at.y;
+    const cx = this.scale > 1 ? this.x + this.wide / this.scale / 2 : at.x,
+      cy = this.scale > 1 ? this.y + this.tall / this.scale / 2 : at.y;
     this.scale = scale;
     this.x = cx - this.wide / scale / 2;
     this.y = cy - this.tall / scale / 2;
@@ -157,15 +171,18 @@ class Drawing {
   private key(e: KeyboardEvent): void {
     const at = this.current(), cost = (k: number): number => Math.abs(this.g.edges[k]!.value.approx);
     const along = (down: boolean): number | undefined => {
-      const all = this.g.edges.flatMap((edge, k) => (down ? edge.from : edge.to) === at && edge.from !== edge.to ? [k] : []).sort((a, b) => cost(b) - cost(a));
+      const all = this.g.edges.flatMap((edge, k) => (down ? edge.from : edge.to) === at &&
+        edge.from !== edge.to ? [k] : []).sort((a, b) => cost(b) - cost(a));
       return all.length ? (down ? this.g.edges[all[0]!]!.to : this.g.edges[all[0]!]!.from) : undefined;
     };
-    const level = this.g.nodes.map((_, i) => i).filter((i) => Math.abs(this.g.nodes[i]!.y - this.g.nodes[at]!.y) < 5).sort((a, b) => this.g.nodes[a]!.x - this.g.nodes[b]!.x);
+    const level = this.g.nodes.map((_, i) => i).filter((i) =>
+      Math.abs(this.g.nodes[i]!.y - this.g.nodes[at]!.y) < 5).sort((a, b) => this.g.nodes[a]!.x - this.g.nodes[b]!.x);
     const place = level.indexOf(at);
     if (!e.key.startsWith("Arrow") || e.altKey) return;
     e.preventDefault();
     e.stopPropagation();
-    const to = e.key === "ArrowDown" ? along(true) : e.key === "ArrowUp" ? along(false) : level[place + (e.key === "ArrowRight" ? 1 : -1)];
+    const to = e.key === "ArrowDown" ? along(true) : e.key === "ArrowUp" ? along(false) : level[place +
+      (e.key === "ArrowRight" ? 1 : -1)];
     if (to !== undefined) this.nodes[to]!.focus();
   }
 
@@ -180,19 +197,24 @@ class Drawing {
 
 // The picture alone, with the colours that it has here: in another program there is no style of the page.
 function alone(picture: SVGSVGElement): string {
-  const copy = picture.cloneNode(true) as SVGSVGElement, style = getComputedStyle(picture), color = (name: string): string => style.getPropertyValue(name).trim();
-  copy.insertBefore(svg("style", {}, `text{fill:${color("--ink")};text-anchor:middle;font:12px sans-serif}.cost{font-size:11px}` +
+  const copy = picture.cloneNode(true) as SVGSVGElement, style = getComputedStyle(picture),
+    color = (name: string): string => style.getPropertyValue(name).trim();
+  copy.insertBefore(svg("style", {},
+    `text{fill:${color("--ink")};text-anchor:middle;font:12px sans-serif}.cost{font-size:11px}` +
     `rect{fill:${color("--paper")};stroke:${color("--line")}}.hot{fill:rgb(${color("--hot")});stroke:none}` +
-    `.call{fill:none;stroke:${color("--line")}}.more{stroke:${color("--more")}}.less{stroke:${color("--less")}}`), copy.firstChild);
+    `.call{fill:none;stroke:${color("--line")}}.more{stroke:${color("--more")}}.less{stroke:${color("--less")}}`),
+      copy.firstChild);
   return new XMLSerializer().serializeToString(copy);
 }
 
 function dot(app: App, g: GraphPicture): string {
   const quote = (text: string): string => '"' + text.replace(/[\\"]/g, "\\$&") + '"';
   const out = ["digraph calls {", "  node [shape=box];"];
-  g.nodes.forEach((n, i) => out.push("  n" + i + " [label=" + quote((n.name ? n.name.name || "???" : label(null, n.above)) +
+  g.nodes.forEach((n, i) => out.push("  n" + i + " [label=" +
+    quote((n.name ? n.name.name || "???" : label(null, n.above)) +
     (n.inclusive[0] ? " " + number(n.inclusive[0], app.scale(app.event)) : "")) + "];"));
-  for (const e of g.edges) out.push("  n" + e.from + " -> n" + e.to + " [label=" + quote(number(e.value, app.scale(app.event)) + " (" + number(e.calls, 1) + "x)") + "];");
+  for (const e of g.edges) out.push("  n" + e.from + " -> n" + e.to + " [label=" +
+    quote(number(e.value, app.scale(app.event)) + " (" + number(e.calls, 1) + "x)") + "];");
   return out.join("\n") + "\n}\n";
 }
 
@@ -206,30 +228,39 @@ async function show(app: App): Promise<Shown> {
     return h("label", {}, text + " ", select);
   };
   const depths: [string, string][] = ["0", "1", "2", "3", "5", "10", "100"].map((d) => [d, d === "100" ? "all" : d]);
-  const bar = h("div", { class: "bar" }, pick("Of", all ? "all" : "", [["", "the function"], ["all", "the program"]], (k) => app.set({ k })),
-    all ? null : pick("Callers", String(up), depths, (v) => app.set({ up: v })), all ? null : pick("Callees", String(down), depths, (v) => app.set({ dn: v })),
-    pick("Least cost", String(least), ["0", "0.1", "0.5", "1", "2", "5", "10"].map((v) => [v, v + " %"]), (v) => app.set({ ln: v })),
+  const bar = h("div", { class: "bar" }, pick("Of", all ? "all" : "", [["", "the function"], ["all", "the program"]],
+    (k) => app.set({ k })),
+    all ? null : pick("Callers", String(up), depths, (v) => app.set({ up: v })),
+      all ? null : pick("Callees", String(down), depths, (v) => app.set({ dn: v })),
+    pick("Least cost", String(least), ["0", "0.1", "0.5", "1", "2", "5", "10"].map((v) => [v, v + " %"]),
+      (v) => app.set({ ln: v })),
     pick("At most", state.l ?? MOST, ["20", "60", "120", "200", "400"].map((v) => [v, v]), (v) => app.set({ l: v })),
     button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
-  element.append(h("h2", {}, "Call graph", focus !== NONE ? " around " : null, focus !== NONE ? app.link(await app.client.ask("name", focus)) : null), bar);
+  element.append(h("h2", {}, "Call graph", focus !== NONE ? " around " : null,
+    focus !== NONE ? app.link(await app.client.ask("name", focus)) : null), bar);
   if (!all && focus === NONE) {
     element.append(h("p", { class: "note" }, missing(app)));
     return { element };
   }
   if (app.summary.events[app.event]!.ratio) {
-    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: calls have none. Choose an event that counts."));
+    element.append(h("p", { class: "note" }, app.eventName(app.event) +
+      " is a ratio: calls have none. Choose an event that counts."));
     return { element };
   }
   const side = app.base ? Side.Difference : Side.New;
-  const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST), app.filter, app.base ? Side.Difference : Side.New);
-  element.append(h("p", { class: "note", role: "status" }, g.nodes.filter((n) => n.name).length + " functions" + (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
+  const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST),
+    app.filter, app.base ? Side.Difference : Side.New);
+  element.append(h("p", { class: "note", role: "status" }, g.nodes.filter((n) => n.name).length + " functions" +
+    (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
     (g.notDrawn ? "; " + g.notDrawn + " cheaper calls between them are not drawn" : "") +
-    ". In a box: " + (app.base ? "the difference of the inclusive and of the self cost, as shares of the program's new cost." : "inclusive and self cost, of the program.")));
+    ". In a box: " + (app.base ?
+      "the difference of the inclusive and of the self cost, as shares of the program's new cost." : "inclusive and self cost, of the program.")));
   if (!g.nodes.length) return { element };
   if (state.t) {
     const table = new Table({
       label: "Calls of the graph", id: "quern-graph", columns: [
-        { id: "caller", title: "Caller", name: true }, { id: "calls", title: "Calls" }, { id: "cost", title: app.eventName(app.event) + (app.base ? ", " + sideNames[2] : "") },
+        { id: "caller", title: "Caller", name: true }, { id: "calls", title: "Calls" },
+          { id: "cost", title: app.eventName(app.event) + (app.base ? ", " + sideNames[2] : "") },
         { id: "callee", title: "Callee", name: true }],
     });
     bar.append(table.csvButton("calls"));
@@ -242,7 +273,9 @@ async function show(app: App): Promise<Shown> {
       count: g.edges.length, load: (first, count) => Promise.resolve(g.edges.slice(first, first + count).map((e) => {
         const a = g.nodes[e.from]!.name, b = g.nodes[e.to]!.name, id = a && b ? a.func + "-" + b.func : "";
         return {
-          cells: [name(e.from, true), number(e.calls, 1), app.text(side, [undefined, undefined, e.value].map((v, s) => s === side ? e.value : v), app.scale(app.event)), name(e.to, false)],
+          cells: [name(e.from, true), number(e.calls, 1), app.text(side,
+            [undefined, undefined, e.value].map((v, s) => s === side ? e.value : v), app.scale(app.event)),
+            name(e.to, false)],
           of: ["", id && ["calls", 0, side, id].join(":"), id && ["edge", app.event, side, id].join(":"), ""],
         };
       })),
@@ -250,7 +283,8 @@ async function show(app: App): Promise<Shown> {
     return { element, focus: () => table.focus() };
   }
   const drawing = new Drawing(app, g, side);
-  bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }), button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
+  bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }),
+    button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
     button("0", () => drawing.reset(), { "aria-label": "Whole picture" }),
     button("DOT", () => save(new Blob([dot(app, g)], { type: "text/plain" }), "calls.dot")),
     button("SVG", () => save(new Blob([alone(drawing.element)], { type: "image/svg+xml" }), "calls.svg")));

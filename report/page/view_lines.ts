@@ -11,7 +11,8 @@ async function show(app: App): Promise<Shown> {
   const addr = app.state.b === "addr" && (app.summary.has & 2) !== 0, element = h("div");
   const by = addr ? By.Addr | By.Line | By.Func : By.Line, side = app.base ? Side.Difference : Side.New;
   const { count, half } = await app.client.ask("hotLines", by, app.events, side), values = new Values(app);
-  for (const e of app.events) values.add(Of.Self, e, "self", { share: true, sort: false, what: addr ? "insn" : "line" });
+  for (const e of app.events) values.add(Of.Self, e, "self", { share: true, sort: false,
+    what: addr ? "insn" : "line" });
   element.append(h("h2", {}, addr ? "Instructions" : "Lines"));
   if (app.summary.has & 2) {
     const tick = h("input", { type: "checkbox" });
@@ -20,11 +21,14 @@ async function show(app: App): Promise<Shown> {
     element.append(h("div", { class: "bar" }, h("label", {}, tick, " by instruction")));
   }
   const what = addr ? " instructions" : " lines";
-  element.append(h("p", { class: "count", role: "status" }, count.toLocaleString("en") + what + ", by " + app.eventName(app.event) +
-    (app.base ? ": the largest differences first; by line number, while Source aligns the versions of a file" : half ? "; " + half.toLocaleString("en") + (half === 1 ? " makes half of it" : " make half of it") : "")));
+  element.append(h("p", { class: "count", role: "status" }, count.toLocaleString("en") + what + ", by " +
+    app.eventName(app.event) +
+    (app.base ? ": the largest differences first; by line number, while Source aligns the versions of a file" : half ?
+      "; " + half.toLocaleString("en") + (half === 1 ? " makes half of it" : " make half of it") : "")));
   const table = new Table({
     label: addr ? "Instructions" : "Lines", id: "quern-lines",
-    columns: [...values.columns, { id: "at", title: addr ? "Address, line" : "Line", name: true }, { id: "text", title: "Source", name: true }],
+    columns: [...values.columns, { id: "at", title: addr ? "Address, line" : "Line", name: true },
+      { id: "text", title: "Source", name: true }],
   });
   element.append(h("p", {}, table.csvButton("lines")), table.element);
   await table.show({
@@ -32,16 +36,19 @@ async function show(app: App): Promise<Shown> {
       const place = (r.file || "???") + ":" + (r.line || "?"), id = addr ? r.addr.toString(16) : place;
       const row = values.row(r.values, id);
       const link = r.file && r.line
-        ? h("a", { class: "main", href: app.href({ v: "source", w: r.file, l: String(r.line) }), title: place }, h("bdi", {}, clip(place)))
+        ? h("a", { class: "main", href: app.href({ v: "source", w: r.file, l: String(r.line) }), title: place },
+          h("bdi", {}, clip(place)))
         : h("span", {}, place);
       const at = addr && r.func ? h("span", {}, h("a", {
         class: "main", href: app.href({ v: "assembly", f: r.func.hash, l: "0x" + r.addr.toString(16) }),
       }, "0x" + r.addr.toString(16)), " ", app.link(r.func), " ", r.line ? link : null) : link;
       if (addr) link.className = "";
-      return { cells: [...row.cells, at, h("code", {}, clip(r.text))], of: [...row.of, "", ""], attributes: { "data-place": place } };
+      return { cells: [...row.cells, at, h("code", {}, clip(r.text))], of: [...row.of, "", ""],
+        attributes: { "data-place": place } };
     }),
   });
   return { element, focus: () => table.focus(), end: () => void app.client.ask("dropHot") };
 }
 
-export const linesView: View = { key: "lines", title: "Lines", when: (app) => app.ready && (app.summary.has & 3) !== 0, show };
+export const linesView: View = { key: "lines", title: "Lines", when: (app) => app.ready && (app.summary.has & 3) !== 0,
+  show };

@@ -14,7 +14,8 @@ import type { Column, Row } from "./table";
 const LEAST = 100n; // counts that a line needs for a ratio to be hot
 const FILES = 300;  // in the list of files
 
-const states = ["", "The source was not found.", "The source was left out (--source).", "The source was left out (--max-size).",
+const states = ["", "The source was not found.", "The source was left out (--source).",
+  "The source was left out (--max-size).",
   "The source was changed after the profile was written: lines may be others.", ""];
 
 export const minus = (a: Value, b: Value): Value => ({
@@ -26,7 +27,8 @@ const plus = (a: Value, b: Value): Value => ({
 });
 
 interface Call { callee: Name; calls: Value[]; cost: Value[][] } // cost by event, side
-interface LineRow { old: number; new: number; text: string | null; values: Value[][] | null; calls: Call[]; cold: boolean; gap: boolean }
+interface LineRow { old: number; new: number; text: string | null; values: Value[][] | null; calls: Call[];
+  cold: boolean; gap: boolean }
 
 // Pairs of line numbers in the order in which they are shown; 0: not on that side.
 export function pairs(runs: Uint32Array, oldLines: number, newLines: number): [number, number][] {
@@ -49,13 +51,15 @@ export function pairs(runs: Uint32Array, oldLines: number, newLines: number): [n
 function texts(source: Source): Map<number, string> {
   const lines = new Map<number, string>();
   for (const piece of source.pieces)
-    piece.text.split("\n").slice(0, piece.count).forEach((text, i) => lines.set(piece.first + i, text.replace(/\r$/, "")));
+    piece.text.split("\n").slice(0, piece.count).forEach((text, i) => lines.set(piece.first + i,
+      text.replace(/\r$/, "")));
   return lines;
 }
 
 // The values of a line on all sides: those of the old file at its old number. With a base what costs nothing on a side
 // is not there: the number may be another line's.
-function merge(byLine: Map<number, Value[][]>, old: number, now: number, events: number, both: boolean): Value[][] | null {
+function merge(byLine: Map<number, Value[][]>, old: number, now: number, events: number,
+  both: boolean): Value[][] | null {
   const at = (line: number, side: Side): Value[][] | undefined => {
     const v = line ? byLine.get(line) : undefined;
     return v && (!both || v.some((e) => e[side]?.approx)) ? v : undefined;
@@ -190,7 +194,8 @@ class SourceView implements Shown {
   private build(now: Source, old: Source, runs: Uint32Array, costs: {
     lines: { line: number; values: Value[][] }[]; sites: Site[];
   }, events: number[]): void {
-    const { app } = this, textNew = texts(now), textOld = texts(old), byLine = new Map(costs.lines.map((l) => [l.line, l.values]));
+    const { app } = this, textNew = texts(now), textOld = texts(old),
+      byLine = new Map(costs.lines.map((l) => [l.line, l.values]));
     const sites = new Map<number, Site[]>();
     for (const site of costs.sites) sites.set(site.line, [...sites.get(site.line) ?? [], site]);
     const known = [...byLine.keys(), ...sites.keys()], least = Math.min(...known), most = Math.max(0, ...known);
@@ -209,7 +214,8 @@ class SourceView implements Shown {
         continue;
       }
       // Within what ran, what looks like code and has no cost.
-      const cold = !values && !calls.length && !!text && (n || o) > least && (n || o) < most && /\w.*[;({]|return|else/.test(text) &&
+      const cold = !values && !calls.length && !!text && (n || o) > least && (n || o) < most &&
+        /\w.*[;({]|return|else/.test(text) &&
         !/^\s*(\/\/|\/?\*|#)/.test(text);
       const row: LineRow = { old: o, new: n, text, values, calls, cold, gap };
       gap = false;
@@ -224,7 +230,8 @@ class SourceView implements Shown {
     const heat = new Map<LineRow, number>();
     for (const row of this.rows) {
       if (!("text" in row) || !row.values) continue;
-      const v = row.values[at]![Side.New]!.approx, enough = !ratio || (row.values[counts]![Side.New]!.exact ?? 0n) >= LEAST;
+      const v = row.values[at]![Side.New]!.approx, enough = !ratio ||
+        (row.values[counts]![Side.New]!.exact ?? 0n) >= LEAST;
       if (!enough || !(v > 0)) continue;
       heat.set(row, v);
       most = Math.max(most, v);
@@ -241,7 +248,8 @@ class SourceView implements Shown {
     }
     const ratio = this.app.summary.events[heat]!.ratio;
     return h("p", { class: "note" }, "Heat by " + this.app.eventName(heat) + " ", scale,
-      ratio ? ", lines with at least " + LEAST + " " + this.app.eventName(0) + " only. " : " (root of the share of the dearest line). ",
+      ratio ? ", lines with at least " + LEAST + " " + this.app.eventName(0) +
+        " only. " : " (root of the share of the dearest line). ",
       h("span", { class: "cold" }, "Dashed"), " lines within what ran have no cost: they never ran, or hold no code. ",
       now.path ? "Found at " : null, now.path ? h("bdi", {}, now.path) : null);
   }
@@ -253,9 +261,11 @@ class SourceView implements Shown {
       const b = Math.floor(i / n * bins);
       if ("text" in row) heat[b] = Math.max(heat[b]!, this.heat.get(row) ?? 0);
     });
-    const map = svg("svg", { class: "overview", viewBox: "0 0 10 " + bins, preserveAspectRatio: "none", "aria-hidden": "true" });
+    const map = svg("svg", { class: "overview", viewBox: "0 0 10 " + bins, preserveAspectRatio: "none",
+      "aria-hidden": "true" });
     heat.forEach((v, i) => {
-      if (v > 0) map.append(svg("rect", { class: "hot", x: 0, y: i, width: 10, height: 1, "fill-opacity": 0.15 + 0.85 * v }));
+      if (v > 0) map.append(svg("rect", { class: "hot", x: 0, y: i, width: 10, height: 1,
+        "fill-opacity": 0.15 + 0.85 * v }));
     });
     map.addEventListener("click", (e) => {
       const box = map.getBoundingClientRect();
@@ -268,16 +278,20 @@ class SourceView implements Shown {
     const { app } = this, shown = app.events, byLine = new Map<number, Name[]>();
     for (const { line, func } of funcs) byLine.set(line, [...byLine.get(line) ?? [], func]);
     const columns: Column[] = shown.flatMap((e) => [
-      ...app.sides.map((side) => ({ id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : "") })),
+      ...app.sides.map((side) => ({ id: "self" + e + side, title: app.eventName(e) +
+        (app.base ? ", " + sideNames[side] : "") })),
       ...(app.summary.events[e]!.ratio ? [] : [{ id: "share", title: "%", tip: "of the program" }]),
     ]);
     if (app.base) columns.push({ id: "old", title: "Old line" });
     columns.push({ id: "line", title: "Line" }, { id: "text", title: "Source", name: true });
     if (this.func === NONE) columns.push({ id: "func", title: "Function", name: true });
-    this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source", columns });
-    this.element.append(h("p", {}, this.table.csvButton("source")), h("div", { class: "withmap" }, this.table.element, this.overview()));
+    this.table = new Table({ label: "Source", id: this.func === NONE ? "quern-source" : "quern-function-source",
+      columns });
+    this.element.append(h("p", {}, this.table.csvButton("source")),
+      h("div", { class: "withmap" }, this.table.element, this.overview()));
     const cell = (row: LineRow): Row => {
-      const cells: (Node | string | null)[] = [], of: string[] = [], id = app.base ? row.old + "-" + row.new : String(row.new);
+      const cells: (Node | string | null)[] = [], of: string[] = [],
+        id = app.base ? row.old + "-" + row.new : String(row.new);
       for (const e of shown) {
         const v = row.values?.[events.indexOf(e)];
         for (const side of app.sides) {
@@ -289,17 +303,20 @@ class SourceView implements Shown {
           of.push("");
         }
       }
-      const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null }, row.text ?? (row.new || row.old ? "" : "(no line)"));
+      const code = h("code", { class: "text" + (row.cold ? " cold" : ""), title: row.cold ? "no cost" : null },
+        row.text ?? (row.new || row.old ? "" : "(no line)"));
       const heat = this.heat.get(row);
       if (heat !== undefined) {
         code.classList.add("heat");
         code.style.setProperty("--heat", String(heat));
       }
       if (app.base) cells.push(row.old ? String(row.old) : "");
-      const number = h("a", { class: "main", href: app.href({ v: "source", w: name, l: String(row.new) }) }, String(row.new || (row.old ? "–" : "?")));
+      const number = h("a", { class: "main", href: app.href({ v: "source", w: name, l: String(row.new) }) },
+        String(row.new || (row.old ? "–" : "?")));
       const names = byLine.get(row.new || row.old) ?? [];
       const where = h("span", { class: "inside" }, ...names.slice(0, 3).flatMap((n) => [app.link(n),
-        n.file !== name ? h("span", { class: "where" }, "inlined there ") : " "]), names.length > 3 ? "and " + (names.length - 3) + " more" : null);
+        n.file !== name ? h("span", { class: "where" }, "inlined there ") : " "]),
+          names.length > 3 ? "and " + (names.length - 3) + " more" : null);
       return {
         cells: [...cells, number, code, ...(this.func === NONE ? [where] : [])], of,
         attributes: {
@@ -309,7 +326,8 @@ class SourceView implements Shown {
       };
     };
     const callRow = (row: { call: Call; of: LineRow }): Row => {
-      const cells: (Node | string | null)[] = [], of: string[] = [], id = (app.base ? row.of.old + "-" : "") + row.of.new + "-" + row.call.callee.func;
+      const cells: (Node | string | null)[] = [], of: string[] = [],
+        id = (app.base ? row.of.old + "-" : "") + row.of.new + "-" + row.call.callee.func;
       for (const e of shown) {
         const v = row.call.cost[events.indexOf(e)]!;
         for (const side of app.sides) {
@@ -322,12 +340,15 @@ class SourceView implements Shown {
         }
       }
       if (app.base) cells.push(null);
-      const times = app.sides.filter((side) => side !== Side.Factor).map((side) => app.text(side, row.call.calls, 1)).join(" / ");
-      return { cells: [...cells, null, h("span", { class: "call" }, "→ ", app.link(row.call.callee, {}, true), " " + times + " calls")], of, attributes: { class: "site" } };
+      const times = app.sides.filter((side) => side !== Side.Factor).map((side) => app.text(side, row.call.calls,
+        1)).join(" / ");
+      return { cells: [...cells, null, h("span", { class: "call" }, "→ ", app.link(row.call.callee, {}, true),
+        " " + times + " calls")], of, attributes: { class: "site" } };
     };
     await this.table.show({
       count: this.rows.length,
-      load: (first, count) => Promise.resolve(this.rows.slice(first, first + count).map((row) => "call" in row ? callRow(row) : cell(row))),
+      load: (first, count) => Promise.resolve(this.rows.slice(first,
+        first + count).map((row) => "call" in row ? callRow(row) : cell(row))),
     });
   }
 
@@ -351,4 +372,5 @@ async function show(app: App): Promise<Shown> {
   return view;
 }
 
-export const sourceView: View = { key: "source", title: "Source", when: (app) => app.ready && (app.summary.has & 1) !== 0, show };
+export const sourceView: View = { key: "source", title: "Source", when: (app) => app.ready &&
+  (app.summary.has & 1) !== 0, show };

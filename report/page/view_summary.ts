@@ -25,7 +25,8 @@ export function whyBar(app: App, values: Value[], of: string): HTMLElement {
 }
 
 export function whyLegend(app: App): HTMLElement {
-  return h("p", { class: "legend" }, ...app.summary.why.flatMap((name, i) => [h("span", { class: "dot why" + i }), name + " "]));
+  return h("p", { class: "legend" }, ...app.summary.why.flatMap((name, i) => [h("span", { class: "dot why" + i }),
+    name + " "]));
 }
 
 // A rate, marked where it is over twice the program's.
@@ -49,7 +50,8 @@ function facts(app: App): HTMLElement {
       add(desc.slice(0, desc.indexOf(":")) + of, desc.slice(desc.indexOf(":") + 1).trim());
     if (parts.length > 1) add("Parts" + of, String(parts.length));
   }
-  if (s.written) add("Written", new Date(s.written * 1000).toISOString().replace("T", " ").slice(0, 16) + " UTC by " + s.generator);
+  if (s.written) add("Written", new Date(s.written * 1000).toISOString().replace("T", " ").slice(0,
+    16) + " UTC by " + s.generator);
   return list;
 }
 
@@ -60,10 +62,12 @@ function totals(app: App): HTMLElement {
     head.append(h("th", { scope: "col", class: text === "Event" ? "name" : "num" }, text));
   app.usable.forEach((e) => {
     const event = app.summary.events[e]!, row = body.insertRow();
-    row.append(h("th", { scope: "row", class: "name" }, h("a", { href: app.href({ v: "functions", e: app.eventKey(e) }) }, event.name),
+    row.append(h("th", { scope: "row", class: "name" }, h("a",
+      { href: app.href({ v: "functions", e: app.eventKey(e) }) }, event.name),
       h("span", { class: "where" }, event.long || event.formula)));
     for (const side of app.sides)
-      row.append(h("td", { class: "num", "data-q": ["total", e, side, 0].join(":") }, app.text(side, event.total, event.scale)));
+      row.append(h("td", { class: "num", "data-q": ["total", e, side, 0].join(":") },
+        app.text(side, event.total, event.scale)));
   });
   return h("section", {}, h("h2", {}, "Totals"), wide(table));
 }
@@ -80,7 +84,8 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
   const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
   const view = new Table({
     label: "Dearest functions, " + title, columns: [
-      ...values.columns, { id: "name", title: "Function", name: true }, ...(why ? [{ id: "why", title: "Why", name: true }] : []),
+      ...values.columns, { id: "name", title: "Function", name: true },
+        ...(why ? [{ id: "why", title: "Why", name: true }] : []),
       ...rates.map((name) => ({ id: name, title: name })),
     ],
   });
@@ -88,7 +93,8 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
     count: funcs.length, load: () => Promise.resolve(table.names.map((name: Name, i) => {
       const row = values.row(table.values.map((v) => v[i]!), name.func);
       return {
-        cells: [...row.cells, app.named(name), ...(why ? [whyBar(app, bars!.parts[0]!.map((v) => v[i]!), "Estimated cycles of " + name.name)] : []),
+        cells: [...row.cells, app.named(name), ...(why ? [whyBar(app, bars!.parts[0]!.map((v) => v[i]!),
+          "Estimated cycles of " + name.name)] : []),
           ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0]))],
         of: row.of,
       };
@@ -101,7 +107,8 @@ async function where(app: App): Promise<HTMLElement> {
   const lists = [await dearest(app, Of.Self, "self")];
   if (app.calls) lists.unshift(await dearest(app, Of.Inclusive, "incl."));
   return h("section", {}, h("h2", {}, "Where: the dearest functions in " + app.eventName(app.event)),
-    app.calls ? null : h("p", { class: "note" }, "This profile has no calls (quern run --calls=yes records them): inclusive " +
+    app.calls ? null : h("p", { class: "note" },
+      "This profile has no calls (quern run --calls=yes records them): inclusive " +
       "costs, callers, call graph and flame graph are not there; lines, sources and the treemap are."),
     app.summary.why.length ? whyLegend(app) : null, ...lists);
 }
@@ -109,12 +116,14 @@ async function where(app: App): Promise<HTMLElement> {
 async function why(app: App): Promise<HTMLElement> {
   const section = h("section", {}, h("h2", {}, "Why: estimated cycles (CEst) of the program"));
   if (!app.summary.why.length) {
-    section.append(h("p", { class: "note" }, "Caches and branches were not simulated: quern run --cache-sim=yes --branch-sim=yes records them."));
+    section.append(h("p", { class: "note" },
+      "Caches and branches were not simulated: quern run --cache-sim=yes --branch-sim=yes records them."));
     return section;
   }
   const { parts, rates } = await app.client.ask("why", null, Of.Total, app.upTo);
   for (const side of app.base ? [Side.Old, Side.New] : [Side.New])
-    section.append(...(app.base ? [h("h3", {}, sideNames[side]!)] : []), whyBar(app, parts[side]!.map((v) => v[0]!), "Estimated cycles"));
+    section.append(...(app.base ? [h("h3", {}, sideNames[side]!)] : []),
+      whyBar(app, parts[side]!.map((v) => v[0]!), "Estimated cycles"));
   const table = h("table"), head = table.createTHead().insertRow(), body = table.createTBody();
   for (const text of ["", ...app.sides.map((side) => app.base ? sideNames[side]! : "Cycles"), "%"])
     head.append(h("th", { scope: "col", class: text ? "num" : "name" }, text));
@@ -129,7 +138,8 @@ async function why(app: App): Promise<HTMLElement> {
     const row = body.insertRow(), at = rates.map((r) => r[i]![0]!);
     row.append(h("th", { scope: "row", class: "name" }, name));
     for (const side of app.sides)
-      row.append(h("td", { class: "num" }, side === Side.Factor ? factor(undefined, { old: at[1]!.approx, new: at[0]!.approx }) :
+      row.append(h("td", { class: "num" }, side === Side.Factor ? factor(undefined,
+        { old: at[1]!.approx, new: at[0]!.approx }) :
         percent(at[side]!.approx, 1)));
     row.append(h("td", {}));
   });
@@ -144,7 +154,8 @@ async function lines(app: App): Promise<HTMLElement> {
   const many = app.summary.funcs > MANY;
   if (many) {
     // Millions of lines take a second and gigabytes for all events: for one, and when it is wanted.
-    section.append(button("Count the lines that make half of " + app.eventName(app.event), () => void fill(app, section, [app.event])));
+    section.append(button("Count the lines that make half of " + app.eventName(app.event),
+      () => void fill(app, section, [app.event])));
     return section;
   }
   await fill(app, section, app.usable.filter((e) => !app.summary.events[e]!.ratio));
@@ -156,7 +167,8 @@ async function fill(app: App, section: HTMLElement, count: number[]): Promise<vo
   const list = h("ul", { class: "halves" });
   count.forEach((e, i) => {
     if (app.total(e, Side.New) > 0)
-      list.append(h("li", { "data-q": "half:" + e }, h("a", { href: app.href({ v: "lines", e: app.eventKey(e) }) }, app.eventName(e)),
+      list.append(h("li", { "data-q": "half:" + e }, h("a", { href: app.href({ v: "lines", e: app.eventKey(e) }) },
+        app.eventName(e)),
         ": " + half[i]! + " of " + all + " lines make half"));
   });
   section.replaceChildren(section.firstElementChild!, list);
@@ -168,7 +180,8 @@ async function changed(app: App): Promise<HTMLElement> {
   const e = app.event, scale = app.scale(e), list: HTMLElement[] = [];
   const cells = [Side.New, Side.Old, Side.Difference].map((side) => ({ of: Of.Self, event: e, side }));
   for (const growth of [true, false]) {
-    const order = await app.client.ask("order", noFilter, { of: Of.Self, event: e, side: Side.Difference, descending: growth });
+    const order = await app.client.ask("order", noFilter, { of: Of.Self, event: e, side: Side.Difference,
+      descending: growth });
     const table = await app.client.ask("table", order.slice(0, TEN), cells);
     const body = h("tbody");
     table.names.forEach((name: Name, i) => {
@@ -185,7 +198,8 @@ async function changed(app: App): Promise<HTMLElement> {
         h("th", { scope: "col", class: text === "Function" ? "name" : "num" }, text)))), body)
       : h("p", { class: "note" }, "none")));
   }
-  return h("section", {}, h("h2", {}, "Changed: self cost in " + app.eventName(e)), h("div", { class: "columns" }, ...list),
+  return h("section", {}, h("h2", {}, "Changed: self cost in " + app.eventName(e)),
+    h("div", { class: "columns" }, ...list),
     h("p", {}, h("a", { href: app.href({ v: "compare" }) }, "All functions by difference")));
 }
 
@@ -196,17 +210,20 @@ async function sure(app: App): Promise<HTMLElement> {
   const name = app.eventName(app.event);
   if (!app.summary.events[app.event]!.ratio)
     list.append(h("li", {}, percent(names.approx, total.approx) + " of " + name + " in functions with a name"),
-      h("li", {}, percent(sources.approx, total.approx) + " of " + name + " in functions whose source is in this file"));
+      h("li", {}, percent(sources.approx, total.approx) + " of " + name +
+        " in functions whose source is in this file"));
   for (const text of app.summary.folders) list.append(h("li", {}, "sources were sought below ", h("bdi", {}, text)));
   for (const text of [...app.summary.remarks, ...app.summary.leftOut]) list.append(h("li", {}, h("bdi", {}, text)));
-  list.append(h("li", {}, "all counts are exact; ≈ marks quotients, and hatched boxes of a flame graph are estimates between two bounds"));
+  list.append(h("li", {},
+    "all counts are exact; ≈ marks quotients, and hatched boxes of a flame graph are estimates between two bounds"));
   return h("section", {}, h("h2", {}, "How sure"), list);
 }
 
 export const summaryView: View = {
   key: "summary", title: "Summary", when: () => true,
   show: async (app: App): Promise<Shown> => {
-    const element = h("div", { class: "summary" }, h("h2", { class: "hidden" }, "Summary"), h("div", { class: "columns" }, facts(app), totals(app)));
+    const element = h("div", { class: "summary" }, h("h2", { class: "hidden" }, "Summary"),
+      h("div", { class: "columns" }, facts(app), totals(app)));
     element.append(await where(app));
     if (app.base) element.append(await changed(app));
     element.append(await why(app));

@@ -10,50 +10,66 @@ import type { Item } from "./picture";
 import { Table } from "./table";
 import { funcOf, missing } from "./view_function";
 
-const kinds: Record<string, string> = { structure: "folders, files, functions, lines", callees: "callees", callers: "callers" };
+const kinds: Record<string, string> = { structure: "folders, files, functions, lines", callees: "callees",
+  callers: "callers" };
 const HIGH = 620;
 
 function hrefOf(app: App, b: MapBox): string {
   if (b.name) return app.href({ v: "function", f: b.name.hash });
-  return b.file && b.line ? app.href({ v: "source", w: b.file, l: String(b.line) }) : app.href({ v: "functions", q: "file:" + b.label });
+  return b.file && b.line ? app.href({ v: "source", w: b.file, l: String(b.line) }) : app.href({ v: "functions",
+    q: "file:" + b.label });
 }
 
 async function show(app: App): Promise<Shown> {
-  const { state } = app, kind = kinds[state.k ?? ""] && (app.calls || state.k === "structure") ? state.k! : "structure", element = h("div");
-  const root = kind === "structure" ? NONE : await funcOf(app), side = app.base && state.b === "old" ? Side.Old : Side.New;
-  const select = h("select", { "aria-label": "Kind" }, ...Object.entries(kinds).filter(([key]) => key === "structure" || app.calls).map(([key, text]) =>
+  const { state } = app, kind = kinds[state.k ?? ""] && (app.calls || state.k === "structure") ? state.k! : "structure",
+    element = h("div");
+  const root = kind === "structure" ? NONE : await funcOf(app), side = app.base &&
+    state.b === "old" ? Side.Old : Side.New;
+  const select = h("select", { "aria-label": "Kind" }, ...Object.entries(kinds).filter(([key]) => key === "structure" ||
+    app.calls).map(([key, text]) =>
     h("option", { value: key }, text)));
   select.value = kind;
   select.addEventListener("change", () => app.set({ k: select.value }));
-  const bar = h("div", { class: "bar" }, h("label", {}, "Of ", select), button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
-  element.append(h("h2", {}, "Treemap", root !== NONE ? " of " : null, root !== NONE ? app.link(await app.client.ask("name", root)) : null), bar);
+  const bar = h("div", { class: "bar" }, h("label", {}, "Of ", select),
+    button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
+  element.append(h("h2", {}, "Treemap", root !== NONE ? " of " : null,
+    root !== NONE ? app.link(await app.client.ask("name", root)) : null), bar);
   if (kind !== "structure" && root === NONE) {
     element.append(h("p", { class: "note" }, missing(app)));
     return { element };
   }
   if (app.summary.events[app.event]!.ratio) {
-    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: parts of it have no area. Choose an event that counts."));
+    element.append(h("p", { class: "note" }, app.eventName(app.event) +
+      " is a ratio: parts of it have no area. Choose an event that counts."));
     return { element };
   }
   const width = Math.max(280, (document.getElementById("quern-main")?.clientWidth ?? 1000) - 2);
   const { boxes, total } = await app.client.ask("treemap", kind, app.event, side, root, app.filter, width, HIGH);
   element.append(h("p", { class: "note" }, kind === "structure"
-    ? "Areas are self costs in " + app.eventName(app.event) + ", exact in proportion within each box. Click to zoom, again to open."
+    ? "Areas are self costs in " + app.eventName(app.event) +
+      ", exact in proportion within each box. Click to zoom, again to open."
     : "Areas are what the calls cost. Hatched boxes are estimates between two bounds, as in the flame graph."));
-  const name = (b: MapBox): string => (b.name ? shorten(b.name.name || "???") : b.label) + ", " + percent(b.value, total.approx) + " of " + app.eventName(app.event) + ", depth " + b.depth +
-    (b.low === b.high ? ", exactly " + number({ exact: b.low, approx: 0 }, app.scale(app.event)) : ", estimated, between " + number({ exact: b.low, approx: 0 }, app.scale(app.event)) +
+  const name = (b: MapBox): string => (b.name ? shorten(b.name.name || "???") : b.label) + ", " + percent(b.value,
+    total.approx) + " of " + app.eventName(app.event) + ", depth " + b.depth +
+    (b.low === b.high ? ", exactly " + number({ exact: b.low, approx: 0 },
+      app.scale(app.event)) : ", estimated, between " + number({ exact: b.low, approx: 0 }, app.scale(app.event)) +
       " and " + number({ exact: b.high, approx: 0 }, app.scale(app.event)));
   if (state.t) {
-    const table = new Table({ label: "Boxes of the treemap", id: "quern-treemap", columns: [{ id: "cost", title: app.eventName(app.event) }, { id: "share", title: "%" }, { id: "name", title: "What", name: true }] });
+    const table = new Table({ label: "Boxes of the treemap", id: "quern-treemap",
+      columns: [{ id: "cost", title: app.eventName(app.event) }, { id: "share", title: "%" },
+      { id: "name", title: "What", name: true }] });
     bar.append(table.csvButton("treemap"));
     element.append(table.element);
     const order = ordered(boxes);
     await table.show({
       count: order.length, load: (first, count) => Promise.resolve(order.slice(first, first + count).map((b) => {
-        const link = b.name ? app.named(b.name) : h("span", { class: "named" }, h("a", { class: "main", href: hrefOf(app, b) }, h("bdi", {}, b.label)));
+        const link = b.name ? app.named(b.name) : h("span", { class: "named" },
+          h("a", { class: "main", href: hrefOf(app, b) }, h("bdi", {}, b.label)));
         link.style.setProperty("--depth", String(b.depth));
         return {
-          cells: [b.low === b.high ? number({ exact: b.low, approx: 0 }, app.scale(app.event)) : "≈ " + Math.round(b.value).toLocaleString("en"), app.shareOf(b.value, total.approx), link],
+          cells: [b.low === b.high ? number({ exact: b.low, approx: 0 },
+            app.scale(app.event)) : "≈ " + Math.round(b.value).toLocaleString("en"), app.shareOf(b.value, total.approx),
+            link],
           of: [b.name && kind === "structure" ? ["self", app.event, side, b.name.func].join(":") : "", "", ""],
         };
       })),
@@ -61,8 +77,10 @@ async function show(app: App): Promise<Shown> {
     return { element, focus: () => table.focus() };
   }
   const items: Item[] = boxes.map((b) => ({
-    x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? shorten(b.label) : b.label, name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
-    heat: total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0, change: false, hatched: b.low !== b.high,
+    x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? shorten(b.label) : b.label,
+      name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
+    heat: total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0,
+      change: false, hatched: b.low !== b.high,
   }));
   if (!items.length) {
     element.append(h("p", { class: "note" }, "Nothing costs anything in " + app.eventName(app.event) + "."));

@@ -13,7 +13,8 @@ import { sourceView } from "./view_source";
 import { summaryView } from "./view_summary";
 import { treemapView } from "./view_treemap";
 
-export const views: View[] = [summaryView, functionsView, functionView, sourceView, compareView, graphView, flameView, treemapView,
+export const views: View[] = [summaryView, functionsView, functionView, sourceView, compareView, graphView, flameView,
+  treemapView,
   linesView, assemblyView, partsView];
 
 export function viewOf(app: App): View {
