@@ -15,10 +15,7 @@ static int prepare(struct core *c, enum values_of of, unsigned side, uint32_t ev
     case VALUES_EDGE: return column_edge(c, side, event);
     case VALUES_CALLED: return column_self(c, side, c->events);
     case VALUES_CALLS: return column_edge(c, side, c->events);
-    case VALUES_PER_CALL: {
-        int rc = column_self(c, side, c->events);
-        return rc < 0 ? rc : graph_inclusive(c, side, event);
-    }
+    case VALUES_PER_CALL: return graph_inclusive(c, side, event);
     case VALUES_TOTAL: break;
     }
     return 0;
@@ -34,6 +31,8 @@ int values_prepare(struct core *c, const struct formula *f, enum values_of of, u
     for (unsigned s = from; rc == 0 && s <= to; s++) {
         if (of == VALUES_CALLED || of == VALUES_CALLS)
             rc = prepare(c, of, s, 0);
+        if (of == VALUES_PER_CALL) // also where the formula needs no event
+            rc = prepare(c, VALUES_CALLED, s, 0);
         for (uint32_t i = 0; rc == 0 && f && formula_needs(f, i) != CORE_NONE; i++)
             rc = prepare(c, of, s, formula_needs(f, i));
     }

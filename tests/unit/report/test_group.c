@@ -239,6 +239,20 @@ static void per_call(void **state)
     load_free(c);
 }
 
+// A formula without an event: the calls must be there all the same. 5 for each of d's 10.
+static void per_call_constant(void **state)
+{
+    struct core *c = cycle();
+    size_t at;
+    struct formula *f = formula_new(c, c->event_count, (const uint8_t *)"5", 1, &at);
+
+    (void)state;
+    assert_int_equal(values_prepare(c, f, VALUES_PER_CALL, VALUES_NEW), 0);
+    assert_true(values_get(c, f, VALUES_PER_CALL, VALUES_NEW, tiny_func(c, 'd')).approx == 0.5);
+    formula_free(f);
+    load_free(c);
+}
+
 // f: 5, before 4; g: 2, before 9; h is new with 6. Differences 1, -7, 6; factors 1.25, 2/9, none.
 static void differences(void **state)
 {
@@ -306,8 +320,10 @@ static void differences(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trees),  cmocka_unit_test(files),    cmocka_unit_test(many),
-        cmocka_unit_test(cycles), cmocka_unit_test(per_call), cmocka_unit_test(differences),
+        cmocka_unit_test(trees),       cmocka_unit_test(files),
+        cmocka_unit_test(many),        cmocka_unit_test(cycles),
+        cmocka_unit_test(per_call),    cmocka_unit_test(per_call_constant),
+        cmocka_unit_test(differences),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
