@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 1u
+#define SPOOL_VERSION 2u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -33,12 +33,17 @@
 #define SPOOL_PARTIAL_MAX 1048576u
 #define SPOOL_BLOCKS_OFF \
     UINT64_C(0x2000000) // struct spool_block + struct spool_insn[], packed, 8-aligned
-#define SPOOL_BLOCKS_SIZE UINT64_C(0x3e000000)
+#define SPOOL_BLOCKS_SIZE UINT64_C(0x36000000)
+#define SPOOL_EDGES_OFF   UINT64_C(0x38000000) // struct spool_edge[]
+#define SPOOL_EDGES_MAX   2796202u
 #define SPOOL_THREADS_OFF \
     UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
 #define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
 #define SPOOL_THREADS_MAX  2400u
+// Behind all of them, with --calls=yes: the calls that each thread has open, struct spool_frame.
+#define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
+#define SPOOL_STACK_SIZE UINT64_C(0x4000000)
 
 enum spool_state {
     SPOOL_NEW = 0,     // created, the engine has not started
@@ -69,6 +74,7 @@ enum spool_flag {
     SPOOL_F_RANDOM = 1u << 13,      // --at-random=kernel: keep the kernel's AT_RANDOM bytes
     SPOOL_F_FORKED = 1u << 14,      // this spool belongs to a forked child
     SPOOL_F_EXECED = 1u << 15,      // made by the engine for an exec'd child (--trace-children=yes)
+    SPOOL_F_CALLS = 1u << 16,       // --calls=yes
     SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search
     SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags
     SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe
@@ -139,7 +145,92 @@ struct spool_block {
 
 enum spool_block_flag {
     SPOOL_B_WRITABLE = 1u << 0, // came from writable memory
+    SPOOL_B_PLT = 1u << 1,      // with --calls=yes: of a procedure linkage table
 };
+
+// ---- --calls=yes ----
+
+// The events of inclusive costs, in the order in which edges, frames and running totals have them;
+// a run has those of its simulations. Those up to SPOOL_E_BI follow from executions (and from
+// string instructions), the others happen seldom.
+enum spool_event {
+    SPOOL_E_IR,
+    SPOOL_E_DR,
+    SPOOL_E_DW,
+    SPOOL_E_BC,
+    SPOOL_E_BI,
+    SPOOL_E_I1MR,
+    SPOOL_E_ILMR,
+    SPOOL_E_D1MR,
+    SPOOL_E_DLMR,
+    SPOOL_E_D1MW,
+    SPOOL_E_DLMW,
+    SPOOL_E_BCM,
+    SPOOL_E_BIM,
+    SPOOL_EVENTS,
+};
+
+static inline int spool_event_counted(enum spool_event e, uint64_t run_flags)
+{
+    int branch = e == SPOOL_E_BC || e == SPOOL_E_BI || e == SPOOL_E_BCM || e == SPOOL_E_BIM;
+
+    return e == SPOOL_E_IR || (run_flags & (branch ? SPOOL_F_BRANCH_SIM : SPOOL_F_CACHE_SIM)) != 0;
+}
+
+// How many of the events before e the run counts: e's place among them; of SPOOL_EVENTS, all.
+static inline uint32_t spool_event_index(enum spool_event e, uint64_t run_flags)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < (int)e; i++)
+        n += (uint32_t)spool_event_counted((enum spool_event)i, run_flags);
+    return n;
+}
+
+enum spool_edge_kind {
+    SPOOL_EDGE_CALL,     // direct: one for each execution of the site, and what is counted
+    SPOOL_EDGE_INDIRECT, // a call through register or memory, or through a linkage table
+    SPOOL_EDGE_JUMP,     // control went from function to function without a call
+    SPOOL_EDGE_ROOT,     // nobody called: a thread's beginning, a signal's handler
+    SPOOL_EDGE_PLT,      // site is an entry of a linkage table, target what it leads to, or 0
+};
+
+// Who called whom. Its counters: how often, the inclusive cost of each event, and where the target
+// is a linkage table's, the cost of the way through that, which is the caller's.
+struct spool_edge {
+    uint64_t target; // address of the first instruction
+    uint32_t counter;
+    uint32_t plt;      // what tells the linkage table's entries apart; 0: the target is none
+    uint64_t site;     // address of the call or jump; 0: there is none
+    uint64_t function; // beginning of the target's, as the engine knows it
+    uint32_t site_map, target_map;
+    uint8_t kind; // enum spool_edge_kind
+    uint8_t len;  // of the call
+    uint8_t reserved[6];
+};
+
+// One open call: spool_frame_bytes() of it, in a thread's stack of them. The counter at
+// spool_header.calls is the address of the last one, those behind it are the thread's totals.
+struct spool_frame {
+    uint32_t counter;  // of the edge
+    uint32_t plt;      // of the edge, until the linkage table has been left
+    uint64_t key;      // return address plus sp, and the flags below
+    uint64_t sp;       // the stack pointer at the target's first instruction
+    uint64_t before[]; // the complement of each total at the call
+};
+
+#define SPOOL_FRAME_FILLED (UINT64_C(1) << 63) // totals behind SPOOL_E_BI are there, too
+#define SPOOL_FRAME_SIGNAL (UINT64_C(1) << 62) // a handler's: the totals go back to these
+#define SPOOL_FRAME_JUMP   (UINT64_C(1) << 61) // of a jump: ends with the frame below
+#define SPOOL_FRAME_LAZY   (UINT64_C(1) << 60) // in the resolver of a linkage table
+#define SPOOL_FRAME_FLAGS  (UINT64_C(15) << 60)
+
+static inline uint32_t spool_frame_bytes(uint64_t run_flags)
+{
+    return (uint32_t)(sizeof(struct spool_frame) + spool_event_index(SPOOL_EVENTS, run_flags) * 8 +
+                      31) &
+           ~31u;
+}
 
 // Instructions 0..insn-1 of a block were executed `count` times without the block having been
 // counted (a fault in the middle, or the client left half-way).
@@ -232,7 +323,10 @@ struct spool_header {
     uint64_t n_stepped;    // instructions executed by single-stepping
     uint64_t n_slow_syscalls;
     uint64_t code_bytes; // bytes of code cache emitted
-    uint64_t n_reserved[19];
+    uint64_t edges_used; // records; a cursor as those above
+    uint32_t calls;      // with --calls=yes: see struct spool_frame
+    uint32_t unused1;
+    uint64_t n_reserved[17];
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 
@@ -338,6 +432,11 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
 
 _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
+_Static_assert(sizeof(struct spool_edge) == 48, "array in the edges area");
+_Static_assert(sizeof(struct spool_frame) == 24, "read by translated code");
+_Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "one behind the other");
+_Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,
+               "one behind the other");
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
 _Static_assert(sizeof(struct spool_partial) == 16, "array in the partial area");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");

@@ -24,6 +24,10 @@ void config_init(u64 i1_room, u64 d1_room)
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
     c->values = !(spool->flags & SPOOL_F_NO_VALUES);
+    c->calls = spool->flags & SPOOL_F_CALLS;
+    c->calls_events = spool_event_index(SPOOL_EVENTS, c->flags);
+    c->calls_often = spool_event_index(SPOOL_E_I1MR, c->flags);
+    c->calls_frame = spool_frame_bytes(c->flags);
     c->i1_shift = (u32)__builtin_ctz(spool->i1.line ? spool->i1.line : 64);
     c->d1_shift = (u32)__builtin_ctz(spool->d1.line ? spool->d1.line : 64);
     if (c->cache) {

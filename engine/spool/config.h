@@ -19,7 +19,11 @@ struct tb_config {
     u32 min_line;    // references are clipped to it
     bool shown;      // --cpu: the program is shown another processor
     u32 xstate_mask; // and xsave moves these of its states; 0: whatever it says
-    u64 flags;       // spool flags
+    bool calls;      // the call graph
+    // with it: events, those of them that every block adds to, bytes of a frame, and the counter
+    // where the last frame's address is (count/calls.h)
+    u32 calls_events, calls_often, calls_frame, calls_top;
+    u64 flags; // spool flags
 };
 extern struct tb_config tb_config;
 

@@ -97,6 +97,12 @@ static long copy_contents(int fd, const struct spool_header *h)
             ret = copy_out(fd, (void *)spooler_slot_address(slot), h->counters_used * 8,
                            spooler_slot_offset(slot));
     if (!ret)
+        ret = copy_out(fd, spooler_at(SPOOL_EDGES_OFF), h->edges_used * sizeof(struct spool_edge),
+                       SPOOL_EDGES_OFF);
+    for (u32 slot = 0; slot < h->threads_used && !ret; slot++)
+        ret = copy_out(fd, (void *)spooler_stack_address(slot), spooler_stack_mapped[slot],
+                       spooler_stack_offset(slot));
+    if (!ret)
         ret = sys_pwrite(fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
     return ret;
 }
@@ -125,17 +131,36 @@ static void fork_copy_done(void)
     sys_futex(&spool->fork_copied, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
+static void detach_stack(u32 slot)
+{
+    u64 bytes = spooler_stack_mapped[slot], at = spooler_stack_address(slot);
+
+    if (!bytes)
+        return;
+    long to = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!sys_failed(to)) {
+        memcpy((void *)to, (void *)at, bytes);
+        to = sys_call5(SYS_mremap, (u64)to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+    }
+    if (sys_failed(to))
+        engine_die("no memory for the open calls of a forked child: error %ld", -to);
+}
+
 // Memory of this process alone in the place of the parent's spool, with what the engine looks up
 // there: strings, mappings and blocks, but no counts.
 static void detach(const struct spool_header *h)
 {
     const u64 used[AREA_COUNT] = { SPOOL_TEXT_OFF + h->text_used,
                                    h->maps_used * sizeof(struct spool_map),
-                                   h->partial_used * sizeof(struct spool_partial), h->blocks_used };
+                                   h->partial_used * sizeof(struct spool_partial), h->blocks_used,
+                                   h->edges_used * sizeof(struct spool_edge) };
 
     spooler_lost = true;
     for (u32 i = AREA_COUNT; i-- > 0;) { // the header last: the parent looks at it
         u64 bytes = spooler_areas[i].mapped;
+        if (!bytes)
+            continue;
         long to = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -154,6 +179,8 @@ static void detach(const struct spool_header *h)
         if (spooler_slot_in_use(slot) && spooler_map_shared(-1, spooler_slot_address(slot),
                                                             spooler_counters_mapped, 0, MAP_FIXED))
             engine_die("no memory for the counters of a forked child without a spool");
+    for (u32 slot = 0; slot < h->threads_used; slot++)
+        detach_stack(slot);
 }
 
 // The header is copied first: appends of the parent's other threads that happen meanwhile lie
@@ -194,12 +221,17 @@ void copy_fork_child(s32 parent_pid, bool shares_fds)
     fork_copy_done();
 
     for (u32 i = 0; i < AREA_COUNT && !ret; i++)
-        ret = spooler_map_shared(fd, SPOOLER_BASE + spooler_areas[i].start, spooler_areas[i].mapped,
-                                 spooler_areas[i].start, MAP_FIXED);
+        if (spooler_areas[i].mapped)
+            ret = spooler_map_shared(fd, SPOOLER_BASE + spooler_areas[i].start,
+                                     spooler_areas[i].mapped, spooler_areas[i].start, MAP_FIXED);
     for (u32 slot = 0; slot < h.threads_used && !ret; slot++)
         if (spooler_slot_in_use(slot))
             ret = spooler_map_shared(fd, spooler_slot_address(slot), spooler_counters_mapped,
                                      spooler_slot_offset(slot), MAP_FIXED);
+    for (u32 slot = 0; slot < h.threads_used && !ret; slot++)
+        if (spooler_stack_mapped[slot])
+            ret = spooler_map_shared(fd, spooler_stack_address(slot), spooler_stack_mapped[slot],
+                                     spooler_stack_offset(slot), MAP_FIXED);
     if (ret)
         engine_die("cannot map the spool of a forked child: error %ld", -ret);
     spooler_file_size = size;
@@ -291,6 +323,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.end_kind = SPOOL_END_NONE;
     h.end_code = 0;
     h.flags = (h.flags | SPOOL_F_EXECED) & ~(u64)SPOOL_F_FORKED;
+    h.calls = 0;
     h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
     h.block_count = 0;
     h.s_seccomp = h.seccomp_bytes = 0;

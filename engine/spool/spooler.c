@@ -24,6 +24,7 @@ struct spooler_area spooler_areas[AREA_COUNT] = {
     [AREA_PARTIAL] = { SPOOL_PARTIAL_OFF, SPOOL_PARTIAL_MAX * sizeof(struct spool_partial), 0,
                        SPOOL_PARTIAL_MAX * sizeof(struct spool_partial) },
     [AREA_BLOCKS] = { SPOOL_BLOCKS_OFF, SPOOL_BLOCKS_SIZE, 0, 0x100000 },
+    [AREA_EDGES] = { SPOOL_EDGES_OFF, SPOOL_EDGES_MAX * sizeof(struct spool_edge), 0, 0x10000 },
 };
 
 #define COUNTERS_FIRST 0x80000ul // bytes of each slot's counters that are mapped at first
@@ -35,6 +36,7 @@ static u64 slots[(SPOOL_THREADS_MAX + 63) / 64];
 u64 spooler_counters_mapped = COUNTERS_FIRST;
 u64 spooler_file_size;
 bool spooler_lost;
+u32 spooler_stack_mapped[SPOOL_THREADS_MAX];
 
 bool spooler_slot_in_use(u32 slot)
 {
@@ -136,6 +138,8 @@ void spooler_map(int fd)
     for (u32 i = 0; i < AREA_COUNT && ret == 0; i++) {
         struct spooler_area *a = &spooler_areas[i];
         u64 bytes = a->first;
+        if (i == AREA_EDGES && !(head.flags & SPOOL_F_CALLS))
+            continue;
         if (i == AREA_HEAD && bytes < SPOOL_TEXT_OFF + head.text_used + 0x8000)
             bytes = PAGE_UP(SPOOL_TEXT_OFF + head.text_used + 0x8000);
         if (bytes > a->size)
@@ -228,6 +232,49 @@ static long counters_reach(u64 bytes)
     return 0;
 }
 
+// The next n counters, mapped. `ret`: of what was to be mapped before. @holds(spool_lock)
+static u64 take_counters(u32 n, long ret)
+{
+    u64 counter = spool->counters_used;
+
+    if (ret == 0)
+        ret = counter + n > SPOOL_COUNTERS_MAX ? -ENOSPC : counters_reach((counter + n) * 8);
+    if (ret == -ENOSPC)
+        engine_die("the spool is full: %lu blocks of code; the counts so far are kept",
+                   spool->block_count);
+    if (ret)
+        engine_die("cannot map more of the spool: error %ld; the counts so far are kept", -ret);
+    spool->counters_used = counter + n;
+    return counter;
+}
+
+u32 spooler_counters(u32 n)
+{
+    lock_take(&spool_lock);
+    u64 counter = take_counters(n, 0);
+    lock_drop(&spool_lock);
+    return (u32)counter;
+}
+
+struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counters)
+{
+    lock_take(&spool_lock);
+    u64 index = spool->edges_used;
+    u64 counter =
+        take_counters(n_counters, area_reach(&spooler_areas[AREA_EDGES], (index + 1) * sizeof(*e)));
+    struct spool_edge *mine = spooler_edge_at((u32)index);
+    *mine = *e;
+    mine->counter = (u32)counter;
+    __atomic_store_n(&spool->edges_used, index + 1, __ATOMIC_RELEASE);
+    lock_drop(&spool_lock);
+    return mine;
+}
+
+struct spool_edge *spooler_edge_at(u32 index)
+{
+    return (struct spool_edge *)spooler_at(SPOOL_EDGES_OFF) + index;
+}
+
 struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter)
@@ -236,18 +283,8 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
 
     lock_take(&spool_lock);
     u64 offset = spool->blocks_used;
-    u64 counter = spool->counters_used;
-    long ret = area_reach(&spooler_areas[AREA_BLOCKS], offset + bytes);
-    if (ret == 0)
-        ret = counter + n_counters > SPOOL_COUNTERS_MAX
-                  ? -ENOSPC
-                  : counters_reach((counter + n_counters) * 8);
-    if (ret == -ENOSPC)
-        engine_die("the spool is full: %lu blocks of code; the counts so far are kept",
-                   spool->block_count);
-    if (ret)
-        engine_die("cannot map more of the spool: error %ld; the counts so far are kept", -ret);
-
+    u64 counter =
+        take_counters(n_counters, area_reach(&spooler_areas[AREA_BLOCKS], offset + bytes));
     struct spool_block *b = spooler_at(SPOOL_BLOCKS_OFF + offset);
     *b = (struct spool_block){ .pc = pc,
                                .map = map,
@@ -256,7 +293,6 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                .flags = (u16)flags,
                                .hash = hash };
     memcpy(b + 1, insns, n * sizeof(*insns));
-    spool->counters_used = counter + n_counters;
     spool->block_count++;
     __atomic_store_n(&spool->blocks_used, offset + bytes, __ATOMIC_RELEASE);
     lock_drop(&spool_lock);
@@ -335,8 +371,32 @@ int spooler_thread_slot(u32 slot)
     return (int)ret;
 }
 
+long spooler_stack_reach(u32 slot, u64 bytes)
+{
+    u64 have = spooler_stack_mapped[slot], want = have ? have : 0x8000;
+    long ret = 0;
+
+    while (want < bytes)
+        want *= 2;
+    if (want > SPOOL_STACK_SIZE)
+        return -ENOSPC;
+    lock_take(&spool_lock);
+    if (want > have)
+        ret =
+            spooler_grow_file(spooler_fd(), &spooler_file_size, spooler_stack_offset(slot) + want);
+    if (want > have && ret == 0)
+        ret = spooler_map_shared(spooler_fd(), spooler_stack_address(slot) + have, want - have,
+                                 spooler_stack_offset(slot) + have, MAP_FIXED);
+    if (ret == 0)
+        spooler_stack_mapped[slot] = (u32)want;
+    lock_drop(&spool_lock);
+    return ret;
+}
+
 bool spooler_owns(u64 addr)
 {
+    if (addr - CALLS_BASE < SPOOL_THREADS_MAX * SPOOL_STACK_SIZE)
+        return true;
     if (addr - SPOOLER_BASE < SPOOL_THREADS_OFF)
         return true;
     if (addr < THREAD_AREA_BASE)

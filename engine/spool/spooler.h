@@ -52,6 +52,18 @@ void spooler_partial(u32 block, u32 insn);
 // used before: its counts go on. 0 or -errno.
 int spooler_thread_slot(u32 slot);
 
+// --calls=yes: appends an edge with its counters, n_counters of them, mapped for every thread when
+// this returns. e->counter is filled in. Dies when the spool is full.
+struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counters);
+struct spool_edge *spooler_edge_at(u32 index);
+// Counters that belong to nothing else; the first one's index.
+u32 spooler_counters(u32 n);
+// Maps a slot's open calls so that `bytes` from their beginning can be used. 0 or -errno.
+long spooler_stack_reach(u32 slot, u64 bytes);
+
+// Whether a slot's counters are mapped.
+bool spooler_slot_in_use(u32 slot);
+
 // Is this address in a mapping of the spool? A SIGBUS there means that the file system is full;
 // signal.c says so and dies. @signal-safe
 bool spooler_owns(u64 addr);

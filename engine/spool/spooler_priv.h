@@ -11,7 +11,7 @@ struct spooler_area {
     u64 first;       // what is mapped at first
 };
 
-enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_COUNT };
+enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREA_COUNT };
 
 extern struct spooler_area spooler_areas[AREA_COUNT];
 extern u64 spooler_counters_mapped; // bytes, the same for every slot
@@ -33,7 +33,17 @@ static inline u64 spooler_slot_address(u32 slot)
     return THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS;
 }
 
-bool spooler_slot_in_use(u32 slot);
+static inline u64 spooler_stack_offset(u32 slot)
+{
+    return SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE;
+}
+
+static inline u64 spooler_stack_address(u32 slot)
+{
+    return CALLS_BASE + slot * SPOOL_STACK_SIZE;
+}
+
+extern u32 spooler_stack_mapped[SPOOL_THREADS_MAX]; // bytes of each slot's open calls
 
 // Maps `bytes` of the file at `offset` to addr; where the spool is lost, memory of this process
 // alone. 0 or -errno.

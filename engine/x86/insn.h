@@ -35,7 +35,8 @@ enum insn_flag {
     INSN_F_LOCKED = 1u << 9, // an atomic read-modify-write, but no compare-and-exchange
     INSN_F_MOFFS = 1u << 10, // mov with a 64-bit absolute address
     INSN_F_REPNE = 1u << 11,
-    INSN_F_XSTATE = 1u << 12, // xsave or xrstor: edx:eax say what
+    INSN_F_XSTATE = 1u << 12,  // xsave or xrstor: edx:eax say what
+    INSN_F_SETS_SP = 1u << 13, // to what does not follow from rsp or rbp (with the operands alone)
 };
 
 enum memref_flag {

@@ -439,11 +439,35 @@ static void collect_sum(struct insn *in, const ZydisDecodedInstruction *zi,
     }
 }
 
+// As context switches, longjmp and exceptions do it, and no function's own frame.
+static bool sets_stack(const struct insn *in, const ZydisDecodedInstruction *zi)
+{
+    if (!(in->written & 1u << R_RSP) || zi->meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
+        return false;
+    if (in->sum.to == R_RSP && (in->sum.from == R_RSP || in->sum.from == R_RBP))
+        return false;
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+    case ZYDIS_MNEMONIC_ENTER:
+    case ZYDIS_MNEMONIC_LEAVE: return false;
+    default: return true;
+    }
+}
+
 void operands_collect(struct insn *in, const ZydisDecodedInstruction *zi,
                       const ZydisDecodedOperand *ops)
 {
     collect(in, zi, ops);
     collect_sum(in, zi, ops);
+    if (sets_stack(in, zi))
+        in->flags |= INSN_F_SETS_SP;
     if (in->kind == INSN_STRING && !(in->flags & INSN_F_REP))
         string_refs(in, zi);
     in->regs_known = true;
