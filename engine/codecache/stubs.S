@@ -254,6 +254,44 @@ stubs_\name:
     ret
     .endm
 
+    .macro HELPER_WHOLE name // the same; the direction flag and alignment checks are the engine's
+stubs_\name:
+    pushfq
+    push rax
+    push rcx
+    push rdx
+    push rsi
+    push rdi
+    push r8
+    push r9
+    push r10
+    push r11
+    sub rsp, 8
+    mov dword ptr gs:[TH_STATE], TS_HELPER
+    cld
+    test dword ptr [rsp + 80], 0x40000 // AC
+    jz 77f
+    push 0x202
+    popfq
+77: mov rdi, gs:[TH_SELF]
+    mov rsi, [rsp + 88]
+    FUNCTION \name
+    call rax
+    mov dword ptr gs:[TH_STATE], TS_RUNNING
+    add rsp, 8
+    pop r11
+    pop r10
+    pop r9
+    pop r8
+    pop rdi
+    pop rsi
+    pop rdx
+    pop rcx
+    pop rax
+    popfq
+    ret
+    .endm
+
     .balign 16
 stubs_helpers:
 #define STUB(NAME, label, kind, function) STUB_##kind(label)
@@ -261,6 +299,7 @@ stubs_helpers:
 #define STUB_TO_C(label)
 #define STUB_HELPER(label)       HELPER label
 #define STUB_HELPER_FLAGS(label) HELPER_FLAGS label
+#define STUB_HELPER_WHOLE(label) HELPER_WHOLE label
 #include "engine/codecache/stubs.def"
 stubs_end:
 

@@ -13,6 +13,7 @@ extern const char stubs_begin[], stubs_end[];
 #define STUB_TO_C(label)                  extern const char stubs_##label[], stubs_##label##_call[];
 #define STUB_HELPER(label)                STUB_TO_C(label)
 #define STUB_HELPER_FLAGS(label)          STUB_TO_C(label)
+#define STUB_HELPER_WHOLE(label)          STUB_TO_C(label)
 #include "engine/codecache/stubs.def"
 #undef STUB_PLACE
 #undef STUB_TO_C

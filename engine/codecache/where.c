@@ -78,8 +78,14 @@ static const struct recipe *recipe_at(const struct fragment *f, u32 off)
 
 static struct where_left left_at(const struct fragment *f, const struct recipe *r)
 {
-    struct where_left l = { f->log, r->insn, r->flags & RECIPE_OPEN, r->flags & RECIPE_CLOSED,
-                            r->flags & RECIPE_REP };
+    struct where_left l = { .log = f->log,
+                            .block = f->block,
+                            .ninsns = f->ninsns,
+                            .bumped = r->flags & RECIPE_BUMPED,
+                            .insn = r->insn,
+                            .open = r->flags & RECIPE_OPEN,
+                            .closed = r->flags & RECIPE_CLOSED,
+                            .rep = r->flags & RECIPE_REP };
 
     return l;
 }

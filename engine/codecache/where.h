@@ -38,6 +38,8 @@ enum where where_of(u64 hpc);
 // How far a fragment has come that is left in the middle.
 struct where_left {
     u32 log;           // struct fragment
+    u32 block, ninsns; // the same
+    bool bumped;       // the block has been counted
     u32 insn;          // at this instruction
     bool open, closed; // its record has been begun, and has been ended: thread.log is behind it
     bool rep; // a string instruction has done part of its elements; h_save holds its registers

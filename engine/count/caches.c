@@ -5,6 +5,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/count/calls.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
@@ -274,7 +275,7 @@ void caches_branch(struct thread *t, u64 pc, bool taken, u32 counter)
 
     b->history = t->hist >> SIM_BRANCH_ADDR_BITS;
     if (sim_branch_cond(b, pc, taken))
-        t->counters[counter]++;
+        calls_count(t, counter, 1);
     t->hist = b->history << SIM_BRANCH_ADDR_BITS;
 }
 

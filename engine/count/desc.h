@@ -28,6 +28,14 @@ struct desc_bc {
     u32 counter, taken;
 };
 
+// STUB_CALLS_CALL, _RETURN, _JUMP, _LEAVE_PLT; the others have none.
+struct desc_calls {
+    u32 site[2];
+    u32 len;     // of a call; of a return, the bytes that it takes from the stack
+    u32 plt;     // of STUB_CALLS_LEAVE_PLT: the entry's
+    u32 cell[2]; // where a call's edge is noted; that of the entry
+};
+
 // The second word of h_desc for STUB_REP, the first being the instruction's first counter.
 struct desc_rep {
     u32 op       : 3; // enum str_op

@@ -9,6 +9,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/count/calls.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -192,9 +193,9 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
             ll_drain(t);
         return;
     }
-    t->counters[counter]++;
+    calls_count(t, counter, 1);
     if (ll.shared ? shared_ref(addr, size) : own_ref(addr, size))
-        t->counters[counter + 1]++;
+        calls_count(t, counter + 1, 1);
 }
 
 void ll_drain(struct thread *t)

@@ -4,6 +4,7 @@
 #include "engine/count/prof.h"
 
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/desc.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -69,7 +70,7 @@ void prof_bc(struct thread *t, const u8 *ret)
 void prof_bi(struct thread *t)
 {
     if (caches_indirect(t, t->h_desc_high, t->h_addr))
-        t->counters[t->h_desc_low]++;
+        calls_count(t, t->h_desc_low, 1);
 }
 
 // Whether element i takes part; the mask lies behind the index vector.
@@ -118,7 +119,7 @@ static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, const
     for (u32 i = 0; i <= d->last; i++) {
         if (!(mask >> i & 1))
             continue;
-        t->counters[counter + d->write]++;
+        calls_count(t, counter + d->write, 1);
         caches_dref(t, addr[i], 1u << d->esize_log, counter + 2 + (d->write ? 2u : 0u));
     }
 }

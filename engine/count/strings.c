@@ -5,6 +5,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/desc.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -103,7 +104,7 @@ static void element(struct thread *t, const struct run *r, u64 i)
 
 static void branch(struct thread *t, const struct run *r, bool taken)
 {
-    t->counters[r->first + r->c.rep_bc]++;
+    calls_count(t, r->first + r->c.rep_bc, 1);
     caches_branch(t, r->pc, taken, r->first + r->c.bcm);
 }
 
@@ -116,7 +117,7 @@ static void passes(struct thread *t, const struct run *r)
 
     for (u64 i = 0; i < r->n + !r->ended; i++) {
         if (i) // its fetch hits: nothing else has touched I1 since the first
-            t->counters[r->first + r->c.rep_ir]++;
+            calls_count(t, r->first + r->c.rep_ir, 1);
         if (tb_config.branch)
             branch(t, r, i < r->n);
         if (i == r->n)
@@ -133,8 +134,8 @@ static void account(struct thread *t, const struct run *r)
     u32 op = r->what.op;
 
     if (tb_config.cache) {
-        t->counters[r->first + r->c.dyn_r] += (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n;
-        t->counters[r->first + r->c.dyn_w] += op == STR_MOVS || op == STR_STOS ? r->n : 0;
+        calls_count(t, r->first + r->c.dyn_r, (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n);
+        calls_count(t, r->first + r->c.dyn_w, op == STR_MOVS || op == STR_STOS ? r->n : 0);
     }
     if (tb_config.rep_cachegrind) {
         passes(t, r);

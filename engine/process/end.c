@@ -6,6 +6,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/log.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
@@ -53,6 +54,7 @@ _Noreturn void end_thread(struct thread *t, int code)
     // While it is in the list the world waits for this thread: what takes locks is done before it
     // goes.
     log_drain(t);
+    calls_thread_end(t);
     caches_thread_fini(t); // with the turn, if there are turns
     world_turn_give(t);
     tcache_thread_fini(t);

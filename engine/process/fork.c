@@ -20,6 +20,7 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/log.h"
 #include "engine/count/ticks.h"
 #include "engine/process/birth.h"
@@ -62,6 +63,7 @@ struct vfork_save {
     struct thread thread;
     struct signal_state sig;
     struct thread_own own;
+    struct calls_save calls;
     u8 clone3[CLONE_ARGS_MAX];
 };
 
@@ -145,6 +147,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         caches_fork_child();
+        calls_fork_child(t);
         // copied from a process that borrowed the memory: it has a table of its own anyway
         if (!profiled)
             thread_own(t)->borrowed = false;
@@ -201,6 +204,8 @@ static void fork_thread(struct thread *t, struct request *rq)
     gate_return(c, 0);
     if (rq->stack)
         c->regs[R_RSP] = rq->stack;
+    c->pc = c->sc_next;
+    calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);
     threads_list_add(c);
@@ -260,6 +265,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
     t->hist = save->thread.hist;
+    calls_borrow_end(t, &save->calls);
     t->escape_fragment = save->thread.escape_fragment;
     t->escape_delta = save->thread.escape_delta;
     t->sc_post = 0;
@@ -287,6 +293,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
     save->thread = *t;
     save->sig = *t->sig;
     save->own = *thread_own(t);
+    calls_borrow_begin(t, &save->calls);
     // From here until the parent has all of it back, tid and tgid need not belong together: whoever
     // stops the world must not take the thread for one that is gone.
     thread_own(t)->borrowed = true;

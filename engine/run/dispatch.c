@@ -14,6 +14,7 @@
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/calls.h"
 #include "engine/count/log.h"
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
@@ -170,11 +171,13 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             continue;
         }
         if (UNLIKELY(f->flags & FRAGMENT_STEP)) {
-            u32 counter = f->counter;
+            u32 counter = f->counter, block = f->block;
 
             tcache_unlock();
             t->counters[counter]++;
             t->step_counter = counter;
+            t->step_block = block;
+            calls_corrected(t, block, 1, 1);
             spool->n_stepped++;
             step(t);
             from = NULL;
@@ -254,6 +257,8 @@ static _Noreturn void dispatch_syscall_escaped(struct thread *t)
     t->pc = t->sc_next - 2;
     if (f) {
         t->counters[f->counter]--;
+        calls_corrected(t, f->block, f->ninsns, -1);
+        calls_corrected(t, f->block, f->ninsns - 1, 1);
         if (f->ninsns > 1)
             spooler_partial(f->block, f->ninsns - 1);
         t->partial_insns += f->ninsns - 1u;

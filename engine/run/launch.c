@@ -18,6 +18,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/codecache/vmmapfile.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/ids.h"
 #include "engine/count/log.h"
 #include "engine/process/birth.h"
@@ -428,6 +429,7 @@ void launch_main(u64 *sp)
     ids_init();
     caches_init();
     log_init();
+    calls_init();
     translate_init();
     emulate_init();
     setup_process();
@@ -438,6 +440,7 @@ void launch_main(u64 *sp)
     t->regs[R_RSP] = (u64)s.sp;
     t->rflags = FLAGS_INITIAL;
     t->pc = entry;
+    calls_thread_start(t);
     spool->state = SPOOL_RUNNING;
     engine_at_die = NULL;
     dispatch_run(t);

@@ -4,6 +4,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/codecache/gate.h"
+#include "engine/count/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
@@ -62,6 +63,7 @@ static bool deliver(struct thread *t, struct signal_pending *p, bool sync)
     }
     if (frame_push(t, &act, p, s->mask))
         return deliver_failed(t, sig);
+    calls_signal(t);
     mask |= act.mask | (act.flags & SA_NODEFER ? 0 : SIGBIT(sig));
     s->mask = mask & ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP));
     __atomic_fetch_add(&spool->n_signals, 1, __ATOMIC_RELAXED);

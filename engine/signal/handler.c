@@ -14,6 +14,7 @@
 #include "engine/base/mini.h"
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/where.h"
+#include "engine/count/calls.h"
 #include "engine/count/log.h"
 #include "engine/count/strings.h"
 #include "engine/signal/deliver.h"
@@ -312,10 +313,12 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
         settle();
-        if (log_full(t, info->addr, u->rip, &uc->mc.gpr[FRAME_R11]))
+        if (log_full(t, info->addr, u->rip, &uc->mc.gpr[FRAME_R11]) || calls_full(t, info->addr))
             return;
         left = where_recover(t, u);
         log_left(t, &left);
+        calls_corrected(t, left.block, left.ninsns, left.bumped ? -1 : 0);
+        calls_corrected(t, left.block, left.insn, 1);
         if (left.rep)
             strings_rep(t);
         note_sync(t, info, uc, true);
@@ -341,6 +344,13 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     crashed(t, info, u);
 }
 
+// It faulted and was not executed: dispatch.c has counted it.
+static void count_stepped_not(struct thread *t)
+{
+    t->counters[t->step_counter]--;
+    calls_corrected(t, t->step_block, 1, -1);
+}
+
 // The stepped instruction is done, or has faulted.
 static void handle_step(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
@@ -358,8 +368,8 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
         take_client_state(t, u, u->rip);
     if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
         note_sync(t, info, uc, false);
-    if (info->signo != SIGTRAP) // it faulted and was not executed: dispatch.c has counted it
-        t->counters[t->step_counter]--;
+    if (info->signo != SIGTRAP)
+        count_stepped_not(t);
     uc->sigmask = SIGNAL_ALL_BUT_SYNC;
     resume_at(t, uc, loop_resume);
 }

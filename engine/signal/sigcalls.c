@@ -4,6 +4,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/safemem.h"
+#include "engine/count/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
@@ -131,6 +132,8 @@ void sigcalls_return(struct thread *t)
     u64 mask;
     enum frame_popped popped = frame_pop(t, &mask);
 
+    if (popped == FRAME_POPPED)
+        calls_signal_return(t);
     if (popped != FRAME_GONE)
         mask_set(t, mask & ~UNMASKABLE);
     if (popped != FRAME_POPPED)

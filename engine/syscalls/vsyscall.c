@@ -6,6 +6,7 @@
 
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/count/calls.h"
 #include "engine/signal/deliver.h"
 
 bool vsyscall_try(struct thread *t)
@@ -22,5 +23,6 @@ bool vsyscall_try(struct thread *t)
     t->regs[R_RAX] = (u64)sys_call3(numbers[off / 0x400], t->regs[R_RDI], t->regs[R_RSI], 0);
     t->regs[R_RSP] += 8;
     t->pc = back;
+    calls_returned(t, back);
     return true;
 }

@@ -79,6 +79,7 @@
 #define TH_LOG        0x188
 #define TH_CLOCK      0x190
 #define TH_LL         0x198
+#define TH_CALLS_SP   0x1a0
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -131,6 +132,7 @@ struct thread {
     u64 log;   // where the next record goes; in translated code r11, which is not the client's then
     u64 clock; // of generated replays
     u64 ll;    // where the next reference that waits for LL goes
+    u64 calls_sp; // the client's stack pointer before it was set
 
     // From here on C only.
     s32 tid;
@@ -143,6 +145,7 @@ struct thread {
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
     u64 step_counter;         // spool counter of the instruction that is single-stepped
+    u32 step_block;           // and its block
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
@@ -178,6 +181,7 @@ _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset")
 _Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
+_Static_assert(offsetof(struct thread, calls_sp) == TH_CALLS_SP, "asm offset");
 
 #endif
 #endif

@@ -113,9 +113,9 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
 {
     struct source s = { .at = 0, .have = 0 };
 
-    while (b->n < limit && refill(b, &s, b->end, fault)) {
+    while (b->n < limit && b->end < b->function.end && refill(b, &s, b->end, fault)) {
         struct insn *in = &b->insn[b->n];
-        bool refs = tb_config.cache || tb_config.branch;
+        bool refs = tb_config.cache || tb_config.branch || tb_config.calls;
         int len = decode_insn(in, b->end, s.buf + s.at, s.have - s.at, refs);
 
         if (len < 0) {
@@ -143,6 +143,9 @@ bool block_decode(struct tb *b, u32 limit, u64 *fault)
     b->end = b->pc;
     b->step = false;
     b->writable = false;
+    b->function.end = ~0ul;
+    if (tb_config.calls)
+        b->function = functions_at(b->pc);
     decode(b, limit, fault);
     liveness(b);
     return b->n != 0;

@@ -6,6 +6,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/calls.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/predict.h"
 #include "engine/translate/rewrite.h"
@@ -101,6 +102,12 @@ void flow_indirect(struct tb *b, u32 i)
         else
             predict_indirect(b, i);
     }
+    if (in->kind == INSN_RET)
+        calls_emit_return(b, i);
+    else if (in->kind == INSN_CALL_IND)
+        calls_emit_call_to(b, i);
+    else
+        calls_emit_jump_to(b, i);
     look_up(b);
 }
 
@@ -133,6 +140,7 @@ static void edge_exit(struct tb *b, u32 i, bool taken)
 
     if (!b->given)
         predict_edge(b, i, taken);
+    calls_emit_jump(b, i, taken ? in->target : in->pc + in->len);
     state_clean(b);
     flow_exit(b, taken ? in->target : in->pc + in->len);
 }
@@ -151,7 +159,8 @@ void flow_conditional(struct tb *b, u32 i)
         tb_cold(b, COLD_EDGE, x86_jmp(a))->edge.taken = false;
         x86_land(a, over);
         edge_exit(b, i, true);
-    } else if (tb_config.branch && !b->given) {
+    } else if ((tb_config.branch && !b->given) || b->stack_set ||
+               calls_emit_leaves(b, in->target) || calls_emit_leaves(b, in->pc + in->len)) {
         tb_cold(b, COLD_EDGE, x86_jcc(a, in->cond))->edge.taken = true;
         edge_exit(b, i, false);
     } else {

@@ -8,6 +8,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/calls.h"
 #include "engine/translate/helper.h"
 #include "engine/translate/state.h"
 
@@ -56,7 +57,10 @@ static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
     }
     x86_cmp8_mi(a, counter, 2);
     predicted = x86_jcc8(a, c->taken ? CC_AE : CC_B);
-    x86_inc_m(a, GS(TA_COUNTERS + c->counter * 8));
+    if (tb_config.calls)
+        calls_emit_miss(b, c->counter);
+    else
+        x86_inc_m(a, GS(TA_COUNTERS + c->counter * 8));
     x86_land(a, predicted);
     if (c->taken)
         x86_inc8_m(a, counter);
@@ -96,10 +100,12 @@ static void cold_bi(struct tb *b, const struct cold_bi *c, u64 back)
 {
     struct x86 *a = &b->code;
 
-    if (!tb_config.fast_tags) {
+    if (!tb_config.fast_tags || tb_config.calls) {
         x86_mov(a, GS(TH_H_ADDR), R_RDX);
         helper_describe(b, c->counter, c->index);
         helper_call(b, stubs_at(STUB_BI));
+        if (tb_config.fast_tags)
+            x86_mov(a, R_RCX, R_RDX);
         helper_back(b, back, NULL, 0);
         return;
     }

@@ -6,6 +6,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/calls.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -122,6 +123,12 @@ static u32 find(const struct tb *b, u32 hash, u32 map)
     return k;
 }
 
+static u32 flags_of(const struct tb *b)
+{
+    return (b->writable ? SPOOL_B_WRITABLE : 0u) |
+           (tb_config.calls && b->function.plt ? SPOOL_B_PLT : 0u);
+}
+
 u32 record_of(struct tb *b)
 {
     u32 hash = hash_code(b), map = vmmap_spool_map(b->pc), total = 1, k;
@@ -140,13 +147,14 @@ u32 record_of(struct tb *b)
             known_grow();
             k = find(b, hash, map);
         }
-        s = spooler_block_append(b->pc, map, b->writable ? SPOOL_B_WRITABLE : 0, hash, b->rec, b->n,
-                                 total, &b->counter);
+        s = spooler_block_append(b->pc, map, flags_of(b), hash, b->rec, b->n, total, &b->counter);
         known.index[k] = spooler_block_index(s) + 1;
         known.used++;
     }
     b->counter = spooler_block_at(known.index[k] - 1)->counter;
-    for (u32 i = 0; i < b->n; i++)
+    for (u32 i = 0; i < b->n; i++) {
         b->first[i] += b->counter;
+        calls_own(&b->cnt[i], b->first[i]);
+    }
     return known.index[k] - 1;
 }

@@ -6,6 +6,8 @@
 #define QUERN_ENGINE_TB_H
 
 #include "engine/codecache/fragment.h"
+#include "engine/count/desc.h"
+#include "engine/count/functions.h"
 #include "engine/count/record.h"
 #include "engine/x86/asm.h"
 #include "engine/x86/insn.h"
@@ -15,7 +17,7 @@
 #define TB_COLD_MAX  512
 #define TB_PARTS_MAX (TB_INSNS_MAX + 3 * TB_COLD_MAX + 4)
 
-enum cold_kind { COLD_DREF, COLD_IREF, COLD_BC, COLD_BI, COLD_EDGE, COLD_SMC };
+enum cold_kind { COLD_DREF, COLD_IREF, COLD_BC, COLD_BI, COLD_EDGE, COLD_SMC, COLD_CALLS };
 
 // The check of a data reference has failed.
 struct cold_dref {
@@ -49,6 +51,13 @@ struct cold_edge {
     bool taken;
 };
 
+// A helper of the call graph.
+struct cold_calls {
+    u8 stub; // enum stub
+    struct desc_calls desc;
+    u64 target; // of a direct jump; 0: it has been noted
+};
+
 // Code that is emitted behind the block's main path.
 struct cold {
     u8 kind; // enum cold_kind
@@ -62,6 +71,7 @@ struct cold {
         struct cold_bc bc;
         struct cold_bi bi;
         struct cold_edge edge;
+        struct cold_calls calls;
     };
 };
 
@@ -78,6 +88,7 @@ struct tb {
     u32 n;
     bool writable;              // from writable or shared memory: self-checking
     bool step;                  // a single instruction that is stepped
+    struct function function;   // --calls=yes: that it begins in, and does not leave
     u16 live[TB_INSNS_MAX + 1]; // arithmetic flags live before instruction i
     struct spool_insn rec[TB_INSNS_MAX];
     struct spool_counters cnt[TB_INSNS_MAX];
@@ -95,8 +106,9 @@ struct tb {
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter has been incremented
     bool in_rep;
-    bool overflow; // of anything but the code
-    u64 iline;     // I1 line touched last
+    bool stack_set; // an instruction has set the stack pointer to something new
+    bool overflow;  // of anything but the code
+    u64 iline;      // I1 line touched last
 
     struct cold cold[TB_COLD_MAX];
     u32 ncold;

@@ -19,6 +19,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/translate/beyond.h"
 #include "engine/translate/block.h"
+#include "engine/translate/calls.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/flow.h"
 #include "engine/translate/predict.h"
@@ -70,6 +71,10 @@ void translate_init(void)
 // as possible.
 static u32 counter_place(const struct tb *b)
 {
+    for (u32 i = tb_config.calls ? b->n : 0; i-- > 0;) {
+        if (!b->live[i]) // running totals are added to
+            return i;
+    }
     for (u32 i = b->n; i-- > 0;) {
         if (!(b->live[i] & ~FLAG_CF))
             return i;
@@ -90,6 +95,7 @@ static void emit_count(struct tb *b)
         x86_lea(&b->code, r, MEM(r, 1));
         x86_mov(&b->code, GS(disp), r);
     }
+    calls_emit_totals(b, !b->live[b->cur] || b->flags_saved);
     b->bumped = true;
     tb_mark(b);
 }
@@ -168,6 +174,12 @@ static void emit_xbegin(struct tb *b)
     x86_mov_imm(&b->code, R_RAX, 0);
 }
 
+static void plain(struct tb *b, const struct insn *in)
+{
+    calls_emit_stack_set(b, in);
+    rewrite_insn(b, in);
+}
+
 static void emit_insn(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -181,7 +193,7 @@ static void emit_insn(struct tb *b, u32 i)
     if (!(b->spilled & b->given) && (!in->regs_known || (in->written & b->given)))
         b->given_dirty = true;
     switch (in->kind) {
-    case INSN_PLAIN: rewrite_insn(b, in); break;
+    case INSN_PLAIN: plain(b, in); break;
     case INSN_STRING:
         if (b->given && (in->flags & INSN_F_REP))
             defer_string(b, i);
@@ -189,7 +201,11 @@ static void emit_insn(struct tb *b, u32 i)
             refs_string(b, i);
         break;
     case INSN_RDGS: emit_rdgs(b, in); break;
-    case INSN_JMP: flow_exit(b, in->target); break;
+    case INSN_JMP:
+        calls_emit_jump(b, i, in->target);
+        state_clean(b);
+        flow_exit(b, in->target);
+        break;
     case INSN_XBEGIN:
         emit_xbegin(b);
         flow_exit(b, in->target);
@@ -198,6 +214,7 @@ static void emit_insn(struct tb *b, u32 i)
     case INSN_LOOP: flow_conditional(b, i); break;
     case INSN_CALL:
         rewrite_push(b, in->pc + in->len);
+        calls_emit_call(b, i);
         state_clean(b);
         flow_exit(b, in->target);
         break;
@@ -217,6 +234,7 @@ static void emit_cold(struct tb *b, const struct cold *c, u32 index)
     case COLD_BC:
     case COLD_BI: predict_cold(b, c); break;
     case COLD_EDGE: flow_cold(b, c); break;
+    case COLD_CALLS: calls_emit_cold(b, c); break;
     case COLD_SMC: // the dispatcher drops the block
         tb_cold_begin(b, c);
         state_clean(b);
@@ -239,6 +257,7 @@ static void begin(struct tb *b)
     d->ibl_jmp = d->sc_jmp = 0;
     b->ncold = b->nparts = 0;
     b->spilled = 0;
+    b->stack_set = false;
     b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = false;
     b->iline = ~0ul;
     b->cur = 0;
@@ -272,6 +291,7 @@ static bool emit_block(struct tb *b, u32 index)
         b->cur = b->n;
         if (b->given)
             defer_close(b, b->n);
+        calls_emit_jump(b, b->n - 1, b->end);
         state_clean(b);
         flow_exit(b, b->end);
     }

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: MIT
+// The call graph (calls.h).
+//
+// Lock order: translation lock, then the lock here, then the spool's. Helpers run with signals open
+// and come here with neither; a thread that waits for a lock here is not parked, and nobody who
+// holds one waits for the world.
+#include "engine/count/calls.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/codecache/tcache.h"
+#include "engine/count/desc.h"
+#include "engine/count/functions.h"
+#include "engine/spool/spooler.h"
+
+#define KEY_NONE  (~SPOOL_FRAME_FLAGS) // no return address and stack pointer add up to it
+#define CHAIN_MAX 32 // jumps from function to function that stay open behind one call
+
+static struct {
+    u32 top;                // counter: the last frame's address; totals follow
+    u32 events, often;      // how many there are; that do not wait for a miss
+    u32 frame;              // bytes
+    u8 place[SPOOL_EVENTS]; // of an event among them
+} run;
+
+// ---- Edges ----
+
+static struct lock lock;
+
+static struct {
+    u32 *index; // of the edge, plus one
+    u32 size, used;
+} known;
+
+// Of each counter the edge whose first it is, or the place of the event that it counts. One for
+// each counter that there may be, of which memory is taken as it is touched.
+static u32 *owner;
+
+void calls_init(void)
+{
+    if (!tb_config.calls)
+        return;
+    run.events = tb_config.calls_events;
+    run.often = tb_config.calls_often;
+    run.frame = tb_config.calls_frame;
+    for (u32 e = 0; e < SPOOL_EVENTS; e++)
+        run.place[e] = (u8)spool_event_index((enum spool_event)e, tb_config.flags);
+    run.top = tb_config.calls_top = spooler_counters(1 + run.events);
+    spool->calls = run.top;
+    known.size = 4096;
+    known.index = heap_alloc(known.size * sizeof(u32));
+    owner = heap_pages(SPOOL_COUNTERS_MAX * sizeof(u32));
+}
+
+static u32 edge_hash(u64 site, u64 target)
+{
+    u64 h = (site ^ target << 21 ^ target >> 11) * 0x9e3779b97f4a7c15ul;
+
+    return (u32)(h >> 32);
+}
+
+// Entries of linkage tables are found by their own address alone.
+static u64 edge_key(const struct spool_edge *e)
+{
+    return e->kind == SPOOL_EDGE_PLT ? 0 : e->target;
+}
+
+static u32 edge_find(enum spool_edge_kind kind, u64 site, u64 target)
+{
+    u32 k = edge_hash(site, target) & (known.size - 1);
+
+    for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
+        const struct spool_edge *e = spooler_edge_at(known.index[k] - 1);
+
+        if (e->site == site && edge_key(e) == target && e->kind == kind)
+            break;
+    }
+    return k;
+}
+
+static void edges_grow(void)
+{
+    u32 old = known.size, *from = known.index;
+
+    known.size *= 2;
+    known.index = heap_alloc(known.size * sizeof(u32));
+    for (u32 i = 0; i < old; i++) {
+        if (!from[i])
+            continue;
+        const struct spool_edge *e = spooler_edge_at(from[i] - 1);
+        u32 k = edge_hash(e->site, edge_key(e)) & (known.size - 1);
+
+        while (known.index[k])
+            k = (k + 1) & (known.size - 1);
+        known.index[k] = from[i];
+    }
+    heap_free(from, old * sizeof(u32));
+}
+
+u32 calls_plt_number(u64 entry)
+{
+    return (u32)(entry >> 2 | 1) & 0x7fffffff;
+}
+
+// A module may have been unmapped and another one lie there: `stale`.
+static bool stale(const struct spool_edge *e, const struct function *from,
+                  const struct function *to)
+{
+    return (e->site && e->site_map != from->map) ||
+           (e->kind != SPOOL_EDGE_PLT && e->target_map != to->map);
+}
+
+// @holds(lock)
+static struct spool_edge *edge_make(enum spool_edge_kind kind, u64 site, u32 len, u64 target,
+                                    const struct function *from, const struct function *to)
+{
+    struct spool_edge e = { .site = site,
+                            .target = target,
+                            .kind = (u8)kind,
+                            .len = (u8)len,
+                            .site_map = from->map,
+                            .target_map = to->map,
+                            .function = to->start,
+                            .plt = to->plt ? calls_plt_number(target) : 0 };
+    u32 counters = kind == SPOOL_EDGE_PLT ? 0 : 1 + run.events + (to->plt ? run.events : 0);
+    struct spool_edge *made = spooler_edge_append(&e, counters);
+
+    if (counters)
+        owner[made->counter] = (u32)(made - spooler_edge_at(0));
+    return made;
+}
+
+struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
+{
+    struct function from = { 0 }, to = { 0 };
+    struct spool_edge *e;
+    u32 k;
+
+    if (site)
+        from = functions_at(site);
+    if (target)
+        to = functions_at(target);
+    lock_take(&lock);
+    if (known.used * 2 >= known.size)
+        edges_grow();
+    k = edge_find(kind, site, target);
+    if (!known.index[k] || stale(spooler_edge_at(known.index[k] - 1), &from, &to)) {
+        e = edge_make(kind, site, len, target, &from, &to);
+        known.used += !known.index[k];
+        known.index[k] = (u32)(e - spooler_edge_at(0)) + 1;
+    } else {
+        e = spooler_edge_at(known.index[k] - 1);
+    }
+    lock_drop(&lock);
+    return e;
+}
+
+// The same from a helper.
+static struct spool_edge *edge_of(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
+{
+    struct spool_edge *e = NULL;
+    u32 k;
+
+    lock_take(&lock);
+    k = edge_find(kind, site, target);
+    if (known.index[k])
+        e = spooler_edge_at(known.index[k] - 1);
+    lock_drop(&lock);
+    if (e)
+        return e;
+    tcache_lock();
+    e = calls_edge(kind, site, len, target);
+    tcache_unlock();
+    return e;
+}
+
+static u64 function_of(u64 addr, bool *plt)
+{
+    struct function f;
+
+    tcache_lock();
+    f = functions_at(addr);
+    tcache_unlock();
+    *plt = f.plt;
+    return f.start;
+}
+
+// ---- Frames ----
+
+static struct spool_frame *top_of(const struct thread *t)
+{
+    return (struct spool_frame *)t->counters[run.top];
+}
+
+static u64 *totals_of(const struct thread *t)
+{
+    return t->counters + run.top + 1;
+}
+
+static struct spool_frame *below(const struct spool_frame *f)
+{
+    return (struct spool_frame *)((u64)f - run.frame);
+}
+
+static struct spool_edge *edge_at(const struct spool_frame *f)
+{
+    return spooler_edge_at(owner[f->counter]);
+}
+
+// The function that f's call is in: of one through a linkage table, what its entry leads to.
+static u64 callee(const struct spool_frame *f)
+{
+    const struct spool_edge *e = edge_at(f);
+
+    if (e->plt && !f->plt)
+        e = edge_of(SPOOL_EDGE_PLT, e->target, 0, 0);
+    return e->function;
+}
+
+static void snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
+{
+    for (u32 i = from; i < to; i++)
+        f->before[i] = ~totals[i];
+}
+
+// Something is about to be counted that frames do not note when they are made: those that have not
+// noted it since do so now.
+static void fill(struct thread *t)
+{
+    for (struct spool_frame *f = top_of(t); !(f->key & SPOOL_FRAME_FILLED); f = below(f)) {
+        snapshot(f, totals_of(t), run.often, run.events);
+        f->key |= SPOOL_FRAME_FILLED;
+        if (f->plt)
+            f->plt |= 0x80000000;
+    }
+}
+
+// What f has cost since it was made, added to `to`.
+static void charge(const struct spool_frame *f, u64 *to, const u64 *totals)
+{
+    u32 n = f->key & SPOOL_FRAME_FILLED ? run.events : run.often;
+
+    for (u32 i = 0; i < n; i++)
+        to[i] += totals[i] + f->before[i] + 1;
+}
+
+static void pop(u64 *counters)
+{
+    const struct spool_frame *f = (const struct spool_frame *)counters[run.top];
+    u64 *totals = counters + run.top + 1;
+
+    charge(f, counters + f->counter + 1, totals);
+    if (f->key & SPOOL_FRAME_SIGNAL) // what the handler did is not the interrupted function's
+        for (u32 i = 0; i < run.events; i++)
+            totals[i] = ~f->before[i];
+    counters[run.top] = (u64)below(f);
+}
+
+static void reach(struct thread *t, u64 end)
+{
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    long ret = spooler_stack_reach(t->slot, end - base);
+
+    if (ret == -ENOSPC)
+        engine_die("more than %lu calls are open in one thread (docs/limits.md)",
+                   SPOOL_STACK_SIZE / run.frame);
+    if (ret)
+        engine_die("no memory for the calls that are open: error %ld", -ret);
+}
+
+static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u64 key, u64 sp)
+{
+    u64 at = t->counters[run.top] + run.frame;
+    struct spool_frame *f = (struct spool_frame *)at;
+
+    reach(t, at + run.frame);
+    f->counter = e->counter;
+    f->plt = e->plt;
+    f->key = key;
+    f->sp = sp;
+    snapshot(f, totals_of(t), 0, run.often);
+    t->counters[e->counter]++;
+    t->counters[run.top] = at;
+    return f;
+}
+
+bool calls_full(struct thread *t, u64 addr)
+{
+    if (!tb_config.calls || addr - (CALLS_BASE + t->slot * SPOOL_STACK_SIZE) > SPOOL_STACK_SIZE)
+        return false;
+    reach(t, t->counters[run.top] + 2ul * run.frame);
+    return true;
+}
+
+// Frames of functions that have been left: their stack is no more. The edge of the last one, which
+// led from the function that is on top now; NULL: there was none.
+static const struct spool_edge *unwind(struct thread *t, u64 sp)
+{
+    const struct spool_edge *last = NULL;
+
+    while (top_of(t)->sp < sp) {
+        last = edge_at(top_of(t));
+        pop(t->counters);
+    }
+    return last;
+}
+
+// ---- Threads ----
+
+static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
+{
+    struct spool_frame *f = push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, target), key, sp);
+
+    snapshot(f, totals_of(t), run.often, run.events);
+    f->key |= SPOOL_FRAME_FILLED;
+}
+
+void calls_thread_start(struct thread *t)
+{
+    if (!tb_config.calls)
+        return;
+    t->counters[run.top] = CALLS_BASE + t->slot * SPOOL_STACK_SIZE - run.frame;
+    push_root(t, t->pc, KEY_NONE, ~0ul);
+}
+
+static void end_all(u64 *counters, u32 slot)
+{
+    u64 base = CALLS_BASE + slot * SPOOL_STACK_SIZE;
+
+    if (!counters[run.top])
+        return;
+    while (counters[run.top] >= base)
+        pop(counters);
+    counters[run.top] = 0;
+}
+
+void calls_thread_end(struct thread *t)
+{
+    if (tb_config.calls)
+        end_all(t->counters, t->slot);
+}
+
+void calls_fork_child(struct thread *t)
+{
+    lock.w = 0;
+    if (!tb_config.calls)
+        return;
+    for (u32 slot = 0; slot < spool->threads_used; slot++)
+        if (slot != t->slot && spooler_slot_in_use(slot))
+            end_all((u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS), slot);
+}
+
+void calls_borrow_begin(struct thread *t, struct calls_save *save)
+{
+    if (!tb_config.calls)
+        return;
+    save->top = t->counters[run.top];
+    save->key = top_of(t)->key;
+    save->sp = top_of(t)->sp;
+    save->counter = top_of(t)->counter;
+    save->plt = top_of(t)->plt;
+}
+
+// The child has come back from the function that made it, as the parent will: what that has cost
+// until then is noted, and the parent's share begins now.
+void calls_borrow_end(struct thread *t, const struct calls_save *save)
+{
+    struct spool_frame *f = (struct spool_frame *)save->top;
+
+    if (!tb_config.calls)
+        return;
+    while (t->counters[run.top] > save->top)
+        pop(t->counters);
+    if (t->counters[run.top] == save->top && f->key == save->key)
+        return;
+    t->counters[run.top] = save->top;
+    f->counter = save->counter;
+    f->plt = save->plt;
+    f->key = save->key & ~SPOOL_FRAME_FILLED;
+    f->sp = save->sp;
+    snapshot(f, totals_of(t), 0, run.often);
+}
+
+// ---- What is counted ----
+
+static void own(u32 counter, enum spool_event e)
+{
+    owner[counter] = run.place[e];
+}
+
+void calls_own(const struct spool_counters *c, u32 first)
+{
+    static const struct {
+        u8 field, event, next; // the counter behind it, or SPOOL_EVENTS
+    } rows[] = {
+#define ROW(f, e, n) { offsetof(struct spool_counters, f), SPOOL_E_##e, n }
+        ROW(rep_ir, IR, SPOOL_EVENTS), ROW(rep_bc, BC, SPOOL_EVENTS), ROW(i1mr, I1MR, SPOOL_E_ILMR),
+        ROW(dyn_r, DR, SPOOL_EVENTS),  ROW(dyn_w, DW, SPOOL_EVENTS),  ROW(d1mr, D1MR, SPOOL_E_DLMR),
+        ROW(d1mw, D1MW, SPOOL_E_DLMW), ROW(bcm, BCM, SPOOL_EVENTS),   ROW(bim, BIM, SPOOL_EVENTS),
+#undef ROW
+    };
+
+    if (!tb_config.calls)
+        return;
+    for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+        u32 at = *(const u32 *)((const u8 *)c + rows[i].field);
+
+        if (at == ~0u)
+            continue;
+        own(first + at, (enum spool_event)rows[i].event);
+        if (rows[i].next != SPOOL_EVENTS)
+            own(first + at + 1, (enum spool_event)rows[i].next);
+    }
+}
+
+void calls_counted(struct thread *t, u32 counter, u64 n)
+{
+    u32 place = owner[counter];
+
+    if (place >= run.often)
+        fill(t);
+    totals_of(t)[place] += n;
+}
+
+static void add_total(struct thread *t, enum spool_event e, u64 n)
+{
+    if (n && spool_event_counted(e, tb_config.flags))
+        totals_of(t)[run.place[e]] += n;
+}
+
+void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by)
+{
+    const struct spool_block *b;
+    const struct spool_insn *in;
+
+    if (!tb_config.calls)
+        return;
+    b = spooler_block_at(block);
+    in = (const struct spool_insn *)(b + 1);
+    for (u32 i = 0; i < insns && i < b->insns; i++) {
+        add_total(t, SPOOL_E_IR, (u64)by);
+        add_total(t, SPOOL_E_DR, in[i].reads * (u64)by);
+        add_total(t, SPOOL_E_DW, in[i].writes * (u64)by);
+        add_total(t, SPOOL_E_BC, in[i].flags & SPOOL_I_BC ? (u64)by : 0);
+        add_total(t, SPOOL_E_BI, in[i].flags & SPOOL_I_BI ? (u64)by : 0);
+    }
+}
+
+void calls_miss(struct thread *t, const u8 *ret)
+{
+    u32 counter;
+
+    desc_read(&counter, ret, 1);
+    calls_count(t, counter, 1);
+}
+
+// ---- Control ----
+
+// In a chain of jumps behind one call: the one that came from function g, whose way back this is.
+static bool jump_back(struct thread *t, u64 g)
+{
+    for (struct spool_frame *f = top_of(t); f->key & SPOOL_FRAME_JUMP; f = below(f)) {
+        bool plt;
+
+        if (function_of(edge_at(f)->site, &plt) != g)
+            continue;
+        while (top_of(t) != f)
+            pop(t->counters);
+        pop(t->counters);
+        return true;
+    }
+    return false;
+}
+
+static void chain_end(struct thread *t)
+{
+    const struct spool_frame *f = top_of(t);
+    u32 n = 0;
+
+    for (; (f->key & SPOOL_FRAME_JUMP) && n < CHAIN_MAX; f = below(f))
+        n++;
+    if (n == CHAIN_MAX)
+        while (top_of(t)->key & SPOOL_FRAME_JUMP)
+            pop(t->counters);
+}
+
+// Control has gone from site to target without a call; the stack pointer is sp. It may be a way
+// back, a way within a function, or be taken for a call.
+static void jump(struct thread *t, u64 site, u64 target, u64 sp)
+{
+    const struct spool_edge *last = unwind(t, sp);
+    struct spool_frame *f = top_of(t);
+    struct spool_edge *e;
+
+    if ((f->key & SPOOL_FRAME_LAZY) && f->sp == sp) { // the resolver is done: who asked it calls
+        const struct spool_edge *asked = edge_at(f);
+        u64 key = f->key & ~SPOOL_FRAME_LAZY & ~SPOOL_FRAME_FILLED;
+
+        pop(t->counters);
+        push(t, edge_of((enum spool_edge_kind)asked->kind, asked->site, asked->len, target), key,
+             sp);
+        return;
+    }
+    // what unwinds is over itself: its caller, by the call that was unwound, goes on there
+    e = edge_of(SPOOL_EDGE_JUMP, last ? last->site : site, 0, target);
+    if (e->function == callee(f))
+        return;
+    if (e->function != target && jump_back(t, e->function))
+        return;
+    chain_end(t);
+    push(t, e, KEY_NONE | SPOOL_FRAME_JUMP, top_of(t)->sp);
+}
+
+static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind)
+{
+    bool matched = false;
+
+    unwind(t, sp);
+    while (top_of(t)->sp == sp) {
+        matched |= (top_of(t)->key & ~SPOOL_FRAME_FLAGS) == sp + target;
+        pop(t->counters);
+    }
+    if (!matched)
+        jump(t, site, target, behind);
+}
+
+void calls_return(struct thread *t, const u8 *ret)
+{
+    struct desc_calls d;
+
+    desc_read(&d, ret, DESC_WORDS(struct desc_calls, plt));
+    returned(t, desc_u64(d.site), t->ibl_target, t->client_sp - d.len, t->client_sp);
+}
+
+void calls_returned(struct thread *t, u64 target)
+{
+    u64 sp = t->regs[R_RSP];
+
+    if (tb_config.calls)
+        returned(t, target, target, sp - 8, sp);
+}
+
+void calls_call(struct thread *t, const u8 *ret)
+{
+    struct desc_calls d;
+    struct spool_edge *e;
+    u64 sp = t->client_sp, site;
+
+    desc_read(&d, ret, sizeof(d) / 4);
+    site = desc_u64(d.site);
+    unwind(t, sp + 1); // the return address lies where such a frame's did
+    e = edge_of(SPOOL_EDGE_INDIRECT, site, d.len, t->ibl_target);
+    __atomic_store_n((struct spool_edge **)desc_u64(d.cell), e, __ATOMIC_RELEASE);
+    push(t, e, sp + site + d.len, sp);
+}
+
+void calls_jump(struct thread *t, const u8 *ret)
+{
+    struct desc_calls d;
+
+    desc_read(&d, ret, DESC_WORDS(struct desc_calls, len));
+    jump(t, desc_u64(d.site), t->ibl_target, t->client_sp);
+}
+
+// The way through the linkage table is the caller's, and the call begins behind it.
+static void plt_left(struct thread *t, struct spool_frame *f, const struct spool_edge *through)
+{
+    charge(f, t->counters + through->counter + 1 + run.events, totals_of(t));
+    f->plt = 0;
+    f->key &= ~SPOOL_FRAME_FILLED;
+    snapshot(f, totals_of(t), 0, run.often);
+}
+
+void calls_leave_plt(struct thread *t, const u8 *ret)
+{
+    struct spool_frame *f;
+    struct spool_edge *entry, *through, *e;
+    struct desc_calls d;
+    u64 target = t->ibl_target, function;
+    bool within;
+
+    desc_read(&d, ret, sizeof(d) / 4);
+    function = function_of(target, &within);
+    if (within)
+        return;
+    f = top_of(t);
+    if (!f->plt) {
+        jump(t, desc_u64(d.site), target, t->client_sp);
+        return;
+    }
+    entry = (struct spool_edge *)desc_u64(d.cell);
+    through = edge_at(f);
+    if ((f->plt & 0x7fffffff) == d.plt) {
+        // the first that it leads to stands for the entry
+        lock_take(&lock);
+        if (!entry->target) {
+            entry->function = function;
+            __atomic_store_n(&entry->target, target, __ATOMIC_RELEASE);
+        }
+        lock_drop(&lock);
+        if (entry->target == target) {
+            plt_left(t, f, through);
+            return;
+        }
+    }
+    e = edge_of(through->kind == SPOOL_EDGE_JUMP ? SPOOL_EDGE_JUMP : SPOOL_EDGE_INDIRECT,
+                through->site, through->len, target);
+    t->counters[through->counter]--;
+    t->counters[e->counter]++;
+    plt_left(t, f, through);
+    f->counter = e->counter;
+    if (t->client_sp < f->sp) // it has left word of what is wanted
+        f->key |= SPOOL_FRAME_LAZY;
+}
+
+void calls_stack(struct thread *t, const u8 *ret)
+{
+    (void)ret;
+    unwind(t, t->client_sp);
+}
+
+// ---- Signals ----
+
+void calls_signal(struct thread *t)
+{
+    u64 sp, back = 0;
+
+    if (!tb_config.calls)
+        return;
+    sp = t->regs[R_RSP];
+    safe_read_u64(sp, &back);
+    push_root(t, back, KEY_NONE | SPOOL_FRAME_SIGNAL, sp + 8);
+    push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, t->pc), sp + back, sp);
+}
+
+void calls_signal_return(struct thread *t)
+{
+    const struct spool_frame *f;
+
+    if (!tb_config.calls)
+        return;
+    for (f = top_of(t); f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL); f = below(f))
+        ;
+    if (f->key & SPOOL_FRAME_SIGNAL) {
+        while (top_of(t) != f)
+            pop(t->counters);
+        pop(t->counters);
+    }
+    unwind(t, t->regs[R_RSP]);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// --calls=yes: who called whom, how often, and what it cost. Each thread has a stack of the calls
+// that it has open, in the spool (struct spool_frame); a call's cost is what the thread's running
+// totals have grown by. Translated code (translate/calls.c) makes and ends the usual calls itself,
+// and comes here for what is not as usual. docs/design/040-call-graph.md says what is a call.
+#ifndef QUERN_ENGINE_COUNT_CALLS_H
+#define QUERN_ENGINE_COUNT_CALLS_H
+
+#include "engine/spool/config.h"
+#include "engine/thread/thread.h"
+#include "share/spool.h"
+
+// With the spool mapped and the options read. Does nothing without --calls=yes, like all else here.
+void calls_init(void);
+
+// A thread begins at t->pc. It ends: what it has open ends, too.
+void calls_thread_start(struct thread *t);
+void calls_thread_end(struct thread *t);
+// In the forked child: calls that other threads had open end here.
+void calls_fork_child(struct thread *t);
+// A vfork child has run on t's stack, and its parent goes on.
+struct calls_save {
+    u64 top, key, sp;
+    u32 counter, plt;
+};
+void calls_borrow_begin(struct thread *t, struct calls_save *save);
+void calls_borrow_end(struct thread *t, const struct calls_save *save);
+
+// Where control goes from `site` (an instruction of len bytes) to target. @holds(translation lock)
+struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target);
+
+// Of an entry of a linkage table, which tells it from the others: spool_edge.plt.
+u32 calls_plt_number(u64 entry);
+
+// What the counters of a block's instruction count, for calls_count(). @holds(translation lock)
+void calls_own(const struct spool_counters *c, u32 first);
+
+void calls_counted(struct thread *t, u32 counter, u64 n);
+// A counter of a reference or a branch.
+static inline void calls_count(struct thread *t, u32 counter, u64 n)
+{
+    t->counters[counter] += n;
+    if (tb_config.calls)
+        calls_counted(t, counter, n);
+}
+
+// What a block's executions have been put right by: its first insns instructions were executed `by`
+// (1 or -1) times more. @signal-safe
+void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by);
+
+// A handler is about to begin; and its return.
+void calls_signal(struct thread *t);
+void calls_signal_return(struct thread *t);
+// The engine has executed the return of a call: the client's stack pointer is behind it.
+void calls_returned(struct thread *t, u64 target);
+
+// Whether a fault at addr says that there are more calls open than were mapped; then there is room.
+// @signal-safe
+bool calls_full(struct thread *t, u64 addr);
+
+// -- the helpers of translated code; what they are told is in desc.h, and t->client_sp --
+
+// target in ibl_target.
+void calls_call(struct thread *t, const u8 *ret);
+void calls_return(struct thread *t, const u8 *ret);
+void calls_jump(struct thread *t, const u8 *ret);
+void calls_leave_plt(struct thread *t, const u8 *ret);
+// The stack pointer has been set; h_addr: what it was.
+void calls_stack(struct thread *t, const u8 *ret);
+// A branch was mispredicted.
+void calls_miss(struct thread *t, const u8 *ret);
+
+#endif
