@@ -44,11 +44,12 @@ struct finish_spool {
     const struct spool_map *maps;
     const struct spool_partial *partial;
     const char *blocks;
+    const struct spool_edge *edges;
     const uint64_t *counters; // summed over all threads
-    uint64_t text_used, maps_used, partial_used, blocks_used, counters_used;
+    uint64_t text_used, maps_used, partial_used, blocks_used, edges_used, counters_used;
     // To be unmapped or freed.
-    void *area[4];
-    size_t area_size[4];
+    void *area[5];
+    size_t area_size[5];
     void *counters_area; // mapped (one thread) or allocated
     size_t counters_size;
     bool counters_mapped;
@@ -67,7 +68,10 @@ struct finish_insn {
     uint64_t executed;              // how often, rep repetitions not included
     uint64_t counts[FINISH_EVENTS]; // zero for events that the run does not count
     struct spool_insn in;
+    bool plt; // in a linkage table, of a run with --calls=yes
 };
+// The map that holds an address: the last one that did, but `first` if it does.
+uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first);
 // Calls f for each that was reached; returns the number of records that could not be used (0 in a
 // sound spool).
 uint64_t finish_spool_walk(const struct finish_spool *s,

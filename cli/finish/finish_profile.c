@@ -4,6 +4,8 @@
 // equal places are summed, finish_write.c writes the file. Also writes --dump-counts.
 #include "cli/finish/finish.h"
 
+#include "cli/finish/finish_calls.h"
+
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,7 @@ struct builder {
     uint32_t map;
     uint64_t map_delta; // link-time address minus pc
     bool map_known;
+    struct graph *graph; // with --calls=yes, instead of cells
 };
 
 static void remark(void *ctx, const char *sentence)
@@ -139,27 +142,50 @@ static void note_executed(struct builder *b, const struct finish_insn *in)
     b->executed[b->executed_count++] = (struct executed){ in->pc, in->executed, in->map };
 }
 
-static void add_insn(void *ctx, const struct finish_insn *in)
+static void place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at)
 {
     struct builder *b = ctx;
-    const struct spool_map *m = &b->s->maps[in->map];
+
+    if (map != b->map) {
+        const struct spool_map *m = &b->s->maps[map];
+        uint64_t start = b->module[map]
+                             ? symbols_address(b->module[map], m->offset + (pc - m->start))
+                             : UINT64_MAX;
+
+        b->map = map;
+        b->map_known = start != UINT64_MAX;
+        b->map_delta = start - pc;
+    }
+    if (b->map_known)
+        symbols_find(b->module[map], pc + b->map_delta, at);
+}
+
+const char *finish_text_of(const void *ctx, uint32_t number)
+{
+    const struct builder *b = ctx;
+
+    return symbols_string(b->symbols, number);
+}
+
+static void add_cell(struct builder *b, const struct finish_insn *in)
+{
     struct symbols_place at = { 0 };
     struct finish_cell *c;
 
-    if (in->map != b->map) {
-        uint64_t start = b->module[in->map]
-                             ? symbols_address(b->module[in->map], m->offset + (in->pc - m->start))
-                             : UINT64_MAX;
-
-        b->map = in->map;
-        b->map_known = start != UINT64_MAX;
-        b->map_delta = start - in->pc;
-    }
-    if (b->map_known)
-        symbols_find(b->module[in->map], in->pc + b->map_delta, &at);
+    place(b, in->map, in->pc, &at);
     c = get_cell(b, at);
     for (int e = 0; e < b->events; e++)
         c->counts[e] += in->counts[e];
+}
+
+static void add_insn(void *ctx, const struct finish_insn *in)
+{
+    struct builder *b = ctx;
+
+    if (b->graph)
+        finish_calls_insn(b->graph, in);
+    else
+        add_cell(b, in);
     if (b->want_executed && in->executed)
         note_executed(b, in);
 }
@@ -225,9 +251,14 @@ int finish_profile_write(const struct finish_spool *s, const struct finish_files
         die(UTIL_USAGE, "out of memory");
     progress_begin("reading symbols");
     open_modules(&b);
+    if (s->h->flags & SPOOL_F_CALLS)
+        b.graph = finish_calls_begin(s, place, &b, totals);
     totals->bad_records = finish_spool_walk(s, add_insn, &b);
     progress_end();
-    rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
+    if (b.graph)
+        rc = finish_calls_end(b.graph, files->output, err, err_size);
+    else
+        rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
     if (rc == 0 && files->dump)
         rc = dump_executed(&b, files->dump, err, err_size);
     if (rc == 0)

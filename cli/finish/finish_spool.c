@@ -4,6 +4,8 @@
 // program, or damaged since, gives what is sound in it and a number of records that were not.
 #include "cli/finish/finish.h"
 
+#include "cli/finish/finish_calls.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +75,7 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
             return -1;
         }
         madvise(slot, size, MADV_RANDOM);
-        if (threads == 1) {
+        if (threads == 1 && !(s->h->flags & SPOOL_F_CALLS)) {
             s->counters = s->counters_area = slot;
             s->counters_size = size;
             s->counters_mapped = true;
@@ -83,6 +85,8 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
             sum = xcalloc(s->counters_used, sizeof(*sum));
         for (uint64_t i = 0; i < s->counters_used; i++)
             sum[i] += slot[i];
+        if (s->h->flags & SPOOL_F_CALLS)
+            finish_calls_open(s, fd, (uint32_t)t, slot, sum);
         munmap(slot, size);
     }
     s->counters = s->counters_area = sum;
@@ -128,6 +132,9 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     s->blocks_used = least(h->blocks_used, SPOOL_BLOCKS_SIZE);
     s->blocks = map_area(s, 3, fd, size, SPOOL_BLOCKS_OFF, s->blocks_used, &got);
     s->blocks_used = s->blocks ? got : 0;
+    s->edges_used = least(h->edges_used, SPOOL_EDGES_MAX);
+    s->edges = map_area(s, 4, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
+    s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
     s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
     if (read_counters(s, fd, size) != 0) {
         snprintf(err, err_size, "its counters cannot be read: %s",
@@ -140,7 +147,7 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
 
 void finish_spool_close(struct finish_spool *s)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (s->area[i])
             munmap(s->area[i], s->area_size[i]);
     if (s->counters_mapped)
@@ -156,6 +163,16 @@ const char *finish_spool_text(const struct finish_spool *s, uint32_t offset)
         !memchr(s->text + offset, '\0', s->text_used - offset))
         return NULL;
     return s->text + offset;
+}
+
+uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first)
+{
+    if (first < s->maps_used && addr >= s->maps[first].start && addr < s->maps[first].end)
+        return first;
+    for (uint64_t i = s->maps_used; i-- > 0;)
+        if (addr >= s->maps[i].start && addr < s->maps[i].end)
+            return (uint32_t)i;
+    return first;
 }
 
 static int compare_partial(const void *x, const void *y)
@@ -236,7 +253,7 @@ uint64_t finish_spool_walk(const struct finish_spool *s,
         const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
         const struct spool_insn *in = (const struct spool_insn *)(b + 1);
         uint64_t size = (sizeof(*b) + b->insns * sizeof(*in) + 7) & ~UINT64_C(7);
-        struct finish_insn o = { .map = b->map, .pc = b->pc };
+        struct finish_insn o = { .map = b->map, .pc = b->pc, .plt = b->flags & SPOOL_B_PLT };
         const uint64_t *counter;
         uint64_t left;
         size_t first, partials;

@@ -208,6 +208,9 @@ void run_start(const struct run_options *options, char **given)
     size_t n = 0;
     int log_fd, spool_fd, e;
 
+    if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_REPLAY))
+        die(UTIL_USAGE, "--calls=yes: not with --replay=inline, which simulates caches later than "
+                        "the calls are made; leave one of them out");
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);
@@ -226,7 +229,9 @@ void run_start(const struct run_options *options, char **given)
     self = util_self();
     engine = find_engine(self);
     cwd = util_cwd();
-    output = absolute_name(cwd, o.output ? o.output : "cachegrind.out.%p");
+    output = absolute_name(cwd, o.output                  ? o.output
+                                : o.flags & SPOOL_F_CALLS ? "callgrind.out.%p"
+                                                          : "cachegrind.out.%p");
     dump = absolute_name(cwd, o.dump_counts);
     log = absolute_name(cwd, o.log);
     // As given first, for the sake of the message.

@@ -60,10 +60,12 @@ static const struct option rows[] = {
     { "--rep-count", "=hardware|cachegrind",
       "a rep instruction is one, or one for each repetition and the final test [hardware]",
       OPTION_CHOICE, FLAG(REP_CACHEGRIND) },
+    { "--calls", YES_NO, "record who called whom, and write a Callgrind profile [no]",
+      OPTION_YES, FLAG(CALLS) },
     { .kind = OPTION_HEADING, .help = "Output" },
     { "--cachegrind-out-file", "=FILE",
       "the profile; %p is the process id, %q{VAR} the environment variable VAR, %% a percent sign "
-      "[cachegrind.out.%p]", OPTION_TEXT, FIELD(output) },
+      "[cachegrind.out.%p; with --calls=yes callgrind.out.%p]", OPTION_TEXT, FIELD(output) },
     { "-o", " FILE", "the same", OPTION_TEXT, FIELD(output) },
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+//
+// The profile of a run with --calls=yes: self costs by object, function, file and line, and the
+// edges that the engine recorded, through libquern, in Callgrind's format.
+//
+// A function is a symbol of an object; its own file is that of its first line, and code in it that
+// comes from elsewhere (inlined) keeps the file it is from. Linkage tables are nobody's function:
+// what their instructions cost is their callers', at the line of the call.
+#include "cli/finish/finish_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+#include "cli/shared/version.h"
+#include "quern/profile.h"
+#include "share/table.h"
+
+// Callgrind's order, and where the engine's records have the event.
+static const struct {
+    const char *name;
+    enum finish_event in;
+    enum spool_event inclusive;
+} events[] = {
+    { "Ir", FINISH_IR, SPOOL_E_IR },       { "Dr", FINISH_DR, SPOOL_E_DR },
+    { "Dw", FINISH_DW, SPOOL_E_DW },       { "I1mr", FINISH_I1MR, SPOOL_E_I1MR },
+    { "D1mr", FINISH_D1MR, SPOOL_E_D1MR }, { "D1mw", FINISH_D1MW, SPOOL_E_D1MW },
+    { "ILmr", FINISH_ILMR, SPOOL_E_ILMR }, { "DLmr", FINISH_DLMR, SPOOL_E_DLMR },
+    { "DLmw", FINISH_DLMW, SPOOL_E_DLMW }, { "Bc", FINISH_BC, SPOOL_E_BC },
+    { "Bcm", FINISH_BCM, SPOOL_E_BCM },    { "Bi", FINISH_BI, SPOOL_E_BI },
+    { "Bim", FINISH_BIM, SPOOL_E_BIM },
+};
+#define EVENTS (sizeof(events) / sizeof(*events))
+
+_Static_assert(EVENTS == FINISH_EVENTS, "every event");
+
+// ---- Open calls ----
+
+struct frame {
+    uint32_t counter, plt;
+    uint64_t key, sp;
+    uint64_t before[SPOOL_EVENTS];
+};
+
+// Ends the calls that a thread had open: what they have cost so far is added to the sums. A frame
+// that cannot be is the end.
+void finish_calls_open(struct finish_spool *s, int fd, uint32_t slot, const uint64_t *counters,
+                       uint64_t *sum)
+{
+    uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
+    uint64_t base = FINISH_CALLS_BASE + slot * SPOOL_STACK_SIZE;
+    uint64_t total[SPOOL_EVENTS], at;
+
+    if (s->h->calls + 1 + n > s->counters_used)
+        return;
+    at = counters[s->h->calls] - base;
+    memcpy(total, counters + s->h->calls + 1, n * sizeof(*total));
+    for (; at < SPOOL_STACK_SIZE && at % bytes == 0; at -= bytes) {
+        struct frame f = { 0 };
+        size_t want = offsetof(struct frame, before) + n * sizeof(*f.before);
+
+        if (pread(fd, &f, want, (off_t)(SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE + at)) !=
+                (ssize_t)want ||
+            f.counter + 1 + n > s->counters_used)
+            return;
+        for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
+            sum[f.counter + 1 + i] += total[i] + f.before[i] + 1;
+        if (f.key & SPOOL_FRAME_SIGNAL)
+            for (uint64_t i = 0; i < n; i++)
+                total[i] = ~f.before[i];
+    }
+}
+
+// ---- Places ----
+
+// The beginning of a function that was entered.
+struct start {
+    uint32_t map, function, file;
+    uint64_t pc;
+};
+
+struct site {
+    uint64_t pc, executed;
+    uint32_t map;
+};
+
+struct graph {
+    const struct finish_spool *s;
+    finish_place_fn *place;
+    void *ctx;
+    struct quern_profile *p;
+    uint32_t *string; // of the profile, by number of symbols/; 0: not yet, else plus one
+    size_t strings;
+    uint32_t *object; // the same by map
+    struct start *start;
+    size_t starts;
+    struct site *site; // direct calls
+    size_t sites;
+    struct table site_table;
+    int event[EVENTS]; // rows of events[] that the run counts
+    size_t n;
+    uint64_t plt[EVENTS]; // linkage tables' own costs that are nobody's yet
+    struct quern_site plt_at;
+    struct finish_totals *totals;
+    int rc;
+};
+
+static uint32_t profile_string(struct graph *g, uint32_t number)
+{
+    if (number == 0)
+        return QUERN_NONE;
+    if (number >= g->strings) {
+        size_t room = g->strings ? g->strings : 1024;
+
+        while (room <= number)
+            room *= 2;
+        g->string = xrealloc(g->string, room * sizeof(*g->string));
+        memset(g->string + g->strings, 0, (room - g->strings) * sizeof(*g->string));
+        g->strings = room;
+    }
+    if (!g->string[number])
+        g->string[number] = quern_profile_string(g->p, finish_text_of(g->ctx, number), -1) + 1;
+    return g->string[number] - 1;
+}
+
+static uint32_t object_of(struct graph *g, uint32_t map)
+{
+    const struct spool_map *m = &g->s->maps[map];
+    const char *path = m->flags & SPOOL_MAP_VDSO   ? "[vdso]"
+                       : m->flags & SPOOL_MAP_ANON ? NULL
+                                                   : finish_spool_text(g->s, m->path);
+
+    if (!g->object[map])
+        g->object[map] = (path ? quern_profile_string(g->p, path, -1) : QUERN_NONE) + 1;
+    return g->object[map] - 1;
+}
+
+static int compare_starts(const void *x, const void *y)
+{
+    const struct start *a = x, *b = y;
+
+    if (a->map != b->map)
+        return a->map < b->map ? -1 : 1;
+    return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+// The file of the function that holds an instruction: that of the last beginning before it, if it
+// is of the same name.
+static uint32_t own_file(const struct graph *g, uint32_t map, uint64_t pc,
+                         const struct symbols_place *at)
+{
+    size_t lo = 0, hi = g->starts;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const struct start *s = &g->start[mid];
+
+        if (s->map < map || (s->map == map && s->pc <= pc))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo && g->start[lo - 1].map == map && g->start[lo - 1].function == at->function)
+        return g->start[lo - 1].file;
+    return at->file;
+}
+
+static struct quern_site site_of(struct graph *g, uint32_t map, uint64_t pc)
+{
+    struct symbols_place at = { 0 };
+    uint32_t own;
+
+    g->place(g->ctx, map, pc, &at);
+    own = own_file(g, map, pc, &at);
+    return (struct quern_site){
+        .func = quern_profile_func(g->p, object_of(g, map), profile_string(g, own),
+                                   profile_string(g, at.function)),
+        .file = profile_string(g, at.file),
+        .line = at.line,
+    };
+}
+
+static const struct spool_edge *edge_at(const struct graph *g, size_t i)
+{
+    return &g->s->edges[i];
+}
+
+// Records of a damaged spool, and those that only say what a linkage table's entry leads to.
+static bool usable(const struct graph *g, const struct spool_edge *e)
+{
+    return e->kind != SPOOL_EDGE_PLT && e->target_map < g->s->maps_used &&
+           (e->kind == SPOOL_EDGE_ROOT || e->site_map < g->s->maps_used) &&
+           (uint64_t)e->counter + 1 + (e->plt ? 2 : 1) * g->n <= g->s->counters_used;
+}
+
+static void find_starts(struct graph *g)
+{
+    size_t n = 0;
+
+    g->start = xmalloc((g->s->edges_used + 1) * sizeof(*g->start));
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *e = edge_at(g, i);
+        bool entry = e->kind == SPOOL_EDGE_PLT && e->target;
+        struct start at = { .map = e->target_map, .pc = entry ? e->target : e->function };
+        struct symbols_place place = { 0 };
+
+        if (entry)
+            at.map = finish_map_of(g->s, at.pc, at.map);
+        if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt))
+            continue;
+        g->place(g->ctx, at.map, at.pc, &place);
+        at.function = place.function;
+        at.file = place.file;
+        g->start[n++] = at;
+    }
+    qsort(g->start, n, sizeof(*g->start), compare_starts);
+    g->starts = n;
+}
+
+// ---- Direct calls ----
+
+static uint64_t site_hash(uint64_t pc, uint32_t map)
+{
+    return ((pc ^ (uint64_t)map << 48) * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
+}
+
+static struct site *site_find(const struct graph *g, uint64_t pc, uint32_t map, size_t *at)
+{
+    for (*at = table_first(&g->site_table, site_hash(pc, map)); table_used(&g->site_table, *at);
+         *at = table_next(&g->site_table, *at)) {
+        struct site *s = &g->site[table_number(&g->site_table, *at)];
+
+        if (s->pc == pc && s->map == map)
+            return s;
+    }
+    return NULL;
+}
+
+static void find_sites(struct graph *g)
+{
+    size_t room = 64, at;
+
+    while (room < g->s->edges_used + 1)
+        room *= 2;
+    g->site = xcalloc(room, sizeof(*g->site));
+    g->site_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *e = edge_at(g, i);
+
+        if (e->kind != SPOOL_EDGE_CALL || site_find(g, e->site, e->site_map, &at))
+            continue;
+        g->site[g->sites] = (struct site){ e->site, 0, e->site_map };
+        table_put(&g->site_table, at, (uint32_t)g->sites++);
+    }
+}
+
+// ---- Costs ----
+
+void finish_calls_insn(struct graph *g, const struct finish_insn *in)
+{
+    uint64_t counts[EVENTS];
+    struct quern_site at;
+    struct site *s;
+    size_t slot;
+
+    for (size_t i = 0; i < g->n; i++)
+        counts[i] = in->counts[events[g->event[i]].in];
+    for (size_t i = 0; i < FINISH_EVENTS; i++)
+        g->totals->counts[i] += in->counts[i];
+    at = site_of(g, in->map, in->pc);
+    if (in->plt) {
+        for (size_t i = 0; i < g->n; i++)
+            g->plt[i] += counts[i];
+        g->plt_at = at;
+        return;
+    }
+    s = site_find(g, in->pc, in->map, &slot);
+    if (s)
+        s->executed += in->executed;
+    if (quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
+        g->rc = -1;
+}
+
+static bool any(const uint64_t *counts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (counts[i])
+            return true;
+    return false;
+}
+
+// What a linkage table's entry leads to; else the entry.
+static void through_plt(const struct graph *g, const struct spool_edge *e, uint32_t *map,
+                        uint64_t *target)
+{
+    *map = e->target_map;
+    *target = e->target;
+    if (!e->plt)
+        return;
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *x = edge_at(g, i);
+
+        if (x->kind == SPOOL_EDGE_PLT && x->site == e->target && x->site_map == e->target_map &&
+            x->target) {
+            *target = x->target;
+            *map = finish_map_of(g->s, x->target, e->target_map);
+        }
+    }
+}
+
+static void take(struct graph *g, const uint64_t *counters, uint64_t *counts)
+{
+    for (size_t i = 0; i < g->n; i++)
+        counts[i] = counters[spool_event_index(events[g->event[i]].inclusive, g->s->h->flags)];
+}
+
+static void add_edge(struct graph *g, const struct spool_edge *e)
+{
+    const uint64_t *c = g->s->counters + e->counter;
+    uint64_t counts[EVENTS], calls = c[0], target;
+    struct quern_site at, to;
+    struct site *s;
+    uint32_t map;
+    size_t slot;
+
+    if (e->kind == SPOOL_EDGE_ROOT)
+        return;
+    s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
+    if (s)
+        calls += s->executed;
+    at = site_of(g, e->site_map, e->site);
+    if (e->plt) {
+        take(g, c + 1 + g->n, counts);
+        for (size_t i = 0; i < g->n; i++)
+            g->plt[i] -= counts[i];
+        if (any(counts, g->n) && quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
+            g->rc = -1;
+    }
+    take(g, c + 1, counts);
+    if (!calls && !any(counts, g->n))
+        return;
+    through_plt(g, e, &map, &target);
+    to = site_of(g, map, target);
+    // from one part of a function to another
+    if (e->kind == SPOOL_EDGE_JUMP && to.func == at.func)
+        return;
+    if (quern_profile_add_call(g->p, &at, to.func, to.line, 0, calls, counts, g->n) != 0)
+        g->rc = -1;
+}
+
+struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *place, void *ctx,
+                                 struct finish_totals *totals)
+{
+    struct graph *g = xcalloc(1, sizeof(*g));
+    const char *names[EVENTS];
+
+    g->s = s;
+    g->place = place;
+    g->ctx = ctx;
+    g->totals = totals;
+    g->p = quern_profile_new();
+    if (!g->p)
+        die(UTIL_USAGE, "out of memory");
+    for (size_t i = 0; i < EVENTS; i++) {
+        if (!finish_event_counted(events[i].in, s->h->flags))
+            continue;
+        names[g->n] = events[i].name;
+        g->event[g->n++] = (int)i;
+    }
+    quern_profile_set_events(g->p, names, g->n);
+    g->object = xcalloc(s->maps_used + 1, sizeof(*g->object));
+    find_starts(g);
+    find_sites(g);
+    return g;
+}
+
+static void put_header(struct graph *g)
+{
+    const char *cmd = finish_spool_text(g->s, g->s->h->s_cmd);
+    const char *desc = finish_spool_text(g->s, g->s->h->s_desc);
+
+    quern_profile_set_creator(g->p, "quern-" QUERN_VERSION);
+    quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid);
+    quern_profile_set_cmd(g->p, cmd ? cmd : "");
+    quern_profile_set_part(g->p, 1);
+    while (desc && *desc) {
+        size_t n = strcspn(desc, "\n");
+        char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');
+
+        if (colon) {
+            *colon++ = '\0';
+            colon += strspn(colon, " ");
+            quern_profile_add_desc(g->p, line, colon);
+        }
+        free(line);
+        desc += desc[n] ? n + 1 : n;
+    }
+}
+
+int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_size)
+{
+    struct quern_write_opts wo = { .sz = sizeof(wo), .format = QUERN_FORMAT_CALLGRIND };
+    struct quern_error e = { 0 };
+    int rc = g->rc;
+
+    put_header(g);
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        if (usable(g, edge_at(g, i)))
+            add_edge(g, edge_at(g, i));
+    // what went through a linkage table and came to no function
+    if (any(g->plt, g->n))
+        quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n);
+    if (rc == 0)
+        rc = g->rc;
+    if (rc != 0) {
+        snprintf(err, err_size, "%s: not written: out of memory", output);
+    } else if (quern_profile_write(g->p, output, &wo, &e) != 0) {
+        snprintf(err, err_size, "%s", e.msg[0] ? e.msg : "the profile cannot be written");
+        rc = -1;
+    }
+    quern_profile_free(g->p);
+    free(g->string);
+    free(g->object);
+    free(g->start);
+    free(g->site);
+    free(g->site_table.slot);
+    free(g);
+    return rc;
+}

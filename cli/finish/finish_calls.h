@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// The profile of a run with --calls=yes (finish_calls.c), made while finish_profile.c walks over
+// the instructions.
+#ifndef QUERN_CLI_FINISH_CALLS_H
+#define QUERN_CLI_FINISH_CALLS_H
+
+#include "cli/finish/finish.h"
+
+struct graph;
+
+// Where an instruction of a map is; and the text of a number in that.
+typedef void finish_place_fn(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *out);
+const char *finish_text_of(const void *ctx, uint32_t number);
+
+struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *place, void *ctx,
+                                 struct finish_totals *totals);
+void finish_calls_insn(struct graph *g, const struct finish_insn *in);
+// Writes the profile and frees g. 0, or -1 with a sentence in err.
+int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_size);
+
+// CALLS_BASE of engine/base/layout.h: where open calls lay in the process.
+#define FINISH_CALLS_BASE UINT64_C(0x7ea810000000)
+
+// Adds to the sums of all threads what the calls have cost that slot's thread had open.
+void finish_calls_open(struct finish_spool *s, int fd, uint32_t slot, const uint64_t *counters,
+                       uint64_t *sum);
+
+#endif
