@@ -213,7 +213,7 @@ struct spool_edge {
 // spool_header.calls is the address of the last one, those behind it are the thread's totals.
 struct spool_frame {
     uint32_t counter;  // of the edge
-    uint32_t plt;      // of the edge, until the linkage table has been left
+    uint32_t plt;      // of the edge, until the linkage table has been left; and the flags below
     uint64_t key;      // return address plus sp, and the flags below
     uint64_t sp;       // the stack pointer at the target's first instruction
     uint64_t before[]; // the complement of each total at the call
@@ -221,15 +221,33 @@ struct spool_frame {
 
 #define SPOOL_FRAME_FILLED (UINT64_C(1) << 63) // totals behind SPOOL_E_BI are there, too
 #define SPOOL_FRAME_SIGNAL (UINT64_C(1) << 62) // a handler's: the totals go back to these
-#define SPOOL_FRAME_JUMP   (UINT64_C(1) << 61) // of a jump: ends with the frame below
-#define SPOOL_FRAME_LAZY   (UINT64_C(1) << 60) // in the resolver of a linkage table
-#define SPOOL_FRAME_FLAGS  (UINT64_C(15) << 60)
+#define SPOOL_FRAME_LAZY   (UINT64_C(1) << 61) // in the resolver of a linkage table
+#define SPOOL_FRAME_FLAGS  (UINT64_C(7) << 61)
+// In plt: of a jump, which has the key of the frame below and ends with it; and in a linkage table,
+// when the totals behind SPOOL_E_BI are there.
+#define SPOOL_FRAME_JUMP       0x40000000u
+#define SPOOL_FRAME_PLT_FILLED 0x80000000u
+#define SPOOL_FRAME_PLT        0x1fffffffu
+// And of a stack's first frame: nobody knows yet what function began on it.
+#define SPOOL_FRAME_FRESH 0x20000000u
 
+// A stack of open calls that its thread has left for another one (coroutines): frames follow, the
+// first one first. These records stand where the calls of a thread SPOOL_THREADS_MAX would, one
+// behind the other; the one with no bytes is the end.
+struct spool_saved {
+    uint64_t bytes;  // of this record
+    uint64_t frames; // bytes; 0: it is free
+    uint64_t totals[SPOOL_EVENTS];
+    uint64_t reserved;
+};
+
+// A power of two: none lies on two pages.
 static inline uint32_t spool_frame_bytes(uint64_t run_flags)
 {
-    return (uint32_t)(sizeof(struct spool_frame) + spool_event_index(SPOOL_EVENTS, run_flags) * 8 +
-                      31) &
-           ~31u;
+    uint32_t need =
+        (uint32_t)sizeof(struct spool_frame) + spool_event_index(SPOOL_EVENTS, run_flags) * 8;
+
+    return need <= 32 ? 32 : need <= 64 ? 64 : 128;
 }
 
 // Instructions 0..insn-1 of a block were executed `count` times without the block having been
@@ -433,6 +451,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
 _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
 _Static_assert(sizeof(struct spool_edge) == 48, "array in the edges area");
+_Static_assert(sizeof(struct spool_saved) == 128, "frames behind it lie as they do in a stack");
 _Static_assert(sizeof(struct spool_frame) == 24, "read by translated code");
 _Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "one behind the other");
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,

@@ -44,33 +44,54 @@ struct frame {
     uint64_t before[SPOOL_EVENTS];
 };
 
-// Ends the calls that a thread had open: what they have cost so far is added to the sums. A frame
-// that cannot be is the end.
-void finish_calls_open(struct finish_spool *s, int fd, uint32_t slot, const uint64_t *counters,
-                       uint64_t *sum)
+// Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
+// the sums. A frame that cannot be is the end.
+static void end_frames(const struct finish_spool *s, int fd, uint64_t first, uint64_t at,
+                       uint64_t *total, uint64_t *sum)
 {
     uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
-    uint64_t base = FINISH_CALLS_BASE + slot * SPOOL_STACK_SIZE;
-    uint64_t total[SPOOL_EVENTS], at;
 
-    if (s->h->calls + 1 + n > s->counters_used)
-        return;
-    at = counters[s->h->calls] - base;
-    memcpy(total, counters + s->h->calls + 1, n * sizeof(*total));
-    for (; at < SPOOL_STACK_SIZE && at % bytes == 0; at -= bytes) {
+    for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
         struct frame f = { 0 };
         size_t want = offsetof(struct frame, before) + n * sizeof(*f.before);
 
-        if (pread(fd, &f, want, (off_t)(SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE + at)) !=
-                (ssize_t)want ||
-            f.counter + 1 + n > s->counters_used)
+        if (pread(fd, &f, want, (off_t)at) != (ssize_t)want || f.counter + 1 + n > s->counters_used)
             return;
         for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
             sum[f.counter + 1 + i] += total[i] + f.before[i] + 1;
         if (f.key & SPOOL_FRAME_SIGNAL)
             for (uint64_t i = 0; i < n; i++)
                 total[i] = ~f.before[i];
+    }
+}
+
+void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
+                       const uint64_t *counters, uint64_t *sum)
+{
+    uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
+    uint64_t first = SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE;
+
+    if (s->h->calls + 1 + n > s->counters_used)
+        return;
+    at = counters[s->h->calls] - (FINISH_CALLS_BASE + slot * SPOOL_STACK_SIZE);
+    memcpy(total, counters + s->h->calls + 1, n * sizeof(*total));
+    if (at < SPOOL_STACK_SIZE)
+        end_frames(s, fd, first, first + at, total, sum);
+}
+
+void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
+{
+    uint64_t first = SPOOL_STACKS_OFF + SPOOL_THREADS_MAX * SPOOL_STACK_SIZE;
+    uint64_t bytes = spool_frame_bytes(s->h->flags);
+    struct spool_saved r;
+
+    for (uint64_t at = 0; at < SPOOL_STACK_SIZE; at += r.bytes) {
+        if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r))
+            return;
+        if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
+            end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,
+                       r.totals, sum);
     }
 }
 

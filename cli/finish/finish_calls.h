@@ -23,7 +23,9 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
 #define FINISH_CALLS_BASE UINT64_C(0x7ea810000000)
 
 // Adds to the sums of all threads what the calls have cost that slot's thread had open.
-void finish_calls_open(struct finish_spool *s, int fd, uint32_t slot, const uint64_t *counters,
-                       uint64_t *sum);
+void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
+                       const uint64_t *counters, uint64_t *sum);
+// The same of stacks that were left.
+void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum);
 
 #endif

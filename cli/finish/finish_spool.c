@@ -89,6 +89,8 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
             finish_calls_open(s, fd, (uint32_t)t, slot, sum);
         munmap(slot, size);
     }
+    if (s->h->flags & SPOOL_F_CALLS)
+        finish_calls_left(s, fd, sum);
     s->counters = s->counters_area = sum;
     return 0;
 }

@@ -38,6 +38,21 @@ static struct {
 // each counter that there may be, of which memory is taken as it is touched.
 static u32 *owner;
 
+u64 calls_known[CALLS_KNOWN];
+const struct spool_edge calls_unknown;
+
+// Other modules may lie where some did that these are of.
+void calls_look(void)
+{
+    static u64 maps;
+
+    if (spool->maps_used == maps)
+        return;
+    maps = spool->maps_used;
+    for (u32 i = 0; i < CALLS_KNOWN; i++)
+        calls_known[i] = 0;
+}
+
 void calls_init(void)
 {
     if (!tb_config.calls)
@@ -101,7 +116,7 @@ static void edges_grow(void)
 
 u32 calls_plt_number(u64 entry)
 {
-    return (u32)(entry >> 2 | 1) & 0x7fffffff;
+    return (u32)(entry >> 2 | 1) & SPOOL_FRAME_PLT;
 }
 
 // A module may have been unmapped and another one lie there: `stale`.
@@ -214,7 +229,7 @@ static u64 callee(const struct spool_frame *f)
 {
     const struct spool_edge *e = edge_at(f);
 
-    if (e->plt && !f->plt)
+    if (e->plt && !(f->plt & SPOOL_FRAME_PLT))
         e = edge_of(SPOOL_EDGE_PLT, e->target, 0, 0);
     return e->function;
 }
@@ -232,8 +247,8 @@ static void fill(struct thread *t)
     for (struct spool_frame *f = top_of(t); !(f->key & SPOOL_FRAME_FILLED); f = below(f)) {
         snapshot(f, totals_of(t), run.often, run.events);
         f->key |= SPOOL_FRAME_FILLED;
-        if (f->plt)
-            f->plt |= 0x80000000;
+        if (f->plt & SPOOL_FRAME_PLT)
+            f->plt |= SPOOL_FRAME_PLT_FILLED;
     }
 }
 
@@ -258,6 +273,12 @@ static void pop(u64 *counters)
     counters[run.top] = (u64)below(f);
 }
 
+static void jumps_end(struct thread *t)
+{
+    while (top_of(t)->plt & SPOOL_FRAME_JUMP)
+        pop(t->counters);
+}
+
 static void reach(struct thread *t, u64 end)
 {
     u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
@@ -270,14 +291,15 @@ static void reach(struct thread *t, u64 end)
         engine_die("no memory for the calls that are open: error %ld", -ret);
 }
 
-static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u64 key, u64 sp)
+static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u64 key, u64 sp,
+                                u32 flags)
 {
     u64 at = t->counters[run.top] + run.frame;
     struct spool_frame *f = (struct spool_frame *)at;
 
     reach(t, at + run.frame);
     f->counter = e->counter;
-    f->plt = e->plt;
+    f->plt = e->plt | flags;
     f->key = key;
     f->sp = sp;
     snapshot(f, totals_of(t), 0, run.often);
@@ -286,11 +308,18 @@ static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u6
     return f;
 }
 
-bool calls_full(struct thread *t, u64 addr)
+// A chain of jumps that would fill all there is ends: a program may go on for ever in it.
+bool calls_full(struct thread *t, u64 addr, u64 *frame)
 {
-    if (!tb_config.calls || addr - (CALLS_BASE + t->slot * SPOOL_STACK_SIZE) > SPOOL_STACK_SIZE)
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+
+    if (!tb_config.calls || addr - base > SPOOL_STACK_SIZE)
         return false;
-    reach(t, t->counters[run.top] + 2ul * run.frame);
+    if (*frame - base >= SPOOL_STACK_SIZE) {
+        jumps_end(t);
+        *frame = t->counters[run.top] + run.frame;
+    }
+    reach(t, *frame + run.frame);
     return true;
 }
 
@@ -311,7 +340,7 @@ static const struct spool_edge *unwind(struct thread *t, u64 sp)
 
 static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
 {
-    struct spool_frame *f = push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, target), key, sp);
+    struct spool_frame *f = push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, target), key, sp, 0);
 
     snapshot(f, totals_of(t), run.often, run.events);
     f->key |= SPOOL_FRAME_FILLED;
@@ -321,6 +350,8 @@ void calls_thread_start(struct thread *t)
 {
     if (!tb_config.calls)
         return;
+    t->calls_end = t->regs[R_RSP];
+    t->calls_left = NULL;
     t->counters[run.top] = CALLS_BASE + t->slot * SPOOL_STACK_SIZE - run.frame;
     push_root(t, t->pc, KEY_NONE, ~0ul);
 }
@@ -340,16 +371,6 @@ void calls_thread_end(struct thread *t)
 {
     if (tb_config.calls)
         end_all(t->counters, t->slot);
-}
-
-void calls_fork_child(struct thread *t)
-{
-    lock.w = 0;
-    if (!tb_config.calls)
-        return;
-    for (u32 slot = 0; slot < spool->threads_used; slot++)
-        if (slot != t->slot && spooler_slot_in_use(slot))
-            end_all((u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS), slot);
 }
 
 void calls_borrow_begin(struct thread *t, struct calls_save *save)
@@ -458,10 +479,17 @@ void calls_miss(struct thread *t, const u8 *ret)
 
 // ---- Control ----
 
+// Translated code makes the next such call itself.
+static void note(const struct spool_edge *e)
+{
+    __atomic_store_n(&calls_known[calls_place(e->site, e->target)], (u64)e - (u64)&calls_unknown,
+                     __ATOMIC_RELEASE);
+}
+
 // In a chain of jumps behind one call: the one that came from function g, whose way back this is.
 static bool jump_back(struct thread *t, u64 g)
 {
-    for (struct spool_frame *f = top_of(t); f->key & SPOOL_FRAME_JUMP; f = below(f)) {
+    for (struct spool_frame *f = top_of(t); f->plt & SPOOL_FRAME_JUMP; f = below(f)) {
         bool plt;
 
         if (function_of(edge_at(f)->site, &plt) != g)
@@ -479,28 +507,241 @@ static void chain_end(struct thread *t)
     const struct spool_frame *f = top_of(t);
     u32 n = 0;
 
-    for (; (f->key & SPOOL_FRAME_JUMP) && n < CHAIN_MAX; f = below(f))
+    for (; (f->plt & SPOOL_FRAME_JUMP) && n < CHAIN_MAX; f = below(f))
         n++;
     if (n == CHAIN_MAX)
-        while (top_of(t)->key & SPOOL_FRAME_JUMP)
+        jumps_end(t);
+}
+
+// ---- Stacks ----
+//
+// A program may have several stacks, and go from one to the next by setting the stack pointer:
+// coroutines. Each has frames and totals of its own, which are put aside while it is left, in the
+// spool, and taken up again, by whichever thread, when the stack pointer becomes what it was then.
+
+#define STACK_ROOM  16384 // further down lies another stack
+#define STACK_NEAR  4096  // what is left and taken up may differ by what the switch pushes
+#define STACK_ABOVE 256   // and what a fresh one's first function finds above its beginning
+
+struct calls_left {
+    struct spool_saved *at;
+    u64 sp, end;
+};
+
+static struct {
+    struct lock lock;
+    struct calls_left **left;
+    u32 count, room;
+    u64 used; // bytes of records
+} stacks;
+
+// A record with room for so many bytes of frames; NULL when there is none left. @holds(stacks.lock)
+static struct spool_saved *saved_take(u64 frames)
+{
+    u64 base = CALLS_BASE + SPOOL_THREADS_MAX * SPOOL_STACK_SIZE, need = sizeof(struct spool_saved);
+    struct spool_saved *s;
+
+    while (need < sizeof(*s) + frames)
+        need *= 2;
+    for (u64 at = 0; at < stacks.used; at += s->bytes) {
+        s = (struct spool_saved *)(base + at);
+        if (!s->frames && s->bytes == need)
+            return s;
+    }
+    if (spooler_stack_reach(SPOOL_THREADS_MAX, stacks.used + need + sizeof(*s)))
+        return NULL;
+    s = (struct spool_saved *)(base + stacks.used);
+    s->bytes = need;
+    stacks.used += need;
+    return s;
+}
+
+static void copy_words(u64 *to, const u64 *from, u64 bytes)
+{
+    for (u64 i = 0; i < bytes / 8; i++)
+        to[i] = from[i];
+}
+
+// The client leaves its stack at sp. Where there is no room for the frames, they end.
+static void stack_leave(struct thread *t, u64 sp)
+{
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 bytes = t->counters[run.top] + run.frame - base;
+    struct calls_left *l = NULL;
+    struct spool_saved *s;
+
+    fill(t);
+    lock_take(&stacks.lock);
+    s = saved_take(bytes);
+    if (s) {
+        if (stacks.count == stacks.room) {
+            u32 room = stacks.room ? stacks.room * 2 : 64;
+            struct calls_left **more = heap_alloc(room * sizeof(*more));
+
+            copy_words((u64 *)more, (u64 *)stacks.left, stacks.count * sizeof(*more));
+            heap_free(stacks.left, stacks.room * sizeof(*more));
+            stacks.left = more;
+            stacks.room = room;
+        }
+        l = heap_alloc(sizeof(*l));
+        *l = (struct calls_left){ s, sp, t->calls_end };
+        stacks.left[stacks.count++] = l;
+        copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
+        copy_words(s->totals, totals_of(t), run.events * 8ul);
+        s->frames = bytes;
+    } else {
+        while (t->counters[run.top] > base)
             pop(t->counters);
+    }
+    t->counters[run.top] = base;
+    t->calls_left = l;
+    lock_drop(&stacks.lock);
+}
+
+// Nobody knows what function this one begins with; the first jump or return leads there.
+static void stack_fresh(struct thread *t, u64 sp)
+{
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    struct spool_frame *f = (struct spool_frame *)base;
+
+    t->calls_end = sp + STACK_ABOVE;
+    f->plt = SPOOL_FRAME_FRESH;
+    f->key = KEY_NONE | SPOOL_FRAME_FILLED;
+    f->sp = ~0ul;
+    snapshot(f, totals_of(t), 0, run.events);
+}
+
+// What the switch has cost until now is its caller's, on the stack that was left.
+static void stack_begins(struct thread *t, struct spool_frame *f, u64 target)
+{
+    u64 *totals = totals_of(t);
+
+    lock_take(&stacks.lock);
+    for (u32 i = 0; i < run.events && t->calls_left; i++)
+        t->calls_left->at->totals[i] += totals[i] + f->before[i] + 1;
+    t->calls_left = NULL;
+    lock_drop(&stacks.lock);
+    f->plt = 0;
+    f->counter = edge_of(SPOOL_EDGE_ROOT, 0, 0, target)->counter;
+    snapshot(f, totals, 0, run.events);
+}
+
+// The one that was left at sp, or nearly there; none: stacks.count. @holds(stacks.lock)
+static u32 stack_find(u64 sp)
+{
+    u32 near = stacks.count;
+
+    for (u32 i = stacks.count; i-- > 0;) {
+        const struct calls_left *l = stacks.left[i];
+
+        if (l->sp == sp)
+            return i;
+        if (sp + STACK_NEAR >= l->sp && sp <= l->end &&
+            (near == stacks.count || l->sp > stacks.left[near]->sp))
+            near = i;
+    }
+    return near;
+}
+
+// Whether the client goes on with a stack that it has left.
+static bool stack_goes_on(struct thread *t, u64 sp)
+{
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    struct calls_left *l;
+    u32 k;
+
+    lock_take(&stacks.lock);
+    k = stack_find(sp);
+    // within the one that it is on
+    if (k == stacks.count || (stacks.left[k]->sp != sp && sp > t->calls_sp && sp <= t->calls_end)) {
+        lock_drop(&stacks.lock);
+        return false;
+    }
+    l = stacks.left[k];
+    stacks.left[k] = stacks.left[--stacks.count];
+    lock_drop(&stacks.lock);
+    stack_leave(t, t->calls_sp);
+    reach(t, base + l->at->frames);
+    copy_words((u64 *)base, (const u64 *)(l->at + 1), l->at->frames);
+    copy_words(totals_of(t), l->at->totals, run.events * 8ul);
+    t->counters[run.top] = base + l->at->frames - run.frame;
+    t->calls_end = l->end;
+    t->calls_left = NULL;
+    lock_take(&stacks.lock);
+    l->at->frames = 0;
+    lock_drop(&stacks.lock);
+    heap_free(l, sizeof(*l));
+    unwind(t, sp);
+    return true;
+}
+
+// Whether it goes out of a signal's handler on a stack of its own.
+static bool signal_left(struct thread *t, u64 sp)
+{
+    const struct spool_frame *f = top_of(t);
+
+    while (f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL))
+        f = below(f);
+    if (!(f->key & SPOOL_FRAME_SIGNAL) || sp > t->calls_end)
+        return false;
+    while (top_of(t) != f)
+        pop(t->counters);
+    pop(t->counters);
+    unwind(t, sp);
+    return true;
+}
+
+void calls_fork_child(struct thread *t)
+{
+    lock.w = 0;
+    stacks.lock.w = 0;
+    if (!tb_config.calls)
+        return;
+    for (u32 slot = 0; slot < spool->threads_used; slot++)
+        if (slot != t->slot && spooler_slot_in_use(slot))
+            end_all((u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS), slot);
+}
+
+// The stack pointer was set, and was calls_sp: the way out of functions (the last of them), or to
+// another stack, or room on the same.
+static const struct spool_edge *stack_set(struct thread *t)
+{
+    u64 from = t->calls_sp, sp = t->client_sp;
+
+    if (sp == from || stack_goes_on(t, sp))
+        return NULL;
+    if (sp > from ? sp <= t->calls_end : from - sp <= STACK_ROOM)
+        return unwind(t, sp);
+    if (!signal_left(t, sp)) {
+        stack_leave(t, from);
+        stack_fresh(t, sp);
+    }
+    return NULL;
 }
 
 // Control has gone from site to target without a call; the stack pointer is sp. It may be a way
 // back, a way within a function, or be taken for a call.
-static void jump(struct thread *t, u64 site, u64 target, u64 sp)
+// `last`: where from, if functions have been left on the way.
+static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct spool_edge *last)
 {
-    const struct spool_edge *last = unwind(t, sp);
+    const struct spool_edge *more = unwind(t, sp);
     struct spool_frame *f = top_of(t);
     struct spool_edge *e;
 
+    if (more)
+        last = more;
+    if (UNLIKELY(f->plt & SPOOL_FRAME_FRESH)) {
+        stack_begins(t, f, target);
+        return;
+    }
     if ((f->key & SPOOL_FRAME_LAZY) && f->sp == sp) { // the resolver is done: who asked it calls
         const struct spool_edge *asked = edge_at(f);
-        u64 key = f->key & ~SPOOL_FRAME_LAZY & ~SPOOL_FRAME_FILLED;
+        u64 key = f->key & ~SPOOL_FRAME_FLAGS;
+        u32 flags = f->plt & SPOOL_FRAME_JUMP;
 
         pop(t->counters);
         push(t, edge_of((enum spool_edge_kind)asked->kind, asked->site, asked->len, target), key,
-             sp);
+             sp, flags);
         return;
     }
     // what unwinds is over itself: its caller, by the call that was unwound, goes on there
@@ -510,28 +751,33 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp)
     if (e->function != target && jump_back(t, e->function))
         return;
     chain_end(t);
-    push(t, e, KEY_NONE | SPOOL_FRAME_JUMP, top_of(t)->sp);
+    f = top_of(t);
+    push(t, e, f->key & ~SPOOL_FRAME_FLAGS, f->sp, SPOOL_FRAME_JUMP);
+    if (e->function == target || e->plt)
+        note(e);
 }
 
-static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind)
+static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
+                     const struct spool_edge *last)
 {
+    const struct spool_edge *more = unwind(t, sp);
     bool matched = false;
 
-    unwind(t, sp);
     while (top_of(t)->sp == sp) {
         matched |= (top_of(t)->key & ~SPOOL_FRAME_FLAGS) == sp + target;
         pop(t->counters);
     }
     if (!matched)
-        jump(t, site, target, behind);
+        jump(t, site, target, behind, more ? more : last);
 }
 
 void calls_return(struct thread *t, const u8 *ret)
 {
     struct desc_calls d;
 
-    desc_read(&d, ret, DESC_WORDS(struct desc_calls, plt));
-    returned(t, desc_u64(d.site), t->ibl_target, t->client_sp - d.len, t->client_sp);
+    desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
+    returned(t, desc_u64(d.site), t->ibl_target, t->client_sp - d.len, t->client_sp,
+             d.plt ? stack_set(t) : NULL);
 }
 
 void calls_returned(struct thread *t, u64 target)
@@ -539,7 +785,7 @@ void calls_returned(struct thread *t, u64 target)
     u64 sp = t->regs[R_RSP];
 
     if (tb_config.calls)
-        returned(t, target, target, sp - 8, sp);
+        returned(t, target, target, sp - 8, sp, NULL);
 }
 
 void calls_call(struct thread *t, const u8 *ret)
@@ -552,23 +798,23 @@ void calls_call(struct thread *t, const u8 *ret)
     site = desc_u64(d.site);
     unwind(t, sp + 1); // the return address lies where such a frame's did
     e = edge_of(SPOOL_EDGE_INDIRECT, site, d.len, t->ibl_target);
-    __atomic_store_n((struct spool_edge **)desc_u64(d.cell), e, __ATOMIC_RELEASE);
-    push(t, e, sp + site + d.len, sp);
+    note(e);
+    push(t, e, sp + site + d.len, sp, 0);
 }
 
 void calls_jump(struct thread *t, const u8 *ret)
 {
     struct desc_calls d;
 
-    desc_read(&d, ret, DESC_WORDS(struct desc_calls, len));
-    jump(t, desc_u64(d.site), t->ibl_target, t->client_sp);
+    desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
+    jump(t, desc_u64(d.site), t->ibl_target, t->client_sp, d.plt ? stack_set(t) : NULL);
 }
 
 // The way through the linkage table is the caller's, and the call begins behind it.
 static void plt_left(struct thread *t, struct spool_frame *f, const struct spool_edge *through)
 {
     charge(f, t->counters + through->counter + 1 + run.events, totals_of(t));
-    f->plt = 0;
+    f->plt &= SPOOL_FRAME_JUMP;
     f->key &= ~SPOOL_FRAME_FILLED;
     snapshot(f, totals_of(t), 0, run.often);
 }
@@ -586,13 +832,13 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
     if (within)
         return;
     f = top_of(t);
-    if (!f->plt) {
-        jump(t, desc_u64(d.site), target, t->client_sp);
+    if (!(f->plt & SPOOL_FRAME_PLT)) {
+        jump(t, desc_u64(d.site), target, t->client_sp, NULL);
         return;
     }
     entry = (struct spool_edge *)desc_u64(d.cell);
     through = edge_at(f);
-    if ((f->plt & 0x7fffffff) == d.plt) {
+    if ((f->plt & SPOOL_FRAME_PLT) == d.plt) {
         // the first that it leads to stands for the entry
         lock_take(&lock);
         if (!entry->target) {
@@ -618,7 +864,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
 void calls_stack(struct thread *t, const u8 *ret)
 {
     (void)ret;
-    unwind(t, t->client_sp);
+    stack_set(t);
 }
 
 // ---- Signals ----
@@ -632,7 +878,7 @@ void calls_signal(struct thread *t)
     sp = t->regs[R_RSP];
     safe_read_u64(sp, &back);
     push_root(t, back, KEY_NONE | SPOOL_FRAME_SIGNAL, sp + 8);
-    push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, t->pc), sp + back, sp);
+    push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, t->pc), sp + back, sp, 0);
 }
 
 void calls_signal_return(struct thread *t)

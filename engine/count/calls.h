@@ -54,9 +54,30 @@ void calls_signal_return(struct thread *t);
 // The engine has executed the return of a call: the client's stack pointer is behind it.
 void calls_returned(struct thread *t, u64 target);
 
-// Whether a fault at addr says that there are more calls open than were mapped; then there is room.
-// @signal-safe
-bool calls_full(struct thread *t, u64 addr);
+// Whether a fault at addr says that there are more calls open than were mapped; then there is room,
+// and *frame, the new frame's address, may have changed. @signal-safe
+bool calls_full(struct thread *t, u64 addr, u64 *frame);
+
+// Edges of calls through register or memory, where translated code looks for them: their addresses
+// less that of calls_unknown, whose target is none.
+#define CALLS_KNOWN 0x10000
+extern u64 calls_known[CALLS_KNOWN];
+extern const struct spool_edge calls_unknown;
+
+// Before a block is emitted: edges of modules that are no more are forgotten. @holds(translation
+// lock)
+void calls_look(void);
+
+// What a site adds to the target's address for that.
+static inline u32 calls_place_of(u64 site)
+{
+    return (u32)(site * 0x9e3779b97f4a7c15ul >> 40);
+}
+
+static inline u32 calls_place(u64 site, u64 target)
+{
+    return (u16)((u32)target + calls_place_of(site));
+}
 
 // -- the helpers of translated code; what they are told is in desc.h, and t->client_sp --
 
@@ -65,7 +86,7 @@ void calls_call(struct thread *t, const u8 *ret);
 void calls_return(struct thread *t, const u8 *ret);
 void calls_jump(struct thread *t, const u8 *ret);
 void calls_leave_plt(struct thread *t, const u8 *ret);
-// The stack pointer has been set; h_addr: what it was.
+// The stack pointer has been set; calls_sp: what it was.
 void calls_stack(struct thread *t, const u8 *ret);
 // A branch was mispredicted.
 void calls_miss(struct thread *t, const u8 *ret);

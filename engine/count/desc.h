@@ -31,9 +31,9 @@ struct desc_bc {
 // STUB_CALLS_CALL, _RETURN, _JUMP, _LEAVE_PLT; the others have none.
 struct desc_calls {
     u32 site[2];
-    u32 len;     // of a call; of a return, the bytes that it takes from the stack
-    u32 plt;     // of STUB_CALLS_LEAVE_PLT: the entry's
-    u32 cell[2]; // where a call's edge is noted; that of the entry
+    u32 len; // of a call; of a return, the bytes that it takes from the stack
+    u32 plt; // of STUB_CALLS_LEAVE_PLT: the entry's; of _RETURN and _JUMP: the stack pointer was set
+    u32 cell[2]; // and that entry's edge
 };
 
 // The second word of h_desc for STUB_REP, the first being the instruction's first counter.

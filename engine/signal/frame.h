@@ -12,6 +12,7 @@
 
 #define FRAME_R11 3 // index in gpr[]
 #define FRAME_AX  13
+#define FRAME_CX  14
 #define FRAME_SP  15
 
 struct k_sigcontext {

@@ -99,7 +99,7 @@ static long copy_contents(int fd, const struct spool_header *h)
     if (!ret)
         ret = copy_out(fd, spooler_at(SPOOL_EDGES_OFF), h->edges_used * sizeof(struct spool_edge),
                        SPOOL_EDGES_OFF);
-    for (u32 slot = 0; slot < h->threads_used && !ret; slot++)
+    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot++)
         ret = copy_out(fd, (void *)spooler_stack_address(slot), spooler_stack_mapped[slot],
                        spooler_stack_offset(slot));
     if (!ret)
@@ -179,7 +179,7 @@ static void detach(const struct spool_header *h)
         if (spooler_slot_in_use(slot) && spooler_map_shared(-1, spooler_slot_address(slot),
                                                             spooler_counters_mapped, 0, MAP_FIXED))
             engine_die("no memory for the counters of a forked child without a spool");
-    for (u32 slot = 0; slot < h->threads_used; slot++)
+    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX; slot++)
         detach_stack(slot);
 }
 
@@ -228,7 +228,7 @@ void copy_fork_child(s32 parent_pid, bool shares_fds)
         if (spooler_slot_in_use(slot))
             ret = spooler_map_shared(fd, spooler_slot_address(slot), spooler_counters_mapped,
                                      spooler_slot_offset(slot), MAP_FIXED);
-    for (u32 slot = 0; slot < h.threads_used && !ret; slot++)
+    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot++)
         if (spooler_stack_mapped[slot])
             ret = spooler_map_shared(fd, spooler_stack_address(slot), spooler_stack_mapped[slot],
                                      spooler_stack_offset(slot), MAP_FIXED);

@@ -36,7 +36,7 @@ static u64 slots[(SPOOL_THREADS_MAX + 63) / 64];
 u64 spooler_counters_mapped = COUNTERS_FIRST;
 u64 spooler_file_size;
 bool spooler_lost;
-u32 spooler_stack_mapped[SPOOL_THREADS_MAX];
+u32 spooler_stack_mapped[SPOOL_THREADS_MAX + 1];
 
 bool spooler_slot_in_use(u32 slot)
 {
@@ -395,7 +395,7 @@ long spooler_stack_reach(u32 slot, u64 bytes)
 
 bool spooler_owns(u64 addr)
 {
-    if (addr - CALLS_BASE < SPOOL_THREADS_MAX * SPOOL_STACK_SIZE)
+    if (addr - CALLS_BASE < (SPOOL_THREADS_MAX + 1) * SPOOL_STACK_SIZE)
         return true;
     if (addr - SPOOLER_BASE < SPOOL_THREADS_OFF)
         return true;

@@ -43,7 +43,7 @@ static inline u64 spooler_stack_address(u32 slot)
     return CALLS_BASE + slot * SPOOL_STACK_SIZE;
 }
 
-extern u32 spooler_stack_mapped[SPOOL_THREADS_MAX]; // bytes of each slot's open calls
+extern u32 spooler_stack_mapped[SPOOL_THREADS_MAX + 1]; // bytes of each slot's open calls
 
 // Maps `bytes` of the file at `offset` to addr; where the spool is lost, memory of this process
 // alone. 0 or -errno.

@@ -4,7 +4,6 @@
 // alone. What is not as expected is left to the helpers of count/calls.c.
 #include "engine/translate/calls.h"
 
-#include "engine/base/heap.h"
 #include "engine/codecache/stubs.h"
 #include "engine/count/calls.h"
 #include "engine/count/functions.h"
@@ -26,6 +25,7 @@ _Static_assert(offsetof(struct spool_frame, before) == F_BEFORE, "emitted");
 _Static_assert(offsetof(struct spool_edge, target) == 0, "emitted");
 _Static_assert(offsetof(struct spool_edge, counter) == 8, "emitted");
 _Static_assert(offsetof(struct spool_edge, plt) == 12, "emitted");
+_Static_assert(offsetof(struct spool_edge, site) == 16, "emitted");
 
 static struct x86_mem top(void)
 {
@@ -78,6 +78,7 @@ void calls_emit_totals(struct tb *b, bool free)
 
     if (!tb_config.calls)
         return;
+    calls_look();
     for (u32 i = 0; i < b->n; i++) {
         reads += b->rec[i].reads;
         writes += b->rec[i].writes;
@@ -109,9 +110,13 @@ static void stack(struct tb *b)
         cold(b, x86_jmp(&b->code), STUB_CALLS_STACK, 0, 0);
 }
 
+static void tail_call_to(struct tb *b, const struct cold *c);
+
 void calls_emit_cold(struct tb *b, const struct cold *c)
 {
     tb_cold_begin(b, c);
+    if (c->calls.indirect)
+        tail_call_to(b, c);
     if (c->calls.target) {
         x86_mov_imm(&b->code, R_RCX, c->calls.target);
         x86_mov(&b->code, GS(TH_IBL_TARGET), R_RCX);
@@ -121,6 +126,19 @@ void calls_emit_cold(struct tb *b, const struct cold *c)
 }
 
 // ---- Calls ----
+
+// To the new frame in rcx: the stack pointer and totals; rdx is used.
+static void put_totals(struct tb *b)
+{
+    struct x86 *a = &b->code;
+
+    x86_mov(a, MEM(R_RCX, F_SP), R_RSP);
+    for (u32 i = 0; i < tb_config.calls_often; i++) {
+        x86_mov(a, R_RDX, total(i));
+        x86_not_r(a, R_RDX);
+        x86_mov(a, MEM(R_RCX, F_BEFORE + i * 8), R_RDX);
+    }
+}
 
 // rcx := the new frame, with its key, stack pointer and totals; rdx is used.
 static void make_frame(struct tb *b, u64 back)
@@ -133,12 +151,7 @@ static void make_frame(struct tb *b, u64 back)
     x86_lea(a, R_RDX, MEM_X(R_RSP, R_RDX, 0, 0));
     tb_mark(b); // the frame's page may not be there yet (calls_full)
     x86_mov(a, MEM(R_RCX, F_KEY), R_RDX);
-    x86_mov(a, MEM(R_RCX, F_SP), R_RSP);
-    for (u32 i = 0; i < tb_config.calls_often; i++) {
-        x86_mov(a, R_RDX, total(i));
-        x86_not_r(a, R_RDX);
-        x86_mov(a, MEM(R_RCX, F_BEFORE + i * 8), R_RDX);
-    }
+    put_totals(b);
 }
 
 void calls_emit_call(struct tb *b, u32 i)
@@ -166,67 +179,6 @@ void calls_emit_call(struct tb *b, u32 i)
     x86_mov(a, top(), R_RCX);
 }
 
-// For each site that calls through register or memory, where its last edge is noted.
-static struct {
-    u64 *site;
-    const struct spool_edge **cell;
-    u32 size, used;
-} cells;
-
-static u32 cell_find(u64 site)
-{
-    u32 k = (u32)(site * 0x9e3779b97f4a7c15ul >> 32) & (cells.size - 1);
-
-    while (cells.site[k] && cells.site[k] != site)
-        k = (k + 1) & (cells.size - 1);
-    return k;
-}
-
-#define CELLS_STEP 512
-
-// One that stays where it is: tables grow, cells are taken from pages of their own.
-static u64 cell_of(u64 site)
-{
-    static const struct spool_edge none;
-    static struct {
-        const struct spool_edge **at;
-        u32 left;
-    } fresh;
-    u32 k;
-
-    if (cells.used * 2 >= cells.size) {
-        u32 old = cells.size;
-        u64 *sites = cells.site;
-        const struct spool_edge **refs = cells.cell;
-
-        cells.size = old ? old * 2 : 1024;
-        cells.site = heap_alloc(cells.size * 8ul);
-        cells.cell = heap_alloc(cells.size * 8ul);
-        for (u32 i = 0; i < old; i++) {
-            if (!sites[i])
-                continue;
-            k = cell_find(sites[i]);
-            cells.site[k] = sites[i];
-            cells.cell[k] = refs[i];
-        }
-        heap_free(sites, old * 8ul);
-        heap_free(refs, old * 8ul);
-    }
-    k = cell_find(site);
-    if (!cells.site[k]) {
-        if (!fresh.left) {
-            fresh.at = heap_alloc(CELLS_STEP * sizeof(*fresh.at));
-            fresh.left = CELLS_STEP;
-        }
-        *fresh.at = &none;
-        cells.site[k] = site;
-        cells.cell[k] = (const struct spool_edge *)(const void *)fresh.at++;
-        cells.used++;
-        fresh.left--;
-    }
-    return (u64)cells.cell[k];
-}
-
 // rcx is the target: whether it is what the pointer in `reg` points to. rax is used, rcx is not
 // the target any more.
 static struct x86_label same_target(struct x86 *a, u32 reg)
@@ -249,26 +201,38 @@ static void target_again(struct tb *b)
     x86_mov(&b->code, R_RCX, GS(TH_IBL_TARGET));
 }
 
+// rdx := the edge that is noted for the site and the target in rcx; rax is used.
+static void find_edge(struct x86 *a, u64 site)
+{
+    x86_lea32(a, R_RDX, MEM(R_RCX, calls_place_of(site))); // calls_place()
+    x86_movzx16_rr(a, R_RDX, R_RDX);
+    x86_mov_imm(a, R_RAX, (u64)calls_known);
+    x86_mov(a, R_RDX, MEM_X(R_RAX, R_RDX, 3, 0));
+    x86_mov_imm(a, R_RAX, (u64)&calls_unknown);
+    x86_lea(a, R_RDX, MEM_X(R_RDX, R_RAX, 0, 0));
+}
+
 void calls_emit_call_to(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
     struct x86 *a = &b->code;
-    struct x86_label same;
-    struct cold *c;
-    u64 cell;
+    struct x86_label same, here;
+    struct cold *c[2];
 
     if (!tb_config.calls)
         return;
     stack(b);
-    cell = cell_of(in->pc);
     note_target(b);
-    x86_mov_imm(a, R_RDX, cell);
-    x86_mov(a, R_RDX, MEM(R_RDX, 0));
+    find_edge(a, in->pc);
     same = same_target(a, R_RDX);
-    c = cold(b, x86_jmp(a), STUB_CALLS_CALL, in->pc, in->len);
-    c->calls.desc.cell[0] = (u32)cell;
-    c->calls.desc.cell[1] = (u32)(cell >> 32);
+    c[0] = cold(b, x86_jmp(a), STUB_CALLS_CALL, in->pc, in->len);
     x86_land(a, same);
+    x86_mov(a, R_RCX, MEM(R_RDX, 16)); // and the site
+    x86_mov_imm(a, R_RAX, -in->pc);
+    x86_lea(a, R_RCX, MEM_X(R_RCX, R_RAX, 0, 0));
+    here = x86_jrcxz(a);
+    c[1] = cold(b, x86_jmp(a), STUB_CALLS_CALL, in->pc, in->len);
+    x86_land(a, here);
     x86_mov(a, R_RAX, MEM(R_RDX, 8)); // counter and plt
     make_frame(b, in->pc + in->len);
     x86_mov(a, MEM(R_RCX, F_COUNTER), R_RAX);
@@ -277,7 +241,7 @@ void calls_emit_call_to(struct tb *b, u32 i)
     x86_mov(a, R_RDX, counter_of(R_RAX, 0));
     x86_lea(a, R_RDX, MEM(R_RDX, 1));
     x86_mov(a, counter_of(R_RAX, 0), R_RDX);
-    c->back = x86_here(a);
+    c[0]->back = c[1]->back = x86_here(a);
     target_again(b);
 }
 
@@ -303,18 +267,34 @@ static void charge(struct tb *b, u32 first, bool anew)
     }
 }
 
+// Behind an instruction that has set the stack pointer nothing is as expected.
+static void unexpected(struct tb *b, enum stub stub, u64 site, u32 len)
+{
+    struct cold *c = cold(b, x86_jmp(&b->code), stub, site, len);
+
+    c->calls.desc.plt = 1;
+    c->back = x86_here(&b->code);
+    target_again(b);
+}
+
 void calls_emit_return(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
     struct x86 *a = &b->code;
-    struct x86_label same;
+    struct x86_label same, done;
     struct cold *c;
     s64 popped = 8 + in->imm;
+    u64 again;
 
     if (!tb_config.calls)
         return;
     note_target(b);
+    if (b->stack_set) {
+        unexpected(b, STUB_CALLS_RETURN, in->pc, (u32)popped);
+        return;
+    }
     state_spill(b, R_RSI);
+    again = x86_here(a);
     x86_mov(a, R_RDX, top());
     x86_lea(a, R_RAX, MEM_X(R_RSP, R_RCX, 0, -popped));
     x86_not_r(a, R_RAX);
@@ -325,8 +305,13 @@ void calls_emit_return(struct tb *b, u32 i)
     x86_land(a, same);
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1, false);
+    x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
     x86_lea(a, R_RDX, MEM(R_RDX, -(s64)tb_config.calls_frame));
     x86_mov(a, top(), R_RDX);
+    done = x86_jrcxz(a);
+    target_again(b); // of a jump: the frame below ends, too
+    x86_fix(a, x86_jmp(a), again);
+    x86_land(a, done);
     c->back = x86_here(a);
     target_again(b);
 }
@@ -338,17 +323,98 @@ bool calls_emit_leaves(const struct tb *b, u64 target)
     return tb_config.calls && functions_at(target).start != b->function.start;
 }
 
-void calls_emit_jump(struct tb *b, u32 i, u64 target)
+// A tail call: where the stack pointer is what it was at the function's beginning, its caller's
+// frame is on top, and one that ends with it is put on that. The flags in its key are left out:
+// client addresses have 47 bits, or 56, which are then left to the helpers.
+static void jump_frame(struct tb *b)
 {
     struct x86 *a = &b->code;
+
+    x86_mov(a, R_RCX, top());
+    x86_mov32(a, R_RAX, MEM(R_RCX, F_KEY));
+    x86_movzx16_rm(a, R_RDX, MEM(R_RCX, F_KEY + 4));
+    x86_lea(a, R_RCX, MEM(R_RCX, tb_config.calls_frame));
+    tb_mark(b);
+    x86_mov32(a, MEM(R_RCX, F_KEY), R_RAX);
+    x86_mov32(a, MEM(R_RCX, F_KEY + 4), R_RDX);
+    put_totals(b);
+}
+
+static void tail_call(struct tb *b, const struct spool_edge *e)
+{
+    struct x86 *a = &b->code;
+
+    jump_frame(b);
+    x86_mov32_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
+    x86_mov32_mi(a, MEM(R_RCX, F_PLT), e->plt | SPOOL_FRAME_JUMP);
+    x86_mov(a, top(), R_RCX);
+    x86_mov(a, R_RDX, GS(TA_COUNTERS + e->counter * 8));
+    x86_lea(a, R_RDX, MEM(R_RDX, 1));
+    x86_mov(a, GS(TA_COUNTERS + e->counter * 8), R_RDX);
+}
+
+// The same through register or memory, in a cold part where the flags are free and rcx is the
+// target.
+static void tail_call_to(struct tb *b, const struct cold *c)
+{
+    u64 site = b->insn[b->cur].pc;
+    struct x86_label not [4];
+    struct x86 *a = &b->code;
+
+    find_edge(a, site);
+    x86_cmp(a, MEM(R_RDX, 0), R_RCX);
+    not [0] = x86_jcc(a, CC_NE);
+    x86_mov_imm(a, R_RAX, site);
+    x86_cmp(a, MEM(R_RDX, 16), R_RAX);
+    not [1] = x86_jcc(a, CC_NE);
+    x86_mov(a, R_RCX, top());
+    x86_cmp(a, MEM(R_RCX, F_SP), R_RSP);
+    not [2] = x86_jcc(a, CC_NE);
+    x86_movzx16_rm(a, R_RAX, MEM(R_RCX, F_KEY + 6));
+    x86_and32_ri(a, R_RAX, SPOOL_FRAME_FLAGS >> 48 & 0x7fff); // all but SPOOL_FRAME_FILLED
+    not [3] = x86_jcc(a, CC_NE);
+    x86_mov(a, GS(TH_H_ADDR), R_RDX);
+    jump_frame(b);
+    x86_mov(a, R_RDX, GS(TH_H_ADDR));
+    x86_mov32(a, R_RAX, MEM(R_RDX, 12));
+    x86_or(a, R_RAX, SPOOL_FRAME_JUMP);
+    x86_mov32(a, MEM(R_RCX, F_PLT), R_RAX);
+    x86_mov32(a, R_RAX, MEM(R_RDX, 8));
+    x86_mov32(a, MEM(R_RCX, F_COUNTER), R_RAX);
+    x86_mov(a, top(), R_RCX);
+    x86_inc_m(a, counter_of(R_RAX, 0));
+    x86_fix(a, x86_jmp(a), c->back);
+    for (u32 k = 0; k < 4; k++)
+        x86_land(a, not [k]);
+}
+
+void calls_emit_jump(struct tb *b, u32 i, u64 target)
+{
+    const struct spool_edge *e;
+    struct x86 *a = &b->code;
+    struct x86_label tail;
     struct cold *c;
 
     if (tb_config.calls)
         stack(b);
     if (!calls_emit_leaves(b, target))
         return;
+    e = calls_edge(SPOOL_EDGE_JUMP, b->insn[i].pc, 0, target);
     state_spill(b, R_RCX);
-    c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+    state_spill(b, R_RDX);
+    state_spill(b, R_RAX);
+    if (e->function != target && !e->plt) { // from one part of a function to another
+        c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+    } else {
+        x86_mov(a, R_RCX, top());
+        x86_mov(a, R_RCX, MEM(R_RCX, F_SP));
+        x86_not_r(a, R_RCX);
+        x86_lea(a, R_RCX, MEM_X(R_RSP, R_RCX, 0, 1));
+        tail = x86_jrcxz(a);
+        c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+        x86_land(a, tail);
+        tail_call(b, e);
+    }
     c->calls.target = target;
     c->back = x86_here(a);
 }
@@ -359,7 +425,7 @@ static void leave_plt(struct tb *b, u32 i)
     struct spool_edge *e = calls_edge(SPOOL_EDGE_PLT, b->pc, 0, 0);
     u32 number = calls_plt_number(b->pc);
     struct x86 *a = &b->code;
-    struct x86_label called, same;
+    struct x86_label called, jumped, same;
     struct cold *c[2];
 
     note_target(b);
@@ -367,17 +433,22 @@ static void leave_plt(struct tb *b, u32 i)
     x86_mov(a, R_RDX, top());
     x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
     x86_lea(a, R_RCX, MEM(R_RCX, -(s64)number));
+    x86_mov_imm(a, R_RSI, 0);
     called = x86_jrcxz(a);
+    x86_lea(a, R_RCX, MEM(R_RCX, -(s64)SPOOL_FRAME_JUMP));
+    x86_mov_imm(a, R_RSI, SPOOL_FRAME_JUMP);
+    jumped = x86_jrcxz(a);
     c[0] = cold(b, x86_jmp(a), STUB_CALLS_LEAVE_PLT, b->insn[i].pc, 0);
     x86_land(a, called);
+    x86_land(a, jumped);
     target_again(b);
-    x86_mov_imm(a, R_RSI, (u64)e);
-    same = same_target(a, R_RSI);
+    x86_mov_imm(a, R_RAX, (u64)e);
+    same = same_target(a, R_RAX);
     c[1] = cold(b, x86_jmp(a), STUB_CALLS_LEAVE_PLT, b->insn[i].pc, 0);
     x86_land(a, same);
+    x86_mov32(a, MEM(R_RDX, F_PLT), R_RSI);
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1 + tb_config.calls_events, true);
-    x86_mov32_mi(a, MEM(R_RDX, F_PLT), 0);
     for (u32 k = 0; k < 2; k++) {
         c[k]->calls.desc.plt = number;
         c[k]->calls.desc.cell[0] = (u32)(u64)e;
@@ -400,12 +471,15 @@ void calls_emit_jump_to(struct tb *b, u32 i)
         return;
     }
     note_target(b);
-    stack(b);
+    if (b->stack_set) {
+        unexpected(b, STUB_CALLS_JUMP, b->insn[i].pc, 0);
+        return;
+    }
     state_flags_free(b, FLAGS_ARITH);
     x86_mov_imm(a, R_RDX, -b->function.start);
     x86_add_rr(a, R_RDX, R_RCX);
     x86_cmp_ri(a, R_RDX, size > INT32_MAX ? INT32_MAX : (u32)size);
-    cold(b, x86_jcc(a, CC_AE), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+    cold(b, x86_jcc(a, CC_AE), STUB_CALLS_JUMP, b->insn[i].pc, 0)->calls.indirect = true;
     state_flags_restore(b);
     target_again(b);
 }

@@ -55,7 +55,8 @@ struct cold_edge {
 struct cold_calls {
     u8 stub; // enum stub
     struct desc_calls desc;
-    u64 target; // of a direct jump; 0: it has been noted
+    u64 target;    // of a direct jump; 0: it has been noted
+    bool indirect; // a jump that may be noted as a tail call
 };
 
 // Code that is emitted behind the block's main path.
