@@ -227,9 +227,7 @@ struct spool_frame {
 // when the totals behind SPOOL_E_BI are there.
 #define SPOOL_FRAME_JUMP       0x40000000u
 #define SPOOL_FRAME_PLT_FILLED 0x80000000u
-#define SPOOL_FRAME_PLT        0x1fffffffu
-// And of a stack's first frame: nobody knows yet what function began on it.
-#define SPOOL_FRAME_FRESH 0x20000000u
+#define SPOOL_FRAME_PLT        0x3fffffffu
 
 // A stack of open calls that its thread has left for another one (coroutines): frames follow, the
 // first one first. These records stand where the calls of a thread SPOOL_THREADS_MAX would, one

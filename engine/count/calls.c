@@ -116,7 +116,7 @@ static void edges_grow(void)
 
 u32 calls_plt_number(u64 entry)
 {
-    return (u32)(entry >> 2 | 1) & SPOOL_FRAME_PLT;
+    return (u32)(entry & SPOOL_FRAME_PLT) | (SPOOL_FRAME_PLT + 1) / 2;
 }
 
 // A module may have been unmapped and another one lie there: `stale`.
@@ -351,7 +351,7 @@ void calls_thread_start(struct thread *t)
     if (!tb_config.calls)
         return;
     t->calls_end = t->regs[R_RSP];
-    t->calls_left = NULL;
+    t->calls_last = 0;
     t->counters[run.top] = CALLS_BASE + t->slot * SPOOL_STACK_SIZE - run.frame;
     push_root(t, t->pc, KEY_NONE, ~0ul);
 }
@@ -518,6 +518,7 @@ static void chain_end(struct thread *t)
 // A program may have several stacks, and go from one to the next by setting the stack pointer:
 // coroutines. Each has frames and totals of its own, which are put aside while it is left, in the
 // spool, and taken up again, by whichever thread, when the stack pointer becomes what it was then.
+// A function that only calls another one on a second stack stays its caller.
 
 #define STACK_ROOM  16384 // further down lies another stack
 #define STACK_NEAR  4096  // what is left and taken up may differ by what the switch pushes
@@ -594,36 +595,21 @@ static void stack_leave(struct thread *t, u64 sp)
             pop(t->counters);
     }
     t->counters[run.top] = base;
-    t->calls_left = l;
     lock_drop(&stacks.lock);
 }
 
-// Nobody knows what function this one begins with; the first jump or return leads there.
-static void stack_fresh(struct thread *t, u64 sp)
+// A function begins on a stack that nobody has seen.
+static void stack_begin(struct thread *t, u64 sp, u64 target)
 {
     u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
     struct spool_frame *f = (struct spool_frame *)base;
 
     t->calls_end = sp + STACK_ABOVE;
-    f->plt = SPOOL_FRAME_FRESH;
+    f->counter = edge_of(SPOOL_EDGE_ROOT, 0, 0, target)->counter;
+    f->plt = 0;
     f->key = KEY_NONE | SPOOL_FRAME_FILLED;
     f->sp = ~0ul;
     snapshot(f, totals_of(t), 0, run.events);
-}
-
-// What the switch has cost until now is its caller's, on the stack that was left.
-static void stack_begins(struct thread *t, struct spool_frame *f, u64 target)
-{
-    u64 *totals = totals_of(t);
-
-    lock_take(&stacks.lock);
-    for (u32 i = 0; i < run.events && t->calls_left; i++)
-        t->calls_left->at->totals[i] += totals[i] + f->before[i] + 1;
-    t->calls_left = NULL;
-    lock_drop(&stacks.lock);
-    f->plt = 0;
-    f->counter = edge_of(SPOOL_EDGE_ROOT, 0, 0, target)->counter;
-    snapshot(f, totals, 0, run.events);
 }
 
 // The one that was left at sp, or nearly there; none: stacks.count. @holds(stacks.lock)
@@ -666,7 +652,7 @@ static bool stack_goes_on(struct thread *t, u64 sp)
     copy_words(totals_of(t), l->at->totals, run.events * 8ul);
     t->counters[run.top] = base + l->at->frames - run.frame;
     t->calls_end = l->end;
-    t->calls_left = NULL;
+    t->calls_last = 0;
     lock_take(&stacks.lock);
     l->at->frames = 0;
     lock_drop(&stacks.lock);
@@ -712,11 +698,28 @@ static const struct spool_edge *stack_set(struct thread *t)
         return NULL;
     if (sp > from ? sp <= t->calls_end : from - sp <= STACK_ROOM)
         return unwind(t, sp);
-    if (!signal_left(t, sp)) {
-        stack_leave(t, from);
-        stack_fresh(t, sp);
+    if (signal_left(t, sp))
+        return NULL;
+    if (t->calls_last && sp + STACK_NEAR >= t->calls_from && sp <= t->calls_from + STACK_NEAR) {
+        t->calls_last = 0; // it has called something on the other stack, and is back
+        return unwind(t, sp);
     }
+    t->calls_from = from;
+    t->calls_to = sp;
+    t->calls_last = t->counters[run.top];
     return NULL;
+}
+
+// Control leaves the function that has set the stack pointer, not by a call: whether that is how
+// another one begins on a stack of its own.
+static bool stack_entered(struct thread *t, u64 sp)
+{
+    bool is = t->counters[run.top] == t->calls_last && sp + STACK_NEAR >= t->calls_to &&
+              sp <= t->calls_to + STACK_NEAR;
+
+    if (is || t->counters[run.top] < t->calls_last)
+        t->calls_last = 0;
+    return is;
 }
 
 // Control has gone from site to target without a call; the stack pointer is sp. It may be a way
@@ -730,8 +733,9 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct sp
 
     if (more)
         last = more;
-    if (UNLIKELY(f->plt & SPOOL_FRAME_FRESH)) {
-        stack_begins(t, f, target);
+    if (UNLIKELY(t->calls_last) && stack_entered(t, sp)) {
+        stack_leave(t, t->calls_from);
+        stack_begin(t, sp, target);
         return;
     }
     if ((f->key & SPOOL_FRAME_LAZY) && f->sp == sp) { // the resolver is done: who asked it calls

@@ -32,7 +32,7 @@ struct desc_bc {
 struct desc_calls {
     u32 site[2];
     u32 len; // of a call; of a return, the bytes that it takes from the stack
-    u32 plt; // of STUB_CALLS_LEAVE_PLT: the entry's; of _RETURN and _JUMP: the stack pointer was set
+    u32 plt; // of STUB_CALLS_LEAVE_PLT: the entry's; of _RETURN, _JUMP: the stack pointer was set
     u32 cell[2]; // and that entry's edge
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where functions begin (functions.h). A table for each spool_map: offsets from the mapping's start,
-// sorted.
+// Where functions begin (functions.h). A table for each spool_map: offsets from the mapping's
+// start, sorted.
 #include "engine/count/functions.h"
 
 #include "engine/base/heap.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // --calls=yes: where the functions of modules begin, and which code is a linkage table. Read from
-// .symtab, .dynsym and .eh_frame_hdr of a module's file, and .symtab of what the distribution has put
-// below /usr/lib/debug for its build-id, once, when its first block is translated; the names, which
-// the finisher knows, play no part. @holds(translation lock), all of it.
+// .symtab, .dynsym and .eh_frame_hdr of a module's file, and .symtab of what the distribution has
+// put below /usr/lib/debug for its build-id, once, when its first block is translated; the names,
+// which the finisher knows, play no part. @holds(translation lock), all of it.
 //
 // A function goes from one beginning to the next. As symbols/ has it: a symbol with a size is a
 // function, and what is left between them is told apart by labels and .eh_frame. A module of which

@@ -374,18 +374,26 @@ int spooler_thread_slot(u32 slot)
 long spooler_stack_reach(u32 slot, u64 bytes)
 {
     u64 have = spooler_stack_mapped[slot], want = have ? have : 0x8000;
+    u64 at = spooler_stack_address(slot);
     long ret = 0;
 
+    if (bytes <= have)
+        return 0;
     while (want < bytes)
         want *= 2;
     if (want > SPOOL_STACK_SIZE)
         return -ENOSPC;
     lock_take(&spool_lock);
-    if (want > have)
+    if (!have) { // the client's mappings stay away
+        ret = sys_mmap(at, SPOOL_STACK_SIZE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        ret = sys_failed(ret) ? ret : (u64)ret == at ? 0 : -EEXIST;
+    }
+    if (ret == 0)
         ret =
             spooler_grow_file(spooler_fd(), &spooler_file_size, spooler_stack_offset(slot) + want);
-    if (want > have && ret == 0)
-        ret = spooler_map_shared(spooler_fd(), spooler_stack_address(slot) + have, want - have,
+    if (ret == 0)
+        ret = spooler_map_shared(spooler_fd(), at + have, want - have,
                                  spooler_stack_offset(slot) + have, MAP_FIXED);
     if (ret == 0)
         spooler_stack_mapped[slot] = (u32)want;

@@ -58,7 +58,8 @@ struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n_counter
 struct spool_edge *spooler_edge_at(u32 index);
 // Counters that belong to nothing else; the first one's index.
 u32 spooler_counters(u32 n);
-// Maps a slot's open calls (of SPOOL_THREADS_MAX, those of stacks that were left) so that `bytes` from their beginning can be used. 0 or -errno.
+// Maps a slot's open calls (of SPOOL_THREADS_MAX, those of stacks that were left) so that `bytes`
+// from their beginning can be used. 0 or -errno.
 long spooler_stack_reach(u32 slot, u64 bytes);
 
 // Whether a slot's counters are mapped.

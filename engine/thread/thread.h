@@ -95,7 +95,6 @@
 #    include "engine/base/types.h"
 
 struct sim_state;    // prof.h
-struct calls_left;   // calls.c
 struct log_block;    // log.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
@@ -147,8 +146,9 @@ struct thread {
     s64 escape_delta;
     u64 step_counter;              // spool counter of the instruction that is single-stepped
     u32 step_block;                // and its block
-    u64 calls_end;                 // count/calls.c: the stack that the client is on ends here
-    struct calls_left *calls_left; // and the one that it was on before, if that is to be seen to
+    // count/calls.c: the stack that the client is on ends here. Where the stack pointer was set to
+    // something unknown: what it was, what it is, and which call was the last then; 0: it was not
+    u64 calls_end, calls_from, calls_to, calls_last;
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c

@@ -98,8 +98,10 @@ static struct cold *cold(struct tb *b, struct x86_label from, enum stub stub, u6
 {
     struct cold *c = tb_cold(b, COLD_CALLS, from);
 
-    c->calls =
-        (struct cold_calls){ .stub = (u8)stub, .desc = { { (u32)site, (u32)(site >> 32) }, len } };
+    c->calls = (struct cold_calls){ .stub = (u8)stub };
+    c->calls.desc.site[0] = (u32)site;
+    c->calls.desc.site[1] = (u32)(site >> 32);
+    c->calls.desc.len = len;
     return c;
 }
 
@@ -395,16 +397,17 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
     struct x86_label tail;
     struct cold *c;
 
-    if (tb_config.calls)
+    if (!calls_emit_leaves(b, target)) {
         stack(b);
-    if (!calls_emit_leaves(b, target))
         return;
+    }
     e = calls_edge(SPOOL_EDGE_JUMP, b->insn[i].pc, 0, target);
     state_spill(b, R_RCX);
     state_spill(b, R_RDX);
     state_spill(b, R_RAX);
-    if (e->function != target && !e->plt) { // from one part of a function to another
+    if (b->stack_set || (e->function != target && !e->plt)) { // or between parts of a function
         c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+        c->calls.desc.plt = b->stack_set;
     } else {
         x86_mov(a, R_RCX, top());
         x86_mov(a, R_RCX, MEM(R_RCX, F_SP));

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+#
+# Call graphs (check-calls): by hand, against Callgrind with the programs of tests-exact.mk, balanced.
+
+CALLS_DIR := $(BUILD)/tests/calls
+CALLS_S   := $(patsubst tests/calls/%.S,$(CALLS_DIR)/%,$(wildcard tests/calls/*.S))
+CALLS_C   := $(addprefix $(CALLS_DIR)/,contexts forks jumps killed threads)
+
+$(CALLS_S): $(CALLS_DIR)/%: tests/calls/%.S
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack -o $@ $<
+# Functions stay functions: what is tested is the calls between them. Always by gcc, for the names
+# that its parts of functions have.
+$(CALLS_C): $(CALLS_DIR)/%: tests/calls/%.c $(FLAGS_STAMP)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-inline -fno-ipa-sra -pthread -o $@ $<
+$(CALLS_DIR)/exceptions: tests/calls/exceptions.cc
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)g++ -O2 -g -o $@ $<
+$(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.a
+	$(call link,$(PROFILE_LIBS))
+
+.PHONY: check-calls
+check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges \
+    $(COMPAT_PROGRAMS)
+	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
+CHECKS += check-calls

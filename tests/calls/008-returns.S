@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//
+// Returns that are none. by_ret pushes an address and returns to it: lea, push, ret, then goal: a
+// call by jump: 3 + 2. thunk is how compilers kept processors from guessing: call, mov, ret to the
+// address in rax, which is a call, too: 3 + 2. drop takes its return address away and returns to
+// its caller's caller (add, ret: 2); between: call, which never comes back: 1 + 2.
+//
+// edge: _start between 1 3
+// edge: _start by_ret 2 10
+// edge: _start thunk 3 15
+// edge: between drop 1 2
+// edge: by_ret goal 2 4
+// edge: thunk goal 3 6
+        .text
+        .globl  _start
+        .type   _start, @function
+_start: call    by_ret
+        call    by_ret
+        lea     goal(%rip), %rax
+        mov     $3, %ebp
+1:      call    thunk
+        dec     %ebp
+        jnz     1b
+        call    between
+        mov     $60, %eax
+        xor     %edi, %edi
+        syscall
+        .size   _start, . - _start
+        .type   by_ret, @function
+by_ret: lea     goal(%rip), %rbx
+        push    %rbx
+        ret
+        .size   by_ret, . - by_ret
+        .type   thunk, @function
+thunk:  call    2f
+        ud2
+2:      mov     %rax, (%rsp)
+        ret
+        .size   thunk, . - thunk
+        .type   goal, @function
+goal:   nop
+        ret
+        .size   goal, . - goal
+        .type   between, @function
+between:
+        call    drop
+        ud2
+        .size   between, . - between
+        .type   drop, @function
+drop:   add     $8, %rsp
+        ret
+        .size   drop, . - drop
