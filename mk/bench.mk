@@ -17,7 +17,7 @@ BENCH_TIMEOUT ?= 600
 
 BENCH_IN := $(BUILD)/bench/inputs
 BENCH_INPUTS := $(BENCH_IN)/text $(BENCH_IN)/sql $(BENCH_IN)/work.c $(BENCH_IN)/matrix \
-    $(BENCH_IN)/forks
+    $(BENCH_IN)/forks $(BENCH_IN)/fib
 
 define bench_generate
 $(call say,GEN,$@)
@@ -34,7 +34,7 @@ $(BENCH_IN)/sql: bench/generate
 $(BENCH_IN)/work.c: bench/generate
 	$(call bench_generate,c)
 
-$(BENCH_IN)/matrix $(BENCH_IN)/forks: $(BENCH_IN)/%: bench/programs/%.c $(FLAGS_STAMP)
+$(BENCH_IN)/matrix $(BENCH_IN)/forks $(BENCH_IN)/fib: $(BENCH_IN)/%: bench/programs/%.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -o $@ $<

@@ -313,7 +313,7 @@ bool calls_full(struct thread *t, u64 addr, u64 *frame)
 {
     u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
 
-    if (!tb_config.calls || addr - base > SPOOL_STACK_SIZE)
+    if (!tb_config.calls || addr - base >= SPOOL_STACK_SIZE + run.frame)
         return false;
     if (*frame - base >= SPOOL_STACK_SIZE) {
         jumps_end(t);

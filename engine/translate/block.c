@@ -113,7 +113,7 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
 {
     struct source s = { .at = 0, .have = 0 };
 
-    while (b->n < limit && b->end < b->function.end && refill(b, &s, b->end, fault)) {
+    while (b->n < limit && !(b->n && b->end >= b->function.end) && refill(b, &s, b->end, fault)) {
         struct insn *in = &b->insn[b->n];
         bool refs = tb_config.cache || tb_config.branch || tb_config.calls;
         int len = decode_insn(in, b->end, s.buf + s.at, s.have - s.at, refs);

@@ -21,6 +21,8 @@
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/calls.h"
+#include "engine/count/functions.h"
 #include "engine/count/ids.h"
 #include "engine/count/log.h"
 #include "engine/spool/config.h"
@@ -85,6 +87,39 @@ struct fragment *tcache_publish(const struct draft *d)
     published = *d;
     region_take(d->size);
     return &fragment;
+}
+
+// No call graph is asked for here.
+u64 calls_known[CALLS_KNOWN];
+const struct spool_edge calls_unknown;
+
+void calls_look(void)
+{
+    fail_msg("asked for the call graph's edges");
+}
+
+void calls_own(const struct spool_counters *c, u32 first)
+{
+    assert_false(tb_config.calls);
+    assert_true(c && first);
+}
+
+u32 calls_plt_number(u64 entry)
+{
+    fail_msg("asked for an entry of a linkage table: %lx", entry);
+    return 0;
+}
+
+struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
+{
+    fail_msg("asked for an edge: kind %d, from %lx (%u) to %lx", kind, site, len, target);
+    return NULL;
+}
+
+struct function functions_at(u64 addr)
+{
+    fail_msg("asked for the function at %lx", addr);
+    return (struct function){ 0 };
 }
 
 bool log_has_room(void)
