@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Nothing but calls, for `make bench`: Fibonacci numbers by the definition. Optimisers would make
-// loops of it; what stands behind each call keeps them from that. Prints the number; must not depend
-// on anything but its argument.
+// loops of it; what stands behind each call keeps them from that. Prints the number; must not
+// depend on anything but its argument.
 #include <stdio.h>
 #include <stdlib.h>
 

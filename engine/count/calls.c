@@ -823,43 +823,49 @@ static void plt_left(struct thread *t, struct spool_frame *f, const struct spool
     snapshot(f, totals_of(t), 0, run.often);
 }
 
+// The first that an entry leads to stands for it.
+static void plt_known(struct spool_edge *entry, u64 target, u64 function)
+{
+    lock_take(&lock);
+    if (!entry->target) {
+        entry->function = function;
+        __atomic_store_n(&entry->target, target, __ATOMIC_RELEASE);
+    }
+    lock_drop(&lock);
+}
+
 void calls_leave_plt(struct thread *t, const u8 *ret)
 {
-    struct spool_frame *f;
+    struct spool_frame *f = top_of(t);
     struct spool_edge *entry, *through, *e;
-    struct desc_calls d;
     u64 target = t->ibl_target, function;
-    bool within;
+    struct desc_calls d;
+    bool within, called;
 
     desc_read(&d, ret, sizeof(d) / 4);
+    entry = (struct spool_edge *)desc_u64(d.cell);
+    called = (f->plt & SPOOL_FRAME_PLT) == d.plt;
+    if (called && entry->target == target) { // there has been a miss
+        plt_left(t, f, edge_at(f));
+        return;
+    }
     function = function_of(target, &within);
     if (within)
         return;
-    f = top_of(t);
     if (!(f->plt & SPOOL_FRAME_PLT)) {
         jump(t, desc_u64(d.site), target, t->client_sp, NULL);
         return;
     }
-    entry = (struct spool_edge *)desc_u64(d.cell);
+    if (called)
+        plt_known(entry, target, function);
     through = edge_at(f);
-    if ((f->plt & SPOOL_FRAME_PLT) == d.plt) {
-        // the first that it leads to stands for the entry
-        lock_take(&lock);
-        if (!entry->target) {
-            entry->function = function;
-            __atomic_store_n(&entry->target, target, __ATOMIC_RELEASE);
-        }
-        lock_drop(&lock);
-        if (entry->target == target) {
-            plt_left(t, f, through);
-            return;
-        }
-    }
+    plt_left(t, f, through);
+    if (called && entry->target == target)
+        return;
     e = edge_of(through->kind == SPOOL_EDGE_JUMP ? SPOOL_EDGE_JUMP : SPOOL_EDGE_INDIRECT,
                 through->site, through->len, target);
     t->counters[through->counter]--;
     t->counters[e->counter]++;
-    plt_left(t, f, through);
     f->counter = e->counter;
     if (t->client_sp < f->sp) // it has left word of what is wanted
         f->key |= SPOOL_FRAME_LAZY;
