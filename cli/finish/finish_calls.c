@@ -192,15 +192,16 @@ static uint32_t own_file(const struct graph *g, uint32_t map, uint64_t pc,
 static struct quern_site site_of(struct graph *g, uint32_t map, uint64_t pc)
 {
     struct symbols_place at = { 0 };
+    uint64_t addr = g->place(g->ctx, map, pc, &at);
     uint32_t own;
 
-    g->place(g->ctx, map, pc, &at);
     own = own_file(g, map, pc, &at);
     return (struct quern_site){
         .func = quern_profile_func(g->p, object_of(g, map), profile_string(g, own),
                                    profile_string(g, at.function)),
         .file = profile_string(g, at.file),
         .line = at.line,
+        .addr = g->s->h->flags & SPOOL_F_INSTR ? addr : 0,
     };
 }
 
@@ -368,7 +369,7 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
     // from one part of a function to another
     if (e->kind == SPOOL_EDGE_JUMP && to.func == at.func)
         return;
-    if (quern_profile_add_call(g->p, &at, to.func, to.line, 0, calls, counts, g->n) != 0)
+    if (quern_profile_add_call(g->p, &at, to.func, to.line, to.addr, calls, counts, g->n) != 0)
         g->rc = -1;
 }
 
@@ -423,7 +424,14 @@ static void put_header(struct graph *g)
 
 int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_size)
 {
-    struct quern_write_opts wo = { .sz = sizeof(wo), .format = QUERN_FORMAT_CALLGRIND };
+    uint64_t flags = g->s->h->flags;
+    struct quern_write_opts wo = {
+        .sz = sizeof(wo),
+        .format = QUERN_FORMAT_CALLGRIND,
+        .no_lines = (flags & SPOOL_F_NO_LINES) != 0,
+        .no_compress_strings = (flags & SPOOL_F_NO_IDS) != 0,
+        .no_compress_pos = (flags & SPOOL_F_NO_RELATIVE) != 0,
+    };
     struct quern_error e = { 0 };
     int rc = g->rc;
 

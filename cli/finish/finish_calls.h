@@ -9,8 +9,9 @@
 
 struct graph;
 
-// Where an instruction of a map is; and the text of a number in that.
-typedef void finish_place_fn(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *out);
+// Where an instruction of a map is: the answer is its link-time address, or pc where nobody knows;
+// and the text of a number in that.
+typedef uint64_t finish_place_fn(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *out);
 const char *finish_text_of(const void *ctx, uint32_t number);
 
 struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *place, void *ctx,

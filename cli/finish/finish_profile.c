@@ -142,7 +142,7 @@ static void note_executed(struct builder *b, const struct finish_insn *in)
     b->executed[b->executed_count++] = (struct executed){ in->pc, in->executed, in->map };
 }
 
-static void place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at)
+static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at)
 {
     struct builder *b = ctx;
 
@@ -156,8 +156,10 @@ static void place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at
         b->map_known = start != UINT64_MAX;
         b->map_delta = start - pc;
     }
-    if (b->map_known)
-        symbols_find(b->module[map], pc + b->map_delta, at);
+    if (!b->map_known)
+        return pc;
+    symbols_find(b->module[map], pc + b->map_delta, at);
+    return pc + b->map_delta;
 }
 
 const char *finish_text_of(const void *ctx, uint32_t number)

@@ -211,6 +211,10 @@ void run_start(const struct run_options *options, char **given)
     if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_REPLAY))
         die(UTIL_USAGE, "--calls=yes: not with --replay=inline, which simulates caches later than "
                         "the calls are made; leave one of them out");
+    if (!(o.flags & SPOOL_F_CALLS) &&
+        (o.flags & (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE)))
+        die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --compress-strings=no and "
+                        "--compress-pos=no are for Callgrind profiles: add --calls=yes");
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);
