@@ -394,8 +394,11 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save)
         return;
     while (t->counters[run.top] > save->top)
         pop(t->counters);
-    if (t->counters[run.top] == save->top && f->key == save->key)
-        return;
+    if (t->counters[run.top] == save->top) {
+        if (f->key == save->key)
+            return;
+        pop(t->counters); // of a function that has executed another program
+    }
     t->counters[run.top] = save->top;
     f->counter = save->counter;
     f->plt = save->plt;

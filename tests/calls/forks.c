@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A child that goes on in the functions that its parent was in, and programs spawned in borrowed
-// memory.
+// A child that goes on in the functions that its parent was in, and programs executed from borrowed
+// memory, by whoever called vfork and by the library.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +41,14 @@ int main(void)
 
     if (middle(50))
         return 1;
+    for (int i = 0; i < 3; i++) {
+        pid = vfork();
+        if (pid == 0) {
+            execv("/bin/true", argv);
+            _exit(1);
+        }
+        waitpid(pid, NULL, 0);
+    }
     for (int i = 0; i < 5; i++) {
         if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) == 0)
             waitpid(pid, NULL, 0);
