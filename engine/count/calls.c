@@ -34,9 +34,9 @@ static struct {
     u32 size, used;
 } known;
 
-// Of each counter the edge whose first it is, or the place of the event that it counts. One for
-// each counter that there may be, of which memory is taken as it is touched.
-static u32 *owner;
+// Of each counter of a block the place of the event that it counts. One for each counter that there
+// may be, of which memory is taken as it is touched.
+static u8 *owner;
 
 u64 calls_known[CALLS_KNOWN];
 const struct spool_edge calls_unknown;
@@ -66,7 +66,7 @@ void calls_init(void)
     spool->calls = run.top;
     known.size = 4096;
     known.index = heap_alloc(known.size * sizeof(u32));
-    owner = heap_pages(SPOOL_COUNTERS_MAX * sizeof(u32));
+    owner = heap_pages(SPOOL_COUNTERS_MAX);
 }
 
 static u32 edge_hash(u64 site, u64 target)
@@ -140,11 +140,8 @@ static struct spool_edge *edge_make(enum spool_edge_kind kind, u64 site, u32 len
                             .function = to->start,
                             .plt = to->plt ? calls_plt_number(target) : 0 };
     u32 counters = kind == SPOOL_EDGE_PLT ? 0 : 1 + run.events + (to->plt ? run.events : 0);
-    struct spool_edge *made = spooler_edge_append(&e, counters);
 
-    if (counters)
-        owner[made->counter] = (u32)(made - spooler_edge_at(0));
-    return made;
+    return spooler_edge_append(&e, counters);
 }
 
 struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
@@ -219,9 +216,21 @@ static struct spool_frame *below(const struct spool_frame *f)
     return (struct spool_frame *)((u64)f - run.frame);
 }
 
+// Counters are given to edges in the order of these; an entry of a linkage table has none, and so
+// the number of the next one's.
 static struct spool_edge *edge_at(const struct spool_frame *f)
 {
-    return spooler_edge_at(owner[f->counter]);
+    u64 lo = 0, hi = __atomic_load_n(&spool->edges_used, __ATOMIC_ACQUIRE);
+
+    while (hi - lo > 1) { // the last that begins there or before
+        u64 mid = (lo + hi) / 2;
+
+        if (spooler_edge_at((u32)mid)->counter <= f->counter)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return spooler_edge_at((u32)lo);
 }
 
 // The function that f's call is in: of one through a linkage table, what its entry leads to.
@@ -327,13 +336,13 @@ bool calls_full(struct thread *t, u64 addr, u64 *frame)
 // led from the function that is on top now; NULL: there was none.
 static const struct spool_edge *unwind(struct thread *t, u64 sp)
 {
-    const struct spool_edge *last = NULL;
+    const struct spool_frame *last = NULL;
 
     while (top_of(t)->sp < sp) {
-        last = edge_at(top_of(t));
+        last = top_of(t);
         pop(t->counters);
     }
-    return last;
+    return last ? edge_at(last) : NULL;
 }
 
 // ---- Threads ----
