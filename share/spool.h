@@ -86,7 +86,7 @@ enum spool_flag {
     SPOOL_F_NO_LINES = 1u << 25,      // --dump-line=no: for the finisher alone, as the next three
     SPOOL_F_INSTR = 1u << 28,         // --dump-instr=yes
     SPOOL_F_NO_IDS = 1u << 29,        // --compress-strings=no
-    SPOOL_F_NO_RELATIVE = 1u << 30,   // --compress-pos=no
+    SPOOL_F_NO_RELATIVE = 1ull << 32, // --compress-pos=no
     SPOOL_F_STAT = 1u << 26,          // quern stat: who started the run reads the spool
     SPOOL_F_JSON = 1u << 27,          // --summary=json: for the finisher alone
     SPOOL_F_COUNTED = 1u << 30,       // --tsc=counted

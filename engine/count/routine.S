@@ -125,8 +125,8 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     kmovw k2, word ptr [rip + vector_sets + \ways + 1]
     .endm
 
-// edi: a set's first way, r9: address of its next victim, r15: what that was noted to be. ecx := the
-// way to fill, whose stamp becomes the clock; the next victim is noted.
+// edi: a set's first way, r9: address of its next victim, r15: what that was noted to be. ecx :=
+// the way to fill, whose stamp becomes the clock; the next victim is noted.
     .macro VICTIM stamps, ways
     mov ecx, r15d
     and ecx, 31

@@ -17,11 +17,13 @@
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/calls.h"
 #include "engine/count/log.h"
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
 #include "engine/process/end.h"
 #include "engine/run/dispatch.h"
+#include "engine/run/emulate.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
 #include "engine/spool/config.h"
@@ -40,6 +42,64 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 void (*loop_run)(struct thread *t);
 void (*loop_finished)(struct thread *t);
+
+// -- the call graph, and another processor: nobody asks for them here --
+
+void calls_call(struct thread *t, const u8 *ret)
+{
+    (void)t;
+    (void)ret;
+    fail();
+}
+
+void calls_return(struct thread *t, const u8 *ret)
+{
+    (void)t;
+    (void)ret;
+    fail();
+}
+
+void calls_jump(struct thread *t, const u8 *ret)
+{
+    (void)t;
+    (void)ret;
+    fail();
+}
+
+void calls_leave_plt(struct thread *t, const u8 *ret)
+{
+    (void)t;
+    (void)ret;
+    fail();
+}
+
+void calls_stack(struct thread *t, const u8 *ret)
+{
+    (void)t;
+    (void)ret;
+    fail();
+}
+
+void calls_miss(struct thread *t, const u8 *ret)
+{
+    (void)t;
+    (void)ret;
+    fail();
+}
+
+void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by)
+{
+    (void)t;
+    (void)block;
+    (void)insns;
+    (void)by;
+}
+
+bool emulate_insn(struct thread *t)
+{
+    (void)t;
+    return false;
+}
 
 // -- ways that do not come back --
 

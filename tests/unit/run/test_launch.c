@@ -19,6 +19,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/codecache/vmmapfile.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/ids.h"
 #include "engine/count/log.h"
 #include "engine/process/birth.h"
@@ -28,6 +29,7 @@
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
 #include "engine/run/dispatch.h"
+#include "engine/run/emulate.h"
 #include "engine/run/launch.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/config.h"
@@ -228,11 +230,45 @@ void config_init(u64 i1_room, u64 d1_room)
     note('f');
 }
 
+void calls_init(void)
+{
+    note('g');
+}
+
+void calls_thread_start(struct thread *with)
+{
+    (void)with;
+    note('G');
+}
+
+void emulate_init(void)
+{
+    note('e');
+}
+
+// with --cpu alone
+u64 cpu_show(u64 xcr0)
+{
+    (void)xcr0;
+    fail();
+    return 0;
+}
+
+// with --reproducible alone
+bool vmmap_find(u64 addr, struct vmmap_info *out)
+{
+    (void)addr;
+    (void)out;
+    fail();
+    return false;
+}
+
 static u64 brk_emulated;
 
-void syscalls_init(u64 brk)
+void syscalls_init(u64 brk, u64 top)
 {
     brk_emulated = brk;
+    assert_int_equal(top, 0); // nothing is pinned
     note('s');
 }
 
@@ -359,7 +395,7 @@ static void test_stack(void **state)
     (void)state;
     assert_int_equal(launch(), 1);
     assert_int_equal(spool_fd, 901);
-    assert_string_equal(order, "SvfcmTiCltpdsb");
+    assert_string_equal(order, "SvfcmTiClgtepdsbG");
     assert_int_equal(t->regs[R_RSP], (u64)sp);
     assert_int_equal(t->pc, 0x401500);
     assert_int_equal(t->rflags, 0x202);
@@ -406,7 +442,7 @@ static void test_options(void **state)
     assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
     assert_int_equal(aux(AT_BASE), 0);
     assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
-    assert_string_equal(order, "SOvfcmTiCltpdsb");
+    assert_string_equal(order, "SOvfcmTiClgtepdsbG");
 }
 
 // Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts

@@ -13,6 +13,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/codecache/gate.h"
+#include "engine/count/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
@@ -88,6 +89,11 @@ bool threads_is_profiled(const struct thread *t)
 void threads_lock(void) {}
 
 void threads_unlock(void) {}
+
+void calls_signal(struct thread *thread)
+{
+    (void)thread;
+}
 
 struct thread *threads_first(void)
 {

@@ -13,11 +13,25 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
+#include "engine/spool/config.h"
 #include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
 #include "engine/syscalls/files.h"
 #include "engine/thread/world.h"
 
 // -- other rooms --
+
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+
+// with --cpu alone
+const char *spooler_string(u32 at)
+{
+    (void)at;
+    fail();
+    return NULL;
+}
 
 static jmp_buf back;
 static u64 gated[6];

@@ -13,6 +13,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/count/calls.h"
 #include "engine/process/end.h"
 #include "engine/signal/deliver.h"
 #include "engine/spool/spooler.h"
@@ -22,6 +23,11 @@
 
 _Noreturn void int80_go(struct thread *t);
 _Noreturn void int80_done(struct thread *t);
+
+void calls_returned(struct thread *t, u64 target)
+{
+    assert_int_equal(target, t->pc);
+}
 
 // -- ways that do not come back --
 

@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
+#include "engine/base/cpu.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
+#include "engine/count/ticks.h"
 #include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
@@ -27,6 +29,7 @@
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
 
+struct cpu cpu = { .shown_all = true };
 static struct spool_header header;
 struct spool_header *spool = &header;
 bool gate_all_slow;
@@ -50,9 +53,18 @@ void gate_init(const u8 table[GATE_CALLS])
     memcpy(slow, table, sizeof(slow));
 }
 
-void memory_init(u64 brk)
+// with --reproducible alone
+u64 ticks_random(struct thread *t)
+{
+    (void)t;
+    fail();
+    return 0;
+}
+
+void memory_init(u64 brk, u64 top)
 {
     assert_int_equal(brk, 0x5000);
+    assert_int_equal(top, 0x7000);
 }
 
 void gate_return(struct thread *t, long ret)
@@ -246,7 +258,7 @@ static int setup(void **state)
     gate_all_slow = false;
     held_mask = 0;
     done_nr = 0;
-    syscalls_init(0x5000);
+    syscalls_init(0x5000, 0x7000);
     return 0;
 }
 
