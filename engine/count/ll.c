@@ -198,6 +198,11 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
         calls_count(t, counter + 1, 1);
 }
 
+bool ll_waits(const struct thread *t)
+{
+    return t->ll != (u64)first_of(t);
+}
+
 void ll_drain(struct thread *t)
 {
     struct waiting *w = first_of(t), *end = (struct waiting *)t->ll;

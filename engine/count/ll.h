@@ -25,8 +25,9 @@ void ll_thread_init(struct thread *t);
 // latest. @signal-safe
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter);
 
-// What waits is done, in its order. @signal-safe
+// What waits is done, in its order. Changes vector registers. @signal-safe
 void ll_drain(struct thread *t);
+bool ll_waits(const struct thread *t);
 
 // Whether its tags have 32 bits, so that vector.S can look at them.
 bool ll_is_narrow(void);

@@ -65,11 +65,7 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
         return;
     if (there != LOG_END)
         *stop = LOG_END;
-    if (tb_config.vectors)
-        vector_save(t);
     at = routine_enter(t, from, REPLAY_BASE + *(const u32 *)from);
-    if (tb_config.vectors)
-        vector_restore(t);
     if (there != LOG_END)
         *stop = there;
     if (at != end)
@@ -78,6 +74,10 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
 
 void replay_run(struct thread *t, const u64 *from, const u64 *end)
 {
+    if (from == end && !ll_waits(t))
+        return;
+    if (tb_config.vectors)
+        vector_save(t);
     if (from != end) {
         if (tb_config.stamps)
             run_routines(t, from, end);
@@ -85,6 +85,8 @@ void replay_run(struct thread *t, const u64 *from, const u64 *end)
             run_in_c(t, from, end);
     }
     ll_drain(t);
+    if (tb_config.vectors)
+        vector_restore(t);
 }
 
 void replay_part(struct thread *t, const u64 *from, u32 insn)
