@@ -85,7 +85,7 @@ void log_drain(struct thread *t)
     replay_run(t, (const u64 *)begin, (const u64 *)end);
 }
 
-void log_drain_all(void)
+void log_drain_all(s32 stopped)
 {
     if (!tb_config.defer)
         return;
@@ -93,8 +93,10 @@ void log_drain_all(void)
     for (struct thread *t = threads_first(); t; t = t->next) {
         u32 state = __atomic_load_n(&t->state, __ATOMIC_SEQ_CST);
 
-        // At the end of a process one may not have parked in time: it still records.
-        if (state != TS_RUNNING && state != TS_HELPER)
+        // Of those that are stopped one may come from a system call and look at its stop word now,
+        // which makes it run for a moment. Of others, one that runs records.
+        if (!stopped || thread_own(t)->tgid == stopped ||
+            (state != TS_RUNNING && state != TS_HELPER))
             log_drain(t);
     }
     threads_unlock();

@@ -28,8 +28,10 @@ void log_flush(void);
 
 // Replays what t has recorded; t is quiet, or the caller.
 void log_drain(struct thread *t);
-// The same of every thread. The world is stopped.
-void log_drain_all(void);
+// The same of every thread. Those of the process `stopped` are stopped, 0: the world is; of others
+// one that records is left out.
+#define LOG_NONE_STOPPED (-1)
+void log_drain_all(s32 stopped);
 
 // The thread comes from exit k of a fragment.
 void log_edge(struct thread *t, u32 id, u32 k);

@@ -22,7 +22,7 @@
 #define VS_LL_ASSOC     64
 #define VS_D1_WAYS      68 // a mask
 #define VS_I1_WAYS      72
-#define VS_LL_LATER    76 // there are several threads
+#define VS_LL_LATER     76 // there are several threads
 #define VS_SIZE         80
 #define VS_HINTS        8192
 

@@ -70,6 +70,7 @@ _Noreturn void end_thread(struct thread *t, int code)
 _Noreturn void end_process(struct thread *t, u32 kind, int code)
 {
     s32 tgid = thread_own(t)->tgid;
+    bool stopped = true;
 
     mask_close(t);
     log_drain(t);
@@ -84,8 +85,8 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
         sys_exit_group(code);
     }
     if (threads_count_of(tgid) > 1 || world_is_ending())
-        world_stop_for_end(t);
-    log_drain_all();
+        stopped = world_stop_for_end(t);
+    log_drain_all(stopped ? tgid : LOG_NONE_STOPPED);
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {
         if (finish_in_child(kind, code))

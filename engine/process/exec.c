@@ -290,7 +290,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
         world_stop(t);
         world = true;
-        log_drain_all();
+        log_drain_all(0);
         if (finish_in_child(SPOOL_END_EXIT, 0))
             engine_msg("warning: the profile was not written before the program executed another");
     } else if (ends) {

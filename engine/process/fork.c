@@ -132,7 +132,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
         return;
     }
-    log_drain_all();
+    log_drain_all(0);
     set_stack(rq, 0, 0);
     copies = copy_fork_before();
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],

@@ -59,7 +59,7 @@ static bool flush_is_due(void)
 static void flush(struct thread *t)
 {
     world_stop(t);
-    log_drain_all();
+    log_drain_all(0);
     tcache_flush_all();
     log_flush();
     world_resume(t);

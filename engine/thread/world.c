@@ -169,7 +169,7 @@ static bool stop_look(struct thread *self, s32 tgid, bool poke)
     return quiet;
 }
 
-static void stop_all(struct thread *self, s32 tgid, u32 polls)
+static bool stop_all(struct thread *self, s32 tgid, u32 polls)
 {
     for (u32 i = 0; i < polls; i++) {
         u32 seen = __atomic_load_n(&parked_word, __ATOMIC_SEQ_CST);
@@ -178,9 +178,10 @@ static void stop_all(struct thread *self, s32 tgid, u32 polls)
         // thread on the way: at first each time, then ever more rarely, so that a thread that
         // cannot take its pokes does not fill the user's signal queue (96,365 were seen).
         if (stop_look(self, tgid, i < 8 || (i & (i - 1)) == 0))
-            return;
+            return true;
         wait_word(&parked_word, seen);
     }
+    return false;
 }
 
 static void world_take(struct thread *t)
@@ -220,7 +221,7 @@ void world_resume(struct thread *t)
     wake_word(&world_busy, 1);
 }
 
-void world_stop_for_end(struct thread *t)
+bool world_stop_for_end(struct thread *t)
 {
     if (__atomic_exchange_n(&ending, 1, __ATOMIC_SEQ_CST)) {
         // Another thread ends the process: wait for that, as a parked one.
@@ -233,7 +234,7 @@ void world_stop_for_end(struct thread *t)
             sys_futex(&never, FUTEX_WAIT_PRIVATE, 0, NULL);
     }
     world_take(t);
-    stop_all(t, thread_own(t)->tgid, END_POLLS);
+    return stop_all(t, thread_own(t)->tgid, END_POLLS);
 }
 
 void world_blocking_begin(struct thread *t)

@@ -21,8 +21,8 @@ void world_stop(struct thread *t);
 void world_resume(struct thread *t);
 
 // The same for the end of the process: only threads of t's process, bounded in time, never resumed.
-// A thread that comes second never returns.
-void world_stop_for_end(struct thread *t);
+// False: the time was over. A thread that comes second never returns.
+bool world_stop_for_end(struct thread *t);
 bool world_is_ending(void);
 
 // A thread has left the list: whoever waits for it looks again.

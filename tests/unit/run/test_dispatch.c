@@ -232,8 +232,9 @@ void log_edge(struct thread *t, u32 id, u32 k)
     edge_exit = k;
 }
 
-void log_drain_all(void)
+void log_drain_all(s32 stopped)
 {
+    assert_int_equal(stopped, 0);
     note('d');
 }
 
