@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -37,22 +38,26 @@ void finish_lift_limits(void)
     }
 }
 
+// The kernel's mask, of all 64 signals: sigprocmask() leaves out the C library's own two, and would
+// let in one of them that the client, or the engine, has left pending.
+static void set_mask(uint64_t mask)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+}
+
 // No signal meant for the client shall end the finisher half-way; SIGQUIT is left to a user who
 // must, unless the client ignored it. To ignore it for a moment forgets one that the client had
 // blocked and that was never to reach it.
 static void be_deaf(void)
 {
     struct sigaction old;
-    sigset_t set;
 
-    sigfillset(&set);
-    sigprocmask(SIG_SETMASK, &set, NULL);
+    set_mask(~UINT64_C(0));
     sigaction(SIGQUIT, NULL, &old);
     signal(SIGQUIT, SIG_IGN);
     if (old.sa_handler != SIG_IGN) {
         signal(SIGQUIT, SIG_DFL);
-        sigdelset(&set, SIGQUIT);
-        sigprocmask(SIG_SETMASK, &set, NULL);
+        set_mask(~(UINT64_C(1) << (SIGQUIT - 1)));
     }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
@@ -96,17 +101,14 @@ static _Noreturn void end_as_client(uint32_t kind, int32_t code)
 {
     if (kind == SPOOL_END_SIGNAL && code > 0 && code < NSIG) {
         struct rlimit none = { 0, 0 };
-        sigset_t set;
 
         // A core would be that of the finisher: where the client leaves one, the engine dies
         // itself.
         setrlimit(RLIMIT_CORE, &none);
         prctl(PR_SET_DUMPABLE, 0);
         signal(code, SIG_DFL);
-        sigemptyset(&set);
-        sigaddset(&set, code);
         kill(getpid(), code);
-        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        set_mask(~(UINT64_C(1) << (code - 1)));
         _exit(128 + code);
     }
     _exit(code);

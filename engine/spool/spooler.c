@@ -421,9 +421,13 @@ bool spooler_is_lost(void)
 
 void spooler_drop(void)
 {
+    struct k_stat st;
+
     if (spooler_lost)
         return;
-    // Beyond a chroot the name is gone; then at least what it takes.
-    if (sys_unlink(spooler_string(spool->s_spool)) < 0)
+    // Beyond a chroot the name is gone; then at least what it takes. Not of one that has been
+    // dropped before, by an exec that began anew: other threads still count in it.
+    if (sys_unlink(spooler_string(spool->s_spool)) < 0 && sys_fstat(spooler_fd(), &st) == 0 &&
+        st.st_nlink)
         sys_ftruncate(spooler_fd(), 0);
 }
