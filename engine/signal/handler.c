@@ -288,12 +288,9 @@ static bool lost_selector(struct thread *t, const struct k_siginfo *info, struct
     return true;
 }
 
-// A replay takes longer than what is done here otherwise: without alignment checks, and without a
-// selector in %ss that another thread may take away, which ends the process while SIGSEGV is
-// blocked.
+// A replay makes unaligned accesses: without checks of alignment.
 static void settle(void)
 {
-    __asm__ volatile("mov %0, %%ss" : : "r"(FRAME_SS));
     __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~(s64)FLAG_AC) : "memory", "cc");
 }
 
@@ -377,8 +374,13 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
 
 void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
 {
-    struct thread *t = thread_of_address((u64)__builtin_frame_address(0));
+    struct thread *t;
     struct host_regs u;
+
+    // First of all: the kernel leaves the client's selector in %ss, and when another thread takes
+    // that away, the next interrupt here ends the process, for SIGSEGV is blocked.
+    __asm__ volatile("mov %0, %%ss" : : "r"(FRAME_SS));
+    t = thread_of_address((u64)__builtin_frame_address(0));
 
     regs_from_context(&u, &uc->mc);
     if (!t || !t->sig)
