@@ -45,6 +45,7 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_prctl] = 1,
     [SYS_seccomp] = 1,
     [SYS_personality] = 1,
+    [SYS_modify_ldt] = 1,
     [SYS_rseq] = 1,
     [SYS_ptrace] = 1,
     // Signals
@@ -183,6 +184,18 @@ static long client_getrandom(struct thread *t, u64 to, u64 len, u64 flags)
     return (long)len;
 }
 
+// A selector that is taken away while the kernel enters another thread's handler, with SIGSEGV
+// blocked, ends the process: nobody is in one when it is written.
+static long client_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes)
+{
+    long ret;
+
+    world_stop(t);
+    ret = sys_call3(SYS_modify_ldt, func, at, bytes);
+    world_resume(t);
+    return ret;
+}
+
 static void client_prctl(struct thread *t)
 {
     switch (t->regs[R_RDI]) {
@@ -277,6 +290,7 @@ void syscalls_slow(struct thread *t)
     case SYS_exit: end_thread(t, (int)r[R_RDI]);
     case SYS_exit_group: end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
     case SYS_arch_prctl: gate_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
+    case SYS_modify_ldt: gate_return(t, client_modify_ldt(t, r[R_RDI], r[R_RSI], r[R_RDX])); return;
     case SYS_prctl: client_prctl(t); return;
     case SYS_seccomp:
         gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
