@@ -182,9 +182,10 @@ ENGINE_WING_UNITS += translate/ways
 ENGINE_UNIT_OBJS_translate/ways := translate/ways base/mini
 ENGINE_UNIT_OBJS_translate/translate += codecache/dump
 
-ENGINE_WING_UNITS += signal/mask signal/deliver signal/frame
-ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/mask.S base/fixup base/mini
-ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/mask.S \
+ENGINE_WING_UNITS += signal/common signal/mask signal/deliver signal/frame
+ENGINE_UNIT_OBJS_signal/common := signal/common base/mini
+ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/common signal/mask.S base/fixup base/mini
+ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/common signal/mask.S \
     base/fixup base/mini
 ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEMEM) \
     base/cpu base/mini

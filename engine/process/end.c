@@ -10,6 +10,7 @@
 #include "engine/count/log.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
+#include "engine/signal/common.h"
 #include "engine/signal/die.h"
 #include "engine/signal/mask.h"
 #include "engine/signal/setup.h"
@@ -41,7 +42,7 @@ _Noreturn void end_thread(struct thread *t, int code)
 
     // Of two that leave at once, exactly one is the last.
     threads_lock();
-    own->exiting = true;
+    __atomic_store_n(&own->exiting, true, __ATOMIC_SEQ_CST);
     for (struct thread *u = threads_first(); u; u = u->next)
         if (thread_own(u)->tgid == own->tgid && !thread_own(u)->exiting)
             last = false;
@@ -79,6 +80,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
         // from.
         if (!thread_own(t)->borrowed)
             threads_remove_process(tgid);
+        common_forget(tgid);
         world_turn_give(t);
         if (kind == SPOOL_END_SIGNAL)
             die_natively(code);

@@ -27,6 +27,7 @@
 #include "engine/process/end.h"
 #include "engine/process/seccomp.h"
 #include "engine/signal/action.h"
+#include "engine/signal/common.h"
 #include "engine/signal/mask.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/copy.h"
@@ -144,6 +145,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
         stress_start(t);
         forget_noted(t);
+        common_forget(0);
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         caches_fork_child();

@@ -102,7 +102,7 @@ int deliver_pending(struct thread *t)
             return s->fatal.signo;
     }
     p.use_temp_mask = false;
-    while (s->held_count && mask_take_held(t, ~s->mask, &p.info)) {
+    while ((mask_held(t) & ~s->mask) && mask_take_held(t, ~s->mask, &p.info)) {
         p.trapno = s->last_trapno;
         p.err = s->last_err;
         p.cr2 = s->last_cr2;

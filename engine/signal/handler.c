@@ -215,7 +215,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
 
     if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
         return true;
-    if (!(s->mask & SIGBIT(info->signo)) || let_in || !mask_give_away(t, info, SIGBIT(info->signo)))
+    if (!(s->mask & SIGBIT(info->signo)) || let_in || !mask_give_back(t, info))
         mask_hold(s, info);
     if (s->blocked)
         return false;

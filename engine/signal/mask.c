@@ -4,6 +4,8 @@
 
 #include "engine/base/mini.h"
 #include "engine/signal/action.h"
+#include "engine/signal/common.h"
+#include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
 // mask.S
@@ -31,25 +33,36 @@ void mask_open(struct thread *t)
     sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-static bool held_is_due(const struct signal_state *s)
+u64 mask_held(const struct thread *t)
 {
+    const struct signal_state *s = t->sig;
+    u64 held = common_pending(thread_own(t)->tgid);
+
     for (u32 i = 0; i < s->held_count; i++)
-        if (!(SIGBIT(s->held[i].signo) & s->mask))
-            return true;
-    return false;
+        held |= SIGBIT(s->held[i].signo);
+    return held;
 }
 
-void mask_set(struct thread *t, u64 mask)
+bool mask_set(struct thread *t, u64 mask)
 {
     struct signal_state *s = t->sig;
-    u64 kernel = mask & ~SIGNAL_NEVER_BLOCKED;
+    u64 before = s->mask, kernel = mask & ~SIGNAL_NEVER_BLOCKED;
 
-    if (mask == s->mask)
-        return;
-    s->mask = mask;
-    // When the mask is closed, the next delivery opens it to the new one.
-    if (!s->blocked && mask_try(&s->blocked, &kernel) && held_is_due(s))
+    if (signal_is_noted(t))
+        return false;
+    if (mask == before)
+        return true;
+    // Before the look at what is held: who finds nobody open keeps a signal, and looks again.
+    __atomic_store_n(&s->mask, mask, __ATOMIC_SEQ_CST);
+    if (s->blocked) // the next delivery opens the kernel's to it
+        return true;
+    if (!mask_try(&s->blocked, &kernel)) {
+        s->mask = before;
+        return false;
+    }
+    if (mask_held(t) & ~mask)
         stop_set(t, STOP_SIGNAL);
+    return true;
 }
 
 bool mask_restore_for_exec(struct thread *t)
@@ -111,51 +124,90 @@ void mask_hold(struct signal_state *s, const struct k_siginfo *info)
 
 bool mask_is_due(const struct thread *t)
 {
-    return signal_is_noted(t) || held_is_due(t->sig);
+    return signal_is_noted(t) || (mask_held(t) & ~t->sig->mask);
 }
 
-// Another thread of t's process that blocks none of these signals and does not end: its id, 0 when
-// there is none. Who asks can do with an answer that is a moment old. @signal-safe
-static s32 find_open(struct thread *t, u64 signals)
+// By slot: how many threads are about to send the thread there a signal. One that ends waits for
+// them once it has said so (own->exiting): what they send after a look at that comes too late.
+static u32 givers[SPOOL_THREADS_MAX];
+
+// Does u, another of t's process, let this signal in, and not end?
+static bool is_open(const struct thread *t, const struct thread *u, int sig)
+{
+    const struct thread_own *own = __atomic_load_n(&u->own, __ATOMIC_RELAXED);
+    const struct signal_state *s = __atomic_load_n(&u->sig, __ATOMIC_RELAXED);
+
+    return u != t && own && s && u->tid && own->tgid == thread_own(t)->tgid &&
+           !__atomic_load_n(&own->exiting, __ATOMIC_SEQ_CST) &&
+           !(__atomic_load_n(&s->mask, __ATOMIC_SEQ_CST) & SIGBIT(sig));
+}
+
+static bool any_open(const struct thread *t, int sig)
 {
     u32 slot = 0;
 
-    for (struct thread *u; (u = threads_next_live(&slot));) {
-        const struct thread_own *own = __atomic_load_n(&u->own, __ATOMIC_RELAXED);
-        const struct signal_state *s = __atomic_load_n(&u->sig, __ATOMIC_RELAXED);
-        s32 tid = __atomic_load_n(&u->tid, __ATOMIC_RELAXED);
-
-        if (u == t || !own || !s || !tid || own->tgid != thread_own(t)->tgid || own->exiting)
-            continue;
-        if (!(__atomic_load_n(&s->mask, __ATOMIC_RELAXED) & signals))
-            return tid;
-    }
-    return 0;
+    for (struct thread *u; (u = threads_next_live(&slot));)
+        if (is_open(t, u, sig))
+            return true;
+    return false;
 }
 
-// A signal that kill() sent to the process and that this thread does not let in: natively the
-// kernel would have chosen one that does. signals: which the other must not block.
-bool mask_give_away(struct thread *t, struct k_siginfo *info, u64 signals)
+// To another thread of the process, that lets it in. False: there is none.
+static bool give_away(struct thread *t, const struct k_siginfo *info)
 {
-    s32 tid = info->code == SI_USER ? find_open(t, signals) : 0;
     struct k_siginfo copy = *info;
+    bool given = false;
+    u32 slot = 0;
 
     copy.code = MASK_GIVEN_AWAY;
-    return tid && sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)tid,
-                            (u64)copy.signo, (u64)&copy) == 0;
+    for (struct thread *u; !given && (u = threads_next_live(&slot));) {
+        u32 *giver = &givers[slot - 1];
+
+        __atomic_fetch_add(giver, 1, __ATOMIC_SEQ_CST);
+        if (is_open(t, u, info->signo))
+            given = sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)u->tid,
+                              (u64)copy.signo, (u64)&copy) == 0;
+        __atomic_fetch_sub(giver, 1, __ATOMIC_SEQ_CST);
+    }
+    return given;
+}
+
+bool mask_give_back(struct thread *t, const struct k_siginfo *info)
+{
+    s32 tgid = thread_own(t)->tgid;
+    struct k_siginfo kept;
+
+    if (info->code != SI_USER)
+        return false;
+    if (give_away(t, info))
+        return true;
+    if (!common_put(tgid, info))
+        return false;
+    // Who has opened between the search and this has not seen it.
+    while (any_open(t, info->signo) && common_take(tgid, SIGBIT(info->signo), &kept))
+        if (!give_away(t, &kept))
+            common_put(tgid, &kept);
+    return true;
 }
 
 void mask_pass_on(struct thread *t)
 {
+    static const u64 all = ~0ul, ours = SIGNAL_NEVER_BLOCKED;
+    static const struct k_timespec at_once;
     struct signal_state *s = t->sig;
-    u64 all = ~0ul;
+    struct k_siginfo info;
 
-    if (!s->held_count)
-        return;
-    sys_sigprocmask(SIG_SETMASK, &all, NULL); // nothing more comes to this list
+    sys_sigprocmask(SIG_SETMASK, &all, NULL); // nothing more comes to the list
+    while (__atomic_load_n(&givers[t->slot], __ATOMIC_SEQ_CST))
+        sys_call0(SYS_sched_yield);
+    while (sys_call4(SYS_rt_sigtimedwait, (u64)&ours, (u64)&info, (u64)&at_once, 8) > 0) {
+        if (info.code == MASK_GIVEN_AWAY)
+            info.code = SI_USER;
+        mask_hold(s, &info);
+    }
+    // What was sent to this thread alone ends with it.
     for (u32 i = 0; i < s->held_count; i++)
-        if (!mask_give_away(t, &s->held[i], SIGBIT(s->held[i].signo)))
-            mask_give_away(t, &s->held[i], 0);
+        mask_give_back(t, &s->held[i]);
     s->held_count = 0;
 }
 
@@ -172,7 +224,7 @@ int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
             (best == SIGNAL_HELD_MAX || s->held[i].signo < s->held[best].signo))
             best = i;
     if (best == SIGNAL_HELD_MAX)
-        return 0;
+        return common_take(thread_own(t)->tgid, set, info);
     *info = s->held[best];
     s->held_count--;
     memmove(&s->held[best], &s->held[best + 1], (s->held_count - best) * sizeof(s->held[0]));
@@ -198,11 +250,26 @@ void mask_note_held(struct thread *t, const struct k_siginfo *info)
     s->async.use_temp_mask = true;
 }
 
-// Gives a noted signal back to the kernel, which keeps it until the mask lets it through.
+// It was sent to the process, for certain: the kernel's own and a thread's write to a closed pipe
+// say SI_USER, too.
+static bool is_for_process(const struct k_siginfo *info)
+{
+    return info->code == SI_USER && info->pid != sys_getpid();
+}
+
+// Gives a noted signal back to the kernel, which keeps it until the mask lets it through; what was
+// sent to the process goes to whichever thread lets it in.
 void mask_requeue(struct thread *t, struct k_siginfo *info)
 {
+    struct k_siginfo copy = *info;
+
+    // The kernel lets only the first thread say SI_USER for the process.
+    copy.code = MASK_GIVEN_AWAY;
     if (SIGBIT(info->signo) & SIGNAL_NEVER_BLOCKED)
         mask_hold(t->sig, info);
+    else if (is_for_process(info) &&
+             sys_call3(SYS_rt_sigqueueinfo, (u64)sys_getpid(), (u64)info->signo, (u64)&copy) == 0)
+        return;
     else if (sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(),
                        (u64)info->signo, (u64)info))
         sys_tgkill(sys_getpid(), sys_gettid(), info->signo);

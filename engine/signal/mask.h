@@ -15,8 +15,10 @@ void mask_close(struct thread *t);
 // To the client's.
 void mask_open(struct thread *t);
 
-// The client's mask changes (the kernel's follows).
-void mask_set(struct thread *t, u64 mask);
+// The client's mask changes (the kernel's follows). False: it does not, for something is noted that
+// came before; natively it is delivered first. The call is to be made anew after the delivery: under
+// the new mask the signal would stay with this thread, and be lost when that ends.
+bool mask_set(struct thread *t, u64 mask);
 
 // Before a system call that must see the client's own mask in the kernel (exec). The next thing
 // that arrives is noted as always. False: something is noted, and the call must be given up (pc
@@ -34,9 +36,12 @@ void mask_exec_failed(struct thread *t);
 // mask lets it in.
 bool mask_is_due(const struct thread *t);
 
-// The thread ends: what it holds back for its process goes to another thread.
+// The thread ends, and has said so (own->exiting): what it holds back for its process goes to another
+// thread. Every signal is blocked when this returns.
 void mask_pass_on(struct thread *t);
 
+// The signals that only the engine holds back: for this thread, and for its process.
+u64 mask_held(const struct thread *t);
 // A held signal that sigtimedwait(set) may take: its number (info stored), or 0.
 int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info);
 // A held signal becomes the noted one; the mask is closed.
@@ -50,9 +55,9 @@ bool mask_any_noted(struct thread *t);
 void mask_note(struct signal_state *s, struct signal_pending *p, const struct k_siginfo *info);
 void mask_hold(struct signal_state *s, const struct k_siginfo *info);
 // A signal that kill() sent to the process and that this thread does not let in: natively the
-// kernel would have chosen one that does. signals: which the other must not block. False: there is
-// none.
-bool mask_give_away(struct thread *t, struct k_siginfo *info, u64 signals);
+// kernel would have chosen one that does, or kept it for the first that will. False: it was not sent
+// so, or there is no room for it, and this thread has to hold it.
+bool mask_give_back(struct thread *t, const struct k_siginfo *info);
 // Gives a noted signal back to the kernel, which keeps it until the mask lets it through.
 void mask_requeue(struct thread *t, struct k_siginfo *info);
 

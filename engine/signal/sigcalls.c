@@ -4,6 +4,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/safemem.h"
+#include "engine/codecache/gate.h"
 #include "engine/count/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
@@ -16,6 +17,7 @@
 #define SA_KNOWN                                                                       \
     (SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER | \
      SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
+#define CALL_ANEW  1 // something is to be delivered before
 #define UNMASKABLE (SIGBIT(SIGKILL) | SIGBIT(SIGSTOP))
 
 // sigaction(2): act is read before old is written, for they may be the same.
@@ -37,7 +39,7 @@ long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size)
     return 0;
 }
 
-long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
+static long procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
 {
     struct signal_state *s = t->sig;
     u64 before = s->mask, bits, next;
@@ -54,11 +56,21 @@ long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
         case SIG_SETMASK: next = bits; break;
         default: return -EINVAL;
         }
-        mask_set(t, next);
+        if (!mask_set(t, next))
+            return CALL_ANEW;
     }
     if (old && safe_write(old, &before, sizeof(before)))
         return -EFAULT;
     return 0;
+}
+
+void sigcalls_procmask(struct thread *t)
+{
+    const u64 *r = t->regs;
+    long ret = procmask(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]);
+
+    if (ret != CALL_ANEW)
+        gate_return(t, ret);
 }
 
 long sigcalls_pending(struct thread *t, u64 set, u64 size)
@@ -72,8 +84,7 @@ long sigcalls_pending(struct thread *t, u64 set, u64 size)
     ret = sys_call2(SYS_rt_sigpending, (u64)&pending, 8);
     if (ret)
         return ret;
-    for (u32 i = 0; i < s->held_count; i++)
-        pending |= SIGBIT(s->held[i].signo);
+    pending |= mask_held(t);
     // While the kernel's mask is closed it calls more signals pending than the client blocks.
     pending &= s->mask;
     return safe_write(set, &pending, size) ? -EFAULT : 0;
@@ -129,9 +140,14 @@ long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
 
 void sigcalls_return(struct thread *t)
 {
+    enum frame_popped popped;
     u64 mask;
-    enum frame_popped popped = frame_pop(t, &mask);
 
+    // What came before is delivered under the mask of now, before the frame is gone.
+    mask_close(t);
+    if (signal_is_noted(t))
+        return;
+    popped = frame_pop(t, &mask);
     if (popped == FRAME_POPPED)
         calls_signal_return(t);
     if (popped != FRAME_GONE)

@@ -5,8 +5,10 @@
 
 #include "engine/thread/thread.h"
 
+// rt_sigprocmask: its result and where the thread goes on are in *t; unchanged when a signal is to be
+// delivered before, and the call made anew.
+void sigcalls_procmask(struct thread *t);
 long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size);
-long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size);
 long sigcalls_altstack(struct thread *t, u64 ss, u64 old);
 long sigcalls_pending(struct thread *t, u64 set, u64 size);
 // arch_prctl(ARCH_REQ_XCOMP_PERM, feature)

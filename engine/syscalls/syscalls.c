@@ -123,7 +123,7 @@ static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
         t->sig->temp_mask = mask;
         t->sig->temp_mask_set = true;
         // A signal that only the engine holds back would not wake the kernel.
-        if (t->sig->held_count && mask_take_held(t, ~mask, &held)) {
+        if ((mask_held(t) & ~mask) && mask_take_held(t, ~mask, &held)) {
             mask_note_held(t, &held);
             gate_return(t, -EINTR);
             loop_continue(t);
@@ -218,7 +218,7 @@ static void client_sigtimedwait(struct thread *t)
     u64 set;
     int sig;
 
-    if (t->sig->held_count && t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0) {
+    if (t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0 && (mask_held(t) & set)) {
         sig = mask_take_held(t, set, &info);
         if (sig) {
             long ret = sig;
@@ -306,9 +306,7 @@ void syscalls_slow(struct thread *t)
     case SYS_rt_sigaction:
         gate_return(t, sigcalls_action(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
         return;
-    case SYS_rt_sigprocmask:
-        gate_return(t, sigcalls_procmask(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]));
-        return;
+    case SYS_rt_sigprocmask: sigcalls_procmask(t); return;
     case SYS_rt_sigreturn: sigcalls_return(t); return;
     case SYS_rt_sigpending: gate_return(t, sigcalls_pending(t, r[R_RDI], r[R_RSI])); return;
     case SYS_sigaltstack: gate_return(t, sigcalls_altstack(t, r[R_RDI], r[R_RSI])); return;

@@ -6,11 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "engine/signal/action.h"
+#include "engine/signal/common.h"
 #include "engine/signal/mask.h"
 #include "engine/thread/threads.h"
 
@@ -81,6 +84,7 @@ static int setup(void **state)
     memset(block, 0, sizeof(block));
     memset(own, 0, sizeof(own));
     memset(sig, 0, sizeof(sig));
+    common_forget(0);
     listed = 1;
     ignoring = -1;
     profiled = true;
@@ -134,21 +138,29 @@ static void test_set(void **state)
 
     (void)state;
     mask_open(t);
-    mask_set(t, TERM | SEGV);
+    assert_true(mask_set(t, TERM | SEGV));
     assert_int_equal(s->mask, TERM | SEGV);
     assert_int_equal(kernel_mask(), TERM);
     mask_hold(s, &i);
-    mask_set(t, USR | SEGV);
+    assert_true(mask_set(t, USR | SEGV));
     assert_int_equal(t->stop, 0); // what is held is blocked still
-    mask_set(t, USR);
+    assert_true(mask_set(t, USR));
     assert_int_equal(t->stop, STOP_SIGNAL);
     assert_int_equal(kernel_mask(), USR);
     t->stop = 0;
     s->blocked = true; // closed: the next delivery opens it to the new one
-    mask_set(t, TERM);
+    assert_true(mask_set(t, TERM));
     assert_int_equal(s->mask, TERM);
     assert_int_equal(kernel_mask(), USR);
     assert_int_equal(t->stop, 0);
+    // What came before the call is delivered before it.
+    s->blocked = false;
+    i = info(SIGUSR2, 1);
+    mask_note(s, &s->async, &i);
+    assert_false(mask_set(t, 0));
+    assert_false(mask_set(t, TERM));
+    assert_int_equal(s->mask, TERM);
+    assert_int_equal(kernel_mask(), USR);
 }
 
 // Ordinary signals do not queue, others do, up to 32; taken are the lowest first, of one number the
@@ -231,11 +243,12 @@ static s32 take(int signo, struct k_siginfo *i)
     return i->code;
 }
 
-// What kill() sent is given to another thread that lets it in; here its id is this thread's own, so
-// that the kernel's queue can be looked at.
-static void test_give_away(void **state)
+// What kill() sent goes to another thread that lets it in; here its id is this thread's own, so that
+// the kernel's queue can be looked at. Otherwise it is kept for the process.
+static void test_give_back(void **state)
 {
     struct k_siginfo i = info(SIGUSR1, 0), got;
+    s32 pid = sys_getpid();
 
     (void)state;
     mask_close(t);
@@ -244,28 +257,69 @@ static void test_give_away(void **state)
     block[1].tid = block[2].tid = sys_gettid();
     i.code = SI_USER;
     i.pid = 77;
-    sig[2].mask = USR;
-    assert_false(mask_give_away(t, &i, USR)); // nobody lets it in
-    assert_true(mask_give_away(t, &i, 0));
+    s->mask = sig[2].mask = USR;
+    assert_int_equal(mask_held(t), 0);
+    assert_true(mask_give_back(t, &i)); // nobody lets it in
+    assert_int_equal(take(SIGUSR1, &got), 0);
+    assert_int_equal(mask_held(t), USR);
+    assert_int_equal(common_pending(pid), USR);
+    assert_int_equal(common_pending(pid + 1), 0);
+    assert_false(mask_is_due(t));
+    s->mask = 0;
+    assert_true(mask_is_due(t));
+    assert_int_equal(mask_take_held(t, USR, &got), SIGUSR1);
+    assert_int_equal(got.pid, 77);
+    assert_int_equal(mask_held(t), 0);
+    sig[2].mask = 0;
+    assert_true(mask_give_back(t, &i));
     assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
     assert_int_equal(got.pid, 77);
-    sig[2].mask = 0;
-    assert_true(mask_give_away(t, &i, USR));
-    assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
     own[2].exiting = true;
-    assert_false(mask_give_away(t, &i, USR));
+    assert_true(mask_give_back(t, &i));
+    assert_int_equal(take(SIGUSR1, &got), 0);
+    assert_int_equal(common_take(pid, USR, &got), SIGUSR1);
     own[2].exiting = false;
     i.code = SI_QUEUE; // sent to this thread alone
-    assert_false(mask_give_away(t, &i, USR));
+    assert_false(mask_give_back(t, &i));
     assert_int_equal(take(SIGUSR1, &got), 0);
-    // At its end a thread passes on what it holds, also to one that blocks it.
+    assert_int_equal(mask_held(t), 0);
+    // At its end a thread passes on what it holds for the process.
+    mask_hold(s, &i);
     i = info(33, 0);
     i.code = SI_USER;
     mask_hold(s, &i);
-    sig[2].mask = SIGBIT(33);
     mask_pass_on(t);
     assert_int_equal(s->held_count, 0);
     assert_int_equal(take(33, &got), MASK_GIVEN_AWAY);
+    assert_int_equal(take(SIGUSR1, &got), 0);
+    assert_int_equal(mask_held(t), 0);
+    // So does the kernel's queue, of what no mask of a running thread holds back.
+    i = info(SIGSEGV, 0);
+    i.code = MASK_GIVEN_AWAY;
+    sys_call2(SYS_tkill, (u64)sys_gettid(), SIGCONT); // blocked: stays where it is
+    assert_int_equal(sys_sigprocmask(SIG_SETMASK, &(u64){ ~0ul }, NULL), 0);
+    assert_int_equal(
+        sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(), SIGSEGV, (u64)&i),
+        0);
+    mask_pass_on(t);
+    assert_int_equal(s->held_count, 0);
+    assert_int_equal(take(SIGSEGV, &got), MASK_GIVEN_AWAY);
+    assert_int_equal(take(SIGCONT, &got), SI_TKILL);
+}
+
+// Bits of /proc/self/status: what waits for the process, not for one thread.
+static u64 shared_pending(void)
+{
+    char line[80];
+    u64 bits = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f))
+        if (strncmp(line, "ShdPnd:", 7) == 0)
+            bits = strtoul(line + 7, NULL, 16);
+    fclose(f);
+    return bits;
 }
 
 static void test_requeue(void **state)
@@ -277,7 +331,19 @@ static void test_requeue(void **state)
     mask_requeue(t, &i);
     assert_int_equal(take(SIGUSR1, &got), SI_QUEUE);
     assert_int_equal(got.value, 0x5555);
+    // What was sent to the process becomes the process's again: seen from another thread.
+    i = info(SIGUSR1, 0);
+    i.code = SI_USER;
+    i.pid = 1;
+    mask_requeue(t, &i);
+    i.pid = sys_getpid(); // may be this thread's own SIGPIPE
+    i.signo = SIGUSR2;
+    mask_requeue(t, &i);
+    assert_int_equal(shared_pending() & (USR | SIGBIT(SIGUSR2)), USR);
+    assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
+    assert_int_equal(take(SIGUSR2, &got), SI_USER);
     i.signo = SIGSEGV; // the kernel would not keep it
+    i.value = 0x5555;
     mask_requeue(t, &i);
     assert_int_equal(s->held_count, 1);
     assert_int_equal(s->held[0].value, 0x5555);
@@ -321,7 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_set, setup, end),
         cmocka_unit_test_setup_teardown(test_held, setup, end),
         cmocka_unit_test_setup_teardown(test_noted, setup, end),
-        cmocka_unit_test_setup_teardown(test_give_away, setup, end),
+        cmocka_unit_test_setup_teardown(test_give_back, setup, end),
         cmocka_unit_test_setup_teardown(test_requeue, setup, end),
         cmocka_unit_test_setup_teardown(test_exec, setup, end),
     };

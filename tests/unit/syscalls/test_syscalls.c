@@ -185,9 +185,11 @@ long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size)
     return (long)((u64)sig * 1000 + act * 100 + old * 10 + size);
 }
 
-long sigcalls_procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
+void sigcalls_procmask(struct thread *t)
 {
-    return sigcalls_action(t, how, set, old, size) + 1;
+    const u64 *r = t->regs;
+
+    gate_return(t, sigcalls_action(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10]) + 1);
 }
 
 long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
@@ -210,6 +212,11 @@ long sigcalls_xcomp_perm(struct thread *t, u64 with, u64 feature)
 
 static struct k_siginfo held;
 static u64 held_mask; // what the signal may be taken by
+
+u64 mask_held(const struct thread *t)
+{
+    return t->sig->held_count ? held_mask : 0;
+}
 
 int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
 {

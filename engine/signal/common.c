@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Signals of a process that nobody lets in yet (common.h).
+//
+// Invariants
+// - Who writes or reads a place's contents has set its state from FREE or FULL to BUSY; no lock is
+//   taken, for handlers come here.
+#include "engine/signal/common.h"
+
+#include "engine/base/mini.h"
+
+#define PLACES 64
+
+enum { FREE, BUSY, FULL };
+
+static struct place {
+    u32 state;
+    s32 tgid;
+    struct k_siginfo info;
+} places[PLACES];
+
+static u32 used; // places that are not free: mostly 0, and then nobody looks at them
+
+static bool turn(struct place *p, u32 from, u32 to)
+{
+    return __atomic_compare_exchange_n(&p->state, &from, to, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}
+
+static void clear(struct place *p)
+{
+    __atomic_store_n(&p->state, FREE, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&used, 1, __ATOMIC_SEQ_CST);
+}
+
+static bool is_of(const struct place *p, s32 tgid, u64 set)
+{
+    return __atomic_load_n(&p->state, __ATOMIC_SEQ_CST) == FULL && p->tgid == tgid &&
+           (SIGBIT(p->info.signo) & set);
+}
+
+bool common_put(s32 tgid, const struct k_siginfo *info)
+{
+    if (info->signo < SIGRTMIN && (common_pending(tgid) & SIGBIT(info->signo)))
+        return true;
+    for (struct place *p = places; p < places + PLACES; p++) {
+        if (!turn(p, FREE, BUSY))
+            continue;
+        p->tgid = tgid;
+        p->info = *info;
+        __atomic_fetch_add(&used, 1, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&p->state, FULL, __ATOMIC_SEQ_CST);
+        return true;
+    }
+    return false;
+}
+
+int common_take(s32 tgid, u64 set, struct k_siginfo *info)
+{
+    if (!__atomic_load_n(&used, __ATOMIC_SEQ_CST))
+        return 0;
+    for (struct place *p = places; p < places + PLACES; p++) {
+        if (!is_of(p, tgid, set) || !turn(p, FULL, BUSY))
+            continue;
+        if (p->tgid != tgid || !(SIGBIT(p->info.signo) & set)) { // another one by now
+            __atomic_store_n(&p->state, FULL, __ATOMIC_SEQ_CST);
+            continue;
+        }
+        *info = p->info;
+        clear(p);
+        return info->signo;
+    }
+    return 0;
+}
+
+u64 common_pending(s32 tgid)
+{
+    u64 pending = 0;
+
+    if (!__atomic_load_n(&used, __ATOMIC_SEQ_CST))
+        return 0;
+    for (struct place *p = places; p < places + PLACES; p++)
+        if (is_of(p, tgid, ~0ul))
+            pending |= SIGBIT(p->info.signo);
+    return pending;
+}
+
+void common_forget(s32 tgid)
+{
+    for (struct place *p = places; p < places + PLACES; p++) {
+        if (!tgid)
+            p->state = FREE;
+        else if (is_of(p, tgid, ~0ul) && turn(p, FULL, BUSY))
+            clear(p);
+    }
+    if (!tgid)
+        used = 0;
+}
