@@ -161,7 +161,8 @@ ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands 
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
-ENGINE_UNIT_OBJS_translate/translate := $(patsubst engine/%.c,%,$(wildcard engine/translate/*.c)) \
+ENGINE_UNIT_OBJS_translate/translate := \
+    $(patsubst engine/%.c,%,$(wildcard engine/emit/*.c engine/translate/*.c)) \
     x86/decode x86/decode_flags x86/isa x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
 
@@ -178,8 +179,8 @@ ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache
     codecache/ibl base/mini
 ENGINE_UNIT_OBJS_count/prof := count/prof
 
-ENGINE_WING_UNITS += translate/ways
-ENGINE_UNIT_OBJS_translate/ways := translate/ways base/mini
+ENGINE_WING_UNITS += emit/ways
+ENGINE_UNIT_OBJS_emit/ways := emit/ways base/mini
 ENGINE_UNIT_OBJS_translate/translate += codecache/dump
 
 ENGINE_WING_UNITS += signal/common signal/mask signal/deliver signal/frame

@@ -5,7 +5,7 @@
 // stamp. Least recently used exactly, as long as no two lines of a set get the same stamp. Where a
 // line was met last is noted in a table of hints; a hint may be out of date: the tag decides. So a
 // hit is a compare and a store, which is what the engine makes of it in generated code
-// (engine/count/routine.c).
+// (engine/replay/routine.c).
 //
 // Pure arithmetic, as cache.h.
 #ifndef QUERN_SIM_STAMPS_H

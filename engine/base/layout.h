@@ -5,7 +5,7 @@
 #ifndef QUERN_ENGINE_LAYOUT_H
 #define QUERN_ENGINE_LAYOUT_H
 
-// what records mean (count/replay.c), in reach of the image
+// what records mean (replay/replay.c), in reach of the image
 #define REPLAY_BASE        0x7e8fc0000000
 #define REPLAY_SIZE        0x20000000
 #define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)

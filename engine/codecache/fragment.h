@@ -51,7 +51,7 @@ struct fragment {
     u32 flags;
     u32 block;   // spool block index
     u32 counter; // spool counter of its executions
-    u32 log;     // what its records begin with (count/log.h), 0: it makes none
+    u32 log;     // what its records begin with (replay/log.h), 0: it makes none
     u32 nrecipes, nrelocs, nexits;
     u32 ibl_jmp; // offset of the final indirect jump, 0 if none
     u32 sc_jmp;  // offset of the displacement of the jump to the system call gate, 0 if none

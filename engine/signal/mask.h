@@ -16,8 +16,8 @@ void mask_close(struct thread *t);
 void mask_open(struct thread *t);
 
 // The client's mask changes (the kernel's follows). False: it does not, for something is noted that
-// came before; natively it is delivered first. The call is to be made anew after the delivery: under
-// the new mask the signal would stay with this thread, and be lost when that ends.
+// came before; natively it is delivered first. The call is to be made anew after the delivery:
+// under the new mask the signal would stay with this thread, and be lost when that ends.
 bool mask_set(struct thread *t, u64 mask);
 
 // Before a system call that must see the client's own mask in the kernel (exec). The next thing
@@ -36,8 +36,8 @@ void mask_exec_failed(struct thread *t);
 // mask lets it in.
 bool mask_is_due(const struct thread *t);
 
-// The thread ends, and has said so (own->exiting): what it holds back for its process goes to another
-// thread. Every signal is blocked when this returns.
+// The thread ends, and has said so (own->exiting): what it holds back for its process goes to
+// another thread. Every signal is blocked when this returns.
 void mask_pass_on(struct thread *t);
 
 // The signals that only the engine holds back: for this thread, and for its process.
@@ -55,8 +55,8 @@ bool mask_any_noted(struct thread *t);
 void mask_note(struct signal_state *s, struct signal_pending *p, const struct k_siginfo *info);
 void mask_hold(struct signal_state *s, const struct k_siginfo *info);
 // A signal that kill() sent to the process and that this thread does not let in: natively the
-// kernel would have chosen one that does, or kept it for the first that will. False: it was not sent
-// so, or there is no room for it, and this thread has to hold it.
+// kernel would have chosen one that does, or kept it for the first that will. False: it was not
+// sent so, or there is no room for it, and this thread has to hold it.
 bool mask_give_back(struct thread *t, const struct k_siginfo *info);
 // Gives a noted signal back to the kernel, which keeps it until the mask lets it through.
 void mask_requeue(struct thread *t, struct k_siginfo *info);

@@ -32,8 +32,8 @@
 // What the thread records until it is simulated; behind it a page that cannot be written.
 #define TA_LOG      0x400000
 #define TA_LOG_SIZE 0x80000
-// What generated replays look at (count/routine.c). A stamp does not lie a multiple of 4 KiB behind
-// its tag: a load of the one would wait for the store of the other.
+// What generated replays look at (replay/routine.c). A stamp does not lie a multiple of 4 KiB
+// behind its tag: a load of the one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
 #define TA_LL         0x4f0000 // what waits for LL (count/ll.c), to the next multiple of 64 KiB
 #define TA_I1_TAGS    0x500000 // u32 ids of lines
@@ -144,8 +144,8 @@ struct thread {
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
-    u64 step_counter;              // spool counter of the instruction that is single-stepped
-    u32 step_block;                // and its block
+    u64 step_counter; // spool counter of the instruction that is single-stepped
+    u32 step_block;   // and its block
     // count/calls.c: the stack that the client is on ends here. Where the stack pointer was set to
     // something unknown: what it was, what it is, and which call was the last then; 0: it was not
     u64 calls_end, calls_from, calls_to, calls_last;

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_BEYOND_H
 #define QUERN_ENGINE_BEYOND_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // Looks at a block that is about to run. The first such instruction of a process is told of.
 void beyond_check(const struct tb *b);

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_BLOCK_H
 #define QUERN_ENGINE_BLOCK_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // Decodes up to `limit` instructions from b->pc on. False when not even one can be fetched: *fault
 // is then the address that cannot.

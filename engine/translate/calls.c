@@ -7,10 +7,10 @@
 #include "engine/codecache/stubs.h"
 #include "engine/count/calls.h"
 #include "engine/count/functions.h"
+#include "engine/emit/helper.h"
+#include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/helper.h"
-#include "engine/translate/state.h"
 
 #define F_COUNTER 0
 #define F_PLT     4

@@ -4,7 +4,7 @@
 #ifndef QUERN_ENGINE_TRANSLATE_CALLS_H
 #define QUERN_ENGINE_TRANSLATE_CALLS_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // The thread's totals grow by what the block does. `free`: every arithmetic flag is.
 void calls_emit_totals(struct tb *b, bool free);

@@ -7,15 +7,15 @@
 
 #include "engine/codecache/stubs.h"
 #include "engine/count/ids.h"
-#include "engine/count/log.h"
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
+#include "engine/emit/address.h"
+#include "engine/emit/helper.h"
+#include "engine/emit/state.h"
+#include "engine/replay/log.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/address.h"
-#include "engine/translate/helper.h"
 #include "engine/translate/refs.h"
-#include "engine/translate/state.h"
 
 #define R11 11u
 

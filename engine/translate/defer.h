@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// --replay: translated code that records (count/log.h). Client r11 is given away: it holds t->log,
+// --replay: translated code that records (replay/log.h). Client r11 is given away: it holds t->log,
 // where the fragment's record begins, and behind the record once that is complete; the client's is
 // in its slot, and changes places with t->log around the instructions that use it.
 #ifndef QUERN_ENGINE_DEFER_H
 #define QUERN_ENGINE_DEFER_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // A fragment begins: before its first byte; and its record, behind the self-check.
 void defer_begin(struct tb *b);

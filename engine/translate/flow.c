@@ -4,13 +4,13 @@
 
 #include "engine/base/cpu.h"
 #include "engine/codecache/stubs.h"
+#include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "engine/translate/calls.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/predict.h"
 #include "engine/translate/rewrite.h"
-#include "engine/translate/state.h"
 
 // The displacement of an exit is patched while other threads run: it must not cross a cache line of
 // the host. `opcode`: bytes before it.

@@ -4,7 +4,7 @@
 #ifndef QUERN_ENGINE_FLOW_H
 #define QUERN_ENGINE_FLOW_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // A direct exit. The client's state is in its place.
 void flow_exit(struct tb *b, u64 target);

@@ -6,11 +6,11 @@
 #include "engine/translate/predict.h"
 
 #include "engine/codecache/stubs.h"
+#include "engine/emit/helper.h"
+#include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "engine/translate/calls.h"
-#include "engine/translate/helper.h"
-#include "engine/translate/state.h"
 
 // The counter of the branch; `history`: register that holds it.
 static struct x86_mem counter_of(const struct insn *in, u32 history)

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_PREDICT_H
 #define QUERN_ENGINE_PREDICT_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // Instruction i's conditional branch is taken, or not.
 void predict_edge(struct tb *b, u32 i, bool taken);

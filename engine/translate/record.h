@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_RECORD_H
 #define QUERN_ENGINE_RECORD_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 void record_init(void);
 

@@ -14,13 +14,13 @@
 
 #include "engine/codecache/stubs.h"
 #include "engine/count/ids.h"
+#include "engine/emit/address.h"
+#include "engine/emit/helper.h"
+#include "engine/emit/state.h"
+#include "engine/emit/ways.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/address.h"
-#include "engine/translate/helper.h"
-#include "engine/translate/state.h"
-#include "engine/translate/ways.h"
 
 // The address of a reference that always is the same and lies in one line: its set and tag are
 // constants.

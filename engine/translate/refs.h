@@ -4,7 +4,7 @@
 #ifndef QUERN_ENGINE_REFS_H
 #define QUERN_ENGINE_REFS_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // The fetch and the data references of instruction i, before it.
 void refs_insn(struct tb *b, u32 i);

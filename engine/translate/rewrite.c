@@ -7,9 +7,9 @@
 
 #include "engine/base/mini.h"
 #include "engine/codecache/region.h"
+#include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/state.h"
 
 // Where the opcode (or the VEX/EVEX escape) begins, and where REX lies if there is one.
 struct prefixes {

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_REWRITE_H
 #define QUERN_ENGINE_REWRITE_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // Emits the client instruction with its memory operand made reachable. Registers it uses have been
 // unspilled.

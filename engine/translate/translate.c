@@ -14,7 +14,9 @@
 #include "engine/codecache/dump.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/log.h"
+#include "engine/emit/state.h"
+#include "engine/emit/tb.h"
+#include "engine/replay/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/beyond.h"
@@ -26,8 +28,6 @@
 #include "engine/translate/record.h"
 #include "engine/translate/refs.h"
 #include "engine/translate/rewrite.h"
-#include "engine/translate/state.h"
-#include "engine/translate/tb.h"
 #include "engine/x86/decode.h"
 
 static struct tb tb;

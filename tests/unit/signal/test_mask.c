@@ -243,8 +243,8 @@ static s32 take(int signo, struct k_siginfo *i)
     return i->code;
 }
 
-// What kill() sent goes to another thread that lets it in; here its id is this thread's own, so that
-// the kernel's queue can be looked at. Otherwise it is kept for the process.
+// What kill() sent goes to another thread that lets it in; here its id is this thread's own, so
+// that the kernel's queue can be looked at. Otherwise it is kept for the process.
 static void test_give_back(void **state)
 {
     struct k_siginfo i = info(SIGUSR1, 0), got;

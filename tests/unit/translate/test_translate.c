@@ -24,7 +24,7 @@
 #include "engine/count/calls.h"
 #include "engine/count/functions.h"
 #include "engine/count/ids.h"
-#include "engine/count/log.h"
+#include "engine/replay/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"

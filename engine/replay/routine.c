@@ -6,14 +6,14 @@
 // The clock ticks before a data reference unless the one before was made of the same value, so near
 // that both cannot lie in different lines of one set; and behind the last fetch of a routine, so
 // that that of the next gets another stamp (the lines that one block fetches lie side by side).
-#include "engine/count/routine.h"
+#include "engine/replay/routine.h"
 
 #include "engine/base/cpu.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
-#include "engine/count/area.h"
 #include "engine/count/caches.h"
-#include "engine/count/perform.h"
+#include "engine/replay/area.h"
+#include "engine/replay/perform.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/asm.h"

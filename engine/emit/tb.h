@@ -8,7 +8,7 @@
 #include "engine/codecache/fragment.h"
 #include "engine/count/desc.h"
 #include "engine/count/functions.h"
-#include "engine/count/record.h"
+#include "engine/replay/record.h"
 #include "engine/x86/asm.h"
 #include "engine/x86/insn.h"
 #include "share/spool.h"

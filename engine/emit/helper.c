@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls of the helpers' stubs (helper.h).
-#include "engine/translate/helper.h"
+#include "engine/emit/helper.h"
 
 #include "engine/thread/thread.h"
 

@@ -4,7 +4,7 @@
 #ifndef QUERN_ENGINE_ROUTINE_H
 #define QUERN_ENGINE_ROUTINE_H
 
-#include "engine/count/record.h"
+#include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
 void routine_init(void);

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_REPLAY_H
 #define QUERN_ENGINE_REPLAY_H
 
-#include "engine/count/record.h"
+#include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
 // With caches_init() done.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Replays records (replay.h): by routines, or one reference after the other. A conditional branch
 // that ends a record is counted when what comes next is known.
-#include "engine/count/replay.h"
+#include "engine/replay/replay.h"
 
 #include "engine/base/mini.h"
-#include "engine/count/area.h"
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
-#include "engine/count/perform.h"
-#include "engine/count/routine.h"
 #include "engine/count/vector.h"
+#include "engine/replay/area.h"
+#include "engine/replay/perform.h"
+#include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 
 void replay_init(void)

@@ -9,7 +9,7 @@
 #ifndef QUERN_ENGINE_COUNT_LOG_H
 #define QUERN_ENGINE_COUNT_LOG_H
 
-#include "engine/count/record.h"
+#include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
 struct where_left;

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_ADDRESS_H
 #define QUERN_ENGINE_ADDRESS_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // r1 := effective address of the reference; r2 is used, too. Registers of the address hold the
 // client's values; the flags are free where a bit offset is.

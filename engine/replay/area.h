@@ -7,7 +7,7 @@
 #define QUERN_ENGINE_AREA_H
 
 #include "engine/base/layout.h"
-#include "engine/count/record.h"
+#include "engine/replay/record.h"
 
 struct area_head {
     const struct log_block *block;

@@ -3,7 +3,7 @@
 // clobbers flags; the client's values then lie in the thread block. They stay there until a client
 // instruction (or the end of the block) needs them back, so that a run of checks spills once. The
 // recipe table records the state before every host instruction that may fault.
-#include "engine/translate/state.h"
+#include "engine/emit/state.h"
 
 #include "engine/thread/thread.h"
 

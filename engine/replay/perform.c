@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Single references of a record (perform.h).
-#include "engine/count/perform.h"
+#include "engine/replay/perform.h"
 
-#include "engine/count/area.h"
 #include "engine/count/caches.h"
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
+#include "engine/replay/area.h"
 
 static void ref(struct thread *t, const struct log_op *o, const u64 *slot)
 {

@@ -4,7 +4,7 @@
 #define QUERN_ENGINE_HELPER_H
 
 #include "engine/count/desc.h"
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // Calls a stub on the engine's stack. A jump and the descriptor follow (helper_back, desc.h).
 void helper_call(struct tb *b, u64 stub);

@@ -7,7 +7,7 @@
 // On entry r1 is the byte offset of the set (before scaling), r2 the tag; the flags are free. The
 // ways move down one by one until the tag's old place is reached, as sim_cache_search() does it.
 // See desc.h for what lies behind the call.
-#include "engine/translate/ways.h"
+#include "engine/emit/ways.h"
 
 #include "engine/base/mini.h"
 #include "engine/codecache/dump.h"

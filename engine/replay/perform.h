@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_PERFORM_H
 #define QUERN_ENGINE_PERFORM_H
 
-#include "engine/count/record.h"
+#include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
 // slot: the record.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Addresses of references (address.h).
-#include "engine/translate/address.h"
+#include "engine/emit/address.h"
 
 #include "engine/base/cpu.h"
 #include "engine/thread/thread.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Records and their buffers (log.h).
-#include "engine/count/log.h"
+#include "engine/replay/log.h"
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/where.h"
-#include "engine/count/area.h"
 #include "engine/count/caches.h"
-#include "engine/count/replay.h"
+#include "engine/replay/area.h"
+#include "engine/replay/replay.h"
 #include "engine/spool/config.h"
 #include "engine/thread/threads.h"
 #include "engine/thread/world.h"

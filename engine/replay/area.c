@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What records mean (area.h): two stacks that grow towards each other, emptied together.
-#include "engine/count/area.h"
+#include "engine/replay/area.h"
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bookkeeping of the block under translation (tb.h): recipes, relocations, cold parts.
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 void tb_mark(struct tb *b)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/ways.c: the stubs are made, and then called on sets in memory at %gs, as
+// engine/emit/ways.c: the stubs are made, and then called on sets in memory at %gs, as
 // fragments call them. What they make of a set is held against one kept in order by hand; where
 // they leave for C, a stub of the test's writes down which one it was.
 #include <setjmp.h>
@@ -16,10 +16,10 @@
 #include "engine/codecache/dump.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
+#include "engine/emit/ways.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/ways.h"
 
 #define LINE     64u
 #define SETS     8u

@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_STATE_H
 #define QUERN_ENGINE_STATE_H
 
-#include "engine/translate/tb.h"
+#include "engine/emit/tb.h"
 
 // A register outside of `avoid` whose client value is in its slot.
 u32 state_scratch(struct tb *b, u32 avoid);
