@@ -133,6 +133,7 @@ help:
 #? make dist            the source archive, with what it builds from
 #? make check-packages  packages of Debian and RPM, built twice, installed in a fresh system
 #? make check-big       profiles of more than 4 GB: read, merge, convert
+#? make check-wild      servers, virtual machines, a browser: the same answers as natively
 #? make check-kcachegrind  our profiles in the distribution's KCachegrind
 #? make clean           remove build/
 #?

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+#
+# tests/wild: what people run, natively and under Quern. Not in `make check`: it installs languages
+# and servers, and takes a quarter of an hour. NAME=... runs only these, WILD_MODES='count caches
+# calls' chooses the modes.
+
+.PHONY: check-wild
+check-wild: $(ALL)
+	@scripts/deps wild
+	@tests/wild/run $(BUILD) $(NAME)

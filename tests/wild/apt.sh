@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# needs: apt-get dpkg-deb dpkg-scanpackages
+mkdir -p repo root/lists/partial root/cache/archives/partial root/etc pkg/DEBIAN
+printf 'Package: quern-wild\nVersion: 1.0\nArchitecture: all\nMaintainer: nobody <n@example.org>\nDescription: a package\n' > pkg/DEBIAN/control
+dpkg-deb -b pkg repo/quern-wild.deb >/dev/null
+(cd repo && dpkg-scanpackages . 2>/dev/null > Packages && gzip -k Packages)
+echo "deb [trusted=yes] copy:$PWD/repo ./" > root/etc/sources.list
+touch root/status
+apt="-o Dir::Etc::sourcelist=$PWD/root/etc/sources.list -o Dir::Etc::sourceparts=/none -o Dir::State::lists=$PWD/root/lists -o Dir::Cache=$PWD/root/cache -o Dir::State::status=$PWD/root/status -o APT::Sandbox::User=root"
+$RUN apt-get $apt update >/dev/null
+echo "status $?"
+$RUN apt-cache $apt show quern-wild | grep -E '^(Package|Version)'
+$RUN apt-get $apt -s install quern-wild | grep ^Inst
