@@ -91,6 +91,7 @@ enum spool_flag {
     SPOOL_F_JSON = 1u << 27,          // --summary=json: for the finisher alone
     SPOOL_F_COUNTED = 1u << 30,       // --tsc=counted
     SPOOL_F_REPRODUCIBLE = 1u << 31,  // --reproducible=yes
+    SPOOL_F_MERGE = 1ull << 50,       // --children=merge
 };
 
 struct spool_geometry {
@@ -322,7 +323,10 @@ struct spool_header {
     uint32_t s_cpuinfo;      // what /proc/cpuinfo says of one processor, behind its number
     // --reproducible: the environment that the program gets, each string with its NUL
     uint32_t s_env, env_bytes;
-    uint32_t s_reserved[11];
+    // --children=merge: the folder where profiles are collected until the process tree_pid, the
+    // first of the run, ends.
+    uint32_t s_tree, tree_pid;
+    uint32_t s_reserved[9];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;

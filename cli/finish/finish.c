@@ -196,12 +196,13 @@ static bool finish(struct finish_spool *s, int fd)
         warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
         return false;
     }
-    ok = finish_profile_write(s, &files, &totals, err, sizeof(err)) == 0;
+    ok = (s->h->flags & SPOOL_F_MERGE ? finish_tree_write : finish_profile_write)(
+             s, &files, &totals, err, sizeof(err)) == 0;
     if (ok) {
         if (totals.bad_records)
             warn("%s: %llu records of the run were damaged and are not in the profile",
                  files.output, (unsigned long long)totals.bad_records);
-        if (!(s->h->flags & SPOOL_F_QUIET))
+        if (!(s->h->flags & SPOOL_F_QUIET) && finish_tree_is_root(s))
             print_summary(s, files.output, &totals);
         remove_spool(path, fd);
     } else {

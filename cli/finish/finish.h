@@ -95,6 +95,15 @@ struct finish_files {
 int finish_profile_write(const struct finish_spool *s, const struct finish_files *files,
                          struct finish_totals *totals, char *err, size_t err_size);
 
+// ---- finish_tree.c ----
+
+// The same for a run with --children=merge: into the one profile of all its processes, or where it
+// waits for that. The first process gets the totals of all.
+int finish_tree_write(const struct finish_spool *s, const struct finish_files *files,
+                      struct finish_totals *totals, char *err, size_t err_size);
+// False: the profile is a part of another process's.
+bool finish_tree_is_root(const struct finish_spool *s);
+
 // ---- finish_code.c ----
 
 // Writes --dump-code, if it was asked for, of what the engine left beside the spool, and removes

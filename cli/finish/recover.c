@@ -169,7 +169,8 @@ static int finish(struct finish_spool *s, const char *path, const struct how *ho
     }
     if (how->cache)
         files.cache = strcmp(how->cache, "no") == 0 ? NULL : how->cache;
-    rc = finish_profile_write(s, &files, &totals, err, sizeof(err));
+    rc = (s->h->flags & SPOOL_F_MERGE && !how->output ? finish_tree_write : finish_profile_write)(
+        s, &files, &totals, err, sizeof(err));
     if (rc != 0) {
         warn("%s: %s; -o FILE writes the profile elsewhere", path, err);
     } else {

@@ -96,6 +96,19 @@ static char *spool_folder(const struct run_options *o, const char *cwd, const ch
     return util_dirname(expanded);
 }
 
+// --children=merge: where processes put their profiles until the first one ends.
+static char *make_tree(const char *folder)
+{
+    char *path = xasprintf("%s/quern.tree.%ld", folder, (long)getpid());
+
+    if (mkdir(path, 0777) != 0)
+        die(UTIL_USAGE,
+            "%s: cannot be made: %s; choose another folder with --cachegrind-out-file= or "
+            "--spool-dir=",
+            path, strerror(errno));
+    return path;
+}
+
 // Where modules are known from earlier runs; NULL: nowhere. It is made, and trusted, by whoever
 // writes the profile.
 static char *symbol_cache(const struct run_options *o, const char *cwd)
@@ -202,7 +215,7 @@ void run_start(const struct run_options *options, char **given)
     struct run_program program;
     struct run_spool in;
     char *fits[3];
-    char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *log, *spool;
+    char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *log, *spool, *tree = NULL;
     char **client;
     char number[16];
     size_t n = 0;
@@ -211,6 +224,9 @@ void run_start(const struct run_options *options, char **given)
     if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_REPLAY))
         die(UTIL_USAGE, "--calls=yes: not with --replay=inline, which simulates caches later than "
                         "the calls are made; leave one of them out");
+    if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_MERGE))
+        die(UTIL_USAGE, "--calls=yes: not with --children=merge, for a child's open calls began in "
+                        "its parent; leave one of them out");
     if (!(o.flags & SPOOL_F_CALLS) &&
         (o.flags & (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE)))
         die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --compress-strings=no and "
@@ -248,11 +264,17 @@ void run_start(const struct run_options *options, char **given)
     o.dump_code = absolute_name(cwd, o.dump_code);
     o.log = log;
     folder = spool_folder(&o, cwd, expanded);
+    if (o.flags & SPOOL_F_MERGE) {
+        o.flags |= SPOOL_F_TRACE_CHILDREN;
+        tree = make_tree(folder);
+        free(output);
+        output = name_escape(expanded); // of every process the same
+    }
     log_fd = open_log(log);
 
-    in = (struct run_spool){
-        &o, &program, output, folder, self, engine, symbol_cache(&o, cwd), log_fd, block_signals()
-    };
+    in = (struct run_spool){ &o,     &program,       output, folder,
+                             tree,   self,           engine, symbol_cache(&o, cwd),
+                             log_fd, block_signals() };
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         in.start_mask = 0;
     spool_fd = run_spool_create(&in, &spool);
@@ -278,6 +300,8 @@ void run_start(const struct run_options *options, char **given)
     execv(engine, client);
     e = errno;
     unlink(spool);
+    if (tree)
+        rmdir(tree);
     die(e == E2BIG ? UTIL_CANNOT : UTIL_USAGE, "%s: %s", e == E2BIG ? program.path : engine,
         strerror(e));
 }

@@ -111,6 +111,7 @@ struct run_spool {
     const struct run_program *program;
     const char *output; // absolute, unexpanded
     const char *dir;    // absolute
+    const char *tree;   // absolute; NULL: none
     const char *quern, *engine;
     const char *symbol_cache; // absolute; NULL: none
     int log_fd;

@@ -183,6 +183,8 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_dump_code = text_add(&t, o->dump_code);
     h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
     h->s_symbol_cache = text_add(&t, in->symbol_cache);
+    h->s_tree = text_add(&t, in->tree);
+    h->tree_pid = (uint32_t)getpid();
     if (o->cpu.given) {
         char *info = run_cpu_info(&o->cpu);
 

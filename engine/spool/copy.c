@@ -92,7 +92,7 @@ static long copy_contents(int fd, const struct spool_header *h)
                        h->partial_used * sizeof(struct spool_partial), SPOOL_PARTIAL_OFF);
     if (!ret)
         ret = copy_out(fd, spooler_at(SPOOL_BLOCKS_OFF), h->blocks_used, SPOOL_BLOCKS_OFF);
-    for (u32 slot = 0; slot < h->threads_used && !ret; slot++)
+    for (u32 slot = 0; slot < h->threads_used && !ret && !(h->flags & SPOOL_F_MERGE); slot++)
         if (spooler_slot_in_use(slot))
             ret = copy_out(fd, (void *)spooler_slot_address(slot), h->counters_used * 8,
                            spooler_slot_offset(slot));
@@ -200,6 +200,9 @@ void copy_fork_child(s32 parent_pid, bool shares_fds)
     h.parent_pid = parent_pid;
     h.flags |= SPOOL_F_FORKED;
     h.flags &= ~(u64)SPOOL_F_EXECED;
+    // --children=merge: what was counted so far is in the parent's, and is to be there once.
+    if (h.flags & SPOOL_F_MERGE)
+        h.partial_used = 0;
     if (!ret)
         ret = copy_contents(fd, &h);
     if (ret) { // natively it would go on, and so it does here

@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# --children=merge: one profile of a program and of all processes that it makes. How often a function
+# goes round in each of them is in the source.
+
+bats_require_minimum_version 1.5.0
+load run
+
+real() {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+    rm -f script
+    cat > family.c << 'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile int sum;
+
+__attribute__((noinline)) void work(int n)
+{
+    while (n--)
+        sum++;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+
+    if (strcmp(how, "child") == 0) {
+        work(argc > 2 ? 20000 : 10000);
+        return 0;
+    }
+    if (strcmp(how, "exec") == 0)
+        execl("./family", "./family", "child", (char *)0);
+    work(1000);
+    for (int i = 0; i < 3; i++)
+        if (fork() == 0) {
+            work(100 * i);
+            if (i == 2)
+                execl("./family", "./family", "child", (char *)0);
+            _exit(i);
+        }
+    for (int i = 0; i < 3; i++)
+        wait(0);
+    if (strcmp(how, "late") == 0 && fork() == 0) { // ends when its parent has ended
+        pid_t parent = getppid();
+
+        for (int i = 0; i < 5000 && kill(parent, 0) == 0; i++)
+            usleep(2000);
+        work(50000);
+        return 0;
+    }
+    if (strcmp(how, "killed") == 0)
+        raise(SIGKILL);
+    return 7;
+}
+END
+    gcc -O1 -g -o family family.c
+}
+
+of_work() { # FILE: executions of work()'s instructions
+    awk '/^fn=/ { in_work = $0 == "fn=work" } in_work && /^[0-9]/ { n += $2 } END { print n }' "$1"
+}
+
+# n rounds of work() cost a + b n. `one` is a profile of 10,000 rounds. Checks that `all` has CALLS
+# calls of work() with ROUNDS rounds in all.
+work_is() { # CALLS ROUNDS
+    local one all b
+
+    "$QUERN" run -q --cache-sim=no -o one ./family child
+    "$QUERN" run -q --cache-sim=no -o two ./family child 2
+    one=$(of_work one)
+    b=$((($(of_work two) - one) / 10000))
+    [ "$b" -ge 3 ]
+    [ "$(of_work all)" = $(($1 * (one - 10000 * b) + $2 * b)) ]
+}
+
+# The program, 1000; two children, 0 and 100; 10,000 of what the third executes. What that did
+# before is in nobody's profile.
+@test "every instruction of all processes is in one profile, once" {
+    real
+    run "$QUERN" run -q --children=merge --cache-sim=no -o all ./family
+    [ "$status" = 7 ]
+    [ "$output" = "" ]
+    work_is 4 11100
+    [ "$(ls -d quern.* 2>/dev/null)" = "" ]
+    # All events, of one process: as in a profile of its own.
+    run "$QUERN" run -q --children=merge --cache-sim=yes --branch-sim=yes -o all ./family exec
+    [ "$status" = 0 ]
+    run "$QUERN" run -q --trace-children=yes --cache-sim=yes --branch-sim=yes -o one ./family exec
+    diff all one
+}
+
+@test "not with --calls=yes" {
+    run "$QUERN" run --children=merge --calls=yes true
+    [ "$status" = 2 ]
+    [[ "$output" == *"not with --children=merge"* ]]
+}
+
+@test "the summary is that of all processes" {
+    real
+    run "$QUERN" run --children=merge --cache-sim=no -o all ./family
+    [ "$status" = 7 ]
+    total=$(sed -n 's/^summary: //p' all)
+    [ "$(grep -c 'I   refs:' <<< "$output")" = 1 ]
+    [ "$(sed -n 's/.*I   refs: *//p' <<< "$output" | tr -d ,)" = "$total" ]
+    # Three instructions or more in each round of work().
+    [ "$total" -gt $((11100 * 3)) ]
+}
+
+@test "a process that ends after the program is added to its profile" {
+    real
+    run "$QUERN" run -q --children=merge --cache-sim=no -o all ./family late
+    [ "$status" = 7 ]
+    for i in $(seq 200); do
+        [ "$(ls -d quern.* 2>/dev/null)" = "" ] && break
+        sleep 0.1
+    done
+    [ "$(ls)" = "$(printf '%s\n' all family family.c)" ]
+    "$QUERN" check all
+    work_is 5 61100
+}
+
+@test "a program that is killed: recover sums what its children left" {
+    real
+    run "$QUERN" run -q --children=merge --cache-sim=no -o all ./family killed
+    [ "$status" = 137 ]
+    [ ! -e all ]
+    [ "$(ls -d quern.tree.* | wc -l)" = 1 ]
+    [ "$(ls quern.tree.*/* | wc -l)" = 3 ]
+    run "$QUERN" recover
+    [ "$status" = 0 ]
+    [ "$(ls -d quern.* 2>/dev/null)" = "" ]
+    work_is 4 11100
+}
+
+@test "what cannot be run leaves no folder" {
+    real
+    run -127 "$QUERN" run --children=merge -o all ./nothing
+    printf 'not a program' > text
+    chmod +x text
+    run -127 "$QUERN" run --children=merge -o all ./text
+    [ "$(ls -d quern.* 2>/dev/null)" = "" ]
+}
+
+@test "another word than separate or merge is refused" {
+    run "$QUERN" run --children=sum true
+    [ "$status" = 2 ]
+    [[ "$output" == *"--children"* ]]
+}
