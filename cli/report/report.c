@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,59 +28,7 @@ enum {
     FIRST_BLOCK = 8192, // what block 0 grows by, at the end
 };
 
-// ---- Profiles ----
-
-static void read_side(struct report *r, unsigned side)
-{
-    struct report_side *s = &r->side[side];
-    struct quern_rewrite *file = read_rewrite("--mod-filename", r->mod_file);
-    struct quern_rewrite *func = read_rewrite("--mod-funcname", r->mod_func);
-    struct stat st;
-
-    for (size_t i = 0; i < s->path_count; i++)
-        if (strcmp(s->paths[i], "-") != 0 && stat(s->paths[i], &st) == 0 &&
-            (!s->mtime.tv_sec || st.st_mtim.tv_sec < s->mtime.tv_sec ||
-             (st.st_mtim.tv_sec == s->mtime.tv_sec && st.st_mtim.tv_nsec < s->mtime.tv_nsec)))
-            s->mtime = st.st_mtim;
-    s->p = read_renamed(read_sum(s->paths, s->path_count), file, func);
-    quern_rewrite_free(file);
-    quern_rewrite_free(func);
-    if (quern_profile_event_count(s->p) == 0)
-        die(UTIL_USAGE, "%s: the profile is empty: it has no events", s->paths[0]);
-}
-
-static void read_profiles(struct report *r)
-{
-    struct quern_error err;
-
-    read_side(r, 0);
-    if (!r->base)
-        return;
-    read_side(r, 1);
-    if (quern_profile_match_events(r->side[1].p, r->base, r->side[0].p, r->side[0].paths[0], &err) <
-        0)
-        remark_die(&err);
-}
-
 // ---- Events ----
-
-// The events that everybody knows, where the profile has what they are made of, and the one to
-// begin with.
-static void choose_events(struct report *r)
-{
-    static const char *const known[] = { "L1m", "LLm", "Bm", "CEst" };
-    struct quern_profile *p = r->side[0].p;
-
-    for (int s = 0; s < 2 && r->side[s].p; s++)
-        for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-            event_find(r->side[s].p, known[i]);
-    if (r->event_name) {
-        size_t *list;
-        event_list(p, "--event", r->event_name, &list, NULL);
-        r->event = list[0];
-        free(list);
-    }
-}
 
 static struct text text_of(const char *s)
 {
@@ -271,8 +218,8 @@ int cmd_report(int argc, char **argv)
         die(UTIL_USAGE,
             "this quern was built without the page of reports: its build needs esbuild, "
             "clang and lld; `scripts/deps build` installs them, then build again");
-    read_profiles(&r);
-    choose_events(&r);
+    side_read(r.side, r.mod_file, r.mod_func);
+    r.event = side_event(r.side, r.event_name);
     if (!r.title)
         r.title = *read_command(r.side[0].p) ? read_command(r.side[0].p) : r.side[0].paths[0];
     r.pack = pack_new(r.side[0].p, r.side[1].p, r.event);
@@ -297,7 +244,6 @@ int cmd_report(int argc, char **argv)
     if (r.open)
         open_browser(r.out);
     pack_free(r.pack);
-    quern_profile_free(r.side[0].p);
-    quern_profile_free(r.side[1].p);
+    side_free(r.side);
     return UTIL_OK;
 }

@@ -7,22 +7,14 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "cli/shared/options.h"
+#include "cli/shared/side.h"
 #include "quern/profile.h"
 #include "report/pack/pack.h"
 
 // ORDER report_source: the words of --source
 enum report_source { SOURCE_ALL = 1, SOURCE_COST, SOURCE_NONE };
-
-struct report_side {
-    const char **paths;
-    size_t path_count;
-    struct quern_profile *p;
-    struct timespec mtime;      // of the oldest file
-    struct option_list include; // where its sources are looked for
-};
 
 struct report {
     // Options
@@ -33,8 +25,8 @@ struct report {
     uint32_t source;
     uint64_t max_size;
 
-    struct report_side side[2]; // the profile, the base
-    size_t event;               // functions are sorted by it
+    struct side side[2]; // the profile, the base
+    size_t event;        // functions are sorted by it
     struct pack *pack;
     size_t page_size; // of what is not data
 

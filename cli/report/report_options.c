@@ -17,8 +17,7 @@ static void include(void *field, const struct option *o, const char *value)
     struct report *r = field;
 
     (void)o;
-    options_add(&r->side[0].include, value);
-    options_add(&r->side[1].include, value);
+    side_include(r->side, value);
 }
 
 // A number of bytes, with K, M or G behind it.

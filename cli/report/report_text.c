@@ -3,126 +3,21 @@
 // Sources of a report: finds the files where costs are, reads them, aligns the two versions of a
 // comparison, and makes the sections of them. A file that is not found, or left out, gets a section
 // that says so.
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/report/report.h"
-#include "cli/shared/align.h"
+#include "cli/shared/source.h"
 #include "cli/shared/util.h"
 #include "report/core/model.h"
 #include "report/core/texts.h"
 
 enum {
-    CONTEXT = 8,              // lines around those with costs
-    LARGEST = 3 << 20,        // a section must fit a block
-    READ_LARGEST = 256 << 20, // what is larger is hardly a source
+    CONTEXT = 8,       // lines around those with costs
+    LARGEST = 3 << 20, // a section must fit a block
 };
 
 enum text_done { TEXT_NOT, TEXT_ADDED, TEXT_STAYS };
-
-struct version {
-    char *path; // NULL: not found
-    char *text;
-    size_t size;
-    size_t *start; // of each line; one more
-    uint32_t lines;
-    bool changed; // after the profile was written
-};
-
-// ---- Finding and reading ----
-
-static bool is_file(const char *path, struct stat *st)
-{
-    return stat(path, st) == 0 && S_ISREG(st->st_mode);
-}
-
-// As the profile calls it; then below each folder, whole and without its first folders.
-static char *locate(const struct report_side *s, const char *name, struct stat *st)
-{
-    if (is_file(name, st))
-        return xstrdup(name);
-    for (size_t i = 0; i < s->include.count; i++)
-        for (const char *n = name; n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL) {
-            char *path = xasprintf("%s/%s", s->include.item[i], n);
-            if (*n && is_file(path, st))
-                return path;
-            free(path);
-        }
-    return NULL;
-}
-
-static bool later(struct timespec a, struct timespec b)
-{
-    return b.tv_sec && (a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec));
-}
-
-static char *read_file(const char *path, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = xmalloc(size + 1);
-    size_t n = 0;
-    ssize_t got = 1;
-
-    while (fd >= 0 && n < size && got > 0)
-        if ((got = read(fd, text + n, size - n)) > 0)
-            n += (size_t)got;
-    if (fd < 0 || got < 0) {
-        warn("%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (text)
-        memset(text + n, 0, size + 1 - n); // it became shorter while it was read
-    return text;
-}
-
-static void split(struct version *v)
-{
-    size_t cap = 0;
-
-    v->lines = 0;
-    for (size_t at = 0;; v->lines++) {
-        const char *end = at < v->size ? memchr(v->text + at, '\n', v->size - at) : NULL;
-        if (v->lines + 2 > cap)
-            v->start = xrealloc(v->start, (cap = cap * 2 + 256) * sizeof(*v->start));
-        v->start[v->lines] = at;
-        if (at == v->size)
-            return;
-        at = end ? (size_t)(end - v->text) + 1 : v->size;
-    }
-}
-
-static struct version load(const struct report *r, unsigned side, const char *name)
-{
-    struct version v = { 0 };
-    struct stat st;
-
-    v.path = locate(&r->side[side], name, &st);
-    if (!v.path)
-        return v;
-    v.size = st.st_size < READ_LARGEST ? (size_t)st.st_size : 0;
-    v.changed = later(st.st_mtim, r->side[side].mtime);
-    v.text = read_file(v.path, v.size);
-    if (!v.text) {
-        free(v.path);
-        return (struct version){ 0 };
-    }
-    split(&v);
-    return v;
-}
-
-static void unload(struct version *v)
-{
-    free(v->path);
-    free(v->text);
-    free(v->start);
-}
 
 // ---- Lines with costs ----
 
@@ -162,7 +57,7 @@ void report_text_begin(struct report *r)
 
 // Marks the lines that --source wants; a line is number i + 1.
 static uint8_t *wanted_lines(const struct report *r, unsigned side, uint32_t file,
-                             const struct version *v)
+                             const struct source *v)
 {
     uint8_t *wanted = xcalloc(v->lines + 1u, 1);
     bool all = r->source == SOURCE_ALL && v->size <= LARGEST;
@@ -185,7 +80,7 @@ static uint8_t *wanted_lines(const struct report *r, unsigned side, uint32_t fil
 // ---- Sections ----
 
 static void put_source(struct report *r, uint32_t file, unsigned side, unsigned state,
-                       const struct version *v, const uint8_t *wanted)
+                       const struct source *v, const uint8_t *wanted)
 {
     struct buf to = { 0 }, pieces = { 0 };
     uint32_t count = 0, lines = v ? v->lines : 0;
@@ -216,29 +111,14 @@ static void put_source(struct report *r, uint32_t file, unsigned side, unsigned 
     buf_free(&pieces);
 }
 
-static uint32_t *number_lines(struct quern_profile *ids, const struct version *v)
-{
-    uint32_t *id = xcalloc(v->lines + 1u, sizeof(*id));
-
-    for (uint32_t i = 0; i < v->lines; i++)
-        id[i] = quern_profile_string(ids, v->text + v->start[i],
-                                     (ptrdiff_t)(v->start[i + 1] - v->start[i]));
-    return id;
-}
-
 // The runs of equal lines; of the base only the others are wanted.
-static void put_align(struct report *r, uint32_t file, const struct version *now,
-                      const struct version *old, uint8_t *wanted_old)
+static void put_align(struct report *r, uint32_t file, const struct source *now,
+                      const struct source *old, uint8_t *wanted_old)
 {
-    struct quern_profile *ids = quern_profile_new();
     struct buf to = { 0 }, runs = { 0 };
     uint32_t count = 0, i = 0, k = 0;
-    size_t *map = xcalloc(old->lines + 1u, sizeof(*map));
+    size_t *map = source_align(old, now);
 
-    if (!ids)
-        die(UTIL_USAGE, "out of memory");
-    uint32_t *a = number_lines(ids, old), *b = number_lines(ids, now);
-    align_lines(a, old->lines, b, now->lines, quern_profile_str_count(ids), map);
     while (i < old->lines) {
         uint32_t skip = i, equal = 0;
         while (i < old->lines && !map[i])
@@ -261,10 +141,7 @@ static void put_align(struct report *r, uint32_t file, const struct version *now
         pack_section(r->pack, SECTION_ALIGN, 0, 0, &to);
     buf_free(&to);
     buf_free(&runs);
-    free(a);
-    free(b);
     free(map);
-    quern_profile_free(ids);
 }
 
 static void note_missing(struct report *r, const char *name)
@@ -273,7 +150,7 @@ static void note_missing(struct report *r, const char *name)
     options_add(&r->missing, name);
 }
 
-static void add_version(struct report *r, uint32_t file, unsigned side, const struct version *v,
+static void add_version(struct report *r, uint32_t file, unsigned side, const struct source *v,
                         const uint8_t *wanted)
 {
     if (!v->path)
@@ -285,16 +162,16 @@ static void add_version(struct report *r, uint32_t file, unsigned side, const st
 void report_text_add(struct report *r, uint32_t file)
 {
     struct pack_file f = pack_file(r->pack, file);
-    struct version now, old = { 0 };
+    struct source now, old = { 0 };
 
     if (r->text_done[file] || r->source == SOURCE_NONE)
         return;
     r->text_done[file] = TEXT_ADDED;
-    now = load(r, 0, f.name);
+    now = source_get(&r->side[0].include, r->side[0].mtime, f.name);
     uint8_t *wanted = wanted_lines(r, 0, file, &now), *wanted_old = NULL;
     add_version(r, file, 0, &now, wanted);
     if (f.last_line[1]) {
-        old = load(r, 1, f.name);
+        old = source_get(&r->side[1].include, r->side[1].mtime, f.name);
         wanted_old = wanted_lines(r, 1, file, &old);
         if (now.path && old.path)
             put_align(r, file, &now, &old, wanted_old);
@@ -304,8 +181,8 @@ void report_text_add(struct report *r, uint32_t file)
         r->sources++;
     else
         note_missing(r, f.name);
-    unload(&now);
-    unload(&old);
+    source_put(&now);
+    source_put(&old);
     free(wanted);
     free(wanted_old);
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// A profile (the sum of several files) and the one it is compared with, as `quern report` and
+// `quern top` read them. Ends the process with a sentence where that cannot be done.
+#ifndef QUERN_CLI_SIDE_H
+#define QUERN_CLI_SIDE_H
+
+#include <time.h>
+
+#include "cli/shared/options.h"
+#include "quern/profile.h"
+
+struct side {
+    const char **paths;
+    size_t path_count;
+    struct quern_profile *p;    // NULL: there is no base
+    struct timespec mtime;      // of the oldest file
+    struct option_list include; // where its sources are looked for
+};
+
+// Reads side[0], and side[1] where it has a path, which must have the same events. The expressions
+// of --mod-filename and --mod-funcname may be NULL. Events that everybody knows are defined in
+// both.
+void side_read(struct side side[2], const char *mod_file, const char *mod_func);
+void side_free(struct side side[2]);
+
+// The event of this name, in side[0]; without a name the first one.
+size_t side_event(const struct side side[2], const char *name);
+
+// For OPTION_CALL: -I adds a folder to both.
+void side_include(struct side side[2], const char *value);
+
+#endif

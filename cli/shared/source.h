@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+//
+// Source files of a profile: where they are, what is in them line by line, and which line of an old
+// version is which of the new one. For `quern report` and `quern top`.
+#ifndef QUERN_CLI_SOURCE_H
+#define QUERN_CLI_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "cli/shared/options.h"
+
+struct source {
+    char *path; // NULL: not found
+    char *text;
+    size_t size;
+    size_t *start; // of each line; one more
+    uint32_t lines;
+    bool changed; // after the profile was written
+};
+
+// The file of this name: as the profile calls it; then below each folder, whole and without its
+// first folders. `written` is when the profile was. To be freed with source_put().
+struct source source_get(const struct option_list *include, struct timespec written,
+                         const char *name);
+void source_put(struct source *s);
+
+// By line of the old version, from 0: the line of the new one that it is, from 1, or 0. Ascending;
+// to be freed.
+size_t *source_align(const struct source *old, const struct source *now);
+
+#endif
