@@ -33,6 +33,7 @@ int cmd_convert(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 // The same by their traditional names, with the options of those.
 int cmd_cg_annotate(int argc, char **argv);
 int cmd_cg_merge(int argc, char **argv);
@@ -50,5 +51,6 @@ extern const struct options convert_options_table;
 extern const struct options check_options_table;
 extern const struct options doctor_options_table;
 extern const struct options report_options_table;
+extern const struct options top_options_table;
 
 #endif

@@ -31,6 +31,8 @@ static const struct command commands[] = {
     { "doctor", cmd_doctor, "", "what this machine has, and what to install",
       &doctor_options_table },
     { "report", cmd_report, "PROFILE...", "an HTML file for any browser", &report_options_table },
+    { "top", cmd_top, "PROFILE...", "a profile in the terminal, to walk through",
+      &top_options_table },
     // The traditional names, of programs of their own.
     { "cg_annotate", cmd_cg_annotate, NULL, NULL, &annotate_options_table },
     { "callgrind_annotate", cmd_callgrind_annotate, NULL, NULL, &annotate_options_table },

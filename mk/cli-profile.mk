@@ -3,6 +3,8 @@
 # The profile commands: what mk/cli.mk links into quern for them.
 
 CLI_LIBS += -lpcre2-8 -lz -lzstd -lm
+# The screen of `quern top`.
+CLI_LIBS += $(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 QUERN_PROGRAMS := $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff callgrind_annotate)
 

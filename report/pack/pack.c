@@ -382,6 +382,11 @@ void pack_free(struct pack *k)
     free(k);
 }
 
+void pack_store(struct pack *k)
+{
+    k->blocks.level = 0;
+}
+
 void pack_text(struct pack *k, const char *key, const char *value)
 {
     buf_text(&k->texts, key, strlen(key));

@@ -17,6 +17,9 @@ struct pack;
 struct pack *pack_new(struct quern_profile *p, struct quern_profile *base, size_t event);
 void pack_free(struct pack *k);
 
+// The blocks stay in this process: they are stored, not compressed.
+void pack_store(struct pack *k);
+
 void pack_text(struct pack *k, const char *key, const char *value);
 // Another derived event, behind those of the profile. The formula is one that report/core can read.
 void pack_event(struct pack *k, const char *name, const char *formula, int64_t scale);

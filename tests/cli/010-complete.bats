@@ -30,7 +30,8 @@ diff
 convert
 check
 doctor
-report"
+report
+top"
     completes quern re
     same "$output" "recover
 report"

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// quern top: a profile in the terminal. Refuses what is no terminal before anything is read; then
+// one key after another until the end, after which the terminal is as it was.
+#include "cli/top/top.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/shared/util.h"
+#include "cli/top/top_screen.h"
+#include "report/core/heap.h"
+
+static void put_away(struct top *t)
+{
+    top_rows_free(t);
+    free(t->func);
+    free(t->open);
+    free(t->hide);
+    free(t->undo);
+    free(t->back);
+    top_data_free(t);
+}
+
+int cmd_top(int argc, char **argv)
+{
+    struct top t;
+    const char *why;
+    uint32_t key;
+
+    top_options_read(&t, argc, argv);
+    if ((why = top_screen_refuses()))
+        die(UTIL_USAGE, "%s", why);
+    top_data_load(&t);
+    t.here = (struct top_place){ .view = TOP_FUNCTIONS, .func = CORE_NONE, .file = CORE_NONE };
+    t.sort = UINT32_MAX;
+    if (!top_screen_begin())
+        die(UTIL_USAGE, "this terminal cannot be used; `quern annotate` prints the same numbers");
+    top_rows_make(&t);
+    do {
+        top_table_draw(&t);
+        key = top_screen_key(-1);
+    } while (key != KEY_OF_SIGNAL && top_keys_press(&t, key) && !top_screen_signal());
+    top_screen_end();
+    put_away(&t);
+    if (top_screen_signal())
+        raise(top_screen_signal());
+    return UTIL_OK;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+//
+// State of `quern top`, shared by top.c (the command and its loop) and its other files. All numbers
+// are report/core's; here is what of them is on the screen.
+#ifndef QUERN_CLI_TOP_H
+#define QUERN_CLI_TOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/shared/options.h"
+#include "cli/shared/side.h"
+#include "report/core/group.h"
+#include "report/core/values.h"
+#include "report/pack/pack.h"
+
+enum { TOP_LEAST_ROWS = 24, TOP_LEAST_COLUMNS = 80, TOP_COLUMNS = 8, TOP_PROMPT = 256 };
+
+enum top_view { TOP_FUNCTIONS, TOP_FUNCTION, TOP_SOURCE, TOP_EVENTS, TOP_HELP };
+
+// One view and the place in it: history is a list of these.
+struct top_place {
+    enum top_view view;
+    uint32_t func, file; // what Function and Source are of, or CORE_NONE
+    uint64_t line;       // Source: begin here, when it is not 0
+    size_t at, first;    // the row that is selected, the first one on the screen
+};
+
+enum top_row_kind {
+    ROW_TEXT,  // stands where names stand; no numbers
+    ROW_SAYS,  // a sentence across the whole screen
+    ROW_FUNC,  // of: function
+    ROW_SELF,  // its self cost alone
+    ROW_EDGE,  // of: edge; called or calling
+    ROW_GROUP, // of: group of the tree
+    ROW_EVENT, // of: event
+    ROW_LINE,  // of a source; its values are in `value`
+    ROW_SITE,  // of: the function called; likewise
+};
+
+struct top_row {
+    uint8_t kind, depth, heat;
+    bool caller;        // edges: the caller is named, not the callee
+    uint32_t of;        // by kind
+    uint32_t line[2];   // of a source, on both sides; 0: not there
+    uint32_t value;     // index of its values; CORE_NONE: it has none
+    const char *text;   // ROW_TEXT, ROW_SAYS, ROW_LINE
+    uint32_t text_size; // of ROW_LINE
+};
+
+// Values of rows that are not asked of the core while drawing: by side.
+struct top_values {
+    struct value cost[2], calls[2];
+};
+
+struct top_column {
+    enum values_of of;
+    unsigned side;
+    bool share; // of the whole, in place of the value
+};
+
+// What undoes one filter each, the last one first.
+enum top_undo { UNDO_TEXT = 1, UNDO_FOCUS, UNDO_HIDE };
+
+struct top {
+    // Options
+    const char *command, *base, *event_name, *mod_file, *mod_func;
+    struct side side[2];
+
+    // top_data.c
+    struct pack *pack;
+    struct core *core;
+    struct formula **formula; // by event; NULL: cannot be read
+    uint32_t event;
+    bool calls, compare; // does the profile know calls, is there a base?
+
+    // What is shown
+    struct top_place here, *back;
+    size_t backs;
+    bool inclusive;        // costs with what is called
+    unsigned sort;         // column, or the number of columns: by name
+    bool up;               // the cheapest first
+    unsigned shift;        // columns that are out of sight on the left
+    int group;             // enum group_by, or -1
+    char say[TOP_PROMPT];  // the last line, until the next key
+    char find[TOP_PROMPT]; // in sources
+
+    // top_filter.c
+    char filter[TOP_PROMPT];
+    uint32_t focus, *hide;
+    size_t hides;
+    uint8_t *undo;
+    size_t undos;
+
+    // top_rows.c, top_source.c: made for here.view
+    struct top_row *row;
+    size_t rows, row_cap;
+    struct top_values *value;
+    size_t values, value_cap;
+    struct top_column column[TOP_COLUMNS];
+    unsigned columns;
+    struct value whole; // what shares are of
+    uint32_t *func;     // the functions that the filter leaves, sorted
+    uint32_t funcs;
+    bool func_fresh;
+    struct group_tree tree;
+    uint8_t *open; // by group
+    struct source *text[2];
+};
+
+// top_options.c
+void top_options_read(struct top *t, int argc, char **argv);
+
+// top_data.c
+void top_data_load(struct top *t);
+void top_data_free(struct top *t);
+// Ends the process: what only a lack of memory, or a fault of ours, can cause.
+void top_data_check(int rc);
+
+// top_filter.c: by function 1 where it is shown, or NULL; to be freed with heap_put().
+uint8_t *top_filter_mask(struct top *t);
+// A filter is another one now. False: it is no regular expression, and t->say says why.
+bool top_filter_set(struct top *t, const char *text);
+void top_filter_focus(struct top *t, uint32_t func);
+void top_filter_hide(struct top *t, uint32_t func);
+// False: there is none.
+bool top_filter_undo(struct top *t);
+
+// top_rows.c
+// Makes rows and columns anew for what t->here says.
+void top_rows_make(struct top *t);
+void top_rows_free(struct top *t);
+struct top_row *top_rows_add(struct top *t, enum top_row_kind kind, uint32_t of);
+struct top_row top_rows_get(const struct top *t, size_t i);
+// The value of a row on a side. False: it has none in this column.
+bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, unsigned side,
+                    struct value *v);
+struct value top_rows_total(struct top *t, unsigned side);
+// The function that a row is about, or CORE_NONE.
+uint32_t top_rows_func(const struct top *t, const struct top_row *r);
+// How a group is called; a piece of a string of the core, or `number` filled.
+struct text top_rows_group(const struct top *t, uint32_t group, char number[16]);
+// What the columns are called.
+void top_rows_title(const struct top *t, const struct top_column *c, char *out, size_t size);
+// The dearest caller of a function, or CORE_NONE.
+uint32_t top_rows_caller(struct top *t, uint32_t func);
+
+// top_source.c
+void top_source_make(struct top *t);
+void top_source_free(struct top *t);
+
+// top_table.c: the whole screen.
+void top_table_draw(struct top *t);
+void top_table_prompt(struct top *t, const char *label, const char *text);
+int top_table_page(void); // rows of a table that are in sight
+
+// top_keys.c
+// Does what a key means. False: the end is wanted.
+bool top_keys_press(struct top *t, uint32_t key);
+// The row of the page of keys, or false.
+bool top_keys_help(size_t i, const char **key, const char **text);
+
+#endif

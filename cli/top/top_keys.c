@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: MIT
+//
+// What keys do: one table, which is the page of keys, too. docs/man/quern-top.1 has the same rows;
+// check-top compares them.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/util.h"
+#include "cli/top/top.h"
+#include "cli/top/top_screen.h"
+#include "report/core/graph.h"
+
+// ---- Moving ----
+
+static void move_to(struct top *t, size_t at)
+{
+    t->here.at = at < t->rows ? at : t->rows ? t->rows - 1 : 0;
+}
+
+static bool up(struct top *t)
+{
+    move_to(t, t->here.at ? t->here.at - 1 : 0);
+    return true;
+}
+
+static bool down(struct top *t)
+{
+    move_to(t, t->here.at + 1);
+    return true;
+}
+
+static bool page_up(struct top *t)
+{
+    size_t page = (size_t)top_table_page();
+
+    t->here.first = t->here.first > page ? t->here.first - page : 0;
+    move_to(t, t->here.at > page ? t->here.at - page : 0);
+    return true;
+}
+
+static bool page_down(struct top *t)
+{
+    size_t page = (size_t)top_table_page();
+
+    t->here.first += page;
+    move_to(t, t->here.at + page);
+    return true;
+}
+
+static bool home(struct top *t)
+{
+    move_to(t, 0);
+    return true;
+}
+
+static bool end(struct top *t)
+{
+    move_to(t, t->rows);
+    return true;
+}
+
+static bool left(struct top *t)
+{
+    t->shift -= t->shift > 0;
+    return true;
+}
+
+static bool right(struct top *t)
+{
+    t->shift += t->shift + 1 < t->columns;
+    return true;
+}
+
+// ---- From view to view ----
+
+static void go(struct top *t, struct top_place to)
+{
+    t->back = xrealloc(t->back, (t->backs + 1) * sizeof(*t->back));
+    t->back[t->backs++] = t->here;
+    t->here = to;
+    t->shift = 0;
+    top_rows_make(t);
+}
+
+static bool back(struct top *t)
+{
+    if (!t->backs)
+        return true;
+    struct top_place to = t->back[--t->backs];
+    t->here = to;
+    t->shift = 0;
+    top_rows_make(t);
+    move_to(t, to.at);
+    return true;
+}
+
+static struct top_row selected(const struct top *t)
+{
+    return t->rows ? top_rows_get(t, t->here.at)
+                   : (struct top_row){ .kind = ROW_TEXT, .of = CORE_NONE, .value = CORE_NONE };
+}
+
+// The function of the selected row, else that of the view, else the dearest.
+static uint32_t func_at(const struct top *t)
+{
+    struct top_row r = selected(t);
+    uint32_t f = top_rows_func(t, &r);
+
+    if (f == CORE_NONE && (t->here.view == TOP_FUNCTION || t->here.view == TOP_SOURCE))
+        f = t->here.func;
+    return f != CORE_NONE ? f : t->funcs ? t->func[0] : CORE_NONE;
+}
+
+static void show_function(struct top *t, uint32_t func, bool callees)
+{
+    go(t, (struct top_place){ .view = TOP_FUNCTION, .func = func, .file = CORE_NONE });
+    // The function itself is selected, or the dearest one that it calls.
+    for (size_t i = 0; i < t->rows; i++)
+        if (t->row[i].kind == (callees ? ROW_EDGE : ROW_FUNC) && !t->row[i].caller) {
+            t->here.at = i;
+            break;
+        }
+}
+
+static void show_source(struct top *t, uint32_t func, uint32_t file, uint64_t line)
+{
+    go(t, (struct top_place){ .view = TOP_SOURCE, .func = func, .file = file, .line = line });
+}
+
+static bool functions(struct top *t)
+{
+    if (t->here.view != TOP_FUNCTIONS)
+        go(t, (struct top_place){ .view = TOP_FUNCTIONS, .func = CORE_NONE, .file = CORE_NONE });
+    return true;
+}
+
+static bool function(struct top *t)
+{
+    if (t->here.view != TOP_FUNCTION)
+        show_function(t, func_at(t), false);
+    return true;
+}
+
+// A file, when the group is one: its name as a string of its own.
+static uint32_t file_of_group(const struct top *t, const struct top_row *r)
+{
+    if (r->kind != ROW_GROUP || t->group != GROUP_FILE)
+        return CORE_NONE;
+    return t->tree.item[r->of].string;
+}
+
+static bool source(struct top *t)
+{
+    struct top_row r = selected(t);
+    uint32_t file = file_of_group(t, &r), f = func_at(t);
+
+    if (t->here.view == TOP_SOURCE && r.kind != ROW_SITE)
+        return true;
+    if (file != CORE_NONE)
+        show_source(t, CORE_NONE, file, 0);
+    else if (f != CORE_NONE)
+        show_source(t, f, t->core->file[f], t->core->line[f]);
+    else
+        show_source(t, CORE_NONE, CORE_NONE, 0);
+    return true;
+}
+
+static bool events(struct top *t)
+{
+    if (t->here.view == TOP_EVENTS)
+        return true;
+    go(t, (struct top_place){ .view = TOP_EVENTS, .func = CORE_NONE, .file = CORE_NONE });
+    for (size_t i = 0; i < t->rows; i++)
+        if (t->row[i].of == t->event)
+            t->here.at = i;
+    return true;
+}
+
+static bool help(struct top *t)
+{
+    if (t->here.view != TOP_HELP)
+        go(t, (struct top_place){ .view = TOP_HELP, .func = CORE_NONE, .file = CORE_NONE });
+    return true;
+}
+
+static bool quit(struct top *t)
+{
+    (void)t;
+    return false;
+}
+
+// ---- What is counted, and in which order ----
+
+// Rows are others now; the selected function stays selected where it is still there.
+static void anew(struct top *t)
+{
+    struct top_row r = selected(t);
+    uint32_t f = top_rows_func(t, &r);
+
+    t->func_fresh = false;
+    top_rows_make(t);
+    if (f == CORE_NONE || t->here.view != TOP_FUNCTIONS || t->here.at == 0)
+        return;
+    for (size_t i = 0; i < t->rows; i++) {
+        r = top_rows_get(t, i);
+        if (r.kind == ROW_FUNC && r.of == f) {
+            t->here.at = i;
+            return;
+        }
+    }
+}
+
+static void choose_event(struct top *t, uint32_t event)
+{
+    t->event = event;
+    anew(t);
+}
+
+static bool step_event(struct top *t, int step)
+{
+    uint32_t n = t->core->event_count, e = t->event;
+
+    do
+        e = (e + n + (uint32_t)step) % n;
+    while (!t->formula[e]);
+    choose_event(t, e);
+    return true;
+}
+
+static bool next_event(struct top *t)
+{
+    return step_event(t, 1);
+}
+
+static bool last_event(struct top *t)
+{
+    return step_event(t, -1);
+}
+
+static bool inclusive(struct top *t)
+{
+    if (!t->calls) {
+        snprintf(t->say, sizeof(t->say),
+                 "the profile has no calls: `quern run --calls=yes` records inclusive costs");
+        return true;
+    }
+    t->inclusive = !t->inclusive;
+    t->sort = UINT32_MAX; // by that cost
+    anew(t);
+    return true;
+}
+
+static bool sort_next(struct top *t)
+{
+    if (t->here.view != TOP_FUNCTIONS)
+        return true;
+    do
+        t->sort = t->sort >= t->columns ? 0 : t->sort + 1;
+    while (t->sort < t->columns && t->column[t->sort].share);
+    anew(t);
+    return true;
+}
+
+static bool sort_turn(struct top *t)
+{
+    t->up = !t->up;
+    anew(t);
+    return true;
+}
+
+static bool group(struct top *t)
+{
+    static const int next[] = { [GROUP_OBJECT] = GROUP_FOLDER,
+                                [GROUP_FOLDER] = GROUP_FILE,
+                                [GROUP_FILE] = GROUP_NAMESPACE,
+                                [GROUP_NAMESPACE] = GROUP_CYCLE,
+                                [GROUP_CYCLE] = -1 };
+
+    functions(t);
+    t->group = t->group < 0 ? GROUP_OBJECT : next[t->group];
+    if (t->group == GROUP_CYCLE && !t->calls)
+        t->group = -1;
+    free(t->open);
+    t->open = NULL;
+    t->here.at = t->here.first = 0;
+    anew(t);
+    return true;
+}
+
+static bool cycles(struct top *t)
+{
+    graph_detect(t->core, t->core->no_cycles);
+    if (t->group == GROUP_CYCLE) {
+        free(t->open);
+        t->open = NULL;
+    }
+    anew(t);
+    return true;
+}
+
+static bool focus(struct top *t)
+{
+    uint32_t f = func_at(t);
+
+    if (f != CORE_NONE) {
+        top_filter_focus(t, f);
+        functions(t);
+        anew(t);
+    }
+    return true;
+}
+
+static bool hide(struct top *t)
+{
+    struct top_row r = selected(t);
+    uint32_t f = top_rows_func(t, &r);
+
+    if (f != CORE_NONE && t->here.view == TOP_FUNCTIONS) {
+        size_t at = t->here.at;
+        top_filter_hide(t, f);
+        anew(t);
+        move_to(t, at);
+    }
+    return true;
+}
+
+static bool escape(struct top *t)
+{
+    if (t->here.view != TOP_FUNCTIONS)
+        return back(t);
+    if (top_filter_undo(t))
+        anew(t);
+    return true;
+}
+
+// ---- Opening ----
+
+static bool enter(struct top *t)
+{
+    struct top_row r = selected(t);
+    uint32_t f = top_rows_func(t, &r);
+
+    if (r.kind == ROW_GROUP) {
+        t->open[r.of] = !t->open[r.of];
+        top_rows_make(t);
+    } else if (r.kind == ROW_EVENT) {
+        t->event = r.of;
+        t->func_fresh = false;
+        back(t);
+    } else if (f == CORE_NONE) {
+        return true;
+    } else if (!t->calls || (t->here.view == TOP_FUNCTION && f == t->here.func)) {
+        show_source(t, f, t->core->file[f], t->core->line[f]);
+    } else {
+        show_function(t, f, false);
+    }
+    return true;
+}
+
+static bool caller(struct top *t)
+{
+    uint32_t f = func_at(t), to = f == CORE_NONE || !t->calls ? CORE_NONE : top_rows_caller(t, f);
+
+    if (t->here.view == TOP_FUNCTION && t->here.func != CORE_NONE)
+        to = t->calls ? top_rows_caller(t, t->here.func) : CORE_NONE;
+    if (to == CORE_NONE)
+        snprintf(t->say, sizeof(t->say), "nobody is known to call it");
+    else
+        show_function(t, to, false);
+    return true;
+}
+
+static bool callees(struct top *t)
+{
+    uint32_t f = func_at(t);
+
+    if (f != CORE_NONE)
+        show_function(t, f, true);
+    return true;
+}
+
+// ---- Text that is typed ----
+
+static size_t put_utf8(char *out, uint32_t c)
+{
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const uint8_t head[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+
+    for (size_t i = n; i-- > 1; c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)(head[n] | c);
+    return n;
+}
+
+// A line; true: Enter, false: Escape or the end of all. `changed` is told of each key.
+static bool ask(struct top *t, const char *label, char *text, void (*changed)(struct top *))
+{
+    size_t n = strlen(text);
+
+    for (;;) {
+        top_table_prompt(t, label, text);
+        uint32_t key = top_screen_key(-1);
+        if (key == KEY_OF_ENTER)
+            return true;
+        if (key == KEY_OF_ESCAPE || key == KEY_OF_SIGNAL)
+            return false;
+        if (key == KEY_OF_BACK && n) {
+            do
+                n--;
+            while (n && ((unsigned char)text[n] & 0xc0) == 0x80);
+        } else if (key >= 0x20 && key < KEY_OF_NONE && n + 5 < TOP_PROMPT) {
+            n += put_utf8(text + n, key);
+        } else {
+            continue;
+        }
+        text[n] = 0;
+        *t->say = 0;
+        if (changed)
+            changed(t);
+    }
+}
+
+static char typed[TOP_PROMPT]; // what ask() edits for a filter
+
+static void try_filter(struct top *t)
+{
+    if (top_filter_set(t, typed))
+        anew(t);
+}
+
+static bool find_next(struct top *t)
+{
+    size_t n = strlen(t->find);
+
+    for (size_t i = 1; n && i <= t->rows; i++) {
+        size_t at = (t->here.at + i) % t->rows;
+        const struct top_row *r = &t->row[at];
+        if (t->here.view == TOP_SOURCE && r->kind == ROW_LINE && r->text_size >= n &&
+            memmem(r->text, r->text_size, t->find, n)) {
+            t->here.at = at;
+            return true;
+        }
+    }
+    snprintf(t->say, sizeof(t->say), "%.200s: not found", t->find);
+    return true;
+}
+
+static bool slash(struct top *t)
+{
+    char before[TOP_PROMPT];
+    bool is;
+
+    if (t->here.view == TOP_SOURCE) {
+        *t->find = 0;
+        return ask(t, "find: ", t->find, NULL) ? find_next(t) : true;
+    }
+    functions(t);
+    memcpy(before, t->filter, sizeof(before));
+    *typed = 0;
+    is = ask(t, "filter: ", typed, try_filter);
+    if (!is)
+        memcpy(typed, before, sizeof(typed));
+    if (is || strcmp(typed, t->filter) != 0) {
+        t->here.at = t->here.first = 0;
+        try_filter(t);
+    }
+    return true;
+}
+
+// Lines by their heat.
+static bool hottest(struct top *t)
+{
+    double most = 0;
+
+    if (t->here.view != TOP_SOURCE)
+        return true;
+    for (size_t i = 0; i < t->rows; i++) {
+        const struct top_row *r = &t->row[i];
+        if (r->kind != ROW_LINE || r->value == CORE_NONE)
+            continue;
+        if (t->value[r->value].cost[0].approx > most) {
+            most = t->value[r->value].cost[0].approx;
+            t->here.at = i;
+        }
+    }
+    return true;
+}
+
+// ---- The table ----
+
+static const struct {
+    const char *name; // NULL: another key for the row above
+    uint32_t key;
+    bool (*does)(struct top *t);
+    const char *text;
+} keys[] = {
+    { "Up, k", KEY_OF_UP, up, "one row up" },
+    { NULL, 'k', up, NULL },
+    { "Down, j", KEY_OF_DOWN, down, "one row down" },
+    { NULL, 'j', down, NULL },
+    { "Page up, b", KEY_OF_PAGE_UP, page_up, "one screen up" },
+    { NULL, 'b', page_up, NULL },
+    { "Page down, Space", KEY_OF_PAGE_DOWN, page_down, "one screen down" },
+    { NULL, ' ', page_down, NULL },
+    { "Home", KEY_OF_HOME, home, "the first row" },
+    { "End, G", KEY_OF_END, end, "the last row" },
+    { NULL, 'G', end, NULL },
+    { "Left, <", KEY_OF_LEFT, left, "columns further left" },
+    { NULL, '<', left, NULL },
+    { "Right, >", KEY_OF_RIGHT, right, "columns further right" },
+    { NULL, '>', right, NULL },
+    { "Enter", KEY_OF_ENTER, enter, "open the function, its source, the group" },
+    { "Backspace", KEY_OF_BACK, back, "back to where you were" },
+    { "1", '1', functions, "functions" },
+    { "2", '2', function, "one function: callers, itself, callees" },
+    { "3", '3', source, "source, with calls and heat" },
+    { "4", '4', events, "events and their totals" },
+    { "u", 'u', caller, "the dearest caller" },
+    { "c", 'c', callees, "the callees" },
+    { "e", 'e', next_event, "the next event" },
+    { "E", 'E', last_event, "the event before" },
+    { "i", 'i', inclusive, "inclusive costs, self costs" },
+    { "s", 's', sort_next, "sort by the next column, in the end by name" },
+    { "S", 'S', sort_turn, "turn the order round" },
+    { "g", 'g', group, "groups: object, folder, file, class, cycle, none" },
+    { "/", '/', slash, "filter: part of a name, /regex/; in a source: find" },
+    { "n", 'n', find_next, "find again" },
+    { "f", 'f', focus, "focus: what leads to the function, and from it" },
+    { "h", 'h', hide, "hide the function" },
+    { "Esc", KEY_OF_ESCAPE, escape, "undo the last filter, focus or hiding; or go back" },
+    { "r", 'r', cycles, "functions of a cycle one by one, and back" },
+    { "m", 'm', hottest, "in a source: the hottest line" },
+    { "?", '?', help, "these keys" },
+    { "q", 'q', quit, "quit" },
+};
+
+bool top_keys_help(size_t i, const char **key, const char **text)
+{
+    for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+        if (keys[k].name && i-- == 0) {
+            *key = keys[k].name;
+            *text = keys[k].text;
+            return true;
+        }
+    return false;
+}
+
+bool top_keys_press(struct top *t, uint32_t key)
+{
+    *t->say = 0;
+    for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
+        if (keys[k].key == key)
+            return keys[k].does(t);
+    return true;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// The options of `quern top`. Called by top.c first of all.
+#include "cli/top/top.h"
+
+#include <string.h>
+
+#include "cli/shared/util.h"
+
+#define FIELD(f) .field = offsetof(struct top, f)
+
+static void include(void *field, const struct option *o, const char *value)
+{
+    struct top *t = field;
+
+    (void)o;
+    side_include(t->side, value);
+}
+
+// clang-format off
+static const struct option rows[] = {
+    { "--base", "=OLD", "compare with this profile, in every view", OPTION_TEXT, FIELD(base) },
+    { "--event", "=NAME", "the event to begin with [the first]", OPTION_TEXT, FIELD(event_name) },
+    { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
+    { "--include", "=DIR", "look for sources below DIR; may be repeated",
+      OPTION_CALL, OPTION_APART, .call = include },
+    { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(side[1].include) },
+    { "--new-include", "=DIR", "the same, for the base or the profile alone",
+      OPTION_LIST, FIELD(side[0].include) },
+    { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, FIELD(mod_file) },
+    { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/",
+      OPTION_TEXT, FIELD(mod_func) },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+
+const struct options top_options_table = {
+    .usage = "[options] PROFILE...",
+    .about = "Show a profile (the sum of several) in the terminal: functions, callers, callees, "
+             "sources.\nThe key ? shows all keys.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
+void top_options_read(struct top *t, int argc, char **argv)
+{
+    char **operand;
+
+    *t = (struct top){ .command = options_command(argv[0]), .group = -1, .focus = UINT32_MAX };
+    operand = options_read(&top_options_table, t->command, t, argc, argv);
+    t->side[0].paths = (const char **)operand;
+    while (operand[t->side[0].path_count])
+        if (strcmp(operand[t->side[0].path_count++], "-") == 0)
+            die(UTIL_USAGE, "-: standard input is where keys come from; name a file");
+    if (t->side[0].path_count == 0)
+        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", t->command);
+    if (t->base) {
+        if (strcmp(t->base, "-") == 0)
+            die(UTIL_USAGE, "--base=-: standard input is where keys come from; name a file");
+        t->side[1].paths = &t->base;
+        t->side[1].path_count = 1;
+    }
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: MIT
+//
+// The screen: a title, what is shown, the heads of the columns, rows, the selected row in full, and
+// a line for messages. Numbers are never cut: columns that do not fit are left out, and say so.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/util.h"
+#include "cli/top/top.h"
+#include "cli/top/top_screen.h"
+#include "cli/top/top_text.h"
+
+enum {
+    TABLE_ROW = 3,   // the first row of the table
+    BELOW = 2,       // lines below it
+    NAME_LEAST = 24, // columns that names have at least
+    LINE_DIGITS = 6, // of a source
+    CELL_GAP = 1,
+};
+
+struct layout {
+    unsigned first, end; // columns that are shown
+    int width[TOP_COLUMNS];
+    int names; // where they begin
+};
+
+int top_table_page(void)
+{
+    int n = top_screen_rows() - TABLE_ROW - BELOW;
+
+    return n > 1 ? n : 1;
+}
+
+static void put_clean(int row, int column, const char *text, size_t size, int width,
+                      enum top_screen_style style, bool selected)
+{
+    if (width <= 0)
+        return;
+    char *out = xmalloc((size_t)width * 4 + 4);
+    top_text_clean(out, text, size, width, top_screen_unicode());
+    top_screen_put(row, column, out, style, selected);
+    free(out);
+}
+
+static void put_line(int row, const char *text, enum top_screen_style style)
+{
+    put_clean(row, 0, text, strlen(text), top_screen_columns(), style, false);
+}
+
+// ---- Cells ----
+
+// The text of a cell; "" where the row has no value.
+static void cell(struct top *t, const struct top_row *r, const struct top_column *c,
+                 char out[TOP_TEXT_NUMBER], int *sign)
+{
+    struct value v, new = { 0 }, old = { 0 };
+    uint32_t event = r->kind == ROW_EVENT ? r->of : t->event;
+    bool counts = c->of == VALUES_CALLS || c->of == VALUES_CALLED;
+
+    *out = 0;
+    *sign = 0;
+    if (!top_rows_value(t, r, c->of, c->side, &v))
+        return;
+    if (c->share) {
+        bool program = r->kind == ROW_SITE || t->here.view != TOP_FUNCTION;
+        top_text_share(out, v, program ? top_rows_total(t, VALUES_NEW) : t->whole);
+        return;
+    }
+    if (c->side >= VALUES_DIFFERENCE) {
+        top_rows_value(t, r, c->of, VALUES_NEW, &new);
+        top_rows_value(t, r, c->of, VALUES_OLD, &old);
+        if (c->side == VALUES_DIFFERENCE)
+            *sign = v.approx > 0 ? 1 : v.approx < 0 ? -1 : 0;
+    }
+    top_text_value(out, v, counts ? 1 : formula_scale(t->formula[event]), c->side, new, old);
+}
+
+static struct layout lay(struct top *t, size_t first, size_t end)
+{
+    struct layout l = { .first = t->shift, .end = t->shift };
+    char text[TOP_TEXT_NUMBER];
+    int sign;
+
+    for (unsigned i = t->shift; i < t->columns; i++) {
+        top_rows_title(t, &t->column[i], text, sizeof(text));
+        int width = (int)strlen(text) + 1; // a mark where it is sorted by
+        for (size_t k = first; k < end; k++) {
+            struct top_row r = top_rows_get(t, k);
+            cell(t, &r, &t->column[i], text, &sign);
+            if ((int)strlen(text) > width)
+                width = (int)strlen(text);
+        }
+        l.width[i] = width;
+        if (l.names + width + CELL_GAP + NAME_LEAST > top_screen_columns() && i > t->shift)
+            break;
+        l.names += width + CELL_GAP;
+        l.end = i + 1;
+    }
+    if (l.end > l.first)
+        l.names++;
+    return l;
+}
+
+static void put_heads(struct top *t, const struct layout *l)
+{
+    char text[TOP_TEXT_NUMBER], names[64];
+    int x = 0;
+
+    for (unsigned i = l->first; i < l->end; i++) {
+        top_rows_title(t, &t->column[i], text, sizeof(text) - 1);
+        if (t->here.view == TOP_FUNCTIONS && t->sort == i)
+            strcat(text, t->up ? "^" : "v");
+        top_screen_put(TABLE_ROW - 1, x + l->width[i] - (int)strlen(text), text, STYLE_HEAD, false);
+        x += l->width[i] + CELL_GAP;
+    }
+    bool names_sorted = t->here.view == TOP_FUNCTIONS && t->sort == t->columns;
+    snprintf(names, sizeof(names), "%s%s%s%s",
+             t->here.view == TOP_SOURCE && t->compare ? "new/old " : "",
+             t->here.view == TOP_SOURCE   ? "line, source"
+             : t->here.view == TOP_EVENTS ? "event"
+             : t->here.view == TOP_HELP   ? "key, what it does"
+                                          : "function",
+             !names_sorted ? ""
+             : t->up       ? "^"
+                           : "v",
+             l->first || l->end < t->columns ? "  (more columns: < >)" : "");
+    top_screen_put(TABLE_ROW - 1, l->names, names, STYLE_HEAD, false);
+}
+
+// ---- Names ----
+
+struct string {
+    char *text;
+    size_t size, cap;
+};
+
+static void add(struct string *s, const char *text, size_t n)
+{
+    if (s->size + n + 1 > s->cap) {
+        s->cap = (s->size + n + 1) * 2;
+        s->text = xrealloc(s->text, s->cap);
+    }
+    memcpy(s->text + s->size, text, n);
+    s->text[s->size += n] = 0;
+}
+
+static void add_text(struct string *s, const char *text)
+{
+    add(s, text, strlen(text));
+}
+
+static void add_core(struct string *s, const struct core *c, uint32_t string)
+{
+    struct text text = core_string(c, string);
+
+    if (text.size)
+        add(s, (const char *)text.at, text.size);
+    else
+        add_text(s, "???");
+}
+
+// What is behind the last slash.
+static void add_base(struct string *s, const struct core *c, uint32_t string)
+{
+    struct text text = core_string(c, string);
+    size_t from = text.size;
+
+    while (from && text.at[from - 1] != '/')
+        from--;
+    if (text.size)
+        add(s, (const char *)text.at + from, text.size - from);
+}
+
+static void add_name(struct string *s, const struct core *c, uint32_t func)
+{
+    struct text name = core_string(c, c->name[func]);
+    char tag[32];
+
+    if (name.size) {
+        char *brief = top_text_short(name.at, name.size, top_screen_unicode());
+        add_text(s, brief);
+        free(brief);
+    } else {
+        add_text(s, "???");
+    }
+    if (c->graph[0].ready && c->graph[0].cycle[func]) {
+        snprintf(tag, sizeof(tag), " [cycle %u]", c->graph[0].cycle[func]);
+        add_text(s, tag);
+    }
+}
+
+// In parentheses where it is from.
+static void add_func(struct string *s, const struct core *c, uint32_t func)
+{
+    add_name(s, c, func);
+    bool file = core_string(c, c->file[func]).size, object = core_string(c, c->object[func]).size;
+    if (!file && !object)
+        return;
+    add_text(s, "  (");
+    add_base(s, c, c->file[func]);
+    if (file && object)
+        add_text(s, ", ");
+    add_base(s, c, c->object[func]);
+    add_text(s, ")");
+}
+
+static void add_line(struct string *s, const struct top *t, const struct top_row *r)
+{
+    static const char heat[] = " .:+#";
+    char number[2 * 16];
+
+    for (int side = 0; side < (t->compare ? 2 : 1); side++) {
+        if (r->line[side])
+            snprintf(number, sizeof(number), "%*u ", LINE_DIGITS, r->line[side]);
+        else
+            snprintf(number, sizeof(number), "%*s ", LINE_DIGITS, "-");
+        add_text(s, number);
+    }
+    add(s, &heat[r->heat], 1);
+    add_text(s, " ");
+    add(s, r->text, r->text_size);
+}
+
+static void add_group(struct string *s, const struct top *t, const struct top_row *r)
+{
+    char number[16], count[48];
+    struct text name = top_rows_group(t, r->of, number);
+
+    add_text(s, t->open[r->of] ? "- " : "+ ");
+    add(s, (const char *)name.at, name.size);
+    snprintf(count, sizeof(count), "  (%u function%s)", r->line[0], r->line[0] == 1 ? "" : "s");
+    add_text(s, count);
+}
+
+// How often a line calls a function; with a base what it did there, too.
+static void add_calls(struct string *s, struct top *t, const struct top_row *r)
+{
+    char number[TOP_TEXT_NUMBER];
+    struct value v;
+
+    add_text(s, "  (");
+    for (unsigned side = VALUES_NEW; side <= (t->compare ? VALUES_OLD : VALUES_NEW); side++) {
+        top_rows_value(t, r, VALUES_CALLS, side, &v);
+        top_text_value(number, v, 1, side, v, v);
+        add_text(s, side ? " / " : "");
+        add_text(s, number);
+        add_text(s, "x");
+    }
+    add_text(s, ")");
+}
+
+static void add_row(struct string *s, struct top *t, const struct top_row *r)
+{
+    const struct core *c = t->core;
+    const char *key, *text;
+
+    for (int i = 0; i < r->depth; i++)
+        add_text(s, "  ");
+    switch ((enum top_row_kind)r->kind) {
+    case ROW_TEXT:
+        if (t->here.view == TOP_HELP && top_keys_help(r->of, &key, &text)) {
+            add_text(s, key);
+            for (size_t n = strlen(key); n < 24; n++)
+                add_text(s, " ");
+        }
+        add_text(s, r->text);
+        break;
+    case ROW_SAYS: add_text(s, r->text); break;
+    case ROW_FUNC: add_func(s, c, r->of); break;
+    case ROW_SELF: add_text(s, "itself, without what it calls"); break;
+    case ROW_EDGE:
+        add_text(s, "  ");
+        add_func(s, c, top_rows_func(t, r));
+        break;
+    case ROW_GROUP: add_group(s, t, r); break;
+    case ROW_EVENT: {
+        struct text name = c->event[r->of].name, what = c->event[r->of].long_name;
+        add_text(s, r->of == t->event ? "* " : "  ");
+        add(s, (const char *)name.at, name.size);
+        if (what.size) {
+            add_text(s, "  ");
+            add(s, (const char *)what.at, what.size);
+        }
+        break;
+    }
+    case ROW_LINE: add_line(s, t, r); break;
+    case ROW_SITE:
+        for (int i = 0; i < (LINE_DIGITS + 1) * (t->compare ? 2 : 1) + 2; i++)
+            add_text(s, " ");
+        add_text(s, "-> ");
+        add_name(s, c, r->of);
+        add_calls(s, t, r);
+        break;
+    }
+}
+
+// ---- Rows ----
+
+static void put_row(struct top *t, const struct layout *l, int y, size_t i)
+{
+    struct top_row r = top_rows_get(t, i);
+    bool selected = i == t->here.at;
+    struct string s = { 0 };
+    char text[TOP_TEXT_NUMBER];
+    int x = 0, columns = top_screen_columns(), sign;
+
+    if (selected)
+        for (int k = 0; k < columns; k++)
+            top_screen_put(y, k, " ", STYLE_PLAIN, true);
+    for (unsigned k = l->first; k < l->end; k++) {
+        cell(t, &r, &t->column[k], text, &sign);
+        enum top_screen_style style = sign > 0   ? STYLE_WORSE
+                                      : sign < 0 ? STYLE_BETTER
+                                                 : STYLE_PLAIN;
+        if (r.heat && k == l->first)
+            style = STYLE_HEAT_1 + r.heat - 1;
+        top_screen_put(y, x + l->width[k] - (int)strlen(text), text, style, selected);
+        x += l->width[k] + CELL_GAP;
+    }
+    add_row(&s, t, &r);
+    bool head = r.kind == ROW_TEXT && t->here.view == TOP_FUNCTION && r.text[0] != ' ';
+    x = r.kind == ROW_SAYS ? 0 : l->names;
+    put_clean(y, x, s.text, s.size, columns - x, head ? STYLE_HEAD : STYLE_PLAIN, selected);
+    free(s.text);
+}
+
+// ---- Around them ----
+
+static void put_title(struct top *t)
+{
+    struct string s = { 0 };
+    char number[TOP_TEXT_NUMBER], *right;
+    struct value total = top_rows_total(t, VALUES_NEW);
+    struct text name = t->core->event[t->event].name;
+
+    add_text(&s, "quern top  ");
+    add_text(&s, t->side[0].paths[0]);
+    if (t->side[0].path_count > 1)
+        add_text(&s, " and others");
+    if (t->compare) {
+        add_text(&s, "  base ");
+        add_text(&s, t->base);
+    }
+    top_text_value(number, total, formula_scale(t->formula[t->event]), VALUES_NEW, total, total);
+    right =
+        xasprintf("%.*s %s", (int)(name.size < 40 ? name.size : 40), (const char *)name.at, number);
+    int width = (int)strlen(right), columns = top_screen_columns();
+    put_clean(0, 0, s.text, s.size, columns - width - 2, STYLE_TITLE, false);
+    put_clean(0, columns - width, right, strlen(right), width, STYLE_TITLE, false);
+    free(right);
+    free(s.text);
+}
+
+static void add_filters(struct string *s, const struct top *t)
+{
+    static const char *const group[] = { "object", "folder", "file", "class", "cycle" };
+    char number[32];
+
+    if (t->group >= 0) {
+        add_text(s, ", by ");
+        add_text(s, group[t->group]);
+    }
+    if (*t->filter) {
+        add_text(s, ", filter ");
+        add_text(s, t->filter);
+    }
+    if (t->focus != CORE_NONE) {
+        add_text(s, ", focus on ");
+        add_name(s, t->core, t->focus);
+    }
+    if (t->hides) {
+        snprintf(number, sizeof(number), ", %zu hidden", t->hides);
+        add_text(s, number);
+    }
+}
+
+static void put_subject(struct top *t)
+{
+    struct string s = { 0 };
+    char number[32];
+
+    switch (t->here.view) {
+    case TOP_FUNCTIONS:
+        add_text(&s, "Functions: ");
+        add_text(&s, util_commas(number, t->funcs));
+        if (t->funcs != t->core->funcs) {
+            add_text(&s, " of ");
+            add_text(&s, util_commas(number, t->core->funcs));
+        }
+        add_filters(&s, t);
+        break;
+    case TOP_FUNCTION:
+        add_text(&s, "Function: ");
+        if (t->here.func != CORE_NONE)
+            add_name(&s, t->core, t->here.func);
+        break;
+    case TOP_SOURCE:
+        add_text(&s, "Source: ");
+        add_core(&s, t->core, t->here.file);
+        break;
+    case TOP_EVENTS: add_text(&s, "Events: Enter chooses the one that is shown"); break;
+    case TOP_HELP: add_text(&s, "Keys"); break;
+    }
+    if (t->core->no_cycles)
+        add_text(&s, ", cycles taken apart");
+    put_clean(1, 0, s.text, s.size, top_screen_columns(), STYLE_PLAIN, false);
+    free(s.text);
+}
+
+// The selected row in full: what its name was before it was shortened, and where it is.
+static void put_selected(struct top *t)
+{
+    struct top_row r = top_rows_get(t, t->here.at);
+    uint32_t f = top_rows_func(t, &r);
+    const struct core *c = t->core;
+    struct string s = { 0 };
+    char number[32];
+
+    if (f != CORE_NONE) {
+        add_core(&s, c, c->name[f]);
+        if (core_string(c, c->file[f]).size) {
+            add_text(&s, "  ");
+            add_core(&s, c, c->file[f]);
+            snprintf(number, sizeof(number), ":%llu", (unsigned long long)c->line[f]);
+            if (c->line[f])
+                add_text(&s, number);
+        }
+        if (core_string(c, c->object[f]).size) {
+            add_text(&s, "  ");
+            add_core(&s, c, c->object[f]);
+        }
+    } else if (r.kind == ROW_EVENT && c->event[r.of].formula.size) {
+        add(&s, (const char *)c->event[r.of].name.at, c->event[r.of].name.size);
+        add_text(&s, " = ");
+        add(&s, (const char *)c->event[r.of].formula.at, c->event[r.of].formula.size);
+    }
+    put_clean(top_screen_rows() - 2, 0, s.text ? s.text : "", s.size, top_screen_columns(),
+              STYLE_DIM, false);
+    free(s.text);
+}
+
+static void keep_in_sight(struct top *t)
+{
+    size_t page = (size_t)top_table_page();
+
+    if (t->here.at < t->here.first)
+        t->here.first = t->here.at;
+    if (t->here.at >= t->here.first + page)
+        t->here.first = t->here.at - page + 1;
+    if (t->here.first + page > t->rows)
+        t->here.first = t->rows > page ? t->rows - page : 0;
+}
+
+static bool too_small(void)
+{
+    if (top_screen_rows() >= TOP_LEAST_ROWS && top_screen_columns() >= TOP_LEAST_COLUMNS)
+        return false;
+    put_line(0, "This terminal is too small:", STYLE_PLAIN);
+    put_line(1, "80 columns and 24 lines are needed.", STYLE_PLAIN);
+    put_line(2, "q quits.", STYLE_PLAIN);
+    return true;
+}
+
+static void draw(struct top *t)
+{
+    char where[64];
+
+    keep_in_sight(t);
+    size_t end = t->here.first + (size_t)top_table_page();
+    if (end > t->rows)
+        end = t->rows;
+    struct layout l = lay(t, t->here.first, end);
+    put_title(t);
+    put_subject(t);
+    put_heads(t, &l);
+    for (size_t i = t->here.first; i < end; i++)
+        put_row(t, &l, TABLE_ROW + (int)(i - t->here.first), i);
+    if (t->rows)
+        put_selected(t);
+    put_line(top_screen_rows() - 1,
+             *t->say ? t->say
+                     : "? keys  1 functions  2 function  3 source  4 events  / filter  q quit",
+             STYLE_PLAIN);
+    int n = snprintf(where, sizeof(where), " %zu/%zu", t->rows ? t->here.at + 1 : 0, t->rows);
+    top_screen_put(top_screen_rows() - 1, top_screen_columns() - n, where, STYLE_PLAIN, false);
+}
+
+void top_table_draw(struct top *t)
+{
+    top_screen_clear();
+    if (!too_small())
+        draw(t);
+    top_screen_show(0, -1);
+}
+
+void top_table_prompt(struct top *t, const char *label, const char *text)
+{
+    int row = top_screen_rows() - 1, columns = top_screen_columns();
+    size_t n = strlen(label), size = strlen(text);
+
+    top_screen_clear();
+    if (too_small()) {
+        top_screen_show(0, -1);
+        return;
+    }
+    draw(t);
+    for (int i = 0; i < columns; i++)
+        top_screen_put(row, i, " ", STYLE_PLAIN, false);
+    put_line(row, label, STYLE_HEAD);
+    // The end of a long text is what is typed.
+    char *out = xmalloc(size * 4 + 8);
+    int room = columns - (int)n - 1, width = top_text_clean(out, text, size, TOP_PROMPT, true);
+    const char *from = text;
+    while (width > room && *from) {
+        from++;
+        while (((unsigned char)*from & 0xc0) == 0x80)
+            from++;
+        width = top_text_clean(out, from, strlen(from), TOP_PROMPT, true);
+    }
+    put_clean(row, (int)n, from, strlen(from), room, STYLE_PLAIN, false);
+    top_screen_show(row, (int)n + width);
+    free(out);
+}
