@@ -43,7 +43,7 @@ struct top_row {
     uint8_t kind, depth, heat;
     bool caller;        // edges: the caller is named, not the callee
     uint32_t of;        // by kind
-    uint32_t line[2];   // of a source, on both sides; 0: not there
+    uint64_t line[2];   // of a source, on both sides; 0: not there. ROW_GROUP: its functions
     uint32_t value;     // index of its values; CORE_NONE: it has none
     const char *text;   // ROW_TEXT, ROW_SAYS, ROW_LINE
     uint32_t text_size; // of ROW_LINE
@@ -65,7 +65,7 @@ enum top_undo { UNDO_TEXT = 1, UNDO_FOCUS, UNDO_HIDE };
 
 struct top {
     // Options
-    const char *command, *base, *event_name, *mod_file, *mod_func;
+    const char *base, *event_name, *mod_file, *mod_func;
     struct side side[2];
 
     // top_data.c

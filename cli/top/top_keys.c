@@ -423,10 +423,18 @@ static bool ask(struct top *t, const char *label, char *text, void (*changed)(st
 
 static char typed[TOP_PROMPT]; // what ask() edits for a filter
 
+static bool set_filter(struct top *t, const char *text)
+{
+    bool is = top_filter_set(t, text);
+
+    if (is)
+        anew(t);
+    return is;
+}
+
 static void try_filter(struct top *t)
 {
-    if (top_filter_set(t, typed))
-        anew(t);
+    set_filter(t, typed);
 }
 
 static bool find_next(struct top *t)
@@ -449,7 +457,6 @@ static bool find_next(struct top *t)
 static bool slash(struct top *t)
 {
     char before[TOP_PROMPT];
-    bool is;
 
     if (t->here.view == TOP_SOURCE) {
         *t->find = 0;
@@ -458,13 +465,11 @@ static bool slash(struct top *t)
     functions(t);
     memcpy(before, t->filter, sizeof(before));
     *typed = 0;
-    is = ask(t, "filter: ", typed, try_filter);
-    if (!is)
-        memcpy(typed, before, sizeof(typed));
-    if (is || strcmp(typed, t->filter) != 0) {
+    // What is no regular expression, or was not meant, leaves the filter that was there.
+    if (ask(t, "filter: ", typed, try_filter) && set_filter(t, typed))
         t->here.at = t->here.first = 0;
-        try_filter(t);
-    }
+    else if (strcmp(before, t->filter) != 0)
+        set_filter(t, before);
     return true;
 }
 

@@ -3,6 +3,7 @@
 // The options of `quern top`. Called by top.c first of all.
 #include "cli/top/top.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/shared/util.h"
@@ -45,20 +46,22 @@ const struct options top_options_table = {
 
 void top_options_read(struct top *t, int argc, char **argv)
 {
-    char **operand;
+    // Not a traditional name: those alone are not made for the caller.
+    char *command = (char *)options_command(argv[0]), **operand;
 
-    *t = (struct top){ .command = options_command(argv[0]), .group = -1, .focus = UINT32_MAX };
-    operand = options_read(&top_options_table, t->command, t, argc, argv);
+    *t = (struct top){ .group = -1, .focus = UINT32_MAX };
+    operand = options_read(&top_options_table, command, t, argc, argv);
     t->side[0].paths = (const char **)operand;
     while (operand[t->side[0].path_count])
         if (strcmp(operand[t->side[0].path_count++], "-") == 0)
             die(UTIL_USAGE, "-: standard input is where keys come from; name a file");
     if (t->side[0].path_count == 0)
-        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", t->command);
+        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", command);
     if (t->base) {
         if (strcmp(t->base, "-") == 0)
             die(UTIL_USAGE, "--base=-: standard input is where keys come from; name a file");
         t->side[1].paths = &t->base;
         t->side[1].path_count = 1;
     }
+    free(command);
 }

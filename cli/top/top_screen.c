@@ -59,7 +59,10 @@ const char *top_screen_refuses(void)
     if (!name || !*name || strcmp(name, "dumb") == 0)
         return "a terminal that can only print lines (TERM is not set, or is dumb) shows no "
                "screens; `quern annotate` prints the same numbers";
-    if (setupterm(name, STDOUT_FILENO, &wrong) != OK || !cursor_address)
+    bool known = setupterm(name, STDOUT_FILENO, &wrong) == OK, moves = known && cursor_address;
+    if (known)
+        del_curterm(cur_term);
+    if (!moves)
         return "this terminal (TERM) is not known, or has no cursor that can be moved; `quern "
                "annotate` prints the same numbers";
     return NULL;
@@ -112,6 +115,26 @@ static void watch(void)
     sigprocmask(SIG_BLOCK, &block, &term.unblocked);
 }
 
+// Keys as terminals send them that do not heed what their description says.
+static void define_keys(void)
+{
+    static const struct {
+        const char *sequence;
+        int key;
+    } other[] = {
+        { "\033[A", KEY_UP },     { "\033[B", KEY_DOWN }, { "\033[C", KEY_RIGHT },
+        { "\033[D", KEY_LEFT },   { "\033OA", KEY_UP },   { "\033OB", KEY_DOWN },
+        { "\033OC", KEY_RIGHT },  { "\033OD", KEY_LEFT }, { "\033[H", KEY_HOME },
+        { "\033[F", KEY_END },    { "\033OH", KEY_HOME }, { "\033OF", KEY_END },
+        { "\033[1~", KEY_HOME },  { "\033[4~", KEY_END }, { "\033[5~", KEY_PPAGE },
+        { "\033[6~", KEY_NPAGE },
+    };
+
+    for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
+        if (!key_defined(other[i].sequence))
+            define_key(other[i].sequence, other[i].key);
+}
+
 bool top_screen_begin(void)
 {
     watch();
@@ -132,6 +155,7 @@ bool top_screen_begin(void)
     curs_set(0);
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
+    define_keys();
     return true;
 }
 
@@ -232,6 +256,8 @@ static void take_size(void)
 
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
         resizeterm(size.ws_row, size.ws_col);
+    // What terminals do with what they show then is not known: all is drawn anew.
+    clearok(curscr, TRUE);
 }
 
 // The other end of the terminal is gone: nothing comes any more, and it is always ready.

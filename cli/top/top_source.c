@@ -111,8 +111,8 @@ static void add_line(struct maker *m, uint64_t now, uint64_t old)
     struct top_row *r = top_rows_add(t, ROW_LINE, CORE_NONE);
     struct top_values *v = new_values(t);
 
-    r->line[0] = now > UINT32_MAX ? 0 : (uint32_t)now;
-    r->line[1] = old > UINT32_MAX ? 0 : (uint32_t)old;
+    r->line[0] = now == UINT64_MAX ? 0 : now;
+    r->line[1] = old == UINT64_MAX ? 0 : old;
     r->value = put_costs(m, line, v) ? (uint32_t)t->values - 1 : CORE_NONE;
     r->text = "";
     if (number && number <= from->lines) {

@@ -115,7 +115,7 @@ static void put_heads(struct top *t, const struct layout *l)
         x += l->width[i] + CELL_GAP;
     }
     bool names_sorted = t->here.view == TOP_FUNCTIONS && t->sort == t->columns;
-    snprintf(names, sizeof(names), "%s%s%s%s",
+    snprintf(names, sizeof(names), "%s%s%s",
              t->here.view == TOP_SOURCE && t->compare ? "new/old " : "",
              t->here.view == TOP_SOURCE   ? "line, source"
              : t->here.view == TOP_EVENTS ? "event"
@@ -123,9 +123,15 @@ static void put_heads(struct top *t, const struct layout *l)
                                           : "function",
              !names_sorted ? ""
              : t->up       ? "^"
-                           : "v",
-             l->first || l->end < t->columns ? "  (more columns: < >)" : "");
-    top_screen_put(TABLE_ROW - 1, l->names, names, STYLE_HEAD, false);
+                           : "v");
+    put_clean(TABLE_ROW - 1, l->names, names, strlen(names), top_screen_columns() - l->names,
+              STYLE_HEAD, false);
+    if (l->first || l->end < t->columns) {
+        snprintf(names, sizeof(names), " more: %s%s", l->first ? "<" : "",
+                 l->end < t->columns ? ">" : "");
+        top_screen_put(TABLE_ROW - 1, top_screen_columns() - (int)strlen(names), names, STYLE_HEAD,
+                       false);
+    }
 }
 
 // ---- Names ----
@@ -208,11 +214,12 @@ static void add_func(struct string *s, const struct core *c, uint32_t func)
 static void add_line(struct string *s, const struct top *t, const struct top_row *r)
 {
     static const char heat[] = " .:+#";
-    char number[2 * 16];
+    char number[32];
 
     for (int side = 0; side < (t->compare ? 2 : 1); side++) {
         if (r->line[side])
-            snprintf(number, sizeof(number), "%*u ", LINE_DIGITS, r->line[side]);
+            snprintf(number, sizeof(number), "%*llu ", LINE_DIGITS,
+                     (unsigned long long)r->line[side]);
         else
             snprintf(number, sizeof(number), "%*s ", LINE_DIGITS, "-");
         add_text(s, number);
@@ -229,7 +236,8 @@ static void add_group(struct string *s, const struct top *t, const struct top_ro
 
     add_text(s, t->open[r->of] ? "- " : "+ ");
     add(s, (const char *)name.at, name.size);
-    snprintf(count, sizeof(count), "  (%u function%s)", r->line[0], r->line[0] == 1 ? "" : "s");
+    snprintf(count, sizeof(count), "  (%llu function%s)", (unsigned long long)r->line[0],
+             r->line[0] == 1 ? "" : "s");
     add_text(s, count);
 }
 
