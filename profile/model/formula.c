@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/model/events.h"
+#include "profile/model/text.h"
 
 static const char *skip_blank(const char *s)
 {
@@ -106,16 +107,20 @@ static int compile(struct quern_profile *p, struct event *e, size_t derived_befo
     return 0;
 }
 
-void formula_compile(struct quern_profile *p)
+int formula_compile(struct quern_profile *p)
 {
     for (size_t i = 0; i < p->derived_count; i++) {
         struct event *e = &p->derived[i];
-        if (e->formula && compile(p, e, i) < 0) {
+        int rc = e->formula ? compile(p, e, i) : 0;
+        if (rc < 0) {
             free(e->term);
             e->term = NULL;
             e->term_count = 0;
         }
+        if (rc == -ENOMEM)
+            return rc;
     }
+    return 0;
 }
 
 int quern_profile_define_event(struct quern_profile *p, const char *name, const char *formula,
@@ -141,9 +146,11 @@ int quern_profile_match_events(struct quern_profile *a, const char *a_name, stru
     for (size_t i = 0; i < a->event_count; i++)
         if (a->event[i].scale != b->event[i].scale)
             a->event[i].scale = b->event[i].scale = NANO;
-    formula_compile(a);
-    formula_compile(b);
-    return 0;
+    if ((rc = formula_compile(a)) == 0)
+        rc = formula_compile(b);
+    if (rc < 0)
+        text_error(err, -rc, b_name, "not enough memory for the formulas of its events");
+    return rc;
 }
 
 // v * f + add, or the end of the range that it passes.

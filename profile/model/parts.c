@@ -172,7 +172,8 @@ int parts_copy_header(struct quern_profile *p, const struct quern_profile *from,
                            from->derived[i].long_name);
     if (rc)
         return rc;
-    formula_compile(p);
+    if ((rc = formula_compile(p)) < 0)
+        return rc;
     p->format = from->format;
     if (part >= 0)
         return copy_part(p, &from->part[part]);

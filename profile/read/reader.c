@@ -99,7 +99,8 @@ static int run(struct reader *r)
     for (size_t i = 0; i < r->p->event_count; i++)
         if (r->frac[i])
             r->p->event[i].scale = NANO;
-    formula_compile(r->p);
+    if ((rc = formula_compile(r->p)) < 0)
+        return rc;
     for (size_t i = 0; i < r->p->derived_count; i++)
         if (r->p->derived[i].formula && !r->p->derived[i].term_count)
             remark(r, DIAG_BAD_FORMULA, NULL, "the formula of event %s ('%s') is not understood",

@@ -62,7 +62,7 @@ static int add_record(struct quern_profile *p, const struct quern_profile *from,
         rec.calls = w->calls;
         rec.executed = w->executed;
     }
-    return rec.at.func == QUERN_NONE ? -ENOMEM : stream_add(p, &rec, w->ncounts);
+    return maps->failed ? -ENOMEM : stream_add(p, &rec, w->ncounts);
 }
 
 static int add_records(struct quern_profile *p, const struct quern_profile *from, uint32_t first)

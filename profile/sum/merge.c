@@ -25,7 +25,9 @@ int quern_merger_join(struct quern_merger *m, struct quern_merger *from, struct 
             return 0;
     }
     char *name = from->name ? strdup(from->name) : NULL;
-    struct quern_profile *p = quern_merger_take(from, err);
+    struct quern_profile *p = NULL;
+    if (name || !from->name)
+        p = quern_merger_take(from, err);
     if (!p) {
         free(name);
         return -errno;

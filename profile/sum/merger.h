@@ -100,6 +100,7 @@ struct merger_maps {
     uint32_t *file, *name, *other; // string -> string: as a file, a name, anything
     uint32_t *func;
     uint32_t bad; // string + 1 that could not be rewritten
+    bool failed;  // no memory: a number that was handed out is not to be used
 };
 // Maps for a profile: 0, or -ENOMEM; to be freed either way.
 int merger_maps_new(struct merger_maps *maps, const struct quern_profile *p);

@@ -45,7 +45,7 @@ static int take_header(struct quern_merger *m, const struct quern_profile *p, co
     int rc = parts_copy_header(m->dst, p, part < 0 ? 0 : part);
     free(m->name);
     m->name = name ? strdup(name) : NULL;
-    return rc;
+    return rc == 0 && name && !m->name ? -ENOMEM : rc;
 }
 
 // The events of the profile are those of the table, and room for its counts is there.
@@ -120,7 +120,7 @@ static INLINE uint32_t find_ctx(struct adding *a, const struct walk *w, struct e
         return x->ctx;
     struct context c;
     fold_context(a, w, &c);
-    if (c.func == QUERN_NONE || a->maps.bad != 0)
+    if (a->maps.failed || a->maps.bad != 0)
         return QUERN_NONE;
     // The entry expected next usually has it.
     uint32_t ctx = has_ctx(m, x->next, &c)     ? m->e_ctx[x->next]

@@ -11,7 +11,7 @@ int merger_maps_new(struct merger_maps *maps, const struct quern_profile *p)
 {
     size_t ns = (p->str.count + 1) * sizeof(uint32_t), nf = (p->func_count + 1) * sizeof(uint32_t);
 
-    *maps = (struct merger_maps){ malloc(ns), malloc(ns), malloc(ns), malloc(nf), 0 };
+    *maps = (struct merger_maps){ malloc(ns), malloc(ns), malloc(ns), malloc(nf), 0, false };
     if (!maps->file || !maps->name || !maps->other || !maps->func)
         return -ENOMEM;
     memset(maps->file, 0xff, ns);
@@ -29,22 +29,31 @@ void merger_maps_free(struct merger_maps *maps)
     free(maps->func);
 }
 
+// What a table answered; QUERN_NONE means something else in a profile.
+static uint32_t added(struct merger_maps *maps, uint32_t number)
+{
+    maps->failed |= number == QUERN_NONE;
+    return number;
+}
+
 static uint32_t map_string(struct quern_profile *dst, const struct quern_profile *p, uint32_t s,
-                           uint32_t *map, const struct quern_rewrite *rw, uint32_t *bad)
+                           uint32_t *map, const struct quern_rewrite *rw, struct merger_maps *maps)
 {
     if (s == QUERN_NONE)
         return QUERN_NONE;
     if (map[s] != QUERN_NONE)
         return map[s];
     if (!rw)
-        return map[s] = strset_add(&dst->str, p->str.text[s], p->str.len[s]);
+        return map[s] = added(maps, strset_add(&dst->str, p->str.text[s], p->str.len[s]));
     char *text = quern_rewrite_apply(rw, p->str.text[s]);
     if (!text) {
         if (errno == EINVAL)
-            *bad = s + 1;
+            maps->bad = s + 1;
+        else
+            maps->failed = true;
         return QUERN_NONE;
     }
-    map[s] = strset_add(&dst->str, text, strlen(text));
+    map[s] = added(maps, strset_add(&dst->str, text, strlen(text)));
     free(text);
     return map[s];
 }
@@ -52,7 +61,7 @@ static uint32_t map_string(struct quern_profile *dst, const struct quern_profile
 uint32_t merger_map_file(struct quern_profile *dst, const struct quern_profile *p, uint32_t s,
                          const struct fold *f, struct merger_maps *maps)
 {
-    return map_string(dst, p, s, maps->file, f->file, &maps->bad);
+    return map_string(dst, p, s, maps->file, f->file, maps);
 }
 
 uint32_t merger_map_func(struct quern_profile *dst, const struct quern_profile *p, uint32_t func,
@@ -61,17 +70,17 @@ uint32_t merger_map_func(struct quern_profile *dst, const struct quern_profile *
     if (maps->func[func] != QUERN_NONE)
         return maps->func[func];
     struct quern_func g = p->func[func];
-    g.object = f->flags & FOLD_OBJECT ? QUERN_NONE
-                                      : map_string(dst, p, g.object, maps->other, NULL, &maps->bad);
+    g.object =
+        f->flags & FOLD_OBJECT ? QUERN_NONE : map_string(dst, p, g.object, maps->other, NULL, maps);
     g.file = merger_map_file(dst, p, g.file, f, maps);
-    g.name = map_string(dst, p, g.name, maps->name, f->func, &maps->bad);
-    return maps->func[func] = quern_profile_func(dst, g.object, g.file, g.name);
+    g.name = map_string(dst, p, g.name, maps->name, f->func, maps);
+    return maps->func[func] = added(maps, quern_profile_func(dst, g.object, g.file, g.name));
 }
 
 uint32_t merger_map_func_in(struct quern_profile *dst, const struct quern_profile *p, uint32_t func,
                             uint32_t file, const struct fold *f, struct merger_maps *maps)
 {
-    uint32_t name = map_string(dst, p, p->func[func].name, maps->name, f->func, &maps->bad);
+    uint32_t name = map_string(dst, p, p->func[func].name, maps->name, f->func, maps);
 
-    return quern_profile_func(dst, QUERN_NONE, file, name);
+    return added(maps, quern_profile_func(dst, QUERN_NONE, file, name));
 }

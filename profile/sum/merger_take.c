@@ -165,6 +165,10 @@ static int emit(struct quern_merger *m, struct quern_profile *out, uint32_t part
             if (lead)
                 rec.to.func = merger_map_func(out, m->dst, c->to_func, &none, maps);
             rec.to.file = merger_map_file(out, m->dst, c->to_file, &none, maps);
+            if (maps->failed) {
+                rc = -ENOMEM;
+                goto out;
+            }
         }
         rec.at.line = (uint64_t)c->line_high << 32 | m->e_line[i];
         rec.at.addr = m->e_addr ? m->e_addr[i] : 0;

@@ -35,7 +35,7 @@ int out_open(struct out *o, const char *path)
     }
     // A link keeps pointing at the file it names.
     real = realpath(path, NULL);
-    o->path = real ? real : strdup(path);
+    o->path = real ? real : errno == ENOMEM ? NULL : strdup(path);
     o->tmp = o->path ? malloc(strlen(o->path) + 16) : NULL;
     if (!o->tmp) {
         out_close(o, -ENOMEM);

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+#
+# `make mutate`: which faults no test finds (docs/design/050-tests-that-bite.md). A test of a folder
+# is one whose numbers are known from that folder alone: a fault in profile/ that only a comparison
+# with another tool would find is a survivor. What the copies of the tree need of other fragments
+# are their lists, so they are expanded when the recipe is.
+
+N ?= 100
+SEED ?= 1
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+
+.PHONY: mutate mutate-runs
+mutate:
+	@scripts/mutate -n $(N) -s $(SEED) -j $(JOBS) -b '$(BUILD)' $(if $(AGAIN),--again) \
+	    --make '$(firstword $(MAKE))' $(FILES)
+
+# folders|files to build|command, one line for each test program and each file of bats.
+mutate_programs = $(foreach t,$(2),$(info $(1)|$(t)|$(3)$(t)))
+MUTATE_BATS := $(sort $(wildcard tests/cli/*.bats))
+MUTATE_CLI = $(QUERN_PROGRAMS) $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/quern-asan \
+             $(BUILD)/tests/cli_engine
+mutate-runs:
+	$(call mutate_programs,profile/,$(PROFILE_TESTS))
+	$(call mutate_programs,symbols/,$(SYMBOLS_TESTS),TEST_FOLDER=$(BUILD)/tests )
+	$(call mutate_programs,sim/,$(SIM_TESTS))
+	$(call mutate_programs,report/,$(REPORT_TESTS))
+	$(call mutate_programs,cli/,$(CLI_TESTS))
+	$(foreach t,$(MUTATE_BATS),$(info cli/|$(MUTATE_CLI)|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
+	$(call mutate_programs,engine/$(comma)sim/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(ENGINE_WING_TESTS))
+	@:
