@@ -30,7 +30,7 @@ static struct {
     enum inject_kind kind;
     long at;
     int error;
-    bool on, interrupted;
+    bool on, interrupted, thread_first;
     enum inject_mode mode;
     bool transfers[INJECT_COUNT]; // which of read and write `mode` is about
 } plan;
@@ -50,6 +50,12 @@ void inject_transfer(enum inject_mode mode)
     inject_begin(INJECT_MEMORY, 0, 0, false);
     plan.mode = mode;
     plan.transfers[INJECT_READ] = plan.transfers[INJECT_WRITE] = true;
+}
+
+void inject_thread_first(void)
+{
+    inject_begin(INJECT_THREAD, 0, 0, false);
+    plan.thread_first = true;
 }
 
 void inject_end(void)
@@ -261,7 +267,13 @@ WRAP(int, rename, const char *from, const char *to)
 WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes,
      void *(*start)(void *), void *arg)
 {
-    return fails(INJECT_THREAD) ? EAGAIN : __real_pthread_create(thread, attributes, start, arg);
+    if (fails(INJECT_THREAD))
+        return EAGAIN;
+    int rc = __real_pthread_create(thread, attributes, start, arg);
+    while (rc == 0 && plan.thread_first &&
+           !__atomic_load_n(&inject.calls[INJECT_OPEN], __ATOMIC_RELAXED))
+        usleep(100);
+    return rc;
 }
 
 // ---- By the environment ----

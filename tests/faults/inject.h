@@ -35,6 +35,8 @@ extern struct inject inject;
 void inject_begin(enum inject_kind kind, long n, int error, bool on);
 // Reads and writes of one byte, or each preceded by EINTR.
 void inject_transfer(enum inject_mode mode);
+// A new thread opens a file before the one that made it goes on.
+void inject_thread_first(void);
 void inject_end(void);
 
 #endif

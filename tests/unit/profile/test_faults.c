@@ -423,6 +423,33 @@ static void test_threads(void **state)
     threads = 1;
 }
 
+// The header is that of the first file, though another thread than the first one read it.
+static void test_first_file(void **state)
+{
+    char path[2][64];
+    const char *const paths[] = { path[0], path[1] };
+    struct quern_merge_opts o = { .sz = sizeof(o), .threads = 2 };
+    struct quern_part part;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof(path[i]), "%s/%d", folder, i);
+        FILE *f = fopen(path[i], "w");
+        fprintf(f, "version: 1\ncmd: run %d\nevents: Ir\nfl=a\nfn=f\n1 1\n", i);
+        fclose(f);
+    }
+    inject_thread_first();
+    struct quern_profile *p = quern_profile_merge_files(paths, 2, &o, &err);
+    inject_end();
+    assert_non_null(p);
+    quern_profile_part(p, 0, &part);
+    assert_string_equal(part.cmd, "run 0");
+    assert_int_equal(total(p, 0), 2);
+    quern_profile_free(p);
+    remove(path[0]);
+    remove(path[1]);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -449,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_memory_of_sums),    cmocka_unit_test(test_memory_of_building),
         cmocka_unit_test(test_reading),           cmocka_unit_test(test_writing),
         cmocka_unit_test(test_transfers),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_first_file),
     };
     return cmocka_run_group_tests_name("profile faults", tests, begin, end);
 }

@@ -3,6 +3,8 @@
 // Merging, subtracting, rewriting of names. Sums are added up in the comments or by eye.
 #include "tests/unit/profile/text.h"
 
+#include "profile/sum/merger.h"
+
 #include <errno.h>
 
 static void test_merge(void **state)
@@ -455,6 +457,40 @@ static void test_join(void **state)
     quern_merger_free(NULL);
 }
 
+// The header of the earlier file stays, whoever is added to whom; the other's sums do, too.
+static void test_join_order(void **state)
+{
+    const char *early = "version: 1\ncmd: early\nevents: A B\nfl=x\nfn=f\n1 1\n";
+    const char *late = "version: 1\ncmd: late\nevents: A B\nfl=x\nfn=f\n1 2\n";
+    struct quern_part part;
+    struct quern_error err;
+
+    (void)state;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct quern_merger *to = merger_of(swapped ? late : early, "a");
+        struct quern_merger *from = merger_of(swapped ? early : late, "b");
+        to->order = swapped ? 4 : 3;
+        from->order = swapped ? 3 : 4;
+        assert_int_equal(quern_merger_join(to, from, &err), 0);
+        struct quern_profile *p = quern_merger_take(to, &err);
+        quern_profile_part(p, 0, &part);
+        assert_string_equal(part.cmd, "early");
+        assert_int_equal(total(p, 0), 3);
+        quern_profile_free(p);
+        quern_merger_free(to);
+        quern_merger_free(from);
+    }
+    struct quern_merger *none = quern_merger_new(), *from = merger_of(early, "b");
+    from->order = 0;
+    assert_int_equal(quern_merger_join(none, from, &err), 0);
+    assert_int_equal(from->added, 0);
+    struct quern_profile *p = quern_merger_take(none, &err);
+    assert_int_equal(total(p, 0), 1);
+    quern_profile_free(p);
+    quern_merger_free(none);
+    quern_merger_free(from);
+}
+
 // Line by line, what is in one of the two only, calls, and what becomes zero.
 static void test_subtract_lines(void **state)
 {
@@ -568,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_fraction_comes_later),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_join),
+        cmocka_unit_test(test_join_order),
         cmocka_unit_test(test_subtract_lines),
         cmocka_unit_test(test_rewrite_names),
         cmocka_unit_test(test_empty_adds_nothing),

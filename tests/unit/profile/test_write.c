@@ -102,6 +102,23 @@ static void test_parts(void **state)
                       "totals: 13 2.5\n");
 }
 
+// Parts without a number count from 1. Zeros at the end of a line are left out, of a fraction's event
+// too, but never all of them.
+static void test_parts_without_number(void **state)
+{
+    static const char text[] = "version: 1\npid: 7\nevents: A B\nfl=x\nfn=f\n5 1 0\n"
+                               "thread: 4\nevents: A B\nfl=x\nfn=f\n6 0 0.5\n7 0.25 0\n8 0.0 0\n"
+                               "pid: 9\nevents: A B\nfl=x\nfn=f\n6 0 0\n";
+    (void)state;
+    written_is(text, (struct quern_write_opts){ .format = QUERN_FORMAT_CALLGRIND },
+               HEADER "pid: 7\npart: 1\npositions: line\nevents: A B\nsummary: 1 0\n\n"
+                      "fl=(1) x\nfn=(1) f\n5 1\n\ntotals: 1 0\n"
+                      "\npart: 2\nthread: 4\npositions: line\nevents: A B\nsummary: 0.25 0.5\n\n"
+                      "fl=(1) x\nfn=(1) f\n6 0 0.5\n+1 0.25\n+1 0\n\ntotals: 0.25 0.5\n"
+                      "\npart: 3\npid: 9\npositions: line\nevents: A B\nsummary: 0 0\n\n"
+                      "fl=(1) x\nfn=(1) f\n6 0\n\ntotals: 0 0\n");
+}
+
 // In full, for every reader: one part, all counts, no jumps, no addresses, no ids.
 static void test_portable(void **state)
 {
@@ -269,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_write_replaces_whole),
         cmocka_unit_test(test_relative),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_parts_without_number),
         cmocka_unit_test(test_portable),
         cmocka_unit_test(test_jumps_written),
         cmocka_unit_test(test_names_written),

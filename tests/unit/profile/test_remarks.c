@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// What the reader remarks upon, one by one: the kind, the line and the column of every remark of a
+// small text, in order. Lines and columns are counted in the text beside them. How much of a golden
+// file is understood is tested by test_golden.c.
+#include "tests/unit/profile/text.h"
+
+static char said[4096];
+
+static void note(void *ctx, const struct quern_diag *d)
+{
+    size_t n = strlen(said);
+
+    assert_ptr_equal(ctx, said);
+    assert_string_equal(d->file, "text");
+    snprintf(said + n, sizeof(said) - n, "%s%s@%llu:%u", n ? " " : "", d->kind,
+             (unsigned long long)d->line, d->col);
+}
+
+// The text must be a profile with these remarks; the first total is `sum`.
+static void expect(const char *text, const char *remarks, long long sum)
+{
+    struct quern_read_opts o = { .sz = sizeof(o), .every_diag = 1, .diag = note, .diag_ctx = said };
+    struct quern_error err;
+
+    said[0] = 0;
+    struct quern_profile *p = quern_profile_read_mem(text, strlen(text), "text", &o, &err);
+    if (!p)
+        fail_msg("%s: %llu: %s", text, (unsigned long long)err.line, err.msg);
+    if (strcmp(said, remarks) != 0 || total(p, 0) != sum)
+        fail_msg("%s\nsays '%s' and not '%s', total %lld", text, said, remarks, total(p, 0));
+    quern_profile_free(p);
+}
+
+#define HEAD "version: 1\nevents: Ir\nfl=a\nfn=f\n" // 4 lines
+#define BARE "events: Ir\nfl=a\nfn=f\n"             // 3, of Cachegrind
+
+static void test_names(void **state)
+{
+    (void)state;
+    expect(HEAD "1 1\n", "", 1);
+    // Names that nobody knows, of two and of three letters; they change nothing.
+    expect(HEAD "fx=b\n1 1\n", "junk-line@5:1", 1);
+    expect(HEAD "oz=b\n1 1\n", "junk-line@5:1", 1);
+    expect(HEAD "cxn=b\n1 1\n", "junk-line@5:1", 1);
+    expect(HEAD "jxn=b\n1 1\n", "junk-line@5:1", 1);
+    expect(HEAD "rex=b\n1 1\n", "junk-line@5:1", 1);
+    // Those that Callgrind can write and does not document.
+    expect(HEAD "bb=1\nln=2\nrec=3\n1 1\n",
+           "undocumented-spec@5:1 undocumented-spec@6:1 undocumented-spec@7:1", 1);
+    expect(HEAD "frfn=(7) g\nfn=(7)\n1 1\n", "undocumented-spec@5:1", 1);
+    expect(HEAD "1 1\ncfe=b\ncfn=g\ncalls=1 1\n1 2\n", "cfe@6:1", 1);
+    // Not the end of an id: it is a name
+    expect(HEAD "fn=(x) g\n1 1\n", "", 1);
+    expect(HEAD "fn=(5)\n1 1\n", "id-undefined@5:4", 1);
+    expect(HEAD "fn=(5) g\nfn=(5) h\nfn=(5) h\n1 1\n", "id-changed@6:4 id-redefined@7:4", 1);
+}
+
+static void test_headers(void **state)
+{
+    (void)state;
+    expect("version: 2\n" BARE "1 1\n", "version@1:9", 1);
+    expect("before\n" BARE "1 1\n", "text-before-header@1:1 summary-missing@0:0", 1);
+    expect(HEAD "what: is this\n1 1\n", "unknown-header@5:1", 1);
+    expect(HEAD "1 1\ntotals=1\n", "totals-equals-sign@6:7", 1);
+    // Neither another word nor a shorter one has an equals sign.
+    expect(HEAD "1 1\nsummary=1\n", "junk-line@6:1", 1);
+    expect(HEAD "1 1\ntotal=1\n", "junk-line@6:1", 1);
+    expect("version: 1\nevents: Ir\ndesc: late: 1\nfl=a\nfn=f\n1 1\n", "header-after-events@3:1",
+           1);
+    expect(HEAD "1 1\ncmd: late\n1 1\n", "header-in-body@6:1", 2);
+    expect("version: 1\npid: x\nevents: Ir\nfl=a\nfn=f\n1 1\n", "bad-header-number@2:6", 1);
+    expect("version: 1\npositions: instr line what\nevents: Ir\nfl=a\nfn=f\n0x1 1 7 1\n",
+           "positions-unknown@2:23", 1);
+    expect("version: 1\npositions: line instr\nevents: Ir\nfl=a\nfn=f\n1 0x1 1\n",
+           "positions-order@2:17", 1);
+    expect("version: 1\nevents: Ir Ir\nfl=a\nfn=f\n1 1\n", "event-twice@2:12", 1);
+    expect("version: 1\nevents: Ir\nevents: Ir\nfl=a\nfn=f\n1 1\n", "second-events@3:1", 1);
+    expect(
+        "version: 1\nevent: x = \nevent: : long\nevent: y = 2 Ir * Ir\nevents: Ir\nfl=a\nfn=f\n1 1\n",
+        "bad-formula@3:8 bad-formula@0:0", 1);
+    expect(HEAD "1 1\n====\n1 1\n", "separator-line@6:1", 2);
+}
+
+static void test_costs(void **state)
+{
+    (void)state;
+    expect(HEAD "1 1 1\n", "too-many-counts@5:5", 1);
+    expect(HEAD "1\n", "no-counts@5:1", 0);
+    expect(HEAD "1 -3\n", "negative-count@5:3", -3);
+    expect(HEAD "1 0x1f\n", "hexadecimal-count@5:3", 31);
+    expect(HEAD "1 .\n", "dot-count@5:3", 0);
+    expect(HEAD "1\t1\n", "tab@5:2", 1);
+    expect(HEAD "1 x\n", "bad-number@5:3 no-counts@5:1", 0);
+    expect(HEAD "1 1\n-2 1\n", "position-below-zero@6:1", 2);
+    expect(HEAD "1 1\n-1 1\n", "", 2);
+    expect(HEAD "1:4 1\n1+4 1\n", "position-range@5:1 position-range@6:1", 2);
+    expect(HEAD "18446744073709551616 1\n", "number-too-large@5:1", 1);
+    expect(HEAD "18446744073709551615 1\n", "", 1);
+    expect(HEAD "0x10000000000000000 1\n", "number-too-large@5:1", 1);
+    expect(HEAD "0xffffffffffffffff 1\n", "", 1);
+    expect("version: 1\nfl=a\nfn=f\n1 1\nevents: Ir\n1 1\n", "cost-before-events@4:1", 1);
+    expect("version: 1\nevents: Ir\nfl=a\n1 1\n", "no-function@4:1", 1);
+    expect("events: Ir\nfn=f\n1 1\nsummary: 1\n", "no-file@3:1", 1);
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    expect(HEAD "cfn=g\ncalls=1 1\n1 5\n", "", 0);
+    expect(HEAD "cfn=g\ncalls=0 1\n1 5\n", "calls-zero@6:1", 0);
+    expect(HEAD "cfn=g\ncalls=1\n1 5\n", "calls-no-target@6:8", 0);
+    expect(HEAD "cfn=g\ncalls=1 1 1\n1 5\n", "calls-extra-target@6:11", 0);
+    expect(HEAD "calls=1 1\n1 5\n", "calls-without-cfn@5:1", 0);
+    expect(HEAD "cfn=g\nrcalls=1 1\n1 5\n", "rcalls@6:1", 0);
+    // The line after it, and the end, where its cost should be; what follows is on its own line.
+    expect(HEAD "cfn=g\ncalls=1 1\nfn=h\n1 1 1\n", "calls-without-cost@6:1 too-many-counts@8:5", 1);
+    expect(HEAD "1 1\ncfn=g\ncalls=1 1\n", "calls-without-cost@7:1", 1);
+    expect(HEAD "jump=1\n*\n1 1\n", "jump-no-target@5:1", 1);
+}
+
+#define SUMMED(creator, sum) "version: 1\n" creator "events: Ir\nsummary: " sum "\nfl=a\nfn=f\n"
+
+// The sums of a part are compared with its lines, event by event, and the first that differs named.
+static void test_sums(void **state)
+{
+    (void)state;
+    expect(BARE "1 1\n", "summary-missing@0:0", 1);
+    expect(BARE "1 1\nsummary: 1\n", "", 1);
+    expect(BARE "1 1\nsummary: 2\n", "totals-mismatch@5:0", 1);
+    expect(BARE "1 1\nsummary: 0\n", "totals-mismatch@5:0", 1);
+    expect(SUMMED("", "2") "1 1\n", "summary-larger@3:0", 1);
+    expect(SUMMED("", "1") "1 1\n", "", 1);
+    expect(SUMMED("", "0") "1 1\n", "summary-mismatch@3:0", 1);
+    expect(SUMMED("creator: callgrind-3.19\n", "2") "1 1\n", "cut-off@4:0", 1);
+    expect(SUMMED("creator: other\n", "2") "1 1\n", "summary-larger@4:0", 1);
+    expect(SUMMED("creator: callgrind-3.19\n", "2") "1 1\ntotals: 1\n", "summary-larger@4:0", 1);
+    expect(SUMMED("", "18446744073709551615") "1 1\n", "summary-wrapped@3:0", 1);
+    expect(SUMMED("", "9223372036854775807") "1 1\n", "summary-larger@3:0", 1);
+    expect(HEAD "1 1\ntotals: 2\n", "totals-mismatch@6:0", 1);
+    // The first is right, the second is not; one remark for both
+    expect("version: 1\nevents: A B C\nfl=a\nfn=f\n1 1 2 3\ntotals: 1 3 4\n", "totals-mismatch@6:0",
+           1);
+    // Each part has its own.
+    expect("version: 1\npart: 1\nevents: Ir\nfl=a\nfn=f\n1 1\ntotals: 1\n"
+           "part: 2\nevents: Ir\nfl=a\nfn=f\n1 4\ntotals: 5\n",
+           "totals-mismatch@13:0", 5);
+}
+
+// An exponent of five digits is above all that there is, as one of four: no number is read from it.
+static void test_exponents(void **state)
+{
+    (void)state;
+    expect(HEAD "1 2e3\n", "", 2000);
+    expect(HEAD "1 2e-3\n", "fractional-count@5:3", 2000000); // in 10^-9, as the event is now
+    expect(HEAD "1 0e99999999999999999999\n", "", 0);
+    expect(HEAD "1 1e-99999999999999999999\n", "fraction-rounded@5:3", 0);
+}
+
+// Each kind is told once, unless every one is asked for; how often is kept.
+static void test_once(void **state)
+{
+    struct quern_read_opts o = { .sz = sizeof(o), .diag = note, .diag_ctx = said };
+    const char *text = HEAD "1 1 1\n1 1 1\n1 1 1\n";
+
+    (void)state;
+    said[0] = 0;
+    struct quern_profile *p = quern_profile_read_mem(text, strlen(text), "text", &o, NULL);
+    assert_non_null(p);
+    assert_string_equal(said, "too-many-counts@5:5");
+    assert_int_equal(quern_profile_diag_count(p), 1);
+    const struct quern_diag *d = quern_profile_diag(p, 0);
+    assert_int_equal(d->count, 3);
+    assert_int_equal(d->line, 5);
+    assert_string_equal(d->text, "1 1 1");
+    assert_null(d->file);
+    assert_int_equal(d->severity, QUERN_ERROR);
+    quern_profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names), cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_costs), cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_sums),  cmocka_unit_test(test_exponents),
+        cmocka_unit_test(test_once),
+    };
+    return cmocka_run_group_tests_name("profile remarks", tests, NULL, NULL);
+}
