@@ -26,5 +26,5 @@ mutate-runs:
 	$(call mutate_programs,report/,$(REPORT_TESTS))
 	$(call mutate_programs,cli/,$(CLI_TESTS))
 	$(foreach t,$(MUTATE_BATS),$(info cli/|$(MUTATE_CLI)|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
-	$(call mutate_programs,engine/$(comma)sim/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(ENGINE_WING_TESTS))
+	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(ENGINE_WING_TESTS))
 	@:
