@@ -87,6 +87,7 @@ enum spool_flag {
     SPOOL_F_INSTR = 1u << 28,         // --dump-instr=yes
     SPOOL_F_NO_IDS = 1u << 29,        // --compress-strings=no
     SPOOL_F_NO_RELATIVE = 1ull << 32, // --compress-pos=no
+    SPOOL_F_JUMPS = 1ull << 33,       // --collect-jumps=yes
     SPOOL_F_STAT = 1u << 26,          // quern stat: who started the run reads the spool
     SPOOL_F_JSON = 1u << 27,          // --summary=json: for the finisher alone
     SPOOL_F_COUNTED = 1u << 30,       // --tsc=counted
@@ -198,7 +199,17 @@ enum spool_edge_kind {
     SPOOL_EDGE_JUMP,     // control went from function to function without a call
     SPOOL_EDGE_ROOT,     // nobody called: a thread's beginning, a signal's handler
     SPOOL_EDGE_PLT,      // site is an entry of a linkage table, target what it leads to, or 0
+    // --collect-jumps=yes. These have one counter at most: how often, and no cost. Where the target
+    // is in another function, what edges of SPOOL_EDGE_JUMP count of it is counted here, too.
+    SPOOL_EDGE_GOTO,   // direct: none, it is how often the site was executed
+    SPOOL_EDGE_BRANCH, // conditional: how often it was followed
+    SPOOL_EDGE_TABLE,  // through register or memory, within the function
 };
+
+static inline int spool_edge_is_jump(unsigned kind)
+{
+    return kind >= SPOOL_EDGE_GOTO && kind <= SPOOL_EDGE_TABLE;
+}
 
 // Who called whom. Its counters: how often, the inclusive cost of each event, and where the target
 // is a linkage table's, the cost of the way through that, which is the caller's.

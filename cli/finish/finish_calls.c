@@ -105,6 +105,7 @@ struct start {
 
 struct site {
     uint64_t pc, executed;
+    uint64_t target, called; // of a jump; how often that was taken for a call
     uint32_t map;
 };
 
@@ -118,7 +119,7 @@ struct graph {
     uint32_t *object; // the same by map
     struct start *start;
     size_t starts;
-    struct site *site; // direct calls
+    struct site *site; // direct calls and jumps
     size_t sites;
     struct table site_table;
     int event[EVENTS]; // rows of events[] that the run counts
@@ -213,9 +214,13 @@ static const struct spool_edge *edge_at(const struct graph *g, size_t i)
 // Records of a damaged spool, and those that only say what a linkage table's entry leads to.
 static bool usable(const struct graph *g, const struct spool_edge *e)
 {
+    uint64_t counters = 1 + (e->plt ? 2 : 1) * g->n;
+
+    if (spool_edge_is_jump(e->kind))
+        counters = e->kind != SPOOL_EDGE_GOTO;
     return e->kind != SPOOL_EDGE_PLT && e->target_map < g->s->maps_used &&
            (e->kind == SPOOL_EDGE_ROOT || e->site_map < g->s->maps_used) &&
-           (uint64_t)e->counter + 1 + (e->plt ? 2 : 1) * g->n <= g->s->counters_used;
+           e->counter + counters <= g->s->counters_used;
 }
 
 static void find_starts(struct graph *g)
@@ -231,7 +236,8 @@ static void find_starts(struct graph *g)
 
         if (entry)
             at.map = finish_map_of(g->s, at.pc, at.map);
-        if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt))
+        if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
+            spool_edge_is_jump(e->kind))
             continue;
         g->place(g->ctx, at.map, at.pc, &place);
         at.function = place.function;
@@ -242,7 +248,7 @@ static void find_starts(struct graph *g)
     g->starts = n;
 }
 
-// ---- Direct calls ----
+// ---- Direct calls and jumps ----
 
 static uint64_t site_hash(uint64_t pc, uint32_t map)
 {
@@ -272,10 +278,22 @@ static void find_sites(struct graph *g)
     for (size_t i = 0; i < g->s->edges_used; i++) {
         const struct spool_edge *e = edge_at(g, i);
 
-        if (e->kind != SPOOL_EDGE_CALL || site_find(g, e->site, e->site_map, &at))
+        if ((e->kind != SPOOL_EDGE_CALL && e->kind != SPOOL_EDGE_GOTO &&
+             e->kind != SPOOL_EDGE_BRANCH) ||
+            site_find(g, e->site, e->site_map, &at))
             continue;
-        g->site[g->sites] = (struct site){ e->site, 0, e->site_map };
+        g->site[g->sites] = (struct site){ .pc = e->site, .target = e->target, .map = e->site_map };
         table_put(&g->site_table, at, (uint32_t)g->sites++);
+    }
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *e = edge_at(g, i);
+        struct site *s;
+
+        if (e->kind != SPOOL_EDGE_JUMP || !usable(g, e))
+            continue;
+        s = site_find(g, e->site, e->site_map, &at);
+        if (s && s->target == e->target)
+            s->called += g->s->counters[e->counter];
     }
 }
 
@@ -373,6 +391,29 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
         g->rc = -1;
 }
 
+static void add_jump(struct graph *g, const struct spool_edge *e)
+{
+    uint64_t followed = e->kind == SPOOL_EDGE_GOTO ? 0 : g->s->counters[e->counter], executed = 0;
+    struct quern_site at, to;
+    struct site *s;
+    size_t slot;
+
+    if (e->kind != SPOOL_EDGE_TABLE) {
+        s = site_find(g, e->site, e->site_map, &slot);
+        if (e->kind == SPOOL_EDGE_GOTO)
+            followed = s->executed;
+        else
+            executed = s->executed;
+        followed -= s->called < followed ? s->called : followed;
+    }
+    if (!followed)
+        return;
+    at = site_of(g, e->site_map, e->site);
+    to = site_of(g, e->target_map, e->target);
+    if (quern_profile_add_jump(g->p, &at, &to, executed, followed) != 0)
+        g->rc = -1;
+}
+
 struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *place, void *ctx,
                                  struct finish_totals *totals)
 {
@@ -437,8 +478,11 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
 
     put_header(g);
     for (size_t i = 0; i < g->s->edges_used; i++)
-        if (usable(g, edge_at(g, i)))
+        if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind))
             add_edge(g, edge_at(g, i));
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        if (usable(g, edge_at(g, i)) && spool_edge_is_jump(edge_at(g, i)->kind))
+            add_jump(g, edge_at(g, i));
     // what went through a linkage table and came to no function
     if (any(g->plt, g->n))
         quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n);

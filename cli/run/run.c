@@ -228,9 +228,11 @@ void run_start(const struct run_options *options, char **given)
         die(UTIL_USAGE, "--calls=yes: not with --children=merge, for a child's open calls began in "
                         "its parent; leave one of them out");
     if (!(o.flags & SPOOL_F_CALLS) &&
-        (o.flags & (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE)))
-        die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --compress-strings=no and "
-                        "--compress-pos=no are for Callgrind profiles: add --calls=yes");
+        (o.flags &
+         (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS)))
+        die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
+                        "--compress-strings=no and --compress-pos=no are for Callgrind profiles: "
+                        "add --calls=yes");
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);

@@ -139,8 +139,12 @@ static struct spool_edge *edge_make(enum spool_edge_kind kind, u64 site, u32 len
                             .target_map = to->map,
                             .function = to->start,
                             .plt = to->plt ? calls_plt_number(target) : 0 };
-    u32 counters = kind == SPOOL_EDGE_PLT ? 0 : 1 + run.events + (to->plt ? run.events : 0);
+    u32 counters = 1 + run.events + (to->plt ? run.events : 0);
 
+    if (kind == SPOOL_EDGE_PLT || kind == SPOOL_EDGE_GOTO)
+        counters = 0;
+    else if (spool_edge_is_jump(kind))
+        counters = 1;
     return spooler_edge_append(&e, counters);
 }
 
@@ -824,6 +828,18 @@ void calls_jump(struct thread *t, const u8 *ret)
 
     desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
     jump(t, desc_u64(d.site), t->ibl_target, t->client_sp, d.plt ? stack_set(t) : NULL);
+}
+
+// A jump through register or memory that stays within its function.
+void calls_table(struct thread *t, const u8 *ret)
+{
+    struct desc_calls d;
+    struct spool_edge *e;
+
+    desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
+    e = edge_of(SPOOL_EDGE_TABLE, desc_u64(d.site), 0, t->ibl_target);
+    t->counters[e->counter]++;
+    note(e);
 }
 
 // The way through the linkage table is the caller's, and the call begins behind it.

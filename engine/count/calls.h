@@ -85,6 +85,7 @@ static inline u32 calls_place(u64 site, u64 target)
 void calls_call(struct thread *t, const u8 *ret);
 void calls_return(struct thread *t, const u8 *ret);
 void calls_jump(struct thread *t, const u8 *ret);
+void calls_table(struct thread *t, const u8 *ret);
 void calls_leave_plt(struct thread *t, const u8 *ret);
 // The stack pointer has been set; calls_sp: what it was.
 void calls_stack(struct thread *t, const u8 *ret);

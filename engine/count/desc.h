@@ -28,7 +28,7 @@ struct desc_bc {
     u32 counter, taken;
 };
 
-// STUB_CALLS_CALL, _RETURN, _JUMP, _LEAVE_PLT; the others have none.
+// STUB_CALLS_CALL, _RETURN, _JUMP, _TABLE, _LEAVE_PLT; the others have none.
 struct desc_calls {
     u32 site[2];
     u32 len; // of a call; of a return, the bytes that it takes from the stack

@@ -25,6 +25,7 @@ void config_init(u64 i1_room, u64 d1_room)
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
     c->values = !(spool->flags & SPOOL_F_NO_VALUES);
     c->calls = spool->flags & SPOOL_F_CALLS;
+    c->jumps = c->calls && (spool->flags & SPOOL_F_JUMPS);
     c->calls_events = spool_event_index(SPOOL_EVENTS, c->flags);
     c->calls_often = spool_event_index(SPOOL_E_I1MR, c->flags);
     c->calls_frame = spool_frame_bytes(c->flags);

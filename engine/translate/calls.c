@@ -422,6 +422,28 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
     c->back = x86_here(a);
 }
 
+void calls_emit_goto(struct tb *b, u32 i)
+{
+    if (tb_config.jumps && !b->function.plt)
+        calls_edge(SPOOL_EDGE_GOTO, b->insn[i].pc, 0, b->insn[i].target);
+    calls_emit_jump(b, i, b->insn[i].target);
+}
+
+void calls_emit_followed(struct tb *b, u32 i)
+{
+    const struct spool_edge *e;
+    struct x86 *a = &b->code;
+    u32 r;
+
+    if (!tb_config.jumps || b->function.plt)
+        return;
+    e = calls_edge(SPOOL_EDGE_BRANCH, b->insn[i].pc, 0, b->insn[i].target);
+    r = state_scratch(b, 0);
+    x86_mov(a, r, GS(TA_COUNTERS + e->counter * 8));
+    x86_lea(a, r, MEM(r, 1));
+    x86_mov(a, GS(TA_COUNTERS + e->counter * 8), r);
+}
+
 // Out of a linkage table, as nearly always: from an entry that was called to what it led to last.
 static void leave_plt(struct tb *b, u32 i)
 {
@@ -461,6 +483,24 @@ static void leave_plt(struct tb *b, u32 i)
     target_again(b);
 }
 
+// A jump through a table, to the target in rcx; the flags are free.
+static void count_table(struct tb *b, u32 i)
+{
+    u64 site = b->insn[i].pc;
+    struct x86 *a = &b->code;
+    struct cold *c[2];
+
+    find_edge(a, site);
+    x86_cmp(a, MEM(R_RDX, 0), R_RCX);
+    c[0] = cold(b, x86_jcc(a, CC_NE), STUB_CALLS_TABLE, site, 0);
+    x86_mov_imm(a, R_RAX, site);
+    x86_cmp(a, MEM(R_RDX, 16), R_RAX);
+    c[1] = cold(b, x86_jcc(a, CC_NE), STUB_CALLS_TABLE, site, 0);
+    x86_mov32(a, R_RAX, MEM(R_RDX, 8)); // counter
+    x86_inc_m(a, counter_of(R_RAX, 0));
+    c[0]->back = c[1]->back = x86_here(a);
+}
+
 // Whether it stays within the function, as jumps through tables do.
 void calls_emit_jump_to(struct tb *b, u32 i)
 {
@@ -482,7 +522,12 @@ void calls_emit_jump_to(struct tb *b, u32 i)
     x86_mov_imm(a, R_RDX, -b->function.start);
     x86_add_rr(a, R_RDX, R_RCX);
     x86_cmp_ri(a, R_RDX, size > INT32_MAX ? INT32_MAX : (u32)size);
-    cold(b, x86_jcc(a, CC_AE), STUB_CALLS_JUMP, b->insn[i].pc, 0)->calls.indirect = true;
+    struct cold *c = cold(b, x86_jcc(a, CC_AE), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+    c->calls.indirect = true;
+    if (tb_config.jumps) {
+        count_table(b, i);
+        c->back = x86_here(a);
+    }
     state_flags_restore(b);
     target_again(b);
 }

@@ -20,6 +20,10 @@ void calls_emit_return(struct tb *b, u32 i);
 // Whether control that goes from instruction i to target leaves the function; and that it does now.
 bool calls_emit_leaves(const struct tb *b, u64 target);
 void calls_emit_jump(struct tb *b, u32 i, u64 target);
+// The same of a jump, wherever it leads.
+void calls_emit_goto(struct tb *b, u32 i);
+// With --collect-jumps=yes: a conditional jump is followed.
+void calls_emit_followed(struct tb *b, u32 i);
 
 // Before an instruction that may set the stack pointer to something that does not follow from where
 // it was. Frames are put right at the end of the block.

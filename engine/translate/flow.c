@@ -140,6 +140,8 @@ static void edge_exit(struct tb *b, u32 i, bool taken)
 
     if (!b->given)
         predict_edge(b, i, taken);
+    if (taken)
+        calls_emit_followed(b, i);
     calls_emit_jump(b, i, taken ? in->target : in->pc + in->len);
     state_clean(b);
     flow_exit(b, taken ? in->target : in->pc + in->len);
@@ -159,7 +161,7 @@ void flow_conditional(struct tb *b, u32 i)
         tb_cold(b, COLD_EDGE, x86_jmp(a))->edge.taken = false;
         x86_land(a, over);
         edge_exit(b, i, true);
-    } else if ((tb_config.branch && !b->given) || b->stack_set ||
+    } else if ((tb_config.branch && !b->given) || tb_config.jumps || b->stack_set ||
                calls_emit_leaves(b, in->target) || calls_emit_leaves(b, in->pc + in->len)) {
         tb_cold(b, COLD_EDGE, x86_jcc(a, in->cond))->edge.taken = true;
         edge_exit(b, i, false);

@@ -202,7 +202,7 @@ static void emit_insn(struct tb *b, u32 i)
         break;
     case INSN_RDGS: emit_rdgs(b, in); break;
     case INSN_JMP:
-        calls_emit_jump(b, i, in->target);
+        calls_emit_goto(b, i);
         state_clean(b);
         flow_exit(b, in->target);
         break;
