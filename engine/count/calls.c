@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The call graph (calls.h).
 //
-// Lock order: translation lock, then the lock here, then the spool's. Helpers run with signals open
-// and come here with neither; a thread that waits for a lock here is not parked, and nobody who
-// holds one waits for the world.
+// Lock order: translation lock, then that of stacks or of edges, then the spool's. Helpers run with
+// signals open and come here with none; a thread that waits for a lock here is not parked, and nobody
+// who holds one waits for the world.
 #include "engine/count/calls.h"
 
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
-#include "engine/codecache/tcache.h"
 #include "engine/count/desc.h"
-#include "engine/count/functions.h"
+#include "engine/count/edges.h"
 #include "engine/spool/spooler.h"
 
 #define KEY_NONE  (~SPOOL_FRAME_FLAGS) // no return address and stack pointer add up to it
@@ -25,21 +24,14 @@ static struct {
     u8 place[SPOOL_EVENTS]; // of an event among them
 } run;
 
-// ---- Edges ----
+// ---- Edges that translated code finds ----
 
-static struct lock lock;
-
-static struct {
-    u32 *index; // of the edge, plus one
-    u32 size, used;
-} known;
+u64 calls_known[CALLS_KNOWN];
+const struct spool_edge calls_unknown;
 
 // Of each counter of a block the place of the event that it counts. One for each counter that there
 // may be, of which memory is taken as it is touched.
 static u8 *owner;
-
-u64 calls_known[CALLS_KNOWN];
-const struct spool_edge calls_unknown;
 
 // Other modules may lie where some did that these are of.
 void calls_look(void)
@@ -64,143 +56,8 @@ void calls_init(void)
         run.place[e] = (u8)spool_event_index((enum spool_event)e, tb_config.flags);
     run.top = tb_config.calls_top = spooler_counters(1 + run.events);
     spool->calls = run.top;
-    known.size = 4096;
-    known.index = heap_alloc(known.size * sizeof(u32));
+    edges_init();
     owner = heap_pages(SPOOL_COUNTERS_MAX);
-}
-
-static u32 edge_hash(u64 site, u64 target)
-{
-    u64 h = (site ^ target << 21 ^ target >> 11) * 0x9e3779b97f4a7c15ul;
-
-    return (u32)(h >> 32);
-}
-
-// Entries of linkage tables are found by their own address alone.
-static u64 edge_key(const struct spool_edge *e)
-{
-    return e->kind == SPOOL_EDGE_PLT ? 0 : e->target;
-}
-
-static u32 edge_find(enum spool_edge_kind kind, u64 site, u64 target)
-{
-    u32 k = edge_hash(site, target) & (known.size - 1);
-
-    for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
-        const struct spool_edge *e = spooler_edge_at(known.index[k] - 1);
-
-        if (e->site == site && edge_key(e) == target && e->kind == kind)
-            break;
-    }
-    return k;
-}
-
-static void edges_grow(void)
-{
-    u32 old = known.size, *from = known.index;
-
-    known.size *= 2;
-    known.index = heap_alloc(known.size * sizeof(u32));
-    for (u32 i = 0; i < old; i++) {
-        if (!from[i])
-            continue;
-        const struct spool_edge *e = spooler_edge_at(from[i] - 1);
-        u32 k = edge_hash(e->site, edge_key(e)) & (known.size - 1);
-
-        while (known.index[k])
-            k = (k + 1) & (known.size - 1);
-        known.index[k] = from[i];
-    }
-    heap_free(from, old * sizeof(u32));
-}
-
-u32 calls_plt_number(u64 entry)
-{
-    return (u32)(entry & SPOOL_FRAME_PLT) | (SPOOL_FRAME_PLT + 1) / 2;
-}
-
-// A module may have been unmapped and another one lie there: `stale`.
-static bool stale(const struct spool_edge *e, const struct function *from,
-                  const struct function *to)
-{
-    return (e->site && e->site_map != from->map) ||
-           (e->kind != SPOOL_EDGE_PLT && e->target_map != to->map);
-}
-
-// @holds(lock)
-static struct spool_edge *edge_make(enum spool_edge_kind kind, u64 site, u32 len, u64 target,
-                                    const struct function *from, const struct function *to)
-{
-    struct spool_edge e = { .site = site,
-                            .target = target,
-                            .kind = (u8)kind,
-                            .len = (u8)len,
-                            .site_map = from->map,
-                            .target_map = to->map,
-                            .function = to->start,
-                            .plt = to->plt ? calls_plt_number(target) : 0 };
-    u32 counters = 1 + run.events + (to->plt ? run.events : 0);
-
-    if (kind == SPOOL_EDGE_PLT || kind == SPOOL_EDGE_GOTO)
-        counters = 0;
-    else if (spool_edge_is_jump(kind))
-        counters = 1;
-    return spooler_edge_append(&e, counters);
-}
-
-struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
-{
-    struct function from = { 0 }, to = { 0 };
-    struct spool_edge *e;
-    u32 k;
-
-    if (site)
-        from = functions_at(site);
-    if (target)
-        to = functions_at(target);
-    lock_take(&lock);
-    if (known.used * 2 >= known.size)
-        edges_grow();
-    k = edge_find(kind, site, target);
-    if (!known.index[k] || stale(spooler_edge_at(known.index[k] - 1), &from, &to)) {
-        e = edge_make(kind, site, len, target, &from, &to);
-        known.used += !known.index[k];
-        known.index[k] = (u32)(e - spooler_edge_at(0)) + 1;
-    } else {
-        e = spooler_edge_at(known.index[k] - 1);
-    }
-    lock_drop(&lock);
-    return e;
-}
-
-// The same from a helper.
-static struct spool_edge *edge_of(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
-{
-    struct spool_edge *e = NULL;
-    u32 k;
-
-    lock_take(&lock);
-    k = edge_find(kind, site, target);
-    if (known.index[k])
-        e = spooler_edge_at(known.index[k] - 1);
-    lock_drop(&lock);
-    if (e)
-        return e;
-    tcache_lock();
-    e = calls_edge(kind, site, len, target);
-    tcache_unlock();
-    return e;
-}
-
-static u64 function_of(u64 addr, bool *plt)
-{
-    struct function f;
-
-    tcache_lock();
-    f = functions_at(addr);
-    tcache_unlock();
-    *plt = f.plt;
-    return f.start;
 }
 
 // ---- Frames ----
@@ -220,21 +77,9 @@ static struct spool_frame *below(const struct spool_frame *f)
     return (struct spool_frame *)((u64)f - run.frame);
 }
 
-// Counters are given to edges in the order of these; an entry of a linkage table has none, and so
-// the number of the next one's.
 static struct spool_edge *edge_at(const struct spool_frame *f)
 {
-    u64 lo = 0, hi = __atomic_load_n(&spool->edges_used, __ATOMIC_ACQUIRE);
-
-    while (hi - lo > 1) { // the last that begins there or before
-        u64 mid = (lo + hi) / 2;
-
-        if (spooler_edge_at((u32)mid)->counter <= f->counter)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return spooler_edge_at((u32)lo);
+    return edges_at(f->counter);
 }
 
 // The function that f's call is in: of one through a linkage table, what its entry leads to.
@@ -243,7 +88,7 @@ static u64 callee(const struct spool_frame *f)
     const struct spool_edge *e = edge_at(f);
 
     if (e->plt && !(f->plt & SPOOL_FRAME_PLT))
-        e = edge_of(SPOOL_EDGE_PLT, e->target, 0, 0);
+        e = edges_of(SPOOL_EDGE_PLT, e->target, 0, 0);
     return e->function;
 }
 
@@ -353,7 +198,7 @@ static const struct spool_edge *unwind(struct thread *t, u64 sp)
 
 static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
 {
-    struct spool_frame *f = push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, target), key, sp, 0);
+    struct spool_frame *f = push(t, edges_of(SPOOL_EDGE_ROOT, 0, 0, target), key, sp, 0);
 
     snapshot(f, totals_of(t), run.often, run.events);
     f->key |= SPOOL_FRAME_FILLED;
@@ -508,7 +353,7 @@ static bool jump_back(struct thread *t, u64 g)
     for (struct spool_frame *f = top_of(t); f->plt & SPOOL_FRAME_JUMP; f = below(f)) {
         bool plt;
 
-        if (function_of(edge_at(f)->site, &plt) != g)
+        if (edges_function(edge_at(f)->site, &plt) != g)
             continue;
         while (top_of(t) != f)
             pop(t->counters);
@@ -621,7 +466,7 @@ static void stack_begin(struct thread *t, u64 sp, u64 target)
     struct spool_frame *f = (struct spool_frame *)base;
 
     t->calls_end = sp + STACK_ABOVE;
-    f->counter = edge_of(SPOOL_EDGE_ROOT, 0, 0, target)->counter;
+    f->counter = edges_of(SPOOL_EDGE_ROOT, 0, 0, target)->counter;
     f->plt = 0;
     f->key = KEY_NONE | SPOOL_FRAME_FILLED;
     f->sp = ~0ul;
@@ -695,7 +540,7 @@ static bool signal_left(struct thread *t, u64 sp)
 
 void calls_fork_child(struct thread *t)
 {
-    lock.w = 0;
+    edges_fork_child();
     stacks.lock.w = 0;
     if (!tb_config.calls)
         return;
@@ -760,12 +605,12 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct sp
         u32 flags = f->plt & SPOOL_FRAME_JUMP;
 
         pop(t->counters);
-        push(t, edge_of((enum spool_edge_kind)asked->kind, asked->site, asked->len, target), key,
+        push(t, edges_of((enum spool_edge_kind)asked->kind, asked->site, asked->len, target), key,
              sp, flags);
         return;
     }
     // what unwinds is over itself: its caller, by the call that was unwound, goes on there
-    e = edge_of(SPOOL_EDGE_JUMP, last ? last->site : site, 0, target);
+    e = edges_of(SPOOL_EDGE_JUMP, last ? last->site : site, 0, target);
     if (e->function == callee(f))
         return;
     if (e->function != target && jump_back(t, e->function))
@@ -817,7 +662,7 @@ void calls_call(struct thread *t, const u8 *ret)
     desc_read(&d, ret, sizeof(d) / 4);
     site = desc_u64(d.site);
     unwind(t, sp + 1); // the return address lies where such a frame's did
-    e = edge_of(SPOOL_EDGE_INDIRECT, site, d.len, t->ibl_target);
+    e = edges_of(SPOOL_EDGE_INDIRECT, site, d.len, t->ibl_target);
     note(e);
     push(t, e, sp + site + d.len, sp, 0);
 }
@@ -837,7 +682,7 @@ void calls_table(struct thread *t, const u8 *ret)
     struct spool_edge *e;
 
     desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
-    e = edge_of(SPOOL_EDGE_TABLE, desc_u64(d.site), 0, t->ibl_target);
+    e = edges_of(SPOOL_EDGE_TABLE, desc_u64(d.site), 0, t->ibl_target);
     t->counters[e->counter]++;
     note(e);
 }
@@ -849,17 +694,6 @@ static void plt_left(struct thread *t, struct spool_frame *f, const struct spool
     f->plt &= SPOOL_FRAME_JUMP;
     f->key &= ~SPOOL_FRAME_FILLED;
     snapshot(f, totals_of(t), 0, run.often);
-}
-
-// The first that an entry leads to stands for it.
-static void plt_known(struct spool_edge *entry, u64 target, u64 function)
-{
-    lock_take(&lock);
-    if (!entry->target) {
-        entry->function = function;
-        __atomic_store_n(&entry->target, target, __ATOMIC_RELEASE);
-    }
-    lock_drop(&lock);
 }
 
 void calls_leave_plt(struct thread *t, const u8 *ret)
@@ -877,7 +711,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
         plt_left(t, f, edge_at(f));
         return;
     }
-    function = function_of(target, &within);
+    function = edges_function(target, &within);
     if (within)
         return;
     if (!(f->plt & SPOOL_FRAME_PLT)) {
@@ -885,13 +719,13 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
         return;
     }
     if (called)
-        plt_known(entry, target, function);
+        edges_plt_known(entry, target, function);
     through = edge_at(f);
     plt_left(t, f, through);
     if (called && entry->target == target)
         return;
-    e = edge_of(through->kind == SPOOL_EDGE_JUMP ? SPOOL_EDGE_JUMP : SPOOL_EDGE_INDIRECT,
-                through->site, through->len, target);
+    e = edges_of(through->kind == SPOOL_EDGE_JUMP ? SPOOL_EDGE_JUMP : SPOOL_EDGE_INDIRECT,
+                 through->site, through->len, target);
     t->counters[through->counter]--;
     t->counters[e->counter]++;
     f->counter = e->counter;
@@ -916,7 +750,7 @@ void calls_signal(struct thread *t)
     sp = t->regs[R_RSP];
     safe_read_u64(sp, &back);
     push_root(t, back, KEY_NONE | SPOOL_FRAME_SIGNAL, sp + 8);
-    push(t, edge_of(SPOOL_EDGE_ROOT, 0, 0, t->pc), sp + back, sp, 0);
+    push(t, edges_of(SPOOL_EDGE_ROOT, 0, 0, t->pc), sp + back, sp, 0);
 }
 
 void calls_signal_return(struct thread *t)

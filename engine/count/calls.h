@@ -26,12 +26,6 @@ struct calls_save {
 void calls_borrow_begin(struct thread *t, struct calls_save *save);
 void calls_borrow_end(struct thread *t, const struct calls_save *save);
 
-// Where control goes from `site` (an instruction of len bytes) to target. @holds(translation lock)
-struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target);
-
-// Of an entry of a linkage table, which tells it from the others: spool_edge.plt.
-u32 calls_plt_number(u64 entry);
-
 // What the counters of a block's instruction count, for calls_count(). @holds(translation lock)
 void calls_own(const struct spool_counters *c, u32 first);
 

@@ -6,6 +6,7 @@
 
 #include "engine/codecache/stubs.h"
 #include "engine/count/calls.h"
+#include "engine/count/edges.h"
 #include "engine/count/functions.h"
 #include "engine/emit/helper.h"
 #include "engine/emit/state.h"
@@ -168,7 +169,7 @@ void calls_emit_call(struct tb *b, u32 i)
     // within the function: to find out where it is, or a subroutine of its own
     if (!calls_emit_leaves(b, in->target) && functions_at(in->target).start != in->target)
         return;
-    e = calls_edge(SPOOL_EDGE_CALL, in->pc, in->len, in->target);
+    e = edges_get(SPOOL_EDGE_CALL, in->pc, in->len, in->target);
     state_spill(b, R_RCX);
     state_spill(b, R_RDX);
     make_frame(b, in->pc + in->len);
@@ -401,7 +402,7 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
         stack(b);
         return;
     }
-    e = calls_edge(SPOOL_EDGE_JUMP, b->insn[i].pc, 0, target);
+    e = edges_get(SPOOL_EDGE_JUMP, b->insn[i].pc, 0, target);
     state_spill(b, R_RCX);
     state_spill(b, R_RDX);
     state_spill(b, R_RAX);
@@ -425,7 +426,7 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
 void calls_emit_goto(struct tb *b, u32 i)
 {
     if (tb_config.jumps && !b->function.plt)
-        calls_edge(SPOOL_EDGE_GOTO, b->insn[i].pc, 0, b->insn[i].target);
+        edges_get(SPOOL_EDGE_GOTO, b->insn[i].pc, 0, b->insn[i].target);
     calls_emit_jump(b, i, b->insn[i].target);
 }
 
@@ -437,7 +438,7 @@ void calls_emit_followed(struct tb *b, u32 i)
 
     if (!tb_config.jumps || b->function.plt)
         return;
-    e = calls_edge(SPOOL_EDGE_BRANCH, b->insn[i].pc, 0, b->insn[i].target);
+    e = edges_get(SPOOL_EDGE_BRANCH, b->insn[i].pc, 0, b->insn[i].target);
     r = state_scratch(b, 0);
     x86_mov(a, r, GS(TA_COUNTERS + e->counter * 8));
     x86_lea(a, r, MEM(r, 1));
@@ -447,8 +448,8 @@ void calls_emit_followed(struct tb *b, u32 i)
 // Out of a linkage table, as nearly always: from an entry that was called to what it led to last.
 static void leave_plt(struct tb *b, u32 i)
 {
-    struct spool_edge *e = calls_edge(SPOOL_EDGE_PLT, b->pc, 0, 0);
-    u32 number = calls_plt_number(b->pc);
+    struct spool_edge *e = edges_get(SPOOL_EDGE_PLT, b->pc, 0, 0);
+    u32 number = edges_plt_number(b->pc);
     struct x86 *a = &b->code;
     struct x86_label called, jumped, same;
     struct cold *c[2];

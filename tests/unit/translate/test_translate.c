@@ -22,6 +22,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/calls.h"
+#include "engine/count/edges.h"
 #include "engine/count/functions.h"
 #include "engine/count/ids.h"
 #include "engine/replay/log.h"
@@ -104,13 +105,13 @@ void calls_own(const struct spool_counters *c, u32 first)
     assert_true(c && first);
 }
 
-u32 calls_plt_number(u64 entry)
+u32 edges_plt_number(u64 entry)
 {
     fail_msg("asked for an entry of a linkage table: %lx", entry);
     return 0;
 }
 
-struct spool_edge *calls_edge(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
+struct spool_edge *edges_get(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
 {
     fail_msg("asked for an edge: kind %d, from %lx (%u) to %lx", kind, site, len, target);
     return NULL;
