@@ -139,7 +139,7 @@ ENGINE_UNIT_OBJS_mini := base/mini
 ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
 ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S \
-    spool/spooler spool/copy spool/fds spool/log spool/environ
+    spool/spooler spool/copy spool/fds spool/log spool/environ spool/config base/cpu
 ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 $(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 

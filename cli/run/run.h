@@ -43,6 +43,7 @@ struct run_options {
     struct run_caches caches;
     struct run_cpu cpu;
     uint64_t flags; // enum spool_flag
+    uint32_t start; // --instr-at-start: 0 or 1 yes, 2 no, 3 inherit
     const char *output;
     const char *log;
     const char *skip;
@@ -61,6 +62,8 @@ struct run_options {
 // run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong
 // usage, and after --help.
 char **run_options_read(struct run_options *o, int argc, char **argv);
+// What follows from several fields, once all options are read.
+void run_options_settle(struct run_options *o);
 
 // run.c: executes the engine for the program `given` and its arguments. Ends the process when that
 // cannot be.

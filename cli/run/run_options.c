@@ -62,6 +62,14 @@ static const struct option rows[] = {
       OPTION_CHOICE, FLAG(REP_CACHEGRIND) },
     { "--calls", YES_NO, "record who called whom, and write a Callgrind profile [no]",
       OPTION_YES, FLAG(CALLS) },
+    { "--instr-at-start", "=yes|no|inherit",
+      "count from the start, or from when the program asks for it (callgrind.h, cachegrind.h); "
+      "inherit: that, and a program that it executes begins as it was [yes]",
+      OPTION_CHOICE, FIELD(start) },
+    { "--instr-atstart", "=yes|no|inherit", NULL, OPTION_CHOICE, OPTION_HIDDEN, FIELD(start) },
+    { "--client-requests", YES_NO,
+      "answer what a program asks Valgrind (valgrind.h), or let it think that it runs natively "
+      "[yes]", OPTION_NO, FLAG(NO_REQUESTS) },
     { .kind = OPTION_HEADING, .help = "Output" },
     { "--cachegrind-out-file", "=FILE",
       "the profile; %p is the process id, %q{VAR} the environment variable VAR, %% a percent sign "
@@ -179,6 +187,14 @@ const struct options run_options_table = {
     .leading = true,
 };
 
+void run_options_settle(struct run_options *o)
+{
+    if (o->start > 1)
+        o->flags |= SPOOL_F_NOT_AT_START;
+    if (o->start > 2)
+        o->flags |= SPOOL_F_INHERIT;
+}
+
 char **run_options_read(struct run_options *o, int argc, char **argv)
 {
     char **program;
@@ -186,6 +202,7 @@ char **run_options_read(struct run_options *o, int argc, char **argv)
     memset(o, 0, sizeof(*o));
     o->flags = SPOOL_F_CACHE_SIM;
     program = options_read(&run_options_table, "quern run", o, argc, argv);
+    run_options_settle(o);
     if (!*program)
         die(UTIL_USAGE, "no program given; usage: quern run %s", run_options_table.usage);
     return program;

@@ -95,6 +95,8 @@ void dump_fragment(const struct dump *d)
     for (u32 i = 0; i < d->insns; i++) {
         struct spool_code_insn in = { .len = d->insn[i].len };
 
+        if (in.len > sizeof(in.bytes)) // a client request, the last: shown by its beginning
+            in.len = sizeof(in.bytes);
         memcpy(in.bytes, d->insn[i].bytes, in.len);
         put(fd, &in, sizeof(in));
     }

@@ -42,6 +42,8 @@ enum fragment_flag {
     FRAGMENT_STEP = 2,     // dispatcher steps it; no code
     FRAGMENT_WRITABLE = 4, // checks itself at its head
     FRAGMENT_ALONE = 8,    // its exits are never linked
+    FRAGMENT_REQUEST = 16, // ends in a client request, and nor is its exit
+    FRAGMENT_UNCOUNTED = 32,
 };
 
 struct fragment {

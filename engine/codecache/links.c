@@ -15,7 +15,7 @@ void links_make(struct fragment *from, u32 k, struct fragment *to)
     struct fragment_exit *x = &from->exit[k];
 
     if (x->to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)) ||
-        (from->flags & FRAGMENT_ALONE))
+        (from->flags & (FRAGMENT_ALONE | FRAGMENT_REQUEST)))
         return;
     x->to = to;
     x->which = k;

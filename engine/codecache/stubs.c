@@ -37,14 +37,15 @@ u64 stubs_size(void)
 // The displacements of r11's loads and stores.
 extern const char stubs_r11_begin[], stubs_r11_end[];
 
-static void keep_log_in_r11(u64 base)
+void stubs_record(bool recording)
 {
     const u64 *place_of = (const u64 *)stubs_r11_begin;
     u64 n = (u64)(stubs_r11_end - stubs_r11_begin) / 8;
-    u32 disp = TH_LOG;
+    u32 disp = recording ? TH_LOG : TH_REGS + 11 * 8;
 
     for (u64 i = 0; i < n; i++)
-        memcpy((void *)(base + (place_of[i] - (u64)stubs_begin)), &disp, 4);
+        memcpy((void *)(copy + (place_of[i] - (u64)stubs_begin)), &disp, 4);
+    recorded = recording;
 }
 
 void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording)
@@ -55,9 +56,8 @@ void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording)
         if (place[s].call)
             memcpy((void *)(base + (u64)(place[s].call - stubs_begin)), &calls[s], 8);
     }
-    recorded = recording;
     if (recording)
-        keep_log_in_r11(base);
+        stubs_record(true);
 }
 
 bool stubs_recording(void)

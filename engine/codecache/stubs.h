@@ -19,8 +19,9 @@ u64 stubs_size(void);
 // `recording`: translated code keeps t->log in r11, the client's r11 in its slot.
 void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording);
 
-// The same, later.
+// The same, later; and with the world stopped whether it does from now on.
 bool stubs_recording(void);
+void stubs_record(bool recording);
 
 // Host address in the copy.
 u64 stubs_at(enum stub s);

@@ -116,9 +116,10 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u)
         t->pc += f->lens[i];
     if (r->flags & RECIPE_BUMPED)
         t->counters[f->counter]--;
-    if (r->insn)
+    if (r->insn && !(f->flags & FRAGMENT_UNCOUNTED)) {
         spooler_partial(f->block, r->insn);
-    t->partial_insns += r->insn;
+        t->partial_insns += r->insn;
+    }
     if (r->flags & RECIPE_REP) {
         t->h_save[1] = u->r[R_RCX];
         t->h_save[3] = u->r[R_RSI];

@@ -768,3 +768,33 @@ void calls_signal_return(struct thread *t)
     }
     unwind(t, t->regs[R_RSP]);
 }
+
+// ---- Zero ----
+
+static void frames_zero(u64 first, u64 end)
+{
+    for (; first < end; first += run.frame) {
+        struct spool_frame *f = (struct spool_frame *)first;
+
+        for (u32 i = 0; i < run.events; i++)
+            f->before[i] = ~0ul;
+    }
+}
+
+void calls_zero(u64 *counters, u32 slot, u64 top)
+{
+    if (!tb_config.calls || !top)
+        return;
+    counters[run.top] = top;
+    frames_zero(CALLS_BASE + slot * SPOOL_STACK_SIZE, top + run.frame);
+}
+
+void calls_zero_left(void)
+{
+    for (u32 i = 0; i < stacks.count; i++) {
+        struct spool_saved *s = stacks.left[i]->at;
+
+        memset(s->totals, 0, sizeof(s->totals));
+        frames_zero((u64)(s + 1), (u64)(s + 1) + s->frames);
+    }
+}

@@ -52,6 +52,11 @@ void calls_returned(struct thread *t, u64 target);
 // and *frame, the new frame's address, may have changed. @signal-safe
 bool calls_full(struct thread *t, u64 addr, u64 *frame);
 
+// All counters of a slot have become 0, its totals, too: what it has open (top: its last frame's
+// address before) begins to cost now. The same of stacks that were left. With the world stopped.
+void calls_zero(u64 *counters, u32 slot, u64 top);
+void calls_zero_left(void);
+
 // Edges of calls through register or memory, where translated code looks for them: their addresses
 // less that of calls_unknown, whose target is none.
 #define CALLS_KNOWN 0x10000

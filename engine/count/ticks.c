@@ -63,6 +63,12 @@ u64 ticks_now(struct thread *t)
     return executed(t) + t->tick_base;
 }
 
+void ticks_keep(struct thread *t)
+{
+    if (spool->flags & SPOOL_F_COUNTED)
+        t->tick_base = ticks_now(t) - t->partial_insns;
+}
+
 // Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 u64 ticks_random(struct thread *t)
 {

@@ -12,6 +12,9 @@ u64 ticks_now(struct thread *t);
 // The next number of the thread's sequence, which is the same in every run.
 u64 ticks_random(struct thread *t);
 
+// t's counters are about to become 0: its time goes on.
+void ticks_keep(struct thread *t);
+
 // A new thread's time begins at its creator's, and its sequence follows from that one's.
 void ticks_thread_init(struct thread *t, struct thread *parent);
 

@@ -25,6 +25,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/int80.h"
+#include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/vsyscall.h"
 #include "engine/thread/loop.h"
@@ -225,6 +226,10 @@ static _Noreturn void dispatch_exit(struct thread *t)
     f = tcache_by_index((u32)id >> 1);
     log_edge(t, f->log, (u32)id & 1);
     t->pc = f->exit[id & 1].target;
+    if (UNLIKELY(f->flags & FRAGMENT_REQUEST)) {
+        requests_answer(t);
+        run(t, NULL, 0, false);
+    }
     run(t, f, (u32)id & 1, false);
 }
 
@@ -255,7 +260,7 @@ static _Noreturn void dispatch_syscall_escaped(struct thread *t)
     struct fragment *f = (struct fragment *)t->escape_fragment;
 
     t->pc = t->sc_next - 2;
-    if (f) {
+    if (f && !(f->flags & FRAGMENT_UNCOUNTED)) {
         t->counters[f->counter]--;
         calls_corrected(t, f->block, f->ninsns, -1);
         calls_corrected(t, f->block, f->ninsns - 1, 1);

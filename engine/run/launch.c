@@ -36,6 +36,8 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/counting.h"
+#include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/translate/translate.h"
 
@@ -432,6 +434,8 @@ void launch_main(u64 *sp)
     calls_init();
     translate_init();
     emulate_init();
+    requests_init();
+    counting_init();
     setup_process();
     dispatch_init();
     syscalls_init(brk_emulated, pinned() ? PINNED_TOP : 0);

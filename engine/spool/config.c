@@ -7,14 +7,27 @@
 
 struct tb_config tb_config;
 
+void config_count(bool on)
+{
+    struct tb_config *c = &tb_config;
+
+    c->counts = on;
+    c->flags = spool->flags;
+    if (!on)
+        c->flags &=
+            ~(u64)(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_CALLS | SPOOL_F_REP_CACHEGRIND);
+    c->cache = c->flags & SPOOL_F_CACHE_SIM;
+    c->branch = c->flags & SPOOL_F_BRANCH_SIM;
+    c->calls = c->flags & SPOOL_F_CALLS;
+    c->jumps = c->calls && (c->flags & SPOOL_F_JUMPS);
+    c->rep_cachegrind = c->flags & SPOOL_F_REP_CACHEGRIND;
+}
+
 void config_init(u64 i1_room, u64 d1_room)
 {
     struct tb_config *c = &tb_config;
 
-    c->flags = spool->flags;
-    c->cache = spool->flags & SPOOL_F_CACHE_SIM;
-    c->branch = spool->flags & SPOOL_F_BRANCH_SIM;
-    c->rep_cachegrind = spool->flags & SPOOL_F_REP_CACHEGRIND;
+    config_count(true);
     c->chain = !(spool->flags & SPOOL_F_NO_CHAIN);
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
@@ -24,8 +37,6 @@ void config_init(u64 i1_room, u64 d1_room)
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
     c->values = !(spool->flags & SPOOL_F_NO_VALUES);
-    c->calls = spool->flags & SPOOL_F_CALLS;
-    c->jumps = c->calls && (spool->flags & SPOOL_F_JUMPS);
     c->calls_events = spool_event_index(SPOOL_EVENTS, c->flags);
     c->calls_often = spool_event_index(SPOOL_E_I1MR, c->flags);
     c->calls_frame = spool_frame_bytes(c->flags);

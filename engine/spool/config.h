@@ -24,12 +24,17 @@ struct tb_config {
     // with it: events, those of them that every block adds to, bytes of a frame, and the counter
     // where the last frame's address is (count/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;
-    u64 flags; // spool flags
+    u64 flags;   // spool flags
+    bool counts; // what is translated is counted: client requests switch that (syscalls/counting.c)
+    u32 sink;    // a counter that nobody reads, of blocks that are not
 };
 extern struct tb_config tb_config;
 
 // With the spool mapped. d1_room, i1_room: bytes that a thread's area has for the tags that
 // translated code looks at.
 void config_init(u64 i1_room, u64 d1_room);
+
+// Translated code counts from now on, or is the client's alone.
+void config_count(bool on);
 
 #endif

@@ -7,6 +7,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"
 #include "engine/spool/spooler_priv.h"
@@ -326,6 +327,9 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     h.end_kind = SPOOL_END_NONE;
     h.end_code = 0;
     h.flags = (h.flags | SPOOL_F_EXECED) & ~(u64)SPOOL_F_FORKED;
+    if (h.flags & SPOOL_F_INHERIT)
+        h.flags = tb_config.counts ? h.flags & ~(u64)SPOOL_F_NOT_AT_START
+                                   : h.flags | SPOOL_F_NOT_AT_START;
     h.calls = 0;
     h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
     h.block_count = 0;

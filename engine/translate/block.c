@@ -13,7 +13,7 @@
 
 // Client code that has been read but not decoded.
 struct source {
-    u8 buf[FETCH_MAX + 16];
+    u8 buf[FETCH_MAX + INSN_BYTES_MAX];
     u32 at, have;
 };
 
@@ -54,7 +54,7 @@ static bool refill(struct tb *b, struct source *s, u64 pc, u64 *fault)
     u32 left = s->have - s->at;
     u64 bad = 0;
 
-    if (left >= 15)
+    if (left >= INSN_BYTES_MAX)
         return true;
     memmove(s->buf, s->buf + s->at, left);
     s->at = 0;

@@ -25,7 +25,7 @@ void defer_begin(struct tb *b)
 
     b->given = 0;
     b->log_state = 0;
-    if (!tb_config.defer)
+    if (!tb_config.defer || !tb_config.counts)
         return;
     b->given = 1u << R11;
     b->spilled = b->given;

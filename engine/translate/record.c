@@ -131,8 +131,15 @@ static u32 flags_of(const struct tb *b)
 
 u32 record_of(struct tb *b)
 {
-    u32 hash = hash_code(b), map = vmmap_spool_map(b->pc), total = 1, k;
+    u32 hash, map, total = 1, k;
 
+    if (!tb_config.counts) {
+        memset(b->rec, 0, b->n * sizeof(b->rec[0]));
+        b->counter = tb_config.sink;
+        return 0;
+    }
+    hash = hash_code(b);
+    map = vmmap_spool_map(b->pc);
     make_record(b);
     for (u32 i = 0; i < b->n; i++) {
         b->cnt[i] = spool_insn_counters(b->rec[i], tb_config.flags);

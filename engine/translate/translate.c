@@ -104,7 +104,7 @@ static void emit_count(struct tb *b)
 static void emit_self_check(struct tb *b)
 {
     struct x86 *a = &b->code;
-    u8 code[TB_INSNS_MAX * 15];
+    u8 code[TB_INSNS_MAX * INSN_BYTES_MAX];
     u32 n = 0, r1, r2;
 
     for (u32 i = 0; i < b->n; i++) {
@@ -201,6 +201,7 @@ static void emit_insn(struct tb *b, u32 i)
             refs_string(b, i);
         break;
     case INSN_RDGS: emit_rdgs(b, in); break;
+    case INSN_REQUEST: // its exit is never linked: the dispatcher answers
     case INSN_JMP:
         calls_emit_goto(b, i);
         state_clean(b);
@@ -277,7 +278,7 @@ static bool emit_block(struct tb *b, u32 index)
     for (u32 i = 0; i < b->n; i++) {
         b->cur = i;
         tb_part(b, SPOOL_CODE_MAIN, i);
-        if (i == place)
+        if (i == place && tb_config.counts)
             emit_count(b);
         if (b->given)
             defer_insn(b, i);
@@ -309,7 +310,9 @@ static struct fragment *publish(struct tb *b, u32 block)
     d->end = b->end;
     d->hpc = (u64)b->code.start;
     d->size = tb_off(b);
-    d->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0);
+    d->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0) |
+               (b->insn[b->n - 1].kind == INSN_REQUEST ? FRAGMENT_REQUEST : 0) |
+               (tb_config.counts ? 0 : FRAGMENT_UNCOUNTED);
     d->block = block;
     d->counter = b->counter;
     d->log = 0;

@@ -413,6 +413,39 @@ static bool needs_sib(const struct insn *in, const ZydisDecodedInstruction *zi)
            zi->meta.category == ZYDIS_CATEGORY_AMX_TILE;
 }
 
+// rol $3, $13, $61, $51, %rdi; xchg %rbx, %rbx: as a whole they change nothing but flags
+// (valgrind.h).
+// clang-format off
+static const u8 request_code[INSN_BYTES_MAX] = {
+    0x48, 0xc1, 0xc7, 0x03, 0x48, 0xc1, 0xc7, 0x0d, 0x48, 0xc1, 0xc7, 0x3d, 0x48, 0xc1, 0xc7, 0x33,
+    0x48, 0x87, 0xdb,
+};
+// clang-format on
+static bool requests;
+
+void decode_requests(void)
+{
+    requests = true;
+}
+
+// One instruction, as in Valgrind's translation, which leaves the flags alone.
+static int request(struct insn *in, u64 pc)
+{
+    memset(in, 0, offsetof(struct insn, refs));
+    in->kind = INSN_REQUEST;
+    in->pc = pc;
+    in->len = INSN_BYTES_MAX;
+    in->target = pc + INSN_BYTES_MAX;
+    memcpy(in->bytes, request_code, INSN_BYTES_MAX);
+    in->feature = CPU_NONE;
+    in->ireg = REG_NONE;
+    in->sum.to = REG_NONE;
+    in->regs_known = true; // the dispatcher has them all
+    in->vec_kind = VEC_NONE;
+    in->vec_index = in->vec_mask = 0;
+    return in->len;
+}
+
 int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_refs)
 {
     ZydisDecoderContext ctx;
@@ -420,6 +453,8 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
     ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
     ZyanStatus st;
 
+    if (requests && avail >= INSN_BYTES_MAX && memcmp(code, request_code, INSN_BYTES_MAX) == 0)
+        return request(in, pc);
     st = ZydisDecoderDecodeInstruction(&decoder, &ctx, code, avail > 15 ? 15 : avail, &zi);
     if (ZYAN_FAILED(st))
         return st == ZYDIS_STATUS_NO_MORE_DATA && avail < 15 ? -1 : 0;

@@ -19,7 +19,11 @@ enum decode_emulated {
 };
 void decode_emulate(u32 what); // enum decode_emulated
 
-// Decodes the instruction at pc whose bytes are at `code` (avail of them, at most 15 matter).
+// Client requests are found from now on.
+void decode_requests(void);
+
+// Decodes the instruction at pc whose bytes are at `code` (avail of them, at most INSN_BYTES_MAX
+// matter).
 // `want_refs` asks for data references and register use, which costs time. Returns its length, 0
 // when the bytes are no known instruction, -1 when they end before the instruction does.
 int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_refs);

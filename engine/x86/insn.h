@@ -20,6 +20,7 @@ enum insn_kind {
     INSN_STEP,    // executed by single-stepping the client's own bytes
     INSN_RDGS,    // rdgsbase: virtual
     INSN_XBEGIN,  // always aborts at once
+    INSN_REQUEST, // a client request of valgrind.h: 19 bytes that count as one instruction
 };
 
 enum insn_flag {
@@ -59,7 +60,8 @@ struct memref {
     s64 disp;
 };
 
-#define INSN_REFS_MAX 3
+#define INSN_REFS_MAX  3
+#define INSN_BYTES_MAX 19 // of a client request; any other has at most 15
 
 // A register that becomes another (or REG_NONE: nothing), or itself, and a constant.
 struct sum {
@@ -81,7 +83,7 @@ enum insn_encoding { INSN_LEGACY, INSN_VEX, INSN_EVEX, INSN_XOP };
 struct insn {
     u64 pc;
     u64 target; // of direct branches
-    u8 bytes[16];
+    u8 bytes[INSN_BYTES_MAX];
     u8 len;
     u8 kind; // enum insn_kind
     u16 flags;

@@ -29,6 +29,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/int80.h"
+#include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/vsyscall.h"
 #include "engine/thread/loop.h"
@@ -339,6 +340,13 @@ void syscalls_done(struct thread *t)
     note('e');
 }
 
+void requests_answer(struct thread *t)
+{
+    assert_int_equal(t->state, TS_ENGINE);
+    assert_int_equal(locked, 0);
+    note('q');
+}
+
 static u32 partial_block, partial_insn;
 
 void spooler_partial(u32 block, u32 insn)
@@ -480,6 +488,18 @@ static void test_exit(void **state)
     check_entered(7);
     assert_null(linked_from);
     assert_string_equal(asked, "vpt");
+}
+
+// A client request is answered behind its block, and that exit is never linked.
+static void test_request(void **state)
+{
+    (void)state;
+    fragment[3].flags = FRAGMENT_REQUEST;
+    t->exit_id = 3 << 1;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    check_entered(1);
+    assert_string_equal(asked, "qt");
+    assert_null(linked_from);
 }
 
 static void test_indirect(void **state)
@@ -647,6 +667,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_run, setup),
         cmocka_unit_test_setup(test_exit, setup),
+        cmocka_unit_test_setup(test_request, setup),
         cmocka_unit_test_setup(test_indirect, setup),
         cmocka_unit_test_setup(test_changed, setup),
         cmocka_unit_test_setup(test_faults, setup),

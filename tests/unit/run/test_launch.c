@@ -37,6 +37,8 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/counting.h"
+#include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/translate/translate.h"
 
@@ -246,6 +248,16 @@ void emulate_init(void)
     note('e');
 }
 
+void requests_init(void)
+{
+    note('q');
+}
+
+void counting_init(void)
+{
+    note('k');
+}
+
 // with --cpu alone
 u64 cpu_show(u64 xcr0)
 {
@@ -395,7 +407,7 @@ static void test_stack(void **state)
     (void)state;
     assert_int_equal(launch(), 1);
     assert_int_equal(spool_fd, 901);
-    assert_string_equal(order, "SvfcmTiClgtepdsbG");
+    assert_string_equal(order, "SvfcmTiClgteqkpdsbG");
     assert_int_equal(t->regs[R_RSP], (u64)sp);
     assert_int_equal(t->pc, 0x401500);
     assert_int_equal(t->rflags, 0x202);
@@ -442,7 +454,7 @@ static void test_options(void **state)
     assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
     assert_int_equal(aux(AT_BASE), 0);
     assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
-    assert_string_equal(order, "SOvfcmTiClgtepdsbG");
+    assert_string_equal(order, "SOvfcmTiClgteqkpdsbG");
 }
 
 // Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts

@@ -29,6 +29,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"
+#include "engine/x86/decode.h"
 
 #define PC 0x401000ul
 
@@ -405,6 +406,41 @@ static void test_record(void **state)
     assert_int_equal(published.counter, counter);
 }
 
+// What is not counted has neither counter nor checks, nor a record.
+static void test_uncounted(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
+    tb_config.sink = 77;
+    config_count(false);
+    TRANSLATE("\x29\xc0\x48\x8b\x4c\x87\x04\xeb\x00"); // sub eax, eax; mov rcx, [rdi + rax * 4 + 4]
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "sub mov jmp ");
+    assert_int_equal(published.flags, FRAGMENT_UNCOUNTED);
+    assert_int_equal(published.counter, 77);
+    assert_int_equal(published.log, 0);
+    TRANSLATE("\x48\xff\xc8\x75\xfb"); // dec rax; jnz PC
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "dec jnz ");
+    config_count(true);
+    TRANSLATE("\x48\xff\xc8\x75\xfb");
+    assert_int_not_equal(published.log, 0);
+}
+
+// A client request: one instruction of 19 bytes, of which no code is made but its exit.
+static void test_request(void **state)
+{
+    (void)state;
+    mode(0);
+    decode_requests();
+    // nop; rol rdi, 3, 13, 61, 51; xchg rbx, rbx; what follows is another block's
+    TRANSLATE("\x90\x48\xc1\xc7\x03\x48\xc1\xc7\x0d\x48\xc1\xc7\x3d\x48\xc1\xc7\x33\x48\x87\xdb");
+    assert_int_equal(published.flags, FRAGMENT_REQUEST);
+    assert_int_equal(published.ninsns, 2);
+    assert_int_equal(published.len[1], 19);
+    is_exit(0, PC + 20);
+}
+
 static void test_fault(void **state)
 {
     u64 fault;
@@ -423,11 +459,12 @@ static void test_fault(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),  cmocka_unit_test(test_conditional),
-        cmocka_unit_test(test_checks), cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_step),   cmocka_unit_test(test_record),
-        cmocka_unit_test(test_fault),  cmocka_unit_test(test_recording),
-        cmocka_unit_test(test_r11),    cmocka_unit_test(test_same_place),
+        cmocka_unit_test(test_plain),     cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_checks),    cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_step),      cmocka_unit_test(test_record),
+        cmocka_unit_test(test_fault),     cmocka_unit_test(test_recording),
+        cmocka_unit_test(test_r11),       cmocka_unit_test(test_same_place),
+        cmocka_unit_test(test_uncounted), cmocka_unit_test(test_request),
     };
     static const void *calls[STUB_COUNT];
 

@@ -254,6 +254,27 @@ static void test_emulated(void **state)
     decode_emulate(0);
 }
 
+#define ROTATIONS "\x48\xc1\xc7\x03\x48\xc1\xc7\x0d\x48\xc1\xc7\x3d\x48\xc1\xc7\x33"
+
+// Five instructions, as they stand, until the sequence of valgrind.h is asked for: then one of 19
+// bytes, where all of it is there, and its last instruction is the one that asks.
+static void test_requests(void **state)
+{
+    static const char asks[] = ROTATIONS "\x48\x87\xdb", other[] = ROTATIONS "\x48\x87\xc9";
+
+    (void)state;
+    assert_int_equal(decode_insn(&in, PC, (const u8 *)asks, 19, true), 4);
+    decode_requests();
+    assert_int_equal(decode_insn(&in, PC, (const u8 *)asks, 19, true), 19);
+    assert_int_equal(in.kind, INSN_REQUEST);
+    assert_int_equal(in.target, PC + 19);
+    assert_int_equal(in.nrefs, 0);
+    assert_int_equal(in.flags_read | in.flags_kill, 0);
+    assert_int_equal(decode_insn(&in, PC, (const u8 *)asks, 18, true), 4);
+    assert_int_equal(decode_insn(&in, PC, (const u8 *)other, 19, true), 4);
+    assert_int_equal(in.kind, INSN_PLAIN);
+}
+
 static void test_ends(void **state)
 {
     static const u8 cut[] = { 0x48, 0x8b, 0x84 }, none[15] = { 0x06 };
@@ -270,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_kinds),      cmocka_unit_test(test_locked),
         cmocka_unit_test(test_flags),      cmocka_unit_test(test_ends),
         cmocka_unit_test(test_features),   cmocka_unit_test(test_emulated),
+        cmocka_unit_test(test_requests),
     };
 
     cpu_init(0, 0);

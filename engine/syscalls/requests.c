@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Client requests (requests.h). What the two tools of Valgrind do is done here; requests of other
+// tools, and services that neither has, get the answer that they have natively, as there.
+//
+// Callgrind's requests mean something with --calls=yes, Cachegrind's without it: each of those
+// tools ignores the other's, too.
+#include "engine/syscalls/requests.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/codecache/tcache.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/counting.h"
+#include "engine/syscalls/print.h"
+#include "engine/x86/decode.h"
+
+// The numbers are part of the interface: valgrind.h, callgrind.h, cachegrind.h.
+#define TOOL(a, b) ((u64)(a) << 24 | (u64)(b) << 16)
+
+enum request {
+    RUNNING_ON_VALGRIND = 0x1001,
+    DISCARD_TRANSLATIONS = 0x1002,
+    GET_TOOLNAME = 0x1004,
+    MONITOR_COMMAND = 0x1202,
+    CLO_CHANGE = 0x1203,
+    PRINTF = 0x1403, // the list of arguments by reference; the two before it are by value, which
+    PRINTF_BACKTRACE = 0x1404, // cannot be on this machine
+    STACK_REGISTER = 0x1501,
+    MAP_IP_TO_SRCLOC = 0x1701,
+
+    CALLGRIND_ZERO = TOOL('C', 'T') + 1,
+    CALLGRIND_START = TOOL('C', 'T') + 4,
+    CALLGRIND_STOP = TOOL('C', 'T') + 5,
+    CACHEGRIND_START = TOOL('C', 'G'),
+    CACHEGRIND_STOP = TOOL('C', 'G') + 1,
+};
+
+struct asked {
+    u64 what; // enum request
+    u64 arg[5];
+};
+
+void requests_init(void)
+{
+    if (!(spool->flags & SPOOL_F_NO_REQUESTS))
+        decode_requests();
+}
+
+static bool has_calls(void)
+{
+    return spool->flags & SPOOL_F_CALLS;
+}
+
+// The length of the name with its NUL, so that who has no room for it can ask again.
+static u64 tool_name(u64 buffer, u64 size)
+{
+    const char *name = has_calls() ? "callgrind" : "cachegrind";
+    u64 need = strlen(name) + 1;
+
+    if (buffer && size >= need)
+        safe_write(buffer, name, need);
+    return need;
+}
+
+static void switch_counting(struct thread *t, bool on, bool callgrind)
+{
+    if (callgrind == has_calls())
+        counting_switch(t, on);
+}
+
+// What a debugger's user would type. 0: done; 1: it is no command.
+static u64 command(struct thread *t, u64 text)
+{
+    char word[32];
+
+    if (!has_calls() || safe_read_str(word, text, sizeof(word)) < 0)
+        return 1;
+    if (strcmp(word, "instrumentation on") == 0)
+        counting_switch(t, true);
+    else if (strcmp(word, "instrumentation off") == 0)
+        counting_switch(t, false);
+    else if (strcmp(word, "zero") == 0)
+        counting_zero(t);
+    else
+        return 1;
+    return 0;
+}
+
+static void refuse_option(u64 text)
+{
+    char option[256];
+
+    if (safe_read_str(option, text, sizeof(option)) >= 0)
+        engine_msg("%s: no option is changed while the program runs", option);
+}
+
+static u64 next_stack(void)
+{
+    static u64 stacks; // the first stack is none of these
+
+    return __atomic_add_fetch(&stacks, 1, __ATOMIC_RELAXED);
+}
+
+void requests_answer(struct thread *t)
+{
+    u64 *answer = &t->regs[R_RDX];
+    struct asked r;
+
+    if (safe_read(&r, t->regs[R_RAX], sizeof(r)))
+        return;
+    switch (r.what) {
+    case RUNNING_ON_VALGRIND: *answer = 1; break;
+    case DISCARD_TRANSLATIONS: tcache_invalidate(r.arg[0], r.arg[0] + r.arg[1]); break;
+    case GET_TOOLNAME: *answer = tool_name(r.arg[0], r.arg[1]); break;
+    case MONITOR_COMMAND: *answer = command(t, r.arg[0]); break;
+    case CLO_CHANGE: refuse_option(r.arg[0]); break;
+    case PRINTF: *answer = print_client(r.arg[0], r.arg[1]); break;
+    case PRINTF_BACKTRACE:
+        *answer = print_client(r.arg[0], r.arg[1]);
+        print_place(t->pc);
+        break;
+    case STACK_REGISTER: *answer = next_stack(); break;
+    case MAP_IP_TO_SRCLOC: safe_write(r.arg[1], "", 1); break; // names are known at the end only
+    case CALLGRIND_ZERO:
+        if (has_calls())
+            counting_zero(t);
+        break;
+    case CALLGRIND_START: switch_counting(t, true, true); break;
+    case CALLGRIND_STOP: switch_counting(t, false, true); break;
+    case CACHEGRIND_START: switch_counting(t, true, false); break;
+    case CACHEGRIND_STOP: switch_counting(t, false, false); break;
+    default: break;
+    }
+}
