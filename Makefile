@@ -109,6 +109,7 @@ install: all
 	    INSTALL_LIB='$(sort $(filter $(BUILD)/lib/libquern.%,$(ALL)) $(INSTALL_LIB))' \
 	    INSTALL_HEADERS='$(sort $(wildcard include/quern/*.h) $(INSTALL_HEADERS))' \
 	    INSTALL_MAN='$(sort $(wildcard docs/man/*.1) $(INSTALL_MAN))' \
+	    VALGRIND_NAME='$(VALGRIND_NAME)' \
 	    scripts/install
 
 .PHONY: clean help
@@ -125,7 +126,7 @@ help:
 #? make check T=NAME    only the check target NAME
 #? make check-headers   each private header compiles alone
 #? make format-check    what clang-format would change
-#? make install         PREFIX=/usr/local DESTDIR=
+#? make install         PREFIX=/usr/local DESTDIR= VALGRIND_NAME=yes (as valgrind, too)
 #? make bench           compare with native speed and the distribution's Cachegrind
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption

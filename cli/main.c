@@ -33,11 +33,14 @@ static const struct command commands[] = {
     { "report", cmd_report, "PROFILE...", "an HTML file for any browser", &report_options_table },
     { "top", cmd_top, "PROFILE...", "a profile in the terminal, to walk through",
       &top_options_table },
+    { "valgrind", cmd_valgrind, "--tool=TOOL PROGRAM [ARGS...]", "Valgrind's command line",
+      &valgrind_options_table },
     // The traditional names, of programs of their own.
     { "cg_annotate", cmd_cg_annotate, NULL, NULL, &annotate_options_table },
     { "callgrind_annotate", cmd_callgrind_annotate, NULL, NULL, &annotate_options_table },
     { "cg_merge", cmd_cg_merge, NULL, NULL, &merge_options_table },
     { "cg_diff", cmd_cg_diff, NULL, NULL, &diff_options_traditional },
+    { "quern-valgrind", cmd_valgrind, NULL, NULL, &valgrind_options_table },
 };
 // clang-format on
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -121,9 +124,16 @@ static int man_options(const char *name)
     return done(stdout);
 }
 
+// The command by whose name the program was started. `valgrind` is not among those whose completion
+// is ours: it may be installed as that, and is Valgrind's own everywhere else.
+static const struct command *find_own(const char *name)
+{
+    return find(name, strcmp(name, "valgrind") != 0);
+}
+
 int main(int argc, char **argv)
 {
-    const struct command *c = find(argc > 0 ? util_basename(argv[0]) : "quern", true);
+    const struct command *c = find_own(argc > 0 ? util_basename(argv[0]) : "quern");
     const char *word = argc > 1 ? argv[1] : "";
 
     if (c)

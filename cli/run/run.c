@@ -5,6 +5,7 @@
 // after the program ended is in finish.c.
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,11 +123,27 @@ static char *symbol_cache(const struct run_options *o, const char *cwd)
     return home && home[0] == '/' ? xasprintf("%s/.cache/quern", home) : NULL;
 }
 
-static int open_log(const char *name)
+// A copy of the caller's descriptor.
+static int given_log(const char *number)
+{
+    uint64_t fd;
+    int high;
+
+    if (!util_number(number, INT_MAX, &fd))
+        die(UTIL_USAGE, "--log-fd=%s: must be the number of a descriptor", number);
+    high = fcntl((int)fd, F_DUPFD, RUN_FD_MIN);
+    if (high < 0)
+        die(UTIL_USAGE, "--log-fd=%s: %s", number, strerror(errno));
+    return high;
+}
+
+static int open_log(const char *name, const char *number)
 {
     char *path;
     int fd, high;
 
+    if (number)
+        return given_log(number);
     if (!name)
         return fcntl(STDERR_FILENO, F_DUPFD, RUN_FD_MIN); // a closed one: nothing is printed
     path = name_expand_or_die(name, getpid(), "--log-file");
@@ -168,7 +185,7 @@ static char *quoted(char **argv)
 }
 
 static void banner(int log_fd, char **argv, struct run_caches *caches, const char *const *fits,
-                   bool simulated)
+                   bool simulated, bool parent)
 {
     char *command = quoted(argv);
     long pid = getpid();
@@ -177,6 +194,8 @@ static void banner(int log_fd, char **argv, struct run_caches *caches, const cha
         dprintf(log_fd, "==%ld== Quern %s, an exact instruction, cache and branch profiler\n", pid,
                 QUERN_VERSION);
         dprintf(log_fd, "==%ld== Command: %s\n", pid, command);
+        if (parent)
+            dprintf(log_fd, "==%ld== Parent PID: %ld\n", pid, (long)getppid());
         if (simulated) {
             char *caches_said = run_cache_sentence(caches);
 
@@ -233,6 +252,9 @@ void run_start(const struct run_options *options, char **given)
         die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
                         "--compress-strings=no and --compress-pos=no are for Callgrind profiles: "
                         "add --calls=yes");
+    if (o.log && o.log_fd)
+        die(UTIL_USAGE, "--log-fd=%s: not with --log-file=%s; leave one of them out", o.log_fd,
+            o.log);
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);
@@ -272,7 +294,7 @@ void run_start(const struct run_options *options, char **given)
         free(output);
         output = name_escape(expanded); // of every process the same
     }
-    log_fd = open_log(log);
+    log_fd = open_log(log, o.log_fd);
 
     in = (struct run_spool){ &o,     &program,       output, folder,
                              tree,   self,           engine, symbol_cache(&o, cwd),
@@ -282,7 +304,7 @@ void run_start(const struct run_options *options, char **given)
     spool_fd = run_spool_create(&in, &spool);
     if (!(o.flags & (SPOOL_F_QUIET | SPOOL_F_STAT | SPOOL_F_JSON)))
         banner(log_fd, given, &o.caches, (const char *const *)fits,
-               (o.flags & SPOOL_F_CACHE_SIM) != 0);
+               (o.flags & SPOOL_F_CACHE_SIM) != 0, o.parent && o.log);
     if (!(o.flags & SPOOL_F_ASLR)) {
         int old = personality(0xffffffff);
 

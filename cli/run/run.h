@@ -46,6 +46,8 @@ struct run_options {
     uint32_t start; // --instr-at-start: 0 or 1 yes, 2 no, 3 inherit
     const char *output;
     const char *log;
+    const char *log_fd; // --log-fd
+    bool parent;        // messages in a file begin with the caller's process id, too
     const char *skip;
     const char *spool_dir;
     const char *dump_counts, *dump_code;

@@ -90,6 +90,7 @@ static const struct option rows[] = {
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",
       OPTION_TEXT, FIELD(log) },
+    { "--log-fd", "=N", "they go to this descriptor", OPTION_TEXT, FIELD(log_fd) },
     { "--summary", "=text|json", "how the summary is printed [text]", OPTION_CHOICE, FLAG(JSON) },
     { "--demangle", YES_NO, "readable names of C++, Rust and D functions [yes]",
       OPTION_NO, FLAG(NO_DEMANGLE) },

@@ -31,7 +31,8 @@ convert
 check
 doctor
 report
-top"
+top
+valgrind"
     completes quern re
     same "$output" "recover
 report"
@@ -76,7 +77,7 @@ report"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 54 ]
+    [ "$(wc -l <<< "$output")" = 55 ]
 }
 
 @test "choices, where = separates words and where it does not" {
