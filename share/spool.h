@@ -94,6 +94,7 @@ enum spool_flag {
     SPOOL_F_REPRODUCIBLE = 1u << 31,   // --reproducible=yes
     SPOOL_F_NO_REQUESTS = 1ull << 40,  // --client-requests=no
     SPOOL_F_NOT_AT_START = 1ull << 41, // --instr-at-start=no
+    SPOOL_F_COMBINE = 1ull << 43,      // --combine-dumps=yes: for the finisher alone
     SPOOL_F_INHERIT = 1ull << 42,      // --instr-at-start=inherit: an exec goes on as it was
     SPOOL_F_MERGE = 1ull << 50,        // --children=merge
 };
@@ -301,7 +302,7 @@ struct spool_header {
     int32_t end_code;
     uint64_t flags; // enum spool_flag
     struct spool_geometry i1, d1, ll;
-    uint32_t unused0;
+    uint32_t dumps; // parts that were written before this one
 
     // Cursors. Written after the record they cover.
     uint64_t text_used;   // bytes

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/finish/finish_parts.h"
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
 #include "quern/profile.h"
@@ -448,7 +449,7 @@ static void put_header(struct graph *g)
     quern_profile_set_creator(g->p, "quern-" QUERN_VERSION);
     quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid);
     quern_profile_set_cmd(g->p, cmd ? cmd : "");
-    quern_profile_set_part(g->p, 1);
+    quern_profile_set_part(g->p, g->s->h->dumps + UINT64_C(1));
     while (desc && *desc) {
         size_t n = strcspn(desc, "\n");
         char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');
@@ -490,7 +491,7 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
         rc = g->rc;
     if (rc != 0) {
         snprintf(err, err_size, "%s: not written: out of memory", output);
-    } else if (quern_profile_write(g->p, output, &wo, &e) != 0) {
+    } else if (finish_parts_write(g->s, g->p, output, &wo, &e) != 0) {
         snprintf(err, err_size, "%s", e.msg[0] ? e.msg : "the profile cannot be written");
         rc = -1;
     }

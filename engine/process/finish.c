@@ -13,13 +13,18 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
+// Descriptor of the copy that is to be finished; in the child that does it, the copy has the
+// spool's number.
+static int dumped;
+static bool dumping;
+
 // Execs the finisher; returns -errno when that is impossible.
 static long exec_finisher(void)
 {
     char number[16];
     char *argv[] = { (char *)(u64) "quern", (char *)(u64) "--finish", number, NULL };
 
-    mini_format(number, sizeof(number), "%d", spooler_fd());
+    mini_format(number, sizeof(number), "%d", dumping ? fds_spool() : spooler_fd());
     fds_go_to_root();
     fds_keep_over_exec(true);
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
@@ -172,6 +177,33 @@ static long finish_in_grandchild(void)
     long ret = run_in_child(finish_here);
 
     return ret < 0 ? ENGINE_DIE_STATUS : ret;
+}
+
+// In a process that has descriptors of its own.
+static long finish_dumped(void)
+{
+    sys_call3(SYS_dup3, (u64)dumped, (u64)spooler_fd(), O_CLOEXEC);
+    dumping = true;
+    return finish_here();
+}
+
+static long dump_in_grandchild(void)
+{
+    long ret = run_in_child(finish_dumped);
+
+    return ret < 0 ? ENGINE_DIE_STATUS : ret;
+}
+
+// A child that the client may not notice, as below.
+int finish_dump(int fd)
+{
+    u64 old;
+
+    dumped = fd;
+    block_asynchronous(&old);
+    long ret = run_in_child(dump_in_grandchild);
+    sys_sigprocmask(SIG_SETMASK, &old, NULL);
+    return ret < 0 ? (int)ret : ret ? -ECHILD : 0;
 }
 
 // The client must notice nothing: not by wait(), and not by SIGCHLD. An exec makes SIGCHLD the exit

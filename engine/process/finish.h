@@ -17,4 +17,8 @@ _Noreturn void finish_process(u32 kind, s32 code);
 // is there still then. No other thread counts meanwhile.
 int finish_in_child(u32 kind, s32 code);
 
+// The same of a copy of the spool (copy_for_dump), which is marked already, while this process goes
+// on afterwards. The world is stopped.
+int finish_dump(int fd);
+
 #endif

@@ -331,6 +331,7 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
         h.flags = tb_config.counts ? h.flags & ~(u64)SPOOL_F_NOT_AT_START
                                    : h.flags | SPOOL_F_NOT_AT_START;
     h.calls = 0;
+    h.dumps = 0;
     h.maps_used = h.blocks_used = h.counters_used = h.partial_used = h.threads_used = 0;
     h.block_count = 0;
     h.s_seccomp = h.seccomp_bytes = 0;
@@ -338,6 +339,48 @@ int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_siz
     memset(&h.n_translated, 0, sizeof(h) - offsetof(struct spool_header, n_translated));
     h.cpu = spool->cpu;
     if (!ret && sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h))
+        ret = -EIO;
+    if (ret) {
+        sys_close(fd);
+        sys_unlink(path);
+        return (int)ret;
+    }
+    return fd;
+}
+
+// Behind the text of a copy. 0: there is no room.
+static u32 add_text(int fd, struct spool_header *h, const char *s)
+{
+    u64 at = h->text_used, bytes = strlen(s) + 1;
+
+    if (at + bytes > SPOOL_TEXT_SIZE ||
+        sys_pwrite(fd, s, bytes, SPOOL_TEXT_OFF + at) != (long)bytes)
+        return 0;
+    h->text_used += bytes;
+    return (u32)at;
+}
+
+int copy_for_dump(const char *output, const char *desc, char *path, u64 path_size)
+{
+    struct spool_header h = *spool;
+    char text[8192];
+    u64 size;
+    int fd = open_copy(spool->pid, path, path_size, &size, spooler_file_size);
+    long ret;
+
+    if (fd < 0)
+        return fd;
+    mini_format(text, sizeof(text), "%s\n%s", spooler_string(h.s_desc), desc);
+    ret = copy_contents(fd, &h);
+    h.s_output = add_text(fd, &h, output);
+    h.s_desc = add_text(fd, &h, text);
+    h.s_spool = add_text(fd, &h, path);
+    h.s_dump_counts = h.s_dump_code = 0;
+    h.flags |= SPOOL_F_QUIET;
+    h.log_fd = engine_log_fd;
+    h.state = SPOOL_ENDED;
+    if (!ret &&
+        (!h.s_output || !h.s_desc || !h.s_spool || sys_pwrite(fd, &h, sizeof(h), 0) != sizeof(h)))
         ret = -EIO;
     if (ret) {
         sys_close(fd);

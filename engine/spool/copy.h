@@ -23,6 +23,11 @@ void copy_fork_wait(u32 before);
 // close-on-exec, or -errno; the file's path in path.
 int copy_for_exec(const char *program, const u64 *argv, char *path, u64 path_size);
 
+// A copy with the counts so far, with the world stopped, for a finisher: a part of the profile that
+// goes to `output` (as --callgrind-out-file has it), with one "desc:" line more. The descriptor,
+// close-on-exec, or -errno; the file's path in path.
+int copy_for_dump(const char *output, const char *desc, char *path, u64 path_size);
+
 // The signals that the program of such a spool starts with blocked. 0 or -errno.
 long copy_set_start_mask(int fd, u64 mask);
 

@@ -4,12 +4,15 @@
 #include "engine/syscalls/counting.h"
 
 #include "engine/base/mini.h"
+#include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/calls.h"
 #include "engine/count/ticks.h"
+#include "engine/process/finish.h"
 #include "engine/replay/log.h"
 #include "engine/spool/config.h"
+#include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/world.h"
 
@@ -77,12 +80,10 @@ static void zero_slot(u32 slot)
     calls_zero(counters, slot, top);
 }
 
-void counting_zero(struct thread *t)
+static void zero(void)
 {
     struct spool_partial *partial = (struct spool_partial *)(SPOOLER_BASE + SPOOL_PARTIAL_OFF);
 
-    world_stop(t);
-    log_drain_all(0);
     for (struct thread *u = threads_first(); u; u = u->next)
         ticks_keep(u);
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
@@ -92,5 +93,56 @@ void counting_zero(struct thread *t)
     calls_zero_left();
     for (u64 i = 0; i < spool->partial_used; i++)
         partial[i].count = 0;
+}
+
+void counting_zero(struct thread *t)
+{
+    world_stop(t);
+    log_drain_all(0);
+    zero();
+    world_resume(t);
+}
+
+// ---- Dumps ----
+
+// Parts have numbers at the end of their names, unless all go into one file.
+static int dump(const char *why)
+{
+    const char *name = spooler_string(spool->s_output);
+    char output[4096], desc[2048], path[4096];
+    int fd, ret;
+
+    if (spool->flags & SPOOL_F_COMBINE)
+        mini_format(output, sizeof(output), "%s", name);
+    else
+        mini_format(output, sizeof(output), "%s.%u", name, spool->dumps + 1);
+    mini_format(desc, sizeof(desc), "Trigger: %s", why);
+    fd = copy_for_dump(output, desc, path, sizeof(path));
+    if (fd < 0)
+        return fd;
+    ret = finish_dump(fd);
+    sys_close(fd);
+    if (ret)
+        sys_unlink(path);
+    return ret;
+}
+
+// Where it cannot be written, what it would have had is in the next part.
+void counting_dump(struct thread *t, const char *why)
+{
+    int ret;
+
+    if ((spool->flags & SPOOL_F_STAT) || spooler_is_lost())
+        return;
+    world_stop(t);
+    log_drain_all(0);
+    ret = dump(why);
+    if (ret) {
+        engine_msg("warning: part %u of the profile cannot be written: error %d", spool->dumps + 1,
+                   -ret);
+    } else {
+        spool->dumps++;
+        zero();
+    }
     world_resume(t);
 }

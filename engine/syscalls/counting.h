@@ -14,5 +14,7 @@ void counting_init(void);
 void counting_switch(struct thread *t, bool on);
 // All that was counted so far is forgotten.
 void counting_zero(struct thread *t);
+// It is written as one more part of the profile, and then forgotten. why: of its "desc: Trigger:".
+void counting_dump(struct thread *t, const char *why);
 
 #endif

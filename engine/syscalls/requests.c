@@ -28,6 +28,8 @@ enum request {
     STACK_REGISTER = 0x1501,
     MAP_IP_TO_SRCLOC = 0x1701,
 
+    CALLGRIND_DUMP = TOOL('C', 'T'),
+    CALLGRIND_DUMP_AT = TOOL('C', 'T') + 3,
     CALLGRIND_ZERO = TOOL('C', 'T') + 1,
     CALLGRIND_START = TOOL('C', 'T') + 4,
     CALLGRIND_STOP = TOOL('C', 'T') + 5,
@@ -68,6 +70,29 @@ static void switch_counting(struct thread *t, bool on, bool callgrind)
         counting_switch(t, on);
 }
 
+// text: of DUMP_STATS_AT, or 0. It becomes a line of the profile.
+static void dump(struct thread *t, u64 text)
+{
+    static const char client[] = "Client Request", at[] = ": ";
+    char why[1024];
+    u64 n = sizeof(client) - 1;
+
+    if (!has_calls())
+        return;
+    memcpy(why, client, n);
+    if (text) { // what does not fit is cut
+        memcpy(why + n, at, sizeof(at) - 1);
+        n += sizeof(at) - 1;
+        n += safe_read_some(why + n, text, sizeof(why) - 1 - n);
+    }
+    why[n] = '\0';
+    for (char *c = why; *c; c++) {
+        if ((u8)*c < ' ')
+            *c = ' ';
+    }
+    counting_dump(t, why);
+}
+
 // What a debugger's user would type. 0: done; 1: it is no command.
 static u64 command(struct thread *t, u64 text)
 {
@@ -79,6 +104,8 @@ static u64 command(struct thread *t, u64 text)
         counting_switch(t, true);
     else if (strcmp(word, "instrumentation off") == 0)
         counting_switch(t, false);
+    else if (strcmp(word, "dump") == 0)
+        dump(t, 0);
     else if (strcmp(word, "zero") == 0)
         counting_zero(t);
     else
@@ -121,6 +148,8 @@ void requests_answer(struct thread *t)
         break;
     case STACK_REGISTER: *answer = next_stack(); break;
     case MAP_IP_TO_SRCLOC: safe_write(r.arg[1], "", 1); break; // names are known at the end only
+    case CALLGRIND_DUMP: dump(t, 0); break;
+    case CALLGRIND_DUMP_AT: dump(t, r.arg[0]); break;
     case CALLGRIND_ZERO:
         if (has_calls())
             counting_zero(t);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// --combine-dumps=yes: the parts of a profile in one file (finish_parts.h). It is read and written
+// anew for each part, so that it is complete at any moment. Called by finish_calls.c.
+#include "cli/finish/finish_parts.h"
+
+// What the file has so far; NULL: it is not there, as after the fork of a process whose name is in
+// that of the file.
+static struct quern_profile *written(const char *output)
+{
+    struct quern_read_opts how = { .sz = sizeof(how) };
+    struct quern_error e = { 0 };
+
+    return quern_profile_read(output, &how, &e);
+}
+
+int finish_parts_write(const struct finish_spool *s, struct quern_profile *p, const char *output,
+                       const struct quern_write_opts *how, struct quern_error *e)
+{
+    bool more = (s->h->flags & SPOOL_F_COMBINE) && s->h->dumps;
+    struct quern_profile *all = more ? written(output) : NULL;
+    int rc;
+
+    if (!all)
+        return quern_profile_write(p, output, how, e);
+    rc = quern_profile_append(all, NULL, p, NULL, e);
+    if (rc == 0)
+        rc = quern_profile_write(all, output, how, e);
+    quern_profile_free(all);
+    return rc;
+}
