@@ -88,7 +88,8 @@ static const struct option rows[] = {
     { "--compress-pos", YES_NO, "with --calls=yes: lines and addresses as differences [yes]",
       OPTION_NO, FLAG(NO_RELATIVE) },
     { "--combine-dumps", YES_NO,
-      "with --calls=yes: parts that the program asks for go into one file, not each into its own [no]",
+      "with --calls=yes: parts that the program asks for go into one file, not each into its own "
+      "[no]",
       OPTION_YES, FLAG(COMBINE) },
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",

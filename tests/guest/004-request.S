@@ -9,7 +9,7 @@
 // case: --client-requests=no --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=16 I1mr=2 ILmr=2 Dr=0 D1mr=0 DLmr=0 Dw=0 D1mw=0 DLmw=0 Bc=0 Bcm=0 Bi=0 Bim=0
 
-#include "request.h"
+#include "request.inc"
 
         .data
 running:

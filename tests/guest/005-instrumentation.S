@@ -14,7 +14,7 @@
 // case: --I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64
 // expect: Ir=68 I1mr=3 ILmr=3 Dr=1 D1mr=1 DLmr=1 Dw=0 D1mw=0 DLmw=0 Bc=30 Bi=0 Bim=0
 
-#include "request.h"
+#include "request.inc"
 
         .data
 start:  .quad   0x43470000, 0, 0, 0, 0, 0
