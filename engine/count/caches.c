@@ -131,6 +131,25 @@ static void caches_forget(struct thread *t)
         memset(s->d1.tags, 0, sim_cache_bytes(&d1));
 }
 
+void caches_clear(void)
+{
+    struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
+
+    if (!(spool->flags & SPOOL_F_CACHE_SIM) || tb_config.stamps)
+        return;
+    for (struct thread *t = threads_first(); t; t = t->next) {
+        zero_pages((u8 *)t->self + TA_I1, i1_bytes());
+        zero_pages((u8 *)t->self + TA_D1, d1_bytes());
+        if (!tb_config.i1_fast)
+            memset(t->sim->i1.tags, 0, sim_cache_bytes(&i1));
+        if (!tb_config.d1_fast)
+            memset(t->sim->d1.tags, 0, sim_cache_bytes(&d1));
+    }
+    memset(serial.i1, 0, i1_bytes());
+    memset(serial.d1, 0, d1_bytes());
+    ll_clear();
+}
+
 int caches_thread_init(struct thread *t)
 {
     struct sim_state *s = t->sim;

@@ -15,6 +15,10 @@ int caches_thread_init(struct thread *t);
 void caches_thread_fini(struct thread *t);
 void caches_fork_child(void);
 
+// All caches are empty again, predictors as they were. With the world stopped, and nothing recorded
+// that waits to be simulated: not with --replay.
+void caches_clear(void);
+
 // --serialize-threads: t has got the turn (world_on_turn): the state goes with it. And whose it is
 // until then; NULL: nobody's.
 void caches_turn(struct thread *t);

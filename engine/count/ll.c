@@ -81,6 +81,17 @@ void ll_init(void)
     vector_sets.ll_assoc = ll.narrow.assoc;
 }
 
+void ll_clear(void)
+{
+    struct sim_geometry g = geometry();
+    u64 bytes = sim_cache_bytes(&g);
+
+    if (ll.narrow.tags)
+        sys_madvise((u64)ll.narrow.tags, PAGE_UP(bytes / 2), MADV_DONTNEED);
+    else
+        sys_madvise((u64)ll.cache.tags, PAGE_UP(bytes), MADV_DONTNEED);
+}
+
 bool ll_is_narrow(void)
 {
     return ll.narrow.tags != NULL;

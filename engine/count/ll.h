@@ -12,6 +12,8 @@
 
 // Reads the geometry and makes it, empty. Once, after spooler_map, with --cache-sim=yes.
 void ll_init(void);
+// Empty again, with the world stopped.
+void ll_clear(void);
 // There is going to be a second thread; by its creator, who is not in LL.
 void ll_share(void);
 // In the child of a fork, which has one thread.

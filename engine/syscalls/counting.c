@@ -7,6 +7,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/ticks.h"
 #include "engine/process/finish.h"
@@ -57,6 +58,8 @@ void counting_switch(struct thread *t, bool on)
         set(on);
         tcache_flush_all();
         log_flush();
+        if (spool->flags & SPOOL_F_CALLS) // as Callgrind does, and Cachegrind does not
+            caches_clear();
         if (on)
             each_thread(calls_begin);
         if (spool->flags & SPOOL_F_VERBOSE)
