@@ -29,9 +29,16 @@ static void read_one(struct side *s, const char *mod_file, const char *mod_func)
     read_need_events(s->p, s->paths[0]);
 }
 
-void side_read(struct side side[2], const char *mod_file, const char *mod_func)
+void side_known_events(struct quern_profile *p)
 {
     static const char *const known[] = { "L1m", "LLm", "Bm", "CEst" };
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        event_find(p, known[i]);
+}
+
+void side_read(struct side side[2], const char *mod_file, const char *mod_func)
+{
     struct quern_error err;
 
     read_one(&side[0], mod_file, mod_func);
@@ -42,8 +49,7 @@ void side_read(struct side side[2], const char *mod_file, const char *mod_func)
             remark_die(&err);
     }
     for (int s = 0; s < 2 && side[s].p; s++)
-        for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-            event_find(side[s].p, known[i]);
+        side_known_events(side[s].p);
 }
 
 void side_free(struct side side[2])

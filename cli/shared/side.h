@@ -24,6 +24,9 @@ struct side {
 void side_read(struct side side[2], const char *mod_file, const char *mod_func);
 void side_free(struct side side[2]);
 
+// Defines the events that everybody knows, where the profile has what they are made of.
+void side_known_events(struct quern_profile *p);
+
 // The event of this name, in side[0]; without a name the first one.
 size_t side_event(const struct side side[2], const char *name);
 

@@ -66,6 +66,7 @@ enum top_undo { UNDO_TEXT = 1, UNDO_FOCUS, UNDO_HIDE };
 struct top {
     // Options
     const char *base, *event_name, *mod_file, *mod_func;
+    bool live;
     struct side side[2];
 
     // top_data.c
@@ -115,6 +116,8 @@ void top_options_read(struct top *t, int argc, char **argv);
 // top_data.c
 void top_data_load(struct top *t);
 void top_data_free(struct top *t);
+// Shows this profile in place of the one before, which had the same events; takes it.
+void top_data_again(struct top *t, struct quern_profile *p);
 // Ends the process: what only a lack of memory, or a fault of ours, can cause.
 void top_data_check(int rc);
 
@@ -160,5 +163,13 @@ int top_table_page(void); // rows of a table that are in sight
 bool top_keys_press(struct top *t, uint32_t key);
 // The row of the page of keys, or false.
 bool top_keys_help(size_t i, const char **key, const char **text);
+
+// top_live.c: a running program. The operand is a process or a spool.
+void top_live_begin(struct top *t, const char *what);
+// How many milliseconds a key may be waited for.
+int top_live_wait(void);
+// Once a second takes what was counted meanwhile. True: there is something else to be shown.
+bool top_live_step(struct top *t);
+void top_live_end(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include "report/core/heap.h"
 #include "report/core/link.h"
 #include "report/core/load.h"
+#include "report/core/rows.h"
 
 void top_data_check(int rc)
 {
@@ -69,7 +70,8 @@ static void load(struct top *t)
 
 void top_data_load(struct top *t)
 {
-    side_read(t->side, t->mod_file, t->mod_func);
+    if (!t->side[0].p) // there is one already of a running program
+        side_read(t->side, t->mod_file, t->mod_func);
     t->event = (uint32_t)side_event(t->side, t->event_name);
     progress_begin("preparing %s", t->side[0].paths[0]);
     pack(t);
@@ -83,10 +85,93 @@ void top_data_load(struct top *t)
     side_free(t->side);
 }
 
+// ---- Another core in place of the first ----
+
+// What a core calls functions, files and groups is numbers of its own; these are the same in all.
+struct name {
+    uint64_t hash;
+    char *file;
+};
+
+static struct name name_of(const struct core *c, uint32_t func, uint32_t file)
+{
+    struct name n = { 0 };
+    struct text s = core_string(c, file);
+
+    if (func != CORE_NONE)
+        n.hash = rows_hash(c, func);
+    if (file != CORE_NONE)
+        n.file = xasprintf("%.*s", (int)s.size, s.size ? (const char *)s.at : "");
+    return n;
+}
+
+static void find_name(const struct core *c, struct name *n, uint32_t *func, uint32_t *file)
+{
+    size_t size = n->file ? strlen(n->file) : 0;
+
+    if (*func != CORE_NONE)
+        *func = rows_find(c, n->hash);
+    for (uint32_t s = 0; file && n->file && s <= c->strings; s++) {
+        struct text text = s < c->strings ? core_string(c, s) : (struct text){ NULL, SIZE_MAX };
+        *file = s < c->strings ? s : CORE_NONE;
+        if (text.size == size && memcmp(text.at, n->file, size) == 0)
+            break;
+    }
+    free(n->file);
+}
+
+static void move_place(const struct core *from, const struct core *to, struct top_place *p)
+{
+    struct name n = name_of(from, p->func, p->file);
+
+    find_name(to, &n, &p->func, &p->file);
+}
+
+static void move_func(const struct core *from, const struct core *to, uint32_t *func)
+{
+    struct name n = name_of(from, *func, CORE_NONE);
+
+    find_name(to, &n, func, NULL);
+}
+
+static void free_core(struct core *c, struct formula **formula)
+{
+    for (uint32_t e = 0; e < c->event_count; e++)
+        formula_free(formula[e]);
+    free(formula);
+    load_free(c);
+}
+
+void top_data_again(struct top *t, struct quern_profile *p)
+{
+    struct core *old = t->core;
+    struct formula **old_formula = t->formula;
+    size_t hides = 0;
+
+    t->side[0].p = p;
+    pack(t);
+    load(t);
+    side_free(t->side);
+    t->core->no_cycles = old->no_cycles;
+    move_place(old, t->core, &t->here);
+    for (size_t i = 0; i < t->backs; i++)
+        move_place(old, t->core, &t->back[i]);
+    move_func(old, t->core, &t->focus);
+    for (size_t i = 0; i < t->hides; i++) {
+        move_func(old, t->core, &t->hide[i]);
+        hides += t->hide[i] != CORE_NONE;
+        if (t->hide[i] != CORE_NONE)
+            t->hide[hides - 1] = t->hide[i];
+    }
+    t->hides = hides;
+    free_core(old, old_formula);
+    free(t->func);
+    t->func = NULL;
+    t->funcs = 0;
+    t->func_fresh = false;
+}
+
 void top_data_free(struct top *t)
 {
-    for (uint32_t e = 0; e < t->core->event_count; e++)
-        formula_free(t->formula[e]);
-    free(t->formula);
-    load_free(t->core);
+    free_core(t->core, t->formula);
 }

@@ -109,7 +109,9 @@ static uint32_t func_at(const struct top *t)
 
     if (f == CORE_NONE && (t->here.view == TOP_FUNCTION || t->here.view == TOP_SOURCE))
         f = t->here.func;
-    return f != CORE_NONE ? f : t->funcs ? t->func[0] : CORE_NONE;
+    if (f != CORE_NONE || t->func_fresh)
+        return f != CORE_NONE ? f : t->funcs ? t->func[0] : CORE_NONE;
+    return t->core->funcs ? 0 : CORE_NONE; // in the core's own order the dearest is the first
 }
 
 static void show_function(struct top *t, uint32_t func, bool callees)

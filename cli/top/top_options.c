@@ -31,13 +31,15 @@ static const struct option rows[] = {
     { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, FIELD(mod_file) },
     { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/",
       OPTION_TEXT, FIELD(mod_func) },
+    { "--live", NULL, "what a running process (its number, or its spool) has counted, every second",
+      OPTION_SET, FIELD(live) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
 };
 // clang-format on
 
 const struct options top_options_table = {
-    .usage = "[options] PROFILE...",
+    .usage = "[options] PROFILE...|--live PID|SPOOL",
     .about = "Show a profile (the sum of several) in the terminal: functions, callers, callees, "
              "sources.\nThe key ? shows all keys.",
     .row = rows,
@@ -57,6 +59,8 @@ void top_options_read(struct top *t, int argc, char **argv)
             die(UTIL_USAGE, "-: standard input is where keys come from; name a file");
     if (t->side[0].path_count == 0)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", command);
+    if (t->live && (t->base || t->side[0].path_count > 1))
+        die(UTIL_USAGE, "--live: shows one process, without --base");
     if (t->base) {
         if (strcmp(t->base, "-") == 0)
             die(UTIL_USAGE, "--base=-: standard input is where keys come from; name a file");

@@ -595,34 +595,166 @@ def million():
     test("a million functions", faults)
 
 
+def costs_of(t, name):
+    """The self cost of a function on the screen, or 0."""
+    for row in table(t):
+        m = re.match(r" *(?:[\d,]+ +\S*% +)?([\d,]+) +\S*% +(?:[\d,]+ +)?" + name + "  ", row)
+        if m:
+            return number(m.group(1))
+    return 0
+
+
+BUSY = """#include <stdint.h>
+#include <unistd.h>
+static volatile uint64_t sum;
+__attribute__((noinline)) static void step(uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        sum += i;
+}
+int main(void)
+{
+    char c;
+    for (int i = 1; i < 4; i++) {
+        step(i * 1000000);
+        if (read(0, &c, 1) != 1)
+            return 1;
+    }
+    return 0;
+}
+"""
+
+
+def live():
+    folder = os.path.join(FOLDER, "live")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    os.chdir(folder)
+    os.environ["TMPDIR"] = folder
+    write("busy.c", BUSY)
+    subprocess.run(["gcc", "-O1", "-g", "-o", "busy", "busy.c"], check=True)
+
+    def begin(out, calls):
+        return subprocess.Popen([QUERN, "run", "--calls=" + calls, "-o", out, "./busy"], stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def go_on(p):
+        p.stdin.write(b"x")
+        p.stdin.flush()
+
+    p = begin("alone.out", "no")
+    p.communicate(b"xxx")
+    _, text, _ = run("convert", "--to=json", "alone.out")
+    alone = json.loads(text)
+    # Each call costs as many instructions for each of its rounds, and a few once: c * rounds + d.
+    whole = sum(f["self"][0] for f in alone["functions"] if f["name"] == "step")
+    each, once = whole // 6000000, whole % 6000000 // 3
+    wanted = [each * 1000000 + once, each * 3000000 + 2 * once, whole]
+    test("the program that is watched", [] if p.returncode == 0 and each and each * 6000000 + 3 * once == whole else [whole])
+    for calls in ("no", "yes"):
+        faults = []
+        out = calls + ".out"
+        p = begin(out, calls)
+        spool = "quern.spool.%d" % p.pid
+        end = time.monotonic() + 60
+        while not os.path.exists(spool) and time.monotonic() < end:
+            time.sleep(0.05)
+        # By its number; the other time by its file.
+        t = start("--live", str(p.pid) if calls == "no" else spool, rows=40, columns=120, env={"TMPDIR": folder})
+        for i, cost in enumerate(wanted):
+            if i:
+                go_on(p)
+            if not t.until(lambda text, cost=cost: costs_of(t, "step") == cost and "(live)" in text.splitlines()[0]):
+                faults.append("step costs %d, not %d:\n%s" % (costs_of(t, "step"), cost, t.text()))
+        # The view and what is selected stay where they are, with other numbers.
+        t.press("/step\r")
+        t.until(lambda text: "filter step" in text)
+        go_on(p)
+        p.wait()
+        if not t.until(lambda text: "process %d (ended)  ./busy" % p.pid in text and "filter step" in text):
+            faults.append("no end:\n" + t.text())
+        time.sleep(1.2)  # nothing comes any more
+        _, text, _ = run("convert", "--to=json", out)
+        watched = json.loads(text)
+        total = "Ir {:,}".format(watched["totals"][0])
+        if not t.until(lambda text: text.splitlines()[0].endswith(total)) or costs_of(t, "step") != whole:
+            faults.append("the end is not %s:\n%s" % (total, t.text()))
+        if watched["totals"][0] != alone["totals"][0] or \
+                whole != sum(f["self"][0] for f in watched["functions"] if f["name"] == "step"):
+            faults.append("watching changed what the program counts: %s, alone %s" % (watched["totals"], alone["totals"]))
+        leave(t, faults)
+        if [name for name in os.listdir(folder) if name.startswith("quern-top.")]:
+            faults.append("left behind: %s" % os.listdir(folder))
+        test("live, calls=%s: what was counted so far, to the end" % calls, faults)
+    faults = []
+    p = begin("killed.out", "no")
+    t = None
+    end = time.monotonic() + 60
+    while not os.path.exists("quern.spool.%d" % p.pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    t = start("--live", str(p.pid), columns=120, env={"TMPDIR": folder})
+    t.until(lambda text: costs_of(t, "step") == wanted[0])
+    p.kill()  # not yet waited for
+    if not t.until(lambda text: "(was killed: quern recover finishes it)" in text) or costs_of(t, "step") != wanted[0]:
+        faults.append(t.text())
+    p.wait()
+    leave(t, faults)
+    status, _, err = run("recover", "-q")
+    _, text, _ = run("convert", "--to=json", "killed.out")
+    if status or sum(f["self"][0] for f in json.loads(text)["functions"] if f["name"] == "step") != wanted[0]:
+        faults.append("recover: %s %s" % (status, err))
+    test("live: killed, and recovered afterwards", faults)
+    faults = []
+    p = begin("random.out", "yes")
+    end = time.monotonic() + 60
+    while not os.path.exists("quern.spool.%d" % p.pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    press_at_random(start("--live", str(p.pid), program=ASAN, env={"TMPDIR": folder}), random.Random(0), 0.02, faults)
+    p.communicate(b"xxx")
+    test("live: keys at random, sanitized", faults)
+    faults = []
+    for argv, words in ((["--live", str(os.getpid())], "process %d has no spool: it is not run by quern" % os.getpid()),
+                        (["--live", "busy.c"], "busy.c: not a spool of quern"),
+                        (["--live", "nothing"], "nothing: No such file or directory; a running process is named by its"),
+                        (["--live", "--base=alone.out", "1"], "--live: shows one process, without --base"),
+                        (["--live", "1", "2"], "--live: shows one process, without --base"), (["--live"], "no profile named")):
+        t = start(*argv, columns=200, env={"TMPDIR": folder})
+        if os.waitstatus_to_exitcode(t.finish()) != 2 or "quern: " + words not in t.text() or b"\033" in t.bytes:
+            faults.append("%s: %s" % (argv, t.bytes))
+        t.close()
+    test("live: what is no running program", faults)
+
+
+def press_at_random(t, chance, pause, faults):
+    keys = [UP, DOWN, HOME, END, NEXT, "\033[5~", "\r", "\x7f", "\033", "/a\r", "/" + "/x|f/" + "\r", "\x0c", "<", ">",
+            *"1234uceEisSgnfhrm?kjbG \t\x00"]
+    if not t.until(lambda text: "q quit" in text):
+        faults.append("no screen:\n" + t.text())
+    for i in range(400):
+        t.press(chance.choice(keys))
+        if i % 50 == 49:
+            t.size(chance.choice([24, 30, 60, 5]), chance.choice([80, 120, 200, 10]))
+        while t.read(pause):
+            pass
+    # Out of whatever asks for text, then the end.
+    t.size(24, 80)
+    t.press("\r\033")
+    time.sleep(0.2)
+    leave(t, faults)
+    if b"runtime error" in t.bytes or b"ERROR: " in t.bytes:
+        faults.append(t.bytes[-3000:].decode(errors="replace"))
+
+
 def at_random():
     """Keys at random, under AddressSanitizer and UBSan: no complaint, and q still leaves."""
     os.chdir(os.path.join(FOLDER, "made"))
-    keys = [UP, DOWN, HOME, END, NEXT, "\033[5~", "\r", "\x7f", "\033", "/a\r", "/" + "/x|f/" + "\r", "\x0c", "<", ">",
-            *"1234uceEisSgnfhrm?kjbG \t\x00"]
     profiles = [["--base=old.out", "--old-include=old", "--new-include=new", "new.out"], ["cycle.out"], ["hostile.out"],
                 ["odd.out"], *[[os.path.join(GOLDEN, name)] for name in
                                ("calls.callgrind", "parts.callgrind", "no-counts.callgrind", "no-function.callgrind",
                                 "summary-smaller.callgrind", "first-event-zero.callgrind", "event-both.callgrind")]]
     for seed, args in enumerate(profiles):
         faults = []
-        chance = random.Random(seed)
-        t = start(*args, program=ASAN, env={"TERM": "xterm-256color"})
-        if not ready(t):
-            faults.append("no screen:\n" + t.text())
-        for i in range(400):
-            t.press(chance.choice(keys))
-            if i % 50 == 49:
-                t.size(chance.choice([24, 30, 60, 5]), chance.choice([80, 120, 200, 10]))
-            while t.read(0):
-                pass
-        # Out of whatever asks for text, then the end.
-        t.size(24, 80)
-        t.press("\r\033")
-        time.sleep(0.2)
-        leave(t, faults)
-        if b"runtime error" in t.bytes or b"ERROR: " in t.bytes:
-            faults.append(t.bytes[-3000:].decode(errors="replace"))
+        press_at_random(start(*args, program=ASAN, env={"TERM": "xterm-256color"}), random.Random(seed), 0, faults)
         test("keys at random, sanitized: " + os.path.basename(args[-1]), faults)
 
 
@@ -647,6 +779,7 @@ def main():
     resizing()
     signals()
     manual()
+    live()
     million()
     at_random()
 
