@@ -3,10 +3,26 @@
 # What fails on request (tests/faults): memory, descriptors, reads and writes. The calls of our own
 # objects go through tests/faults/inject.c; those that libraries make among themselves do not.
 
-FAULTS_WRAPPED := malloc calloc realloc strdup strndup vasprintf realpath getcwd free mmap open openat \
-    dup mkostemp mkstemp memfd_create fopen opendir close read pread write rename pthread_create
+FAULTS_WRAPPED := malloc calloc realloc strdup strndup vasprintf realpath getcwd free mmap open \
+    openat dup mkostemp mkstemp memfd_create fopen opendir close read pread write rename \
+    pthread_create _exit execv time
 FAULTS_WRAP := $(addprefix -Wl$(comma)--wrap=,$(FAULTS_WRAPPED))
 FAULTS_INJECT := $(BUILD)/obj/asan/tests/faults/inject.o
 
 $(BUILD)/tests/profile/test_faults: LDFLAGS += $(FAULTS_WRAP)
 $(BUILD)/tests/profile/test_faults: $(FAULTS_INJECT)
+
+# The whole program with AddressSanitizer, whose calls fail as the environment says.
+$(BUILD)/tests/quern-faults: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(SYMBOLS_SRCS)) $(CLI_ZYDIS) \
+                             $(BUILD)/lib/libquern-report-asan.a $(BUILD)/lib/libquern-asan.a \
+                             $(FAULTS_INJECT)
+	$(call link_asan,$(FAULTS_WRAP) $(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
+
+ifneq ($(REPORT_TOOLS),)
+$(BUILD)/tests/quern-faults: $(REPORT_PAGE_O)
+endif
+
+CHECKS += check-faults
+.PHONY: check-faults
+check-faults: $(BUILD)/tests/quern-faults $(BUILD)/tests/cli_engine
+	@tests/faults/run $(BUILD)

@@ -11,6 +11,7 @@
 
 #include "cli/shared/event.h"
 #include "cli/shared/objdump.h"
+#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -43,13 +44,13 @@ static void collect(struct asm_list *l)
 {
     struct annotate *a = l->a;
     uint8_t *wanted = xcalloc(quern_profile_func_count(a->p) + 1, 1);
-    struct quern_cursor *c = quern_cursor_new(a->p);
+    struct quern_cursor *c = read_cursor(a->p);
     struct quern_record rec;
     size_t m = 0;
 
     for (size_t k = 0; k < a->order_count; k++)
         wanted[a->row[a->order[k]].func] = 1;
-    while (c && quern_cursor_next(c, &rec)) {
+    while (quern_cursor_next(c, &rec)) {
         if (rec.kind > QUERN_REC_CALL || !wanted[rec.at.func])
             continue;
         if (l->count == l->cap) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -118,12 +119,10 @@ static void fill_gap(const struct by_part *b, struct spread *s)
 static void collect(struct by_part *b)
 {
     const struct annotate *a = b->a;
-    struct quern_cursor *c = quern_cursor_new(a->p);
+    struct quern_cursor *c = read_cursor(a->p);
     struct quern_record rec;
     size_t part = 0;
 
-    if (!c)
-        die(UTIL_USAGE, "out of memory");
     while (quern_cursor_next(c, &rec)) {
         if (rec.kind != QUERN_REC_COST)
             continue;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -270,8 +271,7 @@ static void collect(struct listing *l)
         free(of_file);
         return;
     }
-    if (!(c = quern_cursor_new(a->p)))
-        die(UTIL_USAGE, "out of memory");
+    c = read_cursor(a->p);
     while (quern_cursor_next(c, &rec)) {
         quern_count *v;
         uint32_t s = rec.at.file == QUERN_NONE ? 0 : of_file[rec.at.file];

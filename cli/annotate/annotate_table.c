@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -81,8 +82,7 @@ void annotate_rows(struct annotate *a)
         free(s.slot);
         return;
     }
-    if (!(c = quern_cursor_new(a->p)))
-        die(UTIL_USAGE, "out of memory");
+    c = read_cursor(a->p);
     while (quern_cursor_next(c, &rec)) {
         quern_count *v;
         if (rec.kind != QUERN_REC_COST)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/shared/json.h"
+#include "cli/shared/read.h"
 
 static void put_optional(FILE *f, const char *key, const char *s)
 {
@@ -111,13 +112,13 @@ static void put_functions(FILE *f, const struct convert *c)
 
 static void put_lines(FILE *f, const struct convert *c)
 {
-    struct quern_cursor *cur = quern_cursor_new(c->p);
+    struct quern_cursor *cur = read_cursor(c->p);
     struct quern_record rec;
     unsigned has = quern_profile_has(c->p);
     int first = 1;
 
     fputs(",\n\"lines\":[", f);
-    while (cur && quern_cursor_next(cur, &rec)) {
+    while (quern_cursor_next(cur, &rec)) {
         if (rec.kind != QUERN_REC_COST)
             continue;
         fprintf(f, "%s{\"part\":%u,\"function\":%u,", first ? "\n" : ",\n", rec.part, rec.at.func);

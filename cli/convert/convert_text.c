@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/read.h"
+#include "cli/shared/util.h"
 
 // Events that have values: counted, or computed by a formula.
 static int has_values(const struct convert *c, size_t event)
@@ -51,12 +53,8 @@ static void events(FILE *f, const struct convert *c, const char *prefix)
         if (!has_values(c, i))
             continue;
         putc(',', f);
-        char *name = NULL;
-        size_t n = strlen(prefix) + strlen(quern_profile_event_name(c->p, i)) + 1;
-        if ((name = malloc(n))) {
-            snprintf(name, n, "%s%s", prefix, quern_profile_event_name(c->p, i));
-            field(f, name);
-        }
+        char *name = xasprintf("%s%s", prefix, quern_profile_event_name(c->p, i));
+        field(f, name);
         free(name);
     }
 }
@@ -74,14 +72,14 @@ static void function_fields(FILE *f, const struct convert *c, uint32_t func)
 
 static void csv_lines(FILE *f, const struct convert *c)
 {
-    struct quern_cursor *cur = quern_cursor_new(c->p);
+    struct quern_cursor *cur = read_cursor(c->p);
     struct quern_record rec;
     int addr = (quern_profile_has(c->p) & QUERN_HAS_ADDR) != 0;
 
     fprintf(f, "object,function_file,function,file,line%s", addr ? ",address" : "");
     events(f, c, "");
     fputs("\r\n", f);
-    while (cur && quern_cursor_next(cur, &rec)) {
+    while (quern_cursor_next(cur, &rec)) {
         if (rec.kind != QUERN_REC_COST)
             continue;
         function_fields(f, c, rec.at.func);
@@ -155,11 +153,9 @@ void convert_dot(FILE *f, const struct convert *c)
 {
     quern_count total = event_value(c->p, c->event, quern_profile_totals(c->p));
     size_t n = quern_profile_func_count(c->p);
-    uint8_t *shown = calloc(n + 1, 1);
+    uint8_t *shown = xcalloc(n + 1, 1);
     char calls[80], name[200];
 
-    if (!shown)
-        return;
     fprintf(f, "digraph profile {\n    label=\"");
     quoted(f, c->paths[0]);
     fprintf(f,

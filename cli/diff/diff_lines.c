@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "cli/shared/align.h"
+#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -114,12 +115,12 @@ static int by_place(const void *pa, const void *pb)
 
 static void collect(const struct diff *d, const struct diff_side *s, struct side_lines *out)
 {
-    struct quern_cursor *c = quern_cursor_new(s->p);
+    struct quern_cursor *c = read_cursor(s->p);
     struct quern_record rec;
     size_t cap = 0;
 
     out->name = xcalloc(quern_profile_str_count(d->names) + 1, sizeof(*out->name));
-    while (c && quern_cursor_next(c, &rec)) {
+    while (quern_cursor_next(c, &rec)) {
         uint32_t file;
         if (rec.kind != QUERN_REC_COST || rec.at.file == QUERN_NONE)
             continue;

@@ -11,6 +11,7 @@
 
 #include "cli/shared/event.h"
 #include "cli/shared/json.h"
+#include "cli/shared/read.h"
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
 
@@ -30,10 +31,10 @@ struct sarif {
 static uint64_t *first_lines(const struct diff *d)
 {
     uint64_t *line = xcalloc(d->funcs, sizeof(*line));
-    struct quern_cursor *c = quern_cursor_new(d->new_.p);
+    struct quern_cursor *c = read_cursor(d->new_.p);
     struct quern_record rec;
 
-    while (c && quern_cursor_next(c, &rec)) {
+    while (quern_cursor_next(c, &rec)) {
         uint32_t f = d->new_.func[rec.at.func];
 
         // What was inlined from elsewhere has the lines of that file.

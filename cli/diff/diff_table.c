@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
@@ -62,9 +63,9 @@ static void join_side(struct diff *d, struct diff_side *s, const struct quern_re
             die(UTIL_USAGE, "%s: out of memory", s->path);
     }
     // Files that lines are in, but no function: headers.
-    struct quern_cursor *c = quern_cursor_new(s->p);
+    struct quern_cursor *c = read_cursor(s->p);
     struct quern_record rec;
-    while (c && quern_cursor_next(c, &rec))
+    while (quern_cursor_next(c, &rec))
         if (rec.at.file != QUERN_NONE && s->file[rec.at.file] == QUERN_NONE)
             s->file[rec.at.file] = rewritten(d, s->p, rec.at.file, file);
     quern_cursor_free(c);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report/report.h"
+#include "cli/shared/read.h"
 #include "cli/shared/source.h"
 #include "cli/shared/util.h"
 #include "report/core/model.h"
@@ -26,7 +27,7 @@ static void mark_lines(struct report *r, unsigned side)
     uint32_t files = pack_file_count(r->pack),
              strings = (uint32_t)quern_profile_str_count(r->side[side].p);
     uint32_t *file = xcalloc(strings + 1, sizeof(*file));
-    struct quern_cursor *c = quern_cursor_new(r->side[side].p);
+    struct quern_cursor *c = read_cursor(r->side[side].p);
     struct quern_record rec;
 
     r->text_lines[side] = xcalloc(files + 1, sizeof(*r->text_lines[side]));
@@ -38,7 +39,7 @@ static void mark_lines(struct report *r, unsigned side)
         if (s < strings)
             file[s] = i + 1;
     }
-    while (c && quern_cursor_next(c, &rec)) {
+    while (quern_cursor_next(c, &rec)) {
         uint32_t i = rec.at.file == QUERN_NONE ? 0 : file[rec.at.file];
         if (i && rec.at.line <= pack_file(r->pack, i - 1).last_line[side] &&
             rec.at.line < UINT32_MAX / 2)
@@ -106,6 +107,7 @@ static void put_source(struct report *r, uint32_t file, unsigned side, unsigned 
     buf_u(&to, lines);
     buf_u(&to, count);
     buf_bytes(&to, pieces.at, pieces.size);
+    to.failed |= pieces.failed;
     pack_section(r->pack, SECTION_SOURCE, 0, 0, &to);
     buf_free(&to);
     buf_free(&pieces);
@@ -137,6 +139,7 @@ static void put_align(struct report *r, uint32_t file, const struct source *now,
     buf_u(&to, pack_file_number(r->pack, file));
     buf_u(&to, count);
     buf_bytes(&to, runs.at, runs.size);
+    to.failed |= runs.failed;
     if (to.size <= LARGEST)
         pack_section(r->pack, SECTION_ALIGN, 0, 0, &to);
     buf_free(&to);

@@ -132,6 +132,15 @@ struct quern_profile *read_difference(struct quern_profile *new_, const char *ne
     return p;
 }
 
+struct quern_cursor *read_cursor(const struct quern_profile *p)
+{
+    struct quern_cursor *c = quern_cursor_new(p);
+
+    if (!c)
+        die(UTIL_USAGE, "out of memory");
+    return c;
+}
+
 int read_is_profile(const char *path)
 {
     static const char *const first[] = { "# callgrind format", "version: ", "creator: ", "events:",

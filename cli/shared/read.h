@@ -29,6 +29,8 @@ struct quern_profile *read_renamed(struct quern_profile *p, const struct quern_r
 // same events.
 struct quern_profile *read_difference(struct quern_profile *new_, const char *new_path,
                                       struct quern_profile *old, const char *old_path, int by_func);
+// A walk over the records, which must be there: without it their costs would be missing.
+struct quern_cursor *read_cursor(const struct quern_profile *p);
 // Does it look like a profile (and not like a source file)?
 int read_is_profile(const char *path);
 

@@ -47,9 +47,12 @@ static char *read_file(const char *path, size_t size)
     size_t n = 0;
     ssize_t got = 1;
 
-    while (fd >= 0 && n < size && got > 0)
+    while (fd >= 0 && n < size && got != 0) {
         if ((got = read(fd, text + n, size - n)) > 0)
             n += (size_t)got;
+        else if (got < 0 && errno != EINTR)
+            break;
+    }
     if (fd < 0 || got < 0) {
         warn("%s: %s", path, strerror(errno));
         free(text);

@@ -39,12 +39,20 @@ int quern_merger_join(struct quern_merger *m, struct quern_merger *from, struct 
     return rc;
 }
 
+static void clear(struct quern_error *err)
+{
+    if (err)
+        memset(err, 0, sizeof(*err));
+}
+
 // The result of a merger of this call alone, which ends here. NULL: errno, and *err where it says
 // so.
 static struct quern_profile *finish(struct quern_merger *m, int rc, struct quern_error *err)
 {
     struct quern_profile *out = NULL;
 
+    if (rc == -ENOMEM && err && !err->code)
+        text_error(err, ENOMEM, NULL, "not enough memory for the sum");
     if (rc < 0)
         errno = -rc;
     else
@@ -61,6 +69,7 @@ struct quern_profile *quern_profile_rewrite(const struct quern_profile *p,
     struct fold f = { .sign = 1, .part = -1, .file = file, .func = func };
     struct quern_merger *m = quern_merger_new();
 
+    clear(err);
     return finish(m, m ? merger_add(m, p, NULL, &f, err) : -ENOMEM, err);
 }
 
@@ -72,8 +81,11 @@ struct quern_profile *quern_profile_subtract(const struct quern_profile *new_,
     struct fold plus = { .flags = flags, .sign = 1, .part = -1 };
     struct fold minus = { .flags = flags, .sign = -1, .part = -1 };
     struct quern_merger *m = quern_merger_new();
-    int rc = m ? merger_add(m, new_, "the new profile", &plus, err) : -ENOMEM;
+    int rc = -ENOMEM;
 
+    clear(err);
+    if (m)
+        rc = merger_add(m, new_, "the new profile", &plus, err);
     if (rc == 0)
         rc = merger_add(m, old, "the old profile", &minus, err);
     return finish(m, rc, err);
@@ -174,6 +186,7 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
     struct quern_profile *out = NULL;
     int rc;
 
+    clear(err);
     if (opts)
         memcpy(&o, opts, opts->sz < sizeof(o) ? opts->sz : sizeof(o));
     w.read = o.read;
@@ -188,6 +201,7 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
     size_t threads = thread_count(o.threads, n);
     struct worker *workers = calloc(threads, sizeof(*workers));
     if (!workers) {
+        text_error(err, ENOMEM, NULL, "not enough memory for the sum");
         errno = ENOMEM;
         return NULL;
     }
@@ -205,6 +219,8 @@ struct quern_profile *quern_profile_merge_files(const char *const *paths, size_t
         quern_merger_free(workers[i].m);
     free(workers);
     pthread_mutex_destroy(&w.lock);
+    if (rc == -ENOMEM && err && !err->code)
+        text_error(err, ENOMEM, NULL, "not enough memory for the sum");
     if (!out && rc)
         errno = -rc;
     return out;

@@ -240,7 +240,7 @@ struct quern_rewrite *quern_rewrite_new(const char *expr, struct quern_error *er
     struct parts p = { NULL, NULL, 0, 0 };
     int saved;
 
-    if (!r || make(r, expr, &p, err)) {
+    if ((r ? make(r, expr, &p, err) : no_memory(err)) != 0) {
         saved = errno;
         quern_rewrite_free(r);
         r = NULL;

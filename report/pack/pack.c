@@ -271,6 +271,7 @@ static void choose_top(struct pack *k)
         k->top_full = k->top < TOP_FULL ? k->top : TOP_FULL;
         put_top(k, &trial, k->top, k->top_full);
         size_t size = trial.size;
+        k->failed |= trial.failed;
         buf_free(&trial);
         for (uint32_t f = 0; f < k->top; f++) {
             uint32_t string[] = { k->func[f].object, k->func[f].file, k->func[f].name };

@@ -206,6 +206,8 @@ void pack_emit_rows(struct pack *k, unsigned kind, uint32_t part, uint32_t first
     for (uint32_t f = first; f < end; f++) {
         size_t from = r->first[pack_slot(k, part, f)], to = r->first[pack_slot(k, part, f) + 1];
         put_rows(k, kind, &c, from, to);
+        if (k->failed)
+            break;
         if (kind == SECTION_PLACES && to > from)
             c.n--; // the last is what remains
     }

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 struct inject inject;
@@ -276,11 +277,38 @@ WRAP(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes,
     return rc;
 }
 
+// ---- What ends a process without its exit handlers; the time, which a report holds ----
+
+static void say(void);
+
+WRAP(_Noreturn void, _exit, int status)
+{
+    say();
+    __real__exit(status);
+}
+
+WRAP(int, execv, const char *path, char *const *argv)
+{
+    say();
+    return __real_execv(path, argv);
+}
+
+WRAP(time_t, time, time_t *at)
+{
+    (void)at;
+    return 1000000000; // 2001-09-09
+}
+
 // ---- By the environment ----
+
+static bool chosen; // this process is the one
 
 static void say(void)
 {
-    const char *path = getenv("QUERN_INJECT_COUNT");
+    const char *path = getenv("QUERN_INJECT_COUNT"), *in = getenv("QUERN_INJECT_IN");
+
+    if (!path || (in && !chosen))
+        return;
     int fd = __real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 
     if (fd < 0)
@@ -317,7 +345,8 @@ __attribute__((constructor)) static void begin(int argc, char **argv)
 {
     const char *in = getenv("QUERN_INJECT_IN"), *what = getenv("QUERN_INJECT");
 
-    if (in && (argc < 2 || strcmp(argv[1], in) != 0))
+    chosen = !in || (argc > 1 && strcmp(argv[1], in) == 0);
+    if (!chosen)
         return;
     if (what)
         take(what);
