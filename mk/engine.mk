@@ -178,6 +178,8 @@ ENGINE_WING_UNITS += codecache/tcache count/prof
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
     codecache/ibl base/mini
 ENGINE_UNIT_OBJS_count/prof := count/prof
+ENGINE_WING_UNITS += count/rules
+ENGINE_UNIT_OBJS_count/rules := count/rules base/mini
 
 ENGINE_WING_UNITS += emit/ways
 ENGINE_UNIT_OBJS_emit/ways := emit/ways base/mini

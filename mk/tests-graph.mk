@@ -20,11 +20,19 @@ $(CALLS_DIR)/exceptions: tests/calls/exceptions.cc
 	$(call say,CXX,$<)
 	@mkdir -p $(@D)
 	$(Q)g++ -O2 -g -o $@ $<
+# Without libc, as those of tests-exact.mk.
+CFLAGS_tests/calls/levels.c := -fno-optimize-sibling-calls
+$(BUILD)/obj/compat/%.o: tests/calls/%.c $(FLAGS_STAMP)
+	$(call compile,CC,$(COMPAT_CFLAGS))
+$(CALLS_DIR)/levels: $(BUILD)/obj/compat/levels.o $(BUILD)/obj/compat/start.o
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)gcc -nostdlib -static -o $@ $^
 $(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.a
 	$(call link,$(PROFILE_LIBS))
 
 .PHONY: check-calls
-check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges \
+check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges $(CALLS_DIR)/levels \
     $(COMPAT_PROGRAMS)
 	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 CHECKS += check-calls

@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 2u
+#define SPOOL_VERSION 3u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -30,12 +30,12 @@
 #define SPOOL_MAPS_OFF    UINT64_C(0x800000) // struct spool_map[]
 #define SPOOL_MAPS_MAX    131072u
 #define SPOOL_PARTIAL_OFF UINT64_C(0x1000000) // struct spool_partial[]
-#define SPOOL_PARTIAL_MAX 1048576u
+#define SPOOL_PARTIAL_MAX 699050u
 #define SPOOL_BLOCKS_OFF \
     UINT64_C(0x2000000) // struct spool_block + struct spool_insn[], packed, 8-aligned
 #define SPOOL_BLOCKS_SIZE UINT64_C(0x36000000)
 #define SPOOL_EDGES_OFF   UINT64_C(0x38000000) // struct spool_edge[]
-#define SPOOL_EDGES_MAX   2796202u
+#define SPOOL_EDGES_MAX   2396745u
 #define SPOOL_THREADS_OFF \
     UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
 #define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
@@ -88,6 +88,11 @@ enum spool_flag {
     SPOOL_F_NO_IDS = 1u << 29,         // --compress-strings=no
     SPOOL_F_NO_RELATIVE = 1ull << 32,  // --compress-pos=no
     SPOOL_F_JUMPS = 1ull << 33,        // --collect-jumps=yes
+    SPOOL_F_CONTEXTS = 1ull << 34,     // --separate-callers and its like: s_rules
+    SPOOL_F_NOT_ATSTART = 1ull << 35,  // --collect-atstart=no
+    SPOOL_F_SKIP_DIRECT = 1ull << 36,  // --skip-direct-rec=yes
+    SPOOL_F_SHOW_PLT = 1ull << 37,     // --skip-plt=no
+    SPOOL_F_BY_THREAD = 1ull << 38,    // --separate-threads=yes: for the finisher alone
     SPOOL_F_STAT = 1u << 26,           // quern stat: who started the run reads the spool
     SPOOL_F_JSON = 1u << 27,           // --summary=json: for the finisher alone
     SPOOL_F_COUNTED = 1u << 30,        // --tsc=counted
@@ -208,7 +213,16 @@ enum spool_edge_kind {
     SPOOL_EDGE_GOTO,   // direct: none, it is how often the site was executed
     SPOOL_EDGE_BRANCH, // conditional: how often it was followed
     SPOOL_EDGE_TABLE,  // through register or memory, within the function
+    // With contexts (SPOOL_F_CONTEXTS).
+    SPOOL_EDGE_CONTEXT, // of function, the to-th that is open (0: a caller's); `from`: its caller's
+    SPOOL_EDGE_SKIPPED, // a call of what is hidden: what that has cost itself is the caller's
+    SPOOL_EDGE_PIECE,   // block `target` counts for the context that counter `to` says
+    SPOOL_EDGE_ACCOUNT, // what block `target` has counted in context `to`: counters as the block's
 };
+
+// Contexts are numbers of their records, plus one; 0: none is known. These have no record.
+#define SPOOL_CONTEXT_SKIPPED 0xfffffffeu // hidden functions
+#define SPOOL_CONTEXT_OFF     0xffffffffu // what is not collected
 
 static inline int spool_edge_is_jump(unsigned kind)
 {
@@ -226,11 +240,22 @@ struct spool_edge {
     uint32_t site_map, target_map;
     uint8_t kind; // enum spool_edge_kind
     uint8_t len;  // of the call
-    uint8_t reserved[6];
+    uint8_t reserved[2];
+    uint32_t from, to; // contexts of caller and target, if there are any
+    uint32_t unused;
 };
 
+// Rules for functions, in s_rules: each a letter, a number, a blank, a pattern for names ("": all)
+// and a NUL.
+#define SPOOL_RULE_CALLERS 'c' // so many callers tell its costs apart
+#define SPOOL_RULE_RECS    'r' // so many levels of recursion
+#define SPOOL_RULE_GROUP   'g' // functions of a group are one
+#define SPOOL_RULE_SKIP    's' // it is hidden
+#define SPOOL_RULE_TOGGLE  't' // collecting begins or ends with it
+
 // One open call: spool_frame_bytes() of it, in a thread's stack of them. The counter at
-// spool_header.calls is the address of the last one, those behind it are the thread's totals.
+// spool_header.calls is the address of the last one, those behind it are the thread's totals; with
+// contexts another one is 1 while nothing is collected, and behind that are the totals which hold.
 struct spool_frame {
     uint32_t counter;  // of the edge
     uint32_t plt;      // of the edge, until the linkage table has been left; and the flags below
@@ -249,6 +274,20 @@ struct spool_frame {
 #define SPOOL_FRAME_PLT_FILLED 0x80000000u
 #define SPOOL_FRAME_PLT        0x3fffffffu
 
+// With contexts, behind the totals of a frame.
+struct spool_frame_context {
+    uint32_t node;    // engine's number of the function
+    uint32_t context; // of the function's, or of that which hidden ones work for
+    // Frames, by their number in the stack, or ~0: that of the function on top of the stack of
+    // functions, in which one that calls itself stands once, and that of the one below
+    uint32_t own, below;
+    uint32_t depth; // counter of how often the function is open; 0: it is not counted
+    uint32_t flags;
+};
+
+#define SPOOL_FRAME_SKIPPED 1u // hidden: charged only while it is on top
+#define SPOOL_FRAME_OFF     2u // nothing is collected
+
 // A stack of open calls that its thread has left for another one (coroutines): frames follow, the
 // first one first. These records stand where the calls of a thread SPOOL_THREADS_MAX would, one
 // behind the other; the one with no bytes is the end.
@@ -265,7 +304,9 @@ static inline uint32_t spool_frame_bytes(uint64_t run_flags)
     uint32_t need =
         (uint32_t)sizeof(struct spool_frame) + spool_event_index(SPOOL_EVENTS, run_flags) * 8;
 
-    return need <= 32 ? 32 : need <= 64 ? 64 : 128;
+    if (run_flags & SPOOL_F_CONTEXTS)
+        need += (uint32_t)sizeof(struct spool_frame_context);
+    return need <= 32 ? 32 : need <= 64 ? 64 : need <= 128 ? 128 : 256;
 }
 
 // Instructions 0..insn-1 of a block were executed `count` times without the block having been
@@ -274,6 +315,8 @@ struct spool_partial {
     uint32_t block; // offset of the spool_block in the blocks area, divided by 8
     uint32_t insn;
     uint64_t count;
+    uint32_t context; // that it was in
+    uint32_t slot;    // the thread's
 };
 
 // The processor that the program is shown (--cpu).
@@ -341,7 +384,8 @@ struct spool_header {
     // --children=merge: the folder where profiles are collected until the process tree_pid, the
     // first of the run, ends.
     uint32_t s_tree, tree_pid;
-    uint32_t s_reserved[9];
+    uint32_t s_rules, rules_bytes; // see SPOOL_RULE_CALLERS
+    uint32_t s_reserved[7];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;
@@ -471,14 +515,14 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
 
 _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
-_Static_assert(sizeof(struct spool_edge) == 48, "array in the edges area");
+_Static_assert(sizeof(struct spool_edge) == 56, "array in the edges area");
 _Static_assert(sizeof(struct spool_saved) == 128, "frames behind it lie as they do in a stack");
 _Static_assert(sizeof(struct spool_frame) == 24, "read by translated code");
 _Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "one behind the other");
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,
                "one behind the other");
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
-_Static_assert(sizeof(struct spool_partial) == 16, "array in the partial area");
+_Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 16, "written as it is");
 _Static_assert(sizeof(struct spool_header) <= 0x10000, "header area");

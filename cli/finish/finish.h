@@ -36,6 +36,8 @@ bool finish_event_counted(enum finish_event e, uint64_t flags);
 
 // ---- finish_spool.c ----
 
+#define FINISH_ALL UINT32_MAX // threads
+
 // A spool mapped for reading. Areas are cut to what the file really holds, so that no record of a
 // damaged one can lead outside.
 struct finish_spool {
@@ -47,6 +49,11 @@ struct finish_spool {
     const struct spool_edge *edges;
     const uint64_t *counters; // summed over all threads
     uint64_t text_used, maps_used, partial_used, blocks_used, edges_used, counters_used;
+    uint64_t sums; // of `counters`: behind those of the spool some that accounts have
+    struct finish_account *account; // of a run with contexts, by block: finish_contexts.h
+    size_t accounts;
+    uint32_t slot; // of the thread whose counters and partial records hold; FINISH_ALL
+    int fd;
     // To be unmapped or freed.
     void *area[5];
     size_t area_size[5];
@@ -58,6 +65,9 @@ struct finish_spool {
 // 0, or -1 with a sentence in err (without the name of the file).
 int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size);
 void finish_spool_close(struct finish_spool *s);
+// From here on the counters are those of one thread, or of FINISH_ALL; stacks that were left count
+// for the first one. False: they cannot be read.
+bool finish_spool_thread(struct finish_spool *s, uint32_t slot);
 // A string of the text area; NULL for offset 0 or one outside.
 const char *finish_spool_text(const struct finish_spool *s, uint32_t offset);
 
@@ -69,6 +79,7 @@ struct finish_insn {
     uint64_t counts[FINISH_EVENTS]; // zero for events that the run does not count
     struct spool_insn in;
     bool plt; // in a linkage table, of a run with --calls=yes
+    uint32_t context;
 };
 // The map that holds an address: the last one that did, but `first` if it does.
 uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first);

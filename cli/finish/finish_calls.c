@@ -42,8 +42,20 @@ _Static_assert(EVENTS == FINISH_EVENTS, "every event");
 struct frame {
     uint32_t counter, plt;
     uint64_t key, sp;
-    uint64_t before[SPOOL_EVENTS];
+    // and with contexts a struct spool_frame_context
+    uint64_t before[SPOOL_EVENTS + sizeof(struct spool_frame_context) / 8];
 };
+
+// What a hidden function costs was charged when it called.
+static bool is_charged(const struct frame *f, uint64_t flags, uint64_t totals)
+{
+    struct spool_frame_context context;
+
+    if (!(flags & SPOOL_F_CONTEXTS))
+        return false;
+    memcpy(&context, f->before + totals, sizeof(context));
+    return context.flags & SPOOL_FRAME_SKIPPED;
+}
 
 // Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
 // the sums. A frame that cannot be is the end.
@@ -52,13 +64,16 @@ static void end_frames(const struct finish_spool *s, int fd, uint64_t first, uin
 {
     uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
+    uint64_t last = at;
 
     for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
         struct frame f = { 0 };
-        size_t want = offsetof(struct frame, before) + n * sizeof(*f.before);
+        size_t want = bytes < sizeof(f) ? bytes : sizeof(f);
 
         if (pread(fd, &f, want, (off_t)at) != (ssize_t)want || f.counter + 1 + n > s->counters_used)
             return;
+        if (at != last && is_charged(&f, flags, n))
+            continue;
         for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
             sum[f.counter + 1 + i] += total[i] + f.before[i] + 1;
         if (f.key & SPOOL_FRAME_SIGNAL)
@@ -71,12 +86,15 @@ void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
                        const uint64_t *counters, uint64_t *sum)
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
-    uint64_t first = SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE;
+    uint64_t first = SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE, totals = s->h->calls + 1;
+    bool contexts = s->h->flags & SPOOL_F_CONTEXTS;
 
-    if (s->h->calls + 1 + n > s->counters_used)
+    if (s->h->calls + (contexts ? 2 : 1) * (n + 1) > s->counters_used)
         return;
+    if (contexts && counters[totals + n]) // nothing is collected
+        totals += n + 1;
     at = counters[s->h->calls] - (FINISH_CALLS_BASE + slot * SPOOL_STACK_SIZE);
-    memcpy(total, counters + s->h->calls + 1, n * sizeof(*total));
+    memcpy(total, counters + totals, n * sizeof(*total));
     if (at < SPOOL_STACK_SIZE)
         end_frames(s, fd, first, first + at, total, sum);
 }
@@ -98,6 +116,8 @@ void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
 
 // ---- Places ----
 
+enum { CALLERS_MAX = 64 }; // of a context: a damaged spool may have a circle
+
 // The beginning of a function that was entered.
 struct start {
     uint32_t map, function, file;
@@ -117,7 +137,8 @@ struct graph {
     struct quern_profile *p;
     uint32_t *string; // of the profile, by number of symbols/; 0: not yet, else plus one
     size_t strings;
-    uint32_t *object; // the same by map
+    uint32_t *object;  // the same by map
+    uint32_t *context; // functions of the profile, by context
     struct start *start;
     size_t starts;
     struct site *site; // direct calls and jumps
@@ -191,25 +212,86 @@ static uint32_t own_file(const struct graph *g, uint32_t map, uint64_t pc,
     return at->file;
 }
 
-static struct quern_site site_of(struct graph *g, uint32_t map, uint64_t pc)
+static const struct spool_edge *edge_at(const struct graph *g, size_t i)
+{
+    return &g->s->edges[i];
+}
+
+// The record of a context; NULL: it has none.
+static const struct spool_edge *context_record(const struct graph *g, uint32_t context)
+{
+    const struct spool_edge *e = edge_at(g, context - 1);
+
+    if (context == 0 || context > g->s->edges_used || e->kind != SPOOL_EDGE_CONTEXT ||
+        e->target_map >= g->s->maps_used)
+        return NULL;
+    return e;
+}
+
+// "fn'2'caller'its-caller": what Callgrind calls a function in a context.
+static char *context_name(const struct graph *g, const struct spool_edge *e, uint32_t function)
+{
+    const char *own = finish_text_of(g->ctx, function);
+    char *name = xstrdup(*own ? own : "???");
+
+    if (e->to > 1) {
+        char *more = xasprintf("%s'%u", name, e->to);
+
+        free(name);
+        name = more;
+    }
+    for (int i = 0; i < CALLERS_MAX && (e = context_record(g, e->from)); i++) {
+        struct symbols_place at = { 0 };
+        const char *caller;
+        char *more;
+
+        g->place(g->ctx, e->target_map, e->function, &at);
+        caller = finish_text_of(g->ctx, at.function);
+        more = xasprintf("%s'%s", name, *caller ? caller : "???");
+        free(name);
+        name = more;
+    }
+    return name;
+}
+
+// The function of a context; QUERN_NONE: it has none.
+static uint32_t context_func(struct graph *g, uint32_t context)
+{
+    const struct spool_edge *e = context_record(g, context);
+    struct symbols_place at = { 0 };
+    char *name;
+
+    if (!e)
+        return QUERN_NONE;
+    if (g->context[context])
+        return g->context[context] - 1;
+    g->place(g->ctx, e->target_map, e->function, &at);
+    name = context_name(g, e, at.function);
+    g->context[context] =
+        quern_profile_func(g->p, object_of(g, e->target_map),
+                           profile_string(g, own_file(g, e->target_map, e->function, &at)),
+                           quern_profile_string(g->p, name, -1)) +
+        1;
+    free(name);
+    return g->context[context] - 1;
+}
+
+static struct quern_site site_of(struct graph *g, uint32_t map, uint64_t pc, uint32_t context)
 {
     struct symbols_place at = { 0 };
     uint64_t addr = g->place(g->ctx, map, pc, &at);
-    uint32_t own;
+    uint32_t func = context_func(g, context);
 
-    own = own_file(g, map, pc, &at);
+    if (func == QUERN_NONE)
+        func = quern_profile_func(g->p, object_of(g, map),
+                                  profile_string(g, own_file(g, map, pc, &at)),
+                                  profile_string(g, at.function));
     return (struct quern_site){
-        .func = quern_profile_func(g->p, object_of(g, map), profile_string(g, own),
-                                   profile_string(g, at.function)),
+        .func = func,
         .file = profile_string(g, at.file),
         .line = at.line,
         .addr = g->s->h->flags & SPOOL_F_INSTR ? addr : 0,
     };
-}
-
-static const struct spool_edge *edge_at(const struct graph *g, size_t i)
-{
-    return &g->s->edges[i];
 }
 
 // Records of a damaged spool, and those that only say what a linkage table's entry leads to.
@@ -219,7 +301,9 @@ static bool usable(const struct graph *g, const struct spool_edge *e)
 
     if (spool_edge_is_jump(e->kind))
         counters = e->kind != SPOOL_EDGE_GOTO;
-    return e->kind != SPOOL_EDGE_PLT && e->target_map < g->s->maps_used &&
+    return e->kind != SPOOL_EDGE_PLT && e->kind != SPOOL_EDGE_CONTEXT &&
+           e->kind != SPOOL_EDGE_PIECE && e->kind != SPOOL_EDGE_ACCOUNT &&
+           e->target_map < g->s->maps_used &&
            (e->kind == SPOOL_EDGE_ROOT || e->site_map < g->s->maps_used) &&
            e->counter + counters <= g->s->counters_used;
 }
@@ -302,17 +386,19 @@ static void find_sites(struct graph *g)
 
 void finish_calls_insn(struct graph *g, const struct finish_insn *in)
 {
-    uint64_t counts[EVENTS];
+    uint64_t counts[EVENTS], flags = g->s->h->flags;
     struct quern_site at;
     struct site *s;
     size_t slot;
 
+    if (in->context == SPOOL_CONTEXT_OFF || (!in->context && (flags & SPOOL_F_NOT_ATSTART)))
+        return;
     for (size_t i = 0; i < g->n; i++)
         counts[i] = in->counts[events[g->event[i]].in];
     for (size_t i = 0; i < FINISH_EVENTS; i++)
         g->totals->counts[i] += in->counts[i];
-    at = site_of(g, in->map, in->pc);
-    if (in->plt) {
+    at = site_of(g, in->map, in->pc, in->context);
+    if (in->plt || in->context == SPOOL_CONTEXT_SKIPPED) {
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] += counts[i];
         g->plt_at = at;
@@ -372,19 +458,21 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
     s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
     if (s)
         calls += s->executed;
-    at = site_of(g, e->site_map, e->site);
-    if (e->plt) {
-        take(g, c + 1 + g->n, counts);
+    at = site_of(g, e->site_map, e->site, e->from);
+    if (e->plt || e->kind == SPOOL_EDGE_SKIPPED) {
+        take(g, c + 1 + (e->plt ? g->n : 0), counts);
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] -= counts[i];
         if (any(counts, g->n) && quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
             g->rc = -1;
     }
+    if (e->kind == SPOOL_EDGE_SKIPPED)
+        return;
     take(g, c + 1, counts);
-    if (!calls && !any(counts, g->n))
+    if ((!calls || (g->s->h->flags & SPOOL_F_CONTEXTS)) && !any(counts, g->n))
         return;
     through_plt(g, e, &map, &target);
-    to = site_of(g, map, target);
+    to = site_of(g, map, target, e->to);
     // from one part of a function to another
     if (e->kind == SPOOL_EDGE_JUMP && to.func == at.func)
         return;
@@ -409,8 +497,8 @@ static void add_jump(struct graph *g, const struct spool_edge *e)
     }
     if (!followed)
         return;
-    at = site_of(g, e->site_map, e->site);
-    to = site_of(g, e->target_map, e->target);
+    at = site_of(g, e->site_map, e->site, 0);
+    to = site_of(g, e->target_map, e->target, 0);
     if (quern_profile_add_jump(g->p, &at, &to, executed, followed) != 0)
         g->rc = -1;
 }
@@ -436,6 +524,7 @@ struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *
     }
     quern_profile_set_events(g->p, names, g->n);
     g->object = xcalloc(s->maps_used + 1, sizeof(*g->object));
+    g->context = xcalloc(s->edges_used + 2, sizeof(*g->context));
     find_starts(g);
     find_sites(g);
     return g;
@@ -498,6 +587,7 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     quern_profile_free(g->p);
     free(g->string);
     free(g->object);
+    free(g->context);
     free(g->start);
     free(g->site);
     free(g->site_table.slot);

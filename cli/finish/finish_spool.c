@@ -5,6 +5,7 @@
 #include "cli/finish/finish.h"
 
 #include "cli/finish/finish_calls.h"
+#include "cli/finish/finish_contexts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,28 +52,38 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static bool wanted(const struct finish_spool *s, uint64_t slot)
+{
+    return s->slot == FINISH_ALL || s->slot == slot;
+}
+
 // Sums the counters of all thread slots. One slot is used as it is mapped.
 static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
 {
     uint64_t threads = least(s->h->threads_used ? s->h->threads_used : 1, SPOOL_THREADS_MAX);
     size_t size = s->counters_used * sizeof(uint64_t);
+    struct contexts *contexts = NULL;
     uint64_t *sum = NULL;
+    int rc = 0;
 
     if (size == 0)
         return 0;
+    if (s->h->flags & SPOOL_F_CONTEXTS)
+        contexts = finish_contexts_new(s);
     for (uint64_t t = 0; t < threads; t++) {
         uint64_t off = SPOOL_THREADS_OFF + t * SPOOL_THREAD_SIZE;
         uint64_t *slot;
 
         if (off + size > file_size) {
-            if (t > 0)
-                break;
-            return -1;
+            rc = t > 0 ? 0 : -1;
+            break;
         }
+        if (!wanted(s, t))
+            continue;
         slot = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)off);
         if (slot == MAP_FAILED) {
-            free(sum);
-            return -1;
+            rc = -1;
+            break;
         }
         madvise(slot, size, MADV_RANDOM);
         if (threads == 1 && !(s->h->flags & SPOOL_F_CALLS)) {
@@ -83,16 +94,44 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
         }
         if (!sum)
             sum = xcalloc(s->counters_used, sizeof(*sum));
-        for (uint64_t i = 0; i < s->counters_used; i++)
-            sum[i] += slot[i];
+        if (contexts)
+            finish_contexts_add(contexts, slot, &sum, &s->sums);
+        else
+            for (uint64_t i = 0; i < s->counters_used; i++)
+                sum[i] += slot[i];
         if (s->h->flags & SPOOL_F_CALLS)
             finish_calls_open(s, fd, (uint32_t)t, slot, sum);
         munmap(slot, size);
     }
-    if (s->h->flags & SPOOL_F_CALLS)
+    if (sum && (s->h->flags & SPOOL_F_CALLS) && wanted(s, 0))
         finish_calls_left(s, fd, sum);
+    if (contexts)
+        s->account = finish_contexts_end(contexts, &sum, &s->sums, &s->accounts);
     s->counters = s->counters_area = sum;
-    return 0;
+    return sum ? rc : -1;
+}
+
+static void drop_counters(struct finish_spool *s)
+{
+    if (s->counters_mapped)
+        munmap(s->counters_area, s->counters_size);
+    else
+        free(s->counters_area);
+    free(s->account);
+    s->counters = s->counters_area = NULL;
+    s->account = NULL;
+    s->accounts = 0;
+    s->counters_mapped = false;
+    s->sums = s->counters_used;
+}
+
+bool finish_spool_thread(struct finish_spool *s, uint32_t slot)
+{
+    struct stat st;
+
+    drop_counters(s);
+    s->slot = slot;
+    return fstat(s->fd, &st) == 0 && read_counters(s, s->fd, (uint64_t)st.st_size) == 0;
 }
 
 int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size)
@@ -102,6 +141,8 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     const struct spool_header *h;
 
     memset(s, 0, sizeof(*s));
+    s->slot = FINISH_ALL;
+    s->fd = fd;
     if (fstat(fd, &st) != 0) {
         snprintf(err, err_size, "%s", strerror(errno));
         return -1;
@@ -137,7 +178,7 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     s->edges_used = least(h->edges_used, SPOOL_EDGES_MAX);
     s->edges = map_area(s, 4, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
     s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
-    s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
+    s->sums = s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
     if (read_counters(s, fd, size) != 0) {
         snprintf(err, err_size, "its counters cannot be read: %s",
                  errno ? strerror(errno) : "the file is too short");
@@ -152,10 +193,7 @@ void finish_spool_close(struct finish_spool *s)
     for (int i = 0; i < 5; i++)
         if (s->area[i])
             munmap(s->area[i], s->area_size[i]);
-    if (s->counters_mapped)
-        munmap(s->counters_area, s->counters_size);
-    else
-        free(s->counters_area);
+    drop_counters(s);
     memset(s, 0, sizeof(*s));
 }
 
@@ -229,36 +267,80 @@ static void count_insn(struct finish_insn *o, const uint64_t *c, struct spool_co
     }
 }
 
+// Of one block, what it has counted, in one context or without any.
+struct walk {
+    const struct finish_spool *s;
+    void (*f)(void *ctx, const struct finish_insn *in);
+    void *ctx;
+    const struct spool_block *block;
+    const struct spool_partial *partial; // of the block
+    size_t partials;
+    uint32_t context;
+};
+
 // The executions of instruction i beyond those of the whole block.
-static uint64_t extra(const struct spool_partial *p, size_t n, uint32_t i)
+static uint64_t extra(const struct walk *w, uint32_t i)
 {
     uint64_t sum = 0;
 
-    for (size_t k = 0; k < n; k++)
-        if (i < p[k].insn)
-            sum += p[k].count;
+    for (size_t k = 0; k < w->partials; k++)
+        if (i < w->partial[k].insn && w->partial[k].context == w->context &&
+            wanted(w->s, w->partial[k].slot))
+            sum += w->partial[k].count;
     return sum;
+}
+
+// Its counters begin at `first`. False: they do not all lie in the spool.
+static bool walk_block(const struct walk *w, uint64_t first)
+{
+    const struct spool_block *b = w->block;
+    const struct spool_insn *in = (const struct spool_insn *)(b + 1);
+    struct finish_insn o = {
+        .map = b->map, .pc = b->pc, .plt = b->flags & SPOOL_B_PLT, .context = w->context
+    };
+    const uint64_t *counter = w->s->counters + first;
+    uint64_t left = w->s->sums - first - 1;
+
+    for (uint32_t i = 0; i < b->insns; i++) {
+        struct spool_counters at = spool_insn_counters(in[i], w->s->h->flags);
+        static const uint64_t none[16];
+
+        o.in = in[i];
+        o.executed = w->s->counters[first] + extra(w, i);
+        if (at.count > left)
+            return false;
+        uint64_t any = o.executed;
+        for (uint32_t k = 1; k <= at.count; k++)
+            any |= counter[k];
+        // Half of what is translated is never reached.
+        if (any) {
+            count_insn(&o, at.count ? counter + 1 : none, at, w->s->h->flags);
+            w->f(w->ctx, &o);
+        }
+        counter += at.count;
+        left -= at.count;
+        o.pc += in[i].len;
+    }
+    return true;
 }
 
 uint64_t finish_spool_walk(const struct finish_spool *s,
                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx)
 {
     struct spool_partial *partial = xmalloc((s->partial_used + 1) * sizeof(*partial));
-    uint64_t flags = s->h->flags;
+    struct walk w = { .s = s, .f = f, .ctx = ctx };
     uint64_t bad = 0, used = 0;
     uint64_t off = 0;
+    size_t account = 0;
 
     if (s->partial_used)
         memcpy(partial, s->partial, s->partial_used * sizeof(*partial));
     qsort(partial, s->partial_used, sizeof(*partial), compare_partial);
     while (off + sizeof(struct spool_block) <= s->blocks_used) {
         const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
-        const struct spool_insn *in = (const struct spool_insn *)(b + 1);
-        uint64_t size = (sizeof(*b) + b->insns * sizeof(*in) + 7) & ~UINT64_C(7);
-        struct finish_insn o = { .map = b->map, .pc = b->pc, .plt = b->flags & SPOOL_B_PLT };
-        const uint64_t *counter;
-        uint64_t left;
-        size_t first, partials;
+        uint64_t size = (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
+        uint64_t this = off / 8;
+        size_t first;
 
         if (size > s->blocks_used - off) {
             bad++;
@@ -271,35 +353,23 @@ uint64_t finish_spool_walk(const struct finish_spool *s,
         first = used;
         while (used < s->partial_used && (uint64_t)partial[used].block * 8 == off)
             used++;
-        partials = used - first;
+        w.block = b;
+        w.partial = partial + first;
+        w.partials = used - first;
         off += size;
         if (b->map >= s->maps_used || b->counter >= s->counters_used) {
             bad++;
             continue;
         }
-        counter = s->counters + b->counter;
-        left = s->counters_used - b->counter - 1;
-        for (uint32_t i = 0; i < b->insns; i++) {
-            struct spool_counters at = spool_insn_counters(in[i], flags);
-            static const uint64_t none[16];
-
-            o.in = in[i];
-            o.executed = s->counters[b->counter] + extra(partial + first, partials, i);
-            if (at.count > left) {
-                bad++;
-                break;
-            }
-            uint64_t any = o.executed;
-            for (uint32_t k = 1; k <= at.count; k++)
-                any |= counter[k];
-            // Half of what is translated is never reached.
-            if (any) {
-                count_insn(&o, at.count ? counter + 1 : none, at, flags);
-                f(ctx, &o);
-            }
-            counter += at.count;
-            left -= at.count;
-            o.pc += in[i].len;
+        w.context = 0;
+        // with contexts accounts have all
+        if (!(s->h->flags & SPOOL_F_CONTEXTS) && !walk_block(&w, b->counter))
+            bad++;
+        while (account < s->accounts && s->account[account].block < this)
+            account++;
+        for (; account < s->accounts && s->account[account].block == this; account++) {
+            w.context = s->account[account].context;
+            bad += !walk_block(&w, s->account[account].counter);
         }
     }
     free(partial);

@@ -247,14 +247,19 @@ void run_start(const struct run_options *options, char **given)
         die(UTIL_USAGE, "--calls=yes: not with --children=merge, for a child's open calls began in "
                         "its parent; leave one of them out");
     if (!(o.flags & SPOOL_F_CALLS) &&
-        (o.flags &
-         (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS)))
+        ((o.flags &
+          (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS |
+           SPOOL_F_NOT_ATSTART | SPOOL_F_SKIP_DIRECT | SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD)) ||
+         o.rules_count))
         die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
-                        "--compress-strings=no and --compress-pos=no are for Callgrind profiles: "
+                        "--compress-strings=no, --compress-pos=no, --separate-*, --skip-*, --fn-*, "
+                        "--toggle-collect and --collect-atstart=no are for Callgrind profiles: "
                         "add --calls=yes");
     if (o.log && o.log_fd)
         die(UTIL_USAGE, "--log-fd=%s: not with --log-file=%s; leave one of them out", o.log_fd,
             o.log);
+    if (o.rules_count || (o.flags & SPOOL_F_NOT_ATSTART))
+        o.flags |= SPOOL_F_CONTEXTS;
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);

@@ -9,6 +9,8 @@
 #include "cli/shared/options.h"
 #include "cli/shared/util.h"
 
+enum { RULES_MAX = 64, CALLERS_MAX = 64, RECS_MAX = 9999, GROUPS_MAX = 9999 };
+
 void run_options_cache(void *field, const struct option *o, const char *value)
 {
     struct run_cache *c = field;
@@ -37,6 +39,44 @@ static void kib(void *field, const struct option *o, const char *value)
             o->name, value);
     free(digits);
     *(uint64_t *)field = n * unit / 1024;
+}
+
+// A rule for functions: its letter is the row's `bits`.
+static void add_rule(struct run_options *r, const struct option *o, uint64_t n, const char *pattern)
+{
+    char *text = xasprintf("%c%llu %s", (char)o->bits, (unsigned long long)n, pattern);
+    size_t bytes = strlen(text) + 1;
+
+    if (++r->rules_count > RULES_MAX)
+        die(UTIL_USAGE, "%s: more than %d rules for functions; a pattern (* and ?) may say more",
+            o->name, RULES_MAX);
+    r->rules = xrealloc(r->rules, r->rules_bytes + bytes);
+    memcpy(r->rules + r->rules_bytes, text, bytes);
+    r->rules_bytes += bytes;
+    free(text);
+}
+
+// For every function.
+static void rule_for_all(void *field, const struct option *o, const char *value)
+{
+    uint64_t n;
+
+    if (!util_number(value, o->max, &n) || n < o->min)
+        die(UTIL_USAGE, "%s=%s: must be a whole number from %llu to %llu", o->name, value,
+            (unsigned long long)o->min, (unsigned long long)o->max);
+    add_rule(field, o, n, "");
+}
+
+// For those of a name.
+static void rule(void *field, const struct option *o, const char *value)
+{
+    struct run_options *r = field;
+
+    if (!*value)
+        die(UTIL_USAGE, "%s: the value is empty", o->name);
+    add_rule(r, o, o->min, value);
+    if (o->bits == SPOOL_RULE_TOGGLE)
+        r->flags |= SPOOL_F_NOT_ATSTART;
 }
 
 #define FIELD(f) .field = offsetof(struct run_options, f)
@@ -76,21 +116,6 @@ static const struct option rows[] = {
       "[cachegrind.out.%p; with --calls=yes callgrind.out.%p]", OPTION_TEXT, FIELD(output) },
     { "--callgrind-out-file", "=FILE", NULL, OPTION_TEXT, OPTION_HIDDEN, FIELD(output) },
     { "-o", " FILE", "the same", OPTION_TEXT, FIELD(output) },
-    { "--dump-line", YES_NO, "with --calls=yes: costs of source lines [yes]",
-      OPTION_NO, FLAG(NO_LINES) },
-    { "--dump-instr", YES_NO, "with --calls=yes: costs of instruction addresses, too [no]",
-      OPTION_YES, FLAG(INSTR) },
-    { "--collect-jumps", YES_NO, "with --calls=yes: jumps within functions, too [no]",
-      OPTION_YES, FLAG(JUMPS) },
-    { "--trace-jump", YES_NO, NULL, OPTION_YES, OPTION_HIDDEN, FLAG(JUMPS) },
-    { "--compress-strings", YES_NO, "with --calls=yes: numbers for names [yes]",
-      OPTION_NO, FLAG(NO_IDS) },
-    { "--compress-pos", YES_NO, "with --calls=yes: lines and addresses as differences [yes]",
-      OPTION_NO, FLAG(NO_RELATIVE) },
-    { "--combine-dumps", YES_NO,
-      "with --calls=yes: parts that the program asks for go into one file, not each into its own "
-      "[no]",
-      OPTION_YES, FLAG(COMBINE) },
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",
       OPTION_TEXT, FIELD(log) },
@@ -102,6 +127,47 @@ static const struct option rows[] = {
     { "--quiet", NULL, "print nothing but errors", OPTION_SET, FLAG(QUIET) },
     { "-v", NULL, NULL, OPTION_SET, FLAG(VERBOSE) },
     { "--verbose", NULL, "print what the engine did, too", OPTION_SET, FLAG(VERBOSE) },
+    { .kind = OPTION_HEADING, .help = "The call graph, with --calls=yes" },
+    { "--dump-line", YES_NO, "costs of source lines [yes]",
+      OPTION_NO, FLAG(NO_LINES) },
+    { "--dump-instr", YES_NO, "costs of instruction addresses, too [no]",
+      OPTION_YES, FLAG(INSTR) },
+    { "--collect-jumps", YES_NO, "jumps within functions, too [no]",
+      OPTION_YES, FLAG(JUMPS) },
+    { "--trace-jump", YES_NO, NULL, OPTION_YES, OPTION_HIDDEN, FLAG(JUMPS) },
+    { "--separate-callers", "=N",
+      "tell the costs of a function apart by its last N callers, as fn'caller [0]",
+      OPTION_CALL, .call = rule_for_all, .bits = SPOOL_RULE_CALLERS, .max = CALLERS_MAX },
+    { "--separate-callersN", "=FUNCTION", "the same for functions of this name (* and ?)",
+      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_RULE_CALLERS, .max = CALLERS_MAX },
+    { "--separate-recs", "=N",
+      "tell the first N levels of a recursion apart, as fn'2 [1]",
+      OPTION_CALL, .call = rule_for_all, .bits = SPOOL_RULE_RECS, .min = 1, .max = RECS_MAX },
+    { "--separate-recsN", "=FUNCTION", "the same for functions of this name",
+      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_RULE_RECS, .max = RECS_MAX },
+    { "--skip-direct-rec", YES_NO, "but a call of a function by itself is no level [no]",
+      OPTION_YES, FLAG(SKIP_DIRECT) },
+    { "--skip-plt", YES_NO, "leave linkage tables out of the call graph [yes]",
+      OPTION_NO, FLAG(SHOW_PLT) },
+    { "--fn-skip", "=FUNCTION",
+      "leave functions of this name out: they are their callers' code",
+      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_SKIP },
+    { "--fn-groupN", "=FUNCTION",
+      "functions of a group that call each other are one that calls itself",
+      OPTION_CALL, OPTION_NUMBERED, .call = rule, .bits = SPOOL_RULE_GROUP, .max = GROUPS_MAX },
+    { "--toggle-collect", "=FUNCTION",
+      "collect nothing but between entry and return of functions of this name "
+      "(with --collect-atstart=yes behind it, the other way round)",
+      OPTION_CALL, .call = rule, .bits = SPOOL_RULE_TOGGLE },
+    { "--collect-atstart", YES_NO, "collect from the beginning [yes]",
+      OPTION_NO, FLAG(NOT_ATSTART) },
+    { "--compress-strings", YES_NO, "numbers for names [yes]",
+      OPTION_NO, FLAG(NO_IDS) },
+    { "--compress-pos", YES_NO, "lines and addresses as differences [yes]",
+      OPTION_NO, FLAG(NO_RELATIVE) },
+    { "--combine-dumps", YES_NO,
+      "parts that the program asks for go into one file, not each into its own [no]",
+      OPTION_YES, FLAG(COMBINE) },
     { .kind = OPTION_HEADING, .help = "The program" },
     { "--trace-children", YES_NO, "profile the programs that it executes, too [no]",
       OPTION_YES, FLAG(TRACE_CHILDREN) },

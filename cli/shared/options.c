@@ -288,6 +288,34 @@ static const struct option *find(const struct options *set, const char *name, si
     return other;
 }
 
+// --fn-group3: the row of --fn-groupN, with the number in it.
+static const struct option *find_numbered(const struct options *set, const char *name, size_t len)
+{
+    static struct option found;
+    size_t letters = len;
+
+    while (letters && name[letters - 1] >= '0' && name[letters - 1] <= '9')
+        letters--;
+    for (size_t i = 0; letters < len && i < set->rows; i++) {
+        const struct option *o = options_row(set, i);
+        char *digits;
+        bool good;
+
+        if (!(o->how & OPTION_NUMBERED) || strlen(o->name) != letters + 1 ||
+            memcmp(o->name, name, letters) != 0)
+            continue;
+        found = *o;
+        digits = xasprintf("%.*s", (int)(len - letters), name + letters);
+        good = util_number(digits, o->max, &found.min);
+        free(digits);
+        if (!good)
+            die(UTIL_USAGE, "%.*s: the number must be at most %llu", (int)len, name,
+                (unsigned long long)o->max);
+        return &found;
+    }
+    return NULL;
+}
+
 // How many letters must be added, taken away, changed or exchanged with their neighbours to make b
 // of a, which has n letters; more than 63 of b are not looked at.
 static size_t distance(const char *a, size_t n, const char *b)
@@ -408,6 +436,10 @@ char **options_read(const struct options *set, const char *command, void *to, in
             continue;
         }
         o = find(set, arg, len, value != NULL);
+        if (o && (o->how & OPTION_NUMBERED))
+            die(UTIL_USAGE, "%s: N stands for a number", o->name);
+        if (!o)
+            o = find_numbered(set, arg, len);
         if (!o) {
             o = find(set, arg, 2, true);
             if (!o || !(o->how & OPTION_ATTACHED))

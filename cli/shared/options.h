@@ -34,6 +34,8 @@ enum option_how {
     OPTION_HIDDEN = 1u << 0, // neither in the help nor completed: another spelling
     OPTION_APART = 1u << 1,  // the value may be the next word; of one-letter options it always may
     OPTION_ATTACHED = 1u << 2, // the value may follow the letter: -IDIR
+    // the N at the end of its name stands for a number, which is `min` of the row that call() gets
+    OPTION_NUMBERED = 1u << 3,
 };
 
 struct option {

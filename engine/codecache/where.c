@@ -117,7 +117,7 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u)
     if (r->flags & RECIPE_BUMPED)
         t->counters[f->counter]--;
     if (r->insn && !(f->flags & FRAGMENT_UNCOUNTED)) {
-        spooler_partial(f->block, r->insn);
+        spooler_partial(f->block, r->insn, t->slot, t->calls_context);
         t->partial_insns += r->insn;
     }
     if (r->flags & RECIPE_REP) {

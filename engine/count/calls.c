@@ -10,6 +10,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
+#include "engine/count/contexts.h"
 #include "engine/count/desc.h"
 #include "engine/count/edges.h"
 #include "engine/spool/spooler.h"
@@ -54,9 +55,11 @@ void calls_init(void)
     run.frame = tb_config.calls_frame;
     for (u32 e = 0; e < SPOOL_EVENTS; e++)
         run.place[e] = (u8)spool_event_index((enum spool_event)e, tb_config.flags);
-    run.top = tb_config.calls_top = spooler_counters(1 + run.events);
+    run.top = tb_config.calls_top =
+        spooler_counters((1 + run.events) * (tb_config.contexts ? 2 : 1));
     spool->calls = run.top;
     edges_init();
+    contexts_init();
     owner = heap_pages(SPOOL_COUNTERS_MAX);
 }
 
@@ -85,8 +88,11 @@ static struct spool_edge *edge_at(const struct spool_frame *f)
 // The function that f's call is in: of one through a linkage table, what its entry leads to.
 static u64 callee(const struct spool_frame *f)
 {
-    const struct spool_edge *e = edge_at(f);
+    const struct spool_edge *e;
 
+    if (tb_config.contexts)
+        return contexts_function(f);
+    e = edge_at(f);
     if (e->plt && !(f->plt & SPOOL_FRAME_PLT))
         e = edges_of(SPOOL_EDGE_PLT, e->target, 0, 0);
     return e->function;
@@ -119,6 +125,29 @@ static void charge(const struct spool_frame *f, u64 *to, const u64 *totals)
         to[i] += totals[i] + f->before[i] + 1;
 }
 
+// A hidden function pays for what it does itself: no longer when it calls, and again from here on.
+static void begin_anew(struct spool_frame *f, const u64 *totals)
+{
+    f->key &= ~SPOOL_FRAME_FILLED;
+    snapshot(f, totals, 0, run.often);
+}
+
+static bool is_first(const struct spool_frame *f)
+{
+    return ((u64)f - CALLS_BASE) % SPOOL_STACK_SIZE == 0;
+}
+
+// f has been ended, and what it has called from is on top.
+static void uncover(u64 *counters, const struct spool_frame *f)
+{
+    const struct spool_frame_context *m = contexts_of(f);
+
+    if (m->depth)
+        counters[m->depth]--;
+    if (!is_first(f) && (contexts_of(below(f))->flags & SPOOL_FRAME_SKIPPED))
+        begin_anew(below(f), counters + run.top + 1);
+}
+
 static void pop(u64 *counters)
 {
     const struct spool_frame *f = (const struct spool_frame *)counters[run.top];
@@ -129,6 +158,8 @@ static void pop(u64 *counters)
         for (u32 i = 0; i < run.events; i++)
             totals[i] = ~f->before[i];
     counters[run.top] = (u64)below(f);
+    if (tb_config.contexts)
+        uncover(counters, f);
 }
 
 static void jumps_end(struct thread *t)
@@ -166,6 +197,51 @@ static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u6
     return f;
 }
 
+// With contexts it depends on them, and so is found when the call is made: NULL.
+static struct spool_edge *edge_of(const struct contexts_way *w)
+{
+    return tb_config.contexts ? NULL : edges_of(w->kind, w->site, w->len, w->target);
+}
+
+// A call by w; `e`: its edge_of().
+static struct spool_frame *enter(struct thread *t, const struct contexts_way *w,
+                                 const struct spool_edge *e, u64 key, u64 sp, u32 flags)
+{
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 at = t->counters[run.top] + run.frame;
+    struct spool_frame *from = at > base ? top_of(t) : NULL, *f;
+    struct spool_frame_context context;
+
+    if (e)
+        return push(t, e, key, sp, flags);
+    e = contexts_enter(t, from, w, (u32)((at - base) / run.frame), &context);
+    if (from && (contexts_of(from)->flags & SPOOL_FRAME_SKIPPED))
+        charge(from, t->counters + from->counter + 1, totals_of(t));
+    f = push(t, e, key, sp, flags);
+    *contexts_of(f) = context;
+    return f;
+}
+
+static struct spool_frame *enter_root(struct thread *t, u64 target, u64 key, u64 sp)
+{
+    struct contexts_way w = { .kind = SPOOL_EDGE_ROOT, .target = target };
+
+    return enter(t, &w, edge_of(&w), key, sp, 0);
+}
+
+// Around what is done in C.
+static void begin(struct thread *t)
+{
+    if (tb_config.contexts)
+        contexts_thaw(t->counters);
+}
+
+static void end(struct thread *t)
+{
+    if (tb_config.contexts)
+        contexts_settle(t, top_of(t));
+}
+
 // A chain of jumps that would fill all there is ends: a program may go on for ever in it.
 bool calls_full(struct thread *t, u64 addr, u64 *frame)
 {
@@ -198,7 +274,7 @@ static const struct spool_edge *unwind(struct thread *t, u64 sp)
 
 static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
 {
-    struct spool_frame *f = push(t, edges_of(SPOOL_EDGE_ROOT, 0, 0, target), key, sp, 0);
+    struct spool_frame *f = enter_root(t, target, key, sp);
 
     snapshot(f, totals_of(t), run.often, run.events);
     f->key |= SPOOL_FRAME_FILLED;
@@ -212,6 +288,7 @@ void calls_thread_start(struct thread *t)
     t->calls_last = 0;
     t->counters[run.top] = CALLS_BASE + t->slot * SPOOL_STACK_SIZE - run.frame;
     push_root(t, t->pc, KEY_NONE, ~0ul);
+    end(t);
 }
 
 static void end_all(u64 *counters, u32 slot)
@@ -220,6 +297,8 @@ static void end_all(u64 *counters, u32 slot)
 
     if (!counters[run.top])
         return;
+    if (tb_config.contexts)
+        contexts_thaw(counters);
     while (counters[run.top] >= base)
         pop(counters);
     counters[run.top] = 0;
@@ -240,6 +319,8 @@ void calls_borrow_begin(struct thread *t, struct calls_save *save)
     save->sp = top_of(t)->sp;
     save->counter = top_of(t)->counter;
     save->plt = top_of(t)->plt;
+    if (tb_config.contexts)
+        save->context = *contexts_of(top_of(t));
 }
 
 // The child has come back from the function that made it, as the parent will: what that has cost
@@ -250,11 +331,14 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save)
 
     if (!tb_config.calls)
         return;
+    begin(t);
     while (t->counters[run.top] > save->top)
         pop(t->counters);
     if (t->counters[run.top] == save->top) {
-        if (f->key == save->key)
+        if (f->key == save->key) {
+            end(t);
             return;
+        }
         pop(t->counters); // of a function that has executed another program
     }
     t->counters[run.top] = save->top;
@@ -263,6 +347,12 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save)
     f->key = save->key & ~SPOOL_FRAME_FILLED;
     f->sp = save->sp;
     snapshot(f, totals_of(t), 0, run.often);
+    if (tb_config.contexts) {
+        *contexts_of(f) = save->context;
+        if (save->context.depth)
+            t->counters[save->context.depth]++;
+    }
+    end(t);
 }
 
 // ---- What is counted ----
@@ -353,7 +443,8 @@ static bool jump_back(struct thread *t, u64 g)
     for (struct spool_frame *f = top_of(t); f->plt & SPOOL_FRAME_JUMP; f = below(f)) {
         bool plt;
 
-        if (edges_function(edge_at(f)->site, &plt) != g)
+        if ((tb_config.contexts ? contexts_function(below(f))
+                                : edges_function(edge_at(f)->site, &plt)) != g)
             continue;
         while (top_of(t) != f)
             pop(t->counters);
@@ -424,6 +515,19 @@ static void copy_words(u64 *to, const u64 *from, u64 bytes)
         to[i] = from[i];
 }
 
+// So many functions are open more, or less, as the frames of a stack say.
+static void open_again(struct thread *t, u64 last, u64 by)
+{
+    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+
+    for (u64 at = base; tb_config.contexts && at <= last; at += run.frame) {
+        u32 depth = contexts_of((const struct spool_frame *)at)->depth;
+
+        if (depth)
+            t->counters[depth] += by;
+    }
+}
+
 // The client leaves its stack at sp. Where there is no room for the frames, they end.
 static void stack_leave(struct thread *t, u64 sp)
 {
@@ -451,9 +555,11 @@ static void stack_leave(struct thread *t, u64 sp)
         copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
         copy_words(s->totals, totals_of(t), run.events * 8ul);
         s->frames = bytes;
+        open_again(t, t->counters[run.top], ~0ul);
     } else {
         while (t->counters[run.top] > base)
             pop(t->counters);
+        open_again(t, base, ~0ul);
     }
     t->counters[run.top] = base;
     lock_drop(&stacks.lock);
@@ -463,13 +569,12 @@ static void stack_leave(struct thread *t, u64 sp)
 static void stack_begin(struct thread *t, u64 sp, u64 target)
 {
     u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
-    struct spool_frame *f = (struct spool_frame *)base;
+    struct spool_frame *f;
 
     t->calls_end = sp + STACK_ABOVE;
-    f->counter = edges_of(SPOOL_EDGE_ROOT, 0, 0, target)->counter;
-    f->plt = 0;
-    f->key = KEY_NONE | SPOOL_FRAME_FILLED;
-    f->sp = ~0ul;
+    t->counters[run.top] = base - run.frame;
+    f = enter_root(t, target, KEY_NONE, ~0ul);
+    f->key |= SPOOL_FRAME_FILLED;
     snapshot(f, totals_of(t), 0, run.events);
 }
 
@@ -512,6 +617,7 @@ static bool stack_goes_on(struct thread *t, u64 sp)
     copy_words((u64 *)base, (const u64 *)(l->at + 1), l->at->frames);
     copy_words(totals_of(t), l->at->totals, run.events * 8ul);
     t->counters[run.top] = base + l->at->frames - run.frame;
+    open_again(t, t->counters[run.top], 1);
     t->calls_end = l->end;
     t->calls_last = 0;
     lock_take(&stacks.lock);
@@ -541,6 +647,7 @@ static bool signal_left(struct thread *t, u64 sp)
 void calls_fork_child(struct thread *t)
 {
     edges_fork_child();
+    contexts_fork_child();
     stacks.lock.w = 0;
     if (!tb_config.calls)
         return;
@@ -590,7 +697,9 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct sp
 {
     const struct spool_edge *more = unwind(t, sp);
     struct spool_frame *f = top_of(t);
-    struct spool_edge *e;
+    struct contexts_way way;
+    const struct spool_edge *e;
+    u64 function, lazy = 0;
 
     if (more)
         last = more;
@@ -604,21 +713,27 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct sp
         u64 key = f->key & ~SPOOL_FRAME_FLAGS;
         u32 flags = f->plt & SPOOL_FRAME_JUMP;
 
+        way = (struct contexts_way){ asked->kind, asked->site, target, asked->len };
+        if (tb_config.contexts)
+            way.kind = SPOOL_EDGE_JUMP;
         pop(t->counters);
-        push(t, edges_of((enum spool_edge_kind)asked->kind, asked->site, asked->len, target), key,
-             sp, flags);
+        enter(t, &way, edge_of(&way), key, sp, flags);
         return;
     }
     // what unwinds is over itself: its caller, by the call that was unwound, goes on there
-    e = edges_of(SPOOL_EDGE_JUMP, last ? last->site : site, 0, target);
-    if (e->function == callee(f))
+    way = (struct contexts_way){ SPOOL_EDGE_JUMP, last ? last->site : site, target, 0 };
+    e = edge_of(&way);
+    function = e ? e->function : contexts_function_at(target);
+    if (function == callee(f))
         return;
-    if (e->function != target && jump_back(t, e->function))
+    if (function != target && jump_back(t, function))
         return;
     chain_end(t);
     f = top_of(t);
-    push(t, e, f->key & ~SPOOL_FRAME_FLAGS, f->sp, SPOOL_FRAME_JUMP);
-    if (e->function == target || e->plt)
+    if (!e && contexts_plt(f) && sp < f->sp) // it has left word of what is wanted
+        lazy = SPOOL_FRAME_LAZY;
+    enter(t, &way, e, (f->key & ~SPOOL_FRAME_FLAGS) | lazy, f->sp, SPOOL_FRAME_JUMP);
+    if (e && (e->function == target || e->plt))
         note(e);
 }
 
@@ -641,30 +756,40 @@ void calls_return(struct thread *t, const u8 *ret)
     struct desc_calls d;
 
     desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
+    begin(t);
     returned(t, desc_u64(d.site), t->ibl_target, t->client_sp - d.len, t->client_sp,
              d.plt ? stack_set(t) : NULL);
+    end(t);
 }
 
 void calls_returned(struct thread *t, u64 target)
 {
     u64 sp = t->regs[R_RSP];
 
-    if (tb_config.calls)
-        returned(t, target, target, sp - 8, sp, NULL);
+    if (!tb_config.calls)
+        return;
+    begin(t);
+    returned(t, target, target, sp - 8, sp, NULL);
+    end(t);
 }
 
 void calls_call(struct thread *t, const u8 *ret)
 {
+    struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .target = t->ibl_target };
+    const struct spool_edge *e;
     struct desc_calls d;
-    struct spool_edge *e;
-    u64 sp = t->client_sp, site;
+    u64 sp = t->client_sp;
 
     desc_read(&d, ret, sizeof(d) / 4);
-    site = desc_u64(d.site);
+    way.site = desc_u64(d.site);
+    way.len = d.len;
+    begin(t);
     unwind(t, sp + 1); // the return address lies where such a frame's did
-    e = edges_of(SPOOL_EDGE_INDIRECT, site, d.len, t->ibl_target);
-    note(e);
-    push(t, e, sp + site + d.len, sp, 0);
+    e = edge_of(&way);
+    if (e)
+        note(e);
+    enter(t, &way, e, sp + way.site + d.len, sp, 0);
+    end(t);
 }
 
 void calls_jump(struct thread *t, const u8 *ret)
@@ -672,7 +797,9 @@ void calls_jump(struct thread *t, const u8 *ret)
     struct desc_calls d;
 
     desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
+    begin(t);
     jump(t, desc_u64(d.site), t->ibl_target, t->client_sp, d.plt ? stack_set(t) : NULL);
+    end(t);
 }
 
 // A jump through register or memory that stays within its function.
@@ -736,7 +863,9 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
 void calls_stack(struct thread *t, const u8 *ret)
 {
     (void)ret;
+    begin(t);
     stack_set(t);
+    end(t);
 }
 
 // ---- Signals ----
@@ -749,8 +878,10 @@ void calls_signal(struct thread *t)
         return;
     sp = t->regs[R_RSP];
     safe_read_u64(sp, &back);
+    begin(t);
     push_root(t, back, KEY_NONE | SPOOL_FRAME_SIGNAL, sp + 8);
-    push(t, edges_of(SPOOL_EDGE_ROOT, 0, 0, t->pc), sp + back, sp, 0);
+    enter_root(t, t->pc, sp + back, sp);
+    end(t);
 }
 
 void calls_signal_return(struct thread *t)
@@ -759,6 +890,7 @@ void calls_signal_return(struct thread *t)
 
     if (!tb_config.calls)
         return;
+    begin(t);
     for (f = top_of(t); f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL); f = below(f))
         ;
     if (f->key & SPOOL_FRAME_SIGNAL) {
@@ -767,6 +899,7 @@ void calls_signal_return(struct thread *t)
         pop(t->counters);
     }
     unwind(t, t->regs[R_RSP]);
+    end(t);
 }
 
 // ---- Zero ----

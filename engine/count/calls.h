@@ -22,6 +22,7 @@ void calls_fork_child(struct thread *t);
 struct calls_save {
     u64 top, key, sp;
     u32 counter, plt;
+    struct spool_frame_context context;
 };
 void calls_borrow_begin(struct thread *t, struct calls_save *save);
 void calls_borrow_end(struct thread *t, const struct calls_save *save);

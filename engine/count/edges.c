@@ -38,6 +38,7 @@ static u32 edge_hash(const struct spool_edge *e)
     u64 target = edge_key(e);
     u64 h = (e->site ^ target << 21 ^ target >> 11) * 0x9e3779b97f4a7c15ul;
 
+    h ^= (e->from ^ (u64)e->to << 32) * 0xff51afd7ed558ccdul;
     return (u32)(h >> 32);
 }
 
@@ -48,7 +49,8 @@ static u32 edge_find(const struct spool_edge *like)
     for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
         const struct spool_edge *e = spooler_edge_at(known.index[k] - 1);
 
-        if (e->site == like->site && edge_key(e) == edge_key(like) && e->kind == like->kind)
+        if (e->site == like->site && edge_key(e) == edge_key(like) && e->kind == like->kind &&
+            e->from == like->from && e->to == like->to)
             break;
     }
     return k;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The records of the call graph in the spool (struct spool_edge), each of which is found by its
-// kind, site and target.
+// kind, site, target and contexts.
 //
 // Lock order: translation lock, then the lock here, then the spool's.
 #ifndef QUERN_ENGINE_COUNT_EDGES_H

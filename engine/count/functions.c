@@ -8,6 +8,8 @@
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/vmmap.h"
+#include "engine/count/rules.h"
+#include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
@@ -59,6 +61,12 @@ struct mark {
     u32 start, end; // end: 0 for a label, which has none
 };
 
+// A function whose name matches rules.
+struct match {
+    u64 rules;
+    u32 start;
+};
+
 struct reader {
     int fd;   // -1: in memory, at base
     u64 base; // client address of the image
@@ -66,6 +74,8 @@ struct reader {
     u64 low, bytes; // link-time address of the mapping's start, its size
     struct mark *mark;
     u32 marks, room;
+    struct match *match;
+    u32 matches, matches_room;
     u8 buf[4096];
 };
 
@@ -103,27 +113,69 @@ static bool is_code(u8 *code, u32 shndx)
     return shndx && shndx < r.head.shnum && code[shndx];
 }
 
+static void note_match(u64 start, u64 rules)
+{
+    if (!rules || start - r.low >= r.bytes)
+        return;
+    if (r.matches == r.matches_room) {
+        u32 room = r.matches_room ? r.matches_room * 2 : 16;
+        struct match *m = heap_alloc(room * sizeof(*m));
+
+        if (r.matches)
+            memcpy(m, r.match, r.matches * sizeof(*m));
+        heap_free(r.match, r.matches_room * sizeof(*m));
+        r.match = m;
+        r.matches_room = room;
+    }
+    r.match[r.matches++] = (struct match){ rules, (u32)(start - r.low) };
+}
+
+static bool section_at(u64 i, struct elf_section *s);
+
+// The names of a section's symbols, with a NUL behind them; NULL: no rule asks for them.
+static char *read_names(const struct elf_section *symbols, u64 *bytes)
+{
+    struct elf_section s;
+    char *names;
+
+    if (!rules_any() || !section_at(symbols->link, &s) || !s.size)
+        return NULL;
+    *bytes = s.size + 1;
+    names = heap_alloc(*bytes);
+    names[s.size] = '\0';
+    if (read_at(names, s.offset, s.size))
+        return names;
+    heap_free(names, *bytes);
+    return NULL;
+}
+
 static void read_symbols(const struct elf_section *s, u8 *code)
 {
-    u64 n = s->size / sizeof(struct elf_symbol);
+    u64 n = s->size / sizeof(struct elf_symbol), bytes = 0;
     u64 some = sizeof(r.buf) / sizeof(struct elf_symbol);
+    char *names;
 
     if (s->entsize != sizeof(struct elf_symbol))
         return;
+    names = read_names(s, &bytes);
     for (u64 i = 0; i < n; i += some) {
         const struct elf_symbol *sym = (const struct elf_symbol *)(const void *)r.buf;
         u64 now = n - i < some ? n - i : some;
 
         if (!read_at(r.buf, s->offset + i * sizeof(*sym), now * sizeof(*sym)))
-            return;
+            break;
         for (u64 k = 0; k < now; k++) {
             u32 type = sym[k].info & 15;
             bool typed = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_OBJECT;
 
-            if ((typed || type == STT_NOTYPE) && sym[k].name && is_code(code, sym[k].shndx))
-                add(sym[k].value, sym[k].size, !typed || !sym[k].size);
+            if ((!typed && type != STT_NOTYPE) || !sym[k].name || !is_code(code, sym[k].shndx))
+                continue;
+            add(sym[k].value, sym[k].size, !typed || !sym[k].size);
+            if (names && sym[k].name < bytes)
+                note_match(sym[k].value, rules_match(names + sym[k].name));
         }
     }
+    heap_free(names, bytes);
 }
 
 // Version 1; count udata4; table sdata4 relative to the header: what every linker writes.
@@ -151,6 +203,8 @@ struct table {
     u32 *start; // the highest bit: a linkage table
     u32 count, room;
     bool read;
+    struct match *match;
+    u32 matches;
 };
 
 #define TABLE_PLT 0x80000000u
@@ -331,7 +385,7 @@ static void read_module(struct table *t, const struct spool_map *m)
     bool found = false, stripped;
     char debug[96] = "";
 
-    r.marks = 0;
+    r.marks = r.matches = 0;
     r.bytes = m->end - m->start;
     if (!read_at(&r.head, 0, sizeof(r.head)) || memcmp(r.head.ident, ident, sizeof(ident)) != 0 ||
         r.head.phentsize != sizeof(p) || r.bytes >= TABLE_PLT)
@@ -357,7 +411,13 @@ static void read_module(struct table *t, const struct spool_map *m)
     if (stripped && debug[0] && r.fd >= 0)
         read_debug(debug);
     make(t);
-    find_plt(t);
+    if (r.matches) {
+        t->match = heap_alloc(r.matches * sizeof(*t->match));
+        memcpy(t->match, r.match, r.matches * sizeof(*t->match));
+        t->matches = r.matches;
+    }
+    if (!(spool->flags & SPOOL_F_SHOW_PLT))
+        find_plt(t);
 }
 
 static const struct table *table_of(u32 map)
@@ -398,6 +458,16 @@ static const struct table *table_of(u32 map)
     return t;
 }
 
+static u64 rules_at(const struct table *t, u32 start)
+{
+    u64 rules = 0;
+
+    for (u32 i = 0; i < t->matches; i++)
+        if (t->match[i].start == start)
+            rules |= t->match[i].rules;
+    return rules;
+}
+
 struct function functions_at(u64 addr)
 {
     struct function f = { .start = addr, .end = ~0ul };
@@ -426,7 +496,10 @@ struct function functions_at(u64 addr)
     if (lo) {
         f.start = m->start + (t->start[lo - 1] & ~TABLE_PLT);
         f.plt = t->start[lo - 1] & TABLE_PLT;
+        f.rules = rules_at(t, (u32)(f.start - m->start));
     }
+    f.skip = f.plt && tb_config.contexts;
+    f.plt = f.plt && !f.skip;
     if (lo < t->count)
         f.end = m->start + (t->start[lo] & ~TABLE_PLT);
     return f;

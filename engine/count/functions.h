@@ -16,6 +16,8 @@ struct function {
     u64 start, end; // end: ~0 where no other follows in the mapping
     u32 map;        // index of the spool_map
     bool plt;       // a linkage table, or a part of one
+    bool skip;      // the same, where contexts hide it
+    u64 rules;      // of rules.h that its names match
 };
 
 // That which holds addr. Never fails: what is not mapped is a function of its own.

@@ -265,7 +265,7 @@ static _Noreturn void dispatch_syscall_escaped(struct thread *t)
         calls_corrected(t, f->block, f->ninsns, -1);
         calls_corrected(t, f->block, f->ninsns - 1, 1);
         if (f->ninsns > 1)
-            spooler_partial(f->block, f->ninsns - 1);
+            spooler_partial(f->block, f->ninsns - 1, t->slot, t->calls_context);
         t->partial_insns += f->ninsns - 1u;
     }
     dispatch_run(t);

@@ -20,6 +20,7 @@ void config_count(bool on)
     c->branch = c->flags & SPOOL_F_BRANCH_SIM;
     c->calls = c->flags & SPOOL_F_CALLS;
     c->jumps = c->calls && (c->flags & SPOOL_F_JUMPS);
+    c->contexts = c->calls && (c->flags & SPOOL_F_CONTEXTS);
     c->rep_cachegrind = c->flags & SPOOL_F_REP_CACHEGRIND;
 }
 

@@ -21,6 +21,7 @@ struct tb_config {
     u32 xstate_mask; // and xsave moves these of its states; 0: whatever it says
     bool calls;      // the call graph
     bool jumps;      // and the jumps within functions
+    bool contexts;   // calls and returns all go to C, for contexts
     // with it: events, those of them that every block adds to, bytes of a frame, and the counter
     // where the last frame's address is (count/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;

@@ -317,15 +317,17 @@ struct spool_block *spooler_block_at(u32 index)
 static u32 partial_cache[4096];
 static u32 partial_lost;
 
-void spooler_partial(u32 block, u32 insn)
+void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
 {
     struct spool_partial *records = spooler_at(SPOOL_PARTIAL_OFF);
-    u32 *known = &partial_cache[(block * 37 + insn) % ARRAY_SIZE(partial_cache)];
+    u32 *known =
+        &partial_cache[(block * 37 + insn + slot * 11 + context * 17) % ARRAY_SIZE(partial_cache)];
     u32 index = __atomic_load_n(known, __ATOMIC_ACQUIRE);
 
     if (!insn)
         return;
-    if (index && records[index - 1].block == block && records[index - 1].insn == insn) {
+    if (index && records[index - 1].block == block && records[index - 1].insn == insn &&
+        records[index - 1].slot == slot && records[index - 1].context == context) {
         __atomic_fetch_add(&records[index - 1].count, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -342,6 +344,8 @@ void spooler_partial(u32 block, u32 insn)
     }
     records[mine].block = block;
     records[mine].insn = insn;
+    records[mine].slot = slot;
+    records[mine].context = context;
     __atomic_store_n(&records[mine].count, 1, __ATOMIC_RELEASE);
     __atomic_store_n(known, (u32)mine + 1, __ATOMIC_RELEASE);
 }

@@ -46,7 +46,7 @@ struct spool_block *spooler_block_at(u32 index);
 // Counts one partial execution: instructions 0..insn-1 of the block at index ran, the block's own
 // counter was not incremented. Merges with an earlier record of the same pair. When the area is
 // full the count is dropped, with a warning the first time. @signal-safe
-void spooler_partial(u32 block, u32 insn);
+void spooler_partial(u32 block, u32 insn, u32 slot, u32 context);
 
 // Maps the counters of a thread slot at its area's TA_COUNTERS, growing the file; again for a slot
 // used before: its counts go on. 0 or -errno.

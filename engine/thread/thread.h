@@ -149,6 +149,7 @@ struct thread {
     // count/calls.c: the stack that the client is on ends here. Where the stack pointer was set to
     // something unknown: what it was, what it is, and which call was the last then; 0: it was not
     u64 calls_end, calls_from, calls_to, calls_last;
+    u32 calls_context;        // count/contexts.c: whose what is counted is
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c

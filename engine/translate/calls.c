@@ -157,6 +157,21 @@ static void make_frame(struct tb *b, u64 back)
     put_totals(b);
 }
 
+// Everything is left to C: with contexts, and behind an instruction that has set the stack pointer,
+// when nothing is as expected. Where rcx was the target of control that is known only now, it is again.
+static void all_in_c(struct tb *b, enum stub stub, u64 site, u32 len, u64 target)
+{
+    struct cold *c;
+
+    state_spill(b, R_RCX);
+    state_spill(b, R_RDX);
+    state_spill(b, R_RAX);
+    c = cold(b, x86_jmp(&b->code), stub, site, len);
+    c->calls.target = target;
+    c->calls.desc.plt = b->stack_set;
+    c->back = x86_here(&b->code);
+}
+
 void calls_emit_call(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -169,6 +184,10 @@ void calls_emit_call(struct tb *b, u32 i)
     // within the function: to find out where it is, or a subroutine of its own
     if (!calls_emit_leaves(b, in->target) && functions_at(in->target).start != in->target)
         return;
+    if (tb_config.contexts) {
+        all_in_c(b, STUB_CALLS_CALL, in->pc, in->len, in->target);
+        return;
+    }
     e = edges_get(SPOOL_EDGE_CALL, in->pc, in->len, in->target);
     state_spill(b, R_RCX);
     state_spill(b, R_RDX);
@@ -226,6 +245,11 @@ void calls_emit_call_to(struct tb *b, u32 i)
         return;
     stack(b);
     note_target(b);
+    if (tb_config.contexts) {
+        all_in_c(b, STUB_CALLS_CALL, in->pc, in->len, 0);
+        target_again(b);
+        return;
+    }
     find_edge(a, in->pc);
     same = same_target(a, R_RDX);
     c[0] = cold(b, x86_jmp(a), STUB_CALLS_CALL, in->pc, in->len);
@@ -270,16 +294,6 @@ static void charge(struct tb *b, u32 first, bool anew)
     }
 }
 
-// Behind an instruction that has set the stack pointer nothing is as expected.
-static void unexpected(struct tb *b, enum stub stub, u64 site, u32 len)
-{
-    struct cold *c = cold(b, x86_jmp(&b->code), stub, site, len);
-
-    c->calls.desc.plt = 1;
-    c->back = x86_here(&b->code);
-    target_again(b);
-}
-
 void calls_emit_return(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -292,8 +306,9 @@ void calls_emit_return(struct tb *b, u32 i)
     if (!tb_config.calls)
         return;
     note_target(b);
-    if (b->stack_set) {
-        unexpected(b, STUB_CALLS_RETURN, in->pc, (u32)popped);
+    if (b->stack_set || tb_config.contexts) {
+        all_in_c(b, STUB_CALLS_RETURN, in->pc, (u32)popped, 0);
+        target_again(b);
         return;
     }
     state_spill(b, R_RSI);
@@ -400,6 +415,10 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
 
     if (!calls_emit_leaves(b, target)) {
         stack(b);
+        return;
+    }
+    if (tb_config.contexts) {
+        all_in_c(b, STUB_CALLS_JUMP, b->insn[i].pc, 0, target);
         return;
     }
     e = edges_get(SPOOL_EDGE_JUMP, b->insn[i].pc, 0, target);
@@ -516,7 +535,8 @@ void calls_emit_jump_to(struct tb *b, u32 i)
     }
     note_target(b);
     if (b->stack_set) {
-        unexpected(b, STUB_CALLS_JUMP, b->insn[i].pc, 0);
+        all_in_c(b, STUB_CALLS_JUMP, b->insn[i].pc, 0, 0);
+        target_again(b);
         return;
     }
     state_flags_free(b, FLAGS_ARITH);
@@ -524,7 +544,7 @@ void calls_emit_jump_to(struct tb *b, u32 i)
     x86_add_rr(a, R_RDX, R_RCX);
     x86_cmp_ri(a, R_RDX, size > INT32_MAX ? INT32_MAX : (u32)size);
     struct cold *c = cold(b, x86_jcc(a, CC_AE), STUB_CALLS_JUMP, b->insn[i].pc, 0);
-    c->calls.indirect = true;
+    c->calls.indirect = !tb_config.contexts;
     if (tb_config.jumps) {
         count_table(b, i);
         c->back = x86_here(a);

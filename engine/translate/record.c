@@ -7,6 +7,7 @@
 #include "engine/base/mini.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/calls.h"
+#include "engine/count/contexts.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
@@ -157,6 +158,7 @@ u32 record_of(struct tb *b)
         s = spooler_block_append(b->pc, map, flags_of(b), hash, b->rec, b->n, total, &b->counter);
         known.index[k] = spooler_block_index(s) + 1;
         known.used++;
+        contexts_block(spooler_block_index(s), s->counter, total, &b->function);
     }
     b->counter = spooler_block_at(known.index[k] - 1)->counter;
     for (u32 i = 0; i < b->n; i++) {

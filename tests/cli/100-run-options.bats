@@ -56,6 +56,20 @@ lists them" \
     wrong "--log-file: the value is empty" --log-file= true
 }
 
+@test "numbers in names" {
+    wrong "--fn-groupN: N stands for a number" --fn-groupN=main true
+    wrong "--separate-callers65: the number must be at most 64" --separate-callers65=main true
+    wrong "--separate-recs99999999999999999999: the number must be at most 9999" \
+        --separate-recs99999999999999999999=main true
+    wrong "--separate-callersN: the value is empty" --separate-callers2= true
+    wrong '--fn-group=main: unknown option; is --fn-groupN meant? `quern run --help` lists them' \
+        --fn-group=main true
+    wrong "--fn-groupN: needs a value: --fn-groupN=..." --fn-group3 true
+    wrong "--separate-recs=0: must be a whole number from 1 to 9999" --separate-recs=0 true
+    many=$(printf -- '--fn-skip=f%d ' {1..65})
+    wrong "--fn-skip: more than 64 rules for functions; a pattern (* and ?) may say more" $many true
+}
+
 @test "numbers" {
     wrong "--stress=-1: must be a whole number from 0 to 4294967295" --stress=-1 true
     wrong "--stress=1x: must be a whole number from 0 to 4294967295" --stress=1x true

@@ -237,8 +237,8 @@ static void partials(void **state)
 
     (void)state;
     for (u32 i = 0; i < 1000; i++)
-        spooler_partial(77, 3);
-    spooler_partial(77, 0); // nothing was executed
+        spooler_partial(77, 3, 0, 0);
+    spooler_partial(77, 0, 0, 0); // nothing was executed
     struct spool_header h = header_of(path);
     assert_int_equal(h.partial_used, 1);
     in_file(path, r, sizeof(r[0]), SPOOL_PARTIAL_OFF);
@@ -246,8 +246,8 @@ static void partials(void **state)
     assert_int_equal(r[0].insn, 3);
     assert_int_equal(r[0].count, 1000);
     for (u32 i = 0; i < 10000; i++) {
-        spooler_partial(i, 1 + i % 5);
-        spooler_partial(i, 1 + i % 5);
+        spooler_partial(i, 1 + i % 5, 0, 0);
+        spooler_partial(i, 1 + i % 5, 0, 0);
     }
     h = header_of(path);
     in_file(path, r, h.partial_used * sizeof(r[0]), SPOOL_PARTIAL_OFF);

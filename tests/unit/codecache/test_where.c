@@ -65,8 +65,10 @@ struct fragment *tcache_at(u64 hpc)
     return &fragment;
 }
 
-void spooler_partial(u32 block, u32 insn)
+void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
 {
+    assert_int_equal(slot, 0);
+    assert_int_equal(context, 0);
     partial_block = block;
     partial_insn = insn;
 }

@@ -349,8 +349,10 @@ void requests_answer(struct thread *t)
 
 static u32 partial_block, partial_insn;
 
-void spooler_partial(u32 block, u32 insn)
+void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
 {
+    assert_int_equal(slot, 0);
+    assert_int_equal(context, 0);
     partial_block = block;
     partial_insn = insn;
 }

@@ -106,6 +106,15 @@ void calls_own(const struct spool_counters *c, u32 first)
     assert_true(c && first);
 }
 
+void contexts_block(u32 block, u32 first, u32 counters, const struct function *f)
+{
+    assert_false(tb_config.contexts);
+    assert_non_null(f);
+    assert_true(counters > 0);
+    (void)block;
+    (void)first;
+}
+
 u32 edges_plt_number(u64 entry)
 {
     fail_msg("asked for an entry of a linkage table: %lx", entry);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// Accounts of contexts (finish_contexts.h). What a block's own counters say at the end belongs to
+// the context that the thread was last in there: the counter `owner` of its record says which.
+#include "cli/finish/finish_contexts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/util.h"
+#include "share/table.h"
+
+struct piece {
+    uint64_t first, counters, owner;
+    uint32_t block;
+};
+
+struct contexts {
+    const struct finish_spool *s;
+    struct piece *piece; // by first counter
+    size_t pieces;
+    struct finish_account *account;
+    size_t accounts, room;
+    struct table table;
+};
+
+static uint64_t counters_of(const struct finish_spool *s, const struct spool_block *b)
+{
+    const struct spool_insn *in = (const struct spool_insn *)(b + 1);
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < b->insns; i++)
+        n += spool_insn_counters(in[i], s->h->flags).count;
+    return n;
+}
+
+// The record of a block; NULL: a damaged spool.
+static const struct spool_block *block_at(const struct finish_spool *s, uint32_t block)
+{
+    uint64_t off = (uint64_t)block * 8;
+    const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
+
+    if (off + sizeof(*b) > s->blocks_used ||
+        off + sizeof(*b) + b->insns * sizeof(struct spool_insn) > s->blocks_used)
+        return NULL;
+    return b;
+}
+
+static size_t find(const struct contexts *c, uint32_t block, uint32_t context)
+{
+    uint64_t hash = (block ^ (uint64_t)context << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = table_first(&c->table, hash >> 20);
+
+    for (; table_used(&c->table, at); at = table_next(&c->table, at)) {
+        const struct finish_account *a = &c->account[table_number(&c->table, at)];
+
+        if (a->block == block && a->context == context)
+            break;
+    }
+    return at;
+}
+
+static void put(struct contexts *c, struct finish_account a)
+{
+    if (c->accounts * 2 >= c->room) {
+        c->room = c->room ? c->room * 2 : 1024;
+        c->account = xrealloc(c->account, c->room * sizeof(*c->account));
+        free(c->table.slot);
+        c->table =
+            table_over(xcalloc(table_slots(c->room), sizeof(uint32_t)), table_slots(c->room));
+        for (size_t i = 0; i < c->accounts; i++)
+            table_put(&c->table, find(c, c->account[i].block, c->account[i].context), (uint32_t)i);
+    }
+    c->account[c->accounts] = a;
+    table_put(&c->table, find(c, a.block, a.context), (uint32_t)c->accounts++);
+}
+
+static int compare_pieces(const void *x, const void *y)
+{
+    const struct piece *a = x, *b = y;
+
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+struct contexts *finish_contexts_new(const struct finish_spool *s)
+{
+    struct contexts *c = xcalloc(1, sizeof(*c));
+
+    c->s = s;
+    c->piece = xmalloc((s->edges_used + 1) * sizeof(*c->piece));
+    for (uint64_t i = 0; i < s->edges_used; i++) {
+        const struct spool_edge *e = &s->edges[i];
+        const struct spool_block *b = block_at(s, (uint32_t)e->target);
+        uint64_t n;
+
+        if ((e->kind != SPOOL_EDGE_PIECE && e->kind != SPOOL_EDGE_ACCOUNT) || !b)
+            continue;
+        n = counters_of(s, b);
+        if (e->kind == SPOOL_EDGE_PIECE && b->counter + n <= s->counters_used &&
+            e->to < s->counters_used)
+            c->piece[c->pieces++] = (struct piece){ b->counter, n, e->to, (uint32_t)e->target };
+        if (e->kind == SPOOL_EDGE_ACCOUNT && e->counter + n <= s->counters_used)
+            put(c, (struct finish_account){ (uint32_t)e->target, e->to, e->counter });
+    }
+    qsort(c->piece, c->pieces, sizeof(*c->piece), compare_pieces);
+    return c;
+}
+
+// Where the sums of an account begin, a new one if need be.
+static uint64_t account(struct contexts *c, uint32_t block, uint32_t context, uint64_t counters,
+                        uint64_t **sum, uint64_t *n)
+{
+    size_t at;
+
+    if (c->accounts) {
+        at = find(c, block, context);
+        if (table_used(&c->table, at))
+            return c->account[table_number(&c->table, at)].counter;
+    }
+    put(c, (struct finish_account){ block, context, *n });
+    *sum = xrealloc(*sum, (*n + counters) * sizeof(**sum));
+    memset(*sum + *n, 0, counters * sizeof(**sum));
+    *n += counters;
+    return *n - counters;
+}
+
+void finish_contexts_add(struct contexts *c, const uint64_t *slot, uint64_t **sum, uint64_t *n)
+{
+    uint64_t at = 0;
+
+    for (size_t i = 0; i <= c->pieces; i++) {
+        const struct piece *p = &c->piece[i];
+        uint64_t end = i < c->pieces ? p->first : c->s->counters_used, any = 0, to;
+
+        for (; at < end; at++)
+            (*sum)[at] += slot[at];
+        if (i == c->pieces)
+            break;
+        at = p->first + p->counters;
+        for (uint64_t k = 0; k < p->counters; k++)
+            any |= slot[p->first + k];
+        if (!any)
+            continue;
+        to = account(c, p->block, (uint32_t)slot[p->owner], p->counters, sum, n);
+        for (uint64_t k = 0; k < p->counters; k++)
+            (*sum)[to + k] += slot[p->first + k];
+    }
+}
+
+static int compare_accounts(const void *x, const void *y)
+{
+    const struct finish_account *a = x, *b = y;
+
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return a->context < b->context ? -1 : a->context > b->context;
+}
+
+struct finish_account *finish_contexts_end(struct contexts *c, uint64_t **sum, uint64_t *n,
+                                           size_t *count)
+{
+    struct finish_account *all;
+
+    for (uint64_t i = 0; i < c->s->partial_used; i++) {
+        const struct spool_partial *p = &c->s->partial[i];
+        const struct spool_block *b = block_at(c->s, p->block);
+
+        if (b)
+            account(c, p->block, p->context, counters_of(c->s, b), sum, n);
+    }
+    all = c->account;
+    *count = c->accounts;
+    if (all)
+        qsort(all, c->accounts, sizeof(*all), compare_accounts);
+    free(c->piece);
+    free(c->table.slot);
+    free(c);
+    return all;
+}

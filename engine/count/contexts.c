@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+// Contexts (contexts.h).
+//
+// Lock order: translation lock, then the lock here, then that of edges.
+#include "engine/count/contexts.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/codecache/tcache.h"
+#include "engine/count/edges.h"
+#include "engine/count/rules.h"
+#include "engine/spool/spooler.h"
+
+#define CALLERS_MAX 64
+#define NODES_MAX   0x80000
+#define KNOWN_SLOTS 0x10000
+
+// Counters of a block.
+struct piece {
+    struct piece *next;
+    u32 block, first, counters;
+};
+
+// A function.
+struct node {
+    u64 start;
+    u32 map;
+    u32 owner; // counter: the context that what its blocks have counted belongs to
+    u32 depth; // counter: how often it is open
+    bool plt;
+    struct rules rules;
+    struct piece *pieces;
+};
+
+static struct lock lock;
+static struct node *nodes; // by number; NODES_MAX, of which memory is taken as it is touched
+static u32 nodes_used;
+
+// A call that was made before: nothing of it has to be found again while the modules are the same.
+struct known {
+    struct known *next;
+    u64 site, target, maps;
+    u32 from, level; // the context that it comes from; how often the function is open, as it counts
+    u32 node, named; // the function's; whose context it is
+    u32 context;
+    bool same;
+    struct spool_edge *edge;
+};
+
+static struct known **known; // by hash; entries are added in front, and never changed
+
+// Of an address the number of its function, plus one; and of a function's beginning its own.
+static struct places {
+    struct place {
+        u64 addr;
+        u32 node;
+    } * slot;
+    u32 size, used;
+    u64 maps; // modules that they are of
+} places, starts;
+
+static u32 off_at; // counter: nothing is collected; the totals at that time are behind it
+
+void contexts_init(void)
+{
+    if (!tb_config.contexts)
+        return;
+    off_at = tb_config.calls_top + 1 + tb_config.calls_events;
+    nodes = heap_pages(NODES_MAX * sizeof(*nodes));
+    known = heap_pages(KNOWN_SLOTS * sizeof(struct known *));
+    rules_init();
+}
+
+void contexts_fork_child(void)
+{
+    lock.w = 0;
+}
+
+// ---- Functions ----
+
+static struct place *place_of(struct places *p, u64 addr)
+{
+    u32 k = (u32)(addr * 0x9e3779b97f4a7c15ul >> 32) & (p->size - 1);
+
+    while (p->slot[k].node && p->slot[k].addr != addr)
+        k = (k + 1) & (p->size - 1);
+    return &p->slot[k];
+}
+
+static void places_clear(struct places *p, u32 size)
+{
+    heap_free(p->slot, p->size * sizeof(*p->slot));
+    p->size = size;
+    p->used = 0;
+    p->slot = heap_alloc(size * sizeof(*p->slot));
+    memset(p->slot, 0, size * sizeof(*p->slot));
+}
+
+static void place_put(struct places *p, u64 addr, u32 node)
+{
+    struct place *at;
+
+    if (p->used * 2 >= p->size) {
+        struct places old = *p;
+
+        p->slot = NULL;
+        places_clear(p, old.size * 2);
+        for (u32 i = 0; i < old.size; i++)
+            if (old.slot[i].node)
+                *place_of(p, old.slot[i].addr) = old.slot[i];
+        p->used = old.used;
+        heap_free(old.slot, old.size * sizeof(*old.slot));
+    }
+    at = place_of(p, addr);
+    p->used += !at->node;
+    *at = (struct place){ addr, node + 1 };
+}
+
+// @holds(lock)
+static u32 node_make(const struct function *f)
+{
+    struct node *n = &nodes[nodes_used];
+
+    if (nodes_used == NODES_MAX)
+        engine_die("more than %u functions", NODES_MAX);
+    *n = (struct node){ .start = f->start,
+                        .map = f->map,
+                        .owner = spooler_counters(2),
+                        .plt = f->skip,
+                        .rules = rules_of(f->rules) };
+    n->depth = n->owner + 1;
+    n->rules.skip |= f->skip;
+    return nodes_used++;
+}
+
+// @holds(lock)
+static u32 node_of(const struct function *f)
+{
+    struct place *at;
+    u32 n;
+
+    if (!starts.size)
+        places_clear(&starts, 1024);
+    at = place_of(&starts, f->start);
+    if (at->node && nodes[at->node - 1].map == f->map)
+        return at->node - 1;
+    n = node_make(f);
+    place_put(&starts, f->start, n);
+    return n;
+}
+
+// That which holds addr, and its number.
+static struct node *node_at(u64 addr, u32 *number)
+{
+    struct function f;
+    struct node *n;
+
+    lock_take(&lock);
+    if (!places.size || places.maps != spool->maps_used) { // others may lie where some did
+        places_clear(&places, 1024);
+        places.maps = spool->maps_used;
+    }
+    *number = place_of(&places, addr)->node;
+    n = *number ? &nodes[*number - 1] : NULL;
+    lock_drop(&lock);
+    if (n) {
+        --*number;
+        return n;
+    }
+    tcache_lock();
+    f = functions_at(addr);
+    tcache_unlock();
+    lock_take(&lock);
+    *number = node_of(&f);
+    n = &nodes[*number];
+    place_put(&places, addr, *number);
+    lock_drop(&lock);
+    return n;
+}
+
+u64 contexts_function(const struct spool_frame *f)
+{
+    return nodes[contexts_of(f)->node].start;
+}
+
+u64 contexts_function_at(u64 addr)
+{
+    u32 number;
+
+    return node_at(addr, &number)->start;
+}
+
+bool contexts_plt(const struct spool_frame *f)
+{
+    return nodes[contexts_of(f)->node].plt;
+}
+
+// ---- Accounts ----
+
+void contexts_block(u32 block, u32 first, u32 counters, const struct function *f)
+{
+    struct piece *p;
+    struct node *n;
+
+    if (!tb_config.contexts)
+        return;
+    p = heap_alloc(sizeof(*p));
+    lock_take(&lock);
+    n = &nodes[node_of(f)];
+    lock_drop(&lock);
+    *p = (struct piece){ n->pieces, block, first, counters };
+    edges_record(&(struct spool_edge){ .kind = SPOOL_EDGE_PIECE, .target = block, .to = n->owner },
+                 0);
+    __atomic_store_n(&n->pieces, p, __ATOMIC_RELEASE);
+}
+
+static bool any(const u64 *counters, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        if (counters[i])
+            return true;
+    return false;
+}
+
+// What the function's blocks have counted goes to an account of its owner.
+static void move(u64 *counters, const struct node *n, u32 owner)
+{
+    for (const struct piece *p = __atomic_load_n(&n->pieces, __ATOMIC_ACQUIRE); p; p = p->next) {
+        const struct spool_edge *e;
+
+        if (!any(counters + p->first, p->counters))
+            continue;
+        e = edges_record(
+            &(struct spool_edge){ .kind = SPOOL_EDGE_ACCOUNT, .target = p->block, .to = owner },
+            p->counters);
+        for (u32 i = 0; i < p->counters; i++) {
+            counters[e->counter + i] += counters[p->first + i];
+            counters[p->first + i] = 0;
+        }
+    }
+}
+
+void contexts_thaw(u64 *counters)
+{
+    if (!counters[off_at])
+        return;
+    for (u32 i = 0; i < tb_config.calls_events; i++)
+        counters[tb_config.calls_top + 1 + i] = counters[off_at + 1 + i];
+}
+
+void contexts_settle(struct thread *t, const struct spool_frame *top)
+{
+    const struct spool_frame_context *m = contexts_of(top);
+    const struct node *n = &nodes[m->node];
+    u64 *counters = t->counters;
+    u32 context = m->context;
+
+    if (m->flags & SPOOL_FRAME_OFF)
+        context = SPOOL_CONTEXT_OFF;
+    else if (m->flags & SPOOL_FRAME_SKIPPED)
+        context = SPOOL_CONTEXT_SKIPPED;
+    if (counters[n->owner] != context) {
+        move(counters, n, (u32)counters[n->owner]);
+        counters[n->owner] = context;
+    }
+    t->calls_context = context;
+    counters[off_at] = (m->flags & SPOOL_FRAME_OFF) != 0;
+    for (u32 i = 0; counters[off_at] && i < tb_config.calls_events; i++)
+        counters[off_at + 1 + i] = counters[tb_config.calls_top + 1 + i];
+}
+
+// ---- Contexts ----
+
+// The number of a context's record: of a function, the how-manieth that is open, and of its callers
+// that of the nearest.
+static u32 context_of(const struct node *n, u32 level, u32 callers)
+{
+    const struct spool_edge *e = edges_record(&(struct spool_edge){ .kind = SPOOL_EDGE_CONTEXT,
+                                                                    .target = n->start,
+                                                                    .function = n->start,
+                                                                    .target_map = n->map,
+                                                                    .from = callers,
+                                                                    .to = level },
+                                              0);
+
+    return (u32)(e - spooler_edge_at(0)) + 1;
+}
+
+static struct spool_frame_context *frame_number(const struct spool_frame *near, u32 number, u32 own)
+{
+    return contexts_of((const struct spool_frame *)((u64)near + ((s64)number - (s64)own) *
+                                                                    (s64)tb_config.calls_frame));
+}
+
+// `near` is frame number `at`, and `below` that of the first caller.
+static u32 callers_of(const struct spool_frame *near, u32 at, u32 below, u32 n)
+{
+    const struct node *caller[CALLERS_MAX];
+    u32 found = 0, context = 0;
+
+    while (found < n && found < CALLERS_MAX && below != CONTEXTS_NONE) {
+        const struct spool_frame_context *m = frame_number(near, below, at);
+
+        caller[found++] = &nodes[m->node];
+        below = m->below;
+    }
+    while (found-- > 0)
+        context = context_of(caller[found], 0, context);
+    return context;
+}
+
+static u32 hash_of(u64 site, u64 target, u32 from)
+{
+    u64 h = (site ^ target << 21 ^ target >> 11 ^ (u64)from << 40) * 0x9e3779b97f4a7c15ul;
+
+    return (u32)(h >> 32) % KNOWN_SLOTS;
+}
+
+// How often a function is open with a call, as far as it is told apart. `same`: it calls itself.
+static u32 level_of(const u64 *counters, const struct node *n, bool same)
+{
+    u64 depth = counters[n->depth] + !(same && (spool->flags & SPOOL_F_SKIP_DIRECT));
+
+    return depth > n->rules.recs ? n->rules.recs : (u32)depth;
+}
+
+static const struct known *known_find(const u64 *counters, const struct contexts_way *w, u32 from)
+{
+    const struct known *k =
+        __atomic_load_n(&known[hash_of(w->site, w->target, from)], __ATOMIC_ACQUIRE);
+
+    for (; k; k = k->next)
+        if (k->site == w->site && k->target == w->target && k->from == from &&
+            k->maps == spool->maps_used &&
+            k->level == level_of(counters, &nodes[k->named], k->same))
+            break;
+    return k;
+}
+
+static void known_add(struct known *k)
+{
+    struct known *mine = heap_alloc(sizeof(*mine)), **at;
+
+    k->maps = spool->maps_used;
+    at = &known[hash_of(k->site, k->target, k->from)];
+    lock_take(&lock);
+    k->next = *at;
+    *mine = *k;
+    __atomic_store_n(at, mine, __ATOMIC_RELEASE);
+    lock_drop(&lock);
+}
+
+// A frame of the function: its place in the stack of functions, that it is open, and whether
+// anything is collected.
+static void open_one(u64 *counters, const struct spool_frame_context *from, bool same,
+                     const struct node *named, const struct node *n, u32 number,
+                     struct spool_frame_context *mine)
+{
+    mine->own = same ? from->own : number;
+    mine->below = same ? from->below : from ? from->own : CONTEXTS_NONE;
+    if (!same || !(spool->flags & SPOOL_F_SKIP_DIRECT)) {
+        mine->depth = named->depth;
+        counters[named->depth]++;
+    }
+    if (n->rules.toggle && !same && counters[named->depth] == 1) // not where it is open already
+        mine->flags ^= SPOOL_FRAME_OFF;
+}
+
+// A call of a hidden function is none.
+static struct spool_edge *hide(const struct spool_frame_context *from, struct spool_edge *e,
+                               struct spool_frame_context *mine)
+{
+    mine->context = from->context;
+    mine->own = from->own;
+    mine->below = from->below;
+    mine->flags |= SPOOL_FRAME_SKIPPED;
+    e->kind = SPOOL_EDGE_SKIPPED;
+    e->target = 0;
+    return edges_record(e, 1 + tb_config.calls_events);
+}
+
+struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *top,
+                                  const struct contexts_way *w, u32 number,
+                                  struct spool_frame_context *mine)
+{
+    const struct spool_frame_context *last = top ? contexts_of(top) : NULL;
+    const struct spool_frame_context *from = w->kind == SPOOL_EDGE_ROOT ? NULL : last;
+    bool off = last ? last->flags & SPOOL_FRAME_OFF : spool->flags & SPOOL_F_NOT_ATSTART;
+    bool hidden = from && (from->flags & SPOOL_FRAME_SKIPPED);
+    struct known k = { .site = w->site, .target = w->target };
+    const struct node *n, *named, *caller = NULL;
+    const struct known *old = NULL;
+    struct spool_edge e = {
+        .kind = (u8)w->kind, .site = w->site, .len = (u8)w->len, .target = w->target
+    };
+    u32 unused;
+
+    *mine = (struct spool_frame_context){ .flags = off ? SPOOL_FRAME_OFF : 0 };
+    if (from && !hidden)
+        old = known_find(t->counters, w, from->context);
+    if (old) {
+        open_one(t->counters, from, old->same, &nodes[old->named], &nodes[old->node], number, mine);
+        mine->node = old->node;
+        mine->context = old->context;
+        return old->edge;
+    }
+    n = named = node_at(w->target, &mine->node);
+    if (hidden) { // it was called for another one
+        const struct spool_edge *through = edges_at(top->counter);
+
+        e.site = through->site;
+        e.len = through->len;
+    }
+    if (e.site)
+        e.site_map = node_at(e.site, &unused)->map;
+    e.target_map = n->map;
+    e.function = n->start;
+    e.from = from ? from->context : 0;
+    if (from && n->rules.skip)
+        return hide(from, &e, mine);
+    if (from) {
+        caller = &nodes[frame_number(top, from->own, number - 1)->node];
+        k.same = caller == n || (n->rules.group && caller->rules.group == n->rules.group);
+        named = k.same ? caller : n;
+    }
+    k.level = level_of(t->counters, named, k.same);
+    open_one(t->counters, from, k.same, named, n, number, mine);
+    mine->context = context_of(
+        named, k.level, from ? callers_of(top, number - 1, mine->below, named->rules.callers) : 0);
+    e.to = mine->context;
+    k.edge = edges_record(&e, 1 + tb_config.calls_events);
+    // what the context follows from is in the caller's
+    if (from && !hidden && named->rules.callers <= caller->rules.callers + 1) {
+        k.from = from->context;
+        k.node = mine->node;
+        k.named = (u32)(named - nodes);
+        k.context = mine->context;
+        known_add(&k);
+    }
+    return k.edge;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// What the options of contexts say of functions (--separate-callers and its like): a list of rules
+// in the spool, each with a pattern that is held against the names of symbols.
+#ifndef QUERN_ENGINE_COUNT_RULES_H
+#define QUERN_ENGINE_COUNT_RULES_H
+
+#include "engine/base/types.h"
+
+#define RULES_MAX 64
+
+struct rules {
+    u32 callers, recs; // that tell calls of it apart
+    u32 group;
+    bool skip, toggle;
+};
+
+// With the spool mapped.
+void rules_init(void);
+
+// Whether a pattern has to be held against names at all.
+bool rules_any(void);
+// Which of them match.
+u64 rules_match(const char *name);
+// What these say, and those without a pattern.
+struct rules rules_of(u64 mask);
+
+#endif
