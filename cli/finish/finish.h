@@ -102,15 +102,19 @@ struct finish_files {
     const char *cache;
 };
 
-// Resolves and writes the profile, and the execution counts. 0, or -1 with a sentence in err.
-int finish_profile_write(const struct finish_spool *s, const struct finish_files *files,
+// Resolves and writes the profile, or with --separate-threads=yes one for each thread, and the
+// execution counts. 0, or -1 with a sentence in err.
+int finish_profile_write(struct finish_spool *s, const struct finish_files *files,
                          struct finish_totals *totals, char *err, size_t err_size);
+
+// The name of a thread's profile, to be freed.
+char *finish_thread_output(const char *output, uint32_t slot);
 
 // ---- finish_tree.c ----
 
 // The same for a run with --children=merge: into the one profile of all its processes, or where it
 // waits for that. The first process gets the totals of all.
-int finish_tree_write(const struct finish_spool *s, const struct finish_files *files,
+int finish_tree_write(struct finish_spool *s, const struct finish_files *files,
                       struct finish_totals *totals, char *err, size_t err_size);
 // False: the profile is a part of another process's.
 bool finish_tree_is_root(const struct finish_spool *s);

@@ -539,6 +539,8 @@ static void put_header(struct graph *g)
     quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid);
     quern_profile_set_cmd(g->p, cmd ? cmd : "");
     quern_profile_set_part(g->p, g->s->h->dumps + UINT64_C(1));
+    if (g->s->slot != FINISH_ALL)
+        quern_profile_set_thread(g->p, g->s->slot + 1);
     while (desc && *desc) {
         size_t n = strcspn(desc, "\n");
         char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');

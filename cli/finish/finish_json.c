@@ -4,6 +4,8 @@
 // own. One line for each process, so that the lines of several do not mix.
 #include "cli/finish/finish.h"
 
+#include <stdlib.h>
+
 #include "cli/shared/json.h"
 #include "cli/shared/version.h"
 
@@ -49,7 +51,14 @@ void finish_json_summary(FILE *f, const struct finish_spool *s, const char *outp
     fprintf(f, "\"pid\":%d,", s->h->pid);
     finish_json_end(f, s->h->end_kind, s->h->end_code);
     fputs(",\"profile\":", f);
-    json_string(f, output);
+    if (s->h->flags & SPOOL_F_BY_THREAD) { // that of the first thread
+        char *first = finish_thread_output(output, 0);
+
+        json_string(f, first);
+        free(first);
+    } else {
+        json_string(f, output);
+    }
     fputs(",\"events\":{", f);
     for (int e = 0; e < FINISH_EVENTS; e++) {
         if (!finish_event_counted((enum finish_event)e, s->h->flags))

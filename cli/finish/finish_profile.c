@@ -22,7 +22,7 @@ struct executed {
 };
 
 struct builder {
-    const struct finish_spool *s;
+    struct finish_spool *s;
     struct symbols *symbols;
     struct symbols_module **module; // by map; NULL: anonymous
     struct finish_cell *cell;
@@ -236,7 +236,48 @@ static int dump_executed(struct builder *b, const char *dump, char *err, size_t 
     return rc != 0 ? -1 : 0;
 }
 
-int finish_profile_write(const struct finish_spool *s, const struct finish_files *files,
+// The call graph of the threads that the spool is set to.
+static int write_calls(struct builder *b, const char *output, struct finish_totals *totals,
+                       char *err, size_t err_size)
+{
+    b->graph = finish_calls_begin(b->s, place, b, totals);
+    totals->bad_records = finish_spool_walk(b->s, add_insn, b);
+    progress_end();
+    return finish_calls_end(b->graph, output, err, err_size);
+}
+
+char *finish_thread_output(const char *output, uint32_t slot)
+{
+    return xasprintf("%s-%02u", output, slot + 1);
+}
+
+// A profile for each thread that has counted anything; the totals are all of theirs.
+static int write_threads(struct builder *b, const char *output, struct finish_totals *totals,
+                         char *err, size_t err_size)
+{
+    uint64_t threads =
+        b->s->h->threads_used < SPOOL_THREADS_MAX ? b->s->h->threads_used : SPOOL_THREADS_MAX;
+    int rc = 0;
+
+    for (uint32_t slot = 0; rc == 0 && (slot == 0 || slot < threads); slot++) {
+        char *name = finish_thread_output(output, slot);
+        struct finish_totals own = { 0 };
+
+        if (!finish_spool_thread(b->s, slot)) {
+            snprintf(err, err_size, "%s: not written: the counters cannot be read", name);
+            rc = -1;
+        } else {
+            rc = write_calls(b, name, &own, err, err_size);
+        }
+        for (size_t i = 0; i < FINISH_EVENTS; i++)
+            totals->counts[i] += own.counts[i];
+        totals->bad_records = own.bad_records;
+        free(name);
+    }
+    return rc;
+}
+
+int finish_profile_write(struct finish_spool *s, const struct finish_files *files,
                          struct finish_totals *totals, char *err, size_t err_size)
 {
     struct builder b = { .s = s, .want_executed = files->dump != NULL, .map = ~0u };
@@ -253,14 +294,15 @@ int finish_profile_write(const struct finish_spool *s, const struct finish_files
         die(UTIL_USAGE, "out of memory");
     progress_begin("reading symbols");
     open_modules(&b);
-    if (s->h->flags & SPOOL_F_CALLS)
-        b.graph = finish_calls_begin(s, place, &b, totals);
-    totals->bad_records = finish_spool_walk(s, add_insn, &b);
-    progress_end();
-    if (b.graph)
-        rc = finish_calls_end(b.graph, files->output, err, err_size);
-    else
+    if ((s->h->flags & SPOOL_F_CALLS) && (s->h->flags & SPOOL_F_BY_THREAD)) {
+        rc = write_threads(&b, files->output, totals, err, err_size);
+    } else if (s->h->flags & SPOOL_F_CALLS) {
+        rc = write_calls(&b, files->output, totals, err, err_size);
+    } else {
+        totals->bad_records = finish_spool_walk(s, add_insn, &b);
+        progress_end();
         rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
+    }
     if (rc == 0 && files->dump)
         rc = dump_executed(&b, files->dump, err, err_size);
     if (rc == 0)

@@ -176,7 +176,7 @@ static int add_late(const char *part, const char *output, struct finish_totals *
     return rc;
 }
 
-int finish_tree_write(const struct finish_spool *s, const struct finish_files *files,
+int finish_tree_write(struct finish_spool *s, const struct finish_files *files,
                       struct finish_totals *totals, char *err, size_t err_size)
 {
     const char *tree = finish_spool_text(s, s->h->s_tree);

@@ -135,6 +135,8 @@ static const struct option rows[] = {
     { "--collect-jumps", YES_NO, "jumps within functions, too [no]",
       OPTION_YES, FLAG(JUMPS) },
     { "--trace-jump", YES_NO, NULL, OPTION_YES, OPTION_HIDDEN, FLAG(JUMPS) },
+    { "--separate-threads", YES_NO, "a profile for each thread, FILE-01 and so on [no]",
+      OPTION_YES, FLAG(BY_THREAD) },
     { "--separate-callers", "=N",
       "tell the costs of a function apart by its last N callers, as fn'caller [0]",
       OPTION_CALL, .call = rule_for_all, .bits = SPOOL_RULE_CALLERS, .max = CALLERS_MAX },
