@@ -203,6 +203,10 @@ ENGINE_WING_UNITS += run/dispatch run/launch
 ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
 ENGINE_UNIT_OBJS_run/launch := run/launch run/stack base/mini
 
+ENGINE_WING_UNITS += signal/sigcalls process/procnames
+ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
+ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
+
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 

@@ -9,7 +9,7 @@ FAULTS_WRAPPED := malloc calloc realloc strdup strndup vasprintf realpath getcwd
 FAULTS_WRAP := $(addprefix -Wl$(comma)--wrap=,$(FAULTS_WRAPPED))
 FAULTS_INJECT := $(BUILD)/obj/asan/tests/faults/inject.o
 
-$(BUILD)/tests/profile/test_faults: LDFLAGS += $(FAULTS_WRAP)
+$(BUILD)/tests/profile/test_faults: override LDFLAGS += $(FAULTS_WRAP)
 $(BUILD)/tests/profile/test_faults: $(FAULTS_INJECT)
 
 # The whole program with AddressSanitizer, whose calls fail as the environment says.

@@ -5,7 +5,7 @@
 //     QUERN_INJECT=memory:7          the 7th allocation fails, and with `memory:7+` all after it
 //     QUERN_INJECT=write:2:28        the 2nd write fails with errno 28
 //     QUERN_INJECT=read:short        one byte each; read:eintr: EINTR before each
-//     QUERN_INJECT_COUNT=FILE        at the end: `kind calls` a line, and whether the fault occurred
+//     QUERN_INJECT_COUNT=FILE        at the end: `kind calls` a line, and if the fault occurred
 //     QUERN_INJECT_IN=finish         only in a process whose first argument is this
 #include "tests/faults/inject.h"
 

@@ -76,9 +76,9 @@ static void test_headers(void **state)
            "positions-order@2:17", 1);
     expect("version: 1\nevents: Ir Ir\nfl=a\nfn=f\n1 1\n", "event-twice@2:12", 1);
     expect("version: 1\nevents: Ir\nevents: Ir\nfl=a\nfn=f\n1 1\n", "second-events@3:1", 1);
-    expect(
-        "version: 1\nevent: x = \nevent: : long\nevent: y = 2 Ir * Ir\nevents: Ir\nfl=a\nfn=f\n1 1\n",
-        "bad-formula@3:8 bad-formula@0:0", 1);
+    expect("version: 1\n"
+           "event: x = \nevent: : long\nevent: y = 2 Ir * Ir\nevents: Ir\nfl=a\nfn=f\n1 1\n",
+           "bad-formula@3:8 bad-formula@0:0", 1);
     expect(HEAD "1 1\n====\n1 1\n", "separator-line@6:1", 2);
 }
 

@@ -102,8 +102,8 @@ static void test_parts(void **state)
                       "totals: 13 2.5\n");
 }
 
-// Parts without a number count from 1. Zeros at the end of a line are left out, of a fraction's event
-// too, but never all of them.
+// Parts without a number count from 1. Zeros at the end of a line are left out, those of an event
+// with fractions, too, but never all of them.
 static void test_parts_without_number(void **state)
 {
     static const char text[] = "version: 1\npid: 7\nevents: A B\nfl=x\nfn=f\n5 1 0\n"
