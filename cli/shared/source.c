@@ -113,9 +113,12 @@ static uint32_t *number_lines(struct quern_profile *ids, const struct source *s)
 {
     uint32_t *id = xcalloc(s->lines + 1u, sizeof(*id));
 
-    for (uint32_t i = 0; i < s->lines; i++)
+    for (uint32_t i = 0; i < s->lines; i++) {
         id[i] = quern_profile_string(ids, s->text + s->start[i],
                                      (ptrdiff_t)(s->start[i + 1] - s->start[i]));
+        if (id[i] == QUERN_NONE)
+            die(UTIL_USAGE, "out of memory");
+    }
     return id;
 }
 
