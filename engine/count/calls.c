@@ -2,8 +2,8 @@
 // The call graph (calls.h).
 //
 // Lock order: translation lock, then that of stacks or of edges, then the spool's. Helpers run with
-// signals open and come here with none; a thread that waits for a lock here is not parked, and nobody
-// who holds one waits for the world.
+// signals open and come here with none; a thread that waits for a lock here is not parked, and
+// nobody who holds one waits for the world.
 #include "engine/count/calls.h"
 
 #include "engine/base/heap.h"

@@ -19,7 +19,8 @@ struct spool_edge *edges_get(enum spool_edge_kind kind, u64 site, u32 len, u64 t
 // The same from a helper.
 struct spool_edge *edges_of(enum spool_edge_kind kind, u64 site, u32 len, u64 target);
 
-// The record that is like e in what it is found by and in its maps; a new one gets so many counters.
+// The record that is like e in what it is found by and in its maps; a new one gets so many
+// counters.
 struct spool_edge *edges_record(const struct spool_edge *e, u32 counters);
 
 // Whose first counter it is.

@@ -158,7 +158,8 @@ static void make_frame(struct tb *b, u64 back)
 }
 
 // Everything is left to C: with contexts, and behind an instruction that has set the stack pointer,
-// when nothing is as expected. Where rcx was the target of control that is known only now, it is again.
+// when nothing is as expected. Where rcx was the target of control that is known only now, it is
+// again.
 static void all_in_c(struct tb *b, enum stub stub, u64 site, u32 len, u64 target)
 {
     struct cold *c;

@@ -2,7 +2,7 @@
 //
 // --collect-jumps=yes: what leads where within functions, by line of this file. `back`: mov, lea,
 // ten rounds and ret. In each: mov, test, jnz; where rcx is odd jrcxz, which is never followed, jmp
-// to the next instruction, nop, nop, loop: 8; where it is even nop, jmp to the table's second entry,
+// to the next instruction, nop, nop, loop: 8; where it is even nop, jmp to the table's 2nd entry,
 // nop, loop: 7; loop is followed nine times. 2 + 5 * 8 + 5 * 7 + 1 = 78. `again`: three rounds of 3
 // and ret. `hot`: jmp, which is a call of its cold part (nop, jmp), nop, nop, ret: 6.
 //

@@ -2,7 +2,7 @@
 //
 // Two threads that call the same function: the first three times, the other one twice. work: nop,
 // ret: 2, so 6 and 4. Both exit by themselves, so what each executes does not depend on the other.
-// With --separate-threads=yes the first has, of _start to the call of clone, 8, then test, jz, three
+// With --separate-threads=yes the first has, of _start to the call of clone, 8, then test, jz, 3
 // times (mov, call), mov, xor, syscall: 8 + 2 + 6 + 3 = 19 and 6, 25; the other one test, jz, two
 // times call, mov, xor, syscall: 2 + 2 + 3 = 7 and 4, 11.
 //
