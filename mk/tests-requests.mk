@@ -3,7 +3,7 @@
 # Client requests, and the front-end with Valgrind's command line (check-requests).
 
 REQUESTS_DIR := $(BUILD)/tests/requests
-REQUESTS := $(addprefix $(REQUESTS_DIR)/,cold every region threads)
+REQUESTS := $(addprefix $(REQUESTS_DIR)/,cold every region threads toggle)
 
 # Always by gcc: the instructions that make a request are counted by hand.
 $(REQUESTS): $(REQUESTS_DIR)/%: tests/requests/%.c tests/requests/cachegrind.h $(FLAGS_STAMP)

@@ -931,3 +931,11 @@ void calls_zero_left(void)
         frames_zero((u64)(s + 1), (u64)(s + 1) + s->frames);
     }
 }
+
+bool calls_toggle(struct thread *t)
+{
+    if (!tb_config.contexts)
+        return false;
+    contexts_toggle(t, CALLS_BASE + t->slot * SPOOL_STACK_SIZE, top_of(t));
+    return true;
+}

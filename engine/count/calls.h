@@ -57,6 +57,8 @@ bool calls_full(struct thread *t, u64 addr, u64 *frame);
 // address before) begins to cost now. The same of stacks that were left. With the world stopped.
 void calls_zero(u64 *counters, u32 slot, u64 top);
 void calls_zero_left(void);
+// Callgrind's request to collect, or no more. False: the run was not made for that.
+bool calls_toggle(struct thread *t);
 
 // Edges of calls through register or memory, where translated code looks for them: their addresses
 // less that of calls_unknown, whose target is none.

@@ -440,3 +440,22 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     }
     return k.edge;
 }
+
+// ---- Zero, and requests to toggle ----
+
+bool contexts_state(u32 i, u64 *first, u64 *end)
+{
+    if (!tb_config.contexts || i > nodes_used)
+        return false;
+    *first = i ? nodes[i - 1].owner : off_at;
+    *end = *first + (i ? 2 : 1); // depth lies behind owner
+    return true;
+}
+
+void contexts_toggle(struct thread *t, u64 base, const struct spool_frame *top)
+{
+    contexts_thaw(t->counters);
+    for (u64 at = base; at <= (u64)top; at += tb_config.calls_frame)
+        contexts_of((const struct spool_frame *)at)->flags ^= SPOOL_FRAME_OFF;
+    contexts_settle(t, top);
+}

@@ -48,6 +48,14 @@ u64 contexts_function(const struct spool_frame *f);
 u64 contexts_function_at(u64 addr);
 bool contexts_plt(const struct spool_frame *f);
 
+// Counters that are not counts, but say where a thread is: those from *first up to *end. False:
+// there are no more than i of these.
+bool contexts_state(u32 i, u64 *first, u64 *end);
+
+// The thread collects from here on, or does no more: in every function that it has open. `base`,
+// `top`: its first and its last frame.
+void contexts_toggle(struct thread *t, u64 base, const struct spool_frame *top);
+
 // What is not collected is taken from the totals again: before anything is made of them.
 void contexts_thaw(u64 *counters);
 // Calls have been made or ended: what is counted from here on belongs to the frame on top.

@@ -9,6 +9,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
+#include "engine/count/contexts.h"
 #include "engine/count/ticks.h"
 #include "engine/process/finish.h"
 #include "engine/replay/log.h"
@@ -71,15 +72,26 @@ void counting_switch(struct thread *t, bool on)
 // ---- Zero ----
 
 // Counters that nobody has touched are holes of the file, and stay holes.
+static void zero_counters(u64 *counters, u64 from, u64 to)
+{
+    for (; from < to; from++) {
+        if (counters[from])
+            counters[from] = 0;
+    }
+}
+
 static void zero_slot(u32 slot)
 {
     u64 *counters = (u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
     u64 top = tb_config.calls ? counters[tb_config.calls_top] : 0;
 
-    for (u64 i = 0; i < spool->counters_used; i++) {
-        if (counters[i])
-            counters[i] = 0;
+    u64 at = 0, first, end;
+
+    for (u32 i = 0; contexts_state(i, &first, &end); i++) {
+        zero_counters(counters, at, first);
+        at = end;
     }
+    zero_counters(counters, at, spool->counters_used);
     calls_zero(counters, slot, top);
 }
 

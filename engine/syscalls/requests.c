@@ -9,6 +9,8 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/codecache/tcache.h"
+#include "engine/count/calls.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/print.h"
@@ -29,6 +31,7 @@ enum request {
     MAP_IP_TO_SRCLOC = 0x1701,
 
     CALLGRIND_DUMP = TOOL('C', 'T'),
+    CALLGRIND_TOGGLE = TOOL('C', 'T') + 2,
     CALLGRIND_DUMP_AT = TOOL('C', 'T') + 3,
     CALLGRIND_ZERO = TOOL('C', 'T') + 1,
     CALLGRIND_START = TOOL('C', 'T') + 4,
@@ -93,6 +96,17 @@ static void dump(struct thread *t, u64 text)
     counting_dump(t, why);
 }
 
+static void toggle(struct thread *t)
+{
+    static bool told;
+
+    if (!has_calls() || calls_toggle(t) || !tb_config.counts || told)
+        return;
+    told = true;
+    engine_msg("warning: CALLGRIND_TOGGLE_COLLECT is followed with --collect-atstart=no or "
+               "--toggle-collect alone; told once");
+}
+
 // What a debugger's user would type. 0: done; 1: it is no command.
 static u64 command(struct thread *t, u64 text)
 {
@@ -154,6 +168,7 @@ void requests_answer(struct thread *t)
         if (has_calls())
             counting_zero(t);
         break;
+    case CALLGRIND_TOGGLE: toggle(t); break;
     case CALLGRIND_START: switch_counting(t, true, true); break;
     case CALLGRIND_STOP: switch_counting(t, false, true); break;
     case CACHEGRIND_START: switch_counting(t, true, false); break;
