@@ -96,7 +96,7 @@ fuzz-report: $(BUILD)/fuzz/report_pack
 $(BUILD)/tests/report/generate: $(BUILD)/obj/host/tests/report/generate.o
 	$(call link)
 
-# 1,000,000 functions: written, and every total, function and edge compared with libquern.
+# 1,000,000 functions: written, opened; totals and the dearest functions compared with convert.
 REPORT_BIG := 1000000
 .PHONY: check-report-big bench-report
 check-report-big: $(BUILD)/bin/quern $(BUILD)/tests/report/generate

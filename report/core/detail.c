@@ -7,6 +7,7 @@
 #include "report/core/bytes.h"
 #include "report/core/column.h"
 #include "report/core/heap.h"
+#include "report/core/texts.h"
 
 void detail_free(struct detail *d)
 {
@@ -279,12 +280,58 @@ static int part_self(struct core *c, uint32_t part, uint32_t event, uint32_t fir
     return 0;
 }
 
+// Which line of the profile's version of a file a line of the base's is.
+struct aligned {
+    struct texts_run *run;
+    uint32_t runs;
+    bool known;
+};
+
 struct wish {
     uint32_t first, end; // functions
     uint32_t file;
     unsigned by;
     bool sites;
+    struct aligned *aligned; // by string; DETAIL_ALIGN
 };
+
+static int align_row(const struct core *c, const struct wish *wish, struct detail_row *row)
+{
+    uint64_t old = 0, now = 0;
+
+    if (!row->line || row->file >= c->strings)
+        return 0;
+    struct aligned *a = &wish->aligned[row->file];
+    if (!a->known) {
+        int rc = texts_align(c, row->file, &a->run, &a->runs);
+        if (rc < 0)
+            return rc;
+        a->known = true;
+    }
+    if (!a->runs)
+        return 0;
+    for (uint32_t i = 0; i < a->runs; i++) {
+        old += a->run[i].skip_old;
+        now += a->run[i].skip_new;
+        if (row->line <= old)
+            break;
+        if (row->line - old <= a->run[i].equal) {
+            row->line = now + (row->line - old);
+            return 0;
+        }
+        old += a->run[i].equal;
+        now += a->run[i].equal;
+    }
+    row->to_line = row->line;
+    return 0;
+}
+
+static void free_aligned(const struct core *c, struct aligned *a)
+{
+    for (uint32_t i = 0; a && i < c->strings; i++)
+        heap_put(a[i].run);
+    heap_put(a);
+}
 
 static int read_function(struct walk *w, struct detail *d, const struct wish *wish, uint32_t f,
                          uint32_t n, core_count *rest)
@@ -304,6 +351,9 @@ static int read_function(struct walk *w, struct detail *d, const struct wish *wi
                 return CORE_DAMAGED;
         }
         row.calls[w->s->side] = calls;
+        int rc = wish->aligned && w->s->side ? align_row(w->c, wish, &row) : 0;
+        if (rc < 0)
+            return rc;
         bool wanted = wish->file == CORE_NONE || row.file == wish->file;
         struct detail_row *to = wanted ? add_row(d) : NULL;
         if (wanted && !to)
@@ -408,9 +458,14 @@ static int read_all(struct core *c, enum section_kind kind, uint32_t func, uint3
     struct detail *d = detail_new(c, f);
     if (!d)
         return CORE_MEMORY;
+    if (by & DETAIL_ALIGN && by & DETAIL_LINE && c->has & CORE_HAS_BASE) {
+        wish.aligned = heap_array((size_t)c->strings + 1, sizeof(*wish.aligned));
+        rc = wish.aligned ? 0 : CORE_MEMORY;
+    }
     for (size_t i = 0; rc == 0 && i < c->list[kind].count; i++)
         if (c->part[c->list[kind].item[i].part].selected)
             rc = read_section(c, &c->list[kind].item[i], d, &wish);
+    free_aligned(c, wish.aligned);
     if (rc == 0)
         rc = settle(d);
     if (rc < 0) {

@@ -13,7 +13,7 @@ struct detail_row {
     uint32_t callee; // call sites; CORE_NONE: a cost of its own. Jumps: the function of the target
     uint32_t to_file;
     uint64_t line, addr;
-    uint64_t to_line, to_addr;     // jumps
+    uint64_t to_line, to_addr;     // jumps; DETAIL_ALIGN: see there
     uint64_t calls[CORE_SIDES];    // call sites; jumps: executed
     uint64_t followed[CORE_SIDES]; // jumps
 };
@@ -27,8 +27,11 @@ struct detail {
     uint32_t events;
 };
 
-// By what costs are told apart; equal ones are summed.
-enum detail_by { DETAIL_LINE = 1, DETAIL_ADDR = 2, DETAIL_FUNC = 4 };
+// By what costs are told apart; equal ones are summed. DETAIL_ALIGN, with DETAIL_LINE: a line of the
+// base is the line of the profile that it is in the report's alignment of their sources. One that
+// the profile's version does not have keeps its number, and has it in to_line, too; of all others
+// that is 0. Files that are not aligned stay as they are.
+enum detail_by { DETAIL_LINE = 1, DETAIL_ADDR = 2, DETAIL_FUNC = 4, DETAIL_ALIGN = 8 };
 
 // Costs of a function, or of all (CORE_NONE), by line or by instruction, sorted so. With `file`
 // other than CORE_NONE only what lies in this file. The formula says which events are wanted; NULL:

@@ -41,7 +41,8 @@ export interface GroupRow { id: number; parent: number; label: string; funcs: nu
 export interface Edge { caller: number; callee: number; calls: Value[]; cost: Value[][] }
 export interface Line { func: number; file: string; line: bigint; addr: bigint; self: Value[][] }
 export interface LineRow {
-  func: Name | null; file: string; fileNumber: number; line: number; addr: bigint; text: string; values: Value[];
+  func: Name | null; file: string; fileNumber: number; line: number; gone: boolean; addr: bigint; text: string;
+  values: Value[];
 }
 export interface Site { line: number; addr: bigint; func: Name; callee: Name; calls: bigint[]; cost: Value[][] }
 export interface Jump {
@@ -88,7 +89,7 @@ export class Api {
   private readonly rateParts: { name: string; formula: number }[] = [];
   private readonly fileNumbers = new Map<string, number>();
   private readonly arrays = new Map<number, Uint32Array>();
-  private readonly texts = new Map<number, Map<number, string>>(); // lines by file
+  private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
   private mask: { key: string; mask: Uint8Array } | null = null;
   private hot: { key: string; handle: number; count: number; order: Uint32Array; half: number } | null = null;
 
@@ -428,14 +429,15 @@ export class Api {
     return { count: this.hot.count, half: this.hot.half };
   }
 
-  // A line's text, where the report has it. Of the last file that was asked for it is at hand.
-  private text(file: number, line: number): string {
+  // A line's text, where the report has it. Of the last files that were asked for it is at hand.
+  private text(file: number, side: Side, line: number): string {
     if (file === NONE) return "";
-    let lines = this.texts.get(file);
+    const key = file * 2 + side;
+    let lines = this.texts.get(key);
     if (!lines) {
       if (this.texts.size > 50) this.texts.clear();
-      this.texts.set(file, lines = new Map());
-      for (const piece of this.core.source(file, Side.New).pieces)
+      this.texts.set(key, lines = new Map());
+      for (const piece of this.core.source(file, side).pieces)
         piece.text.split("\n").forEach((text, i) => lines!.set(piece.first + i, text));
     }
     return lines.get(line) ?? "";
@@ -448,7 +450,8 @@ export class Api {
       const row = core.detailRow(hot.handle, i);
       return {
         func: row.func === NONE ? null : this.name(row.func), file: core.string(row.file), fileNumber: row.file,
-        line: Number(row.line), addr: row.addr, text: this.text(row.file, Number(row.line)),
+        line: Number(row.line), gone: row.toLine !== 0n, addr: row.addr,
+        text: this.text(row.file, row.toLine ? Side.Old : Side.New, Number(row.line)),
         values: columns.map((c) => core.detailValues(hot.handle, this.form(c.event), c.side, i, 1)[0]!),
       };
     });
@@ -650,8 +653,9 @@ export class Api {
   }
 
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
+  // `way`: where callers are, "left", "below" or else above.
   graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter,
-    upTo: Side):
+    upTo: Side, way = ""):
     GraphPicture {
     const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula,
       side === Side.Difference ? Side.New : side).approx);
@@ -673,14 +677,21 @@ export class Api {
     });
     for (const n of nodes) n.w = Math.min(30, Math.max(17, n.name?.name.length ?? 0)) * 7 + 16;
       // pixels of a name and of two shares
-    const laid = core.layered(nodes.map((n) => ({ w: n.w, h: 40 })),
+    // The core lays out layers one below the other: other ways are turned from that.
+    const left = way === "left";
+    const laid = core.layered(nodes.map((n) => left ? { w: 40, h: n.w } : { w: n.w, h: 40 }),
       g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.max(1,
         Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60);
+    const turned = (x: number, y: number): [number, number] =>
+      left ? [y, x] : way === "below" ? [x, laid.height - y] : [x, y];
     return {
-      nodes: nodes.map((n, i) => ({ ...n, x: laid.nodes[i]!.x, y: laid.nodes[i]!.y })),
+      nodes: nodes.map((n, i) => {
+        const [x, y] = turned(laid.nodes[i]!.x, laid.nodes[i]!.y);
+        return { ...n, x, y };
+      }),
       edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value,
-        points: laid.edges[i]! })),
-      width: laid.width, height: laid.height, leftOut: g.leftOut, notDrawn, crossings: laid.crossings,
+        points: laid.edges[i]!.map(([x, y]) => turned(x, y)) })),
+      width: left ? laid.height : laid.width, height: left ? laid.width : laid.height, leftOut: g.leftOut, notDrawn, crossings: laid.crossings,
     };
   }
 }

@@ -15,7 +15,7 @@ export enum Field { Value = 0, Name = 1, File = 2, Object = 4, Case = 8 }
 export enum What {
   Funcs, Strings, Parts, Events, AllEvents, Order, Has, Blocks, Top, Edges, Sites, Linked, Loaded, TopInclusive,
 }
-export enum By { Line = 1, Addr = 2, Func = 4 }
+export enum By { Line = 1, Addr = 2, Func = 4, Align = 8 }
 export enum Detail { Places, Calls, Jumps }
 export enum GroupBy { Object, Folder, File, Namespace, Cycle }
 export enum Flame { Down, Up, UpSelf }

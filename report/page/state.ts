@@ -29,6 +29,7 @@ export interface State {
   up?: string; // call graph: depths, least cost
   dn?: string;
   ln?: string;
+  dr?: string; // call graph: callers on the "left", "below"; else above
   m?: string;  // "dark", "light"
   n?: string;  // "0": no single-letter keys
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The call graph around a function, or of all: callers above callees, at most 400 functions, the rest summed.
+// The call graph around a function, or of all: callers above, left of or below callees, at most 400 functions, the rest summed.
 import { NONE, Side } from "./core";
 import type { GraphPicture, Name } from "./api";
 import { sideNames } from "./app";
@@ -16,13 +16,13 @@ function label(name: Name | null, above: boolean): string {
   return text.length > 30 ? text.slice(0, 29) + "…" : text;
 }
 
-// A smooth line through points.
-function curve(points: [number, number][]): string {
+// A smooth line through points, which begins and ends across the layers.
+function curve(points: [number, number][], left: boolean): string {
   if (points.length < 2) return "";
   let d = "M" + points[0]!.map((v) => v.toFixed(1)).join(" ");
   for (let i = 1; i < points.length; i++) {
-    const [ax, ay] = points[i - 1]!, [bx, by] = points[i]!, my = (ay + by) / 2;
-    d += "C" + [ax, my, bx, my, bx, by].map((v) => v.toFixed(1)).join(" ");
+    const [ax, ay] = points[i - 1]!, [bx, by] = points[i]!, mx = (ax + bx) / 2, my = (ay + by) / 2;
+    d += "C" + (left ? [mx, ay, mx, by, bx, by] : [ax, my, bx, my, bx, by]).map((v) => v.toFixed(1)).join(" ");
   }
   return d;
 }
@@ -48,7 +48,7 @@ class Drawing {
       const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to,
         size = Math.abs(share(e.value.approx, total)) || 0;
       const points = own ? [] : e.points;
-      const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points);
+      const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points, app.state.dr === "left");
       const change = this.app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
       const text = label(from.name, from.above) + " calls " + label(to.name,
         to.above) + " " + (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
@@ -175,14 +175,17 @@ class Drawing {
         edge.from !== edge.to ? [k] : []).sort((a, b) => cost(b) - cost(a));
       return all.length ? (down ? this.g.edges[all[0]!]!.to : this.g.edges[all[0]!]!.from) : undefined;
     };
-    const level = this.g.nodes.map((_, i) => i).filter((i) =>
-      Math.abs(this.g.nodes[i]!.y - this.g.nodes[at]!.y) < 5).sort((a, b) => this.g.nodes[a]!.x - this.g.nodes[b]!.x);
+    const left = this.app.state.dr === "left", layer = left ? "x" : "y", beside = left ? "y" : "x", nodes = this.g.nodes;
+    const level = nodes.map((_, i) => i).filter((i) =>
+      Math.abs(nodes[i]![layer] - nodes[at]![layer]) < 5).sort((a, b) => nodes[a]![beside] - nodes[b]![beside]);
     const place = level.indexOf(at);
+    // To callees, to callers, to the next beside.
+    const [forth, back, next] = left ? ["ArrowRight", "ArrowLeft", "ArrowDown"]
+      : this.app.state.dr === "below" ? ["ArrowUp", "ArrowDown", "ArrowRight"] : ["ArrowDown", "ArrowUp", "ArrowRight"];
     if (!e.key.startsWith("Arrow") || e.altKey) return;
     e.preventDefault();
     e.stopPropagation();
-    const to = e.key === "ArrowDown" ? along(true) : e.key === "ArrowUp" ? along(false) : level[place +
-      (e.key === "ArrowRight" ? 1 : -1)];
+    const to = e.key === forth ? along(true) : e.key === back ? along(false) : level[place + (e.key === next ? 1 : -1)];
     if (to !== undefined) this.nodes[to]!.focus();
   }
 
@@ -234,6 +237,7 @@ async function show(app: App): Promise<Shown> {
       all ? null : pick("Callees", String(down), depths, (v) => app.set({ dn: v })),
     pick("Least cost", String(least), ["0", "0.1", "0.5", "1", "2", "5", "10"].map((v) => [v, v + " %"]),
       (v) => app.set({ ln: v })),
+    pick("Layout", state.dr ?? "", [["", "callers above"], ["left", "callers left"], ["below", "callers below"]], (dr) => app.set({ dr })),
     pick("At most", state.l ?? MOST, ["20", "60", "120", "200", "400"].map((v) => [v, v]), (v) => app.set({ l: v })),
     button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
   element.append(h("h2", {}, "Call graph", focus !== NONE ? " around " : null,
@@ -249,7 +253,7 @@ async function show(app: App): Promise<Shown> {
   }
   const side = app.base ? Side.Difference : Side.New;
   const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST),
-    app.filter, app.base ? Side.Difference : Side.New);
+    app.filter, app.base ? Side.Difference : Side.New, state.dr ?? "");
   element.append(h("p", { class: "note", role: "status" }, g.nodes.filter((n) => n.name).length + " functions" +
     (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
     (g.notDrawn ? "; " + g.notDrawn + " cheaper calls between them are not drawn" : "") +

@@ -9,7 +9,7 @@ import { Table } from "./table";
 
 async function show(app: App): Promise<Shown> {
   const addr = app.state.b === "addr" && (app.summary.has & 2) !== 0, element = h("div");
-  const by = addr ? By.Addr | By.Line | By.Func : By.Line, side = app.base ? Side.Difference : Side.New;
+  const by = addr ? By.Addr | By.Line | By.Func : app.base ? By.Line | By.Align : By.Line, side = app.base ? Side.Difference : Side.New;
   const { count, half } = await app.client.ask("hotLines", by, app.events, side), values = new Values(app);
   for (const e of app.events) values.add(Of.Self, e, "self", { share: true, sort: false,
     what: addr ? "insn" : "line" });
@@ -23,7 +23,8 @@ async function show(app: App): Promise<Shown> {
   const what = addr ? " instructions" : " lines";
   element.append(h("p", { class: "count", role: "status" }, count.toLocaleString("en") + what + ", by " +
     app.eventName(app.event) +
-    (app.base ? ": the largest differences first; by line number, while Source aligns the versions of a file" : half ?
+    (app.base ? ": the largest differences first" + (addr ? "" :
+      "; the versions of a file are aligned as in Source, what only the base has is marked \"gone\"") : half ?
       "; " + half.toLocaleString("en") + (half === 1 ? " makes half of it" : " make half of it") : "")));
   const table = new Table({
     label: addr ? "Instructions" : "Lines", id: "quern-lines",
@@ -33,9 +34,9 @@ async function show(app: App): Promise<Shown> {
   element.append(h("p", {}, table.csvButton("lines")), table.element);
   await table.show({
     count, load: async (first, n) => (await app.client.ask("hotRows", first, n, values.cells)).map((r) => {
-      const place = (r.file || "???") + ":" + (r.line || "?"), id = addr ? r.addr.toString(16) : place;
+      const place = (r.file || "???") + ":" + (r.line || "?") + (r.gone ? " gone" : ""), id = addr ? r.addr.toString(16) : place;
       const row = values.row(r.values, id);
-      const link = r.file && r.line
+      const link = r.file && r.line && !r.gone
         ? h("a", { class: "main", href: app.href({ v: "source", w: r.file, l: String(r.line) }), title: place },
           h("bdi", {}, clip(place)))
         : h("span", {}, place);

@@ -3,8 +3,8 @@
 
 For every golden profile that has events: the numbers in the page are those of `quern convert
 --to=json`, and with a base those of `quern diff`. Then hostile names, damaged and cut files, a page
-without JavaScript. With profiles named, only their totals
-and tables. Prints TAP; called by make check-report and check-report-big, from the root of the tree."""
+without JavaScript. With profiles named, only their totals, the
+numbers of functions and calls, and the costs of the 200 dearest functions. Prints TAP; called by make check-report and check-report-big, from the root of the tree."""
 import base64
 import glob
 import json
@@ -22,6 +22,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 QUERN, FOLDER = sys.argv[1:3]
 NONE = 0xFFFFFFFF
+LARGE = 200  # functions of a large profile that are compared
 tests = failures = 0
 
 
@@ -406,6 +407,27 @@ def check_pictures(browser):
     compare("names in the graph", sorted(name for role, name in browser.names() if role == "link" and " of Instr" in name),
             ["func1, 400, 48.8 % of Instructions, self 100", "func2, 700, 85.4 % of Instructions, self 700",
              "main, 820, 100.0 % of Instructions, self 20"], faults)
+    # main calls func1 and func2, func1 calls func2: three layers, in each direction. No box lies on another.
+    for way, axis, sign in (("", "y", 1), ("left", "x", 1), ("below", "y", -1)):
+        browser.view("v=graph" + ("&dr=" + way if way else ""))
+        boxes = {b[0]: b[1:] for b in browser.run("""return [...document.querySelectorAll('svg.graph a.node')].map((a) => {
+            const r = a.querySelector('rect'); return [a.getAttribute('aria-label').split(',')[0],
+            ...['x', 'y', 'width', 'height'].map((n) => Number(r.getAttribute(n)))]; })""")}
+        at = [boxes[name]["xy".index(axis)] * sign for name in ("main", "func1", "func2")]
+        compare("layers, " + (way or "above"), at, sorted(set(at)), faults)
+        for a in boxes:
+            for b in boxes:
+                (x, y, w, h), (p, q, r, s) = boxes[a], boxes[b]
+                if a < b and x < p + r and p < x + w and y < q + s and q < y + h:
+                    faults.append("%s lies on %s: %s" % (a, b, boxes))
+        # An arrow along the calls, from main to the dearest callee, and back.
+        forth, back = {"": (Keys.DOWN, Keys.UP), "left": (Keys.RIGHT, Keys.LEFT), "below": (Keys.UP, Keys.DOWN)}[way]
+        walk = []
+        browser.run("[...document.querySelectorAll('svg.graph a.node')].find((a) => a.ariaLabel.startsWith('main')).focus()")
+        for key in (forth, back):
+            browser.press(key)
+            walk.append(browser.run("return document.activeElement.getAttribute('aria-label').split(',')[0]"))
+        compare("arrows, " + (way or "above"), (walk[0] in ("func1", "func2"), walk[1]), (True, "main"), faults)
     browser.view("v=flame")
     compare("name of a box", [name for role, name in browser.names() if role == "link" and "depth" in name],
             ["main, 100.0 % of Instructions, depth 0, exactly 820"], faults)
@@ -888,13 +910,13 @@ def check_text(browser):
     """Both versions of a source are in the report: the base's is what is equal, and what is only there."""
     faults = []
     report = os.path.join(FOLDER, "text.html")
-    for side, lines, cost in (("old", OLD, "3 7\n"), ("new", NEW, "4 9\n")):
+    for side, lines, cost in (("old", OLD, "3 7\n4 2\n"), ("new", NEW, "4 9\n5 6\n")):
         os.makedirs(os.path.join(FOLDER, side), exist_ok=True)
         with open(os.path.join(FOLDER, side, "text.c"), "w") as f:
             f.write("".join(lines))
         with open(os.path.join(FOLDER, side + ".out"), "w") as f:
             f.write("events: Ir\nfl=sub/text.c\nfn=f\n" + cost +
-                    "fl=lost.c\nfn=g\n1 1\nsummary: %d\n" % (8 if side == "old" else 10))
+                    "fl=lost.c\nfn=g\n1 1\nsummary: %d\n" % (10 if side == "old" else 16))
     status, _, said = quern("report", "--base=" + FOLDER + "/old.out", "--old-include=" + FOLDER + "/old",
                             "--new-include=" + FOLDER + "/new", "-o", report, FOLDER + "/new.out")
     compare("said", said, "quern: %s: 1 source is in it, 1 not found\nquern: lost.c: not found\n"
@@ -923,7 +945,15 @@ def check_text(browser):
         [...r.cells].slice(5, 7).map((c) => c.textContent).concat(r.className, [...r.cells].slice(0, 2).map((c) => c.textContent)))""")
     compare("aligned source", lines, [
         ["", "1", "new", "", ""], ["1", "2", "", "", ""], ["2", "3", "", "", ""], ["3", "–", "gone", "7", "0"], ["", "4", "new", "0", "9"],
-        ["4", "5", "", "", ""], ["5", "6", "", "", ""], ["6", "–", "gone", "", ""], ["7", "7", "", "", ""]], faults)
+        ["4", "5", "", "2", "6"], ["5", "6", "", "", ""], ["6", "–", "gone", "", ""], ["7", "7", "", "", ""]], faults)
+    # Line 4 of the base is line 5; its line 3 is gone, and line 4 is new. lost.c is compared by number.
+    browser.view("v=lines")
+    lines = browser.run("""return [...document.querySelectorAll("#quern-lines tbody tr")].map((r) =>
+        [r.dataset.place].concat([...r.cells].filter((c) => !c.querySelector(".share")).slice(0, 3).map((c) => c.textContent),
+        [r.cells[r.cells.length - 1].textContent]))""")
+    compare("aligned lines", lines, [
+        ["sub/text.c:4", "0", "9", "+9", "    int a = 2;"], ["sub/text.c:3 gone", "7", "0", "-7", "    int a = 1;"],
+        ["sub/text.c:5", "2", "6", "+4", "    return a;"], ["lost.c:1", "1", "1", "0", ""]], faults)
     for option, state, pieces in (("--source=none", 2, 0), ("--source=cost", 0, 1)):
         quern("report", option, "-I", FOLDER + "/new", "-o", report, FOLDER + "/new.out")
         browser.open(report)
@@ -1040,8 +1070,22 @@ def check_large(path):
     profile = as_json(path, "--lines=no")
     browser = Browser()
     compare("state", browser.open(report, seconds=600), "ready", faults)
-    compare_summary(browser, profile, faults)
-    compare("edges", browser.ask("summary")["edges"], len(profile["edges"]), faults)
+    events = compare_summary(browser, profile, faults)
+    summary = browser.ask("summary")
+    compare("functions", summary["funcs"], len(profile["functions"]), faults)
+    compare("edges", summary["edges"], len(profile["edges"]), faults)
+    # The dearest functions by their number in the report: each cost as convert says.
+    wanted = {key(f): f for f in profile["functions"]}
+    for row in browser.ask("rows", list(range(LARGE))):
+        f = wanted.get(key(row))
+        if f is None:
+            faults.append("no function %s" % (key(row),))
+            continue
+        for i in range(len(events)):
+            scale = summary["events"][i]["scale"]
+            for field in ("inclusive", "self"):
+                compare("%s of %s" % (field, key(row)), exact(row[field][i][0], scale), Decimal(f[field][i]), faults)
+        compare("called %s" % (key(row),), row["called"][0]["exact"], str(f["called"]), faults)
     compare("console", browser.complaints(), [], faults)
     browser.quit()
     test(path, faults)

@@ -42,6 +42,8 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
         detail_free(d);
     if (detail_places(c, CORE_NONE, c->file[f], DETAIL_LINE, formula, &d) == 0)
         detail_free(d);
+    if (detail_places(c, CORE_NONE, CORE_NONE, DETAIL_LINE | DETAIL_ALIGN, formula, &d) == 0)
+        detail_free(d);
     if (detail_jumps(c, f, &d) == 0)
         detail_free(d);
     if (texts_code(c, f, &code) == 0)
