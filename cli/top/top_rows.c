@@ -28,15 +28,17 @@ static void add_cost(struct top *t, enum values_of of, bool share)
             add_column(t, of, VALUES_NEW, true);
         return;
     }
-    for (unsigned side = VALUES_NEW; side <= VALUES_FACTOR; side++)
-        add_column(t, of, side, false);
+    add_column(t, of, VALUES_OLD, false);
+    add_column(t, of, VALUES_NEW, false);
+    add_column(t, of, VALUES_DIFFERENCE, false);
+    add_column(t, of, VALUES_FACTOR, false);
 }
 
 static void add_count(struct top *t, enum values_of of)
 {
-    add_column(t, of, VALUES_NEW, false);
     if (t->compare)
         add_column(t, of, VALUES_OLD, false);
+    add_column(t, of, VALUES_NEW, false);
 }
 
 static void make_columns(struct top *t)

@@ -148,6 +148,20 @@ static void add_pairs(struct maker *m)
     free(map);
 }
 
+// Does anything happen in that line of one version?
+static bool has_costs(const struct maker *m, uint64_t line, unsigned side)
+{
+    const struct detail *from[] = { m->places, m->calls };
+
+    for (int k = 0; k < 2; k++)
+        for (size_t i = find(from[k], line); i < from[k]->count && from[k]->row[i].line == line;
+             i++)
+            if (from[k]->row[i].calls[side] ||
+                detail_value(from[k], m->formula, side, i).approx != 0)
+                return true;
+    return false;
+}
+
 static void add_beyond(struct maker *m, bool aligned)
 {
     uint32_t longest = m->now->lines > m->old->lines ? m->now->lines : m->old->lines;
@@ -162,9 +176,9 @@ static void add_beyond(struct maker *m, bool aligned)
             continue;
         }
         // Only where it is behind the end is it a line of its own.
-        if (line > m->old->lines)
+        if (line > m->old->lines && has_costs(m, line, 1))
             add_line(m, UINT64_MAX, line);
-        if (line > m->now->lines)
+        if (line > m->now->lines && has_costs(m, line, 0))
             add_line(m, line, UINT64_MAX);
     }
 }

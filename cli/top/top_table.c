@@ -116,7 +116,7 @@ static void put_heads(struct top *t, const struct layout *l)
     }
     bool names_sorted = t->here.view == TOP_FUNCTIONS && t->sort == t->columns;
     snprintf(names, sizeof(names), "%s%s%s",
-             t->here.view == TOP_SOURCE && t->compare ? "new/old " : "",
+             t->here.view == TOP_SOURCE && t->compare ? "old/new " : "",
              t->here.view == TOP_SOURCE   ? "line, source"
              : t->here.view == TOP_EVENTS ? "event"
              : t->here.view == TOP_HELP   ? "key, what it does"
@@ -216,7 +216,7 @@ static void add_line(struct string *s, const struct top *t, const struct top_row
     static const char heat[] = " .:+#";
     char number[32];
 
-    for (int side = 0; side < (t->compare ? 2 : 1); side++) {
+    for (int side = t->compare ? 1 : 0; side >= 0; side--) {
         if (r->line[side])
             snprintf(number, sizeof(number), "%*llu ", LINE_DIGITS,
                      (unsigned long long)r->line[side]);
@@ -248,12 +248,13 @@ static void add_calls(struct string *s, struct top *t, const struct top_row *r)
     struct value v;
 
     add_text(s, "  (");
-    for (unsigned side = VALUES_NEW; side <= (t->compare ? VALUES_OLD : VALUES_NEW); side++) {
+    for (unsigned side = t->compare ? VALUES_OLD : VALUES_NEW;; side = VALUES_NEW) {
         top_rows_value(t, r, VALUES_CALLS, side, &v);
         top_text_value(number, v, 1, side, v, v);
-        add_text(s, side ? " / " : "");
         add_text(s, number);
-        add_text(s, "x");
+        add_text(s, side == VALUES_OLD ? "x / " : "x");
+        if (side == VALUES_NEW)
+            break;
     }
     add_text(s, ")");
 }
@@ -321,7 +322,7 @@ static void put_row(struct top *t, const struct layout *l, int y, size_t i)
         enum top_screen_style style = sign > 0   ? STYLE_WORSE
                                       : sign < 0 ? STYLE_BETTER
                                                  : STYLE_PLAIN;
-        if (r.heat && k == l->first)
+        if (r.heat && t->column[k].side == VALUES_NEW && !t->column[k].share)
             style = STYLE_HEAT_1 + r.heat - 1;
         top_screen_put(y, x + l->width[k] - (int)strlen(text), text, style, selected);
         x += l->width[k] + CELL_GAP;

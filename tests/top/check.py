@@ -317,7 +317,7 @@ def real_difference():
         if not m:
             faults.append("no row: " + row)
             continue
-        new, old, change = (number(m.group(i)) for i in (1, 2, 3))
+        old, new, change = (number(m.group(i)) for i in (1, 2, 3))
         factor = "-" if new == old == 0 else "new" if not old else "gone" if not new else None
         if new - old != change or (last is not None and abs(change) > last):
             faults.append("wrong difference, or order: " + row)
