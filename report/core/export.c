@@ -461,15 +461,16 @@ struct texts_insn *code(const struct core *c, uint32_t f, uint32_t *state, uint3
 
 // Boxes of 64 bytes, which the page puts back.
 struct flame_box *EXPORT(flame)(struct core *c, struct formula *f, uint32_t side, uint32_t root,
-                                uint32_t kind, double least, uint32_t most, uint32_t *count,
-                                struct out_value *whole, int *rc);
+                                uint32_t kind, double least, uint32_t most, const uint8_t *mask,
+                                uint32_t *count, struct out_value *whole, int *rc);
 struct flame_box *flame(struct core *c, struct formula *f, uint32_t side, uint32_t root,
-                        uint32_t kind, double least, uint32_t most, uint32_t *count,
-                        struct out_value *whole, int *rc)
+                        uint32_t kind, double least, uint32_t most, const uint8_t *mask,
+                        uint32_t *count, struct out_value *whole, int *rc)
 {
     struct flame out = { 0 };
 
-    *rc = kind > FLAME_UP_SELF ? CORE_WRONG : flame_make(c, f, side, root, kind, least, most, &out);
+    *rc = kind > FLAME_UP_SELF ? CORE_WRONG
+                               : flame_make(c, f, side, root, kind, least, most, mask, &out);
     *count = out.count;
     *whole =
         out_value((struct value){ out.total, (double)out.total / (double)formula_scale(f), true });

@@ -26,6 +26,7 @@ struct maker {
     enum flame_kind kind;
     double least;
     uint32_t most;
+    const uint8_t *mask; // by function: 0: hidden
     struct flame *out;
     struct path *path;
     size_t box_cap, path_cap;
@@ -102,14 +103,19 @@ static void find_children(struct maker *m, uint32_t func)
         m->at[m->child[i].func] = 0;
 }
 
-// Keeps the children that cost at least so much, the dearest first. A box of the whole has room for
+// Keeps the children that are shown and cost at least so much, the dearest first; is any too cheap?
+// A box of the whole has room for
 // 1/least of them, so insertion is quick.
 static bool keep_children(struct maker *m, double least)
 {
     size_t n = 0, all = m->children;
+    bool cut = false;
 
     for (size_t i = 0; i < all; i++) {
         struct child v = m->child[i];
+        if (m->mask && !m->mask[v.func])
+            continue;
+        cut |= (double)v.edge < least;
         if ((double)v.edge < least)
             continue;
         size_t k = n++;
@@ -118,7 +124,7 @@ static bool keep_children(struct maker *m, double least)
         m->child[k] = v;
     }
     m->children = n;
-    return n < all;
+    return cut;
 }
 
 static bool add_box(struct maker *m, struct flame_box box, struct path path)
@@ -263,11 +269,17 @@ static bool index_cycles(struct maker *m)
 }
 
 int flame_make(struct core *c, struct formula *f, unsigned side, uint32_t root,
-               enum flame_kind kind, double least, uint32_t most, struct flame *out)
+               enum flame_kind kind, double least, uint32_t most, const uint8_t *mask,
+               struct flame *out)
 {
-    struct maker m = {
-        .c = c, .f = f, .side = side, .kind = kind, .least = least, .most = most, .out = out
-    };
+    struct maker m = { .c = c,
+                       .f = f,
+                       .side = side,
+                       .kind = kind,
+                       .least = least,
+                       .most = most,
+                       .mask = mask,
+                       .out = out };
     int rc;
 
     *out = (struct flame){ 0 };

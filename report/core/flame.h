@@ -42,10 +42,13 @@ struct flame {
     core_count total; // what width 1 is
 };
 
-// Boxes narrower than `least` (of the whole) are left out, and no more than `most` are made. The
-// formula must not be a ratio. 0 or an error; to be freed with heap_put(out->box).
+// Boxes narrower than `least` (of the whole) are left out, and no more than `most` are made. Of
+// functions whose mask is 0 there are none but the root, nor what would stand on them; all others
+// stay as wide as they are. NULL: of all. The formula must not be a ratio. 0 or an error; to be
+// freed with heap_put(out->box).
 int flame_make(struct core *c, struct formula *f, unsigned side, uint32_t root,
-               enum flame_kind kind, double least, uint32_t most, struct flame *out);
+               enum flame_kind kind, double least, uint32_t most, const uint8_t *mask,
+               struct flame *out);
 
 // The bounds themselves: of `edges` edges that sum up to `sum`, the least of which is `least`, with
 // the functions between costing `between`.

@@ -555,9 +555,9 @@ export class Api {
 
   // ---- Pictures ----
 
-  flame(event: number, side: Side, root: number, kind: Flame, least: number, most: number):
+  flame(event: number, side: Side, root: number, kind: Flame, least: number, most: number, filter: Filter | null = null):
     { boxes: FlameBox[]; total: Value } {
-    return this.core.flame(this.form(event), side, root, kind, least, most);
+    return this.core.flame(this.form(event), side, root, kind, least, most, filter && this.masked(filter));
   }
 
   names(funcs: Uint32Array): Name[] { return Array.from(funcs, (f) => this.name(f)); }

@@ -438,10 +438,12 @@ export class Core {
 
   // ---- Pictures ----
 
-  flame(formula: number, side: Side, root: number, kind: Flame, least: number, most: number):
+  flame(formula: number, side: Side, root: number, kind: Flame, least: number, most: number, shown: Uint8Array | null):
     { boxes: FlameBox[]; total: Value } {
-    const at = this.call["flame"]!(this.handle, formula, side, root, kind, least, most, this.scratch,
+    const mask = shown ? this.bytesIn(shown) : 0;
+    const at = this.call["flame"]!(this.handle, formula, side, root, kind, least, most, mask, this.scratch,
       this.scratch + 32, this.scratch + 8) >>> 0;
+    this.put(mask);
     const view = this.view();
     this.check(view.getInt32(this.scratch + 8, true));
     const boxes: FlameBox[] = [], count = view.getUint32(this.scratch, true);

@@ -21,7 +21,7 @@ interface Box extends FlameBox { level: number; of: Value } // the row it stands
 
 async function boxes(app: App, kind: string, root: number, side: Side, least: number): Promise<Box[]> {
   const ask = (k: Flame, r: number): Promise<{ boxes: FlameBox[]; total: Value }> => app.client.ask("flame", app.event,
-    side, r, k, least, MOST);
+    side, r, k, least, MOST, { ...app.filter, text: "" }); // a text would leave only paths of its functions
   if (kind !== "sandwich") {
     const { boxes: all, total } = await ask(kind === "up" ? Flame.Up : Flame.Down, NONE);
     return all.map((b) => ({ ...b, level: b.depth, of: total }));
@@ -108,7 +108,9 @@ async function show(app: App): Promise<Shown> {
 
   const all = await boxes(app, kind, root, side, 1 / 3000), list = await items(all);
   if (!all.length) {
-    element.append(h("p", { class: "note" }, "Nothing costs anything in " + app.eventName(app.event) + "."));
+    element.append(h("p", { class: "note" }, app.filter.hide.length || app.focus !== NONE
+      ? "Focus and hidden functions leave nothing; Esc undoes the last."
+      : "Nothing costs anything in " + app.eventName(app.event) + "."));
     return { element };
   }
   bar.append(button("Folded", () => save(new Blob([folded(app, all, names)], { type: "text/plain" }), "stacks.folded"),

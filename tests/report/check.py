@@ -397,6 +397,16 @@ def check_pictures(browser):
     browser.view("v=flame&k=up&t=1")
     compare("inverted: func2's own 700, from main 400, from func1 300, each with main above",
             [row[:4] for row in texts_of(browser, "#quern-flame")][0], ["700", "700", "85.4 %", "0"], faults)
+    # Without func1 nothing stands on it; main's own call of func2 is left, as it was. Without main nothing is.
+    hashes = {n["name"]: n["hash"] for n in (browser.ask("name", i) for i in range(3))}
+    browser.view("v=flame&t=1&hi=" + hashes["func1"])
+    compare("flame without func1", [row[:4] for row in texts_of(browser, "#quern-flame")],
+            [["820", "820", "100.0 %", "0"], ["400", "400", "48.8 %", "1"]], faults)
+    browser.view("v=flame&hi=" + hashes["main"])
+    compare("flame without main", browser.run("return document.querySelector('#quern-main').textContent.includes("
+                                              "'Focus and hidden functions leave nothing')"), True, faults)
+    browser.view("v=flame&t=1&fo=" + hashes["func1"])
+    compare("flame with focus", len(texts_of(browser, "#quern-flame")), 4, faults)
     browser.view("v=treemap&t=1")
     compare("treemap", [row[0] for row in texts_of(browser, "#quern-treemap")],
             ["700", "700", "700", "120", "100", "100", "20", "20"], faults)  # file, function, line

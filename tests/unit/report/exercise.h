@@ -66,7 +66,7 @@ static inline void exercise_pictures(struct core *c, struct formula *formula, ui
     };
 
     for (unsigned kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++)
-        if (flame_make(c, formula, VALUES_NEW, focus, kind, 1e-3, 500, &flame) == 0)
+        if (flame_make(c, formula, VALUES_NEW, focus, kind, 1e-3, 500, NULL, &flame) == 0)
             heap_put(flame.box);
     if (select_make(c, &wish, &graph) < 0)
         return;

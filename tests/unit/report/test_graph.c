@@ -141,7 +141,8 @@ static void bounds(void **state)
     struct flame out;
 
     (void)state;
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, &out), 0);
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out),
+                     0);
     assert_int_equal(out.total, 100);
     assert_int_equal(out.count, 9); // a, b, c, d twice, e and f below each
     bounds_are(c, &out, "a", 100, 100);
@@ -156,26 +157,60 @@ static void bounds(void **state)
     heap_put(out.box);
     // Upwards from e: d has all 40, of which c brings 10 .. 40 and b 0 .. 30; above both a, with
     // the same.
-    assert_int_equal(flame_make(c, f, VALUES_NEW, tiny_func(c, 'e'), FLAME_UP, 1e-6, 1000, &out),
-                     0);
+    assert_int_equal(
+        flame_make(c, f, VALUES_NEW, tiny_func(c, 'e'), FLAME_UP, 1e-6, 1000, NULL, &out), 0);
     bounds_are(c, &out, "ed", 40, 40);
     bounds_are(c, &out, "edc", 10, 40);
     bounds_are(c, &out, "edca", 10, 40);
     bounds_are(c, &out, "edb", 0, 30);
     heap_put(out.box);
     // d's own 5: from c max(0, 5 + 60 - 90) .. 5.
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_UP, 1e-6, 1000, &out), 0);
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_UP, 1e-6, 1000, NULL, &out), 0);
     bounds_are(c, &out, "d", 5, 5);
     bounds_are(c, &out, "dc", 0, 5);
     bounds_are(c, &out, "ed", 40, 40);
     heap_put(out.box);
     // Boxes below a third of the whole are left out, and their parents say so.
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0.34, 1000, &out), 0);
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0.34, 1000, NULL, &out),
+                     0);
     assert_int_equal(out.count, 3); // a, c, d below c
     assert_int_equal(box_at(c, &out, "a")->flags, FLAME_CUT);
     heap_put(out.box);
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0, 5, &out), 0);
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0, 5, NULL, &out), 0);
     assert_int_equal(out.count, 5);
+    heap_put(out.box);
+    formula_free(f);
+    load_free(c);
+}
+
+// Without c nothing stands on c; what is left is as wide, and as sure, as it was. The root stays.
+static void hidden(void **state)
+{
+    struct core *c = diamond();
+    struct formula *f = formula_event(c, 0);
+    struct flame out;
+    uint8_t mask[6] = { 1, 1, 1, 1, 1, 1 };
+
+    (void)state;
+    mask[tiny_func(c, 'c')] = 0;
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, mask, &out),
+                     0);
+    assert_int_equal(out.total, 100);
+    assert_int_equal(out.count, 5); // a, b, d, e, f
+    bounds_are(c, &out, "ab", 30, 30);
+    bounds_are(c, &out, "abde", 0, 30);
+    assert_true(box_at(c, &out, "ab")->width > 0.2999 && box_at(c, &out, "ab")->width < 0.3001);
+    assert_int_equal(box_at(c, &out, "a")->flags, 0); // hidden, not cut
+    heap_put(out.box);
+    assert_int_equal(
+        flame_make(c, f, VALUES_NEW, tiny_func(c, 'c'), FLAME_DOWN, 1e-6, 1000, mask, &out), 0);
+    assert_int_equal(out.count, 4); // c, d, e, f
+    bounds_are(c, &out, "cd", 60, 60);
+    heap_put(out.box);
+    mask[tiny_func(c, 'a')] = 0;
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, mask, &out),
+                     0);
+    assert_int_equal(out.count, 0);
     heap_put(out.box);
     formula_free(f);
     load_free(c);
@@ -189,7 +224,8 @@ static void bounds_of_cycles(void **state)
     struct flame out;
 
     (void)state;
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, &out), 0);
+    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out),
+                     0);
     assert_int_equal(out.count, 3);
     bounds_are(c, &out, "a", 61, 61);
     bounds_are(c, &out, "ab", 60, 60);
@@ -295,9 +331,9 @@ static void groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cycles),           cmocka_unit_test(distances), cmocka_unit_test(bounds),
-        cmocka_unit_test(bounds_of_cycles), cmocka_unit_test(selection), cmocka_unit_test(sorting),
-        cmocka_unit_test(groups),
+        cmocka_unit_test(cycles),  cmocka_unit_test(distances),        cmocka_unit_test(bounds),
+        cmocka_unit_test(hidden),  cmocka_unit_test(bounds_of_cycles), cmocka_unit_test(selection),
+        cmocka_unit_test(sorting), cmocka_unit_test(groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
