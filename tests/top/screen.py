@@ -106,14 +106,18 @@ class Terminal:
         os.write(self.main, keys.encode())
 
     def idle(self):
-        """Has the program read all keys, drawn all, and waits for more? So says the kernel."""
+        """Has the program read all keys, drawn all, and waits for more? So says the kernel; where it may not be asked
+        (ptrace_scope), a program that sleeps and says nothing for a while does."""
         left = struct.unpack("i", fcntl.ioctl(self.side, termios.FIONREAD, b"    "))[0]
         try:
             with open("/proc/%d/syscall" % self.pid, encoding="ascii") as f:
-                call = f.read().split()[0]
+                waits, quiet = f.read().split()[0] == PPOLL, 0
+        except PermissionError:
+            with open("/proc/%d/stat" % self.pid, encoding="ascii", errors="replace") as f:
+                waits, quiet = f.read().rpartition(")")[2].split()[0] == "S", 0.5
         except OSError:
             return False
-        return not left and call == PPOLL and not select.select([self.main], [], [], 0)[0]
+        return not left and waits and not select.select([self.main], [], [], quiet)[0]
 
     def wait(self, wanted):
         """Reads until the program waits for a key and wanted(text) is true. False: it did not become so."""
