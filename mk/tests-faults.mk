@@ -9,8 +9,11 @@ FAULTS_WRAPPED := malloc calloc realloc strdup strndup vasprintf realpath getcwd
 FAULTS_WRAP := $(addprefix -Wl$(comma)--wrap=,$(FAULTS_WRAPPED))
 FAULTS_INJECT := $(BUILD)/obj/asan/tests/faults/inject.o
 
-$(BUILD)/tests/profile/test_faults: override LDFLAGS += $(FAULTS_WRAP)
-$(BUILD)/tests/profile/test_faults: $(FAULTS_INJECT)
+FAULTS_UNITS := $(BUILD)/tests/profile/test_faults $(BUILD)/tests/report/test_faults
+
+# `override`: also where LDFLAGS is given to make.
+$(FAULTS_UNITS): override LDFLAGS += $(FAULTS_WRAP)
+$(FAULTS_UNITS): $(FAULTS_INJECT)
 
 # The whole program with AddressSanitizer, whose calls fail as the environment says.
 $(BUILD)/tests/quern-faults: $(call asan_objs,$(CLI_SRCS) sim/cache.c $(SYMBOLS_SRCS)) $(CLI_ZYDIS) \

@@ -50,6 +50,7 @@ void blocks_put(struct buf *to, unsigned kind, const struct buf *payload)
 
 void blocks_close(struct blocks *b)
 {
+    b->failed |= b->open.failed; // with nothing in it, perhaps
     if (b->open.size == 0 || b->failed)
         return;
     if (b->count == b->cap) {

@@ -73,9 +73,9 @@ static inline void exercise_pictures(struct core *c, struct formula *formula, ui
     struct layered_node *node = heap_array(graph.nodes, sizeof(*node));
     struct layered_edge *edge = heap_array(graph.edges, sizeof(*edge));
     struct layered l = { .node = node, .nodes = graph.nodes, .edge = edge, .edges = graph.edges };
-    for (uint32_t i = 0; i < graph.edges; i++)
+    for (uint32_t i = 0; edge && i < graph.edges; i++)
         edge[i] = (struct layered_edge){ graph.edge[i].from, graph.edge[i].to, 1, 0, 0 };
-    if (layered_make(&l) == 0)
+    if (node && edge && layered_make(&l) == 0)
         heap_put(l.point);
     heap_put(node);
     heap_put(edge);

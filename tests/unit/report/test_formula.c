@@ -85,6 +85,9 @@ static void ratios(void **state)
     assert_true(v.approx == 5.0);
     v = value_of(c, "Ir / (Dr - 70)", &scale); // by zero
     assert_true(v.approx != v.approx);
+    v = value_of(c, "Ir / Dr + 1", &scale); // what comes after the division does not undo it
+    assert_false(v.is_exact);
+    assert_true(v.approx == 0.1 + 1);
     v = value_of(c, "max(Ir / Dr, 3)", &scale);
     assert_true(v.approx == 3.0);
     load_free(c);
@@ -99,6 +102,10 @@ static void faults(void **state)
         { "", 0 },
         { "Ir +", 4 },
         { "Irx", 0 },
+        { "Ir9", 0 },
+        { "Ir0", 0 },
+        { "IrZ", 0 },
+        { "Ir_", 0 },
         { "Ir Dr", 3 },
         { "(Ir", 3 },
         { "Ir)", 2 },
