@@ -203,7 +203,9 @@ ENGINE_WING_UNITS += run/dispatch run/launch
 ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
 ENGINE_UNIT_OBJS_run/launch := run/launch run/stack base/mini
 
-ENGINE_WING_UNITS += signal/sigcalls process/procnames
+ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end
+ENGINE_UNIT_OBJS_signal/setup := signal/setup base/mini
+ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
