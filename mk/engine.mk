@@ -203,7 +203,11 @@ ENGINE_WING_UNITS += run/dispatch run/launch
 ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
 ENGINE_UNIT_OBJS_run/launch := run/launch run/stack base/mini
 
-ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end
+ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end syscalls/ptrace
+ENGINE_WING_UNITS += signal/die process/birth
+ENGINE_UNIT_OBJS_syscalls/ptrace := syscalls/ptrace base/mini
+ENGINE_UNIT_OBJS_signal/die := signal/die base/mini
+ENGINE_UNIT_OBJS_process/birth := process/birth
 ENGINE_UNIT_OBJS_signal/setup := signal/setup base/mini
 ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
