@@ -16,6 +16,9 @@ static int append(struct quern_profile *p, const char *text, const char *name)
     struct quern_error err;
     int rc = quern_profile_append(p, "p", from, name, &err);
 
+    assert_int_equal(err.code, -rc);
+    assert_int_equal(err.msg[0] != 0, rc != 0);
+
     quern_profile_free(from);
     return rc;
 }

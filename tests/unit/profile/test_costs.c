@@ -278,6 +278,24 @@ static void test_scaled(void **state)
     quern_profile_free(p);
 }
 
+// Fractions of an event that is not the first one: the cursor gives its counts in 10^-9, too.
+static void test_cursor_scaled(void **state)
+{
+    struct quern_profile *p =
+        read_text("version: 1\nevents: A B C\nfl=a\nfn=f\n1 2 3 4\n2 5 0.5 6\n");
+    struct quern_cursor *c = quern_cursor_new(p);
+    struct quern_record r;
+    const int64_t nano = 1000000000;
+
+    (void)state;
+    assert_int_equal(quern_cursor_next(c, &r), 1);
+    assert_true(r.counts[0] == 2 && r.counts[1] == 3 * nano && r.counts[2] == 4);
+    assert_int_equal(quern_cursor_next(c, &r), 1);
+    assert_true(r.counts[0] == 5 && r.counts[1] == nano / 2 && r.counts[2] == 6);
+    quern_cursor_free(c);
+    quern_profile_free(p);
+}
+
 static void test_nothing(void **state)
 {
     struct quern_profile *p = quern_profile_new();
@@ -299,7 +317,7 @@ int main(void)
         cmocka_unit_test(test_edges_are_summed), cmocka_unit_test(test_calls_saturate),
         cmocka_unit_test(test_many_edges),       cmocka_unit_test(test_two_cycles),
         cmocka_unit_test(test_diamond),          cmocka_unit_test(test_scaled),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_nothing),          cmocka_unit_test(test_cursor_scaled),
     };
     return cmocka_run_group_tests_name("profile costs", tests, NULL, NULL);
 }

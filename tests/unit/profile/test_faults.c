@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include "tests/faults/inject.h"
 #include "tests/unit/profile/text.h"
@@ -382,6 +383,47 @@ static void test_writing(void **state)
     free(before);
 }
 
+// A folder is opened and is none: no descriptor stays.
+static void test_folder(void **state)
+{
+    (void)state;
+    memset(&err, 0, sizeof(err));
+    inject_begin(INJECT_READ, 0, 0, false);
+    assert_null(quern_profile_read(folder, NULL, &err));
+    assert_int_equal(errno, EISDIR);
+    assert_int_equal(err.code, EISDIR);
+    assert_int_equal(inject.descriptors, 0);
+    assert_int_equal(inject.blocks, 0);
+    assert_int_equal(inject.calls[INJECT_READ], 0);
+    inject_end();
+}
+
+// More than the buffer of 128 KiB, stored and not made smaller, so that it is filled again and
+// again: 20,000 lines of 1.
+static void test_large_compressed(void **state)
+{
+    enum { LINES = 20000 };
+    char path[64];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/large.gz", folder);
+    gzFile f = gzopen(path, "wb0");
+    gzprintf(f, "version: 1\nevents: Ir\nfl=a\nfn=f\n");
+    for (int i = 1; i <= LINES; i++)
+        gzprintf(f, "1%05d99 1\n", i);
+    assert_int_equal(gzclose(f), Z_OK);
+    for (int mode = INJECT_WHOLE; mode <= INJECT_EINTR; mode += INJECT_EINTR) {
+        inject_transfer((enum inject_mode)mode);
+        struct quern_profile *p = quern_profile_read(path, NULL, &err);
+        inject_end();
+        assert_non_null(p);
+        assert_int_equal(total(p, 0), LINES);
+        assert_int_equal(quern_profile_diag_count(p), 0);
+        quern_profile_free(p);
+    }
+    remove(path);
+}
+
 // One byte at a time, and each transfer interrupted first: the same profile, the same file.
 static void test_transfers(void **state)
 {
@@ -479,7 +521,8 @@ int main(void)
         cmocka_unit_test(test_memory_of_sums),    cmocka_unit_test(test_memory_of_building),
         cmocka_unit_test(test_reading),           cmocka_unit_test(test_writing),
         cmocka_unit_test(test_transfers),         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_first_file),
+        cmocka_unit_test(test_first_file),        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_large_compressed),
     };
     return cmocka_run_group_tests_name("profile faults", tests, begin, end);
 }

@@ -103,6 +103,8 @@ static void test_replacement(void **state)
     rewrite_is("s/b/a$/", "b", "a$");
     rewrite_is("s/b/$(/", "b", "$(");
     rewrite_is("s/b/\\n/", "b", "\n");
+    // Each two characters become four before they are looked at.
+    rewrite_is("s/(b)/\\1\\1\\1\\1\\1\\1\\1\\1\\1\\1\\1\\1/", "abc", "abbbbbbbbbbbbc");
     rewrite_is("s/b//", "abc", "ac");
     rewrite_is("s/x*/-/g", "ab", "-a-b-");
     assert_null(quern_rewrite_new("s/a*/${/", &err));
