@@ -322,7 +322,7 @@ static void find_starts(struct graph *g)
         if (entry)
             at.map = finish_map_of(g->s, at.pc, at.map);
         if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
-            spool_edge_is_jump(e->kind))
+            spool_edge_is_jump(e->kind) || e->kind == SPOOL_EDGE_SKIPPED)
             continue;
         g->place(g->ctx, at.map, at.pc, &place);
         at.function = place.function;
@@ -575,7 +575,11 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     for (size_t i = 0; i < g->s->edges_used; i++)
         if (usable(g, edge_at(g, i)) && spool_edge_is_jump(edge_at(g, i)->kind))
             add_jump(g, edge_at(g, i));
-    // what went through a linkage table and came to no function
+    // What went through a linkage table and came to no function. A program that was killed while a
+    // call was noted may have been charged for more.
+    for (size_t i = 0; i < g->n; i++)
+        if (g->plt[i] > INT64_MAX)
+            g->plt[i] = 0;
     if (any(g->plt, g->n))
         quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n);
     if (rc == 0)

@@ -125,11 +125,28 @@ static void charge(const struct spool_frame *f, u64 *to, const u64 *totals)
         to[i] += totals[i] + f->before[i] + 1;
 }
 
-// A hidden function pays for what it does itself: no longer when it calls, and again from here on.
+// A hidden function pays for what it does itself: no longer when it calls, and again from there on.
+// Whoever is killed here loses rather than counts twice.
 static void begin_anew(struct spool_frame *f, const u64 *totals)
 {
-    f->key &= ~SPOOL_FRAME_FILLED;
-    snapshot(f, totals, 0, run.often);
+    snapshot(f, totals, 0, run.events);
+}
+
+static void charge_hidden(struct spool_frame *f, u64 *to, const u64 *totals)
+{
+    u32 n = f->key & SPOOL_FRAME_FILLED ? run.events : run.often;
+
+    for (u32 i = 0; i < n; i++) {
+        u64 by = totals[i] + f->before[i] + 1;
+
+        f->before[i] = ~totals[i];
+        to[i] += by;
+    }
+}
+
+static bool is_hidden(const struct spool_frame *f)
+{
+    return contexts_of(f)->flags & SPOOL_FRAME_SKIPPED;
 }
 
 static bool is_first(const struct spool_frame *f)
@@ -137,29 +154,32 @@ static bool is_first(const struct spool_frame *f)
     return ((u64)f - CALLS_BASE) % SPOOL_STACK_SIZE == 0;
 }
 
-// f has been ended, and what it has called from is on top.
+// f is about to end, and what it has been called from is on top then.
 static void uncover(u64 *counters, const struct spool_frame *f)
 {
     const struct spool_frame_context *m = contexts_of(f);
 
     if (m->depth)
         counters[m->depth]--;
-    if (!is_first(f) && (contexts_of(below(f))->flags & SPOOL_FRAME_SKIPPED))
+    if (!is_first(f) && is_hidden(below(f)))
         begin_anew(below(f), counters + run.top + 1);
 }
 
 static void pop(u64 *counters)
 {
-    const struct spool_frame *f = (const struct spool_frame *)counters[run.top];
+    struct spool_frame *f = (struct spool_frame *)counters[run.top];
     u64 *totals = counters + run.top + 1;
 
-    charge(f, counters + f->counter + 1, totals);
+    if (tb_config.contexts && is_hidden(f))
+        charge_hidden(f, counters + f->counter + 1, totals);
+    else
+        charge(f, counters + f->counter + 1, totals);
     if (f->key & SPOOL_FRAME_SIGNAL) // what the handler did is not the interrupted function's
         for (u32 i = 0; i < run.events; i++)
             totals[i] = ~f->before[i];
-    counters[run.top] = (u64)below(f);
     if (tb_config.contexts)
         uncover(counters, f);
+    counters[run.top] = (u64)below(f);
 }
 
 static void jumps_end(struct thread *t)
@@ -215,8 +235,8 @@ static struct spool_frame *enter(struct thread *t, const struct contexts_way *w,
     if (e)
         return push(t, e, key, sp, flags);
     e = contexts_enter(t, from, w, (u32)((at - base) / run.frame), &context);
-    if (from && (contexts_of(from)->flags & SPOOL_FRAME_SKIPPED))
-        charge(from, t->counters + from->counter + 1, totals_of(t));
+    if (from && is_hidden(from))
+        charge_hidden(from, t->counters + from->counter + 1, totals_of(t));
     f = push(t, e, key, sp, flags);
     *contexts_of(f) = context;
     return f;

@@ -375,8 +375,9 @@ static struct spool_edge *hide(const struct spool_frame_context *from, struct sp
     mine->own = from->own;
     mine->below = from->below;
     mine->flags |= SPOOL_FRAME_SKIPPED;
-    e->kind = SPOOL_EDGE_SKIPPED;
-    e->target = 0;
+    e->kind = SPOOL_EDGE_SKIPPED; // one for whatever is hidden there
+    e->target = e->function = 0;
+    e->target_map = e->site_map;
     return edges_record(e, 1 + tb_config.calls_events);
 }
 
