@@ -27,10 +27,10 @@ struct detail {
     uint32_t events;
 };
 
-// By what costs are told apart; equal ones are summed. DETAIL_ALIGN, with DETAIL_LINE: a line of the
-// base is the line of the profile that it is in the report's alignment of their sources. One that
-// the profile's version does not have keeps its number, and has it in to_line, too; of all others
-// that is 0. Files that are not aligned stay as they are.
+// By what costs are told apart; equal ones are summed. DETAIL_ALIGN, with DETAIL_LINE: a line of
+// the base is the line of the profile that it is in the report's alignment of their sources. One
+// that the profile's version does not have keeps its number, and has it in to_line, too; of all
+// others that is 0. Files that are not aligned stay as they are.
 enum detail_by { DETAIL_LINE = 1, DETAIL_ADDR = 2, DETAIL_FUNC = 4, DETAIL_ALIGN = 8 };
 
 // Costs of a function, or of all (CORE_NONE), by line or by instruction, sorted so. With `file`

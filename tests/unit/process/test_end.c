@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/process/end.c: how threads and processes end, in which order what is kept for them is given
-// back, and with which code. The rooms it calls write down that they were called, a letter each; what
-// ends a kernel thread ends a child of the test.
+// engine/process/end.c: how threads and processes end, in which order what is kept for them is
+// given back, and with which code. The rooms it calls write down that they were called, a letter
+// each; what ends a kernel thread ends a child of the test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
