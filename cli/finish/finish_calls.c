@@ -534,6 +534,8 @@ static void put_header(struct graph *g)
 {
     const char *cmd = finish_spool_text(g->s, g->s->h->s_cmd);
     const char *desc = finish_spool_text(g->s, g->s->h->s_desc);
+    // of several parts: what the program asked for has its trigger already
+    bool last = g->s->h->dumps && !(desc && strstr(desc, "\nTrigger: "));
 
     quern_profile_set_creator(g->p, "quern-" QUERN_VERSION);
     quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid);
@@ -553,6 +555,8 @@ static void put_header(struct graph *g)
         free(line);
         desc += desc[n] ? n + 1 : n;
     }
+    if (last)
+        quern_profile_add_desc(g->p, "Trigger", "Program termination");
 }
 
 int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_size)
