@@ -19,6 +19,11 @@ mutate_programs = $(foreach t,$(2),$(info $(1)|$(t)|$(3)$(t)))
 MUTATE_BATS := $(sort $(wildcard tests/cli/*.bats))
 MUTATE_CLI = $(QUERN_PROGRAMS) $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/quern-asan \
              $(BUILD)/tests/cli_engine
+# The engine as a whole, in which there is no gcov: these stand for every line of the folders.
+MUTATE_MAKE = $(firstword $(MAKE)) --no-print-directory BUILD=$(BUILD)
+MUTATE_GOALS = $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
+MUTATE_ENGINE := check-native check-oracle check-guest
+MUTATE_PROCESS := check-exec
 mutate-runs:
 	$(call mutate_programs,profile/,$(PROFILE_TESTS))
 	$(call mutate_programs,symbols/,$(SYMBOLS_TESTS),TEST_FOLDER=$(BUILD)/tests )
@@ -26,5 +31,8 @@ mutate-runs:
 	$(call mutate_programs,report/,$(REPORT_TESTS))
 	$(call mutate_programs,cli/,$(CLI_TESTS))
 	$(foreach t,$(MUTATE_BATS),$(info cli/|$(MUTATE_CLI)|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
-	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(ENGINE_WING_TESTS))
+	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) \
+	    $(ENGINE_WING_TESTS) $(STATE_UNITS))
+	$(foreach t,$(MUTATE_ENGINE),$(info whole engine/|$(MUTATE_GOALS)|$(MUTATE_MAKE) $(t)))
+	$(foreach t,$(MUTATE_PROCESS),$(info whole engine/process/$(comma)engine/signal/|$(MUTATE_GOALS)|$(MUTATE_MAKE) $(t)))
 	@:
