@@ -37,6 +37,17 @@ static int do_read(void)
     return 0;
 }
 
+static int do_read_mem(void)
+{
+    static const char text[] = "version: 1\nevents: Ir\nfl=a\nfn=f\n1 1\n";
+    struct quern_profile *p = quern_profile_read_mem(text, strlen(text), "text", NULL, &err);
+
+    if (!p)
+        return failed();
+    quern_profile_free(p);
+    return 0;
+}
+
 static int do_write_callgrind(void)
 {
     struct quern_write_opts o = { .sz = sizeof(o), .format = QUERN_FORMAT_CALLGRIND };
@@ -283,6 +294,7 @@ static void test_memory_of_reading(void **state)
     (void)state;
     EACH_INPUT(path)
     assert_true(fail_each(path, do_read, INJECT_MEMORY, ENOMEM) > 10);
+    assert_true(fail_each("text", do_read_mem, INJECT_MEMORY, ENOMEM) > 10);
 }
 
 static void test_memory_of_writing(void **state)
