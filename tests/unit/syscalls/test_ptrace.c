@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/syscalls/ptrace.c: a child stands for a tracee under an engine of its own: its base of %gs
 // is a thread block, in which the client's own base is kept. All calls of ptrace are really made.
-// The registers of a tracee are 27, in the order of struct user_regs_struct; %gs's base is the
+// The registers of a tracee are 27, in the order of struct user_regs_struct; the base of %gs is the
 // 23rd.
 #include <setjmp.h>
 #include <stdarg.h>
