@@ -328,12 +328,46 @@ static void groups(void **state)
     load_free(c);
 }
 
+// d is called by a for 50, by b for 30, by c for 40, each of which main (e) calls for as much: the
+// path to it is e -> a -> d, wherever the dearest caller stands among them.
+static void paths(void **state)
+{
+    static const uint64_t costs[][3] = { { 50, 30, 40 }, { 30, 50, 40 }, { 30, 40, 50 },
+                                         { 50, 40, 30 }, { 2, 1, 1 },    { 1, 2, 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++) {
+        const uint64_t *v = costs[i];
+        char dearest = v[0] > v[1] && v[0] > v[2] ? 'a' : v[1] > v[2] ? 'b' : 'c';
+        struct core *c =
+            tiny_core(SELF(1, 1, 1, 1, 1),
+                      CALLS({ 'a', 'd', 1, v[0] }, { 'b', 'd', 1, v[1] }, { 'c', 'd', 1, v[2] },
+                            { 'e', 'a', 1, v[0] }, { 'e', 'b', 1, v[1] }, { 'e', 'c', 1, v[2] }));
+        struct formula *f = formula_event(c, 0);
+        uint32_t edge[4];
+        assert_int_equal(reach_path(c, tiny_func(c, 'd'), f, VALUES_NEW, edge, 4), 2);
+        assert_int_equal(c->edge_caller[edge[0]], tiny_func(c, 'e'));
+        assert_int_equal(c->edge_callee[edge[0]], tiny_func(c, dearest));
+        assert_int_equal(c->edge_caller[edge[1]], tiny_func(c, dearest));
+        assert_int_equal(c->edge_callee[edge[1]], tiny_func(c, 'd'));
+        assert_int_equal(reach_path(c, tiny_func(c, 'd'), f, VALUES_NEW, edge, 1), 1);
+        assert_int_equal(c->edge_callee[edge[0]], tiny_func(c, 'd'));
+        assert_int_equal(reach_path(c, tiny_func(c, 'e'), f, VALUES_NEW, edge, 4), 0);
+        assert_int_equal(reach_path(c, c->funcs, f, VALUES_NEW, edge, 4), CORE_WRONG);
+        uint32_t func[5], distance[5];
+        assert_int_equal(reach_all(c, c->funcs, REACH_CALLERS, VALUES_NEW, func, distance),
+                         CORE_WRONG);
+        formula_free(f);
+        load_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cycles),  cmocka_unit_test(distances),        cmocka_unit_test(bounds),
         cmocka_unit_test(hidden),  cmocka_unit_test(bounds_of_cycles), cmocka_unit_test(selection),
-        cmocka_unit_test(sorting), cmocka_unit_test(groups),
+        cmocka_unit_test(sorting), cmocka_unit_test(groups),           cmocka_unit_test(paths),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
