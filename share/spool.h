@@ -77,31 +77,31 @@ enum spool_flag {
     SPOOL_F_CALLS = 1u << 16,       // --calls=yes
     SPOOL_F_NO_WAYS = 1u << 17,     // --no-way-search
     SPOOL_F_NO_NARROW = 1u << 18,   // --no-narrow-tags
-    SPOOL_F_NO_FLAG_PROBE = 1u << 19,  // --no-flag-probe
-    SPOOL_F_NO_DEMANGLE = 1u << 20,    // --demangle=no: for the finisher alone
-    SPOOL_F_REPLAY = 1u << 21,         // --replay=inline
-    SPOOL_F_NO_VALUES = 1u << 22,      // --no-value-numbers
-    SPOOL_F_NO_ROUTINES = 1u << 23,    // --no-replay-code
-    SPOOL_F_NO_VECTORS = 1u << 24,     // --no-vectors
-    SPOOL_F_NO_LINES = 1u << 25,       // --dump-line=no: for the finisher alone, as the next three
-    SPOOL_F_INSTR = 1u << 28,          // --dump-instr=yes
-    SPOOL_F_NO_IDS = 1u << 29,         // --compress-strings=no
-    SPOOL_F_NO_RELATIVE = 1ull << 32,  // --compress-pos=no
-    SPOOL_F_JUMPS = 1ull << 33,        // --collect-jumps=yes
-    SPOOL_F_CONTEXTS = 1ull << 34,     // --separate-callers and its like: s_rules
-    SPOOL_F_NOT_ATSTART = 1ull << 35,  // --collect-atstart=no
-    SPOOL_F_SKIP_DIRECT = 1ull << 36,  // --skip-direct-rec=yes
-    SPOOL_F_SHOW_PLT = 1ull << 37,     // --skip-plt=no
-    SPOOL_F_BY_THREAD = 1ull << 38,    // --separate-threads=yes: for the finisher alone
-    SPOOL_F_STAT = 1u << 26,           // quern stat: who started the run reads the spool
-    SPOOL_F_JSON = 1u << 27,           // --summary=json: for the finisher alone
-    SPOOL_F_COUNTED = 1u << 30,        // --tsc=counted
-    SPOOL_F_REPRODUCIBLE = 1u << 31,   // --reproducible=yes
-    SPOOL_F_NO_REQUESTS = 1ull << 40,  // --client-requests=no
-    SPOOL_F_NOT_AT_START = 1ull << 41, // --instr-at-start=no
-    SPOOL_F_COMBINE = 1ull << 43,      // --combine-dumps=yes: for the finisher alone
-    SPOOL_F_INHERIT = 1ull << 42,      // --instr-at-start=inherit: an exec goes on as it was
-    SPOOL_F_MERGE = 1ull << 50,        // --children=merge
+    SPOOL_F_NO_FLAG_PROBE = 1u << 19, // --no-flag-probe
+    SPOOL_F_NO_DEMANGLE = 1u << 20,   // --demangle=no: for the finisher alone
+    SPOOL_F_REPLAY = 1u << 21,        // --replay=inline
+    SPOOL_F_NO_VALUES = 1u << 22,     // --no-value-numbers
+    SPOOL_F_NO_ROUTINES = 1u << 23,   // --no-replay-code
+    SPOOL_F_NO_VECTORS = 1u << 24,    // --no-vectors
+    SPOOL_F_NO_LINES = 1u << 25,      // --dump-line=no: for the finisher alone, as the next three
+    SPOOL_F_INSTR = 1u << 28,         // --dump-instr=yes
+    SPOOL_F_NO_IDS = 1u << 29,        // --compress-strings=no
+    SPOOL_F_NO_RELATIVE = 1ull << 32, // --compress-pos=no
+    SPOOL_F_JUMPS = 1ull << 33,       // --collect-jumps=yes
+    SPOOL_F_CONTEXTS = 1ull << 34,    // --separate-callers and its like: s_rules
+    SPOOL_F_NOT_COLLECTING = 1ull << 35, // --collect-atstart=no
+    SPOOL_F_SKIP_DIRECT = 1ull << 36,    // --skip-direct-rec=yes
+    SPOOL_F_SHOW_PLT = 1ull << 37,       // --skip-plt=no
+    SPOOL_F_BY_THREAD = 1ull << 38,      // --separate-threads=yes: for the finisher alone
+    SPOOL_F_STAT = 1u << 26,             // quern stat: who started the run reads the spool
+    SPOOL_F_JSON = 1u << 27,             // --summary=json: for the finisher alone
+    SPOOL_F_COUNTED = 1u << 30,          // --tsc=counted
+    SPOOL_F_REPRODUCIBLE = 1u << 31,     // --reproducible=yes
+    SPOOL_F_NO_REQUESTS = 1ull << 40,    // --client-requests=no
+    SPOOL_F_NOT_AT_START = 1ull << 41,   // --instr-at-start=no
+    SPOOL_F_COMBINE = 1ull << 43,        // --combine-dumps=yes: for the finisher alone
+    SPOOL_F_INHERIT = 1ull << 42,        // --instr-at-start=inherit: an exec goes on as it was
+    SPOOL_F_MERGE = 1ull << 50,          // --children=merge
 };
 
 struct spool_geometry {

@@ -391,7 +391,7 @@ void finish_calls_insn(struct graph *g, const struct finish_insn *in)
     struct site *s;
     size_t slot;
 
-    if (in->context == SPOOL_CONTEXT_OFF || (!in->context && (flags & SPOOL_F_NOT_ATSTART)))
+    if (in->context == SPOOL_CONTEXT_OFF || (!in->context && (flags & SPOOL_F_NOT_COLLECTING)))
         return;
     for (size_t i = 0; i < g->n; i++)
         counts[i] = in->counts[events[g->event[i]].in];

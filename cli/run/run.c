@@ -249,7 +249,7 @@ void run_start(const struct run_options *options, char **given)
     if (!(o.flags & SPOOL_F_CALLS) &&
         ((o.flags &
           (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS |
-           SPOOL_F_NOT_ATSTART | SPOOL_F_SKIP_DIRECT | SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD)) ||
+           SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT | SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD)) ||
          o.rules_count))
         die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
                         "--compress-strings=no, --compress-pos=no, --separate-*, --skip-*, --fn-*, "
@@ -258,7 +258,7 @@ void run_start(const struct run_options *options, char **given)
     if (o.log && o.log_fd)
         die(UTIL_USAGE, "--log-fd=%s: not with --log-file=%s; leave one of them out", o.log_fd,
             o.log);
-    if (o.rules_count || (o.flags & SPOOL_F_NOT_ATSTART))
+    if (o.rules_count || (o.flags & SPOOL_F_NOT_COLLECTING))
         o.flags |= SPOOL_F_CONTEXTS;
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)

@@ -76,7 +76,7 @@ static void rule(void *field, const struct option *o, const char *value)
         die(UTIL_USAGE, "%s: the value is empty", o->name);
     add_rule(r, o, o->min, value);
     if (o->bits == SPOOL_RULE_TOGGLE)
-        r->flags |= SPOOL_F_NOT_ATSTART;
+        r->flags |= SPOOL_F_NOT_COLLECTING;
 }
 
 #define FIELD(f) .field = offsetof(struct run_options, f)
@@ -162,7 +162,7 @@ static const struct option rows[] = {
       "(with --collect-atstart=yes behind it, the other way round)",
       OPTION_CALL, .call = rule, .bits = SPOOL_RULE_TOGGLE },
     { "--collect-atstart", YES_NO, "collect from the beginning [yes]",
-      OPTION_NO, FLAG(NOT_ATSTART) },
+      OPTION_NO, FLAG(NOT_COLLECTING) },
     { "--compress-strings", YES_NO, "numbers for names [yes]",
       OPTION_NO, FLAG(NO_IDS) },
     { "--compress-pos", YES_NO, "lines and addresses as differences [yes]",

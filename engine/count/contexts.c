@@ -387,7 +387,7 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
 {
     const struct spool_frame_context *last = top ? contexts_of(top) : NULL;
     const struct spool_frame_context *from = w->kind == SPOOL_EDGE_ROOT ? NULL : last;
-    bool off = last ? last->flags & SPOOL_FRAME_OFF : spool->flags & SPOOL_F_NOT_ATSTART;
+    bool off = last ? last->flags & SPOOL_FRAME_OFF : spool->flags & SPOOL_F_NOT_COLLECTING;
     bool hidden = from && (from->flags & SPOOL_FRAME_SKIPPED);
     struct known k = { .site = w->site, .target = w->target };
     const struct node *n, *named, *caller = NULL;
