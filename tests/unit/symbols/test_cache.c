@@ -539,6 +539,22 @@ static void test_no_identity(void **state)
     size_t size = fread(whole, 1, sizeof(whole), f);
     fclose(f);
     assert_true(size > 4096 && size < sizeof(whole));
+    // A name of 4095 characters has room, one of 4096 has not; a folder and a pipe have no identity.
+    static char name[sizeof(a.path) + 1];
+    struct stat st;
+    int fd = open(in_folder("m"), O_RDONLY);
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    memset(name, 'x', sizeof(a.path));
+    assert_false(identity_of_file(&a, name, fd, &st));
+    assert_int_equal(a.path[0], 0);
+    name[sizeof(a.path) - 1] = 0;
+    assert_true(identity_of_file(&a, name, fd, &st));
+    assert_string_equal(a.path, name);
+    st.st_mode = (st.st_mode & ~(mode_t)S_IFMT) | S_IFIFO;
+    assert_false(identity_of_file(&a, "m", fd, &st));
+    st.st_mode = (st.st_mode & ~(mode_t)S_IFMT) | S_IFDIR;
+    assert_false(identity_of_file(&a, "m", fd, &st));
+    close(fd);
     // Cut off: its section headers are at the end.
     f = fopen(in_folder("cut"), "w");
     fwrite(whole, 1, size - 1, f);
