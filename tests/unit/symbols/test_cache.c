@@ -539,7 +539,8 @@ static void test_no_identity(void **state)
     size_t size = fread(whole, 1, sizeof(whole), f);
     fclose(f);
     assert_true(size > 4096 && size < sizeof(whole));
-    // A name of 4095 characters has room, one of 4096 has not; a folder and a pipe have no identity.
+    // A name of 4095 characters has room, one of 4096 has not; a folder and a pipe have no
+    // identity.
     static char name[sizeof(a.path) + 1];
     struct stat st;
     int fd = open(in_folder("m"), O_RDONLY);
