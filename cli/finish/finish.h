@@ -60,6 +60,7 @@ struct finish_spool {
     void *counters_area; // mapped (one thread) or allocated
     size_t counters_size;
     bool counters_mapped;
+    int unmapped; // errno of a part that could not be mapped
 };
 
 // 0, or -1 with a sentence in err (without the name of the file).

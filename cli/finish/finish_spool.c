@@ -26,7 +26,8 @@ bool finish_event_counted(enum finish_event e, uint64_t flags)
     return (flags & (e < FINISH_BC ? SPOOL_F_CACHE_SIM : SPOOL_F_BRANCH_SIM)) != 0;
 }
 
-// Maps [off, off + want) as far as the file goes; *got is what was mapped.
+// Maps [off, off + want) as far as the file goes; *got is what was mapped. NULL: that is nothing,
+// or, with s->unmapped, it could not be mapped: what is there is not to be taken for lost.
 static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file_size, uint64_t off,
                             uint64_t want, uint64_t *got)
 {
@@ -37,8 +38,10 @@ static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file
     if (*got == 0)
         return NULL;
     p = mmap(NULL, *got, PROT_READ, MAP_SHARED, fd, (off_t)off);
-    if (p == MAP_FAILED)
+    if (p == MAP_FAILED) {
+        s->unmapped = errno;
         return NULL;
+    }
     // Mostly holes, and what is none was written a moment ago: reading ahead would only clear
     // memory.
     madvise(p, *got, MADV_RANDOM);
@@ -149,6 +152,10 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     }
     size = (uint64_t)st.st_size;
     h = map_area(s, 0, fd, size, 0, SPOOL_MAPS_OFF, &got);
+    if (s->unmapped) {
+        snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
+        return -1;
+    }
     if (!h || got < SPOOL_MAPS_OFF || h->magic != SPOOL_MAGIC) {
         snprintf(err, err_size, "not a spool of quern");
         finish_spool_close(s);
@@ -178,6 +185,11 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     s->edges_used = least(h->edges_used, SPOOL_EDGES_MAX);
     s->edges = map_area(s, 4, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
     s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
+    if (s->unmapped) {
+        snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
+        finish_spool_close(s);
+        return -1;
+    }
     s->sums = s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
     if (read_counters(s, fd, size) != 0) {
         snprintf(err, err_size, "its counters cannot be read: %s",

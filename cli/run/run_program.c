@@ -206,7 +206,8 @@ static char *check(const char *path, int depth)
     if (fd < 0)
         return xasprintf("%s: cannot be read (%s); a program must be readable to be profiled", path,
                          strerror(errno));
-    got = read(fd, buf, sizeof(buf) - 1);
+    while ((got = read(fd, buf, sizeof(buf) - 1)) < 0 && errno == EINTR)
+        ;
     if (got < 0) {
         fault = xasprintf("%s: %s", path, strerror(errno));
     } else if (got >= 4 && memcmp(buf, ELFMAG, SELFMAG) == 0) {
