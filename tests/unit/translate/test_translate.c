@@ -22,6 +22,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/calls.h"
+#include "engine/count/contexts.h"
 #include "engine/count/edges.h"
 #include "engine/count/functions.h"
 #include "engine/count/ids.h"
