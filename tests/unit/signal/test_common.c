@@ -6,11 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <pthread.h>
-
 #include <cmocka.h>
 
 #include "engine/signal/common.h"
+
+// Behind sys.h: its CSIGNAL is that of sched.h.
+#include <pthread.h>
 
 #define BIT(sig) SIGBIT(sig)
 
