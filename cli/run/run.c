@@ -98,16 +98,18 @@ static char *spool_folder(const struct run_options *o, const char *cwd, const ch
 }
 
 // --children=merge: where processes put their profiles until the first one ends.
-static char *make_tree(const char *folder)
+static void make_tree(const char *tree, const char *spool)
 {
-    char *path = xasprintf("%s/quern.tree.%ld", folder, (long)getpid());
+    int e;
 
-    if (mkdir(path, 0777) != 0)
-        die(UTIL_USAGE,
-            "%s: cannot be made: %s; choose another folder with --cachegrind-out-file= or "
-            "--spool-dir=",
-            path, strerror(errno));
-    return path;
+    if (mkdir(tree, 0777) == 0)
+        return;
+    e = errno;
+    unlink(spool);
+    die(UTIL_USAGE,
+        "%s: cannot be made: %s; choose another folder with --cachegrind-out-file= or "
+        "--spool-dir=",
+        tree, strerror(e));
 }
 
 // Where modules are known from earlier runs; NULL: nowhere. It is made, and trusted, by whoever
@@ -295,7 +297,7 @@ void run_start(const struct run_options *options, char **given)
     folder = spool_folder(&o, cwd, expanded);
     if (o.flags & SPOOL_F_MERGE) {
         o.flags |= SPOOL_F_TRACE_CHILDREN;
-        tree = make_tree(folder);
+        tree = xasprintf("%s/quern.tree.%ld", folder, (long)getpid());
         free(output);
         output = name_escape(expanded); // of every process the same
     }
@@ -307,6 +309,8 @@ void run_start(const struct run_options *options, char **given)
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         in.start_mask = 0;
     spool_fd = run_spool_create(&in, &spool);
+    if (tree)
+        make_tree(tree, spool);
     if (!(o.flags & (SPOOL_F_QUIET | SPOOL_F_STAT | SPOOL_F_JSON)))
         banner(log_fd, given, &o.caches, (const char *const *)fits,
                (o.flags & SPOOL_F_CACHE_SIM) != 0, o.parent && o.log);

@@ -111,6 +111,7 @@ static void fork_copy(struct thread *t, struct request *rq)
 {
     s32 parent = thread_own(t)->tgid;
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
+    u64 ticks = t->tick_base;
     u64 seed = ticks_random(t); // two processes with one sequence would choose the same names
     u32 copies;
     long ret;
@@ -136,6 +137,8 @@ static void fork_copy(struct thread *t, struct request *rq)
     log_drain_all(0);
     set_stack(rq, 0, 0);
     copies = copy_fork_before();
+    if (spool->flags & SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
+        ticks_keep(t);
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
     if (ret == 0) {
@@ -160,6 +163,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         t->client_fs_base = fs_base(t, rq);
         ret = 0;
     } else {
+        t->tick_base = ticks;
         if (ret > 0)
             copy_fork_wait(copies);
         if (others)

@@ -163,6 +163,10 @@ static bool give_away(struct thread *t, const struct k_siginfo *info)
     for (struct thread *u; !given && (u = threads_next_live(&slot));) {
         u32 *giver = &givers[slot - 1];
 
+        // Of other processes in this memory one may be killed between the two counts, and be waited
+        // for without end: they do not count each other.
+        if (!is_open(t, u, info->signo))
+            continue;
         __atomic_fetch_add(giver, 1, __ATOMIC_SEQ_CST);
         if (is_open(t, u, info->signo))
             given = sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)u->tid,

@@ -139,12 +139,41 @@ work_is() { # CALLS ROUNDS
     work_is 4 11100
 }
 
+@test "the counted time of a forked child goes on" {
+    real
+    cat > time.c << 'END'
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+int main(void)
+{
+    unsigned long long before = __rdtsc(), after;
+    int status;
+
+    if (fork() == 0)
+        _exit(__rdtsc() <= before);
+    wait(&status);
+    after = __rdtsc();
+    // In between are a fork and a wait, not the child.
+    return (status != 0) + 2 * (after <= before || after - before > 100000);
+}
+END
+    gcc -O1 -o time time.c
+    run "$QUERN" run -q --tsc=counted --children=merge --cache-sim=no -o all ./time
+    [ "$status" = 0 ]
+}
+
 @test "what cannot be run leaves no folder" {
     real
     run -127 "$QUERN" run --children=merge -o all ./nothing
     printf 'not a program' > text
     chmod +x text
     run -127 "$QUERN" run --children=merge -o all ./text
+    # Neither does a spool that cannot be as large as it must.
+    run bash -c 'ulimit -f 100; exec "$0" run --children=merge -o all ./family child' "$QUERN"
+    [ "$status" = 2 ]
+    [[ "$output" == *"cannot make the spool"* ]]
     [ "$(ls -d quern.* 2>/dev/null)" = "" ]
 }
 

@@ -6,7 +6,7 @@ dpkg-deb -b pkg repo/quern-wild.deb >/dev/null
 (cd repo && dpkg-scanpackages . 2>/dev/null > Packages && gzip -k Packages)
 echo "deb [trusted=yes] copy:$PWD/repo ./" > root/etc/sources.list
 touch root/status
-apt="-o Dir::Etc::sourcelist=$PWD/root/etc/sources.list -o Dir::Etc::sourceparts=/none -o Dir::State::lists=$PWD/root/lists -o Dir::Cache=$PWD/root/cache -o Dir::State::status=$PWD/root/status -o APT::Sandbox::User=root"
+apt="-o Dir::Etc::sourcelist=$PWD/root/etc/sources.list -o Dir::Etc::sourceparts=$PWD/none -o Dir::State::lists=$PWD/root/lists -o Dir::Cache=$PWD/root/cache -o Dir::State::status=$PWD/root/status -o APT::Sandbox::User=root"
 $RUN apt-get $apt update >/dev/null
 echo "status $?"
 $RUN apt-cache $apt show quern-wild | grep -E '^(Package|Version)'
