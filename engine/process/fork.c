@@ -251,9 +251,8 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     struct vfork_save *save = t->vfork;
     struct signal_table *table = t->sig->table;
     bool has_turn = thread_own(t)->has_turn;
-    struct thread *next = t->next;
 
-    // The child may have died anywhere.
+    // The child may have died anywhere. t->next belongs to the list: other threads come and go.
     *t->sig = save->sig;
     t->tid = save->thread.tid;
     thread_own(t)->tgid = save->own.tgid;
@@ -277,7 +276,6 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->sc_post = 0;
     t->own = save->thread.own;
     t->vfork = save->thread.vfork;
-    t->next = next;
     heap_free(save, sizeof(*save));
     __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&t->stop, STOP_SIGNAL, __ATOMIC_SEQ_CST);
