@@ -102,6 +102,8 @@ enum spool_flag {
     SPOOL_F_COMBINE = 1ull << 43,        // --combine-dumps=yes: for the finisher alone
     SPOOL_F_INHERIT = 1ull << 42,        // --instr-at-start=inherit: an exec goes on as it was
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
+    SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
+    SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
 };
 
 struct spool_geometry {

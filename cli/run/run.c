@@ -242,8 +242,8 @@ void run_start(const struct run_options *options, char **given)
     size_t n = 0;
     int log_fd, spool_fd, e;
 
-    if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_REPLAY))
-        die(UTIL_USAGE, "--calls=yes: not with --replay=inline, which simulates caches later than "
+    if ((o.flags & SPOOL_F_CALLS) && o.replay > 1)
+        die(UTIL_USAGE, "--calls=yes: not with --replay, which simulates caches later than "
                         "the calls are made; leave one of them out");
     if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_MERGE))
         die(UTIL_USAGE, "--calls=yes: not with --children=merge, for a child's open calls began in "

@@ -215,9 +215,12 @@ static const struct option rows[] = {
     { "--no-way-search", NULL,
       "call it for every reference that does not hit the first way of its set",
       OPTION_SET, FLAG(NO_WAYS) },
-    { "--replay", "=off|inline",
-      "simulate caches and branches at each reference, or record and simulate in batches [off]",
-      OPTION_CHOICE, FLAG(REPLAY) },
+    { "--replay", "=off|inline|process",
+      "simulate caches and branches at each reference, or record and simulate in batches: each "
+      "thread its own, or where there are two processors another process meanwhile [off]",
+      OPTION_CHOICE, FIELD(replay) },
+    { "--small-buffers", NULL, "with --replay, record into buffers of 16 KiB, not 512",
+      OPTION_SET, FLAG(SMALL_LOG) },
     { "--no-value-numbers", NULL, "with --replay, record the address of each reference",
       OPTION_SET, FLAG(NO_VALUES) },
     { "--no-replay-code", NULL, "with --replay, simulate in C what was recorded",
@@ -262,6 +265,8 @@ const struct options run_options_table = {
 
 void run_options_settle(struct run_options *o)
 {
+    if (o->replay > 1)
+        o->flags |= o->replay > 2 ? SPOOL_F_REPLAY_PROCESS : SPOOL_F_REPLAY;
     if (o->start > 1)
         o->flags |= SPOOL_F_NOT_AT_START;
     if (o->start > 2)

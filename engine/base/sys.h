@@ -281,8 +281,9 @@ struct k_iovec {
 #define CLONE_INTO_CGROUP    0x200000000
 #define CSIGNAL              0xff
 
-#define WNOHANG 1
-#define __WALL  0x40000000
+#define WNOHANG  1
+#define __WALL   0x40000000
+#define __WCLONE 0x80000000
 
 #define FUTEX_WAIT         0
 #define FUTEX_WAKE         1
@@ -320,6 +321,7 @@ struct k_iovec {
 #define PR_GET_SECCOMP               21
 #define PR_SET_SECCOMP               22
 #define PR_SET_MM                    35
+#define PR_GET_CHILD_SUBREAPER       37
 #define PR_SET_MM_MAP                14
 #define PR_SET_NO_NEW_PRIVS          38
 #define PR_GET_NO_NEW_PRIVS          39

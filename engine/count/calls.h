@@ -34,7 +34,7 @@ void calls_counted(struct thread *t, u32 counter, u64 n);
 // A counter of a reference or a branch.
 static inline void calls_count(struct thread *t, u32 counter, u64 n)
 {
-    t->counters[counter] += n;
+    t->misses[counter] += n;
     if (tb_config.calls)
         calls_counted(t, counter, n);
 }

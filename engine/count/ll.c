@@ -222,8 +222,8 @@ void ll_drain(struct thread *t)
         return;
     lock_take(&stripe[0].lock); // which no reference takes while those of others wait
     for (; w < end; w++) {
-        t->counters[w->counter]++;
-        t->counters[w->counter + 1] += own_ref(w->addr, w->size ? w->size : 1);
+        t->misses[w->counter]++;
+        t->misses[w->counter + 1] += own_ref(w->addr, w->size ? w->size : 1);
     }
     lock_drop(&stripe[0].lock);
     t->ll = (u64)first_of(t);

@@ -9,6 +9,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/ticks.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
@@ -24,6 +25,9 @@ struct thread *birth_new(struct thread *parent)
         threads_free(t);
         return NULL;
     }
+    // The second thread changes how LL is used.
+    if (parent)
+        replayer_settle(parent);
     if (caches_thread_init(t)) {
         tcache_thread_fini(t);
         threads_free(t);

@@ -10,6 +10,7 @@
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/common.h"
 #include "engine/signal/die.h"
 #include "engine/signal/mask.h"
@@ -89,6 +90,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     if (threads_count_of(tgid) > 1 || world_is_ending())
         stopped = world_stop_for_end(t);
     log_drain_all(stopped ? tgid : LOG_NONE_STOPPED);
+    replayer_stop();
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {
         if (finish_in_child(kind, code))

@@ -19,6 +19,7 @@
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
@@ -239,6 +240,13 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 
 // ---- The calls ----
 
+// Who replays would keep what this process maps. When the exec fails each thread replays its own.
+static void leave_memory(const struct thread *t)
+{
+    if (threads_is_profiled(t) && !thread_own(t)->borrowed)
+        replayer_stop();
+}
+
 // sure: it will succeed, so that nothing of ours comes after the kernel has got the client's
 // filters.
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
@@ -248,6 +256,7 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
         return -ERESTARTNOINTR;
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
+    leave_memory(t);
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 
@@ -260,6 +269,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
 
     if (!mask_any_noted(t) && mask_close_for_exec(t, &mask)) {
         ret = copy_set_start_mask(spool_fd, mask);
+        leave_memory(t);
         if (!ret)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }

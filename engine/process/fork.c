@@ -26,6 +26,7 @@
 #include "engine/process/end.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/action.h"
 #include "engine/signal/common.h"
 #include "engine/signal/mask.h"
@@ -152,6 +153,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         caches_fork_child();
+        replayer_fork_child();
         calls_fork_child(t);
         // copied from a process that borrowed the memory: it has a table of its own anyway
         if (!profiled)

@@ -8,18 +8,19 @@
 #include "engine/count/caches.h"
 #include "engine/replay/area.h"
 #include "engine/replay/replay.h"
+#include "engine/replay/replayer.h"
 #include "engine/spool/config.h"
 #include "engine/thread/threads.h"
 #include "engine/thread/world.h"
 
-static u64 begin_of(const struct thread *t)
-{
-    return (u64)t->self + TA_LOG;
-}
-
 static u64 end_of(const struct thread *t)
 {
-    return begin_of(t) + TA_LOG_SIZE;
+    return t->log_begin + tb_config.log_size;
+}
+
+static u64 other_of(const struct thread *t)
+{
+    return t->log_begin ^ ((u64)t->self + TA_LOG) ^ ((u64)t->self + TA_LOG_OTHER);
 }
 
 // The turn goes from thread to thread, and with it the caches: what was recorded with them is
@@ -38,20 +39,29 @@ void log_init(void)
     if (!tb_config.defer)
         return;
     replay_init();
+    replayer_start();
     world_on_turn = turn;
 }
 
 void log_thread_init(struct thread *t)
 {
-    t->log = begin_of(t);
+    const u64 buffers[] = { TA_LOG_OTHER, TA_LOG };
+
     t->log_tail = NULL;
-    if (!tb_config.defer)
-        return;
-    // The replay of a full buffer reads one word more.
-    sys_mprotect(end_of(t), PAGE_SIZE, PROT_READ | PROT_WRITE);
-    *(u64 *)end_of(t) = LOG_END;
-    if (sys_mprotect(end_of(t), PAGE_SIZE, PROT_READ))
-        engine_die("cannot protect the end of a thread's buffer");
+    for (u32 i = 0; i < ARRAY_SIZE(buffers); i++) {
+        u64 end;
+
+        t->log = t->log_begin = (u64)t->self + buffers[i] + TA_LOG_SIZE - tb_config.log_size;
+        if (!tb_config.defer)
+            continue;
+        // The replay of a full buffer reads one word more.
+        end = end_of(t);
+        sys_mprotect(end, PAGE_SIZE, PROT_READ | PROT_WRITE);
+        *(u64 *)end = LOG_END;
+        if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
+            engine_die("cannot protect the end of a thread's buffer");
+    }
+    replayer_thread_init(t);
 }
 
 bool log_has_room(void)
@@ -77,10 +87,11 @@ void log_flush(void)
 
 void log_drain(struct thread *t)
 {
-    u64 begin = begin_of(t), end = t->log;
+    u64 begin = t->log_begin, end = t->log;
 
     if (!tb_config.defer)
         return;
+    replayer_settle(t);
     t->log = begin;
     replay_run(t, (const u64 *)begin, (const u64 *)end);
 }
@@ -122,13 +133,13 @@ void log_left(struct thread *t, const struct where_left *left)
         start -= area_block(left->log)->slots * 8ul;
     t->log = start;
     log_drain(t);
-    t->log = begin_of(t);
+    t->log = t->log_begin;
     replay_part(t, (const u64 *)start, left->insn);
 }
 
 bool log_full(struct thread *t, u64 addr, u64 hpc, u64 *r11)
 {
-    u64 begin = begin_of(t), end = end_of(t), start = *r11, ahead = 0;
+    u64 end = end_of(t), start = *r11, ahead = 0;
     struct where_left left;
 
     if (!tb_config.defer || addr - end >= LOG_RECORD_MAX * 8ul)
@@ -137,9 +148,20 @@ bool log_full(struct thread *t, u64 addr, u64 hpc, u64 *r11)
     if (left.closed)
         ahead = area_block(left.log)->slots * 8ul;
     start -= ahead;
-    t->log = start;
-    log_drain(t);
-    memcpy((void *)begin, (const void *)start, end - start); // what there is of the record
-    t->log = *r11 = begin + ahead;
+    // What there is of the record goes on at the front, of the other buffer if this one is handed
+    // over.
+    if (replayer_is_there()) {
+        u64 from = t->log_begin;
+
+        replayer_settle(t);
+        t->log_begin = other_of(t);
+        memcpy((void *)t->log_begin, (const void *)start, end - start);
+        replayer_hand_over(t, (const u64 *)from, (const u64 *)start);
+    } else {
+        t->log = start;
+        log_drain(t);
+        memcpy((void *)t->log_begin, (const void *)start, end - start);
+    }
+    t->log = *r11 = t->log_begin + ahead;
     return true;
 }

@@ -35,7 +35,7 @@ static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
         t->log_tail = b;
     else if (b->tail == LOG_INDIRECT &&
              caches_indirect(t, (u32)(b->branch & 511), slot[b->slots - 1]))
-        t->counters[b->counter]++;
+        t->misses[b->counter]++;
 }
 
 static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
@@ -72,12 +72,8 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
         engine_die("a replay ended at 0x%lx instead of 0x%lx", (u64)at, (u64)end);
 }
 
-void replay_run(struct thread *t, const u64 *from, const u64 *end)
+void replay_records(struct thread *t, const u64 *from, const u64 *end)
 {
-    if (from == end && !ll_waits(t))
-        return;
-    if (tb_config.vectors)
-        vector_save(t);
     if (from != end) {
         if (tb_config.stamps)
             run_routines(t, from, end);
@@ -85,6 +81,15 @@ void replay_run(struct thread *t, const u64 *from, const u64 *end)
             run_in_c(t, from, end);
     }
     ll_drain(t);
+}
+
+void replay_run(struct thread *t, const u64 *from, const u64 *end)
+{
+    if (from == end && !ll_waits(t))
+        return;
+    if (tb_config.vectors)
+        vector_save(t);
+    replay_records(t, from, end);
     if (tb_config.vectors)
         vector_restore(t);
 }

@@ -11,8 +11,10 @@ void replay_init(void);
 
 void replay_publish(const struct log_draft *d);
 
-// The complete records in [from, end).
+// The complete records in [from, end). replay_run keeps the vector registers, replay_records
+// changes them.
 void replay_run(struct thread *t, const u64 *from, const u64 *end);
+void replay_records(struct thread *t, const u64 *from, const u64 *end);
 // The beginning of one: up to instruction insn, of which a string instruction has not been done
 // (`rep`) or has not been begun.
 void replay_part(struct thread *t, const u64 *from, u32 insn);

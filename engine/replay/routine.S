@@ -173,8 +173,9 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     .macro LL_REFERENCE
     cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
     jne 68f
-    inc qword ptr [r12 + rsi * 8 + TA_COUNTERS]
-    lea r15, [r12 + rsi * 8 + TA_COUNTERS + 8]
+    mov rcx, [r12 + TH_MISSES]
+    inc qword ptr [rcx + rsi * 8]
+    lea r15, [rcx + rsi * 8 + 8]
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx rsi, rax, rcx
     inc esi

@@ -349,9 +349,10 @@ static void tail(struct maker *m)
 
 // -- behind it --
 
-static struct x86_mem counter(u32 n)
+static void count(struct maker *m, u32 n)
 {
-    return MEM(R12, TA_COUNTERS + (s64)n * 8);
+    x86_mov(&m->code, R_RCX, MEM(R12, TH_MISSES));
+    x86_inc_m(&m->code, MEM(R_RCX, (s64)n * 8));
 }
 
 static void part_branch(struct maker *m, const struct part *p)
@@ -361,7 +362,7 @@ static void part_branch(struct maker *m, const struct part *p)
 
     x86_cmp8_mi(a, branch_counter(m), 2);
     predicted = x86_jcc8(a, p->taken ? CC_AE : CC_B);
-    x86_inc_m(a, counter(m->block->counter));
+    count(m, m->block->counter);
     x86_land(a, predicted);
     if (p->taken)
         x86_inc8_m(a, branch_counter(m));
@@ -395,7 +396,7 @@ static void emit_part(struct maker *m, const struct part *p)
     case PART_BRANCH: part_branch(m, p); break;
     case PART_INDIRECT:
         x86_mov(a, MEM(R12, TA_BTAC + (s64)(m->block->branch & 511) * 8), R_RAX);
-        x86_inc_m(a, counter(m->block->counter));
+        count(m, m->block->counter);
         break;
     }
     x86_fix(a, x86_jmp(a), p->back);

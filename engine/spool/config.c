@@ -33,7 +33,10 @@ void config_init(u64 i1_room, u64 d1_room)
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
-    c->defer = c->cache && (spool->flags & SPOOL_F_REPLAY);
+    c->defer = c->cache && (spool->flags & (SPOOL_F_REPLAY | SPOOL_F_REPLAY_PROCESS));
+    c->replayer = c->defer && (spool->flags & SPOOL_F_REPLAY_PROCESS) &&
+                  !(spool->flags & SPOOL_F_SERIALIZE);
+    c->log_size = spool->flags & SPOOL_F_SMALL_LOG ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;

@@ -9,6 +9,8 @@
 struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
     bool defer;            // record, simulate later: --replay
+    bool replayer;         // and in another process
+    u32 log_size;          // bytes of a thread's buffer
     bool values;           // record registers, not addresses
     bool stamps;           // and replay by generated code, with caches that know recency by stamps
     bool vectors;          // and these search sets by AVX-512

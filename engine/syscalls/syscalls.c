@@ -19,8 +19,10 @@
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
 #include "engine/process/seccomp.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
 #include "engine/signal/sigcalls.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/files.h"
 #include "engine/syscalls/memory.h"
@@ -102,6 +104,7 @@ void syscalls_init(u64 brk, u64 top)
 
     memcpy(table, slow_table, sizeof(table));
     table[SYS_getrandom] = (spool->flags & SPOOL_F_REPRODUCIBLE) != 0;
+    table[SYS_wait4] = table[SYS_waitid] = tb_config.replayer;
     table[SYS_pkey_alloc] = !cpu.shown_all;
     gate_init(table);
     memory_init(brk, top);
@@ -268,6 +271,14 @@ static _Noreturn void gate_uring(struct thread *t)
     gate_with_mask(t, ext.mask, ext.size);
 }
 
+// Who replays is a child, too, of a kind that hardly anybody waits for.
+static _Noreturn void gate_wait(struct thread *t, u64 options)
+{
+    if ((options & (__WALL | __WCLONE)) && threads_is_profiled(t))
+        replayer_stop();
+    gate(t);
+}
+
 void syscalls_slow(struct thread *t)
 {
     const u64 *r = t->regs;
@@ -318,6 +329,8 @@ void syscalls_slow(struct thread *t)
     case SYS_pselect6:
     case SYS_io_pgetevents: gate_with_mask_pair(t, r[9]);
     case SYS_io_uring_enter: gate_uring(t);
+    case SYS_wait4: gate_wait(t, r[R_RDX]);
+    case SYS_waitid: gate_wait(t, r[10]);
 
     default:
         if (memory_call(t, nr) || files_call(t, nr) || (nr == SYS_ptrace && ptrace_call(t)))

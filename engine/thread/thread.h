@@ -15,7 +15,10 @@
 // One thread's area, from its %gs base.
 #define TA_SLOW_TABLE 0x8000 // the gate's copy of syscalls.c's slow_table
 // vector index and mask of a gather, while its helper looks at them
-#define TA_VEC         0x8400
+#define TA_VEC 0x8400
+// replay/replayer.c: what a thread has handed over
+#define TA_JOB         0x8e00
+#define TA_JOB_SIZE    64
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
@@ -29,9 +32,11 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-// What the thread records until it is simulated; behind it a page that cannot be written.
-#define TA_LOG      0x400000
-#define TA_LOG_SIZE 0x80000
+// What the thread records until it is simulated, in two buffers by turns; behind each a page that
+// cannot be written.
+#define TA_LOG       0x400000
+#define TA_LOG_OTHER 0x300000
+#define TA_LOG_SIZE  0x80000
 // What generated replays look at (replay/routine.c). A stamp does not lie a multiple of 4 KiB
 // behind its tag: a load of the one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
@@ -77,9 +82,10 @@
 #define TH_CLIENT_FS  0x178
 #define TH_CLIENT_SP  0x180
 #define TH_LOG        0x188
-#define TH_CLOCK      0x190
-#define TH_LL         0x198
-#define TH_CALLS_SP   0x1a0
+#define TH_CALLS_SP   0x190
+#define TH_CLOCK      0x1c0
+#define TH_LL         0x1c8
+#define TH_MISSES     0x1d0
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -129,10 +135,14 @@ struct thread {
     u64 hist;                      // branch history, times 128
     u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
     u64 client_sp;                 // while a helper is called: the client's stack pointer
-    u64 log;   // where the next record goes; in translated code r11, which is not the client's then
-    u64 clock; // of generated replays
-    u64 ll;    // where the next reference that waits for LL goes
+    u64 log; // where the next record goes; in translated code r11, which is not the client's then
     u64 calls_sp; // the client's stack pointer before it was set
+    u64 pad2[5];
+    // Replays write these, perhaps on another processor: a line of the host's cache of their own.
+    u64 clock;   // of generated replays
+    u64 ll;      // where the next reference that waits for LL goes
+    u64 *misses; // counters of what is simulated: `counters`, or where a replayer counts
+    u64 pad3[5];
 
     // From here on C only.
     s32 tid;
@@ -154,6 +164,7 @@ struct thread {
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
+    u64 log_begin;            // log.c: the buffer that is being filled
     const struct log_block *log_tail; // replay.c: whose way is not known yet
     u64 partial_insns;                // executed of blocks that were left in the middle
     u64 tick_base;                    // ticks.c: what its time has beyond its counters
@@ -185,6 +196,7 @@ _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset")
 _Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
+_Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");
 _Static_assert(offsetof(struct thread, calls_sp) == TH_CALLS_SP, "asm offset");
 
 #endif

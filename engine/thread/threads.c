@@ -11,7 +11,7 @@
 #include "engine/base/mini.h"
 #include "engine/spool/spooler.h"
 
-enum slot_state { SLOT_UNUSED, SLOT_FREE, SLOT_LIVE, SLOT_DYING };
+enum slot_state { SLOT_UNUSED, SLOT_FREE, SLOT_LIVE, SLOT_DYING, SLOT_COUNTERS };
 
 static struct lock list_lock;
 static struct thread *list;
@@ -70,6 +70,7 @@ static const struct {
     { 0, TA_ENGINE_STACK },
     { TA_ENGINE_STACK + PAGE_SIZE, TA_ENGINE_STACK_TOP },
     { TA_SIGNAL_STACK + PAGE_SIZE, TA_SIGNAL_STACK_TOP },
+    { TA_LOG_OTHER, TA_LOG_OTHER + TA_LOG_SIZE + PAGE_SIZE },
     { TA_LOG, TA_LOG + TA_LOG_SIZE + PAGE_SIZE },
     { TA_REPLAY, TA_REPLAY_END },
     { TA_D1, TA_D1 + TA_D1_SIZE },
@@ -102,6 +103,7 @@ static long area_make(u32 slot)
 struct kept {
     struct sim_state *sim;
     struct signal_state *sig;
+    u64 *misses;
 };
 
 // Finds a slot and makes it live; -errno when there is none. @holds(list_lock)
@@ -116,6 +118,7 @@ static long slot_take(struct kept *kept)
             continue;
         kept->sim = thread_at_slot(i)->sim;
         kept->sig = thread_at_slot(i)->sig;
+        kept->misses = thread_at_slot(i)->misses;
         // The block alone: tables are emptied by those who fill them, and pages that are there need
         // no fault (of 33 for each new thread 13 remain).
         memset(thread_at_slot(i), 0, sizeof(struct thread));
@@ -154,7 +157,7 @@ static void list_remove(struct thread *t)
 
 struct thread *threads_new(struct thread *parent)
 {
-    struct kept kept = { NULL, NULL };
+    struct kept kept = { NULL, NULL, NULL };
     struct thread *t;
     long slot;
 
@@ -169,6 +172,7 @@ struct thread *threads_new(struct thread *parent)
     t->self = t;
     t->slot = (u32)slot;
     t->counters = (u64 *)((u64)t + TA_COUNTERS);
+    t->misses = kept.misses ? kept.misses : t->counters;
     t->engine_sp = (u64)t + TA_ENGINE_STACK_TOP - 64;
     t->state = TS_ENGINE;
     t->own = &owns[slot];
@@ -179,6 +183,22 @@ struct thread *threads_new(struct thread *parent)
         return NULL;
     }
     return t;
+}
+
+void threads_more_counters(struct thread *t)
+{
+    struct kept none;
+    long slot;
+
+    if (t->misses != t->counters)
+        return;
+    lock_take(&list_lock);
+    slot = slot_take(&none);
+    if (slot >= 0)
+        slots[slot] = SLOT_COUNTERS;
+    lock_drop(&list_lock);
+    if (slot >= 0 && !spooler_thread_slot((u32)slot))
+        t->misses = (u64 *)((u64)thread_at_slot((u32)slot) + TA_COUNTERS);
 }
 
 void threads_free(struct thread *t)

@@ -54,6 +54,9 @@ void threads_unlock(void);
 // list; NULL: no slot or no memory left. threads_free gives it back, also when it is in the list
 // already.
 struct thread *threads_new(struct thread *parent);
+// A second set of counters for t, another slot's, for what is counted on another processor
+// (t->misses). When there is none left it goes on with one.
+void threads_more_counters(struct thread *t);
 void threads_free(struct thread *t);
 void threads_list_add(struct thread *t);
 

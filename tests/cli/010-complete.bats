@@ -77,7 +77,7 @@ report"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 67 ]
+    [ "$(wc -l <<< "$output")" = 68 ]
 }
 
 @test "choices, where = separates words and where it does not" {

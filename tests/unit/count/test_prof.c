@@ -92,7 +92,7 @@ static int setup(void **state)
     n = 0;
     answer = false;
     t->self = t;
-    t->counters = counters;
+    t->counters = t->misses = counters;
     t->client_sp = 0x7ffe0000;
     return 0;
 }

@@ -65,7 +65,7 @@ static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
     memset(counters, 0, sizeof(counters));
     seen[0] = 0;
     memset(&t, 0, sizeof(t));
-    t.counters = counters;
+    t.counters = t.misses = counters;
     t.h_addr = 0x401000;
     t.h_desc_low = 10; // first counter
     t.h_desc_high = w.word;

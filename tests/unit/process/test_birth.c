@@ -18,6 +18,7 @@
 #include "engine/count/ticks.h"
 #include "engine/process/birth.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
@@ -94,6 +95,12 @@ void caches_thread_fini(struct thread *t)
     note('C');
 }
 
+void replayer_settle(struct thread *t)
+{
+    assert_ptr_not_equal(t, &block); // the parent's
+    note('r');
+}
+
 void log_thread_init(struct thread *t)
 {
     (void)t;
@@ -167,7 +174,7 @@ static void test_new(void **state)
 {
     (void)state;
     assert_ptr_equal(birth_new(&parent), &block);
-    assert_string_equal(text, "ngtclk");
+    assert_string_equal(text, "ngtrclk");
     setup(NULL);
     assert_ptr_equal(birth_new(NULL), &block); // there is no time before the first thread's
     assert_string_equal(text, "ngtcl");
@@ -186,7 +193,7 @@ static void test_not_enough(void **state)
     setup(NULL);
     no_caches = true;
     assert_null(birth_new(&parent));
-    assert_string_equal(text, "ngtcTf");
+    assert_string_equal(text, "ngtrcTf");
     setup(NULL);
     birth_abort(&block); // the kernel made no thread of it
     assert_string_equal(text, "SCTf");

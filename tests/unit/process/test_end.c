@@ -18,6 +18,7 @@
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/common.h"
 #include "engine/signal/die.h"
 #include "engine/signal/mask.h"
@@ -134,6 +135,11 @@ void log_drain_all(s32 stopped)
 {
     did->drained = stopped;
     note('L');
+}
+
+void replayer_stop(void)
+{
+    note('q');
 }
 
 void calls_thread_end(struct thread *of)
@@ -311,7 +317,7 @@ static void test_last(void **state)
     assert_int_equal(thread_ends(0x1ff), FINISHED);
     assert_int_equal(did->kind, SPOOL_END_EXIT);
     assert_int_equal(did->code, 0xff);
-    assert_string_equal(did->text, "m[]mlL");
+    assert_string_equal(did->text, "m[]mlLq");
     assert_int_equal(did->drained, 7);
     assert_true(own[0].exiting);
 }
@@ -378,17 +384,17 @@ static void test_process(void **state)
     (void)state;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 300), FINISHED);
     assert_int_equal(did->code, 300);
-    assert_string_equal(did->text, "mlL");
+    assert_string_equal(did->text, "mlLq");
     setup(NULL);
     threads = 2;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 1), FINISHED);
-    assert_string_equal(did->text, "mlSL");
+    assert_string_equal(did->text, "mlSLq");
     assert_int_equal(did->drained, 7);
     setup(NULL);
     ending = true;
     stops = false; // another thread ends the process, too, or one could not be stopped
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), FINISHED);
-    assert_string_equal(did->text, "mlSL");
+    assert_string_equal(did->text, "mlSLq");
     assert_int_equal(did->drained, LOG_NONE_STOPPED);
     assert_int_equal(did->kind, SPOOL_END_SIGNAL);
     assert_int_equal(did->code, 11);
@@ -400,12 +406,12 @@ static void test_finished_by_a_child(void **state)
     (void)state;
     core = true;
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), DIED_AS_CLIENT);
-    assert_string_equal(did->text, "mlLC");
+    assert_string_equal(did->text, "mlLqC");
     assert_int_equal(did->code, 11);
     setup(NULL);
     traced = child_fails = true;
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), DIED_AS_CLIENT);
-    assert_string_equal(did->text, "mlLC!");
+    assert_string_equal(did->text, "mlLqC!");
     setup(NULL);
     core = true; // an exit leaves none
     assert_int_equal(process_ends(SPOOL_END_EXIT, 0), FINISHED);

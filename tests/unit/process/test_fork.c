@@ -25,6 +25,7 @@
 #include "engine/process/fork.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/action.h"
 #include "engine/signal/common.h"
 #include "engine/signal/mask.h"
@@ -235,6 +236,11 @@ void calls_borrow_end(struct thread *of, const struct calls_save *save)
 void caches_fork_child(void)
 {
     note('h');
+}
+
+void replayer_fork_child(void)
+{
+    note('q');
 }
 
 void tcache_fork_child(void)

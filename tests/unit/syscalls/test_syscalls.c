@@ -18,8 +18,10 @@
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
 #include "engine/process/seccomp.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
 #include "engine/signal/sigcalls.h"
+#include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/files.h"
 #include "engine/syscalls/memory.h"
@@ -51,6 +53,19 @@ static void note(char what)
 void gate_init(const u8 table[GATE_CALLS])
 {
     memcpy(slow, table, sizeof(slow));
+}
+
+struct tb_config tb_config;
+
+bool threads_is_profiled(const struct thread *t)
+{
+    (void)t;
+    return true;
+}
+
+void replayer_stop(void)
+{
+    note('q');
 }
 
 // with --reproducible alone
@@ -275,6 +290,7 @@ static int setup(void **state)
     t->sc_next = 0x401002;
     allowed = true;
     gate_all_slow = false;
+    tb_config.replayer = false;
     held_mask = 0;
     done_nr = 0;
     syscalls_init(0x5000, 0x7000);
@@ -408,6 +424,22 @@ static void test_not_yet(void **state)
     assert_int_equal(t->pc, 0x401000);
 }
 
+// Who replays is a child of a kind that only these wait for.
+static void test_children(void **state)
+{
+    (void)state;
+    assert_int_equal(slow[SYS_wait4] | slow[SYS_waitid], 0);
+    tb_config.replayer = true;
+    syscalls_init(0x5000, 0x7000);
+    assert_int_equal(call(SYS_wait4, (u64)-1, 0, WNOHANG, 0, 0, 0), GATED);
+    assert_int_equal(call(SYS_waitid, 0, 0, __WALL, WNOHANG, 0, 0), GATED);
+    assert_string_equal(asked, "");
+    assert_int_equal(call(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0, 0, 0), GATED);
+    assert_string_equal(asked, "q");
+    assert_int_equal(call(SYS_waitid, 0, 0, 0, __WCLONE, 0, 0), GATED);
+    assert_string_equal(asked, "qq");
+}
+
 // The mask that a call waits with, from wherever it is told.
 static void test_masks(void **state)
 {
@@ -501,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup(test_bases, setup),
         cmocka_unit_test_setup(test_selectors, setup),
         cmocka_unit_test_setup(test_not_yet, setup),
+        cmocka_unit_test_setup(test_children, setup),
         cmocka_unit_test_setup(test_masks, setup),
         cmocka_unit_test_setup(test_held, setup),
         cmocka_unit_test_setup(test_done, setup),

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// --replay=process: full buffers are replayed beside the client, by a process that shares its
+// memory and nothing else: no descriptor, no signal, no place in its process group, and no thread
+// of it. A thread has two buffers; while one is replayed it fills the
+// other, and comes to wait only when that is full, too. A buffer that nobody has begun to replay by
+// then its thread takes back: with no idle processor it is as with --replay=inline.
+//
+// The order in which the references of one thread are simulated is that of one thread alone, and so
+// are the counts. @threads: the functions are called by the thread that t is, or with t quiet.
+#ifndef QUERN_ENGINE_REPLAYER_H
+#define QUERN_ENGINE_REPLAYER_H
+
+#include "engine/thread/thread.h"
+
+// Starts the process; with one processor only it does not, and all else here does nothing. Once,
+// before the first thread.
+void replayer_start(void);
+
+// Whether t may hand over a buffer: there is a replayer.
+bool replayer_is_there(void);
+
+// A thread begins in an area that is new, or another thread's before.
+void replayer_thread_init(struct thread *t);
+
+// The complete records in [from, end) shall be replayed; t has none that are waiting.
+// @signal-safe
+void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
+
+// What t has handed over has been replayed when this returns. @signal-safe
+void replayer_settle(struct thread *t);
+
+// The process is to end, and has when this returns; what waits is left to the threads. Before the
+// memory is left by an exec or an end, and before the client waits for children of all kinds.
+void replayer_stop(void);
+
+// The child of a fork has none.
+void replayer_fork_child(void);
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// engine/replay/replayer.c: buffers that are handed over, with a real process that replays. What a
+// replay is, is the test's: it writes down who made it, and can be made to last.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/replay/replay.h"
+#include "engine/replay/replayer.h"
+#include "engine/spool/config.h"
+#include "engine/thread/threads.h"
+
+// -- the rooms that replayer.c calls --
+
+struct tb_config tb_config;
+static u64 area[2][(TA_JOB + TA_JOB_SIZE) / 8]; // of two threads, as far as they are looked at
+static struct thread *const t = (struct thread *)area[0], *const u = (struct thread *)area[1];
+static u32 live = 2;
+static struct {
+    u32 done;
+    s32 by; // process
+    struct thread *of;
+    const u64 *from, *end;
+} made[64];
+static u32 nmade;
+static u32 hold; // 1: a replay by the process lasts until it is 0
+static u32 more; // threads_more_counters()
+static bool died;
+static s32 replayed_in; // the process
+
+void *heap_pages(u64 bytes)
+{
+    return (void *)sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+struct thread *threads_next_live(u32 *slot)
+{
+    return *slot < live ? (struct thread *)area[(*slot)++] : NULL;
+}
+
+void threads_more_counters(struct thread *of)
+{
+    more += of == t;
+}
+
+static void replay(struct thread *of, const u64 *from, const u64 *end)
+{
+    u32 i = __atomic_fetch_add(&nmade, 1, __ATOMIC_SEQ_CST);
+
+    made[i].by = sys_getpid();
+    made[i].of = of;
+    made[i].from = from;
+    made[i].end = end;
+    while (made[i].by == replayed_in && __atomic_load_n(&hold, __ATOMIC_SEQ_CST))
+        __builtin_ia32_pause();
+    __atomic_store_n(&made[i].done, 1, __ATOMIC_SEQ_CST);
+}
+
+void replay_records(struct thread *of, const u64 *from, const u64 *end)
+{
+    replayed_in = sys_getpid();
+    replay(of, from, end);
+}
+
+void replay_run(struct thread *of, const u64 *from, const u64 *end)
+{
+    replay(of, from, end);
+}
+
+static jmp_buf back;
+
+_Noreturn void engine_die(const char *format, ...)
+{
+    (void)format;
+    died = true;
+    longjmp(back, 1);
+}
+
+// -- the tests --
+
+static const u64 record[4];
+
+static int setup(void **state)
+{
+    (void)state;
+    replayer_stop();
+    replayer_fork_child(); // none that has been stopped
+    memset(area, 0, sizeof(area));
+    memset(made, 0, sizeof(made));
+    nmade = hold = more = 0;
+    died = false;
+    replayed_in = 0;
+    tb_config.replayer = true;
+    replayer_start();
+    replayer_thread_init(t);
+    replayer_thread_init(u);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    replayer_stop();
+    return 0;
+}
+
+// Another process has taken the job.
+static void wait_taken(u32 n)
+{
+    while (__atomic_load_n(&nmade, __ATOMIC_SEQ_CST) < n)
+        sys_call0(SYS_sched_yield);
+}
+
+static bool two_processors(void)
+{
+    u64 mask[128] = { 0 };
+    u32 n = 0;
+
+    sys_call3(SYS_sched_getaffinity, 0, sizeof(mask), (u64)mask);
+    for (u32 i = 0; i < 128; i++)
+        n += (u32)__builtin_popcountl(mask[i]);
+    return n > 1;
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    replayer_stop();
+    tb_config.replayer = false;
+    replayer_start();
+    assert_false(replayer_is_there());
+    replayer_settle(t);
+    replayer_thread_init(t);
+    assert_int_equal(more, 1); // of setup
+    assert_int_equal(nmade, 0);
+}
+
+static void test_another_process(void **state)
+{
+    (void)state;
+    if (!two_processors())
+        skip();
+    assert_true(replayer_is_there());
+    assert_int_equal(more, 1);
+    replayer_hand_over(t, record, record + 2);
+    wait_taken(1);
+    replayer_settle(t);
+    assert_int_equal(made[0].done, 1);
+    assert_int_not_equal(made[0].by, sys_getpid());
+    assert_ptr_equal(made[0].of, t);
+    assert_ptr_equal(made[0].from, record);
+    assert_ptr_equal(made[0].end, record + 2);
+    // a child of ours that only a wait for all kinds sees
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG, 0), -ECHILD);
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), 0);
+    replayer_stop();
+    assert_false(replayer_is_there());
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), -ECHILD);
+}
+
+// Settling waits for the end, be it by looking or asleep.
+static void test_awaited(void **state)
+{
+    (void)state;
+    if (!two_processors())
+        skip();
+    for (int i = 0; i < 20; i++) {
+        struct k_itimerval in = { 0, 0, 0, i % 2 ? 3000 : 50 };
+
+        hold = 1;
+        nmade = 0;
+        made[0].done = 0;
+        replayer_hand_over(t, record, record + 1);
+        wait_taken(1);
+        sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&in, 0);
+        replayer_settle(t);
+        assert_int_equal(made[0].done, 1);
+    }
+}
+
+// Nobody has taken it: its thread does.
+static void test_taken_back(void **state)
+{
+    (void)state;
+    if (!two_processors())
+        skip();
+    hold = 1;
+    replayer_hand_over(u, record, record + 1);
+    wait_taken(1); // it is busy with u's
+    replayer_hand_over(t, record + 1, record + 3);
+    replayer_settle(t);
+    assert_int_equal(nmade, 2);
+    assert_int_equal(made[1].by, sys_getpid());
+    assert_ptr_equal(made[1].of, t);
+    assert_ptr_equal(made[1].from, record + 1);
+    assert_int_equal(made[0].done, 0);
+    hold = 0;
+    replayer_settle(u);
+    assert_int_equal(made[0].done, 1);
+    assert_int_equal(nmade, 2);
+}
+
+// What a thread that is gone has handed over is not replayed for the next in its area.
+static void test_next_thread(void **state)
+{
+    (void)state;
+    if (!two_processors())
+        skip();
+    hold = 1;
+    replayer_hand_over(u, record, record + 1);
+    wait_taken(1);
+    replayer_hand_over(t, record, record + 1);
+    replayer_thread_init(t);
+    hold = 0;
+    replayer_settle(u);
+    replayer_settle(t);
+    assert_int_equal(nmade, 1);
+}
+
+// Told to end while it replays: what it has begun is done, what waits is the threads'.
+static void test_stopped(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    if (!two_processors())
+        skip();
+    hold = 1;
+    replayer_hand_over(u, record, record + 1);
+    wait_taken(1);
+    replayer_hand_over(t, record, record + 1);
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
+    replayer_stop();
+    assert_int_equal(made[0].done, 1);
+    replayer_settle(u);
+    replayer_settle(t);
+    assert_int_equal(nmade, 2);
+    assert_int_equal(made[1].done, 1);
+}
+
+// Killed by somebody: what it had begun is lost, and that is said.
+static void test_killed(void **state)
+{
+    (void)state;
+    if (!two_processors())
+        skip();
+    hold = 1;
+    replayer_hand_over(t, record, record + 1);
+    wait_taken(1);
+    sys_call2(SYS_kill, (u64)made[0].by, SIGKILL);
+    if (!setjmp(back))
+        replayer_settle(t);
+    assert_true(died);
+    assert_false(replayer_is_there());
+    assert_int_equal(sys_call4(SYS_wait4, (u64)made[0].by, 0, __WALL, 0), made[0].by);
+}
+
+// The child of a fork has no process that replays, its parent's goes on.
+static void test_forked(void **state)
+{
+    u32 status;
+    long child;
+
+    (void)state;
+    if (!two_processors())
+        skip();
+    child = sys_call5(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        replayer_fork_child();
+        sys_exit_group(replayer_is_there() ? 1 : 0);
+    }
+    assert_int_equal(sys_call4(SYS_wait4, (u64)child, (u64)&status, 0, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(replayer_is_there());
+}
+
+static void on_alarm(int sig)
+{
+    (void)sig;
+    __atomic_store_n(&hold, 0, __ATOMIC_SEQ_CST);
+}
+
+// The kernel's sigreturn, which it wants named.
+__asm__(".globl test_restorer\ntest_restorer: mov $15, %eax\nsyscall");
+extern const char test_restorer[];
+
+int main(void)
+{
+    struct k_sigaction act = { (u64)on_alarm, SA_RESTORER | SA_RESTART, (u64)test_restorer, 0 };
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_off, setup, stop),
+        cmocka_unit_test_setup_teardown(test_another_process, setup, stop),
+        cmocka_unit_test_setup_teardown(test_awaited, setup, stop),
+        cmocka_unit_test_setup_teardown(test_taken_back, setup, stop),
+        cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
+        cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
+        cmocka_unit_test_setup_teardown(test_killed, setup, stop),
+        cmocka_unit_test_setup_teardown(test_forked, setup, stop),
+    };
+
+    sys_sigaction(SIGALRM, &act, NULL);
+    return cmocka_run_group_tests_name("replay/replayer", tests, NULL, NULL);
+}
