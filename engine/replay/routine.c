@@ -23,7 +23,8 @@
 #define R13       13u
 #define R14       14u
 #define COLD_MAX  (LOG_OPS_MAX + 4)
-#define NEAR_SETS 64u // more than the lines of a block
+#define NEAR_SETS 64u  // more than the lines of a block
+#define AHEAD     1024 // bytes of records that are fetched from another processor's cache in time
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
@@ -334,6 +335,8 @@ static void tail(struct maker *m)
         p->back = x86_here(a);
     }
     x86_mov32(a, R_RAX, MEM(R_RBX, b->slots * 8));
+    if (tb_config.replayer)
+        x86_prefetcht0_m(a, MEM(R_RBX, b->slots * 8 + AHEAD));
     x86_lea(a, R_RBX, MEM(R_RBX, b->slots * 8));
     *m->tail = (struct routine_tail){ .block = b, .line = m->line, .nlinks = b->nexts };
     if (b->tail == LOG_COND) {
