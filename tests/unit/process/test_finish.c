@@ -246,7 +246,7 @@ static void test_process(void **state)
     assert_int_equal(spool->end_code, 3);
     assert_int_equal(spool->log_fd, engine_log_fd);
     assert_string_equal(said(), "");
-    // Everything but ILL 4, TRAP 5, BUS 7, FPE 8, SEGV 11, SYS 31, and what cannot be blocked: 9, 19
+    // All but ILL 4, TRAP 5, BUS 7, FPE 8, SEGV 11, SYS 31, and what cannot be blocked: 9, 19
     assert_true(did->mask == ~(1ul << 3 | 1ul << 4 | 1ul << 6 | 1ul << 7 | 1ul << 8 | 1ul << 10 |
                                1ul << 18 | 1ul << 30));
     for (int i = 0; i < 3; i++)
