@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // engine/process/exec.c: by whom a file is executed, with which arguments and descriptors, and what
-// is done before and put back afterwards. Files are real, in a folder of the test; what executes is
-// played by the test, which writes down what it is given. Rooms that are called write a letter each.
+// is done before and put back afterwards. Files are real, in a folder of the test; what executes
+// is played by the test, which writes down what it is given. Rooms that are called write a letter
+// each.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,6 +36,8 @@
 #define NOBODY    65534
 #define NEW_SPOOL "new-spool"
 
+#define F_GETLEASE 1025 // include/uapi/linux/fcntl.h
+
 // -- the rooms that exec.c calls --
 
 static struct spool_header header = { .s_engine = 1, .s_skip = 2 };
@@ -47,6 +50,7 @@ static const char *skip_list, *engine;
 static bool lost, profiled, debugged, noted, unrestored, unclosed, finish_fails, filters_fail;
 static int old_spool, ours;
 static long copy_ret, mask_ret, hand_over_ret;
+static u64 reads, bad_read; // of words; the one that fails, 0: none
 static char did[64];
 static size_t done;
 static jmp_buf back;
@@ -58,6 +62,7 @@ static struct {
     const u64 *argv;
     char args[512], fds[32]; // of the engine's command line: joined by '|'; its second argument
     long fd_flags[2];        // of spool and program
+    long lease;              // on the program
 } given;
 static long answer; // of the kernel
 
@@ -102,6 +107,7 @@ long execcall(int dir, const char *path, const u64 *argv, u64 envp, int flags, c
     snprintf(given.fds, sizeof(given.fds), "%s", (const char *)argv[1]);
     given.fd_flags[0] = sys_fcntl(atoi(given.fds), F_GETFD, 0);
     given.fd_flags[1] = sys_fcntl(atoi(strchr(given.fds, ',') + 1), F_GETFD, 0);
+    given.lease = sys_fcntl(atoi(strchr(given.fds, ',') + 1), F_GETLEASE, 0);
     return answer;
 }
 
@@ -262,7 +268,7 @@ void (*loop_run)(struct thread *of) = run;
 // Below the first page nothing is.
 int safe_read_u64(u64 gaddr, u64 *value)
 {
-    if (gaddr < 4096)
+    if (gaddr < 4096 || ++reads == bad_read)
         return -EFAULT;
     *value = *(const u64 *)gaddr;
     return 0;
@@ -324,14 +330,16 @@ static void make_elf(const char *name, u8 class, u16 machine, const char *interp
     make_file(name, 0700, &image, sizeof(image));
 }
 
-#define NAMES                                                                                   \
-    X(elf)                                                                                      \
-    X(foreign)                                                                                  \
-    X(broken)                                                                                   \
-    X(text)                                                                                     \
-    X(plain)                                                                                    \
-    X(s1) X(s2) X(s3) X(s4) X(s5) X(s6) X(bare) X(lost) X(denied) X(dynamic) X(unlinked) X(odd) \
-        X(link) X(rights)
+#define NAMES                                                                                     \
+    X(elf)                                                                                        \
+    X(foreign)                                                                                    \
+    X(broken)                                                                                     \
+    X(text)                                                                                       \
+    X(plain)                                                                                      \
+    X(s1)                                                                                         \
+    X(s2)                                                                                         \
+    X(s3) X(s4) X(s5) X(s6) X(bare) X(lost) X(denied) X(dynamic) X(unlinked) X(odd) X(d1) X(link) \
+        X(rights)
 
 static char folder[PATH_MAX];
 
@@ -361,6 +369,7 @@ static int make_files(void **state)
     make_text("lost", 0700, "#!no/such\n");
     make_text("denied", 0700, "#!plain\n");
     make_elf("dynamic", 2, 62, "elf");
+    make_text("d1", 0700, "#!dynamic\n");
     make_elf("unlinked", 2, 62, "no/such");
     make_elf("odd", 2, 62, "text");
     sys_call2(SYS_symlink, (u64) "elf", (u64) "link");
@@ -403,6 +412,7 @@ static int setup(void **state)
     copy_ret = mask_ret = hand_over_ret = 0;
     answer = -EFAULT;
     copied.fd = -1;
+    reads = bad_read = 0;
     if (engine_log_fd == 2)
         engine_log_fd = (int)sys_call2(SYS_memfd_create, (u64) "log", MFD_CLOEXEC);
     sys_ftruncate(engine_log_fd, 0);
@@ -619,6 +629,7 @@ static void test_traced(void **state)
     assert_string_equal(strrchr(given.fds, ','), ",77");
     assert_int_equal(given.fd_flags[0], 0); // both survive the exec
     assert_int_equal(given.fd_flags[1], 0);
+    assert_int_equal(given.lease, F_UNLCK);
     snprintf(program, sizeof(program), "%s/elf", folder);
     assert_string_equal(copied.program, program);
     assert_string_equal(copied.args, "zero|one|two|");
@@ -691,7 +702,8 @@ static void test_many(void **state)
         setup(NULL);
         assert_int_equal(exec_at(AT_FDCWD, "elf", argv, 0), -EFAULT);
         assert_int_equal(given.count, counts[i] + 2);
-        assert_int_equal((u64)given.argv % 4096 == 0, i > 0);
+        // Near this frame, or not
+        assert_int_equal((u64)&there - (u64)given.argv < 1 << 20, i == 0);
         if (i)
             assert_int_equal(sys_call3(SYS_mincore, (u64)given.argv, 4096, (u64)&there), -ENOMEM);
     }
@@ -710,6 +722,63 @@ static void test_many(void **state)
     assert_string_equal(did, "");
     assert_cleared();
     sys_munmap((u64)argv, bytes);
+}
+
+static char vm_size[32];
+
+static const char *memory(void)
+{
+    char text[64] = "";
+    int fd = (int)sys_open("/proc/self/statm", O_RDONLY, 0);
+
+    sys_read(fd, text, sizeof(text) - 1);
+    sys_close(fd);
+    snprintf(vm_size, sizeof(vm_size), "%.*s", (int)strcspn(text, " "), text);
+    return vm_size;
+}
+
+// What was there when they were counted is gone when they are copied.
+static void test_many_fault(void **state)
+{
+    static u64 argv[3001];
+    char before[32];
+
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        argv[i] = (u64) "a";
+    exec_at(AT_FDCWD, "elf", argv, 0);
+    strcpy(before, memory());
+    setup(NULL);
+    bad_read = 3001 + 2500;
+    assert_int_equal(exec_at(AT_FDCWD, "elf", argv, 0), -EFAULT);
+    assert_string_equal(did, "");
+    assert_string_equal(memory(), before); // in pages
+    assert_cleared();
+}
+
+// No memory for them: the kernel copies them without our help.
+static void test_many_no_memory(void **state)
+{
+    static u64 argv[3001];
+    int status = 0;
+
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        argv[i] = (u64) "a";
+    exec_at(AT_FDCWD, "elf", argv, 0); // the stack is large enough from now on
+    setup(NULL);
+    long pid = sys_call0(SYS_fork);
+    if (pid == 0) {
+        struct k_rlimit none = { 1 << 20, 1 << 20 };
+
+        sys_prlimit(RLIMIT_AS, &none, NULL);
+        sys_exit_group(exec_at(AT_FDCWD, "elf", argv, 0) == -EFAULT && !strcmp(did, "{LFmkX}") &&
+                               !given.count
+                           ? 44
+                           : 45);
+    }
+    sys_call4(SYS_wait4, (u64)pid, (u64)&status, 0, 0);
+    assert_int_equal(status, 44 << 8);
 }
 
 #define NO_ENGINE "elf is not profiled: its spool cannot be made, or the engine not be executed\n"
@@ -883,8 +952,11 @@ static void test_script_by_descriptor(void **state)
 
     (void)state;
     int fd = (int)sys_open("s1", O_RDONLY | O_CLOEXEC, 0);
+    int next = (int)sys_fcntl(fd, F_DUPFD, 0);
+    sys_close(next);
     exec_at(fd, "", one_two, AT_EMPTY_PATH);
     assert_string_equal(did, "mX");
+    assert_int_equal(sys_fcntl(next, F_GETFD, 0), -EBADF);
     sys_fcntl(fd, F_SETFD, 0);
     setup(NULL);
     exec_at(fd, "", one_two, AT_EMPTY_PATH);
@@ -892,6 +964,34 @@ static void test_script_by_descriptor(void **state)
     snprintf(name, sizeof(name), "elf|one|/dev/fd/%d|one|two|", fd);
     assert_string_equal(copied.args, name);
     sys_close(fd);
+}
+
+// Descriptor 0 is as good as any; and what stands there is not what is executed in place of a file
+// that cannot be.
+static void test_descriptor_0(void **state)
+{
+    (void)state;
+    int kept = (int)sys_fcntl(0, F_DUPFD_CLOEXEC, 100);
+    static const char *const good[] = { "elf", "s1", "s2", "d1", "dynamic" };
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        sys_close(0);
+        setup(NULL);
+        exec(good[i]);
+        assert_string_equal(did, "c+hMXf-");
+    }
+    static const char *const bad[] = { (const char *)NOWHERE, "plain", "no/such", "denied" };
+    assert_int_equal(sys_open("elf", O_RDONLY, 0), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        setup(NULL);
+        exec(bad[i]);
+        assert_string_equal(did, "mX");
+        assert_int_equal(sys_fcntl(0, F_GETFD, 0), 0);
+    }
+    if (kept >= 0)
+        sys_call3(SYS_dup3, (u64)kept, 0, 0);
+    else
+        sys_close(0);
+    sys_close(kept);
 }
 
 // -- at start --
@@ -984,6 +1084,8 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_traced_without_own, setup),
         cmocka_unit_test_setup(test_scripts, setup),
         cmocka_unit_test_setup(test_many, setup),
+        cmocka_unit_test_setup(test_many_fault, setup),
+        cmocka_unit_test_setup(test_many_no_memory, setup),
         cmocka_unit_test_setup(test_traced_fails, setup),
         cmocka_unit_test_setup(test_traced_noted, setup),
         cmocka_unit_test_setup(test_skipped, setup),
@@ -991,6 +1093,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_rights, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
         cmocka_unit_test_setup(test_script_by_descriptor, setup),
+        cmocka_unit_test_setup(test_descriptor_0, setup),
         cmocka_unit_test_setup(test_start, setup),
         cmocka_unit_test_setup(test_start_refused, setup),
         cmocka_unit_test_setup(test_remove_old, setup),
