@@ -956,7 +956,9 @@ static void test_script_by_descriptor(void **state)
     sys_close(next);
     exec_at(fd, "", one_two, AT_EMPTY_PATH);
     assert_string_equal(did, "mX");
+    // Neither the script nor its interpreter, which was opened behind it, is left.
     assert_int_equal(sys_fcntl(next, F_GETFD, 0), -EBADF);
+    assert_int_equal(sys_fcntl(next + 1, F_GETFD, 0), -EBADF);
     sys_fcntl(fd, F_SETFD, 0);
     setup(NULL);
     exec_at(fd, "", one_two, AT_EMPTY_PATH);
