@@ -9,7 +9,8 @@ FAULTS_WRAPPED := malloc calloc realloc strdup strndup vasprintf realpath getcwd
 FAULTS_WRAP := $(addprefix -Wl$(comma)--wrap=,$(FAULTS_WRAPPED))
 FAULTS_INJECT := $(BUILD)/obj/asan/tests/faults/inject.o
 
-FAULTS_UNITS := $(BUILD)/tests/profile/test_faults $(BUILD)/tests/report/test_faults
+FAULTS_UNITS := $(BUILD)/tests/profile/test_faults $(BUILD)/tests/report/test_faults \
+    $(BUILD)/tests/symbols/test_faults
 
 # `override`: also where LDFLAGS is given to make.
 $(FAULTS_UNITS): override LDFLAGS += $(FAULTS_WRAP)

@@ -13,6 +13,7 @@
 
 #include "symbols/cachedir.h"
 #include "symbols/identity.h"
+#include "symbols/memory.h"
 
 // All files together; libc's takes 1.7 MB.
 static const uint64_t total_max = UINT64_C(512) << 20;
@@ -454,7 +455,7 @@ void cache_save(struct cache_module *m, const struct cachefile_segment *segment,
         return;
     resolve_wanted(m, &r, resolve, ctx);
     add_old(m, &r);
-    if (r.count && !r.full) {
+    if (r.count && !r.full && !memory_is_short()) {
         qsort(r.row, r.count, sizeof(*r.row), compare_rows);
         write_rows(m, &r, segment, segments);
     }

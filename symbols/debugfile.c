@@ -10,6 +10,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "symbols/memory.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
@@ -54,6 +57,8 @@ static int open_checked(const char *path, GElf_Word crc)
         if (map != MAP_FAILED) {
             same = crc32_z(0, map, (size_t)st.st_size) == crc;
             munmap(map, (size_t)st.st_size);
+        } else if (errno == ENOMEM) {
+            memory_lacks();
         }
     }
     if (same)
@@ -68,14 +73,18 @@ static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
     GElf_Word crc;
     const char *name = dwelf_elf_gnu_debuglink(elf, &crc);
     char *real = realpath(path, NULL);
+    if (!real && errno == ENOMEM)
+        memory_lacks();
     const char *slash = real ? strrchr(real, '/') : NULL;
     int fd = -1;
 
     for (size_t i = 0; name && slash && fd < 0 && i < sizeof(forms) / sizeof(*forms); i++) {
         char *candidate;
 
-        if (asprintf(&candidate, forms[i], (int)(slash - real), real, name) < 0)
+        if (asprintf(&candidate, forms[i], (int)(slash - real), real, name) < 0) {
+            memory_lacks();
             break;
+        }
         // A debug link to the file itself has been seen.
         if (strcmp(candidate, real) != 0) {
             w->look(w->ctx, candidate);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/memory.h"
+
 char *demangle(const char *name)
 {
     const int options = DMGL_PARAMS | DMGL_ANSI;
@@ -19,7 +21,7 @@ char *demangle(const char *name)
         return NULL;
     // A mangled name ends where its symbol version begins; the version is not shown.
     if (version) {
-        plain = strndup(name, (size_t)(version - name));
+        plain = memory_got(strndup(name, (size_t)(version - name)));
         if (!plain)
             return NULL;
         name = plain;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/memory.h"
 #include "symbols/search.h"
 #include "symbols/section.h"
 
@@ -19,7 +20,7 @@ static struct elfsym *append(struct elfsym_table *t)
 {
     if (t->count == t->room) {
         size_t room = t->room ? t->room * 2 : 1024;
-        struct elfsym *grown = realloc(t->sym, room * sizeof(*grown));
+        struct elfsym *grown = memory_got(realloc(t->sym, room * sizeof(*grown)));
 
         if (!grown)
             return NULL;
@@ -35,7 +36,7 @@ static uint64_t *code_sections(Elf *elf, size_t *count)
 {
     if (elf_getshdrnum(elf, count) != 0 || *count == 0)
         return NULL;
-    uint64_t *end = calloc(*count, sizeof(*end));
+    uint64_t *end = memory_got(calloc(*count, sizeof(*end)));
     if (!end)
         return NULL;
     for (size_t i = 1; i < *count; i++) {

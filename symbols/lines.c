@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/memory.h"
 #include "symbols/search.h"
 
 // A row of a line table: holds from its address to that of the next one.
@@ -95,7 +96,7 @@ static void hide_sections(Elf *elf)
 
 struct lines *lines_new(Elf *elf, struct strings *strings)
 {
-    struct lines *l = calloc(1, sizeof(*l));
+    struct lines *l = memory_got(calloc(1, sizeof(*l)));
 
     if (!l)
         return NULL;
@@ -148,7 +149,7 @@ static void add_range(struct lines *l, uint64_t start, uint64_t end, Dwarf_Off d
         return;
     if (l->ranges == l->ranges_room) {
         size_t room = l->ranges_room ? l->ranges_room * 2 : 256;
-        struct range *grown = realloc(l->range, room * sizeof(*grown));
+        struct range *grown = memory_got(realloc(l->range, room * sizeof(*grown)));
 
         if (!grown)
             return;
@@ -161,7 +162,7 @@ static void add_range(struct lines *l, uint64_t start, uint64_t end, Dwarf_Off d
 // The units that .debug_aranges has, sorted.
 static Dwarf_Off *listed_units(const struct lines *l)
 {
-    Dwarf_Off *off = calloc(l->aranges_count + 1, sizeof(*off));
+    Dwarf_Off *off = memory_got(calloc(l->aranges_count + 1, sizeof(*off)));
 
     if (!off)
         return NULL;
@@ -315,8 +316,12 @@ static uint32_t file_number(struct lines *l, const char *src, const char *folder
     if (!src)
         return 0;
     char *whole;
-    if (src[0] == '/' || !folder || asprintf(&whole, "%s/%s", folder, src) < 0)
+    if (src[0] == '/' || !folder)
         return strings_add(l->strings, src, strlen(src));
+    if (asprintf(&whole, "%s/%s", folder, src) < 0) {
+        memory_lacks();
+        return 0;
+    }
     uint32_t number = strings_add(l->strings, whole, strlen(whole));
     free(whole);
     return number;
@@ -339,7 +344,7 @@ static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
 
     if (dwarf_getsrclines(die, &lines, &n) != 0)
         return;
-    u->row = calloc(n ? n : 1, sizeof(*u->row));
+    u->row = memory_got(calloc(n ? n : 1, sizeof(*u->row)));
     if (!u->row)
         return;
     for (size_t i = 0; i < n; i++) {
@@ -380,7 +385,7 @@ static struct unit *get_unit(struct lines *l, Dwarf_Die *die)
         return u;
     if (l->units == l->units_room) {
         size_t room = l->units_room ? l->units_room * 2 : 64;
-        struct unit *grown = realloc(l->unit, room * sizeof(*grown));
+        struct unit *grown = memory_got(realloc(l->unit, room * sizeof(*grown)));
 
         if (!grown)
             return NULL;

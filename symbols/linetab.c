@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/memory.h"
 #include "symbols/search.h"
 #include "symbols/section.h"
 
@@ -232,7 +233,7 @@ static uint64_t read_entries(struct linetab *t, struct reader *r, unsigned offse
         r->bad = true;
         return 0;
     }
-    *out = calloc(n ? n : 1, sizeof(**out));
+    *out = memory_got(calloc(n ? n : 1, sizeof(**out)));
     if (!*out) {
         r->bad = true;
         return 0;
@@ -253,7 +254,7 @@ static bool grow(void **array, size_t *room, size_t need, size_t element)
         return true;
     while (more < need)
         more *= 2;
-    void *grown = realloc(*array, more * element);
+    void *grown = memory_got(realloc(*array, more * element));
     if (!grown)
         return false;
     *array = grown;
@@ -574,7 +575,7 @@ static bool is_new_enough(const struct section *s)
 
 struct linetab *linetab_new(Elf *elf, struct strings *strings)
 {
-    struct linetab *t = calloc(1, sizeof(*t));
+    struct linetab *t = memory_got(calloc(1, sizeof(*t)));
 
     if (!t)
         return NULL;
@@ -640,8 +641,10 @@ static uint32_t file_number(struct linetab *t, uint32_t index)
         n = asprintf(&whole, "%s/%s", f->dir, f->name);
     else
         n = asprintf(&whole, "%s/%s/%s", f->folder, f->dir, f->name);
-    if (n < 0)
+    if (n < 0) {
+        memory_lacks();
         return 0;
+    }
     f->number = strings_add(t->strings, whole, (size_t)n);
     free(whole);
     return f->number;

@@ -10,6 +10,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "symbols/memory.h"
+
 #ifndef ELFCOMPRESS_ZSTD
 #    define ELFCOMPRESS_ZSTD 2
 #endif
@@ -45,7 +47,7 @@ static bool decompress(const unsigned char *p, size_t size, struct section *out)
     size -= sizeof(ch);
     if (ch.ch_size > size_max)
         return false;
-    unsigned char *buf = malloc(ch.ch_size ? ch.ch_size : 1);
+    unsigned char *buf = memory_got(malloc(ch.ch_size ? ch.ch_size : 1));
     if (!buf)
         return false;
     if (ch.ch_type == ELFCOMPRESS_ZLIB)
@@ -149,7 +151,7 @@ Elf *section_without_zstd(Elf *elf, void **image)
     }
     if (!any)
         return NULL;
-    char *copy = malloc(total);
+    char *copy = memory_got(malloc(total));
     if (!copy)
         return NULL;
     memcpy(copy, file, size);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/memory.h"
+
 static uint32_t hash(const char *text, size_t len)
 {
     uint32_t h = 2166136261u; // FNV-1a
@@ -18,12 +20,12 @@ static uint32_t hash(const char *text, size_t len)
 static bool grow(struct strings *s)
 {
     uint32_t room = s->room ? s->room * 2 : 512;
-    char **text = realloc(s->text, room * sizeof(*text));
+    char **text = memory_got(realloc(s->text, room * sizeof(*text)));
 
     if (!text)
         return false;
     s->text = text;
-    uint32_t *slot = calloc(table_slots(room), sizeof(*slot));
+    uint32_t *slot = memory_got(calloc(table_slots(room), sizeof(*slot)));
     if (!slot)
         return false;
     free(s->table.slot);
@@ -34,10 +36,11 @@ static bool grow(struct strings *s)
     return true;
 }
 
-void strings_init(struct strings *s)
+bool strings_init(struct strings *s)
 {
     memset(s, 0, sizeof(*s));
     strings_add(s, "???", 3);
+    return s->count == 1;
 }
 
 void strings_fini(struct strings *s)
@@ -59,7 +62,7 @@ uint32_t strings_add(struct strings *s, const char *text, size_t len)
         if (strncmp(t, text, len) == 0 && t[len] == '\0')
             return table_number(&s->table, at);
     }
-    s->text[s->count] = strndup(text, len);
+    s->text[s->count] = memory_got(strndup(text, len));
     if (!s->text[s->count])
         return 0;
     table_put(&s->table, at, s->count);

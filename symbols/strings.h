@@ -16,7 +16,7 @@ struct strings {
     struct table table;
 };
 
-void strings_init(struct strings *s);
+bool strings_init(struct strings *s); // false: no memory
 void strings_fini(struct strings *s);
 // The number of a text; 0 ("???") also when memory is out.
 uint32_t strings_add(struct strings *s, const char *text, size_t len);

@@ -22,6 +22,7 @@
 #include "symbols/elfsym.h"
 #include "symbols/lines.h"
 #include "symbols/linetab.h"
+#include "symbols/memory.h"
 #include "symbols/minidebug.h"
 #include "symbols/section.h"
 #include "symbols/strings.h"
@@ -58,6 +59,7 @@ struct symbols {
     struct strings strings;
     struct cache *cache; // NULL: none
     struct symbols_module *modules;
+    struct symbols_module none; // where there is no memory for one
 };
 
 __attribute__((format(printf, 2, 3))) static void remark(struct symbols *s, const char *fmt, ...)
@@ -75,13 +77,17 @@ __attribute__((format(printf, 2, 3))) static void remark(struct symbols *s, cons
 
 struct symbols *symbols_new(const struct symbols_options *o)
 {
-    struct symbols *s = calloc(1, sizeof(*s));
+    struct symbols *s = memory_got(calloc(1, sizeof(*s)));
 
     if (!s)
         return NULL;
     elf_version(EV_CURRENT);
     s->o = *o;
-    strings_init(&s->strings);
+    s->none = (struct symbols_module){ .owner = s, .fd = -1, .debug_fd = -1, .opened = true };
+    if (!strings_init(&s->strings)) {
+        symbols_free(s);
+        return NULL;
+    }
     if (o->cache)
         s->cache = cache_new(o->cache, o->no_demangle, &s->strings);
     return s;
@@ -121,13 +127,22 @@ const char *symbols_string(const struct symbols *s, uint32_t number)
     return s->strings.text[number];
 }
 
+bool symbols_is_short(void)
+{
+    return memory_is_short();
+}
+
 static struct symbols_module *module_new(struct symbols *s, const char *name)
 {
-    struct symbols_module *m = calloc(1, sizeof(*m));
+    struct symbols_module *m = memory_got(calloc(1, sizeof(*m)));
+    char *copy = memory_got(strdup(name));
 
-    if (!m)
-        abort(); // a few hundred bytes
-    m->name = strdup(name);
+    if (!m || !copy) {
+        free(m);
+        free(copy);
+        return &s->none;
+    }
+    m->name = copy;
     m->owner = s;
     m->fd = m->debug_fd = -1;
     m->next = s->modules;
@@ -141,7 +156,7 @@ static void read_segments(struct symbols_module *m)
 
     if (!m->elf || elf_getphdrnum(m->elf, &n) != 0)
         return;
-    m->own_load = calloc(n ? n : 1, sizeof(*m->own_load));
+    m->own_load = memory_got(calloc(n ? n : 1, sizeof(*m->own_load)));
     m->load = m->own_load;
     for (size_t i = 0; m->load && i < n; i++) {
         GElf_Phdr ph;
@@ -173,7 +188,7 @@ static void get_segments(struct symbols_module *m)
 
     if (known) {
         // A copy: the cache's own goes away with a file that proves to be damaged.
-        m->own_load = calloc(m->loads + 1, sizeof(*known));
+        m->own_load = memory_got(calloc(m->loads + 1, sizeof(*known)));
         m->load = m->own_load;
         if (m->own_load)
             memcpy(m->own_load, known, m->loads * sizeof(*known));
@@ -193,6 +208,8 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
         if (m->ino == f->ino && m->mtime == f->mtime && strcmp(m->name, f->path) == 0)
             return m;
     m = module_new(s, f->path);
+    if (m == &s->none)
+        return m;
     m->ino = f->ino;
     m->mtime = f->mtime;
     m->fd = open(f->path, O_RDONLY | O_CLOEXEC);
@@ -225,6 +242,8 @@ struct symbols_module *symbols_image(struct symbols *s, const char *name, const 
 {
     struct symbols_module *m = module_new(s, name);
 
+    if (m == &s->none)
+        return m;
     m->image = image;
     m->image_size = size;
     if (s->cache)

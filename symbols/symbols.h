@@ -29,6 +29,7 @@ struct symbols_options {
     const char *cache; // the folder of the cache (cache.h); NULL: everything is read anew
 };
 
+// NULL: no memory.
 struct symbols *symbols_new(const struct symbols_options *o);
 void symbols_free(struct symbols *s);
 
@@ -61,6 +62,10 @@ struct symbols_place {
 void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_place *out);
 
 const char *symbols_string(const struct symbols *s, uint32_t number);
+
+// There was not memory enough for everything that was asked, now or at any time: answers may be
+// "???" that are known.
+bool symbols_is_short(void);
 
 // Keeps for other runs what this one had to find out. Silent when that cannot be.
 void symbols_save(struct symbols *s);

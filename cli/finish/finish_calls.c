@@ -152,6 +152,30 @@ struct graph {
     int rc;
 };
 
+// What is asked of the profile while it is made may fail for want of memory: then it is not
+// written.
+static void must(struct graph *g, int rc)
+{
+    if (rc != 0)
+        g->rc = -1;
+}
+
+static uint32_t string_of(struct graph *g, const char *s)
+{
+    uint32_t number = quern_profile_string(g->p, s, -1);
+
+    must(g, number == QUERN_NONE && *s && strcmp(s, "???") != 0);
+    return number;
+}
+
+static uint32_t func_of(struct graph *g, uint32_t object, uint32_t file, uint32_t name)
+{
+    uint32_t func = quern_profile_func(g->p, object, file, name);
+
+    must(g, func == QUERN_NONE);
+    return func;
+}
+
 static uint32_t profile_string(struct graph *g, uint32_t number)
 {
     if (number == 0)
@@ -166,7 +190,7 @@ static uint32_t profile_string(struct graph *g, uint32_t number)
         g->strings = room;
     }
     if (!g->string[number])
-        g->string[number] = quern_profile_string(g->p, finish_text_of(g->ctx, number), -1) + 1;
+        g->string[number] = string_of(g, finish_text_of(g->ctx, number)) + 1;
     return g->string[number] - 1;
 }
 
@@ -178,7 +202,7 @@ static uint32_t object_of(struct graph *g, uint32_t map)
                                                    : finish_spool_text(g->s, m->path);
 
     if (!g->object[map])
-        g->object[map] = (path ? quern_profile_string(g->p, path, -1) : QUERN_NONE) + 1;
+        g->object[map] = (path ? string_of(g, path) : QUERN_NONE) + 1;
     return g->object[map] - 1;
 }
 
@@ -267,11 +291,10 @@ static uint32_t context_func(struct graph *g, uint32_t context)
         return g->context[context] - 1;
     g->place(g->ctx, e->target_map, e->function, &at);
     name = context_name(g, e, at.function);
-    g->context[context] =
-        quern_profile_func(g->p, object_of(g, e->target_map),
-                           profile_string(g, own_file(g, e->target_map, e->function, &at)),
-                           quern_profile_string(g->p, name, -1)) +
-        1;
+    g->context[context] = func_of(g, object_of(g, e->target_map),
+                                  profile_string(g, own_file(g, e->target_map, e->function, &at)),
+                                  string_of(g, name)) +
+                          1;
     free(name);
     return g->context[context] - 1;
 }
@@ -283,9 +306,8 @@ static struct quern_site site_of(struct graph *g, uint32_t map, uint64_t pc, uin
     uint32_t func = context_func(g, context);
 
     if (func == QUERN_NONE)
-        func = quern_profile_func(g->p, object_of(g, map),
-                                  profile_string(g, own_file(g, map, pc, &at)),
-                                  profile_string(g, at.function));
+        func = func_of(g, object_of(g, map), profile_string(g, own_file(g, map, pc, &at)),
+                       profile_string(g, at.function));
     return (struct quern_site){
         .func = func,
         .file = profile_string(g, at.file),
@@ -407,8 +429,7 @@ void finish_calls_insn(struct graph *g, const struct finish_insn *in)
     s = site_find(g, in->pc, in->map, &slot);
     if (s)
         s->executed += in->executed;
-    if (quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
-        g->rc = -1;
+    must(g, quern_profile_add_cost(g->p, &at, counts, g->n));
 }
 
 static bool any(const uint64_t *counts, size_t n)
@@ -522,7 +543,7 @@ struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *
         names[g->n] = events[i].name;
         g->event[g->n++] = (int)i;
     }
-    quern_profile_set_events(g->p, names, g->n);
+    must(g, quern_profile_set_events(g->p, names, g->n));
     g->object = xcalloc(s->maps_used + 1, sizeof(*g->object));
     g->context = xcalloc(s->edges_used + 2, sizeof(*g->context));
     find_starts(g);
@@ -537,12 +558,12 @@ static void put_header(struct graph *g)
     // of several parts: what the program asked for has its trigger already
     bool last = g->s->h->dumps && !(desc && strstr(desc, "\nTrigger: "));
 
-    quern_profile_set_creator(g->p, "quern-" QUERN_VERSION);
-    quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid);
-    quern_profile_set_cmd(g->p, cmd ? cmd : "");
-    quern_profile_set_part(g->p, g->s->h->dumps + UINT64_C(1));
+    must(g, quern_profile_set_creator(g->p, "quern-" QUERN_VERSION));
+    must(g, quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid));
+    must(g, quern_profile_set_cmd(g->p, cmd ? cmd : ""));
+    must(g, quern_profile_set_part(g->p, g->s->h->dumps + UINT64_C(1)));
     if (g->s->slot != FINISH_ALL)
-        quern_profile_set_thread(g->p, g->s->slot + 1);
+        must(g, quern_profile_set_thread(g->p, g->s->slot + 1));
     while (desc && *desc) {
         size_t n = strcspn(desc, "\n");
         char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');
@@ -550,13 +571,13 @@ static void put_header(struct graph *g)
         if (colon) {
             *colon++ = '\0';
             colon += strspn(colon, " ");
-            quern_profile_add_desc(g->p, line, colon);
+            must(g, quern_profile_add_desc(g->p, line, colon));
         }
         free(line);
         desc += desc[n] ? n + 1 : n;
     }
     if (last)
-        quern_profile_add_desc(g->p, "Trigger", "Program termination");
+        must(g, quern_profile_add_desc(g->p, "Trigger", "Program termination"));
 }
 
 int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_size)
@@ -585,11 +606,12 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
         if (g->plt[i] > INT64_MAX)
             g->plt[i] = 0;
     if (any(g->plt, g->n))
-        quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n);
+        must(g, quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n));
     if (rc == 0)
         rc = g->rc;
-    if (rc != 0) {
+    if (rc != 0 || symbols_is_short()) {
         snprintf(err, err_size, "%s: not written: out of memory", output);
+        rc = -1;
     } else if (finish_parts_write(g->s, g->p, output, &wo, &e) != 0) {
         snprintf(err, err_size, "%s", e.msg[0] ? e.msg : "the profile cannot be written");
         rc = -1;

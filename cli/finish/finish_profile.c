@@ -301,7 +301,11 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     } else {
         totals->bad_records = finish_spool_walk(s, add_insn, &b);
         progress_end();
-        rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
+        rc = symbols_is_short() ? -1 : 0;
+        if (rc != 0)
+            snprintf(err, err_size, "%s: not written: out of memory", files->output);
+        else
+            rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
     }
     if (rc == 0 && files->dump)
         rc = dump_executed(&b, files->dump, err, err_size);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+//
+// Asking while memory is short: each allocation of our own objects fails in turn, alone and with all
+// that follow (tests/faults/inject.c). An answer is the one that is given with memory enough, or
+// symbols_is_short() says that it may not be; and what is kept for others is never such a one. What
+// is asked are places in this program, in children: what ran out stays so.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "symbols/symbols.h"
+#include "tests/faults/inject.h"
+
+enum { SAME, SHORT, WRONG, NOT_HIT };
+
+struct answer {
+    char function[128], file[512];
+    unsigned line;
+};
+
+static struct answer expected[3];
+static char cache[4096];
+
+static void ask(struct symbols *s, struct answer out[3])
+{
+    static char self[] = "/proc/self/exe";
+    uint64_t base = getauxval(AT_PHDR) - 64; // behind the ELF header
+    const uint64_t at[3] = { (uintptr_t)symbols_new - base, (uintptr_t)symbols_find - base,
+                             (uintptr_t)ask - base };
+    struct symbols_module *m = symbols_file(s, &(struct symbols_file){ .path = self });
+
+    for (int i = 0; i < 3; i++) {
+        struct symbols_place p;
+
+        symbols_find(m, at[i], &p);
+        snprintf(out[i].function, sizeof(out[i].function), "%s", symbols_string(s, p.function));
+        snprintf(out[i].file, sizeof(out[i].file), "%s", symbols_string(s, p.file));
+        out[i].line = p.line;
+    }
+}
+
+// With the n-th allocation failing, 0: none. What it kept is in the cache afterwards, if there is
+// one.
+static int attempt(long n, bool on, const char *folder)
+{
+    struct answer got[3] = { 0 };
+    int status;
+
+    pid_t child = fork();
+    if (child == 0) {
+        inject_begin(INJECT_MEMORY, n, ENOMEM, on);
+        struct symbols *s = symbols_new(&(struct symbols_options){ .cache = folder });
+        if (!s)
+            _exit(SHORT);
+        ask(s, got);
+        bool is_short = symbols_is_short();
+        symbols_save(s);
+        bool hit = inject.hit;
+        inject_end();
+        symbols_free(s);
+        _exit(is_short                             ? SHORT
+              : memcmp(got, expected, sizeof(got)) ? WRONG
+              : hit || !n                          ? SAME
+                                                   : NOT_HIT);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status))
+        return -status;
+    return WEXITSTATUS(status);
+}
+
+static void remove_cache(void)
+{
+    char command[4200];
+
+    snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+    assert_int_equal(system(command), 0);
+}
+
+// The test's own functions have names and lines, or nothing is tested.
+static int learn(void **state)
+{
+    const char *folder = getenv("TEST_FOLDER");
+
+    (void)state;
+    snprintf(cache, sizeof(cache), "%s/symbols-faults.%ld", folder ? folder : "/tmp",
+             (long)getpid());
+    struct symbols *s = symbols_new(&(struct symbols_options){ 0 });
+    memset(expected, 0, sizeof(expected));
+    ask(s, expected);
+    symbols_free(s);
+    assert_string_equal(expected[0].function, "symbols_new");
+    assert_non_null(strstr(expected[1].file, "symbols/symbols.c"));
+    assert_string_equal(expected[2].function, "ask");
+    assert_true(expected[2].line > 30);
+    return 0;
+}
+
+static void each(const char *folder, bool keep)
+{
+    for (int on = 0; on < 2; on++)
+        for (long n = 1;; n += on ? 7 : 1) {
+            int how = attempt(n, on, folder);
+
+            if (how == NOT_HIT)
+                break;
+            if (how != SAME && how != SHORT)
+                fail_msg("allocation %ld%s: %d", n, on ? " and all that follow" : "", how);
+            if (folder) {
+                how = attempt(0, false, folder);
+                if (how != SAME)
+                    fail_msg("allocation %ld%s: what was kept is wrong: %d", n,
+                             on ? " and all that follow" : "", how);
+                if (!keep)
+                    remove_cache();
+            }
+        }
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    each(NULL, false);
+}
+
+static void test_cache_made(void **state)
+{
+    (void)state;
+    each(cache, false);
+}
+
+static void test_cache_read(void **state)
+{
+    (void)state;
+    assert_int_equal(attempt(0, false, cache), SAME);
+    each(cache, true);
+    remove_cache();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_cache_made),
+        cmocka_unit_test(test_cache_read),
+    };
+
+    return cmocka_run_group_tests_name("symbols/faults", tests, learn, NULL);
+}
