@@ -212,13 +212,37 @@ static bool finish(struct finish_spool *s, int fd)
     return ok;
 }
 
+static struct {
+    const struct finish_spool *s;
+    uint32_t kind;
+    int32_t code;
+    bool in_child;
+} client;
+
+static _Noreturn void end(bool ok)
+{
+    // In a child the engine waits for the answer; otherwise the client's own end is what the caller
+    // gets.
+    if (client.in_child)
+        _exit(ok ? 0 : 1);
+    if (client.kind == SPOOL_END_NONE)
+        _exit(UTIL_USAGE);
+    end_as_client(client.kind, client.code);
+}
+
+// die() has said why.
+static void give_up(void)
+{
+    const char *path = finish_spool_text(client.s, client.s->h->s_spool);
+
+    warn("the counts are kept: `quern recover %s` writes the profile", path ? path : "FILE");
+    end(false);
+}
+
 int cmd_finish(int argc, char **argv)
 {
     struct finish_spool s;
     uint64_t fd;
-    uint32_t kind;
-    int32_t code;
-    bool in_child, ok;
     char err[512];
 
     if (argc != 2 || !util_number(argv[1], INT32_MAX, &fd))
@@ -227,16 +251,11 @@ int cmd_finish(int argc, char **argv)
     finish_lift_limits();
     if (finish_spool_open(&s, (int)fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "the spool in descriptor %d: %s", (int)fd, err);
-    kind = s.h->end_kind;
-    code = s.h->end_code;
-    in_child = s.h->pid != getpid();
+    client.s = &s;
+    client.kind = s.h->end_kind;
+    client.code = s.h->end_code;
+    client.in_child = s.h->pid != getpid();
     take_stderr(child_log(&s));
-    ok = finish(&s, (int)fd);
-    // In a child the engine waits for the answer; otherwise the client's own end is what the caller
-    // gets.
-    if (in_child)
-        _exit(ok ? 0 : 1);
-    if (kind == SPOOL_END_NONE)
-        _exit(UTIL_USAGE);
-    end_as_client(kind, code);
+    atexit(give_up);
+    end(finish(&s, (int)fd));
 }

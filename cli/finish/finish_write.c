@@ -272,12 +272,13 @@ int finish_write(const struct finish_spool *s, const struct symbols *symbols,
                  output, finish_event_names[over]);
         return -1;
     }
+    // Before there is a file: without memory the process ends here.
+    rank_strings(&w);
+    find_funcs(&w);
+    uint32_t *func = sort(&w);
     struct out o;
     int rc = out_open(&o, output);
     if (rc == 0) {
-        rank_strings(&w);
-        find_funcs(&w);
-        uint32_t *func = sort(&w);
         put_descs(&o, finish_spool_text(s, s->h->s_desc));
         put_name(&o, "cmd: ", cmd ? cmd : "");
         out_str(&o, "events:");
@@ -290,13 +291,13 @@ int finish_write(const struct finish_spool *s, const struct symbols *symbols,
         out_str(&o, "summary:");
         put_counts(&o, totals->counts, event, events);
         rc = out_close(&o, 0);
-        free(func);
-        free(w.rank);
-        free(w.string);
-        free(w.func);
-        free(w.func_of);
-        free(w.order);
     }
+    free(func);
+    free(w.rank);
+    free(w.string);
+    free(w.func);
+    free(w.func_of);
+    free(w.order);
     if (rc != 0)
         snprintf(err, err_size, "%s: cannot be written: %s", output, strerror(-rc));
     return rc != 0 ? -1 : 0;
