@@ -59,8 +59,9 @@ const struct options recover_options_table = {
     .leading = true,
 };
 
-// True when a process has the spool mapped or open: it counts still, or is being finished.
-static bool maps_file(long pid, const struct stat *st, bool *unknown)
+// True when a process has the spool mapped or open: it counts still, or is being finished. *unknown
+// is the error when that cannot be seen.
+static bool maps_file(long pid, const struct stat *st, int *unknown)
 {
     char *path = xasprintf("/proc/%ld/maps", pid);
     FILE *f = fopen(path, "re");
@@ -69,7 +70,7 @@ static bool maps_file(long pid, const struct stat *st, bool *unknown)
 
     free(path);
     if (!f) {
-        *unknown = errno != ENOENT;
+        *unknown = errno == ENOENT ? 0 : errno;
         return false;
     }
     while (!found && fgets(line, sizeof(line), f)) {
@@ -80,18 +81,20 @@ static bool maps_file(long pid, const struct stat *st, bool *unknown)
     }
     // A process that may not be looked at opens but does not read.
     if (ferror(f))
-        *unknown = true;
+        *unknown = EACCES;
     fclose(f);
     return found;
 }
 
-static bool has_open(long pid, const struct stat *st)
+static bool has_open(long pid, const struct stat *st, int *unknown)
 {
     char *dir = xasprintf("/proc/%ld/fd", pid);
     DIR *d = opendir(dir);
     struct dirent *e;
     bool found = false;
 
+    if (!d && errno != ENOENT)
+        *unknown = errno;
     while (d && !found && (e = readdir(d))) {
         char *path = xasprintf("%s/%s", dir, e->d_name);
         struct stat other;
@@ -105,31 +108,39 @@ static bool has_open(long pid, const struct stat *st)
     return found;
 }
 
-static bool is_live(long pid, const struct stat *st)
+static bool is_live(long pid, const struct stat *st, int *unknown)
 {
-    bool unknown = false;
-
+    *unknown = 0;
     if (pid <= 0 || pid == getpid())
         return false;
-    if (maps_file(pid, st, &unknown) || unknown)
-        return true;
-    return has_open(pid, st);
+    return maps_file(pid, st, unknown) || (!*unknown && has_open(pid, st, unknown));
 }
 
-static void report(const struct finish_spool *s, const char *output,
-                   const struct finish_totals *totals)
+// What is printed is part of the answer. 0, or -1 after a message.
+static int flush_output(void)
+{
+    if (fflush(stdout) != EOF && !ferror(stdout))
+        return 0;
+    warn("standard output: %s", strerror(errno));
+    return -1;
+}
+
+static int report(const struct finish_spool *s, const char *output,
+                  const struct finish_totals *totals)
 {
     bool ended = s->h->state == SPOOL_ENDED;
+    int rc;
 
     printf("%s: the profile of process %d, %s: %s\n", output, s->h->pid,
            ended ? "which had ended but could not write it"
                  : "recovered after it was killed; complete up to that moment",
            finish_spool_text(s, s->h->s_cmd) ? finish_spool_text(s, s->h->s_cmd) : "");
-    fflush(stdout);
+    rc = flush_output();
     finish_summary_print(stderr, s->h, totals->counts);
     if (s->h->flags & SPOOL_F_VERBOSE)
         finish_summary_engine(stderr, s->h);
     fflush(stderr);
+    return rc;
 }
 
 // A child that was killed while its engine started leaves one: litter, with nothing counted.
@@ -146,9 +157,10 @@ static int drop_new(const char *path, const struct how *how, bool given)
         warn("%s: cannot be removed: %s", path, strerror(errno));
         return -1;
     }
-    if (!how->quiet)
-        printf("%s: the run ended before the engine started; nothing was counted: removed\n", path);
-    return 0;
+    if (how->quiet)
+        return 0;
+    printf("%s: the run ended before the engine started; nothing was counted: removed\n", path);
+    return flush_output();
 }
 
 // Writes the profile, and removes the spool.
@@ -178,7 +190,7 @@ static int finish(struct finish_spool *s, const char *path, const struct how *ho
             warn("%s: %llu damaged records are not in the profile", path,
                  (unsigned long long)totals.bad_records);
         if (!how->quiet)
-            report(s, files.output, &totals);
+            rc = report(s, files.output, &totals);
         if (!how->keep && unlink(path) != 0)
             warn("%s: cannot be removed: %s", path, strerror(errno));
     }
@@ -193,7 +205,7 @@ static int recover(const char *path, const struct how *how, bool given)
     struct stat st;
     char err[1024];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int rc;
+    int rc, unknown;
 
     if (fd < 0 || fstat(fd, &st) != 0) {
         warn("%s: %s", path, strerror(errno));
@@ -206,7 +218,12 @@ static int recover(const char *path, const struct how *how, bool given)
         close(fd);
         return -1;
     }
-    if (is_live(s.h->pid, &st)) {
+    bool live = is_live(s.h->pid, &st, &unknown);
+    if (unknown && unknown != EACCES && unknown != EPERM) {
+        warn("%s: it cannot be seen whether process %d still runs: %s", path, s.h->pid,
+             strerror(unknown));
+        rc = -1;
+    } else if (live || unknown) {
         if (given)
             warn("%s: process %d is still running; its profile is written when it ends", path,
                  s.h->pid);

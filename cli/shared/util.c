@@ -152,6 +152,8 @@ char *util_cwd(void)
 {
     char *cwd = getcwd(NULL, 0);
 
+    if (!cwd && errno == ENOMEM)
+        die(UTIL_USAGE, "out of memory");
     // A removed working directory is no reason to fail; what is relative to it will.
     return cwd ? cwd : xstrdup(".");
 }
