@@ -205,7 +205,8 @@ ENGINE_UNIT_OBJS_run/launch := run/launch run/stack base/mini
 
 ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end syscalls/ptrace
 ENGINE_WING_UNITS += signal/die process/birth process/fork
-ENGINE_WING_UNITS += signal/handler process/finish process/exec
+ENGINE_WING_UNITS += signal/handler process/finish process/exec process/seccomp
+ENGINE_UNIT_OBJS_process/seccomp := process/seccomp process/seccomp_bpf base/mini
 ENGINE_UNIT_OBJS_process/exec := process/exec process/elf base/mini
 ENGINE_UNIT_OBJS_process/finish := process/finish base/mini
 ENGINE_UNIT_OBJS_signal/handler := signal/handler base/mini

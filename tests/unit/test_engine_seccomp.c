@@ -116,13 +116,41 @@ static void test_refused(void **state)
     assert_int_equal(VALID(BPF_STMT(BPF_JMP | BPF_JA, 0), RETK(0)), 0);
 }
 
+// As net/core/filter.c of Linux 6.18 converts them (bpf_convert_filter): three to begin with, one
+// each, and what is said here.
+#define LENGTH(...)                                                    \
+    ({                                                                 \
+        struct sock_filter f_[] = { __VA_ARGS__ };                     \
+        seccomp_kernel_length((void *)f_, sizeof(f_) / sizeof(f_[0])); \
+    })
+
+static void test_length(void **state)
+{
+    (void)state;
+    assert_int_equal(LENGTH(RETA), 3 + 1);
+    assert_int_equal(LENGTH(RETK(1)), 3 + 2); // a move, an exit
+    assert_int_equal(LENGTH(LDK(1)), 3 + 1);
+    assert_int_equal(LENGTH(ALUK(BPF_DIV, 3)), 3 + 1);
+    assert_int_equal(LENGTH(ALUX(BPF_ADD)), 3 + 1);
+    assert_int_equal(LENGTH(ALUX(BPF_DIV)), 3 + 5); // is X zero?
+    assert_int_equal(LENGTH(BPF_STMT(BPF_JMP | BPF_JA, 0)), 3 + 1);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0)), 3 + 1);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 0, 1)), 3 + 1); // turned
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 1)), 3 + 2);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 5, 1, 0)), 3 + 1);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 5, 0, 1)), 3 + 2); // cannot be
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x7fffffff, 1, 0)), 3 + 1);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x80000000, 1, 0)), 3 + 2);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0x80000000, 1, 0)), 3 + 1);
+    assert_int_equal(LENGTH(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x80000000, 1, 1), RETK(0)), 3 + 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_arithmetic),
-        cmocka_unit_test(test_jumps),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_loads),  cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_jumps),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_length),
     };
 
     return cmocka_run_group_tests_name("seccomp_bpf", tests, NULL, NULL);
