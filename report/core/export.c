@@ -3,6 +3,7 @@
 // What the page calls, by name; report/core/README.md describes it. Numbers are 32 bits, doubles,
 // or (hashes) 64 bits; everything larger goes through memory that the page took with `get`. Handles
 // are addresses. Compiled only to wasm32.
+#include "report/core/cluster.h"
 #include "report/core/column.h"
 #include "report/core/detail.h"
 #include "report/core/flame.h"
@@ -495,13 +496,13 @@ int nest(const double *value, const uint32_t *parent, uint32_t n, double whole, 
                         (struct treemap_style){ head, edge, least }, out);
 }
 
-// What a call graph shows: nodes of 8 bytes, edges of 80; the page frees it with graph_put.
+// What a call graph shows: nodes of 12 bytes, edges of 80; the page frees it with graph_put.
 struct select_graph *EXPORT(graph)(struct core *c, struct formula *f, uint32_t side, uint32_t focus,
                                    uint32_t up, uint32_t down, double least_node, double least_edge,
-                                   uint32_t most, const uint8_t *mask, int *rc);
+                                   uint32_t most, const uint8_t *mask, uint32_t fold, int *rc);
 struct select_graph *graph(struct core *c, struct formula *f, uint32_t side, uint32_t focus,
                            uint32_t up, uint32_t down, double least_node, double least_edge,
-                           uint32_t most, const uint8_t *mask, int *rc)
+                           uint32_t most, const uint8_t *mask, uint32_t fold, int *rc)
 {
     struct select_graph *g = heap_get(sizeof(*g));
     const struct select_wish w = { .formula = f,
@@ -512,7 +513,8 @@ struct select_graph *graph(struct core *c, struct formula *f, uint32_t side, uin
                                    .least_node = least_node,
                                    .least_edge = least_edge,
                                    .most = most,
-                                   .mask = mask };
+                                   .mask = mask,
+                                   .fold = fold };
 
     *rc = g ? side > VALUES_DIFFERENCE ? CORE_WRONG : select_make(c, &w, g) : CORE_MEMORY;
     if (*rc < 0) {
@@ -528,7 +530,7 @@ struct out_edge {
 };
 _Static_assert(sizeof(struct out_edge) == 80, "the page reads edges of 80 bytes");
 
-// nodes: pairs of function and depth; edges: of 80 bytes. Without room (NULL) only the numbers,
+// nodes: function, depth, cycle; edges: of 80 bytes. Without room (NULL) only the numbers,
 // three of 32 bits: nodes, edges, left out.
 void EXPORT(graph_read)(const struct select_graph *g, uint32_t *numbers, struct select_node *nodes,
                         struct out_edge *edges);
@@ -559,19 +561,24 @@ void graph_put(struct select_graph *g)
 
 _Static_assert(sizeof(struct layered_node) == 40, "the page writes nodes of 40 bytes");
 _Static_assert(sizeof(struct layered_edge) == 24, "the page writes edges of 24 bytes");
+_Static_assert(sizeof(struct cluster_box) == 32, "the page writes boxes of 32 bytes");
 
 // Lays out nodes and edges in place. `size`: width and height; *points, of 16 bytes each, are put
-// back by the page. Crossings, or an error.
+// back by the page. Crossings, or an error. With boxes (of 32 bytes: w, h, x, y) each node is in one
+// or (CORE_NONE) in none, and `edge` says what they keep free: left, top, right, bottom.
 int EXPORT(layered)(struct layered_node *node, uint32_t nodes, struct layered_edge *edge,
-                    uint32_t edges, double gap_x, double gap_y, double *size,
-                    struct layered_point **points);
+                    uint32_t edges, double gap_x, double gap_y, const uint32_t *group,
+                    struct cluster_box *box, uint32_t boxes, const struct cluster_edge *pad,
+                    double *size, struct layered_point **points);
 int layered(struct layered_node *node, uint32_t nodes, struct layered_edge *edge, uint32_t edges,
-            double gap_x, double gap_y, double *size, struct layered_point **points)
+            double gap_x, double gap_y, const uint32_t *group, struct cluster_box *box,
+            uint32_t boxes, const struct cluster_edge *pad, double *size,
+            struct layered_point **points)
 {
     struct layered l = {
         .node = node, .nodes = nodes, .edge = edge, .edges = edges, .gap_x = gap_x, .gap_y = gap_y
     };
-    int rc = layered_make(&l);
+    int rc = boxes ? cluster_make(&l, group, box, boxes, *pad) : layered_make(&l);
 
     *points = l.point;
     size[0] = l.width;

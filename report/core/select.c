@@ -2,10 +2,12 @@
 //
 // Grows from the focus along the dearest edges: the frontier's function whose edge costs most comes
 // next, as long as there is room. Without a focus the functions with the highest inclusive cost are
-// taken.
+// taken. A folded cycle stands for all its functions: its edges are theirs, summed by what they lead
+// to.
 #include "report/core/select.h"
 
 #include "report/core/column.h"
+#include "report/core/graph.h"
 #include "report/core/heap.h"
 
 struct candidate {
@@ -14,10 +16,22 @@ struct candidate {
     double cost;
 };
 
+// What one node calls, or is called for, by the function at the other end.
+struct link {
+    uint32_t other;
+    uint32_t edge; // CORE_NONE: several
+    struct value value, calls;
+};
+
 struct chooser {
     struct core *c;
     const struct select_wish *w;
     struct select_graph *out;
+    const uint32_t *cycle;  // by function; NULL: nothing is folded
+    uint32_t *first, *next; // members: by cycle, by function; + 1
+    struct link *link;      // of one node
+    uint32_t *link_of;      // by function: in `link`, + 1
+    size_t links, link_cap;
     uint32_t *node_of;       // by function: node + 1
     uint8_t *waiting;        // by function: it is in the frontier
     struct candidate *front; // a heap, the dearest first
@@ -35,9 +49,91 @@ static double node_cost(const struct chooser *x, uint32_t f)
     return magnitude(values_get(x->c, x->w->formula, VALUES_INCLUSIVE, x->w->side, f).approx);
 }
 
-static double edge_cost(const struct chooser *x, uint32_t e)
+static bool hidden(const struct chooser *x, uint32_t f)
 {
-    return magnitude(values_get(x->c, x->w->formula, VALUES_EDGE, x->w->side, e).approx);
+    return x->w->mask && !x->w->mask[f];
+}
+
+static struct value plus(struct value a, struct value b, int64_t scale)
+{
+    struct value v = { .exact = column_sum(a.exact, b.exact),
+                       .is_exact = a.is_exact && b.is_exact };
+
+    v.approx = v.is_exact ? (double)v.exact / (double)scale : a.approx + b.approx;
+    return v;
+}
+
+// ---- Cycles ----
+
+// The function that stands for another: of a folded cycle its first one that is not hidden.
+static uint32_t stands_for(const struct chooser *x, uint32_t f)
+{
+    return x->cycle && x->cycle[f] && x->first[x->cycle[f]] && !hidden(x, f)
+               ? x->first[x->cycle[f]] - 1
+               : f;
+}
+
+static int fold(struct chooser *x)
+{
+    const struct side_graph *g = &x->c->graph[x->w->side];
+    int rc = graph_cycles(x->c, x->w->side);
+
+    if (rc < 0 || g->cycles == 0)
+        return rc;
+    x->first = heap_array((size_t)g->cycles + 1, sizeof(*x->first));
+    x->next = heap_array(x->c->funcs, sizeof(*x->next));
+    if (!x->first || !x->next)
+        return CORE_MEMORY;
+    for (uint32_t f = x->c->funcs; f-- > 0;)
+        if (g->cycle[f] && !hidden(x, f)) {
+            x->next[f] = x->first[g->cycle[f]];
+            x->first[g->cycle[f]] = f + 1;
+        }
+    x->cycle = g->cycle;
+    return 0;
+}
+
+static void add_link(struct chooser *x, uint32_t other, uint32_t edge)
+{
+    struct link l = {
+        .other = other,
+        .edge = edge,
+        .value = values_get(x->c, x->w->formula, VALUES_EDGE, x->w->side, edge),
+        .calls = values_get(x->c, NULL, VALUES_CALLS, x->w->side, edge),
+    };
+
+    if (x->link_of[other]) {
+        struct link *at = &x->link[x->link_of[other] - 1];
+        at->edge = CORE_NONE;
+        at->value = plus(at->value, l.value, formula_scale(x->w->formula));
+        at->calls = plus(at->calls, l.calls, 1);
+    } else if (!heap_room(x->link, x->links, x->link_cap)) {
+        x->memory = true;
+    } else {
+        x->link[x->links++] = l;
+        x->link_of[other] = (uint32_t)x->links;
+    }
+}
+
+// All that a node calls, or all that call it. Calls within a folded cycle are neither.
+static void gather(struct chooser *x, uint32_t node, bool callees)
+{
+    const struct core *c = x->c;
+    bool folded = x->cycle && x->cycle[node] && !hidden(x, node);
+    uint32_t member = folded ? x->first[x->cycle[node]] : node + 1;
+
+    x->links = 0;
+    for (; member; member = folded ? x->next[member - 1] : 0) {
+        const uint32_t *first = callees ? c->callee_first : c->caller_first;
+        for (uint32_t k = first[member - 1]; k < first[member]; k++) {
+            uint32_t edge = callees ? k : c->caller_edge[k];
+            uint32_t other = stands_for(x, callees ? c->edge_callee[edge] : c->edge_caller[edge]);
+            if (!folded || other != node)
+                add_link(x, other, edge);
+        }
+    }
+    for (size_t i = 0; i < x->links; i++)
+        x->link_of[x->link[i].other] = 0;
 }
 
 // ---- The frontier ----
@@ -75,13 +171,10 @@ static bool add_node(struct chooser *x, uint32_t func, int32_t depth)
         x->memory = true;
         return false;
     }
-    x->out->node[x->out->nodes++] = (struct select_node){ func, depth };
+    x->out->node[x->out->nodes++] = (struct select_node){
+        func, depth, x->cycle && func < x->c->funcs && !hidden(x, func) ? x->cycle[func] : 0
+    };
     return true;
-}
-
-static bool hidden(const struct chooser *x, uint32_t f)
-{
-    return x->w->mask && !x->w->mask[f];
 }
 
 static void offer(struct chooser *x, uint32_t func, int32_t depth, double cost)
@@ -95,14 +188,16 @@ static void offer(struct chooser *x, uint32_t func, int32_t depth, double cost)
 
 static void look_around(struct chooser *x, uint32_t func, int32_t depth)
 {
-    const struct core *c = x->c;
-
-    if (depth >= 0 && (uint32_t)depth < x->w->down)
-        for (uint32_t e = c->callee_first[func]; e < c->callee_first[func + 1]; e++)
-            offer(x, c->edge_callee[e], depth + 1, edge_cost(x, e));
-    if (depth <= 0 && (uint32_t)-depth < x->w->up)
-        for (uint32_t k = c->caller_first[func]; k < c->caller_first[func + 1]; k++)
-            offer(x, c->edge_caller[c->caller_edge[k]], depth - 1, edge_cost(x, c->caller_edge[k]));
+    if (depth >= 0 && (uint32_t)depth < x->w->down) {
+        gather(x, func, true);
+        for (size_t i = 0; i < x->links; i++)
+            offer(x, x->link[i].other, depth + 1, magnitude(x->link[i].value.approx));
+    }
+    if (depth <= 0 && (uint32_t)-depth < x->w->up) {
+        gather(x, func, false);
+        for (size_t i = 0; i < x->links; i++)
+            offer(x, x->link[i].other, depth - 1, magnitude(x->link[i].value.approx));
+    }
 }
 
 static void choose(struct chooser *x)
@@ -110,12 +205,13 @@ static void choose(struct chooser *x)
     uint32_t most = core_min32(x->w->most, SELECT_NODES);
 
     if (x->w->focus != CORE_NONE) {
-        x->waiting[x->w->focus] = 1;
-        push(x, (struct candidate){ x->w->focus, 0, 0 });
+        uint32_t focus = stands_for(x, x->w->focus);
+        x->waiting[focus] = 1;
+        push(x, (struct candidate){ focus, 0, 0 });
     } else {
         for (uint32_t f = 0; f < x->c->funcs; f++) {
             double cost = node_cost(x, f);
-            if (cost > 0 && cost >= x->w->least_node && !hidden(x, f))
+            if (cost > 0 && cost >= x->w->least_node && !hidden(x, f) && stands_for(x, f) == f)
                 push(x, (struct candidate){ f, 0, cost });
         }
     }
@@ -133,15 +229,6 @@ static void choose(struct chooser *x)
 
 // ---- Edges ----
 
-static struct value plus(struct value a, struct value b, int64_t scale)
-{
-    struct value v = { .exact = column_sum(a.exact, b.exact),
-                       .is_exact = a.is_exact && b.is_exact };
-
-    v.approx = v.is_exact ? (double)v.exact / (double)scale : a.approx + b.approx;
-    return v;
-}
-
 static void add_edge(struct chooser *x, struct select_edge e)
 {
     if (!heap_room(x->out->edge, x->out->edges, x->edge_cap)) {
@@ -151,20 +238,17 @@ static void add_edge(struct chooser *x, struct select_edge e)
     x->out->edge[x->out->edges++] = e;
 }
 
-static struct select_edge edge_of(const struct chooser *x, uint32_t e)
+static struct select_edge edge_of(const struct link *l)
 {
-    return (struct select_edge){
-        .edge = e,
-        .value = values_get(x->c, x->w->formula, VALUES_EDGE, x->w->side, e),
-        .calls = values_get(x->c, NULL, VALUES_CALLS, x->w->side, e),
-    };
+    return (struct select_edge){ .edge = l->edge, .value = l->value, .calls = l->calls };
 }
 
-static void add_to(struct select_edge *sum, const struct select_edge *e, int64_t scale)
+static void add_to(struct select_edge *sum, bool *any, const struct select_edge *e, int64_t scale)
 {
-    if (sum->edge != CORE_NONE) {
+    if (!*any) {
         *sum = *e;
         sum->edge = CORE_NONE;
+        *any = true;
     } else {
         sum->value = plus(sum->value, e->value, scale);
         sum->calls = plus(sum->calls, e->calls, 1);
@@ -172,31 +256,26 @@ static void add_to(struct select_edge *sum, const struct select_edge *e, int64_t
 }
 
 // The edges of a node to other nodes; those from and to functions that are no nodes are summed.
-static void connect(struct chooser *x, uint32_t node, struct select_edge *above,
-                    struct select_edge *below)
+static void connect(struct chooser *x, uint32_t node, struct select_edge sum[2], bool any[2])
 {
-    const struct core *c = x->c;
     uint32_t f = x->out->node[node].func;
     int64_t scale = formula_scale(x->w->formula);
 
-    for (uint32_t e = c->callee_first[f]; e < c->callee_first[f + 1]; e++) {
-        struct select_edge edge = edge_of(x, e);
-        if (edge.value.approx == 0 && edge.calls.approx == 0)
-            continue;
-        uint32_t to = x->node_of[c->edge_callee[e]];
-        if (to && magnitude(edge.value.approx) >= x->w->least_edge) {
-            edge.from = node;
-            edge.to = to - 1;
-            add_edge(x, edge);
-        } else if (!to) {
-            add_to(below, &edge, scale);
+    for (int callees = 1; callees >= 0; callees--) {
+        gather(x, f, callees);
+        for (size_t i = 0; i < x->links; i++) {
+            struct select_edge edge = edge_of(&x->link[i]);
+            if (edge.value.approx == 0 && edge.calls.approx == 0)
+                continue;
+            uint32_t to = x->node_of[x->link[i].other];
+            if (to && callees && magnitude(edge.value.approx) >= x->w->least_edge) {
+                edge.from = node;
+                edge.to = to - 1;
+                add_edge(x, edge);
+            } else if (!to) {
+                add_to(&sum[callees], &any[callees], &edge, scale);
+            }
         }
-    }
-    for (uint32_t k = c->caller_first[f]; k < c->caller_first[f + 1]; k++) {
-        struct select_edge edge = edge_of(x, c->caller_edge[k]);
-        if (!x->node_of[c->edge_caller[c->caller_edge[k]]] &&
-            (edge.value.approx != 0 || edge.calls.approx != 0))
-            add_to(above, &edge, scale);
     }
 }
 
@@ -205,21 +284,22 @@ static void connect_all(struct chooser *x)
     uint32_t nodes = x->out->nodes, above_node = CORE_NONE, below_node = CORE_NONE;
 
     for (uint32_t n = 0; n < nodes && !x->memory; n++) {
-        struct select_edge above = { 0 }, below = { 0 };
-        connect(x, n, &above, &below);
-        if (above.edge == CORE_NONE) {
+        struct select_edge sum[2] = { { 0 }, { 0 } }; // of callers, of callees
+        bool any[2] = { false, false };
+        connect(x, n, sum, any);
+        if (any[0]) {
             if (above_node == CORE_NONE && add_node(x, SELECT_ABOVE, 0))
                 above_node = x->out->nodes - 1;
-            above.from = above_node;
-            above.to = n;
-            add_edge(x, above);
+            sum[0].from = above_node;
+            sum[0].to = n;
+            add_edge(x, sum[0]);
         }
-        if (below.edge == CORE_NONE) {
+        if (any[1]) {
             if (below_node == CORE_NONE && add_node(x, SELECT_BELOW, 0))
                 below_node = x->out->nodes - 1;
-            below.from = n;
-            below.to = below_node;
-            add_edge(x, below);
+            sum[1].from = n;
+            sum[1].to = below_node;
+            add_edge(x, sum[1]);
         }
     }
 }
@@ -252,18 +332,21 @@ int select_make(struct core *c, const struct select_wish *w, struct select_graph
         (rc = values_prepare(c, w->formula, VALUES_EDGE, w->side)) < 0 ||
         (rc = values_prepare(c, NULL, VALUES_CALLS, w->side)) < 0)
         return rc;
+    // Of a difference there are cycles of two sides, which need not be the same.
+    rc = w->fold && w->side < VALUES_DIFFERENCE ? fold(&x) : 0;
     x.node_of = heap_array(c->funcs, sizeof(*x.node_of));
+    x.link_of = heap_array(c->funcs, sizeof(*x.link_of));
     x.waiting = heap_get(c->funcs);
-    x.memory = !x.node_of || !x.waiting;
+    x.memory = rc < 0 || !x.node_of || !x.link_of || !x.waiting;
     if (!x.memory)
         choose(&x);
     if (!x.memory)
         connect_all(&x);
     if (!x.memory)
         cut_edges(out);
-    heap_put(x.node_of);
-    heap_put(x.waiting);
-    heap_put(x.front);
+    void *all[] = { x.node_of, x.waiting, x.front, x.first, x.next, x.link, x.link_of };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        heap_put(all[i]);
     if (x.memory) {
         select_free(out);
         return CORE_MEMORY;

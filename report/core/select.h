@@ -15,13 +15,14 @@ enum {                             // in place of a function
 };
 
 struct select_node {
-    uint32_t func; // or SELECT_ABOVE, SELECT_BELOW
-    int32_t depth; // from the focus: below 0 a caller; 0 without a focus
+    uint32_t func;  // or SELECT_ABOVE, SELECT_BELOW
+    int32_t depth;  // from the focus: below 0 a caller; 0 without a focus
+    uint32_t cycle; // the cycle that it stands for, whose first function `func` is; 0: for itself
 };
 
 struct select_edge {
     uint32_t from, to; // nodes
-    uint32_t edge;     // CORE_NONE: several, of "others"
+    uint32_t edge;     // CORE_NONE: several, of "others" or of a cycle
     struct value value;
     struct value calls;
 };
@@ -34,6 +35,7 @@ struct select_wish {
     double least_node, least_edge; // magnitudes of inclusive cost, of an edge's cost
     uint32_t most;                 // nodes; at most SELECT_NODES
     const uint8_t *mask;           // by function: 0: hidden. NULL: none is
+    bool fold;                     // cycles are one node; not of a difference
 };
 
 struct select_graph {

@@ -55,14 +55,20 @@ export interface MapBox {
     value: number;
   low: bigint; high: bigint; x: number; y: number; w: number; h: number;
 }
+// cycle: the number of the one that a node stands for, with the names of its functions; else 0.
 export interface GraphPicture {
-  nodes: { name: Name | null; depth: number; above: boolean; self: Value[]; inclusive: Value[]; x: number; y: number;
-    w: number }[];
+  nodes: { name: Name | null; depth: number; above: boolean; cycle: number; members: string[]; self: Value[];
+    inclusive: Value[]; x: number; y: number; w: number }[];
+  boxes: { label: string; full: string; funcs: number; self: Value; x: number; y: number; w: number; h: number }[];
   edges: { from: number; to: number; calls: Value; value: Value; points: [number, number][] }[];
   width: number; height: number; leftOut: number; notDrawn: number; crossings: number;
 }
 
 const BOXES = 5000; // functions of a treemap
+
+// What the call graph frames.
+const graphGroups: Record<string, GroupBy> = { object: GroupBy.Object, file: GroupBy.File, namespace: GroupBy.Namespace,
+  cycle: GroupBy.Cycle };
 
 const sides = [Side.New, Side.Old, Side.Difference];
 
@@ -652,42 +658,100 @@ export class Api {
     }));
   }
 
+  // Groups that frame nodes: by node its box, and the boxes. "cycle": of cycles that are opened.
+  private boxes(by: string, nodes: { func: number; cycle: number }[], event: number, side: Side): {
+    group: Uint32Array; boxes: GraphPicture["boxes"];
+  } {
+    const group = new Uint32Array(nodes.length).fill(NONE), boxes: GraphPicture["boxes"] = [], kind = graphGroups[by];
+    if (kind === undefined) return { group, boxes };
+    const core = this.core, { groups, of } = this.groups(kind, { text: "", focus: NONE, hide: [] },
+      [{ of: Of.Self, event, side }]), at = new Map<number, number>(), rows = new Map(groups.map((g) => [g.id, g]));
+    const label = (g: GroupRow): string => g.parent === NONE || kind !== GroupBy.Namespace ? g.label
+      : label(rows.get(g.parent)!) + "::" + g.label;
+    // A folded cycle is in a box when all its functions are.
+    const cycles = new Map<number, number>();
+    if (nodes.some((n) => n.cycle)) this.array(3).forEach((cycle, f) => {
+      if (cycle) cycles.set(cycle, (cycles.get(cycle) ?? of[f]!) === of[f]! ? of[f]! : NONE);
+    });
+    nodes.forEach((n, i) => {
+      const id = n.cycle ? cycles.get(n.cycle)! : n.func < core.number(What.Funcs) ? of[n.func]! : NONE,
+        g = rows.get(id);
+      if (!g || g.label === "???") return;
+      if (!at.has(id)) {
+        at.set(id, boxes.length);
+        const full = label(g);
+        boxes.push({ full, label: kind === GroupBy.Namespace ? full : full.slice(full.lastIndexOf("/") + 1) || full,
+          funcs: g.funcs, self: g.values[0]!, x: 0, y: 0, w: 0, h: 0 });
+      }
+      group[i] = at.get(id)!;
+    });
+    return { group, boxes };
+  }
+
+  // What the functions of folded cycles cost themselves, and who they are: by number of the cycle.
+  private folded(event: number, nodes: { cycle: number }[], use: Side[]): Map<number, { self: Value[];
+    members: string[] }> {
+    const core = this.core, out = new Map<number, { self: Value[]; members: string[] }>();
+    const numbers = [...new Set(nodes.map((n) => n.cycle).filter(Boolean))];
+    if (!numbers.length) return out;
+    const place = new Map(numbers.map((n, i) => [n, i])), members: string[][] = numbers.map(() => []),
+      name = this.array(2);
+    const of = Uint32Array.from(this.array(3), (cycle, f) => {
+      const i = place.get(cycle);
+      if (i !== undefined) members[i]!.push(core.string(name[f]!));
+      return i ?? NONE;
+    });
+    const sums = use.map((side) => core.groups(this.form(event), side, of, new Uint32Array(0), numbers.length));
+    numbers.forEach((n, i) => out.set(n, { self: sums.map((v) => v[i]!), members: members[i]! }));
+    return out;
+  }
+
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
-  // `way`: where callers are, "left", "below" or else above.
+  // `way`: where callers are, "left", "below" or else above. `fold`: cycles are one node; `by`: groups that are framed.
   graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter,
-    upTo: Side, way = ""):
+    upTo: Side, way = "", fold = false, by = ""):
     GraphPicture {
     const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula,
       side === Side.Difference ? Side.New : side).approx);
     const g = core.graph({
       formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most,
-        mask: this.masked(filter),
+        mask: this.masked(filter), fold,
     });
     // Of many calls the dearest are drawn: they come first.
     const drawn = Math.max(60, g.nodes.length * 3), notDrawn = Math.max(0, g.edges.length - drawn);
     g.edges.length = Math.min(g.edges.length, drawn);
-    const use = sides.filter((s) => s <= upTo), all = core.number(What.Funcs);
+    const use = sides.filter((s) => s <= upTo), all = core.number(What.Funcs),
+      cycles = this.folded(event, g.nodes, use);
     const nodes = g.nodes.map((n) => {
       const of = n.func < all, values = (what: Of): Value[] => of ? use.map((s) => core.values(formula, what, s,
-        Uint32Array.of(n.func))[0]!) : [];
+        Uint32Array.of(n.func))[0]!) : [], cycle = cycles.get(n.cycle);
       return {
-        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, self: values(Of.Self),
-          inclusive: values(Of.Inclusive), x: 0, y: 0, w: 0,
+        name: of ? this.name(n.func) : null, depth: n.depth, above: n.func === 0xfffffffe, cycle: n.cycle,
+        members: cycle?.members ?? [], self: cycle?.self ?? values(Of.Self), inclusive: values(Of.Inclusive),
+        x: 0, y: 0, w: 0,
       };
     });
-    for (const n of nodes) n.w = Math.min(30, Math.max(17, n.name?.name.length ?? 0)) * 7 + 16;
-      // pixels of a name and of two shares
-    // The core lays out layers one below the other: other ways are turned from that.
-    const left = way === "left";
+    // Pixels of a name and of two shares.
+    for (const n of nodes) n.w = Math.min(30, Math.max(17, n.cycle ? 26 : n.name?.name.length ?? 0)) * 7 + 16;
+    // The core lays out layers one below the other: other ways are turned from that. A box has its label above.
+    const left = way === "left", { group, boxes } = this.boxes(by, g.nodes, event, side);
     const laid = core.layered(nodes.map((n) => left ? { w: 40, h: n.w } : { w: n.w, h: 40 }),
       g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.max(1,
-        Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60);
+        Math.abs(e.value.approx) / Math.max(1, total) * 10) })), 24, 60, group, boxes.map((b) => {
+        const w = Math.min(40, b.label.length + 10) * 7;
+        return left ? { w: 0, h: w } : { w, h: 0 };
+      }), left ? [24, 10, 10, 10] : way === "below" ? [10, 10, 10, 24] : [10, 24, 10, 10]);
     const turned = (x: number, y: number): [number, number] =>
       left ? [y, x] : way === "below" ? [x, laid.height - y] : [x, y];
     return {
       nodes: nodes.map((n, i) => {
         const [x, y] = turned(laid.nodes[i]!.x, laid.nodes[i]!.y);
         return { ...n, x, y };
+      }),
+      boxes: boxes.map((b, i) => {
+        const { x, y, w, h } = laid.boxes[i]!;
+        if (left) return { ...b, x: y, y: x, w: h, h: w };
+        return { ...b, x, y: way === "below" ? laid.height - y - h : y, w, h };
       }),
       edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value,
         points: laid.edges[i]!.map(([x, y]) => turned(x, y)) })),

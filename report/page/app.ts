@@ -133,12 +133,13 @@ function over(values: (Value | undefined)[]): Value | undefined {
 export class Values {
   readonly columns: Column[] = [];
   readonly cells: Cell[] = [];
-  private readonly makers: ((values: Value[]) => { cell: Child; of: string })[] = [];
+  private readonly makers: ((values: Value[], above: Value[] | null) => { cell: Child; of: string })[] = [];
 
   constructor(private readonly app: App) {}
 
   // One kind of cost in one event.
-  add(of: Of, event: number, title: string, options: { share?: boolean; sort?: boolean; what: string }): void {
+  add(of: Of, event: number, title: string, options: { share?: boolean; parent?: boolean; sort?: boolean;
+    what: string }): void {
     const { app, cells } = this, scale = of === Of.Called ? 1 : app.scale(event), at: number[] = [];
     const name = of === Of.Called ? "" : app.eventName(event) + " ";
     for (const side of app.sides) {
@@ -161,13 +162,18 @@ export class Values {
         this.columns.push({ id: "share", title: "%", tip: "of the program's " + app.eventName(event) });
         this.makers.push((values) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx, app.total(event, Side.New)),
           of: "" }));
+        if (!options.parent) continue;
+        this.columns.push({ id: "parent", title: "% of group", tip: "of what the group around it has of " +
+          app.eventName(event) });
+        this.makers.push((values, above) => ({ cell: app.shareOf(values[at[Side.New]!]!.approx,
+          above ? above[at[Side.New]!]!.approx : app.total(event, Side.New)), of: "" }));
       }
     }
   }
 
-  // The cells of a row, and what they are of; `id` is what the row is.
-  row(values: Value[], id: string | number): { cells: Child[]; of: string[] } {
-    const made = this.makers.map((make) => make(values));
+  // The cells of a row, and what they are of; `id` is what the row is, `above` the values of the group around it.
+  row(values: Value[], id: string | number, above: Value[] | null = null): { cells: Child[]; of: string[] } {
+    const made = this.makers.map((make) => make(values, above));
     return { cells: made.map((m) => m.cell), of: made.map((m) => m.of && m.of + ":" + id) };
   }
 }

@@ -46,7 +46,7 @@ export interface Piece { first: number; count: number; text: string }
 export interface Source { state: number; lines: number; path: string; pieces: Piece[] }
 // target: of a branch; 0n: it is none
 export interface Insn { addr: bigint; target: bigint; bytes: Uint8Array; intel: string; att: string }
-export interface GraphNode { func: number; depth: number }
+export interface GraphNode { func: number; depth: number; cycle: number } // cycle: that it stands for, or 0
 export interface GraphEdge { from: number; to: number; edge: number; value: Value; calls: Value }
 
 type Call = (...args: (number | bigint)[]) => number;
@@ -475,22 +475,23 @@ export class Core {
 
   graph(wish: {
     formula: number; side: Side; focus: number; up: number; down: number; leastNode: number; leastEdge: number;
-    most: number; mask: Uint8Array | null;
+    most: number; mask: Uint8Array | null; fold: boolean;
   }): { nodes: GraphNode[]; edges: GraphEdge[]; leftOut: number } {
     const mask = wish.mask ? this.bytesIn(wish.mask) : 0;
     const g = this.call["graph"]!(this.handle, wish.formula, wish.side, wish.focus, wish.up, wish.down, wish.leastNode,
-      wish.leastEdge, wish.most, mask, this.scratch) >>> 0;
+      wish.leastEdge, wish.most, mask, wish.fold ? 1 : 0, this.scratch) >>> 0;
     this.put(mask);
     this.check(this.view().getInt32(this.scratch, true));
     this.call["graph_read"]!(g, this.scratch, 0, 0);
     let view = this.view();
     const counts = [0, 4, 8].map((at) => view.getUint32(this.scratch + at, true)) as [number, number, number];
-    const nodesAt = this.get(counts[0] * 8), edgesAt = this.get(counts[1] * 80);
+    const nodesAt = this.get(counts[0] * 12), edgesAt = this.get(counts[1] * 80);
     this.call["graph_read"]!(g, this.scratch, nodesAt, edgesAt);
     this.call["graph_put"]!(g);
     view = this.view();
     const nodes = Array.from({ length: counts[0] }, (_, i) => ({
-      func: view.getUint32(nodesAt + i * 8, true), depth: view.getInt32(nodesAt + i * 8 + 4, true),
+      func: view.getUint32(nodesAt + i * 12, true), depth: view.getInt32(nodesAt + i * 12 + 4, true),
+      cycle: view.getUint32(nodesAt + i * 12 + 8, true),
     }));
     const edges = Array.from({ length: counts[1] }, (_, i) => {
       const e = edgesAt + i * 80;
@@ -504,14 +505,21 @@ export class Core {
     return { nodes, edges, leftOut: counts[2] };
   }
 
-  // Places nodes of given sizes in layers; an edge's points run from its first node to its second.
+  // Places nodes of given sizes in layers; an edge's points run from its first node to its second. With boxes, of at
+  // least their sizes, the nodes of each (`group`) are in it, and it keeps free what `pad` says: left, top, right, bottom.
   layered(nodes: { w: number; h: number }[], edges: { from: number; to: number; weight: number }[], gapX: number,
-    gapY: number): {
+    gapY: number, group: Uint32Array, boxes: { w: number; h: number }[], pad: [number, number, number, number]): {
       nodes: { x: number; y: number; layer: number }[]; edges: [number, number][][]; width: number; height: number;
-      crossings: number;
+      crossings: number; boxes: { x: number; y: number; w: number; h: number }[];
     } {
-    const nodeAt = this.get(nodes.length * 40), edgeAt = this.get(edges.length * 24);
+    const nodeAt = this.get(nodes.length * 40), edgeAt = this.get(edges.length * 24), groupAt = this.numbersIn(group),
+      boxAt = this.get(boxes.length * 32), padAt = this.get(32);
     let view = this.view();
+    boxes.forEach((b, i) => {
+      view.setFloat64(boxAt + i * 32, b.w, true);
+      view.setFloat64(boxAt + i * 32 + 8, b.h, true);
+    });
+    pad.forEach((v, i) => view.setFloat64(padAt + i * 8, v, true));
     nodes.forEach((n, i) => {
       view.setFloat64(nodeAt + i * 40, n.w, true);
       view.setFloat64(nodeAt + i * 40 + 8, n.h, true);
@@ -522,7 +530,7 @@ export class Core {
       view.setFloat64(edgeAt + i * 24 + 8, e.weight, true);
     });
     const crossings = this.check(this.call["layered"]!(nodeAt, nodes.length, edgeAt, edges.length, gapX, gapY,
-      this.scratch, this.scratch + 16));
+      groupAt, boxAt, boxes.length, padAt, this.scratch, this.scratch + 16));
     view = this.view();
     const points = view.getUint32(this.scratch + 16, true);
     const result = {
@@ -535,8 +543,14 @@ export class Core {
         return Array.from({ length: count }, (_x, k): [number, number] => [
           view.getFloat64(points + (first + k) * 16, true), view.getFloat64(points + (first + k) * 16 + 8, true)]);
       }),
+      boxes: boxes.map((_, i) => {
+        const [w, h, x, y] = [0, 8, 16, 24].map((at) => view.getFloat64(boxAt + i * 32 + at, true)) as
+          [number, number, number, number];
+        return { x, y, w, h };
+      }),
       width: view.getFloat64(this.scratch, true), height: view.getFloat64(this.scratch + 8, true), crossings,
     };
+    for (const at of [groupAt, boxAt, padAt]) this.put(at);
     this.put(points);
     this.put(nodeAt);
     this.put(edgeAt);

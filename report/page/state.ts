@@ -30,6 +30,8 @@ export interface State {
   dn?: string;
   ln?: string;
   dr?: string; // call graph: callers on the "left", "below"; else above
+  cn?: string; // call graph: "1": cycles are opened
+  cl?: string; // call graph: groups that are framed
   m?: string;  // "dark", "light"
   n?: string;  // "0": no single-letter keys
 }

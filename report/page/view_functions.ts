@@ -2,6 +2,7 @@
 //
 // All functions in a table, or in groups; and the same by difference, when there is a base.
 import { Field, GroupBy, NONE, Of, Side } from "./core";
+import type { Value } from "./core";
 import type { GroupRow, Name, Order } from "./api";
 import { Values } from "./app";
 import type { App, Shown, View } from "./app";
@@ -41,25 +42,33 @@ function mark(path: string): string {
   return (x >>> 0).toString(36);
 }
 
-interface Node { group: GroupRow | null; func: number; depth: number; mark: string; open: boolean }
+// A group, or (null) a function; `above` is the group around it.
+interface Node { group: GroupRow | null; above: GroupRow | null; func: number;
+  depth: number; mark: string; open: boolean }
 
 // What is in sight of the tree: groups by what they cost, and in opened ones their groups, then functions.
 function flatten(groups: GroupRow[], funcs: Map<number, number[]>, open: Set<string>,
   value: (g: GroupRow) => number): Node[] {
   const inside = new Map<number, GroupRow[]>(), nodes: Node[] = [];
   for (const g of groups) inside.set(g.parent, [...inside.get(g.parent) ?? [], g]);
-  const walk = (parent: number, path: string, depth: number): void => {
-    for (const g of (inside.get(parent) ?? []).sort((a, b) => value(b) - value(a))) {
+  const walk = (above: GroupRow | null, path: string, depth: number): void => {
+    for (const g of (inside.get(above?.id ?? NONE) ?? []).sort((a, b) => value(b) - value(a))) {
       const here = path + "\n" + g.label, id = mark(here), is = open.has(id);
-      nodes.push({ group: g, func: NONE, depth, mark: id, open: is });
+      nodes.push({ group: g, above, func: NONE, depth, mark: id, open: is });
       if (!is) continue;
-      walk(g.id, here, depth + 1);
-      for (const func of funcs.get(g.id) ?? []) nodes.push({ group: null, func, depth: depth + 1, mark: "",
+      walk(g, here, depth + 1);
+      for (const func of funcs.get(g.id) ?? []) nodes.push({ group: null, above: g, func, depth: depth + 1, mark: "",
         open: false });
     }
   };
-  walk(NONE, "", 0);
+  walk(null, "", 0);
   return nodes;
+}
+
+// A group's values by column, where `of` says which columns it has.
+function spread(g: GroupRow, of: boolean[]): Value[] {
+  let k = 0;
+  return of.map((is) => is ? g.values[k++]! : { exact: null, approx: NaN });
 }
 
 class Functions implements Shown {
@@ -93,7 +102,7 @@ class Functions implements Shown {
     const values = this.values = new Values(app), order = orderOf(app, app.state.s ?? defaultOrder(app, this.compare));
     for (const e of app.events) {
       if (app.calls) values.add(Of.Inclusive, e, "incl.", { share: true, what: "incl" });
-      values.add(Of.Self, e, "self", { share: true, what: "self" });
+      values.add(Of.Self, e, "self", { share: true, parent: !!app.state.g, what: "self" });
     }
     if (app.calls) {
       values.add(Of.Called, app.event, "Called", { what: "called" });
@@ -195,7 +204,8 @@ class Functions implements Shown {
         return some.map((node) => {
           if (!node.group) {
             const i = k++;
-            return this.leaf(app, t.names[i]!, values.row(t.values.map((v) => v[i]!), t.names[i]!.func), node.depth);
+            return this.leaf(app, t.names[i]!, values.row(t.values.map((v) => v[i]!), t.names[i]!.func,
+              spread(node.above!, of)), node.depth);
           }
           return this.groupRow(app, node, of, values, open);
         });
@@ -204,10 +214,8 @@ class Functions implements Shown {
   }
 
   private groupRow(app: App, node: Node, of: boolean[], values: Values, open: Set<string>): Row {
-    const g = node.group!;
-    let k = 0;
-    const spread = of.map((is) => is ? g.values[k++]! : { exact: null, approx: NaN });
-    const row = values.row(spread, "group" + g.id), name = h("span", { class: "named" });
+    const g = node.group!, name = h("span", { class: "named" });
+    const row = values.row(spread(g, of), "group" + g.id, node.above && spread(node.above, of));
     name.style.setProperty("--depth", String(node.depth));
     const toggle = button((node.open ? "▾ " : "▸ ") + g.label, () => {
       if (node.open) open.delete(node.mark);

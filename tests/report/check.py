@@ -445,6 +445,122 @@ def check_pictures(browser):
     test("flame graph, treemap, call graph: worked by hand", faults)
 
 
+# b and c, of two files and objects, are a cycle: 10 + 20 of their own and 30 for d. a calls b once for 40 and c twice for
+# 20, so the cycle three times for 60; b calls d once for 10, c four times for 20.
+CIRCLE = """events: Ir
+ob=/bin/one
+fl=x.c
+fn=a
+1 1
+cfn=b
+calls=1 2
+1 40
+cob=/lib/two
+cfi=y.c
+cfn=c
+calls=2 3
+1 20
+fn=b
+2 10
+cob=/lib/two
+cfi=y.c
+cfn=c
+calls=3 3
+2 25
+cob=/lib/two
+cfi=y.c
+cfn=d
+calls=1 4
+2 10
+ob=/lib/two
+fl=y.c
+fn=c
+3 20
+cob=/bin/one
+cfi=x.c
+cfn=b
+calls=2 2
+3 5
+cfn=d
+calls=4 4
+3 20
+fn=d
+4 30
+"""
+
+BOXES = """return ['.node', '.cluster'].map((kind) => [...document.querySelectorAll('svg.graph ' + kind)].map((a) => {
+    const r = a.querySelector('rect');
+    return [a.dataset.label ?? a.getAttribute('aria-label').split(',')[0], ...['x', 'y', 'width', 'height'].map((n) => Number(r.getAttribute(n)))];
+}))"""
+
+
+def check_cycles(browser):
+    """A cycle as one box, opened, and framed; frames around objects; the map; shares of groups."""
+    faults = []
+    path, report = os.path.join(FOLDER, "circle.out"), os.path.join(FOLDER, "circle.html")
+    with open(path, "w") as f:
+        f.write(CIRCLE)
+    quern("report", "-o", report, path)
+    browser.open(report)
+    hashes = {n["name"]: n["hash"] for n in (browser.ask("name", i) for i in range(4))}
+    browser.view("v=graph&t=1&f=" + hashes["d"])
+    compare("folded", sorted(texts_of(browser, "#quern-graph")),
+            [["a", "3", "60", "cycle 1, 2 functions"], ["cycle 1, 2 functions", "5", "30", "d"]], faults)
+    browser.view("v=graph&t=1&cn=1&ln=0&f=" + hashes["d"])
+    compare("opened", sorted(texts_of(browser, "#quern-graph")),
+            [["a", "1", "40", "b"], ["a", "2", "20", "c"], ["b", "1", "10", "d"], ["b", "3", "25", "c"],
+             ["c", "2", "5", "b"], ["c", "4", "20", "d"]], faults)
+    browser.view("v=graph&f=" + hashes["b"])
+    names = lambda: sorted(name for role, name in browser.names() if role == "link" and " of Ir" in name)  # noqa: E731
+    compare("names", names(), ["a, 61, 100.0 % of Ir, self 1",
+                               "cycle 1, 2 functions, 60, 98.4 % of Ir, self 30, Enter opens it",
+                               "d, 30, 49.2 % of Ir, self 30"], faults)
+    browser.run("[...document.querySelectorAll('svg.graph a.node')].find((a) => a.ariaLabel.startsWith('cycle')).focus()")
+    browser.press(Keys.ENTER)
+    compare("Enter opens", [n.split(",")[0] for n in names()], ["a", "b", "c", "d"], faults)
+    # Of 61 the program has, object one 1 + 10, two 20 + 30: what convert says of a, b, c, d.
+    costs = {f["name"]: f["self"][0] for f in as_json(path)["functions"]}
+    for way in ("", "left", "below"):
+        for group, members in (("object", {"/bin/one": "ab", "/lib/two": "cd"}), ("file", {"x.c": "ab", "y.c": "cd"}),
+                               ("cycle", {"cycle 1": "bc"})):
+            browser.view("v=graph&cn=1&ln=0&cl=%s&dr=%s&f=%s" % (group, way, hashes["b"]))
+            nodes, frames = browser.run(BOXES)
+            compare("frames", sorted(f[0] for f in frames), sorted(members), faults)
+            for label, x, y, w, h in frames:
+                inside = "".join(sorted(n[0] for n in nodes if x <= n[1] and n[1] + n[3] <= x + w and y <= n[2] and n[2] + n[4] <= y + h))
+                touched = "".join(sorted(n[0] for n in nodes if n[1] < x + w and x < n[1] + n[3] and n[2] < y + h and y < n[2] + n[4]))
+                compare("in %s, %s" % (label, way), (inside, touched), (members[label],) * 2, faults)
+                said = next(name for role, name in browser.names() if name.startswith(label + ", "))
+                compare("said of " + label, said.split(", ")[1:3],
+                        ["%d functions" % len(members[label]), "self %d" % sum(costs[m] for m in members[label])], faults)
+    browser.view("v=graph&cl=object&f=" + hashes["b"])
+    compare("a cycle of two objects is in neither", [f[0] for f in browser.run(BOXES)[1]], ["/bin/one", "/lib/two"], faults)
+    sight = lambda: browser.run("""const m = document.querySelector('svg.map'), r = m.querySelector('.sight');
+        return [getComputedStyle(m).display !== 'none', Number(r.getAttribute('width')) / m.viewBox.baseVal.width]""")  # noqa: E731
+    compare("no map of what is seen whole", sight(), [False, 1], faults)
+    browser.press("+", "+")
+    shown_, part = sight()
+    compare("the map, after 1.5 and 1.5", (shown_, round(part * 2.25, 2)), (True, 1), faults)
+    browser.run("""const m = document.querySelector('svg.map'), r = m.getBoundingClientRect();
+        m.dispatchEvent(new PointerEvent('pointerdown', {clientX: r.left + r.width / 2, clientY: r.top + r.height / 2}))""")
+    middle = browser.run("""const m = document.querySelector('svg.map').viewBox.baseVal, v = document.querySelector('svg.graph').viewBox.baseVal;
+        return [v.x + v.width / 2 - m.x - m.width / 2, v.y + v.height / 2 - m.y - m.height / 2]""")
+    compare("a click in the middle of the map", [abs(v) < 1 for v in middle], [True, True], faults)
+    browser.press("0")
+    compare("0", sight(), [False, 1], faults)
+    # Shares of the group around: two has 50 of 61; in it c 20, d 30.
+    browser.view("v=functions&g=object")
+    for label in ("two", "one"):
+        browser.run("[...document.querySelectorAll('.group')].find((b) => b.textContent.includes('%s')).click()" % label)
+        browser.settle()
+    rows = {re.sub(r"^[▾▸] |\d+ functions$|(cycle 1)?[xy]\.c.*$", "", r[-3]): r[2:5] for r in texts_of(browser, "#quern-functions")}
+    compare("shares of groups", rows, {
+        "/lib/two": ["50", "82.0 %", "82.0 %"], "c": ["20", "32.8 %", "40.0 %"], "d": ["30", "49.2 %", "60.0 %"],
+        "/bin/one": ["11", "18.0 %", "18.0 %"], "a": ["1", "1.64 %", "9.09 %"], "b": ["10", "16.4 %", "90.9 %"]}, faults)
+    compare("console", browser.complaints(), [], faults)
+    test("cycles as one box and opened, frames around groups, map, shares of groups", faults)
+
+
 # d costs 90: c brings 60, b 30; e below it costs 40, of which b brings 0 .. 30.
 DIAMOND = """events: Ir
 fl=x
@@ -1107,6 +1223,15 @@ def main():
             check_large(path)
         print("1..%d" % tests)
         return 1 if failures else 0
+    if os.environ.get("ONLY"):  # for whoever changes one view
+        browser = Browser()
+        try:
+            for name in os.environ["ONLY"].split(","):
+                globals()["check_" + name](browser)
+        finally:
+            browser.quit()
+        print("1..%d" % tests)
+        return 1 if failures else 0
     golden = sorted(glob.glob("tests/golden/*grind*"))
     browser = Browser()
     try:
@@ -1116,6 +1241,7 @@ def main():
                          ("call-target-relative", "ranges")):
             check_base(browser, "tests/golden/%s.callgrind" % old, "tests/golden/%s.callgrind" % new)
         check_pictures(browser)
+        check_cycles(browser)
         check_bounds(browser)
         check_why(browser)
         check_inside(browser)

@@ -62,7 +62,7 @@ static inline void exercise_pictures(struct core *c, struct formula *formula, ui
     struct flame flame;
     struct select_graph graph;
     struct select_wish wish = {
-        .formula = formula, .focus = focus, .up = 3, .down = 3, .most = 50
+        .formula = formula, .focus = focus, .up = 3, .down = 3, .most = 50, .fold = focus % 2
     };
 
     for (unsigned kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++)

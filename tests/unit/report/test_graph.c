@@ -267,6 +267,62 @@ static void selection(void **state)
     load_free(c);
 }
 
+// b and c are a cycle of 10 + 20 + 30 for d. a calls b once for 40 and c twice for 20, so the cycle
+// three times for 60; b calls d once for 10 and c four times for 20. What b and c call each other for
+// is inside.
+static void folded(void **state)
+{
+    struct core *c = tiny_core(SELF(1, 10, 20, 30),
+                               CALLS({ 'a', 'b', 1, 40 }, { 'a', 'c', 2, 20 }, { 'b', 'c', 3, 25 },
+                                     { 'c', 'b', 2, 5 }, { 'b', 'd', 1, 10 }, { 'c', 'd', 4, 20 }));
+    struct formula *f = formula_event(c, 0);
+    struct select_wish w = { .formula = f,
+                             .focus = tiny_func(c, 'c'),
+                             .up = 1,
+                             .down = 1,
+                             .least_edge = 25,
+                             .most = 400,
+                             .fold = true };
+    struct select_graph g;
+    uint8_t mask[] = { 1, 1, 1, 1 };
+
+    (void)state;
+    assert_int_equal(select_make(c, &w, &g), 0);
+    assert_int_equal(g.nodes, 3); // the cycle, a, d
+    assert_int_equal(g.node[0].cycle, 1);
+    assert_int_equal(g.node[0].func, core_min32(tiny_func(c, 'b'), tiny_func(c, 'c')));
+    assert_true(g.node[1].func == tiny_func(c, 'a') && g.node[1].depth == -1 && !g.node[1].cycle);
+    assert_true(g.node[2].func == tiny_func(c, 'd') && g.node[2].depth == 1);
+    assert_int_equal(g.edges, 2);
+    assert_true(g.edge[0].value.exact == 60 && g.edge[0].calls.exact == 3);
+    assert_true(g.edge[0].edge == CORE_NONE && g.edge[0].from == 1 && g.edge[0].to == 0);
+    assert_true(g.edge[1].value.exact == 30 && g.edge[1].calls.exact == 5 && g.edge[1].to == 2);
+    select_free(&g);
+    // Of all: a node for the cycle, too. Opened there are two, with the calls between them.
+    w.focus = CORE_NONE;
+    w.least_edge = 0;
+    assert_int_equal(select_make(c, &w, &g), 0);
+    assert_int_equal(g.nodes, 3);
+    assert_int_equal(g.edges, 2);
+    select_free(&g);
+    w.fold = false;
+    assert_int_equal(select_make(c, &w, &g), 0);
+    assert_int_equal(g.nodes, 4);
+    assert_int_equal(g.edges, 6);
+    select_free(&g);
+    // Without c the node is b alone, which is called for 40; c is among the others.
+    w.fold = true;
+    w.focus = tiny_func(c, 'b');
+    mask[tiny_func(c, 'c')] = 0;
+    w.mask = mask;
+    assert_int_equal(select_make(c, &w, &g), 0);
+    assert_true(g.node[0].func == tiny_func(c, 'b') && g.node[0].cycle == 1);
+    assert_true(g.edge[0].value.exact == 40 && g.edge[0].calls.exact == 1);
+    select_free(&g);
+    formula_free(f);
+    load_free(c);
+}
+
 // Sorting by values, ratios and names, up and down.
 static void sorting(void **state)
 {
@@ -368,6 +424,7 @@ int main(void)
         cmocka_unit_test(cycles),  cmocka_unit_test(distances),        cmocka_unit_test(bounds),
         cmocka_unit_test(hidden),  cmocka_unit_test(bounds_of_cycles), cmocka_unit_test(selection),
         cmocka_unit_test(sorting), cmocka_unit_test(groups),           cmocka_unit_test(paths),
+        cmocka_unit_test(folded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

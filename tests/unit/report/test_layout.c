@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "report/core/cluster.h"
 #include "report/core/heap.h"
 #include "report/core/layered.h"
 #include "report/core/treemap.h"
@@ -215,6 +216,119 @@ static void random_graphs(void **state)
     }
 }
 
+// ---- Boxes around groups ----
+
+static bool touch(double ax, double ay, double aw, double ah, double bx, double by, double bw,
+                  double bh)
+{
+    return overlap(ax, ax + aw, bx, bx + bw) > 1e-6 && overlap(ay, ay + ah, by, by + bh) > 1e-6;
+}
+
+static void check_boxes(const struct layered *l, const uint32_t *group,
+                        const struct cluster_box *box, uint32_t boxes, struct cluster_edge pad)
+{
+    for (uint32_t i = 0; i < l->nodes; i++) {
+        const struct layered_node *a = &l->node[i];
+        double x = a->x - a->w / 2, y = a->y - a->h / 2;
+        assert_true(x >= -1e-6 && y >= -1e-6 && x + a->w <= l->width + 1e-6 &&
+                    y + a->h <= l->height + 1e-6);
+        for (uint32_t k = 0; k < i; k++) {
+            const struct layered_node *b = &l->node[k];
+            assert_false(touch(x, y, a->w, a->h, b->x - b->w / 2, b->y - b->h / 2, b->w, b->h));
+        }
+        for (uint32_t k = 0; k < boxes; k++) {
+            const struct cluster_box *b = &box[k];
+            if (group[i] != k)
+                assert_false(touch(x, y, a->w, a->h, b->x, b->y, b->w, b->h));
+            else
+                assert_true(x >= b->x + pad.left - 1e-6 && y >= b->y + pad.top - 1e-6 &&
+                            x + a->w <= b->x + b->w - pad.right + 1e-6 &&
+                            y + a->h <= b->y + b->h - pad.bottom + 1e-6);
+        }
+    }
+    for (uint32_t i = 0; i < boxes; i++)
+        for (uint32_t k = 0; k < i; k++)
+            assert_false(touch(box[i].x, box[i].y, box[i].w, box[i].h, box[k].x, box[k].y, box[k].w,
+                               box[k].h));
+    for (uint32_t e = 0; e < l->edges; e++) {
+        const struct layered_edge *x = &l->edge[e];
+        assert_int_equal(x->points < 2, x->from == x->to);
+        if (x->from == x->to)
+            continue;
+        const struct layered_point *p = l->point + x->first, *q = p + x->points - 1;
+        const struct layered_node *a = &l->node[x->from], *b = &l->node[x->to];
+        assert_true(p->x == a->x && q->x == b->x);
+        assert_true((p->y == a->y + a->h / 2 && q->y == b->y - b->h / 2) ||
+                    (p->y == a->y - a->h / 2 && q->y == b->y + b->h / 2));
+    }
+}
+
+static void in_boxes(void **state)
+{
+    enum { N = 60, B = 7 };
+    struct layered_node node[N];
+    struct layered_edge edge[2 * N];
+    struct cluster_box box[B];
+    uint32_t group[N];
+
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        struct layered l = {
+            .node = node, .nodes = 1 + random32(N), .edge = edge, .gap_x = 20, .gap_y = 40
+        };
+        struct cluster_edge pad = { random32(30), random32(30), random32(30), random32(30) };
+        l.edges = random32(2 * l.nodes);
+        for (uint32_t i = 0; i < l.nodes; i++) {
+            node[i] = (struct layered_node){ .w = 40 + random32(100), .h = 20 + random32(30) };
+            group[i] = random32(B + 2) < B ? random32(B) : CORE_NONE;
+        }
+        for (uint32_t e = 0; e < l.edges; e++)
+            edge[e] = (struct layered_edge){ .from = random32(l.nodes),
+                                             .to = random32(l.nodes),
+                                             .weight = 1 };
+        for (uint32_t b = 0; b < B; b++)
+            box[b] = (struct cluster_box){ .w = random32(200) };
+        assert_int_equal(cluster_make(&l, group, box, B, pad), 0);
+        bool used[B] = { false };
+        for (uint32_t i = 0; i < l.nodes; i++)
+            if (group[i] != CORE_NONE)
+                used[group[i]] = true;
+        for (uint32_t b = 0; b < B; b++)
+            if (!used[b])
+                box[b] = (struct cluster_box){ .x = -1000.0 * (b + 1) }; // it has no place
+        check_boxes(&l, group, box, B, pad);
+        heap_put(l.point);
+    }
+}
+
+// 0 calls 1 in a box of 2 and 3 free; sizes 10 x 10, gaps 20 and 40, edges 1, 2, 3, 4: the box is
+// 10 + 1 + 3 wide and 10 + 40 + 10 + 2 + 4 high; 2 stands 40 above it, 3 as far below.
+static void one_box(void **state)
+{
+    struct layered_node node[4] = {
+        { .w = 10, .h = 10 }, { .w = 10, .h = 10 }, { .w = 10, .h = 10 }, { .w = 10, .h = 10 }
+    };
+    struct layered_edge edge[3] = { { .from = 0, .to = 1, .weight = 1 },
+                                    { .from = 2, .to = 0, .weight = 1 },
+                                    { .from = 1, .to = 3, .weight = 1 } };
+    const uint32_t group[] = { 0, 0, CORE_NONE, CORE_NONE };
+    struct cluster_box box = { 0, 0, 0, 0 };
+    struct layered l = {
+        .node = node, .nodes = 4, .edge = edge, .edges = 3, .gap_x = 20, .gap_y = 40
+    };
+
+    (void)state;
+    assert_int_equal(cluster_make(&l, group, &box, 1, (struct cluster_edge){ 1, 2, 3, 4 }), 0);
+    assert_true(box.w == 14 && box.h == 66 && box.x == 0 && box.y == 50);
+    assert_true(node[0].x == 6 && node[0].y == 57 && node[1].y == 107);
+    assert_true(node[2].y == 5 && node[3].y == 161 && l.height == 166 && l.crossings == 0);
+    heap_put(l.point);
+    assert_int_equal(
+        cluster_make(&l, (uint32_t[]){ 1, 0, 0, 0 }, &box, 1, (struct cluster_edge){ 0, 0, 0, 0 }),
+        CORE_WRONG);
+    assert_null(l.point);
+}
+
 static void refusals(void **state)
 {
     struct layered_node node = { .w = 1, .h = 1 };
@@ -233,7 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paper),    cmocka_unit_test(treemaps), cmocka_unit_test(nothing),
         cmocka_unit_test(nested),   cmocka_unit_test(planar),   cmocka_unit_test(random_graphs),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(refusals), cmocka_unit_test(in_boxes), cmocka_unit_test(one_box),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
