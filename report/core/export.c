@@ -7,6 +7,7 @@
 #include "report/core/column.h"
 #include "report/core/detail.h"
 #include "report/core/flame.h"
+#include "report/core/flow.h"
 #include "report/core/graph.h"
 #include "report/core/group.h"
 #include "report/core/heap.h"
@@ -456,6 +457,25 @@ struct texts_insn *code(const struct core *c, uint32_t f, uint32_t *state, uint3
     *state = out.state;
     *count = out.count;
     return out.insn;
+}
+
+_Static_assert(sizeof(struct flow_block) == 8, "the page reads blocks of 8 bytes");
+_Static_assert(sizeof(struct flow_edge) == 48, "the page reads edges of 48 bytes");
+
+// Basic blocks of 8 bytes; *edge, of 48 bytes each. `numbers`: blocks, edges, jumps that leave. The page puts both back.
+struct flow_block *EXPORT(flow)(struct core *c, uint32_t f, uint32_t *numbers,
+                                struct flow_edge **edge, int *rc);
+struct flow_block *flow(struct core *c, uint32_t f, uint32_t *numbers, struct flow_edge **edge,
+                        int *rc)
+{
+    struct flow out;
+
+    *rc = flow_make(c, f, &out);
+    numbers[0] = out.blocks;
+    numbers[1] = out.edges;
+    numbers[2] = out.leaving;
+    *edge = out.edge;
+    return out.block;
 }
 
 // ---- Pictures ----

@@ -3,7 +3,7 @@
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
-import type { EventInfo, FlameBox, Func, Insn, PartInfo, Source, Value } from "./core";
+import type { EventInfo, FlameBox, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
   title: string; profiles: string[]; base: string[]; remarks: string[]; leftOut: string[]; generator: string;
@@ -552,6 +552,14 @@ export class Api {
   source(file: number, side: Side): Source { return this.core.source(file, side); }
 
   align(file: number): Uint32Array { return this.core.align(file); }
+
+  flow(func: number): Flow { return this.core.flow(func); }
+
+  // Places nodes of given sizes in layers.
+  layers(nodes: { w: number; h: number }[], edges: { from: number; to: number; weight: number }[], gapX: number,
+    gapY: number): ReturnType<Core["layered"]> {
+    return this.core.layered(nodes, edges, gapX, gapY, new Uint32Array(nodes.length).fill(NONE), [], [0, 0, 0, 0]);
+  }
 
   code(func: number): { state: number; insns: Insn[] } { return this.core.code(func); }
 

@@ -46,6 +46,10 @@ export interface Piece { first: number; count: number; text: string }
 export interface Source { state: number; lines: number; path: string; pieces: Piece[] }
 // target: of a branch; 0n: it is none
 export interface Insn { addr: bigint; target: bigint; bytes: Uint8Array; intel: string; att: string }
+// Instructions that run one after another, and where they go on: `taken` of `executed` times, by side; null: not counted.
+export interface FlowBlock { first: number; count: number }
+export interface FlowEdge { from: number; to: number; jump: boolean; taken: (bigint | null)[]; executed: bigint[] }
+export interface Flow { blocks: FlowBlock[]; edges: FlowEdge[]; leaving: number }
 export interface GraphNode { func: number; depth: number; cycle: number } // cycle: that it stands for, or 0
 export interface GraphEdge { from: number; to: number; edge: number; value: Value; calls: Value }
 
@@ -434,6 +438,30 @@ export class Core {
       });
     this.put(at);
     return { state: view.getUint32(this.scratch, true), insns };
+  }
+
+  flow(f: number): Flow {
+    const at = this.call["flow"]!(this.handle, f, this.scratch, this.scratch + 12, this.scratch + 16) >>> 0;
+    const view = this.view();
+    this.check(view.getInt32(this.scratch + 16, true));
+    const [blocks, edges, leaving] = [0, 4, 8].map((k) => view.getUint32(this.scratch + k, true)) as
+      [number, number, number], edgeAt = view.getUint32(this.scratch + 12, true);
+    const flow: Flow = {
+      leaving, blocks: Array.from({ length: blocks }, (_, i) => ({
+        first: view.getUint32(at + i * 8, true), count: view.getUint32(at + i * 8 + 4, true),
+      })),
+      edges: Array.from({ length: edges }, (_, i) => {
+        const e = edgeAt + i * 48, counted = view.getUint32(e + 12, true);
+        return {
+          from: view.getUint32(e, true), to: view.getUint32(e + 4, true), jump: view.getUint32(e + 8, true) === 1,
+          taken: [0, 1].map((side) => counted >> side & 1 ? view.getBigUint64(e + 16 + side * 8, true) : null),
+          executed: [0, 1].map((side) => view.getBigUint64(e + 32 + side * 8, true)),
+        };
+      }),
+    };
+    this.put(at);
+    this.put(edgeAt);
+    return flow;
   }
 
   // ---- Pictures ----

@@ -32,6 +32,7 @@ export interface State {
   dr?: string; // call graph: callers on the "left", "below"; else above
   cn?: string; // call graph: "1": cycles are opened
   cl?: string; // call graph: groups that are framed
+  bl?: string; // control flow: "1": blocks without their instructions
   m?: string;  // "dark", "light"
   n?: string;  // "0": no single-letter keys
 }

@@ -9,6 +9,7 @@ import { sideNames } from "./app";
 import { h, number, svg } from "./element";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
+import { showFlow } from "./view_flow";
 import { funcOf, missing } from "./view_function";
 
 const LANES = 12, LANE = 7, HIGH = 26;
@@ -85,6 +86,7 @@ async function show(app: App): Promise<Shown> {
   }
   for (const site of code.sites) item(site.addr).sites.push(site);
   for (const jump of code.jumps) item(jump.addr).jump ??= jump;
+  const flow = app.state.k === "flow" && app.state.v === "assembly" && code.insns.length > 0;
   const list = [...items.values()].sort((a, b) => a.addr < b.addr ? -1 : 1),
     rows: (Item | { site: Site } | { line: number; file: string; text: string })[] = [];
   // Source lines between, where they change.
@@ -115,9 +117,15 @@ async function show(app: App): Promise<Shown> {
     h("option", { value: "att" }, "AT&T"));
   syntax.value = app.state.y ?? "";
   syntax.addEventListener("change", () => app.set({ y: syntax.value }));
-  element.append(h("h2", {}, "Assembly: ", app.link(name)), h("div", { class: "bar" },
-    h("label", {}, "Syntax ", syntax)));
+  const as = h("select", { "aria-label": "Shown as" }, h("option", { value: "" }, "a list"),
+    h("option", { value: "flow" }, "control flow"));
+  as.value = flow ? "flow" : "";
+  as.addEventListener("change", () => app.set({ k: as.value }));
+  const bar = h("div", { class: "bar" }, code.insns.length && app.state.v === "assembly" ?
+    h("label", {}, "As ", as) : null, h("label", {}, "Syntax ", syntax));
+  element.append(h("h2", {}, flow ? "Control flow: " : "Assembly: ", app.link(name)), bar);
   if (states[code.state]) element.append(h("p", { class: "note" }, states[code.state]!));
+  if (flow) return showFlow(app, f, code.insns.map((insn) => items.get(insn.addr)!), element, bar);
   const columns: Column[] = events.flatMap((e) => app.sides.map((side) => ({
     id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : ""),
   })));

@@ -7,6 +7,7 @@ import type { GraphPicture } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save, share, shorten, signed, svg } from "./element";
+import { curve, Layers } from "./layers";
 import { Table } from "./table";
 import { funcOf, missing } from "./view_function";
 
@@ -33,230 +34,73 @@ function listed(members: string[]): string {
   return names.join(", ") + (members.length > names.length ? " and " + (members.length - names.length) + " more" : "");
 }
 
-// A smooth line through points, which begins and ends across the layers.
-function curve(points: [number, number][], left: boolean): string {
-  if (points.length < 2) return "";
-  let d = "M" + points[0]!.map((v) => v.toFixed(1)).join(" ");
-  for (let i = 1; i < points.length; i++) {
-    const [ax, ay] = points[i - 1]!, [bx, by] = points[i]!, mx = (ax + bx) / 2, my = (ay + by) / 2;
-    d += "C" + (left ? [mx, ay, mx, by, bx, by] : [ax, my, bx, my, bx, by]).map((v) => v.toFixed(1)).join(" ");
+// `cycle`: of the function that the graph is about.
+function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
+  const total = app.total(app.event, app.base ? Side.New : side),
+    part = (v: number): string => (app.base && v > 0 ? "+" : "") + percent(v, total),
+    names = app.eventName(app.event);
+  const lines = svg("g", { class: "calls" }), nodes: SVGElement[] = [], groups = svg("g", { class: "groups" });
+  for (const b of g.boxes) {
+    const said = b.full + ", " + b.funcs + (b.funcs === 1 ? " function" : " functions") + ", self " +
+      number(b.self, app.scale(app.event)) + ", " + part(b.self.approx) + " of " + names;
+    const most = Math.floor(b.w / 7) - 9;
+    const text = b.label.length > most ? b.label.slice(0, Math.max(1, most - 1)) + "…" : b.label;
+    groups.append(svg("g", { class: "cluster", role: "img", "aria-label": said, "data-label": b.full },
+      svg("rect", { x: b.x, y: b.y, width: b.w, height: b.h, rx: 6 }),
+      svg("text", { x: b.x + 8, y: b.y + 16 }, text + " · " + part(b.self.approx)), svg("title", {}, said)));
   }
-  return d;
-}
-
-class Drawing {
-  readonly element: SVGSVGElement;
-  readonly map: SVGSVGElement;
-  private readonly nodes: SVGAElement[] = [];
-  private readonly sight = svg("rect", { class: "sight" });
-  private scale = 1;
-  private x = 0;
-  private y = 0;
-
-  // `cycle`: of the function that the graph is about.
-  constructor(private readonly app: App, private readonly g: GraphPicture, private readonly side: Side,
-    private readonly cycle: number) {
-    const total = app.total(app.event, app.base ? Side.New : side),
-      part = (v: number): string => (app.base && v > 0 ? "+" : "") + percent(v, total),
-      names = app.eventName(app.event);
-    this.element = svg("svg", { class: "graph", role: "group",
-      "aria-label": "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table" },
-      svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
-        orient: "auto", markerUnits: "userSpaceOnUse" },
-        svg("path", { d: "M0 0L8 4L0 8Z" }))));
-    const lines = svg("g", { class: "calls" }), boxes = svg("g"), groups = svg("g", { class: "groups" });
-    for (const b of g.boxes) {
-      const said = b.full + ", " + b.funcs + (b.funcs === 1 ? " function" : " functions") + ", self " +
-        number(b.self, app.scale(app.event)) + ", " + part(b.self.approx) + " of " + names;
-      const most = Math.floor(b.w / 7) - 9;
-      const text = b.label.length > most ? b.label.slice(0, Math.max(1, most - 1)) + "…" : b.label;
-      groups.append(svg("g", { class: "cluster", role: "img", "aria-label": said, "data-label": b.full },
-        svg("rect", { x: b.x, y: b.y, width: b.w, height: b.h, rx: 6 }),
-        svg("text", { x: b.x + 8, y: b.y + 16 }, text + " · " + part(b.self.approx)), svg("title", {}, said)));
-    }
-    for (const e of g.edges) {
-      const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to,
-        size = Math.abs(share(e.value.approx, total)) || 0;
-      const points = own ? [] : e.points;
-      const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points, app.state.dr === "left");
-      const change = this.app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
-      const text = label(from) + " calls " + label(to) + " " +
-        (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
-        (app.base ? signed : number)(e.value, app.scale(app.event)) +
-        " (" + part(e.value.approx) + " of " + names + ")";
-      const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1),
-        "marker-end": "url(#tip)" }, svg("title", {}, text));
-      lines.append(path);
-      const middle = points[Math.floor(points.length / 2)];
-      if (middle && size > 0.02 && points.length > 1) {
-        const before = points[Math.floor(points.length / 2) - 1]!;
-        lines.append(svg("text", { x: (middle[0] + before[0]) / 2 + 4, y: (middle[1] + before[1]) / 2, class: "cost" },
-          part(e.value.approx) + (app.base ? "" : ", " + number(e.calls, 1) + "×")));
-      }
-    }
-    g.nodes.forEach((n, i) => {
-      const text = label(n), width = n.w;
-      const values = n.inclusive[side], said = n.name ? called(n) + ", " +
-        (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
-        part(values!.approx) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
-      const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0,
-        share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
-      const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
-      const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4,
-        "fill-opacity": (heat * 0.45).toFixed(3) });
-      const a = svg("a", {
-        href: n.name ? app.href({ ...app.state, v: "graph", k: "", f: n.name.hash,
-          cn: n.cycle ? "1" : app.state.cn ?? "" }) : null, "aria-label": said + (n.cycle ? ", Enter opens it" : ""), tabindex: i === 0 ? 0 : -1,
-          class: "node" +
-          (n.name && (n.name.func === app.func || (n.cycle && n.cycle === this.cycle)) ? " focus" : "") +
-          (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
-      }, box, glow, svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
-        n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : ""),
-      svg("title", {}, said + (n.cycle ? "\n" + listed(n.members) : n.name ? "\n" + app.full(n.name) : "")));
-      a.addEventListener("focus", () => this.show(i));
-      boxes.append(a);
-      this.nodes.push(a);
-    });
-    this.element.append(groups, lines, boxes);
-    this.map = this.overview();
-    this.element.addEventListener("keydown", (e) => this.key(e));
-    this.element.addEventListener("wheel", (e) => {
-      if (!e.ctrlKey) return;
-      e.preventDefault();
-      this.zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2);
-    }, { passive: false });
-    this.pan();
-    this.reset();
-  }
-
-  private pan(): void {
-    let drag: { x: number; y: number; vx: number; vy: number } | null = null, moved = false;
-    this.element.addEventListener("pointerdown", (e) => {
-      drag = { x: e.clientX, y: e.clientY, vx: this.x, vy: this.y };
-      moved = false;
-    });
-    this.element.addEventListener("pointermove", (e) => {
-      if (!drag || !e.buttons) return;
-      const k = this.g.width / this.scale / Math.max(1, this.element.clientWidth);
-      if (Math.abs(e.clientX - drag.x) + Math.abs(e.clientY - drag.y) > 4) moved = true;
-      if (!moved) return;
-      this.x = drag.vx - (e.clientX - drag.x) * k;
-      this.y = drag.vy - (e.clientY - drag.y) * k;
-      this.frame();
-    });
-    this.element.addEventListener("click", (e) => { if (moved) e.preventDefault(); });
-    this.element.addEventListener("pointerup", () => { drag = null; });
-  }
-
-  // All of it in a corner, with what is in sight: shown while that is not all. Keys need none: 0 shows the whole.
-  private overview(): SVGSVGElement {
-    const map = svg("svg", { class: "map", "aria-hidden": "true", viewBox: [-40, -40, this.wide, this.tall].join(" ") });
-    for (const b of this.g.boxes) map.append(svg("rect", { class: "frame", x: b.x, y: b.y, width: b.w, height: b.h }));
-    for (const e of this.g.edges) {
-      const d = e.points.map(([x, y], i) => (i ? "L" : "M") + x.toFixed(0) + " " + y.toFixed(0)).join("");
-      if (d) map.append(svg("path", { d }));
-    }
-    for (const n of this.g.nodes) map.append(svg("rect", { x: n.x - n.w / 2, y: n.y - 20, width: n.w, height: 40 }));
-    map.append(this.sight);
-    const to = (e: PointerEvent): void => {
-      const at = new DOMPoint(e.clientX, e.clientY).matrixTransform(map.getScreenCTM()!.inverse());
-      this.x = at.x - this.wide / this.scale / 2;
-      this.y = at.y - this.tall / this.scale / 2;
-      this.frame();
-    };
-    map.addEventListener("pointerdown", to);
-    map.addEventListener("pointermove", (e) => { if (e.buttons) to(e); });
-    return map;
-  }
-
-  private get wide(): number { return Math.max(600, this.g.width + 80); }
-
-  private get tall(): number { return Math.max(200, this.g.height + 80); }
-
-  private frame(): void {
-    this.element.setAttribute("viewBox", [this.x, this.y, this.wide / this.scale,
-      this.tall / this.scale].map((v) => v.toFixed(1)).join(" "));
-    for (const [name, value] of [["x", this.x], ["y", this.y], ["width", this.wide / this.scale],
-      ["height", this.tall / this.scale]] as const) this.sight.setAttribute(name, value.toFixed(1));
-    this.map.classList.toggle("whole", this.scale === 1);
-  }
-
-  // Where names can be read: around the function, or at the first one.
-  start(): void {
-    const width = Math.max(1, this.element.clientWidth), i = Math.max(0,
-      this.g.nodes.findIndex((n) => n.name && n.name.func === this.app.func));
-    const fit = Math.max(this.wide / width, this.tall / Math.max(1, this.element.clientHeight));
-    if (fit < 1.6) return;
-    this.scale = fit / 1.3;
-    this.x = this.g.nodes[i]!.x - this.wide / this.scale / 2;
-    this.y = Math.max(-40, this.g.nodes[i]!.y - this.tall / this.scale / 2);
-    this.frame();
-  }
-
-  reset(): void {
-    this.scale = 1;
-    this.x = Math.min(0, this.g.width / 2 - this.wide / 2) - 10;
-    this.y = -40;
-    this.frame();
-  }
-
-  zoom(by: number): void {
-    const scale = Math.max(1, Math.min(40, this.scale * by)), at = this.g.nodes[this.current()]!;
-    const cx = this.scale > 1 ? this.x + this.wide / this.scale / 2 : at.x,
-      cy = this.scale > 1 ? this.y + this.tall / this.scale / 2 : at.y;
-    this.scale = scale;
-    this.x = cx - this.wide / scale / 2;
-    this.y = cy - this.tall / scale / 2;
-    if (scale === 1) this.reset();
-    else this.frame();
-  }
-
-  private current(): number { return Math.max(0, this.nodes.findIndex((node) => node === document.activeElement)); }
-
-  private show(i: number): void {
-    for (const [k, node] of this.nodes.entries()) node.setAttribute("tabindex", k === i ? "0" : "-1");
-    if (this.scale > 1) {
-      this.x = this.g.nodes[i]!.x - this.wide / this.scale / 2;
-      this.y = this.g.nodes[i]!.y - this.tall / this.scale / 2;
-      this.frame();
+  for (const e of g.edges) {
+    const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to,
+      size = Math.abs(share(e.value.approx, total)) || 0;
+    const points = own ? [] : e.points;
+    const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points, app.state.dr === "left");
+    const change = app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
+    const text = label(from) + " calls " + label(to) + " " +
+      (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
+      (app.base ? signed : number)(e.value, app.scale(app.event)) +
+      " (" + part(e.value.approx) + " of " + names + ")";
+    const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1),
+      "marker-end": "url(#tip)" }, svg("title", {}, text));
+    lines.append(path);
+    const middle = points[Math.floor(points.length / 2)];
+    if (middle && size > 0.02 && points.length > 1) {
+      const before = points[Math.floor(points.length / 2) - 1]!;
+      lines.append(svg("text", { x: (middle[0] + before[0]) / 2 + 4, y: (middle[1] + before[1]) / 2, class: "cost" },
+        part(e.value.approx) + (app.base ? "" : ", " + number(e.calls, 1) + "×")));
     }
   }
-
-  focus(): void { (this.nodes.find((node) => node.getAttribute("tabindex") === "0") ?? this.nodes[0])?.focus(); }
-
-  // Along the dearest call, or to the neighbour in the layer.
-  private key(e: KeyboardEvent): void {
-    const at = this.current(), cost = (k: number): number => Math.abs(this.g.edges[k]!.value.approx);
-    const along = (down: boolean): number | undefined => {
-      const all = this.g.edges.flatMap((edge, k) => (down ? edge.from : edge.to) === at &&
-        edge.from !== edge.to ? [k] : []).sort((a, b) => cost(b) - cost(a));
-      return all.length ? (down ? this.g.edges[all[0]!]!.to : this.g.edges[all[0]!]!.from) : undefined;
-    };
-    const left = this.app.state.dr === "left", layer = left ? "x" : "y", beside = left ? "y" : "x", nodes = this.g.nodes;
-    const level = nodes.map((_, i) => i).filter((i) =>
-      Math.abs(nodes[i]![layer] - nodes[at]![layer]) < 5).sort((a, b) => nodes[a]![beside] - nodes[b]![beside]);
-    const place = level.indexOf(at);
-    // To callees, to callers, to the next beside.
-    const [forth, back, next] = left ? ["ArrowRight", "ArrowLeft", "ArrowDown"]
-      : this.app.state.dr === "below" ? ["ArrowUp", "ArrowDown", "ArrowRight"] : ["ArrowDown", "ArrowUp", "ArrowRight"];
-    if (!e.key.startsWith("Arrow") || e.altKey) return;
-    e.preventDefault();
-    e.stopPropagation();
-    const to = e.key === forth ? along(true) : e.key === back ? along(false) : level[place + (e.key === next ? 1 : -1)];
-    if (to !== undefined) this.nodes[to]!.focus();
-  }
-
-  press(key: string): boolean {
-    if (key === "+" || key === "=") this.zoom(1.5);
-    else if (key === "-") this.zoom(1 / 1.5);
-    else if (key === "0") this.reset();
-    else return false;
-    return true;
-  }
+  g.nodes.forEach((n) => {
+    const text = label(n), width = n.w;
+    const values = n.inclusive[side], said = n.name ? called(n) + ", " +
+      (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
+      part(values!.approx) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
+    const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0,
+      share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
+    const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
+    const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4,
+      "fill-opacity": (heat * 0.45).toFixed(3) });
+    const a = svg("a", {
+      href: n.name ? app.href({ ...app.state, v: "graph", k: "", f: n.name.hash,
+        cn: n.cycle ? "1" : app.state.cn ?? "" }) : null, "aria-label": said + (n.cycle ? ", Enter opens it" : ""),
+        class: "node" +
+        (n.name && (n.name.func === app.func || (n.cycle && n.cycle === cycle)) ? " focus" : "") +
+        (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
+    }, box, glow, svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
+      n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : ""),
+    svg("title", {}, said + (n.cycle ? "\n" + listed(n.members) : n.name ? "\n" + app.full(n.name) : "")));
+    nodes.push(a);
+  });
+  return new Layers({
+    label: "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table",
+    places: g.nodes.map((n) => ({ x: n.x, y: n.y, w: n.w, h: 40 })),
+    links: g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.abs(e.value.approx), points: e.points })),
+    frames: g.boxes, width: g.width, height: g.height, way: app.state.dr ?? "",
+    home: Math.max(0, g.nodes.findIndex((n) => n.name && n.name.func === app.func)), under: [groups, lines], nodes,
+  });
 }
 
 // The picture alone, with the colours that it has here: in another program there is no style of the page.
-function alone(picture: SVGSVGElement): string {
+export function alone(picture: SVGSVGElement): string {
   const copy = picture.cloneNode(true) as SVGSVGElement, style = getComputedStyle(picture),
     color = (name: string): string => style.getPropertyValue(name).trim();
   copy.insertBefore(svg("style", {},
@@ -363,7 +207,7 @@ async function show(app: App): Promise<Shown> {
     });
     return { element, focus: () => table.focus() };
   }
-  const drawing = new Drawing(app, g, side, cycle);
+  const drawing = draw(app, g, side, cycle);
   bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }),
     button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
     button("0", () => drawing.reset(), { "aria-label": "Whole picture" }),

@@ -1130,6 +1130,95 @@ def check_code(browser):
     test("instructions are those of objdump", faults)
 
 
+FLOW = """.globl main, f
+.type main, @function
+.type f, @function
+main: call f
+ xor %eax, %eax
+ ret
+.size main, . - main
+f: mov $10, %ecx
+1: test $1, %cl
+ jz 2f
+ inc %eax
+ jmp 3f
+2: dec %eax
+3: dec %ecx
+ jnz 1b
+ ret
+.size f, . - f
+.section .note.GNU-stack
+"""
+
+
+def check_flow(browser):
+    """ecx runs from 10 down to 1, five times even: of ten tests five jump to 2:, the others go on and jump to 3:; of ten
+    decrements nine jump back. Blocks: 1, 10 test and jz, 5 inc and jmp, 5 dec, 10 dec and jnz, 1 ret: 57 instructions."""
+    faults = []
+    base = os.path.abspath(os.path.join(FOLDER, "flow"))
+    with open(base + ".s", "w") as f:
+        f.write(FLOW)
+    subprocess.run(["gcc", "-g", "-o", base, base + ".s"], check=True)
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes",
+                    "--callgrind-out-file=" + base + ".out", base], check=True)
+    quern("report", "-o", base + ".html", base + ".out")
+    compare("state", browser.open(base + ".html"), "ready", faults)
+    f = next(r["func"] for r in all_rows(browser).values() if r["name"] == "f")
+    first = int(browser.ask("code", f)["insns"][0]["addr"])
+    at = ["0x%x" % (first + n) for n in (0, 5, 10, 14, 16, 20)]
+    view = "v=assembly&k=flow&f=" + browser.ask("name", f)["hash"]
+    browser.view(view + "&t=1")
+    compare("table", texts_of(browser, "#quern-flow"), [
+        [at[0], "1", "next", "–", "", "", at[1]],
+        [at[1], "20", "jump", "5", "10", "50.0 %", at[3]], [at[1], "20", "next", "5", "10", "50.0 %", at[2]],
+        [at[2], "10", "jump", "5", "", "", at[4]],
+        [at[3], "5", "next", "–", "", "", at[4]],
+        [at[4], "20", "jump", "9", "10", "90.0 %", at[1]], [at[4], "20", "next", "1", "10", "10.0 %", at[5]],
+        [at[5], "1", "", "", "", "", ""]], faults)
+    browser.view(view)
+    known_places["insn"], known_places["insnsite"] = places_of(browser, browser.ask("summary"), func=f)
+    cells = shown_numbers(browser, view, ({}, {}, browser.ask("summary")), faults)
+    compare("instructions with a cost", sum(q.startswith("insn:") for q in cells), 9, faults)
+    texts = browser.run("return [...document.querySelectorAll('svg.graph [data-q]')].map((e) => [e.dataset.q, e.textContent])")
+    compare("costs of blocks", [t.split(" · ")[1:] for q, t in texts if q.startswith("block")],
+            [["1", "1.75 %"], ["20", "35.1 %"], ["10", "17.5 %"], ["5", "8.77 %"], ["20", "35.1 %"], ["1", "1.75 %"]], faults)
+    compare("the blocks have all of the function", sum(int(t) for q, t in texts if q.startswith("insn:")),
+            int(browser.ask("rows", [f])[0]["self"][0][0]["exact"]), faults)
+    compare("arrows", [re.sub("0x[0-9a-f]+", lambda m: str(at.index(m[0])), e) for e in
+                       browser.run("return [...document.querySelectorAll('[data-edge]')].map((e) => e.dataset.edge)")],
+            ["0 goes on to 1, not counted", "1 jumps to 3: 5 of 10, 50.0 %", "1 goes on to 2: 5 of 10, 50.0 %", "2 jumps to 4: 5",
+             "3 goes on to 4, not counted", "4 jumps to 1: 9 of 10, 90.0 %", "4 goes on to 5: 1 of 10, 10.0 %"], faults)
+    names = [name for role, name in browser.names() if role == "link" and name.startswith("block at")]
+    compare("names", names[1], "block at %s, 20, 35.1 %%, 2 instructions, flow.s:9-10" % at[1], faults)
+    browser.run("document.querySelector('svg.graph .node').focus()")
+    walk = []
+    for key in (Keys.DOWN, Keys.DOWN, Keys.UP):
+        browser.press(key)
+        walk.append("0x" + browser.run("return document.activeElement.dataset.addr"))
+    compare("down and up", (walk[0], walk[1] in at[2:4], walk[2]), (at[1], True, at[1]), faults)
+    browser.press(Keys.ENTER)
+    compare("Enter opens the listing", browser.run("return document.querySelector('#quern-assembly .here').dataset.addr"), at[1][2:], faults)
+    # A block for each, in the picture; without instructions they are smaller.
+    heights = []
+    for more in ("", "&bl=1"):
+        browser.view(view + more)
+        boxes = browser.run("""return [...document.querySelectorAll('svg.graph .node')].map((a) => { const r = a.querySelector('rect');
+            return ['x', 'y', 'width', 'height'].map((n) => Number(r.getAttribute(n))); })""")
+        heights.append(sum(b[3] for b in boxes))
+        for i, (x, y, w, h) in enumerate(boxes):
+            for p, q, r, s in boxes[:i]:
+                if x < p + r and p < x + w and y < q + s and q < y + h:
+                    faults.append("blocks overlap: %s" % boxes)
+    compare("rows of 15 pixels for nine instructions", heights[0] - heights[1], 9 * 15, faults)
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--callgrind-out-file=" + base + ".out", base], check=True)
+    quern("report", "-o", base + ".html", base + ".out")
+    browser.open(base + ".html")
+    browser.view(view)
+    compare("without jumps", "--collect-jumps=yes does that" in browser.run("return document.querySelector('#quern-main .note').textContent"), True, faults)
+    compare("console", browser.complaints(), [], faults)
+    test("control flow: blocks, counts and shares worked by hand", faults)
+
+
 def check_foreign(browser):
     """An object that is not of x86-64: objdump says what its instructions are."""
     faults = []
@@ -1257,6 +1346,7 @@ def main():
         check_text(browser)
         check_contrast(browser)
         check_code(browser)
+        check_flow(browser)
         check_foreign(browser)
         check_size(browser)
     finally:

@@ -9,6 +9,7 @@
 #include "report/core/column.h"
 #include "report/core/detail.h"
 #include "report/core/flame.h"
+#include "report/core/flow.h"
 #include "report/core/graph.h"
 #include "report/core/group.h"
 #include "report/core/heap.h"
@@ -25,6 +26,7 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
 {
     struct detail *d;
     struct texts_code code;
+    struct flow flow;
     uint32_t *func = heap_array(c->funcs, 4), *distance = heap_array(c->funcs, 4), edge[20];
 
     if (detail_places(c, f, CORE_NONE, DETAIL_LINE | DETAIL_ADDR, NULL, &d) == 0) {
@@ -48,6 +50,8 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
         detail_free(d);
     if (texts_code(c, f, &code) == 0)
         heap_put(code.insn);
+    if (flow_make(c, f, &flow) == 0)
+        flow_free(&flow);
     if (func && distance) {
         reach_all(c, f, REACH_CALLERS, VALUES_DIFFERENCE, func, distance);
         reach_path(c, f, formula, VALUES_NEW, edge, 20);
