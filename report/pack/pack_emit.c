@@ -171,7 +171,7 @@ static void put_section(struct pack *k, unsigned kind, uint32_t part, uint32_t f
         buf_column(&to, &c->calls);
     } else {
         for (size_t e = 0; e < k->events; e++)
-            buf_counts(&to, c->v + e, c->n, k->events);
+            buf_counts(&to, c->n ? c->v + e : NULL, c->n, k->events);
     }
     blocks_add(&k->blocks, kind, first, end, &to);
     buf_free(&to);
