@@ -18,7 +18,7 @@ $(BUILD)/obj/cli/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -fPIC -fvisibility=hidden -w $(CLI_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
 
 QUERN := $(BUILD)/bin/quern
-CLI_LINKS := cg_annotate callgrind_annotate cg_merge cg_diff quern-valgrind
+CLI_LINKS := cg_annotate callgrind_annotate callgrind_control cg_merge cg_diff quern-valgrind
 
 ALL += $(QUERN) $(CLI_LINKS:%=$(BUILD)/bin/%)
 

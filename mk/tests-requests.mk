@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# Client requests, and the front-end with Valgrind's command line (check-requests).
+# Client requests, and the front-end with Valgrind's command line (check-requests); requests from
+# outside (check-control).
 
 REQUESTS_DIR := $(BUILD)/tests/requests
-REQUESTS := $(addprefix $(REQUESTS_DIR)/,cold every region threads toggle)
+REQUESTS := $(addprefix $(REQUESTS_DIR)/,cold every region threads toggle waits)
 
 # Always by gcc: the instructions that make a request are counted by hand.
 $(REQUESTS): $(REQUESTS_DIR)/%: tests/requests/%.c tests/requests/cachegrind.h $(FLAGS_STAMP)
@@ -11,7 +12,16 @@ $(REQUESTS): $(REQUESTS_DIR)/%: tests/requests/%.c tests/requests/cachegrind.h $
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-inline -pthread -I. -o $@ $<
 
-.PHONY: check-requests
+$(REQUESTS_DIR)/steady: tests/requests/steady.S
+	$(call say,AS,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack -o $@ $<
+
+.PHONY: check-requests check-control
 check-requests: $(BUILD)/bin/quern $(REQUESTS)
 	@tests/requests/run $(abspath $<) $(abspath $(REQUESTS_DIR))
 CHECKS += check-requests
+
+check-control: $(BUILD)/bin/quern $(REQUESTS_DIR)/waits $(REQUESTS_DIR)/steady
+	@tests/requests/control $(abspath $<) $(abspath $(REQUESTS_DIR))
+CHECKS += check-control

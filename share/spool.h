@@ -337,6 +337,29 @@ struct spool_cpu {
     struct spool_cpuid leaf[SPOOL_CPUID_MAX];
 };
 
+// What is asked of a running program from outside (quern control): whoever may write the spool puts
+// it here, counts `asked` up, and sends one of the program's threads the signal, again and again
+// until it has been taken.
+enum spool_ask {
+    SPOOL_ASK_DUMP, // a part of the profile; hint: of its "desc: Trigger:"
+    SPOOL_ASK_ZERO,
+    SPOOL_ASK_COUNT,     // instructions are counted from now on
+    SPOOL_ASK_COUNT_NOT, // or not any more
+    SPOOL_ASK_KILL,      // the program dies of SIGKILL, its profile is written
+};
+
+#define SPOOL_ASK_SIGNAL 33
+#define SPOOL_ASK_MAGIC  UINT64_C(0x517565726e61736b) // its si_value; si_code is SI_QUEUE
+
+struct spool_control {
+    uint32_t asked, taken, answered; // numbers of requests; the last two are futex words
+    uint32_t what;                   // enum spool_ask
+    int32_t result;                  // 0 or -errno
+    uint32_t counts;                 // whether instructions are counted now
+    uint32_t hears; // the engine has a handler for the signal; else it would end the program
+    char hint[1000];
+};
+
 struct spool_header {
     uint64_t magic;
     uint32_t version;
@@ -426,6 +449,8 @@ struct spool_header {
     uint64_t start_mask;
 
     struct spool_cpu cpu; // an exec's new image is shown the same
+
+    struct spool_control control;
 };
 
 // --dump-code: what was translated lies beside the spool, in <spool>.code: one record behind the

@@ -68,6 +68,12 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6])
     enter(t);
 }
 
+_Noreturn void gate_again(struct thread *t)
+{
+    world_turn_give(t);
+    enter(t); // a fragment's own continuation may be gone
+}
+
 void gate_args_restore(struct thread *t)
 {
     static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };

@@ -27,6 +27,10 @@ void gate_return(struct thread *t, long ret);
 // instruction and t->sc_next the one behind it. Gives up the caller's frames.
 _Noreturn void gate_call(struct thread *t, const u64 args[6]);
 
+// Makes a call again that the kernel gave up before it had done anything: number and arguments are
+// in t->regs as it had them. Gives up the caller's frames.
+_Noreturn void gate_again(struct thread *t);
+
 // Such a call was interrupted at its beginning or is complete: the client's own argument registers
 // again.
 void gate_args_restore(struct thread *t);

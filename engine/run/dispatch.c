@@ -10,6 +10,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
@@ -24,6 +25,7 @@
 #include "engine/signal/handler.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/control.h"
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
@@ -146,6 +148,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
         t->state = TS_ENGINE;
         if (UNLIKELY(t->stop)) {
+            control_see(t);
             int dies_of = deliver_pending(t);
 
             if (dies_of)
@@ -197,10 +200,36 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
     }
 }
 
+static _Noreturn void dispatch_syscall_finished(struct thread *t);
+
+// A call that was broken off for what was asked from outside goes on, or is over with EINTR.
+static _Noreturn void call_again(struct thread *t)
+{
+    while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL)) {
+        control_see(t);
+        world_park(t);
+    }
+    switch (control_call(t)) {
+    case CONTROL_AGAIN: gate_again(t);
+    case CONTROL_ANEW: t->sc_post = 0; run(t, NULL, 0, false);
+    case CONTROL_OVER: break;
+    }
+    t->regs[R_RAX] = (u64)-EINTR;
+    dispatch_syscall_finished(t);
+}
+
 _Noreturn void dispatch_run(struct thread *t)
 {
+    if (UNLIKELY(thread_own(t)->again))
+        call_again(t);
     t->sc_post = 0;
     run(t, NULL, 0, false);
+}
+
+static _Noreturn void dispatch_control(struct thread *t)
+{
+    stop_set(t, STOP_CONTROL);
+    call_again(t);
 }
 
 static _Noreturn void dispatch_exit(struct thread *t)
@@ -244,6 +273,7 @@ static _Noreturn void dispatch_syscall(struct thread *t)
 
 static _Noreturn void dispatch_syscall_finished(struct thread *t)
 {
+    thread_own(t)->again = AGAIN_NOT;
     t->regs[R_RCX] = t->sc_next;
     t->pc = t->sc_next;
     if (t->sc_post) {
@@ -281,4 +311,5 @@ void dispatch_init(void)
 {
     loop_run = dispatch_run;
     loop_finished = dispatch_syscall_finished;
+    loop_control = dispatch_control;
 }

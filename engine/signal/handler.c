@@ -204,6 +204,47 @@ static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct ho
     }
 }
 
+static bool is_control(int sig, const struct k_siginfo *info)
+{
+    return sig == SPOOL_ASK_SIGNAL && info->code == SI_QUEUE && info->value == SPOOL_ASK_MAGIC;
+}
+
+// The call in the gate was broken off before it had done anything; or the kernel was about to make
+// it, which looks the same where it makes it again of itself.
+static bool call_broken_off(struct thread *t, enum where where, const struct host_regs *u)
+{
+    if (where == WHERE_GATE_AFTER)
+        return u->r[R_RAX] == (u64)-EINTR && t->regs[R_RAX] != SYS_close;
+    return where == WHERE_GATE_BEFORE && u->rip == stubs_at(STUB_GATE_AFTER) - 2;
+}
+
+// Something is asked from outside. Who is in C, or on the way there, looks when it leaves that.
+static void handle_control(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+{
+    enum where where = where_of(u->rip);
+    u64 nr = t->regs[R_RAX];
+
+    if (where == WHERE_OUTSIDE ? t->state != TS_HELPER
+                               : where == WHERE_ESCAPE || where == WHERE_EXIT) {
+        stop_set(t, STOP_CONTROL);
+        return;
+    }
+    close_mask(t, uc);
+    if (call_broken_off(t, where, u)) {
+        if (where == WHERE_GATE_AFTER) {
+            take_client_state(t, u, t->sc_next - 2);
+            t->regs[R_RAX] = nr;
+        } else {
+            where_gate_state(t, u);
+        }
+        thread_own(t)->again = where == WHERE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
+        resume_at(t, uc, loop_resume_control);
+        return;
+    }
+    stop_set(t, STOP_CONTROL);
+    divert(t, uc, u);
+}
+
 // A signal that the client blocks and the kernel does not. True: it is to be noted, for the call
 // that it has broken off lets it in.
 static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
@@ -389,6 +430,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
         info->code = SI_USER;
     if (is_poke(sig, info)) {
         handle_poke(t, uc, &u);
+    } else if (is_control(sig, info)) {
+        handle_control(t, uc, &u);
     } else if (!is_sync(sig, info)) {
         handle_async(t, info, uc, &u);
     } else {

@@ -201,6 +201,7 @@ void copy_fork_child(s32 parent_pid, bool shares_fds)
     h.parent_pid = parent_pid;
     h.flags |= SPOOL_F_FORKED;
     h.flags &= ~(u64)SPOOL_F_EXECED;
+    h.control.taken = h.control.answered = h.control.asked; // of its parent
     // --children=merge: what was counted so far is in the parent's, and is to be there once.
     if (h.flags & SPOOL_F_MERGE)
         h.partial_used = 0;

@@ -23,12 +23,15 @@ static void set(bool on)
     if (!tb_config.sink)
         tb_config.sink = spooler_counters(1);
     config_count(on);
+    spool->control.counts = on;
     if (tb_config.defer)
         stubs_record(on);
 }
 
 void counting_init(void)
 {
+    spool->control.counts = true;
+    spool->control.hears = true;
     if (spool->flags & SPOOL_F_NOT_AT_START)
         set(false);
 }
@@ -143,12 +146,12 @@ static int dump(const char *why)
 }
 
 // Where it cannot be written, what it would have had is in the next part.
-void counting_dump(struct thread *t, const char *why)
+int counting_dump(struct thread *t, const char *why)
 {
     int ret;
 
     if ((spool->flags & SPOOL_F_STAT) || spooler_is_lost())
-        return;
+        return -EINVAL;
     world_stop(t);
     log_drain_all(0);
     ret = dump(why);
@@ -160,4 +163,5 @@ void counting_dump(struct thread *t, const char *why)
         zero();
     }
     world_resume(t);
+    return ret;
 }

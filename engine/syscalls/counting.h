@@ -15,6 +15,7 @@ void counting_switch(struct thread *t, bool on);
 // All that was counted so far is forgotten.
 void counting_zero(struct thread *t);
 // It is written as one more part of the profile, and then forgotten. why: of its "desc: Trigger:".
-void counting_dump(struct thread *t, const char *why);
+// 0 or -errno, after a message.
+int counting_dump(struct thread *t, const char *why);
 
 #endif

@@ -27,6 +27,7 @@
 #include "engine/syscalls/files.h"
 #include "engine/syscalls/memory.h"
 #include "engine/syscalls/ptrace.h"
+#include "engine/syscalls/waits.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/stress.h"
@@ -64,6 +65,11 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_epoll_pwait2] = 1,
     [SYS_io_pgetevents] = 1,
     [SYS_io_uring_enter] = 1,
+    // Time that goes on while they are broken off
+    [SYS_nanosleep] = 1,
+    [SYS_clock_nanosleep] = 1,
+    [SYS_poll] = 1,
+    [SYS_epoll_wait] = 1,
     // Memory
     [SYS_mmap] = 1,
     [SYS_munmap] = 1,
@@ -325,7 +331,11 @@ void syscalls_slow(struct thread *t)
     case SYS_rt_sigsuspend: gate_with_mask(t, r[R_RDI], r[R_RSI]);
     case SYS_ppoll: gate_with_mask(t, r[10], r[8]);
     case SYS_epoll_pwait:
-    case SYS_epoll_pwait2: gate_with_mask(t, r[8], r[9]);
+    case SYS_epoll_pwait2: waits_note(t, nr); gate_with_mask(t, r[8], r[9]);
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_poll:
+    case SYS_epoll_wait: waits_note(t, nr); gate(t);
     case SYS_pselect6:
     case SYS_io_pgetevents: gate_with_mask_pair(t, r[9]);
     case SYS_io_uring_enter: gate_uring(t);

@@ -15,13 +15,16 @@
     ud2
     .endm
 
-    .globl loop_resume, loop_resume_finished, loop_enter
+    .globl loop_resume, loop_resume_finished, loop_resume_control, loop_enter
     .type loop_resume, @function
 loop_resume:
     TO_LOOP loop_run
     .type loop_resume_finished, @function
 loop_resume_finished:
     TO_LOOP loop_finished
+    .type loop_resume_control, @function
+loop_resume_control:
+    TO_LOOP loop_control
     .type loop_enter, @function
 loop_enter: /* rdi */
     mov rsp, gs:[TH_ENGINE_SP]

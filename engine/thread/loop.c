@@ -4,3 +4,4 @@
 
 void (*loop_run)(struct thread *t);
 void (*loop_finished)(struct thread *t);
+void (*loop_control)(struct thread *t);

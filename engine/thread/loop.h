@@ -6,9 +6,11 @@
 
 #include "engine/thread/thread.h"
 
-// dispatch_run() and dispatch_syscall_finished(), set by dispatch_init().
+// dispatch_run(), dispatch_syscall_finished(), set by dispatch_init().
 extern void (*loop_run)(struct thread *t);
 extern void (*loop_finished)(struct thread *t);
+// dispatch_control()
+extern void (*loop_control)(struct thread *t);
 
 // Continues the client at t->pc with t->regs and t->rflags: delivers what is pending, parks when
 // stopped, translates when needed. Runs on the engine stack of t from where it is called; its
@@ -27,6 +29,10 @@ extern const char loop_resume[];
 // The same for a thread whose system call in the gate has completed (WHERE_GATE_AFTER): regs[0] is
 // the result. Runs syscalls_done(t) when sc_post is set.
 extern const char loop_resume_finished[];
+
+// The same for one whose call was broken off for a request from outside: regs and thread_own.again
+// say how it is made again.
+extern const char loop_resume_control[];
 
 // Gives the C stack up and goes to a stub of the code cache.
 _Noreturn void loop_enter(u64 stub);

@@ -10,6 +10,8 @@
 #define STOP_PARK   2ul // the world stops: world_park()
 // --serialize-threads: another thread waits for the turn: world_park() sees to it.
 #define STOP_YIELD 4ul
+// Something is asked from outside: control_answer().
+#define STOP_CONTROL 8ul
 
 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked.
 #define STOP_POKE_SIGNAL 33

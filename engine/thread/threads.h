@@ -14,6 +14,10 @@
 
 enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 
+// A client's call that was broken off for a request from outside is to be made again. Whether the
+// kernel says EINTR whenever a handler has run meanwhile, or as that handler's SA_RESTART has it.
+enum thread_again { AGAIN_NOT, AGAIN_INTERRUPTED, AGAIN_RESTARTED };
+
 // What only C looks at, one for each slot, kept when the slot is reused.
 struct thread_own {
     s32 tgid;      // process that the thread belongs to
@@ -27,6 +31,10 @@ struct thread_own {
     u8 stress;                                // enum thread_stress
     s32 stress_timer;
     s32 dying_tid; // the slot's last thread, until it has gone
+    u8 again;      // enum thread_again
+    s64 wait_until
+        [2]; // seconds and ns of CLOCK_MONOTONIC when its call is to come back; 0: any time
+    s64 wait_left[2]; // what the call is told instead of the client's time
 };
 
 static inline struct thread_own *thread_own(const struct thread *t)

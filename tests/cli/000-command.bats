@@ -91,7 +91,7 @@ load run
 }
 
 @test "the traditional names are links that know their command" {
-    for name in cg_annotate cg_merge cg_diff callgrind_annotate quern-valgrind; do
+    for name in cg_annotate cg_merge cg_diff callgrind_annotate callgrind_control quern-valgrind; do
         [ "$(readlink "$BUILD/bin/$name")" = quern ]
         status=0
         output=$("$BUILD/bin/$name" --help) || status=$?

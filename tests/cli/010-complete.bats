@@ -32,12 +32,14 @@ check
 doctor
 report
 top
+control
 valgrind"
     completes quern re
     same "$output" "recover
 report"
     completes quern help con
-    same "$output" convert
+    same "$output" "convert
+control"
     completes quern nothing-like-that
     same "$output" ""
 }

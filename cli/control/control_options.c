@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//
+// The options of `quern control`, and of callgrind_control, whose letters may have their values
+// behind them.
+#include "cli/control/control.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/shared/util.h"
+
+#define FIELD(f) .field = offsetof(struct control, f)
+
+static void dump(void *field, const struct option *o, const char *value)
+{
+    struct control *c = field;
+
+    (void)o;
+    c->dump = true;
+    c->hint = *value ? value : NULL;
+}
+
+static void events(void *field, const struct option *o, const char *value)
+{
+    struct control *c = field;
+
+    (void)o;
+    c->events = true;
+    c->names = *value ? value : NULL;
+}
+
+// clang-format off
+static const struct option rows[] = {
+    { "-s", NULL, NULL, OPTION_SET, FIELD(stat) },
+    { "--stat", NULL, "threads, events, functions and blocks so far", OPTION_SET, FIELD(stat) },
+    { "-b", NULL, NULL, OPTION_SET, FIELD(back) },
+    { "--back", NULL, "the functions that each thread is in, with --calls=yes",
+      OPTION_SET, FIELD(back) },
+    { "-e", NULL, NULL, OPTION_SET, FIELD(events) },
+    { "--events", NULL, "what each thread has counted; with -b, what each of the calls has cost",
+      OPTION_SET, FIELD(events) },
+    { "--events", "=A,B", "these events alone", OPTION_CALL, .call = events },
+    { "-d", NULL, NULL, OPTION_SET, FIELD(dump) },
+    { "--dump", NULL, "write what was counted as a part of the profile, and begin from 0",
+      OPTION_SET, FIELD(dump) },
+    { "--dump", "=HINT", "the same, with a word that says what it is", OPTION_CALL, .call = dump },
+    { "-z", NULL, NULL, OPTION_SET, FIELD(zero) },
+    { "--zero", NULL, "forget what was counted", OPTION_SET, FIELD(zero) },
+    { "-i", "=on|off", NULL, OPTION_CHOICE, FIELD(instr) },
+    { "--instr", "=on|off", "count from now on, or no more", OPTION_CHOICE, FIELD(instr) },
+    { "-k", NULL, NULL, OPTION_SET, FIELD(kill) },
+    { "--kill", NULL, "end it as SIGKILL does; its profile is written", OPTION_SET, FIELD(kill) },
+    { "-w", " FOLDER", "only programs whose counters (quern.spool.PID) lie in this folder",
+      OPTION_TEXT, FIELD(folder) },
+    { "--vgdb-prefix", "=PREFIX", NULL, OPTION_LIST, OPTION_HIDDEN, FIELD(unused) },
+    { "-v", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(verbose) },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+
+const struct options control_options_table = {
+    .usage = "[OPTIONS] [PID|PROGRAM...]",
+    .about = "Lists the programs that run under quern, or asks something of them: of all, or of "
+             "those that\nare named. They go on as if nothing had been asked.",
+    .below = "Exit status: 0; 1 when no program runs under quern; 2 when one could not be asked.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
+// callgrind_control takes a word that begins with a letter behind these for their value. Rewritten
+// in place.
+static int join_values(int argc, char **argv)
+{
+    int n = 1;
+
+    for (int i = 1; i < argc; i++) {
+        const char *name = strcmp(argv[i], "-d") == 0 || strcmp(argv[i], "--dump") == 0 ? "--dump"
+                           : strcmp(argv[i], "-e") == 0                                 ? "--events"
+                           : strcmp(argv[i], "-i") == 0 || strcmp(argv[i], "--instr") == 0
+                               ? "--instr"
+                               : NULL;
+        bool value = i + 1 < argc && (isalpha((unsigned char)*argv[i + 1]) || *argv[i + 1] == '_');
+
+        if (name && value)
+            argv[n++] = xasprintf("%s=%s", name, argv[++i]);
+        else
+            argv[n++] = argv[i];
+    }
+    argv[n] = NULL;
+    return n;
+}
+
+char **control_options_read(struct control *c, int argc, char **argv)
+{
+    const char *command = options_command(argv[0]);
+
+    memset(c, 0, sizeof(*c));
+    c->traditional = strcmp(command, "callgrind_control") == 0;
+    if (c->traditional)
+        argc = join_values(argc, argv);
+    argv = options_read(&control_options_table, command, c, argc, argv);
+    if (c->dump + c->zero + c->kill + (c->instr != 0) > 1)
+        die(UTIL_USAGE, "--dump, --zero, --instr and --kill: one at a time");
+    return argv;
+}

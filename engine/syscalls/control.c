@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Requests from outside (control.h).
+#include "engine/syscalls/control.h"
+
+#include "engine/base/mini.h"
+#include "engine/process/end.h"
+#include "engine/signal/action.h"
+#include "engine/signal/mask.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/syscalls/counting.h"
+#include "engine/syscalls/waits.h"
+#include "engine/thread/stop.h"
+
+// ---- The request ----
+
+static int dump(struct thread *t, const struct spool_control *c)
+{
+    char why[sizeof(c->hint) + 8];
+    u64 n;
+
+    if (spool->flags & SPOOL_F_STAT)
+        return -EINVAL;
+    memcpy(why, "dump ", 5);
+    memcpy(why + 5, c->hint, sizeof(c->hint));
+    why[5 + sizeof(c->hint) - 1] = '\0';
+    n = strlen(why);
+    if (n == 5)
+        why[4] = '\0';
+    for (u64 i = 0; i < n; i++)
+        if ((u8)why[i] < ' ' && why[i])
+            why[i] = ' ';
+    return counting_dump(t, why);
+}
+
+static int answer(struct thread *t, const struct spool_control *c, u32 what)
+{
+    switch (what) {
+    case SPOOL_ASK_DUMP: return dump(t, c);
+    case SPOOL_ASK_ZERO: counting_zero(t); return 0;
+    case SPOOL_ASK_COUNT:
+    case SPOOL_ASK_COUNT_NOT: counting_switch(t, what == SPOOL_ASK_COUNT); return 0;
+    case SPOOL_ASK_KILL: return 0;
+    default: return -EINVAL;
+    }
+}
+
+static void tell(u32 *word, u32 value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    sys_futex(word, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+void control_see(struct thread *t)
+{
+    struct spool_control *c = &spool->control;
+    u32 asked, taken, what;
+
+    if (!(t->stop & STOP_CONTROL))
+        return;
+    stop_clear(t, STOP_CONTROL);
+    asked = __atomic_load_n(&c->asked, __ATOMIC_ACQUIRE);
+    taken = __atomic_load_n(&c->taken, __ATOMIC_ACQUIRE);
+    if (asked == taken || !threads_is_profiled(t) || spooler_is_lost() ||
+        !__atomic_compare_exchange_n(&c->taken, &taken, asked, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
+        return;
+    sys_futex(&c->taken, FUTEX_WAKE, INT32_MAX, NULL);
+    what = c->what;
+    c->result = answer(t, c, what);
+    tell(&c->answered, asked);
+    if (what == SPOOL_ASK_KILL)
+        end_process(t, SPOOL_END_SIGNAL, SIGKILL);
+}
+
+// ---- The call that was broken off ----
+
+// Calls that a handler with SA_RESTART lets go on, and another one ends. Where the kernel makes a
+// call again of itself, the thread may as well have been about to make it: others never fail so.
+static bool may_wait(u64 nr)
+{
+    static const u16 calls[] = {
+        SYS_read,   SYS_readv,   SYS_write,  SYS_writev,  SYS_recvfrom, SYS_recvmsg,
+        SYS_sendto, SYS_sendmsg, SYS_accept, SYS_accept4, SYS_connect,  SYS_wait4,
+        SYS_waitid, SYS_futex,   SYS_flock,  SYS_fcntl,   SYS_ioctl,    SYS_getrandom,
+    };
+
+    for (u32 i = 0; i < ARRAY_SIZE(calls); i++)
+        if (calls[i] == nr)
+            return true;
+    return false;
+}
+
+// Signals that the client would be told of: *ends of them, one whose handler ends such a call.
+static bool any_due(struct thread *t, bool *ends)
+{
+    struct signal_state *s = t->sig;
+    u64 due = mask_held(t), pending = 0;
+    bool any = false;
+
+    if (s->blocked) // else they would be noted
+        sys_call2(SYS_rt_sigpending, (u64)&pending, 8);
+    due = (due | (pending & ~SIGNAL_NEVER_BLOCKED)) & ~s->mask;
+    if (s->async.full)
+        due |= SIGBIT(s->async.info.signo);
+    *ends = false;
+    for (int sig = 1; sig < SIGNAL_COUNT; sig++) {
+        struct k_sigaction act;
+
+        if (!(due & SIGBIT(sig)))
+            continue;
+        action_change(s->table, sig, NULL, &act);
+        if (act.handler == SIG_IGN ||
+            (act.handler == SIG_DFL && action_default(sig) != SIGNAL_DEFAULT_END))
+            continue;
+        any = true;
+        *ends |= !(act.flags & SA_RESTART);
+    }
+    return any;
+}
+
+enum control_call control_call(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    u32 how = own->again;
+    bool ends;
+
+    if (any_due(t, &ends)) {
+        own->again = AGAIN_NOT;
+        if (how == AGAIN_INTERRUPTED || (ends && may_wait(t->regs[R_RAX])))
+            return CONTROL_OVER;
+        return CONTROL_ANEW;
+    }
+    // Comes back here when a signal arrives before the kernel has the call.
+    waits_shorten(t);
+    stop_clear(t, STOP_SIGNAL);
+    mask_open(t);
+    return CONTROL_AGAIN;
+}

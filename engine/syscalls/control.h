@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What is asked of the program from outside, by quern control: a part of the profile, zero, counting
+// on and off, its end. The request lies in the spool (struct spool_control); a signal makes a thread
+// look at it. A call of the client that this breaks off is made again, and the client sees nothing
+// of it but that it was late.
+#ifndef QUERN_ENGINE_CONTROL_H
+#define QUERN_ENGINE_CONTROL_H
+
+#include "engine/thread/threads.h"
+
+// Looks at STOP_CONTROL and does what is asked, if no other thread does. No lock may be held.
+void control_see(struct thread *t);
+
+enum control_call {
+    CONTROL_AGAIN, // by gate_again(); the kernel's mask is open
+    CONTROL_ANEW,  // a handler comes first, then the client's instruction once more
+    CONTROL_OVER,  // a handler has broken it off: it ends with EINTR
+};
+
+// How the call of a thread goes on that was broken off (thread_own.again).
+enum control_call control_call(struct thread *t);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Until when a call waits (waits.h).
+#include "engine/syscalls/waits.h"
+
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/thread/threads.h"
+
+#define NS              1000000000l
+#define TIMER_ABSTIME   1
+#define CLOCK_REALTIME  0
+#define LONGEST_SECONDS (1l << 40) // beyond that nobody waits to the end
+
+// Where a call has its time: a register, of milliseconds or the address of seconds and ns.
+struct place {
+    u32 reg;
+    bool milliseconds;
+};
+
+static bool place_of(const struct thread *t, u32 nr, struct place *p)
+{
+    switch (nr) {
+    case SYS_nanosleep: *p = (struct place){ R_RDI, false }; return true;
+    case SYS_clock_nanosleep: // of the clocks of processors nobody knows how they go on
+        *p = (struct place){ R_RDX, false };
+        return !(t->regs[R_RSI] & TIMER_ABSTIME) &&
+               (t->regs[R_RDI] == CLOCK_REALTIME || t->regs[R_RDI] == CLOCK_MONOTONIC);
+    case SYS_poll: *p = (struct place){ R_RDX, true }; return true;
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait: *p = (struct place){ 10, true }; return true;
+    case SYS_epoll_pwait2: *p = (struct place){ 10, false }; return true;
+    default: return false;
+    }
+}
+
+static bool now(s64 at[2])
+{
+    return sys_call2(SYS_clock_gettime, CLOCK_MONOTONIC, (u64)at) == 0;
+}
+
+void waits_note(struct thread *t, u32 nr)
+{
+    struct thread_own *own = thread_own(t);
+    s64 at[2], wait[2];
+    struct place p;
+
+    own->wait_until[0] = 0;
+    if (!place_of(t, nr, &p))
+        return;
+    if (p.milliseconds) {
+        s32 ms = (s32)t->regs[p.reg];
+
+        if (ms <= 0) // comes back at once, or waits for ever
+            return;
+        wait[0] = ms / 1000;
+        wait[1] = ms % 1000 * 1000000l;
+    } else if (!t->regs[p.reg] || safe_read(wait, t->regs[p.reg], sizeof(wait))) {
+        return;
+    }
+    if (wait[0] < 0 || wait[0] > LONGEST_SECONDS || wait[1] < 0 || wait[1] >= NS || !now(at))
+        return;
+    at[0] += wait[0] + (at[1] + wait[1]) / NS;
+    at[1] = (at[1] + wait[1]) % NS;
+    own->wait_until[1] = at[1];
+    own->wait_until[0] = at[0];
+}
+
+void waits_shorten(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    s64 at[2], ns;
+    struct place p;
+
+    if (!own->wait_until[0] || !t->sc_post || !place_of(t, (u32)t->regs[R_RAX], &p) || !now(at))
+        return;
+    at[0] = own->wait_until[0] - at[0];
+    ns = own->wait_until[1] - at[1];
+    if (ns < 0) {
+        ns += NS;
+        at[0]--;
+    }
+    if (at[0] < 0)
+        at[0] = ns = 0;
+    if (p.milliseconds) { // the client's own were no more
+        t->regs[p.reg] = (u64)(at[0] * 1000 + (ns + 999999) / 1000000);
+        return;
+    }
+    own->wait_left[0] = at[0];
+    own->wait_left[1] = ns;
+    t->regs[p.reg] = (u64)own->wait_left;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Client calls that wait for a time, counted from when they are made: one that is broken off for a
+// request from outside, and made again, waits for the rest of it. Those that the kernel itself
+// tells the rest (select, ppoll) need nothing.
+#ifndef QUERN_ENGINE_WAITS_H
+#define QUERN_ENGINE_WAITS_H
+
+#include "engine/thread/thread.h"
+
+// The call nr is about to be made: until when it waits.
+void waits_note(struct thread *t, u32 nr);
+// It is made again: its arguments in t->regs become those of what is left.
+void waits_shorten(struct thread *t);
+
+#endif
