@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The programs that run under quern, and the way to them: a request is written into the spool, which
-// this user alone may open, and a signal that only the engine sees makes one of the threads look at
-// it. A thread that runs is asked first; then those that wait in the kernel, one after another.
+// The programs that run under quern, and the way to them: a request is written into the spool,
+// which this user alone may open, and a signal that only the engine sees makes one of the threads
+// look at it. A thread that runs is asked first; then those that wait in the kernel, one after
+// another.
 #include "cli/control/control.h"
 
 #include <ctype.h>

@@ -6,9 +6,9 @@
 // buffer while it is quiet), and back to FREE.
 //
 // The process is a child of the client that sends no signal when it ends, so that only a wait for
-// children of all kinds would see it (__WALL, __WCLONE): before such a one it is ended. Otherwise it
-// ends when the client does, when it finds the client's process gone (it looks once in a second),
-// and when the client kills all that it may.
+// children of all kinds would see it (__WALL, __WCLONE): before such a one it is ended. Otherwise
+// it ends when the client does, when it finds the client's process gone (it looks once in a
+// second), and when the client kills all that it may.
 #include "engine/replay/replayer.h"
 
 #include "engine/base/heap.h"

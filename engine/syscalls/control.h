@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What is asked of the program from outside, by quern control: a part of the profile, zero, counting
-// on and off, its end. The request lies in the spool (struct spool_control); a signal makes a thread
-// look at it. A call of the client that this breaks off is made again, and the client sees nothing
-// of it but that it was late.
+// What is asked of the program from outside, by quern control: a part of the profile, zero,
+// counting on and off, its end. The request lies in the spool (struct spool_control); a signal
+// makes a thread look at it. A call of the client that this breaks off is made again, and the
+// client sees nothing of it but that it was late.
 #ifndef QUERN_ENGINE_CONTROL_H
 #define QUERN_ENGINE_CONTROL_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Layout of a call graph whose nodes are in groups: each group is laid out by itself, and the groups
-// as boxes, so that neither boxes nor nodes overlap and no node stands in a box that is not its own.
+// Layout of a call graph whose nodes are in groups: each group is laid out by itself, and the
+// groups as boxes, so that neither boxes nor nodes overlap and no node stands in a box that is not
+// its own.
 #ifndef QUERN_REPORT_CORE_CLUSTER_H
 #define QUERN_REPORT_CORE_CLUSTER_H
 

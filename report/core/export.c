@@ -462,7 +462,8 @@ struct texts_insn *code(const struct core *c, uint32_t f, uint32_t *state, uint3
 _Static_assert(sizeof(struct flow_block) == 8, "the page reads blocks of 8 bytes");
 _Static_assert(sizeof(struct flow_edge) == 48, "the page reads edges of 48 bytes");
 
-// Basic blocks of 8 bytes; *edge, of 48 bytes each. `numbers`: blocks, edges, jumps that leave. The page puts both back.
+// Basic blocks of 8 bytes; *edge, of 48 bytes each. `numbers`: blocks, edges, jumps that leave. The
+// page puts both back.
 struct flow_block *EXPORT(flow)(struct core *c, uint32_t f, uint32_t *numbers,
                                 struct flow_edge **edge, int *rc);
 struct flow_block *flow(struct core *c, uint32_t f, uint32_t *numbers, struct flow_edge **edge,
@@ -584,8 +585,8 @@ _Static_assert(sizeof(struct layered_edge) == 24, "the page writes edges of 24 b
 _Static_assert(sizeof(struct cluster_box) == 32, "the page writes boxes of 32 bytes");
 
 // Lays out nodes and edges in place. `size`: width and height; *points, of 16 bytes each, are put
-// back by the page. Crossings, or an error. With boxes (of 32 bytes: w, h, x, y) each node is in one
-// or (CORE_NONE) in none, and `edge` says what they keep free: left, top, right, bottom.
+// back by the page. Crossings, or an error. With boxes (of 32 bytes: w, h, x, y) each node is in
+// one or (CORE_NONE) in none, and `edge` says what they keep free: left, top, right, bottom.
 int EXPORT(layered)(struct layered_node *node, uint32_t nodes, struct layered_edge *edge,
                     uint32_t edges, double gap_x, double gap_y, const uint32_t *group,
                     struct cluster_box *box, uint32_t boxes, const struct cluster_edge *pad,

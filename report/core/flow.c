@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A block begins at the function's first instruction, where a jump goes to, after an instruction
-// that jumps or from which a jump was counted, and behind a gap in the listing. Where a jump goes is
-// what it says (texts.h) and what was counted: of jumps through a register only that is known.
+// that jumps or from which a jump was counted, and behind a gap in the listing. Where a jump goes
+// is what it says (texts.h) and what was counted: of jumps through a register only that is known.
 #include "report/core/flow.h"
 
 #include "report/core/detail.h"

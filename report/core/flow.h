@@ -20,8 +20,8 @@ struct flow_edge {
     uint32_t from, to; // blocks
     uint32_t kind;
     uint32_t counted; // a bit for each side: 1, 2
-    // By side: how often it was taken; and how often it could have been, where a jump may be taken or
-    // not, else 0.
+    // By side: how often it was taken; and how often it could have been, where a jump may be taken
+    // or not, else 0.
     uint64_t taken[CORE_SIDES], executed[CORE_SIDES];
 };
 

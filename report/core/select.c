@@ -2,8 +2,8 @@
 //
 // Grows from the focus along the dearest edges: the frontier's function whose edge costs most comes
 // next, as long as there is room. Without a focus the functions with the highest inclusive cost are
-// taken. A folded cycle stands for all its functions: its edges are theirs, summed by what they lead
-// to.
+// taken. A folded cycle stands for all its functions: its edges are theirs, summed by what they
+// lead to.
 #include "report/core/select.h"
 
 #include "report/core/column.h"

@@ -4,7 +4,8 @@
 //
 // Instructions: _start: xor, call, call, call, xor, mov, syscall: 7.
 // outer: call, ret: 2, twice. inner: 4 for the registers, syscall, test, jle, ret: 8, twice.
-// compute: mov, then 2 for each of 2^30 rounds, ret: 2147483650. In all 7 + 4 + 16 + 2147483650 = 2147483677.
+// compute: mov, then 2 for each of 2^30 rounds, ret: 2147483650.
+// In all 7 + 4 + 16 + 2147483650 = 2147483677.
         .text
         .globl  _start
         .type   _start, @function

@@ -23,6 +23,7 @@
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
@@ -85,6 +86,13 @@ static u64 join(char *to, u64 size, const u64 *argv)
         if (at < size)
             at += (u64)snprintf(to + at, size - at, "%s|", (const char *)argv[n]);
     return n;
+}
+
+static u32 stops; // of the process that replays
+
+void replayer_stop(void)
+{
+    stops++;
 }
 
 // exec.S
@@ -399,6 +407,8 @@ static int setup(void **state)
     memset(&copied, 0, sizeof(copied));
     memset(did, 0, sizeof(did));
     done = 0;
+    stops = 0;
+    memset(&own, 0, sizeof(own));
     t->own = &own;
     t->sig = &sig;
     header.flags = SPOOL_F_TRACE_CHILDREN;
@@ -490,7 +500,12 @@ static void test_native(void **state)
         assert_int_equal(given.flags, 0);
         assert_string_equal(said(), "");
         assert_int_equal(header.state, SPOOL_RUNNING);
+        assert_int_equal(stops, 1); // it would keep what this process maps
     }
+    fresh(0);
+    own.borrowed = true; // the parent goes on with the memory
+    assert_int_equal(exec(good[0]), -EFAULT);
+    assert_int_equal(stops, 0);
 }
 
 // What the kernel refuses: nothing has come to its end, and no filter is put before it.

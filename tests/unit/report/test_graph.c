@@ -268,8 +268,8 @@ static void selection(void **state)
 }
 
 // b and c are a cycle of 10 + 20 + 30 for d. a calls b once for 40 and c twice for 20, so the cycle
-// three times for 60; b calls d once for 10 and c four times for 20. What b and c call each other for
-// is inside.
+// three times for 60; b calls d once for 10 and c four times for 20. What b and c call each other
+// for is inside.
 static void folded(void **state)
 {
     struct core *c = tiny_core(SELF(1, 10, 20, 30),

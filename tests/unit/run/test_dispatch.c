@@ -13,6 +13,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
@@ -28,6 +29,7 @@
 #include "engine/signal/handler.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/control.h"
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
@@ -43,6 +45,7 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 void (*loop_run)(struct thread *t);
 void (*loop_finished)(struct thread *t);
+void (*loop_control)(struct thread *t);
 
 // -- the call graph, and another processor: nobody asks for them here --
 
@@ -110,7 +113,7 @@ bool emulate_insn(struct thread *t)
 
 // -- ways that do not come back --
 
-enum { ENTERED = 1, STEPPED, DIED };
+enum { ENTERED = 1, STEPPED, DIED, AGAIN };
 
 static jmp_buf back;
 static u64 entered;
@@ -391,6 +394,30 @@ HELPER(strings_log)
 static struct thread thread, *const t = &thread;
 static u64 counters[16];
 
+static struct thread_own own;
+static enum control_call next_call;
+
+void control_see(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    if (t->stop & STOP_CONTROL)
+        note('?');
+    stop_clear(t, STOP_CONTROL);
+}
+
+enum control_call control_call(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    note('=');
+    return next_call;
+}
+
+_Noreturn void gate_again(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    longjmp(back, AGAIN);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -409,6 +436,8 @@ static int setup(void **state)
     edge_id = partial_block = partial_insn = 0;
     cpu.address_bits = 48;
     tb_config.chain = tb_config.ibl = true;
+    memset(&own, 0, sizeof(own));
+    t->own = &own;
     t->counters = counters;
     t->pc = 0x401000;
     t->rflags = FLAGS_INITIAL | FLAG_TF;
@@ -642,6 +671,39 @@ static void test_syscalls(void **state)
     assert_int_equal(partial_insn, 2);
 }
 
+// A call that was broken off for a request from outside: it is made again by the gate, or the
+// instruction is executed again, or it ends as a handler that does not restart it wants.
+static void test_broken_off(void **state)
+{
+    (void)state;
+    dispatch_init();
+    own.again = AGAIN_RESTARTED;
+    t->sc_next = 0x401010;
+    next_call = CONTROL_AGAIN;
+    assert_int_equal(go(STUB_COUNT), AGAIN);
+    assert_string_equal(asked, "=");
+    memset(asked, 0, sizeof(asked));
+    next_call = CONTROL_ANEW;
+    t->sc_post = 7;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    check_entered(0);
+    assert_int_equal(t->sc_post, 0);
+    assert_string_equal(asked, "=t");
+    memset(asked, 0, sizeof(asked));
+    next_call = CONTROL_OVER;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    check_entered(1);
+    assert_int_equal(t->regs[R_RAX], -EINTR);
+    assert_int_equal(own.again, AGAIN_NOT);
+    assert_string_equal(asked, "=t");
+    memset(asked, 0, sizeof(asked));
+    // asked just now: that is looked at first
+    next_call = CONTROL_AGAIN;
+    if (!setjmp(back))
+        loop_control(t);
+    assert_string_equal(asked, "?p=");
+}
+
 static void test_vsyscall(void **state)
 {
     (void)state;
@@ -677,6 +739,7 @@ int main(void)
         cmocka_unit_test_setup(test_full, setup),
         cmocka_unit_test_setup(test_stress_flush, setup),
         cmocka_unit_test_setup(test_syscalls, setup),
+        cmocka_unit_test_setup(test_broken_off, setup),
         cmocka_unit_test_setup(test_vsyscall, setup),
         cmocka_unit_test_setup(test_handed_down, setup),
     };

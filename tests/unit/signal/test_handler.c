@@ -57,6 +57,8 @@ static size_t done;
 static jmp_buf back;
 
 const char loop_resume[] = "resume", loop_resume_finished[] = "finished";
+const char loop_resume_control[] = "control";
+static struct thread_own own;
 const char handler_step_iret[] = "iret";
 
 static void note(char letter)
@@ -262,6 +264,8 @@ static int setup(void **state)
     for (int i = 0; i < 4; i++)
         counters[i] = 100;
     t->sig = &sig;
+    memset(&own, 0, sizeof(own));
+    t->own = &own;
     t->engine_sp = (u64)(stack + 8);
     t->state = TS_RUNNING;
     t->pc = 0x4000;
@@ -597,6 +601,59 @@ static void interrupted_call(u64 number, long result)
     setup(NULL);
     t->regs[R_RAX] = number;
     uc.mc.gpr[FRAME_AX] = (u64)result;
+}
+
+static bool asked(enum where where)
+{
+    info.value = SPOOL_ASK_MAGIC;
+    return comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(where));
+}
+
+// A request from outside: who runs client code is led out of it, others look by themselves.
+static void test_control(void **state)
+{
+    static const enum where notices[] = { WHERE_EXIT, WHERE_ESCAPE, WHERE_OUTSIDE };
+
+    (void)state;
+    assert_true(asked(WHERE_FRAGMENT));
+    assert_string_equal(did, "e");
+    assert_int_equal(t->stop & STOP_CONTROL, STOP_CONTROL);
+    t->stop &= ~STOP_CONTROL;
+    assert_closed();
+    for (size_t i = 0; i < ARRAY_SIZE(notices); i++) {
+        setup(NULL);
+        assert_true(asked(notices[i]));
+        assert_string_equal(did, "");
+        assert_int_equal(t->stop & STOP_CONTROL, STOP_CONTROL);
+        t->stop &= ~STOP_CONTROL;
+        assert_goes_on(at(notices[i]));
+        assert_open();
+    }
+    setup(NULL);
+    info.value = SPOOL_ASK_MAGIC + 1; // the client's own
+    assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(WHERE_FRAGMENT)));
+    assert_string_equal(did, "ae");
+    assert_int_equal(t->stop & STOP_CONTROL, 0);
+}
+
+static void test_control_call(void **state)
+{
+    (void)state;
+    interrupted_call(SYS_read, -EINTR);
+    assert_true(asked(WHERE_GATE_AFTER));
+    assert_resumes(loop_resume_control);
+    assert_closed();
+    assert_int_equal(own.again, AGAIN_INTERRUPTED);
+    assert_int_equal(t->regs[R_RAX], SYS_read);
+    assert_int_equal(t->pc, t->sc_next - 2);
+    // what has done its work, and close, whose descriptor is gone in spite of EINTR
+    interrupted_call(SYS_read, 5);
+    assert_true(asked(WHERE_GATE_AFTER));
+    assert_int_equal(own.again, AGAIN_NOT);
+    assert_int_equal(t->stop & STOP_CONTROL, STOP_CONTROL);
+    interrupted_call(SYS_close, -EINTR);
+    assert_true(asked(WHERE_GATE_AFTER));
+    assert_int_equal(own.again, AGAIN_NOT);
 }
 
 static void test_call_again(void **state)
@@ -1028,6 +1085,8 @@ int main(void)
         cmocka_unit_test_setup(test_no_thread, setup),
         cmocka_unit_test_setup(test_poke, setup),
         cmocka_unit_test_setup(test_not_a_poke, setup),
+        cmocka_unit_test_setup(test_control, setup),
+        cmocka_unit_test_setup(test_control_call, setup),
         cmocka_unit_test_setup(test_call_again, setup),
         cmocka_unit_test_setup(test_held, setup),
         cmocka_unit_test_setup(test_let_in, setup),

@@ -27,6 +27,7 @@
 #include "engine/syscalls/memory.h"
 #include "engine/syscalls/ptrace.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/waits.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
@@ -66,6 +67,14 @@ bool threads_is_profiled(const struct thread *t)
 void replayer_stop(void)
 {
     note('q');
+}
+
+static u32 waits_for; // the call that waits_note() was told last
+
+void waits_note(struct thread *t, u32 nr)
+{
+    (void)t;
+    waits_for = nr;
 }
 
 // with --reproducible alone
@@ -327,8 +336,8 @@ static void answers(long expected, u32 nr, u64 a, u64 b, u64 c, u64 d)
 // What every program calls all the time goes straight to the kernel.
 static void test_fast(void **state)
 {
-    static const u32 fast[] = { SYS_read,  SYS_write, SYS_futex, SYS_getpid,      SYS_nanosleep,
-                                SYS_lseek, SYS_poll,  SYS_pipe2, SYS_gettimeofday };
+    static const u32 fast[] = { SYS_read,  SYS_write, SYS_futex,       SYS_getpid,
+                                SYS_lseek, SYS_pipe2, SYS_gettimeofday };
 
     (void)state;
     for (u32 i = 0; i < ARRAY_SIZE(fast); i++)
@@ -422,6 +431,19 @@ static void test_not_yet(void **state)
     allowed = false;
     assert_int_equal(call(SYS_exit_group, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(t->pc, 0x401000);
+}
+
+// The time of these goes on while they are broken off.
+static void test_waits(void **state)
+{
+    static const u32 calls[] = { SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_epoll_wait,
+                                 SYS_epoll_pwait };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
+        assert_int_equal(call(calls[i], 0, 0, 0, 0, 0, 0), GATED);
+        assert_int_equal(waits_for, calls[i]);
+    }
 }
 
 // Who replays is a child of a kind that only these wait for.
@@ -533,6 +555,7 @@ int main(void)
         cmocka_unit_test_setup(test_bases, setup),
         cmocka_unit_test_setup(test_selectors, setup),
         cmocka_unit_test_setup(test_not_yet, setup),
+        cmocka_unit_test_setup(test_waits, setup),
         cmocka_unit_test_setup(test_children, setup),
         cmocka_unit_test_setup(test_masks, setup),
         cmocka_unit_test_setup(test_held, setup),
