@@ -254,6 +254,9 @@ struct spool_edge {
 #define SPOOL_RULE_GROUP   'g' // functions of a group are one
 #define SPOOL_RULE_SKIP    's' // it is hidden
 #define SPOOL_RULE_TOGGLE  't' // collecting begins or ends with it
+#define SPOOL_RULE_BEFORE  'b' // a part of the profile is written when it is called
+#define SPOOL_RULE_AFTER   'a' // or when it has returned
+#define SPOOL_RULE_ZERO    'z' // all counts become 0 when it is called
 
 // One open call: spool_frame_bytes() of it, in a thread's stack of them. The counter at
 // spool_header.calls is the address of the last one, those behind it are the thread's totals; with
@@ -410,7 +413,8 @@ struct spool_header {
     // first of the run, ends.
     uint32_t s_tree, tree_pid;
     uint32_t s_rules, rules_bytes; // see SPOOL_RULE_CALLERS
-    uint32_t s_reserved[7];
+    uint32_t every_blocks;         // --dump-every-bb: a part after so many blocks; 0: none
+    uint32_t s_reserved[6];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;
@@ -434,7 +438,10 @@ struct spool_header {
     uint64_t edges_used; // records; a cursor as those above
     uint32_t calls;      // with --calls=yes: see struct spool_frame
     uint32_t unused1;
-    uint64_t n_reserved[17];
+    // Executions of blocks, for "desc: Timerange:". Of counters that have become 0 since; and as
+    // many as there were when the last part was written.
+    uint64_t n_blocks_gone, n_blocks_dumped;
+    uint64_t n_reserved[15];
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 

@@ -198,20 +198,6 @@ static size_t call_sites(const struct finish_spool *s)
     return n;
 }
 
-static uint64_t blocks_executed(const struct finish_spool *s)
-{
-    uint64_t sum = 0;
-
-    for (uint64_t off = 0; off + sizeof(struct spool_block) <= s->blocks_used;) {
-        const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
-
-        if (b->counter < s->counters_used)
-            sum += s->counters[b->counter];
-        off += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
-    }
-    return sum;
-}
-
 static void print_stat(struct shown *v)
 {
     char buf[2][32];
@@ -226,7 +212,7 @@ static void print_stat(struct shown *v)
     if (v->calls)
         print_functions(v);
     printf("  Basic blocks: %s (executed %s", util_commas(buf[0], v->r->h->block_count),
-           util_commas(buf[1], blocks_executed(&v->s)));
+           util_commas(buf[1], v->s.blocks_executed));
     if (v->calls)
         printf(", call sites %s", util_commas(buf[0], call_sites(&v->s)));
     puts(")");

@@ -49,7 +49,8 @@ struct finish_spool {
     const struct spool_edge *edges;
     const uint64_t *counters; // summed over all threads
     uint64_t text_used, maps_used, partial_used, blocks_used, edges_used, counters_used;
-    uint64_t sums; // of `counters`: behind those of the spool some that accounts have
+    uint64_t blocks_executed; // by all threads, since counters were 0
+    uint64_t sums;            // of `counters`: behind those of the spool some that accounts have
     struct finish_account *account; // of a run with contexts, by block: finish_contexts.h
     size_t accounts;
     uint32_t slot; // of the thread whose counters and partial records hold; FINISH_ALL

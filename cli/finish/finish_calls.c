@@ -551,12 +551,40 @@ struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *
     return g;
 }
 
+// Why a part was written. The engine says only where a function lies: "--dump-before=@MAP:ADDRESS".
+static char *trigger(struct graph *g, const char *why)
+{
+    unsigned long long pc;
+    char option[16];
+    unsigned map;
+    struct symbols_place at = { 0 };
+
+    if (sscanf(why, "--dump-%15[a-z]=@%u:%llx", option, &map, &pc) != 3 || map >= g->s->maps_used)
+        return xstrdup(why);
+    g->place(g->ctx, map, pc, &at);
+    return xasprintf("--dump-%s=%s", option, finish_text_of(g->ctx, at.function));
+}
+
+// As Callgrind has it: blocks before and behind the part, of all threads, and why it was written.
+static void put_trigger(struct graph *g, const char *why)
+{
+    const struct spool_header *h = g->s->h;
+    uint64_t end = h->n_blocks_gone + g->s->blocks_executed;
+    char *range = xasprintf("Basic block %llu - %llu", (unsigned long long)h->n_blocks_dumped,
+                            (unsigned long long)end);
+    char *text = trigger(g, why);
+
+    must(g, quern_profile_add_desc(g->p, "Timerange", range));
+    must(g, quern_profile_add_desc(g->p, "Trigger", text));
+    free(range);
+    free(text);
+}
+
 static void put_header(struct graph *g)
 {
     const char *cmd = finish_spool_text(g->s, g->s->h->s_cmd);
     const char *desc = finish_spool_text(g->s, g->s->h->s_desc);
-    // of several parts: what the program asked for has its trigger already
-    bool last = g->s->h->dumps && !(desc && strstr(desc, "\nTrigger: "));
+    bool part = false; // the engine has said why
 
     must(g, quern_profile_set_creator(g->p, "quern-" QUERN_VERSION));
     must(g, quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid));
@@ -571,13 +599,18 @@ static void put_header(struct graph *g)
         if (colon) {
             *colon++ = '\0';
             colon += strspn(colon, " ");
-            must(g, quern_profile_add_desc(g->p, line, colon));
+            if (strcmp(line, "Trigger") == 0) {
+                put_trigger(g, colon);
+                part = true;
+            } else {
+                must(g, quern_profile_add_desc(g->p, line, colon));
+            }
         }
         free(line);
         desc += desc[n] ? n + 1 : n;
     }
-    if (last)
-        must(g, quern_profile_add_desc(g->p, "Trigger", "Program termination"));
+    if (!part)
+        put_trigger(g, "Program termination");
 }
 
 int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_size)

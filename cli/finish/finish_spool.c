@@ -137,6 +137,23 @@ bool finish_spool_thread(struct finish_spool *s, uint32_t slot)
     return fstat(s->fd, &st) == 0 && read_counters(s, s->fd, (uint64_t)st.st_size) == 0;
 }
 
+static uint64_t blocks_executed(const struct finish_spool *s)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t off = 0; off + sizeof(struct spool_block) <= s->blocks_used;) {
+        const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
+
+        if (b->counter < s->counters_used && !(s->h->flags & SPOOL_F_CONTEXTS))
+            sum += s->counters[b->counter];
+        off += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
+    }
+    for (size_t i = 0; i < s->accounts; i++) // with contexts these have all
+        if (s->account[i].counter < s->sums)
+            sum += s->counters[s->account[i].counter];
+    return sum;
+}
+
 int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size)
 {
     struct stat st;
@@ -197,6 +214,7 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
         finish_spool_close(s);
         return -1;
     }
+    s->blocks_executed = blocks_executed(s);
     return 0;
 }
 

@@ -252,10 +252,11 @@ void run_start(const struct run_options *options, char **given)
         ((o.flags &
           (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS |
            SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT | SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD)) ||
-         o.rules_count))
+         o.rules_count || o.every_blocks))
         die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
                         "--compress-strings=no, --compress-pos=no, --separate-*, --skip-*, --fn-*, "
-                        "--toggle-collect and --collect-atstart=no are for Callgrind profiles: "
+                        "--toggle-collect, --collect-atstart=no, --dump-before, --dump-after, "
+                        "--zero-before and --dump-every-bb are for Callgrind profiles: "
                         "add --calls=yes");
     if (o.log && o.log_fd)
         die(UTIL_USAGE, "--log-fd=%s: not with --log-file=%s; leave one of them out", o.log_fd,

@@ -62,6 +62,7 @@ struct run_options {
     uint64_t cache_kib; // these three fit 32 bits
     uint64_t stress_us;
     uint64_t stress_flush;
+    uint64_t every_blocks; // --dump-every-bb
 };
 
 // run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong

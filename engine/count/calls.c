@@ -10,10 +10,13 @@
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
+#include "engine/codecache/where.h"
 #include "engine/count/contexts.h"
 #include "engine/count/desc.h"
 #include "engine/count/edges.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/stop.h"
+#include "engine/thread/threads.h"
 
 #define KEY_NONE  (~SPOOL_FRAME_FLAGS) // no return address and stack pointer add up to it
 #define CHAIN_MAX 32 // jumps from function to function that stay open behind one call
@@ -165,6 +168,47 @@ static void uncover(u64 *counters, const struct spool_frame *f)
         begin_anew(below(f), counters + run.top + 1);
 }
 
+// ---- Functions before and behind which something is to be done ----
+
+// The block that the thread is in, or comes back to, is its last before the dispatcher.
+static void leave_fragment(struct thread *t)
+{
+    u64 *ret = (u64 *)t->engine_sp - 1;
+
+    stop_set(t, STOP_CONTROL);
+    if (t->state == TS_HELPER && where_of(*ret) == WHERE_FRAGMENT)
+        *ret = where_escape(t, *ret);
+}
+
+static void note_due(struct thread *t, struct thread_due *due, const struct spool_frame *f)
+{
+    *due = (struct thread_due){ true, contexts_map(f), contexts_function(f) };
+    leave_fragment(t);
+}
+
+// As Callgrind, only for the first of a function's calls that are open.
+static void entered(struct thread *t, const struct spool_frame *f)
+{
+    const struct rules *r = contexts_rules(f);
+    u32 depth = contexts_of(f)->depth;
+
+    if (!depth || t->counters[depth] != 1)
+        return;
+    if (r->before)
+        note_due(t, &thread_own(t)->dump_before, f);
+    if (r->zero)
+        note_due(t, &thread_own(t)->zero_before, f);
+}
+
+static void left(u64 *counters, const struct spool_frame *f)
+{
+    struct thread *t = (struct thread *)((u64)counters - TA_COUNTERS);
+    u32 depth = contexts_of(f)->depth;
+
+    if (contexts_rules(f)->after && depth && counters[depth] == 0)
+        note_due(t, &thread_own(t)->dump_after, f);
+}
+
 static void pop(u64 *counters)
 {
     struct spool_frame *f = (struct spool_frame *)counters[run.top];
@@ -177,8 +221,10 @@ static void pop(u64 *counters)
     if (f->key & SPOOL_FRAME_SIGNAL) // what the handler did is not the interrupted function's
         for (u32 i = 0; i < run.events; i++)
             totals[i] = ~f->before[i];
-    if (tb_config.contexts)
+    if (tb_config.contexts) {
         uncover(counters, f);
+        left(counters, f);
+    }
     counters[run.top] = (u64)below(f);
 }
 
@@ -239,6 +285,7 @@ static struct spool_frame *enter(struct thread *t, const struct contexts_way *w,
         charge_hidden(from, t->counters + from->counter + 1, totals_of(t));
     f = push(t, e, key, sp, flags);
     *contexts_of(f) = context;
+    entered(t, f);
     return f;
 }
 

@@ -9,7 +9,6 @@
 #include "engine/base/mini.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/edges.h"
-#include "engine/count/rules.h"
 #include "engine/spool/spooler.h"
 
 #define CALLERS_MAX 64
@@ -194,6 +193,16 @@ u64 contexts_function_at(u64 addr)
 bool contexts_plt(const struct spool_frame *f)
 {
     return nodes[contexts_of(f)->node].plt;
+}
+
+const struct rules *contexts_rules(const struct spool_frame *f)
+{
+    return &nodes[contexts_of(f)->node].rules;
+}
+
+u32 contexts_map(const struct spool_frame *f)
+{
+    return nodes[contexts_of(f)->node].map;
 }
 
 // ---- Accounts ----

@@ -11,6 +11,7 @@
 #define QUERN_ENGINE_COUNT_CONTEXTS_H
 
 #include "engine/count/functions.h"
+#include "engine/count/rules.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "share/spool.h"
@@ -47,6 +48,9 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
 u64 contexts_function(const struct spool_frame *f);
 u64 contexts_function_at(u64 addr);
 bool contexts_plt(const struct spool_frame *f);
+// What the options say of its function, and where that lies.
+const struct rules *contexts_rules(const struct spool_frame *f);
+u32 contexts_map(const struct spool_frame *f);
 
 // Counters that are not counts, but say where a thread is: those from *first up to *end. False:
 // there are no more than i of these.

@@ -84,6 +84,9 @@ struct rules rules_of(u64 mask)
             case SPOOL_RULE_GROUP: r.group = rule[i].number; break;
             case SPOOL_RULE_SKIP: r.skip = true; break;
             case SPOOL_RULE_TOGGLE: r.toggle = true; break;
+            case SPOOL_RULE_BEFORE: r.before = true; break;
+            case SPOOL_RULE_AFTER: r.after = true; break;
+            case SPOOL_RULE_ZERO: r.zero = true; break;
             default: break;
             }
         }

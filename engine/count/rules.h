@@ -12,6 +12,7 @@ struct rules {
     u32 callers, recs; // that tell calls of it apart
     u32 group;
     bool skip, toggle;
+    bool before, after, zero; // parts that are written; and counts forgotten before it
 };
 
 // With the spool mapped.

@@ -164,6 +164,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             indirect = false;
             continue;
         }
+        if (UNLIKELY(tb_config.each_block) && tb_config.counts)
+            control_block(t);
         u64 flushes = spool->n_flush;
 
         f = find(t);

@@ -36,6 +36,7 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/control.h"
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
@@ -436,6 +437,7 @@ void launch_main(u64 *sp)
     emulate_init();
     requests_init();
     counting_init();
+    control_init();
     setup_process();
     dispatch_init();
     syscalls_init(brk_emulated, pinned() ? PINNED_TOP : 0);

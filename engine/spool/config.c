@@ -29,8 +29,9 @@ void config_init(u64 i1_room, u64 d1_room)
     struct tb_config *c = &tb_config;
 
     config_count(true);
-    c->chain = !(spool->flags & SPOOL_F_NO_CHAIN);
-    c->ibl = !(spool->flags & SPOOL_F_NO_IBL);
+    c->each_block = spool->every_blocks != 0;
+    c->chain = !(spool->flags & SPOOL_F_NO_CHAIN) && !c->each_block;
+    c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
     c->defer = c->cache && (spool->flags & (SPOOL_F_REPLAY | SPOOL_F_REPLAY_PROCESS));

@@ -51,6 +51,51 @@ static void tell(u32 *word, u32 value)
     sys_futex(word, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
+// ---- Functions, and numbers of blocks ----
+
+// The finisher knows the function's name.
+static void dump_due(struct thread *t, struct thread_due *due, const char *option)
+{
+    char why[64];
+
+    if (!due->is)
+        return;
+    due->is = false;
+    mini_format(why, sizeof(why), "%s=@%u:%lx", option, due->map, due->at);
+    counting_dump(t, why);
+}
+
+static void see_due(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+
+    dump_due(t, &own->dump_after, "--dump-after");
+    dump_due(t, &own->dump_before, "--dump-before");
+    if (own->zero_before.is) {
+        own->zero_before.is = false;
+        counting_zero(t);
+    }
+}
+
+static u64 blocks_left; // until the next part
+
+void control_block(struct thread *t)
+{
+    u64 left = __atomic_fetch_sub(&blocks_left, 1, __ATOMIC_RELAXED);
+    char why[64];
+
+    if (left)
+        return;
+    __atomic_store_n(&blocks_left, spool->every_blocks - 1ul, __ATOMIC_RELAXED);
+    mini_format(why, sizeof(why), "--dump-every-bb=%u", spool->every_blocks);
+    counting_dump(t, why);
+}
+
+void control_init(void)
+{
+    blocks_left = spool->every_blocks;
+}
+
 void control_see(struct thread *t)
 {
     struct spool_control *c = &spool->control;
@@ -59,6 +104,7 @@ void control_see(struct thread *t)
     if (!(t->stop & STOP_CONTROL))
         return;
     stop_clear(t, STOP_CONTROL);
+    see_due(t);
     asked = __atomic_load_n(&c->asked, __ATOMIC_ACQUIRE);
     taken = __atomic_load_n(&c->taken, __ATOMIC_ACQUIRE);
     if (asked == taken || !threads_is_profiled(t) || spooler_is_lost() ||

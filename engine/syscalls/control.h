@@ -8,6 +8,12 @@
 
 #include "engine/thread/threads.h"
 
+// With the spool mapped.
+void control_init(void);
+
+// With --dump-every-bb: the thread is about to execute a block. No lock may be held.
+void control_block(struct thread *t);
+
 // Looks at STOP_CONTROL and does what is asked, if no other thread does. No lock may be held.
 void control_see(struct thread *t);
 

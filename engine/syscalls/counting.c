@@ -98,10 +98,34 @@ static void zero_slot(u32 slot)
     calls_zero(counters, slot, top);
 }
 
+// How often blocks were executed, as counters and accounts say.
+static u64 blocks_executed(void)
+{
+    u64 sum = 0;
+
+    for (u32 slot = 0; slot < spool->threads_used; slot++) {
+        u64 *counters = (u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
+        const struct spool_block *b;
+
+        if (!spooler_slot_in_use(slot))
+            continue;
+        for (u64 at = 0; at < spool->blocks_used;
+             at += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~7ul) {
+            b = spooler_block_at((u32)(at / 8));
+            sum += counters[b->counter];
+        }
+        for (u32 i = 0; tb_config.contexts && i < spool->edges_used; i++)
+            if (spooler_edge_at(i)->kind == SPOOL_EDGE_ACCOUNT)
+                sum += counters[spooler_edge_at(i)->counter];
+    }
+    return sum;
+}
+
 static void zero(void)
 {
     struct spool_partial *partial = (struct spool_partial *)(SPOOLER_BASE + SPOOL_PARTIAL_OFF);
 
+    spool->n_blocks_gone += blocks_executed();
     for (struct thread *u = threads_first(); u; u = u->next)
         ticks_keep(u);
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
@@ -161,6 +185,7 @@ int counting_dump(struct thread *t, const char *why)
     } else {
         spool->dumps++;
         zero();
+        spool->n_blocks_dumped = spool->n_blocks_gone;
     }
     world_resume(t);
     return ret;

@@ -18,6 +18,14 @@ enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 // kernel says EINTR whenever a handler has run meanwhile, or as that handler's SA_RESTART has it.
 enum thread_again { AGAIN_NOT, AGAIN_INTERRUPTED, AGAIN_RESTARTED };
 
+// What is to be done before the thread goes on, for a function that it has entered or left
+// (--dump-before and its like): that is at `at`, in the map of this number.
+struct thread_due {
+    bool is;
+    u32 map;
+    u64 at;
+};
+
 // What only C looks at, one for each slot, kept when the slot is reused.
 struct thread_own {
     s32 tgid;      // process that the thread belongs to
@@ -32,6 +40,7 @@ struct thread_own {
     s32 stress_timer;
     s32 dying_tid; // the slot's last thread, until it has gone
     u8 again;      // enum thread_again
+    struct thread_due dump_after, dump_before, zero_before;
     s64 wait_until
         [2]; // seconds and ns of CLOCK_MONOTONIC when its call is to come back; 0: any time
     s64 wait_left[2]; // what the call is told instead of the client's time
