@@ -405,6 +405,12 @@ void control_see(struct thread *of)
     stop_clear(t, STOP_CONTROL);
 }
 
+void control_block(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    note('b');
+}
+
 enum control_call control_call(struct thread *of)
 {
     assert_ptr_equal(of, t);
@@ -671,6 +677,20 @@ static void test_syscalls(void **state)
     assert_int_equal(partial_insn, 2);
 }
 
+// --dump-every-bb: asked at each block, and only while instructions are counted.
+static void test_each_block(void **state)
+{
+    (void)state;
+    tb_config.each_block = true;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_string_equal(asked, "t");
+    memset(asked, 0, sizeof(asked));
+    tb_config.counts = true;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_string_equal(asked, "b");
+    tb_config.each_block = tb_config.counts = false;
+}
+
 // A call that was broken off for a request from outside: it is made again by the gate, or the
 // instruction is executed again, or it ends as a handler that does not restart it wants.
 static void test_broken_off(void **state)
@@ -739,6 +759,7 @@ int main(void)
         cmocka_unit_test_setup(test_full, setup),
         cmocka_unit_test_setup(test_stress_flush, setup),
         cmocka_unit_test_setup(test_syscalls, setup),
+        cmocka_unit_test_setup(test_each_block, setup),
         cmocka_unit_test_setup(test_broken_off, setup),
         cmocka_unit_test_setup(test_vsyscall, setup),
         cmocka_unit_test_setup(test_handed_down, setup),

@@ -37,6 +37,7 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/control.h"
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
@@ -253,6 +254,11 @@ void requests_init(void)
     note('q');
 }
 
+void control_init(void)
+{
+    note('K');
+}
+
 void counting_init(void)
 {
     note('k');
@@ -407,7 +413,7 @@ static void test_stack(void **state)
     (void)state;
     assert_int_equal(launch(), 1);
     assert_int_equal(spool_fd, 901);
-    assert_string_equal(order, "SvfcmTiClgteqkpdsbG");
+    assert_string_equal(order, "SvfcmTiClgteqkKpdsbG");
     assert_int_equal(t->regs[R_RSP], (u64)sp);
     assert_int_equal(t->pc, 0x401500);
     assert_int_equal(t->rflags, 0x202);
@@ -454,7 +460,7 @@ static void test_options(void **state)
     assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
     assert_int_equal(aux(AT_BASE), 0);
     assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
-    assert_string_equal(order, "SOvfcmTiClgteqkpdsbG");
+    assert_string_equal(order, "SOvfcmTiClgteqkKpdsbG");
 }
 
 // Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts
