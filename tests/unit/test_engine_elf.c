@@ -112,6 +112,14 @@ static void fresh(void)
     image.p[2].p_filesz = 7; // with its NUL
 }
 
+static void unreadable(void **state)
+{
+    (void)state;
+    elf_examine(&file, -1);
+    assert_int_equal(file.kind, ELF_OTHER);
+    assert_string_equal(file.why, "it cannot be read");
+}
+
 static void elf_good(void **state)
 {
     (void)state;
@@ -180,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(script_lines),
         cmocka_unit_test(script_limits),
+        cmocka_unit_test(unreadable),
         cmocka_unit_test(elf_good),
         cmocka_unit_test(elf_bad),
     };

@@ -329,6 +329,18 @@ static void test_mixed_versions(void **state)
     check_lines("mixed", "mixed");
 }
 
+// The units' ranges are not listed, and lie in another order than the units.
+static void test_units_out_of_order(void **state)
+{
+    (void)state;
+    shell("gcc -O1 -gdwarf-4 -c -o m4.o src/main.c && gcc -O1 -gdwarf-4 -c -o o4.o src/other.c && "
+          "objcopy --rename-section .text=.text.sorted.2 m4.o && "
+          "objcopy --rename-section .text=.text.sorted.1 o4.o && "
+          "gcc -o turned m4.o o4.o && objcopy -R .debug_aranges turned");
+    assert_true(label("turned", "at_other") < label("turned", "at_main"));
+    check_lines("turned", "turned");
+}
+
 static void test_split(void **state)
 {
     (void)state;
@@ -957,6 +969,20 @@ static const char *cached_where(const char *file, uint64_t address)
     return text;
 }
 
+// Who keeps nothing makes no folder.
+static void test_cache_of_nothing(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept");
+    struct symbols *s = new_symbols_with(false, kept);
+    symbols_save(s);
+    symbols_free(s);
+    assert_int_equal(stat(kept, &st), -1);
+}
+
 static void test_cache_debug_file_comes_and_goes(void **state)
 {
     (void)state;
@@ -1151,6 +1177,7 @@ int main(void)
         cmocka_unit_test(test_dwarf4),
         cmocka_unit_test(test_dwarf_2_and_3),
         cmocka_unit_test(test_mixed_versions),
+        cmocka_unit_test(test_units_out_of_order),
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_split_package),
         cmocka_unit_test(test_compressed_zlib),
@@ -1177,6 +1204,7 @@ int main(void)
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_inline_chain),
         cmocka_unit_test(test_readers_agree),
+        cmocka_unit_test(test_cache_of_nothing),
         cmocka_unit_test(test_cache_debug_file_comes_and_goes),
         cmocka_unit_test(test_cache_program_changes),
         cmocka_unit_test(test_cache_demangling),
