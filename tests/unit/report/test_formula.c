@@ -90,6 +90,19 @@ static void ratios(void **state)
     assert_true(v.approx == 0.1 + 1);
     v = value_of(c, "max(Ir / Dr, 3)", &scale);
     assert_true(v.approx == 3.0);
+    // Of equal ones the last: Dr / 10 is a division, Ir is not.
+    static const struct {
+        const char *text;
+        bool is_exact;
+    } equal[] = { { "min(Ir, Dr / 10)", false },
+                  { "min(Dr / 10, Ir)", true },
+                  { "max(Ir, Dr / 10)", false },
+                  { "max(Dr / 10, Ir)", true } };
+    for (size_t i = 0; i < sizeof(equal) / sizeof(*equal); i++) {
+        v = value_of(c, equal[i].text, &scale);
+        assert_true(v.approx == 7.0);
+        assert_int_equal(v.is_exact, equal[i].is_exact);
+    }
     load_free(c);
 }
 

@@ -337,6 +337,11 @@ static void refusals(void **state)
 
     (void)state;
     assert_int_equal(layered_make(&l), CORE_WRONG);
+    // The second of two edges, and its other end
+    struct layered_edge second[2] = { { .from = 0, .to = 0 }, { .from = 1, .to = 0 } };
+    l.edge = second;
+    l.edges = 2;
+    assert_int_equal(layered_make(&l), CORE_WRONG);
     l.nodes = LAYERED_NODES + 1;
     l.edges = 0;
     assert_int_equal(layered_make(&l), CORE_WRONG);
