@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Asking while memory is short: each allocation of our own objects fails in turn, alone and with
-// all that follow (tests/faults/inject.c). An answer is the one that is given with memory enough,
-// or symbols_is_short() says that it may not be; and what is kept for others is never such a one.
-// What is asked are places in this program, in children: what ran out stays so.
+// Asking while memory is short: each allocation of our own objects fails in turn, alone and (some)
+// with all that follow (tests/faults/inject.c). An answer is the one that is given with memory
+// enough, or symbols_is_short() says that it may not be; and what is kept for others is never such
+// a one. What is asked are places in this program, in children: what ran out stays so.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
