@@ -17,8 +17,8 @@ mutate:
 # folders|files to build|command, one line for each test program and each file of bats.
 mutate_programs = $(foreach t,$(2),$(info $(1)|$(t)|$(3)$(t)))
 MUTATE_BATS := $(sort $(wildcard tests/cli/*.bats))
-MUTATE_CLI = $(QUERN_PROGRAMS) $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/quern-asan \
-             $(BUILD)/tests/cli_engine
+MUTATE_CLI = $(QUERN_PROGRAMS) $(CLI_LINKS:%=$(BUILD)/bin/%) $(CLI_COMPLETE) \
+             $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/quern-asan $(BUILD)/tests/cli_engine
 # The engine as a whole, in which there is no gcov: these stand for every line of the folders.
 MUTATE_MAKE = $(firstword $(MAKE)) --no-print-directory BUILD=$(BUILD)
 MUTATE_GOALS = $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
