@@ -12,14 +12,6 @@
 
 enum { MB = 1 << 20 };
 
-static void include(void *field, const struct option *o, const char *value)
-{
-    struct report *r = field;
-
-    (void)o;
-    side_include(r->side, value);
-}
-
 // A number of bytes, with K, M or G behind it.
 static void max_size(void *field, const struct option *o, const char *value)
 {
@@ -42,8 +34,7 @@ static const struct option rows[] = {
     { "--output", "=OUT", "write there; - is standard output [PROFILE.html]",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
-    { "--base", "=OLD", "compare with this profile, in every view", OPTION_TEXT, FIELD(base) },
-    { "--event", "=NAME", "the event to begin with [the first]", OPTION_TEXT, FIELD(event_name) },
+    SIDE_OPTIONS_COMPARED(struct report),
     { "--define", "='NAME = FORMULA'",
       "another event, of + - * / ( ) min max and numbers; may be repeated",
       OPTION_LIST, FIELD(define) },
@@ -55,15 +46,7 @@ static const struct option rows[] = {
     { "--max-size", "=SIZE",
       "leave out lines, sources and instructions of the cheapest functions beyond this size [64M]",
       OPTION_CALL, .call = max_size },
-    { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
-    { "--include", "=DIR", "look for sources below DIR; may be repeated",
-      OPTION_CALL, OPTION_APART, .call = include },
-    { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(side[1].include) },
-    { "--new-include", "=DIR", "the same, for the base or the profile alone",
-      OPTION_LIST, FIELD(side[0].include) },
-    { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, FIELD(mod_file) },
-    { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/",
-      OPTION_TEXT, FIELD(mod_func) },
+    SIDE_OPTIONS_FOUND(struct report),
     OPTIONS_HELP,
     OPTIONS_VERSION,
 };

@@ -72,8 +72,11 @@ size_t side_event(const struct side side[2], const char *name)
     return event;
 }
 
-void side_include(struct side side[2], const char *value)
+void side_include(void *field, const struct option *o, const char *value)
 {
+    struct side *side = field;
+
+    (void)o;
     options_add(&side[0].include, value);
     options_add(&side[1].include, value);
 }

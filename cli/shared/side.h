@@ -30,7 +30,28 @@ void side_known_events(struct quern_profile *p);
 // The event of this name, in side[0]; without a name the first one.
 size_t side_event(const struct side side[2], const char *name);
 
-// For OPTION_CALL: -I adds a folder to both.
-void side_include(struct side side[2], const char *value);
+// For OPTION_CALL, of a field `struct side side[2]`: -I adds a folder to both.
+void side_include(void *field, const struct option *o, const char *value);
+
+// The rows of options that say what is compared and where its sources are: of a structure with the
+// fields side, base, event_name, mod_file and mod_func.
+// clang-format off
+#define SIDE_OPTIONS_COMPARED(type) \
+    { "--base", "=OLD", "compare with this profile, in every view", \
+      OPTION_TEXT, .field = offsetof(type, base) }, \
+    { "--event", "=NAME", "the event to begin with [the first]", \
+      OPTION_TEXT, .field = offsetof(type, event_name) }
+#define SIDE_OPTIONS_FOUND(type) \
+    { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, \
+      .field = offsetof(type, side), .call = side_include }, \
+    { "--include", "=DIR", "look for sources below DIR; may be repeated", \
+      OPTION_CALL, OPTION_APART, .field = offsetof(type, side), .call = side_include }, \
+    { "--old-include", "=DIR", NULL, OPTION_LIST, .field = offsetof(type, side[1].include) }, \
+    { "--new-include", "=DIR", "the same, for the base or the profile alone", \
+      OPTION_LIST, .field = offsetof(type, side[0].include) }, \
+    { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, .field = offsetof(type, mod_file) }, \
+    { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/", \
+      OPTION_TEXT, .field = offsetof(type, mod_func) }
+// clang-format on
 
 #endif

@@ -10,27 +10,10 @@
 
 #define FIELD(f) .field = offsetof(struct top, f)
 
-static void include(void *field, const struct option *o, const char *value)
-{
-    struct top *t = field;
-
-    (void)o;
-    side_include(t->side, value);
-}
-
 // clang-format off
 static const struct option rows[] = {
-    { "--base", "=OLD", "compare with this profile, in every view", OPTION_TEXT, FIELD(base) },
-    { "--event", "=NAME", "the event to begin with [the first]", OPTION_TEXT, FIELD(event_name) },
-    { "-I", " DIR", NULL, OPTION_CALL, OPTION_ATTACHED, .call = include },
-    { "--include", "=DIR", "look for sources below DIR; may be repeated",
-      OPTION_CALL, OPTION_APART, .call = include },
-    { "--old-include", "=DIR", NULL, OPTION_LIST, FIELD(side[1].include) },
-    { "--new-include", "=DIR", "the same, for the base or the profile alone",
-      OPTION_LIST, FIELD(side[0].include) },
-    { "--mod-filename", "=EXPR", NULL, OPTION_TEXT, FIELD(mod_file) },
-    { "--mod-funcname", "=EXPR", "rewrite names first, for example s/build-[0-9]*/build/",
-      OPTION_TEXT, FIELD(mod_func) },
+    SIDE_OPTIONS_COMPARED(struct top),
+    SIDE_OPTIONS_FOUND(struct top),
     { "--live", NULL, "what a running process (its number, or its spool) has counted, every second",
       OPTION_SET, FIELD(live) },
     OPTIONS_HELP,
