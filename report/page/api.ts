@@ -49,8 +49,10 @@ export interface Jump {
   line: number; addr: bigint; toFunc: Name; toLine: number; toAddr: bigint; executed: bigint[]; followed: bigint[];
 }
 
-// A box of a treemap, whose area is `value`. low and high: bounds, in units of the event; equal: exact.
+// A box of a treemap, whose area is `value`. low and high: bounds, in units of the event; equal: exact. With a base
+// `sides` is what the box (of callees and callers: the function, inclusive) costs on all sides.
 export interface MapBox {
+  sides: Value[];
   parent: number; depth: number; label: string; func: number; name: Name | null; file: string; line: number;
     value: number;
   low: bigint; high: bigint; x: number; y: number; w: number; h: number;
@@ -423,16 +425,39 @@ export class Api {
     this.hot = null;
   }
 
-  // All lines, or instructions, by magnitude of an event: how many, and how many make half of it. Then hotRows().
-  // `events` are those that will be asked for: of one alone only that is read.
-  hotLines(by: number, events: number[], side: Side): { count: number; half: number } {
-    const event = events[0]!, key = [by, side, ...events].join();
+  // All lines, or instructions, that the filter leaves, by magnitude of an event on a side, the largest first or last: how
+  // many, and how many make half of it (0: who knows). Then hotRows(). `events` are those that will be asked for: of one
+  // alone only that is read. With a filter rows are of one function each.
+  hotLines(by: number, events: number[], order: { event: number; side: Side; descending: boolean }, filter: Filter):
+    { count: number; half: number } {
+    const keep = this.lineMask(filter), key = JSON.stringify([by, order, events, filter]);
     if (this.hot?.key !== key) {
       this.dropHot();
-      const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, by, events.map((e) => this.form(e)));
-      this.hot = { key, handle, count, ...this.core.detailOrder(handle, count, this.form(event), side) };
+      const asked = [...new Set([...events, order.event])].map((e) => this.form(e));
+      const { handle, count } = this.core.detailOpen(Detail.Places, NONE, NONE, keep ? by | By.Func : by, asked);
+      this.hot = { key, handle, count, order: new Uint32Array(0), half: 0 };
+      const sorted = this.core.detailOrder(handle, count, this.form(order.event), order.side);
+      const rows = keep ? sorted.order.filter((i) => keep(this.core.detailRow(handle, i))) : sorted.order;
+      this.hot = { key, handle, count: rows.length, order: order.descending ? rows : rows.reverse(),
+        half: keep || !order.descending ? 0 : sorted.half };
     }
     return { count: this.hot.count, half: this.hot.half };
+  }
+
+  // Which lines a filter leaves; null: all. What is sought in names of files is sought in those of the lines.
+  private lineMask(filter: Filter): ((row: { func: number; file: number }) => boolean) | null {
+    const file = /^(!?)file:(.*)$/.exec(filter.text), funcs = this.masked(file ? { ...filter, text: "" } : filter);
+    if (!file) return funcs && ((row) => funcs[row.func] === 1);
+    const wanted = file[2]!, re = regex(wanted), exact = /[A-Z]/.test(wanted), hit = new Map<number, boolean>();
+    return (row) => {
+      let is = hit.get(row.file);
+      if (is === undefined) {
+        const name = row.file === NONE ? "" : this.core.string(row.file);
+        is = (re ? re.test(name) : (exact ? name : name.toLowerCase()).includes(wanted)) !== (file[1] === "!");
+        hit.set(row.file, is);
+      }
+      return is && (!funcs || funcs[row.func] === 1);
+    };
   }
 
   // A line's text, where the report has it. Of the last files that were asked for it is at hand.
@@ -522,21 +547,20 @@ export class Api {
     });
   }
 
-  // A function's instructions: costs, calls, jumps.
+  // A function's instructions: costs, the lines that they are of, calls, jumps.
   funcCode(func: number, events: number[], upTo: Side): {
-    state: number; insns: Insn[]; at: { addr: bigint; line: number; file: string; values: Value[][] }[]; sites: Site[];
-    jumps: Jump[];
+    state: number; insns: Insn[]; at: { addr: bigint; values: Value[][] }[];
+    lines: { addr: bigint; line: number; file: string }[]; sites: Site[]; jumps: Jump[];
   } {
     const core = this.core, formulas = events.map((e) => this.form(e)), use = sides.filter((side) => side <= upTo);
-    const at = this.detail(Detail.Places, func, NONE, By.Addr | By.Line, formulas, use);
+    const at = this.detail(Detail.Places, func, NONE, By.Addr, formulas, use);
+    const lines = this.detail(Detail.Places, func, NONE, By.Addr | By.Line, [this.form(0)], []);
     const calls = this.detail(Detail.Calls, func, NONE, By.Addr | By.Func, formulas, use);
     const jumps = this.detail(Detail.Jumps, func, NONE, By.Addr, [], []);
     return {
       ...core.code(func),
-      at: at.rows.map((row, i) => ({
-        addr: row.addr, line: Number(row.line), file: core.string(row.file),
-          values: at.values.map((e) => e.map((v) => v[i]!)),
-      })),
+      at: at.rows.map((row, i) => ({ addr: row.addr, values: at.values.map((e) => e.map((v) => v[i]!)) })),
+      lines: lines.rows.map((row) => ({ addr: row.addr, line: Number(row.line), file: core.string(row.file) })),
       sites: calls.rows.map((row, i) => ({
         line: Number(row.line), addr: row.addr, func: this.name(row.func), callee: this.name(row.callee),
         calls: [...row.calls], cost: calls.values.map((e) => e.map((v) => v[i]!)),
@@ -578,17 +602,18 @@ export class Api {
 
   // Boxes in boxes. "structure": folders, files, functions, and lines of functions that are large enough; else callees
   // or callers of a function, as a flame graph has them.
-  treemap(kind: string, event: number, side: Side, root: number, filter: Filter, w: number, h: number):
+  treemap(kind: string, event: number, side: Side, root: number, filter: Filter, w: number, h: number, upTo: Side):
     { boxes: MapBox[]; total: Value } {
+    const use = upTo > Side.New ? [...sides, Side.Factor] : [];
     const core = this.core, formula = this.form(event), whole = core.total(formula, side);
     const total = kind === "structure" || root === NONE ? whole : core.values(formula, Of.Inclusive, side,
       Uint32Array.of(root))[0]!;
     // What has less than some pixels of area cannot be seen.
     let boxes = kind === "structure" ? this.structure(event, side, filter,
-      total.approx / (w * h) * 6) : this.stacks(kind, event, side, root);
+      total.approx / (w * h) * 6, use) : this.stacks(kind, event, side, root, use);
     boxes = this.place(boxes, total.approx, w, h);
     if (kind === "structure") {
-      this.addLines(boxes, event, side);
+      this.addLines(boxes, event, side, use);
       boxes = this.place(boxes, total.approx, w, h);
     }
     const there = new Map<number, number>();
@@ -619,50 +644,57 @@ export class Api {
 
   private box(parent: number, depth: number, label: string, func: number, v: Value): MapBox {
     return {
-      parent, depth, label, func, name: null, file: "", line: 0, value: Math.max(0, v.approx), low: v.exact ?? 0n,
+      sides: [], parent, depth, label, func, name: null, file: "", line: 0, value: Math.max(0, v.approx), low: v.exact ?? 0n,
         high: v.exact ?? 0n,
       x: 0, y: 0, w: 0, h: 0,
     };
   }
 
-  private structure(event: number, side: Side, filter: Filter, least: number): MapBox[] {
-    const { groups, of } = this.groups(GroupBy.Folder, filter, [{ of: Of.Self, event, side }]);
+  private structure(event: number, side: Side, filter: Filter, least: number, use: Side[]): MapBox[] {
+    const { groups, of } = this.groups(GroupBy.Folder, filter, [side, ...use].map((s) => ({ of: Of.Self, event, side: s })));
     const at = new Map<number, number>(), boxes: MapBox[] = [];
     for (const g of groups) {
       const parent = g.parent === NONE ? NONE : at.get(g.parent)!;
       at.set(g.id, boxes.length);
-      boxes.push(this.box(parent, parent === NONE ? 0 : boxes[parent]!.depth + 1, g.label, NONE, g.values[0]!));
+      boxes.push({ ...this.box(parent, parent === NONE ? 0 : boxes[parent]!.depth + 1, g.label, NONE, g.values[0]!),
+        sides: g.values.slice(1) });
     }
     const all = this.core.sort(Uint32Array.from(of, (_, f) => f).filter((f) => of[f] !== NONE),
       { of: Of.Self, side, formula: this.form(event), descending: true }).slice(0, BOXES);
     const values = this.core.values(this.form(event), Of.Self, side, all);
+    const others = use.map((s) => this.core.values(this.form(event), Of.Self, s, all));
     all.forEach((f, i) => {
       const parent = at.get(of[f]!)!;
-      if (values[i]!.approx > least) boxes.push(this.box(parent, boxes[parent]!.depth + 1, "", f, values[i]!));
+      if (values[i]!.approx > least) boxes.push({ ...this.box(parent, boxes[parent]!.depth + 1, "", f, values[i]!),
+        sides: others.map((v) => v[i]!) });
     });
     return boxes;
   }
 
-  private addLines(boxes: MapBox[], event: number, side: Side): void {
+  private addLines(boxes: MapBox[], event: number, side: Side, use: Side[]): void {
     const large = boxes.map((_, i) => i).filter((i) => boxes[i]!.func !== NONE && boxes[i]!.w > 50 && boxes[i]!.h > 40);
     for (const i of large.slice(0, 60)) {
       const b = boxes[i]!, own = this.core.func(b.func).file;
-      const { rows, values } = this.detail(Detail.Places, b.func, NONE, By.Line, [this.form(event)], [side]);
+      const { rows, values } = this.detail(Detail.Places, b.func, NONE, use.length ? By.Line | By.Align : By.Line,
+        [this.form(event)], [side, ...use]);
       rows.forEach((row, k) => {
         const v = values[0]![0]![k]!, file = this.core.string(row.file);
         if (v.approx <= 0 || !row.line) return;
+        const others = values[0]!.slice(1).map((of) => of[k]!);
         const box = this.box(i, b.depth + 1, (row.file !== own ? file.slice(file.lastIndexOf("/") + 1) + ":" : "") +
           row.line, NONE, v);
-        boxes.push({ ...box, file, line: Number(row.line) });
+        boxes.push({ ...box, file, line: Number(row.line), sides: others });
       });
     }
   }
 
-  private stacks(kind: string, event: number, side: Side, root: number): MapBox[] {
+  private stacks(kind: string, event: number, side: Side, root: number, use: Side[]): MapBox[] {
     const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000);
-    return flame.boxes.map((b) => ({
+    const funcs = Uint32Array.from(flame.boxes, (b) => b.func);
+    const others = use.map((s) => this.core.values(this.form(event), Of.Inclusive, s, funcs));
+    return flame.boxes.map((b, i) => ({
       ...this.box(b.parent, b.depth, "", b.func, { exact: null, approx: b.width * flame.total.approx }), low: b.low,
-        high: b.high,
+        high: b.high, sides: others.map((v) => v[i]!),
     }));
   }
 
@@ -716,13 +748,13 @@ export class Api {
 
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
   // `way`: where callers are, "left", "below" or else above. `fold`: cycles are one node; `by`: groups that are framed.
-  graph(event: number, side: Side, focus: number, up: number, down: number, least: number, most: number, filter: Filter,
-    upTo: Side, way = "", fold = false, by = ""):
+  graph(event: number, side: Side, focus: number, up: number, down: number, least: number, leastCall: number,
+    most: number, filter: Filter, upTo: Side, way = "", fold = false, by = ""):
     GraphPicture {
     const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula,
       side === Side.Difference ? Side.New : side).approx);
     const g = core.graph({
-      formula, side, focus, up, down, leastNode: least * total, leastEdge: least * total, most,
+      formula, side, focus, up, down, leastNode: least * total, leastEdge: leastCall * total, most,
         mask: this.masked(filter), fold,
     });
     // Of many calls the dearest are drawn: they come first.

@@ -45,7 +45,7 @@ export class Frame {
   private readonly status = h("p", { role: "status", class: "status" });
   private readonly main = h("main", { id: "quern-main", tabindex: -1 });
   private readonly help = h("dialog", { "aria-label": "Keys" });
-  private readonly notes = h("div");
+  private readonly notes = h("section", { "aria-label": "Remarks" });
   private app: App | null = null;
   private shown: Shown | null = null;
 
@@ -88,7 +88,7 @@ export class Frame {
     if (!app) return;
     // The address, not what is shown: of two keys in a row the second comes before the view that the first asked for.
     const now = read(location.hash);
-    if (now.v === "functions" || now.v === "compare") app.move({ ...now, q: text }, true);
+    if (now.v === "functions" || now.v === "compare" || now.v === "lines") app.move({ ...now, q: text }, true);
     else app.go({ v: "functions", q: text });
   }
 
@@ -118,6 +118,7 @@ export class Frame {
     if (first)
       this.notes.replaceChildren(...[...app.summary.remarks, ...app.summary.leftOut].map((text) => h("p",
         { class: "note" }, text)));
+    this.notes.hidden = !this.notes.childElementCount;
   }
 
   // Puts a view into the page; the focus goes there when it is another one.

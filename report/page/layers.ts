@@ -18,6 +18,12 @@ export function curve(points: [number, number][], left: boolean): string {
   return d;
 }
 
+// A node: a link that is its box, with a name of its own, and above it what is written there, for eyes alone.
+export function node(link: SVGAElement, tip: string, ...written: SVGElement[]): SVGAElement {
+  svg("g", {}, svg("title", {}, tip), link, svg("g", { class: "written", "aria-hidden": "true" }, ...written));
+  return link;
+}
+
 export class Layers {
   readonly element: SVGSVGElement;
   readonly map: SVGSVGElement;
@@ -35,7 +41,7 @@ export class Layers {
     this.element = svg("svg", { class: "graph", role: "group", "aria-label": options.label },
       svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
         orient: "auto", markerUnits: "userSpaceOnUse" },
-        svg("path", { d: "M0 0L8 4L0 8Z" }))), ...options.under, svg("g", {}, ...options.nodes));
+        svg("path", { d: "M0 0L8 4L0 8Z" }))), ...options.under, svg("g", {}, ...options.nodes.map((node) => node.parentNode ?? node)));
     options.nodes.forEach((node, i) => {
       node.setAttribute("tabindex", i === 0 ? "0" : "-1");
       node.addEventListener("focus", () => this.show(i));

@@ -3,7 +3,7 @@
 // Boxes on a canvas: flame graphs and treemaps. They zoom and move; the one that has the focus is a link above the
 // canvas, so that it has a name and a place among the keys.
 import { NONE } from "./core";
-import { button, h } from "./element";
+import { button, h, save, svg } from "./element";
 
 export interface Item {
   x: number; y: number; w: number; h: number; // x and w of a flame graph: 0 to 1
@@ -54,7 +54,7 @@ export class Picture {
     this.element = h("div", { class: "picture" }, h("div", { class: "bar" },
       button("+", () => this.zoom(1.5), { "aria-label": "Larger" }),
       button("−", () => this.zoom(1 / 1.5), { "aria-label": "Smaller" }),
-        button("0", () => this.reset(), { "aria-label": "Whole picture" })),
+        button("0", () => this.reset(), { "aria-label": "0, whole picture" })),
       h("div", { class: "sheet" }, this.canvas, this.said, this.tip));
     this.canvas.style.height = this.said.style.height = height + "px";
     this.said.addEventListener("pointermove", (e) => this.hover(e));
@@ -168,6 +168,28 @@ export class Picture {
       context.fillText(text, from, y + 2);
     }
     this.placeFocus();
+  }
+
+  // All of it, as it is when nothing is zoomed, with the colours that it has here.
+  svg(): string {
+    const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();
+    const shade = shades(color("--paper"), color("--hot"), color("--cool"), Number(color("--most")));
+    this.width = this.canvas.clientWidth || this.width; // it may not have been painted yet
+    const k = this.wide ? this.width : 1, out = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: this.width,
+      height: this.height, "font-family": "sans-serif", "font-size": 12 }, svg("defs", {}, svg("pattern", { id: "hatch",
+      width: 6, height: 6, patternUnits: "userSpaceOnUse" }, svg("path", { d: "M-1 7L7 -1", stroke: color("--ink"),
+      "stroke-opacity": 0.55 }))));
+    for (const item of this.items) {
+      const x = item.x * k, w = item.w * k, room = Math.floor((w - 5) / WORD), at = { x, y: item.y, width: w, height: item.h };
+      if (w < 0.4 || item.h < 0.4) continue;
+      const g = svg("g", {}, svg("title", {}, item.name()),
+        svg("rect", { ...at, fill: shade(item.heat), stroke: color("--line"), "stroke-width": w > 3 ? 0.5 : 0 }),
+        item.hatched && svg("rect", { ...at, fill: "url(#hatch)" }));
+      if (room >= 2 && item.h >= 12) g.append(svg("text", { x: x + 3, y: item.y + 12, fill: color("--ink") },
+        item.label.length > room ? item.label.slice(0, Math.max(1, room - 1)) + "…" : item.label));
+      out.append(g);
+    }
+    return new XMLSerializer().serializeToString(out);
   }
 
   private makeHatch(context: CanvasRenderingContext2D, ink: string): CanvasPattern | null {
@@ -298,6 +320,12 @@ export class Picture {
       return false;
     }
     return true;
+  }
+
+  // As files: what is seen, and all of it.
+  buttons(name: string): HTMLElement[] {
+    return [button("PNG", () => this.canvas.toBlob((blob) => { if (blob) save(blob, name + ".png"); })),
+      button("SVG", () => save(new Blob([this.svg()], { type: "image/svg+xml" }), name + ".svg"))];
   }
 
   focusItem(): void { this.focus?.focus(); }

@@ -29,6 +29,7 @@ export interface State {
   up?: string; // call graph: depths, least cost
   dn?: string;
   ln?: string;
+  le?: string; // call graph: least cost of calls; else that of functions
   dr?: string; // call graph: callers on the "left", "below"; else above
   cn?: string; // call graph: "1": cycles are opened
   cl?: string; // call graph: groups that are framed

@@ -11,6 +11,7 @@ import { Table } from "./table";
 import type { Column, Row } from "./table";
 import { showFlow } from "./view_flow";
 import { funcOf, missing } from "./view_function";
+import { LEAST } from "./view_source";
 
 const LANES = 12, LANE = 7, HIGH = 26;
 
@@ -65,8 +66,10 @@ function arrowCell(row: number, at: Arrow[], count: number): SVGElement | null {
 async function show(app: App): Promise<Shown> {
   const f = await funcOf(app), element = h("div");
   if (f === NONE) return { element: h("div", {}, h("h2", {}, "Assembly"), h("p", { class: "note" }, missing(app))) };
-  const name = await app.client.ask("name", f), events = app.events;
-  const code = await app.client.ask("funcCode", f, events, app.upTo);
+  // Beside the events that are shown: the one that heats, and what a ratio needs to mean something.
+  const name = await app.client.ask("name", f), events = app.events, warm = app.eventOf(app.state.x ?? app.state.e),
+    asked = [...new Set([...events, warm, 0])];
+  const code = await app.client.ask("funcCode", f, asked, app.upTo);
   const items = new Map<bigint, Item>();
   const item = (addr: bigint): Item => {
     let it = items.get(addr);
@@ -75,15 +78,8 @@ async function show(app: App): Promise<Shown> {
     return it;
   };
   for (const insn of code.insns) item(insn.addr).insn = insn;
-  for (const at of code.at) {
-    const it = item(at.addr);
-    // An instruction may be of several lines: their sum.
-    it.values = it.values ? it.values.map((e, i) => e.map((v, s) => ({
-      exact: v.exact !== null && at.values[i]![s]!.exact !== null ? v.exact + at.values[i]![s]!.exact! : null,
-        approx: v.approx + at.values[i]![s]!.approx,
-    }))) : at.values;
-    if (at.line) [it.line, it.file] = [at.line, at.file];
-  }
+  for (const at of code.at) item(at.addr).values = at.values;
+  for (const at of code.lines) if (at.line) [item(at.addr).line, item(at.addr).file] = [at.line, at.file];
   for (const site of code.sites) item(site.addr).sites.push(site);
   for (const jump of code.jumps) item(jump.addr).jump ??= jump;
   const flow = app.state.k === "flow" && app.state.v === "assembly" && code.insns.length > 0;
@@ -110,8 +106,12 @@ async function show(app: App): Promise<Shown> {
       jump: it.jump });
   }
   const width = lanes(arrows), scale = (e: number): number => app.scale(e);
+  const ratio = app.summary.events[warm]!.ratio, heatOf = (it: Item): number => {
+    const v = it.values?.[asked.indexOf(warm)]?.[Side.New]?.approx ?? 0;
+    return v > 0 && (!ratio || (it.values![asked.indexOf(0)]![Side.New]!.exact ?? 0n) >= LEAST) ? v : 0;
+  };
   let most = 0;
-  for (const it of list) most = Math.max(most, it.values?.[0]?.[0]?.approx ?? 0);
+  for (const it of list) most = Math.max(most, heatOf(it));
 
   const syntax = h("select", { "aria-label": "Syntax" }, h("option", { value: "" }, "Intel"),
     h("option", { value: "att" }, "AT&T"));
@@ -123,6 +123,13 @@ async function show(app: App): Promise<Shown> {
   as.addEventListener("change", () => app.set({ k: as.value }));
   const bar = h("div", { class: "bar" }, code.insns.length && app.state.v === "assembly" ?
     h("label", {}, "As ", as) : null, h("label", {}, "Syntax ", syntax));
+  if (!flow) {
+    const heat = h("select", { "aria-label": "Heat by" }, ...app.usable.map((e) =>
+      h("option", { value: app.eventKey(e) }, app.eventName(e))));
+    heat.value = app.eventKey(warm);
+    heat.addEventListener("change", () => app.set({ x: heat.value }));
+    bar.append(h("label", {}, "Heat ", heat));
+  }
   element.append(h("h2", {}, flow ? "Control flow: " : "Assembly: ", app.link(name)), bar);
   if (states[code.state]) element.append(h("p", { class: "note" }, states[code.state]!));
   if (flow) return showFlow(app, f, code.insns.map((insn) => items.get(insn.addr)!), element, bar);
@@ -156,8 +163,8 @@ async function show(app: App): Promise<Shown> {
       return row.values ? app.text(side, row.values[k]!, scale(e)) : null;
     }));
     const text = h("code", { class: "text" }, row.insn ? (app.state.y === "att" ? row.insn.att : row.insn.intel) : "");
-    const heat = row.values?.[0]?.[Side.New]?.approx ?? 0;
-    if (heat > 0 && most > 0) {
+    const heat = heatOf(row);
+    if (heat > 0) {
       text.classList.add("heat");
       text.style.setProperty("--heat", String(Math.sqrt(heat / most)));
     }
@@ -171,7 +178,8 @@ async function show(app: App): Promise<Shown> {
     };
   };
   element.append(h("p", { class: "count", role: "status" }, list.length + " instructions, " + arrows.length +
-    " jumps within"), h("p", {}, table.csvButton("assembly")), table.element);
+    " jumps within" + (ratio ? "; heat by " + app.eventName(warm) + " of those with at least " + LEAST + " " +
+    app.eventName(0) : "")), h("p", {}, table.csvButton("assembly")), table.element);
   await table.show({
     count: rows.length, load: (first, count) => Promise.resolve(rows.slice(first,
       first + count).map((row, k) => draw(row, first + k))),

@@ -57,8 +57,10 @@ async function show(app: App): Promise<Shown> {
     { value: key }, text)));
   select.value = kind;
   select.addEventListener("change", () => app.set({ k: select.value }));
-  const bar = h("div", { class: "bar" }, h("label", {}, "Kind ", select),
-    button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
+  const bar = h("div", { class: "bar" });
+  if (!state.v || state.v === "flame") // in a function's view there is one kind, and no table
+    bar.append(h("label", {}, "Kind ", select),
+      button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
   if (app.base) {
     const which = h("select", { "aria-label": "Side" }, h("option", { value: "" }, "widths of new"),
       h("option", { value: "old" }, "widths of old"));
@@ -145,7 +147,7 @@ async function show(app: App): Promise<Shown> {
     const mine = ++turn;
     void boxes(app, kind, root, side, least).then(items).then((finer) => { if (mine === turn) picture.show(finer); });
   });
-  bar.append(button("PNG", () => picture.canvas.toBlob((blob) => { if (blob) save(blob, "flame.png"); })));
+  bar.append(...picture.buttons("flame"));
   element.append(picture.element);
   return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }

@@ -6,7 +6,7 @@ import type { Flow, FlowEdge, Insn, Value } from "./core";
 import type { Site } from "./api";
 import type { App, Shown } from "./app";
 import { h, number, percent, save, share, signed, svg, button, shorten } from "./element";
-import { curve, Layers } from "./layers";
+import { curve, Layers, node } from "./layers";
 import { Table } from "./table";
 import { alone } from "./view_graph";
 
@@ -150,16 +150,16 @@ async function picture(app: App, blocks: Block[], edges: FlowEdge[], total: numb
     const heat = total ? Math.sqrt(Math.min(1, Math.abs(share(b.cost[0]!.approx, total)) || 0)) : 0;
     const said = "block at " + heads[i]!.join(", ").replace(/ · /g, ", ") + (app.base ? ", old " +
       app.text(Side.Old, b.cost, scale) + ", " + signed(b.cost[2], scale) : "");
-    nodes.push(svg("a", { class: "node", href: app.href({ v: "assembly", l: hex(b.addr) }), "aria-label": said,
-      "data-addr": b.addr.toString(16) },
-    svg("rect", { x: left, y: top, width: w, height: high, rx: 4 }),
-    svg("rect", { class: "hot", x: left, y: top, width: w, height: high, rx: 4, "fill-opacity": (heat * 0.45).toFixed(3) }),
-    svg("text", { x: left + 8, y: top + 15, class: "code", "data-q": ["block", app.event, 0, b.addr.toString(16)].join(":") },
-      heads[i]![0]), svg("text", { x: left + 8, y: top + 31, class: "code cost" }, heads[i]![1]),
-    ...texts[i]!.flatMap((l, k) => [
-      svg("text", { x: left + 8 + wide[i]! * LETTER, y: top + 46 + k * ROW, class: "code count", "data-q": l.of || null }, l.cost),
+    nodes.push(node(svg("a", { class: "node", href: app.href({ v: "assembly", l: hex(b.addr) }), "aria-label": said,
+      "data-addr": b.addr.toString(16) }, svg("rect", { x: left, y: top, width: w, height: high, rx: 4 }),
+    svg("rect", { class: "hot", x: left, y: top, width: w, height: high, rx: 4, "fill-opacity": (heat * 0.45).toFixed(3) })),
+    said, svg("text", { x: left + 8, y: top + 15, class: "code", "data-q": ["block", app.event, 0,
+      b.addr.toString(16)].join(":") }, heads[i]![0]),
+    svg("text", { x: left + 8, y: top + 31, class: "code cost" }, heads[i]![1]), ...texts[i]!.flatMap((l, k) => [
+      svg("text", { x: left + 8 + wide[i]! * LETTER, y: top + 46 + k * ROW, class: "code count", "data-q": l.of || null },
+        l.cost),
       svg("text", { x: left + 8 + (wide[i]! + 2) * LETTER, y: top + 46 + k * ROW, class: "code" + (l.site ? " cost" : "") },
-        l.text)]), svg("title", {}, said)));
+        l.text)])));
   });
   return new Layers({
     label: "Control flow. Arrows move along it, Enter opens the listing there, + - 0 zoom, t shows a table",
@@ -170,6 +170,10 @@ async function picture(app: App, blocks: Block[], edges: FlowEdge[], total: numb
 }
 
 export async function showFlow(app: App, func: number, steps: Step[], element: HTMLElement, bar: HTMLElement): Promise<Shown> {
+  if (app.summary.events[app.event]!.ratio) {
+    element.append(h("p", { class: "note" }, app.eventName(app.event) + " is a ratio: a block is a sum. Choose an event that counts."));
+    return { element };
+  }
   const flow = await app.client.ask("flow", func), all = blocksOf(app, flow, steps), blocks = fewer(all),
     kept = new Set(blocks.map((b) => b.number));
   const edges = flow.edges.filter((e) => kept.has(e.from) && kept.has(e.to));
@@ -192,7 +196,7 @@ export async function showFlow(app: App, func: number, steps: Step[], element: H
   const made = await picture(app, blocks, edges, total);
   bar.append(button("+", () => made.zoom(1.5), { "aria-label": "Larger" }),
     button("−", () => made.zoom(1 / 1.5), { "aria-label": "Smaller" }),
-    button("0", () => made.reset(), { "aria-label": "Whole picture" }),
+    button("0", () => made.reset(), { "aria-label": "0, whole picture" }),
     button("SVG", () => save(new Blob([alone(made.element)], { type: "image/svg+xml" }), "flow.svg")));
   element.append(h("div", { class: "sheet" }, made.element, made.map));
   return { element, begin: () => made.start(), focus: () => made.focus(), key: (key) => made.press(key) };

@@ -3,12 +3,13 @@
 // One function: what it costs and why, the dearest path to it, who calls it and whom it calls.
 import { NONE, Of, Side } from "./core";
 import type { Name, Neighbour } from "./api";
-import { noFilter, sideNames } from "./app";
-import type { App, Shown, View } from "./app";
+import { App, noFilter, sideNames } from "./app";
+import type { Shown, View } from "./app";
 import { h, rounded, wide } from "./element";
 import { Table } from "./table";
 import type { Column } from "./table";
 import { assemblyView } from "./view_assembly";
+import { flameView } from "./view_flame";
 import { sourceOfFunction } from "./view_source";
 import { rate, whyBar, whyLegend } from "./view_summary";
 
@@ -45,7 +46,7 @@ async function costs(app: App, f: number): Promise<HTMLElement> {
   const cells = app.usable.flatMap((e) => kinds.flatMap(([of]) => app.sides.map((side) => ({ of, event: e, side }))));
   const called = app.sides.map((side) => ({ of: Of.Called, event: app.event, side }));
   const { values } = await app.client.ask("table", Uint32Array.of(f), [...cells, ...called]);
-  const table = h("table", { id: "quern-costs" }), head = table.createTHead().insertRow(), body = table.createTBody();
+  const table = h("table", { id: "quern-costs", "aria-label": "Costs" }), head = table.createTHead().insertRow(), body = table.createTBody();
   head.append(h("th", { scope: "col", class: "name" }, "Event"));
   for (const [, title] of kinds) {
     for (const side of app.sides)
@@ -192,20 +193,28 @@ async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement
 }
 
 // Its lines; its instructions when they are wanted.
-async function inside(app: App, f: number, n: Name, element: HTMLElement): Promise<void> {
+async function inside(app: App, f: number, n: Name, element: HTMLElement, ends: (() => void)[]): Promise<void> {
   const source = app.summary.has & 1 ? await sourceOfFunction(app, f, n) : null;
   if (source) element.append(h("section", {}, h("h3", {}, "Source"), source));
-  if (!(app.summary.has & 2)) return;
-  const more = h("details", {}, h("summary", {}, "Assembly"));
+  if (app.summary.has & 2) element.append(opened("Assembly", () => assemblyView.show(app), ends));
+}
+
+// Another view of the function, made when it is opened.
+function opened(title: string, make: () => Promise<Shown>, ends: (() => void)[]): HTMLElement {
+  const more = h("details", {}, h("summary", {}, title));
   more.addEventListener("toggle", () => {
-    if (more.open && more.children.length === 1)
-      void assemblyView.show(app).then((shown) => more.append(shown.element));
+    if (more.open && more.children.length === 1) void make().then((shown) => {
+      more.append(shown.element);
+      shown.begin?.();
+      ends.push(() => shown.end?.());
+    });
   });
-  element.append(more);
+  return more;
 }
 
 async function show(app: App): Promise<Shown> {
-  const f = await funcOf(app), element = h("div");
+  const f = await funcOf(app), element = h("div"), ends: (() => void)[] = [],
+    end = (): void => ends.forEach((does) => does());
   if (f === NONE) {
     element.append(h("h2", {}, "Function"), h("p", { class: "note" }, missing(app)));
     return { element };
@@ -217,8 +226,8 @@ async function show(app: App): Promise<Shown> {
   const bars = await why(app, f);
   if (bars) element.append(bars);
   if (!app.calls) {
-    if (app.ready) await inside(app, f, n, element);
-    return { element };
+    if (app.ready) await inside(app, f, n, element, ends);
+    return { element, end };
   }
   if (!app.ready) {
     element.append(h("p", { class: "note" }, "Calls are being read."));
@@ -229,9 +238,12 @@ async function show(app: App): Promise<Shown> {
   tick.addEventListener("change", () => app.set({ a: tick.checked ? "1" : "" }));
   element.append(await path(app, f), h("p", {}, h("label", {}, tick, " All callers and callees, with their distance")),
     ...(await Promise.all([true, false].map((callers) => all ? reach(app, f, callers) : neighbours(app, f, callers)))));
-  await inside(app, f, n, element);
+  // As the flame graph has it, with this function.
+  element.append(opened("Sandwich: callers above, callees below", () => flameView.show(new App(app.client, app.summary,
+    { ...app.state, k: "sandwich", t: "" }, app.ready, f, app.focus, app.hidden, app.move)), ends));
+  await inside(app, f, n, element, ends);
   return {
-    element, key: (key: string): boolean => {
+    element, end, key: (key: string): boolean => {
       if (key !== "u" && key !== "c") return false;
       element.querySelector<HTMLElement>(`[data-part=${key === "u" ? "callers" : "callees"}] .main`)?.[key === "u" ?
         "click" : "focus"]();

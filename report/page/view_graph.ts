@@ -7,7 +7,7 @@ import type { GraphPicture } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save, share, shorten, signed, svg } from "./element";
-import { curve, Layers } from "./layers";
+import { curve, Layers, node } from "./layers";
 import { Table } from "./table";
 import { funcOf, missing } from "./view_function";
 
@@ -15,6 +15,7 @@ const MOST = "60"; // nodes, unless chosen; the core's limit is 400
 
 type Node_ = GraphPicture["nodes"][0];
 
+const shares = ["0", "0.1", "0.5", "1", "2", "5", "10"];
 const frames: [string, string][] = [["", "none"], ["object", "object"], ["file", "file"], ["namespace", "namespace"],
   ["cycle", "cycle"]];
 
@@ -71,24 +72,25 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
   }
   g.nodes.forEach((n) => {
     const text = label(n), width = n.w;
-    const values = n.inclusive[side], said = n.name ? called(n) + ", " +
-      (n.inclusive.length ? number(values, app.scale(app.event)) + ", " +
-      part(values!.approx) + " of " + names + ", self " + number(n.self[side], app.scale(app.event)) : "") : text;
+    const values = n.inclusive[side], scale = app.scale(app.event), said = n.name ? called(n) + ", " +
+      (n.inclusive.length ? (app.base ? signed : number)(values, scale) + ", " + part(values!.approx) + " of " + names +
+        ", self " + (app.base ? signed : number)(n.self[side], scale) + (app.base ? "; " + [n.inclusive, n.self].map((v, i) =>
+        ["inclusive", "self"][i] + ": " + app.sides.map((s) => sideNames[s] + " " + app.text(s, v, scale)).join(", "))
+        .join("; ") : "") : "") : text;
     const heat = n.self[side] ? Math.sqrt(Math.min(1, Math.max(0,
       share(Math.abs(n.self[side]!.approx), Math.abs(total)) || 0))) : 0;
     const box = svg("rect", { x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4 });
     const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4,
       "fill-opacity": (heat * 0.45).toFixed(3) });
-    const a = svg("a", {
+    nodes.push(node(svg("a", { role: n.name ? null : "img",
       href: n.name ? app.href({ ...app.state, v: "graph", k: "", f: n.name.hash,
         cn: n.cycle ? "1" : app.state.cn ?? "" }) : null, "aria-label": said + (n.cycle ? ", Enter opens it" : ""),
         class: "node" +
         (n.name && (n.name.func === app.func || (n.cycle && n.cycle === cycle)) ? " focus" : "") +
         (n.name?.cycle[0] ? " cycle" : ""), "data-hash": n.name?.hash,
-    }, box, glow, svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
-      n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : ""),
-    svg("title", {}, said + (n.cycle ? "\n" + listed(n.members) : n.name ? "\n" + app.full(n.name) : "")));
-    nodes.push(a);
+    }, box, glow), said + (n.cycle ? "\n" + listed(n.members) : n.name ? "\n" + app.full(n.name) : ""),
+    svg("text", { x: n.x, y: n.y - 3 }, text), svg("text", { x: n.x, y: n.y + 13, class: "cost" },
+      n.inclusive.length ? part(values!.approx) + " / " + part(n.self[side]!.approx) : "")));
   });
   return new Layers({
     label: "Call graph. Arrows move along calls, Enter opens, + - 0 zoom, t shows a table",
@@ -149,8 +151,9 @@ async function show(app: App): Promise<Shown> {
     (k) => app.set({ k })),
     all ? null : pick("Callers", String(up), depths, (v) => app.set({ up: v })),
       all ? null : pick("Callees", String(down), depths, (v) => app.set({ dn: v })),
-    pick("Least cost", String(least), ["0", "0.1", "0.5", "1", "2", "5", "10"].map((v) => [v, v + " %"]),
-      (v) => app.set({ ln: v })),
+    pick("Least cost", String(least), shares.map((v) => [v, v + " %"]), (v) => app.set({ ln: v })),
+    pick("of calls", state.le ?? "", [["", "the same"], ...shares.map((v): [string, string] => [v, v + " %"])],
+      (v) => app.set({ le: v })),
     pick("Layout", state.dr ?? "", [["", "callers above"], ["left", "callers left"], ["below", "callers below"]], (dr) => app.set({ dr })),
     pick("Frames", frames.some(([v]) => v === state.cl) ? state.cl! : "", frames, (cl) => app.set({ cl })),
     app.base || state.cy === "0" ? null : pick("Cycles", state.cn ?? "", [["", "are one box"], ["1", "are opened"]],
@@ -169,7 +172,8 @@ async function show(app: App): Promise<Shown> {
     return { element };
   }
   const side = app.base ? Side.Difference : Side.New;
-  const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100, Number(state.l ?? MOST),
+  const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100,
+    Number(state.le ?? least) / 100, Number(state.l ?? MOST),
     app.filter, app.base ? Side.Difference : Side.New, state.dr ?? "", !app.base && state.cn !== "1", state.cl ?? "");
   const cycle = focus === NONE ? 0 : (await app.client.ask("name", focus)).cycle[0];
   element.append(h("p", { class: "note", role: "status" }, shown(g.nodes) +
@@ -210,7 +214,7 @@ async function show(app: App): Promise<Shown> {
   const drawing = draw(app, g, side, cycle);
   bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }),
     button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
-    button("0", () => drawing.reset(), { "aria-label": "Whole picture" }),
+    button("0", () => drawing.reset(), { "aria-label": "0, whole picture" }),
     button("DOT", () => save(new Blob([dot(app, g)], { type: "text/plain" }), "calls.dot")),
     button("SVG", () => save(new Blob([alone(drawing.element)], { type: "image/svg+xml" }), "calls.svg")));
   element.append(h("div", { class: "sheet" }, drawing.element, drawing.map));

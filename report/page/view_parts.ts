@@ -1,9 +1,49 @@
 // SPDX-License-Identifier: MIT
 //
 // Parts and threads of the profile, in their order: what is selected alone counts, everywhere.
+import type { Value } from "./core";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, wide } from "./element";
 import { sideNames } from "./app";
+
+const BARS = 2000; // of the time line
+
+// A row for each thread, a column for each part, in their order; a bar as high as what it cost. Each is a button that makes it
+// count, or not.
+function timeLine(app: App, totals: Value[], chosen: Set<number>, event: number): HTMLElement | null {
+  const { parts } = app.summary, lanes = new Map<string, number[]>();
+  if (parts.length > BARS) return null;
+  parts.forEach((part, i) => {
+    const lane = [app.base ? sideNames[part.side]! : "", part.pid === null ? "" : "process " + part.pid,
+      part.thread === null ? "" : "thread " + part.thread].filter(Boolean).join(", ") || "parts";
+    lanes.set(lane, [...lanes.get(lane) ?? [], i]);
+  });
+  const most = totals.reduce((all, v) => Math.max(all, v.approx), 0);
+  const numbers = [...new Set(parts.map((part) => part.part))].sort((a, b) => Number((a ?? 0n) - (b ?? 0n)));
+  // Parts without a number, or twice the same in one row, stand one behind another.
+  const place = (lane: number[], i: number): number => {
+    const own = lane.map((k) => parts[k]!.part);
+    return new Set(own).size === own.length && !own.includes(null) ? numbers.indexOf(parts[i]!.part) : lane.indexOf(i);
+  };
+  const rows = [...lanes].map(([name, lane]) => {
+    const row = h("div", { class: "lane" });
+    for (const i of lane) {
+      const text = "part " + (parts[i]!.part ?? i + 1) + " of " + name + ", " + number(totals[i], app.scale(event)) + " " +
+        app.eventName(event);
+      const bar = button("", () => {
+        const next = new Set(chosen);
+        if (!next.delete(i)) next.add(i);
+        const list = [...next].sort((a, b) => a - b);
+        app.set({ p: list.length === parts.length || !list.length ? "" : list.join(".") });
+      }, { class: "partbox", "aria-pressed": String(chosen.has(i)), "aria-label": text, title: text, "data-part": i });
+      bar.style.gridColumn = String(place(lane, i) + 1);
+      bar.style.setProperty("--part", String(most ? Math.max(0, totals[i]!.approx / most) : 0));
+      row.append(bar);
+    }
+    return h("div", {}, h("div", { class: "where" }, name), row);
+  });
+  return wide(h("div", { class: "timeline", role: "group", "aria-label": "Time line: press what shall count" }, ...rows));
+}
 
 async function show(app: App): Promise<Shown> {
   const { parts } = app.summary, chosen = new Set(app.state.p ? app.state.p.split(".").map(Number) : parts.map((_,
@@ -36,7 +76,7 @@ async function show(app: App): Promise<Shown> {
       h("td", { class: "name" }, h("bdi", {}, part.descs.join("; ") || part.cmd))));
   });
   const heads = ["Counts", "#", ...(app.base ? ["Side"] : []), "Part", "Thread", "Process", app.eventName(event), "%",
-    "", "What"];
+    "Bar", "What"];
   const threads = [...new Set(parts.map((part) => part.thread))].filter((t) => t !== null);
   const element = h("div", {}, h("h2", {}, "Parts"), h("p", { class: "note" },
     "What is selected alone counts, in every view."),
@@ -44,7 +84,8 @@ async function show(app: App): Promise<Shown> {
       ...(threads.length > 1 ? threads.slice(0, 20).map((t) => button("Thread " + t, () => app.set({
         p: parts.flatMap((part, i) => part.thread === t ? [i] : []).join("."),
       }))) : [])),
-    wide(h("table", { id: "quern-parts" }, h("thead", {}, h("tr", {},
+    timeLine(app, totals, chosen, event),
+    wide(h("table", { id: "quern-parts", "aria-label": "Parts" }, h("thead", {}, h("tr", {},
       ...heads.map((text) => h("th", { scope: "col" }, text)))), body)));
   return { element };
 }

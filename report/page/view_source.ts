@@ -11,7 +11,7 @@ import { button, h, percent, svg } from "./element";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
 
-const LEAST = 100n; // counts that a line needs for a ratio to be hot
+export const LEAST = 100n; // counts that a line or instruction needs for a ratio to be hot
 const FILES = 300;  // in the list of files
 
 const states = ["", "The source was not found.", "The source was left out (--source).",

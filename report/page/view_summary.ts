@@ -56,7 +56,7 @@ function facts(app: App): HTMLElement {
 }
 
 function totals(app: App): HTMLElement {
-  const table = h("table", { id: "quern-totals" });
+  const table = h("table", { id: "quern-totals", "aria-label": "Totals" });
   const head = table.createTHead().insertRow(), body = table.createTBody();
   for (const text of ["Event", ...app.sides.map((side) => app.base ? sideNames[side]! : "Total")])
     head.append(h("th", { scope: "col", class: text === "Event" ? "name" : "num" }, text));
@@ -124,9 +124,10 @@ async function why(app: App): Promise<HTMLElement> {
   for (const side of app.base ? [Side.Old, Side.New] : [Side.New])
     section.append(...(app.base ? [h("h3", {}, sideNames[side]!)] : []),
       whyBar(app, parts[side]!.map((v) => v[0]!), "Estimated cycles"));
-  const table = h("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  for (const text of ["", ...app.sides.map((side) => app.base ? sideNames[side]! : "Cycles"), "%"])
-    head.append(h("th", { scope: "col", class: text ? "num" : "name" }, text));
+  const table = h("table", { "aria-label": "Estimated cycles" }), head = table.createTHead().insertRow(),
+    body = table.createTBody();
+  for (const text of ["Waits for", ...app.sides.map((side) => app.base ? sideNames[side]! : "Cycles"), "%"])
+    head.append(h("th", { scope: "col", class: text === "Waits for" ? "name" : "num" }, text));
   const sum = parts[0]!.reduce((all, v) => all + v[0]!.approx, 0);
   app.summary.why.forEach((name, i) => {
     const row = body.insertRow();

@@ -3,8 +3,9 @@
 // Treemaps: by structure (folders, files, functions, lines), exact; and of callees or callers.
 import { NONE, Side } from "./core";
 import type { MapBox } from "./api";
+import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, save, shorten } from "./element";
+import { button, h, number, percent, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
@@ -20,6 +21,18 @@ function hrefOf(app: App, b: MapBox): string {
     q: "file:" + b.label });
 }
 
+// "; new 16, old 10, difference +6, factor ×1.60"; of callees and callers that is the function's, inclusive.
+function changed(app: App, b: MapBox, kind: string): string {
+  return b.sides.length ? (kind === "structure" ? "; " : "; function: ") + app.sides.map((s) => sideNames[s] + " " +
+    app.text(s, b.sides, app.scale(app.event))).join(", ") : "";
+}
+
+// From -1 (gone) to 1 (new).
+function growth(b: MapBox): number {
+  const most = Math.max(Math.abs(b.sides[0]?.approx ?? 0), Math.abs(b.sides[1]?.approx ?? 0));
+  return most ? b.sides[2]!.approx / most : 0;
+}
+
 async function show(app: App): Promise<Shown> {
   const { state } = app, kind = kinds[state.k ?? ""] && (app.calls || state.k === "structure") ? state.k! : "structure",
     element = h("div");
@@ -32,6 +45,13 @@ async function show(app: App): Promise<Shown> {
   select.addEventListener("change", () => app.set({ k: select.value }));
   const bar = h("div", { class: "bar" }, h("label", {}, "Of ", select),
     button(state.t ? "Picture" : "Table", () => app.set({ t: state.t ? "" : "1" })));
+  if (app.base) {
+    const which = h("select", { "aria-label": "Side" }, h("option", { value: "" }, "areas of new"),
+      h("option", { value: "old" }, "areas of old"));
+    which.value = side === Side.Old ? "old" : "";
+    which.addEventListener("change", () => app.set({ b: which.value }));
+    bar.append(which);
+  }
   element.append(h("h2", {}, "Treemap", root !== NONE ? " of " : null,
     root !== NONE ? app.link(await app.client.ask("name", root)) : null), bar);
   if (kind !== "structure" && root === NONE) {
@@ -44,20 +64,22 @@ async function show(app: App): Promise<Shown> {
     return { element };
   }
   const width = Math.max(280, (document.getElementById("quern-main")?.clientWidth ?? 1000) - 2);
-  const { boxes, total } = await app.client.ask("treemap", kind, app.event, side, root, app.filter, width, HIGH);
+  const { boxes, total } = await app.client.ask("treemap", kind, app.event, side, root, app.filter, width, HIGH,
+    app.upTo);
   element.append(h("p", { class: "note" }, kind === "structure"
     ? "Areas are self costs in " + app.eventName(app.event) +
       ", exact in proportion within each box. Click to zoom, again to open."
-    : "Areas are what the calls cost. Hatched boxes are estimates between two bounds, as in the flame graph."));
+    : "Areas are what the calls cost. Hatched boxes are estimates between two bounds, as in the flame graph.",
+    app.base ? " Orange: dearer than before, blue: cheaper." : null));
   const name = (b: MapBox): string => (b.name ? shorten(b.name.name || "???") : b.label) + ", " + percent(b.value,
     total.approx) + " of " + app.eventName(app.event) + ", depth " + b.depth +
     (b.low === b.high ? ", exactly " + number({ exact: b.low, approx: 0 },
       app.scale(app.event)) : ", estimated, between " + number({ exact: b.low, approx: 0 }, app.scale(app.event)) +
-      " and " + number({ exact: b.high, approx: 0 }, app.scale(app.event)));
+      " and " + number({ exact: b.high, approx: 0 }, app.scale(app.event))) + changed(app, b, kind);
   if (state.t) {
     const table = new Table({ label: "Boxes of the treemap", id: "quern-treemap",
       columns: [{ id: "cost", title: app.eventName(app.event) }, { id: "share", title: "%" },
-      { id: "name", title: "What", name: true }] });
+      ...(app.base ? app.sides.map((s) => ({ id: "side" + s, title: sideNames[s]! })) : []), { id: "name", title: "What", name: true }] });
     bar.append(table.csvButton("treemap"));
     element.append(table.element);
     const order = ordered(boxes);
@@ -69,8 +91,10 @@ async function show(app: App): Promise<Shown> {
         return {
           cells: [b.low === b.high ? number({ exact: b.low, approx: 0 },
             app.scale(app.event)) : "≈ " + Math.round(b.value).toLocaleString("en"), app.shareOf(b.value, total.approx),
-            link],
-          of: [b.name && kind === "structure" ? ["self", app.event, side, b.name.func].join(":") : "", "", ""],
+            ...(app.base ? app.sides.map((s) => app.text(s, b.sides, app.scale(app.event))) : []), link],
+          of: [b.name && kind === "structure" ? ["self", app.event, side, b.name.func].join(":") : "", "",
+            ...(app.base ? app.sides.map((s) => b.name ? [kind === "structure" ? "self" : "incl", app.event, s,
+              b.name.func].join(":") : "") : []), ""],
         };
       })),
     });
@@ -79,15 +103,15 @@ async function show(app: App): Promise<Shown> {
   const items: Item[] = boxes.map((b) => ({
     x: b.x, y: b.y, w: b.w, h: b.h, parent: b.parent, depth: b.depth, label: b.name ? shorten(b.label) : b.label,
       name: () => name(b), href: hrefOf(app, b), hash: b.name?.hash ?? "",
-    heat: total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0,
-      change: false, hatched: b.low !== b.high,
+    heat: app.base ? growth(b) : total.approx ? Math.min(1, Math.sqrt(b.value / total.approx) * (b.name || b.line ? 1.5 : 0.3)) : 0,
+      change: app.base, hatched: b.low !== b.high,
   }));
   if (!items.length) {
     element.append(h("p", { class: "note" }, "Nothing costs anything in " + app.eventName(app.event) + "."));
     return { element };
   }
   const picture = new Picture("Treemap", items, false, HIGH);
-  bar.append(button("PNG", () => picture.canvas.toBlob((blob) => { if (blob) save(blob, "treemap.png"); })));
+  bar.append(...picture.buttons("treemap"));
   element.append(picture.element);
   return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }

@@ -664,7 +664,18 @@ def check_inside(browser):
         browser.view("v=function&f=" + browser.ask("name", f)["hash"])
         compare("lines of " + name, browser.run("return [...document.querySelectorAll('[data-q^=funcline]')].map((e) => e.textContent)"), [cost], faults)
         compare("calls in " + name, browser.run("return [...document.querySelectorAll('[data-q^=funcsite]')].map((e) => e.textContent)"), sites, faults)
-    test("source in a function's view", faults)
+    # The sandwich of func1: main above it, func2 below.
+    browser.view("v=function&f=" + next(n["hash"] for n in (browser.ask("name", i) for i in range(3)) if n["name"] == "func1"))
+    browser.run("[...document.querySelectorAll('summary')].find((s) => s.textContent.startsWith('Sandwich')).click()")
+    time.sleep(0.5)
+    browser.run("document.querySelector('details .item').focus()")
+    said = []
+    for key in (Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_DOWN):
+        said.append(browser.run("return document.activeElement.getAttribute('aria-label')").split(",")[0])
+        browser.press(key)
+    compare("sandwich", sorted(set(said)), ["func1", "main"], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("source and sandwich in a function's view", faults)
 
 
 def check_parts(browser):
@@ -682,7 +693,31 @@ def check_parts(browser):
     compare("chosen", browser.run("return location.hash"), "#v=parts&p=1", faults)
     browser.press(Keys.ESCAPE)
     compare("undone", browser.run("return location.hash"), "#v=parts", faults)
-    test("parts: what is selected alone counts", faults)
+    # The time line: a button for each part, the second as high as can be, the first 4 of 6.
+    line = """return [...document.querySelectorAll('.timeline button')].map((b) => [b.getAttribute('aria-label').replace(/ of .*, (?=[0-9])/, ', '),
+        b.getAttribute('aria-pressed'), Number(b.style.getPropertyValue('--part')).toFixed(3), b.style.gridColumnStart])"""
+    compare("time line", browser.run(line), [["part 1, 4 Ir", "true", "0.667", "1"], ["part 2, 6 Ir", "true", "1.000", "2"]], faults)
+    browser.run("document.querySelector('.timeline button').click()")
+    browser.settle()
+    compare("pressed", (browser.run("return location.hash"), [b[1] for b in browser.run(line)]), ("#v=parts&p=1", ["false", "true"]), faults)
+    browser.run("document.querySelector('.timeline button').click()")
+    browser.settle()
+    compare("pressed again: all", browser.run("return location.hash"), "#v=parts", faults)
+    # Two processes of two threads, of two parts each; one has not the first part.
+    path, report = os.path.join(FOLDER, "lanes.out"), os.path.join(FOLDER, "lanes.html")
+    with open(path, "w") as f:
+        f.write("version: 1\ncreator: x\n")
+        for part, thread, cost in ((1, 1, 10), (2, 1, 20), (2, 2, 40), (3, 2, 30)):
+            f.write("pid: 7\npart: %d\nthread: %d\n\nevents: Ir\nfl=x\nfn=f\n1 %d\n\ntotals: %d\n" % (part, thread, cost, cost))
+    quern("report", "-o", report, path)
+    browser.open(report)
+    browser.view("v=parts")
+    compare("lanes", browser.run("return [...document.querySelectorAll('.timeline .where')].map((e) => e.textContent)"),
+            ["process 7, thread 1", "process 7, thread 2"], faults)
+    compare("columns", [(b[0], b[2], b[3]) for b in browser.run(line)], [
+        ("part 1, 10 Ir", "0.250", "1"), ("part 2, 20 Ir", "0.500", "2"), ("part 2, 40 Ir", "1.000", "2"), ("part 3, 30 Ir", "0.750", "3")], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("parts: what is selected alone counts, table and time line", faults)
 
 
 def check_keys(browser):
@@ -754,7 +789,24 @@ def check_filters(browser):
     browser.settle()
     compare("an opened group", [r[-3] for r in texts_of(browser, "#quern-functions")],
             ["▾ file2.c1 function", "func2file2.c", "▸ file1.c2 functions"], faults)
-    test("filters, formulas, groups", faults)
+    # Lines: by function, by file, in another order.
+    lines = lambda: [r[:1] + [re.sub(r"^(file\d\.c:\d+).*", r"\1", r[2])] for r in texts_of(browser, "#quern-lines")]  # noqa: E731
+    all_lines = [["700", "file2.c:20"], ["100", "file1.c:51"], ["20", "file1.c:16"]]
+    func2 = next(n["hash"] for n in (browser.ask("name", i) for i in range(3)) if n["name"] == "func2")
+    for state, wanted in (("", all_lines), ("&s=%2Bline.0.Instructions", all_lines[::-1]), ("&q=func", all_lines[:2]), ("&q=file:file1", all_lines[1:]),
+                          ("&q=!file:file1", all_lines[:1]), ("&q=/MAIN/i", all_lines[2:]), ("&hi=" + func2, all_lines[1:]),
+                          ("&s=%2Bline.0.Instructions&q=func", all_lines[1::-1]), ("&q=nothing", [])):
+        browser.view("v=lines" + state)
+        compare("lines" + state, lines(), wanted, faults)
+    browser.view("v=lines&q=/(/")
+    compare("a bad expression in lines", "regular expression" in browser.run("return document.querySelector('.count').textContent"), True, faults)
+    browser.view("v=lines")
+    browser.run("document.querySelector('#quern-lines th button').click()")
+    browser.settle()
+    compare("a click on the head", lines(), all_lines[::-1], faults)
+    browser.press("/", "f", "u", "n", "c", "2")
+    compare("typed in lines", (lines(), "v=lines" in browser.run("return location.hash")), (all_lines[:1], True), faults)
+    test("filters, formulas, groups, lines in another order", faults)
 
 
 def check_long(browser):
@@ -842,6 +894,55 @@ def check_contrast(browser):
     test("contrast of 4.5, no id twice", faults)
 
 
+# How colours look to those who lack a kind of cones: linear red, green and blue (Machado, Oliveira, Fernandes 2009, severity 1).
+SIGHTS = {
+    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def light(color, sight="all"):
+    """Linear parts of a colour "#rrggbb" or "r g b", as it looks."""
+    parts = [int(color[i:i + 2], 16) for i in (1, 3, 5)] if color[0] == "#" else map(int, color.split())
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (p / 255 for p in parts)]
+    return [min(1, max(0, sum(a * b for a, b in zip(row, linear)))) for row in SIGHTS[sight]]
+
+
+def apart(a, b, sight):
+    """The distance of two colours in CIELAB (D65), where 2.3 can just be seen."""
+    def lab(color):
+        r, g, b = light(color, sight)
+        x, y, z = ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047, 0.2126 * r + 0.7152 * g + 0.0722 * b,
+                   (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883)
+        f, g, h = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
+        return 116 * g - 16, 500 * (f - g), 200 * (g - h)
+    return sum((p - q) ** 2 for p, q in zip(lab(a), lab(b))) ** 0.5
+
+
+def check_colours(browser):
+    """Dearer and cheaper, hot and cool, and the parts of the why-bar are told apart by whoever sees them: 20 at least. Lines and
+    bars stand out from the paper, 3 : 1 (WCAG 1.4.11)."""
+    faults = []
+    browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
+    why = ["why%d" % i for i in range(5)]
+    pairs = [("hot", "cool"), ("more", "less")] + [(a, b) for i, a in enumerate(why) for b in why[:i]]
+    for theme in ("light", "dark"):
+        browser.view("m=" + theme)
+        color = {name: browser.run("return getComputedStyle(document.documentElement).getPropertyValue('--%s').trim()" % name)
+                 for name in why + ["hot", "cool", "more", "less", "line", "accent", "faint", "paper"]}
+        for sight in SIGHTS:
+            for a, b in pairs:
+                if apart(color[a], color[b], sight) < 20:
+                    faults.append("%s, %s: %s and %s are %.1f apart" % (theme, sight, a, b, apart(color[a], color[b], sight)))
+        for name in why + ["more", "less", "line", "accent", "faint"]:
+            a, b = (sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), light(color[n]))) + 0.05 for n in (name, "paper"))
+            if max(a, b) / min(a, b) < 3:
+                faults.append("%s: %s has a contrast of %.2f" % (theme, name, max(a, b) / min(a, b)))
+    test("colours are told apart with any kind of sight", faults)
+
+
 def check_saved(browser):
     """What is saved: tables as CSV, graphs as DOT, stacks folded; names in full."""
     faults = []
@@ -869,6 +970,13 @@ def check_saved(browser):
     text = saved("v=graph", "DOT")
     compare("graph", ('label="main 820"' in text, '"300 (2x)"' in text, text.count("->")), (True, True, 3), faults)
     compare("picture", 'viewBox' in saved("v=graph", "SVG"), True, faults)
+    # Boxes with their tips: three in a row of 19 pixels, and main as wide as the picture.
+    svg = saved("v=flame", "SVG")
+    boxes = [[float(v) for v in m] for m in re.findall('<rect x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"', svg)]
+    width = float(re.search('<svg [^>]*width="([^"]*)"', svg)[1])
+    compare("flame graph", (len(boxes), boxes[0], round(boxes[1][2] / width, 3), "main, 100.0 % of Instructions, depth 0, exactly 820" in svg),
+            (4, [0, 0, width, 19], 0.488, True), faults)
+    compare("treemap", len(re.findall("<title>", saved("v=treemap", "SVG"))), 8, faults)
     test("saved tables, stacks and graphs", faults)
 
 
@@ -1151,6 +1259,65 @@ f: mov $10, %ecx
 """
 
 
+def check_heat(browser):
+    """Ratios as heat on instructions: D1mr / Dr of 0x10 is 5 of 500, of 0x18, in two lines, 60 of 200; 0x14 has 1 of 1, but only
+    50 Ir. So 0x18 is the hottest, and 0x10 has the root of 0.01 / 0.3."""
+    faults = []
+    path, report = os.path.join(FOLDER, "heat.out"), os.path.join(FOLDER, "heat.html")
+    with open(path, "w") as f:
+        f.write("positions: instr line\nevents: Ir Dr D1mr\nfl=x.c\nfn=f\n0x10 1 1000 500 5\n0x14 1 50 10 10\n0x18 2 200 100 50\n0x18 3 200 100 10\n")
+    quern("report", "-o", report, path)
+    browser.open(report)
+    rate = "v=assembly&c=rate&d=" + urllib.parse.quote("rate=D1mr / Dr")
+    warm = """return [...document.querySelectorAll('#quern-assembly [data-addr]')].map((r) => [r.dataset.addr,
+        [...r.querySelectorAll('[data-q]')].map((e) => e.textContent).join(' '),
+        Number(Number(r.querySelector('code.text').style.getPropertyValue('--heat')).toFixed(3))])"""
+    browser.view(rate + "&x=rate")
+    compare("heat by ratio", browser.run(warm), [["10", "1,000 ≈ 0.01", 0.183], ["14", "50 ≈ 1", 0], ["18", "400 ≈ 0.3", 1]], faults)
+    browser.view(rate)
+    compare("heat by Ir", browser.run(warm), [["10", "1,000 ≈ 0.01", 1], ["14", "50 ≈ 1", 0.224], ["18", "400 ≈ 0.3", 0.632]], faults)
+    browser.run("const s = document.querySelector('[aria-label=\"Heat by\"]'); s.value = 'D1mr'; s.dispatchEvent(new Event('change'))")
+    browser.settle()
+    compare("chosen", [w[2] for w in browser.run(warm)], [0.289, 0.408, 1], faults)  # 5, 10, 60
+    compare("console", browser.complaints(), [], faults)
+    test("heat by ratio on instructions", faults)
+
+
+def check_changes(browser):
+    """With a base pictures say old, new, difference and factor: f 100 and 160, g only new with 40, main 20 and 30."""
+    faults = []
+    old, new, report = (os.path.join(FOLDER, "change." + end) for end in ("old", "new", "html"))
+    for path, main, f, g in ((old, 20, 100, 0), (new, 30, 160, 40)):
+        with open(path, "w") as out:
+            out.write("events: Ir\nfl=x.c\nfn=main\n1 %d\ncfn=f\ncalls=1 1\n1 %d\n" % (main, f) +
+                      ("cfn=g\ncalls=2 1\n1 %d\n" % g if g else "") + "fn=f\n2 %d\n" % f + ("fn=g\n3 %d\n" % g if g else ""))
+    quern("report", "--base=" + old, "-o", report, new)
+    browser.open(report)
+    browser.view("v=treemap&t=1")
+    rows = {re.sub("x.c$", "", r[-1]) or r[-1]: r[:-1] for r in texts_of(browser, "#quern-treemap")}
+    for name, cells in (("f", ["160", "69.6 %", "100", "160", "+60", "×1.60"]), ("g", ["40", "17.4 %", "0", "40", "+40", "new"]),
+                        ("main", ["30", "13.0 %", "20", "30", "+10", "×1.50"]), ("2", ["160", "69.6 %", "100", "160", "+60", "×1.60"])):
+        compare("treemap: " + name, rows.get(name), cells, faults)
+    shown_numbers(browser, "treemap", known_of(browser, browser.ask("summary")), faults)
+    main = next(browser.ask("name", f)["hash"] for f in range(3) if browser.ask("name", f)["name"] == "main")
+    browser.view("v=treemap&t=1&b=old")
+    compare("areas of old", [r[:2] for r in texts_of(browser, "#quern-treemap")][0], ["120", "100.0 %"], faults)
+    browser.view("v=treemap&k=callees&f=" + main)
+    said = [name for role, name in browser.names() if role == "link" and "depth" in name]
+    compare("names of callees", said, ["main, 100.0 % of Ir, depth 0, exactly 230; function: old 120, new 230, difference +110, factor ×1.92"], faults)
+    browser.view("v=graph&ln=0&f=" + main)
+    said = [name for role, name in browser.names() if role == "link" and name.startswith("f, ")]
+    compare("names in the graph", said, ["f, +60, +26.1 % of Ir, self +60; inclusive: old 100, new 160, difference +60, factor ×1.60; "
+                                         "self: old 100, new 160, difference +60, factor ×1.60"], faults)
+    # Calls from 46 on, 20 % of 230: to f, whose difference is 60. That to g (40) is only among the others.
+    browser.view("v=graph&ln=1&t=1&f=" + main)
+    compare("least cost of calls as of functions", texts_of(browser, "#quern-graph"), [["main", "0", "+60", "f"], ["main", "2", "+40", "g"]], faults)
+    browser.view("v=graph&ln=1&le=20&t=1&f=" + main)
+    compare("least cost of calls", texts_of(browser, "#quern-graph"), [["main", "0", "+60", "f"], ["main", "2", "+40", "other callees"]], faults)
+    compare("console", browser.complaints(), [], faults)
+    test("pictures with a base: old, new, difference, factor", faults)
+
+
 def check_flow(browser):
     """ecx runs from 10 down to 1, five times even: of ten tests five jump to 2:, the others go on and jump to 3:; of ten
     decrements nine jump back. Blocks: 1, 10 test and jz, 5 inc and jmp, 5 dec, 10 dec and jnz, 1 ret: 57 instructions."""
@@ -1301,9 +1468,26 @@ def check_large(path):
             for field in ("inclusive", "self"):
                 compare("%s of %s" % (field, key(row)), exact(row[field][i][0], scale), Decimal(f[field][i]), faults)
         compare("called %s" % (key(row),), row["called"][0]["exact"], str(f["called"]), faults)
+    if len(summary["parts"]) > 1:
+        check_each_part(browser, profile, wanted, summary, faults)
     compare("console", browser.complaints(), [], faults)
     browser.quit()
     test(path, faults)
+
+
+def check_each_part(browser, profile, wanted, summary, faults):
+    """Each part alone: its functions' costs are its total, and those of all parts together what convert says."""
+    parts, few = len(summary["parts"]), list(range(20))
+    totals = [int(v["exact"]) for v in browser.ask("partTotals", 0)]
+    compare("parts", sum(totals), profile["totals"][0], faults)
+    sums = [0] * len(few)
+    for i in range(parts):
+        browser.view("v=parts&p=%d" % i)
+        compare("total of part %d" % i, int(browser.ask("summary")["events"][0]["total"][0]["exact"]), totals[i], faults)
+        rows = browser.ask("rows", few)
+        sums = [s + int(row["self"][0][0]["exact"]) for s, row in zip(sums, rows)]
+    for row, cost in zip(rows, sums):
+        compare("self cost of %s in all parts" % row["name"], cost, wanted[key(row)]["self"][0], faults)
 
 
 def main():
@@ -1313,6 +1497,8 @@ def main():
         print("1..%d" % tests)
         return 1 if failures else 0
     if os.environ.get("ONLY"):  # for whoever changes one view
+        for path in glob.glob("tests/golden/*grind*"):
+            quern("report", "-o", os.path.join(FOLDER, os.path.basename(path) + ".html"), path)
         browser = Browser()
         try:
             for name in os.environ["ONLY"].split(","):
@@ -1338,6 +1524,7 @@ def main():
         check_keys(browser)
         check_filters(browser)
         check_saved(browser)
+        check_colours(browser)
         check_access(browser)
         check_long(browser)
         check_hostile(browser)
@@ -1347,6 +1534,8 @@ def main():
         check_contrast(browser)
         check_code(browser)
         check_flow(browser)
+        check_heat(browser)
+        check_changes(browser)
         check_foreign(browser)
         check_size(browser)
     finally:
