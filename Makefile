@@ -134,6 +134,9 @@ help:
 #? make mutate          plant faults one at a time, name those no test finds (FILES= N= SEED=)
 #? make dist            the source archive, with what it builds from
 #? make check-packages  packages of Debian and RPM, built twice, installed in a fresh system
+#? make check-report-big  reports of a million functions and of 100 parts, in a browser
+#? make check-report-axe  axe-core in every view of reports; takes npm and a network
+#? make bench-report    how quickly reports are written, opened and used
 #? make check-big       profiles of more than 4 GB: read, merge, convert
 #? make check-wild      servers, virtual machines, a browser: the same answers as natively
 #? make check-kcachegrind  our profiles in the distribution's KCachegrind

@@ -92,6 +92,19 @@ fuzz-report: $(BUILD)/fuzz/report_pack
 	cd $(BUILD)/fuzz && ./report_pack -max_total_time=$(FUZZ_TIME) -timeout=20 \
 	    -rss_limit_mb=4000 -max_len=8192 -print_final_stats=1 corpus-report $(abspath tests/golden)
 
+# ---- axe-core in every view: not part of make check, since it takes npm and a network ----
+REPORT_AXE := $(BUILD)/tests/report/axe/node_modules/axe-core/axe.min.js
+$(REPORT_AXE): tests/report/axe/package.json tests/report/axe/package-lock.json
+	@command -v npm >/dev/null || { echo 'check-report-axe needs npm (Debian: npm)'; exit 1; }
+	@mkdir -p $(BUILD)/tests/report/axe
+	@cp $^ $(BUILD)/tests/report/axe
+	$(Q)cd $(BUILD)/tests/report/axe && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+.PHONY: check-report-axe
+check-report-axe: $(BUILD)/bin/quern $(REPORT_AXE)
+	@$(REPORT_PYTHON) tests/report/axe.py $(BUILD)/bin/quern $(BUILD)/tests/report/axe $(REPORT_AXE)
+
 # ---- Large reports, and how quick they are: not part of make check ----
 $(BUILD)/tests/report/generate: $(BUILD)/obj/host/tests/report/generate.o
 	$(call link)

@@ -2,7 +2,7 @@
 """Usage: bench.py FOLDER NAME=REPORT...
 
 How long a browser takes to open reports and to do what users do, medians of five, p95 of fifty.
-Prints a table; called by make bench-report. It measures and does not judge: the bars are for a
+Prints a table, and leaves a picture of each view in FOLDER; called by make bench-report. It measures and does not judge: the bars are for a
 machine with nothing else to do."""
 import os
 import statistics
@@ -22,6 +22,7 @@ STATES = {
     "source": "v=source&f=${hash(i * 7)}&w=${files[i % files.length]}",
     "assembly": "v=assembly&f=${hash(i * 7)}",
     "call graph, 200 nodes": "v=graph&f=${hash(i)}&l=200&ln=0&up=10&dn=10",
+    "call graph in frames": "v=graph&f=${hash(i)}&l=200&ln=0&up=10&dn=10&cl=file",
     "flame graph": "v=flame&k=sandwich&f=${hash(i)}",
     "treemap": "v=treemap&e=${names[i % names.length]}",
 }
@@ -62,7 +63,7 @@ FRAMES = """const done = arguments[arguments.length - 1], hold = document.queryS
     requestAnimationFrame(frame);"""
 
 
-def measure(name, path):
+def measure(folder, name, path):
     first, ready = [], []
     for _ in range(5):
         browser = Browser()
@@ -83,6 +84,7 @@ def measure(name, path):
         if what == "assembly" and not addresses:
             continue
         print("%-10s %-24s %8.0f ms" % (name, what, action(browser, state)))
+        browser.driver.save_screenshot(os.path.join(folder, "%s, %s.png" % (name, what)))
     for view in ("flame", "treemap"):
         browser.view("v=" + view, seconds=120)
         print("%-10s %-24s %8.1f ms" % (name, "frame, panning " + view, browser.driver.execute_async_script(FRAMES)))
@@ -91,9 +93,10 @@ def measure(name, path):
 
 
 def main():
+    os.makedirs(sys.argv[1], exist_ok=True)
     for argument in sys.argv[2:]:
         name, path = argument.split("=", 1)
-        measure(name, path)
+        measure(sys.argv[1], name, path)
 
 
 if __name__ == "__main__":

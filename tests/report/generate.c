@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Usage: generate big FUNCTIONS | generate grow FILE FUNCTIONS
+// Usage: generate big FUNCTIONS [PARTS] | generate grow FILE FUNCTIONS
 //
 // Callgrind files to measure reports with. "big" makes one of any size, of 9 events: 3 calls and 5
-// lines for each function; 1,000,000 functions are about 400 MB. "grow" writes FILE with copies of
+// lines for each function; 1,000,000 functions are about 400 MB; with PARTS all of them are in each
+// of so many parts, at other costs. "grow" writes FILE with copies of
 // its functions behind it, under names of their own, until there are so many: the shape stays that
 // of FILE. Both write to standard output; the same arguments give the same bytes. Called by make
 // check-report-big and make bench-report.
@@ -55,11 +56,8 @@ static void put_names(uint64_t funcs)
                (unsigned long long)f);
 }
 
-static void big(uint64_t funcs)
+static void put_part(uint64_t funcs)
 {
-    printf("version: 1\ncreator: generate\ncmd: ./big\npositions: line\n"
-           "events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n\nob=(1) /usr/bin/big\n");
-    put_names(funcs);
     for (uint64_t f = 0; f < funcs; f++) {
         uint64_t line = random64() % 5000 + 1;
         if (f % 50 == 0)
@@ -79,6 +77,20 @@ static void big(uint64_t funcs)
             put_costs(line);
         }
         putchar('\n');
+    }
+}
+
+static void big(uint64_t funcs, uint64_t parts)
+{
+    printf("version: 1\ncreator: generate\ncmd: ./big\n");
+    for (uint64_t part = 1; part <= parts; part++) {
+        if (parts > 1)
+            printf("part: %llu\n", (unsigned long long)part);
+        printf("positions: line\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw\n\n"
+               "ob=(1) /usr/bin/big\n");
+        if (part == 1)
+            put_names(funcs);
+        put_part(funcs);
     }
 }
 
@@ -157,11 +169,13 @@ static int grow(const char *path, unsigned long wanted)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "big") == 0)
-        big(strtoull(argv[2], NULL, 10));
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "big") == 0)
+        big(strtoull(argv[2], NULL, 10), argc == 4 ? strtoull(argv[3], NULL, 10) : 1);
     else if (argc == 4 && strcmp(argv[1], "grow") == 0)
         return grow(argv[2], strtoul(argv[3], NULL, 10));
     else
-        return fputs("usage: generate big FUNCTIONS | generate grow FILE FUNCTIONS\n", stderr), 2;
+        return fputs("usage: generate big FUNCTIONS [PARTS] | generate grow FILE FUNCTIONS\n",
+                     stderr),
+               2;
     return fflush(stdout) != 0;
 }
