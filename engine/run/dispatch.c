@@ -176,6 +176,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             indirect = false;
             continue;
         }
+        if (UNLIKELY(tb_config.each_block) && tb_config.counts)
+            control_block_is(t, f->counter);
         if (UNLIKELY(f->flags & FRAGMENT_STEP)) {
             u32 counter = f->counter, block = f->block;
 

@@ -79,13 +79,24 @@ static void see_due(struct thread *t)
 
 static u64 blocks_left; // until the next part
 
+void control_block_is(struct thread *t, u32 counter)
+{
+    thread_own(t)->block_counter = counter + 1;
+    thread_own(t)->block_count = t->counters[counter];
+}
+
 void control_block(struct thread *t)
 {
-    u64 left = __atomic_fetch_sub(&blocks_left, 1, __ATOMIC_RELAXED);
+    const struct thread_own *own = thread_own(t);
+    u64 left;
     char why[64];
 
+    if (own->block_counter && t->counters[own->block_counter - 1] == own->block_count)
+        return;
+    left = __atomic_fetch_sub(&blocks_left, 1, __ATOMIC_RELAXED);
     if (left)
         return;
+    thread_own(t)->block_counter = 0; // they are zeroed
     __atomic_store_n(&blocks_left, spool->every_blocks - 1ul, __ATOMIC_RELAXED);
     mini_format(why, sizeof(why), "--dump-every-bb=%u", spool->every_blocks);
     counting_dump(t, why);

@@ -11,8 +11,10 @@
 // With the spool mapped.
 void control_init(void);
 
-// With --dump-every-bb: the thread is about to execute a block. No lock may be held.
+// With --dump-every-bb: the thread is about to execute a block. No lock may be held. And which it
+// is: when it is led back before the block has begun, that does not count.
 void control_block(struct thread *t);
+void control_block_is(struct thread *t, u32 counter);
 
 // Looks at STOP_CONTROL and does what is asked, if no other thread does. No lock may be held.
 void control_see(struct thread *t);

@@ -40,6 +40,9 @@ struct thread_own {
     s32 stress_timer;
     s32 dying_tid; // the slot's last thread, until it has gone
     u8 again;      // enum thread_again
+    // --dump-every-bb: the block that it was about to execute last, and how often it had by then
+    u32 block_counter; // plus one
+    u64 block_count;
     struct thread_due dump_after, dump_before, zero_before;
     s64 wait_until
         [2]; // seconds and ns of CLOCK_MONOTONIC when its call is to come back; 0: any time

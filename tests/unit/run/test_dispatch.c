@@ -411,6 +411,14 @@ void control_block(struct thread *of)
     note('b');
 }
 
+static u32 block_is;
+
+void control_block_is(struct thread *of, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    block_is = counter;
+}
+
 enum control_call control_call(struct thread *of)
 {
     assert_ptr_equal(of, t);
@@ -688,6 +696,7 @@ static void test_each_block(void **state)
     tb_config.counts = true;
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_string_equal(asked, "b");
+    assert_int_equal(block_is, fragment[0].counter);
     tb_config.each_block = tb_config.counts = false;
 }
 
