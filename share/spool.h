@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 3u
+#define SPOOL_VERSION 4u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -101,6 +101,9 @@ enum spool_flag {
     SPOOL_F_NOT_AT_START = 1ull << 41,   // --instr-at-start=no
     SPOOL_F_COMBINE = 1ull << 43,        // --combine-dumps=yes: for the finisher alone
     SPOOL_F_INHERIT = 1ull << 42,        // --instr-at-start=inherit: an exec goes on as it was
+    SPOOL_F_SYSTIME = 1ull << 44,        // --collect-systime: systime_unit
+    SPOOL_F_SYSCPU = 1ull << 45,         // and the processor's time, too: of nsec
+    SPOOL_F_BUS = 1ull << 46,            // --collect-bus=yes
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
@@ -148,6 +151,7 @@ enum spool_insn_flag {
     SPOOL_I_REP = 1u << 4, // rep string instruction; with F_REP_CACHEGRIND extra Ir and extra Bc
     // Could not be decoded: executed by single-stepping; len is what was observed.
     SPOOL_I_STEPPED = 1u << 5,
+    SPOOL_I_BUS = 1u << 6, // atomic: the event Ge
 };
 
 struct spool_block {
@@ -168,7 +172,7 @@ enum spool_block_flag {
 // ---- --calls=yes ----
 
 // The events of inclusive costs, in the order in which edges, frames and running totals have them;
-// a run has those of its simulations. Those up to SPOOL_E_BI follow from executions (and from
+// a run has those of its simulations. Those up to SPOOL_E_GE follow from executions (and from
 // string instructions), the others happen seldom.
 enum spool_event {
     SPOOL_E_IR,
@@ -176,6 +180,7 @@ enum spool_event {
     SPOOL_E_DW,
     SPOOL_E_BC,
     SPOOL_E_BI,
+    SPOOL_E_GE,
     SPOOL_E_I1MR,
     SPOOL_E_ILMR,
     SPOOL_E_D1MR,
@@ -184,11 +189,18 @@ enum spool_event {
     SPOOL_E_DLMW,
     SPOOL_E_BCM,
     SPOOL_E_BIM,
+    SPOOL_E_SYSCOUNT,
+    SPOOL_E_SYSTIME,
+    SPOOL_E_SYSCPU,
     SPOOL_EVENTS,
 };
 
 static inline int spool_event_counted(enum spool_event e, uint64_t run_flags)
 {
+    if (e == SPOOL_E_GE)
+        return (run_flags & SPOOL_F_BUS) != 0;
+    if (e >= SPOOL_E_SYSCOUNT)
+        return (run_flags & (e == SPOOL_E_SYSCPU ? SPOOL_F_SYSCPU : SPOOL_F_SYSTIME)) != 0;
     int branch = e == SPOOL_E_BC || e == SPOOL_E_BI || e == SPOOL_E_BCM || e == SPOOL_E_BIM;
 
     return e == SPOOL_E_IR || (run_flags & (branch ? SPOOL_F_BRANCH_SIM : SPOOL_F_CACHE_SIM)) != 0;
@@ -219,6 +231,7 @@ enum spool_edge_kind {
     SPOOL_EDGE_CONTEXT, // of function, the to-th that is open (0: a caller's); `from`: its caller's
     SPOOL_EDGE_SKIPPED, // a call of what is hidden: what that has cost itself is the caller's
     SPOOL_EDGE_PIECE,   // block `target` counts for the context that counter `to` says
+    SPOOL_EDGE_SYSCALL, // no call: the system call at `site` in context `to`, its events' counters
     SPOOL_EDGE_ACCOUNT, // what block `target` has counted in context `to`: counters as the block's
 };
 
@@ -300,7 +313,7 @@ struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free
     uint64_t totals[SPOOL_EVENTS];
-    uint64_t reserved;
+    uint64_t reserved[13];
 };
 
 // A power of two: none lies on two pages.
@@ -414,7 +427,8 @@ struct spool_header {
     uint32_t s_tree, tree_pid;
     uint32_t s_rules, rules_bytes; // see SPOOL_RULE_CALLERS
     uint32_t every_blocks;         // --dump-every-bb: a part after so many blocks; 0: none
-    uint32_t s_reserved[6];
+    uint32_t systime_unit;         // ns in a unit of sysTime
+    uint32_t s_reserved[5];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;
@@ -550,7 +564,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
 _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
 _Static_assert(sizeof(struct spool_edge) == 56, "array in the edges area");
-_Static_assert(sizeof(struct spool_saved) == 128, "frames behind it lie as they do in a stack");
+_Static_assert(sizeof(struct spool_saved) == 256, "frames behind it lie as they do in a stack");
 _Static_assert(sizeof(struct spool_frame) == 24, "read by translated code");
 _Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "one behind the other");
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,

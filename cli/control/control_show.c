@@ -23,11 +23,23 @@ static const struct {
     const char *name;
     enum spool_event event;
 } known[] = {
-    { "Ir", SPOOL_E_IR },     { "Dr", SPOOL_E_DR },     { "Dw", SPOOL_E_DW },
-    { "I1mr", SPOOL_E_I1MR }, { "D1mr", SPOOL_E_D1MR }, { "D1mw", SPOOL_E_D1MW },
-    { "ILmr", SPOOL_E_ILMR }, { "DLmr", SPOOL_E_DLMR }, { "DLmw", SPOOL_E_DLMW },
-    { "Bc", SPOOL_E_BC },     { "Bcm", SPOOL_E_BCM },   { "Bi", SPOOL_E_BI },
+    { "Ir", SPOOL_E_IR },
+    { "Dr", SPOOL_E_DR },
+    { "Dw", SPOOL_E_DW },
+    { "I1mr", SPOOL_E_I1MR },
+    { "D1mr", SPOOL_E_D1MR },
+    { "D1mw", SPOOL_E_D1MW },
+    { "ILmr", SPOOL_E_ILMR },
+    { "DLmr", SPOOL_E_DLMR },
+    { "DLmw", SPOOL_E_DLMW },
+    { "Bc", SPOOL_E_BC },
+    { "Bcm", SPOOL_E_BCM },
+    { "Bi", SPOOL_E_BI },
     { "Bim", SPOOL_E_BIM },
+    { "Ge", SPOOL_E_GE },
+    { "sysCount", SPOOL_E_SYSCOUNT },
+    { "sysTime", SPOOL_E_SYSTIME },
+    { "sysCpuTime", SPOOL_E_SYSCPU },
 };
 #define KNOWN (sizeof(known) / sizeof(*known))
 

@@ -28,6 +28,10 @@ enum finish_event {
     FINISH_BCM,
     FINISH_BI,
     FINISH_BIM,
+    FINISH_GE, // of Callgrind profiles alone, as those that follow
+    FINISH_SYSCOUNT,
+    FINISH_SYSTIME,
+    FINISH_SYSCPU,
     FINISH_EVENTS,
 };
 extern const char *const finish_event_names[FINISH_EVENTS];

@@ -25,13 +25,23 @@ static const struct {
     enum finish_event in;
     enum spool_event inclusive;
 } events[] = {
-    { "Ir", FINISH_IR, SPOOL_E_IR },       { "Dr", FINISH_DR, SPOOL_E_DR },
-    { "Dw", FINISH_DW, SPOOL_E_DW },       { "I1mr", FINISH_I1MR, SPOOL_E_I1MR },
-    { "D1mr", FINISH_D1MR, SPOOL_E_D1MR }, { "D1mw", FINISH_D1MW, SPOOL_E_D1MW },
-    { "ILmr", FINISH_ILMR, SPOOL_E_ILMR }, { "DLmr", FINISH_DLMR, SPOOL_E_DLMR },
-    { "DLmw", FINISH_DLMW, SPOOL_E_DLMW }, { "Bc", FINISH_BC, SPOOL_E_BC },
-    { "Bcm", FINISH_BCM, SPOOL_E_BCM },    { "Bi", FINISH_BI, SPOOL_E_BI },
+    { "Ir", FINISH_IR, SPOOL_E_IR },
+    { "Dr", FINISH_DR, SPOOL_E_DR },
+    { "Dw", FINISH_DW, SPOOL_E_DW },
+    { "I1mr", FINISH_I1MR, SPOOL_E_I1MR },
+    { "D1mr", FINISH_D1MR, SPOOL_E_D1MR },
+    { "D1mw", FINISH_D1MW, SPOOL_E_D1MW },
+    { "ILmr", FINISH_ILMR, SPOOL_E_ILMR },
+    { "DLmr", FINISH_DLMR, SPOOL_E_DLMR },
+    { "DLmw", FINISH_DLMW, SPOOL_E_DLMW },
+    { "Bc", FINISH_BC, SPOOL_E_BC },
+    { "Bcm", FINISH_BCM, SPOOL_E_BCM },
+    { "Bi", FINISH_BI, SPOOL_E_BI },
     { "Bim", FINISH_BIM, SPOOL_E_BIM },
+    { "Ge", FINISH_GE, SPOOL_E_GE },
+    { "sysCount", FINISH_SYSCOUNT, SPOOL_E_SYSCOUNT },
+    { "sysTime", FINISH_SYSTIME, SPOOL_E_SYSTIME },
+    { "sysCpuTime", FINISH_SYSCPU, SPOOL_E_SYSCPU },
 };
 #define EVENTS (sizeof(events) / sizeof(*events))
 
@@ -324,8 +334,8 @@ static bool usable(const struct graph *g, const struct spool_edge *e)
     if (spool_edge_is_jump(e->kind))
         counters = e->kind != SPOOL_EDGE_GOTO;
     return e->kind != SPOOL_EDGE_PLT && e->kind != SPOOL_EDGE_CONTEXT &&
-           e->kind != SPOOL_EDGE_PIECE && e->kind != SPOOL_EDGE_ACCOUNT &&
-           e->target_map < g->s->maps_used &&
+           e->kind != SPOOL_EDGE_PIECE && e->kind != SPOOL_EDGE_SYSCALL &&
+           e->kind != SPOOL_EDGE_ACCOUNT && e->target_map < g->s->maps_used &&
            (e->kind == SPOOL_EDGE_ROOT || e->site_map < g->s->maps_used) &&
            e->counter + counters <= g->s->counters_used;
 }
@@ -501,6 +511,24 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
         g->rc = -1;
 }
 
+// Where a system call was made its events are the cost of.
+static void add_syscall(struct graph *g, const struct spool_edge *e)
+{
+    uint64_t counts[EVENTS];
+    struct quern_site at;
+
+    if (e->site_map >= g->s->maps_used || e->counter + 1 + g->n > g->s->counters_used)
+        return;
+    take(g, g->s->counters + e->counter + 1, counts);
+    if (!any(counts, g->n))
+        return;
+    for (size_t i = 0; i < g->n; i++)
+        g->totals->counts[events[g->event[i]].in] += counts[i];
+    at = site_of(g, e->site_map, e->site, e->to);
+    if (quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
+        g->rc = -1;
+}
+
 static void add_jump(struct graph *g, const struct spool_edge *e)
 {
     uint64_t followed = e->kind == SPOOL_EDGE_GOTO ? 0 : g->s->counters[e->counter], executed = 0;
@@ -630,6 +658,9 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     for (size_t i = 0; i < g->s->edges_used; i++)
         if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind))
             add_edge(g, edge_at(g, i));
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        if (edge_at(g, i)->kind == SPOOL_EDGE_SYSCALL)
+            add_syscall(g, edge_at(g, i));
     for (size_t i = 0; i < g->s->edges_used; i++)
         if (usable(g, edge_at(g, i)) && spool_edge_is_jump(edge_at(g, i)->kind))
             add_jump(g, edge_at(g, i));

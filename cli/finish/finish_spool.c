@@ -15,14 +15,19 @@
 
 #include "cli/shared/util.h"
 
-const char *const finish_event_names[FINISH_EVENTS] = { "Ir",   "I1mr", "ILmr", "Dr",   "D1mr",
-                                                        "DLmr", "Dw",   "D1mw", "DLmw", "Bc",
-                                                        "Bcm",  "Bi",   "Bim" };
+const char *const finish_event_names[FINISH_EVENTS] = {
+    "Ir", "I1mr", "ILmr", "Dr",  "D1mr", "DLmr",     "Dw",      "D1mw",      "DLmw",
+    "Bc", "Bcm",  "Bi",   "Bim", "Ge",   "sysCount", "sysTime", "sysCpuTime"
+};
 
 bool finish_event_counted(enum finish_event e, uint64_t flags)
 {
     if (e == FINISH_IR)
         return true;
+    if (e >= FINISH_GE)
+        return (flags & (e == FINISH_GE       ? SPOOL_F_BUS
+                         : e == FINISH_SYSCPU ? SPOOL_F_SYSCPU
+                                              : SPOOL_F_SYSTIME)) != 0;
     return (flags & (e < FINISH_BC ? SPOOL_F_CACHE_SIM : SPOOL_F_BRANCH_SIM)) != 0;
 }
 
@@ -263,6 +268,8 @@ static void count_insn(struct finish_insn *o, const uint64_t *c, struct spool_co
     counts[FINISH_IR] = n;
     if (at.rep_ir != ~0u)
         counts[FINISH_IR] += c[at.rep_ir];
+    if (in.flags & SPOOL_I_BUS)
+        counts[FINISH_GE] = n;
     if (flags & SPOOL_F_CACHE_SIM) {
         counts[FINISH_DR] = n * in.reads;
         counts[FINISH_DW] = n * in.writes;

@@ -249,13 +249,13 @@ void run_start(const struct run_options *options, char **given)
         die(UTIL_USAGE, "--calls=yes: not with --children=merge, for a child's open calls began in "
                         "its parent; leave one of them out");
     if (!(o.flags & SPOOL_F_CALLS) &&
-        ((o.flags &
-          (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS |
-           SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT | SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD)) ||
+        ((o.flags & (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
+                     SPOOL_F_JUMPS | SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT |
+                     SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD | SPOOL_F_SYSTIME | SPOOL_F_BUS)) ||
          o.rules_count || o.every_blocks))
         die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
                         "--compress-strings=no, --compress-pos=no, --separate-*, --skip-*, --fn-*, "
-                        "--toggle-collect, --collect-atstart=no, --dump-before, --dump-after, "
+                        "--toggle-collect, --collect-*, --dump-before, --dump-after, "
                         "--zero-before and --dump-every-bb are for Callgrind profiles: "
                         "add --calls=yes");
     if (o.log && o.log_fd)

@@ -63,6 +63,7 @@ struct run_options {
     uint64_t stress_us;
     uint64_t stress_flush;
     uint64_t every_blocks; // --dump-every-bb
+    uint32_t systime;      // --collect-systime: 0 or 1 no, then the words
 };
 
 // run_options.c: reads argv[1..]; returns the program and its arguments. Ends the process on wrong

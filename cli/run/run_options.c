@@ -163,6 +163,11 @@ static const struct option rows[] = {
       OPTION_CALL, .call = rule, .bits = SPOOL_RULE_TOGGLE },
     { "--collect-atstart", YES_NO, "collect from the beginning [yes]",
       OPTION_NO, FLAG(NOT_COLLECTING) },
+    { "--collect-systime", "=no|yes|msec|usec|nsec",
+      "system calls and the time that they take, in this unit (yes: msec); "
+      "with nsec also what the processor works in them [no]",
+      OPTION_CHOICE, FIELD(systime) },
+    { "--collect-bus", YES_NO, "atomic instructions [no]", OPTION_YES, FLAG(BUS) },
     { "--dump-before", "=FUNCTION", "write a part of the profile when functions of this name begin",
       OPTION_CALL, .call = rule, .bits = SPOOL_RULE_BEFORE },
     { "--dump-after", "=FUNCTION", "or when they return",
@@ -279,6 +284,10 @@ void run_options_settle(struct run_options *o)
         o->flags |= SPOOL_F_NOT_AT_START;
     if (o->start > 2)
         o->flags |= SPOOL_F_INHERIT;
+    if (o->systime > 1)
+        o->flags |= SPOOL_F_SYSTIME;
+    if (o->systime == 5)
+        o->flags |= SPOOL_F_SYSCPU;
 }
 
 char **run_options_read(struct run_options *o, int argc, char **argv)

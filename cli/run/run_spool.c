@@ -162,6 +162,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->cache_kib = o->cache_kib;
     h->stress_us = o->stress_us;
     h->stress_flush = o->stress_flush;
+    h->systime_unit = o->systime == 5 ? 1 : o->systime == 4 ? 1000 : 1000000;
     h->every_blocks = (uint32_t)o->every_blocks;
     h->start_mask = in->start_mask;
     clock_gettime(CLOCK_REALTIME, &now);

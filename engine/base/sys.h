@@ -289,8 +289,9 @@ struct k_iovec {
 #define FUTEX_WAKE         1
 #define FUTEX_PRIVATE_FLAG 128
 
-#define CLOCK_REALTIME  0
-#define CLOCK_MONOTONIC 1
+#define CLOCK_REALTIME          0
+#define CLOCK_MONOTONIC         1
+#define CLOCK_THREAD_CPUTIME_ID 3
 
 #define ITIMER_REAL    0
 #define ITIMER_VIRTUAL 1

@@ -16,7 +16,7 @@ static u8 slow[GATE_CALLS];
 void gate_init(const u8 table[GATE_CALLS])
 {
     memcpy(slow, table, sizeof(slow));
-    if ((spool->flags & SPOOL_F_SERIALIZE) || spool->stress_us) {
+    if ((spool->flags & (SPOOL_F_SERIALIZE | SPOOL_F_SYSTIME)) || spool->stress_us) {
         memset(slow, 1, sizeof(slow));
         gate_all_slow = true;
     }

@@ -14,8 +14,8 @@
 void gate_init(const u8 table[GATE_CALLS]);
 void gate_thread_init(struct thread *t);
 
-// Every call is slow (serialised threads, --stress, a seccomp filter): from now on, in every
-// thread.
+// Every call is slow (serialised threads, --stress, --collect-systime, a seccomp filter): from now
+// on, in every thread.
 void gate_make_all_slow(void);
 extern bool gate_all_slow;
 

@@ -484,6 +484,30 @@ void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by)
         add_total(t, SPOOL_E_DW, in[i].writes * (u64)by);
         add_total(t, SPOOL_E_BC, in[i].flags & SPOOL_I_BC ? (u64)by : 0);
         add_total(t, SPOOL_E_BI, in[i].flags & SPOOL_I_BI ? (u64)by : 0);
+        add_total(t, SPOOL_E_GE, in[i].flags & SPOOL_I_BUS ? (u64)by : 0);
+    }
+}
+
+void calls_syscall(struct thread *t, u64 site, u64 time, u64 cpu)
+{
+    const u64 by[] = { 1, time, cpu };
+    struct spool_edge *e;
+
+    if (!tb_config.calls || t->calls_context == SPOOL_CONTEXT_OFF)
+        return;
+    e = edges_of(SPOOL_EDGE_SYSCALL, site, 0, 0);
+    if (t->calls_context) {
+        struct spool_edge mine = *e;
+
+        mine.to = t->calls_context;
+        e = edges_record(&mine, 1 + run.events);
+    }
+    fill(t);
+    for (u32 i = SPOOL_E_SYSCOUNT; i < SPOOL_EVENTS; i++) {
+        if (!spool_event_counted((enum spool_event)i, tb_config.flags))
+            continue;
+        totals_of(t)[run.place[i]] += by[i - SPOOL_E_SYSCOUNT];
+        t->counters[e->counter + 1 + run.place[i]] += by[i - SPOOL_E_SYSCOUNT];
     }
 }
 

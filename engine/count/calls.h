@@ -43,6 +43,9 @@ static inline void calls_count(struct thread *t, u32 counter, u64 n)
 // (1 or -1) times more. @signal-safe
 void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by);
 
+// --collect-systime: the system call at `site` is done.
+void calls_syscall(struct thread *t, u64 site, u64 time, u64 cpu);
+
 // A handler is about to begin; and its return.
 void calls_signal(struct thread *t);
 void calls_signal_return(struct thread *t);

@@ -29,6 +29,7 @@
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/systime.h"
 #include "engine/syscalls/vsyscall.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stop.h"
@@ -271,7 +272,10 @@ static _Noreturn void dispatch_syscall(struct thread *t)
     t->pc = t->sc_next - 2;
     t->sc_post = 0;
     spool->n_slow_syscalls++;
+    systime_begin(t);
     syscalls_slow(t);
+    if (t->pc == t->sc_next)
+        systime_end(t);
     dispatch_run(t);
 }
 
@@ -284,6 +288,7 @@ static _Noreturn void dispatch_syscall_finished(struct thread *t)
         syscalls_done(t);
         t->sc_post = 0;
     }
+    systime_end(t);
     dispatch_run(t);
 }
 

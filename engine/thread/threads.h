@@ -38,8 +38,9 @@ struct thread_own {
     struct seccomp_filter *seccomp_in_kernel; // the newest that the kernel has, too
     u8 stress;                                // enum thread_stress
     s32 stress_timer;
-    s32 dying_tid; // the slot's last thread, until it has gone
-    u8 again;      // enum thread_again
+    s32 dying_tid;                // the slot's last thread, until it has gone
+    u8 again;                     // enum thread_again
+    s64 called[2], called_cpu[2]; // --collect-systime: when its call began, on both clocks
     // --dump-every-bb: the block that it was about to execute last, and how often it had by then
     u32 block_counter; // plus one
     u64 block_count;

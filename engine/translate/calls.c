@@ -75,7 +75,7 @@ static void add_total(struct tb *b, enum spool_event e, u32 n, bool free)
 
 void calls_emit_totals(struct tb *b, bool free)
 {
-    u32 reads = 0, writes = 0, bc = 0, bi = 0;
+    u32 reads = 0, writes = 0, bc = 0, bi = 0, bus = 0;
 
     if (!tb_config.calls)
         return;
@@ -85,12 +85,14 @@ void calls_emit_totals(struct tb *b, bool free)
         writes += b->rec[i].writes;
         bc += (b->rec[i].flags & SPOOL_I_BC) != 0;
         bi += (b->rec[i].flags & SPOOL_I_BI) != 0;
+        bus += (b->rec[i].flags & SPOOL_I_BUS) != 0;
     }
     add_total(b, SPOOL_E_IR, b->n, free);
     add_total(b, SPOOL_E_DR, reads, free);
     add_total(b, SPOOL_E_DW, writes, free);
     add_total(b, SPOOL_E_BC, bc, free);
     add_total(b, SPOOL_E_BI, bi, free);
+    add_total(b, SPOOL_E_GE, bus, free);
 }
 
 // ---- Cold parts ----

@@ -49,6 +49,8 @@ static struct spool_insn describe(const struct insn *in)
         r.flags |= SPOOL_I_DYN;
         return r;
     }
+    if (in->flags & INSN_F_BUS)
+        r.flags |= SPOOL_I_BUS;
     for (u32 k = 0; k < in->nrefs; k++) {
         if ((in->refs[k].flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE)
             r.writes++;

@@ -333,6 +333,8 @@ static void read_form(struct insn *in, const ZydisDecodedInstruction *zi)
     if (zi->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
         zi->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && zi->opcode >= 0xa0 && zi->opcode <= 0xa3)
         in->flags |= INSN_F_MOFFS;
+    if ((zi->attributes & ZYDIS_ATTRIB_HAS_LOCK) || is_locked(in, zi))
+        in->flags |= INSN_F_BUS;
     if (is_locked(in, zi))
         in->flags |= INSN_F_LOCKED;
     if (moves_xstate(zi))

@@ -37,6 +37,7 @@ enum insn_flag {
     INSN_F_MOFFS = 1u << 10, // mov with a 64-bit absolute address
     INSN_F_REPNE = 1u << 11,
     INSN_F_XSTATE = 1u << 12,  // xsave or xrstor: edx:eax say what
+    INSN_F_BUS = 1u << 14,     // atomic in any way
     INSN_F_SETS_SP = 1u << 13, // to what does not follow from rsp or rbp (with the operands alone)
 };
 

@@ -79,7 +79,7 @@ control"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 72 ]
+    [ "$(wc -l <<< "$output")" = 74 ]
 }
 
 @test "choices, where = separates words and where it does not" {
