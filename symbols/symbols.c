@@ -122,6 +122,11 @@ void symbols_free(struct symbols *s)
     free(s);
 }
 
+uint32_t symbols_number(struct symbols *s, const char *text, size_t len)
+{
+    return strings_add(&s->strings, text, len);
+}
+
 const char *symbols_string(const struct symbols *s, uint32_t number)
 {
     return s->strings.text[number];

@@ -62,6 +62,8 @@ struct symbols_place {
 void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_place *out);
 
 const char *symbols_string(const struct symbols *s, uint32_t number);
+// The number of a name that comes from elsewhere; 0 also when memory is out.
+uint32_t symbols_number(struct symbols *s, const char *text, size_t len);
 
 // There was not memory enough for everything that was asked, now or at any time: answers may be
 // "???" that are known.

@@ -14,6 +14,7 @@
 #include "cli/shared/file.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/util.h"
+#include "symbols/perfmap.h"
 #include "symbols/symbols.h"
 
 struct executed {
@@ -38,6 +39,8 @@ struct builder {
     uint32_t map;
     uint64_t map_delta; // link-time address minus pc
     bool map_known;
+    struct perfmap *generated; // names of generated code; NULL: none are known
+    bool map_generated;
     struct graph *graph; // with --calls=yes, instead of cells
 };
 
@@ -142,6 +145,27 @@ static void note_executed(struct builder *b, const struct finish_insn *in)
     b->executed[b->executed_count++] = (struct executed){ in->pc, in->executed, in->map };
 }
 
+static void place_generated(struct builder *b, uint64_t pc, struct symbols_place *at)
+{
+    size_t len;
+    const char *name = perfmap_find(b->generated, pc, &len);
+
+    if (name)
+        at->function = symbols_number(b->symbols, name, len);
+}
+
+static void read_generated(struct builder *b)
+{
+    char *path = xasprintf("/tmp/perf-%d.map", b->s->h->pid);
+
+    for (uint64_t i = 0; !b->generated && i < b->s->maps_used; i++)
+        if (b->s->maps[i].flags & SPOOL_MAP_ANON) {
+            b->generated = perfmap_read(path);
+            break;
+        }
+    free(path);
+}
+
 static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at)
 {
     struct builder *b = ctx;
@@ -153,9 +177,12 @@ static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place
                              : UINT64_MAX;
 
         b->map = map;
+        b->map_generated = (m->flags & SPOOL_MAP_ANON) && b->generated;
         b->map_known = start != UINT64_MAX;
         b->map_delta = start - pc;
     }
+    if (b->map_generated)
+        place_generated(b, pc, at);
     if (!b->map_known)
         return pc;
     symbols_find(b->module[map], pc + b->map_delta, at);
@@ -294,6 +321,7 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
         die(UTIL_USAGE, "out of memory");
     progress_begin("reading symbols");
     open_modules(&b);
+    read_generated(&b);
     if ((s->h->flags & SPOOL_F_CALLS) && (s->h->flags & SPOOL_F_BY_THREAD)) {
         rc = write_threads(&b, files->output, totals, err, err_size);
     } else if (s->h->flags & SPOOL_F_CALLS) {
@@ -315,6 +343,7 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     if (rc == 0)
         symbols_save(b.symbols);
     symbols_free(b.symbols);
+    perfmap_free(b.generated);
     free(b.module);
     free(b.cell);
     free(b.slot);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//
+// Names of generated code: which of several functions holds an address, and lines that say nothing.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "symbols/perfmap.h"
+
+static struct perfmap *map_of(const char *text)
+{
+    char path[] = "/tmp/test_perfmap.XXXXXX";
+    int fd = mkstemp(path);
+    struct perfmap *m;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    m = perfmap_read(path);
+    unlink(path);
+    return m;
+}
+
+static void expect(const struct perfmap *m, uint64_t addr, const char *name)
+{
+    size_t len = 0;
+    const char *found = perfmap_find(m, addr, &len);
+
+    if (!name) {
+        assert_null(found);
+        return;
+    }
+    assert_non_null(found);
+    assert_int_equal(len, strlen(name));
+    assert_memory_equal(found, name, len);
+}
+
+static void bounds(void **state)
+{
+    struct perfmap *m = map_of("1000 10 first function\n0x2000 0x20 second");
+
+    (void)state;
+    assert_non_null(m);
+    expect(m, 0xfff, NULL);
+    expect(m, 0x1000, "first function");
+    expect(m, 0x100f, "first function");
+    expect(m, 0x1010, NULL);
+    expect(m, 0x201f, "second");
+    expect(m, 0x2020, NULL);
+    expect(m, UINT64_MAX, NULL);
+    perfmap_free(m);
+}
+
+// Addresses are used again: the last line holds, where it reaches.
+static void again(void **state)
+{
+    struct perfmap *m = map_of("1000 100 old\n1040 10 inner\n1000 20 new\n2000 10 x\n2000 10 y\n");
+
+    (void)state;
+    assert_non_null(m);
+    expect(m, 0x1000, "new");
+    expect(m, 0x101f, "new");
+    expect(m, 0x1020, "old");
+    expect(m, 0x1045, "inner");
+    expect(m, 0x1050, "old");
+    expect(m, 0x10ff, "old");
+    expect(m, 0x2005, "y");
+    perfmap_free(m);
+}
+
+static void damaged(void **state)
+{
+    struct perfmap *m = map_of("\n \nxyz 10 a\n1000\n1000 \n1000 0 empty\n1000 10 \n1000 zz b\n"
+                               "ffffffffffffffff 10 over\n-1 10 minus\n3000 4 good\n");
+
+    (void)state;
+    assert_non_null(m);
+    expect(m, 0x1000, NULL);
+    expect(m, 0xffffffffffffffff, NULL);
+    expect(m, 0x3003, "good");
+    perfmap_free(m);
+    assert_null(map_of(""));
+    assert_null(perfmap_read("/nowhere/perf-1.map"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(again),
+        cmocka_unit_test(damaged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
