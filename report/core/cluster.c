@@ -159,23 +159,64 @@ static void move(struct clusters *k, const struct layered *out)
     }
 }
 
+// Does another node of its box stand between a node and the box's lower (down > 0) or upper edge?
+static bool behind(const struct clusters *k, uint32_t n, double down)
+{
+    const struct layered *l = k->l;
+
+    for (uint32_t i = 0; i < l->nodes; i++) {
+        const struct layered_node *a = &l->node[n], *b = &l->node[i];
+        if (i != n && k->group[i] == k->group[n] && (b->y - a->y) * down > 0 &&
+            b->x - b->w / 2 < a->x && a->x < b->x + b->w / 2)
+            return true;
+    }
+    return false;
+}
+
+// The way out of a node's box, where others stand in it: along the side that is nearer to where it
+// goes. In `p`, from the node on; how many points.
+static uint32_t way_out(const struct clusters *k, uint32_t n, double down, double to,
+                        struct layered_point p[2])
+{
+    const struct layered_node *a = &k->l->node[n];
+
+    if (k->group[n] == CORE_NONE || !behind(k, n, down))
+        return 0;
+    const struct cluster_box *box = &k->box[k->group[n]];
+    double x = to < a->x ? box->x + k->pad.left / 2 : box->x + box->w - k->pad.right / 2;
+    p[0] = (struct layered_point){ x, a->y + (a->h + k->l->gap_y) * down };
+    p[1] = (struct layered_point){ x, down > 0 ? box->y + box->h : box->y };
+    return 2;
+}
+
 // From node to node, between by the points that the units' edge has between its ends.
 static bool draw(struct clusters *k, uint32_t e, const struct layered *out, uint32_t outer_edge)
 {
     struct layered *l = k->l;
-    const struct layered_node *a = &l->node[l->edge[e].from], *b = &l->node[l->edge[e].to];
+    uint32_t from = l->edge[e].from, to = l->edge[e].to;
+    const struct layered_node *a = &l->node[from], *b = &l->node[to];
     const struct layered_edge *way = &out->edge[outer_edge];
     const struct layered_point *p = out->point + way->first;
     double down = p[0].y <= p[way->points - 1].y ? 0.5 : -0.5;
+    struct layered_point first[2], last[2];
+    uint32_t leave = way_out(k, from, down, b->x, first), enter = way_out(k, to, -down, a->x, last);
 
     l->edge[e].first = l->points;
-    l->edge[e].points = way->points;
     if (!add_point(k, (struct layered_point){ a->x, a->y + a->h * down }))
         return false;
+    for (uint32_t i = 0; i < leave; i++)
+        if (!add_point(k, first[i]))
+            return false;
     for (uint32_t i = 1; i + 1 < way->points; i++)
         if (!add_point(k, p[i]))
             return false;
-    return add_point(k, (struct layered_point){ b->x, b->y - b->h * down });
+    for (uint32_t i = enter; i-- > 0;)
+        if (!add_point(k, last[i]))
+            return false;
+    if (!add_point(k, (struct layered_point){ b->x, b->y - b->h * down }))
+        return false;
+    l->edge[e].points = l->points - l->edge[e].first;
+    return true;
 }
 
 static int make_all(struct clusters *k)

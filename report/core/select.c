@@ -65,12 +65,15 @@ static struct value plus(struct value a, struct value b, int64_t scale)
 
 // ---- Cycles ----
 
+static bool is_folded(const struct chooser *x, uint32_t f)
+{
+    return x->cycle && x->cycle[f] && x->first[x->cycle[f]] && !hidden(x, f);
+}
+
 // The function that stands for another: of a folded cycle its first one that is not hidden.
 static uint32_t stands_for(const struct chooser *x, uint32_t f)
 {
-    return x->cycle && x->cycle[f] && x->first[x->cycle[f]] && !hidden(x, f)
-               ? x->first[x->cycle[f]] - 1
-               : f;
+    return is_folded(x, f) ? x->first[x->cycle[f]] - 1 : f;
 }
 
 static int fold(struct chooser *x)
@@ -84,11 +87,21 @@ static int fold(struct chooser *x)
     x->next = heap_array(x->c->funcs, sizeof(*x->next));
     if (!x->first || !x->next)
         return CORE_MEMORY;
-    for (uint32_t f = x->c->funcs; f-- > 0;)
-        if (g->cycle[f] && !hidden(x, f)) {
-            x->next[f] = x->first[g->cycle[f]];
-            x->first[g->cycle[f]] = f + 1;
+    // First how many they are: of a cycle that is too large nothing is linked.
+    for (uint32_t f = 0; f < x->c->funcs; f++)
+        if (g->cycle[f])
+            x->first[g->cycle[f]]++;
+    for (uint32_t i = 1; i <= g->cycles; i++)
+        x->first[i] = x->first[i] > x->w->fold ? CORE_NONE : 0;
+    for (uint32_t f = x->c->funcs; f-- > 0;) {
+        uint32_t cycle = g->cycle[f];
+        if (cycle && x->first[cycle] != CORE_NONE && !hidden(x, f)) {
+            x->next[f] = x->first[cycle];
+            x->first[cycle] = f + 1;
         }
+    }
+    for (uint32_t i = 1; i <= g->cycles; i++)
+        x->first[i] = x->first[i] == CORE_NONE ? 0 : x->first[i];
     x->cycle = g->cycle;
     return 0;
 }
@@ -119,7 +132,7 @@ static void add_link(struct chooser *x, uint32_t other, uint32_t edge)
 static void gather(struct chooser *x, uint32_t node, bool callees)
 {
     const struct core *c = x->c;
-    bool folded = x->cycle && x->cycle[node] && !hidden(x, node);
+    bool folded = is_folded(x, node);
     uint32_t member = folded ? x->first[x->cycle[node]] : node + 1;
 
     x->links = 0;
@@ -171,9 +184,9 @@ static bool add_node(struct chooser *x, uint32_t func, int32_t depth)
         x->memory = true;
         return false;
     }
-    x->out->node[x->out->nodes++] = (struct select_node){
-        func, depth, x->cycle && func < x->c->funcs && !hidden(x, func) ? x->cycle[func] : 0
-    };
+    x->out->node[x->out->nodes++] =
+        (struct select_node){ func, depth,
+                              func < x->c->funcs && is_folded(x, func) ? x->cycle[func] : 0 };
     return true;
 }
 

@@ -35,7 +35,7 @@ struct select_wish {
     double least_node, least_edge; // magnitudes of inclusive cost, of an edge's cost
     uint32_t most;                 // nodes; at most SELECT_NODES
     const uint8_t *mask;           // by function: 0: hidden. NULL: none is
-    bool fold;                     // cycles are one node; not of a difference
+    uint32_t fold; // cycles of so many functions at most are one node; not of a difference. 0: none
 };
 
 struct select_graph {

@@ -610,7 +610,7 @@ export class Api {
       Uint32Array.of(root))[0]!;
     // What has less than some pixels of area cannot be seen.
     let boxes = kind === "structure" ? this.structure(event, side, filter,
-      total.approx / (w * h) * 6, use) : this.stacks(kind, event, side, root, use);
+      total.approx / (w * h) * 6, use) : this.stacks(kind, event, side, root, use, { ...filter, text: "" });
     boxes = this.place(boxes, total.approx, w, h);
     if (kind === "structure") {
       this.addLines(boxes, event, side, use);
@@ -688,8 +688,8 @@ export class Api {
     }
   }
 
-  private stacks(kind: string, event: number, side: Side, root: number, use: Side[]): MapBox[] {
-    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000);
+  private stacks(kind: string, event: number, side: Side, root: number, use: Side[], filter: Filter): MapBox[] {
+    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000, filter);
     const funcs = Uint32Array.from(flame.boxes, (b) => b.func);
     const others = use.map((s) => this.core.values(this.form(event), Of.Inclusive, s, funcs));
     return flame.boxes.map((b, i) => ({
@@ -747,9 +747,9 @@ export class Api {
   }
 
   // A call graph around a function or (NONE) of all, laid out. Costs of nodes on all sides.
-  // `way`: where callers are, "left", "below" or else above. `fold`: cycles are one node; `by`: groups that are framed.
+  // `way`: where callers are, "left", "below" or else above. `fold`: cycles of so many functions are one node; `by`: groups that are framed.
   graph(event: number, side: Side, focus: number, up: number, down: number, least: number, leastCall: number,
-    most: number, filter: Filter, upTo: Side, way = "", fold = false, by = ""):
+    most: number, filter: Filter, upTo: Side, way = "", fold = 0, by = ""):
     GraphPicture {
     const core = this.core, formula = this.form(event), total = Math.abs(core.total(formula,
       side === Side.Difference ? Side.New : side).approx);

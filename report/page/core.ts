@@ -503,11 +503,11 @@ export class Core {
 
   graph(wish: {
     formula: number; side: Side; focus: number; up: number; down: number; leastNode: number; leastEdge: number;
-    most: number; mask: Uint8Array | null; fold: boolean;
+    most: number; mask: Uint8Array | null; fold: number;
   }): { nodes: GraphNode[]; edges: GraphEdge[]; leftOut: number } {
     const mask = wish.mask ? this.bytesIn(wish.mask) : 0;
     const g = this.call["graph"]!(this.handle, wish.formula, wish.side, wish.focus, wish.up, wish.down, wish.leastNode,
-      wish.leastEdge, wish.most, mask, wish.fold ? 1 : 0, this.scratch) >>> 0;
+      wish.leastEdge, wish.most, mask, wish.fold, this.scratch) >>> 0;
     this.put(mask);
     this.check(this.view().getInt32(this.scratch, true));
     this.call["graph_read"]!(g, this.scratch, 0, 0);

@@ -18,6 +18,13 @@ export function curve(points: [number, number][], left: boolean): string {
   return d;
 }
 
+// Of two ways between the same nodes, there and back, each keeps to its right.
+export function apart(points: [number, number][], both: boolean, left: boolean): [number, number][] {
+  if (!both || points.length < 2) return points;
+  const k = left ? 0 : 1, by = points[0]![k] < points[points.length - 1]![k] ? -6 : 6;
+  return points.map(([x, y]) => left ? [x, y - by] : [x + by, y]);
+}
+
 // A node: a link that is its box, with a name of its own, and above it what is written there, for eyes alone.
 export function node(link: SVGAElement, tip: string, ...written: SVGElement[]): SVGAElement {
   svg("g", {}, svg("title", {}, tip), link, svg("g", { class: "written", "aria-hidden": "true" }, ...written));

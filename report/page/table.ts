@@ -20,6 +20,17 @@ function plain(cell: Child): string {
   return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 
+// A table that is there as a whole, as a file.
+export function csvOf(table: HTMLTableElement, name: string): HTMLButtonElement {
+  const text = (cell: Node): string => {
+    const copy = cell.cloneNode(true) as HTMLElement;
+    for (const where of copy.querySelectorAll(".where")) where.remove();
+    return plain(copy);
+  };
+  return button("CSV", () => save(new Blob([[...table.rows].map((row) => [...row.cells].map(text).join()).join("\n") + "\n"],
+    { type: "text/csv" }), name + ".csv"), { title: "This table as a file", "aria-label": "CSV: " + name });
+}
+
 const FEW = 300, TALL = 8e6, ROW = 26, AROUND = 12;
 
 export interface Column {
@@ -179,7 +190,7 @@ export class Table {
   }
 
   csvButton(name: string): HTMLButtonElement { return button("CSV", () => void this.csv(name),
-    { title: "All these rows as a file" }); }
+    { title: "All these rows as a file", "aria-label": "CSV: " + name }); }
 
   focus(): void { this.link(this.active)?.focus(); }
 

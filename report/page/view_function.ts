@@ -6,7 +6,7 @@ import type { Name, Neighbour } from "./api";
 import { App, noFilter, sideNames } from "./app";
 import type { Shown, View } from "./app";
 import { h, rounded, wide } from "./element";
-import { Table } from "./table";
+import { csvOf, Table } from "./table";
 import type { Column } from "./table";
 import { assemblyView } from "./view_assembly";
 import { flameView } from "./view_flame";
@@ -73,7 +73,7 @@ async function costs(app: App, f: number): Promise<HTMLElement> {
     for (const side of app.sides)
       row.append(h("td", { class: "num", "data-q": ["called", app.event, side, f].join(":") }, app.text(side, v, 1)));
   }
-  return h("section", {}, h("h3", {}, "Costs"), wide(table));
+  return h("section", {}, h("h3", {}, "Costs ", csvOf(table, "costs")), wide(table));
 }
 
 async function why(app: App, f: number): Promise<HTMLElement | null> {
@@ -188,7 +188,8 @@ async function reach(app: App, f: number, callers: boolean): Promise<HTMLElement
     },
   });
   return h("section", { "data-part": callers ? "callers" : "callees" },
-    h("h3", {}, (callers ? "All that lead to it: " : "All that it leads to: ") + (funcs.length - 1)),
+    h("h3", {}, (callers ? "All that lead to it: " : "All that it leads to: ") + (funcs.length - 1) + " ",
+      funcs.length > 1 ? table.csvButton(callers ? "all callers" : "all callees") : null),
     funcs.length > 1 ? table.element : h("p", { class: "note" }, "none"));
 }
 

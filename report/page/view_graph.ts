@@ -7,10 +7,11 @@ import type { GraphPicture } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save, share, shorten, signed, svg } from "./element";
-import { curve, Layers, node } from "./layers";
+import { apart, curve, Layers, node } from "./layers";
 import { Table } from "./table";
 import { funcOf, missing } from "./view_function";
 
+const FOLD = 10000; // functions of a cycle that is one box: to sum the calls of more takes too long
 const MOST = "60"; // nodes, unless chosen; the core's limit is 400
 
 type Node_ = GraphPicture["nodes"][0];
@@ -35,6 +36,16 @@ function listed(members: string[]): string {
   return names.join(", ") + (members.length > names.length ? " and " + (members.length - names.length) + " more" : "");
 }
 
+// Where a call's numbers can be written: beside the middle of a piece of it that no node stands on, as near to its own middle as
+// may be.
+function free(points: [number, number][], nodes: Node_[]): [number, number] {
+  const spots = points.slice(1).map(([x, y], i): [number, number] => [(x + points[i]![0]) / 2 + 4, (y + points[i]![1]) / 2]);
+  const half = (spots.length - 1) / 2, order = spots.map((_, i) => i).sort((a, b) => Math.abs(a - half) - Math.abs(b - half));
+  const at = order.find((i) => !nodes.some((n) => Math.abs(n.x - spots[i]![0]) < n.w / 2 + 35 &&
+    Math.abs(n.y - spots[i]![1]) < 28));
+  return spots[at ?? order[0]!]!;
+}
+
 // `cycle`: of the function that the graph is about.
 function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
   const total = app.total(app.event, app.base ? Side.New : side),
@@ -50,10 +61,11 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
       svg("rect", { x: b.x, y: b.y, width: b.w, height: b.h, rx: 6 }),
       svg("text", { x: b.x + 8, y: b.y + 16 }, text + " · " + part(b.self.approx)), svg("title", {}, said)));
   }
+  const pairs = new Set(g.edges.map((e) => e.from + "-" + e.to));
   for (const e of g.edges) {
     const from = g.nodes[e.from]!, to = g.nodes[e.to]!, own = e.from === e.to,
       size = Math.abs(share(e.value.approx, total)) || 0;
-    const points = own ? [] : e.points;
+    const points = own ? [] : apart(e.points, pairs.has(e.to + "-" + e.from), app.state.dr === "left");
     const d = own ? `M${from.x + 30} ${from.y + 20}c30 26 50 -10 20 -30` : curve(points, app.state.dr === "left");
     const change = app.base ? " " + (e.value.approx > 0 ? "more" : "less") : "";
     const text = label(from) + " calls " + label(to) + " " +
@@ -63,10 +75,10 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1),
       "marker-end": "url(#tip)" }, svg("title", {}, text));
     lines.append(path);
-    const middle = points[Math.floor(points.length / 2)];
-    if (middle && size > 0.02 && points.length > 1) {
-      const before = points[Math.floor(points.length / 2) - 1]!;
-      lines.append(svg("text", { x: (middle[0] + before[0]) / 2 + 4, y: (middle[1] + before[1]) / 2, class: "cost" },
+    if (size > 0.02 && points.length > 1) {
+      // Of two that go to and fro one is written a line higher, the other lower.
+      const [x, y] = free(points, g.nodes), back = pairs.has(e.to + "-" + e.from) ? e.from < e.to ? -8 : 8 : 0;
+      lines.append(svg("text", { x, y: y + back, class: "cost" },
         part(e.value.approx) + (app.base ? "" : ", " + number(e.calls, 1) + "×")));
     }
   }
@@ -174,12 +186,14 @@ async function show(app: App): Promise<Shown> {
   const side = app.base ? Side.Difference : Side.New;
   const g = await app.client.ask("graph", app.event, side, focus, up, down, least / 100,
     Number(state.le ?? least) / 100, Number(state.l ?? MOST),
-    app.filter, app.base ? Side.Difference : Side.New, state.dr ?? "", !app.base && state.cn !== "1", state.cl ?? "");
+    app.filter, app.base ? Side.Difference : Side.New, state.dr ?? "", app.base || state.cn === "1" ? 0 : FOLD,
+    state.cl ?? "");
   const cycle = focus === NONE ? 0 : (await app.client.ask("name", focus)).cycle[0];
   element.append(h("p", { class: "note", role: "status" }, shown(g.nodes) +
     (g.leftOut ? ", " + g.leftOut + " more are summed in \"others\"" : "") +
     (g.notDrawn ? "; " + g.notDrawn + " cheaper calls between them are not drawn" : "") +
-    ". In a box: " + (app.base ?
+    (!app.base && state.cn !== "1" && g.nodes.some((n) => n.name?.cycle[0] && !n.cycle) ? "; a cycle of more than " +
+      FOLD.toLocaleString("en") + " functions is opened" : "") + ". In a box: " + (app.base ?
       "the difference of the inclusive and of the self cost, as shares of the program's new cost." : "inclusive and self cost, of the program.")));
   if (!g.nodes.length) return { element };
   if (state.t) {

@@ -5,6 +5,7 @@ import type { Value } from "./core";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, wide } from "./element";
 import { sideNames } from "./app";
+import { csvOf } from "./table";
 
 const BARS = 2000; // of the time line
 
@@ -72,12 +73,14 @@ async function show(app: App): Promise<Shown> {
         h("td", { class: "num" }, part.thread === null ? "" : String(part.thread)),
       h("td", { class: "num" }, part.pid === null ? "" : String(part.pid)),
       h("td", { class: "num", "data-q": ["part", event, part.side, i].join(":") }, number(totals[i], app.scale(event))),
-      h("td", { class: "num" }, percent(totals[i]!.approx, sum[part.side]!)), h("td", {}, bar),
+      h("td", { class: "num" }, percent(totals[i]!.approx, sum[part.side]!)), h("td", { class: "name" }, bar),
       h("td", { class: "name" }, h("bdi", {}, part.descs.join("; ") || part.cmd))));
   });
   const heads = ["Counts", "#", ...(app.base ? ["Side"] : []), "Part", "Thread", "Process", app.eventName(event), "%",
     "Bar", "What"];
   const threads = [...new Set(parts.map((part) => part.thread))].filter((t) => t !== null);
+  const table = h("table", { id: "quern-parts", "aria-label": "Parts" }, h("thead", {}, h("tr", {},
+    ...heads.map((text) => h("th", { scope: "col", class: text === "Bar" || text === "What" ? "name" : null }, text)))), body);
   const element = h("div", {}, h("h2", {}, "Parts"), h("p", { class: "note" },
     "What is selected alone counts, in every view."),
     h("div", { class: "bar" }, button("Apply", apply), button("All", () => app.set({ p: "" })),
@@ -85,8 +88,7 @@ async function show(app: App): Promise<Shown> {
         p: parts.flatMap((part, i) => part.thread === t ? [i] : []).join("."),
       }))) : [])),
     timeLine(app, totals, chosen, event),
-    wide(h("table", { id: "quern-parts", "aria-label": "Parts" }, h("thead", {}, h("tr", {},
-      ...heads.map((text) => h("th", { scope: "col" }, text)))), body)));
+    h("p", {}, csvOf(table, "parts")), wide(table));
   return { element };
 }
 

@@ -7,7 +7,7 @@ import type { Name } from "./api";
 import { noFilter, sideNames, Values } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, factor, h, none, number, percent, signed, wide } from "./element";
-import { Table } from "./table";
+import { csvOf, Table } from "./table";
 
 const TEN = 10, MANY = 100000; // functions
 
@@ -69,7 +69,7 @@ function totals(app: App): HTMLElement {
       row.append(h("td", { class: "num", "data-q": ["total", e, side, 0].join(":") },
         app.text(side, event.total, event.scale)));
   });
-  return h("section", {}, h("h2", {}, "Totals"), wide(table));
+  return h("section", {}, h("h2", {}, "Totals ", csvOf(table, "totals")), wide(table));
 }
 
 // ---- Where, and why ----
@@ -100,7 +100,8 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
       };
     })),
   });
-  return h("div", {}, h("h3", {}, title === "self" ? "Alone (self)" : "With what they call (inclusive)"), view.element);
+  return h("div", {}, h("h3", {}, title === "self" ? "Alone (self) " : "With what they call (inclusive) ",
+    view.csvButton("dearest")), view.element);
 }
 
 async function where(app: App): Promise<HTMLElement> {
@@ -144,7 +145,7 @@ async function why(app: App): Promise<HTMLElement> {
         percent(at[side]!.approx, 1)));
     row.append(h("td", {}));
   });
-  section.append(wide(table));
+  section.append(wide(table), csvOf(table, "why"));
   return section;
 }
 

@@ -62,7 +62,8 @@ class Browser:
                     "!document.querySelector('#quern-main .summary:not([data-done])')"):
                 return
             time.sleep(0.01)
-        raise RuntimeError("no view " + fragment)
+        raise RuntimeError("no view %s: %s" % (fragment, self.run(
+            "return [document.body.dataset.view, location.hash, document.querySelector('#quern-app').innerText.slice(0, 300)]")))
 
     def press(self, *keys):
         """Keys, as a user without a mouse presses them, one after another."""

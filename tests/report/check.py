@@ -410,6 +410,8 @@ def check_pictures(browser):
     browser.view("v=treemap&t=1")
     compare("treemap", [row[0] for row in texts_of(browser, "#quern-treemap")],
             ["700", "700", "700", "120", "100", "100", "20", "20"], faults)  # file, function, line
+    browser.view("v=treemap&k=callees&t=1&f=%s&hi=%s" % (hashes["main"], hashes["func1"]))
+    compare("treemap of callees without func1", [row[0] for row in texts_of(browser, "#quern-treemap")], ["820", "400"], faults)
     browser.view("v=graph&t=1&f=" + browser.ask("name", 0)["hash"])
     compare("graph", sorted(texts_of(browser, "#quern-graph")),
             [["func1", "2", "300", "func2"], ["main", "1", "400", "func1"], ["main", "3", "400", "func2"]], faults)
@@ -964,6 +966,13 @@ def check_saved(browser):
         "400,48.8%,100,12.2%,1,400,func1,file1.c,"], faults)
     compare("lines", saved("v=lines", "CSV").splitlines(),
             ["Instructions self,%,Line,Source", "700,85.4%,file2.c:20,", "100,12.2%,file1.c:51,", "20,2.44%,file1.c:16,"], faults)
+    compare("totals", saved("", "CSV").splitlines(), ["Event,Total", "Instructions,820"], faults)
+    compare("costs", saved("v=function", "CSV").splitlines(),
+            ["Event,incl.,%,self,%", "Instructions,820,100.0%,20,2.44%", "Called,0"], faults)
+    main = browser.ask("name", 0)["hash"]
+    browser.view("v=function&a=1&f=" + main)
+    compare("names of the buttons", [name for role, name in browser.names() if role == "button" and name.startswith("CSV")],
+            ["CSV: costs", "CSV: all callees", "CSV: source"], faults)
     # main has 20 of its own, func1 100; of func2's 700 main calls 400, func1 300.
     compare("stacks", sorted(saved("v=flame", "Folded").splitlines()),
             ["main 20", "main;func1 100", "main;func1;func2 300", "main;func2 400"], faults)

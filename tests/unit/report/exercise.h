@@ -6,6 +6,7 @@
 #ifndef QUERN_TESTS_REPORT_EXERCISE_H
 #define QUERN_TESTS_REPORT_EXERCISE_H
 
+#include "report/core/cluster.h"
 #include "report/core/column.h"
 #include "report/core/detail.h"
 #include "report/core/flame.h"
@@ -66,7 +67,7 @@ static inline void exercise_pictures(struct core *c, struct formula *formula, ui
     struct flame flame;
     struct select_graph graph;
     struct select_wish wish = {
-        .formula = formula, .focus = focus, .up = 3, .down = 3, .most = 50, .fold = focus % 2
+        .formula = formula, .focus = focus, .up = 3, .down = 3, .most = 50, .fold = focus % 5
     };
 
     for (unsigned kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++)
@@ -81,6 +82,14 @@ static inline void exercise_pictures(struct core *c, struct formula *formula, ui
         edge[i] = (struct layered_edge){ graph.edge[i].from, graph.edge[i].to, 1, 0, 0 };
     if (node && edge && layered_make(&l) == 0)
         heap_put(l.point);
+    uint32_t *group = heap_array(graph.nodes, sizeof(*group));
+    struct cluster_box box[3] = { { .w = 0 } };
+    for (uint32_t i = 0; group && i < graph.nodes; i++)
+        group[i] = i % 4 < 3 ? i % 4 : CORE_NONE;
+    if (node && edge && group &&
+        cluster_make(&l, group, box, 3, (struct cluster_edge){ 1, 2, 3, 4 }) == 0)
+        heap_put(l.point);
+    heap_put(group);
     heap_put(node);
     heap_put(edge);
     select_free(&graph);

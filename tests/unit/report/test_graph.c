@@ -282,7 +282,7 @@ static void folded(void **state)
                              .down = 1,
                              .least_edge = 25,
                              .most = 400,
-                             .fold = true };
+                             .fold = 2 };
     struct select_graph g;
     uint8_t mask[] = { 1, 1, 1, 1 };
 
@@ -305,13 +305,13 @@ static void folded(void **state)
     assert_int_equal(g.nodes, 3);
     assert_int_equal(g.edges, 2);
     select_free(&g);
-    w.fold = false;
+    w.fold = 1; // the cycle has more
     assert_int_equal(select_make(c, &w, &g), 0);
     assert_int_equal(g.nodes, 4);
     assert_int_equal(g.edges, 6);
     select_free(&g);
     // Without c the node is b alone, which is called for 40; c is among the others.
-    w.fold = true;
+    w.fold = 2;
     w.focus = tiny_func(c, 'b');
     mask[tiny_func(c, 'c')] = 0;
     w.mask = mask;

@@ -327,6 +327,20 @@ static void one_box(void **state)
         cluster_make(&l, (uint32_t[]){ 1, 0, 0, 0 }, &box, 1, (struct cluster_edge){ 0, 0, 0, 0 }),
         CORE_WRONG);
     assert_null(l.point);
+    // A call from 0 to 3 goes round 1: out at the side, half of the edge's 3 from it, below 0 by half
+    // of a gap; from 2 to 1 likewise round 0, in from above. Other calls go straight.
+    edge[1] = (struct layered_edge){ .from = 2, .to = 1, .weight = 1 };
+    edge[2] = (struct layered_edge){ .from = 0, .to = 3, .weight = 1 };
+    box = (struct cluster_box){ 0, 0, 0, 0 };
+    assert_int_equal(cluster_make(&l, group, &box, 1, (struct cluster_edge){ 1, 2, 3, 4 }), 0);
+    assert_int_equal(edge[0].points, 2);
+    assert_int_equal(edge[1].points, 4);
+    assert_int_equal(edge[2].points, 4);
+    const struct layered_point *in = l.point + edge[1].first, *out = l.point + edge[2].first;
+    assert_true(in[1].x == 12.5 && in[1].y == 50 && in[2].x == 12.5 && in[2].y == 82);
+    assert_true(in[3].x == 6 && in[3].y == 102);
+    assert_true(out[0].y == 62 && out[1].x == 12.5 && out[1].y == 82 && out[2].y == 116);
+    heap_put(l.point);
 }
 
 static void refusals(void **state)
