@@ -33,6 +33,7 @@
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/syscalls/systime.h"
 #include "engine/syscalls/vsyscall.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stop.h"
@@ -411,6 +412,20 @@ void control_block(struct thread *of)
     note('b');
 }
 
+static u32 calls_begun, calls_ended; // as --collect-systime would have them
+
+void systime_begin(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    calls_begun++;
+}
+
+void systime_end(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    calls_ended++;
+}
+
 static u32 block_is;
 
 void control_block_is(struct thread *of, u32 counter)
@@ -451,6 +466,7 @@ static int setup(void **state)
     cpu.address_bits = 48;
     tb_config.chain = tb_config.ibl = true;
     memset(&own, 0, sizeof(own));
+    calls_begun = calls_ended = 0;
     t->own = &own;
     t->counters = counters;
     t->pc = 0x401000;
@@ -673,6 +689,8 @@ static void test_syscalls(void **state)
     t->sc_post = 40; // with something to be done behind it
     assert_int_equal(go(STUB_SYSCALL_DONE), ENTERED);
     assert_string_equal(asked, "ctte");
+    assert_int_equal(calls_begun, 1);
+    assert_int_equal(calls_ended, 3);
     assert_int_equal(t->sc_post, 0);
     // In an escape copy the call is not made: all but it of the block's three instructions count.
     counters[6] = 10;
