@@ -18,6 +18,8 @@ from decimal import Decimal
 
 sys.path.insert(0, os.path.dirname(__file__))
 from browser import Browser  # noqa: E402
+from colours import CONTRAST, SIGHTS, apart, light  # noqa: E402
+from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 QUERN, FOLDER = sys.argv[1:3]
@@ -447,49 +449,6 @@ def check_pictures(browser):
     test("flame graph, treemap, call graph: worked by hand", faults)
 
 
-# b and c, of two files and objects, are a cycle: 10 + 20 of their own and 30 for d. a calls b once for 40 and c twice for
-# 20, so the cycle three times for 60; b calls d once for 10, c four times for 20.
-CIRCLE = """events: Ir
-ob=/bin/one
-fl=x.c
-fn=a
-1 1
-cfn=b
-calls=1 2
-1 40
-cob=/lib/two
-cfi=y.c
-cfn=c
-calls=2 3
-1 20
-fn=b
-2 10
-cob=/lib/two
-cfi=y.c
-cfn=c
-calls=3 3
-2 25
-cob=/lib/two
-cfi=y.c
-cfn=d
-calls=1 4
-2 10
-ob=/lib/two
-fl=y.c
-fn=c
-3 20
-cob=/bin/one
-cfi=x.c
-cfn=b
-calls=2 2
-3 5
-cfn=d
-calls=4 4
-3 20
-fn=d
-4 30
-"""
-
 BOXES = """return ['.node', '.cluster'].map((kind) => [...document.querySelectorAll('svg.graph ' + kind)].map((a) => {
     const r = a.querySelector('rect');
     return [a.dataset.label ?? a.getAttribute('aria-label').split(',')[0], ...['x', 'y', 'width', 'height'].map((n) => Number(r.getAttribute(n)))];
@@ -563,42 +522,6 @@ def check_cycles(browser):
     test("cycles as one box and opened, frames around groups, map, shares of groups", faults)
 
 
-# d costs 90: c brings 60, b 30; e below it costs 40, of which b brings 0 .. 30.
-DIAMOND = """events: Ir
-fl=x
-fn=a
-1 0
-cfn=b
-calls=1 1
-1 30
-cfn=c
-calls=1 1
-1 70
-fn=b
-2 0
-cfn=d
-calls=1 1
-2 30
-fn=c
-3 10
-cfn=d
-calls=2 1
-3 60
-fn=d
-4 5
-cfn=e
-calls=3 1
-4 40
-cfn=g
-calls=3 1
-4 45
-fn=e
-5 40
-fn=g
-6 45
-"""
-
-
 def check_bounds(browser):
     faults = []
     path, report = os.path.join(FOLDER, "diamond.out"), os.path.join(FOLDER, "diamond.html")
@@ -617,16 +540,6 @@ def check_bounds(browser):
     if name not in ("g, 30.0 % of Ir, depth 3, estimated, between 15 and 45",):
         faults.append("three times down: " + name)
     test("flame graph: estimates say so, and their bounds", faults)
-
-
-COSTS = """events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim
-fl=x
-fn=f
-1 100 50 50 2 3 1 1 0 1 20 4
-fn=g
-2 300 150 50
-3 200 100 100
-"""
 
 
 def check_why(browser):
@@ -851,32 +764,6 @@ def check_long(browser):
     test("320,000 functions in a table", faults)
 
 
-# Text against what is behind it (WCAG 1.4.3): colours of 4.5 : 1 at least. Gradients (bars of shares) and heat are mixed by their largest part.
-CONTRAST = """
-const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
-const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
-const light = (c) => { const [r, g, b] = c.slice(0, 3).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-const behind = (e) => {
-    const all = [];
-    for (; e; e = e.parentElement) {
-        const s = getComputedStyle(e);
-        all.push(s.backgroundImage.startsWith('linear') ? parse(s.backgroundImage.match(/rgb[^)]*\\)/)[0]) : parse(s.backgroundColor));
-    }
-    return all.reduceRight((under, c) => over(c, under), [255, 255, 255, 1]);
-};
-const bad = [];
-for (const e of document.querySelectorAll('#quern-app *')) {
-    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) || !e.getClientRects().length || e.closest('[disabled], svg, .skip')) continue;
-    const back = behind(e), text = over(parse(getComputedStyle(e).color), back), a = light(text), b = light(back);
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) bad.push(e.tagName + '.' + e.className + ' ' + ratio.toFixed(2) + ' ' + e.textContent.slice(0, 30));
-}
-const ids = [...document.querySelectorAll('#quern-app [id]')].map((e) => e.id);
-return [...new Set(bad)].concat(ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => 'twice: ' + id));
-"""
-
-
 def check_contrast(browser):
     faults = []
     browser.open(os.path.join(FOLDER, "why.html"))
@@ -894,33 +781,6 @@ def check_contrast(browser):
             browser.view(view + "&m=" + theme)
             compare("with a base: %s, %s" % (view, theme), browser.run(CONTRAST), [], faults)
     test("contrast of 4.5, no id twice", faults)
-
-
-# How colours look to those who lack a kind of cones: linear red, green and blue (Machado, Oliveira, Fernandes 2009, severity 1).
-SIGHTS = {
-    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
-}
-
-
-def light(color, sight="all"):
-    """Linear parts of a colour "#rrggbb" or "r g b", as it looks."""
-    parts = [int(color[i:i + 2], 16) for i in (1, 3, 5)] if color[0] == "#" else map(int, color.split())
-    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (p / 255 for p in parts)]
-    return [min(1, max(0, sum(a * b for a, b in zip(row, linear)))) for row in SIGHTS[sight]]
-
-
-def apart(a, b, sight):
-    """The distance of two colours in CIELAB (D65), where 2.3 can just be seen."""
-    def lab(color):
-        r, g, b = light(color, sight)
-        x, y, z = ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047, 0.2126 * r + 0.7152 * g + 0.0722 * b,
-                   (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883)
-        f, g, h = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
-        return 116 * g - 16, 500 * (f - g), 200 * (g - h)
-    return sum((p - q) ** 2 for p, q in zip(lab(a), lab(b))) ** 0.5
 
 
 def check_colours(browser):
@@ -1245,27 +1105,6 @@ def check_code(browser):
     browser.open(report)
     compare("no object", browser.ask("code", main)["state"], 1, faults)
     test("instructions are those of objdump", faults)
-
-
-FLOW = """.globl main, f
-.type main, @function
-.type f, @function
-main: call f
- xor %eax, %eax
- ret
-.size main, . - main
-f: mov $10, %ecx
-1: test $1, %cl
- jz 2f
- inc %eax
- jmp 3f
-2: dec %eax
-3: dec %ecx
- jnz 1b
- ret
-.size f, . - f
-.section .note.GNU-stack
-"""
 
 
 def check_heat(browser):

@@ -327,8 +327,8 @@ static void one_box(void **state)
         cluster_make(&l, (uint32_t[]){ 1, 0, 0, 0 }, &box, 1, (struct cluster_edge){ 0, 0, 0, 0 }),
         CORE_WRONG);
     assert_null(l.point);
-    // A call from 0 to 3 goes round 1: out at the side, half of the edge's 3 from it, below 0 by half
-    // of a gap; from 2 to 1 likewise round 0, in from above. Other calls go straight.
+    // A call from 0 to 3 goes round 1: out at the side, half of the edge's 3 from it, below 0 by
+    // half of a gap; from 2 to 1 likewise round 0, in from above. Other calls go straight.
     edge[1] = (struct layered_edge){ .from = 2, .to = 1, .weight = 1 };
     edge[2] = (struct layered_edge){ .from = 0, .to = 3, .weight = 1 };
     box = (struct cluster_box){ 0, 0, 0, 0 };
