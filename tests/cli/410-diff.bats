@@ -238,3 +238,22 @@ summary: 0.5 -3"
     [ "$status" = 2 ]
     [[ "$messages" == "quern: --mod-funcname: 's/f/g/z': "*z* ]]
 }
+
+# Eight functions of four events: their deltas are 32 counts. Of A there are 1 to 8, then twice that;
+# B stays; C is 8, then 16; D 8, then 32.
+@test "many counts, with AddressSanitizer" {
+    for n in 1 2; do
+        printf 'events: A B C D\nfl=f.c\n'
+        for f in 1 2 3 4 5 6 7 8; do
+            printf 'fn=f%d\n%d %d %d %d %d\n' $f $f $((n * f)) $f $n $((n * n))
+        done
+        printf 'summary: %d 36 %d %d\n' $((36 * n)) $((8 * n)) $((8 * n * n))
+    done > both
+    sed -n 1,19p both > old
+    sed -n 20,38p both > new
+    export ASAN_OPTIONS=detect_leaks=0
+    run "$BUILD/tests/quern-asan" diff old new
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ 36\ .*36\ .*8\ .*8\ .*"OLD TOTALS" ]]
+    [[ "$output" =~ 72\ .*36\ .*16\ .*32\ .*"NEW TOTALS" ]]
+}

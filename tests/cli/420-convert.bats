@@ -188,10 +188,14 @@ assert [strings[dict(fields(v))[1]] for k, v in top if k == 1] == ["Instructions
 @test "dot" {
     quern convert --to=dot "$CALLS"
     [[ "$output" == "digraph profile {"* ]]
+    [[ "$output" == *"label=\"$CALLS: Instructions\";"* ]]
     [[ "$output" == *'label="main\n100.00%\nself 2.44%"'* ]]
     [[ "$output" == *'label="48.78%\n3x"'* ]]
     quern convert --to=dot --threshold=50 "$CALLS"
     [[ "$output" != *func1* ]]
+    cp "$CALLS" 'a "b\c'
+    quern convert --to=dot 'a "b\c'
+    [[ "$output" == *'label="a \"b\\c: Instructions";'* ]]
 }
 
 @test "an output that cannot be written leaves nothing behind" {
