@@ -53,16 +53,22 @@ static void unlock(int fd)
 }
 
 // Sums the files, the first of which gives the header, into output. 0, or -1 with a sentence.
-static int sum(const struct names *n, const char *output, struct finish_totals *totals, char *err,
-               size_t err_size)
+static int sum(const struct finish_spool *s, const struct names *n, const char *output,
+               struct finish_totals *totals, char *err, size_t err_size)
 {
+    struct quern_write_opts wo = {
+        .sz = sizeof(wo),
+        .no_lines = (s->h->flags & SPOOL_F_NO_LINES) != 0,
+        .no_compress_strings = (s->h->flags & SPOOL_F_NO_IDS) != 0,
+        .no_compress_pos = (s->h->flags & SPOOL_F_NO_RELATIVE) != 0,
+    };
     struct quern_error e = { 0 };
     struct quern_profile *p =
         quern_profile_merge_files((const char *const *)n->name, n->count, NULL, &e);
 
     if (!p)
         return fail(err, err_size, &e);
-    if (quern_profile_write(p, output, NULL, &e) != 0) {
+    if (quern_profile_write(p, output, &wo, &e) != 0) {
         quern_profile_free(p);
         return fail(err, err_size, &e);
     }
@@ -125,8 +131,8 @@ static void remove_folder(const char *folder)
 }
 
 // The program's own end: its profile is `name` in the folder.
-static int close_tree(const char *tree, const char *name, const char *output,
-                      struct finish_totals *totals, char *err, size_t err_size)
+static int close_tree(const struct finish_spool *s, const char *tree, const char *name,
+                      const char *output, struct finish_totals *totals, char *err, size_t err_size)
 {
     char *closed = xasprintf("%s.closed", tree);
     uint64_t bad = totals->bad_records;
@@ -141,7 +147,7 @@ static int close_tree(const char *tree, const char *name, const char *output,
         return -1;
     }
     n = list(closed, name);
-    rc = sum(&n, output, totals, err, err_size);
+    rc = sum(s, &n, output, totals, err, err_size);
     totals->bad_records = bad;
     if (rc == 0) {
         remove_folder(closed);
@@ -157,8 +163,8 @@ static int close_tree(const char *tree, const char *name, const char *output,
 }
 
 // After the program's own end: to the sum.
-static int add_late(const char *part, const char *output, struct finish_totals *totals, char *err,
-                    size_t err_size)
+static int add_late(const struct finish_spool *s, const char *part, const char *output,
+                    struct finish_totals *totals, char *err, size_t err_size)
 {
     char *both[2] = { (char *)(uintptr_t)output, (char *)(uintptr_t)part };
     struct names n = { both, 2 };
@@ -169,7 +175,7 @@ static int add_late(const char *part, const char *output, struct finish_totals *
         if (rc != 0)
             snprintf(err, err_size, "%s: %s", output, strerror(errno));
     } else {
-        rc = sum(&n, output, totals, err, err_size);
+        rc = sum(s, &n, output, totals, err, err_size);
         unlink(part);
     }
     unlock(lock);
@@ -196,13 +202,13 @@ int finish_tree_write(struct finish_spool *s, const struct finish_files *files,
     rc = finish_profile_write(s, &mine, totals, err, err_size);
     if (rc == 0) {
         if (finish_tree_is_root(s))
-            rc = close_tree(tree, name, files->output, totals, err, err_size);
+            rc = close_tree(s, tree, name, files->output, totals, err, err_size);
     } else if (access(tree, F_OK) != 0 && errno == ENOENT) {
         free(mine.output);
         mine.output = xasprintf("%s.%s", files->output, name);
         rc = finish_profile_write(s, &mine, totals, err, err_size);
         if (rc == 0)
-            rc = add_late(mine.output, files->output, totals, err, err_size);
+            rc = add_late(s, mine.output, files->output, totals, err, err_size);
     }
     free(mine.output);
     free(name);

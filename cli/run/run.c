@@ -245,9 +245,10 @@ void run_start(const struct run_options *options, char **given)
     if ((o.flags & SPOOL_F_CALLS) && o.replay > 1)
         die(UTIL_USAGE, "--calls=yes: not with --replay, which simulates caches later than "
                         "the calls are made; leave one of them out");
-    if ((o.flags & SPOOL_F_CALLS) && (o.flags & SPOOL_F_MERGE))
-        die(UTIL_USAGE, "--calls=yes: not with --children=merge, for a child's open calls began in "
-                        "its parent; leave one of them out");
+    if ((o.flags & SPOOL_F_BY_THREAD) && (o.flags & SPOOL_F_MERGE))
+        die(UTIL_USAGE,
+            "--separate-threads=yes: not with --children=merge, which makes one profile "
+            "of all; leave one of them out");
     if (!(o.flags & SPOOL_F_CALLS) &&
         ((o.flags & (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
                      SPOOL_F_JUMPS | SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT |

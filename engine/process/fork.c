@@ -75,6 +75,8 @@ _Noreturn void fork_thread_child(struct thread *t);
 _Noreturn void fork_borrow_parent(struct thread *t, long ret);
 _Noreturn void fork_borrow_child(struct thread *t);
 
+void (*fork_on_child)(void);
+
 static void clone3_copy_free(struct request *rq)
 {
     heap_free(rq->clone3, CLONE_ARGS_MAX);
@@ -138,7 +140,8 @@ static void fork_copy(struct thread *t, struct request *rq)
     log_drain_all(0);
     set_stack(rq, 0, 0);
     copies = copy_fork_before();
-    if (spool->flags & SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
+    if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
+        SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
         ticks_keep(t);
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
@@ -155,6 +158,8 @@ static void fork_copy(struct thread *t, struct request *rq)
         caches_fork_child();
         replayer_fork_child();
         calls_fork_child(t);
+        if (fork_on_child)
+            fork_on_child();
         // copied from a process that borrowed the memory: it has a table of its own anyway
         if (!profiled)
             thread_own(t)->borrowed = false;

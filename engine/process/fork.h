@@ -13,4 +13,7 @@ void fork_sys_vfork(struct thread *t);
 void fork_sys_clone(struct thread *t);
 void fork_sys_clone3(struct thread *t);
 
+// Called, when set, in a forked child that has its spool, before it goes on.
+extern void (*fork_on_child)(void);
+
 #endif

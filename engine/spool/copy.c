@@ -81,6 +81,13 @@ static int open_copy(s32 pid, char *path, u64 path_size, u64 *size, u64 want)
     return fd;
 }
 
+// With --children=merge a child begins with none; with --calls=yes it takes those, which say what
+// is open, and makes 0 of what is counted.
+static bool copies_counters(const struct spool_header *h)
+{
+    return !(h->flags & SPOOL_F_MERGE) || (h->flags & SPOOL_F_CALLS);
+}
+
 static long copy_contents(int fd, const struct spool_header *h)
 {
     long ret = copy_out(fd, spooler_at(SPOOL_TEXT_OFF), h->text_used, SPOOL_TEXT_OFF);
@@ -93,7 +100,7 @@ static long copy_contents(int fd, const struct spool_header *h)
                        h->partial_used * sizeof(struct spool_partial), SPOOL_PARTIAL_OFF);
     if (!ret)
         ret = copy_out(fd, spooler_at(SPOOL_BLOCKS_OFF), h->blocks_used, SPOOL_BLOCKS_OFF);
-    for (u32 slot = 0; slot < h->threads_used && !ret && !(h->flags & SPOOL_F_MERGE); slot++)
+    for (u32 slot = 0; slot < h->threads_used && !ret && copies_counters(h); slot++)
         if (spooler_slot_in_use(slot))
             ret = copy_out(fd, (void *)spooler_slot_address(slot), h->counters_used * 8,
                            spooler_slot_offset(slot));
@@ -378,6 +385,7 @@ int copy_for_dump(const char *output, const char *desc, char *path, u64 path_siz
     h.s_spool = add_text(fd, &h, path);
     h.s_dump_counts = h.s_dump_code = 0;
     h.flags |= SPOOL_F_QUIET;
+    h.flags &= ~(u64)SPOOL_F_MERGE; // a file of its own
     h.log_fd = engine_log_fd;
     h.state = SPOOL_ENDED;
     if (!ret &&

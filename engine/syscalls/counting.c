@@ -12,6 +12,7 @@
 #include "engine/count/contexts.h"
 #include "engine/count/ticks.h"
 #include "engine/process/finish.h"
+#include "engine/process/fork.h"
 #include "engine/replay/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/copy.h"
@@ -26,14 +27,6 @@ static void set(bool on)
     spool->control.counts = on;
     if (tb_config.defer)
         stubs_record(on);
-}
-
-void counting_init(void)
-{
-    spool->control.counts = true;
-    spool->control.hears = true;
-    if (spool->flags & SPOOL_F_NOT_AT_START)
-        set(false);
 }
 
 // The calls that a thread has open begin with the function that it is in.
@@ -135,6 +128,17 @@ static void zero(void)
     calls_zero_left();
     for (u64 i = 0; i < spool->partial_used; i++)
         partial[i].count = 0;
+}
+
+void counting_init(void)
+{
+    spool->control.counts = true;
+    spool->control.hears = true;
+    // What was counted so far is in the parent's profile, and is to be in the sum once.
+    if ((spool->flags & SPOOL_F_MERGE) && (spool->flags & SPOOL_F_CALLS))
+        fork_on_child = zero;
+    if (spool->flags & SPOOL_F_NOT_AT_START)
+        set(false);
 }
 
 void counting_zero(struct thread *t)

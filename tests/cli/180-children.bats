@@ -96,8 +96,8 @@ work_is() { # CALLS ROUNDS
     diff all one
 }
 
-@test "not with --calls=yes" {
-    run "$QUERN" run --children=merge --calls=yes true
+@test "not with a profile for each thread" {
+    run "$QUERN" run --children=merge --calls=yes --separate-threads=yes true
     [ "$status" = 2 ]
     [[ "$output" == *"not with --children=merge"* ]]
 }
