@@ -30,7 +30,7 @@ static struct {
     struct thread *of;
     const u64 *from, *end;
 } made[64];
-static u32 nmade;
+static u32 begun, nmade;
 static u32 hold; // 1: a replay by the process lasts until it is 0
 static u32 more; // threads_more_counters()
 static bool died;
@@ -53,12 +53,13 @@ void threads_more_counters(struct thread *of)
 
 static void replay(struct thread *of, const u64 *from, const u64 *end)
 {
-    u32 i = __atomic_fetch_add(&nmade, 1, __ATOMIC_SEQ_CST);
+    u32 i = __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
 
     made[i].by = sys_getpid();
     made[i].of = of;
     made[i].from = from;
     made[i].end = end;
+    __atomic_fetch_add(&nmade, 1, __ATOMIC_SEQ_CST); // now it may be looked at
     while (made[i].by == replayed_in && __atomic_load_n(&hold, __ATOMIC_SEQ_CST))
         __builtin_ia32_pause();
     __atomic_store_n(&made[i].done, 1, __ATOMIC_SEQ_CST);
@@ -95,7 +96,7 @@ static int setup(void **state)
     replayer_fork_child(); // none that has been stopped
     memset(area, 0, sizeof(area));
     memset(made, 0, sizeof(made));
-    nmade = hold = more = 0;
+    begun = nmade = hold = more = 0;
     died = false;
     replayed_in = 0;
     tb_config.replayer = true;
@@ -181,7 +182,7 @@ static void test_awaited(void **state)
         struct k_itimerval in = { 0, 0, 0, i % 2 ? 3000 : 50 };
 
         hold = 1;
-        nmade = 0;
+        begun = nmade = 0;
         made[0].done = 0;
         replayer_hand_over(t, record, record + 1);
         wait_taken(1);
@@ -252,6 +253,8 @@ static void test_killed(void **state)
     hold = 1;
     replayer_hand_over(t, record, record + 1);
     wait_taken(1);
+    assert_int_equal(made[0].by, replayed_in);
+    assert_true(made[0].by > 1);
     sys_call2(SYS_kill, (u64)made[0].by, SIGKILL);
     if (!setjmp(back))
         replayer_settle(t);
