@@ -252,11 +252,11 @@ static void leave_memory(const struct thread *t)
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
                bool sure)
 {
+    leave_memory(t);
     if (mask_any_noted(t) || !mask_restore_for_exec(t))
         return -ERESTARTNOINTR;
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
-    leave_memory(t);
     return execcall(dirfd, path, argv, envp, flags, &t->stop);
 }
 
@@ -267,9 +267,9 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     long ret = -ERESTARTNOINTR;
     u64 mask;
 
+    leave_memory(t);
     if (!mask_any_noted(t) && mask_close_for_exec(t, &mask)) {
         ret = copy_set_start_mask(spool_fd, mask);
-        leave_memory(t);
         if (!ret)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }

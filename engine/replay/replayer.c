@@ -36,8 +36,7 @@ _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
 static struct {
     _Alignas(64) u32 tid; // 0: there is none; the kernel clears it when the process is gone
     u32 quit;
-    s32 client; // its process
-    u8 *stack;
+    s32 client;              // its process
     _Alignas(64) u32 asleep; // the replayer is, or is about to be
     u32 word;                // it sleeps on
 } replayer;
@@ -225,8 +224,7 @@ void replayer_settle(struct thread *t)
 void replayer_stop(void)
 {
     struct k_timespec look = { 0, LOOK_NS };
-    s32 child = (s32)__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST);
-    u32 tid;
+    u32 child = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST), tid;
 
     if (!replayer_is_there())
         return;
@@ -235,7 +233,7 @@ void replayer_stop(void)
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
     while ((tid = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST)))
         sys_futex(&replayer.tid, FUTEX_WAIT, tid, &look); // the kernel wakes without PRIVATE
-    while (sys_call4(SYS_wait4, (u64)child, 0, __WALL, 0) == -EINTR)
+    while (sys_call4(SYS_wait4, child, 0, __WALL, 0) == -EINTR)
         ;
 }
 

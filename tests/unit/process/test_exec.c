@@ -149,6 +149,8 @@ long seccomp_hand_over(struct thread *of, int spool_fd)
 bool seccomp_to_kernel(struct thread *of)
 {
     assert_ptr_equal(of, t);
+    // whose end takes calls that the client's filters may forbid
+    assert_int_equal(stops > 0, profiled && !own.borrowed);
     note('k');
     return !filters_fail;
 }
@@ -338,15 +340,16 @@ static void make_elf(const char *name, u8 class, u16 machine, const char *interp
     make_file(name, 0700, &image, sizeof(image));
 }
 
-#define NAMES                                                                                     \
-    X(elf)                                                                                        \
-    X(foreign)                                                                                    \
-    X(broken)                                                                                     \
-    X(text)                                                                                       \
-    X(plain)                                                                                      \
-    X(s1)                                                                                         \
-    X(s2)                                                                                         \
-    X(s3) X(s4) X(s5) X(s6) X(bare) X(lost) X(denied) X(dynamic) X(unlinked) X(odd) X(d1) X(link) \
+#define NAMES                                                                               \
+    X(elf)                                                                                  \
+    X(foreign)                                                                              \
+    X(broken)                                                                               \
+    X(text)                                                                                 \
+    X(plain)                                                                                \
+    X(s1)                                                                                   \
+    X(s2)                                                                                   \
+    X(s3)                                                                                   \
+    X(s4) X(s5) X(s6) X(bare) X(lost) X(denied) X(dynamic) X(unlinked) X(odd) X(d1) X(link) \
         X(rights)
 
 static char folder[PATH_MAX];
