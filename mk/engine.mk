@@ -219,7 +219,8 @@ ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
-ENGINE_WING_UNITS += replay/replayer
+ENGINE_WING_UNITS += replay/replayer replay/rest
+ENGINE_UNIT_OBJS_replay/rest := replay/rest
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\

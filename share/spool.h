@@ -107,6 +107,7 @@ enum spool_flag {
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
+    SPOOL_F_REPLAY_AUTO = SPOOL_F_REPLAY | SPOOL_F_REPLAY_PROCESS,
 };
 
 struct spool_geometry {
@@ -428,7 +429,8 @@ struct spool_header {
     uint32_t s_rules, rules_bytes; // see SPOOL_RULE_CALLERS
     uint32_t every_blocks;         // --dump-every-bb: a part after so many blocks; 0: none
     uint32_t systime_unit;         // ns in a unit of sysTime
-    uint32_t s_reserved[5];
+    uint32_t replayer; // process that replays (--replay): it may outlive the client; 0: none
+    uint32_t s_reserved[4];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;

@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/finish/finish.h"
 #include "cli/shared/options.h"
 #include "cli/shared/util.h"
+
+#define REPLAYER_LOOKS 500 // of 20 ms each
 
 struct how {
     bool keep, quiet;
@@ -114,6 +117,24 @@ static bool is_live(long pid, const struct stat *st, int *unknown)
     if (pid <= 0 || pid == getpid())
         return false;
     return maps_file(pid, st, unknown) || (!*unknown && has_open(pid, st, unknown));
+}
+
+// With --replay a process simulates what was recorded and outlives the program: the counts are
+// complete when it is gone.
+static void await_replayer(const struct finish_spool *s, const char *path, const struct stat *st)
+{
+    const struct timespec look = { 0, 20000000 };
+    int unknown;
+
+    for (int i = 0; is_live((long)s->h->replayer, st, &unknown); i++) {
+        if (i == REPLAYER_LOOKS) {
+            warn("%s: process %u still simulates what the program did last; without the misses of "
+                 "that",
+                 path, s->h->replayer);
+            return;
+        }
+        nanosleep(&look, NULL);
+    }
 }
 
 // What is printed is part of the answer. 0, or -1 after a message.
@@ -219,6 +240,15 @@ static int recover(const char *path, const struct how *how, bool given)
         return -1;
     }
     bool live = is_live(s.h->pid, &st, &unknown);
+    if (!live && !unknown && s.h->replayer) {
+        await_replayer(&s, path, &st);
+        finish_spool_close(&s); // counters are read when it is opened
+        if (finish_spool_open(&s, fd, err, sizeof(err)) != 0) {
+            warn("%s: %s", path, err);
+            close(fd);
+            return -1;
+        }
+    }
     if (unknown && unknown != EACCES && unknown != EPERM) {
         warn("%s: it cannot be seen whether process %d still runs: %s", path, s.h->pid,
              strerror(unknown));

@@ -242,7 +242,7 @@ void run_start(const struct run_options *options, char **given)
     size_t n = 0;
     int log_fd, spool_fd, e;
 
-    if ((o.flags & SPOOL_F_CALLS) && o.replay > 1)
+    if ((o.flags & SPOOL_F_CALLS) && (o.replay == 2 || o.replay == 3))
         die(UTIL_USAGE, "--calls=yes: not with --replay, which simulates caches later than "
                         "the calls are made; leave one of them out");
     if ((o.flags & SPOOL_F_BY_THREAD) && (o.flags & SPOOL_F_MERGE))

@@ -228,9 +228,10 @@ static const struct option rows[] = {
     { "--no-way-search", NULL,
       "call it for every reference that does not hit the first way of its set",
       OPTION_SET, FLAG(NO_WAYS) },
-    { "--replay", "=off|inline|process",
+    { "--replay", "=off|inline|process|auto",
       "simulate caches and branches at each reference, or record and simulate in batches: each "
-      "thread its own, or where there are two processors another process meanwhile [off]",
+      "thread its own, or where there are two processors another process meanwhile; auto: what is "
+      "fastest on this machine [auto]",
       OPTION_CHOICE, FIELD(replay) },
     { "--small-buffers", NULL, "with --replay, record into buffers of 16 KiB, not 512",
       OPTION_SET, FLAG(SMALL_LOG) },
@@ -278,8 +279,12 @@ const struct options run_options_table = {
 
 void run_options_settle(struct run_options *o)
 {
-    if (o->replay > 1)
-        o->flags |= o->replay > 2 ? SPOOL_F_REPLAY_PROCESS : SPOOL_F_REPLAY;
+    if (o->replay == 2)
+        o->flags |= SPOOL_F_REPLAY;
+    else if (o->replay == 3)
+        o->flags |= SPOOL_F_REPLAY_PROCESS;
+    else if (o->replay != 1)
+        o->flags |= SPOOL_F_REPLAY_AUTO;
     if (o->start > 1)
         o->flags |= SPOOL_F_NOT_AT_START;
     if (o->start > 2)

@@ -285,6 +285,13 @@ struct k_iovec {
 #define __WALL   0x40000000
 #define __WCLONE 0x80000000
 
+#define POLLIN 1
+
+struct k_pollfd {
+    s32 fd;
+    s16 events, revents;
+};
+
 #define FUTEX_WAIT         0
 #define FUTEX_WAKE         1
 #define FUTEX_PRIVATE_FLAG 128

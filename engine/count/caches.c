@@ -150,6 +150,28 @@ void caches_clear(void)
     ll_clear();
 }
 
+static u64 latest(u64 at, const struct spool_geometry *g)
+{
+    const u64 *stamp = (const u64 *)at;
+    u64 last = 0;
+
+    for (u32 i = 0; i < g->size / g->line; i++)
+        if (stamp[i] > last)
+            last = stamp[i];
+    return last;
+}
+
+void caches_clock_goes_on(struct thread *t)
+{
+    u64 i1, d1;
+
+    if (!tb_config.stamps)
+        return;
+    i1 = latest((u64)t->self + TA_I1_STAMPS, &spool->i1);
+    d1 = latest((u64)t->self + TA_D1_STAMPS, &spool->d1);
+    t->clock = (i1 > d1 ? i1 : d1) + CACHES_TICK;
+}
+
 int caches_thread_init(struct thread *t)
 {
     struct sim_state *s = t->sim;

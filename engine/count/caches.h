@@ -26,6 +26,8 @@ struct thread *caches_holder(void);
 
 // The clock of a thread whose caches know recency by stamps goes on by this.
 #define CACHES_TICK 32
+// It has been lost: it goes on behind the latest stamp.
+void caches_clock_goes_on(struct thread *t);
 
 // Whether misses may be left to routine_miss_d1 and routine_miss_i1, which stop when LL is widened.
 bool caches_by_vectors(void);

@@ -103,9 +103,14 @@ void ll_share(void)
     __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
 }
 
-void ll_fork_child(void)
+void ll_forget_locks(void)
 {
     memset(stripe, 0, sizeof(stripe));
+}
+
+void ll_fork_child(void)
+{
+    ll_forget_locks();
     vector_sets.ll_later = false;
     ll.shared = false;
 }

@@ -18,6 +18,8 @@ void ll_clear(void);
 void ll_share(void);
 // In the child of a fork, which has one thread.
 void ll_fork_child(void);
+// Who holds them is gone.
+void ll_forget_locks(void);
 
 // A thread begins.
 void ll_thread_init(struct thread *t);

@@ -103,6 +103,7 @@ struct tb {
     bool given_dirty; // it is not spilled, and the client has changed it
     bool alone;       // FRAGMENT_ALONE
     bool log_kept;    // t->log has been stored
+    u32 log_ends;     // offset of a displacement: behind the record
     u8 log_state;     // RECIPE_OPEN, RECIPE_CLOSED or neither
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter has been incremented

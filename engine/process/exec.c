@@ -252,12 +252,18 @@ static void leave_memory(const struct thread *t)
 static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u64 envp, int flags,
                bool sure)
 {
+    long ret;
+
     leave_memory(t);
-    if (mask_any_noted(t) || !mask_restore_for_exec(t))
+    if (mask_any_noted(t) || !mask_restore_for_exec(t)) {
+        replayer_allow();
         return -ERESTARTNOINTR;
+    }
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
-    return execcall(dirfd, path, argv, envp, flags, &t->stop);
+    ret = execcall(dirfd, path, argv, envp, flags, &t->stop);
+    replayer_allow();
+    return ret;
 }
 
 // The engine, with everything blocked; it opens the mask when it can end the new program by a
@@ -274,6 +280,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }
     mask_exec_failed(t);
+    replayer_allow();
     return ret;
 }
 

@@ -5,8 +5,6 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
-#define FIRST (2 * LOG_END) // ids below have meanings of their own
-
 static u64 low, high; // what is free, as offsets
 
 void area_init(void)
@@ -25,6 +23,12 @@ bool area_has_room(void)
     return high - low > AREA_CODE_MAX + 2 * sizeof(struct log_draft);
 }
 
+bool area_has(u32 id)
+{
+    return id >= LOG_FIRST && id <= low && !(id & 15) &&
+           (u64)area_head(id)->block - REPLAY_BASE < REPLAY_SIZE;
+}
+
 u32 area_next_id(void)
 {
     return (u32)((low + sizeof(struct area_head) + 15) & ~15ul);
@@ -32,7 +36,7 @@ u32 area_next_id(void)
 
 void area_flush(void)
 {
-    low = FIRST;
+    low = LOG_FIRST;
     high = REPLAY_SIZE;
 }
 

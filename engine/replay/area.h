@@ -37,4 +37,7 @@ static inline const struct log_block *area_block(u32 id)
     return area_head(id)->block;
 }
 
+// Whether there is such an id.
+bool area_has(u32 id);
+
 #endif

@@ -7,6 +7,7 @@
 #include "engine/codecache/where.h"
 #include "engine/count/caches.h"
 #include "engine/replay/area.h"
+#include "engine/replay/perform.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/config.h"
@@ -61,6 +62,8 @@ void log_thread_init(struct thread *t)
         if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
             engine_die("cannot protect the end of a thread's buffer");
     }
+    if (tb_config.defer)
+        *(u64 *)t->log_begin = 0;
     replayer_thread_init(t);
 }
 
@@ -85,15 +88,29 @@ void log_flush(void)
         area_flush();
 }
 
-void log_drain(struct thread *t)
+// What the buffer holds stays there.
+static void replay_all(struct thread *t)
 {
     u64 begin = t->log_begin, end = t->log;
 
-    if (!tb_config.defer)
-        return;
     replayer_settle(t);
     t->log = begin;
     replay_run(t, (const u64 *)begin, (const u64 *)end);
+}
+
+// In this order: whoever finds them after SIGKILL replays neither twice.
+static void emptied(struct thread *t)
+{
+    __atomic_store_n((u64 *)t->log_begin, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->replay_end, 0, __ATOMIC_RELEASE);
+}
+
+void log_drain(struct thread *t)
+{
+    if (!tb_config.defer)
+        return;
+    replay_all(t);
+    emptied(t);
 }
 
 void log_drain_all(s32 stopped)
@@ -113,55 +130,77 @@ void log_drain_all(s32 stopped)
     threads_unlock();
 }
 
+// Of so many words, and of one behind them that says that there is no more.
+static void room_for(struct thread *t, u32 words)
+{
+    if (t->log + 8 * words + 8 > end_of(t))
+        log_drain(t);
+    ((u64 *)t->log)[words] = 0;
+}
+
 void log_edge(struct thread *t, u32 id, u32 k)
 {
     if (!id || area_block(id)->tail != LOG_COND)
         return;
-    if (t->log + 8 > end_of(t))
-        log_drain(t);
+    room_for(t, 1);
     *(u64 *)t->log = k ? LOG_NOT_TAKEN : LOG_TAKEN;
     t->log += 8;
+}
+
+void log_enter(struct thread *t)
+{
+    if (!tb_config.defer || !tb_config.counts)
+        return;
+    room_for(t, 2);
+    ((u64 *)t->log)[1] = t->regs[R_RSP];
+    *(u64 *)t->log = LOG_STACK;
+    t->log += 16;
+}
+
+void log_came(struct thread *t, u64 pc)
+{
+    if (!tb_config.defer)
+        return;
+    log_drain(t);
+    perform_came(t, pc);
 }
 
 void log_left(struct thread *t, const struct where_left *left)
 {
     u64 start = t->log;
 
-    if (!left->open && !left->closed)
+    if (!left->open && !left->closed) {
+        log_came(t, t->pc);
         return;
+    }
     if (left->closed)
         start -= area_block(left->log)->slots * 8ul;
     t->log = start;
-    log_drain(t);
-    t->log = t->log_begin;
+    replay_all(t);
     replay_part(t, (const u64 *)start, left->insn);
+    emptied(t);
 }
 
-bool log_full(struct thread *t, u64 addr, u64 hpc, u64 *r11)
+bool log_full(struct thread *t, u64 addr, u64 *r11)
 {
-    u64 end = end_of(t), start = *r11, ahead = 0;
-    struct where_left left;
+    u64 end = end_of(t), start = *r11;
 
-    if (!tb_config.defer || addr - end >= LOG_RECORD_MAX * 8ul)
+    if (!tb_config.defer || addr - end >= LOG_RECORD_MAX * 8ul ||
+        start - t->log_begin > tb_config.log_size)
         return false;
-    left = where_left(t, hpc);
-    if (left.closed)
-        ahead = area_block(left.log)->slots * 8ul;
-    start -= ahead;
-    // What there is of the record goes on at the front, of the other buffer if this one is handed
-    // over.
+    // The store behind a record is its first: nothing of it is there yet.
+    replayer_start();
     if (replayer_is_there()) {
-        u64 from = t->log_begin;
+        u64 other = other_of(t);
 
         replayer_settle(t);
-        t->log_begin = other_of(t);
-        memcpy((void *)t->log_begin, (const void *)start, end - start);
-        replayer_hand_over(t, (const u64 *)from, (const u64 *)start);
+        *(u64 *)other = 0;
+        replayer_hand_over(t, (const u64 *)t->log_begin, (const u64 *)start);
+        t->log_begin = other;
     } else {
         t->log = start;
         log_drain(t);
-        memcpy((void *)t->log_begin, (const void *)start, end - start);
     }
-    t->log = *r11 = t->log_begin + ahead;
+    t->log = *r11 = t->log_begin;
     return true;
 }

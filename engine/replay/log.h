@@ -35,10 +35,14 @@ void log_drain_all(s32 stopped);
 
 // The thread comes from exit k of a fragment.
 void log_edge(struct thread *t, u32 id, u32 k);
+// It came from elsewhere, to the block at pc, which has not begun its record.
+void log_came(struct thread *t, u64 pc);
+// It goes into translated code.
+void log_enter(struct thread *t);
 // It has left one in the middle. @signal-safe
 void log_left(struct thread *t, const struct where_left *left);
 // Whether a fault at addr says that the buffer is full; then there is room again, and *r11 is where
-// the fragment's record goes on. @signal-safe
-bool log_full(struct thread *t, u64 addr, u64 hpc, u64 *r11);
+// the fragment's record begins. @signal-safe
+bool log_full(struct thread *t, u64 addr, u64 *r11);
 
 #endif

@@ -7,14 +7,18 @@
 #include "engine/count/strings.h"
 #include "engine/replay/area.h"
 
+u64 perform_value(u64 sp, u32 slot, const u64 *record)
+{
+    if (slot == LOG_NO_SLOT)
+        return 0;
+    return slot == LOG_STACK_SLOT ? sp : record[slot];
+}
+
 static void ref(struct thread *t, const struct log_op *o, const u64 *slot)
 {
-    u64 addr = o->add;
+    u64 addr = o->add + perform_value(t->replay_sp, o->base, slot) +
+               (perform_value(t->replay_sp, o->index, slot) << o->scale);
 
-    if (o->base != LOG_NO_SLOT)
-        addr += slot[o->base];
-    if (o->index != LOG_NO_SLOT)
-        addr += slot[o->index] << o->scale;
     caches_dref(t, addr, o->size, o->counter);
 }
 
@@ -41,6 +45,15 @@ void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc)
 {
     if (caches_iref(t, pc, 1, id, id))
         caches_l1_missed(t, pc, 1, counter);
+}
+
+void perform_came(struct thread *t, u64 pc)
+{
+    const struct log_block *b = t->log_tail;
+
+    t->log_tail = NULL;
+    if (b)
+        caches_branch(t, b->branch, pc == b->taken, b->counter);
 }
 
 const u64 *perform_branch(struct thread *t, const u64 *record)

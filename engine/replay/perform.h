@@ -6,6 +6,8 @@
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
+// A value of a record, which began with the stack pointer sp: what a slot holds.
+u64 perform_value(u64 sp, u32 slot, const u64 *record);
 // slot: the record.
 void perform_op(struct thread *t, const struct log_op *o, const u64 *slot);
 // A data reference, and the fetch of an instruction that lies in one line, with their counters.
@@ -15,5 +17,7 @@ void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc);
 // If it is not known yet how the branch before a record ended: that is what comes first. Where the
 // record begins, behind a word that says it.
 const u64 *perform_branch(struct thread *t, const u64 *record);
+// It went on at pc.
+void perform_came(struct thread *t, u64 pc);
 
 #endif

@@ -14,6 +14,8 @@ enum log_kind {
 };
 
 #define LOG_NO_SLOT 0xffffu
+// In place of a slot: the stack pointer as it was when the record began, which replays keep.
+#define LOG_STACK_SLOT 0xfffeu
 
 struct log_op {
     u8 kind, insn;
@@ -41,6 +43,8 @@ struct log_block {
     u16 nops;
     u8 tail;
     u8 nexts; // how many places it goes on at are known: 0 where that is looked up
+    u16 sp;   // slot of the stack pointer as it is behind it ...
+    s64 sp_add; // ... less this
     const struct log_op *op;
 };
 
@@ -49,6 +53,10 @@ struct log_block {
 #define LOG_TAKEN     2u
 // Behind the last record.
 #define LOG_END 64u
+// Two words: the stack pointer of a thread that comes from the dispatcher.
+#define LOG_STACK 80u
+// Ids of fragments are not less.
+#define LOG_FIRST 128u
 
 #define LOG_OPS_MAX    320
 #define LOG_RECORD_MAX 1024 // words of a record

@@ -43,13 +43,20 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
     while (from < end) {
         const struct log_block *b;
 
+        t->record = (u64)from;
         from = perform_branch(t, from);
         if (from == end)
             break;
+        if (*(const u32 *)from == LOG_STACK) {
+            t->replay_sp = from[1];
+            from += 2;
+            continue;
+        }
         b = area_block(*(const u32 *)from);
         for (u32 i = 0; i < b->nops; i++)
             perform_op(t, &b->op[i], from);
         tail(t, b, from);
+        t->replay_sp = perform_value(t->replay_sp, b->sp, from) + (u64)b->sp_add;
         from += b->slots;
     }
 }
@@ -75,6 +82,9 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
 void replay_records(struct thread *t, const u64 *from, const u64 *end)
 {
     if (from != end) {
+        t->record = t->replay_from = (u64)from;
+        t->replay_from_sp = t->replay_sp;
+        t->replay_end = (u64)end;
         if (tb_config.stamps)
             run_routines(t, from, end);
         else

@@ -6,16 +6,24 @@
 // buffer while it is quiet), and back to FREE.
 //
 // The process is a child of the client that sends no signal when it ends, so that only a wait for
-// children of all kinds would see it (__WALL, __WCLONE): before such a one it is ended. Otherwise
-// it ends when the client does, when it finds the client's process gone (it looks once in a
-// second), and when the client kills all that it may.
+// children of all kinds would see it (__WALL, __WCLONE): before such a one it is ended, and begins
+// anew with the next full buffer. Otherwise it ends when the client does, when it finds the
+// client's process gone (it looks once in a second), and when the client kills all that it may.
+//
+// A client's process that is gone and has not ended it was killed: what its threads have left is
+// replayed then (rest.h). That is all it does where full buffers are not handed over.
 #include "engine/replay/replayer.h"
 
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/count/caches.h"
+#include "engine/count/ll.h"
 #include "engine/replay/replay.h"
+#include "engine/replay/rest.h"
+#include "engine/replay/routine.h"
 #include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
 #define FUTEX_WAIT_PRIVATE (FUTEX_WAIT | FUTEX_PRIVATE_FLAG)
@@ -36,7 +44,11 @@ _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
 static struct {
     _Alignas(64) u32 tid; // 0: there is none; the kernel clears it when the process is gone
     u32 quit;
+    u32 starting;
+    bool cannot;             // there was no process to be had
+    u32 over;                // none is to be started
     s32 client;              // its process
+    s32 client_fd;           // the same; negative where there are no such descriptors
     _Alignas(64) u32 asleep; // the replayer is, or is about to be
     u32 word;                // it sleeps on
 } replayer;
@@ -73,16 +85,50 @@ static bool take_any(void)
             continue;
         any = true;
         replay_records(t, j->from, j->end);
+        t->replay_end = 0;
         if (__atomic_exchange_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST) == JOB_AWAITED)
             sys_futex(&j->state, FUTEX_WAKE_PRIVATE, 1, NULL);
     }
     return any;
 }
 
+// The client's process is no more, or is waited for.
+static bool is_gone(void)
+{
+    struct k_pollfd p = { replayer.client_fd, POLLIN, 0 };
+    struct k_timespec now = { 0, 0 };
+
+    if (p.fd < 0)
+        return sys_call2(SYS_kill, (u64)replayer.client, 0) == -ESRCH;
+    return sys_call5(SYS_ppoll, (u64)&p, 1, (u64)&now, 0, 0) == 1;
+}
+
 static bool is_over(void)
 {
-    return __atomic_load_n(&replayer.quit, __ATOMIC_SEQ_CST) ||
-           sys_call2(SYS_kill, (u64)replayer.client, 0) == -ESRCH;
+    return __atomic_load_n(&replayer.quit, __ATOMIC_SEQ_CST) || is_gone();
+}
+
+// The client was killed. None of its threads runs, but they may have held locks.
+static void inherit(void)
+{
+    struct thread *t;
+    u32 slot = 0;
+
+    ll_forget_locks();
+    routine_forget_locks();
+    while ((t = threads_next_live(&slot))) {
+        struct job *j = job_of(t);
+
+        if (!t->own || thread_own(t)->tgid != replayer.client)
+            continue;
+        if (job_take(j)) {
+            replay_records(t, j->from, j->end);
+            t->replay_end = 0;
+        }
+        // While it was being handed over it was still the thread's.
+        rest_replay(t, j->from == (const u64 *)t->log_begin ? NULL : (const u64 *)t->log_begin,
+                    tb_config.log_size);
+    }
 }
 
 static void sleep(void)
@@ -109,6 +155,7 @@ static void run(void)
     if (sys_call3(SYS_close_range, 0, ~0u, 0))
         for (u64 fd = 0; fd < 65536; fd++)
             sys_close((int)fd);
+    replayer.client_fd = (s32)sys_call2(SYS_pidfd_open, (u64)replayer.client, 0);
     while (!__atomic_load_n(&replayer.quit, __ATOMIC_RELAXED)) {
         if (take_any()) {
             idle = 0;
@@ -120,39 +167,42 @@ static void run(void)
                 break;
         }
     }
+    if (!__atomic_load_n(&replayer.quit, __ATOMIC_SEQ_CST))
+        inherit();
     sys_exit_group(0);
 }
 
 // -- the client's side --
 
-static bool has_two_processors(void)
-{
-    u64 mask[128];
-    long bytes = sys_call3(SYS_sched_getaffinity, 0, sizeof(mask), (u64)mask);
-    u32 n = 0;
-
-    for (long i = 0; i < bytes / 8; i++)
-        n += mask[i] ? mask[i] & (mask[i] - 1) ? 2 : 1 : 0;
-    return n >= 2;
-}
-
 void replayer_start(void)
 {
     u64 flags = CLONE_VM | CLONE_UNTRACED | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-    u64 stack;
+    static u64 stack;
 
-    if (!tb_config.replayer || !has_two_processors())
+    if (!tb_config.watched || replayer.cannot || __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) ||
+        __atomic_exchange_n(&replayer.starting, 1, __ATOMIC_SEQ_CST))
         return;
-    replayer.client = sys_getpid();
-    replayer.quit = 0;
-    stack = (u64)heap_pages(STACK_BYTES);
-    replayer_clone(flags, stack + STACK_BYTES, &replayer.tid, run);
+    if (!replayer.tid && !__atomic_load_n(&replayer.over, __ATOMIC_SEQ_CST)) {
+        replayer.client = sys_getpid();
+        replayer.quit = 0;
+        if (!stack)
+            stack = (u64)heap_pages(STACK_BYTES);
+        replayer.cannot =
+            sys_failed(replayer_clone(flags, stack + STACK_BYTES, &replayer.tid, run));
+        spool->replayer = replayer.tid;
+    }
+    __atomic_store_n(&replayer.starting, 0, __ATOMIC_RELEASE);
+}
+
+static bool is_there(void)
+{
+    return __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) &&
+           !__atomic_load_n(&replayer.quit, __ATOMIC_RELAXED);
 }
 
 bool replayer_is_there(void)
 {
-    return tb_config.replayer && __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) &&
-           !__atomic_load_n(&replayer.quit, __ATOMIC_RELAXED);
+    return tb_config.replayer && is_there();
 }
 
 void replayer_thread_init(struct thread *t)
@@ -164,6 +214,7 @@ void replayer_thread_init(struct thread *t)
     // Of a thread that was killed: its records go with it.
     if (!job_take(j))
         replayer_settle(t);
+    j->from = NULL;
     __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
     // Executions and misses of a block are counted side by side: two processors would wait for each
     // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
@@ -218,26 +269,39 @@ void replayer_settle(struct thread *t)
         return;
     }
     replay_run(t, j->from, j->end);
+    t->replay_end = 0;
     __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
 }
 
 void replayer_stop(void)
 {
     struct k_timespec look = { 0, LOOK_NS };
-    u32 child = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST), tid;
+    u32 child;
 
-    if (!replayer_is_there())
+    // Threads that are not stopped may be about to start it.
+    __atomic_store_n(&replayer.over, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&replayer.starting, __ATOMIC_SEQ_CST))
+        sys_call0(SYS_sched_yield);
+    child = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST);
+    if (!is_there())
         return;
     __atomic_store_n(&replayer.quit, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&replayer.word, 1, __ATOMIC_SEQ_CST);
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
-    while ((tid = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST)))
-        sys_futex(&replayer.tid, FUTEX_WAIT, tid, &look); // the kernel wakes without PRIVATE
+    while (__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST) == child)
+        sys_futex(&replayer.tid, FUTEX_WAIT, child, &look); // the kernel wakes without PRIVATE
     while (sys_call4(SYS_wait4, child, 0, __WALL, 0) == -EINTR)
         ;
 }
 
+void replayer_allow(void)
+{
+    __atomic_store_n(&replayer.over, 0, __ATOMIC_SEQ_CST);
+}
+
 void replayer_fork_child(void)
 {
-    replayer.tid = 0;
+    replayer.tid = replayer.starting = replayer.over = 0;
+    replayer.cannot = false;
+    spool->replayer = 0;
 }

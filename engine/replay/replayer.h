@@ -3,7 +3,8 @@
 // memory and nothing else: no descriptor, no signal, no place in its process group, and no thread
 // of it. A thread has two buffers; while one is replayed it fills the
 // other, and comes to wait only when that is full, too. A buffer that nobody has begun to replay by
-// then its thread takes back: with no idle processor it is as with --replay=inline.
+// then its thread takes back: with no idle processor it is as with --replay=inline. With that the
+// process is there as well: when SIGKILL ends the client, it replays what is left.
 //
 // The order in which the references of one thread are simulated is that of one thread alone, and so
 // are the counts. @threads: the functions are called by the thread that t is, or with t quiet.
@@ -12,8 +13,8 @@
 
 #include "engine/thread/thread.h"
 
-// Starts the process; with one processor only it does not, and all else here does nothing. Once,
-// before the first thread.
+// Starts the process where it is to be and is not: a child of fork begins without, and the client
+// may wait or fail to exec. @signal-safe
 void replayer_start(void);
 
 // Whether t may hand over a buffer: there is a replayer.
@@ -30,8 +31,10 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 void replayer_settle(struct thread *t);
 
 // The process is to end, and has when this returns; what waits is left to the threads. Before the
-// memory is left by an exec or an end, and before the client waits for children of all kinds.
+// memory is left by an exec or an end, and before the client waits for children of all kinds. No
+// thread starts it again before replayer_allow().
 void replayer_stop(void);
+void replayer_allow(void);
 
 // The child of a fork has none.
 void replayer_fork_child(void);

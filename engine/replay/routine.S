@@ -2,7 +2,7 @@
 // Into generated replays (routine.c), out of them, and from them to C. In a routine:
 //     rbx  the record            rbp  the clock
 //     r12  the thread's area     r13  the branch history, times 128
-//     r14  REPLAY_BASE
+//     r14  REPLAY_BASE               r15  the stack pointer at the record's beginning
 // All else is free. rsp is 8 above a multiple of 16.
 #include "engine/count/vector.h"
 #include "engine/thread/thread.h"
@@ -14,11 +14,13 @@
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
     mov [r12 + TH_HIST], r13
+    mov [r12 + TH_REPLAY_SP], r15
     .endm
 
     .macro STATE_IN
     mov rbp, [r12 + TH_CLOCK]
     mov r13, [r12 + TH_HIST]
+    mov r15, [r12 + TH_REPLAY_SP]
     .endm
 
 // const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine): where the last record
@@ -102,6 +104,11 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
 // the references behind it waited for that: 90 cycles for each miss of D1 in a program that
 // multiplies matrices, of which LL was none.
 
+// They use r14, too.
+    .macro BASE
+    movabs r14, REPLAY_BASE
+    .endm
+
 // The least stamp from rdi on, with its way in the low bits, to xmm1. k1, k2: which there are.
     .macro LEAST16 stamps
     vpternlogd zmm1, zmm1, zmm1, 0xff
@@ -125,22 +132,22 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     kmovw k2, word ptr [rip + vector_sets + \ways + 1]
     .endm
 
-// edi: a set's first way, r9: address of its next victim, r15: what that was noted to be. ecx :=
+// edi: a set's first way, r9: address of its next victim, r14: what that was noted to be. ecx :=
 // the way to fill, whose stamp becomes the clock; the next victim is noted.
     .macro VICTIM stamps, ways
-    mov ecx, r15d
+    mov ecx, r14d
     and ecx, 31
     add ecx, edi
-    and r15, -32
-    cmp r15, [r12 + rcx * 8 + \stamps]
+    and r14, -32
+    cmp r14, [r12 + rcx * 8 + \stamps]
     jne 66f
 65: mov edx, ecx
     sub edx, edi
-    mov r15d, [rip + vector_sets + \ways]
-    btr r15d, edx
-    kmovd k1, r15d
-    shr r15d, 8
-    kmovd k2, r15d
+    mov r14d, [rip + vector_sets + \ways]
+    btr r14d, edx
+    kmovd k1, r14d
+    shr r14d, 8
+    kmovd k2, r14d
     LEAST16 \stamps
     vmovq [r9], xmm1
     mov [r12 + rcx * 8 + \stamps], rbp
@@ -175,20 +182,22 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     jne 68f
     mov rcx, [r12 + TH_MISSES]
     inc qword ptr [rcx + rsi * 8]
-    lea r15, [rcx + rsi * 8 + 8]
+    lea r14, [rcx + rsi * 8 + 8]
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx rsi, rax, rcx
     inc esi
     mov rdi, r10
     mov edx, [rip + vector_sets + VS_LL_ASSOC]
     call vector_order
-    add [r15], rax
+    add [r14], rax
+    BASE
     ret
 68: mov r10, [r12 + TH_LL]
     mov [r10], rax
     mov [r10 + 8], rsi // within a line
     add r10, 16
     mov [r12 + TH_LL], r10
+    BASE
     test r10w, r10w
     jz 69f
     ret
@@ -217,7 +226,7 @@ routine_miss_d1: // as routine_to_d1
     mov edi, r11d
     and edi, [rip + vector_sets + VS_D1_MASK]
     lea r9, [r12 + rdi * 8 + TA_D1_NEXT]
-    mov r15, [r9]
+    mov r14, [r9]
     imul edi, [rip + vector_sets + VS_D1_ASSOC]
     and r11d, VS_HINTS - 1
     MASK16 VS_D1_WAYS
@@ -232,13 +241,15 @@ routine_miss_d1: // as routine_to_d1
     add ecx, edi
     mov [r12 + rcx * 8 + TA_D1_STAMPS], rbp
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
+    BASE
     ret
 7:  LL_SET 8f
     VICTIM TA_D1_STAMPS, VS_D1_WAYS
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
     LL_REFERENCE
-8:  xor ecx, ecx
+8:  BASE
+    xor ecx, ecx
     sub rax, [r12 + TA_D1_TAGS]
     jmp routine_to_d1
 
@@ -251,14 +262,15 @@ routine_miss_i1:
     shrx rdi, rax, rcx
     and edi, [rip + vector_sets + VS_I1_MASK]
     lea r9, [r12 + rdi * 8 + TA_I1_NEXT]
-    mov r15, [r9]
+    mov r14, [r9]
     imul edi, [rip + vector_sets + VS_I1_ASSOC]
     LL_SET 8f
     VICTIM TA_I1_STAMPS, VS_I1_WAYS
     mov [r12 + rcx * 4 + TA_I1_TAGS], r8d
     mov [r12 + r8 * 2 + TA_I1_HINTS], cx
     LL_REFERENCE
-8:  mov edx, r8d
+8:  BASE
+    mov edx, r8d
     jmp routine_to_i1
 
     .section .note.GNU-stack, "", @progbits

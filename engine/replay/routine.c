@@ -22,6 +22,7 @@
 #define R12       12u
 #define R13       13u
 #define R14       14u
+#define R15       15u
 #define COLD_MAX  (LOG_OPS_MAX + 4)
 #define NEAR_SETS 64u  // more than the lines of a block
 #define AHEAD     1024 // bytes of records that are fetched from another processor's cache in time
@@ -75,9 +76,16 @@ struct maker {
 void routine_init(void)
 {
     struct x86 a = { (u8 *)REPLAY_BASE + LOG_END, (u8 *)REPLAY_BASE + LOG_END,
-                     (u8 *)REPLAY_BASE + 2 * LOG_END, false };
+                     (u8 *)REPLAY_BASE + LOG_STACK, false };
 
     x86_fix(&a, x86_jmp(&a), (u64)routine_exit);
+    a = (struct x86){ (u8 *)REPLAY_BASE + LOG_STACK, (u8 *)REPLAY_BASE + LOG_STACK,
+                      (u8 *)REPLAY_BASE + LOG_FIRST, false };
+    x86_mov(&a, R15, MEM(R_RBX, 8));
+    x86_mov32(&a, R_RAX, MEM(R_RBX, 16));
+    x86_lea(&a, R_RBX, MEM(R_RBX, 16));
+    x86_add_rr(&a, R_RAX, R14);
+    x86_jmp_r(&a, R_RAX);
 }
 
 static struct part *new_part(struct maker *m, enum part_kind kind, struct x86_label from)
@@ -179,23 +187,27 @@ static void address(struct maker *m, const struct log_op *o)
     struct x86 *a = &m->code;
     u32 base = REG_NONE, index = REG_NONE;
 
-    if (o->base != LOG_NO_SLOT) {
+    if (o->base == LOG_STACK_SLOT) {
+        base = R15;
+    } else if (o->base != LOG_NO_SLOT) {
         x86_mov(a, R_RAX, MEM(R_RBX, o->base * 8));
         base = R_RAX;
     }
-    if (o->index != LOG_NO_SLOT) {
+    if (o->index == LOG_STACK_SLOT) {
+        index = R15;
+    } else if (o->index != LOG_NO_SLOT) {
         x86_mov(a, R_RDX, MEM(R_RBX, o->index * 8));
         index = R_RDX;
     }
     if (base == REG_NONE && index == REG_NONE) {
         x86_mov_imm(a, R_RAX, o->add);
     } else if ((s64)o->add == (s32)o->add) {
-        if (base == REG_NONE || index != REG_NONE || o->add)
+        if (base != R_RAX || index != REG_NONE || o->add)
             x86_lea(a, R_RAX, MEM_X(base, index, o->scale, (s64)o->add));
     } else {
         x86_mov_imm(a, R_RCX, o->add);
         if (base != REG_NONE)
-            x86_add_rr(a, R_RAX, R_RCX);
+            x86_lea(a, R_RAX, MEM_X(base, R_RCX, 0, 0));
         else
             x86_mov(a, R_RAX, R_RCX);
         if (index != REG_NONE)
@@ -319,6 +331,25 @@ static void conditional(struct maker *m)
     }
 }
 
+static void stack_behind(struct maker *m)
+{
+    const struct log_block *b = m->block;
+    struct x86 *a = &m->code;
+
+    if (b->sp == LOG_NO_SLOT) {
+        x86_mov_imm(a, R15, (u64)b->sp_add);
+        return;
+    }
+    if (b->sp != LOG_STACK_SLOT)
+        x86_mov(a, R15, MEM(R_RBX, b->sp * 8));
+    if (b->sp_add != (s32)b->sp_add) {
+        x86_mov_imm(a, R_RAX, (u64)b->sp_add);
+        x86_add_rr(a, R15, R_RAX);
+    } else if (b->sp_add) {
+        x86_lea(a, R15, MEM(R15, b->sp_add));
+    }
+}
+
 static void tail(struct maker *m)
 {
     const struct log_block *b = m->block;
@@ -334,10 +365,12 @@ static void tail(struct maker *m)
         p = new_part(m, PART_INDIRECT, x86_jcc(a, CC_NE));
         p->back = x86_here(a);
     }
+    stack_behind(m);
     x86_mov32(a, R_RAX, MEM(R_RBX, b->slots * 8));
     if (tb_config.replayer)
         x86_prefetcht0_m(a, MEM(R_RBX, b->slots * 8 + AHEAD));
     x86_lea(a, R_RBX, MEM(R_RBX, b->slots * 8));
+    x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
     *m->tail = (struct routine_tail){ .block = b, .line = m->line, .nlinks = b->nexts };
     if (b->tail == LOG_COND) {
         conditional(m);
@@ -445,6 +478,11 @@ u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
 
 static struct lock links;
 
+void routine_forget_locks(void)
+{
+    links = (struct lock){ 0 };
+}
+
 // The displacement first: as long as the id is not the old one, it does not matter where it leads,
 // and the look-up is right for any.
 static void link_make(struct routine_tail *t, u32 k, u32 id)
@@ -483,13 +521,13 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
         if (id == LOG_END)
             return (struct next){ (u64)routine_exit, record };
         record = perform_branch(t, record);
-        if (*(const u32 *)record != id || id < LOG_END)
+        if (*(const u32 *)record != id || id < LOG_FIRST)
             return (struct next){ REPLAY_BASE + *(const u32 *)record, record };
         k = area_block(id)->pc == b->taken ? 0 : 1;
-    } else if (id != LOG_END && tail->nlinks == 2) {
+    } else if (id >= LOG_FIRST && tail->nlinks == 2) {
         k = tail->link[0].made ? 1 : 0;
     }
-    if (id != LOG_END)
+    if (id >= LOG_FIRST)
         link_make(tail, k, id);
     return (struct next){ REPLAY_BASE + id, record };
 }

@@ -16,4 +16,7 @@ u8 *routine_make(const struct log_block *b, u8 *at, u8 *end);
 // Runs from a record on, whose id it is, to the LOG_END behind the last; returns where that is.
 const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine);
 
+// Who holds them is gone.
+void routine_forget_locks(void);
+
 #endif

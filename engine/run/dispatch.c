@@ -201,6 +201,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
         t->host = f->hpc;
         tcache_unlock();
         t->rflags &= ~FLAG_TF;
+        log_enter(t);
         loop_enter(stubs_at(STUB_ENTER));
     }
 }
@@ -252,6 +253,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
         // the block's code has changed
         f = tcache_by_index((u32)(-2 - id));
         t->pc = f->pc;
+        log_came(t, t->pc);
         tcache_lock();
         tcache_kill(f);
         tcache_unlock();

@@ -351,7 +351,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
         settle();
-        if (log_full(t, info->addr, u->rip, &uc->mc.gpr[FRAME_R11]) ||
+        if (log_full(t, info->addr, &uc->mc.gpr[FRAME_R11]) ||
             calls_full(t, info->addr, &uc->mc.gpr[FRAME_CX]))
             return;
         left = where_recover(t, u);

@@ -3,6 +3,7 @@
 #include "engine/spool/config.h"
 
 #include "engine/base/cpu.h"
+#include "engine/base/sys.h"
 #include "engine/spool/spooler.h"
 
 struct tb_config tb_config;
@@ -24,6 +25,39 @@ void config_count(bool on)
     c->rep_cachegrind = c->flags & SPOOL_F_REP_CACHEGRIND;
 }
 
+static bool two_processors(void)
+{
+    u64 mask[128];
+    long bytes = sys_call3(SYS_sched_getaffinity, 0, sizeof(mask), (u64)mask);
+    u32 n = 0;
+
+    for (long i = 0; i < bytes / 8; i++)
+        n += mask[i] ? mask[i] & (mask[i] - 1) ? 2 : 1 : 0;
+    return n >= 2;
+}
+
+// With all else known. What is fastest: where there are two processors, another process; with one,
+// simulating in batches if misses are made by vectors; and else at each reference.
+static void config_replay(struct tb_config *c)
+{
+    u64 how = spool->flags & SPOOL_F_REPLAY_AUTO;
+    bool serial = spool->flags & SPOOL_F_SERIALIZE, two = two_processors();
+    // Ways of both are numbers of 16 bits, and lines of D1 found by bits of 32.
+    bool stamps = c->fast_tags && !serial && !(spool->flags & SPOOL_F_NO_ROUTINES) &&
+                  spool->i1.size / spool->i1.line <= 65536 &&
+                  spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
+    bool vectors = stamps && cpu.avx512 && !(spool->flags & SPOOL_F_NO_VECTORS) &&
+                   spool->i1.assoc <= 32 && spool->d1.assoc <= 32 && spool->ll.assoc <= 32;
+
+    if (how == SPOOL_F_REPLAY_AUTO && (c->calls || !stamps || !(two || vectors)))
+        how = 0;
+    c->defer = how != 0;
+    c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
+    c->watched = c->defer && !serial;
+    c->stamps = c->defer && stamps;
+    c->vectors = c->defer && vectors;
+}
+
 void config_init(u64 i1_room, u64 d1_room)
 {
     struct tb_config *c = &tb_config;
@@ -34,9 +68,6 @@ void config_init(u64 i1_room, u64 d1_room)
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
-    c->defer = c->cache && (spool->flags & (SPOOL_F_REPLAY | SPOOL_F_REPLAY_PROCESS));
-    c->replayer = c->defer && (spool->flags & SPOOL_F_REPLAY_PROCESS) &&
-                  !(spool->flags & SPOOL_F_SERIALIZE);
     c->log_size = spool->flags & SPOOL_F_SMALL_LOG ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
@@ -65,12 +96,6 @@ void config_init(u64 i1_room, u64 d1_room)
                      (u64)spool->d1.line << c->d1_scale >= spool->d1.assoc * 8ul &&
                      (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_room;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
-        // Ways of both are numbers of 16 bits, and lines of D1 found by bits of 32.
-        c->stamps = c->defer && c->fast_tags && !(spool->flags & SPOOL_F_SERIALIZE) &&
-                    !(spool->flags & SPOOL_F_NO_ROUTINES) &&
-                    spool->i1.size / spool->i1.line <= 65536 &&
-                    spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
-        c->vectors = c->stamps && cpu.avx512 && !(spool->flags & SPOOL_F_NO_VECTORS) &&
-                     spool->i1.assoc <= 32 && spool->d1.assoc <= 32 && spool->ll.assoc <= 32;
+        config_replay(c);
     }
 }

@@ -11,6 +11,7 @@ struct tb_config {
     bool each_block;       // the dispatcher sees each: --dump-every-bb
     bool defer;            // record, simulate later: --replay
     bool replayer;         // and in another process
+    bool watched;          // a process replays what is left after SIGKILL
     u32 log_size;          // bytes of a thread's buffer
     bool values;           // record registers, not addresses
     bool stamps;           // and replay by generated code, with caches that know recency by stamps

@@ -110,7 +110,7 @@ void syscalls_init(u64 brk, u64 top)
 
     memcpy(table, slow_table, sizeof(table));
     table[SYS_getrandom] = (spool->flags & SPOOL_F_REPRODUCIBLE) != 0;
-    table[SYS_wait4] = table[SYS_waitid] = tb_config.replayer;
+    table[SYS_wait4] = table[SYS_waitid] = tb_config.watched;
     table[SYS_pkey_alloc] = !cpu.shown_all;
     gate_init(table);
     memory_init(brk, top);
@@ -280,8 +280,10 @@ static _Noreturn void gate_uring(struct thread *t)
 // Who replays is a child, too, of a kind that hardly anybody waits for.
 static _Noreturn void gate_wait(struct thread *t, u64 options)
 {
-    if ((options & (__WALL | __WCLONE)) && threads_is_profiled(t))
+    if ((options & (__WALL | __WCLONE)) && threads_is_profiled(t)) {
         replayer_stop();
+        replayer_allow();
+    }
     gate(t);
 }
 

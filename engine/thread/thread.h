@@ -86,6 +86,8 @@
 #define TH_CLOCK      0x1c0
 #define TH_LL         0x1c8
 #define TH_MISSES     0x1d0
+#define TH_REPLAY_SP  0x1d8
+#define TH_RECORD     0x1e0
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -139,10 +141,13 @@ struct thread {
     u64 calls_sp; // the client's stack pointer before it was set
     u64 pad2[5];
     // Replays write these, perhaps on another processor: a line of the host's cache of their own.
-    u64 clock;   // of generated replays
-    u64 ll;      // where the next reference that waits for LL goes
-    u64 *misses; // counters of what is simulated: `counters`, or where a replayer counts
-    u64 pad3[5];
+    u64 clock;     // of generated replays
+    u64 ll;        // where the next reference that waits for LL goes
+    u64 *misses;   // counters of what is simulated: `counters`, or where a replayer counts
+    u64 replay_sp; // the stack pointer where the next record begins
+    u64 record;    // which that is
+    // Records that are being replayed, and the stack pointer before them; replay_end 0: none are.
+    u64 replay_from, replay_from_sp, replay_end;
 
     // From here on C only.
     s32 tid;
@@ -197,6 +202,8 @@ _Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
 _Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");
+_Static_assert(offsetof(struct thread, replay_sp) == TH_REPLAY_SP, "asm offset");
+_Static_assert(offsetof(struct thread, record) == TH_RECORD, "asm offset");
 _Static_assert(offsetof(struct thread, calls_sp) == TH_CALLS_SP, "asm offset");
 
 #endif

@@ -5,6 +5,7 @@
 // are computed.
 #include "engine/translate/defer.h"
 
+#include "engine/base/mini.h"
 #include "engine/codecache/stubs.h"
 #include "engine/count/ids.h"
 #include "engine/count/prof.h"
@@ -15,6 +16,7 @@
 #include "engine/replay/log.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/block.h"
 #include "engine/translate/refs.h"
 
 #define R11 11u
@@ -37,6 +39,7 @@ void defer_begin(struct tb *b)
     l->nexts = 1;
     for (u32 r = 0; r < 16; r++)
         b->value[r].known = false;
+    b->value[R_RSP] = (struct value){ LOG_STACK_SLOT, true, 0 };
 }
 
 void defer_open(struct tb *b)
@@ -44,6 +47,10 @@ void defer_open(struct tb *b)
     b->log_state = RECIPE_OPEN;
     tb_mark(b);
     state_spill(b, R11);
+    // The place of the next record's id says that there is none, before this one is there: whoever
+    // finds the buffer after SIGKILL sees how far it goes. The number of words is known at the end.
+    x86_mov32_mi(&b->code, MEM(R11, LOG_RECORD_MAX * 8), 0);
+    b->log_ends = tb_off(b) - 8;
     x86_mov32_mi(&b->code, MEM(R11, 0), log_next_id());
 }
 
@@ -236,6 +243,17 @@ void defer_string(struct tb *b, u32 i)
     helper_call(b, stubs_at(STUB_LOG_REP));
 }
 
+// What the stack pointer becomes at the end of a block.
+static void effect_of_end(struct tb *b, const struct insn *in)
+{
+    struct value *sp = &b->value[R_RSP];
+
+    if (in->kind == INSN_CALL || in->kind == INSN_CALL_IND)
+        sp->add -= 8;
+    else if (in->kind == INSN_RET)
+        sp->add += 8 + in->imm;
+}
+
 // What is known of registers behind the instruction.
 static void effect(struct tb *b, const struct insn *in)
 {
@@ -256,10 +274,18 @@ static void effect(struct tb *b, const struct insn *in)
         b->value[in->sum.to] = sum;
 }
 
+// The stack pointer is always known: replays go on with what it is at the end of a record.
+static void stack_known(struct tb *b)
+{
+    if (tb_config.values)
+        value_of(b, R_RSP, 0);
+}
+
 void defer_insn(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
 
+    stack_known(b);
     fetch(b, i);
     if (in->vec_kind != VEC_NONE) {
         vector(b, i);
@@ -273,14 +299,21 @@ void defer_insn(struct tb *b, u32 i)
         o->add = in->pc;
         o->counter = b->first[i] + b->cnt[i].bcm;
     }
-    effect(b, in);
+    if (block_ends(in))
+        effect_of_end(b, in);
+    else
+        effect(b, in);
 }
 
 void defer_close(struct tb *b, u32 i)
 {
     struct log_block *l = &b->log.block;
     const struct insn *in = &b->insn[i];
+    u32 ends;
 
+    stack_known(b);
+    l->sp = b->value[R_RSP].slot;
+    l->sp_add = b->value[R_RSP].add;
     state_clean(b);
     if (i < b->n && tb_config.branch) {
         l->branch = in->pc;
@@ -303,6 +336,9 @@ void defer_close(struct tb *b, u32 i)
                        : 1;
     }
     x86_lea(&b->code, R11, MEM(R11, l->slots * 8));
+    ends = l->slots * 8u;
+    if (!b->code.full)
+        memcpy(b->code.start + b->log_ends, &ends, sizeof(ends));
     b->log_kept = false;
     b->log_state = RECIPE_CLOSED;
     tb_mark(b);

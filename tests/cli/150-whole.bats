@@ -84,6 +84,82 @@ summary: 2006 1000"
     [ ! -e quern.spool.$pid ]
 }
 
+# Loads of 64 KiB, line by line: each misses a D1 of 1 KiB. After N of them $2, which may not return.
+make_walk() {
+    cat > walk.S << END
+    .bss
+buffer:
+    .zero 65536
+    .text
+    .globl _start
+    .type _start, @function
+_start:
+    mov \$$1, %rcx
+    xor %esi, %esi
+    push %rbx
+1:  mov buffer(%rsi), %rax
+    add \$64, %esi
+    and \$0xffff, %esi
+    dec %rcx
+    jnz 1b
+$2
+    .size _start, . - _start
+END
+    gcc -g -nostdlib -static -no-pie -o walk walk.S
+}
+
+@test "killed by SIGKILL, nothing is lost of what was recorded" {
+    real
+    # kill(getpid(), SIGKILL) after 100,000 loads; a string instruction and its misses before that.
+    make_walk 100000 '    mov $buffer, %edi
+    mov $1000, %ecx
+    rep stosb
+    mov $39, %eax
+    syscall
+    mov %eax, %edi
+    mov $9, %esi
+    mov $62, %eax
+    syscall'
+    for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
+        'process --small-buffers' 'process --no-vectors'; do
+        status=0
+        "$QUERN" run -q --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./walk 3>&- || status=$?
+        [ "$status" = 137 ]
+        quern recover
+        [ "$status" = 0 ]
+        mv out "out-$how"
+        cmp out-off "out-$how"
+    done
+    # mov: Ir Bc Bcm Dr D1mr ...
+    same "$(sed -n 's/^events: //p' out-off)" \
+        "Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim"
+    same "$(awk '/^11 / { print $2, $5, $6 }' out-off)" "100000 100000 100000"
+    # 1000 bytes are 16 lines, at addresses that the last loads of 64 KiB have pushed out
+    same "$(awk '/^18 / { print $2, $8, $9 }' out-off)" "1 1000 16"
+}
+
+@test "killed at any time: each load has its miss" {
+    real
+    make_walk 0x7fffffffffffffff '    hlt'
+    for how in inline process 'inline --no-replay-code' 'process --small-buffers'; do
+        "$QUERN" run -q --D1=1024,2,64 --replay=$how -o out ./walk 3>&- &
+        pid=$!
+        for i in $(seq 100); do [ -e quern.spool.$pid ] && break; sleep 0.05; done
+        sleep 0.4
+        kill -KILL $pid
+        wait $pid || true
+        quern recover
+        [ "$status" = 0 ]
+        [ ! -e quern.spool.$pid ]
+        read -r loads misses < <(awk '/^11 / { print $5, $6 }' out)
+        [ "$loads" -gt 10000 ]
+        # of the round that was just being recorded and the one that was just being replayed it is
+        # not known
+        [ $((loads - misses)) -ge 0 ] && [ $((loads - misses)) -le 2 ]
+        rm out
+    done
+}
+
 @test "ended by a signal: the status is the signal, the profile is complete" {
     real
     make_loop 0x7fffffffffffffff '    hlt'

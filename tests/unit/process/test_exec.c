@@ -90,6 +90,13 @@ static u64 join(char *to, u64 size, const u64 *argv)
 
 static u32 stops; // of the process that replays
 
+static u32 allowed_again; // replayer_allow()
+
+void replayer_allow(void)
+{
+    allowed_again++;
+}
+
 void replayer_stop(void)
 {
     stops++;
@@ -410,7 +417,7 @@ static int setup(void **state)
     memset(&copied, 0, sizeof(copied));
     memset(did, 0, sizeof(did));
     done = 0;
-    stops = 0;
+    stops = allowed_again = 0;
     memset(&own, 0, sizeof(own));
     t->own = &own;
     t->sig = &sig;
@@ -504,6 +511,7 @@ static void test_native(void **state)
         assert_string_equal(said(), "");
         assert_int_equal(header.state, SPOOL_RUNNING);
         assert_int_equal(stops, 1); // it would keep what this process maps
+        assert_int_equal(allowed_again, 1); // the exec has failed
     }
     fresh(0);
     own.borrowed = true; // the parent goes on with the memory

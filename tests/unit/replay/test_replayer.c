@@ -13,14 +13,19 @@
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/count/ll.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
+#include "engine/replay/rest.h"
+#include "engine/replay/routine.h"
 #include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
 // -- the rooms that replayer.c calls --
 
 struct tb_config tb_config;
+struct spool_header *spool = &(struct spool_header){ 0 };
 static u64 area[2][(TA_JOB + TA_JOB_SIZE) / 8]; // of two threads, as far as they are looked at
 static struct thread *const t = (struct thread *)area[0], *const u = (struct thread *)area[1];
 static u32 live = 2;
@@ -76,6 +81,36 @@ void replay_run(struct thread *of, const u64 *from, const u64 *end)
     replay(of, from, end);
 }
 
+// What a test shares with a process that is killed, and with that one's replayer.
+static struct {
+    u32 rests;
+    u32 forgot; // locks: of LL, of links
+    const u64 *buffer[2];
+    u64 bytes;
+    u32 replayed; // of what was handed over
+    s32 by;
+    u32 replayer; // of spool
+} * shared;
+
+void ll_forget_locks(void)
+{
+    shared->forgot |= 1;
+}
+
+void routine_forget_locks(void)
+{
+    shared->forgot |= 2;
+}
+
+void rest_replay(struct thread *of, const u64 *buffer, u64 bytes)
+{
+    shared->buffer[of == u] = buffer;
+    shared->bytes = bytes;
+    shared->replayed = nmade;
+    shared->by = sys_getpid();
+    __atomic_fetch_add(&shared->rests, 1, __ATOMIC_SEQ_CST);
+}
+
 static jmp_buf back;
 
 _Noreturn void engine_die(const char *format, ...)
@@ -88,6 +123,18 @@ _Noreturn void engine_die(const char *format, ...)
 // -- the tests --
 
 static const u64 record[4];
+static struct thread_own own;
+
+static bool two_processors(void)
+{
+    u64 mask[128] = { 0 };
+    u32 n = 0;
+
+    sys_call3(SYS_sched_getaffinity, 0, sizeof(mask), (u64)mask);
+    for (u32 i = 0; i < 128; i++)
+        n += (u32)__builtin_popcountl(mask[i]);
+    return n > 1;
+}
 
 static int setup(void **state)
 {
@@ -99,7 +146,11 @@ static int setup(void **state)
     begun = nmade = hold = more = 0;
     died = false;
     replayed_in = 0;
-    tb_config.replayer = true;
+    tb_config.replayer = two_processors();
+    tb_config.watched = true;
+    memset(shared, 0, sizeof(*shared));
+    t->own = u->own = &own;
+    own.tgid = sys_getpid();
     replayer_start();
     replayer_thread_init(t);
     replayer_thread_init(u);
@@ -120,37 +171,87 @@ static void wait_taken(u32 n)
         sys_call0(SYS_sched_yield);
 }
 
-static bool two_processors(void)
-{
-    u64 mask[128] = { 0 };
-    u32 n = 0;
-
-    sys_call3(SYS_sched_getaffinity, 0, sizeof(mask), (u64)mask);
-    for (u32 i = 0; i < 128; i++)
-        n += (u32)__builtin_popcountl(mask[i]);
-    return n > 1;
-}
-
 static void test_off(void **state)
 {
     (void)state;
     replayer_stop();
-    tb_config.replayer = false;
+    tb_config.replayer = tb_config.watched = false;
     replayer_start();
     assert_false(replayer_is_there());
     replayer_settle(t);
     replayer_thread_init(t);
-    assert_int_equal(more, 1); // of setup
+    assert_int_equal(more, two_processors()); // of setup
     assert_int_equal(nmade, 0);
 }
 
-// One processor: nobody replays for the threads.
+// One processor: nobody replays for the threads while they run.
 static void test_alone(void **state)
 {
     (void)state;
     assert_false(replayer_is_there());
     replayer_settle(t);
     assert_int_equal(nmade, 0);
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), 0); // it is there
+}
+
+// Killed: what its threads have handed over and what they have left is replayed. t was filling the
+// buffer at `record`; u was just handing over the one that it was filling. A thread that another
+// process has in this memory is not gone.
+static void test_inherited(void **state)
+{
+    u32 status;
+    long child;
+
+    (void)state;
+    child = sys_call5(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        replayer_fork_child();
+        own.tgid = sys_getpid();
+        replayer_start();
+        shared->replayer = spool->replayer;
+        tb_config.log_size = 24;
+        t->log_begin = (u64)record;
+        u->log_begin = (u64)(record + 1);
+        if (tb_config.replayer) {
+            replayer_hand_over(t, record + 2, record + 3);
+            replayer_hand_over(u, record + 1, record + 3);
+        }
+        sys_call2(SYS_kill, (u64)own.tgid, SIGKILL);
+    }
+    assert_int_equal(sys_call4(SYS_wait4, (u64)child, (u64)&status, 0, 0), child);
+    assert_int_equal(status, SIGKILL);
+    while (__atomic_load_n(&shared->rests, __ATOMIC_SEQ_CST) < 2)
+        sys_call0(SYS_sched_yield);
+    assert_int_equal(shared->rests, 2);
+    assert_int_equal(shared->forgot, 3);
+    assert_ptr_equal(shared->buffer[0], record);
+    assert_int_equal(shared->bytes, 24);
+    assert_int_not_equal(shared->by, child);
+    assert_int_equal(shared->by, shared->replayer);
+    if (tb_config.replayer) {
+        assert_null(shared->buffer[1]);
+        assert_int_equal(shared->replayed, 2);
+    } else {
+        assert_ptr_equal(shared->buffer[1], record + 1);
+        assert_int_equal(shared->replayed, 0);
+    }
+}
+
+// It begins again where it is missed.
+static void test_again(void **state)
+{
+    (void)state;
+    replayer_stop();
+    replayer_start(); // by a thread that does not know that this is the end
+    assert_false(replayer_is_there());
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), -ECHILD);
+    replayer_allow();
+    replayer_start();
+    assert_int_equal(replayer_is_there(), two_processors());
+    assert_int_not_equal(spool->replayer, 0);
+    replayer_start(); // and once only
+    replayer_stop();
+    assert_int_equal(sys_call4(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0), -ECHILD);
 }
 
 static void test_another_process(void **state)
@@ -302,14 +403,20 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
         cmocka_unit_test_setup_teardown(test_killed, setup, stop),
         cmocka_unit_test_setup_teardown(test_forked, setup, stop),
+        cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
+        cmocka_unit_test_setup_teardown(test_again, setup, stop),
     };
 
     static const struct CMUnitTest alone[] = {
         cmocka_unit_test_setup_teardown(test_off, setup, stop),
         cmocka_unit_test_setup_teardown(test_alone, setup, stop),
+        cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
+        cmocka_unit_test_setup_teardown(test_again, setup, stop),
     };
 
     sys_sigaction(SIGALRM, &act, NULL);
+    shared =
+        (void *)sys_mmap(0, PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!two_processors())
         return cmocka_run_group_tests_name("replay/replayer", alone, NULL, NULL);
     return cmocka_run_group_tests_name("replay/replayer", tests, NULL, NULL);

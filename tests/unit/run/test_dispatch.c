@@ -236,11 +236,26 @@ void ibl_fill(struct thread *t, const struct fragment *f)
 
 static u32 edge_id, edge_exit;
 
+static u32 log_entered; // log_enter()
+static u64 came;        // log_came()
+
 void log_edge(struct thread *t, u32 id, u32 k)
 {
     (void)t;
     edge_id = id;
     edge_exit = k;
+}
+
+void log_enter(struct thread *t)
+{
+    (void)t;
+    log_entered++;
+}
+
+void log_came(struct thread *t, u64 pc)
+{
+    (void)t;
+    came = pc;
 }
 
 void log_drain_all(s32 stopped)
@@ -451,6 +466,7 @@ static int setup(void **state)
 {
     (void)state;
     memset(&header, 0, sizeof(header));
+    log_entered = 0;
     memset(t, 0, sizeof(*t));
     memset(fragment, 0, sizeof(fragment));
     memset(known, 0, sizeof(known));
@@ -499,6 +515,8 @@ static int go(enum stub s)
 
 static void check_entered(u32 i)
 {
+    assert_int_equal(log_entered, 1);
+    log_entered = 0;
     assert_int_equal(entered, stubs_at(STUB_ENTER));
     assert_int_equal(t->host, fragment[i].hpc);
     assert_int_equal(t->rflags, FLAGS_INITIAL);
@@ -585,9 +603,11 @@ static void test_changed(void **state)
     (void)state;
     known[4] = true;
     t->exit_id = (u64)(-2 - 4);
+    came = 0;
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(4);
     assert_string_equal(asked, "kt");
+    assert_int_equal(came, fragment[4].pc);
 }
 
 static void test_faults(void **state)

@@ -168,11 +168,10 @@ bool mask_give_back(struct thread *of, const struct k_siginfo *what)
     return gives_back;
 }
 
-bool log_full(struct thread *of, u64 addr, u64 hpc, u64 *r11)
+bool log_full(struct thread *of, u64 addr, u64 *r11)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(addr, info.addr);
-    assert_int_equal(hpc, uc.mc.ip);
     assert_ptr_equal(r11, &uc.mc.gpr[FRAME_R11]);
     __asm__ volatile("pushfq\n\tpopq %0" : "=r"(flags_seen));
     return log_was_full;

@@ -64,6 +64,11 @@ bool threads_is_profiled(const struct thread *t)
     return true;
 }
 
+void replayer_allow(void)
+{
+    note('a');
+}
+
 void replayer_stop(void)
 {
     note('q');
@@ -299,7 +304,7 @@ static int setup(void **state)
     t->sc_next = 0x401002;
     allowed = true;
     gate_all_slow = false;
-    tb_config.replayer = false;
+    tb_config.watched = false;
     held_mask = 0;
     done_nr = 0;
     syscalls_init(0x5000, 0x7000);
@@ -451,15 +456,15 @@ static void test_children(void **state)
 {
     (void)state;
     assert_int_equal(slow[SYS_wait4] | slow[SYS_waitid], 0);
-    tb_config.replayer = true;
+    tb_config.watched = true;
     syscalls_init(0x5000, 0x7000);
     assert_int_equal(call(SYS_wait4, (u64)-1, 0, WNOHANG, 0, 0, 0), GATED);
     assert_int_equal(call(SYS_waitid, 0, 0, __WALL, WNOHANG, 0, 0), GATED);
     assert_string_equal(asked, "");
     assert_int_equal(call(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0, 0, 0), GATED);
-    assert_string_equal(asked, "q");
+    assert_string_equal(asked, "qa");
     assert_int_equal(call(SYS_waitid, 0, 0, 0, __WCLONE, 0, 0), GATED);
-    assert_string_equal(asked, "qq");
+    assert_string_equal(asked, "qaqa");
 }
 
 // The mask that a call waits with, from wherever it is told.

@@ -317,7 +317,7 @@ static void is_op(u32 k, u8 kind, u32 insn, u32 base, u64 add)
 }
 
 // With --replay: the id, and one word for each value; the stack pointer that push, pop and ret use
-// is one.
+// is one that needs no word.
 static void test_recording(void **state)
 {
     (void)state;
@@ -326,19 +326,60 @@ static void test_recording(void **state)
     TRANSLATE("\x53\x48\x8b\x47\x08\x48\x8d\x7f\x10\x48\x89\x07\x5b\xeb\x00");
     assert_int_equal(published.log, 0x1234);
     assert_int_equal(recorded.block.pc, PC);
-    assert_int_equal(recorded.block.slots, 3); // the id, rsp, rdi
+    assert_int_equal(recorded.block.slots, 2); // the id, rdi
     assert_int_equal(recorded.block.nexts, 1);
     assert_int_equal(recorded.block.nops, 5);
     is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
-    is_op(1, LOG_REF, 0, 1, (u64)-8);
-    is_op(2, LOG_REF, 1, 2, 8);
-    is_op(3, LOG_REF, 3, 2, 16);
-    is_op(4, LOG_REF, 4, 1, (u64)-8);
+    is_op(1, LOG_REF, 0, LOG_STACK_SLOT, (u64)-8);
+    is_op(2, LOG_REF, 1, 1, 8);
+    is_op(3, LOG_REF, 3, 1, 16);
+    is_op(4, LOG_REF, 4, LOG_STACK_SLOT, (u64)-8);
+    assert_int_equal(recorded.block.sp, LOG_STACK_SLOT);
+    assert_int_equal(recorded.block.sp_add, 0);
     read_code(published.exit[0].rel32 + 4);
-    // the id; values before the instructions that need them; the counter, by a register that is
-    // spilled and comes back; the record's end
+    // that there is no more; the id; the value before the instruction that needs it; the counter,
+    // by a register that is spilled and comes back; the record's end
     assert_string_equal(text, "mov mov push mov mov lea mov pop "
                               "mov mov lea mov mov lea jmp ");
+}
+
+static void is_stack(u32 slot, s64 add)
+{
+    assert_int_equal(recorded.block.sp, slot);
+    assert_int_equal(recorded.block.sp_add, add);
+}
+
+// What replays have to know of the stack pointer behind a record.
+static void test_stack_pointer(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
+    TRANSLATE("\x48\x83\xec\x28\xe8\x00\x00\x00\x00"); // sub rsp, 40; call +0
+    is_stack(LOG_STACK_SLOT, -48);
+    TRANSLATE("\x5b\xc2\x10\x00"); // pop rbx; ret 16
+    is_stack(LOG_STACK_SLOT, 32);
+    // mov rbp, rsp; push rax; leave; ret: rbp is the stack pointer
+    TRANSLATE("\x48\x89\xe5\x50\xc9\xc3");
+    is_stack(LOG_STACK_SLOT, 16);
+    assert_int_equal(recorded.block.slots, 1);
+    // leave; ret: of a frame that the block has not made; recorded for leave's load
+    TRANSLATE("\xc9\xc3");
+    is_stack(1, 16);
+    assert_int_equal(recorded.block.slots, 2);
+    // and rsp, -16; mov [rsp], eax; jmp +0: recorded when it has become something new
+    TRANSLATE("\x48\x83\xe4\xf0\x89\x04\x24\xeb\x00");
+    is_stack(1, 0);
+    assert_int_equal(recorded.block.slots, 2);
+    is_op(1, LOG_REF, 1, 1, 0);
+    // mov rsp, [rdi]; jmp +0: used by nothing here
+    TRANSLATE("\x48\x8b\x27\xeb\x00");
+    is_stack(2, 0);
+    // mov rsp, -16; jmp +0
+    TRANSLATE("\x48\xc7\xc4\xf0\xff\xff\xff\xeb\x00");
+    is_stack(LOG_NO_SLOT, -16);
+    // pushfq; syscall: of pushfq only the addresses are known
+    TRANSLATE("\x9c\x0f\x05");
+    is_stack(1, 0);
 }
 
 // The client's r11 comes from its slot, and goes there when it has changed.
@@ -348,8 +389,9 @@ static void test_r11(void **state)
     mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
     TRANSLATE("\x49\xff\xc3\xeb\x00"); // inc r11; jmp +0
     read_code(published.exit[0].rel32 + 4);
-    // the id; the counter; r11 and the record's address change places; back; the record's end
-    assert_string_equal(text, "mov inc mov mov inc mov mov lea jmp ");
+    // that there is no more; the id; the counter; r11 and the record's address change places; back;
+    // the record's end
+    assert_string_equal(text, "mov mov inc mov mov inc mov mov lea jmp ");
 }
 
 // A branch whose two ways lead to the same place is never linked: its exit tells which it was.
@@ -469,12 +511,13 @@ static void test_fault(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),     cmocka_unit_test(test_conditional),
-        cmocka_unit_test(test_checks),    cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_step),      cmocka_unit_test(test_record),
-        cmocka_unit_test(test_fault),     cmocka_unit_test(test_recording),
-        cmocka_unit_test(test_r11),       cmocka_unit_test(test_same_place),
-        cmocka_unit_test(test_uncounted), cmocka_unit_test(test_request),
+        cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_step),          cmocka_unit_test(test_record),
+        cmocka_unit_test(test_fault),         cmocka_unit_test(test_recording),
+        cmocka_unit_test(test_stack_pointer), cmocka_unit_test(test_r11),
+        cmocka_unit_test(test_same_place),    cmocka_unit_test(test_uncounted),
+        cmocka_unit_test(test_request),
     };
     static const void *calls[STUB_COUNT];
 

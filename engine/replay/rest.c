@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Records that were left behind (rest.h).
+//
+// A fragment says behind its record's place that there is no more before it begins it, so that the
+// records of a buffer can be walked at any time. While records are replayed the thread's block says
+// which of them is next (routine.c). What generated replays hold in registers went with the thread:
+// the stack pointer follows from the records, the clock goes on behind the latest stamp, and the
+// history of branches, which is seven bits, is soon right again.
+#include "engine/replay/rest.h"
+
+#include "engine/count/caches.h"
+#include "engine/replay/area.h"
+#include "engine/replay/perform.h"
+#include "engine/replay/replay.h"
+
+// Words of what is at `at`; 0: nothing is.
+static u32 words_at(const u64 *at)
+{
+    u32 id = *(const u32 *)at;
+
+    if (id == LOG_TAKEN || id == LOG_NOT_TAKEN)
+        return 1;
+    if (id == LOG_STACK)
+        return 2;
+    return area_has(id) ? area_block(id)->slots : 0;
+}
+
+const u64 *rest_end(const u64 *from, const u64 *end, bool inside)
+{
+    const u64 *last = NULL;
+
+    for (u32 n; from < end && (n = words_at(from)); from += n)
+        last = *(const u32 *)from >= LOG_FIRST ? from : NULL;
+    return inside && last ? last : from;
+}
+
+u64 rest_stack(const u64 *from, const u64 *to, u64 sp)
+{
+    for (u32 n; from < to && (n = words_at(from)); from += n) {
+        u32 id = *(const u32 *)from;
+
+        if (id == LOG_STACK) {
+            sp = from[1];
+        } else if (id >= LOG_FIRST) {
+            const struct log_block *b = area_block(id);
+
+            sp = perform_value(sp, b->sp, from) + (u64)b->sp_add;
+        }
+    }
+    return sp;
+}
+
+void rest_replay(struct thread *t, const u64 *buffer, u64 bytes)
+{
+    const u64 *from = (const u64 *)t->replay_from, *at = (const u64 *)t->record;
+    const u64 *end = (const u64 *)t->replay_end;
+    bool inside = t->state == TS_RUNNING || t->state == TS_HELPER;
+
+    caches_clock_goes_on(t);
+    if (end) {
+        if (at < from || at > end)
+            at = from;
+        t->replay_sp = rest_stack(from, at, t->replay_from_sp);
+        replay_records(t, at, end);
+    } else {
+        replay_records(t, NULL, NULL);
+    }
+    // Of what was being replayed, the buffer was a part or not.
+    if (!buffer || (end && from >= buffer && from < buffer + bytes / 8))
+        return;
+    replay_records(t, buffer, rest_end(buffer, buffer + bytes / 8, inside));
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// engine/replay/rest.c: how far the records of a buffer go that was left behind, what the stack
+// pointer is then, and what is replayed. Expected values follow from record.h.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/sys.h"
+#include "engine/count/caches.h"
+#include "engine/replay/area.h"
+#include "engine/replay/perform.h"
+#include "engine/replay/replay.h"
+#include "engine/replay/rest.h"
+
+// -- the rooms that rest.c calls --
+
+#define A LOG_FIRST        // 3 words; leaves the stack pointer 8 less
+#define B (LOG_FIRST + 16) // 1 word; the stack pointer
+#define C (LOG_FIRST + 32) // 2 words; the stack pointer is what slot 1 says, and 16
+
+static const struct log_block blocks[] = {
+    { .slots = 3, .sp = LOG_STACK_SLOT, .sp_add = -8 },
+    { .slots = 1, .sp = LOG_STACK_SLOT },
+    { .slots = 2, .sp = 1, .sp_add = 16 },
+};
+
+static struct thread t;
+static u32 clocks; // caches_clock_goes_on()
+static struct {
+    const u64 *from, *end;
+    u64 sp;
+} made[4];
+static u32 nmade;
+
+void caches_clock_goes_on(struct thread *of)
+{
+    assert_ptr_equal(of, &t);
+    clocks++;
+}
+
+bool area_has(u32 id)
+{
+    return id >= A && id <= C && !(id & 15);
+}
+
+void replay_records(struct thread *of, const u64 *from, const u64 *end)
+{
+    assert_int_equal(clocks, 1);
+    made[nmade].from = from;
+    made[nmade].end = end;
+    made[nmade++].sp = of->replay_sp;
+}
+
+// As perform.c has it.
+u64 perform_value(u64 sp, u32 slot, const u64 *record)
+{
+    return slot == LOG_STACK_SLOT ? sp : slot == LOG_NO_SLOT ? 0 : record[slot];
+}
+
+static void *low_memory(void)
+{
+    static struct area_head *heads; // where area_head() looks for the three
+
+    if (!heads) {
+        u64 at = REPLAY_BASE + A - sizeof(struct area_head);
+
+        for (u32 i = 0; i < 3; i++)
+            *(struct area_head *)(at + 16 * i) = (struct area_head){ &blocks[i], 0, 0 };
+        heads = (struct area_head *)at;
+    }
+    return heads;
+}
+
+// -- the tests --
+
+static const u64 complete[] = {
+    LOG_STACK, 0x1000, A, 7, 7, LOG_TAKEN, B, C, 0x2000, A, 1, 2, 0, B
+};
+static const u64 inner[] = { A, 7, 7, LOG_TAKEN, 0 };
+static const u64 full[] = { B, B, B };
+static const u64 wrong[] = { B, 5000, B };
+
+static int setup(void **state)
+{
+    (void)state;
+    low_memory();
+    memset(&t, 0, sizeof(t));
+    clocks = nmade = 0;
+    return 0;
+}
+
+static void test_end(void **state)
+{
+    (void)state;
+    // the word 0 ends it
+    assert_ptr_equal(rest_end(complete, complete + 14, false), complete + 12);
+    // the last one, of three words, may not be complete
+    assert_ptr_equal(rest_end(complete, complete + 14, true), complete + 9);
+    // a word behind it says that it is
+    assert_ptr_equal(rest_end(inner, inner + 5, true), inner + 4);
+    assert_ptr_equal(rest_end(full, full + 3, false), full + 3);
+    assert_ptr_equal(rest_end(full, full + 3, true), full + 2);
+    // no id: whatever it is, not beyond
+    assert_ptr_equal(rest_end(wrong, wrong + 3, false), wrong + 1);
+    assert_ptr_equal(rest_end(wrong, wrong, true), wrong);
+}
+
+static void test_stack(void **state)
+{
+    (void)state;
+    assert_int_equal(rest_stack(complete, complete, 5), 5);
+    assert_int_equal(rest_stack(complete, complete + 2, 5), 0x1000);
+    assert_int_equal(rest_stack(complete, complete + 5, 5), 0xff8);
+    assert_int_equal(rest_stack(complete, complete + 7, 5), 0xff8);
+    assert_int_equal(rest_stack(complete, complete + 9, 5), 0x2010);
+    assert_int_equal(rest_stack(complete, complete + 12, 5), 0x2008);
+}
+
+// Nothing was being replayed.
+static void test_buffer(void **state)
+{
+    (void)state;
+    t.state = TS_ENGINE;
+    rest_replay(&t, complete, sizeof(complete));
+    assert_int_equal(nmade, 2);
+    assert_null(made[0].from); // only what waits for LL
+    assert_null(made[0].end);
+    assert_ptr_equal(made[1].from, complete);
+    assert_ptr_equal(made[1].end, complete + 12);
+    clocks = nmade = 0;
+    t.state = TS_RUNNING;
+    rest_replay(&t, complete, sizeof(complete));
+    assert_ptr_equal(made[1].end, complete + 9);
+    clocks = nmade = 0;
+    rest_replay(&t, NULL, sizeof(complete));
+    assert_int_equal(nmade, 1);
+}
+
+// The thread was replaying what it had handed over: from the record on that it had come to.
+static void test_under_way(void **state)
+{
+    (void)state;
+    t.replay_from = (u64)complete;
+    t.replay_end = (u64)(complete + 12);
+    t.record = (u64)(complete + 9);
+    t.replay_from_sp = 3;
+    t.replay_sp = 77; // of some record before
+    rest_replay(&t, full, sizeof(full));
+    assert_int_equal(nmade, 2);
+    assert_ptr_equal(made[0].from, complete + 9);
+    assert_ptr_equal(made[0].end, complete + 12);
+    assert_int_equal(made[0].sp, 0x2010);
+    assert_ptr_equal(made[1].from, full);
+    assert_ptr_equal(made[1].end, full + 3);
+}
+
+// The thread was replaying the buffer itself: once is enough.
+static void test_own_buffer(void **state)
+{
+    (void)state;
+    t.replay_from = (u64)complete;
+    t.replay_end = (u64)(complete + 12);
+    t.record = 0x1234; // not yet its
+    t.replay_from_sp = 3;
+    rest_replay(&t, complete, sizeof(complete));
+    assert_int_equal(nmade, 1);
+    assert_ptr_equal(made[0].from, complete);
+    assert_int_equal(made[0].sp, 3);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_end, setup),
+        cmocka_unit_test_setup(test_stack, setup),
+        cmocka_unit_test_setup(test_buffer, setup),
+        cmocka_unit_test_setup(test_under_way, setup),
+        cmocka_unit_test_setup(test_own_buffer, setup),
+    };
+
+    if (sys_failed(sys_mmap(REPLAY_BASE, PAGE_SIZE, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)))
+        return 1;
+    return cmocka_run_group_tests_name("replay/rest", tests, NULL, NULL);
+}
