@@ -120,7 +120,7 @@ int cmd_check(int argc, char **argv)
             status = UTIL_NO;
         quern_profile_free(p);
     }
-    if (fflush(stdout) == EOF)
+    if (fflush(stdout) == EOF || ferror(stdout))
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     return status;
 }

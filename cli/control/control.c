@@ -120,5 +120,5 @@ int cmd_control(int argc, char **argv)
         status = c.traditional ? UTIL_OK : UTIL_NO;
     }
     free(run);
-    return fflush(stdout) == 0 ? status : UTIL_USAGE;
+    return fflush(stdout) == 0 && !ferror(stdout) ? status : UTIL_USAGE;
 }

@@ -231,13 +231,13 @@ static _Noreturn void help(const struct options *set, const char *command)
     }
     if (set->below)
         printf("\n%s\n", set->below);
-    exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
+    exit(fflush(stdout) == 0 && !ferror(stdout) ? UTIL_OK : UTIL_USAGE);
 }
 
 static _Noreturn void version(void)
 {
     puts("quern " QUERN_VERSION);
-    exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
+    exit(fflush(stdout) == 0 && !ferror(stdout) ? UTIL_OK : UTIL_USAGE);
 }
 
 void options_man(const struct options *set, FILE *f)

@@ -170,7 +170,7 @@ static _Noreturn void show_help(const char *name)
 static _Noreturn void show_version(void)
 {
     puts(VERSION);
-    exit(fflush(stdout) == 0 ? UTIL_OK : UTIL_USAGE);
+    exit(fflush(stdout) == 0 && !ferror(stdout) ? UTIL_OK : UTIL_USAGE);
 }
 
 static void check_tool(const struct asked *a, const char *name)
