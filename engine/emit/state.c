@@ -117,8 +117,13 @@ void state_flags_restore(struct tb *b)
 
 void state_clean(struct tb *b)
 {
+    state_clean_but(b, 0);
+}
+
+void state_clean_but(struct tb *b, u32 regs)
+{
     state_flags_restore(b);
-    state_unspill_mask(b, 0xffffu & ~(u32)b->given);
+    state_unspill_mask(b, 0xffffu & ~(b->given | regs));
     if (b->given)
         state_spill(b, (u32)__builtin_ctz(b->given));
 }

@@ -17,5 +17,7 @@ void state_flags_restore(struct tb *b);
 
 // Every client register and flag in its place, but for the one that is given away.
 void state_clean(struct tb *b);
+// But also these.
+void state_clean_but(struct tb *b, u32 regs);
 
 #endif

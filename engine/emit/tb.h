@@ -108,6 +108,8 @@ struct tb {
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter has been incremented
     bool in_rep;
+    struct x86_label pushed; // leads to where pushed_value lies, if it has bytes
+    u64 pushed_value;
     bool stack_set; // an instruction has set the stack pointer to something new
     bool overflow;  // of anything but the code
     u64 iline;      // I1 line touched last

@@ -74,6 +74,11 @@ bool block_ends(const struct insn *in)
     }
 }
 
+u32 block_takes(const struct insn *in)
+{
+    return in->kind == INSN_RET ? 1u << R_RCX : 0;
+}
+
 // A block of one instruction of `len` bytes (0: not known), which is stepped.
 static void block_step(struct tb *b, struct insn *in, const u8 *code, int len)
 {

@@ -12,4 +12,8 @@ bool block_decode(struct tb *b, u32 limit, u64 *fault);
 // Whether an instruction is the last of its block.
 bool block_ends(const struct insn *in);
 
+// Registers whose client values are in their slots when the block's end `in` begins, where they are
+// spilled already: it would spill them.
+u32 block_takes(const struct insn *in);
+
 #endif

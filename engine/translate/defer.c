@@ -314,7 +314,7 @@ void defer_close(struct tb *b, u32 i)
     stack_known(b);
     l->sp = b->value[R_RSP].slot;
     l->sp_add = b->value[R_RSP].add;
-    state_clean(b);
+    state_clean_but(b, i < b->n ? block_takes(in) : 0);
     if (i < b->n && tb_config.branch) {
         l->branch = in->pc;
         if (in->kind == INSN_JCC || in->kind == INSN_LOOP) {

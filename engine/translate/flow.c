@@ -7,6 +7,7 @@
 #include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/block.h"
 #include "engine/translate/calls.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/predict.h"
@@ -83,7 +84,7 @@ void flow_indirect(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
 
-    state_clean(b);
+    state_clean_but(b, block_takes(in));
     state_spill(b, R_RCX);
     if (in->kind == INSN_RET) {
         tb_mark(b);
@@ -194,5 +195,15 @@ void flow_stubs(struct tb *b, u32 index)
         d->exit[i].stub = (u16)tb_off(b);
         x86_land(&b->code, exit);
         flow_dispatch(b, index * 2 + i);
+    }
+    // In an instruction that is never executed, so that it can be disassembled; aligned, for the
+    // client may run with alignment checks on.
+    if (b->pushed.bytes) {
+        u64 at;
+
+        x86_nops(&b->code, (u32)(6 - x86_here(&b->code)) & 7);
+        at = x86_here(&b->code);
+        x86_mov64_ri(&b->code, R_RAX, b->pushed_value);
+        x86_fix(&b->code, b->pushed, at + 2);
     }
 }

@@ -383,11 +383,10 @@ void rewrite_push(struct tb *b, u64 value)
         tb_mark(b);
         x86_push_i(&b->code, (u32)value);
     } else {
-        u32 reg = state_scratch(b, 1u << R_RCX);
-
-        x86_mov_imm(&b->code, reg, value);
+        // From behind the block's code: no register is needed for it.
         tb_mark(b);
-        x86_push_r(&b->code, reg);
+        b->pushed = x86_push_rip(&b->code);
+        b->pushed_value = value;
     }
 }
 

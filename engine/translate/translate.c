@@ -89,8 +89,10 @@ static void emit_count(struct tb *b)
     if (!(b->live[b->cur] & ~FLAG_CF) || b->flags_saved) {
         x86_inc_m(&b->code, GS(disp));
     } else {
-        u32 r = state_scratch(b, 0);
+        // What a return needs anyway is no register more.
+        u32 r = b->insn[b->cur].kind == INSN_RET ? R_RCX : state_scratch(b, 0);
 
+        state_spill(b, r);
         x86_mov(&b->code, r, GS(disp));
         x86_lea(&b->code, r, MEM(r, 1));
         x86_mov(&b->code, GS(disp), r);
@@ -189,7 +191,7 @@ static void emit_insn(struct tb *b, u32 i)
     else if (b->given)
         defer_close(b, i);
     else
-        state_clean(b);
+        state_clean_but(b, block_takes(in));
     if (!(b->spilled & b->given) && (!in->regs_known || (in->written & b->given)))
         b->given_dirty = true;
     switch (in->kind) {
@@ -259,6 +261,7 @@ static void begin(struct tb *b)
     b->ncold = b->nparts = 0;
     b->spilled = 0;
     b->stack_set = false;
+    b->pushed.bytes = 0;
     b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = false;
     b->iline = ~0ul;
     b->cur = 0;

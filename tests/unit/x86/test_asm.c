@@ -47,6 +47,7 @@ struct given {
 #define CALL_CC(n)       x86_fix(a, x86_##n(a, g->rm), g->imm)
 #define CALL_CC8(n)      x86_fix(a, x86_##n(a, g->rm), g->imm)
 #define CALL_RJ(n)       x86_fix(a, x86_##n(a, g->reg), g->imm)
+#define CALL_PJ(n)       x86_fix(a, x86_##n(a), g->imm)
 #define CALL_XJ(n)       x86_fix(a, x86_##n(a), g->imm)
 #define CALL_XI8(n)      x86_##n(a, (u32)g->imm)
 #define CALL_VEX_GRI8(n) x86_##n(a, g->reg, g->rm, (u32)g->imm)
@@ -60,7 +61,7 @@ struct given {
 #undef X86
 
 enum form {
-    RR, GR, GM, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, XJ, XI8,
+    RR, GR, GM, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, PJ, XJ, XI8,
     VEX_GRI8, VEX_MY, VEX_MK, EVEX_MZ,
 };
 // clang-format on
@@ -178,12 +179,12 @@ static bool has_mem(enum form f)
 static const char *operands(enum form f)
 {
     static const char *const of[] = {
-        [RR] = "RG",     [GR] = "GS",     [GM] = "Gm",       [RM] = "GM",   [MR] = "MG",
-        [R] = "R",       [M] = "M",       [RI] = "RI",       [RI8] = "Ri",  [MI] = "MI",
-        [MI8] = "Mi",    [O] = "R",       [OI] = "RI",       [OI64] = "RI", [I] = "4",
-        [I8] = "ai",     [N] = "",        [J] = "T",         [J8] = "T",    [CC] = "T",
-        [CC8] = "T",     [RJ] = "GP",     [XJ] = "T",        [XI8] = "i",   [VEX_GRI8] = "GRi",
-        [VEX_MY] = "MY", [VEX_MK] = "MK", [EVEX_MZ] = "M0Z",
+        [RR] = "RG",        [GR] = "GS",     [GM] = "Gm",     [RM] = "GM",       [MR] = "MG",
+        [R] = "R",          [M] = "M",       [RI] = "RI",     [RI8] = "Ri",      [MI] = "MI",
+        [MI8] = "Mi",       [O] = "R",       [OI] = "RI",     [OI64] = "RI",     [I] = "4",
+        [I8] = "ai",        [N] = "",        [J] = "T",       [J8] = "T",        [CC] = "T",
+        [CC8] = "T",        [RJ] = "GP",     [PJ] = "P",      [XJ] = "T",        [XI8] = "i",
+        [VEX_GRI8] = "GRi", [VEX_MY] = "MY", [VEX_MK] = "MK", [EVEX_MZ] = "M0Z",
     };
 
     return of[f];
@@ -301,10 +302,8 @@ static void test_labels(void **state)
     for (u32 k = 0; k < ARRAY_SIZE(rows); k++) {
         const struct row *r = &rows[k];
         bool is_short = r->form == J8 || r->form == CC8;
-        u64 behind = (u64)code + (r->form == RJ                    ? 7
-                                  : r->form == CC || r->form == XJ ? 6
-                                  : is_short                       ? 2
-                                                                   : 5);
+        bool six = r->form == CC || r->form == XJ || r->form == PJ;
+        u64 behind = (u64)code + (r->form == RJ ? 7 : six ? 6 : is_short ? 2 : 5);
 
         if (!strpbrk(operands(r->form), "TP"))
             continue;
