@@ -7,15 +7,16 @@
 
 static u64 low, high; // what is free, as offsets
 
-void area_init(void)
+long area_init(void)
 {
     u32 prot = PROT_READ | PROT_WRITE | PROT_EXEC;
     u32 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     long r = sys_mmap(REPLAY_BASE, REPLAY_SIZE, prot, flags, -1, 0);
 
     if (r != (long)REPLAY_BASE)
-        engine_die("no memory for the description of records: error %ld", -r);
+        return r < 0 ? r : -ENOMEM;
     area_flush();
+    return 0;
 }
 
 bool area_has_room(void)

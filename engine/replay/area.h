@@ -15,7 +15,8 @@ struct area_head {
     u32 after; // where that has been seen to, from the routine on; 0: nowhere
 };
 
-void area_init(void);
+// 0 or -errno.
+long area_init(void);
 bool area_has_room(void);
 u32 area_next_id(void);
 void area_flush(void);

@@ -35,6 +35,18 @@ static void turn(struct thread *t)
     caches_turn(t);
 }
 
+void log_reserve(void)
+{
+    long ret;
+
+    if (!tb_config.defer)
+        return;
+    ret = area_init();
+    if (ret && !config_no_replay())
+        engine_die("no memory for the description of records: error %ld; --replay=off needs none",
+                   -ret);
+}
+
 void log_init(void)
 {
     if (!tb_config.defer)

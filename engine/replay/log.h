@@ -14,7 +14,10 @@
 
 struct where_left;
 
-// With the options read, before the first thread. Does nothing without --replay, like all else
+// With the options read: memory for what records mean. Where there is none, nothing is recorded
+// unless that has been asked for.
+void log_reserve(void);
+// The same, before the first thread. Does nothing without --replay, like all else
 // here.
 void log_init(void);
 void log_thread_init(struct thread *t);

@@ -14,7 +14,6 @@
 
 void replay_init(void)
 {
-    area_init();
     if (tb_config.stamps)
         routine_init();
 }

@@ -430,6 +430,7 @@ void launch_main(u64 *sp)
 
     tracer_init();
     ids_init();
+    log_reserve();
     caches_init();
     log_init();
     calls_init();

@@ -25,6 +25,16 @@ void config_count(bool on)
     c->rep_cachegrind = c->flags & SPOOL_F_REP_CACHEGRIND;
 }
 
+bool config_no_replay(void)
+{
+    struct tb_config *c = &tb_config;
+
+    if ((spool->flags & SPOOL_F_REPLAY_AUTO) != SPOOL_F_REPLAY_AUTO)
+        return false;
+    c->defer = c->replayer = c->watched = c->stamps = c->vectors = false;
+    return true;
+}
+
 static bool two_processors(void)
 {
     u64 mask[128];

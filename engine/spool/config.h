@@ -39,6 +39,9 @@ extern struct tb_config tb_config;
 // translated code looks at.
 void config_init(u64 i1_room, u64 d1_room);
 
+// There is no memory for recording: without, if --replay=auto. Whether that is so.
+bool config_no_replay(void);
+
 // Translated code counts from now on, or is the client's alone.
 void config_count(bool on);
 

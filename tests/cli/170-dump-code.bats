@@ -91,7 +91,10 @@ client() {
 
 @test "a call of a stub has its name" {
     make_prog
-    real -q --vdso=no -o out --dump-code=dump ./prog
+    real -q --vdso=no --replay=inline -o out --dump-code=dump ./prog
+    grep -q '  call 0x[0-9a-f]*  ; log_rep$' dump
+    rm dump
+    real -q --vdso=no --replay=off -o out --dump-code=dump ./prog
     grep -q '  call 0x[0-9a-f]*  ; rep$' dump
     grep -q '  jmp 0x[0-9a-f]*  ; gate$' dump
     grep -q '^stub ways_i1 at' dump

@@ -27,7 +27,8 @@ asks() { # FLAGS OPTIONS...
     local flags=$1
     shift
     valgrind "$@" true argument
-    same "$output" "$flags true argument"
+    # --replay=auto, the default, is bits 21 and 58
+    same "$output" "$(printf %x $((0x$flags | 1 << 21 | 1 << 58))) true argument"
 }
 
 refused() { # MESSAGE OPTIONS...

@@ -515,7 +515,7 @@ static int go(enum stub s)
 
 static void check_entered(u32 i)
 {
-    assert_int_equal(log_entered, 1);
+    assert_true(log_entered);
     log_entered = 0;
     assert_int_equal(entered, stubs_at(STUB_ENTER));
     assert_int_equal(t->host, fragment[i].hpc);
