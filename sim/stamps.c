@@ -34,20 +34,21 @@ static uint32_t least(const uint64_t *stamps, uint32_t first, uint32_t assoc)
     return way;
 }
 
-#define TOUCH(tag)                                     \
-    struct sim_stamps_way r = { 0, true };             \
-                                                       \
-    for (uint32_t i = first; i < first + assoc; i++) { \
-        if (tags[i] == (tag)) {                        \
-            r = (struct sim_stamps_way){ i, false };   \
-            break;                                     \
-        }                                              \
-    }                                                  \
-    if (r.miss) {                                      \
-        r.way = least(stamps, first, assoc);           \
-        tags[r.way] = (tag);                           \
-    }                                                  \
-    stamps[r.way] = now;                               \
+#define TOUCH(tag)                                      \
+    struct sim_stamps_way r = { 0, true, 0 };           \
+                                                        \
+    for (uint32_t i = first; i < first + assoc; i++) {  \
+        if (tags[i] == (tag)) {                         \
+            r = (struct sim_stamps_way){ i, false, 0 }; \
+            break;                                      \
+        }                                               \
+    }                                                   \
+    if (r.miss) {                                       \
+        r.way = least(stamps, first, assoc);            \
+        r.old = (uint32_t)tags[r.way];                  \
+        tags[r.way] = (tag);                            \
+    }                                                   \
+    stamps[r.way] = now;                                \
     return r
 
 static struct sim_stamps_way touch(uint64_t *tags, uint64_t *stamps, uint32_t first, uint32_t assoc,

@@ -41,10 +41,11 @@ void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint64_
 bool sim_stamps_touch(struct sim_stamps *c, uint64_t a, uint64_t now);
 
 // The same for the set that begins at way `first`, with tags that the caller has made of lines; the
-// way where it is now.
+// way where it is now, and after a miss the tag that was there (of 64 bits, some).
 struct sim_stamps_way {
     uint32_t way;
     bool miss;
+    uint32_t old;
 };
 struct sim_stamps_way sim_stamps_touch_id(uint32_t *tags, uint64_t *stamps, uint32_t first,
                                           uint32_t assoc, uint32_t tag, uint64_t now);

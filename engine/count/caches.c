@@ -114,8 +114,9 @@ static void caches_forget(struct thread *t)
 
     if (tb_config.stamps) {
         // I1's tags and stamps, and D1's stamps: later than the new clock, they would make ways
-        // that are empty the last to be taken. Hints that are left from before mislead nobody.
-        sys_madvise((u64)t->self + TA_REPLAY, TA_I1_HINTS - TA_REPLAY, MADV_DONTNEED);
+        // that are empty the last to be taken. I1's hints say which lines it has; D1's that are
+        // left from before mislead nobody.
+        sys_madvise((u64)t->self + TA_REPLAY, TA_REPLAY_END - TA_REPLAY, MADV_DONTNEED);
         memset((u8 *)t->self + TA_D1_STAMPS, 0, d1.size / d1.line * sizeof(u64));
         memset((u8 *)t->self + TA_D1_NEXT, 0, tb_config.d1_sets * sizeof(u64));
         caches_make(t);
@@ -284,6 +285,7 @@ static bool i1_stamps(struct thread *t, u64 a, u32 id)
     u32 first = (u32)(a >> tb_config.i1_shift & (tb_config.i1_sets - 1)) * spool->i1.assoc;
     u32 *tags = (u32 *)(area + TA_I1_TAGS);
     u64 *stamps = (u64 *)(area + TA_I1_STAMPS);
+    u16 *hints = (u16 *)(area + TA_I1_HINTS);
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
@@ -294,8 +296,10 @@ static bool i1_stamps(struct thread *t, u64 a, u32 id)
         r = sim_stamps_touch_id(tags, stamps, first, spool->i1.assoc, id, t->clock);
     }
 
+    if (r.miss && r.old < TA_I1_IDS)
+        hints[r.old] = 0;
     if (id < TA_I1_IDS)
-        ((u16 *)(area + TA_I1_HINTS))[id] = (u16)r.way;
+        hints[id] = (u16)(r.way + 1);
     return r.miss;
 }
 

@@ -61,6 +61,7 @@ vector_eight:
     cmp eax, edx
     jb 1b
     LEAST
+    mov edx, [rdi + rax * \bytes] // r.old
     mov [rdi + rax * \bytes], \store
     mov [rsi + rax * 8], r8
     bts rax, 32

@@ -253,8 +253,7 @@ routine_miss_d1: // as routine_to_d1
     sub rax, [r12 + TA_D1_TAGS]
     jmp routine_to_d1
 
-// rax: address of an instruction in one line, edx: id of that, which is not where its hint says,
-// and so not in I1; esi: counter.
+// rax: address of an instruction in one line, edx: id of that, which is not in I1; esi: counter.
     .type routine_miss_i1, @function
 routine_miss_i1:
     mov r8d, edx
@@ -266,7 +265,12 @@ routine_miss_i1:
     imul edi, [rip + vector_sets + VS_I1_ASSOC]
     LL_SET 8f
     VICTIM TA_I1_STAMPS, VS_I1_WAYS
+    mov edx, [r12 + rcx * 4 + TA_I1_TAGS]
     mov [r12 + rcx * 4 + TA_I1_TAGS], r8d
+    cmp edx, TA_I1_IDS // those have no hints
+    jae 1f
+    mov word ptr [r12 + rdx * 2 + TA_I1_HINTS], 0
+1:  inc ecx
     mov [r12 + r8 * 2 + TA_I1_HINTS], cx
     LL_REFERENCE
 8:  BASE

@@ -118,13 +118,13 @@ static void call_op(struct maker *m, const struct log_op *o)
 static struct x86_label check_line(struct maker *m, u32 reg, u32 id)
 {
     x86_movzx16_rm(&m->code, reg, MEM(R12, TA_I1_HINTS + 2 * (s64)id));
-    x86_cmp32_mi(&m->code, MEM_X(R12, reg, 2, TA_I1_TAGS), id);
-    return x86_jcc(&m->code, CC_NE);
+    x86_test32_rr(&m->code, reg, reg);
+    return x86_jcc(&m->code, CC_E);
 }
 
 static void stamp_line(struct maker *m, u32 reg)
 {
-    x86_mov(&m->code, MEM_X(R12, reg, 3, TA_I1_STAMPS), R_RBP);
+    x86_mov(&m->code, MEM_X(R12, reg, 3, TA_I1_STAMPS - 8), R_RBP);
 }
 
 static void fetch(struct maker *m, const struct log_op *o)

@@ -52,9 +52,10 @@ static void config_replay(struct tb_config *c)
 {
     u64 how = spool->flags & SPOOL_F_REPLAY_AUTO;
     bool serial = spool->flags & SPOOL_F_SERIALIZE, two = two_processors();
-    // Ways of both are numbers of 16 bits, and lines of D1 found by bits of 32.
+    // Ways of both are numbers of 16 bits, of I1 not all of them, and lines of D1 found by bits of
+    // 32.
     bool stamps = c->fast_tags && !serial && !(spool->flags & SPOOL_F_NO_ROUTINES) &&
-                  spool->i1.size / spool->i1.line <= 65536 &&
+                  spool->i1.size / spool->i1.line < 65536 &&
                   spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
     bool vectors = stamps && cpu.avx512 && !(spool->flags & SPOOL_F_NO_VECTORS) &&
                    spool->i1.assoc <= 32 && spool->d1.assoc <= 32 && spool->ll.assoc <= 32;

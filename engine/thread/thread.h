@@ -44,7 +44,7 @@
 #define TA_I1_TAGS    0x500000 // u32 ids of lines
 #define TA_I1_STAMPS  0x540840 // u64
 #define TA_I1_NEXT    0x600000 // u64, by set: victim of the next miss, and its stamp
-#define TA_I1_HINTS   0x800000 // u16 ways, by id
+#define TA_I1_HINTS   0x800000 // u16 by id: the way where the line is, plus one; 0: it is not there
 #define TA_I1_IDS     0x400000 // as many
 #define TA_REPLAY_END 0x1000000
 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines.

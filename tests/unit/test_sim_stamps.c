@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -51,7 +52,9 @@ static void touch(struct both *b, uint64_t a)
     uint32_t first = (uint32_t)(line & b->stamps.set_mask) * b->stamps.assoc;
     bool miss = sim_cache_touch(&b->plain, a);
     struct sim_stamps_way w;
+    uint32_t ids[64];
 
+    memcpy(ids, b->ids + first, b->stamps.assoc * sizeof(*ids));
     b->now++;
     assert_int_equal(sim_stamps_touch(&b->stamps, a, b->now), miss);
     // where the hint says is the line
@@ -60,6 +63,7 @@ static void touch(struct both *b, uint64_t a)
                             b->now);
     assert_int_equal(w.miss, miss);
     assert_int_equal(b->ids[w.way], line + 1);
+    assert_int_equal(w.old, miss ? ids[w.way - first] : 0);
 }
 
 static void as_the_order_of_ways(void **state)
