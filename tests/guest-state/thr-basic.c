@@ -45,6 +45,7 @@ static void *waiter(void *arg)
 }
 
 static volatile int cleaned;
+static int to_clean; // threads that have said what cleans up after them
 static void cleanup(void *arg)
 {
     (void)arg;
@@ -54,6 +55,7 @@ static void cleanup(void *arg)
 static void *sleeper(void *arg)
 {
     pthread_cleanup_push(cleanup, NULL);
+    __atomic_add_fetch(&to_clean, 1, __ATOMIC_SEQ_CST);
     for (;;)
         pause();
     pthread_cleanup_pop(0);
@@ -64,6 +66,7 @@ static void *spinner(void *arg)
 {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     pthread_cleanup_push(cleanup, NULL);
+    __atomic_add_fetch(&to_clean, 1, __ATOMIC_SEQ_CST);
     for (;;)
         __asm__ volatile("");
     pthread_cleanup_pop(0);
@@ -162,6 +165,8 @@ int main(void)
 
     pthread_create(&t[0], NULL, sleeper, NULL);
     pthread_create(&t[1], NULL, spinner, NULL);
+    while (__atomic_load_n(&to_clean, __ATOMIC_SEQ_CST) < 2)
+        usleep(1000);
     usleep(20000);
     pthread_cancel(t[0]);
     pthread_cancel(t[1]);
