@@ -5,7 +5,7 @@
 
 PROFILE_SRCS := $(sort $(wildcard profile/*/*.c))
 PROFILE_LIBS := -lpcre2-8 -lz -lzstd -lpthread
-PROFILE_SONAME := libquern.so.0
+PROFILE_SONAME := libquern.so.1
 
 ALL += $(BUILD)/lib/libquern.a $(BUILD)/lib/$(PROFILE_SONAME) $(BUILD)/lib/libquern.so \
        $(BUILD)/lib/pkgconfig/quern.pc

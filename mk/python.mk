@@ -10,9 +10,9 @@ PYTHON_FILES := $(sort $(wildcard python/quern/*.py)) python/quern/py.typed
 
 CHECKS += check-python
 .PHONY: check-python
-check-python: $(BUILD)/bin/quern $(BUILD)/lib/libquern.so.0 $(BUILD)/libexec/quern/quern-engine
+check-python: $(BUILD)/bin/quern $(BUILD)/lib/libquern.so.1 $(BUILD)/libexec/quern/quern-engine
 	@PYTHONPATH='$(CURDIR)/python' PYTHONDONTWRITEBYTECODE=1 QUERN='$(abspath $<)' \
-	    QUERN_LIBRARY='$(abspath $(BUILD))/lib/libquern.so.0' \
+	    QUERN_LIBRARY='$(abspath $(BUILD))/lib/libquern.so.1' \
 	    $(PYTHON) -m pytest -p no:cacheprovider tests/python
 
 # The package, and beside it what tells Python its version and pytest of the plugin.

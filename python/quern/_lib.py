@@ -12,7 +12,7 @@ import os
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int64, c_size_t,
                     c_uint, c_uint32, c_uint64, c_void_p)
 
-SONAME = "libquern.so.0"
+SONAME = "libquern.so.1"
 NONE = 0xFFFFFFFF
 
 

@@ -196,10 +196,10 @@ def test_standard_input(files):
 
 
 def test_without_the_library(monkeypatch):
-    monkeypatch.setenv("QUERN_LIBRARY", "no/such/libquern.so.0")
+    monkeypatch.setenv("QUERN_LIBRARY", "no/such/libquern.so.1")
     done = subprocess.run([sys.executable, "-c", "import quern"], stderr=subprocess.PIPE)
     assert done.returncode == 1
-    assert (b"install Quern, or name its library with QUERN_LIBRARY=.../libquern.so.0"
+    assert (b"install Quern, or name its library with QUERN_LIBRARY=.../libquern.so.1"
             in done.stderr)
 
 
