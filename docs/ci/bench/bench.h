@@ -64,9 +64,9 @@ inline int main(int argc, char **argv)
 
 } // namespace bench
 
-#define BENCH(name)                                                    \
-    static void bench_##name();                                        \
-    static bench::entry bench_entry_##name(#name, bench_##name);       \
+#define BENCH(name)                                              \
+    static void bench_##name();                                  \
+    static bench::entry bench_entry_##name(#name, bench_##name); \
     __attribute__((noinline)) static void bench_##name()
 #define BENCH_MAIN                      \
     int main(int argc, char **argv)     \
