@@ -46,7 +46,7 @@ $(BUILD)/obj/engine/%.S.o: %.S $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
 
 # Its warnings are not ours to mend.
 $(BUILD)/obj/engine/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ENGINE_GEN)/Zycore
-	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(ENGINE_HIDDEN) -w \
+	$(call compile,ZYDIS,$(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(ENGINE_HIDDEN) -w -include engine/x86/zydis_libc.h \
     $(ENGINE_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
 
 $(ENGINE_GEN)/Zycore: | $(ZYDIS_READY)
