@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Runs the program, each time in a child whose spool is memory of this process: what was counted is
-// there however the child ends, no file is made, and nobody but this process reads it. The
-// finisher of such a run does nothing (SPOOL_F_STAT). Of all spools only those are kept that hold
-// the least or the greatest of an event: their functions may be asked for.
+// there however the child ends, no file is made, and nobody but this process reads it. Such a run
+// ends without a finisher (SPOOL_F_STAT). Of all spools only those are kept that hold the least or
+// the greatest of an event: their functions may be asked for.
 #include "cli/stat/stat.h"
 
 #include <errno.h>

@@ -134,6 +134,13 @@ static void become_finisher(void)
         complain(exec_finisher());
 }
 
+// `quern stat` holds the spool of the process that it has started and reads it afterwards; of
+// forked children nobody asks. A finisher would find nothing to do.
+static bool nobody_reads(void)
+{
+    return spool->flags & SPOOL_F_STAT;
+}
+
 void finish_process(u32 kind, s32 code)
 {
     struct k_itimerval off = { 0, 0, 0, 0 };
@@ -146,7 +153,12 @@ void finish_process(u32 kind, s32 code)
     for (u64 i = ITIMER_REAL; i <= ITIMER_PROF; i++)
         sys_call3(SYS_setitimer, i, (u64)&off, 0);
     mark_ended(kind, code);
-    become_finisher();
+    if (!nobody_reads()) {
+        become_finisher();
+    } else if (spool->flags & SPOOL_F_FORKED) {
+        fds_go_to_root(); // where the name of the spool is meant
+        spooler_drop();
+    }
     end_as_client(kind, code);
 }
 
@@ -217,6 +229,12 @@ int finish_in_child(u32 kind, s32 code)
         return 0;
     block_asynchronous(&old);
     mark_ended(kind, code);
+    // A forked child's spool must be removed under the name that it has beyond a chroot, which is
+    // the finisher's to do: this process stays where it is.
+    if (nobody_reads() && !(spool->flags & SPOOL_F_FORKED)) {
+        sys_sigprocmask(SIG_SETMASK, &old, NULL);
+        return 0;
+    }
     long ret = run_in_child(finish_in_grandchild);
     sys_sigprocmask(SIG_SETMASK, &old, NULL);
     return ret < 0 ? (int)ret : ret ? -ECHILD : 0;

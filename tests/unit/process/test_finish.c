@@ -74,6 +74,11 @@ int spooler_fd(void)
     return SPOOL_FD;
 }
 
+void spooler_drop(void)
+{
+    note('d');
+}
+
 int fds_spool(void)
 {
     note('S');
@@ -306,6 +311,26 @@ static void test_dies_as_client(void **state)
     assert_int_equal(did->ran, 0);
 }
 
+// Under `quern stat` there is nothing for a finisher to do: the spool of the process that was
+// started is its caller's, and that of a forked child is removed.
+static void test_stat(void **state)
+{
+    (void)state;
+    did->header.flags = SPOOL_F_STAT;
+    assert_int_equal(in_child(ends), EXITED(3));
+    assert_int_equal(did->ran, 0);
+    assert_string_equal(did->text, "l");
+    assert_int_equal(spool->state, SPOOL_ENDED);
+    assert_int_equal(spool->end_kind, SPOOL_END_EXIT);
+    assert_int_equal(spool->end_code, 3);
+    assert_int_equal(in_child(killed), SIGHUP);
+    setup(NULL);
+    did->header.flags = SPOOL_F_STAT | SPOOL_F_FORKED;
+    assert_int_equal(in_child(ends), EXITED(3));
+    assert_int_equal(did->ran, 0);
+    assert_string_equal(did->text, "lrd");
+}
+
 // -- the client's limits --
 
 static u8 limited;
@@ -517,6 +542,22 @@ static void test_in_child_fails(void **state)
     assert_unnoticed();
 }
 
+static void test_stat_in_child(void **state)
+{
+    (void)state;
+    did->header.flags = SPOOL_F_STAT;
+    assert_int_equal(finish_in_child(SPOOL_END_SIGNAL, 11), 0);
+    assert_unnoticed();
+    assert_int_equal(did->ran, 0);
+    assert_int_equal(spool->state, SPOOL_ENDED);
+    assert_int_equal(spool->end_code, 11);
+    setup(NULL);
+    did->header.flags = SPOOL_F_STAT | SPOOL_F_FORKED;
+    assert_int_equal(finish_in_child(SPOOL_END_SIGNAL, 11), 0);
+    assert_unnoticed();
+    assert_int_equal(did->ran, 1);
+}
+
 static int (*call)(void);
 
 static int child_call(void)
@@ -587,12 +628,14 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_kept_finisher, setup),
         cmocka_unit_test_setup(test_no_finisher, setup),
         cmocka_unit_test_setup(test_dies_as_client, setup),
+        cmocka_unit_test_setup(test_stat, setup),
         cmocka_unit_test_setup(test_soft_limits, setup),
         cmocka_unit_test_setup(test_stack_limit, setup),
         cmocka_unit_test_setup(test_hard_limits, setup),
         cmocka_unit_test_setup(test_raised_limits, setup),
         cmocka_unit_test_setup_teardown(test_in_child, setup_blocked, teardown_blocked),
         cmocka_unit_test_setup_teardown(test_in_child_fails, setup_blocked, teardown_blocked),
+        cmocka_unit_test_setup_teardown(test_stat_in_child, setup_blocked, teardown_blocked),
         cmocka_unit_test_setup(test_no_child, setup),
         cmocka_unit_test_setup_teardown(test_dump, setup_blocked, teardown_blocked),
     };
