@@ -9,18 +9,17 @@
 QUERN ?= quern
 BENCH ?= ./bench hash
 BENCH_DEPENDS ?= bench
-QUERN_OPTIONS ?= --cache-sim=no
-# An environment that does not change: a program looks through it while it starts.
-QUERN_ENV ?= env -i PATH="$(PATH)"
+# The same counts on every machine, in any environment.
+QUERN_OPTIONS ?= --reproducible=yes --cache-sim=no
 QUERN_LIMITS ?= Ir>+0.5%
 QUERN_BASELINE ?= quern.base
 QUERN_REPORT ?= quern.md
 
 .PHONY: quern-baseline quern-check
 quern-baseline: $(BENCH_DEPENDS)
-	$(QUERN_ENV) $(QUERN) run -q $(QUERN_OPTIONS) -o $(QUERN_BASELINE) $(BENCH)
+	$(QUERN) run -q $(QUERN_OPTIONS) -o $(QUERN_BASELINE) $(BENCH)
 
 quern-check: $(BENCH_DEPENDS)
-	$(QUERN_ENV) $(QUERN) run -q $(QUERN_OPTIONS) -o quern.new $(BENCH)
+	$(QUERN) run -q $(QUERN_OPTIONS) -o quern.new $(BENCH)
 	$(QUERN) diff --to=markdown -o $(QUERN_REPORT) $(QUERN_LIMITS:%=--fail-if='%') \
 	    $(QUERN_BASELINE) quern.new
