@@ -92,6 +92,11 @@ char *run_program_fault(const char *path);
 // run_options.c: the value of a cache option, for tables of options.
 void run_options_cache(void *field, const struct option *o, const char *value);
 
+// run_machine.c: eax, ebx, ecx and edx of a leaf, all 0 where there is none; the states that the
+// kernel has enabled.
+void run_machine_cpuid(uint32_t leaf, uint32_t sub, uint32_t r[4]);
+uint64_t run_machine_xcr0(void);
+
 // run_cpu.c: reads --cpu. Ends the process when the value is none, or this machine cannot.
 void run_cpu_read(struct run_cpu *cpu, const char *name, const char *value);
 void run_cpu_option(void *field, const struct option *o, const char *value);

@@ -9,7 +9,6 @@
 // use.
 #include "cli/run/run.h"
 
-#include <cpuid.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,20 +37,20 @@ static bool complete(const struct found *f)
 static void read_deterministic(unsigned leaf, struct found *f)
 {
     for (unsigned sub = 0; sub < 32; sub++) {
-        unsigned a, b, c, d;
         unsigned type, level;
         struct spool_geometry g;
+        uint32_t r[4]; // eax to edx
         uint64_t size;
 
-        __cpuid_count(leaf, sub, a, b, c, d);
-        type = a & 31; // 0 none, 1 data, 2 instruction, 3 unified
-        level = (a >> 5) & 7;
+        run_machine_cpuid(leaf, sub, r);
+        type = r[0] & 31; // 0 none, 1 data, 2 instruction, 3 unified
+        level = (r[0] >> 5) & 7;
         if (type == 0)
             break;
-        g.line = (b & 0xfff) + 1;
-        g.assoc = (b >> 22) + 1;
-        size = (uint64_t)g.assoc * (((b >> 12) & 0x3ff) + 1) * g.line * ((uint64_t)c + 1);
-        if (a & (1u << 9)) // fully associative
+        g.line = (r[1] & 0xfff) + 1;
+        g.assoc = (r[1] >> 22) + 1;
+        size = (uint64_t)g.assoc * (((r[1] >> 12) & 0x3ff) + 1) * g.line * ((uint64_t)r[2] + 1);
+        if (r[0] & (1u << 9)) // fully associative
             g.assoc = (uint32_t)(size / g.line);
         if (size > UINT32_MAX)
             size = UINT32_MAX & ~(uint64_t)(g.line - 1);
@@ -102,9 +101,9 @@ static const struct descriptor descriptors[] = {
 
 static void read_descriptors(struct found *f)
 {
-    unsigned regs[4];
+    uint32_t regs[4];
 
-    __cpuid(2, regs[0], regs[1], regs[2], regs[3]);
+    run_machine_cpuid(2, 0, regs);
     regs[0] &= ~0xffu; // the low byte of eax is a count, not a descriptor
     for (int r = 0; r < 4; r++) {
         if (regs[r] & 0x80000000u)
@@ -150,17 +149,18 @@ static struct spool_geometry amd_l1(unsigned reg)
 
 static void read_amd(struct found *f)
 {
-    unsigned a, b, c, d;
+    uint32_t r[4]; // eax to edx
 
-    __cpuid(0x80000005, a, b, c, d);
-    f->d1 = amd_l1(c);
-    f->i1 = amd_l1(d);
-    __cpuid(0x80000006, a, b, c, d);
-    if (amd_assoc(d >> 12) && (d >> 18)) {
-        f->ll = (struct spool_geometry){ (d >> 18) * 512 * 1024, amd_assoc(d >> 12), d & 0xff };
+    run_machine_cpuid(0x80000005, 0, r);
+    f->d1 = amd_l1(r[2]);
+    f->i1 = amd_l1(r[3]);
+    run_machine_cpuid(0x80000006, 0, r);
+    if (amd_assoc(r[3] >> 12) && (r[3] >> 18)) {
+        f->ll = (struct spool_geometry){ (r[3] >> 18) * 512 * 1024, amd_assoc(r[3] >> 12),
+                                         r[3] & 0xff };
         f->ll_level = 3;
-    } else if (amd_assoc(c >> 12) && (c >> 16)) {
-        f->ll = (struct spool_geometry){ (c >> 16) * 1024, amd_assoc(c >> 12), c & 0xff };
+    } else if (amd_assoc(r[2] >> 12) && (r[2] >> 16)) {
+        f->ll = (struct spool_geometry){ (r[2] >> 16) * 1024, amd_assoc(r[2] >> 12), r[2] & 0xff };
         f->ll_level = 2;
     }
 }
@@ -168,12 +168,15 @@ static void read_amd(struct found *f)
 void run_cache_detect(struct run_caches *c)
 {
     struct found f = { 0 };
-    unsigned max = __get_cpuid_max(0, NULL);
-    unsigned extended = __get_cpuid_max(0x80000000u, NULL);
+    uint32_t r[4], max, extended;
 
     c->source = NULL;
     if (c->i1.given && c->d1.given && c->ll.given)
         return;
+    run_machine_cpuid(0, 0, r);
+    max = r[0];
+    run_machine_cpuid(0x80000000u, 0, r);
+    extended = r[0];
     // The detailed leaves first: the others can describe small caches only.
     if (max >= 4) {
         read_deterministic(4, &f);

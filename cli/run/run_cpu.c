@@ -9,7 +9,6 @@
 // caches, which are then simulated, too, unless others are given.
 #include "cli/run/run.h"
 
-#include <cpuid.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,33 +92,14 @@ static const struct feature features[CPU_FEATURES] = {
 
 // ---- The machine ----
 
-static bool ask(uint32_t leaf, uint32_t sub, uint32_t r[4])
-{
-    memset(r, 0, 4 * sizeof(*r));
-    if (leaf > (uint32_t)__get_cpuid_max(leaf & EXTENDED, NULL))
-        return false;
-    __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
-    return true;
-}
-
-// What the kernel has enabled.
-static uint64_t machine_xcr0(void)
-{
-    uint32_t r[4], lo, hi;
-
-    if (!ask(1, 0, r) || !(r[2] & OSXSAVE))
-        return 0;
-    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
-    return (uint64_t)hi << 32 | lo;
-}
-
 static bool machine_has(unsigned f)
 {
     const struct feature *w = &features[f];
+    uint64_t xcr0 = run_machine_xcr0();
     uint32_t r[4];
 
-    return ask(w->leaf, w->sub, r) && (r[w->reg] >> w->bit & 1) &&
-           (machine_xcr0() & w->states) == w->states && (f != CPU_XSAVE || machine_xcr0());
+    run_machine_cpuid(w->leaf, w->sub, r);
+    return (r[w->reg] >> w->bit & 1) && (xcr0 & w->states) == w->states && (f != CPU_XSAVE || xcr0);
 }
 
 static struct cpu_set of_level(unsigned level)
@@ -259,6 +239,8 @@ static void put_caches(struct spool_cpu *c, const struct model *m)
 }
 
 // Leaf 0xd: of each state where it lies is the machine's to say, since its own xsave writes it.
+// That of AVX lies behind the header everywhere; those of AVX-512 lie 256 bytes lower on an AMD,
+// which has never had MPX before them.
 static void put_states(struct spool_cpu *c)
 {
     uint32_t size = 576, r[4];
@@ -271,8 +253,9 @@ static void put_states(struct spool_cpu *c)
         if (cpu_set_has(&c->features, f))
             c->xcr0 |= features[f].states;
     for (uint32_t i = 2; i < 32; i++) {
-        if (!(c->xcr0 >> i & 1) || !ask(XCR0_LEAF, i, r))
+        if (!(c->xcr0 >> i & 1))
             continue;
+        run_machine_cpuid(XCR0_LEAF, i, r);
         put(c, XCR0_LEAF, i, r[0], r[1], r[2] & 2, 0);
         if (r[0] + r[1] > size)
             size = r[0] + r[1];

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/run/run.h"
+#include "machines.h"
 
 static void test_cache_parse(void **state)
 {
@@ -64,6 +64,7 @@ static void test_cache_detect(void **state)
     char *said;
 
     (void)state;
+    machine = &emerald;
     run_cache_detect(&all);
     assert_int_equal(all.d1.g.size, 16384);
     said = run_cache_sentence(&all);
@@ -72,12 +73,6 @@ static void test_cache_detect(void **state)
               "(given); LL 1,048,576 B, 16-way, 64 B lines (given)");
     free(said);
     run_cache_detect(&none);
-    assert_non_null(none.source);
-    assert_true(none.i1.g.size && none.d1.g.size && none.ll.g.size);
-    free(run_cache_fit(&none.i1.g, "I1"));
-    free(run_cache_fit(&none.d1.g, "D1"));
-    free(run_cache_fit(&none.ll.g, "LL"));
-    none.source = "CPUID leaf 4";
     none.i1 = none.d1 = (struct run_cache){ { 32768, 8, 64 }, false };
     none.ll = (struct run_cache){ { 8388608, 16, 64 }, false };
     none.ll_level = 3;
@@ -96,12 +91,57 @@ static void test_cache_detect(void **state)
     free(said);
 }
 
+// What one core can use of each processor, and which leaf says so.
+static void test_cache_machines(void **state)
+{
+    static const struct {
+        const struct machine *on;
+        struct spool_geometry i1, d1, ll;
+        unsigned level;
+        const char *source;
+    } machines[] = {
+        { &thuban,
+          { 65536, 2, 64 },
+          { 65536, 2, 64 },
+          { 6291456, 48, 64 },
+          3,
+          "CPUID leaves 0x80000005 and 0x80000006" },
+        { &vermeer,
+          { 32768, 8, 64 },
+          { 32768, 8, 64 },
+          { 33554432, 16, 64 },
+          3,
+          "CPUID leaf 0x8000001d" },
+        { &raphael,
+          { 32768, 8, 64 },
+          { 32768, 8, 64 },
+          { 33554432, 16, 64 },
+          3,
+          "CPUID leaf 0x8000001d" },
+        { &emerald, { 32768, 8, 64 }, { 49152, 12, 64 }, { 314572800, 20, 64 }, 3, "CPUID leaf 4" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+        struct run_caches c = { 0 };
+
+        machine = machines[i].on;
+        run_cache_detect(&c);
+        assert_string_equal(c.source, machines[i].source);
+        assert_memory_equal(&c.i1.g, &machines[i].i1, sizeof(c.i1.g));
+        assert_memory_equal(&c.d1.g, &machines[i].d1, sizeof(c.d1.g));
+        assert_memory_equal(&c.ll.g, &machines[i].ll, sizeof(c.ll.g));
+        assert_int_equal(c.ll_level, machines[i].level);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cache_parse),
         cmocka_unit_test(test_cache_fit),
         cmocka_unit_test(test_cache_detect),
+        cmocka_unit_test(test_cache_machines),
     };
 
     return cmocka_run_group_tests_name("run_cache", tests, NULL, NULL);
