@@ -154,3 +154,18 @@ slowly() {
     # 59 of 60 columns.
     [[ "$messages" == "<${text:0:59}^[K"* && "$messages" != *"${text:0:60}"* ]]
 }
+
+# As SGR, which groff writes where the distribution has not turned that off: what grew is 31, what
+# shrank 32, a tenth of the total 33, a head bold.
+@test "the picture of a terminal in quern(1) has these colours" {
+    groff --version > late 2>&1 || skip "there is no groff"
+    GROFF_SGR=1 groff -man -Tutf8 "$ROOT/docs/man/quern.1" | sed 's/\x1b/^/g' > page
+    shows() {
+        grep -F -e "$1" page || { cat page; false; }
+    }
+    shows '^[31m+1,906    +0.03%  ^[0mrepeats'
+    shows '^[32m-9  ^[0mDIFFERENCE'
+    shows '^[33m100  ^[0ma.c:f'
+    shows '^[1mbaseline        now  change^[0m'
+    shows 'quern: reading big.out: 45 %'
+}
