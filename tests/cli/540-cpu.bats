@@ -174,6 +174,39 @@ are those of this machine; told once"
     same "$messages" ""
 }
 
+# The outputs of splitmix64 from 0, as its authors' reference has them: e220a8397b1dcdaf,
+# 6e789e6aa1b965f4, 06c45d188009454f, f88bb8a8724c81ec; the fourth into 16 bits of a register. Carry
+# says that there was one. The processor that runs it is 0. Not executed, so not asked of it.
+@test "counted: random numbers are a fixed sequence, the processor's number is 0" {
+    real
+    cat > random.c << 'END_C'
+#include <stdio.h>
+
+int main(void)
+{
+    unsigned long a, b, c = -1, d = -1, pid = -1;
+    unsigned lo, hi, which = -1;
+    unsigned char carry[4];
+
+    asm volatile("rdrand %0; setc %1" : "=r"(a), "=m"(carry[0]) : : "cc");
+    asm volatile("rdseed %0; setc %1" : "=r"(b), "=m"(carry[1]) : : "cc");
+    asm volatile("rdrand %k0; setc %1" : "+r"(c), "=m"(carry[2]) : : "cc");
+    asm volatile("rdseed %w0; setc %1" : "+r"(d), "=m"(carry[3]) : : "cc");
+    asm volatile("rdpid %0" : "=r"(pid));
+    asm volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(which));
+    printf("%lx %lx %lx %lx %d%d%d%d %lx %x\n", a, b, c, d, carry[0], carry[1], carry[2], carry[3],
+           pid, which);
+}
+END_C
+    gcc -O1 -o random random.c
+    for _ in 1 2; do
+        quern run -q --tsc=counted -o out ./random
+        same "$output" "e220a8397b1dcdaf 6e789e6aa1b965f4 8009454f ffffffffffff81ec 1111 0 0"
+    done
+    quern run -q --reproducible=yes -o out ./random
+    [[ "$output" == "e220a8397b1dcdaf 6e789e6aa1b965f4 "* ]]
+}
+
 @test "a child that is executed is shown the same" {
     real
     ln -s "$BATS_FILE_TMPDIR/ask" ask
