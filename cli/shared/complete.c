@@ -5,6 +5,7 @@
 // is. The rest is text in the language of each shell. Called by main.c.
 #include "cli/shared/complete.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,9 @@ static enum value value_of(const struct option *o)
         return VALUE_WORD;
     if (o->kind == OPTION_WORDS)
         return VALUE_WORDS;
+    // "=native|x86-64|FEATURES": any of these words, or what the last stands for
+    if (islower((unsigned char)o->argument[1]) && strchr(o->argument, '|'))
+        return VALUE_WORD;
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (strcmp(o->argument + 1, known[i].argument) == 0)
             return known[i].value;
@@ -41,7 +45,8 @@ static void put_words(FILE *f, const struct option *o, const char *between)
     size_t len;
 
     for (size_t i = 0; *(s = options_word(o, i, &len)); i++)
-        fprintf(f, "%s%.*s", i ? between : "", (int)len, s);
+        if (!isupper((unsigned char)*s)) // stands for something
+            fprintf(f, "%s%.*s", i ? between : "", (int)len, s);
 }
 
 static bool shown(const struct option *o)
@@ -395,9 +400,12 @@ static void fish(FILE *f, const struct command *c, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (!c[i].summary)
             continue;
-        fprintf(f, "complete -c quern -n __fish_use_subcommand -f -a %s -d '", c[i].name);
-        put_quoted(f, c[i].summary, "\\");
-        fputs("'\n", f);
+        for (size_t k = 0; k < 2; k++) {
+            fprintf(f, "complete -c quern -n %s -f -a %s -d '",
+                    k ? "'__fish_seen_subcommand_from help'" : "__fish_use_subcommand", c[i].name);
+            put_quoted(f, c[i].summary, "\\");
+            fputs("'\n", f);
+        }
         if (runs_program(c[i].options))
             fprintf(f,
                     "complete -c quern -n '__fish_seen_subcommand_from %s' -f "

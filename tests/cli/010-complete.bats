@@ -44,6 +44,15 @@ control"
     same "$output" ""
 }
 
+@test "words of which the last stands for others" {
+    completes quern run --cpu = x86-64-v
+    same "$output" "x86-64-v2
+x86-64-v3
+x86-64-v4"
+    completes quern run --cpu = F
+    same "$output" ""
+}
+
 @test "every option of a command, and no other" {
     completes quern check -
     same "$output" "--strict
@@ -186,6 +195,61 @@ folder"
 <diff><--by=function,edge><a>
 <convert><--to><speedscope><x>
 <run><-o><cachegrind.out.1><x>"
+}
+
+@test "zsh: at a terminal, with the key" {
+    zsh --version > version 2>&1 || skip "there is no zsh"
+    mkdir home
+    touch cachegrind.out.1
+    {
+        echo "fpath=('$BUILD/share/zsh/site-functions' \$fpath); autoload -Uz compinit; compinit -u -D"
+        echo "quern() { printf '<%s>' \"\$@\" >> got; echo >> got; }"
+        printf 'quern merge --to=cac\tx\n'
+        printf 'quern an\t--cont\t3 cachegrind\tx\n'
+        printf 'quern diff --by=fu\t,e\t a\n'
+        printf 'quern convert --to sp\tx\n'
+        printf 'quern run -o cachegrind\tx\n'
+        printf 'quern run --cpu=n\tx\n'
+        printf 'quern help sta\t\n'
+        echo exit
+    } > keys
+    ZDOTDIR=$PWD/home HISTFILE= TERM=dumb timeout 60 \
+        script -qec 'zsh -f -i' /dev/null < keys > screen
+    same "$(< got)" "<merge><--to=cachegrind><x>
+<annotate><--context=3><cachegrind.out.1><x>
+<diff><--by=function,edge><a>
+<convert><--to><speedscope><x>
+<run><-o><cachegrind.out.1><x>
+<run><--cpu=native><x>
+<help><stat>"
+}
+
+@test "fish: what the last word can become" {
+    fish --version > version 2>&1 || skip "there is no fish"
+    touch cachegrind.out.1
+    in_fish() { # without the descriptions
+        output=$(XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD fish -c 'source $argv[1]; complete -C $argv[2]' \
+            "$BUILD/share/fish/vendor_completions.d/quern.fish" "$1" | cut -f1)
+    }
+    in_fish 'quern mer'
+    same "$output" merge
+    in_fish 'quern help sta'
+    same "$output" stat
+    in_fish 'quern merge --to=ca'
+    same "$output" "--to=cachegrind
+--to=callgrind"
+    in_fish 'cg_merge --th'
+    same "$output" --threads
+    in_fish 'quern diff --by=function,e'
+    same "$output" --by=function,edge
+    in_fish 'quern run --cpu=x86-64-v'
+    same "$output" "--cpu=x86-64-v2
+--cpu=x86-64-v3
+--cpu=x86-64-v4"
+    in_fish 'quern annotate cachegrind'
+    same "$output" cachegrind.out.1
+    in_fish 'quern run --aslr=no fis'
+    [[ $'\n'$output$'\n' == *$'\n'fish$'\n'* ]]
 }
 
 @test "for other shells, and nothing for shells that are not known" {
