@@ -16,6 +16,10 @@ $(CALLS_C): $(CALLS_DIR)/%: tests/calls/%.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-inline -fno-ipa-sra -pthread -o $@ $<
+$(CALLS_DIR)/inlined: tests/calls/inlined.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -o $@ $<
 $(CALLS_DIR)/exceptions: tests/calls/exceptions.cc
 	$(call say,CXX,$<)
 	@mkdir -p $(@D)
@@ -33,6 +37,7 @@ $(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.
 
 .PHONY: check-calls
 check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges $(CALLS_DIR)/levels \
+    $(CALLS_DIR)/inlined \
     $(COMPAT_PROGRAMS)
 	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 CHECKS += check-calls

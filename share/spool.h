@@ -104,6 +104,7 @@ enum spool_flag {
     SPOOL_F_SYSTIME = 1ull << 44,        // --collect-systime: systime_unit
     SPOOL_F_SYSCPU = 1ull << 45,         // and the processor's time, too: of nsec
     SPOOL_F_BUS = 1ull << 46,            // --collect-bus=yes
+    SPOOL_F_INLINE = 1ull << 47,         // --inline=yes: for the finisher alone
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process

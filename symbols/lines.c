@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/inlines.h"
 #include "symbols/memory.h"
 #include "symbols/search.h"
 
@@ -28,8 +29,10 @@ struct row {
 
 struct unit {
     Dwarf_Off die;
+    bool rows_read;
     struct row *row;
     size_t rows;
+    struct inlines *inlines; // NULL: not read
 };
 
 struct range {
@@ -50,6 +53,9 @@ struct lines {
     struct range *range; // of units that .debug_aranges does not have, sorted
     size_t ranges, ranges_room;
     bool scanned;
+    // The last unit whose bodies were asked for, and the addresses for which it is the one.
+    uint64_t bodies_start, bodies_end;
+    const struct inlines *bodies;
 };
 
 static bool is_hidden(const char *name)
@@ -118,8 +124,10 @@ void lines_free(struct lines *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; i < l->units; i++)
+    for (size_t i = 0; i < l->units; i++) {
         free(l->unit[i].row);
+        inlines_free(l->unit[i].inlines);
+    }
     free(l->unit);
     free(l->range);
     dwarf_end(l->dwarf);
@@ -342,6 +350,7 @@ static void read_rows(struct lines *l, struct unit *u, Dwarf_Die *die)
     const char *last = NULL;
     uint32_t last_number = 0;
 
+    u->rows_read = true;
     if (dwarf_getsrclines(die, &lines, &n) != 0)
         return;
     u->row = memory_got(calloc(n ? n : 1, sizeof(*u->row)));
@@ -396,7 +405,6 @@ static struct unit *get_unit(struct lines *l, Dwarf_Die *die)
     l->units++;
     u = &l->unit[at];
     *u = (struct unit){ .die = off };
-    read_rows(l, u, die);
     return u;
 }
 
@@ -406,9 +414,11 @@ void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row 
     Dwarf_Die die;
     if (!find_die(l, address, named, &die, &out->end))
         return;
-    const struct unit *u = get_unit(l, &die);
+    struct unit *u = get_unit(l, &die);
     if (!u)
         return;
+    if (!u->rows_read)
+        read_rows(l, u, &die);
     size_t n = search_upper(u->row, u->rows, sizeof(*u->row), address);
     if (n < u->rows)
         out->end = least(out->end, u->row[n].address);
@@ -446,17 +456,21 @@ static uint32_t name_number(struct lines *l, Dwarf_Die *die, char *(*readable)(c
     return number;
 }
 
-static uint32_t call_file(struct lines *l, Dwarf_Die *cu, Dwarf_Die *inlined)
+// The file that an attribute numbers, which may be one of what the die is a copy of, in another
+// unit.
+static uint32_t numbered_file(struct lines *l, Dwarf_Die *die, unsigned attribute)
 {
     Dwarf_Attribute attr;
     Dwarf_Word index;
     Dwarf_Files *files;
+    Dwarf_Die unit;
     size_t n;
 
-    if (!dwarf_attr(inlined, DW_AT_call_file, &attr) || dwarf_formudata(&attr, &index) != 0 ||
-        dwarf_getsrcfiles(cu, &files, &n) != 0 || index >= n)
+    if (!dwarf_attr_integrate(die, attribute, &attr) || dwarf_formudata(&attr, &index) != 0 ||
+        !dwarf_cu_die(attr.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
+        dwarf_getsrcfiles(&unit, &files, &n) != 0 || index >= n)
         return 0;
-    return file_number(l, dwarf_filesrc(files, index, NULL, NULL), unit_folder(cu));
+    return file_number(l, dwarf_filesrc(files, index, NULL, NULL), unit_folder(&unit));
 }
 
 static uint32_t call_line(Dwarf_Die *inlined)
@@ -469,6 +483,18 @@ static uint32_t call_line(Dwarf_Die *inlined)
     return (uint32_t)line;
 }
 
+// The functions of a skeleton unit are in its .dwo or .dwp.
+static Dwarf_Die with_functions(Dwarf_Die cu)
+{
+    Dwarf_Die split;
+    uint8_t type;
+
+    if (dwarf_cu_info(cu.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton && split.addr)
+        return split;
+    return cu;
+}
+
 size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,
                      char *(*readable)(const char *name))
 {
@@ -478,12 +504,7 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
 
     if (!find_die(l, address, true, &cu, &end))
         return 0;
-    // The functions of a skeleton unit are in its .dwo or .dwp.
-    Dwarf_Die split;
-    uint8_t type;
-    if (dwarf_cu_info(cu.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-        type == DW_UT_skeleton && split.addr)
-        cu = split;
+    cu = with_functions(cu);
     struct lines_row row;
     lines_find(l, address, true, &row);
     uint32_t file = row.file;
@@ -502,9 +523,56 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
         out[n++] = (struct symbols_frame){ name_number(l, &scopes[i], readable), file, line };
         if (tag == DW_TAG_subprogram)
             break;
-        file = call_file(l, &cu, &scopes[i]);
+        file = numbered_file(l, &scopes[i], DW_AT_call_file);
         line = call_line(&scopes[i]);
     }
     free(scopes);
     return n;
+}
+
+struct namer {
+    struct lines *l;
+    char *(*readable)(const char *name);
+};
+
+static uint32_t body_name(void *ctx, Dwarf_Die *die)
+{
+    const struct namer *n = ctx;
+
+    return name_number(n->l, die, n->readable);
+}
+
+static uint32_t body_file(void *ctx, Dwarf_Die *die, unsigned attribute)
+{
+    const struct namer *n = ctx;
+
+    return numbered_file(n->l, die, attribute);
+}
+
+static const struct inlines *bodies_of(struct lines *l, Dwarf_Die *cu,
+                                       char *(*readable)(const char *name))
+{
+    struct namer namer = { l, readable };
+    struct inlines_names names = { &namer, body_name, body_file };
+    struct unit *u = get_unit(l, cu);
+
+    if (u && !u->inlines) {
+        Dwarf_Die whole = with_functions(*cu);
+
+        u->inlines = inlines_new(&whole, &names);
+    }
+    return u ? u->inlines : NULL;
+}
+
+const struct symbols_body *lines_body(struct lines *l, uint64_t address,
+                                      char *(*readable)(const char *name))
+{
+    Dwarf_Die cu;
+
+    if (address < l->bodies_start || address >= l->bodies_end) {
+        l->bodies_start = address;
+        l->bodies =
+            find_die(l, address, true, &cu, &l->bodies_end) ? bodies_of(l, &cu, readable) : NULL;
+    }
+    return l->bodies ? inlines_find(l->bodies, address) : NULL;
 }

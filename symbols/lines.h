@@ -28,5 +28,7 @@ struct lines_row {
 void lines_find(struct lines *l, uint64_t address, bool named, struct lines_row *out);
 size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,
                      char *(*readable)(const char *name));
+const struct symbols_body *lines_body(struct lines *l, uint64_t address,
+                                      char *(*readable)(const char *name));
 
 #endif

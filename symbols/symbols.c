@@ -496,3 +496,12 @@ size_t symbols_inlined(struct symbols_module *m, uint64_t address, struct symbol
         return 0;
     return lines_inlined(m->lines, address, out, max, m->owner->o.no_demangle ? NULL : demangle);
 }
+
+const struct symbols_body *symbols_body(struct symbols_module *m, uint64_t address)
+{
+    if (!m->opened)
+        open_module(m);
+    if (!get_lines(m))
+        return NULL;
+    return lines_body(m->lines, address, m->owner->o.no_demangle ? NULL : demangle);
+}

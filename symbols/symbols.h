@@ -83,4 +83,16 @@ struct symbols_frame {
 size_t symbols_inlined(struct symbols_module *m, uint64_t address, struct symbols_frame *out,
                        size_t max);
 
+// What the compiler has put in place of a call.
+struct symbols_body {
+    const struct symbols_body *outer; // the body that it is in; NULL: the symbol's function itself
+    uint32_t function;                // whose body it is
+    uint32_t file, line;              // where that is declared
+    uint32_t call_file, call_line;    // where the call stands, in what is around the body
+    uint64_t entry;                   // the address that control enters it at
+};
+// The innermost one at an address; NULL: none, or nothing is known. Consecutive addresses are
+// cheapest.
+const struct symbols_body *symbols_body(struct symbols_module *m, uint64_t address);
+
 #endif

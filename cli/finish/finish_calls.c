@@ -6,6 +6,10 @@
 // A function is a symbol of an object; its own file is that of its first line, and code in it that
 // comes from elsewhere (inlined) keeps the file it is from. Linkage tables are nobody's function:
 // what their instructions cost is their callers', at the line of the call.
+//
+// With --inline=yes the body of an inlined function is that function: what stands in it is its
+// cost, and what is around it calls it. Such a call costs what the instructions in the body do and
+// what is called from there, so all balances as without.
 #include "cli/finish/finish_calls.h"
 
 #include <stdlib.h>
@@ -140,6 +144,21 @@ struct site {
     uint32_t map;
 };
 
+// An inlined function as it is called from one function.
+struct inlining {
+    const struct symbols_body *body;
+    uint32_t map, caller;
+    uint64_t calls, counts[EVENTS];
+};
+
+// Where a cost is, and what is around it: without an inlined body nothing is.
+struct spot {
+    struct quern_site at;
+    uint32_t map, func; // that of the symbol
+    uint64_t addr;
+    const struct symbols_body *body;
+};
+
 struct graph {
     const struct finish_spool *s;
     finish_place_fn *place;
@@ -154,6 +173,9 @@ struct graph {
     struct site *site; // direct calls and jumps
     size_t sites;
     struct table site_table;
+    struct inlining *inlining;
+    size_t inlinings, inlinings_room;
+    struct table inlining_table;
     int event[EVENTS]; // rows of events[] that the run counts
     size_t n;
     uint64_t plt[EVENTS]; // linkage tables' own costs that are nobody's yet
@@ -326,6 +348,24 @@ static struct quern_site site_of(struct graph *g, uint32_t map, uint64_t pc, uin
     };
 }
 
+static uint32_t body_func(struct graph *g, uint32_t map, const struct symbols_body *body)
+{
+    return func_of(g, object_of(g, map), profile_string(g, body->file),
+                   profile_string(g, body->function));
+}
+
+static struct spot spot_of(struct graph *g, uint32_t map, uint64_t pc, uint32_t context)
+{
+    struct spot spot = { .at = site_of(g, map, pc, context), .map = map };
+
+    spot.func = spot.at.func;
+    if (g->s->h->flags & SPOOL_F_INLINE)
+        spot.body = finish_body_of(g->ctx, map, pc, &spot.addr);
+    if (spot.body)
+        spot.at.func = body_func(g, map, spot.body);
+    return spot;
+}
+
 // Records of a damaged spool, and those that only say what a linkage table's entry leads to.
 static bool usable(const struct graph *g, const struct spool_edge *e)
 {
@@ -414,12 +454,91 @@ static void find_sites(struct graph *g)
     }
 }
 
+// ---- Inlined functions ----
+
+static uint64_t inlining_hash(const struct symbols_body *body, uint32_t caller)
+{
+    return (((uintptr_t)body ^ (uint64_t)caller << 40) * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
+}
+
+static void grow_inlinings(struct graph *g)
+{
+    size_t room = g->inlinings_room ? g->inlinings_room * 2 : 256;
+
+    g->inlinings_room = room;
+    g->inlining = xrealloc(g->inlining, room * sizeof(*g->inlining));
+    free(g->inlining_table.slot);
+    g->inlining_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    for (size_t i = 0; i < g->inlinings; i++)
+        table_add(&g->inlining_table, inlining_hash(g->inlining[i].body, g->inlining[i].caller),
+                  (uint32_t)i);
+}
+
+static struct inlining *get_inlining(struct graph *g, const struct symbols_body *body, uint32_t map,
+                                     uint32_t caller)
+{
+    size_t at;
+
+    if (g->inlinings == g->inlinings_room)
+        grow_inlinings(g);
+    for (at = table_first(&g->inlining_table, inlining_hash(body, caller));
+         table_used(&g->inlining_table, at); at = table_next(&g->inlining_table, at)) {
+        struct inlining *i = &g->inlining[table_number(&g->inlining_table, at)];
+
+        if (i->body == body && i->caller == caller)
+            return i;
+    }
+    table_put(&g->inlining_table, at, (uint32_t)g->inlinings);
+    g->inlining[g->inlinings] = (struct inlining){ .body = body, .map = map, .caller = caller };
+    return &g->inlining[g->inlinings++];
+}
+
+// What is done at a spot costs all calls of bodies around it; the execution of an instruction that
+// a body begins with is such a call.
+static void charge_bodies(struct graph *g, const struct spot *spot, uint64_t executed,
+                          const uint64_t *counts)
+{
+    for (const struct symbols_body *body = spot->body; body; body = body->outer) {
+        uint32_t caller = body->outer ? body_func(g, spot->map, body->outer) : spot->func;
+        struct inlining *i = get_inlining(g, body, spot->map, caller);
+
+        if (spot->addr == body->entry)
+            i->calls += executed;
+        for (size_t k = 0; k < g->n; k++)
+            i->counts[k] += counts[k];
+    }
+}
+
+static void add_inlinings(struct graph *g)
+{
+    bool instr = g->s->h->flags & SPOOL_F_INSTR;
+
+    for (size_t k = 0; k < g->inlinings; k++) {
+        const struct inlining *i = &g->inlining[k];
+        struct quern_site at = { .func = i->caller,
+                                 .file = profile_string(g, i->body->call_file),
+                                 .line = i->body->call_line,
+                                 .addr = instr ? i->body->entry : 0 };
+
+        must(g, quern_profile_add_call(g->p, &at, body_func(g, i->map, i->body), i->body->line,
+                                       at.addr, i->calls, i->counts, g->n));
+    }
+}
+
 // ---- Costs ----
+
+// What an instruction costs itself, executed so often.
+static void add_cost(struct graph *g, const struct spot *spot, uint64_t executed,
+                     const uint64_t *counts)
+{
+    must(g, quern_profile_add_cost(g->p, &spot->at, counts, g->n));
+    charge_bodies(g, spot, executed, counts);
+}
 
 void finish_calls_insn(struct graph *g, const struct finish_insn *in)
 {
     uint64_t counts[EVENTS], flags = g->s->h->flags;
-    struct quern_site at;
+    struct spot spot;
     struct site *s;
     size_t slot;
 
@@ -429,17 +548,17 @@ void finish_calls_insn(struct graph *g, const struct finish_insn *in)
         counts[i] = in->counts[events[g->event[i]].in];
     for (size_t i = 0; i < FINISH_EVENTS; i++)
         g->totals->counts[i] += in->counts[i];
-    at = site_of(g, in->map, in->pc, in->context);
     if (in->plt || in->context == SPOOL_CONTEXT_SKIPPED) {
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] += counts[i];
-        g->plt_at = at;
+        g->plt_at = site_of(g, in->map, in->pc, in->context);
         return;
     }
+    spot = spot_of(g, in->map, in->pc, in->context);
     s = site_find(g, in->pc, in->map, &slot);
     if (s)
         s->executed += in->executed;
-    must(g, quern_profile_add_cost(g->p, &at, counts, g->n));
+    add_cost(g, &spot, in->executed, counts);
 }
 
 static bool any(const uint64_t *counts, size_t n)
@@ -479,7 +598,8 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
 {
     const uint64_t *c = g->s->counters + e->counter;
     uint64_t counts[EVENTS], calls = c[0], target;
-    struct quern_site at, to;
+    struct quern_site to;
+    struct spot spot;
     struct site *s;
     uint32_t map;
     size_t slot;
@@ -489,13 +609,13 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
     s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
     if (s)
         calls += s->executed;
-    at = site_of(g, e->site_map, e->site, e->from);
+    spot = spot_of(g, e->site_map, e->site, e->from);
     if (e->plt || e->kind == SPOOL_EDGE_SKIPPED) {
         take(g, c + 1 + (e->plt ? g->n : 0), counts);
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] -= counts[i];
-        if (any(counts, g->n) && quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
-            g->rc = -1;
+        if (any(counts, g->n))
+            add_cost(g, &spot, 0, counts);
     }
     if (e->kind == SPOOL_EDGE_SKIPPED)
         return;
@@ -505,17 +625,17 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
     through_plt(g, e, &map, &target);
     to = site_of(g, map, target, e->to);
     // from one part of a function to another
-    if (e->kind == SPOOL_EDGE_JUMP && to.func == at.func)
+    if (e->kind == SPOOL_EDGE_JUMP && to.func == spot.func)
         return;
-    if (quern_profile_add_call(g->p, &at, to.func, to.line, to.addr, calls, counts, g->n) != 0)
-        g->rc = -1;
+    must(g, quern_profile_add_call(g->p, &spot.at, to.func, to.line, to.addr, calls, counts, g->n));
+    charge_bodies(g, &spot, 0, counts);
 }
 
 // Where a system call was made its events are the cost of.
 static void add_syscall(struct graph *g, const struct spool_edge *e)
 {
     uint64_t counts[EVENTS];
-    struct quern_site at;
+    struct spot spot;
 
     if (e->site_map >= g->s->maps_used || e->counter + 1 + g->n > g->s->counters_used)
         return;
@@ -524,15 +644,14 @@ static void add_syscall(struct graph *g, const struct spool_edge *e)
         return;
     for (size_t i = 0; i < g->n; i++)
         g->totals->counts[events[g->event[i]].in] += counts[i];
-    at = site_of(g, e->site_map, e->site, e->to);
-    if (quern_profile_add_cost(g->p, &at, counts, g->n) != 0)
-        g->rc = -1;
+    spot = spot_of(g, e->site_map, e->site, e->to);
+    add_cost(g, &spot, 0, counts);
 }
 
 static void add_jump(struct graph *g, const struct spool_edge *e)
 {
     uint64_t followed = e->kind == SPOOL_EDGE_GOTO ? 0 : g->s->counters[e->counter], executed = 0;
-    struct quern_site at, to;
+    struct spot at, to;
     struct site *s;
     size_t slot;
 
@@ -546,10 +665,9 @@ static void add_jump(struct graph *g, const struct spool_edge *e)
     }
     if (!followed)
         return;
-    at = site_of(g, e->site_map, e->site, 0);
-    to = site_of(g, e->target_map, e->target, 0);
-    if (quern_profile_add_jump(g->p, &at, &to, executed, followed) != 0)
-        g->rc = -1;
+    at = spot_of(g, e->site_map, e->site, 0);
+    to = spot_of(g, e->target_map, e->target, 0);
+    must(g, quern_profile_add_jump(g->p, &at.at, &to.at, executed, followed));
 }
 
 struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *place, void *ctx,
@@ -664,6 +782,7 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     for (size_t i = 0; i < g->s->edges_used; i++)
         if (usable(g, edge_at(g, i)) && spool_edge_is_jump(edge_at(g, i)->kind))
             add_jump(g, edge_at(g, i));
+    add_inlinings(g);
     // What went through a linkage table and came to no function. A program that was killed while a
     // call was noted may have been charged for more.
     for (size_t i = 0; i < g->n; i++)
@@ -687,6 +806,8 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     free(g->start);
     free(g->site);
     free(g->site_table.slot);
+    free(g->inlining);
+    free(g->inlining_table.slot);
     free(g);
     return rc;
 }

@@ -13,6 +13,8 @@ struct graph;
 // and the text of a number in that.
 typedef uint64_t finish_place_fn(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *out);
 const char *finish_text_of(const void *ctx, uint32_t number);
+// The innermost body of an inlined function that is there; *addr: its link-time address.
+const struct symbols_body *finish_body_of(void *ctx, uint32_t map, uint64_t pc, uint64_t *addr);
 
 struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *place, void *ctx,
                                  struct finish_totals *totals);

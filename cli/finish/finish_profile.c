@@ -166,10 +166,8 @@ static void read_generated(struct builder *b)
     free(path);
 }
 
-static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at)
+static void set_map(struct builder *b, uint32_t map, uint64_t pc)
 {
-    struct builder *b = ctx;
-
     if (map != b->map) {
         const struct spool_map *m = &b->s->maps[map];
         uint64_t start = b->module[map]
@@ -181,12 +179,28 @@ static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place
         b->map_known = start != UINT64_MAX;
         b->map_delta = start - pc;
     }
+}
+
+static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place *at)
+{
+    struct builder *b = ctx;
+
+    set_map(b, map, pc);
     if (b->map_generated)
         place_generated(b, pc, at);
     if (!b->map_known)
         return pc;
     symbols_find(b->module[map], pc + b->map_delta, at);
     return pc + b->map_delta;
+}
+
+const struct symbols_body *finish_body_of(void *ctx, uint32_t map, uint64_t pc, uint64_t *addr)
+{
+    struct builder *b = ctx;
+
+    set_map(b, map, pc);
+    *addr = pc + b->map_delta;
+    return b->map_known ? symbols_body(b->module[map], *addr) : NULL;
 }
 
 const char *finish_text_of(const void *ctx, uint32_t number)

@@ -250,11 +250,12 @@ void run_start(const struct run_options *options, char **given)
             "--separate-threads=yes: not with --children=merge, which makes one profile "
             "of all; leave one of them out");
     if (!(o.flags & SPOOL_F_CALLS) &&
-        ((o.flags & (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
-                     SPOOL_F_JUMPS | SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT |
-                     SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD | SPOOL_F_SYSTIME | SPOOL_F_BUS)) ||
+        ((o.flags &
+          (SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_JUMPS |
+           SPOOL_F_NOT_COLLECTING | SPOOL_F_SKIP_DIRECT | SPOOL_F_SHOW_PLT | SPOOL_F_BY_THREAD |
+           SPOOL_F_SYSTIME | SPOOL_F_BUS | SPOOL_F_INLINE)) ||
          o.rules_count || o.every_blocks))
-        die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --collect-jumps=yes, "
+        die(UTIL_USAGE, "--dump-line=no, --dump-instr=yes, --inline=yes, --collect-jumps=yes, "
                         "--compress-strings=no, --compress-pos=no, --separate-*, --skip-*, --fn-*, "
                         "--toggle-collect, --collect-*, --dump-before, --dump-after, "
                         "--zero-before and --dump-every-bb are for Callgrind profiles: "

@@ -132,6 +132,8 @@ static const struct option rows[] = {
       OPTION_NO, FLAG(NO_LINES) },
     { "--dump-instr", YES_NO, "costs of instruction addresses, too [no]",
       OPTION_YES, FLAG(INSTR) },
+    { "--inline", YES_NO, "inlined functions are functions of their own (needs -g) [no]",
+      OPTION_YES, FLAG(INLINE) },
     { "--collect-jumps", YES_NO, "jumps within functions, too [no]",
       OPTION_YES, FLAG(JUMPS) },
     { "--trace-jump", YES_NO, NULL, OPTION_YES, OPTION_HIDDEN, FLAG(JUMPS) },

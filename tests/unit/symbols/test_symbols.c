@@ -898,6 +898,65 @@ static void test_inline_chain(void **state)
     }
 }
 
+// The linker's optimisation puts a function of one file into that of another: who it is and where
+// it is declared is in the other's unit.
+static void test_bodies_of_other_units(void **state)
+{
+    struct symbols *s = new_symbols(false);
+    char path[4096];
+    struct symbols_file f = { .path = path };
+
+    (void)state;
+    compile_with("gcc", "-gdwarf-5 -flto", "chain");
+    snprintf(path, sizeof(path), "%s/chain", folder);
+    const struct symbols_body *b = symbols_body(symbols_file(s, &f), label("chain", "at_other"));
+    assert_non_null(b);
+    assert_string_equal(symbols_string(s, b->function), "other");
+    assert_string_equal(symbols_string(s, b->file) + strlen(folder) + 1, "src/other.c");
+    assert_int_equal(b->line, 2);
+    assert_string_equal(symbols_string(s, b->call_file) + strlen(folder) + 1, "src/main.c");
+    assert_int_equal(b->call_line, 6);
+    symbols_free(s);
+    shell("rm -f chain*");
+}
+
+// The same as what an address is in: `twice` within main, entered where its first instruction is.
+static void test_bodies(void **state)
+{
+    static const char *const forms[] = { "-gdwarf-5", "-gdwarf-4", "-gdwarf-5 -gsplit-dwarf",
+                                         "-gdwarf-3 -gstrict-dwarf" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        struct symbols *s = new_symbols(false);
+        char path[4096];
+        struct symbols_file f = { .path = path };
+
+        compile_with("gcc", forms[i], "chain");
+        snprintf(path, sizeof(path), "%s/chain", folder);
+        struct symbols_module *m = symbols_file(s, &f);
+        uint64_t twice = label("chain", "at_twice");
+        const struct symbols_body *b = symbols_body(m, twice);
+        assert_non_null(b);
+        assert_null(b->outer);
+        assert_string_equal(symbols_string(s, b->function), "twice");
+        assert_string_equal(symbols_string(s, b->file) + strlen(folder) + 1, "src/inc/inline.h");
+        assert_int_equal(b->line, 1);
+        assert_string_equal(symbols_string(s, b->call_file) + strlen(folder) + 1, "src/main.c");
+        assert_int_equal(b->call_line, 12);
+        assert_true(b->entry <= twice);
+        assert_ptr_equal(symbols_body(m, b->entry), b);
+        assert_null(symbols_body(m, label("chain", "at_other")));
+        assert_null(symbols_body(m, label("chain", "at_local")));
+        assert_null(symbols_body(m, 0));
+        assert_null(symbols_body(m, UINT64_MAX));
+        // again, from what was read
+        assert_ptr_equal(symbols_body(m, twice), b);
+        symbols_free(s);
+        shell("rm -f chain*");
+    }
+}
+
 // ---- Our reader of line tables against libdw's ----
 
 static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64_t step, bool must)
@@ -1203,6 +1262,8 @@ int main(void)
         cmocka_unit_test(test_file_offsets),
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_inline_chain),
+        cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_bodies_of_other_units),
         cmocka_unit_test(test_readers_agree),
         cmocka_unit_test(test_cache_of_nothing),
         cmocka_unit_test(test_cache_debug_file_comes_and_goes),

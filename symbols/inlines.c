@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+//
+// The bodies of a unit (inlines.h): one walk over its tree gives every DW_TAG_inlined_subroutine
+// with its ranges. Ranges lie in each other as the bodies do, so an address is found by a search
+// for the last range that begins before it and a way outwards from there.
+//
+// libdw's own search for scopes walks over the unit for each address: too slow for every
+// instruction of a run.
+#include "symbols/inlines.h"
+
+#include <dwarf.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "symbols/memory.h"
+#include "symbols/search.h"
+
+enum { DEEPEST = 256 }; // of trees: what is damaged may have no end
+
+#define NONE SIZE_MAX
+
+struct range {
+    uint64_t start, end;
+    size_t body;
+    size_t outer; // the range that it lies in, or NONE
+    unsigned depth;
+};
+
+_Static_assert(offsetof(struct range, start) == 0, "for search_upper()");
+
+struct inlines {
+    struct symbols_body *body;
+    size_t bodies, bodies_room;
+    size_t *outer; // of each body that around it, or NONE, until all are there
+    struct range *range;
+    size_t ranges, ranges_room;
+};
+
+// Room for one element more; false: no memory.
+static bool grow(void **array, size_t used, size_t *room, size_t size)
+{
+    size_t more = *room ? *room * 2 : 64;
+    void *grown;
+
+    if (used < *room)
+        return true;
+    grown = memory_got(realloc(*array, more * size));
+    if (!grown)
+        return false;
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+static uint32_t line_of(Dwarf_Die *die, unsigned attribute)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Word line;
+
+    if (!dwarf_attr_integrate(die, attribute, &attr) || dwarf_formudata(&attr, &line) != 0)
+        return 0;
+    return (uint32_t)line;
+}
+
+// Where control enters the body: what the compiler says, or else its first range's beginning.
+static uint64_t entry_of(Dwarf_Die *die, uint64_t first)
+{
+    Dwarf_Attribute attr;
+    Dwarf_Addr at;
+    Dwarf_Word offset;
+
+    if (!dwarf_attr(die, DW_AT_entry_pc, &attr))
+        return first;
+    if (dwarf_formaddr(&attr, &at) == 0)
+        return at;
+    return dwarf_formudata(&attr, &offset) == 0 ? first + offset : first;
+}
+
+static size_t add_body(struct inlines *u, const struct inlines_names *names, Dwarf_Die *die,
+                       size_t outer, unsigned depth)
+{
+    Dwarf_Addr base, start, end, first = 0;
+    ptrdiff_t next = 0;
+    size_t room = u->bodies_room, at = u->bodies;
+
+    if (!grow((void **)&u->outer, at, &room, sizeof(*u->outer)) ||
+        !grow((void **)&u->body, at, &u->bodies_room, sizeof(*u->body)))
+        return outer;
+    while ((next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
+        // Address 0 is what a linker leaves of a removed section.
+        if (start >= end || start == 0 ||
+            !grow((void **)&u->range, u->ranges, &u->ranges_room, sizeof(*u->range)))
+            continue;
+        if (!first)
+            first = start;
+        u->range[u->ranges++] =
+            (struct range){ .start = start, .end = end, .body = at, .depth = depth };
+    }
+    if (!first)
+        return outer;
+    u->bodies++;
+    u->outer[at] = outer;
+    u->body[at] = (struct symbols_body){ .function = names->name(names->ctx, die),
+                                         .file = names->file(names->ctx, die, DW_AT_decl_file),
+                                         .line = line_of(die, DW_AT_decl_line),
+                                         .call_file = names->file(names->ctx, die, DW_AT_call_file),
+                                         .call_line = line_of(die, DW_AT_call_line),
+                                         .entry = entry_of(die, first) };
+    return at;
+}
+
+static bool may_hold_bodies(int tag)
+{
+    switch (tag) {
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_entry_point:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type: // of Rust
+    case DW_TAG_variant_part:
+    case DW_TAG_variant: return true;
+    default: return false;
+    }
+}
+
+static void walk(struct inlines *u, const struct inlines_names *names, Dwarf_Die *parent,
+                 size_t outer, unsigned depth)
+{
+    Dwarf_Die die;
+
+    if (depth > DEEPEST || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        int tag = dwarf_tag(&die);
+        size_t in = tag == DW_TAG_subprogram ? NONE : outer;
+
+        if (!may_hold_bodies(tag))
+            continue;
+        if (tag == DW_TAG_inlined_subroutine)
+            in = add_body(u, names, &die, outer, depth);
+        walk(u, names, &die, in, depth + 1);
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static int compare_ranges(const void *x, const void *y)
+{
+    const struct range *a = x, *b = y;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->depth < b->depth ? -1 : a->depth > b->depth;
+}
+
+// Those around a range begin before it: the last one, or one that this lies in.
+static void nest(struct inlines *u)
+{
+    if (u->ranges)
+        qsort(u->range, u->ranges, sizeof(*u->range), compare_ranges);
+    for (size_t i = 0; i < u->ranges; i++) {
+        size_t around = i ? i - 1 : NONE;
+
+        while (around != NONE && u->range[around].end <= u->range[i].start)
+            around = u->range[around].outer;
+        u->range[i].outer = around;
+    }
+    for (size_t i = 0; i < u->bodies; i++)
+        u->body[i].outer = u->outer[i] == NONE ? NULL : &u->body[u->outer[i]];
+    free(u->outer);
+    u->outer = NULL;
+}
+
+struct inlines *inlines_new(Dwarf_Die *unit, const struct inlines_names *names)
+{
+    struct inlines *u = memory_got(calloc(1, sizeof(*u)));
+
+    if (!u)
+        return NULL;
+    walk(u, names, unit, NONE, 0);
+    nest(u);
+    return u;
+}
+
+void inlines_free(struct inlines *u)
+{
+    if (!u)
+        return;
+    free(u->body);
+    free(u->outer);
+    free(u->range);
+    free(u);
+}
+
+const struct symbols_body *inlines_find(const struct inlines *u, uint64_t address)
+{
+    size_t n = search_upper(u->range, u->ranges, sizeof(*u->range), address);
+    size_t at = n ? n - 1 : NONE;
+
+    while (at != NONE && u->range[at].end <= address)
+        at = u->range[at].outer;
+    return at == NONE ? NULL : &u->body[u->range[at].body];
+}
