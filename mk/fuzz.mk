@@ -18,8 +18,13 @@ $(BUILD)/fuzz/symbol_cache: fuzz/symbol_cache.c symbols/cachefile.c symbols/cach
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/symbol_cache.c symbols/cachefile.c
 
+FUZZ_JITDUMP := $(addprefix symbols/,jitdump.c jitdump.h perfmap.c perfmap.h memory.c memory.h)
+$(BUILD)/fuzz/jitdump: fuzz/jitdump.c $(FUZZ_JITDUMP)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/jitdump.c $(filter %.c,$(FUZZ_JITDUMP))
+
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache
+fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache $(BUILD)/fuzz/jitdump
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
@@ -29,6 +34,9 @@ fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache
 	@mkdir -p $(BUILD)/fuzz/corpus-symbol_cache
 	cd $(BUILD)/fuzz && ./symbol_cache -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 \
 	    corpus-symbol_cache
+	@mkdir -p $(BUILD)/fuzz/corpus-jitdump
+	cd $(BUILD)/fuzz && ./jitdump -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 \
+	    corpus-jitdump
 
 # ---- Random instructions: the engine against the processor ----
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.

@@ -1,59 +1,127 @@
 // SPDX-License-Identifier: MIT
 //
-// Files of perf's maps (perfmap.h). Anybody may have written the file: nothing in it is trusted but
-// that it is this user's.
+// The map of generated code (perfmap.h). Anybody may have written the files: nothing in them is
+// trusted but that they are this user's.
 #include "symbols/perfmap.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BYTES_MAX = 1 << 28 };
+#include "symbols/memory.h"
 
 struct entry {
     uint64_t start, end;
     uint64_t reach; // the largest end of this one and those before it
-    uint32_t name, len, line;
+    uint32_t name, len, order;
 };
 
 struct perfmap {
-    char *text;
-    struct entry *entry; // by start, then by line
-    size_t count;
+    char *text; // names, one behind the other
+    size_t used, room;
+    struct entry *entry; // by start, then by order, once sorted
+    size_t count, entry_room;
+    bool sorted;
 };
 
-static char *read_all(int fd, size_t size)
+struct perfmap *perfmap_new(void)
 {
-    char *text = malloc(size + 1);
-    size_t n = 0;
-
-    while (text && n < size) {
-        ssize_t got = read(fd, text + n, size - n);
-        if (got <= 0)
-            break;
-        n += (size_t)got;
-    }
-    if (text)
-        text[n] = '\0';
-    return text;
+    return memory_got(calloc(1, sizeof(struct perfmap)));
 }
 
-static char *read_own(const char *path)
+void perfmap_free(struct perfmap *m)
+{
+    if (!m)
+        return;
+    free(m->text);
+    free(m->entry);
+    free(m);
+}
+
+bool perfmap_is_empty(const struct perfmap *m)
+{
+    return m->count == 0;
+}
+
+// ---- Adding ----
+
+// Room for so many elements more; false: no memory.
+static bool grow(void **array, size_t used, size_t more, size_t *room, size_t size)
+{
+    size_t want = *room ? *room : 256;
+    void *grown;
+
+    if (used + more <= *room)
+        return true;
+    while (want < used + more)
+        want *= 2;
+    grown = memory_got(realloc(*array, want * size));
+    if (!grown)
+        return false;
+    *array = grown;
+    *room = want;
+    return true;
+}
+
+static bool put_text(struct perfmap *m, const char *text, size_t len, uint32_t *at)
+{
+    if (m->used + len > UINT32_MAX || !grow((void **)&m->text, m->used, len, &m->room, 1))
+        return false;
+    *at = (uint32_t)m->used;
+    memcpy(m->text + m->used, text, len);
+    m->used += len;
+    return true;
+}
+
+static bool put_entry(struct perfmap *m, struct entry e)
+{
+    if (!e.start || e.end <= e.start || m->count >= UINT32_MAX ||
+        !grow((void **)&m->entry, m->count, 1, &m->entry_room, sizeof(*m->entry)))
+        return false;
+    e.order = (uint32_t)m->count;
+    m->entry[m->count++] = e;
+    m->sorted = false;
+    return true;
+}
+
+bool perfmap_add(struct perfmap *m, uint64_t start, uint64_t size, const char *name, size_t len)
+{
+    struct entry e = { .start = start, .end = start + size, .len = (uint32_t)len };
+
+    return len && put_text(m, name, len, &e.name) && put_entry(m, e);
+}
+
+void perfmap_move(struct perfmap *m, uint64_t from, uint64_t to, uint64_t size)
+{
+    for (size_t i = m->count; i-- > 0;) {
+        struct entry e = m->entry[i];
+
+        if (e.start != from)
+            continue;
+        e.start = to;
+        e.end = to + size;
+        put_entry(m, e);
+        return;
+    }
+}
+
+// ---- Files ----
+
+FILE *perfmap_open(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    char *text = NULL;
     struct stat st;
+    FILE *f;
 
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_size > 0 &&
-        st.st_size < BYTES_MAX)
-        text = read_all(fd, (size_t)st.st_size);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        (f = fdopen(fd, "r")) != NULL)
+        return f;
     close(fd);
-    return text;
+    return NULL;
 }
 
 // A number of hexadecimal digits and a blank behind it. False: there is none.
@@ -72,17 +140,26 @@ static bool hex(const char **at, uint64_t *out)
     return true;
 }
 
-static bool parse(const char *text, const char *line, struct entry *e)
+void perfmap_read(struct perfmap *m, const char *path)
 {
-    uint64_t size;
+    FILE *f = perfmap_open(path);
+    char *text = NULL;
+    size_t room = 0;
 
-    if (!hex(&line, &e->start) || !hex(&line, &size) || e->start + size < e->start)
-        return false;
-    e->end = e->start + size;
-    e->name = (uint32_t)(line - text);
-    e->len = (uint32_t)strcspn(line, "\n");
-    return size && e->len;
+    if (!f)
+        return;
+    while (getline(&text, &room, f) > 0) {
+        const char *at = text;
+        uint64_t start, size;
+
+        if (hex(&at, &start) && hex(&at, &size))
+            perfmap_add(m, start, size, at, strcspn(at, "\n"));
+    }
+    free(text);
+    fclose(f);
 }
+
+// ---- Asking ----
 
 static int compare(const void *x, const void *y)
 {
@@ -90,63 +167,30 @@ static int compare(const void *x, const void *y)
 
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
-    return a->line < b->line ? -1 : a->line > b->line;
+    return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static void take_lines(struct perfmap *m, size_t lines)
+static void sort(struct perfmap *m)
 {
-    const char *line = m->text;
     uint64_t reach = 0;
 
-    for (uint32_t i = 0; i < lines; i++) {
-        struct entry *e = &m->entry[m->count];
-
-        e->line = i;
-        m->count += parse(m->text, line, e);
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    qsort(m->entry, m->count, sizeof(*m->entry), compare);
+    if (m->count)
+        qsort(m->entry, m->count, sizeof(*m->entry), compare);
     for (size_t i = 0; i < m->count; i++) {
         if (m->entry[i].end > reach)
             reach = m->entry[i].end;
         m->entry[i].reach = reach;
     }
+    m->sorted = true;
 }
 
-struct perfmap *perfmap_read(const char *path)
-{
-    struct perfmap *m = calloc(1, sizeof(*m));
-    size_t lines = 1;
-
-    if (!m)
-        return NULL;
-    m->text = read_own(path);
-    for (const char *s = m->text; s && *s; s++)
-        lines += *s == '\n';
-    m->entry = m->text ? malloc(lines * sizeof(*m->entry)) : NULL;
-    if (!m->entry) {
-        perfmap_free(m);
-        return NULL;
-    }
-    take_lines(m, lines);
-    return m;
-}
-
-void perfmap_free(struct perfmap *m)
-{
-    if (!m)
-        return;
-    free(m->text);
-    free(m->entry);
-    free(m);
-}
-
-const char *perfmap_find(const struct perfmap *m, uint64_t addr, size_t *len)
+const char *perfmap_find(struct perfmap *m, uint64_t addr, size_t *len)
 {
     const struct entry *best = NULL;
     size_t lo = 0, hi = m->count;
 
+    if (!m->sorted)
+        sort(m);
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
 
@@ -156,7 +200,7 @@ const char *perfmap_find(const struct perfmap *m, uint64_t addr, size_t *len)
             hi = mid;
     }
     for (; lo > 0 && m->entry[lo - 1].reach > addr; lo--)
-        if (m->entry[lo - 1].end > addr && (!best || m->entry[lo - 1].line > best->line))
+        if (m->entry[lo - 1].end > addr && (!best || m->entry[lo - 1].order > best->order))
             best = &m->entry[lo - 1];
     if (!best)
         return NULL;

@@ -103,7 +103,7 @@ static bool is_placed(u64 len, u64 flags)
            !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_HUGETLB | MAP_GROWSDOWN));
 }
 
-static long client_mmap(struct thread *t)
+static long map_anywhere(struct thread *t)
 {
     u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], prot = t->regs[R_RDX], flags = t->regs[10];
     long ret;
@@ -123,6 +123,32 @@ static long client_mmap(struct thread *t)
     world_blocking_end(t);
     if (!sys_failed(ret))
         vmmap_add((u64)ret, PAGE_UP((u64)ret + len), map_prot(prot), map_flags(flags));
+    return ret;
+}
+
+// Who generates code and writes its names to a file jit-PID.dump maps that, executable, so that it
+// is found: the finisher looks for it in the spool's records of mappings.
+static bool is_jitdump(u32 fd)
+{
+    char link[32], path[4096];
+    long n;
+
+    mini_format(link, sizeof(link), "/proc/self/fd/%u", fd);
+    n = sys_readlinkat(AT_FDCWD, link, path, sizeof(path));
+    if (n <= 0 || n == sizeof(path))
+        return false;
+    path[n] = '\0';
+    return mini_glob("jit-*.dump", mini_basename(path));
+}
+
+static long client_mmap(struct thread *t)
+{
+    bool file = (t->regs[R_RDX] & PROT_EXEC) && !(t->regs[10] & MAP_ANONYMOUS);
+    u32 fd = (u32)t->regs[8];
+    long ret = map_anywhere(t);
+
+    if (file && !sys_failed(ret) && is_jitdump(fd))
+        vmmap_spool_map((u64)ret);
     return ret;
 }
 

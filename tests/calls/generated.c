@@ -1,31 +1,88 @@
 // SPDX-License-Identifier: MIT
 //
-// Generates two functions and says their names as compilers at run time do, in /tmp/perf-PID.map,
-// which is left behind. alpha: inc, ret, called five times: 10. beta: three nop, ret, three times:
-// 12. The name that alpha's place had before is not its own.
+// Usage: generated [map|write FOLDER]
+//
+// Generates two functions and says their names as compilers at run time do: in /tmp/perf-PID.map,
+// or in FOLDER/jit-PID.dump, mapped as perf wants it or only written; and prints where: the file is
+// left behind. alpha: inc, ret, called five times: 10. beta: three nop, ret, three times: 12. The
+// name that alpha's place had before is not its own, and beta was moved to where it is.
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-int main(void)
+static const unsigned char code[] = { 0xff, 0xc0, 0xc3, 0x90, 0x90, 0x90, 0xc3 };
+
+static void write_map(FILE *f, uint64_t at)
 {
-    static const unsigned char code[] = { 0xff, 0xc0, 0xc3, 0x90, 0x90, 0x90, 0xc3 };
+    fprintf(f, "%lx 7 before\n%lx 3 alpha (first tier)\nno line\n%lx 4 beta\n", (long)at, (long)at,
+            (long)(at + 3));
+}
+
+// ---- jitdump: a header, and records with one before each ----
+
+static void put_head(FILE *f, uint32_t id, size_t size)
+{
+    uint32_t head[4] = { id, (uint32_t)(16 + size), 0, 0 };
+
+    fwrite(head, sizeof(head), 1, f);
+}
+
+static void put_load(FILE *f, uint64_t at, size_t size, const char *name)
+{
+    uint64_t load[5] = { (uint64_t)getpid() << 32 | (uint32_t)getpid(), at, at, size, 1 };
+
+    put_head(f, 0, sizeof(load) + strlen(name) + 1 + size);
+    fwrite(load, sizeof(load), 1, f);
+    fwrite(name, strlen(name) + 1, 1, f);
+    fwrite(code, size, 1, f);
+}
+
+static void put_move(FILE *f, uint64_t from, uint64_t to, size_t size)
+{
+    uint64_t move[6] = { (uint64_t)getpid() << 32 | (uint32_t)getpid(), to, from, to, size, 2 };
+
+    put_head(f, 1, sizeof(move));
+    fwrite(move, sizeof(move), 1, f);
+}
+
+static void write_dump(FILE *f, uint64_t at)
+{
+    uint32_t header[10] = { 0x4a695444, 1, sizeof(header), 62, 0, (uint32_t)getpid() };
+    char unknown[24] = { 0 };
+
+    fwrite(header, sizeof(header), 1, f);
+    put_load(f, at, 7, "before");
+    put_head(f, 77, sizeof(unknown));
+    fwrite(unknown, sizeof(unknown), 1, f);
+    put_load(f, at, 3, "alpha (first tier)");
+    put_load(f, at + 1000, 4, "beta");
+    put_move(f, at + 1000, at + 3, 4);
+}
+
+int main(int argc, char **argv)
+{
     unsigned char *at =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void (*alpha)(void), (*beta)(void);
-    char path[64];
+    char path[4096];
     FILE *f;
 
     if (at == MAP_FAILED)
         return 1;
     memcpy(at, code, sizeof(code));
-    snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-    f = fopen(path, "w");
+    if (argc < 3)
+        snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+    else
+        snprintf(path, sizeof(path), "%s/jit-%d.dump", argv[2], getpid());
+    f = fopen(path, "w+");
     if (!f)
         return 2;
-    fprintf(f, "%lx 7 before\n%lx 3 alpha (first tier)\nno line\n%lx 4 beta\n", (long)at, (long)at,
-            (long)(at + 3));
+    if (argc >= 3 && strcmp(argv[1], "map") == 0 &&
+        mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED)
+        return 3;
+    (argc < 3 ? write_map : write_dump)(f, (uint64_t)at);
     fclose(f);
     puts(path);
     alpha = (void (*)(void))at;

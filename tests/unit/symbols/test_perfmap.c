@@ -18,17 +18,18 @@ static struct perfmap *map_of(const char *text)
 {
     char path[] = "/tmp/test_perfmap.XXXXXX";
     int fd = mkstemp(path);
-    struct perfmap *m;
+    struct perfmap *m = perfmap_new();
 
+    assert_non_null(m);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    m = perfmap_read(path);
+    perfmap_read(m, path);
     unlink(path);
     return m;
 }
 
-static void expect(const struct perfmap *m, uint64_t addr, const char *name)
+static void expect(struct perfmap *m, uint64_t addr, const char *name)
 {
     size_t len = 0;
     const char *found = perfmap_find(m, addr, &len);
@@ -86,8 +87,11 @@ static void damaged(void **state)
     expect(m, 0xffffffffffffffff, NULL);
     expect(m, 0x3003, "good");
     perfmap_free(m);
-    assert_null(map_of(""));
-    assert_null(perfmap_read("/nowhere/perf-1.map"));
+    m = map_of("");
+    assert_true(perfmap_is_empty(m));
+    perfmap_read(m, "/nowhere/perf-1.map");
+    assert_true(perfmap_is_empty(m));
+    perfmap_free(m);
 }
 
 int main(void)

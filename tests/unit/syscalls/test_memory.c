@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -60,6 +62,12 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 {
     tell("move", old_start, old_end, keep_old ? " kept" : "");
     tell("to", new_start, new_end, "");
+}
+
+u32 vmmap_spool_map(u64 addr)
+{
+    tell("noted", addr, addr + 4096, "");
+    return 0;
 }
 
 // with --reproducible alone
@@ -162,6 +170,37 @@ static void test_mmap(void **state)
                      -EEXIST);
     assert_string_equal(told, "");
     assert_int_equal(call(SYS_mmap, page(2), 0, PROT_READ, FIXED, ~0u), -EINVAL);
+}
+
+// A file that has the names of generated code is noted when it is mapped executable, by its name.
+static void test_mmap_jitdump(void **state)
+{
+    static const struct {
+        const char *name;
+        u64 prot;
+        const char *told;
+    } file[] = {
+        { "jit-17.dump", PROT_READ | PROT_EXEC, "before 2-3, add 2-3 r-x, noted 2-3" },
+        { "jit-17.dump", PROT_READ, "before 2-3, add 2-3 r--" },
+        { "jit-17.dumps", PROT_READ | PROT_EXEC, "before 2-3, add 2-3 r-x" },
+        { "ajit-17.dump", PROT_READ | PROT_EXEC, "before 2-3, add 2-3 r-x" },
+    };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(file); i++) {
+        char folder[] = "/tmp/test_memory.XXXXXX", path[64];
+
+        assert_non_null(mkdtemp(folder));
+        snprintf(path, sizeof(path), "%s/%s", folder, file[i].name);
+        int fd = (int)sys_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(
+            call(SYS_mmap, page(2), 4096, file[i].prot, MAP_PRIVATE | MAP_FIXED, (u64)fd), page(2));
+        assert_string_equal(told, file[i].told);
+        close(fd);
+        unlink(path);
+        rmdir(folder);
+    }
 }
 
 static void test_mmap_engine(void **state)
@@ -273,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_mmap, setup),
+        cmocka_unit_test_setup(test_mmap_jitdump, setup),
         cmocka_unit_test_setup(test_mmap_engine, setup),
         cmocka_unit_test_setup(test_munmap_and_mprotect, setup),
         cmocka_unit_test_setup(test_mremap, setup),
