@@ -24,6 +24,8 @@ int cmd_stat(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 // cli/finish/finish.c: what the engine execs; ends as the client ended.
 int cmd_finish(int argc, char **argv);
+// cli/finish/finish_demangle.c: the engine asks what functions are called in the profile.
+int cmd_demangle(int argc, char **argv);
 
 // The profile commands.
 int cmd_annotate(int argc, char **argv);

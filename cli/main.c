@@ -147,6 +147,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "--finish") == 0)
         return cmd_finish(argc - 1, argv + 1);
+    if (strcmp(word, "--demangle") == 0)
+        return cmd_demangle(argc - 1, argv + 1);
     if (strcmp(word, "--completion") == 0 && argc == 3)
         return complete(argv[2]);
     if (strcmp(word, "--man-options") == 0 && argc == 3)

@@ -32,12 +32,17 @@ $(CALLS_DIR)/levels: $(BUILD)/obj/compat/levels.o $(BUILD)/obj/compat/start.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)gcc -nostdlib -static -o $@ $^
+$(CALLS_DIR)/mangled: tests/calls/mangled.cc $(BUILD)/obj/compat/start.o
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)g++ -O1 -g -ffreestanding -fno-pie -no-pie -fno-exceptions -fno-asynchronous-unwind-tables \
+	    -fno-stack-protector -fcf-protection=none -fno-optimize-sibling-calls -nostdlib -static -o $@ $^
 $(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.a
 	$(call link,$(PROFILE_LIBS))
 
 .PHONY: check-calls
 check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges $(CALLS_DIR)/levels \
-    $(CALLS_DIR)/inlined \
+    $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled \
     $(COMPAT_PROGRAMS)
 	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 CHECKS += check-calls

@@ -76,6 +76,11 @@ struct reader {
     u32 marks, room;
     struct match *match;
     u32 matches, matches_room;
+    // Mangled names, each with its NUL, and the functions that have them.
+    char *names;
+    u64 names_bytes, names_room;
+    u32 *named;
+    u32 nameds, nameds_room;
     u8 buf[4096];
 };
 
@@ -130,6 +135,101 @@ static void note_match(u64 start, u64 rules)
     r.match[r.matches++] = (struct match){ rules, (u32)(start - r.low) };
 }
 
+// ---- Names that the profile shows in another form ----
+
+long (*functions_demangle)(const char *names, u64 bytes);
+
+// C++, D, Rust: as symbols/demangle.c takes them.
+static bool is_mangled(const char *name)
+{
+    return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D');
+}
+
+// Room for so many bytes more.
+static void *grown(void *old, u64 used, u64 more, u64 *room)
+{
+    u64 want = *room ? *room : 4096;
+    void *p;
+
+    if (used + more <= *room)
+        return old;
+    while (want < used + more)
+        want *= 2;
+    p = heap_alloc(want);
+    if (used)
+        memcpy(p, old, used);
+    heap_free(old, *room);
+    *room = want;
+    return p;
+}
+
+static void note_name(u64 start, const char *name)
+{
+    u64 n = strlen(name) + 1, room = r.nameds_room * sizeof(u32);
+
+    if (start - r.low >= r.bytes || (spool->flags & SPOOL_F_NO_DEMANGLE))
+        return;
+    r.names = grown(r.names, r.names_bytes, n, &r.names_room);
+    memcpy(r.names + r.names_bytes, name, n);
+    r.names_bytes += n;
+    r.named = grown(r.named, r.nameds * sizeof(u32), sizeof(u32), &room);
+    r.nameds_room = (u32)(room / sizeof(u32));
+    r.named[r.nameds++] = (u32)(start - r.low);
+}
+
+static void match_texts(const char *text, u64 bytes)
+{
+    for (u32 i = 0; i < r.nameds && bytes; i++) {
+        u64 n = strlen(text) + 1;
+
+        if (n > bytes)
+            return;
+        if (n > 1)
+            note_match(r.low + r.named[i], rules_match(text));
+        text += n;
+        bytes -= n;
+    }
+}
+
+static void read_texts(int fd)
+{
+    struct k_stat st;
+    char *text;
+    u64 n = 0;
+    long got;
+
+    if (sys_fstat(fd, &st) || st.st_size <= 0)
+        return;
+    text = heap_alloc((u64)st.st_size + 1);
+    while (n < (u64)st.st_size && (got = sys_pread(fd, text + n, (u64)st.st_size - n, n)) > 0)
+        n += (u64)got;
+    text[n] = '\0';
+    match_texts(text, n);
+    heap_free(text, (u64)st.st_size + 1);
+}
+
+// Patterns are held against names as the profile shows them, too.
+static void match_shown(const char *module)
+{
+    static bool told;
+    long fd;
+
+    if (!r.nameds)
+        return;
+    fd = functions_demangle(r.names, r.names_bytes);
+    if (fd >= 0) {
+        read_texts((int)fd);
+        sys_close((int)fd);
+    } else if (!told) {
+        told = true;
+        engine_msg("warning: patterns of options are held against mangled names alone, in %s and "
+                   "perhaps others: error %ld; told once",
+                   module, -fd);
+    }
+    r.nameds = 0;
+    r.names_bytes = 0;
+}
+
 static bool section_at(u64 i, struct elf_section *s);
 
 // The names of a section's symbols, with a NUL behind them; NULL: no rule asks for them.
@@ -171,8 +271,11 @@ static void read_symbols(const struct elf_section *s, u8 *code)
             if ((!typed && type != STT_NOTYPE) || !sym[k].name || !is_code(code, sym[k].shndx))
                 continue;
             add(sym[k].value, sym[k].size, !typed || !sym[k].size);
-            if (names && sym[k].name < bytes)
+            if (names && sym[k].name < bytes) {
                 note_match(sym[k].value, rules_match(names + sym[k].name));
+                if (is_mangled(names + sym[k].name))
+                    note_name(sym[k].value, names + sym[k].name);
+            }
         }
     }
     heap_free(names, bytes);
@@ -410,6 +513,7 @@ static void read_module(struct table *t, const struct spool_map *m)
     stripped = !read_sections();
     if (stripped && debug[0] && r.fd >= 0)
         read_debug(debug);
+    match_shown(m->path ? spooler_string(m->path) : "");
     make(t);
     if (r.matches) {
         t->match = heap_alloc(r.matches * sizeof(*t->match));

@@ -23,4 +23,9 @@ struct function {
 // That which holds addr. Never fails: what is not mapped is a function of its own.
 struct function functions_at(u64 addr);
 
+// What functions of these names, each with its NUL, are called in the profile: a file of memory
+// that has as many texts, empty ones where that is the same. Its descriptor, or -errno. Set by who
+// may execute something (syscalls/counting.c): process/finish.h has it.
+extern long (*functions_demangle)(const char *names, u64 bytes);
+
 #endif

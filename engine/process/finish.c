@@ -18,11 +18,12 @@
 static int dumped;
 static bool dumping;
 
-// Execs the finisher; returns -errno when that is impossible.
-static long exec_finisher(void)
+// Execs the finisher, or what else `quern` does for the engine with a file in the spool's
+// descriptor; returns -errno when that is impossible.
+static long exec_quern(const char *what)
 {
     char number[16];
-    char *argv[] = { (char *)(u64) "quern", (char *)(u64) "--finish", number, NULL };
+    char *argv[] = { (char *)(u64) "quern", (char *)(u64)what, number, NULL };
 
     mini_format(number, sizeof(number), "%d", dumping ? fds_spool() : spooler_fd());
     fds_go_to_root();
@@ -131,7 +132,7 @@ static void become_finisher(void)
             "counts are in %s: use `quern recover` on it",
             low, spooler_string(spool->s_spool));
     else
-        complain(exec_finisher());
+        complain(exec_quern("--finish"));
 }
 
 // `quern stat` holds the spool of the process that it has started and reads it afterwards; of
@@ -192,10 +193,15 @@ static long finish_in_grandchild(void)
 }
 
 // In a process that has descriptors of its own.
-static long finish_dumped(void)
+static void take_dumped(void)
 {
     sys_call3(SYS_dup3, (u64)dumped, (u64)spooler_fd(), O_CLOEXEC);
     dumping = true;
+}
+
+static long finish_dumped(void)
+{
+    take_dumped();
     return finish_here();
 }
 
@@ -205,6 +211,59 @@ static long dump_in_grandchild(void)
 
     return ret < 0 ? ENGINE_DIE_STATUS : ret;
 }
+
+// ---- Names ----
+
+static struct {
+    const char *at;
+    u64 bytes;
+} names;
+
+// Written here, where the client's limit on the size of files is none any more.
+static long demangle_here(void)
+{
+    take_dumped();
+    if (shed_client())
+        return ENGINE_DIE_STATUS;
+    for (u64 done = 0; done < names.bytes;) {
+        long n = sys_call4(SYS_pwrite64, (u64)fds_spool(), (u64)names.at + done, names.bytes - done,
+                           done);
+
+        if (n <= 0)
+            return ENGINE_DIE_STATUS;
+        done += (u64)n;
+    }
+    exec_quern("--demangle");
+    return ENGINE_DIE_STATUS;
+}
+
+static long demangle_in_grandchild(void)
+{
+    long ret = run_in_child(demangle_here);
+
+    return ret < 0 ? ENGINE_DIE_STATUS : ret;
+}
+
+long finish_demangle(const char *at, u64 bytes)
+{
+    long fd = sys_call2(SYS_memfd_create, (u64) "names", MFD_CLOEXEC), ret;
+    u64 old;
+
+    if (fd < 0)
+        return fd;
+    names.at = at;
+    names.bytes = bytes;
+    dumped = (int)fd;
+    block_asynchronous(&old);
+    ret = run_in_child(demangle_in_grandchild);
+    sys_sigprocmask(SIG_SETMASK, &old, NULL);
+    if (ret == 0)
+        return fd;
+    sys_close((int)fd);
+    return ret < 0 ? ret : -ECHILD;
+}
+
+// ---- The same for what was counted ----
 
 // A child that the client may not notice, as below.
 int finish_dump(int fd)

@@ -21,4 +21,9 @@ int finish_in_child(u32 kind, s32 code);
 // on afterwards. The world is stopped.
 int finish_dump(int fd);
 
+// What the functions of these names, each with its NUL, are called in the profile, in the same
+// order and form; empty where that is the same. Asked of `quern --demangle FD`, in a child, too.
+// The descriptor of a file of memory that has them, or -errno.
+long finish_demangle(const char *names, u64 bytes);
+
 #endif

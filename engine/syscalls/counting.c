@@ -10,6 +10,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/contexts.h"
+#include "engine/count/functions.h"
 #include "engine/count/ticks.h"
 #include "engine/process/finish.h"
 #include "engine/process/fork.h"
@@ -137,6 +138,7 @@ void counting_init(void)
     // What was counted so far is in the parent's profile, and is to be in the sum once.
     if ((spool->flags & SPOOL_F_MERGE) && (spool->flags & SPOOL_F_CALLS))
         fork_on_child = zero;
+    functions_demangle = finish_demangle;
     if (spool->flags & SPOOL_F_NOT_AT_START)
         set(false);
 }

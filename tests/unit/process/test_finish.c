@@ -123,7 +123,7 @@ static int finish(int argc, char *argv[])
 {
     did = (void *)sys_mmap(0, sizeof(*did), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(getenv("DID")),
                            0);
-    did->ran++;
+    did->ran += strcmp(argv[1], "--demangle") == 0 ? 2 : 1;
     did->fd = atoi(argv[2]);
     did->right_command = argc == 3 && !strcmp(argv[0], "quern");
     did->pid = sys_getpid();
@@ -621,6 +621,59 @@ static void test_dump(void **state)
     sys_close(copy);
 }
 
+// Names to be made readable, in a file of memory that has the spool's number there. The client's
+// limit on files is none for it.
+static void asks_limited(void)
+{
+    static const char names[] = "_Z1fv\0_Z1g"; // with its NUL
+
+    limit();
+    long fd = finish_demangle(names, sizeof(names));
+    sys_exit_group(fd >= 0 ? 0 : (int)-fd);
+}
+
+static void test_names(void **state)
+{
+    static const char names[] = "_Z1fv\0_Z1g";
+    char back[32] = "";
+
+    (void)state;
+    long fd = finish_demangle(names, sizeof(names));
+    assert_true(fd >= 0);
+    assert_unnoticed();
+    assert_int_equal(did->ran, 2); // once, with --demangle
+    assert_int_equal(did->fd, SPOOL_FD);
+    assert_int_not_equal(did->parent, sys_getpid());
+    assert_string_equal(did->spool_begins, "_Z1fv");
+    assert_string_equal(did->text, "scSSr+");
+    assert_int_equal(sys_pread((int)fd, back, sizeof(back), 0), sizeof(names));
+    assert_memory_equal(back, names, sizeof(names));
+    sys_close((int)fd);
+    sys_pread(SPOOL_FD, back, 6, 0);
+    assert_memory_equal(back, "counts", 6);
+    assert_int_equal(spool->state, SPOOL_RUNNING);
+    setup(NULL);
+    did->ends_with = 1;
+    assert_int_equal(finish_demangle(names, sizeof(names)), -ECHILD);
+    assert_unnoticed();
+    setup(NULL);
+    finisher = "/no/such/file";
+    assert_int_equal(finish_demangle(names, sizeof(names)), -ECHILD);
+    assert_string_equal(said(), "");
+    assert_unnoticed();
+    setup(NULL);
+    privileged = false;
+    limited = RLIMIT_FSIZE;
+    to = (struct k_rlimit){ 5, 300 * MIB };
+    assert_int_equal(in_child(asks_limited), EXITED(0));
+    assert_string_equal(did->spool_begins, "_Z1fv");
+    setup(NULL);
+    limited = RLIMIT_NPROC;
+    to = (struct k_rlimit){ 0, 0 };
+    assert_int_equal(in_child(asks_limited), EXITED(EAGAIN));
+    assert_int_equal(did->ran, 0);
+}
+
 int main(int argc, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
@@ -638,9 +691,10 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup_teardown(test_stat_in_child, setup_blocked, teardown_blocked),
         cmocka_unit_test_setup(test_no_child, setup),
         cmocka_unit_test_setup_teardown(test_dump, setup_blocked, teardown_blocked),
+        cmocka_unit_test_setup_teardown(test_names, setup_blocked, teardown_blocked),
     };
 
-    if (argc > 1 && !strcmp(argv[1], "--finish"))
+    if (argc > 1 && (!strcmp(argv[1], "--finish") || !strcmp(argv[1], "--demangle")))
         return finish(argc, argv);
     return cmocka_run_group_tests_name("process/finish", tests, NULL, NULL);
 }
