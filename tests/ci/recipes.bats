@@ -66,10 +66,11 @@ summary_row() {
     recipe github github.yml "${main[@]}"
     [ "$status" = 0 ]
     cmp quern.base quern.new
+    version=$(quern --version | sed 's/quern //')
     grep -qF -- "-- the baseline: actions/cache/restore@v4 {'path': 'quern.base', \
-'key': 'quern-0.1.0-1111', 'restore-keys': 'quern-0.1.0-'}" log
+'key': 'quern-$version-1111', 'restore-keys': 'quern-$version-'}" log
     grep -qF -- "-- keep it: actions/cache/save@v4 {'path': 'quern.base', \
-'key': 'quern-0.1.0-1111'}" log
+'key': 'quern-$version-1111'}" log
     grep -qx -- '-- gate: not now' log
     [ ! -e called ]
     python3 -c 'import json; assert json.load(open("quern.sarif"))["version"] == "2.1.0"'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Processors as data, for the unit tests of what asks one: the leaves of CPUID that are read, as
-// each processor answers them, and XCR0 as Linux sets it there. Leaves that are not listed answer 0.
+// each processor answers them, and XCR0 as Linux sets it there. Leaves that are not listed are 0.
 // Included once by a test, in the place of cli/run/run_machine.c.
 #ifndef QUERN_TESTS_MACHINES_H
 #define QUERN_TESTS_MACHINES_H
@@ -31,8 +31,9 @@ static const struct machine thuban = { 0, {
     { 0x80000008, 0, 0x00003030, 0, 0x00003005, 0 },
 } };
 
-// AMD Ryzen 9 5950X, family 19h (Zen 3): AVX2, no AVX-512. Leaf 4 is reserved; in its place there is
-// 0x8000001d, of the caches that one core can use: 32 KiB of 8 ways twice, 512 KiB of 8, 32 MiB of 16.
+// AMD Ryzen 9 5950X, family 19h (Zen 3): AVX2, no AVX-512. Leaf 4 is reserved; in its place there
+// is 0x8000001d, of the caches that one core can use: 32 KiB of 8 ways twice, 512 KiB of 8, 32 MiB
+// of 16.
 static const struct machine vermeer = { 0x207, {
     { 0, 0, 0x10, 0x68747541, 0x444d4163, 0x69746e65 },
     { 1, 0, 0x00a20f10, 0x1d200800, 0x7ed8320b, 0x178bfbff },
