@@ -197,6 +197,29 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     [ "$(grep -o '"Ir":{"count":[0-9]*' first)" = "$(grep -o '"Ir":{"count":[0-9]*' second)" ]
 }
 
+@test "what calls valgrind: the same counts in another environment, by VALGRIND_OPTS or ~/.valgrindrc" {
+    make bench
+    mkdir bin home
+    ln -s "$BUILD/bin/quern-valgrind" bin/valgrind
+    echo --reproducible=yes > home/.valgrindrc
+    called() { # as gungraun calls it
+        next_job
+        PATH=$PWD/bin:$PATH valgrind -q --tool=callgrind --cache-sim=yes --compress-strings=no \
+            --compress-pos=no --callgrind-out-file="$1" ./bench hash
+    }
+    VALGRIND_OPTS=--reproducible=yes called base
+    VALGRIND_OPTS=--reproducible=yes called again
+    HOME=$PWD/home called rc
+    called without
+    for file in again rc; do
+        quern diff --fail-if='Ir>+0' --fail-if='Ir<+0' --fail-if='DLmr>+0' --fail-if='DLmr<+0' \
+            base $file
+    done
+    status=0
+    quern diff --fail-if='Ir>+0' --fail-if='Ir<+0' base without || status=$?
+    [ "$status" = 1 ]
+}
+
 @test "a recipe whose value nobody gives is an error, not an empty word" {
     recipe github github.yml github.ref=refs/heads/main github.event_name=push
     [ "$status" = 2 ]
