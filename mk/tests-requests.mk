@@ -12,13 +12,13 @@ $(REQUESTS): $(REQUESTS_DIR)/%: tests/requests/%.c tests/requests/cachegrind.h $
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-inline -pthread -I. -o $@ $<
 
-$(REQUESTS_DIR)/steady: tests/requests/steady.S
+$(addprefix $(REQUESTS_DIR)/,steady table): $(REQUESTS_DIR)/%: tests/requests/%.S
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack -o $@ $<
 
 .PHONY: check-requests check-control
-check-requests: $(BUILD)/bin/quern $(REQUESTS)
+check-requests: $(BUILD)/bin/quern $(REQUESTS) $(REQUESTS_DIR)/table
 	@tests/requests/run $(abspath $<) $(abspath $(REQUESTS_DIR))
 CHECKS += check-requests
 

@@ -339,12 +339,14 @@ static const struct spool_edge *unwind(struct thread *t, u64 sp)
 
 // ---- Threads ----
 
+// The first frame, or a signal's: those that have not noted all totals end with it.
 static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
 {
     struct spool_frame *f = enter_root(t, target, key, sp);
 
     snapshot(f, totals_of(t), run.often, run.events);
     f->key |= SPOOL_FRAME_FILLED;
+    f->plt = 0; // also where counting begins in a linkage table
 }
 
 void calls_thread_start(struct thread *t)
@@ -932,6 +934,11 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
     function = edges_function(target, &within);
     if (within)
         return;
+    if (!(f->plt & SPOOL_FRAME_PLT) && f->sp == ~0ul && edge_at(f)->plt) {
+        pop(t->counters); // counting has begun in the table: nobody is known to have called
+        push_root(t, target, KEY_NONE, ~0ul);
+        return;
+    }
     if (!(f->plt & SPOOL_FRAME_PLT)) {
         jump(t, desc_u64(d.site), target, t->client_sp, NULL);
         return;
