@@ -4,7 +4,7 @@
 # outside (check-control).
 
 REQUESTS_DIR := $(BUILD)/tests/requests
-REQUESTS := $(addprefix $(REQUESTS_DIR)/,cold every region threads toggle waits)
+REQUESTS := $(addprefix $(REQUESTS_DIR)/,calls cold every region threads toggle waits)
 
 # Always by gcc: the instructions that make a request are counted by hand.
 $(REQUESTS): $(REQUESTS_DIR)/%: tests/requests/%.c tests/requests/cachegrind.h $(FLAGS_STAMP)

@@ -885,6 +885,20 @@ void calls_call(struct thread *t, const u8 *ret)
     end(t);
 }
 
+void calls_called(struct thread *t, u64 site)
+{
+    struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .site = site, .target = t->pc };
+    u64 sp = t->regs[R_RSP], back = 0;
+
+    if (!tb_config.calls)
+        return;
+    safe_read_u64(sp, &back);
+    begin(t);
+    unwind(t, sp + 1);
+    enter(t, &way, edge_of(&way), sp + back, sp, 0);
+    end(t);
+}
+
 void calls_jump(struct thread *t, const u8 *ret)
 {
     struct desc_calls d;

@@ -49,6 +49,8 @@ void calls_syscall(struct thread *t, u64 site, u64 time, u64 cpu);
 // A handler is about to begin; and its return.
 void calls_signal(struct thread *t);
 void calls_signal_return(struct thread *t);
+// The engine has made a call for the instruction at `site`: t is at the target.
+void calls_called(struct thread *t, u64 site);
 // The engine has executed the return of a call: the client's stack pointer is behind it.
 void calls_returned(struct thread *t, u64 target);
 

@@ -10,10 +10,13 @@
 #include "engine/base/safemem.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/calls.h"
+#include "engine/signal/deliver.h"
+#include "engine/signal/frame.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/print.h"
+#include "engine/thread/threads.h"
 #include "engine/x86/decode.h"
 
 // The numbers are part of the interface: valgrind.h, callgrind.h, cachegrind.h.
@@ -23,6 +26,8 @@ enum request {
     RUNNING_ON_VALGRIND = 0x1001,
     DISCARD_TRANSLATIONS = 0x1002,
     GET_TOOLNAME = 0x1004,
+    CLIENT_CALL0 = 0x1101, // and three more, by the number of arguments
+    CLIENT_CALL3 = 0x1104,
     MONITOR_COMMAND = 0x1202,
     CLO_CHANGE = 0x1203,
     PRINTF = 0x1403, // the list of arguments by reference; the two before it are by value, which
@@ -142,16 +147,75 @@ static u64 next_stack(void)
     return __atomic_add_fetch(&stacks, 1, __ATOMIC_RELAXED);
 }
 
+// ---- A function to be called ----
+//
+// It is client code, translated as all else, and called as a signal's handler is: with a frame that
+// has every register and the FPU state, because who asks does not expect that a call clobbers any.
+// The frame's return address is the request: executed again, with the stack pointer behind that, it
+// is the return.
+
+#define REQUEST_BYTES 19
+
+static void call(struct thread *t, const struct asked *r)
+{
+    u64 site = t->pc - REQUEST_BYTES;
+    struct k_sigaction act = { .handler = r->arg[0],
+                               .flags = SA_SIGINFO | SA_RESTORER,
+                               .restorer = site };
+    struct signal_pending none = { 0 };
+    struct thread_own *own = thread_own(t);
+
+    // Who has left such a function by a longjmp has left its entry, too: it is below the stack
+    // pointer.
+    if (own->asked_count == ARRAY_SIZE(own->asked)) {
+        own->asked_count = 0;
+        for (u32 i = 0; i < ARRAY_SIZE(own->asked); i++)
+            if (own->asked[i] > t->regs[R_RSP])
+                own->asked[own->asked_count++] = own->asked[i];
+    }
+    if (own->asked_count == ARRAY_SIZE(own->asked) || frame_push(t, &act, &none, t->sig->mask))
+        return;
+    own->asked[own->asked_count++] = t->regs[R_RSP] + 8;
+    t->regs[R_RDI] = t->slot + 1ul; // threads have numbers from 1 on
+    t->regs[R_RSI] = r->arg[1];
+    t->regs[R_RDX] = r->arg[2];
+    t->regs[R_RCX] = r->arg[3];
+    calls_called(t, site);
+}
+
+// Whether the request is the return of such a function; then what that has answered is the answer.
+static bool is_return(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    u64 sp = t->regs[R_RSP], answer = t->regs[R_RAX], site = t->pc - REQUEST_BYTES, back, mask;
+
+    for (u32 i = own->asked_count; i-- > 0;) {
+        if (own->asked[i] != sp || safe_read_u64(sp - 8, &back) || back != site)
+            continue;
+        own->asked_count = i;
+        if (frame_pop(t, &mask) != FRAME_POPPED) {
+            deliver_fault(t, SIGSEGV, SI_KERNEL, 0, t->sig->last_trapno, t->sig->last_err);
+            return true;
+        }
+        t->regs[R_RDX] = answer;
+        return true;
+    }
+    return false;
+}
+
 void requests_answer(struct thread *t)
 {
     u64 *answer = &t->regs[R_RDX];
     struct asked r;
 
+    if (thread_own(t)->asked_count && is_return(t))
+        return;
     if (safe_read(&r, t->regs[R_RAX], sizeof(r)))
         return;
     switch (r.what) {
     case RUNNING_ON_VALGRIND: *answer = 1; break;
     case DISCARD_TRANSLATIONS: tcache_invalidate(r.arg[0], r.arg[0] + r.arg[1]); break;
+    case CLIENT_CALL0 ... CLIENT_CALL3: call(t, &r); break;
     case GET_TOOLNAME: *answer = tool_name(r.arg[0], r.arg[1]); break;
     case MONITOR_COMMAND: *answer = command(t, r.arg[0]); break;
     case CLO_CHANGE: refuse_option(r.arg[0]); break;

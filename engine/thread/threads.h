@@ -48,6 +48,9 @@ struct thread_own {
     s64 wait_until
         [2]; // seconds and ns of CLOCK_MONOTONIC when its call is to come back; 0: any time
     s64 wait_left[2]; // what the call is told instead of the client's time
+    // Functions that requests have called: the stack pointer behind each one's return address.
+    u64 asked[8];
+    u32 asked_count;
 };
 
 static inline struct thread_own *thread_own(const struct thread *t)
