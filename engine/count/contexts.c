@@ -44,6 +44,7 @@ struct known {
     u32 node, named; // the function's; whose context it is
     u32 context;
     bool same;
+    bool hidden; // a call of a hidden function: that has neither a context nor levels
     struct spool_edge *edge;
 };
 
@@ -59,6 +60,16 @@ static struct places {
     u64 maps; // modules that they are of
 } places, starts;
 
+// The same of addresses that were asked for last, by their lowest bits and without a lock: the rest
+// of the address, the number of modules, and the number as above.
+#define NEAR_SLOTS 0x10000
+#define NEAR_NODE  0xfffffu
+#define NEAR_MAPS  0x1fffu
+
+_Static_assert(NODES_MAX < NEAR_NODE, "all have a number");
+
+static u64 *places_near;
+
 static u32 off_at; // counter: nothing is collected; the totals at that time are behind it
 
 void contexts_init(void)
@@ -68,6 +79,7 @@ void contexts_init(void)
     off_at = tb_config.calls_top + 1 + tb_config.calls_events;
     nodes = heap_pages(NODES_MAX * sizeof(*nodes));
     known = heap_pages(KNOWN_SLOTS * sizeof(struct known *));
+    places_near = heap_pages(NEAR_SLOTS * sizeof(*places_near));
     rules_init();
 }
 
@@ -149,8 +161,34 @@ static u32 node_of(const struct function *f)
     return n;
 }
 
+// What its slot has for addr, but for the number.
+static u64 near_key(u64 addr, u64 maps)
+{
+    return addr >> 16 << 33 | (maps & NEAR_MAPS) << 20;
+}
+
+static void near_put(u64 addr, u64 maps, u32 number)
+{
+    if (addr >> 47 == 0)
+        __atomic_store_n(&places_near[addr % NEAR_SLOTS], near_key(addr, maps) | (number + 1),
+                         __ATOMIC_RELEASE);
+}
+
+static struct node *node_slow(u64 addr, u32 *number);
+
 // That which holds addr, and its number.
 static struct node *node_at(u64 addr, u32 *number)
+{
+    u64 at = __atomic_load_n(&places_near[addr % NEAR_SLOTS], __ATOMIC_ACQUIRE);
+
+    if (at && (at & ~(u64)NEAR_NODE) == near_key(addr, spool->maps_used) && addr >> 47 == 0) {
+        *number = (u32)(at & NEAR_NODE) - 1;
+        return &nodes[*number];
+    }
+    return node_slow(addr, number);
+}
+
+static struct node *node_slow(u64 addr, u32 *number)
 {
     struct function f;
     struct node *n;
@@ -159,9 +197,13 @@ static struct node *node_at(u64 addr, u32 *number)
     if (!places.size || places.maps != spool->maps_used) { // others may lie where some did
         places_clear(&places, 1024);
         places.maps = spool->maps_used;
+        for (u32 i = 0; i < NEAR_SLOTS; i++)
+            __atomic_store_n(&places_near[i], 0, __ATOMIC_RELAXED);
     }
     *number = place_of(&places, addr)->node;
     n = *number ? &nodes[*number - 1] : NULL;
+    if (n)
+        near_put(addr, places.maps, *number - 1);
     lock_drop(&lock);
     if (n) {
         --*number;
@@ -334,15 +376,14 @@ static u32 level_of(const u64 *counters, const struct node *n, bool same)
     return depth > n->rules.recs ? n->rules.recs : (u32)depth;
 }
 
-static const struct known *known_find(const u64 *counters, const struct contexts_way *w, u32 from)
+static const struct known *known_find(const u64 *counters, u64 site, u64 target, u32 from)
 {
-    const struct known *k =
-        __atomic_load_n(&known[hash_of(w->site, w->target, from)], __ATOMIC_ACQUIRE);
+    const struct known *k = __atomic_load_n(&known[hash_of(site, target, from)], __ATOMIC_ACQUIRE);
 
     for (; k; k = k->next)
-        if (k->site == w->site && k->target == w->target && k->from == from &&
+        if (k->site == site && k->target == target && k->from == from &&
             k->maps == spool->maps_used &&
-            k->level == level_of(counters, &nodes[k->named], k->same))
+            (k->hidden || k->level == level_of(counters, &nodes[k->named], k->same)))
             break;
     return k;
 }
@@ -377,13 +418,16 @@ static void open_one(u64 *counters, const struct spool_frame_context *from, bool
 }
 
 // A call of a hidden function is none.
-static struct spool_edge *hide(const struct spool_frame_context *from, struct spool_edge *e,
-                               struct spool_frame_context *mine)
+static void hide_frame(const struct spool_frame_context *from, struct spool_frame_context *mine)
 {
     mine->context = from->context;
     mine->own = from->own;
     mine->below = from->below;
     mine->flags |= SPOOL_FRAME_SKIPPED;
+}
+
+static struct spool_edge *hide(struct spool_edge *e)
+{
     e->kind = SPOOL_EDGE_SKIPPED; // one for whatever is hidden there
     e->target = e->function = 0;
     e->target_map = e->site_map;
@@ -398,7 +442,10 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     const struct spool_frame_context *from = w->kind == SPOOL_EDGE_ROOT ? NULL : last;
     bool off = last ? last->flags & SPOOL_FRAME_OFF : spool->flags & SPOOL_F_NOT_COLLECTING;
     bool hidden = from && (from->flags & SPOOL_FRAME_SKIPPED);
-    struct known k = { .site = w->site, .target = w->target };
+    // out of a hidden function: from the site of the call that led there, as its edge says
+    struct known k = { .site = hidden ? ~(top->counter | (u64)w->kind << 32) : w->site,
+                       .target = w->target,
+                       .from = from ? from->context : 0 };
     const struct node *n, *named, *caller = NULL;
     const struct known *old = NULL;
     struct spool_edge e = {
@@ -407,8 +454,13 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     u32 unused;
 
     *mine = (struct spool_frame_context){ .flags = off ? SPOOL_FRAME_OFF : 0 };
-    if (from && !hidden)
-        old = known_find(t->counters, w, from->context);
+    if (from)
+        old = known_find(t->counters, k.site, k.target, k.from);
+    if (old && old->hidden) {
+        hide_frame(from, mine);
+        mine->node = old->node;
+        return old->edge;
+    }
     if (old) {
         open_one(t->counters, from, old->same, &nodes[old->named], &nodes[old->node], number, mine);
         mine->node = old->node;
@@ -427,8 +479,14 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     e.target_map = n->map;
     e.function = n->start;
     e.from = from ? from->context : 0;
-    if (from && n->rules.skip)
-        return hide(from, &e, mine);
+    if (from && n->rules.skip) {
+        hide_frame(from, mine);
+        k.node = mine->node;
+        k.hidden = true;
+        k.edge = hide(&e);
+        known_add(&k);
+        return k.edge;
+    }
     if (from) {
         caller = &nodes[frame_number(top, from->own, number - 1)->node];
         k.same = caller == n || (n->rules.group && caller->rules.group == n->rules.group);
@@ -441,8 +499,7 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     e.to = mine->context;
     k.edge = edges_record(&e, 1 + tb_config.calls_events);
     // what the context follows from is in the caller's
-    if (from && !hidden && named->rules.callers <= caller->rules.callers + 1) {
-        k.from = from->context;
+    if (from && named->rules.callers <= caller->rules.callers + 1) {
         k.node = mine->node;
         k.named = (u32)(named - nodes);
         k.context = mine->context;
