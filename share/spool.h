@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 4u
+#define SPOOL_VERSION 5u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -44,6 +44,26 @@
 // Behind all of them, with --calls=yes: the calls that each thread has open, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
+// The first threads may have more: a stack of 8 MiB has room for a million calls, larger ones are
+// mostly the main thread's.
+#define SPOOL_DEEP_SLOTS UINT64_C(8)
+#define SPOOL_DEEP_SIZE  UINT64_C(0x40000000)
+#define SPOOL_STACKS_SIZE \
+    (SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + \
+     (SPOOL_THREADS_MAX + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
+
+// Where the calls of a slot's thread begin, and how many bytes of them there may be.
+static inline uint64_t spool_stack_at(uint64_t slot)
+{
+    return slot < SPOOL_DEEP_SLOTS ? slot * SPOOL_DEEP_SIZE
+                                   : SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE +
+                                         (slot - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE;
+}
+
+static inline uint64_t spool_stack_size(uint64_t slot)
+{
+    return slot < SPOOL_DEEP_SLOTS ? SPOOL_DEEP_SIZE : SPOOL_STACK_SIZE;
+}
 
 enum spool_state {
     SPOOL_NEW = 0,     // created, the engine has not started

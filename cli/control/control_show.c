@@ -335,12 +335,12 @@ static void add_frame(struct shown *v, struct thread *t, const struct frame *f,
 static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, struct frame *f)
 {
     uint64_t bytes = spool_frame_bytes(v->r->h->flags);
-    uint64_t first = SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE;
-    uint64_t at = top - (FINISH_CALLS_BASE + slot * SPOOL_STACK_SIZE);
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);
+    uint64_t at = top - (FINISH_CALLS_BASE + spool_stack_at(slot));
     size_t want = bytes < sizeof(*f) ? bytes : sizeof(*f), n = 0;
 
     memset(f, 0, DEPTH_MAX * sizeof(*f));
-    if (at >= SPOOL_STACK_SIZE)
+    if (at >= spool_stack_size(slot))
         return 0;
     for (at += first; at >= first && n < DEPTH_MAX; at -= bytes, n++)
         if (pread(v->r->fd, &f[n], want, (off_t)at) != (ssize_t)want)

@@ -100,22 +100,22 @@ void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
                        const uint64_t *counters, uint64_t *sum)
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
-    uint64_t first = SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE, totals = s->h->calls + 1;
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = s->h->calls + 1;
     bool contexts = s->h->flags & SPOOL_F_CONTEXTS;
 
     if (s->h->calls + (contexts ? 2 : 1) * (n + 1) > s->counters_used)
         return;
     if (contexts && counters[totals + n]) // nothing is collected
         totals += n + 1;
-    at = counters[s->h->calls] - (FINISH_CALLS_BASE + slot * SPOOL_STACK_SIZE);
+    at = counters[s->h->calls] - (FINISH_CALLS_BASE + spool_stack_at(slot));
     memcpy(total, counters + totals, n * sizeof(*total));
-    if (at < SPOOL_STACK_SIZE)
+    if (at < spool_stack_size(slot))
         end_frames(s, fd, first, first + at, total, sum);
 }
 
 void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
 {
-    uint64_t first = SPOOL_STACKS_OFF + SPOOL_THREADS_MAX * SPOOL_STACK_SIZE;
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX);
     uint64_t bytes = spool_frame_bytes(s->h->flags);
     struct spool_saved r;
 

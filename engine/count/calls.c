@@ -147,6 +147,12 @@ static void charge_hidden(struct spool_frame *f, u64 *to, const u64 *totals)
     }
 }
 
+// Of a slot's first frame.
+static u64 base_of(u32 slot)
+{
+    return CALLS_BASE + spool_stack_at(slot);
+}
+
 static bool is_hidden(const struct spool_frame *f)
 {
     return contexts_of(f)->flags & SPOOL_FRAME_SKIPPED;
@@ -154,7 +160,9 @@ static bool is_hidden(const struct spool_frame *f)
 
 static bool is_first(const struct spool_frame *f)
 {
-    return ((u64)f - CALLS_BASE) % SPOOL_STACK_SIZE == 0;
+    u64 at = (u64)f - CALLS_BASE;
+
+    return at % (at < SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE ? SPOOL_DEEP_SIZE : SPOOL_STACK_SIZE) == 0;
 }
 
 // f is about to end, and what it has been called from is on top then.
@@ -236,12 +244,12 @@ static void jumps_end(struct thread *t)
 
 static void reach(struct thread *t, u64 end)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
     long ret = spooler_stack_reach(t->slot, end - base);
 
     if (ret == -ENOSPC)
         engine_die("more than %lu calls are open in one thread (docs/limits.md)",
-                   SPOOL_STACK_SIZE / run.frame);
+                   spool_stack_size(t->slot) / run.frame);
     if (ret)
         engine_die("no memory for the calls that are open: error %ld", -ret);
 }
@@ -273,7 +281,7 @@ static struct spool_edge *edge_of(const struct contexts_way *w)
 static struct spool_frame *enter(struct thread *t, const struct contexts_way *w,
                                  const struct spool_edge *e, u64 key, u64 sp, u32 flags)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
     u64 at = t->counters[run.top] + run.frame;
     struct spool_frame *from = at > base ? top_of(t) : NULL, *f;
     struct spool_frame_context context;
@@ -309,15 +317,26 @@ static void end(struct thread *t)
         contexts_settle(t, top_of(t));
 }
 
-// A chain of jumps that would fill all there is ends: a program may go on for ever in it.
+static void chain_end(struct thread *t)
+{
+    const struct spool_frame *f = top_of(t);
+    u32 n = 0;
+
+    for (; (f->plt & SPOOL_FRAME_JUMP) && n < CHAIN_MAX; f = below(f))
+        n++;
+    if (n == CHAIN_MAX)
+        jumps_end(t);
+}
+
+// A long chain of jumps ends where most threads have no room: a program may go on for ever in it.
 bool calls_full(struct thread *t, u64 addr, u64 *frame)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
 
-    if (!tb_config.calls || addr - base >= SPOOL_STACK_SIZE + run.frame)
+    if (!tb_config.calls || addr - base >= spool_stack_size(t->slot))
         return false;
-    if (*frame - base >= SPOOL_STACK_SIZE) {
-        jumps_end(t);
+    if (*frame + run.frame - base > SPOOL_STACK_SIZE - SPOOLER_STACK_GUARD) {
+        chain_end(t);
         *frame = t->counters[run.top] + run.frame;
     }
     reach(t, *frame + run.frame);
@@ -355,14 +374,14 @@ void calls_thread_start(struct thread *t)
         return;
     t->calls_end = t->regs[R_RSP];
     t->calls_last = 0;
-    t->counters[run.top] = CALLS_BASE + t->slot * SPOOL_STACK_SIZE - run.frame;
+    t->counters[run.top] = base_of(t->slot) - run.frame;
     push_root(t, t->pc, KEY_NONE, ~0ul);
     end(t);
 }
 
 static void end_all(u64 *counters, u32 slot)
 {
-    u64 base = CALLS_BASE + slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(slot);
 
     if (!counters[run.top])
         return;
@@ -547,17 +566,6 @@ static bool jump_back(struct thread *t, u64 g)
     return false;
 }
 
-static void chain_end(struct thread *t)
-{
-    const struct spool_frame *f = top_of(t);
-    u32 n = 0;
-
-    for (; (f->plt & SPOOL_FRAME_JUMP) && n < CHAIN_MAX; f = below(f))
-        n++;
-    if (n == CHAIN_MAX)
-        jumps_end(t);
-}
-
 // ---- Stacks ----
 //
 // A program may have several stacks, and go from one to the next by setting the stack pointer:
@@ -584,7 +592,7 @@ static struct {
 // A record with room for so many bytes of frames; NULL when there is none left. @holds(stacks.lock)
 static struct spool_saved *saved_take(u64 frames)
 {
-    u64 base = CALLS_BASE + SPOOL_THREADS_MAX * SPOOL_STACK_SIZE, need = sizeof(struct spool_saved);
+    u64 base = base_of(SPOOL_THREADS_MAX), need = sizeof(struct spool_saved);
     struct spool_saved *s;
 
     while (need < sizeof(*s) + frames)
@@ -611,7 +619,7 @@ static void copy_words(u64 *to, const u64 *from, u64 bytes)
 // So many functions are open more, or less, as the frames of a stack say.
 static void open_again(struct thread *t, u64 last, u64 by)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
 
     for (u64 at = base; tb_config.contexts && at <= last; at += run.frame) {
         u32 depth = contexts_of((const struct spool_frame *)at)->depth;
@@ -624,7 +632,7 @@ static void open_again(struct thread *t, u64 last, u64 by)
 // The client leaves its stack at sp. Where there is no room for the frames, they end.
 static void stack_leave(struct thread *t, u64 sp)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
     u64 bytes = t->counters[run.top] + run.frame - base;
     struct calls_left *l = NULL;
     struct spool_saved *s;
@@ -661,7 +669,7 @@ static void stack_leave(struct thread *t, u64 sp)
 // A function begins on a stack that nobody has seen.
 static void stack_begin(struct thread *t, u64 sp, u64 target)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
     struct spool_frame *f;
 
     t->calls_end = sp + STACK_ABOVE;
@@ -691,7 +699,7 @@ static u32 stack_find(u64 sp)
 // Whether the client goes on with a stack that it has left.
 static bool stack_goes_on(struct thread *t, u64 sp)
 {
-    u64 base = CALLS_BASE + t->slot * SPOOL_STACK_SIZE;
+    u64 base = base_of(t->slot);
     struct calls_left *l;
     u32 k;
 
@@ -1031,7 +1039,7 @@ void calls_zero(u64 *counters, u32 slot, u64 top)
     if (!tb_config.calls || !top)
         return;
     counters[run.top] = top;
-    frames_zero(CALLS_BASE + slot * SPOOL_STACK_SIZE, top + run.frame);
+    frames_zero(base_of(slot), top + run.frame);
 }
 
 void calls_zero_left(void)
@@ -1048,6 +1056,6 @@ bool calls_toggle(struct thread *t)
 {
     if (!tb_config.contexts)
         return false;
-    contexts_toggle(t, CALLS_BASE + t->slot * SPOOL_STACK_SIZE, top_of(t));
+    contexts_toggle(t, base_of(t->slot), top_of(t));
     return true;
 }

@@ -375,24 +375,34 @@ int spooler_thread_slot(u32 slot)
     return (int)ret;
 }
 
+// The client's mappings stay away; what is not used yet counts against its limit on addresses.
+static long reserve_stack(u64 at, u64 bytes)
+{
+    long ret = sys_mmap(at, bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+    return sys_failed(ret) ? ret : (u64)ret == at ? 0 : -EEXIST;
+}
+
 long spooler_stack_reach(u32 slot, u64 bytes)
 {
     u64 have = spooler_stack_mapped[slot], want = have ? have : 0x8000;
-    u64 at = spooler_stack_address(slot);
+    u64 at = spooler_stack_address(slot), size = spool_stack_size(slot);
     long ret = 0;
 
     if (bytes <= have)
         return 0;
     while (want < bytes)
         want *= 2;
-    if (want > SPOOL_STACK_SIZE)
+    if (want > size - SPOOLER_STACK_GUARD)
+        want = size - SPOOLER_STACK_GUARD;
+    if (want < bytes)
         return -ENOSPC;
     lock_take(&spool_lock);
-    if (!have) { // the client's mappings stay away
-        ret = sys_mmap(at, SPOOL_STACK_SIZE, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        ret = sys_failed(ret) ? ret : (u64)ret == at ? 0 : -EEXIST;
-    }
+    if (!have)
+        ret = reserve_stack(at, SPOOL_STACK_SIZE);
+    if (ret == 0 && have < SPOOL_STACK_SIZE && want >= SPOOL_STACK_SIZE) // the rest
+        ret = reserve_stack(at + SPOOL_STACK_SIZE, size - SPOOL_STACK_SIZE);
     if (ret == 0)
         ret =
             spooler_grow_file(spooler_fd(), &spooler_file_size, spooler_stack_offset(slot) + want);
@@ -407,7 +417,7 @@ long spooler_stack_reach(u32 slot, u64 bytes)
 
 bool spooler_owns(u64 addr)
 {
-    if (addr - CALLS_BASE < (SPOOL_THREADS_MAX + 1) * SPOOL_STACK_SIZE)
+    if (addr - CALLS_BASE < SPOOL_STACKS_SIZE)
         return true;
     if (addr - SPOOLER_BASE < SPOOL_THREADS_OFF)
         return true;

@@ -59,7 +59,9 @@ struct spool_edge *spooler_edge_at(u32 index);
 // Counters that belong to nothing else; the first one's index.
 u32 spooler_counters(u32 n);
 // Maps a slot's open calls (of SPOOL_THREADS_MAX, those of stacks that were left) so that `bytes`
-// from their beginning can be used. 0 or -errno.
+// from their beginning can be used. The last ones of a slot never can: who goes on without a look
+// does not come to the next slot's. 0 or -errno.
+#define SPOOLER_STACK_GUARD 0x10000ul
 long spooler_stack_reach(u32 slot, u64 bytes);
 
 // Whether a slot's counters are mapped.

@@ -35,13 +35,15 @@ static inline u64 spooler_slot_address(u32 slot)
 
 static inline u64 spooler_stack_offset(u32 slot)
 {
-    return SPOOL_STACKS_OFF + slot * SPOOL_STACK_SIZE;
+    return SPOOL_STACKS_OFF + spool_stack_at(slot);
 }
 
 static inline u64 spooler_stack_address(u32 slot)
 {
-    return CALLS_BASE + slot * SPOOL_STACK_SIZE;
+    return CALLS_BASE + spool_stack_at(slot);
 }
+
+_Static_assert(CALLS_BASE + SPOOL_STACKS_SIZE <= SPOOLER_BASE, "one behind the other");
 
 extern u32 spooler_stack_mapped[SPOOL_THREADS_MAX + 1]; // bytes of each slot's open calls
 

@@ -3,6 +3,7 @@
 // the offsets of share/spool.h, as another process reads it; areas grow beyond what is mapped at
 // first; a forked child has the counts so far in a file of its own, and what it counts is not its
 // parent's.
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -362,12 +363,50 @@ static void for_exec(void **state)
     unlink(own);
 }
 
+// Open calls: the first eight slots may have 1 GiB of them, each slot less 64 KiB that stay out of
+// reach; nothing of a slot lies in another one.
+static void stacks(void **state)
+{
+    static const struct {
+        u32 slot;
+        u64 at, size;
+    } stack[] = { { 0, 0, 1ul << 30 },
+                  { 7, 7ul << 30, 1ul << 30 },
+                  { 8, 8ul << 30, 64ul << 20 },
+                  { 9, (8ul << 30) + (64ul << 20), 64ul << 20 },
+                  { 2400, (8ul << 30) + 2392 * (64ul << 20), 64ul << 20 } };
+
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(stack); i++) {
+        u64 *first = (u64 *)(CALLS_BASE + stack[i].at), last = stack[i].size - 0x10000;
+
+        assert_int_equal(spool_stack_at(stack[i].slot), stack[i].at);
+        assert_int_equal(spool_stack_size(stack[i].slot), stack[i].size);
+        assert_int_equal(spooler_stack_reach(stack[i].slot, 8), 0);
+        *first = 17 + i;
+        assert_int_equal(spooler_stack_reach(stack[i].slot, last), 0);
+        first[last / 8 - 1] = 4711;
+        assert_int_equal(spooler_stack_reach(stack[i].slot, last + 8), -ENOSPC);
+        assert_int_equal(write(ends[1], first + last / 8, 1), -1); // EFAULT
+        assert_int_equal(*first, 17 + i);
+        uint64_t there;
+        in_file(path, &there, 8, SPOOL_STACKS_OFF + stack[i].at + last - 8);
+        assert_int_equal(there, 4711);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(SPOOL_STACKS_SIZE, (8ul << 30) + 2393 * (64ul << 20));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors),     cmocka_unit_test(strings),  cmocka_unit_test(mappings),
         cmocka_unit_test(blocks),          cmocka_unit_test(partials), cmocka_unit_test(forked),
-        cmocka_unit_test(file_size_limit), cmocka_unit_test(for_exec),
+        cmocka_unit_test(file_size_limit), cmocka_unit_test(for_exec), cmocka_unit_test(stacks),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c", tests, start, finish);
