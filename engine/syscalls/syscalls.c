@@ -69,6 +69,9 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_nanosleep] = 1,
     [SYS_clock_nanosleep] = 1,
     [SYS_poll] = 1,
+    [SYS_semtimedop] = 1,
+    [SYS_io_getevents] = 1,
+    [SYS_futex] = 1,
     [SYS_epoll_wait] = 1,
     // Memory
     [SYS_mmap] = 1,
@@ -238,6 +241,7 @@ static void client_sigtimedwait(struct thread *t)
             return;
         }
     }
+    waits_note(t, SYS_rt_sigtimedwait);
     gate(t);
 }
 
@@ -337,9 +341,12 @@ void syscalls_slow(struct thread *t)
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_poll:
-    case SYS_epoll_wait: waits_note(t, nr); gate(t);
-    case SYS_pselect6:
-    case SYS_io_pgetevents: gate_with_mask_pair(t, r[9]);
+    case SYS_epoll_wait:
+    case SYS_semtimedop:
+    case SYS_io_getevents:
+    case SYS_futex: waits_note(t, nr); gate(t);
+    case SYS_io_pgetevents: waits_note(t, nr); gate_with_mask_pair(t, r[9]);
+    case SYS_pselect6: gate_with_mask_pair(t, r[9]);
     case SYS_io_uring_enter: gate_uring(t);
     case SYS_wait4: gate_wait(t, r[R_RDX]);
     case SYS_waitid: gate_wait(t, r[10]);

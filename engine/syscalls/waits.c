@@ -9,6 +9,7 @@
 #define NS              1000000000l
 #define TIMER_ABSTIME   1
 #define CLOCK_REALTIME  0
+#define FUTEX_OPERATION 0x7f
 #define LONGEST_SECONDS (1l << 40) // beyond that nobody waits to the end
 
 // Where a call has its time: a register, of milliseconds or the address of seconds and ns.
@@ -28,7 +29,14 @@ static bool place_of(const struct thread *t, u32 nr, struct place *p)
     case SYS_poll: *p = (struct place){ R_RDX, true }; return true;
     case SYS_epoll_wait:
     case SYS_epoll_pwait: *p = (struct place){ 10, true }; return true;
-    case SYS_epoll_pwait2: *p = (struct place){ 10, false }; return true;
+    case SYS_epoll_pwait2:
+    case SYS_semtimedop: *p = (struct place){ 10, false }; return true;
+    case SYS_rt_sigtimedwait: *p = (struct place){ R_RDX, false }; return true;
+    case SYS_io_getevents:
+    case SYS_io_pgetevents: *p = (struct place){ 8, false }; return true;
+    case SYS_futex: // other operations are told when they end
+        *p = (struct place){ 10, false };
+        return (t->regs[R_RSI] & FUTEX_OPERATION) == FUTEX_WAIT;
     default: return false;
     }
 }

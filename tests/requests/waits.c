@@ -5,6 +5,8 @@
 // neither.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/aio_abi.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ipc.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +102,67 @@ static long wait_sigwait(void)
     return sigwaitinfo(&set, NULL);
 }
 
+static long wait_sigtimedwait(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return sigtimedwait(&set, NULL, &(struct timespec){ SECONDS, 0 });
+}
+
+static long wait_semtimedop(void)
+{
+    struct sembuf down = { .sem_op = -1 };
+    int set = semget(IPC_PRIVATE, 1, 0600), error;
+    long ret = semtimedop(set, &down, 1, &(struct timespec){ SECONDS, 0 });
+
+    error = errno;
+    semctl(set, 0, IPC_RMID);
+    errno = error;
+    return ret;
+}
+
+static long wait_aio(long number)
+{
+    aio_context_t context = 0;
+    struct io_event event;
+
+    if (syscall(SYS_io_setup, 1, &context) != 0)
+        return -1;
+    return syscall(number, context, 1, 1, &event, &(struct timespec){ SECONDS, 0 }, NULL);
+}
+
+static long wait_io_getevents(void)
+{
+    return wait_aio(SYS_io_getevents);
+}
+
+static long wait_io_pgetevents(void)
+{
+    return wait_aio(SYS_io_pgetevents);
+}
+
+static long wait_futex(void)
+{
+    static int word;
+
+    return syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &(struct timespec){ SECONDS, 0 });
+}
+
+// An operation whose time is the one when it ends.
+static long wait_futex_until(void)
+{
+    static int word;
+    struct timespec end;
+
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += SECONDS;
+    return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &end, NULL,
+                   FUTEX_BITSET_MATCH_ANY);
+}
+
 static long wait_child(void)
 {
     int status;
@@ -178,6 +244,12 @@ static const struct {
     { "read", wait_read },
     { "sigsuspend", wait_sigsuspend },
     { "sigwait", wait_sigwait },
+    { "sigtimedwait", wait_sigtimedwait },
+    { "semtimedop", wait_semtimedop },
+    { "io_getevents", wait_io_getevents },
+    { "io_pgetevents", wait_io_pgetevents },
+    { "futex", wait_futex },
+    { "futex_until", wait_futex_until },
     { "child", wait_child },
     { "threads", wait_threads },
     { "forks", wait_forks },
