@@ -230,6 +230,21 @@ static uint64_t block_signals(void)
     return mask;
 }
 
+// Rules that say of every function what holds without them cost nothing: the last of a kind counts.
+static bool rules_say_anything(const struct run_options *o)
+{
+    unsigned long long callers = 0, recs = 1;
+
+    for (const char *s = o->rules; s && s < o->rules + o->rules_bytes; s += strlen(s) + 1) {
+        const char *pattern = strchr(s, ' ');
+
+        if ((*s != SPOOL_RULE_CALLERS && *s != SPOOL_RULE_RECS) || !pattern || pattern[1])
+            return true;
+        *(*s == SPOOL_RULE_CALLERS ? &callers : &recs) = strtoull(s + 1, NULL, 10);
+    }
+    return callers != 0 || recs != 1;
+}
+
 void run_start(const struct run_options *options, char **given)
 {
     struct run_options o = *options;
@@ -263,7 +278,7 @@ void run_start(const struct run_options *options, char **given)
     if (o.log && o.log_fd)
         die(UTIL_USAGE, "--log-fd=%s: not with --log-file=%s; leave one of them out", o.log_fd,
             o.log);
-    if (o.rules_count || (o.flags & SPOOL_F_NOT_COLLECTING))
+    if (rules_say_anything(&o) || (o.flags & SPOOL_F_NOT_COLLECTING))
         o.flags |= SPOOL_F_CONTEXTS;
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
