@@ -177,8 +177,8 @@ static inline bool sys_failed(long ret)
 #define S_ISUID 0x800
 #define S_ISGID 0x400
 
-#define CLOSE_RANGE_UNSHARE 2
-#define CLOSE_RANGE_CLOEXEC 4
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
 
 struct k_stat {
     u64 st_dev;

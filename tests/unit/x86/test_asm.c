@@ -61,8 +61,8 @@ struct given {
 #undef X86
 
 enum form {
-    RR, GR, GM, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, PJ, XJ, XI8,
-    VEX_GRI8, VEX_MY, VEX_MK, EVEX_MZ,
+    RR, GR, GM, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, PJ, XJ,
+    XI8, VEX_GRI8, VEX_MY, VEX_MK, EVEX_MZ,
 };
 // clang-format on
 
