@@ -13,11 +13,12 @@ BENCH_PROGRAMS ?=
 BENCH_MODES ?=
 BENCH_REPS ?= 3
 BENCH_VALGRIND ?= yes
+BENCH_REPLAY ?= auto
 BENCH_TIMEOUT ?= 600
 
 BENCH_IN := $(BUILD)/bench/inputs
 BENCH_INPUTS := $(BENCH_IN)/text $(BENCH_IN)/sql $(BENCH_IN)/work.c $(BENCH_IN)/matrix \
-    $(BENCH_IN)/forks $(BENCH_IN)/fib
+    $(BENCH_IN)/forks $(BENCH_IN)/fib $(BENCH_IN)/threads
 
 define bench_generate
 $(call say,GEN,$@)
@@ -34,14 +35,14 @@ $(BENCH_IN)/sql: bench/generate
 $(BENCH_IN)/work.c: bench/generate
 	$(call bench_generate,c)
 
-$(BENCH_IN)/matrix $(BENCH_IN)/forks $(BENCH_IN)/fib: $(BENCH_IN)/%: bench/programs/%.c $(FLAGS_STAMP)
+$(BENCH_IN)/matrix $(BENCH_IN)/forks $(BENCH_IN)/fib $(BENCH_IN)/threads: $(BENCH_IN)/%: bench/programs/%.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -o $@ $<
+	$(Q)$(CC) -std=gnu11 -O2 -g $(WARNINGS) $(WERROR_FLAG) -pthread -o $@ $<
 
 bench: all $(BENCH_INPUTS)
 	@CC='$(CC)' BENCH_PROGRAMS='$(BENCH_PROGRAMS)' BENCH_MODES='$(BENCH_MODES)' \
-	    BENCH_REPS='$(BENCH_REPS)' \
+	    BENCH_REPS='$(BENCH_REPS)' BENCH_REPLAY='$(BENCH_REPLAY)' \
 	    BENCH_VALGRIND='$(BENCH_VALGRIND)' BENCH_TIMEOUT='$(BENCH_TIMEOUT)' \
 	    bench/run $(BUILD)/bin/quern $(BENCH_IN) $(BUILD)/bench
 
