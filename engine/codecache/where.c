@@ -144,6 +144,7 @@ void where_gate_state(struct thread *t, const struct host_regs *u)
     if (!stubs_between(u->rip, STUB_GATE_FLAGS, STUB_GATE_GO))
         t->rflags = u->rflags;
     t->pc = t->sc_next - 2;
+    t->sc_anew = t->sc_block;
 }
 
 u64 where_escape(struct thread *t, u64 hpc)

@@ -95,6 +95,7 @@ struct tb {
     struct spool_counters cnt[TB_INSNS_MAX];
     u32 first[TB_INSNS_MAX]; // index of the instruction's first counter
     u32 counter;             // the block's own
+    u32 record;              // its number in the spool
 
     struct x86 code;
     u32 cur;          // instruction being emitted

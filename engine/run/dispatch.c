@@ -142,8 +142,36 @@ static void step(struct thread *t)
     int80_call(t);
 }
 
+// The call that the block ends in is not made now: the block is left before it.
+static void count_call_not(struct thread *t, u64 sc_block)
+{
+    const struct spool_block *b;
+    u32 block = (u32)sc_block - 1;
+
+    if (!sc_block)
+        return;
+    b = spooler_block_at(block);
+    t->counters[b->counter]--;
+    calls_corrected(t, block, b->insns, -1);
+    calls_corrected(t, block, b->insns - 1u, 1);
+    if (b->insns > 1)
+        spooler_partial(block, b->insns - 1u, t->slot, t->calls_context);
+    t->partial_insns += b->insns - 1u;
+}
+
+// Made or given up, or it is to be made anew: a signal came first, or the kernel would begin it
+// again. However often, it is counted once.
+static void count_call_once(struct thread *t)
+{
+    if (t->pc == t->sc_next - 2)
+        count_call_not(t, t->sc_anew);
+    t->sc_anew = 0;
+}
+
 static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
 {
+    if (t->sc_anew)
+        count_call_once(t);
     for (;;) {
         struct fragment *f;
 
@@ -272,6 +300,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
 static _Noreturn void dispatch_syscall(struct thread *t)
 {
     t->pc = t->sc_next - 2;
+    t->sc_anew = t->sc_block;
     t->sc_post = 0;
     spool->n_slow_syscalls++;
     systime_begin(t);
@@ -298,17 +327,8 @@ static _Noreturn void dispatch_syscall_finished(struct thread *t)
 // not counted.
 static _Noreturn void dispatch_syscall_escaped(struct thread *t)
 {
-    struct fragment *f = (struct fragment *)t->escape_fragment;
-
     t->pc = t->sc_next - 2;
-    if (f && !(f->flags & FRAGMENT_UNCOUNTED)) {
-        t->counters[f->counter]--;
-        calls_corrected(t, f->block, f->ninsns, -1);
-        calls_corrected(t, f->block, f->ninsns - 1, 1);
-        if (f->ninsns > 1)
-            spooler_partial(f->block, f->ninsns - 1, t->slot, t->calls_context);
-        t->partial_insns += f->ninsns - 1u;
-    }
+    count_call_not(t, t->sc_block);
     dispatch_run(t);
 }
 

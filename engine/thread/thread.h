@@ -71,6 +71,7 @@
 #define TH_FLAGS_SAVE 0xd0
 #define TH_SC_NEXT    0xd8
 #define TH_SC_CONT    0xe0
+#define TH_SC_BLOCK   0xe8
 #define TH_H_ADDR     0xf0
 #define TH_H_DESC     0xf8
 #define TH_H_SAVE     0x100 // 10 words
@@ -127,7 +128,7 @@ struct thread {
     u64 flags_save; // flags in lahf/seto form while a fragment uses them
     u64 sc_next;    // client address behind the syscall instruction
     u64 sc_cont;    // host address where the gate goes on
-    u64 pad1;
+    u64 sc_block;   // spool block that ends in the call, plus one; 0: it is not counted
     u64 h_addr; // helper call: reference address
     u32 h_desc_low,
         h_desc_high; // and descriptor, in halves as translated code stores it (forwarding)
@@ -165,6 +166,7 @@ struct thread {
     // something unknown: what it was, what it is, and which call was the last then; 0: it was not
     u64 calls_end, calls_from, calls_to, calls_last;
     u32 calls_context;        // count/contexts.c: whose what is counted is
+    u64 sc_anew;              // sc_block of a call that may have to be made anew; 0: there is none
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
@@ -189,6 +191,7 @@ _Static_assert(offsetof(struct thread, ibl_host) == TH_IBL_HOST, "asm offset");
 _Static_assert(offsetof(struct thread, flags_save) == TH_FLAGS_SAVE, "asm offset");
 _Static_assert(offsetof(struct thread, sc_next) == TH_SC_NEXT, "asm offset");
 _Static_assert(offsetof(struct thread, sc_cont) == TH_SC_CONT, "asm offset");
+_Static_assert(offsetof(struct thread, sc_block) == TH_SC_BLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, h_addr) == TH_H_ADDR, "asm offset");
 _Static_assert(offsetof(struct thread, h_desc_low) == TH_H_DESC, "asm offset");
 _Static_assert(offsetof(struct thread, h_save) == TH_H_SAVE, "asm offset");

@@ -126,6 +126,7 @@ void flow_syscall(struct tb *b, u32 i)
     x86_mov(a, GS(TH_SC_NEXT), R_RCX);
     behind = x86_lea_rip(a, R_RCX);
     x86_mov(a, GS(TH_SC_CONT), R_RCX);
+    x86_mov_mi(a, GS(TH_SC_BLOCK), tb_config.counts ? b->record + 1 : 0);
     b->draft.sc_jmp = tb_off(b) + 1;
     tb_jmp_out(b, stubs_at(STUB_GATE));
     x86_land(a, behind);

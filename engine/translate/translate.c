@@ -352,7 +352,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
         *fault = TRANSLATE_NO_FAULT;
         if (!tcache_has_room() || !log_has_room())
             return NULL;
-        block = record_of(b);
+        b->record = block = record_of(b);
         beyond_check(b);
         begin(b);
         if (b->step || emit_block(b, tcache_next_index()))

@@ -160,6 +160,70 @@ END
     done
 }
 
+# Signals come at any time: in blocks, in the gate, while the kernel makes a call and restarts it.
+@test "a call is counted once, whatever signals come before it is made" {
+    real
+    cat > calls.S << 'END'
+    .text
+    .globl _start
+    .type handler, @function
+    .type restorer, @function
+    .type _start, @function
+handler:
+    ret
+restorer:
+    mov $15, %eax
+    syscall
+_start:
+    mov $13, %eax // rt_sigaction(SIGALRM, &action, NULL, 8)
+    mov $14, %edi
+    lea action(%rip), %rsi
+    xor %edx, %edx
+    mov $8, %r10d
+    syscall
+    mov $38, %eax // setitimer(ITIMER_REAL, &every, NULL)
+    xor %edi, %edi
+    lea every(%rip), %rsi
+    syscall
+    mov $100000, %ebx
+1:  mov $39, %eax // getpid(), which goes to the kernel at once
+    syscall
+    mov $3, %eax // close(-1), which the engine looks at
+    mov $-1, %edi
+    syscall
+    dec %ebx
+    jnz 1b
+    mov $300, %ebx
+2:  mov $7, %eax // poll(NULL, 0, 1), broken off by EINTR or not
+    xor %edi, %edi
+    xor %esi, %esi
+    mov $1, %edx
+    syscall
+    dec %ebx
+    jnz 2b
+    mov $60, %eax
+    xor %edi, %edi
+    syscall
+    .data
+    .balign 8
+action:
+    .quad handler, 0x14000000, restorer, 0 // SA_RESTART | SA_RESTORER
+every:
+    .quad 0, 150, 0, 150
+END
+    gcc -g -nostdlib -static -no-pie -o calls calls.S
+    for how in --cache-sim=no --cache-sim=yes '--calls=yes --compress-pos=no' \
+        '--cache-sim=no --stress=300'; do
+        "$QUERN" run -q $how -o out ./calls
+        awk '/^calls=/ { getline; next }
+             $1 >= 23 && $1 <= 29 { if ($2 != 100000) bad = 1; n++ }
+             $1 >= 31 && $1 <= 37 { if ($2 != 300) bad = 1; n++ }
+             END { exit bad || n != 14 }' out
+        grep -q '^7 [1-9][0-9]' out # there were signals
+        rm out
+    done
+}
+
 @test "ended by a signal: the status is the signal, the profile is complete" {
     real
     make_loop 0x7fffffffffffffff '    hlt'

@@ -368,6 +368,16 @@ void requests_answer(struct thread *t)
 
 static u32 partial_block, partial_insn;
 
+// Block 100 + n, of three instructions, is counted by counter n.
+struct spool_block *spooler_block_at(u32 index)
+{
+    static struct spool_block b;
+
+    b.counter = index - 100;
+    b.insns = 3;
+    return &b;
+}
+
 void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
 {
     assert_int_equal(slot, 0);
@@ -714,13 +724,41 @@ static void test_syscalls(void **state)
     assert_int_equal(t->sc_post, 0);
     // In an escape copy the call is not made: all but it of the block's three instructions count.
     counters[6] = 10;
-    t->escape_fragment = (u64)&fragment[6];
+    t->sc_block = 107;
     t->sc_next = 0x401032;
     assert_int_equal(go(STUB_SYSCALL_ESCAPED), ENTERED);
     assert_int_equal(t->pc, 0x401030);
     assert_int_equal(counters[6], 9);
     assert_int_equal(partial_block, 106);
     assert_int_equal(partial_insn, 2);
+}
+
+// A call that is made anew is counted once: the first time is taken back, with what the block had
+// counted for it; one that has been made, or that a handler returns to, is left as it is.
+static void test_made_anew(void **state)
+{
+    (void)state;
+    counters[6] = 10;
+    partial_block = 0;
+    known[0] = true;
+    t->sc_block = t->sc_anew = 107;
+    t->pc = fragment[0].pc;
+    t->sc_next = fragment[0].pc + 2;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_int_equal(counters[6], 9);
+    assert_int_equal(partial_block, 106);
+    assert_int_equal(partial_insn, 2);
+    assert_int_equal(t->partial_insns, 2);
+    assert_int_equal(t->sc_anew, 0);
+    t->pc = fragment[0].pc; // by a jump
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_int_equal(counters[6], 9);
+    t->sc_anew = 107;
+    t->sc_next = fragment[0].pc; // it has been made
+    t->pc = fragment[0].pc;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_int_equal(counters[6], 9);
+    assert_int_equal(t->sc_anew, 0);
 }
 
 // --dump-every-bb: asked at each block, and only while instructions are counted.
@@ -806,6 +844,7 @@ int main(void)
         cmocka_unit_test_setup(test_full, setup),
         cmocka_unit_test_setup(test_stress_flush, setup),
         cmocka_unit_test_setup(test_syscalls, setup),
+        cmocka_unit_test_setup(test_made_anew, setup),
         cmocka_unit_test_setup(test_each_block, setup),
         cmocka_unit_test_setup(test_broken_off, setup),
         cmocka_unit_test_setup(test_vsyscall, setup),
