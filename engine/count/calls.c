@@ -14,11 +14,13 @@
 #include "engine/count/contexts.h"
 #include "engine/count/desc.h"
 #include "engine/count/edges.h"
+#include "engine/count/rules.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
 
-#define KEY_NONE  (~SPOOL_FRAME_FLAGS) // no return address and stack pointer add up to it
+#define KEY_NONE (~SPOOL_FRAME_FLAGS) // no return address and stack pointer add up to it
+
 #define CHAIN_MAX 32 // jumps from function to function that stay open behind one call
 
 static struct {
@@ -26,6 +28,7 @@ static struct {
     u32 events, often;      // how many there are; that do not wait for a miss
     u32 frame;              // bytes
     u8 place[SPOOL_EVENTS]; // of an event among them
+    bool begins, ends;      // rules ask what begins, or ends
 } run;
 
 // ---- Edges that translated code finds ----
@@ -63,6 +66,8 @@ void calls_init(void)
     spool->calls = run.top;
     edges_init();
     contexts_init();
+    run.begins = rules_has("bz");
+    run.ends = rules_has("a");
     owner = heap_pages(SPOOL_COUNTERS_MAX);
 }
 
@@ -197,9 +202,12 @@ static void note_due(struct thread *t, struct thread_due *due, const struct spoo
 // As Callgrind, only for the first of a function's calls that are open.
 static void entered(struct thread *t, const struct spool_frame *f)
 {
-    const struct rules *r = contexts_rules(f);
+    const struct rules *r;
     u32 depth = contexts_of(f)->depth;
 
+    if (!run.begins)
+        return;
+    r = contexts_rules(f);
     if (!depth || t->counters[depth] != 1)
         return;
     if (r->before)
@@ -213,7 +221,7 @@ static void left(u64 *counters, const struct spool_frame *f)
     struct thread *t = (struct thread *)((u64)counters - TA_COUNTERS);
     u32 depth = contexts_of(f)->depth;
 
-    if (contexts_rules(f)->after && depth && counters[depth] == 0)
+    if (run.ends && contexts_rules(f)->after && depth && counters[depth] == 0)
         note_due(t, &thread_own(t)->dump_after, f);
 }
 
@@ -260,7 +268,9 @@ static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u6
     u64 at = t->counters[run.top] + run.frame;
     struct spool_frame *f = (struct spool_frame *)at;
 
-    reach(t, at + run.frame);
+    // what is mapped ends between such pieces, no frame lies in two, and this may be one's first
+    if ((at - CALLS_BASE) % SPOOLER_STACK_PIECE == 0)
+        reach(t, at + run.frame);
     f->counter = e->counter;
     f->plt = e->plt | flags;
     f->key = key;

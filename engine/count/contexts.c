@@ -39,14 +39,18 @@ static u32 nodes_used;
 // A call that was made before: nothing of it has to be found again while the modules are the same.
 struct known {
     struct known *next;
-    u64 site, target, maps;
+    u64 site, target;
+    u32 maps;
     u32 from, level; // the context that it comes from; how often the function is open, as it counts
-    u32 node, named; // the function's; whose context it is
-    u32 context;
+    u32 node, context;
+    u32 depth, recs; // of the function whose context it is
     bool same;
     bool hidden; // a call of a hidden function: that has neither a context nor levels
+    bool toggle;
     struct spool_edge *edge;
 };
+
+_Static_assert(sizeof(struct known) == 64, "a line of the cache for each call");
 
 static struct known **known; // by hash; entries are added in front, and never changed
 
@@ -70,6 +74,7 @@ _Static_assert(NODES_MAX < NEAR_NODE, "all have a number");
 
 static u64 *places_near;
 
+static bool grouped, skips_direct; // what the options say
 static u32 off_at; // counter: nothing is collected; the totals at that time are behind it
 
 void contexts_init(void)
@@ -81,6 +86,8 @@ void contexts_init(void)
     known = heap_pages(KNOWN_SLOTS * sizeof(struct known *));
     places_near = heap_pages(NEAR_SLOTS * sizeof(*places_near));
     rules_init();
+    grouped = rules_has("g");
+    skips_direct = spool->flags & SPOOL_F_SKIP_DIRECT;
 }
 
 void contexts_fork_child(void)
@@ -303,17 +310,18 @@ void contexts_thaw(u64 *counters)
 void contexts_settle(struct thread *t, const struct spool_frame *top)
 {
     const struct spool_frame_context *m = contexts_of(top);
-    const struct node *n = &nodes[m->node];
     u64 *counters = t->counters;
     u32 context = m->context;
+    // without groups a function's depth is its own, and lies behind its owner
+    u32 owner = m->depth && !grouped ? m->depth - 1 : nodes[m->node].owner;
 
     if (m->flags & SPOOL_FRAME_OFF)
         context = SPOOL_CONTEXT_OFF;
     else if (m->flags & SPOOL_FRAME_SKIPPED)
         context = SPOOL_CONTEXT_SKIPPED;
-    if (counters[n->owner] != context) {
-        move(counters, n, (u32)counters[n->owner]);
-        counters[n->owner] = context;
+    if (counters[owner] != context) {
+        move(counters, &nodes[m->node], (u32)counters[owner]);
+        counters[owner] = context;
     }
     t->calls_context = context;
     counters[off_at] = (m->flags & SPOOL_FRAME_OFF) != 0;
@@ -369,11 +377,11 @@ static u32 hash_of(u64 site, u64 target, u32 from)
 }
 
 // How often a function is open with a call, as far as it is told apart. `same`: it calls itself.
-static u32 level_of(const u64 *counters, const struct node *n, bool same)
+static u32 level_of(const u64 *counters, u32 depth, u32 recs, bool same)
 {
-    u64 depth = counters[n->depth] + !(same && (spool->flags & SPOOL_F_SKIP_DIRECT));
+    u64 open = counters[depth] + !(same && skips_direct);
 
-    return depth > n->rules.recs ? n->rules.recs : (u32)depth;
+    return open > recs ? recs : (u32)open;
 }
 
 static const struct known *known_find(const u64 *counters, u64 site, u64 target, u32 from)
@@ -382,8 +390,8 @@ static const struct known *known_find(const u64 *counters, u64 site, u64 target,
 
     for (; k; k = k->next)
         if (k->site == site && k->target == target && k->from == from &&
-            k->maps == spool->maps_used &&
-            (k->hidden || k->level == level_of(counters, &nodes[k->named], k->same)))
+            k->maps == (u32)spool->maps_used &&
+            (k->hidden || k->level == level_of(counters, k->depth, k->recs, k->same)))
             break;
     return k;
 }
@@ -392,7 +400,7 @@ static void known_add(struct known *k)
 {
     struct known *mine = heap_alloc(sizeof(*mine)), **at;
 
-    k->maps = spool->maps_used;
+    k->maps = (u32)spool->maps_used;
     at = &known[hash_of(k->site, k->target, k->from)];
     lock_take(&lock);
     k->next = *at;
@@ -403,17 +411,16 @@ static void known_add(struct known *k)
 
 // A frame of the function: its place in the stack of functions, that it is open, and whether
 // anything is collected.
-static void open_one(u64 *counters, const struct spool_frame_context *from, bool same,
-                     const struct node *named, const struct node *n, u32 number,
-                     struct spool_frame_context *mine)
+static void open_one(u64 *counters, const struct spool_frame_context *from, const struct known *k,
+                     u32 number, struct spool_frame_context *mine)
 {
-    mine->own = same ? from->own : number;
-    mine->below = same ? from->below : from ? from->own : CONTEXTS_NONE;
-    if (!same || !(spool->flags & SPOOL_F_SKIP_DIRECT)) {
-        mine->depth = named->depth;
-        counters[named->depth]++;
+    mine->own = k->same ? from->own : number;
+    mine->below = k->same ? from->below : from ? from->own : CONTEXTS_NONE;
+    if (!k->same || !skips_direct) {
+        mine->depth = k->depth;
+        counters[k->depth]++;
     }
-    if (n->rules.toggle && !same && counters[named->depth] == 1) // not where it is open already
+    if (k->toggle && !k->same && counters[k->depth] == 1) // not where it is open already
         mine->flags ^= SPOOL_FRAME_OFF;
 }
 
@@ -462,7 +469,7 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
         return old->edge;
     }
     if (old) {
-        open_one(t->counters, from, old->same, &nodes[old->named], &nodes[old->node], number, mine);
+        open_one(t->counters, from, old, number, mine);
         mine->node = old->node;
         mine->context = old->context;
         return old->edge;
@@ -492,8 +499,11 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
         k.same = caller == n || (n->rules.group && caller->rules.group == n->rules.group);
         named = k.same ? caller : n;
     }
-    k.level = level_of(t->counters, named, k.same);
-    open_one(t->counters, from, k.same, named, n, number, mine);
+    k.depth = named->depth;
+    k.recs = named->rules.recs;
+    k.toggle = n->rules.toggle;
+    k.level = level_of(t->counters, k.depth, k.recs, k.same);
+    open_one(t->counters, from, &k, number, mine);
     mine->context = context_of(
         named, k.level, from ? callers_of(top, number - 1, mine->below, named->rules.callers) : 0);
     e.to = mine->context;
@@ -501,7 +511,6 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     // what the context follows from is in the caller's
     if (from && named->rules.callers <= caller->rules.callers + 1) {
         k.node = mine->node;
-        k.named = (u32)(named - nodes);
         k.context = mine->context;
         known_add(&k);
     }

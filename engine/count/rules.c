@@ -35,6 +35,14 @@ bool rules_any(void)
     return false;
 }
 
+bool rules_has(const char *kinds)
+{
+    for (u32 i = 0; i < rules; i++)
+        if (strchr(kinds, rule[i].kind))
+            return true;
+    return false;
+}
+
 // * and ?: the last * takes one more where what follows does not match.
 static bool matches(const char *pattern, const char *name)
 {

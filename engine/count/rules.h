@@ -18,8 +18,9 @@ struct rules {
 // With the spool mapped.
 void rules_init(void);
 
-// Whether a pattern has to be held against names at all.
+// Whether a pattern has to be held against names at all; whether there is a rule of these kinds.
 bool rules_any(void);
+bool rules_has(const char *kinds);
 // Which of them match.
 u64 rules_match(const char *name);
 // What these say, and those without a pattern.

@@ -386,7 +386,7 @@ static long reserve_stack(u64 at, u64 bytes)
 
 long spooler_stack_reach(u32 slot, u64 bytes)
 {
-    u64 have = spooler_stack_mapped[slot], want = have ? have : 0x8000;
+    u64 have = spooler_stack_mapped[slot], want = have ? have : SPOOLER_STACK_PIECE;
     u64 at = spooler_stack_address(slot), size = spool_stack_size(slot);
     long ret = 0;
 

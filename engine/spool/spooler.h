@@ -62,6 +62,7 @@ u32 spooler_counters(u32 n);
 // from their beginning can be used. The last ones of a slot never can: who goes on without a look
 // does not come to the next slot's. 0 or -errno.
 #define SPOOLER_STACK_GUARD 0x10000ul
+#define SPOOLER_STACK_PIECE 0x8000ul // what can be used is a multiple of this
 long spooler_stack_reach(u32 slot, u64 bytes);
 
 // Whether a slot's counters are mapped.
