@@ -81,7 +81,7 @@ static const struct command *find_or_die(const char *name)
 
 static int done(FILE *f)
 {
-    return fflush(f) == 0 ? UTIL_OK : UTIL_USAGE;
+    return fflush(f) == 0 && !ferror(f) ? UTIL_OK : UTIL_USAGE;
 }
 
 // Shows the man page of a command. False where there is none, or no program that shows it.
