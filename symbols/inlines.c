@@ -10,7 +10,9 @@
 
 #include <dwarf.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbols/memory.h"
 #include "symbols/search.h"
@@ -28,12 +30,33 @@ struct range {
 
 _Static_assert(offsetof(struct range, start) == 0, "for search_upper()");
 
+// What is around a function of C++; sorted, for the walk goes on from offset to offset.
+struct scope {
+    uint64_t die;
+    const char *text; // NULL: nothing
+};
+
+_Static_assert(offsetof(struct scope, die) == 0, "for search_upper()");
+
+struct text {
+    struct text *next;
+    char text[];
+};
+
 struct inlines {
     struct symbols_body *body;
     size_t bodies, bodies_room;
-    size_t *outer; // of each body that around it, or NONE, until all are there
     struct range *range;
     size_t ranges, ranges_room;
+    // Until all bodies are there:
+    size_t *outer; // of each the one around it, or NONE
+    size_t outer_room;
+    Dwarf_Die *die;
+    size_t die_room;
+    struct scope *scope;
+    size_t scopes, scopes_room;
+    struct text *texts;
+    bool scoped; // a unit of C++
 };
 
 // Room for one element more; false: no memory.
@@ -81,9 +104,10 @@ static size_t add_body(struct inlines *u, const struct inlines_names *names, Dwa
 {
     Dwarf_Addr base, start, end, first = 0;
     ptrdiff_t next = 0;
-    size_t room = u->bodies_room, at = u->bodies;
+    size_t at = u->bodies;
 
-    if (!grow((void **)&u->outer, at, &room, sizeof(*u->outer)) ||
+    if (!grow((void **)&u->outer, at, &u->outer_room, sizeof(*u->outer)) ||
+        !grow((void **)&u->die, at, &u->die_room, sizeof(*u->die)) ||
         !grow((void **)&u->body, at, &u->bodies_room, sizeof(*u->body)))
         return outer;
     while ((next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
@@ -100,8 +124,8 @@ static size_t add_body(struct inlines *u, const struct inlines_names *names, Dwa
         return outer;
     u->bodies++;
     u->outer[at] = outer;
-    u->body[at] = (struct symbols_body){ .function = names->name(names->ctx, die),
-                                         .file = names->file(names->ctx, die, DW_AT_decl_file),
+    u->die[at] = *die;
+    u->body[at] = (struct symbols_body){ .file = names->file(names->ctx, die, DW_AT_decl_file),
                                          .line = line_of(die, DW_AT_decl_line),
                                          .call_file = names->file(names->ctx, die, DW_AT_call_file),
                                          .call_line = line_of(die, DW_AT_call_line),
@@ -130,8 +154,61 @@ static bool may_hold_bodies(int tag)
     }
 }
 
+// "scope::name", to live until the walk is over. NULL: no memory, or too long to be true.
+static const char *join(struct inlines *u, const char *scope, const char *name)
+{
+    size_t n = scope ? strlen(scope) : 0, room = n + strlen(name) + 3;
+    struct text *t = room < 4096 ? memory_got(malloc(sizeof(*t) + room)) : NULL;
+
+    if (!t)
+        return NULL;
+    snprintf(t->text, room, "%s%s%s", scope ? scope : "", scope ? "::" : "", name);
+    t->next = u->texts;
+    u->texts = t;
+    return t->text;
+}
+
+// What is around the children of a die that stands in `scope`.
+static const char *scope_within(struct inlines *u, Dwarf_Die *die, const char *scope)
+{
+    const char *name = dwarf_diename(die);
+
+    if (!u->scoped)
+        return NULL;
+    switch (dwarf_tag(die)) {
+    case DW_TAG_namespace: return join(u, scope, name ? name : "(anonymous namespace)");
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_subprogram: return name ? join(u, scope, name) : scope;
+    default: return scope;
+    }
+}
+
+static void note_scope(struct inlines *u, Dwarf_Die *die, const char *scope)
+{
+    if (u->scoped && scope &&
+        grow((void **)&u->scope, u->scopes, &u->scopes_room, sizeof(*u->scope)))
+        u->scope[u->scopes++] = (struct scope){ dwarf_dieoffset(die), scope };
+}
+
+// Of the declaration that the body is of, by way of what it is a copy of. NULL: none is known.
+static const char *scope_of(const struct inlines *u, Dwarf_Die die)
+{
+    Dwarf_Attribute attr;
+    size_t n;
+
+    for (unsigned i = 0; i < 4; i++)
+        if (!(dwarf_attr(&die, DW_AT_abstract_origin, &attr) ||
+              dwarf_attr(&die, DW_AT_specification, &attr)) ||
+            !dwarf_formref_die(&attr, &die))
+            break;
+    n = search_upper(u->scope, u->scopes, sizeof(*u->scope), dwarf_dieoffset(&die));
+    return n && u->scope[n - 1].die == dwarf_dieoffset(&die) ? u->scope[n - 1].text : NULL;
+}
+
 static void walk(struct inlines *u, const struct inlines_names *names, Dwarf_Die *parent,
-                 size_t outer, unsigned depth)
+                 const char *scope, size_t outer, unsigned depth)
 {
     Dwarf_Die die;
 
@@ -145,7 +222,9 @@ static void walk(struct inlines *u, const struct inlines_names *names, Dwarf_Die
             continue;
         if (tag == DW_TAG_inlined_subroutine)
             in = add_body(u, names, &die, outer, depth);
-        walk(u, names, &die, in, depth + 1);
+        if (tag == DW_TAG_subprogram)
+            note_scope(u, &die, scope);
+        walk(u, names, &die, scope_within(u, &die, scope), in, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
@@ -159,7 +238,7 @@ static int compare_ranges(const void *x, const void *y)
 }
 
 // Those around a range begin before it: the last one, or one that this lies in.
-static void nest(struct inlines *u)
+static void nest(struct inlines *u, const struct inlines_names *names)
 {
     if (u->ranges)
         qsort(u->range, u->ranges, sizeof(*u->range), compare_ranges);
@@ -170,10 +249,37 @@ static void nest(struct inlines *u)
             around = u->range[around].outer;
         u->range[i].outer = around;
     }
-    for (size_t i = 0; i < u->bodies; i++)
+    for (size_t i = 0; i < u->bodies; i++) {
         u->body[i].outer = u->outer[i] == NONE ? NULL : &u->body[u->outer[i]];
+        u->body[i].function = names->name(names->ctx, &u->die[i], scope_of(u, u->die[i]));
+    }
+}
+
+static void end_walk(struct inlines *u)
+{
+    while (u->texts) {
+        struct text *t = u->texts;
+
+        u->texts = t->next;
+        free(t);
+    }
     free(u->outer);
+    free(u->die);
+    free(u->scope);
     u->outer = NULL;
+    u->die = NULL;
+    u->scope = NULL;
+}
+
+static bool is_cplusplus(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14: return true; // and later ones, as compilers say until DWARF 6
+    default: return false;
+    }
 }
 
 struct inlines *inlines_new(Dwarf_Die *unit, const struct inlines_names *names)
@@ -182,8 +288,10 @@ struct inlines *inlines_new(Dwarf_Die *unit, const struct inlines_names *names)
 
     if (!u)
         return NULL;
-    walk(u, names, unit, NONE, 0);
-    nest(u);
+    u->scoped = is_cplusplus(unit);
+    walk(u, names, unit, NULL, NONE, 0);
+    nest(u, names);
+    end_walk(u);
     return u;
 }
 
@@ -192,7 +300,6 @@ void inlines_free(struct inlines *u)
     if (!u)
         return;
     free(u->body);
-    free(u->outer);
     free(u->range);
     free(u);
 }

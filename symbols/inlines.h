@@ -16,7 +16,9 @@ struct inlines;
 // What lines.c knows of names and files of a unit.
 struct inlines_names {
     void *ctx;
-    uint32_t (*name)(void *ctx, Dwarf_Die *die);
+    // scope: "a::b" around a function of C++ that has no mangled name (those that no other file can
+    // call, as g++ describes them), else NULL
+    uint32_t (*name)(void *ctx, Dwarf_Die *die, const char *scope);
     // That which an attribute of the die, or of what it is a copy of, numbers.
     uint32_t (*file)(void *ctx, Dwarf_Die *die, unsigned attribute);
 };

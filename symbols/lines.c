@@ -535,11 +535,21 @@ struct namer {
     char *(*readable)(const char *name);
 };
 
-static uint32_t body_name(void *ctx, Dwarf_Die *die)
+static uint32_t body_name(void *ctx, Dwarf_Die *die, const char *scope)
 {
     const struct namer *n = ctx;
+    const char *name = dwarf_diename(die);
+    char *whole;
 
-    return name_number(n->l, die, n->readable);
+    if (!scope || !name || linkage_name(die) != name)
+        return name_number(n->l, die, n->readable);
+    if (asprintf(&whole, "%s::%s", scope, name) < 0) {
+        memory_lacks();
+        return 0;
+    }
+    uint32_t number = strings_add(n->l->strings, whole, strlen(whole));
+    free(whole);
+    return number;
 }
 
 static uint32_t body_file(void *ctx, Dwarf_Die *die, unsigned attribute)

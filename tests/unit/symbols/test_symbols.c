@@ -898,6 +898,52 @@ static void test_inline_chain(void **state)
     }
 }
 
+static const char scoped_cc[] =
+    "#define BODY inline __attribute__((always_inline))\n"
+    "#define HERE(name) __asm__ volatile(\".globl \" name \"\\n\" name \": nop\")\n"
+    "namespace mill { namespace {\n"
+    "static BODY int grind(int n) { HERE(\"at_grind\"); return n * 3; }\n"
+    "struct Stone { int n; BODY int turn() { HERE(\"at_turn\"); return n; } };\n"
+    "} }\n"
+    "static BODY int sieve(int n) { HERE(\"at_sieve\"); return n + 1; }\n"
+    "struct Open { int n; BODY int turn() { HERE(\"at_open\"); return n; } };\n"
+    "int main(int argc, char **)\n"
+    "{ mill::Stone s = { argc }; Open o = { argc };\n"
+    "  return mill::grind(argc) + s.turn() + sieve(argc) + o.turn(); }\n";
+
+// Functions that have no mangled name are known by what they stand in.
+static void test_bodies_of_scopes(void **state)
+{
+    static const struct {
+        const char *label, *name;
+    } body[] = {
+        { "at_grind", "mill::(anonymous namespace)::grind" },
+        { "at_turn", "mill::(anonymous namespace)::Stone::turn" },
+        { "at_sieve", "sieve" },
+        { "at_open", "Open::turn()" }, // has one
+    };
+
+    (void)state;
+    write_text("src/scoped.cc", scoped_cc);
+    for (int version = 4; version <= 5; version++) {
+        struct symbols *s = new_symbols(false);
+        char path[4096];
+        struct symbols_file f = { .path = path };
+
+        shell("g++ -O1 -gdwarf-%d -o chain src/scoped.cc", version);
+        snprintf(path, sizeof(path), "%s/chain", folder);
+        for (size_t i = 0; i < sizeof(body) / sizeof(*body); i++) {
+            const struct symbols_body *b =
+                symbols_body(symbols_file(s, &f), label("chain", body[i].label));
+
+            assert_non_null(b);
+            assert_string_equal(symbols_string(s, b->function), body[i].name);
+        }
+        symbols_free(s);
+        shell("rm -f chain*");
+    }
+}
+
 // The linker's optimisation puts a function of one file into that of another: who it is and where
 // it is declared is in the other's unit.
 static void test_bodies_of_other_units(void **state)
@@ -1264,6 +1310,7 @@ int main(void)
         cmocka_unit_test(test_inline_chain),
         cmocka_unit_test(test_bodies),
         cmocka_unit_test(test_bodies_of_other_units),
+        cmocka_unit_test(test_bodies_of_scopes),
         cmocka_unit_test(test_readers_agree),
         cmocka_unit_test(test_cache_of_nothing),
         cmocka_unit_test(test_cache_debug_file_comes_and_goes),
