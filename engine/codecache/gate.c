@@ -49,7 +49,6 @@ void gate_return(struct thread *t, long ret)
 static _Noreturn void enter(struct thread *t)
 {
     t->sc_cont = stubs_at(STUB_SYSCALL_DONE);
-    t->sc_anew = 0;
     loop_enter(stubs_at(STUB_GATE_FROM_C));
 }
 
