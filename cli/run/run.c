@@ -98,18 +98,14 @@ static char *spool_folder(const struct run_options *o, const char *cwd, const ch
 }
 
 // --children=merge: where processes put their profiles until the first one ends.
-static void make_tree(const char *tree, const char *spool)
+static void make_tree(const char *tree)
 {
-    int e;
-
     if (mkdir(tree, 0777) == 0)
         return;
-    e = errno;
-    unlink(spool);
     die(UTIL_USAGE,
         "%s: cannot be made: %s; choose another folder with --cachegrind-out-file= or "
         "--spool-dir=",
-        tree, strerror(e));
+        tree, strerror(errno));
 }
 
 // Where modules are known from earlier runs; NULL: nowhere. It is made, and trusted, by whoever
@@ -186,10 +182,9 @@ static char *quoted(char **argv)
     return s;
 }
 
-static void banner(int log_fd, char **argv, struct run_caches *caches, const char *const *fits,
-                   bool simulated, bool parent)
+static void banner(int log_fd, const char *command, const char *caches, const char *const *fits,
+                   bool parent)
 {
-    char *command = quoted(argv);
     long pid = getpid();
 
     if (log_fd >= 0) {
@@ -198,18 +193,14 @@ static void banner(int log_fd, char **argv, struct run_caches *caches, const cha
         dprintf(log_fd, "==%ld== Command: %s\n", pid, command);
         if (parent)
             dprintf(log_fd, "==%ld== Parent PID: %ld\n", pid, (long)getppid());
-        if (simulated) {
-            char *caches_said = run_cache_sentence(caches);
-
-            dprintf(log_fd, "==%ld== %s\n", pid, caches_said);
-            free(caches_said);
+        if (caches) {
+            dprintf(log_fd, "==%ld== %s\n", pid, caches);
             for (int i = 0; i < 3; i++)
                 if (fits[i])
                     dprintf(log_fd, "==%ld== %s\n", pid, fits[i]);
         }
         dprintf(log_fd, "==%ld== \n", pid);
     }
-    free(command);
 }
 
 // From here to the engine's own start a signal would end the process with an empty spool left
@@ -252,7 +243,7 @@ void run_start(const struct run_options *options, char **given)
     struct run_spool in;
     char *fits[3];
     char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *log, *spool, *tree = NULL;
-    char **client;
+    char **client, *command, *caches = NULL;
     char number[16];
     size_t n = 0;
     int log_fd, spool_fd, e;
@@ -326,12 +317,18 @@ void run_start(const struct run_options *options, char **given)
                              log_fd, block_signals() };
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         in.start_mask = 0;
+    while (program.argv[n])
+        n++;
+    // What takes memory comes before there is a spool that would be left.
+    client = xcalloc(n + 3, sizeof(*client));
+    command = quoted(given);
+    if (o.flags & SPOOL_F_CACHE_SIM)
+        caches = run_cache_sentence(&o.caches);
     spool_fd = run_spool_create(&in, &spool);
     if (tree)
-        make_tree(tree, spool);
+        make_tree(tree);
     if (!(o.flags & (SPOOL_F_QUIET | SPOOL_F_STAT | SPOOL_F_JSON)))
-        banner(log_fd, given, &o.caches, (const char *const *)fits,
-               (o.flags & SPOOL_F_CACHE_SIM) != 0, o.parent && o.log);
+        banner(log_fd, command, caches, (const char *const *)fits, o.parent && o.log);
     if (!(o.flags & SPOOL_F_ASLR)) {
         int old = personality(0xffffffff);
 
@@ -341,16 +338,12 @@ void run_start(const struct run_options *options, char **given)
                  strerror(errno));
     }
 
-    while (program.argv[n])
-        n++;
-    client = xcalloc(n + 3, sizeof(*client));
     snprintf(number, sizeof(number), "%d", spool_fd);
     client[0] = engine;
     client[1] = number;
     memcpy(client + 2, program.argv, n * sizeof(*client));
     execv(engine, client);
     e = errno;
-    unlink(spool);
     if (tree)
         rmdir(tree);
     die(e == E2BIG ? UTIL_CANNOT : UTIL_USAGE, "%s: %s", e == E2BIG ? program.path : engine,

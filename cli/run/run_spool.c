@@ -67,10 +67,21 @@ char *run_spool_desc(const struct run_caches *c)
                      c->d1.g.assoc, c->ll.g.size, c->ll.g.line, c->ll.g.assoc);
 }
 
+static const char *made; // a spool that no engine has begun
+
+// Whatever ends this process before the engine takes its place.
+static void give_up(void)
+{
+    if (made)
+        unlink(made);
+}
+
 // A name of its own even when a killed run with the same process id left its spool there.
 // `number`: the process id, or 0 with --reproducible, where the program may see the name.
 static int create(const char *dir, long number, char **path)
 {
+    if (atexit(give_up) != 0)
+        die(UTIL_USAGE, "out of memory");
     for (int i = 0; i < 1000; i++) {
         int fd;
 
@@ -82,6 +93,7 @@ static int create(const char *dir, long number, char **path)
             int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
 
             close(fd);
+            made = *path;
             return high;
         }
         if (errno != EEXIST)
@@ -107,22 +119,14 @@ static char *map_head(int fd, const char *path)
     const uint64_t size = SPOOL_THREADS_OFF + SPOOL_THREAD_SIZE;
     char *map;
 
-    if (ftruncate(fd, (off_t)size) != 0) {
-        int e = errno;
-
-        unlink(path);
+    if (ftruncate(fd, (off_t)size) != 0)
         die(UTIL_USAGE,
             "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
             "with --spool-dir=",
-            path, (unsigned long long)size, strerror(e));
-    }
+            path, (unsigned long long)size, strerror(errno));
     map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) {
-        int e = errno;
-
-        unlink(path);
-        die(UTIL_USAGE, "%s: cannot map the spool: %s", path, strerror(e));
-    }
+    if (map == MAP_FAILED)
+        die(UTIL_USAGE, "%s: cannot map the spool: %s", path, strerror(errno));
     // Holes: reading ahead would only clear memory.
     madvise(map, SPOOL_MAPS_OFF, MADV_RANDOM);
     return map;
