@@ -306,7 +306,7 @@ struct table {
     u32 *start; // the highest bit: a linkage table
     u32 count, room;
     bool read;
-    struct match *match;
+    struct match *match; // by start
     u32 matches;
 };
 
@@ -329,6 +329,20 @@ static void sort(struct mark *m, u32 n)
             u32 k = i;
 
             for (; k >= gap && before(&x, &m[k - gap]); k -= gap)
+                m[k] = m[k - gap];
+            m[k] = x;
+        }
+    }
+}
+
+static void sort_matches(struct match *m, u32 n)
+{
+    for (u32 gap = n / 2; gap; gap = gap > 2 ? (u32)(gap * 5ul / 11) : gap / 2) {
+        for (u32 i = gap; i < n; i++) {
+            struct match x = m[i];
+            u32 k = i;
+
+            for (; k >= gap && x.start < m[k - gap].start; k -= gap)
                 m[k] = m[k - gap];
             m[k] = x;
         }
@@ -519,6 +533,7 @@ static void read_module(struct table *t, const struct spool_map *m)
         t->match = heap_alloc(r.matches * sizeof(*t->match));
         memcpy(t->match, r.match, r.matches * sizeof(*t->match));
         t->matches = r.matches;
+        sort_matches(t->match, t->matches);
     }
     if (!(spool->flags & SPOOL_F_SHOW_PLT))
         find_plt(t);
@@ -564,11 +579,19 @@ static const struct table *table_of(u32 map)
 
 static u64 rules_at(const struct table *t, u32 start)
 {
+    u32 lo = 0, hi = t->matches;
     u64 rules = 0;
 
-    for (u32 i = 0; i < t->matches; i++)
-        if (t->match[i].start == start)
-            rules |= t->match[i].rules;
+    while (lo < hi) { // the first that does not lie before
+        u32 mid = (lo + hi) / 2;
+
+        if (t->match[mid].start < start)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < t->matches && t->match[lo].start == start; lo++)
+        rules |= t->match[lo].rules;
     return rules;
 }
 
