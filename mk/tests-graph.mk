@@ -16,6 +16,11 @@ $(CALLS_C): $(CALLS_DIR)/%: tests/calls/%.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)gcc -std=gnu11 $(WARNINGS) -O1 -g -fno-inline -fno-ipa-sra -pthread -o $@ $<
+# As lld lays segments out: code begins in the page of the file in which what is only read ends.
+$(CALLS_DIR)/one-page: tests/calls/000-direct.S
+	$(call say,AS,$@)
+	@mkdir -p $(@D)
+	$(Q)if command -v ld.lld >/dev/null; then $(CC) -g -nostdlib -static -fuse-ld=lld -o $@ $<; fi
 $(CALLS_DIR)/inlined: tests/calls/inlined.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -42,7 +47,7 @@ $(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.
 
 .PHONY: check-calls
 check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges $(CALLS_DIR)/levels \
-    $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled \
+    $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled $(CALLS_DIR)/one-page \
     $(COMPAT_PROGRAMS)
 	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 CHECKS += check-calls

@@ -16,6 +16,7 @@
 // ---- ELF, as far as it is looked at ----
 
 #define PT_LOAD         1
+#define PF_X            1
 #define PT_NOTE         4
 #define PT_GNU_EH_FRAME 0x6474e550
 #define NT_GNU_BUILD_ID 3
@@ -499,7 +500,7 @@ static void read_module(struct table *t, const struct spool_map *m)
 {
     static const u8 ident[6] = { 0x7f, 'E', 'L', 'F', 2, 1 };
     struct elf_segment p, frame = { 0 };
-    bool found = false, stripped;
+    bool found = false, executable = false, stripped;
     char debug[96] = "";
 
     r.marks = r.matches = 0;
@@ -510,10 +511,13 @@ static void read_module(struct table *t, const struct spool_map *m)
     for (u32 i = 0; i < r.head.phnum; i++) {
         if (!read_at(&p, r.head.phoff + i * sizeof(p), sizeof(p)))
             return;
-        if (p.type == PT_LOAD && !found && m->offset + r.bytes > p.offset &&
-            m->offset < p.offset + p.filesz && m->offset >= PAGE_DOWN(p.offset)) {
+        // Two segments may share a page of the file (lld): the one with code is executed.
+        if (p.type == PT_LOAD && !executable && m->offset + r.bytes > p.offset &&
+            m->offset < p.offset + p.filesz && m->offset >= PAGE_DOWN(p.offset) &&
+            (!found || (p.flags & PF_X))) {
             r.low = p.vaddr + m->offset - p.offset;
             found = true;
+            executable = (p.flags & PF_X) != 0;
         }
         if (p.type == PT_GNU_EH_FRAME)
             frame = p;
