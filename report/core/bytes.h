@@ -167,6 +167,24 @@ static inline core_count counts_next(struct counts *c)
     return c->mode == COUNTS_PLAIN ? (core_count)bytes_wide(&c->b) : bytes_z(&c->b);
 }
 
+// The next one where it fits 56 bits, as nearly all do; else false, and it is still to be read.
+static inline bool counts_narrow(struct counts *c, int64_t *v)
+{
+    const uint8_t *at = c->b.at;
+    uint64_t bits = 0;
+
+    for (unsigned shift = 0; at < c->b.end && shift < 56; shift += 7) {
+        uint8_t byte = *at++;
+        bits |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            c->b.at = at;
+            *v = c->mode == COUNTS_PLAIN ? (int64_t)bits : (int64_t)(bits >> 1 ^ -(bits & 1));
+            return true;
+        }
+    }
+    return false;
+}
+
 static inline void counts_skip(struct counts *c, uint64_t n)
 {
     if (c->mode != COUNTS_ZERO)

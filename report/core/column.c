@@ -77,6 +77,30 @@ static struct counts counts_of(struct bytes *b, uint32_t event)
     return bytes_counts(b);
 }
 
+// Adds n counts, the i-th to number first + i or (with `place`) place[first + i]. What does not fit
+// 64 bits is read again by the slow path.
+static bool add_counts(struct column *to, struct counts *v, const uint32_t *place, uint32_t first,
+                       uint32_t n)
+{
+    if (v->mode == COUNTS_ZERO)
+        return true;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = place ? place[first + i] : first + i;
+        const uint8_t *before = v->b.at;
+        int64_t count, sum;
+        if (to->narrow && counts_narrow(v, &count)) {
+            if (!__builtin_add_overflow(to->narrow[at], count, &sum)) {
+                to->narrow[at] = sum;
+                continue;
+            }
+            v->b.at = before;
+        }
+        if (!column_add(to, at, counts_next(v)))
+            return false;
+    }
+    return true;
+}
+
 // ---- Self costs ----
 
 static int add_self(struct column *to, const struct section *s, uint32_t event)
@@ -84,10 +108,8 @@ static int add_self(struct column *to, const struct section *s, uint32_t event)
     struct bytes b = bytes_of(s->at, s->size);
     struct counts v = counts_of(&b, event);
 
-    if (v.mode != COUNTS_ZERO)
-        for (uint32_t i = 0; i < s->count; i++)
-            if (!column_add(to, s->first + i, counts_next(&v)))
-                return CORE_MEMORY;
+    if (!add_counts(to, &v, NULL, s->first, s->count))
+        return CORE_MEMORY;
     return b.bad || v.b.bad ? CORE_DAMAGED : 0;
 }
 
@@ -167,10 +189,8 @@ static int add_edges(const struct core *c, struct column *to, const struct secti
     if (s->flags & SECTION_ADDR)
         bytes_text(&b);
     struct counts v = counts_of(&b, event);
-    if (v.mode != COUNTS_ZERO)
-        for (uint32_t i = 0; i < sites; i++)
-            if (!column_add(to, c->site_edge[s->base + i], counts_next(&v)))
-                return CORE_MEMORY;
+    if (!add_counts(to, &v, c->site_edge, s->base, sites))
+        return CORE_MEMORY;
     return b.bad || v.b.bad ? CORE_DAMAGED : 0;
 }
 

@@ -427,3 +427,86 @@ struct value formula_value(const struct formula *f)
     }
     return stack[0];
 }
+
+// One operation on the two topmost of the stack. False: not exact, or not in 64 bits.
+static bool narrow_step(enum op op, int64_t scale, int64_t *a, const int64_t *b, uint32_t n)
+{
+    bool bad = false;
+
+    switch (op) {
+    case OP_ADD:
+        for (uint32_t i = 0; i < n; i++)
+            bad |= __builtin_add_overflow(a[i], b[i], &a[i]);
+        return !bad;
+    case OP_SUB:
+        for (uint32_t i = 0; i < n; i++)
+            bad |= __builtin_sub_overflow(a[i], b[i], &a[i]);
+        return !bad;
+    case OP_MUL:
+        for (uint32_t i = 0; i < n; i++) {
+            bad |= __builtin_mul_overflow(a[i], b[i], &a[i]) || (scale != 1 && a[i] % scale != 0);
+            a[i] = scale == 1 ? a[i] : a[i] / scale;
+        }
+        return !bad;
+    case OP_MIN:
+        for (uint32_t i = 0; i < n; i++)
+            a[i] = a[i] < b[i] ? a[i] : b[i];
+        return true;
+    case OP_MAX:
+        for (uint32_t i = 0; i < n; i++)
+            a[i] = a[i] > b[i] ? a[i] : b[i];
+        return true;
+    case OP_DIV:
+    case OP_EVENT:
+    case OP_NUMBER:
+    case OP_NEG: break;
+    }
+    return false;
+}
+
+// A count or a number, for each row.
+static bool narrow_push(const struct formula *f, const struct step *s, const int64_t *column,
+                        const uint32_t *row, uint32_t n, int64_t *to)
+{
+    bool bad = false;
+
+    if (s->op == OP_NUMBER) {
+        for (uint32_t i = 0; i < n; i++)
+            to[i] = f->scale == 1 ? s->number / NANO : s->number;
+        return true;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = column[row[i]];
+    if (f->need_scale[s->need] != f->scale)
+        for (uint32_t i = 0; i < n; i++)
+            bad |= __builtin_mul_overflow(to[i], f->scale, &to[i]);
+    return !bad;
+}
+
+bool formula_narrow(const struct formula *f, const int64_t *const *column, const uint32_t *row,
+                    uint32_t n, int64_t *out)
+{
+    int64_t stack[DEPTH + 1][FORMULA_CHUNK];
+    size_t top = 0;
+
+    for (size_t i = 0; i < f->steps; i++) {
+        const struct step *s = &f->step[i];
+        if (s->op <= OP_NUMBER) {
+            if (!narrow_push(f, s, s->op == OP_EVENT ? column[s->need] : NULL, row, n, stack[top]))
+                return false;
+            top++;
+        } else if (s->op == OP_NEG) {
+            bool bad = false;
+            for (uint32_t k = 0; k < n; k++)
+                bad |= __builtin_sub_overflow(0, stack[top - 1][k], &stack[top - 1][k]);
+            if (bad)
+                return false;
+        } else {
+            top--;
+            if (!narrow_step(s->op, f->scale, stack[top - 1], stack[top], n))
+                return false;
+        }
+    }
+    core_copy(out, stack[0], n * sizeof(*out));
+    return true;
+}

@@ -38,4 +38,10 @@ uint32_t formula_needs(const struct formula *f, uint32_t i);
 core_count *formula_counts(struct formula *f);
 struct value formula_value(const struct formula *f);
 
+enum { FORMULA_CHUNK = 64 };
+// The values of `n` rows, at most FORMULA_CHUNK, where all are exact and fit 64 bits with all that
+// they are made of; else false. column[i][row[k]] is the count of event formula_needs(f, i).
+bool formula_narrow(const struct formula *f, const int64_t *const *column, const uint32_t *row,
+                    uint32_t n, int64_t *out);
+
 #endif

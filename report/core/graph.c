@@ -132,12 +132,48 @@ bool graph_inside(const struct core *c, unsigned side, uint32_t edge)
     return from == to || (cycle[from] && cycle[from] == cycle[to]);
 }
 
+// The same in 64 bits, where all of it fits them. False: it does not, and what was done is to be
+// done again.
+static bool sum_narrow(struct core *c, unsigned side, uint32_t event, struct column *of_cycle)
+{
+    const struct side_graph *g = &c->graph[side];
+    const int64_t *self = c->self[side][event].narrow, *edge = c->edge[side][event].narrow;
+    int64_t *to = c->inclusive[side][event].narrow, *sum_of = of_cycle->narrow;
+
+    if (!self || !edge || !to || !sum_of)
+        return false;
+    for (uint32_t f = 0; f < c->funcs; f++) {
+        uint32_t cycle = g->cycle[f];
+        int64_t sum = self[f];
+        bool bad = false;
+        for (uint32_t e = c->callee_first[f]; e < c->callee_first[f + 1]; e++) {
+            uint32_t callee = c->edge_callee[e];
+            if (callee != f && (!cycle || g->cycle[callee] != cycle))
+                bad |= __builtin_add_overflow(sum, edge[e], &sum);
+        }
+        if (cycle)
+            bad |= __builtin_add_overflow(sum_of[cycle], sum, &sum_of[cycle]);
+        else
+            to[f] = sum;
+        if (bad)
+            return false;
+    }
+    for (uint32_t f = 0; f < c->funcs; f++)
+        if (g->cycle[f])
+            to[f] = sum_of[g->cycle[f]];
+    return true;
+}
+
 static bool sum_up(struct core *c, unsigned side, uint32_t event, struct column *of_cycle)
 {
     const struct side_graph *g = &c->graph[side];
     const struct column *self = &c->self[side][event], *edge = &c->edge[side][event];
     struct column *to = &c->inclusive[side][event];
 
+    if (sum_narrow(c, side, event, of_cycle))
+        return true;
+    if (of_cycle->narrow)
+        core_zero(of_cycle->narrow, of_cycle->count * sizeof(*of_cycle->narrow));
     for (uint32_t f = 0; f < c->funcs; f++) {
         core_count sum = column_get(self, f);
         for (uint32_t e = c->callee_first[f]; e < c->callee_first[f + 1]; e++)

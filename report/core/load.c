@@ -19,17 +19,30 @@ enum {
 
 uint32_t load_crc(const void *bytes, size_t size)
 {
+    // table[k][b]: what byte b does to the sum when k more bytes follow. Eight bytes at a time.
     const uint8_t *p = bytes;
-    uint32_t table[256], crc = UINT32_MAX;
+    uint32_t table[8][256], crc = UINT32_MAX;
 
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t v = i;
         for (int k = 0; k < 8; k++)
             v = v & 1 ? v >> 1 ^ 0xedb88320u : v >> 1;
-        table[i] = v;
+        table[0][i] = v;
+    }
+    for (uint32_t i = 0; i < 256; i++)
+        for (int k = 1; k < 8; k++)
+            table[k][i] = table[k - 1][i] >> 8 ^ table[0][table[k - 1][i] & 255];
+    for (; size >= 8; size -= 8, p += 8) {
+        uint32_t low, high;
+        core_copy(&low, p, 4); // both targets have the lowest byte first
+        core_copy(&high, p + 4, 4);
+        low ^= crc;
+        crc = table[7][low & 255] ^ table[6][low >> 8 & 255] ^ table[5][low >> 16 & 255] ^
+              table[4][low >> 24] ^ table[3][high & 255] ^ table[2][high >> 8 & 255] ^
+              table[1][high >> 16 & 255] ^ table[0][high >> 24];
     }
     while (size--)
-        crc = crc >> 8 ^ table[(crc ^ *p++) & 255];
+        crc = crc >> 8 ^ table[0][(crc ^ *p++) & 255];
     return ~crc;
 }
 

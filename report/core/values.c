@@ -7,6 +7,8 @@
 #include "report/core/graph.h"
 #include "report/core/heap.h"
 
+enum { NARROW_NEEDS = 32 }; // events of a formula, for values_narrow()
+
 static int prepare(struct core *c, enum values_of of, unsigned side, uint32_t event)
 {
     switch (of) {
@@ -37,6 +39,63 @@ int values_prepare(struct core *c, const struct formula *f, enum values_of of, u
             rc = prepare(c, of, s, formula_needs(f, i));
     }
     return rc;
+}
+
+static const struct column *column_of(const struct core *c, enum values_of of, unsigned side,
+                                      uint32_t event)
+{
+    switch (of) {
+    case VALUES_SELF: return &c->self[side][event];
+    case VALUES_INCLUSIVE: return &c->inclusive[side][event];
+    case VALUES_EDGE: return &c->edge[side][event];
+    case VALUES_CALLED: return &c->self[side][c->events];
+    case VALUES_CALLS: return &c->edge[side][c->events];
+    case VALUES_PER_CALL:
+    case VALUES_TOTAL: break;
+    }
+    return NULL;
+}
+
+static bool narrow_of(const struct core *c, const struct formula *f, enum values_of of,
+                      unsigned side, const uint32_t *row, uint32_t n, int64_t *out)
+{
+    const int64_t *column[NARROW_NEEDS];
+    const struct column *from = column_of(c, of, side, 0);
+    uint32_t needs = 0, event;
+
+    if (!from)
+        return false;
+    if (of == VALUES_CALLED || of == VALUES_CALLS) {
+        for (uint32_t i = 0; from->narrow && i < n; i++)
+            out[i] = from->narrow[row[i]];
+        return from->narrow != NULL;
+    }
+    for (; (event = formula_needs(f, needs)) != CORE_NONE; needs++)
+        if (needs == NARROW_NEEDS || !(column[needs] = column_of(c, of, side, event)->narrow))
+            return false;
+    for (uint32_t at = 0, some; at < n; at += some) {
+        some = core_min32(n - at, FORMULA_CHUNK);
+        if (!formula_narrow(f, column, row + at, some, out + at))
+            return false;
+    }
+    return true;
+}
+
+bool values_narrow(const struct core *c, const struct formula *f, enum values_of of, unsigned side,
+                   const uint32_t *row, uint32_t n, int64_t *out)
+{
+    int64_t old[FORMULA_CHUNK];
+    bool bad = side == VALUES_FACTOR;
+
+    if (bad || !narrow_of(c, f, of, side == VALUES_OLD, row, n, out))
+        return false;
+    for (uint32_t at = 0, some; side == VALUES_DIFFERENCE && !bad && at < n; at += some) {
+        some = core_min32(n - at, FORMULA_CHUNK);
+        bad = !narrow_of(c, f, of, VALUES_OLD, row + at, some, old);
+        for (uint32_t i = 0; !bad && i < some; i++)
+            bad = __builtin_sub_overflow(out[at + i], old[i], &out[at + i]);
+    }
+    return !bad;
 }
 
 static core_count count_of(const struct core *c, enum values_of of, unsigned side, uint32_t event,

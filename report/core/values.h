@@ -22,6 +22,9 @@ enum { VALUES_NEW, VALUES_OLD, VALUES_DIFFERENCE, VALUES_FACTOR };
 // Makes the columns that the values need: once, before any is asked for. The formula may be NULL
 // for numbers of calls. 0 or an error.
 int values_prepare(struct core *c, const struct formula *f, enum values_of of, unsigned side);
+// The same of many rows in 64 bits: false where one of them is not exact or does not fit.
+bool values_narrow(const struct core *c, const struct formula *f, enum values_of of, unsigned side,
+                   const uint32_t *row, uint32_t n, int64_t *out);
 struct value values_get(const struct core *c, struct formula *f, enum values_of of, unsigned side,
                         uint32_t index);
 
