@@ -93,6 +93,13 @@ int load(struct core *c, uint8_t *block, uint32_t size)
     return load_block(c, block, size);
 }
 
+// By block: 1 where `link` needs it.
+void EXPORT(needed)(const struct core *c, uint8_t *needed, uint32_t blocks);
+void needed(const struct core *c, uint8_t *needed, uint32_t blocks)
+{
+    load_needed(c, needed, blocks);
+}
+
 int EXPORT(link)(struct core *c);
 int link(struct core *c)
 {

@@ -10,6 +10,13 @@
 #include "report/core/formula.h"
 #include "report/core/heap.h"
 
+// What edges are made of, and names: it comes before link_edges(). The rest, most of it lines, may
+// come behind.
+#define BEFORE_LINK                                                                             \
+    (1u << SECTION_HEAD | 1u << SECTION_EVENTS | 1u << SECTION_PARTS | 1u << SECTION_TOTALS |   \
+     1u << SECTION_STRINGS | 1u << SECTION_FUNCTIONS | 1u << SECTION_TOP | 1u << SECTION_SELF | \
+     1u << SECTION_CALLS)
+
 enum {
     VERSION = 1,
     EVENTS_MAX = 4096,
@@ -338,6 +345,8 @@ static int load_section(struct core *c, unsigned kind, struct bytes b, uint32_t 
 {
     if (kind != SECTION_HEAD && !c->head)
         return CORE_DAMAGED;
+    if (c->linked && kind < SECTION_COUNT && (BEFORE_LINK >> kind & 1))
+        return CORE_WRONG;
     switch (kind) {
     case SECTION_HEAD: return load_head(c, &b);
     case SECTION_EVENTS: return load_events(c, &b);
@@ -367,10 +376,10 @@ int load_block(struct core *c, uint8_t *bytes, size_t size)
     int rc = 0;
     size_t cap = c->block_cap;
 
-    if (size > BLOCK_MAX || c->linked || !heap_room(c->block, c->block_count, c->block_cap) ||
+    if (size > BLOCK_MAX || !heap_room(c->block, c->block_count, c->block_cap) ||
         !heap_room(c->block_size, c->block_count, cap)) {
         heap_put(bytes);
-        return size > BLOCK_MAX ? CORE_DAMAGED : c->linked ? CORE_WRONG : CORE_MEMORY;
+        return size > BLOCK_MAX ? CORE_DAMAGED : CORE_MEMORY;
     }
     for (int i = 0; i < SECTION_COUNT; i++)
         kept[i] = c->list[i].count;
@@ -389,6 +398,26 @@ int load_block(struct core *c, uint8_t *bytes, size_t size)
     c->block[c->block_count] = bytes;
     c->block_size[c->block_count++] = size;
     return rc;
+}
+
+void load_needed(const struct core *c, uint8_t *needed, uint32_t blocks)
+{
+    uint32_t i = 0;
+
+    if (i < blocks)
+        needed[i++] = 1;
+    for (size_t k = 0; k < c->list[SECTION_INDEX].count; k++) {
+        const struct section *s = &c->list[SECTION_INDEX].item[k];
+        struct bytes b = bytes_of(s->at, s->size);
+        for (; i < blocks && bytes_left(&b); i++) {
+            bytes_u(&b); // length
+            uint64_t kinds = bytes_u(&b);
+            bytes_skip(&b, 2);
+            needed[i] = b.bad || (kinds & BEFORE_LINK) != 0;
+        }
+    }
+    for (; i < blocks; i++)
+        needed[i] = 1;
 }
 
 bool load_text(const struct core *c, const char *key, uint32_t n, struct text *value)

@@ -13,9 +13,14 @@ void load_free(struct core *c);
 uint32_t load_crc(const void *bytes, size_t size);
 
 // Takes a block, which must come from heap_get() and is the core's from here on, whatever the
-// answer. Blocks come in any order but the first. 0, or why it is refused: then nothing of it was
+// answer. Blocks come in any order but the first; behind link_edges() only those that it does not
+// need (else CORE_WRONG). 0, or why it is refused: then nothing of it was
 // taken, except that a damaged block may leave names behind that nothing refers to.
 int load_block(struct core *c, uint8_t *bytes, size_t size);
+
+// Once block 0 is there: needed[i] becomes 1 where block i must be there for link_edges(), else 0.
+// What the report does not say is needed.
+void load_needed(const struct core *c, uint8_t *needed, uint32_t blocks);
 
 // The texts of the report: the n-th value of a key. False: there are no more.
 bool load_text(const struct core *c, const char *key, uint32_t n, struct text *value);

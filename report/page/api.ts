@@ -84,11 +84,37 @@ const rateFormulas: [string, string, string][] = [
   ["mispredict rate", "Bcm Bim", "Bc Bi"],
 ];
 
+// 0, 1, 2, ... With callbacks a million of them takes a tenth of a second.
+function upTo(n: number): Uint32Array {
+  const all = new Uint32Array(n);
+  for (let i = 0; i < n; i++) all[i] = i;
+  return all;
+}
+
+// Those that the mask has.
+function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
+  const some = new Uint32Array(rows.length);
+  let n = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const f = rows[i]!;
+    some[n] = f;
+    n += mask[f]!;
+  }
+  return some.slice(0, n);
+}
+
 // A regular expression, or where it stops to be one.
 function regex(text: string): RegExp | null {
   const m = /^\/(.+?)(?:\/(i?))?$/.exec(text);
   return m ? new RegExp(m[1]!, m[2] === "i" ? "iu" : "u") : null;
 }
+
+// What is answered of functions and calls alone. All else waits for lines, sources and code.
+export const early: ReadonlySet<keyof Api> = new Set<keyof Api>(["summary", "define", "select", "partTotals", "shown", "sorted",
+  "order", "name", "names", "find", "table", "why", "rows", "groups", "neighbours", "reach", "path", "edges", "layers",
+  "func", "string", "flame", "graph", "dropHot"]);
+
+const ORDERS = 8; // that are kept: of a million functions 4 MB each
 
 export class Api {
   private readonly formulas: number[] = []; // by event; 0: not usable
@@ -99,6 +125,7 @@ export class Api {
   private readonly arrays = new Map<number, Uint32Array>();
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
   private mask: { key: string; mask: Uint8Array } | null = null;
+  private readonly orders = new Map<string, Uint32Array>(); // of all functions, the last one asked for behind
   private hot: { key: string; handle: number; count: number; order: Uint32Array; half: number } | null = null;
 
   constructor(private readonly core: Core) {
@@ -185,6 +212,7 @@ export class Api {
     this.core.choose(parts ?? Array.from({ length: n }, () => true));
     this.core.cycles(cycles);
     this.arrays.clear();
+    this.orders.clear();
     this.dropHot();
     this.mask = null;
   }
@@ -201,11 +229,8 @@ export class Api {
 
   // Functions sorted by a value; their numbers.
   sorted(event: number, of: Of, side: Side, text: string, fields: number): Uint32Array {
-    let rows = Uint32Array.from({ length: this.shown() }, (_, i) => i);
-    if (text) {
-      const mask = this.core.match(text, fields);
-      rows = rows.filter((f) => mask[f] === 1);
-    }
+    let rows = upTo(this.shown());
+    if (text) rows = only(rows, this.core.match(text, fields));
     return this.core.sort(rows, { of, side, formula: this.formulas[event]!, descending: true });
   }
 
@@ -246,14 +271,23 @@ export class Api {
   }
 
   order(filter: Filter, by: Order): Uint32Array {
-    const mask = this.masked(filter);
-    let rows = Uint32Array.from({ length: this.shown() }, (_, i) => i);
-    if (mask) rows = rows.filter((f) => mask[f] === 1);
-    return this.core.sort(rows, {
+    const mask = this.masked(filter), rows = this.allBy(by);
+    return mask ? only(rows, mask) : rows;
+  }
+
+  // All functions in an order. Equal ones stay as they are, so a filter of it is the order of what is left.
+  private allBy(by: Order): Uint32Array {
+    const formula = by.event === undefined || by.of === Of.Called ? 0 : this.form(by.event);
+    const key = [formula, by.of, by.side, by.field, by.descending, by.magnitude, this.shown()].join();
+    let rows = this.orders.get(key);
+    if (rows) this.orders.delete(key);
+    rows ??= this.core.sort(upTo(this.shown()), {
       of: by.of ?? Of.Self, side: by.side ?? Side.New, field: by.field ?? Field.Value, descending: by.descending,
-      magnitude: by.magnitude ?? false,
-      formula: by.event === undefined || by.of === Of.Called ? 0 : this.form(by.event),
+      magnitude: by.magnitude ?? false, formula,
     });
+    this.orders.set(key, rows);
+    for (const oldest of this.orders.keys()) if (this.orders.size > ORDERS) this.orders.delete(oldest);
+    return rows;
   }
 
   name(f: number): Name {

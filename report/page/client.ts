@@ -16,8 +16,11 @@ export function decode(text: string): Uint8Array {
 }
 
 export async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  // Not by way of a Blob, which would take the bytes through another process.
+  const stream = new DecompressionStream("deflate-raw"), writer = stream.writable.getWriter();
+  const written = writer.write(bytes).then(() => writer.close());
+  const [out] = await Promise.all([new Response(stream.readable).arrayBuffer(), written]);
+  return new Uint8Array(out);
 }
 
 export class Client {
@@ -49,6 +52,11 @@ export class Client {
   }
 
   send(m: ToWorker & { bytes: Uint8Array }): void { this.worker.postMessage(m, [m.bytes.buffer]); }
+
+  end(): void {
+    const m: ToWorker = { kind: "end" };
+    this.worker.postMessage(m);
+  }
 
   ask<M extends keyof Api>(method: M, ...args: Parameters<Api[M]>): Promise<Result<M>> {
     return new Promise((resolve, reject) => {

@@ -137,6 +137,15 @@ export class Core {
     this.check(this.call["load"]!(this.handle, at, bytes.length));
   }
 
+  // Of the blocks of the report those that link() needs.
+  needed(): boolean[] {
+    const blocks = this.number(What.Blocks), at = this.get(blocks);
+    this.call["needed"]!(this.handle, at, blocks);
+    const list = Array.from(new Uint8Array(this.memory.buffer, at, blocks), (is) => is === 1);
+    this.put(at);
+    return list;
+  }
+
   link(): void { this.check(this.call["link"]!(this.handle)); }
 
   // ---- Facts ----

@@ -166,6 +166,7 @@ async function start(): Promise<void> {
       setTimeout(more, 30);
       return;
     }
+    client.end();
     const end = document.getElementById("quern-end");
     if (!end) fault("The file is cut off: it has " + sent + " blocks, and no end.");
     else if (Number(end.dataset["blocks"]) !== sent)

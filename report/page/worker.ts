@@ -3,13 +3,16 @@
 // The worker: owns the core. Takes blocks as the page reads them, inflates and loads them, and answers requests. A
 // request is a method of Api by name; requests wait for nothing but the core, so the page stays quick.
 import { Core, What } from "./core";
-import { Api } from "./api";
+import { Api, early } from "./api";
 import { inflate } from "./client";
 import type { FromWorker, ToWorker } from "./protocol";
 
 let api: Api | null = null;
 let core: Core | null = null;
-let left: number | null = null; // blocks still to come, once block 0 said how many there are
+let needed: boolean[] = []; // by block: it must be there for link(); block 0 says which
+let left = 0;               // of those, still to come
+let more = 0;               // of all, still to come
+let ended = false;          // no more come
 
 const scope = self as unknown as { postMessage(m: FromWorker): void; onmessage: ((e: MessageEvent) => void) | null };
 
@@ -28,26 +31,26 @@ async function loadBlock(m: ToWorker & { kind: "block" }): Promise<void> {
     return;
   }
   if (m.index === 0) {
-    left = core!.number(What.Blocks) - 1;
+    needed = core!.needed();
+    more = needed.length;
+    left = needed.filter(Boolean).length;
     api = new Api(core!);
     scope.postMessage({ kind: "first" });
-  } else if (left !== null) {
-    left--;
   }
-  if (left === 0) {
-    try {
-      core!.link();
-      scope.postMessage({ kind: "ready" });
-    } catch (e) {
-      fault("the calls of the report cannot be used", e);
-    }
-    left = null;
+  more--;
+  if (!needed[m.index] || --left > 0) return;
+  try {
+    core!.link();
+    scope.postMessage({ kind: "ready" });
+  } catch (e) {
+    fault("the calls of the report cannot be used", e);
   }
 }
 
 function answer(m: ToWorker & { kind: "ask" }): void {
   try {
     if (!api) throw new Error("the report is not loaded yet");
+    if (more > 0 && !early.has(m.method)) throw new Error("the report is damaged, and lacks this");
     const method = api[m.method] as (...args: unknown[]) => unknown;
     scope.postMessage({ kind: "answer", id: m.id, result: method.apply(api, m.args) });
   } catch (e) {
@@ -57,8 +60,9 @@ function answer(m: ToWorker & { kind: "ask" }): void {
 
 // One at a time: blocks in their order, and what is asked before the next block, so that the first screen, which
 // block 0 suffices for, does not wait for all the others.
-const blocks: (ToWorker & { kind: "core" | "block" })[] = [];
+const blocks: (ToWorker & { kind: "core" | "block" | "end" })[] = [];
 const asked: (ToWorker & { kind: "ask" })[] = [];
+let waiting: (ToWorker & { kind: "ask" })[] = []; // for blocks that are still to come
 let busy = false;
 
 async function work(): Promise<void> {
@@ -68,7 +72,10 @@ async function work(): Promise<void> {
     if (!block) {
       const ask = asked.shift();
       if (!ask) break;
-      answer(ask);
+      if (api && more > 0 && !ended && !early.has(ask.method)) waiting.push(ask);
+      else answer(ask);
+    } else if (block.kind === "end") {
+      ended = true;
     } else if (block.kind === "core") {
       try {
         core = await Core.open(await inflate(block.bytes));
@@ -79,6 +86,10 @@ async function work(): Promise<void> {
       await loadBlock(block);
       // Lets what was asked meanwhile come in.
       await new Promise((done) => setTimeout(done, 0));
+    }
+    if (waiting.length && (ended || more === 0)) {
+      asked.push(...waiting);
+      waiting = [];
     }
   }
   busy = false;
