@@ -789,12 +789,19 @@ static const struct spool_edge *stack_set(struct thread *t)
     return NULL;
 }
 
+// Whether the function on top has set the stack pointer, to another stack, and nothing else has
+// happened since.
+static bool is_elsewhere(const struct thread *t, u64 sp)
+{
+    return t->counters[run.top] == t->calls_last && sp + STACK_NEAR >= t->calls_to &&
+           sp <= t->calls_to + STACK_NEAR;
+}
+
 // Control leaves the function that has set the stack pointer, not by a call: whether that is how
 // another one begins on a stack of its own.
 static bool stack_entered(struct thread *t, u64 sp)
 {
-    bool is = t->counters[run.top] == t->calls_last && sp + STACK_NEAR >= t->calls_to &&
-              sp <= t->calls_to + STACK_NEAR;
+    bool is = is_elsewhere(t, sp);
 
     if (is || t->counters[run.top] < t->calls_last)
         t->calls_last = 0;
@@ -895,7 +902,9 @@ void calls_call(struct thread *t, const u8 *ret)
     way.site = desc_u64(d.site);
     way.len = d.len;
     begin(t);
-    unwind(t, sp + 1); // the return address lies where such a frame's did
+    // The return address lies where such a frame's did; not on another stack, which may lie higher.
+    if (!is_elsewhere(t, sp))
+        unwind(t, sp + 1);
     e = edge_of(&way);
     if (e)
         note(e);
