@@ -11,6 +11,7 @@
 #include "report/core/graph.h"
 #include "report/core/group.h"
 #include "report/core/heap.h"
+#include "report/core/inflate.h"
 #include "report/core/layered.h"
 #include "report/core/link.h"
 #include "report/core/load.h"
@@ -85,6 +86,12 @@ uint32_t EXPORT(crc)(const void *bytes, uint32_t size);
 uint32_t crc(const void *bytes, uint32_t size)
 {
     return load_crc(bytes, size);
+}
+
+int EXPORT(inflate)(const uint8_t *from, uint32_t from_size, uint8_t *out, uint32_t size);
+int inflate(const uint8_t *from, uint32_t from_size, uint8_t *out, uint32_t size)
+{
+    return inflate_raw(from, from_size, out, size);
 }
 
 int EXPORT(load)(struct core *c, uint8_t *block, uint32_t size);

@@ -74,6 +74,7 @@ void load_free(struct core *c)
     for (int s = 0; s < CORE_SIDES; s++) {
         heap_put(c->graph[s].there);
         heap_put(c->graph[s].cycle);
+        heap_put(c->graph[s].inside);
         heap_put(c->self[s]);
         heap_put(c->edge[s]);
         heap_put(c->inclusive[s]);

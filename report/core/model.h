@@ -88,7 +88,8 @@ struct column {
 
 // Of one side: who calls whom in the parts that are selected, and which functions are a cycle.
 struct side_graph {
-    uint8_t *there;  // by edge
+    uint8_t *there;  // by edge: a bit
+    uint8_t *inside; // by edge: a bit where it stays in a cycle, or in a function
     uint32_t *cycle; // by function: 0, or the number of its cycle
     uint32_t cycles; // how many
     bool ready;

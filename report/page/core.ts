@@ -127,14 +127,17 @@ export class Core {
 
   // ---- Loading ----
 
-  // Takes an inflated block. Throws when it is not the one that was written.
-  load(bytes: Uint8Array, crc: number): void {
-    const at = this.bytesIn(bytes);
-    if ((this.call["crc"]!(at, bytes.length) >>> 0) !== crc) {
+  // Takes a block as it was deflated; `size` is its size before. Throws when it is not the one that was written.
+  load(deflated: Uint8Array, size: number, crc: number): void {
+    const from = this.bytesIn(deflated), at = this.get(size);
+    const good = this.call["inflate"]!(from, deflated.length, at, size) === 0 &&
+      (this.call["crc"]!(at, size) >>> 0) === crc;
+    this.put(from);
+    if (!good) {
       this.put(at);
-      throw new Error("the checksum is wrong");
+      throw new Error("it is not what was written");
     }
-    this.check(this.call["load"]!(this.handle, at, bytes.length));
+    this.check(this.call["load"]!(this.handle, at, size));
   }
 
   // Of the blocks of the report those that link() needs.

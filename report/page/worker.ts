@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The worker: owns the core. Takes blocks as the page reads them, inflates and loads them, and answers requests. A
+// The worker: owns the core. Takes blocks as the page reads them, loads them, and answers requests. A
 // request is a method of Api by name; requests wait for nothing but the core, so the page stays quick.
 import { Core, What } from "./core";
 import { Api, early } from "./api";
@@ -20,12 +20,9 @@ function fault(what: string, e: unknown): void {
   scope.postMessage({ kind: "fault", text: what + ": " + (e instanceof Error ? e.message : String(e)) });
 }
 
-async function loadBlock(m: ToWorker & { kind: "block" }): Promise<void> {
-  let bytes: Uint8Array;
+function loadBlock(m: ToWorker & { kind: "block" }): void {
   try {
-    bytes = await inflate(m.bytes);
-    if (bytes.length !== m.size) throw new Error("it has " + bytes.length + " bytes instead of " + m.size);
-    core!.load(bytes, m.crc);
+    core!.load(m.bytes, m.size, m.crc);
   } catch (e) {
     fault("block " + m.index + " of the report cannot be used", e);
     return;
@@ -83,7 +80,7 @@ async function work(): Promise<void> {
         fault("this browser cannot run the report's WebAssembly", e);
       }
     } else if (core) {
-      await loadBlock(block);
+      loadBlock(block);
       // Lets what was asked meanwhile come in.
       await new Promise((done) => setTimeout(done, 0));
     }

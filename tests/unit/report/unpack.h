@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "report/core/heap.h"
+#include "report/core/inflate.h"
 #include "report/core/link.h"
 #include "report/core/load.h"
 #include "report/pack/pack.h"
@@ -17,14 +17,10 @@
 static inline uint8_t *unpack_block(const struct block *b)
 {
     uint8_t *out = heap_get(b->size);
-    z_stream z = { .next_in = b->deflated, .avail_in = (uInt)b->deflated_size };
 
-    z.next_out = out;
-    z.avail_out = (uInt)b->size;
-    if (!out || inflateInit2(&z, -15) != Z_OK || inflate(&z, Z_FINISH) != Z_STREAM_END ||
-        z.total_out != b->size || load_crc(out, b->size) != b->crc)
+    if (!out || inflate_raw(b->deflated, b->deflated_size, out, b->size) != 0 ||
+        load_crc(out, b->size) != b->crc)
         abort();
-    inflateEnd(&z);
     return out;
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// Raw deflate (RFC 1951), backwards. Browsers can do that, too, but only as a stream of small
+// pieces, which takes longer than the work itself.
+#ifndef QUERN_REPORT_CORE_INFLATE_H
+#define QUERN_REPORT_CORE_INFLATE_H
+
+#include "report/core/base.h"
+
+// Exactly `size` bytes into `out`. 0, or CORE_DAMAGED: what is in `out` then means nothing.
+int inflate_raw(const uint8_t *from, size_t from_size, uint8_t *out, size_t size);
+
+#endif
