@@ -31,7 +31,9 @@ struct report {
     size_t page_size; // of what is not data
 
     // report_text.c
-    uint8_t *text_done;       // by file of the pack: 0, or enum text_done
+    uint8_t *text_done; // by file of the pack: 0, or enum text_done
+    uint32_t *text_new; // files added since the last report_text_settle()
+    uint32_t text_new_count;
     uint64_t **text_lines[2]; // --source=cost: a bit for each line with a cost
 
     // report_code.c

@@ -52,6 +52,8 @@ static void mark_lines(struct report *r, unsigned side)
 void report_text_begin(struct report *r)
 {
     r->text_done = xcalloc(pack_file_count(r->pack) + 1, 1);
+    r->text_new = xcalloc(pack_file_count(r->pack) + 1, sizeof(*r->text_new));
+    r->text_new_count = 0;
     for (unsigned s = 0; s < 2 && r->side[s].p && r->source == SOURCE_COST; s++)
         mark_lines(r, s);
 }
@@ -170,6 +172,7 @@ void report_text_add(struct report *r, uint32_t file)
     if (r->text_done[file] || r->source == SOURCE_NONE)
         return;
     r->text_done[file] = TEXT_ADDED;
+    r->text_new[r->text_new_count++] = file;
     now = source_get(&r->side[0].include, r->side[0].mtime, f.name);
     uint8_t *wanted = wanted_lines(r, 0, file, &now), *wanted_old = NULL;
     add_version(r, file, 0, &now, wanted);
@@ -192,9 +195,9 @@ void report_text_add(struct report *r, uint32_t file)
 
 void report_text_settle(struct report *r, bool stays)
 {
-    for (uint32_t i = 0; i < pack_file_count(r->pack); i++)
-        if (r->text_done[i] == TEXT_ADDED)
-            r->text_done[i] = stays ? TEXT_STAYS : TEXT_NOT;
+    for (uint32_t i = 0; i < r->text_new_count; i++)
+        r->text_done[r->text_new[i]] = stays ? TEXT_STAYS : TEXT_NOT;
+    r->text_new_count = 0;
 }
 
 void report_text_end(struct report *r)
@@ -211,4 +214,5 @@ void report_text_end(struct report *r)
         free(r->text_lines[s]);
     }
     free(r->text_done);
+    free(r->text_new);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Sections gathered into blocks, each deflated, with its CRC: what docs/report-format.md calls a
-// block.
+// block. Large ones are deflated by another thread, while the next ones are made: deflating takes
+// more than a third of the time that writing a report takes.
 #ifndef QUERN_REPORT_PACK_BLOCKS_H
 #define QUERN_REPORT_PACK_BLOCKS_H
 
@@ -25,10 +26,13 @@ struct blocks {
     struct block *item; // [0] is made last
     size_t count, cap;
     struct buf open;
-    struct block now; // facts of `open`
-    int level;        // of deflate
-    size_t bytes;     // of all closed blocks, as base64
-    bool failed;      // no memory, or a section larger than a block
+    struct block now;      // facts of `open`
+    int level;             // of deflate
+    size_t bytes;          // of all blocks that are deflated, as base64
+    size_t bound;          // what the others have at most
+    struct helper *helper; // the other thread; NULL: not yet, or there is none
+    bool alone;            // no other thread is to be made
+    bool failed;           // no memory, or a section larger than a block
 };
 
 void blocks_init(struct blocks *b);
@@ -42,8 +46,10 @@ void blocks_add(struct blocks *b, unsigned kind, uint32_t first, uint32_t end,
 void blocks_put(struct buf *to, unsigned kind, const struct buf *payload);
 // Closes the open block if something is in it.
 void blocks_close(struct blocks *b);
+// Waits until all blocks are deflated: only then they can be written, and `bytes` is exact.
+void blocks_wait(struct blocks *b);
 // Forgets the blocks from number `count` on.
-void blocks_drop(struct blocks *b, size_t count, size_t bytes);
+void blocks_drop(struct blocks *b, size_t count);
 // Makes the bytes block 0, in place of what was block 0 before.
 void blocks_first(struct blocks *b, const struct buf *bytes, uint32_t kinds, uint32_t end);
 

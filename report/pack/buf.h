@@ -36,18 +36,18 @@ static inline void buf_bytes(struct buf *b, const void *bytes, size_t n)
     }
 }
 
-static inline void buf_wide(struct buf *b, buf_bits v)
+static inline void buf_u(struct buf *b, uint64_t v)
 {
     for (; v >= 128; v >>= 7)
         buf_byte(b, (unsigned)v | 128);
     buf_byte(b, (unsigned)v);
 }
 
-static inline void buf_u(struct buf *b, uint64_t v)
+static inline void buf_wide(struct buf *b, buf_bits v)
 {
-    for (; v >= 128; v >>= 7)
+    for (; v != (uint64_t)v; v >>= 7)
         buf_byte(b, (unsigned)v | 128);
-    buf_byte(b, (unsigned)v);
+    buf_u(b, (uint64_t)v);
 }
 
 static inline void buf_s(struct buf *b, int64_t v)
@@ -81,6 +81,10 @@ static inline buf_count buf_read_z(const uint8_t **at)
     buf_bits v = 0;
     unsigned shift = 0;
 
+    if (**at < 128) { // most of them
+        unsigned small = *(*at)++;
+        return (int)(small >> 1) ^ -(int)(small & 1);
+    }
     for (; **at >= 128; shift += 7)
         v |= (buf_bits)(*(*at)++ & 127) << shift;
     v |= (buf_bits) * (*at)++ << shift;

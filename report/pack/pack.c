@@ -499,15 +499,18 @@ void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end,
 struct pack_mark pack_begin(struct pack *k)
 {
     blocks_close(&k->blocks);
-    return (struct pack_mark){ k->blocks.count, k->blocks.bytes };
+    return (struct pack_mark){ k->blocks.count };
 }
 
 bool pack_end(struct pack *k, const struct pack_mark *mark, size_t most)
 {
     blocks_close(&k->blocks);
+    if (k->blocks.bytes + k->blocks.bound <= most)
+        return true;
+    blocks_wait(&k->blocks); // it may be less
     if (k->blocks.bytes <= most)
         return true;
-    blocks_drop(&k->blocks, mark->blocks, mark->bytes);
+    blocks_drop(&k->blocks, mark->blocks);
     return false;
 }
 
@@ -585,6 +588,7 @@ int pack_finish(struct pack *k)
     uint32_t kinds = 0;
 
     blocks_close(&k->blocks);
+    blocks_wait(&k->blocks);
     for (unsigned kind = SECTION_HEAD; kind <= SECTION_INDEX; kind++) {
         to.size = 0;
         switch (kind) {
@@ -686,11 +690,6 @@ size_t pack_addresses(struct pack *k, uint32_t f, unsigned side, const uint64_t 
 uint64_t pack_address(const struct pack *k, uint32_t f)
 {
     return k->func[f].addr;
-}
-
-size_t pack_bytes(const struct pack *k)
-{
-    return k->blocks.bytes;
 }
 
 const struct block *pack_block(const struct pack *k, size_t i)

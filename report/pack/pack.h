@@ -59,13 +59,10 @@ uint32_t pack_file_number(const struct pack *k, uint32_t file); // its string
 void pack_section(struct pack *k, unsigned kind, uint32_t first, uint32_t end,
                   const struct buf *payload);
 
-// Bytes that the blocks take in the page so far.
-size_t pack_bytes(const struct pack *k);
-
 // What is added between the two is taken back when all blocks would then need more than `most`
 // bytes (false).
 struct pack_mark {
-    size_t blocks, bytes;
+    size_t blocks;
 };
 struct pack_mark pack_begin(struct pack *k);
 bool pack_end(struct pack *k, const struct pack_mark *mark, size_t most);
