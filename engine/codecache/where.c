@@ -131,8 +131,10 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u)
 
 void where_gate_state(struct thread *t, const struct host_regs *u)
 {
-    bool engine_stack =
-        stubs_between(u->rip, STUB_GATE, STUB_GATE_GO) && u->r[R_RSP] != t->regs[R_RSP];
+    // The gate's first instruction saves the client's stack pointer: before it the slot has an old
+    // one.
+    bool engine_stack = stubs_between(u->rip, STUB_GATE, STUB_GATE_GO) &&
+                        u->rip != stubs_at(STUB_GATE) && u->r[R_RSP] != t->regs[R_RSP];
     u64 rcx = t->regs[R_RCX], rsp = t->regs[R_RSP], r11 = t->regs[11];
 
     memcpy(t->regs, u->r, sizeof(t->regs));

@@ -227,6 +227,16 @@ static void test_gate(void **state)
     assert_int_equal(t.regs[11], 0x10b);
     assert_int_equal(t.regs[R_RCX], 0x101);
     assert_int_equal(t.regs[R_RDX], 0x202);
+    assert_int_equal(t.regs[R_RSP], 0x204);
+    // Within the gate the stack is the engine's, and the client's stack pointer in its slot; not
+    // yet at the first instruction, which puts it there.
+    t.regs[R_RSP] = 0x104;
+    u.rip = stubs_at(STUB_GATE) + 9;
+    where_gate_state(&t, &u);
+    assert_int_equal(t.regs[R_RSP], 0x104);
+    u.rip = stubs_at(STUB_GATE);
+    where_gate_state(&t, &u);
+    assert_int_equal(t.regs[R_RSP], 0x204);
 }
 
 // A relocation leads where it led; an exit leads to its stub, whatever it is linked to.
