@@ -48,16 +48,16 @@
 // mostly the main thread's.
 #define SPOOL_DEEP_SLOTS UINT64_C(8)
 #define SPOOL_DEEP_SIZE  UINT64_C(0x40000000)
-#define SPOOL_STACKS_SIZE \
+#define SPOOL_STACKS_SIZE                 \
     (SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + \
      (SPOOL_THREADS_MAX + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
 
 // Where the calls of a slot's thread begin, and how many bytes of them there may be.
 static inline uint64_t spool_stack_at(uint64_t slot)
 {
-    return slot < SPOOL_DEEP_SLOTS ? slot * SPOOL_DEEP_SIZE
-                                   : SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE +
-                                         (slot - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE;
+    return slot < SPOOL_DEEP_SLOTS
+               ? slot * SPOOL_DEEP_SIZE
+               : SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + (slot - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE;
 }
 
 static inline uint64_t spool_stack_size(uint64_t slot)

@@ -42,8 +42,8 @@ struct log_block {
     u16 slots;   // words of a record
     u16 nops;
     u8 tail;
-    u8 nexts; // how many places it goes on at are known: 0 where that is looked up
-    u16 sp;   // slot of the stack pointer as it is behind it ...
+    u8 nexts;   // how many places it goes on at are known: 0 where that is looked up
+    u16 sp;     // slot of the stack pointer as it is behind it ...
     s64 sp_add; // ... less this
     const struct log_op *op;
 };

@@ -129,7 +129,7 @@ struct thread {
     u64 sc_next;    // client address behind the syscall instruction
     u64 sc_cont;    // host address where the gate goes on
     u64 sc_block;   // spool block that ends in the call, plus one; 0: it is not counted
-    u64 h_addr; // helper call: reference address
+    u64 h_addr;     // helper call: reference address
     u32 h_desc_low,
         h_desc_high; // and descriptor, in halves as translated code stores it (forwarding)
     u64 h_save[10];

@@ -186,10 +186,8 @@ static void elf_bad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(script_lines),
-        cmocka_unit_test(script_limits),
-        cmocka_unit_test(unreadable),
-        cmocka_unit_test(elf_good),
+        cmocka_unit_test(script_lines), cmocka_unit_test(script_limits),
+        cmocka_unit_test(unreadable),   cmocka_unit_test(elf_good),
         cmocka_unit_test(elf_bad),
     };
 

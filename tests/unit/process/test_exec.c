@@ -347,17 +347,17 @@ static void make_elf(const char *name, u8 class, u16 machine, const char *interp
     make_file(name, 0700, &image, sizeof(image));
 }
 
-#define NAMES                                                                               \
-    X(elf)                                                                                  \
-    X(foreign)                                                                              \
-    X(broken)                                                                               \
-    X(text)                                                                                 \
-    X(plain)                                                                                \
-    X(s1)                                                                                   \
-    X(s2)                                                                                   \
-    X(s3)                                                                                   \
-    X(s4) X(s5) X(s6) X(bare) X(lost) X(denied) X(dynamic) X(unlinked) X(odd) X(d1) X(link) \
-        X(rights)
+#define NAMES  \
+    X(elf)     \
+    X(foreign) \
+    X(broken)  \
+    X(text)    \
+    X(plain)   \
+    X(s1)      \
+    X(s2)      \
+    X(s3)      \
+    X(s4)      \
+    X(s5) X(s6) X(bare) X(lost) X(denied) X(dynamic) X(unlinked) X(odd) X(d1) X(link) X(rights)
 
 static char folder[PATH_MAX];
 
@@ -510,7 +510,7 @@ static void test_native(void **state)
         assert_int_equal(given.flags, 0);
         assert_string_equal(said(), "");
         assert_int_equal(header.state, SPOOL_RUNNING);
-        assert_int_equal(stops, 1); // it would keep what this process maps
+        assert_int_equal(stops, 1);         // it would keep what this process maps
         assert_int_equal(allowed_again, 1); // the exec has failed
     }
     fresh(0);
