@@ -149,6 +149,14 @@ void where_gate_state(struct thread *t, const struct host_regs *u)
     t->sc_anew = t->sc_block;
 }
 
+void where_leave(struct thread *t, u64 *ret)
+{
+    __atomic_store_n(&t->leaving, true, __ATOMIC_SEQ_CST);
+    if (where_of(*ret) == WHERE_FRAGMENT)
+        *ret = where_escape(t, *ret);
+    __atomic_store_n(&t->leaving, false, __ATOMIC_SEQ_CST);
+}
+
 u64 where_escape(struct thread *t, u64 hpc)
 {
     struct fragment *f = tcache_at(hpc);

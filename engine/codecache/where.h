@@ -62,4 +62,8 @@ void where_gate_state(struct thread *t, const struct host_regs *u);
 // dispatcher.
 u64 where_escape(struct thread *t, u64 hpc);
 
+// The same of the fragment that a helper returns to, by the helper: *ret leads into the copy. A
+// signal meanwhile makes no other (thread.leaving): the two were mixed.
+void where_leave(struct thread *t, u64 *ret);
+
 #endif

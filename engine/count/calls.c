@@ -189,8 +189,8 @@ static void leave_fragment(struct thread *t)
     u64 *ret = (u64 *)t->engine_sp - 1;
 
     stop_set(t, STOP_CONTROL);
-    if (t->state == TS_HELPER && where_of(*ret) == WHERE_FRAGMENT)
-        *ret = where_escape(t, *ret);
+    if (t->state == TS_HELPER)
+        where_leave(t, ret);
 }
 
 static void note_due(struct thread *t, struct thread_due *due, const struct spool_frame *f)

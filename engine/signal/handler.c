@@ -111,7 +111,7 @@ static void leave_fragment(struct thread *t, enum where where, struct k_ucontext
 
     if (where == WHERE_FRAGMENT)
         uc->mc.ip = where_escape(t, uc->mc.ip);
-    else if (where_of(*ret) == WHERE_FRAGMENT)
+    else if (!t->leaving && where_of(*ret) == WHERE_FRAGMENT)
         *ret = where_escape(t, *ret);
 }
 

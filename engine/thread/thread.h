@@ -160,6 +160,7 @@ struct thread {
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
+    u64 leaving;      // a helper is just making the copy
     u64 step_counter; // spool counter of the instruction that is single-stepped
     u32 step_block;   // and its block
     // count/calls.c: the stack that the client is on ends here. Where the stack pointer was set to

@@ -365,6 +365,14 @@ static void test_helper(void **state)
         assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
         assert_string_equal(did, "a");
         assert_int_equal(stack[7], at(WHERE_ESCAPE) + 5);
+        setup(NULL);
+        t->state = TS_HELPER;
+        t->leaving = true; // the helper is at it
+        stack[7] = at(WHERE_FRAGMENT) + 5;
+        assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
+        assert_string_equal(did, "a");
+        assert_int_equal(stack[7], at(WHERE_FRAGMENT) + 5);
+        t->leaving = false;
     }
 }
 
