@@ -47,6 +47,7 @@ static struct {
     u32 starting;
     bool cannot;             // there was no process to be had
     u32 over;                // none is to be started
+    u32 began;               // there is one, or it has been killed, and there will be no other
     s32 client;              // its process
     s32 client_fd;           // the same; negative where there are no such descriptors
     _Alignas(64) u32 asleep; // the replayer is, or is about to be
@@ -182,7 +183,8 @@ void replayer_start(void)
     if (!tb_config.watched || replayer.cannot || __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) ||
         __atomic_exchange_n(&replayer.starting, 1, __ATOMIC_SEQ_CST))
         return;
-    if (!replayer.tid && !__atomic_load_n(&replayer.over, __ATOMIC_SEQ_CST)) {
+    if (!replayer.began && !__atomic_load_n(&replayer.over, __ATOMIC_SEQ_CST)) {
+        replayer.began = 1;
         replayer.client = sys_getpid();
         replayer.quit = 0;
         if (!stack)
@@ -234,10 +236,24 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
 }
 
+// The process has been killed while it was at t's records. What else it held may be a lock, which
+// another thread would wait for.
+static void take_over(struct thread *t)
+{
+    if (threads_count() > 1)
+        engine_die("the process that simulated the caches has been killed");
+    ll_forget_locks();
+    routine_forget_locks();
+    rest_resume(t);
+    t->replay_end = 0;
+    __atomic_store_n(&job_of(t)->state, JOB_FREE, __ATOMIC_SEQ_CST);
+}
+
 // Until the state is not BUSY any more.
-static void await(struct job *j)
+static void await(struct thread *t)
 {
     struct k_timespec look = { 0, LOOK_NS };
+    struct job *j = job_of(t);
 
     for (u32 i = 0; i < SPINS; i++) {
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE)
@@ -252,8 +268,10 @@ static void await(struct job *j)
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE)
             return;
         if (!__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST) &&
-            __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE)
-            engine_die("the process that simulated the caches has been killed");
+            __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
+            take_over(t);
+            return;
+        }
         sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &look);
     }
 }
@@ -265,7 +283,7 @@ void replayer_settle(struct thread *t)
     if (!tb_config.replayer || __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE)
         return;
     if (!job_take(j)) {
-        await(j);
+        await(t);
         return;
     }
     replay_run(t, j->from, j->end);
@@ -292,6 +310,7 @@ void replayer_stop(void)
         sys_futex(&replayer.tid, FUTEX_WAIT, child, &look); // the kernel wakes without PRIVATE
     while (sys_call4(SYS_wait4, child, 0, __WALL, 0) == -EINTR)
         ;
+    replayer.began = 0;
 }
 
 void replayer_allow(void)
@@ -301,7 +320,7 @@ void replayer_allow(void)
 
 void replayer_fork_child(void)
 {
-    replayer.tid = replayer.starting = replayer.over = 0;
+    replayer.tid = replayer.starting = replayer.over = replayer.began = 0;
     replayer.cannot = false;
     spool->replayer = 0;
 }

@@ -50,21 +50,33 @@ u64 rest_stack(const u64 *from, const u64 *to, u64 sp)
     return sp;
 }
 
-void rest_replay(struct thread *t, const u64 *buffer, u64 bytes)
+// Where what is under way goes on, as it was there.
+static const u64 *where_left_off(struct thread *t)
 {
     const u64 *from = (const u64 *)t->replay_from, *at = (const u64 *)t->record;
-    const u64 *end = (const u64 *)t->replay_end;
-    bool inside = t->state == TS_RUNNING || t->state == TS_HELPER;
 
     caches_clock_goes_on(t);
-    if (end) {
-        if (at < from || at > end)
-            at = from;
-        t->replay_sp = rest_stack(from, at, t->replay_from_sp);
-        replay_records(t, at, end);
-    } else {
-        replay_records(t, NULL, NULL);
-    }
+    if (!t->replay_end)
+        return NULL;
+    if (at < from || at > (const u64 *)t->replay_end)
+        at = from;
+    t->replay_sp = rest_stack(from, at, t->replay_from_sp);
+    return at;
+}
+
+void rest_resume(struct thread *t)
+{
+    const u64 *at = where_left_off(t);
+
+    replay_run(t, at, (const u64 *)t->replay_end);
+}
+
+void rest_replay(struct thread *t, const u64 *buffer, u64 bytes)
+{
+    const u64 *from = (const u64 *)t->replay_from, *end = (const u64 *)t->replay_end;
+    bool inside = t->state == TS_RUNNING || t->state == TS_HELPER;
+
+    replay_records(t, where_left_off(t), end);
     // Of what was being replayed, the buffer was a part or not.
     if (!buffer || (end && from >= buffer && from < buffer + bytes / 8))
         return;

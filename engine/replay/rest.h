@@ -14,6 +14,10 @@ const u64 *rest_end(const u64 *from, const u64 *end, bool inside);
 // The stack pointer behind the records in [from, to), where it was `sp` before them.
 u64 rest_stack(const u64 *from, const u64 *to, u64 sp);
 
+// Who was replaying t's records is gone: they are replayed from where it had come to. By t.
+// @signal-safe
+void rest_resume(struct thread *t);
+
 // t's thread is gone, in the middle of anything. What it had handed over has been replayed if there
 // was a replayer. buffer: that which it was filling, of so many bytes; NULL: it is not to be looked
 // at.

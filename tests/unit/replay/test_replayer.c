@@ -111,6 +111,18 @@ void rest_replay(struct thread *of, const u64 *buffer, u64 bytes)
     __atomic_fetch_add(&shared->rests, 1, __ATOMIC_SEQ_CST);
 }
 
+static u32 resumed, nthreads;
+
+void rest_resume(struct thread *of)
+{
+    resumed += of == t;
+}
+
+u32 threads_count(void)
+{
+    return nthreads;
+}
+
 static jmp_buf back;
 
 _Noreturn void engine_die(const char *format, ...)
@@ -143,7 +155,8 @@ static int setup(void **state)
     replayer_fork_child(); // none that has been stopped
     memset(area, 0, sizeof(area));
     memset(made, 0, sizeof(made));
-    begun = nmade = hold = more = 0;
+    begun = nmade = hold = more = resumed = 0;
+    nthreads = 1;
     died = false;
     replayed_in = 0;
     tb_config.replayer = two_processors();
@@ -347,11 +360,14 @@ static void test_stopped(void **state)
     assert_int_equal(made[1].done, 1);
 }
 
-// Killed by somebody: what it had begun is lost, and that is said.
+// Killed by somebody: the only thread goes on where it was. With others, who may wait for its
+// locks, that is said.
 static void test_killed(void **state)
 {
-    (void)state;
+    bool alone = *state == NULL;
+
     hold = 1;
+    nthreads = alone ? 1 : 2;
     replayer_hand_over(t, record, record + 1);
     wait_taken(1);
     assert_int_equal(made[0].by, replayed_in);
@@ -359,7 +375,9 @@ static void test_killed(void **state)
     sys_call2(SYS_kill, (u64)made[0].by, SIGKILL);
     if (!setjmp(back))
         replayer_settle(t);
-    assert_true(died);
+    assert_int_equal(died, !alone);
+    assert_int_equal(resumed, alone);
+    assert_int_equal(shared->forgot, alone ? 3 : 0);
     assert_false(replayer_is_there());
     assert_int_equal(sys_call4(SYS_wait4, (u64)made[0].by, 0, __WALL, 0), made[0].by);
 }
@@ -402,6 +420,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
         cmocka_unit_test_setup_teardown(test_killed, setup, stop),
+        { "test_killed, two threads", test_killed, setup, stop, &own },
         cmocka_unit_test_setup_teardown(test_forked, setup, stop),
         cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
         cmocka_unit_test_setup_teardown(test_again, setup, stop),

@@ -56,6 +56,14 @@ void replay_records(struct thread *of, const u64 *from, const u64 *end)
     made[nmade++].sp = of->replay_sp;
 }
 
+static u32 runs;
+
+void replay_run(struct thread *of, const u64 *from, const u64 *end)
+{
+    runs++;
+    replay_records(of, from, end);
+}
+
 // As perform.c has it.
 u64 perform_value(u64 sp, u32 slot, const u64 *record)
 {
@@ -90,7 +98,7 @@ static int setup(void **state)
     (void)state;
     low_memory();
     memset(&t, 0, sizeof(t));
-    clocks = nmade = 0;
+    clocks = nmade = runs = 0;
     return 0;
 }
 
@@ -159,6 +167,22 @@ static void test_under_way(void **state)
     assert_ptr_equal(made[1].end, full + 3);
 }
 
+// Somebody else was replaying it.
+static void test_resumed(void **state)
+{
+    (void)state;
+    t.replay_from = (u64)complete;
+    t.replay_end = (u64)(complete + 12);
+    t.record = (u64)(complete + 7);
+    t.replay_from_sp = 3;
+    rest_resume(&t);
+    assert_int_equal(runs, 1); // with the client's vector registers kept
+    assert_int_equal(nmade, 1);
+    assert_ptr_equal(made[0].from, complete + 7);
+    assert_ptr_equal(made[0].end, complete + 12);
+    assert_int_equal(made[0].sp, 0xff8);
+}
+
 // The thread was replaying the buffer itself: once is enough.
 static void test_own_buffer(void **state)
 {
@@ -181,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup(test_buffer, setup),
         cmocka_unit_test_setup(test_under_way, setup),
         cmocka_unit_test_setup(test_own_buffer, setup),
+        cmocka_unit_test_setup(test_resumed, setup),
     };
 
     if (sys_failed(sys_mmap(REPLAY_BASE, PAGE_SIZE, PROT_READ | PROT_WRITE,
