@@ -90,14 +90,6 @@ static struct where_left left_at(const struct fragment *f, const struct recipe *
     return l;
 }
 
-struct where_left where_left(struct thread *t, u64 hpc)
-{
-    u32 off;
-    struct fragment *f = fragment_of(t, hpc, &off);
-
-    return left_at(f, recipe_at(f, off));
-}
-
 struct where_left where_recover(struct thread *t, const struct host_regs *u)
 {
     u32 off;

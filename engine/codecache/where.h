@@ -51,9 +51,6 @@ struct where_left {
 // strings_rep() to account for, the record for log_left().
 struct where_left where_recover(struct thread *t, const struct host_regs *u);
 
-// The same place without a change.
-struct where_left where_left(struct thread *t, u64 hpc);
-
 // An interruption in WHERE_GATE_BEFORE: writes the client's state at its syscall instruction to t.
 void where_gate_state(struct thread *t, const struct host_regs *u);
 

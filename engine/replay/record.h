@@ -44,7 +44,7 @@ struct log_block {
     u8 tail;
     u8 nexts;   // how many places it goes on at are known: 0 where that is looked up
     u16 sp;     // slot of the stack pointer as it is behind it ...
-    s64 sp_add; // ... less this
+    s64 sp_add; // ... but for this, which is added
     const struct log_op *op;
 };
 

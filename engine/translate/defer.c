@@ -208,13 +208,12 @@ static void fetch(struct tb *b, u32 i)
     b->iline = last;
 }
 
-// Slots that a helper fills in. The last is stored here: C must not meet the buffer's end.
+// Slots that a helper fills in: there is room, for the record's first store lies behind them.
 static u16 helper_slots(struct tb *b, u32 n)
 {
     u16 first = new_slots(b, n);
 
     state_spill(b, R11);
-    x86_mov(&b->code, MEM(R11, (first + n - 1) * 8), R11);
     return first;
 }
 

@@ -208,10 +208,9 @@ static void test_recording(void **state)
     assert_true(left.open && !left.closed);
     assert_int_equal(t.log, 0x20b);
     assert_int_equal(t.regs[11], 0x10b);
-    left = where_left(&t, fragment.hpc + 50);
-    assert_true(left.closed && !left.open);
     u.rip = fragment.hpc + 50;
-    where_recover(&t, &u);
+    left = where_recover(&t, &u);
+    assert_true(left.closed && !left.open);
     assert_int_equal(t.log, 0x20b);
     assert_int_equal(t.regs[11], 0x20b);
 }
