@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 5u
+#define SPOOL_VERSION 6u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -296,6 +296,9 @@ struct spool_edge {
 // One open call: spool_frame_bytes() of it, in a thread's stack of them. The counter at
 // spool_header.calls is the address of the last one, those behind it are the thread's totals; with
 // contexts another one is 1 while nothing is collected, and behind that are the totals which hold.
+// Without contexts the one behind the totals is the slot, plus one, where replays keep the totals
+// of misses, and in its stack the part of each frame that says what they were before: another
+// one's, or its own; 0: there are no replays, and a frame has that when it is filled.
 struct spool_frame {
     uint32_t counter;  // of the edge
     uint32_t plt;      // of the edge, until the linkage table has been left; and the flags below

@@ -232,12 +232,6 @@ static void print_stat(struct shown *v)
 
 // ---- Threads ----
 
-struct frame {
-    uint32_t counter, plt;
-    uint64_t key, sp;
-    uint64_t before[SPOOL_EVENTS];
-};
-
 static void open_symbols(struct shown *v)
 {
     struct symbols_options o = { .no_demangle = (v->r->h->flags & SPOOL_F_NO_DEMANGLE) != 0 };
@@ -285,8 +279,8 @@ static const struct spool_edge *edge_of(const struct shown *v, uint32_t counter)
 }
 
 // What a call through a linkage table leads to, once that is known.
-static uint64_t target_of(const struct shown *v, const struct spool_edge *e, const struct frame *f,
-                          uint32_t *map)
+static uint64_t target_of(const struct shown *v, const struct spool_edge *e,
+                          const struct finish_frame *f, uint32_t *map)
 {
     *map = e->target_map;
     if (!e->plt || (f->plt & SPOOL_FRAME_PLT))
@@ -302,7 +296,7 @@ static uint64_t target_of(const struct shown *v, const struct spool_edge *e, con
     return e->function;
 }
 
-static void add_frame(struct shown *v, struct thread *t, const struct frame *f,
+static void add_frame(struct shown *v, struct thread *t, const struct finish_frame *f,
                       const uint64_t *total)
 {
     uint64_t flags = v->r->h->flags, often = spool_event_index(SPOOL_E_I1MR, flags);
@@ -332,18 +326,18 @@ static void add_frame(struct shown *v, struct thread *t, const struct frame *f,
 }
 
 // The calls that a thread has open, from the last one down; their number.
-static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, struct frame *f)
+static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, const uint64_t *late,
+                          struct finish_frame *f)
 {
     uint64_t bytes = spool_frame_bytes(v->r->h->flags);
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);
     uint64_t at = top - (FINISH_CALLS_BASE + spool_stack_at(slot));
-    size_t want = bytes < sizeof(*f) ? bytes : sizeof(*f), n = 0;
+    size_t n = 0;
 
-    memset(f, 0, DEPTH_MAX * sizeof(*f));
     if (at >= spool_stack_size(slot))
         return 0;
     for (at += first; at >= first && n < DEPTH_MAX; at -= bytes, n++)
-        if (pread(v->r->fd, &f[n], want, (off_t)at) != (ssize_t)want)
+        if (!finish_calls_frame(v->r->h, v->r->fd, at, late, &f[n]))
             break;
     return n;
 }
@@ -376,17 +370,22 @@ static void add_called_thread(struct shown *v, uint32_t slot)
     uint64_t flags = v->r->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t words[2 * (SPOOL_EVENTS + 1)] = { 0 }, *total = words + 1;
     uint64_t at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE + v->r->h->calls * UINT64_C(8);
-    static struct frame frame[DEPTH_MAX];
+    static struct finish_frame frame[DEPTH_MAX];
     struct thread *t;
     size_t frames = 0;
+    uint64_t late;
+    bool later;
 
     if (pread(v->r->fd, words, 8, (off_t)at) != 8 || !words[0])
         return;
+    later = finish_calls_late(v->r->h, v->r->fd, slot, total, &late);
     if (v->c->back)
-        frames = read_frames(v, slot, words[0], frame);
+        frames = read_frames(v, slot, words[0], later ? &late : NULL, frame);
     // Behind the frames, whose costs would be less than nothing.
     if (pread(v->r->fd, words, sizeof(words), (off_t)at) != (ssize_t)sizeof(words))
         return;
+    if (later)
+        finish_calls_late(v->r->h, v->r->fd, slot, total, &late);
     if ((flags & SPOOL_F_CONTEXTS) && total[n]) // nothing is collected
         total += n + 1;
     t = new_thread(v, slot);

@@ -53,15 +53,8 @@ _Static_assert(EVENTS == FINISH_EVENTS, "every event");
 
 // ---- Open calls ----
 
-struct frame {
-    uint32_t counter, plt;
-    uint64_t key, sp;
-    // and with contexts a struct spool_frame_context
-    uint64_t before[SPOOL_EVENTS + sizeof(struct spool_frame_context) / 8];
-};
-
 // What a hidden function costs was charged when it called.
-static bool is_charged(const struct frame *f, uint64_t flags, uint64_t totals)
+static bool is_charged(const struct finish_frame *f, uint64_t flags, uint64_t totals)
 {
     struct spool_frame_context context;
 
@@ -71,20 +64,56 @@ static bool is_charged(const struct frame *f, uint64_t flags, uint64_t totals)
     return context.flags & SPOOL_FRAME_SKIPPED;
 }
 
+bool finish_calls_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
+                       uint64_t *frames)
+{
+    uint64_t n = spool_event_index(SPOOL_EVENTS, h->flags), late;
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at = SPOOL_THREADS_OFF;
+    ssize_t want = (ssize_t)((n - often) * sizeof(*total));
+
+    if (h->flags & SPOOL_F_CONTEXTS || h->calls + 2 + n > h->counters_used)
+        return false;
+    at += (h->calls + 1) * sizeof(*total);
+    if (pread(fd, &late, sizeof(late), (off_t)(at + slot * SPOOL_THREAD_SIZE + n * 8)) !=
+            sizeof(late) ||
+        !late || late > SPOOL_THREADS_MAX)
+        return false;
+    late--;
+    *frames = spool_stack_at(late) - spool_stack_at(slot);
+    return pread(fd, total + often, (size_t)want,
+                 (off_t)(at + late * SPOOL_THREAD_SIZE + often * 8)) == want;
+}
+
+bool finish_calls_frame(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
+                        struct finish_frame *f)
+{
+    uint64_t bytes = spool_frame_bytes(h->flags), n = spool_event_index(SPOOL_EVENTS, h->flags);
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags);
+    size_t want = bytes < sizeof(*f) ? bytes : sizeof(*f), rest = (n - often) * sizeof(*f->before);
+
+    memset(f, 0, sizeof(*f));
+    if (pread(fd, f, want, (off_t)at) != (ssize_t)want)
+        return false;
+    if (!late)
+        return true;
+    f->key |= SPOOL_FRAME_FILLED;
+    at += *late + offsetof(struct finish_frame, before) + often * sizeof(*f->before);
+    return pread(fd, f->before + often, rest, (off_t)at) == (ssize_t)rest;
+}
+
 // Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
-// the sums. A frame that cannot be is the end.
+// the sums. A frame that cannot be is the end. late: finish_calls_frame()'s.
 static void end_frames(const struct finish_spool *s, int fd, uint64_t first, uint64_t at,
-                       uint64_t *total, uint64_t *sum)
+                       const uint64_t *late, uint64_t *total, uint64_t *sum)
 {
     uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
     uint64_t last = at;
 
     for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
-        struct frame f = { 0 };
-        size_t want = bytes < sizeof(f) ? bytes : sizeof(f);
+        struct finish_frame f;
 
-        if (pread(fd, &f, want, (off_t)at) != (ssize_t)want || f.counter + 1 + n > s->counters_used)
+        if (!finish_calls_frame(s->h, fd, at, late, &f) || f.counter + 1 + n > s->counters_used)
             return;
         if (at != last && is_charged(&f, flags, n))
             continue;
@@ -101,7 +130,8 @@ void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = s->h->calls + 1;
-    bool contexts = s->h->flags & SPOOL_F_CONTEXTS;
+    bool contexts = s->h->flags & SPOOL_F_CONTEXTS, later;
+    uint64_t late;
 
     if (s->h->calls + (contexts ? 2 : 1) * (n + 1) > s->counters_used)
         return;
@@ -109,8 +139,10 @@ void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
         totals += n + 1;
     at = counters[s->h->calls] - (FINISH_CALLS_BASE + spool_stack_at(slot));
     memcpy(total, counters + totals, n * sizeof(*total));
-    if (at < spool_stack_size(slot))
-        end_frames(s, fd, first, first + at, total, sum);
+    if (at >= spool_stack_size(slot))
+        return;
+    later = finish_calls_late(s->h, fd, slot, total, &late);
+    end_frames(s, fd, first, first + at, later ? &late : NULL, total, sum);
 }
 
 void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
@@ -124,7 +156,7 @@ void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
             return;
         if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
             end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,
-                       r.totals, sum);
+                       NULL, r.totals, sum);
     }
 }
 

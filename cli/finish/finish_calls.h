@@ -25,6 +25,23 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
 // CALLS_BASE of engine/base/layout.h: where open calls lay in the process.
 #define FINISH_CALLS_BASE UINT64_C(0x7ea810000000)
 
+// A frame as it lies in the spool.
+struct finish_frame {
+    uint32_t counter, plt;
+    uint64_t key, sp;
+    // and with contexts a struct spool_frame_context
+    uint64_t before[SPOOL_EVENTS + sizeof(struct spool_frame_context) / 8];
+};
+
+// Where replays keep the totals of misses, and a part of each frame (spool.h): true, the first ones
+// are read into `total`, and *frames is what lies between a frame and that part. False: they do
+// not, with slot's thread.
+bool finish_calls_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
+                       uint64_t *frames);
+// The frame at `at` in the file; late: that *frames, or NULL. False: there is none.
+bool finish_calls_frame(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
+                        struct finish_frame *f);
+
 // Adds to the sums of all threads what the calls have cost that slot's thread had open.
 void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
                        const uint64_t *counters, uint64_t *sum);

@@ -248,9 +248,6 @@ void run_start(const struct run_options *options, char **given)
     size_t n = 0;
     int log_fd, spool_fd, e;
 
-    if ((o.flags & SPOOL_F_CALLS) && (o.replay == 2 || o.replay == 3))
-        die(UTIL_USAGE, "--calls=yes: not with --replay, which simulates caches later than "
-                        "the calls are made; leave one of them out");
     if ((o.flags & SPOOL_F_BY_THREAD) && (o.flags & SPOOL_F_MERGE))
         die(UTIL_USAGE,
             "--separate-threads=yes: not with --children=merge, which makes one profile "
@@ -271,6 +268,12 @@ void run_start(const struct run_options *options, char **given)
             o.log);
     if (rules_say_anything(&o) || (o.flags & SPOOL_F_NOT_COLLECTING))
         o.flags |= SPOOL_F_CONTEXTS;
+    if ((o.flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)) &&
+        (o.replay == 2 || o.replay == 3))
+        die(UTIL_USAGE, "--replay simulates caches later than the calls are made: not with "
+                        "--separate-*, --fn-*, --skip-direct-rec, --toggle-collect, "
+                        "--collect-atstart, --collect-systime, --dump-before, --dump-after and "
+                        "--zero-before; leave one of them out");
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);

@@ -15,6 +15,7 @@
 #include "engine/count/desc.h"
 #include "engine/count/edges.h"
 #include "engine/count/rules.h"
+#include "engine/count/vector.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
@@ -26,6 +27,7 @@
 static struct {
     u32 top;                // counter: the last frame's address; totals follow
     u32 events, often;      // how many there are; that do not wait for a miss
+    u32 late;               // counter: the slot where a replay's totals are, plus one; 0: none
     u32 frame;              // bytes
     u8 place[SPOOL_EVENTS]; // of an event among them
     bool begins, ends;      // rules ask what begins, or ends
@@ -62,13 +64,18 @@ void calls_init(void)
     for (u32 e = 0; e < SPOOL_EVENTS; e++)
         run.place[e] = (u8)spool_event_index((enum spool_event)e, tb_config.flags);
     run.top = tb_config.calls_top =
-        spooler_counters((1 + run.events) * (tb_config.contexts ? 2 : 1));
+        spooler_counters(tb_config.contexts ? 2 * (1 + run.events) : 2 + run.events);
+    run.late = run.top + 1 + run.events;
     spool->calls = run.top;
     edges_init();
     contexts_init();
     run.begins = rules_has("bz");
     run.ends = rules_has("a");
     owner = heap_pages(SPOOL_COUNTERS_MAX);
+    if (tb_config.defer) {
+        vector_sets.owner = owner;
+        vector_sets.totals = run.top + 1;
+    }
 }
 
 // ---- Frames ----
@@ -76,6 +83,11 @@ void calls_init(void)
 static struct spool_frame *top_of(const struct thread *t)
 {
     return (struct spool_frame *)t->counters[run.top];
+}
+
+static struct thread *thread_of(u64 *counters)
+{
+    return (struct thread *)((u64)counters - TA_COUNTERS);
 }
 
 static u64 *totals_of(const struct thread *t)
@@ -106,6 +118,70 @@ static u64 callee(const struct spool_frame *f)
     return e->function;
 }
 
+// -- what replays keep --
+
+void (*calls_record)(struct thread *t, enum calls_late what, const struct spool_frame *f,
+                     u32 counter);
+void (*calls_simulate)(struct thread *t);
+
+// Of a slot's first frame.
+static u64 base_of(u32 slot)
+{
+    return CALLS_BASE + spool_stack_at(slot);
+}
+
+// Where a replay counts: another slot's area when that is another processor's work.
+static u32 late_slot(const struct thread *t)
+{
+    return (u32)(((u64)t->misses - TA_COUNTERS - THREAD_AREA_BASE) / THREAD_AREA_STRIDE);
+}
+
+void calls_thread_init(struct thread *t)
+{
+    t->calls_base = base_of(t->slot);
+    t->calls_late = base_of(late_slot(t));
+}
+
+static u64 *late_totals(const struct thread *t)
+{
+    return t->misses + run.top + 1;
+}
+
+static struct spool_frame *late_frame(const struct thread *t, const struct spool_frame *f)
+{
+    return (struct spool_frame *)((u64)f - t->calls_base + t->calls_late);
+}
+
+static void late_leave(struct thread *t, const struct spool_frame *late, u32 counter)
+{
+    for (u32 i = run.often; i < run.events; i++)
+        t->misses[counter + i - run.often] += late_totals(t)[i] + late->before[i] + 1;
+}
+
+void calls_replay(struct thread *t, enum calls_late what, u32 frame, u32 counter)
+{
+    struct spool_frame *late =
+        (struct spool_frame *)(t->calls_late + (u32)(frame - (u32)t->calls_base));
+
+    switch (what) {
+    case CALLS_ENTER:
+        for (u32 i = run.often; i < run.events; i++)
+            late->before[i] = ~late_totals(t)[i];
+        break;
+    case CALLS_LEAVE: late_leave(t, late, counter); break;
+    case CALLS_BACK:
+        for (u32 i = run.often; i < run.events; i++)
+            late_totals(t)[i] = ~late->before[i];
+        break;
+    }
+}
+
+static void record(struct thread *t, enum calls_late what, const struct spool_frame *f, u32 counter)
+{
+    if (tb_config.defer)
+        calls_record(t, what, f, counter);
+}
+
 static void snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
 {
     for (u32 i = from; i < to; i++)
@@ -116,6 +192,8 @@ static void snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
 // noted it since do so now.
 static void fill(struct thread *t)
 {
+    if (tb_config.defer)
+        return;
     for (struct spool_frame *f = top_of(t); !(f->key & SPOOL_FRAME_FILLED); f = below(f)) {
         snapshot(f, totals_of(t), run.often, run.events);
         f->key |= SPOOL_FRAME_FILLED;
@@ -150,12 +228,6 @@ static void charge_hidden(struct spool_frame *f, u64 *to, const u64 *totals)
         f->before[i] = ~totals[i];
         to[i] += by;
     }
-}
-
-// Of a slot's first frame.
-static u64 base_of(u32 slot)
-{
-    return CALLS_BASE + spool_stack_at(slot);
 }
 
 static bool is_hidden(const struct spool_frame *f)
@@ -218,30 +290,44 @@ static void entered(struct thread *t, const struct spool_frame *f)
 
 static void left(u64 *counters, const struct spool_frame *f)
 {
-    struct thread *t = (struct thread *)((u64)counters - TA_COUNTERS);
+    struct thread *t = thread_of(counters);
     u32 depth = contexts_of(f)->depth;
 
     if (run.ends && contexts_rules(f)->after && depth && counters[depth] == 0)
         note_due(t, &thread_own(t)->dump_after, f);
 }
 
-static void pop(u64 *counters)
+// simulated: all that was recorded, so that what replays keep is as of now.
+static void pop_frame(u64 *counters, bool simulated)
 {
     struct spool_frame *f = (struct spool_frame *)counters[run.top];
     u64 *totals = counters + run.top + 1;
+    u32 own = tb_config.defer ? run.often : run.events;
 
     if (tb_config.contexts && is_hidden(f))
         charge_hidden(f, counters + f->counter + 1, totals);
     else
         charge(f, counters + f->counter + 1, totals);
     if (f->key & SPOOL_FRAME_SIGNAL) // what the handler did is not the interrupted function's
-        for (u32 i = 0; i < run.events; i++)
+        for (u32 i = 0; i < own; i++)
             totals[i] = ~f->before[i];
     if (tb_config.contexts) {
         uncover(counters, f);
         left(counters, f);
     }
     counters[run.top] = (u64)below(f);
+    if (simulated)
+        late_leave(thread_of(counters), late_frame(thread_of(counters), f),
+                   f->counter + 1 + run.often);
+    else
+        record(thread_of(counters), CALLS_LEAVE, f, f->counter + 1 + run.often);
+    if (f->key & SPOOL_FRAME_SIGNAL)
+        record(thread_of(counters), CALLS_BACK, f, 0);
+}
+
+static void pop(u64 *counters)
+{
+    pop_frame(counters, false);
 }
 
 static void jumps_end(struct thread *t)
@@ -255,6 +341,8 @@ static void reach(struct thread *t, u64 end)
     u64 base = base_of(t->slot);
     long ret = spooler_stack_reach(t->slot, end - base);
 
+    if (ret == 0 && t->calls_late != t->calls_base)
+        ret = spooler_stack_reach(late_slot(t), end - base);
     if (ret == -ENOSPC)
         engine_die("more than %lu calls are open in one thread (docs/limits.md)",
                    spool_stack_size(t->slot) / run.frame);
@@ -277,6 +365,7 @@ static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u6
     f->sp = sp;
     snapshot(f, totals_of(t), 0, run.often);
     t->counters[e->counter]++;
+    record(t, CALLS_ENTER, f, 0);
     t->counters[run.top] = at;
     return f;
 }
@@ -368,13 +457,20 @@ static const struct spool_edge *unwind(struct thread *t, u64 sp)
 
 // ---- Threads ----
 
+static void fill_root(struct thread *t, struct spool_frame *f)
+{
+    if (tb_config.defer)
+        return;
+    snapshot(f, totals_of(t), run.often, run.events);
+    f->key |= SPOOL_FRAME_FILLED;
+}
+
 // The first frame, or a signal's: those that have not noted all totals end with it.
 static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
 {
     struct spool_frame *f = enter_root(t, target, key, sp);
 
-    snapshot(f, totals_of(t), run.often, run.events);
-    f->key |= SPOOL_FRAME_FILLED;
+    fill_root(t, f);
     f->plt = 0; // also where counting begins in a linkage table
 }
 
@@ -384,6 +480,8 @@ void calls_thread_start(struct thread *t)
         return;
     t->calls_end = t->regs[R_RSP];
     t->calls_last = 0;
+    if (tb_config.defer)
+        t->counters[run.late] = late_slot(t) + 1;
     t->counters[run.top] = base_of(t->slot) - run.frame;
     push_root(t, t->pc, KEY_NONE, ~0ul);
     end(t);
@@ -397,8 +495,10 @@ static void end_all(u64 *counters, u32 slot)
         return;
     if (tb_config.contexts)
         contexts_thaw(counters);
+    if (tb_config.defer)
+        calls_simulate(thread_of(counters));
     while (counters[run.top] >= base)
-        pop(counters);
+        pop_frame(counters, tb_config.defer);
     counters[run.top] = 0;
 }
 
@@ -445,6 +545,7 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save)
     f->key = save->key & ~SPOOL_FRAME_FILLED;
     f->sp = save->sp;
     snapshot(f, totals_of(t), 0, run.often);
+    record(t, CALLS_ENTER, f, 0);
     if (tb_config.contexts) {
         *contexts_of(f) = save->context;
         if (save->context.depth)
@@ -489,6 +590,11 @@ void calls_counted(struct thread *t, u32 counter, u64 n)
 {
     u32 place = owner[counter];
 
+    if (tb_config.defer) {
+        if (place >= run.often) // else calls_elements() has seen to it
+            late_totals(t)[place] += n;
+        return;
+    }
     if (place >= run.often)
         fill(t);
     totals_of(t)[place] += n;
@@ -498,6 +604,12 @@ static void add_total(struct thread *t, enum spool_event e, u64 n)
 {
     if (n && spool_event_counted(e, tb_config.flags))
         totals_of(t)[run.place[e]] += n;
+}
+
+void calls_elements(struct thread *t, enum spool_event e, u64 n)
+{
+    if (tb_config.calls && tb_config.defer)
+        add_total(t, e, n);
 }
 
 void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by)
@@ -626,6 +738,32 @@ static void copy_words(u64 *to, const u64 *from, u64 bytes)
         to[i] = from[i];
 }
 
+// What replays keep of the frames goes with them, and what each is then is complete.
+static void late_put_aside(struct thread *t, struct spool_saved *s, u64 bytes)
+{
+    copy_words(s->totals + run.often, late_totals(t) + run.often, (run.events - run.often) * 8ul);
+    for (u64 at = 0; at < bytes; at += run.frame) {
+        struct spool_frame *f = (struct spool_frame *)((u64)(s + 1) + at);
+        const struct spool_frame *late = (const struct spool_frame *)(t->calls_late + at);
+
+        f->key |= SPOOL_FRAME_FILLED;
+        for (u32 i = run.often; i < run.events; i++)
+            f->before[i] = late->before[i];
+    }
+}
+
+static void late_take_up(struct thread *t, u64 bytes)
+{
+    for (u64 at = 0; at < bytes; at += run.frame) {
+        struct spool_frame *f = (struct spool_frame *)(t->calls_base + at);
+        struct spool_frame *late = (struct spool_frame *)(t->calls_late + at);
+
+        f->key &= ~SPOOL_FRAME_FILLED;
+        for (u32 i = run.often; i < run.events; i++)
+            late->before[i] = f->before[i];
+    }
+}
+
 // So many functions are open more, or less, as the frames of a stack say.
 static void open_again(struct thread *t, u64 last, u64 by)
 {
@@ -648,6 +786,8 @@ static void stack_leave(struct thread *t, u64 sp)
     struct spool_saved *s;
 
     fill(t);
+    if (tb_config.defer)
+        calls_simulate(t);
     lock_take(&stacks.lock);
     s = saved_take(bytes);
     if (s) {
@@ -665,6 +805,8 @@ static void stack_leave(struct thread *t, u64 sp)
         stacks.left[stacks.count++] = l;
         copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
         copy_words(s->totals, totals_of(t), run.events * 8ul);
+        if (tb_config.defer)
+            late_put_aside(t, s, bytes);
         s->frames = bytes;
         open_again(t, t->counters[run.top], ~0ul);
     } else {
@@ -685,8 +827,7 @@ static void stack_begin(struct thread *t, u64 sp, u64 target)
     t->calls_end = sp + STACK_ABOVE;
     t->counters[run.top] = base - run.frame;
     f = enter_root(t, target, KEY_NONE, ~0ul);
-    f->key |= SPOOL_FRAME_FILLED;
-    snapshot(f, totals_of(t), 0, run.events);
+    fill_root(t, f);
 }
 
 // The one that was left at sp, or nearly there; none: stacks.count. @holds(stacks.lock)
@@ -726,7 +867,11 @@ static bool stack_goes_on(struct thread *t, u64 sp)
     stack_leave(t, t->calls_sp);
     reach(t, base + l->at->frames);
     copy_words((u64 *)base, (const u64 *)(l->at + 1), l->at->frames);
-    copy_words(totals_of(t), l->at->totals, run.events * 8ul);
+    copy_words(totals_of(t), l->at->totals, run.often * 8ul);
+    copy_words((tb_config.defer ? late_totals(t) : totals_of(t)) + run.often,
+               l->at->totals + run.often, (run.events - run.often) * 8ul);
+    if (tb_config.defer)
+        late_take_up(t, l->at->frames);
     t->counters[run.top] = base + l->at->frames - run.frame;
     open_again(t, t->counters[run.top], 1);
     t->calls_end = l->end;
@@ -955,6 +1100,8 @@ static void plt_left(struct thread *t, struct spool_frame *f, const struct spool
     f->plt &= SPOOL_FRAME_JUMP;
     f->key &= ~SPOOL_FRAME_FILLED;
     snapshot(f, totals_of(t), 0, run.often);
+    record(t, CALLS_LEAVE, f, through->counter + 1 + run.events + run.often);
+    record(t, CALLS_ENTER, f, 0);
 }
 
 void calls_leave_plt(struct thread *t, const u8 *ret)
@@ -1053,12 +1200,31 @@ static void frames_zero(u64 first, u64 end)
     }
 }
 
-void calls_zero(u64 *counters, u32 slot, u64 top)
+struct calls_kept calls_keep(const u64 *counters)
 {
-    if (!tb_config.calls || !top)
+    struct calls_kept kept = { 0, 0 };
+
+    if (tb_config.calls) {
+        kept.top = counters[run.top];
+        kept.late = tb_config.defer ? counters[run.late] : 0;
+    }
+    return kept;
+}
+
+void calls_zero(u64 *counters, u32 slot, struct calls_kept kept)
+{
+    u64 base = base_of(slot);
+
+    if (!kept.top)
         return;
-    counters[run.top] = top;
-    frames_zero(base_of(slot), top + run.frame);
+    counters[run.top] = kept.top;
+    frames_zero(base, kept.top + run.frame);
+    if (!kept.late)
+        return;
+    counters[run.late] = kept.late;
+    if (kept.late - 1 != slot)
+        frames_zero(base_of((u32)kept.late - 1),
+                    base_of((u32)kept.late - 1) + kept.top + run.frame - base);
 }
 
 void calls_zero_left(void)

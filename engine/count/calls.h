@@ -30,6 +30,26 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save);
 // What the counters of a block's instruction count, for calls_count(). @holds(translation lock)
 void calls_own(const struct spool_counters *c, u32 first);
 
+// With --replay misses are found later, and with them what they add to calls: those keep totals of
+// their own, beside the misses, and a part of each frame. In between, what is done to frames goes
+// into the record: translated code puts it there, and this hook (replay/log.c), in its order.
+enum calls_late {
+    CALLS_ENTER, // the frame has been made
+    CALLS_LEAVE, // it has ended: counters of its edge grow, from this one on
+    CALLS_BACK,  // it was a signal's: the totals are again what they were
+};
+extern void (*calls_record)(struct thread *t, enum calls_late what, const struct spool_frame *f,
+                            u32 counter);
+// And what has been put there is simulated.
+extern void (*calls_simulate)(struct thread *t);
+// One of them is done. frame: the low half of its address.
+void calls_replay(struct thread *t, enum calls_late what, u32 frame, u32 counter);
+// What a thread needs for that.
+void calls_thread_init(struct thread *t);
+
+// A string instruction or gather has been recorded: its elements count now.
+void calls_elements(struct thread *t, enum spool_event e, u64 n);
+
 void calls_counted(struct thread *t, u32 counter, u64 n);
 // A counter of a reference or a branch.
 static inline void calls_count(struct thread *t, u32 counter, u64 n)
@@ -58,9 +78,14 @@ void calls_returned(struct thread *t, u64 target);
 // and *frame, the new frame's address, may have changed. @signal-safe
 bool calls_full(struct thread *t, u64 addr, u64 *frame);
 
-// All counters of a slot have become 0, its totals, too: what it has open (top: its last frame's
-// address before) begins to cost now. The same of stacks that were left. With the world stopped.
-void calls_zero(u64 *counters, u32 slot, u64 top);
+// All counters of a slot become 0, its totals, too: what it has open begins to cost now. keep()
+// before, then zero(). The same of stacks that were left. With the world stopped, and what was
+// recorded simulated.
+struct calls_kept {
+    u64 top, late;
+};
+struct calls_kept calls_keep(const u64 *counters);
+void calls_zero(u64 *counters, u32 slot, struct calls_kept kept);
 void calls_zero_left(void);
 // Callgrind's request to collect, or no more. False: the run was not made for that.
 bool calls_toggle(struct thread *t);

@@ -227,8 +227,9 @@ void ll_drain(struct thread *t)
         return;
     lock_take(&stripe[0].lock); // which no reference takes while those of others wait
     for (; w < end; w++) {
-        t->misses[w->counter]++;
-        t->misses[w->counter + 1] += own_ref(w->addr, w->size ? w->size : 1);
+        calls_count(t, w->counter, 1);
+        if (own_ref(w->addr, w->size ? w->size : 1))
+            calls_count(t, w->counter + 1, 1);
     }
     lock_drop(&stripe[0].lock);
     t->ll = (u64)first_of(t);

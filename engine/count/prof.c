@@ -111,6 +111,15 @@ static u32 vec_addresses(const struct thread *t, const struct desc_vec *d, u64 *
     return all;
 }
 
+static void vec_elements(struct thread *t, const struct desc_vec *d, u32 mask)
+{
+    u32 n = 0;
+
+    for (; mask; mask &= mask - 1)
+        n++;
+    calls_elements(t, d->write ? SPOOL_E_DW : SPOOL_E_DR, n);
+}
+
 static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, const u64 *addr,
                      u32 first)
 {
@@ -130,6 +139,7 @@ void prof_vec(struct thread *t)
     u64 addr[PROF_VEC_MAX];
     u32 mask = vec_addresses(t, &w.vec, addr);
 
+    vec_elements(t, &w.vec, mask);
     vec_refs(t, &w.vec, mask, addr, t->h_desc_low);
 }
 
@@ -139,6 +149,7 @@ void prof_log_vec(struct thread *t)
     union desc_word w = { .word = t->h_desc_high };
 
     slot[0] = vec_addresses(t, &w.vec, slot + 1);
+    vec_elements(t, &w.vec, (u32)slot[0]);
 }
 
 void prof_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first)

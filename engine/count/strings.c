@@ -145,6 +145,20 @@ static void account(struct thread *t, const struct run *r)
     }
 }
 
+// What of that is known without simulating anything.
+static void elements(struct thread *t, const struct run *r)
+{
+    u32 op = r->what.op;
+    u64 done = r->n + !r->ended;
+
+    calls_elements(t, SPOOL_E_DR, (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n);
+    calls_elements(t, SPOOL_E_DW, op == STR_MOVS || op == STR_STOS ? r->n : 0);
+    if (!tb_config.rep_cachegrind)
+        return;
+    calls_elements(t, SPOOL_E_IR, done ? done - 1 : 0);
+    calls_elements(t, SPOOL_E_BC, done + (op >= STR_CMPS ? r->n : 0));
+}
+
 void strings_rep(struct thread *t)
 {
     struct run r;
@@ -152,6 +166,7 @@ void strings_rep(struct thread *t)
     if (!tb_config.cache && !tb_config.rep_cachegrind)
         return;
     run_read(&r, t);
+    elements(t, &r);
     account(t, &r);
 }
 
@@ -161,6 +176,7 @@ void strings_log(struct thread *t)
     struct run r;
 
     run_read(&r, t);
+    elements(t, &r);
     slot[0] = r.n;
     slot[1] = r.rsi;
     slot[2] = r.rdi;

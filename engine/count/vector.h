@@ -23,7 +23,9 @@
 #define VS_D1_WAYS      68 // a mask
 #define VS_I1_WAYS      72
 #define VS_LL_LATER     76 // there are several threads
-#define VS_SIZE         80
+#define VS_OWNER        80 // with --calls=yes: of each counter the place of its event ...
+#define VS_TOTALS       88 // ... among the totals, whose first this is
+#define VS_SIZE         96
 #define VS_HINTS        8192
 
 #ifndef __ASSEMBLER__
@@ -45,6 +47,8 @@ struct vector_sets {
     u64 d1_shift, i1_shift, ll_shift, ll_tag_shift;
     u32 d1_low, d1_mask, d1_assoc, i1_mask, i1_assoc, ll_mask, ll_assoc, d1_ways, i1_ways;
     u32 ll_later;
+    const u8 *owner;
+    u64 totals;
 };
 extern struct vector_sets vector_sets;
 
@@ -54,6 +58,8 @@ _Static_assert(offsetof(struct vector_sets, ll_assoc) == VS_LL_ASSOC, "asm offse
 _Static_assert(offsetof(struct vector_sets, d1_ways) == VS_D1_WAYS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, i1_ways) == VS_I1_WAYS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_later) == VS_LL_LATER, "asm offset");
+_Static_assert(offsetof(struct vector_sets, owner) == VS_OWNER, "asm offset");
+_Static_assert(offsetof(struct vector_sets, totals) == VS_TOTALS, "asm offset");
 _Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
 _Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");
 

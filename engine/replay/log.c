@@ -6,6 +6,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/where.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/replay/area.h"
 #include "engine/replay/perform.h"
 #include "engine/replay/replay.h"
@@ -47,10 +48,44 @@ void log_reserve(void)
                    -ret);
 }
 
+// Of so many words, and of one behind them that says that there is no more.
+static void room_for(struct thread *t, u32 words)
+{
+    if (t->log + 8 * words + 8 > end_of(t))
+        log_drain(t);
+    ((u64 *)t->log)[words] = 0;
+}
+
+static void append(struct thread *t, u64 word)
+{
+    *(u64 *)t->log = word;
+    t->log += 8;
+}
+
+// calls_record
+static void call(struct thread *t, enum calls_late what, const struct spool_frame *f, u32 counter)
+{
+    u64 frame = (u64)(u32)(u64)f << 32;
+
+    room_for(t, 2);
+    switch (what) {
+    case CALLS_ENTER: append(t, frame | LOG_ENTER); break;
+    case CALLS_BACK: append(t, frame | LOG_BACK); break;
+    case CALLS_LEAVE:
+        ((u64 *)t->log)[1] = counter;
+        append(t, frame | LOG_LEAVE);
+        t->log += 8;
+        break;
+    }
+    *(u64 *)t->log = 0;
+}
+
 void log_init(void)
 {
     if (!tb_config.defer)
         return;
+    calls_record = call;
+    calls_simulate = log_drain;
     replay_init();
     replayer_start();
     world_on_turn = turn;
@@ -77,6 +112,7 @@ void log_thread_init(struct thread *t)
     if (tb_config.defer)
         *(u64 *)t->log_begin = 0;
     replayer_thread_init(t);
+    calls_thread_init(t);
 }
 
 bool log_has_room(void)
@@ -142,21 +178,12 @@ void log_drain_all(s32 stopped)
     threads_unlock();
 }
 
-// Of so many words, and of one behind them that says that there is no more.
-static void room_for(struct thread *t, u32 words)
-{
-    if (t->log + 8 * words + 8 > end_of(t))
-        log_drain(t);
-    ((u64 *)t->log)[words] = 0;
-}
-
 void log_edge(struct thread *t, u32 id, u32 k)
 {
-    if (!id || area_block(id)->tail != LOG_COND)
+    if (!id || area_block(id)->tail != LOG_COND || area_block(id)->said)
         return;
     room_for(t, 1);
-    *(u64 *)t->log = k ? LOG_NOT_TAKEN : LOG_TAKEN;
-    t->log += 8;
+    append(t, k ? LOG_NOT_TAKEN : LOG_TAKEN);
 }
 
 void log_enter(struct thread *t)

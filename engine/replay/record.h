@@ -43,6 +43,8 @@ struct log_block {
     u16 nops;
     u8 tail;
     u8 nexts;   // how many places it goes on at are known: 0 where that is looked up
+    bool said;  // of LOG_COND: LOG_TAKEN or LOG_NOT_TAKEN follow, whatever comes then
+    u16 call;   // LOG_ENTER, LOG_LEAVE: what is most likely to follow; 0: neither
     u16 sp;     // slot of the stack pointer as it is behind it ...
     s64 sp_add; // ... but for this, which is added
     const struct log_op *op;
@@ -55,8 +57,13 @@ struct log_block {
 #define LOG_END 64u
 // Two words: the stack pointer of a thread that comes from the dispatcher.
 #define LOG_STACK 80u
-// Ids of fragments are not less.
-#define LOG_FIRST 128u
+// A call of --calls=yes has begun, ended, or was a handler's (enum calls_late): in the high half is
+// the low one of its frame's address; of one that ends, in a second word, where its misses belong.
+#define LOG_ENTER 128u
+#define LOG_LEAVE 512u
+#define LOG_BACK  1024u
+// Ids of fragments are not less; what replays those above begins at theirs, too.
+#define LOG_FIRST 1408u
 
 #define LOG_OPS_MAX    320
 #define LOG_RECORD_MAX 1024 // words of a record

@@ -5,6 +5,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/ll.h"
 #include "engine/count/vector.h"
 #include "engine/replay/area.h"
@@ -34,21 +35,45 @@ static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
         t->log_tail = b;
     else if (b->tail == LOG_INDIRECT &&
              caches_indirect(t, (u32)(b->branch & 511), slot[b->slots - 1]))
-        t->misses[b->counter]++;
+        calls_count(t, b->counter, 1);
+}
+
+// What stands between records; how many words it has, 0: it is one of a fragment.
+static u32 between(struct thread *t, const u64 *at)
+{
+    u32 frame = (u32)(*at >> 32);
+
+    switch ((u32)*at) {
+    case LOG_STACK: t->replay_sp = at[1]; return 2;
+    case LOG_ENTER:
+        ll_drain(t);
+        calls_replay(t, CALLS_ENTER, frame, 0);
+        return 1;
+    case LOG_LEAVE:
+        ll_drain(t);
+        calls_replay(t, CALLS_LEAVE, frame, (u32)at[1]);
+        return 2;
+    case LOG_BACK:
+        ll_drain(t);
+        calls_replay(t, CALLS_BACK, frame, 0);
+        return 1;
+    default: return 0;
+    }
 }
 
 static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
 {
     while (from < end) {
         const struct log_block *b;
+        u32 n;
 
         t->record = (u64)from;
         from = perform_branch(t, from);
         if (from == end)
             break;
-        if (*(const u32 *)from == LOG_STACK) {
-            t->replay_sp = from[1];
-            from += 2;
+        n = between(t, from);
+        if (n) {
+            from += n;
             continue;
         }
         b = area_block(*(const u32 *)from);

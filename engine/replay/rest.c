@@ -20,7 +20,9 @@ static u32 words_at(const u64 *at)
 
     if (id == LOG_TAKEN || id == LOG_NOT_TAKEN)
         return 1;
-    if (id == LOG_STACK)
+    if (id == LOG_ENTER || id == LOG_BACK)
+        return 1;
+    if (id == LOG_STACK || id == LOG_LEAVE)
         return 2;
     return area_has(id) ? area_block(id)->slots : 0;
 }

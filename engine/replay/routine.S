@@ -10,6 +10,7 @@
     .intel_syntax noprefix
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
+    .globl routine_to_ll
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -77,6 +78,16 @@ routine_to_op: // called. esi: offset of the struct log_op in the area
     add rsi, r14
     mov rdx, rbx
     call perform_op
+    STATE_IN
+    ret
+
+    .type routine_to_ll, @function
+routine_to_ll: // called by what a routine calls. What waits for LL is done
+    STATE_OUT
+    push rbx
+    mov rdi, r12
+    call ll_drain
+    pop rbx
     STATE_IN
     ret
 
@@ -183,6 +194,14 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     mov rcx, [r12 + TH_MISSES]
     inc qword ptr [rcx + rsi * 8]
     lea r14, [rcx + rsi * 8 + 8]
+    mov r11, [rip + vector_sets + VS_OWNER]
+    test r11, r11
+    jz 70f
+    movzx r11d, byte ptr [r11 + rsi]
+    add r11, [rip + vector_sets + VS_TOTALS]
+    lea r11, [rcx + r11 * 8]
+    inc qword ptr [r11] // and LL's is the total behind it
+70:
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx rsi, rax, rcx
     inc esi
@@ -190,7 +209,10 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     mov edx, [rip + vector_sets + VS_LL_ASSOC]
     call vector_order
     add [r14], rax
-    BASE
+    test r11, r11
+    jz 71f
+    add [r11 + 8], rax
+71: BASE
     ret
 68: mov r10, [r12 + TH_LL]
     mov [r10], rax

@@ -29,6 +29,7 @@
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
+extern const char routine_to_ll[];
 extern const char routine_miss_d1[], routine_miss_i1[];
 
 enum part_kind { PART_REF, PART_OP, PART_BRANCH, PART_INDIRECT };
@@ -73,6 +74,114 @@ struct maker {
     bool vectors; // misses are theirs
 };
 
+// -- calls --
+//
+// What a thread has done to a frame is found between records, most often behind the call or return:
+// there it is expected, and this is called. What calls_replay() does, with every total at once.
+
+static struct {
+    const u8 *enter, *leave, *back;
+} calls;
+
+static struct x86_mem total(u32 reg, u32 i)
+{
+    return MEM(reg, (s64)(tb_config.calls_top + 1 + i) * 8);
+}
+
+static struct x86_mem before(u32 i)
+{
+    return MEM(R_RCX, (s64)(offsetof(struct spool_frame, before) + i * 8));
+}
+
+// rcx := what replays keep of the frame, rdx := where they count.
+static void find_frame(struct x86 *a)
+{
+    struct x86_label none;
+
+    x86_movzx16_rm(a, R_RAX, MEM(R12, TH_LL));
+    x86_test32_rr(a, R_RAX, R_RAX);
+    none = x86_jcc8(a, CC_E);
+    x86_fix(a, x86_call(a), (u64)routine_to_ll);
+    x86_land(a, none);
+    x86_mov32(a, R_RCX, MEM(R_RBX, 4));
+    x86_sub32_rm(a, R_RCX, MEM(R12, TH_CALLS_BASE));
+    x86_add_rm(a, R_RCX, MEM(R12, TH_CALLS_LATE));
+    x86_mov(a, R_RDX, MEM(R12, TH_MISSES));
+}
+
+// Behind so many words; eax := what stands there.
+static void behind(struct x86 *a, u32 words)
+{
+    x86_mov32(a, R_RAX, MEM(R_RBX, words * 8));
+    x86_lea(a, R_RBX, MEM(R_RBX, words * 8));
+    x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
+}
+
+static void make_enter(struct x86 *a)
+{
+    find_frame(a);
+    for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
+        x86_mov(a, R_RAX, total(R_RDX, i));
+        x86_not_r(a, R_RAX);
+        x86_mov(a, before(i), R_RAX);
+    }
+    behind(a, 1);
+    x86_ret(a);
+}
+
+static void make_leave(struct x86 *a)
+{
+    find_frame(a);
+    x86_mov(a, R_RSI, MEM(R_RBX, 8));
+    x86_lea(a, R_RSI, MEM_X(R_RDX, R_RSI, 3, 0));
+    for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
+        x86_mov(a, R_RAX, total(R_RDX, i));
+        x86_mov(a, R_RDI, before(i));
+        x86_lea(a, R_RAX, MEM_X(R_RAX, R_RDI, 0, 1));
+        x86_add_mr(a, MEM(R_RSI, (i - tb_config.calls_often) * 8), R_RAX);
+    }
+    behind(a, 2);
+    x86_ret(a);
+}
+
+static void make_back(struct x86 *a)
+{
+    find_frame(a);
+    for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
+        x86_mov(a, R_RAX, before(i));
+        x86_not_r(a, R_RAX);
+        x86_mov(a, total(R_RDX, i), R_RAX);
+    }
+    behind(a, 1);
+    x86_ret(a);
+}
+
+static const u8 *make_between(u32 id, u32 end, void (*make)(struct x86 *))
+{
+    struct x86 a = { (u8 *)REPLAY_BASE + id, (u8 *)REPLAY_BASE + id, (u8 *)REPLAY_BASE + end,
+                     false };
+    struct x86_label body = x86_call(&a);
+    const u8 *at;
+
+    x86_add_rr(&a, R_RAX, R14);
+    x86_jmp_r(&a, R_RAX);
+    at = a.p;
+    x86_land(&a, body);
+    make(&a);
+    if (a.full)
+        engine_die("no room for the replay of calls");
+    return at;
+}
+
+static void calls_make(void)
+{
+    if (!tb_config.calls)
+        return;
+    calls.enter = make_between(LOG_ENTER, LOG_LEAVE, make_enter);
+    calls.leave = make_between(LOG_LEAVE, LOG_BACK, make_leave);
+    calls.back = make_between(LOG_BACK, LOG_FIRST, make_back);
+}
+
 void routine_init(void)
 {
     struct x86 a = { (u8 *)REPLAY_BASE + LOG_END, (u8 *)REPLAY_BASE + LOG_END,
@@ -86,6 +195,7 @@ void routine_init(void)
     x86_lea(&a, R_RBX, MEM(R_RBX, 16));
     x86_add_rr(&a, R_RAX, R14);
     x86_jmp_r(&a, R_RAX);
+    calls_make();
 }
 
 static struct part *new_part(struct maker *m, enum part_kind kind, struct x86_label from)
@@ -317,6 +427,38 @@ static void look_up(struct maker *m)
     x86_jmp_r(&m->code, R_RAX);
 }
 
+// The branch's end is the next word.
+static void conditional_said(struct maker *m)
+{
+    struct x86 *a = &m->code;
+    struct x86_label way[2], over;
+
+    x86_cmp32_ri(a, R_RAX, LOG_TAKEN);
+    way[0] = x86_jcc(a, CC_E);
+    x86_cmp32_ri(a, R_RAX, LOG_NOT_TAKEN);
+    way[1] = x86_jcc(a, CC_E);
+    go_on(m);
+    x86_land(a, way[0]);
+    predict(m, true);
+    over = x86_jmp(a);
+    x86_land(a, way[1]);
+    predict(m, false);
+    x86_land(a, over);
+    behind(a, 1);
+    look_up(m);
+}
+
+static void call_expected(struct maker *m)
+{
+    struct x86 *a = &m->code;
+    struct x86_label other;
+
+    x86_cmp32_ri(a, R_RAX, m->block->call);
+    other = x86_jcc8(a, CC_NE);
+    x86_fix(a, x86_call(a), (u64)(m->block->call == LOG_ENTER ? calls.enter : calls.leave));
+    x86_land(a, other);
+}
+
 static void conditional(struct maker *m)
 {
     struct x86 *a = &m->code;
@@ -372,7 +514,11 @@ static void tail(struct maker *m)
     x86_lea(a, R_RBX, MEM(R_RBX, b->slots * 8));
     x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
     *m->tail = (struct routine_tail){ .block = b, .line = m->line, .nlinks = b->nexts };
-    if (b->tail == LOG_COND) {
+    if (b->call)
+        call_expected(m);
+    if (b->tail == LOG_COND && b->said) {
+        conditional_said(m);
+    } else if (b->tail == LOG_COND) {
         conditional(m);
     } else if (b->nexts) {
         for (u32 k = 0; k < b->nexts; k++)
@@ -385,10 +531,12 @@ static void tail(struct maker *m)
 
 // -- behind it --
 
-static void count(struct maker *m, u32 n)
+static void count(struct maker *m, u32 n, enum spool_event e)
 {
     x86_mov(&m->code, R_RCX, MEM(R12, TH_MISSES));
     x86_inc_m(&m->code, MEM(R_RCX, (s64)n * 8));
+    if (tb_config.calls)
+        x86_inc_m(&m->code, total(R_RCX, spool_event_index(e, tb_config.flags)));
 }
 
 static void part_branch(struct maker *m, const struct part *p)
@@ -398,7 +546,7 @@ static void part_branch(struct maker *m, const struct part *p)
 
     x86_cmp8_mi(a, branch_counter(m), 2);
     predicted = x86_jcc8(a, p->taken ? CC_AE : CC_B);
-    count(m, m->block->counter);
+    count(m, m->block->counter, SPOOL_E_BCM);
     x86_land(a, predicted);
     if (p->taken)
         x86_inc8_m(a, branch_counter(m));
@@ -432,7 +580,7 @@ static void emit_part(struct maker *m, const struct part *p)
     case PART_BRANCH: part_branch(m, p); break;
     case PART_INDIRECT:
         x86_mov(a, MEM(R12, TA_BTAC + (s64)(m->block->branch & 511) * 8), R_RAX);
-        count(m, m->block->counter);
+        count(m, m->block->counter, SPOOL_E_BIM);
         break;
     }
     x86_fix(a, x86_jmp(a), p->back);

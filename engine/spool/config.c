@@ -60,7 +60,10 @@ static void config_replay(struct tb_config *c)
     bool vectors = stamps && cpu.avx512 && !(spool->flags & SPOOL_F_NO_VECTORS) &&
                    spool->i1.assoc <= 32 && spool->d1.assoc <= 32 && spool->ll.assoc <= 32;
 
-    if (how == SPOOL_F_REPLAY_AUTO && (c->calls || !stamps || !(two || vectors)))
+    if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors)))
+        how = 0;
+    // Whose call a reference is made in is found in another way then.
+    if (c->calls && (spool->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)))
         how = 0;
     c->defer = how != 0;
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;

@@ -80,8 +80,7 @@ static void zero_counters(u64 *counters, u64 from, u64 to)
 static void zero_slot(u32 slot)
 {
     u64 *counters = (u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
-    u64 top = tb_config.calls ? counters[tb_config.calls_top] : 0;
-
+    struct calls_kept kept = calls_keep(counters);
     u64 at = 0, first, end;
 
     for (u32 i = 0; contexts_state(i, &first, &end); i++) {
@@ -89,7 +88,7 @@ static void zero_slot(u32 slot)
         at = end;
     }
     zero_counters(counters, at, spool->counters_used);
-    calls_zero(counters, slot, top);
+    calls_zero(counters, slot, kept);
 }
 
 // How often blocks were executed, as counters and accounts say.

@@ -89,6 +89,8 @@
 #define TH_MISSES     0x1d0
 #define TH_REPLAY_SP  0x1d8
 #define TH_RECORD     0x1e0
+#define TH_CALLS_BASE 0x200
+#define TH_CALLS_LATE 0x208
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
@@ -149,6 +151,8 @@ struct thread {
     u64 record;    // which that is
     // Records that are being replayed, and the stack pointer before them; replay_end 0: none are.
     u64 replay_from, replay_from_sp, replay_end;
+    // Where the frames of open calls begin, and the part of them that replays keep (count/calls.h).
+    u64 calls_base, calls_late;
 
     // From here on C only.
     s32 tid;
@@ -209,6 +213,8 @@ _Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");
 _Static_assert(offsetof(struct thread, replay_sp) == TH_REPLAY_SP, "asm offset");
 _Static_assert(offsetof(struct thread, record) == TH_RECORD, "asm offset");
 _Static_assert(offsetof(struct thread, calls_sp) == TH_CALLS_SP, "asm offset");
+_Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset");
+_Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
 
 #endif
 #endif

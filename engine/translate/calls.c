@@ -12,6 +12,7 @@
 #include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
+#include "engine/translate/defer.h"
 
 #define F_COUNTER 0
 #define F_PLT     4
@@ -119,6 +120,8 @@ static void tail_call_to(struct tb *b, const struct cold *c);
 
 void calls_emit_cold(struct tb *b, const struct cold *c)
 {
+    u64 back;
+
     tb_cold_begin(b, c);
     if (c->calls.indirect)
         tail_call_to(b, c);
@@ -126,8 +129,9 @@ void calls_emit_cold(struct tb *b, const struct cold *c)
         x86_mov_imm(&b->code, R_RCX, c->calls.target);
         x86_mov(&b->code, GS(TH_IBL_TARGET), R_RCX);
     }
+    back = defer_lend(b, c->back);
     helper_call(b, stubs_at((enum stub)c->calls.stub));
-    helper_back(b, c->back, &c->calls.desc, sizeof(c->calls.desc));
+    helper_back(b, back, &c->calls.desc, sizeof(c->calls.desc));
 }
 
 // ---- Calls ----
@@ -201,6 +205,7 @@ void calls_emit_call(struct tb *b, u32 i)
     } else {
         x86_mov_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
     }
+    defer_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
 }
 
@@ -266,6 +271,7 @@ void calls_emit_call_to(struct tb *b, u32 i)
     x86_mov(a, R_RAX, MEM(R_RDX, 8)); // counter and plt
     make_frame(b, in->pc + in->len);
     x86_mov(a, MEM(R_RCX, F_COUNTER), R_RAX);
+    defer_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
     x86_mov32(a, R_RAX, MEM(R_RCX, F_COUNTER));
     x86_mov(a, R_RDX, counter_of(R_RAX, 0));
@@ -327,8 +333,10 @@ void calls_emit_return(struct tb *b, u32 i)
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1, false);
     x86_mov32(a, R_RCX, MEM(R_RDX, F_PLT));
+    x86_mov(a, R_RSI, R_RDX);
     x86_lea(a, R_RDX, MEM(R_RDX, -(s64)tb_config.calls_frame));
     x86_mov(a, top(), R_RDX);
+    defer_left(b, R_RSI, R_RAX, 1);
     done = x86_jrcxz(a);
     target_again(b); // of a jump: the frame below ends, too
     x86_fix(a, x86_jmp(a), again);
@@ -342,6 +350,29 @@ void calls_emit_return(struct tb *b, u32 i)
 bool calls_emit_leaves(const struct tb *b, u64 target)
 {
     return tb_config.calls && functions_at(target).start != b->function.start;
+}
+
+static u32 most_likely(const struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i < b->n ? i : b->n - 1];
+    u64 next = in->pc + in->len;
+
+    if (i >= b->n)
+        return calls_emit_leaves(b, next) ? LOG_ENTER : 0;
+    switch (in->kind) {
+    case INSN_CALL: return in->target == next ? 0 : LOG_ENTER;
+    case INSN_CALL_IND: return LOG_ENTER;
+    case INSN_RET: return LOG_LEAVE;
+    case INSN_JMP: return calls_emit_leaves(b, in->target) ? LOG_ENTER : 0;
+    case INSN_JMP_IND: return b->function.plt ? LOG_LEAVE : 0;
+    default: return 0;
+    }
+}
+
+void calls_expect(struct tb *b, u32 i)
+{
+    if (tb_config.calls)
+        b->log.block.call = (u16)most_likely(b, i);
 }
 
 // A tail call: where the stack pointer is what it was at the function's beginning, its caller's
@@ -368,6 +399,7 @@ static void tail_call(struct tb *b, const struct spool_edge *e)
     jump_frame(b);
     x86_mov32_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
     x86_mov32_mi(a, MEM(R_RCX, F_PLT), e->plt | SPOOL_FRAME_JUMP);
+    defer_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
     x86_mov(a, R_RDX, GS(TA_COUNTERS + e->counter * 8));
     x86_lea(a, R_RDX, MEM(R_RDX, 1));
@@ -402,6 +434,7 @@ static void tail_call_to(struct tb *b, const struct cold *c)
     x86_mov32(a, MEM(R_RCX, F_PLT), R_RAX);
     x86_mov32(a, R_RAX, MEM(R_RDX, 8));
     x86_mov32(a, MEM(R_RCX, F_COUNTER), R_RAX);
+    defer_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
     x86_inc_m(a, counter_of(R_RAX, 0));
     x86_fix(a, x86_jmp(a), c->back);
@@ -497,6 +530,8 @@ static void leave_plt(struct tb *b, u32 i)
     x86_mov32(a, MEM(R_RDX, F_PLT), R_RSI);
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1 + tb_config.calls_events, true);
+    defer_left(b, R_RDX, R_RAX, 1 + tb_config.calls_events);
+    defer_entered(b, R_RDX);
     for (u32 k = 0; k < 2; k++) {
         c[k]->calls.desc.plt = number;
         c[k]->calls.desc.cell[0] = (u32)(u64)e;

@@ -37,6 +37,8 @@ void defer_begin(struct tb *b)
     l->nops = 0;
     l->tail = LOG_NEXT;
     l->nexts = 1;
+    l->said = false;
+    l->call = 0;
     for (u32 r = 0; r < 16; r++)
         b->value[r].known = false;
     b->value[R_RSP] = (struct value){ LOG_STACK_SLOT, true, 0 };
@@ -341,6 +343,68 @@ void defer_close(struct tb *b, u32 i)
     b->log_kept = false;
     b->log_state = RECIPE_CLOSED;
     tb_mark(b);
+}
+
+void defer_word(struct tb *b, u32 word)
+{
+    if (!b->given)
+        return;
+    state_spill(b, R11);
+    tb_mark(b);
+    x86_mov_mi(&b->code, MEM(R11, 8), 0);
+    x86_mov_mi(&b->code, MEM(R11, 0), word);
+    x86_lea(&b->code, R11, MEM(R11, 8));
+    b->log_kept = false;
+}
+
+u64 defer_lend(struct tb *b, u64 back)
+{
+    struct x86 *a = &b->code;
+    struct x86_label over;
+    u64 here;
+
+    if (!b->given)
+        return back;
+    state_spill(b, R11);
+    over = x86_jmp(a);
+    here = x86_here(a);
+    x86_mov(a, R11, GS(TH_LOG));
+    x86_fix(a, x86_jmp(a), back);
+    x86_land(a, over);
+    x86_mov(a, GS(TH_LOG), R11);
+    return here;
+}
+
+void defer_entered(struct tb *b, u32 frame)
+{
+    struct x86 *a = &b->code;
+
+    if (!b->given)
+        return;
+    state_spill(b, R11);
+    tb_mark(b); // the buffer may be full
+    x86_mov_mi(a, MEM(R11, 8), 0);
+    x86_mov32(a, MEM(R11, 4), frame);
+    x86_mov32_mi(a, MEM(R11, 0), LOG_ENTER);
+    x86_lea(a, R11, MEM(R11, 8));
+    b->log_kept = false;
+}
+
+void defer_left(struct tb *b, u32 frame, u32 counter, u32 first)
+{
+    struct x86 *a = &b->code;
+
+    if (!b->given)
+        return;
+    state_spill(b, R11);
+    x86_lea(a, counter, MEM(counter, first + tb_config.calls_often));
+    tb_mark(b);
+    x86_mov_mi(a, MEM(R11, 16), 0);
+    x86_mov(a, MEM(R11, 8), counter);
+    x86_mov32(a, MEM(R11, 4), frame);
+    x86_mov32_mi(a, MEM(R11, 0), LOG_LEAVE);
+    x86_lea(a, R11, MEM(R11, 16));
+    b->log_kept = false;
 }
 
 void defer_target(struct tb *b)

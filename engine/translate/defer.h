@@ -19,6 +19,16 @@ void defer_string(struct tb *b, u32 i);
 // Nothing of the block can fault any more but instruction i, or nothing (b->n), and only what
 // defer_target() stores is missing.
 void defer_close(struct tb *b, u32 i);
+// Behind a record: a word (LOG_TAKEN, LOG_NOT_TAKEN), and what becomes of a frame, whose address is
+// in a register: it was made; it has ended, with its edge's counter in another one, which changes:
+// it is the counter `first` behind it from which on the edge's grow. Nothing without --replay.
+void defer_word(struct tb *b, u32 word);
+// What is called next may put words there, too. Returns where it is to come back to in place of
+// `back`.
+u64 defer_lend(struct tb *b, u64 back);
+void defer_entered(struct tb *b, u32 frame);
+void defer_left(struct tb *b, u32 frame, u32 counter, u32 first);
+
 // An indirect branch's target is in rcx, which has been spilled.
 void defer_target(struct tb *b);
 

@@ -142,6 +142,10 @@ static void edge_exit(struct tb *b, u32 i, bool taken)
 
     if (!b->given)
         predict_edge(b, i, taken);
+    if (b->given && tb_config.calls && b->log.block.tail == LOG_COND) {
+        b->log.block.said = true; // what comes next may not be a fragment's record
+        defer_word(b, taken ? LOG_TAKEN : LOG_NOT_TAKEN);
+    }
     if (taken)
         calls_emit_followed(b, i);
     calls_emit_jump(b, i, taken ? in->target : in->pc + in->len);

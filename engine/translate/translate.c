@@ -182,6 +182,12 @@ static void plain(struct tb *b, const struct insn *in)
     rewrite_insn(b, in);
 }
 
+static void close_record(struct tb *b, u32 i)
+{
+    calls_expect(b, i);
+    defer_close(b, i);
+}
+
 static void emit_insn(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -189,7 +195,7 @@ static void emit_insn(struct tb *b, u32 i)
     if (!block_ends(in))
         prepare(b, i);
     else if (b->given)
-        defer_close(b, i);
+        close_record(b, i);
     else
         state_clean_but(b, block_takes(in));
     if (!(b->spilled & b->given) && (!in->regs_known || (in->written & b->given)))
@@ -294,7 +300,7 @@ static bool emit_block(struct tb *b, u32 index)
     if (!block_ends(&b->insn[b->n - 1])) {
         b->cur = b->n;
         if (b->given)
-            defer_close(b, b->n);
+            close_record(b, b->n);
         calls_emit_jump(b, b->n - 1, b->end);
         state_clean(b);
         flow_exit(b, b->end);

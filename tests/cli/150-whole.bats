@@ -138,6 +138,66 @@ END
     same "$(awk '/^18 / { print $2, $8, $9 }' out-off)" "1 1000 16"
 }
 
+@test "killed by SIGKILL with calls open, nothing is lost of what they cost" {
+    real
+    cat > calls.S << 'END'
+    .bss
+buffer:
+    .zero 65536
+    .text
+    .globl _start
+    .type _start, @function
+    .type outer, @function
+    .type walk, @function
+    .type die, @function
+walk:
+    mov $1024, %ecx
+    xor %esi, %esi
+1:  mov buffer(%rsi), %rax
+    add $64, %esi
+    dec %ecx
+    jnz 1b
+    ret
+    .size walk, . - walk
+die:
+    mov $39, %eax
+    syscall
+    mov %eax, %edi
+    mov $9, %esi
+    mov $62, %eax
+    syscall
+    .size die, . - die
+outer:
+    mov $30, %ebx
+1:  call walk
+    dec %ebx
+    jnz 1b
+    call die
+    .size outer, . - outer
+_start:
+    call outer
+    .size _start, . - _start
+END
+    gcc -g -nostdlib -static -no-pie -o calls calls.S
+    for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
+        'process --small-buffers' 'process --no-vectors'; do
+        status=0
+        "$QUERN" run -q --calls=yes --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./calls 3>&- ||
+            status=$?
+        [ "$status" = 137 ]
+        quern recover
+        [ "$status" = 0 ]
+        grep -v '^pid: ' out > "out-$how"
+        cmp out-off "out-$how"
+    done
+    same "$(sed -n 's/^events: //p' out)" "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim"
+    # 30 walks of 1024 rounds of 4 instructions, and 3: every load misses D1, those of the first walk LL; and so
+    # do their returns, whose line of the stack the walk has pushed out. It is LL's since the first call.
+    same "$(grep -A 1 '^calls=30 ' out | awk 'NR == 2 { print $2, $3, $6, $9 }')" "122970 30750 30750 1024"
+    # outer's call is open: all that but the one instruction before it
+    same "$(grep -A 2 '^cfn=(2) outer' out | awk 'NR == 3 { print $2, $3, $6, $9 }')" "123068 30750 30750 1024"
+}
+
 @test "killed at any time: each load has its miss" {
     real
     make_walk 0x7fffffffffffffff '    hlt'

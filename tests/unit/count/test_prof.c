@@ -31,6 +31,17 @@ void calls_counted(struct thread *t, u32 counter, u64 by)
     fail();
 }
 
+static u64 read_by_elements, written_by_elements;
+
+void calls_elements(struct thread *t, enum spool_event e, u64 by)
+{
+    (void)t;
+    if (e == SPOOL_E_DR)
+        read_by_elements += by;
+    else
+        written_by_elements += by;
+}
+
 // -- the simulation: notes what it is asked --
 
 struct asked {
@@ -229,7 +240,9 @@ static void test_scatter(void **state)
     (void)state;
     tb_config.rep_cachegrind = true; // is of gathers by vector masks alone
     vec(d, wide, &bits, sizeof(bits));
+    written_by_elements = 0;
     prof_vec(t);
+    assert_int_equal(written_by_elements, 3);
     check(0, 'd', 0xffff, 8, 14); // 10 + 2 + 2: D1mw
     check(1, 'd', 0x100010000, 8, 14);
     check(2, 'd', 0x10003, 8, 14);
@@ -264,7 +277,9 @@ static void test_recorded(void **state)
     vec(gather, indexes, signs, sizeof(signs));
     t->h_desc_low = 3;
     t->h_save[8] = (u64)record;
+    read_by_elements = 0;
     prof_log_vec(t);
+    assert_int_equal(read_by_elements, 2); // calls pay now, not when it is replayed
     assert_int_equal(n, 0);
     assert_int_equal(record[2], 0xeeeeeeeeeeeeeeee);
     assert_int_equal(record[3], 5); // elements 0 and 2
@@ -274,6 +289,7 @@ static void test_recorded(void **state)
     memset(area + TA_VEC, 0, 128); // the client went on
     t->h_addr = 0;
     prof_replay_vec(t, record + 3, w.word, 10);
+    assert_int_equal(read_by_elements, 2);
     check(0, 'd', 0x10008, 4, 14);
     check(1, 'd', 0x10000 - 16, 4, 14);
     assert_int_equal(n, 2);

@@ -36,6 +36,14 @@ void calls_counted(struct thread *thread, u32 counter, u64 n)
     fail_msg("%p: counter %u of the call graph grew by %lu", (void *)thread, counter, n);
 }
 
+static u64 elements[SPOOL_EVENTS]; // what calls pay before anything is simulated
+
+void calls_elements(struct thread *thread, enum spool_event e, u64 n)
+{
+    assert_ptr_equal(thread, &t);
+    elements[e] += n;
+}
+
 void caches_dref(struct thread *thread, u64 addr, u32 size, u32 counter)
 {
     assert_ptr_equal(thread, &t);
@@ -61,10 +69,14 @@ static void mode(bool cachegrind, bool branch)
 static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
 {
     union desc_word w = { .rep = what };
+    u64 record[1 + STRINGS_LOG_SLOTS];
+    char now[sizeof(seen)];
+    u32 dr;
 
     memset(counters, 0, sizeof(counters));
     seen[0] = 0;
     memset(&t, 0, sizeof(t));
+    memset(elements, 0, sizeof(elements));
     t.counters = t.misses = counters;
     t.h_addr = 0x401000;
     t.h_desc_low = 10; // first counter
@@ -77,6 +89,24 @@ static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
     t.h_save[4] = 0x2000 + (u64)((s64)(n - left) * step);
     t.h_save[9] = zero ? 0x4000 : 0;
     strings_rep(&t);
+    if (tb_config.rep_cachegrind) {
+        assert_int_equal(elements[SPOOL_E_IR], counters[10]);
+        assert_int_equal(elements[SPOOL_E_BC], counters[11]);
+    }
+    // What is simulated later is what was said.
+    dr = 10 + 2 * tb_config.rep_cachegrind + 2 * what.fetch;
+    assert_int_equal(elements[SPOOL_E_DR], counters[dr]);
+    assert_int_equal(elements[SPOOL_E_DW], counters[dr + 1]);
+    t.h_save[8] = (u64)record;
+    t.h_desc_low = 1; // first slot
+    strings_log(&t);
+    strcpy(now, seen);
+    seen[0] = 0;
+    memset(counters, 0, sizeof(counters));
+    strings_replay(&t, record + 1, 0x401000, w.word, 10);
+    assert_string_equal(seen, now);
+    assert_int_equal(elements[SPOOL_E_DR], 2 * counters[dr]);
+    assert_int_equal(elements[SPOOL_E_DW], 2 * counters[dr + 1]);
 }
 
 // Counters of hardware's counting: Dr, Dw, D1mr and DLmr, D1mw and DLmw from 10 on; with a fetch

@@ -93,6 +93,15 @@ static const u64 inner[] = { A, 7, 7, LOG_TAKEN, 0 };
 static const u64 full[] = { B, B, B };
 static const u64 wrong[] = { B, 5000, B };
 
+// What calls and returns put between records: of one word, two, one.
+static const u64 calls[] = { LOG_STACK, 0x1000,
+                             B,         5ul << 32 | LOG_ENTER,
+                             A,         1,
+                             2,         5ul << 32 | LOG_LEAVE,
+                             77,        9ul << 32 | LOG_BACK,
+                             C,         0x3000,
+                             0 };
+
 static int setup(void **state)
 {
     (void)state;
@@ -116,6 +125,18 @@ static void test_end(void **state)
     // no id: whatever it is, not beyond
     assert_ptr_equal(rest_end(wrong, wrong + 3, false), wrong + 1);
     assert_ptr_equal(rest_end(wrong, wrong, true), wrong);
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    assert_ptr_equal(rest_end(calls, calls + 13, false), calls + 12);
+    assert_ptr_equal(rest_end(calls, calls + 13, true), calls + 10);
+    // and what stands behind a record says that it is complete
+    assert_ptr_equal(rest_end(calls, calls + 9, true), calls + 9);
+    assert_ptr_equal(rest_end(calls, calls + 10, true), calls + 10);
+    assert_int_equal(rest_stack(calls, calls + 10, 5), 0xff8);
+    assert_int_equal(rest_stack(calls, calls + 12, 5), 0x3010);
 }
 
 static void test_stack(void **state)
@@ -201,6 +222,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_end, setup),
+        cmocka_unit_test_setup(test_calls, setup),
         cmocka_unit_test_setup(test_stack, setup),
         cmocka_unit_test_setup(test_buffer, setup),
         cmocka_unit_test_setup(test_under_way, setup),
