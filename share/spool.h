@@ -477,7 +477,9 @@ struct spool_header {
     uint64_t code_bytes; // bytes of code cache emitted
     uint64_t edges_used; // records; a cursor as those above
     uint32_t calls;      // with --calls=yes: see struct spool_frame
-    uint32_t unused1;
+    // Counter of slots in which the process that replays counts: the number of the thread's own,
+    // plus one; elsewhere it is 0. 0: there are no such.
+    uint32_t owner;
     // Executions of blocks, for "desc: Timerange:". Of counters that have become 0 since; and as
     // many as there were when the last part was written.
     uint64_t n_blocks_gone, n_blocks_dumped;

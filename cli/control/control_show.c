@@ -401,6 +401,8 @@ static void find_threads(struct shown *v)
         v->r->h->threads_used < SPOOL_THREADS_MAX ? v->r->h->threads_used : SPOOL_THREADS_MAX;
 
     for (uint32_t slot = 0; slot < slots; slot++) {
+        if (finish_spool_owner(&v->s, slot) != slot)
+            continue;
         if (v->calls) {
             add_called_thread(v, slot);
         } else {

@@ -74,6 +74,8 @@ void finish_spool_close(struct finish_spool *s);
 // From here on the counters are those of one thread, or of FINISH_ALL; stacks that were left count
 // for the first one. False: they cannot be read.
 bool finish_spool_thread(struct finish_spool *s, uint32_t slot);
+// The slot of the thread that is counted in this one: another one's where a replay counts.
+uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot);
 // A string of the text area; NULL for offset 0 or one outside.
 const char *finish_spool_text(const struct finish_spool *s, uint32_t offset);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/shared/util.h"
 
@@ -60,9 +61,21 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot)
+{
+    uint64_t owner, at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE;
+
+    if (!s->h->owner || s->h->owner >= s->counters_used ||
+        pread(s->fd, &owner, sizeof(owner), (off_t)(at + s->h->owner * sizeof(owner))) !=
+            sizeof(owner) ||
+        !owner || owner > SPOOL_THREADS_MAX)
+        return slot;
+    return (uint32_t)owner - 1;
+}
+
 static bool wanted(const struct finish_spool *s, uint64_t slot)
 {
-    return s->slot == FINISH_ALL || s->slot == slot;
+    return s->slot == FINISH_ALL || s->slot == finish_spool_owner(s, (uint32_t)slot);
 }
 
 // Sums the counters of all thread slots. One slot is used as it is mapped.

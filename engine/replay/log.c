@@ -87,6 +87,7 @@ void log_init(void)
     calls_record = call;
     calls_simulate = log_drain;
     replay_init();
+    replayer_init();
     replayer_start();
     world_on_turn = turn;
 }

@@ -175,6 +175,12 @@ static void run(void)
 
 // -- the client's side --
 
+void replayer_init(void)
+{
+    if (tb_config.replayer)
+        spool->owner = spooler_counters(2) + 1; // 0 says that there is none
+}
+
 void replayer_start(void)
 {
     u64 flags = CLONE_VM | CLONE_UNTRACED | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
@@ -221,6 +227,8 @@ void replayer_thread_init(struct thread *t)
     // Executions and misses of a block are counted side by side: two processors would wait for each
     // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
     threads_more_counters(t);
+    if (t->misses != t->counters)
+        t->misses[spool->owner] = t->slot + 1;
 }
 
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)

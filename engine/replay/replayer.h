@@ -13,6 +13,9 @@
 
 #include "engine/thread/thread.h"
 
+// With the spool mapped, before the first thread.
+void replayer_init(void);
+
 // Starts the process where it is to be and is not: a child of fork begins without, and the client
 // may wait or fail to exec. @signal-safe
 void replayer_start(void);

@@ -81,13 +81,15 @@ static void zero_slot(u32 slot)
 {
     u64 *counters = (u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
     struct calls_kept kept = calls_keep(counters);
-    u64 at = 0, first, end;
+    u64 at = 0, first, end, owner = spool->owner ? counters[spool->owner] : 0;
 
     for (u32 i = 0; contexts_state(i, &first, &end); i++) {
         zero_counters(counters, at, first);
         at = end;
     }
     zero_counters(counters, at, spool->counters_used);
+    if (owner)
+        counters[spool->owner] = owner;
     calls_zero(counters, slot, kept);
 }
 

@@ -36,8 +36,9 @@ static struct {
     const u64 *from, *end;
 } made[64];
 static u32 begun, nmade;
-static u32 hold; // 1: a replay by the process lasts until it is 0
-static u32 more; // threads_more_counters()
+static u32 hold;     // 1: a replay by the process lasts until it is 0
+static u32 more;     // threads_more_counters()
+static u64 apart[2]; // which are these
 static bool died;
 static s32 replayed_in; // the process
 
@@ -54,6 +55,14 @@ struct thread *threads_next_live(u32 *slot)
 void threads_more_counters(struct thread *of)
 {
     more += of == t;
+    if (of == t)
+        of->misses = apart;
+}
+
+u32 spooler_counters(u32 n)
+{
+    assert_true(n <= ARRAY_SIZE(apart));
+    return 0;
 }
 
 static void replay(struct thread *of, const u64 *from, const u64 *end)
@@ -164,6 +173,9 @@ static int setup(void **state)
     memset(shared, 0, sizeof(*shared));
     t->own = u->own = &own;
     own.tgid = sys_getpid();
+    memset(apart, 0, sizeof(apart));
+    t->slot = 6;
+    replayer_init();
     replayer_start();
     replayer_thread_init(t);
     replayer_thread_init(u);
@@ -272,6 +284,9 @@ static void test_another_process(void **state)
     (void)state;
     assert_true(replayer_is_there());
     assert_int_equal(more, 1);
+    assert_int_equal(spool->owner, 1); // of two, for 0 says that there is none
+    assert_int_equal(apart[1], 7);     // whose they are, plus one
+    assert_int_equal(apart[0], 0);
     replayer_hand_over(t, record, record + 2);
     wait_taken(1);
     replayer_settle(t);
