@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # needs: chromium
+# kills
 cat > page.html <<'J'
 <!doctype html><title>t</title><p id=p></p>
 <script>
