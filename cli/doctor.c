@@ -123,6 +123,11 @@ static void processor(struct doctor *d)
         say(d, BAD, "processor", "%s does not say what it can; /proc must be mounted", info);
         goto out;
     }
+    if (!has_word(flags, "lahf_lm")) {
+        say(d, BAD, "processor", "%s has no lahf_lm, which all have since 2006; no profile here",
+            name ? name : "it");
+        goto out;
+    }
     while (level < sizeof(levels) / sizeof(*levels) && has_all(flags, levels[level]))
         level++;
     say(d, GOOD, "processor", "%s: %s, family %s, model %s, stepping %s", names[level],

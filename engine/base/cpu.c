@@ -85,14 +85,18 @@ void cpu_show_all(void)
 
 void cpu_init(u64 hwcap2, u64 frame_size)
 {
-    struct leaf vendor = cpuid(0, 0), seven = cpuid(7, 0);
+    struct leaf vendor = cpuid(0, 0), seven = { 0 };
 
     cpu.frame_size = frame_size;
     cpu.amd = vendor.c == 0x444d4163 || vendor.c == 0x656e6975; // "cAMD", "uine"
+    // Of a leaf behind its last one, Intel's answers with the last one's.
+    if (vendor.a >= 7)
+        seven = cpuid(7, 0);
     cpu.bmi1 = seven.b >> 3 & 1;
     cpu.bmi2 = seven.b >> 8 & 1;
     cpu.rtm = seven.b >> 11 & 1;
     cpu.pku = seven.c >> 4 & 1; // OSPKE
+    cpu.lahf = cpuid(0x80000001, 0).c & 1;
     cpu.lzcnt = cpuid(0x80000001, 0).c >> 5 & 1;
     // It faults unless the kernel has enabled it, which CR4 (not readable here) says.
     cpu.fsgsbase = (seven.b & 1) && (hwcap2 & HWCAP2_FSGSBASE);

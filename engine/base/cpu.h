@@ -14,6 +14,8 @@
 
 struct cpu {
     bool amd; // AMD's rules for branches, undefined flags and so on (AuthenticAMD, HygonGenuine)
+    bool
+        lahf; // in 64-bit mode, where the first x86-64 lacked it; translated code keeps flags by it
     bool bmi1, bmi2, lzcnt, rtm, pku;
     bool avx512;    // F, DQ, BW, VL, with BMI1 and BMI2; enabled by the kernel
     bool xsave;     // enabled by the kernel

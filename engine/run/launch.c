@@ -354,6 +354,9 @@ static void open_program(struct start *s, char *own_name, const char *own_fds, i
     *spool_fd = fd[0];
     engine_at_die = spooler_drop; // there is nothing in it yet that could be recovered
 
+    if (!cpu.lahf && !(spool->flags & SPOOL_F_NATIVE))
+        refuse(s->argv[0], "this processor has no lahf in 64-bit mode (lahf_lm)", LAUNCH_CANNOT);
+
     // As execvp: a name with a slash is used as it is, another one was found in PATH.
     s->execfn = fd[1] >= 0                ? own_name
                 : strchr(s->argv[0], '/') ? s->argv[0]

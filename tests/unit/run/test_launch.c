@@ -44,7 +44,7 @@
 #include "engine/translate/translate.h"
 
 struct tb_config tb_config;
-struct cpu cpu;
+struct cpu cpu = { .lahf = true };
 static struct spool_header header;
 struct spool_header *spool;
 const void *const dispatch_calls[STUB_COUNT];
