@@ -7,6 +7,7 @@
 #define HWCAP2_FSGSBASE 2u // arch/x86/include/uapi/asm/hwcap2.h
 #define AVX512          (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31) // F, DQ, BW, VL
 #define XSTATE_LEGACY   576u // the legacy area and the header
+#define XSTATE_TILECFG  (1ul << 17)
 #define XSTATE_TILEDATA (1ul << 18)
 
 struct cpu cpu;
@@ -103,6 +104,7 @@ void cpu_init(u64 hwcap2, u64 frame_size)
     cpu.xsave = cpuid(1, 0).c >> 27 & 1; // OSXSAVE
     if (cpu.xsave)
         xsave_init();
+    cpu.amx = (seven.d >> 24 & 1) && (cpu.xsave_features & XSTATE_TILECFG);
     cpu.avx512 =
         (seven.b & AVX512) == AVX512 && cpu.bmi1 && cpu.bmi2 && (cpu.xsave_features & 0xe6) == 0xe6;
     cpu.address_bits = address_bits();

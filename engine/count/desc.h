@@ -50,12 +50,12 @@ struct desc_rep {
 // The same for STUB_VEC.
 struct desc_vec {
     u32 kind      : 3; // enum vec_kind
-    u32 esize_log : 3; // of an element
+    u32 esize_log : 3; // of an element; of a tile, its number
     u32 isize_log : 3; // of an index
     u32 last      : 6; // number of the last element
     u32 scale_log : 3;
     u32 write     : 1;
-    u32 unused    : 1;
+    u32 a32       : 1;  // of a tile: its rows lie within 32 bits
     u32 dyn       : 12; // spool_counters.dyn_r
 };
 

@@ -111,7 +111,34 @@ static u32 vec_addresses(const struct thread *t, const struct desc_vec *d, u64 *
     return all;
 }
 
-static void vec_elements(struct thread *t, const struct desc_vec *d, u32 mask)
+// A tile: its rows, from the one with which the instruction begins or, after a fault, goes on.
+static u32 tile_addresses(const struct thread *t, const struct desc_vec *d, u64 *addr, u32 *size)
+{
+    u8 *config = (u8 *)t->self + TA_VEC; // palette, first row; at 16 bytes of a row, at 48 rows
+    u64 stride = *(const u64 *)(config + 64) << d->scale_log;
+    u32 number = d->esize_log, rows;
+
+    __asm__ volatile("sttilecfg %0" : "=m"(*(u8(*)[64])config));
+    rows = config[48 + number];
+    for (u32 i = 0; i <= d->last; i++) {
+        addr[i] = t->h_addr + i * stride;
+        if (d->a32)
+            addr[i] = (u32)addr[i];
+    }
+    *size = ((const u16 *)config)[8 + number];
+    return rows > config[1] && rows <= d->last + 1u ? (1u << rows) - (1u << config[1]) : 0;
+}
+
+// The addresses of what is referenced; which of them, and how many bytes each.
+static u32 vec_elements(const struct thread *t, const struct desc_vec *d, u64 *addr, u32 *size)
+{
+    if (d->kind == VEC_TILE)
+        return tile_addresses(t, d, addr, size);
+    *size = 1u << d->esize_log;
+    return vec_addresses(t, d, addr);
+}
+
+static void vec_in_calls(struct thread *t, const struct desc_vec *d, u32 mask)
 {
     u32 n = 0;
 
@@ -120,8 +147,8 @@ static void vec_elements(struct thread *t, const struct desc_vec *d, u32 mask)
     calls_elements(t, d->write ? SPOOL_E_DW : SPOOL_E_DR, n);
 }
 
-static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, const u64 *addr,
-                     u32 first)
+static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, u32 size,
+                     const u64 *addr, u32 first)
 {
     u32 counter = first + d->dyn; // dyn_r dyn_w d1mr dlmr d1mw dlmw
 
@@ -129,7 +156,7 @@ static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, const
         if (!(mask >> i & 1))
             continue;
         calls_count(t, counter + d->write, 1);
-        caches_dref(t, addr[i], 1u << d->esize_log, counter + 2 + (d->write ? 2u : 0u));
+        caches_dref(t, addr[i], size, counter + 2 + (d->write ? 2u : 0u));
     }
 }
 
@@ -137,24 +164,25 @@ void prof_vec(struct thread *t)
 {
     union desc_word w = { .word = t->h_desc_high };
     u64 addr[PROF_VEC_MAX];
-    u32 mask = vec_addresses(t, &w.vec, addr);
+    u32 size, mask = vec_elements(t, &w.vec, addr, &size);
 
-    vec_elements(t, &w.vec, mask);
-    vec_refs(t, &w.vec, mask, addr, t->h_desc_low);
+    vec_in_calls(t, &w.vec, mask);
+    vec_refs(t, &w.vec, mask, size, addr, t->h_desc_low);
 }
 
 void prof_log_vec(struct thread *t)
 {
     u64 *slot = (u64 *)t->h_save[8] + t->h_desc_low; // r11: the record
     union desc_word w = { .word = t->h_desc_high };
+    u32 size, mask = vec_elements(t, &w.vec, slot + 1, &size);
 
-    slot[0] = vec_addresses(t, &w.vec, slot + 1);
-    vec_elements(t, &w.vec, (u32)slot[0]);
+    slot[0] = mask | (u64)size << 32;
+    vec_in_calls(t, &w.vec, mask);
 }
 
 void prof_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first)
 {
     union desc_word w = { .word = what };
 
-    vec_refs(t, &w.vec, (u32)slot[0], slot + 1, first);
+    vec_refs(t, &w.vec, (u32)slot[0], (u32)(slot[0] >> 32), slot + 1, first);
 }

@@ -26,8 +26,8 @@ void prof_bi(struct thread *t);
 // desc_vec.
 void prof_vec(struct thread *t);
 // The same in a fragment that records: the h_desc_low'th word of the record becomes a mask of the
-// elements that are referenced, those behind it their addresses; and what is done with these later.
-// what: struct desc_vec; first: the first counter.
+// elements that are referenced and, in its upper half, their size; those behind it are their
+// addresses. And what is done with these later. what: struct desc_vec; first: the first counter.
 void prof_log_vec(struct thread *t);
 void prof_replay_vec(struct thread *t, const u64 *slot, u32 what, u32 first);
 

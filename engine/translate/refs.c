@@ -210,6 +210,13 @@ static void emit_vector_state(struct tb *b, const struct insn *in)
     }
     if (in->vec_kind == VEC_GATHER)
         x86_vmovdqu_my(a, GS(TA_VEC), in->vec_index);
+    if (in->vec_kind == VEC_TILE) {
+        if (in->refs[0].index != REG_NONE)
+            x86_mov(a, GS(TA_VEC + 64), in->refs[0].index);
+        else
+            x86_mov_mi(a, GS(TA_VEC + 64), 0);
+        return;
+    }
     x86_vmovdqu_my(a, GS(TA_VEC + 64), in->vec_mask);
 }
 
@@ -218,18 +225,22 @@ u32 refs_vector_before(struct tb *b, u32 i)
     const struct insn *in = &b->insn[i];
     struct memref r = in->refs[0]; // of a masked move; base and displacement of a gather
     u32 avoid = address_regs(&r), r1, r2;
+    bool tile = in->vec_kind == VEC_TILE;
     union desc_word w = { .vec = { .kind = in->vec_kind,
-                                   .esize_log = address_log2(in->vec_esize),
+                                   .esize_log = tile ? in->vec_mask : address_log2(in->vec_esize),
                                    .isize_log = address_log2(in->vec_isize),
                                    .last = in->vec_count - 1u,
                                    .scale_log = address_log2(r.scale),
                                    .write = (r.flags & MEMREF_WRITE) != 0,
+                                   .a32 = tile && (r.flags & MEMREF_A32),
                                    .dyn = b->cnt[i].dyn_r } };
 
     state_unspill_mask(b, avoid);
     r1 = state_scratch(b, avoid);
     r2 = state_scratch(b, avoid | 1u << r1);
     emit_vector_state(b, in);
+    if (tile)
+        r.index = REG_NONE;
     address_emit(b, &r, r1, r2);
     x86_mov(&b->code, GS(TH_H_ADDR), r1);
     return w.word;

@@ -77,7 +77,10 @@ enum vec_kind {
     VEC_MASKMOV, // vmaskmov/vpmaskmov: mask in a vector register
     VEC_GATHER,  // AVX2: mask in a vector register
     VEC_KGATHER, // AVX-512 gather or scatter: mask in a k register
+    VEC_TILE,    // AMX: an element is a row, the index its distance from the next
 };
+
+#define TILE_ROWS 16 // at most: palette 1 of CPUID leaf 0x1d
 
 enum insn_encoding { INSN_LEGACY, INSN_VEX, INSN_EVEX, INSN_XOP };
 
@@ -110,8 +113,9 @@ struct insn {
     u8 feature; // enum cpu_feature of share/cpu.h: that it needs
     struct memref refs[INSN_REFS_MAX];
     // Gather/scatter and masked moves: vector registers whose contents give the addresses
-    u8 vec_index, vec_mask; // ZMM number of the index register; mask register (vector or k)
-    u8 vec_kind;            // enum vec_kind
+    // ZMM number of the index register; mask register (vector or k), or of a tile its number
+    u8 vec_index, vec_mask;
+    u8 vec_kind;                        // enum vec_kind
     u8 vec_esize, vec_isize, vec_count; // element size, index size in bytes; elements
 };
 

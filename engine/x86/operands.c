@@ -3,6 +3,7 @@
 // asked for.
 #include "engine/x86/operands.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/mini.h"
 
 // Relies on Zydis' order: al cl dl bl ah ch dh bh spl bpl sil dil r8b.., ax.., eax.., rax..
@@ -157,6 +158,20 @@ static void gather(struct insn *in, const ZydisDecodedInstruction *zi,
     }
 }
 
+// tileloadd, tileloaddt1, tilestored: how many rows there are and how long they are is in the
+// tiles' configuration. Without AMX they fault, which copies of them shall do.
+static void tile(struct insn *in, const ZydisDecodedOperand *ops)
+{
+    const ZydisDecodedOperand *op = &ops[ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? 0 : 1];
+
+    if (!cpu.amx)
+        return;
+    in->vec_kind = VEC_TILE;
+    in->vec_mask = (u8)(op->reg.value - ZYDIS_REGISTER_TMM0);
+    in->vec_count = TILE_ROWS;
+    in->flags |= INSN_F_DYN;
+}
+
 static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi,
                         const ZydisDecodedOperand *ops)
 {
@@ -177,6 +192,9 @@ static void vector_refs(struct insn *in, const ZydisDecodedInstruction *zi,
     case ZYDIS_MNEMONIC_VPMASKMOVD: in->vec_esize = 4; break;
     case ZYDIS_MNEMONIC_VMASKMOVPD:
     case ZYDIS_MNEMONIC_VPMASKMOVQ: in->vec_esize = 8; break;
+    case ZYDIS_MNEMONIC_TILELOADD:
+    case ZYDIS_MNEMONIC_TILELOADDT1:
+    case ZYDIS_MNEMONIC_TILESTORED: tile(in, ops); return;
     // maskmovq and [v]maskmovdqu are a read and a write of all their bytes: ordinary references
     // (tests/compat/reference-model.md)
     default: return;

@@ -282,7 +282,7 @@ static void test_recorded(void **state)
     assert_int_equal(read_by_elements, 2); // calls pay now, not when it is replayed
     assert_int_equal(n, 0);
     assert_int_equal(record[2], 0xeeeeeeeeeeeeeeee);
-    assert_int_equal(record[3], 5); // elements 0 and 2
+    assert_int_equal(record[3], 4ul << 32 | 5); // elements 0 and 2, of 4 bytes
     assert_int_equal(record[4], 0x10008);
     assert_int_equal(record[6], 0x10000 - 16);
     assert_int_equal(record[8], 0xeeeeeeeeeeeeeeee);
