@@ -130,10 +130,15 @@ static int push_fpstate(u64 to, struct shown s)
             safe_write(to + s.size, &magic2, sizeof(magic2)))
             return -EFAULT;
     } else {
-        static const struct k_fpx_sw none;
+        // The kernel says how much it is without xsave, too; what nobody takes for more when it is
+        // popped, for there is no header.
+        static const struct k_fpx_sw legacy = {
+            .magic1 = FP_XSTATE_MAGIC1,
+            .extended_size = FXSAVE_SIZE + 4,
+            .xstate_size = FXSAVE_SIZE,
+        };
 
-        // What an earlier frame left there would be taken for this one's when it is popped.
-        if (frame_fxsave(to, 0) || (cpu.xsave && safe_write(to + FPX_SW_OFF, &none, sizeof(none))))
+        if (frame_fxsave(to, 0) || safe_write(to + FPX_SW_OFF, &legacy, sizeof(legacy)))
             return -EFAULT;
     }
     return 0;

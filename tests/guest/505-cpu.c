@@ -136,7 +136,7 @@ static void frame(void)
 {
     struct sigaction a = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
     uint64_t states = xcr0() & ~(1ul << 18);
-    uint32_t size = states ? 576 : 0;
+    uint32_t size = states ? 576 : 512;
 
     for (uint32_t i = 2; i < 32; i++)
         if ((states >> i & 1) && ask(0xd, i, EAX) + ask(0xd, i, EBX) > size)
