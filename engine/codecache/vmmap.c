@@ -48,6 +48,14 @@ static void entry_from_line(struct vmmap_entry *e, const struct vmmapfile_line *
         e->flags |= VMMAP_GROWS;
 }
 
+// The one mapping that is not the client's nor the engine's; a kernel may be booted without it.
+static bool vsyscall;
+
+bool vmmap_has_vsyscall(void)
+{
+    return vsyscall;
+}
+
 static bool init_line(const struct vmmapfile_line *l, void *arg)
 {
     struct vmmap_entry e;
@@ -56,8 +64,10 @@ static bool init_line(const struct vmmapfile_line *l, void *arg)
     // The engine's tables are not made yet; what lies there is all the engine's.
     if (l->start >= ENGINE_BASE && l->start < THREAD_AREA_BASE)
         return false;
-    if (l->end > 1ul << 63) // the vsyscall page
+    if (l->end > 1ul << 63) {
+        vsyscall = true;
         return false;
+    }
     entry_from_line(&e, l);
     vmmapset_add(&map, e);
     return false;

@@ -22,6 +22,10 @@ struct vmmap_info {
 // Reads /proc/thread-self/maps. What lies in the engine's part of the address space is left out.
 void vmmap_init(void);
 
+// Whether the kernel answers the calls of the vsyscall page (vsyscall=none in its command line, and
+// Debian's and other's defaults, take it away).
+bool vmmap_has_vsyscall(void);
+
 // The mapping that holds addr (neighbours with the same properties may be one). Takes the vmmap
 // lock.
 bool vmmap_find(u64 addr, struct vmmap_info *out);

@@ -85,7 +85,7 @@ static void fetch_fault(struct thread *t, u64 addr)
          kernel = addr >= (1ul << (cpu.address_bits - 1)) - PAGE_SIZE;
 
     t->rflags |= FLAG_RF;
-    if ((addr & ~0xffful) == VSYSCALL_PAGE) {
+    if ((addr & ~0xffful) == VSYSCALL_PAGE && vmmap_has_vsyscall()) {
         deliver_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_PF, 0x15);
         return;
     }
@@ -188,7 +188,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             if (t->stop)
                 continue;
         }
-        if (UNLIKELY((t->pc & ~0xffful) == VSYSCALL_PAGE) && vsyscall_try(t)) {
+        if (UNLIKELY((t->pc & ~0xffful) == VSYSCALL_PAGE) && vmmap_has_vsyscall() &&
+            vsyscall_try(t)) {
             from = NULL;
             indirect = false;
             continue;

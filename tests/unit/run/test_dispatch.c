@@ -325,8 +325,17 @@ bool vmmap_find(u64 addr, struct vmmap_info *out)
     return mapped;
 }
 
+static bool vsyscall_page, no_entry;
+
+bool vmmap_has_vsyscall(void)
+{
+    return vsyscall_page;
+}
+
 bool vsyscall_try(struct thread *t)
 {
+    if (no_entry)
+        return false;
     note('y');
     t->pc = 0x401000;
     return true;
@@ -487,7 +496,7 @@ static int setup(void **state)
     locked = 0;
     full = 0;
     fault_at = 0;
-    fault_kills = mapped = false;
+    fault_kills = mapped = vsyscall_page = no_entry = false;
     edge_id = partial_block = partial_insn = 0;
     cpu.address_bits = 48;
     tb_config.chain = tb_config.ibl = true;
@@ -646,6 +655,17 @@ static void test_faults(void **state)
     assert_int_equal(fault.code, SEGV_ACCERR);
     assert_int_equal(fault.addr, 0x402000);
     assert_int_equal(fault.err, 0x15);
+    mapped = false;
+    t->pc = fault_at = VSYSCALL_PAGE + 0x100; // no entry
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_int_equal(fault.code, SEGV_MAPERR); // a kernel without the page
+    assert_int_equal(fault.addr, VSYSCALL_PAGE + 0x100);
+    assert_int_equal(fault.err, 0x15);
+    vsyscall_page = no_entry = true;
+    t->pc = fault_at = VSYSCALL_PAGE + 0x100;
+    assert_int_equal(go(STUB_COUNT), ENTERED);
+    assert_int_equal(fault.code, SI_KERNEL);
+    assert_int_equal(fault.addr, 0);
 }
 
 static void test_step(void **state)
@@ -812,6 +832,7 @@ static void test_broken_off(void **state)
 static void test_vsyscall(void **state)
 {
     (void)state;
+    vsyscall_page = true;
     t->exit_id = 3 << 1;
     fragment[3].exit[0].target = VSYSCALL_PAGE + 0x400;
     assert_int_equal(go(STUB_EXIT), ENTERED);
