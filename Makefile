@@ -139,6 +139,7 @@ help:
 #? make bench-report    how quickly reports are written, opened and used
 #? make check-big       profiles of more than 4 GB: read, merge, convert
 #? make check-wild      servers, virtual machines, a browser: the same answers as natively
+#? make check-machines  the tests on emulated processors: AMD, old ones, 57-bit addresses
 #? make check-kcachegrind  our profiles in the distribution's KCachegrind
 #? make clean           remove build/
 #?

@@ -11,6 +11,9 @@ MACHINES_BUILT := \
     $(patsubst tests/guest-state/%.c,$(BUILD)/tests/state/%,$(wildcard tests/guest-state/*.c)) \
     $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard $(foreach wing,$(MACHINES_WINGS), \
     tests/unit/$(wing)/*.c))) \
+    $(addprefix $(BUILD)/tests/native/,start registers-static registers-static-pie \
+    $(addprefix probe-,static static-pie pie nopie pie-2m static-2m joint joint-static bss-apart \
+    execstack high)) \
     $(addprefix $(BUILD)/tests/test_engine_,decode elf memory mini spooler) \
     $(addprefix $(BUILD)/fuzz/insn/,insn_gen insn_cmp insn_claims guest.o guest-avx2.o)
 
