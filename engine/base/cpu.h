@@ -34,6 +34,12 @@ struct cpu {
 
 extern struct cpu cpu;
 
+// Behind the last address that a program may have (TASK_SIZE_MAX).
+static inline u64 cpu_task_size(void)
+{
+    return (1ul << (cpu.address_bits - 1)) - PAGE_SIZE;
+}
+
 // From the auxiliary vector: AT_HWCAP2, which alone says whether the kernel has enabled rdfsbase,
 // and AT_MINSIGSTKSZ.
 void cpu_init(u64 hwcap2, u64 frame_size);

@@ -82,7 +82,7 @@ static void fetch_fault(struct thread *t, u64 addr)
     struct vmmap_info m;
     // of pages of its own the kernel says that they are there
     bool mapped = vmmap_find(addr, &m),
-         kernel = addr >= (1ul << (cpu.address_bits - 1)) - PAGE_SIZE;
+         kernel = addr >= cpu_task_size();
 
     t->rflags |= FLAG_RF;
     if ((addr & ~0xffful) == VSYSCALL_PAGE && vmmap_has_vsyscall()) {

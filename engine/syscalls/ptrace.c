@@ -5,6 +5,7 @@
 // own is in the tracee's thread block; reads and writes go there.
 #include "engine/syscalls/ptrace.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
@@ -49,7 +50,7 @@ static long get_base(u64 pid, u64 block, u64 *base)
 
 static long set_base(u64 pid, u64 block, u64 base)
 {
-    return base >= 1ul << 47 ? -EIO : raw(PTRACE_POKEDATA, pid, block + TH_CLIENT_GS, base);
+    return base >= cpu_task_size() ? -EIO : raw(PTRACE_POKEDATA, pid, block + TH_CLIENT_GS, base);
 }
 
 // Of the first n registers at addr: the client's base in the place of the engine's, and the other

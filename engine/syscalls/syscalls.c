@@ -150,7 +150,7 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
 
     switch (code) {
     case ARCH_SET_GS:
-        if (addr >= 1ul << 47)
+        if (addr >= cpu_task_size())
             return -EPERM;
         t->client_gs_base = addr;
         return 0;

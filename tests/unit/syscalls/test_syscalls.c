@@ -32,7 +32,7 @@
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
 
-struct cpu cpu = { .shown_all = true };
+struct cpu cpu = { .shown_all = true, .address_bits = 48 };
 static struct spool_header header;
 struct spool_header *spool = &header;
 bool gate_all_slow;
@@ -401,7 +401,7 @@ static void test_bases(void **state)
     (void)state;
     answers(0, SYS_arch_prctl, ARCH_SET_GS, 0x12345000, 0, 0);
     assert_int_equal(t->client_gs_base, 0x12345000);
-    answers(-EPERM, SYS_arch_prctl, ARCH_SET_GS, 1ul << 47, 0, 0);
+    answers(-EPERM, SYS_arch_prctl, ARCH_SET_GS, (1ul << 47) - 4096, 0, 0);
     answers(0, SYS_arch_prctl, ARCH_GET_GS, (u64)&base, 0, 0);
     assert_int_equal(base, 0x12345000);
     answers(ARCH_REQ_XCOMP_PERM + 18, SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, 18, 0, 0);
