@@ -496,20 +496,33 @@ struct flow_block *flow(struct core *c, uint32_t f, uint32_t *numbers, struct fl
 // ---- Pictures ----
 
 // Boxes of 64 bytes, which the page puts back.
+// limits: least, fine, from, to of flame_wish; *rest: what is left out, and of how many functions.
 struct flame_box *EXPORT(flame)(struct core *c, struct formula *f, uint32_t side, uint32_t root,
-                                uint32_t kind, double least, uint32_t most, const uint8_t *mask,
-                                uint32_t *count, struct out_value *whole, int *rc);
+                                uint32_t kind, const double *limits, uint32_t most,
+                                const uint8_t *mask, uint32_t *count, struct out_value *whole,
+                                struct out_value *rest, int *rc);
 struct flame_box *flame(struct core *c, struct formula *f, uint32_t side, uint32_t root,
-                        uint32_t kind, double least, uint32_t most, const uint8_t *mask,
-                        uint32_t *count, struct out_value *whole, int *rc)
+                        uint32_t kind, const double *limits, uint32_t most, const uint8_t *mask,
+                        uint32_t *count, struct out_value *whole, struct out_value *rest, int *rc)
 {
+    const struct flame_wish w = { .formula = f,
+                                  .side = side,
+                                  .root = root,
+                                  .kind = kind,
+                                  .least = limits[0],
+                                  .fine = limits[1],
+                                  .from = limits[2],
+                                  .to = limits[3],
+                                  .most = most,
+                                  .mask = mask };
+    double scale = (double)formula_scale(f);
     struct flame out = { 0 };
 
-    *rc = kind > FLAME_UP_SELF ? CORE_WRONG
-                               : flame_make(c, f, side, root, kind, least, most, mask, &out);
-    *count = out.count;
-    *whole =
-        out_value((struct value){ out.total, (double)out.total / (double)formula_scale(f), true });
+    *rc = kind > FLAME_UP_SELF ? CORE_WRONG : flame_make(c, &w, &out);
+    count[0] = out.count;
+    count[1] = out.rest_count;
+    *whole = out_value((struct value){ out.total, (double)out.total / scale, true });
+    *rest = out_value((struct value){ out.rest, (double)out.rest / scale, true });
     return out.box;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Paths are followed in breadth, the widest first, until they are too narrow to be seen.
+// Paths are followed in breadth, the widest first, until they are too narrow to be seen. What goes
+// on from a box is that of its function or cycle, whatever the path: it is found and sorted once,
+// so that a picture of a million functions, with a cycle of tens of thousands that stands in it a
+// thousand times, takes no longer than its calls and its boxes.
 #include "report/core/flame.h"
 
 #include "report/core/column.h"
@@ -19,21 +22,35 @@ struct child {
     core_count edge;
 };
 
+// What goes on from a function, or from a cycle.
+struct fan {
+    size_t first, count; // children, the dearest first
+    // What is shared: the cost, or all edges, also those that are hidden or cut, where they sum up
+    // to more (odd profiles).
+    double share;
+    core_count cut;     // of those that are too cheap for the widest box: their edges,
+    uint32_t cut_count; // and how many they are
+};
+
 struct maker {
     struct core *c;
     struct formula *f;
     unsigned side;
     enum flame_kind kind;
-    double least;
+    double least, fine, from, to; // of flame_wish
+    double widest;                // of the first boxes: none that stands on them is wider
     uint32_t most;
     const uint8_t *mask; // by function: 0: hidden
     struct flame *out;
     struct path *path;
     size_t box_cap, path_cap;
     uint32_t *member, *member_first; // functions by cycle
-    struct child *child;             // of the box at hand
+    struct child *child;             // of all fans, one behind another
     size_t children, child_cap;
-    uint32_t *at; // by function: its child + 1
+    struct fan *fan;
+    size_t fans, fan_cap;
+    uint32_t *fan_of; // by function, of a cycle its first: its fan + 1
+    uint32_t *at;     // by function: its child in the fan at hand + 1
     bool memory;
 };
 
@@ -56,7 +73,7 @@ static core_count self(struct maker *m, uint32_t func)
 
 // ---- Children ----
 
-static void add_child(struct maker *m, uint32_t func, core_count edge)
+static void add_child(struct maker *m, size_t first, uint32_t func, core_count edge)
 {
     if (edge <= 0)
         return;
@@ -65,66 +82,114 @@ static void add_child(struct maker *m, uint32_t func, core_count edge)
             m->memory = true;
             return;
         }
-        m->child[m->children] = (struct child){ func, 0 };
-        m->at[func] = (uint32_t)++m->children;
+        m->child[m->children++] = (struct child){ func, 0 };
+        m->at[func] = (uint32_t)(m->children - first);
     }
-    struct child *child = &m->child[m->at[func] - 1];
+    struct child *child = &m->child[first + m->at[func] - 1];
     child->edge = column_sum(child->edge, edge);
 }
 
 // The edges of one function that leave its cycle.
-static void add_edges(struct maker *m, uint32_t func)
+static void add_edges(struct maker *m, size_t first, uint32_t func)
 {
     const struct core *c = m->c;
     bool down = m->kind == FLAME_DOWN;
-    uint32_t first = down ? c->callee_first[func] : c->caller_first[func];
+    uint32_t from = down ? c->callee_first[func] : c->caller_first[func];
     uint32_t end = down ? c->callee_first[func + 1] : c->caller_first[func + 1];
 
-    for (uint32_t k = first; k < end; k++) {
+    for (uint32_t k = from; k < end; k++) {
         uint32_t e = down ? k : c->caller_edge[k];
         if (!graph_inside(c, m->side, e))
-            add_child(m, down ? c->edge_callee[e] : c->edge_caller[e],
+            add_child(m, first, down ? c->edge_callee[e] : c->edge_caller[e],
                       whole(values_get(c, m->f, VALUES_EDGE, m->side, e)));
     }
 }
 
-static void find_children(struct maker *m, uint32_t func)
+static bool is_behind(const struct child *a, const struct child *b)
+{
+    return a->edge != b->edge ? a->edge < b->edge : a->func > b->func;
+}
+
+static void sink(struct child *a, size_t at, size_t n)
+{
+    for (size_t below; (below = 2 * at + 1) < n; at = below) {
+        if (below + 1 < n && is_behind(&a[below + 1], &a[below]))
+            below++;
+        if (!is_behind(&a[below], &a[at]))
+            return;
+        struct child v = a[at];
+        a[at] = a[below];
+        a[below] = v;
+    }
+}
+
+// The dearest first, of equal ones the first function. The heap has the last one on top.
+static void sort_children(struct child *a, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sink(a, i, n);
+    while (n > 1) {
+        struct child v = a[0];
+        a[0] = a[--n];
+        a[n] = v;
+        sink(a, 0, n);
+    }
+}
+
+// Of the children from `first` on keeps those that are shown and cost at least so much, sorted.
+static struct fan keep_children(struct maker *m, size_t first, double least)
+{
+    struct fan fan = { .first = first };
+
+    for (size_t i = first; i < m->children; i++) {
+        struct child v = m->child[i];
+        m->at[v.func] = 0;
+        if (m->mask && !m->mask[v.func])
+            continue;
+        if ((double)v.edge < least) {
+            fan.cut = column_sum(fan.cut, v.edge);
+            fan.cut_count++;
+        } else {
+            m->child[first + fan.count++] = v;
+        }
+    }
+    m->children = first + fan.count;
+    sort_children(m->child + first, fan.count);
+    return fan;
+}
+
+// The function that stands for a cycle.
+static uint32_t first_of(const struct maker *m, uint32_t func)
 {
     uint32_t cycle = m->c->graph[m->side].cycle[func];
 
-    m->children = 0;
-    if (!cycle) {
-        add_edges(m, func);
-    } else {
-        for (uint32_t i = m->member_first[cycle]; i < m->member_first[cycle + 1]; i++)
-            add_edges(m, m->member[i]);
-    }
-    for (size_t i = 0; i < m->children; i++)
-        m->at[m->child[i].func] = 0;
+    return cycle ? m->member[m->member_first[cycle]] : func;
 }
 
-// Keeps the children that are shown and cost at least so much, the dearest first; is any too cheap?
-// A box of the whole has room for
-// 1/least of them, so insertion is quick.
-static bool keep_children(struct maker *m, double least)
+static const struct fan *fan_from(struct maker *m, uint32_t func, core_count cost)
 {
-    size_t n = 0, all = m->children;
-    bool cut = false;
+    uint32_t cycle = m->c->graph[m->side].cycle[func], key = first_of(m, func);
+    size_t first = m->children;
 
-    for (size_t i = 0; i < all; i++) {
-        struct child v = m->child[i];
-        if (m->mask && !m->mask[v.func])
-            continue;
-        cut |= (double)v.edge < least;
-        if ((double)v.edge < least)
-            continue;
-        size_t k = n++;
-        for (; k > 0 && m->child[k - 1].edge < v.edge; k--)
-            m->child[k] = m->child[k - 1];
-        m->child[k] = v;
+    if (m->fan_of[key])
+        return &m->fan[m->fan_of[key] - 1];
+    if (!heap_room(m->fan, m->fans, m->fan_cap)) {
+        m->memory = true;
+        return NULL;
     }
-    m->children = n;
-    return cut;
+    if (!cycle)
+        add_edges(m, first, func);
+    for (uint32_t i = m->member_first[cycle]; cycle && i < m->member_first[cycle + 1]; i++)
+        add_edges(m, first, m->member[i]);
+    core_count sum = 0;
+    for (size_t i = first; i < m->children; i++)
+        sum = column_sum(sum, m->child[i].edge);
+    double share = (double)(sum > cost ? sum : cost);
+    struct fan fan = keep_children(m, first, m->widest > 0 ? m->fine * share / m->widest : 0);
+    fan.share = share;
+    m->fan[m->fans++] = fan;
+    m->fan_of[key] = (uint32_t)m->fans;
+    return &m->fan[m->fans - 1];
 }
 
 static bool add_box(struct maker *m, struct flame_box box, struct path path)
@@ -145,28 +210,45 @@ static bool add_box(struct maker *m, struct flame_box box, struct path path)
     return true;
 }
 
+// Is all of it left or right of where boxes are fine?
+static bool is_outside(const struct maker *m, double x, double width)
+{
+    return x + width <= m->from || x >= m->to;
+}
+
+// What is narrower than this is not shown.
+static double least_at(const struct maker *m, double x, double width)
+{
+    return is_outside(m, x, width) ? m->least : m->fine;
+}
+
 static void go_on(struct maker *m, uint32_t i)
 {
     struct flame_box parent = m->out->box[i];
     struct path path = m->path[i];
-    core_count cost = inclusive(m, parent.func), sum = 0;
-    double x = parent.x;
+    core_count cost = inclusive(m, parent.func);
+    double x = parent.x, least = least_at(m, parent.x, parent.width);
 
     if (parent.depth >= DEPTH_MAX)
         return;
-    find_children(m, parent.func);
-    for (size_t k = 0; k < m->children; k++)
-        sum = column_sum(sum, m->child[k].edge);
-    // Edges may sum up to more than the function cost (odd profiles): then they share it.
-    double share = (double)(sum > cost ? sum : cost);
+    const struct fan *fan = fan_from(m, parent.func, cost);
+    if (!fan)
+        return;
     // A function is between others when an edge enters it, or when the path begins with its self
     // cost.
-    bool between = parent.parent != CORE_NONE || m->kind == FLAME_UP_SELF;
-    bool cut = keep_children(m, m->least * share / parent.width);
-    m->out->box[i].flags |= cut ? FLAME_CUT : 0u;
-    for (size_t k = 0; k < m->children; k++) {
-        struct child child = m->child[k];
-        double width = share > 0 ? parent.width * ((double)child.edge / share) : 0;
+    bool between = parent.parent != CORE_NONE || m->kind == FLAME_UP_SELF, cut = fan->cut_count > 0;
+    for (size_t k = 0; k < fan->count; k++) {
+        struct child child = m->child[fan->first + k];
+        double width = fan->share > 0 ? parent.width * ((double)child.edge / fan->share) : 0;
+        if ((double)child.edge < least * fan->share / parent.width) {
+            cut = true;
+            break;
+        }
+        if (width < least_at(m, x, width)) {
+            cut = true;
+            x += width;
+            continue;
+        }
         struct path next = { column_sum(path.sum, child.edge),
                              between ? column_sum(path.between, cost) : 0 };
         core_count high = child.edge < parent.high ? child.edge : parent.high;
@@ -180,11 +262,12 @@ static void go_on(struct maker *m, uint32_t i)
                                          .low = low < high ? low : high,
                                          .high = high },
                      next)) {
-            m->out->box[i].flags |= FLAME_CUT;
+            cut = true;
             break;
         }
         x += width;
     }
+    m->out->box[i].flags |= cut ? FLAME_CUT : 0u;
 }
 
 // ---- The first boxes ----
@@ -193,15 +276,22 @@ static void add_root(struct maker *m, uint32_t func, core_count cost, double *x)
 {
     double width = m->out->total > 0 ? (double)cost / (double)m->out->total : 0;
 
-    if (cost <= 0 || width < m->least)
+    if (cost <= 0)
         return;
     // A path that begins with a self cost has it as its first edge.
     struct path path = { m->kind == FLAME_UP_SELF ? cost : 0, 0 };
-    add_box(
-        m,
-        (struct flame_box){
-            .func = func, .parent = CORE_NONE, .x = *x, .width = width, .low = cost, .high = cost },
-        path);
+    if (width < least_at(m, *x, width) || !add_box(m,
+                                                   (struct flame_box){ .func = func,
+                                                                       .parent = CORE_NONE,
+                                                                       .x = *x,
+                                                                       .width = width,
+                                                                       .low = cost,
+                                                                       .high = cost },
+                                                   path)) {
+        m->out->rest = column_sum(m->out->rest, cost);
+        m->out->rest_count++;
+    }
+    m->widest = width > m->widest ? width : m->widest;
     *x += width;
 }
 
@@ -221,33 +311,31 @@ static void find_roots(struct maker *m)
 {
     const struct core *c = m->c;
 
-    m->children = 0;
-    for (uint32_t f = 0; f < c->funcs; f++) {
-        uint32_t cycle = c->graph[m->side].cycle[f];
-        if (m->kind != FLAME_DOWN) {
-            add_child(m, f, self(m, f));
-            continue;
-        }
-        bool called = is_called(m, f);
-        if (cycle) {
-            called = f != m->member[m->member_first[cycle]];
-            for (uint32_t i = m->member_first[cycle]; i < m->member_first[cycle + 1]; i++)
-                called |= is_called(m, m->member[i]);
-        }
-        if (!called)
-            add_child(m, f, inclusive(m, f));
+    if (m->kind != FLAME_DOWN) {
+        for (uint32_t f = 0; f < c->funcs; f++)
+            add_child(m, 0, f, self(m, f));
+        return;
     }
-    for (size_t i = 0; i < m->children; i++)
-        m->at[m->child[i].func] = 0;
+    uint8_t *called = heap_array(c->funcs, 1); // of a cycle: its first
+    m->memory = !called;
+    for (uint32_t f = 0; called && f < c->funcs; f++)
+        called[first_of(m, f)] |= is_called(m, f);
+    for (uint32_t f = 0; called && f < c->funcs; f++)
+        if (!called[f] && first_of(m, f) == f)
+            add_child(m, 0, f, inclusive(m, f));
+    heap_put(called);
 }
 
 static void add_roots(struct maker *m)
 {
+    struct fan fan = keep_children(m, 0, (double)m->out->total * m->fine);
     double x = 0;
 
-    keep_children(m, (double)m->out->total * m->least);
-    for (size_t i = 0; i < m->children; i++)
+    m->out->rest = fan.cut;
+    m->out->rest_count = fan.cut_count;
+    for (size_t i = 0; i < fan.count; i++)
         add_root(m, m->child[i].func, m->child[i].edge, &x);
+    m->children = 0;
 }
 
 // Functions of each cycle, one cycle behind another.
@@ -268,36 +356,40 @@ static bool index_cycles(struct maker *m)
     return true;
 }
 
-int flame_make(struct core *c, struct formula *f, unsigned side, uint32_t root,
-               enum flame_kind kind, double least, uint32_t most, const uint8_t *mask,
-               struct flame *out)
+int flame_make(struct core *c, const struct flame_wish *w, struct flame *out)
 {
+    struct formula *f = w->formula;
+    unsigned side = w->side;
     struct maker m = { .c = c,
                        .f = f,
                        .side = side,
-                       .kind = kind,
-                       .least = least,
-                       .most = most,
-                       .mask = mask,
+                       .kind = w->kind,
+                       .least = w->least,
+                       .fine = w->fine < w->least && w->from < w->to ? w->fine : w->least,
+                       .from = w->from,
+                       .to = w->to,
+                       .most = w->most,
+                       .mask = w->mask,
                        .out = out };
     int rc;
 
     *out = (struct flame){ 0 };
     if (side > VALUES_OLD || formula_is_ratio(f) || !c->linked ||
-        (root != CORE_NONE && root >= c->funcs))
+        (w->root != CORE_NONE && w->root >= c->funcs))
         return CORE_WRONG;
     if ((rc = values_prepare(c, f, VALUES_SELF, side)) < 0 ||
         (rc = values_prepare(c, f, VALUES_EDGE, side)) < 0 ||
         (rc = values_prepare(c, f, VALUES_INCLUSIVE, side)) < 0 || (rc = graph_cycles(c, side)) < 0)
         return rc;
-    if (root == CORE_NONE && kind == FLAME_UP)
+    if (w->root == CORE_NONE && w->kind == FLAME_UP)
         m.kind = FLAME_UP_SELF;
     m.at = heap_array(c->funcs, sizeof(*m.at));
-    m.memory = !m.at || !index_cycles(&m);
-    if (!m.memory && root != CORE_NONE) {
+    m.fan_of = heap_array(c->funcs, sizeof(*m.fan_of));
+    m.memory = !m.at || !m.fan_of || !index_cycles(&m);
+    if (!m.memory && w->root != CORE_NONE) {
         double x = 0;
-        out->total = m.kind == FLAME_UP_SELF ? self(&m, root) : inclusive(&m, root);
-        add_root(&m, root, out->total, &x);
+        out->total = m.kind == FLAME_UP_SELF ? self(&m, w->root) : inclusive(&m, w->root);
+        add_root(&m, w->root, out->total, &x);
     } else if (!m.memory) {
         out->total = whole(values_get(c, f, VALUES_TOTAL, side, 0));
         find_roots(&m);
@@ -306,6 +398,8 @@ int flame_make(struct core *c, struct formula *f, unsigned side, uint32_t root,
     for (uint32_t i = 0; !m.memory && i < out->count; i++)
         go_on(&m, i);
     heap_put(m.at);
+    heap_put(m.fan_of);
+    heap_put(m.fan);
     heap_put(m.member);
     heap_put(m.member_first);
     heap_put(m.child);

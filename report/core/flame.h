@@ -40,15 +40,28 @@ struct flame {
     struct flame_box *box; // parents before children, siblings by cost
     uint32_t count;
     core_count total; // what width 1 is
+    // First boxes that are left out for their width, and what they cost together.
+    core_count rest;
+    uint32_t rest_count;
 };
 
-// Boxes narrower than `least` (of the whole) are left out, and no more than `most` are made. Of
-// functions whose mask is 0 there are none but the root, nor what would stand on them; all others
-// stay as wide as they are. NULL: of all. The formula must not be a ratio. 0 or an error; to be
-// freed with heap_put(out->box).
-int flame_make(struct core *c, struct formula *f, unsigned side, uint32_t root,
-               enum flame_kind kind, double least, uint32_t most, const uint8_t *mask,
-               struct flame *out);
+// Boxes narrower than `least` (of the whole) are left out, but within `from` to `to` only those
+// narrower than `fine`, and no more than `most` are made. Of functions whose mask is 0 there are
+// none but the root, nor what would stand on them; all others stay as wide as they are. NULL: of
+// all. The formula must not be a ratio.
+struct flame_wish {
+    struct formula *formula;
+    unsigned side;
+    uint32_t root;
+    enum flame_kind kind;
+    double least;
+    double fine, from, to;
+    uint32_t most;
+    const uint8_t *mask;
+};
+
+// 0 or an error; to be freed with heap_put(out->box).
+int flame_make(struct core *c, const struct flame_wish *w, struct flame *out);
 
 // The bounds themselves: of `edges` edges that sum up to `sum`, the least of which is `least`, with
 // the functions between costing `between`.

@@ -3,7 +3,7 @@
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
-import type { EventInfo, FlameBox, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
+import type { EventInfo, FlameGraph, FlameLimits, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
   title: string; profiles: string[]; base: string[]; remarks: string[]; leftOut: string[]; generator: string;
@@ -627,9 +627,9 @@ export class Api {
 
   // ---- Pictures ----
 
-  flame(event: number, side: Side, root: number, kind: Flame, least: number, most: number, filter: Filter | null = null):
-    { boxes: FlameBox[]; total: Value } {
-    return this.core.flame(this.form(event), side, root, kind, least, most, filter && this.masked(filter));
+  flame(event: number, side: Side, root: number, kind: Flame, limits: FlameLimits, most: number,
+    filter: Filter | null = null): FlameGraph {
+    return this.core.flame(this.form(event), side, root, kind, limits, most, filter && this.masked(filter));
   }
 
   names(funcs: Uint32Array): Name[] { return Array.from(funcs, (f) => this.name(f)); }
@@ -723,7 +723,8 @@ export class Api {
   }
 
   private stacks(kind: string, event: number, side: Side, root: number, use: Side[], filter: Filter): MapBox[] {
-    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down, 1 / 2000, 4000, filter);
+    const flame = this.flame(event, side, root, kind === "callers" ? Flame.Up : Flame.Down,
+      [1 / 2000, 0, 0, 0], 4000, filter);
     const funcs = Uint32Array.from(flame.boxes, (b) => b.func);
     const others = use.map((s) => this.core.values(this.form(event), Of.Inclusive, s, funcs));
     return flame.boxes.map((b, i) => ({

@@ -40,6 +40,9 @@ export interface DetailRow {
 export interface FlameBox {
   func: number; parent: number; depth: number; flags: number; x: number; width: number; low: bigint; high: bigint;
 }
+export type FlameLimits = [least: number, fine: number, from: number, to: number];
+// rest: what first boxes cost that are too narrow, and how many they are.
+export interface FlameGraph { boxes: FlameBox[]; total: Value; rest: Value; restCount: number }
 // string: that the name is a piece of, or the number of a cycle
 export interface Group { parent: number; string: number; from: number; size: number; funcs: number }
 export interface Piece { first: number; count: number; text: string }
@@ -478,12 +481,15 @@ export class Core {
 
   // ---- Pictures ----
 
-  flame(formula: number, side: Side, root: number, kind: Flame, least: number, most: number, shown: Uint8Array | null):
-    { boxes: FlameBox[]; total: Value } {
-    const mask = shown ? this.bytesIn(shown) : 0;
-    const at = this.call["flame"]!(this.handle, formula, side, root, kind, least, most, mask, this.scratch,
-      this.scratch + 32, this.scratch + 8) >>> 0;
+  // `limits`: the least width of a box, and a finer one from here to there.
+  flame(formula: number, side: Side, root: number, kind: Flame, limits: FlameLimits, most: number,
+    shown: Uint8Array | null): FlameGraph {
+    const mask = shown ? this.bytesIn(shown) : 0, given = this.get(32);
+    new Float64Array(this.memory.buffer, given, 4).set(limits);
+    const at = this.call["flame"]!(this.handle, formula, side, root, kind, given, most, mask, this.scratch,
+      this.scratch + 32, this.scratch + 64, this.scratch + 8) >>> 0;
     this.put(mask);
+    this.put(given);
     const view = this.view();
     this.check(view.getInt32(this.scratch + 8, true));
     const boxes: FlameBox[] = [], count = view.getUint32(this.scratch, true);
@@ -494,7 +500,8 @@ export class Core {
         low: this.wide(view, b + 32), high: this.wide(view, b + 48),
       });
     this.put(at);
-    return { boxes, total: this.value(view, this.scratch + 32) };
+    return { boxes, total: this.value(view, this.scratch + 32), rest: this.value(view, this.scratch + 64),
+      restCount: view.getUint32(this.scratch + 4, true) };
   }
 
   // Rectangles (x, y, w, h) of boxes in boxes: parents first, siblings the largest first.

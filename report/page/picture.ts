@@ -47,8 +47,8 @@ export class Picture {
   private readonly watch = new ResizeObserver(() => this.draw());
 
   // `wide`: the picture is as wide as the page, and only its width is zoomed.
-  constructor(label: string, private items: Item[], private readonly wide: boolean, private readonly height: number,
-    private readonly zoomed?: (part: number) => void) {
+  constructor(label: string, private items: Item[], private readonly wide: boolean, private height: number,
+    private readonly zoomed?: (part: number, left: number) => void) {
     this.said = h("div", { class: "hold", role: "group", "aria-label": label +
       ". Arrows move, Enter opens, + - 0 zoom, t shows a table" });
     this.element = h("div", { class: "picture" }, h("div", { class: "bar" },
@@ -56,7 +56,6 @@ export class Picture {
       button("−", () => this.zoom(1 / 1.5), { "aria-label": "Smaller" }),
         button("0", () => this.reset(), { "aria-label": "0, whole picture" })),
       h("div", { class: "sheet" }, this.canvas, this.said, this.tip));
-    this.canvas.style.height = this.said.style.height = height + "px";
     this.said.addEventListener("pointermove", (e) => this.hover(e));
     this.said.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     this.said.addEventListener("pointerdown", (e) => {
@@ -71,14 +70,16 @@ export class Picture {
     }, { passive: false });
     this.said.addEventListener("keydown", (e) => this.key(e));
     this.watch.observe(this.canvas);
-    this.show(items);
+    this.show(items, height);
   }
 
   end(): void { this.watch.disconnect(); }
 
   // Other boxes in the same place: finer ones.
-  show(items: Item[]): void {
+  show(items: Item[], height: number): void {
     const now = this.items[this.at];
+    this.height = height;
+    this.canvas.style.height = this.said.style.height = height + "px";
     this.items = items;
     this.at = Math.max(0, items.findIndex((item) => !!now && item.hash === now.hash && item.depth === now.depth &&
       Math.abs(item.x - now.x) < 1e-9));
@@ -120,7 +121,7 @@ export class Picture {
     this.left = Math.max(0, Math.min(this.left, this.width - this.width / this.scale));
     if (!this.wide) this.top = Math.max(0, Math.min(this.top, this.height - this.height / this.scale));
     this.draw();
-    this.zoomed?.(1 / this.scale);
+    this.zoomed?.(1 / this.scale, this.left / this.width);
   }
 
   private draw(): void {

@@ -3,7 +3,7 @@
 // Flame graphs: what the program or a function calls, who calls, or both. A call graph holds no stacks: a box is exact
 // where the bounds of its path agree, else it is hatched and says both.
 import { Flame, NONE, Of, Side } from "./core";
-import type { FlameBox, Value } from "./core";
+import type { FlameBox, FlameGraph, FlameLimits, Value } from "./core";
 import type { Name } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
@@ -11,20 +11,22 @@ import { button, h, number, percent, save, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
+import type { Row } from "./table";
 import { funcOf, missing } from "./view_function";
 
-const ROW = 19, MOST = 20000;
+const ROW = 19, MOST = 20000, LEAST = 1 / 3000; // boxes; the least width of one: a third of a pixel
 
 const kinds: Record<string, string> = { down: "top-down", up: "inverted", sandwich: "sandwich" };
 
 interface Box extends FlameBox { level: number; of: Value } // the row it stands in; what width 1 is
+interface Boxes { boxes: Box[]; total: Value; rest: Value; restCount: number }
 
-async function boxes(app: App, kind: string, root: number, side: Side, least: number): Promise<Box[]> {
-  const ask = (k: Flame, r: number): Promise<{ boxes: FlameBox[]; total: Value }> => app.client.ask("flame", app.event,
-    side, r, k, least, MOST, { ...app.filter, text: "" }); // a text would leave only paths of its functions
+async function boxes(app: App, kind: string, root: number, side: Side, limits: FlameLimits): Promise<Boxes> {
+  const ask = (k: Flame, r: number): Promise<FlameGraph> => app.client.ask("flame", app.event,
+    side, r, k, limits, MOST, { ...app.filter, text: "" }); // a text would leave only paths of its functions
   if (kind !== "sandwich") {
-    const { boxes: all, total } = await ask(kind === "up" ? Flame.Up : Flame.Down, NONE);
-    return all.map((b) => ({ ...b, level: b.depth, of: total }));
+    const all = await ask(kind === "up" ? Flame.Up : Flame.Down, NONE);
+    return { ...all, boxes: all.boxes.map((b) => ({ ...b, level: b.depth, of: all.total })) };
   }
   const above = await ask(Flame.Up, root), below = await ask(Flame.Down, root), out: Box[] = [];
   const high = above.boxes.reduce((most, b) => Math.max(most, b.depth), 0);
@@ -34,7 +36,7 @@ async function boxes(app: App, kind: string, root: number, side: Side, least: nu
     if (i > 0) out.push({ ...b, parent: b.parent === 0 ? 0 : b.parent + shift, level: high + b.depth,
       of: below.total });
   });
-  return out;
+  return { ...below, boxes: out };
 }
 
 function bound(app: App, v: bigint): string { return number({ exact: v, approx: Number(v) }, app.scale(app.event)); }
@@ -108,14 +110,14 @@ async function show(app: App): Promise<Shown> {
     });
   };
 
-  const all = await boxes(app, kind, root, side, 1 / 3000), list = await items(all);
-  if (!all.length) {
+  const made = await boxes(app, kind, root, side, [LEAST, LEAST, 0, 0]), all = made.boxes;
+  if (!all.length && !made.restCount) {
     element.append(h("p", { class: "note" }, app.filter.hide.length || app.focus !== NONE
       ? "Focus and hidden functions leave nothing; Esc undoes the last."
       : "Nothing costs anything in " + app.eventName(app.event) + "."));
     return { element };
   }
-  bar.append(button("Folded", () => save(new Blob([folded(app, all, names)], { type: "text/plain" }), "stacks.folded"),
+  bar.append(button("Folded", () => save(new Blob([folded(app, made, names)], { type: "text/plain" }), "stacks.folded"),
     { title: "Stacks as text, with estimates" }));
   if (state.t) {
     const table = new Table({
@@ -125,36 +127,57 @@ async function show(app: App): Promise<Shown> {
     });
     bar.append(table.csvButton("flame"));
     element.append(table.element);
+    for (const n of await client.ask("names", Uint32Array.from(new Set(all.map((b) => b.func))))) names.set(n.func, n);
+    const others = made.restCount ? [{ cells: [number(made.rest, app.scale(app.event)), number(made.rest,
+      app.scale(app.event)), app.shareOf(made.rest.approx, made.total.approx), "0", othersOf(made)] }] : [];
     await table.show({
-      count: all.length, load: (first, count) => Promise.resolve(all.slice(first, first + count).map((b, i) => {
+      count: all.length + others.length, load: (first, count) => Promise.resolve([...all.slice(first,
+        first + count).map((b, i): Row => {
         const name = app.named(names.get(b.func)!);
         name.style.setProperty("--depth", String(Math.min(b.depth, 30)));
         return {
           cells: [bound(app, b.low), bound(app, b.high), app.shareOf(b.width, 1), String(b.depth), name],
           of: ["low:" + (first + i), "high:" + (first + i), "", "", ""],
         };
-      })),
+      }), ...others.slice(0, Math.max(0, first + count - all.length))]),
     });
     return { element, focus: () => table.focus() };
   }
-  const high = all.reduce((most, b) => Math.max(most, b.level), 0) + 1;
-  // What was too narrow is asked for when it is zoomed in.
-  let fine = 1 / 3000, turn = 0;
-  const picture = new Picture("Flame graph", list, true, high * ROW + 2, (part) => {
-    const least = Math.max(1e-7, part / 3000);
-    if (least > fine / 3) return;
-    fine = least;
+  // First boxes that are too narrow, as one: finer ones that are found in it stand on it.
+  const rest: Item[] = made.restCount ? [{
+    x: all.reduce((end, b) => b.parent === NONE ? Math.max(end, b.x + b.width) : end, 0), y: 0,
+      w: Math.min(1, made.rest.approx / made.total.approx), h: ROW, parent: NONE, depth: 0, label: othersOf(made),
+    name: () => othersOf(made) + ", " + percent(made.rest.approx, made.total.approx) + " of " +
+      app.eventName(app.event) + ", each too narrow to be seen; zooming shows them",
+    href: app.href({ v: "functions", s: (kind === "up" ? "-self.0." : "-incl.0.") + app.eventKey(app.event) }),
+      hash: "", heat: 0, change: app.base, hatched: false,
+  }] : [];
+  const tall = (of: Box[]): number => (of.reduce((most, b) => Math.max(most, b.level), 0) + 1) * ROW + 2;
+  // What was too narrow is asked for when it is zoomed in: there, and as far again on both sides.
+  let asked = { fine: LEAST, from: 0, to: 1 }, turn = 0;
+  const zoomed = (part: number, left: number): void => {
+    const fine = part * LEAST;
+    if (fine > asked.fine / 3 && left >= asked.from && left + part <= asked.to) return;
+    asked = { fine, from: Math.max(0, left - part), to: Math.min(1, left + 2 * part) };
     const mine = ++turn;
-    void boxes(app, kind, root, side, least).then(items).then((finer) => { if (mine === turn) picture.show(finer); });
-  });
+    void boxes(app, kind, root, side, [LEAST, fine, asked.from, asked.to]).then(async (finer) => {
+      const list = await items(finer.boxes);
+      if (mine === turn) picture.show([...rest, ...list], tall(finer.boxes));
+    });
+  };
+  const picture = new Picture("Flame graph", [...rest, ...await items(all)], true, tall(all), zoomed);
   bar.append(...picture.buttons("flame"));
   element.append(picture.element);
   return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };
 }
 
+function othersOf(made: Boxes): string {
+  return made.restCount.toLocaleString("en") + (made.restCount === 1 ? " other" : " others");
+}
+
 // Stacks with what is left of each when its boxes inside are taken off: estimates, as the boxes.
-function folded(app: App, all: Box[], names: Map<number, Name>): string {
-  const inside = new Float64Array(all.length), out: string[] = [];
+function folded(app: App, made: Boxes, names: Map<number, Name>): string {
+  const all = made.boxes, inside = new Float64Array(all.length), out: string[] = [];
   for (const b of all) if (b.parent !== NONE) inside[b.parent] += b.width;
   all.forEach((b, i) => {
     const rest = Math.round((b.width - inside[i]!) * b.of.approx), way: string[] = [];
@@ -162,6 +185,7 @@ function folded(app: App, all: Box[], names: Map<number, Name>): string {
       "???").replace(/[;\n]/g, " "));
     if (rest > 0) out.push(way.join(";") + " " + rest);
   });
+  if (made.restCount) out.push("(" + othersOf(made) + ") " + Math.round(made.rest.approx));
   return out.join("\n") + "\n";
 }
 

@@ -70,9 +70,18 @@ static inline void exercise_pictures(struct core *c, struct formula *formula, ui
         .formula = formula, .focus = focus, .up = 3, .down = 3, .most = 50, .fold = focus % 5
     };
 
-    for (unsigned kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++)
-        if (flame_make(c, formula, VALUES_NEW, focus, kind, 1e-3, 500, NULL, &flame) == 0)
+    for (unsigned kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++) {
+        const struct flame_wish w = { .formula = formula,
+                                      .root = focus,
+                                      .kind = kind,
+                                      .least = 1e-3,
+                                      .fine = 1e-5,
+                                      .from = 0.2,
+                                      .to = 0.4,
+                                      .most = 500 };
+        if (flame_make(c, &w, &flame) == 0)
             heap_put(flame.box);
+    }
     if (select_make(c, &wish, &graph) < 0)
         return;
     struct layered_node *node = heap_array(graph.nodes, sizeof(*node));

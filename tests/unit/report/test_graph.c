@@ -120,6 +120,20 @@ static void bounds_are(const struct core *c, const struct flame *out, const char
     assert_true(width >= low - 1e-9 && width <= high + 1e-9);
 }
 
+static int draw(struct core *c, struct formula *f, uint32_t root, enum flame_kind kind,
+                double least, uint32_t most, const uint8_t *mask, struct flame *out)
+{
+    const struct flame_wish w = { .formula = f,
+                                  .side = VALUES_NEW,
+                                  .root = root,
+                                  .kind = kind,
+                                  .least = least,
+                                  .most = most,
+                                  .mask = mask };
+
+    return flame_make(c, &w, out);
+}
+
 //       a (0)             d costs 90, of which c brings 60, b 30. c costs 70 (10 of its own).
 //  30 /       \ 70        a -> b -> d: 30 of 30: exact. b has one caller.
 //    b (0)     c (10)     d -> e 40, d -> f 45, 5 of its own.
@@ -141,8 +155,7 @@ static void bounds(void **state)
     struct flame out;
 
     (void)state;
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out),
-                     0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out), 0);
     assert_int_equal(out.total, 100);
     assert_int_equal(out.count, 9); // a, b, c, d twice, e and f below each
     bounds_are(c, &out, "a", 100, 100);
@@ -157,26 +170,24 @@ static void bounds(void **state)
     heap_put(out.box);
     // Upwards from e: d has all 40, of which c brings 10 .. 40 and b 0 .. 30; above both a, with
     // the same.
-    assert_int_equal(
-        flame_make(c, f, VALUES_NEW, tiny_func(c, 'e'), FLAME_UP, 1e-6, 1000, NULL, &out), 0);
+    assert_int_equal(draw(c, f, tiny_func(c, 'e'), FLAME_UP, 1e-6, 1000, NULL, &out), 0);
     bounds_are(c, &out, "ed", 40, 40);
     bounds_are(c, &out, "edc", 10, 40);
     bounds_are(c, &out, "edca", 10, 40);
     bounds_are(c, &out, "edb", 0, 30);
     heap_put(out.box);
     // d's own 5: from c max(0, 5 + 60 - 90) .. 5.
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_UP, 1e-6, 1000, NULL, &out), 0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_UP, 1e-6, 1000, NULL, &out), 0);
     bounds_are(c, &out, "d", 5, 5);
     bounds_are(c, &out, "dc", 0, 5);
     bounds_are(c, &out, "ed", 40, 40);
     heap_put(out.box);
     // Boxes below a third of the whole are left out, and their parents say so.
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0.34, 1000, NULL, &out),
-                     0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 0.34, 1000, NULL, &out), 0);
     assert_int_equal(out.count, 3); // a, c, d below c
     assert_int_equal(box_at(c, &out, "a")->flags, FLAME_CUT);
     heap_put(out.box);
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0, 5, NULL, &out), 0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 0, 5, NULL, &out), 0);
     assert_int_equal(out.count, 5);
     heap_put(out.box);
     formula_free(f);
@@ -193,8 +204,7 @@ static void hidden(void **state)
 
     (void)state;
     mask[tiny_func(c, 'c')] = 0;
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, mask, &out),
-                     0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 1e-6, 1000, mask, &out), 0);
     assert_int_equal(out.total, 100);
     assert_int_equal(out.count, 5); // a, b, d, e, f
     bounds_are(c, &out, "ab", 30, 30);
@@ -202,14 +212,12 @@ static void hidden(void **state)
     assert_true(box_at(c, &out, "ab")->width > 0.2999 && box_at(c, &out, "ab")->width < 0.3001);
     assert_int_equal(box_at(c, &out, "a")->flags, 0); // hidden, not cut
     heap_put(out.box);
-    assert_int_equal(
-        flame_make(c, f, VALUES_NEW, tiny_func(c, 'c'), FLAME_DOWN, 1e-6, 1000, mask, &out), 0);
+    assert_int_equal(draw(c, f, tiny_func(c, 'c'), FLAME_DOWN, 1e-6, 1000, mask, &out), 0);
     assert_int_equal(out.count, 4); // c, d, e, f
     bounds_are(c, &out, "cd", 60, 60);
     heap_put(out.box);
     mask[tiny_func(c, 'a')] = 0;
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, mask, &out),
-                     0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 1e-6, 1000, mask, &out), 0);
     assert_int_equal(out.count, 0);
     heap_put(out.box);
     formula_free(f);
@@ -224,8 +232,7 @@ static void bounds_of_cycles(void **state)
     struct flame out;
 
     (void)state;
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out),
-                     0);
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out), 0);
     assert_int_equal(out.count, 3);
     bounds_are(c, &out, "a", 61, 61);
     bounds_are(c, &out, "ab", 60, 60);
@@ -418,13 +425,132 @@ static void paths(void **state)
     }
 }
 
+// Siblings stand side by side, the dearest first and of equal ones the first function, also when
+// there are many: a (5 of its own) calls b to u, b for 1, c for 2, ..., but m for 1, too.
+static void siblings(void **state)
+{
+    uint64_t self[21] = { 5 };
+    struct tiny_call call[20];
+    core_count sum = 0;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        self[i + 1] = i == 11 ? 1 : (uint64_t)i + 1;
+        call[i] = (struct tiny_call){ 'a', (char)('b' + i), 1, self[i + 1] };
+        sum += (core_count)self[i + 1];
+    }
+    assert_int_equal(sum, 199);
+    struct core *c = tiny_core(self, 21, call, 20);
+    struct formula *f = formula_event(c, 0);
+    struct flame out;
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out), 0);
+    assert_int_equal(out.count, 21);
+    assert_int_equal(out.total, 204);
+    double x = 0;
+    for (uint32_t i = 1; i < 21; i++) {
+        // 20, 19, ..., 13, 11, ..., 2, and b and m for 1 each, in the order that the core has.
+        core_count cost = i <= 8 ? 21 - i : i <= 18 ? 20 - i : 1;
+        assert_int_equal(out.box[i].high, cost);
+        assert_true(out.box[i].x > x - 1e-9 && out.box[i].x < x + 1e-9);
+        x += (double)cost / 204;
+        if (i > 1 && out.box[i - 1].high == out.box[i].high)
+            assert_true(out.box[i - 1].func < out.box[i].func);
+    }
+    heap_put(out.box);
+    formula_free(f);
+    load_free(c);
+}
+
+// A cycle of b and c stands in two boxes, below a and below e, and goes on to d in both; below a it
+// also calls itself by way of both members. What goes on from it is asked for twice and the same.
+static void cycle_twice(void **state)
+{
+    struct core *c = tiny_core(SELF(1, 10, 20, 30, 4),
+                               CALLS({ 'a', 'b', 1, 40 }, { 'b', 'c', 1, 50 }, { 'c', 'b', 1, 25 },
+                                     { 'c', 'd', 1, 30 }, { 'e', 'c', 1, 20 }));
+    struct formula *f = formula_event(c, 0);
+    struct flame out;
+
+    (void)state;
+    assert_int_equal(draw(c, f, CORE_NONE, FLAME_DOWN, 1e-6, 1000, NULL, &out), 0);
+    assert_int_equal(out.count, 6);
+    bounds_are(c, &out, "a", 41, 41);
+    bounds_are(c, &out, "ab", 40, 40);
+    // The cycle costs 60: max(0, 40 + 30 - 60) .. 30.
+    bounds_are(c, &out, "abd", 10, 30);
+    bounds_are(c, &out, "ec", 20, 20);
+    bounds_are(c, &out, "ecd", 0, 20);
+    heap_put(out.box);
+    // Upwards from d: the cycle for all of it, then a for 40 and e for 20 of its 60.
+    assert_int_equal(draw(c, f, tiny_func(c, 'd'), FLAME_UP, 1e-6, 1000, NULL, &out), 0);
+    assert_int_equal(out.count, 4);
+    bounds_are(c, &out, "dc", 30, 30);
+    bounds_are(c, &out, "dca", 10, 30);
+    bounds_are(c, &out, "dce", 0, 20);
+    heap_put(out.box);
+    formula_free(f);
+    load_free(c);
+}
+
+// Within a part of the whole boxes are finer: of a's callees b (60), c (30) and d (10), each of which
+// calls e for half of its cost, those below c alone. What is too narrow at first is summed.
+static void windows(void **state)
+{
+    struct core *c = tiny_core(SELF(0, 30, 15, 5, 50),
+                               CALLS({ 'a', 'b', 1, 60 }, { 'a', 'c', 1, 30 }, { 'a', 'd', 1, 10 },
+                                     { 'b', 'e', 1, 30 }, { 'c', 'e', 1, 15 }, { 'd', 'e', 1, 5 }));
+    struct formula *f = formula_event(c, 0);
+    struct flame_wish w = { .formula = f,
+                            .root = CORE_NONE,
+                            .kind = FLAME_DOWN,
+                            .least = 0.4,
+                            .fine = 0.12,
+                            .from = 0.61,
+                            .to = 0.89,
+                            .most = 1000 };
+    struct flame out;
+
+    (void)state;
+    assert_int_equal(flame_make(c, &w, &out), 0);
+    assert_int_equal(out.count, 4); // a, b, c, e below c
+    bounds_are(c, &out, "ab", 60, 60);
+    bounds_are(c, &out, "ace", 15, 15);
+    assert_true(box_at(c, &out, "ac")->x > 0.5999 && box_at(c, &out, "ac")->x < 0.6001);
+    assert_int_equal(box_at(c, &out, "a")->flags, FLAME_CUT);  // d
+    assert_int_equal(box_at(c, &out, "ab")->flags, FLAME_CUT); // e
+    assert_int_equal(box_at(c, &out, "ac")->flags, 0);
+    assert_int_equal(out.rest_count, 0);
+    heap_put(out.box);
+    // Self costs, who calls: e 50 and b 30 are wide enough; c 15 and d 5 are left, a has none.
+    w = (struct flame_wish){
+        .formula = f, .root = CORE_NONE, .kind = FLAME_UP, .least = 0.25, .most = 1000
+    };
+    assert_int_equal(flame_make(c, &w, &out), 0);
+    assert_int_equal(out.rest, 20);
+    assert_int_equal(out.rest_count, 2);
+    bounds_are(c, &out, "e", 50, 50);
+    bounds_are(c, &out, "ba", 30, 30);
+    heap_put(out.box);
+    formula_free(f);
+    load_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cycles),  cmocka_unit_test(distances),        cmocka_unit_test(bounds),
-        cmocka_unit_test(hidden),  cmocka_unit_test(bounds_of_cycles), cmocka_unit_test(selection),
-        cmocka_unit_test(sorting), cmocka_unit_test(groups),           cmocka_unit_test(paths),
+        cmocka_unit_test(cycles),
+        cmocka_unit_test(distances),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(hidden),
+        cmocka_unit_test(bounds_of_cycles),
+        cmocka_unit_test(selection),
+        cmocka_unit_test(sorting),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(paths),
         cmocka_unit_test(folded),
+        cmocka_unit_test(siblings),
+        cmocka_unit_test(cycle_twice),
+        cmocka_unit_test(windows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
