@@ -342,6 +342,12 @@ int match(const struct core *c, const uint8_t *text, uint32_t size, uint32_t fie
     return rows_match(c, text, size, fields, mask);
 }
 
+uint32_t EXPORT(string_of)(const struct core *c, const uint8_t *text, uint32_t size);
+uint32_t string_of(const struct core *c, const uint8_t *text, uint32_t size)
+{
+    return rows_string(c, text, size);
+}
+
 // how: 1: descending, 2: whatever the sign
 int EXPORT(sort)(struct core *c, uint32_t *row, uint32_t n, uint32_t of, uint32_t field,
                  uint32_t side, struct formula *f, uint32_t how);

@@ -57,6 +57,16 @@ int rows_match(const struct core *c, const uint8_t *text, size_t size, unsigned 
     return 0;
 }
 
+uint32_t rows_string(const struct core *c, const uint8_t *text, size_t size)
+{
+    for (uint32_t s = 0; s < c->strings; s++) {
+        struct text t = core_has_string(c, s) ? core_string(c, s) : (struct text){ 0 };
+        if (t.at && t.size == size && (size == 0 || __builtin_memcmp(t.at, text, size) == 0))
+            return s;
+    }
+    return CORE_NONE;
+}
+
 // ---- Sorting ----
 
 // Digits of 11 bits, from the lowest on: of what the keys are above their least, so that most

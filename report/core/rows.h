@@ -13,6 +13,9 @@ enum rows_field { ROWS_NAME = 1, ROWS_FILE = 2, ROWS_OBJECT = 4, ROWS_CASE = 8 }
 int rows_match(const struct core *c, const uint8_t *text, size_t size, unsigned fields,
                uint8_t *mask);
 
+// The string that is this text, or CORE_NONE.
+uint32_t rows_string(const struct core *c, const uint8_t *text, size_t size);
+
 struct rows_key {
     enum values_of of; // or
     unsigned field;    // a field of rows_field; 0: a value

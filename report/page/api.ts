@@ -121,7 +121,6 @@ export class Api {
   private readonly defined: EventInfo[] = [];
   private readonly whyParts: { name: string; formula: number }[] = [];
   private readonly rateParts: { name: string; formula: number }[] = [];
-  private readonly fileNumbers = new Map<string, number>();
   private readonly arrays = new Map<number, Uint32Array>();
   private readonly texts = new Map<number, Map<number, string>>(); // lines by file and side
   private mask: { key: string; mask: Uint8Array } | null = null;
@@ -364,11 +363,13 @@ export class Api {
     const core = this.core, name = this.array(2), file = this.array(1), here = new Map<number, boolean>();
     const source = (s: number): boolean => {
       if (s === NONE) return false;
-      if (!here.has(s)) here.set(s, [0, 4].includes(core.source(s, Side.New).state));
+      if (!here.has(s)) here.set(s, [0, 4].includes(core.sourceState(s, Side.New)));
       return here.get(s)!;
     };
-    const known = Uint32Array.from(name, (s) => s === NONE || core.string(s).startsWith("0x") ? NONE : 0);
-    const with_ = Uint32Array.from(file, (s) => source(s) ? 0 : NONE), none = new Uint32Array(0);
+    // An address stands for a name that is not known.
+    const address = core.match("0x", Field.Name | Field.Case), none = new Uint32Array(0);
+    const known = name.map((s, f) => s === NONE || (address[f] && core.string(s).startsWith("0x")) ? NONE : 0);
+    const with_ = file.map((s) => source(s) ? 0 : NONE);
     const of = (group: Uint32Array): Value => core.groups(this.form(event), Side.New, group, none, 1)[0]!;
     return { names: of(known), sources: of(with_), total: core.total(this.form(event), Side.New) };
   }
@@ -543,11 +544,9 @@ export class Api {
 
   // The number of a file's name, or NONE.
   fileOf(name: string): number {
-    if (!this.fileNumbers.size)
-      for (const s of new Set(this.array(1))) if (s !== NONE) this.fileNumbers.set(this.core.string(s), s);
-    const known = this.fileNumbers.get(name);
-    if (known !== undefined) return known;
-    // One that only inlined code is from.
+    const found = this.core.stringOf(name);
+    if (found !== NONE || !name.includes("\ufffd")) return found;
+    // What was not UTF-8 is only equal once it is text.
     for (let s = 0; s < this.core.number(What.Strings); s++) if (this.core.string(s) === name) return s;
     return NONE;
   }

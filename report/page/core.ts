@@ -164,6 +164,14 @@ export class Core {
     return this.text(this.scratch);
   }
 
+  // The string that is this text, or NONE.
+  stringOf(text: string): number {
+    const bytes = encoder.encode(text), at = this.bytesIn(bytes), s = this.call["string_of"]!(this.handle, at,
+      bytes.length) >>> 0;
+    this.put(at);
+    return s;
+  }
+
   // All values of a key of TEXTS.
   facts(key: string): string[] {
     const at = this.bytesIn(encoder.encode(key + "\0"));
@@ -411,6 +419,13 @@ export class Core {
     } finally {
       this.put(at);
     }
+  }
+
+  // What is with a file's text, without reading it.
+  sourceState(file: number, side: Side): number {
+    this.check(this.call["source"]!(this.handle, file, side, this.scratch));
+    this.put(this.view().getUint32(this.scratch + 12, true));
+    return this.view().getUint32(this.scratch, true);
   }
 
   source(file: number, side: Side): Source {

@@ -43,6 +43,21 @@ export function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
+const SIDE = 12000; // pixels of a picture: browsers draw no larger ones
+
+// A picture in SVG as pixels, two for each of its units where there is room.
+export function png(text: string, width: number, height: number, name: string): void {
+  const k = Math.min(2, SIDE / width, SIDE / height), image = new Image(width, height),
+    canvas = h("canvas", { width: Math.round(width * k), height: Math.round(height * k) });
+  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  image.onload = (): void => {
+    canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(url);
+    canvas.toBlob((blob) => { if (blob) save(blob, name); });
+  };
+  image.src = url;
+}
+
 // ---- Numbers ----
 
 export const none = "–";

@@ -2,7 +2,11 @@
 //
 // Pictures in layers, as SVG: nodes that are links, and what leads from one to the next. They zoom and move, keys walk along
 // them, and a map in the corner says where one is while not all is in sight.
-import { svg } from "./element";
+import { button, png, save, svg } from "./element";
+
+// What of the page's style a picture takes along.
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray"];
+const LETTERS = ["font-family", "font-size", "font-weight", "text-anchor", "white-space"];
 
 export interface Place { x: number; y: number; w: number; h: number } // its middle, its size
 export interface Link { from: number; to: number; weight: number; points: [number, number][] }
@@ -24,6 +28,9 @@ export function apart(points: [number, number][], both: boolean, left: boolean):
   const k = left ? 0 : 1, by = points[0]![k] < points[points.length - 1]![k] ? -6 : 6;
   return points.map(([x, y]) => left ? [x, y - by] : [x + by, y]);
 }
+
+// A text in DOT.
+export function quoted(text: string): string { return '"' + text.replace(/[\\"]/g, "\\$&") + '"'; }
 
 // A node: a link that is its box, with a name of its own, and above it what is written there, for eyes alone.
 export function node(link: SVGAElement, tip: string, ...written: SVGElement[]): SVGAElement {
@@ -104,6 +111,37 @@ export class Layers {
     return map;
   }
 
+  // All of it as a file: in another program there is no style of the page, so each piece takes its own along.
+  alone(): string {
+    const copy = this.element.cloneNode(true) as SVGSVGElement, from = this.element.querySelectorAll("*"),
+      paper = getComputedStyle(this.element).getPropertyValue("--paper").trim();
+    copy.querySelectorAll("*").forEach((e, i) => {
+      const style = getComputedStyle(from[i]!);
+      if (!/^(rect|path|text)$/.test(e.localName)) return;
+      for (const name of STYLES) e.setAttribute(name, style.getPropertyValue(name));
+      if (e.localName === "text") for (const name of LETTERS) e.setAttribute(name, style.getPropertyValue(name));
+    });
+    const at = { x: this.left, y: -40, width: this.wide, height: this.tall };
+    copy.setAttribute("viewBox", Object.values(at).join(" "));
+    copy.setAttribute("width", String(at.width));
+    copy.setAttribute("height", String(at.height));
+    copy.prepend(svg("rect", { ...at, fill: paper }));
+    return new XMLSerializer().serializeToString(copy);
+  }
+
+  // To zoom, and as files.
+  buttons(name: string, dot: () => string): HTMLElement[] {
+    return [button("+", () => this.zoom(1.5), { "aria-label": "Larger" }),
+      button("−", () => this.zoom(1 / 1.5), { "aria-label": "Smaller" }),
+      button("0", () => this.reset(), { "aria-label": "0, whole picture" }),
+      button("DOT", () => save(new Blob([dot()], { type: "text/plain" }), name + ".dot")),
+      button("SVG", () => save(new Blob([this.alone()], { type: "image/svg+xml" }), name + ".svg")),
+      button("PNG", () => png(this.alone(), this.wide, this.tall, name + ".png"))];
+  }
+
+  // Of all of it: a picture that is narrower than the page stands in the middle.
+  private get left(): number { return Math.min(0, this.options.width / 2 - this.wide / 2) - 10; }
+
   private get wide(): number { return Math.max(600, this.options.width + 80); }
 
   private get tall(): number { return Math.max(200, this.options.height + 80); }
@@ -129,7 +167,7 @@ export class Layers {
 
   reset(): void {
     this.scale = 1;
-    this.x = Math.min(0, this.options.width / 2 - this.wide / 2) - 10;
+    this.x = this.left;
     this.y = -40;
     this.frame();
   }

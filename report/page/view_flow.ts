@@ -5,10 +5,9 @@ import { Side } from "./core";
 import type { Flow, FlowEdge, Insn, Value } from "./core";
 import type { Site } from "./api";
 import type { App, Shown } from "./app";
-import { h, number, percent, save, share, signed, svg, button, shorten } from "./element";
-import { curve, Layers, node } from "./layers";
+import { button, h, number, percent, share, shorten, signed, svg } from "./element";
+import { curve, Layers, node, quoted } from "./layers";
 import { Table } from "./table";
-import { alone } from "./view_graph";
 
 const MOST = 400, ROW = 15, LETTER = 6.7, LONG = 60; // blocks; pixels; letters of an instruction
 
@@ -113,6 +112,15 @@ function table(app: App, blocks: Block[], edges: FlowEdge[], bar: HTMLElement, e
   }).then(() => made);
 }
 
+function dot(app: App, blocks: Block[], edges: FlowEdge[]): string {
+  const out = ["digraph flow {", "  node [shape=box];"];
+  for (const b of blocks) out.push("  b" + b.number + " [label=" + quoted(hex(b.addr) + " " +
+    app.text(Side.New, b.cost, app.scale(app.event)) + " " + app.eventName(app.event)) + "];");
+  for (const e of edges) out.push("  b" + e.from + " -> b" + e.to + " [label=" + quoted(taken(e, Side.New)) +
+    (e.jump ? "" : ", style=dashed") + "];");
+  return out.join("\n") + "\n}\n";
+}
+
 // The blocks and their edges, as a picture.
 async function picture(app: App, blocks: Block[], edges: FlowEdge[], total: number): Promise<Layers> {
   const scale = app.scale(app.event), alone_ = app.state.bl === "1", at = new Map(blocks.map((b, i) => [b.number, i]));
@@ -194,10 +202,7 @@ export async function showFlow(app: App, func: number, steps: Step[], element: H
   tick.addEventListener("change", () => app.set({ bl: tick.checked ? "" : "1" }));
   bar.append(h("label", {}, tick, " Instructions"));
   const made = await picture(app, blocks, edges, total);
-  bar.append(button("+", () => made.zoom(1.5), { "aria-label": "Larger" }),
-    button("−", () => made.zoom(1 / 1.5), { "aria-label": "Smaller" }),
-    button("0", () => made.reset(), { "aria-label": "0, whole picture" }),
-    button("SVG", () => save(new Blob([alone(made.element)], { type: "image/svg+xml" }), "flow.svg")));
+  bar.append(...made.buttons("flow", () => dot(app, blocks, edges)));
   element.append(h("div", { class: "sheet" }, made.element, made.map));
   return { element, begin: () => made.start(), focus: () => made.focus(), key: (key) => made.press(key) };
 }

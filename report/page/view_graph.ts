@@ -6,8 +6,8 @@ import { NONE, Side } from "./core";
 import type { GraphPicture } from "./api";
 import { sideNames } from "./app";
 import type { App, Shown, View } from "./app";
-import { button, h, number, percent, save, share, shorten, signed, svg } from "./element";
-import { apart, curve, Layers, node } from "./layers";
+import { button, h, number, percent, share, shorten, signed, svg } from "./element";
+import { apart, curve, Layers, node, quoted } from "./layers";
 import { Table } from "./table";
 import { funcOf, missing } from "./view_function";
 
@@ -113,34 +113,20 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
   });
 }
 
-// The picture alone, with the colours that it has here: in another program there is no style of the page.
-export function alone(picture: SVGSVGElement): string {
-  const copy = picture.cloneNode(true) as SVGSVGElement, style = getComputedStyle(picture),
-    color = (name: string): string => style.getPropertyValue(name).trim();
-  copy.insertBefore(svg("style", {},
-    `text{fill:${color("--ink")};text-anchor:middle;font:12px sans-serif}.cost{font-size:11px}` +
-    `rect{fill:${color("--paper")};stroke:${color("--line")}}.hot{fill:rgb(${color("--hot")});stroke:none}` +
-    `.cluster text{text-anchor:start}.cluster rect{fill:none}` +
-    `.call{fill:none;stroke:${color("--line")}}.more{stroke:${color("--more")}}.less{stroke:${color("--less")}}`),
-      copy.firstChild);
-  return new XMLSerializer().serializeToString(copy);
-}
-
 // Boxes do not overlap, and what stands in one is of it.
 function framed(n: Node_, b: GraphPicture["boxes"][0]): boolean {
   return n.x > b.x && n.x < b.x + b.w && n.y > b.y && n.y < b.y + b.h;
 }
 
 function dot(app: App, g: GraphPicture): string {
-  const quote = (text: string): string => '"' + text.replace(/[\\"]/g, "\\$&") + '"';
   const out = ["digraph calls {", "  node [shape=box];"];
   g.nodes.forEach((n, i) => out.push("  n" + i + " [label=" +
-    quote((n.cycle ? called(n) : n.name ? n.name.name || "???" : called(n)) +
+    quoted((n.cycle ? called(n) : n.name ? n.name.name || "???" : called(n)) +
     (n.inclusive[0] ? " " + number(n.inclusive[0], app.scale(app.event)) : "")) + "];"));
-  g.boxes.forEach((b, k) => out.push("  subgraph cluster" + k + " { label=" + quote(b.full) + "; " +
+  g.boxes.forEach((b, k) => out.push("  subgraph cluster" + k + " { label=" + quoted(b.full) + "; " +
     g.nodes.flatMap((n, i) => framed(n, b) ? ["n" + i] : []).join("; ") + " }"));
   for (const e of g.edges) out.push("  n" + e.from + " -> n" + e.to + " [label=" +
-    quote(number(e.value, app.scale(app.event)) + " (" + number(e.calls, 1) + "x)") + "];");
+    quoted(number(e.value, app.scale(app.event)) + " (" + number(e.calls, 1) + "x)") + "];");
   return out.join("\n") + "\n}\n";
 }
 
@@ -226,11 +212,7 @@ async function show(app: App): Promise<Shown> {
     return { element, focus: () => table.focus() };
   }
   const drawing = draw(app, g, side, cycle);
-  bar.append(button("+", () => drawing.zoom(1.5), { "aria-label": "Larger" }),
-    button("−", () => drawing.zoom(1 / 1.5), { "aria-label": "Smaller" }),
-    button("0", () => drawing.reset(), { "aria-label": "0, whole picture" }),
-    button("DOT", () => save(new Blob([dot(app, g)], { type: "text/plain" }), "calls.dot")),
-    button("SVG", () => save(new Blob([alone(drawing.element)], { type: "image/svg+xml" }), "calls.svg")));
+  bar.append(...drawing.buttons("calls", () => dot(app, g)));
   element.append(h("div", { class: "sheet" }, drawing.element, drawing.map));
   return { element, begin: () => drawing.start(), focus: () => drawing.focus(), key: (key) => drawing.press(key) };
 }

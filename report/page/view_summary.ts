@@ -184,10 +184,10 @@ async function changed(app: App): Promise<HTMLElement> {
   for (const growth of [true, false]) {
     const order = await app.client.ask("order", noFilter, { of: Of.Self, event: e, side: Side.Difference,
       descending: growth });
-    const table = await app.client.ask("table", order.slice(0, TEN), cells);
+    const { names, values } = await app.client.ask("table", order.slice(0, TEN), cells);
     const body = h("tbody");
-    table.names.forEach((name: Name, i) => {
-      const v = table.values.map((column) => column[i]!);
+    names.forEach((name: Name, i) => {
+      const v = values.map((column) => column[i]!);
       if (growth ? v[2]!.approx <= 0 : v[2]!.approx >= 0) return;
       const q = (side: Side): string => ["self", e, side, name.func].join(":");
       body.append(h("tr", {}, h("td", { class: "num", "data-q": q(Side.Old) }, number(v[1], scale)),
@@ -195,10 +195,11 @@ async function changed(app: App): Promise<HTMLElement> {
         h("td", { class: "num " + (growth ? "more" : "less"), "data-q": q(Side.Difference) }, signed(v[2], scale)),
         h("td", { class: "num" }, app.text(Side.Factor, v, scale)), h("td", { class: "name" }, app.named(name))));
     });
-    list.push(h("div", {}, h("h3", {}, growth ? "Largest growths" : "Largest savings"), body.rows.length
-      ? h("table", {}, h("thead", {}, h("tr", {}, ...["old", "new", "difference", "factor", "Function"].map((text) =>
-        h("th", { scope: "col", class: text === "Function" ? "name" : "num" }, text)))), body)
-      : h("p", { class: "note" }, "none")));
+    const table = h("table", {}, h("thead", {}, h("tr", {}, ...["old", "new", "difference", "factor", "Function"].map((text) =>
+      h("th", { scope: "col", class: text === "Function" ? "name" : "num" }, text)))), body);
+    list.push(h("div", {}, h("h3", {}, growth ? "Largest growths " : "Largest savings ",
+      body.rows.length ? csvOf(table, growth ? "growths" : "savings") : null),
+      body.rows.length ? table : h("p", { class: "note" }, "none")));
   }
   return h("section", {}, h("h2", {}, "Changed: self cost in " + app.eventName(e)),
     h("div", { class: "columns" }, ...list),

@@ -62,13 +62,19 @@ const asked: (ToWorker & { kind: "ask" })[] = [];
 let waiting: (ToWorker & { kind: "ask" })[] = []; // for blocks that are still to come
 let busy = false;
 
+// Blocks that go before the next request while another one waits for all of them: some tens of milliseconds.
+const BETWEEN = 16;
+let since = 0; // the last request: blocks
+
 async function work(): Promise<void> {
   busy = true;
   for (;;) {
-    const block = asked.length && (api || !blocks.length) ? undefined : blocks.shift();
+    const first = waiting.length > 0 && ++since < BETWEEN;
+    const block = asked.length && !first && (api || !blocks.length) ? undefined : blocks.shift();
     if (!block) {
       const ask = asked.shift();
       if (!ask) break;
+      since = 0;
       if (api && more > 0 && !ended && !early.has(ask.method)) waiting.push(ask);
       else answer(ask);
     } else if (block.kind === "end") {

@@ -805,20 +805,28 @@ def check_colours(browser):
     test("colours are told apart with any kind of sight", faults)
 
 
+def saved_text(browser, view, name):
+    """What the button of that name saves."""
+    browser.view(view)
+    return browser.driver.execute_async_script("""
+        const done = arguments[arguments.length - 1];
+        if (!("saved" in window)) {
+            const make = URL.createObjectURL;
+            URL.createObjectURL = (b) => { window.saved = b; return make.call(URL, b); };
+        }
+        window.saved = null;
+        [...document.querySelectorAll("#quern-main button")].find((b) => b.textContent === arguments[0]).click();
+        const wait = () => window.saved ? window.saved.text().then(done) : setTimeout(wait, 10);
+        wait();""", name)
+
+
 def check_saved(browser):
     """What is saved: tables as CSV, graphs as DOT, stacks folded; names in full."""
     faults = []
     browser.open(os.path.join(FOLDER, "calls.callgrind.html"))
-    browser.run("const make = URL.createObjectURL; URL.createObjectURL = (b) => { window.saved = b; return make.call(URL, b); }")
 
     def saved(view, name):
-        browser.view(view)
-        return browser.driver.execute_async_script("""
-            const done = arguments[arguments.length - 1];
-            window.saved = null;
-            [...document.querySelectorAll("#quern-main button")].find((b) => b.textContent === arguments[0]).click();
-            const wait = () => window.saved ? window.saved.text().then(done) : setTimeout(wait, 10);
-            wait();""", name)
+        return saved_text(browser, view, name)
 
     compare("functions", saved("v=functions", "CSV").splitlines(), [
         "Instructions incl.,%,Instructions self,%,Called,Instructions per call,Function,File,Object",
@@ -838,7 +846,27 @@ def check_saved(browser):
             ["main 20", "main;func1 100", "main;func1;func2 300", "main;func2 400"], faults)
     text = saved("v=graph", "DOT")
     compare("graph", ('label="main 820"' in text, '"300 (2x)"' in text, text.count("->")), (True, True, 3), faults)
-    compare("picture", 'viewBox' in saved("v=graph", "SVG"), True, faults)
+    svg = saved("v=graph", "SVG")
+    size = [float(v) for v in re.search('<svg [^>]*width="([^"]*)" height="([^"]*)"', svg).groups()]
+    compare("picture", ('viewBox="' in svg, re.search('<text[^>]*text-anchor="([^"]*)"', svg)[1]), (True, "middle"), faults)
+    # As pixels, two for each of its units: the paper, and what is drawn on it.
+    view = "v=graph"
+    browser.view(view)
+    got = browser.driver.execute_async_script("""const done = arguments[0];
+        window.saved = null;
+        [...document.querySelectorAll("#quern-main button")].find((b) => b.textContent === "PNG").click();
+        const wait = async () => {
+            if (window.saved?.type !== "image/png") return setTimeout(wait, 10);
+            const image = await createImageBitmap(window.saved), c = document.createElement("canvas");
+            [c.width, c.height] = [image.width, image.height];
+            const pen = c.getContext("2d");
+            pen.drawImage(image, 0, 0);
+            const all = pen.getImageData(0, 0, c.width, c.height).data, seen = new Set();
+            for (let i = 0; i < all.length; i += 4) seen.add(all.slice(i, i + 4).join());
+            done([c.width, c.height, [...all.slice(0, 4)].join(), seen.size > 20]);
+        };
+        void wait();""")
+    compare("picture as pixels", got, [round(size[0] * 2), round(size[1] * 2), "255,255,255,255", True], faults)
     # Boxes with their tips: three in a row of 19 pixels, and main as wide as the picture.
     svg = saved("v=flame", "SVG")
     boxes = [[float(v) for v in m] for m in re.findall('<rect x="([^"]*)" y="([^"]*)" width="([^"]*)" height="([^"]*)"', svg)]
@@ -1203,6 +1231,12 @@ def check_flow(browser):
                        browser.run("return [...document.querySelectorAll('[data-edge]')].map((e) => e.dataset.edge)")],
             ["0 goes on to 1, not counted", "1 jumps to 3: 5 of 10, 50.0 %", "1 goes on to 2: 5 of 10, 50.0 %", "2 jumps to 4: 5",
              "3 goes on to 4, not counted", "4 jumps to 1: 9 of 10, 90.0 %", "4 goes on to 5: 1 of 10, 10.0 %"], faults)
+    dot = saved_text(browser, view, "DOT").splitlines()
+    compare("as DOT", (dot[0], dot[3], dot[8:]), ("digraph flow {", '  b1 [label="%s 20 Ir"];' % at[1],
+            ['  b0 -> b1 [label="", style=dashed];', '  b1 -> b3 [label="5 of 10, 50.0 %"];',
+             '  b1 -> b2 [label="5 of 10, 50.0 %", style=dashed];', '  b2 -> b4 [label="5"];',
+             '  b3 -> b4 [label="", style=dashed];', '  b4 -> b1 [label="9 of 10, 90.0 %"];',
+             '  b4 -> b5 [label="1 of 10, 10.0 %", style=dashed];', "}"]), faults)
     names = [name for role, name in browser.names() if role == "link" and name.startswith("block at")]
     compare("names", names[1], "block at %s, 20, 35.1 %%, 2 instructions, flow.s:9-10" % at[1], faults)
     browser.run("document.querySelector('svg.graph .node').focus()")
