@@ -11,7 +11,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 
 .PHONY: mutate mutate-runs
 mutate:
-	@scripts/mutate -n $(N) -s $(SEED) -j $(JOBS) -b '$(BUILD)' $(if $(AGAIN),--again) \
+	@scripts/mutate -n $(N) -s $(SEED) -j $(JOBS) -b '$(BUILD)' $(if $(AGAIN),--again) $(if $(UNITS),--units) \
 	    --make '$(firstword $(MAKE))' $(FILES)
 
 # folders|files to build|command, one line for each test program and each file of bats.
