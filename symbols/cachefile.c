@@ -118,7 +118,6 @@ bool cachefile_open(struct cachefile *c, const void *data, size_t size)
     c->index = (const uint32_t *)(const void *)(c->data + l.index);
     c->check = (const uint32_t *)(const void *)(c->data + l.checks);
     c->pages = c->data + l.pages_at;
-    c->page_count = l.pages;
     c->row_pages = l.row_pages;
     c->offset_pages = l.offset_pages;
     return true;

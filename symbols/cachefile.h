@@ -66,7 +66,7 @@ struct cachefile {
     const uint32_t *index; // the start of the first row of each page of rows
     const uint32_t *check; // of each page
     const unsigned char *pages;
-    size_t page_count, row_pages, offset_pages;
+    size_t row_pages, offset_pages;
     unsigned char *touched;     // a byte for each page: it was checked
     bool bad;                   // a page was damaged: nothing of this file counts
     size_t last_page, last_row; // of the last answer: where a search begins
