@@ -24,17 +24,19 @@ static char *copy(struct reader *r, const char *s, const char *end)
     return d;
 }
 
-static uint64_t header_number(struct reader *r, const char *s, const char *end, bool *has)
+// What is no number leaves *out and *has as they were.
+static void header_number(struct reader *r, const char *s, const char *end, uint64_t *out,
+                          bool *has)
 {
     s = skip_blanks(s, end);
     quern_count v;
     const char *q = s < end ? number_any(r, s, end, &v) : NULL;
     if (!q || skip_blanks(q, end) != end || v < 0 || v / NANO > UINT64_MAX) {
         remark(r, DIAG_BAD_HEADER_NUMBER, s, "a number was expected here");
-        return 0;
+        return;
     }
     *has = true;
-    return (uint64_t)(v / NANO);
+    *out = (uint64_t)(v / NANO);
 }
 
 // One name of an 'events:' line; false: no more are read.
@@ -299,9 +301,11 @@ static void header_text(struct reader *r, char **field, const char *s, const cha
 
 static void header_version(struct reader *r, const char *s, const char *end)
 {
+    uint64_t version = 0;
     bool has = false;
 
-    if (header_number(r, s, end, &has) > 1 && has)
+    header_number(r, s, end, &version, &has);
+    if (version > 1)
         remark(r, DIAG_VERSION, s, "version above 1: read as if it were 1");
 }
 
@@ -316,9 +320,9 @@ static void take_header(struct reader *r, enum key key, const char *s, const cha
     case K_VERSION: header_version(r, s, end); break;
     case K_CREATOR: header_text(r, &part->creator, s, end); break;
     case K_CMD: header_text(r, &part->cmd, s, end); break;
-    case K_PID: part->pid = header_number(r, s, end, &part->has_pid); break;
-    case K_THREAD: part->thread = header_number(r, s, end, &part->has_thread); break;
-    case K_PART: part->part = header_number(r, s, end, &part->has_part); break;
+    case K_PID: header_number(r, s, end, &part->pid, &part->has_pid); break;
+    case K_THREAD: header_number(r, s, end, &part->thread, &part->has_thread); break;
+    case K_PART: header_number(r, s, end, &part->part, &part->has_part); break;
     case K_DESC:
         s = skip_blanks(s, end);
         rc = parts_add_desc(r->p, s, (size_t)(end - s));

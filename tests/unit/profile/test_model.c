@@ -67,6 +67,41 @@ static void test_build_refuses(void **state)
     quern_profile_free(p);
 }
 
+// 4096 events are the most that a profile has.
+static void test_most_events(void **state)
+{
+    enum { MOST = 4096 };
+    static char text[MOST + 1][16];
+    static const char *names[MOST + 1];
+
+    (void)state;
+    for (int i = 0; i <= MOST; i++) {
+        snprintf(text[i], sizeof(text[i]), "E%d", i);
+        names[i] = text[i];
+    }
+    struct quern_profile *p = quern_profile_new();
+    assert_int_equal(quern_profile_set_events(p, names, MOST), 0);
+    assert_int_equal(quern_profile_event_count(p), MOST);
+    quern_profile_free(p);
+    p = quern_profile_new();
+    assert_int_equal(quern_profile_set_events(p, names, MOST + 1), -E2BIG);
+    quern_profile_free(p);
+}
+
+// A header that is no number changes nothing of the one before it.
+static void test_bad_number_of_a_header(void **state)
+{
+    struct quern_profile *p =
+        read_text("version: 1\npid: 5\npid: x\nthread: y\nevents: A\nfl=a\nfn=f\n1 1\n");
+    struct quern_part part;
+
+    (void)state;
+    assert_int_equal(quern_profile_part(p, 0, &part), 0);
+    assert_true(part.has_pid && part.pid == 5);
+    assert_false(part.has_thread);
+    quern_profile_free(p);
+}
+
 static void test_unknown_names_are_one(void **state)
 {
     struct quern_profile *p = quern_profile_new();
@@ -357,6 +392,8 @@ int main(void)
         cmocka_unit_test(test_build_cachegrind),
         cmocka_unit_test(test_build_callgrind),
         cmocka_unit_test(test_build_refuses),
+        cmocka_unit_test(test_most_events),
+        cmocka_unit_test(test_bad_number_of_a_header),
         cmocka_unit_test(test_unknown_names_are_one),
         cmocka_unit_test(test_count_format),
         cmocka_unit_test(test_derive_at_the_ends),

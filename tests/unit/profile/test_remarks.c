@@ -55,6 +55,7 @@ static void test_names(void **state)
     // Not the end of an id: it is a name
     expect(HEAD "fn=(x) g\n1 1\n", "", 1);
     expect(HEAD "fn=(5)\n1 1\n", "id-undefined@5:4", 1);
+    expect(HEAD "1 1", "no-final-newline@5:0", 1);
     expect(HEAD "fn=(5) g\nfn=(5) h\nfn=(5) h\n1 1\n", "id-changed@6:4 id-redefined@7:4", 1);
 }
 
@@ -72,6 +73,7 @@ static void test_headers(void **state)
            1);
     expect(HEAD "1 1\ncmd: late\n1 1\n", "header-in-body@6:1", 2);
     expect("version: 1\npid: x\nevents: Ir\nfl=a\nfn=f\n1 1\n", "bad-header-number@2:6", 1);
+    expect("version: 1\nversion: x\nevents: Ir\nfl=a\nfn=f\n1 1\n", "bad-header-number@2:10", 1);
     expect("version: 1\npositions: instr line what\nevents: Ir\nfl=a\nfn=f\n0x1 1 7 1\n",
            "positions-unknown@2:23", 1);
     expect("version: 1\npositions: line instr\nevents: Ir\nfl=a\nfn=f\n1 0x1 1\n",
@@ -109,6 +111,9 @@ static void test_costs(void **state)
     expect("version: 1\nfl=a\nfn=f\n1 1\nevents: Ir\n1 1\n", "cost-before-events@4:1", 1);
     expect("version: 1\nevents: Ir\nfl=a\n1 1\n", "no-function@4:1", 1);
     expect("events: Ir\nfn=f\n1 1\nsummary: 1\n", "no-file@3:1", 1);
+    // The second position is none: at the 5th column of line 6.
+    expect("version: 1\npositions: instr line\nevents: Ir\nfl=a\nfn=f\n0x1 x 1\n", "bad-number@6:5",
+           0);
 }
 
 static void test_calls(void **state)
