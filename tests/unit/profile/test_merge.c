@@ -124,6 +124,10 @@ static void test_merge_files(void **state)
     remove(names[7]);
     assert_null(quern_profile_merge_files(paths, FILES, NULL, &err));
     assert_string_equal(err.file, names[7]);
+    // Who does not ask for the reason gets the number alone.
+    errno = 0;
+    assert_null(quern_profile_merge_files(paths, FILES, NULL, NULL));
+    assert_int_equal(errno, ENOENT);
     for (int i = 0; i < FILES; i++)
         remove(names[i]);
 }
@@ -418,6 +422,19 @@ static void test_order(void **state)
     quern_profile_free(p);
 }
 
+// Calls from one place to one function differ by where in it they lead: line 9 comes behind line 8,
+// whatever the file had first.
+static void test_order_of_targets(void **state)
+{
+    struct quern_profile *s =
+        sum_of(read_text(HEAD "cfn=g\ncalls=1 9\n4 2\ncfn=g\ncalls=1 8\n4 3\n"),
+               read_text(HEAD "cfn=g\ncalls=1 9\n4 5\n"));
+
+    (void)state;
+    body_is(s, "fl=x\nfn=f\ncfn=g\ncalls=1 8\n4 3\ncfn=g\ncalls=2 9\n4 7");
+    quern_profile_free(s);
+}
+
 // ---- Joining, subtracting, rewriting ----
 
 static struct quern_merger *merger_of(const char *text, const char *name)
@@ -603,6 +620,7 @@ int main(void)
         cmocka_unit_test(test_many_places),
         cmocka_unit_test(test_fraction_comes_later),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_of_targets),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_join_order),
         cmocka_unit_test(test_subtract_lines),

@@ -195,6 +195,10 @@ static void test_format_by_itself(void **state)
     text = in_form("version: 1\nevents: A\nfl=x\nfn=f\n1 1\n", o);
     assert_memory_equal(text, HEADER, strlen(HEADER));
     free(text);
+    // Names by number are Callgrind's, too.
+    text = in_form("events: A\nfl=(1) x\nfn=(1) f\n1 1\n", o);
+    assert_memory_equal(text, HEADER, strlen(HEADER));
+    free(text);
     struct quern_profile *p = built();
     text = written(p, NULL);
     assert_memory_equal(text, "desc:", 5);

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "symbols/strings.h"
 #include "symbols/symbols.h"
 #include "tests/faults/inject.h"
 
@@ -127,6 +128,23 @@ static void each(const char *folder, bool keep)
         }
 }
 
+// Without memory for a text its number is 0, "???", which every table has.
+static void test_strings(void **state)
+{
+    struct strings s;
+
+    (void)state;
+    assert_true(strings_init(&s));
+    inject_begin(INJECT_MEMORY, 1, ENOMEM, false);
+    uint32_t lacking = strings_add(&s, "main", 4);
+    bool hit = inject.hit;
+    inject_end();
+    assert_true(hit);
+    assert_int_equal(lacking, 0);
+    assert_int_equal(strings_add(&s, "main", 4), 1);
+    strings_fini(&s);
+}
+
 static void test_plain(void **state)
 {
     (void)state;
@@ -150,6 +168,7 @@ static void test_cache_read(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strings),
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_cache_made),
         cmocka_unit_test(test_cache_read),

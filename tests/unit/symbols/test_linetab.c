@@ -194,6 +194,26 @@ static void test_refused(void **state)
     strings_fini(&strings);
 }
 
+// A header that ends within the lengths of the opcodes: 13 opcodes have 12 of them.
+static void test_short_header(void **state)
+{
+    static const unsigned char rest[] = { ADDRESS(0x00, 0x10), DW_LNS_copy, DW_LNS_advance_pc, 8,
+                                          END };
+
+    (void)state;
+    strings_init(&strings);
+    for (uint32_t lengths = 10; lengths <= 12; lengths++) {
+        uint32_t head = 6 + lengths, n = 2 + 1 + 1 + 4 + head + sizeof(rest);
+
+        make_unit();
+        memcpy(unit, &n, 4);
+        memcpy(unit + 8, &head, 4);
+        memcpy(unit + 12 + head, rest, sizeof(rest));
+        assert_int_equal(is_read(n + 4), lengths == 12);
+    }
+    strings_fini(&strings);
+}
+
 // Two units, the second the first again; one that is of version 4 sends all to libdw.
 static void test_two_units(void **state)
 {
@@ -225,9 +245,8 @@ static void test_two_units(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_line_zero),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_line_zero),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_short_header),
         cmocka_unit_test(test_two_units),
     };
     return cmocka_run_group_tests_name("symbols line tables", tests, NULL, NULL);

@@ -76,6 +76,26 @@ static void again(void **state)
     perfmap_free(m);
 }
 
+// More entries, and more text, than there is room for at first: 256 of each.
+static void many(void **state)
+{
+    enum { LINES = 1000 };
+    char *text = malloc(LINES * 32), *o = text;
+    struct perfmap *m;
+
+    (void)state;
+    for (int i = 0; i < LINES; i++)
+        o += sprintf(o, "%x 10 name%d\n", 0x1000 + i * 16, i);
+    m = map_of(text);
+    for (int i = 0; i < LINES; i++) {
+        snprintf(text, 32, "name%d", i);
+        expect(m, 0x100f + (uint64_t)i * 16, text);
+    }
+    expect(m, 0x1000 + LINES * 16, NULL);
+    perfmap_free(m);
+    free(text);
+}
+
 static void damaged(void **state)
 {
     struct perfmap *m = map_of("\n \nxyz 10 a\n1000\n1000 \n1000 0 empty\n1000 10 \n1000 zz b\n"
@@ -99,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds),
         cmocka_unit_test(again),
+        cmocka_unit_test(many),
         cmocka_unit_test(damaged),
     };
 

@@ -465,6 +465,12 @@ static void test_symtab_only(void **state)
     compile_with("gcc", "", "bare");
     assert_string_equal(where(s, "bare", label("bare", "at_main")), "main ???:0");
     assert_string_equal(where(s, "bare", label("bare", "at_local")), "local ???:0");
+    // Nothing is known to be inlined where there are no lines.
+    char path[4096];
+    struct symbols_file f = { .path = path };
+    struct symbols_frame frame[8];
+    snprintf(path, sizeof(path), "%s/bare", folder);
+    assert_int_equal(symbols_inlined(symbols_file(s, &f), label("bare", "at_main"), frame, 8), 0);
     // The start of the C library's code has the name that Cachegrind gives it.
     assert_string_equal(where(s, "bare", label("bare", "_start")), "(below main) ???:0");
     symbols_free(s);
@@ -896,6 +902,11 @@ static void test_inline_chain(void **state)
         assert_string_equal(symbols_string(s, frame[1].function), "main");
         assert_string_equal(symbols_string(s, frame[1].file) + strlen(folder) + 1, "src/main.c");
         assert_int_equal(frame[1].line, 12);
+        // No more than there is room for.
+        frame[1].line = 77;
+        assert_int_equal(symbols_inlined(symbols_file(s, &f), label("chain", "at_twice"), frame, 1),
+                         1);
+        assert_int_equal(frame[1].line, 77);
         symbols_free(s);
         shell("rm -f chain*");
     }
@@ -1006,6 +1017,48 @@ static void test_bodies(void **state)
     }
 }
 
+// Three bodies in main: first, and behind it outer with inner in its midst.
+static const char nested_c[] =
+    "#define BODY static inline __attribute__((always_inline))\n"
+    "#define HERE(name) __asm__ volatile(\".globl \" name \"\\n\" name \": nop\")\n"
+    "BODY void first(void) { HERE(\"at_first\"); }\n"
+    "BODY void inner(void) { HERE(\"at_inner\"); }\n"
+    "BODY void outer(void) { HERE(\"at_before\"); inner(); HERE(\"at_behind\"); }\n"
+    "int main(void) { first(); outer(); HERE(\"at_end\"); return 0; }\n";
+
+static void test_bodies_within_bodies(void **state)
+{
+    static const struct {
+        const char *label, *name, *outer;
+    } expected[] = {
+        { "at_first", "first", NULL },    { "at_before", "outer", NULL },
+        { "at_inner", "inner", "outer" }, { "at_behind", "outer", NULL },
+        { "at_end", NULL, NULL },
+    };
+    struct symbols *s = new_symbols(false);
+    char path[4096];
+    struct symbols_file f = { .path = path };
+
+    (void)state;
+    write_text("src/nested.c", nested_c);
+    shell("gcc -O1 -gdwarf-5 -o chain src/nested.c");
+    snprintf(path, sizeof(path), "%s/chain", folder);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+        const struct symbols_body *b =
+            symbols_body(symbols_file(s, &f), label("chain", expected[i].label));
+
+        assert_int_equal(b != NULL, expected[i].name != NULL);
+        if (!b)
+            continue;
+        assert_string_equal(symbols_string(s, b->function), expected[i].name);
+        assert_int_equal(b->outer != NULL, expected[i].outer != NULL);
+        if (b->outer)
+            assert_string_equal(symbols_string(s, b->outer->function), expected[i].outer);
+    }
+    symbols_free(s);
+    shell("rm -f chain*");
+}
+
 // ---- Our reader of line tables against libdw's ----
 
 static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64_t step, bool must)
@@ -1046,6 +1099,37 @@ static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64
     strings_fini(&strings);
 }
 
+// Between two listed ranges there is no line up to the next one: every address of the hole says so.
+static void test_end_of_a_hole(void **state)
+{
+    struct strings strings;
+    char path[4096];
+
+    (void)state;
+    write_text("src/holes.S", ".text\n.globl _start, far\n_start: nop\nnop\n.skip 64\n"
+                              ".section .text.far, \"ax\"\n.p2align 8\nfar: nop\n");
+    shell("gcc -gdwarf-4 -nostdlib -static -o holes src/holes.S");
+    snprintf(path, sizeof(path), "%s/holes", folder);
+    int fd = open(path, O_RDONLY);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    strings_init(&strings);
+    struct lines *l = lines_new(elf, &strings);
+    assert_non_null(l);
+    uint64_t end = label("holes", "_start") + 66, far = label("holes", "far");
+    assert_true(end < far);
+    for (uint64_t a = end; a < far; a += 7) {
+        struct lines_row row;
+
+        lines_find(l, a, false, &row);
+        assert_int_equal(row.line, 0);
+        assert_int_equal(row.end, far);
+    }
+    lines_free(l);
+    elf_end(elf);
+    close(fd);
+    strings_fini(&strings);
+}
+
 static void test_readers_agree(void **state)
 {
     char path[4096];
@@ -1075,6 +1159,19 @@ static const char *cached_where(const char *file, uint64_t address)
     symbols_save(s);
     symbols_free(s);
     return text;
+}
+
+// To keep something removes what a writer has abandoned: a file of the future's name, an hour old.
+static void test_cache_is_tidied(void **state)
+{
+    (void)state;
+    snprintf(kept, sizeof(kept), "%s/kept", folder);
+    shell("rm -rf kept && mkdir -m 700 kept && touch kept/a.symbols.1.new && "
+          "touch -d '2 hours ago' kept/b.symbols.2.new");
+    compile_with("gcc", "-gdwarf-5", "tidied");
+    assert_string_equal(cached_where("tidied", label("tidied", "at_main")), "main src/main.c:11");
+    assert_non_null(strstr(kept_files(), "a.symbols.1.new"));
+    assert_null(strstr(kept_files(), "b.symbols.2.new"));
 }
 
 // Who keeps nothing makes no folder.
@@ -1354,9 +1451,12 @@ int main(void)
         cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_inline_chain),
         cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_bodies_within_bodies),
         cmocka_unit_test(test_bodies_of_other_units),
         cmocka_unit_test(test_bodies_of_scopes),
+        cmocka_unit_test(test_end_of_a_hole),
         cmocka_unit_test(test_readers_agree),
+        cmocka_unit_test(test_cache_is_tidied),
         cmocka_unit_test(test_cache_of_nothing),
         cmocka_unit_test(test_cache_debug_file_comes_and_goes),
         cmocka_unit_test(test_cache_program_changes),

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a debug file is looked for by its build ID, of every length that makes a path: two bytes to
+// 64. The program is made in memory; what is looked at is told by debugfile_open() itself.
+#include "tests/unit/symbols/elf_image.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "symbols/debugfile.h"
+
+static char looked[4096];
+
+static void look(void *ctx, const char *path)
+{
+    size_t n = strlen(looked);
+
+    assert_ptr_equal(ctx, looked);
+    snprintf(looked + n, sizeof(looked) - n, "%s%s", n ? " " : "", path);
+}
+
+// The places that are looked at for a program with a build ID of so many bytes: 1, 2, 3, ...
+static const char *places(size_t bytes)
+{
+    struct debugfile_watch w = { look, looked, false };
+    uint32_t note[4 + 20] = { 4, (uint32_t)bytes, NT_GNU_BUILD_ID };
+    unsigned char *id = (unsigned char *)(note + 4);
+    struct elf_image image;
+
+    memcpy(note + 3, "GNU", 4);
+    for (size_t i = 0; i < bytes; i++)
+        id[i] = (unsigned char)(i + 1);
+    elf_image_init(&image);
+    Elf64_Shdr *sh =
+        elf_image_add(&image, ".note.gnu.build-id", SHT_NOTE, note, 16 + (bytes + 3) / 4 * 4);
+    sh->sh_addralign = 4;
+    Elf *elf = elf_image_open(&image);
+    looked[0] = '\0';
+    assert_int_equal(debugfile_open("/no/such/program", elf, &w), -1);
+    elf_image_close(&image, elf);
+    return looked;
+}
+
+static void test_build_id(void **state)
+{
+    (void)state;
+    unsetenv("DEBUGINFOD_URLS");
+    assert_string_equal(places(1), "");
+    assert_string_equal(places(2), "/usr/lib/debug/.build-id/01/02.debug");
+    assert_string_equal(places(3), "/usr/lib/debug/.build-id/01/0203.debug");
+    const char *longest = places(64);
+    assert_int_equal(strlen(longest), strlen("/usr/lib/debug/.build-id/01/.debug") + 63 * 2);
+    assert_string_equal(longest + strlen(longest) - 8, "40.debug");
+    assert_string_equal(places(65), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_build_id) };
+
+    return cmocka_run_group_tests_name("symbols debug files", tests, NULL, NULL);
+}
