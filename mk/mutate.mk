@@ -22,6 +22,20 @@ MUTATE_CLI = $(QUERN_PROGRAMS) $(CLI_LINKS:%=$(BUILD)/bin/%) $(CLI_COMPLETE) \
 # What some files of bats need besides; to build it for all of them would double each fault's time.
 $(foreach n,130-recover 410-diff 490-sanitized,\
     $(eval MUTATE_CLI_tests/cli/$(n).bats = $(BUILD)/tests/quern-asan))
+# What is the tests of some commands alone: a real engine, a browser, a terminal. The suites know
+# which lines of the host's program they execute.
+MUTATE_CALLS = $(QUERN) $(ENGINE) $(CALLS_S) $(CALLS_C) $(COMPAT_PROGRAMS) \
+    $(addprefix $(CALLS_DIR)/,edges exceptions inlined levels mangled one-page)
+MUTATE_CONTROL = $(QUERN) $(ENGINE) $(addprefix $(REQUESTS_DIR)/,waits steady)
+MUTATE_TOP = $(QUERN) $(ENGINE) $(BUILD)/tests/quern-asan $(BUILD)/bench/example
+mutate_suites = \
+    $(info cli/finish/|$(MUTATE_CALLS)|CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges \
+        $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)) \
+    $(info cli/control/|$(MUTATE_CONTROL)|tests/requests/control $(abspath $(QUERN) $(REQUESTS_DIR))) \
+    $(info cli/top/|$(MUTATE_TOP)|mkdir -p $(BUILD)/tests/top; $(TOP_PYTHON) tests/top/check.py $(QUERN) \
+        $(BUILD)/tests/quern-asan $(BUILD)/tests/top $(BUILD)/bench/example) \
+    $(info cli/report/|$(QUERN)|mkdir -p $(BUILD)/tests/report/pages; $(REPORT_PYTHON) tests/report/check.py \
+        $(QUERN) $(BUILD)/tests/report/pages)
 # The engine as a whole, in which there is no gcov: these stand for every line of the folders.
 MUTATE_MAKE = $(firstword $(MAKE)) --no-print-directory BUILD=$(BUILD)
 MUTATE_GOALS = $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
@@ -34,6 +48,7 @@ mutate-runs:
 	$(call mutate_programs,report/,$(REPORT_TESTS))
 	$(call mutate_programs,cli/,$(CLI_TESTS))
 	$(foreach t,$(MUTATE_BATS),$(info cli/|$(MUTATE_CLI) $(MUTATE_CLI_$(t))|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
+	$(mutate_suites)
 	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) \
 	    $(ENGINE_WING_TESTS) $(STATE_UNITS))
 	$(foreach t,$(MUTATE_ENGINE),$(info whole engine/|$(MUTATE_GOALS)|$(MUTATE_MAKE) $(t)))
