@@ -41,6 +41,8 @@ MUTATE_MAKE = $(firstword $(MAKE)) --no-print-directory BUILD=$(BUILD)
 MUTATE_GOALS = $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
 MUTATE_ENGINE := check-native check-oracle check-guest
 MUTATE_PROCESS := check-exec
+MUTATE_SPOOL := check-limits
+mutate_whole = $(foreach t,$(2),$(info whole $(1)|$(MUTATE_GOALS)|$(3)$(MUTATE_MAKE) $(t)))
 mutate-runs:
 	$(call mutate_programs,profile/,$(PROFILE_TESTS))
 	$(call mutate_programs,symbols/,$(SYMBOLS_TESTS),TEST_FOLDER=$(BUILD)/tests )
@@ -51,6 +53,9 @@ mutate-runs:
 	$(mutate_suites)
 	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) \
 	    $(ENGINE_WING_TESTS) $(STATE_UNITS))
-	$(foreach t,$(MUTATE_ENGINE),$(info whole engine/|$(MUTATE_GOALS)|$(MUTATE_MAKE) $(t)))
-	$(foreach t,$(MUTATE_PROCESS),$(info whole engine/process/$(comma)engine/signal/|$(MUTATE_GOALS)|$(MUTATE_MAKE) $(t)))
+	$(call mutate_whole,engine/,$(MUTATE_ENGINE))
+	$(call mutate_whole,engine/process/$(comma)engine/signal/$(comma)engine/spool/,$(MUTATE_PROCESS))
+	$(call mutate_whole,engine/spool/,$(MUTATE_SPOOL))
+	$(call mutate_whole,engine/count/$(comma)engine/translate/$(comma)engine/codecache/,\
+	    check-calls,CALLS_MODES=default )
 	@:
