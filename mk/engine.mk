@@ -219,6 +219,9 @@ ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
+ENGINE_WING_UNITS += base/cpu
+ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
+
 ENGINE_WING_UNITS += replay/replayer replay/rest
 ENGINE_UNIT_OBJS_replay/rest := replay/rest
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S

@@ -202,6 +202,7 @@ static void safe_strings(void **state)
         s[len] = 0;
         assert_int_equal(safe_strnlen((u64)s, 4096), len);
         assert_int_equal(safe_strnlen((u64)s, len), len);
+        assert_int_equal(safe_strnlen((u64)s, len / 2), len / 2); // though the end is near
         assert_int_equal(safe_read_str(buf, (u64)s, sizeof(buf)), len);
         assert_string_equal(buf, s);
         assert_int_equal(safe_read_str(buf, (u64)s, len + 1), len);

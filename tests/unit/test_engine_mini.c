@@ -8,6 +8,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "engine/base/mini.h"
 
@@ -145,11 +149,76 @@ static void formats(void **state)
     assert_int_equal(buf[0], 'k');
 }
 
+// No more than `max` is looked at, and nothing behind the end; not what the compiler knows.
+static void lengths_at_most(void **state)
+{
+    char text[8] = "abcdef";
+    const char *volatile s = text;
+
+    (void)state;
+    assert_int_equal(strnlen(s, 0), 0);
+    assert_int_equal(strnlen(s, 3), 3);
+    assert_int_equal(strnlen(s, 6), 6);
+    assert_int_equal(strnlen(s, 100), 6);
+}
+
+// ---- Speaking ----
+
+static int checks;
+
+static void check_log(void)
+{
+    checks++;
+}
+
+// Into a pipe that is full at first: what a child empties a moment later makes room for all of it.
+static void messages(void **state)
+{
+    static char drained[1 << 20];
+    char end[64], expected[64];
+    int log[2], back[2];
+
+    (void)state;
+    assert_int_equal(pipe2(log, O_NONBLOCK), 0);
+    assert_int_equal(pipe(back), 0);
+    size_t filled = 0;
+    for (ssize_t n; (n = write(log[1], drained, 4096)) > 0;)
+        filled += (size_t)n;
+    size_t len = (size_t)snprintf(expected, sizeof(expected), "==%d== all 17 of it\n", getpid());
+    pid_t child = fork();
+    if (child == 0) {
+        size_t got = 0;
+
+        usleep(20000);
+        fcntl(log[0], F_SETFL, 0);
+        while (got < filled + len) {
+            ssize_t n = read(log[0], drained + got, filled + len - got);
+            if (n <= 0)
+                _exit(1);
+            got += (size_t)n;
+        }
+        _exit(write(back[1], drained + filled, len) == (ssize_t)len ? 0 : 1);
+    }
+    engine_log_fd = log[1];
+    engine_check_log = check_log;
+    engine_msg("all %d of it", 17);
+    engine_check_log = NULL;
+    assert_int_equal(checks, 1);
+    close(log[1]); // a message that was lost ends the child's reading
+    close(back[1]);
+    assert_int_equal(read(back[0], end, sizeof(end)), (ssize_t)len);
+    assert_memory_equal(end, expected, len);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(log[0]);
+    close(back[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies),  cmocka_unit_test(moves),    cmocka_unit_test(comparisons),
-        cmocka_unit_test(numbers), cmocka_unit_test(patterns), cmocka_unit_test(formats),
+        cmocka_unit_test(lengths_at_most), cmocka_unit_test(messages),    cmocka_unit_test(copies),
+        cmocka_unit_test(moves),           cmocka_unit_test(comparisons), cmocka_unit_test(numbers),
+        cmocka_unit_test(patterns),        cmocka_unit_test(formats),
     };
 
     return cmocka_run_group_tests_name("engine/base/mini.c", tests, NULL, NULL);
