@@ -42,6 +42,7 @@ MUTATE_GOALS = $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
 MUTATE_ENGINE := check-native check-oracle check-guest
 MUTATE_PROCESS := check-exec
 MUTATE_SPOOL := check-limits
+MUTATE_SYSCALLS := check-requests check-control
 mutate_whole = $(foreach t,$(2),$(info whole $(1)|$(MUTATE_GOALS)|$(3)$(MUTATE_MAKE) $(t)))
 mutate-runs:
 	$(call mutate_programs,profile/,$(PROFILE_TESTS))
@@ -56,6 +57,7 @@ mutate-runs:
 	$(call mutate_whole,engine/,$(MUTATE_ENGINE))
 	$(call mutate_whole,engine/process/$(comma)engine/signal/$(comma)engine/spool/,$(MUTATE_PROCESS))
 	$(call mutate_whole,engine/spool/,$(MUTATE_SPOOL))
+	$(call mutate_whole,engine/syscalls/,$(MUTATE_SYSCALLS))
 	$(call mutate_whole,engine/count/$(comma)engine/translate/$(comma)engine/codecache/,\
 	    check-calls,CALLS_MODES=default )
 	@:
