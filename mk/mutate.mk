@@ -29,12 +29,12 @@ MUTATE_CALLS = $(QUERN) $(ENGINE) $(CALLS_S) $(CALLS_C) $(COMPAT_PROGRAMS) \
 MUTATE_CONTROL = $(QUERN) $(ENGINE) $(addprefix $(REQUESTS_DIR)/,waits steady)
 MUTATE_TOP = $(QUERN) $(ENGINE) $(BUILD)/tests/quern-asan $(BUILD)/bench/example
 mutate_suites = \
-    $(info cli/finish/|$(MUTATE_CALLS)|CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges \
+    $(info suite cli/finish/|$(MUTATE_CALLS)|CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges \
         $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)) \
-    $(info cli/control/|$(MUTATE_CONTROL)|tests/requests/control $(abspath $(QUERN) $(REQUESTS_DIR))) \
-    $(info cli/top/|$(MUTATE_TOP)|mkdir -p $(BUILD)/tests/top; $(TOP_PYTHON) tests/top/check.py $(QUERN) \
+    $(info suite cli/control/|$(MUTATE_CONTROL)|tests/requests/control $(abspath $(QUERN) $(REQUESTS_DIR))) \
+    $(info suite cli/top/|$(MUTATE_TOP)|mkdir -p $(BUILD)/tests/top; $(TOP_PYTHON) tests/top/check.py $(QUERN) \
         $(BUILD)/tests/quern-asan $(BUILD)/tests/top $(BUILD)/bench/example) \
-    $(info cli/report/|$(QUERN)|mkdir -p $(BUILD)/tests/report/pages; $(REPORT_PYTHON) tests/report/check.py \
+    $(info suite cli/report/|$(QUERN)|mkdir -p $(BUILD)/tests/report/pages; $(REPORT_PYTHON) tests/report/check.py \
         $(QUERN) $(BUILD)/tests/report/pages)
 # The engine as a whole, in which there is no gcov: these stand for every line of the folders.
 MUTATE_MAKE = $(firstword $(MAKE)) --no-print-directory BUILD=$(BUILD)
