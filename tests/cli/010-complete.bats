@@ -271,3 +271,22 @@ s/build-\\[0-9\\]*/build/]:EXPR:' \\" zsh
     [ "$status" = 2 ]
     same "$messages" "quern: --completion: tcsh: must be bash, zsh or fish"
 }
+
+@test "the files are what --completion prints" {
+    for shell in "bash bash-completion/completions/quern" "zsh zsh/site-functions/_quern" \
+        "fish fish/vendor_completions.d/quern.fish"; do
+        read -r name file <<< "$shell"
+        quern --completion "$name"
+        [ "$status" = 0 ]
+        same "$output" "$(< "$BUILD/share/$file")"
+    done
+    quern --completion zsh
+    same "$(head -n 1 <<< "$output")" "#compdef quern cg_annotate callgrind_annotate callgrind_control \
+cg_merge cg_diff quern-valgrind"
+    # An argument behind an equals sign alone, one that is attached or apart, and none.
+    grep -qF "'*--threshold=-[leave out" <<< "$output"
+    grep -qF "'*-I+[look for sources below DIR]:DIR:_files -/'" <<< "$output"
+    grep -qF "'*--strict[" <<< "$output"
+    quern --completion tcsh
+    [ "$status" = 2 ]
+}

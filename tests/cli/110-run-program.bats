@@ -219,3 +219,15 @@ directory; $hint"
     same "$messages" "quern: --log-file=/no/such/log: /no/such/log: No such file or directory"
     [ -z "$(ls | grep spool)" ]
 }
+
+@test "a closed standard input stays closed, and nothing of the run takes its place" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 5' \
+        'end exit 0' | script
+    quern run -q --cache-sim=no -o out ./prog <&-
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(sed -n '/^fn/,$p' out)" "fn=f
+4 5
+summary: 5"
+}

@@ -262,3 +262,28 @@ Command:          x; y
     [ "$status" = 2 ]
     [[ "$messages" == "quern: --mod-filename: 's/(/x/': "*"at character 2 of the pattern" ]]
 }
+
+@test "lines behind the end of a source: newer than the profile, or another version" {
+    # x.c has five lines; the oldest of the profiles counts, by its fractions of a second.
+    sed 's/^4 24$/9 24/; /^fl=gone/,/^9 1 1$/d; s/^summary.*/summary: 1024 12/' prof > first
+    cp first second
+    touch -d '2021-01-01 10:00:00.2' first
+    touch -d '2021-01-01 10:00:00.5' second
+    for newer in .3 .6; do
+        touch -d "2021-01-01 10:00:00$newer" x.c
+        quern annotate --auto=yes first second
+        [ "$status" = 0 ]
+        [[ "$output" == *"
+@@ Counts were recorded for lines behind the end of 'x.c'.
+@@
+@@ The file was changed after the profile was written: profile the program again.
+@@"* ]]
+    done
+    touch -d '2021-01-01 10:00:00.1' x.c
+    quern annotate --auto=yes first second
+    [[ "$output" == *"
+@@ Counts were recorded for lines behind the end of 'x.c'.
+@@
+@@ This may be another version of the file, or the debug information is wrong.
+@@"* ]]
+}

@@ -142,3 +142,41 @@ more"
     as callgrind_annotate --auto=no
     [[ "$output" == *"Profile data file 'callgrind.out.7'"* ]]
 }
+
+@test "--threshold: until so much of the total is listed" {
+    # 60, 30 and 10 of 100: 60 is enough for 60, and 61 needs one more.
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=x.c' 'fn=f' '1 60' 'fn=g' '2 30' 'fn=h' '3 10' > prof
+    while read -r threshold names; do
+        quern annotate --auto=no --threshold="$threshold" prof
+        [ "$status" = 0 ]
+        same "$(grep -o 'x.c:[fgh]' <<< "$output" | tr '\n' ' ')" "$names " ||
+            { echo "# $threshold"; return 1; }
+    done << 'END'
+1 x.c:f
+60 x.c:f
+61 x.c:f x.c:g
+90 x.c:f x.c:g
+91 x.c:f x.c:g x.c:h
+100 x.c:f x.c:g x.c:h
+END
+}
+
+@test "calls of two sources: each below its own line" {
+    printf 'one\ntwo\n' > a.c
+    printf 'first\nsecond\n' > b.c
+    # Line 2 of a.c calls g three times, line 1 of b.c five times, line 2 once.
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=b.c' 'fn=h' '1 4' 'cfi=a.c' 'cfn=g' 'calls=5 1' '1 50' \
+        'cfi=a.c' 'cfn=g' 'calls=1 1' '2 10' 'fl=a.c' 'fn=f' '2 3' 'cfn=g' 'calls=3 1' '2 30' \
+        'fn=g' '1 90' > prof
+    touch -d 2020-01-01 a.c b.c
+    quern annotate --auto=yes --tree=calling --show-percs=no prof
+    [ "$status" = 0 ]
+    same "$(grep -A1 -E '(one|two|first|second)$' <<< "$output" | grep -v '^--')" \
+        "90  one
+ 3  two
+30  => a.c:g (3x)
+ 4  first
+50  => a.c:g (5x)
+ .  second
+10  => a.c:g (1x)"
+}

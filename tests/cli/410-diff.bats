@@ -257,3 +257,18 @@ summary: 0.5 -3"
     [[ "$output" =~ 36\ .*36\ .*8\ .*8\ .*"OLD TOTALS" ]]
     [[ "$output" =~ 72\ .*36\ .*16\ .*32\ .*"NEW TOTALS" ]]
 }
+
+@test "source lines: what was put behind the end" {
+    mkdir v1 v2
+    printf 'a\nb\n' > v1/a.c
+    printf 'a\nb\nc\nd\n' > v2/a.c
+    printf 'events: Ir\nfl=v1/a.c\nfn=f\n1 10\n2 20\nsummary: 30\n' > old
+    printf 'events: Ir\nfl=v2/a.c\nfn=f\n1 10\n2 20\n3 1234\n4 5\nsummary: 1269\n' > new
+    quern diff --by=line --show-percs=no --mod-filename='s/v[0-9]/vN/' old new
+    [ "$status" = 0 ]
+    [[ "$output" == *"
+Ir        old    new
+
+1,234      -      3  c
+    5      -      4  d" ]]
+}

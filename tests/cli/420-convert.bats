@@ -285,3 +285,11 @@ fn=(2) f
 
 totals: 4"
 }
+
+@test "pprof: every event of a sample" {
+    printf 'events: A B C\nfl=a.c\nfn=f\n1 5 7 300\nsummary: 5 7 300\n' > prof
+    quern_to out convert --to=pprof prof
+    [ "$status" = 0 ]
+    # Sample: location ids 1, then values 5, 7 and 300, which has two bytes.
+    [[ "$(gunzip -c out | od -An -v -tx1 | tr -d ' \n')" == *0a010112040507ac02* ]]
+}

@@ -77,3 +77,13 @@ no  symbols of libc $PWD/libc.so.6: names of functions alone, no lines; ${instal
     [ "$status" = 2 ]
     same "$messages" "quern: now: quern doctor takes no arguments"
 }
+
+@test "addresses: whether they can be fixed" {
+    quern doctor
+    if setarch -R true 2> why; then
+        same "$(grep addresses <<< "$output")" \
+            "ok  addresses       can be fixed: the same from run to run"
+    else
+        [[ "$(grep addresses <<< "$output")" == "no  addresses       cannot be fixed ("* ]]
+    fi
+}
