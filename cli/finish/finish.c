@@ -230,18 +230,29 @@ static _Noreturn void end(bool ok)
     end_as_client(client.kind, client.code);
 }
 
-// die() has said why.
+static void learn_end(void)
+{
+    client.kind = client.s->h->end_kind;
+    client.code = client.s->h->end_code;
+    client.in_child = client.s->h->pid != getpid();
+}
+
+// die() has said why. Of a spool that could not be opened nothing is known.
 static void give_up(void)
 {
-    const char *path = finish_spool_text(client.s, client.s->h->s_spool);
+    const char *path;
 
+    if (!client.s->h)
+        return;
+    learn_end();
+    path = finish_spool_text(client.s, client.s->h->s_spool);
     warn("the counts are kept: `quern recover %s` writes the profile", path ? path : "FILE");
     end(false);
 }
 
 int cmd_finish(int argc, char **argv)
 {
-    struct finish_spool s;
+    struct finish_spool s = { 0 };
     uint64_t fd;
     char err[512];
 
@@ -249,13 +260,11 @@ int cmd_finish(int argc, char **argv)
         die(UTIL_USAGE, "--finish is for the engine alone");
     be_deaf();
     finish_lift_limits();
+    client.s = &s;
+    atexit(give_up);
     if (finish_spool_open(&s, (int)fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "the spool in descriptor %d: %s", (int)fd, err);
-    client.s = &s;
-    client.kind = s.h->end_kind;
-    client.code = s.h->end_code;
-    client.in_child = s.h->pid != getpid();
+    learn_end();
     take_stderr(child_log(&s));
-    atexit(give_up);
     end(finish(&s, (int)fd));
 }
