@@ -219,7 +219,11 @@ ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
-ENGINE_WING_UNITS += base/cpu
+ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer syscalls/print syscalls/waits
+ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
+ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
+ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
 
 ENGINE_WING_UNITS += replay/replayer replay/rest

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// engine/syscalls/waits.c: of which calls it knows until when they wait, and what is left of them.
+// The clock is the kernel's, so what is left is known to a second.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/sys.h"
+#include "engine/syscalls/waits.h"
+#include "engine/thread/threads.h"
+
+#define CLOCK_REALTIME_   0
+#define CLOCK_PROCESS_CPU 2
+
+static struct thread_own own;
+static struct thread thread = { .own = &own };
+static s64 wait_for[2];
+
+// Registers of the six arguments.
+static const u32 reg[] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+
+static s64 seconds(void)
+{
+    s64 at[2];
+
+    assert_int_equal(sys_call2(SYS_clock_gettime, CLOCK_MONOTONIC, (u64)at), 0);
+    return at[0];
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&own, 0, sizeof(own));
+    memset(&thread, 0, sizeof(thread));
+    thread.own = &own;
+    return 0;
+}
+
+// The call nr with its time in argument `arg` (from 0), of 100 s: noted, and made again 100 s later.
+static void waits(u32 nr, u32 arg)
+{
+    s64 begin = seconds();
+
+    wait_for[0] = 99;
+    wait_for[1] = 999999999;
+    thread.regs[reg[arg]] = (u64)wait_for;
+    waits_note(&thread, nr);
+    assert_in_range(own.wait_until[0], begin + 99, begin + 101);
+    assert_in_range(own.wait_until[1], 0, 999999999);
+    thread.regs[R_RAX] = nr;
+    thread.sc_post = nr + 1;
+    waits_shorten(&thread);
+    assert_int_equal(thread.regs[reg[arg]], (u64)own.wait_left);
+    assert_in_range(own.wait_left[0], 98, 99);
+    assert_in_range(own.wait_left[1], 0, 999999999);
+    assert_true(own.wait_left[0] < 99 || own.wait_left[1] < 999999999);
+    // When its time has gone, nothing is left.
+    own.wait_until[0] -= 100;
+    waits_shorten(&thread);
+    assert_true(own.wait_left[0] == 0 && own.wait_left[1] == 0);
+}
+
+static void test_seconds(void **state)
+{
+    (void)state;
+    waits(SYS_nanosleep, 0);
+    thread.regs[R_RDI] = CLOCK_REALTIME_;
+    thread.regs[R_RSI] = 0;
+    waits(SYS_clock_nanosleep, 2);
+    thread.regs[R_RDI] = CLOCK_MONOTONIC;
+    waits(SYS_clock_nanosleep, 2);
+    waits(SYS_epoll_pwait2, 3);
+    waits(SYS_semtimedop, 3);
+    waits(SYS_rt_sigtimedwait, 2);
+    waits(SYS_io_getevents, 4);
+    waits(SYS_io_pgetevents, 4);
+    thread.regs[R_RSI] = FUTEX_WAIT | 128;
+    waits(SYS_futex, 3);
+}
+
+static void test_milliseconds(void **state)
+{
+    static const struct {
+        u32 nr, reg;
+    } calls[] = { { SYS_poll, R_RDX }, { SYS_epoll_wait, 10 }, { SYS_epoll_pwait, 10 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        s64 begin = seconds();
+
+        thread.regs[calls[i].reg] = 61500;
+        waits_note(&thread, calls[i].nr);
+        assert_in_range(own.wait_until[0], begin + 61, begin + 63);
+        thread.regs[R_RAX] = calls[i].nr;
+        thread.sc_post = 1;
+        waits_shorten(&thread);
+        assert_in_range(thread.regs[calls[i].reg], 60000, 61500);
+        own.wait_until[0] -= 100;
+        waits_shorten(&thread);
+        assert_int_equal(thread.regs[calls[i].reg], 0);
+        // At once, or for ever.
+        thread.regs[calls[i].reg] = 0;
+        waits_note(&thread, calls[i].nr);
+        assert_int_equal(own.wait_until[0], 0);
+        thread.regs[calls[i].reg] = 0xffffffff;
+        waits_note(&thread, calls[i].nr);
+        assert_int_equal(own.wait_until[0], 0);
+    }
+}
+
+// The rest of a second is not lost, to the millisecond above.
+static void test_rest(void **state)
+{
+    s64 at[2];
+
+    (void)state;
+    thread.regs[R_RAX] = SYS_poll;
+    thread.sc_post = 1;
+    assert_int_equal(sys_call2(SYS_clock_gettime, CLOCK_MONOTONIC, (u64)at), 0);
+    own.wait_until[0] = at[0] + 50;
+    own.wait_until[1] = at[1];
+    waits_shorten(&thread);
+    assert_in_range(thread.regs[R_RDX], 49000, 50000);
+}
+
+static bool is_noted(u32 nr)
+{
+    own.wait_until[0] = 77;
+    waits_note(&thread, nr);
+    return own.wait_until[0] != 0;
+}
+
+static void test_not_noted(void **state)
+{
+    static const s64 bad[][2] = { { -1, 0 }, { 0, -1 }, { 0, 1000000000 }, { (1l << 40) + 1, 0 } };
+
+    (void)state;
+    thread.regs[R_RDI] = 0;
+    assert_false(is_noted(SYS_nanosleep)); // no time at all
+    assert_false(is_noted(SYS_read));
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        thread.regs[R_RDI] = (u64)bad[i];
+        assert_false(is_noted(SYS_nanosleep));
+    }
+    wait_for[0] = 1l << 40;
+    wait_for[1] = 0;
+    thread.regs[R_RDI] = (u64)wait_for;
+    assert_true(is_noted(SYS_nanosleep));
+    wait_for[0] = 5;
+    thread.regs[R_RDX] = (u64)wait_for;
+    thread.regs[R_RDI] = CLOCK_PROCESS_CPU;
+    assert_false(is_noted(SYS_clock_nanosleep));
+    thread.regs[R_RDI] = CLOCK_MONOTONIC;
+    thread.regs[R_RSI] = 1; // until a time, not for one
+    assert_false(is_noted(SYS_clock_nanosleep));
+    thread.regs[10] = (u64)wait_for;
+    thread.regs[R_RSI] = 6; // FUTEX_LOCK_PI: until a time
+    assert_false(is_noted(SYS_futex));
+    // Nothing is shortened that was not noted, or is not made again.
+    thread.regs[R_RAX] = SYS_nanosleep;
+    thread.sc_post = 1;
+    own.wait_until[0] = 0;
+    thread.regs[R_RDI] = 1234;
+    waits_shorten(&thread);
+    assert_int_equal(thread.regs[R_RDI], 1234);
+    own.wait_until[0] = seconds() + 9;
+    thread.sc_post = 0;
+    waits_shorten(&thread);
+    assert_int_equal(thread.regs[R_RDI], 1234);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_seconds, setup),
+        cmocka_unit_test_setup(test_milliseconds, setup),
+        cmocka_unit_test_setup(test_rest, setup),
+        cmocka_unit_test_setup(test_not_noted, setup),
+    };
+
+    return cmocka_run_group_tests_name("engine/syscalls/waits.c", tests, NULL, NULL);
+}
