@@ -219,7 +219,9 @@ ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
-ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer spool/log syscalls/print syscalls/waits
+ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
+    syscalls/waits
+ENGINE_UNIT_OBJS_signal/action := signal/action base/heap base/mini
 ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
 ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
 ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
