@@ -223,6 +223,10 @@ static void test_alternate(void **state)
     assert_int_equal(frame_alt_flags(&sig.alt, low + 1), SS_ONSTACK);
     assert_int_equal(frame_alt_flags(&sig.alt, high), SS_ONSTACK);
     assert_int_equal(frame_alt_flags(&sig.alt, high + 1), 0);
+    // One that is disarmed while it is used is never said to be.
+    sig.alt.flags = SS_AUTODISARM;
+    assert_int_equal(frame_alt_flags(&sig.alt, low + 1), 0);
+    sig.alt.flags = 0;
     sig.alt.size = 0;
     assert_int_equal(frame_alt_flags(&sig.alt, low + 1), SS_DISABLE);
 }

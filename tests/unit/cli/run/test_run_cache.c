@@ -135,13 +135,34 @@ static void test_cache_machines(void **state)
     }
 }
 
+// A third level without a size, or without associativity, is none: the second is the last.
+static void test_cache_without_a_third(void **state)
+{
+    static const uint32_t none[] = { 0x0000b140, 0x00300140, 0 };
+    static const struct spool_geometry second = { 524288, 16, 64 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+        struct machine without = thuban;
+        struct run_caches c = { 0 };
+
+        for (size_t k = 0; k < sizeof(without.leaf) / sizeof(*without.leaf); k++)
+            if (without.leaf[k].leaf == 0x80000006)
+                without.leaf[k].d = none[i];
+        machine = &without;
+        run_cache_detect(&c);
+        assert_memory_equal(&c.ll.g, &second, sizeof(second));
+        assert_int_equal(c.ll_level, 2);
+    }
+    machine = &thuban;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cache_parse),
-        cmocka_unit_test(test_cache_fit),
-        cmocka_unit_test(test_cache_detect),
-        cmocka_unit_test(test_cache_machines),
+        cmocka_unit_test(test_cache_parse),           cmocka_unit_test(test_cache_fit),
+        cmocka_unit_test(test_cache_detect),          cmocka_unit_test(test_cache_machines),
+        cmocka_unit_test(test_cache_without_a_third),
     };
 
     return cmocka_run_group_tests_name("run_cache", tests, NULL, NULL);
