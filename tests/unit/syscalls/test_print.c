@@ -116,7 +116,7 @@ static void test_integers(void **state)
     AS_PRINTF("%d %i %u\n", -5, 2147483647, 4294967295u);
     AS_PRINTF("%ld %li %lu\n", -5l, INT64_MIN, UINT64_MAX);
     AS_PRINTF("%lld %zu %jd %td\n", -1ll, (size_t)7, (intmax_t)-8, (ptrdiff_t)9);
-    AS_PRINTF("%hd %hu\n", 3, 4u);
+    AS_PRINTF("%hd %hu\n", (short)3, (unsigned short)4);
     AS_PRINTF("%x %X %#x\n", 0xbeefu, 0xcafeu, 0xdeadu);
     IS("0xABC 0x0\n", "%#X %#X\n", 0xabcu, 0u); // as Valgrind has it, not the C library
     AS_PRINTF("[%5d][%-5d][%05d][%+d][%+5d][%+d]\n", 42, 42, 42, 42, 42, -42);
