@@ -435,8 +435,8 @@ void launch_main(u64 *sp)
     ids_init();
     log_reserve();
     caches_init();
+    calls_init(); // replays are made of where it counts
     log_init();
-    calls_init();
     translate_init();
     emulate_init();
     requests_init();

@@ -414,7 +414,7 @@ static void test_stack(void **state)
     (void)state;
     assert_int_equal(launch(), 1);
     assert_int_equal(spool_fd, 901);
-    assert_string_equal(order, "SvfcmTiRClgteqkKpdsbG");
+    assert_string_equal(order, "SvfcmTiRCglteqkKpdsbG");
     assert_int_equal(t->regs[R_RSP], (u64)sp);
     assert_int_equal(t->pc, 0x401500);
     assert_int_equal(t->rflags, 0x202);
@@ -461,7 +461,7 @@ static void test_options(void **state)
     assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
     assert_int_equal(aux(AT_BASE), 0);
     assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
-    assert_string_equal(order, "SOvfcmTiRClgteqkKpdsbG");
+    assert_string_equal(order, "SOvfcmTiRCglteqkKpdsbG");
 }
 
 // Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts
