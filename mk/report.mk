@@ -105,6 +105,14 @@ $(REPORT_AXE): tests/report/axe/package.json tests/report/axe/package-lock.json
 check-report-axe: $(BUILD)/bin/quern $(REPORT_AXE)
 	@$(REPORT_PYTHON) tests/report/axe.py $(BUILD)/bin/quern $(BUILD)/tests/report/axe $(REPORT_AXE)
 
+# The same as check-report in Firefox: not part of make check, since most have the one browser.
+.PHONY: check-report-firefox
+check-report-firefox: $(BUILD)/bin/quern
+	@command -v firefox-esr >/dev/null || { echo 'check-report-firefox needs Firefox (Debian: firefox-esr)'; exit 1; }
+	@mkdir -p $(BUILD)/tests/report/firefox
+	@BROWSER=firefox $(REPORT_PYTHON) tests/report/check.py $(BUILD)/bin/quern \
+	    $(BUILD)/tests/report/firefox
+
 # ---- Large reports, and how quick they are: not part of make check ----
 $(BUILD)/tests/report/generate: $(BUILD)/obj/host/tests/report/generate.o
 	$(call link)

@@ -103,10 +103,14 @@ function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
   return some.slice(0, n);
 }
 
-// A regular expression, or where it stops to be one.
+// A regular expression, or null: it is not written as one. Browsers say of a wrong one what is wrong, but not all that it is one.
 function regex(text: string): RegExp | null {
   const m = /^\/(.+?)(?:\/(i?))?$/.exec(text);
-  return m ? new RegExp(m[1]!, m[2] === "i" ? "iu" : "u") : null;
+  try {
+    return m ? new RegExp(m[1]!, m[2] === "i" ? "iu" : "u") : null;
+  } catch (e) {
+    throw new Error("not a regular expression: " + (e as Error).message.replace(/^Invalid regular expression: /, ""));
+  }
 }
 
 // What is answered of functions and calls alone. All else waits for lines, sources and code.

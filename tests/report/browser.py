@@ -84,6 +84,12 @@ class Browser:
         tree = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})
         return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in tree["nodes"] if not n.get("ignored")]
 
+    def media(self, theme):
+        """Light, dark, or forced colours."""
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+            {"name": "forced-colors", "value": "active" if theme == "forced colours" else "none"},
+            {"name": "prefers-color-scheme", "value": "dark" if theme == "dark" else "light"}]})
+
     def run(self, script):
         return self.driver.execute_script(script)
 
