@@ -19,8 +19,8 @@ static void compare(struct core *c, const struct quern_profile *p)
     if (link_edges(c) < 0)
         abort();
     for (uint32_t e = 0; e < c->events && e < 4; e++) {
-        if (column_self(c, 0, e) < 0 || graph_inclusive(c, 0, e) < 0 ||
-            column_total(c, 0, e) != quern_profile_totals(p)[e])
+        if (costs_self(c, 0, e) < 0 || graph_inclusive(c, 0, e) < 0 ||
+            costs_total(c, 0, e) != quern_profile_totals(p)[e])
             abort();
         self = 0;
         for (uint32_t f = 0; f < c->funcs; f++)

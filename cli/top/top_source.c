@@ -11,6 +11,7 @@
 #include "cli/shared/util.h"
 #include "cli/top/top.h"
 #include "report/core/detail.h"
+#include "report/core/search.h"
 
 enum { HEAT_LEVELS = 4 };
 
@@ -36,16 +37,7 @@ void top_source_free(struct top *t)
 // The first row of a line; d->count: none is there or behind.
 static size_t find(const struct detail *d, uint64_t line)
 {
-    size_t lo = 0, hi = d->count;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (d->row[mid].line < line)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return search_lower(d->row, d->count, sizeof(*d->row), offsetof(struct detail_row, line), line);
 }
 
 static struct top_values *new_values(struct top *t)

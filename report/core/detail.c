@@ -6,6 +6,7 @@
 
 #include "report/core/bytes.h"
 #include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/heap.h"
 #include "report/core/texts.h"
 
@@ -254,7 +255,7 @@ static int part_self(struct core *c, uint32_t part, uint32_t event, uint32_t fir
     for (uint32_t i = 0; i < c->parts; i++)
         of_side += c->part[i].side == side;
     if (of_side == 1) {
-        int rc = column_self(c, side, event);
+        int rc = costs_self(c, side, event);
         for (uint32_t f = first; rc == 0 && f < end; f++)
             to[f - first] = column_get(&c->self[side][event], f);
         return rc;

@@ -4,7 +4,7 @@
 // or (hashes) 64 bits; everything larger goes through memory that the page took with `get`. Handles
 // are addresses. Compiled only to wasm32.
 #include "report/core/cluster.h"
-#include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/detail.h"
 #include "report/core/flame.h"
 #include "report/core/flow.h"
@@ -243,7 +243,7 @@ const uint32_t *array(struct core *c, uint32_t what)
 int EXPORT(choose)(struct core *c, const uint8_t *parts);
 int choose(struct core *c, const uint8_t *parts)
 {
-    return column_select(c, parts);
+    return costs_select(c, parts);
 }
 
 void EXPORT(cycles)(struct core *c, uint32_t on);

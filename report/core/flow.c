@@ -7,6 +7,7 @@
 
 #include "report/core/detail.h"
 #include "report/core/heap.h"
+#include "report/core/search.h"
 
 struct maker {
     const struct texts_insn *insn;
@@ -61,16 +62,10 @@ enum flow_step flow_step(struct text insn)
 // The instruction at an address, or CORE_NONE.
 static uint32_t insn_at(const struct maker *m, uint64_t addr)
 {
-    uint32_t low = 0, high = m->insns;
+    size_t i =
+        search_lower(m->insn, m->insns, sizeof(*m->insn), offsetof(struct texts_insn, addr), addr);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (m->insn[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < m->insns && m->insn[low].addr == addr ? low : CORE_NONE;
+    return i < m->insns && m->insn[i].addr == addr ? (uint32_t)i : CORE_NONE;
 }
 
 static bool goes_on(const struct maker *m, uint32_t i)

@@ -5,6 +5,7 @@
 
 #include "report/core/bytes.h"
 #include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/heap.h"
 #include "report/core/top.h"
 
@@ -217,8 +218,8 @@ int graph_inclusive(struct core *c, unsigned side, uint32_t event)
             column_free(to);
         return rc;
     }
-    if ((rc = graph_cycles(c, side)) < 0 || (rc = column_self(c, side, event)) < 0 ||
-        (rc = column_edge(c, side, event)) < 0)
+    if ((rc = graph_cycles(c, side)) < 0 || (rc = costs_self(c, side, event)) < 0 ||
+        (rc = costs_edge(c, side, event)) < 0)
         return rc;
     if (!column_init(to, c->funcs) || !column_init(&of_cycle, c->graph[side].cycles + 1) ||
         !sum_up(c, side, event, &of_cycle)) {

@@ -5,7 +5,7 @@
 #include "report/core/link.h"
 
 #include "report/core/bytes.h"
-#include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/heap.h"
 
 struct site {
@@ -141,7 +141,7 @@ int link_edges(struct core *c)
         rc = CORE_DAMAGED;
     else if (site && make_edges(c, site, first)) {
         turn_round(c);
-        column_drop(c); // what TOP knew
+        costs_drop(c); // what TOP knew
         c->linked = true;
         rc = 0;
     }

@@ -6,7 +6,7 @@
 #include "report/core/load.h"
 
 #include "report/core/bytes.h"
-#include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/formula.h"
 #include "report/core/heap.h"
 
@@ -62,7 +62,7 @@ void load_free(struct core *c)
 {
     if (!c)
         return;
-    column_drop(c);
+    costs_drop(c);
     for (size_t i = 0; i < c->block_count; i++)
         heap_put(c->block[i]);
     for (int i = 0; i < SECTION_COUNT; i++)

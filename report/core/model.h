@@ -2,7 +2,7 @@
 //
 // What the core holds of a report. Blocks stay as they came, as bytes; of them tables are made:
 // names and functions when they are loaded (load.c), edges when all call sites are there (link.c),
-// costs of functions and edges event by event when they are asked for (column.c, graph.c). So a
+// costs of functions and edges event by event when they are asked for (costs.c, graph.c). So a
 // million functions with nine events take little more memory than the events that are looked at.
 #ifndef QUERN_REPORT_CORE_MODEL_H
 #define QUERN_REPORT_CORE_MODEL_H

@@ -4,6 +4,7 @@
 #include "report/core/values.h"
 
 #include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/graph.h"
 #include "report/core/heap.h"
 
@@ -12,11 +13,11 @@ enum { NARROW_NEEDS = 32 }; // events of a formula, for values_narrow()
 static int prepare(struct core *c, enum values_of of, unsigned side, uint32_t event)
 {
     switch (of) {
-    case VALUES_SELF: return column_self(c, side, event);
+    case VALUES_SELF: return costs_self(c, side, event);
     case VALUES_INCLUSIVE: return graph_inclusive(c, side, event);
-    case VALUES_EDGE: return column_edge(c, side, event);
-    case VALUES_CALLED: return column_self(c, side, c->events);
-    case VALUES_CALLS: return column_edge(c, side, c->events);
+    case VALUES_EDGE: return costs_edge(c, side, event);
+    case VALUES_CALLED: return costs_self(c, side, c->events);
+    case VALUES_CALLS: return costs_edge(c, side, c->events);
     case VALUES_PER_CALL: return graph_inclusive(c, side, event);
     case VALUES_TOTAL: break;
     }
@@ -110,7 +111,7 @@ static core_count count_of(const struct core *c, enum values_of of, unsigned sid
     case VALUES_PER_CALL: return column_get(&c->inclusive[side][event], index);
     case VALUES_TOTAL: break;
     }
-    return column_total(c, side, event);
+    return costs_total(c, side, event);
 }
 
 struct value values_minus(struct value a, struct value b, int64_t scale)

@@ -7,7 +7,7 @@
 #define QUERN_TESTS_REPORT_EXERCISE_H
 
 #include "report/core/cluster.h"
-#include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/detail.h"
 #include "report/core/flame.h"
 #include "report/core/flow.h"
@@ -152,7 +152,7 @@ static inline void exercise(struct core *c)
     if ((mask = heap_get((size_t)c->funcs + c->parts))) {
         rows_match(c, (const uint8_t *)"a", 1, ROWS_NAME | ROWS_FILE | ROWS_OBJECT, mask);
         mask[0] = 1;
-        column_select(c, mask);
+        costs_select(c, mask);
         exercise_event(c, 0);
     }
     heap_put(mask);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/flame.h"
 #include "report/core/graph.h"
 #include "report/core/reach.h"
@@ -66,7 +67,7 @@ static void cycles(void **state)
     graph_detect(c, true);
     assert_int_equal(inclusive(c, 'b'), 60);
     // d is called 4 times, and 7 times by itself.
-    assert_int_equal(column_self(c, 0, c->events), 0);
+    assert_int_equal(costs_self(c, 0, c->events), 0);
     assert_int_equal(column_get(&c->self[0][c->events], tiny_func(c, 'd')), 11);
     load_free(c);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "report/core/column.h"
+#include "report/core/costs.h"
 #include "report/core/detail.h"
 #include "report/core/graph.h"
 #include "report/core/rows.h"
@@ -51,10 +52,10 @@ static void compare_functions(struct core *c, unsigned side, struct quern_profil
     uint32_t edges = 0;
 
     assert_non_null(costs);
-    assert_int_equal(column_self(c, side, c->events), 0);
+    assert_int_equal(costs_self(c, side, c->events), 0);
     for (uint32_t e = 0; e < c->events; e++) {
         assert_int_equal(graph_inclusive(c, side, e), 0);
-        assert_true(column_total(c, side, e) == quern_profile_totals(p)[e]);
+        assert_true(costs_total(c, side, e) == quern_profile_totals(p)[e]);
         for (uint32_t i = 0; i < quern_profile_func_count(p); i++) {
             uint32_t f = find(c, p, i);
             assert_int_not_equal(f, CORE_NONE);
@@ -120,7 +121,7 @@ static void compare_top(struct core *c, struct quern_profile *p)
     assert_int_equal(top_count(c), c->funcs < 2000 ? c->funcs : 2000);
     for (uint32_t e = 0; e < c->events; e++) {
         assert_int_equal(graph_inclusive(c, 0, e), 0);
-        assert_int_equal(column_self(c, 0, e), 0);
+        assert_int_equal(costs_self(c, 0, e), 0);
         for (uint32_t i = 0; i < quern_profile_func_count(p); i++) {
             uint32_t f = find(c, p, i);
             assert_true(column_get(&c->self[0][e], f) == quern_costs_self(costs, i)[e]);
@@ -253,7 +254,7 @@ static void moved(void **state)
     assert_int_equal(link_edges(c), 0);
     assert_int_equal(c->funcs, 6); // h is two
     for (unsigned s = 0; s < 2; s++) {
-        assert_int_equal(column_self(c, s, 0), 0);
+        assert_int_equal(costs_self(c, s, 0), 0);
         for (uint32_t f = 0; f < c->funcs; f++)
             sum[f][s] = column_get(&c->self[s][0], f);
     }
@@ -288,14 +289,14 @@ static void parts(void **state)
         struct detail *d;
         core_count lines = 0, self = 0;
         only[i] = 1;
-        assert_int_equal(column_select(c, only), 0);
-        assert_int_equal(column_self(c, 0, 0), 0);
+        assert_int_equal(costs_select(c, only), 0);
+        assert_int_equal(costs_self(c, 0, 0), 0);
         for (uint32_t f = 0; f < c->funcs; f++)
             self += column_get(&c->self[0][0], f);
         assert_int_equal(detail_places(c, CORE_NONE, CORE_NONE, DETAIL_LINE, NULL, &d), 0);
         for (size_t r = 0; r < d->count; r++)
             lines += d->counts[r * 2 * d->events];
-        assert_true(self == column_total(c, 0, 0));
+        assert_true(self == costs_total(c, 0, 0));
         assert_true(lines == self);
         sum += self;
         detail_free(d);
@@ -340,7 +341,7 @@ static void giant(void **state)
             assert_true(d->counts[i * 2 * 13 + e] == (core_count)UINT64_MAX - e);
     }
     detail_free(d);
-    assert_int_equal(column_self(c, 0, 12), 0);
+    assert_int_equal(costs_self(c, 0, 12), 0);
     assert_true(column_get(&c->self[0][12], 0) == 30000 * ((core_count)UINT64_MAX - 12));
     load_free(c);
     pack_free(k);
