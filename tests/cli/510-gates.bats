@@ -213,3 +213,18 @@ END
     quern diff --to=text old new
     same "$output" "$text"
 }
+
+@test "sarif: a function whose file is not known has no place in one" {
+    sed 's|^fl=.*|fl=???|' old > old.lost
+    sed 's|^fl=.*|fl=???|' new > new.lost
+    quern diff --to=sarif old.lost new.lost
+    python3 - "$output" << 'END'
+import json, sys
+results = json.loads(sys.argv[1])["runs"][0]["results"]
+assert [r["message"]["text"] for r in results] == [
+    "f: Ir was 150 and is 160 (+6.67%).", "fresh: Ir was 0 and is 5."], results
+for r in results:
+    place, = r["locations"]
+    assert list(place) == ["logicalLocations"], place
+END
+}
