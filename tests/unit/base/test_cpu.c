@@ -52,7 +52,7 @@ static void test_features(void **state)
     assert_int_equal(cpu.bmi2, (b & bit_BMI2) != 0);
     assert_int_equal(cpu.rtm, (b & bit_RTM) != 0);
     assert_int_equal(cpu.pku, (c & bit_OSPKE) != 0);
-    // Bit 1 of AT_HWCAP2 is FSGSBASE: without it the instruction faults, whatever the processor can.
+    // Bit 1 of AT_HWCAP2 is FSGSBASE: without it the instruction faults on every processor.
     assert_int_equal(cpu.fsgsbase, (b & bit_FSGSBASE) && (getauxval(AT_HWCAP2) & 2));
     __cpuid(0x80000001, a, b, c, d);
     assert_int_equal(cpu.lzcnt, (c & bit_LZCNT) != 0);

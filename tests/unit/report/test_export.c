@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the page calls (report/core/export.c), compiled into this program: which number, array and
-// field each call answers with, and what it refuses. The report is three functions in a chain, whose
-// numbers are written down here.
+// field each call answers with, and what it refuses. The report is three functions in a chain,
+// whose numbers are written down here.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -78,7 +78,7 @@ static void test_handler(void **state)
 static void test_without_a_handler(void **state)
 {
     (void)state;
-    // What ends the process, and what is the processor's, comes to the engine and begins calls anew.
+    // What ends the process, or is the processor's, comes to the engine and begins calls anew.
     change(USER1, SIG_DFL, 0);
     assert_true(told(USER1).handler == ENTRY && told(USER1).flags == (OURS | SA_RESTART));
     change(SIGSEGV, SIG_IGN, 0);

@@ -40,7 +40,7 @@ static int setup(void **state)
     return 0;
 }
 
-// The call nr with its time in argument `arg` (from 0), of 100 s: noted, and made again 100 s later.
+// The call nr with its time, 100 s, in argument `arg` (from 0): noted, and made again later.
 static void waits(u32 nr, u32 arg)
 {
     s64 begin = seconds();
