@@ -424,35 +424,3 @@ END
     quern run -q --cache-sim=no --demangle=no -o out ./prog
     grep -qx 'fn=_ZN1a1fEi' out
 }
-
-@test "--verbose: what the engine did" {
-    make_prog
-    script << 'END'
-map 0x401000 0x402000 0x1000 @ 0
-block 0x401000 0 1 1
-counter 0 21
-stat translated 3
-stat insns 7000
-stat ns 6000
-stat dispatch 5
-stat iblmiss 2
-stat links 4
-end exit 0
-END
-    # 6000 ns for 3 blocks: 2 us each; one block is in the spool, of one thread.
-    quern run --verbose --cache-sim=no -o out ./prog
-    [ "$status" = 0 ]
-    same "$(sed -n '/engine: /p' <<< "$messages")" \
-        "==PID== engine: 3 blocks translated (1 different), 0.006 ms, 2.00 us per block
-==PID== engine: 7,000 instructions translated
-==PID== engine: 0 bytes of code cache written
-==PID== engine: 5 exits to the dispatcher
-==PID== engine: 2 indirect-branch misses
-==PID== engine: 4 links made
-==PID== engine: 0 code cache flushes
-==PID== engine: 0 blocks invalidated
-==PID== engine: 0 signals delivered
-==PID== engine: 0 instructions single-stepped
-==PID== engine: 0 slow system calls
-==PID== engine: 1 thread slots"
-}

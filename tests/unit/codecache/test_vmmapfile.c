@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/codecache/vmmapfile.c: the kernel's list of mappings, from texts that are written here in
-// the kernel's own form (fs/proc/task_mmu.c), and of this very process, line by line and by address.
+// the kernel's own form (fs/proc/task_mmu.c), and of this very process, by line and by address.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
