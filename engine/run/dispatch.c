@@ -81,8 +81,7 @@ static void fetch_fault(struct thread *t, u64 addr)
 {
     struct vmmap_info m;
     // of pages of its own the kernel says that they are there
-    bool mapped = vmmap_find(addr, &m),
-         kernel = addr >= cpu_task_size();
+    bool mapped = vmmap_find(addr, &m), kernel = addr >= cpu_task_size();
 
     t->rflags |= FLAG_RF;
     if ((addr & ~0xffful) == VSYSCALL_PAGE && vmmap_has_vsyscall()) {

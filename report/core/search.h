@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Searching what is sorted by a number of 64 bits: an instruction by its address, a row by its line.
+// Searching what is sorted by a number of 64 bits: an instruction by its address, a row by its
+// line.
 #ifndef QUERN_REPORT_CORE_SEARCH_H
 #define QUERN_REPORT_CORE_SEARCH_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Data and code where addresses need 57 bits. Two places whose addresses differ in bit 50 alone fall
-// into one set and are two lines.
+// Data and code where addresses need 57 bits. Two places whose addresses differ in bit 50 alone
+// fall into one set and are two lines.
 //   load at A                  R, line of set 0: miss
 //   load at A + 2^50           R, set 0: miss, A is gone from D1
 //   load at A                  R: a miss of D1; both are in LL, which has 4 ways

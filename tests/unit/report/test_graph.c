@@ -493,8 +493,8 @@ static void cycle_twice(void **state)
     load_free(c);
 }
 
-// Within a part of the whole boxes are finer: of a's callees b (60), c (30) and d (10), each of which
-// calls e for half of its cost, those below c alone. What is too narrow at first is summed.
+// Within a part of the whole boxes are finer: of a's callees b (60), c (30) and d (10), each of
+// which calls e for half of its cost, those below c alone. What is too narrow at first is summed.
 static void windows(void **state)
 {
     struct core *c = tiny_core(SELF(0, 30, 15, 5, 50),
