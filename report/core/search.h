@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Searching what is sorted by a number of 64 bits: an instruction by its address, a row by its
-// line.
+// Searching what is sorted by a number of 64 bits: instructions by address, rows by line.
 #ifndef QUERN_REPORT_CORE_SEARCH_H
 #define QUERN_REPORT_CORE_SEARCH_H
 

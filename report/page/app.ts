@@ -179,3 +179,19 @@ export class Values {
 }
 
 export const noFilter: Filter = { text: "", focus: NONE, hide: [] };
+
+// ---- The function at hand ----
+
+// The one that the state names, or the dearest.
+export async function funcOf(app: App): Promise<number> {
+  if (app.func !== NONE || app.state.f) return app.func;
+  const order = await app.client.ask("order", noFilter,
+    { of: app.calls ? Of.Inclusive : Of.Self, event: app.event, side: Side.New, descending: true });
+  return order[0] ?? NONE;
+}
+
+// Why there is none.
+export function missing(app: App): string {
+  return !app.state.f ? "There is no function."
+    : app.ready ? "This report has no such function: the link is of another one." : "The function is being read.";
+}

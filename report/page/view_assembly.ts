@@ -5,12 +5,11 @@ import { NONE, Side } from "./core";
 import type { Insn, Value } from "./core";
 import type { Jump, Site } from "./api";
 import type { App, Shown, View } from "./app";
-import { sideNames } from "./app";
+import { funcOf, missing, sideNames } from "./app";
 import { h, number, svg } from "./element";
 import { Table } from "./table";
 import type { Column, Row } from "./table";
 import { showFlow } from "./view_flow";
-import { funcOf, missing } from "./view_function";
 import { LEAST } from "./view_source";
 
 const LANES = 12, LANE = 7, HIGH = 26;

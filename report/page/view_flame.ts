@@ -5,14 +5,13 @@
 import { Flame, NONE, Of, Side } from "./core";
 import type { FlameBox, FlameGraph, FlameLimits, Value } from "./core";
 import type { Name } from "./api";
-import { sideNames } from "./app";
+import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
 import type { Row } from "./table";
-import { funcOf, missing } from "./view_function";
 
 const ROW = 19, MOST = 20000, LEAST = 1 / 3000; // boxes; the least width of one: a third of a pixel
 

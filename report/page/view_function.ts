@@ -3,7 +3,7 @@
 // One function: what it costs and why, the dearest path to it, who calls it and whom it calls.
 import { NONE, Of, Side } from "./core";
 import type { Name, Neighbour } from "./api";
-import { App, noFilter, sideNames } from "./app";
+import { App, funcOf, missing, sideNames } from "./app";
 import type { Shown, View } from "./app";
 import { h, rounded, wide } from "./element";
 import { csvOf, Table } from "./table";
@@ -14,20 +14,6 @@ import { sourceOfFunction } from "./view_source";
 import { rate, whyBar, whyLegend } from "./view_summary";
 
 const MOST = 1000; // direct callers or callees that are shown
-
-// The function at hand, or the dearest.
-export async function funcOf(app: App): Promise<number> {
-  if (app.func !== NONE || app.state.f) return app.func;
-  const order = await app.client.ask("order", noFilter,
-    { of: app.calls ? Of.Inclusive : Of.Self, event: app.event, side: Side.New, descending: true });
-  return order[0] ?? NONE;
-}
-
-// Why there is none.
-export function missing(app: App): string {
-  return !app.state.f ? "There is no function."
-    : app.ready ? "This report has no such function: the link is of another one." : "The function is being read.";
-}
 
 // The other views of the same function.
 function places(app: App, n: Name): HTMLElement {

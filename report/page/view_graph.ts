@@ -4,12 +4,11 @@
 // summed; cycles as one node or opened, groups in frames, and a map of it all.
 import { NONE, Side } from "./core";
 import type { GraphPicture } from "./api";
-import { sideNames } from "./app";
+import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, share, shorten, signed, svg } from "./element";
 import { apart, curve, Layers, node, quoted } from "./layers";
 import { Table } from "./table";
-import { funcOf, missing } from "./view_function";
 
 const FOLD = 10000; // functions of a cycle that is one box: to sum the calls of more takes too long
 const MOST = "60"; // nodes, unless chosen; the core's limit is 400

@@ -3,13 +3,12 @@
 // Treemaps: by structure (folders, files, functions, lines), exact; and of callees or callers.
 import { NONE, Side } from "./core";
 import type { MapBox } from "./api";
-import { sideNames } from "./app";
+import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
 import { Table } from "./table";
-import { funcOf, missing } from "./view_function";
 
 const kinds: Record<string, string> = { structure: "folders, files, functions, lines", callees: "callees",
   callers: "callers" };
