@@ -6,23 +6,6 @@ import type { FromWorker, ToWorker } from "./protocol";
 
 type Result<M extends keyof Api> = ReturnType<Api[M]>;
 
-const fromBase64 = (Uint8Array as unknown as { fromBase64?: (s: string) => Uint8Array }).fromBase64;
-
-export function decode(text: string): Uint8Array {
-  if (fromBase64) return fromBase64.call(Uint8Array, text);
-  const binary = atob(text), bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
-export async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
-  // Not by way of a Blob, which would take the bytes through another process.
-  const stream = new DecompressionStream("deflate-raw"), writer = stream.writable.getWriter();
-  const written = writer.write(bytes).then(() => writer.close());
-  const [out] = await Promise.all([new Response(stream.readable).arrayBuffer(), written]);
-  return new Uint8Array(out);
-}
-
 export class Client {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { resolve(v: unknown): void; reject(e: Error): void }>();

@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// The page: hands core and blocks to the worker as they are parsed, and shows the view that the address names. Names
+// The page, once boot.ts has inflated it: hands core and blocks to the worker as they are parsed, and shows the view that the address names. Names
 // and sources are set as text only.
 import { NONE } from "./core";
 import { App } from "./app";
 import type { Shown } from "./app";
 import type { Summary } from "./api";
-import { Client, decode, inflate } from "./client";
+import { Client } from "./client";
+import { decode, fault, inflate, text } from "./file";
 import { Frame } from "./frame";
 import { read, write } from "./state";
 import type { State } from "./state";
 import { viewOf } from "./views";
 
 const root = document.getElementById("quern-app")!;
-
-function fault(text: string): void {
-  root.hidden = false;
-  const p = document.createElement("p");
-  p.textContent = text;
-  p.className = "fault";
-  p.setAttribute("role", "alert");
-  root.prepend(p);
-}
 
 // ---- What is shown ----
 
@@ -125,19 +117,7 @@ class Page {
 
 // ---- Reading the file ----
 
-const text = (id: string): string => document.getElementById(id)!.textContent!.trim();
-
 async function start(): Promise<void> {
-  const missing = [
-    typeof WebAssembly === "undefined" && "WebAssembly", typeof DecompressionStream === "undefined" &&
-      "DecompressionStream",
-    typeof Worker === "undefined" && "workers", typeof BigInt === "undefined" && "BigInt",
-  ].filter(Boolean);
-  if (missing.length) {
-    fault("This browser is too old for the interactive report: it lacks " + missing.join(", ") +
-      ". Chrome 103, Firefox 113 or Safari 16.4 have all of it.");
-    return;
-  }
   let page: Page | null = null;
   const client = new Client(await inflate(decode(text("quern-worker"))), {
     first: () => page!.loaded(false), ready: () => page!.loaded(true), fault,

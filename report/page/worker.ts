@@ -4,7 +4,7 @@
 // request is a method of Api by name; requests wait for nothing but the core, so the page stays quick.
 import { Core, What } from "./core";
 import { Api, early } from "./api";
-import { inflate } from "./client";
+import { inflate } from "./file";
 import type { FromWorker, ToWorker } from "./protocol";
 
 let api: Api | null = null;

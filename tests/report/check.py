@@ -822,6 +822,20 @@ def saved_text(browser, view, name):
         wait();""", name)
 
 
+def check_old(browser):
+    """A browser without what the page needs: a sentence names it, and what is there without the page's program stays."""
+    faults = []
+    script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": "delete window.DecompressionStream"})
+    compare("state", browser.open(os.path.join(FOLDER, "calls.callgrind.html")), "", faults)
+    compare("said", browser.run("return document.querySelector('p.fault').textContent"),
+            "This browser is too old for the interactive report: it lacks DecompressionStream. "
+            "Chrome 103, Firefox 113 or Safari 16.4 have all of it.", faults)
+    compare("static summary", browser.run("return document.getElementById('quern-static').checkVisibility()"), True, faults)
+    browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script["identifier"]})
+    compare("state afterwards", browser.open(os.path.join(FOLDER, "calls.callgrind.html")), "ready", faults)
+    test("a browser that is too old", faults)
+
+
 def check_saved(browser):
     """What is saved: tables as CSV, graphs as DOT, stacks folded; names in full."""
     faults = []
@@ -1374,10 +1388,10 @@ def check_each_part(browser, profile, wanted, summary, faults):
         compare("self cost of %s in all parts" % row["name"], cost, wanted[key(row)]["self"][0], faults)
 
 
-# In this order. Those that only Chromium has the means for: widths of the window, print, damaged files by the dozen.
+# In this order. Those that only Chromium has the means for: widths of the window, print, damaged files by the dozen, what a browser lacks.
 VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "damage",
-         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size")
-CHROMIUM = ("access", "damage", "first")
+         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "old")
+CHROMIUM = ("access", "damage", "first", "old")
 
 
 def main():
