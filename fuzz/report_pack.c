@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/core/column.h"
 #include "tests/unit/report/exercise.h"
 #include "tests/unit/report/unpack.h"
 
