@@ -154,7 +154,8 @@ static struct fan keep_children(struct maker *m, size_t first, double least)
         }
     }
     m->children = first + fan.count;
-    sort_children(m->child + first, fan.count);
+    if (fan.count) // else there may be no children at all, and no room for any
+        sort_children(m->child + first, fan.count);
     return fan;
 }
 

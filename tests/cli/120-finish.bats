@@ -229,7 +229,7 @@ END
 ==PID== engine: 0 signals delivered
 ==PID== engine: 0 instructions single-stepped
 ==PID== engine: 0 slow system calls
-==PID== engine: 1 thread slots"
+==PID== engine: 0 thread slots"
 }
 
 @test "--dump-counts: one line for each executed address" {

@@ -45,7 +45,11 @@ static void test_many_calls(void **state)
     assert_true(column_get(&c->inclusive[0][0], tiny_func(c, 's')) == 2);
     assert_true(column_get(&c->inclusive[0][0], tiny_func(c, 't')) == 2);
     // One on the other: 18, and the circle as one. Only the first is called by nobody.
-    assert_int_equal(flame_make(c, f, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0, 100, NULL, &out), 0);
+    const struct flame_wish w = {
+        .formula = f, .side = VALUES_NEW, .root = CORE_NONE, .kind = FLAME_DOWN, .most = 100
+    };
+
+    assert_int_equal(flame_make(c, &w, &out), 0);
     assert_int_equal(out.count, 19);
     for (uint32_t i = 0; i < 19; i++) {
         assert_int_equal(out.box[i].depth, i);

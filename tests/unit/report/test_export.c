@@ -303,21 +303,25 @@ static void test_sources(void **state)
 static void test_pictures(void **state)
 {
     struct formula *ir = formula_of(c, 0);
-    struct out_value whole;
+    const double limits[4] = { 0 }; // of no box, and no finer part
+    struct out_value whole, rest;
     struct treemap_rect rect[2];
-    uint32_t count = 0, numbers[3];
+    uint32_t count[2] = { 0, 0 }, numbers[3];
     int rc;
 
     (void)state;
-    struct flame_box *box =
-        flame(c, ir, VALUES_NEW, CORE_NONE, FLAME_DOWN, 0, 100, NULL, &count, &whole, &rc);
+    struct flame_box *box = flame(c, ir, VALUES_NEW, CORE_NONE, FLAME_DOWN, limits, 100, NULL,
+                                  count, &whole, &rest, &rc);
     assert_int_equal(rc, 0);
-    assert_int_equal(count, 3); // a, b on it, c on that
+    assert_int_equal(count[0], 3); // a, b on it, c on that
+    assert_int_equal(count[1], 0); // none is left out
+    value_is(&rest, 0);
     assert_true(box[0].func == fa && box[1].func == fb && box[2].func == fc);
     assert_int_equal(box[2].parent, 1);
     value_is(&whole, 23);
     put(box);
-    flame(c, ir, VALUES_NEW, CORE_NONE, FLAME_UP_SELF + 1, 0, 100, NULL, &count, &whole, &rc);
+    flame(c, ir, VALUES_NEW, CORE_NONE, FLAME_UP_SELF + 1, limits, 100, NULL, count, &whole, &rest,
+          &rc);
     assert_int_equal(rc, CORE_WRONG);
 
     // Half of a square, and its other half.

@@ -149,6 +149,24 @@ static struct core *diamond(void)
                            { 'c', 'd', 2, 60 }, { 'd', 'e', 3, 40 }, { 'd', 'f', 3, 45 }));
 }
 
+// A function that calls none, and is called by none: there are no children anywhere.
+static void alone(void **state)
+{
+    struct core *c = tiny_core((const uint64_t[]){ 5 }, 1, NULL, 0);
+    struct formula *f = formula_event(c, 0);
+    struct flame out;
+
+    (void)state;
+    for (enum flame_kind kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++) {
+        assert_int_equal(draw(c, f, CORE_NONE, kind, 1e-6, 1000, NULL, &out), 0);
+        assert_int_equal(out.count, 1);
+        bounds_are(c, &out, "a", 5, 5);
+        heap_put(out.box);
+    }
+    formula_free(f);
+    load_free(c);
+}
+
 static void bounds(void **state)
 {
     struct core *c = diamond();
@@ -539,19 +557,13 @@ static void windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cycles),
-        cmocka_unit_test(distances),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(hidden),
-        cmocka_unit_test(bounds_of_cycles),
-        cmocka_unit_test(selection),
-        cmocka_unit_test(sorting),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(folded),
-        cmocka_unit_test(siblings),
-        cmocka_unit_test(cycle_twice),
-        cmocka_unit_test(windows),
+        cmocka_unit_test(cycles),      cmocka_unit_test(distances),
+        cmocka_unit_test(alone),       cmocka_unit_test(bounds),
+        cmocka_unit_test(hidden),      cmocka_unit_test(bounds_of_cycles),
+        cmocka_unit_test(selection),   cmocka_unit_test(sorting),
+        cmocka_unit_test(groups),      cmocka_unit_test(paths),
+        cmocka_unit_test(folded),      cmocka_unit_test(siblings),
+        cmocka_unit_test(cycle_twice), cmocka_unit_test(windows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
