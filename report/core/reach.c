@@ -52,7 +52,8 @@ int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction,
 int64_t reach_path(struct core *c, uint32_t func, struct formula *f, unsigned side, uint32_t *edge,
                    uint32_t max)
 {
-    int rc = values_prepare(c, f, VALUES_EDGE, side);
+    // a formula of no event does not ask for edges
+    int rc = c->linked ? values_prepare(c, f, VALUES_EDGE, side) : CORE_WRONG;
 
     if (rc < 0 || func >= c->funcs)
         return rc < 0 ? rc : CORE_WRONG;

@@ -168,10 +168,10 @@ static void test_cache_read(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings),
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_cache_made),
         cmocka_unit_test(test_cache_read),
+        cmocka_unit_test(test_strings), // in this process, where memory is short from then on
     };
 
     return cmocka_run_group_tests_name("symbols/faults", tests, learn, NULL);
