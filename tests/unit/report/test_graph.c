@@ -155,6 +155,7 @@ static void alone(void **state)
     struct core *c = tiny_core((const uint64_t[]){ 5 }, 1, NULL, 0);
     struct formula *f = formula_event(c, 0);
     struct flame out;
+    uint32_t edge;
 
     (void)state;
     for (enum flame_kind kind = FLAME_DOWN; kind <= FLAME_UP_SELF; kind++) {
@@ -163,6 +164,9 @@ static void alone(void **state)
         bounds_are(c, &out, "a", 5, 5);
         heap_put(out.box);
     }
+    // Of a report whose calls could not be read there are no paths.
+    c->linked = false;
+    assert_int_equal(reach_path(c, 0, f, VALUES_NEW, &edge, 1), CORE_WRONG);
     formula_free(f);
     load_free(c);
 }
