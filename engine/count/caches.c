@@ -106,6 +106,17 @@ static void zero_pages(void *p, u64 n)
         sys_madvise((u64)p, PAGE_UP(n), MADV_DONTNEED);
 }
 
+// I1's tags and stamps, and D1's stamps: later than the new clock, they would make ways that are
+// empty the last to be taken. I1's hints say which lines it has; D1's that are left from before
+// mislead nobody.
+static void stamps_forget(struct thread *t)
+{
+    sys_madvise((u64)t->self + TA_REPLAY, TA_REPLAY_END - TA_REPLAY, MADV_DONTNEED);
+    memset((u8 *)t->self + TA_D1_STAMPS, 0, spool->d1.size / spool->d1.line * sizeof(u64));
+    memset((u8 *)t->self + TA_D1_NEXT, 0, tb_config.d1_sets * sizeof(u64));
+    caches_make(t);
+}
+
 // A slot that another thread has used.
 static void caches_forget(struct thread *t)
 {
@@ -113,13 +124,7 @@ static void caches_forget(struct thread *t)
     struct sim_state *s = t->sim;
 
     if (tb_config.stamps) {
-        // I1's tags and stamps, and D1's stamps: later than the new clock, they would make ways
-        // that are empty the last to be taken. I1's hints say which lines it has; D1's that are
-        // left from before mislead nobody.
-        sys_madvise((u64)t->self + TA_REPLAY, TA_REPLAY_END - TA_REPLAY, MADV_DONTNEED);
-        memset((u8 *)t->self + TA_D1_STAMPS, 0, d1.size / d1.line * sizeof(u64));
-        memset((u8 *)t->self + TA_D1_NEXT, 0, tb_config.d1_sets * sizeof(u64));
-        caches_make(t);
+        stamps_forget(t);
         return;
     }
     zero_pages((u8 *)t->self + TA_I1, i1_bytes());
@@ -136,9 +141,13 @@ void caches_clear(void)
 {
     struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
 
-    if (!(spool->flags & SPOOL_F_CACHE_SIM) || tb_config.stamps)
+    if (!(spool->flags & SPOOL_F_CACHE_SIM))
         return;
     for (struct thread *t = threads_first(); t; t = t->next) {
+        if (tb_config.stamps) {
+            stamps_forget(t);
+            continue;
+        }
         zero_pages((u8 *)t->self + TA_I1, i1_bytes());
         zero_pages((u8 *)t->self + TA_D1, d1_bytes());
         if (!tb_config.i1_fast)
@@ -146,8 +155,10 @@ void caches_clear(void)
         if (!tb_config.d1_fast)
             memset(t->sim->d1.tags, 0, sim_cache_bytes(&d1));
     }
-    memset(serial.i1, 0, i1_bytes());
-    memset(serial.d1, 0, d1_bytes());
+    if (!tb_config.stamps) {
+        memset(serial.i1, 0, i1_bytes());
+        memset(serial.d1, 0, d1_bytes());
+    }
     ll_clear();
 }
 
