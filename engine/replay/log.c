@@ -65,19 +65,17 @@ static void append(struct thread *t, u64 word)
 // calls_record
 static void call(struct thread *t, enum calls_late what, const struct spool_frame *f, u32 counter)
 {
-    u64 frame = (u64)(u32)(u64)f << 32;
+    static const u32 id[] = {
+        [CALLS_ENTER] = LOG_ENTER, [CALLS_LEAVE] = LOG_LEAVE, [CALLS_BACK] = LOG_BACK
+    };
+    u32 words = what == CALLS_LEAVE ? 2 : 1;
 
-    room_for(t, 2);
-    switch (what) {
-    case CALLS_ENTER: append(t, frame | LOG_ENTER); break;
-    case CALLS_BACK: append(t, frame | LOG_BACK); break;
-    case CALLS_LEAVE:
+    // What is behind it first, then its id: whoever is killed leaves all of it or nothing.
+    room_for(t, words);
+    if (words == 2)
         ((u64 *)t->log)[1] = counter;
-        append(t, frame | LOG_LEAVE);
-        t->log += 8;
-        break;
-    }
-    *(u64 *)t->log = 0;
+    append(t, (u64)(u32)(u64)f << 32 | id[what]);
+    t->log += 8 * (words - 1);
 }
 
 void log_init(void)
