@@ -5,6 +5,6 @@
 # calls' chooses the modes.
 
 .PHONY: check-wild
-check-wild: $(ALL)
+check-wild: $(ALL) $(CALLS_DIR)/edges
 	@scripts/deps wild
 	@tests/wild/run $(BUILD) $(NAME)

@@ -105,6 +105,13 @@ static struct spool_edge *edge_at(const struct spool_frame *f)
     return edges_at(f->counter);
 }
 
+static u64 function_of(u64 addr)
+{
+    bool plt;
+
+    return tb_config.contexts ? contexts_function_at(addr) : edges_function(addr, &plt);
+}
+
 // The function that f's call is in: of one through a linkage table, what its entry leads to.
 static u64 callee(const struct spool_frame *f)
 {
@@ -479,7 +486,7 @@ void calls_thread_start(struct thread *t)
     if (!tb_config.calls)
         return;
     t->calls_end = t->regs[R_RSP];
-    t->calls_last = 0;
+    thread_own(t)->bridges = 0;
     if (tb_config.defer)
         t->counters[run.late] = late_slot(t) + 1;
     t->counters[run.top] = base_of(t->slot) - run.frame;
@@ -693,15 +700,22 @@ static bool jump_back(struct thread *t, u64 g)
 // A program may have several stacks, and go from one to the next by setting the stack pointer:
 // coroutines. Each has frames and totals of its own, which are put aside while it is left, in the
 // spool, and taken up again, by whichever thread, when the stack pointer becomes what it was then.
-// A function that only calls another one on a second stack stays its caller.
+//
+// A function that only calls another one on a second stack stays its caller, which is a bridge:
+// only control that goes on there without a call is the second stack's. What has been called over a
+// bridge ends with it: when control comes back, or leaves for a third stack (Go's scheduler).
 
-#define STACK_ROOM  16384 // further down lies another stack
+#define STACK_ROOM  16384 // so little further down may be room on the same stack
 #define STACK_NEAR  4096  // what is left and taken up may differ by what the switch pushes
 #define STACK_ABOVE 256   // and what a fresh one's first function finds above its beginning
+#define STACK_ALIKE \
+    3 // so many calls that return to the same places are those of a stack that was moved
 
 struct calls_left {
     struct spool_saved *at;
     u64 sp, end;
+    u32 bridges; // beyond which it has gone on; `last` is relative to the first frame
+    struct thread_bridge bridge[THREAD_BRIDGES];
 };
 
 static struct {
@@ -780,6 +794,7 @@ static void open_again(struct thread *t, u64 last, u64 by)
 // The client leaves its stack at sp. Where there is no room for the frames, they end.
 static void stack_leave(struct thread *t, u64 sp)
 {
+    struct thread_own *own = thread_own(t);
     u64 base = base_of(t->slot);
     u64 bytes = t->counters[run.top] + run.frame - base;
     struct calls_left *l = NULL;
@@ -801,7 +816,11 @@ static void stack_leave(struct thread *t, u64 sp)
             stacks.room = room;
         }
         l = heap_alloc(sizeof(*l));
-        *l = (struct calls_left){ s, sp, t->calls_end };
+        *l = (struct calls_left){ .at = s, .sp = sp, .end = t->calls_end, .bridges = own->bridges };
+        for (u32 i = 0; i < own->bridges; i++) {
+            l->bridge[i] = own->bridge[i];
+            l->bridge[i].last -= base;
+        }
         stacks.left[stacks.count++] = l;
         copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
         copy_words(s->totals, totals_of(t), run.events * 8ul);
@@ -815,6 +834,7 @@ static void stack_leave(struct thread *t, u64 sp)
         open_again(t, base, ~0ul);
     }
     t->counters[run.top] = base;
+    own->bridges = 0;
     lock_drop(&stacks.lock);
 }
 
@@ -830,41 +850,99 @@ static void stack_begin(struct thread *t, u64 sp, u64 target)
     fill_root(t, f);
 }
 
-// The one that was left at sp, or nearly there; none: stacks.count. @holds(stacks.lock)
-static u32 stack_find(u64 sp)
+// Where a call returns to; 0: nobody knows.
+static u64 return_of(const struct spool_frame *f)
+{
+    return f->sp == ~0ul ? 0 : (f->key - f->sp) & ~SPOOL_FRAME_FLAGS;
+}
+
+// Whether control that is to be at target with stack pointer sp returns from f, the last call of a
+// stack whose first frame is `base`, and its stack has been copied elsewhere in between: the calls
+// before it, too, return where they did, and lie as far apart.
+static bool stack_moved(const struct spool_frame *base, const struct spool_frame *f, u64 target,
+                        u64 sp)
+{
+    u64 by = sp - 8 - f->sp, back;
+
+    if (return_of(f) != target || by + STACK_ABOVE <= 2ul * STACK_ABOVE)
+        return false;
+    for (u32 n = 0; n < STACK_ALIKE; n++) {
+        u64 at = f->sp;
+
+        while (f > base && f->sp == at)
+            f = below(f);
+        if (!return_of(f) || (f->key & SPOOL_FRAME_SIGNAL))
+            return true;
+        if (safe_read_u64(f->sp + by, &back) || back != return_of(f))
+            return false;
+    }
+    return true;
+}
+
+// All calls from f on, downwards, that lie on its stack have been moved with it.
+static void stack_move(struct thread *t, struct spool_frame *f, u64 by)
+{
+    const struct spool_frame *base = (const struct spool_frame *)base_of(t->slot);
+    u64 from = f->sp;
+
+    for (; f >= base; f = below(f)) {
+        if (f->sp < from || f->sp > t->calls_end)
+            continue;
+        f->sp += by;
+        f->key = ((f->key + by) & ~SPOOL_FRAME_FLAGS) | (f->key & SPOOL_FRAME_FLAGS);
+    }
+    t->calls_end += by;
+}
+
+static const struct spool_frame *left_top(const struct calls_left *l)
+{
+    return (const struct spool_frame *)((u64)(l->at + 1) + l->at->frames - run.frame);
+}
+
+// The stack that was left at sp; or whose last call returns to target, with stack pointer `behind`
+// then; or that was left nearly at sp. None: stacks.count. @holds(stacks.lock)
+static u32 stack_find(u64 sp, u64 target, u64 behind, bool *exact)
 {
     u32 near = stacks.count;
+    u64 least = STACK_NEAR + 1;
 
+    *exact = true;
+    for (u32 i = stacks.count; i-- > 0;)
+        if (stacks.left[i]->sp == sp)
+            return i;
     for (u32 i = stacks.count; i-- > 0;) {
         const struct calls_left *l = stacks.left[i];
+        u64 by = sp > l->sp ? sp - l->sp : l->sp - sp;
 
-        if (l->sp == sp)
+        if (target && left_top(l)->sp == behind - 8 && return_of(left_top(l)) == target)
             return i;
-        if (sp + STACK_NEAR >= l->sp && sp <= l->end &&
-            (near == stacks.count || l->sp > stacks.left[near]->sp))
+        if (by < least && sp <= l->end) {
             near = i;
+            least = by;
+        }
     }
+    *exact = false;
     return near;
 }
 
-// Whether the client goes on with a stack that it has left.
-static bool stack_goes_on(struct thread *t, u64 sp)
+// One that was left, and copied elsewhere since; none: stacks.count. @holds(stacks.lock)
+static u32 stack_find_moved(u64 target, u64 behind)
 {
-    u64 base = base_of(t->slot);
-    struct calls_left *l;
-    u32 k;
+    for (u32 i = stacks.count; i-- > 0;) {
+        const struct calls_left *l = stacks.left[i];
 
-    lock_take(&stacks.lock);
-    k = stack_find(sp);
-    // within the one that it is on
-    if (k == stacks.count || (stacks.left[k]->sp != sp && sp > t->calls_sp && sp <= t->calls_end)) {
-        lock_drop(&stacks.lock);
-        return false;
+        if (stack_moved((const struct spool_frame *)(l->at + 1), left_top(l), target, behind))
+            return i;
     }
-    l = stacks.left[k];
-    stacks.left[k] = stacks.left[--stacks.count];
-    lock_drop(&stacks.lock);
-    stack_leave(t, t->calls_sp);
+    return stacks.count;
+}
+
+// The client goes on with a stack that it has left, and is on none now.
+static void stack_take_up(struct thread *t, struct calls_left *l)
+{
+    struct thread_own *own = thread_own(t);
+    u64 base = base_of(t->slot);
+
     reach(t, base + l->at->frames);
     copy_words((u64 *)base, (const u64 *)(l->at + 1), l->at->frames);
     copy_words(totals_of(t), l->at->totals, run.often * 8ul);
@@ -875,13 +953,97 @@ static bool stack_goes_on(struct thread *t, u64 sp)
     t->counters[run.top] = base + l->at->frames - run.frame;
     open_again(t, t->counters[run.top], 1);
     t->calls_end = l->end;
-    t->calls_last = 0;
+    for (u32 i = 0; i < l->bridges; i++) {
+        own->bridge[i] = l->bridge[i];
+        own->bridge[i].last += base;
+    }
+    own->bridges = l->bridges;
     lock_take(&stacks.lock);
     l->at->frames = 0;
     lock_drop(&stacks.lock);
     heap_free(l, sizeof(*l));
-    unwind(t, sp);
-    return true;
+}
+
+// The last bridge that is still open; NULL: there is none.
+static struct thread_bridge *bridge_last(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+
+    while (own->bridges && t->counters[run.top] < own->bridge[own->bridges - 1].last)
+        own->bridges--;
+    return own->bridges ? &own->bridge[own->bridges - 1] : NULL;
+}
+
+static bool is_near(u64 x, u64 y)
+{
+    return x + STACK_NEAR >= y && x <= y + STACK_NEAR;
+}
+
+// The last of these is not known to be one yet: a call will say. Without room the first is
+// forgotten.
+static void bridge_begin(struct thread *t, u64 from, u64 to, bool room)
+{
+    struct thread_own *own = thread_own(t);
+
+    if (own->bridges == THREAD_BRIDGES) {
+        own->bridges--;
+        for (u32 i = 0; i < own->bridges; i++)
+            own->bridge[i] = own->bridge[i + 1];
+    }
+    own->bridge[own->bridges++] = (struct thread_bridge){ from, to, t->counters[run.top], room };
+}
+
+// What was called over the last bridge ends; it is what led from the function on top then.
+static const struct spool_edge *bridge_end(struct thread *t)
+{
+    const struct thread_bridge *b = bridge_last(t);
+    const struct spool_frame *last = NULL;
+
+    while (t->counters[run.top] > b->last) {
+        last = top_of(t);
+        pop(t->counters);
+    }
+    thread_own(t)->bridges--;
+    return last ? edge_at(last) : NULL;
+}
+
+// Whether control that is to be at target has come back over a bridge; *last: as bridge_end().
+static bool bridge_back(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
+{
+    struct thread_own *own = thread_own(t);
+
+    for (u32 i = own->bridges; i-- > 0;) {
+        struct spool_frame *f = (struct spool_frame *)own->bridge[i].last;
+        bool moved = stack_moved((struct spool_frame *)base_of(t->slot), f, target, behind);
+
+        if (!moved && (return_of(f) != target || f->sp != behind - 8))
+            continue;
+        while (own->bridges > i)
+            *last = bridge_end(t);
+        if (moved)
+            stack_move(t, f, behind - 8 - f->sp);
+        return true;
+    }
+    return false;
+}
+
+// The stack that control goes on with, or NULL; it is no longer among those that were left.
+static struct calls_left *left_take(u64 sp, u64 target, u64 behind, bool moved)
+{
+    bool exact, begins = function_of(target) == target;
+    struct calls_left *l = NULL;
+    u32 k;
+
+    lock_take(&stacks.lock);
+    k = moved ? stack_find_moved(target, behind) : stack_find(sp, target, behind, &exact);
+    if (!moved && !exact && begins) // on another one nearby
+        k = stacks.count;
+    if (k < stacks.count) {
+        l = stacks.left[k];
+        stacks.left[k] = stacks.left[--stacks.count];
+    }
+    lock_drop(&stacks.lock);
+    return l;
 }
 
 // Whether it goes out of a signal's handler on a stack of its own.
@@ -900,6 +1062,47 @@ static bool signal_left(struct thread *t, u64 sp)
     return true;
 }
 
+// Control goes on at target without a call behind it, on the stack to which the stack pointer was
+// set; it is `behind` there. Whether a function begins on it. `*last`: where from, if functions
+// have been left.
+static bool stack_switch(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
+{
+    struct thread_bridge to = *bridge_last(t), *b;
+    struct calls_left *l;
+    bool moved = false;
+
+    thread_own(t)->bridges--;
+    if (bridge_back(t, target, behind, last))
+        return false;
+    l = left_take(to.to, target, behind, false);
+    if (!l && signal_left(t, behind))
+        return false;
+    if (!l && (l = left_take(to.to, target, behind, true)))
+        moved = true;
+    b = bridge_last(t);
+    if (!l && b && is_near(to.to, b->from) && function_of(target) != target) {
+        *last = bridge_end(t);
+        return false;
+    }
+    if (b) {
+        to.from = b->from;
+        bridge_end(t);
+    }
+    stack_leave(t, to.from);
+    if (l)
+        stack_take_up(t, l);
+    if (moved)
+        stack_move(t, top_of(t), behind - 8 - top_of(t)->sp);
+    *last = l ? unwind(t, behind) : NULL;
+    if (l && (top_of(t)->sp != ~0ul || function_of(target) != target))
+        return false;
+    if (l) // another function, where one was that has ended
+        while (t->counters[run.top] >= base_of(t->slot))
+            pop(t->counters);
+    stack_begin(t, behind, target);
+    return true;
+}
+
 void calls_fork_child(struct thread *t)
 {
     edges_fork_child();
@@ -912,45 +1115,52 @@ void calls_fork_child(struct thread *t)
             end_all((u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS), slot);
 }
 
+static bool stack_is_left(u64 sp, bool *exact)
+{
+    bool is;
+
+    lock_take(&stacks.lock);
+    is = stack_find(sp, 0, 0, exact) < stacks.count;
+    *exact &= is;
+    lock_drop(&stacks.lock);
+    return is;
+}
+
 // The stack pointer was set, and was calls_sp: the way out of functions (the last of them), or to
 // another stack, or room on the same.
 static const struct spool_edge *stack_set(struct thread *t)
 {
-    u64 from = t->calls_sp, sp = t->client_sp;
+    u64 from = t->calls_sp, sp = t->client_sp, end = t->calls_end;
+    const struct thread_bridge *b = bridge_last(t);
+    bool over = b && t->counters[run.top] > b->last, left, exact;
 
-    if (sp == from || stack_goes_on(t, sp))
+    if (sp == from)
         return NULL;
-    if (sp > from ? sp <= t->calls_end : from - sp <= STACK_ROOM)
-        return unwind(t, sp);
-    if (signal_left(t, sp))
-        return NULL;
-    if (t->calls_last && sp + STACK_NEAR >= t->calls_from && sp <= t->calls_from + STACK_NEAR) {
-        t->calls_last = 0; // it has called something on the other stack, and is back
+    if (b && !over && is_near(sp, b->from)) { // it has called something on the other stack
+        thread_own(t)->bridges--;
         return unwind(t, sp);
     }
-    t->calls_from = from;
-    t->calls_to = sp;
-    t->calls_last = t->counters[run.top];
+    left = stack_is_left(sp, &exact);
+    if (!exact && over && sp > b->from && sp <= end) {
+        const struct spool_edge *last = bridge_end(t), *more = unwind(t, sp);
+
+        return more ? more : last;
+    }
+    if (over)
+        end = b->to + STACK_ABOVE;
+    if (!exact && sp > from && sp <= end)
+        return unwind(t, sp);
+    bridge_begin(t, from, sp, !left && from > sp && from - sp <= STACK_ROOM);
     return NULL;
 }
 
 // Whether the function on top has set the stack pointer, to another stack, and nothing else has
 // happened since.
-static bool is_elsewhere(const struct thread *t, u64 sp)
+static bool is_elsewhere(struct thread *t, u64 sp)
 {
-    return t->counters[run.top] == t->calls_last && sp + STACK_NEAR >= t->calls_to &&
-           sp <= t->calls_to + STACK_NEAR;
-}
+    const struct thread_bridge *b = bridge_last(t);
 
-// Control leaves the function that has set the stack pointer, not by a call: whether that is how
-// another one begins on a stack of its own.
-static bool stack_entered(struct thread *t, u64 sp)
-{
-    bool is = is_elsewhere(t, sp);
-
-    if (is || t->counters[run.top] < t->calls_last)
-        t->calls_last = 0;
-    return is;
+    return b && !b->room && t->counters[run.top] == b->last && is_near(sp, b->to);
 }
 
 // Control has gone from site to target without a call; the stack pointer is sp. It may be a way
@@ -958,19 +1168,18 @@ static bool stack_entered(struct thread *t, u64 sp)
 // `last`: where from, if functions have been left on the way.
 static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct spool_edge *last)
 {
-    const struct spool_edge *more = unwind(t, sp);
-    struct spool_frame *f = top_of(t);
+    const struct spool_edge *more;
     struct contexts_way way;
     const struct spool_edge *e;
+    struct spool_frame *f;
     u64 function, lazy = 0;
 
+    if (is_elsewhere(t, sp) && stack_switch(t, target, sp, &last))
+        return;
+    more = unwind(t, sp);
+    f = top_of(t);
     if (more)
         last = more;
-    if (UNLIKELY(t->calls_last) && stack_entered(t, sp)) {
-        stack_leave(t, t->calls_from);
-        stack_begin(t, sp, target);
-        return;
-    }
     if ((f->key & SPOOL_FRAME_LAZY) && f->sp == sp) { // the resolver is done: who asked it calls
         const struct spool_edge *asked = edge_at(f);
         u64 key = f->key & ~SPOOL_FRAME_FLAGS;
@@ -1003,9 +1212,12 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct sp
 static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
                      const struct spool_edge *last)
 {
-    const struct spool_edge *more = unwind(t, sp);
+    const struct spool_edge *more;
     bool matched = false;
 
+    if (is_elsewhere(t, sp) && stack_switch(t, target, behind, &last))
+        return;
+    more = unwind(t, sp);
     while (top_of(t)->sp == sp) {
         matched |= (top_of(t)->key & ~SPOOL_FRAME_FLAGS) == sp + target;
         pop(t->counters);
@@ -1170,6 +1382,19 @@ void calls_signal(struct thread *t)
     end(t);
 }
 
+// A handler may have made the interrupted function call another (Go's runtime.sigpanic): its return
+// address is where that was interrupted, or behind.
+static void signal_called(struct thread *t)
+{
+    struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .target = t->pc };
+    u64 sp = t->regs[R_RSP];
+
+    if (top_of(t)->sp == sp || function_of(t->pc) == callee(top_of(t)) ||
+        safe_read_u64(sp, &way.site) || function_of(way.site) != callee(top_of(t)))
+        return;
+    enter(t, &way, edge_of(&way), sp + way.site, sp, 0);
+}
+
 void calls_signal_return(struct thread *t)
 {
     const struct spool_frame *f;
@@ -1185,6 +1410,7 @@ void calls_signal_return(struct thread *t)
         pop(t->counters);
     }
     unwind(t, t->regs[R_RSP]);
+    signal_called(t);
     end(t);
 }
 

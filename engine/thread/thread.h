@@ -167,9 +167,7 @@ struct thread {
     u64 leaving;      // a helper is just making the copy
     u64 step_counter; // spool counter of the instruction that is single-stepped
     u32 step_block;   // and its block
-    // count/calls.c: the stack that the client is on ends here. Where the stack pointer was set to
-    // something unknown: what it was, what it is, and which call was the last then; 0: it was not
-    u64 calls_end, calls_from, calls_to, calls_last;
+    u64 calls_end;            // count/calls.c: the stack that the client is on ends here
     u32 calls_context;        // count/contexts.c: whose what is counted is
     u64 sc_anew;              // sc_block of a call that may have to be made anew; 0: there is none
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one

@@ -26,6 +26,16 @@ struct thread_due {
     u64 at;
 };
 
+// A function has set the stack pointer to another stack, and may call others there (count/calls.c):
+// what it was, what it was set to, and which call was the last then. room: or has made room on its
+// own, as alloca() does.
+struct thread_bridge {
+    u64 from, to, last;
+    bool room;
+};
+
+#define THREAD_BRIDGES 4
+
 // What only C looks at, one for each slot, kept when the slot is reused.
 struct thread_own {
     s32 tgid;      // process that the thread belongs to
@@ -45,6 +55,8 @@ struct thread_own {
     u32 block_counter; // plus one
     u64 block_count;
     struct thread_due dump_after, dump_before, zero_before;
+    u32 bridges;
+    struct thread_bridge bridge[THREAD_BRIDGES];
     s64 wait_until
         [2]; // seconds and ns of CLOCK_MONOTONIC when its call is to come back; 0: any time
     s64 wait_left[2]; // what the call is told instead of the client's time

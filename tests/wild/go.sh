@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 )
 
 func caught() (n int) {
@@ -29,6 +30,15 @@ func caught() (n int) {
 		}()
 	}
 	return
+}
+
+func deep(n int) int {
+	var room [64]int
+	room[n%64] = n
+	if n == 0 {
+		return room[0]
+	}
+	return deep(n-1) + room[n%64]
 }
 
 func main() {
@@ -71,6 +81,24 @@ func main() {
 	}
 	runtime.GC()
 	fmt.Println("faults", caught())
+	grown := make([]int, 8)
+	for round := 0; round < 3; round++ { // stacks that grow, and shrink when garbage is collected
+		for i := range grown {
+			wg.Add(1)
+			go func(i int) {
+				defer wg.Done()
+				grown[i] = deep(1000 + i)
+				runtime.Gosched()
+				grown[i] += deep(10)
+			}(i)
+		}
+		runtime.GC()
+		wg.Wait()
+	}
+	fmt.Println("stacks", grown)
+	began := time.Now()
+	for time.Since(began) < 30*time.Millisecond { // until it is interrupted
+	}
 }
 J
 GOCACHE=$PWD/cache GO111MODULE=off go build -o work work.go
