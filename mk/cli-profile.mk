@@ -16,6 +16,6 @@ check-cli-profile: $(QUERN_PROGRAMS) $(BUILD)/tests/quern-asan
 # Our files in the distribution's KCachegrind, under Xvfb. Not one of CHECKS: it needs
 # `scripts/deps kcachegrind`.
 .PHONY: check-kcachegrind
-check-kcachegrind: $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
+check-kcachegrind: $(BUILD)/bin/quern $(BUILD)/lib/libquern.so.1 $(BUILD)/libexec/quern/quern-engine
 	@scripts/deps kcachegrind
 	@tests/viewer/check $(BUILD)

@@ -4,12 +4,14 @@
 Reads what a running KCachegrind shows, over the accessibility bus, and prints it as JSON. tests/viewer/check
 starts the viewer and calls this; nothing here knows what the numbers should be.
 
-Usage: read.py [FUNCTION]
+Usage: read.py [FUNCTION [CODE...]]
 
 parts: number of parts loaded; totals: [name shown, total] of each event type, each chosen in turn from the menu
 View > Primary Event Type; functions: [inclusive, self, called, name, object: files] by the first event type;
-callees: [inclusive, count, name and object] of FUNCTION, when one is named. Ends with status 3 when no application
-is on the bus: one that registers while the bus is busy is never seen there, and must be started again.
+callees: [inclusive, count, name and object] of FUNCTION, when one is named, and of_parts: [name, inclusive, self,
+called] of it in each part, when there are several; code: for each function CODE the rows of its machine code as
+they are shown. Ends with status 3 when no application is on the bus: one that registers while the bus is busy is
+never seen there, and must be started again.
 """
 import json
 import os
@@ -124,6 +126,37 @@ def texts(row):
     return [cell.get_name() for cell in row]
 
 
+def select(cell):
+    """Clicks on a function's name, and waits until the panes bear it."""
+    name = cell.get_name()
+    box = Atspi.Component.get_extents(cell, Atspi.CoordType.SCREEN)
+    Atspi.generate_mouse_event(box.x + 5, box.y + box.height // 2, "b1c")
+    wait_for(
+        "the panes of " + name,
+        lambda: find_all(Atspi.get_desktop(0), lambda n: role_name(n) == ("label", name)),
+    )
+
+
+def open_tab(name):
+    press(find_all(Atspi.get_desktop(0), lambda n: role_name(n) == ("page tab", name))[0])
+
+
+def pane(what, heading, before=None):
+    """The rows of a pane, when they have stayed for a moment and are others than `before`."""
+
+    def ask():
+        return [texts(row) for row in rows(tree_with(heading))]
+
+    def settled():
+        first = ask()
+        if not first or first == before:
+            return None
+        time.sleep(0.3)
+        return first if ask() == first else None
+
+    return wait_for(what, settled)
+
+
 def main():
     Atspi.init()
     parts, _, _ = wait_for("a loaded profile", status, start_again)
@@ -144,20 +177,39 @@ def main():
     wait_for(events[0], lambda: status()[1] == events[0])
     table = wait_for("the list of functions", lambda: rows(tree_with("Location")))
     functions = []
-    wanted = None
+    names = {}
     for row in table:
         incl, self_, called, name, location = texts(row)
         functions.append([number(incl), number(self_), number(called) if called[:1] != "(" else 0, name, location])
-        if name == (sys.argv[1:] or [None])[0]:
-            wanted = row[3]
-    callees = []
-    if wanted is not None:
-        box = Atspi.Component.get_extents(wanted, Atspi.CoordType.SCREEN)
-        Atspi.generate_mouse_event(box.x + 5, box.y + box.height // 2, "b1c")
-        for row in wait_for("callees of " + sys.argv[1], lambda: rows(tree_with("Callee"))):
-            t = texts(row)
+        names.setdefault(name, row[3])
+    callees, of_parts, code = [], [], {}
+    wanted = (sys.argv[1:] or [None])[0]
+    if wanted in names:
+        select(names[wanted])
+        for t in pane("callees of " + wanted, "Callee"):
             callees.append([number(t[0]), number(t[-2]), t[-1]])
-    json.dump({"parts": parts, "totals": totals, "functions": functions, "callees": callees}, sys.stdout)
+        if parts > 1:
+            open_tab("Parts")
+            for t in pane("parts of " + wanted, "Profile Part"):
+                of_parts.append([t[0]] + [number(cell) if cell != "-" else 0 for cell in t[1:4]])
+    if sys.argv[2:]:
+        open_tab("Machine Code")
+    shown = None
+    for name in sys.argv[2:]:
+        select(names[name])
+        shown = pane("machine code of " + name, "Hex", shown)
+        code[name] = shown
+    json.dump(
+        {
+            "parts": parts,
+            "totals": totals,
+            "functions": functions,
+            "callees": callees,
+            "of_parts": of_parts,
+            "code": code,
+        },
+        sys.stdout,
+    )
 
 
 main()
