@@ -228,7 +228,7 @@ bool log_full(struct thread *t, u64 addr, u64 *r11)
         return false;
     // The store behind a record is its first: nothing of it is there yet.
     replayer_start();
-    if (replayer_is_there()) {
+    if (replayer_is_there() && replayer_has_processor()) {
         u64 other = other_of(t);
 
         replayer_settle(t);

@@ -213,6 +213,20 @@ bool replayer_is_there(void)
     return tb_config.replayer && is_there();
 }
 
+bool replayer_has_processor(void)
+{
+    u32 slot = 0, running = 0, state;
+    const struct thread *t;
+
+    if (!tb_config.replayer_beside)
+        return true;
+    while ((t = threads_next_live(&slot))) {
+        state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
+        running += state == TS_RUNNING || state == TS_HELPER || state == TS_ENGINE;
+    }
+    return running <= tb_config.replayer_beside;
+}
+
 void replayer_thread_init(struct thread *t)
 {
     struct job *j = job_of(t);

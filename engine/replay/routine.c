@@ -23,8 +23,8 @@
 #define R13       13u
 #define R14       14u
 #define R15       15u
-#define COLD_MAX  (LOG_OPS_MAX + 4)
-#define NEAR_SETS 64u  // more than the lines of a block
+#define COLD_MAX  (2 * LOG_OPS_MAX + 4) // also for groups
+#define NEAR_SETS 64u                   // more than the lines of a block
 #define AHEAD     1024 // bytes of records that are fetched from another processor's cache in time
 
 // routine.S
@@ -32,7 +32,7 @@ extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_n
 extern const char routine_to_ll[];
 extern const char routine_miss_d1[], routine_miss_i1[];
 
-enum part_kind { PART_REF, PART_OP, PART_BRANCH, PART_INDIRECT };
+enum part_kind { PART_REF, PART_GROUP, PART_OP, PART_BRANCH, PART_INDIRECT };
 
 // What follows behind the main path.
 struct part {
@@ -40,6 +40,7 @@ struct part {
     struct x86_label from[2];
     u64 back;
     const struct log_op *op;
+    u32 n; // so many ops of a group
     bool taken;
 };
 
@@ -291,8 +292,8 @@ static void tick_for(struct maker *m, const struct log_op *o)
     m->near.high = high;
 }
 
-// rax := the address.
-static void address(struct maker *m, const struct log_op *o)
+// rax := the address, with `add` in place of o's own.
+static void address(struct maker *m, const struct log_op *o, u64 add)
 {
     struct x86 *a = &m->code;
     u32 base = REG_NONE, index = REG_NONE;
@@ -310,12 +311,12 @@ static void address(struct maker *m, const struct log_op *o)
         index = R_RDX;
     }
     if (base == REG_NONE && index == REG_NONE) {
-        x86_mov_imm(a, R_RAX, o->add);
-    } else if ((s64)o->add == (s32)o->add) {
-        if (base != R_RAX || index != REG_NONE || o->add)
-            x86_lea(a, R_RAX, MEM_X(base, index, o->scale, (s64)o->add));
+        x86_mov_imm(a, R_RAX, add);
+    } else if ((s64)add == (s32)add) {
+        if (base != R_RAX || index != REG_NONE || add)
+            x86_lea(a, R_RAX, MEM_X(base, index, o->scale, (s64)add));
     } else {
-        x86_mov_imm(a, R_RCX, o->add);
+        x86_mov_imm(a, R_RCX, add);
         if (base != REG_NONE)
             x86_lea(a, R_RAX, MEM_X(base, R_RCX, 0, 0));
         else
@@ -346,14 +347,15 @@ static void hint(struct maker *m, const struct log_op *o)
     x86_movzx16_rm(a, R_RCX, MEM_X(R12, R_RCX, 0, TA_D1_HINTS));
 }
 
-static void ref(struct maker *m, const struct log_op *o)
+// One check of what lies at `add` in place of o's own, and of `size` bytes. What is not in one
+// line, or not where the hint says, is the part's work: of o, unless another is said.
+static struct part *check(struct maker *m, const struct log_op *o, u64 add, u32 size)
 {
-    u32 room = spool->d1.line - o->size;
+    u32 room = spool->d1.line - size;
     struct x86 *a = &m->code;
     struct part *p;
 
-    tick_for(m, o);
-    address(m, o);
+    address(m, o, add);
     hint(m, o);
     x86_sub_rm(a, R_RAX, MEM_X(R12, R_RCX, 3, TA_D1_TAGS));
     if (room < 128)
@@ -364,6 +366,59 @@ static void ref(struct maker *m, const struct log_op *o)
     x86_mov(a, MEM_X(R12, R_RCX, 3, TA_D1_STAMPS), R_RBP);
     p->op = o;
     p->back = x86_here(a);
+    return p;
+}
+
+static void ref(struct maker *m, const struct log_op *o)
+{
+    tick_for(m, o);
+    check(m, o, o->add, o->size);
+}
+
+// How many references from o on are made of one value and fit into a line: if they do lie in one,
+// and that is where its hint says, one check is all of theirs. Else they are in two lines, which
+// are of two sets, so that they may have one stamp.
+static u32 group(const struct maker *m, const struct log_op *o, s64 *low, s64 *high)
+{
+    const struct log_op *end = m->block->op + m->block->nops;
+    u32 n = 1;
+
+    *low = (s64)o->add;
+    *high = *low + o->size;
+    if (o->index != LOG_NO_SLOT || o->base == LOG_NO_SLOT || tb_config.d1_sets < 2)
+        return n;
+    for (; o + n < end; n++) {
+        const struct log_op *next = o + n;
+        s64 from = (s64)next->add, to = from + next->size;
+
+        if (next->kind != LOG_REF || next->index != LOG_NO_SLOT || next->base != o->base)
+            break;
+        from = from < *low ? from : *low;
+        to = to > *high ? to : *high;
+        if ((u64)(to - from) > spool->d1.line / 2) // beyond, it is too often in two
+            break;
+        *low = from;
+        *high = to;
+    }
+    return n;
+}
+
+static u32 refs(struct maker *m, const struct log_op *o)
+{
+    s64 low, high;
+    u32 n = group(m, o, &low, &high);
+    struct part *p;
+
+    if (n == 1) {
+        ref(m, o);
+        return n;
+    }
+    for (u32 i = 0; i < n; i++)
+        tick_for(m, o + i);
+    p = check(m, o, (u64)low, (u32)(high - low));
+    p->kind = PART_GROUP;
+    p->n = n;
+    return n;
 }
 
 // -- the end of a record --
@@ -567,6 +622,10 @@ static void emit_part(struct maker *m, const struct part *p)
         x86_mov_imm(a, R_RSI, p->op->counter);
         x86_fix(a, x86_call(a), (u64)(m->vectors ? routine_miss_d1 : routine_to_d1));
         break;
+    case PART_GROUP:
+        for (u32 i = 0; i < p->n; i++)
+            check(m, p->op + i, p->op[i].add, p->op[i].size);
+        break;
     case PART_OP:
         if (m->vectors && p->op->first == p->op->last && !(p->op->add >> 47)) {
             x86_mov_imm(a, R_RAX, p->op->add);
@@ -604,7 +663,7 @@ u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
         if (o->kind == LOG_FETCH) {
             fetch(m, o);
         } else if (o->kind == LOG_REF) {
-            ref(m, o);
+            i += refs(m, o) - 1;
         } else {
             call_op(m, o);
             m->near.valid = false;

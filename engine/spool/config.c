@@ -35,15 +35,16 @@ bool config_no_replay(void)
     return true;
 }
 
-static bool two_processors(void)
+static u32 processors(void)
 {
     u64 mask[128];
     long bytes = sys_call3(SYS_sched_getaffinity, 0, sizeof(mask), (u64)mask);
     u32 n = 0;
 
     for (long i = 0; i < bytes / 8; i++)
-        n += mask[i] ? mask[i] & (mask[i] - 1) ? 2 : 1 : 0;
-    return n >= 2;
+        for (u64 m = mask[i]; m; m &= m - 1)
+            n++;
+    return n;
 }
 
 // With all else known. What is fastest: where there are two processors, another process; with one,
@@ -51,7 +52,7 @@ static bool two_processors(void)
 static void config_replay(struct tb_config *c)
 {
     u64 how = spool->flags & SPOOL_F_REPLAY_AUTO;
-    bool serial = spool->flags & SPOOL_F_SERIALIZE, two = two_processors();
+    bool serial = spool->flags & SPOOL_F_SERIALIZE, two = processors() >= 2;
     // Ways of both are numbers of 16 bits, of I1 not all of them, and lines of D1 found by bits of
     // 32.
     bool stamps = c->fast_tags && !serial && !(spool->flags & SPOOL_F_NO_ROUTINES) &&
@@ -67,6 +68,7 @@ static void config_replay(struct tb_config *c)
         how = 0;
     c->defer = how != 0;
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
+    c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
     c->watched = c->defer && !serial;
     c->stamps = c->defer && stamps;
     c->vectors = c->defer && vectors;

@@ -11,6 +11,7 @@ struct tb_config {
     bool each_block;       // the dispatcher sees each: --dump-every-bb
     bool defer;            // record, simulate later: --replay
     bool replayer;         // and in another process
+    u32 replayer_beside;   // while no more threads run than that; 0: however many there are
     bool watched;          // a process replays what is left after SIGKILL
     u32 log_size;          // bytes of a thread's buffer
     bool values;           // record registers, not addresses

@@ -420,6 +420,31 @@ static void on_alarm(int sig)
     __atomic_store_n(&hold, 0, __ATOMIC_SEQ_CST);
 }
 
+// Threads in system calls, or parked, need no processor.
+static void test_has_processor(void **state)
+{
+    static const u32 quiet[] = { TS_IN_SYSCALL, TS_PARKED, TS_DEAD };
+    static const u32 busy[] = { TS_RUNNING, TS_HELPER, TS_ENGINE };
+
+    (void)state;
+    live = 2;
+    t->state = u->state = TS_RUNNING;
+    tb_config.replayer_beside = 0;
+    assert_true(replayer_has_processor());
+    tb_config.replayer_beside = 2;
+    assert_true(replayer_has_processor());
+    tb_config.replayer_beside = 1;
+    for (u32 i = 0; i < ARRAY_SIZE(busy); i++) {
+        u->state = busy[i];
+        assert_false(replayer_has_processor());
+    }
+    for (u32 i = 0; i < ARRAY_SIZE(quiet); i++) {
+        u->state = quiet[i];
+        assert_true(replayer_has_processor());
+    }
+    tb_config.replayer_beside = 0;
+}
+
 // The kernel's sigreturn, which it wants named.
 __asm__(".globl test_restorer\ntest_restorer: mov $15, %eax\nsyscall");
 extern const char test_restorer[];
@@ -439,6 +464,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_forked, setup, stop),
         cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
         cmocka_unit_test_setup_teardown(test_again, setup, stop),
+        cmocka_unit_test(test_has_processor),
     };
 
     static const struct CMUnitTest alone[] = {
@@ -446,6 +472,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_alone, setup, stop),
         cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
         cmocka_unit_test_setup_teardown(test_again, setup, stop),
+        cmocka_unit_test(test_has_processor),
     };
 
     sys_sigaction(SIGALRM, &act, NULL);
