@@ -143,6 +143,7 @@ void identity_name(const struct identity *i, char name[33])
         uint64_t h = cachefile_hash(i->path, strlen(i->path), i->option * 2 + half);
 
         h = cachefile_hash(i->id, i->id_size, h);
+        h = cachefile_hash(&i->maker, sizeof(i->maker), h);
         // Images of two kernels beside one another.
         if (i->path[0] != '/')
             h = cachefile_hash(&i->headers, sizeof(i->headers), h);

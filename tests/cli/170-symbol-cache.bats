@@ -162,6 +162,26 @@ END
     done
 }
 
+@test "two builds of quern that take turns do not read anything anew" {
+    real
+    mkdir bin
+    cp "$(readlink -f "$QUERN")" bin/quern
+    touch -d 2001-02-03 bin/quern
+    export QUERN_ENGINE=$BUILD/libexec/quern/quern-engine
+    "$QUERN" run -q --cache-sim=no --symbol-cache=kept -o out /bin/true
+    bin/quern run -q --cache-sim=no --symbol-cache=kept -o out2 /bin/true
+    cmp <(grep -v -e '^pid:' -e '^cmd:' out) <(grep -v -e '^pid:' -e '^cmd:' out2)
+    before=$(kept kept)
+    # Each has a file of its own for every module.
+    "$QUERN" run -q --cache-sim=no --symbol-cache=one -o out /bin/true
+    [ "$(ls kept | wc -l)" = $((2 * $(ls one | wc -l))) ]
+    for i in 1 2; do
+        "$QUERN" run -q --cache-sim=no --symbol-cache=kept -o out /bin/true
+        bin/quern run -q --cache-sim=no --symbol-cache=kept -o out /bin/true
+    done
+    same "$(kept kept)" "$before"
+}
+
 @test "recover takes the folder of the run, or the one that it is given" {
     real
     mkdir spool

@@ -519,6 +519,12 @@ static void test_identity(void **state)
     a.option = 1;
     identity_name(&a, y);
     assert_string_not_equal(x, y);
+    a.option = 0;
+    identity_name(&a, y);
+    assert_string_equal(x, y);
+    a.maker = 1;
+    identity_name(&a, y);
+    assert_string_not_equal(x, y);
     // Without one it is the file.
     build("-Wl,--build-id=none");
     assert_true(identify(&a, "m"));
