@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Between symbols.c, which knows or finds out, and the files: what a file stands for, whether it
-// still does, and how what was learned is added to it. See cache.h.
+// Between symbols.c, which asks, learn.c, which finds out, and the files: what a file stands for,
+// whether it still does, and how what was learned is added to it. See cache.h.
 #include "symbols/cache.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Where the separate debug file of a program or library is: in a build-id folder, behind
-// .gnu_debuglink, or at a debuginfod server when the environment names one. Used by symbols.c only.
+// .gnu_debuglink, or at a debuginfod server when the environment names one. Used by learn.c only.
 #ifndef QUERN_SYMBOLS_DEBUGFILE_H
 #define QUERN_SYMBOLS_DEBUGFILE_H
 

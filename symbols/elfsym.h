@@ -2,7 +2,7 @@
 //
 // The function symbols of a module, sorted by address, from any number of symbol tables; where none
 // has an address, labels without a type or size, then the function starts of .eh_frame_hdr. Used by
-// symbols.c only.
+// learn.c only.
 #ifndef QUERN_SYMBOLS_ELFSYM_H
 #define QUERN_SYMBOLS_ELFSYM_H
 

@@ -28,9 +28,10 @@ bool identity_of_file(struct identity *out, const char *path, int fd, const stru
 void identity_of_image(struct identity *out, const char *name, const void *image, size_t size);
 // How many of its bytes count.
 size_t identity_size(const struct identity *i);
-// The name of the cache's file, without suffix: 32 hexadecimal digits. It depends on path, build-id,
-// option and maker only: what was built again takes the place of what it replaces, if it has no
-// build-id. Two makers that work at the same time would else replace each other's file each time.
+// The name of the cache's file, without suffix: 32 hexadecimal digits. It depends on path,
+// build-id, option and maker only: what was built again takes the place of what it replaces, if it
+// has no build-id. Two makers that work at the same time would else replace each other's
+// file each time.
 void identity_name(const struct identity *i, char name[33]);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Source file and line of an address, from the line tables of one debug file (libdw). Tables are
-// read unit by unit, when an address of the unit is asked for. Used by symbols.c only.
+// read unit by unit, when an address of the unit is asked for. Used by learn.c only.
 #ifndef QUERN_SYMBOLS_LINES_H
 #define QUERN_SYMBOLS_LINES_H
 

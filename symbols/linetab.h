@@ -3,7 +3,7 @@
 // A reader of DWARF 5 line tables that needs nothing but .debug_line and its strings: since version
 // 5 a line program names its own folder and files. What libdw does first, inflate all of
 // .debug_info, costs more than the whole rest of finishing a short run (libc's debug file: 52 ms;
-// this reader: 12 ms). Older and very large tables stay with libdw (lines.c). Used by symbols.c
+// this reader: 12 ms). Older and very large tables stay with libdw (lines.c). Used by learn.c
 // only.
 #ifndef QUERN_SYMBOLS_LINETAB_H
 #define QUERN_SYMBOLS_LINETAB_H

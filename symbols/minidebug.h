@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The symbols of .gnu_debugdata ("minidebuginfo"): a small xz-compressed ELF file inside a stripped
-// one, which holds the local functions. Used by symbols.c only.
+// one, which holds the local functions. Used by learn.c only.
 #ifndef QUERN_SYMBOLS_MINIDEBUG_H
 #define QUERN_SYMBOLS_MINIDEBUG_H
 

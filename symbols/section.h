@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The bytes of a section by name, decompressed when they are compressed (zlib or zstd, whatever
-// libelf was built with). Used by linetab.c and symbols.c.
+// libelf was built with). Used by linetab.c and learn.c.
 #ifndef QUERN_SYMBOLS_SECTION_H
 #define QUERN_SYMBOLS_SECTION_H
 
