@@ -3,7 +3,7 @@
 # The program quern, and the links to it by the traditional names. mk/cli-profile.mk, read before
 # this fragment, says which libraries the profile commands need.
 
-CLI_SRCS := $(sort $(wildcard cli/*.c cli/*/*.c))
+CLI_SRCS := $(sort $(filter-out cli/quick/%,$(wildcard cli/*.c cli/*/*.c)))
 
 # Zydis with its formatter, for --dump-code; its warnings are not ours to mend.
 CLI_ZYDIS := Decoder DecoderData Formatter FormatterATT FormatterBase FormatterBuffer \
@@ -35,6 +35,22 @@ $(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
           $(BUILD)/lib/libquern-report.a $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
+
+# The quick finisher (cli/quick/quick.c says what it is linked without). Where there is no static C
+# library it is linked with the other one, and starts less fast.
+QUICK := $(BUILD)/libexec/quern/quern-finish
+QUICK_SRCS := cli/quick/quick.c \
+    $(addprefix cli/finish/finish,.c _json.c _profile.c _spool.c _summary.c _tree.c _write.c) \
+    $(addprefix cli/shared/,file.c json.c name.c util.c) profile/write/out.c sim/cache.c \
+    $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
+                         strings.c symbols.c)
+ALL += $(QUICK)
+
+$(QUICK): $(call host_objs,$(QUICK_SRCS))
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HOST_LDFLAGS) $(LDFLAGS) -static -o $@ $^ 2>/dev/null || \
+	    $(CC) $(HOST_LDFLAGS) $(LDFLAGS) -o $@ $^
 
 $(CLI_LINKS:%=$(BUILD)/bin/%): $(QUERN)
 	$(Q)ln -sfn quern $@

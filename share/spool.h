@@ -454,7 +454,9 @@ struct spool_header {
     uint32_t every_blocks;         // --dump-every-bb: a part after so many blocks; 0: none
     uint32_t systime_unit;         // ns in a unit of sysTime
     uint32_t replayer; // process that replays (--replay): it may outlive the client; 0: none
-    uint32_t s_reserved[4];
+    // Absolute path of quern-finish, which is tried before s_quern; 0: none.
+    uint32_t s_finisher;
+    uint32_t s_reserved[3];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;

@@ -118,6 +118,12 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
 // The name of a thread's profile, to be freed.
 char *finish_thread_output(const char *output, uint32_t slot);
 
+// ---- finish_generated.c ----
+
+struct perfmap;
+// Names of generated code, to be freed; NULL: none are known.
+struct perfmap *finish_generated(const struct finish_spool *s);
+
 // ---- finish_tree.c ----
 
 // The same for a run with --children=merge: into the one profile of all its processes, or where it
@@ -126,6 +132,15 @@ int finish_tree_write(struct finish_spool *s, const struct finish_files *files,
                       struct finish_totals *totals, char *err, size_t err_size);
 // False: the profile is a part of another process's.
 bool finish_tree_is_root(const struct finish_spool *s);
+
+// ---- finish_sum.c ----
+
+// The program's own end: its profile is `name` in the folder, the sum of all goes to output.
+int finish_sum_close(const struct finish_spool *s, const char *tree, const char *name,
+                     const char *output, struct finish_totals *totals, char *err, size_t err_size);
+// After that: the profile is written, then added to the sum.
+int finish_sum_late(struct finish_spool *s, const struct finish_files *files, const char *name,
+                    struct finish_totals *totals, char *err, size_t err_size);
 
 // ---- finish_code.c ----
 

@@ -7,7 +7,6 @@
 #include "cli/finish/finish_calls.h"
 
 #include <elf.h>
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -156,57 +155,6 @@ static void place_generated(struct builder *b, uint64_t pc, struct symbols_place
         at->function = symbols_number(b->symbols, name, len);
 }
 
-// ---- Generated code ----
-
-static void read_jitdump(struct builder *b, const char *path)
-{
-    FILE *f = perfmap_open(path);
-
-    if (!f)
-        return;
-    jitdump_read(b->generated, f);
-    fclose(f);
-}
-
-// Below the home folder each run has a folder of its own.
-static void search_jitdump(struct builder *b)
-{
-    const char *home = getenv("HOME");
-    char *name = xasprintf("jit-%d.dump", b->s->h->pid), *path = xasprintf("/tmp/%s", name);
-    glob_t found = { 0 };
-
-    read_jitdump(b, path);
-    free(path);
-    path = xasprintf("%s/.debug/jit/*/%s", home ? home : "", name);
-    if (glob(path, GLOB_NOSORT, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            read_jitdump(b, found.gl_pathv[i]);
-    globfree(&found);
-    free(path);
-    free(name);
-}
-
-static bool is_jitdump(const struct builder *b, const struct spool_map *m)
-{
-    const char *path = finish_spool_text(b->s, m->path);
-
-    return path && !(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_VDSO)) && jitdump_is_name(path);
-}
-
-// Who writes a jitdump maps it; where none did so it may be at a usual place.
-static void read_jitdumps(struct builder *b)
-{
-    bool any = false;
-
-    for (uint64_t i = 0; i < b->s->maps_used; i++)
-        if (is_jitdump(b, &b->s->maps[i])) {
-            read_jitdump(b, finish_spool_text(b->s, b->s->maps[i].path));
-            any = true;
-        }
-    if (!any)
-        search_jitdump(b);
-}
-
 static bool is_generated(const struct spool_map *m)
 {
     return m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED);
@@ -214,21 +162,12 @@ static bool is_generated(const struct spool_map *m)
 
 static void read_generated(struct builder *b)
 {
-    char *path = xasprintf("/tmp/perf-%d.map", b->s->h->pid);
     uint64_t i = 0;
 
     while (i < b->s->maps_used && !is_generated(&b->s->maps[i]))
         i++;
-    b->generated = i < b->s->maps_used ? perfmap_new() : NULL;
-    if (b->generated) {
-        perfmap_read(b->generated, path);
-        read_jitdumps(b);
-        if (perfmap_is_empty(b->generated)) {
-            perfmap_free(b->generated);
-            b->generated = NULL;
-        }
-    }
-    free(path);
+    if (i < b->s->maps_used)
+        b->generated = finish_generated(b->s);
 }
 
 static void set_map(struct builder *b, uint32_t map, uint64_t pc)

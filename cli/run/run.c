@@ -63,6 +63,17 @@ static char *find_engine(const char *self)
     return found;
 }
 
+// The quick finisher, which lies beside the engine; NULL: there is none.
+static char *find_finisher(const char *engine)
+{
+    char *dir = util_dirname(engine), *path = xasprintf("%s/quern-finish", dir);
+    char *found = executable(path);
+
+    free(dir);
+    free(path);
+    return found;
+}
+
 // A name given relative to the working directory, for use after the program may have changed it;
 // still with its %p.
 static char *absolute_name(const char *cwd, const char *name)
@@ -315,9 +326,17 @@ void run_start(const struct run_options *options, char **given)
     }
     log_fd = open_log(log, o.log_fd);
 
-    in = (struct run_spool){ &o,     &program,       output, folder,
-                             tree,   self,           engine, symbol_cache(&o, cwd),
-                             log_fd, block_signals() };
+    in = (struct run_spool){ &o,
+                             &program,
+                             output,
+                             folder,
+                             tree,
+                             self,
+                             engine,
+                             find_finisher(engine),
+                             symbol_cache(&o, cwd),
+                             log_fd,
+                             block_signals() };
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         in.start_mask = 0;
     while (program.argv[n])

@@ -128,6 +128,7 @@ struct run_spool {
     const char *dir;    // absolute
     const char *tree;   // absolute; NULL: none
     const char *quern, *engine;
+    const char *finisher;     // the quick one; NULL: none
     const char *symbol_cache; // absolute; NULL: none
     int log_fd;
     uint64_t start_mask; // signals that the program starts with blocked

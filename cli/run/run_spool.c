@@ -180,6 +180,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_log = text_add(&t, o->log);
     h->s_quern = text_add(&t, in->quern);
     h->s_engine = text_add(&t, in->engine);
+    h->s_finisher = text_add(&t, in->finisher);
     h->s_spool = text_add(&t, *path);
     h->s_spool_dir = text_add(&t, in->dir);
     h->s_cwd = text_add(&t, cwd);

@@ -28,6 +28,9 @@ static long exec_quern(const char *what)
     mini_format(number, sizeof(number), "%d", dumping ? fds_spool() : spooler_fd());
     fds_go_to_root();
     fds_keep_over_exec(true);
+    // The one that starts faster, where there is one; it executes the other when need be.
+    if (spool->s_finisher && strcmp(what, "--finish") == 0)
+        sys_execve(spooler_string(spool->s_finisher), argv, environ_finisher());
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
     // Renamed, deleted, or in a folder that this user may not enter: but we have it.
     if (fds_finisher() >= 0)

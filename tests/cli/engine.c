@@ -173,6 +173,8 @@ static void end(int fd, const char *line)
     h->end_code = (int32_t)next_number(line);
     h->state = SPOOL_ENDED;
     snprintf(number, sizeof(number), "%d", fd);
+    if (getenv("QUERN_TEST_FINISHER"))
+        execl(getenv("QUERN_TEST_FINISHER"), "quern", "--finish", number, (char *)NULL);
     execl(base + SPOOL_TEXT_OFF + h->s_quern, "quern", "--finish", number, (char *)NULL);
     fail(strerror(errno), "exec");
 }

@@ -17,6 +17,7 @@ setup() {
     cd "$FOLDER" || return 1
     export QUERN_ENGINE=$BUILD/tests/cli_engine
     export QUERN_TEST_SPOOL=$FOLDER/script
+    export QUERN_TEST_FINISHER=$BUILD/libexec/quern/quern-finish
     unset NO_COLOR DEBUGINFOD_URLS
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
     echo 'end exit 0' > script

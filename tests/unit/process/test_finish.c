@@ -45,7 +45,7 @@ static struct shared {
 static int did_fd;
 
 struct spool_header *spool;
-static const char *finisher;
+static const char *finisher, *quick;
 static bool lost;
 static int kept_finisher; // -1: there is none
 static char environment[32];
@@ -87,8 +87,8 @@ int fds_spool(void)
 
 const char *spooler_string(u32 offset)
 {
-    assert_true(offset == 7 || offset == 8);
-    return offset == 7 ? finisher : "THE-SPOOL";
+    assert_in_range(offset, 7, 9);
+    return offset == 7 ? finisher : offset == 8 ? "THE-SPOOL" : quick;
 }
 
 void fds_check_log(void)
@@ -269,6 +269,26 @@ static void test_kept_finisher(void **state)
     assert_true(did->right_command);
     assert_string_equal(did->text, "lcsr+");
     sys_close(kept_finisher);
+}
+
+// The one that starts faster comes first, and the other one where that cannot be executed.
+static void test_quick_finisher(void **state)
+{
+    (void)state;
+    did->header.s_finisher = 9;
+    quick = "/proc/self/exe";
+    finisher = "/no/such/file";
+    assert_int_equal(in_child(ends), EXITED(0));
+    assert_int_equal(did->ran, 1);
+    assert_true(did->right_command);
+    assert_string_equal(did->text, "lcsr+");
+    setup(NULL);
+    did->header.s_finisher = 9;
+    quick = "/no/such/file";
+    assert_int_equal(in_child(ends), EXITED(0));
+    assert_int_equal(did->ran, 1);
+    assert_true(did->right_command);
+    assert_string_equal(did->text, "lcsr+");
 }
 
 static void test_no_finisher(void **state)
@@ -679,6 +699,7 @@ int main(int argc, char *argv[])
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_process, setup),
         cmocka_unit_test_setup(test_kept_finisher, setup),
+        cmocka_unit_test_setup(test_quick_finisher, setup),
         cmocka_unit_test_setup(test_no_finisher, setup),
         cmocka_unit_test_setup(test_dies_as_client, setup),
         cmocka_unit_test_setup(test_stat, setup),

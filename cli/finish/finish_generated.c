@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// The names of generated code, as compilers at run time have written them for perf: its maps and
+// jitdump files, wherever they may lie. Called when a run has executed such code.
+#include "cli/finish/finish.h"
+
+#include <glob.h>
+#include <stdlib.h>
+
+#include "cli/shared/util.h"
+#include "symbols/jitdump.h"
+#include "symbols/perfmap.h"
+
+static void read_jitdump(struct perfmap *names, const char *path)
+{
+    FILE *f = perfmap_open(path);
+
+    if (!f)
+        return;
+    jitdump_read(names, f);
+    fclose(f);
+}
+
+// Below the home folder each run has a folder of its own.
+static void search_jitdump(struct perfmap *names, int32_t pid)
+{
+    const char *home = getenv("HOME");
+    char *name = xasprintf("jit-%d.dump", pid), *path = xasprintf("/tmp/%s", name);
+    glob_t found = { 0 };
+
+    read_jitdump(names, path);
+    free(path);
+    path = xasprintf("%s/.debug/jit/*/%s", home ? home : "", name);
+    if (glob(path, GLOB_NOSORT, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            read_jitdump(names, found.gl_pathv[i]);
+    globfree(&found);
+    free(path);
+    free(name);
+}
+
+static bool is_jitdump(const struct finish_spool *s, const struct spool_map *m)
+{
+    const char *path = finish_spool_text(s, m->path);
+
+    return path && !(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_VDSO)) && jitdump_is_name(path);
+}
+
+// Who writes a jitdump maps it; where none did so it may be at a usual place.
+static void read_jitdumps(struct perfmap *names, const struct finish_spool *s)
+{
+    bool any = false;
+
+    for (uint64_t i = 0; i < s->maps_used; i++)
+        if (is_jitdump(s, &s->maps[i])) {
+            read_jitdump(names, finish_spool_text(s, s->maps[i].path));
+            any = true;
+        }
+    if (!any)
+        search_jitdump(names, s->h->pid);
+}
+
+struct perfmap *finish_generated(const struct finish_spool *s)
+{
+    char *path = xasprintf("/tmp/perf-%d.map", s->h->pid);
+    struct perfmap *names = perfmap_new();
+
+    if (names) {
+        perfmap_read(names, path);
+        read_jitdumps(names, s);
+        if (perfmap_is_empty(names)) {
+            perfmap_free(names);
+            names = NULL;
+        }
+    }
+    free(path);
+    return names;
+}
