@@ -5,8 +5,7 @@
 // with any --cpu.
 // case:
 // case: --cpu=x86-64
-// case: --cpu=x86-64-v2 --tsc=counted
-// case: --cpu=x86-64,cx16,popcnt
+// case: --cpu=x86-64,cx16,popcnt --tsc=counted
 #include <cpuid.h>
 #include <signal.h>
 #include <stdint.h>

@@ -151,11 +151,12 @@ static void test_at(void **state)
     assert_false(vmmapfile_at(0x1000, &l));
 }
 
-// Whatever the kernel answers with, its newest way or the text: the same of a file's page.
+// Whatever the kernel answers with, its newest way or the text: the same of a file's page. Not one
+// of an overlay, of which the kernel shows the device of the layer here, and stat() its own.
 static void test_of_this_process(void **state)
 {
     struct vmmapfile_line l, walked = { 0 };
-    char name[] = "/tmp/quern-vmmapfile.XXXXXX";
+    char name[] = "/dev/shm/quern-vmmapfile.XXXXXX";
     int fd = mkstemp(name);
     struct stat st;
 
