@@ -199,6 +199,12 @@ void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_pla
     *out = (struct symbols_place){ m->last.function, m->last.file, m->last.line };
 }
 
+uint64_t symbols_find_range(struct symbols_module *m, uint64_t address, struct symbols_place *out)
+{
+    symbols_find(m, address, out);
+    return m->last.end - address;
+}
+
 void symbols_save(struct symbols *s)
 {
     for (struct symbols_module *m = s->modules; m; m = m->next)

@@ -61,6 +61,9 @@ struct symbols_place {
 // Consecutive addresses are cheapest.
 void symbols_find(struct symbols_module *m, uint64_t address, struct symbols_place *out);
 
+// The same; the answer holds for so many addresses from this one on.
+uint64_t symbols_find_range(struct symbols_module *m, uint64_t address, struct symbols_place *out);
+
 const char *symbols_string(const struct symbols *s, uint32_t number);
 // The number of a name that comes from elsewhere; 0 also when memory is out.
 uint32_t symbols_number(struct symbols *s, const char *text, size_t len);

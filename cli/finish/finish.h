@@ -79,6 +79,15 @@ uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot);
 // A string of the text area; NULL for offset 0 or one outside.
 const char *finish_spool_text(const struct finish_spool *s, uint32_t offset);
 
+// What the counters of instructions alike stand for, one behind the other: enum finish_event.
+struct finish_shape {
+    uint8_t known; // the rest is filled in
+    uint8_t count;
+    bool data;     // the run counts references
+    uint8_t flags; // of branches and atomic instructions, if it counts these
+    uint8_t event[12];
+};
+
 // Every instruction of every block, in the order in which the blocks were translated.
 struct finish_insn {
     uint32_t map; // index of its spool_map
@@ -88,13 +97,44 @@ struct finish_insn {
     struct spool_insn in;
     bool plt; // in a linkage table, of a run with --calls=yes
     uint32_t context;
+    // For finish_insn_add().
+    const uint64_t *counter;
+    const struct finish_shape *shape;
 };
+
+// Adds what the instruction has counted to the events of `counts`, and touches none that the run
+// does not count. For /bin/true this is done 10,000 times; bench/micro's fork watches it.
+static inline void finish_insn_add(const struct finish_insn *in, uint64_t *counts)
+{
+    const struct finish_shape *shape = in->shape;
+    uint64_t n = in->executed;
+
+    counts[FINISH_IR] += n;
+    if (shape->data) {
+        counts[FINISH_DR] += n * in->in.reads;
+        counts[FINISH_DW] += n * in->in.writes;
+    }
+    if (in->in.flags & shape->flags) {
+        if (in->in.flags & shape->flags & SPOOL_I_BC)
+            counts[FINISH_BC] += n;
+        if (in->in.flags & shape->flags & SPOOL_I_BI)
+            counts[FINISH_BI] += n;
+        if (in->in.flags & shape->flags & SPOOL_I_BUS)
+            counts[FINISH_GE] += n;
+    }
+    for (uint32_t i = 0; i < shape->count; i++)
+        counts[shape->event[i]] += in->counter[i];
+}
+
 // The map that holds an address: the last one that did, but `first` if it does.
 uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first);
 // Calls f for each that was reached; returns the number of records that could not be used (0 in a
 // sound spool).
 uint64_t finish_spool_walk(const struct finish_spool *s,
                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
+// The same, but for `counts`, which is not filled in.
+uint64_t finish_spool_visit(const struct finish_spool *s,
+                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
 
 // ---- finish_profile.c ----
 
@@ -150,17 +190,28 @@ int finish_code_write(const struct finish_spool *s, char *err, size_t err_size);
 
 // ---- finish_write.c ----
 
-// One place with its counts.
+// One place with its counts: of as many events as the run needs (finish_cell_size()).
 struct finish_cell {
     struct symbols_place at;
-    uint64_t counts[FINISH_EVENTS];
+    uint64_t counts[];
 };
+
+static inline size_t finish_cell_size(size_t events)
+{
+    return sizeof(struct finish_cell) + events * sizeof(uint64_t);
+}
+
+// They lie one behind the other.
+static inline struct finish_cell *finish_cell_at(struct finish_cell *first, size_t size, size_t i)
+{
+    return (struct finish_cell *)(void *)((char *)first + i * size);
+}
 
 // Writes the places, no two alike, as a profile of Cachegrind's format, and says their totals. As
 // finish_profile_write().
 int finish_write(const struct finish_spool *s, const struct symbols *symbols,
-                 const struct finish_cell *cell, size_t cells, struct finish_totals *totals,
-                 const char *output, char *err, size_t err_size);
+                 struct finish_cell *first, size_t cell_size, size_t cells,
+                 struct finish_totals *totals, const char *output, char *err, size_t err_size);
 
 // ---- finish_summary.c ----
 

@@ -28,14 +28,15 @@ struct builder {
     struct symbols *symbols;
     struct symbols_module **module; // by map; NULL: anonymous
     struct finish_cell *cell;
-    size_t cells, cells_room;
+    size_t cells, cells_room, cell_size;
     uint32_t *slot; // hash table of cells plus 1
     size_t slots;
     struct finish_cell *last;
+    // `last` is where all instructions of this map are whose pc is less than `row_size` behind `row`.
+    uint64_t row, row_size;
     struct executed *executed; // for --dump-counts
     size_t executed_count, executed_room;
     bool want_executed;
-    int events; // one more than the last that the run counts
     // The block being walked: address in its module of the map's start.
     uint32_t map;
     uint64_t map_delta; // link-time address minus pc
@@ -67,13 +68,18 @@ static bool same(struct symbols_place a, struct symbols_place b)
     return a.function == b.function && a.file == b.file && a.line == b.line;
 }
 
+static struct finish_cell *cell(const struct builder *b, size_t n)
+{
+    return finish_cell_at(b->cell, b->cell_size, n);
+}
+
 static void grow(struct builder *b)
 {
     b->slots = b->slots ? b->slots * 2 : 4096;
     free(b->slot);
     b->slot = xcalloc(b->slots, sizeof(*b->slot));
     for (size_t n = 0; n < b->cells; n++) {
-        size_t i = hash(b->cell[n].at) & (b->slots - 1);
+        size_t i = hash(cell(b, n)->at) & (b->slots - 1);
 
         while (b->slot[i])
             i = (i + 1) & (b->slots - 1);
@@ -90,15 +96,16 @@ static struct finish_cell *get_cell(struct builder *b, struct symbols_place at)
     if (b->cells * 2 >= b->slots)
         grow(b);
     for (i = hash(at) & (b->slots - 1); b->slot[i]; i = (i + 1) & (b->slots - 1))
-        if (same(b->cell[b->slot[i] - 1].at, at))
-            return b->last = &b->cell[b->slot[i] - 1];
+        if (same(cell(b, b->slot[i] - 1)->at, at))
+            return b->last = cell(b, b->slot[i] - 1);
     if (b->cells == b->cells_room) {
         b->cells_room = b->cells_room ? b->cells_room * 2 : 4096;
-        b->cell = xrealloc(b->cell, b->cells_room * sizeof(*b->cell));
+        b->cell = xrealloc(b->cell, b->cells_room * b->cell_size);
     }
     b->slot[i] = (uint32_t)++b->cells;
-    b->last = &b->cell[b->cells - 1];
-    *b->last = (struct finish_cell){ .at = at };
+    b->last = cell(b, b->cells - 1);
+    memset(b->last, 0, b->cell_size);
+    b->last->at = at;
     return b->last;
 }
 
@@ -194,7 +201,8 @@ static uint64_t place(void *ctx, uint32_t map, uint64_t pc, struct symbols_place
         place_generated(b, pc, at);
     if (!b->map_known)
         return pc;
-    symbols_find(b->module[map], pc + b->map_delta, at);
+    b->row = pc;
+    b->row_size = symbols_find_range(b->module[map], pc + b->map_delta, at);
     return pc + b->map_delta;
 }
 
@@ -216,13 +224,15 @@ const char *finish_text_of(const void *ctx, uint32_t number)
 
 static void add_cell(struct builder *b, const struct finish_insn *in)
 {
-    struct symbols_place at = { 0 };
-    struct finish_cell *c;
+    // Most instructions are of the line of the one before.
+    if (in->map != b->map || in->pc - b->row >= b->row_size) {
+        struct symbols_place at = { 0 };
 
-    place(b, in->map, in->pc, &at);
-    c = get_cell(b, at);
-    for (int e = 0; e < b->events; e++)
-        c->counts[e] += in->counts[e];
+        b->row_size = 0;
+        place(b, in->map, in->pc, &at);
+        get_cell(b, at);
+    }
+    finish_insn_add(in, b->last->counts);
 }
 
 static void add_insn(void *ctx, const struct finish_insn *in)
@@ -331,9 +341,11 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     int rc;
 
     memset(totals, 0, sizeof(*totals));
+    size_t events = 0; // one more than the last that is counted
     for (int e = 0; e < FINISH_EVENTS; e++)
         if (finish_event_counted((enum finish_event)e, s->h->flags))
-            b.events = e + 1;
+            events = (size_t)e + 1;
+    b.cell_size = finish_cell_size(events);
     b.symbols = symbols_new(&so);
     if (!b.symbols)
         die(UTIL_USAGE, "out of memory");
@@ -345,13 +357,14 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     } else if (s->h->flags & SPOOL_F_CALLS) {
         rc = write_calls(&b, files->output, totals, err, err_size);
     } else {
-        totals->bad_records = finish_spool_walk(s, add_insn, &b);
+        totals->bad_records = finish_spool_visit(s, add_insn, &b);
         progress_end();
         rc = symbols_is_short() ? -1 : 0;
         if (rc != 0)
             snprintf(err, err_size, "%s: not written: out of memory", files->output);
         else
-            rc = finish_write(s, b.symbols, b.cell, b.cells, totals, files->output, err, err_size);
+            rc = finish_write(s, b.symbols, b.cell, b.cell_size, b.cells, totals, files->output,
+                              err, err_size);
     }
     if (rc == 0 && files->dump)
         rc = dump_executed(&b, files->dump, err, err_size);

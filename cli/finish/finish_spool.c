@@ -270,51 +270,42 @@ static int compare_partial(const void *x, const void *y)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static void count_insn(struct finish_insn *o, const uint64_t *c, struct spool_counters at,
-                       uint64_t flags)
-{
-    struct spool_insn in = o->in;
-    uint64_t n = o->executed;
-    uint64_t *counts = o->counts;
+enum { SHAPES = 512 }; // flags of instructions, with references or without, each way
 
-    memset(counts, 0, FINISH_EVENTS * sizeof(*counts));
-    counts[FINISH_IR] = n;
-    if (at.rep_ir != ~0u)
-        counts[FINISH_IR] += c[at.rep_ir];
-    if (in.flags & SPOOL_I_BUS)
-        counts[FINISH_GE] = n;
-    if (flags & SPOOL_F_CACHE_SIM) {
-        counts[FINISH_DR] = n * in.reads;
-        counts[FINISH_DW] = n * in.writes;
-        if (at.dyn_r != ~0u) {
-            counts[FINISH_DR] += c[at.dyn_r];
-            counts[FINISH_DW] += c[at.dyn_w];
+// Which instructions have counters alike.
+static uint32_t shape_number(struct spool_insn in)
+{
+    return (in.flags & 0x7fu) << 2 | (uint32_t)(in.reads != 0) << 1 | (uint32_t)(in.writes != 0);
+}
+
+static void put_event(struct finish_shape *shape, uint32_t at, enum finish_event e)
+{
+    if (at != ~0u)
+        shape->event[at] = (uint8_t)e;
+}
+
+static void make_shape(struct finish_shape *shape, struct spool_insn in, uint64_t flags)
+{
+    struct spool_counters at = spool_insn_counters(in, flags);
+
+    shape->known = 1;
+    shape->count = (uint8_t)at.count;
+    shape->data = (flags & SPOOL_F_CACHE_SIM) != 0;
+    shape->flags = (flags & SPOOL_F_BRANCH_SIM ? SPOOL_I_BC | SPOOL_I_BI : 0) |
+                   (flags & SPOOL_F_BUS ? SPOOL_I_BUS : 0);
+    put_event(shape, at.rep_ir, FINISH_IR);
+    put_event(shape, at.rep_bc, FINISH_BC);
+    put_event(shape, at.dyn_r, FINISH_DR);
+    put_event(shape, at.dyn_w, FINISH_DW);
+    put_event(shape, at.bcm, FINISH_BCM);
+    put_event(shape, at.bim, FINISH_BIM);
+    static const enum finish_event pairs[3] = { FINISH_I1MR, FINISH_D1MR, FINISH_D1MW };
+    const uint32_t first[3] = { at.i1mr, at.d1mr, at.d1mw };
+    for (int i = 0; i < 3; i++)
+        if (first[i] != ~0u) {
+            put_event(shape, first[i], pairs[i]);
+            put_event(shape, first[i] + 1, pairs[i] + 1);
         }
-        if (at.i1mr != ~0u) {
-            counts[FINISH_I1MR] = c[at.i1mr];
-            counts[FINISH_ILMR] = c[at.i1mr + 1];
-        }
-        if (at.d1mr != ~0u) {
-            counts[FINISH_D1MR] = c[at.d1mr];
-            counts[FINISH_DLMR] = c[at.d1mr + 1];
-        }
-        if (at.d1mw != ~0u) {
-            counts[FINISH_D1MW] = c[at.d1mw];
-            counts[FINISH_DLMW] = c[at.d1mw + 1];
-        }
-    }
-    if (flags & SPOOL_F_BRANCH_SIM) {
-        if (in.flags & SPOOL_I_BC)
-            counts[FINISH_BC] = n;
-        if (at.rep_bc != ~0u)
-            counts[FINISH_BC] += c[at.rep_bc];
-        if (at.bcm != ~0u)
-            counts[FINISH_BCM] = c[at.bcm];
-        if (in.flags & SPOOL_I_BI)
-            counts[FINISH_BI] = n;
-        if (at.bim != ~0u)
-            counts[FINISH_BIM] = c[at.bim];
-    }
 }
 
 // Of one block, what it has counted, in one context or without any.
@@ -326,6 +317,8 @@ struct walk {
     const struct spool_partial *partial; // of the block
     size_t partials;
     uint32_t context;
+    bool counted; // f wants `counts`
+    struct finish_shape shape[SHAPES];
 };
 
 // The executions of instruction i beyond those of the whole block.
@@ -341,7 +334,7 @@ static uint64_t extra(const struct walk *w, uint32_t i)
 }
 
 // Its counters begin at `first`. False: they do not all lie in the spool.
-static bool walk_block(const struct walk *w, uint64_t first)
+static bool walk_block(struct walk *w, uint64_t first)
 {
     const struct spool_block *b = w->block;
     const struct spool_insn *in = (const struct spool_insn *)(b + 1);
@@ -352,33 +345,39 @@ static bool walk_block(const struct walk *w, uint64_t first)
     uint64_t left = w->s->sums - first - 1;
 
     for (uint32_t i = 0; i < b->insns; i++) {
-        struct spool_counters at = spool_insn_counters(in[i], w->s->h->flags);
-        static const uint64_t none[16];
+        struct finish_shape *shape = &w->shape[shape_number(in[i])];
 
-        o.in = in[i];
-        o.executed = w->s->counters[first] + extra(w, i);
-        if (at.count > left)
+        if (!shape->known)
+            make_shape(shape, in[i], w->s->h->flags);
+        o.executed = w->s->counters[first] + (w->partials ? extra(w, i) : 0);
+        if (shape->count > left)
             return false;
         uint64_t any = o.executed;
-        for (uint32_t k = 1; k <= at.count; k++)
+        for (uint32_t k = 1; k <= shape->count; k++)
             any |= counter[k];
         // Half of what is translated is never reached.
         if (any) {
-            count_insn(&o, at.count ? counter + 1 : none, at, w->s->h->flags);
+            o.in = in[i];
+            o.counter = counter + 1;
+            o.shape = shape;
+            if (w->counted) {
+                memset(o.counts, 0, sizeof(o.counts));
+                finish_insn_add(&o, o.counts);
+            }
             w->f(w->ctx, &o);
         }
-        counter += at.count;
-        left -= at.count;
+        counter += shape->count;
+        left -= shape->count;
         o.pc += in[i].len;
     }
     return true;
 }
 
-uint64_t finish_spool_walk(const struct finish_spool *s,
-                           void (*f)(void *ctx, const struct finish_insn *in), void *ctx)
+static uint64_t walk(const struct finish_spool *s,
+                     void (*f)(void *ctx, const struct finish_insn *in), void *ctx, bool counted)
 {
     struct spool_partial *partial = xmalloc((s->partial_used + 1) * sizeof(*partial));
-    struct walk w = { .s = s, .f = f, .ctx = ctx };
+    struct walk w = { .s = s, .f = f, .ctx = ctx, .counted = counted };
     uint64_t bad = 0, used = 0;
     uint64_t off = 0;
     size_t account = 0;
@@ -424,4 +423,16 @@ uint64_t finish_spool_walk(const struct finish_spool *s,
     }
     free(partial);
     return bad + (s->partial_used - used);
+}
+
+uint64_t finish_spool_walk(const struct finish_spool *s,
+                           void (*f)(void *ctx, const struct finish_insn *in), void *ctx)
+{
+    return walk(s, f, ctx, true);
+}
+
+uint64_t finish_spool_visit(const struct finish_spool *s,
+                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx)
+{
+    return walk(s, f, ctx, false);
 }

@@ -22,8 +22,8 @@ struct func {
 
 struct writer {
     const struct symbols *symbols;
-    const struct finish_cell *cell;
-    size_t cells;
+    struct finish_cell *cell;
+    size_t cell_size, cells;
     uint32_t *rank;   // of strings by number: their place in the alphabet
     uint32_t *string; // by rank
     struct func *func;
@@ -31,6 +31,11 @@ struct writer {
     uint32_t *func_of; // by cell
     uint32_t *order;   // cells, function after function
 };
+
+static const struct finish_cell *cell(const struct writer *w, size_t i)
+{
+    return finish_cell_at(w->cell, w->cell_size, i);
+}
 
 static const char *text(const struct writer *w, uint32_t rank)
 {
@@ -55,13 +60,13 @@ static void rank_strings(struct writer *w)
     uint32_t most = 0, n = 0;
 
     for (size_t i = 0; i < w->cells; i++) {
-        most = w->cell[i].at.function > most ? w->cell[i].at.function : most;
-        most = w->cell[i].at.file > most ? w->cell[i].at.file : most;
+        most = cell(w, i)->at.function > most ? cell(w, i)->at.function : most;
+        most = cell(w, i)->at.file > most ? cell(w, i)->at.file : most;
     }
     w->rank = xcalloc(most + 1, sizeof(*w->rank));
     w->string = xcalloc(most + 1, sizeof(*w->string));
     for (size_t i = 0; i < w->cells; i++)
-        w->rank[w->cell[i].at.function] = w->rank[w->cell[i].at.file] = 1;
+        w->rank[cell(w, i)->at.function] = w->rank[cell(w, i)->at.file] = 1;
     for (uint32_t i = 0; i <= most; i++)
         if (w->rank[i])
             w->string[n++] = i;
@@ -99,7 +104,7 @@ static void find_funcs(struct writer *w)
     w->func = xmalloc((w->cells + 1) * sizeof(*w->func));
     w->func_of = xmalloc((w->cells + 1) * sizeof(*w->func_of));
     for (size_t i = 0; i < w->cells; i++) {
-        uint32_t file = w->rank[w->cell[i].at.file], name = w->rank[w->cell[i].at.function];
+        uint32_t file = w->rank[cell(w, i)->at.file], name = w->rank[cell(w, i)->at.function];
 
         if (i == 0 || w->func[last].file != file || w->func[last].name != name)
             last = get_func(w, &table, file, name);
@@ -122,7 +127,7 @@ static int compare_funcs(const void *x, const void *y, void *ctx)
 static int compare_lines(const void *x, const void *y, void *ctx)
 {
     const struct writer *w = ctx;
-    uint32_t a = w->cell[*(const uint32_t *)x].at.line, b = w->cell[*(const uint32_t *)y].at.line;
+    uint32_t a = cell(w, *(const uint32_t *)x)->at.line, b = cell(w, *(const uint32_t *)y)->at.line;
 
     return a < b ? -1 : a > b;
 }
@@ -207,15 +212,26 @@ static void put_descs(struct out *o, const char *desc)
 
 static void put_counts(struct out *o, const uint64_t *counts, const int *event, size_t events)
 {
+    char *p = o->pos;
+
     for (size_t e = 0; e < events; e++) {
         uint64_t n = counts[event[e]];
 
-        out_char(o, ' ');
-        if (n < 10) // three in four
-            out_char(o, (char)('0' + n));
-        else
+        if (o->end - p < OUT_ROOM) {
+            o->pos = p;
+            out_flush(o);
+            p = o->pos;
+        }
+        *p++ = ' ';
+        if (n < 10) { // three in four
+            *p++ = (char)('0' + n);
+        } else {
+            o->pos = p;
             out_u64(o, n);
+            p = o->pos;
+        }
     }
+    o->pos = p;
     out_char(o, '\n');
 }
 
@@ -229,7 +245,7 @@ static void put_cells(struct out *o, const struct writer *w, const uint32_t *fun
             put_name(o, "fl=", text(w, f->file));
         put_name(o, "fn=", text(w, f->name));
         for (uint32_t k = 0; k < f->count; k++) {
-            const struct finish_cell *c = &w->cell[w->order[f->first + k]];
+            const struct finish_cell *c = cell(w, w->order[f->first + k]);
 
             out_u64(o, c->at.line);
             put_counts(o, c->counts, event, events);
@@ -237,26 +253,32 @@ static void put_cells(struct out *o, const struct writer *w, const uint32_t *fun
     }
 }
 
-// The sums over all cells. The event of which there are more than 64 bits hold; -1: none.
-static int sum_up(const struct finish_cell *cell, size_t cells, const int *event, size_t events,
-                  uint64_t *sums)
+// The sums over all cells. The first event of which there are more than 64 bits hold; -1: none.
+static int sum_up(const struct writer *w, const int *event, size_t events, uint64_t *sums)
 {
-    for (size_t e = 0; e < events; e++) {
-        uint64_t sum = 0;
+    uint64_t sum[FINISH_EVENTS] = { 0 }, over[FINISH_EVENTS] = { 0 };
+    size_t most = events ? (size_t)event[events - 1] + 1 : 0;
 
-        for (size_t i = 0; i < cells; i++)
-            if (__builtin_add_overflow(sum, cell[i].counts[event[e]], &sum))
-                return event[e];
-        sums[event[e]] = sum;
+    for (size_t i = 0; i < w->cells; i++) {
+        const uint64_t *counts = cell(w, i)->counts;
+
+        for (size_t e = 0; e < most; e++) {
+            sum[e] += counts[e];
+            over[e] |= sum[e] < counts[e];
+        }
     }
+    memcpy(sums, sum, sizeof(sum));
+    for (size_t e = 0; e < most; e++)
+        if (over[e])
+            return (int)e;
     return -1;
 }
 
 int finish_write(const struct finish_spool *s, const struct symbols *symbols,
-                 const struct finish_cell *cell, size_t cells, struct finish_totals *totals,
-                 const char *output, char *err, size_t err_size)
+                 struct finish_cell *first, size_t cell_size, size_t cells,
+                 struct finish_totals *totals, const char *output, char *err, size_t err_size)
 {
-    struct writer w = { .symbols = symbols, .cell = cell, .cells = cells };
+    struct writer w = { .symbols = symbols, .cell = first, .cell_size = cell_size, .cells = cells };
     const char *cmd = finish_spool_text(s, s->h->s_cmd);
     int event[FINISH_EVENTS];
     size_t events = 0;
@@ -264,7 +286,7 @@ int finish_write(const struct finish_spool *s, const struct symbols *symbols,
     for (int e = 0; e < FINISH_EVENTS; e++)
         if (finish_event_counted((enum finish_event)e, s->h->flags))
             event[events++] = e;
-    int over = sum_up(cell, cells, event, events, totals->counts);
+    int over = sum_up(&w, event, events, totals->counts);
     if (over >= 0) {
         snprintf(err, err_size,
                  "%s: not written: a sum of counts of %s does not fit 64 bits, so readers would "
