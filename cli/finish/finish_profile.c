@@ -32,7 +32,7 @@ struct builder {
     uint32_t *slot; // hash table of cells plus 1
     size_t slots;
     struct finish_cell *last;
-    // `last` is where all instructions of this map are whose pc is less than `row_size` behind `row`.
+    // `last` is where all instructions of this map are whose pc is less than row_size behind `row`.
     uint64_t row, row_size;
     struct executed *executed; // for --dump-counts
     size_t executed_count, executed_room;

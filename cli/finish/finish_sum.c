@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// --children=merge (finish_tree.c): the sum of the profiles in a run's folder, and of one that comes
-// too late for it.
+// --children=merge (finish_tree.c): the sum of the profiles in a run's folder, and of one that
+// comes too late for it.
 //
 // Invariants
 // - The folder is renamed before it is read: a profile is either in it by then, or its writer finds

@@ -2,8 +2,8 @@
 //
 // --children=merge: one profile of a program and of all processes that it makes. Each writes its
 // own into a folder of the run (share/spool.h, s_tree); the program's own end closes the folder and
-// sums what is in it (finish_sum.c). A process that ends later finds it closed, and adds its profile
-// to the sum.
+// sums what is in it (finish_sum.c). A process that ends later finds it closed, and adds its
+// profile to the sum.
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
