@@ -45,6 +45,8 @@ QUICK_SRCS := cli/quick/quick.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
                          strings.c symbols.c)
 ALL += $(QUICK)
+# Who asks for quern gets both: else a run would end with the one that was built before.
+$(QUERN): | $(QUICK)
 
 $(QUICK): $(call host_objs,$(QUICK_SRCS))
 	$(call say,LD,$@)
