@@ -2,7 +2,7 @@
 #
 # tests/machines: the tests on processors that this machine does not have, emulated. Not in `make
 # check`: it installs an emulator, fetches a kernel, and takes a quarter of an hour for each
-# machine, twice that when busy.
+# machine, an hour when busy.
 # NAME='epyc la57' runs only these machines, PARTS='guest state' only these parts.
 
 MACHINES_WINGS := codecache count emit process replay run signal syscalls thread translate x86
