@@ -93,18 +93,15 @@ static void put_facts(struct report *r)
     for (int s = 0; s < 2; s++) {
         for (size_t i = 0; i < r->side[s].path_count; i++)
             pack_text(r->pack, key[s], r->side[s].paths[i]);
-        for (size_t i = 0; r->side[s].p && i < quern_profile_diag_count(r->side[s].p); i++) {
-            const struct quern_diag *d = quern_profile_diag(r->side[s].p, i);
-            if (d->severity == QUERN_NOTE)
-                continue;
-            char *text =
-                xasprintf("%s:%llu: %s (%llu times)", r->side[s].paths[0],
-                          (unsigned long long)d->line, d->msg, (unsigned long long)d->count);
-            pack_text(r->pack, "remark", text);
-            free(text);
-        }
+        for (size_t i = 0; i < r->side[s].remark.count; i++)
+            pack_text(r->pack, "remark", r->side[s].remark.item[i]);
         for (size_t i = 0; i < r->side[s].include.count; i++)
             pack_text(r->pack, "source-folder", r->side[s].include.item[i]);
+    }
+    for (size_t i = 0; r->side[0].apart && i < r->side[0].path_count; i++) {
+        char *run = xasprintf("%zu %s", r->side[0].run_parts[i], r->side[0].paths[i]);
+        pack_text(r->pack, "run", run);
+        free(run);
     }
     snprintf(now, sizeof(now), "%lld", (long long)time(NULL));
     pack_text(r->pack, "written", now);
@@ -218,6 +215,7 @@ int cmd_report(int argc, char **argv)
         die(UTIL_USAGE,
             "this quern was built without the page of reports: its build needs esbuild, "
             "clang and lld; `scripts/deps build` installs them, then build again");
+    r.side[0].apart = r.series;
     side_read(r.side, r.mod_file, r.mod_func);
     r.event = side_event(r.side, r.event_name);
     if (!r.title)

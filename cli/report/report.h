@@ -21,7 +21,7 @@ struct report {
     const char *command;
     const char *out, *base, *event_name, *title, *mod_file, *mod_func;
     struct option_list define;
-    bool open, code;
+    bool open, code, series;
     uint32_t source;
     uint64_t max_size;
 

@@ -35,6 +35,8 @@ static const struct option rows[] = {
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
     SIDE_OPTIONS_COMPARED(struct report),
+    { "--series", NULL, "each PROFILE is a run with a column of its own, instead of a part of a sum",
+      OPTION_SET, FIELD(series) },
     { "--define", "='NAME = FORMULA'",
       "another event, of + - * / ( ) min max and numbers; may be repeated",
       OPTION_LIST, FIELD(define) },
@@ -75,6 +77,10 @@ void report_options_read(struct report *r, int argc, char **argv)
         r->side[0].path_count++;
     if (r->side[0].path_count == 0)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", r->command);
+    if (r->series && r->base)
+        die(UTIL_USAGE, "--series: the runs stand beside each other; --base cannot be another one");
+    if (r->series && r->side[0].path_count < 2)
+        die(UTIL_USAGE, "--series: name two profiles or more");
     if (r->base) {
         r->side[1].paths = &r->base;
         r->side[1].path_count = 1;

@@ -16,6 +16,9 @@ struct side {
     struct quern_profile *p;    // NULL: there is no base
     struct timespec mtime;      // of the oldest file
     struct option_list include; // where its sources are looked for
+    struct option_list remark;  // sentences of the reader, of all files
+    bool apart;                 // files are not summed: each is a run of its own
+    size_t *run_parts;          // apart: how many parts each file has
 };
 
 // Reads side[0], and side[1] where it has a path, which must have the same events. The expressions

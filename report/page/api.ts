@@ -3,6 +3,8 @@
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
+import { Series } from "./series";
+import type { By as SeriesBy, Run } from "./series";
 import type { EventInfo, FlameGraph, FlameLimits, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
 
 export interface Summary {
@@ -13,6 +15,7 @@ export interface Summary {
   parts: PartInfo[];
   why: string[];   // what the bar of estimated cycles is made of; empty: there are no caches and branches
   rates: string[]; // names of rates
+  runs: Run[];     // of a series; else none
 }
 
 export interface Row {
@@ -116,7 +119,7 @@ function regex(text: string): RegExp | null {
 // What is answered of functions and calls alone. All else waits for lines, sources and code.
 export const early: ReadonlySet<keyof Api> = new Set<keyof Api>(["summary", "define", "select", "partTotals", "shown", "sorted",
   "order", "name", "names", "find", "table", "why", "rows", "groups", "neighbours", "reach", "path", "edges", "layers",
-  "func", "string", "flame", "graph", "dropHot"]);
+  "func", "string", "flame", "graph", "dropHot", "seriesTotals", "seriesOrder", "seriesTable"]);
 
 const ORDERS = 8; // that are kept: of a million functions 4 MB each
 
@@ -131,7 +134,10 @@ export class Api {
   private readonly orders = new Map<string, Uint32Array>(); // of all functions, the last one asked for behind
   private hot: { key: string; handle: number; count: number; order: Uint32Array; half: number } | null = null;
 
+  private readonly series: Series;
+
   constructor(private readonly core: Core) {
+    this.series = new Series(core);
     for (let e = 0; e < core.number(What.AllEvents); e++)
       this.formulas.push(core.event(e).usable ? core.formulaOf(e) : 0);
     this.split();
@@ -195,6 +201,7 @@ export class Api {
       })),
       parts: Array.from({ length: core.number(What.Parts) }, (_, i) => core.part(i)),
       why: this.whyParts.map((part) => part.name), rates: this.rateParts.map((rate) => rate.name),
+      runs: this.series.runs,
     };
   }
 
@@ -211,13 +218,42 @@ export class Api {
 
   // Which parts count, and whether cycles are one function. All (null) or those with true.
   select(parts: boolean[] | null, cycles: boolean): void {
-    const n = this.core.number(What.Parts);
-    this.core.choose(parts ?? Array.from({ length: n }, () => true));
+    const n = this.core.number(What.Parts), all = parts ?? Array.from({ length: n }, () => true);
+    this.core.choose(all);
     this.core.cycles(cycles);
-    this.arrays.clear();
+    this.series.select(all);
     this.orders.clear();
-    this.dropHot();
     this.mask = null;
+    this.forget();
+  }
+
+  // What the core made of other parts.
+  private forget(): void {
+    this.arrays.clear();
+    this.dropHot();
+  }
+
+  // ---- The runs of a series ----
+
+  private runs(of: Of, event: number): ReturnType<Series["column"]> {
+    return this.series.column(of, this.form(event), () => this.forget());
+  }
+
+  // Of each run the program's costs, by event.
+  seriesTotals(events: number[]): Value[][] {
+    return this.series.totals(events.map((e) => this.form(e)), () => this.forget());
+  }
+
+  seriesOrder(filter: Filter, of: Of, event: number, by: SeriesBy, descending: boolean): Uint32Array {
+    const mask = this.masked(filter), rows = upTo(this.shown()), form = this.form(event);
+    return this.series.sort(this.runs(of, event), this.core.formulaKind(form).scale, mask ? only(rows, mask) : rows, by,
+      descending);
+  }
+
+  // What functions cost in each run: by function, run.
+  seriesTable(funcs: Uint32Array, of: Of, event: number): { names: Name[]; values: Value[][] } {
+    const { runs } = this.runs(of, event);
+    return { names: this.names(funcs), values: Array.from(funcs, (f) => runs.map((run) => run.get(f))) };
   }
 
   partTotals(event: number): Value[] {

@@ -88,7 +88,7 @@ export class Frame {
     if (!app) return;
     // The address, not what is shown: of two keys in a row the second comes before the view that the first asked for.
     const now = read(location.hash);
-    if (now.v === "functions" || now.v === "compare" || now.v === "lines") app.move({ ...now, q: text }, true);
+    if (["functions", "compare", "lines", "series"].includes(now.v ?? "")) app.move({ ...now, q: text }, true);
     else app.go({ v: "functions", q: text });
   }
 

@@ -22,7 +22,7 @@ export interface State {
   l?: string;  // line
   x?: string;  // heat: an event
   a?: string;  // "1": all callers and callees
-  k?: string;  // kind of a picture
+  k?: string;  // kind of a picture; in a series "self": self costs, else inclusive ones
   t?: string;  // "1": a picture as a table
   y?: string;  // assembly: "att"
   b?: string;  // lines: "addr"

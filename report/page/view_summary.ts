@@ -226,6 +226,8 @@ export const summaryView: View = {
   key: "summary", title: "Summary", when: () => true,
   show: async (app: App): Promise<Shown> => {
     const element = h("div", { class: "summary" }, h("h2", { class: "hidden" }, "Summary"),
+      app.summary.runs.length > 1 ? h("p", { class: "note" }, "This is the sum of " + app.summary.runs.length + " runs; ",
+        h("a", { href: app.href({ v: "series" }) }, "Series"), " has a column for each.") : null,
       h("div", { class: "columns" }, facts(app), totals(app)));
     element.append(await where(app));
     if (app.base) element.append(await changed(app));

@@ -9,11 +9,12 @@ import { functionView } from "./view_function";
 import { graphView } from "./view_graph";
 import { linesView } from "./view_lines";
 import { partsView } from "./view_parts";
+import { seriesView } from "./view_series";
 import { sourceView } from "./view_source";
 import { summaryView } from "./view_summary";
 import { treemapView } from "./view_treemap";
 
-export const views: View[] = [summaryView, functionsView, functionView, sourceView, compareView, graphView, flameView,
+export const views: View[] = [summaryView, functionsView, functionView, sourceView, compareView, seriesView, graphView, flameView,
   treemapView,
   linesView, assemblyView, partsView];
 

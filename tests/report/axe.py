@@ -66,7 +66,7 @@ totals: 150 20
 
 VIEWS = ("", "v=functions", "v=functions&g=object", "v=functions&g=file&q=c", "v=function", "v=function&a=1", "v=source", "v=compare", "v=graph",
          "v=graph&k=all&cl=file", "v=graph&cn=1&cl=cycle", "v=graph&t=1", "v=flame", "v=flame&k=sandwich", "v=flame&t=1", "v=treemap", "v=treemap&t=1",
-         "v=treemap&k=callees", "v=lines", "v=lines&b=addr", "v=assembly", "v=assembly&k=flow", "v=assembly&k=flow&t=1", "v=parts", "v=parts&p=1")
+         "v=treemap&k=callees", "v=lines", "v=lines&b=addr", "v=assembly", "v=assembly&k=flow", "v=assembly&k=flow&t=1", "v=parts", "v=parts&p=1", "v=series", "v=series&k=self&s=-run.difference&q=c")
 
 RUN = """const done = arguments[arguments.length - 1];
 for (const menu of document.querySelectorAll('#quern-app header details')) menu.open = arguments[0];
@@ -90,7 +90,7 @@ def reports():
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-jumps=yes", "--callgrind-out-file=" + flow + ".out",
                     os.path.abspath(flow)], check=True)
     for name, args in (("whole", [whole]), ("base", ["--base=" + old, whole]), ("flow", [flow + ".out"]),
-                       ("plain", ["tests/golden/simple.cachegrind"])):
+                       ("plain", ["tests/golden/simple.cachegrind"]), ("series", ["--series", old, whole, whole])):
         out = os.path.join(FOLDER, name + ".html")
         subprocess.run([QUERN, "report", "-I", FOLDER, "-o", out, *args], check=True, stderr=subprocess.DEVNULL)
         yield name, out

@@ -1331,6 +1331,84 @@ def check_size(browser):
     test("--max-size", faults)
 
 
+def check_series(browser):
+    """Three runs beside each other: every number is that of convert, of that run alone. `f` is only in the first two, and of
+    more than 64 bits in the second; the third is the cycle of CIRCLE under other names, the fourth two parts."""
+    faults = []
+    texts = ["events: Ir Dr\nfl=x\nfn=main\n1 5 1\ncfn=f\ncalls=2 1\n1 %d 7\nfn=f\n2 %d 7\n" % (n, n) for n in (30, 1 << 65)]
+    texts.append(re.sub(r"^(\d+) (\d+)$", r"\1 \2 1", CIRCLE.replace("events: Ir", "events: Ir Dr"), flags=re.M))
+    texts.append("version: 1\ncreator: x\npart: 1\nevents: Ir Dr\nfl=x\nfn=main\n1 4 1\n\nversion: 1\ncreator: x\npart: 2\n"
+                 "events: Ir Dr\nfl=x\nfn=main\n1 3 1\n")
+    paths = [os.path.join(FOLDER, "run%d.out" % i) for i in range(len(texts))]
+    for path, text in zip(paths, texts):
+        with open(path, "w") as f:
+            f.write(text)
+    report = os.path.join(FOLDER, "series.html")
+    status, _, said = quern("report", "--series", "--event=Ir", "-o", report, *paths)
+    compare("status", status, 0, faults)
+    compare("state", browser.open(report), "ready", faults)
+    profiles = [as_json(path) for path in paths]
+    compare("a sentence in the summary", "the sum of 4 runs" in browser.run("return document.querySelector('#quern-main').textContent"),
+            True, faults)
+
+    def cells(selector):
+        return {tuple(q.split(":")): text for q, text in browser.run(
+            "return [...document.querySelectorAll('%s [data-q]')].map((e) => [e.dataset.q, e.textContent])" % selector)}
+
+    rows = {f: key(r) for f, r in enumerate(browser.ask("rows", list(range(browser.ask("summary")["funcs"]))))}
+    compare("functions", len(rows), 6, faults)  # main, f; a, b, c, d
+    for e, event in enumerate(("Ir", "Dr")):
+        for state, field in (("", "inclusive"), ("&k=self", "self")):
+            browser.view("v=series&e=" + event + state)
+            got, what = cells("#quern-series"), "runself" if "self" in state else "runincl"
+            compare("numbers", len(got), 6 * 5, faults)
+            for f, name in rows.items():
+                costs = [next((x[field][e] for x in p["functions"] if key(x) == name), 0) for p in profiles]
+                for i, cost in enumerate(costs):
+                    compare("%s of %s in run %d, %s" % (field, name, i, event),
+                            shown(got[(what, str(e), str(i), str(f))]), Decimal(cost), faults)
+                compare("difference of %s" % (name,), shown(got[(what, str(e), "difference", str(f))].lstrip("+")),
+                        Decimal(costs[-1] - costs[0]), faults)
+        got = cells("#quern-runs")
+        for i, p in enumerate(profiles):
+            compare("total of run %d" % i, shown(got[("runtotal", str(e), str(i), "0")]), Decimal(p["totals"][e]), faults)
+    order = lambda: [r[0].split("x")[0][:4] for r in texts_of(browser, "#quern-series")]  # noqa: E731
+    browser.view("v=series&e=Ir&k=self&s=-run.1")
+    compare("by the second run", order()[:2], ["f", "main"], faults)
+    browser.view("v=series&e=Ir&k=self&s=%2Brun.difference")
+    compare("by difference", (order()[0], order()[-1]), ("f", "main"), faults)  # -30; 7 - 5 is behind those of 0
+    browser.view("v=series&e=Ir&q=main")
+    compare("searched", order(), ["main"], faults)
+    browser.run("[...document.querySelectorAll('#quern-series th button')].find((b) => b.textContent.startsWith('run0')).click()")
+    browser.settle()
+    compare("a click on a head", "s=-run.0" in browser.run("return location.hash"), True, faults)
+    # One run alone, then two parts of the last one: what does not count is zero.
+    browser.view("v=series&e=Ir")
+    browser.run("document.querySelectorAll('#quern-runs th a')[1].click()")
+    browser.settle()
+    compare("the second run alone", Decimal(browser.ask("summary")["events"][0]["total"][0]["exact"]), Decimal(profiles[1]["totals"][0]), faults)
+    browser.view("v=series&e=Ir&p=0.3")
+    got = cells("#quern-runs")
+    compare("parts that count", [got[("runtotal", "0", str(i), "0")] for i in range(4)], ["35", "0", "0", "4"], faults)
+    browser.view("v=functions&e=Ir&c=Dr")
+    sums = {row["name"]: row["inclusive"][0][0]["exact"] for row in all_rows(browser).values()}
+    compare("all parts again", sums["main"], str((1 << 65) + 35 + 5 + 7), faults)
+    compare("console", browser.complaints(), [], faults)
+    for options, word in ((["--series", paths[0]], "two profiles or more"), (["--series", "--base=" + paths[0], *paths], "--base"),
+                          (["--series", paths[0], "tests/golden/parts.callgrind"], "are not those")):
+        no = os.path.join(FOLDER, "no.html")
+        status, _, said = quern("report", "-o", no, *options)
+        compare("refused: " + word, (status, word in said, os.path.exists(no)), (2, True, False), faults)
+    # What the reader remarked on in each file is said, also where names are rewritten.
+    for options in ((), ("--series",), ("--mod-funcname=s/x/y/",)):
+        remarked = ["tests/golden/cut-off.callgrind", "tests/golden/fault-junk.callgrind"]
+        quern("report", *options, "-o", report, *remarked)
+        browser.open(report)
+        compare("remarks " + " ".join(options), [text.split(":")[0] for text in browser.ask("summary")["remarks"]],
+                remarked, faults)
+    test("a series of runs: each number is that of convert", faults)
+
+
 def check_command(path):
     faults = []
     status, out, said = quern("report", "-o", "-", path)
@@ -1390,7 +1468,7 @@ def check_each_part(browser, profile, wanted, summary, faults):
 
 # In this order. Those that only Chromium has the means for: widths of the window, print, damaged files by the dozen, what a browser lacks.
 VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "damage",
-         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "old")
+         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "old")
 CHROMIUM = ("access", "damage", "first", "old")
 
 
