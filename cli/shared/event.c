@@ -9,43 +9,11 @@
 
 #include "cli/shared/options.h"
 #include "cli/shared/util.h"
-
-// Names KCachegrind has built in, made of whatever of their parts the profile has.
-static const struct {
-    const char *name, *long_name, *parts; // "factor event" pairs
-} known_events[] = {
-    { "L1m", "L1 misses", "1 I1mr 1 D1mr 1 D1mw" },
-    { "LLm", "last-level misses", "1 ILmr 1 DLmr 1 DLmw" },
-    { "Bm", "mispredicted branches", "1 Bcm 1 Bim" },
-    { "CEst", "cycle estimate",
-      "1 Ir 10 Bcm 10 Bim 10 I1mr 10 D1mr 10 D1mw 20 Ge 100 ILmr 100 DLmr 100 DLmw" },
-};
+#include "report/pack/known.h"
 
 int event_find(struct quern_profile *p, const char *name)
 {
-    int i = quern_profile_find_event(p, name);
-
-    if (i >= 0)
-        return i;
-    for (size_t k = 0; k < sizeof(known_events) / sizeof(*known_events); k++) {
-        char formula[256] = "";
-        char *parts, *save = NULL;
-        if (strcmp(known_events[k].name, name) != 0)
-            continue;
-        parts = xstrdup(known_events[k].parts);
-        for (char *f = strtok_r(parts, " ", &save); f; f = strtok_r(NULL, " ", &save)) {
-            char *event = strtok_r(NULL, " ", &save);
-            size_t n = strlen(formula);
-            if (quern_profile_find_event(p, event) >= 0)
-                snprintf(formula + n, sizeof(formula) - n, "%s%s %s", n ? " + " : "", f, event);
-        }
-        free(parts);
-        if (!*formula ||
-            quern_profile_define_event(p, name, formula, known_events[k].long_name) < 0)
-            return -1;
-        return quern_profile_find_event(p, name);
-    }
-    return -1;
+    return known_event(p, name);
 }
 
 size_t event_list(struct quern_profile *p, const char *option, const char *list, size_t **out,

@@ -11,6 +11,7 @@
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
+#include "report/pack/known.h"
 
 // What the reader said of a file: neither a sum nor a profile with other names knows it any more.
 static void note_remarks(struct side *s, const struct quern_profile *p, const char *path)
@@ -76,10 +77,7 @@ static void read_one(struct side *s, const char *mod_file, const char *mod_func)
 
 void side_known_events(struct quern_profile *p)
 {
-    static const char *const known[] = { "L1m", "LLm", "Bm", "CEst" };
-
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        event_find(p, known[i]);
+    known_events(p);
 }
 
 void side_read(struct side side[2], const char *mod_file, const char *mod_func)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// What becomes of the bytes of a block: blocks.c calls it. In a report they are deflated, partly by
+// another thread (deflate.c); in the page, which reads them itself, they stay as they are
+// (report/reader/stored.c).
+#ifndef QUERN_REPORT_PACK_DEFLATE_H
+#define QUERN_REPORT_PACK_DEFLATE_H
+
+#include "report/pack/blocks.h"
+
+bool deflate_block(struct block *to, const struct buf *from, int level);
+// Gives the open block, which becomes number `index`, to the other thread. False: it has enough.
+bool deflate_later(struct blocks *b, size_t index);
+// Waits until all that was given is there.
+void deflate_wait(struct blocks *b);
+void deflate_end(struct blocks *b);
+
+// Bytes of a block's element in the page.
+static inline size_t deflate_in_page(size_t deflated)
+{
+    return (deflated + 2) / 3 * 4 + 100;
+}
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Events that everybody knows (L1m LLm Bm CEst): defined in a profile that has what they are made
+// of. Called by cli/ and by report/reader.
+#ifndef QUERN_REPORT_PACK_KNOWN_H
+#define QUERN_REPORT_PACK_KNOWN_H
+
+#include "quern/profile.h"
+
+// The index of an event of the profile, or of a known one, which is then defined. -1: there is none.
+int known_event(struct quern_profile *p, const char *name);
+// Defines all that can be.
+void known_events(struct quern_profile *p);
+
+#endif
