@@ -45,11 +45,36 @@ $(REPORT_GEN)/quern-page.html: $(REPORT_GEN)/core.wasm $(wildcard report/page/*)
 	$(call say,PAGE,$@)
 	$(Q)report/page/build $< $(@D)
 
-# The names of the symbols are made of the file's name, so it is given without a folder.
-$(REPORT_PAGE_O): $(REPORT_GEN)/quern-page.html
+# What reads profiles in a page of its own (--empty): libquern with the distribution's wasi-libc, of
+# which REPORT_WASI names the headers. Without it the page is built, and --empty says what is lacking.
+REPORT_WASI ?= /usr/include/wasm32-wasi
+REPORT_READER_SRCS := $(filter-out profile/read/input.c,$(wildcard profile/model/*.c profile/read/*.c)) \
+                      $(wildcard profile/sum/merger*.c) \
+                      $(addprefix profile/sum/,append.c costs.c fold.c) \
+                      $(filter-out report/pack/deflate.c,$(wildcard report/pack/*.c)) \
+                      $(wildcard report/reader/*.c)
+# Not -mbulk-memory: with it clang 14 keeps wasi-libc's errno in memory of threads, which are not there.
+REPORT_READER_FLAGS := --target=wasm32-wasi -nostdlibinc -isystem $(REPORT_WASI) -mexec-model=reactor \
+                       -O2 -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -fvisibility=hidden -Iinclude -I. \
+                       -DQUERN_VERSION=\"$(VERSION)\" -include report/reader/libc.h
+REPORT_READER := $(if $(wildcard $(REPORT_WASI)/stdlib.h),$(REPORT_GEN)/quern-reader.base64)
+
+$(REPORT_GEN)/reader.wasm: $(REPORT_READER_SRCS) mk/report.mk \
+                           $(wildcard profile/*/*.h report/*/*.h include/quern/*.h)
+	$(call say,WASM,$@)
+	@mkdir -p $(@D)
+	$(Q)$(REPORT_CLANG) $(REPORT_READER_FLAGS) $(WERROR_FLAG) -o $@ $(filter %.c,$^) \
+	    -Wl,--strip-all -Wl,--gc-sections -Wl,--stack-first -Wl,-z,stack-size=1048576
+
+# Raw deflate is what gzip writes, without its head of 10 bytes and its end of 8.
+$(REPORT_GEN)/quern-reader.base64: $(REPORT_GEN)/reader.wasm
+	$(Q)gzip -9nc $< | tail -c +11 | head -c -8 | base64 -w0 >$@
+
+# The names of the symbols are made of the files' names, so they are given without a folder.
+$(REPORT_PAGE_O): $(REPORT_GEN)/quern-page.html $(REPORT_READER)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)cd $(REPORT_GEN) && ld -r -b binary -z noexecstack -o $(abspath $@) quern-page.html
+	$(Q)cd $(REPORT_GEN) && ld -r -b binary -z noexecstack -o $(abspath $@) $(notdir $^)
 
 ifneq ($(REPORT_TOOLS),)
 $(BUILD)/bin/quern $(BUILD)/tests/quern-asan: $(REPORT_PAGE_O)

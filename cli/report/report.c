@@ -205,16 +205,38 @@ static void open_browser(const char *path)
 
 // ---- The command ----
 
+static void write_html(struct report *r)
+{
+    int rc = file_write(r->out, report_html_write, r);
+
+    if (rc < 0)
+        die(UTIL_USAGE, "%s: cannot be written: %s",
+            strcmp(r->out, "-") ? r->out : "standard output", strerror(-rc));
+}
+
+static int write_empty(struct report *r)
+{
+    if (!report_html_reader())
+        die(UTIL_USAGE,
+            "--empty: this quern was built without what reads profiles in a page: its "
+            "build needs wasi-libc; `scripts/deps build` installs it, then build again");
+    write_html(r);
+    if (r->open)
+        open_browser(r->out);
+    return UTIL_OK;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct report r;
-    int rc;
 
     report_options_read(&r, argc, argv);
     if (!report_html_there())
         die(UTIL_USAGE,
             "this quern was built without the page of reports: its build needs esbuild, "
             "clang and lld; `scripts/deps build` installs them, then build again");
+    if (r.empty)
+        return write_empty(&r);
     r.side[0].apart = r.series;
     side_read(r.side, r.mod_file, r.mod_func);
     r.event = side_event(r.side, r.event_name);
@@ -234,10 +256,7 @@ int cmd_report(int argc, char **argv)
         leave_out(&r, "the ends of names longer than 1 MiB are left out");
     if (pack_finish(r.pack) < 0)
         die(UTIL_USAGE, "%s: out of memory", r.side[0].paths[0]);
-    rc = file_write(r.out, report_html_write, &r);
-    if (rc < 0)
-        die(UTIL_USAGE, "%s: cannot be written: %s", strcmp(r.out, "-") ? r.out : "standard output",
-            strerror(-rc));
+    write_html(&r);
     say_sources(&r);
     if (r.open)
         open_browser(r.out);

@@ -21,7 +21,7 @@ struct report {
     const char *command;
     const char *out, *base, *event_name, *title, *mod_file, *mod_func;
     struct option_list define;
-    bool open, code, series;
+    bool open, code, series, empty;
     uint32_t source;
     uint64_t max_size;
 
@@ -66,5 +66,7 @@ void report_code_end(struct report *r);
 bool report_html_there(void);
 size_t report_html_size(void);
 void report_html_write(FILE *f, const void *r);
+// What reads profiles in the page is in the program, too (--empty).
+bool report_html_reader(void);
 
 #endif

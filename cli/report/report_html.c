@@ -18,10 +18,17 @@ enum {
 // Of `ld -r -b binary`; absent when the page's tools were, and then their addresses are 0.
 extern const char _binary_quern_page_html_start[] __attribute__((weak));
 extern const char _binary_quern_page_html_end[] __attribute__((weak));
+extern const char _binary_quern_reader_base64_start[] __attribute__((weak));
+extern const char _binary_quern_reader_base64_end[] __attribute__((weak));
 
 bool report_html_there(void)
 {
     return _binary_quern_page_html_start != NULL;
+}
+
+bool report_html_reader(void)
+{
+    return _binary_quern_reader_base64_start != NULL;
 }
 
 size_t report_html_size(void)
@@ -162,6 +169,12 @@ static void put_static(FILE *f, const struct report *r)
 {
     fputs("<h1>", f);
     put_name(f, r->title);
+    if (r->empty) {
+        fputs("</h1>\n<p>This page shows Callgrind and Cachegrind profiles, which it reads itself. "
+              "It needs JavaScript.</p>",
+              f);
+        return;
+    }
     fputs("</h1>\n<noscript><p>The interactive report needs JavaScript. This is its summary.</p>"
           "</noscript>\n<p>",
           f);
@@ -208,12 +221,19 @@ static void put_block(FILE *f, const struct report *r, size_t i)
 
 static void put_first(FILE *f, const struct report *r)
 {
-    put_block(f, r, 0);
+    if (!r->empty) {
+        put_block(f, r, 0);
+        return;
+    }
+    fputs("<script type=\"application/quern-reader\" id=\"quern-reader\">", f);
+    fwrite(_binary_quern_reader_base64_start, 1,
+           (size_t)(_binary_quern_reader_base64_end - _binary_quern_reader_base64_start), f);
+    fputs("</script>\n", f);
 }
 
 static void put_rest(FILE *f, const struct report *r)
 {
-    size_t n = pack_block_count(r->pack);
+    size_t n = r->empty ? 0 : pack_block_count(r->pack);
 
     for (size_t i = 1; i < n; i++)
         put_block(f, r, i);

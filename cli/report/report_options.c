@@ -35,7 +35,7 @@ static const struct option rows[] = {
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
     SIDE_OPTIONS_COMPARED(struct report),
-    { "--series", NULL, "each PROFILE is a run with a column of its own, instead of a part of a sum",
+    { "--series", NULL, "each PROFILE is a run with a column of its own, not a part of a sum",
       OPTION_SET, FIELD(series) },
     { "--define", "='NAME = FORMULA'",
       "another event, of + - * / ( ) min max and numbers; may be repeated",
@@ -49,19 +49,36 @@ static const struct option rows[] = {
       "leave out lines, sources and instructions of the cheapest functions beyond this size [64M]",
       OPTION_CALL, .call = max_size },
     SIDE_OPTIONS_FOUND(struct report),
+    { "--empty", NULL, "a page without a profile, into which profiles are dropped",
+      OPTION_SET, FIELD(empty) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
 };
 // clang-format on
 
 const struct options report_options_table = {
-    .usage = "[options] PROFILE...",
+    .usage = "[options] PROFILE... | --empty",
     .about =
         "Write one HTML file that shows a profile (the sum of several) in any browser, without "
         "a server\nor a network.",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };
+
+// A page into which profiles are dropped: what is about a profile is for the page to choose.
+static void check_empty(struct report *r)
+{
+    const struct option_list *include = &r->side[0].include, *old = &r->side[1].include;
+
+    if (r->side[0].path_count)
+        die(UTIL_USAGE, "--empty: %s: profiles are dropped into the page later; name none here",
+            r->side[0].paths[0]);
+    if (r->base || r->event_name || r->mod_file || r->mod_func || r->series || r->define.count ||
+        include->count || old->count)
+        die(UTIL_USAGE, "--empty: there is no profile yet; only -o, --open and --title go with it");
+    r->out = r->out ? r->out : "quern-report.html";
+    r->title = r->title ? r->title : "Quern: drop a profile here";
+}
 
 void report_options_read(struct report *r, int argc, char **argv)
 {
@@ -75,7 +92,9 @@ void report_options_read(struct report *r, int argc, char **argv)
     r->side[0].paths = (const char **)operand;
     while (operand[r->side[0].path_count])
         r->side[0].path_count++;
-    if (r->side[0].path_count == 0)
+    if (r->empty)
+        check_empty(r);
+    else if (r->side[0].path_count == 0)
         die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", r->command);
     if (r->series && r->base)
         die(UTIL_USAGE, "--series: the runs stand beside each other; --base cannot be another one");

@@ -2,6 +2,7 @@
 //
 // The page's end of the worker.
 import type { Api } from "./api";
+import type { Choice } from "./drop";
 import type { FromWorker, ToWorker } from "./protocol";
 
 type Result<M extends keyof Api> = ReturnType<Api[M]>;
@@ -11,7 +12,8 @@ export class Client {
   private readonly waiting = new Map<number, { resolve(v: unknown): void; reject(e: Error): void }>();
   private next = 0;
 
-  constructor(code: Uint8Array, private readonly on: { first(): void; ready(): void; fault(text: string): void }) {
+  constructor(code: Uint8Array, private readonly on: { first(): void; ready(): void; fault(text: string): void;
+    progress?(text: string): void; refused?(text: string): void }) {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     this.worker = new Worker(url);
     URL.revokeObjectURL(url);
@@ -27,6 +29,8 @@ export class Client {
       else w?.resolve(m.result);
     } else if (m.kind === "fault") {
       this.on.fault(m.text);
+    } else if (m.kind === "progress" || m.kind === "refused") {
+      this.on[m.kind]?.(m.text);
     } else if (m.kind === "first") {
       this.on.first();
     } else {
@@ -35,6 +39,15 @@ export class Client {
   }
 
   send(m: ToWorker & { bytes: Uint8Array }): void { this.worker.postMessage(m, [m.bytes.buffer]); }
+
+  // Profiles instead of blocks.
+  read(reader: Uint8Array, choice: Choice): void {
+    const m: ToWorker = { kind: "read", reader, choice };
+    this.worker.postMessage(m, [...choice.files, ...choice.base].map((file) => file.bytes.buffer));
+  }
+
+  // Nothing more is asked; what was, is never answered.
+  stop(): void { this.worker.terminate(); }
 
   end(): void {
     const m: ToWorker = { kind: "end" };

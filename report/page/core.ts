@@ -143,6 +143,9 @@ export class Core {
     this.check(this.call["load"]!(this.handle, at, size));
   }
 
+  // A block that was never deflated: it comes out of another memory of this page.
+  loadPlain(bytes: Uint8Array): void { this.check(this.call["load"]!(this.handle, this.bytesIn(bytes), bytes.length)); }
+
   // Of the blocks of the report those that link() needs.
   needed(): boolean[] {
     const blocks = this.number(What.Blocks), at = this.get(blocks);

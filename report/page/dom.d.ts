@@ -2,7 +2,7 @@
 //
 // What browsers have and this version of TypeScript does not know.
 declare class DecompressionStream {
-  constructor(format: "deflate-raw");
+  constructor(format: "deflate-raw" | "gzip");
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<BufferSource>;
 }

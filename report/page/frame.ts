@@ -93,7 +93,7 @@ export class Frame {
   }
 
   show(app: App, view: View): void {
-    const first = !this.app, dark = app.state.m;
+    const first = this.app?.summary !== app.summary, dark = app.state.m;
     this.app = app;
     this.root.hidden = false;
     if (dark) document.documentElement.dataset["theme"] = dark;

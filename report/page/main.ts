@@ -7,6 +7,7 @@ import { App } from "./app";
 import type { Shown } from "./app";
 import type { Summary } from "./api";
 import { Client } from "./client";
+import { Drop } from "./drop";
 import { decode, fault, inflate, text } from "./file";
 import { Frame } from "./frame";
 import { read, write } from "./state";
@@ -14,6 +15,7 @@ import type { State } from "./state";
 import { viewOf } from "./views";
 
 const root = document.getElementById("quern-app")!;
+const empty = document.getElementById("quern-reader") !== null; // profiles are dropped into the page
 
 // ---- What is shown ----
 
@@ -28,8 +30,20 @@ class Page {
   private ready = false;
   private readonly frame = new Frame(root);
 
-  constructor(private readonly client: Client) {
+  constructor(private client: Client) {
     addEventListener("hashchange", () => this.look());
+  }
+
+  // Another report in the same page.
+  take(client: Client): void {
+    this.client.stop();
+    this.client = client;
+    this.selected = "|";
+    this.found.clear();
+    this.defined = "";
+    this.shown = null;
+    this.key = "";
+    this.ready = false;
   }
 
   loaded(ready: boolean): void {
@@ -108,11 +122,36 @@ class Page {
     }
     if (turn !== this.turn) return;
     const done = this.ready ? "ready" : "first";
-    document.getElementById("quern-static")!.hidden = true;
+    if (empty) document.title = this.summary!.title;
+    else document.getElementById("quern-static")!.hidden = true;
     document.body.dataset["view"] = location.hash;
     if (document.body.dataset["state"] !== done) performance.mark("quern-" + done);
     document.body.dataset["state"] = done;
   }
+}
+
+// ---- A page without a profile ----
+
+async function startEmpty(): Promise<void> {
+  const worker = await inflate(decode(text("quern-worker"))), reader = decode(text("quern-reader"));
+  let page: Page | null = null;
+  document.getElementById("quern-static")!.remove();
+  document.body.dataset["state"] = "empty";
+  const drop = new Drop(root, document.title, (choice) => new Promise((resolve, reject) => {
+    const client: Client = new Client(worker, {
+      first: () => undefined, fault: (what) => { reject(new Error(what)); client.stop(); },
+      progress: (what) => drop.say(what), refused: (what) => { reject(new Error(what)); client.stop(); },
+      ready: () => {
+        if (page) page.take(client);
+        page ??= new Page(client);
+        (window as unknown as { quern: unknown }).quern = client;
+        page.loaded(true);
+        resolve();
+      },
+    });
+    client.send({ kind: "core", bytes: decode(text("quern-core")) });
+    client.read(reader, choice);
+  }));
 }
 
 // ---- Reading the file ----
@@ -155,4 +194,4 @@ async function start(): Promise<void> {
   more();
 }
 
-start().catch((e: Error) => fault("The interactive report does not work here: " + e.message));
+(empty ? startEmpty() : start()).catch((e: Error) => fault("The interactive report does not work here: " + e.message));

@@ -130,7 +130,8 @@ async function show(app: App): Promise<Shown> {
     bar.append(h("label", {}, "Heat ", heat));
   }
   element.append(h("h2", {}, flow ? "Control flow: " : "Assembly: ", app.link(name)), bar);
-  if (states[code.state]) element.append(h("p", { class: "note" }, states[code.state]!));
+  const said = states[code.state] ?? "This report has no instructions: costs by address.";
+  if (said) element.append(h("p", { class: "note" }, said));
   if (flow) return showFlow(app, f, code.insns.map((insn) => items.get(insn.addr)!), element, bar);
   const columns: Column[] = events.flatMap((e) => app.sides.map((side) => ({
     id: "self" + e + side, title: app.eventName(e) + (app.base ? ", " + sideNames[side] : ""),

@@ -6,6 +6,7 @@ import { Core, What } from "./core";
 import { Api, early } from "./api";
 import { inflate } from "./file";
 import type { FromWorker, ToWorker } from "./protocol";
+import { Reader } from "./reader";
 
 let api: Api | null = null;
 let core: Core | null = null;
@@ -44,6 +45,30 @@ function loadBlock(m: ToWorker & { kind: "block" }): void {
   }
 }
 
+// Profiles that the user has chosen, in a page without one: read, packed and loaded at once.
+async function read(m: ToWorker & { kind: "read" }): Promise<void> {
+  try {
+    const names = [...m.choice.files, ...m.choice.base];
+    let file = 0;
+    const reader = await Reader.open(await inflate(m.reader), (done, total) => scope.postMessage({ kind: "progress",
+      text: "Reading " + names[file]!.name + ": " + Math.floor(100 * done / Math.max(1, total)) + " %" }));
+    if (m.choice.series) reader.series();
+    for (const [side, files] of [m.choice.files, m.choice.base].entries())
+      for (const one of files) {
+        reader.add(side, one);
+        file++;
+      }
+    for (const block of reader.make()) core!.loadPlain(block);
+    core!.link();
+    api = new Api(core!);
+    scope.postMessage({ kind: "first" });
+    scope.postMessage({ kind: "ready" });
+  } catch (e) {
+    const ended = e instanceof WebAssembly.RuntimeError || e instanceof RangeError;
+    scope.postMessage({ kind: "refused", text: ended ? "there is not enough memory" : (e as Error).message });
+  }
+}
+
 function answer(m: ToWorker & { kind: "ask" }): void {
   try {
     if (!api) throw new Error("the report is not loaded yet");
@@ -57,7 +82,7 @@ function answer(m: ToWorker & { kind: "ask" }): void {
 
 // One at a time: blocks in their order, and what is asked before the next block, so that the first screen, which
 // block 0 suffices for, does not wait for all the others.
-const blocks: (ToWorker & { kind: "core" | "block" | "end" })[] = [];
+const blocks: (ToWorker & { kind: "core" | "block" | "read" | "end" })[] = [];
 const asked: (ToWorker & { kind: "ask" })[] = [];
 let waiting: (ToWorker & { kind: "ask" })[] = []; // for blocks that are still to come
 let busy = false;
@@ -85,6 +110,8 @@ async function work(): Promise<void> {
       } catch (e) {
         fault("this browser cannot run the report's WebAssembly", e);
       }
+    } else if (block.kind === "read") {
+      if (core) await read(block);
     } else if (core) {
       loadBlock(block);
       // Lets what was asked meanwhile come in.

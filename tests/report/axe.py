@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Usage: axe.py QUERN FOLDER AXE
 
-Every view of four reports, in light, in dark and in forced colours, in Chromium and, where it is there, in Firefox:
+Every view of five reports and of a page without one, in light, in dark and in forced colours, in Chromium and, where it is there, in Firefox:
 axe-core (the file AXE) finds no violation of WCAG 2.2 A and AA, nor of its own best practices, and the console says
 nothing. Prints TAP; called by make check-report-axe, from the root of the tree."""
 import os
@@ -94,6 +94,14 @@ def reports():
         out = os.path.join(FOLDER, name + ".html")
         subprocess.run([QUERN, "report", "-I", FOLDER, "-o", out, *args], check=True, stderr=subprocess.DEVNULL)
         yield name, out
+    out = os.path.join(FOLDER, "empty.html")
+    subprocess.run([QUERN, "report", "--empty", "-o", out], check=True)
+    yield "empty", out
+
+
+DROP = """const all = new DataTransfer();
+all.items.add(new File([arguments[0]], "whole.out"));
+document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: all, bubbles: true, cancelable: true }));"""
 
 
 def in_browser(browser, what, made, axe):
@@ -103,10 +111,15 @@ def in_browser(browser, what, made, axe):
         for theme in ("light", "dark", "forced colours"):
             faults = []
             browser.media(theme)
-            browser.open(path)
+            browser.open(path, state="empty" if name == "empty" else "ready")
             browser.complaints()
             browser.run(axe)
-            for view in VIEWS:
+            if name == "empty":  # the form, then a profile that was dropped, with the form as a menu
+                faults += browser.driver.execute_async_script(RUN, False)
+                browser.driver.execute_script(DROP, WHOLE)
+                browser.settle()
+                browser.run("document.querySelector('.open').open = true")
+            for view in VIEWS if name != "empty" else VIEWS[1:2]:
                 browser.view(view)
                 found = browser.driver.execute_async_script(RUN, view == "")
                 faults += ["%s: %s" % (view or "summary", fault) for fault in found]

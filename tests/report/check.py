@@ -21,303 +21,11 @@ sys.path.insert(0, os.path.dirname(__file__))
 from browser import Browser  # noqa: E402
 from firefox import Firefox  # noqa: E402
 from colours import CONTRAST, SIGHTS, apart, light  # noqa: E402
+from compare import (FOLDER, LARGE, QUERN, all_rows, as_json, compare, compare_cycles, compare_edges, compare_lines, compare_rows,
+    compare_summary, compare_views, counts, exact, key, known_of, known_places, places_of, quern, shown,
+    shown_numbers, test)  # noqa: E402
 from profiles import CIRCLE, COSTS, DIAMOND, FLOW  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
-
-QUERN, FOLDER = sys.argv[1:3]
-NONE = 0xFFFFFFFF
-LARGE = 200  # functions of a large profile that are compared
-tests = failures = 0
-
-
-def test(name, faults):
-    global tests, failures
-    tests += 1
-    print(("not ok" if faults else "ok"), tests, "-", name)
-    for fault in faults[:5]:
-        print("#", str(fault)[:600])
-    failures += bool(faults)
-    sys.stdout.flush()
-
-
-def quern(*args):
-    done = subprocess.run([QUERN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace")
-
-
-def as_json(path, *more):
-    status, out, _ = quern("convert", "--to=json", *more, path)
-    return json.loads(out, parse_float=Decimal) if status == 0 else None
-
-
-def shown(text):
-    """A number as the page shows it."""
-    return Decimal(text.replace(",", ""))
-
-
-def key(function):
-    return (function["object"] or "", function["file"] or "", function["name"] or "")
-
-
-def compare(what, got, wanted, faults):
-    if got != wanted:
-        faults.append("%s: %s, wanted %s" % (what, got, wanted))
-
-
-def exact(value, scale):
-    return Decimal(value["exact"]) / scale
-
-
-def compare_summary(browser, profile, faults):
-    events = [e for e in profile["events"] if not e["formula"]]
-    # Counted events come first; a derived one may have the name of one of them.
-    for i, (event, total) in enumerate(zip(events, profile["totals"])):
-        text = browser.run("return document.querySelector('#quern-totals [data-q=\"total:%d:0:0\"]').textContent" % i)
-        compare("total of " + event["name"], shown(text), Decimal(total), faults)
-    return events
-
-
-def compare_rows(rows, profile, events, scales, faults):
-    compare("functions", len(rows), len(profile["functions"]), faults)
-    for function in profile["functions"]:
-        row = rows.get(key(function))
-        if row is None:
-            faults.append("no function %s" % (key(function),))
-            continue
-        for i in range(len(events)):
-            for field in ("inclusive", "self"):
-                compare("%s of %s" % (field, key(function)), exact(row[field][i][0], scales[i]),
-                        Decimal(function[field][i]), faults)
-        compare("called %s" % (key(function),), row["called"][0]["exact"], str(function["called"]), faults)
-
-
-# ---- What stands in the page ----
-
-def wanted_value(what, event, side, number, known):
-    """What a number in the page is of (data-q): exact and scale, or a double."""
-    rows, edges, summary = known
-    scale = summary["events"][event]["scale"]
-    if what == "total":
-        return summary["events"][event]["total"], scale
-    if what in ("self", "incl"):
-        return rows[int(number)]["self" if what == "self" else "inclusive"][event], scale
-    if what == "called":
-        return rows[int(number)]["called"], 1
-    if what in ("edge", "calls"):
-        edge = edges[tuple(int(n) for n in number.split("-"))]
-        return (edge["cost"][event], scale) if what == "edge" else (edge["calls"], 1)
-    if what in ("funcline", "funcsite"):
-        return None, None  # compared as a sum by check_inside
-    if what in ("line", "insn", "site", "insnsite"):
-        # Raw line numbers of both sides; where they are aligned, old and new ones: "3-4".
-        costs = known_places[what]
-        numbers = number.split("-")
-        if what in ("line", "insn"):
-            new, old = (numbers * 2)[:2][::-1] if summary["base"] and what == "line" and "-" in number else (number, number)
-        else:
-            callee = numbers[-1]
-            new, old = numbers[-2] + "-" + callee, numbers[0] + "-" + callee
-        zero = {"exact": "0", "approx": 0}
-        a, b = (costs.get((n, event), [zero] * 2)[s] for s, n in ((0, new), (1, old)))
-        exactly = a["exact"] is not None and b["exact"] is not None
-        return [a, b, {"exact": str(int(a["exact"]) - int(b["exact"])) if exactly else None,
-                       "approx": (a["approx"] or 0) - (b["approx"] or 0)}], scale
-    return None, None
-
-
-known_places = {}
-
-
-def places_of(browser, summary, file=None, func=NONE):
-    """What lines (of a file), instructions and sites (of a function) cost, as the worker says."""
-    usable = [i for i, e in enumerate(summary["events"]) if e["total"]]
-    lines, sites = {}, {}
-    if file is not None:
-        said = browser.ask("fileLines", browser.ask("fileOf", file), NONE, usable, 1)
-        rows = [(str(l["line"]), l["values"]) for l in said["lines"]]
-    else:
-        said = browser.ask("funcCode", func, usable, 1)
-        rows = [("%x" % int(l["addr"]), l["values"]) for l in said["at"]]
-    for at, values in rows:
-        for e, v in zip(usable, values):
-            add_place(lines, (at, e), v)
-    for site in said["sites"]:
-        at = str(site["line"]) if file is not None else "%x" % int(site["addr"])
-        for e, v in zip(usable, site["cost"]):
-            add_place(sites, (at + "-" + str(site["callee"]["func"]), e), v)
-    return lines, sites
-
-
-def add_place(to, at, values):
-    values = values + [{"exact": "0", "approx": 0}] * (2 - len(values))
-    if at in to:
-        values = [{"exact": str(int(a["exact"]) + int(b["exact"])) if a["exact"] and b["exact"] else None,
-                   "approx": (a["approx"] or 0) + (b["approx"] or 0)} for a, b in zip(to[at], values)]
-    to[at] = values
-
-
-def compare_places(browser, known, faults, more):
-    """Source of every file, all lines, assembly: each number, and all lines that have one."""
-    summary = known[2]
-    lines = browser.ask("lines", NONE, 1)
-    usable = [i for i, e in enumerate(summary["events"]) if e["total"]]
-    files = sorted({l["file"] for l in lines})
-    known_places.clear()
-    known_places["line"] = {}
-    for l in lines:
-        for e, v in zip(usable, l["self"]):
-            add_place(known_places["line"], ("%s:%s" % (l["file"] or "???", l["line"] if l["line"] != "0" else "?"), e), v[:2])
-    if summary["has"] & 3:
-        browser.view("v=lines" + more)
-        shown_lines = {place for place in browser.run(
-            "return [...document.querySelectorAll('#quern-lines [data-place]')].map((e) => e.dataset.place)")}
-        if len(lines) <= 300:
-            compare("all lines", shown_lines, {place for place, _ in known_places["line"]}, faults)
-        shown_numbers(browser, "v=lines", known, faults)
-    for file in files if summary["has"] & 1 else []:
-        if not file:
-            continue
-        _, known_places["site"] = places_of(browser, summary, file)
-        known_places["line"] = {}
-        for l in lines:  # compared with convert
-            for e, v in zip(usable, l["self"] if l["file"] == file else []):
-                add_place(known_places["line"], (l["line"], e), v[:2])
-        browser.view("v=source&w=" + urllib.parse.quote(file) + more)
-        cells = shown_numbers(browser, "source of " + file, known, faults)
-        got = {n for q in cells for n in q.split(":")[3].split("-")[-1:] if q.startswith("line:")}
-        if not summary["base"]:
-            compare("lines of " + file, got, {at for at, _ in known_places["line"]}, faults)
-    for func in range(min(3, summary["funcs"])) if summary["has"] & 2 else []:
-        known_places["insn"], known_places["insnsite"] = places_of(browser, summary, func=func)
-        browser.view("v=assembly&f=" + browser.ask("name", func)["hash"] + more)
-        cells = shown_numbers(browser, "assembly of %d" % func, known, faults)
-        compare("instructions", {q.split(":")[3] for q in cells if q.startswith("insn:")},
-                {at for at, _ in known_places["insn"]}, faults)
-
-
-def shown_numbers(browser, state, known, faults):
-    cells = browser.run("""return [...document.querySelectorAll("#quern-main [data-q]")].map(
-        (e) => [e.dataset.q, e.textContent])""")
-    for q, text in cells:
-        compare_shown(text, q, known, faults)
-    return [q for q, _ in cells]
-
-
-def compare_shown(got, q, known, faults):
-    what, event, side, number = (q.split(":", 3) + ["0", "0", "0"])[:4]
-    if number.startswith("group") or what in ("distance", "half"):
-        return
-    if what == "per":
-        row = known[0][int(number)]
-        calls = row["called"][0]["approx"]
-        value = {"exact": None, "approx": row["inclusive"][int(event)][0]["approx"] / calls if calls else None}
-        sides, scale = [value] * 4, 1
-        if int(side) > 0:
-            return
-    else:
-        sides, scale = wanted_value(what, int(event), int(side), number, known)
-        if sides is None:
-            return
-    if int(side) == 3:
-        old, new = sides[1]["approx"] or 0, sides[0]["approx"] or 0
-        text = "–" if not old and not new else "new" if not old else "gone" if not new else None
-        if text is not None:
-            compare(q, got, text, faults)
-        elif abs(float(got[1:]) - new / old) > abs(new / old) * 0.006:
-            faults.append("%s: %s, wanted %s" % (q, got, new / old))
-        return
-    value = sides[int(side)]
-    if value["exact"] is not None:
-        text = got[1:] if int(side) == 2 and got[0] == "+" else got
-        compare(q, shown(text), exact(value, scale), faults)
-    elif value["approx"] is None:
-        compare(q, got, "–", faults)
-    elif abs(float(got.lstrip("+≈ ").replace(",", "")) - value["approx"]) > abs(value["approx"]) * 1e-5:
-        faults.append("%s: %s, wanted %s" % (q, got, value["approx"]))
-
-
-def compare_groups(browser, known, faults):
-    """Self costs of objects are the sums of their functions'."""
-    cells = browser.run("""return [...document.querySelectorAll("#quern-functions [data-group] [data-q^=self]")].map(
-        (e) => [e.closest("tr").dataset.group, e.dataset.q, e.textContent])""")
-    for label, q, text in cells:
-        _, event, side, _ = q.split(":")
-        values = [row["self"][int(event)][int(side)]["exact"] for row in known[0] if (row["object"] or "???") == label] \
-            if int(side) < 3 else [None]
-        if None not in values and text[0] != "≈":
-            compare("group %s, %s" % (label, q), shown(text.lstrip("+")),
-                    sum(map(Decimal, values)) / known[2]["events"][int(event)]["scale"], faults)
-
-
-def known_of(browser, summary):
-    rows = browser.ask("rows", list(range(summary["funcs"])))
-    edges = {(e["caller"], e["callee"]): e for e in browser.ask("edges", 0, 100000)}
-    return rows, edges, summary
-
-
-def compare_views(browser, known, faults, funcs):
-    """Every number in every view is what the worker says, which was compared with convert."""
-    summary = known[2]
-    names = ["%s@%d" % (e["name"], i) if [x["name"] for x in summary["events"]].index(e["name"]) != i else e["name"]
-             for i, e in enumerate(summary["events"]) if e["total"]]
-    more = "&c=" + "~".join(urllib.parse.quote(n) for n in names)
-    hashes = [h["hash"] for h in browser.ask("table", funcs, [])["names"]]
-    states = ["", "v=functions" + more, "v=functions&s=%2Bname" + more, "v=functions&g=object" + more,
-              "v=compare" + more] + ["v=function&f=%s%s" % (h, a) for h in hashes for a in (more, "&a=1")]
-    for state in states:
-        browser.view(state)
-        if not shown_numbers(browser, state, known, faults):
-            faults.append("no numbers in " + state)
-        if "g=object" in state:
-            compare_groups(browser, known, faults)
-        if state.startswith("v=functions&c"):
-            got = browser.run("return [...document.querySelectorAll('#quern-functions [data-func]')].map((e) => e.dataset.func)")
-            compare("functions in " + state, len(set(got)), min(summary["funcs"], len(set(got)) or 1), faults)
-            if summary["funcs"] <= 300:
-                compare("all functions", sorted({int(f) for f in got}), list(range(summary["funcs"])), faults)
-    compare_places(browser, known, faults, more)
-
-
-def compare_cycles(rows, profile, faults):
-    """The same functions share a cycle, whatever its number."""
-    ours, theirs = {}, {}
-    for function in profile["functions"]:
-        row = rows[key(function)]
-        for number, cycles in ((row["cycle"][0], ours), (function["cycle"], theirs)):
-            if number:
-                cycles.setdefault(number, set()).add(key(function))
-    compare("cycles", sorted(map(sorted, ours.values())), sorted(map(sorted, theirs.values())), faults)
-
-
-def compare_edges(browser, rows, profile, scales, faults):
-    by_number = {row["func"]: k for k, row in rows.items()}
-    edges = {(by_number[e["caller"]], by_number[e["callee"]]): e for e in browser.ask("edges", 0, 100000)}
-    compare("edges", len(edges), len(profile["edges"]), faults)
-    for edge in profile["edges"]:
-        pair = tuple(key(profile["functions"][edge[end]]) for end in ("caller", "callee"))
-        got = edges[pair]
-        compare("calls of %s" % (pair,), min(int(got["calls"][0]["exact"]), 2**64 - 1), edge["calls"], faults)
-        for i, scale in enumerate(scales):
-            compare("cost of %s" % (pair,), exact(got["cost"][i][0], scale),
-                    Decimal(edge["inclusive"][i]), faults)
-
-
-def compare_lines(browser, rows, profile, scales, faults):
-    by_number = {row["func"]: k for k, row in rows.items()}
-    wanted = {}
-    for line in profile["lines"]:
-        at = (key(profile["functions"][line["function"]]), line["file"] or "", line["line"], line.get("addr", 0))
-        sums = wanted.setdefault(at, [Decimal(0)] * len(scales))
-        for i, count in enumerate(line["self"]):
-            sums[i] += count
-    got = {(by_number[l["func"]], l["file"], int(l["line"]), int(l["addr"])):
-           [exact(l["self"][i][0], scale) for i, scale in enumerate(scales)] for l in browser.ask("lines", NONE, 7)}
-    compare("lines", got, wanted, faults)
-
-
-def all_rows(browser):
-    summary = browser.ask("summary")
-    return {(r["object"], r["file"], r["name"]): r for r in browser.ask("rows", list(range(summary["funcs"])))}
 
 
 def check_golden(browser, path):
@@ -1331,6 +1039,113 @@ def check_size(browser):
     test("--max-size", faults)
 
 
+# Files that are dropped into a page, as (name, base64); the base is in its field already.
+DROP = """const list = (files) => {
+    const all = new DataTransfer();
+    for (const [name, text] of files) all.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
+    return all;
+};
+document.getElementById("quern-base").files = list(arguments[1]).files;
+document.getElementById("quern-apart").checked = arguments[2];
+document.body.dataset.state = "waiting";
+document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: list(arguments[0]), bubbles: true, cancelable: true }));"""
+
+
+def drop(browser, files, base=(), series=False, fragment="", seconds=60):
+    """Drops files of tests/golden, or (name, bytes), into the page; what it says of them, \"\" when it shows them."""
+    def read(names):
+        return [(name, base64.b64encode(open("tests/golden/" + name, "rb").read()).decode()) if isinstance(name, str)
+                else (name[0], base64.b64encode(name[1]).decode()) for name in names]
+    browser.driver.execute_script("location.hash = arguments[0]", fragment)
+    browser.driver.execute_script(DROP, read(files), read(base), series)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        state, said = browser.run("return [document.body.dataset.state, document.querySelector('.status').textContent]")
+        if state == "ready" and not said or said and not said.startswith("Reading"):
+            return said
+        time.sleep(0.02)
+    return "nothing came"
+
+
+def refusal(folder, name):
+    """Why convert refuses a file: the last of its sentences. \"\": it does not."""
+    done = subprocess.run([os.path.abspath(QUERN), "convert", "--to=json", name], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    said = [line[7:] for line in done.stderr.decode().splitlines() if line.startswith("quern: ")]
+    return said[-1] if done.returncode else ""
+
+
+def check_empty(browser):
+    """A page without a profile: what is dropped into it is read there, and every number is that of convert; what is
+    refused, is with the sentence of convert."""
+    faults = []
+    report = os.path.join(FOLDER, "empty.html")
+    status, _, said = quern("report", "--empty", "-o", report)
+    compare("the command", (status, said), (0, ""), faults)
+    compare("state", browser.open(report, state="empty"), "empty", faults)
+    compare("nothing is dropped", drop(browser, []), "No profile is chosen yet.", faults)
+    refused = shown_ = 0
+    for path in sorted(glob.glob("tests/golden/*grind*")):
+        name = os.path.basename(path)
+        profile, said = as_json(path), drop(browser, [name])
+        if name.endswith(".zst"):
+            compare(name, said, name + ": browsers cannot unpack zstd; zstd -d does", faults)
+        elif profile is None:
+            compare(name, said, refusal("tests/golden", name), faults)
+            refused += 1
+        elif said:
+            faults.append("%s: %s" % (name, said))
+        else:
+            events = compare_summary(browser, profile, faults)
+            rows, summary = all_rows(browser), browser.ask("summary")
+            scales = [e["scale"] for e in summary["events"]][:len(events)]
+            compare_rows(rows, profile, events, scales, faults)
+            compare_cycles(rows, profile, faults)
+            compare_edges(browser, rows, profile, scales, faults)
+            compare_lines(browser, rows, profile, scales, faults)
+            if name in ("cut-off.callgrind", "fault-cut.callgrind.gz", "fault-junk.callgrind"):
+                compare("remarks of " + name, len(summary["remarks"]) > 0, True, faults)
+            shown_ += 1
+    compare("one is refused, the others are shown", (refused, shown_ > 50), (1, True), faults)
+    for text in (b"", b"hello\n", b"events:\n1 1\n", b"1 1\n", bytes(range(256)), b"\x1f\x8b\x08", b"version: 2\nevents: Ir\n1 1\n"):
+        with open(os.path.join(FOLDER, "bad.out"), "wb") as f:
+            f.write(text)
+        compare("as convert says of %s" % text[:20], drop(browser, [("bad.out", text)]), refusal(FOLDER, "bad.out"), faults)
+    # Views, of one with everything; a base; a sum; a series.
+    compare("one more", drop(browser, ["calls.callgrind"], fragment="v=functions&q=func"), "", faults)
+    browser.settle()
+    compare("the address stays", [r[-3] for r in texts_of(browser, "#quern-functions")], ["func2file2.c", "func1file1.c"], faults)
+    compare_views(browser, known_of(browser, browser.ask("summary")), faults, [0, 1, 2])
+    browser.view("v=source")
+    compare("no source", "The source was not found." in browser.run("return document.querySelector('#quern-main').textContent"), True, faults)
+    compare("an archive with more behind it", drop(browser, ["calls.callgrind.gz"]), "", faults)
+    compare("with a base", drop(browser, ["hex.callgrind"], base=["cfn-reset.callgrind"]), "", faults)
+    difference = os.path.join(FOLDER, "empty.out")
+    quern("diff", "-o", difference, "tests/golden/cfn-reset.callgrind", "tests/golden/hex.callgrind")
+    compare("difference", shown(browser.run("return document.querySelector('[data-q=\"total:0:2:0\"]').textContent").lstrip("+")),
+            Decimal(as_json(difference)["totals"][0]), faults)
+    compare("other events", "are not those" in drop(browser, ["parts.callgrind"], base=["calls.callgrind"]), True, faults)
+    twice = ["calls.callgrind", "calls.callgrind.gz"]
+    compare("a sum", drop(browser, twice), "", faults)
+    compare("its total", browser.ask("summary")["events"][0]["total"][0]["exact"], "1640", faults)
+    compare("a series", drop(browser, twice, series=True, fragment="v=series"), "", faults)
+    browser.settle()
+    compare("its columns", [r[1:4] for r in texts_of(browser, "#quern-runs")], [["820", "820", "0"]], faults)
+    compare("a series of one", drop(browser, twice[:1], series=True), "a series is of two profiles or more", faults)
+    compare("hostile names", drop(browser, [("</script><img src=x>.out", b"events: Ir\nfn=<b>\n1 1\n")]), "", faults)
+    compare("title", browser.run("return document.title"), "</script><img src=x>.out", faults)
+    compare("foreign elements", browser.run("return document.querySelectorAll('img, iframe').length"), 0, faults)
+    compare("no profile at all", drop(browser, [("x.png", bytes(range(256)))]) != "", True, faults)
+    compare("requests", browser.run("return performance.getEntriesByType('resource').length"), 0, faults)
+    compare("console", browser.complaints(), [], faults)
+    for options, word in ((["tests/golden/calls.callgrind"], "name none here"), (["--base=x"], "there is no profile yet"),
+                          (["--define=x = 2 Ir"], "there is no profile yet"), (["-I", "x"], "there is no profile yet")):
+        no = os.path.join(FOLDER, "no.html")
+        status, _, said = quern("report", "--empty", "-o", no, *options)
+        compare("refused: " + word, (status, word in said, os.path.exists(no)), (2, True, False), faults)
+    test("a page into which profiles are dropped: each number is that of convert", faults)
+
+
 def check_series(browser):
     """Three runs beside each other: every number is that of convert, of that run alone. `f` is only in the first two, and of
     more than 64 bits in the second; the third is the cycle of CIRCLE under other names, the fourth two parts."""
@@ -1468,7 +1283,7 @@ def check_each_part(browser, profile, wanted, summary, faults):
 
 # In this order. Those that only Chromium has the means for: widths of the window, print, damaged files by the dozen, what a browser lacks.
 VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "damage",
-         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "old")
+         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old")
 CHROMIUM = ("access", "damage", "first", "old")
 
 
@@ -1476,8 +1291,8 @@ def main():
     if len(sys.argv) > 3:
         for path in sys.argv[3:]:
             check_large(path)
-        print("1..%d" % tests)
-        return 1 if failures else 0
+        print("1..%d" % counts["tests"])
+        return 1 if counts["failures"] else 0
     only = os.environ.get("ONLY")  # for whoever changes one view
     firefox = os.environ.get("BROWSER") == "firefox"
     golden = sorted(glob.glob("tests/golden/*grind*"))
@@ -1498,8 +1313,8 @@ def main():
     if not firefox and not only:
         check_static("tests/golden/calls.callgrind")
         check_command("tests/golden/calls.callgrind")
-    print("1..%d" % tests)
-    return 1 if failures else 0
+    print("1..%d" % counts["tests"])
+    return 1 if counts["failures"] else 0
 
 
 if __name__ == "__main__":
