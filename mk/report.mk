@@ -52,7 +52,7 @@ REPORT_READER_SRCS := $(filter-out profile/read/input.c,$(wildcard profile/model
                       $(wildcard profile/sum/merger*.c) \
                       $(addprefix profile/sum/,append.c costs.c fold.c) \
                       $(filter-out report/pack/deflate.c,$(wildcard report/pack/*.c)) \
-                      $(wildcard report/reader/*.c)
+                      $(wildcard report/reader/*.c) profile/read/page/input.c
 # Not -mbulk-memory: with it clang 14 keeps wasi-libc's errno in memory of threads, which are not there.
 REPORT_READER_FLAGS := --target=wasm32-wasi -nostdlibinc -isystem $(REPORT_WASI) -mexec-model=reactor \
                        -O2 -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -fvisibility=hidden -Iinclude -I. \

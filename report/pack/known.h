@@ -7,7 +7,8 @@
 
 #include "quern/profile.h"
 
-// The index of an event of the profile, or of a known one, which is then defined. -1: there is none.
+// The index of an event of the profile, or of a known one, which is then defined; -1: there is
+// none.
 int known_event(struct quern_profile *p, const char *name);
 // Defines all that can be.
 void known_events(struct quern_profile *p);

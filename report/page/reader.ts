@@ -50,7 +50,8 @@ export class Reader {
 
   add(side: number, file: Picked): void {
     const name = this.bytesIn(encoder.encode(file.name.replace(/\0/g, "?")), 1), at = this.bytesIn(file.bytes, 0);
-    if (this.call["add"]!(side, name, at, file.bytes.length, file.cut ? 1 : 0) < 0) throw this.fault();
+    this.call["cut"]!(file.cut ? 1 : 0);
+    if (this.call["add"]!(side, name, at, file.bytes.length) < 0) throw this.fault();
   }
 
   // The blocks, one at a time.

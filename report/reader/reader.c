@@ -15,7 +15,6 @@
 #include "report/core/texts.h"
 #include "report/pack/known.h"
 #include "report/pack/pack.h"
-#include "report/reader/input.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) reader_##name
 
@@ -147,16 +146,15 @@ void reader_series(void)
 }
 
 // A file of a side; name (NUL-terminated) and text are from get() and the reader's from here on.
-// `cut`: the archive that it was in is damaged behind this text. 0, or -1: see fault().
-int EXPORT(add)(unsigned s, char *name, char *text, size_t size, int cut);
-int reader_add(unsigned s, char *name, char *text, size_t size, int cut)
+// 0, or -1: see fault().
+int EXPORT(add)(unsigned s, char *name, char *text, size_t size);
+int reader_add(unsigned s, char *name, char *text, size_t size)
 {
     struct quern_read_opts opts = { .sz = sizeof(opts), .progress = step };
     struct quern_error e;
 
     if (s >= CORE_SIDES)
         return refuse("there are two sides");
-    input_cut = cut;
     struct quern_profile *p = quern_profile_read_mem(text, size, name, &opts, &e);
     free(text);
     if (!p)
@@ -208,8 +206,8 @@ static void put_facts(void)
     pack_text(pack, "written", now);
     pack_text(pack, "generator", "quern " QUERN_VERSION);
     pack_text(pack, "left-out",
-              "sources and instructions are left out, since a page cannot look for them; `quern report "
-              "PROFILE` can");
+              "sources and instructions are left out, since a page cannot look for them; "
+              "`quern report PROFILE` can");
 }
 
 // Of each file with lines: its source is not there.

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// In the page: the text of a profile is in memory, unpacked by the browser. Where the archive was
-// cut off or damaged, `input_cut` says so, and what was unpacked before is read.
-#include "report/reader/input.h"
+// In place of ../input.c where a page reads profiles (report/reader): the text is in memory,
+// unpacked by the browser. Where the archive was cut off or damaged, the page says so beforehand,
+// and what was unpacked before is read. Not part of libquern.
+#include "profile/read/input.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "quern/profile.h"
 
-bool input_cut;
+static bool cut_off;
+
+// Called by the page: the archive of the text that is read next is damaged behind it.
+__attribute__((export_name("cut"))) void input_cut(int cut);
+
+void input_cut(int cut)
+{
+    cut_off = cut;
+}
 
 int input_open(struct input *in, const char *path)
 {
@@ -31,7 +40,7 @@ ssize_t input_read(struct input *in, void *buf, size_t n)
     in->mem += n;
     in->mem_left -= n;
     in->done += n;
-    in->truncated = input_cut && in->mem_left == 0;
+    in->truncated = cut_off && in->mem_left == 0;
     return (ssize_t)n;
 }
 
