@@ -14,22 +14,10 @@ static bool there(const struct core *c, unsigned side, uint32_t e)
     return side == VALUES_NEW ? is_new : side == VALUES_OLD ? is_old : is_new || is_old;
 }
 
-int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction, unsigned side,
-                  uint32_t *func_out, uint32_t *distance)
+// From the n functions that are in func_out and seen, to all that are not seen yet. Their number.
+static uint32_t walk(const struct core *c, enum reach_direction direction, unsigned side,
+                     uint32_t n, uint8_t *seen, uint32_t *func_out, uint32_t *distance)
 {
-    int rc = graph_cycles(c, 0);
-
-    if (rc == 0)
-        rc = graph_cycles(c, 1);
-    if (rc < 0 || func >= c->funcs)
-        return rc < 0 ? rc : CORE_WRONG;
-    uint8_t *seen = heap_get(c->funcs);
-    if (!seen)
-        return CORE_MEMORY;
-    uint32_t n = 0;
-    func_out[n] = func;
-    distance[n++] = 0;
-    seen[func] = 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t f = func_out[i];
         bool down = direction == REACH_CALLEES;
@@ -45,8 +33,58 @@ int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction,
             distance[n++] = distance[i] + 1;
         }
     }
+    return n;
+}
+
+int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction, unsigned side,
+                  uint32_t *func_out, uint32_t *distance)
+{
+    int rc = graph_cycles(c, 0);
+
+    if (rc == 0)
+        rc = graph_cycles(c, 1);
+    if (rc < 0 || func >= c->funcs)
+        return rc < 0 ? rc : CORE_WRONG;
+    uint8_t *seen = heap_get(c->funcs);
+    if (!seen)
+        return CORE_MEMORY;
+    func_out[0] = func;
+    distance[0] = 0;
+    seen[func] = 1;
+    uint32_t n = walk(c, direction, side, 1, seen, func_out, distance);
     heap_put(seen);
     return n;
+}
+
+int reach_near(struct core *c, unsigned side, uint8_t *near)
+{
+    int rc = graph_cycles(c, 0);
+
+    if (rc == 0)
+        rc = graph_cycles(c, 1);
+    if (rc < 0)
+        return rc;
+    uint8_t *seen = heap_get(c->funcs);
+    uint32_t *func = heap_array(c->funcs, sizeof(*func));
+    uint32_t *distance = heap_array(c->funcs, sizeof(*distance)), n = 0;
+    rc = seen && func && distance ? 0 : CORE_MEMORY;
+    for (uint32_t f = 0; rc == 0 && f < c->funcs; f++)
+        if (near[f])
+            func[n++] = f;
+    uint32_t first = n;
+    for (int way = 0; rc == 0 && way < 2; way++) {
+        for (uint32_t f = 0; f < c->funcs; f++)
+            seen[f] = 0;
+        for (uint32_t i = 0; i < first; i++)
+            seen[func[i]] = 1;
+        n = walk(c, way ? REACH_CALLERS : REACH_CALLEES, side, first, seen, func, distance);
+        for (uint32_t i = first; i < n; i++)
+            near[func[i]] = 1;
+    }
+    heap_put(seen);
+    heap_put(func);
+    heap_put(distance);
+    return rc;
 }
 
 int64_t reach_path(struct core *c, uint32_t func, struct formula *f, unsigned side, uint32_t *edge,

@@ -14,6 +14,10 @@ enum reach_direction { REACH_CALLEES, REACH_CALLERS };
 int64_t reach_all(struct core *c, uint32_t func, enum reach_direction direction, unsigned side,
                   uint32_t *func_out, uint32_t *distance);
 
+// The same from several at once, in both directions: `near` has the functions to begin with, and
+// afterwards all that lead to them or that they lead to. 0 or an error.
+int reach_near(struct core *c, unsigned side, uint8_t *near);
+
 // The path to a function along the dearest caller of each: edges, the last one ends in the
 // function. Stops before a function that the path has already. Their number, at most `max`, or an
 // error.

@@ -3,6 +3,7 @@
 // What views ask the worker for: answers as large as a screen, already as text and numbers. Each method is a request; its
 // result is copied to the page.
 import { By, Core, Detail, Field, Flame, GroupBy, NONE, Of, Side, What } from "./core";
+import { regex } from "./pattern";
 import { Series } from "./series";
 import type { By as SeriesBy, Run } from "./series";
 import type { EventInfo, FlameGraph, FlameLimits, Flow, Func, Insn, PartInfo, Source, Value } from "./core";
@@ -34,8 +35,8 @@ export interface Table { names: Name[]; values: Value[][] } // by column, row
 
 // Which functions: `text` is a piece of the name, or a regular expression between slashes; "file:" or "object:"
 // before it says where else to look, "!" before all that: the others. `focus`: only what leads to it and what it
-// leads to.
-export interface Filter { text: string; focus: number; hide: number[] }
+// leads to; `near`: the same for all functions of a text. `without`: texts whose functions are hidden.
+export interface Filter { text: string; focus: number; hide: number[]; near?: string; without?: string[] }
 export interface Order { of?: Of; event?: number; side?: Side; field?: Field; descending: boolean; magnitude?: boolean }
 
 export interface Neighbour { name: Name; edge: number; distance: number; calls: Value[];
@@ -104,16 +105,6 @@ function only(rows: Uint32Array, mask: Uint8Array): Uint32Array {
     n += mask[f]!;
   }
   return some.slice(0, n);
-}
-
-// A regular expression, or null: it is not written as one. Browsers say of a wrong one what is wrong, but not all that it is one.
-function regex(text: string): RegExp | null {
-  const m = /^\/(.+?)(?:\/(i?))?$/.exec(text);
-  try {
-    return m ? new RegExp(m[1]!, m[2] === "i" ? "iu" : "u") : null;
-  } catch (e) {
-    throw new Error("not a regular expression: " + (e as Error).message.replace(/^Invalid regular expression: /, ""));
-  }
 }
 
 // What is answered of functions and calls alone. All else waits for lines, sources and code.
@@ -293,7 +284,7 @@ export class Api {
 
   // By function: 1 where it is shown. null: all are.
   private masked(filter: Filter): Uint8Array | null {
-    if (!filter.text && filter.focus === NONE && !filter.hide.length) return null;
+    if (!filter.text && filter.focus === NONE && !filter.hide.length && !filter.near && !filter.without?.length) return null;
     const key = JSON.stringify([filter, this.core.number(What.Linked)]);
     if (this.mask?.key === key) return this.mask.mask;
     const funcs = this.core.number(What.Funcs);
@@ -302,12 +293,19 @@ export class Api {
       const near = new Uint8Array(funcs);
       for (const callers of [false, true])
         for (const f of this.core.reach(filter.focus, callers, Side.Difference).funcs) near[f] = 1;
-      for (let f = 0; f < funcs; f++) mask[f] &= near[f]!;
+      this.keep(mask, near);
     }
+    if (filter.near) {
+      const seeds = this.textMask(filter.near);
+      this.keep(mask, this.core.number(What.Linked) ? this.core.near(seeds, Side.Difference) : seeds);
+    }
+    for (const text of filter.without ?? []) this.keep(mask, this.textMask(text).map((hit) => 1 - hit));
     for (const f of filter.hide) mask[f] = 0;
     this.mask = { key, mask };
     return mask;
   }
+
+  private keep(mask: Uint8Array, other: Uint8Array): void { for (let f = 0; f < mask.length; f++) mask[f] &= other[f]!; }
 
   order(filter: Filter, by: Order): Uint32Array {
     const mask = this.masked(filter), rows = this.allBy(by);

@@ -80,7 +80,15 @@ export class App {
   // The same view, changed.
   set(change: State, replace = false): void { this.move({ ...this.state, ...change }, replace); }
 
-  get filter(): Filter { return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden }; }
+  get filter(): Filter {
+    return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden, near: this.state.fr ?? "", without: this.without };
+  }
+
+  // Texts whose functions are hidden.
+  get without(): string[] { return this.state.hr ? this.state.hr.split("~").map((text) => text.replace(/%7E/g, "~")) : []; }
+
+  // Is something left out by focus or hiding?
+  get narrowed(): boolean { return this.focus !== NONE || this.hidden.length > 0 || !!this.state.fr || !!this.state.hr; }
 
   // ---- Names ----
 

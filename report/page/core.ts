@@ -365,6 +365,17 @@ export class Core {
     }
   }
 
+  // The functions of a mask, and all that lead to them or that they lead to.
+  near(mask: Uint8Array, side: Side): Uint8Array {
+    const at = this.bytesIn(mask);
+    try {
+      this.check(this.call["near"]!(this.handle, side, at));
+      return new Uint8Array(this.memory.buffer, at, mask.length).slice();
+    } finally {
+      this.put(at);
+    }
+  }
+
   // The edges of the heaviest path to a function.
   path(f: number, formula: number, side: Side, max = 100): Uint32Array {
     const at = this.get(max * 4);

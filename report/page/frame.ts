@@ -4,6 +4,7 @@
 import { NONE } from "./core";
 import type { App, Shown, View } from "./app";
 import { button, h } from "./element";
+import { regex } from "./pattern";
 import { read } from "./state";
 import { views } from "./views";
 
@@ -29,6 +30,9 @@ function copy(e: ClipboardEvent): void {
   e.clipboardData.setData("text/plain", part.textContent!);
   e.preventDefault();
 }
+
+// Texts as they stand in the address.
+function hiding(texts: string[]): string { return texts.map((text) => text.replace(/~/g, "%7E")).join("~"); }
 
 export class Frame {
   private readonly title = h("a", {});
@@ -56,7 +60,10 @@ export class Frame {
       this.main.focus();
     });
     const header = h("header", {}, skip, h("h1", {}, this.title), this.nav,
-      h("div", { class: "bar", role: "search" }, this.search, h("label", {}, "Event ", this.event), this.more,
+      h("div", { class: "bar", role: "search" }, this.search,
+        button("Focus", () => this.narrow(false), { title: "In every view: only the functions that are searched for, what leads to them and what they lead to" }),
+        button("Hide", () => this.narrow(true), { title: "In every view: without the functions that are searched for" }),
+        h("label", {}, "Event ", this.event), this.more,
         this.options,
         button("?", () => this.showHelp(), { "aria-label": "Keys", title: "Keys (?)" })),
       this.chips, this.status);
@@ -90,6 +97,26 @@ export class Frame {
     const now = read(location.hash);
     if (["functions", "compare", "lines", "series"].includes(now.v ?? "")) app.move({ ...now, q: text }, true);
     else app.go({ v: "functions", q: text });
+  }
+
+  // What is searched for becomes a filter of all views, pictures too; Esc undoes it.
+  private narrow(hide: boolean): void {
+    const app = this.app, text = this.search.value;
+    if (!app) return;
+    if (!text) {
+      this.say("Search for a piece of a name or a /regular expression/ first.");
+      this.search.focus();
+      return;
+    }
+    try {
+      regex(text.replace(/^!?((name|file|object):)?/, ""));
+    } catch (e) {
+      this.say((e as Error).message);
+      return;
+    }
+    this.search.value = "";
+    this.say("");
+    app.set({ q: "", ...(hide ? { hr: hiding([...app.without, text]) } : { fr: text }) });
   }
 
   show(app: App, view: View): void {
@@ -197,6 +224,8 @@ export class Frame {
     for (let i = 0; i < app.hidden.length; i++)
       add("hidden: " + (await app.client.ask("name", app.hidden[i]!)).name,
         { hi: hashes.filter((_, k) => k !== i).join(".") });
+    if (app.state.fr) add("focus: " + app.state.fr, { fr: "" });
+    app.without.forEach((text, i) => add("hidden: " + text, { hr: hiding(app.without.filter((_, k) => k !== i)) }));
     if (app.state.p) add("parts: " + app.state.p.split(".").length + " of " + app.summary.parts.length, { p: "" });
     if (app === this.app) this.chips.replaceChildren(...chips);
   }
@@ -214,8 +243,12 @@ export class Frame {
     } else if (s.q) {
       this.search.value = "";
       app.set({ q: "" });
+    } else if (s.hr) {
+      app.set({ hr: hiding(app.without.slice(0, -1)) });
     } else if (s.hi) {
       app.set({ hi: s.hi.split(".").slice(0, -1).join(".") });
+    } else if (s.fr) {
+      app.set({ fr: "" });
     } else if (s.fo) {
       app.set({ fo: "" });
     } else if (s.p) {

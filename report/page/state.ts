@@ -15,6 +15,8 @@ export interface State {
   o?: string;  // opened groups
   fo?: string; // focus: hash
   hi?: string; // hidden functions: hashes
+  fr?: string; // focus: on what a text or /regular expression/ finds
+  hr?: string; // hidden: what texts find, one behind another with ~ between, a ~ in them as %7E
   p?: string;  // parts that count: numbers
   cy?: string; // "0": functions of a cycle one by one
   d?: string;  // defined events: "name=formula", with ~ between
@@ -39,7 +41,7 @@ export interface State {
 }
 
 // What holds in every view.
-const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "p", "cy", "d", "m", "n", "x"];
+const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "fr", "hr", "p", "cy", "d", "m", "n", "x"];
 
 export function read(fragment: string): State {
   const s: Record<string, string> = {};

@@ -111,7 +111,7 @@ async function show(app: App): Promise<Shown> {
 
   const made = await boxes(app, kind, root, side, [LEAST, LEAST, 0, 0]), all = made.boxes;
   if (!all.length && !made.restCount) {
-    element.append(h("p", { class: "note" }, app.filter.hide.length || app.focus !== NONE
+    element.append(h("p", { class: "note" }, app.narrowed
       ? "Focus and hidden functions leave nothing; Esc undoes the last."
       : "Nothing costs anything in " + app.eventName(app.event) + "."));
     return { element };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The hot lines, or instructions, of the whole program.
-import { By, NONE, Of, Side } from "./core";
+import { By, Of, Side } from "./core";
 import { Values } from "./app";
 import type { App, Shown, View } from "./app";
 import { clip, h } from "./element";
@@ -28,7 +28,7 @@ async function show(app: App): Promise<Shown> {
     return { element: h("div", {}, h("h2", {}, addr ? "Instructions" : "Lines"), h("p", { class: "count", role: "status" },
       (e as Error).message)) };
   }
-  const { count, half } = hot, filtered = !!app.filter.text || app.filter.hide.length > 0 || app.focus !== NONE;
+  const { count, half } = hot, filtered = !!app.filter.text || app.narrowed;
   const sorted = { id: [what_, order.side, app.eventKey(order.event)].join("."), descending: order.descending };
   element.append(h("h2", {}, addr ? "Instructions" : "Lines"));
   if (app.summary.has & 2) {

@@ -431,6 +431,29 @@ def check_filters(browser):
     compare("a click on the head", lines(), all_lines[::-1], faults)
     browser.press("/", "f", "u", "n", "c", "2")
     compare("typed in lines", (lines(), "v=lines" in browser.run("return location.hash")), (all_lines[:1], True), faults)
+    # Focus and hide by what is searched for, in pictures, too: without func1 func2 stands on main alone, as the hidden function says.
+    def narrowed(text, name):
+        browser.view("v=flame&t=1")
+        browser.run("document.querySelector('#quern-search').value = %r" % text)
+        browser.run("[...document.querySelectorAll('header button')].find((b) => b.textContent === '%s').click()" % name)
+        browser.settle()
+        return [row[0] for row in texts_of(browser, "#quern-flame")]
+
+    compare("hide /1$/", narrowed("/1$/", "Hide"), ["820", "400"], faults)
+    compare("a chip", browser.run("return [...document.querySelectorAll('.chip')].map((c) => c.textContent)"), ["hidden: /1$/ ✕"], faults)
+    browser.view("v=functions&hr=/1$/")
+    compare("in Functions", [r[-3] for r in texts_of(browser, "#quern-functions")], ["mainfile1.c", "func2file2.c"], faults)
+    browser.press(Keys.ESCAPE)
+    compare("Esc", len(texts_of(browser, "#quern-functions")), 3, faults)
+    browser.view("v=treemap&t=1&hr=/1$/~file:file2")
+    compare("two hidden in a treemap", texts_of(browser, "#quern-treemap")[0][0], "20", faults)
+    browser.view("v=graph&t=1&hr=/1$/")
+    compare("in the graph", [r for r in texts_of(browser, "#quern-graph") if "func1" in r], [], faults)
+    compare("focus on func", narrowed("func", "Focus"), ["820", "400", "400", "300"], faults)
+    compare("focus on !file1: what leads to func2, too", narrowed("!file:file1", "Focus"), ["820", "400", "400", "300"], faults)
+    compare("a bad expression", (narrowed("/(/", "Hide"), "regular expression" in
+                                 browser.run("return document.querySelector('.status').textContent")), (["820", "400", "400", "300"], True), faults)
+    compare("nothing is searched for", (narrowed("", "Focus") != [], browser.run("return document.activeElement.id")), (True, "quern-search"), faults)
     test("filters, formulas, groups, lines in another order", faults)
 
 
