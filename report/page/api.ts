@@ -66,7 +66,9 @@ export interface GraphPicture {
   nodes: { name: Name | null; depth: number; above: boolean; cycle: number; members: string[]; self: Value[];
     inclusive: Value[]; x: number; y: number; w: number }[];
   boxes: { label: string; full: string; funcs: number; self: Value; x: number; y: number; w: number; h: number }[];
-  edges: { from: number; to: number; calls: Value; value: Value; points: [number, number][] }[];
+  // calledOn, costOn: by side, of a call that is one edge of the program; else none.
+  edges: { from: number; to: number; calls: Value; value: Value; calledOn: Value[]; costOn: Value[];
+    points: [number, number][] }[];
   width: number; height: number; leftOut: number; notDrawn: number; crossings: number;
 }
 
@@ -444,12 +446,14 @@ export class Api {
   }
 
   // The dearest path to a function: its calls, from the outermost.
-  path(func: number, event: number, side: Side): { caller: Name; callee: Name; calls: Value; cost: Value }[] {
-    const edges = this.core.path(func, this.form(event), side), callers = this.array(6), callees = this.array(7);
-    const cost = this.core.values(this.form(event), Of.Edge, side, edges);
-    const calls = this.core.values(0, Of.Calls, side, edges);
+  // By the costs of the profile; what they are on all sides up to one.
+  path(func: number, event: number, upTo: Side): { caller: Name; callee: Name; calls: Value[]; cost: Value[] }[] {
+    const use = sides.filter((side) => side <= upTo);
+    const edges = this.core.path(func, this.form(event), Side.New), callers = this.array(6), callees = this.array(7);
+    const cost = use.map((side) => this.core.values(this.form(event), Of.Edge, side, edges));
+    const calls = use.map((side) => this.core.values(0, Of.Calls, side, edges));
     return Array.from(edges, (e, i) => ({
-      caller: this.name(callers[e]!), callee: this.name(callees[e]!), calls: calls[i]!, cost: cost[i]!,
+      caller: this.name(callers[e]!), callee: this.name(callees[e]!), calls: calls.map((v) => v[i]!), cost: cost.map((v) => v[i]!),
     }));
   }
 
@@ -853,6 +857,8 @@ export class Api {
         const w = Math.min(40, b.label.length + 10) * 7;
         return left ? { w: 0, h: w } : { w, h: 0 };
       }), left ? [24, 10, 10, 10] : way === "below" ? [10, 10, 10, 24] : [10, 24, 10, 10]);
+    const both = (edge: number, of: number, what: Of): Value[] => upTo === Side.New || edge >= core.number(What.Edges) ? []
+      : sides.map((s) => core.values(of, what, s, Uint32Array.of(edge))[0]!);
     const turned = (x: number, y: number): [number, number] =>
       left ? [y, x] : way === "below" ? [x, laid.height - y] : [x, y];
     return {
@@ -866,6 +872,7 @@ export class Api {
         return { ...b, x, y: way === "below" ? laid.height - y - h : y, w, h };
       }),
       edges: g.edges.map((e, i) => ({ from: e.from, to: e.to, calls: e.calls, value: e.value,
+        calledOn: both(e.edge, 0, Of.Calls), costOn: both(e.edge, formula, Of.Edge),
         points: laid.edges[i]!.map(([x, y]) => turned(x, y)) })),
       width: left ? laid.height : laid.width, height: left ? laid.width : laid.height, leftOut: g.leftOut, notDrawn, crossings: laid.crossings,
     };

@@ -125,6 +125,11 @@ export class App {
     return side === Side.Difference ? signed(values[2], scale) : number(values[side], scale);
   }
 
+  // "old 10, new 16, difference +6, factor ×1.60".
+  said(values: (Value | undefined)[], scale: number): string {
+    return this.sides.map((s) => sideNames[s] + " " + this.text(s, values, scale)).join(", ");
+  }
+
   shareOf(part: number, whole: number): HTMLElement {
     const p = share(part, whole), cell = h("span", { class: "share" }, percent(part, whole));
     cell.style.setProperty("--part", String(Number.isFinite(p) ? Math.max(0, Math.min(1, p)) : 0));

@@ -149,9 +149,10 @@ async function show(app: App): Promise<Shown> {
         of.push(["insnsite", e, side, row.site.addr.toString(16) + "-" + row.site.callee.func].join(":"));
         return app.text(side, row.site.cost[k]!, scale(e));
       }));
-      const calls = app.base ? row.site.calls.join(" / ") : String(row.site.calls[0]);
+      const exact = (v: bigint): Value => ({ exact: v, approx: Number(v) }), [a, b] = [row.site.calls[0]!, row.site.calls[1]!];
+      const calls = app.base ? "calls: " + app.said([exact(a), exact(b), exact(a - b)], 1) : number(exact(a), 1) + " calls";
       return { cells: [...cells, picture, null, null, h("span", { class: "call" }, "→ ", app.link(row.site.callee),
-        " " + calls + " calls"), null], of, attributes: { class: "site" } };
+        " " + calls), null], of, attributes: { class: "site" } };
     }
     if (!("insn" in row))
       return { cells: [...empty(costs), picture, null, null, h("span", { class: "where" },
@@ -173,7 +174,7 @@ async function show(app: App): Promise<Shown> {
         "0x" + hex),
         h("code", { class: "bytes" }, row.insn ? [...row.insn.bytes].map((b) => b.toString(16).padStart(2,
           "0")).join(" ") : ""), text,
-        row.jump ? taken(row.jump) : null],
+        row.jump ? taken(row.jump, app.base) : null],
       of, attributes: { class: app.state.l === "0x" + hex ? "here" : undefined, "data-addr": hex },
     };
   };
@@ -194,12 +195,14 @@ async function show(app: App): Promise<Shown> {
 }
 
 // How often a jump was executed and followed; where to, when it leaves.
-function taken(jump: Jump): HTMLElement {
-  const ran = jump.executed[0]!, followed = jump.followed[0]!,
-    value = (v: bigint): string => number({ exact: v, approx: Number(v) }, 1);
-  return h("span", { class: "where" }, (ran ? value(followed) + " of " + value(ran) + ", " +
-    (Number(followed) / Number(ran) * 100).toFixed(1) + " %" : value(followed)) +
-    " to 0x" + jump.toAddr.toString(16));
+function taken(jump: Jump, base: boolean): HTMLElement {
+  const value = (v: bigint): string => number({ exact: v, approx: Number(v) }, 1);
+  const on = (side: number): string => {
+    const ran = jump.executed[side]!, followed = jump.followed[side]!;
+    return ran ? value(followed) + " of " + value(ran) + ", " + (Number(followed) / Number(ran) * 100).toFixed(1) + " %"
+      : value(followed);
+  };
+  return h("span", { class: "where" }, on(0) + " to 0x" + jump.toAddr.toString(16) + (base ? "; old: " + on(1) : ""));
 }
 
 async function sourceOf(app: App, files: Set<string>): Promise<Map<string, Map<number, string>>> {

@@ -84,20 +84,22 @@ async function show(app: App): Promise<Shown> {
     "The profile has calls, not stacks. A plain box is exact; a hatched one is an estimate, and its tip says " +
     "between which bounds the path costs. Cycles are one box."));
 
-  const names = new Map<number, Name>(), change = new Map<number, { text: string; heat: number }>();
-  const items = async (all: Box[]): Promise<Item[]> => {
+  const names = new Map<number, Name>(), change = new Map<number, { text: string; heat: number; values: Value[] }>();
+  const learn = async (all: Box[]): Promise<void> => {
     const wanted = Uint32Array.from(new Set(all.map((b) => b.func).filter((f) => !names.has(f))));
     for (const n of await client.ask("names", wanted)) names.set(n.func, n);
     if (app.base && wanted.length) {
       const t = await client.ask("table", wanted, [Side.New, Side.Old,
         Side.Difference].map((s) => ({ of: Of.Inclusive, event: app.event, side: s })));
       t.names.forEach((n, i) => {
-        const v = t.values.map((column) => column[i]!), text = app.sides.map((s) => sideNames[s] + " " + app.text(s, v,
-          app.scale(app.event))).join(", ");
+        const v = t.values.map((column) => column[i]!), text = app.said(v, app.scale(app.event));
         const most = Math.max(Math.abs(v[0]!.approx), Math.abs(v[1]!.approx));
-        change.set(n.func, { text: "; function: " + text, heat: most ? v[2]!.approx / most : 0 });
+        change.set(n.func, { text: "; function: " + text, heat: most ? v[2]!.approx / most : 0, values: v });
       });
     }
+  };
+  const items = async (all: Box[]): Promise<Item[]> => {
+    await learn(all);
     return all.map((b) => {
       const n = names.get(b.func)!, c = change.get(b.func), exact = b.low === b.high;
       return {
@@ -122,21 +124,25 @@ async function show(app: App): Promise<Shown> {
     const table = new Table({
       label: "Boxes of the flame graph", id: "quern-flame",
       columns: [{ id: "low", title: "At least" }, { id: "high", title: "At most" }, { id: "share", title: "%" },
-        { id: "depth", title: "Depth" }, { id: "name", title: "Function", name: true }],
+        { id: "depth", title: "Depth" },
+        ...(app.base ? app.sides.map((s) => ({ id: "side" + s, title: "function, " + sideNames[s] })) : []), { id: "name", title: "Function", name: true }],
     });
     bar.append(table.csvButton("flame"));
     element.append(table.element);
-    for (const n of await client.ask("names", Uint32Array.from(new Set(all.map((b) => b.func))))) names.set(n.func, n);
+    await learn(all);
     const others = made.restCount ? [{ cells: [number(made.rest, app.scale(app.event)), number(made.rest,
-      app.scale(app.event)), app.shareOf(made.rest.approx, made.total.approx), "0", othersOf(made)] }] : [];
+      app.scale(app.event)), app.shareOf(made.rest.approx, made.total.approx), "0", ...(app.base ? app.sides.map(() => null) : []),
+        othersOf(made)] }] : [];
     await table.show({
       count: all.length + others.length, load: (first, count) => Promise.resolve([...all.slice(first,
         first + count).map((b, i): Row => {
         const name = app.named(names.get(b.func)!);
         name.style.setProperty("--depth", String(Math.min(b.depth, 30)));
         return {
-          cells: [bound(app, b.low), bound(app, b.high), app.shareOf(b.width, 1), String(b.depth), name],
-          of: ["low:" + (first + i), "high:" + (first + i), "", "", ""],
+          cells: [bound(app, b.low), bound(app, b.high), app.shareOf(b.width, 1), String(b.depth),
+            ...(app.base ? app.sides.map((s) => app.text(s, change.get(b.func)!.values, app.scale(app.event))) : []), name],
+          of: ["low:" + (first + i), "high:" + (first + i), "", "",
+            ...(app.base ? app.sides.map((s) => ["incl", app.event, s, b.func].join(":")) : []), ""],
         };
       }), ...others.slice(0, Math.max(0, first + count - all.length))]),
     });

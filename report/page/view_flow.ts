@@ -4,6 +4,7 @@
 import { Side } from "./core";
 import type { Flow, FlowEdge, Insn, Value } from "./core";
 import type { Site } from "./api";
+import { sideNames } from "./app";
 import type { App, Shown } from "./app";
 import { button, h, number, percent, share, shorten, signed, svg } from "./element";
 import { curve, Layers, node, quoted } from "./layers";
@@ -87,9 +88,11 @@ function fewer(blocks: Block[]): Block[] {
 function table(app: App, blocks: Block[], edges: FlowEdge[], bar: HTMLElement, element: HTMLElement): Promise<Table> {
   const made = new Table({
     label: "Where blocks go on", id: "quern-flow", columns: [
-      { id: "from", title: "Block", name: true }, { id: "cost", title: app.eventName(app.event) },
+      { id: "from", title: "Block", name: true },
+      ...app.sides.map((s) => ({ id: "cost" + s, title: app.eventName(app.event) + (app.base ? ", " + sideNames[s] : "") })),
       { id: "how", title: "Goes on by", name: true }, { id: "taken", title: "Taken" }, { id: "of", title: "Of" },
-      { id: "share", title: "%" }, { id: "to", title: "To", name: true }],
+      { id: "share", title: "%" }, ...(app.base ? [{ id: "oldTaken", title: "Taken, old" }, { id: "oldOf", title: "Of, old" }] : []),
+      { id: "to", title: "To", name: true }],
   });
   bar.append(made.csvButton("flow"));
   element.append(made.element);
@@ -103,11 +106,12 @@ function table(app: App, blocks: Block[], edges: FlowEdge[], bar: HTMLElement, e
     : number({ exact: v, approx: 0 }, 1);
   return made.show({
     count: rows.length, load: (first, n) => Promise.resolve(rows.slice(first, first + n).map(({ b, e }) => ({
-      cells: [link(b, true), app.text(Side.New, b.cost, app.scale(app.event)), e ? e.jump ? "jump" : "next" : "",
+      cells: [link(b, true), ...app.sides.map((s) => app.text(s, b.cost, app.scale(app.event))), e ? e.jump ? "jump" : "next" : "",
         e ? count(e.taken[0]) : null, e?.executed[0] ? count(e.executed[0]) : null,
         e?.executed[0] ? app.shareOf(Number(e.taken[0] ?? 0n), Number(e.executed[0])) : null,
-        e ? link(blocks.find((to) => to.number === e.to)!, false) : null],
-      of: ["", ["block", app.event, 0, b.addr.toString(16)].join(":"), "", "", "", "", ""],
+        ...(app.base ? [e ? count(e.taken[1]) : null, e?.executed[1] ? count(e.executed[1]) : null] : []), e ? link(blocks.find((to) => to.number === e.to)!, false) : null],
+      of: ["", ...app.sides.map((s) => ["block", app.event, s, b.addr.toString(16)].join(":")), "", "", "", "",
+        ...(app.base ? ["", ""] : []), ""],
     }))),
   }).then(() => made);
 }

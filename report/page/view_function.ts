@@ -2,10 +2,11 @@
 //
 // One function: what it costs and why, the dearest path to it, who calls it and whom it calls.
 import { NONE, Of, Side } from "./core";
+import type { Value } from "./core";
 import type { Name, Neighbour } from "./api";
 import { App, funcOf, missing, sideNames } from "./app";
 import type { Shown, View } from "./app";
-import { h, rounded, wide } from "./element";
+import { h, wide } from "./element";
 import { csvOf, Table } from "./table";
 import type { Column } from "./table";
 import { assemblyView } from "./view_assembly";
@@ -68,11 +69,14 @@ async function why(app: App, f: number): Promise<HTMLElement | null> {
   const list = h("ul", { class: "rates" });
   for (const [of, title] of app.calls ? [[Of.Self, "self"], [Of.Inclusive, "incl."]] as const : [[Of.Self,
     "self"]] as const) {
-    const bar = await app.client.ask("why", Uint32Array.of(f), of, Side.New),
+    const bar = await app.client.ask("why", Uint32Array.of(f), of, app.upTo),
       all = await app.client.ask("why", null, of, Side.New);
-    section.append(h("p", {}, title, " ", whyBar(app, bar.parts[0]!.map((v) => v[0]!), "Estimated cycles, " + title)));
+    for (const side of app.base ? [Side.Old, Side.New] : [Side.New]) {
+      const text = title + (app.base ? ", " + sideNames[side] : "");
+      section.append(h("p", {}, text, " ", whyBar(app, bar.parts[side]!.map((v) => v[0]!), "Estimated cycles, " + text)));
+    }
     app.summary.rates.forEach((name, i) => list.append(h("li", {}, name + ", " + title + ": ",
-      rate(bar.rates[0]![i]![0], all.rates[0]![i]![0]),
+      rate(bar.rates[0]![i]![0], all.rates[0]![i]![0], bar.rates[Side.Old]?.[i]![0]),
       " (program: ", rate(all.rates[0]![i]![0], undefined), ")")));
   }
   section.append(list);
@@ -80,10 +84,11 @@ async function why(app: App, f: number): Promise<HTMLElement | null> {
 }
 
 async function path(app: App, f: number): Promise<HTMLElement> {
-  const steps = await app.client.ask("path", f, app.event, Side.New), list = h("ol", { class: "way" });
+  const steps = await app.client.ask("path", f, app.event, app.upTo), list = h("ol", { class: "way" });
   steps.forEach((step, i) => {
-    list.append(h("li", {}, app.link(step.caller), h("span", { class: "where" }, " calls " +
-      app.text(Side.New, [step.calls], 1) + " times the next, for " + app.text(Side.New, [step.cost],
+    list.append(h("li", {}, app.link(step.caller), h("span", { class: "where" }, app.base
+      ? " calls the next, times: " + app.said(step.calls, 1) + "; for: " + app.said(step.cost, app.scale(app.event))
+      : " calls " + app.text(Side.New, step.calls, 1) + " times the next, for " + app.text(Side.New, step.cost,
         app.scale(app.event)))));
     if (i === steps.length - 1) list.append(h("li", {}, h("b", {}, h("bdi", {}, step.callee.name || "???"))));
   });
@@ -102,7 +107,7 @@ function neighbourColumns(app: App): Column[] {
       ...(app.summary.events[e]!.ratio ? [] : [{ id: "share" + e, title: "%",
         tip: "of the function's inclusive cost" }]),
     ]),
-    { id: "per", title: app.eventName(app.event) + " per call" }, { id: "name", title: "Function", name: true },
+    ...app.sides.map((side) => ({ id: "per" + side, title: app.eventName(app.event) + " per call" + of(side) })), { id: "name", title: "Function", name: true },
   ];
 }
 
@@ -119,8 +124,9 @@ function neighbourRow(app: App, n: Neighbour, whole: number[], callers: boolean,
     for (const side of app.sides) put(app.text(side, n.cost[i]!, app.scale(e)), ["edge", e, side, id].join(":"));
     if (!app.summary.events[e]!.ratio) put(app.shareOf(n.cost[i]![0]!.approx, whole[i]!), "");
   });
-  const calls = n.calls[0]!.approx;
-  put(calls ? "≈ " + rounded(n.cost[0]![0]!.approx / calls) : "–", "");
+  const each = [Side.New, Side.Old].map((side) => (n.cost[0]![side]?.approx ?? 0) / (n.calls[side]?.approx || NaN));
+  const value = (approx: number): Value => ({ exact: null, approx });
+  for (const side of app.sides) put(app.text(side, [value(each[0]!), value(each[1]!), value(each[0]! - each[1]!)], 1), "");
   put(app.named(n.name), "");
   return { cells, of };
 }

@@ -3,6 +3,7 @@
 // The call graph around a function, or of all: callers above, left of or below callees, at most 400 functions, the rest
 // summed; cycles as one node or opened, groups in frames, and a map of it all.
 import { NONE, Side } from "./core";
+import type { Value } from "./core";
 import type { GraphPicture } from "./api";
 import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
@@ -70,7 +71,8 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     const text = label(from) + " calls " + label(to) + " " +
       (app.base ? signed(e.calls, 1) : number(e.calls, 1)) + " times for " +
       (app.base ? signed : number)(e.value, app.scale(app.event)) +
-      " (" + part(e.value.approx) + " of " + names + ")";
+      " (" + part(e.value.approx) + " of " + names + ")" + (e.costOn.length ? "; cost: " +
+      app.said(e.costOn, app.scale(app.event)) + "; calls: " + app.said(e.calledOn, 1) : "");
     const path = svg("path", { d, class: "call" + change, "stroke-width": (0.8 + 6 * Math.sqrt(size)).toFixed(1),
       "marker-end": "url(#tip)" }, svg("title", {}, text));
     lines.append(path);
@@ -184,8 +186,9 @@ async function show(app: App): Promise<Shown> {
   if (state.t) {
     const table = new Table({
       label: "Calls of the graph", id: "quern-graph", columns: [
-        { id: "caller", title: "Caller", name: true }, { id: "calls", title: "Calls" },
-          { id: "cost", title: app.eventName(app.event) + (app.base ? ", " + sideNames[2] : "") },
+        { id: "caller", title: "Caller", name: true },
+        ...app.sides.map((s) => ({ id: "calls" + s, title: "Calls" + (app.base ? ", " + sideNames[s] : "") })),
+        ...app.sides.map((s) => ({ id: "cost" + s, title: app.eventName(app.event) + (app.base ? ", " + sideNames[s] : "") })),
         { id: "callee", title: "Callee", name: true }],
     });
     bar.append(table.csvButton("calls"));
@@ -200,11 +203,14 @@ async function show(app: App): Promise<Shown> {
       count: g.edges.length, load: (first, count) => Promise.resolve(g.edges.slice(first, first + count).map((e) => {
         const from = g.nodes[e.from]!, to = g.nodes[e.to]!,
           id = from.name && to.name && !from.cycle && !to.cycle ? from.name.func + "-" + to.name.func : "";
+        // With a base a sum of several calls ("others") has a difference alone.
+        const on = (all: Value[], v: Value, scale: number): string[] => app.sides.map((s) => all.length ? app.text(s, all, scale)
+          : s === side ? app.text(side, [v, undefined, v], scale) : "");
         return {
-          cells: [name(e.from, true), number(e.calls, 1), app.text(side,
-            [undefined, undefined, e.value].map((v, s) => s === side ? e.value : v), app.scale(app.event)),
+          cells: [name(e.from, true), ...on(e.calledOn, e.calls, 1), ...on(e.costOn, e.value, app.scale(app.event)),
             name(e.to, false)],
-          of: ["", id && ["calls", 0, side, id].join(":"), id && ["edge", app.event, side, id].join(":"), ""],
+          of: ["", ...app.sides.map((s) => id && ["calls", 0, s, id].join(":")),
+            ...app.sides.map((s) => id && ["edge", app.event, s, id].join(":")), ""],
         };
       })),
     });

@@ -30,10 +30,11 @@ export function whyLegend(app: App): HTMLElement {
 }
 
 // A rate, marked where it is over twice the program's.
-export function rate(v: Value | undefined, program: Value | undefined): HTMLElement {
+export function rate(v: Value | undefined, program: Value | undefined, old?: Value): HTMLElement {
   const high = !!v && !!program && v.approx > 2 * program.approx && v.approx > 0.001;
   return h("span", { class: high ? "high" : null, title: high ? "more than twice the program's" : null },
-    v && Number.isFinite(v.approx) ? percent(v.approx, 1) + (high ? " ▲" : "") : none);
+    v && Number.isFinite(v.approx) ? percent(v.approx, 1) + (high ? " ▲" : "") : none,
+    old ? " (" + sideNames[1] + " " + (Number.isFinite(old.approx) ? percent(old.approx, 1) : none) + ")" : null);
 }
 
 function facts(app: App): HTMLElement {
@@ -80,7 +81,7 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
   values.add(of, app.event, title, { share: true, sort: false, what: of === Of.Self ? "self" : "incl" });
   const why = app.summary.why.length > 0, rates = app.summary.rates;
   const table = await app.client.ask("table", funcs, values.cells);
-  const bars = why || rates.length ? await app.client.ask("why", funcs, of, Side.New) : null;
+  const bars = why || rates.length ? await app.client.ask("why", funcs, of, app.upTo) : null;
   const all = rates.length ? await app.client.ask("why", null, of, Side.New) : null;
   const view = new Table({
     label: "Dearest functions, " + title, columns: [
@@ -93,9 +94,10 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
     count: funcs.length, load: () => Promise.resolve(table.names.map((name: Name, i) => {
       const row = values.row(table.values.map((v) => v[i]!), name.func);
       return {
-        cells: [...row.cells, app.named(name), ...(why ? [whyBar(app, bars!.parts[0]!.map((v) => v[i]!),
-          "Estimated cycles of " + name.name)] : []),
-          ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0]))],
+        cells: [...row.cells, app.named(name), ...(why ? [h("span", {}, ...(app.base ? [Side.Old, Side.New] : [Side.New]).map(
+          (side) => whyBar(app, bars!.parts[side]!.map((v) => v[i]!), "Estimated cycles of " + name.name + (app.base ? ", " +
+          sideNames[side] : ""))))] : []),
+          ...rates.map((_, k) => rate(bars!.rates[0]![k]![i], all!.rates[0]![k]![0], bars!.rates[Side.Old]?.[k]![i]))],
         of: row.of,
       };
     })),
@@ -166,12 +168,13 @@ async function lines(app: App): Promise<HTMLElement> {
 
 async function fill(app: App, section: HTMLElement, count: number[]): Promise<void> {
   const { lines: all, half } = await app.client.ask("halves", count, Side.New);
+  const old = app.base ? await app.client.ask("halves", count, Side.Old) : null;
   const list = h("ul", { class: "halves" });
   count.forEach((e, i) => {
     if (app.total(e, Side.New) > 0)
       list.append(h("li", { "data-q": "half:" + e }, h("a", { href: app.href({ v: "lines", e: app.eventKey(e) }) },
         app.eventName(e)),
-        ": " + half[i]! + " of " + all + " lines make half"));
+        ": " + half[i]! + " of " + all + " lines make half" + (old ? ", in the base " + old.half[i]! : "")));
   });
   section.replaceChildren(section.firstElementChild!, list);
 }

@@ -22,8 +22,8 @@ function hrefOf(app: App, b: MapBox): string {
 
 // "; new 16, old 10, difference +6, factor ×1.60"; of callees and callers that is the function's, inclusive.
 function changed(app: App, b: MapBox, kind: string): string {
-  return b.sides.length ? (kind === "structure" ? "; " : "; function: ") + app.sides.map((s) => sideNames[s] + " " +
-    app.text(s, b.sides, app.scale(app.event))).join(", ") : "";
+  return b.sides.length ? (kind === "structure" ? "; " : "; function: ") + app.said(b.sides,
+    app.scale(app.event)) : "";
 }
 
 // From -1 (gone) to 1 (new).

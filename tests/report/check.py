@@ -934,9 +934,35 @@ def check_changes(browser):
                                          "self: old 100, new 160, difference +60, factor ×1.60"], faults)
     # Calls from 46 on, 20 % of 230: to f, whose difference is 60. That to g (40) is only among the others.
     browser.view("v=graph&ln=1&t=1&f=" + main)
-    compare("least cost of calls as of functions", texts_of(browser, "#quern-graph"), [["main", "0", "+60", "f"], ["main", "2", "+40", "g"]], faults)
+    compare("least cost of calls as of functions", texts_of(browser, "#quern-graph"),
+            [["main", "1", "1", "0", "×1.00", "100", "160", "+60", "×1.60", "f"], ["main", "0", "2", "+2", "new", "0", "40", "+40", "new", "g"]], faults)
+    shown_numbers(browser, "graph", known_of(browser, browser.ask("summary")), faults)
     browser.view("v=graph&ln=1&le=20&t=1&f=" + main)
-    compare("least cost of calls", texts_of(browser, "#quern-graph"), [["main", "0", "+60", "f"], ["main", "2", "+40", "other callees"]], faults)
+    compare("least cost of calls", texts_of(browser, "#quern-graph"),
+            [["main", "1", "1", "0", "×1.00", "100", "160", "+60", "×1.60", "f"], ["main", "", "", "+2", "", "", "", "+40", "", "other callees"]], faults)
+    browser.view("v=graph&ln=0&f=" + main)
+    compare("tips of calls", sorted(browser.run("return [...document.querySelectorAll('svg.graph path.call title')].map((t) => t.textContent)")),
+            ["main calls f 0 times for +60 (+26.1 % of Ir); cost: old 100, new 160, difference +60, factor ×1.60; "
+             "calls: old 1, new 1, difference 0, factor ×1.00",
+             "main calls g +2 times for +40 (+17.4 % of Ir); cost: old 0, new 40, difference +40, factor new; "
+             "calls: old 0, new 2, difference +2, factor new"], faults)
+    browser.view("v=flame&t=1")
+    compare("flame graph", texts_of(browser, "#quern-flame"), [
+        [*bounds, share, depth, *change, name] for bounds, share, depth, change, name in (
+            (("230", "230"), "100.0 %", "0", ("120", "230", "+110", "×1.92"), "mainx.c"),
+            (("160", "160"), "69.6 %", "1", ("100", "160", "+60", "×1.60"), "fx.c"), (("40", "40"), "17.4 %", "1", ("0", "40", "+40", "new"), "gx.c"))], faults)
+    browser.view("v=function&f=" + next(browser.ask("name", f)["hash"] for f in range(3) if browser.ask("name", f)["name"] == "f"))
+    compare("path", browser.run("return document.querySelector('.way').textContent"), "main calls the next, times: old 1, new 1, difference 0, "
+            "factor ×1.00; for: old 100, new 160, difference +60, factor ×1.60f", faults)
+    compare("callers", texts_of(browser, "#quern-callers"), [["1", "1", "0", "×1.00", "100", "160", "+60", "×1.60", "100.0 %",
+                                                              "≈ 100", "≈ 160", "+≈ 60", "×1.60", "mainx.c"]], faults)
+    # In every view what is new stands beside what is old, the difference and the factor; shares have the numbers they are of beside them.
+    for state in ("", "v=functions", "v=functions&g=file", "v=compare", "v=function", "v=function&a=1", "v=lines", "v=source", "v=graph&t=1",
+                  "v=flame&t=1", "v=flame&k=sandwich&t=1", "v=treemap&t=1", "v=treemap&k=callees&t=1"):
+        browser.view(state)
+        for heads in browser.run("return [...document.querySelectorAll('#quern-main table')].map((t) => [...t.tHead.querySelectorAll('th')].map((h) => h.textContent))"):
+            many = [sum(bool(re.search(r"(^|, )%s( [▼▲])?$" % side, h)) for h in heads) for side in ("old", "new", "difference", "factor")]
+            compare("%s: %s" % (state, heads), (many[0] > 0, len(set(many))), (True, 1), faults)
     compare("console", browser.complaints(), [], faults)
     test("pictures with a base: old, new, difference, factor", faults)
 
