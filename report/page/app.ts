@@ -77,8 +77,8 @@ export class App {
 
   go(change: State, replace = false): void { this.move(go(this.state, change), replace); }
 
-  // The same view, changed.
-  set(change: State, replace = false): void { this.move({ ...this.state, ...change }, replace); }
+  // The same view, changed; a picture of it begins as a whole.
+  set(change: State, replace = false): void { this.move({ ...this.state, z: "", ...change }, replace); }
 
   get filter(): Filter {
     return { text: this.state.q ?? "", focus: this.focus, hide: this.hidden, near: this.state.fr ?? "", without: this.without };

@@ -3,6 +3,7 @@
 // Pictures in layers, as SVG: nodes that are links, and what leads from one to the next. They zoom and move, keys walk along
 // them, and a map in the corner says where one is while not all is in sight.
 import { button, png, save, svg } from "./element";
+import { noteZoom } from "./state";
 
 // What of the page's style a picture takes along.
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray"];
@@ -45,12 +46,13 @@ export class Layers {
   private scale = 1;
   private x = 0;
   private y = 0;
+  private started = false; // from there on the user zooms
 
   // `way`: where links come from, "left", "below" or else above. `home`: the node that it is about. `under`: what is drawn
   // before the nodes.
   constructor(private readonly options: {
     label: string; places: Place[]; links: Link[]; frames: { x: number; y: number; w: number; h: number }[]; width: number;
-    height: number; way: string; home: number; under: SVGElement[]; nodes: SVGElement[];
+    height: number; way: string; home: number; under: SVGElement[]; nodes: SVGElement[]; zoom: number[] | null;
   }) {
     this.element = svg("svg", { class: "graph", role: "group", "aria-label": options.label },
       svg("defs", {}, svg("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
@@ -152,10 +154,24 @@ export class Layers {
     for (const [name, value] of [["x", this.x], ["y", this.y], ["width", this.wide / this.scale],
       ["height", this.tall / this.scale]] as const) this.sight.setAttribute(name, value.toFixed(1));
     this.map.classList.toggle("whole", this.scale === 1);
+    if (this.started) noteZoom([this.scale, this.x / this.wide, this.y / this.tall]);
   }
 
   // Where names can be read: around the node that it is about.
   start(): void {
+    this.begin();
+    this.started = true;
+  }
+
+  private begin(): void {
+    const { zoom } = this.options;
+    if (zoom) {
+      this.scale = Math.max(1, Math.min(40, zoom[0]!));
+      this.x = zoom[1]! * this.wide;
+      this.y = zoom[2]! * this.tall;
+      this.frame();
+      return;
+    }
     const width = Math.max(1, this.element.clientWidth), i = this.options.home;
     const fit = Math.max(this.wide / width, this.tall / Math.max(1, this.element.clientHeight));
     if (fit < 1.6) return;

@@ -4,6 +4,7 @@
 // canvas, so that it has a name and a place among the keys.
 import { NONE } from "./core";
 import { button, h, save, svg } from "./element";
+import { noteZoom } from "./state";
 
 export interface Item {
   x: number; y: number; w: number; h: number; // x and w of a flame graph: 0 to 1
@@ -48,7 +49,7 @@ export class Picture {
 
   // `wide`: the picture is as wide as the page, and only its width is zoomed.
   constructor(label: string, private items: Item[], private readonly wide: boolean, private height: number,
-    private readonly zoomed?: (part: number, left: number) => void) {
+    private readonly zoomed?: (part: number, left: number) => void, private begin: number[] | null = null) {
     this.said = h("div", { class: "hold", role: "group", "aria-label": label +
       ". Arrows move, Enter opens, + - 0 zoom, t shows a table" });
     this.element = h("div", { class: "picture" }, h("div", { class: "bar" },
@@ -117,11 +118,21 @@ export class Picture {
     this.settle();
   }
 
+  // As the address says, once it is known how wide the picture is.
+  private start([scale, left, top]: number[]): void {
+    this.begin = null;
+    this.scale = Math.max(1, Math.min(1e6, scale!));
+    this.left = left! * this.width;
+    this.top = top! * this.height;
+    this.settle();
+  }
+
   private settle(): void {
     this.left = Math.max(0, Math.min(this.left, this.width - this.width / this.scale));
     if (!this.wide) this.top = Math.max(0, Math.min(this.top, this.height - this.height / this.scale));
     this.draw();
     this.zoomed?.(1 / this.scale, this.left / this.width);
+    noteZoom(this.scale === 1 ? [] : [this.scale, this.left / this.width, this.top / this.height]);
   }
 
   private draw(): void {
@@ -133,6 +144,7 @@ export class Picture {
     const ratio = devicePixelRatio || 1, context = this.canvas.getContext("2d");
     if (!context || !this.canvas.isConnected) return;
     this.width = this.canvas.clientWidth || 1;
+    if (this.begin) this.start(this.begin);
     const w = Math.round(this.width * ratio), tall = Math.round(this.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== tall) [this.canvas.width, this.canvas.height] = [w, tall];
     const style = getComputedStyle(this.element), color = (name: string): string => style.getPropertyValue(name).trim();

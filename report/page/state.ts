@@ -35,10 +35,13 @@ export interface State {
   dr?: string; // call graph: callers on the "left", "below"; else above
   cn?: string; // call graph: "1": cycles are opened
   cl?: string; // call graph: groups that are framed
+  z?: string;  // a picture's zoom, left and upper edge: "4,0.25,0"; none: as it begins
   bl?: string; // control flow: "1": blocks without their instructions
   m?: string;  // "dark", "light"
   n?: string;  // "0": no single-letter keys
 }
+
+let noting = 0;
 
 // What holds in every view.
 const lasting: (keyof State)[] = ["f", "e", "c", "fo", "hi", "fr", "hr", "p", "cy", "d", "m", "n", "x"];
@@ -54,6 +57,25 @@ export function write(s: State): string {
   for (const [key, value] of Object.entries(s)) if (value) all.append(key, value);
   // Colons and slashes need no escape there, and are easier to read.
   return "#" + all.toString().replace(/%3A/g, ":").replace(/%2F/g, "/");
+}
+
+// Notes in the address how a picture is zoomed (empty: not at all), once it rests. Nothing is shown anew, so nobody is told.
+export function noteZoom(at: number[]): void {
+  const of = location.hash;
+  clearTimeout(noting);
+  noting = window.setTimeout(() => {
+    const z = at.map((v) => String(Number(v.toPrecision(6)))).join();
+    // Not in the address of another view, which may be on its way.
+    if (location.hash !== of || document.body.dataset["view"] !== of || (read(of).z ?? "") === z) return;
+    history.replaceState(null, "", write({ ...read(location.hash), z }));
+    document.body.dataset["view"] = location.hash;
+  }, 200);
+}
+
+// The zoom that the address has.
+export function zoomOf(s: State): number[] | null {
+  const at = (s.z ?? "").split(",").map(Number);
+  return at.length === 3 && at.every(Number.isFinite) ? at : null;
 }
 
 // Another place: what lasts is kept, and then changed.

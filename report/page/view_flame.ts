@@ -10,6 +10,7 @@ import type { App, Shown, View } from "./app";
 import { button, h, number, percent, save, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
+import { zoomOf } from "./state";
 import { Table } from "./table";
 import type { Row } from "./table";
 
@@ -170,7 +171,7 @@ async function show(app: App): Promise<Shown> {
       if (mine === turn) picture.show([...rest, ...list], tall(finer.boxes));
     });
   };
-  const picture = new Picture("Flame graph", [...rest, ...await items(all)], true, tall(all), zoomed);
+  const picture = new Picture("Flame graph", [...rest, ...await items(all)], true, tall(all), zoomed, zoomOf(state));
   bar.append(...picture.buttons("flame"));
   element.append(picture.element);
   return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };

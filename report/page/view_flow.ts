@@ -8,6 +8,7 @@ import { sideNames } from "./app";
 import type { App, Shown } from "./app";
 import { button, h, number, percent, share, shorten, signed, svg } from "./element";
 import { curve, Layers, node, quoted } from "./layers";
+import { zoomOf } from "./state";
 import { Table } from "./table";
 
 const MOST = 400, ROW = 15, LETTER = 6.7, LONG = 60; // blocks; pixels; letters of an instruction
@@ -178,6 +179,7 @@ async function picture(app: App, blocks: Block[], edges: FlowEdge[], total: numb
     places: blocks.map((_, i) => ({ x: laid.nodes[i]!.x, y: laid.nodes[i]!.y, ...sizes[i]! })),
     links: edges.map((e, k) => ({ from: at.get(e.from)!, to: at.get(e.to)!, weight: weight(e), points: laid.edges[k]! })),
     frames: [], width: laid.width, height: laid.height, way: "", home: 0, under: [under], nodes,
+    zoom: zoomOf(app.state),
   });
 }
 

@@ -9,6 +9,7 @@ import { funcOf, missing, sideNames } from "./app";
 import type { App, Shown, View } from "./app";
 import { button, h, number, percent, share, shorten, signed, svg } from "./element";
 import { apart, curve, Layers, node, quoted } from "./layers";
+import { zoomOf } from "./state";
 import { Table } from "./table";
 
 const FOLD = 10000; // functions of a cycle that is one box: to sum the calls of more takes too long
@@ -96,7 +97,7 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     const glow = svg("rect", { class: "hot", x: n.x - width / 2, y: n.y - 20, width, height: 40, rx: 4,
       "fill-opacity": (heat * 0.45).toFixed(3) });
     nodes.push(node(svg("a", { role: n.name ? null : "img",
-      href: n.name ? app.href({ ...app.state, v: "graph", k: "", f: n.name.hash,
+      href: n.name ? app.href({ ...app.state, v: "graph", k: "", z: "", f: n.name.hash,
         cn: n.cycle ? "1" : app.state.cn ?? "" }) : null, "aria-label": said + (n.cycle ? ", Enter opens it" : ""),
         class: "node" +
         (n.name && (n.name.func === app.func || (n.cycle && n.cycle === cycle)) ? " focus" : "") +
@@ -111,6 +112,7 @@ function draw(app: App, g: GraphPicture, side: Side, cycle: number): Layers {
     links: g.edges.map((e) => ({ from: e.from, to: e.to, weight: Math.abs(e.value.approx), points: e.points })),
     frames: g.boxes, width: g.width, height: g.height, way: app.state.dr ?? "",
     home: Math.max(0, g.nodes.findIndex((n) => n.name && n.name.func === app.func)), under: [groups, lines], nodes,
+    zoom: zoomOf(app.state),
   });
 }
 
@@ -196,7 +198,7 @@ async function show(app: App): Promise<Shown> {
     const name = (i: number, main: boolean): Node => {
       const n = g.nodes[i]!;
       return n.name && !n.cycle ? app.link(n.name, {}, main) : n.name
-        ? h("a", { href: app.href({ ...app.state, cn: "1", f: n.name.hash }), class: main ? "main" : null,
+        ? h("a", { href: app.href({ ...app.state, z: "", cn: "1", f: n.name.hash }), class: main ? "main" : null,
           title: listed(n.members) }, called(n)) : h("span", {}, called(n));
     };
     await table.show({

@@ -8,6 +8,7 @@ import type { App, Shown, View } from "./app";
 import { button, h, number, percent, shorten } from "./element";
 import { Picture } from "./picture";
 import type { Item } from "./picture";
+import { zoomOf } from "./state";
 import { Table } from "./table";
 
 const kinds: Record<string, string> = { structure: "folders, files, functions, lines", callees: "callees",
@@ -109,7 +110,7 @@ async function show(app: App): Promise<Shown> {
     element.append(h("p", { class: "note" }, "Nothing costs anything in " + app.eventName(app.event) + "."));
     return { element };
   }
-  const picture = new Picture("Treemap", items, false, HIGH);
+  const picture = new Picture("Treemap", items, false, HIGH, undefined, zoomOf(state));
   bar.append(...picture.buttons("treemap"));
   element.append(picture.element);
   return { element, focus: () => picture.focusItem(), key: (key) => picture.press(key), end: () => picture.end() };

@@ -155,6 +155,25 @@ def check_pictures(browser):
     browser.view("v=flame")
     compare("name of a box", [name for role, name in browser.names() if role == "link" and "depth" in name],
             ["main, 100.0 % of Instructions, depth 0, exactly 820"], faults)
+    # How a picture is zoomed is in the address, and is so again when the address is opened.
+    def zoomed():
+        end = time.monotonic() + 5
+        while "z=" not in browser.run("return location.hash") and time.monotonic() < end:
+            time.sleep(0.05)
+        return browser.run("return [location.hash, document.querySelector('svg.graph')?.getAttribute('viewBox') ?? "
+                           "document.querySelector('.item').style.width + document.querySelector('.item').style.left]")
+
+    for view in ("v=flame", "v=treemap", "v=graph"):
+        browser.view(view)
+        browser.press("+", "+")
+        link, place = zoomed()
+        browser.view(view)
+        compare("as it begins", "z=" in browser.run("return location.hash"), False, faults)
+        browser.view(link[1:])
+        time.sleep(0.3)
+        compare("zoomed by a link, " + view, ("z=" in link, zoomed()), (True, [link, place]), faults)
+        browser.press("e")
+        compare("another event, the whole", "z=" in browser.run("return location.hash"), False, faults)
     compare("console", browser.complaints(), [], faults)
     test("flame graph, treemap, call graph: worked by hand", faults)
 
@@ -249,6 +268,17 @@ def check_bounds(browser):
     name = browser.run("return document.activeElement.getAttribute('aria-label')")
     if name not in ("g, 30.0 % of Ir, depth 3, estimated, between 15 and 45",):
         faults.append("three times down: " + name)
+    # Names with contexts (--separate-callers) are stacks: each box is exact.
+    with open(path, "w") as f:
+        f.write("events: Ir\nfl=x\nfn=a\n1 0\ncfn=b'a\ncalls=1 1\n1 30\ncfn=c'a\ncalls=1 1\n1 70\nfn=b'a\n2 0\ncfn=d'b'a\ncalls=1 1\n2 30\n"
+                "fn=c'a\n3 10\ncfn=d'c'a\ncalls=2 1\n3 60\nfn=d'b'a\n4 2\ncfn=e'd'b\ncalls=1 1\n4 28\n"
+                "fn=d'c'a\n4 3\ncfn=e'd'c\ncalls=1 1\n4 57\nfn=e'd'b\n5 28\nfn=e'd'c\n5 57\n")
+    quern("report", "-o", report, path)
+    browser.open(report)
+    browser.view("v=flame&t=1")
+    compare("contexts are stacks", sorted((row[0], row[1], row[3], row[4].split("x")[0]) for row in texts_of(browser, "#quern-flame")),
+            sorted([("100", "100", "0", "a"), ("30", "30", "1", "b'a"), ("70", "70", "1", "c'a"), ("30", "30", "2", "d'b'a"),
+                    ("60", "60", "2", "d'c'a"), ("28", "28", "3", "e'd'b"), ("57", "57", "3", "e'd'c")]), faults)
     test("flame graph: estimates say so, and their bounds", faults)
 
 
