@@ -167,6 +167,14 @@ static void add_details(struct report *r)
 
 // ---- What standard error says ----
 
+static bool is_included(const struct option_list *list, const char *folder)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], folder) == 0)
+            return true;
+    return false;
+}
+
 static void say_sources(struct report *r)
 {
     if (r->source == SOURCE_NONE)
@@ -178,10 +186,13 @@ static void say_sources(struct report *r)
         warn("%s: not found", r->missing.item[i]);
     if (r->missing.count > NAMED)
         warn("and %zu more", r->missing.count - NAMED);
-    if (r->sources_missing && r->side[0].include.count == 0)
+    if (r->sources_missing && r->side[0].include.count + r->side[1].include.count == 0)
         warn("sources were sought under their names only; -I DIR names a folder to look below");
-    for (size_t i = 0; r->sources_missing && i < r->side[0].include.count; i++)
-        warn("sought below %s", r->side[0].include.item[i]);
+    for (int side = 0; r->sources_missing && side < 2; side++)
+        for (size_t i = 0; i < r->side[side].include.count; i++)
+            if (side == 0 || !is_included(&r->side[0].include, r->side[1].include.item[i]))
+                warn("sought below %s%s", r->side[side].include.item[i],
+                     side ? ", those of the base" : "");
     if (r->objects_missing)
         warn("%zu of %zu object files are not there: their instructions are left out",
              r->objects_missing, r->objects);

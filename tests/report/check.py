@@ -828,7 +828,7 @@ def check_text(browser):
     status, _, said = quern("report", "--base=" + FOLDER + "/old.out", "--old-include=" + FOLDER + "/old",
                             "--new-include=" + FOLDER + "/new", "-o", report, FOLDER + "/new.out")
     compare("said", said, "quern: %s: 1 source is in it, 1 not found\nquern: lost.c: not found\n"
-            "quern: sought below %s/new\n" % (report, FOLDER), faults)
+            "quern: sought below %s/new\nquern: sought below %s/old, those of the base\n" % (report, FOLDER, FOLDER), faults)
     compare("state", browser.open(report), "ready", faults)
     file = next(browser.ask("func", f)["file"] for f in range(2)
                 if browser.ask("string", browser.ask("func", f)["name"]) == "f")
