@@ -73,6 +73,7 @@ export interface GraphPicture {
 }
 
 const BOXES = 5000; // functions of a treemap
+const SOME = 256;   // of them, asked for at a time
 
 // What the call graph frames.
 const graphGroups: Record<string, GroupBy> = { object: GroupBy.Object, file: GroupBy.File, namespace: GroupBy.Namespace,
@@ -734,15 +735,19 @@ export class Api {
       boxes.push({ ...this.box(parent, parent === NONE ? 0 : boxes[parent]!.depth + 1, g.label, NONE, g.values[0]!),
         sides: g.values.slice(1) });
     }
-    const all = this.core.sort(Uint32Array.from(of, (_, f) => f).filter((f) => of[f] !== NONE),
-      { of: Of.Self, side, formula: this.form(event), descending: true }).slice(0, BOXES);
-    const values = this.core.values(this.form(event), Of.Self, side, all);
-    const others = use.map((s) => this.core.values(this.form(event), Of.Self, s, all));
-    all.forEach((f, i) => {
-      const parent = at.get(of[f]!)!;
-      if (values[i]!.approx > least) boxes.push({ ...this.box(parent, boxes[parent]!.depth + 1, "", f, values[i]!),
-        sides: others.map((v) => v[i]!) });
-    });
+    const there = only(upTo(of.length), Uint8Array.from(of, (g) => g === NONE ? 0 : 1));
+    const all = this.core.sort(there, { of: Of.Self, side, formula: this.form(event), descending: true }).slice(0, BOXES);
+    // The dearest first, some at a time: what is too small to be seen is not asked for.
+    for (let first = 0, seen = true; seen && first < all.length; first += SOME) {
+      const values = this.core.values(this.form(event), Of.Self, side, all.subarray(first, first + SOME));
+      const some = all.subarray(first, first + values.filter((v) => v.approx > least).length);
+      seen = some.length === values.length;
+      const others = use.map((s) => this.core.values(this.form(event), Of.Self, s, some));
+      some.forEach((f, i) => {
+        const parent = at.get(of[f]!)!;
+        boxes.push({ ...this.box(parent, boxes[parent]!.depth + 1, "", f, values[i]!), sides: others.map((v) => v[i]!) });
+      });
+    }
     return boxes;
   }
 
