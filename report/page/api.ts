@@ -505,10 +505,11 @@ export class Api {
 
   // All lines, or instructions, that the filter leaves, by magnitude of an event on a side, the largest first or last: how
   // many, and how many make half of it (0: who knows). Then hotRows(). `events` are those that will be asked for: of one
-  // alone only that is read. With a filter rows are of one function each.
-  hotLines(by: number, events: number[], order: { event: number; side: Side; descending: boolean }, filter: Filter):
-    { count: number; half: number } {
-    const keep = this.lineMask(filter), key = JSON.stringify([by, order, events, filter]);
+  // alone only that is read. With a filter rows are of one function each; in groups of functions (`grouped`) what is
+  // sought in names of files is sought in those of the functions.
+  hotLines(by: number, events: number[], order: { event: number; side: Side; descending: boolean }, filter: Filter,
+    grouped = false): { count: number; half: number } {
+    const keep = this.lineMask(filter, grouped), key = JSON.stringify([by, order, events, filter, grouped]);
     if (this.hot?.key !== key) {
       this.dropHot();
       const asked = [...new Set([...events, order.event])].map((e) => this.form(e));
@@ -523,8 +524,8 @@ export class Api {
   }
 
   // Which lines a filter leaves; null: all. What is sought in names of files is sought in those of the lines.
-  private lineMask(filter: Filter): ((row: { func: number; file: number }) => boolean) | null {
-    const file = /^(!?)file:(.*)$/.exec(filter.text), funcs = this.masked(file ? { ...filter, text: "" } : filter);
+  private lineMask(filter: Filter, grouped: boolean): ((row: { func: number; file: number }) => boolean) | null {
+    const file = grouped ? null : /^(!?)file:(.*)$/.exec(filter.text), funcs = this.masked(file ? { ...filter, text: "" } : filter);
     if (!file) return funcs && ((row) => funcs[row.func] === 1);
     const wanted = file[2]!, re = regex(wanted), exact = /[A-Z]/.test(wanted), hit = new Map<number, boolean>();
     return (row) => {
@@ -552,10 +553,18 @@ export class Api {
     return lines.get(line) ?? "";
   }
 
-  hotRows(first: number, count: number, columns: Column[]): LineRow[] {
+  // The function of each row, in their order: of rows that are of one function each.
+  hotFuncs(): Uint32Array {
+    const { core, hot } = this;
+    return hot ? hot.order.map((i) => core.detailRow(hot.handle, i).func) : new Uint32Array(0);
+  }
+
+  // Rows by their places in the order.
+  hotRows(rows: Uint32Array, columns: Column[]): LineRow[] {
     const core = this.core, hot = this.hot;
     if (!hot) return [];
-    return Array.from(hot.order.slice(first, first + count), (i) => {
+    return Array.from(rows.filter((k) => k < hot.order.length), (k) => {
+      const i = hot.order[k]!;
       const row = core.detailRow(hot.handle, i);
       return {
         func: row.func === NONE ? null : this.name(row.func), file: core.string(row.file), fileNumber: row.file,

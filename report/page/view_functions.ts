@@ -5,15 +5,13 @@ import { Field, GroupBy, NONE, Of, Side } from "./core";
 import type { Value } from "./core";
 import type { GroupRow, Name, Order } from "./api";
 import { Values } from "./app";
+import { flatten, groupNames, gather, groupSelect, opener, spread } from "./groups";
+import type { Node } from "./groups";
 import type { App, Shown, View } from "./app";
 import { button, h } from "./element";
 import { Table } from "./table";
 import type { Row } from "./table";
 
-const groupNames: Record<string, [GroupBy, string]> = {
-  object: [GroupBy.Object, "Object"], folder: [GroupBy.Folder, "Folder"], file: [GroupBy.File, "File"],
-  namespace: [GroupBy.Namespace, "Namespace"], cycle: [GroupBy.Cycle, "Cycle"],
-};
 const fields: Record<string, Field> = { name: Field.Name, file: Field.File, object: Field.Object };
 const costs: Record<string, Of> = { self: Of.Self, incl: Of.Inclusive, called: Of.Called, per: Of.PerCall };
 
@@ -33,42 +31,6 @@ function orderOf(app: App, text: string): Order & { id: string } {
 function defaultOrder(app: App, compare: boolean): string {
   const key = app.eventKey(app.event);
   return compare ? "~self.2." + key : (app.calls ? "-incl.0." : "-self.0.") + key;
-}
-
-// A number of 32 bits for a path of groups: what is open stays open in the next report.
-function mark(path: string): string {
-  let x = 0x811c9dc5;
-  for (let i = 0; i < path.length; i++) x = Math.imul(x ^ path.charCodeAt(i), 0x01000193);
-  return (x >>> 0).toString(36);
-}
-
-// A group, or (null) a function; `above` is the group around it.
-interface Node { group: GroupRow | null; above: GroupRow | null; func: number;
-  depth: number; mark: string; open: boolean }
-
-// What is in sight of the tree: groups by what they cost, and in opened ones their groups, then functions.
-function flatten(groups: GroupRow[], funcs: Map<number, number[]>, open: Set<string>,
-  value: (g: GroupRow) => number): Node[] {
-  const inside = new Map<number, GroupRow[]>(), nodes: Node[] = [];
-  for (const g of groups) inside.set(g.parent, [...inside.get(g.parent) ?? [], g]);
-  const walk = (above: GroupRow | null, path: string, depth: number): void => {
-    for (const g of (inside.get(above?.id ?? NONE) ?? []).sort((a, b) => value(b) - value(a))) {
-      const here = path + "\n" + g.label, id = mark(here), is = open.has(id);
-      nodes.push({ group: g, above, func: NONE, depth, mark: id, open: is });
-      if (!is) continue;
-      walk(g, here, depth + 1);
-      for (const func of funcs.get(g.id) ?? []) nodes.push({ group: null, above: g, func, depth: depth + 1, mark: "",
-        open: false });
-    }
-  };
-  walk(null, "", 0);
-  return nodes;
-}
-
-// A group's values by column, where `of` says which columns it has.
-function spread(g: GroupRow, of: boolean[]): Value[] {
-  let k = 0;
-  return of.map((is) => is ? g.values[k++]! : { exact: null, approx: NaN });
 }
 
 class Functions implements Shown {
@@ -129,12 +91,7 @@ class Functions implements Shown {
   }
 
   private tools(app: App): void {
-    const select = h("select", { "aria-label": "Group by" }, h("option", { value: "" }, "no groups"),
-      ...Object.entries(groupNames).filter(([key]) => key !== "cycle" || app.calls).map(([key, [, text]]) =>
-        h("option", { value: key }, "by " + text.toLowerCase())));
-    select.value = app.state.g ?? "";
-    select.addEventListener("change", () => app.set({ g: select.value, o: "" }));
-    this.bar.replaceChildren(h("label", {}, "Groups ", select), this.table!.csvButton("functions"));
+    this.bar.replaceChildren(groupSelect(app), this.table!.csvButton("functions"));
   }
 
   private leaf(app: App, name: Name, cells: Row, depth: number): Row {
@@ -187,18 +144,14 @@ class Functions implements Shown {
     // Groups have self costs only: inclusive ones of functions that call each other would count twice.
     const of = values.cells.map((c) => c.of === Of.Self);
     const self = values.cells.filter((c) => c.of === Of.Self);
-    const tree = await app.client.ask("groups", by, app.filter, self), funcs = new Map<number, number[]>();
-    for (const f of rows) {
-      const g = tree.of[f]!;
-      if (g !== NONE) funcs.set(g, [...funcs.get(g) ?? [], f]);
-    }
+    const tree = await app.client.ask("groups", by, app.filter, self), funcs = gather(rows, (f) => tree.of[f]!);
     const at = self.findIndex((c) => c.event === app.event && c.side === (this.compare ? Side.Difference : Side.New));
     const nodes = flatten(tree.groups, funcs, open, (g) => Math.abs(g.values[at]!.approx));
     this.said.textContent = tree.groups.length.toLocaleString("en") + " groups. " + this.said.textContent!;
     await this.table!.show({
       count: nodes.length,
       load: async (first, count) => {
-        const some = nodes.slice(first, first + count), list = some.filter((n) => !n.group).map((n) => n.func);
+        const some = nodes.slice(first, first + count), list = some.filter((n) => !n.group).map((n) => n.item);
         const t = await app.client.ask("table", Uint32Array.from(list), values.cells);
         let k = 0;
         return some.map((node) => {
@@ -217,11 +170,7 @@ class Functions implements Shown {
     const g = node.group!, name = h("span", { class: "named" });
     const row = values.row(spread(g, of), "group" + g.id, node.above && spread(node.above, of));
     name.style.setProperty("--depth", String(node.depth));
-    const toggle = button((node.open ? "▾ " : "▸ ") + g.label, () => {
-      if (node.open) open.delete(node.mark);
-      else open.add(node.mark);
-      app.set({ o: [...open].filter(Boolean).join(".") }, true);
-    }, { class: "main group", "aria-expanded": String(node.open) });
+    const toggle = opener(app, node, open);
     name.append(toggle, h("span", { class: "where" }, g.funcs + (g.funcs === 1 ? " function" : " functions")));
     return { cells: this.lay(row.cells, [name, null, null]), of: this.lay(row.of, ["", "", ""]),
       attributes: { "data-group": g.label } };

@@ -247,6 +247,19 @@ def check_cycles(browser):
     compare("shares of groups", rows, {
         "/lib/two": ["50", "82.0 %", "82.0 %"], "c": ["20", "32.8 %", "40.0 %"], "d": ["30", "49.2 %", "60.0 %"],
         "/bin/one": ["11", "18.0 %", "18.0 %"], "a": ["1", "1.64 %", "9.09 %"], "b": ["10", "16.4 %", "90.9 %"]}, faults)
+    # Lines in the same groups: two has c:3 with 20 and d:4 with 30, one has a:1 with 1 and b:2 with 10.
+    browser.view("v=lines&g=object")
+    for label in ("two", "one"):
+        browser.run("[...document.querySelectorAll('.group')].find((b) => b.textContent.includes('%s')).click()" % label)
+        browser.settle()
+    rows = [[re.sub(r"\d+ functions$", "", r[3])] + r[:3] for r in texts_of(browser, "#quern-lines")]
+    compare("lines in groups", rows, [
+        ["▾ /lib/two", "50", "82.0 %", "82.0 %"], ["y.c:4 d", "30", "49.2 %", "60.0 %"], ["y.c:3 c", "20", "32.8 %", "40.0 %"],
+        ["▾ /bin/one", "11", "18.0 %", "18.0 %"], ["x.c:2 b", "10", "16.4 %", "90.9 %"], ["x.c:1 a", "1", "1.64 %", "9.09 %"]], faults)
+    browser.view("v=lines&g=cycle")
+    compare("lines of cycles", [r[3] for r in texts_of(browser, "#quern-lines")], ["▸ cycle 12 functions"], faults)
+    browser.view("v=lines&g=file&q=file:y")
+    compare("lines of files that are searched for", [r[0] for r in texts_of(browser, "#quern-lines")], ["50"], faults)
     compare("console", browser.complaints(), [], faults)
     test("cycles as one box and opened, frames around groups, map, shares of groups", faults)
 
