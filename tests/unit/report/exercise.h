@@ -56,6 +56,10 @@ static inline void exercise_function(struct core *c, uint32_t f, struct formula 
     if (func && distance) {
         reach_all(c, f, REACH_CALLERS, VALUES_DIFFERENCE, func, distance);
         reach_path(c, f, formula, VALUES_NEW, edge, 20);
+        uint8_t *near = (uint8_t *)distance;
+        memset(near, 0, c->funcs);
+        near[f] = 1;
+        reach_near(c, VALUES_DIFFERENCE, near);
     }
     heap_put(func);
     heap_put(distance);
