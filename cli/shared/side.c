@@ -25,8 +25,10 @@ static void note_remarks(struct side *s, const struct quern_profile *p, const ch
     }
 }
 
-// All files of a side, summed or (apart) with the parts of one behind those of the other.
-static struct quern_profile *read_all(struct side *s)
+// All files of a side, summed or (apart) with the parts of one behind those of the other. Names are
+// rewritten in each, since that makes one part of all.
+static struct quern_profile *read_all(struct side *s, const struct quern_rewrite *file,
+                                      const struct quern_rewrite *func)
 {
     struct quern_merger *m = s->apart || s->path_count == 1 ? NULL : quern_merger_new();
     struct quern_profile *all = s->apart ? quern_profile_new() : NULL;
@@ -40,6 +42,7 @@ static struct quern_profile *read_all(struct side *s)
     for (size_t i = 0; i < s->path_count; i++) {
         struct quern_profile *p = read_profile(s->paths[i]);
         note_remarks(s, p, s->paths[i]);
+        p = read_renamed(p, file, func);
         if (s->apart) {
             s->run_parts[i] = quern_profile_part_count(p);
             rc = quern_profile_append(all, s->paths[0], p, s->paths[i], &err);
@@ -69,7 +72,7 @@ static void read_one(struct side *s, const char *mod_file, const char *mod_func)
             (!s->mtime.tv_sec || st.st_mtim.tv_sec < s->mtime.tv_sec ||
              (st.st_mtim.tv_sec == s->mtime.tv_sec && st.st_mtim.tv_nsec < s->mtime.tv_nsec)))
             s->mtime = st.st_mtim;
-    s->p = read_renamed(read_all(s), file, func);
+    s->p = read_all(s, file, func);
     quern_rewrite_free(file);
     quern_rewrite_free(func);
     read_need_events(s->p, s->paths[0]);

@@ -1306,6 +1306,11 @@ def check_series(browser):
         no = os.path.join(FOLDER, "no.html")
         status, _, said = quern("report", "-o", no, *options)
         compare("refused: " + word, (status, word in said, os.path.exists(no)), (2, True, False), faults)
+    # With names rewritten runs stay apart.
+    quern("report", "--series", "--mod-funcname=s/main/MAIN/", "-o", report, *paths)
+    browser.open(report)
+    browser.view("v=series&e=Ir&k=self&q=MAIN")
+    compare("with another name", [r[1:5] for r in texts_of(browser, "#quern-series")], [["5", "5", "0", "7"]], faults)
     # What the reader remarked on in each file is said, also where names are rewritten.
     for options in ((), ("--series",), ("--mod-funcname=s/x/y/",)):
         remarked = ["tests/golden/cut-off.callgrind", "tests/golden/fault-junk.callgrind"]
