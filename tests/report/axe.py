@@ -66,7 +66,7 @@ totals: 150 20
 
 VIEWS = ("", "v=functions", "v=functions&g=object", "v=functions&g=file&q=c", "v=function", "v=function&a=1", "v=source", "v=compare", "v=graph",
          "v=graph&k=all&cl=file", "v=graph&cn=1&cl=cycle", "v=graph&t=1", "v=flame", "v=flame&k=sandwich", "v=flame&t=1", "v=treemap", "v=treemap&t=1",
-         "v=treemap&k=callees", "v=lines", "v=lines&b=addr", "v=assembly", "v=assembly&k=flow", "v=assembly&k=flow&t=1", "v=parts", "v=parts&p=1", "v=series", "v=series&k=self&s=-run.difference&q=c")
+         "v=treemap&k=callees", "v=lines", "v=lines&b=addr", "v=lines&g=file", "v=assembly", "v=assembly&k=flow", "v=assembly&k=flow&t=1", "v=parts", "v=parts&p=1", "v=series", "v=series&k=self&s=-run.difference&q=c")
 
 RUN = """const done = arguments[arguments.length - 1];
 for (const menu of document.querySelectorAll('#quern-app header details')) menu.open = arguments[0];

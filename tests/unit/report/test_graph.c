@@ -84,14 +84,14 @@ static void distances(void **state)
     assert_memory_equal(distance, ((uint32_t[]){ 0, 1, 2, 3 }), 16);
     assert_int_equal(reach_all(c, tiny_func(c, 'b'), REACH_CALLERS, VALUES_NEW, func, distance), 3);
     assert_memory_equal(distance, ((uint32_t[]){ 0, 1, 1 }), 12);
-    // Near d is all; near a function that nobody reaches, itself. Of several: what is near one of them.
+    // Near d is all. Without calls, as in the base, what is near one is that alone.
     uint8_t near[4] = { 0 };
     near[tiny_func(c, 'd')] = 1;
     assert_int_equal(reach_near(c, VALUES_DIFFERENCE, near), 0);
     assert_memory_equal(near, "\1\1\1\1", 4);
     assert_int_equal(reach_near(c, VALUES_OLD, memset(near, 0, 4)), 0);
     near[tiny_func(c, 'b')] = near[tiny_func(c, 'd')] = 1;
-    assert_int_equal(reach_near(c, VALUES_OLD, near), 0); // there is no base, so no call in it
+    assert_int_equal(reach_near(c, VALUES_OLD, near), 0);
     assert_int_equal(near[0] + near[1] + near[2] + near[3], 2);
     // The heaviest path to d: a -> b -> c -> d.
     assert_int_equal(reach_path(c, tiny_func(c, 'd'), f, VALUES_NEW, edge, 4), 3);
