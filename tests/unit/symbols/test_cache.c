@@ -160,6 +160,37 @@ static void test_many_pages(void **state)
     free(data);
 }
 
+// The rows of test_many_pages, 256 in a page, with a byte of the third page turned: the first two
+// pages answer until the third one has been looked at, and the fourth one does not any more, either.
+static void test_damage_is_remembered(void **state)
+{
+    static struct cachefile_row many[1000];
+    const char *string[] = { "???", "f" };
+    struct cachefile_content content = {
+        .row = many, .rows = 1000, .string = string, .strings = 2
+    };
+    struct cachefile_row row;
+    struct cachefile c;
+    size_t size;
+
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++)
+        many[i] = (struct cachefile_row){ i * 10, 1, 0, i };
+    unsigned char *data = cachefile_make(&content, &size);
+    data[3 * CACHEFILE_PAGE + 100] ^= 1; // behind the head and two pages of rows
+    assert_true(cachefile_open(&c, data, size));
+    assert_true(cachefile_row(&c, 0, &row));
+    assert_true(cachefile_row(&c, 511, &row));
+    assert_int_equal(row.line, 511);
+    assert_false(c.bad);
+    assert_false(cachefile_row(&c, 512, &row));
+    assert_true(c.bad);
+    assert_false(cachefile_row(&c, 768, &row)); // not touched before
+    assert_false(cachefile_row(&c, 0, &row));
+    cachefile_close(&c);
+    free(data);
+}
+
 // Every bit of a file, turned: it is refused, or what it answers is right.
 static void test_every_bit(void **state)
 {
@@ -593,6 +624,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_file),
         cmocka_unit_test(test_many_pages),
+        cmocka_unit_test(test_damage_is_remembered),
         cmocka_unit_test(test_every_bit),
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_text_without_end),

@@ -168,8 +168,7 @@ static void test_cache_read(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),
-        cmocka_unit_test(test_cache_made),
+        cmocka_unit_test(test_plain), cmocka_unit_test(test_cache_made),
         cmocka_unit_test(test_cache_read),
         cmocka_unit_test(test_strings), // in this process, where memory is short from then on
     };

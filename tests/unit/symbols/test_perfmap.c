@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 
 #include "symbols/perfmap.h"
 
@@ -114,13 +115,35 @@ static void damaged(void **state)
     perfmap_free(m);
 }
 
+// What is opened is not handed on to a program that is started, and blocks nobody; a symbolic link
+// and a folder are not opened at all.
+static void opened(void **state)
+{
+    char folder[] = "/tmp/test_perfmap.XXXXXX", path[64], link[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/map", folder);
+    snprintf(link, sizeof(link), "%s/link", folder);
+    close(open(path, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(symlink("map", link), 0);
+    FILE *f = perfmap_open(path);
+    assert_non_null(f);
+    assert_int_equal(fcntl(fileno(f), F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(fileno(f), F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+    fclose(f);
+    assert_null(perfmap_open(link));
+    assert_null(perfmap_open(folder));
+    unlink(link);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(again),
-        cmocka_unit_test(many),
-        cmocka_unit_test(damaged),
+        cmocka_unit_test(bounds),  cmocka_unit_test(again),  cmocka_unit_test(many),
+        cmocka_unit_test(damaged), cmocka_unit_test(opened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

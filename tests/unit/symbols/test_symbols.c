@@ -509,6 +509,28 @@ static void test_eh_frame_only(void **state)
     check_cache("stripped");
 }
 
+// A function whose second half has a range in .eh_frame of its own is one function: the symbols are
+// in order when the ranges are looked up in them. _start, the global one, is the last of the table
+// and the first in memory.
+static void test_eh_frame_within_symbol(void **state)
+{
+    struct symbols *s = new_symbols(false);
+
+    (void)state;
+    write_text(
+        "src/halves.S",
+        ".text\n.globl _start\n.type _start, @function\n_start:\n.cfi_startproc\nnop\n"
+        ".cfi_endproc\nhalf: .cfi_startproc\nnop\nnop\n.cfi_endproc\n.size _start, .-_start\n"
+        ".type behind, @function\nbehind: .cfi_startproc\nret\n.cfi_endproc\n"
+        ".size behind, .-behind\n");
+    shell("gcc -nostdlib -static -Wl,--eh-frame-hdr -o halves.whole src/halves.S && "
+          "objcopy -N half halves.whole halves");
+    assert_string_equal(where(s, "halves", label("halves.whole", "half") + 1),
+                        "(below main) ???:0");
+    assert_string_equal(where(s, "halves", label("halves", "behind")), "behind ???:0");
+    symbols_free(s);
+}
+
 static void test_minidebuginfo(void **state)
 {
     struct symbols *s = new_symbols(false);
@@ -1099,7 +1121,8 @@ static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64
     strings_fini(&strings);
 }
 
-// Between two listed ranges there is no line up to the next one: every address of the hole says so.
+// In front of the first listed range and between two there is no line up to the next one: every
+// address of the hole says so.
 static void test_end_of_a_hole(void **state)
 {
     struct strings strings;
@@ -1115,11 +1138,13 @@ static void test_end_of_a_hole(void **state)
     strings_init(&strings);
     struct lines *l = lines_new(elf, &strings);
     assert_non_null(l);
-    uint64_t end = label("holes", "_start") + 66, far = label("holes", "far");
+    uint64_t start = label("holes", "_start"), end = start + 66, far = label("holes", "far");
+    struct lines_row row;
     assert_true(end < far);
+    lines_find(l, start - 1, false, &row);
+    assert_int_equal(row.line, 0);
+    assert_int_equal(row.end, start);
     for (uint64_t a = end; a < far; a += 7) {
-        struct lines_row row;
-
         lines_find(l, a, false, &row);
         assert_int_equal(row.line, 0);
         assert_int_equal(row.end, far);
@@ -1437,6 +1462,7 @@ int main(void)
         cmocka_unit_test(test_symtab_only),
         cmocka_unit_test(test_dynsym_only),
         cmocka_unit_test(test_eh_frame_only),
+        cmocka_unit_test(test_eh_frame_within_symbol),
         cmocka_unit_test(test_minidebuginfo),
         cmocka_unit_test(test_plt_has_no_name),
         cmocka_unit_test(test_removed_section),
