@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // engine/process/elf.c: how the first line of a script is split (the rules are those of
 // fs/binfmt_script.c, Linux 6.18; tests/native compares with the kernel itself), and what an ELF
-// file must have to be loaded. Mapping is tested by tests/native.
+// file must have to be loaded, and where it is mapped (tests/native maps real ones).
 #include <elf.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,6 +113,114 @@ static void fresh(void)
     image.p[2].p_filesz = 7; // with its NUL
 }
 
+// ---- Mapping ----
+
+static char noted[256];
+
+static void note(u64 start, u64 end, u32 prot, bool anon)
+{
+    char *at = noted + strlen(noted);
+
+    snprintf(at, sizeof(noted) - (size_t)(at - noted), " %lx-%lx %u%s", start - 0x40000000,
+             end - 0x40000000, prot, anon ? " anon" : "");
+}
+
+static int opened(void)
+{
+    int fd = memfd_create("test", 0);
+
+    assert_int_equal(write(fd, &image, sizeof(image)), sizeof(image));
+    elf_examine(&file, fd);
+    assert_int_equal(file.kind, ELF_LOADABLE);
+    return fd;
+}
+
+// At 1 GiB, which is free: code in the first page, data of 0x100 bytes at 0x5800 and bss up to
+// 0x8800. The headers of the program lie at 0x40 of the file.
+static void mapped(void **state)
+{
+    struct elf_image at;
+    const char *why;
+
+    (void)state;
+    fresh();
+    image.p[2].p_type = PT_NULL;
+    memset((char *)&image + 0x900, 7, 16); // behind the data's end, in its page of the file
+    int fd = opened();
+    noted[0] = 0;
+    assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), 0);
+    assert_null(why);
+    // 5: to be read and executed, 3: to be read and written
+    assert_string_equal(noted, " 0-1000 5 5000-6000 3 6000-9000 3 anon");
+    assert_int_equal(at.bias, 0x40000000);
+    assert_int_equal(at.entry, 0x40000123);
+    assert_int_equal(at.low, 0x40000000);
+    assert_int_equal(at.high, 0x40009000);
+    assert_int_equal(at.phdr, 0x40000040);
+    assert_int_equal(at.start_code, 0x40000000);
+    assert_int_equal(at.end_code, 0x40000800);
+    assert_int_equal(at.start_data, 0x40005800);
+    assert_int_equal(at.end_data, 0x40005900);
+    assert_int_equal(at.brk, 0x40008800);
+    assert_memory_equal((void *)0x40000000, &image, sizeof(image));
+    assert_int_equal(*(u64 *)0x40005900, 0); // cleared
+    // The same hint again: its place is taken, and another one is found, aligned as the file wants.
+    noted[0] = 0;
+    assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), 0);
+    assert_true(at.bias != 0x40000000);
+    assert_int_equal(at.bias % 0x200000, 0);
+    assert_memory_equal((void *)at.bias, &image, sizeof(image));
+    munmap((void *)at.bias, 0x9000);
+    munmap((void *)0x40000000, 0x9000);
+    close(fd);
+    // Headers in a segment that does not begin at the file's beginning.
+    fresh();
+    image.p[2].p_type = PT_NULL;
+    image.h.e_phoff = 0x800;
+    image.p[0].p_filesz = image.p[0].p_memsz = 0x400;
+    image.p[1].p_filesz = 0x200;
+    memcpy((char *)&image + 0x800, image.p, sizeof(image.p));
+    fd = opened();
+    assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), 0);
+    assert_int_equal(at.phdr, 0x40005800);
+    munmap((void *)0x40000000, 0x9000);
+    close(fd);
+}
+
+// What cannot be mapped says why: 64 TiB for one that may lie anywhere, the place of another one
+// for one that may not.
+static void no_room(void **state)
+{
+    struct elf_image at;
+    const char *why;
+
+    (void)state;
+    fresh();
+    image.p[2].p_type = PT_NULL;
+    image.p[1].p_memsz = 0x7fff00000000;
+    int fd = opened();
+    assert_int_equal(elf_map(&file, 0x40000000, &at, note, &why), -ENOMEM);
+    assert_string_equal(why, "there is no room for it in the address space");
+    close(fd);
+    fresh();
+    image.h.e_type = ET_EXEC;
+    image.p[2].p_type = PT_NULL;
+    image.p[0].p_vaddr = 0x40000000;
+    image.p[1].p_vaddr = 0x40005800;
+    fd = opened();
+    void *taken = mmap((void *)0x40002000, 4096, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    assert_ptr_equal(taken, (void *)0x40002000);
+    assert_int_equal(elf_map(&file, 0, &at, note, &why), -EEXIST);
+    assert_string_equal(why, "the addresses that it is linked for are taken");
+    munmap(taken, 4096);
+    noted[0] = 0;
+    assert_int_equal(elf_map(&file, 0, &at, note, &why), 0);
+    assert_string_equal(noted, " 0-1000 5 5000-6000 3 6000-9000 3 anon");
+    munmap((void *)0x40000000, 0x9000);
+    close(fd);
+}
+
 static void unreadable(void **state)
 {
     (void)state;
@@ -178,6 +287,8 @@ static void elf_bad(void **state)
     assert_int_equal(examine(&image, sizeof(image)), ELF_BROKEN);
     assert_int_equal(examine("", 0), ELF_OTHER);
     assert_int_equal(examine("hello\n", 6), ELF_OTHER);
+    assert_int_equal(examine("#/bin/sh\n", 9), ELF_OTHER); // half of what a script begins with
+    assert_int_equal(examine("/!/bin/sh\n", 10), ELF_OTHER);
     fresh();
     for (size_t n = 4; n < sizeof(image.h) + sizeof(image.p); n++)
         assert_int_not_equal(examine(&image, n), ELF_LOADABLE);
@@ -188,7 +299,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(script_lines), cmocka_unit_test(script_limits),
         cmocka_unit_test(unreadable),   cmocka_unit_test(elf_good),
-        cmocka_unit_test(elf_bad),
+        cmocka_unit_test(elf_bad),      cmocka_unit_test(mapped),
+        cmocka_unit_test(no_room),
     };
 
     return cmocka_run_group_tests_name("engine/process/elf.c", tests, NULL, NULL);

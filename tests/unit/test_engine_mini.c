@@ -129,6 +129,8 @@ static void patterns(void **state)
 
 static void formats(void **state)
 {
+    // not what the compiler knows
+    static const char *volatile none, *volatile ends = "a%\0bcd";
     char buf[64];
 
     (void)state;
@@ -141,6 +143,11 @@ static void formats(void **state)
     assert_string_equal(buf, "[   42][42   ][00042][00000abc]");
     mini_format(buf, sizeof(buf), "[%6s][%-6s][%2s]", "abc", "abc", "abc");
     assert_string_equal(buf, "[   abc][abc   ][abc]");
+    mini_format(buf, sizeof(buf), "[%s][%7s]", none, none);
+    assert_string_equal(buf, "[(null)][ (null)]");
+    // A % at the end ends it: what stands behind the NUL is not read.
+    assert_int_equal(mini_format(buf, sizeof(buf), ends), 2);
+    assert_string_equal(buf, "a");
     // Cut, terminated, and the full length told, as snprintf.
     assert_int_equal(mini_format(buf, 4, "%s", "abcdef"), 6);
     assert_string_equal(buf, "abc");

@@ -173,6 +173,25 @@ static void test_ends(void **state)
     clear(&s);
 }
 
+// The highest gap below an address that has room: pages 16 to 31 and 48 to 63 are taken.
+static void test_gap(void **state)
+{
+    struct vmmapset s = { 0 };
+
+    (void)state;
+    assert_int_equal(vmmapset_gap(&s, P(4), P(80)), P(76));
+    add(&s, 16, 32, RO, 0);
+    add(&s, 48, 64, RO, 0);
+    assert_int_equal(vmmapset_gap(&s, P(16), P(80)), P(64)); // all of it
+    assert_int_equal(vmmapset_gap(&s, P(16), P(79)), P(32));
+    assert_int_equal(vmmapset_gap(&s, P(9), P(72)), P(39));
+    assert_int_equal(vmmapset_gap(&s, P(17), P(80)), 0);
+    assert_int_equal(vmmapset_gap(&s, P(15), P(48)), P(33));
+    assert_int_equal(vmmapset_gap(&s, P(15), P(40)), P(1));
+    assert_int_equal(vmmapset_gap(&s, P(16), P(40)), 0); // address 0 is none
+    clear(&s);
+}
+
 static u32 depth(const struct vmmap_entry *e)
 {
     u32 left, right;
@@ -391,7 +410,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_add_joins), cmocka_unit_test(test_remove),
         cmocka_unit_test(test_protect),   cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_depth),     cmocka_unit_test(test_random),
+        cmocka_unit_test(test_gap),       cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_random),
     };
 
     return cmocka_run_group_tests_name("vmmapset", tests, NULL, NULL);

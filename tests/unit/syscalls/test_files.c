@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,12 +27,13 @@ struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
 
-// with --cpu alone
+#define MODEL "model\t\t: one of share/cpu.def\n\n"
+
+// What --cpu shows of each processor.
 const char *spooler_string(u32 at)
 {
-    (void)at;
-    fail();
-    return NULL;
+    assert_int_equal(at, 77);
+    return MODEL;
 }
 
 static jmp_buf back;
@@ -187,6 +190,46 @@ static void test_open(void **state)
     assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), LEFT);
 }
 
+// With --cpu /proc/cpuinfo is what the model has, once for each processor that there is.
+static void test_cpuinfo(void **state)
+{
+    static char text[1 << 16], expected[1 << 16];
+    char line[256];
+    u32 n = 0;
+
+    (void)state;
+    header.s_cpuinfo = 77;
+    assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_RDONLY, 0, 0), LEFT);
+    tb_config.shown = true;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    assert_non_null(f);
+    for (char *at = expected; fgets(line, sizeof(line), f);)
+        if (strncmp(line, "processor\t", 10) == 0)
+            at += sprintf(at, "processor\t: %u\n" MODEL, n++);
+    fclose(f);
+    assert_true(n > 0);
+    int free = dup(0); // the lowest that is
+    close(free);
+    assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_RDONLY, 0, 0), HANDLED);
+    assert_int_equal(result(), free);
+    assert_int_equal(read(free, text, sizeof(text)), (ssize_t)strlen(expected));
+    assert_string_equal(text, expected);
+    assert_int_equal(sys_fcntl(free, F_GETFL, 0) & O_ACCMODE, O_RDONLY);
+    assert_int_equal(sys_fcntl(free, F_GETFD, 0), 0);
+    close(free);
+    assert_int_equal(call(SYS_openat, AT, (u64) "/proc/cpuinfo", O_RDONLY | O_CLOEXEC, 0), HANDLED);
+    assert_int_equal(result(), free);
+    assert_int_equal(sys_fcntl(free, F_GETFD, 0), FD_CLOEXEC);
+    close(free);
+    // What reads nothing, or something else, is the kernel's.
+    assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_RDONLY | O_PATH, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_RDONLY | O_DIRECTORY, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfo", O_WRONLY, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, (u64) "/proc/cpuinfos", O_RDONLY, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, (u64) "/proc/meminfo", O_RDONLY, 0, 0), LEFT);
+    tb_config.shown = false;
+}
+
 static void test_descriptors(void **state)
 {
     static const u32 calls[] = { SYS_close, SYS_dup, SYS_fcntl };
@@ -284,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_links, setup),
         cmocka_unit_test_setup(test_open, setup),
+        cmocka_unit_test_setup(test_cpuinfo, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
         cmocka_unit_test_setup(test_close_range, setup),
         cmocka_unit_test_setup(test_listing, setup),

@@ -70,13 +70,13 @@ u32 vmmap_spool_map(u64 addr)
     return 0;
 }
 
-// with --reproducible alone
+static u64 gap; // what is free below the place that was asked for
+
 u64 vmmap_gap(u64 len, u64 top)
 {
-    (void)len;
-    (void)top;
-    fail();
-    return 0;
+    assert_int_equal(len, 8192);
+    assert_int_equal(top, base + ENGINE * 4096);
+    return gap;
 }
 
 bool vmmap_find(u64 addr, struct vmmap_info *out)
@@ -226,6 +226,33 @@ static void test_mmap_engine(void **state)
     sys_munmap(got, 4096);
 }
 
+// With --reproducible: where the hint says if that is free, else in the highest gap below a fixed
+// address, and where the kernel likes only if both are taken. Of the area all is but pages 4 to 7.
+static void test_mmap_placed(void **state)
+{
+    (void)state;
+    memory_init(0, page(ENGINE));
+    gap = page(6);
+    sys_munmap(page(4), 4 * 4096);
+    assert_int_equal(call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u), page(6));
+    assert_string_equal(told, "add 6-8 r-- anon");
+    assert_int_equal(call(SYS_mmap, page(4) + 5, 8000, PROT_READ, ANON, ~0u), page(4));
+    assert_string_equal(told, "add 4-6 r-- anon");
+    sys_munmap(page(6), 8192);
+    assert_int_equal(call(SYS_mmap, page(4), 8000, PROT_READ, ANON, ~0u), page(6));
+    assert_string_equal(told, "add 6-8 r-- anon");
+    u64 got = (u64)call(SYS_mmap, page(4), 8000, PROT_READ, ANON, ~0u);
+    assert_true(got % 4096 == 0 && (got < base || got >= base + PAGES * 4096));
+    sys_munmap(got, 8192);
+    gap = 0;
+    got = (u64)call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u);
+    assert_true(got % 4096 == 0 && (got < base || got >= base + PAGES * 4096));
+    sys_munmap(got, 8192);
+    // What names its place is not placed.
+    assert_int_equal(call(SYS_mmap, page(4), 8000, PROT_READ, FIXED, ~0u), page(4));
+    memory_init(0, 0);
+}
+
 static void test_munmap_and_mprotect(void **state)
 {
     (void)state;
@@ -314,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup(test_mmap, setup),
         cmocka_unit_test_setup(test_mmap_jitdump, setup),
         cmocka_unit_test_setup(test_mmap_engine, setup),
+        cmocka_unit_test_setup(test_mmap_placed, setup),
         cmocka_unit_test_setup(test_munmap_and_mprotect, setup),
         cmocka_unit_test_setup(test_mremap, setup),
         cmocka_unit_test_setup(test_brk, setup),

@@ -59,7 +59,8 @@ static void test_references(void **state)
     assert_int_equal(in.nrefs, 1);
     is_ref(0, R | W, REG_RIP, REG_NONE, 0, PC + 7 + 0x100, 8);
     assert_int_equal(in.flags, INSN_F_MEM | INSN_F_RIPREL | INSN_F_STORE);
-    DECODE("\xff\x74\x24\x08"); // push qword [rsp + 8]: the operand, then the stack
+    assert_int_equal(in.regs, 1u << R_RAX); // rip is none of them
+    DECODE("\xff\x74\x24\x08");             // push qword [rsp + 8]: the operand, then the stack
     assert_int_equal(in.nrefs, 2);
     is_ref(0, R, R_RSP, REG_NONE, 0, 8, 8);
     is_ref(1, W, R_RSP, REG_NONE, 0, -8, 8);
@@ -80,6 +81,19 @@ static void test_references(void **state)
     DECODE("\x48\x8d\x07"); // lea rax, [rdi]: no reference
     assert_int_equal(in.nrefs, 0);
     assert_int_equal(in.flags, INSN_F_MEM | INSN_F_LEA);
+    DECODE("\xa1\x10\x32\x54\x76\x98\xba\xdc\xfe"); // mov eax, [0xfedcba9876543210]
+    assert_int_equal(in.flags, INSN_F_MOFFS);       // no ModRM byte
+    is_ref(0, R, REG_NONE, REG_NONE, 0, (s64)0xfedcba9876543210, 4);
+    DECODE("\x64\xac"); // lodsb fs:[rsi]
+    assert_int_equal(in.nrefs, 1);
+    is_ref(0, R | MEMREF_FS, R_RSI, REG_NONE, 0, 0, 1);
+    DECODE("\x64\xa6"); // cmpsb: the segment is of rsi alone
+    is_ref(0, R, R_RDI, REG_NONE, 0, 0, 1);
+    is_ref(1, R | MEMREF_FS, R_RSI, REG_NONE, 0, 0, 1);
+    DECODE("\x48\x0f\xae\x0f"); // fxrstor64 [rdi]
+    is_ref(0, R, R_RDI, REG_NONE, 0, 0, 512);
+    DECODE("\x0f\xae\x2f"); // xrstor [rdi]: at least the area of fxrstor and a header
+    is_ref(0, R, R_RDI, REG_NONE, 0, 0, 576);
     DECODE("\xa6"); // cmpsb: rdi before rsi, as Cachegrind has it
     assert_int_equal(in.kind, INSN_STRING);
     assert_int_equal(in.nrefs, 2);
