@@ -156,6 +156,22 @@ User annotated:   x.c
 "* ]]
 }
 
+# It says so, and the sources of the profile are shown as without it.
+@test "a source named by the user that is there, but in no profile" {
+    printf 'one\ntwo\n' > other.c
+    quern annotate --auto=no --show-percs=no prof
+    [ "$status" = 0 ]
+    local without=$output
+    quern annotate --auto=no --show-percs=no prof other.c
+    [ "$status" = 0 ]
+    [[ "$output" == *"-- User-annotated source: other.c
+--------------------------------------------------------------------------------
+  No information has been collected for other.c"* ]]
+    [[ "$output" != *"one"* ]]
+    same "$(sed '/^-- User-annot/,$d; s/^User annotated:.*other.c$/User annotated:/' <<< "$output" | sed '$d; s/ *$//')" \
+        "$(sed 's/ *$//' <<< "$without")"
+}
+
 @test "a source named by the user that is not there: status 2" {
     quern annotate prof nothere.c
     [ "$status" = 2 ]

@@ -125,6 +125,69 @@ more"
     same "$messages" ""
 }
 
+# Nops of one byte from 0x401000, a mov of five at 0x401014, f at 0x401020. Counts of one address are
+# summed, calls from it told apart; two instructions are shown around each that has counts, dots where
+# more are left out; 0x401015 is within an instruction. Columns are as wide as each function needs.
+@test "--asm: context, calls, sums, and addresses that begin no instruction" {
+    {
+        printf '%s\n' '.text' '.globl _start' '_start:'
+        printf 'nop\n%.0s' {1..20}
+        printf '%s\n' 'mov $60,%eax' 'nop' '.skip 6, 0x90' '.globl f' 'f: nop' 'ret'
+    } > a.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o a a.S
+    printf '%s\n' 'version: 1' 'positions: instr line' 'events: Ir Dr' "ob=$PWD/a" 'fl=a.S' \
+        'fn=_start' '0x401000 3 1000 1' '0x401001 4 20' 'cfn=f' 'calls=2 0x401020 30' '0x401001 4 6 2' \
+        'cfn=g' 'calls=1 0x401030 40' '0x401001 4 7 3' '0x40100c 15 1' '0x401010 19 2' '0x401015 23 4' \
+        'fn=f' '0x401020 30 4 2' '0x401021 31 2' 'fn=g' '0x401030 40 7 3' \
+        'fn=_start' '0x401001 4 5 9' 'cfn=f' 'calls=3 0x401020 30' '0x401001 4 10 1' > p
+    quern annotate --asm --auto=no --show-percs=no --context=2 --threshold=100 p
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(sed -n '/^-- Instr/,$p' <<< "$output" | grep -v '^---*$' | sed 's/ $/ |/')" \
+"-- Instructions: a.S:_start [$PWD/a]
+Ir    Dr |
+
+1,000  1    401000:  nop  [line 3]
+   25  9    401001:  nop  [line 4]
+   16  3  => a.S:f (5x)
+    7  3  => a.S:g (1x)
+    .  .    401002:  nop
+    .  .    401003:  nop
+   ...
+    .  .    40100a:  nop
+    .  .    40100b:  nop
+    1  .    40100c:  nop  [line 15]
+    .  .    40100d:  nop
+    .  .    40100e:  nop
+    .  .    40100f:  nop
+    2  .    401010:  nop  [line 19]
+    .  .    401011:  nop
+    .  .    401012:  nop
+    4  .    401015:  (not in the object file)  [line 23]
+
+-- Instructions: a.S:g [$PWD/a]
+Ir Dr |
+
+ 7  3    401030:    [line 40]
+
+-- Instructions: a.S:f [$PWD/a]
+Ir Dr |
+
+ 4  2    401020:  nop  [line 30]
+ 2  .    401021:  ret  [line 31]"
+    # None around them: dots wherever one is left out.
+    quern annotate --asm --auto=no --show-percs=no --context=0 p
+    same "$(grep -E '^ +\.\.\.|4010' <<< "$output")" "\
+1,000  1    401000:  nop  [line 3]
+   25  9    401001:  nop  [line 4]
+   ...
+    1  .    40100c:  nop  [line 15]
+   ...
+    2  .    401010:  nop  [line 19]
+    4  .    401015:  (not in the object file)  [line 23]
+ 7  3    401030:    [line 40]"
+}
+
 @test "--asm without addresses, or without the object" {
     quern annotate --asm "$GOLDEN/calls.callgrind"
     [ "$status" = 2 ]
