@@ -135,6 +135,38 @@ main;func1;func2 300
 main;func2 400"
 }
 
+# mid has no costs of its own: no stack ends in it, though two lead through it. Its callee's 40 are
+# shared as the calls of mid are, 20 to 20.
+@test "folded: a function without costs of its own ends no stack" {
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a.c' 'fn=main' '1 10' 'cfn=mid' 'calls=1 1' '2 20' \
+        'cfn=x' 'calls=1 1' '3 25' 'fn=x' '1 5' 'cfn=mid' 'calls=1 1' '2 20' \
+        'fn=mid' 'cfn=leaf' 'calls=2 1' '1 40' 'fn=leaf' '1 40' 'totals: 55' > p
+    quern convert --to=folded p
+    [ "$status" = 0 ]
+    same "$(sort <<< "$output")" "main 10
+main;mid;leaf 20
+main;x 5
+main;x;mid;leaf 20"
+}
+
+# A chain of 503 functions that cost 1 each: a stack has at most 500 frames, and what lies deeper stands
+# alone.
+@test "folded: deeper than 500 calls" {
+    {
+        printf '%s\n' 'version: 1' 'events: Ir' 'fl=a.c'
+        for i in {1..502}; do printf 'fn=f%d\n1 1\ncfn=f%d\ncalls=1 1\n1 %d\n' $i $((i + 1)) $((503 - i)); done
+        printf '%s\n' 'fn=f503' '1 1' 'totals: 503'
+    } > p
+    quern convert --to=folded p
+    [ "$status" = 0 ]
+    same "$(awk '{ print split($1, frames, ";"), frames[1], $2 }' <<< "$output" | sort -n | sed -n '1,4p;$p')" "1 f1 1
+1 f501 1
+1 f502 1
+1 f503 1
+500 f1 1"
+    same "$(wc -l <<< "$output")" 503
+}
+
 @test "folded: recursion ends" {
     printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=even' '1 3' 'cfn=odd' 'calls=2 1' '1 50' \
         'fn=odd' '1 4' \
@@ -284,6 +316,15 @@ fn=(2) f
 1 4
 
 totals: 4"
+}
+
+# g costs nothing of the first event, by which stacks are found: it has one of its own for the second.
+@test "pprof: a function that costs nothing of the event shown" {
+    printf '%s\n' 'version: 1' 'events: A B' 'fl=a.c' 'fn=f' '1 5 0' 'fn=g' '2 0 7' 'totals: 5 7' > prof
+    quern_to out convert --to=pprof prof
+    [ "$status" = 0 ]
+    # Samples: location 1 with 5 and 0, location 2 with 0 and 7.
+    [[ "$(gunzip -c out | od -An -v -tx1 | tr -d ' \n')" == *12070a01011202050012070a010212020007* ]]
 }
 
 @test "pprof: every event of a sample" {

@@ -145,6 +145,11 @@ case, = suite
 assert case.get("name") == 'operator|<a, "b&"> `c`\ufffd\ufffd:Ir>8', case.attrib
 assert case[0].get("message") == "Ir was 7 and is 9 (+28.57%)", case[0].attrib
 END
+    # A tab is kept, as a number: as itself it would become a blank.
+    for n in 7 9; do printf 'events: Ir\nfl=a.c\nfn=a\tb\n1 %d\nsummary: %d\n' $n $n > tab.$n; done
+    quern diff --to=junit --fail-if=$'a\tb:Ir>8' tab.7 tab.9
+    [ "$status" = 1 ]
+    [[ "$output" == *'name="a&#9;b:Ir&gt;8"'* ]]
     quern diff --to=junit old new
     [ "$status" = 2 ]
     same "$messages" "quern: --to=junit: its tests are the limits; --fail-if=LIMIT is needed"
