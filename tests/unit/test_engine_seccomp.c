@@ -77,6 +77,9 @@ static void test_arithmetic(void **state)
 static void test_jumps(void **state)
 {
     (void)state;
+    // A division by 0 ends the program there and then, with 0.
+    assert_int_equal(RUN(LDXK(0), LDK(8), ALUX(BPF_DIV), RETK(7)), 0);
+    assert_int_equal(RUN(LDXK(1), LDK(8), ALUX(BPF_DIV), RETK(7)), 7);
     assert_int_equal(RUN(LDK(5), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0), RETK(1), RETK(2)),
                      2);
     assert_int_equal(RUN(LDK(6), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 5, 1, 0), RETK(1), RETK(2)),

@@ -657,6 +657,14 @@ static void test_copy_options(void **state)
     assert_int_equal(forks(fork_sys_clone), 100 + R_RSP);
     assert_int_equal(did->exit_signal, SIGCONT);
     assert_true(did->shares_fds);
+    // The kernel tells the caller who its child is where it asks for that.
+    s32 told = 0, other = 0;
+    t->regs[R_RDI] = CLONE_PARENT_SETTID | SIGCONT;
+    t->regs[R_RDX] = (u64)&told;
+    t->regs[10] = (u64)&other;
+    assert_int_equal(forks(fork_sys_clone), 100 + R_RSP);
+    assert_int_equal(told, t->regs[R_RAX]);
+    assert_int_equal(other, 0);
 }
 
 static void test_copy_refused(void **state)

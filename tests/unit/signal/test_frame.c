@@ -173,6 +173,68 @@ static void test_pop(void **state)
     assert_int_equal(mask, 0x5a);
 }
 
+#define FPX_SW 464 // in the FPU's state: what says that there is more than its legacy part
+
+static u16 control_word(void)
+{
+    u16 word;
+
+    __asm__ volatile("fnstcw %0" : "=m"(word));
+    return word;
+}
+
+// A handler begins with the control words that a process begins with, also where the processor has
+// no xsave: those are in the image of an empty state then.
+static void test_initial(void **state)
+{
+    static const u16 odd = 0x27f;
+    static const u32 odd_sse = 0x9f80;
+    bool xsave = cpu.xsave;
+    u32 sse;
+    u64 mask;
+
+    (void)state;
+    for (int with = 0; with <= (int)xsave; with++) {
+        setup(NULL);
+        cpu.xsave = with;
+        __asm__ volatile("fldcw %0\n\tldmxcsr %1" ::"m"(odd), "m"(odd_sse));
+        assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+        __asm__ volatile("stmxcsr %0" : "=m"(sse));
+        assert_int_equal(control_word(), 0x37f);
+        assert_int_equal(sse, 0x1f80);
+        t->regs[R_RSP] += 8;
+        assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+        __asm__ volatile("stmxcsr %0" : "=m"(sse));
+        assert_int_equal(control_word(), 0x27f);
+        assert_int_equal(sse, 0x9f80);
+        __asm__ volatile("fninit\n\tldmxcsr %0" ::"m"((u32){ 0x1f80 }));
+    }
+    cpu.xsave = xsave;
+}
+
+// A handler that has changed what says how much there is gets the legacy part back; all else is as
+// at a process's beginning.
+static void test_pop_legacy(void **state)
+{
+    u64 mask, low = 0x1122334455667788, high, none = 0;
+
+    (void)state;
+    if (!cpu.xsave || !(cpu.xsave_features & 4)) // the upper halves of ymm
+        skip();
+    __asm__ volatile("movq %0, %%xmm11" ::"r"(low) : "xmm11");
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+    u64 fp = at(t->regs[R_RSP] + 8 + UC_FPREGS);
+    memcpy((void *)(fp + FPX_SW), &none, 4);
+    t->regs[R_RSP] += 8;
+    __asm__ volatile("vmovq %0, %%xmm11\n\tvinsertf128 $1, %%xmm11, %%ymm11, %%ymm11" ::"r"(low)
+                     : "xmm11");
+    assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+    __asm__ volatile("movq %%xmm11, %0\n\tvextractf128 $1, %%ymm11, %%xmm11\n\tmovq %%xmm11, %1"
+                     : "=&r"(low), "=r"(high)::"xmm11");
+    assert_int_equal(low, 0x1122334455667788);
+    assert_int_equal(high, 0);
+}
+
 // What a handler may not change of the flags: IOPL, IF, and TF, which the engine does not serve.
 static void test_pop_flags(void **state)
 {
@@ -207,6 +269,12 @@ static void test_alternate(void **state)
     t->regs[R_RSP] = low + 256; // it would leave it
     assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
     assert_int_equal(t->regs[R_RSP], low + 256);
+    // One that has no room for a frame, which is entered.
+    t->regs[R_RSP] = (u64)stack + sizeof(stack) - 8;
+    sig.alt = (struct k_stack){ low + 32768, 0, 0, 512 };
+    assert_int_equal(frame_push(t, &act, &pending, 0), -EFAULT);
+    assert_int_equal(t->regs[R_RSP], (u64)stack + sizeof(stack) - 8);
+    sig.alt = (struct k_stack){ low, 0, 0, sizeof(alternate) };
     // One that is disarmed on entry, and armed again by the return.
     t->regs[R_RSP] = (u64)stack + sizeof(stack) - 8;
     sig.alt.flags = SS_AUTODISARM;
@@ -260,6 +328,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_layout, setup),
         cmocka_unit_test_setup(test_pop, setup),
+        cmocka_unit_test_setup(test_initial, setup),
+        cmocka_unit_test_setup(test_pop_legacy, setup),
         cmocka_unit_test_setup(test_pop_flags, setup),
         cmocka_unit_test_setup(test_alternate, setup),
         cmocka_unit_test_setup(test_refused, setup),
