@@ -31,21 +31,32 @@ MUTATE_TOP = $(QUERN) $(ENGINE) $(BUILD)/tests/quern-asan $(BUILD)/bench/example
 mutate_suites = \
     $(info suite cli/finish/|$(MUTATE_CALLS)|CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges \
         $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)) \
-    $(info suite cli/control/|$(MUTATE_CONTROL)|tests/requests/control $(abspath $(QUERN) $(REQUESTS_DIR))) \
+    $(info suite cli/control/|$(MUTATE_CONTROL)|tests/requests/control $$PWD/$(QUERN) $$PWD/$(REQUESTS_DIR)) \
     $(info suite cli/top/|$(MUTATE_TOP)|mkdir -p $(BUILD)/tests/top; $(TOP_PYTHON) tests/top/check.py $(QUERN) \
         $(BUILD)/tests/quern-asan $(BUILD)/tests/top $(BUILD)/bench/example) \
     $(info suite cli/report/|$(QUERN)|mkdir -p $(BUILD)/tests/report/pages; $(REPORT_PYTHON) tests/report/check.py \
         $(QUERN) $(BUILD)/tests/report/pages)
-# The engine as a whole, in which there is no gcov: these stand for every line of the folders.
-MUTATE_MAKE = $(firstword $(MAKE)) --no-print-directory BUILD=$(BUILD)
-MUTATE_GOALS = $(BUILD)/bin/quern $(BUILD)/libexec/quern/quern-engine
-# Of check-guest's 17 modes three, which translate in the ways that differ most.
-MUTATE_ENGINE := check-native check-oracle
-MUTATE_GUEST := GUEST_MODES='default off flush' $(empty)
-MUTATE_PROCESS := check-exec
-MUTATE_SPOOL := check-limits
-MUTATE_SYSCALLS := check-requests check-control
-mutate_whole = $(foreach t,$(2),$(info whole $(1)|$(MUTATE_GOALS)|$(3)$(MUTATE_MAKE) $(t)))
+# The engine as a whole, of which scripts/mutate makes a build that notes its lines: each program of tests/guest
+# in modes that translate in the ways that differ most, each of tests/guest-state, and what compares
+# programs with themselves and with others. All have the same goals, so that one make builds them.
+MUTATE_WHOLE = $(QUERN) $(ENGINE) $(GUEST_S) $(GUEST_C) $(STATE_PROGRAMS) $(NATIVE_PROBES:%=$(NATIVE)/probe-%) \
+    $(addprefix $(NATIVE)/,registers-static registers-static-pie start execs no-interp) \
+    $(ORACLE) $(ORACLE_FREE) $(ORACLE_LIBC) $(ORACLE_COMPAT) $(REQUESTS) $(REQUESTS_DIR)/table $(REQUESTS_DIR)/steady \
+    $(filter-out $(QUERN) $(ENGINE),$(MUTATE_CALLS))
+mutate_whole = $(info whole $(1)|$(MUTATE_WHOLE)|$(2))
+MUTATE_GUEST_MODES = default off flush replay-process reproducible
+mutate_engine = \
+    $(foreach t,$(sort $(wildcard tests/guest/[0-9]*.[cS])),$(call mutate_whole,engine/,GUEST_MODES='$(MUTATE_GUEST_MODES)' \
+        tests/guest/run $(QUERN) $(GUEST_DIR) $(t))) \
+    $(foreach t,$(STATE_NAMES),$(call mutate_whole,engine/,STATE_MODES='auto calls reproducible' \
+        tests/guest-state/run $(QUERN) $(BUILD)/tests/state $(t))) \
+    $(foreach t,run run-exec run-limits,$(call mutate_whole,engine/,tests/native/$(t) $(BUILD))) \
+    $(call mutate_whole,engine/,tests/oracle/run $(QUERN) $(ORACLE) $(BUILD)/tests/oracle/out $(ORACLE_FREE) $(ORACLE_LIBC) \
+        $(ORACLE_COMPAT)) \
+    $(call mutate_whole,engine/,tests/requests/run $$PWD/$(QUERN) $$PWD/$(REQUESTS_DIR)) \
+    $(call mutate_whole,engine/syscalls/,tests/requests/control $$PWD/$(QUERN) $$PWD/$(REQUESTS_DIR)) \
+    $(call mutate_whole,engine/,CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) \
+        $(COMPAT_C) $(COMPAT_S))
 mutate-runs:
 	$(call mutate_programs,profile/,$(PROFILE_TESTS))
 	$(call mutate_programs,symbols/,$(SYMBOLS_TESTS),TEST_FOLDER=$(BUILD)/tests )
@@ -56,11 +67,5 @@ mutate-runs:
 	$(mutate_suites)
 	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) \
 	    $(ENGINE_WING_TESTS) $(STATE_UNITS))
-	$(call mutate_whole,engine/,$(MUTATE_ENGINE))
-	$(call mutate_whole,engine/,check-guest,$(MUTATE_GUEST))
-	$(call mutate_whole,engine/process/$(comma)engine/signal/$(comma)engine/spool/,$(MUTATE_PROCESS))
-	$(call mutate_whole,engine/spool/,$(MUTATE_SPOOL))
-	$(call mutate_whole,engine/syscalls/,$(MUTATE_SYSCALLS))
-	$(call mutate_whole,engine/count/$(comma)engine/translate/$(comma)engine/codecache/,\
-	    check-calls,CALLS_MODES=default )
+	$(mutate_engine)
 	@:

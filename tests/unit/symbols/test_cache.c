@@ -161,7 +161,7 @@ static void test_many_pages(void **state)
 }
 
 // The rows of test_many_pages, 256 in a page, with a byte of the third page turned: the first two
-// pages answer until the third one has been looked at, and the fourth one does not any more, either.
+// pages answer until the third one has been looked at, and the fourth one does not any more.
 static void test_damage_is_remembered(void **state)
 {
     static struct cachefile_row many[1000];
