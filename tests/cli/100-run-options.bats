@@ -192,3 +192,15 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
     [ "$status" = 0 ]
     grep -qx 'events: Ir' out
 }
+
+@test "--replay: not where calls must be known when they cost" {
+    for option in --separate-threads=yes --separate-recs=2 --toggle-collect=f --collect-systime=nsec; do
+        for replay in inline process; do
+            quern run --calls=yes --replay=$replay $option -- true
+            [ "$status" = 2 ]
+            [[ "$messages" == "quern: --replay simulates caches later than the calls are made: not with "* ]]
+        done
+    done
+    quern run -q --calls=yes --replay=inline --separate-recs=1 -o out -- true
+    [ "$status" = 0 ]
+}

@@ -231,3 +231,11 @@ directory; $hint"
 4 5
 summary: 5"
 }
+
+@test "without PATH: where POSIX has its commands" {
+    status=0
+    env -u PATH "$QUERN" run -q -o out true 2> stderr || status=$?
+    [ "$status" = 0 ]
+    same "$(< stderr)" ""
+    [ -s out ]
+}

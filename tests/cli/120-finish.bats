@@ -307,6 +307,11 @@ the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
     (trap '' TERM PIPE; exec "$QUERN" run -q -o out true) 2> stderr || status=$?
     [ "$status" = 143 ]
     [ -s out ]
+    # It dies of the signal, as the program did: another status would look the same to a shell.
+    (trap '' TERM; exec python3 -c 'import subprocess, sys
+print(subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL, restore_signals=False).returncode)' \
+        "$QUERN" run -q -o out true) > ends
+    same "$(< ends)" -15
 }
 
 @test "the log goes where it should" {

@@ -251,6 +251,14 @@ three"
     same "$(head -n 1 result)" "2 runs"
 }
 
+@test "a file for the result that cannot be written" {
+    make_prog
+    { spool_of 1000 3 2; echo 'end exit 0'; } > script
+    quern stat $CACHES -o /no/such/folder/result ./prog
+    [ "$status" = 2 ]
+    same "$messages" "quern: /no/such/folder/result: cannot be written: No such file or directory"
+}
+
 @test "the engine: forked children leave nothing, the process started is counted" {
     unset QUERN_ENGINE
     mkdir tmp
