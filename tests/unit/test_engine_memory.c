@@ -7,15 +7,21 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "engine/base/fixup.h"
 #include "engine/base/heap.h"
 #include "engine/base/layout.h"
+#include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 
 #define PAGE 4096
@@ -100,6 +106,43 @@ static void heap_pages_aligned(void **state)
     assert_int_equal((u64)a % PAGE, 0);
     assert_int_equal((u64)b % PAGE, 0);
     assert_true(b + 2 * PAGE <= a || a + PAGE <= b);
+}
+
+// What dies says how much it wanted: 1 GiB, less what of the heap is mapped and not given out (it
+// grows by 256 KiB), where no more than there is may be mapped; 97 GiB where there is room for 96.
+static void heap_ends(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < 2; i++) {
+        char text[256] = "", *number;
+        int to[2], status;
+
+        assert_int_equal(pipe(to), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            struct rlimit none = { 0, 0 };
+
+            engine_log_fd = to[1];
+            if (i == 0)
+                setrlimit(RLIMIT_AS, &none);
+            heap_alloc(i ? 97ul << 30 : 1ul << 30);
+            _exit(0);
+        }
+        close(to[1]);
+        assert_true(read(to[0], text, sizeof(text) - 1) > 0);
+        close(to[0]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, ENGINE_DIE_STATUS << 8);
+        if (i == 1) {
+            assert_non_null(strstr(text, "engine memory is used up: more than 96 GiB\n"));
+            continue;
+        }
+        number = strstr(text, "out of memory: the kernel refuses ");
+        assert_non_null(number);
+        u64 kib = strtoul(number + 34, &number, 10);
+        assert_in_range(kib, (1u << 20) - 256, 1u << 20);
+        assert_string_equal(number, " KiB more (error 12)\n");
+    }
 }
 
 // ---- Safe copies ----
@@ -218,8 +261,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heap_random),        cmocka_unit_test(heap_reuses),
-        cmocka_unit_test(heap_pages_aligned), cmocka_unit_test(safe_edges),
-        cmocka_unit_test(safe_nowhere),       cmocka_unit_test(safe_strings),
+        cmocka_unit_test(heap_pages_aligned), cmocka_unit_test(heap_ends),
+        cmocka_unit_test(safe_edges),         cmocka_unit_test(safe_nowhere),
+        cmocka_unit_test(safe_strings),
     };
 
     return cmocka_run_group_tests_name("engine memory", tests, NULL, NULL);
