@@ -56,7 +56,7 @@ static void test_lines(void **state)
     (void)state;
     content =
         "00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/a b\n"
-        "7f00deadb000-7f00deadc000 rw-s 00abc000 1fe:12345 18446744073709551615 /x (deleted)\n"
+        "7f00deadb000-7f00deadc000 rw-s 00abc000 321fe:12345 18446744073709551615 /x (deleted)\n"
         "7ffc0000-7ffe0000 ---p 00000000 00:00 0 \n"
         "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";
     lines = 0;
@@ -71,17 +71,21 @@ static void test_lines(void **state)
     assert_true(line[1].offset == 0xabc000 && line[1].ino == UINT64_MAX);
     assert_int_equal(line[1].prot, PROT_READ | PROT_WRITE);
     assert_int_equal(line[1].flags, VMMAP_SHARED);
-    assert_true(line[1].dev == makedev(0x1fe, 0x12345));
+    assert_true(line[1].dev == makedev(0x321fe, 0x12345));
     assert_string_equal(path_of[1], "/x (deleted)");
     assert_int_equal(line[2].prot, PROT_NONE);
     assert_int_equal(line[2].flags, VMMAP_ANON);
     assert_string_equal(path_of[2], "");
     assert_true(line[3].start == 0xffffffffff600000 && line[3].prot == PROT_EXEC);
     assert_string_equal(path_of[3], "[vsyscall]");
-    // No more are read than are wanted.
+    // No more are read than are wanted; and the file is closed.
+    int free = dup(0);
+    close(free);
     lines = 0;
     assert_true(vmmapfile_walk(keep, &second));
     assert_int_equal(lines, 2);
+    assert_int_equal(dup(0), free);
+    close(free);
     content = "";
     lines = 0;
     assert_false(vmmapfile_walk(keep, NULL)); // it cannot be opened
