@@ -2,8 +2,9 @@
 //
 // Which of the engine's blocks a run executes: scripts/mutate puts this in front of every source of
 // one build with -fsanitize-coverage=trace-pc, whose calls it answers. gcov cannot do that without
-// a C library. The notes are a byte for each address of the text, in a file that all processes share;
-// where it cannot be opened (another root, no descriptor left) they are lost with the process.
+// a C library. The notes are a byte for each address of the text, in a file that all processes
+// share; where it cannot be opened (another root, no descriptor left) they are lost with the
+// process.
 #if !__STDC_HOSTED__ && !defined __ASSEMBLER__
 #    define MUTATE_NOTES_SIZE 0x200000 // the text has less, and begins at a multiple of it
 

@@ -509,8 +509,8 @@ static void test_eh_frame_only(void **state)
     check_cache("stripped");
 }
 
-// A function whose second half has a range in .eh_frame of its own is one function. The global symbol
-// is the last of the table and the first in memory, so it is found in a sorted one alone.
+// A function whose second half has a range in .eh_frame of its own is one function. The global
+// symbol is the last of the table and the first in memory, so it is found in a sorted one alone.
 static void test_eh_frame_within_symbol(void **state)
 {
     struct symbols *s = new_symbols(false);
