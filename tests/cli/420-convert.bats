@@ -109,6 +109,20 @@ assert j["functions"][0]["name"] == "f\ufffd" and "lines" not in j'
         'import json, sys; assert json.load(sys.stdin)["totals"] == [3, 7, 5.5]'
 }
 
+# Table 3-7 of the Unicode standard: the first and the last sequences of each length are kept; of what
+# is overlong, a surrogate or behind U+10FFFF each byte becomes U+FFFD: 2, 3, 4 and 3 of them.
+@test "json: UTF-8, and what looks like it" {
+    printf 'events: Ir\nfl=a.c\nfn=\xc2\x80\xdf\xbf\xe0\xa0\x80\xe2\x81\x80\xed\x9f\xbf\xf0\x90\x80\x81\xf4\x8f\xbf\xbf|' > p
+    printf '\xc1\xbf\xed\xa0\x80\xf4\x90\x80\x80\xe0\x81\x80\n1 5\nsummary: 5\n' >> p
+    quern_to out convert --to=json p
+    [ "$status" = 0 ]
+    python3 - << 'END'
+import json
+name = json.load(open("out"))["functions"][0]["name"]
+assert name == "\x80\u07ff\u0800\u2040\ud7ff\U00010001\U0010ffff|" + 12 * "\ufffd", ascii(name)
+END
+}
+
 @test "csv" {
     quern convert --to=csv "$CALLS"
     same "$(printf '%s' "$output" | tr -d '\r')" \
