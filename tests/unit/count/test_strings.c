@@ -71,6 +71,7 @@ static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
     union desc_word w = { .rep = what };
     u64 record[1 + STRINGS_LOG_SLOTS];
     char now[sizeof(seen)];
+    bool reads_rsi = what.op != STR_STOS && what.op != STR_SCAS;
     u32 dr;
 
     memset(counters, 0, sizeof(counters));
@@ -85,8 +86,9 @@ static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
     t.rep_rsi = 0x1000;
     t.rep_rdi = 0x2000;
     t.h_save[1] = left;
-    t.h_save[3] = 0x1000 + (u64)((s64)(n - left) * step);
-    t.h_save[4] = 0x2000 + (u64)((s64)(n - left) * step);
+    // what an instruction does not use stays
+    t.h_save[3] = 0x1000 + (reads_rsi ? (u64)((s64)(n - left) * step) : 0);
+    t.h_save[4] = 0x2000 + (what.op != STR_LODS ? (u64)((s64)(n - left) * step) : 0);
     t.h_save[9] = zero ? 0x4000 : 0;
     strings_rep(&t);
     if (tb_config.rep_cachegrind) {
@@ -125,6 +127,8 @@ static void test_moves(void **state)
     assert_int_equal(counters[13], 3);
     run((struct desc_rep){ .op = STR_LODS, .size_log = 2 }, 1, 0, 4, false);
     assert_string_equal(seen, "1000/4@12 ");
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 2 }, 3, 0, 4, false);
+    assert_string_equal(seen, "1000/4@12 1004/4@12 1008/4@12 ");
     run((struct desc_rep){ .op = STR_MOVS, .size_log = 1 }, 0, 0, 2, false);
     assert_string_equal(seen, "");
 }
@@ -135,6 +139,10 @@ static void test_directions(void **state)
     mode(false, false);
     run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 2, 0, -8, false); // std
     assert_string_equal(seen, "1000/8@12 2000/8@14 ff8/8@12 1ff8/8@14 ");
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 1 }, 2, 0, -2, false);
+    assert_string_equal(seen, "1000/2@12 ffe/2@12 ");
+    run((struct desc_rep){ .op = STR_STOS, .size_log = 1 }, 2, 0, -2, false);
+    assert_string_equal(seen, "2000/2@14 1ffe/2@14 ");
     // cut off by a fault behind one of three
     run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 3, 2, 8, false);
     assert_string_equal(seen, "1000/8@12 2000/8@14 ");

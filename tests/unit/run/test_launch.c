@@ -487,6 +487,19 @@ static void test_cache(void **state)
     assert_int_equal(launch(), 1);
     assert_int_equal(cache_kib, 16384);
     assert_int_equal(header.cache_kib, 16384);
+    // At most an eighth of the address space, but 4 MiB: 32 MiB are 4 MiB, and so are 8 MiB.
+    for (u64 as = 32ul << 20; as >= 8ul << 20; as /= 4) {
+        struct k_rlimit limit, small;
+
+        assert_int_equal(sys_prlimit(RLIMIT_AS, NULL, &limit), 0);
+        small = (struct k_rlimit){ as, limit.max };
+        setup(state);
+        sys_prlimit(RLIMIT_AS, &small, NULL);
+        int how = launch();
+        sys_prlimit(RLIMIT_AS, &limit, NULL);
+        assert_int_equal(how, 1);
+        assert_int_equal(cache_kib, 4096);
+    }
     setup(state);
     header.cache_kib = 5000; // as asked for
     assert_int_equal(launch(), 1);
@@ -513,6 +526,12 @@ static void test_other_ways(void **state)
     push_stack("./prog", "901,902,903"); // of an exec: the old spool goes
     assert_int_equal(launch(), 1);
     assert_int_equal(strncmp(order, "So", 2), 0);
+    // It is closed when it has been removed.
+    assert_int_equal(sys_call2(SYS_dup2, 0, 903), 903);
+    setup(state);
+    push_stack("./prog", "901,902,903");
+    assert_int_equal(launch(), 1);
+    assert_int_equal(sys_fcntl(903, F_GETFD, 0), -EBADF);
 }
 
 // The name that ps shows: 15 characters of the file's.
