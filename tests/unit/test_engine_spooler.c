@@ -336,6 +336,8 @@ static void for_exec(void **state)
     memset(big, 'b', sizeof(big) - 1);
     for (int i = 0; i < 5; i++)
         argv[i] = (u64)args[i];
+    spool->n_flush = 7;
+    spool->n_slow_syscalls = 8;
     int fd = copy_for_exec("/bin/prog", argv, own, sizeof(own));
     assert_true(fd >= 0);
     struct spool_header h = header_of(own), mine = header_of(path);
@@ -344,6 +346,7 @@ static void for_exec(void **state)
     assert_true(h.flags & SPOOL_F_CACHE_SIM);
     assert_int_equal(
         h.blocks_used | h.counters_used | h.maps_used | h.partial_used | h.threads_used, 0);
+    assert_int_equal(h.n_flush | h.n_slow_syscalls | h.n_translated | h.edges_used, 0);
     assert_int_equal(h.s_spool_dir, mine.s_spool_dir);
     in_file(own, text, 300, SPOOL_TEXT_OFF + h.s_program);
     assert_string_equal(text, "/bin/prog");
@@ -355,6 +358,7 @@ static void for_exec(void **state)
     assert_int_equal(strlen(text), strlen("cmd with line  ") + 69999 + strlen(" end"));
     assert_memory_equal(text, "cmd with line  bbb", 18);
     assert_string_equal(text + strlen(text) - 6, "bb end");
+    assert_int_equal(h.text_used, h.s_cmd + strlen(text) + 1); // the last of the texts
     close(fd);
     unlink(own);
     int failed = copy_for_exec("/bin/prog", argv + 5, own, sizeof(own));

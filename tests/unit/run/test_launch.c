@@ -487,7 +487,7 @@ static void test_cache(void **state)
     assert_int_equal(launch(), 1);
     assert_int_equal(cache_kib, 16384);
     assert_int_equal(header.cache_kib, 16384);
-    // At most an eighth of the address space, but 4 MiB: 32 MiB are 4 MiB, and so are 8 MiB.
+    // An eighth of the address space at most, but never less than 4 MiB: of 32 MiB, and of 8.
     for (u64 as = 32ul << 20; as >= 8ul << 20; as /= 4) {
         struct k_rlimit limit, small;
 
