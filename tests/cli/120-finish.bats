@@ -429,3 +429,11 @@ END
     quern run -q --cache-sim=no --demangle=no -o out ./prog
     grep -qx 'fn=_ZN1a1fEi' out
 }
+
+@test "a call graph says which process it is of" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'counter 0 21' 'end exit 0' > script
+    "$QUERN" run --cache-sim=no -q --calls=yes -o out.%p ./prog &
+    wait $!
+    grep -qx "pid: $!" out.$!
+}

@@ -32,7 +32,7 @@ setup() {
     done
     quern report --max-size=1G -o out.html p
     [ "$status" = 0 ]
-    [[ "$messages" != *"to stay below"* ]]
+    same "$messages" "quern: out.html: 1 source is in it, 0 not found"
 }
 
 @test "two profiles whose events differ" {
