@@ -146,7 +146,7 @@ static void formats(void **state)
     mini_format(buf, sizeof(buf), "[%s][%7s]", none, none);
     assert_string_equal(buf, "[(null)][ (null)]");
     // A % at the end ends it: what stands behind the NUL is not read.
-    assert_int_equal(mini_format(buf, sizeof(buf), ends), 2);
+    assert_int_equal(mini_format(buf, sizeof(buf), ends, 0), 2);
     assert_string_equal(buf, "a");
     // Cut, terminated, and the full length told, as snprintf.
     assert_int_equal(mini_format(buf, 4, "%s", "abcdef"), 6);
