@@ -38,6 +38,8 @@ u64 vmmapset_gap(struct vmmapset *s, u64 len, u64 top)
 {
     struct vmmap_entry *e = vmmapset_above(s, top);
 
+    if (e && e->start < top) // top lies in it
+        top = e->start;
     e = e ? RB_PREV(vmmapset, , e) : RB_MAX(vmmapset, s);
     for (; e; e = RB_PREV(vmmapset, , e)) {
         if (e->end < top && top - e->end >= len)

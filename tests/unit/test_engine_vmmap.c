@@ -188,6 +188,8 @@ static void test_gap(void **state)
     assert_int_equal(vmmapset_gap(&s, P(17), P(80)), 0);
     assert_int_equal(vmmapset_gap(&s, P(15), P(48)), P(33));
     assert_int_equal(vmmapset_gap(&s, P(15), P(40)), P(1));
+    assert_int_equal(vmmapset_gap(&s, P(4), P(56)), P(44)); // below what 56 lies in
+    assert_int_equal(vmmapset_gap(&s, P(4), P(31)), P(12));
     assert_int_equal(vmmapset_gap(&s, P(16), P(40)), 0); // address 0 is none
     clear(&s);
 }
