@@ -9,6 +9,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
+#include "sim/cache.h"
 
 void prof_d1_any(struct thread *t, const u8 *ret)
 {
@@ -156,7 +157,8 @@ static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, u32 s
         if (!(mask >> i & 1))
             continue;
         calls_count(t, counter + d->write, 1);
-        caches_dref(t, addr[i], size, counter + 2 + (d->write ? 2u : 0u));
+        caches_dref(t, addr[i], sim_clip(size, tb_config.min_line),
+                    counter + 2 + (d->write ? 2u : 0u));
     }
 }
 

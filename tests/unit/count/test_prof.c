@@ -100,6 +100,7 @@ static int setup(void **state)
     memset(counters, 0, sizeof(counters));
     memset(asked, 0, sizeof(asked));
     memset(&tb_config, 0, sizeof(tb_config));
+    tb_config.min_line = 64;
     n = 0;
     answer = false;
     t->self = t;
