@@ -456,7 +456,8 @@ struct spool_header {
     uint32_t replayer; // process that replays (--replay): it may outlive the client; 0: none
     // Absolute path of quern-finish, which is tried before s_quern; 0: none.
     uint32_t s_finisher;
-    uint32_t s_reserved[3];
+    uint32_t s_trace; // --trace-refs=FILE
+    uint32_t s_reserved[2];
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;

@@ -247,6 +247,40 @@ static bool rules_say_anything(const struct run_options *o)
     return callers != 0 || recs != 1;
 }
 
+// What is written is what was recorded.
+static void check_trace(const struct run_options *o)
+{
+    if (o->replay == 1)
+        die(UTIL_USAGE,
+            "--trace-refs=%s: not with --replay=off, which records nothing; leave one "
+            "of them out",
+            o->trace_refs);
+    if (!(o->flags & SPOOL_F_CACHE_SIM) || (o->flags & SPOOL_F_NATIVE))
+        die(UTIL_USAGE,
+            "--trace-refs=%s: not with --cache-sim=no or --native, with which there "
+            "are no references; leave one of them out",
+            o->trace_refs);
+    if (o->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD))
+        die(UTIL_USAGE,
+            "--trace-refs=%s: not with --separate-*, --fn-*, --skip-direct-rec, "
+            "--toggle-collect, --collect-atstart, --collect-systime, --dump-before, "
+            "--dump-after and --zero-before, with which nothing is recorded; leave "
+            "one of them out",
+            o->trace_refs);
+}
+
+// The file is there, empty, or the run does not begin: the engine could only warn.
+static void make_trace(const char *name)
+{
+    char *path = name_expand_or_die(name, getpid(), "--trace-refs");
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        die(UTIL_USAGE, "%s: cannot be made for --trace-refs: %s", path, strerror(errno));
+    close(fd);
+    free(path);
+}
+
 void run_start(const struct run_options *options, char **given)
 {
     struct run_options o = *options;
@@ -285,6 +319,8 @@ void run_start(const struct run_options *options, char **given)
                         "--separate-*, --fn-*, --skip-direct-rec, --toggle-collect, "
                         "--collect-atstart, --collect-systime, --dump-before, --dump-after and "
                         "--zero-before; leave one of them out");
+    if (o.trace_refs)
+        check_trace(&o);
     program = run_program_find(given);
     if (o.flags & SPOOL_F_REPRODUCIBLE)
         run_pin(&o);
@@ -313,10 +349,14 @@ void run_start(const struct run_options *options, char **given)
     check_name(o.dump_counts, "--dump-counts");
     check_name(o.dump_code, "--dump-code");
     check_name(o.log, "--log-file");
+    check_name(o.trace_refs, "--trace-refs");
     expanded = name_expand_or_die(output, getpid(), "--cachegrind-out-file");
     o.dump_counts = dump;
     o.dump_code = absolute_name(cwd, o.dump_code);
     o.log = log;
+    o.trace_refs = absolute_name(cwd, o.trace_refs);
+    if (o.trace_refs)
+        make_trace(o.trace_refs);
     folder = spool_folder(&o, cwd, expanded);
     if (o.flags & SPOOL_F_MERGE) {
         o.flags |= SPOOL_F_TRACE_CHILDREN;

@@ -52,6 +52,7 @@ struct run_options {
     const char *skip;
     const char *spool_dir;
     const char *dump_counts, *dump_code;
+    const char *trace_refs; // --trace-refs
     const char *symbol_cache;
     struct option_list env; // --env
     char *env_text;         // the environment of --reproducible, each string with its NUL

@@ -119,6 +119,10 @@ static const struct option rows[] = {
     { "--log-file", "=FILE",
       "messages and the summary go to FILE (%p, %q{VAR}, %%) [standard error]",
       OPTION_TEXT, FIELD(log) },
+    { "--trace-refs", "=FILE",
+      "every fetch, data reference and branch, in order, for `quern trace` (%p, %q{VAR}, %%); "
+      "--branch-sim=yes comes with it, and caches are simulated slowly", OPTION_TEXT,
+      FIELD(trace_refs) },
     { "--log-fd", "=N", "they go to this descriptor", OPTION_TEXT, FIELD(log_fd) },
     { "--summary", "=text|json", "how the summary is printed [text]", OPTION_CHOICE, FLAG(JSON) },
     { "--demangle", YES_NO, "readable names of C++, Rust and D functions [yes]",
@@ -281,7 +285,9 @@ const struct options run_options_table = {
 
 void run_options_settle(struct run_options *o)
 {
-    if (o->replay == 2)
+    if (o->trace_refs) // what is replayed one reference after the other is written, too
+        o->flags |= SPOOL_F_REPLAY | SPOOL_F_NO_ROUTINES | SPOOL_F_BRANCH_SIM;
+    else if (o->replay == 2)
         o->flags |= SPOOL_F_REPLAY;
     else if (o->replay == 3)
         o->flags |= SPOOL_F_REPLAY_PROCESS;

@@ -188,6 +188,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_desc = text_add(&t, desc);
     h->s_dump_counts = text_add(&t, o->dump_counts);
     h->s_dump_code = text_add(&t, o->dump_code);
+    h->s_trace = text_add(&t, o->trace_refs);
     h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
     h->s_symbol_cache = text_add(&t, in->symbol_cache);
     h->s_tree = text_add(&t, in->tree);

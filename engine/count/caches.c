@@ -7,6 +7,7 @@
 #include "engine/base/sys.h"
 #include "engine/count/calls.h"
 #include "engine/count/ll.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -143,6 +144,7 @@ void caches_clear(void)
 
     if (!(spool->flags & SPOOL_F_CACHE_SIM))
         return;
+    reftrace_cleared();
     for (struct thread *t = threads_first(); t; t = t->next) {
         if (tb_config.stamps) {
             stamps_forget(t);
@@ -201,6 +203,7 @@ int caches_thread_init(struct thread *t)
             caches_forget(t);
     }
     ll_thread_init(t);
+    reftrace_thread_init(t);
     t->hist = 0;
     if (!serial.first) {
         serial.first = s;

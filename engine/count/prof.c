@@ -6,6 +6,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/desc.h"
+#include "engine/count/reftrace.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
@@ -157,6 +158,7 @@ static void vec_refs(struct thread *t, const struct desc_vec *d, u32 mask, u32 s
         if (!(mask >> i & 1))
             continue;
         calls_count(t, counter + d->write, 1);
+        reftrace_ref(d->write ? REFTRACE_WRITE : REFTRACE_READ, addr[i], size, false);
         caches_dref(t, addr[i], sim_clip(size, tb_config.min_line),
                     counter + 2 + (d->write ? 2u : 0u));
     }

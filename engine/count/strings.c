@@ -7,6 +7,8 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/desc.h"
+#include "engine/count/ll.h"
+#include "engine/count/reftrace.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
@@ -80,24 +82,35 @@ static void run_read(struct run *r, const struct thread *t)
         r->what.op >= STR_CMPS && r->n && (left || (t->h_save[9] >> 14 & 1) == r->what.repne);
 }
 
+static void read(struct thread *t, const struct run *r, u64 addr)
+{
+    reftrace_ref(REFTRACE_READ, addr, r->size, false);
+    caches_dref(t, addr, r->size, r->first + r->c.d1mr);
+}
+
+static void write(struct thread *t, const struct run *r, u64 addr)
+{
+    reftrace_ref(REFTRACE_WRITE, addr, r->size, false);
+    caches_dref(t, addr, r->size, r->first + r->c.d1mw);
+}
+
 // The references of element i, in Cachegrind's order.
 static void element(struct thread *t, const struct run *r, u64 i)
 {
     u64 by = (u64)((s64)i * r->step);
     u64 s = ((r->rsi + by) & r->mask) + r->seg, d = (r->rdi + by) & r->mask;
-    u32 read = r->first + r->c.d1mr, write = r->first + r->c.d1mw;
 
     switch (r->what.op) {
     case STR_MOVS:
-        caches_dref(t, s, r->size, read);
-        caches_dref(t, d, r->size, write);
+        read(t, r, s);
+        write(t, r, d);
         break;
-    case STR_STOS: caches_dref(t, d, r->size, write); break;
-    case STR_LODS: caches_dref(t, s, r->size, read); break;
-    case STR_SCAS: caches_dref(t, d, r->size, read); break;
+    case STR_STOS: write(t, r, d); break;
+    case STR_LODS: read(t, r, s); break;
+    case STR_SCAS: read(t, r, d); break;
     default: // cmps: the second operand first
-        caches_dref(t, d, r->size, read);
-        caches_dref(t, s, r->size, read);
+        read(t, r, d);
+        read(t, r, s);
         break;
     }
 }
@@ -105,6 +118,7 @@ static void element(struct thread *t, const struct run *r, u64 i)
 static void branch(struct thread *t, const struct run *r, bool taken)
 {
     calls_count(t, r->first + r->c.rep_bc, 1);
+    reftrace_cond(r->pc, taken, false);
     caches_branch(t, r->pc, taken, r->first + r->c.bcm);
 }
 
@@ -116,8 +130,10 @@ static void passes(struct thread *t, const struct run *r)
     bool compares = r->what.op >= STR_CMPS;
 
     for (u64 i = 0; i < r->n + !r->ended; i++) {
-        if (i) // its fetch hits: nothing else has touched I1 since the first
+        if (i) { // its fetch hits: nothing else has touched I1 since the first
             calls_count(t, r->first + r->c.rep_ir, 1);
+            reftrace_again();
+        }
         if (tb_config.branch)
             branch(t, r, i < r->n);
         if (i == r->n)
@@ -167,7 +183,12 @@ void strings_rep(struct thread *t)
         return;
     run_read(&r, t);
     elements(t, &r);
+    reftrace_begin(t);
+    reftrace_at(r.pc);
     account(t, &r);
+    if (reftrace_on)
+        ll_drain(t);
+    reftrace_end(t);
 }
 
 void strings_log(struct thread *t)

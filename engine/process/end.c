@@ -7,6 +7,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
+#include "engine/count/reftrace.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
@@ -90,6 +91,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     if (threads_count_of(tgid) > 1 || world_is_ending())
         stopped = world_stop_for_end(t);
     log_drain_all(stopped ? tgid : LOG_NONE_STOPPED);
+    reftrace_ends();
     replayer_stop();
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {

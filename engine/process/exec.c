@@ -13,6 +13,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/count/reftrace.h"
 #include "engine/process/elf.h"
 #include "engine/process/finish.h"
 #include "engine/process/procnames.h"
@@ -241,10 +242,15 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
 // ---- The calls ----
 
 // Who replays would keep what this process maps. When the exec fails each thread replays its own.
-static void leave_memory(const struct thread *t)
+static void leave_memory(struct thread *t)
 {
-    if (threads_is_profiled(t) && !thread_own(t)->borrowed)
-        replayer_stop();
+    if (!threads_is_profiled(t) || thread_own(t)->borrowed)
+        return;
+    if (reftrace_on) {
+        log_drain(t);
+        reftrace_ends();
+    }
+    replayer_stop();
 }
 
 // sure: it will succeed, so that nothing of ours comes after the kernel has got the client's

@@ -21,6 +21,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/ticks.h"
 #include "engine/process/birth.h"
 #include "engine/process/end.h"
@@ -36,6 +37,7 @@
 #include "engine/thread/loop.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
+#include "sim/branch.h"
 
 // struct clone_args
 enum {
@@ -138,6 +140,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         return;
     }
     log_drain_all(0);
+    reftrace_flush();
     set_stack(rq, 0, 0);
     copies = copy_fork_before();
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
@@ -157,6 +160,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         tcache_fork_child();
         caches_fork_child();
         replayer_fork_child();
+        reftrace_fork_child((rq->flags & CLONE_FILES) != 0);
         calls_fork_child(t);
         if (fork_on_child)
             fork_on_child();
@@ -277,6 +281,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
     t->hist = save->thread.hist;
+    reftrace_history(t, t->hist >> SIM_BRANCH_ADDR_BITS);
     calls_borrow_end(t, &save->calls);
     t->escape_fragment = save->thread.escape_fragment;
     t->escape_delta = save->thread.escape_delta;

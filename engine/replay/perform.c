@@ -4,8 +4,11 @@
 
 #include "engine/count/caches.h"
 #include "engine/count/prof.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
 #include "engine/replay/area.h"
+#include "engine/spool/config.h"
+#include "sim/cache.h"
 
 u64 perform_value(u64 sp, u32 slot, const u64 *record)
 {
@@ -14,25 +17,34 @@ u64 perform_value(u64 sp, u32 slot, const u64 *record)
     return slot == LOG_STACK_SLOT ? sp : record[slot];
 }
 
-static void ref(struct thread *t, const struct log_op *o, const u64 *slot)
+static void ref(struct thread *t, const struct log_op *o, const u64 *slot, bool undone)
 {
     u64 addr = o->add + perform_value(t->replay_sp, o->base, slot) +
                (perform_value(t->replay_sp, o->index, slot) << o->scale);
 
-    caches_dref(t, addr, o->size, o->counter);
+    reftrace_ref((enum reftrace_item)o->way, addr, o->size, undone);
+    caches_dref(t, addr, sim_clip(o->size, tb_config.min_line), o->counter);
 }
 
-void perform_op(struct thread *t, const struct log_op *o, const u64 *slot)
+void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool undone)
 {
     switch ((enum log_kind)o->kind) {
     case LOG_FETCH:
+        reftrace_fetch(o->add, o->size, undone);
         if (caches_iref(t, o->add, o->size, o->first, o->last))
             caches_l1_missed(t, o->add, o->size, o->counter);
         break;
-    case LOG_REF: ref(t, o, slot); break;
+    case LOG_REF: ref(t, o, slot, undone); break;
     case LOG_REP: strings_replay(t, slot + o->base, o->add, o->what, o->counter); break;
     case LOG_VEC: prof_replay_vec(t, slot + o->base, o->what, o->counter); break;
-    case LOG_LOCKED: caches_branch(t, o->add, false, o->counter); break;
+    case LOG_LOCKED:
+        // Cachegrind reads a second time, too (translate/record.c).
+        if (!undone)
+            reftrace_count_read();
+        reftrace_cond(o->add, false, undone);
+        caches_branch(t, o->add, false, o->counter);
+        break;
+    case LOG_SAME: reftrace_fetch(o->add, o->size, undone); break;
     }
 }
 
@@ -47,13 +59,22 @@ void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc)
         caches_l1_missed(t, pc, 1, counter);
 }
 
+static void branch(struct thread *t, const struct log_block *b, bool taken)
+{
+    reftrace_cond(b->branch, taken, false);
+    caches_branch(t, b->branch, taken, b->counter);
+}
+
 void perform_came(struct thread *t, u64 pc)
 {
     const struct log_block *b = t->log_tail;
 
     t->log_tail = NULL;
-    if (b)
-        caches_branch(t, b->branch, pc == b->taken, b->counter);
+    if (!b)
+        return;
+    reftrace_begin(t);
+    branch(t, b, pc == b->taken);
+    reftrace_end(t);
 }
 
 const u64 *perform_branch(struct thread *t, const u64 *record)
@@ -65,7 +86,6 @@ const u64 *perform_branch(struct thread *t, const u64 *record)
     if (!b)
         return record;
     t->log_tail = NULL;
-    caches_branch(t, b->branch, said ? id == LOG_TAKEN : area_block(id)->pc == b->taken,
-                  b->counter);
+    branch(t, b, said ? id == LOG_TAKEN : area_block(id)->pc == b->taken);
     return record + said;
 }

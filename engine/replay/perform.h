@@ -8,8 +8,8 @@
 
 // A value of a record, which began with the stack pointer sp: what a slot holds.
 u64 perform_value(u64 sp, u32 slot, const u64 *record);
-// slot: the record.
-void perform_op(struct thread *t, const struct log_op *o, const u64 *slot);
+// slot: the record. undone: of an instruction that came to nothing, for --trace-refs.
+void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool undone);
 // A data reference, and the fetch of an instruction that lies in one line, with their counters.
 void perform_d1(struct thread *t, u32 counter, u32 size, u64 addr);
 void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc);

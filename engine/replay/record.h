@@ -11,6 +11,7 @@ enum log_kind {
     LOG_REP,    // a string instruction: strings_log()
     LOG_VEC,    // a gather or masked move: prof_log_vec()
     LOG_LOCKED, // a conditional branch in Cachegrind's count, not taken
+    LOG_SAME,   // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
 };
 
 #define LOG_NO_SLOT 0xffffu
@@ -20,9 +21,10 @@ enum log_kind {
 struct log_op {
     u8 kind, insn;
     u8 scale; // log2
+    u8 way;   // LOG_REF: enum reftrace_item
     u16 base,
         index;   // LOG_REF: slots of values that are added, the second scaled; else the first slot
-    u16 size;    // bytes, clipped
+    u16 size;    // bytes, clipped; with --trace-refs, all
     u32 counter; // of its misses; of LOG_REP and LOG_VEC, the instruction's first
     u32 what;    // struct desc_rep, desc_vec
     u32 first, last; // LOG_FETCH: ids of the lines, 0: none

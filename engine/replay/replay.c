@@ -7,6 +7,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/ll.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
 #include "engine/replay/area.h"
 #include "engine/replay/perform.h"
@@ -31,11 +32,13 @@ void replay_publish(const struct log_draft *d)
 
 static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
 {
-    if (b->tail == LOG_COND)
+    if (b->tail == LOG_COND) {
         t->log_tail = b;
-    else if (b->tail == LOG_INDIRECT &&
-             caches_indirect(t, (u32)(b->branch & 511), slot[b->slots - 1]))
-        calls_count(t, b->counter, 1);
+    } else if (b->tail == LOG_INDIRECT) {
+        reftrace_indirect(slot[b->slots - 1]);
+        if (caches_indirect(t, (u32)(b->branch & 511), slot[b->slots - 1]))
+            calls_count(t, b->counter, 1);
+    }
 }
 
 // What stands between records; how many words it has, 0: it is one of a fragment.
@@ -78,7 +81,7 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
         }
         b = area_block(*(const u32 *)from);
         for (u32 i = 0; i < b->nops; i++)
-            perform_op(t, &b->op[i], from);
+            perform_op(t, &b->op[i], from, false);
         tail(t, b, from);
         t->replay_sp = perform_value(t->replay_sp, b->sp, from) + (u64)b->sp_add;
         from += b->slots;
@@ -109,12 +112,14 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         t->record = t->replay_from = (u64)from;
         t->replay_from_sp = t->replay_sp;
         t->replay_end = (u64)end;
+        reftrace_begin(t);
         if (tb_config.stamps)
             run_routines(t, from, end);
         else
             run_in_c(t, from, end);
     }
     ll_drain(t);
+    reftrace_end(t);
 }
 
 void replay_run(struct thread *t, const u64 *from, const u64 *end)
@@ -132,10 +137,12 @@ void replay_part(struct thread *t, const u64 *from, u32 insn)
 {
     const struct log_block *b = area_block(*(const u32 *)from);
 
+    reftrace_begin(t);
     perform_branch(t, from);
     for (u32 i = 0; i < b->nops && b->op[i].insn <= insn; i++) {
         if (b->op[i].kind != LOG_REP || b->op[i].insn < insn)
-            perform_op(t, &b->op[i], from);
+            perform_op(t, &b->op[i], from, b->op[i].insn == insn);
     }
     ll_drain(t);
+    reftrace_end(t);
 }

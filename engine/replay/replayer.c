@@ -19,6 +19,7 @@
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
+#include "engine/count/reftrace.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/rest.h"
 #include "engine/replay/routine.h"
@@ -115,6 +116,7 @@ static void inherit(void)
     struct thread *t;
     u32 slot = 0;
 
+    reftrace_stop(); // the file was the client's
     ll_forget_locks();
     routine_forget_locks();
     while ((t = threads_next_live(&slot))) {

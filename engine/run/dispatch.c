@@ -17,6 +17,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/count/calls.h"
 #include "engine/count/prof.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
 #include "engine/process/end.h"
 #include "engine/replay/log.h"
@@ -151,6 +152,7 @@ static void count_call_not(struct thread *t, u64 sc_block)
         return;
     b = spooler_block_at(block);
     t->counters[b->counter]--;
+    reftrace_take_back(t, t->sc_next - 2);
     calls_corrected(t, block, b->insns, -1);
     calls_corrected(t, block, b->insns - 1u, 1);
     if (b->insns > 1)
@@ -212,6 +214,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
             tcache_unlock();
             t->counters[counter]++;
+            if (!(f->flags & FRAGMENT_UNCOUNTED))
+                reftrace_step(t, t->pc);
             t->step_counter = counter;
             t->step_block = block;
             calls_corrected(t, block, 1, 1);

@@ -20,6 +20,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/ids.h"
+#include "engine/count/reftrace.h"
 #include "engine/process/birth.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
@@ -435,6 +436,7 @@ void launch_main(u64 *sp)
     ids_init();
     log_reserve();
     caches_init();
+    reftrace_init();
     calls_init(); // replays are made of where it counts
     log_init();
     translate_init();

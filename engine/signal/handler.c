@@ -15,6 +15,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/where.h"
 #include "engine/count/calls.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
 #include "engine/replay/log.h"
 #include "engine/signal/deliver.h"
@@ -387,6 +388,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
 static void count_stepped_not(struct thread *t)
 {
     t->counters[t->step_counter]--;
+    reftrace_take_back(t, spooler_block_at(t->step_block)->pc);
     calls_corrected(t, t->step_block, 1, -1);
 }
 

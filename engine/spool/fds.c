@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The engine's own file descriptors (fds.h): the spool, the log, the finisher's program, and the
-// root folder.
+// The engine's own file descriptors (fds.h): the spool, the log, the finisher's program, the
+// root folder, and the reference trace.
 //
 // They lie at or above FDS_BASE where the hard limit allows it, with the soft limit raised for the
 // moment of the dup: above what programs number themselves, yet low enough that the kernel's
@@ -13,14 +13,15 @@
 
 #define FDS_BASE 4080
 
-enum { FD_SPOOL, FD_LOG, FD_FINISHER, FD_ROOT, FD_COUNT };
+enum { FD_SPOOL, FD_LOG, FD_FINISHER, FD_ROOT, FD_TRACE, FD_COUNT };
+_Static_assert(FD_COUNT == FDS_MAX, "fds_sorted");
 
 // What a descriptor was when it was made. Another process may have the table in common with this
 // one (CLONE_FILES) and close it, or make the number its own.
 static struct {
     int fd;
     u64 dev, ino;
-} own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } };
+} own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } };
 
 // Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours.
 // False: not lifted.
@@ -267,4 +268,27 @@ void fds_replace_log(int fd)
         return;
     sys_close(own[FD_LOG].fd);
     set_own(FD_LOG, high);
+}
+
+void fds_set_trace(int fd)
+{
+    int high = dup_high(fd);
+
+    sys_close(fd);
+    if (high >= 0)
+        set_own(FD_TRACE, high);
+}
+
+int fds_trace(void)
+{
+    int fd = own[FD_TRACE].fd;
+
+    return fd >= 0 && is_same(FD_TRACE, fd) ? fd : -1;
+}
+
+void fds_leave_trace(bool shared)
+{
+    if (!shared && fds_trace() >= 0)
+        sys_close(own[FD_TRACE].fd);
+    set_own(FD_TRACE, -1);
 }

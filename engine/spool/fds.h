@@ -34,7 +34,7 @@ int fds_open(const char *path, int flags, u32 mode);
 int fds_evict(int fd);
 
 // Our descriptors' numbers in rising order; how many there are.
-#define FDS_MAX 4
+#define FDS_MAX 5
 u32 fds_sorted(u32 numbers[FDS_MAX]);
 
 // Closes every descriptor from 3 on but ours, in this process only.
@@ -58,6 +58,12 @@ void fds_replace_spool(int fd, bool shared);
 // Messages go to fd from now on, which is moved as fds_init() moves the first one; they go on to
 // the old one where no descriptor is left.
 void fds_replace_log(int fd);
+
+// The file of --trace-refs, moved from fd; its descriptor, -1: there is none, or the client has
+// closed it. And none any more: `shared`, it is another process's, too, and stays.
+void fds_set_trace(int fd);
+int fds_trace(void);
+void fds_leave_trace(bool shared);
 
 // Just before the exec of a finisher or of the engine: both survive it. And back, when that exec
 // failed.

@@ -18,9 +18,7 @@ static const char *variable(const char *name, u64 len)
     return "";
 }
 
-// Replaces %p, %q{VAR} and %%, as `quern run` did, which has refused what is malformed. False: too
-// long.
-static bool expand(char *to, u64 size, const char *name)
+bool log_path(char *to, u64 size, const char *name)
 {
     u64 n = 0;
 
@@ -47,15 +45,22 @@ static bool expand(char *to, u64 size, const char *name)
     return true;
 }
 
-void log_own(void)
+bool log_is_own(const char *name)
 {
-    const char *name = spooler_string(spool->s_log), *percent = name;
-    char path[4096];
-    int fd;
+    const char *percent = name;
 
     while ((percent = strchr(percent, '%')) && percent[1] != 'p')
         percent += percent[1] == '%' ? 2 : 1;
-    if (!percent || !expand(path, sizeof(path), name))
+    return percent != NULL;
+}
+
+void log_own(void)
+{
+    const char *name = spooler_string(spool->s_log);
+    char path[4096];
+    int fd;
+
+    if (!log_is_own(name) || !log_path(path, sizeof(path), name))
         return;
     fd = (int)sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0) {

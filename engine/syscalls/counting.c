@@ -11,6 +11,7 @@
 #include "engine/count/calls.h"
 #include "engine/count/contexts.h"
 #include "engine/count/functions.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/ticks.h"
 #include "engine/process/finish.h"
 #include "engine/process/fork.h"
@@ -120,6 +121,7 @@ static void zero(void)
 {
     struct spool_partial *partial = (struct spool_partial *)(SPOOLER_BASE + SPOOL_PARTIAL_OFF);
 
+    reftrace_zeroed();
     spool->n_blocks_gone += blocks_executed();
     for (struct thread *u = threads_first(); u; u = u->next)
         ticks_keep(u);

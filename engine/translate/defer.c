@@ -9,6 +9,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/count/ids.h"
 #include "engine/count/prof.h"
+#include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
 #include "engine/emit/address.h"
 #include "engine/emit/helper.h"
@@ -182,7 +183,9 @@ static void ref(struct tb *b, u32 i, const struct memref *r)
     u32 size = r->flags & MEMREF_BITOFF ? 1 : r->size;
     struct log_op *o = new_op(b, i, LOG_REF);
 
-    o->size = (u16)(size > tb_config.min_line ? tb_config.min_line : size);
+    // A trace is for other lines, too.
+    o->size = (u16)(size > tb_config.min_line && !reftrace_on ? tb_config.min_line : size);
+    o->way = write ? REFTRACE_WRITE : (r->flags & MEMREF_WRITE) ? REFTRACE_MODIFY : REFTRACE_READ;
     o->counter = b->first[i] + (write ? b->cnt[i].d1mw : b->cnt[i].d1mr);
     if (is_sum(r) && (tb_config.values || r->base == REG_RIP))
         ref_of_values(b, r, o);
@@ -197,11 +200,15 @@ static void fetch(struct tb *b, u32 i)
     u64 first = in->pc >> tb_config.i1_shift, last = (in->pc + in->len - 1) >> tb_config.i1_shift;
     struct log_op *o;
 
-    if (first == b->iline && last == b->iline)
+    bool same = first == b->iline && last == b->iline;
+
+    if (same && !reftrace_on)
         return;
-    o = new_op(b, i, LOG_FETCH);
+    o = new_op(b, i, same ? LOG_SAME : LOG_FETCH);
     o->add = in->pc;
     o->size = in->len;
+    if (same)
+        return;
     o->counter = b->first[i] + b->cnt[i].i1mr;
     if (tb_config.i1_fast || tb_config.stamps) {
         o->first = ids_of(first);

@@ -88,7 +88,7 @@ x86-64-v4"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 75 ]
+    [ "$(wc -l <<< "$output")" = 76 ]
 }
 
 @test "choices, where = separates words and where it does not" {

@@ -17,6 +17,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
+#include "tests/unit/count/reftrace_none.h"
 
 struct tb_config tb_config;
 static struct spool_header header;

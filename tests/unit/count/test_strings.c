@@ -15,10 +15,12 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/desc.h"
+#include "engine/count/ll.h"
 #include "engine/count/strings.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
+#include "tests/unit/count/reftrace_none.h"
 
 struct cpu cpu;
 struct tb_config tb_config;
@@ -48,6 +50,11 @@ void caches_dref(struct thread *thread, u64 addr, u32 size, u32 counter)
 {
     assert_ptr_equal(thread, &t);
     sprintf(seen + strlen(seen), "%llx/%u@%u ", (unsigned long long)addr, size, counter);
+}
+
+void ll_drain(struct thread *thread)
+{
+    (void)thread;
 }
 
 void caches_branch(struct thread *thread, u64 pc, bool taken, u32 counter)

@@ -27,6 +27,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
+#include "tests/unit/count/reftrace_none.h"
 
 // -- the rooms that end.c calls --
 

@@ -30,6 +30,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
+#include "tests/unit/count/reftrace_none.h"
 
 #define NOWHERE   8ul
 #define ENVIRON   0xe000ul // never looked at
@@ -184,6 +185,11 @@ const char *procnames_exe(void)
 bool tracer_is_debugger(void)
 {
     return debugged;
+}
+
+void log_drain(struct thread *of)
+{
+    (void)of;
 }
 
 void log_drain_all(s32 stopped)

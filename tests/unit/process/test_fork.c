@@ -35,6 +35,7 @@
 #include "engine/thread/loop.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
+#include "tests/unit/count/reftrace_none.h"
 
 // -- the rooms that fork.c calls --
 

@@ -21,6 +21,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
+#include "tests/unit/count/reftrace_none.h"
 
 // -- the rooms that replayer.c calls --
 

@@ -39,6 +39,7 @@
 #include "engine/thread/stop.h"
 #include "engine/thread/world.h"
 #include "engine/translate/translate.h"
+#include "tests/unit/count/reftrace_none.h"
 
 struct cpu cpu;
 struct tb_config tb_config;

@@ -42,6 +42,7 @@
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/translate/translate.h"
+#include "tests/unit/count/reftrace_none.h"
 
 struct tb_config tb_config;
 struct cpu cpu = { .lahf = true };

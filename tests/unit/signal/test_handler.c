@@ -26,6 +26,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/threads.h"
+#include "tests/unit/count/reftrace_none.h"
 
 #define SPOOL_ADDRESS 0x5b000ul
 #define GATE_LENGTH   2 // from GATE_GO to GATE_AFTER: a syscall instruction
@@ -204,6 +205,14 @@ void strings_rep(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note('r');
+}
+
+struct spool_block *spooler_block_at(u32 index)
+{
+    static struct spool_block stepped;
+
+    assert_int_equal(index, 31);
+    return &stepped;
 }
 
 bool spooler_owns(u64 addr)

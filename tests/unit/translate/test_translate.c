@@ -31,6 +31,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"
 #include "engine/x86/decode.h"
+#include "tests/unit/count/reftrace_none.h"
 
 #define PC 0x401000ul
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// For tests of files that tell count/reftrace.c what happens: no trace is made. Included by one
+// file of a program.
+#include "engine/count/reftrace.h"
+
+bool reftrace_on;
+
+void reftrace_init(void) {}
+
+void reftrace_begin(struct thread *t)
+{
+    (void)t;
+}
+
+void reftrace_end(struct thread *t)
+{
+    (void)t;
+}
+
+void reftrace_at(u64 pc)
+{
+    (void)pc;
+}
+
+void reftrace_ref(enum reftrace_item kind, u64 addr, u32 size, bool undone)
+{
+    (void)kind, (void)addr, (void)size, (void)undone;
+}
+
+void reftrace_cond(u64 pc, bool taken, bool undone)
+{
+    (void)pc, (void)taken, (void)undone;
+}
+
+void reftrace_again(void) {}
+
+void reftrace_take_back(struct thread *t, u64 pc)
+{
+    (void)t, (void)pc;
+}
+
+void reftrace_step(struct thread *t, u64 pc)
+{
+    (void)t, (void)pc;
+}
+
+void reftrace_history(struct thread *t, u64 history)
+{
+    (void)t, (void)history;
+}
+
+void reftrace_flush(void) {}
+
+void reftrace_ends(void) {}
+
+void reftrace_fork_child(bool shares_fds)
+{
+    (void)shares_fds;
+}
+
+void reftrace_stop(void) {}
