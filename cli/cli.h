@@ -36,6 +36,8 @@ int cmd_check(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+// cli/trace/trace.c
+int cmd_trace(int argc, char **argv);
 // cli/control/control.c: callgrind_control, too.
 int cmd_control(int argc, char **argv);
 // cli/valgrind/valgrind.c: returns only when the program could not be started.
@@ -58,6 +60,7 @@ extern const struct options check_options_table;
 extern const struct options doctor_options_table;
 extern const struct options report_options_table;
 extern const struct options top_options_table;
+extern const struct options trace_options_table;
 extern const struct options control_options_table;
 extern const struct options valgrind_options_table;
 

@@ -33,6 +33,8 @@ static const struct command commands[] = {
     { "report", cmd_report, "PROFILE...", "an HTML file for any browser", &report_options_table },
     { "top", cmd_top, "PROFILE...", "a profile in the terminal, to walk through",
       &top_options_table },
+    { "trace", cmd_trace, "FILE", "what a run has fetched, read and written",
+      &trace_options_table },
     { "control", cmd_control, "[PID|PROGRAM...]", "what runs under quern, and requests to it",
       &control_options_table },
     { "valgrind", cmd_valgrind, "--tool=TOOL PROGRAM [ARGS...]", "Valgrind's command line",

@@ -23,8 +23,13 @@ $(BUILD)/fuzz/jitdump: fuzz/jitdump.c $(FUZZ_JITDUMP)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/jitdump.c $(filter %.c,$(FUZZ_JITDUMP))
 
+FUZZ_TRACE := cli/trace/trace_read.c cli/trace/trace_read.h share/reftrace.h sim/cache.c
+$(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
+
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache $(BUILD)/fuzz/jitdump
+fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache $(BUILD)/fuzz/jitdump $(BUILD)/fuzz/trace
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
@@ -37,6 +42,8 @@ fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache $(BUILD)/fuzz/jitdump
 	@mkdir -p $(BUILD)/fuzz/corpus-jitdump
 	cd $(BUILD)/fuzz && ./jitdump -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 \
 	    corpus-jitdump
+	@mkdir -p $(BUILD)/fuzz/corpus-trace
+	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
 
 # ---- Random instructions: the engine against the processor ----
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.

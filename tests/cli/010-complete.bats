@@ -32,6 +32,7 @@ check
 doctor
 report
 top
+trace
 control
 valgrind"
     completes quern re

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern trace`: reads what `quern run --trace-refs` has written, as lines or through caches of any
+// geometry.
+#include "cli/trace/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/shared/options.h"
+#include "cli/shared/util.h"
+
+static void limit(void *field, const struct option *o, const char *value)
+{
+    struct trace_options *t = field;
+
+    if (!util_number(value, UINT64_MAX, &t->limit))
+        die(UTIL_USAGE, "%s=%s: must be a whole number", o->name, value);
+    t->limited = true;
+}
+
+#define FIELD(f) .field = offsetof(struct trace_options, f)
+
+// clang-format off
+static const struct option rows[] = {
+    { .kind = OPTION_HEADING, .help = "As lines" },
+    { "-n", " N", NULL, OPTION_CALL, .call = limit },
+    { "--limit", "=N", "N lines and no more", OPTION_CALL, OPTION_APART, .call = limit },
+    { "--skip", "=N", "without the first N", OPTION_NUMBER, OPTION_APART, FIELD(skip),
+      .max = UINT64_MAX },
+    { "--thread", "=N", "of this thread alone", OPTION_NUMBER, OPTION_APART, FIELD(thread),
+      .min = 1, .max = UINT32_MAX },
+    { .kind = OPTION_HEADING, .help = "Simulated" },
+    { "--simulate", NULL, "the events of every instruction, and their totals",
+      OPTION_SET, FIELD(simulate) },
+    { "--totals", NULL, "their totals alone", OPTION_SET, FIELD(totals) },
+    { "--I1", "=SIZE,ASSOC,LINE", "level 1 instruction cache [that of the run]",
+      OPTION_CALL, FIELD(caches.i1), .call = run_options_cache },
+    { "--D1", "=SIZE,ASSOC,LINE", "level 1 data cache [that of the run]",
+      OPTION_CALL, FIELD(caches.d1), .call = run_options_cache },
+    { "--LL", "=SIZE,ASSOC,LINE", "last level cache [that of the run]",
+      OPTION_CALL, FIELD(caches.ll), .call = run_options_cache },
+    { "--branch-sim", "=yes|no", "branches and mispredictions, too [no]",
+      OPTION_YES, FIELD(flags), .bits = SPOOL_F_BRANCH_SIM },
+    { .kind = OPTION_HEADING, .help = "Other" },
+    OPTIONS_HELP,
+    OPTIONS_VERSION,
+};
+// clang-format on
+
+const struct options trace_options_table = {
+    .usage = "[OPTIONS] FILE",
+    .about =
+        "Prints what a run with --trace-refs=FILE has fetched, read and written, one reference\n"
+        "a line; with --simulate, what caches of any geometry make of that.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+};
+
+void trace_die(const char *path, const struct trace_reader *r)
+{
+    die(UTIL_USAGE, "%s: byte %llu: %s", path, (unsigned long long)r->error_at, r->error);
+}
+
+void trace_remark_end(const char *path, const struct trace_reader *r)
+{
+    if (r->cut)
+        warn("%s: byte %llu: the last chunk is cut off and left out; the program was killed, or "
+             "the trace could not be written on",
+             path, (unsigned long long)r->at);
+    else if (!r->complete)
+        warn("%s: byte %llu: it ends without its end mark; the program was killed, or runs still, "
+             "or the trace could not be written on",
+             path, (unsigned long long)r->at);
+}
+
+int cmd_trace(int argc, char **argv)
+{
+    struct trace_options o = { 0 };
+    const char *name = options_command(argv[0]);
+    char **file = options_read(&trace_options_table, name, &o, argc, argv);
+    struct trace_reader *r = xmalloc(sizeof(*r));
+    FILE *f;
+
+    if (!*file || file[1])
+        die(UTIL_USAGE, "one trace is to be named; '%s --help' shows how it is called", name);
+    o.simulate |= o.totals;
+    if (o.simulate && (o.limited || o.skip || o.thread))
+        die(UTIL_USAGE, "--limit, --skip and --thread: not with --simulate, which takes all");
+    f = fopen(*file, "rbe");
+    if (!f)
+        die(UTIL_USAGE, "%s: %s", *file, strerror(errno));
+    if (trace_read_open(r, f))
+        trace_die(*file, r);
+    if (o.simulate)
+        trace_simulate(&o, *file, r);
+    else
+        trace_list(&o, *file, r);
+    if (fflush(stdout) == EOF || ferror(stdout))
+        die(UTIL_USAGE, "standard output: %s", strerror(errno));
+    trace_read_close(r);
+    fclose(f);
+    free(r);
+    return UTIL_OK;
+}

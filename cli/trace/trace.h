@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+//
+// What the files of `quern trace` share.
+#ifndef QUERN_CLI_TRACE_H
+#define QUERN_CLI_TRACE_H
+
+#include "cli/run/run.h"
+#include "cli/trace/trace_read.h"
+
+struct trace_options {
+    uint64_t flags;           // SPOOL_F_BRANCH_SIM
+    struct run_caches caches; // --I1, --D1, --LL
+    bool simulate;
+    bool totals; // and nothing else
+    uint64_t skip, limit, thread;
+    bool limited;
+};
+
+// trace_list.c: the items of the open trace as lines.
+void trace_list(const struct trace_options *o, const char *path, struct trace_reader *r);
+
+// trace_simulate.c: the counts of every instruction, and their totals. What the trace goes on from
+// comes first.
+void trace_simulate(struct trace_options *o, const char *path, struct trace_reader *r);
+
+// trace.c: dies of what the reader says of a file.
+_Noreturn void trace_die(const char *path, const struct trace_reader *r);
+// And warns of one that does not end as one does.
+void trace_remark_end(const char *path, const struct trace_reader *r);
+
+#endif

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern trace --simulate FILE`: the items of a trace through the plain simulators of sim/, and
+// what comes of that for every instruction. It knows nothing of how the engine simulates, and is
+// what that is held against (tests/trace).
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shared/util.h"
+#include "cli/trace/trace.h"
+#include "share/table.h"
+#include "sim/branch.h"
+#include "sim/cache.h"
+
+enum event { IR, I1MR, ILMR, DR, D1MR, DLMR, DW, D1MW, DLMW, BC, BCM, BI, BIM, EVENTS };
+
+static const char *const names[EVENTS] = { "Ir",   "I1mr", "ILmr", "Dr",  "D1mr", "DLmr", "Dw",
+                                           "D1mw", "DLmw", "Bc",   "Bcm", "Bi",   "Bim" };
+
+// Where instructions come from.
+struct mapping {
+    uint64_t start, end, offset;
+    char *path;
+    bool gone; // another one is in its place
+};
+
+struct counts {
+    uint64_t pc;
+    size_t map; // number, plus one; 0: not known
+    uint64_t n[EVENTS];
+};
+
+// What each thread has of its own; with --serialize-threads all of them one.
+struct unit {
+    struct sim_cache i1, d1;
+    struct sim_branch branch;
+};
+
+enum { DEPTH_MAX = 1000 }; // processes, each forked by the one before
+
+struct simulation {
+    struct sim_geometry i1, d1, ll;
+    uint32_t min_line;
+    bool one_unit;
+    struct unit **unit; // by the thread's number
+    size_t units;
+    struct sim_cache last;
+    struct counts *counts;
+    size_t count, room;
+    struct table index;
+    size_t at; // of the instruction last looked for
+    struct mapping *map;
+    size_t maps, map_room;
+    unsigned depth;
+};
+
+// ---- Counts ----
+
+static uint64_t hash(uint64_t pc)
+{
+    return pc * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+}
+
+// Instructions of mappings that are gone are not found again: what is there now is another one.
+static void index_all(struct simulation *s)
+{
+    size_t slots = table_slots(s->room);
+
+    free(s->index.slot);
+    s->index = table_over(xcalloc(slots, sizeof(uint32_t)), slots);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct counts *c = &s->counts[i];
+
+        if (!c->map || !s->map[c->map - 1].gone)
+            table_add(&s->index, hash(c->pc), (uint32_t)i);
+    }
+    s->at = SIZE_MAX;
+}
+
+static void grow(struct simulation *s)
+{
+    s->room = s->room ? 2 * s->room : 1024;
+    s->counts = xrealloc(s->counts, s->room * sizeof(*s->counts));
+    index_all(s);
+}
+
+static size_t mapping_of(const struct simulation *s, uint64_t pc)
+{
+    size_t i = s->maps;
+
+    while (i && (s->map[i - 1].gone || pc < s->map[i - 1].start || pc >= s->map[i - 1].end))
+        i--;
+    return i;
+}
+
+// A forked child's trace names its parent's mappings again.
+static bool is_known(const struct mapping *m, const struct trace_reader *r,
+                     const struct trace_item *it)
+{
+    return !m->gone && m->start == it->pc && m->end == it->addr && m->offset == r->offset &&
+           strcmp(m->path, r->path) == 0;
+}
+
+static void add_mapping(struct simulation *s, const struct trace_reader *r,
+                        const struct trace_item *it)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < s->maps; i++)
+        if (is_known(&s->map[i], r, it))
+            return;
+    for (size_t i = 0; i < s->maps; i++) {
+        struct mapping *m = &s->map[i];
+
+        if (!m->gone && it->pc < m->end && m->start < it->addr)
+            m->gone = any = true;
+    }
+    if (s->maps == s->map_room) {
+        s->map_room = s->map_room ? 2 * s->map_room : 16;
+        s->map = xrealloc(s->map, s->map_room * sizeof(*s->map));
+    }
+    s->map[s->maps++] = (struct mapping){ it->pc, it->addr, r->offset, xstrdup(r->path), false };
+    if (any)
+        index_all(s);
+}
+
+static uint64_t *counts_of(struct simulation *s, uint64_t pc)
+{
+    size_t at;
+
+    if (s->at < s->count && s->counts[s->at].pc == pc)
+        return s->counts[s->at].n;
+    if (s->count == s->room)
+        grow(s);
+    for (at = table_first(&s->index, hash(pc)); table_used(&s->index, at);
+         at = table_next(&s->index, at)) {
+        s->at = table_number(&s->index, at);
+        if (s->counts[s->at].pc == pc)
+            return s->counts[s->at].n;
+    }
+    if (s->count == UINT32_MAX - 1)
+        die(UTIL_USAGE, "more instructions than can be told apart");
+    s->at = s->count++;
+    table_put(&s->index, at, (uint32_t)s->at);
+    s->counts[s->at] = (struct counts){ .pc = pc, .map = mapping_of(s, pc) };
+    return s->counts[s->at].n;
+}
+
+// ---- Caches ----
+
+static void cache_make(struct sim_cache *c, const struct sim_geometry *g)
+{
+    sim_cache_init_zeroed(c, g, xcalloc(1, sim_cache_bytes(g)));
+}
+
+static struct unit *unit_of(struct simulation *s, uint32_t thread)
+{
+    size_t i = s->one_unit ? 0 : thread;
+
+    if (i >= s->units) {
+        size_t more = i + 16;
+
+        s->unit = xrealloc(s->unit, more * sizeof(*s->unit));
+        memset(s->unit + s->units, 0, (more - s->units) * sizeof(*s->unit));
+        s->units = more;
+    }
+    if (!s->unit[i]) {
+        s->unit[i] = xcalloc(1, sizeof(*s->unit[i]));
+        cache_make(&s->unit[i]->i1, &s->i1);
+        cache_make(&s->unit[i]->d1, &s->d1);
+    }
+    return s->unit[i];
+}
+
+static void clear(struct simulation *s)
+{
+    for (size_t i = 0; i < s->units; i++) {
+        if (!s->unit[i])
+            continue;
+        memset(s->unit[i]->i1.tags, 0, sim_cache_bytes(&s->i1));
+        memset(s->unit[i]->d1.tags, 0, sim_cache_bytes(&s->d1));
+    }
+    memset(s->last.tags, 0, sim_cache_bytes(&s->ll));
+}
+
+// The misses are the two events behind `event`, which is counted unless the instruction came to
+// nothing.
+static void reference(struct simulation *s, struct sim_cache *l1, const struct trace_item *item,
+                      enum event event)
+{
+    uint64_t *n = counts_of(s, item->pc);
+    uint32_t size = event == IR ? item->size : sim_clip(item->size, s->min_line);
+
+    n[event] += !item->undone;
+    if (!sim_cache_ref(l1, item->addr, size))
+        return;
+    n[event + 1]++;
+    n[event + 2] += sim_cache_ref(&s->last, item->addr, size);
+}
+
+static void item(struct simulation *s, const struct trace_reader *r, const struct trace_item *it)
+{
+    struct unit *u = it->thread ? unit_of(s, it->thread) : NULL;
+
+    switch (it->what) {
+    case TRACE_FETCH: reference(s, &u->i1, it, IR); break;
+    case TRACE_READ:
+    case TRACE_MODIFY: reference(s, &u->d1, it, DR); break;
+    case TRACE_WRITE: reference(s, &u->d1, it, DW); break;
+    case TRACE_COND: {
+        uint64_t *n = counts_of(s, it->pc);
+
+        n[BC] += !it->undone;
+        n[BCM] += sim_branch_cond(&u->branch, it->pc, it->taken);
+        break;
+    }
+    case TRACE_INDIRECT: {
+        uint64_t *n = counts_of(s, it->pc);
+
+        n[BI]++;
+        n[BIM] += sim_branch_indirect(&u->branch, it->pc, it->addr);
+        break;
+    }
+    case TRACE_AGAIN: counts_of(s, it->pc)[IR]++; break;
+    case TRACE_TAKE_BACK: counts_of(s, it->pc)[IR]--; break;
+    case TRACE_COUNT_READ: counts_of(s, it->pc)[DR]++; break;
+    case TRACE_HISTORY: u->branch.history = it->addr & ((1u << SIM_BRANCH_HISTORY_BITS) - 1); break;
+    case TRACE_CLEAR: clear(s); break;
+    case TRACE_ZERO:
+        for (size_t i = 0; i < s->count; i++)
+            memset(s->counts[i].n, 0, sizeof(s->counts[i].n));
+        break;
+    case TRACE_MAP: add_mapping(s, r, it); break;
+    }
+}
+
+// ---- Files ----
+
+static void items_of(struct simulation *s, const char *path, struct trace_reader *r);
+
+// The trace of the process that has forked: under its name, or beside its child's.
+static void parent_of(struct simulation *s, const char *path, const struct trace_reader *child)
+{
+    struct trace_reader *r = xmalloc(sizeof(*r));
+    char *dir = util_dirname(path);
+    char *beside = xasprintf("%s/%s", dir, util_basename(child->parent));
+    const char *name = child->parent;
+    FILE *f = fopen(name, "rbe");
+
+    if (!f) {
+        name = beside;
+        f = fopen(name, "rbe");
+    }
+    if (!f)
+        die(UTIL_USAGE,
+            "%s: it goes on from %s, the trace of the process that has forked: %s; put "
+            "that beside it",
+            path, child->parent, strerror(errno));
+    if (trace_read_open(r, f))
+        trace_die(name, r);
+    if (++s->depth > DEPTH_MAX)
+        die(UTIL_USAGE, "%s: it goes on from more than %d others, or from itself", name, DEPTH_MAX);
+    r->end = child->header.parent_end;
+    items_of(s, name, r);
+    fclose(f);
+    trace_read_close(r);
+    free(r);
+    free(beside);
+    free(dir);
+}
+
+static void items_of(struct simulation *s, const char *path, struct trace_reader *r)
+{
+    struct trace_item it;
+    int ret;
+
+    if (r->header.parent_end)
+        parent_of(s, path, r);
+    while ((ret = trace_read_next(r, &it)) > 0)
+        item(s, r, &it);
+    if (ret < 0)
+        trace_die(path, r);
+    trace_remark_end(path, r);
+}
+
+// ---- The result ----
+
+static int by_pc(const void *a, const void *b)
+{
+    const struct counts *x = a, *y = b;
+
+    if (x->pc != y->pc)
+        return x->pc > y->pc ? 1 : -1;
+    return (x->map > y->map) - (x->map < y->map);
+}
+
+// Where the file lies: its byte 0.
+static void print_mapping(const struct simulation *s, size_t map)
+{
+    const struct mapping *m = map ? &s->map[map - 1] : NULL;
+
+    if (m && *m->path)
+        printf("ob=%s 0x%" PRIx64 "\n", m->path, m->start - m->offset);
+    else
+        puts("ob=??? 0x0");
+}
+
+static void print_counts(const uint64_t *n, unsigned events)
+{
+    for (unsigned e = 0; e < events; e++)
+        printf(" %" PRIu64, n[e]);
+    putchar('\n');
+}
+
+static void print(struct simulation *s, const struct trace_options *o, const struct trace_reader *r)
+{
+    unsigned events = o->flags & SPOOL_F_BRANCH_SIM ? EVENTS : BC;
+    uint64_t total[EVENTS] = { 0 };
+    char *desc = run_spool_desc(&o->caches);
+
+    printf("desc: ");
+    for (const char *c = desc; *c; c++) {
+        putchar(*c);
+        if (*c == '\n')
+            printf("desc: ");
+    }
+    free(desc);
+    printf("\ncmd: %s\nevents:", r->command);
+    for (unsigned e = 0; e < events; e++)
+        printf(" %s", names[e]);
+    putchar('\n');
+    if (s->count)
+        qsort(s->counts, s->count, sizeof(*s->counts), by_pc);
+    for (size_t i = 0, map = SIZE_MAX; i < s->count; i++) {
+        bool any = false;
+
+        for (unsigned e = 0; e < events; e++) {
+            total[e] += s->counts[i].n[e];
+            any |= s->counts[i].n[e] != 0;
+        }
+        if (!any || o->totals)
+            continue;
+        if (s->counts[i].map != map)
+            print_mapping(s, map = s->counts[i].map);
+        printf("0x%" PRIx64, s->counts[i].pc);
+        print_counts(s->counts[i].n, events);
+    }
+    printf("summary:");
+    print_counts(total, events);
+}
+
+static struct sim_geometry settle(struct run_cache *c, const struct reftrace_cache *run,
+                                  const char *name)
+{
+    char *sentence;
+
+    if (!c->given)
+        c->g = (struct spool_geometry){ run->size, run->assoc, run->line };
+    sentence = run_cache_fit(&c->g, name);
+    if (sentence)
+        warn("%s", sentence);
+    free(sentence);
+    return (struct sim_geometry){ c->g.size, c->g.assoc, c->g.line };
+}
+
+void trace_simulate(struct trace_options *o, const char *path, struct trace_reader *r)
+{
+    struct simulation s = { 0 };
+
+    s.i1 = settle(&o->caches.i1, &r->header.i1, "I1");
+    s.d1 = settle(&o->caches.d1, &r->header.d1, "D1");
+    s.ll = settle(&o->caches.ll, &r->header.ll, "LL");
+    s.min_line = s.i1.line < s.d1.line ? s.i1.line : s.d1.line;
+    if (s.ll.line < s.min_line)
+        s.min_line = s.ll.line;
+    s.one_unit = r->header.flags & REFTRACE_F_SERIALIZE;
+    cache_make(&s.last, &s.ll);
+    items_of(&s, path, r);
+    print(&s, o, r);
+    for (size_t i = 0; i < s.units; i++) {
+        if (s.unit[i]) {
+            free(s.unit[i]->i1.tags);
+            free(s.unit[i]->d1.tags);
+        }
+        free(s.unit[i]);
+    }
+    free(s.unit);
+    free(s.last.tags);
+    free(s.counts);
+    free(s.index.slot);
+    for (size_t i = 0; i < s.maps; i++)
+        free(s.map[i].path);
+    free(s.map);
+}

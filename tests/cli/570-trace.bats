@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+#
+# `quern run --trace-refs` and `quern trace`: what is in the trace of programs whose instructions are
+# known, what is refused, and traces that are damaged. That the counts are those of the fast path is
+# tests/trace.
+
+bats_require_minimum_version 1.5.0
+load run
+
+CACHES='--I1=1024,1,64 --D1=1024,1,64 --LL=16384,4,64'
+
+# prog: at 0x401000 a store to 0x402000 (11 bytes), a jump (2) that is not taken, and the end (5, 2,
+# 2).
+real() {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+    rm -f script
+    printf '%s\n' '.globl _start' '.text' '_start: movl $1, 0x402000' 'test %rsp, %rsp' 'jz _start' \
+        'mov $60, %eax' 'xor %edi, %edi' 'syscall' '.data' '.quad 0' > prog.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000,-Tdata=0x402000 -o prog prog.S
+}
+
+# trace OFFSET BYTES: the trace t with these bytes (printf's) at an offset, as bad.
+damaged() {
+    cp t bad
+    printf "$2" | dd of=bad bs=1 seek="$1" conv=notrunc status=none
+}
+
+@test "the items of a program whose instructions are known" {
+    real
+    quern run -q $CACHES --trace-refs=t -o profile ./prog
+    same "$messages" ""
+    [ "$status" = 0 ]
+    quern trace t
+    same "$messages" ""
+    same "$(grep -v '^#' <<< "$output")" "I 0x401000 11 0x401000
+W 0x402000 4 0x401000
+I 0x40100b 3 0x40100b
+I 0x40100e 2 0x40100e
+N - - 0x40100e
+I 0x401010 5 0x401010
+I 0x401015 2 0x401015
+I 0x401017 2 0x401017"
+    [[ "$output" == *"# I1 cache:         1024 B, 64 B, 1-way associative"* ]]
+    quern trace --skip=1 -n 2 t
+    same "$(grep -v '^#' <<< "$output")" "W 0x402000 4 0x401000
+I 0x40100b 3 0x40100b"
+    quern trace --thread=2 t
+    same "$(grep -v '^#' <<< "$output")" ""
+}
+
+@test "its events, at the run's geometry and at another" {
+    real
+    quern run -q $CACHES --trace-refs=t -o profile ./prog
+    quern trace --simulate --branch-sim=yes t
+    same "$messages" ""
+    # One line of code; the jump is predicted not to be taken.
+    same "$(sed -n '/^events/,$p' <<< "$output")" "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw Bc Bcm Bi Bim
+ob=$FOLDER/prog 0x400000
+0x401000 1 1 1 0 0 0 1 1 1 0 0 0 0
+0x40100b 1 0 0 0 0 0 0 0 0 0 0 0 0
+0x40100e 1 0 0 0 0 0 0 0 0 1 0 0 0
+0x401010 1 0 0 0 0 0 0 0 0 0 0 0 0
+0x401015 1 0 0 0 0 0 0 0 0 0 0 0 0
+0x401017 1 0 0 0 0 0 0 0 0 0 0 0 0
+summary: 6 1 1 0 0 0 1 1 1 1 0 0 0"
+    same "$(grep ^summary profile)" "summary: 6 1 1 0 0 0 1 1 1 1 0 0 0"
+    # 25 bytes are two lines of 16: the second begins with the move at 0x401010.
+    quern trace --totals --I1=1024,1,16 t
+    same "$(tail -n 1 <<< "$output")" "summary: 6 2 1 0 0 0 1 1 1"
+}
+
+@test "what is refused" {
+    quern run --trace-refs=t --replay=off true
+    same "$messages" "quern: --trace-refs=t: not with --replay=off, which records nothing; leave one \
+of them out"
+    [ "$status" = 2 ]
+    quern run --trace-refs=t --cache-sim=no true
+    same "$messages" "quern: --trace-refs=t: not with --cache-sim=no or --native, with which there \
+are no references; leave one of them out"
+    quern run --trace-refs=t --calls=yes --separate-callers=2 true
+    [[ "$messages" == "quern: --trace-refs=t: not with --separate-*, "* ]]
+    quern run --trace-refs=nowhere/t true
+    same "$messages" "quern: $FOLDER/nowhere/t: cannot be made for --trace-refs: No such file or directory"
+    [ "$status" = 2 ]
+    quern trace
+    same "$messages" "quern: one trace is to be named; 'quern trace --help' shows how it is called"
+    quern trace --simulate -n 1 t
+    same "$messages" "quern: --limit, --skip and --thread: not with --simulate, which takes all"
+    quern trace t
+    same "$messages" "quern: t: No such file or directory"
+    [ "$status" = 2 ]
+}
+
+@test "damaged traces" {
+    real
+    quern run -q --trace-refs=t -o profile ./prog
+    echo 'this is no trace at all' > bad
+    quern trace bad
+    same "$messages" "quern: bad: byte 0: no reference trace of quern run --trace-refs"
+    [ "$status" = 2 ]
+    damaged 8 '\2'
+    quern trace bad
+    same "$messages" "quern: bad: byte 8: a trace of version 2, and this quern reads version 1"
+    damaged 12 '\1'
+    quern trace bad
+    same "$messages" "quern: bad: byte 12: the byte order is 0x01020301 and not 0x01020304"
+    damaged 28 '\0'
+    quern trace bad
+    [[ "$messages" == "quern: bad: byte 0: the header's I1 cannot be: "* ]]
+    # The header is 80 bytes and the command, ./prog; then comes the chunk of the mapping.
+    damaged 86 'X'
+    quern trace bad
+    same "$messages" "quern: bad: byte 86: an unknown kind of chunk, 0x53504158"
+    [ "$status" = 2 ]
+}
+
+@test "a trace that is cut off, or has no end" {
+    real
+    quern run -q --trace-refs=t -o profile ./prog
+    size=$(stat -c %s t)
+    head -c $((size - 16)) t > bad
+    quern trace bad
+    same "$messages" "quern: bad: byte $((size - 16)): it ends without its end mark; the program was \
+killed, or runs still, or the trace could not be written on"
+    [ "$status" = 0 ]
+    [ "$(grep -c ^I <<< "$output")" = 6 ]
+    head -c $((size - 17)) t > bad
+    quern trace bad
+    [[ "$messages" == "quern: bad: byte "*": the last chunk is cut off and left out; "* ]]
+    [ "$(grep -c ^I <<< "$output")" = 0 ]
+}
+
+@test "a full disk ends the trace, not the run" {
+    real
+    quern run -q $CACHES --trace-refs=/dev/full -o profile ./prog
+    same "$messages" "==PID== warning: /dev/full: the reference trace ends here, no space is left on \
+the device (error 28); the profile goes on"
+    [ "$status" = 0 ]
+    same "$(grep ^summary profile)" "summary: 6 1 1 0 0 0 1 1 1 1 0 0 0"
+}
+
+@test "forked children go on from their parent's trace, or have none" {
+    real
+    printf '%s\n' '#include <sys/wait.h>' '#include <unistd.h>' 'int main(void)' '{' \
+        'if (fork() == 0) _exit(3);' 'wait(0);' 'return 0;' '}' > forks.c
+    gcc -o forks forks.c
+    quern run -q --trace-refs=t.%p -o profile.%p ./forks
+    same "$messages" ""
+    [ "$(ls t.* | wc -l)" = 2 ]
+    for trace in t.*; do
+        quern trace --totals --branch-sim=yes $trace
+        same "$messages" ""
+        same "$(tail -n 1 <<< "$output")" "$(grep ^summary profile.${trace#t.})"
+    done
+    # The child's, elsewhere without its parent's, is said to be alone; beside it, it is found.
+    child=$(grep -l "$FOLDER/t\." t.*)
+    parent=$(ls t.* | grep -vx "$child")
+    mkdir alone
+    mv $child alone/child
+    mv $parent moved
+    quern trace --simulate alone/child
+    [[ "$messages" == "quern: alone/child: it goes on from $FOLDER/$parent, the trace of the process \
+that has forked: No such file or directory; put that beside it" ]]
+    [ "$status" = 2 ]
+    mv moved alone/$parent
+    quern trace --totals alone/child
+    [ "$status" = 0 ]
+    quern run -q --trace-refs=one -o profile ./forks
+    same "$messages" ""
+    quern trace --totals one
+    same "$messages" ""
+}
+
+@test "after SIGKILL what was written is whole chunks" {
+    real
+    printf '%s\n' '#include <signal.h>' 'volatile int a[4096];' 'int main(void)' '{' \
+        'for (int i = 0; i < 400000; i++) a[i & 4095]++;' 'raise(SIGKILL);' '}' > killed.c
+    gcc -o killed killed.c
+    quern run -q --trace-refs=t -o profile ./killed
+    [ "$status" = 137 ]
+    quern trace --totals t
+    [[ "$messages" == *"it ends without its end mark; the program was killed"* ]]
+    [ "$status" = 0 ]
+    # Of 400,000 turns with five references at least, all but the last 64 KiB and a buffer.
+    read -r _ ir _ <<< "$(tail -n 1 <<< "$output")"
+    [ "$ir" -gt 2000000 ]
+    quern recover -q quern.spool.*
+    read -r _ whole _ <<< "$(grep ^summary profile)"
+    [ "$ir" -lt "$whole" ]
+}
