@@ -280,6 +280,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->sc_next = save->thread.sc_next;
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
+    log_drain(t); // of a child that was killed: it has its own history
     t->hist = save->thread.hist;
     reftrace_history(t, t->hist >> SIM_BRANCH_ADDR_BITS);
     calls_borrow_end(t, &save->calls);
@@ -305,6 +306,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
         return;
     }
+    log_drain(t); // so that the history of branches is as of now
     save = heap_alloc(sizeof(*save));
     save->thread = *t;
     save->sig = *t->sig;
