@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t remarks = 0;
     struct quern_read_opts opts = {
-        .sz = sizeof(opts), .every_diag = 1, .diag = diag, .diag_ctx = &remarks
+        .sz = sizeof(opts), .every_diag = 1, .diag = diag, .diag_ctx = &remarks, .rows = 1
     };
     struct quern_error err;
 
@@ -147,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     quern_profile_free(strict);
     opts.strict = 0;
     opts.no_fast = 1;
+    opts.rows = 0;
     struct quern_profile *plain =
         quern_profile_read_mem((const char *)data, size, "fuzz", &opts, NULL);
     if (!plain != !p || (p && profile_difference(p, plain)))

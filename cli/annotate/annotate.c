@@ -212,6 +212,7 @@ int cmd_annotate(int argc, char **argv)
     if (fflush(stdout) == EOF || ferror(stdout))
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     table_free(&a.table);
+    quern_rows_free(a.rows);
     quern_costs_free(a.costs);
     quern_profile_free(a.p);
     return missing ? UTIL_USAGE : UTIL_OK;

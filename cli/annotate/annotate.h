@@ -20,8 +20,8 @@ enum annotate_tree { TREE_NONE = 1, TREE_CALLER, TREE_CALLING, TREE_BOTH };
 struct annotate_row {
     uint32_t file; // source file (string number)
     uint32_t func;
-    size_t counts; // first of event_count in `row_counts`
     uint64_t present;
+    const quern_count *counts;
 };
 
 struct annotate {
@@ -53,9 +53,9 @@ struct annotate {
     size_t cwd_len;
 
     struct annotate_row *row;
-    size_t row_count, row_cap;
-    quern_count *row_counts;
-    size_t *order; // rows that are shown, sorted
+    size_t row_count;
+    struct quern_rows *rows; // whose counts they are, unless they are those of `costs`
+    size_t *order;           // rows that are shown, sorted
     size_t order_count;
 };
 

@@ -94,7 +94,7 @@ static uint32_t match_user(const struct annotate *a, const char *name)
         name += 2;
     for (size_t i = 0; i < a->row_count; i++) {
         const char *s = quern_profile_str(a->p, a->row[i].file);
-        const quern_count *v = a->row_counts + a->row[i].counts;
+        const quern_count *v = a->row[i].counts;
         if (strcmp(s, name) == 0 || strcmp(annotate_file_name(a, a->row[i].file), name) == 0)
             return a->row[i].file;
         if (ends_in(s, name) && (!best || annotate_compare(a, v, best) < 0)) {

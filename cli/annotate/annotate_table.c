@@ -13,96 +13,31 @@
 #include <string.h>
 
 #include "cli/shared/event.h"
-#include "cli/shared/read.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
-struct slots { // (file, func) -> row, open addressing, number + 1
-    uint32_t *slot;
-    size_t mask;
-};
-
-static size_t hash(uint32_t file, uint32_t func)
-{
-    return (size_t)((((uint64_t)file << 32) + func) * 0x9e3779b97f4a7c15u >> 20);
-}
-
-static void grow(struct annotate *a, struct slots *s)
-{
-    a->row_cap = a->row_cap ? a->row_cap * 2 : 1024;
-    a->row = xrealloc(a->row, a->row_cap * sizeof(*a->row));
-    a->row_counts = xrealloc(a->row_counts, a->row_cap * a->events * sizeof(*a->row_counts));
-    free(s->slot);
-    s->mask = a->row_cap * 2 - 1;
-    s->slot = xcalloc(s->mask + 1, sizeof(*s->slot));
-    for (size_t i = 0; i < a->row_count; i++) {
-        size_t h = hash(a->row[i].file, a->row[i].func) & s->mask;
-        while (s->slot[h])
-            h = (h + 1) & s->mask;
-        s->slot[h] = (uint32_t)i + 1;
-    }
-}
-
-static size_t find_row(struct annotate *a, struct slots *s, uint32_t file, uint32_t func)
-{
-    size_t h;
-
-    if (a->row_count == a->row_cap)
-        grow(a, s);
-    for (h = hash(file, func) & s->mask; s->slot[h]; h = (h + 1) & s->mask) {
-        size_t i = s->slot[h] - 1;
-        if (a->row[i].file == file && a->row[i].func == func)
-            return i;
-    }
-    a->row[a->row_count] =
-        (struct annotate_row){ .file = file, .func = func, .counts = a->row_count * a->events };
-    memset(a->row_counts + a->row_count * a->events, 0, a->events * sizeof(*a->row_counts));
-    s->slot[h] = (uint32_t)a->row_count + 1;
-    return a->row_count++;
-}
-
 void annotate_rows(struct annotate *a)
 {
-    struct slots s = { NULL, 0 };
-    struct quern_cursor *c;
-    struct quern_record rec;
-    uint32_t func = QUERN_NONE, file = QUERN_NONE;
-    size_t row = 0, given;
-    int any = 0;
-
     if (a->inclusive && a->costs) {
-        size_t n = quern_profile_func_count(a->p);
-        for (size_t f = 0; f < n; f++) {
-            struct quern_func g = quern_profile_func_get(a->p, (uint32_t)f);
-            size_t i = find_row(a, &s, g.file, (uint32_t)f);
-            memcpy(a->row_counts + a->row[i].counts, quern_costs_inclusive(a->costs, (uint32_t)f),
-                   a->events * sizeof(*a->row_counts));
-            a->row[i].present = UINT64_MAX;
+        a->row_count = quern_profile_func_count(a->p);
+        a->row = xcalloc(a->row_count + 1, sizeof(*a->row));
+        for (size_t i = 0; i < a->row_count; i++) {
+            uint32_t f = (uint32_t)i;
+            a->row[i] = (struct annotate_row){ .file = quern_profile_func_get(a->p, f).file,
+                                               .func = f,
+                                               .present = UINT64_MAX,
+                                               .counts = quern_costs_inclusive(a->costs, f) };
         }
-        free(s.slot);
         return;
     }
-    c = read_cursor(a->p);
-    while (quern_cursor_next(c, &rec)) {
-        quern_count *v;
-        if (rec.kind != QUERN_REC_COST)
-            continue;
-        if (!any || rec.at.func != func || rec.at.file != file) {
-            row = find_row(a, &s, rec.at.file, rec.at.func);
-            func = rec.at.func;
-            file = rec.at.file;
-            any = 1;
-        }
-        v = a->row_counts + a->row[row].counts;
-        a->row[row].present |= rec.present;
-        // what was not given is zero
-        given = rec.present >> 63 || !rec.present ? a->events
-                                                  : 64 - (size_t)__builtin_clzll(rec.present);
-        for (size_t i = 0; i < given && i < a->events; i++)
-            v[i] += rec.counts[i];
+    if (!(a->rows = quern_rows_new(a->p)))
+        die(UTIL_USAGE, "out of memory");
+    a->row_count = quern_rows_count(a->rows);
+    a->row = xcalloc(a->row_count + 1, sizeof(*a->row));
+    for (size_t i = 0; i < a->row_count; i++) {
+        struct quern_row r = quern_rows_get(a->rows, i);
+        a->row[i] = (struct annotate_row){ r.file, r.func, r.present, r.counts };
     }
-    quern_cursor_free(c);
-    free(s.slot);
 }
 
 // ---- Order and choice ----
@@ -140,7 +75,7 @@ static int by_cost(const void *pa, const void *pb)
 {
     const struct annotate *a = sorting;
     const struct annotate_row *x = &a->row[*(const size_t *)pa], *y = &a->row[*(const size_t *)pb];
-    int c = annotate_compare(a, a->row_counts + x->counts, a->row_counts + y->counts);
+    int c = annotate_compare(a, x->counts, y->counts);
     struct quern_func f, g;
 
     if (c)
@@ -175,7 +110,7 @@ void annotate_choose(struct annotate *a)
     sorting = a;
     qsort(a->order, a->row_count, sizeof(*a->order), by_cost);
     for (size_t k = 0; k < a->row_count && !enough; k++) {
-        const quern_count *v = a->row_counts + a->row[a->order[k]].counts;
+        const quern_count *v = a->row[a->order[k]].counts;
         int take = 0;
         if (!a->callgrind) {
             // Reaches one of the thresholds. DIFFERS: cg_annotate 3.19 stops at the first
@@ -283,7 +218,7 @@ void annotate_functions(struct annotate *a)
     // Columns are as wide as all functions need, shown or not.
     table_reset(&a->table);
     for (size_t k = 0; k < a->row_count; k++)
-        table_fit(&a->table, a->row_counts + a->row[k].counts, a->row[k].present);
+        table_fit(&a->table, a->row[k].counts, a->row[k].present);
     for (size_t k = 0; k < a->order_count; k++) {
         const struct annotate_row *r = &a->row[a->order[k]];
         if (tree == TREE_CALLER || tree == TREE_BOTH)
@@ -303,7 +238,7 @@ void annotate_functions(struct annotate *a)
             putchar('\n');
         if (whole && (tree == TREE_CALLER || tree == TREE_BOTH))
             edge_lines(a, r->func, 1, 0);
-        table_row(&a->table, a->row_counts + r->counts, r->present);
+        table_row(&a->table, r->counts, r->present);
         fputs(tree != TREE_NONE ? " *  " : " ", stdout);
         annotate_put_func(a, r->file, r->func);
         if (a->callgrind && whole)

@@ -55,6 +55,7 @@ __extension__ typedef __int128 quern_count;
 struct quern_profile;
 struct quern_cursor;
 struct quern_costs;
+struct quern_rows;
 struct quern_merger;
 struct quern_rewrite;
 
@@ -159,6 +160,8 @@ struct quern_read_opts {
     // Every line by the general rules, no short cuts for the usual ones: slower, with the same
     // result. For finding faults; the fuzzer and the tests read everything both ways.
     int no_fast;
+    // Sum for quern_rows_new() while reading, so that it need not walk all records.
+    int rows;
 };
 
 // Read a file of either format, plain or gzip or zstd; "-" is standard input.
@@ -259,6 +262,21 @@ QUERN_API struct quern_cursor *quern_cursor_new(const struct quern_profile *p);
 // 1: *rec filled; 0: the end.
 QUERN_API int quern_cursor_next(struct quern_cursor *c, struct quern_record *rec);
 QUERN_API void quern_cursor_free(struct quern_cursor *c);
+
+// ---- Self costs of functions by source file ----
+
+// The lines of a function that lie in one file; code inlined from a header is a row of its own.
+struct quern_row {
+    uint32_t func, file;       // file: as in quern_site
+    uint64_t present;          // bit i: some record gave count i (the first 64 events)
+    const quern_count *counts; // event_count of them
+};
+// Rows in the order in which their first records come. Free them before the profile; they are good
+// until it changes.
+QUERN_API struct quern_rows *quern_rows_new(const struct quern_profile *p);
+QUERN_API void quern_rows_free(struct quern_rows *r);
+QUERN_API size_t quern_rows_count(const struct quern_rows *r);
+QUERN_API struct quern_row quern_rows_get(const struct quern_rows *r, size_t i);
 
 // ---- Costs of functions ----
 

@@ -10,6 +10,7 @@
 #include "profile/model/events.h"
 #include "profile/model/grow.h"
 #include "profile/model/parts.h"
+#include "profile/model/self.h"
 #include "profile/model/stream.h"
 
 // ---- Life ----
@@ -43,6 +44,7 @@ void quern_profile_free(struct quern_profile *p)
         parts_clear(&p->part[i]);
     free(p->part);
     stream_free(p);
+    self_drop(p);
     free(p->total);
     free(p->total_nano);
     free(p->total_shown);

@@ -70,6 +70,8 @@ struct quern_profile {
     quern_count *total_nano; // those of special records
     quern_count *total_shown;
 
+    struct self_rows *rows; // NULL: nobody keeps them; see self.h
+
     struct quern_diag *diag; // the first remark of each kind; msg and text are ours
     size_t diag_count;
 };

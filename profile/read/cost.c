@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "profile/model/self.h"
 #include "profile/read/number.h"
 #include "profile/read/position.h"
 #include "profile/read/record.h"
@@ -18,6 +19,7 @@ static inline const char *fast_cost(struct reader *r, const char *s)
     struct quern_profile *p = r->p;
     uint64_t pos[COLUMNS_MAX], v;
     uint64_t *plain = r->plain;
+    quern_count *sum = r->sum;
     size_t n = 0, max = r->map_count;
     unsigned kind = OP_COST;
     bool ok = true;
@@ -58,8 +60,10 @@ static inline const char *fast_cost(struct reader *r, const char *s)
     } else {
         for (size_t i = 0; i < n; i++) {
             o = put_varint(o, plain[i]);
-            p->total[i] += plain[i];
+            sum[i] += plain[i];
         }
+        if (n > r->sum_widest)
+            r->sum_widest = n;
     }
     p->out = o;
     p->record_count++;
@@ -146,6 +150,14 @@ static void put_counts(struct reader *r, size_t used, uint64_t present)
             p->total_nano[i] += r->wide[i];
     }
     p->out = o;
+    if (kind != OP_CALL && p->rows) {
+        if (special)
+            self_drop(p);
+        for (size_t i = 0; i < used; i++)
+            r->wide[i] /= NANO;
+        self_keep(p, p->enc.func, p->enc.file, kind == OP_COST ? self_present(used) : present,
+                  r->wide, used);
+    }
     p->record_count++;
     r->pending = PENDING_NONE;
     r->part_body = true;

@@ -63,6 +63,7 @@ static void check_totals(struct reader *r, const char *what, const quern_count *
 void part_end(struct reader *r)
 {
     record_finish_pending(r);
+    record_flush(r);
     if (r->summary)
         check_totals(r, "summary", r->summary, r->summary_count, r->summary_line, true);
     if (r->totals)
@@ -97,11 +98,16 @@ int part_prepare_counts(struct reader *r)
 {
     size_t n = 1 + (r->p->event_count > r->map_count ? r->p->event_count : r->map_count);
 
-    return grow_array(&r->plain, n, sizeof(*r->plain)) &&
-                   grow_array(&r->wide, n, sizeof(*r->wide)) &&
-                   grow_array(&r->frac, n, sizeof(*r->frac)) &&
-                   grow_array(&r->base, n, sizeof(*r->base)) &&
-                   grow_array(&r->base_nano, n, sizeof(*r->base_nano))
-               ? 0
-               : -ENOMEM;
+    if (!grow_array(&r->plain, n, sizeof(*r->plain)) ||
+        !grow_array(&r->wide, n, sizeof(*r->wide)) || !grow_array(&r->frac, n, sizeof(*r->frac)) ||
+        !grow_array(&r->base, n, sizeof(*r->base)) ||
+        !grow_array(&r->base_nano, n, sizeof(*r->base_nano)))
+        return -ENOMEM;
+    if (n > r->sum_cap) {
+        if (!grow_array(&r->sum, n, sizeof(*r->sum)))
+            return -ENOMEM;
+        memset(r->sum + r->sum_cap, 0, (n - r->sum_cap) * sizeof(*r->sum));
+        r->sum_cap = n;
+    }
+    return 0;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/model/formula.h"
+#include "profile/model/self.h"
 #include "profile/model/text.h"
 #include "profile/read/lines.h"
 #include "profile/read/names.h"
@@ -96,6 +97,8 @@ static int run(struct reader *r)
                    "no 'events:' line: not a Cachegrind or Callgrind profile");
         return -EBADMSG;
     }
+    if (r->p->rows)
+        r->p->rows->records = r->p->record_count;
     for (size_t i = 0; i < r->p->event_count; i++)
         if (r->frac[i])
             r->p->event[i].scale = NANO;
@@ -125,6 +128,8 @@ static struct quern_profile *read_all(struct reader *r)
         r->mask = QUERN_HAS_LINE;
         r->fast = !r->opts->no_fast;
         rc = part_prepare_counts(r);
+        if (r->opts->rows && !(r->p->rows = calloc(1, sizeof(*r->p->rows))))
+            rc = -ENOMEM;
     }
     if (!rc)
         rc = run(r);
@@ -138,6 +143,7 @@ static struct quern_profile *read_all(struct reader *r)
     free(r->summary);
     free(r->totals);
     free(r->plain);
+    free(r->sum);
     free(r->wide);
     free(r->frac);
     names_free(&r->ob_ids);

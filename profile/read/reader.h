@@ -64,9 +64,11 @@ struct reader {
     quern_count *summary, *totals; // as written, nano; NULL: absent
     size_t summary_count, totals_count;
     uint64_t summary_line, totals_line;
-    uint64_t *plain;     // room for map_count counts
-    quern_count *wide;   // room for event_count counts
-    unsigned char *frac; // by event: a fraction was seen
+    uint64_t *plain;  // room for map_count counts
+    quern_count *sum; // by event: plain lines since record_flush(), which adds them to the totals
+    size_t sum_cap, sum_widest; // most counts a line of them had
+    quern_count *wide;          // room for event_count counts
+    unsigned char *frac;        // by event: a fraction was seen
 
     // Body
     struct idtab ob_ids, fl_ids, fn_ids;

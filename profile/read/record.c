@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "profile/model/self.h"
+
 bool record_resolve(struct reader *r)
 {
     struct quern_profile *p = r->p;
@@ -22,10 +24,27 @@ bool record_resolve(struct reader *r)
         return false;
     }
     if (r->func != p->enc.func || src != p->enc.file || part != p->enc.part ||
-        r->mask != p->enc.mask)
+        r->mask != p->enc.mask) {
+        if (p->rows)
+            record_flush(r);
         if (reader_failed(r, stream_context(p, r->func, src, part, r->mask)))
             return false;
+    }
     return r->stop == 0;
+}
+
+void record_flush(struct reader *r)
+{
+    struct quern_profile *p = r->p;
+    size_t n = r->sum_widest;
+
+    if (!n)
+        return;
+    for (size_t i = 0; i < n; i++)
+        p->total[i] += r->sum[i];
+    self_keep(p, p->enc.func, p->enc.file, self_present(n), r->sum, n);
+    memset(r->sum, 0, n * sizeof(*r->sum));
+    r->sum_widest = 0;
 }
 
 void record_finish_pending(struct reader *r)

@@ -15,6 +15,10 @@ void record_finish_pending(struct reader *r);
 // The buffer is about to be used anew: keeps what a remark on the pending call needs of it.
 void record_keep_pending(struct reader *r);
 
+// Adds the lines summed up since the last call, all of one function and source file where the
+// profile keeps rows, to the totals and to their row.
+void record_flush(struct reader *r);
+
 // Room for a record of that many counts. False: the reader gives up.
 static inline bool record_room(struct reader *r, size_t counts)
 {

@@ -21,6 +21,21 @@ static inline int profile_same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static inline int profile_same_rows(const struct quern_profile *p, const struct quern_profile *q)
+{
+    struct quern_rows *a = quern_rows_new(p), *b = quern_rows_new(q);
+    int same = a && b && quern_rows_count(a) == quern_rows_count(b);
+
+    for (size_t i = 0; same && i < quern_rows_count(a); i++) {
+        struct quern_row x = quern_rows_get(a, i), y = quern_rows_get(b, i);
+        same = x.func == y.func && x.file == y.file && x.present == y.present &&
+               memcmp(x.counts, y.counts, quern_profile_event_count(p) * sizeof(*x.counts)) == 0;
+    }
+    quern_rows_free(a);
+    quern_rows_free(b);
+    return same;
+}
+
 // NULL: the same; else what differs first, in words, valid until the next call.
 static inline const char *profile_difference(const struct quern_profile *p,
                                              const struct quern_profile *q)
@@ -76,6 +91,8 @@ static inline const char *profile_difference(const struct quern_profile *p,
             return what;
         }
     }
+    if (!profile_same_rows(p, q))
+        return "the costs of a function by source file";
     struct quern_cursor *a = quern_cursor_new(p);
     struct quern_cursor *b = quern_cursor_new(q);
     snprintf(what, sizeof(what), "out of memory");
