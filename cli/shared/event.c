@@ -73,17 +73,21 @@ double event_double(const struct quern_profile *p, size_t event, quern_count v)
 int event_commas(char *buf, quern_count v, int64_t scale)
 {
     char digits[64], *d = digits, *o = buf;
-    size_t whole;
+    size_t whole = (size_t)quern_count_format(digits, sizeof(digits), v, scale);
 
-    quern_count_format(digits, sizeof(digits), v, scale);
-    if (*d == '-')
+    if (*d == '-') {
         *o++ = *d++;
-    whole = strcspn(d, ".");
-    for (size_t i = 0; d[i]; i++) {
-        if (i && i < whole && (whole - i) % 3 == 0)
-            *o++ = ',';
-        *o++ = d[i];
+        whole--;
     }
+    if (scale > 1)
+        whole = strcspn(d, ".");
+    for (size_t left = whole; left; left--) {
+        *o++ = *d++;
+        if (left % 3 == 1 && left > 1)
+            *o++ = ',';
+    }
+    while (*d)
+        *o++ = *d++;
     *o = 0;
     return (int)(o - buf);
 }

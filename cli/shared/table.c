@@ -9,6 +9,7 @@
 
 #include "cli/shared/colour.h"
 #include "cli/shared/event.h"
+#include "cli/shared/percent.h"
 #include "cli/shared/util.h"
 
 const char table_rule[] =
@@ -27,6 +28,7 @@ void table_init(struct table *t, struct quern_profile *p, const size_t *events, 
     t->percs = percs;
     t->event = xcalloc(n + 1, sizeof(*t->event));
     t->width = xcalloc(n + 1, sizeof(*t->width));
+    t->range = xcalloc(n + 1, sizeof(*t->range));
     for (size_t i = 0; i < n; i++) {
         t->event[i] = events[i];
         shown[i] = event_value(p, events[i], totals);
@@ -39,6 +41,7 @@ void table_free(struct table *t)
 {
     free(t->event);
     free(t->width);
+    free(t->range);
     free((void *)t->totals);
 }
 
@@ -49,9 +52,11 @@ void table_reset(struct table *t)
         t->width[i] = t->percs ? w - PERC_WIDTH : w;
         if (t->width[i] < 1)
             t->width[i] = 1;
+        t->range[i] = (struct table_range){ 0, 0 }; // width 1 holds a zero
     }
 }
 
+// Of the numbers of a column without fractions only the largest and the smallest decide.
 void table_fit(struct table *t, const quern_count *counts, uint64_t present)
 {
     char buf[80];
@@ -61,7 +66,13 @@ void table_fit(struct table *t, const quern_count *counts, uint64_t present)
         if (!event_present(t->p, t->event[i], present))
             continue;
         v = event_value(t->p, t->event[i], counts);
-        int n = event_commas(buf, v, quern_profile_event_scale(t->p, t->event[i]));
+        struct table_range *r = &t->range[i];
+        if (v <= r->most && v >= r->least)
+            continue;
+        int64_t scale = quern_profile_event_scale(t->p, t->event[i]);
+        if (scale == 1)
+            *(v < 0 ? &r->least : &r->most) = v;
+        int n = event_commas(buf, v, scale);
         if (n > t->width[i])
             t->width[i] = n;
     }
@@ -89,7 +100,7 @@ static enum colour colour_of(const struct table *t, size_t column, quern_count v
 
 void table_row(const struct table *t, const quern_count *counts, uint64_t present)
 {
-    char buf[80], perc[32];
+    char buf[80], perc[PERCENT_MAX + 8];
 
     for (size_t i = 0; i < t->cols; i++) {
         size_t e = t->event[i];
@@ -105,19 +116,25 @@ void table_row(const struct table *t, const quern_count *counts, uint64_t presen
             buf[1] = 0;
         }
         for (int k = n; k < t->width[i]; k++)
-            putchar(' ');
+            putchar_unlocked(' ');
         c = colour_of(t, i, v);
         colour_begin(stdout, c);
-        fputs(buf, stdout);
+        fwrite_unlocked(buf, 1, (size_t)n, stdout);
         colour_end(stdout, c);
         if (t->percs && v) {
             double share = t->totals[i] ? 100.0 * (double)v / (double)t->totals[i] : 0;
-            if (snprintf(perc, sizeof(perc), "%5.2f", share) > 5)
-                snprintf(perc, sizeof(perc), "%5.1f", share);
-            printf(" (%s%%)", perc);
+            char *o = perc;
+            *o++ = ' ';
+            *o++ = '(';
+            o += percent_put(o, share);
+            *o++ = '%';
+            *o++ = ')';
+            *o++ = ' ';
+            fwrite_unlocked(perc, 1, (size_t)(o - perc), stdout);
         } else if (t->percs) {
-            fputs("         ", stdout);
+            fwrite_unlocked("          ", 1, PERC_WIDTH + 1, stdout);
+        } else {
+            putchar_unlocked(' ');
         }
-        putchar(' ');
     }
 }

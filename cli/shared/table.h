@@ -22,6 +22,9 @@ struct table {
     size_t cols;
     size_t *event;
     int *width; // of the number
+    struct table_range {
+        quern_count least, most; // of the counts that have room, without fractions
+    } * range;
     int percs;
     const quern_count *totals; // of each event shown, by column
     const struct quern_profile *p;

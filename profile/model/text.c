@@ -84,5 +84,9 @@ int quern_count_format(char *buf, size_t size, quern_count v, int64_t scale)
     } while (w /= 10);
     if (v < 0)
         *--t = '-';
-    return snprintf(buf, size, "%s", t);
+    size_t n = (size_t)(tmp + sizeof(tmp) - 1 - t), copied = n < size ? n + 1 : size;
+    memcpy(buf, t, copied);
+    if (n >= size && size)
+        buf[size - 1] = 0;
+    return (int)n;
 }
