@@ -75,14 +75,18 @@ static uint32_t *id_string(struct reader *r, struct idtab *t, uint64_t id)
     return &t->far[t->far_count++].str;
 }
 
+// The end of a name in the line.
+static const char *name_end(struct reader *r, const char *s, const char *end)
+{
+    const char *nul = memchr(s, 0, (size_t)(end - s));
+
+    if (nul)
+        remark(r, DIAG_NUL, nul, "NUL byte in a name: the name ends there");
+    return nul ? nul : end;
+}
+
 static uint32_t intern(struct reader *r, const char *s, size_t n)
 {
-    const char *nul = memchr(s, 0, n);
-
-    if (nul) {
-        remark(r, DIAG_NUL, nul, "NUL byte in a name: the name ends there");
-        n = (size_t)(nul - s);
-    }
     uint32_t v = strset_add(&r->p->str, s, n);
     if (v == QUERN_NONE)
         r->stop = -ENOMEM;
@@ -170,12 +174,12 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
         s++;
     const char *start = s;
     if (s == end || *s != '(' || !is_digit(s[1]))
-        return intern(r, s, (size_t)(end - s));
+        return intern(r, s, (size_t)(name_end(r, s, end) - s));
     uint64_t id;
     const char *q = parse_id(s + 1, &id);
     if (!q) {
         remark(r, DIAG_ID_MALFORMED, s, "looks like '(id)' but is not: taken as a name");
-        return intern(r, s, (size_t)(end - s));
+        return intern(r, s, (size_t)(name_end(r, s, end) - s));
     }
     r->callgrind = true;
     while (q < end && is_blank(*q))
@@ -187,7 +191,7 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
         if (*slot == QUERN_NONE) {
             remark(r, DIAG_ID_UNDEFINED, start, "id (%llu) was never given a name",
                    (unsigned long long)id);
-            v = intern(r, start, (size_t)(end - start));
+            v = intern(r, start, (size_t)(name_end(r, start, end) - start));
             slot = id_string(r, t, id);
             if (slot)
                 *slot = v;
@@ -197,12 +201,12 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
     }
     if (*q == '(' && is_digit(q[1])) {
         remark(r, DIAG_HIDDEN_SPEC, q, "a name made of other ids");
-        v = expand_nested(r, t, q, end);
+        v = expand_nested(r, t, q, name_end(r, q, end));
         slot = id_string(r, t, id);
         if (!slot)
             return QUERN_NONE;
     } else {
-        v = intern(r, q, (size_t)(end - q));
+        v = intern(r, q, (size_t)(name_end(r, q, end) - q));
     }
     if (*slot == v)
         remark(r, DIAG_ID_REDEFINED, start, "id (%llu) is given the same name again",

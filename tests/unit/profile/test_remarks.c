@@ -20,18 +20,23 @@ static void note(void *ctx, const struct quern_diag *d)
 #define ANY INT64_MIN // what a number that does not fit is worth
 
 // The text must be a profile with these remarks; the first total is `sum`.
-static void expect(const char *text, const char *remarks, long long sum)
+static void expect_bytes(const char *text, size_t n, const char *remarks, long long sum)
 {
     struct quern_read_opts o = { .sz = sizeof(o), .every_diag = 1, .diag = note, .diag_ctx = said };
     struct quern_error err;
 
     said[0] = 0;
-    struct quern_profile *p = quern_profile_read_mem(text, strlen(text), "text", &o, &err);
+    struct quern_profile *p = quern_profile_read_mem(text, n, "text", &o, &err);
     if (!p)
         fail_msg("%s: %llu: %s", text, (unsigned long long)err.line, err.msg);
     if (strcmp(said, remarks) != 0 || (sum != ANY && total(p, 0) != sum))
         fail_msg("%s\nsays '%s' and not '%s', total %lld", text, said, remarks, total(p, 0));
     quern_profile_free(p);
+}
+
+static void expect(const char *text, const char *remarks, long long sum)
+{
+    expect_bytes(text, strlen(text), remarks, sum);
 }
 
 #define HEAD "version: 1\nevents: Ir\nfl=a\nfn=f\n" // 4 lines
@@ -57,6 +62,11 @@ static void test_names(void **state)
     expect(HEAD "fn=(5)\n1 1\n", "id-undefined@5:4", 1);
     expect(HEAD "1 1", "no-final-newline@5:0", 1);
     expect(HEAD "fn=(5) g\nfn=(5) h\nfn=(5) h\n1 1\n", "id-changed@6:4 id-redefined@7:4", 1);
+    // A name ends at its NUL byte, one made of ids, too.
+    static const char plain[] = HEAD "fn=a\0b\n1 1\n",
+                      nested[] = HEAD "fn=(5) g\nfn=(6) (5)'\0x\n1 1\n";
+    expect_bytes(plain, sizeof(plain) - 1, "nul-byte@5:5", 1);
+    expect_bytes(nested, sizeof(nested) - 1, "undocumented-spec@6:8 nul-byte@6:12", 1);
 }
 
 static void test_headers(void **state)
