@@ -146,6 +146,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     quern_profile_free(strict);
     opts.strict = 0;
+    // Two threads, as many bytes at a time as the input says.
+    opts.threads = 2;
+    opts.pair_bytes = 64 + (size ? data[size / 2] * 8u : 0);
+    struct quern_profile *pair =
+        quern_profile_read_mem((const char *)data, size, "fuzz", &opts, NULL);
+    if (!pair != !p || (p && profile_difference(p, pair)))
+        abort();
+    quern_profile_free(pair);
+    opts.threads = 0;
     opts.no_fast = 1;
     opts.rows = 0;
     struct quern_profile *plain =

@@ -48,11 +48,12 @@ $(REPORT_GEN)/quern-page.html: $(REPORT_GEN)/core.wasm $(wildcard report/page/*)
 # What reads profiles in a page of its own (--empty): libquern with the distribution's wasi-libc, of
 # which REPORT_WASI names the headers. Without it the page is built, and --empty says what is lacking.
 REPORT_WASI ?= /usr/include/wasm32-wasi
-REPORT_READER_SRCS := $(filter-out profile/read/input.c,$(wildcard profile/model/*.c profile/read/*.c)) \
+REPORT_READER_SRCS := $(filter-out profile/read/input.c profile/read/pair.c, \
+                        $(wildcard profile/model/*.c profile/read/*.c)) \
                       $(wildcard profile/sum/merger*.c) \
                       $(addprefix profile/sum/,append.c costs.c fold.c) \
                       $(filter-out report/pack/deflate.c,$(wildcard report/pack/*.c)) \
-                      $(wildcard report/reader/*.c) profile/read/page/input.c
+                      $(wildcard report/reader/*.c) $(wildcard profile/read/page/*.c)
 # Not -mbulk-memory: with it clang 14 keeps wasi-libc's errno in memory of threads, which are not there.
 REPORT_READER_FLAGS := --target=wasm32-wasi -nostdlibinc -isystem $(REPORT_WASI) -mexec-model=reactor \
                        -O2 -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -fvisibility=hidden -Iinclude -I. \

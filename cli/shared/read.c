@@ -20,7 +20,7 @@ static int step(void *ctx, uint64_t done, uint64_t total)
 
 struct quern_profile *read_profile(const char *path)
 {
-    struct quern_read_opts opts = { .sz = sizeof(opts), .progress = step, .rows = 1 };
+    struct quern_read_opts opts = { .sz = sizeof(opts), .progress = step, .rows = 1, .threads = 2 };
     struct quern_error err;
     struct quern_profile *p;
 

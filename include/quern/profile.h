@@ -162,6 +162,12 @@ struct quern_read_opts {
     int no_fast;
     // Sum for quern_rows_new() while reading, so that it need not walk all records.
     int rows;
+    // 2: two threads read the file, where it is large enough and this process may run on two
+    // processors. 0: only the caller's. The result is the same.
+    unsigned threads;
+    // Bytes of text that they share at a time, on any number of processors; 0: what was measured to
+    // be good. For finding faults.
+    size_t pair_bytes;
 };
 
 // Read a file of either format, plain or gzip or zstd; "-" is standard input.

@@ -215,3 +215,51 @@ const char *cost_lines(struct reader *r, const char *s, const char *end)
         r->line++;
     }
 }
+
+// A plain cost line up to its counts, or NULL. @hot
+static inline const char *fast_place(struct reader *r, const char *s)
+{
+    struct place *enc = &r->p->enc;
+    uint64_t pos[COLUMNS_MAX];
+    bool ok = true;
+
+    memcpy(pos, r->pos, sizeof(pos));
+    for (unsigned i = 0; i < r->col_count; i++) {
+        s = position_fast(s, &pos[r->col[i]], &ok);
+        if (!ok || *s != ' ')
+            return NULL;
+        s++;
+    }
+    if (!is_digit(*s) || (r->dirty && !record_resolve(r)))
+        return NULL;
+    memcpy(r->pos, pos, sizeof(pos));
+    if (r->mask & QUERN_HAS_LINE)
+        enc->line = pos[COL_LINE];
+    if (r->mask & QUERN_HAS_ADDR)
+        enc->addr = pos[COL_ADDR];
+    if (r->mask & QUERN_HAS_BB)
+        enc->bb = pos[COL_BB];
+    r->pending = PENDING_NONE;
+    r->part_body = true;
+    return s;
+}
+
+const char *cost_follow(struct reader *r, const char *s, const char *end)
+{
+    for (;;) {
+        const char *next = r->pending == PENDING_JUMP ? jump_place(r, s) : NULL;
+        if (!next) {
+            const char *counts = r->pending == PENDING_JUMP ? NULL : fast_place(r, s);
+            const char *from = counts ? counts : s;
+            const char *eol = memchr(from, '\n', (size_t)(end - from));
+            if (!counts && r->stop == 0)
+                cost_line(r, s, eol);
+            next = eol + 1;
+        }
+        s = next;
+        if (s == end || !cost_begins(*s) || r->stop != 0)
+            return s;
+        r->bol = s;
+        r->line++;
+    }
+}

@@ -361,6 +361,11 @@ void header_line(struct reader *r, const char *s, size_t n)
                (int)(word > 40 ? 40 : word), s);
         return;
     }
+    bool sums = key == K_SUMMARY || key == K_TOTALS;
+    if (r->half && (r->follows ? r->part_body : !sums)) {
+        r->stop = -EAGAIN; // parts are for the first of the pair
+        return;
+    }
     if (*v == '=')
         remark(r, DIAG_TOTALS_EQUALS, v, "'totals=' instead of 'totals:'");
     r->any_header = true;

@@ -123,7 +123,7 @@ void lines_read(struct reader *r, const char *s, const char *end)
         r->bol = s;
         r->line++;
         if (cost_begins(*s)) {
-            s = cost_lines(r, s, end);
+            s = r->follows ? cost_follow(r, s, end) : cost_lines(r, s, end);
             continue;
         }
         if (*s == '\n') {

@@ -9,6 +9,7 @@
 
 #include "profile/model/grow.h"
 #include "profile/model/parts.h"
+#include "profile/read/names.h"
 #include "profile/read/record.h"
 
 // Totals as they stand now become the start of the next part.
@@ -110,4 +111,20 @@ int part_prepare_counts(struct reader *r)
         r->sum_cap = n;
     }
     return 0;
+}
+
+void part_free(struct reader *r)
+{
+    free(r->map);
+    free(r->base);
+    free(r->base_nano);
+    free(r->summary);
+    free(r->totals);
+    free(r->plain);
+    free(r->sum);
+    free(r->wide);
+    free(r->frac);
+    names_free(&r->ob_ids);
+    names_free(&r->fl_ids);
+    names_free(&r->fn_ids);
 }

@@ -13,5 +13,7 @@ void part_end(struct reader *r);
 void part_begin(struct reader *r);
 // Room for the counts of all events: 0, or -ENOMEM.
 int part_prepare_counts(struct reader *r);
+// Frees what the reader holds besides its profile, its text and its input.
+void part_free(struct reader *r);
 
 #endif

@@ -13,7 +13,7 @@
 #include "profile/model/self.h"
 #include "profile/model/text.h"
 #include "profile/read/lines.h"
-#include "profile/read/names.h"
+#include "profile/read/pair.h"
 #include "profile/read/part.h"
 #include "profile/read/record.h"
 
@@ -22,7 +22,7 @@
 static int fill(struct reader *r, bool *eof)
 {
     if (r->have == r->cap) {
-        size_t cap = r->cap ? r->cap * 2 : BUF_SIZE;
+        size_t cap = r->cap ? r->cap * 2 : r->pair ? pair_bytes(r) : BUF_SIZE;
         char *b = realloc(r->buf, cap + 2);
         if (!b)
             return -ENOMEM;
@@ -50,12 +50,17 @@ static void remark_empty(struct reader *r)
 
 static int run(struct reader *r)
 {
-    bool eof = false;
+    bool eof = false, ended = false;
     int rc;
     size_t scanned = 0, bytes = 0;
 
     while (!eof && !r->stop) {
-        if ((rc = fill(r, &eof)) < 0) {
+        size_t had = r->have;
+        rc = 0;
+        while (!ended && rc == 0 && (r->have == had || (r->pair && r->have < r->cap)))
+            rc = fill(r, &ended);      // for two all there is room for: pipes come in small pieces
+        eof = ended && r->have == had; // what came before it is read first
+        if (rc < 0) {
             text_error(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
             return rc;
         }
@@ -72,7 +77,10 @@ static int run(struct reader *r)
         }
         size_t whole = (size_t)(nl - r->buf) + 1;
         bytes += whole;
-        lines_read(r, r->buf, r->buf + whole);
+        if (r->pair)
+            pair_read(r, r->buf, r->buf + whole);
+        else
+            lines_read(r, r->buf, r->buf + whole);
         record_keep_pending(r);
         memmove(r->buf, r->buf + whole, r->have - whole);
         r->have -= whole;
@@ -131,24 +139,16 @@ static struct quern_profile *read_all(struct reader *r)
         if (r->opts->rows && !(r->p->rows = calloc(1, sizeof(*r->p->rows))))
             rc = -ENOMEM;
     }
-    if (!rc)
+    if (!rc) {
+        pair_begin(r);
         rc = run(r);
+    }
     if (rc < 0 && r->err && !r->err->code)
         text_error(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
     input_close(&r->in);
     free(r->buf);
-    free(r->map);
-    free(r->base);
-    free(r->base_nano);
-    free(r->summary);
-    free(r->totals);
-    free(r->plain);
-    free(r->sum);
-    free(r->wide);
-    free(r->frac);
-    names_free(&r->ob_ids);
-    names_free(&r->fl_ids);
-    names_free(&r->fn_ids);
+    pair_end(r);
+    part_free(r);
     if (rc < 0) {
         quern_profile_free(r->p);
         errno = -rc;

@@ -9,6 +9,7 @@
 //   position  lines and addresses               part     where a part begins and ends
 //   names     "(id) name"                       header   "key: value"
 //                                               lines    which line is which
+//                                               pair     two threads for one file
 //
 // and reader.c, the driver, all of them.
 #ifndef QUERN_PROFILE_READER_H
@@ -47,6 +48,9 @@ struct reader {
     uint64_t line;    // its number
     uint64_t at_line; // for remarks that are not about the line being read
     uint64_t before;  // bytes of text before buf
+
+    struct pair *pair;  // two threads read: pair.h
+    bool half, follows; // of the second: it is that; its records do not count
 
     int stop; // -errno: give up (strict, cancelled, no memory)
     struct quern_error *err;

@@ -49,6 +49,10 @@ void remark(struct reader *r, enum diag_kind kind, const char *at, const char *f
     va_list ap;
     int first = !r->diag_slot[kind];
 
+    if (r->half) { // the first of the pair will come here, too
+        r->stop = -EAGAIN;
+        return;
+    }
     if (!first)
         p->diag[r->diag_slot[kind] - 1].count++;
     if (r->stop || (!first && !(r->opts->every_diag && r->opts->diag)))

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The reader's short cuts against its general rules: whole profiles read both ways, golden ones and
-// a few hundred of random lines, some of which are a little wrong.
+// The reader's short cuts against its general rules, and two threads against one: whole profiles
+// read both ways, golden ones and a few hundred of random lines, some of which are a little wrong.
 #include "tests/unit/profile/text.h"
 
 #include <dirent.h>
+#include <limits.h>
 
 #include "tests/unit/profile/same.h"
 
@@ -25,6 +26,60 @@ static struct quern_profile *read_as(const char *text, size_t n, int strict, int
         .sz = sizeof(o), .strict = strict, .no_fast = no_fast, .rows = strict == no_fast
     };
     return quern_profile_read_mem(text, n, "text", &o, err);
+}
+
+// What a reader tells of a text: all remarks, one after the other.
+struct told {
+    size_t count;
+    uint64_t hash;
+};
+
+static void tell(void *ctx, const struct quern_diag *d)
+{
+    struct told *t = ctx;
+    char text[800];
+    int n = snprintf(text, sizeof(text), "%s %llu %u %s '%s'", d->kind, (unsigned long long)d->line,
+                     d->col, d->msg, d->text);
+
+    for (int i = 0; i < n && i < (int)sizeof(text) - 1; i++)
+        t->hash = (t->hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    t->count++;
+}
+
+static struct quern_profile *read_told(const char *text, size_t n, int strict, size_t pair_bytes,
+                                       struct told *told, struct quern_error *err)
+{
+    struct quern_read_opts o = { .sz = sizeof(o),
+                                 .strict = strict,
+                                 .every_diag = 1,
+                                 .diag = tell,
+                                 .diag_ctx = told,
+                                 .rows = 1,
+                                 .threads = pair_bytes ? 2 : 0,
+                                 .pair_bytes = pair_bytes };
+    return quern_profile_read_mem(text, n, "text", &o, err);
+}
+
+// By two threads, that many bytes at a time, as by one.
+static void same_in_pair(const char *text, size_t n, const char *name, size_t pair_bytes)
+{
+    for (int strict = 0; strict < 2; strict++) {
+        struct quern_error e = { 0 }, f = { 0 };
+        struct told d = { 0 }, g = { 0 };
+        struct quern_profile *p = read_told(text, n, strict, 0, &d, &e),
+                             *q = read_told(text, n, strict, pair_bytes, &g, &f);
+        if (!p != !q || memcmp(&e, &f, sizeof(e)))
+            fail_msg("%s: '%s' in line %llu by one thread, '%s' in line %llu by two", name, e.msg,
+                     (unsigned long long)e.line, f.msg, (unsigned long long)f.line);
+        if (d.count != g.count || d.hash != g.hash)
+            fail_msg("%s: %zu remarks by one thread, %zu by two", name, d.count, g.count);
+        const char *what;
+        if (p && (what = profile_difference(p, q)))
+            fail_msg("%s: %s differs with two threads, %zu bytes at a time", name, what,
+                     pair_bytes);
+        quern_profile_free(p);
+        quern_profile_free(q);
+    }
 }
 
 static void same_both_ways(const char *text, size_t n, const char *name)
@@ -61,7 +116,10 @@ static void test_golden(void **state)
         snprintf(path, sizeof(path), "tests/golden/%s", ent->d_name);
         FILE *f = fopen(path, "r");
         assert_non_null(f);
-        same_both_ways(text, fread(text, 1, sizeof(text), f), path);
+        size_t len = fread(text, 1, sizeof(text), f);
+        same_both_ways(text, len, path);
+        for (size_t bytes = 100; bytes < 2 * len; bytes *= 2)
+            same_in_pair(text, len, path, bytes);
         fclose(f);
         n++;
     }
@@ -181,7 +239,73 @@ static void test_random(void **state)
         if (draw(2))
             o += sprintf(o, "totals: 1 2 3\n");
         snprintf(name, sizeof(name), "profile %d, '%s', %u events", k, positions[shape], events);
-        same_both_ways(text, (size_t)(o - text) - (draw(5) == 0), name);
+        size_t n = (size_t)(o - text) - (draw(5) == 0);
+        same_both_ways(text, n, name);
+        same_in_pair(text, n, name, 500 + draw(40000));
+    }
+    free(text);
+}
+
+// Lines without a fault, as programs write them, so that two threads stay together to the end; and
+// the same with one fault somewhere, which parts them there.
+static void test_pair(void **state)
+{
+    char *text = malloc(2 << 20), name[80];
+
+    (void)state;
+    for (int k = 0; k < 200; k++) {
+        unsigned lines = 200 + draw(4000), shape = draw(3), names = 1 + draw(60);
+        unsigned fault = draw(3) ? UINT_MAX : draw(lines);
+        uint8_t known[3][64] = { { 0 } };
+        char *o = text;
+        o += sprintf(o, "# callgrind format\npositions:%s line\nevents: Ir Dr Dw\n%s",
+                     shape ? " instr" : "", draw(2) ? "summary: 1 2 3\n" : "");
+        o += sprintf(o, "ob=(1) o\nfl=(1) a.c\nfn=(1) f1\n");
+        known[0][1] = known[1][1] = known[2][1] = 1;
+        for (unsigned i = 0; i < lines; i++) {
+            static const char *const kinds[] = {
+                "ob", "fl", "fn", "fi", "fe", "cob", "cfi", "cfn"
+            };
+            static const uint8_t table[] = { 0, 1, 2, 1, 1, 0, 1, 2 };
+            unsigned what = draw(40), calls = 0;
+            if (i == fault) {
+                static const char *const faults[] = { "calls=0 1\n",
+                                                      "desc: x\n",
+                                                      "part: 2\nevents: Ir Dr Dw\n",
+                                                      "1\t1 1\n",
+                                                      "what\n",
+                                                      "fn=(99)\n",
+                                                      "jump=1 2\n",
+                                                      "-99999999999 1 1\n",
+                                                      "fn=(1) other\n",
+                                                      "1 1 1.5\n",
+                                                      "events: Ir Bc\n",
+                                                      "totals: 5 5 5\n" };
+                o += sprintf(o, "%s", faults[draw(sizeof(faults) / sizeof(*faults))]);
+            }
+            if (what < 8) {
+                unsigned id = 1 + draw(names), t = table[what];
+                o += sprintf(o, known[t][id] ? "%s=(%u)\n" : "%s=(%u) %s%u\n", kinds[what], id,
+                             kinds[t], id);
+                known[t][id] = 1;
+                calls = what == 7;
+                if (what == 5 || what == 6) // and then whom
+                    o += sprintf(o, known[2][id] ? "cfn=(%u)\n" : "cfn=(%u) fn%u\n", id, id),
+                        known[2][id] = calls = 1;
+            }
+            if (calls)
+                o += sprintf(o, "calls=%u %s%u\n", 1 + draw(9), shape ? "0x77 +" : "", draw(99));
+            if (!calls && shape == 2 && what == 8)
+                o += sprintf(o, "jump=%u +%u *\n* *\n", 1 + draw(9), draw(99));
+            if (shape)
+                o += sprintf(o, draw(20) ? "+%u " : "0x%x ", draw(20) + 40000);
+            o += sprintf(o, draw(2) ? "*" : draw(2) ? "%u" : "+%u", 1 + draw(300));
+            o += sprintf(o, " %u%s\n", draw(draw(2) ? 10 : 100000), draw(2) ? " 0 3" : "");
+        }
+        if (draw(2))
+            o += sprintf(o, "\ntotals: 4 5 6\n");
+        snprintf(name, sizeof(name), "pair %d, %u lines, fault in %u", k, lines, fault);
+        same_in_pair(text, (size_t)(o - text), name, 1000 + draw(30000));
     }
     free(text);
 }
@@ -192,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_missing),
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
