@@ -185,7 +185,8 @@ static void set_map(struct builder *b, uint32_t map, uint64_t pc)
                              ? symbols_address(b->module[map], m->offset + (pc - m->start))
                              : UINT64_MAX;
 
-        b->map = map;
+        // Of an address that is not in it (a call that led nowhere), nothing follows for the rest.
+        b->map = pc >= m->start && pc < m->end ? map : ~0u;
         b->map_generated = b->generated && is_generated(m);
         b->map_known = start != UINT64_MAX;
         b->map_delta = start - pc;

@@ -113,7 +113,7 @@ struct spool_edge *edges_get(enum spool_edge_kind kind, u64 site, u32 len, u64 t
 
     if (site)
         from = functions_at(site);
-    if (target)
+    if (target || kind <= SPOOL_EDGE_ROOT) // also of a call by a null pointer
         to = functions_at(target);
     if (kind == SPOOL_EDGE_PLT || kind == SPOOL_EDGE_GOTO)
         counters = 0;
