@@ -77,7 +77,7 @@ CLI_TESTED := $(addprefix cli/,$(addprefix shared/,options.c name.c util.c) \
                 finish/finish_summary.c) sim/cache.c
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
-	$(call link_asan,-lcmocka)
+	$(call link_asan,-lcmocka -lm)
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
 

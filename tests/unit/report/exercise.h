@@ -6,6 +6,8 @@
 #ifndef QUERN_TESTS_REPORT_EXERCISE_H
 #define QUERN_TESTS_REPORT_EXERCISE_H
 
+#include <string.h>
+
 #include "report/core/cluster.h"
 #include "report/core/costs.h"
 #include "report/core/detail.h"
