@@ -109,7 +109,15 @@ void perfmap_move(struct perfmap *m, uint64_t from, uint64_t to, uint64_t size)
 
 // ---- Files ----
 
-FILE *perfmap_open(const char *path)
+// Files have the time of the kernel's last tick.
+static bool is_older(const struct stat *st, uint64_t since)
+{
+    const uint64_t second = 1000000000;
+
+    return (uint64_t)st->st_mtim.tv_sec * second + (uint64_t)st->st_mtim.tv_nsec + second < since;
+}
+
+FILE *perfmap_open(const char *path, uint64_t since)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat st;
@@ -118,7 +126,7 @@ FILE *perfmap_open(const char *path)
     if (fd < 0)
         return NULL;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        (f = fdopen(fd, "r")) != NULL)
+        !is_older(&st, since) && (f = fdopen(fd, "r")) != NULL)
         return f;
     close(fd);
     return NULL;
@@ -140,9 +148,9 @@ static bool hex(const char **at, uint64_t *out)
     return true;
 }
 
-void perfmap_read(struct perfmap *m, const char *path)
+void perfmap_read(struct perfmap *m, const char *path, uint64_t since)
 {
-    FILE *f = perfmap_open(path);
+    FILE *f = perfmap_open(path, since);
     char *text = NULL;
     size_t room = 0;
 

@@ -16,11 +16,12 @@ struct perfmap;
 struct perfmap *perfmap_new(void); // NULL: no memory
 void perfmap_free(struct perfmap *m);
 
-// A file that this user owns, for reading; NULL: it is none, or there is none.
-FILE *perfmap_open(const char *path);
+// A file that this user owns, for reading; NULL: it is none, or there is none, or it was written
+// before `since`, ns since 1970: by another process, of the same number.
+FILE *perfmap_open(const char *path, uint64_t since);
 
-// Adds what the file says, if it is there and this user's. Lines that say nothing are passed over.
-void perfmap_read(struct perfmap *m, const char *path);
+// Adds what such a file says. Lines that say nothing are passed over.
+void perfmap_read(struct perfmap *m, const char *path, uint64_t since);
 
 // ---- For jitdump.c ----
 

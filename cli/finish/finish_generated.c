@@ -11,9 +11,9 @@
 #include "symbols/jitdump.h"
 #include "symbols/perfmap.h"
 
-static void read_jitdump(struct perfmap *names, const char *path)
+static void read_jitdump(struct perfmap *names, const char *path, uint64_t since)
 {
-    FILE *f = perfmap_open(path);
+    FILE *f = perfmap_open(path, since);
 
     if (!f)
         return;
@@ -22,18 +22,18 @@ static void read_jitdump(struct perfmap *names, const char *path)
 }
 
 // Below the home folder each run has a folder of its own.
-static void search_jitdump(struct perfmap *names, int32_t pid)
+static void search_jitdump(struct perfmap *names, int32_t pid, uint64_t since)
 {
     const char *home = getenv("HOME");
     char *name = xasprintf("jit-%d.dump", pid), *path = xasprintf("/tmp/%s", name);
     glob_t found = { 0 };
 
-    read_jitdump(names, path);
+    read_jitdump(names, path, since);
     free(path);
     path = xasprintf("%s/.debug/jit/*/%s", home ? home : "", name);
     if (glob(path, GLOB_NOSORT, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++)
-            read_jitdump(names, found.gl_pathv[i]);
+            read_jitdump(names, found.gl_pathv[i], since);
     globfree(&found);
     free(path);
     free(name);
@@ -53,11 +53,11 @@ static void read_jitdumps(struct perfmap *names, const struct finish_spool *s)
 
     for (uint64_t i = 0; i < s->maps_used; i++)
         if (is_jitdump(s, &s->maps[i])) {
-            read_jitdump(names, finish_spool_text(s, s->maps[i].path));
+            read_jitdump(names, finish_spool_text(s, s->maps[i].path), 0);
             any = true;
         }
     if (!any)
-        search_jitdump(names, s->h->pid);
+        search_jitdump(names, s->h->pid, s->h->start_time);
 }
 
 struct perfmap *finish_generated(const struct finish_spool *s)
@@ -66,7 +66,7 @@ struct perfmap *finish_generated(const struct finish_spool *s)
     struct perfmap *names = perfmap_new();
 
     if (names) {
-        perfmap_read(names, path);
+        perfmap_read(names, path, s->h->start_time);
         read_jitdumps(names, s);
         if (perfmap_is_empty(names)) {
             perfmap_free(names);

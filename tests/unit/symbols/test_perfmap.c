@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,7 +26,7 @@ static struct perfmap *map_of(const char *text)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);
-    perfmap_read(m, path);
+    perfmap_read(m, path, 0);
     unlink(path);
     return m;
 }
@@ -110,7 +111,7 @@ static void damaged(void **state)
     perfmap_free(m);
     m = map_of("");
     assert_true(perfmap_is_empty(m));
-    perfmap_read(m, "/nowhere/perf-1.map");
+    perfmap_read(m, "/nowhere/perf-1.map", 0);
     assert_true(perfmap_is_empty(m));
     perfmap_free(m);
 }
@@ -127,13 +128,19 @@ static void opened(void **state)
     snprintf(link, sizeof(link), "%s/link", folder);
     close(open(path, O_WRONLY | O_CREAT, 0600));
     assert_int_equal(symlink("map", link), 0);
-    FILE *f = perfmap_open(path);
+    FILE *f = perfmap_open(path, 0);
     assert_non_null(f);
     assert_int_equal(fcntl(fileno(f), F_GETFD), FD_CLOEXEC);
     assert_int_equal(fcntl(fileno(f), F_GETFL) & O_NONBLOCK, O_NONBLOCK);
     fclose(f);
-    assert_null(perfmap_open(link));
-    assert_null(perfmap_open(folder));
+    // one that an earlier process of this number has left, by more than a second
+    assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[2]){ { 5, 0 }, { 5, 7 } }, 0), 0);
+    f = perfmap_open(path, 6000000007);
+    assert_non_null(f);
+    fclose(f);
+    assert_null(perfmap_open(path, 6000000008));
+    assert_null(perfmap_open(link, 0));
+    assert_null(perfmap_open(folder, 0));
     unlink(link);
     unlink(path);
     rmdir(folder);
