@@ -62,12 +62,14 @@ static bool is_beyond_limit(u64 end)
 static void put(const void *bytes, u64 size)
 {
     int fd = fds_trace();
+    u64 done = 0;
     long n = is_beyond_limit(trace.at + size) ? -EFBIG : fd < 0 ? -EBADF : 0;
 
-    for (u64 done = 0; n >= 0 && done<size; done += n> 0 ? (u64)n : 0) {
+    while (n >= 0 && done < size) {
         n = sys_write(fd, (const u8 *)bytes + done, size - done);
         if (n == -EINTR)
             n = 0;
+        done += n > 0 ? (u64)n : 0;
     }
     if (n < 0) {
         if (fd >= 0)
