@@ -9,7 +9,7 @@ CALLS_C   := $(addprefix $(CALLS_DIR)/,contexts forks generated jumps killed thr
 $(CALLS_S): $(CALLS_DIR)/%: tests/calls/%.S
 	$(call say,AS,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack -o $@ $<
+	$(Q)$(CC) -g -nostdlib -static -Wl,-z,noexecstack,--eh-frame-hdr -o $@ $<
 # Functions stay functions: what is tested is the calls between them. Always by gcc, for the names
 # that its parts of functions have.
 $(CALLS_C): $(CALLS_DIR)/%: tests/calls/%.c $(FLAGS_STAMP)

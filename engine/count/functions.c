@@ -60,6 +60,7 @@ struct elf_symbol {
 
 struct mark {
     u32 start, end; // end: 0 for a label, which has none
+    bool unnamed;   // a range of .eh_frame, which is no function where a symbol is
 };
 
 // A function whose name matches rules.
@@ -83,6 +84,9 @@ struct reader {
     u32 *named;
     u32 nameds, nameds_room;
     u8 buf[4096];
+    // A part of .eh_frame, which the table in .eh_frame_hdr leads through mostly upwards.
+    u8 frames[4096];
+    u64 frames_at, frames_bytes;
 };
 
 // The u64 keeps what is read aligned. @holds(translation lock)
@@ -95,7 +99,7 @@ static bool read_at(void *to, u64 offset, u64 n)
     return sys_pread(r.fd, to, n, offset) == (long)n;
 }
 
-static void add(u64 start, u64 size, bool label)
+static void add(u64 start, u64 size, bool label, bool unnamed)
 {
     if (start - r.low >= r.bytes)
         return;
@@ -110,7 +114,7 @@ static void add(u64 start, u64 size, bool label)
         r.room = room;
     }
     u64 at = start - r.low, end = size > r.bytes - at ? r.bytes : at + size;
-    r.mark[r.marks++] = (struct mark){ (u32)at, label ? 0 : (u32)end };
+    r.mark[r.marks++] = (struct mark){ (u32)at, label ? 0 : (u32)end, unnamed };
 }
 
 // Of each section whether it holds code: symbols of others are data.
@@ -271,7 +275,7 @@ static void read_symbols(const struct elf_section *s, u8 *code)
 
             if ((!typed && type != STT_NOTYPE) || !sym[k].name || !is_code(code, sym[k].shndx))
                 continue;
-            add(sym[k].value, sym[k].size, !typed || !sym[k].size);
+            add(sym[k].value, sym[k].size, !typed || !sym[k].size, false);
             if (names && sym[k].name < bytes) {
                 note_match(sym[k].value, rules_match(names + sym[k].name));
                 if (is_mangled(names + sym[k].name))
@@ -282,6 +286,27 @@ static void read_symbols(const struct elf_section *s, u8 *code)
     heap_free(names, bytes);
 }
 
+// The length of what begins at `start`, by its entry of .eh_frame: length, pointer to the CIE,
+// start (sdata4 pcrel), length. 0: not of this form; it ends where the next one begins.
+static u32 frame_length(const struct elf_segment *s, s32 entry, u64 start)
+{
+    u64 at = s->offset + (u64)(s64)entry;
+    u32 fde[4];
+
+    if (at < r.frames_at || at - r.frames_at + sizeof(fde) > r.frames_bytes) {
+        r.frames_at = at;
+        r.frames_bytes = sizeof(r.frames);
+        if (!read_at(r.frames, at, r.frames_bytes)) // at the end
+            r.frames_bytes = sizeof(fde);
+        if (r.frames_bytes == sizeof(fde) && !read_at(r.frames, at, r.frames_bytes)) {
+            r.frames_bytes = 0;
+            return 0;
+        }
+    }
+    memcpy(fde, r.frames + (at - r.frames_at), sizeof(fde));
+    return s->vaddr + (u64)(s64)entry + 8 + (u64)(s64)(s32)fde[2] == start ? fde[3] : 0;
+}
+
 // Version 1; count udata4; table sdata4 relative to the header: what every linker writes.
 static void read_eh_frame(const struct elf_segment *s)
 {
@@ -290,14 +315,19 @@ static void read_eh_frame(const struct elf_segment *s)
     if (!read_at(head, s->offset, sizeof(head)) || (head[0] & 0xff) != 1 || head[0] >> 16 != 0x3b03)
         return;
     n = head[2];
+    r.frames_bytes = 0;
     for (u32 i = 0; i < n; i += sizeof(r.buf) / 8) {
         const s32 *entry = (const s32 *)(const void *)r.buf;
         u32 now = n - i < sizeof(r.buf) / 8 ? n - i : sizeof(r.buf) / 8;
 
         if (!read_at(r.buf, s->offset + 12 + i * 8ul, now * 8ul))
             return;
-        for (u32 k = 0; k < now; k++)
-            add(s->vaddr + (u64)(s64)entry[k * 2], 0, true);
+        for (u32 k = 0; k < now; k++) {
+            u64 start = s->vaddr + (u64)(s64)entry[k * 2];
+            u32 bytes = frame_length(s, entry[k * 2 + 1], start);
+
+            add(start, bytes, !bytes, true);
+        }
     }
 }
 
@@ -318,7 +348,9 @@ static u32 tables_room;
 
 static bool before(const struct mark *a, const struct mark *b)
 {
-    return a->start != b->start ? a->start < b->start : a->end > b->end;
+    if (a->start != b->start || a->unnamed == b->unnamed)
+        return a->start != b->start ? a->start < b->start : a->end > b->end;
+    return b->unnamed;
 }
 
 // In place, without recursion: the engine's stack is small.
@@ -350,27 +382,36 @@ static void sort_matches(struct match *m, u32 n)
     }
 }
 
-// The beginnings: of every symbol with a size, where the last one ends, and of labels outside of
-// them.
+// The beginnings: of every symbol with a size, where the last one ends, and of labels and ranges of
+// .eh_frame outside of them. Where such a range ends, too: what lies there has no name, but is
+// another function.
 static void make(struct table *t)
 {
-    u32 end = 0;
+    u32 end = 0, range = 0;
 
     sort(r.mark, r.marks);
     t->room = r.marks * 2 + 1;
     t->start = heap_alloc(t->room * sizeof(u32));
     for (u32 i = 0; i < r.marks; i++) {
         const struct mark *m = &r.mark[i];
+        bool sized = m->end && !m->unnamed;
 
         if (end && m->start > end)
             t->start[t->count++] = end;
         if (end && m->start >= end)
             end = 0;
-        if ((m->end || !end) && (!t->count || t->start[t->count - 1] != m->start))
+        if (range && m->start > range)
+            t->start[t->count++] = range;
+        range = 0;
+        if ((sized || !end) && (!t->count || t->start[t->count - 1] != m->start)) {
             t->start[t->count++] = m->start;
-        if (m->end > end)
+            range = m->unnamed ? m->end : 0;
+        }
+        if (sized && m->end > end)
             end = m->end;
     }
+    if (!end)
+        end = range;
     if (end && end < r.bytes)
         t->start[t->count++] = end;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # needs: chromium
 # kills
+# begins: malloc_stats
 cat > page.html <<'J'
 <!doctype html><title>t</title><p id=p></p>
 <script>
