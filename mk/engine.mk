@@ -162,9 +162,12 @@ ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := \
-    $(patsubst engine/%.c,%,$(wildcard engine/emit/*.c engine/translate/*.c)) \
+    $(filter-out translate/superblock,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
+    engine/translate/*.c))) \
     x86/decode x86/decode_flags x86/isa x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
+ENGINE_WING_UNITS += translate/superblock
+ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/mini
 
 ENGINE_UNIT_OBJS_thread/loans := thread/threads base/mini
 

@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 6u
+#define SPOOL_VERSION 7u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -125,6 +125,7 @@ enum spool_flag {
     SPOOL_F_SYSCPU = 1ull << 45,         // and the processor's time, too: of nsec
     SPOOL_F_BUS = 1ull << 46,            // --collect-bus=yes
     SPOOL_F_INLINE = 1ull << 47,         // --inline=yes: for the finisher alone
+    SPOOL_F_NO_SUPERBLOCKS = 1ull << 48, // --no-superblocks
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
@@ -189,6 +190,10 @@ struct spool_block {
 enum spool_block_flag {
     SPOOL_B_WRITABLE = 1u << 0, // came from writable memory
     SPOOL_B_PLT = 1u << 1,      // with --calls=yes: of a procedure linkage table
+    // No block: executions of several together, which are added to theirs. In place of instructions
+    // their counters follow (uint32_t, of each execution one), in place of the map is how many
+    // instructions they have.
+    SPOOL_B_SUM = 1u << 2,
 };
 
 // ---- --calls=yes ----
@@ -486,7 +491,8 @@ struct spool_header {
     // Executions of blocks, for "desc: Timerange:". Of counters that have become 0 since; and as
     // many as there were when the last part was written.
     uint64_t n_blocks_gone, n_blocks_dumped;
-    uint64_t n_reserved[15];
+    uint64_t n_superblocks, n_superblock_blocks; // and the blocks in them
+    uint64_t n_reserved[13];
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 

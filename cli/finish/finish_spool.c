@@ -78,6 +78,29 @@ static bool wanted(const struct finish_spool *s, uint64_t slot)
     return s->slot == FINISH_ALL || s->slot == finish_spool_owner(s, (uint32_t)slot);
 }
 
+static uint64_t block_size(const struct spool_block *b)
+{
+    return (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
+}
+
+// Executions of several blocks together are added to those of each.
+static void add_sums(struct finish_spool *s)
+{
+    uint64_t *counters = s->counters_area;
+
+    for (uint64_t off = 0; off + sizeof(struct spool_block) <= s->blocks_used;) {
+        const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
+        const uint32_t *of = (const uint32_t *)(b + 1);
+
+        off += block_size(b);
+        if (!(b->flags & SPOOL_B_SUM) || off > s->blocks_used || b->counter >= s->counters_used)
+            continue;
+        for (uint32_t i = 0; i < b->insns; i++)
+            if (of[i] < s->counters_used)
+                counters[of[i]] += counters[b->counter];
+    }
+}
+
 // Sums the counters of all thread slots. One slot is used as it is mapped.
 static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
 {
@@ -96,12 +119,13 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
         uint64_t *slot;
 
         if (off + size > file_size) {
+            errno = 0; // of no call: the caller says what it is
             rc = t > 0 ? 0 : -1;
             break;
         }
         if (!wanted(s, t))
             continue;
-        slot = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)off);
+        slot = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, (off_t)off);
         if (slot == MAP_FAILED) {
             rc = -1;
             break;
@@ -111,6 +135,7 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
             s->counters = s->counters_area = slot;
             s->counters_size = size;
             s->counters_mapped = true;
+            add_sums(s);
             return 0;
         }
         if (!sum)
@@ -129,6 +154,8 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
     if (contexts)
         s->account = finish_contexts_end(contexts, &sum, &s->sums, &s->accounts);
     s->counters = s->counters_area = sum;
+    if (sum && !contexts)
+        add_sums(s);
     return sum ? rc : -1;
 }
 
@@ -162,9 +189,10 @@ static uint64_t blocks_executed(const struct finish_spool *s)
     for (uint64_t off = 0; off + sizeof(struct spool_block) <= s->blocks_used;) {
         const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
 
-        if (b->counter < s->counters_used && !(s->h->flags & SPOOL_F_CONTEXTS))
+        if (b->counter < s->counters_used && !(b->flags & SPOOL_B_SUM) &&
+            !(s->h->flags & SPOOL_F_CONTEXTS))
             sum += s->counters[b->counter];
-        off += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
+        off += block_size(b);
     }
     for (size_t i = 0; i < s->accounts; i++) // with contexts these have all
         if (s->account[i].counter < s->sums)
@@ -387,7 +415,7 @@ static uint64_t walk(const struct finish_spool *s,
     qsort(partial, s->partial_used, sizeof(*partial), compare_partial);
     while (off + sizeof(struct spool_block) <= s->blocks_used) {
         const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
-        uint64_t size = (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
+        uint64_t size = block_size(b);
         uint64_t this = off / 8;
         size_t first;
 
@@ -402,6 +430,11 @@ static uint64_t walk(const struct finish_spool *s,
         first = used;
         while (used < s->partial_used && (uint64_t)partial[used].block * 8 == off)
             used++;
+        if (b->flags & SPOOL_B_SUM) {
+            off += size;
+            bad += b->counter >= s->counters_used;
+            continue;
+        }
         w.block = b;
         w.partial = partial + first;
         w.partials = used - first;

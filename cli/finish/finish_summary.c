@@ -146,6 +146,8 @@ void finish_summary_engine(FILE *f, const struct spool_header *h)
         { "exits to the dispatcher", h->n_dispatch },
         { "indirect-branch misses", h->n_ibl_miss },
         { "links made", h->n_links },
+        { "superblocks made", h->n_superblocks },
+        { "blocks in superblocks", h->n_superblock_blocks },
         { "code cache flushes", h->n_flush },
         { "blocks invalidated", h->n_invalidate },
         { "signals delivered", h->n_signals },

@@ -243,6 +243,8 @@ static const struct option rows[] = {
       OPTION_SET, FLAG(SMALL_LOG) },
     { "--no-value-numbers", NULL, "with --replay, record the address of each reference",
       OPTION_SET, FLAG(NO_VALUES) },
+    { "--no-superblocks", NULL, "with --replay, never make one of blocks that follow each other",
+      OPTION_SET, FLAG(NO_SUPERBLOCKS) },
     { "--no-replay-code", NULL, "with --replay, simulate in C what was recorded",
       OPTION_SET, FLAG(NO_ROUTINES) },
     { "--no-vectors", NULL, "with --replay, search sets of caches without AVX-512",

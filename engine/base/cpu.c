@@ -84,6 +84,13 @@ void cpu_show_all(void)
     cpu.shown_size = cpu.xsave_size;
 }
 
+static u32 family(void)
+{
+    u32 signature = cpuid(1, 0).a, base = signature >> 8 & 15;
+
+    return base == 15 ? base + (signature >> 20 & 255) : base;
+}
+
 void cpu_init(u64 hwcap2, u64 frame_size)
 {
     struct leaf vendor = cpuid(0, 0), seven = { 0 };
@@ -95,6 +102,7 @@ void cpu_init(u64 hwcap2, u64 frame_size)
         seven = cpuid(7, 0);
     cpu.bmi1 = seven.b >> 3 & 1;
     cpu.bmi2 = seven.b >> 8 & 1;
+    cpu.pext = cpu.bmi2 && !(cpu.amd && family() < 0x19);
     cpu.rtm = seven.b >> 11 & 1;
     cpu.pku = seven.c >> 4 & 1; // OSPKE
     cpu.lahf = cpuid(0x80000001, 0).c & 1;

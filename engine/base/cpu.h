@@ -17,6 +17,7 @@ struct cpu {
     bool
         lahf; // in 64-bit mode, where the first x86-64 lacked it; translated code keeps flags by it
     bool bmi1, bmi2, lzcnt, rtm, pku;
+    bool pext;      // takes no longer than a shift (with BMI2, AMD's needed hundreds before Zen 3)
     bool amx;       // tiles; enabled by the kernel
     bool avx512;    // F, DQ, BW, VL, with BMI1 and BMI2; enabled by the kernel
     bool xsave;     // enabled by the kernel

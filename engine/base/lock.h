@@ -13,6 +13,13 @@ struct lock {
     u32 w;
 };
 
+static inline bool lock_try(struct lock *l)
+{
+    u32 seen = 0;
+
+    return __atomic_compare_exchange_n(&l->w, &seen, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
 static inline void lock_take(struct lock *l)
 {
     u32 seen = 0;

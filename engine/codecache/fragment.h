@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A fragment: one translated block in the code cache, and what is known about it. A draft is what
-// translate/ hands over, a fragment what tcache.c keeps.
+// A fragment: a translated block in the code cache, or a superblock of several, and what is known
+// about it. A draft is what translate/ hands over, a fragment what tcache.c keeps.
 #ifndef QUERN_ENGINE_FRAGMENT_H
 #define QUERN_ENGINE_FRAGMENT_H
 
 #include "engine/base/types.h"
 
-#define FRAGMENT_INSNS_MAX   64
+#define FRAGMENT_INSNS_MAX   128
+#define FRAGMENT_BLOCKS_MAX  14
+#define FRAGMENT_EXITS_MAX   16 // a block has two, a superblock one more for each joint
 #define FRAGMENT_RECIPES_MAX 1024
 #define FRAGMENT_RELOCS_MAX  1024
 
@@ -30,9 +32,9 @@ struct fragment;
 struct fragment_exit {
     u16 rel32; // offset of the displacement that is patched
     u16 stub;  // offset of the exit's stub in the fragment
-    u32 which; // its index, once linked
+    bool side; // of a superblock: it says itself in the record how it was left
     u64 target;
-    struct fragment *to; // linked to
+    struct fragment *of, *to; // whose it is; linked to
     // The list of exits that lead to `to`: the next, and what points to this one.
     struct fragment_exit *next_in, **at_in;
 };
@@ -46,25 +48,41 @@ enum fragment_flag {
     FRAGMENT_UNCOUNTED = 32,
 };
 
+// A block of the client's that a superblock has behind its first, and its instructions from the
+// superblock's `insn` on.
+struct fragment_block {
+    u64 pc, end;
+    u32 block, counter, insn;
+};
+
+// A page of client code that a fragment was made from, and the next fragment of that.
+struct fragment_page {
+    u64 page;
+    struct fragment *next;
+};
+
 struct fragment {
-    u64 pc, end; // client range
+    u64 pc, end; // client range; of a superblock, its first block's, as `block`
     u64 hpc;     // host address
     u32 size, index;
     u32 flags;
     u32 block;   // spool block index
     u32 counter; // spool counter of its executions
+    u32 own;     // of a superblock: that of its first block alone
     u32 log;     // what its records begin with (replay/log.h), 0: it makes none
     u32 nrecipes, nrelocs, nexits;
-    u32 ibl_jmp; // offset of the final indirect jump, 0 if none
-    u32 sc_jmp;  // offset of the displacement of the jump to the system call gate, 0 if none
+    u32 ibl_jmp[2]; // offsets of the jumps of look-ups, 0: none
+    u32 sc_jmp;     // offset of the displacement of the jump to the system call gate, 0 if none
     u32 ninsns;
     struct recipe *recipes;
     u16 *relocs;
     u8 *lens; // instruction lengths
+    u32 nmore, npages;
+    struct fragment_block *more;
+    struct fragment_page *page;
     struct fragment *hash_next;
-    struct fragment *page_next[2]; // lists by client page: of pc and of end - 1
-    struct fragment_exit *in;      // first exit that leads to this one
-    struct fragment_exit exit[2];
+    struct fragment_exit *in; // first exit that leads to this one
+    struct fragment_exit *exit;
 };
 
 // The code lies where it stays, at the region's free end; everything else is copied.
@@ -73,13 +91,20 @@ struct draft {
     u64 hpc;
     u32 size;
     u32 flags; // enum fragment_flag
-    u32 block, counter, log;
-    u32 nrecipes, nrelocs, nexits, ninsns;
-    u32 ibl_jmp, sc_jmp;
+    u32 block, counter, own, log;
+    u32 nrecipes, nrelocs, nexits, ninsns, nmore;
+    u32 ibl_jmp[2], sc_jmp;
+    struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
     struct recipe recipe[FRAGMENT_RECIPES_MAX];
     u16 reloc[FRAGMENT_RELOCS_MAX]; // displacements that lead out of the fragment
     u8 len[FRAGMENT_INSNS_MAX];
-    struct fragment_exit exit[2]; // rel32, stub and target
+    struct fragment_exit exit[FRAGMENT_EXITS_MAX]; // rel32, stub, side and target
 };
+
+// What an exit's stub says to the dispatcher: the fragment's index and the exit's.
+static inline u32 fragment_exit_id(u32 index, u32 k)
+{
+    return index * FRAGMENT_EXITS_MAX + k;
+}
 
 #endif

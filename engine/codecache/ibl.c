@@ -50,18 +50,29 @@ void ibl_fill(struct thread *t, const struct fragment *f)
     e[1] = f->hpc;
 }
 
-void ibl_forget(u64 pc)
+// The entry keeps its key: whoever looks at it meanwhile finds the old place or the new one.
+static void lead(u64 pc, u64 host)
 {
     struct thread *t;
     u32 slot = 0;
 
-    forgotten++;
     // also in that of a thread which has begun with what its slot's last one left, and is not in
     // the list yet
     while ((t = threads_next_live(&slot))) {
         u64 *e = (u64 *)((u8 *)t + TA_IBL) + ibl_index(pc) * 2;
 
-        if (e[0] == -pc) // the entry keeps its key
-            __atomic_store_n(&e[1], stubs_at(STUB_IBL_MISS), __ATOMIC_RELEASE);
+        if (e[0] == -pc)
+            __atomic_store_n(&e[1], host, __ATOMIC_RELEASE);
     }
+}
+
+void ibl_move(const struct fragment *f)
+{
+    lead(f->pc, f->hpc);
+}
+
+void ibl_forget(u64 pc)
+{
+    forgotten++;
+    lead(pc, stubs_at(STUB_IBL_MISS));
 }

@@ -10,6 +10,17 @@ static void patch_rel32(u64 at, u64 target)
     __atomic_store_n((u32 *)at, (u32)(target - (at + 4)), __ATOMIC_RELEASE);
 }
 
+static void lead(struct fragment_exit *x, struct fragment *to)
+{
+    x->to = to;
+    x->next_in = to->in;
+    x->at_in = &to->in;
+    if (to->in)
+        to->in->at_in = &x->next_in;
+    to->in = x;
+    patch_rel32(x->of->hpc + x->rel32, to->hpc);
+}
+
 void links_make(struct fragment *from, u32 k, struct fragment *to)
 {
     struct fragment_exit *x = &from->exit[k];
@@ -17,28 +28,26 @@ void links_make(struct fragment *from, u32 k, struct fragment *to)
     if (x->to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)) ||
         (from->flags & (FRAGMENT_ALONE | FRAGMENT_REQUEST)))
         return;
-    x->to = to;
-    x->which = k;
-    x->next_in = to->in;
-    x->at_in = &to->in;
-    if (to->in)
-        to->in->at_in = &x->next_in;
-    to->in = x;
-    patch_rel32(from->hpc + x->rel32, to->hpc);
+    lead(x, to);
     spool->n_links++;
 }
 
-static u64 host_of(const struct fragment_exit *x)
+void links_move(struct fragment *from, struct fragment *to)
 {
-    const struct fragment_exit *first = x - x->which;
+    while (from->in) {
+        struct fragment_exit *x = from->in;
 
-    return ((const struct fragment *)((u64)first - offsetof(struct fragment, exit)))->hpc;
+        from->in = x->next_in;
+        if (x->next_in)
+            x->next_in->at_in = &from->in;
+        lead(x, to);
+    }
 }
 
 // Out of the list of those that lead to x->to, and back to its stub.
 static void unlink_exit(struct fragment_exit *x)
 {
-    u64 hpc = host_of(x);
+    u64 hpc = x->of->hpc;
 
     *x->at_in = x->next_in;
     if (x->next_in)

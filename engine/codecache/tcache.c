@@ -46,6 +46,10 @@ void tcache_lock(void)
 {
     lock_take(&lock);
 }
+bool tcache_try_lock(void)
+{
+    return lock_try(&lock);
+}
 void tcache_unlock(void)
 {
     lock_drop(&lock);
@@ -69,6 +73,11 @@ static void *arena_alloc(u64 n)
     p = arena_free;
     arena_free += n;
     return p;
+}
+
+static void *arena_copy(const void *from, u64 n)
+{
+    return memcpy(arena_alloc(n), from, n);
 }
 
 int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
@@ -182,21 +191,41 @@ static struct fragment **page_list(u64 page, bool make)
     return &pages.list[k];
 }
 
-static void list_by_page(struct fragment *f)
+static struct fragment_page *page_of(const struct fragment *f, u64 page)
 {
-    u64 page[2] = { f->pc / PAGE_SIZE, (f->end - 1) / PAGE_SIZE };
+    for (u32 i = 0; i < f->npages; i++) {
+        if (f->page[i].page == page)
+            return &f->page[i];
+    }
+    return NULL;
+}
 
-    for (u32 i = 0; i < 2 && (i == 0 || page[1] != page[0]); i++) {
-        struct fragment **list = page_list(page[i], true);
+// Notes the pages of a stretch of client code that f was made from.
+static void note_pages(struct fragment *f, u64 start, u64 end)
+{
+    u64 page[2] = { start / PAGE_SIZE, (end - 1) / PAGE_SIZE };
 
-        f->page_next[i] = *list;
-        *list = f;
+    for (u32 i = 0; i < 2; i++) {
+        if (!page_of(f, page[i]))
+            f->page[f->npages++].page = page[i];
     }
 }
 
-static void *arena_copy(const void *from, u64 n)
+static void list_by_page(struct fragment *f)
 {
-    return memcpy(arena_alloc(n), from, n);
+    struct fragment_page pages_of[2 * FRAGMENT_BLOCKS_MAX];
+
+    f->page = pages_of;
+    note_pages(f, f->pc, f->end);
+    for (u32 i = 0; i < f->nmore; i++)
+        note_pages(f, f->more[i].pc, f->more[i].end);
+    f->page = arena_copy(pages_of, f->npages * sizeof(*f->page));
+    for (u32 i = 0; i < f->npages; i++) {
+        struct fragment **list = page_list(f->page[i].page, true);
+
+        f->page[i].next = *list;
+        *list = f;
+    }
 }
 
 struct fragment *tcache_publish(const struct draft *d)
@@ -212,9 +241,10 @@ struct fragment *tcache_publish(const struct draft *d)
     f->flags = d->flags;
     f->block = d->block;
     f->counter = d->counter;
+    f->own = d->own;
     f->log = d->log;
     f->ninsns = d->ninsns;
-    f->ibl_jmp = d->ibl_jmp;
+    memcpy(f->ibl_jmp, d->ibl_jmp, sizeof(f->ibl_jmp));
     f->sc_jmp = d->sc_jmp;
     f->nrecipes = d->nrecipes;
     f->nrelocs = d->nrelocs;
@@ -222,10 +252,15 @@ struct fragment *tcache_publish(const struct draft *d)
     f->recipes = arena_copy(d->recipe, d->nrecipes * sizeof(*f->recipes));
     f->relocs = arena_copy(d->reloc, d->nrelocs * sizeof(*f->relocs));
     f->lens = arena_copy(d->len, d->ninsns);
+    f->nmore = d->nmore;
+    f->more = arena_copy(d->more, d->nmore * sizeof(*f->more));
+    f->exit = arena_alloc(d->nexits * sizeof(*f->exit));
     for (u32 i = 0; i < d->nexits; i++) {
-        f->exit[i].rel32 = d->exit[i].rel32;
-        f->exit[i].stub = d->exit[i].stub;
-        f->exit[i].target = d->exit[i].target;
+        f->exit[i] = (struct fragment_exit){ .rel32 = d->exit[i].rel32,
+                                             .stub = d->exit[i].stub,
+                                             .side = d->exit[i].side,
+                                             .target = d->exit[i].target,
+                                             .of = f };
     }
     f->index = nfragments;
     __atomic_store_n(&fragments[nfragments], f, __ATOMIC_RELEASE);
@@ -242,7 +277,6 @@ struct fragment *tcache_publish(const struct draft *d)
 void tcache_kill(struct fragment *f)
 {
     struct fragment **p;
-    u64 pg[2] = { f->pc / PAGE_SIZE, (f->end - 1) / PAGE_SIZE };
 
     if (f->flags & FRAGMENT_DEAD)
         return;
@@ -251,16 +285,25 @@ void tcache_kill(struct fragment *f)
     for (p = &hash[pc_hash(f->pc)]; *p != f; p = &(*p)->hash_next)
         ;
     *p = f->hash_next;
-    for (u32 i = 0; i < 2; i++) {
-        if (i && pg[1] == pg[0])
-            break;
-        p = page_list(pg[i], false);
+    for (u32 i = 0; i < f->npages; i++) {
+        p = page_list(f->page[i].page, false);
         while (*p != f)
-            p = (*p)->pc / PAGE_SIZE == pg[i] ? &(*p)->page_next[0] : &(*p)->page_next[1];
-        *p = f->page_next[i];
+            p = &page_of(*p, f->page[i].page)->next;
+        *p = f->page[i].next;
     }
     links_cut(f);
     ibl_forget(f->pc);
+}
+
+static bool made_from(const struct fragment *f, u64 start, u64 end)
+{
+    if (f->pc < end && f->end > start)
+        return true;
+    for (u32 i = 0; i < f->nmore; i++) {
+        if (f->more[i].pc < end && f->more[i].end > start)
+            return true;
+    }
+    return false;
 }
 
 static void kill_page(u64 page, u64 start, u64 end)
@@ -270,8 +313,8 @@ static void kill_page(u64 page, u64 start, u64 end)
     if (!l)
         return;
     for (f = *l; f; f = next) {
-        next = f->pc / PAGE_SIZE == page ? f->page_next[0] : f->page_next[1];
-        if (f->pc < end && f->end > start)
+        next = page_of(f, page)->next;
+        if (made_from(f, start, end))
             tcache_kill(f);
     }
 }

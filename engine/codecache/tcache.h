@@ -15,6 +15,8 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT]);
 
 // The translation lock; fork takes it first and releases it last.
 void tcache_lock(void);
+// Whether nobody held it. @signal-safe
+bool tcache_try_lock(void);
 void tcache_unlock(void);
 
 // Makes what a new thread needs in the cache (an escape buffer). Returns 0 or -errno. Takes the

@@ -76,6 +76,19 @@ static const struct recipe *recipe_at(const struct fragment *f, u32 off)
     return &f->recipes[lo];
 }
 
+// The block of f's that its instruction is of. Those before it have been executed; a superblock
+// counts them at its end.
+static struct fragment_block block_of(struct thread *t, const struct fragment *f, u32 insn)
+{
+    struct fragment_block b = { f->pc, f->end, f->block, f->own, 0 };
+
+    for (u32 i = 0; i < f->nmore && f->more[i].insn <= insn; i++) {
+        t->counters[b.counter]++;
+        b = f->more[i];
+    }
+    return b;
+}
+
 static struct where_left left_at(const struct fragment *f, const struct recipe *r)
 {
     struct where_left l = { .log = f->log,
@@ -95,6 +108,8 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u)
     u32 off;
     struct fragment *f = fragment_of(t, u->rip, &off);
     const struct recipe *r = recipe_at(f, off);
+    struct fragment_block b = block_of(t, f, r->insn);
+    u32 before = r->insn - b.insn;
 
     for (u32 i = 0; i < 16; i++) {
         if (!(r->spilled & 1u << i))
@@ -103,14 +118,14 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u)
     if ((r->flags & RECIPE_LOG) && (r->spilled & 1u << 11))
         t->log = u->r[11];
     merge_flags(t, u->rflags, r->flags & RECIPE_FLAGS_SAVED);
-    t->pc = f->pc;
-    for (u32 i = 0; i < r->insn; i++)
+    t->pc = b.pc;
+    for (u32 i = b.insn; i < r->insn; i++)
         t->pc += f->lens[i];
     if (r->flags & RECIPE_BUMPED)
         t->counters[f->counter]--;
-    if (r->insn && !(f->flags & FRAGMENT_UNCOUNTED)) {
-        spooler_partial(f->block, r->insn, t->slot, t->calls_context);
-        t->partial_insns += r->insn;
+    if (before && !(f->flags & FRAGMENT_UNCOUNTED)) {
+        spooler_partial(b.block, before, t->slot, t->calls_context);
+        t->partial_insns += before;
     }
     if (r->flags & RECIPE_REP) {
         t->h_save[1] = u->r[R_RCX];
@@ -168,12 +183,13 @@ u64 where_escape(struct thread *t, u64 hpc)
 
         memcpy(copy + f->exit[i].rel32, &rel, 4);
     }
-    if (f->ibl_jmp) {
+    for (u32 i = 0; i < ARRAY_SIZE(f->ibl_jmp) && f->ibl_jmp[i]; i++) {
         // to the miss path instead of to the target
-        u32 rel = (u32)(stubs_at(STUB_IBL_MISS) - ((u64)copy + f->ibl_jmp + 5));
+        u8 *jump = copy + f->ibl_jmp[i];
+        u32 rel = (u32)(stubs_at(STUB_IBL_MISS) - ((u64)jump + 5));
 
-        copy[f->ibl_jmp] = 0xe9;
-        memcpy(copy + f->ibl_jmp + 1, &rel, 4);
+        *jump = 0xe9;
+        memcpy(jump + 1, &rel, 4);
     }
     if (f->sc_jmp) {
         // back to the dispatcher at the syscall instruction instead of into the gate

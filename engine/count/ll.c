@@ -97,6 +97,11 @@ bool ll_is_narrow(void)
     return ll.narrow.tags != NULL;
 }
 
+bool ll_is_shared(void)
+{
+    return __atomic_load_n(&ll.shared, __ATOMIC_ACQUIRE);
+}
+
 void ll_share(void)
 {
     vector_sets.ll_later = true;

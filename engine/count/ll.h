@@ -14,6 +14,8 @@
 void ll_init(void);
 // Empty again, with the world stopped.
 void ll_clear(void);
+// Whether there has been a second thread.
+bool ll_is_shared(void);
 // There is going to be a second thread; by its creator, who is not in LL.
 void ll_share(void);
 // In the child of a fork, which has one thread.

@@ -94,11 +94,20 @@ static void write(struct thread *t, const struct run *r, u64 addr)
     caches_dref(t, addr, r->size, r->first + r->c.d1mw);
 }
 
+static u64 source(const struct run *r, u64 i)
+{
+    return ((r->rsi + (u64)((s64)i * r->step)) & r->mask) + r->seg;
+}
+
+static u64 destination(const struct run *r, u64 i)
+{
+    return (r->rdi + (u64)((s64)i * r->step)) & r->mask;
+}
+
 // The references of element i, in Cachegrind's order.
 static void element(struct thread *t, const struct run *r, u64 i)
 {
-    u64 by = (u64)((s64)i * r->step);
-    u64 s = ((r->rsi + by) & r->mask) + r->seg, d = (r->rdi + by) & r->mask;
+    u64 s = source(r, i), d = destination(r, i);
 
     switch (r->what.op) {
     case STR_MOVS:
@@ -145,6 +154,28 @@ static void passes(struct thread *t, const struct run *r)
     }
 }
 
+// How many elements behind the one at addr lie in its line of D1; of one in two lines, none.
+static u64 in_line(const struct run *r, u64 addr)
+{
+    u64 line = spool->d1.line, at = addr & (line - 1);
+
+    if (at + r->size > line)
+        return 0;
+    return (r->step > 0 ? line - r->size - at : at) / r->size;
+}
+
+// How many behind element i change nothing: its lines are there then, and in the order of the last
+// references already. Both are there only if a set has two ways. A trace has each of them.
+static u64 that_hit(const struct run *r, u64 i)
+{
+    u64 s = r->what.op == STR_STOS || r->what.op == STR_SCAS ? ~0ul : in_line(r, source(r, i));
+    u64 d = r->what.op == STR_LODS ? ~0ul : in_line(r, destination(r, i));
+
+    if (reftrace_on || spool->d1.assoc < 2)
+        return 0;
+    return s < d ? s : d;
+}
+
 static void account(struct thread *t, const struct run *r)
 {
     u32 op = r->what.op;
@@ -156,7 +187,7 @@ static void account(struct thread *t, const struct run *r)
     if (tb_config.rep_cachegrind) {
         passes(t, r);
     } else {
-        for (u64 i = 0; i < r->n; i++)
+        for (u64 i = 0; i < r->n; i += 1 + that_hit(r, i))
             element(t, r, i);
     }
 }

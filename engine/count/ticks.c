@@ -41,7 +41,7 @@ static void catch_up(void)
 
         if (used == size)
             grow();
-        list[used++] = (struct counted){ b->counter, b->insns };
+        list[used++] = (struct counted){ b->counter, b->flags & SPOOL_B_SUM ? b->map : b->insns };
         seen += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~7ul;
     }
 }

@@ -86,6 +86,8 @@ vector_touch32:
 
     .type vector_order, @function
 vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
+    cmp edx, 16
+    je 3f
     WAYS_MASK
     mov ecx, r9d
     shr ecx, 16
@@ -116,6 +118,22 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqa32 zmm0 {k3}, zmm3
     vmovdqu32 zmmword ptr [rdi] {k1}, zmm0
     vmovdqu32 zmmword ptr [rdi + 64] {k2}, zmm1
+    test eax, eax
+    setz al
+    movzx eax, al
+    ret
+    // One vector has all of them.
+3:  vpbroadcastd zmm3, esi
+    vmovdqu32 zmm0, zmmword ptr [rdi]
+    vpcmpeqd k3, zmm0, zmm3
+    kmovw eax, k3
+    mov ecx, eax
+    or ecx, 0x8000
+    blsmsk ecx, ecx
+    kmovw k1, ecx
+    valignd zmm1, zmm0, zmm3, 15 // the tag, and before each its neighbour
+    vmovdqa32 zmm0 {k1}, zmm1
+    vmovdqu32 zmmword ptr [rdi], zmm0
     test eax, eax
     setz al
     movzx eax, al

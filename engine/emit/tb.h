@@ -15,9 +15,19 @@
 
 #define TB_INSNS_MAX FRAGMENT_INSNS_MAX
 #define TB_COLD_MAX  512
+#define TB_LINES_MAX 64
 #define TB_PARTS_MAX (TB_INSNS_MAX + 3 * TB_COLD_MAX + 4)
 
-enum cold_kind { COLD_DREF, COLD_IREF, COLD_BC, COLD_BI, COLD_EDGE, COLD_SMC, COLD_CALLS };
+enum cold_kind {
+    COLD_DREF,
+    COLD_IREF,
+    COLD_BC,
+    COLD_BI,
+    COLD_EDGE,
+    COLD_SIDE,
+    COLD_SMC,
+    COLD_CALLS
+};
 
 // The check of a data reference has failed.
 struct cold_dref {
@@ -51,6 +61,13 @@ struct cold_edge {
     bool taken;
 };
 
+// A superblock is left at a joint.
+struct cold_side {
+    u32 number; // of the side, from 1 on
+    u64 target; // of an indirect branch, the one that it does not have
+    bool indirect;
+};
+
 // A helper of the call graph.
 struct cold_calls {
     u8 stub; // enum stub
@@ -72,6 +89,7 @@ struct cold {
         struct cold_bc bc;
         struct cold_bi bi;
         struct cold_edge edge;
+        struct cold_side side;
         struct cold_calls calls;
     };
 };
@@ -83,10 +101,19 @@ struct value {
     s64 add;
 };
 
+// A basic block of the client's; a superblock has several.
+struct tb_block {
+    u64 pc, end;
+    u32 first, n;        // its instructions
+    u32 counter, record; // its own counter, and its number in the spool
+};
+
 struct tb {
-    u64 pc, end; // client range
+    u64 pc, end; // client range, of the first block and of the last
     struct insn insn[TB_INSNS_MAX];
     u32 n;
+    struct tb_block block[FRAGMENT_BLOCKS_MAX];
+    u32 nblocks, at;            // and the one that is being emitted
     bool writable;              // from writable or shared memory: self-checking
     bool step;                  // a single instruction that is stepped
     struct function function;   // --calls=yes: that it begins in, and does not leave
@@ -94,8 +121,7 @@ struct tb {
     struct spool_insn rec[TB_INSNS_MAX];
     struct spool_counters cnt[TB_INSNS_MAX];
     u32 first[TB_INSNS_MAX]; // index of the instruction's first counter
-    u32 counter;             // the block's own
-    u32 record;              // its number in the spool
+    u32 counter, record;     // of the block that is being emitted
 
     struct x86 code;
     u32 cur;          // instruction being emitted
@@ -104,16 +130,21 @@ struct tb {
     bool given_dirty; // it is not spilled, and the client has changed it
     bool alone;       // FRAGMENT_ALONE
     bool log_kept;    // t->log has been stored
+    u64 side_look_up; // where the target in rcx is looked up at a side, if that has been emitted
+    bool joined;      // no fetch has been recorded since a superblock's last joint
     u32 log_ends;     // offset of a displacement: behind the record
     u8 log_state;     // RECIPE_OPEN, RECIPE_CLOSED or neither
     bool flags_saved; // client flags are in flags_save
     bool bumped;      // the block's counter has been incremented
     bool in_rep;
-    struct x86_label pushed; // leads to where pushed_value lies, if it has bytes
-    u64 pushed_value;
-    bool stack_set; // an instruction has set the stack pointer to something new
-    bool overflow;  // of anything but the code
-    u64 iline;      // I1 line touched last
+    struct x86_label pushed[FRAGMENT_BLOCKS_MAX]; // lead to where pushed_value lies
+    u64 pushed_value[FRAGMENT_BLOCKS_MAX];
+    u32 npushed;
+    bool stack_set;          // an instruction has set the stack pointer to something new
+    bool overflow;           // of anything but the code
+    u64 iline;               // I1 line touched last
+    u64 lines[TB_LINES_MAX]; // those that a superblock has touched, in the order of the last time
+    u32 nlines;
 
     struct cold cold[TB_COLD_MAX];
     u32 ncold;

@@ -54,6 +54,8 @@ struct log_block *area_publish(const struct log_draft *d)
 
     memcpy(b, &d->block, sizeof(d->block));
     b->op = memcpy(b + 1, d->op, d->block.nops * sizeof(d->op[0]));
+    b->side = area_take(d->block.nsides * sizeof(d->side[0]));
+    memcpy((void *)b->side, d->side, d->block.nsides * sizeof(d->side[0]));
     *area_head(id) = (struct area_head){ b, 0, 0 };
     low = id;
     return b;

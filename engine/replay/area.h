@@ -26,7 +26,7 @@ void *area_take(u64 bytes);
 // The next id's. Its code ends at `end`.
 struct log_block *area_publish(const struct log_draft *d);
 void area_code_ends(const u8 *end);
-#define AREA_CODE_MAX 65536u
+#define AREA_CODE_MAX 131072u
 
 static inline struct area_head *area_head(u32 id)
 {
@@ -36,6 +36,18 @@ static inline struct area_head *area_head(u32 id)
 static inline const struct log_block *area_block(u32 id)
 {
     return area_head(id)->block;
+}
+
+// How much of a block a record is.
+static inline struct log_side area_extent(const struct log_block *b, const u64 *record)
+{
+    u32 side = b->nsides ? (u32)(*record >> 32) : 0;
+
+    if (side)
+        return b->side[side - 1];
+    return (struct log_side){
+        .slots = b->slots, .nops = b->nops, .sp = b->sp, .sp_add = b->sp_add, .blocks = b->blocks
+    };
 }
 
 // Whether there is such an id.

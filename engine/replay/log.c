@@ -219,6 +219,8 @@ void log_left(struct thread *t, const struct where_left *left)
     emptied(t);
 }
 
+void (*log_seen)(const u64 *from, const u64 *end);
+
 bool log_full(struct thread *t, u64 addr, u64 *r11)
 {
     u64 end = end_of(t), start = *r11;
@@ -226,6 +228,8 @@ bool log_full(struct thread *t, u64 addr, u64 *r11)
     if (!tb_config.defer || addr - end >= LOG_RECORD_MAX * 8ul ||
         start - t->log_begin > tb_config.log_size)
         return false;
+    if (log_seen)
+        log_seen((const u64 *)t->log_begin, (const u64 *)start);
     // The store behind a record is its first: nothing of it is there yet.
     replayer_start();
     if (replayer_is_there() && replayer_has_processor()) {

@@ -44,6 +44,8 @@ void log_came(struct thread *t, u64 pc);
 void log_enter(struct thread *t);
 // It has left one in the middle. @signal-safe
 void log_left(struct thread *t, const struct where_left *left);
+// Called with what a full buffer holds, before it is replayed; NULL: nobody asks. @signal-safe
+extern void (*log_seen)(const u64 *from, const u64 *end);
 // Whether a fault at addr says that the buffer is full; then there is room again, and *r11 is where
 // the fragment's record begins. @signal-safe
 bool log_full(struct thread *t, u64 addr, u64 *r11);

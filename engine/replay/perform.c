@@ -3,6 +3,7 @@
 #include "engine/replay/perform.h"
 
 #include "engine/count/caches.h"
+#include "engine/count/calls.h"
 #include "engine/count/prof.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
@@ -26,6 +27,25 @@ static void ref(struct thread *t, const struct log_op *o, const u64 *slot, bool 
     caches_dref(t, addr, sim_clip(o->size, tb_config.min_line), o->counter);
 }
 
+void perform_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
+{
+    reftrace_indirect(target);
+    if (caches_indirect(t, (u32)(branch & 511), target))
+        calls_count(t, counter, 1);
+}
+
+void perform_joint(struct thread *t, const struct log_op *o, bool taken, u64 target)
+{
+    if (!tb_config.branch || o->way == LOG_JOINT_RETURN)
+        return;
+    if (o->way == LOG_JOINT_INDIRECT) {
+        perform_indirect(t, o->add, target, o->counter);
+    } else {
+        reftrace_cond(o->add, taken, false);
+        caches_branch(t, o->add, taken, o->counter);
+    }
+}
+
 void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool undone)
 {
     switch ((enum log_kind)o->kind) {
@@ -43,6 +63,10 @@ void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool 
             reftrace_count_read();
         reftrace_cond(o->add, false, undone);
         caches_branch(t, o->add, false, o->counter);
+        break;
+    case LOG_JOINT:
+        if (!undone) // no operand of the branch could be read
+            perform_joint(t, o, o->way == LOG_JOINT_TAKEN, o->first | (u64)o->last << 32);
         break;
     case LOG_SAME: reftrace_fetch(o->add, o->size, undone); break;
     }

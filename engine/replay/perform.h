@@ -10,6 +10,9 @@
 u64 perform_value(u64 sp, u32 slot, const u64 *record);
 // slot: the record. undone: of an instruction that came to nothing, for --trace-refs.
 void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool undone);
+// An indirect branch; and a superblock's at a joint, where it went.
+void perform_indirect(struct thread *t, u64 branch, u64 target, u32 counter);
+void perform_joint(struct thread *t, const struct log_op *o, bool taken, u64 target);
 // A data reference, and the fetch of an instruction that lies in one line, with their counters.
 void perform_d1(struct thread *t, u32 counter, u32 size, u64 addr);
 void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc);

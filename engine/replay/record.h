@@ -11,8 +11,11 @@ enum log_kind {
     LOG_REP,    // a string instruction: strings_log()
     LOG_VEC,    // a gather or masked move: prof_log_vec()
     LOG_LOCKED, // a conditional branch in Cachegrind's count, not taken
+    LOG_JOINT,  // a branch at which a superblock goes on, or is left
     LOG_SAME,   // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
 };
+
+enum log_joint { LOG_JOINT_NOT_TAKEN, LOG_JOINT_TAKEN, LOG_JOINT_INDIRECT, LOG_JOINT_RETURN };
 
 #define LOG_NO_SLOT 0xffffu
 // In place of a slot: the stack pointer as it was when the record began, which replays keep.
@@ -21,13 +24,15 @@ enum log_kind {
 struct log_op {
     u8 kind, insn;
     u8 scale; // log2
-    u8 way;   // LOG_REF: enum reftrace_item
+    u8 way;   // LOG_REF: enum reftrace_item; LOG_FETCH: the first behind a joint;
+              // LOG_JOINT: enum log_joint
     u16 base,
         index;   // LOG_REF: slots of values that are added, the second scaled; else the first slot
     u16 size;    // bytes, clipped; with --trace-refs, all
     u32 counter; // of its misses; of LOG_REP and LOG_VEC, the instruction's first
-    u32 what;    // struct desc_rep, desc_vec
-    u32 first, last; // LOG_FETCH: ids of the lines, 0: none
+    u32 what;    // struct desc_rep, desc_vec; LOG_JOINT: number of the side, from 1 on
+    u32 first, last; // LOG_FETCH: ids of the lines, 0: none; LOG_JOINT: halves of where an indirect
+                     // one goes on
     u64 add;         // to the address; of others, the instruction's own
 };
 
@@ -37,6 +42,15 @@ enum log_tail {
     LOG_INDIRECT, // an indirect one, whose target is in the last slot
 };
 
+// How a superblock is left at a joint. Its record is then the beginning of the whole's, and has the
+// side's number in the high half of its first word, which is 0 otherwise.
+struct log_side {
+    u16 slots, nops, sp; // as in struct log_block
+    s64 sp_add;
+    u8 nexts, blocks;
+    bool indirect; // the target is in its last slot
+};
+
 struct log_block {
     u64 pc, taken;
     u64 branch;  // address of what the tail is about
@@ -44,12 +58,15 @@ struct log_block {
     u16 slots;   // words of a record
     u16 nops;
     u8 tail;
-    u8 nexts;   // how many places it goes on at are known: 0 where that is looked up
+    u8 nexts;  // how many places it goes on at are known: 0 where that is looked up
+    u8 blocks; // of the client's: a superblock has more than one
+    u8 nsides;
     bool said;  // of LOG_COND: LOG_TAKEN or LOG_NOT_TAKEN follow, whatever comes then
     u16 call;   // LOG_ENTER, LOG_LEAVE: what is most likely to follow; 0: neither
     u16 sp;     // slot of the stack pointer as it is behind it ...
     s64 sp_add; // ... but for this, which is added
     const struct log_op *op;
+    const struct log_side *side;
 };
 
 // In place of an id: how the conditional branch before it ended, from who knows.
@@ -68,12 +85,14 @@ struct log_block {
 #define LOG_FIRST 1408u
 
 #define LOG_OPS_MAX    320
+#define LOG_SIDES_MAX  16
 #define LOG_RECORD_MAX 1024 // words of a record
 
 // What translate/ hands over.
 struct log_draft {
     struct log_block block;
     struct log_op op[LOG_OPS_MAX];
+    struct log_side side[LOG_SIDES_MAX];
 };
 
 #endif

@@ -35,9 +35,7 @@ static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
     if (b->tail == LOG_COND) {
         t->log_tail = b;
     } else if (b->tail == LOG_INDIRECT) {
-        reftrace_indirect(slot[b->slots - 1]);
-        if (caches_indirect(t, (u32)(b->branch & 511), slot[b->slots - 1]))
-            calls_count(t, b->counter, 1);
+        perform_indirect(t, b->branch, slot[b->slots - 1], b->counter);
     }
 }
 
@@ -68,6 +66,7 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
 {
     while (from < end) {
         const struct log_block *b;
+        struct log_side e;
         u32 n;
 
         t->record = (u64)from;
@@ -80,11 +79,16 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
             continue;
         }
         b = area_block(*(const u32 *)from);
-        for (u32 i = 0; i < b->nops; i++)
+        e = area_extent(b, from);
+        for (u32 i = 0; i < e.nops; i++)
             perform_op(t, &b->op[i], from, false);
-        tail(t, b, from);
-        t->replay_sp = perform_value(t->replay_sp, b->sp, from) + (u64)b->sp_add;
-        from += b->slots;
+        if (e.nops == b->nops)
+            tail(t, b, from);
+        else
+            perform_joint(t, &b->op[e.nops], b->op[e.nops].way == LOG_JOINT_NOT_TAKEN,
+                          from[e.slots - 1]);
+        t->replay_sp = perform_value(t->replay_sp, e.sp, from) + (u64)e.sp_add;
+        from += e.slots;
     }
 }
 

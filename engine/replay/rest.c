@@ -13,8 +13,7 @@
 #include "engine/replay/perform.h"
 #include "engine/replay/replay.h"
 
-// Words of what is at `at`; 0: nothing is.
-static u32 words_at(const u64 *at)
+u32 rest_words(const u64 *at)
 {
     u32 id = *(const u32 *)at;
 
@@ -24,29 +23,29 @@ static u32 words_at(const u64 *at)
         return 1;
     if (id == LOG_STACK || id == LOG_LEAVE)
         return 2;
-    return area_has(id) ? area_block(id)->slots : 0;
+    return area_has(id) ? area_extent(area_block(id), at).slots : 0;
 }
 
 const u64 *rest_end(const u64 *from, const u64 *end, bool inside)
 {
     const u64 *last = NULL;
 
-    for (u32 n; from < end && (n = words_at(from)); from += n)
+    for (u32 n; from < end && (n = rest_words(from)); from += n)
         last = *(const u32 *)from >= LOG_FIRST ? from : NULL;
     return inside && last ? last : from;
 }
 
 u64 rest_stack(const u64 *from, const u64 *to, u64 sp)
 {
-    for (u32 n; from < to && (n = words_at(from)); from += n) {
+    for (u32 n; from < to && (n = rest_words(from)); from += n) {
         u32 id = *(const u32 *)from;
 
         if (id == LOG_STACK) {
             sp = from[1];
         } else if (id >= LOG_FIRST) {
-            const struct log_block *b = area_block(id);
+            struct log_side e = area_extent(area_block(id), from);
 
-            sp = perform_value(sp, b->sp, from) + (u64)b->sp_add;
+            sp = perform_value(sp, e.sp, from) + (u64)e.sp_add;
         }
     }
     return sp;

@@ -11,6 +11,9 @@
 // in translated code, so that the last one may not be complete: it is left out.
 const u64 *rest_end(const u64 *from, const u64 *end, bool inside);
 
+// Words of what is at `at`: a record, or what stands between two; 0: nothing is.
+u32 rest_words(const u64 *at);
+
 // The stack pointer behind the records in [from, to), where it was `sp` before them.
 u64 rest_stack(const u64 *from, const u64 *to, u64 sp);
 

@@ -3,6 +3,8 @@
 //     rbx  the record            rbp  the clock
 //     r12  the thread's area     r13  the branch history, times 128
 //     r14  REPLAY_BASE               r15  the stack pointer at the record's beginning
+//     rdi  D1's hints            rsi  its tags
+//     r8   its stamps            r9   the bits of an address that number its hint
 // All else is free. rsp is 8 above a multiple of 16.
 #include "engine/count/vector.h"
 #include "engine/thread/thread.h"
@@ -18,7 +20,15 @@
     mov [r12 + TH_REPLAY_SP], r15
     .endm
 
+    .macro TABLES
+    lea rdi, [r12 + TA_D1_HINTS]
+    lea rsi, [r12 + TA_D1_TAGS]
+    lea r8, [r12 + TA_D1_STAMPS]
+    mov r9d, [rip + routine_mask]
+    .endm
+
     .macro STATE_IN
+    TABLES
     mov rbp, [r12 + TH_CLOCK]
     mov r13, [r12 + TH_HIST]
     mov r15, [r12 + TH_REPLAY_SP]
@@ -60,6 +70,7 @@ routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: 
     mov rcx, rax
     call perform_d1
     mov rbp, [r12 + TH_CLOCK]
+    TABLES
     ret
 
     .type routine_to_i1, @function
@@ -69,6 +80,7 @@ routine_to_i1: // called. rax: an instruction in one line; edx: id of that; esi:
     mov rcx, rax
     call perform_i1
     mov rbp, [r12 + TH_CLOCK]
+    TABLES
     ret
 
     .type routine_to_op, @function
@@ -118,6 +130,7 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
 // They use r14, too.
     .macro BASE
     movabs r14, REPLAY_BASE
+    TABLES
     .endm
 
 // The least stamp from rdi on, with its way in the low bits, to xmm1. k1, k2: which there are.
@@ -186,11 +199,9 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     prefetchw [r10]
     .endm
 
-// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. With several
-// threads LL's turn comes later (ll.h).
-    .macro LL_REFERENCE
-    cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
-    jne 68f
+// esi: counter of the L1's misses; r14 := that of LL's. Of a program's calls, r11 := the total of
+// the L1's, behind which LL's is; else 0.
+    .macro L1_MISSED
     mov rcx, [r12 + TH_MISSES]
     inc qword ptr [rcx + rsi * 8]
     lea r14, [rcx + rsi * 8 + 8]
@@ -200,20 +211,33 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     movzx r11d, byte ptr [r11 + rsi]
     add r11, [rip + vector_sets + VS_TOTALS]
     lea r11, [rcx + r11 * 8]
-    inc qword ptr [r11] // and LL's is the total behind it
+    inc qword ptr [r11]
 70:
-    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    shrx rsi, rax, rcx
-    inc esi
-    mov rdi, r10
-    mov edx, [rip + vector_sets + VS_LL_ASSOC]
-    call vector_order
+    .endm
+
+// rax: 1 if LL has missed. Returns.
+    .macro LL_COUNT
     add [r14], rax
     test r11, r11
     jz 71f
     add [r11 + 8], rax
 71: BASE
     ret
+    .endm
+
+// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. With several
+// threads LL's turn comes later (ll.h).
+    .macro LL_REFERENCE
+    cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
+    jne 68f
+    L1_MISSED
+    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    shrx rsi, rax, rcx
+    inc esi
+    mov rdi, r10
+    mov edx, [rip + vector_sets + VS_LL_ASSOC]
+    call vector_order
+    LL_COUNT
 68: mov r10, [r12 + TH_LL]
     mov [r10], rax
     mov [r10 + 8], rsi // within a line
@@ -225,10 +249,11 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     ret
 69: mov rdi, r12
     call ll_drain
+    TABLES
     ret
     .endm
 
-    .globl routine_miss_d1, routine_miss_i1
+    .globl routine_miss_d1, routine_miss_i1, routine_miss_i1_two
     .type routine_miss_d1, @function
 routine_miss_d1: // as routine_to_d1
     add rax, [r12 + rcx * 8 + TA_D1_TAGS]
@@ -238,7 +263,7 @@ routine_miss_d1: // as routine_to_d1
     add ecx, edx
     dec ecx
     cmp ecx, edi
-    ja 8f // lies in two lines
+    ja 5f // lies in two lines
     mov rcx, rax
     shr rcx, 47
     jnz 8f // not a program's: its tag of LL might not have 32 bits
@@ -265,38 +290,98 @@ routine_miss_d1: // as routine_to_d1
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
     BASE
     ret
+    // Both lines may be where they are expected: of different sets, they may have one stamp.
+5:  cmp dword ptr [rip + vector_sets + VS_D1_MASK], 0
+    je 8f
+    mov ecx, [rip + vector_sets + VS_D1_SHIFT]
+    andn r8, rdi, rax
+    lea r9, [rax + rdx - 1]
+    andn r9, rdi, r9
+    shrx r10, r8, rcx
+    shrx r11, r9, rcx
+    and r10d, VS_HINTS - 1
+    and r11d, VS_HINTS - 1
+    movzx r10d, word ptr [r12 + r10 * 2 + TA_D1_HINTS]
+    movzx r11d, word ptr [r12 + r11 * 2 + TA_D1_HINTS]
+    cmp r8, [r12 + r10 * 8 + TA_D1_TAGS]
+    jne 8f
+    cmp r9, [r12 + r11 * 8 + TA_D1_TAGS]
+    jne 8f
+    mov [r12 + r10 * 8 + TA_D1_STAMPS], rbp
+    mov [r12 + r11 * 8 + TA_D1_STAMPS], rbp
+    TABLES
+    ret
 7:  LL_SET 8f
     VICTIM TA_D1_STAMPS, VS_D1_WAYS
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
     LL_REFERENCE
-8:  BASE
+8:  movabs r14, REPLAY_BASE
     xor ecx, ecx
     sub rax, [r12 + TA_D1_TAGS]
     jmp routine_to_d1
 
-// rax: address of an instruction in one line, edx: id of that, which is not in I1; esi: counter.
-    .type routine_miss_i1, @function
-routine_miss_i1:
-    mov r8d, edx
+// r8d: id of a line that is not in I1, rax: an address in it. It comes there; r10 := its set of LL.
+    .macro I1_FILL wide
     mov ecx, [rip + vector_sets + VS_I1_SHIFT]
     shrx rdi, rax, rcx
     and edi, [rip + vector_sets + VS_I1_MASK]
     lea r9, [r12 + rdi * 8 + TA_I1_NEXT]
     mov r14, [r9]
     imul edi, [rip + vector_sets + VS_I1_ASSOC]
-    LL_SET 8f
+    LL_SET \wide
     VICTIM TA_I1_STAMPS, VS_I1_WAYS
     mov edx, [r12 + rcx * 4 + TA_I1_TAGS]
     mov [r12 + rcx * 4 + TA_I1_TAGS], r8d
     cmp edx, TA_I1_IDS // those have no hints
-    jae 1f
+    jae 72f
     mov word ptr [r12 + rdx * 2 + TA_I1_HINTS], 0
-1:  inc ecx
+72: inc ecx
     mov [r12 + r8 * 2 + TA_I1_HINTS], cx
+    .endm
+
+// rax: address of an instruction in one line, edx: id of that, which is not in I1; esi: counter.
+    .type routine_miss_i1, @function
+routine_miss_i1:
+    mov r8d, edx
+    I1_FILL 8f
     LL_REFERENCE
-8:  BASE
+8:  movabs r14, REPLAY_BASE
     mov edx, r8d
     jmp routine_to_i1
+
+// The same of one that ends in that line, and begins in the one that has been fetched last. edi:
+// its bytes but one; r11d: offset of its struct log_op in the area. One miss, but LL is referred to
+// for both lines.
+    .type routine_miss_i1_two, @function
+routine_miss_i1_two:
+    cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
+    jne 8f
+    cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
+    je 8f
+    push rax
+    mov r8d, edx
+    add rax, rdi
+    I1_FILL 9f
+9:  L1_MISSED
+    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    shrx r8, rax, rcx
+    mov rax, [rsp]
+    mov [rsp], r10
+    LL_SET 7f
+7:  mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    shrx rsi, rax, rcx
+    inc esi
+    mov rdi, r10
+    mov edx, [rip + vector_sets + VS_LL_ASSOC]
+    call vector_order
+    mov r10, rax
+    pop rdi
+    lea esi, [r8 + 1]
+    call vector_order
+    or rax, r10
+    LL_COUNT
+8:  mov esi, r11d
+    jmp routine_to_op
 
     .section .note.GNU-stack, "", @progbits

@@ -12,6 +12,7 @@
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/count/caches.h"
+#include "engine/count/ll.h"
 #include "engine/replay/area.h"
 #include "engine/replay/perform.h"
 #include "engine/spool/config.h"
@@ -19,20 +20,32 @@
 #include "engine/x86/asm.h"
 #include "sim/stamps.h"
 
+#define R8        8u
+#define R9        9u
+#define R10       10u
+#define R11       11u
 #define R12       12u
 #define R13       13u
 #define R14       14u
 #define R15       15u
-#define COLD_MAX  (2 * LOG_OPS_MAX + 4) // also for groups
-#define NEAR_SETS 64u                   // more than the lines of a block
+#define COLD_MAX  (2 * LOG_OPS_MAX + 4 + 4 * LOG_SIDES_MAX) // also for groups and sides
+#define NEAR_SETS 64u                                       // more than the lines of a block
 #define AHEAD     1024 // bytes of records that are fetched from another processor's cache in time
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_to_ll[];
-extern const char routine_miss_d1[], routine_miss_i1[];
+extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 
-enum part_kind { PART_REF, PART_GROUP, PART_OP, PART_BRANCH, PART_INDIRECT };
+enum part_kind {
+    PART_REF,
+    PART_GROUP,
+    PART_OP,
+    PART_BRANCH,
+    PART_INDIRECT,
+    PART_SIDE,
+    PART_SETTLED
+};
 
 // What follows behind the main path.
 struct part {
@@ -42,18 +55,25 @@ struct part {
     const struct log_op *op;
     u32 n; // so many ops of a group
     bool taken;
+    u64 branch; // its address, and the counter of its mispredictions
+    u32 counter;
+    u32 line; // PART_SIDE: as in struct maker, where the joint is
+    bool ticked;
+    struct routine_tail *tail;
 };
 
 // How a routine goes on; what routine_to_next is told.
 struct routine_tail {
     const struct log_block *block;
     u32 line; // id of the line fetched last
-    u32 nlinks;
+    u8 nlinks;
+    bool conditional; // it ends in a branch that is not known to have been taken or not
+    bool settled;     // no link can be made any more
     struct {
         u32 *id;   // compared with what comes next
         u8 *rel32; // behind the displacement that leads there
-        bool made;
-    } link[2]; // of a conditional branch: taken, not taken
+        u32 to;    // what that is; 0: the link has not been made
+    } link[2];     // of a conditional branch: taken, not taken
 };
 
 struct maker {
@@ -69,8 +89,8 @@ struct maker {
         bool valid;
         u16 root;
         s64 low, high;
-    } near;                      // references since the clock ticked
-    struct x86_label look_up[2]; // lead to where the next routine is looked up
+    } near;                                          // references since the clock ticked
+    struct x86_label look_up[2 + 2 * LOG_SIDES_MAX]; // lead to where the next routine is looked up
     u32 nlook_up;
     bool vectors; // misses are theirs
 };
@@ -133,13 +153,13 @@ static void make_enter(struct x86 *a)
 static void make_leave(struct x86 *a)
 {
     find_frame(a);
-    x86_mov(a, R_RSI, MEM(R_RBX, 8));
-    x86_lea(a, R_RSI, MEM_X(R_RDX, R_RSI, 3, 0));
+    x86_mov(a, R10, MEM(R_RBX, 8));
+    x86_lea(a, R10, MEM_X(R_RDX, R10, 3, 0));
     for (u32 i = tb_config.calls_often; i < tb_config.calls_events; i++) {
         x86_mov(a, R_RAX, total(R_RDX, i));
-        x86_mov(a, R_RDI, before(i));
-        x86_lea(a, R_RAX, MEM_X(R_RAX, R_RDI, 0, 1));
-        x86_add_mr(a, MEM(R_RSI, (i - tb_config.calls_often) * 8), R_RAX);
+        x86_mov(a, R11, before(i));
+        x86_lea(a, R_RAX, MEM_X(R_RAX, R11, 0, 1));
+        x86_add_mr(a, MEM(R10, (i - tb_config.calls_often) * 8), R_RAX);
     }
     behind(a, 2);
     x86_ret(a);
@@ -183,11 +203,14 @@ static void calls_make(void)
     calls.back = make_between(LOG_BACK, LOG_FIRST, make_back);
 }
 
+u32 routine_mask; // for routine.S
+
 void routine_init(void)
 {
     struct x86 a = { (u8 *)REPLAY_BASE + LOG_END, (u8 *)REPLAY_BASE + LOG_END,
                      (u8 *)REPLAY_BASE + LOG_STACK, false };
 
+    routine_mask = (SIM_STAMPS_HINTS - 1) << tb_config.d1_shift;
     x86_fix(&a, x86_jmp(&a), (u64)routine_exit);
     a = (struct x86){ (u8 *)REPLAY_BASE + LOG_STACK, (u8 *)REPLAY_BASE + LOG_STACK,
                       (u8 *)REPLAY_BASE + LOG_FIRST, false };
@@ -243,7 +266,7 @@ static void fetch(struct maker *m, const struct log_op *o)
     bool begins = m->line == 0, both = o->first != m->line && o->last != o->first;
     struct part *p;
 
-    if (!begins && tb_config.i1_sets < NEAR_SETS)
+    if (!begins && (tb_config.i1_sets < NEAR_SETS || (o->way && !m->ticked)))
         tick(m);
     m->line = o->last;
     m->ticked = false;
@@ -334,7 +357,12 @@ static void hint(struct maker *m, const struct log_op *o)
     if (o->base == LOG_NO_SLOT && o->index == LOG_NO_SLOT) {
         u32 line = (u32)(o->add >> tb_config.d1_shift) % SIM_STAMPS_HINTS;
 
-        x86_movzx16_rm(a, R_RCX, MEM(R12, TA_D1_HINTS + 2 * (s64)line));
+        x86_movzx16_rm(a, R_RCX, MEM(R_RDI, 2 * (s64)line));
+        return;
+    }
+    if (cpu.pext && !(spool->flags & SPOOL_F_NO_VECTORS)) {
+        x86_pext32_rrr(a, R_RCX, R_RAX, R9);
+        x86_movzx16_rm(a, R_RCX, MEM_X(R_RDI, R_RCX, 1, 0));
         return;
     }
     if (cpu.bmi2) {
@@ -344,7 +372,7 @@ static void hint(struct maker *m, const struct log_op *o)
         x86_shr32_ri8(a, R_RCX, tb_config.d1_shift - 1);
     }
     x86_and32_ri(a, R_RCX, (SIM_STAMPS_HINTS - 1) * 2);
-    x86_movzx16_rm(a, R_RCX, MEM_X(R12, R_RCX, 0, TA_D1_HINTS));
+    x86_movzx16_rm(a, R_RCX, MEM_X(R_RDI, R_RCX, 0, 0));
 }
 
 // One check of what lies at `add` in place of o's own, and of `size` bytes. What is not in one
@@ -357,13 +385,13 @@ static struct part *check(struct maker *m, const struct log_op *o, u64 add, u32 
 
     address(m, o, add);
     hint(m, o);
-    x86_sub_rm(a, R_RAX, MEM_X(R12, R_RCX, 3, TA_D1_TAGS));
+    x86_sub_rm(a, R_RAX, MEM_X(R_RSI, R_RCX, 3, 0));
     if (room < 128)
         x86_cmp_ri8(a, R_RAX, room);
     else
         x86_cmp_ri(a, R_RAX, room);
     p = new_part(m, PART_REF, x86_jcc(a, CC_A));
-    x86_mov(a, MEM_X(R12, R_RCX, 3, TA_D1_STAMPS), R_RBP);
+    x86_mov(a, MEM_X(R8, R_RCX, 3, 0), R_RBP);
     p->op = o;
     p->back = x86_here(a);
     return p;
@@ -423,22 +451,43 @@ static u32 refs(struct maker *m, const struct log_op *o)
 
 // -- the end of a record --
 
-static struct x86_mem branch_counter(const struct maker *m)
-{
-    return MEM_X(R12, R13, 0, TA_BRANCH + (s64)(m->block->branch & 127));
-}
-
-static void predict(struct maker *m, bool taken)
+// In rax.
+static void predict_target(struct maker *m, u64 branch, u32 counter)
 {
     struct x86 *a = &m->code;
     struct part *p;
 
-    x86_cmp8_mi(a, branch_counter(m), taken ? 3 : 0);
+    x86_cmp(a, R_RAX, MEM(R12, TA_BTAC + (s64)(branch & 511) * 8));
+    p = new_part(m, PART_INDIRECT, x86_jcc(a, CC_NE));
+    p->back = x86_here(a);
+    p->branch = branch;
+    p->counter = counter;
+}
+
+static struct x86_mem branch_counter(u64 branch)
+{
+    return MEM_X(R12, R13, 0, TA_BRANCH + (s64)(branch & 127));
+}
+
+static void predict(struct maker *m, u64 branch, u32 counter, bool taken)
+{
+    struct x86 *a = &m->code;
+    struct part *p;
+
+    x86_cmp8_mi(a, branch_counter(branch), taken ? 3 : 0);
     p = new_part(m, PART_BRANCH, x86_jcc(a, CC_NE));
     p->taken = taken;
+    p->branch = branch;
+    p->counter = counter;
     p->back = x86_here(a);
     x86_lea(a, R13, MEM_X(R13, R13, 0, taken ? 128 : 0));
     x86_and32_ri(a, R13, 0x3f80);
+}
+
+// The branch that the record ends in.
+static void predict_tail(struct maker *m, bool taken)
+{
+    predict(m, m->block->branch, m->block->counter, taken);
 }
 
 // Words of code that are changed while other threads run must not cross a line of the host's cache.
@@ -468,18 +517,47 @@ static void link_at(struct maker *m, u32 k, struct x86_label jump)
     m->look_up[m->nlook_up++] = jump;
 }
 
-static void go_on(struct maker *m)
-{
-    struct x86 *a = &m->code;
-
-    x86_mov_imm(a, R_RSI, offset_of(m->tail));
-    x86_fix(a, x86_jmp(a), (u64)routine_to_next);
-}
-
 static void look_up(struct maker *m)
 {
     x86_add_rr(&m->code, R_RAX, R14);
     x86_jmp_r(&m->code, R_RAX);
+}
+
+// None of the links leads to what comes next.
+static void go_on(struct maker *m)
+{
+    struct x86 *a = &m->code;
+    struct part *p;
+
+    x86_cmp8_mi(a, MEM(R14, offset_of(&m->tail->settled)), 0);
+    p = new_part(m, PART_SETTLED, x86_jcc(a, CC_NE));
+    p->tail = m->tail;
+    p->back = x86_here(a);
+    x86_mov_imm(a, R_RSI, offset_of(m->tail));
+    x86_fix(a, x86_jmp(a), (u64)routine_to_next);
+}
+
+// And none will: what routine_next() would do, but for what is no record.
+static void settled(struct maker *m, const struct part *p)
+{
+    struct x86 *a = &m->code;
+    struct x86_label taken;
+
+    if (!p->tail->conditional) {
+        look_up(m);
+        return;
+    }
+    x86_cmp32_ri(a, R_RAX, LOG_FIRST);
+    x86_fix(a, x86_jcc(a, CC_B), p->back);
+    x86_mov(a, R_RCX, MEM_X(R14, R_RAX, 0, -(s64)sizeof(struct area_head)));
+    x86_mov_imm(a, R_RDX, m->block->taken);
+    x86_cmp(a, R_RDX, MEM(R_RCX, offsetof(struct log_block, pc)));
+    taken = x86_jcc(a, CC_E);
+    predict_tail(m, false);
+    look_up(m);
+    x86_land(a, taken);
+    predict_tail(m, true);
+    look_up(m);
 }
 
 // The branch's end is the next word.
@@ -494,10 +572,10 @@ static void conditional_said(struct maker *m)
     way[1] = x86_jcc(a, CC_E);
     go_on(m);
     x86_land(a, way[0]);
-    predict(m, true);
+    predict_tail(m, true);
     over = x86_jmp(a);
     x86_land(a, way[1]);
-    predict(m, false);
+    predict_tail(m, false);
     x86_land(a, over);
     behind(a, 1);
     look_up(m);
@@ -522,53 +600,72 @@ static void conditional(struct maker *m)
     go_on(m);
     for (u32 k = 0; k < 2; k++) {
         x86_land(a, edge[k]);
-        predict(m, k == 0);
+        predict_tail(m, k == 0);
         keep_together(a, 1);
         link_at(m, k, x86_jmp(a));
     }
 }
 
-static void stack_behind(struct maker *m)
+static void stack_behind(struct maker *m, const struct log_side *e)
 {
-    const struct log_block *b = m->block;
     struct x86 *a = &m->code;
 
-    if (b->sp == LOG_NO_SLOT) {
-        x86_mov_imm(a, R15, (u64)b->sp_add);
+    if (e->sp == LOG_NO_SLOT) {
+        x86_mov_imm(a, R15, (u64)e->sp_add);
         return;
     }
-    if (b->sp != LOG_STACK_SLOT)
-        x86_mov(a, R15, MEM(R_RBX, b->sp * 8));
-    if (b->sp_add != (s32)b->sp_add) {
-        x86_mov_imm(a, R_RAX, (u64)b->sp_add);
+    if (e->sp != LOG_STACK_SLOT)
+        x86_mov(a, R15, MEM(R_RBX, e->sp * 8));
+    if (e->sp_add != (s32)e->sp_add) {
+        x86_mov_imm(a, R_RAX, (u64)e->sp_add);
         x86_add_rr(a, R15, R_RAX);
-    } else if (b->sp_add) {
-        x86_lea(a, R15, MEM(R15, b->sp_add));
+    } else if (e->sp_add) {
+        x86_lea(a, R15, MEM(R15, e->sp_add));
     }
+}
+
+// Behind the record; eax := what stands there.
+static void behind_record(struct maker *m, const struct log_side *e)
+{
+    struct x86 *a = &m->code;
+
+    stack_behind(m, e);
+    x86_mov32(a, R_RAX, MEM(R_RBX, e->slots * 8));
+    if (tb_config.replayer)
+        x86_prefetcht0_m(a, MEM(R_RBX, e->slots * 8 + AHEAD));
+    x86_lea(a, R_RBX, MEM(R_RBX, e->slots * 8));
+    x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
+}
+
+static void begin_tail(struct maker *m, u32 links)
+{
+    m->tail = area_take(sizeof(*m->tail));
+    *m->tail = (struct routine_tail){ .block = m->block, .line = m->line, .nlinks = (u8)links };
+}
+
+static void links_to(struct maker *m)
+{
+    for (u32 k = 0; k < m->tail->nlinks; k++)
+        link_at(m, k, compare_id(m, k));
+    go_on(m);
 }
 
 static void tail(struct maker *m)
 {
     const struct log_block *b = m->block;
-    struct x86 *a = &m->code;
+    struct log_side whole = {
+        .slots = b->slots, .nops = b->nops, .sp = b->sp, .sp_add = b->sp_add
+    };
 
     if (!m->ticked)
         tick(m);
     if (b->tail == LOG_INDIRECT) {
-        struct part *p;
-
-        x86_mov(a, R_RAX, MEM(R_RBX, (b->slots - 1) * 8));
-        x86_cmp(a, R_RAX, MEM(R12, TA_BTAC + (s64)(b->branch & 511) * 8));
-        p = new_part(m, PART_INDIRECT, x86_jcc(a, CC_NE));
-        p->back = x86_here(a);
+        x86_mov(&m->code, R_RAX, MEM(R_RBX, (b->slots - 1) * 8));
+        predict_target(m, b->branch, b->counter);
     }
-    stack_behind(m);
-    x86_mov32(a, R_RAX, MEM(R_RBX, b->slots * 8));
-    if (tb_config.replayer)
-        x86_prefetcht0_m(a, MEM(R_RBX, b->slots * 8 + AHEAD));
-    x86_lea(a, R_RBX, MEM(R_RBX, b->slots * 8));
-    x86_mov(a, MEM(R12, TH_RECORD), R_RBX);
-    *m->tail = (struct routine_tail){ .block = b, .line = m->line, .nlinks = b->nexts };
+    behind_record(m, &whole);
+    begin_tail(m, b->nexts);
+    m->tail->conditional = b->tail == LOG_COND;
     if (b->call)
         call_expected(m);
     if (b->tail == LOG_COND && b->said) {
@@ -576,9 +673,53 @@ static void tail(struct maker *m)
     } else if (b->tail == LOG_COND) {
         conditional(m);
     } else if (b->nexts) {
-        for (u32 k = 0; k < b->nexts; k++)
-            link_at(m, k, compare_id(m, k));
-        go_on(m);
+        links_to(m);
+    } else {
+        look_up(m);
+    }
+}
+
+// -- joints --
+
+static void joint(struct maker *m, const struct log_op *o)
+{
+    struct x86 *a = &m->code;
+    struct part *p;
+
+    x86_cmp8_mi(a, MEM(R_RBX, 4), o->what);
+    p = new_part(m, PART_SIDE, x86_jcc(a, CC_E));
+    p->op = o;
+    p->line = m->line;
+    p->ticked = m->ticked;
+    if (!tb_config.branch || o->way == LOG_JOINT_RETURN)
+        return;
+    if (o->way == LOG_JOINT_INDIRECT) {
+        x86_mov_imm(a, R_RAX, o->first | (u64)o->last << 32);
+        predict_target(m, o->add, o->counter);
+    } else {
+        predict(m, o->add, o->counter, o->way == LOG_JOINT_TAKEN);
+    }
+}
+
+static void part_side(struct maker *m, const struct part *p)
+{
+    const struct log_op *o = p->op;
+    const struct log_side *e = &m->block->side[o->what - 1];
+
+    m->line = p->line;
+    m->ticked = p->ticked;
+    if (!m->ticked)
+        tick(m);
+    if (e->indirect) {
+        x86_mov(&m->code, R_RAX, MEM(R_RBX, (e->slots - 1) * 8));
+        predict_target(m, o->add, o->counter);
+    } else if (tb_config.branch && e->nexts) {
+        predict(m, o->add, o->counter, o->way == LOG_JOINT_NOT_TAKEN);
+    }
+    behind_record(m, e);
+    if (e->nexts) {
+        begin_tail(m, e->nexts);
+        links_to(m);
     } else {
         look_up(m);
     }
@@ -599,14 +740,35 @@ static void part_branch(struct maker *m, const struct part *p)
     struct x86 *a = &m->code;
     struct x86_label predicted;
 
-    x86_cmp8_mi(a, branch_counter(m), 2);
+    x86_cmp8_mi(a, branch_counter(p->branch), 2);
     predicted = x86_jcc8(a, p->taken ? CC_AE : CC_B);
-    count(m, m->block->counter, SPOOL_E_BCM);
+    count(m, p->counter, SPOOL_E_BCM);
     x86_land(a, predicted);
     if (p->taken)
-        x86_inc8_m(a, branch_counter(m));
+        x86_inc8_m(a, branch_counter(p->branch));
     else
-        x86_dec8_m(a, branch_counter(m));
+        x86_dec8_m(a, branch_counter(p->branch));
+}
+
+// A fetch that misses, in one line, or in a second one behind that which was fetched last.
+static void part_op(struct maker *m, const struct part *p)
+{
+    const struct log_op *o = p->op;
+    struct x86 *a = &m->code;
+    bool two = o->first != o->last;
+
+    if (!m->vectors || o->add >> 47 || p->from[1].bytes) {
+        call_op(m, o);
+        return;
+    }
+    x86_mov_imm(a, R_RAX, o->add);
+    x86_mov_imm(a, R_RDX, o->last);
+    x86_mov_imm(a, R_RSI, o->counter);
+    if (two) {
+        x86_mov_imm(a, R_RDI, o->size - 1u);
+        x86_mov_imm(a, R11, offset_of(o));
+    }
+    x86_fix(a, x86_call(a), (u64)(two ? routine_miss_i1_two : routine_miss_i1));
 }
 
 static void emit_part(struct maker *m, const struct part *p)
@@ -626,20 +788,13 @@ static void emit_part(struct maker *m, const struct part *p)
         for (u32 i = 0; i < p->n; i++)
             check(m, p->op + i, p->op[i].add, p->op[i].size);
         break;
-    case PART_OP:
-        if (m->vectors && p->op->first == p->op->last && !(p->op->add >> 47)) {
-            x86_mov_imm(a, R_RAX, p->op->add);
-            x86_mov_imm(a, R_RDX, p->op->last);
-            x86_mov_imm(a, R_RSI, p->op->counter);
-            x86_fix(a, x86_call(a), (u64)routine_miss_i1);
-        } else {
-            call_op(m, p->op);
-        }
-        break;
+    case PART_OP: part_op(m, p); break;
     case PART_BRANCH: part_branch(m, p); break;
+    case PART_SIDE: part_side(m, p); return;
+    case PART_SETTLED: settled(m, p); return;
     case PART_INDIRECT:
-        x86_mov(a, MEM(R12, TA_BTAC + (s64)(m->block->branch & 511) * 8), R_RAX);
-        count(m, m->block->counter, SPOOL_E_BIM);
+        x86_mov(a, MEM(R12, TA_BTAC + (s64)(p->branch & 511) * 8), R_RAX);
+        count(m, p->counter, SPOOL_E_BIM);
         break;
     }
     x86_fix(a, x86_jmp(a), p->back);
@@ -654,7 +809,6 @@ u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
     m->code = (struct x86){ at, at, end, false };
     m->block = b;
     m->head = (struct area_head *)at - 1;
-    m->tail = area_take(sizeof(*m->tail));
     m->nparts = m->nlook_up = m->line = 0;
     m->ticked = m->near.valid = false;
     for (u32 i = 0; i < b->nops; i++) {
@@ -664,6 +818,8 @@ u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
             fetch(m, o);
         } else if (o->kind == LOG_REF) {
             i += refs(m, o) - 1;
+        } else if (o->kind == LOG_JOINT) {
+            joint(m, o);
         } else {
             call_op(m, o);
             m->near.valid = false;
@@ -692,22 +848,38 @@ void routine_forget_locks(void)
 
 // The displacement first: as long as the id is not the old one, it does not matter where it leads,
 // and the look-up is right for any.
-static void link_make(struct routine_tail *t, u32 k, u32 id)
+static void make(struct routine_tail *t, u32 k, u32 id)
 {
     const struct area_head *h = area_head(id);
     u64 to = REPLAY_BASE + id;
+    u32 rel;
 
     if (h->after && h->line == t->line)
         to += h->after;
-    lock_take(&links);
-    if (!t->link[k].made) {
-        u32 rel = (u32)(to - (u64)t->link[k].rel32);
+    rel = (u32)(to - (u64)t->link[k].rel32);
+    __atomic_store_n((u32 *)(t->link[k].rel32 - 4), rel, __ATOMIC_RELEASE);
+    __atomic_store_n(t->link[k].id, id, __ATOMIC_RELEASE);
+    t->link[k].to = id;
+}
 
-        __atomic_store_n((u32 *)(t->link[k].rel32 - 4), rel, __ATOMIC_RELEASE);
-        __atomic_store_n(t->link[k].id, id, __ATOMIC_RELEASE);
-        t->link[k].made = true;
-    }
+// A superblock takes the place of the block that it begins with; not while another thread may have
+// compared with that one's id, and not jumped yet.
+static void link_make(struct routine_tail *t, u32 k, u32 id)
+{
+    u32 old = t->link[k].to;
+
+    lock_take(&links);
+    if (!old || (area_block(old)->pc == area_block(id)->pc && !ll_is_shared()))
+        make(t, k, id);
+    else
+        t->settled = true;
     lock_drop(&links);
+}
+
+// The link that leads to the block at pc, or may.
+static u32 link_to(const struct routine_tail *t, u64 pc)
+{
+    return t->nlinks == 2 && t->link[0].to && area_block(t->link[0].to)->pc != pc;
 }
 
 struct next {
@@ -723,7 +895,7 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
     const struct log_block *b = tail->block;
     u32 id = *(const u32 *)record, k = 0;
 
-    if (b->tail == LOG_COND) {
+    if (tail->conditional) {
         t->log_tail = b;
         if (id == LOG_END)
             return (struct next){ (u64)routine_exit, record };
@@ -731,8 +903,8 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
         if (*(const u32 *)record != id || id < LOG_FIRST)
             return (struct next){ REPLAY_BASE + *(const u32 *)record, record };
         k = area_block(id)->pc == b->taken ? 0 : 1;
-    } else if (id >= LOG_FIRST && tail->nlinks == 2) {
-        k = tail->link[0].made ? 1 : 0;
+    } else if (id >= LOG_FIRST) {
+        k = link_to(tail, area_block(id)->pc);
     }
     if (id >= LOG_FIRST)
         link_make(tail, k, id);

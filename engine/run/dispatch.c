@@ -274,6 +274,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
 {
     s64 id = (s64)t->exit_id;
     struct fragment *f;
+    u32 k;
 
     spool->n_dispatch++;
     if (id == -1) {
@@ -291,14 +292,16 @@ static _Noreturn void dispatch_exit(struct thread *t)
         tcache_unlock();
         run(t, NULL, 0, false);
     }
-    f = tcache_by_index((u32)id >> 1);
-    log_edge(t, f->log, (u32)id & 1);
-    t->pc = f->exit[id & 1].target;
+    k = (u32)id % FRAGMENT_EXITS_MAX;
+    f = tcache_by_index((u32)id / FRAGMENT_EXITS_MAX);
+    if (!f->exit[k].side)
+        log_edge(t, f->log, k);
+    t->pc = f->exit[k].target;
     if (UNLIKELY(f->flags & FRAGMENT_REQUEST)) {
         requests_answer(t);
         run(t, NULL, 0, false);
     }
-    run(t, f, (u32)id & 1, false);
+    run(t, f, k, false);
 }
 
 static _Noreturn void dispatch_syscall(struct thread *t)

@@ -41,6 +41,7 @@
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 
 #define CACHE_KIB       131072 // size of the code cache where --cache-size says nothing
@@ -440,6 +441,7 @@ void launch_main(u64 *sp)
     calls_init(); // replays are made of where it counts
     log_init();
     translate_init();
+    superblock_init();
     emulate_init();
     requests_init();
     counting_init();

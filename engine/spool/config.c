@@ -70,6 +70,9 @@ static void config_replay(struct tb_config *c)
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
     c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
     c->watched = c->defer && !serial;
+    // Frames and contexts are found at the ends of blocks.
+    c->superblocks = c->defer && !c->calls && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) &&
+                     !c->each_block && c->chain;
     c->stamps = c->defer && stamps;
     c->vectors = c->defer && vectors;
 }

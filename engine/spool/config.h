@@ -15,6 +15,7 @@ struct tb_config {
     bool watched;          // a process replays what is left after SIGKILL
     u32 log_size;          // bytes of a thread's buffer
     bool values;           // record registers, not addresses
+    bool superblocks;      // blocks that follow each other become one fragment
     bool stamps;           // and replay by generated code, with caches that know recency by stamps
     bool vectors;          // and these search sets by AVX-512
     bool i1_fast, d1_fast; // geometry allows the inline check

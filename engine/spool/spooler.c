@@ -293,7 +293,7 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                .flags = (u16)flags,
                                .hash = hash };
     memcpy(b + 1, insns, n * sizeof(*insns));
-    spool->block_count++;
+    spool->block_count += !(flags & SPOOL_B_SUM);
     __atomic_store_n(&spool->blocks_used, offset + bytes, __ATOMIC_RELEASE);
     lock_drop(&spool_lock);
     *first_counter = (u32)counter;

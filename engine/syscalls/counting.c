@@ -108,7 +108,7 @@ static u64 blocks_executed(void)
         for (u64 at = 0; at < spool->blocks_used;
              at += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~7ul) {
             b = spooler_block_at((u32)(at / 8));
-            sum += counters[b->counter];
+            sum += counters[b->counter] * (b->flags & SPOOL_B_SUM ? b->insns : 1u);
         }
         for (u32 i = 0; tb_config.contexts && i < spool->edges_used; i++)
             if (spooler_edge_at(i)->kind == SPOOL_EDGE_ACCOUNT)

@@ -74,6 +74,21 @@ bool block_ends(const struct insn *in)
     }
 }
 
+// Whether a superblock may go on at `next` behind it.
+static bool block_joins(const struct insn *in, u64 next)
+{
+    switch (in->kind) {
+    case INSN_RET:
+    case INSN_JMP_IND:
+    case INSN_CALL_IND: return true;
+    case INSN_JMP:
+    case INSN_CALL: return next == in->target;
+    case INSN_JCC:
+        return in->target != in->pc + in->len && (next == in->target || next == in->pc + in->len);
+    default: return !block_ends(in) && next == in->pc + in->len;
+    }
+}
+
 u32 block_takes(const struct insn *in)
 {
     return in->kind == INSN_RET ? 1u << R_RCX : 0;
@@ -96,12 +111,18 @@ static void block_step(struct tb *b, struct insn *in, const u8 *code, int len)
     b->end = pc + in->len;
 }
 
+// Where a superblock may be left, every flag is live.
 static void liveness(struct tb *b)
 {
-    u32 live = FLAGS_ARITH;
+    u32 live = FLAGS_ARITH, at = b->nblocks;
 
     b->live[b->n] = FLAGS_ARITH;
     for (u32 i = b->n; i-- > 0;) {
+        if (at && b->block[at - 1].first + b->block[at - 1].n - 1 == i) {
+            at--;
+            if (b->insn[i].kind != INSN_JMP && b->insn[i].kind != INSN_CALL)
+                live = FLAGS_ARITH;
+        }
         live &= ~(u32)b->insn[i].flags_kill;
         live |= b->insn[i].flags_read;
         b->live[i] = (u16)live;
@@ -114,17 +135,20 @@ static bool steps(const struct insn *in, int len)
            (in->kind == INSN_STRING && (in->flags & INSN_F_SEG_GS));
 }
 
+// Behind the instructions that there are, a block from b->end on.
 static void decode(struct tb *b, u32 limit, u64 *fault)
 {
     struct source s = { .at = 0, .have = 0 };
+    u32 first = b->n;
 
-    while (b->n < limit && !(b->n && b->end >= b->function.end) && refill(b, &s, b->end, fault)) {
+    while (b->n - first < limit && !(b->n && b->end >= b->function.end) &&
+           refill(b, &s, b->end, fault)) {
         struct insn *in = &b->insn[b->n];
         bool refs = tb_config.cache || tb_config.branch || tb_config.calls;
         int len = decode_insn(in, b->end, s.buf + s.at, s.have - s.at, refs);
 
         if (len < 0) {
-            if (b->n == 0)
+            if (b->n == first)
                 *fault = b->end + (s.have - s.at);
             return;
         }
@@ -142,16 +166,64 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
     }
 }
 
-bool block_decode(struct tb *b, u32 limit, u64 *fault)
+static void begin(struct tb *b)
 {
-    b->n = 0;
-    b->end = b->pc;
+    b->n = b->nblocks = 0;
     b->step = false;
     b->writable = false;
     b->function.end = ~0ul;
+}
+
+static void decode_block(struct tb *b, u64 pc, u32 limit, u64 *fault)
+{
+    u32 first = b->n;
+
+    b->end = pc;
+    decode(b, limit, fault);
+    if (b->n != first)
+        b->block[b->nblocks++] =
+            (struct tb_block){ .pc = pc, .end = b->end, .first = first, .n = b->n - first };
+}
+
+bool block_decode(struct tb *b, u32 limit, u64 *fault)
+{
+    begin(b);
     if (tb_config.calls)
         b->function = functions_at(b->pc);
-    decode(b, limit, fault);
+    decode_block(b, b->pc, limit, fault);
     liveness(b);
     return b->n != 0;
+}
+
+// The last block goes, which cannot be one of a superblock.
+static void drop_last(struct tb *b)
+{
+    b->nblocks--;
+    b->n = b->block[b->nblocks].first;
+    if (b->nblocks)
+        b->end = b->block[b->nblocks - 1].end;
+}
+
+bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n)
+{
+    u64 fault;
+
+    begin(b);
+    b->pc = pc[0];
+    for (u32 k = 0; k < n && b->n + limit <= TB_INSNS_MAX; k++) {
+        if (k && !block_joins(&b->insn[b->n - 1], pc[k]))
+            break;
+        decode_block(b, pc[k], limit, &fault);
+        if (b->nblocks != k + 1) {
+            b->writable = false; // what has been looked at is none of it
+            break;
+        }
+        if (b->writable || b->step || b->insn[b->n - 1].kind == INSN_REQUEST) {
+            b->writable = b->step = false;
+            drop_last(b);
+            break;
+        }
+    }
+    liveness(b);
+    return b->nblocks >= 2;
 }

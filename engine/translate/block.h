@@ -9,6 +9,10 @@
 // is then the address that cannot.
 bool block_decode(struct tb *b, u32 limit, u64 *fault);
 
+// The same along a path: blocks of up to `limit` instructions each that begin at pc[0..n). As many
+// of them as can be one superblock; false when these are less than two.
+bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n);
+
 // Whether an instruction is the last of its block.
 bool block_ends(const struct insn *in);
 

@@ -40,6 +40,8 @@ void defer_begin(struct tb *b)
     l->nexts = 1;
     l->said = false;
     l->call = 0;
+    l->blocks = (u8)b->nblocks;
+    l->nsides = 0;
     for (u32 r = 0; r < 16; r++)
         b->value[r].known = false;
     b->value[R_RSP] = (struct value){ LOG_STACK_SLOT, true, 0 };
@@ -54,7 +56,10 @@ void defer_open(struct tb *b)
     // finds the buffer after SIGKILL sees how far it goes. The number of words is known at the end.
     x86_mov32_mi(&b->code, MEM(R11, LOG_RECORD_MAX * 8), 0);
     b->log_ends = tb_off(b) - 8;
-    x86_mov32_mi(&b->code, MEM(R11, 0), log_next_id());
+    if (b->nblocks > 1)
+        x86_mov_mi(&b->code, MEM(R11, 0), log_next_id());
+    else
+        x86_mov32_mi(&b->code, MEM(R11, 0), log_next_id());
 }
 
 static struct log_op *new_op(struct tb *b, u32 i, enum log_kind kind)
@@ -193,20 +198,50 @@ static void ref(struct tb *b, u32 i, const struct memref *r)
         ref_computed(b, i, r, o);
 }
 
-// As refs.c checks lines.
+static void touched(struct tb *b, u64 line)
+{
+    u32 n = 0;
+
+    for (u32 k = 0; k < b->nlines; k++) {
+        if (b->lines[k] != line)
+            b->lines[n++] = b->lines[k];
+    }
+    if (n == TB_LINES_MAX)
+        n = 0;
+    b->lines[n++] = line;
+    b->nlines = n;
+}
+
+// Whether a line is sure to be in I1 still, and to be the latest of its set: it has been touched,
+// and no other of that set since.
+static bool is_there(const struct tb *b, u64 line)
+{
+    for (u32 k = b->nlines; k-- > 0;) {
+        if (b->lines[k] == line)
+            return true;
+        if (!((b->lines[k] ^ line) & (tb_config.i1_sets - 1)))
+            return false;
+    }
+    return false;
+}
+
+// As refs.c checks lines; and in a superblock none a second time, if that would change nothing.
 static void fetch(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
     u64 first = in->pc >> tb_config.i1_shift, last = (in->pc + in->len - 1) >> tb_config.i1_shift;
+    bool same = (first == b->iline && last == b->iline) || (first == last && is_there(b, first));
     struct log_op *o;
 
-    bool same = first == b->iline && last == b->iline;
-
-    if (same && !reftrace_on)
+    if (same && !reftrace_on) {
+        b->iline = last;
         return;
+    }
     o = new_op(b, i, same ? LOG_SAME : LOG_FETCH);
     o->add = in->pc;
     o->size = in->len;
+    o->way = b->joined;
+    b->joined = false;
     if (same)
         return;
     o->counter = b->first[i] + b->cnt[i].i1mr;
@@ -215,6 +250,8 @@ static void fetch(struct tb *b, u32 i)
         o->last = ids_of(last);
     }
     b->iline = last;
+    touched(b, first);
+    touched(b, last);
 }
 
 // Slots that a helper fills in: there is room, for the record's first store lies behind them.
@@ -320,6 +357,11 @@ void defer_close(struct tb *b, u32 i)
     u32 ends;
 
     stack_known(b);
+    // The first store of a record lies behind the end of each of its sides, too.
+    for (u32 k = 0; k < l->nsides; k++) {
+        if (b->log.side[k].slots > l->slots)
+            new_slots(b, b->log.side[k].slots - l->slots);
+    }
     l->sp = b->value[R_RSP].slot;
     l->sp_add = b->value[R_RSP].add;
     state_clean_but(b, i < b->n ? block_takes(in) : 0);
@@ -350,6 +392,48 @@ void defer_close(struct tb *b, u32 i)
     b->log_kept = false;
     b->log_state = RECIPE_CLOSED;
     tb_mark(b);
+}
+
+u32 defer_joint(struct tb *b, u32 i, bool taken, u64 next)
+{
+    struct log_block *l = &b->log.block;
+    const struct insn *in = &b->insn[i];
+    bool conditional = in->kind == INSN_JCC, returns = in->kind == INSN_RET;
+    bool predicted = tb_config.branch && !conditional && !returns;
+    struct log_op *o;
+
+    stack_known(b);
+    b->log.side[l->nsides++] = (struct log_side){
+        .slots = (u16)(l->slots + predicted),
+        .nops = l->nops,
+        .sp = b->value[R_RSP].slot,
+        .sp_add = b->value[R_RSP].add,
+        .nexts = conditional,
+        .blocks = (u8)(b->at + 1),
+        .indirect = predicted,
+    };
+    o = new_op(b, i, LOG_JOINT);
+    o->add = in->pc;
+    o->way = returns        ? LOG_JOINT_RETURN
+             : !conditional ? LOG_JOINT_INDIRECT
+             : taken        ? LOG_JOINT_TAKEN
+                            : LOG_JOINT_NOT_TAKEN;
+    o->what = l->nsides;
+    o->counter = b->first[i] + (conditional ? b->cnt[i].bcm : b->cnt[i].bim);
+    o->first = (u32)next;
+    o->last = (u32)(next >> 32);
+    return l->nsides;
+}
+
+void defer_side(struct tb *b, u32 side)
+{
+    u32 slots = b->log.side[side - 1].slots;
+    struct x86 *a = &b->code;
+
+    state_spill(b, R11);
+    x86_mov32_mi(a, MEM(R11, slots * 8), 0); // as in defer_open(): before the record is shorter
+    x86_mov32_mi(a, MEM(R11, 4), side);
+    x86_lea(a, R11, MEM(R11, slots * 8));
 }
 
 void defer_word(struct tb *b, u32 word)
@@ -417,5 +501,10 @@ void defer_left(struct tb *b, u32 frame, u32 counter, u32 first)
 void defer_target(struct tb *b)
 {
     if (b->log.block.tail == LOG_INDIRECT)
-        x86_mov(&b->code, MEM(R11, -8), R_RCX);
+        defer_target_is(b);
+}
+
+void defer_target_is(struct tb *b)
+{
+    x86_mov(&b->code, MEM(R11, -8), R_RCX);
 }

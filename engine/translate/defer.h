@@ -19,6 +19,10 @@ void defer_string(struct tb *b, u32 i);
 // Nothing of the block can fault any more but instruction i, or nothing (b->n), and only what
 // defer_target() stores is missing.
 void defer_close(struct tb *b, u32 i);
+// A branch at which a superblock goes on at `next`, which is where it is taken to, or not. Returns
+// the number of the side where it does not; and what the record is then.
+u32 defer_joint(struct tb *b, u32 i, bool taken, u64 next);
+void defer_side(struct tb *b, u32 side);
 // Behind a record: a word (LOG_TAKEN, LOG_NOT_TAKEN), and what becomes of a frame, whose address is
 // in a register: it was made; it has ended, with its edge's counter in another one, which changes:
 // it is the counter `first` behind it from which on the edge's grow. Nothing without --replay.
@@ -31,5 +35,7 @@ void defer_left(struct tb *b, u32 frame, u32 counter, u32 first);
 
 // An indirect branch's target is in rcx, which has been spilled.
 void defer_target(struct tb *b);
+// And it has a slot, the last.
+void defer_target_is(struct tb *b);
 
 #endif

@@ -11,6 +11,7 @@
 #include "engine/translate/calls.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/predict.h"
+#include "engine/translate/record.h"
 #include "engine/translate/rewrite.h"
 
 // The displacement of an exit is patched while other threads run: it must not cross a cache line of
@@ -29,6 +30,7 @@ static void note_exit(struct tb *b, struct x86_label l, u64 target)
 
     x->rel32 = (u16)l.at;
     x->target = target;
+    x->side = false;
 }
 
 void flow_exit(struct tb *b, u64 target)
@@ -76,11 +78,12 @@ static void look_up(struct tb *b)
     tb_jmp_out(b, stubs_at(STUB_IBL_MISS));
     x86_land(a, hit);
     state_unspill(b, R_RCX);
-    b->draft.ibl_jmp = tb_off(b);
+    b->draft.ibl_jmp[b->draft.ibl_jmp[0] != 0] = tb_off(b);
     x86_jmp_m(a, GS(TH_IBL_HOST));
 }
 
-void flow_indirect(struct tb *b, u32 i)
+// rcx (spilled) := where an indirect branch goes; what it does to the stack is done.
+static void take_target(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
 
@@ -91,13 +94,22 @@ void flow_indirect(struct tb *b, u32 i)
         x86_pop_r(&b->code, R_RCX);
         if (in->imm)
             x86_lea(&b->code, R_RSP, MEM(R_RSP, in->imm));
-    } else {
-        state_unspill_mask(b, in->regs & b->given);
-        rewrite_target(b, in, R_RCX);
-        if (b->given)
-            state_spill(b, (u32)__builtin_ctz(b->given));
-        if (in->kind == INSN_CALL_IND)
-            rewrite_push(b, in->pc + in->len);
+        return;
+    }
+    state_unspill_mask(b, in->regs & b->given);
+    rewrite_target(b, in, R_RCX);
+    if (b->given)
+        state_spill(b, (u32)__builtin_ctz(b->given));
+    if (in->kind == INSN_CALL_IND)
+        rewrite_push(b, in->pc + in->len);
+}
+
+void flow_indirect(struct tb *b, u32 i)
+{
+    const struct insn *in = &b->insn[i];
+
+    take_target(b, i);
+    if (in->kind != INSN_RET) {
         if (b->given)
             defer_target(b);
         else
@@ -183,6 +195,111 @@ void flow_cold(struct tb *b, const struct cold *c)
     edge_exit(b, b->cur, c->edge.taken);
 }
 
+// rcx := what has to be 0 for it to be where the superblock goes on. No flag changes.
+static void compare_target(struct tb *b, u64 next)
+{
+    struct x86 *a = &b->code;
+    u32 r;
+
+    if (next < 1u << 31) {
+        x86_lea(a, R_RCX, MEM(R_RCX, -(s64)next));
+        return;
+    }
+    r = state_scratch(b, 1u << R_RCX);
+    x86_mov_imm(a, r, -next);
+    x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
+}
+
+static void indirect_joint(struct tb *b, u32 i, u64 next)
+{
+    struct cold_side side = { .number = defer_joint(b, i, true, next),
+                              .target = next,
+                              .indirect = true };
+    struct x86_label same;
+
+    take_target(b, i);
+    compare_target(b, next);
+    same = x86_jrcxz(&b->code);
+    tb_cold(b, COLD_SIDE, x86_jmp(&b->code))->side = side;
+    x86_land(&b->code, same);
+}
+
+static void conditional_joint(struct tb *b, u32 i, u64 next)
+{
+    const struct insn *in = &b->insn[i];
+    bool taken = next == in->target;
+    struct cold_side side = { .target = taken ? in->pc + in->len : in->target };
+    struct x86_label way;
+
+    state_clean(b);
+    side.number = defer_joint(b, i, taken, next);
+    way = x86_jcc(&b->code, taken ? in->cond ^ 1u : in->cond);
+    tb_cold(b, COLD_SIDE, way)->side = side;
+}
+
+void flow_joint(struct tb *b, u32 i, u64 next)
+{
+    const struct insn *in = &b->insn[i];
+
+    switch (in->kind) {
+    case INSN_CALL: rewrite_push(b, in->pc + in->len); break;
+    case INSN_JCC: conditional_joint(b, i, next); break;
+    case INSN_RET:
+    case INSN_JMP_IND:
+    case INSN_CALL_IND: indirect_joint(b, i, next); break;
+    default: break;
+    }
+}
+
+// The record is complete but for the target.
+static void look_up_side(struct tb *b)
+{
+    struct x86 *a = &b->code;
+
+    state_unspill_mask(b, b->spilled & ~(1u << R_RCX | b->given));
+    if (b->side_look_up) {
+        x86_fix(a, x86_jmp(a), b->side_look_up);
+        return;
+    }
+    b->side_look_up = x86_here(a);
+    look_up(b);
+}
+
+// The executions of the first n blocks, by way of r. No flag changes.
+static void count_side(struct tb *b, u32 r, u32 n)
+{
+    struct x86_mem counter = GS(TA_COUNTERS + record_sum(b, n) * 8);
+    struct x86 *a = &b->code;
+
+    x86_mov(a, r, counter);
+    x86_lea(a, r, MEM(r, 1));
+    x86_mov(a, counter, r);
+}
+
+void flow_side(struct tb *b, const struct cold *c)
+{
+    u32 blocks = b->log.side[c->side.number - 1].blocks, r;
+    struct x86 *a = &b->code;
+
+    tb_cold_begin(b, c);
+    if (!c->side.indirect) {
+        count_side(b, state_scratch(b, 0), blocks);
+        state_clean(b);
+        defer_side(b, c->side.number);
+        flow_exit(b, c->side.target);
+        b->draft.exit[b->draft.nexits - 1].side = true;
+        return;
+    }
+    r = state_scratch(b, 1u << R_RCX);
+    count_side(b, r, blocks);
+    x86_mov_imm(a, r, c->side.target);
+    x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
+    defer_side(b, c->side.number);
+    if (b->log.side[c->side.number - 1].indirect)
+        defer_target_is(b);
+    look_up_side(b);
+}
+
 void flow_dispatch(struct tb *b, u32 exit_id)
 {
     x86_mov_mi(&b->code, GS(TH_EXIT_ID), exit_id);
@@ -199,16 +316,16 @@ void flow_stubs(struct tb *b, u32 index)
         tb_part(b, SPOOL_CODE_EXIT, i);
         d->exit[i].stub = (u16)tb_off(b);
         x86_land(&b->code, exit);
-        flow_dispatch(b, index * 2 + i);
+        flow_dispatch(b, fragment_exit_id(index, i));
     }
     // In an instruction that is never executed, so that it can be disassembled; aligned, for the
     // client may run with alignment checks on.
-    if (b->pushed.bytes) {
+    for (u32 i = 0; i < b->npushed; i++) {
         u64 at;
 
         x86_nops(&b->code, (u32)(6 - x86_here(&b->code)) & 7);
         at = x86_here(&b->code);
-        x86_mov64_ri(&b->code, R_RAX, b->pushed_value);
-        x86_fix(&b->code, b->pushed, at + 2);
+        x86_mov64_ri(&b->code, R_RAX, b->pushed_value[i]);
+        x86_fix(&b->code, b->pushed[i], at + 2);
     }
 }

@@ -18,6 +18,11 @@ void flow_syscall(struct tb *b, u32 i);
 // COLD_EDGE.
 void flow_cold(struct tb *b, const struct cold *c);
 
+// The last instruction of a block behind which a superblock goes on at `next`, and where it goes
+// elsewhere.
+void flow_joint(struct tb *b, u32 i, u64 next);
+void flow_side(struct tb *b, const struct cold *c);
+
 // To the dispatcher, which finds exit_id.
 void flow_dispatch(struct tb *b, u32 exit_id);
 // The stubs of the exits; index: of the fragment.

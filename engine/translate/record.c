@@ -65,12 +65,12 @@ static struct spool_insn describe(const struct insn *in)
     return r;
 }
 
-static void make_record(struct tb *b)
+static void make_record(struct tb *b, const struct tb_block *t)
 {
     u64 line = ~0ul;
     u32 shift = tb_config.i1_shift;
 
-    for (u32 i = 0; i < b->n; i++) {
+    for (u32 i = t->first; i < t->first + t->n; i++) {
         const struct insn *in = &b->insn[i];
         u64 first = in->pc >> shift, last = (in->pc + in->len - 1) >> shift;
 
@@ -81,15 +81,15 @@ static void make_record(struct tb *b)
     }
 }
 
-static u32 hash_code(const struct tb *b)
+static u32 hash_code(const struct tb *b, const struct tb_block *t)
 {
     u32 h = 2166136261u;
 
-    for (u32 i = 0; i < b->n; i++) {
+    for (u32 i = t->first; i < t->first + t->n; i++) {
         for (u32 k = 0; k < b->insn[i].len; k++)
             h = (h ^ b->insn[i].bytes[k]) * 16777619u;
     }
-    return h ^ b->n;
+    return h ^ t->n;
 }
 
 static void known_grow(void)
@@ -112,18 +112,37 @@ static void known_grow(void)
     known.size = size;
 }
 
-// Where the block's record is noted, or would be.
-static u32 find(const struct tb *b, u32 hash, u32 map)
+// Where the block's record is noted, or would be; `of`: that of a sum of these counters.
+static u32 find(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
 {
-    u32 k = known_hash(b->pc, hash) & (known.size - 1);
+    u32 k = known_hash(pc, hash) & (known.size - 1);
 
     for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
         const struct spool_block *s = spooler_block_at(known.index[k] - 1);
 
-        if (s->pc == b->pc && s->hash == hash && s->map == map && s->insns == b->n)
+        if (s->pc == pc && s->hash == hash && s->map == map && s->insns == n &&
+            (of ? s->flags & SPOOL_B_SUM && !memcmp(s + 1, of, n * sizeof(*of))
+                : !(s->flags & SPOOL_B_SUM)))
             break;
     }
     return k;
+}
+
+// With room for one more.
+static u32 place_of(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
+{
+    u32 k = find(pc, hash, map, n, of);
+
+    if (known.index[k] || known.used * 2 < known.size)
+        return k;
+    known_grow();
+    return find(pc, hash, map, n, of);
+}
+
+static void note(u32 k, const struct spool_block *s)
+{
+    known.index[k] = spooler_block_index(s) + 1;
+    known.used++;
 }
 
 static u32 flags_of(const struct tb *b)
@@ -132,40 +151,54 @@ static u32 flags_of(const struct tb *b)
            (tb_config.calls && b->function.plt ? SPOOL_B_PLT : 0u);
 }
 
-u32 record_of(struct tb *b)
+void record_make(struct tb *b, struct tb_block *t)
 {
-    u32 hash, map, total = 1, k;
+    u32 hash, map, total = 1, k, end = t->first + t->n;
 
+    t->record = 0;
+    t->counter = tb_config.sink;
     if (!tb_config.counts) {
-        memset(b->rec, 0, b->n * sizeof(b->rec[0]));
-        b->counter = tb_config.sink;
-        return 0;
+        memset(b->rec + t->first, 0, t->n * sizeof(b->rec[0]));
+        return;
     }
-    hash = hash_code(b);
-    map = vmmap_spool_map(b->pc);
-    make_record(b);
-    for (u32 i = 0; i < b->n; i++) {
+    hash = hash_code(b, t);
+    map = vmmap_spool_map(t->pc);
+    make_record(b, t);
+    for (u32 i = t->first; i < end; i++) {
         b->cnt[i] = spool_insn_counters(b->rec[i], tb_config.flags);
         b->first[i] = total; // made absolute below
         total += b->cnt[i].count;
     }
-    k = find(b, hash, map);
+    k = place_of(t->pc, hash, map, t->n, NULL);
     if (!known.index[k]) {
-        struct spool_block *s;
+        struct spool_block *s = spooler_block_append(t->pc, map, flags_of(b), hash,
+                                                     b->rec + t->first, t->n, total, &t->counter);
 
-        if (known.used * 2 >= known.size) {
-            known_grow();
-            k = find(b, hash, map);
-        }
-        s = spooler_block_append(b->pc, map, flags_of(b), hash, b->rec, b->n, total, &b->counter);
-        known.index[k] = spooler_block_index(s) + 1;
-        known.used++;
+        note(k, s);
         contexts_block(spooler_block_index(s), s->counter, total, &b->function);
     }
-    b->counter = spooler_block_at(known.index[k] - 1)->counter;
-    for (u32 i = 0; i < b->n; i++) {
-        b->first[i] += b->counter;
+    t->record = known.index[k] - 1;
+    t->counter = spooler_block_at(t->record)->counter;
+    for (u32 i = t->first; i < end; i++) {
+        b->first[i] += t->counter;
         calls_own(&b->cnt[i], b->first[i]);
     }
-    return known.index[k] - 1;
+}
+
+u32 record_sum(const struct tb *b, u32 n)
+{
+    u32 counter[FRAGMENT_BLOCKS_MAX], insns = 0, hash = 2166136261u, k;
+    struct spool_insn as[FRAGMENT_BLOCKS_MAX];
+
+    _Static_assert(sizeof(as) == sizeof(counter), "they stand in place of instructions");
+    for (u32 i = 0; i < n; i++) {
+        counter[i] = b->block[i].counter;
+        insns += b->block[i].n;
+        hash = (hash ^ counter[i]) * 16777619u;
+    }
+    memcpy(as, counter, n * sizeof(counter[0]));
+    k = place_of(b->pc, hash, insns, n, counter);
+    if (!known.index[k])
+        note(k, spooler_block_append(b->pc, insns, SPOOL_B_SUM, hash, as, n, 1, &counter[0]));
+    return spooler_block_at(known.index[k] - 1)->counter;
 }

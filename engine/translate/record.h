@@ -7,7 +7,9 @@
 
 void record_init(void);
 
-// Finds or makes the record; returns its index and sets the block's counters.
-u32 record_of(struct tb *b);
+// Finds or makes that of one of b's blocks, and says what its counters are.
+void record_make(struct tb *b, struct tb_block *t);
+// The counter of executions of b's first n blocks together.
+u32 record_sum(const struct tb *b, u32 n);
 
 #endif

@@ -385,8 +385,8 @@ void rewrite_push(struct tb *b, u64 value)
     } else {
         // From behind the block's code: no register is needed for it.
         tb_mark(b);
-        b->pushed = x86_push_rip(&b->code);
-        b->pushed_value = value;
+        b->pushed[b->npushed] = x86_push_rip(&b->code);
+        b->pushed_value[b->npushed++] = value;
     }
 }
 

@@ -69,17 +69,19 @@ void translate_init(void)
 
 // The block's counter is incremented where the flags that inc writes (all but CF) are dead, as late
 // as possible.
-static u32 counter_place(const struct tb *b)
+static u32 counter_place(const struct tb *b, const struct tb_block *t)
 {
-    for (u32 i = tb_config.calls ? b->n : 0; i-- > 0;) {
+    u32 end = t->first + t->n;
+
+    for (u32 i = tb_config.calls ? end : t->first; i-- > t->first;) {
         if (!b->live[i]) // running totals are added to
             return i;
     }
-    for (u32 i = b->n; i-- > 0;) {
+    for (u32 i = end; i-- > t->first;) {
         if (!(b->live[i] & ~FLAG_CF))
             return i;
     }
-    return b->n - 1;
+    return end - 1;
 }
 
 static void emit_count(struct tb *b)
@@ -243,6 +245,7 @@ static void emit_cold(struct tb *b, const struct cold *c, u32 index)
     case COLD_BC:
     case COLD_BI: predict_cold(b, c); break;
     case COLD_EDGE: flow_cold(b, c); break;
+    case COLD_SIDE: flow_side(b, c); break;
     case COLD_CALLS: calls_emit_cold(b, c); break;
     case COLD_SMC: // the dispatcher drops the block
         tb_cold_begin(b, c);
@@ -263,31 +266,35 @@ static void begin(struct tb *b)
     a->end = a->p + (room > FRAGMENT_MAX ? FRAGMENT_MAX : room);
     a->full = false;
     d->nrecipes = d->nrelocs = d->nexits = 0;
-    d->ibl_jmp = d->sc_jmp = 0;
-    b->ncold = b->nparts = 0;
+    d->ibl_jmp[0] = d->ibl_jmp[1] = d->sc_jmp = 0;
+    b->side_look_up = 0;
+    b->ncold = b->nparts = b->npushed = 0;
     b->spilled = 0;
     b->stack_set = false;
-    b->pushed.bytes = 0;
-    b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = false;
+    b->flags_saved = b->bumped = b->in_rep = b->overflow = b->alone = b->joined = false;
     b->iline = ~0ul;
+    b->nlines = 0;
     b->cur = 0;
     defer_begin(b);
 }
 
-// Emits the whole block. Returns false when it does not fit.
-static bool emit_block(struct tb *b, u32 index)
+// A superblock is counted where it ends: the executions of all of its blocks. What leaves it in the
+// middle counts those before (codecache/where.c).
+static void emit_body(struct tb *b, u32 k)
 {
-    u32 place = counter_place(b);
+    const struct tb_block *t = &b->block[k];
+    u32 place = counter_place(b, t), end = t->first + t->n;
+    bool last = k + 1 == b->nblocks;
 
-    tb_part(b, SPOOL_CODE_HEAD, 0);
-    if (b->writable)
-        emit_self_check(b);
-    if (b->given)
-        defer_open(b);
-    for (u32 i = 0; i < b->n; i++) {
+    b->at = k;
+    b->counter = b->nblocks > 1 && last ? record_sum(b, b->nblocks) : t->counter;
+    b->record = t->record;
+    for (u32 i = t->first; i < end; i++) {
         b->cur = i;
+        if (k && i == t->first)
+            b->joined = true;
         tb_part(b, SPOOL_CODE_MAIN, i);
-        if (i == place && tb_config.counts)
+        if (i == place && last && tb_config.counts)
             emit_count(b);
         if (b->given)
             defer_insn(b, i);
@@ -295,8 +302,25 @@ static bool emit_block(struct tb *b, u32 index)
             refs_insn(b, i);
         if (!b->given && b->rec[i].flags & SPOOL_I_BC && b->insn[i].kind == INSN_PLAIN)
             predict_edge(b, i, false); // a locked operation in Cachegrind's count
-        emit_insn(b, i);
+        if (!last && i + 1 == end && block_ends(&b->insn[i])) {
+            prepare(b, i);
+            flow_joint(b, i, b->block[k + 1].pc);
+        } else {
+            emit_insn(b, i);
+        }
     }
+}
+
+// Emits everything. Returns false when it does not fit.
+static bool emit_block(struct tb *b, u32 index)
+{
+    tb_part(b, SPOOL_CODE_HEAD, 0);
+    if (b->writable)
+        emit_self_check(b);
+    if (b->given)
+        defer_open(b);
+    for (u32 k = 0; k < b->nblocks; k++)
+        emit_body(b, k);
     if (!block_ends(&b->insn[b->n - 1])) {
         b->cur = b->n;
         if (b->given)
@@ -311,19 +335,26 @@ static bool emit_block(struct tb *b, u32 index)
     return !b->code.full && !b->overflow;
 }
 
-static struct fragment *publish(struct tb *b, u32 block)
+static struct fragment *publish(struct tb *b)
 {
     struct draft *d = &b->draft;
 
     d->pc = b->pc;
-    d->end = b->end;
+    d->end = b->block[0].end;
     d->hpc = (u64)b->code.start;
     d->size = tb_off(b);
     d->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0) |
                (b->insn[b->n - 1].kind == INSN_REQUEST ? FRAGMENT_REQUEST : 0) |
                (tb_config.counts ? 0 : FRAGMENT_UNCOUNTED);
-    d->block = block;
+    d->block = b->block[0].record;
     d->counter = b->counter;
+    d->own = b->block[0].counter;
+    d->nmore = b->nblocks - 1;
+    for (u32 i = 0; i < d->nmore; i++) {
+        const struct tb_block *t = &b->block[i + 1];
+
+        d->more[i] = (struct fragment_block){ t->pc, t->end, t->record, t->counter, t->first };
+    }
     d->log = 0;
     if (b->given && !b->step) {
         d->log = log_next_id();
@@ -333,7 +364,7 @@ static struct fragment *publish(struct tb *b, u32 block)
     d->ninsns = b->n;
     for (u32 i = 0; i < b->n; i++)
         d->len[i] = b->insn[i].len;
-    spool->n_translated++;
+    spool->n_translated += b->nblocks;
     spool->n_translated_insns += b->n;
     if (b->dumped)
         dump_fragment(&(struct dump){ .pc = d->pc,
@@ -346,27 +377,63 @@ static struct fragment *publish(struct tb *b, u32 block)
     return tcache_publish(d);
 }
 
+// Of a block.
+static u32 insns_max(void)
+{
+    return tb_config.cache ? 32 : 64;
+}
+
 static struct fragment *translate(struct tb *b, u64 *fault)
 {
-    u32 limit = tb_config.cache ? 32 : TB_INSNS_MAX;
+    u32 limit = insns_max();
 
     for (;;) {
-        u32 block;
-
         if (!block_decode(b, limit, fault))
             return NULL;
         *fault = TRANSLATE_NO_FAULT;
         if (!tcache_has_room() || !log_has_room())
             return NULL;
-        b->record = block = record_of(b);
+        record_make(b, &b->block[0]);
+        b->counter = b->block[0].counter; // of one that is stepped, too: nothing is emitted
         beyond_check(b);
         begin(b);
         if (b->step || emit_block(b, tcache_next_index()))
-            return publish(b, block);
+            return publish(b);
         if (limit == 1)
             engine_die("the instruction at 0x%lx does not fit into a fragment", b->pc);
         limit = b->n > 1 ? b->n / 2 : 1;
     }
+}
+
+// Of the blocks that begin at pc[0..n), as many as fit.
+static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
+{
+    for (; n >= 2; n = b->nblocks - 1) {
+        if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() || !log_has_room())
+            return NULL;
+        for (u32 k = 0; k < b->nblocks; k++)
+            record_make(b, &b->block[k]);
+        beyond_check(b);
+        begin(b);
+        if (emit_block(b, tcache_next_index()))
+            return publish(b);
+    }
+    return NULL;
+}
+
+struct fragment *translate_superblock(const u64 *pc, u32 n)
+{
+    struct fragment *f;
+    u64 t0;
+
+    if (!(spool->flags & SPOOL_F_VERBOSE))
+        return translate_along(&tb, pc, n);
+    t0 = now_ns();
+    f = translate_along(&tb, pc, n);
+    t0 = now_ns() - t0;
+    if (f && t0 > clock_cost)
+        spool->ns_translating += t0 - clock_cost;
+    return f;
 }
 
 struct fragment *translate_block(u64 pc, u64 *fault)

@@ -13,4 +13,8 @@ void translate_init(void);
 #define TRANSLATE_NO_FAULT (1ul << 63)
 struct fragment *translate_block(u64 pc, u64 *fault);
 
+// A superblock of the blocks that begin at pc[0..n), or of the first of them. @holds(translation
+// lock) NULL when there is none.
+struct fragment *translate_superblock(const u64 *pc, u32 n);
+
 #endif

@@ -254,6 +254,14 @@ static inline u8 *x86_vex_r(u8 *p, u32 map, u32 pp, u32 opcode, u32 reg, u32 rm)
     return x86_modrm_r(x86_vex(p, map, pp, 0, opcode, (reg >> 3) << 2 | rm >> 3), reg, rm);
 }
 
+// With a third operand.
+static inline u8 *x86_vex_rr(u8 *p, u32 map, u32 pp, u32 opcode, u32 reg, u32 v, u32 rm)
+{
+    p = x86_vex(p, map, pp, 0, opcode, (reg >> 3) << 2 | rm >> 3);
+    p[-2] = (u8)(p[-2] ^ v << 3); // the field is inverted
+    return x86_modrm_r(p, reg, rm);
+}
+
 static inline u8 *x86_vex_m(u8 *p, u32 pp, u32 l, u32 opcode, u32 reg, struct x86_mem m)
 {
     p = x86_vex(x86_prefixes(p, m), 1, pp, l, opcode, (reg >> 3) << 2 | x86_xb(m));
@@ -320,6 +328,7 @@ static inline struct x86_label x86_behind(const struct x86 *a, u32 bytes)
 #define X86_XI8(n, w, o, d)  X86_FN(n, x86_imm8(x86_op_r(p, w, o, d, 0), v), u32 v)
 #define X86_VEX_GRI8(n, w, o, d) \
     X86_FN(n, x86_imm8(x86_vex_r(p, 3, 3, o, r, rm), v), u32 r, u32 rm, u32 v)
+#define X86_VEX_GVR(n, w, o, d) X86_FN(n, x86_vex_rr(p, 2, 2, o, r, v, rm), u32 r, u32 v, u32 rm)
 #define X86_VEX_MY(n, w, o, d)  X86_FN(n, x86_vex_m(p, 2, 4, o, r, m), struct x86_mem m, u32 r)
 #define X86_VEX_MK(n, w, o, d)  X86_FN(n, x86_vex_m(p, 0, 0, o, r, m), struct x86_mem m, u32 r)
 #define X86_EVEX_MZ(n, w, o, d) X86_FN(n, x86_evex_m(p, o, r, m), struct x86_mem m, u32 r)

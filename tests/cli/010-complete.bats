@@ -89,7 +89,7 @@ x86-64-v4"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 76 ]
+    [ "$(wc -l <<< "$output")" = 77 ]
 }
 
 @test "choices, where = separates words and where it does not" {
@@ -268,6 +268,13 @@ s/build-\\[0-9\\]*/build/]:EXPR:' \\" zsh
     grep -qx "complete -c quern -n __fish_use_subcommand -f -a merge -d 'sum profiles'" fish
     grep -qx "complete -c cg_merge -l to -x -a 'cachegrind callgrind' -d 'the format written'" fish
     grep -qx "complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'the same'" fish
+    # What completes itself, and how the files begin.
+    same "$(bash --norc -c '. "$1" && complete -p' - "$COMPLETION" | sort)" "$(printf \
+        'complete -F _quern %s\n' callgrind_annotate callgrind_control cg_annotate cg_diff cg_merge \
+        quern quern-valgrind)"
+    quern --completion fish
+    same "$(head -n 2 <<< "$output")" "# SPDX-License-Identifier: MIT
+# Completion of quern for fish; printed by \`quern --completion fish\`."
     quern --completion tcsh
     [ "$status" = 2 ]
     same "$messages" "quern: --completion: tcsh: must be bash, zsh or fish"

@@ -213,6 +213,8 @@ stat ns 5000000
 stat dispatch 77
 stat iblmiss 66
 stat links 55
+stat superblocks 44
+stat inthem 33
 end exit 0
 END
     quern run -v --cache-sim=no -o out true
@@ -224,6 +226,8 @@ END
 ==PID== engine: 77 exits to the dispatcher
 ==PID== engine: 66 indirect-branch misses
 ==PID== engine: 55 links made
+==PID== engine: 44 superblocks made
+==PID== engine: 33 blocks in superblocks
 ==PID== engine: 0 code cache flushes
 ==PID== engine: 0 blocks invalidated
 ==PID== engine: 0 signals delivered
@@ -254,6 +258,37 @@ END
 500000 7 $PWD/prog+1000
 500001 7 $PWD/prog+1001
 700010 2 [anonymous]+10"
+}
+
+# 5 + 100 + 1000; 7 + 2 * 1000; 9 + 100. The last names a counter that there is not. Of two threads: 4
+# more of the first block alone, and 10000 times what the second sum stands for.
+@test "executions of several blocks together are those of each" {
+    make_prog
+    script << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1
+block 0x401001 0 1
+block 0x401002 0 1
+sum 0 2
+sum 1 0 1
+sum 2 4000000000
+counter 0 5
+counter 1 7
+counter 2 9
+counter 3 100
+counter 4 1000
+end exit 0
+END
+    quern run -q --cache-sim=no --dump-counts=dump -o out ./prog
+    same "$(cat dump)" "401000 1105 $PWD/prog+1000
+401001 2007 $PWD/prog+1001
+401002 109 $PWD/prog+1002"
+    grep -q '^summary: 3221$' out
+    sed -i 's/^end/counter 0 4 1\ncounter 4 10000 1\nend/' script
+    quern run -q --cache-sim=no --dump-counts=dump -o out ./prog
+    same "$(cat dump)" "401000 11109 $PWD/prog+1000
+401001 22007 $PWD/prog+1001
+401002 109 $PWD/prog+1002"
 }
 
 @test "--dump-counts: written beside its target and renamed" {
@@ -428,6 +463,68 @@ END
     grep -qx 'fn=a::f(int)' out
     quern run -q --cache-sim=no --demangle=no -o out ./prog
     grep -qx 'fn=_ZN1a1fEi' out
+}
+
+@test "what a linkage table has cost is not lost where no call says whose it is" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'plt' 'counter 0 21' \
+        'block 0x401001 0 1' 'counter 1 4' 'end exit 0' > script
+    quern run --cache-sim=no -q --calls=yes -o out ./prog
+    same "$messages" ""
+    # Lines 4 and 5 of f: the nop of the table, and the ret.
+    same "$(sed -n '/^fn=/,$p' out)" "fn=(1) f
+4 21
++1 4
+
+totals: 25"
+}
+
+@test "where standard error is closed nothing of it gets into a file" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'counter 0 21' 'end exit 0' > script
+    "$QUERN" run --cache-sim=no -o whole ./prog
+    "$QUERN" run --cache-sim=no -o out ./prog 2>&-
+    same "$(< out)" "$(< whole)"
+    [[ "$(< out)" == *"
+summary: 42" ]]
+    # Not into one of the program's, either, that has become descriptor 2.
+    sed -i '1i stderr own' script
+    "$QUERN" run --cache-sim=no -o out ./prog 2>&-
+    same "$(< out)" "$(< whole)"
+    [ -e own ] && [ ! -s own ]
+}
+
+@test "the vDSO's functions have its names" {
+    cat > vdso.c << 'END'
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+int main(void)
+{
+    const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+    const Elf64_Ehdr *h = (const void *)image;
+    size_t size = image ? h->e_shoff + h->e_shnum * sizeof(Elf64_Shdr) : 0;
+    return fwrite(image, 1, size, stdout) != size || !size;
+}
+END
+    gcc -o vdso vdso.c
+    ./vdso > vdso.so || skip "the kernel has no vDSO here"
+    at=$(nm -D vdso.so | awk '$3 ~ /^__vdso_time(@|$)/ { print $1 }')
+    printf '%s\n' 'map 0x7f0000000000 0x7f0000002000 0 - 1' "block $((0x7f0000000000 + 0x$at)) 0 1" \
+        'counter 0 21' 'end exit 0' > script
+    quern run --cache-sim=no -q -o out true
+    same "$messages" ""
+    fn=$(sed -n 's/^fn=//p' out)
+    [ "$fn" = time ] || [ "$fn" = __vdso_time ]
+}
+
+@test "--summary=json names the profile of the first thread" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'counter 0 21' 'end exit 0' > script
+    quern run --cache-sim=no --calls=yes --separate-threads=yes --summary=json -o out ./prog
+    [[ "$messages" == *"\"profile\":\"$PWD/out-01\","* ]]
+    [ -e out-01 ]
 }
 
 @test "a call graph says which process it is of" {

@@ -97,6 +97,10 @@ written when it ends"
 nothing to recover: remove it"
     [ -e "$spool" ]
     # unnamed, it is litter
+    quern recover --keep
+    [ "$status" = 0 ]
+    same "$output$messages" ""
+    [ -e "$spool" ]
     quern recover
     [ "$status" = 0 ]
     same "$messages" ""
@@ -145,7 +149,7 @@ to be written"
     printf '\x63\0\0\0' | dd of=copy bs=1 seek=8 conv=notrunc status=none
     quern recover copy
     [ "$status" = 2 ]
-    same "$messages" "quern: copy: a spool of version 99, this quern reads version 6; use the \
+    same "$messages" "quern: copy: a spool of version 99, this quern reads version 7; use the \
 quern that made it"
     # Cut anywhere: never a crash.
     QUERN=$BUILD/tests/quern-asan
@@ -171,4 +175,27 @@ quern that made it"
         quern recover -q --keep -o out copy
         [ "$status" = 0 ] || [ "$status" = 2 ] || { echo "# status $status in round $i"; false; }
     done
+}
+
+@test "a call graph of more names than its table has room for at first, sanitized" {
+    # 1,100 functions of one instruction; each was executed as often as its number says.
+    for ((i = 1; i <= 1100; i++)); do
+        printf '.type f%d, @function\nf%d: ret\n.size f%d, 1\n' $i $i $i
+    done > many.S
+    printf '.globl _start\n_start: nop\n' >> many.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext-segment=0x400000 -o many many.S
+    {
+        echo 'map 0x401000 0x402000 0x1000 @ 0'
+        for ((i = 1; i <= 1100; i++)); do
+            printf 'block 0x%x 0 1\ncounter %d %d\n' $((0x401000 + i - 1)) $((i - 1)) $i
+        done
+        echo 'end killed'
+    } > script
+    "$QUERN" run -q --calls=yes --cache-sim=no -o p ./many || true
+    QUERN=$BUILD/tests/quern-asan
+    ASAN_OPTIONS=detect_leaks=0 quern recover -q quern.spool.*
+    same "$messages" ""
+    [ "$status" = 0 ]
+    same "$(grep -c '^fn=' p)" 1100
+    same "$(grep '^totals:' p)" "totals: 605550" # 1100 * 1101 / 2
 }

@@ -118,3 +118,16 @@ client() {
     same "$(grep -c '^block' none/dump)" 5
     [ -z "$(ls | grep quern)" ]
 }
+
+@test "a record that was not written to its end is not read" {
+    make_prog
+    # 64 bytes would be a block of 16 MiB of code, 36 more are there.
+    printf '%s\n' "wait $FOLDER/go" 'end exit 0' > script
+    "$QUERN" run -q --cache-sim=no -o out --dump-code=dump ./prog &
+    pid=$!
+    until [ -e quern.spool.$pid ]; do kill -0 $pid; sleep 0.02; done
+    { printf CODE; head -c 96 /dev/zero | tr '\0' '\1'; } > quern.spool.$pid.code
+    : > go
+    wait $pid
+    same "$(< dump)" "Code that quern made for process $pid: ./prog"
+}

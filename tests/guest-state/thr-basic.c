@@ -44,12 +44,12 @@ static void *waiter(void *arg)
     return arg;
 }
 
-static volatile int cleaned;
+static int cleaned;
 static int to_clean; // threads that have said what cleans up after them
 static void cleanup(void *arg)
 {
     (void)arg;
-    cleaned++;
+    __atomic_add_fetch(&cleaned, 1, __ATOMIC_SEQ_CST); // by two threads at once
 }
 
 static void *sleeper(void *arg)
@@ -173,7 +173,7 @@ int main(void)
     pthread_join(t[0], &ret);
     CHECK(ret == PTHREAD_CANCELED);
     pthread_join(t[1], &ret);
-    CHECK(ret == PTHREAD_CANCELED && cleaned == 2);
+    CHECK(ret == PTHREAD_CANCELED && __atomic_load_n(&cleaned, __ATOMIC_SEQ_CST) == 2);
     SAY("cancellation");
 
     pthread_mutexattr_t ma;

@@ -17,6 +17,7 @@ struct spool_header *spool = &header;
 
 static _Alignas(4) u8 code[3][64];
 static struct fragment f[3];
+static struct fragment_exit exits[3][2];
 
 // Each with two exits, their displacements at 4 and 12, their stubs at 40 and 50.
 static int setup(void **state)
@@ -28,8 +29,9 @@ static int setup(void **state)
     for (u32 i = 0; i < 3; i++) {
         f[i].hpc = (u64)code[i];
         f[i].nexits = 2;
-        f[i].exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40 };
-        f[i].exit[1] = (struct fragment_exit){ .rel32 = 12, .stub = 50 };
+        f[i].exit = exits[i];
+        f[i].exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40, .of = &f[i] };
+        f[i].exit[1] = (struct fragment_exit){ .rel32 = 12, .stub = 50, .of = &f[i] };
     }
     return 0;
 }
@@ -118,13 +120,36 @@ static void test_cut_ends(void **state)
     }
 }
 
+// 0 -> 1, 2 -> 1 and 1 -> 1 lead to 2 then, and can be cut there; what 1 leads to stays.
+static void test_move(void **state)
+{
+    (void)state;
+    links_make(&f[0], 0, &f[1]);
+    links_make(&f[2], 1, &f[1]);
+    links_make(&f[1], 0, &f[1]);
+    links_make(&f[1], 1, &f[0]);
+    links_move(&f[1], &f[2]);
+    assert_int_equal(header.n_links, 4);
+    assert_null(f[1].in);
+    assert_int_equal(goes(0, 0), f[2].hpc);
+    assert_int_equal(goes(2, 1), f[2].hpc);
+    assert_int_equal(goes(1, 0), f[2].hpc);
+    assert_int_equal(goes(1, 1), f[0].hpc);
+    assert_ptr_equal(f[0].exit[0].to, &f[2]);
+    links_cut(&f[2]);
+    assert_null(f[2].in);
+    assert_int_equal(goes(0, 0), f[0].hpc + 40);
+    assert_int_equal(goes(2, 1), f[2].hpc + 50);
+    assert_int_equal(goes(1, 0), f[1].hpc + 40);
+    assert_int_equal(goes(1, 1), f[0].hpc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_make, setup),
-        cmocka_unit_test_setup(test_cut, setup),
-        cmocka_unit_test_setup(test_cut_one, setup),
-        cmocka_unit_test_setup(test_cut_ends, setup),
+        cmocka_unit_test_setup(test_make, setup),    cmocka_unit_test_setup(test_cut, setup),
+        cmocka_unit_test_setup(test_cut_one, setup), cmocka_unit_test_setup(test_cut_ends, setup),
+        cmocka_unit_test_setup(test_move, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

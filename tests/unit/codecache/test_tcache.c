@@ -128,12 +128,12 @@ static void test_found(void **state)
                         .nrelocs = 1,
                         .nexits = 1,
                         .ninsns = 3,
-                        .ibl_jmp = 8,
+                        .ibl_jmp = { 8, 12 },
                         .sc_jmp = 9,
                         .recipe = { { 1, 2, 3, 4 }, { 5, 6, 7, 8 } },
                         .reloc = { 33 },
                         .len = { 4, 5, 6 },
-                        .exit = { { .rel32 = 10, .stub = 11, .which = 1, .target = 0x405000 } } };
+                        .exit = { { .rel32 = 10, .stub = 11, .side = true, .target = 0x405000 } } };
     a = publish(0x401000, 0x40100f, 100);
     memset(&d, 0, sizeof(d)); // everything was copied
     b = publish(0x40100f, 0x401010, 30);
@@ -151,7 +151,8 @@ static void test_found(void **state)
     assert_int_equal(a->counter, 6);
     assert_int_equal(a->log, 7);
     assert_int_equal(a->flags, FRAGMENT_ALONE);
-    assert_int_equal(a->ibl_jmp, 8);
+    assert_int_equal(a->ibl_jmp[0], 8);
+    assert_int_equal(a->ibl_jmp[1], 12);
     assert_int_equal(a->sc_jmp, 9);
     assert_int_equal(a->recipes[1].spilled, 7);
     assert_int_equal(a->relocs[0], 33);
@@ -159,6 +160,8 @@ static void test_found(void **state)
     assert_int_equal(a->exit[0].rel32, 10);
     assert_int_equal(a->exit[0].stub, 11);
     assert_int_equal(a->exit[0].target, 0x405000);
+    assert_true(a->exit[0].side);
+    assert_ptr_equal(a->exit[0].of, a);
     assert_null(a->exit[0].to);
 }
 
@@ -251,6 +254,119 @@ static void test_invalidate(void **state)
     assert_int_equal(header.n_invalidate, 3);
 }
 
+// A superblock of five blocks: two on page 0x401, one on 0x403 and 0x404, another on 0x404 and
+// one on 0x409, with a fragment of one block before it and one behind it in the lists of both ends.
+static struct fragment *superblock(struct fragment *beside[4])
+{
+    static const struct fragment_block more[4] = {
+        { .pc = 0x403ff8, .end = 0x404008, .block = 21, .counter = 31, .insn = 3 },
+        { .pc = 0x401f20, .end = 0x401f30, .block = 22, .counter = 32, .insn = 4 },
+        { .pc = 0x404100, .end = 0x404110, .block = 23, .counter = 33, .insn = 6 },
+        { .pc = 0x409000, .end = 0x409001, .block = 24, .counter = 34, .insn = 7 },
+    };
+    struct fragment *f;
+
+    beside[0] = publish(0x404800, 0x404801, 16);
+    beside[1] = publish(0x401800, 0x401801, 16);
+    memcpy(d.more, more, sizeof(more));
+    d.nmore = 4;
+    f = publish(0x401f00, 0x401f10, 64);
+    memset(d.more, 0, sizeof(d.more));
+    d.nmore = 0;
+    beside[2] = publish(0x404900, 0x404901, 16);
+    beside[3] = publish(0x401900, 0x401901, 16);
+    return f;
+}
+
+// Whatever of it goes, the whole goes, from the lists of all its pages: these are whole then.
+static void test_invalidate_superblock(void **state)
+{
+    static const struct {
+        u64 start, end;
+    } of[] = {
+        { 0x401f0f, 0x401f10 }, { 0x403ff8, 0x403ff9 }, { 0x404007, 0x404008 },
+        { 0x401f2f, 0x401f30 }, { 0x409000, 0x40a000 }, { 0x40410f, 0x404110 },
+        { 0x403000, 0x405000 }, { 0x400000, 0x401f01 },
+    }, between[] = {
+        { 0x401801, 0x401900 }, { 0x401901, 0x401f00 }, { 0x401f10, 0x401f20 },
+        { 0x401f30, 0x403ff8 }, { 0x402000, 0x403000 }, { 0x404008, 0x404100 },
+        { 0x404110, 0x404800 }, { 0x404901, 0x409000 }, { 0x409001, 0x410000 },
+    };
+    struct fragment *beside[4], *f;
+
+    (void)state;
+    f = superblock(beside);
+    assert_int_equal(f->end, 0x401f10);
+    assert_int_equal(f->nmore, 4);
+    assert_int_equal(f->more[1].pc, 0x401f20);
+    assert_int_equal(f->more[3].end, 0x409001);
+    assert_int_equal(f->more[2].block, 23);
+    assert_int_equal(f->more[0].counter, 31);
+    assert_int_equal(f->more[3].insn, 7);
+    assert_int_equal(f->npages, 4);
+    for (u32 i = 0; i < ARRAY_SIZE(between); i++)
+        tcache_invalidate(between[i].start, between[i].end);
+    assert_int_equal(header.n_invalidate, 0);
+    for (u32 i = 0; i < ARRAY_SIZE(of); i++) {
+        tcache_invalidate(of[i].start, of[i].end);
+        assert_true(f->flags & FRAGMENT_DEAD);
+        assert_null(tcache_lookup(0x401f00));
+        // the range from 0x400000 on has the two on page 0x401 in it, that of two pages the others
+        tcache_invalidate(0x401000, 0x402000);
+        tcache_invalidate(0x404000, 0x405000);
+        for (u32 k = 0; k < 4; k++)
+            assert_true(beside[k]->flags & FRAGMENT_DEAD);
+        assert_int_equal(header.n_invalidate, 5 * (i + 1));
+        f = superblock(beside);
+    }
+}
+
+// It begins where a block does that has a fragment of its own, and is found in its place. The one
+// goes without the other, and there is the other then.
+static void test_superblock_found(void **state)
+{
+    struct fragment *beside[4], *alone, *f;
+
+    (void)state;
+    alone = publish(0x401f00, 0x401f10, 16);
+    f = superblock(beside);
+    assert_ptr_equal(tcache_lookup(0x401f00), f);
+    assert_null(tcache_lookup(0x401f20)); // its other blocks are not found by it
+    tcache_invalidate(0x409000, 0x409001);
+    assert_int_equal(header.n_invalidate, 1);
+    assert_ptr_equal(tcache_lookup(0x401f00), alone);
+    f = superblock(beside);
+    tcache_kill(alone);
+    assert_ptr_equal(tcache_lookup(0x401f00), f);
+    tcache_invalidate(0x401f00, 0x401f10);
+    assert_null(tcache_lookup(0x401f00));
+}
+
+// An entry of the table of indirect targets leads to the superblock; one that is another's, in the
+// same place of the table, stays.
+static void test_ibl_move(void **state)
+{
+    struct fragment *alone = publish(0x401f00, 0x401f10, 16), *beside[4], *f, *other;
+    u64 *entry = (u64 *)((u8 *)t + TA_IBL) + ibl_index(0x401f00) * 2, pc = 0x500000;
+
+    (void)state;
+    f = superblock(beside);
+    ibl_fill(t, alone);
+    assert_int_equal(entry[1], alone->hpc);
+    ibl_move(f);
+    assert_int_equal(entry[0], (u64)-0x401f00);
+    assert_int_equal(entry[1], f->hpc);
+    tcache_kill(f);
+    assert_int_equal(entry[1], stubs_at(STUB_IBL_MISS));
+    while (ibl_index(pc) != ibl_index(0x401f00))
+        pc++;
+    other = publish(pc, pc + 1, 16);
+    ibl_fill(t, other);
+    ibl_move(superblock(beside));
+    assert_int_equal(entry[0], -pc);
+    assert_int_equal(entry[1], other->hpc);
+}
+
 // 5000 pages: the table of 4096 is made anew when it is half full (twice), and loses none.
 static void test_many_pages(void **state)
 {
@@ -333,6 +449,9 @@ int main(void)
         cmocka_unit_test_setup(test_kill, setup),
         cmocka_unit_test_setup(test_kill_cuts, setup),
         cmocka_unit_test_setup(test_invalidate, setup),
+        cmocka_unit_test_setup(test_invalidate_superblock, setup),
+        cmocka_unit_test_setup(test_superblock_found, setup),
+        cmocka_unit_test_setup(test_ibl_move, setup),
         cmocka_unit_test_setup(test_many_pages, setup),
         cmocka_unit_test_setup(test_flush, setup),
         cmocka_unit_test_setup(test_room, setup),

@@ -76,7 +76,7 @@ void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
 // -- the test's side --
 
 static struct thread t;
-static u64 counters[4];
+static u64 counters[8];
 static struct host_regs u;
 static struct recipe recipes[] = {
     { 0, 0, 0, 0 },
@@ -88,6 +88,7 @@ static struct recipe recipes[] = {
 };
 static u8 lens[] = { 3, 5, 2, 2 };
 static u16 relocs[] = { 40 };
+static struct fragment_exit exits[1];
 
 static int setup(void **state)
 {
@@ -95,6 +96,7 @@ static int setup(void **state)
     memset(&t, 0, sizeof(t));
     memset(&u, 0, sizeof(u));
     partial_block = partial_insn = 0;
+    memset(counters, 0, sizeof(counters));
     counters[2] = 10;
     t.counters = counters;
     fragment = (struct fragment){ .pc = 0x401000,
@@ -109,6 +111,7 @@ static int setup(void **state)
                                   .recipes = recipes,
                                   .lens = lens,
                                   .relocs = relocs };
+    fragment.exit = exits;
     fragment.exit[0] = (struct fragment_exit){ .rel32 = 50, .stub = 56 };
     for (u32 i = 0; i < 16; i++) {
         t.regs[i] = 0x100 + i; // in the slots
@@ -179,6 +182,59 @@ static void test_bumped(void **state)
     assert_int_equal(t.pc, 0x401008);
     assert_int_equal(counters[2], 9);
     assert_int_equal(partial_insn, 2);
+}
+
+// Of a superblock: its second block has the last two instructions of four, or these are two blocks.
+// What counts is the block's that the instruction is of, and those before it; what is taken back is
+// the superblock's. Where it is, is counted from that block's beginning.
+static void test_superblock(void **state)
+{
+    struct fragment_block more[2] = { { 0x402000, 0x402004, 12, 3, 2 },
+                                      { 0x403000, 0x403002, 13, 4, 3 } };
+    struct where_left left;
+
+    (void)state;
+    fragment.nmore = 1;
+    fragment.more = more;
+    fragment.own = 5;
+    counters[3] = 20;
+    counters[5] = 50;
+    assert_false(recover(10)); // the first block's second instruction
+    assert_int_equal(t.pc, 0x401003);
+    assert_int_equal(partial_block, 9);
+    assert_int_equal(partial_insn, 1);
+    assert_int_equal(t.partial_insns, 1);
+    partial_block = partial_insn = 0;
+    assert_false(recover(20)); // the second's first
+    assert_int_equal(t.pc, 0x402000);
+    assert_int_equal(counters[2], 9);
+    assert_int_equal(counters[5], 51);
+    assert_int_equal(partial_insn, 0);
+    assert_int_equal(t.partial_insns, 1);
+    u.rip = fragment.hpc + 30; // and its second
+    left = where_recover(&t, &u);
+    assert_int_equal(left.insn, 3); // of the superblock
+    assert_int_equal(t.pc, 0x402002);
+    assert_int_equal(counters[2], 8);
+    assert_int_equal(counters[5], 52);
+    assert_int_equal(counters[3], 20);
+    assert_int_equal(partial_block, 12);
+    assert_int_equal(partial_insn, 1);
+    assert_int_equal(t.partial_insns, 2);
+    fragment.nmore = 2;
+    partial_insn = 0;
+    recover(30); // which begins the third
+    assert_int_equal(t.pc, 0x403000);
+    assert_int_equal(counters[2], 7);
+    assert_int_equal(counters[5], 53);
+    assert_int_equal(counters[3], 21);
+    assert_int_equal(partial_insn, 0);
+    recover(20);
+    assert_int_equal(t.pc, 0x402000);
+    assert_int_equal(counters[2], 6);
+    assert_int_equal(counters[5], 54);
+    assert_int_equal(counters[3], 21);
+    assert_int_equal(counters[4], 0);
 }
 
 static void test_string(void **state)
@@ -261,13 +317,47 @@ static void test_escape(void **state)
     assert_int_equal(rel, 0x2000); // the fragment itself is as it was
 }
 
+// Each look-up of an escape copy leads to the miss path: jmp rel32 over its last jump.
+static void test_escape_look_ups(void **state)
+{
+    s32 rel;
+
+    (void)state;
+    memset(code, 0x90, sizeof(code));
+    fragment.ibl_jmp[0] = 6;
+    fragment.ibl_jmp[1] = 20;
+    t.escape_buffer = (u64)escape;
+    where_escape(&t, fragment.hpc + 2);
+    for (u32 i = 0; i < 2; i++) {
+        const u8 *jump = escape + fragment.ibl_jmp[i];
+
+        assert_int_equal(*jump, 0xe9);
+        memcpy(&rel, jump + 1, 4);
+        assert_int_equal((u32)((u64)jump + 5) + (u32)rel, (u32)stubs_at(STUB_IBL_MISS));
+        assert_int_equal(jump[-1], 0x90);
+        assert_int_equal(jump[5], 0x90);
+        assert_int_equal(code[fragment.ibl_jmp[i]], 0x90);
+    }
+    fragment.ibl_jmp[1] = 0; // none: what begins the copy is no jump
+    memset(escape, 0, sizeof(escape));
+    where_escape(&t, fragment.hpc + 2);
+    assert_int_equal(escape[0], 0x90);
+    assert_int_equal(escape[20], 0x90);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_stubs, setup),     cmocka_unit_test_setup(test_recover, setup),
-        cmocka_unit_test_setup(test_spilled, setup),   cmocka_unit_test_setup(test_bumped, setup),
-        cmocka_unit_test_setup(test_string, setup),    cmocka_unit_test_setup(test_escape, setup),
-        cmocka_unit_test_setup(test_recording, setup), cmocka_unit_test_setup(test_gate, setup),
+        cmocka_unit_test_setup(test_stubs, setup),
+        cmocka_unit_test_setup(test_recover, setup),
+        cmocka_unit_test_setup(test_spilled, setup),
+        cmocka_unit_test_setup(test_bumped, setup),
+        cmocka_unit_test_setup(test_string, setup),
+        cmocka_unit_test_setup(test_escape, setup),
+        cmocka_unit_test_setup(test_recording, setup),
+        cmocka_unit_test_setup(test_gate, setup),
+        cmocka_unit_test_setup(test_superblock, setup),
+        cmocka_unit_test_setup(test_escape_look_ups, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

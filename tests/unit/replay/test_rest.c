@@ -19,14 +19,22 @@
 
 // -- the rooms that rest.c calls --
 
-#define A LOG_FIRST        // 3 words; leaves the stack pointer 8 less
-#define B (LOG_FIRST + 16) // 1 word; the stack pointer
-#define C (LOG_FIRST + 32) // 2 words; the stack pointer is what slot 1 says, and 16
+#define A       LOG_FIRST        // 3 words; leaves the stack pointer 8 less
+#define B       (LOG_FIRST + 16) // 1 word; the stack pointer
+#define C       (LOG_FIRST + 32) // 2 words; the stack pointer is what slot 1 says, and 16
+#define S       (LOG_FIRST + 48) // a superblock of 5 words; the stack pointer is what slot 4 says
+#define SIDE(n) ((u64)(n) << 32 | S) // left after 2 words, 24 less, or after 3, what slot 2 says
+
+static const struct log_side sides[] = {
+    { .slots = 2, .sp = LOG_STACK_SLOT, .sp_add = -24 },
+    { .slots = 3, .sp = 2, .sp_add = 8 },
+};
 
 static const struct log_block blocks[] = {
     { .slots = 3, .sp = LOG_STACK_SLOT, .sp_add = -8 },
     { .slots = 1, .sp = LOG_STACK_SLOT },
     { .slots = 2, .sp = 1, .sp_add = 16 },
+    { .slots = 5, .sp = 4, .nsides = 2, .side = sides },
 };
 
 static struct thread t;
@@ -45,7 +53,7 @@ void caches_clock_goes_on(struct thread *of)
 
 bool area_has(u32 id)
 {
-    return id >= A && id <= C && !(id & 15);
+    return id >= A && id <= S && !(id & 15);
 }
 
 void replay_records(struct thread *of, const u64 *from, const u64 *end)
@@ -72,12 +80,12 @@ u64 perform_value(u64 sp, u32 slot, const u64 *record)
 
 static void *low_memory(void)
 {
-    static struct area_head *heads; // where area_head() looks for the three
+    static struct area_head *heads; // where area_head() looks for them
 
     if (!heads) {
         u64 at = REPLAY_BASE + A - sizeof(struct area_head);
 
-        for (u32 i = 0; i < 3; i++)
+        for (u32 i = 0; i < ARRAY_SIZE(blocks); i++)
             *(struct area_head *)(at + 16 * i) = (struct area_head){ &blocks[i], 0, 0 };
         heads = (struct area_head *)at;
     }
@@ -148,6 +156,23 @@ static void test_stack(void **state)
     assert_int_equal(rest_stack(complete, complete + 7, 5), 0xff8);
     assert_int_equal(rest_stack(complete, complete + 9, 5), 0x2010);
     assert_int_equal(rest_stack(complete, complete + 12, 5), 0x2008);
+}
+
+// A superblock's record is as long as what was executed of it.
+static void test_sides(void **state)
+{
+    static const u64 words[] = { S, 1, 2, 3, 0x4000, SIDE(1), 7, B, SIDE(2), 8, 0x5000, B, 0 };
+
+    (void)state;
+    assert_int_equal(rest_words(words), 5);
+    assert_int_equal(rest_words(words + 5), 2);
+    assert_int_equal(rest_words(words + 8), 3);
+    assert_ptr_equal(rest_end(words, words + 13, false), words + 12);
+    assert_ptr_equal(rest_end(words, words + 11, true), words + 8);
+    assert_ptr_equal(rest_end(words, words + 7, true), words + 5);
+    assert_int_equal(rest_stack(words, words + 5, 5), 0x4000);
+    assert_int_equal(rest_stack(words, words + 8, 5), 0x3fe8);
+    assert_int_equal(rest_stack(words, words + 12, 5), 0x5008);
 }
 
 // Nothing was being replayed.
@@ -224,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup(test_end, setup),
         cmocka_unit_test_setup(test_calls, setup),
         cmocka_unit_test_setup(test_stack, setup),
+        cmocka_unit_test_setup(test_sides, setup),
         cmocka_unit_test_setup(test_buffer, setup),
         cmocka_unit_test_setup(test_under_way, setup),
         cmocka_unit_test_setup(test_own_buffer, setup),

@@ -166,8 +166,9 @@ void tcache_unlock(void)
 }
 
 static struct fragment fragment[8]; // of the addresses 0x401000, 0x401010...
-static bool known[8];               // can be looked up
-static u32 full;                    // so many translations meet a full cache
+static struct fragment_exit exits[8][2];
+static bool known[8]; // can be looked up
+static u32 full;      // so many translations meet a full cache
 static u64 fault_at;
 
 struct fragment *tcache_lookup(u64 pc)
@@ -514,6 +515,7 @@ static int setup(void **state)
         fragment[i].block = 100 + i;
         fragment[i].log = 200 + i;
         fragment[i].ninsns = 3;
+        fragment[i].exit = exits[i];
         fragment[i].exit[0].target = 0x401010;
         fragment[i].exit[1].target = 0x401020;
     }
@@ -560,7 +562,7 @@ static void test_run(void **state)
 static void test_exit(void **state)
 {
     (void)state;
-    t->exit_id = 3 << 1 | 1;
+    t->exit_id = fragment_exit_id(3, 1);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(2);
     assert_int_equal(t->pc, 0x401020);
@@ -594,7 +596,7 @@ static void test_request(void **state)
 {
     (void)state;
     fragment[3].flags = FRAGMENT_REQUEST;
-    t->exit_id = 3 << 1;
+    t->exit_id = fragment_exit_id(3, 0);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(1);
     assert_string_equal(asked, "qt");
@@ -679,7 +681,7 @@ static void test_step(void **state)
     assert_int_equal(header.n_stepped, 1);
     assert_int_equal(locked, 0);
     bytes = 0x80cd; // int 0x80, refused, and on behind it: nothing is linked
-    t->exit_id = 3 << 1;
+    t->exit_id = fragment_exit_id(3, 0);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(2);
     assert_int_equal(counters[1], 1);
@@ -694,7 +696,7 @@ static void test_full(void **state)
 {
     (void)state;
     full = 1;
-    t->exit_id = 3 << 1;
+    t->exit_id = fragment_exit_id(3, 0);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(1);
     assert_string_equal(asked, "tsdflrt");
@@ -834,7 +836,7 @@ static void test_vsyscall(void **state)
 {
     (void)state;
     vsyscall_page = true;
-    t->exit_id = 3 << 1;
+    t->exit_id = fragment_exit_id(3, 0);
     fragment[3].exit[0].target = VSYSCALL_PAGE + 0x400;
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(0);

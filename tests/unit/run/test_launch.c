@@ -41,6 +41,7 @@
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
 
@@ -189,6 +190,7 @@ NOTES(caches_init, 'C')
 NOTES(log_reserve, 'R')
 NOTES(log_init, 'l')
 NOTES(translate_init, 't')
+NOTES(superblock_init, 'B')
 NOTES(setup_process, 'p')
 NOTES(dispatch_init, 'd')
 NOTES(tracer_init, 'T')
@@ -415,7 +417,7 @@ static void test_stack(void **state)
     (void)state;
     assert_int_equal(launch(), 1);
     assert_int_equal(spool_fd, 901);
-    assert_string_equal(order, "SvfcmTiRCglteqkKpdsbG");
+    assert_string_equal(order, "SvfcmTiRCgltBeqkKpdsbG");
     assert_int_equal(t->regs[R_RSP], (u64)sp);
     assert_int_equal(t->pc, 0x401500);
     assert_int_equal(t->rflags, 0x202);
@@ -462,7 +464,7 @@ static void test_options(void **state)
     assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
     assert_int_equal(aux(AT_BASE), 0);
     assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
-    assert_string_equal(order, "SOvfcmTiRCglteqkKpdsbG");
+    assert_string_equal(order, "SOvfcmTiRCgltBeqkKpdsbG");
 }
 
 // Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts

@@ -275,6 +275,14 @@ static void test_give_back(void **state)
     assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
     assert_int_equal(got.pid, 77);
     own[2].exiting = true;
+    // Where there is no room for it, it stays this thread's.
+    struct k_siginfo other = info(34, 0);
+    while (common_put(pid + 1, &other))
+        ;
+    assert_false(mask_give_back(t, &i));
+    assert_int_equal(common_pending(pid), 0);
+    while (common_take(pid + 1, ~0ul, &got))
+        ;
     assert_true(mask_give_back(t, &i));
     assert_int_equal(take(SIGUSR1, &got), 0);
     assert_int_equal(common_take(pid, USR, &got), SIGUSR1);

@@ -41,6 +41,7 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 static u8 client[256]; // the client's code at PC
 static u32 client_size, client_prot;
+static u64 writable_from; // the client's code is writable from there on, 0: nowhere
 static struct draft published;
 static struct log_draft recorded;
 static struct fragment fragment;
@@ -61,6 +62,12 @@ void heap_free(void *p, u64 bytes)
 bool vmmap_find_code(u64 addr, struct vmmap_info *out)
 {
     *out = (struct vmmap_info){ PC, PC + client_size, client_prot, 0 };
+    if (writable_from && addr < writable_from) {
+        out->end = writable_from;
+    } else if (writable_from) {
+        out->start = writable_from;
+        out->prot |= 2;
+    }
     return addr >= out->start && addr < out->end;
 }
 
@@ -251,7 +258,7 @@ static void is_exit(u32 k, u64 target)
     assert_true(((published.hpc + x->rel32) & 63) <= 60); // within a line of the host's cache
     n = decode_at(x->stub, &zi, op);
     assert_int_equal(zi.mnemonic, ZYDIS_MNEMONIC_MOV);
-    assert_int_equal(op[1].imm.value.u, 7 * 2 + k);
+    assert_int_equal(op[1].imm.value.u, fragment_exit_id(7, k));
     decode_at(x->stub + n, &zi, op);
     assert_true(
         ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&zi, &op[0], published.hpc + x->stub + n, &to)));
@@ -480,6 +487,411 @@ static void test_uncounted(void **state)
     assert_int_not_equal(published.log, 0);
 }
 
+// -- superblocks --
+
+#define JOIN(bytes, ...)                                                           \
+    join((const u8 *)(bytes), sizeof(bytes) - 1, (const u64[]){ PC, __VA_ARGS__ }, \
+         sizeof((const u64[]){ PC, __VA_ARGS__ }) / sizeof(u64))
+
+static bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
+{
+    client_prot = 5;
+    client_size = size;
+    memcpy(client, bytes, size);
+    published = (struct draft){ 0 };
+    return translate_superblock(pc, n) == &fragment;
+}
+
+// What is at `off`; `off` goes behind it.
+static struct {
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+} at;
+
+static u32 step(u32 off)
+{
+    return off + decode_at(off, &at.zi, at.op);
+}
+
+// Where the jump does that ends at `behind`.
+static u32 leads_to(u32 behind)
+{
+    u64 pc = published.hpc + behind - at.zi.length, to;
+
+    assert_true(ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&at.zi, &at.op[0], pc, &to)));
+    return (u32)(to - published.hpc);
+}
+
+// How often the whole fragment writes counters of the spool, `many` from `counter` on.
+static u32 writes_of(u32 counter, u32 many)
+{
+    u32 n = 0;
+
+    for (u32 off = 0; off < published.size;) {
+        off = step(off);
+        n += at.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+             at.op[0].mem.segment == ZYDIS_REGISTER_GS &&
+             (at.op[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
+             at.op[0].mem.disp.value - (s64)(TA_COUNTERS + counter * 8) >= 0 &&
+             at.op[0].mem.disp.value - (s64)(TA_COUNTERS + counter * 8) < many * 8;
+    }
+    return n;
+}
+
+static bool is_r11(s64 disp)
+{
+    return at.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY && at.op[0].mem.base == ZYDIS_REGISTER_R11 &&
+           at.op[0].mem.disp.value == disp;
+}
+
+// A side's stores, from `off` on: that there is no more behind it; its number; the record's end.
+static u32 side_ends(u32 off, u32 number, u32 slots)
+{
+    while (at.op[0].type != ZYDIS_OPERAND_TYPE_MEMORY || at.op[0].mem.base != ZYDIS_REGISTER_R11) {
+        assert_true(off < published.size);
+        off = step(off);
+        if (at.zi.mnemonic == ZYDIS_MNEMONIC_JMP)
+            fail_msg("a side without its stores");
+    }
+    assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_MOV);
+    assert_true(is_r11(slots * 8));
+    assert_int_equal(at.op[0].size, 32);
+    assert_int_equal(at.op[1].imm.value.u, 0);
+    off = step(off);
+    assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_MOV);
+    assert_true(is_r11(4));
+    assert_int_equal(at.op[0].size, 32);
+    assert_int_equal(at.op[1].imm.value.u, number);
+    off = step(off);
+    assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_LEA);
+    assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_R11);
+    assert_int_equal(at.op[1].mem.base, ZYDIS_REGISTER_R11);
+    assert_int_equal(at.op[1].mem.disp.value, slots * 8);
+    return off;
+}
+
+// The k-th instruction of a mnemonic. Returns what is behind it.
+static u32 find_insn(ZydisMnemonic mnemonic, u32 k)
+{
+    for (u32 off = 0; off < published.size;) {
+        off = step(off);
+        if (at.zi.mnemonic == mnemonic && k-- == 0)
+            return off;
+    }
+    fail_msg("no such instruction");
+    return 0;
+}
+
+static void is_joint(u32 k, u32 insn, enum log_joint way, u32 number, u64 next)
+{
+    const struct log_op *o = &recorded.op[k];
+
+    assert_int_equal(o->kind, LOG_JOINT);
+    assert_int_equal(o->insn, insn);
+    assert_int_equal(o->way, way);
+    assert_int_equal(o->what, number);
+    assert_int_equal((u64)o->last << 32 | o->first, next);
+}
+
+static void is_side(u32 number, u32 slots, u32 nops, s64 sp_add, u32 nexts, bool indirect)
+{
+    const struct log_side *s = &recorded.side[number - 1];
+
+    assert_int_equal(s->slots, slots);
+    assert_int_equal(s->nops, nops);
+    assert_int_equal(s->sp, LOG_STACK_SLOT);
+    assert_int_equal(s->sp_add, sp_add);
+    assert_int_equal(s->nexts, nexts);
+    assert_int_equal(s->blocks, number); // each block here ends in one
+    assert_int_equal(s->indirect, indirect);
+}
+
+// By a counter of the whole, not by those of its blocks; each side by one of its own, if it is not
+// that of the first block alone.
+static void is_counted_once(void)
+{
+    assert_int_equal(writes_of(published.counter, 1), 1);
+    assert_int_equal(writes_of(0, 4096), 1 + recorded.block.nsides);
+    for (u32 i = 0; i < published.nmore; i++)
+        assert_int_equal(writes_of(published.more[i].counter, 1), 0);
+}
+
+#define SUPERBLOCKS (SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY)
+
+// dec rax; jz PC + 12; and behind that: sub ecx, ecx; mov [rdi], rax; jmp +0
+static void test_joint_not_taken(void **state)
+{
+    u32 off;
+
+    (void)state;
+    mode(SUPERBLOCKS);
+    assert_true(JOIN("\x48\xff\xc8\x74\x07\x29\xc9\x48\x89\x07\xeb\x00", PC + 5));
+    assert_int_equal(published.pc, PC);
+    assert_int_equal(published.end, PC + 5);
+    assert_int_equal(published.ninsns, 5);
+    assert_int_equal(published.nmore, 1);
+    assert_int_equal(published.more[0].pc, PC + 5);
+    assert_int_equal(published.more[0].end, PC + 12);
+    assert_int_equal(published.more[0].insn, 2);
+    assert_int_not_equal(published.more[0].block, published.block);
+    is_counted_once();
+    // that there is no more; the id and no side; the joint; the counter; what the store needs; the
+    // store; the record's end
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "mov mov dec jz inc sub mov mov lea jmp ");
+    step(step(0));
+    assert_true(is_r11(0));
+    assert_int_equal(at.op[0].size, 64);
+    assert_int_equal(at.op[1].imm.value.u, 0x1234);
+    assert_int_equal(published.nexits, 2);
+    is_exit(0, PC + 12);
+    is_exit(1, PC + 12);
+    assert_false(published.exit[0].side);
+    assert_true(published.exit[1].side);
+    off = leads_to(find_insn(ZYDIS_MNEMONIC_JZ, 0));
+    off = side_ends(off, 1, 1);
+    assert_in_range(published.exit[1].rel32, off + 1, off + 64);
+    assert_int_equal(recorded.block.blocks, 2);
+    assert_int_equal(recorded.block.nsides, 1);
+    assert_int_equal(recorded.block.slots, 2);
+    assert_int_equal(recorded.block.nops, 3);
+    is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
+    is_joint(1, 1, LOG_JOINT_NOT_TAKEN, 1, PC + 5);
+    is_op(2, LOG_REF, 3, 1, 0);
+    is_side(1, 1, 1, 0, 1, false);
+    // Recovery knows where it is counted: not in the first block, but before the store.
+    for (u32 i = 0; i < published.nrecipes; i++) {
+        const struct recipe *r = &published.recipe[i];
+
+        assert_true(r->insn < 3 || r->flags & RECIPE_BUMPED);
+        if (r->insn == 3)
+            break;
+        assert_true(i + 1 < published.nrecipes);
+        assert_true(r->insn == 2 || !(r->flags & RECIPE_BUMPED));
+    }
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY); // a record of one block has no side's number
+    TRANSLATE("\x90\xeb\x00");
+    step(step(0));
+    assert_true(is_r11(0));
+    assert_int_equal(at.op[0].size, 32);
+}
+
+// dec rax; jz PC + 10: the other way leads out, by the opposite condition.
+static void test_joint_taken(void **state)
+{
+    u32 off;
+
+    (void)state;
+    mode(SUPERBLOCKS);
+    assert_true(JOIN("\x48\xff\xc8\x74\x05\x90\x90\x90\x90\x90\x29\xc9\xeb\x00", PC + 10));
+    assert_int_equal(published.nmore, 1);
+    is_counted_once();
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "mov mov dec jnz inc sub lea jmp ");
+    is_exit(0, PC + 14);
+    is_exit(1, PC + 5);
+    off = leads_to(find_insn(ZYDIS_MNEMONIC_JNZ, 0));
+    side_ends(off, 1, 1);
+    is_joint(1, 1, LOG_JOINT_TAKEN, 1, PC + 10);
+    is_side(1, 1, 1, 0, 1, false);
+    assert_true(published.exit[1].side);
+}
+
+// call PC + 10, where nothing can lead out; jmp, which is nothing at all
+static void test_joint_call(void **state)
+{
+    (void)state;
+    mode(SUPERBLOCKS);
+    assert_true(JOIN("\xe8\x05\x00\x00\x00\x90\x90\x90\x90\x90\x29\xc9\xeb\x00", PC + 10));
+    assert_int_equal(published.nmore, 1);
+    is_counted_once();
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "mov mov push inc sub lea jmp ");
+    find_insn(ZYDIS_MNEMONIC_PUSH, 0);
+    assert_int_equal(at.op[0].imm.value.u, PC + 5); // where it returns to
+    assert_int_equal(published.nexits, 1);
+    is_exit(0, PC + 14);
+    assert_int_equal(recorded.block.nsides, 0);
+    assert_int_equal(recorded.block.nops, 2);
+    is_op(1, LOG_REF, 0, LOG_STACK_SLOT, (u64)-8);
+    is_stack(LOG_STACK_SLOT, -8);
+    assert_true(JOIN("\xeb\x03\x90\x90\x90\x29\xc9\xeb\x00", PC + 5));
+    is_counted_once();
+    read_code(published.exit[0].rel32 + 4);
+    assert_string_equal(text, "mov mov inc sub lea jmp ");
+}
+
+// ret, to PC + 2: what it pops less that is 0, or it goes where it says.
+static void test_joint_return(void **state)
+{
+    u32 off, to;
+
+    (void)state;
+    mode(SUPERBLOCKS);
+    assert_true(JOIN("\xc3\x90\x29\xc9\xeb\x00", PC + 2));
+    is_counted_once();
+    read_code(published.exit[0].rel32 + 4);
+    // that there is no more; the id; rcx goes to its slot; the target, less what it is here; on
+    // over the way out; the counter; rcx comes back
+    assert_string_equal(text, "mov mov mov pop lea jrcxz jmp inc mov sub lea jmp ");
+    assert_int_equal(published.nexits, 1);
+    is_exit(0, PC + 6);
+    off = find_insn(ZYDIS_MNEMONIC_POP, 0);
+    assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_RCX);
+    off = step(off);
+    assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_RCX);
+    assert_int_equal(at.op[1].mem.base, ZYDIS_REGISTER_RCX);
+    assert_int_equal(at.op[1].mem.disp.value, -(s64)(PC + 2));
+    off = step(off);
+    assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_JRCXZ);
+    to = leads_to(off);
+    off = step(off); // jmp
+    assert_int_equal(off, to);
+    off = leads_to(off);
+    off = step(step(step(step(step(off))))); // a register goes to its slot, and counts;
+    // what was subtracted
+    assert_int_equal(at.op[1].imm.value.u, PC + 2);
+    off = step(off); // and that is added again
+    assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_LEA);
+    assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_RCX);
+    assert_int_equal(at.op[1].mem.disp.value, 0);
+    side_ends(off, 1, 1);
+    is_joint(2, 0, LOG_JOINT_RETURN, 1, PC + 2);
+    is_side(1, 1, 2, 8, 0, false);
+    is_stack(LOG_STACK_SLOT, 8);
+    assert_int_not_equal(published.ibl_jmp[0], 0);
+    assert_int_equal(published.ibl_jmp[1], 0);
+}
+
+// call rdx, twice; ret. Their sides look the target up in one place, the end in another. It is the
+// last word of their records, if it is predicted.
+static void test_joint_indirect(void **state)
+{
+    static const char bytes[] = "\xff\xd2\x29\xc9\xff\xd2\x29\xc9\xc3";
+    u32 off;
+
+    (void)state;
+    mode(SUPERBLOCKS);
+    assert_true(JOIN(bytes, PC + 2, PC + 6));
+    assert_int_equal(published.nmore, 2);
+    is_counted_once();
+    assert_int_equal(published.nexits, 0);
+    assert_int_equal(recorded.block.nsides, 2);
+    assert_int_equal(recorded.block.blocks, 3);
+    is_side(1, 2, 2, -8, 0, true);
+    is_side(2, 2, 4, -16, 0, true);
+    is_joint(2, 0, LOG_JOINT_INDIRECT, 1, PC + 2);
+    is_joint(4, 2, LOG_JOINT_INDIRECT, 2, PC + 6);
+    is_stack(LOG_STACK_SLOT, -8);
+    assert_int_not_equal(published.ibl_jmp[0], 0);
+    assert_true(published.ibl_jmp[1] > published.ibl_jmp[0]);
+    for (u32 k = 0; k < 2; k++) {
+        off = find_insn(ZYDIS_MNEMONIC_JRCXZ, k);
+        off = leads_to(step(off));
+        at.op[0].type = ZYDIS_OPERAND_TYPE_UNUSED;
+        off = side_ends(off, k + 1, 2);
+        off = step(off);
+        assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_MOV);
+        assert_true(is_r11(-8));
+        assert_int_equal(at.op[1].reg.value, ZYDIS_REGISTER_RCX);
+    }
+    // The second goes on where the first looks up: no third jump through memory.
+    for (u32 n = 0, end = 0; end < published.size;) {
+        end = step(end);
+        n += at.zi.mnemonic == ZYDIS_MNEMONIC_JMP && at.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
+        assert_true(n <= 2);
+        if (end == published.size)
+            assert_int_equal(n, 2);
+    }
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
+    assert_true(JOIN(bytes, PC + 2, PC + 6));
+    is_side(1, 1, 2, -8, 0, false);
+    off = leads_to(step(find_insn(ZYDIS_MNEMONIC_JRCXZ, 0)));
+    at.op[0].type = ZYDIS_OPERAND_TYPE_UNUSED;
+    step(side_ends(off, 1, 1));
+    assert_false(is_r11(-8));
+}
+
+// A block that cannot be behind the other is none of it; of one block there is no superblock.
+static void test_no_joint(void **state)
+{
+    (void)state;
+    mode(SUPERBLOCKS);
+    // dec rax; jz PC + 10; nops: neither PC + 10 nor PC + 5
+    assert_false(JOIN("\x48\xff\xc8\x74\x05\x90\x90\x90\x90\x90\x29\xc9\xeb\x00", PC + 7));
+    assert_int_equal(published.pc, 0);
+    assert_false(JOIN("\xe8\x05\x00\x00\x00\x90\x90\x90\x90\x90\x29\xc9\xeb\x00", PC + 5));
+    assert_false(JOIN("\xeb\x03\x90\x90\x90\x29\xc9\xeb\x00", PC + 2));
+    assert_false(JOIN("\x75\x00\x29\xc9\xeb\x00", PC + 2)); // both ways lead there
+    assert_false(JOIN("\xe2\x00\x29\xc9\xeb\x00", PC + 2)); // loop
+    assert_false(JOIN("\x0f\x05\x29\xc9\xeb\x00", PC + 2)); // syscall
+    assert_false(JOIN("\xeb\x00\xcc\x90", PC + 2));         // int3, which is stepped
+    assert_false(JOIN("\xcc\x29\xc9\xeb\x00", PC + 1));
+    assert_false(JOIN("\xeb\x00", PC + 2)); // there is nothing
+    assert_int_equal(published.pc, 0);
+    // jmp +0; jmp +0; jmp PC: the third is not PC + 2
+    assert_true(JOIN("\xeb\x00\xeb\x00\xeb\xfa", PC + 2, PC + 2));
+    assert_int_equal(published.nmore, 1);
+    assert_int_equal(published.exit[0].target, PC + 4);
+    assert_true(JOIN("\xeb\x00\xeb\x00\xeb\xfa", PC + 2, PC + 4, PC, PC + 2));
+    assert_int_equal(published.nmore, 4);
+    assert_int_equal(published.exit[0].target, PC + 4);
+    assert_int_equal(published.more[2].counter, published.own); // the same block again
+}
+
+// Code that may be rewritten is in no superblock, be it that of a block or of what can be none: PC,
+// PC + 8, and PC + 128, where it is writable from.
+static void test_no_joint_writable(void **state)
+{
+    char bytes[133];
+
+    (void)state;
+    memset(bytes, 0x90, sizeof(bytes));
+    memcpy(bytes, "\xeb\x06", 2);           // jmp PC + 8
+    memcpy(bytes + 8, "\xeb\x76", 2);       // jmp PC + 128
+    memcpy(bytes + 128, "\x29\xc9\xeb", 3); // sub ecx, ecx; jmp +0
+    bytes[131] = 0;
+    mode(SUPERBLOCKS);
+    assert_true(JOIN(bytes, PC + 8, PC + 128));
+    assert_int_equal(published.nmore, 2);
+    writable_from = PC + 128;
+    assert_true(JOIN(bytes, PC + 8, PC + 128));
+    assert_int_equal(published.nmore, 1);
+    assert_int_equal(published.flags, 0);
+    assert_int_equal(published.exit[0].target, PC + 128);
+    bytes[128] = (char)0xcc; // int3
+    assert_true(JOIN(bytes, PC + 8, PC + 128));
+    assert_int_equal(published.nmore, 1);
+    assert_int_equal(published.flags, 0);
+    writable_from = PC;
+    assert_false(JOIN(bytes, PC + 8));
+    writable_from = 0;
+}
+
+// A line is fetched once, while no other of its set has been: PC, PC + 64 and PC + 2, which is in
+// the first line again.
+static void test_joint_lines(void **state)
+{
+    char bytes[67];
+
+    (void)state;
+    memset(bytes, 0x90, sizeof(bytes));
+    memcpy(bytes, "\xeb\x3e\x29\xc9\xeb\x00", 6);
+    memcpy(bytes + 64, "\xeb\xc0", 3);
+    mode(SUPERBLOCKS);
+    assert_true(JOIN(bytes, PC + 64, PC + 2));
+    assert_int_equal(published.nmore, 2);
+    assert_int_equal(recorded.block.nops, 2);
+    is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
+    is_op(1, LOG_FETCH, 1, LOG_NO_SLOT, PC + 64);
+    assert_int_equal(recorded.op[0].way, 0);
+    assert_int_equal(recorded.op[1].way, 1); // the first behind a joint
+    tb_config.i1_sets = 1;
+    assert_true(JOIN(bytes, PC + 64, PC + 2));
+    assert_int_equal(recorded.block.nops, 3);
+    is_op(2, LOG_FETCH, 2, LOG_NO_SLOT, PC + 2);
+}
+
 // A client request: one instruction of 19 bytes, of which no code is made but its exit.
 static void test_request(void **state)
 {
@@ -518,7 +930,11 @@ int main(void)
         cmocka_unit_test(test_fault),         cmocka_unit_test(test_recording),
         cmocka_unit_test(test_stack_pointer), cmocka_unit_test(test_r11),
         cmocka_unit_test(test_same_place),    cmocka_unit_test(test_uncounted),
-        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_request),       cmocka_unit_test(test_joint_not_taken),
+        cmocka_unit_test(test_joint_taken),   cmocka_unit_test(test_joint_call),
+        cmocka_unit_test(test_joint_return),  cmocka_unit_test(test_joint_indirect),
+        cmocka_unit_test(test_no_joint),      cmocka_unit_test(test_no_joint_writable),
+        cmocka_unit_test(test_joint_lines),
     };
     static const void *calls[STUB_COUNT];
 

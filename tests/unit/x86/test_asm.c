@@ -51,6 +51,7 @@ struct given {
 #define CALL_XJ(n)       x86_fix(a, x86_##n(a), g->imm)
 #define CALL_XI8(n)      x86_##n(a, (u32)g->imm)
 #define CALL_VEX_GRI8(n) x86_##n(a, g->reg, g->rm, (u32)g->imm)
+#define CALL_VEX_GVR(n)  x86_##n(a, g->reg, g->rm, g->reg)
 #define CALL_VEX_MY(n)   x86_##n(a, g->m, g->reg)
 #define CALL_VEX_MK(n)   x86_##n(a, g->m, g->reg)
 #define CALL_EVEX_MZ(n)  x86_##n(a, g->m, g->reg)
@@ -62,7 +63,7 @@ struct given {
 
 enum form {
     RR, GR, GM, RM, MR, R, M, RI, RI8, MI, MI8, O, OI, OI64, I, I8, N, J, J8, CC, CC8, RJ, PJ, XJ,
-    XI8, VEX_GRI8, VEX_MY, VEX_MK, EVEX_MZ,
+    XI8, VEX_GRI8, VEX_GVR, VEX_MY, VEX_MK, EVEX_MZ,
 };
 // clang-format on
 
@@ -179,12 +180,12 @@ static bool has_mem(enum form f)
 static const char *operands(enum form f)
 {
     static const char *const of[] = {
-        [RR] = "RG",        [GR] = "GS",     [GM] = "Gm",     [RM] = "GM",       [MR] = "MG",
-        [R] = "R",          [M] = "M",       [RI] = "RI",     [RI8] = "Ri",      [MI] = "MI",
-        [MI8] = "Mi",       [O] = "R",       [OI] = "RI",     [OI64] = "RI",     [I] = "4",
-        [I8] = "ai",        [N] = "",        [J] = "T",       [J8] = "T",        [CC] = "T",
-        [CC8] = "T",        [RJ] = "GP",     [PJ] = "P",      [XJ] = "T",        [XI8] = "i",
-        [VEX_GRI8] = "GRi", [VEX_MY] = "MY", [VEX_MK] = "MK", [EVEX_MZ] = "M0Z",
+        [RR] = "RG",        [GR] = "GS",       [GM] = "Gm",     [RM] = "GM",     [MR] = "MG",
+        [R] = "R",          [M] = "M",         [RI] = "RI",     [RI8] = "Ri",    [MI] = "MI",
+        [MI8] = "Mi",       [O] = "R",         [OI] = "RI",     [OI64] = "RI",   [I] = "4",
+        [I8] = "ai",        [N] = "",          [J] = "T",       [J8] = "T",      [CC] = "T",
+        [CC8] = "T",        [RJ] = "GP",       [PJ] = "P",      [XJ] = "T",      [XI8] = "i",
+        [VEX_GRI8] = "GRi", [VEX_GVR] = "GRG", [VEX_MY] = "MY", [VEX_MK] = "MK", [EVEX_MZ] = "M0Z",
     };
 
     return of[f];

@@ -132,7 +132,11 @@ static void test_states(void **state)
                                       { 7, 1024, 1408, 1664 }
     };
 
+    struct run_cpu least = shown(&emerald, "x86-64-v2,xsave");
+
     (void)state;
+    assert_int_equal(find(&least, 0xd, 0)->a, 3);
+    assert_int_equal(find(&least, 0xd, 0)->b, 576); // 512 of fxsave, and the header
     assert_int_equal(find(&amd, 0xd, 0)->b, 2432);
     assert_int_equal(find(&intel, 0xd, 0)->b, 2688);
     assert_int_equal(find(&amd, 0xd, 0)->a, 0xe7);

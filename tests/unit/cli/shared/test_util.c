@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers, with and without commas, and paths.
+// Numbers, with and without commas, paths, and memory that there is not.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,17 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/shared/util.h"
+
+// What cannot be had is NULL, as without the sanitizer.
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:detect_leaks=0";
+}
 
 static void test_commas(void **state)
 {
@@ -70,12 +79,59 @@ static void test_paths(void **state)
     }
 }
 
+enum { MALLOC, CALLOC, REALLOC };
+
+// What a child says that asks for so much; it ends with status 2.
+static void refused(int how, size_t size, char *said, size_t room)
+{
+    int end[2], status;
+    size_t used = 0;
+    ssize_t n;
+
+    assert_int_equal(pipe(end), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(end[1], STDERR_FILENO);
+        void *p = how == MALLOC   ? xmalloc(size)
+                  : how == CALLOC ? xcalloc(size / 2, 2)
+                                  : xrealloc(NULL, size);
+        _exit(p ? 3 : 4);
+    }
+    close(end[1]);
+    while ((n = read(end[0], said + used, room - 1 - used)) > 0)
+        used += (size_t)n;
+    said[used] = '\0';
+    close(end[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2);
+}
+
+// No processor has so many addresses.
+static void test_no_memory(void **state)
+{
+    static const char *const words[] = {
+        [MALLOC] = "quern: out of memory (9223372036854775806 bytes wanted)\n",
+        [CALLOC] = "quern: out of memory (4611686018427387903 times 2 bytes wanted)\n",
+        [REALLOC] = "quern: out of memory (9223372036854775806 bytes wanted)\n",
+    };
+    char said[4096];
+
+    (void)state;
+    for (int how = MALLOC; how <= REALLOC; how++) {
+        refused(how, SIZE_MAX / 2 - 1, said, sizeof(said));
+        assert_non_null(strstr(said, words[how]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commas),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests_name("util", tests, NULL, NULL);

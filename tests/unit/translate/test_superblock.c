@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: MIT
+// engine/translate/superblock.c: which blocks become superblocks, and of which blocks. A buffer is
+// a string: a letter is the record of the block at its place in the alphabet, `/` that of a block
+// with an indirect branch at its end, `S` that of a superblock of B, C and D, `1` and `2` the same
+// left at its first and second joint, `.` a word between two records, `?` one that is nothing. What
+// became of them is a string, too: the blocks of each superblock that was asked for.
+//
+// Expected numbers: a block is seen 48 times, the last 12 of these are compared, 512 records of a
+// buffer are looked at, two superblocks are made for one buffer, each of at most 14 blocks; while
+// none is, up to 15 buffers are not looked at.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/ibl.h"
+#include "engine/codecache/links.h"
+#include "engine/codecache/tcache.h"
+#include "engine/replay/area.h"
+#include "engine/replay/log.h"
+#include "engine/replay/rest.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/translate/superblock.h"
+#include "engine/translate/translate.h"
+#include "tests/unit/count/reftrace_none.h"
+
+#define FIRST 0x401000ul           // A; each is 16 bytes further on
+#define PLACE 0x9e3779b97f4a7c15ul // as superblock.c multiplies addresses: bits 32 to 43
+
+// -- the rooms that superblock.c calls --
+
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+void (*log_seen)(const u64 *from, const u64 *end);
+
+static struct log_block block[28]; // of the letters, of `/` and of `S`
+static struct fragment fragment[26], super;
+static struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
+static bool missing[26];               // it has no fragment
+static bool busy, fits;                // the lock; there is room for superblocks
+static u32 looked;                     // records that it asked about
+static u32 taken, dropped;             // the lock, how often
+static char made[256], moved[64];      // superblocks asked for; what leads to them from then on
+static struct fragment of_superblock;  // the one that is made
+static const struct fragment *ibl_led; // ibl_move() says so
+
+void *heap_pages(u64 bytes)
+{
+    void *p = calloc(1, bytes);
+
+    assert_non_null(p);
+    return p;
+}
+
+bool tcache_try_lock(void)
+{
+    taken += !busy;
+    return !busy;
+}
+
+void tcache_unlock(void)
+{
+    dropped++;
+}
+
+static u32 letter_of(u64 pc)
+{
+    for (u32 i = 0; i < 26; i++) {
+        if (block[i].pc == pc)
+            return i;
+    }
+    fail_msg("no block begins at %lx", pc);
+    return 0;
+}
+
+struct fragment *tcache_lookup(u64 pc)
+{
+    assert_int_equal(taken, dropped + 1);
+    if (letter_of(pc) == 'B' - 'A' && super.nmore)
+        return &super;
+    return missing[letter_of(pc)] ? NULL : &fragment[letter_of(pc)];
+}
+
+static u32 number_of(u32 id)
+{
+    return (id - LOG_FIRST) / 16;
+}
+
+static u32 id_of(u32 number)
+{
+    return LOG_FIRST + 16 * number;
+}
+
+bool area_has(u32 id)
+{
+    return id >= LOG_FIRST && number_of(id) < ARRAY_SIZE(block) && !(id & 15);
+}
+
+// As rest.c has it, of what these tests put there.
+u32 rest_words(const u64 *at)
+{
+    u32 id = *(const u32 *)at;
+
+    looked++;
+    if (id == LOG_TAKEN)
+        return 1;
+    return area_has(id) ? area_extent(area_block(id), at).slots : 0;
+}
+
+struct fragment *translate_superblock(const u64 *pc, u32 n)
+{
+    char *to = made + strlen(made);
+
+    assert_int_equal(taken, dropped + 1);
+    assert_in_range(n, 2, FRAGMENT_BLOCKS_MAX);
+    for (u32 i = 0; i < n; i++)
+        *to++ = (char)('A' + letter_of(pc[i]));
+    *to = ' ';
+    of_superblock = (struct fragment){ .pc = pc[0], .nmore = n - 1 };
+    return fits ? &of_superblock : NULL;
+}
+
+void links_move(struct fragment *from, struct fragment *to)
+{
+    assert_ptr_equal(to, &of_superblock);
+    moved[strlen(moved)] = (char)('A' + (from - fragment));
+}
+
+void ibl_move(const struct fragment *f)
+{
+    ibl_led = f;
+}
+
+// -- the test's side --
+
+static const struct log_side sides[2] = { { .slots = 1, .blocks = 1 },
+                                          { .slots = 2, .blocks = 2 } };
+
+// The letters in their order go on at one known place. Records are of one word; of those of the
+// vowels there are three, so that their ends are where `slots` says, and nowhere else.
+static int setup(void **state)
+{
+    (void)state;
+    memset(fragment, 0, sizeof(fragment));
+    memset(missing, 0, sizeof(missing));
+    for (u32 i = 0; i < ARRAY_SIZE(block); i++) {
+        block[i] = (struct log_block){ .pc = FIRST + i * 16, .slots = 1, .nexts = 1, .blocks = 1 };
+        area_head(id_of(i))->block = &block[i];
+    }
+    for (const char *c = "AEIOU"; *c; c++)
+        block[*c - 'A'].slots = 3;
+    for (u32 i = 0; i < ARRAY_SIZE(fragment); i++)
+        fragment[i] = (struct fragment){ .pc = FIRST + i * 16, .log = id_of(i) };
+    block[26].pc = FIRST - 16;
+    block[26].nexts = 0;
+    block[27] = (struct log_block){
+        .pc = FIRST + 16, .slots = 4, .nexts = 1, .blocks = 3, .nsides = 2, .side = sides
+    };
+    super = (struct fragment){ .pc = FIRST + 16, .log = id_of(27), .more = more };
+    for (u32 i = 0; i < ARRAY_SIZE(more); i++)
+        more[i].pc = FIRST + 16 * (i + 2);
+    memset(made, 0, sizeof(made));
+    memset(moved, 0, sizeof(moved));
+    memset(&header, 0, sizeof(header));
+    taken = dropped = 0;
+    busy = false;
+    fits = true;
+    ibl_led = NULL;
+    log_seen = NULL;
+    reftrace_on = false;
+    tb_config = (struct tb_config){ .counts = true, .superblocks = true };
+    superblock_init();
+    return 0;
+}
+
+static u64 word_of(char c)
+{
+    switch (c) {
+    case '.': return LOG_TAKEN;
+    case '?': return 5000 + 8;
+    case '/': return id_of(26);
+    case 'S': return id_of(27);
+    case '1': return 1ul << 32 | id_of(27);
+    case '2': return 2ul << 32 | id_of(27);
+    default: return id_of((u32)c - 'A');
+    }
+}
+
+// A thread's buffer is full, and is looked at, `times` times. `buffers`: how many there were for
+// the last of these.
+static u32 buffers;
+
+static void full(u32 times, const char *records)
+{
+    static u64 words[4096];
+    u32 n = 0;
+
+    for (u32 i = 0; i < ARRAY_SIZE(words); i++)
+        words[i] = word_of('Z'); // also behind the end, where something was once
+    for (; *records; records++) {
+        words[n] = word_of(*records);
+        n += words[n] == 5008 ? 1 : rest_words(&words[n]);
+        assert_true(n < ARRAY_SIZE(words));
+    }
+    for (u32 i = 0; i < times; i++) {
+        looked = 0;
+        for (buffers = 0; !looked && buffers < 20; buffers++)
+            log_seen(words, words + n);
+    }
+    assert_int_equal(dropped, taken);
+}
+
+static void test_sightings(void **state)
+{
+    (void)state;
+    full(47, "/ABC");
+    assert_string_equal(made, "");
+    full(1, "/ABC");
+    assert_string_equal(made, "ABC ");
+    assert_string_equal(moved, "A");
+    assert_ptr_equal(ibl_led, &of_superblock);
+    assert_int_equal(header.n_superblocks, 1);
+    assert_int_equal(header.n_superblock_blocks, 3);
+    full(100, "/A"); // it has become one, or could not
+    assert_string_equal(made, "ABC ");
+}
+
+// Wherever they are, of one buffer or of several.
+static void test_one_buffer(void **state)
+{
+    char records[256] = "";
+
+    (void)state;
+    for (u32 i = 0; i < 47; i++)
+        strcat(records, "/AC.");
+    full(1, records);
+    assert_string_equal(made, "");
+    full(1, "/AC./AC.");
+    assert_string_equal(made, "AC ");
+    setup(state);
+    strcat(records, "/AC.");
+    full(1, records);
+    assert_string_equal(made, "AC ");
+}
+
+// What leads to a block may be an indirect branch, a jump back (to the block itself, too) or a
+// superblock. A block that goes on to the next one is followed by no other one's beginning, until
+// it is a superblock's.
+static void test_beginnings(void **state)
+{
+    (void)state;
+    full(60, "KLMN");
+    assert_string_equal(made, "");
+    full(48, "NKL"); // back
+    assert_string_equal(made, "KL ");
+    full(48, "PPQ");
+    assert_string_equal(made, "KL PQ ");
+    super.nmore = 2;
+    full(48, "SXY");
+    assert_string_equal(made, "KL PQ XY ");
+    full(48, "KTU"); // behind K, which begins one
+    assert_string_equal(made, "KL PQ XY TU ");
+    full(48, "VTW"); // before a record of T's, but V begins none, and T has been seen
+    assert_string_equal(made, "KL PQ XY TU ");
+}
+
+// The first record of a buffer follows nothing that is known.
+static void test_first(void **state)
+{
+    (void)state;
+    full(60, "AB");
+    assert_string_equal(made, "");
+    full(60, "/.AB");
+    assert_string_equal(made, "");
+}
+
+// 512 of a buffer's records: `/` and A are the 511th and 512th, or the 512th and 513th.
+static void test_looked_at(void **state)
+{
+    char records[520];
+
+    (void)state;
+    memset(records, '.', sizeof(records));
+    strcpy(records + 511, "/AB");
+    full(60, records);
+    assert_string_equal(made, "");
+    strcpy(records + 510, "/AB");
+    full(47, records);
+    assert_string_equal(made, "");
+    full(1, records);
+    assert_string_equal(made, "AB "); // B lies behind what is looked at
+}
+
+// 36 times nobody looks at what follows. The last twelve times it is what they have in common.
+static void test_common(void **state)
+{
+    (void)state;
+    full(36, "/AXY");
+    full(11, "/ABCD");
+    full(1, "/ABCF");
+    assert_string_equal(made, "ABC ");
+    full(36, "/GXY");
+    full(1, "/GHI"); // the thirty-seventh
+    full(11, "/GHIJ");
+    assert_string_equal(made, "ABC GHI ");
+    full(36, "/KXY");
+    full(1, "/KLMN");
+    full(1, "/KLN");
+    full(10, "/KLMN");
+    assert_string_equal(made, "ABC GHI KL ");
+}
+
+// Of one block no superblock is made, then or later.
+static void test_nothing_common(void **state)
+{
+    (void)state;
+    full(47, "/ABC");
+    full(1, "/ACC");
+    assert_string_equal(made, "");
+    full(60, "/A");
+    assert_string_equal(made, "");
+    full(36, "/FGH");
+    full(1, "/FXX");
+    full(11, "/FGH");
+    assert_string_equal(made, "");
+}
+
+// A block that is a loop is there as often as it fits: 14 times. So are the turns of a loop of
+// several, the last as far as it fits.
+static void test_loop(void **state)
+{
+    char records[256] = "/";
+
+    (void)state;
+    for (u32 i = 0; i < 62; i++)
+        strcat(records, "K");
+    full(1, records); // behind the 48th there are 14 more
+    assert_string_equal(made, "KKKKKKKKKKKKKK ");
+    assert_int_equal(header.n_superblock_blocks, 14);
+    strcpy(records, "/");
+    for (u32 i = 0; i < 53; i++)
+        strcat(records, "LMN");
+    full(1, records);
+    assert_string_equal(made, "KKKKKKKKKKKKKK LMNLMNLMNLMNLM ");
+}
+
+// It ends with the buffer: behind P's 48th sighting there is one more, behind Q's none.
+static void test_buffer_ends(void **state)
+{
+    char records[64] = "/";
+
+    (void)state;
+    for (u32 i = 0; i < 49; i++)
+        strcat(records, "P");
+    full(1, records);
+    assert_string_equal(made, "PP ");
+    strcpy(records, "/");
+    for (u32 i = 0; i < 48; i++)
+        strcat(records, "Q");
+    full(1, records);
+    assert_string_equal(made, "PP ");
+}
+
+// A loop that does not begin where the superblock does: C leads back to B. B is seen as often as A,
+// with nothing behind it.
+static void test_other_loop(void **state)
+{
+    (void)state;
+    full(48, "/ABCB");
+    assert_string_equal(made, "ABC ");
+    full(48, "/FGG");
+    assert_string_equal(made, "ABC FG ");
+}
+
+// A superblock on the way is the blocks that were executed of it.
+static void test_expanded(void **state)
+{
+    (void)state;
+    super.nmore = 2;
+    full(48, "/ASX");
+    assert_string_equal(made, "ABCDX ");
+    full(48, "/F1X");
+    assert_string_equal(made, "ABCDX FBX ");
+    full(48, "/G2X");
+    assert_string_equal(made, "ABCDX FBX GBCX ");
+    full(47, "/HSX");
+    full(1, "/H2X");
+    assert_string_equal(made, "ABCDX FBX GBCX HBC ");
+    super.log = id_of(3); // there is another one in its place: nobody knows what this one was
+    full(48, "/IJSX");
+    assert_string_equal(made, "ABCDX FBX GBCX HBC IJ ");
+    super.nmore = 0;
+    full(48, "/KLSX");
+    assert_string_equal(made, "ABCDX FBX GBCX HBC IJ KL ");
+}
+
+// Not further than a superblock goes: of B to O, the last that are wanted are not.
+static void test_expanded_too_far(void **state)
+{
+    (void)state;
+    super.nmore = 13;
+    block[27].blocks = 14;
+    full(48, "/AS");
+    assert_string_equal(made, "ABCDEFGHIJKLMN ");
+    full(48, "/PQRS");
+    assert_string_equal(made, "ABCDEFGHIJKLMN PQRBCDEFGHIJKL ");
+}
+
+// A record of a superblock is never a beginning: it is one already.
+static void test_superblock(void **state)
+{
+    (void)state;
+    super.nmore = 2;
+    full(60, "/S");
+    full(60, "SSS111222");
+    assert_string_equal(made, "");
+    super.nmore = 0; // it is gone: B is seen from now on
+    full(47, "/BX");
+    assert_string_equal(made, "");
+    full(1, "/BX");
+    assert_string_equal(made, "BX ");
+    super.nmore = 2;
+    full(48, "SXY.12TU."); // behind one, another may begin
+    assert_string_equal(made, "BX XY TU ");
+}
+
+// Two blocks that are noted in the same place: the one's sightings are not the other's, and each
+// begins anew when the other one has been there.
+static void test_same_place(void **state)
+{
+    u64 pc = FIRST - 32;
+
+    (void)state;
+    while ((pc * PLACE >> 32 & 4095) != (FIRST * PLACE >> 32 & 4095))
+        pc -= 16;
+    block['Y' - 'A'].pc = pc;
+    full(40, "/AB");
+    full(1, "/YB");
+    full(47, "/AB");
+    assert_string_equal(made, "");
+    full(1, "/AB");
+    assert_string_equal(made, "AB ");
+    full(60, "YTU"); // behind Y, which begins none, though A does
+    assert_string_equal(made, "AB ");
+    full(48, "/YB");
+    assert_string_equal(made, "AB YB ");
+}
+
+// What is no record ends it: a word between two, an id that there is not, the end of what is there.
+static void test_words(void **state)
+{
+    (void)state;
+    full(48, "/AB.C");
+    assert_string_equal(made, "AB ");
+    full(48, "/FGH?I");
+    assert_string_equal(made, "AB FGH ");
+    full(48, "/K.L");
+    assert_string_equal(made, "AB FGH ");
+    full(60, "?/PQ"); // nor is it looked behind one
+    assert_string_equal(made, "AB FGH ");
+}
+
+static void test_cannot(void **state)
+{
+    static const u32 flags[] = { FRAGMENT_WRITABLE, FRAGMENT_STEP, FRAGMENT_ALONE,
+                                 FRAGMENT_REQUEST };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(flags); i++) {
+        fragment[0].flags = flags[i];
+        full(60, "/AB");
+        assert_string_equal(made, "");
+        full(1, "/X"); // nothing is left of it
+        setup(state);
+    }
+    fragment[0].nmore = 1; // it is a superblock; this was a record of the block alone
+    full(60, "/AB");
+    assert_string_equal(made, "");
+    missing[5] = true;
+    full(60, "/FG");
+    assert_string_equal(made, "");
+    fits = false; // asked for once
+    full(60, "/KL");
+    assert_string_equal(made, "KL ");
+    assert_string_equal(moved, "");
+    assert_null(ibl_led);
+    assert_int_equal(header.n_superblocks, 0);
+    assert_int_equal(header.n_superblock_blocks, 0);
+}
+
+// A thread never waits for it; what it did not look at was not seen.
+static void test_lock(void **state)
+{
+    (void)state;
+    busy = true;
+    full(60, "/AB");
+    assert_int_equal(taken, 0);
+    assert_int_equal(dropped, 0);
+    busy = false;
+    full(47, "/AB");
+    assert_string_equal(made, "");
+    full(1, "/AB");
+    assert_string_equal(made, "AB ");
+}
+
+// While nothing is counted, nothing is made.
+static void test_uncounted(void **state)
+{
+    (void)state;
+    tb_config.counts = false;
+    full(60, "/AB");
+    assert_int_equal(taken, 0);
+    tb_config.counts = true;
+    full(47, "/AB");
+    assert_string_equal(made, "");
+    full(1, "/AB");
+    assert_string_equal(made, "AB ");
+}
+
+// Two for one buffer; what is behind is seen next time. One that did not fit is none of the two.
+static void test_two(void **state)
+{
+    (void)state;
+    full(48, "/AB./FG./KL");
+    assert_string_equal(made, "AB FG ");
+    assert_int_equal(header.n_superblocks, 2);
+    full(1, "/KL");
+    assert_string_equal(made, "AB FG KL ");
+    setup(state);
+    fits = false;
+    full(48, "/AB./FG./KL");
+    assert_string_equal(made, "AB FG KL ");
+}
+
+// Buffers that are not looked at: one more each time that nothing was found, up to 15; none behind
+// one of which a superblock was made.
+static void test_idle(void **state)
+{
+    (void)state;
+    full(20, "AB");
+    assert_int_equal(buffers, 16);
+    full(47, "/AB");
+    assert_int_equal(buffers, 16);
+    full(1, "/AB");
+    assert_string_equal(made, "AB ");
+    for (u32 i = 1; i <= 16; i++) {
+        full(1, "/A");
+        assert_int_equal(buffers, i);
+    }
+    full(1, "/A");
+    assert_int_equal(buffers, 16);
+}
+
+// What was seen before the cache was emptied is not seen any more.
+static void test_flushed(void **state)
+{
+    (void)state;
+    full(47, "/AB");
+    header.n_flush++;
+    full(47, "/AB");
+    assert_string_equal(made, "");
+    full(1, "/AB");
+    assert_string_equal(made, "AB ");
+    header.n_flush++;
+    full(48, "/AB");
+    assert_string_equal(made, "AB AB ");
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    log_seen = NULL;
+    tb_config.superblocks = false;
+    superblock_init();
+    assert_null(log_seen);
+    tb_config.superblocks = true;
+    reftrace_on = true; // traces have a reference of each instruction
+    superblock_init();
+    assert_null(log_seen);
+    reftrace_on = false;
+    superblock_init();
+    assert_non_null(log_seen);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_sightings, setup),
+        cmocka_unit_test_setup(test_one_buffer, setup),
+        cmocka_unit_test_setup(test_beginnings, setup),
+        cmocka_unit_test_setup(test_first, setup),
+        cmocka_unit_test_setup(test_looked_at, setup),
+        cmocka_unit_test_setup(test_common, setup),
+        cmocka_unit_test_setup(test_nothing_common, setup),
+        cmocka_unit_test_setup(test_loop, setup),
+        cmocka_unit_test_setup(test_buffer_ends, setup),
+        cmocka_unit_test_setup(test_other_loop, setup),
+        cmocka_unit_test_setup(test_expanded, setup),
+        cmocka_unit_test_setup(test_expanded_too_far, setup),
+        cmocka_unit_test_setup(test_superblock, setup),
+        cmocka_unit_test_setup(test_same_place, setup),
+        cmocka_unit_test_setup(test_words, setup),
+        cmocka_unit_test_setup(test_cannot, setup),
+        cmocka_unit_test_setup(test_lock, setup),
+        cmocka_unit_test_setup(test_uncounted, setup),
+        cmocka_unit_test_setup(test_two, setup),
+        cmocka_unit_test_setup(test_idle, setup),
+        cmocka_unit_test_setup(test_flushed, setup),
+        cmocka_unit_test_setup(test_off, setup),
+    };
+
+    if (sys_failed(sys_mmap(REPLAY_BASE, PAGE_SIZE, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)))
+        return 1;
+    return cmocka_run_group_tests_name("translate/superblock", tests, NULL, NULL);
+}
