@@ -204,3 +204,16 @@ desc: LL cache:         1048576 B, 64 B, 16-way associative"
     quern run -q --calls=yes --replay=inline --separate-recs=1 -o out -- true
     [ "$status" = 0 ]
 }
+
+@test "what is for Callgrind profiles asks for --calls=yes" {
+    for option in --dump-line=no --dump-instr=yes --inline=yes --collect-jumps=yes --compress-strings=no \
+        --compress-pos=no --separate-threads=yes --skip-plt=no --skip-direct-rec=yes --fn-skip=f \
+        --toggle-collect=f --collect-atstart=no --collect-systime=msec --collect-bus=yes \
+        --dump-before=f --dump-every-bb=100; do
+        quern run $option -- true
+        [ "$status" = 2 ]
+        [[ "$messages" == "quern: --dump-line=no, "*" are for Callgrind profiles: add --calls=yes" ]]
+        quern run -q --calls=yes $option -o out -- true
+        [ "$status" = 0 ]
+    done
+}

@@ -239,3 +239,15 @@ summary: 5"
     same "$(< stderr)" ""
     [ -s out ]
 }
+
+@test "what the engine is told: signals that are blocked, children that are left out" {
+    make_prog
+    printf '%s\n' 'say open' 'say skip' 'end exit 0' > script
+    quern run -q --trace-children-skip='*/make,/bin/[a-c]*' ./prog
+    # The others would end the process while nobody can finish a spool: ILL, TRAP, BUS, FPE, KILL,
+    # SEGV, STOP and SYS are open.
+    same "$output" "open: 4 5 7 8 9 11 19 31
+*/make,/bin/[a-c]*"
+    quern run -q ./prog
+    same "$output" "open: 4 5 7 8 9 11 19 31"
+}

@@ -182,3 +182,21 @@ END
     [ "$status" = 2 ]
     [[ "$output" == *"--children"* ]]
 }
+
+@test "the sum waits for who has locked its folder" {
+    real
+    flock . -c 'until [ -e go ]; do sleep 0.05; done' 3>&- &
+    "$QUERN" run -q --cache-sim=no --children=merge -o all ./family 3>&- &
+    pid=$!
+    # Its own profile is the last one that is written without the lock.
+    until compgen -G "quern.tree.*/$pid-*" > there || compgen -G "quern.tree.*/$pid" > there; do
+        kill -0 $pid
+        sleep 0.05
+    done
+    sleep 1
+    [ ! -e all ]
+    kill -0 $pid
+    : > go
+    wait $pid || [ $? = 7 ]
+    [ -e all ]
+}

@@ -303,3 +303,16 @@ Command:          x; y
 @@ This may be another version of the file, or the debug information is wrong.
 @@"* ]]
 }
+
+@test "which process, part and thread" {
+    printf '%s\n' 'version: 1' 'pid: 77' 'cmd: ./x' 'part: 3' 'thread: 2' 'events: Ir' 'fl=a.c' 'fn=f' '1 5' > p
+    quern annotate --auto=no p
+    [[ "$output" == *"
+Profiled target:  ./x (PID 77, part 3, thread 2)
+"* ]]
+    printf '%s\n' 'version: 1' 'pid: 77' 'cmd: ./x' 'events: Ir' 'fl=a.c' 'fn=f' '1 5' > p
+    quern annotate --auto=no p
+    [[ "$output" == *"
+Profiled target:  ./x (PID 77)
+"* ]]
+}

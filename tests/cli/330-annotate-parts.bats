@@ -35,6 +35,25 @@ least greatest  mean over mean  file:function (least in < greatest in)
 1,420 (100.0%) 26 (100.0%)  PROGRAM TOTALS"* ]]
 }
 
+@test "functions of one name in several files" {
+    for rank in 1 2; do
+        {
+            printf 'events: Ir\n'
+            for file in 4 2 5 1 3; do printf 'fl=f%d.c\nfn=f\n1 %d\n' $file $((file * rank * 10)); done
+            printf 'summary: %d\n' $((150 * rank))
+        } > x$rank
+    done
+    quern annotate --by-part --threshold=0 --auto=no x1 x2
+    same "$(table)" "Ir in each of 2 parts
+least greatest  mean over mean  file:function (least in < greatest in)
+  150      300 225.0    +33.3%  PROGRAM TOTALS (x1 < x2)
+   50      100  75.0    +33.3%  f5.c:f (x1 < x2)
+   40       80  60.0    +33.3%  f4.c:f (x1 < x2)
+   30       60  45.0    +33.3%  f3.c:f (x1 < x2)
+   20       40  30.0    +33.3%  f2.c:f (x1 < x2)
+   10       20  15.0    +33.3%  f1.c:f (x1 < x2)"
+}
+
 @test "the same of one merged profile" {
     quern annotate --by-part=yes --auto=no rank.0 rank.1 rank.2
     local three

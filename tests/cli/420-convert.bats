@@ -95,7 +95,12 @@ n = [x["name"] for x in j["functions"]]
 e = {(n[x["caller"]], n[x["callee"]]): (x["calls"], x["inclusive"]) for x in j["edges"]}
 assert e == {("main", "func1"): (1, [400]), ("main", "func2"): (3, [400]),
              ("func1", "func2"): (2, [300])}, e
-assert sum(l["self"][0] for l in j["lines"]) == 820'
+assert sum(l["self"][0] for l in j["lines"]) == 820
+assert all(list(l) == ["part", "function", "file", "line", "self"] for l in j["lines"])'
+    # Addresses where the profile has them.
+    printf '%s\n' 'positions: instr line' 'events: Ir' 'fl=a.c' 'fn=f' '0x1000 7 5' > p
+    quern convert --to=json p
+    [[ "$output" == *'"file":"a.c","line":7,"addr":4096,"self":[5]}'* ]]
 }
 
 @test "json: any bytes, fractions, no lines" {
@@ -224,6 +229,10 @@ def packed(d):
 top = list(fields(gzip.open("out").read()))
 strings = [v.decode() for k, v in top if k == 6]
 names = {dict(fields(v))[1]: strings[dict(fields(v))[2]] for k, v in top if k == 5}
+# Number, name, the name as it is in the object, file.
+files = {"main": "file1.c", "func1": "file1.c", "func2": "file2.c"}
+for f in (dict(fields(v)) for k, v in top if k == 5):
+    assert sorted(f) == [1, 2, 3, 4] and f[2] == f[3] and strings[f[4]] == files[strings[f[2]]], f
 stacks = {";".join(names[i] for i in reversed(packed(s[1]))): packed(s[2])
           for s in (dict(fields(v)) for k, v in top if k == 2)}
 assert strings[0] == "" and stacks == {"main": [20], "main;func1": [100], "main;func1;func2": [300],

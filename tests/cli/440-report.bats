@@ -43,3 +43,57 @@ setup() {
     same "$messages" "quern: one: its events (Ir) are not those (Dr) of other; only like can be added or compared"
     [ ! -e out.html ]
 }
+
+@test "sources that are not found: where they were sought, each folder once" {
+    mkdir a b c
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=none.c' 'fn=f' '1 60' 'totals: 60' > p
+    quern report --base=p --new-include=a --new-include=b --old-include=b --old-include=c -o out.html p
+    [ "$status" = 0 ]
+    same "$messages" "quern: out.html: 0 sources are in it, 1 not found
+quern: none.c: not found
+quern: sought below a
+quern: sought below b
+quern: sought below c, those of the base"
+}
+
+@test "--empty: where the page is written" {
+    quern report --empty
+    case $messages in
+    "quern: --empty: this quern was built without what reads profiles in a page"*) [ "$status" = 2 ] ;;
+    *)
+        [ "$status" = 0 ]
+        same "$(ls)" quern-report.html
+        ;;
+    esac
+}
+
+@test "the title, also where nothing is executed" {
+    quern report --title='a < b' -o out.html "$CALLS"
+    [ "$status" = 0 ]
+    grep -qF '<h1><bdi>a &#60; b</bdi></h1>' out.html
+}
+
+@test "--open: xdg-open gets the file; where it cannot, or is not there, that is said" {
+    mkdir bin
+    printf '%s\n' '#!/bin/sh' 'echo "$@" > opened' 'exit $(cat how)' > bin/xdg-open
+    chmod +x bin/xdg-open
+    echo 0 > how
+    sources="quern: out.html: 0 sources are in it, 2 not found
+quern: file1.c: not found
+quern: file2.c: not found
+quern: sources were sought under their names only; -I DIR names a folder to look below"
+    PATH=$PWD/bin:$PATH quern report --open -o out.html "$CALLS"
+    [ "$status" = 0 ]
+    same "$messages" "$sources"
+    same "$(< opened)" out.html
+    echo 3 > how
+    PATH=$PWD/bin:$PATH quern report --open -o out.html "$CALLS"
+    [ "$status" = 0 ]
+    same "$messages" "$sources
+quern: out.html: xdg-open could not open it; open the file in a browser"
+    rm bin/xdg-open
+    ln -s "$(command -v bash)" bin/sh
+    messages=$(PATH=$PWD/bin "$BUILD/bin/quern" report --open -o out.html "$CALLS" 2>&1)
+    same "$messages" "$sources
+quern: out.html: xdg-open is not there; open the file in a browser"
+}

@@ -86,6 +86,28 @@ Bim    0"
 I1mr   3"* ]]
 }
 
+@test "children's counters lie in TMPDIR, or in /tmp" {
+    make_prog
+    printf '%s\n' 'say folder' 'end exit 0' > script
+    for TMPDIR in "$FOLDER" '' -; do
+        export TMPDIR
+        [ "$TMPDIR" != - ] || unset TMPDIR
+        quern stat --cache-sim=no ./prog
+        same "$output" "${TMPDIR:-/tmp}
+Ir    0"
+    done
+}
+
+@test "no process for the run" {
+    make_prog
+    echo 'int fork(void) { *__errno_location() = 11; return -1; }' > fork.c # EAGAIN
+    gcc -w -shared -fPIC -include errno.h -o fork.so fork.c
+    LD_PRELOAD=$PWD/fork.so quern stat ./prog
+    same "$messages" "quern: a process for the run: Resource temporarily unavailable"
+    [ "$status" = 2 ]
+    same "$output" ""
+}
+
 @test "-n: every event that repeats, and the function where one does not" {
     make_prog
     engine_in_turn

@@ -58,6 +58,10 @@ quern: limit passed: f:Ir>+1%: Ir was 150 and is 160 (+6.67%)"
 | `Dr` | 18 | 18 | 0 |  |
 
 No function changed.'
+    sed 's/Ir/I|r/' old > bar.old
+    sed 's/Ir/I|r/' new > bar.new
+    quern diff --to=markdown --show='I|r' bar.old bar.new
+    [[ "$output" == *$'\n| `I\\|r` | function |\n'* ]]
     odd_profiles
     quern diff --to=markdown odd.7 odd.9
     same "$(tail -n 1 <<< "$output")" $'| +2 | `` /a b/%#.c:operator\|<a, "b&"> `c`\xff  `` |'

@@ -121,6 +121,14 @@ slowly() {
     [[ "$messages" =~ $drawn ]] || { echo "# $messages"; false; }
 }
 
+@test "progress: a control character in a name does not move the cursor" {
+    mkfifo $'s\tl\now'
+    { exec 3> s*; cat old >&3; sleep 1.7; } 3>&- &
+    messages=$(python3 terminal.py out - "$BUILD/bin/quern" annotate $'s\tl\now')
+    wait
+    [[ "$messages" == "<quern: reading s?l?ow ("* ]] || { echo "# $messages"; false; }
+}
+
 @test "progress: nothing when it is quick, without a terminal, or with NO_COLOR" {
     source=old
     slowly 0.1 "$BUILD/bin/quern" annotate slow

@@ -71,6 +71,22 @@ summary: 6 1 1 0 0 0 1 1 1 1 0 0 0"
     same "$(tail -n 1 <<< "$output")" "summary: 6 2 1 0 0 0 1 1 1"
 }
 
+@test "more instructions than there is room for at first" {
+    real
+    # 1,500 of one byte, twice.
+    printf '%s\n' '.globl _start' '_start: mov $2, %ebx' '1: .rept 1500' 'cld' '.endr' 'dec %ebx' 'jnz 1b' \
+        'mov $60, %eax' 'xor %edi, %edi' 'syscall' > prog.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o prog prog.S
+    quern run -q $CACHES --trace-refs=t -o profile ./prog
+    quern trace --simulate t
+    same "$messages" ""
+    # Each has one row: 1 + 2 * 1,502 + 3 instructions.
+    same "$(grep -cE '^0x[0-9a-f]+ 2 ' <<< "$output")" 1502
+    same "$(grep -cE '^0x[0-9a-f]+ 1 ' <<< "$output")" 4
+    [[ "$output" == *"
+summary: 3008 "* ]]
+}
+
 @test "what is refused" {
     quern run --trace-refs=t --replay=off true
     same "$messages" "quern: --trace-refs=t: not with --replay=off, which records nothing; leave one \

@@ -8,21 +8,31 @@
 //     map START END OFFSET PATH FLAGS    PATH "@": the program, "-": none
 //     block PC MAP INSN...               INSN is LEN[FLAGS][:READS,WRITES], FLAGS of FCIDRS, the
 //                                        bits of spool_insn_flag in order
+//     plt                                the last block is of a linkage table
 //     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
 //     print TEXT                         to standard output, as a client would
+//     stderr FILE                        the client makes descriptor 2 a file of its own
 //     pid N                              the process id that the spool has: that of a child
 //     flags N                            sets these of spool_flag, too
 //     damage                             the block cursor is set behind the last record
+//     say WHAT                           to standard output: `folder` of the spools of children,
+//                                        `skip`, the children that are left out, or `open`, those
+//                                        of the signals 1 to 31 that are not blocked
+//     hear                               `quern control` may ask: nobody will answer
+//     wait FILE                          until there is such a file, for a minute at most
 //     end exit N | end signal N          the finisher is executed after this
 //     end killed                         SIGKILL, as from outside
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "share/spool.h"
@@ -124,6 +134,20 @@ static void add_block(const char *line)
     h->block_count++;
 }
 
+// Executions of the blocks that have these counters, together.
+static void add_sum(void)
+{
+    struct spool_block *b = (struct spool_block *)(base + SPOOL_BLOCKS_OFF + h->blocks_used);
+    uint32_t *of = (uint32_t *)(b + 1);
+    char *word;
+
+    b->flags = SPOOL_B_SUM;
+    b->counter = (uint32_t)h->counters_used++;
+    while ((word = strtok(NULL, " \n")))
+        of[b->insns++] = (uint32_t)strtoul(word, NULL, 0);
+    h->blocks_used += (sizeof(*b) + b->insns * sizeof(*of) + 7) & ~UINT64_C(7);
+}
+
 static void set_counter(int fd, const char *line)
 {
     uint64_t index = next_number(line);
@@ -158,8 +182,57 @@ static void set_stat(const char *line)
         h->n_ibl_miss = value;
     else if (strcmp(name, "links") == 0)
         h->n_links = value;
+    else if (strcmp(name, "superblocks") == 0)
+        h->n_superblocks = value;
+    else if (strcmp(name, "inthem") == 0)
+        h->n_superblock_blocks = value;
     else
         fail("unknown statistic", name);
+}
+
+static void say(const char *line)
+{
+    char *what = strtok(NULL, " \n");
+
+    if (strcmp(what, "folder") == 0) {
+        puts(base + SPOOL_TEXT_OFF + h->s_spool_dir);
+    } else if (strcmp(what, "skip") == 0) {
+        puts(base + SPOOL_TEXT_OFF + h->s_skip);
+    } else if (strcmp(what, "open") == 0) {
+        sigset_t blocked;
+
+        sigprocmask(SIG_BLOCK, NULL, &blocked);
+        printf("open:");
+        for (int sig = 1; sig < 32; sig++)
+            if (!sigismember(&blocked, sig))
+                printf(" %d", sig);
+        putchar('\n');
+    } else {
+        fail("nothing to say", line);
+    }
+    fflush(stdout);
+}
+
+// What asks would end this process. The C library does not let its number be blocked.
+static void hear(void)
+{
+    const uint64_t mask = UINT64_C(1) << (SPOOL_ASK_SIGNAL - 1);
+
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, sizeof(mask));
+    h->control.counts = h->control.hears = 1;
+}
+
+static void wait_for(const char *line)
+{
+    char *file = strtok(NULL, " \n");
+    const struct timespec step = { 0, 10000000 };
+
+    for (int i = 0; i < 6000; i++) {
+        if (access(file, F_OK) == 0)
+            return;
+        nanosleep(&step, NULL);
+    }
+    fail("never", line);
 }
 
 static void end(int fd, const char *line)
@@ -205,6 +278,12 @@ int main(int argc, char **argv)
             add_map(copy);
         } else if (strcmp(word, "block") == 0) {
             add_block(copy);
+        } else if (strcmp(word, "sum") == 0) {
+            add_sum();
+        } else if (strcmp(word, "plt") == 0) {
+            uint32_t at = block_at[blocks - 1] * 8;
+
+            ((struct spool_block *)(base + SPOOL_BLOCKS_OFF + at))->flags |= SPOOL_B_PLT;
         } else if (strcmp(word, "counter") == 0) {
             set_counter(fd, copy);
         } else if (strcmp(word, "partial") == 0) {
@@ -219,12 +298,23 @@ int main(int argc, char **argv)
         } else if (strcmp(word, "print") == 0) {
             fputs(copy + 6, stdout);
             fflush(stdout);
+        } else if (strcmp(word, "stderr") == 0) {
+            int own = open(strtok(NULL, " \n"), O_WRONLY | O_CREAT, 0666);
+
+            if (own < 0 || dup2(own, STDERR_FILENO) < 0)
+                fail(strerror(errno), line);
         } else if (strcmp(word, "pid") == 0) {
             h->pid = (int32_t)next_number(copy);
         } else if (strcmp(word, "flags") == 0) {
             h->flags |= next_number(copy);
         } else if (strcmp(word, "damage") == 0) {
             h->blocks_used += 16;
+        } else if (strcmp(word, "say") == 0) {
+            say(copy);
+        } else if (strcmp(word, "hear") == 0) {
+            hear();
+        } else if (strcmp(word, "wait") == 0) {
+            wait_for(copy);
         } else if (strcmp(word, "end") == 0) {
             end(fd, copy);
         } else {

@@ -1094,6 +1094,7 @@ def check_foreign(browser):
     subprocess.run(["ld", "-m", "elf_i386", "-Ttext=0x1000", "-e", "f", "-o", base, base + ".o"], check=True)
     with open(base + ".out", "w") as f:
         f.write("positions: instr line\nevents: Ir\nob=%s\nfl=???\nfn=f\n0x1000 0 1\n0x1001 0 1\n0x1005 0 1\n"
+                "fn=far\n0x1002 0 1\n0x201002 0 1\n"
                 % os.path.abspath(base))
     quern("report", "-o", base + ".html", base + ".out")
     compare("state", browser.open(base + ".html"), "ready", faults)
@@ -1101,6 +1102,7 @@ def check_foreign(browser):
     compare("code", [(int(i["addr"]), list(i["bytes"].values()), i["intel"].split()) for i in code["insns"]],
             [(0x1000, [0x55], ["push", "%ebp"]), (0x1001, [0x89, 0xE5], ["mov", "%esp,%ebp"]),
              (0x1003, [0x40], ["inc", "%eax"]), (0x1004, [0x5D], ["pop", "%ebp"]), (0x1005, [0xC3], ["ret"])], faults)
+    compare("a function of 2 MiB", list(browser.ask("code", 1)["insns"]), [], faults)
     compare("as AT&T, too", [i["att"] for i in code["insns"]], [i["intel"] for i in code["insns"]], faults)
     test("instructions of other processors", faults)
 
