@@ -136,9 +136,9 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 
 ENGINE_UNITS := mini memory elf spooler decode
 ENGINE_UNIT_OBJS_mini := base/mini
-ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/safemem base/safemem.S
+ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/heap base/limits base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/safemem base/safemem.S \
+ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/heap base/limits base/safemem base/safemem.S \
     spool/spooler spool/copy spool/fds spool/log spool/environ spool/config base/cpu
 ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 $(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
@@ -169,13 +169,13 @@ ENGINE_UNIT_OBJS_translate/translate := \
 ENGINE_WING_UNITS += translate/superblock
 ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/mini
 
-ENGINE_UNIT_OBJS_thread/loans := thread/threads base/mini
+ENGINE_UNIT_OBJS_thread/loans := thread/threads base/limits base/mini
 
 ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
 
 ENGINE_WING_UNITS += thread/threads thread/world
-ENGINE_UNIT_OBJS_thread/threads := thread/threads base/mini
-ENGINE_UNIT_OBJS_thread/world := thread/threads thread/world thread/stress base/mini
+ENGINE_UNIT_OBJS_thread/threads := thread/threads base/limits base/mini
+ENGINE_UNIT_OBJS_thread/world := thread/threads base/limits thread/world thread/stress base/mini
 
 ENGINE_WING_UNITS += codecache/tcache count/prof
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
@@ -197,7 +197,7 @@ ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEM
     base/cpu base/mini
 
 ENGINE_WING_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/int80
-ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
@@ -224,7 +224,7 @@ ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
 ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
     syscalls/waits
-ENGINE_UNIT_OBJS_signal/action := signal/action base/heap base/mini
+ENGINE_UNIT_OBJS_signal/action := signal/action base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
 ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
 ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini

@@ -5,15 +5,19 @@
 //
 // The region is not reserved in advance: it is mapped in steps, each with MAP_FIXED_NOREPLACE where
 // the last one ended. A reservation would count against RLIMIT_AS, and nothing else goes there: the
-// kernel fills its mmap area from the top, and vmmap.c keeps the client away.
+// kernel fills its mmap area from the top, and vmmap.c keeps the client away. A limit that the
+// client sets itself is not meant for this memory (limits.h); where it may not be lifted again,
+// there is a piece that was mapped before it held.
 #include "engine/base/heap.h"
 
 #include "engine/base/layout.h"
+#include "engine/base/limits.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
 #define STEP  0x40000ul // at least so much is mapped at a time
+#define AHEAD 0x1000000ul // before the client limits its memory
 #define CHUNK 0x10000ul // small blocks are carved from runs of this size
 #define SMALL 0x8000ul  // blocks of this size and more are runs of pages
 
@@ -51,6 +55,21 @@ static u32 class_of(u64 bytes, u64 *size)
     return 8 + (doubling - 7) * 4 + (u32)units - 1;
 }
 
+// Maps `bytes` more. 0 or -errno. @holds(heap_lock)
+static long grow(u64 bytes)
+{
+    long got =
+        limits_mmap(heap_mapped, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+
+    if (sys_failed(got))
+        return got;
+    if ((u64)got != heap_mapped)
+        engine_die("address 0x%lx is taken by something else", heap_mapped);
+    heap_mapped += bytes;
+    return 0;
+}
+
 // Zeroed pages from the top of the region. @holds(heap_lock)
 static u64 take_top(u64 bytes)
 {
@@ -61,18 +80,21 @@ static u64 take_top(u64 bytes)
         u64 step = need < STEP ? STEP : PAGE_UP(need);
         if (heap_mapped + step > ENGINE_HEAP_BASE + ENGINE_HEAP_SIZE)
             engine_die("engine memory is used up: more than %lu GiB", ENGINE_HEAP_SIZE >> 30);
-        long got =
-            sys_mmap(heap_mapped, step, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
-        if (sys_failed(got))
+        long r = grow(step);
+        if (r)
             engine_die("out of memory: the kernel refuses %lu KiB more (error %ld)", step >> 10,
-                       -got);
-        if ((u64)got != heap_mapped)
-            engine_die("address 0x%lx is taken by something else", heap_mapped);
-        heap_mapped += step;
+                       -r);
     }
     heap_top += bytes;
     return start;
+}
+
+void heap_ahead(void)
+{
+    lock_take(&heap_lock);
+    if (heap_mapped - heap_top < AHEAD / 2)
+        grow(AHEAD);
+    lock_drop(&heap_lock);
 }
 
 // @holds(heap_lock)

@@ -18,6 +18,10 @@ void heap_free(void *p, u64 bytes);
 // if that is 32 KiB or more.
 void *heap_pages(u64 bytes);
 
+// Before the client sets a limit on its memory: maps 16 MiB more, so that the engine can go on
+// where it may not lift the limit again.
+void heap_ahead(void);
+
 // A copy of s in memory of heap_alloc(strlen(s) + 1).
 char *heap_strdup(const char *s);
 

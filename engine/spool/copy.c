@@ -4,6 +4,7 @@
 // hold nothing are left out.
 #include "engine/spool/copy.h"
 
+#include "engine/base/limits.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
@@ -145,8 +146,8 @@ static void detach_stack(u32 slot)
 
     if (!bytes)
         return;
-    long to = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    long to = limits_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!sys_failed(to)) {
         memcpy((void *)to, (void *)at, bytes);
         to = sys_call5(SYS_mremap, (u64)to, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at);
@@ -169,8 +170,8 @@ static void detach(const struct spool_header *h)
         u64 bytes = spooler_areas[i].mapped;
         if (!bytes)
             continue;
-        long to = sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        long to = limits_mmap(0, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
         if (!sys_failed(to)) {
             memcpy((void *)to, spooler_at(spooler_areas[i].start), used[i]);

@@ -9,6 +9,7 @@
 #include "engine/spool/spooler.h"
 
 #include "engine/base/heap.h"
+#include "engine/base/limits.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
@@ -45,10 +46,9 @@ bool spooler_slot_in_use(u32 slot)
 
 long spooler_map_shared(int fd, u64 addr, u64 bytes, u64 offset, int fixed)
 {
-    long got = spooler_lost
-                   ? sys_mmap(addr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0)
-                   : sys_mmap(addr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd, offset);
+    int flags = spooler_lost ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+    long got = limits_mmap(addr, bytes, PROT_READ | PROT_WRITE, flags | fixed,
+                           spooler_lost ? -1 : fd, spooler_lost ? 0 : offset);
 
     if (!sys_failed(got) && (u64)got != addr) {
         sys_munmap((u64)got, bytes);
@@ -378,8 +378,8 @@ int spooler_thread_slot(u32 slot)
 // The client's mappings stay away; what is not used yet counts against its limit on addresses.
 static long reserve_stack(u64 at, u64 bytes)
 {
-    long ret = sys_mmap(at, bytes, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    long ret = limits_mmap(at, bytes, PROT_NONE, flags, -1, 0);
 
     return sys_failed(ret) ? ret : (u64)ret == at ? 0 : -EEXIST;
 }

@@ -10,6 +10,7 @@
 #include "engine/syscalls/syscalls.h"
 
 #include "engine/base/cpu.h"
+#include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
@@ -46,6 +47,8 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_exit_group] = 1,
     [SYS_arch_prctl] = 1,
     [SYS_prctl] = 1,
+    [SYS_setrlimit] = 1,
+    [SYS_prlimit64] = 1,
     [SYS_seccomp] = 1,
     [SYS_personality] = 1,
     [SYS_modify_ldt] = 1,
@@ -224,6 +227,13 @@ static void client_prctl(struct thread *t)
     }
 }
 
+static _Noreturn void gate_limit(struct thread *t, u64 which)
+{
+    if (which == RLIMIT_AS || which == RLIMIT_DATA)
+        heap_ahead();
+    gate(t);
+}
+
 static void client_sigtimedwait(struct thread *t)
 {
     struct k_siginfo info;
@@ -315,6 +325,8 @@ void syscalls_slow(struct thread *t)
     case SYS_arch_prctl: gate_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
     case SYS_modify_ldt: gate_return(t, client_modify_ldt(t, r[R_RDI], r[R_RSI], r[R_RDX])); return;
     case SYS_prctl: client_prctl(t); return;
+    case SYS_setrlimit: gate_limit(t, r[R_RDI]);
+    case SYS_prlimit64: gate_limit(t, r[R_RSI]);
     case SYS_seccomp:
         gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
         return;

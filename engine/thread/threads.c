@@ -8,6 +8,7 @@
 #include "engine/thread/threads.h"
 
 #include "engine/base/heap.h"
+#include "engine/base/limits.h"
 #include "engine/base/mini.h"
 #include "engine/spool/spooler.h"
 
@@ -80,8 +81,8 @@ static const struct {
 static long area_make(u32 slot)
 {
     u64 base = (u64)thread_at_slot(slot);
-    long ret = sys_mmap(base, TA_COUNTERS, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    long ret = limits_mmap(base, TA_COUNTERS, PROT_NONE, flags, -1, 0);
 
     if (sys_failed(ret))
         return ret;
