@@ -220,6 +220,9 @@ ENGINE_UNIT_OBJS_process/birth := process/birth
 ENGINE_UNIT_OBJS_signal/setup := signal/setup base/mini
 ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
+ENGINE_WING_UNITS += process/ahead process/clerk
+ENGINE_UNIT_OBJS_process/ahead := process/ahead
+ENGINE_UNIT_OBJS_process/clerk := process/clerk replay/replayer.S base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
 ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \

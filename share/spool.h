@@ -126,6 +126,8 @@ enum spool_flag {
     SPOOL_F_BUS = 1ull << 46,            // --collect-bus=yes
     SPOOL_F_INLINE = 1ull << 47,         // --inline=yes: for the finisher alone
     SPOOL_F_NO_SUPERBLOCKS = 1ull << 48, // --no-superblocks
+    SPOOL_F_NO_AHEAD = 1ull << 49,       // --no-ahead
+    SPOOL_F_NO_CLERK = 1ull << 51,       // --no-clerk
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process

@@ -157,17 +157,15 @@ bool cachefile_row(struct cachefile *c, uint64_t i, struct cachefile_row *out)
 // How many of the n starts, `step` apart, are at or below `at`.
 static size_t upper(const uint32_t *start, size_t step, size_t n, uint64_t at)
 {
-    size_t lo = 0, hi = n;
+    size_t lo = 0;
 
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (start[mid * step] <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    if (n == 0)
+        return 0;
+    // Without a jump that nobody can predict: `lo` are known to be, of the `n` behind them it is
+    // not known.
+    for (; n > 1; n -= n / 2)
+        lo += start[(lo + n / 2 - 1) * step] <= at ? n / 2 : 0;
+    return lo + (start[lo * step] <= at);
 }
 
 bool cachefile_find(struct cachefile *c, uint64_t address, struct cachefile_answer *out)

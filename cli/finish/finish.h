@@ -62,9 +62,7 @@ struct finish_spool {
     // To be unmapped or freed.
     void *area[5];
     size_t area_size[5];
-    void *counters_area; // mapped (one thread) or allocated
-    size_t counters_size;
-    bool counters_mapped;
+    void *counters_area;
     int unmapped; // errno of a part that could not be mapped
 };
 

@@ -223,16 +223,20 @@ const char *finish_text_of(const void *ctx, uint32_t number)
     return symbols_string(b->symbols, number);
 }
 
+static void next_row(struct builder *b, const struct finish_insn *in)
+{
+    struct symbols_place at = { 0 };
+
+    b->row_size = 0;
+    place(b, in->map, in->pc, &at);
+    get_cell(b, at);
+}
+
 static void add_cell(struct builder *b, const struct finish_insn *in)
 {
     // Most instructions are of the line of the one before.
-    if (in->map != b->map || in->pc - b->row >= b->row_size) {
-        struct symbols_place at = { 0 };
-
-        b->row_size = 0;
-        place(b, in->map, in->pc, &at);
-        get_cell(b, at);
-    }
+    if (in->map != b->map || in->pc - b->row >= b->row_size)
+        next_row(b, in);
     finish_insn_add(in, b->last->counts);
 }
 
@@ -246,6 +250,12 @@ static void add_insn(void *ctx, const struct finish_insn *in)
         add_cell(b, in);
     if (b->want_executed && in->executed)
         note_executed(b, in);
+}
+
+// Nothing else is wanted.
+static void add_only_cell(void *ctx, const struct finish_insn *in)
+{
+    add_cell(ctx, in);
 }
 
 // ---- --dump-counts ----
@@ -358,7 +368,7 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     } else if (s->h->flags & SPOOL_F_CALLS) {
         rc = write_calls(&b, files->output, totals, err, err_size);
     } else {
-        totals->bad_records = finish_spool_visit(s, add_insn, &b);
+        totals->bad_records = finish_spool_visit(s, b.want_executed ? add_insn : add_only_cell, &b);
         progress_end();
         rc = symbols_is_short() ? -1 : 0;
         if (rc != 0)

@@ -101,7 +101,57 @@ static void add_sums(struct finish_spool *s)
     }
 }
 
-// Sums the counters of all thread slots. One slot is used as it is mapped.
+// Reads all of it. 0, or -1 with errno; 0 where the file has ended since.
+static int read_all(int fd, void *to, size_t n, uint64_t off)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(off + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            errno = got == 0 ? 0 : errno;
+            return -1;
+        }
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+// Adds what the file has at `off` to n counters, which are 0 if it is the first time. Holes are
+// passed over: most pages are of code that was never executed, and mapped, each would be cleared.
+// 0, or -1 with errno.
+static int add_counters(int fd, uint64_t off, uint64_t *sum, size_t n, bool first)
+{
+    const uint64_t end = off + n * sizeof(*sum);
+    uint64_t piece[1024];
+
+    for (uint64_t at = off; at < end;) {
+        off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+        off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+
+        if (data < 0 && errno == ENXIO)
+            break; // nothing but a hole
+        if (data > (off_t)at)
+            at = (uint64_t)data / sizeof(*sum) * sizeof(*sum);
+        // On a file system that does not know holes: all of it.
+        for (uint64_t to = hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole; at < to;) {
+            uint64_t *mine = sum + (at - off) / sizeof(*sum);
+            size_t bytes = to - at > sizeof(piece) ? sizeof(piece) : to - at;
+
+            if (first)
+                bytes = to - at;
+            if (read_all(fd, first ? mine : piece, bytes, at) != 0)
+                return -1;
+            for (size_t i = 0; !first && i < bytes / sizeof(*sum); i++)
+                mine[i] += piece[i];
+            at += bytes;
+        }
+    }
+    return 0;
+}
+
+// Sums the counters of all thread slots.
 static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
 {
     uint64_t threads = least(s->h->threads_used ? s->h->threads_used : 1, SPOOL_THREADS_MAX);
@@ -125,26 +175,23 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
         }
         if (!wanted(s, t))
             continue;
-        slot = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, (off_t)off);
+        bool first = !sum;
+        if (first)
+            sum = xcalloc(s->counters_used, sizeof(*sum));
+        if (!contexts && add_counters(fd, off, sum, s->counters_used, first) != 0) {
+            rc = -1;
+            break;
+        }
+        if (!(s->h->flags & (SPOOL_F_CONTEXTS | SPOOL_F_CALLS)))
+            continue;
+        slot = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)off);
         if (slot == MAP_FAILED) {
             rc = -1;
             break;
         }
         madvise(slot, size, MADV_RANDOM);
-        if (threads == 1 && !(s->h->flags & SPOOL_F_CALLS)) {
-            s->counters = s->counters_area = slot;
-            s->counters_size = size;
-            s->counters_mapped = true;
-            add_sums(s);
-            return 0;
-        }
-        if (!sum)
-            sum = xcalloc(s->counters_used, sizeof(*sum));
         if (contexts)
             finish_contexts_add(contexts, slot, &sum, &s->sums);
-        else
-            for (uint64_t i = 0; i < s->counters_used; i++)
-                sum[i] += slot[i];
         if (s->h->flags & SPOOL_F_CALLS)
             finish_calls_open(s, fd, (uint32_t)t, slot, sum);
         munmap(slot, size);
@@ -161,15 +208,11 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
 
 static void drop_counters(struct finish_spool *s)
 {
-    if (s->counters_mapped)
-        munmap(s->counters_area, s->counters_size);
-    else
-        free(s->counters_area);
+    free(s->counters_area);
     free(s->account);
     s->counters = s->counters_area = NULL;
     s->account = NULL;
     s->accounts = 0;
-    s->counters_mapped = false;
     s->sums = s->counters_used;
 }
 
@@ -346,6 +389,7 @@ struct walk {
     size_t partials;
     uint32_t context;
     bool counted; // f wants `counts`
+    struct finish_insn o;
     struct finish_shape shape[SHAPES];
 };
 
@@ -365,38 +409,42 @@ static uint64_t extra(const struct walk *w, uint32_t i)
 static bool walk_block(struct walk *w, uint64_t first)
 {
     const struct spool_block *b = w->block;
-    const struct spool_insn *in = (const struct spool_insn *)(b + 1);
-    struct finish_insn o = {
-        .map = b->map, .pc = b->pc, .plt = b->flags & SPOOL_B_PLT, .context = w->context
-    };
-    const uint64_t *counter = w->s->counters + first;
-    uint64_t left = w->s->sums - first - 1;
+    const struct spool_insn *in = (const struct spool_insn *)(b + 1), *end = in + b->insns;
+    const uint64_t *counter = w->s->counters + first + 1, *last = w->s->counters + w->s->sums;
+    const uint64_t executed = counter[-1];
+    struct finish_insn *o = &w->o;
+    uint64_t pc = b->pc;
 
-    for (uint32_t i = 0; i < b->insns; i++) {
-        struct finish_shape *shape = &w->shape[shape_number(in[i])];
+    o->map = b->map;
+    o->plt = b->flags & SPOOL_B_PLT;
+    o->context = w->context;
+    o->executed = executed;
+    for (uint32_t i = 0; in < end; i++, in++) {
+        struct finish_shape *shape = &w->shape[shape_number(*in)];
 
         if (!shape->known)
-            make_shape(shape, in[i], w->s->h->flags);
-        o.executed = w->s->counters[first] + (w->partials ? extra(w, i) : 0);
-        if (shape->count > left)
+            make_shape(shape, *in, w->s->h->flags);
+        if (shape->count > last - counter)
             return false;
-        uint64_t any = o.executed;
-        for (uint32_t k = 1; k <= shape->count; k++)
-            any |= counter[k];
+        if (w->partials)
+            o->executed = executed + extra(w, i);
+        uint64_t any = o->executed;
         // Half of what is translated is never reached.
+        for (uint32_t k = 0; !any && k < shape->count; k++)
+            any = counter[k];
         if (any) {
-            o.in = in[i];
-            o.counter = counter + 1;
-            o.shape = shape;
+            o->pc = pc;
+            o->in = *in;
+            o->counter = counter;
+            o->shape = shape;
             if (w->counted) {
-                memset(o.counts, 0, sizeof(o.counts));
-                finish_insn_add(&o, o.counts);
+                memset(o->counts, 0, sizeof(o->counts));
+                finish_insn_add(o, o->counts);
             }
-            w->f(w->ctx, &o);
+            w->f(w->ctx, o);
         }
         counter += shape->count;
-        left -= shape->count;
-        o.pc += in[i].len;
+        pc += in->len;
     }
     return true;
 }

@@ -89,6 +89,16 @@ static u64 take_top(u64 bytes)
     return start;
 }
 
+void *heap_shared(u64 bytes)
+{
+    // A place that is nobody else's.
+    void *p = heap_pages(bytes);
+    long got = limits_mmap((u64)p, PAGE_UP(bytes), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+
+    return sys_failed(got) ? NULL : p;
+}
+
 void heap_ahead(void)
 {
     lock_take(&heap_lock);

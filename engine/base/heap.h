@@ -18,6 +18,10 @@ void heap_free(void *p, u64 bytes);
 // if that is 32 KiB or more.
 void *heap_pages(u64 bytes);
 
+// Zeroed pages that are the same in children of fork from now on. NULL: there are none to be had.
+// Never to be freed.
+void *heap_shared(u64 bytes);
+
 // Before the client sets a limit on its memory: maps 16 MiB more, so that the engine can go on
 // where it may not lift the limit again.
 void heap_ahead(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The client's resource limits are not meant for the engine's own memory: for the moment of a call
-// they are lifted, to the hard value, or, for who may, altogether. Another thread of the client sees
-// the lifted value if it asks in that moment, and loses what it sets.
+// they are lifted, to the hard value, or, for who may, altogether. Another thread of the client
+// sees the lifted value if it asks in that moment, and loses what it sets.
 #ifndef QUERN_ENGINE_LIMITS_H
 #define QUERN_ENGINE_LIMITS_H
 

@@ -8,6 +8,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/reftrace.h"
+#include "engine/process/clerk.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
@@ -93,6 +94,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     log_drain_all(stopped ? tgid : LOG_NONE_STOPPED);
     reftrace_ends();
     replayer_stop();
+    clerk_stop();
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {
         if (finish_in_child(kind, code))

@@ -14,6 +14,7 @@
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/count/reftrace.h"
+#include "engine/process/clerk.h"
 #include "engine/process/elf.h"
 #include "engine/process/finish.h"
 #include "engine/process/procnames.h"
@@ -251,6 +252,7 @@ static void leave_memory(struct thread *t)
         reftrace_ends();
     }
     replayer_stop();
+    clerk_stop();
 }
 
 // sure: it will succeed, so that nothing of ours comes after the kernel has got the client's

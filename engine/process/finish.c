@@ -9,6 +9,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/process/clerk.h"
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
@@ -158,6 +159,8 @@ void finish_process(u32 kind, s32 code)
         sys_call3(SYS_setitimer, i, (u64)&off, 0);
     mark_ended(kind, code);
     if (!nobody_reads()) {
+        if (clerk_takes())
+            end_as_client(kind, code);
         become_finisher();
     } else if (spool->flags & SPOOL_F_FORKED) {
         fds_go_to_root(); // where the name of the spool is meant

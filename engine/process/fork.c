@@ -23,7 +23,9 @@
 #include "engine/count/calls.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/ticks.h"
+#include "engine/process/ahead.h"
 #include "engine/process/birth.h"
+#include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/log.h"
@@ -141,6 +143,8 @@ static void fork_copy(struct thread *t, struct request *rq)
     }
     log_drain_all(0);
     reftrace_flush();
+    ahead_before_fork(t);
+    clerk_before_fork();
     set_stack(rq, 0, 0);
     copies = copy_fork_before();
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
@@ -158,6 +162,8 @@ static void fork_copy(struct thread *t, struct request *rq)
         common_forget(0);
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
+        ahead_fork_child();
+        clerk_fork_child();
         caches_fork_child();
         replayer_fork_child();
         reftrace_fork_child((rq->flags & CLONE_FILES) != 0);

@@ -55,9 +55,6 @@ static struct {
     u32 word;                // it sleeps on
 } replayer;
 
-// replayer.S
-long replayer_clone(u64 flags, u64 stack, u32 *tid, void (*run)(void));
-
 // Also of one whose block is not filled in yet.
 static struct job *job_of(const struct thread *t)
 {

@@ -16,6 +16,10 @@
 // With the spool mapped, before the first thread.
 void replayer_init(void);
 
+// As clone(), on a stack of its own: the new process calls run, which does not return. Its number
+// is left in *tid by the flags for that. Returns it or -errno.
+long replayer_clone(u64 flags, u64 stack, u32 *tid, void (*run)(void));
+
 // Starts the process where it is to be and is not: a child of fork begins without, and the client
 // may wait or fail to exec. @signal-safe
 void replayer_start(void);

@@ -19,6 +19,7 @@
 #include "engine/count/prof.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
+#include "engine/process/ahead.h"
 #include "engine/process/end.h"
 #include "engine/replay/log.h"
 #include "engine/run/emulate.h"
@@ -116,8 +117,10 @@ static struct fragment *find(struct thread *t)
             tcache_lock();
         }
         f = translate_block(t->pc, &fault);
-        if (f)
+        if (f) {
+            ahead_note_block(f);
             return f;
+        }
         tcache_unlock();
         if (fault != TRANSLATE_NO_FAULT) {
             fetch_fault(t, fault);
@@ -226,10 +229,14 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             continue;
         }
         if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
-            from->exit[exit].target == f->pc)
+            from->exit[exit].target == f->pc) {
             links_make(from, exit, f);
-        if (indirect && tb_config.ibl)
+            ahead_note_link(from, exit);
+        }
+        if (indirect && tb_config.ibl) {
             ibl_fill(t, f);
+            ahead_note_target(f);
+        }
         t->host = f->hpc;
         tcache_unlock();
         t->rflags &= ~FLAG_TF;

@@ -16,6 +16,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/count/ticks.h"
+#include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
@@ -297,6 +298,7 @@ static _Noreturn void gate_wait(struct thread *t, u64 options)
     if ((options & (__WALL | __WCLONE)) && threads_is_profiled(t)) {
         replayer_stop();
         replayer_allow();
+        clerk_stop();
     }
     gate(t);
 }

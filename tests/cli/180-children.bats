@@ -200,3 +200,49 @@ END
     wait $pid || [ $? = 7 ]
     [ -e all ]
 }
+
+@test "many children: with a clerk, with blocks made ahead, and without, the same counts" {
+    real
+    gcc -O1 -o bred -x c - << 'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noinline)) int first(int n) { return n * 3; }
+__attribute__((noinline)) int second(int n) { return first(n) + 1; }
+static int (*volatile way[2])(int) = { first, second };
+
+int main(void)
+{
+    int status;
+
+    for (int i = 0; i < 9; i++) {
+        if (fork() == 0) {
+            volatile int sum = 0;
+            for (int n = 0; n < 100 * i; n++)
+                sum += way[n & 1](n); // what no parent has executed
+            if (i == 4)
+                abort();
+            exit(i);
+        }
+        // Its status is its own, and there is none but it to wait for.
+        if (wait(&status) < 0 || (i == 4 ? WTERMSIG(status) != 6 : WEXITSTATUS(status) != i))
+            return 1;
+    }
+    return wait(0) > 0;
+}
+END
+    for how in '' --no-clerk --no-ahead '--no-clerk --no-ahead'; do
+        mkdir p
+        # shellcheck disable=SC2086
+        env -i "PATH=$PATH" "$QUERN" run -q --reproducible=yes --branch-sim=yes $how \
+            --cachegrind-out-file="$PWD/p/%p" -- ./bred
+        # When it has ended all are written.
+        [ "$(ls p | wc -l)" = 10 ]
+        grep -h '^summary' p/* | sort > "of$how"
+        [ "$(sort -u "of$how" | wc -l)" = 10 ]
+        cmp of "of$how"
+        rm -r p
+    done
+    [ "$(ls -d quern.* 2>/dev/null)" = "" ]
+}

@@ -14,6 +14,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
+#include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/finish.h"
 #include "engine/process/tracer.h"
@@ -141,6 +142,11 @@ void log_drain_all(s32 stopped)
 void replayer_stop(void)
 {
     note('q');
+}
+
+void clerk_stop(void)
+{
+    note('k');
 }
 
 void calls_thread_end(struct thread *of)
@@ -318,7 +324,7 @@ static void test_last(void **state)
     assert_int_equal(thread_ends(0x1ff), FINISHED);
     assert_int_equal(did->kind, SPOOL_END_EXIT);
     assert_int_equal(did->code, 0xff);
-    assert_string_equal(did->text, "m[]mlLq");
+    assert_string_equal(did->text, "m[]mlLqk");
     assert_int_equal(did->drained, 7);
     assert_true(own[0].exiting);
 }
@@ -385,17 +391,17 @@ static void test_process(void **state)
     (void)state;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 300), FINISHED);
     assert_int_equal(did->code, 300);
-    assert_string_equal(did->text, "mlLq");
+    assert_string_equal(did->text, "mlLqk");
     setup(NULL);
     threads = 2;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 1), FINISHED);
-    assert_string_equal(did->text, "mlSLq");
+    assert_string_equal(did->text, "mlSLqk");
     assert_int_equal(did->drained, 7);
     setup(NULL);
     ending = true;
     stops = false; // another thread ends the process, too, or one could not be stopped
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), FINISHED);
-    assert_string_equal(did->text, "mlSLq");
+    assert_string_equal(did->text, "mlSLqk");
     assert_int_equal(did->drained, LOG_NONE_STOPPED);
     assert_int_equal(did->kind, SPOOL_END_SIGNAL);
     assert_int_equal(did->code, 11);
@@ -407,12 +413,12 @@ static void test_finished_by_a_child(void **state)
     (void)state;
     core = true;
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), DIED_AS_CLIENT);
-    assert_string_equal(did->text, "mlLqC");
+    assert_string_equal(did->text, "mlLqkC");
     assert_int_equal(did->code, 11);
     setup(NULL);
     traced = child_fails = true;
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), DIED_AS_CLIENT);
-    assert_string_equal(did->text, "mlLqC!");
+    assert_string_equal(did->text, "mlLqkC!");
     setup(NULL);
     core = true; // an exit leaves none
     assert_int_equal(process_ends(SPOOL_END_EXIT, 0), FINISHED);

@@ -16,6 +16,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/base/sys.h"
+#include "engine/process/clerk.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
 #include "engine/process/finish.h"
@@ -89,7 +90,8 @@ static u64 join(char *to, u64 size, const u64 *argv)
     return n;
 }
 
-static u32 stops; // of the process that replays
+static u32 stops;   // of the process that replays
+static u32 parting; // of the clerk
 
 static u32 allowed_again; // replayer_allow()
 
@@ -101,6 +103,11 @@ void replayer_allow(void)
 void replayer_stop(void)
 {
     stops++;
+}
+
+void clerk_stop(void)
+{
+    assert_int_equal(++parting, stops);
 }
 
 // exec.S
@@ -423,7 +430,7 @@ static int setup(void **state)
     memset(&copied, 0, sizeof(copied));
     memset(did, 0, sizeof(did));
     done = 0;
-    stops = allowed_again = 0;
+    stops = parting = allowed_again = 0;
     memset(&own, 0, sizeof(own));
     t->own = &own;
     t->sig = &sig;
@@ -517,6 +524,7 @@ static void test_native(void **state)
         assert_string_equal(said(), "");
         assert_int_equal(header.state, SPOOL_RUNNING);
         assert_int_equal(stops, 1);         // it would keep what this process maps
+        assert_int_equal(parting, 1);
         assert_int_equal(allowed_again, 1); // the exec has failed
     }
     fresh(0);

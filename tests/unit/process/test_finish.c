@@ -14,6 +14,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/process/clerk.h"
 #include "engine/process/finish.h"
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
@@ -66,6 +67,14 @@ char *const *environ_finisher(void)
 bool spooler_is_lost(void)
 {
     return lost;
+}
+
+static bool clerk; // there is one
+
+bool clerk_takes(void)
+{
+    note('k');
+    return clerk;
 }
 
 int spooler_fd(void)
@@ -186,7 +195,7 @@ static int setup(void **state)
     sys_call3(SYS_lseek, (u64)engine_log_fd, 0, 0);
     finisher = "/proc/self/exe";
     kept_finisher = -1;
-    lost = false;
+    lost = clerk = false;
     return 0;
 }
 
@@ -245,7 +254,7 @@ static void test_process(void **state)
     assert_int_equal(did->pid, last_child); // the same process
     assert_int_equal(did->fd, SPOOL_FD);
     assert_string_equal(did->spool_begins, "counts");
-    assert_string_equal(did->text, "lcsr+");
+    assert_string_equal(did->text, "lkcsr+");
     assert_int_equal(spool->state, SPOOL_ENDED);
     assert_int_equal(spool->end_kind, SPOOL_END_EXIT);
     assert_int_equal(spool->end_code, 3);
@@ -259,6 +268,18 @@ static void test_process(void **state)
 }
 
 // Renamed since the start: the descriptor that was kept leads there.
+// Somebody else has the profile written: the process ends as the program did, at once.
+static void test_clerk(void **state)
+{
+    (void)state;
+    clerk = true;
+    did->ends_with = 41;
+    assert_int_equal(in_child(ends), EXITED(3));
+    assert_int_equal(did->ran, 0);
+    assert_string_equal(did->text, "lk");
+    assert_int_equal(spool->state, SPOOL_ENDED);
+}
+
 static void test_kept_finisher(void **state)
 {
     (void)state;
@@ -267,7 +288,7 @@ static void test_kept_finisher(void **state)
     assert_int_equal(in_child(ends), EXITED(0));
     assert_int_equal(did->ran, 1);
     assert_true(did->right_command);
-    assert_string_equal(did->text, "lcsr+");
+    assert_string_equal(did->text, "lkcsr+");
     sys_close(kept_finisher);
 }
 
@@ -281,14 +302,14 @@ static void test_quick_finisher(void **state)
     assert_int_equal(in_child(ends), EXITED(0));
     assert_int_equal(did->ran, 1);
     assert_true(did->right_command);
-    assert_string_equal(did->text, "lcsr+");
+    assert_string_equal(did->text, "lkcsr+");
     setup(NULL);
     did->header.s_finisher = 9;
     quick = "/no/such/file";
     assert_int_equal(in_child(ends), EXITED(0));
     assert_int_equal(did->ran, 1);
     assert_true(did->right_command);
-    assert_string_equal(did->text, "lcsr+");
+    assert_string_equal(did->text, "lkcsr+");
 }
 
 static void test_no_finisher(void **state)
@@ -296,7 +317,7 @@ static void test_no_finisher(void **state)
     (void)state;
     finisher = "/no/such/file";
     assert_int_equal(in_child(ends), EXITED(3));
-    assert_string_equal(did->text, "lcsr+-");
+    assert_string_equal(did->text, "lkcsr+-");
     assert_int_equal(spool->state, SPOOL_ENDED);
     assert_string_equal(said(), "cannot execute /no/such/file: error 2; the counts are in "
                                 "THE-SPOOL: use `quern recover` on it\n");
@@ -460,7 +481,7 @@ static void test_hard_limits(void **state)
                  low[i].name);
         assert_int_equal(under(low[i].which, low[i].max, low[i].max), EXITED(3));
         assert_string_equal(said(), expected);
-        assert_string_equal(did->text, "lc");
+        assert_string_equal(did->text, "lkc");
         assert_int_equal(did->ran, 0);
     }
 }
@@ -698,6 +719,7 @@ int main(int argc, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_process, setup),
+        cmocka_unit_test_setup(test_clerk, setup),
         cmocka_unit_test_setup(test_kept_finisher, setup),
         cmocka_unit_test_setup(test_quick_finisher, setup),
         cmocka_unit_test_setup(test_no_finisher, setup),

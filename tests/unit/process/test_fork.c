@@ -20,7 +20,9 @@
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/ticks.h"
+#include "engine/process/ahead.h"
 #include "engine/process/birth.h"
+#include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/fork.h"
 #include "engine/process/seccomp.h"
@@ -243,6 +245,27 @@ void caches_fork_child(void)
 void replayer_fork_child(void)
 {
     note('q');
+}
+
+void ahead_before_fork(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    note('P');
+}
+
+void ahead_fork_child(void)
+{
+    note('p');
+}
+
+void clerk_before_fork(void)
+{
+    note('Q');
+}
+
+void clerk_fork_child(void)
+{
+    note('w');
 }
 
 void tcache_fork_child(void)
@@ -685,7 +708,7 @@ static void test_copy_refused(void **state)
     t->regs[R_RSI] = 0;
     assert_int_equal(calls(fork_sys_clone), 0);
     assert_int_equal(did->ret, -EINVAL);
-    assert_string_equal(did->text, "{mLK}");
+    assert_string_equal(did->text, "{mLPQK}");
     assert_int_equal(t->tick_base, 55);
 }
 

@@ -21,6 +21,7 @@
 #include "engine/count/calls.h"
 #include "engine/count/prof.h"
 #include "engine/count/strings.h"
+#include "engine/process/ahead.h"
 #include "engine/process/end.h"
 #include "engine/replay/log.h"
 #include "engine/run/dispatch.h"
@@ -220,6 +221,14 @@ struct fragment *translate_block(u64 pc, u64 *fault)
     return NULL;
 }
 
+// What is noted for children that come later is what is done here.
+void ahead_note_block(const struct fragment *f)
+{
+    assert_int_equal(locked, 1);
+    assert_true(known[f - fragment]);
+    note('b');
+}
+
 static struct fragment *linked_from, *linked_to, *filled;
 static u32 linked_exit;
 
@@ -234,6 +243,17 @@ void ibl_fill(struct thread *t, const struct fragment *f)
 {
     (void)t;
     filled = (struct fragment *)f;
+}
+
+void ahead_note_link(const struct fragment *f, u32 exit)
+{
+    assert_ptr_equal(f, linked_from);
+    assert_int_equal(exit, linked_exit);
+}
+
+void ahead_note_target(const struct fragment *f)
+{
+    assert_ptr_equal(f, filled);
 }
 
 static u32 edge_id, edge_exit;
@@ -551,10 +571,10 @@ static void test_run(void **state)
     t->sc_post = 5;
     assert_int_equal(go(STUB_COUNT), ENTERED);
     check_entered(0);
-    assert_string_equal(asked, "t");
+    assert_string_equal(asked, "tb");
     assert_int_equal(t->sc_post, 0);
     assert_int_equal(go(STUB_COUNT), ENTERED); // known now
-    assert_string_equal(asked, "t");
+    assert_string_equal(asked, "tb");
     assert_null(linked_from);
     assert_null(filled);
 }
@@ -588,7 +608,7 @@ static void test_exit(void **state)
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(7);
     assert_null(linked_from);
-    assert_string_equal(asked, "vpt");
+    assert_string_equal(asked, "vptb");
 }
 
 // A client request is answered behind its block, and that exit is never linked.
@@ -599,7 +619,7 @@ static void test_request(void **state)
     t->exit_id = fragment_exit_id(3, 0);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(1);
-    assert_string_equal(asked, "qt");
+    assert_string_equal(asked, "qtb");
     assert_null(linked_from);
 }
 
@@ -628,7 +648,7 @@ static void test_changed(void **state)
     came = 0;
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(4);
-    assert_string_equal(asked, "kt");
+    assert_string_equal(asked, "ktb");
     assert_int_equal(came, fragment[4].pc);
 }
 
@@ -685,7 +705,7 @@ static void test_step(void **state)
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(2);
     assert_int_equal(counters[1], 1);
-    assert_string_equal(asked, "ttit");
+    assert_string_equal(asked, "tbtbitb");
     assert_null(linked_from);
     bytes = 0;
 }
@@ -699,7 +719,7 @@ static void test_full(void **state)
     t->exit_id = fragment_exit_id(3, 0);
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(1);
-    assert_string_equal(asked, "tsdflrt");
+    assert_string_equal(asked, "tsdflrtb");
     assert_null(linked_from);
 }
 
@@ -731,17 +751,17 @@ static void test_syscalls(void **state)
     t->sc_post = 9;
     assert_int_equal(go(STUB_SYSCALL_SLOW), ENTERED);
     check_entered(1);
-    assert_string_equal(asked, "ct");
+    assert_string_equal(asked, "ctb");
     assert_int_equal(header.n_slow_syscalls, 1);
     t->pc = 0;
     t->sc_next = 0x401020;
     assert_int_equal(go(STUB_SYSCALL_DONE), ENTERED);
     check_entered(2);
     assert_int_equal(t->regs[R_RCX], 0x401020);
-    assert_string_equal(asked, "ctt");
+    assert_string_equal(asked, "ctbtb");
     t->sc_post = 40; // with something to be done behind it
     assert_int_equal(go(STUB_SYSCALL_DONE), ENTERED);
-    assert_string_equal(asked, "ctte");
+    assert_string_equal(asked, "ctbtbe");
     assert_int_equal(calls_begun, 1);
     assert_int_equal(calls_ended, 3);
     assert_int_equal(t->sc_post, 0);
@@ -790,7 +810,7 @@ static void test_each_block(void **state)
     (void)state;
     tb_config.each_block = true;
     assert_int_equal(go(STUB_COUNT), ENTERED);
-    assert_string_equal(asked, "t");
+    assert_string_equal(asked, "tb");
     memset(asked, 0, sizeof(asked));
     tb_config.counts = true;
     assert_int_equal(go(STUB_COUNT), ENTERED);
@@ -816,14 +836,14 @@ static void test_broken_off(void **state)
     assert_int_equal(go(STUB_COUNT), ENTERED);
     check_entered(0);
     assert_int_equal(t->sc_post, 0);
-    assert_string_equal(asked, "=t");
+    assert_string_equal(asked, "=tb");
     memset(asked, 0, sizeof(asked));
     next_call = CONTROL_OVER;
     assert_int_equal(go(STUB_COUNT), ENTERED);
     check_entered(1);
     assert_int_equal(t->regs[R_RAX], -EINTR);
     assert_int_equal(own.again, AGAIN_NOT);
-    assert_string_equal(asked, "=t");
+    assert_string_equal(asked, "=tb");
     memset(asked, 0, sizeof(asked));
     // asked just now: that is looked at first
     next_call = CONTROL_AGAIN;
@@ -840,7 +860,7 @@ static void test_vsyscall(void **state)
     fragment[3].exit[0].target = VSYSCALL_PAGE + 0x400;
     assert_int_equal(go(STUB_EXIT), ENTERED);
     check_entered(0);
-    assert_string_equal(asked, "yt");
+    assert_string_equal(asked, "ytb");
     assert_null(linked_from);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/count/ticks.h"
+#include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
@@ -72,6 +73,11 @@ void replayer_allow(void)
 void replayer_stop(void)
 {
     note('q');
+}
+
+void clerk_stop(void)
+{
+    note('k');
 }
 
 static u32 waits_for; // the call that waits_note() was told last
@@ -464,9 +470,9 @@ static void test_children(void **state)
     assert_int_equal(call(SYS_waitid, 0, 0, __WALL, WNOHANG, 0, 0), GATED);
     assert_string_equal(asked, "");
     assert_int_equal(call(SYS_wait4, (u64)-1, 0, WNOHANG | __WALL, 0, 0, 0), GATED);
-    assert_string_equal(asked, "qa");
+    assert_string_equal(asked, "qak");
     assert_int_equal(call(SYS_waitid, 0, 0, 0, __WCLONE, 0, 0), GATED);
-    assert_string_equal(asked, "qaqa");
+    assert_string_equal(asked, "qakqak");
 }
 
 // The mask that a call waits with, from wherever it is told.
