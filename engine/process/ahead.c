@@ -4,8 +4,8 @@
 // What was done is a word: an address, and what with it. The first child that does it puts the word
 // into a small hash table; a second one marks it there and appends it to the list. Where the table
 // or the list is full, nothing is noted. Nobody waits and nothing is taken away, so a child that is
-// killed in between leaves at most a place of the list that is still empty, and what follows that is
-// not read. The parent takes nothing from the list but addresses: whatever stands there, what it
+// killed in between leaves at most a place of the list that is still empty, and what follows that
+// is not read. The parent takes nothing from the list but addresses: whatever stands there, what it
 // does is right.
 #include "engine/process/ahead.h"
 
@@ -69,7 +69,9 @@ static bool perform(struct thread *t, u64 word)
         return true;
     }
     u32 k = word >> EXIT_AT & 15;
-    struct fragment *to = tb_config.chain && k < f->nexits ? tcache_lookup(f->exit[k].target) : NULL;
+    if (!tb_config.chain || k >= f->nexits)
+        return true;
+    struct fragment *to = tcache_lookup(f->exit[k].target);
     if (to)
         links_make(f, k, to);
     return true;

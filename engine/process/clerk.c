@@ -8,7 +8,8 @@
 //
 // What a child hands over is the name of its spool, which the clerk must find under that name: a
 // child that has another root, other mounts, another numbering of processes or another user, or
-// whose spool has lost its name, hands over nothing. A clerk that is killed leaves what was READY, and another one does it.
+// whose spool has lost its name, hands over nothing. A clerk that is killed leaves what was READY,
+// and another one does it.
 #include "engine/process/clerk.h"
 
 #include "engine/base/heap.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/process/ahead.c: what two children did, their parent does before its next fork, once; what
-// one alone did, what cannot be done, and what is written at run time is left. Children are children
+// one alone did, what cannot be done, and what is written at run time is left. Children are those
 // of this test; the rooms below write down what they are asked for.
 #include <setjmp.h>
 #include <stdarg.h>
