@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+// engine/codecache/vmmap.c: what is known of the client's memory, when the kernel is asked, which
+// translations a change drops, and what the spool is told of a mapping. What the kernel says is
+// written here; vmmapset.c is the real one, and has a test of its own.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/base/layout.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/codecache/vmmapfile.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+#include "tests/unit/thread/waiter.h"
+
+#define READ   1u
+#define WRITE  2u
+#define EXEC   4u
+#define CACHE  0x7e0000000000ul
+#define AREAS  (THREAD_AREA_BASE + 2 * THREAD_AREA_STRIDE)
+#define CLIENT 0x400000ul
+
+// -- the rooms that vmmap.c calls --
+
+static struct vmmapfile_line line[8]; // the kernel's
+static char path[8][64];
+static u32 lines, asked; // how often the kernel was asked
+static char dropped[256]; // what tcache_invalidate() was told
+static char recorded[512];
+static u32 records;
+static bool other_waits; // what a second thread did while the kernel, or the spool, was asked
+static void (*other)(void);
+
+void *heap_alloc(u64 size)
+{
+    void *p = calloc(1, size);
+
+    assert_non_null(p);
+    return p;
+}
+
+void heap_free(void *p, u64 size)
+{
+    (void)size;
+    free(p);
+}
+
+u64 region_start(void)
+{
+    return CACHE;
+}
+
+u64 region_end(void)
+{
+    return CACHE + 0x1000000;
+}
+
+u64 threads_area_end(void)
+{
+    return AREAS;
+}
+
+void tcache_invalidate(u64 start, u64 end)
+{
+    snprintf(dropped + strlen(dropped), sizeof(dropped) - strlen(dropped), "%lx-%lx ", start, end);
+}
+
+static void try_other(void)
+{
+    if (other)
+        other_waits = waiter_waits(other);
+    other = NULL;
+}
+
+bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *arg)
+{
+    try_other();
+    for (u32 i = 0; i < lines; i++)
+        assert_false(take(&line[i], arg));
+    return false;
+}
+
+bool vmmapfile_at(u64 addr, struct vmmapfile_line *out)
+{
+    asked++;
+    try_other();
+    for (u32 i = 0; i < lines; i++) {
+        if (line[i].start <= addr && addr < line[i].end) {
+            *out = line[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *of, u32 flags,
+                       u64 mtime)
+{
+    snprintf(recorded, sizeof(recorded), "%lx-%lx %lx %lx %lu '%s' %u %lu", start, end, offset, dev,
+             ino, of, flags, mtime);
+    try_other();
+    return records++;
+}
+
+// -- the test's side --
+
+static void kernel_has(u64 start, u64 end, u32 prot, u64 ino, const char *of)
+{
+    snprintf(path[lines], sizeof(path[0]), "%s", of);
+    line[lines] = (struct vmmapfile_line){
+        .start = start, .end = end, .offset = 0x2000, .dev = 0x801, .ino = ino, .prot = prot,
+        .path = path[lines],
+    };
+    lines++;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    other = NULL;
+    waiter_end();
+    vmmap_remove(0, 1ul << 63);
+    lines = asked = records = 0;
+    memset(dropped, 0, sizeof(dropped));
+    memset(recorded, 0, sizeof(recorded));
+    return 0;
+}
+
+static const char *what_was_dropped(void)
+{
+    static char last[sizeof(dropped)];
+
+    memcpy(last, dropped, sizeof(last));
+    memset(dropped, 0, sizeof(dropped));
+    return last;
+}
+
+static void assert_known(u64 addr, u64 start, u64 end, u32 prot, u32 flags)
+{
+    struct vmmap_info info = { 0 };
+
+    assert_true(vmmap_find(addr, &info));
+    assert_int_equal(info.start, start);
+    assert_int_equal(info.end, end);
+    assert_int_equal(info.prot, prot);
+    assert_int_equal(info.flags, flags);
+}
+
+// What is the engine's, or nobody's, is left out, of what there is at the start and later.
+static void test_start(void **state)
+{
+    struct vmmap_info info;
+
+    (void)state;
+    kernel_has(CLIENT, CLIENT + 0x1000, READ | EXEC, 7, "/bin/x");
+    kernel_has(CLIENT + 0x1000, CLIENT + 0x2000, READ | WRITE, 0, "[stack]");
+    kernel_has(ENGINE_BASE, ENGINE_BASE + 0x1000, READ, 8, "/engine");
+    kernel_has(THREAD_AREA_BASE - 0x1000, THREAD_AREA_BASE, READ, 0, "");
+    assert_false(vmmap_has_vsyscall());
+    kernel_has(~0xffful << 11, (~0xffful << 11) + 0x1000, EXEC, 0, "[vsyscall]");
+    vmmap_init();
+    assert_true(vmmap_has_vsyscall());
+    assert_known(CLIENT, CLIENT, CLIENT + 0x1000, READ | EXEC, 0);
+    assert_known(CLIENT + 0x1fff, CLIENT + 0x1000, CLIENT + 0x2000, READ | WRITE,
+                 VMMAP_GROWS | VMMAP_WRITTEN);
+    assert_int_equal(asked, 0);
+    assert_false(vmmap_find(ENGINE_BASE, &info));
+    assert_false(vmmap_find(THREAD_AREA_BASE - 1, &info));
+    assert_false(vmmap_find(1ul << 63, &info));
+    assert_int_equal(asked, 0);
+}
+
+static void test_engines(void **state)
+{
+    (void)state;
+    assert_false(vmmap_is_engine(ENGINE_BASE - 1, ENGINE_BASE));
+    assert_true(vmmap_is_engine(ENGINE_BASE - 1, ENGINE_BASE + 1));
+    assert_true(vmmap_is_engine(AREAS - 1, AREAS));
+    assert_false(vmmap_is_engine(AREAS, AREAS + 1));
+    assert_false(vmmap_is_engine(REPLAY_BASE - 1, REPLAY_BASE));
+    assert_true(vmmap_is_engine(REPLAY_BASE + REPLAY_SIZE - 1, REPLAY_BASE + REPLAY_SIZE));
+    assert_false(vmmap_is_engine(REPLAY_BASE + REPLAY_SIZE, REPLAY_BASE + REPLAY_SIZE + 1));
+    assert_false(vmmap_is_engine(CACHE - 1, CACHE));
+    assert_true(vmmap_is_engine(CACHE, CACHE + 1));
+    assert_true(vmmap_is_engine(CACHE + 0xffffff, CACHE + 0x2000000));
+    assert_false(vmmap_is_engine(CACHE + 0x1000000, CACHE + 0x2000000));
+}
+
+// The kernel is asked of what is not known, once.
+static void test_looks(void **state)
+{
+    struct vmmap_info info;
+
+    (void)state;
+    kernel_has(CLIENT, CLIENT + 0x3000, READ, 0, "[stack]");
+    kernel_has(CACHE - 0x1000, CACHE + 0x1000, READ, 0, "");
+    assert_known(CLIENT + 0x1234, CLIENT, CLIENT + 0x3000, READ, VMMAP_GROWS);
+    assert_int_equal(asked, 1);
+    assert_known(CLIENT, CLIENT, CLIENT + 0x3000, READ, VMMAP_GROWS);
+    assert_int_equal(asked, 1);
+    assert_false(vmmap_find(CLIENT + 0x3000, &info));
+    assert_int_equal(asked, 2);
+    assert_false(vmmap_find(CACHE - 1, &info)); // it reaches into the cache
+    assert_int_equal(asked, 3);
+    assert_false(vmmap_find(CACHE, &info));
+    assert_int_equal(asked, 3);
+}
+
+// Code that was looked at is dropped before it changes, and by what changes it.
+static void test_dropped(void **state)
+{
+    struct vmmap_info info;
+    u64 end = CLIENT + 0x2000;
+
+    (void)state;
+    vmmap_add(CLIENT, end, READ | EXEC, 0);
+    vmmap_before(CLIENT, end);
+    vmmap_protect(CLIENT, end, READ | WRITE);
+    vmmap_protect(CLIENT, end, READ | EXEC);
+    assert_string_equal(what_was_dropped(), "");
+    assert_true(vmmap_find_code(CLIENT + 1, &info));
+    assert_true(info.flags & VMMAP_EXECUTED);
+    assert_int_equal(info.prot, READ | EXEC);
+    vmmap_before(end, end + 0x1000);
+    vmmap_before(CLIENT - 0x1000, CLIENT);
+    assert_string_equal(what_was_dropped(), "");
+    vmmap_before(end - 0x1000, end + 0x1000);
+    assert_string_equal(what_was_dropped(), "401000-403000 ");
+    vmmap_protect(CLIENT, end, READ | EXEC);
+    assert_string_equal(what_was_dropped(), "");
+    vmmap_protect(CLIENT, end, READ | WRITE | EXEC);
+    assert_string_equal(what_was_dropped(), "400000-402000 ");
+    vmmap_protect(CLIENT, end, READ);
+    assert_string_equal(what_was_dropped(), "400000-402000 ");
+    vmmap_move(CLIENT, end, CLIENT + 0x10000, end + 0x10000, false);
+    assert_string_equal(what_was_dropped(), "400000-402000 410000-412000 ");
+    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ, VMMAP_WRITTEN);
+    assert_false(vmmap_find(CLIENT, &info));
+    vmmap_move(CLIENT + 0x10000, end + 0x10000, CLIENT, end, true);
+    assert_string_equal(what_was_dropped(), "");
+    assert_true(vmmap_find_code(CLIENT, &info));
+    vmmap_add(CLIENT, CLIENT + 0x1000, READ, VMMAP_ANON);
+    assert_string_equal(what_was_dropped(), "400000-401000 ");
+    vmmap_remove(CLIENT, CLIENT + 0x1000);
+    assert_string_equal(what_was_dropped(), "");
+    assert_true(vmmap_find_code(CLIENT + 0x1000, &info));
+    vmmap_remove(CLIENT, end);
+    assert_string_equal(what_was_dropped(), "400000-402000 ");
+    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ, VMMAP_WRITTEN);
+}
+
+static void test_gap(void **state)
+{
+    (void)state;
+    vmmap_add(CLIENT, CLIENT + 0x1000, READ, 0);
+    assert_int_equal(vmmap_gap(0x1000, CLIENT + 0x2000), CLIENT + 0x1000);
+    assert_int_equal(vmmap_gap(0x2000, CLIENT + 0x2000), CLIENT - 0x2000);
+    assert_int_equal(vmmap_gap(0x1000, CACHE + 0x2000), 0); // the cache
+}
+
+// What kind of a mapping it is the path says, and who has no file is anonymous.
+static void test_records(void **state)
+{
+    (void)state;
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, 0, "[vdso]");
+    kernel_has(CLIENT + 0x1000, CLIENT + 0x2000, READ, 0, "[heap]");
+    kernel_has(CLIENT + 0x2000, CLIENT + 0x3000, READ, 5, "/lib/gone.so (deleted)");
+    kernel_has(CLIENT + 0x3000, CLIENT + 0x4000, READ, 5, "/lib/no such file");
+    kernel_has(CLIENT + 0x4000, CLIENT + 0x5000, READ, 5, " (deleted)");
+    assert_int_equal(vmmap_spool_map(CLIENT), 0);
+    assert_string_equal(recorded, "400000-401000 2000 801 0 '[vdso]' 1 0");
+    assert_int_equal(SPOOL_MAP_VDSO, 1);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x1000), 1);
+    assert_string_equal(recorded, "401000-402000 2000 801 0 '[heap]' 2 0");
+    assert_int_equal(SPOOL_MAP_ANON, 2);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x2000), 2);
+    assert_string_equal(recorded, "402000-403000 2000 801 5 '/lib/gone.so' 4 0");
+    assert_int_equal(SPOOL_MAP_DELETED, 4);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x3000), 3);
+    assert_string_equal(recorded, "403000-404000 2000 801 5 '/lib/no such file' 0 0");
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x4000), 4);
+    assert_string_equal(recorded, "404000-405000 2000 801 5 ' (deleted)' 0 0");
+    // Nothing is there: a page of nobody's, or what was thought to be there.
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x8123), 5);
+    assert_string_equal(recorded, "408000-409000 0 0 0 '' 2 0");
+    vmmap_add(CLIENT + 0x9000, CLIENT + 0xc000, READ, 0);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0xb000), 6);
+    assert_string_equal(recorded, "409000-40c000 0 0 0 '' 2 0");
+}
+
+// One record is for all entries within its line, and is made once.
+static void test_one_record(void **state)
+{
+    (void)state;
+    kernel_has(CLIENT, CLIENT + 0x4000, READ, 0, "");
+    vmmap_add(CLIENT, CLIENT + 0x1000, READ, 0);
+    vmmap_add(CLIENT + 0x2000, CLIENT + 0x4000, READ | WRITE, 0);
+    vmmap_add(CLIENT + 0x4000, CLIENT + 0x5000, READ, 0);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x3000), 0);
+    assert_int_equal(vmmap_spool_map(CLIENT), 0);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x2fff), 0);
+    assert_int_equal(asked, 1);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x4000), 1);
+    // An entry that is larger than the kernel's line has the record, too.
+    kernel_has(CLIENT + 0x8000, CLIENT + 0x9000, READ, 0, "");
+    vmmap_add(CLIENT + 0x7000, CLIENT + 0x9000, READ, 0);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x8000), 2);
+    assert_string_equal(recorded, "408000-409000 2000 801 0 '' 2 0");
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x7000), 2);
+    // What is mapped in its place, or moved elsewhere, has another one.
+    vmmap_move(CLIENT + 0x7000, CLIENT + 0x9000, CLIENT + 0x7000, CLIENT + 0xa000, false);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x7000), 2);
+    vmmap_move(CLIENT + 0x7000, CLIENT + 0xa000, CLIENT + 0x17000, CLIENT + 0x1a000, false);
+    assert_int_equal(vmmap_spool_map(CLIENT + 0x17000), 3);
+}
+
+// When a file was modified is told if it is the one that is mapped still.
+static void test_modified(void **state)
+{
+    char name[] = "/tmp/quern-vmmap-XXXXXX", expected[256];
+    const struct k_timespec then[2] = { { 1, 0 }, { 1234567890, 123456789 } };
+    int fd = mkstemp(name);
+    struct k_stat st;
+
+    (void)state;
+    assert_true(fd >= 0);
+    sys_call4(SYS_utimensat, (u64)fd, 0, (u64)then, 0);
+    assert_int_equal(sys_fstat(fd, &st), 0);
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, st.st_ino, name);
+    kernel_has(CLIENT + 0x1000, CLIENT + 0x2000, READ, st.st_ino + 1, name);
+    vmmap_spool_map(CLIENT);
+    snprintf(expected, sizeof(expected), "400000-401000 2000 801 %lu '%s' 0 1234567890123456789",
+             st.st_ino, name);
+    assert_string_equal(recorded, expected);
+    vmmap_spool_map(CLIENT + 0x1000);
+    snprintf(expected, sizeof(expected), "401000-402000 2000 801 %lu '%s' 0 0",
+             st.st_ino + 1, name);
+    assert_string_equal(recorded, expected);
+    close(fd);
+    unlink(name);
+}
+
+static void want(void)
+{
+    vmmap_gap(0x1000, CLIENT);
+}
+
+// The set and the kernel's buffer are one thread's at a time.
+static void test_locked(void **state)
+{
+    struct vmmap_info info;
+
+    (void)state;
+    other = want;
+    vmmap_init();
+    assert_true(other_waits);
+    waiter_end();
+    other = want;
+    other_waits = false;
+    vmmap_find(CLIENT, &info);
+    assert_true(other_waits);
+    waiter_end();
+    other = want;
+    other_waits = false;
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, 0, "");
+    vmmap_find(CLIENT, &info);
+    other = want;
+    vmmap_spool_map(CLIENT);
+    assert_true(other_waits);
+    waiter_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_start, setup),
+        cmocka_unit_test_setup(test_engines, setup),
+        cmocka_unit_test_setup(test_looks, setup),
+        cmocka_unit_test_setup(test_dropped, setup),
+        cmocka_unit_test_setup(test_gap, setup),
+        cmocka_unit_test_setup(test_records, setup),
+        cmocka_unit_test_setup(test_one_record, setup),
+        cmocka_unit_test_setup(test_modified, setup),
+        cmocka_unit_test_setup(test_locked, setup),
+    };
+
+    return cmocka_run_group_tests_name("codecache/vmmap", tests, NULL, NULL);
+}
