@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // engine/syscalls/counting.c: the switch of counting, zero, and parts of the profile. What other
-// rooms are asked for is a string, in its order: `<` and `>` the world stopped and resumed, `l` what
-// was recorded counted, `b` and `e` a thread's calls begun and ended, `f` fragments flushed, `L` the
-// log, `c` caches emptied, `r0` and `r1` stubs that record or not, `z` a trace told of zero, `k` a
-// thread's time kept, `C` calls zeroed, `o` those left, `d` a part written.
+// rooms are asked for is a string, in its order: `<` and `>` the world stopped and resumed, `l`
+// what was recorded is counted, `b` and `e` a thread's calls begun and ended, `f` fragments
+// flushed, `L` the log, `c` caches emptied, `r0` and `r1` stubs that record or not, `z` a trace
+// told of zero, `k` a thread's time kept, `C` calls zeroed, `o` those left, `d` a part written.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
