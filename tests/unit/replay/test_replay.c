@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: MIT
+// engine/replay/replay.c, perform.c and area.c: records are written here, and what is simulated of
+// them, one reference after the other, is told as a text: `F` a fetch with its address, `R` a data
+// reference, `C` and `N` a conditional branch that was taken or not, `J` an indirect one, `S` a
+// string instruction, `V` a vector one, `e`, `l` and `b` calls, `d` what waits for LL. With a trace
+// there are small letters, too: what is told that, with `!` where the instruction came to nothing.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/sys.h"
+#include "engine/count/caches.h"
+#include "engine/count/calls.h"
+#include "engine/count/ll.h"
+#include "engine/count/prof.h"
+#include "engine/count/reftrace.h"
+#include "engine/count/strings.h"
+#include "engine/count/vector.h"
+#include "engine/replay/area.h"
+#include "engine/replay/perform.h"
+#include "engine/replay/replay.h"
+#include "engine/replay/routine.h"
+#include "engine/spool/config.h"
+
+// -- the rooms that they call --
+
+struct tb_config tb_config;
+bool reftrace_on; // told of the trace
+
+static struct thread thread;
+static struct thread *const t = &thread;
+static u64 misses[64];
+static char told[1024];
+static bool misses_i1, mispredicts, waits;
+static u32 turns; // of the trace, begun and not ended
+
+static void tell(const char *format, ...)
+{
+    va_list ap;
+
+    if (told[0])
+        strcat(told, " ");
+    va_start(ap, format);
+    vsnprintf(told + strlen(told), sizeof(told) - strlen(told), format, ap);
+    va_end(ap);
+}
+
+void caches_dref(struct thread *of, u64 addr, u32 size, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("R%lx,%u,%u", addr, size, counter);
+}
+
+bool caches_iref(struct thread *of, u64 pc, u32 len, u32 first, u32 last)
+{
+    assert_ptr_equal(of, t);
+    tell("F%lx,%u,%u,%u", pc, len, first, last);
+    return misses_i1;
+}
+
+void caches_l1_missed(struct thread *of, u64 addr, u32 size, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("M%lx,%u,%u", addr, size, counter);
+}
+
+void caches_branch(struct thread *of, u64 pc, bool taken, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("%c%lx,%u", taken ? 'C' : 'N', pc, counter);
+}
+
+bool caches_indirect(struct thread *of, u32 index, u64 target)
+{
+    assert_ptr_equal(of, t);
+    tell("J%x,%lx", index, target);
+    return mispredicts;
+}
+
+void calls_counted(struct thread *of, u32 counter, u64 n)
+{
+    (void)of, (void)counter, (void)n;
+    fail();
+}
+
+void calls_replay(struct thread *of, enum calls_late what, u32 frame, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    if (what == CALLS_LEAVE)
+        tell("l%x,%u", frame, counter);
+    else
+        tell("%c%x", what == CALLS_ENTER ? 'e' : 'b', frame);
+}
+
+void strings_replay(struct thread *of, const u64 *slot, u64 pc, u32 what, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("S%lx,%lx,%u,%u", *slot, pc, what, counter);
+}
+
+void prof_replay_vec(struct thread *of, const u64 *slot, u32 what, u32 counter)
+{
+    assert_ptr_equal(of, t);
+    tell("V%lx,%u,%u", *slot, what, counter);
+}
+
+void ll_drain(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    tell("d");
+}
+
+bool ll_waits(const struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    return waits;
+}
+
+void vector_save(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    tell("<");
+}
+
+void vector_restore(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    tell(">");
+}
+
+void reftrace_begin(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    turns++;
+}
+
+void reftrace_end(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    turns -= turns > 0; // of who has none nothing ends
+}
+
+void reftrace_fetch(u64 pc, u32 len, bool undone)
+{
+    assert_int_equal(turns, 1);
+    if (reftrace_on)
+        tell("f%lx,%u%s", pc, len, undone ? "!" : "");
+}
+
+void reftrace_ref(enum reftrace_item kind, u64 addr, u32 size, bool undone)
+{
+    assert_int_equal(turns, 1);
+    if (reftrace_on)
+        tell("r%u,%lx,%u%s", kind, addr, size, undone ? "!" : "");
+}
+
+void reftrace_cond(u64 pc, bool taken, bool undone)
+{
+    assert_int_equal(turns, 1);
+    if (reftrace_on)
+        tell("%c%lx%s", taken ? 'c' : 'n', pc, undone ? "!" : "");
+}
+
+void reftrace_indirect(u64 target)
+{
+    if (reftrace_on)
+        tell("j%lx", target);
+}
+
+void reftrace_count_read(void)
+{
+    if (reftrace_on)
+        tell("x");
+}
+
+static u32 routines, entered; // made; run
+static u64 begins_with;       // the word of the first record
+static u64 *ends_at;
+
+void routine_init(void)
+{
+    routines = 0;
+}
+
+u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
+{
+    assert_ptr_equal((u8 *)area_head((u32)((u64)at - REPLAY_BASE)) + sizeof(struct area_head), at);
+    assert_ptr_equal(area_block((u32)((u64)at - REPLAY_BASE)), b);
+    assert_int_equal(end - at, AREA_CODE_MAX);
+    routines++;
+    return at + 100;
+}
+
+const u64 *routine_enter(struct thread *of, const u64 *record, u64 routine)
+{
+    assert_ptr_equal(of, t);
+    assert_int_equal(routine, REPLAY_BASE + (u32)*record);
+    begins_with = *record;
+    entered++;
+    while (*record != LOG_END)
+        record++;
+    ends_at = (u64 *)record;
+    return record;
+}
+
+// -- the test's side --
+
+#define SP 0x7000
+
+static struct log_draft draft;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&thread, 0, sizeof(thread));
+    memset(&draft, 0, sizeof(draft));
+    memset(misses, 0, sizeof(misses));
+    told[0] = '\0';
+    tb_config = (struct tb_config){ .min_line = 64, .branch = true, .defer = true };
+    t->misses = misses;
+    t->replay_sp = SP;
+    misses_i1 = mispredicts = waits = reftrace_on = false;
+    turns = entered = 0;
+    area_flush();
+    return 0;
+}
+
+static const char *what_was_told(void)
+{
+    static char last[sizeof(told)];
+
+    assert_int_equal(turns, 0);
+    memcpy(last, told, sizeof(last));
+    told[0] = '\0';
+    return last;
+}
+
+// A block of so many words a record, which leaves the stack pointer 8 lower.
+static void begin(u16 slots)
+{
+    memset(&draft, 0, sizeof(draft));
+    draft.block = (struct log_block){
+        .pc = 0x1000, .slots = slots, .sp = LOG_STACK_SLOT, .sp_add = -8, .counter = 9,
+        .branch = 0x1230, .taken = 0x5000, .nexts = 1, .blocks = 1,
+    };
+}
+
+static struct log_op *op(enum log_kind kind, u8 insn)
+{
+    struct log_op *o = &draft.op[draft.block.nops++];
+
+    *o = (struct log_op){ .kind = (u8)kind, .insn = insn, .base = LOG_NO_SLOT,
+                          .index = LOG_NO_SLOT, .counter = 20u + insn, .add = 0x100u + insn };
+    return o;
+}
+
+static void fetch(u8 insn)
+{
+    struct log_op *o = op(LOG_FETCH, insn);
+
+    o->size = 3;
+    o->first = 7;
+    o->last = 8;
+}
+
+static u32 publish(void)
+{
+    u32 id = area_next_id();
+
+    replay_publish(&draft);
+    assert_true(area_has(id));
+    return id;
+}
+
+static const char *run(const u64 *words, u32 n)
+{
+    replay_run(t, words, words + n);
+    if (n)
+        assert_int_equal(t->replay_end, words + n);
+    return what_was_told();
+}
+
+#define RUN(...) run((const u64[]){ __VA_ARGS__ }, sizeof((const u64[]){ __VA_ARGS__ }) / 8)
+
+// -- the area --
+
+static void test_area(void **state)
+{
+    u32 first, second;
+    const struct log_block *b;
+
+    (void)state;
+    begin(3);
+    for (u8 i = 0; i < 5; i++)
+        fetch(i);
+    draft.block.nsides = 2;
+    draft.side[0] = (struct log_side){ .slots = 1, .nops = 2, .sp_add = 4 };
+    draft.side[1] = (struct log_side){ .slots = 2, .nops = 3, .sp_add = 5 };
+    assert_int_equal(area_next_id(), LOG_FIRST + 16);
+    first = publish();
+    begin(1);
+    fetch(9);
+    second = publish();
+    assert_int_equal(first, LOG_FIRST + 16);
+    assert_int_equal(second, first + 16);
+    b = area_block(first);
+    assert_int_equal(b->slots, 3);
+    assert_int_equal(b->nops, 5);
+    for (u8 i = 0; i < 5; i++)
+        assert_int_equal(b->op[i].insn, i);
+    assert_int_equal(b->side[0].slots, 1);
+    assert_int_equal(b->side[1].slots, 2);
+    assert_int_equal(b->side[1].sp_add, 5);
+    assert_int_equal(area_block(second)->op[0].insn, 9);
+    // Nothing lies in another one's place.
+    assert_true((const u8 *)b->side + 2 * sizeof(b->side[0]) <= (const u8 *)b);
+    assert_true((const u8 *)(area_block(second)->op + 1) <= (const u8 *)b->side);
+    assert_true((const u8 *)(b->op + 5) <= (const u8 *)REPLAY_BASE + REPLAY_SIZE);
+    // Ids.
+    assert_false(area_has(0));
+    assert_false(area_has(LOG_END));
+    assert_false(area_has(LOG_FIRST));
+    assert_false(area_has(first + 1));
+    assert_false(area_has(second + 16));
+    // Extents: the whole, and two that end before.
+    u64 record = first;
+    assert_int_equal(area_extent(b, &record).nops, 5);
+    record |= 2ul << 32;
+    assert_int_equal(area_extent(b, &record).nops, 3);
+    area_flush();
+    assert_false(area_has(first));
+    assert_int_equal(area_next_id(), LOG_FIRST + 16);
+}
+
+// Until there is less than the longest routine and two drafts.
+static void test_room(void **state)
+{
+    u64 left = AREA_CODE_MAX + 2 * sizeof(struct log_draft);
+
+    (void)state;
+    assert_true(area_has_room());
+    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE - left - 1));
+    assert_true(area_has_room());
+    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE - left));
+    assert_false(area_has_room());
+    area_flush();
+    assert_int_equal((u64)area_take(1), REPLAY_BASE + REPLAY_SIZE - 8);
+    assert_int_equal((u64)area_take(8), REPLAY_BASE + REPLAY_SIZE - 16);
+}
+
+// With routines each lies behind its id, and the next id behind it.
+static void test_routines(void **state)
+{
+    u32 id;
+    u64 words[] = { 0, LOG_END }, begun[] = { 0, 77 };
+
+    (void)state;
+    tb_config.stamps = true;
+    replay_init();
+    begin(1);
+    id = publish();
+    assert_int_equal(routines, 1);
+    assert_int_equal(area_next_id(), (id + 100 + 16 + 15) & ~15u);
+    words[0] = begun[0] = id;
+    replay_run(t, words, words + 1);
+    assert_int_equal(entered, 1);
+    assert_int_equal(begins_with, id);
+    assert_ptr_equal(ends_at, words + 1);
+    // A record that has only been begun lies at the end: it stays what it is.
+    replay_run(t, begun, begun + 1);
+    assert_int_equal(entered, 2);
+    assert_ptr_equal(ends_at, begun + 1);
+    assert_int_equal(begun[1], 77);
+    assert_string_equal(what_was_told(), "d d");
+    // Nothing but how a branch has ended.
+    t->log_tail = area_block(id);
+    words[0] = LOG_TAKEN;
+    replay_run(t, words, words + 1);
+    assert_int_equal(entered, 2);
+    assert_string_equal(what_was_told(), "C1230,9 d");
+}
+
+// -- references --
+
+static void test_references(void **state)
+{
+    struct log_op *o;
+    u32 id;
+
+    (void)state;
+    begin(4);
+    fetch(0);
+    o = op(LOG_REF, 1);
+    o->size = 8;
+    o->base = 1;
+    o->index = 2;
+    o->scale = 3;
+    o->way = REFTRACE_WRITE;
+    o = op(LOG_REF, 2);
+    o->size = 100;
+    o->base = LOG_STACK_SLOT;
+    o = op(LOG_REP, 3);
+    o->base = 3;
+    o->what = 5;
+    o = op(LOG_VEC, 4);
+    o->base = 2;
+    o->what = 6;
+    op(LOG_LOCKED, 5);
+    o = op(LOG_SAME, 6);
+    o->size = 2;
+    id = publish();
+    assert_string_equal(RUN(id, 0x4000, 0x10, 0x33),
+                        "F100,3,7,8 R4181,8,21 R7102,64,22 S33,103,5,23 V10,6,24 N105,25 d");
+    assert_int_equal(t->replay_sp, SP - 8);
+    assert_int_equal(t->replay_from_sp, SP);
+    misses_i1 = true;
+    reftrace_on = true;
+    assert_string_equal(RUN(id, 0x4000, 0x10, 0x33),
+                        "f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 R70fa,64,22 "
+                        "S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
+    assert_int_equal(t->replay_sp, SP - 16);
+    assert_non_null(strstr(RUN(LOG_STACK, 0x9000, id, 0x4000, 0x10, 0x33),
+                           " r0,9102,100 R9102,64,22 "));
+}
+
+// Up to an instruction that has faulted, and with it: of a string instruction what it did is known
+// otherwise. What it would have read, or where it would have gone, did not come to be.
+static void test_part(void **state)
+{
+    u64 record[2] = { 0, 0x33 };
+
+    (void)state;
+    begin(2);
+    fetch(0);
+    op(LOG_REP, 0)->base = 1;
+    fetch(1);
+    op(LOG_REP, 1)->base = 1;
+    op(LOG_LOCKED, 1);
+    op(LOG_JOINT, 1)->way = LOG_JOINT_TAKEN;
+    fetch(2);
+    record[0] = publish();
+    replay_part(t, record, 1);
+    assert_string_equal(what_was_told(), "F100,3,7,8 S33,100,0,20 F101,3,7,8 N101,21 d");
+    reftrace_on = true;
+    replay_part(t, record, 1);
+    assert_string_equal(what_was_told(), "f100,3 F100,3,7,8 S33,100,0,20 f101,3! F101,3,7,8 n101! "
+                                         "N101,21 d");
+    replay_part(t, record, 0);
+    assert_string_equal(what_was_told(), "f100,3! F100,3,7,8 d");
+    replay_part(t, record, 2);
+    assert_string_equal(what_was_told(),
+                        "f100,3 F100,3,7,8 S33,100,0,20 f101,3 F101,3,7,8 S33,101,0,21 x n101 "
+                        "N101,21 c101 C101,21 f102,3! F102,3,7,8 d");
+    t->log_tail = area_block((u32)record[0]); // the branch before it ends here
+    replay_part(t, record, 0);
+    assert_string_equal(what_was_told(), "n1230 N1230,9 f100,3! F100,3,7,8 d");
+    assert_null(t->log_tail);
+}
+
+static void test_single(void **state)
+{
+    (void)state;
+    perform_d1(t, 5, 8, 0x1234);
+    perform_i1(t, 6, 7, 0x40);
+    assert_string_equal(what_was_told(), "R1234,8,5 F40,1,7,7");
+    misses_i1 = true;
+    perform_i1(t, 6, 7, 0x40);
+    assert_string_equal(what_was_told(), "F40,1,7,7 M40,1,6");
+}
+
+// -- branches --
+
+// A conditional one at the end is counted with what comes next: a word that says it, or a block.
+static void test_conditional(void **state)
+{
+    u32 cond, at_target, elsewhere;
+
+    (void)state;
+    begin(1);
+    elsewhere = publish();
+    draft.block.pc = 0x5000;
+    at_target = publish();
+    draft.block.tail = LOG_COND;
+    draft.block.pc = 0x1000;
+    cond = publish();
+    assert_string_equal(RUN(cond, at_target, cond, elsewhere), "C1230,9 N1230,9 d");
+    assert_null(t->log_tail);
+    assert_string_equal(RUN(cond, LOG_TAKEN, cond, LOG_NOT_TAKEN, elsewhere), "C1230,9 N1230,9 d");
+    // What comes next is in the next buffer, or is told.
+    assert_string_equal(RUN(cond), "d");
+    assert_ptr_equal(t->log_tail, area_block(cond));
+    assert_string_equal(RUN(LOG_TAKEN), "C1230,9 d");
+    assert_null(t->log_tail);
+    RUN(cond);
+    assert_string_equal(RUN(at_target), "C1230,9 d");
+    RUN(cond);
+    perform_came(t, 0x5000);
+    assert_string_equal(what_was_told(), "C1230,9");
+    perform_came(t, 0x5000);
+    assert_string_equal(what_was_told(), "");
+    RUN(cond);
+    perform_came(t, 0x5001);
+    assert_string_equal(what_was_told(), "N1230,9");
+    assert_int_equal(t->replay_sp, SP - 8 * 12); // so many records
+}
+
+static void test_indirect(void **state)
+{
+    u32 id;
+
+    (void)state;
+    begin(3);
+    draft.block.tail = LOG_INDIRECT;
+    draft.block.branch = 0x12345;
+    id = publish();
+    assert_string_equal(RUN(id, 1, 0x7777), "J145,7777 d");
+    assert_int_equal(misses[9], 0);
+    mispredicts = reftrace_on = true;
+    assert_string_equal(RUN(id, 1, 0x7777, id, 1, 0x8888), "j7777 J145,7777 j8888 J145,8888 d");
+    assert_int_equal(misses[9], 2);
+}
+
+// A superblock, with a joint of each kind, and what is simulated where it is left at one: the way
+// that goes on is the other one then. Returns are nobody's.
+static void test_joints(void **state)
+{
+    struct log_op *o;
+    u32 id;
+
+    (void)state;
+    begin(4);
+    draft.block.nsides = 3;
+    draft.block.blocks = 5;
+    draft.side[0] = (struct log_side){ .slots = 1, .nops = 1, .sp = LOG_STACK_SLOT, .sp_add = 2 };
+    draft.side[1] = (struct log_side){ .slots = 2, .nops = 2, .sp = 1, .sp_add = 3 };
+    draft.side[2] = (struct log_side){ .slots = 3, .nops = 3, .sp = LOG_NO_SLOT, .sp_add = 4 };
+    fetch(0);
+    op(LOG_JOINT, 1)->way = LOG_JOINT_TAKEN;
+    op(LOG_JOINT, 2)->way = LOG_JOINT_NOT_TAKEN;
+    o = op(LOG_JOINT, 3);
+    o->way = LOG_JOINT_INDIRECT;
+    o->first = 0x1111;
+    o->last = 0x2222;
+    op(LOG_JOINT, 4)->way = LOG_JOINT_RETURN;
+    fetch(5);
+    id = publish();
+    assert_string_equal(RUN(id, 1, 2, 3),
+                        "F100,3,7,8 C101,21 N102,22 J103,222200001111 F105,3,7,8 d");
+    assert_int_equal(t->replay_sp, SP - 8);
+    assert_string_equal(RUN(1ul << 32 | id), "F100,3,7,8 N101,21 d");
+    assert_int_equal(t->replay_sp, SP - 6);
+    assert_string_equal(RUN(2ul << 32 | id, 0x6000), "F100,3,7,8 C101,21 C102,22 d");
+    assert_int_equal(t->replay_sp, 0x6003);
+    mispredicts = true;
+    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777),
+                        "F100,3,7,8 C101,21 N102,22 J103,7777 d");
+    assert_int_equal(t->replay_sp, 4);
+    assert_int_equal(misses[23], 1);
+    tb_config.branch = false;
+    assert_string_equal(RUN(id, 1, 2, 3), "F100,3,7,8 F105,3,7,8 d");
+}
+
+// -- what stands between records --
+
+static void test_calls(void **state)
+{
+    u32 id;
+
+    (void)state;
+    begin(1);
+    fetch(0);
+    id = publish();
+    assert_string_equal(RUN(0x1234ul << 32 | LOG_ENTER, id, 0x1234ul << 32 | LOG_LEAVE, 55,
+                            0x99ul << 32 | LOG_BACK, id),
+                        "d e1234 F100,3,7,8 d l1234,55 d b99 F100,3,7,8 d");
+    assert_int_equal(t->replay_sp, SP - 16);
+}
+
+// Vector registers are kept around what changes them; where there is nothing, nothing is done.
+static void test_vectors(void **state)
+{
+    u32 id;
+
+    (void)state;
+    tb_config.vectors = true;
+    begin(1);
+    fetch(0);
+    id = publish();
+    assert_string_equal(RUN(id), "< F100,3,7,8 d >");
+    assert_string_equal(run(NULL, 0), "");
+    waits = true;
+    assert_string_equal(run(NULL, 0), "< d >");
+}
+
+static int first(void **state)
+{
+    (void)state;
+    return (int)area_init();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_area, setup),
+        cmocka_unit_test_setup(test_room, setup),
+        cmocka_unit_test_setup(test_routines, setup),
+        cmocka_unit_test_setup(test_references, setup),
+        cmocka_unit_test_setup(test_part, setup),
+        cmocka_unit_test_setup(test_single, setup),
+        cmocka_unit_test_setup(test_conditional, setup),
+        cmocka_unit_test_setup(test_indirect, setup),
+        cmocka_unit_test_setup(test_joints, setup),
+        cmocka_unit_test_setup(test_calls, setup),
+        cmocka_unit_test_setup(test_vectors, setup),
+    };
+
+    return cmocka_run_group_tests_name("replay/replay", tests, first, NULL);
+}
