@@ -5,6 +5,7 @@
 // parent's.
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,6 +103,66 @@ static void descriptors(void **state)
     assert_int_equal(fcntl(log_fd, F_GETFD), -1);
     assert_int_equal(fcntl(engine_log_fd, F_GETFD), FD_CLOEXEC);
     assert_int_equal(fds_evict(5), 0);
+}
+
+// A log of the program's own is moved, too, and its old number is the program's again.
+static void log_moves(void **state)
+{
+    int status, dup_of_spool = dup(fds_spool()), log = open("/dev/null", O_WRONLY);
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(log > 2);
+    if (pid == 0) {
+        fds_init(dup_of_spool, log);
+        _exit(fcntl(log, F_GETFD) == -1 && fcntl(dup_of_spool, F_GETFD) == -1 &&
+                      engine_log_fd >= 1000
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(dup_of_spool);
+    close(log);
+}
+
+// Two threads append 1500 strings each: all of them are there, and lie one behind the other. (What
+// takes no lock looks for the string first, so that both nearly always append at the same place.)
+static u32 place[2][1500];
+
+static void *append(void *arg)
+{
+    u32 which = *(u32 *)arg;
+
+    for (u32 i = 0; i < 1500; i++) {
+        char text[16];
+
+        snprintf(text, sizeof(text), "%c%04u", 'a' + which, i);
+        place[which][i] = spooler_text(text);
+    }
+    return NULL;
+}
+
+static void together(void **state)
+{
+    u64 before = spool->text_used;
+    pthread_t thread[2];
+    u32 which[] = { 0, 1 };
+
+    (void)state;
+    for (u32 k = 0; k < 2; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, append, &which[k]), 0);
+    for (u32 k = 0; k < 2; k++)
+        pthread_join(thread[k], NULL);
+    assert_int_equal(spool->text_used, before + 2 * 1500 * 6);
+    for (u32 k = 0; k < 2; k++) {
+        for (u32 i = 0; i < 1500; i++) {
+            char text[16];
+
+            snprintf(text, sizeof(text), "%c%04u", 'a' + k, i);
+            assert_string_equal(spooler_string(place[k][i]), text);
+        }
+    }
 }
 
 static void strings(void **state)
@@ -259,15 +320,34 @@ static void partials(void **state)
     }
     assert_int_equal(sum, 1000 + 20000);
     assert_int_equal(mine, 2);
+    // Threads, and contexts, have records of their own.
+    u64 used = h.partial_used;
+    for (u32 i = 0; i < 3; i++) {
+        spooler_partial(20000, 2, 3, 4);
+        spooler_partial(20000, 2, 5, 4);
+        spooler_partial(20000, 2, 3, 6);
+    }
+    h = header_of(path);
+    assert_int_equal(h.partial_used, used + 3);
+    in_file(path, r, 3 * sizeof(r[0]), SPOOL_PARTIAL_OFF + used * sizeof(r[0]));
+    for (u32 i = 0; i < 3; i++) {
+        assert_int_equal(r[i].block, 20000);
+        assert_int_equal(r[i].count, 3);
+        assert_int_equal(r[i].slot, i == 1 ? 5 : 3);
+        assert_int_equal(r[i].context, i == 2 ? 6 : 4);
+    }
 }
 
 static void child_of(s32 parent)
 {
     char own[300];
+    int old = fds_spool();
 
     copy_fork_child(parent, false);
     if (spooler_is_lost())
         _exit(1);
+    if (fcntl(old, F_GETFD) != -1 || fcntl(fds_spool(), F_GETFD) == -1)
+        _exit(9);
     strcpy(own, spooler_string(spool->s_spool));
     if (!strcmp(own, path) || header_of(own).pid != getpid() ||
         header_of(own).parent_pid != parent || !(header_of(own).flags & SPOOL_F_FORKED))
@@ -405,12 +485,46 @@ static void stacks(void **state)
     assert_int_equal(SPOOL_STACKS_SIZE, (8ul << 30) + 2393 * (64ul << 20));
 }
 
+// The area of strings is full but for four bytes: a copy that has to have more is none.
+static void full(void **state)
+{
+    static char big[0x80000];
+    const u64 none = 0;
+    char own[300] = "";
+
+    (void)state;
+    memset(big, 'f', sizeof(big) - 1);
+    for (u32 i = 0; SPOOL_TEXT_SIZE - spool->text_used > sizeof(big) + 4; i++) {
+        snprintf(big, 16, "%08u", i);
+        big[8] = 'f';
+        assert_int_not_equal(spooler_text(big), 0);
+    }
+    big[SPOOL_TEXT_SIZE - spool->text_used - 5] = '\0';
+    big[0] = 'l';
+    assert_int_not_equal(spooler_text(big), 0);
+    assert_int_equal(spool->text_used, SPOOL_TEXT_SIZE - 4);
+    assert_int_equal(spooler_text("1234"), 0);
+    assert_int_equal(copy_for_exec("prog", &none, own, sizeof(own)), -E2BIG);
+    assert_int_equal(access(own, F_OK), -1);
+    assert_int_equal(copy_for_dump("out", "why", own, sizeof(own)), -EIO);
+    assert_int_equal(access(own, F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors),     cmocka_unit_test(strings),  cmocka_unit_test(mappings),
-        cmocka_unit_test(blocks),          cmocka_unit_test(partials), cmocka_unit_test(forked),
-        cmocka_unit_test(file_size_limit), cmocka_unit_test(for_exec), cmocka_unit_test(stacks),
+        cmocka_unit_test(descriptors),
+        cmocka_unit_test(log_moves),
+        cmocka_unit_test(together),
+        cmocka_unit_test(strings),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(partials),
+        cmocka_unit_test(forked),
+        cmocka_unit_test(file_size_limit),
+        cmocka_unit_test(for_exec),
+        cmocka_unit_test(stacks),
+        cmocka_unit_test(full),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c", tests, start, finish);

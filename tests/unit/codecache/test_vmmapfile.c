@@ -190,12 +190,38 @@ static void test_of_this_process(void **state)
     unlink(name);
 }
 
+// A line's end in a name is written in another way by the file, and only by it: that is what is
+// answered, however the kernel was asked.
+static void test_line_end_in_name(void **state)
+{
+    char folder[] = "/dev/shm/quern-vmmapfile.XXXXXX", name[64], shown[64];
+    struct vmmapfile_line l;
+    char *p;
+    int fd;
+
+    (void)state;
+    content = NULL;
+    assert_non_null(mkdtemp(folder));
+    snprintf(name, sizeof(name), "%s/a\nb", folder);
+    snprintf(shown, sizeof(shown), "%s/a\\012b", folder);
+    fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    assert_true(vmmapfile_at((u64)p, &l));
+    assert_true(l.start == (u64)p && l.end == (u64)p + 4096);
+    assert_string_equal(l.path, shown);
+    munmap(p, 4096);
+    close(fd);
+    unlink(name);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),           cmocka_unit_test(test_what_is_no_line),
         cmocka_unit_test(test_long_lines),      cmocka_unit_test(test_at),
-        cmocka_unit_test(test_of_this_process),
+        cmocka_unit_test(test_of_this_process), cmocka_unit_test(test_line_end_in_name),
     };
 
     return cmocka_run_group_tests_name("engine/codecache/vmmapfile.c", tests, NULL, NULL);

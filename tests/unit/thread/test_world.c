@@ -158,6 +158,43 @@ static void test_stop(void **state)
     world_resume(self);
 }
 
+// One that takes pokes and runs on.
+static u32 pokes;
+
+static int run_deaf(void *arg)
+{
+    (void)arg;
+    block_poke();
+    client->tid = sys_gettid();
+    while (pokes < 10 && take_poke(900))
+        pokes++;
+    __atomic_store_n(&client->state, TS_DEAD, __ATOMIC_SEQ_CST);
+    world_left();
+    return 0;
+}
+
+// It is poked at each of the first eight looks, and then at those whose number is a power of two:
+// the tenth time at the 16th look, a millisecond each.
+static void test_poked_again(void **state)
+{
+    thrd_t thread;
+
+    (void)state;
+    pokes = 0;
+    client = add(0);
+    client->tid = self->tid;
+    client->state = TS_ENGINE;
+    thrd_create(&thread, run_deaf, NULL);
+    block_poke();
+    while (__atomic_load_n(&client->tid, __ATOMIC_SEQ_CST) == self->tid)
+        pause_ms(1);
+    __atomic_store_n(&client->state, TS_RUNNING, __ATOMIC_SEQ_CST);
+    world_stop(self);
+    thrd_join(thread, NULL);
+    assert_int_equal(pokes, 10);
+    world_resume(self);
+}
+
 // Who is in a call, parked or dead is not waited for and not poked; who has gone without a word is
 // taken out of the list.
 static void test_quiet(void **state)
@@ -315,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_stop, setup),
         cmocka_unit_test_setup(test_quiet, setup),
+        cmocka_unit_test_setup(test_poked_again, setup),
         cmocka_unit_test_setup(test_poke, setup),
         cmocka_unit_test_setup(test_turns, setup),
         cmocka_unit_test_setup(test_stress, setup),
