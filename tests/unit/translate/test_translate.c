@@ -16,7 +16,9 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
+#include "engine/base/mini.h"
 #include "engine/base/safemem.h"
+#include "engine/base/sys.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/tcache.h"
@@ -45,18 +47,27 @@ static u64 writable_from; // the client's code is writable from there on, 0: now
 static struct draft published;
 static struct log_draft recorded;
 static struct fragment fragment;
-static u64 blocks[512];
+static u64 blocks[16384];
+static struct spool_insn described[128]; // of the record appended last
+static u32 spool_map;                    // of all code
 const char loop_resume[1];
 
+// What is freed has the size that it was asked for with, which is kept before it.
 void *heap_alloc(u64 bytes)
 {
-    return calloc(1, bytes);
+    u64 *p = calloc(1, bytes + 16);
+
+    assert_non_null(p);
+    *p = bytes;
+    return p + 2;
 }
 
 void heap_free(void *p, u64 bytes)
 {
-    (void)bytes;
-    free(p);
+    if (!p)
+        return;
+    assert_int_equal(((u64 *)p)[-2], bytes);
+    free((u64 *)p - 2);
 }
 
 bool vmmap_find_code(u64 addr, struct vmmap_info *out)
@@ -74,7 +85,7 @@ bool vmmap_find_code(u64 addr, struct vmmap_info *out)
 u32 vmmap_spool_map(u64 addr)
 {
     (void)addr;
-    return 0;
+    return spool_map;
 }
 
 u64 safe_read_some(void *dst, u64 addr, u64 n)
@@ -165,7 +176,8 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     static u32 used, counters;
     struct spool_block *s = (struct spool_block *)&blocks[used];
 
-    (void)insns;
+    assert_in_range(used + sizeof(*s) / 8, 1, ARRAY_SIZE(blocks));
+    memcpy(described, insns, n * sizeof(*insns));
     used += sizeof(*s) / 8;
     *s = (struct spool_block){ pc, map, counters, (u16)n, (u16)flags, hash };
     *first_counter = counters;
@@ -464,6 +476,137 @@ static void test_record(void **state)
     TRANSLATE("\x90\xeb\x00");
     assert_int_equal(published.block, block);
     assert_int_equal(published.counter, counter);
+}
+
+// A record says which mapping its code lies in: elsewhere it is another one.
+static void test_record_of_mapping(void **state)
+{
+    u32 block;
+
+    (void)state;
+    mode(0);
+    TRANSLATE("\x90\x90\x90\xeb\x00");
+    block = published.block;
+    assert_int_equal(spooler_block_at(block)->map, 0);
+    spool_map = 5;
+    TRANSLATE("\x90\x90\x90\xeb\x00");
+    assert_int_not_equal(published.block, block);
+    assert_int_equal(spooler_block_at(published.block)->map, 5);
+    spool_map = 0;
+    TRANSLATE("\x90\x90\x90\xeb\x00");
+    assert_int_equal(published.block, block);
+}
+
+// Of 4200 blocks, more than half as many as there was room for at first, each is found again.
+static void test_many_records(void **state)
+{
+    static u32 block[4200];
+
+    (void)state;
+    mode(0);
+    for (u32 round = 0; round < 2; round++) {
+        for (u32 i = 0; i < ARRAY_SIZE(block); i++) {
+            u8 bytes[7] = { 0xb8, (u8)i, (u8)(i >> 8), 0, 1, 0xeb, 0 }; // mov eax, 0x1000000 + i
+
+            region_flush();
+            translate(bytes, sizeof(bytes));
+            if (round)
+                assert_int_equal(published.block, block[i]);
+            else
+                block[i] = published.block;
+        }
+    }
+}
+
+// An instruction fetches when a byte of it is in another line than the one before: behind 21 nops
+// of 62 bytes one of which the last byte alone is behind the line's end, and one in the new line.
+static void test_fetching(void **state)
+{
+    u8 bytes[68];
+
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM);
+    for (u32 i = 0; i < 60; i += 3)
+        memcpy(bytes + i, "\x0f\x1f\x00", 3);
+    memcpy(bytes + 60, "\x66\x90\x48\x89\xc8\x90\xeb\x00", 8); // mov rax, rcx; nop; jmp +0
+    translate(bytes, sizeof(bytes));
+    for (u32 i = 0; i < 24; i++)
+        assert_int_equal(described[i].flags, i == 0 || i == 21 ? SPOOL_I_FETCH : 0);
+    memcpy(bytes + 62, "\x89\xc8\x90\x90\xeb\x00", 6); // mov eax, ecx: all in the old line
+    translate(bytes, sizeof(bytes));
+    for (u32 i = 0; i < 25; i++)
+        assert_int_equal(described[i].flags, i == 0 || i == 22 ? SPOOL_I_FETCH : 0);
+}
+
+// What Cachegrind makes of a locked instruction, when that is asked for.
+static void test_locked(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM);
+    TRANSLATE("\xf0\x01\x07\xeb\x00"); // lock add [rdi], eax; jmp +0
+    assert_int_equal(described[0].reads, 1);
+    assert_int_equal(described[0].flags & SPOOL_I_BC, 0);
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REP_CACHEGRIND);
+    TRANSLATE("\xf0\x01\x07\xeb\x01");
+    assert_int_equal(described[0].reads, 2);
+    assert_int_equal(described[0].flags & (SPOOL_I_BC | SPOOL_I_FETCH), SPOOL_I_BC | SPOOL_I_FETCH);
+    TRANSLATE("\x01\x07\xeb\x01"); // without lock
+    assert_int_equal(described[0].reads, 1);
+    assert_int_equal(described[0].flags & SPOOL_I_BC, 0);
+}
+
+// With --verbose the time is summed up.
+static void test_time(void **state)
+{
+    u64 before;
+
+    (void)state;
+    mode(SPOOL_F_VERBOSE);
+    before = header.ns_translating;
+    for (u32 i = 0; i < 50; i++)
+        TRANSLATE("\x90\xeb\x00");
+    assert_true((s64)(header.ns_translating - before) > 0);
+    mode(0);
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(header.ns_translating, 0);
+}
+
+// --cpu: the first instruction that the processor shown has not is told, wherever in its block,
+// and frames of handlers have all states from then on.
+static void test_beyond(void **state)
+{
+    static struct spool_map *const maps = (struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF);
+    char told[512] = "";
+    int ends[2];
+
+    (void)state;
+    mode(0);
+    assert_int_equal(sys_call2(SYS_pipe2, (u64)ends, O_NONBLOCK), 0);
+    assert_int_equal(sys_mmap((u64)maps, PAGE_SIZE, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+                     (u64)maps);
+    maps[0] = (struct spool_map){ .start = PC - 0x1000, .offset = 0x20 };
+    engine_log_fd = ends[1];
+    TRANSLATE("\x90\xf3\x0f\xb8\xc0\xeb\x00"); // nop; popcnt eax, eax; jmp +0
+    tb_config.shown = true;
+    cpu.shown_all = false;
+    cpu_set_add(&header.cpu.features, CPU_POPCNT);
+    TRANSLATE("\x90\xf3\x0f\xb8\xc0\xeb\x00");
+    assert_false(cpu.shown_all);
+    memset(&header.cpu.features, 0, sizeof(header.cpu.features));
+    TRANSLATE("\x90\x90\xeb\x00");
+    assert_false(cpu.shown_all);
+    assert_int_equal(sys_read(ends[0], told, sizeof(told)), -EAGAIN);
+    TRANSLATE("\x90\xf3\x0f\xb8\xc0\xeb\x00");
+    assert_true(cpu.shown_all);
+    assert_true(sys_read(ends[0], told, sizeof(told) - 1) > 0);
+    assert_non_null(strstr(told, "warning: the instruction at 0x401001 of generated code (offset "
+                                 "0x1021) needs popcnt, which --cpu="));
+    TRANSLATE("\xf3\x0f\xb8\xc0\xeb\x00");
+    assert_int_equal(sys_read(ends[0], told, sizeof(told)), -EAGAIN);
+    engine_log_fd = 2;
+    sys_close(ends[0]);
+    sys_close(ends[1]);
 }
 
 // What is not counted has neither counter nor checks, nor a record.
@@ -839,6 +982,25 @@ static void test_no_joint(void **state)
     assert_int_equal(published.more[2].counter, published.own); // the same block again
 }
 
+// A block that is as long as one may be goes on behind its last instruction, and nowhere else.
+static void test_joint_plain(void **state)
+{
+    char bytes[37];
+
+    (void)state;
+    mode(SUPERBLOCKS);
+    memset(bytes, 0x90, sizeof(bytes));
+    memcpy(bytes + 32, "\x29\xc9\xeb\x00", 5);
+    assert_true(JOIN(bytes, PC + 32));
+    assert_int_equal(published.nmore, 1);
+    assert_int_equal(published.end, PC + 32);
+    assert_int_equal(published.more[0].pc, PC + 32);
+    assert_int_equal(recorded.block.nsides, 0);
+    is_counted_once();
+    assert_false(JOIN(bytes, PC + 33));
+    assert_false(JOIN(bytes, PC + 31));
+}
+
 // Code that may be rewritten is in no superblock, be it that of a block or of what can be none: PC,
 // PC + 8, and PC + 128, where it is writable from.
 static void test_no_joint_writable(void **state)
@@ -935,6 +1097,13 @@ int main(void)
         cmocka_unit_test(test_joint_return),  cmocka_unit_test(test_joint_indirect),
         cmocka_unit_test(test_no_joint),      cmocka_unit_test(test_no_joint_writable),
         cmocka_unit_test(test_joint_lines),
+        cmocka_unit_test(test_joint_plain),
+        cmocka_unit_test(test_record_of_mapping),
+        cmocka_unit_test(test_many_records),
+        cmocka_unit_test(test_fetching),
+        cmocka_unit_test(test_locked),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_beyond),
     };
     static const void *calls[STUB_COUNT];
 
