@@ -1,31 +1,46 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests of files that tell count/reftrace.c what happens: no trace is made. Included by one
-// file of a program.
+// For tests of files that tell count/reftrace.c what happens: no trace is made, but what was told of
+// references is there to be asked for. Included by one file of a program.
 #include "engine/count/reftrace.h"
 
 bool reftrace_on;
+
+struct reftrace_told {
+    u32 ats, refs;   // how many
+    u64 at, addr;    // the last ones
+    u32 size, depth; // depth: begun and not ended
+    enum reftrace_item kind;
+    bool undone;
+} reftrace_told;
 
 void reftrace_init(void) {}
 
 void reftrace_begin(struct thread *t)
 {
     (void)t;
+    reftrace_told.depth++;
 }
 
 void reftrace_end(struct thread *t)
 {
     (void)t;
+    reftrace_told.depth--;
 }
 
 void reftrace_at(u64 pc)
 {
-    (void)pc;
+    reftrace_told.ats++;
+    reftrace_told.at = pc;
 }
 
 void reftrace_ref(enum reftrace_item kind, u64 addr, u32 size, bool undone)
 {
-    (void)kind, (void)addr, (void)size, (void)undone;
+    reftrace_told.refs++;
+    reftrace_told.addr = addr;
+    reftrace_told.size = size;
+    reftrace_told.kind = kind;
+    reftrace_told.undone = undone;
 }
 
 void reftrace_cond(u64 pc, bool taken, bool undone)

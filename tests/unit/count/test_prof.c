@@ -101,6 +101,7 @@ static int setup(void **state)
     memset(counters, 0, sizeof(counters));
     memset(asked, 0, sizeof(asked));
     memset(&tb_config, 0, sizeof(tb_config));
+    memset(&reftrace_told, 0, sizeof(reftrace_told));
     tb_config.min_line = 64;
     n = 0;
     answer = false;
@@ -215,6 +216,11 @@ static void test_gather(void **state)
     assert_int_equal(n, 2);
     assert_int_equal(counters[12], 2);
     assert_int_equal(counters[13], 0);
+    assert_int_equal(reftrace_told.refs, 2);
+    assert_int_equal(reftrace_told.addr, 0x10000 - 16);
+    assert_int_equal(reftrace_told.size, 4);
+    assert_int_equal(reftrace_told.kind, REFTRACE_READ);
+    assert_false(reftrace_told.undone);
 }
 
 // As Cachegrind counts it: elements that are masked off are read at the stack pointer.
@@ -251,6 +257,8 @@ static void test_scatter(void **state)
     assert_int_equal(n, 3);
     assert_int_equal(counters[10], 0);
     assert_int_equal(counters[11], 3);
+    assert_int_equal(reftrace_told.refs, 3);
+    assert_int_equal(reftrace_told.kind, REFTRACE_WRITE);
 }
 
 // vmaskmovpd [h_addr], ymm: elements lie one behind the other.

@@ -61,6 +61,10 @@ static void test_match(void **state)
 
     (void)state;
     assert_true(rules_any());
+    assert_true(rules_has("xg"));
+    assert_true(rules_has("t"));
+    assert_false(rules_has("xyz"));
+    assert_false(rules_has(""));
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         assert_int_equal(rules_match(rows[i].name), rows[i].rules);
 }

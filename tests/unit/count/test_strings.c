@@ -171,6 +171,48 @@ static void test_segment(void **state)
     assert_string_equal(seen, "1000/1@12 ");
 }
 
+// Of what is in one line of a set with two ways, the first is simulated: the others hit, in the same
+// order. A trace has each of them, and so has a set of one way.
+static void test_lines(void **state)
+{
+    (void)state;
+    mode(false, false);
+    header.d1 = (struct spool_geometry){ .size = 32768, .assoc = 2, .line = 64 };
+    run((struct desc_rep){ .op = STR_MOVS, .size_log = 3 }, 20, 0, 8, false);
+    assert_string_equal(seen, "1000/8@12 2000/8@14 1040/8@12 2040/8@14 1080/8@12 2080/8@14 ");
+    assert_int_equal(counters[10], 20);
+    assert_int_equal(counters[11], 20);
+    run((struct desc_rep){ .op = STR_STOS, .size_log = 0 }, 70, 0, 1, false);
+    assert_string_equal(seen, "2000/1@14 2040/1@14 ");
+    // Backwards: the first is the lowest of its line.
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 3 }, 10, 0, -8, false);
+    assert_string_equal(seen, "1000/8@12 ff8/8@12 fb8/8@12 ");
+    reftrace_on = true;
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 3 }, 3, 0, 8, false);
+    assert_string_equal(seen, "1000/8@12 1008/8@12 1010/8@12 ");
+    reftrace_on = false;
+    header.d1.assoc = 1;
+    run((struct desc_rep){ .op = STR_LODS, .size_log = 3 }, 3, 0, 8, false);
+    assert_string_equal(seen, "1000/8@12 1008/8@12 1010/8@12 ");
+    header.d1.assoc = 0;
+}
+
+// What is simulated at once belongs to its instruction in a trace; what is replayed has been said.
+static void test_traced(void **state)
+{
+    (void)state;
+    mode(false, false);
+    memset(&reftrace_told, 0, sizeof(reftrace_told));
+    run((struct desc_rep){ .op = STR_STOS, .size_log = 1 }, 3, 0, 2, false);
+    assert_int_equal(reftrace_told.ats, 1);
+    assert_int_equal(reftrace_told.at, 0x401000);
+    assert_int_equal(reftrace_told.depth, 0);
+    assert_int_equal(reftrace_told.refs, 6);
+    assert_int_equal(reftrace_told.addr, 0x2004);
+    assert_int_equal(reftrace_told.size, 2);
+    assert_int_equal(reftrace_told.kind, REFTRACE_WRITE);
+}
+
 // Extra Ir 10, extra Bc 11, Dr 12, Dw 13, D1mr 14, D1mw 16, Bcm 18.
 static void test_passes(void **state)
 {
@@ -203,6 +245,8 @@ int main(void)
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_directions),
         cmocka_unit_test(test_segment),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_traced),
         cmocka_unit_test(test_passes),
     };
 
