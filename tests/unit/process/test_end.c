@@ -258,6 +258,7 @@ static int setup(void **state)
     memset(did, 0, sizeof(*did));
     memset(block, 0, sizeof(block));
     memset(own, 0, sizeof(own));
+    memset(&reftrace_told, 0, sizeof(reftrace_told));
     for (int i = 0; i < 3; i++) {
         block[i].own = &own[i];
         block[i].next = i < 2 ? &block[i + 1] : NULL;
@@ -310,7 +311,7 @@ static void test_due(void **state)
 {
     (void)state;
     due = true;
-    assert_int_equal(thread_ends(0), LOOPED);
+    assert_int_equal(thread_ends(1), LOOPED); // a thread that ends all the same ends this program
     assert_string_equal(did->text, "m");
     assert_false(own[0].exiting);
 }
@@ -392,6 +393,7 @@ static void test_process(void **state)
     assert_int_equal(process_ends(SPOOL_END_EXIT, 300), FINISHED);
     assert_int_equal(did->code, 300);
     assert_string_equal(did->text, "mlLqk");
+    assert_int_equal(reftrace_told.ends, 1);
     setup(NULL);
     threads = 2;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 1), FINISHED);
@@ -421,7 +423,7 @@ static void test_finished_by_a_child(void **state)
     assert_string_equal(did->text, "mlLqkC!");
     setup(NULL);
     core = true; // an exit leaves none
-    assert_int_equal(process_ends(SPOOL_END_EXIT, 0), FINISHED);
+    assert_int_equal(process_ends(SPOOL_END_EXIT, 3), FINISHED);
 }
 
 static void ends(int code)

@@ -194,9 +194,12 @@ bool tracer_is_debugger(void)
     return debugged;
 }
 
+static u32 drained; // this thread's records alone
+
 void log_drain(struct thread *of)
 {
-    (void)of;
+    assert_ptr_equal(of, t);
+    drained++;
 }
 
 void log_drain_all(s32 stopped)
@@ -531,6 +534,23 @@ static void test_native(void **state)
     own.borrowed = true; // the parent goes on with the memory
     assert_int_equal(exec(good[0]), -EFAULT);
     assert_int_equal(stops, 0);
+}
+
+// A reference trace has all that was recorded, and says so; without one nothing is in a hurry.
+static void test_reftraced(void **state)
+{
+    (void)state;
+    for (u32 on = 0; on < 2; on++) {
+        fresh(0);
+        memset(&reftrace_told, 0, sizeof(reftrace_told));
+        drained = 0;
+        reftrace_on = on;
+        assert_int_equal(exec("elf"), -EFAULT);
+        reftrace_on = false;
+        assert_int_equal(drained, on);
+        assert_int_equal(reftrace_told.ends, on);
+        assert_int_equal(stops, 1);
+    }
 }
 
 // What the kernel refuses: nothing has come to its end, and no filter is put before it.
@@ -1117,6 +1137,7 @@ int main(int argc, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_native, setup),
+        cmocka_unit_test_setup(test_reftraced, setup),
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_written, setup),
         cmocka_unit_test_setup(test_native_ends, setup),

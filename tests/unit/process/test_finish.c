@@ -673,6 +673,13 @@ static void asks_limited(void)
     sys_exit_group(fd >= 0 ? 0 : (int)-fd);
 }
 
+// The file of memory has the least number that is free, be it 0.
+static void asks_without_input(void)
+{
+    sys_close(0);
+    asks_limited();
+}
+
 static void test_names(void **state)
 {
     static const char names[] = "_Z1fv\0_Z1g";
@@ -707,6 +714,10 @@ static void test_names(void **state)
     limited = RLIMIT_FSIZE;
     to = (struct k_rlimit){ 5, 300 * MIB };
     assert_int_equal(in_child(asks_limited), EXITED(0));
+    assert_string_equal(did->spool_begins, "_Z1fv");
+    setup(NULL);
+    assert_int_equal(in_child(asks_without_input), EXITED(0));
+    assert_int_equal(did->ran, 2);
     assert_string_equal(did->spool_begins, "_Z1fv");
     setup(NULL);
     limited = RLIMIT_NPROC;

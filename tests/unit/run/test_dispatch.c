@@ -378,10 +378,13 @@ void int80_call(struct thread *t)
     t->pc += 16; // was refused: behind it
 }
 
+static bool signal_first; // the call is to be made anew
+
 void syscalls_slow(struct thread *t)
 {
     note('c');
-    t->pc = t->sc_next;
+    if (!signal_first)
+        t->pc = t->sc_next;
 }
 
 void syscalls_done(struct thread *t)
@@ -802,6 +805,16 @@ static void test_made_anew(void **state)
     assert_int_equal(go(STUB_COUNT), ENTERED);
     assert_int_equal(counters[6], 9);
     assert_int_equal(t->sc_anew, 0);
+    // One that a signal came before, and one that was made.
+    for (u32 made = 0; made < 2; made++) {
+        counters[6] = 10;
+        t->sc_block = 107;
+        t->sc_next = fragment[0].pc + (made ? 0 : 2);
+        signal_first = !made;
+        assert_int_equal(go(STUB_SYSCALL_SLOW), ENTERED);
+        assert_int_equal(counters[6], made ? 10 : 9);
+        assert_int_equal(t->sc_anew, 0);
+    }
 }
 
 // --dump-every-bb: asked at each block, and only while instructions are counted.

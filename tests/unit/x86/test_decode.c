@@ -173,6 +173,68 @@ static void test_kinds(void **state)
                      INSN_F_REP | INSN_F_REPNE | INSN_F_DYN);
     assert_int_equal(in.str_op, STR_CMPS);
     assert_int_equal(in.str_size, 1);
+    DECODE("\xf3\xa6"); // repe cmpsb
+    assert_int_equal(in.flags & (INSN_F_REP | INSN_F_REPNE | INSN_F_DYN), INSN_F_REP | INSN_F_DYN);
+    DECODE("\xa6");
+    assert_int_equal(in.flags & (INSN_F_REP | INSN_F_REPNE | INSN_F_DYN), 0);
+}
+
+// Where AMD's processors branch to 16 bits, the prefix is the first or a later one; not with REX.W.
+static void test_short_operand(void **state)
+{
+    bool amd = cpu.amd;
+
+    (void)state;
+    cpu.amd = true;
+    decode_init(false);
+    DECODE("\x66\x74\x02");
+    assert_int_equal(in.kind, INSN_STEP);
+    DECODE("\x2e\x66\x74\x02");
+    assert_int_equal(in.kind, INSN_STEP);
+    DECODE("\x2e\x74\x02");
+    assert_int_equal(in.kind, INSN_JCC);
+    DECODE("\x66\x48\x74\x02");
+    assert_int_equal(in.kind, INSN_JCC);
+    cpu.amd = false;
+    decode_init(false);
+    DECODE("\x2e\x66\x74\x02");
+    assert_int_equal(in.kind, INSN_JCC);
+    cpu.amd = amd;
+    decode_init(false);
+}
+
+// What stores to an address that no operand names.
+static void test_stores(void **state)
+{
+    (void)state;
+    DECODE("\x0f\x01\xfc"); // clzero
+    assert_true(in.flags & INSN_F_STORE);
+    DECODE("\x0f\xf7\xc1"); // maskmovq mm0, mm1
+    assert_true(in.flags & INSN_F_STORE);
+    DECODE("\x0f\x01\xf9"); // rdtscp
+    assert_false(in.flags & INSN_F_STORE);
+}
+
+// Tiles are read row by row, where the processor has them.
+static void test_tiles(void **state)
+{
+    bool amx = cpu.amx;
+
+    (void)state;
+    cpu.amx = true;
+    DECODE("\xc4\xe2\x7b\x4b\x0c\x0f"); // tileloadd tmm1, [rdi + rcx]
+    assert_int_equal(in.vec_kind, VEC_TILE);
+    assert_int_equal(in.vec_mask, 1);
+    assert_int_equal(in.vec_count, 16);
+    assert_true(in.flags & INSN_F_DYN);
+    DECODE("\xc4\xe2\x7a\x4b\x14\x0f"); // tilestored [rdi + rcx], tmm2
+    assert_int_equal(in.vec_kind, VEC_TILE);
+    assert_int_equal(in.vec_mask, 2);
+    cpu.amx = false;
+    DECODE("\xc4\xe2\x7b\x4b\x0c\x0f");
+    assert_int_equal(in.vec_kind, VEC_NONE);
+    assert_false(in.flags & INSN_F_DYN);
+    cpu.amx = amx;
 }
 
 // Read-modify-writes that are a loop in Cachegrind's translation.
@@ -305,7 +367,8 @@ int main(void)
         cmocka_unit_test(test_kinds),      cmocka_unit_test(test_locked),
         cmocka_unit_test(test_flags),      cmocka_unit_test(test_ends),
         cmocka_unit_test(test_features),   cmocka_unit_test(test_emulated),
-        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_requests),   cmocka_unit_test(test_short_operand),
+        cmocka_unit_test(test_stores),     cmocka_unit_test(test_tiles),
     };
 
     cpu_init(0, 0);
