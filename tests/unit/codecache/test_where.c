@@ -162,6 +162,9 @@ static void test_recover(void **state)
     assert_int_equal(t.rflags, 0x202 | FLAG_ZF | FLAG_PF | FLAG_CF | FLAG_OF);
     assert_int_equal(partial_block, 9);
     assert_int_equal(partial_insn, 1);
+    t.flags_save = 0x4500;
+    assert_false(recover(19));
+    assert_int_equal(t.rflags, 0x202 | FLAG_ZF | FLAG_PF | FLAG_CF);
 }
 
 // Spilled registers stay what their slots say.

@@ -171,7 +171,7 @@ static void test_segment(void **state)
     assert_string_equal(seen, "1000/1@12 ");
 }
 
-// Of what is in one line of a set with two ways, the first is simulated: the others hit, in the same
+// Of what is in one line of a set with two ways the first is simulated: the others hit, in the same
 // order. A trace has each of them, and so has a set of one way.
 static void test_lines(void **state)
 {

@@ -148,6 +148,58 @@ static void test_layout(void **state)
     }
 }
 
+// Wherever the stack pointer is, what is saved of the FPU ends below the red zone, and by less than
+// an alignment.
+static void test_room(void **state)
+{
+    (void)state;
+    for (u32 off = 0; off < 128; off += 8) {
+        u64 old_sp, fp, bytes = 512;
+
+        setup(NULL);
+        t->regs[R_RSP] -= off;
+        old_sp = t->regs[R_RSP];
+        assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+        fp = at(t->regs[R_RSP] + 8 + UC_FPREGS);
+        if (cpu.xsave)
+            bytes = at(fp + 464) >> 32;
+        assert_in_range(old_sp - 128 - bytes - fp, 0, 63);
+        assert_in_range(fp - (t->regs[R_RSP] + SIGINFO + 128), 0, 15 + 8);
+    }
+}
+
+static u32 protection(void)
+{
+    u32 low, high;
+
+    __asm__ volatile("rdpkru" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static void protect(u32 rights)
+{
+    __asm__ volatile("wrpkru" ::"a"(rights), "c"(0), "d"(0) : "memory");
+}
+
+// A handler begins with what a process begins with: every key but the first is closed.
+static void test_protection_keys(void **state)
+{
+    u32 before;
+    u64 mask;
+
+    (void)state;
+    if (!cpu.pku || !(cpu.xsave_features & 1u << 9))
+        skip();
+    before = protection();
+    protect(0x55555550);
+    assert_int_equal(frame_push(t, &act, &pending, 0), 0);
+    assert_int_equal(protection(), 0x55555554);
+    t->regs[R_RSP] += 8;
+    assert_int_equal(frame_pop(t, &mask), FRAME_POPPED);
+    assert_int_equal(protection(), 0x55555550);
+    protect(before);
+}
+
 // There and back: all registers, the mask, an SSE register.
 static void test_pop(void **state)
 {
@@ -327,6 +379,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_layout, setup),
+        cmocka_unit_test_setup(test_room, setup),
+        cmocka_unit_test_setup(test_protection_keys, setup),
         cmocka_unit_test_setup(test_pop, setup),
         cmocka_unit_test_setup(test_initial, setup),
         cmocka_unit_test_setup(test_pop_legacy, setup),

@@ -12,6 +12,7 @@
 
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
+#include "tests/unit/thread/waiter.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -176,6 +177,38 @@ static void test_live(void **state)
     assert_null(threads_next_live(&slot));
 }
 
+// Who counts, lists or removes threads waits while another one goes through the list.
+static struct thread *victim;
+
+static void count_of(void)
+{
+    threads_count_of(me);
+}
+
+static void remove_one(void)
+{
+    threads_remove(victim);
+}
+
+static void remove_all(void)
+{
+    threads_remove_process(me);
+}
+
+static void test_locked(void **state)
+{
+    static void (*const calls[])(void) = { count_of, remove_one, remove_all };
+
+    (void)state;
+    victim = add(NULL);
+    for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
+        threads_lock();
+        assert_true(waiter_waits(calls[i]));
+        threads_unlock();
+        waiter_end();
+    }
+}
+
 // Without counters there is no thread, and the slot is the next one's.
 static void test_no_counters(void **state)
 {
@@ -233,7 +266,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_area, end),        cmocka_unit_test_teardown(test_list, end),
         cmocka_unit_test_teardown(test_reuse, end),       cmocka_unit_test_teardown(test_live, end),
-        cmocka_unit_test_teardown(test_no_counters, end), cmocka_unit_test_teardown(test_fork, end),
+        cmocka_unit_test_teardown(test_locked, end),
+        cmocka_unit_test_teardown(test_no_counters, end),
+        cmocka_unit_test_teardown(test_fork, end),
         cmocka_unit_test_teardown(test_taken, end),
     };
 
