@@ -363,6 +363,32 @@ static void test_recording(void **state)
                               "mov mov lea mov mov lea jmp ");
 }
 
+// What a reference's address is made of: two words, and which constant; of a bit that is anywhere
+// one byte is referenced.
+static void test_recorded_address(void **state)
+{
+    (void)state;
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
+    TRANSLATE("\x48\x8b\x44\x8f\x08\xeb\x00"); // mov rax, [rdi + rcx * 4 + 8]; jmp +0
+    assert_int_equal(recorded.block.slots, 3);
+    is_op(1, LOG_REF, 0, 1, 8);
+    assert_int_equal(recorded.op[1].index, 2);
+    assert_int_equal(recorded.op[1].scale, 2);
+    assert_int_equal(recorded.op[1].size, 8);
+    // lea rcx, [rcx + 2]: adds four times as much to the constant of what follows
+    TRANSLATE("\x48\x8b\x44\x8f\x08\x48\x8d\x49\x02\x8b\x04\x8f\xeb\x00");
+    is_op(2, LOG_REF, 2, 1, 8);
+    assert_int_equal(recorded.op[2].index, 2);
+    assert_int_equal(recorded.op[2].size, 4);
+    TRANSLATE("\x48\x8b\x07\xeb\x00"); // mov rax, [rdi]
+    assert_int_equal(recorded.op[1].index, LOG_NO_SLOT);
+    TRANSLATE("\x48\x0f\xa3\x07\xeb\x00"); // bt [rdi], rax
+    assert_int_equal(recorded.op[1].kind, LOG_REF);
+    assert_int_equal(recorded.op[1].size, 1);
+    TRANSLATE("\x0f\xba\x27\x05\xeb\x00"); // bt dword [rdi], 5
+    assert_int_equal(recorded.op[1].size, 4);
+}
+
 static void is_stack(u32 slot, s64 add)
 {
     assert_int_equal(recorded.block.sp, slot);
@@ -946,6 +972,10 @@ static void test_joint_indirect(void **state)
         if (end == published.size)
             assert_int_equal(n, 2);
     }
+    // A record is as long as any of its sides: call rdx; sub ecx, ecx; jmp +0
+    assert_true(JOIN("\xff\xd2\x29\xc9\xeb\x00", PC + 2));
+    is_side(1, 2, 2, -8, 0, true);
+    assert_int_equal(recorded.block.slots, 2);
     mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
     assert_true(JOIN(bytes, PC + 2, PC + 6));
     is_side(1, 1, 2, -8, 0, false);
@@ -1097,6 +1127,7 @@ int main(void)
         cmocka_unit_test(test_joint_return),  cmocka_unit_test(test_joint_indirect),
         cmocka_unit_test(test_no_joint),      cmocka_unit_test(test_no_joint_writable),
         cmocka_unit_test(test_joint_lines),
+        cmocka_unit_test(test_recorded_address),
         cmocka_unit_test(test_joint_plain),
         cmocka_unit_test(test_record_of_mapping),
         cmocka_unit_test(test_many_records),
