@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests of files that tell count/reftrace.c what happens: no trace is made, but what was told of
-// references is there to be asked for. Included by one file of a program.
+// For tests of files that tell count/reftrace.c what happens: no trace is made, but what was told
+// of references is there to be asked for. Included by one file of a program.
 #include "engine/count/reftrace.h"
 
 bool reftrace_on;

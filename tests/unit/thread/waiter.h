@@ -39,8 +39,8 @@ static char waiter_state(int tid)
     return strrchr(text, ')') ? strrchr(text, ')')[2] : 0;
 }
 
-// Another thread begins with `what`, which sleeps for nothing but a lock. True: it does sleep, until
-// the lock is dropped; waiter_end() follows then. False: it did what it wanted.
+// Another thread begins with `what`, which sleeps for nothing but a lock. True: it does sleep,
+// until the lock is dropped; waiter_end() follows then. False: it did what it wanted.
 static bool waiter_waits(void (*what)(void))
 {
     int tid;
