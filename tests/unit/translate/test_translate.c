@@ -986,6 +986,29 @@ static void test_joint_indirect(void **state)
     assert_false(is_r11(-8));
 }
 
+// Where the segment is not the client's, lea makes the address: of an EVEX instruction with the
+// displacement that it stands for, in four bytes.
+static void test_gs(void **state)
+{
+    u32 off;
+
+    (void)state;
+    mode(0);
+    TRANSLATE("\x65\x62\xf1\x7e\x48\x6f\x40\x02\xeb\x00"); // vmovdqu32 zmm0, gs:[rax + 128]
+    for (off = step(0); at.zi.mnemonic != ZYDIS_MNEMONIC_LEA; off = step(off))
+        assert_true(off < published.size);
+    assert_int_equal(at.op[1].mem.base, ZYDIS_REGISTER_RAX);
+    assert_int_equal(at.op[1].mem.index, ZYDIS_REGISTER_NONE);
+    assert_int_equal(at.op[1].mem.disp.value, 128);
+    TRANSLATE("\x65\x48\x8b\x44\x8a\x10\xeb\x00"); // mov rax, gs:[rdx + rcx * 4 + 16]
+    for (off = step(0); at.zi.mnemonic != ZYDIS_MNEMONIC_LEA; off = step(off))
+        assert_true(off < published.size);
+    assert_int_equal(at.op[1].mem.base, ZYDIS_REGISTER_RDX);
+    assert_int_equal(at.op[1].mem.index, ZYDIS_REGISTER_RCX);
+    assert_int_equal(at.op[1].mem.scale, 4);
+    assert_int_equal(at.op[1].mem.disp.value, 16);
+}
+
 // --calls: a jump through a register that ends its function. A tail call that was seen before has
 // its frame from the edge: the number in the linkage table, with the mark of a jump, then the
 // counter.
@@ -1167,6 +1190,7 @@ int main(void)
         cmocka_unit_test(test_no_joint),      cmocka_unit_test(test_no_joint_writable),
         cmocka_unit_test(test_joint_lines),
         cmocka_unit_test(test_recorded_address),
+        cmocka_unit_test(test_gs),
         cmocka_unit_test(test_tail_call),
         cmocka_unit_test(test_joint_plain),
         cmocka_unit_test(test_record_of_mapping),

@@ -203,6 +203,19 @@ static void test_short_operand(void **state)
     decode_init(false);
 }
 
+// The processor is asked which flags do not depend on what they were: of what it was asked about
+// some may, of what it was not asked about none.
+static void test_probed(void **state)
+{
+    (void)state;
+    decode_init(true);
+    DECODE("\x48\x21\xc8"); // and rax, rcx: AF is all that is undefined
+    assert_int_equal(in.flags_kill | FLAG_AF, FLAGS_ARITH);
+    DECODE("\x48\x0f\xba\xe0\x01"); // bt rax, 1: CF alone is defined
+    assert_true(in.flags_kill & FLAG_CF);
+    decode_init(false);
+}
+
 // What stores to an address that no operand names.
 static void test_stores(void **state)
 {
@@ -369,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_features),   cmocka_unit_test(test_emulated),
         cmocka_unit_test(test_requests),   cmocka_unit_test(test_short_operand),
         cmocka_unit_test(test_stores),     cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_probed),
     };
 
     cpu_init(0, 0);
