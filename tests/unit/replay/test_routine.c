@@ -147,6 +147,37 @@ static void test_begins(void **state)
     assert_string_equal(made(), "ftd.");
 }
 
+// Whoever goes on where a replay was killed has to know the word that is next: it is stored behind
+// each record, and behind the word that says how a branch ended.
+static void test_where(void **state)
+{
+    (void)state;
+    for (u32 said = 0; said < 2; said++) {
+        u8 *code = (u8 *)REPLAY_BASE + area_next_id(), *end;
+        u32 moved = 0, stored = 0;
+
+        draft.block.tail = said ? LOG_COND : LOG_NEXT;
+        draft.block.said = said;
+        end = routine_make(area_publish(&draft), code, code + AREA_CODE_MAX);
+        area_code_ends(end);
+        for (u8 *at = code; at < end;) {
+            ZydisDecodedInstruction zi;
+            ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+
+            assert_true(ZYAN_SUCCESS(
+                ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+            at += zi.length;
+            moved += zi.mnemonic == ZYDIS_MNEMONIC_LEA && o[0].reg.value == ZYDIS_REGISTER_RBX;
+            stored += zi.mnemonic == ZYDIS_MNEMONIC_MOV &&
+                      o[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                      o[0].mem.base == ZYDIS_REGISTER_R12 &&
+                      o[0].mem.disp.value == TH_RECORD && o[1].reg.value == ZYDIS_REGISTER_RBX;
+        }
+        assert_int_equal(moved, 1 + said);
+        assert_int_equal(stored, 1 + said);
+    }
+}
+
 static int first(void **state)
 {
     (void)state;
@@ -159,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_ticks, setup),
         cmocka_unit_test_setup(test_begins, setup),
+        cmocka_unit_test_setup(test_where, setup),
     };
 
     return cmocka_run_group_tests_name("replay/routine", tests, first, NULL);
