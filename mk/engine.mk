@@ -239,20 +239,22 @@ ENGINE_WING_UNITS += replay/replayer replay/rest
 ENGINE_UNIT_OBJS_replay/rest := replay/rest
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S
 
-ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/reftrace emit/tb replay/replay replay/routine run/stack syscalls/control syscalls/counting syscalls/requests
-ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
-ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
-ENGINE_UNIT_OBJS_count/functions := count/functions base/mini
-ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform replay/area base/mini
-ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helper base/mini
+ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/reftrace \
+    emit/tb replay/replay replay/routine run/stack syscalls/control syscalls/counting \
+    syscalls/requests
+ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/mini
+ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/mini
 ENGINE_UNIT_OBJS_count/caches := count/caches base/mini
 $(BUILD)/tests/unit/count/test_caches: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
-ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
-ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/mini
-ENGINE_UNIT_OBJS_replay/routine := replay/routine replay/area base/mini
+ENGINE_UNIT_OBJS_count/functions := count/functions base/mini
 ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/mini
-ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/mini
+ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helper base/mini
+ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform replay/area base/mini
+ENGINE_UNIT_OBJS_replay/routine := replay/routine replay/area base/mini
+ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
 ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/mini
+ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
+ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
