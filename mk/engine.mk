@@ -240,8 +240,8 @@ ENGINE_UNIT_OBJS_replay/rest := replay/rest
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S
 
 ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/reftrace \
-    emit/tb replay/replay replay/routine run/stack syscalls/control syscalls/counting \
-    syscalls/requests
+    emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \
+    syscalls/counting syscalls/requests
 ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/mini
 ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/mini
 ENGINE_UNIT_OBJS_count/caches := count/caches base/mini
@@ -251,6 +251,8 @@ ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/mini
 ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helper base/mini
 ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform replay/area base/mini
 ENGINE_UNIT_OBJS_replay/routine := replay/routine replay/area base/mini
+ENGINE_UNIT_OBJS_run/emulate := run/emulate x86/decode x86/decode_flags x86/isa x86/operands \
+    base/cpu base/mini
 ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
 ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/mini
 ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
