@@ -1059,6 +1059,36 @@ static void test_said(void **state)
     mode(0);
 }
 
+// xsave of the states that the program is shown: the flags are saved before its eax is masked,
+// and its segment stays.
+static void test_xsave(void **state)
+{
+    u32 off = 0;
+    bool saved = false, masked = false;
+
+    (void)state;
+    mode(0);
+    tb_config.xstate_mask = 7;
+    TRANSLATE("\x64\x0f\xae\x27\xeb\x00"); // xsave fs:[rdi]; jmp +0
+    do {
+        assert_true(off < published.size);
+        off = step(off);
+        if (at.zi.mnemonic == ZYDIS_MNEMONIC_AND) {
+            assert_true(saved);
+            assert_int_equal(at.op[1].imm.value.u, 7);
+            masked = true;
+        }
+        saved |= at.zi.mnemonic == ZYDIS_MNEMONIC_LAHF;
+    } while (at.zi.mnemonic != ZYDIS_MNEMONIC_XSAVE);
+    assert_true(masked);
+    assert_int_equal(at.op[0].mem.segment, ZYDIS_REGISTER_FS);
+    TRANSLATE("\x0f\xae\x27\xeb\x00");
+    for (off = step(0); at.zi.mnemonic != ZYDIS_MNEMONIC_XSAVE; off = step(off))
+        assert_true(off < published.size);
+    assert_int_equal(at.op[0].mem.segment, ZYDIS_REGISTER_DS);
+    tb_config.xstate_mask = 0;
+}
+
 // --calls: a jump through a register that ends its function. A tail call that was seen before has
 // its frame from the edge: the number in the linkage table, with the mark of a jump, then the
 // counter.
@@ -1242,6 +1272,7 @@ int main(void)
         cmocka_unit_test(test_recorded_address),
         cmocka_unit_test(test_said),
         cmocka_unit_test(test_gs),
+        cmocka_unit_test(test_xsave),
         cmocka_unit_test(test_tail_call),
         cmocka_unit_test(test_joint_plain),
         cmocka_unit_test(test_record_of_mapping),
