@@ -178,6 +178,35 @@ static void test_where(void **state)
     }
 }
 
+// A fetch of two lines that are of one set, or of a line that has no hint, is C's.
+static void test_in_c(void **state)
+{
+    (void)state;
+    for (u32 k = 0; k < 3; k++) {
+        u8 *code, *end;
+        u32 calls = 0;
+
+        setup(state);
+        code = (u8 *)REPLAY_BASE + area_next_id();
+        tb_config.i1_sets = k == 1 ? 1 : 64;
+        op(LOG_FETCH, LOG_NO_SLOT, 0x1000, k == 2 ? TA_I1_IDS : 5);
+        draft.op[0].last = k == 1 ? 6 : draft.op[0].first;
+        end = routine_make(area_publish(&draft), code, code + AREA_CODE_MAX);
+        for (u8 *at = code; at < end;) {
+            ZydisDecodedInstruction zi;
+            ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+
+            assert_true(ZYAN_SUCCESS(
+                ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+            at += zi.length;
+            if (zi.mnemonic == ZYDIS_MNEMONIC_LEA && o[0].reg.value == ZYDIS_REGISTER_RBX)
+                break; // the record's end: what comes then are parts that miss
+            calls += zi.mnemonic == ZYDIS_MNEMONIC_CALL;
+        }
+        assert_int_equal(calls, k > 0);
+    }
+}
+
 static int first(void **state)
 {
     (void)state;
@@ -191,6 +220,7 @@ int main(void)
         cmocka_unit_test_setup(test_ticks, setup),
         cmocka_unit_test_setup(test_begins, setup),
         cmocka_unit_test_setup(test_where, setup),
+        cmocka_unit_test_setup(test_in_c, setup),
     };
 
     return cmocka_run_group_tests_name("replay/routine", tests, first, NULL);
