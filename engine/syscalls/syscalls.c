@@ -228,9 +228,9 @@ static void client_prctl(struct thread *t)
     }
 }
 
-static _Noreturn void gate_limit(struct thread *t, u64 which)
+static _Noreturn void gate_limit(struct thread *t, u64 which, bool sets)
 {
-    if (which == RLIMIT_AS || which == RLIMIT_DATA)
+    if (sets && (which == RLIMIT_AS || which == RLIMIT_DATA))
         heap_ahead();
     gate(t);
 }
@@ -327,8 +327,8 @@ void syscalls_slow(struct thread *t)
     case SYS_arch_prctl: gate_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
     case SYS_modify_ldt: gate_return(t, client_modify_ldt(t, r[R_RDI], r[R_RSI], r[R_RDX])); return;
     case SYS_prctl: client_prctl(t); return;
-    case SYS_setrlimit: gate_limit(t, r[R_RDI]);
-    case SYS_prlimit64: gate_limit(t, r[R_RSI]);
+    case SYS_setrlimit: gate_limit(t, r[R_RDI], true);
+    case SYS_prlimit64: gate_limit(t, r[R_RSI], r[R_RDX] != 0);
     case SYS_seccomp:
         gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
         return;
