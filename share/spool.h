@@ -538,6 +538,7 @@ enum spool_code_kind {
     SPOOL_CODE_COLD, // behind the main path
     SPOOL_CODE_DATA, // no code: words for a helper
     SPOOL_CODE_EXIT, // the stub of an exit; insn is the exit's number
+    SPOOL_CODE_WATCH, // notes who goes there
 };
 
 // What begins at an offset of the host's bytes.

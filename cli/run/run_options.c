@@ -239,11 +239,13 @@ static const struct option rows[] = {
       "thread its own, or where there are two processors another process meanwhile; auto: what is "
       "fastest on this machine [auto]",
       OPTION_CHOICE, FIELD(replay) },
-    { "--small-buffers", NULL, "with --replay, record into buffers of 16 KiB, not 512",
+    { "--small-buffers", NULL,
+      "with --replay, record into buffers of 16 KiB, not 512; without caches, look which blocks are "
+      "executed from the first on, in buffers of 4 KiB, not 64",
       OPTION_SET, FLAG(SMALL_LOG) },
     { "--no-value-numbers", NULL, "with --replay, record the address of each reference",
       OPTION_SET, FLAG(NO_VALUES) },
-    { "--no-superblocks", NULL, "with --replay, never make one of blocks that follow each other",
+    { "--no-superblocks", NULL, "never make one of blocks that follow each other",
       OPTION_SET, FLAG(NO_SUPERBLOCKS) },
     { "--no-ahead", NULL, "never translate before a fork what earlier children translated",
       OPTION_SET, FLAG(NO_AHEAD) },

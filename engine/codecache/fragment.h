@@ -6,6 +6,7 @@
 
 #include "engine/base/types.h"
 
+#define FRAGMENTS_MAX        (8u << 20)
 #define FRAGMENT_INSNS_MAX   128
 #define FRAGMENT_BLOCKS_MAX  14
 #define FRAGMENT_EXITS_MAX   16 // a block has two, a superblock one more for each joint
@@ -46,6 +47,8 @@ enum fragment_flag {
     FRAGMENT_ALONE = 8,    // its exits are never linked
     FRAGMENT_REQUEST = 16, // ends in a client request, and nor is its exit
     FRAGMENT_UNCOUNTED = 32,
+    FRAGMENT_WATCHED = 64, // whoever goes there from elsewhere is noted (watch.h)
+    FRAGMENT_PAST = 128,   // a superblock has taken its place
 };
 
 // A block of the client's that a superblock has behind its first, and its instructions from the
@@ -74,6 +77,8 @@ struct fragment {
     u32 ibl_jmp[2]; // offsets of the jumps of look-ups, 0: none
     u32 sc_jmp;     // offset of the displacement of the jump to the system call gate, 0 if none
     u32 ninsns;
+    u16 watch; // offset of the code that notes who goes there, 0: it has none
+    u16 seen;  // how often somebody did
     struct recipe *recipes;
     u16 *relocs;
     u8 *lens; // instruction lengths
@@ -94,12 +99,21 @@ struct draft {
     u32 block, counter, own, log;
     u32 nrecipes, nrelocs, nexits, ninsns, nmore;
     u32 ibl_jmp[2], sc_jmp;
+    u16 watch;
     struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
     struct recipe recipe[FRAGMENT_RECIPES_MAX];
     u16 reloc[FRAGMENT_RELOCS_MAX]; // displacements that lead out of the fragment
     u8 len[FRAGMENT_INSNS_MAX];
     struct fragment_exit exit[FRAGMENT_EXITS_MAX]; // rel32, stub, side and target
 };
+
+// Host address that leads to it.
+static inline u64 fragment_entry(const struct fragment *f)
+{
+    return f->hpc + (f->flags & FRAGMENT_WATCHED ? f->watch : 0);
+}
+
+#define WATCH_JUMP 12 // behind f->watch: the jump to the stub
 
 // What an exit's stub says to the dispatcher: the fragment's index and the exit's.
 static inline u32 fragment_exit_id(u32 index, u32 k)

@@ -47,7 +47,12 @@ void ibl_fill(struct thread *t, const struct fragment *f)
         return;
     // the thread itself writes; it is not in the lookup now
     e[0] = -f->pc;
-    e[1] = f->hpc;
+    e[1] = fragment_entry(f);
+}
+
+bool ibl_leads(const struct thread *t, const struct fragment *f)
+{
+    return *((const u64 *)((const u8 *)t->self + TA_IBL) + ibl_index(f->pc) * 2) == -f->pc;
 }
 
 // The entry keeps its key: whoever looks at it meanwhile finds the old place or the new one.
@@ -68,7 +73,7 @@ static void lead(u64 pc, u64 host)
 
 void ibl_move(const struct fragment *f)
 {
-    lead(f->pc, f->hpc);
+    lead(f->pc, fragment_entry(f));
 }
 
 void ibl_forget(u64 pc)

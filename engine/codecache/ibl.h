@@ -26,6 +26,8 @@ void ibl_end(struct thread *t);
 void ibl_reset(struct thread *t);
 // Enters `f`; by the thread itself.
 void ibl_fill(struct thread *t, const struct fragment *f);
+// Whether t's table has f's block. By the thread itself.
+bool ibl_leads(const struct thread *t, const struct fragment *f);
 // Leads every thread that has been to `pc` to where f is, which is made of the same code.
 void ibl_move(const struct fragment *f);
 // Leads every thread that looks `pc` up to the miss path.

@@ -18,7 +18,7 @@ static void lead(struct fragment_exit *x, struct fragment *to)
     if (to->in)
         to->in->at_in = &x->next_in;
     to->in = x;
-    patch_rel32(x->of->hpc + x->rel32, to->hpc);
+    patch_rel32(x->of->hpc + x->rel32, fragment_entry(to));
 }
 
 void links_make(struct fragment *from, u32 k, struct fragment *to)
@@ -42,6 +42,12 @@ void links_move(struct fragment *from, struct fragment *to)
             x->next_in->at_in = &from->in;
         lead(x, to);
     }
+}
+
+void links_again(struct fragment *f)
+{
+    for (struct fragment_exit *x = f->in; x; x = x->next_in)
+        patch_rel32(x->of->hpc + x->rel32, fragment_entry(f));
 }
 
 // Out of the list of those that lead to x->to, and back to its stub.

@@ -9,6 +9,8 @@
 void links_make(struct fragment *from, u32 k, struct fragment *to);
 // What leads to one leads to the other: both are made of the code at one address.
 void links_move(struct fragment *from, struct fragment *to);
+// What leads to f leads to its entry, which has changed.
+void links_again(struct fragment *f);
 // Everything that leads to f or away from it goes through the dispatcher again.
 void links_cut(struct fragment *f);
 

@@ -114,6 +114,12 @@ stubs_syscall_done: // behind a system call: rcx is not the client's, r11 is
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX 0
     TO_C syscall_done
+
+stubs_watched: // `watch` says at whose beginning the client is
+    mov gs:[TH_REGS + 0x08], rcx
+    mov gs:[TH_REGS + 0x20], rsp
+    SAVE_REGS_BUT_RSP_RCX
+    TO_C watched
 stubs_exit_end:
 
 // -- in: regs[], rflags and pc are intact throughout; a signal redirects to loop_resume --
@@ -141,6 +147,33 @@ stubs_gate_from_c: // the same, into the gate
 9:  movabs rax, offset loop_resume
     jmp rax
 stubs_enter_end:
+
+// -- on the way into a fragment that is watched --
+//
+// The client is at its beginning; of its registers rax and rcx are in their slots from
+// stubs_watch_saved on. Flags are left alone.
+
+stubs_watch: // `watch`: 8 times the fragment's number
+    mov gs:[TH_REGS + 0x00], rax
+    mov gs:[TH_REGS + 0x08], rcx
+stubs_watch_saved:
+    mov rax, gs:[TH_WATCH]
+    mov rcx, gs:[TH_LOG]
+    mov [rcx], eax
+    lea rcx, [rcx + 4]
+    mov gs:[TH_LOG], rcx
+    movzx ecx, cx
+    jrcxz 4f
+    mov rcx, gs:[TH_BODIES]
+    mov rax, [rcx + rax]
+    mov gs:[TH_HOST], rax
+    mov rax, gs:[TH_REGS + 0x00]
+    mov rcx, gs:[TH_REGS + 0x08]
+    jmp qword ptr gs:[TH_HOST]
+4:  mov rax, gs:[TH_REGS + 0x00]
+    mov rcx, gs:[TH_REGS + 0x08]
+    jmp stubs_watched
+stubs_watch_end:
 
 // -- the system call gate --
 //

@@ -15,12 +15,13 @@
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
+#include "engine/codecache/watch.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
 #define HASH_BITS 20
-#define INDEX_MAX (8u << 20)
+#define INDEX_MAX FRAGMENTS_MAX
 
 static struct lock lock;
 
@@ -93,6 +94,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
     pages.size = 4096;
     pages.page = heap_alloc(pages.size * sizeof(u64));
     pages.list = heap_alloc(pages.size * sizeof(*pages.list));
+    watch_init(fragments);
     return 0;
 }
 
@@ -103,6 +105,7 @@ int tcache_thread_init(struct thread *t)
         t->escape_buffer = region_escape_take();
     t->escape_fragment = 0;
     ibl_begin(t);
+    watch_begin(t);
     lock_drop(&lock);
     return 0;
 }
@@ -244,6 +247,7 @@ struct fragment *tcache_publish(const struct draft *d)
     f->own = d->own;
     f->log = d->log;
     f->ninsns = d->ninsns;
+    f->watch = d->watch;
     memcpy(f->ibl_jmp, d->ibl_jmp, sizeof(f->ibl_jmp));
     f->sc_jmp = d->sc_jmp;
     f->nrecipes = d->nrecipes;
@@ -265,6 +269,7 @@ struct fragment *tcache_publish(const struct draft *d)
     f->index = nfragments;
     __atomic_store_n(&fragments[nfragments], f, __ATOMIC_RELEASE);
     __atomic_store_n(&nfragments, nfragments + 1, __ATOMIC_RELEASE);
+    watch_published(f);
     region_take(f->size);
     spool->code_bytes += f->size;
 
@@ -353,6 +358,7 @@ void tcache_flush_all(void)
     threads_lock();
     for (struct thread *t = threads_first(); t; t = t->next) {
         ibl_reset(t);
+        watch_begin(t);
         t->sc_cont = stubs_at(STUB_SYSCALL_DONE);
         t->escape_fragment = 0;
     }

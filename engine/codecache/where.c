@@ -2,6 +2,7 @@
 // Host addresses, as signal handlers ask about them (where.h).
 #include "engine/codecache/where.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/mini.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
@@ -22,6 +23,8 @@ enum where where_of(u64 hpc)
         return WHERE_EXIT;
     if (stubs_between(hpc, STUB_ENTER, STUB_ENTER_END))
         return WHERE_ENTER;
+    if (stubs_between(hpc, STUB_WATCH, STUB_WATCH_END))
+        return WHERE_WATCH;
     if (stubs_between(hpc, STUB_GATE, STUB_GATE_AFTER))
         return WHERE_GATE_BEFORE;
     if (stubs_between(hpc, STUB_GATE_AFTER, STUB_GATE_AFTER_END))
@@ -156,6 +159,19 @@ void where_gate_state(struct thread *t, const struct host_regs *u)
     t->sc_anew = t->sc_block;
 }
 
+void where_watch_state(struct thread *t, const struct host_regs *u)
+{
+    u64 rax = t->regs[R_RAX], rcx = t->regs[R_RCX];
+
+    memcpy(t->regs, u->r, sizeof(t->regs));
+    if (stubs_between(u->rip, STUB_WATCH_SAVED, STUB_WATCH_END)) {
+        t->regs[R_RAX] = rax;
+        t->regs[R_RCX] = rcx;
+    }
+    t->rflags = u->rflags & ~FLAG_TF;
+    t->pc = tcache_by_index((u32)t->watch / 8)->pc;
+}
+
 void where_leave(struct thread *t, u64 *ret)
 {
     __atomic_store_n(&t->leaving, true, __ATOMIC_SEQ_CST);
@@ -189,6 +205,12 @@ u64 where_escape(struct thread *t, u64 hpc)
         u32 rel = (u32)(stubs_at(STUB_IBL_MISS) - ((u64)jump + 5));
 
         *jump = 0xe9;
+        memcpy(jump + 1, &rel, 4);
+    }
+    if (f->watch) {
+        u8 *jump = copy + f->watch + WATCH_JUMP;
+        u32 rel = (u32)(stubs_at(STUB_WATCHED) - ((u64)jump + 5));
+
         memcpy(jump + 1, &rel, 4);
     }
     if (f->sc_jmp) {

@@ -18,6 +18,8 @@ enum where {
     WHERE_EXIT,
     // One that loads them on the way in: regs[], rflags and pc are intact; redirect.
     WHERE_ENTER,
+    // A stub that notes who goes into a fragment: the client is at its beginning.
+    WHERE_WATCH,
     // A stub of the simulators; its return address is the first word of the engine's stack.
     WHERE_HELPER,
     // The gate, call not made yet or to be restarted: the client is at its syscall instruction.
@@ -53,6 +55,9 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u);
 
 // An interruption in WHERE_GATE_BEFORE: writes the client's state at its syscall instruction to t.
 void where_gate_state(struct thread *t, const struct host_regs *u);
+
+// The same in WHERE_WATCH.
+void where_watch_state(struct thread *t, const struct host_regs *u);
 
 // An asynchronous signal at hpc in WHERE_FRAGMENT: makes the escape copy and returns the address in
 // it that corresponds to hpc. The copy runs to the end of the fragment and then enters the

@@ -63,7 +63,8 @@ struct cold_edge {
 
 // A superblock is left at a joint.
 struct cold_side {
-    u32 number; // of the side, from 1 on
+    u32 number; // of the side in the record, from 1 on; 0: nothing is recorded
+    u32 blocks; // so many have been executed
     u64 target; // of an indirect branch, the one that it does not have
     bool indirect;
 };

@@ -11,6 +11,7 @@
 #include "engine/replay/log.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
 
@@ -57,6 +58,7 @@ void birth_start(struct thread *t)
     thread_own(t)->tgid = sys_getpid();
     setup_thread_start(t);
     stress_start(t);
+    looks_start(t);
 }
 
 struct thread *birth_main(void)

@@ -18,6 +18,7 @@
 #include "engine/signal/mask.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
 
@@ -61,6 +62,7 @@ _Noreturn void end_thread(struct thread *t, int code)
     calls_thread_end(t);
     caches_thread_fini(t); // with the turn, if there are turns
     world_turn_give(t);
+    looks_end(t);
     tcache_thread_fini(t);
     mask_pass_on(t);
     setup_thread_end(t);

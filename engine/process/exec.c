@@ -26,6 +26,7 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
 
@@ -253,6 +254,15 @@ static void leave_memory(struct thread *t)
     }
     replayer_stop();
     clerk_stop();
+    looks_end(t); // a poke would end the program that is executed
+}
+
+// The same process, and the same program, goes on.
+static void stay(struct thread *t)
+{
+    replayer_allow();
+    if (threads_is_profiled(t) && !thread_own(t)->borrowed)
+        looks_start(t);
 }
 
 // sure: it will succeed, so that nothing of ours comes after the kernel has got the client's
@@ -264,13 +274,13 @@ static long go(struct thread *t, int dirfd, const char *path, const u64 *argv, u
 
     leave_memory(t);
     if (mask_any_noted(t) || !mask_restore_for_exec(t)) {
-        replayer_allow();
+        stay(t);
         return -ERESTARTNOINTR;
     }
     if (sure && !seccomp_to_kernel(t))
         engine_msg("warning: the seccomp filters are not in force in what is executed now");
     ret = execcall(dirfd, path, argv, envp, flags, &t->stop);
-    replayer_allow();
+    stay(t);
     return ret;
 }
 
@@ -288,7 +298,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
             ret = execcall(AT_FDCWD, spooler_string(spool->s_engine), argv, envp, 0, &t->stop);
     }
     mask_exec_failed(t);
-    replayer_allow();
+    stay(t);
     return ret;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/stop.h"
 
 // Descriptor of the copy that is to be finished; in the child that does it, the copy has the
 // spool's number.
@@ -97,6 +98,14 @@ static const char *shed_client(void)
     return low;
 }
 
+// One that has been sent and not seen would end the finisher.
+static void drop_pokes(void)
+{
+    struct k_sigaction ignore = { SIG_IGN, 0, 0, 0 };
+
+    sys_sigaction(STOP_POKE_SIGNAL, &ignore, NULL);
+}
+
 static void mark_ended(u32 kind, s32 code)
 {
     fds_check_log();
@@ -157,6 +166,7 @@ void finish_process(u32 kind, s32 code)
     // These survive exec and would reach the finisher, or end it by SIGALRM once it opens its mask.
     for (u64 i = ITIMER_REAL; i <= ITIMER_PROF; i++)
         sys_call3(SYS_setitimer, i, (u64)&off, 0);
+    drop_pokes();
     mark_ended(kind, code);
     if (!nobody_reads()) {
         if (clerk_takes())

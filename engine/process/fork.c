@@ -37,6 +37,7 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
 #include "sim/branch.h"
@@ -159,6 +160,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         world_fork_child(t);
         end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
         stress_start(t);
+        looks_start(t);
         forget_noted(t);
         common_forget(0);
         copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
@@ -255,6 +257,7 @@ _Noreturn void fork_borrow_child(struct thread *t)
     t->tid = sys_gettid();
     thread_own(t)->tgid = sys_getpid();
     thread_own(t)->stress = STRESS_OFF; // timers are the parent's
+    thread_own(t)->look_us = 0;
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
         action_table_reset(t->sig->table);
     if (t->sc_args[1])

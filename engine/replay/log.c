@@ -90,17 +90,14 @@ void log_init(void)
     world_on_turn = turn;
 }
 
-void log_thread_init(struct thread *t)
+static void buffers_init(struct thread *t)
 {
     const u64 buffers[] = { TA_LOG_OTHER, TA_LOG };
 
-    t->log_tail = NULL;
     for (u32 i = 0; i < ARRAY_SIZE(buffers); i++) {
         u64 end;
 
         t->log = t->log_begin = (u64)t->self + buffers[i] + TA_LOG_SIZE - tb_config.log_size;
-        if (!tb_config.defer)
-            continue;
         // The replay of a full buffer reads one word more.
         end = end_of(t);
         sys_mprotect(end, PAGE_SIZE, PROT_READ | PROT_WRITE);
@@ -108,8 +105,14 @@ void log_thread_init(struct thread *t)
         if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
             engine_die("cannot protect the end of a thread's buffer");
     }
+    *(u64 *)t->log_begin = 0;
+}
+
+void log_thread_init(struct thread *t)
+{
+    t->log_tail = NULL;
     if (tb_config.defer)
-        *(u64 *)t->log_begin = 0;
+        buffers_init(t);
     replayer_thread_init(t);
     calls_thread_init(t);
 }

@@ -33,9 +33,11 @@
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/systime.h"
 #include "engine/syscalls/vsyscall.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/world.h"
+#include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 
 #define INT80   0x80cd // int $0x80, as bytes in memory
@@ -187,6 +189,11 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             if (dies_of)
                 end_process(t, SPOOL_END_SIGNAL, dies_of);
             world_park(t);
+            if (t->stop & STOP_LOOK) {
+                stop_clear(t, STOP_LOOK);
+                superblock_look(t);
+                looks_next(t);
+            }
             from = NULL;
             indirect = false;
             if (t->stop)
@@ -201,6 +208,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
         if (UNLIKELY(tb_config.each_block) && tb_config.counts)
             control_block(t);
         u64 flushes = spool->n_flush;
+
 
         f = find(t);
         if (spool->n_flush != flushes)
@@ -237,7 +245,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             ibl_fill(t, f);
             ahead_note_target(f);
         }
-        t->host = f->hpc;
+        t->host = fragment_entry(f);
         tcache_unlock();
         t->rflags &= ~FLAG_TF;
         log_enter(t);
@@ -309,6 +317,14 @@ static _Noreturn void dispatch_exit(struct thread *t)
         run(t, NULL, 0, false);
     }
     run(t, f, k, false);
+}
+
+// The buffer is full that says which blocks were entered, or an escape copy is left.
+static _Noreturn void dispatch_watched(struct thread *t)
+{
+    t->pc = tcache_by_index((u32)t->watch / 8)->pc;
+    superblock_watched(t);
+    run(t, NULL, 0, false);
 }
 
 static _Noreturn void dispatch_syscall(struct thread *t)

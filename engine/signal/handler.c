@@ -144,6 +144,10 @@ static void divert(struct thread *t, struct k_ucontext *uc, const struct host_re
     case WHERE_FRAGMENT:
     case WHERE_HELPER: leave_fragment(t, where, uc); break;
     case WHERE_ENTER: resume_at(t, uc, loop_resume); break;
+    case WHERE_WATCH:
+        where_watch_state(t, u);
+        resume_at(t, uc, loop_resume);
+        break;
     case WHERE_GATE_BEFORE:
         where_gate_state(t, u);
         call_not_made(t, uc);
@@ -173,7 +177,7 @@ static bool is_sync(int sig, const struct k_siginfo *info)
 static bool is_poke(int sig, const struct k_siginfo *info)
 {
     return sig == STOP_POKE_SIGNAL && (info->code == SI_QUEUE || info->code == SI_TIMER) &&
-           info->value == STOP_POKE_MAGIC;
+           (info->value == STOP_POKE_MAGIC || info->value == STOP_LOOK_MAGIC);
 }
 
 // At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not
@@ -199,7 +203,7 @@ static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct ho
         return;
     }
     if (where == WHERE_FRAGMENT || where == WHERE_HELPER || where == WHERE_ENTER ||
-        (where == WHERE_OUTSIDE && t->state == TS_HELPER)) {
+        where == WHERE_WATCH || (where == WHERE_OUTSIDE && t->state == TS_HELPER)) {
         close_mask(t, uc);
         divert(t, uc, u);
     }
@@ -378,6 +382,7 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
         break;
     case WHERE_EXIT:
     case WHERE_ENTER:
+    case WHERE_WATCH:
     case WHERE_HELPER:
     case WHERE_GATE_BEFORE: break;
     }
@@ -431,6 +436,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     if (info->code == MASK_GIVEN_AWAY)
         info->code = SI_USER;
     if (is_poke(sig, info)) {
+        if (info->value == STOP_LOOK_MAGIC)
+            stop_set(t, STOP_LOOK);
         handle_poke(t, uc, &u);
     } else if (is_control(sig, info)) {
         handle_control(t, uc, &u);

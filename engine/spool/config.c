@@ -47,6 +47,12 @@ static u32 processors(void)
     return n;
 }
 
+// Frames and contexts are found at the ends of blocks.
+static bool may_superblock(const struct tb_config *c)
+{
+    return !c->calls && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) && !c->each_block && c->chain;
+}
+
 // With all else known. What is fastest: where there are two processors, another process; with one,
 // simulating in batches if misses are made by vectors; and else at each reference.
 static void config_replay(struct tb_config *c)
@@ -70,9 +76,7 @@ static void config_replay(struct tb_config *c)
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
     c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
     c->watched = c->defer && !serial;
-    // Frames and contexts are found at the ends of blocks.
-    c->superblocks = c->defer && !c->calls && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) &&
-                     !c->each_block && c->chain;
+    c->superblocks = c->defer && may_superblock(c);
     c->stamps = c->defer && stamps;
     c->vectors = c->defer && vectors;
 }
@@ -117,5 +121,8 @@ void config_init(u64 i1_room, u64 d1_room)
                      (u64)c->d1_sets * spool->d1.line << c->d1_scale <= d1_room;
         c->d1_mask = (c->d1_sets - 1) << c->d1_shift;
         config_replay(c);
+    } else {
+        c->watch = c->superblocks = !c->branch && may_superblock(c);
+        c->watch_all = c->watch && (spool->flags & SPOOL_F_SMALL_LOG);
     }
 }

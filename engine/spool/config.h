@@ -17,6 +17,8 @@ struct tb_config {
     u32 log_size;          // bytes of a thread's buffer
     bool values;           // record registers, not addresses
     bool superblocks;      // blocks that follow each other become one fragment
+    bool watch;            // for these it is noted which blocks are entered: nothing is recorded
+    bool watch_all;        // from their first execution on
     bool stamps;           // and replay by generated code, with caches that know recency by stamps
     bool vectors;          // and these search sets by AVX-512
     bool i1_fast, d1_fast; // geometry allows the inline check

@@ -12,10 +12,13 @@
 #define STOP_YIELD 4ul
 // Something is asked from outside: control_answer().
 #define STOP_CONTROL 8ul
+// It is time to look what is executed: superblock_look().
+#define STOP_LOOK 16ul
 
 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked.
 #define STOP_POKE_SIGNAL 33
 #define STOP_POKE_MAGIC  0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
+#define STOP_LOOK_MAGIC  0x51756e6c6f6f6bul // the same, and STOP_LOOK is to be set
 
 static inline void stop_set(struct thread *t, u64 bits)
 {

@@ -7,12 +7,11 @@
 
 #include "engine/base/sys.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/pokes.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
 
-#define STRESS_TICK_US          4000
-#define CLOCK_THREAD_CPUTIME_ID 3
-#define SIGEV_THREAD_ID         4
+#define STRESS_TICK_US 4000
 
 static bool stress_by_wall_clock(void)
 {
@@ -21,28 +20,16 @@ static bool stress_by_wall_clock(void)
 
 static void stress_arm(struct thread *t, u64 us)
 {
-    struct {
-        struct k_timespec interval, value;
-    } when;
-
-    when.interval.sec = (s64)(us / 1000000);
-    when.interval.nsec = (s64)(us % 1000000) * 1000;
-    when.value = when.interval;
-    sys_call4(SYS_timer_settime, (u64)thread_own(t)->stress_timer, 0, (u64)&when, 0);
+    pokes_arm(thread_own(t)->stress_timer, us, true);
 }
 
 void stress_start(struct thread *t)
 {
-    struct {
-        u64 value;
-        s32 signo, notify, tid;
-        s32 pad[11];
-    } event = { STOP_POKE_MAGIC, STOP_POKE_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
     u64 clock = stress_by_wall_clock() ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
 
     thread_own(t)->stress = STRESS_OFF;
     if (!spool->stress_us ||
-        sys_call3(SYS_timer_create, clock, (u64)&event, (u64)&thread_own(t)->stress_timer))
+        pokes_create(t, clock, STOP_POKE_MAGIC, &thread_own(t)->stress_timer))
         return;
     thread_own(t)->stress = STRESS_RUNS;
     stress_arm(t, spool->stress_us);

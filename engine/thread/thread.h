@@ -37,6 +37,9 @@
 #define TA_LOG       0x400000
 #define TA_LOG_OTHER 0x300000
 #define TA_LOG_SIZE  0x80000
+// Or, where blocks are watched that record nothing, which of them were entered: u32, up to where
+// the low 16 bits of the address are 0.
+#define TA_WATCH_END (TA_LOG + 0x10000)
 // What generated replays look at (replay/routine.c). A stamp does not lie a multiple of 4 KiB
 // behind its tag: a load of the one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
@@ -84,6 +87,8 @@
 #define TH_CLIENT_SP  0x180
 #define TH_LOG        0x188
 #define TH_CALLS_SP   0x190
+#define TH_WATCH      0x198
+#define TH_BODIES     0x1a0
 #define TH_CLOCK      0x1c0
 #define TH_LL         0x1c8
 #define TH_MISSES     0x1d0
@@ -142,7 +147,11 @@ struct thread {
     u64 client_sp;                 // while a helper is called: the client's stack pointer
     u64 log; // where the next record goes; in translated code r11, which is not the client's then
     u64 calls_sp; // the client's stack pointer before it was set
-    u64 pad2[5];
+    // Fragments that are watched (codecache/watch.h): 8 times the number of the one that is
+    // entered, and their host addresses.
+    u64 watch;
+    const u64 *bodies;
+    u64 pad2[3];
     // Replays write these, perhaps on another processor: a line of the host's cache of their own.
     u64 clock;     // of generated replays
     u64 ll;        // where the next reference that waits for LL goes
@@ -205,6 +214,8 @@ _Static_assert(offsetof(struct thread, hist) == TH_HIST, "asm offset");
 _Static_assert(offsetof(struct thread, client_fs_base) == TH_CLIENT_FS, "asm offset");
 _Static_assert(offsetof(struct thread, client_sp) == TH_CLIENT_SP, "asm offset");
 _Static_assert(offsetof(struct thread, log) == TH_LOG, "asm offset");
+_Static_assert(offsetof(struct thread, watch) == TH_WATCH, "asm offset");
+_Static_assert(offsetof(struct thread, bodies) == TH_BODIES, "asm offset");
 _Static_assert(offsetof(struct thread, clock) == TH_CLOCK, "asm offset");
 _Static_assert(offsetof(struct thread, ll) == TH_LL, "asm offset");
 _Static_assert(offsetof(struct thread, misses) == TH_MISSES, "asm offset");

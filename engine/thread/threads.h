@@ -48,6 +48,8 @@ struct thread_own {
     struct seccomp_filter *seccomp_in_kernel; // the newest that the kernel has, too
     u8 stress;                                // enum thread_stress
     s32 stress_timer;
+    u32 look_us; // looks.c: until the next look; 0: there is no timer
+    s32 look_timer;
     s32 dying_tid;                // the slot's last thread, until it has gone
     u8 again;                     // enum thread_again
     s64 called[2], called_cpu[2]; // --collect-systime: when its call began, on both clocks

@@ -402,6 +402,8 @@ u32 defer_joint(struct tb *b, u32 i, bool taken, u64 next)
     bool predicted = tb_config.branch && !conditional && !returns;
     struct log_op *o;
 
+    if (!b->given)
+        return 0;
     stack_known(b);
     b->log.side[l->nsides++] = (struct log_side){
         .slots = (u16)(l->slots + predicted),
@@ -427,9 +429,12 @@ u32 defer_joint(struct tb *b, u32 i, bool taken, u64 next)
 
 void defer_side(struct tb *b, u32 side)
 {
-    u32 slots = b->log.side[side - 1].slots;
     struct x86 *a = &b->code;
+    u32 slots;
 
+    if (!side)
+        return;
+    slots = b->log.side[side - 1].slots;
     state_spill(b, R11);
     x86_mov32_mi(a, MEM(R11, slots * 8), 0); // as in defer_open(): before the record is shorter
     x86_mov32_mi(a, MEM(R11, 4), side);

@@ -213,6 +213,7 @@ static void compare_target(struct tb *b, u64 next)
 static void indirect_joint(struct tb *b, u32 i, u64 next)
 {
     struct cold_side side = { .number = defer_joint(b, i, true, next),
+                              .blocks = b->at + 1,
                               .target = next,
                               .indirect = true };
     struct x86_label same;
@@ -228,7 +229,8 @@ static void conditional_joint(struct tb *b, u32 i, u64 next)
 {
     const struct insn *in = &b->insn[i];
     bool taken = next == in->target;
-    struct cold_side side = { .target = taken ? in->pc + in->len : in->target };
+    struct cold_side side = { .blocks = b->at + 1,
+                              .target = taken ? in->pc + in->len : in->target };
     struct x86_label way;
 
     state_clean(b);
@@ -278,7 +280,7 @@ static void count_side(struct tb *b, u32 r, u32 n)
 
 void flow_side(struct tb *b, const struct cold *c)
 {
-    u32 blocks = b->log.side[c->side.number - 1].blocks, r;
+    u32 blocks = c->side.blocks, r;
     struct x86 *a = &b->code;
 
     tb_cold_begin(b, c);
@@ -295,7 +297,7 @@ void flow_side(struct tb *b, const struct cold *c)
     x86_mov_imm(a, r, c->side.target);
     x86_lea(a, R_RCX, MEM_X(R_RCX, r, 0, 0));
     defer_side(b, c->side.number);
-    if (b->log.side[c->side.number - 1].indirect)
+    if (c->side.number && b->log.side[c->side.number - 1].indirect)
         defer_target_is(b);
     look_up_side(b);
 }
@@ -304,6 +306,14 @@ void flow_dispatch(struct tb *b, u32 exit_id)
 {
     x86_mov_mi(&b->code, GS(TH_EXIT_ID), exit_id);
     tb_jmp_out(b, stubs_at(STUB_EXIT));
+}
+
+void flow_watch(struct tb *b, u32 index)
+{
+    tb_part(b, SPOOL_CODE_WATCH, 0);
+    b->draft.watch = (u16)tb_off(b);
+    x86_mov32_mi(&b->code, GS(TH_WATCH), index * 8);
+    tb_jmp_out(b, stubs_at(STUB_WATCH));
 }
 
 void flow_stubs(struct tb *b, u32 index)

@@ -27,5 +27,7 @@ void flow_side(struct tb *b, const struct cold *c);
 void flow_dispatch(struct tb *b, u32 exit_id);
 // The stubs of the exits; index: of the fragment.
 void flow_stubs(struct tb *b, u32 index);
+// Another way into the fragment, by which it is noted that somebody goes there (codecache/watch.h).
+void flow_watch(struct tb *b, u32 index);
 
 #endif

@@ -311,6 +311,12 @@ static void emit_body(struct tb *b, u32 k)
     }
 }
 
+static bool is_watched(const struct tb *b)
+{
+    return tb_config.watch && tb_config.counts && !b->writable &&
+           b->insn[b->n - 1].kind != INSN_REQUEST;
+}
+
 // Emits everything. Returns false when it does not fit.
 static bool emit_block(struct tb *b, u32 index)
 {
@@ -332,6 +338,9 @@ static bool emit_block(struct tb *b, u32 index)
     for (u32 i = 0; i < b->ncold; i++)
         emit_cold(b, &b->cold[i], index);
     flow_stubs(b, index);
+    b->draft.watch = 0;
+    if (is_watched(b))
+        flow_watch(b, index);
     return !b->code.full && !b->overflow;
 }
 

@@ -222,6 +222,39 @@ END
     done
 }
 
+# As many executions as take 10 ms of any processor's time, and more: a thread looks by then.
+@test "superblocks of a program whose instructions alone are counted" {
+    real
+    make_loop 500000000 '    mov $60, %eax
+    xor %edi, %edi
+    syscall'
+    for how in '' --no-superblocks; do
+        quern run -v --cache-sim=no $how -o out$how ./loop
+        [ "$status" = 0 ]
+        # mov, 500,000,000 times dec and jnz, ret; call, mov, xor, syscall
+        [[ "$messages" == *"==PID== I   refs:      1,000,000,006"* ]]
+        made=$(sed -n 's/.* \([0-9,]*\) superblocks made/\1/p' <<< "$messages")
+        if [ -z "$how" ]; then [ "$made" -ge 1 ]; else [ "$made" = 0 ]; fi
+    done
+    cmp <(grep -v '^cmd' out) <(grep -v '^cmd' out--no-superblocks)
+}
+
+@test "the same counts of a real program with superblocks and without" {
+    real
+    for how in '' --no-superblocks --small-buffers '--small-buffers --stress=1000 --stress-flush=500' \
+        '--small-buffers --cache-size=256k' '--small-buffers --no-ibl'; do
+        env -i PATH="$PATH" "$QUERN" run -q --reproducible=yes --cache-sim=no $how -o out \
+            bash -c 'for ((i = 0; i < 300; i++)); do a[i]=$((i * i)); done; echo "${a[299]}"' > said
+        [ "$(cat said)" = 89401 ]
+        grep -v '^pid:\|^cmd:' out > "out of $how"
+        cmp "out of " "out of $how"
+    done
+    env -i PATH="$PATH" "$QUERN" run -v --reproducible=yes --cache-sim=no --small-buffers -o out \
+        bash -c 'for ((i = 0; i < 300; i++)); do a[i]=$((i * i)); done' 2>&1 | grep 'superblocks made' > said
+    # bash's loop is more than one of them
+    [ "$(tr -dc '0-9 ' < said | awk '{ print $NF }')" -ge 2 ]
+}
+
 # Signals come at any time: in blocks, in the gate, while the kernel makes a call and restarts it.
 @test "killed in a call that was the last to be translated" {
     real
