@@ -15,8 +15,11 @@
 
 // From host offset `off` on (until the next recipe's), the client is at instruction `insn` and the
 // registers in `spilled` are in their slots of the thread block.
-struct recipe {
-    u16 off, insn, spilled, flags; // enum recipe_flag
+struct __attribute__((packed)) recipe { // 6 bytes
+    u16 off;
+    u8 insn;
+    u16 spilled;
+    u8 flags; // enum recipe_flag
 };
 
 enum recipe_flag {
@@ -28,17 +31,18 @@ enum recipe_flag {
     RECIPE_CLOSED = 32,     // ... and log is behind it
 };
 
-struct fragment;
-
+// There are hundreds of thousands of fragments: they name each other, and exits, by numbers of 32
+// bits, which are 1 more than an index or a fragment_exit_id(), 0: none.
 struct fragment_exit {
-    u16 rel32; // offset of the displacement that is patched
-    u16 stub;  // offset of the exit's stub in the fragment
-    bool side; // of a superblock: it says itself in the record how it was left
     u64 target;
-    struct fragment *of, *to; // whose it is; linked to
-    // The list of exits that lead to `to`: the next, and what points to this one.
-    struct fragment_exit *next_in, **at_in;
+    u32 to    : 31;         // the fragment that it is linked to
+    bool side : 1;          // of a superblock: it says itself in the record how it was left
+    u32 next_in, before_in; // in the list of exits that lead to `to`
+    u16 rel32;              // offset of the displacement that is patched
+    u16 stub;               // offset of the exit's stub in the fragment
 };
+
+_Static_assert(sizeof(struct fragment_exit) == 24, "most fragments have two");
 
 enum fragment_flag {
     FRAGMENT_DEAD = 1,
@@ -58,37 +62,29 @@ struct fragment_block {
     u32 block, counter, insn;
 };
 
-// A page of client code that a fragment was made from, and the next fragment of that.
-struct fragment_page {
-    u64 page;
-    struct fragment *next;
-};
-
 struct fragment {
     u64 pc, end; // client range; of a superblock, its first block's, as `block`
     u64 hpc;     // host address
-    u32 size, index;
-    u32 flags;
+    u32 index;
     u32 block;   // spool block index
     u32 counter; // spool counter of its executions
     u32 own;     // of a superblock: that of its first block alone
     u32 log;     // what its records begin with (replay/log.h), 0: it makes none
-    u32 nrecipes, nrelocs, nexits;
-    u32 ibl_jmp[2]; // offsets of the jumps of look-ups, 0: none
-    u32 sc_jmp;     // offset of the displacement of the jump to the system call gate, 0 if none
-    u32 ninsns;
+    u32 hash_next;
+    u32 in; // first exit that leads to this one
+    u16 size, nrecipes, nrelocs;
+    u16 ibl_jmp[2]; // offsets of the jumps of look-ups, 0: none
+    u16 sc_jmp;     // offset of the displacement of the jump to the system call gate, 0 if none
+    u8 flags;       // enum fragment_flag
+    u8 nexits, ninsns, nmore;
     u16 watch; // offset of the code that notes who goes there, 0: it has none
     u16 seen;  // how often somebody did
-    struct recipe *recipes;
-    u16 *relocs;
-    u8 *lens; // instruction lengths
-    u32 nmore, npages;
-    struct fragment_block *more;
-    struct fragment_page *page;
-    struct fragment *hash_next;
-    struct fragment_exit *in; // first exit that leads to this one
     struct fragment_exit *exit;
+    struct fragment_block *more;
+    struct recipe *recipes; // behind these, fragment_relocs() and fragment_lens()
 };
+
+_Static_assert(sizeof(struct fragment) == 96, "of which there are many");
 
 // The code lies where it stays, at the region's free end; everything else is copied.
 struct draft {
@@ -114,6 +110,18 @@ static inline u64 fragment_entry(const struct fragment *f)
 }
 
 #define WATCH_JUMP 12 // behind f->watch: the jump to the stub
+
+// Offsets of displacements that lead out of it.
+static inline const u16 *fragment_relocs(const struct fragment *f)
+{
+    return (const u16 *)(f->recipes + f->nrecipes);
+}
+
+// Lengths of its instructions.
+static inline const u8 *fragment_lens(const struct fragment *f)
+{
+    return (const u8 *)(fragment_relocs(f) + f->nrelocs);
+}
 
 // What an exit's stub says to the dispatcher: the fragment's index and the exit's.
 static inline u32 fragment_exit_id(u32 index, u32 k)

@@ -10,65 +10,99 @@ static void patch_rel32(u64 at, u64 target)
     __atomic_store_n((u32 *)at, (u32)(target - (at + 4)), __ATOMIC_RELEASE);
 }
 
-static void lead(struct fragment_exit *x, struct fragment *to)
+struct fragment **links_table;
+
+// Whose exit that is, and which.
+static struct fragment *owner_of(u32 number, u32 *k)
 {
-    x->to = to;
+    *k = (number - 1) % FRAGMENT_EXITS_MAX;
+    return links_table[(number - 1) / FRAGMENT_EXITS_MAX];
+}
+
+static struct fragment_exit *exit_at(u32 number)
+{
+    u32 k;
+    struct fragment *f = owner_of(number, &k);
+
+    return &f->exit[k];
+}
+
+static void lead(struct fragment *from, u32 k, struct fragment *to)
+{
+    struct fragment_exit *x = &from->exit[k];
+    u32 number = fragment_exit_id(from->index, k) + 1;
+
+    x->to = (to->index + 1) & 0x7fffffff;
     x->next_in = to->in;
-    x->at_in = &to->in;
+    x->before_in = 0;
     if (to->in)
-        to->in->at_in = &x->next_in;
-    to->in = x;
-    patch_rel32(x->of->hpc + x->rel32, fragment_entry(to));
+        exit_at(to->in)->before_in = number;
+    to->in = number;
+    patch_rel32(from->hpc + x->rel32, fragment_entry(to));
 }
 
 void links_make(struct fragment *from, u32 k, struct fragment *to)
 {
-    struct fragment_exit *x = &from->exit[k];
-
-    if (x->to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)) ||
+    if (from->exit[k].to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)) ||
         (from->flags & (FRAGMENT_ALONE | FRAGMENT_REQUEST)))
         return;
-    lead(x, to);
+    lead(from, k, to);
     spool->n_links++;
+}
+
+// Out of the list of those that lead where it leads.
+static void forget(struct fragment_exit *x)
+{
+    if (x->before_in)
+        exit_at(x->before_in)->next_in = x->next_in;
+    else
+        links_table[x->to - 1]->in = x->next_in;
+    if (x->next_in)
+        exit_at(x->next_in)->before_in = x->before_in;
+    x->to = 0;
+    x->next_in = x->before_in = 0;
 }
 
 void links_move(struct fragment *from, struct fragment *to)
 {
     while (from->in) {
-        struct fragment_exit *x = from->in;
+        u32 k;
+        struct fragment *f = owner_of(from->in, &k);
 
-        from->in = x->next_in;
-        if (x->next_in)
-            x->next_in->at_in = &from->in;
-        lead(x, to);
+        forget(&f->exit[k]);
+        lead(f, k, to);
     }
 }
 
 void links_again(struct fragment *f)
 {
-    for (struct fragment_exit *x = f->in; x; x = x->next_in)
-        patch_rel32(x->of->hpc + x->rel32, fragment_entry(f));
+    for (u32 number = f->in; number;) {
+        u32 k;
+        const struct fragment *from = owner_of(number, &k);
+
+        patch_rel32(from->hpc + from->exit[k].rel32, fragment_entry(f));
+        number = from->exit[k].next_in;
+    }
 }
 
-// Out of the list of those that lead to x->to, and back to its stub.
-static void unlink_exit(struct fragment_exit *x)
+// And back to its stub.
+static void unlink_exit(struct fragment *f, u32 k)
 {
-    u64 hpc = x->of->hpc;
+    struct fragment_exit *x = &f->exit[k];
 
-    *x->at_in = x->next_in;
-    if (x->next_in)
-        x->next_in->at_in = x->at_in;
-    x->to = NULL;
-    x->next_in = NULL;
-    x->at_in = NULL;
-    patch_rel32(hpc + x->rel32, hpc + x->stub);
+    forget(x);
+    patch_rel32(f->hpc + x->rel32, f->hpc + x->stub);
 }
 
 void links_cut(struct fragment *f)
 {
-    while (f->in)
-        unlink_exit(f->in);
+    while (f->in) {
+        u32 k;
+        struct fragment *from = owner_of(f->in, &k);
+
+        unlink_exit(from, k);
+    }
     for (u32 i = 0; i < f->nexits; i++)
         if (f->exit[i].to)
-            unlink_exit(&f->exit[i]);
+            unlink_exit(f, i);
 }

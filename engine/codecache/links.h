@@ -5,6 +5,9 @@
 
 #include "engine/codecache/fragment.h"
 
+// Fragments by index. tcache.c's.
+extern struct fragment **links_table;
+
 // Patches exit k of `from` to go straight to `to`.
 void links_make(struct fragment *from, u32 k, struct fragment *to);
 // What leads to one leads to the other: both are made of the code at one address.

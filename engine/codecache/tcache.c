@@ -27,13 +27,14 @@ static struct lock lock;
 
 static struct fragment **fragments; // by index, which is by host address
 static u32 nfragments;
-static struct fragment **hash; // by client pc
+static u32 *hash; // by client pc: a number as in fragment.h
 static u32 hash_mask;
 
-// Client pages with code on them: open addressing, page number + 1 -> list of fragments.
+// Client pages with code on them: open addressing, page number + 1 -> list of fragments, which are
+// numbers, too.
 static struct {
     u64 *page;
-    struct fragment **list;
+    u32 *list;
     u32 size, used;
 } pages;
 
@@ -90,7 +91,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
     stubs_copy(region_start(), calls, tb_config.defer);
     hash_mask = (1u << HASH_BITS) - 1;
     hash = heap_pages(sizeof(*hash) << HASH_BITS);
-    fragments = heap_pages(INDEX_MAX * sizeof(*fragments));
+    fragments = links_table = heap_pages(INDEX_MAX * sizeof(*fragments));
     pages.size = 4096;
     pages.page = heap_alloc(pages.size * sizeof(u64));
     pages.list = heap_alloc(pages.size * sizeof(*pages.list));
@@ -148,14 +149,14 @@ static u32 pc_hash(u64 pc)
 
 struct fragment *tcache_lookup(u64 pc)
 {
-    for (struct fragment *f = hash[pc_hash(pc)]; f; f = f->hash_next) {
-        if (f->pc == pc)
-            return f;
+    for (u32 n = hash[pc_hash(pc)]; n; n = fragments[n - 1]->hash_next) {
+        if (fragments[n - 1]->pc == pc)
+            return fragments[n - 1];
     }
     return NULL;
 }
 
-static struct fragment **page_list(u64 page, bool make)
+static u32 *page_list(u64 page, bool make)
 {
     u32 k;
 
@@ -169,7 +170,7 @@ static struct fragment **page_list(u64 page, bool make)
     if (pages.used * 2 >= pages.size) {
         u32 size = pages.size * 2;
         u64 *page2 = heap_alloc(size * sizeof(u64));
-        struct fragment **list2 = heap_alloc(size * sizeof(*list2));
+        u32 *list2 = heap_alloc(size * sizeof(*list2));
 
         for (u32 i = 0; i < pages.size; i++) {
             u32 j;
@@ -194,107 +195,126 @@ static struct fragment **page_list(u64 page, bool make)
     return &pages.list[k];
 }
 
-static struct fragment_page *page_of(const struct fragment *f, u64 page)
+#define PAGES_MAX (2 * FRAGMENT_BLOCKS_MAX)
+
+// The pages of client code that f was made from; how many.
+static u32 pages_of(const struct fragment *f, u64 *page)
 {
-    for (u32 i = 0; i < f->npages; i++) {
-        if (f->page[i].page == page)
-            return &f->page[i];
+    u32 n = 0;
+
+    for (u32 i = 0; i <= f->nmore; i++) {
+        u64 start = i ? f->more[i - 1].pc : f->pc, end = i ? f->more[i - 1].end : f->end;
+        u64 two[2] = { start / PAGE_SIZE, (end - 1) / PAGE_SIZE };
+
+        for (u32 k = 0; k < 2; k++) {
+            u32 at = 0;
+
+            while (at < n && page[at] != two[k])
+                at++;
+            page[at] = two[k];
+            n += at == n;
+        }
     }
-    return NULL;
+    return n;
 }
 
-// Notes the pages of a stretch of client code that f was made from.
-static void note_pages(struct fragment *f, u64 start, u64 end)
+// The next fragment in the list of each of them, in that order: it lies behind the exits.
+static u32 *next_of(const struct fragment *f)
 {
-    u64 page[2] = { start / PAGE_SIZE, (end - 1) / PAGE_SIZE };
-
-    for (u32 i = 0; i < 2; i++) {
-        if (!page_of(f, page[i]))
-            f->page[f->npages++].page = page[i];
-    }
+    return (u32 *)(f->exit + f->nexits);
 }
 
-static void list_by_page(struct fragment *f)
+static u32 *next_on(const struct fragment *f, u64 page)
 {
-    struct fragment_page pages_of[2 * FRAGMENT_BLOCKS_MAX];
+    u64 page_of[PAGES_MAX];
+    u32 n = pages_of(f, page_of), k = 0;
 
-    f->page = pages_of;
-    note_pages(f, f->pc, f->end);
-    for (u32 i = 0; i < f->nmore; i++)
-        note_pages(f, f->more[i].pc, f->more[i].end);
-    f->page = arena_copy(pages_of, f->npages * sizeof(*f->page));
-    for (u32 i = 0; i < f->npages; i++) {
-        struct fragment **list = page_list(f->page[i].page, true);
+    while (k + 1 < n && page_of[k] != page)
+        k++;
+    return next_of(f) + k;
+}
 
-        f->page[i].next = *list;
-        *list = f;
+static void list_by_page(struct fragment *f, const u64 *page, u32 npages)
+{
+    for (u32 i = 0; i < npages; i++) {
+        u32 *list = page_list(page[i], true);
+
+        next_of(f)[i] = *list;
+        *list = f->index + 1;
     }
 }
 
 struct fragment *tcache_publish(const struct draft *d)
 {
-    struct fragment *f = arena_alloc(sizeof(*f));
-    u32 h = pc_hash(d->pc);
+    u32 h = pc_hash(d->pc), npages;
+    u64 page[PAGES_MAX];
+    struct fragment *f, new = {
+        .pc = d->pc,
+        .end = d->end,
+        .hpc = d->hpc,
+        .index = nfragments,
+        .block = d->block,
+        .counter = d->counter,
+        .own = d->own,
+        .log = d->log,
+        .hash_next = hash[h],
+        .size = (u16)d->size,
+        .nrecipes = (u16)d->nrecipes,
+        .nrelocs = (u16)d->nrelocs,
+        .ibl_jmp = { (u16)d->ibl_jmp[0], (u16)d->ibl_jmp[1] },
+        .sc_jmp = (u16)d->sc_jmp,
+        .flags = (u8)d->flags,
+        .nexits = (u8)d->nexits,
+        .ninsns = (u8)d->ninsns,
+        .nmore = (u8)d->nmore,
+        .watch = d->watch,
+        .more = (struct fragment_block *)d->more,
+    };
 
-    memset(f, 0, sizeof(*f));
-    f->pc = d->pc;
-    f->end = d->end;
-    f->hpc = d->hpc;
-    f->size = d->size;
-    f->flags = d->flags;
-    f->block = d->block;
-    f->counter = d->counter;
-    f->own = d->own;
-    f->log = d->log;
-    f->ninsns = d->ninsns;
-    f->watch = d->watch;
-    memcpy(f->ibl_jmp, d->ibl_jmp, sizeof(f->ibl_jmp));
-    f->sc_jmp = d->sc_jmp;
-    f->nrecipes = d->nrecipes;
-    f->nrelocs = d->nrelocs;
-    f->nexits = d->nexits;
-    f->recipes = arena_copy(d->recipe, d->nrecipes * sizeof(*f->recipes));
-    f->relocs = arena_copy(d->reloc, d->nrelocs * sizeof(*f->relocs));
-    f->lens = arena_copy(d->len, d->ninsns);
-    f->nmore = d->nmore;
-    f->more = arena_copy(d->more, d->nmore * sizeof(*f->more));
-    f->exit = arena_alloc(d->nexits * sizeof(*f->exit));
+    npages = pages_of(&new, page);
+    f = arena_copy(&new, sizeof(new));
+    if (d->nmore)
+        f->more = arena_copy(d->more, d->nmore * sizeof(*f->more));
+    f->exit = arena_alloc(d->nexits * sizeof(*f->exit) + npages * sizeof(u32) +
+                          d->nrecipes * sizeof(*f->recipes) + d->nrelocs * sizeof(d->reloc[0]) +
+                          d->ninsns * sizeof(d->len[0]));
     for (u32 i = 0; i < d->nexits; i++) {
         f->exit[i] = (struct fragment_exit){ .rel32 = d->exit[i].rel32,
                                              .stub = d->exit[i].stub,
                                              .side = d->exit[i].side,
-                                             .target = d->exit[i].target,
-                                             .of = f };
+                                             .target = d->exit[i].target };
     }
-    f->index = nfragments;
+    f->recipes = memcpy(next_of(f) + npages, d->recipe, d->nrecipes * sizeof(*f->recipes));
+    memcpy((void *)fragment_relocs(f), d->reloc, d->nrelocs * sizeof(d->reloc[0]));
+    memcpy((void *)fragment_lens(f), d->len, d->ninsns * sizeof(d->len[0]));
     __atomic_store_n(&fragments[nfragments], f, __ATOMIC_RELEASE);
     __atomic_store_n(&nfragments, nfragments + 1, __ATOMIC_RELEASE);
     watch_published(f);
     region_take(f->size);
     spool->code_bytes += f->size;
 
-    f->hash_next = hash[h];
-    hash[h] = f;
-    list_by_page(f);
+    hash[h] = f->index + 1;
+    list_by_page(f, page, npages);
     return f;
 }
 
 void tcache_kill(struct fragment *f)
 {
-    struct fragment **p;
+    u64 page[PAGES_MAX];
+    u32 *p, npages = pages_of(f, page);
 
     if (f->flags & FRAGMENT_DEAD)
         return;
     f->flags |= FRAGMENT_DEAD;
     spool->n_invalidate++;
-    for (p = &hash[pc_hash(f->pc)]; *p != f; p = &(*p)->hash_next)
+    for (p = &hash[pc_hash(f->pc)]; *p != f->index + 1; p = &fragments[*p - 1]->hash_next)
         ;
     *p = f->hash_next;
-    for (u32 i = 0; i < f->npages; i++) {
-        p = page_list(f->page[i].page, false);
-        while (*p != f)
-            p = &page_of(*p, f->page[i].page)->next;
-        *p = f->page[i].next;
+    for (u32 i = 0; i < npages; i++) {
+        p = page_list(page[i], false);
+        while (*p != f->index + 1)
+            p = next_on(fragments[*p - 1], page[i]);
+        *p = next_of(f)[i];
     }
     links_cut(f);
     ibl_forget(f->pc);
@@ -313,12 +333,14 @@ static bool made_from(const struct fragment *f, u64 start, u64 end)
 
 static void kill_page(u64 page, u64 start, u64 end)
 {
-    struct fragment **l = page_list(page, false), *f, *next;
+    u32 *list = page_list(page, false), next;
 
-    if (!l)
+    if (!list)
         return;
-    for (f = *l; f; f = next) {
-        next = page_of(f, page)->next;
+    for (u32 n = *list; n; n = next) {
+        struct fragment *f = fragments[n - 1];
+
+        next = *next_on(f, page);
         if (made_from(f, start, end))
             tcache_kill(f);
     }
@@ -347,7 +369,7 @@ void tcache_flush_all(void)
 {
     lock_take(&lock);
     for (u32 i = 0; i < nfragments; i++)
-        hash[pc_hash(fragments[i]->pc)] = NULL;
+        hash[pc_hash(fragments[i]->pc)] = 0;
     nfragments = 0;
     region_flush();
     memset(pages.page, 0, pages.size * sizeof(u64));

@@ -123,7 +123,7 @@ struct where_left where_recover(struct thread *t, const struct host_regs *u)
     merge_flags(t, u->rflags, r->flags & RECIPE_FLAGS_SAVED);
     t->pc = b.pc;
     for (u32 i = b.insn; i < r->insn; i++)
-        t->pc += f->lens[i];
+        t->pc += fragment_lens(f)[i];
     if (r->flags & RECIPE_BUMPED)
         t->counters[f->counter]--;
     if (before && !(f->flags & FRAGMENT_UNCOUNTED)) {
@@ -188,11 +188,12 @@ u64 where_escape(struct thread *t, u64 hpc)
 
     memcpy(copy, (const void *)f->hpc, f->size);
     for (u32 i = 0; i < f->nrelocs; i++) {
+        u16 at = fragment_relocs(f)[i];
         u32 rel;
 
-        memcpy(&rel, copy + f->relocs[i], 4);
+        memcpy(&rel, copy + at, 4);
         rel -= (u32)delta;
-        memcpy(copy + f->relocs[i], &rel, 4);
+        memcpy(copy + at, &rel, 4);
     }
     for (u32 i = 0; i < f->nexits; i++) {
         u32 rel = f->exit[i].stub - (f->exit[i].rel32 + 4u);

@@ -78,7 +78,7 @@ void spooler_partial(u32 block, u32 insn, u32 slot, u32 context)
 static struct thread t;
 static u64 counters[8];
 static struct host_regs u;
-static struct recipe recipes[] = {
+static const struct recipe recipes[] = {
     { 0, 0, 0, 0 },
     { 10, 1, 1u << R_RAX | 1u << 11, RECIPE_FLAGS_SAVED },
     { 20, 2, 0, RECIPE_BUMPED },
@@ -86,8 +86,11 @@ static struct recipe recipes[] = {
     { 40, 1, 1u << 11, RECIPE_LOG | RECIPE_OPEN },
     { 50, 1, 0, RECIPE_LOG | RECIPE_CLOSED },
 };
-static u8 lens[] = { 3, 5, 2, 2 };
-static u16 relocs[] = { 40 };
+static struct { // as tcache.c lays them out
+    struct recipe recipes[ARRAY_SIZE(recipes)];
+    u16 relocs[1];
+    u8 lens[4];
+} tables = { .relocs = { 40 }, .lens = { 3, 5, 2, 2 } };
 static struct fragment_exit exits[1];
 
 static int setup(void **state)
@@ -108,9 +111,8 @@ static int setup(void **state)
                                   .nrecipes = ARRAY_SIZE(recipes),
                                   .nrelocs = 1,
                                   .nexits = 1,
-                                  .recipes = recipes,
-                                  .lens = lens,
-                                  .relocs = relocs };
+                                  .recipes = tables.recipes };
+    memcpy(tables.recipes, recipes, sizeof(recipes));
     fragment.exit = exits;
     fragment.exit[0] = (struct fragment_exit){ .rel32 = 50, .stub = 56 };
     for (u32 i = 0; i < 16; i++) {
