@@ -264,10 +264,14 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
 {
     u64 line = a >> c->line_shift;
-    u32 first = (u32)(line & c->set_mask) * c->assoc;
+    u32 first = (u32)(line & c->set_mask) * c->assoc, hint = c->hints[line % SIM_STAMPS_HINTS];
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
+    if (c->tags[hint] == (a & ~c->low)) { // as routines look for it
+        c->stamps[hint] = t->clock;
+        return false;
+    }
     if (!tb_config.vectors)
         return sim_stamps_touch(c, a, t->clock);
     r = vector_touch64(c->tags + first, c->stamps + first, c->assoc, a & ~c->low, t->clock);
@@ -303,6 +307,10 @@ static bool i1_stamps(struct thread *t, u64 a, u32 id)
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;
+    if (id < TA_I1_IDS && hints[id]) {
+        stamps[hints[id] - 1] = t->clock;
+        return false;
+    }
     if (tb_config.vectors) {
         r = vector_touch32(tags + first, stamps + first, spool->i1.assoc, id, t->clock);
         r.way += first;

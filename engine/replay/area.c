@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What records mean (area.h): two stacks that grow towards each other, emptied together.
+// What records mean (area.h): in each half two stacks that grow towards each other, all emptied
+// together.
 #include "engine/replay/area.h"
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
-static u64 low, high; // what is free, as offsets
+#define HALF (REPLAY_SIZE / 2)
+
+struct area_room area_first, area_second;
 
 long area_init(void)
 {
@@ -21,47 +24,48 @@ long area_init(void)
 
 bool area_has_room(void)
 {
-    return high - low > AREA_CODE_MAX + 2 * sizeof(struct log_draft);
+    return area_first.high - area_first.low > AREA_CODE_MAX + 2 * sizeof(struct log_draft) &&
+           area_second.high - area_second.low > 2 * AREA_CODE_MAX;
 }
 
 bool area_has(u32 id)
 {
-    return id >= LOG_FIRST && id <= low && !(id & 15) &&
-           (u64)area_head(id)->block - REPLAY_BASE < REPLAY_SIZE;
+    return id >= LOG_FIRST && id <= area_first.low && !(id & 15) && area_head(id)->block < HALF &&
+           area_head(id)->block >= area_first.high;
 }
 
 u32 area_next_id(void)
 {
-    return (u32)((low + sizeof(struct area_head) + 15) & ~15ul);
+    return (u32)((area_first.low + sizeof(struct area_head) + 15) & ~15ul);
 }
 
 void area_flush(void)
 {
-    low = LOG_FIRST;
-    high = REPLAY_SIZE;
+    area_first = (struct area_room){ LOG_FIRST, HALF };
+    area_second = (struct area_room){ HALF, REPLAY_SIZE };
 }
 
-void *area_take(u64 bytes)
+void *area_take(struct area_room *room, u64 bytes)
 {
-    high -= (bytes + 7) & ~7ul;
-    return (void *)(REPLAY_BASE + high);
+    room->high -= (bytes + 7) & ~7ul;
+    return (void *)(REPLAY_BASE + room->high);
 }
 
 struct log_block *area_publish(const struct log_draft *d)
 {
-    struct log_block *b = area_take(sizeof(d->block) + d->block.nops * sizeof(d->op[0]));
+    u64 ops = d->block.nops * sizeof(d->op[0]), sides = d->block.nsides * sizeof(d->side[0]);
+    struct log_block *b = area_take(&area_first, sizeof(*b) + ops + sides);
     u32 id = area_next_id();
 
-    memcpy(b, &d->block, sizeof(d->block));
-    b->op = memcpy(b + 1, d->op, d->block.nops * sizeof(d->op[0]));
-    b->side = area_take(d->block.nsides * sizeof(d->side[0]));
-    memcpy((void *)b->side, d->side, d->block.nsides * sizeof(d->side[0]));
-    *area_head(id) = (struct area_head){ b, 0, 0 };
-    low = id;
+    memcpy(b, &d->block, sizeof(*b));
+    memcpy((void *)log_ops(b), d->op, ops);
+    memcpy((void *)log_sides(b), d->side, sides);
+    *area_head(id) = (struct area_head){ (u32)((u64)b - REPLAY_BASE), 0 };
+    area_first.low = id;
     return b;
 }
 
 void area_code_ends(const u8 *end)
 {
-    low = (u64)end - REPLAY_BASE;
+    area_first.low = (u64)end - REPLAY_BASE;
 }

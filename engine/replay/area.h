@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The memory at REPLAY_BASE: what records mean. From its end downwards a struct log_block for each
-// fragment; from its beginning what an id leads to, whose offset it is: a struct area_head, and
-// behind that the fragment's routine (routine.c), if there are routines. @holds(translation lock),
-// but for area_block().
+// The memory at REPLAY_BASE: what records mean. From the end of its first half downwards a struct
+// log_block for each fragment; from its beginning what an id leads to, whose offset it is: a struct
+// area_head, and behind that, if there are routines (routine.c), the fragment's, or a jump.
+// Routines that are made while records are replayed lie in the second half: whoever makes them may
+// be killed at it, and what others translate meanwhile must not meet that. @holds(translation
+// lock), but for area_block() and what is said of the second half.
 #ifndef QUERN_ENGINE_AREA_H
 #define QUERN_ENGINE_AREA_H
 
@@ -10,19 +12,25 @@
 #include "engine/replay/record.h"
 
 struct area_head {
-    const struct log_block *block;
-    u32 line;  // id of the line that it fetches first, if it is the only one of its instruction
-    u32 after; // where that has been seen to, from the routine on; 0: nowhere
+    u32 block;   // struct log_block, by its offset
+    u32 routine; // where the routine is, by its offset; 0: there is none yet
 };
+
+// What is free of a half, as offsets.
+struct area_room {
+    u64 low, high;
+};
+extern struct area_room area_first, area_second;
 
 // 0 or -errno.
 long area_init(void);
+// Whether there is room for any block, its routine, and others' routines.
 bool area_has_room(void);
 u32 area_next_id(void);
 void area_flush(void);
 
-// Room for something that a routine refers to, by its offset.
-void *area_take(u64 bytes);
+// Room for something that a routine refers to, by its offset, from the room's high end.
+void *area_take(struct area_room *room, u64 bytes);
 // The next id's. Its code ends at `end`.
 struct log_block *area_publish(const struct log_draft *d);
 void area_code_ends(const u8 *end);
@@ -35,7 +43,7 @@ static inline struct area_head *area_head(u32 id)
 
 static inline const struct log_block *area_block(u32 id)
 {
-    return area_head(id)->block;
+    return (const struct log_block *)(REPLAY_BASE + area_head(id)->block);
 }
 
 // How much of a block a record is.
@@ -44,7 +52,7 @@ static inline struct log_side area_extent(const struct log_block *b, const u64 *
     u32 side = b->nsides ? (u32)(*record >> 32) : 0;
 
     if (side)
-        return b->side[side - 1];
+        return log_sides(b)[side - 1];
     return (struct log_side){
         .slots = b->slots, .nops = b->nops, .sp = b->sp, .sp_add = b->sp_add, .blocks = b->blocks
     };

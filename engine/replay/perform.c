@@ -50,9 +50,9 @@ void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool 
 {
     switch ((enum log_kind)o->kind) {
     case LOG_FETCH:
-        reftrace_fetch(o->add, o->size, undone);
-        if (caches_iref(t, o->add, o->size, o->first, o->last))
-            caches_l1_missed(t, o->add, o->size, o->counter);
+        reftrace_fetch(o->add, o->bytes, undone);
+        if (caches_iref(t, o->add, o->bytes, o->first, o->last))
+            caches_l1_missed(t, o->add, o->bytes, o->counter);
         break;
     case LOG_REF: ref(t, o, slot, undone); break;
     case LOG_REP: strings_replay(t, slot + o->base, o->add, o->what, o->counter); break;
@@ -68,8 +68,33 @@ void perform_op(struct thread *t, const struct log_op *o, const u64 *slot, bool 
         if (!undone) // no operand of the branch could be read
             perform_joint(t, o, o->way == LOG_JOINT_TAKEN, o->first | (u64)o->last << 32);
         break;
-    case LOG_SAME: reftrace_fetch(o->add, o->size, undone); break;
+    case LOG_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
     }
+}
+
+static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
+{
+    if (b->tail == LOG_COND) {
+        t->log_tail = b;
+    } else if (b->tail == LOG_INDIRECT) {
+        perform_indirect(t, b->branch, slot[b->slots - 1], b->counter);
+    }
+}
+
+const u64 *perform_record(struct thread *t, const u64 *record)
+{
+    const struct log_block *b = area_block(*(const u32 *)record);
+    struct log_side e = area_extent(b, record);
+
+    for (u32 i = 0; i < e.nops; i++)
+        perform_op(t, &log_ops(b)[i], record, false);
+    if (e.nops == b->nops)
+        tail(t, b, record);
+    else
+        perform_joint(t, &log_ops(b)[e.nops], log_ops(b)[e.nops].way == LOG_JOINT_NOT_TAKEN,
+                      record[e.slots - 1]);
+    t->replay_sp = perform_value(t->replay_sp, e.sp, record) + (u64)e.sp_add;
+    return record + e.slots;
 }
 
 void perform_d1(struct thread *t, u32 counter, u32 size, u64 addr)
@@ -108,7 +133,7 @@ const u64 *perform_branch(struct thread *t, const u64 *record)
     bool said = id == LOG_TAKEN || id == LOG_NOT_TAKEN;
 
     if (!b)
-        return record;
+        return record + said; // a replay was killed behind it
     t->log_tail = NULL;
     branch(t, b, said ? id == LOG_TAKEN : area_block(id)->pc == b->taken);
     return record + said;

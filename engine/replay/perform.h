@@ -17,6 +17,9 @@ void perform_joint(struct thread *t, const struct log_op *o, bool taken, u64 tar
 void perform_d1(struct thread *t, u32 counter, u32 size, u64 addr);
 void perform_i1(struct thread *t, u32 counter, u32 id, u64 pc);
 
+// All of a record, but for a conditional branch that it ends in: returns where it ends.
+const u64 *perform_record(struct thread *t, const u64 *record);
+
 // If it is not known yet how the branch before a record ended: that is what comes first. Where the
 // record begins, behind a word that says it.
 const u64 *perform_branch(struct thread *t, const u64 *record);

@@ -23,18 +23,32 @@ enum log_joint { LOG_JOINT_NOT_TAKEN, LOG_JOINT_TAKEN, LOG_JOINT_INDIRECT, LOG_J
 
 struct log_op {
     u8 kind, insn;
-    u8 scale; // log2
-    u8 way;   // LOG_REF: enum reftrace_item; LOG_FETCH: the first behind a joint;
-              // LOG_JOINT: enum log_joint
-    u16 base,
-        index;   // LOG_REF: slots of values that are added, the second scaled; else the first slot
-    u16 size;    // bytes, clipped; with --trace-refs, all
+    union {
+        u8 scale; // LOG_REF: log2
+        u8 bytes; // LOG_FETCH, LOG_SAME
+        u8 side;  // LOG_JOINT: its number, from 1 on
+    };
+    u8 way;      // LOG_REF: enum reftrace_item; LOG_FETCH: the first behind a joint;
+                 // LOG_JOINT: enum log_joint
     u32 counter; // of its misses; of LOG_REP and LOG_VEC, the instruction's first
-    u32 what;    // struct desc_rep, desc_vec; LOG_JOINT: number of the side, from 1 on
-    u32 first, last; // LOG_FETCH: ids of the lines, 0: none; LOG_JOINT: halves of where an indirect
-                     // one goes on
-    u64 add;         // to the address; of others, the instruction's own
+    union {
+        struct {
+            u16 base,
+                index; // LOG_REF: slots of values that are added, the second scaled; else the first
+            union {
+                u16 size; // LOG_REF: bytes, clipped; with --trace-refs, all
+                u32 what; // LOG_REP, LOG_VEC: struct desc_rep, desc_vec
+            };
+        };
+        struct {
+            u32 first, last; // LOG_FETCH: ids of the lines, 0: none; LOG_JOINT: halves of where an
+                             // indirect one goes on
+        };
+    };
+    u64 add; // to the address; of others, the instruction's own
 };
+
+_Static_assert(sizeof(struct log_op) == 24, "several for each block of the client's");
 
 enum log_tail {
     LOG_NEXT,     // nothing depends on how it ends
@@ -62,12 +76,13 @@ struct log_block {
     u8 blocks; // of the client's: a superblock has more than one
     u8 nsides;
     bool said;  // of LOG_COND: LOG_TAKEN or LOG_NOT_TAKEN follow, whatever comes then
+    u8 after;   // its routine's fetch of the line that it begins in ends so far from its beginning;
+                // 0: nowhere
     u16 call;   // LOG_ENTER, LOG_LEAVE: what is most likely to follow; 0: neither
     u16 sp;     // slot of the stack pointer as it is behind it ...
+    u8 cold;    // so many records have been performed without a routine
     s64 sp_add; // ... but for this, which is added
-    const struct log_op *op;
-    const struct log_side *side;
-};
+};              // log_ops() and log_sides() lie behind it, but for a draft's
 
 // In place of an id: how the conditional branch before it ended, from who knows.
 #define LOG_NOT_TAKEN 1u
@@ -87,6 +102,16 @@ struct log_block {
 #define LOG_OPS_MAX    320
 #define LOG_SIDES_MAX  16
 #define LOG_RECORD_MAX 1024 // words of a record
+
+static inline const struct log_op *log_ops(const struct log_block *b)
+{
+    return (const struct log_op *)(b + 1);
+}
+
+static inline const struct log_side *log_sides(const struct log_block *b)
+{
+    return (const struct log_side *)(log_ops(b) + b->nops);
+}
 
 // What translate/ hands over.
 struct log_draft {

@@ -22,21 +22,12 @@ void replay_init(void)
 
 void replay_publish(const struct log_draft *d)
 {
-    struct log_block *b;
+    const struct log_block *b;
     u8 *code = (u8 *)REPLAY_BASE + area_next_id();
 
     b = area_publish(d);
     if (tb_config.stamps)
-        area_code_ends(routine_make(b, code, code + AREA_CODE_MAX));
-}
-
-static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
-{
-    if (b->tail == LOG_COND) {
-        t->log_tail = b;
-    } else if (b->tail == LOG_INDIRECT) {
-        perform_indirect(t, b->branch, slot[b->slots - 1], b->counter);
-    }
+        area_code_ends(routine_begin(b, code));
 }
 
 // What stands between records; how many words it has, 0: it is one of a fragment.
@@ -65,8 +56,6 @@ static u32 between(struct thread *t, const u64 *at)
 static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
 {
     while (from < end) {
-        const struct log_block *b;
-        struct log_side e;
         u32 n;
 
         t->record = (u64)from;
@@ -78,17 +67,7 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
             from += n;
             continue;
         }
-        b = area_block(*(const u32 *)from);
-        e = area_extent(b, from);
-        for (u32 i = 0; i < e.nops; i++)
-            perform_op(t, &b->op[i], from, false);
-        if (e.nops == b->nops)
-            tail(t, b, from);
-        else
-            perform_joint(t, &b->op[e.nops], b->op[e.nops].way == LOG_JOINT_NOT_TAKEN,
-                          from[e.slots - 1]);
-        t->replay_sp = perform_value(t->replay_sp, e.sp, from) + (u64)e.sp_add;
-        from += e.slots;
+        from = perform_record(t, from);
     }
 }
 
@@ -143,9 +122,9 @@ void replay_part(struct thread *t, const u64 *from, u32 insn)
 
     reftrace_begin(t);
     perform_branch(t, from);
-    for (u32 i = 0; i < b->nops && b->op[i].insn <= insn; i++) {
-        if (b->op[i].kind != LOG_REP || b->op[i].insn < insn)
-            perform_op(t, &b->op[i], from, b->op[i].insn == insn);
+    for (u32 i = 0; i < b->nops && log_ops(b)[i].insn <= insn; i++) {
+        if (log_ops(b)[i].kind != LOG_REP || log_ops(b)[i].insn < insn)
+            perform_op(t, &log_ops(b)[i], from, log_ops(b)[i].insn == insn);
     }
     ll_drain(t);
     reftrace_end(t);

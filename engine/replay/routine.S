@@ -12,7 +12,7 @@
     .intel_syntax noprefix
     .text
     .globl routine_enter, routine_exit, routine_to_d1, routine_to_i1, routine_to_op, routine_to_next
-    .globl routine_to_ll
+    .globl routine_to_ll, routine_to_cold
 
     .macro STATE_OUT
     mov [r12 + TH_CLOCK], rbp
@@ -111,6 +111,18 @@ routine_to_next: // jumped to, at a record's end. esi: offset of the struct rout
     mov rdx, rbx
     sub rsp, 8
     call routine_next
+    add rsp, 8
+    STATE_IN
+    mov rbx, rdx
+    jmp rax
+
+    .type routine_to_cold, @function
+routine_to_cold: // jumped to, at a record that has no routine
+    STATE_OUT
+    mov rdi, r12
+    mov rsi, rbx
+    sub rsp, 8
+    call routine_cold
     add rsp, 8
     STATE_IN
     mov rbx, rdx

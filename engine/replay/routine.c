@@ -34,7 +34,7 @@
 
 // routine.S
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
-extern const char routine_to_ll[];
+extern const char routine_to_ll[], routine_to_cold[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 
 enum part_kind {
@@ -64,22 +64,22 @@ struct part {
 
 // How a routine goes on; what routine_to_next is told.
 struct routine_tail {
-    const struct log_block *block;
-    u32 line; // id of the line fetched last
+    u32 block; // by its offset, as all below
+    u32 line;  // id of the line fetched last
     u8 nlinks;
     bool conditional; // it ends in a branch that is not known to have been taken or not
     bool settled;     // no link can be made any more
     struct {
-        u32 *id;   // compared with what comes next
-        u8 *rel32; // behind the displacement that leads there
+        u32 id;    // compared with what comes next
+        u32 rel32; // behind the displacement that leads there
         u32 to;    // what that is; 0: the link has not been made
-    } link[2];     // of a conditional branch: taken, not taken
+    } link[];      // of a conditional branch: taken, not taken
 };
 
 struct maker {
     struct x86 code;
-    const struct log_block *block;
-    struct area_head *head;
+    struct log_block *block;
+    struct area_room *room; // where its tails are
     struct routine_tail *tail;
     struct part part[COLD_MAX];
     u32 nparts;
@@ -282,10 +282,8 @@ static void fetch(struct maker *m, const struct log_op *o)
     stamp_line(m, R_RCX);
     p->op = o;
     p->back = x86_here(&m->code);
-    if (begins && !both) {
-        m->head->line = o->last;
-        m->head->after = (u32)(p->back - (u64)m->code.start);
-    }
+    if (o == log_ops(m->block) && !both)
+        m->block->after = (u8)(p->back - (u64)m->code.start);
 }
 
 // -- data references --
@@ -408,7 +406,7 @@ static void ref(struct maker *m, const struct log_op *o)
 // are of two sets, so that they may have one stamp.
 static u32 group(const struct maker *m, const struct log_op *o, s64 *low, s64 *high)
 {
-    const struct log_op *end = m->block->op + m->block->nops;
+    const struct log_op *end = log_ops(m->block) + m->block->nops;
     u32 n = 1;
 
     *low = (s64)o->add;
@@ -505,7 +503,7 @@ static struct x86_label compare_id(struct maker *m, u32 k)
 
     keep_together(a, 2);
     x86_cmp32_ri(a, R_RAX, ~0u);
-    m->tail->link[k].id = (u32 *)(a->p - 4);
+    m->tail->link[k].id = offset_of(a->p - 4);
     keep_together(a, 2);
     return x86_jcc(a, CC_E);
 }
@@ -513,7 +511,7 @@ static struct x86_label compare_id(struct maker *m, u32 k)
 // Its displacement leads to the look-up until the link is made.
 static void link_at(struct maker *m, u32 k, struct x86_label jump)
 {
-    m->tail->link[k].rel32 = m->code.start + jump.at + 4;
+    m->tail->link[k].rel32 = offset_of(m->code.start + jump.at + 4);
     m->look_up[m->nlook_up++] = jump;
 }
 
@@ -549,9 +547,9 @@ static void settled(struct maker *m, const struct part *p)
     }
     x86_cmp32_ri(a, R_RAX, LOG_FIRST);
     x86_fix(a, x86_jcc(a, CC_B), p->back);
-    x86_mov(a, R_RCX, MEM_X(R14, R_RAX, 0, -(s64)sizeof(struct area_head)));
+    x86_mov32(a, R_RCX, MEM_X(R14, R_RAX, 0, -(s64)sizeof(struct area_head)));
     x86_mov_imm(a, R_RDX, m->block->taken);
-    x86_cmp(a, R_RDX, MEM(R_RCX, offsetof(struct log_block, pc)));
+    x86_cmp(a, R_RDX, MEM_X(R14, R_RCX, 0, offsetof(struct log_block, pc)));
     taken = x86_jcc(a, CC_E);
     predict_tail(m, false);
     look_up(m);
@@ -639,8 +637,12 @@ static void behind_record(struct maker *m, const struct log_side *e)
 
 static void begin_tail(struct maker *m, u32 links)
 {
-    m->tail = area_take(sizeof(*m->tail));
-    *m->tail = (struct routine_tail){ .block = m->block, .line = m->line, .nlinks = (u8)links };
+    u64 bytes = links * sizeof(m->tail->link[0]);
+
+    m->tail = area_take(m->room, sizeof(*m->tail) + bytes);
+    *m->tail =
+        (struct routine_tail){ .block = offset_of(m->block), .line = m->line, .nlinks = (u8)links };
+    memset(m->tail->link, 0, bytes);
 }
 
 static void links_to(struct maker *m)
@@ -664,7 +666,7 @@ static void tail(struct maker *m)
         predict_target(m, b->branch, b->counter);
     }
     behind_record(m, &whole);
-    begin_tail(m, b->nexts);
+    begin_tail(m, b->tail == LOG_COND ? 2 : b->nexts);
     m->tail->conditional = b->tail == LOG_COND;
     if (b->call)
         call_expected(m);
@@ -686,7 +688,7 @@ static void joint(struct maker *m, const struct log_op *o)
     struct x86 *a = &m->code;
     struct part *p;
 
-    x86_cmp8_mi(a, MEM(R_RBX, 4), o->what);
+    x86_cmp8_mi(a, MEM(R_RBX, 4), o->side);
     p = new_part(m, PART_SIDE, x86_jcc(a, CC_E));
     p->op = o;
     p->line = m->line;
@@ -704,7 +706,7 @@ static void joint(struct maker *m, const struct log_op *o)
 static void part_side(struct maker *m, const struct part *p)
 {
     const struct log_op *o = p->op;
-    const struct log_side *e = &m->block->side[o->what - 1];
+    const struct log_side *e = &log_sides(m->block)[o->side - 1];
 
     m->line = p->line;
     m->ticked = p->ticked;
@@ -765,7 +767,7 @@ static void part_op(struct maker *m, const struct part *p)
     x86_mov_imm(a, R_RDX, o->last);
     x86_mov_imm(a, R_RSI, o->counter);
     if (two) {
-        x86_mov_imm(a, R_RDI, o->size - 1u);
+        x86_mov_imm(a, R_RDI, o->bytes - 1u);
         x86_mov_imm(a, R11, offset_of(o));
     }
     x86_fix(a, x86_call(a), (u64)(two ? routine_miss_i1_two : routine_miss_i1));
@@ -800,19 +802,17 @@ static void emit_part(struct maker *m, const struct part *p)
     x86_fix(a, x86_jmp(a), p->back);
 }
 
-u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
+// In `room`, at `at`; returns where it ends.
+static u8 *make(struct maker *m, const struct log_block *b, struct area_room *room, u8 *at)
 {
-    static struct maker maker; // with the translation lock held
-    struct maker *m = &maker;
-
     m->vectors = caches_by_vectors();
-    m->code = (struct x86){ at, at, end, false };
-    m->block = b;
-    m->head = (struct area_head *)at - 1;
+    m->code = (struct x86){ at, at, at + AREA_CODE_MAX, false };
+    m->block = (struct log_block *)b; // which lies in the area
+    m->room = room;
     m->nparts = m->nlook_up = m->line = 0;
     m->ticked = m->near.valid = false;
     for (u32 i = 0; i < b->nops; i++) {
-        const struct log_op *o = &b->op[i];
+        const struct log_op *o = &log_ops(b)[i];
 
         if (o->kind == LOG_FETCH) {
             fetch(m, o);
@@ -837,28 +837,111 @@ u8 *routine_make(const struct log_block *b, u8 *at, u8 *end)
     return m->code.p;
 }
 
-// -- links --
+// -- when they are made --
+//
+// Most blocks are executed once or twice, and a routine has more bytes than all else that is known
+// of a block: until it has had COLD records they are performed one reference after the other, and
+// at its id stands a jump to that, whose displacement then leads to the routine. A superblock has
+// been seen often, and its routine stands at its id. With --stress-flush all do: few blocks would
+// live to have one.
 
-static struct lock links;
+#define COLD 4
+
+static struct maker making, making_late;
+static struct lock links, late; // leaves; who holds them may be killed, so `late` is only tried
+
+u8 *routine_begin(const struct log_block *b, u8 *at)
+{
+    struct x86 a = { at, at, at + AREA_CODE_MAX, false };
+
+    if (b->blocks > 1 || spool->stress_flush) {
+        area_head(offset_of(at))->routine = offset_of(at);
+        return make(&making, b, &area_first, at);
+    }
+    x86_fix(&a, x86_jmp(&a), (u64)routine_to_cold);
+    return a.p;
+}
+
+// Nothing leads to it before it is complete, and what is not complete is no more than free memory.
+// Where another thread is at one, or there is no room, this one stays cold.
+static void make_late(struct area_head *h, const struct log_block *b)
+{
+    u8 *jump = (u8 *)(h + 1), *at, *end;
+
+    if (!lock_try(&late))
+        return;
+    at = (u8 *)REPLAY_BASE + ((area_second.low + 15) & ~15ul);
+    if (!h->routine && area_second.high - area_second.low > 2 * AREA_CODE_MAX) {
+        end = make(&making_late, b, &area_second, at);
+        __atomic_store_n(&area_second.low, (u64)end - REPLAY_BASE, __ATOMIC_RELEASE);
+        __atomic_store_n(&h->routine, offset_of(at), __ATOMIC_RELEASE);
+        // Ids are aligned, so that it lies in one word of 8 bytes.
+        __atomic_store_n((u32 *)(jump + 1), (u32)(at - (jump + 5)), __ATOMIC_RELEASE);
+    }
+    lock_drop(&late);
+}
+
+static u32 routine_of(u32 id)
+{
+    return __atomic_load_n(&area_head(id)->routine, __ATOMIC_ACQUIRE);
+}
+
+// The same, of a record that is to be replayed now.
+static u32 routine_for(u32 id)
+{
+    struct log_block *b = (struct log_block *)area_block(id);
+
+    if (routine_of(id))
+        return routine_of(id);
+    if (b->cold == COLD)
+        make_late(area_head(id), b);
+    else
+        b->cold++;
+    return routine_of(id);
+}
+
+struct next {
+    u64 to;
+    const u64 *record;
+};
+
+// Performs records until one has a routine, or is none. From routine.S.
+struct next routine_cold(struct thread *t, const u64 *record);
+
+struct next routine_cold(struct thread *t, const u64 *record)
+{
+    for (;;) {
+        u32 id = *(const u32 *)record, to = id < LOG_FIRST ? id : routine_for(id);
+
+        if (to)
+            return (struct next){ REPLAY_BASE + to, record };
+        record = perform_record(t, record);
+        t->clock += CACHES_TICK; // what a routine fetches first does not
+        t->record = (u64)record;
+        if (*(const u32 *)record != LOG_END)
+            record = perform_branch(t, record);
+    }
+}
 
 void routine_forget_locks(void)
 {
-    links = (struct lock){ 0 };
+    links = late = (struct lock){ 0 };
 }
+
+// -- links --
 
 // The displacement first: as long as the id is not the old one, it does not matter where it leads,
 // and the look-up is right for any.
-static void make(struct routine_tail *t, u32 k, u32 id)
+static void lead(struct routine_tail *t, u32 k, u32 id)
 {
-    const struct area_head *h = area_head(id);
-    u64 to = REPLAY_BASE + id;
-    u32 rel;
+    const struct log_block *b = area_block(id);
+    u64 to = REPLAY_BASE + routine_of(id);
+    u8 *behind = (u8 *)REPLAY_BASE + t->link[k].rel32;
 
-    if (h->after && h->line == t->line)
-        to += h->after;
-    rel = (u32)(to - (u64)t->link[k].rel32);
-    __atomic_store_n((u32 *)(t->link[k].rel32 - 4), rel, __ATOMIC_RELEASE);
-    __atomic_store_n(t->link[k].id, id, __ATOMIC_RELEASE);
+    if (b->after && log_ops(b)[0].last == t->line)
+        to += b->after;
+    __atomic_store_n((u32 *)(behind - 4), (u32)(to - (u64)behind), __ATOMIC_RELEASE);
+    __atomic_store_n((u32 *)(REPLAY_BASE + t->link[k].id), id, __ATOMIC_RELEASE);
     t->link[k].to = id;
 }
 
@@ -870,7 +953,7 @@ static void link_make(struct routine_tail *t, u32 k, u32 id)
 
     lock_take(&links);
     if (!old || (area_block(old)->pc == area_block(id)->pc && !ll_is_shared()))
-        make(t, k, id);
+        lead(t, k, id);
     else
         t->settled = true;
     lock_drop(&links);
@@ -882,17 +965,12 @@ static u32 link_to(const struct routine_tail *t, u64 pc)
     return t->nlinks == 2 && t->link[0].to && area_block(t->link[0].to)->pc != pc;
 }
 
-struct next {
-    u64 to;
-    const u64 *record;
-};
-
 // What comes next is none of the routines that t leads to. From routine.S.
 struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record);
 
 struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record)
 {
-    const struct log_block *b = tail->block;
+    const struct log_block *b = (const struct log_block *)(REPLAY_BASE + tail->block);
     u32 id = *(const u32 *)record, k = 0;
 
     if (tail->conditional) {
@@ -900,13 +978,15 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
         if (id == LOG_END)
             return (struct next){ (u64)routine_exit, record };
         record = perform_branch(t, record);
-        if (*(const u32 *)record != id || id < LOG_FIRST)
-            return (struct next){ REPLAY_BASE + *(const u32 *)record, record };
-        k = area_block(id)->pc == b->taken ? 0 : 1;
-    } else if (id >= LOG_FIRST) {
-        k = link_to(tail, area_block(id)->pc);
+        if (*(const u32 *)record != id)
+            return routine_cold(t, record);
     }
-    if (id >= LOG_FIRST)
-        link_make(tail, k, id);
-    return (struct next){ REPLAY_BASE + id, record };
+    if (id < LOG_FIRST || !routine_of(id))
+        return routine_cold(t, record);
+    if (tail->conditional)
+        k = area_block(id)->pc == b->taken ? 0 : 1;
+    else
+        k = link_to(tail, area_block(id)->pc);
+    link_make(tail, k, id);
+    return (struct next){ REPLAY_BASE + routine_of(id), record };
 }

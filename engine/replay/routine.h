@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A generated routine for each fragment, which simulates what one of its records stands for and
-// goes straight on to the next record's.
+// A generated routine for each fragment that is executed more than twice, which simulates what one
+// of its records stands for and goes straight on to the next record's.
 #ifndef QUERN_ENGINE_ROUTINE_H
 #define QUERN_ENGINE_ROUTINE_H
 
@@ -9,9 +9,9 @@
 
 void routine_init(void);
 
-// Makes that of b, which lies in the area, at `at`, where its head ends, and up to `end`. Returns
-// where it ends. @holds(translation lock)
-u8 *routine_make(const struct log_block *b, u8 *at, u8 *end);
+// What stands at the id of b, which has been published last: `at`, where its head ends. Returns
+// where it ends, AREA_CODE_MAX further at most. @holds(translation lock)
+u8 *routine_begin(const struct log_block *b, u8 *at);
 
 // Runs from a record on, whose id it is, to the LOG_END behind the last; returns where that is.
 const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine);

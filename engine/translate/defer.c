@@ -239,7 +239,8 @@ static void fetch(struct tb *b, u32 i)
     }
     o = new_op(b, i, same ? LOG_SAME : LOG_FETCH);
     o->add = in->pc;
-    o->size = in->len;
+    o->bytes = in->len;
+    o->first = o->last = 0;
     o->way = b->joined;
     b->joined = false;
     if (same)
@@ -420,7 +421,7 @@ u32 defer_joint(struct tb *b, u32 i, bool taken, u64 next)
              : !conditional ? LOG_JOINT_INDIRECT
              : taken        ? LOG_JOINT_TAKEN
                             : LOG_JOINT_NOT_TAKEN;
-    o->what = l->nsides;
+    o->side = l->nsides;
     o->counter = b->first[i] + (conditional ? b->cnt[i].bcm : b->cnt[i].bim);
     o->first = (u32)next;
     o->last = (u32)(next >> 32);

@@ -34,7 +34,7 @@ static const struct log_block blocks[] = {
     { .slots = 3, .sp = LOG_STACK_SLOT, .sp_add = -8 },
     { .slots = 1, .sp = LOG_STACK_SLOT },
     { .slots = 2, .sp = 1, .sp_add = 16 },
-    { .slots = 5, .sp = 4, .nsides = 2, .side = sides },
+    { .slots = 5, .sp = 4, .nsides = 2 },
 };
 
 static struct thread t;
@@ -78,18 +78,16 @@ u64 perform_value(u64 sp, u32 slot, const u64 *record)
     return slot == LOG_STACK_SLOT ? sp : slot == LOG_NO_SLOT ? 0 : record[slot];
 }
 
-static void *low_memory(void)
+static void low_memory(void)
 {
-    static struct area_head *heads; // where area_head() looks for them
+    struct log_block *b = (struct log_block *)(REPLAY_BASE + LOG_FIRST + 128);
 
-    if (!heads) {
-        u64 at = REPLAY_BASE + A - sizeof(struct area_head);
-
-        for (u32 i = 0; i < ARRAY_SIZE(blocks); i++)
-            *(struct area_head *)(at + 16 * i) = (struct area_head){ &blocks[i], 0, 0 };
-        heads = (struct area_head *)at;
+    // Where area_head() and area_block() look for them.
+    for (u32 i = 0; i < ARRAY_SIZE(blocks); i++) {
+        b[i] = blocks[i];
+        area_head(LOG_FIRST + 16 * i)->block = (u32)((u64)(b + i) - REPLAY_BASE);
     }
-    return heads;
+    memcpy((void *)log_sides(&b[3]), sides, sizeof(sides));
 }
 
 // -- the tests --

@@ -44,12 +44,22 @@ const u64 *perform_branch(struct thread *t, const u64 *record)
     return record;
 }
 
+static u32 performed; // records, all of one word
+
+const u64 *perform_record(struct thread *t, const u64 *record)
+{
+    (void)t;
+    performed++;
+    return record + 1;
+}
+
 // Only their addresses are asked for (routine.S).
 #define PLACE(name)  \
     void name(void); \
     void name(void) {}
 PLACE(routine_exit)
 PLACE(routine_miss_d1)
+PLACE(routine_to_cold)
 PLACE(routine_miss_i1)
 PLACE(routine_miss_i1_two)
 PLACE(routine_to_d1)
@@ -60,6 +70,7 @@ PLACE(routine_to_op)
 // -- the test's side --
 
 static struct log_draft draft;
+static struct thread thread;
 static ZydisDecoder decoder;
 
 static int setup(void **state)
@@ -70,26 +81,43 @@ static int setup(void **state)
     memset(&draft, 0, sizeof(draft));
     draft.block = (struct log_block){ .pc = 0x1000, .slots = 3, .sp = LOG_STACK_SLOT, .nexts = 1,
                                       .blocks = 1 };
+    memset(&thread, 0, sizeof(thread));
+    header.stress_flush = 1; // routines are made at once
+    performed = 0;
     area_flush();
     return 0;
 }
 
 static void op(enum log_kind kind, u32 base, u64 add, u32 line)
 {
-    draft.op[draft.block.nops++] =
-        (struct log_op){ .kind = (u8)kind, .base = (u16)base, .index = LOG_NO_SLOT, .size = 8,
-                         .first = line, .last = line, .add = add };
+    struct log_op *o = &draft.op[draft.block.nops++];
+
+    *o = (struct log_op){ .kind = (u8)kind, .add = add };
+    if (kind == LOG_FETCH) {
+        o->bytes = 8;
+        o->first = o->last = line;
+    } else {
+        o->base = (u16)base;
+        o->index = LOG_NO_SLOT;
+        o->size = 8;
+    }
 }
 
-// As replay_publish() makes it.
-static const char *made(void)
+// As replay_publish() does it. What stands at the id; *end: where that ends.
+static u8 *publish(u8 **end)
+{
+    u8 *code = (u8 *)REPLAY_BASE + area_next_id();
+
+    *end = routine_begin(area_publish(&draft), code);
+    area_code_ends(*end);
+    return code;
+}
+
+static const char *text_of(u8 *code, const u8 *end)
 {
     static char text[64];
     char *to = text;
-    u8 *code = (u8 *)REPLAY_BASE + area_next_id(), *end;
 
-    end = routine_make(area_publish(&draft), code, code + AREA_CODE_MAX);
-    area_code_ends(end);
     for (u8 *at = code; at < end;) {
         ZydisDecodedInstruction zi;
         ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
@@ -112,6 +140,13 @@ static const char *made(void)
     }
     *to = '\0';
     return text;
+}
+
+static const char *made(void)
+{
+    u8 *end, *code = publish(&end);
+
+    return text_of(code, end);
 }
 
 // Before a data reference, unless the one before was made of the same value, so near that they
@@ -153,13 +188,12 @@ static void test_where(void **state)
 {
     (void)state;
     for (u32 said = 0; said < 2; said++) {
-        u8 *code = (u8 *)REPLAY_BASE + area_next_id(), *end;
+        u8 *code, *end;
         u32 moved = 0, stored = 0;
 
         draft.block.tail = said ? LOG_COND : LOG_NEXT;
         draft.block.said = said;
-        end = routine_make(area_publish(&draft), code, code + AREA_CODE_MAX);
-        area_code_ends(end);
+        code = publish(&end);
         for (u8 *at = code; at < end;) {
             ZydisDecodedInstruction zi;
             ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
@@ -187,11 +221,10 @@ static void test_in_c(void **state)
         u32 calls = 0;
 
         setup(state);
-        code = (u8 *)REPLAY_BASE + area_next_id();
         tb_config.i1_sets = k == 1 ? 1 : 64;
         op(LOG_FETCH, LOG_NO_SLOT, 0x1000, k == 2 ? TA_I1_IDS : 5);
         draft.op[0].last = k == 1 ? 6 : draft.op[0].first;
-        end = routine_make(area_publish(&draft), code, code + AREA_CODE_MAX);
+        code = publish(&end);
         for (u8 *at = code; at < end;) {
             ZydisDecodedInstruction zi;
             ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
@@ -205,6 +238,125 @@ static void test_in_c(void **state)
         }
         assert_int_equal(calls, k > 0);
     }
+}
+
+// -- routines that are made late --
+
+struct next { // as in routine.c
+    u64 to;
+    const u64 *record;
+};
+
+struct next routine_cold(struct thread *t, const u64 *record);
+struct next routine_next(struct thread *t, void *tail, const u64 *record);
+
+static const u8 *leads_to(const u8 *jump)
+{
+    s32 rel;
+
+    assert_int_equal(*jump, 0xe9);
+    memcpy(&rel, jump + 1, 4);
+    return jump + 5 + rel;
+}
+
+// A block without sides, with a fetch and a reference; its id.
+static u32 cold_block(void)
+{
+    u8 *end, *code;
+
+    setup(NULL);
+    header.stress_flush = 0;
+    draft.block.slots = 1;
+    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
+    op(LOG_REF, 1, 0, 0);
+    code = publish(&end);
+    assert_int_equal(end - code, 5);
+    assert_int_equal((u32)(u64)leads_to(code), (u32)(u64)routine_to_cold); // it is far off here
+    return (u32)((u64)code - REPLAY_BASE);
+}
+
+// The fifth record finds a routine, which does what one that is made at once does. The clock has
+// ticked once behind each of those before, whose references (not made here) tick themselves.
+static void test_late(void **state)
+{
+    u32 id = cold_block();
+    u64 words[] = { id, id, id, id, id, id, LOG_END };
+    struct next n = routine_cold(&thread, words);
+    char late[64];
+
+    assert_int_equal(performed, 4);
+    assert_ptr_equal(n.record, words + 4);
+    assert_int_equal(n.to, REPLAY_BASE + REPLAY_SIZE / 2);
+    assert_int_equal(area_head(id)->routine, REPLAY_SIZE / 2);
+    assert_int_equal(thread.clock, 4 * CACHES_TICK);
+    assert_int_equal(thread.record, words + 4);
+    assert_ptr_equal(leads_to((u8 *)REPLAY_BASE + id), n.to);
+    strcpy(late, text_of((u8 *)n.to, (u8 *)REPLAY_BASE + area_second.low));
+    assert_string_equal(late, "ftd.");
+    header.stress_flush = 1;
+    assert_string_equal(made(), late);
+    // Until then it goes on at what is no record, and the next time it is as cold as it was.
+    id = cold_block();
+    words[0] = words[3] = id;
+    words[1] = words[5] = LOG_END;
+    words[4] = LOG_STACK;
+    n = routine_cold(&thread, words);
+    assert_int_equal(n.to, REPLAY_BASE + LOG_END);
+    assert_ptr_equal(n.record, words + 1);
+    n = routine_cold(&thread, words + 3);
+    assert_int_equal(n.to, REPLAY_BASE + LOG_STACK);
+    assert_ptr_equal(n.record, words + 4);
+    assert_int_equal(performed, 2);
+    assert_int_equal(area_head(id)->routine, 0);
+    (void)state;
+}
+
+// Where there is no room they stay cold, and get their routines when there is.
+static void test_stays_cold(void **state)
+{
+    u32 id = cold_block();
+    u64 words[] = { id, id, id, id, id, id, LOG_END };
+
+    (void)state;
+    area_second.low = area_second.high - 2 * AREA_CODE_MAX;
+    assert_int_equal(routine_cold(&thread, words).to, REPLAY_BASE + LOG_END);
+    assert_int_equal(performed, 6);
+    area_second.low--;
+    assert_int_equal(routine_cold(&thread, words).to,
+                     REPLAY_BASE + ((area_second.high - 2 * AREA_CODE_MAX - 1 + 15) & ~15ul));
+    assert_int_equal(performed, 6);
+}
+
+// Nothing is linked to a block that has no routine yet.
+static void test_links(void **state)
+{
+    u32 id = cold_block(), other;
+    u64 words[] = { id, id, id, id, id, LOG_END }, *next = words + 5;
+    u8 *end, *code = (u8 *)routine_cold(&thread, words).to, *after;
+    void *tail = (void *)(REPLAY_BASE + area_second.high);
+    struct next n;
+
+    (void)state;
+    draft.block.pc = 0x2000;
+    other = (u32)((u64)publish(&end) - REPLAY_BASE);
+    end = (u8 *)REPLAY_BASE + area_second.low;
+    *next = other;
+    performed = 0;
+    for (u32 k = 0; k < 5; k++) {
+        u64 two[] = { other, LOG_END };
+
+        assert_null(memmem(code, (u64)(end - code), &other, 4));
+        n = routine_next(&thread, tail, two);
+        assert_int_equal(performed, k < 4 ? k + 1 : 4);
+        assert_int_equal(n.to, k < 4 ? REPLAY_BASE + LOG_END
+                                     : REPLAY_BASE + area_head(other)->routine);
+    }
+    assert_null(memmem(code, (u64)(end - code), &other, 4));
+    n = routine_next(&thread, tail, next);
+    assert_int_equal(n.to, REPLAY_BASE + area_head(other)->routine);
+    assert_ptr_equal(n.record, next);
+    after = memmem(code, (u64)(end - code), &other, 4);
+    assert_non_null(after);
 }
 
 static int first(void **state)
@@ -221,6 +373,9 @@ int main(void)
         cmocka_unit_test_setup(test_begins, setup),
         cmocka_unit_test_setup(test_where, setup),
         cmocka_unit_test_setup(test_in_c, setup),
+        cmocka_unit_test_setup(test_late, setup),
+        cmocka_unit_test_setup(test_stays_cold, setup),
+        cmocka_unit_test_setup(test_links, setup),
     };
 
     return cmocka_run_group_tests_name("replay/routine", tests, first, NULL);

@@ -41,7 +41,10 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 void (*log_seen)(const u64 *from, const u64 *end);
 
-static struct log_block block[28]; // of the letters, of `/` and of `S`
+// Of the letters, of `/` and of `S`, which has sides: where records mean something.
+#define BLOCKS (REPLAY_BASE + 0x800)
+static struct log_block *const block = (struct log_block *)BLOCKS;
+#define NBLOCKS 28
 static struct fragment fragment[26], super;
 static struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
 static bool missing[26];               // it has no fragment
@@ -101,7 +104,7 @@ static u32 id_of(u32 number)
 
 bool area_has(u32 id)
 {
-    return id >= LOG_FIRST && number_of(id) < ARRAY_SIZE(block) && !(id & 15);
+    return id >= LOG_FIRST && number_of(id) < NBLOCKS && !(id & 15);
 }
 
 // As rest.c has it, of what these tests put there.
@@ -151,9 +154,9 @@ static int setup(void **state)
     (void)state;
     memset(fragment, 0, sizeof(fragment));
     memset(missing, 0, sizeof(missing));
-    for (u32 i = 0; i < ARRAY_SIZE(block); i++) {
+    for (u32 i = 0; i < NBLOCKS; i++) {
         block[i] = (struct log_block){ .pc = FIRST + i * 16, .slots = 1, .nexts = 1, .blocks = 1 };
-        area_head(id_of(i))->block = &block[i];
+        area_head(id_of(i))->block = (u32)((u64)&block[i] - REPLAY_BASE);
     }
     for (const char *c = "AEIOU"; *c; c++)
         block[*c - 'A'].slots = 3;
@@ -162,8 +165,9 @@ static int setup(void **state)
     block[26].pc = FIRST - 16;
     block[26].nexts = 0;
     block[27] = (struct log_block){
-        .pc = FIRST + 16, .slots = 4, .nexts = 1, .blocks = 3, .nsides = 2, .side = sides
+        .pc = FIRST + 16, .slots = 4, .nexts = 1, .blocks = 3, .nsides = 2
     };
+    memcpy((void *)log_sides(&block[27]), sides, sizeof(sides));
     super = (struct fragment){ .pc = FIRST + 16, .log = id_of(27), .more = more };
     for (u32 i = 0; i < ARRAY_SIZE(more); i++)
         more[i].pc = FIRST + 16 * (i + 2);
@@ -617,7 +621,7 @@ int main(void)
         cmocka_unit_test_setup(test_off, setup),
     };
 
-    if (sys_failed(sys_mmap(REPLAY_BASE, PAGE_SIZE, PROT_READ | PROT_WRITE,
+    if (sys_failed(sys_mmap(REPLAY_BASE, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)))
         return 1;
     return cmocka_run_group_tests_name("translate/superblock", tests, NULL, NULL);
