@@ -76,15 +76,14 @@ struct fragment {
     u16 ibl_jmp[2]; // offsets of the jumps of look-ups, 0: none
     u16 sc_jmp;     // offset of the displacement of the jump to the system call gate, 0 if none
     u8 flags;       // enum fragment_flag
-    u8 nexits, ninsns, nmore;
-    u16 watch; // offset of the code that notes who goes there, 0: it has none
-    u16 seen;  // how often somebody did
-    struct fragment_exit *exit;
+    u8 nexits, ninsns, nmore, npages;
+    u8 seen;   // how often somebody went there who was noted
+    u16 watch; // offset of the code that notes that, 0: it has none
     struct fragment_block *more;
-    struct recipe *recipes; // behind these, fragment_relocs() and fragment_lens()
+    struct fragment_exit *exit; // behind these, what the functions below find
 };
 
-_Static_assert(sizeof(struct fragment) == 96, "of which there are many");
+_Static_assert(sizeof(struct fragment) == 88, "of which there are many");
 
 // The code lies where it stays, at the region's free end; everything else is copied.
 struct draft {
@@ -111,10 +110,21 @@ static inline u64 fragment_entry(const struct fragment *f)
 
 #define WATCH_JUMP 12 // behind f->watch: the jump to the stub
 
+// Of each page of client code that it is made from, the next fragment of that: a number as above.
+static inline u32 *fragment_next(const struct fragment *f)
+{
+    return (u32 *)(f->exit + f->nexits);
+}
+
+static inline const struct recipe *fragment_recipes(const struct fragment *f)
+{
+    return (const struct recipe *)(fragment_next(f) + f->npages);
+}
+
 // Offsets of displacements that lead out of it.
 static inline const u16 *fragment_relocs(const struct fragment *f)
 {
-    return (const u16 *)(f->recipes + f->nrecipes);
+    return (const u16 *)(fragment_recipes(f) + f->nrecipes);
 }
 
 // Lengths of its instructions.

@@ -20,7 +20,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
-#define HASH_BITS 20
+#define HASH_BITS 17
 #define INDEX_MAX FRAGMENTS_MAX
 
 static struct lock lock;
@@ -218,12 +218,6 @@ static u32 pages_of(const struct fragment *f, u64 *page)
     return n;
 }
 
-// The next fragment in the list of each of them, in that order: it lies behind the exits.
-static u32 *next_of(const struct fragment *f)
-{
-    return (u32 *)(f->exit + f->nexits);
-}
-
 static u32 *next_on(const struct fragment *f, u64 page)
 {
     u64 page_of[PAGES_MAX];
@@ -231,22 +225,22 @@ static u32 *next_on(const struct fragment *f, u64 page)
 
     while (k + 1 < n && page_of[k] != page)
         k++;
-    return next_of(f) + k;
+    return fragment_next(f) + k;
 }
 
-static void list_by_page(struct fragment *f, const u64 *page, u32 npages)
+static void list_by_page(struct fragment *f, const u64 *page)
 {
-    for (u32 i = 0; i < npages; i++) {
+    for (u32 i = 0; i < f->npages; i++) {
         u32 *list = page_list(page[i], true);
 
-        next_of(f)[i] = *list;
+        fragment_next(f)[i] = *list;
         *list = f->index + 1;
     }
 }
 
 struct fragment *tcache_publish(const struct draft *d)
 {
-    u32 h = pc_hash(d->pc), npages;
+    u32 h = pc_hash(d->pc);
     u64 page[PAGES_MAX];
     struct fragment *f, new = {
         .pc = d->pc,
@@ -271,12 +265,12 @@ struct fragment *tcache_publish(const struct draft *d)
         .more = (struct fragment_block *)d->more,
     };
 
-    npages = pages_of(&new, page);
+    new.npages = (u8)pages_of(&new, page);
     f = arena_copy(&new, sizeof(new));
     if (d->nmore)
         f->more = arena_copy(d->more, d->nmore * sizeof(*f->more));
-    f->exit = arena_alloc(d->nexits * sizeof(*f->exit) + npages * sizeof(u32) +
-                          d->nrecipes * sizeof(*f->recipes) + d->nrelocs * sizeof(d->reloc[0]) +
+    f->exit = arena_alloc(d->nexits * sizeof(*f->exit) + new.npages * sizeof(u32) +
+                          d->nrecipes * sizeof(d->recipe[0]) + d->nrelocs * sizeof(d->reloc[0]) +
                           d->ninsns * sizeof(d->len[0]));
     for (u32 i = 0; i < d->nexits; i++) {
         f->exit[i] = (struct fragment_exit){ .rel32 = d->exit[i].rel32,
@@ -284,7 +278,7 @@ struct fragment *tcache_publish(const struct draft *d)
                                              .side = d->exit[i].side,
                                              .target = d->exit[i].target };
     }
-    f->recipes = memcpy(next_of(f) + npages, d->recipe, d->nrecipes * sizeof(*f->recipes));
+    memcpy((void *)fragment_recipes(f), d->recipe, d->nrecipes * sizeof(d->recipe[0]));
     memcpy((void *)fragment_relocs(f), d->reloc, d->nrelocs * sizeof(d->reloc[0]));
     memcpy((void *)fragment_lens(f), d->len, d->ninsns * sizeof(d->len[0]));
     __atomic_store_n(&fragments[nfragments], f, __ATOMIC_RELEASE);
@@ -294,27 +288,28 @@ struct fragment *tcache_publish(const struct draft *d)
     spool->code_bytes += f->size;
 
     hash[h] = f->index + 1;
-    list_by_page(f, page, npages);
+    list_by_page(f, page);
     return f;
 }
 
 void tcache_kill(struct fragment *f)
 {
     u64 page[PAGES_MAX];
-    u32 *p, npages = pages_of(f, page);
+    u32 *p;
 
     if (f->flags & FRAGMENT_DEAD)
         return;
+    pages_of(f, page);
     f->flags |= FRAGMENT_DEAD;
     spool->n_invalidate++;
     for (p = &hash[pc_hash(f->pc)]; *p != f->index + 1; p = &fragments[*p - 1]->hash_next)
         ;
     *p = f->hash_next;
-    for (u32 i = 0; i < npages; i++) {
+    for (u32 i = 0; i < f->npages; i++) {
         p = page_list(page[i], false);
         while (*p != f->index + 1)
             p = next_on(fragments[*p - 1], page[i]);
-        *p = next_of(f)[i];
+        *p = fragment_next(f)[i];
     }
     links_cut(f);
     ibl_forget(f->pc);

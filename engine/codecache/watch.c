@@ -9,7 +9,7 @@
 
 #define SHARE  4000u // of all executions that a fragment has which is watched: one in so many
 #define LEAST  200u  // and at least so many
-#define ENOUGH 256u  // times seen
+#define ENOUGH 255u  // times seen: struct fragment has a byte for it
 
 // By number; the counters are those of executions.
 static struct fragment *const *fragments;
@@ -88,7 +88,7 @@ void watch_seen(struct fragment *f, u32 k)
 {
     if (!(f->flags & FRAGMENT_WATCHED))
         return;
-    f->seen = (u16)(f->seen + k < ENOUGH ? f->seen + k : ENOUGH);
+    f->seen = (u8)(f->seen + k < ENOUGH ? f->seen + k : ENOUGH);
     if (f->seen == ENOUGH)
         lead_by(f, false);
 }

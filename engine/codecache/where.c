@@ -66,17 +66,17 @@ static const struct recipe *recipe_at(const struct fragment *f, u32 off)
 {
     u32 lo = 0, hi = f->nrecipes;
 
-    if (hi == 0 || off < f->recipes[0].off)
+    if (hi == 0 || off < fragment_recipes(f)[0].off)
         engine_die("no recipe for host address 0x%lx (block 0x%lx + %u)", f->hpc + off, f->pc, off);
     while (hi - lo > 1) {
         u32 mid = (lo + hi) / 2;
 
-        if (f->recipes[mid].off <= off)
+        if (fragment_recipes(f)[mid].off <= off)
             lo = mid;
         else
             hi = mid;
     }
-    return &f->recipes[lo];
+    return &fragment_recipes(f)[lo];
 }
 
 // The block of f's that its instruction is of. Those before it have been executed; a superblock

@@ -154,7 +154,7 @@ static void test_found(void **state)
     assert_int_equal(a->ibl_jmp[0], 8);
     assert_int_equal(a->ibl_jmp[1], 12);
     assert_int_equal(a->sc_jmp, 9);
-    assert_int_equal(a->recipes[1].spilled, 7);
+    assert_int_equal(fragment_recipes(a)[1].spilled, 7);
     assert_int_equal(fragment_relocs(a)[0], 33);
     assert_int_equal(fragment_lens(a)[2], 6);
     assert_int_equal(a->exit[0].rel32, 10);
@@ -302,6 +302,7 @@ static void test_invalidate_superblock(void **state)
     assert_int_equal(f->more[2].block, 23);
     assert_int_equal(f->more[0].counter, 31);
     assert_int_equal(f->more[3].insn, 7);
+    assert_int_equal(f->npages, 4);
     for (u32 i = 0; i < ARRAY_SIZE(between); i++)
         tcache_invalidate(between[i].start, between[i].end);
     assert_int_equal(header.n_invalidate, 0);

@@ -87,11 +87,11 @@ static const struct recipe recipes[] = {
     { 50, 1, 0, RECIPE_LOG | RECIPE_CLOSED },
 };
 static struct { // as tcache.c lays them out
+    struct fragment_exit exits[1];
     struct recipe recipes[ARRAY_SIZE(recipes)];
     u16 relocs[1];
     u8 lens[4];
 } tables = { .relocs = { 40 }, .lens = { 3, 5, 2, 2 } };
-static struct fragment_exit exits[1];
 
 static int setup(void **state)
 {
@@ -111,9 +111,8 @@ static int setup(void **state)
                                   .nrecipes = ARRAY_SIZE(recipes),
                                   .nrelocs = 1,
                                   .nexits = 1,
-                                  .recipes = tables.recipes };
+                                  .exit = tables.exits };
     memcpy(tables.recipes, recipes, sizeof(recipes));
-    fragment.exit = exits;
     fragment.exit[0] = (struct fragment_exit){ .rel32 = 50, .stub = 56 };
     for (u32 i = 0; i < 16; i++) {
         t.regs[i] = 0x100 + i; // in the slots
