@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The memory at REPLAY_BASE: what records mean. From the end of its first half downwards a struct
 // log_block for each fragment; from its beginning what an id leads to, whose offset it is: a struct
-// area_head, and behind that, if there are routines (routine.c), the fragment's, or a jump.
-// Routines that are made while records are replayed lie in the second half: whoever makes them may
+// area_head, and behind that the routine (routine.c) of some fragments, as superblocks. Routines
+// that are made while records are replayed lie in the second half: whoever makes them may
 // be killed at it, and what others translate meanwhile must not meet that. @holds(translation
 // lock), but for area_block() and what is said of the second half.
 #ifndef QUERN_ENGINE_AREA_H
@@ -13,7 +13,7 @@
 
 struct area_head {
     u32 block;   // struct log_block, by its offset
-    u32 routine; // where the routine is, by its offset; 0: there is none yet
+    u32 routine; // where that is, by its offset: ROUTINE_COLD until there is one
 };
 
 // What is free of a half, as offsets.
@@ -44,6 +44,12 @@ static inline struct area_head *area_head(u32 id)
 static inline const struct log_block *area_block(u32 id)
 {
     return (const struct log_block *)(REPLAY_BASE + area_head(id)->block);
+}
+
+// What replays a record with this id, or what stands between records, with routines.
+static inline u64 area_code(u32 id)
+{
+    return REPLAY_BASE + __atomic_load_n(&area_head(id)->routine, __ATOMIC_ACQUIRE);
 }
 
 // How much of a block a record is.

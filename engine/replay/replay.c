@@ -82,7 +82,7 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
         return;
     if (there != LOG_END)
         *stop = LOG_END;
-    at = routine_enter(t, from, REPLAY_BASE + *(const u32 *)from);
+    at = routine_enter(t, from, area_code(*(const u32 *)from));
     if (there != LOG_END)
         *stop = there;
     if (at != end)

@@ -177,19 +177,36 @@ static void make_back(struct x86 *a)
     x86_ret(a);
 }
 
-static const u8 *make_between(u32 id, u32 end, void (*make)(struct x86 *))
+// To what eax is the id of.
+static void look_up(struct x86 *a)
 {
-    struct x86 a = { (u8 *)REPLAY_BASE + id, (u8 *)REPLAY_BASE + id, (u8 *)REPLAY_BASE + end,
-                     false };
+    x86_mov32(a, R_RAX,
+              MEM_X(R14, R_RAX, 0,
+                    (s64)offsetof(struct area_head, routine) - (s64)sizeof(struct area_head)));
+    x86_add_rr(a, R_RAX, R14);
+    x86_jmp_r(a, R_RAX);
+}
+
+// What stands between records leads to itself. The code, which ends before the next one's head.
+static struct x86 begin_between(u32 id, u32 next)
+{
+    u8 *at = (u8 *)REPLAY_BASE + id;
+
+    area_head(id)->routine = id;
+    return (struct x86){ at, at, (u8 *)REPLAY_BASE + next, false };
+}
+
+static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *))
+{
+    struct x86 a = begin_between(id, next);
     struct x86_label body = x86_call(&a);
     const u8 *at;
 
-    x86_add_rr(&a, R_RAX, R14);
-    x86_jmp_r(&a, R_RAX);
+    look_up(&a);
     at = a.p;
     x86_land(&a, body);
     make(&a);
-    if (a.full)
+    if (a.full || a.p > (u8 *)area_head(next))
         engine_die("no room for the replay of calls");
     return at;
 }
@@ -207,18 +224,17 @@ u32 routine_mask; // for routine.S
 
 void routine_init(void)
 {
-    struct x86 a = { (u8 *)REPLAY_BASE + LOG_END, (u8 *)REPLAY_BASE + LOG_END,
-                     (u8 *)REPLAY_BASE + LOG_STACK, false };
+    struct x86 a = begin_between(ROUTINE_COLD, LOG_END);
 
     routine_mask = (SIM_STAMPS_HINTS - 1) << tb_config.d1_shift;
+    x86_fix(&a, x86_jmp(&a), (u64)routine_to_cold);
+    a = begin_between(LOG_END, LOG_STACK);
     x86_fix(&a, x86_jmp(&a), (u64)routine_exit);
-    a = (struct x86){ (u8 *)REPLAY_BASE + LOG_STACK, (u8 *)REPLAY_BASE + LOG_STACK,
-                      (u8 *)REPLAY_BASE + LOG_FIRST, false };
+    a = begin_between(LOG_STACK, LOG_ENTER);
     x86_mov(&a, R15, MEM(R_RBX, 8));
     x86_mov32(&a, R_RAX, MEM(R_RBX, 16));
     x86_lea(&a, R_RBX, MEM(R_RBX, 16));
-    x86_add_rr(&a, R_RAX, R14);
-    x86_jmp_r(&a, R_RAX);
+    look_up(&a);
     calls_make();
 }
 
@@ -515,12 +531,6 @@ static void link_at(struct maker *m, u32 k, struct x86_label jump)
     m->look_up[m->nlook_up++] = jump;
 }
 
-static void look_up(struct maker *m)
-{
-    x86_add_rr(&m->code, R_RAX, R14);
-    x86_jmp_r(&m->code, R_RAX);
-}
-
 // None of the links leads to what comes next.
 static void go_on(struct maker *m)
 {
@@ -542,7 +552,7 @@ static void settled(struct maker *m, const struct part *p)
     struct x86_label taken;
 
     if (!p->tail->conditional) {
-        look_up(m);
+        look_up(&m->code);
         return;
     }
     x86_cmp32_ri(a, R_RAX, LOG_FIRST);
@@ -552,10 +562,10 @@ static void settled(struct maker *m, const struct part *p)
     x86_cmp(a, R_RDX, MEM_X(R14, R_RCX, 0, offsetof(struct log_block, pc)));
     taken = x86_jcc(a, CC_E);
     predict_tail(m, false);
-    look_up(m);
+    look_up(&m->code);
     x86_land(a, taken);
     predict_tail(m, true);
-    look_up(m);
+    look_up(&m->code);
 }
 
 // The branch's end is the next word.
@@ -576,7 +586,7 @@ static void conditional_said(struct maker *m)
     predict_tail(m, false);
     x86_land(a, over);
     behind(a, 1);
-    look_up(m);
+    look_up(&m->code);
 }
 
 static void call_expected(struct maker *m)
@@ -677,7 +687,7 @@ static void tail(struct maker *m)
     } else if (b->nexts) {
         links_to(m);
     } else {
-        look_up(m);
+        look_up(&m->code);
     }
 }
 
@@ -723,7 +733,7 @@ static void part_side(struct maker *m, const struct part *p)
         begin_tail(m, e->nexts);
         links_to(m);
     } else {
-        look_up(m);
+        look_up(&m->code);
     }
 }
 
@@ -831,7 +841,7 @@ static u8 *make(struct maker *m, const struct log_block *b, struct area_room *ro
     for (u32 i = 0; i < m->nlook_up; i++)
         x86_land(&m->code, m->look_up[i]);
     if (m->nlook_up)
-        look_up(m);
+        look_up(&m->code);
     if (m->code.full)
         engine_die("no room for the replay of a block at 0x%lx", b->pc);
     return m->code.p;
@@ -840,64 +850,62 @@ static u8 *make(struct maker *m, const struct log_block *b, struct area_room *ro
 // -- when they are made --
 //
 // Most blocks are executed once or twice, and a routine has more bytes than all else that is known
-// of a block: until it has had COLD records they are performed one reference after the other, and
-// at its id stands a jump to that, whose displacement then leads to the routine. A superblock has
-// been seen often, and its routine stands at its id. With --stress-flush all do: few blocks would
-// live to have one.
+// of a block: until it has had COLD records they are performed one reference after the other, as
+// long as nothing else follows. A superblock has been seen often, and its routine stands at its id.
+// With --stress-flush all do: few blocks would live to have one.
 
-#define COLD 4
+#define COLD 6
 
 static struct maker making, making_late;
 static struct lock links, late; // leaves; who holds them may be killed, so `late` is only tried
 
 u8 *routine_begin(const struct log_block *b, u8 *at)
 {
-    struct x86 a = { at, at, at + AREA_CODE_MAX, false };
+    struct area_head *h = (struct area_head *)at - 1;
 
-    if (b->blocks > 1 || spool->stress_flush) {
-        area_head(offset_of(at))->routine = offset_of(at);
-        return make(&making, b, &area_first, at);
-    }
-    x86_fix(&a, x86_jmp(&a), (u64)routine_to_cold);
-    return a.p;
+    h->routine = ROUTINE_COLD;
+    if (b->blocks == 1 && !spool->stress_flush)
+        return at;
+    h->routine = offset_of(at);
+    return make(&making, b, &area_first, at);
 }
 
 // Nothing leads to it before it is complete, and what is not complete is no more than free memory.
 // Where another thread is at one, or there is no room, this one stays cold.
 static void make_late(struct area_head *h, const struct log_block *b)
 {
-    u8 *jump = (u8 *)(h + 1), *at, *end;
+    u8 *at, *end;
 
     if (!lock_try(&late))
         return;
-    at = (u8 *)REPLAY_BASE + ((area_second.low + 15) & ~15ul);
-    if (!h->routine && area_second.high - area_second.low > 2 * AREA_CODE_MAX) {
+    at = (u8 *)REPLAY_BASE + area_second.low;
+    if (h->routine == ROUTINE_COLD && area_second.high - area_second.low > 2 * AREA_CODE_MAX) {
         end = make(&making_late, b, &area_second, at);
         __atomic_store_n(&area_second.low, (u64)end - REPLAY_BASE, __ATOMIC_RELEASE);
         __atomic_store_n(&h->routine, offset_of(at), __ATOMIC_RELEASE);
-        // Ids are aligned, so that it lies in one word of 8 bytes.
-        __atomic_store_n((u32 *)(jump + 1), (u32)(at - (jump + 5)), __ATOMIC_RELEASE);
     }
     lock_drop(&late);
 }
 
-static u32 routine_of(u32 id)
+static bool is_cold(u32 id)
 {
-    return __atomic_load_n(&area_head(id)->routine, __ATOMIC_ACQUIRE);
+    return area_code(id) == REPLAY_BASE + ROUTINE_COLD;
 }
 
 // The same, of a record that is to be replayed now.
-static u32 routine_for(u32 id)
+static bool stays_cold(u32 id)
 {
-    struct log_block *b = (struct log_block *)area_block(id);
+    struct log_block *b;
 
-    if (routine_of(id))
-        return routine_of(id);
-    if (b->cold == COLD)
-        make_late(area_head(id), b);
-    else
+    if (!is_cold(id))
+        return false;
+    b = (struct log_block *)area_block(id);
+    if (b->cold < COLD) {
         b->cold++;
-    return routine_of(id);
+        return true;
+    }
+    make_late(area_head(id), b);
+    return is_cold(id);
 }
 
 struct next {
@@ -911,10 +919,10 @@ struct next routine_cold(struct thread *t, const u64 *record);
 struct next routine_cold(struct thread *t, const u64 *record)
 {
     for (;;) {
-        u32 id = *(const u32 *)record, to = id < LOG_FIRST ? id : routine_for(id);
+        u32 id = *(const u32 *)record;
 
-        if (to)
-            return (struct next){ REPLAY_BASE + to, record };
+        if (!stays_cold(id))
+            return (struct next){ area_code(id), record };
         record = perform_record(t, record);
         t->clock += CACHES_TICK; // what a routine fetches first does not
         t->record = (u64)record;
@@ -935,7 +943,7 @@ void routine_forget_locks(void)
 static void lead(struct routine_tail *t, u32 k, u32 id)
 {
     const struct log_block *b = area_block(id);
-    u64 to = REPLAY_BASE + routine_of(id);
+    u64 to = area_code(id);
     u8 *behind = (u8 *)REPLAY_BASE + t->link[k].rel32;
 
     if (b->after && log_ops(b)[0].last == t->line)
@@ -981,12 +989,12 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
         if (*(const u32 *)record != id)
             return routine_cold(t, record);
     }
-    if (id < LOG_FIRST || !routine_of(id))
+    if (id < LOG_FIRST || is_cold(id))
         return routine_cold(t, record);
     if (tail->conditional)
         k = area_block(id)->pc == b->taken ? 0 : 1;
     else
         k = link_to(tail, area_block(id)->pc);
     link_make(tail, k, id);
-    return (struct next){ REPLAY_BASE + routine_of(id), record };
+    return (struct next){ area_code(id), record };
 }

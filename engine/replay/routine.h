@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
-// A generated routine for each fragment that is executed more than twice, which simulates what one
-// of its records stands for and goes straight on to the next record's.
+// A generated routine for each fragment that is executed more than a few times. It simulates what
+// one of its records stands for and goes straight on to the next record's.
 #ifndef QUERN_ENGINE_ROUTINE_H
 #define QUERN_ENGINE_ROUTINE_H
 
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
+// Where area_head.routine leads while a block has none: in the area, below LOG_END.
+#define ROUTINE_COLD 16u
+
 void routine_init(void);
 
-// What stands at the id of b, which has been published last: `at`, where its head ends. Returns
-// where it ends, AREA_CODE_MAX further at most. @holds(translation lock)
+// What the id of b leads to, which has been published last; `at`: where its head ends. Returns
+// where the code there ends, AREA_CODE_MAX further at most: with none, `at`.
+// @holds(translation lock)
 u8 *routine_begin(const struct log_block *b, u8 *at);
 
 // Runs from a record on, whose id it is, to the LOG_END behind the last; returns where that is.

@@ -191,6 +191,7 @@ u8 *routine_begin(const struct log_block *b, u8 *at)
 {
     assert_ptr_equal((u8 *)area_head((u32)((u64)at - REPLAY_BASE)) + sizeof(struct area_head), at);
     assert_ptr_equal(area_block((u32)((u64)at - REPLAY_BASE)), b);
+    area_head((u32)((u64)at - REPLAY_BASE))->routine = (u32)((u64)at - REPLAY_BASE);
     routines++;
     return at + 100;
 }
