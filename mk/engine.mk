@@ -154,17 +154,18 @@ $(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS := x86/asm x86/decode codecache/links codecache/where count/strings \
+ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/where count/strings \
     translate/translate thread/loans
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_x86/forms := x86/forms $(ENGINE_UNIT_OBJS_x86/decode)
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := \
     $(filter-out translate/superblock,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
     engine/translate/*.c))) \
-    x86/decode x86/decode_flags x86/isa x86/operands codecache/region codecache/stubs \
+    x86/decode x86/decode_flags x86/forms x86/isa x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
 ENGINE_WING_UNITS += translate/superblock
 ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/mini

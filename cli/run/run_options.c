@@ -247,6 +247,8 @@ static const struct option rows[] = {
       OPTION_SET, FLAG(NO_VALUES) },
     { "--no-superblocks", NULL, "never make one of blocks that follow each other",
       OPTION_SET, FLAG(NO_SUPERBLOCKS) },
+    { "--no-forms", NULL, "decode every instruction as if none like it had been decoded",
+      OPTION_SET, FLAG(NO_FORMS) },
     { "--no-ahead", NULL, "never translate before a fork what earlier children translated",
       OPTION_SET, FLAG(NO_AHEAD) },
     { "--no-clerk", NULL, "each child process writes its profile before it ends",

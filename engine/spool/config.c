@@ -95,6 +95,7 @@ void config_init(u64 i1_room, u64 d1_room)
     c->shown = spool->cpu.leaves != 0;
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
+    c->forms = !(spool->flags & SPOOL_F_NO_FORMS);
     c->clerk = !(spool->flags & SPOOL_F_NO_CLERK) && processors() >= 2;
     c->values = !(spool->flags & SPOOL_F_NO_VALUES);
     c->calls_events = spool_event_index(SPOOL_EVENTS, c->flags);

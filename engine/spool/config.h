@@ -8,6 +8,7 @@
 
 struct tb_config {
     bool cache, branch, rep_cachegrind, chain, ibl, fast_tags, way_search;
+    bool forms;            // decoded instructions are remembered
     bool each_block;       // the dispatcher sees each: --dump-every-bb
     bool defer;            // record, simulate later: --replay
     bool replayer;         // and in another process

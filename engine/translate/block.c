@@ -8,6 +8,7 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
 #include "engine/x86/decode.h"
+#include "engine/x86/forms.h"
 
 #define FETCH_MAX 256u
 
@@ -145,7 +146,8 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
            refill(b, &s, b->end, fault)) {
         struct insn *in = &b->insn[b->n];
         bool refs = tb_config.cache || tb_config.branch || tb_config.calls;
-        int len = decode_insn(in, b->end, s.buf + s.at, s.have - s.at, refs);
+        int len = (tb_config.forms ? forms_decode : decode_insn)(in, b->end, s.buf + s.at,
+                                                                 s.have - s.at, refs);
 
         if (len < 0) {
             if (b->n == first)

@@ -443,8 +443,6 @@ static int request(struct insn *in, u64 pc)
     in->ireg = REG_NONE;
     in->sum.to = REG_NONE;
     in->regs_known = true; // the dispatcher has them all
-    in->vec_kind = VEC_NONE;
-    in->vec_index = in->vec_mask = 0;
     return in->len;
 }
 
@@ -462,8 +460,6 @@ int decode_insn(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_re
         return st == ZYDIS_STATUS_NO_MORE_DATA && avail < 15 ? -1 : 0;
 
     memset(in, 0, offsetof(struct insn, refs));
-    in->vec_kind = VEC_NONE;
-    in->vec_index = in->vec_mask = 0;
     in->pc = pc;
     in->len = zi.length;
     memcpy(in->bytes, code, zi.length);

@@ -111,12 +111,12 @@ struct insn {
     u32 ireg;
     u16 mnemonic;
     u8 feature; // enum cpu_feature of share/cpu.h: that it needs
-    struct memref refs[INSN_REFS_MAX];
     // Gather/scatter and masked moves: vector registers whose contents give the addresses
     // ZMM number of the index register; mask register (vector or k), or of a tile its number
     u8 vec_index, vec_mask;
     u8 vec_kind;                        // enum vec_kind
     u8 vec_esize, vec_isize, vec_count; // element size, index size in bytes; elements
+    struct memref refs[INSN_REFS_MAX];  // last: those behind `nrefs` are not written
 };
 
 #endif
