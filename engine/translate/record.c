@@ -11,9 +11,11 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-// Blocks that have a record already: a flushed or evicted block finds its counters again.
+// Blocks that have a record already: a flushed or evicted block finds its counters again. The tags
+// are for the records that need not be looked at, which are in nobody's cache.
 static struct {
     u32 *index; // spool block index + 1
+    u8 *tag;    // tag_of its hash; 0: there is none
     u32 size, used;
 } known;
 
@@ -22,10 +24,22 @@ static u32 known_hash(u64 pc, u32 hash)
     return (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash;
 }
 
+// Of the bits that do not choose the place.
+static u8 tag_of(u32 h)
+{
+    return (u8)(h >> 25 | 0x80);
+}
+
+static void known_alloc(u32 size)
+{
+    known.size = size;
+    known.index = heap_alloc(size * sizeof(u32));
+    known.tag = heap_alloc(size);
+}
+
 void record_init(void)
 {
-    known.size = 8192;
-    known.index = heap_alloc(known.size * sizeof(u32));
+    known_alloc(8192);
 }
 
 // What the spool says of an instruction, but whether it begins a line.
@@ -94,32 +108,38 @@ static u32 hash_code(const struct tb *b, const struct tb_block *t)
 
 static void known_grow(void)
 {
-    u32 size = known.size * 2, *index = heap_alloc(size * sizeof(u32));
+    u32 size = known.size, *index = known.index;
+    u8 *tag = known.tag;
 
-    for (u32 i = 0; i < known.size; i++) {
-        struct spool_block *s;
+    known_alloc(size * 2);
+    for (u32 i = 0; i < size; i++) {
+        const struct spool_block *s;
         u32 k;
 
-        if (!known.index[i])
+        if (!tag[i])
             continue;
-        s = spooler_block_at(known.index[i] - 1);
-        for (k = known_hash(s->pc, s->hash) & (size - 1); index[k]; k = (k + 1) & (size - 1))
+        s = spooler_block_at(index[i] - 1);
+        for (k = known_hash(s->pc, s->hash) & (known.size - 1); known.tag[k];
+             k = (k + 1) & (known.size - 1))
             ;
-        index[k] = known.index[i];
+        known.index[k] = index[i];
+        known.tag[k] = tag[i];
     }
-    heap_free(known.index, known.size * sizeof(u32));
-    known.index = index;
-    known.size = size;
+    heap_free(index, size * sizeof(u32));
+    heap_free(tag, size);
 }
 
 // Where the block's record is noted, or would be; `of`: that of a sum of these counters.
 static u32 find(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
 {
-    u32 k = known_hash(pc, hash) & (known.size - 1);
+    u32 h = known_hash(pc, hash), k = h & (known.size - 1);
 
-    for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
-        const struct spool_block *s = spooler_block_at(known.index[k] - 1);
+    for (; known.tag[k]; k = (k + 1) & (known.size - 1)) {
+        const struct spool_block *s;
 
+        if (known.tag[k] != tag_of(h))
+            continue;
+        s = spooler_block_at(known.index[k] - 1);
         if (s->pc == pc && s->hash == hash && s->map == map && s->insns == n &&
             (of ? s->flags & SPOOL_B_SUM && !memcmp(s + 1, of, n * sizeof(*of))
                 : !(s->flags & SPOOL_B_SUM)))
@@ -133,7 +153,7 @@ static u32 place_of(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
 {
     u32 k = find(pc, hash, map, n, of);
 
-    if (known.index[k] || known.used * 2 < known.size)
+    if (known.tag[k] || known.used * 2 < known.size)
         return k;
     known_grow();
     return find(pc, hash, map, n, of);
@@ -142,6 +162,7 @@ static u32 place_of(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
 static void note(u32 k, const struct spool_block *s)
 {
     known.index[k] = spooler_block_index(s) + 1;
+    known.tag[k] = tag_of(known_hash(s->pc, s->hash));
     known.used++;
 }
 
@@ -170,7 +191,7 @@ void record_make(struct tb *b, struct tb_block *t)
         total += b->cnt[i].count;
     }
     k = place_of(t->pc, hash, map, t->n, NULL);
-    if (!known.index[k]) {
+    if (!known.tag[k]) {
         struct spool_block *s = spooler_block_append(t->pc, map, flags_of(b), hash,
                                                      b->rec + t->first, t->n, total, &t->counter);
 
@@ -198,7 +219,7 @@ u32 record_sum(const struct tb *b, u32 n)
     }
     memcpy(as, counter, n * sizeof(counter[0]));
     k = place_of(b->pc, hash, insns, n, counter);
-    if (!known.index[k])
+    if (!known.tag[k])
         note(k, spooler_block_append(b->pc, insns, SPOOL_B_SUM, hash, as, n, 1, &counter[0]));
     return spooler_block_at(known.index[k] - 1)->counter;
 }
