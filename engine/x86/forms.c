@@ -8,7 +8,8 @@
 #include "engine/base/mini.h"
 #include "engine/x86/decode.h"
 
-#define FORMS_BITS 13
+#define FORMS_MAX  7168u
+#define PLACE_BITS 14
 #define READ_MAX   16u // bytes that are looked at: the longest instruction has 15
 
 // The bytes but for displacement and immediate, and what else decides.
@@ -48,7 +49,14 @@ struct form {
     struct insn in;   // with its numbers less their terms
 } __attribute__((aligned(64)));
 
-static struct form forms[1 << FORMS_BITS];
+// Forms lie one behind the other, so that a short program touches few pages, and what is met only
+// once is not worth learning.
+static struct form forms[FORMS_MAX];
+static u32 nforms;
+static struct place {
+    u16 form; // its index + 1
+    u16 seen; // of the key that was met here last without being found
+} places[1 << PLACE_BITS];
 static bool found;
 
 // Opcodes with a modrm byte, a bit each; the second table behind 0F.
@@ -168,9 +176,20 @@ static u32 key_rest(const struct key *k)
     return k->len | (u32)k->disp << 8 | (u32)k->amount << 16 | (u32)k->want << 24;
 }
 
-static struct form *place_of(const struct key *k)
+static u64 hash_of(const struct key *k)
 {
-    return &forms[(k->head ^ (u64)key_rest(k) << 32) * 0x9e3779b97f4a7c15ul >> (64 - FORMS_BITS)];
+    return (k->head ^ (u64)key_rest(k) << 32) * 0x9e3779b97f4a7c15ul;
+}
+
+// The place's form, or one more, or when there are no more another's.
+static struct form *form_for(struct place *at)
+{
+    if (!at->form) {
+        if (nforms < FORMS_MAX)
+            nforms++;
+        at->form = (u16)(nforms < FORMS_MAX ? nforms : 1 + (u32)(at - places) % FORMS_MAX);
+    }
+    return &forms[at->form - 1];
 }
 
 static u64 sum_of(u32 terms, u64 pc, s64 disp, s64 imm, u32 imm_size)
@@ -348,21 +367,30 @@ static void note(struct form *f, const struct parts *p, const struct insn *in, c
 int forms_decode(struct insn *in, u64 pc, const u8 *code, u32 avail, bool want_refs)
 {
     struct parts p;
-    struct form *f;
+    struct place *at;
+    u64 hash;
+    u16 seen;
     int len;
 
     found = false;
     if (avail < READ_MAX || !find_parts(&p, code, want_refs))
         return decode_insn(in, pc, code, avail, want_refs);
-    f = place_of(&p.key);
-    if (f->key.head == p.key.head && key_rest(&f->key) == key_rest(&p.key)) {
-        make(in, f, pc, code);
-        found = true;
-        return in->len;
+    hash = hash_of(&p.key);
+    at = &places[hash >> (64 - PLACE_BITS)];
+    if (at->form) {
+        const struct form *f = &forms[at->form - 1];
+
+        if (f->key.head == p.key.head && key_rest(&f->key) == key_rest(&p.key)) {
+            make(in, f, pc, code);
+            found = true;
+            return in->len;
+        }
     }
     len = decode_insn(in, pc, code, avail, want_refs);
-    if (len > 0)
-        note(f, &p, in, code);
+    seen = (u16)(hash >> 32 | 1);
+    if (len > 0 && at->seen == seen)
+        note(form_for(at), &p, in, code);
+    at->seen = seen;
     return len;
 }
 

@@ -86,8 +86,8 @@ static const struct {
     { "\xc5\xf9", 2 }, { "\xc4\xe2\x79", 3 }, { "\xc4\x41\xfd", 3 }, { "\xc4\xe3\x7d", 3 },
 };
 
-// Each opcode and modrm byte with numbers at random, three times: the first is noted, and with it
-// what follows from its numbers.
+// Each opcode and modrm byte with numbers at random, four times: the second is noted, and with
+// it what follows from its numbers.
 static void every_opcode(bool refs)
 {
     uint8_t code[19];
@@ -97,7 +97,7 @@ static void every_opcode(bool refs)
             for (uint32_t i = 0; i < 0x10000; i += p ? 11 : 1) {
                 uint32_t n = before[p].n + maps[m].n;
 
-                for (uint32_t again = 0; again < 3; again++) {
+                for (uint32_t again = 0; again < 4; again++) {
                     fill(code, sizeof(code));
                     memcpy(code, before[p].bytes, before[p].n);
                     memcpy(code + before[p].n, maps[m].bytes, maps[m].n);
@@ -117,7 +117,7 @@ static void test_same(void **state)
     (void)state;
     nfound = 0;
     every_opcode(true);
-    assert_true(nfound > 500000); // of 3 million
+    assert_true(nfound > 300000); // of some 2 million
 }
 
 static void test_same_without(void **state)
@@ -125,7 +125,7 @@ static void test_same_without(void **state)
     (void)state;
     nfound = 0;
     every_opcode(false);
-    assert_true(nfound > 500000);
+    assert_true(nfound > 300000);
 }
 
 // Bytes all at random: sequences that nobody thought of.
@@ -150,6 +150,7 @@ static void of_one_form(const char *a, const char *b, uint32_t n)
     memset(code, 0x90, sizeof(code));
     memcpy(code, a, n);
     assert_int_equal(both(PC, code, true), n);
+    assert_int_equal(both(PC, code, true), n); // what is met once is not learnt
     memcpy(code, b, n);
     assert_int_equal(both(PC + 0x1234567, code, true), n);
     assert_true(forms_found());
@@ -193,8 +194,10 @@ static void test_not_found(void **state)
 
     (void)state;
     assert_int_equal(both(PC, shift, true), 3);
+    assert_int_equal(both(PC, shift, true), 3);
     assert_int_equal(both(PC, none, true), 3);
     assert_false(forms_found());
+    assert_int_equal(both(PC, other, true), 4);
     assert_int_equal(both(PC, other, true), 4);
     assert_int_equal(both(PC, request, true), 19);
     assert_int_equal(forms_decode(&in, PC, jmp, 5, true), 5);
