@@ -10,7 +10,7 @@
 #include "engine/x86/decode.h"
 #include "engine/x86/forms.h"
 
-#define FETCH_MAX 256u
+#define FETCH_MAX 64u
 
 // Client code that has been read but not decoded.
 struct source {
