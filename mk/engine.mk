@@ -176,11 +176,11 @@ ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
 
 ENGINE_WING_UNITS += thread/threads thread/world
 ENGINE_UNIT_OBJS_thread/threads := thread/threads base/limits base/mini
-ENGINE_UNIT_OBJS_thread/world := thread/threads base/limits thread/world thread/stress base/mini
+ENGINE_UNIT_OBJS_thread/world := thread/threads base/limits thread/world thread/stress thread/pokes base/mini
 
 ENGINE_WING_UNITS += codecache/tcache count/prof
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
-    codecache/ibl base/mini
+    codecache/ibl codecache/watch base/mini
 ENGINE_UNIT_OBJS_count/prof := count/prof
 ENGINE_WING_UNITS += count/rules
 ENGINE_UNIT_OBJS_count/rules := count/rules base/mini
@@ -221,6 +221,9 @@ ENGINE_UNIT_OBJS_process/birth := process/birth
 ENGINE_UNIT_OBJS_signal/setup := signal/setup base/mini
 ENGINE_UNIT_OBJS_process/end := process/end
 ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
+ENGINE_WING_UNITS += codecache/watch thread/looks
+ENGINE_UNIT_OBJS_codecache/watch := codecache/watch
+ENGINE_UNIT_OBJS_thread/looks := thread/looks
 ENGINE_WING_UNITS += process/ahead process/clerk
 ENGINE_UNIT_OBJS_process/ahead := process/ahead
 ENGINE_UNIT_OBJS_process/clerk := process/clerk replay/replayer.S base/mini

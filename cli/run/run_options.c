@@ -240,8 +240,8 @@ static const struct option rows[] = {
       "fastest on this machine [auto]",
       OPTION_CHOICE, FIELD(replay) },
     { "--small-buffers", NULL,
-      "with --replay, record into buffers of 16 KiB, not 512; without caches, look which blocks are "
-      "executed from the first on, in buffers of 4 KiB, not 64",
+      "with --replay, record into buffers of 16 KiB, not 512; without caches, look which blocks "
+      "are executed from the first on, in buffers of 4 KiB, not 64",
       OPTION_SET, FLAG(SMALL_LOG) },
     { "--no-value-numbers", NULL, "with --replay, record the address of each reference",
       OPTION_SET, FLAG(NO_VALUES) },

@@ -10,8 +10,8 @@
 #include "engine/codecache/fragment.h"
 #include "engine/thread/thread.h"
 
-// With the options read; where fragments are found by number. All of these with the translation lock
-// held.
+// With the options read; where fragments are found by number. All of these with the translation
+// lock held.
 void watch_init(struct fragment *const *by_number);
 // The next number's fragment, to which nothing leads yet.
 void watch_published(struct fragment *f);

@@ -20,6 +20,7 @@
 #include "engine/replay/log.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
 
@@ -140,6 +141,12 @@ void stress_start(struct thread *t)
     note('x');
 }
 
+void looks_start(struct thread *t)
+{
+    (void)t;
+    note('X');
+}
+
 void world_init(void)
 {
     note('w');
@@ -218,7 +225,7 @@ static void test_start(void **state)
     assert_int_equal(now, (u64)&block);
     assert_int_equal(block.tid, sys_gettid());
     assert_int_equal(own.tgid, sys_getpid());
-    assert_string_equal(text, "ax");
+    assert_string_equal(text, "axX");
 }
 
 static void test_main(void **state)
@@ -229,7 +236,7 @@ static void test_main(void **state)
     assert_ptr_equal(birth_main(), &block);
     sys_call2(SYS_arch_prctl, ARCH_SET_GS, before);
     // It is in the list before it takes its turn.
-    assert_string_equal(text, "wngtclpsax+!");
+    assert_string_equal(text, "wngtclpsaxX+!");
     assert_int_equal(profiled, sys_getpid());
     setup(NULL);
     no_caches = true;

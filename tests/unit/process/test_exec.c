@@ -29,6 +29,7 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -108,6 +109,20 @@ void replayer_stop(void)
 void clerk_stop(void)
 {
     assert_int_equal(++parting, stops);
+}
+
+static u32 looks_ended, looks_begun;
+
+void looks_end(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    assert_int_equal(++looks_ended, parting); // before the exec
+}
+
+void looks_start(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    looks_begun++;
 }
 
 // exec.S
@@ -433,7 +448,7 @@ static int setup(void **state)
     memset(&copied, 0, sizeof(copied));
     memset(did, 0, sizeof(did));
     done = 0;
-    stops = parting = allowed_again = 0;
+    stops = parting = allowed_again = looks_ended = looks_begun = 0;
     memset(&own, 0, sizeof(own));
     t->own = &own;
     t->sig = &sig;
@@ -529,6 +544,7 @@ static void test_native(void **state)
         assert_int_equal(stops, 1);         // it would keep what this process maps
         assert_int_equal(parting, 1);
         assert_int_equal(allowed_again, 1); // the exec has failed
+        assert_int_equal(looks_begun, looks_ended);
     }
     fresh(0);
     own.borrowed = true; // the parent goes on with the memory

@@ -35,6 +35,7 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -214,6 +215,7 @@ void (*loop_run)(struct thread *of) = run;
 NOTES(calls_fork_child, 'k')
 NOTES(calls_thread_start, 's')
 NOTES(stress_start, 'z')
+NOTES(looks_start, 'Z')
 NOTES(threads_fork_child, 't')
 NOTES(threads_list_add, '+')
 NOTES(ticks_keep, 'K')

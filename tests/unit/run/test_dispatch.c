@@ -36,9 +36,11 @@
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/systime.h"
 #include "engine/syscalls/vsyscall.h"
+#include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/world.h"
+#include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
 
@@ -308,6 +310,24 @@ void world_park(struct thread *t)
 {
     t->stop &= ~(STOP_PARK | STOP_YIELD);
     note('p');
+}
+
+void superblock_look(struct thread *t)
+{
+    assert_false(t->stop & STOP_LOOK);
+    note('l');
+}
+
+void looks_next(struct thread *t)
+{
+    (void)t;
+    note('n');
+}
+
+void superblock_watched(struct thread *t)
+{
+    (void)t;
+    note('w');
 }
 
 static struct {
@@ -614,6 +634,43 @@ static void test_exit(void **state)
     assert_string_equal(asked, "vptb");
 }
 
+// It looks at what it executes, and what the client goes on with is what it was.
+static void test_look(void **state)
+{
+    (void)state;
+    t->exit_id = fragment_exit_id(3, 1);
+    t->stop = STOP_LOOK;
+    assert_int_equal(go(STUB_EXIT), ENTERED);
+    assert_int_equal(t->stop, 0);
+    assert_string_equal(asked, "vplntb"); // v takes it to the handler of a signal
+    check_entered(7);
+    assert_null(linked_from);
+}
+
+// A fragment that is watched is entered, and the buffer is full, or it is an escape copy.
+static void test_watched(void **state)
+{
+    (void)state;
+    t->watch = 8 * 4;
+    assert_int_equal(go(STUB_WATCHED), ENTERED);
+    assert_string_equal(asked, "wtb");
+    check_entered(4);
+    assert_null(linked_from);
+}
+
+// The way in is the one that is noted, as long as the fragment is watched.
+static void test_entry(void **state)
+{
+    (void)state;
+    fragment[4].watch = 9;
+    t->watch = 8 * 4;
+    assert_int_equal(go(STUB_WATCHED), ENTERED);
+    assert_int_equal(t->host, fragment[4].hpc);
+    fragment[4].flags = FRAGMENT_WATCHED;
+    assert_int_equal(go(STUB_WATCHED), ENTERED);
+    assert_int_equal(t->host, fragment[4].hpc + 9);
+}
+
 // A client request is answered behind its block, and that exit is never linked.
 static void test_request(void **state)
 {
@@ -893,6 +950,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_run, setup),
         cmocka_unit_test_setup(test_exit, setup),
+        cmocka_unit_test_setup(test_look, setup),
+        cmocka_unit_test_setup(test_watched, setup),
+        cmocka_unit_test_setup(test_entry, setup),
         cmocka_unit_test_setup(test_request, setup),
         cmocka_unit_test_setup(test_indirect, setup),
         cmocka_unit_test_setup(test_changed, setup),

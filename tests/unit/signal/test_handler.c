@@ -128,6 +128,13 @@ void where_gate_state(struct thread *of, const struct host_regs *u)
     note('G');
 }
 
+void where_watch_state(struct thread *of, const struct host_regs *u)
+{
+    assert_ptr_equal(of, t);
+    assert_int_equal(u->r[R_RBX], 0x100b);
+    note('W');
+}
+
 u64 where_escape(struct thread *of, u64 hpc)
 {
     assert_ptr_equal(of, t);
@@ -595,6 +602,30 @@ static void test_poke(void **state)
         assert_goes_on(at(notices[i]));
         assert_open();
     }
+}
+
+// On the way into a fragment the client is at its beginning.
+static void test_poke_watched(void **state)
+{
+    (void)state;
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_WATCH)));
+    assert_string_equal(did, "W");
+    assert_resumes(loop_resume);
+    assert_closed();
+    assert_false(t->stop & STOP_LOOK);
+}
+
+// The same signal with another value, wherever it comes, also says that it is time to look.
+static void test_poke_look(void **state)
+{
+    (void)state;
+    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(WHERE_FRAGMENT)));
+    assert_string_equal(did, "e");
+    assert_int_equal(t->stop, STOP_SIGNAL | STOP_LOOK);
+    setup(NULL);
+    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(WHERE_EXIT)));
+    assert_goes_on(at(WHERE_EXIT));
+    assert_int_equal(t->stop, STOP_LOOK);
 }
 
 // The signal is the client's to use: only what the engine sends is the engine's.
@@ -1100,6 +1131,8 @@ int main(void)
         cmocka_unit_test_setup(test_given_away, setup),
         cmocka_unit_test_setup(test_no_thread, setup),
         cmocka_unit_test_setup(test_poke, setup),
+        cmocka_unit_test_setup(test_poke_watched, setup),
+        cmocka_unit_test_setup(test_poke_look, setup),
         cmocka_unit_test_setup(test_not_a_poke, setup),
         cmocka_unit_test_setup(test_control, setup),
         cmocka_unit_test_setup(test_control_call, setup),

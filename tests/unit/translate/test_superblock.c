@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
+#include "engine/codecache/watch.h"
 #include "engine/replay/area.h"
 #include "engine/replay/log.h"
 #include "engine/replay/rest.h"
@@ -140,6 +142,70 @@ void links_move(struct fragment *from, struct fragment *to)
 void ibl_move(const struct fragment *f)
 {
     ibl_led = f;
+}
+
+// What is watched: a buffer is a string of the same letters, which are fragments' numbers.
+static u32 numbers[1024], nnumbers; // 0: the buffer is not full
+static u32 emptied;
+static bool cache_full;
+static const char *targets; // letters that the thread's table has
+static char seen_often[64]; // letters, and how often each was in the buffer
+static u32 most;            // watch_most() up to this number
+static struct thread thread;
+
+const u32 *watch_full(const struct thread *t, u32 *n)
+{
+    assert_ptr_equal(t, &thread);
+    *n = nnumbers;
+    return nnumbers ? numbers : NULL;
+}
+
+void watch_begin(struct thread *t)
+{
+    assert_ptr_equal(t, &thread);
+    assert_int_equal(taken, dropped);
+    emptied++;
+}
+
+void watch_most(struct thread *t, u32 n)
+{
+    assert_ptr_equal(t, &thread);
+    assert_int_equal(taken, dropped + 1);
+    most = n;
+}
+
+void watch_seen(struct fragment *f, u32 k)
+{
+    u64 end = strlen(seen_often);
+
+    snprintf(seen_often + end, sizeof(seen_often) - end, "%c%u", (int)('A' + (f - fragment)), k);
+}
+
+bool ibl_leads(const struct thread *t, const struct fragment *f)
+{
+    assert_ptr_equal(t, &thread);
+    return strchr(targets, (int)('A' + (f - fragment))) != NULL;
+}
+
+struct fragment *tcache_by_index(u32 index)
+{
+    assert_in_range(index, 0, 25);
+    return &fragment[index];
+}
+
+u32 tcache_next_index(void)
+{
+    return 26;
+}
+
+bool tcache_has_room(void)
+{
+    return !cache_full;
+}
+
+void tcache_lock(void)
+{
+    taken++;
 }
 
 // -- the test's side --
@@ -594,6 +660,152 @@ static void test_off(void **state)
     assert_non_null(log_seen);
 }
 
+// -- what is watched --
+
+static struct fragment_exit exits[26][2];
+
+// Each letter's block goes on to the next letter's, or to the one behind that; those of X, Y and Z
+// end in an indirect branch.
+static int setup_watched(void **state)
+{
+    setup(state);
+    for (u32 i = 0; i < 26; i++) {
+        exits[i][0].target = FIRST + (i + 1) * 16;
+        exits[i][1].target = FIRST + (i + 2) * 16;
+        fragment[i].exit = exits[i];
+        fragment[i].nexits = i < 23 ? 2 : 0;
+        fragment[i].ibl_jmp[0] = i < 23 ? 0 : 1;
+    }
+    tb_config.watch = true;
+    targets = "";
+    cache_full = false;
+    nnumbers = emptied = most = 0;
+    log_seen = NULL;
+    superblock_init();
+    assert_null(log_seen);
+    return 0;
+}
+
+// A full buffer: the letters, so many times.
+static void noted(u32 times, const char *letters)
+{
+    nnumbers = 0;
+    for (u32 i = 0; i < times; i++) {
+        for (const char *c = letters; *c; c++)
+            numbers[nnumbers++] = (u32)(*c - 'A') * 8;
+        assert_true(nnumbers < ARRAY_SIZE(numbers));
+    }
+    memset(seen_often, 0, sizeof(seen_often));
+    emptied = 0;
+    superblock_watched(&thread);
+    assert_int_equal(emptied, 1);
+    assert_int_equal(taken, dropped);
+}
+
+// X leads to A by an indirect branch, and C cannot have led to X. The first of a buffer follows
+// nothing, so that X is seen once less often.
+static void test_watched(void **state)
+{
+    (void)state;
+    targets = "A";
+    noted(47, "XABC");
+    assert_string_equal(made, "");
+    assert_string_equal(seen_often, "X47A47B47C47");
+    noted(32, "XABC");
+    assert_string_equal(made, "ABC XABC ");
+    assert_string_equal(moved, "AX");
+    assert_ptr_equal(ibl_led, &of_superblock);
+    assert_int_equal(fragment[0].flags, FRAGMENT_PAST);
+    assert_int_equal(fragment[1].flags, 0);
+    assert_int_equal(header.n_superblocks, 2);
+    assert_int_equal(header.n_superblock_blocks, 7);
+}
+
+static void test_not_full(void **state)
+{
+    (void)state;
+    nnumbers = 0;
+    superblock_watched(&thread);
+    assert_int_equal(emptied, 0);
+    assert_int_equal(taken, 0);
+}
+
+// In one buffer 31 times is too seldom, however many buffers there are.
+static void test_dense(void **state)
+{
+    (void)state;
+    targets = "A";
+    for (u32 i = 0; i < 5; i++)
+        noted(31, "XABC");
+    assert_string_equal(made, "");
+    noted(32, "XABC");
+    assert_string_equal(made, "");
+    noted(32, "XABC");
+    assert_string_equal(made, "ABC XABC ");
+}
+
+// What comes next was executed later, when it cannot have been led to: by none of the exits, or
+// because the thread has no such target. It begins anew there.
+static void test_gaps(void **state)
+{
+    (void)state;
+    noted(60, "ABCF"); // A follows F backwards, F comes after a gap: alone
+    assert_string_equal(made, "ABC ");
+    setup_watched(state);
+    noted(60, "KLM");
+    assert_string_equal(made, "KLM "); // behind M, which cannot lead back: a gap as well
+    setup_watched(state);
+    targets = "B";
+    noted(60, "AXC"); // X does not lead to C
+    assert_string_equal(made, "");
+    setup_watched(state);
+    targets = "C";
+    noted(60, "WXCD");
+    assert_string_equal(made, "CD WXCD "); // W is not seen the first time
+}
+
+// A superblock is a step of several blocks, and what it leads to may begin one.
+static void test_through_superblocks(void **state)
+{
+    (void)state;
+    fragment[1].nmore = 2; // B, with C and D
+    fragment[1].more = more;
+    exits[1][0].target = FIRST + 4 * 16; // which leads to E
+    noted(60, "ABEF");
+    assert_string_equal(made, "EF ABCDEF ");
+}
+
+static void test_watched_dead(void **state)
+{
+    (void)state;
+    fragment[1].flags = FRAGMENT_DEAD;
+    noted(60, "ABC");
+    assert_string_equal(made, "");
+    fragment[1].flags = 0;
+    cache_full = true;
+    noted(60, "DEF");
+    assert_string_equal(made, "");
+    cache_full = false;
+    tb_config.counts = false;
+    noted(60, "GHI");
+    assert_string_equal(made, "");
+}
+
+// A look forgets what has been found, so that it may be found again.
+static void test_look(void **state)
+{
+    (void)state;
+    noted(60, "ABC");
+    assert_string_equal(made, "ABC ");
+    noted(60, "ABC"); // behind A, which begins one
+    assert_string_equal(made, "ABC BC ");
+    superblock_look(&thread);
+    assert_int_equal(most, 26);
+    assert_int_equal(taken, dropped);
+    noted(60, "ABC");
+    assert_string_equal(made, "ABC BC ABC ");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -619,6 +831,13 @@ int main(void)
         cmocka_unit_test_setup(test_idle, setup),
         cmocka_unit_test_setup(test_flushed, setup),
         cmocka_unit_test_setup(test_off, setup),
+        cmocka_unit_test_setup(test_watched, setup_watched),
+        cmocka_unit_test_setup(test_not_full, setup_watched),
+        cmocka_unit_test_setup(test_dense, setup_watched),
+        cmocka_unit_test_setup(test_gaps, setup_watched),
+        cmocka_unit_test_setup(test_through_superblocks, setup_watched),
+        cmocka_unit_test_setup(test_watched_dead, setup_watched),
+        cmocka_unit_test_setup(test_look, setup_watched),
     };
 
     if (sys_failed(sys_mmap(REPLAY_BASE, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,

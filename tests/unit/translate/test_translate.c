@@ -281,6 +281,32 @@ static void is_exit(u32 k, u64 target)
     assert_int_equal(to, stubs_at(STUB_EXIT));
 }
 
+// With instructions alone a fragment has a second way in: its number, 8 times, and the stub.
+static void test_watch(void **state)
+{
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    u64 to;
+
+    (void)state;
+    mode(0);
+    tb_config.watch = true;
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(published.watch, published.exit[0].stub + 18);
+    assert_int_equal(published.size, published.watch + 17);
+    assert_int_equal(decode_at(published.watch, &zi, op), WATCH_JUMP);
+    assert_int_equal(zi.mnemonic, ZYDIS_MNEMONIC_MOV);
+    assert_int_equal(op[0].mem.disp.value, TH_WATCH);
+    assert_int_equal(op[1].imm.value.u, 8 * 7);
+    decode_at(published.watch + WATCH_JUMP, &zi, op);
+    assert_true(ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(
+        &zi, &op[0], published.hpc + published.watch + WATCH_JUMP, &to)));
+    assert_int_equal(to, stubs_at(STUB_WATCH));
+    tb_config.watch = false;
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(published.watch, 0);
+}
+
 static void test_plain(void **state)
 {
     (void)state;
@@ -294,7 +320,7 @@ static void test_plain(void **state)
     is_exit(0, PC + 8);
     assert_int_equal(published.len[0], 3);
     assert_int_equal(published.len[2], 2);
-    assert_int_equal(published.nrelocs, 1); // of the exit's stub
+    assert_int_equal(published.nrelocs, 2); // of the exit's stub, and of the second way in
     assert_memory_equal((u8 *)published.hpc + 9, "\x48\x01\xc8\x48\x89\x07", 6);
 }
 
@@ -1259,6 +1285,7 @@ static void test_fault(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_watch),
         cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
         cmocka_unit_test(test_step),          cmocka_unit_test(test_record),
