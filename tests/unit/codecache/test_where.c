@@ -304,6 +304,51 @@ static void test_gate(void **state)
     assert_int_equal(t.regs[R_RSP], 0x204);
 }
 
+// On the way into a fragment: rax and rcx are the client's until they are in their slots, and then
+// these are.
+static void test_watch(void **state)
+{
+    (void)state;
+    t.watch = 8 * 5;
+    t.regs[R_RAX] = 0x100;
+    t.regs[R_RCX] = 0x101;
+    u.rip = stubs_at(STUB_WATCH_SAVED) - 1;
+    assert_int_equal(where_of(u.rip), WHERE_WATCH);
+    where_watch_state(&t, &u);
+    assert_int_equal(t.pc, fragment.pc);
+    assert_int_equal(t.regs[R_RAX], u.r[R_RAX]);
+    assert_int_equal(t.regs[R_RCX], u.r[R_RCX]);
+    assert_int_equal(t.regs[R_RDX], u.r[R_RDX]);
+    assert_int_equal(t.regs[R_RSP], u.r[R_RSP]);
+    t.regs[R_RAX] = 0x100;
+    t.regs[R_RCX] = 0x101;
+    u.rip = stubs_at(STUB_WATCH_SAVED);
+    where_watch_state(&t, &u);
+    assert_int_equal(t.regs[R_RAX], 0x100);
+    assert_int_equal(t.regs[R_RCX], 0x101);
+    assert_int_equal(t.regs[R_RDX], u.r[R_RDX]);
+    assert_int_equal(where_of(stubs_at(STUB_WATCH_END) - 1), WHERE_WATCH);
+    assert_int_not_equal(where_of(stubs_at(STUB_WATCH_END)), WHERE_WATCH);
+}
+
+// The second way in leads to the dispatcher, not into the fragment.
+static void test_escape_watch(void **state)
+{
+    s32 rel;
+
+    (void)state;
+    memset(code, 0x90, sizeof(code));
+    memset(escape, 0, sizeof(escape));
+    fragment.watch = 30;
+    code[30 + WATCH_JUMP] = 0xe9;
+    t.escape_buffer = (u64)escape;
+    where_escape(&t, fragment.hpc + 2);
+    assert_int_equal(escape[30 + WATCH_JUMP], 0xe9);
+    memcpy(&rel, escape + 30 + WATCH_JUMP + 1, 4);
+    assert_int_equal((u32)((u64)escape + 30 + WATCH_JUMP + 5) + (u32)rel,
+                     (u32)stubs_at(STUB_WATCHED));
+}
+
 // A relocation leads where it led; an exit leads to its stub, whatever it is linked to.
 static void test_escape(void **state)
 {
@@ -363,6 +408,8 @@ int main(void)
         cmocka_unit_test_setup(test_spilled, setup),
         cmocka_unit_test_setup(test_bumped, setup),
         cmocka_unit_test_setup(test_string, setup),
+        cmocka_unit_test_setup(test_watch, setup),
+        cmocka_unit_test_setup(test_escape_watch, setup),
         cmocka_unit_test_setup(test_escape, setup),
         cmocka_unit_test_setup(test_recording, setup),
         cmocka_unit_test_setup(test_gate, setup),
