@@ -66,6 +66,33 @@ static void test_make(void **state)
     assert_int_equal(header.n_links, 1);
 }
 
+// What leads to a fragment leads to its second way in while it is watched, links that are made
+// meanwhile as well, and back.
+static void test_again(void **state)
+{
+    (void)state;
+    links_make(&f[0], 0, &f[1]);
+    links_make(&f[2], 1, &f[1]);
+    links_make(&f[1], 0, &f[1]);
+    links_make(&f[1], 1, &f[2]);
+    f[1].watch = 33;
+    f[1].flags = FRAGMENT_WATCHED;
+    links_again(&f[1]);
+    assert_int_equal(goes(0, 0), f[1].hpc + 33);
+    assert_int_equal(goes(2, 1), f[1].hpc + 33);
+    assert_int_equal(goes(1, 0), f[1].hpc + 33);
+    assert_int_equal(goes(1, 1), f[2].hpc);
+    links_make(&f[0], 1, &f[1]);
+    assert_int_equal(goes(0, 1), f[1].hpc + 33);
+    f[1].flags = 0;
+    links_again(&f[1]);
+    assert_int_equal(goes(0, 0), f[1].hpc);
+    assert_int_equal(goes(0, 1), f[1].hpc);
+    assert_int_equal(goes(2, 1), f[1].hpc);
+    assert_int_equal(goes(1, 0), f[1].hpc);
+    links_again(&f[0]); // nothing leads there
+}
+
 // 0 -> 1, 2 -> 1 (both exits), 1 -> 1, 1 -> 2; then 1 goes.
 static void test_cut(void **state)
 {
@@ -152,7 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_make, setup),    cmocka_unit_test_setup(test_cut, setup),
         cmocka_unit_test_setup(test_cut_one, setup), cmocka_unit_test_setup(test_cut_ends, setup),
-        cmocka_unit_test_setup(test_move, setup),
+        cmocka_unit_test_setup(test_move, setup),    cmocka_unit_test_setup(test_again, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

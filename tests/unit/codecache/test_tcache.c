@@ -360,10 +360,30 @@ static void test_ibl_move(void **state)
     while (ibl_index(pc) != ibl_index(0x401f00))
         pc++;
     other = publish(pc, pc + 1, 16);
+    assert_true(ibl_leads(t, alone)); // to the miss path, but it has been a target
+    assert_false(ibl_leads(t, other));
     ibl_fill(t, other);
+    assert_true(ibl_leads(t, other));
+    assert_false(ibl_leads(t, alone));
     ibl_move(superblock(beside));
     assert_int_equal(entry[0], -pc);
     assert_int_equal(entry[1], other->hpc);
+}
+
+// The entry of one that is watched leads to its second way in, until it is not watched any more.
+static void test_ibl_watched(void **state)
+{
+    struct fragment *f = publish(0x401f00, 0x401f10, 64);
+    u64 *entry = (u64 *)((u8 *)t + TA_IBL) + ibl_index(0x401f00) * 2;
+
+    (void)state;
+    f->watch = 40;
+    f->flags |= FRAGMENT_WATCHED;
+    ibl_fill(t, f);
+    assert_int_equal(entry[1], f->hpc + 40);
+    f->flags = 0;
+    ibl_move(f);
+    assert_int_equal(entry[1], f->hpc);
 }
 
 // 5000 pages: the table of 4096 is made anew when it is half full (twice), and loses none.
@@ -451,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup(test_invalidate_superblock, setup),
         cmocka_unit_test_setup(test_superblock_found, setup),
         cmocka_unit_test_setup(test_ibl_move, setup),
+        cmocka_unit_test_setup(test_ibl_watched, setup),
         cmocka_unit_test_setup(test_many_pages, setup),
         cmocka_unit_test_setup(test_flush, setup),
         cmocka_unit_test_setup(test_room, setup),

@@ -2,8 +2,8 @@
 // engine/codecache/watch.c: buffers of numbers, which fragments are watched, and until when. The
 // thread's area is memory of the test, at a multiple of 64 KiB as the real ones are.
 //
-// Expected numbers: a buffer has 16,384 of 4 bytes, with --small-buffers 1024; watched is what has a
-// 4000th of all executions and 200 at least; it is watched until it has been seen 255 times.
+// Expected numbers: a buffer has 16,384 of 4 bytes, with --small-buffers 1024; watched is what has
+// a 4000th of all executions and 200 at least; it is watched until it has been seen 255 times.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
