@@ -21,6 +21,14 @@ static void handler(int sig)
     sigprocmask(SIG_SETMASK, NULL, &in_handler);
 }
 
+static int told[2];
+
+static void handler_tells(int sig)
+{
+    handler(sig);
+    CHECK(write(told[1], "x", 1) == 1);
+}
+
 static void handler_info(int sig, siginfo_t *si, void *uc)
 {
     (void)uc;
@@ -81,7 +89,9 @@ static long red_zone(void)
 
 static void restart_tests(void)
 {
-    struct itimerval tick = { { 0, 0 }, { 0, 20000 } };
+    struct itimerval tick = { { 0, 0 }, { 0, 20000 } }, off = { { 0, 0 }, { 0, 0 } };
+    // again and again: the first may come before the call that it is to break off
+    struct itimerval ticks = { { 0, 20000 }, { 0, 20000 } };
     int p[2];
     char c;
     pid_t pid;
@@ -91,31 +101,35 @@ static void restart_tests(void)
     CHECK(pipe(p) == 0);
     set(SIGALRM, handler, 0, 0);
     got = 0;
-    setitimer(ITIMER_REAL, &tick, NULL);
+    setitimer(ITIMER_REAL, &ticks, NULL);
     errno = 0;
     n = read(p[0], &c, 1);
     CHECK(n == -1 && errno == EINTR && got == SIGALRM);
+    setitimer(ITIMER_REAL, &off, NULL);
 
-    // with SA_RESTART the read goes on until there is something
-    set(SIGALRM, handler, SA_RESTART, 0);
+    // with SA_RESTART the read goes on until there is something: what comes after the handler ran
+    CHECK(pipe(told) == 0);
+    set(SIGALRM, handler_tells, SA_RESTART, 0);
     got = 0;
     pid = fork();
-    if (pid == 0) {
-        usleep(100000);
-        _exit(write(p[1], "x", 1) != 1);
-    }
+    if (pid == 0)
+        _exit(read(told[0], &c, 1) != 1 || write(p[1], "x", 1) != 1);
     setitimer(ITIMER_REAL, &tick, NULL);
     n = read(p[0], &c, 1);
     CHECK(n == 1 && c == 'x' && got == SIGALRM);
     CHECK(waitpid(pid, NULL, 0) == pid);
+    set(SIGALRM, handler, SA_RESTART, 0);
+    close(told[0]);
+    close(told[1]);
 
     // a sleep is broken off whatever the flag says, and says how much is left: of five seconds
     // what has not passed by then, however slow the machine
     struct timespec want = { 5, 0 }, left = { 0, 0 }, begin, end;
     got = 0;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    setitimer(ITIMER_REAL, &tick, NULL);
+    setitimer(ITIMER_REAL, &ticks, NULL);
     CHECK(nanosleep(&want, &left) == -1 && errno == EINTR && got == SIGALRM);
+    setitimer(ITIMER_REAL, &off, NULL);
     clock_gettime(CLOCK_MONOTONIC, &end);
     int64_t slept = 5000000000 - (left.tv_sec * 1000000000L + left.tv_nsec);
     int64_t passed = (end.tv_sec - begin.tv_sec) * 1000000000L + end.tv_nsec - begin.tv_nsec;

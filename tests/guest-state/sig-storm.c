@@ -70,6 +70,8 @@ static void *sender(void *arg)
     return arg;
 }
 
+// Each is two slices of a thread that spins where threads take turns.
+#define PINGS 125
 static volatile int pings;
 static pthread_t main_thread, other_thread;
 
@@ -78,7 +80,7 @@ static void on_ping(int sig)
     (void)sig;
     if (pthread_equal(pthread_self(), main_thread)) {
         pings++;
-        if (pings < 500)
+        if (pings < PINGS)
             pthread_kill(other_thread, SIGUSR2);
     } else {
         pthread_kill(main_thread, SIGUSR2);
@@ -152,7 +154,7 @@ int main(void)
     main_thread = pthread_self();
     pthread_create(&other_thread, NULL, spinner, NULL);
     pthread_kill(other_thread, SIGUSR2);
-    while (pings < 500)
+    while (pings < PINGS)
         work(1000);
     stop_spinning = 1;
     pthread_join(other_thread, NULL);
