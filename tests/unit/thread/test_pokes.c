@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // engine/thread/pokes.c: real timers of the kernel.
 //
-// Expected numbers: what timer_gettime(2) says of a timer that was armed with them; 3,600,002,500,000
-// us are 3,600,002 s and 500,000,000 ns. What a signal must say is in sigaction(2).
+// Expected numbers: what timer_gettime(2) says of a timer that was armed with them;
+// 3,600,002,500,000 us are 3,600,002 s and 500,000,000 ns. What a signal must say is in
+// sigaction(2).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
