@@ -187,7 +187,7 @@ static int wait_with(int how, const sigset_t *open1)
         uint32_t size, pad;
         uint64_t time;
     } ext = { 0, 0, 0, 0 };
-    struct timespec ten = { 10, 0 };
+    struct timespec minute = { 60, 0 }; // longer than a machine that stalls
     struct epoll_event ev;
     int ep, n;
     struct {
@@ -197,13 +197,13 @@ static int wait_with(int how, const sigset_t *open1)
 
     switch (how) {
     case 0: return sigsuspend(open1);
-    case 1: return ppoll(NULL, 0, &ten, open1);
-    case 2: return (int)syscall(SYS_pselect6, 0, NULL, NULL, NULL, &ten, &pair);
+    case 1: return ppoll(NULL, 0, &minute, open1);
+    case 2: return (int)syscall(SYS_pselect6, 0, NULL, NULL, NULL, &minute, &pair);
     case 3:
     case 4:
         ep = epoll_create1(0);
-        n = how == 3 ? epoll_pwait(ep, &ev, 1, 10000, open1)
-                     : (int)syscall(441 /* epoll_pwait2 */, ep, &ev, 1, &ten, open1, 8);
+        n = how == 3 ? epoll_pwait(ep, &ev, 1, 60000, open1)
+                     : (int)syscall(441 /* epoll_pwait2 */, ep, &ev, 1, &minute, open1, 8);
         close(ep);
         return n;
     case 5:
