@@ -36,7 +36,7 @@ all: $(ALL)
 
 # ---- The two commands ----
 # Both start a second make after scripts/deps: fragments look at the machine while they are read.
-.PHONY: run run-build check check-now
+.PHONY: run run-build check check-built check-now
 run:
 	@scripts/deps build
 	+@$(MAKE) --no-print-directory $(jobs) run-build
@@ -47,12 +47,23 @@ run-build: all $(BUILD)/bench/example
 
 check:
 	@scripts/deps check
-	+@$(MAKE) --no-print-directory $(jobs) all
+	+@$(MAKE) --no-print-directory $(jobs) CHECK_BUILT=yes check-built
 	+@$(MAKE) --no-print-directory check-now
 
-# T=check-unit runs only that target; TIMEOUT is the number of seconds that one target may take.
+# Everything that the checks are made of, by one make: when they run, two at a time, each by a make
+# of its own, nothing is left to build that both would write. Their recipes are not executed then.
+ifdef CHECK_BUILT
+$(CHECKS): private SHELL := /bin/true
+endif
+check-built: all $(or $(T),$(CHECKS))
+	@:
+
+# T=check-unit runs only that target; TIMEOUT is the number of seconds that one target may take,
+# JOBS how many are run at a time.
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
 check-now:
-	+@MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/check $(if $(TIMEOUT),-t $(TIMEOUT)) $(or $(T),$(CHECKS))
+	+@MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/check -j $(JOBS) $(if $(TIMEOUT),-t $(TIMEOUT)) \
+	    $(or $(T),$(CHECKS))
 
 $(BUILD)/bench/example: bench/example.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
