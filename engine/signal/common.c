@@ -54,12 +54,23 @@ bool common_put(s32 tgid, const struct k_siginfo *info)
     return false;
 }
 
+// As the kernel: the lowest number first.
+static struct place *lowest(s32 tgid, u64 set)
+{
+    struct place *best = NULL;
+
+    for (struct place *p = places; p < places + PLACES; p++)
+        if (is_of(p, tgid, set) && (!best || p->info.signo < best->info.signo))
+            best = p;
+    return best;
+}
+
 int common_take(s32 tgid, u64 set, struct k_siginfo *info)
 {
     if (!__atomic_load_n(&used, __ATOMIC_SEQ_CST))
         return 0;
-    for (struct place *p = places; p < places + PLACES; p++) {
-        if (!is_of(p, tgid, set) || !turn(p, FULL, BUSY))
+    for (struct place *p; (p = lowest(tgid, set));) {
+        if (!turn(p, FULL, BUSY))
             continue;
         if (p->tgid != tgid || !(SIGBIT(p->info.signo) & set)) { // another one by now
             __atomic_store_n(&p->state, FULL, __ATOMIC_SEQ_CST);

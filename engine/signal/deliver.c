@@ -18,6 +18,7 @@ void deliver_call_over(struct thread *t)
 {
     gate_args_restore(t);
     t->sig->temp_mask_set = false;
+    t->sig->awaited = 0;
 }
 
 static bool deliver(struct thread *t, struct signal_pending *p, bool sync);
@@ -70,6 +71,28 @@ static bool deliver(struct thread *t, struct signal_pending *p, bool sync)
     return false;
 }
 
+// What only the engine holds back of the set and the client lets in. True: the process ends.
+static bool deliver_held(struct thread *t, u64 set)
+{
+    struct signal_state *s = t->sig;
+    struct signal_pending p = { 0 };
+
+    while ((mask_held(t) & ~s->mask & set) && mask_take_held(t, ~s->mask & set, &p.info)) {
+        p.trapno = s->last_trapno;
+        p.err = s->last_err;
+        p.cr2 = s->last_cr2;
+        if (deliver(t, &p, false))
+            return true;
+    }
+    return false;
+}
+
+// What the kernel delivers first when it is pending at the same time.
+static u64 before(int sig)
+{
+    return SIGBIT(sig) & SIGNAL_SYNC ? SIGNAL_SYNC & (SIGBIT(sig) - 1) : SIGNAL_SYNC;
+}
+
 int deliver_pending(struct thread *t)
 {
     struct signal_state *s = t->sig;
@@ -91,6 +114,8 @@ int deliver_pending(struct thread *t)
         if (deliver(t, &p, true))
             return s->fatal.signo;
     }
+    if (s->async.full && !s->async.use_temp_mask && deliver_held(t, before(s->async.info.signo)))
+        return s->fatal.signo;
     if (s->async.full) {
         p = s->async;
         s->async.full = false;
@@ -101,14 +126,8 @@ int deliver_pending(struct thread *t)
         else if (deliver(t, &p, false))
             return s->fatal.signo;
     }
-    p.use_temp_mask = false;
-    while ((mask_held(t) & ~s->mask) && mask_take_held(t, ~s->mask, &p.info)) {
-        p.trapno = s->last_trapno;
-        p.err = s->last_err;
-        p.cr2 = s->last_cr2;
-        if (deliver(t, &p, false))
-            return s->fatal.signo;
-    }
+    if (deliver_held(t, ~0ul))
+        return s->fatal.signo;
     mask_open(t);
     // What has come into the list meanwhile.
     if (mask_is_due(t))

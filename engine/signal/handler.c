@@ -7,6 +7,11 @@
 // The handler takes no lock, calls only what is marked @signal-safe, and touches no client memory.
 // It finds the thread block by its own stack's address, not by %gs, which is the client's while an
 // instruction is stepped.
+//
+// A signal of SIGNAL_SYNC that was sent may come while the handler runs, for nothing blocks it.
+// What it interrupts is then a handler, and nothing that is done to its own frame lasts: it is put
+// aside (state.h, `nested`), and the outermost handler takes it up as its last act, with everything
+// blocked, as if it had come right behind.
 #include "engine/signal/handler.h"
 
 #include "engine/base/cpu.h"
@@ -181,8 +186,8 @@ static bool is_poke(int sig, const struct k_siginfo *info)
 }
 
 // At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not
-// have come, or not now: call again, unless the call has done its work in spite of that.
-static void call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+// have come, or not now: call again, unless the call has done its work in spite of that (false).
+static bool call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     u64 gate_go = u->rip - (u64)(stubs_at(STUB_GATE_AFTER) - stubs_at(STUB_GATE_GO));
 
@@ -190,7 +195,9 @@ static void call_again(struct thread *t, struct k_ucontext *uc, const struct hos
         where_of(u->rip - 1) == WHERE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
         uc->mc.gpr[FRAME_AX] = t->regs[R_RAX];
         uc->mc.ip = gate_go;
+        return true;
     }
+    return false;
 }
 
 static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
@@ -257,19 +264,21 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
 {
     struct signal_state *s = t->sig;
     bool let_in = s->temp_mask_set && !(s->temp_mask & SIGBIT(info->signo));
+    bool awaited = (s->awaited & SIGBIT(info->signo)) != 0;
     bool after = where_of(u->rip) == WHERE_GATE_AFTER;
+    struct host_regs again;
 
     if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
         return true;
-    if (!(s->mask & SIGBIT(info->signo)) || let_in || !mask_give_back(t, info))
+    if (!(s->mask & SIGBIT(info->signo)) || let_in || awaited || !mask_give_back(t, info))
         mask_hold(s, info);
     if (s->blocked)
         return false;
-    if (after) {
-        call_again(t, uc, u);
-    } else if (let_in) { // the call, which is about to be made, would not see it: begin anew
+    // The call, where it is about to be made, would not see what it waits for: it begins anew.
+    if (after ? call_again(t, uc, u) && awaited : let_in || awaited) {
         close_mask(t, uc);
-        divert(t, uc, u);
+        regs_from_context(&again, &uc->mc);
+        divert(t, uc, &again);
     }
     return false;
 }
@@ -420,10 +429,44 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
     resume_at(t, uc, loop_resume);
 }
 
+// Was a handler interrupted? An instruction that is stepped has the client's stack pointer.
+static bool in_handler(const struct thread *t, const struct host_regs *u)
+{
+    u64 at = u->r[R_RSP] - (u64)t;
+
+    return at >= TA_SIGNAL_STACK && at < TA_SIGNAL_STACK_TOP && t->state != TS_STEP &&
+           where_of(u->rip) == WHERE_OUTSIDE;
+}
+
+static void put_aside(struct signal_state *s, const struct k_siginfo *info)
+{
+    for (u32 i = 0; i < s->nested_count; i++)
+        if (s->nested[i].signo == info->signo)
+            return;
+    s->nested[s->nested_count++] = *info;
+}
+
+// The end of the outermost handler: what came meanwhile comes now, where that one leaves the
+// thread. Until the kernel has returned nothing more can.
+static void take_nested(struct thread *t, struct k_ucontext *uc)
+{
+    struct signal_state *s = t->sig;
+    u64 all = ~0ul;
+    struct host_regs u;
+
+    sys_sigprocmask(SIG_SETMASK, &all, NULL);
+    for (u32 i = 0; i < s->nested_count; i++) {
+        regs_from_context(&u, &uc->mc);
+        handle_async(t, &s->nested[i], uc, &u);
+    }
+    s->nested_count = 0;
+}
+
 void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
 {
     struct thread *t;
     struct host_regs u;
+    bool nested;
 
     // First of all: the kernel leaves the client's selector in %ss, and when another thread takes
     // that away, the next interrupt here ends the process, for SIGSEGV is blocked.
@@ -435,19 +478,24 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
         crashed(NULL, info, &u);
     if (info->code == MASK_GIVEN_AWAY)
         info->code = SI_USER;
+    nested = in_handler(t, &u);
     if (is_poke(sig, info)) {
         if (info->value == STOP_LOOK_MAGIC)
             stop_set(t, STOP_LOOK);
         handle_poke(t, uc, &u);
     } else if (is_control(sig, info)) {
         handle_control(t, uc, &u);
-    } else if (!is_sync(sig, info)) {
-        handle_async(t, info, uc, &u);
-    } else {
+    } else if (is_sync(sig, info)) {
         frame_learn(uc);
         if (t->state == TS_STEP)
             handle_step(t, info, uc, &u);
         else
             handle_sync(t, info, uc, &u);
+    } else if (nested) {
+        put_aside(t->sig, info);
+    } else {
+        handle_async(t, info, uc, &u);
     }
+    if (!nested)
+        take_nested(t, uc);
 }

@@ -131,6 +131,15 @@ bool mask_is_due(const struct thread *t)
 // them once it has said so (own->exiting): what they send after a look at that comes too late.
 static u32 givers[SPOOL_THREADS_MAX];
 
+// By its mask, or by the call that it waits in.
+static bool lets_in(const struct signal_state *s, u64 bit)
+{
+    return !(__atomic_load_n(&s->mask, __ATOMIC_SEQ_CST) & bit) ||
+           (__atomic_load_n(&s->awaited, __ATOMIC_SEQ_CST) & bit) ||
+           (__atomic_load_n(&s->temp_mask_set, __ATOMIC_SEQ_CST) &&
+            !(__atomic_load_n(&s->temp_mask, __ATOMIC_RELAXED) & bit));
+}
+
 // Does u, another of t's process, let this signal in, and not end?
 static bool is_open(const struct thread *t, const struct thread *u, int sig)
 {
@@ -138,8 +147,7 @@ static bool is_open(const struct thread *t, const struct thread *u, int sig)
     const struct signal_state *s = __atomic_load_n(&u->sig, __ATOMIC_RELAXED);
 
     return u != t && own && s && u->tid && own->tgid == thread_own(t)->tgid &&
-           !__atomic_load_n(&own->exiting, __ATOMIC_SEQ_CST) &&
-           !(__atomic_load_n(&s->mask, __ATOMIC_SEQ_CST) & SIGBIT(sig));
+           !__atomic_load_n(&own->exiting, __ATOMIC_SEQ_CST) && lets_in(s, SIGBIT(sig));
 }
 
 static bool any_open(const struct thread *t, int sig)
@@ -215,24 +223,40 @@ void mask_pass_on(struct thread *t)
     s->held_count = 0;
 }
 
-int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
+// The handler adds to the list, also with the mask closed: nothing comes while it is changed.
+static void keep_out(bool all)
 {
-    struct signal_state *s = t->sig;
+    u64 mask = all ? ~0ul : SIGNAL_ALL_BUT_SYNC;
 
+    sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+static int take_from_list(struct signal_state *s, u64 set, struct k_siginfo *info)
+{
     u32 best = SIGNAL_HELD_MAX;
 
-    mask_close(t); // the handler adds to the list
     // As the kernel: the lowest number first, of the same number the oldest.
     for (u32 i = 0; i < s->held_count; i++)
         if ((SIGBIT(s->held[i].signo) & set) &&
             (best == SIGNAL_HELD_MAX || s->held[i].signo < s->held[best].signo))
             best = i;
     if (best == SIGNAL_HELD_MAX)
-        return common_take(thread_own(t)->tgid, set, info);
+        return 0;
     *info = s->held[best];
     s->held_count--;
     memmove(&s->held[best], &s->held[best + 1], (s->held_count - best) * sizeof(s->held[0]));
     return info->signo;
+}
+
+int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
+{
+    int sig;
+
+    mask_close(t);
+    keep_out(true);
+    sig = take_from_list(t->sig, set, info);
+    keep_out(false);
+    return sig ? sig : common_take(thread_own(t)->tgid, set, info);
 }
 
 void mask_note(struct signal_state *s, struct signal_pending *p, const struct k_siginfo *info)
@@ -269,14 +293,17 @@ void mask_requeue(struct thread *t, struct k_siginfo *info)
 
     // The kernel lets only the first thread say SI_USER for the process.
     copy.code = MASK_GIVEN_AWAY;
-    if (SIGBIT(info->signo) & SIGNAL_NEVER_BLOCKED)
+    if (SIGBIT(info->signo) & SIGNAL_NEVER_BLOCKED) {
+        keep_out(true);
         mask_hold(t->sig, info);
-    else if (is_for_process(info) &&
-             sys_call3(SYS_rt_sigqueueinfo, (u64)sys_getpid(), (u64)info->signo, (u64)&copy) == 0)
+        keep_out(false);
+    } else if (is_for_process(info) && sys_call3(SYS_rt_sigqueueinfo, (u64)sys_getpid(),
+                                                 (u64)info->signo, (u64)&copy) == 0) {
         return;
-    else if (sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(),
-                       (u64)info->signo, (u64)info))
+    } else if (sys_call4(SYS_rt_tgsigqueueinfo, (u64)sys_getpid(), (u64)sys_gettid(),
+                         (u64)info->signo, (u64)info)) {
         sys_tgkill(sys_getpid(), sys_gettid(), info->signo);
+    }
 }
 
 bool mask_any_noted(struct thread *t)

@@ -13,6 +13,8 @@
 // - At most one asynchronous and one synchronous signal are noted in a thread: noting the first
 //   blocks the rest.
 // - A handler leaves nothing behind on the engine's stacks: it may be left by longjmp.
+// - Only the outermost of nested handlers changes where the thread goes on and with which mask: the
+//   others return to a handler.
 #ifndef QUERN_ENGINE_SIGNAL_STATE_H
 #define QUERN_ENGINE_SIGNAL_STATE_H
 
@@ -45,7 +47,8 @@ struct signal_table {
     struct k_sigaction act[SIGNAL_COUNT]; // as the client set them
 };
 
-#define SIGNAL_HELD_MAX 32
+#define SIGNAL_HELD_MAX   32
+#define SIGNAL_NESTED_MAX 6 // SIGNAL_SYNC has so many
 
 struct signal_state {
     u64 mask;     // the client's mask, all 64 bits
@@ -54,6 +57,7 @@ struct signal_state {
     bool full_mask;
     u64 temp_mask; // mask argument of the system call that is under way (sigsuspend, ppoll...)
     bool temp_mask_set;
+    u64 awaited; // the set of the sigtimedwait that is under way, or 0
     struct signal_pending async, sync;
     struct k_siginfo fatal; // of the last delivery: what the process dies of when it does
     struct k_stack alt;     // the client's alternate stack
@@ -64,6 +68,10 @@ struct signal_state {
     // until it unblocks them.
     u32 held_count;
     struct k_siginfo held[SIGNAL_HELD_MAX];
+    // Of SIGNAL_SYNC, sent while a handler of the engine ran, which takes them up at its end: no
+    // number twice.
+    u32 nested_count;
+    struct k_siginfo nested[SIGNAL_NESTED_MAX];
 };
 
 // A system call may be restarted or must be given up before it has done anything: something is

@@ -73,6 +73,7 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_nanosleep] = 1,
     [SYS_clock_nanosleep] = 1,
     [SYS_poll] = 1,
+    [SYS_select] = 1,
     [SYS_semtimedop] = 1,
     [SYS_io_getevents] = 1,
     [SYS_futex] = 1,
@@ -136,10 +137,12 @@ static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
     if (mask_addr && size == 8 && safe_read(&mask, mask_addr, 8) == 0) {
         struct k_siginfo held;
 
-        t->sig->temp_mask = mask;
-        t->sig->temp_mask_set = true;
+        __atomic_store_n(&t->sig->temp_mask, mask, __ATOMIC_RELAXED);
+        // Before the look: who finds nobody that lets a signal in keeps it, and looks again.
+        __atomic_store_n(&t->sig->temp_mask_set, true, __ATOMIC_SEQ_CST);
         // A signal that only the engine holds back would not wake the kernel.
         if ((mask_held(t) & ~mask) && mask_take_held(t, ~mask, &held)) {
+            t->sig->temp_mask_set = false;
             mask_note_held(t, &held);
             gate_return(t, -EINTR);
             loop_continue(t);
@@ -239,13 +242,13 @@ static void client_sigtimedwait(struct thread *t)
 {
     struct k_siginfo info;
     u64 set;
-    int sig;
 
-    if (t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0 && (mask_held(t) & set)) {
-        sig = mask_take_held(t, set, &info);
-        if (sig) {
-            long ret = sig;
+    if (t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0) {
+        __atomic_store_n(&t->sig->awaited, set, __ATOMIC_SEQ_CST);
+        if ((mask_held(t) & set) && mask_take_held(t, set, &info)) {
+            long ret = info.signo;
 
+            t->sig->awaited = 0;
             if (t->regs[R_RSI] && safe_write(t->regs[R_RSI], &info, sizeof(info)))
                 ret = -EFAULT;
             gate_return(t, ret);
@@ -349,18 +352,19 @@ void syscalls_slow(struct thread *t)
     case SYS_sigaltstack: gate_return(t, sigcalls_altstack(t, r[R_RDI], r[R_RSI])); return;
     case SYS_rt_sigtimedwait: client_sigtimedwait(t); return;
     case SYS_rt_sigsuspend: gate_with_mask(t, r[R_RDI], r[R_RSI]);
-    case SYS_ppoll: gate_with_mask(t, r[10], r[8]);
+    case SYS_ppoll: waits_note(t, nr); gate_with_mask(t, r[10], r[8]);
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2: waits_note(t, nr); gate_with_mask(t, r[8], r[9]);
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_poll:
+    case SYS_select:
     case SYS_epoll_wait:
     case SYS_semtimedop:
     case SYS_io_getevents:
     case SYS_futex: waits_note(t, nr); gate(t);
     case SYS_io_pgetevents: waits_note(t, nr); gate_with_mask_pair(t, r[9]);
-    case SYS_pselect6: gate_with_mask_pair(t, r[9]);
+    case SYS_pselect6: waits_note(t, nr); gate_with_mask_pair(t, r[9]);
     case SYS_io_uring_enter: gate_uring(t);
     case SYS_wait4: gate_wait(t, r[R_RDX]);
     case SYS_waitid: gate_wait(t, r[10]);
@@ -370,6 +374,17 @@ void syscalls_slow(struct thread *t)
             return;
         gate(t);
     }
+}
+
+// What another thread has passed on says so; the sender did not.
+static void awaited_came(const struct thread *t)
+{
+    u64 at = t->regs[R_RSI] + offsetof(struct k_siginfo, code);
+    s32 code, sent = SI_USER;
+
+    if ((s64)t->regs[R_RAX] > 0 && t->regs[R_RSI] && safe_read(&code, at, sizeof(code)) == 0 &&
+        code == MASK_GIVEN_AWAY)
+        safe_write(at, &sent, sizeof(sent));
 }
 
 void syscalls_done(struct thread *t)
@@ -384,6 +399,9 @@ void syscalls_done(struct thread *t)
     if (post) {
         gate_args_restore(t);
         t->sig->temp_mask_set = false;
+        t->sig->awaited = 0;
+        if (nr == SYS_rt_sigtimedwait)
+            awaited_came(t);
         files_done(t, nr);
     }
     t->regs[R_RCX] = t->sc_next;

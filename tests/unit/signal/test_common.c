@@ -65,6 +65,12 @@ static void test_kept(void **state)
     assert_int_equal(common_take(6, ~0ul, &i), SIGSEGV);
     assert_int_equal(i.value, 3);
     assert_int_equal(common_pending(6), 0);
+    assert_true(put(5, SIGSEGV, 6)); // the lowest number first
+    assert_true(put(5, SIGTRAP, 7));
+    assert_int_equal(common_take(5, ~0ul, &i), SIGTRAP);
+    assert_int_equal(i.value, 7);
+    assert_int_equal(common_take(5, ~0ul, &i), SIGSEGV);
+    assert_int_equal(i.value, 6);
 }
 
 // 64 have room; a process that is gone leaves its own.

@@ -286,6 +286,54 @@ static void test_order(void **state)
     assert_false(s->blocked);
 }
 
+static void hold(int signo)
+{
+    struct k_siginfo held = { .signo = signo, .code = SI_USER };
+
+    mask_hold(s, &held);
+}
+
+static void assert_framed(u32 count, const int *signos)
+{
+    assert_int_equal(frames, count);
+    for (u32 i = 0; i < count; i++)
+        assert_int_equal(framed[i].signo, signos[i]);
+    frames = 0;
+}
+
+// Of several that are pending at once the kernel delivers SIGNAL_SYNC first, the lowest number
+// first (kernel/signal.c, next_signal()).
+static void test_order_of_kernel(void **state)
+{
+    static const int all[] = { SIGTRAP, SIGFPE, SIGSEGV, SIGSYS, SIGALRM };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(all); i++)
+        change(all[i], HANDLER, SA_NODEFER, 0);
+    note(&s->async, SIGALRM);
+    hold(SIGSYS);
+    hold(SIGTRAP);
+    assert_int_equal(deliver_pending(t), 0);
+    assert_framed(3, (int[]){ SIGTRAP, SIGSYS, SIGALRM });
+    note(&s->async, SIGSEGV);
+    hold(SIGSYS);
+    hold(SIGFPE);
+    assert_int_equal(deliver_pending(t), 0);
+    assert_framed(3, (int[]){ SIGFPE, SIGSEGV, SIGSYS });
+    // what has ended a call that waits under a mask of its own comes first
+    note(&s->async, SIGSYS);
+    s->async.use_temp_mask = true;
+    hold(SIGTRAP);
+    assert_int_equal(deliver_pending(t), 0);
+    assert_framed(2, (int[]){ SIGSYS, SIGTRAP });
+    // Nobody who died of the first sees the others.
+    change(SIGTRAP, SIG_DFL, 0, 0);
+    note(&s->async, SIGALRM);
+    hold(SIGTRAP);
+    assert_int_equal(deliver_pending(t), SIGTRAP);
+    assert_framed(0, NULL);
+}
+
 // sigsuspend: the handler begins with the call's mask, and returns to the client's.
 static void test_suspend(void **state)
 {
@@ -368,6 +416,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kernel_follows, setup, end),
         cmocka_unit_test_setup_teardown(test_tables, setup, end),
         cmocka_unit_test_setup_teardown(test_order, setup, end),
+        cmocka_unit_test_setup_teardown(test_order_of_kernel, setup, end),
         cmocka_unit_test_setup_teardown(test_suspend, setup, end),
         cmocka_unit_test_setup_teardown(test_blocked_since, setup, end),
         cmocka_unit_test_setup_teardown(test_fatal, setup, end),

@@ -164,7 +164,7 @@ void mask_note(struct signal_state *s, struct signal_pending *p, const struct k_
 void mask_hold(struct signal_state *s, const struct k_siginfo *of)
 {
     assert_ptr_equal(s, &sig);
-    assert_ptr_equal(of, &info);
+    assert_true(of == &info || (of >= sig.nested && of < sig.nested + sig.nested_count));
     note('h');
 }
 
@@ -812,6 +812,105 @@ static void test_let_in(void **state)
     assert_open();
 }
 
+// sigtimedwait: what it waits for is held for it, not given to others, and it begins anew where it
+// would not see it.
+static void test_awaited(void **state)
+{
+    (void)state;
+    blocks(SIGBIT(SIGSEGV));
+    sig.awaited = SIGBIT(SIGSEGV) | SIGBIT(SIGTRAP);
+    gives_back = true;
+    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_string_equal(did, "hG");
+    assert_closed();
+    assert_resumes(loop_resume);
+    interrupted_call(SYS_rt_sigtimedwait, -EINTR); // by something else: no result of the client's
+    sig.mask = sig.awaited = SIGBIT(SIGSEGV);
+    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_string_equal(did, "hG");
+    assert_closed();
+    assert_resumes(loop_resume);
+    interrupted_call(SYS_rt_sigtimedwait, -EAGAIN); // it has ended
+    sig.mask = sig.awaited = SIGBIT(SIGSEGV);
+    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_string_equal(did, "h");
+    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
+    assert_open();
+    blocks(SIGBIT(SIGSEGV)); // it waits for another
+    sig.awaited = SIGBIT(SIGTRAP);
+    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_string_equal(did, "gh");
+    assert_open();
+}
+
+// -- handlers that interrupt handlers --
+
+// It comes while a handler of the thread runs: the handler's frame below which the signal's lies is
+// left alone.
+static void comes_inside(int signo, int code)
+{
+    struct k_siginfo outer = info;
+    struct k_ucontext frame = uc;
+
+    uc.mc.gpr[FRAME_SP] = (u64)t + TA_SIGNAL_STACK_TOP - 0x1000;
+    assert_true(comes(signo, code, at(WHERE_OUTSIDE)));
+    assert_string_equal(did, "");
+    assert_int_equal(uc.mc.ip, at(WHERE_OUTSIDE));
+    assert_int_equal(uc.sigmask, 0x77);
+    info = outer;
+    uc = frame;
+}
+
+static void test_nested(void **state)
+{
+    u64 mask, none = 0;
+
+    (void)state;
+    comes_inside(SIGSEGV, SI_USER);
+    comes_inside(SIGFPE, SI_USER);
+    comes_inside(SIGSEGV, SI_TKILL); // pending already
+    assert_int_equal(sig.nested_count, 2);
+    assert_open();
+    assert_true(comes(SIGTRAP, SI_USER, at(WHERE_FRAGMENT)));
+    assert_string_equal(did, "aehh"); // the outermost first, the others behind it
+    assert_int_equal(sig.async.info.signo, SIGTRAP);
+    assert_closed();
+    assert_int_equal(sig.nested_count, 0);
+    sys_sigprocmask(SIG_SETMASK, NULL, &mask); // nothing comes before the kernel has returned
+    assert_true(mask == ~(SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)));
+    sys_sigprocmask(SIG_SETMASK, &none, NULL);
+    // A poke that would have gone on: what came meanwhile meets the thread where it left it.
+    setup(NULL);
+    comes_inside(SIGSEGV, SI_USER);
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_GATE_BEFORE)));
+    assert_string_equal(did, "aG");
+    assert_closed();
+    assert_resumes(loop_resume);
+    // A call that waits with a mask of its own, broken off by the poke: it begins anew.
+    waits(0, -EINTR);
+    comes_inside(SIGSEGV, SI_USER);
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
+    assert_string_equal(did, "hG");
+    assert_closed();
+    assert_resumes(loop_resume);
+    // One that was caused inside is none of these: it is the engine's own.
+    setup(NULL);
+    fixup_is(FIXUP_FAULT, 0x1234);
+    uc.mc.gpr[FRAME_SP] = (u64)t + TA_SIGNAL_STACK_TOP - 0x1000;
+    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_OUTSIDE)));
+    assert_int_equal(uc.mc.ip, 0x1234);
+    // Only on that stack: above it, below it, and where the client's instruction is stepped.
+    for (int i = 0; i < 3; i++) {
+        setup(NULL);
+        uc.mc.gpr[FRAME_SP] = (u64)t + (i == 0 ? TA_SIGNAL_STACK_TOP : TA_SIGNAL_STACK - (i == 1));
+        t->state = i == 2 ? TS_STEP : TS_ENGINE;
+        assert_true(comes(SIGSEGV, SI_USER, at(WHERE_OUTSIDE)));
+        assert_string_equal(did, "a");
+        assert_int_equal(sig.nested_count, 0);
+    }
+    sys_sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 // -- synchronous --
 
 static void test_fault(void **state)
@@ -1139,6 +1238,8 @@ int main(void)
         cmocka_unit_test_setup(test_call_again, setup),
         cmocka_unit_test_setup(test_held, setup),
         cmocka_unit_test_setup(test_let_in, setup),
+        cmocka_unit_test_setup(test_awaited, setup),
+        cmocka_unit_test_setup(test_nested, setup),
         cmocka_unit_test_setup(test_fault, setup),
         cmocka_unit_test_setup(test_address_of_instruction, setup),
         cmocka_unit_test_setup(test_buffers, setup),

@@ -274,6 +274,23 @@ static void test_give_back(void **state)
     assert_true(mask_give_back(t, &i));
     assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
     assert_int_equal(got.pid, 77);
+    // Also to who waits for it, by a call that lets it in, or takes it.
+    sig[2].mask = USR;
+    s->mask = USR;
+    sig[2].awaited = USR;
+    assert_true(mask_give_back(t, &i));
+    assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
+    sig[2].awaited = TERM;
+    sig[2].temp_mask = ~USR;
+    sig[2].temp_mask_set = true;
+    assert_true(mask_give_back(t, &i));
+    assert_int_equal(take(SIGUSR1, &got), MASK_GIVEN_AWAY);
+    sig[2].temp_mask = USR;
+    assert_true(mask_give_back(t, &i));
+    assert_int_equal(take(SIGUSR1, &got), 0);
+    assert_int_equal(common_take(pid, USR, &got), SIGUSR1);
+    sig[2].temp_mask_set = false;
+    sig[2].mask = s->mask = 0;
     own[2].exiting = true;
     // Where there is no room for it, it stays this thread's.
     struct k_siginfo other = info(34, 0);

@@ -450,7 +450,8 @@ static void test_waits(void **state)
     static const u32 calls[] = { SYS_nanosleep,    SYS_clock_nanosleep, SYS_poll,
                                  SYS_epoll_wait,   SYS_epoll_pwait,     SYS_semtimedop,
                                  SYS_io_getevents, SYS_io_pgetevents,   SYS_rt_sigtimedwait,
-                                 SYS_futex };
+                                 SYS_futex,        SYS_select,          SYS_pselect6,
+                                 SYS_ppoll };
 
     (void)state;
     for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
@@ -530,12 +531,44 @@ static void test_held(void **state)
     assert_int_equal(call(SYS_rt_sigsuspend, (u64)&mask, 8, 0, 0, 0, 0), LOOPED);
     assert_int_equal(t->regs[R_RAX], (u64)-EINTR);
     assert_string_equal(asked, "n");
+    assert_false(sig.temp_mask_set);
     mask = ~0ul;
     assert_int_equal(call(SYS_rt_sigsuspend, (u64)&mask, 8, 0, 0, 0, 0), GATED);
     answers(SIGSEGV, SYS_rt_sigtimedwait, (u64)&set, (u64)&got, 0, 8);
     assert_int_equal(got.value, 77);
+    assert_int_equal(sig.awaited, 0);
     set = SIGBIT(SIGBUS);
     assert_int_equal(call(SYS_rt_sigtimedwait, (u64)&set, (u64)&got, 0, 8, 0, 0), GATED);
+    assert_int_equal(sig.awaited, SIGBIT(SIGBUS));
+}
+
+// What another thread has passed on to a sigtimedwait is as it was sent; other things are left.
+static void test_passed_on(void **state)
+{
+    static const struct {
+        s64 result;
+        s32 code, seen;
+    } cases[] = { { SIGBUS, MASK_GIVEN_AWAY, SI_USER },
+                  { SIGBUS, SI_QUEUE, SI_QUEUE },
+                  { -EAGAIN, MASK_GIVEN_AWAY, MASK_GIVEN_AWAY } };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct k_siginfo got = { .signo = SIGBUS, .code = cases[i].code, .pid = 77 };
+
+        sig.awaited = SIGBIT(SIGBUS);
+        t->sc_post = SYS_rt_sigtimedwait + 1;
+        t->regs[R_RAX] = (u64)cases[i].result;
+        t->regs[R_RSI] = (u64)&got;
+        syscalls_done(t);
+        assert_int_equal(got.code, cases[i].seen);
+        assert_int_equal(got.pid, 77);
+        assert_int_equal(sig.awaited, 0);
+    }
+    t->regs[R_RAX] = SIGBUS; // nobody asked
+    t->regs[R_RSI] = 0;
+    t->sc_post = SYS_rt_sigtimedwait + 1;
+    syscalls_done(t);
 }
 
 static void test_done(void **state)
@@ -572,6 +605,7 @@ int main(void)
         cmocka_unit_test_setup(test_children, setup),
         cmocka_unit_test_setup(test_masks, setup),
         cmocka_unit_test_setup(test_held, setup),
+        cmocka_unit_test_setup(test_passed_on, setup),
         cmocka_unit_test_setup(test_done, setup),
     };
 
