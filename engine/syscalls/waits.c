@@ -12,30 +12,34 @@
 #define FUTEX_OPERATION 0x7f
 #define LONGEST_SECONDS (1l << 40) // beyond that nobody waits to the end
 
-// Where a call has its time: a register, of milliseconds or the address of seconds and ns.
+// Where a call has its time: a register, of milliseconds or the address of seconds and ns (or us).
+// Of the calls that tell the rest there, the kernel's last word is the client's: `told`.
 struct place {
     u32 reg;
-    bool milliseconds;
+    bool milliseconds, us, told;
 };
 
 static bool place_of(const struct thread *t, u32 nr, struct place *p)
 {
     switch (nr) {
-    case SYS_nanosleep: *p = (struct place){ R_RDI, false }; return true;
+    case SYS_nanosleep: *p = (struct place){ .reg = R_RDI }; return true;
     case SYS_clock_nanosleep: // of the clocks of processors nobody knows how they go on
-        *p = (struct place){ R_RDX, false };
+        *p = (struct place){ .reg = R_RDX };
         return !(t->regs[R_RSI] & TIMER_ABSTIME) &&
                (t->regs[R_RDI] == CLOCK_REALTIME || t->regs[R_RDI] == CLOCK_MONOTONIC);
-    case SYS_poll: *p = (struct place){ R_RDX, true }; return true;
+    case SYS_poll: *p = (struct place){ .reg = R_RDX, .milliseconds = true }; return true;
     case SYS_epoll_wait:
-    case SYS_epoll_pwait: *p = (struct place){ 10, true }; return true;
+    case SYS_epoll_pwait: *p = (struct place){ .reg = 10, .milliseconds = true }; return true;
     case SYS_epoll_pwait2:
-    case SYS_semtimedop: *p = (struct place){ 10, false }; return true;
-    case SYS_rt_sigtimedwait: *p = (struct place){ R_RDX, false }; return true;
+    case SYS_semtimedop: *p = (struct place){ .reg = 10 }; return true;
+    case SYS_rt_sigtimedwait: *p = (struct place){ .reg = R_RDX }; return true;
     case SYS_io_getevents:
-    case SYS_io_pgetevents: *p = (struct place){ 8, false }; return true;
+    case SYS_io_pgetevents: *p = (struct place){ .reg = 8 }; return true;
+    case SYS_select: *p = (struct place){ .reg = 8, .us = true, .told = true }; return true;
+    case SYS_pselect6: *p = (struct place){ .reg = 8, .told = true }; return true;
+    case SYS_ppoll: *p = (struct place){ .reg = R_RDX, .told = true }; return true;
     case SYS_futex: // other operations are told when they end
-        *p = (struct place){ 10, false };
+        *p = (struct place){ .reg = 10 };
         return (t->regs[R_RSI] & FUTEX_OPERATION) == FUTEX_WAIT;
     default: return false;
     }
@@ -65,6 +69,8 @@ void waits_note(struct thread *t, u32 nr)
     } else if (!t->regs[p.reg] || safe_read(wait, t->regs[p.reg], sizeof(wait))) {
         return;
     }
+    if (p.us && __builtin_mul_overflow(wait[1], 1000, &wait[1]))
+        return;
     if (wait[0] < 0 || wait[0] > LONGEST_SECONDS || wait[1] < 0 || wait[1] >= NS || !now(at))
         return;
     at[0] += wait[0] + (at[1] + wait[1]) / NS;
@@ -94,6 +100,7 @@ void waits_shorten(struct thread *t)
         return;
     }
     own->wait_left[0] = at[0];
-    own->wait_left[1] = ns;
-    t->regs[p.reg] = (u64)own->wait_left;
+    own->wait_left[1] = p.us ? ns / 1000 : ns;
+    if (!p.told || safe_write(t->regs[p.reg], own->wait_left, sizeof(own->wait_left)))
+        t->regs[p.reg] = (u64)own->wait_left;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Waits six seconds in the kernel, by the call that is its argument, and prints what the call has
+// Waits ten seconds in the kernel, by the call that is its argument, and prints what the call has
 // answered and how many tenths of a second it took. What quern control asks meanwhile may change
 // neither.
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECONDS = 6, THREADS = 16 };
+enum { SECONDS = 10, THREADS = 16 };
 
 static int ends[2]; // a pipe that nobody writes to
 

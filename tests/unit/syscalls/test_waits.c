@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/threads.h"
@@ -19,6 +20,21 @@
 static struct thread_own own;
 static struct thread thread = { .own = &own };
 static s64 wait_for[2];
+static const s64 fixed[2] = { 99, 7 }; // cannot be written
+
+int safe_read(void *dst, u64 gaddr, u64 n)
+{
+    memcpy(dst, (const void *)gaddr, n);
+    return 0;
+}
+
+int safe_write(u64 gaddr, const void *src, u64 n)
+{
+    if (gaddr == (u64)fixed)
+        return -EFAULT;
+    memcpy((void *)gaddr, src, n);
+    return 0;
+}
 
 // Registers of the six arguments.
 static const u32 reg[] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
@@ -112,6 +128,44 @@ static void test_milliseconds(void **state)
     }
 }
 
+// Those that tell the rest where the client said how long: it stays there, unless that cannot be
+// written.
+static void told(u32 nr, u32 at, s64 unit)
+{
+    s64 begin = seconds();
+
+    wait_for[0] = 99;
+    wait_for[1] = unit - 1;
+    thread.regs[at] = (u64)wait_for;
+    waits_note(&thread, nr);
+    assert_in_range(own.wait_until[0], begin + 99, begin + 101);
+    thread.regs[R_RAX] = nr;
+    thread.sc_post = 1;
+    waits_shorten(&thread);
+    assert_int_equal(thread.regs[at], (u64)wait_for);
+    assert_in_range(wait_for[0], 98, 99);
+    assert_in_range(wait_for[1], 0, unit - 1);
+    assert_true(wait_for[0] < 99 || wait_for[1] < unit - 1);
+    thread.regs[at] = (u64)fixed;
+    waits_note(&thread, nr);
+    waits_shorten(&thread);
+    assert_int_equal(thread.regs[at], (u64)own.wait_left);
+    assert_in_range(own.wait_left[0], 98, 99);
+    wait_for[1] = 1l << 62; // no number of nanoseconds
+    thread.regs[at] = (u64)wait_for;
+    own.wait_until[0] = 5;
+    waits_note(&thread, nr);
+    assert_int_equal(own.wait_until[0], 0);
+}
+
+static void test_told(void **state)
+{
+    (void)state;
+    told(SYS_select, 8, 1000000);
+    told(SYS_pselect6, 8, 1000000000);
+    told(SYS_ppoll, R_RDX, 1000000000);
+}
+
 // The rest of a second is not lost, to the millisecond above.
 static void test_rest(void **state)
 {
@@ -178,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_seconds, setup),
         cmocka_unit_test_setup(test_milliseconds, setup),
+        cmocka_unit_test_setup(test_told, setup),
         cmocka_unit_test_setup(test_rest, setup),
         cmocka_unit_test_setup(test_not_noted, setup),
     };
