@@ -71,12 +71,23 @@ const char *annotate_file_name(const struct annotate *a, uint32_t file)
     return s;
 }
 
+// Rows are sorted by what mostly decides, of which each is asked once.
+struct keyed {
+    quern_count key;
+    size_t row;
+};
+
 static int by_cost(const void *pa, const void *pb)
 {
     const struct annotate *a = sorting;
-    const struct annotate_row *x = &a->row[*(const size_t *)pa], *y = &a->row[*(const size_t *)pb];
-    int c = annotate_compare(a, x->counts, y->counts);
+    const struct keyed *k = pa, *l = pb;
+    const struct annotate_row *x = &a->row[k->row], *y = &a->row[l->row];
     struct quern_func f, g;
+    int c;
+
+    if (k->key != l->key)
+        return k->key > l->key ? -1 : 1;
+    c = annotate_compare(a, x->counts, y->counts);
 
     if (c)
         return c;
@@ -98,6 +109,21 @@ static double share(const struct annotate *a, size_t event, const quern_count *c
     return total ? 100.0 * (double)magnitude(v) / (double)magnitude(total) : 0;
 }
 
+static void sort_rows(struct annotate *a)
+{
+    struct keyed *keyed = xcalloc(a->row_count + 1, sizeof(*keyed));
+
+    for (size_t i = 0; i < a->row_count; i++) {
+        keyed[i].key = magnitude(event_value(a->p, a->sorted[0], a->row[i].counts));
+        keyed[i].row = i;
+    }
+    sorting = a;
+    qsort(keyed, a->row_count, sizeof(*keyed), by_cost);
+    for (size_t i = 0; i < a->row_count; i++)
+        a->order[i] = keyed[i].row;
+    free(keyed);
+}
+
 void annotate_choose(struct annotate *a)
 {
     double *sum = xcalloc(a->sorted_count, sizeof(*sum));
@@ -105,10 +131,7 @@ void annotate_choose(struct annotate *a)
     int enough = 0;
 
     a->order = xcalloc(a->row_count + 1, sizeof(*a->order));
-    for (size_t i = 0; i < a->row_count; i++)
-        a->order[i] = i;
-    sorting = a;
-    qsort(a->order, a->row_count, sizeof(*a->order), by_cost);
+    sort_rows(a);
     for (size_t k = 0; k < a->row_count && !enough; k++) {
         const quern_count *v = a->row[a->order[k]].counts;
         int take = 0;

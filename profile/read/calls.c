@@ -40,6 +40,8 @@ void calls_line(struct reader *r, const char *s, const char *end)
     r->pending = PENDING_CALL;
     r->pending_line = r->line;
     r->pending_bol = r->bol;
+    if (r->follows != FOLLOW_NOT)
+        return;
     if (end > s && end[-1] == '\r')
         end--;
     const char *fast = number_fast(s, &v, &ok);
@@ -77,6 +79,10 @@ void calls_jump_line(struct reader *r, const char *s, const char *end, bool cond
                        : make_func(r, r->ob, r->jfl == QUERN_NONE ? r->fl : r->jfl, r->jfn);
     rec->to.file = profile_known(r->jfl == QUERN_NONE ? r->src : r->jfl);
     r->jfl = r->jfn = QUERN_NONE;
+    if (r->follows != FOLLOW_NOT) {
+        r->pending = PENDING_JUMP;
+        return;
+    }
     s = number_whole(r, position_blanks(r, s, end), end, &rec->calls);
     if (conditional) {
         bool slash = s < end && *s == '/';

@@ -216,22 +216,69 @@ const char *cost_lines(struct reader *r, const char *s, const char *end)
     }
 }
 
-// A plain cost line up to its counts, or NULL. @hot
-static inline const char *fast_place(struct reader *r, const char *s)
+// Bit 7 of each byte of the eight at s that is a newline.
+static inline uint64_t newlines(const char *s)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+    uint64_t x;
+
+    memcpy(&x, s, sizeof(x));
+    x ^= 0x0a0a0a0a0a0a0a0au;
+    return ~(((x & low) + low) | x | low);
+}
+
+// Behind the next newline.
+static inline const char *next_line(const char *s)
+{
+    uint64_t found;
+
+    for (; !(found = newlines(s)); s += sizeof(found))
+        ;
+    return s + __builtin_ctzll(found) / 8 + 1;
+}
+
+// Has the function of the lines behind s, without their records. False: the line at s is for
+// cost_line().
+static bool belongs(struct reader *r)
+{
+    if (!r->map_count || (r->dirty && !record_resolve(r)))
+        return false;
+    r->pending = PENDING_NONE;
+    r->part_body = true;
+    return true;
+}
+
+// Plain cost lines, whose counts are passed over: from s to the line that is none, or not plain.
+// *last: where the last of them begins, or NULL. @hot
+static const char *follow_plain(struct reader *r, const char *s, const char *end, const char **last)
 {
     struct place *enc = &r->p->enc;
-    uint64_t pos[COLUMNS_MAX];
+    uint64_t pos[COLUMNS_MAX], next[COLUMNS_MAX];
+    uint64_t lines = 0;
     bool ok = true;
 
     memcpy(pos, r->pos, sizeof(pos));
-    for (unsigned i = 0; i < r->col_count; i++) {
-        s = position_fast(s, &pos[r->col[i]], &ok);
-        if (!ok || *s != ' ')
-            return NULL;
-        s++;
+    *last = NULL;
+    while (s < end && cost_begins(*s)) {
+        const char *t = s;
+        memcpy(next, pos, sizeof(pos));
+        for (unsigned i = 0; i < r->col_count; i++) {
+            t = position_fast(t, &next[r->col[i]], &ok);
+            ok &= *t == ' ';
+            if (!ok)
+                break;
+            t++;
+        }
+        if (!ok || !is_digit(*t))
+            break;
+        memcpy(pos, next, sizeof(pos));
+        *last = s;
+        lines++;
+        s = next_line(t);
     }
-    if (!is_digit(*s) || (r->dirty && !record_resolve(r)))
-        return NULL;
+    if (!lines)
+        return s;
+    r->line += lines - 1; // the first was counted by who called
     memcpy(r->pos, pos, sizeof(pos));
     if (r->mask & QUERN_HAS_LINE)
         enc->line = pos[COL_LINE];
@@ -239,27 +286,46 @@ static inline const char *fast_place(struct reader *r, const char *s)
         enc->addr = pos[COL_ADDR];
     if (r->mask & QUERN_HAS_BB)
         enc->bb = pos[COL_BB];
-    r->pending = PENDING_NONE;
-    r->part_body = true;
     return s;
 }
 
 const char *cost_follow(struct reader *r, const char *s, const char *end)
 {
     for (;;) {
-        const char *next = r->pending == PENDING_JUMP ? jump_place(r, s) : NULL;
-        if (!next) {
-            const char *counts = r->pending == PENDING_JUMP ? NULL : fast_place(r, s);
-            const char *from = counts ? counts : s;
-            const char *eol = memchr(from, '\n', (size_t)(end - from));
-            if (!counts && r->stop == 0)
-                cost_line(r, s, eol);
+        const char *next = NULL, *last;
+        if (r->pending == PENDING_JUMP) {
+            next = jump_place(r, s);
+        } else if (belongs(r)) {
+            next = follow_plain(r, s, end, &last);
+            if (last)
+                r->bol = last;
+            else
+                next = NULL;
+        }
+        if (!next && r->stop == 0) {
+            const char *eol = memchr(s, '\n', (size_t)(end - s));
+            cost_line(r, s, eol);
             next = eol + 1;
         }
+        if (r->stop != 0)
+            return s;
         s = next;
-        if (s == end || !cost_begins(*s) || r->stop != 0)
+        if (s == end || !cost_begins(*s))
             return s;
         r->bol = s;
         r->line++;
     }
+}
+
+const char *cost_pass(struct reader *r, const char *s, const char *end)
+{
+    if (!belongs(r))
+        return cost_follow(r, s, end);
+    for (;; s += sizeof(uint64_t))
+        for (uint64_t found = newlines(s); found; found &= found - 1) {
+            const char *next = s + __builtin_ctzll(found) / 8 + 1;
+            if (next == end || !cost_begins(*next))
+                return next;
+            r->line++;
+        }
 }

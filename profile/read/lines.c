@@ -123,7 +123,9 @@ void lines_read(struct reader *r, const char *s, const char *end)
         r->bol = s;
         r->line++;
         if (cost_begins(*s)) {
-            s = r->follows ? cost_follow(r, s, end) : cost_lines(r, s, end);
+            s = r->follows == FOLLOW_NOT      ? cost_lines(r, s, end)
+                : r->follows == FOLLOW_PLACES ? cost_follow(r, s, end)
+                                              : cost_pass(r, s, end);
             continue;
         }
         if (*s == '\n') {

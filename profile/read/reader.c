@@ -16,27 +16,7 @@
 #include "profile/read/pair.h"
 #include "profile/read/part.h"
 #include "profile/read/record.h"
-
-#define BUF_SIZE ((size_t)256 << 10)
-
-static int fill(struct reader *r, bool *eof)
-{
-    if (r->have == r->cap) {
-        size_t cap = r->cap ? r->cap * 2 : r->pair ? pair_bytes(r) : BUF_SIZE;
-        char *b = realloc(r->buf, cap + 2);
-        if (!b)
-            return -ENOMEM;
-        r->buf = b;
-        r->cap = cap;
-    }
-    ssize_t n = input_read(&r->in, r->buf + r->have, r->cap - r->have);
-    if (n < 0)
-        return (int)n;
-    if (n == 0)
-        *eof = true;
-    r->have += (size_t)n;
-    return 0;
-}
+#include "profile/read/stretch.h"
 
 // Callgrind leaves such files for threads that did nothing, so a merger takes them; but a profile
 // it is not.
@@ -50,57 +30,37 @@ static void remark_empty(struct reader *r)
 
 static int run(struct reader *r)
 {
-    bool eof = false, ended = false;
-    int rc;
-    size_t scanned = 0, bytes = 0;
+    const char *end;
+    bool any = false;
+    int rc = 0;
 
-    while (!eof && !r->stop) {
-        size_t had = r->have;
-        rc = 0;
-        while (!ended && rc == 0 && (r->have == had || (r->pair && r->have < r->cap)))
-            rc = fill(r, &ended);      // for two all there is room for: pipes come in small pieces
-        eof = ended && r->have == had; // what came before it is read first
-        if (rc < 0) {
-            text_error(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
-            return rc;
-        }
-        if (eof && r->have && r->buf[r->have - 1] != '\n') {
-            r->at_line = r->line + 1;
-            remark(r, DIAG_NO_FINAL_NEWLINE, NULL, "no newline at the end of the file");
-            r->at_line = 0;
-            r->buf[r->have++] = '\n'; // cap + 2 were allocated
-        }
-        const char *nl = r->have ? memrchr(r->buf + scanned, '\n', r->have - scanned) : NULL;
-        if (!nl) {
-            scanned = r->have;
-            continue;
-        }
-        size_t whole = (size_t)(nl - r->buf) + 1;
-        bytes += whole;
+    while (!r->stop && (rc = stretch_next(r, &end)) > 0) {
+        any = true;
         if (r->pair)
-            pair_read(r, r->buf, r->buf + whole);
+            pair_read(r, r->stretch.now.buf, end);
         else
-            lines_read(r, r->buf, r->buf + whole);
+            lines_read(r, r->stretch.now.buf, end);
         record_keep_pending(r);
-        memmove(r->buf, r->buf + whole, r->have - whole);
-        r->have -= whole;
-        scanned = r->have;
         if (r->opts->progress && r->opts->progress(r->opts->progress_ctx, r->in.done, r->in.size)) {
             text_error(r->err, ECANCELED, r->name, "reading was cancelled");
             return -ECANCELED;
         }
+    }
+    if (rc < 0) {
+        text_error(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
+        return rc;
     }
     if (r->stop)
         return r->stop;
     if (r->in.truncated)
         remark(r, DIAG_TRUNCATED, NULL,
                "the compressed data ends early or is damaged: what came before is used");
-    if (bytes == 0)
+    if (!any)
         remark_empty(r);
     part_end(r);
     if (r->stop)
         return r->stop;
-    if (bytes && !r->p->event_count) {
+    if (any && !r->p->event_count) {
         text_error(r->err, EBADMSG, r->name,
                    "no 'events:' line: not a Cachegrind or Callgrind profile");
         return -EBADMSG;
@@ -141,12 +101,14 @@ static struct quern_profile *read_all(struct reader *r)
     }
     if (!rc) {
         pair_begin(r);
+        if (r->pair)
+            r->stretch.bytes = pair_bytes(r);
         rc = run(r);
     }
     if (rc < 0 && r->err && !r->err->code)
         text_error(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
     input_close(&r->in);
-    free(r->buf);
+    stretch_free(r);
     pair_end(r);
     part_free(r);
     if (rc < 0) {

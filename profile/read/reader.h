@@ -8,7 +8,7 @@
 //   number    counts in all their spellings     calls    calls=, jump=, jcnd=
 //   position  lines and addresses               part     where a part begins and ends
 //   names     "(id) name"                       header   "key: value"
-//                                               lines    which line is which
+//   stretch   whole lines of the file           lines    which line is which
 //                                               pair     two threads for one file
 //
 // and reader.c, the driver, all of them.
@@ -36,21 +36,39 @@ enum column { COL_LINE, COL_ADDR, COL_BB, COL_UNKNOWN };
 
 enum pending { PENDING_NONE, PENDING_CALL, PENDING_JUMP };
 
+// What a reader takes of the lines that another reads: all; all but counts; names and functions
+// only, so that its position is not known.
+enum follow { FOLLOW_NOT, FOLLOW_PLACES, FOLLOW_NAMES };
+
+struct text {
+    char *buf;
+    size_t cap, have;
+};
+
+// What is read at a time: stretch.h.
+struct stretch {
+    struct text now, next;
+    size_t bytes; // how many; 0: as they come
+    size_t whole; // of `now`: in whole lines
+    size_t tail;  // of `now`: there was nothing new in these
+    bool ended, is_ahead;
+    int failed; // -errno of reading ahead
+};
+
 struct reader {
     struct quern_profile *p;
     const struct quern_read_opts *opts;
     const char *name; // of the file, for messages
     struct input in;
 
-    char *buf;
-    size_t cap, have; // bytes in buf
+    struct stretch stretch;
     const char *bol;  // line being read
     uint64_t line;    // its number
     uint64_t at_line; // for remarks that are not about the line being read
-    uint64_t before;  // bytes of text before buf
 
-    struct pair *pair;  // two threads read: pair.h
-    bool half, follows; // of the second: it is that; its records do not count
+    struct pair *pair; // two threads read: pair.h
+    bool half;         // it is the second of them
+    enum follow follows;
 
     int stop; // -errno: give up (strict, cancelled, no memory)
     struct quern_error *err;
@@ -84,7 +102,7 @@ struct reader {
     enum pending pending;
     struct quern_record rec; // the call or jump that waits for its cost line
     uint64_t pending_line;
-    const char *pending_bol; // its line, in buf or in pending_text
+    const char *pending_bol; // its line, in the stretch or in pending_text
     char pending_text[REMARK_TEXT];
 };
 

@@ -243,7 +243,7 @@ static void test_call_at_buffer_edge(void **state)
 
 // ---- Names ----
 
-// Ids near and far: by number up to 4096 and four times what is there, in a table beyond; those
+// Ids near and far: by number up to 262,144 and four times what is there, in a table beyond; those
 // that were far move over when the near ones come to them.
 static void test_ids(void **state)
 {
@@ -253,12 +253,12 @@ static void test_ids(void **state)
     (void)state;
     o += sprintf(o, "version: 1\nevents: A\nfl=(1) x\n");
     for (unsigned i = 0; i < 200; i++) {
-        // 100,000 and on, up to 2^63; and every fourth one small
-        id[i] = i % 4 == 3 ? i : i % 4 == 0 ? 100000 + i * 977 : ((uint64_t)1 << (i % 44 + 20)) + i;
+        // 600,000 and on, up to 2^63; and every fourth one small
+        id[i] = i % 4 == 3 ? i : i % 4 == 0 ? 600000 + i * 977 : ((uint64_t)1 << (i % 44 + 20)) + i;
         o += sprintf(o, "fn=(%llu) f%u\n%u 1\n", (unsigned long long)id[i], i, i);
     }
-    for (unsigned i = 0; i < 60000; i += 500) // the near ones grow past 100,000
-        o += sprintf(o, "fn=(%u) n%u\n1 1\n", i * 2 + 1001, i);
+    for (unsigned i = 0; i < 60000; i += 500) // the near ones grow past 800,000
+        o += sprintf(o, "fn=(%u) n%u\n1 1\n", i * 14 + 1001, i);
     for (unsigned i = 0; i < 200; i++)
         o += sprintf(o, "fn=(%llu)\n%u 1000\n", (unsigned long long)id[i], i);
     struct quern_profile *p = read_text(text);
@@ -275,13 +275,13 @@ static void test_ids(void **state)
     free(text);
 }
 
-// A far id that is just where the near ones end: 1 makes room for 1025, 8195 for 13316, 20000 for
-// 31024.
+// A far id that is just where the near ones end: 1 makes room for 1025, 200000 for 301024, 400000
+// for 601024.
 static void test_id_at_the_end(void **state)
 {
     struct quern_profile *p =
-        read_text("version: 1\nevents: A\nfl=x\nfn=(1) a\n1 1\nfn=(13316) far\n1 2\n"
-                  "fn=(8195) b\n1 4\nfn=(20000) c\n1 8\nfn=(13316)\n1 16\nfn=(20000)\n1 32\n");
+        read_text("version: 1\nevents: A\nfl=x\nfn=(1) a\n1 1\nfn=(301024) far\n1 2\n"
+                  "fn=(200000) b\n1 4\nfn=(400000) c\n1 8\nfn=(301024)\n1 16\nfn=(400000)\n1 32\n");
     struct quern_costs *c = quern_costs_new(p);
 
     (void)state;
