@@ -61,21 +61,43 @@ static void write_dump(FILE *f, uint64_t at)
     put_move(f, at + 1000, at + 3, 4);
 }
 
+// Writes FOLDER, "/", PREFIX, the process's id, SUFFIX and a newline to `path`; returns how many
+// bytes that are. What it executes does not depend on how many digits the id has, so that two runs
+// execute the same.
+static size_t put_path(char *path, const char *folder, const char *prefix, const char *suffix)
+{
+    unsigned pid = (unsigned)getpid(), leading = 0;
+    char number[32] = "";
+    volatile char *to;
+
+    for (unsigned i = 0, value = pid; i < 7; i++, value /= 10)
+        number[6 - i] = (char)('0' + value % 10);
+    for (unsigned i = 1, bound = 10; i < 7; i++, bound *= 10)
+        leading += pid < bound;
+    strcpy(number + 7, suffix);
+    strcat(number, "\n");
+
+    to = path + sprintf(path, "%s/%s", folder, prefix);
+    for (size_t i = 0; i < sizeof(number) - 7; i++)
+        to[i] = number[leading + i];
+    return (size_t)((char *)to - path) + 7 - leading + strlen(suffix) + 1;
+}
+
 int main(int argc, char **argv)
 {
     unsigned char *at =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void (*alpha)(void), (*beta)(void);
     char path[4096];
+    size_t size;
     FILE *f;
 
     if (at == MAP_FAILED)
         return 1;
     memcpy(at, code, sizeof(code));
-    if (argc < 3)
-        snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-    else
-        snprintf(path, sizeof(path), "%s/jit-%d.dump", argv[2], getpid());
+    size = argc < 3 ? put_path(path, "/tmp", "perf-", ".map")
+                    : put_path(path, argv[2], "jit-", ".dump");
+    path[size - 1] = '\0';
     f = fopen(path, "w+");
     if (!f)
         return 2;
@@ -84,7 +106,9 @@ int main(int argc, char **argv)
         return 3;
     (argc < 3 ? write_map : write_dump)(f, (uint64_t)at);
     fclose(f);
-    puts(path);
+    path[size - 1] = '\n';
+    if (write(STDOUT_FILENO, path, size) != (ssize_t)size)
+        return 4;
     alpha = (void (*)(void))at;
     beta = (void (*)(void))(at + 3);
     for (int i = 0; i < 5; i++)
