@@ -163,7 +163,7 @@ ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
 ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := \
-    $(filter-out translate/superblock,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
+    $(filter-out translate/superblock translate/kept%,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
     engine/translate/*.c))) \
     x86/decode x86/decode_flags x86/forms x86/isa x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
@@ -237,7 +237,7 @@ ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
 ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
 ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
 ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/mini
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
 
 ENGINE_WING_UNITS += replay/replayer replay/rest
@@ -262,6 +262,15 @@ ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
 ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/mini
 ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
 ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
+
+ENGINE_WING_UNITS += codecache/pack count/ids replay/area run/identity translate/kept translate/keptfile
+ENGINE_UNIT_OBJS_codecache/pack := codecache/pack codecache/region base/mini
+ENGINE_UNIT_OBJS_count/ids := count/ids
+ENGINE_UNIT_OBJS_replay/area := replay/area base/mini
+ENGINE_UNIT_OBJS_run/identity := run/identity translate/keptfile base/mini
+ENGINE_UNIT_OBJS_translate/kept := translate/kept translate/keptfile codecache/ibl codecache/links \
+    codecache/pack codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
+ENGINE_UNIT_OBJS_translate/keptfile := translate/keptfile base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))

@@ -28,8 +28,14 @@ $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/trace.c $(filter %.c,$(FUZZ_TRACE))
 
+# The displacements in code lie where they lie.
+FUZZ_KEPT := $(addprefix engine/codecache/,pack.c tcache.c region.c links.c ibl.c watch.c)
+$(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/kept.c $(FUZZ_KEPT)
+
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache $(BUILD)/fuzz/jitdump $(BUILD)/fuzz/trace
+fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kept)
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
@@ -44,6 +50,8 @@ fuzz: $(FUZZ_PROGRAMS) $(BUILD)/fuzz/symbol_cache $(BUILD)/fuzz/jitdump $(BUILD)
 	    corpus-jitdump
 	@mkdir -p $(BUILD)/fuzz/corpus-trace
 	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
+	@mkdir -p $(BUILD)/fuzz/corpus-kept
+	cd $(BUILD)/fuzz && ./kept -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-kept
 
 # ---- Random instructions: the engine against the processor ----
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.

@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 7u
+#define SPOOL_VERSION 8u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -197,6 +197,9 @@ enum spool_block_flag {
     // their counters follow (uint32_t, of each execution one), in place of the map is how many
     // instructions they have.
     SPOOL_B_SUM = 1u << 2,
+    // Of an earlier run, and nothing here shows yet that its code is the same: it is not executed,
+    // and `map` is none of this run's.
+    SPOOL_B_DORMANT = 1u << 3,
 };
 
 // ---- --calls=yes ----
@@ -465,7 +468,8 @@ struct spool_header {
     // Absolute path of quern-finish, which is tried before s_quern; 0: none.
     uint32_t s_finisher;
     uint32_t s_trace; // --trace-refs=FILE
-    uint32_t s_reserved[2];
+    uint32_t s_translations; // folder of translations that are kept between runs; 0: none are
+    uint32_t s_reserved;
 
     // Where messages and the summary go; the engine keeps it out of the client's sight.
     int32_t log_fd;
@@ -495,7 +499,9 @@ struct spool_header {
     // many as there were when the last part was written.
     uint64_t n_blocks_gone, n_blocks_dumped;
     uint64_t n_superblocks, n_superblock_blocks; // and the blocks in them
-    uint64_t n_reserved[13];
+    uint64_t n_kept;        // fragments that an earlier run has made
+    uint64_t n_kept_saved;  // that were written for later ones
+    uint64_t n_reserved[11];
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 

@@ -445,7 +445,7 @@ static void write_rows(struct cache_module *m, const struct rows *r,
         if (c->dir < 0)
             c->dir = cachedir_open(c->folder, true);
         if (data && c->dir >= 0 && cachedir_write(c->dir, m->name, data, size))
-            cachedir_prune(c->dir, total_max);
+            cachedir_prune(c->dir, CACHEDIR_SUFFIX, total_max);
         free(data);
     }
     free(row);

@@ -158,8 +158,16 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-// The cache's files, unsorted; abandoned ones are removed on the way.
-static struct file *list(int dir, size_t *count, uint64_t *total)
+// What a writer of a file with this suffix has not renamed.
+static bool is_abandoned(const char *name, const char *suffix)
+{
+    const char *at = strstr(name, suffix);
+
+    return at && at[strlen(suffix)] == '.' && ends_in(name, ".new");
+}
+
+// The files with this suffix, unsorted; abandoned ones are removed on the way.
+static struct file *list(int dir, const char *suffix, size_t *count, uint64_t *total)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // closedir() takes it
     DIR *d = again < 0 ? NULL : fdopendir(again);
@@ -173,9 +181,9 @@ static struct file *list(int dir, size_t *count, uint64_t *total)
         close(again);
     while (d && (e = readdir(d))) {
         struct stat st;
-        bool abandoned = ends_in(e->d_name, ".new") && strstr(e->d_name, CACHEDIR_SUFFIX ".");
+        bool abandoned = is_abandoned(e->d_name, suffix);
 
-        if ((!abandoned && !ends_in(e->d_name, CACHEDIR_SUFFIX)) ||
+        if ((!abandoned && !ends_in(e->d_name, suffix)) ||
             fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
         if (abandoned) {
@@ -199,11 +207,11 @@ static struct file *list(int dir, size_t *count, uint64_t *total)
     return file;
 }
 
-void cachedir_prune(int dir, uint64_t limit)
+void cachedir_prune(int dir, const char *suffix, uint64_t limit)
 {
     size_t count;
     uint64_t total;
-    struct file *file = list(dir, &count, &total);
+    struct file *file = list(dir, suffix, &count, &total);
 
     if (count && total > limit)
         qsort(file, count, sizeof(*file), compare_uses);

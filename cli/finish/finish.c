@@ -23,6 +23,7 @@
 #include "cli/cli.h"
 #include "cli/shared/name.h"
 #include "cli/shared/util.h"
+#include "symbols/cachedir.h"
 
 void finish_lift_limits(void)
 {
@@ -178,6 +179,20 @@ static void print_summary(const struct finish_spool *s, const char *output,
     free(text);
 }
 
+#define TRANSLATIONS_MAX (UINT64_C(512) << 20)
+
+// The engine has written a file: there may be too many now.
+static void prune_translations(const struct finish_spool *s)
+{
+    const char *folder = finish_spool_text(s, s->h->s_translations);
+    int dir = s->h->n_kept_saved && folder ? cachedir_open(folder, false) : -1;
+
+    if (dir < 0)
+        return;
+    cachedir_prune(dir, CACHEDIR_TRANSLATIONS, TRANSLATIONS_MAX);
+    close(dir);
+}
+
 static bool finish(struct finish_spool *s, int fd)
 {
     const char *path = finish_spool_text(s, s->h->s_spool);
@@ -186,6 +201,7 @@ static bool finish(struct finish_spool *s, int fd)
     struct finish_files files;
     bool ok;
 
+    prune_translations(s);
     if (s->h->flags & SPOOL_F_STAT) {
         // Who started the run reads the spool; of a forked child nobody asks.
         if (s->h->flags & SPOOL_F_FORKED)

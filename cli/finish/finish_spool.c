@@ -483,6 +483,10 @@ static uint64_t walk(const struct finish_spool *s,
             bad += b->counter >= s->counters_used;
             continue;
         }
+        if (b->flags & SPOOL_B_DORMANT) {
+            off += size;
+            continue;
+        }
         w.block = b;
         w.partial = partial + first;
         w.partials = used - first;

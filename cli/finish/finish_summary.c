@@ -146,6 +146,8 @@ void finish_summary_engine(FILE *f, const struct spool_header *h)
         { "exits to the dispatcher", h->n_dispatch },
         { "indirect-branch misses", h->n_ibl_miss },
         { "links made", h->n_links },
+        { "translations of earlier runs", h->n_kept },
+        { "translations kept for later runs", h->n_kept_saved },
         { "superblocks made", h->n_superblocks },
         { "blocks in superblocks", h->n_superblock_blocks },
         { "code cache flushes", h->n_flush },

@@ -19,6 +19,7 @@
 #include "cli/shared/name.h"
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
+#include "symbols/cachedir.h"
 
 // Where it should be; to be freed.
 static char *engine_path(const char *self)
@@ -119,17 +120,28 @@ static void make_tree(const char *tree)
         tree, strerror(errno));
 }
 
-// Where modules are known from earlier runs; NULL: nowhere. It is made, and trusted, by whoever
-// writes the profile.
-static char *symbol_cache(const struct run_options *o, const char *cwd)
+// Where something is known from earlier runs; NULL: nowhere. Whoever reads or writes there judges
+// whether it is to be trusted.
+static char *cache_folder(const char *given, const char *cwd)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 
-    if (o->symbol_cache)
-        return strcmp(o->symbol_cache, "no") == 0 ? NULL : util_absolute(cwd, o->symbol_cache);
+    if (given)
+        return strcmp(given, "no") == 0 ? NULL : util_absolute(cwd, given);
     if (base && base[0] == '/')
         return xasprintf("%s/quern", base);
     return home && home[0] == '/' ? xasprintf("%s/.cache/quern", home) : NULL;
+}
+
+// The engine makes no folders.
+static char *translation_cache(const struct run_options *o, const char *cwd)
+{
+    char *folder = cache_folder(o->translation_cache, cwd);
+    int fd = folder ? cachedir_open(folder, true) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return folder;
 }
 
 // A copy of the caller's descriptor.
@@ -374,7 +386,8 @@ void run_start(const struct run_options *options, char **given)
                              self,
                              engine,
                              find_finisher(engine),
-                             symbol_cache(&o, cwd),
+                             cache_folder(o.symbol_cache, cwd),
+                             translation_cache(&o, cwd),
                              log_fd,
                              block_signals() };
     if (o.flags & SPOOL_F_REPRODUCIBLE)

@@ -53,7 +53,7 @@ struct run_options {
     const char *spool_dir;
     const char *dump_counts, *dump_code;
     const char *trace_refs; // --trace-refs
-    const char *symbol_cache;
+    const char *symbol_cache, *translation_cache;
     struct option_list env; // --env
     char *env_text;         // the environment of --reproducible, each string with its NUL
     size_t env_bytes;
@@ -130,7 +130,7 @@ struct run_spool {
     const char *tree;   // absolute; NULL: none
     const char *quern, *engine;
     const char *finisher;     // the quick one; NULL: none
-    const char *symbol_cache; // absolute; NULL: none
+    const char *symbol_cache, *translation_cache; // absolute; NULL: none
     int log_fd;
     uint64_t start_mask; // signals that the program starts with blocked
 };

@@ -224,6 +224,9 @@ static const struct option rows[] = {
     { "--symbol-cache", "=FOLDER|no",
       "where functions and lines of modules are kept for later runs "
       "[$XDG_CACHE_HOME/quern, or ~/.cache/quern]", OPTION_TEXT, FIELD(symbol_cache) },
+    { "--translation-cache", "=FOLDER|no",
+      "where translated code is kept for later runs of the program "
+      "[$XDG_CACHE_HOME/quern, or ~/.cache/quern]", OPTION_TEXT, FIELD(translation_cache) },
     { "--spool-dir", "=FOLDER", "where the counters live during the run [beside the profile]",
       OPTION_TEXT, FIELD(spool_dir) },
     { .kind = OPTION_HEADING, .help = "Switches for testing the engine; none changes a count" },

@@ -191,6 +191,7 @@ int run_spool_create(const struct run_spool *in, char **path)
     h->s_trace = text_add(&t, o->trace_refs);
     h->s_library_path = text_add(&t, getenv("LD_LIBRARY_PATH"));
     h->s_symbol_cache = text_add(&t, in->symbol_cache);
+    h->s_translations = text_add(&t, in->translation_cache);
     h->s_tree = text_add(&t, in->tree);
     h->tree_pid = (uint32_t)getpid();
     if (o->cpu.given) {

@@ -17,6 +17,9 @@
 #include "engine/base/sys.h"
 
 #define STEP  0x40000ul // at least so much is mapped at a time
+// Where no limit is on memory, the region ends on a multiple of this: what the program sees in
+// /proc/self/maps is the same then, whatever the engine needs. libsigsegv counts on what is there.
+#define EVEN 0x2000000ul
 #define AHEAD 0x1000000ul // before the client limits its memory
 #define CHUNK 0x10000ul // small blocks are carved from runs of this size
 #define SMALL 0x8000ul  // blocks of this size and more are runs of pages
@@ -70,14 +73,29 @@ static long grow(u64 bytes)
     return 0;
 }
 
+static bool is_unlimited(int which)
+{
+    struct k_rlimit limit;
+
+    return sys_prlimit(which, NULL, &limit) == 0 && !~limit.cur;
+}
+
+// How much is mapped where `need` bytes are wanted.
+static u64 step_for(u64 need)
+{
+    if (is_unlimited(RLIMIT_AS) && is_unlimited(RLIMIT_DATA))
+        return ((heap_mapped + need + EVEN - 1) & ~(EVEN - 1)) - heap_mapped;
+    return need < STEP ? STEP : PAGE_UP(need);
+}
+
 // Zeroed pages from the top of the region. @holds(heap_lock)
 static u64 take_top(u64 bytes)
 {
     u64 start = heap_top;
 
     if (heap_top + bytes > heap_mapped) {
-        u64 need = heap_top + bytes - heap_mapped;
-        u64 step = need < STEP ? STEP : PAGE_UP(need);
+        u64 step = step_for(heap_top + bytes - heap_mapped);
+
         if (heap_mapped + step > ENGINE_HEAP_BASE + ENGINE_HEAP_SIZE)
             engine_die("engine memory is used up: more than %lu GiB", ENGINE_HEAP_SIZE >> 30);
         long r = grow(step);

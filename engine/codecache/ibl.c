@@ -20,6 +20,9 @@ static void empty(struct thread *t)
     // Entry 0 is the only one whose empty key (0) can match a target (0): it leads to the miss
     // path.
     table[1] = stubs_at(STUB_IBL_MISS);
+    // The first thread of a short program comes to most of its pages: to read, then to write.
+    if (t->slot == 0)
+        sys_populate((u64)table, TA_IBL_ENTRIES * 16);
 }
 
 void ibl_begin(struct thread *t)

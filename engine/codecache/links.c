@@ -27,7 +27,8 @@ static struct fragment_exit *exit_at(u32 number)
     return &f->exit[k];
 }
 
-static void lead(struct fragment *from, u32 k, struct fragment *to)
+// Into the list of those that lead to `to`.
+static void list(struct fragment *from, u32 k, struct fragment *to)
 {
     struct fragment_exit *x = &from->exit[k];
     u32 number = fragment_exit_id(from->index, k) + 1;
@@ -38,7 +39,20 @@ static void lead(struct fragment *from, u32 k, struct fragment *to)
     if (to->in)
         exit_at(to->in)->before_in = number;
     to->in = number;
-    patch_rel32(from->hpc + x->rel32, fragment_entry(to));
+}
+
+static void lead(struct fragment *from, u32 k, struct fragment *to)
+{
+    list(from, k, to);
+    patch_rel32(from->hpc + from->exit[k].rel32, fragment_entry(to));
+}
+
+void links_list(struct fragment *from)
+{
+    for (u32 k = 0; k < from->nexits; k++) {
+        if (from->exit[k].to)
+            list(from, k, links_table[from->exit[k].to - 1]);
+    }
 }
 
 void links_make(struct fragment *from, u32 k, struct fragment *to)

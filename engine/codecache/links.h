@@ -8,6 +8,8 @@
 // Fragments by index. tcache.c's.
 extern struct fragment **links_table;
 
+// Notes what each exit of `from` is linked to with that; the code is so already.
+void links_list(struct fragment *from);
 // Patches exit k of `from` to go straight to `to`.
 void links_make(struct fragment *from, u32 k, struct fragment *to);
 // What leads to one leads to the other: both are made of the code at one address.

@@ -27,6 +27,7 @@ static struct lock lock;
 
 static struct fragment **fragments; // by index, which is by host address
 static u32 nfragments;
+static u32 flushes;
 static u32 *hash; // by client pc: a number as in fragment.h
 static u32 hash_mask;
 
@@ -91,6 +92,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
     stubs_copy(region_start(), calls, tb_config.defer);
     hash_mask = (1u << HASH_BITS) - 1;
     hash = heap_pages(sizeof(*hash) << HASH_BITS);
+    sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true comes to half of its pages
     fragments = links_table = heap_pages(INDEX_MAX * sizeof(*fragments));
     pages.size = 4096;
     pages.page = heap_alloc(pages.size * sizeof(u64));
@@ -127,6 +129,11 @@ bool tcache_has_room(void)
 
     region_room(&room);
     return room >= FRAGMENT_MAX && nfragments + 1 < INDEX_MAX;
+}
+
+u32 tcache_flushes(void)
+{
+    return flushes;
 }
 
 u32 tcache_next_index(void)
@@ -315,6 +322,34 @@ void tcache_kill(struct fragment *f)
     ibl_forget(f->pc);
 }
 
+void tcache_take(struct fragment *f)
+{
+    fragments[nfragments] = f;
+    nfragments++;
+    watch_published(f);
+    region_take(f->size);
+}
+
+u32 tcache_pages(const struct fragment *f)
+{
+    u64 page[PAGES_MAX];
+
+    return pages_of(f, page);
+}
+
+void tcache_revive(struct fragment *f)
+{
+    u32 h = pc_hash(f->pc);
+    u64 page[PAGES_MAX];
+
+    pages_of(f, page);
+    f->flags &= (u8)~FRAGMENT_DEAD;
+    f->hash_next = hash[h];
+    hash[h] = f->index + 1;
+    list_by_page(f, page);
+    links_list(f);
+}
+
 static bool made_from(const struct fragment *f, u64 start, u64 end)
 {
     if (f->pc < end && f->end > start)
@@ -366,6 +401,7 @@ void tcache_flush_all(void)
     for (u32 i = 0; i < nfragments; i++)
         hash[pc_hash(fragments[i]->pc)] = 0;
     nfragments = 0;
+    flushes++;
     region_flush();
     memset(pages.page, 0, pages.size * sizeof(u64));
     memset(pages.list, 0, pages.size * sizeof(*pages.list));

@@ -26,11 +26,20 @@ void tcache_thread_fini(struct thread *t);
 
 // Whether a fragment of any size is sure to fit.
 bool tcache_has_room(void);
+// How often all were dropped, in this process and in those that it was forked from.
+u32 tcache_flushes(void);
 // The index that the next fragment gets.
 u32 tcache_next_index(void);
 
 // Makes a fragment that can be found of code that lies at region_room().
 struct fragment *tcache_publish(const struct draft *d);
+
+// The next fragment, which is dead (pack.h): it can be revived. Nothing is copied.
+void tcache_take(struct fragment *f);
+// How many pages of client code it is made from.
+u32 tcache_pages(const struct fragment *f);
+// It can be found, and what it is linked to knows that. All that this is linked to have been taken.
+void tcache_revive(struct fragment *f);
 
 struct fragment *tcache_lookup(u64 pc);
 struct fragment *tcache_by_index(u32 index);

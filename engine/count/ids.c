@@ -62,3 +62,24 @@ u32 ids_of(u64 line)
     ids.id[k] = ++ids.used;
     return ids.used;
 }
+
+u32 ids_count(void)
+{
+    return ids.used;
+}
+
+void ids_list(u64 *line)
+{
+    for (u32 i = 0; i < ids.size; i++) {
+        if (ids.line[i])
+            line[ids.id[i] - 1] = ids.line[i] - 1;
+    }
+}
+
+void ids_take(const u64 *line, u32 n)
+{
+    while (ids.size < n * 2)
+        grow();
+    for (u32 i = 0; i < n; i++)
+        ids_of(line[i]);
+}

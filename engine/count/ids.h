@@ -11,4 +11,10 @@ void ids_init(void);
 // line: address >> shift. @holds(translation lock)
 u32 ids_of(u64 line);
 
+// The lines by number, for later runs: how many; and all of them, line[id - 1].
+u32 ids_count(void);
+void ids_list(u64 *line);
+// While there are none.
+void ids_take(const u64 *line, u32 n);
+
 #endif

@@ -21,6 +21,7 @@
 #include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
+#include "engine/translate/kept.h"
 
 static bool exit_signal_is_own; // the parent is to get something other than SIGCHLD
 static s32 leader_code = -1; // exit status of the main thread, when it has ended before the process
@@ -97,6 +98,8 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     reftrace_ends();
     replayer_stop();
     clerk_stop();
+    if (stopped && threads_count() == threads_count_of(tgid))
+        kept_save();
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {
         if (finish_in_child(kind, code))

@@ -29,6 +29,7 @@
 #include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
+#include "engine/translate/kept.h"
 
 #define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
 #define ARGS_STACK 2048     // pointers; more are put into pages of their own
@@ -292,6 +293,8 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
     u64 mask;
 
     leave_memory(t);
+    if (threads_is_profiled(t) && !thread_own(t)->borrowed && threads_count() == 1)
+        kept_save(); // a shell that executes its only command
     if (!mask_any_noted(t) && mask_close_for_exec(t, &mask)) {
         ret = copy_set_start_mask(spool_fd, mask);
         if (!ret)
@@ -326,6 +329,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
         world_stop(t);
         world = true;
         log_drain_all(0);
+        kept_save();
         if (finish_in_child(SPOOL_END_EXIT, 0))
             engine_msg("warning: the profile was not written before the program executed another");
     } else if (ends) {

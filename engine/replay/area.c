@@ -69,3 +69,24 @@ void area_code_ends(const u8 *end)
 {
     area_first.low = (u64)end - REPLAY_BASE;
 }
+
+void area_pieces(const struct area_room *first, const struct area_room *second,
+                 struct area_piece piece[AREA_PIECES])
+{
+    piece[0] = (struct area_piece){ LOG_FIRST, first->low - LOG_FIRST };
+    piece[1] = (struct area_piece){ first->high, HALF - first->high };
+    piece[2] = (struct area_piece){ HALF, second->low - HALF };
+    piece[3] = (struct area_piece){ second->high, REPLAY_SIZE - second->high };
+}
+
+bool area_rooms_are_sound(const struct area_room *first, const struct area_room *second)
+{
+    return first->low >= LOG_FIRST && first->low <= first->high && first->high <= HALF &&
+           second->low >= HALF && second->low <= second->high && second->high <= REPLAY_SIZE;
+}
+
+void area_take_over(const struct area_room *first, const struct area_room *second)
+{
+    area_first = *first;
+    area_second = *second;
+}

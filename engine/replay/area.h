@@ -64,6 +64,18 @@ static inline struct log_side area_extent(const struct log_block *b, const u64 *
     };
 }
 
+// All that there is, for later runs: pieces that follow from the rooms alone.
+#define AREA_PIECES 4
+struct area_piece {
+    u64 at, bytes; // offset
+};
+void area_pieces(const struct area_room *first, const struct area_room *second,
+                 struct area_piece piece[AREA_PIECES]);
+// What another run's area_first and area_second were, when the pieces are where they were.
+void area_take_over(const struct area_room *first, const struct area_room *second);
+// Whether they can have been.
+bool area_rooms_are_sound(const struct area_room *first, const struct area_room *second);
+
 // Whether there is such an id.
 bool area_has(u32 id);
 

@@ -105,6 +105,8 @@ static void buffers_init(struct thread *t)
         if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
             engine_die("cannot protect the end of a thread's buffer");
     }
+    if (t->slot == 0)
+        sys_populate(t->log_begin, tb_config.log_size);
     *(u64 *)t->log_begin = 0;
 }
 

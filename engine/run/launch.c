@@ -30,6 +30,7 @@
 #include "engine/replay/log.h"
 #include "engine/run/dispatch.h"
 #include "engine/run/emulate.h"
+#include "engine/run/identity.h"
 #include "engine/run/stack.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/config.h"
@@ -41,6 +42,7 @@
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/translate/kept.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 
@@ -339,6 +341,14 @@ static void note_stack(u64 sp)
         vmmap_add(m.start, m.end, m.prot, VMMAP_ANON | VMMAP_GROWS);
 }
 
+// Whether another run finds everything at the same addresses.
+static bool is_steady(void)
+{
+    return pinned() ||
+           (!(spool->flags & SPOOL_F_ASLR) &&
+            ((u64)sys_call1(SYS_personality, 0xffffffff) & ADDR_NO_RANDOMIZE));
+}
+
 // ---- The order of it all ----
 
 // Takes the spool over and finds the file to load. A script is not loaded: its interpreter is, and
@@ -451,6 +461,7 @@ void launch_main(u64 *sp)
     syscalls_init(brk_emulated, pinned() ? PINNED_TOP : 0);
     struct thread *t = birth_main();
     seccomp_take_over(t);
+    kept_init(identity_of(&program, &image), is_steady());
     t->regs[R_RSP] = (u64)s.sp;
     t->rflags = FLAGS_INITIAL;
     t->pc = entry;

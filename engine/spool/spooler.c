@@ -208,6 +208,11 @@ u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const c
     return (u32)index;
 }
 
+const struct spool_map *spooler_map_at(u32 index)
+{
+    return (const struct spool_map *)spooler_at(SPOOL_MAPS_OFF) + index;
+}
+
 // Maps the counters of every slot in use as far as `bytes`. @holds(spool_lock)
 static long counters_reach(u64 bytes)
 {
@@ -298,6 +303,17 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     lock_drop(&spool_lock);
     *first_counter = (u32)counter;
     return b;
+}
+
+void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters)
+{
+    lock_take(&spool_lock);
+    take_counters((u32)(counters - spool->counters_used),
+                  area_reach(&spooler_areas[AREA_BLOCKS], bytes));
+    memcpy((u8 *)spooler_at(SPOOL_BLOCKS_OFF) + spool->blocks_used,
+           (const u8 *)blocks + spool->blocks_used, bytes - spool->blocks_used);
+    __atomic_store_n(&spool->blocks_used, bytes, __ATOMIC_RELEASE);
+    lock_drop(&spool_lock);
 }
 
 u32 spooler_block_index(const struct spool_block *block)

@@ -31,6 +31,7 @@ u32 spooler_text(const char *s);
 // Appends a mapping; its index. The last index again when the area is full.
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
                        u32 flags, u64 mtime);
+const struct spool_map *spooler_map_at(u32 index);
 
 // Appends a block with its n instructions and gives it n_counters counters, the first one's index
 // in *first_counter. The counters are mapped for every thread when this returns. Dies when the
@@ -38,6 +39,10 @@ u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const c
 struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter);
+
+// What another run had, from its first block on, `bytes` of it, and the counters up to `counters`:
+// it began with what is here already. Dies when the spool is full.
+void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters);
 
 // Offset of a block in its area divided by 8, as spool_partial has it.
 u32 spooler_block_index(const struct spool_block *block);

@@ -32,6 +32,11 @@ static void tell(const struct insn *in)
         isa_word(in->feature), spooler_string(spool->s_cpu));
 }
 
+bool beyond_told(void)
+{
+    return told;
+}
+
 void beyond_check(const struct tb *b)
 {
     if (!tb_config.shown || told)

@@ -7,5 +7,7 @@
 
 // Looks at a block that is about to run. The first such instruction of a process is told of.
 void beyond_check(const struct tb *b);
+// Whether one has been.
+bool beyond_told(void);
 
 #endif

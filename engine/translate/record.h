@@ -9,6 +9,10 @@ void record_init(void);
 
 // Finds or makes that of one of b's blocks, and says what its counters are.
 void record_make(struct tb *b, struct tb_block *t);
+// A block's record of another run is one of this run's now.
+void record_take(const struct spool_block *s);
+// What record_make() calls the bytes of code[0..bytes), n instructions.
+u32 record_hash(const u8 *code, u32 bytes, u32 n);
 // The counter of executions of b's first n blocks together.
 u32 record_sum(const struct tb *b, u32 n);
 

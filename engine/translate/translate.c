@@ -24,6 +24,7 @@
 #include "engine/translate/calls.h"
 #include "engine/translate/defer.h"
 #include "engine/translate/flow.h"
+#include "engine/translate/kept.h"
 #include "engine/translate/predict.h"
 #include "engine/translate/record.h"
 #include "engine/translate/refs.h"
@@ -289,6 +290,7 @@ static void begin(struct tb *b)
     a->full = false;
     d->nrecipes = d->nrelocs = d->nexits = 0;
     d->ibl_jmp[0] = d->ibl_jmp[1] = d->sc_jmp = 0;
+    d->watch = 0;
     b->side_look_up = 0;
     b->ncold = b->nparts = b->npushed = 0;
     b->spilled = 0;
@@ -360,7 +362,6 @@ static bool emit_block(struct tb *b, u32 index)
     for (u32 i = 0; i < b->ncold; i++)
         emit_cold(b, &b->cold[i], index);
     flow_stubs(b, index);
-    b->draft.watch = 0;
     if (is_watched(b))
         flow_watch(b, index);
     return !b->code.full && !b->overflow;
@@ -463,10 +464,13 @@ struct fragment *translate_superblock(const u64 *pc, u32 n)
 
 struct fragment *translate_block(u64 pc, u64 *fault)
 {
-    u64 begin = time_begin();
-    struct fragment *f;
+    struct fragment *f = kept_revive(pc) ? tcache_lookup(pc) : NULL;
+    u64 begin;
 
     *fault = TRANSLATE_NO_FAULT;
+    if (f)
+        return f;
+    begin = time_begin();
     tb.pc = pc;
     f = translate(&tb, fault);
     time_end(begin, f);

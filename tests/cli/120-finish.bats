@@ -213,6 +213,8 @@ stat ns 5000000
 stat dispatch 77
 stat iblmiss 66
 stat links 55
+stat kept 41
+stat saved 42
 stat superblocks 44
 stat inthem 33
 end exit 0
@@ -226,6 +228,8 @@ END
 ==PID== engine: 77 exits to the dispatcher
 ==PID== engine: 66 indirect-branch misses
 ==PID== engine: 55 links made
+==PID== engine: 41 translations of earlier runs
+==PID== engine: 42 translations kept for later runs
 ==PID== engine: 44 superblocks made
 ==PID== engine: 33 blocks in superblocks
 ==PID== engine: 0 code cache flushes

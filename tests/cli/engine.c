@@ -182,6 +182,10 @@ static void set_stat(const char *line)
         h->n_ibl_miss = value;
     else if (strcmp(name, "links") == 0)
         h->n_links = value;
+    else if (strcmp(name, "kept") == 0)
+        h->n_kept = value;
+    else if (strcmp(name, "saved") == 0)
+        h->n_kept_saved = value;
     else if (strcmp(name, "superblocks") == 0)
         h->n_superblocks = value;
     else if (strcmp(name, "inthem") == 0)

@@ -290,6 +290,67 @@ static void blocks(void **state)
     assert_int_equal(counters(5)[counter - (59999 % 9 + 1)], 60001);
 }
 
+// What another run had: all that there is, then 30,000 blocks of one instruction with ten counters
+// each: 4.4 MB and 4.8 MB, both past what is mapped. They are there as they came, can be counted in
+// every slot, and no block of this run is one of them yet.
+static void taken(void **state)
+{
+    struct spool_header before = header_of(path), h;
+    u64 bytes = before.blocks_used + 30000 * 32, at = before.blocks_used;
+    u8 *all = malloc(bytes);
+    u32 first;
+
+    (void)state;
+    memset(all, 0xaa, before.blocks_used); // which is here already
+    for (u64 i = 0; i < 30000; i++, at += 32) {
+        struct spool_block b = { .pc = i,
+                                 .counter = (u32)(before.counters_used + i * 10),
+                                 .insns = 1,
+                                 .flags = SPOOL_B_DORMANT,
+                                 .hash = (u32)i };
+
+        memset(all + at, 0, 32);
+        memcpy(all + at, &b, sizeof(b));
+    }
+    spooler_blocks_take(all, bytes, before.counters_used + 300000);
+    free(all);
+    h = header_of(path);
+    assert_int_equal(h.blocks_used, bytes);
+    assert_int_equal(h.counters_used, before.counters_used + 300000);
+    assert_int_equal(h.block_count, before.block_count);
+    for (u64 i = 0; i < 30000; i += 29999) {
+        struct spool_block b;
+
+        in_file(path, &b, sizeof(b), SPOOL_BLOCKS_OFF + before.blocks_used + i * 32);
+        assert_int_equal(b.pc, i);
+        assert_int_equal(b.flags, SPOOL_B_DORMANT);
+        assert_int_equal(b.counter, before.counters_used + i * 10);
+        counters(5)[b.counter + 1] = 4711 + i;
+        assert_int_equal(counter_in_file(path, 5, b.counter + 1), 4711 + i);
+    }
+    assert_int_equal(spooler_block_at(0)->insns, 1); // the first is the one that was there
+    assert_int_equal(spooler_block_at(0)->flags, SPOOL_B_WRITABLE);
+    // What is appended lies behind them.
+    struct spool_insn in = { .len = 1 };
+    struct spool_block *b = spooler_block_append(1, 2, 0, 3, &in, 1, 1, &first);
+    assert_int_equal(spooler_block_index(b) * 8ul, bytes);
+    assert_int_equal(first, before.counters_used + 300000);
+    assert_int_equal(header_of(path).block_count, before.block_count + 1);
+}
+
+// A mapping's record, by its number.
+static void mapping_at(void **state)
+{
+    u32 first = spooler_map_record(0x7000, 0x8000, 0, 1, 2, "/lib/y.so", 0, 0);
+    u32 second = spooler_map_record(0x8000, 0x9000, 0, 1, 2, "/lib/y.so", SPOOL_MAP_VDSO, 0);
+
+    (void)state;
+    assert_int_equal(second, first + 1);
+    assert_int_equal(spooler_map_at(first)->start, 0x7000);
+    assert_int_equal(spooler_map_at(second)->end, 0x9000);
+    assert_int_equal(spooler_map_at(second)->flags, SPOOL_MAP_VDSO);
+}
+
 // One record for each pair, however often; pairs whose places in the cache meet may have several,
 // which add up.
 static void partials(void **state)
@@ -513,18 +574,13 @@ static void full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors),
-        cmocka_unit_test(log_moves),
-        cmocka_unit_test(together),
-        cmocka_unit_test(strings),
-        cmocka_unit_test(mappings),
-        cmocka_unit_test(blocks),
-        cmocka_unit_test(partials),
-        cmocka_unit_test(forked),
-        cmocka_unit_test(file_size_limit),
-        cmocka_unit_test(for_exec),
-        cmocka_unit_test(stacks),
-        cmocka_unit_test(full),
+        cmocka_unit_test(descriptors),     cmocka_unit_test(log_moves),
+        cmocka_unit_test(together),        cmocka_unit_test(strings),
+        cmocka_unit_test(mappings),        cmocka_unit_test(blocks),
+        cmocka_unit_test(partials),        cmocka_unit_test(forked),
+        cmocka_unit_test(file_size_limit), cmocka_unit_test(taken),
+        cmocka_unit_test(mapping_at),      cmocka_unit_test(for_exec),
+        cmocka_unit_test(stacks),          cmocka_unit_test(full),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c", tests, start, finish);

@@ -93,6 +93,38 @@ static void test_again(void **state)
     links_again(&f[0]); // nothing leads there
 }
 
+// 0 -> 1, 0 -> 2, 2 -> 1, 1 -> 1, of which the code knows already: nothing is written there. Then 1
+// goes.
+static void test_list(void **state)
+{
+    static const struct {
+        u32 i, k, to;
+    } link[] = { { 0, 0, 1 }, { 0, 1, 2 }, { 2, 1, 1 }, { 1, 0, 1 } };
+
+    (void)state;
+    for (u32 n = 0; n < ARRAY_SIZE(link); n++)
+        f[link[n].i].exit[link[n].k].to = link[n].to + 1;
+    for (u32 i = 0; i < 3; i++)
+        links_list(&f[i]);
+    for (u32 i = 0; i < 3; i++) {
+        for (u32 at = 0; at < sizeof(code[i]); at++)
+            assert_int_equal(code[i][at], 0);
+    }
+    assert_int_equal(header.n_links, 0);
+    links_again(&f[1]);
+    links_again(&f[2]);
+    for (u32 n = 0; n < ARRAY_SIZE(link); n++)
+        assert_int_equal(goes(link[n].i, link[n].k), f[link[n].to].hpc);
+    assert_int_equal(f[0].in, 0);
+    links_cut(&f[1]);
+    assert_int_equal(goes(0, 0), f[0].hpc + 40);
+    assert_int_equal(goes(0, 1), f[2].hpc);
+    assert_int_equal(goes(2, 1), f[2].hpc + 50);
+    assert_int_equal(goes(1, 0), f[1].hpc + 40);
+    assert_int_equal(f[1].in, 0);
+    assert_int_equal(f[2].in, fragment_exit_id(0, 1) + 1);
+}
+
 // 0 -> 1, 2 -> 1 (both exits), 1 -> 1, 1 -> 2; then 1 goes.
 static void test_cut(void **state)
 {
@@ -177,9 +209,10 @@ static void test_move(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_make, setup),    cmocka_unit_test_setup(test_cut, setup),
-        cmocka_unit_test_setup(test_cut_one, setup), cmocka_unit_test_setup(test_cut_ends, setup),
-        cmocka_unit_test_setup(test_move, setup),    cmocka_unit_test_setup(test_again, setup),
+        cmocka_unit_test_setup(test_make, setup),     cmocka_unit_test_setup(test_list, setup),
+        cmocka_unit_test_setup(test_cut, setup),      cmocka_unit_test_setup(test_cut_one, setup),
+        cmocka_unit_test_setup(test_cut_ends, setup), cmocka_unit_test_setup(test_move, setup),
+        cmocka_unit_test_setup(test_again, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -430,6 +430,171 @@ static void test_flush(void **state)
     assert_int_equal(a->hpc, region_fragments());
 }
 
+// As pack.c has it: all that it leads to lies behind it, and it is dead.
+struct taken {
+    struct fragment f;
+    struct fragment_block more[1];
+    struct fragment_exit exit[2];
+    u32 next[4];
+};
+
+static void take(struct taken *p, u64 pc, u64 end)
+{
+    p->f = (struct fragment){ .pc = pc,
+                              .end = end,
+                              .hpc = (u64)region_room(NULL),
+                              .index = tcache_next_index(),
+                              .size = 64,
+                              .flags = FRAGMENT_DEAD,
+                              .npages = 1,
+                              .nexits = 2,
+                              .more = p->more,
+                              .exit = p->exit };
+    p->exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40 };
+    p->exit[1] = (struct fragment_exit){ .rel32 = 12, .stub = 50 };
+    tcache_take(&p->f);
+}
+
+// Where exit k leads.
+static u64 leads(const struct fragment *f, u32 k)
+{
+    u64 at = f->hpc + f->exit[k].rel32;
+
+    return at + 4 + (u64)(s64)(*(s32 *)at);
+}
+
+// What was taken is there by its number and its place, and is not found; what comes then lies
+// behind it.
+static void test_take(void **state)
+{
+    static struct taken p[2];
+    struct fragment *after;
+
+    (void)state;
+    take(&p[0], 0x401000, 0x401001);
+    take(&p[1], 0x402000, 0x402001);
+    assert_int_equal(tcache_next_index(), 2);
+    assert_ptr_equal(tcache_by_index(0), &p[0].f);
+    assert_ptr_equal(tcache_by_index(1), &p[1].f);
+    assert_ptr_equal(tcache_at(region_fragments() + 64), &p[1].f);
+    assert_null(tcache_lookup(0x401000));
+    tcache_invalidate(0x401000, 0x403000);
+    assert_int_equal(header.n_invalidate, 0);
+    after = publish(0x401000, 0x401001, 16);
+    assert_int_equal(after->index, 2);
+    assert_int_equal(after->hpc, region_fragments() + 128);
+    assert_int_equal(header.code_bytes, 16); // nothing was made of the others
+    tcache_flush_all();
+    assert_null(tcache_by_index(0));
+    assert_ptr_equal(region_room(NULL), region_fragments());
+}
+
+// A leads to B and to C, B to itself and to A; C is dead still. Then A, which has two blocks on
+// three pages, goes.
+static void test_revive(void **state)
+{
+    static struct taken a, b, c;
+
+    (void)state;
+    take(&a, 0x401000, 0x401001);
+    a.f.nmore = 1;
+    a.more[0] = (struct fragment_block){ .pc = 0x403ff8, .end = 0x404008 };
+    a.f.npages = 3;
+    assert_int_equal(tcache_pages(&a.f), 3);
+    take(&b, 0x402000, 0x402001);
+    assert_int_equal(tcache_pages(&b.f), 1);
+    take(&c, 0x402800, 0x402801);
+    a.exit[0].to = b.exit[0].to = 2; // numbers: 1 more than the index
+    a.exit[1].to = 3;
+    b.exit[1].to = 1;
+    tcache_revive(&a.f);
+    tcache_revive(&b.f);
+    assert_ptr_equal(tcache_lookup(0x401000), &a.f);
+    assert_ptr_equal(tcache_lookup(0x402000), &b.f);
+    assert_null(tcache_lookup(0x402800));
+    assert_int_equal(a.f.flags | b.f.flags, 0);
+    assert_int_equal(b.f.in, fragment_exit_id(1, 0) + 1); // the last that was listed
+    assert_int_equal(b.exit[0].next_in, fragment_exit_id(0, 0) + 1);
+    assert_int_equal(a.exit[0].before_in, fragment_exit_id(1, 0) + 1);
+    assert_int_equal(c.f.in, fragment_exit_id(0, 1) + 1);
+    assert_int_equal(header.n_links, 0);   // they were made by others
+    tcache_invalidate(0x401001, 0x402000); // neither of its blocks, nor what is not alive
+    tcache_invalidate(0x402001, 0x403ff8);
+    tcache_invalidate(0x404008, 0x409000);
+    assert_int_equal(header.n_invalidate, 0);
+    tcache_invalidate(0x404007, 0x404008);
+    assert_int_equal(header.n_invalidate, 1);
+    assert_int_equal(a.f.flags, FRAGMENT_DEAD);
+    assert_null(tcache_lookup(0x401000));
+    assert_ptr_equal(tcache_lookup(0x402000), &b.f);
+    assert_int_equal(leads(&a.f, 0), a.f.hpc + 40);
+    assert_int_equal(leads(&a.f, 1), a.f.hpc + 50);
+    assert_int_equal(leads(&b.f, 1), b.f.hpc + 50);
+    assert_int_equal(b.exit[0].to, 2);
+    assert_int_equal(b.f.in, fragment_exit_id(1, 0) + 1);
+    assert_int_equal(b.exit[0].next_in, 0);
+    assert_int_equal(c.f.in, 0);
+    tcache_invalidate(0x401000, 0x402000); // from the lists of its other pages, too
+    tcache_invalidate(0x403000, 0x404000);
+    assert_int_equal(header.n_invalidate, 1);
+    tcache_invalidate(0x402000, 0x402001);
+    assert_int_equal(header.n_invalidate, 2);
+    assert_int_equal(leads(&b.f, 0), b.f.hpc + 40);
+}
+
+// Of two at one address the one that became alive last is found, and then the other. New fragments
+// are linked to it as to any.
+static void test_revived_and_made(void **state)
+{
+    static struct taken alone, all;
+    struct fragment *new;
+
+    (void)state;
+    take(&alone, 0x401000, 0x401001);
+    take(&all, 0x401000, 0x401009);
+    tcache_revive(&alone.f);
+    tcache_revive(&all.f);
+    assert_ptr_equal(tcache_lookup(0x401000), &all.f);
+    d.nexits = 1;
+    d.exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40, .target = 0x401000 };
+    new = publish(0x405000, 0x405001, 64);
+    d.nexits = 0;
+    assert_int_equal(new->index, 2);
+    links_make(new, 0, &all.f);
+    assert_int_equal(leads(new, 0), all.f.hpc);
+    links_make(&all.f, 0, new);
+    assert_int_equal(leads(&all.f, 0), new->hpc);
+    tcache_kill(&all.f);
+    assert_ptr_equal(tcache_lookup(0x401000), &alone.f);
+    assert_int_equal(leads(new, 0), new->hpc + 40);
+    assert_int_equal(new->in, 0);
+}
+
+static void test_flushes(void **state)
+{
+    u32 before = tcache_flushes();
+
+    (void)state;
+    publish(0x401000, 0x401001, 16);
+    tcache_invalidate(0x401000, 0x401001);
+    assert_int_equal(tcache_flushes(), before);
+    tcache_flush_all();
+    tcache_flush_all();
+    assert_int_equal(tcache_flushes(), before + 2);
+    tcache_fork_child();
+    assert_int_equal(tcache_flushes(), before + 2);
+}
+
+static void test_try_lock(void **state)
+{
+    (void)state;
+    assert_true(tcache_try_lock());
+    assert_false(tcache_try_lock());
+    tcache_unlock();
+    assert_true(tcache_try_lock());
+    tcache_unlock();
+}
+
 // 4 MiB for fragments, each at most 16 KiB: full when less than that is left.
 static void test_room(void **state)
 {
@@ -474,6 +639,11 @@ int main(void)
         cmocka_unit_test_setup(test_ibl_watched, setup),
         cmocka_unit_test_setup(test_many_pages, setup),
         cmocka_unit_test_setup(test_flush, setup),
+        cmocka_unit_test_setup(test_take, setup),
+        cmocka_unit_test_setup(test_revive, setup),
+        cmocka_unit_test_setup(test_revived_and_made, setup),
+        cmocka_unit_test_setup(test_flushes, setup),
+        cmocka_unit_test_setup(test_try_lock, setup),
         cmocka_unit_test_setup(test_room, setup),
         cmocka_unit_test_setup(test_threads, setup),
     };

@@ -29,6 +29,7 @@
 #include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
+#include "engine/translate/kept.h"
 #include "tests/unit/count/reftrace_none.h"
 
 // -- the rooms that end.c calls --
@@ -45,7 +46,7 @@ static struct thread block[3];
 static struct thread_own own[3];
 static struct thread *const t = &block[0];
 static bool profiled, due, traced, core, ending, stops, child_fails;
-static u32 threads;
+static u32 threads, others;
 static jmp_buf back, left_at;
 static enum { STAYS, LEAVES } left;
 enum { LOOPED = 1, FINISHED, DIED_NATIVELY, DIED_AS_CLIENT };
@@ -148,6 +149,17 @@ void replayer_stop(void)
 void clerk_stop(void)
 {
     note('k');
+}
+
+// Threads of this process, and all that share its memory.
+u32 threads_count(void)
+{
+    return threads + others;
+}
+
+void kept_save(void)
+{
+    note('K');
 }
 
 void calls_thread_end(struct thread *of)
@@ -275,6 +287,7 @@ static int setup(void **state)
     profiled = stops = true;
     due = traced = core = ending = child_fails = false;
     threads = 1;
+    others = 0;
     end_fork_child(SIGCHLD); // forgets what the tests before left
     return 0;
 }
@@ -332,7 +345,7 @@ static void test_last(void **state)
     assert_int_equal(thread_ends(0x1ff), FINISHED);
     assert_int_equal(did->kind, SPOOL_END_EXIT);
     assert_int_equal(did->code, 0xff);
-    assert_string_equal(did->text, "m[]mlLqk");
+    assert_string_equal(did->text, "m[]mlLqkK");
     assert_int_equal(did->drained, 7);
     assert_true(own[0].exiting);
 }
@@ -399,13 +412,17 @@ static void test_process(void **state)
     (void)state;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 300), FINISHED);
     assert_int_equal(did->code, 300);
-    assert_string_equal(did->text, "mlLqk");
+    assert_string_equal(did->text, "mlLqkK");
     assert_int_equal(reftrace_told.ends, 1);
     setup(NULL);
     threads = 2;
     assert_int_equal(process_ends(SPOOL_END_EXIT, 1), FINISHED);
-    assert_string_equal(did->text, "mlSLqk");
+    assert_string_equal(did->text, "mlSLqkK");
     assert_int_equal(did->drained, 7);
+    setup(NULL);
+    others = 1; // it may be at a translation
+    assert_int_equal(process_ends(SPOOL_END_EXIT, 1), FINISHED);
+    assert_string_equal(did->text, "mlLqk");
     setup(NULL);
     ending = true;
     stops = false; // another thread ends the process, too, or one could not be stopped
@@ -422,12 +439,12 @@ static void test_finished_by_a_child(void **state)
     (void)state;
     core = true;
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), DIED_AS_CLIENT);
-    assert_string_equal(did->text, "mlLqkC");
+    assert_string_equal(did->text, "mlLqkKC");
     assert_int_equal(did->code, 11);
     setup(NULL);
     traced = child_fails = true;
     assert_int_equal(process_ends(SPOOL_END_SIGNAL, 11), DIED_AS_CLIENT);
-    assert_string_equal(did->text, "mlLqkC!");
+    assert_string_equal(did->text, "mlLqkKC!");
     setup(NULL);
     core = true; // an exit leaves none
     assert_int_equal(process_ends(SPOOL_END_EXIT, 3), FINISHED);

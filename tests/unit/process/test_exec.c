@@ -32,6 +32,7 @@
 #include "engine/thread/looks.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/world.h"
+#include "engine/translate/kept.h"
 #include "tests/unit/count/reftrace_none.h"
 
 #define NOWHERE   8ul
@@ -192,6 +193,17 @@ int finish_in_child(u32 kind, s32 code)
     header.state = SPOOL_ENDED;
     note('F');
     return finish_fails ? -ECHILD : 0;
+}
+
+u32 threads_count(void)
+{
+    return 1;
+}
+
+// Nobody replays, or the world is stopped.
+void kept_save(void)
+{
+    note('y');
 }
 
 bool procnames_is_exe(int dirfd, const char *path)
@@ -536,12 +548,12 @@ static void test_native(void **state)
         fresh(0);
         assert_int_equal(exec(good[i]), -EFAULT);
         // The profile first; the client's mask and filters last.
-        assert_native("{LFmkX}", good[i]);
+        assert_native("{LyFmkX}", good[i]);
         assert_int_equal(given.dir, AT_FDCWD);
         assert_int_equal(given.flags, 0);
         assert_string_equal(said(), "");
         assert_int_equal(header.state, SPOOL_RUNNING);
-        assert_int_equal(stops, 1);         // it would keep what this process maps
+        assert_int_equal(stops, 1); // it would keep what this process maps
         assert_int_equal(parting, 1);
         assert_int_equal(allowed_again, 1); // the exec has failed
         assert_int_equal(looks_begun, looks_ended);
@@ -604,10 +616,10 @@ static void test_written(void **state)
     fresh(0);
     exec("elf");
     sys_close(fd);
-    assert_string_equal(did, says ? "mX" : "{LFmkX}");
+    assert_string_equal(did, says ? "mX" : "{LyFmkX}");
     fresh(0);
     exec("elf"); // and no lease is left behind
-    assert_string_equal(did, "{LFmkX}");
+    assert_string_equal(did, "{LyFmkX}");
 }
 
 static void test_native_ends(void **state)
@@ -627,13 +639,13 @@ static void test_native_ends(void **state)
     fresh(0);
     finish_fails = true;
     exec("elf");
-    assert_native("{LFmkX}", given.path);
+    assert_native("{LyFmkX}", given.path);
     assert_string_equal(
         said(), "warning: the profile was not written before the program executed another\n");
     fresh(0);
     filters_fail = true;
     exec("elf");
-    assert_native("{LFmkX}", given.path);
+    assert_native("{LyFmkX}", given.path);
     assert_string_equal(said(),
                         "warning: the seccomp filters are not in force in what is executed now\n");
 }
@@ -649,16 +661,16 @@ static void test_native_noted(void **state)
     fresh(0);
     noted = true;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "{LF}f");
+    assert_string_equal(did, "{LyF}f");
     assert_int_equal(header.state, SPOOL_RUNNING);
     fresh(0);
     unrestored = true;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "{LFm}f");
+    assert_string_equal(did, "{LyFm}f");
     fresh(0);
     answer = -ERESTARTNOINTR;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "{LFmkX}f");
+    assert_string_equal(did, "{LyFmkX}f");
     fresh(0);
     t->stop = 1; // a call that is refused ends nothing: it looks at `stop` itself
     assert_int_equal(exec("text"), -EFAULT);
@@ -671,7 +683,7 @@ static void test_exe(void **state)
     (void)state;
     fresh(0);
     assert_int_equal(exec("EXE"), -EFAULT);
-    assert_string_equal(did, "{LFmkX}");
+    assert_string_equal(did, "{LyFmkX}");
     assert_string_equal(given.path, "elf");
     assert_int_equal(given.dir, AT_FDCWD);
     fresh(0);
@@ -680,7 +692,7 @@ static void test_exe(void **state)
     assert_string_equal(given.path, "EXE");
     setup(NULL);
     assert_int_equal(exec("EXE"), -EFAULT);
-    assert_string_equal(did, "c+hMXf-");
+    assert_string_equal(did, "c+hyMXf-");
     assert_non_null(strstr(given.args, "EXE|"));
     assert_non_null(strstr(copied.program, "/elf"));
 }
@@ -693,7 +705,7 @@ static void test_traced(void **state)
 
     (void)state;
     assert_int_equal(exec("elf"), -EFAULT);
-    assert_string_equal(did, "c+hMXf-");
+    assert_string_equal(did, "c+hyMXf-");
     assert_int_equal(given.calls, 1);
     assert_string_equal(given.path, "the-engine");
     assert_int_equal(given.dir, AT_FDCWD);
@@ -725,7 +737,7 @@ static void test_traced_without_own(void **state)
         profiled = i != 1;
         old_spool = i == 2 ? -EMFILE : OLD_SPOOL;
         assert_int_equal(exec("elf"), -EFAULT);
-        assert_string_equal(did, "cohMXf-");
+        assert_string_equal(did, i == 1 ? "cohMXf-" : "cohyMXf-");
         assert_ptr_equal(strchr(given.fds, ','), strrchr(given.fds, ','));
         assert_int_equal(given.fd_flags[1], 0);
         assert_cleared();
@@ -848,7 +860,7 @@ static void test_many_no_memory(void **state)
         struct k_rlimit none = { 1 << 20, 1 << 20 };
 
         sys_prlimit(RLIMIT_AS, &none, NULL);
-        sys_exit_group(exec_at(AT_FDCWD, "elf", argv, 0) == -EFAULT && !strcmp(did, "{LFmkX}") &&
+        sys_exit_group(exec_at(AT_FDCWD, "elf", argv, 0) == -EFAULT && !strcmp(did, "{LyFmkX}") &&
                                !given.count
                            ? 44
                            : 45);
@@ -865,28 +877,28 @@ static void test_traced_fails(void **state)
     (void)state;
     copy_ret = -ENOSPC;
     assert_int_equal(exec("elf"), -EFAULT);
-    assert_native("c{LFmkX}", given.path);
+    assert_native("c{LyFmkX}", given.path);
     assert_string_equal(said(), NO_ENGINE);
     setup(NULL);
     hand_over_ret = -ENOMEM;
     exec("elf");
-    assert_native("c+h-{LFmkX}", given.path);
+    assert_native("c+h-{LyFmkX}", given.path);
     assert_string_equal(said(), NO_ENGINE);
     setup(NULL);
     mask_ret = -EIO;
     exec("elf");
-    assert_native("c+hMf-{LFmkX}", given.path);
+    assert_native("c+hyMf-{LyFmkX}", given.path);
     setup(NULL);
     answer = -ENOENT; // of both
     assert_int_equal(exec("elf"), -ENOENT);
-    assert_string_equal(did, "c+hMXf-{LFmkX}");
+    assert_string_equal(did, "c+hyMXf-{LyFmkX}");
     assert_int_equal(given.calls, 2);
     assert_string_equal(said(), NO_ENGINE);
     assert_cleared();
     setup(NULL);
     answer = -E2BIG; // the client's own
     assert_int_equal(exec("elf"), -E2BIG);
-    assert_string_equal(did, "c+hMXf-");
+    assert_string_equal(did, "c+hyMXf-");
     assert_string_equal(said(), "");
 }
 
@@ -895,16 +907,16 @@ static void test_traced_noted(void **state)
     (void)state;
     noted = true;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "c+hf-f");
+    assert_string_equal(did, "c+hyf-f");
     assert_cleared();
     setup(NULL);
     unclosed = true;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "c+hMf-f");
+    assert_string_equal(did, "c+hyMf-f");
     setup(NULL);
     answer = -ERESTARTNOINTR;
     assert_int_equal(exec("elf"), CONTINUES);
-    assert_string_equal(did, "c+hMXf-f");
+    assert_string_equal(did, "c+hyMXf-f");
     assert_string_equal(said(), "");
     assert_cleared();
 }
@@ -925,13 +937,13 @@ static void test_skipped(void **state)
         setup(NULL);
         skip_list = lists[i].list;
         exec("elf");
-        assert_string_equal(did, lists[i].skips ? "{LFmkX}" : "c+hMXf-");
+        assert_string_equal(did, lists[i].skips ? "{LyFmkX}" : "c+hyMXf-");
         assert_string_equal(said(), "");
     }
     setup(NULL);
     debugged = true;
     exec("elf");
-    assert_native("{LFmkX}", given.path);
+    assert_native("{LyFmkX}", given.path);
     assert_string_equal(said(), "");
 }
 
@@ -939,13 +951,13 @@ static void test_foreign(void **state)
 {
     (void)state;
     exec("foreign");
-    assert_native("{LFmkX}", given.path);
+    assert_native("{LyFmkX}", given.path);
     assert_string_equal(said(), "foreign is not profiled: it is a 32-bit program; only 64-bit "
                                 "programs can be profiled\n");
     setup(NULL);
     skip_list = "foreign"; // was not to be
     exec("foreign");
-    assert_native("{LFmkX}", given.path);
+    assert_native("{LyFmkX}", given.path);
     assert_string_equal(said(), "");
 }
 
@@ -958,7 +970,7 @@ static void assert_rights(u64 uid, u64 gid, u32 mode, bool gains)
     }
     assert_int_equal(sys_call2(SYS_chmod, (u64) "rights", mode), 0);
     exec("rights");
-    assert_string_equal(did, gains ? "{LFmkX}" : "c+hMXf-");
+    assert_string_equal(did, gains ? "{LyFmkX}" : "c+hyMXf-");
     assert_string_equal(
         said(), gains ? "rights is not profiled: it runs with other rights than its caller\n" : "");
 }
@@ -994,7 +1006,7 @@ static void test_descriptors(void **state)
     assert_memory_equal(given.args, full, strlen(full));
     fresh(0);
     exec_at(dir, "elf", one_two, AT_SYMLINK_NOFOLLOW);
-    assert_string_equal(did, "{LFmkX}");
+    assert_string_equal(did, "{LyFmkX}");
     assert_int_equal(given.dir, dir);
     assert_int_equal(given.flags, AT_SYMLINK_NOFOLLOW);
     fresh(0);
@@ -1006,7 +1018,7 @@ static void test_descriptors(void **state)
     snprintf(name, sizeof(name), "/dev/fd/%d|", fd);
     setup(NULL);
     assert_int_equal(exec_at(fd, "", one_two, AT_EMPTY_PATH), -EFAULT);
-    assert_string_equal(did, "c+hMXf-");
+    assert_string_equal(did, "c+hyMXf-");
     assert_memory_equal(given.args, name, strlen(name));
     setup(NULL);
     exec_at(fd, "", one_two, 0);
@@ -1038,7 +1050,7 @@ static void test_script_by_descriptor(void **state)
     sys_fcntl(fd, F_SETFD, 0);
     setup(NULL);
     exec_at(fd, "", one_two, AT_EMPTY_PATH);
-    assert_string_equal(did, "c+hMXf-");
+    assert_string_equal(did, "c+hyMXf-");
     snprintf(name, sizeof(name), "elf|one|/dev/fd/%d|one|two|", fd);
     assert_string_equal(copied.args, name);
     sys_close(fd);
@@ -1055,7 +1067,7 @@ static void test_descriptor_0(void **state)
         sys_close(0);
         setup(NULL);
         exec(good[i]);
-        assert_string_equal(did, "c+hMXf-");
+        assert_string_equal(did, "c+hyMXf-");
     }
     static const char *const bad[] = { (const char *)NOWHERE, "plain", "no/such", "denied" };
     assert_int_equal(sys_open("elf", O_RDONLY, 0), 0);

@@ -30,6 +30,7 @@
 #include "engine/replay/log.h"
 #include "engine/run/dispatch.h"
 #include "engine/run/emulate.h"
+#include "engine/run/identity.h"
 #include "engine/run/launch.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/config.h"
@@ -41,6 +42,7 @@
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
+#include "engine/translate/kept.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -307,6 +309,22 @@ void seccomp_take_over(struct thread *of)
     assert_ptr_equal(of, t);
 }
 
+static bool steady;
+
+u64 identity_of(const struct elf_file *of, const struct elf_image *image)
+{
+    assert_int_equal(of->fd, 902);
+    assert_int_equal(image->entry, images[0].entry);
+    return 77;
+}
+
+void kept_init(u64 identity, bool is_steady)
+{
+    assert_int_equal(identity, 77);
+    steady = is_steady;
+    note('y');
+}
+
 _Noreturn void dispatch_run(struct thread *of)
 {
     assert_ptr_equal(of, t);
@@ -417,7 +435,7 @@ static void test_stack(void **state)
     (void)state;
     assert_int_equal(launch(), 1);
     assert_int_equal(spool_fd, 901);
-    assert_string_equal(order, "SvfcmTiRCgltBeqkKpdsbG");
+    assert_string_equal(order, "SvfcmTiRCgltBeqkKpdsbyG");
     assert_int_equal(t->regs[R_RSP], (u64)sp);
     assert_int_equal(t->pc, 0x401500);
     assert_int_equal(t->rflags, 0x202);
@@ -464,7 +482,7 @@ static void test_options(void **state)
     assert_int_equal(aux(AT_SYSINFO_EHDR), ~0ul);
     assert_int_equal(aux(AT_BASE), 0);
     assert_memory_equal(random16, "rrrrrrrrrrrrrrrr", 16);
-    assert_string_equal(order, "SOvfcmTiRCgltBeqkKpdsbG");
+    assert_string_equal(order, "SOvfcmTiRCgltBeqkKpdsbyG");
 }
 
 // Below the lowest of the vDSO's parts; where these lie above the stack, where the kernel puts

@@ -459,16 +459,57 @@ static void test_pruning(void **state)
     struct stat st;
     assert_int_equal(stat(in_folder("full/a.symbols"), &st), 0);
     uint64_t each = (uint64_t)st.st_blocks * 512;
-    cachedir_prune(dir, 3 * each);
+    cachedir_prune(dir, CACHEDIR_SUFFIX, 3 * each);
     assert_true(exists("full/a.symbols") && exists("full/b.symbols") && exists("full/c.symbols"));
     assert_true(exists("full/d.symbols.12.new") && !exists("full/e.symbols.13.new"));
-    cachedir_prune(dir, 3 * each - 1);
+    cachedir_prune(dir, CACHEDIR_SUFFIX, 3 * each - 1);
     assert_true(exists("full/a.symbols") && exists("full/b.symbols") && !exists("full/c.symbols"));
-    cachedir_prune(dir, each);
+    cachedir_prune(dir, CACHEDIR_SUFFIX, each);
     assert_true(!exists("full/a.symbols") && exists("full/b.symbols"));
-    cachedir_prune(dir, 0);
+    cachedir_prune(dir, CACHEDIR_SUFFIX, 0);
     assert_false(exists("full/b.symbols"));
     assert_true(exists("full/not ours"));
+    close(dir);
+}
+
+// Translations lie in the same folder: each kind of file has its own limit.
+static void test_pruning_translations(void **state)
+{
+    static char page[4096];
+    int dir = cachedir_open(in_folder("both"), true);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = { "a.code", "b.code", "c.symbols" };
+
+        assert_true(cachedir_write(dir, names[i], page, sizeof(page)));
+    }
+    write_file("both/d.code.12.new", "just begun");
+    write_file("both/e.code.13.new", "abandoned");
+    write_file("both/f.symbols.14.new", "abandoned, but by another");
+    write_file("both/g.code.c", "not ours");
+    set_age("both/a.code", 7200);
+    set_age("both/b.code", 7100);
+    set_age("both/c.symbols", 9000);
+    set_age("both/d.code.12.new", 3000);
+    set_age("both/e.code.13.new", 4000);
+    set_age("both/f.symbols.14.new", 4000);
+    set_age("both/g.code.c", 9000);
+    struct stat st;
+    assert_int_equal(stat(in_folder("both/a.code"), &st), 0);
+    cachedir_prune(dir, CACHEDIR_TRANSLATIONS, (uint64_t)st.st_blocks * 512);
+    assert_true(!exists("both/a.code") && exists("both/b.code"));
+    assert_true(exists("both/d.code.12.new") && !exists("both/e.code.13.new"));
+    cachedir_prune(dir, CACHEDIR_TRANSLATIONS, 0);
+    assert_false(exists("both/b.code"));
+    assert_true(exists("both/c.symbols") && exists("both/f.symbols.14.new"));
+    assert_true(exists("both/g.code.c"));
+    // The other way round.
+    assert_true(cachedir_write(dir, "a.code", page, sizeof(page)));
+    set_age("both/a.code", 9000);
+    cachedir_prune(dir, CACHEDIR_SUFFIX, 0);
+    assert_true(!exists("both/c.symbols") && !exists("both/f.symbols.14.new"));
+    assert_true(exists("both/a.code") && exists("both/d.code.12.new"));
     close(dir);
 }
 
@@ -633,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_folder_that_others_may_change),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_pruning),
+        cmocka_unit_test(test_pruning_translations),
         cmocka_unit_test(test_write_fails),
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_no_identity),

@@ -31,6 +31,9 @@
 #include "engine/replay/log.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/translate/beyond.h"
+#include "engine/translate/kept.h"
+#include "engine/translate/record.h"
 #include "engine/translate/translate.h"
 #include "engine/x86/decode.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -108,6 +111,19 @@ struct fragment *tcache_publish(const struct draft *d)
 {
     published = *d;
     region_take(d->size);
+    return &fragment;
+}
+
+static u64 kept_at; // a fragment of an earlier run becomes alive when this is asked for
+
+bool kept_revive(u64 pc)
+{
+    return pc == kept_at;
+}
+
+struct fragment *tcache_lookup(u64 pc)
+{
+    assert_int_equal(pc, kept_at);
     return &fragment;
 }
 
@@ -554,6 +570,56 @@ static void test_record_of_mapping(void **state)
     assert_int_equal(published.block, block);
 }
 
+// A record of another run is found as one of this run's is: by address, code, mapping and how many
+// instructions there are. It is not asked for twice.
+static void test_record_taken(void **state)
+{
+    const u32 hash = record_hash((const u8 *)"\x90\x0f\x1f\x00\xeb\x00", 6, 3);
+    struct spool_insn insns[3] = { { .len = 1 } };
+    const struct spool_block *s;
+    u32 counter;
+
+    (void)state;
+    mode(0);
+    s = spooler_block_append(PC, 3, 0, hash, insns, 3, 1, &counter);
+    record_take(s);
+    record_take(s);
+    TRANSLATE("\x90\x0f\x1f\x00\xeb\x00"); // in mapping 0
+    assert_int_equal(published.block, spooler_block_index(s) + 3);
+    spool_map = 3;
+    TRANSLATE("\x90\x0f\x1f\x00\xeb\x00");
+    assert_int_equal(published.block, spooler_block_index(s));
+    assert_int_equal(published.counter, counter);
+    TRANSLATE("\x90\x0f\x1f\x00\xeb\x01");
+    assert_int_equal(published.block, spooler_block_index(s) + 6);
+    TRANSLATE("\x0f\x1f\x00\x90\xeb\x00");
+    assert_int_equal(published.block, spooler_block_index(s) + 9);
+    spool_map = 0;
+}
+
+// What a record calls the code that it was made of, and other code.
+static void test_record_hash(void **state)
+{
+    const u8 bytes[] = { 0x90, 0x48, 0x89, 0xc8, 0xeb, 0x00 }; // nop; mov rax, rcx; jmp +0
+    u32 hash;
+
+    (void)state;
+    mode(0);
+    TRANSLATE("\x90\x48\x89\xc8\xeb\x00");
+    hash = spooler_block_at(published.block)->hash;
+    assert_int_equal(spooler_block_at(published.block)->insns, 3);
+    assert_int_equal(record_hash(bytes, 6, 3), hash);
+    assert_int_not_equal(record_hash(bytes, 6, 2), hash);
+    assert_int_not_equal(record_hash(bytes, 5, 3), hash);
+    for (u32 i = 0; i < sizeof(bytes); i++) {
+        u8 other[sizeof(bytes)];
+
+        memcpy(other, bytes, sizeof(bytes));
+        other[i] ^= 1;
+        assert_int_not_equal(record_hash(other, 6, 3), hash);
+    }
+}
+
 // Of 4200 blocks, more than half as many as there was room for at first, each is found again.
 static void test_many_records(void **state)
 {
@@ -654,7 +720,9 @@ static void test_beyond(void **state)
     TRANSLATE("\x90\x90\xeb\x00");
     assert_false(cpu.shown_all);
     assert_int_equal(sys_read(ends[0], told, sizeof(told)), -EAGAIN);
+    assert_false(beyond_told());
     TRANSLATE("\x90\xf3\x0f\xb8\xc0\xeb\x00");
+    assert_true(beyond_told());
     assert_true(cpu.shown_all);
     assert_true(sys_read(ends[0], told, sizeof(told) - 1) > 0);
     assert_non_null(strstr(told, "warning: the instruction at 0x401001 of generated code (offset "
@@ -1282,9 +1350,25 @@ static void test_fault(void **state)
     assert_int_equal(fault, PC);
 }
 
+// What an earlier run has made is not made again.
+static void test_kept(void **state)
+{
+    u64 fault = 1;
+
+    (void)state;
+    mode(0);
+    kept_at = PC;
+    published.pc = 0;
+    assert_ptr_equal(translate_block(PC, &fault), &fragment);
+    assert_int_equal(fault, TRANSLATE_NO_FAULT);
+    assert_int_equal(published.pc, 0);
+    kept_at = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept),
         cmocka_unit_test(test_watch),
         cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
@@ -1304,6 +1388,8 @@ int main(void)
         cmocka_unit_test(test_tail_call),
         cmocka_unit_test(test_joint_plain),
         cmocka_unit_test(test_record_of_mapping),
+        cmocka_unit_test(test_record_taken),
+        cmocka_unit_test(test_record_hash),
         cmocka_unit_test(test_many_records),
         cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_locked),

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// The file of a program's translations (keptfile.h). Sections lie one behind the other, on
+// multiples of eight. When it was used last is its time of modification, set once in an hour.
+#include "engine/translate/keptfile.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+
+#define MAGIC 0x31304e5254525551ul // "QURTRN01" read as little endian; another layout, another one
+
+#define OTHERS_WRITE 022u
+#define HOUR         3600
+
+_Static_assert(sizeof(struct keptfile_head) % 8 == 0, "what follows is aligned");
+
+#define ODD 0x9e3779b97f4a7c15ul
+
+static inline u64 mix(u64 lane, const u8 *p)
+{
+    u64 w;
+
+    memcpy(&w, p, 8);
+    lane = (lane ^ w) * ODD;
+    return lane ^ lane >> 29;
+}
+
+// Four lanes of eight bytes, for they have not to wait for each other.
+u64 keptfile_sum(u64 begin, const void *bytes, u64 n)
+{
+    u64 a = begin, b = begin ^ ODD, c = begin + ODD, d = ~begin, h = n, left = n;
+    const u8 *p = bytes;
+
+    for (; left >= 32; p += 32, left -= 32) {
+        a = mix(a, p);
+        b = mix(b, p + 8);
+        c = mix(c, p + 16);
+        d = mix(d, p + 24);
+    }
+    for (; left >= 8; p += 8, left -= 8)
+        a = mix(a, p);
+    for (; left; p++, left--)
+        b = (b ^ *p) * ODD;
+    h = (h ^ a) * ODD;
+    h = (h ^ h >> 32 ^ b) * ODD;
+    h = (h ^ h >> 32 ^ c) * ODD;
+    h = (h ^ h >> 32 ^ d) * ODD;
+    return h ^ h >> 32;
+}
+
+static u64 offset_of(const struct keptfile_head *h, enum keptfile_section s)
+{
+    u64 at = sizeof(*h);
+
+    for (u32 i = 0; i < s; i++)
+        at += (h->bytes[i] + 7) & ~7ul;
+    return at;
+}
+
+static u64 head_sum(const struct keptfile_head *h)
+{
+    return keptfile_sum(MAGIC, h, offsetof(struct keptfile_head, head_sum));
+}
+
+static bool read_all(int fd, void *to, u64 n, u64 at)
+{
+    for (u64 done = 0; done < n;) {
+        long got = sys_pread(fd, (u8 *)to + done, n - done, at + done);
+
+        if (got == -EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (u64)got;
+    }
+    return true;
+}
+
+static bool is_ours(int fd, u32 type, struct k_stat *st)
+{
+    return sys_fstat(fd, st) == 0 && (st->st_mode & S_IFMT) == type &&
+           st->st_uid == (u32)sys_call0(SYS_geteuid) && !(st->st_mode & OTHERS_WRITE);
+}
+
+static int open_folder(const char *path)
+{
+    struct k_stat st;
+    int fd = (int)sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+
+    if (fd >= 0 && !is_ours(fd, S_IFDIR, &st)) {
+        sys_close(fd);
+        return -EACCES;
+    }
+    return fd;
+}
+
+static void name_of(const u64 key[2], char *name, u64 size)
+{
+    mini_format(name, size, "%016lx.code", key[0]);
+}
+
+static bool is_whole(const struct keptfile_head *h, const u64 key[2], u64 size)
+{
+    u64 at = sizeof(*h);
+
+    if (h->magic != MAGIC || h->head_sum != head_sum(h) || memcmp(h->key, key, sizeof(h->key)))
+        return false;
+    for (u32 i = 0; i < KEPTFILE_SECTIONS; i++) {
+        if (h->bytes[i] > size)
+            return false;
+        at += (h->bytes[i] + 7) & ~7ul;
+    }
+    return at == size;
+}
+
+static void note_use(int fd, const struct k_stat *st)
+{
+    struct k_timespec now = { 0, 0 };
+
+    sys_clock_gettime(CLOCK_REALTIME, &now);
+    if (now.sec - (s64)st->st_mtime_sec > HOUR)
+        sys_call4(SYS_utimensat, (u64)fd, 0, 0, 0);
+}
+
+int keptfile_open(const char *folder, const u64 key[2], struct keptfile_head *h)
+{
+    struct k_stat st;
+    char name[40];
+    int dir = open_folder(folder), fd;
+
+    if (dir < 0)
+        return dir;
+    name_of(key, name, sizeof(name));
+    fd = (int)sys_openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    sys_close(dir);
+    if (fd < 0)
+        return fd;
+    if (is_ours(fd, S_IFREG, &st) && read_all(fd, h, sizeof(*h), 0) &&
+        is_whole(h, key, (u64)st.st_size)) {
+        note_use(fd, &st);
+        return fd;
+    }
+    sys_close(fd);
+    return -EINVAL;
+}
+
+bool keptfile_read(int fd, const struct keptfile_head *h, enum keptfile_section s, void *to)
+{
+    return read_all(fd, to, h->bytes[s], offset_of(h, s)) &&
+           keptfile_sum(s, to, h->bytes[s]) == h->sum[s];
+}
+
+// A write beyond the limit would be a signal to the client.
+static bool is_beyond_limit(u64 size)
+{
+    struct k_rlimit limit;
+
+    return sys_prlimit(RLIMIT_FSIZE, NULL, &limit) == 0 && size > limit.cur;
+}
+
+static long write_all(int fd, const void *from, u64 n, u64 at)
+{
+    for (u64 done = 0; done < n;) {
+        long put = sys_pwrite(fd, (const u8 *)from + done, n - done, at + done);
+
+        if (put == -EINTR)
+            continue;
+        if (put <= 0)
+            return put ? put : -EIO;
+        done += (u64)put;
+    }
+    return 0;
+}
+
+static long write_to(int fd, struct keptfile_head *h, const void *const from[KEPTFILE_SECTIONS])
+{
+    u64 size = offset_of(h, KEPTFILE_SECTIONS);
+    long ret = is_beyond_limit(size) ? -EFBIG : sys_ftruncate(fd, size);
+
+    for (u32 i = 0; i < KEPTFILE_SECTIONS && ret == 0; i++) {
+        h->sum[i] = keptfile_sum(i, from[i], h->bytes[i]);
+        ret = write_all(fd, from[i], h->bytes[i], offset_of(h, i));
+    }
+    h->magic = MAGIC;
+    h->head_sum = head_sum(h);
+    return ret ? ret : write_all(fd, h, sizeof(*h), 0);
+}
+
+static void unlink_at(int dir, const char *name)
+{
+    sys_call3(SYS_unlinkat, (u64)dir, (u64)name, 0);
+}
+
+long keptfile_write(const char *folder, struct keptfile_head *h,
+                    const void *const from[KEPTFILE_SECTIONS])
+{
+    char name[40], beside[64];
+    int dir = open_folder(folder), fd;
+    long ret;
+
+    if (dir < 0)
+        return dir;
+    name_of(h->key, name, sizeof(name));
+    mini_format(beside, sizeof(beside), "%s.%d.new", name, sys_getpid());
+    unlink_at(dir, beside); // of an earlier process with this number
+    fd = (int)sys_openat(dir, beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    ret = fd < 0 ? fd : write_to(fd, h, from);
+    if (fd >= 0)
+        sys_close(fd);
+    if (ret == 0)
+        ret = sys_call4(SYS_renameat, (u64)dir, (u64)beside, (u64)dir, (u64)name);
+    if (ret && fd >= 0)
+        unlink_at(dir, beside);
+    sys_close(dir);
+    return ret;
+}
+
+void keptfile_remove(const char *folder, const u64 key[2])
+{
+    char name[40];
+    int dir = open_folder(folder);
+
+    if (dir < 0)
+        return;
+    name_of(key, name, sizeof(name));
+    unlink_at(dir, name);
+    sys_close(dir);
+}
