@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Hot: fast_cost(). A plain cost line is parsed and encoded in one go, without a function call;
-// whatever it does not understand at once goes, from the start of the line, to cost_line(), which
-// understands everything; quern_read_opts.no_fast sends all of them there. What was tried to make
-// it faster: docs/design/020-reading.md. bench: make bench-tools, "read".
+// Hot: plain_lines() and fast_cost(). Plain cost lines are parsed and encoded in one go, without a
+// function call: those behind one another by the first, those of calls, and of profiles whose
+// columns are rarer, by the second. Whatever they do not understand at once goes, from the start of
+// the line, to cost_line(), which understands everything; quern_read_opts.no_fast sends all of them
+// there. What was tried to make it faster: docs/design/020-reading.md. bench: make bench-tools,
+// "read".
 #include "profile/read/cost.h"
 
 #include <string.h>
@@ -69,6 +71,154 @@ static inline const char *fast_cost(struct reader *r, const char *s)
     p->record_count++;
     r->part_body = true;
     return s + 1;
+}
+
+// The columns before the counts that plain_lines() knows.
+enum layout { LAYOUT_OTHER, LAYOUT_LINE, LAYOUT_ADDR, LAYOUT_ADDR_LINE };
+
+static enum layout layout_of(const struct reader *r)
+{
+    if (!r->identity || !r->map_count || r->map_count >= OP_COUNT_MORE)
+        return LAYOUT_OTHER;
+    if (r->col_count == 1 && r->mask == QUERN_HAS_LINE)
+        return LAYOUT_LINE;
+    if (r->col_count == 1 && r->mask == QUERN_HAS_ADDR)
+        return LAYOUT_ADDR;
+    if (r->col_count == 2 && r->mask == (QUERN_HAS_ADDR | QUERN_HAS_LINE) && r->col[0] == COL_ADDR)
+        return LAYOUT_ADDR_LINE;
+    return LAYOUT_OTHER;
+}
+
+// A column and the blank behind it: moves *pos and writes the difference. NULL: not plain. @hot
+static inline __attribute__((always_inline)) const char *plain_column(const char *s, uint64_t *pos,
+                                                                      uint64_t *zigzag)
+{
+    uint64_t before = *pos, d;
+    bool ok = true;
+
+    if (*s == '*') {
+        *zigzag = 0;
+        return s[1] == ' ' ? s + 2 : NULL;
+    }
+    if (*s == '+' && (d = (unsigned char)(s[1] - '0')) < 10 && s[2] == ' ') {
+        *zigzag = d << 1;
+        *pos = before + d;
+        return s + 3;
+    }
+    s = position_fast(s, pos, &ok);
+    if (!ok || *s != ' ')
+        return NULL;
+    d = *pos - before;
+    *zigzag = d << 1 ^ (0 - (d >> 63));
+    return s + 1;
+}
+
+// A plain line: its counts from s on are added to sum and written to *out; *n: how many they are.
+// The newline behind them, or NULL, with nothing added. @hot
+static inline __attribute__((always_inline)) const char *plain_counts(const char *s, size_t max,
+                                                                      quern_count *sum,
+                                                                      uint8_t **out, size_t *n)
+{
+    uint64_t added[OP_COUNT_MORE], v, d;
+    uint8_t *o = *out;
+    size_t k = 0;
+
+    while (k < max && (v = (unsigned char)(*s - '0')) < 10) {
+        bool ok = true;
+        if ((d = (unsigned char)(s[1] - '0')) > 9) {
+            *o++ = (uint8_t)v;
+            s++;
+        } else {
+            s = number_fast(s, &v, &ok);
+            if (!ok)
+                break;
+            o = put_varint(o, v);
+        }
+        sum[k] += v;
+        added[k++] = v;
+        if (*s == ' ')
+            s++;
+        if (*s == '\n') {
+            *out = o;
+            *n = k;
+            return s;
+        }
+    }
+    while (k-- > 0)
+        sum[k] -= added[k];
+    return NULL;
+}
+
+// Plain cost lines, none of a call, from s to the line that is none, or not plain, or has no room.
+// *last: where the last of them begins, or NULL. What the reader and the profile say is the same as
+// if each had come by itself. @hot
+static inline __attribute__((always_inline)) const char *plain_lines_of(
+    struct reader *r, const char *s, const char *end, const char **last, bool has_addr,
+    bool has_line)
+{
+    struct quern_profile *p = r->p;
+    uint64_t line = r->pos[COL_LINE], addr = r->pos[COL_ADDR], lines = 0;
+    uint64_t line_zigzag = line - p->enc.line, addr_zigzag = addr - p->enc.addr;
+    size_t max = r->map_count, widest = r->sum_widest, room = ROOM_NEEDED(max);
+    const uint8_t *limit = p->out_end;
+    quern_count *sum = r->sum;
+    uint8_t *out = p->out;
+
+    *last = NULL;
+    // What jumps and calls have moved is not known to the differences in the text.
+    if (!out || (has_line && line_zigzag) || (has_addr && addr_zigzag))
+        return s;
+    while (s < end && cost_begins(*s) && (size_t)(limit - out) >= room) {
+        uint64_t next_line = line, next_addr = addr;
+        const char *t = s;
+        uint8_t *o = out + 1;
+        size_t n;
+
+        if (has_addr && !(t = plain_column(t, &next_addr, &addr_zigzag)))
+            break;
+        if (has_line && !(t = plain_column(t, &next_line, &line_zigzag)))
+            break;
+        if (has_line)
+            o = put_varint(o, line_zigzag);
+        if (has_addr)
+            o = put_varint(o, addr_zigzag);
+        if (!(t = plain_counts(t, max, sum, &o, &n)))
+            break;
+        *out = (uint8_t)(OP_COST | n << OP_COUNT_SHIFT);
+        out = o;
+        line = next_line;
+        addr = next_addr;
+        widest = widest < n ? n : widest;
+        lines++;
+        *last = s;
+        s = t + 1;
+    }
+    if (!lines)
+        return s;
+    r->line += lines - 1; // the first was counted by who called
+    r->sum_widest = widest;
+    r->part_body = true;
+    if (has_line)
+        r->pos[COL_LINE] = p->enc.line = line;
+    if (has_addr)
+        r->pos[COL_ADDR] = p->enc.addr = addr;
+    p->out = out;
+    p->record_count += lines;
+    return s;
+}
+
+static const char *plain_lines(struct reader *r, const char *s, const char *end, const char **last)
+{
+    *last = NULL;
+    if (r->pending != PENDING_NONE || r->dirty)
+        return s;
+    switch (layout_of(r)) {
+    case LAYOUT_LINE: return plain_lines_of(r, s, end, last, false, true);
+    case LAYOUT_ADDR: return plain_lines_of(r, s, end, last, true, false);
+    case LAYOUT_ADDR_LINE: return plain_lines_of(r, s, end, last, true, true);
+    case LAYOUT_OTHER: break;
+    }
+    return s;
 }
 
 // Behind a jump: "* *" or "*", the line with its place where that is the place of the line before.
@@ -200,9 +350,14 @@ void cost_line(struct reader *r, const char *s, const char *end)
 const char *cost_lines(struct reader *r, const char *s, const char *end)
 {
     for (;;) {
-        const char *next = NULL;
-        if (__builtin_expect(r->fast, 1))
-            next = r->pending == PENDING_JUMP ? jump_place(r, s) : fast_cost(r, s);
+        const char *next = NULL, *last = NULL;
+        if (__builtin_expect(r->fast, 1)) {
+            next = plain_lines(r, s, end, &last);
+            if (last)
+                r->bol = last;
+            else
+                next = r->pending == PENDING_JUMP ? jump_place(r, s) : fast_cost(r, s);
+        }
         if (__builtin_expect(!next, 0)) {
             const char *eol = memchr(s, '\n', (size_t)(end - s));
             cost_line(r, s, eol);

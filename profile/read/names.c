@@ -77,6 +77,55 @@ static uint32_t *id_string(struct reader *r, struct idtab *t, uint64_t id)
     return &t->far[t->far_count++].str;
 }
 
+static void give(struct reader *r, struct idtab *t, uint64_t id, uint32_t *slot, uint32_t v)
+{
+    *slot = v;
+    if (!t->noted || id >= t->dense_cap)
+        return;
+    if (t->given_count == t->given_cap) {
+        uint32_t cap = t->given_cap * 2 + 1024;
+
+        if (!grow_array(&t->given, cap, sizeof(*t->given))) {
+            r->stop = -ENOMEM;
+            return;
+        }
+        t->given_cap = cap;
+    }
+    t->given[t->given_count++] = (struct idtab_given){ (uint32_t)id, v };
+}
+
+void names_note(struct idtab *t)
+{
+    t->noted = true;
+    t->given_count = 0;
+}
+
+void names_note_no_more(struct idtab *t)
+{
+    free(t->given);
+    t->given = NULL;
+    t->given_count = t->given_cap = 0;
+    t->noted = false;
+}
+
+bool names_same(const struct idtab *a, const struct idtab *b, uint32_t n)
+{
+    return !a->far_count && !b->far_count && a->given_count == n &&
+           (!n || memcmp(a->given, b->given, n * sizeof(*a->given)) == 0);
+}
+
+bool names_take(struct reader *r, struct idtab *t, const struct idtab *from, uint32_t n)
+{
+    for (; n < from->given_count; n++) {
+        uint32_t *slot = id_string(r, t, from->given[n].id);
+
+        if (!slot)
+            return false;
+        *slot = from->given[n].str;
+    }
+    return true;
+}
+
 // The end of a name in the line.
 static const char *name_end(struct reader *r, const char *s, const char *end)
 {
@@ -196,7 +245,7 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
             v = intern(r, start, (size_t)(name_end(r, start, end) - start));
             slot = id_string(r, t, id);
             if (slot)
-                *slot = v;
+                give(r, t, id, slot, v);
             return v;
         }
         return *slot;
@@ -216,12 +265,13 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
     else if (*slot != QUERN_NONE)
         remark(r, DIAG_ID_CHANGED, start, "id (%llu) is given another name: it holds from here on",
                (unsigned long long)id);
-    *slot = v;
+    give(r, t, id, slot, v);
     return v;
 }
 
 void names_free(struct idtab *t)
 {
+    free(t->given);
     free(t->dense);
     free(t->far);
     free(t->table.slot);

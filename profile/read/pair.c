@@ -46,8 +46,7 @@ struct pair {
     const char *begin, *places, *cut, *end; // `places`: from there on the second follows places
     // The second's when it came to the cut:
     struct state at_cut;
-    uint32_t *ids[3];
-    size_t ids_cap[3], ids_count[3];
+    uint32_t given[3];                 // names, by kind of id
     uint32_t names_known, funcs_known; // at the beginning of the stretch, the same in both
     bool failed;
 };
@@ -109,24 +108,6 @@ static void forget_records(struct reader *r)
         r->stop = -ENOMEM;
 }
 
-static bool keep_ids(struct pair *w)
-{
-    for (int k = 0; k < 3; k++) {
-        const struct idtab *t = ids_of(&w->second, k);
-        if (t->far_count)
-            return false;
-        if (t->dense_cap > w->ids_cap[k]) {
-            if (!grow_array(&w->ids[k], t->dense_cap, sizeof(*t->dense)))
-                return false;
-            w->ids_cap[k] = t->dense_cap;
-        }
-        w->ids_count[k] = t->dense_cap;
-        if (t->dense_cap)
-            memcpy(w->ids[k], t->dense, t->dense_cap * sizeof(*t->dense));
-    }
-    return true;
-}
-
 static void *second_run(void *arg)
 {
     struct pair *w = arg;
@@ -137,10 +118,12 @@ static void *second_run(void *arg)
     r->follows = FOLLOW_PLACES;
     lines_read(r, w->places, w->cut);
     r->follows = FOLLOW_NOT;
-    if (r->stop || r->pending != PENDING_NONE || !keep_ids(w)) {
+    if (r->stop || r->pending != PENDING_NONE) {
         w->failed = true;
         return NULL;
     }
+    for (int k = 0; k < 3; k++)
+        w->given[k] = ids_of(r, k)->given_count;
     w->at_cut = state_of(r);
     free(r->summary);
     free(r->totals);
@@ -182,19 +165,16 @@ static bool same_names(const struct pair *w, const struct reader *r)
                   (p->func_count - w->funcs_known) * sizeof(*p->func)) == 0;
 }
 
-static bool same_ids(const struct pair *w, struct reader *r)
+static bool same_ids(struct pair *w, struct reader *r)
 {
-    for (int k = 0; k < 3; k++) {
-        const struct idtab *t = ids_of(r, k);
-        if (t->far_count || t->dense_cap != w->ids_count[k] ||
-            (t->dense_cap && memcmp(t->dense, w->ids[k], t->dense_cap * sizeof(*t->dense)) != 0))
+    for (int k = 0; k < 3; k++)
+        if (!names_same(ids_of(r, k), ids_of(&w->second, k), w->given[k]))
             return false;
-    }
     return true;
 }
 
 // Did the first come to the cut as the second expected?
-static bool fits(const struct pair *w, struct reader *r)
+static bool fits(struct pair *w, struct reader *r)
 {
     struct state now = state_of(r);
 
@@ -203,8 +183,9 @@ static bool fits(const struct pair *w, struct reader *r)
 }
 
 // Gives the first all names, ids and functions that the second met behind the cut.
-static bool take_names(struct reader *r, struct reader *from)
+static bool take_names(struct reader *r, struct pair *w)
 {
+    struct reader *from = &w->second;
     struct quern_profile *p = r->p, *q = from->p;
 
     for (uint32_t i = p->str.count; i < q->str.count; i++)
@@ -213,14 +194,9 @@ static bool take_names(struct reader *r, struct reader *from)
     for (uint32_t i = p->func_count; i < q->func_count; i++)
         if (quern_profile_func(p, q->func[i].object, q->func[i].file, q->func[i].name) != i)
             return false;
-    for (int k = 0; k < 3; k++) {
-        struct idtab *t = ids_of(r, k), *u = ids_of(from, k);
-        if (u->dense_cap > t->dense_cap && !grow_array(&t->dense, u->dense_cap, sizeof(*t->dense)))
+    for (int k = 0; k < 3; k++)
+        if (!names_take(r, ids_of(r, k), ids_of(from, k), w->given[k]))
             return false;
-        t->dense_cap = u->dense_cap;
-        if (u->dense_cap)
-            memcpy(t->dense, u->dense, u->dense_cap * sizeof(*t->dense));
-    }
     return true;
 }
 
@@ -274,10 +250,12 @@ static void take_sums(quern_count **to, size_t *to_count, uint64_t *to_line, que
 }
 
 // The first goes on where the second ended. False: no memory, and the reader gives up.
-static bool join(struct reader *r, struct reader *from)
+static bool join(struct reader *r, struct pair *w)
 {
+    struct reader *from = &w->second;
+
     record_flush(r);
-    if (!take_names(r, from)) {
+    if (!take_names(r, w)) {
         r->stop = -ENOMEM;
         return false;
     }
@@ -385,7 +363,7 @@ static bool tells_places(const struct reader *r, const char *s, const char *end)
 // Where both come to their ends at the same time.
 static void find_cut(struct pair *w, const struct reader *r)
 {
-    const char *at = w->begin + (w->end - w->begin) / 16 * 9;
+    const char *at = w->begin + (w->end - w->begin) / 8 * 5;
     size_t places = pair_bytes(r) / PLACES_PART;
 
     w->cut = w->end - at > 4 ? last_fn(w->begin, at) : NULL;
@@ -408,6 +386,10 @@ void pair_read(struct reader *r, const char *s, const char *end)
     w->failed = false;
     w->names_known = r->p->str.count;
     w->funcs_known = r->p->func_count;
+    for (int k = 0; k < 3; k++) {
+        names_note(ids_of(r, k));
+        names_note(ids_of(&w->second, k));
+    }
     if (!w->cut || !start(w)) {
         pair_end(r);
         lines_read(r, s, end);
@@ -419,7 +401,7 @@ void pair_read(struct reader *r, const char *s, const char *end)
     if (r->stop)
         return;
     if (fits(w, r)) {
-        if (join(r, &w->second))
+        if (join(r, w))
             forget_records(&w->second);
         return;
     }
@@ -437,7 +419,7 @@ void pair_end(struct reader *r)
     quern_profile_free(w->second.p);
     part_free(&w->second);
     for (int k = 0; k < 3; k++)
-        free(w->ids[k]);
+        names_note_no_more(ids_of(r, k));
     free(w);
     r->pair = NULL;
 }

@@ -29,6 +29,12 @@ struct idtab {
     } * far; // the others
     struct table table;
     uint32_t far_count, far_cap;
+    // Where two threads read: what was given in the stretch so far (names_note()).
+    struct idtab_given {
+        uint32_t id, str;
+    } * given;
+    uint32_t given_count, given_cap;
+    bool noted;
 };
 
 enum column { COL_LINE, COL_ADDR, COL_BB, COL_UNKNOWN };
