@@ -20,7 +20,8 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
-#define HASH_BITS 17
+#define HASH_BITS      17
+#define HASH_BITS_MORE 3
 #define INDEX_MAX FRAGMENTS_MAX
 
 static struct lock lock;
@@ -29,7 +30,7 @@ static struct fragment **fragments; // by index, which is by host address
 static u32 nfragments;
 static u32 flushes;
 static u32 *hash; // by client pc: a number as in fragment.h
-static u32 hash_mask;
+static u32 hash_mask, nhashed;
 
 // Client pages with code on them: open addressing, page number + 1 -> list of fragments, which are
 // numbers, too.
@@ -91,7 +92,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
         return r;
     stubs_copy(region_start(), calls, tb_config.defer);
     hash_mask = (1u << HASH_BITS) - 1;
-    hash = heap_pages(sizeof(*hash) << HASH_BITS);
+    hash = heap_alloc(sizeof(*hash) << HASH_BITS);
     sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true comes to half of its pages
     fragments = links_table = heap_pages(INDEX_MAX * sizeof(*fragments));
     pages.size = 4096;
@@ -161,6 +162,46 @@ struct fragment *tcache_lookup(u64 pc)
             return fragments[n - 1];
     }
     return NULL;
+}
+
+// A table that is more than half full has eight times the room from now on. Of two fragments at one
+// client address the later stays before the earlier.
+static void hash_grow(void)
+{
+    u32 *old = hash, before = hash_mask + 1, size = before << HASH_BITS_MORE;
+
+    if (nhashed <= before / 2 || size - 1 <= hash_mask)
+        return;
+    hash = heap_alloc(size * sizeof(*hash));
+    hash_mask = size - 1;
+    for (u32 i = 0; i < before; i++) {
+        u32 turned = 0;
+
+        for (u32 n = old[i], next; n; n = next) {
+            next = fragments[n - 1]->hash_next;
+            fragments[n - 1]->hash_next = turned;
+            turned = n;
+        }
+        for (u32 n = turned, next; n; n = next) {
+            u32 *to = &hash[pc_hash(fragments[n - 1]->pc)];
+
+            next = fragments[n - 1]->hash_next;
+            fragments[n - 1]->hash_next = *to;
+            *to = n;
+        }
+    }
+    heap_free(old, before * sizeof(*old));
+}
+
+static void hash_add(struct fragment *f)
+{
+    u32 *list;
+
+    hash_grow();
+    list = &hash[pc_hash(f->pc)];
+    f->hash_next = *list;
+    *list = f->index + 1;
+    nhashed++;
 }
 
 static u32 *page_list(u64 page, bool make)
@@ -247,7 +288,6 @@ static void list_by_page(struct fragment *f, const u64 *page)
 
 struct fragment *tcache_publish(const struct draft *d)
 {
-    u32 h = pc_hash(d->pc);
     u64 page[PAGES_MAX];
     struct fragment *f, new = {
         .pc = d->pc,
@@ -258,7 +298,6 @@ struct fragment *tcache_publish(const struct draft *d)
         .counter = d->counter,
         .own = d->own,
         .log = d->log,
-        .hash_next = hash[h],
         .size = (u16)d->size,
         .nrecipes = (u16)d->nrecipes,
         .nrelocs = (u16)d->nrelocs,
@@ -294,7 +333,7 @@ struct fragment *tcache_publish(const struct draft *d)
     region_take(f->size);
     spool->code_bytes += f->size;
 
-    hash[h] = f->index + 1;
+    hash_add(f);
     list_by_page(f, page);
     return f;
 }
@@ -312,6 +351,7 @@ void tcache_kill(struct fragment *f)
     for (p = &hash[pc_hash(f->pc)]; *p != f->index + 1; p = &fragments[*p - 1]->hash_next)
         ;
     *p = f->hash_next;
+    nhashed--;
     for (u32 i = 0; i < f->npages; i++) {
         p = page_list(page[i], false);
         while (*p != f->index + 1)
@@ -339,13 +379,11 @@ u32 tcache_pages(const struct fragment *f)
 
 void tcache_revive(struct fragment *f)
 {
-    u32 h = pc_hash(f->pc);
     u64 page[PAGES_MAX];
 
     pages_of(f, page);
     f->flags &= (u8)~FRAGMENT_DEAD;
-    f->hash_next = hash[h];
-    hash[h] = f->index + 1;
+    hash_add(f);
     list_by_page(f, page);
     links_list(f);
 }
@@ -400,7 +438,7 @@ void tcache_flush_all(void)
     lock_take(&lock);
     for (u32 i = 0; i < nfragments; i++)
         hash[pc_hash(fragments[i]->pc)] = 0;
-    nfragments = 0;
+    nfragments = nhashed = 0;
     flushes++;
     region_flush();
     memset(pages.page, 0, pages.size * sizeof(u64));

@@ -408,6 +408,44 @@ static void test_many_pages(void **state)
     assert_int_equal(header.n_invalidate, 3500);
 }
 
+// 150,000 of them in 2,400 pages: past the 65,536 that the first table takes, and one address that
+// comes again. Some die before, some behind.
+static void test_many(void **state)
+{
+    enum { MANY = 150000, AGAIN = 60000, DEAD = 70 };
+    struct fragment *again = NULL;
+
+    (void)state;
+    for (u32 i = 0; i < MANY; i++) {
+        publish(0x400000 + i * 64ul, 0x400000 + i * 64ul + 9, 16);
+        if (i == AGAIN)
+            again = publish(0x400000, 0x400009, 16);
+        if (i % 1000 == 999)
+            tcache_kill(tcache_by_index(i - DEAD));
+    }
+    assert_ptr_equal(tcache_lookup(0x400000), again);
+    assert_ptr_not_equal(again, tcache_by_index(0));
+    tcache_kill(again);
+    assert_ptr_equal(tcache_lookup(0x400000), tcache_by_index(0));
+    for (u32 i = 0; i < MANY; i++) {
+        u32 index = i <= AGAIN ? i : i + 1; // of the other one is one more
+        struct fragment *f = tcache_by_index(index), *found = tcache_lookup(f->pc);
+
+        assert_int_equal(f->pc, 0x400000 + i * 64ul);
+        if (f->flags & FRAGMENT_DEAD)
+            assert_null(found);
+        else
+            assert_ptr_equal(found, f);
+        assert_null(tcache_lookup(f->pc + 1));
+    }
+    // Emptied, and filled once more.
+    tcache_flush_all();
+    assert_null(tcache_lookup(0x400040));
+    publish(0x400040, 0x400049, 16);
+    assert_ptr_equal(tcache_lookup(0x400040), tcache_by_index(0));
+    assert_null(tcache_lookup(0x400080));
+}
+
 static void test_flush(void **state)
 {
     struct fragment *a = publish(0x401000, 0x401001, 64);
@@ -638,6 +676,7 @@ int main(void)
         cmocka_unit_test_setup(test_ibl_move, setup),
         cmocka_unit_test_setup(test_ibl_watched, setup),
         cmocka_unit_test_setup(test_many_pages, setup),
+        cmocka_unit_test_setup(test_many, setup),
         cmocka_unit_test_setup(test_flush, setup),
         cmocka_unit_test_setup(test_take, setup),
         cmocka_unit_test_setup(test_revive, setup),
