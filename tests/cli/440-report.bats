@@ -22,7 +22,8 @@ setup() {
 
 # 2,048 bytes, said in bytes whatever unit they were given in: less than any report has.
 @test "--max-size: too small for the sources" {
-    for i in {1..3000}; do printf 'int line_%d_of_many;\n' $RANDOM$i; done > big.c
+    RANDOM=1
+    for i in {1..3000}; do printf 'int line_%s_of_many;\n' $RANDOM$i; done > big.c
     printf '%s\n' 'version: 1' 'events: Ir' 'fl=big.c' 'fn=f' '1 60' 'totals: 60' > p
     touch -d 2020-01-01 big.c
     for size in 2048 2K; do
