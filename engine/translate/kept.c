@@ -22,7 +22,7 @@
 #include "engine/x86/insn.h"
 
 #define GROUPS_MAX 1024u
-#define BYTES_MAX  (96ul << 20) // a file has at most
+#define BYTES_MAX  (192ul << 20) // a file has at most
 #define NEW_LEAST  64u          // fragments that are worth a file
 
 // A mapping with code.
