@@ -8,7 +8,8 @@
 //   flags_kill   flags that it overwrites whatever they were (and does not read): the engine
 //                leaves them clobbered before it
 //   flags_touch  clear: it neither reads nor writes a flag
-//   regs         general registers that it does not name keep their value and change nothing
+//   regs         general registers that it does not name change nothing
+//   written      those that it does not name keep their value
 //   refs         no byte outside of its references to memory is read, none outside of its
 //                writes is changed
 //
@@ -386,10 +387,10 @@ static bool try_once(const struct insn *in, int *faults)
     if (in->regs_known) {
         changed = s;
         for (uint32_t i = 0; i < 16; i++) {
+            if (!(in->written & 1u << i) && first.s.regs[i] != s.regs[i])
+                failed(in, "writes a register", s.regs[i], first.s.regs[i]);
             if (in->regs & 1u << i)
                 continue;
-            if (first.s.regs[i] != s.regs[i])
-                failed(in, "writes a register", s.regs[i], first.s.regs[i]);
             changed.regs[i] = rnd64();
         }
         execute(&changed, memory, &second);

@@ -340,6 +340,15 @@ static void collect(struct insn *in, const ZydisDecodedInstruction *zi,
     vector_refs(in, zi, ops);
 }
 
+// Zydis does not say that cmps and scas move their pointers.
+static void string_written(struct insn *in)
+{
+    u32 si = 1u << R_RSI, di = 1u << R_RDI;
+
+    if (in->str_op == STR_CMPS || in->str_op == STR_SCAS)
+        in->written |= in->str_op == STR_CMPS ? si | di : di;
+}
+
 // A string instruction without rep: one element, in the order of Cachegrind (reference-model.md).
 static void string_refs(struct insn *in, const ZydisDecodedInstruction *zi)
 {
@@ -486,8 +495,11 @@ void operands_collect(struct insn *in, const ZydisDecodedInstruction *zi,
     collect_sum(in, zi, ops);
     if (sets_stack(in, zi))
         in->flags |= INSN_F_SETS_SP;
-    if (in->kind == INSN_STRING && !(in->flags & INSN_F_REP))
-        string_refs(in, zi);
+    if (in->kind == INSN_STRING) {
+        string_written(in);
+        if (!(in->flags & INSN_F_REP))
+            string_refs(in, zi);
+    }
     in->regs_known = true;
     // F3 41 90 exchanges r8d and eax; Zydis takes it for a pause, which has no REX.B
     if (zi->mnemonic == ZYDIS_MNEMONIC_PAUSE && zi->raw.rex.B)
