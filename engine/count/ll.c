@@ -35,9 +35,9 @@ static struct {
 struct waiting {
     u64 addr;
     u32 counter;
-    u32 size; // 0: lies in one line
+    u32 size; // 0: lies in one line; LL_DONE
 };
-#define WAITING_MAX (0x10000 / sizeof(struct waiting))
+#define WAITING_MAX ((LL_LATER_SHARED + 1) / sizeof(struct waiting))
 
 _Static_assert(sizeof(struct waiting) == 16, "asm size");
 _Static_assert(TA_LL % 0x10000 == 0 && THREAD_AREA_STRIDE % 0x10000 == 0, "asm looks at 16 bits");
@@ -63,6 +63,12 @@ static void *storage(u64 bytes)
     return (void *)at;
 }
 
+// One thread alone can know of a miss at once, and has to where calls ask for its totals.
+static void alone(void)
+{
+    vector_sets.ll_later = tb_config.calls ? 0 : LL_LATER_OWN;
+}
+
 void ll_init(void)
 {
     struct sim_geometry g = geometry();
@@ -79,6 +85,7 @@ void ll_init(void)
     vector_sets.ll_tag_shift = ll.narrow.tag_shift;
     vector_sets.ll_mask = (u32)ll.narrow.set_mask;
     vector_sets.ll_assoc = ll.narrow.assoc;
+    alone();
 }
 
 void ll_clear(void)
@@ -104,7 +111,7 @@ bool ll_is_shared(void)
 
 void ll_share(void)
 {
-    vector_sets.ll_later = true;
+    vector_sets.ll_later = LL_LATER_SHARED;
     __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
 }
 
@@ -116,7 +123,7 @@ void ll_forget_locks(void)
 void ll_fork_child(void)
 {
     ll_forget_locks();
-    vector_sets.ll_later = false;
+    alone();
     ll.shared = false;
 }
 
@@ -205,6 +212,11 @@ void ll_thread_init(struct thread *t)
     t->ll = (u64)first_of(t);
 }
 
+bool ll_waits(const struct thread *t)
+{
+    return t->ll != (u64)first_of(t);
+}
+
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
     if (tb_config.defer && ll.shared) {
@@ -214,14 +226,11 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
             ll_drain(t);
         return;
     }
+    if (ll_waits(t))
+        ll_drain(t);
     calls_count(t, counter, 1);
     if (ll.shared ? shared_ref(addr, size) : own_ref(addr, size))
         calls_count(t, counter + 1, 1);
-}
-
-bool ll_waits(const struct thread *t)
-{
-    return t->ll != (u64)first_of(t);
 }
 
 void ll_drain(struct thread *t)
@@ -232,9 +241,12 @@ void ll_drain(struct thread *t)
         return;
     lock_take(&stripe[0].lock); // which no reference takes while those of others wait
     for (; w < end; w++) {
+        if (w->size == LL_DONE)
+            continue;
         calls_count(t, w->counter, 1);
         if (own_ref(w->addr, w->size ? w->size : 1))
             calls_count(t, w->counter + 1, 1);
+        w->size = LL_DONE;
     }
     lock_drop(&stripe[0].lock);
     t->ll = (u64)first_of(t);

@@ -3,8 +3,9 @@
 //
 // From the second thread on each reference of translated code's helpers locks the sets that it is
 // in, so that threads meet only where their lines do; what replays find waits in the thread's area
-// until there are some thousand, and LL is locked once for all of them. One thread alone refers to
-// it at once: waiting costs 7 ns each.
+// until there are some thousand, and LL is locked once for all of them. What generated replays of
+// one thread alone find waits, too, until there are sixteen: their sets come from the host's memory
+// meanwhile, all at a time.
 #ifndef QUERN_ENGINE_LL_H
 #define QUERN_ENGINE_LL_H
 
@@ -27,8 +28,8 @@ void ll_forget_locks(void);
 void ll_thread_init(struct thread *t);
 
 // A reference to [addr, addr + size), at most a line, that has missed its L1: counted at `counter`,
-// and behind it when it misses LL, too; at once or, in a replay, by the next ll_drain() at the
-// latest. @signal-safe
+// and behind it when it misses LL, too; after what waits, at once or, in a replay, by the next
+// ll_drain() at the latest. Changes vector registers where something waits. @signal-safe
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter);
 
 // What waits is done, in its order. Changes vector registers. @signal-safe

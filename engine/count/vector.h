@@ -22,11 +22,15 @@
 #define VS_LL_ASSOC     64
 #define VS_D1_WAYS      68 // a mask
 #define VS_I1_WAYS      72
-#define VS_LL_LATER     76 // there are several threads
+#define VS_LL_LATER     76 // clear bits in the end of what waits for LL: enough does; 0: none may
 #define VS_OWNER        80 // with --calls=yes: of each counter the place of its event ...
 #define VS_TOTALS       88 // ... among the totals, whose first this is
 #define VS_SIZE         96
 #define VS_HINTS        8192
+
+#define LL_LATER_OWN    0xff       // 16 references
+#define LL_LATER_SHARED 0xffff     // 4096
+#define LL_DONE         0xffffffff // size of one that does not wait any more
 
 #ifndef __ASSEMBLER__
 

@@ -237,8 +237,17 @@ routine_to_cold: // jumped to, at a record that has no routine
     ret
     .endm
 
-// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. With several
-// threads LL's turn comes later (ll.h).
+// r10: behind what waits for LL. Returns.
+    .macro LL_WAITS
+    mov [r12 + TH_LL], r10
+    test [rip + vector_sets + VS_LL_LATER], r10d
+    jz routine_ll
+    BASE
+    ret
+    .endm
+
+// rax: address, below 2^47; r10: set, esi: counter of the L1's misses. Returns. LL's turn comes
+// later (ll.h), but for a program's calls.
     .macro LL_REFERENCE
     cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
     jne 68f
@@ -254,16 +263,103 @@ routine_to_cold: // jumped to, at a record that has no routine
     mov [r10], rax
     mov [r10 + 8], rsi // within a line
     add r10, 16
-    mov [r12 + TH_LL], r10
-    BASE
-    test r10w, r10w
-    jz 69f
-    ret
-69: mov rdi, r12
-    call ll_drain
-    TABLES
-    ret
+    LL_WAITS
     .endm
+
+// rax: address. vector_order() for its line; edx and rdi are its own, then.
+    .macro LL_ORDER
+    mov ecx, [rip + vector_sets + VS_LL_SHIFT]
+    shrx rdx, rax, rcx
+    mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    and edx, [rip + vector_sets + VS_LL_MASK]
+    shrx rsi, rax, rcx
+    imul edx, [rip + vector_sets + VS_LL_ASSOC]
+    inc esi
+    mov rdi, [rip + vector_sets + VS_LL_TAGS]
+    lea rdi, [rdi + rdx * 4]
+    mov edx, [rip + vector_sets + VS_LL_ASSOC]
+    call vector_order
+    .endm
+
+// jumped to: as much waits for LL as may; one thread's own is done here, for its sets have been
+// fetched meanwhile and it is little. What has been done says so, for a thread may be killed here.
+    .type routine_ll, @function
+routine_ll:
+    cmp dword ptr [rip + vector_sets + VS_LL_LATER], LL_LATER_SHARED
+    je 6f
+    lea r14, [r12 + TA_LL]
+    mov r11, [r12 + TH_MISSES]
+    cmp dword ptr [rip + vector_sets + VS_LL_ASSOC], 16
+    jne 1f
+    push rbx
+    mov ebx, [rip + vector_sets + VS_LL_MASK]
+    mov r8d, [rip + vector_sets + VS_LL_SHIFT]
+    mov r9d, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    mov rdi, [rip + vector_sets + VS_LL_TAGS]
+10: mov rax, [r14] // what vector_order() does, and LL_ORDER
+    mov r10d, [r14 + 8]
+    cmp dword ptr [r14 + 12], 0
+    jne 12f
+    shrx rsi, rax, r9
+    inc esi
+    shrx rdx, rax, r8
+    vpbroadcastd zmm3, esi
+    and edx, ebx
+    shl rdx, 6
+    vmovdqu32 zmm0, zmmword ptr [rdi + rdx]
+    vpcmpeqd k3, zmm0, zmm3
+    inc qword ptr [r11 + r10 * 8]
+    kmovw eax, k3
+    mov ecx, eax
+    or ecx, 0x8000
+    blsmsk ecx, ecx
+    kmovw k1, ecx
+    valignd zmm1, zmm0, zmm3, 15
+    vmovdqa32 zmm0 {k1}, zmm1
+    vmovdqu32 zmmword ptr [rdi + rdx], zmm0
+    test eax, eax
+    jz 13f
+11: mov dword ptr [r14 + 12], LL_DONE
+    add r14, 16
+    cmp r14, [r12 + TH_LL]
+    jb 10b
+    pop rbx
+    jmp 5f
+12: pop rbx // one is done by the others' way, with what is behind it
+    jmp 4f
+13: inc qword ptr [r11 + r10 * 8 + 8]
+    jmp 11b
+1:  mov rax, [r14]
+    mov r10d, [r14 + 8]
+    cmp dword ptr [r14 + 12], 0
+    jne 4f // lies in two lines
+    inc qword ptr [r11 + r10 * 8]
+    LL_ORDER
+2:  add [r11 + r10 * 8 + 8], rax
+    mov dword ptr [r14 + 12], LL_DONE
+3:  add r14, 16
+    cmp r14, [r12 + TH_LL]
+    jb 1b
+5:  lea r14, [r12 + TA_LL]
+    mov [r12 + TH_LL], r14
+    BASE
+    ret
+4:  mov r8d, [r14 + 12]
+    cmp r8d, LL_DONE
+    je 3b
+    inc qword ptr [r11 + r10 * 8]
+    lea r8, [rax + r8 - 1]
+    LL_ORDER
+    push rax
+    mov rax, r8
+    LL_ORDER
+    pop rcx
+    or rax, rcx
+    jmp 2b
+6:  mov rdi, r12
+    call ll_drain
+    BASE
+    ret
 
     .globl routine_miss_d1, routine_miss_i1, routine_miss_i1_two
     .type routine_miss_d1, @function
@@ -367,15 +463,16 @@ routine_miss_i1:
 // for both lines.
     .type routine_miss_i1_two, @function
 routine_miss_i1_two:
-    cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
-    jne 8f
     cmp qword ptr [rip + vector_sets + VS_LL_TAGS], 0
     je 8f
     push rax
+    lea r11d, [rdi + 1]
     mov r8d, edx
     add rax, rdi
     I1_FILL 9f
-9:  L1_MISSED
+9:  cmp dword ptr [rip + vector_sets + VS_LL_LATER], 0
+    jne 6f
+    L1_MISSED
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     shrx r8, rax, rcx
     mov rax, [rsp]
@@ -393,6 +490,14 @@ routine_miss_i1_two:
     call vector_order
     or rax, r10
     LL_COUNT
+6:  pop rax
+    LL_SET 5f
+5:  mov r10, [r12 + TH_LL]
+    mov [r10], rax
+    mov [r10 + 8], esi
+    mov [r10 + 12], r11d
+    add r10, 16
+    LL_WAITS
 8:  mov esi, r11d
     jmp routine_to_op
 
