@@ -155,6 +155,20 @@ bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits)
     return bits < shift + 32;
 }
 
+static uint32_t narrow_stride(uint32_t assoc)
+{
+    if (assoc <= 8 || assoc > 32)
+        return assoc;
+    return assoc <= 16 ? 16 : 32;
+}
+
+size_t sim_narrow_bytes(const struct sim_geometry *g)
+{
+    size_t sets = g->size / g->line / g->assoc;
+
+    return sets * narrow_stride(g->assoc) * sizeof(uint32_t);
+}
+
 void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, void *storage)
 {
     uint32_t sets = g->size / g->line / g->assoc;
@@ -163,6 +177,7 @@ void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, 
     c->set_mask = sets - 1;
     c->low = g->line - 1;
     c->assoc = g->assoc;
+    c->stride = narrow_stride(g->assoc);
     c->line_shift = (uint32_t)__builtin_ctz(g->line);
     c->tag_shift = c->line_shift + (uint32_t)__builtin_ctz(sets);
 }
@@ -171,7 +186,7 @@ void sim_narrow_widen(const struct sim_narrow *from, struct sim_cache *to)
 {
     for (uint64_t set = 0; set <= from->set_mask; set++) {
         for (uint32_t way = 0; way < from->assoc; way++) {
-            uint64_t tag = from->tags[set * from->assoc + way];
+            uint64_t tag = from->tags[set * from->stride + way];
 
             to->tags[set * to->stride + way] =
                 tag ? (tag - 1) << from->tag_shift | set << from->line_shift | from->low : 0;

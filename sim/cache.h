@@ -135,10 +135,11 @@ static inline uint32_t sim_cache_set(const struct sim_cache *c, uint64_t line_nu
 // The same cache in half the memory: a tag is the line's number divided by the number of sets, plus
 // 1. For last-level caches, whose tags would otherwise not stay in the host's own caches.
 struct sim_narrow {
-    uint32_t *tags; // as sim_cache's, with a stride of assoc
+    uint32_t *tags; // as sim_cache's
     uint64_t set_mask;
     uint64_t low;
     uint32_t assoc;
+    uint32_t stride; // from set to set
     uint32_t line_shift;
     uint32_t tag_shift; // of the address: line_shift plus the bits of the set
 };
@@ -146,7 +147,11 @@ struct sim_narrow {
 // Whether every address below 2^bits has a tag of 32 bits.
 bool sim_narrow_fits(const struct sim_geometry *g, uint32_t bits);
 
-// An empty cache in storage of sim_cache_bytes() / 2 zeroed bytes, aligned to 4.
+// Bytes of its storage. Sets of 9 to 32 ways begin at multiples of 64 bytes if that does, so that
+// the host's own caches bring no line for the half of a set.
+size_t sim_narrow_bytes(const struct sim_geometry *g);
+
+// An empty cache in storage of sim_narrow_bytes() zeroed bytes, aligned to 4.
 void sim_narrow_init_zeroed(struct sim_narrow *c, const struct sim_geometry *g, void *storage);
 
 // Whether the reference [addr, addr + size) has tags of 32 bits.
@@ -160,7 +165,7 @@ bool sim_narrow_search(uint32_t *ways, uint32_t assoc, uint32_t tag);
 
 static inline bool sim_narrow_touch(struct sim_narrow *c, uint64_t a)
 {
-    uint32_t *ways = c->tags + (a >> c->line_shift & c->set_mask) * c->assoc;
+    uint32_t *ways = c->tags + (a >> c->line_shift & c->set_mask) * c->stride;
     uint32_t tag = (uint32_t)(a >> c->tag_shift) + 1;
 
     if (ways[0] == tag)

@@ -3,20 +3,24 @@
 // What a reference does when its hint does not lead to its line (stamps.h).
 #include "sim/stamps.h"
 
-void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint64_t *tags,
-                     uint64_t *stamps, uint16_t *hints)
+void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint32_t stride,
+                     uint64_t *tags, uint64_t *stamps, uint16_t *hints)
 {
-    uint32_t ways = g->size / g->line;
+    uint32_t sets = g->size / g->line / g->assoc;
 
     c->tags = tags;
     c->stamps = stamps;
     c->hints = hints;
     c->low = g->line - 1;
     c->assoc = g->assoc;
-    c->set_mask = ways / g->assoc - 1;
+    c->stride = stride;
+    c->set_mask = sets - 1;
     c->line_shift = (uint32_t)__builtin_ctz(g->line);
-    for (uint32_t i = 0; i < ways; i++)
+    for (uint32_t i = 0; i < sets * stride; i++) {
         tags[i] = SIM_STAMPS_EMPTY;
+        if (i % stride >= g->assoc)
+            stamps[i] = UINT64_MAX;
+    }
 }
 
 // The least stamp from way `first` on.
@@ -66,7 +70,7 @@ struct sim_stamps_way sim_stamps_touch_id(uint32_t *tags, uint64_t *stamps, uint
 bool sim_stamps_touch(struct sim_stamps *c, uint64_t a, uint64_t now)
 {
     uint64_t line = a >> c->line_shift;
-    struct sim_stamps_way r = touch(c->tags, c->stamps, (uint32_t)(line & c->set_mask) * c->assoc,
+    struct sim_stamps_way r = touch(c->tags, c->stamps, (uint32_t)(line & c->set_mask) * c->stride,
                                     c->assoc, a & ~c->low, now);
 
     c->hints[line % SIM_STAMPS_HINTS] = (uint16_t)r.way;

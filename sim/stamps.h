@@ -18,12 +18,13 @@
 // Tag of an empty way: an address that no processor takes.
 #define SIM_STAMPS_EMPTY UINT64_C(0x8051756e72000000)
 
-// Way w of set s is number s * assoc + w; a tag is the address of its line.
+// Way w of set s is number s * stride + w; a tag is the address of its line. What lies between two
+// sets is empty and has the latest stamp.
 struct sim_stamps {
     uint64_t *tags, *stamps;
     uint16_t *hints; // by the line's number, modulo SIM_STAMPS_HINTS
     uint64_t low;    // line - 1
-    uint32_t assoc, set_mask, line_shift;
+    uint32_t assoc, stride, set_mask, line_shift;
 };
 
 static inline bool sim_stamps_fits(const struct sim_geometry *g)
@@ -31,10 +32,11 @@ static inline bool sim_stamps_fits(const struct sim_geometry *g)
     return g->size / g->line <= SIM_STAMPS_MAX;
 }
 
-// An empty cache of a valid geometry that fits. Storage: as many tags and stamps as there are ways,
-// the stamps zeroed; SIM_STAMPS_HINTS hints, zeroed.
-void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint64_t *tags,
-                     uint64_t *stamps, uint16_t *hints);
+// An empty cache of a valid geometry that fits, its sets `stride` ways apart: g's associativity or
+// more, and no more than SIM_STAMPS_MAX in all. Storage: as many tags and stamps, these zeroed;
+// SIM_STAMPS_HINTS hints, zeroed.
+void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint32_t stride,
+                     uint64_t *tags, uint64_t *stamps, uint16_t *hints);
 
 // The line that holds address a is used at `now`, which is later than every time before; true when
 // it was not there.

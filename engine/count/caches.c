@@ -2,6 +2,7 @@
 // The simulated caches and predictors of threads (caches.h).
 #include "engine/count/caches.h"
 
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
@@ -69,6 +70,14 @@ void caches_turn(struct thread *t)
     serial.last = t;
 }
 
+// Sets that vectors search begin where such a one does.
+u32 caches_d1_stride(void)
+{
+    u32 assoc = spool->d1.assoc;
+
+    return assoc > 8 && assoc < 16 && tb_config.d1_sets * 16 <= SIM_STAMPS_MAX ? 16 : assoc;
+}
+
 static void caches_make(struct thread *t)
 {
     struct sim_geometry i1 = geometry(&spool->i1), d1 = geometry(&spool->d1);
@@ -78,8 +87,8 @@ static void caches_make(struct thread *t)
 
     if (tb_config.stamps) {
         t->clock = CACHES_TICK; // later than the stamps of empty ways
-        sim_stamps_init(&s->stamps, &d1, (u64 *)(area + TA_D1_TAGS), (u64 *)(area + TA_D1_STAMPS),
-                        (u16 *)(area + TA_D1_HINTS));
+        sim_stamps_init(&s->stamps, &d1, caches_d1_stride(), (u64 *)(area + TA_D1_TAGS),
+                        (u64 *)(area + TA_D1_STAMPS), (u16 *)(area + TA_D1_HINTS));
         return;
     }
     if (tb_config.i1_fast)
@@ -107,14 +116,21 @@ static void zero_pages(void *p, u64 n)
         sys_madvise((u64)p, PAGE_UP(n), MADV_DONTNEED);
 }
 
+// Where sets of D1 were put into their ways' order, which holds as long as the clock goes on.
+static void orders_forget(struct thread *t)
+{
+    zero_pages((u8 *)t->self + TA_D1_ORDER, tb_config.d1_sets * TA_D1_ORDER_SIZE);
+}
+
 // I1's tags and stamps, and D1's stamps: later than the new clock, they would make ways that are
 // empty the last to be taken. I1's hints say which lines it has; D1's that are left from before
 // mislead nobody.
 static void stamps_forget(struct thread *t)
 {
     sys_madvise((u64)t->self + TA_REPLAY, TA_REPLAY_END - TA_REPLAY, MADV_DONTNEED);
-    memset((u8 *)t->self + TA_D1_STAMPS, 0, spool->d1.size / spool->d1.line * sizeof(u64));
+    memset((u8 *)t->self + TA_D1_STAMPS, 0, tb_config.d1_sets * caches_d1_stride() * sizeof(u64));
     memset((u8 *)t->self + TA_D1_NEXT, 0, tb_config.d1_sets * sizeof(u64));
+    orders_forget(t);
     caches_make(t);
 }
 
@@ -164,13 +180,14 @@ void caches_clear(void)
     ll_clear();
 }
 
-static u64 latest(u64 at, const struct spool_geometry *g)
+// Of sets that lie so many ways apart.
+static u64 latest(u64 at, u32 sets, u32 assoc, u32 stride)
 {
     const u64 *stamp = (const u64 *)at;
     u64 last = 0;
 
-    for (u32 i = 0; i < g->size / g->line; i++)
-        if (stamp[i] > last)
+    for (u32 i = 0; i < sets * stride; i++)
+        if (i % stride < assoc && stamp[i] > last)
             last = stamp[i];
     return last;
 }
@@ -181,9 +198,11 @@ void caches_clock_goes_on(struct thread *t)
 
     if (!tb_config.stamps)
         return;
-    i1 = latest((u64)t->self + TA_I1_STAMPS, &spool->i1);
-    d1 = latest((u64)t->self + TA_D1_STAMPS, &spool->d1);
+    i1 = latest((u64)t->self + TA_I1_STAMPS, tb_config.i1_sets, spool->i1.assoc, spool->i1.assoc);
+    d1 =
+        latest((u64)t->self + TA_D1_STAMPS, tb_config.d1_sets, spool->d1.assoc, caches_d1_stride());
     t->clock = (i1 > d1 ? i1 : d1) + CACHES_TICK;
+    orders_forget(t);
 }
 
 int caches_thread_init(struct thread *t)
@@ -238,6 +257,12 @@ bool caches_by_vectors(void)
            spool->ll.line >= spool->d1.line && spool->ll.line >= spool->i1.line;
 }
 
+bool caches_by_whole_vectors(void)
+{
+    return caches_by_vectors() && cpu.pext && !tb_config.calls && vector_sets.ll_sets &&
+           tb_config.d1_sets <= SIM_STAMPS_HINTS;
+}
+
 void caches_init(void)
 {
     world_on_turn = caches_turn;
@@ -247,8 +272,10 @@ void caches_init(void)
     vector_sets.i1_shift = tb_config.i1_shift;
     vector_sets.d1_low = spool->d1.line - 1;
     vector_sets.d1_mask = tb_config.d1_sets - 1;
-    vector_sets.d1_assoc = spool->d1.assoc;
+    vector_sets.d1_stride = caches_d1_stride();
+    vector_sets.d1_line = -(u64)spool->d1.line;
     vector_sets.i1_mask = tb_config.i1_sets - 1;
+    vector_sets.d1_assoc = spool->d1.assoc;
     vector_sets.i1_assoc = spool->i1.assoc;
     vector_sets.d1_ways = (1u << (spool->d1.assoc & 31)) - 1; // at most 16, or nobody looks
     vector_sets.i1_ways = (1u << (spool->i1.assoc & 31)) - 1;
@@ -264,7 +291,7 @@ void caches_l1_missed(struct thread *t, u64 addr, u32 size, u32 counter)
 static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
 {
     u64 line = a >> c->line_shift;
-    u32 first = (u32)(line & c->set_mask) * c->assoc, hint = c->hints[line % SIM_STAMPS_HINTS];
+    u32 first = (u32)(line & c->set_mask) * c->stride, hint = c->hints[line % SIM_STAMPS_HINTS];
     struct sim_stamps_way r;
 
     t->clock += CACHES_TICK;

@@ -31,6 +31,10 @@ void caches_clock_goes_on(struct thread *t);
 
 // Whether misses may be left to routine_miss_d1 and routine_miss_i1, which stop when LL is widened.
 bool caches_by_vectors(void);
+// Whether those of sets of 8 or 16 ways may be left to their own (routine.S), and how far D1's sets
+// are apart.
+bool caches_by_whole_vectors(void);
+u32 caches_d1_stride(void);
 
 // -- for the helpers: see prof.h for what they may do --
 

@@ -75,7 +75,7 @@ void ll_init(void)
     u32 sets = g.size / g.line / g.assoc;
 
     if (!(spool->flags & SPOOL_F_NO_NARROW) && sim_narrow_fits(&g, 47))
-        sim_narrow_init_zeroed(&ll.narrow, &g, storage(sim_cache_bytes(&g) / 2));
+        sim_narrow_init_zeroed(&ll.narrow, &g, storage(sim_narrow_bytes(&g)));
     else
         sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
     ll.stripe_mask = (sets < STRIPES ? sets : STRIPES) - 1;
@@ -85,18 +85,25 @@ void ll_init(void)
     vector_sets.ll_tag_shift = ll.narrow.tag_shift;
     vector_sets.ll_mask = (u32)ll.narrow.set_mask;
     vector_sets.ll_assoc = ll.narrow.assoc;
+    vector_sets.ll_stride = ll.narrow.stride;
+    if (ll.narrow.stride == 16 && g.line == 64)
+        vector_sets.ll_sets = ll.narrow.set_mask << 6;
+    vector_sets.ll_shifts[1] = ll.narrow.tag_shift;
+    vector_sets.ll_adds[1] = 1;
+    vector_sets.ll_masks[0] = vector_sets.ll_sets;
+    vector_sets.ll_masks[1] = ~0ul;
+    vector_sets.ll_last = 1u << (ll.narrow.assoc - 1) % 32;
     alone();
 }
 
 void ll_clear(void)
 {
     struct sim_geometry g = geometry();
-    u64 bytes = sim_cache_bytes(&g);
 
     if (ll.narrow.tags)
-        sys_madvise((u64)ll.narrow.tags, PAGE_UP(bytes / 2), MADV_DONTNEED);
+        sys_madvise((u64)ll.narrow.tags, PAGE_UP(sim_narrow_bytes(&g)), MADV_DONTNEED);
     else
-        sys_madvise((u64)ll.cache.tags, PAGE_UP(bytes), MADV_DONTNEED);
+        sys_madvise((u64)ll.cache.tags, PAGE_UP(sim_cache_bytes(&g)), MADV_DONTNEED);
 }
 
 bool ll_is_narrow(void)
@@ -132,7 +139,7 @@ static bool by_vectors(u64 addr)
 {
     u64 set = addr >> ll.narrow.line_shift & ll.narrow.set_mask;
 
-    return vector_order(ll.narrow.tags + set * ll.narrow.assoc,
+    return vector_order(ll.narrow.tags + set * ll.narrow.stride,
                         (u32)(addr >> ll.narrow.tag_shift) + 1, ll.narrow.assoc);
 }
 

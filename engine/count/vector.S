@@ -17,6 +17,29 @@ vector_ways:
 vector_eight:
     .quad 8
 
+// Row w: the ways, but for w; the last one: all 16.
+    .globl vector_others, vector_not_a_program
+    .balign 64
+vector_others:
+    .set row, 0
+    .rept 17
+    .set way, 0
+    .rept 16
+    .if way == row
+    .quad -1
+    .else
+    .quad way
+    .endif
+    .set way, way + 1
+    .endr
+    .set row, row + 1
+    .endr
+// Of four addresses with what stands behind each, the bits that no address of a program has.
+vector_not_a_program:
+    .rept 4
+    .quad 0xffff800000000000, 0
+    .endr
+
     .text
 
 // The mask of edx ways, to r9d and k1.
@@ -86,8 +109,9 @@ vector_touch32:
 
     .type vector_order, @function
 vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
-    cmp edx, 16
-    je 3f
+    lea ecx, [rdx - 9]
+    cmp ecx, 7
+    jbe 3f
     WAYS_MASK
     mov ecx, r9d
     shr ecx, 16
@@ -122,19 +146,18 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     movzx eax, al
     ret
-    // One vector has all of them.
-3:  vpbroadcastd zmm3, esi
+    // One vector has all of them, with nothing behind those of 9 ways or more (sim/cache.h).
+3:  lea ecx, [rdx - 1]
+    vpbroadcastd zmm3, esi
     vmovdqu32 zmm0, zmmword ptr [rdi]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
-    mov ecx, eax
-    or ecx, 0x8000
-    blsmsk ecx, ecx
+    bts eax, ecx // its last, if none is nearer
+    blsmsk ecx, eax
     kmovw k1, ecx
-    valignd zmm1, zmm0, zmm3, 15 // the tag, and before each its neighbour
-    vmovdqa32 zmm0 {k1}, zmm1
+    valignd zmm0 {k1}, zmm0, zmm3, 15 // the tag, and before each its neighbour
     vmovdqu32 zmmword ptr [rdi], zmm0
-    test eax, eax
+    kortestw k3, k3
     setz al
     movzx eax, al
     ret

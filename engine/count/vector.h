@@ -15,17 +15,25 @@
 #define VS_LL_TAG_SHIFT 32
 #define VS_D1_LOW       40
 #define VS_D1_MASK      44
-#define VS_D1_ASSOC     48
+#define VS_D1_STRIDE    48 // ways from set to set
 #define VS_I1_MASK      52
 #define VS_I1_ASSOC     56
 #define VS_LL_MASK      60
 #define VS_LL_ASSOC     64
 #define VS_D1_WAYS      68 // a mask
 #define VS_I1_WAYS      72
-#define VS_LL_LATER     76 // clear bits in the end of what waits for LL: enough does; 0: none may
-#define VS_OWNER        80 // with --calls=yes: of each counter the place of its event ...
-#define VS_TOTALS       88 // ... among the totals, whose first this is
-#define VS_SIZE         96
+#define VS_LL_STRIDE    76 // tags from set to set
+#define VS_LL_LAST      80 // the bit of the last way
+#define VS_LL_LATER     84 // clear bits in the end of what waits for LL: enough does; 0: none may
+#define VS_D1_LINE      88 // what of an address is that of its line
+#define VS_LL_SETS      96 // what of an address leads to its set, lines and sets having 64 bytes
+#define VS_LL_SHIFTS    104 // 0, and ll_tag_shift
+#define VS_LL_ADDS      120 // 0, 1
+#define VS_LL_MASKS     136 // ll_sets, all
+#define VS_D1_ASSOC     152
+#define VS_OWNER        160 // with --calls=yes: of each counter the place of its event ...
+#define VS_TOTALS       168 // ... among the totals, whose first this is
+#define VS_SIZE         176
 #define VS_HINTS        8192
 
 #define LL_LATER_OWN    0xff       // 16 references
@@ -42,15 +50,17 @@
 struct sim_stamps_way vector_touch64(u64 *tags, u64 *stamps, u32 assoc, u64 tag, u64 now);
 struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag, u64 now);
 
-// As sim_narrow_search(), way 0 included.
+// As sim_narrow_search(), way 0 included. From 9 ways to 16 all of 64 bytes is the set's.
 bool vector_order(u32 *ways, u32 tag, u32 assoc);
 
 // What routine.S knows of the caches; for caches.c and ll.c to fill in.
 struct vector_sets {
     u32 *ll_tags;
     u64 d1_shift, i1_shift, ll_shift, ll_tag_shift;
-    u32 d1_low, d1_mask, d1_assoc, i1_mask, i1_assoc, ll_mask, ll_assoc, d1_ways, i1_ways;
-    u32 ll_later;
+    u32 d1_low, d1_mask, d1_stride, i1_mask, i1_assoc, ll_mask, ll_assoc, d1_ways, i1_ways;
+    u32 ll_stride, ll_last, ll_later;
+    u64 d1_line, ll_sets, ll_shifts[2], ll_adds[2], ll_masks[2];
+    u32 d1_assoc;
     const u8 *owner;
     u64 totals;
 };
@@ -61,8 +71,13 @@ _Static_assert(offsetof(struct vector_sets, d1_low) == VS_D1_LOW, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_assoc) == VS_LL_ASSOC, "asm offset");
 _Static_assert(offsetof(struct vector_sets, d1_ways) == VS_D1_WAYS, "asm offset");
 _Static_assert(offsetof(struct vector_sets, i1_ways) == VS_I1_WAYS, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_stride) == VS_LL_STRIDE, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_last) == VS_LL_LAST, "asm offset");
 _Static_assert(offsetof(struct vector_sets, ll_later) == VS_LL_LATER, "asm offset");
 _Static_assert(offsetof(struct vector_sets, owner) == VS_OWNER, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_sets) == VS_LL_SETS, "asm offset");
+_Static_assert(offsetof(struct vector_sets, ll_masks) == VS_LL_MASKS, "asm offset");
+_Static_assert(offsetof(struct vector_sets, d1_assoc) == VS_D1_ASSOC, "asm offset");
 _Static_assert(offsetof(struct vector_sets, totals) == VS_TOTALS, "asm offset");
 _Static_assert(sizeof(struct vector_sets) == VS_SIZE, "asm size");
 _Static_assert(SIM_STAMPS_HINTS == VS_HINTS, "in vector.S, too");

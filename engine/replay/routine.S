@@ -206,7 +206,7 @@ routine_to_cold: // jumped to, at a record that has no routine
     mov ecx, [rip + vector_sets + VS_LL_SHIFT]
     shrx rdx, rax, rcx
     and edx, [rip + vector_sets + VS_LL_MASK]
-    imul edx, [rip + vector_sets + VS_LL_ASSOC]
+    imul edx, [rip + vector_sets + VS_LL_STRIDE]
     lea r10, [r10 + rdx * 4]
     prefetchw [r10]
     .endm
@@ -273,7 +273,7 @@ routine_to_cold: // jumped to, at a record that has no routine
     mov ecx, [rip + vector_sets + VS_LL_TAG_SHIFT]
     and edx, [rip + vector_sets + VS_LL_MASK]
     shrx rsi, rax, rcx
-    imul edx, [rip + vector_sets + VS_LL_ASSOC]
+    imul edx, [rip + vector_sets + VS_LL_STRIDE]
     inc esi
     mov rdi, [rip + vector_sets + VS_LL_TAGS]
     lea rdi, [rdi + rdx * 4]
@@ -281,72 +281,10 @@ routine_to_cold: // jumped to, at a record that has no routine
     call vector_order
     .endm
 
-// jumped to: as much waits for LL as may; one thread's own is done here, for its sets have been
-// fetched meanwhile and it is little. What has been done says so, for a thread may be killed here.
-    .type routine_ll, @function
-routine_ll:
-    cmp dword ptr [rip + vector_sets + VS_LL_LATER], LL_LATER_SHARED
-    je 6f
-    lea r14, [r12 + TA_LL]
-    mov r11, [r12 + TH_MISSES]
-    cmp dword ptr [rip + vector_sets + VS_LL_ASSOC], 16
-    jne 1f
-    push rbx
-    mov ebx, [rip + vector_sets + VS_LL_MASK]
-    mov r8d, [rip + vector_sets + VS_LL_SHIFT]
-    mov r9d, [rip + vector_sets + VS_LL_TAG_SHIFT]
-    mov rdi, [rip + vector_sets + VS_LL_TAGS]
-10: mov rax, [r14] // what vector_order() does, and LL_ORDER
+// rax: address of what waits at r14 and lies in two lines, one of which may miss. Changes r8.
+    .macro LL_TWO
     mov r10d, [r14 + 8]
-    cmp dword ptr [r14 + 12], 0
-    jne 12f
-    shrx rsi, rax, r9
-    inc esi
-    shrx rdx, rax, r8
-    vpbroadcastd zmm3, esi
-    and edx, ebx
-    shl rdx, 6
-    vmovdqu32 zmm0, zmmword ptr [rdi + rdx]
-    vpcmpeqd k3, zmm0, zmm3
-    inc qword ptr [r11 + r10 * 8]
-    kmovw eax, k3
-    mov ecx, eax
-    or ecx, 0x8000
-    blsmsk ecx, ecx
-    kmovw k1, ecx
-    valignd zmm1, zmm0, zmm3, 15
-    vmovdqa32 zmm0 {k1}, zmm1
-    vmovdqu32 zmmword ptr [rdi + rdx], zmm0
-    test eax, eax
-    jz 13f
-11: mov dword ptr [r14 + 12], LL_DONE
-    add r14, 16
-    cmp r14, [r12 + TH_LL]
-    jb 10b
-    pop rbx
-    jmp 5f
-12: pop rbx // one is done by the others' way, with what is behind it
-    jmp 4f
-13: inc qword ptr [r11 + r10 * 8 + 8]
-    jmp 11b
-1:  mov rax, [r14]
-    mov r10d, [r14 + 8]
-    cmp dword ptr [r14 + 12], 0
-    jne 4f // lies in two lines
-    inc qword ptr [r11 + r10 * 8]
-    LL_ORDER
-2:  add [r11 + r10 * 8 + 8], rax
-    mov dword ptr [r14 + 12], LL_DONE
-3:  add r14, 16
-    cmp r14, [r12 + TH_LL]
-    jb 1b
-5:  lea r14, [r12 + TA_LL]
-    mov [r12 + TH_LL], r14
-    BASE
-    ret
-4:  mov r8d, [r14 + 12]
-    cmp r8d, LL_DONE
-    je 3b
+    mov r8d, [r14 + 12]
     inc qword ptr [r11 + r10 * 8]
     lea r8, [rax + r8 - 1]
     LL_ORDER
@@ -355,6 +293,99 @@ routine_ll:
     LL_ORDER
     pop rcx
     or rax, rcx
+    add [r11 + r10 * 8 + 8], rax
+    .endm
+
+// jumped to: as much waits for LL as may; one thread's own is done here, for its sets have been
+// fetched meanwhile and it is little. What has been done says so, for a thread may be killed here.
+    .type routine_ll, @function
+routine_ll:
+    cmp dword ptr [rip + vector_sets + VS_LL_LATER], LL_LATER_SHARED
+    je 6f
+    mov rdi, [rip + vector_sets + VS_LL_TAGS]
+    test rdi, rdi
+    jz 6f
+    lea r14, [r12 + TA_LL]
+    mov r11, [r12 + TH_MISSES]
+    cmp qword ptr [rip + vector_sets + VS_LL_SETS], 0
+    je 1f
+    lea r8, [r14 + LL_LATER_OWN + 1]
+    cmp r8, [r12 + TH_LL]
+    jne 6f
+    // Of all sixteen where the set lies and the tag, 256 bytes behind.
+    vmovdqa64 zmm0, zmmword ptr [r14]
+    vmovdqa64 zmm1, zmmword ptr [r14 + 64]
+    vporq zmm2, zmm0, zmmword ptr [r14 + 128]
+    vporq zmm3, zmm1, zmmword ptr [r14 + 192]
+    vporq zmm2, zmm2, zmm3
+    vptestmq k3, zmm2, zmmword ptr [rip + vector_not_a_program]
+    kortestw k3, k3
+    jnz 6f
+    vbroadcasti32x4 zmm2, xmmword ptr [rip + vector_sets + VS_LL_SHIFTS]
+    vbroadcasti32x4 zmm3, xmmword ptr [rip + vector_sets + VS_LL_ADDS]
+    vbroadcasti32x4 zmm4, xmmword ptr [rip + vector_sets + VS_LL_MASKS]
+    .irp at, 0, 64, 128, 192
+    vmovdqa64 zmm0, zmmword ptr [r14 + \at]
+    vpunpcklqdq zmm0, zmm0, zmm0
+    vpsrlvq zmm0, zmm0, zmm2
+    vpaddq zmm0, zmm0, zmm3
+    vpandq zmm0, zmm0, zmm4
+    vmovdqa64 zmmword ptr [r14 + 256 + \at], zmm0
+    .endr
+    push rbx
+    mov ebx, [rip + vector_sets + VS_LL_LAST]
+10: cmp dword ptr [r14 + 12], 0
+    jne 14f
+    mov rdx, [r14 + 256] // what vector_order() does
+    vpbroadcastd zmm3, dword ptr [r14 + 264]
+    vmovdqa32 zmm0, zmmword ptr [rdi + rdx]
+    vpcmpeqd k3, zmm0, zmm3
+    mov r10d, [r14 + 8]
+    inc qword ptr [r11 + r10 * 8]
+    kmovw eax, k3
+    mov ecx, ebx
+    or ecx, eax
+    blsmsk ecx, ecx
+    kmovw k1, ecx
+    valignd zmm0 {k1}, zmm0, zmm3, 15
+    vmovdqa32 zmmword ptr [rdi + rdx], zmm0
+    test eax, eax
+    jz 13f
+11: mov dword ptr [r14 + 12], LL_DONE
+12: add r14, 16
+    cmp r14, r8
+    jb 10b
+    pop rbx
+    jmp 5f
+13: inc qword ptr [r11 + r10 * 8 + 8]
+    jmp 11b
+14: cmp dword ptr [r14 + 12], LL_DONE
+    je 12b
+    push r8
+    mov rax, [r14]
+    LL_TWO
+    pop r8
+    mov rdi, [rip + vector_sets + VS_LL_TAGS]
+    jmp 11b
+
+1:  mov rax, [r14]
+    cmp dword ptr [r14 + 12], 0
+    jne 4f
+    mov r10d, [r14 + 8]
+    inc qword ptr [r11 + r10 * 8]
+    LL_ORDER
+    add [r11 + r10 * 8 + 8], rax
+2:  mov dword ptr [r14 + 12], LL_DONE
+3:  add r14, 16
+    cmp r14, [r12 + TH_LL]
+    jb 1b
+5:  lea r14, [r12 + TA_LL]
+    mov [r12 + TH_LL], r14
+    BASE
+    ret
+4:  cmp dword ptr [r14 + 12], LL_DONE
+    je 3b
+    LL_TWO
     jmp 2b
 6:  mov rdi, r12
     call ll_drain
@@ -382,7 +413,7 @@ routine_miss_d1: // as routine_to_d1
     and edi, [rip + vector_sets + VS_D1_MASK]
     lea r9, [r12 + rdi * 8 + TA_D1_NEXT]
     mov r14, [r9]
-    imul edi, [rip + vector_sets + VS_D1_ASSOC]
+    imul edi, [rip + vector_sets + VS_D1_STRIDE]
     and r11d, VS_HINTS - 1
     MASK16 VS_D1_WAYS
     vpbroadcastq zmm0, r8
@@ -500,5 +531,224 @@ routine_miss_i1_two:
     LL_WAITS
 8:  mov esi, r11d
     jmp routine_to_op
+
+// -- the same for sets of LL that are one vector each, and of the L1s one or two --
+//
+// r10d is the counter. What a routine has in its registers stays there, but r14, rax, rcx, rdx and
+// r11; only these are free.
+
+    .macro LL_AHEAD // rax: address. Changes rdx
+    mov edx, eax
+    and edx, [rip + vector_sets + VS_LL_SETS]
+    add rdx, [rip + vector_sets + VS_LL_TAGS]
+    prefetchw [rdx]
+    .endm
+
+    .macro LEAST ways, stamps // of those in the row at r11, with its way, to xmm1. rcx: the first
+    vmovdqa64 zmm1, zmmword ptr [r11]
+    vporq zmm1, zmm1, zmmword ptr [r12 + rcx * 8 + \stamps]
+    .if \ways == 16
+    vmovdqa64 zmm2, zmmword ptr [r11 + 64]
+    vporq zmm2, zmm2, zmmword ptr [r12 + rcx * 8 + \stamps + 64]
+    vpminuq zmm1, zmm1, zmm2
+    .endif
+    vextracti64x4 ymm2, zmm1, 1
+    vpminuq ymm1, ymm1, ymm2
+    vextracti128 xmm2, ymm1, 1
+    vpminuq xmm1, xmm1, xmm2
+    vpshufd xmm2, xmm1, 0x4e
+    vpminuq xmm1, xmm1, xmm2
+    .endm
+
+// rcx: a set's first way, r14: what its next victim was noted to be; edx := the way to fill.
+    .macro FILL ways, stamps
+    mov edx, r14d
+    and edx, 31
+    add edx, ecx
+    and r14, -32
+    cmp r14, [r12 + rdx * 8 + \stamps]
+    jne 66f
+65:
+    .endm
+    .macro FILL_ELSE ways, stamps // it has been used since
+66: mov r14, r11
+    lea r11, [rip + vector_others + 16 * 128]
+    LEAST \ways, \stamps
+    mov r11, r14
+    vmovd edx, xmm1
+    and edx, 31
+    add edx, ecx
+    jmp 65b
+    .endm
+
+// edx: the way that is filled, whose stamp becomes the clock; the next victim is noted, and what is
+// at rax waits for LL. Returns.
+    .macro FILLED ways, stamps, next
+    mov r14d, edx
+    sub r14d, ecx
+    shl r14d, 7
+    lea r11, [rip + vector_others]
+    add r11, r14
+    LEAST \ways, \stamps
+    mov [r12 + rdx * 8 + \stamps], rbp
+    .if \ways == 16
+    shr ecx, 1
+    .endif
+    vmovq [r12 + rcx + \next], xmm1
+    LL_NEXT
+    movabs r14, REPLAY_BASE
+    ret
+    .endm
+
+// What is at rax waits for LL.
+    .macro LL_NEXT
+    mov rcx, [r12 + TH_LL]
+    mov [rcx], rax
+    mov [rcx + 8], r10 // within a line
+    add rcx, 16
+    mov [r12 + TH_LL], rcx
+    test [rip + vector_sets + VS_LL_LATER], ecx
+    jz routine_ll
+    .endm
+
+// A set that misses again and again, as where a program goes down a column of a matrix: each search
+// for a victim would wait until what the miss before stored is in the host's cache. Here all ways
+// are put into their order at once, in 32 bytes for each set: the ways, the least recent last; the
+// clock; how many ways are left. One with an earlier stamp has not been used since.
+//
+// rcx: the set's first way, edx := the way to fill. Changes r9 and r14.
+    .macro FILL_AGAIN ways
+    lea r14, [r12 + rcx * (32 / \ways) + TA_D1_ORDER]
+64: mov edx, [r14 + 24]
+    dec edx
+    js 66f
+    mov [r14 + 24], edx
+    movzx edx, byte ptr [r14 + rdx]
+    add edx, ecx
+    mov r9, [r12 + rdx * 8 + TA_D1_STAMPS]
+    cmp r9, [r14 + 16]
+    jae 64b
+    .endm
+    .macro FILL_AGAIN_ELSE ways
+66: mov [r14 + 16], rbp
+    MASK16 VS_D1_WAYS
+    vmovdqa64 zmm1, zmmword ptr [rip + vector_ways]
+    .if \ways == 16
+    vpaddq zmm2, zmm1, qword ptr [rip + vector_eight] {1to8}
+    vporq zmm2, zmm2, zmmword ptr [r12 + rcx * 8 + TA_D1_STAMPS + 64]
+    vmovdqa64 zmmword ptr [r12 + TA_D1_ORDERED + 64], zmm2
+    .endif
+    vporq zmm1, zmm1, zmmword ptr [r12 + rcx * 8 + TA_D1_STAMPS]
+    vmovdqa64 zmmword ptr [r12 + TA_D1_ORDERED], zmm1
+    .set way, 0
+    .rept \ways
+    .if way == 12
+    cmp dword ptr [rip + vector_sets + VS_D1_ASSOC], 12
+    jbe 67f
+    .endif
+    vpcmpuq k3 {k1}, zmm1, qword ptr [r12 + TA_D1_ORDERED + 8 * way] {1to8}, 6 // those behind it
+    .if \ways == 16
+    vpcmpuq k4 {k2}, zmm2, qword ptr [r12 + TA_D1_ORDERED + 8 * way] {1to8}, 6
+    kunpckbw k3, k4, k3
+    .endif
+    kmovw edx, k3
+    popcnt edx, edx
+    mov byte ptr [r14 + rdx], way
+    .set way, way + 1
+    .endr
+67: mov edx, [rip + vector_sets + VS_D1_ASSOC]
+    mov [r14 + 24], edx
+    jmp 64b
+    .endm
+
+    .macro MISS_D1 ways, log
+    .globl routine_miss_d1_\ways
+    .type routine_miss_d1_\ways, @function
+routine_miss_d1_\ways: // as routine_to_d1
+    add rax, [rsi + rcx * 8]
+    lea r11d, [rax + rdx - 1]
+    xor r11d, eax
+    cmp r11d, [rip + vector_sets + VS_D1_LOW]
+    ja 8f // lies in two lines
+    mov rdx, rax
+    and rdx, [rip + vector_sets + VS_D1_LINE]
+    pext r11d, eax, r9d
+    vpbroadcastq zmm0, rdx
+    mov ecx, r11d
+    and ecx, [rip + vector_sets + VS_D1_MASK]
+    mov r14, [r12 + rcx * 8 + TA_D1_NEXT]
+    shl ecx, \log
+    vpcmpeqq k3, zmm0, zmmword ptr [rsi + rcx * 8]
+    .if \ways == 16
+    vpcmpeqq k4, zmm0, zmmword ptr [rsi + rcx * 8 + 64]
+    kortestw k3, k4
+    .else
+    kortestw k3, k3
+    .endif
+    jnz 7f
+    cmp [r12 + TA_D1_LAST], ecx
+    je 9f
+    LL_AHEAD
+    mov [r12 + TA_D1_LAST], ecx
+    FILL \ways, TA_D1_STAMPS
+    mov [rdi + r11 * 2], dx
+    vmovq [rsi + rdx * 8], xmm0
+    FILLED \ways, TA_D1_STAMPS, TA_D1_NEXT
+    FILL_ELSE \ways, TA_D1_STAMPS
+    .if \ways == 16
+7:  kunpckbw k3, k4, k3
+    kmovw edx, k3
+    .else
+7:  kmovw edx, k3
+    .endif
+    tzcnt edx, edx
+    add edx, ecx
+    mov [r8 + rdx * 8], rbp
+    mov [rdi + r11 * 2], dx
+    movabs r14, REPLAY_BASE
+    ret
+8:  sub rax, [rsi + rcx * 8]
+    mov esi, r10d
+    jmp routine_miss_d1
+9:  LL_AHEAD
+    FILL_AGAIN \ways
+    mov [rdi + r11 * 2], dx
+    vmovq [rsi + rdx * 8], xmm0
+    mov [r8 + rdx * 8], rbp
+    LL_NEXT
+    mov r9d, [rip + routine_mask]
+    movabs r14, REPLAY_BASE
+    ret
+    FILL_AGAIN_ELSE \ways
+    .endm
+
+    MISS_D1 8, 3
+    MISS_D1 16, 4
+
+    .macro MISS_I1 ways, log
+    .globl routine_miss_i1_\ways
+    .type routine_miss_i1_\ways, @function
+routine_miss_i1_\ways: // as routine_miss_i1
+    mov r11d, edx
+    mov ecx, [rip + vector_sets + VS_I1_SHIFT]
+    LL_AHEAD
+    shrx rcx, rax, rcx
+    and ecx, [rip + vector_sets + VS_I1_MASK]
+    mov r14, [r12 + rcx * 8 + TA_I1_NEXT]
+    shl ecx, \log
+    FILL \ways, TA_I1_STAMPS
+    mov r14d, [r12 + rdx * 4 + TA_I1_TAGS]
+    mov [r12 + rdx * 4 + TA_I1_TAGS], r11d
+    cmp r14d, TA_I1_IDS // those have no hints
+    jae 7f
+    mov word ptr [r12 + r14 * 2 + TA_I1_HINTS], 0
+7:  lea r14d, [rdx + 1]
+    mov [r12 + r11 * 2 + TA_I1_HINTS], r14w
+    FILLED \ways, TA_I1_STAMPS, TA_I1_NEXT
+    FILL_ELSE \ways, TA_I1_STAMPS
+    .endm
+
+    MISS_I1 8, 3
+    MISS_I1 16, 4
 
     .section .note.GNU-stack, "", @progbits

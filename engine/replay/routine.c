@@ -36,6 +36,8 @@
 extern const char routine_exit[], routine_to_d1[], routine_to_op[], routine_to_next[];
 extern const char routine_to_ll[], routine_to_cold[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
+extern const char routine_miss_d1_8[], routine_miss_d1_16[];
+extern const char routine_miss_i1_8[], routine_miss_i1_16[];
 
 enum part_kind {
     PART_REF,
@@ -76,6 +78,12 @@ struct routine_tail {
     } link[];      // of a conditional branch: taken, not taken
 };
 
+// What is called, and the register that it wants the counter in.
+struct way_out {
+    const char *to;
+    u32 counter;
+};
+
 struct maker {
     struct x86 code;
     struct log_block *block;
@@ -92,7 +100,7 @@ struct maker {
     } near;                                          // references since the clock ticked
     struct x86_label look_up[2 + 2 * LOG_SIDES_MAX]; // lead to where the next routine is looked up
     u32 nlook_up;
-    bool vectors; // misses are theirs
+    struct way_out d1, i1; // of a miss in one line
 };
 
 // -- calls --
@@ -762,6 +770,26 @@ static void part_branch(struct maker *m, const struct part *p)
         x86_dec8_m(a, branch_counter(p->branch));
 }
 
+static struct way_out way_out(const char *by_c, const char *by_vectors, const char *by_8,
+                              const char *by_16, u32 ways)
+{
+    struct way_out w = { by_c, R_RSI };
+
+    if (!caches_by_vectors())
+        return w;
+    w.to = by_vectors;
+    if (caches_by_whole_vectors() && (ways == 8 || ways == 16))
+        w = (struct way_out){ ways == 8 ? by_8 : by_16, R10 };
+    return w;
+}
+
+static void ways_out(struct maker *m)
+{
+    m->d1 = way_out(routine_to_d1, routine_miss_d1, routine_miss_d1_8, routine_miss_d1_16,
+                    caches_d1_stride());
+    m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
+}
+
 // A fetch that misses, in one line, or in a second one behind that which was fetched last.
 static void part_op(struct maker *m, const struct part *p)
 {
@@ -769,18 +797,18 @@ static void part_op(struct maker *m, const struct part *p)
     struct x86 *a = &m->code;
     bool two = o->first != o->last;
 
-    if (!m->vectors || o->add >> 47 || p->from[1].bytes) {
+    if (!m->i1.to || o->add >> 47 || p->from[1].bytes) {
         call_op(m, o);
         return;
     }
     x86_mov_imm(a, R_RAX, o->add);
     x86_mov_imm(a, R_RDX, o->last);
-    x86_mov_imm(a, R_RSI, o->counter);
+    x86_mov_imm(a, two ? R_RSI : m->i1.counter, o->counter);
     if (two) {
         x86_mov_imm(a, R_RDI, o->bytes - 1u);
         x86_mov_imm(a, R11, offset_of(o));
     }
-    x86_fix(a, x86_call(a), (u64)(two ? routine_miss_i1_two : routine_miss_i1));
+    x86_fix(a, x86_call(a), (u64)(two ? routine_miss_i1_two : m->i1.to));
 }
 
 static void emit_part(struct maker *m, const struct part *p)
@@ -793,8 +821,8 @@ static void emit_part(struct maker *m, const struct part *p)
     switch (p->kind) {
     case PART_REF:
         x86_mov_imm(a, R_RDX, p->op->size);
-        x86_mov_imm(a, R_RSI, p->op->counter);
-        x86_fix(a, x86_call(a), (u64)(m->vectors ? routine_miss_d1 : routine_to_d1));
+        x86_mov_imm(a, m->d1.counter, p->op->counter);
+        x86_fix(a, x86_call(a), (u64)m->d1.to);
         break;
     case PART_GROUP:
         for (u32 i = 0; i < p->n; i++)
@@ -815,7 +843,7 @@ static void emit_part(struct maker *m, const struct part *p)
 // In `room`, at `at`; returns where it ends.
 static u8 *make(struct maker *m, const struct log_block *b, struct area_room *room, u8 *at)
 {
-    m->vectors = caches_by_vectors();
+    ways_out(m);
     m->code = (struct x86){ at, at, at + AREA_CODE_MAX, false };
     m->block = (struct log_block *)b; // which lies in the area
     m->room = room;

@@ -51,12 +51,16 @@
 #define TA_I1_IDS     0x400000 // as many
 #define TA_REPLAY_END 0x1000000
 // D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines.
-#define TA_D1        0x1000000
-#define TA_D1_SIZE   0x1000000
-#define TA_D1_TAGS   TA_D1              // u64 addresses of lines
-#define TA_D1_STAMPS (TA_D1 + 0x80840)  // u64
-#define TA_D1_HINTS  (TA_D1 + 0x110000) // u16 ways, by number of the line
-#define TA_D1_NEXT   (TA_D1 + 0x120000) // as of I1
+#define TA_D1            0x1000000
+#define TA_D1_SIZE       0x1000000
+#define TA_D1_TAGS       TA_D1              // u64 addresses of lines
+#define TA_D1_STAMPS     (TA_D1 + 0x80840)  // u64
+#define TA_D1_HINTS      (TA_D1 + 0x110000) // u16 ways, by number of the line
+#define TA_D1_NEXT       (TA_D1 + 0x120000) // as of I1
+#define TA_D1_ORDER      (TA_D1 + 0x130000) // by set, TA_D1_ORDER_SIZE bytes: see routine.S
+#define TA_D1_ORDERED    (TA_D1 + 0x1f0000) // 16 stamps, while ways are put into their order
+#define TA_D1_LAST       (TA_D1 + 0x1f1000) // u32, first way of the set that missed last
+#define TA_D1_ORDER_SIZE 32
 // TA_COUNTERS follows (layout.h)
 
 // Offsets in struct thread for assembly and for the emitter.
@@ -173,9 +177,9 @@ struct thread {
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
-    u64 leaving;      // a helper is just making the copy
-    u64 step_counter; // spool counter of the instruction that is single-stepped
-    u32 step_block;   // and its block
+    u64 leaving;              // a helper is just making the copy
+    u64 step_counter;         // spool counter of the instruction that is single-stepped
+    u32 step_block;           // and its block
     u64 calls_end;            // count/calls.c: the stack that the client is on ends here
     u32 calls_context;        // count/contexts.c: whose what is counted is
     u64 sc_anew;              // sc_block of a call that may have to be made anew; 0: there is none

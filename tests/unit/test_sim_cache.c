@@ -417,7 +417,7 @@ static void narrow_like_wide(void **state)
         struct sim_cache c = cache_new(g.size, g.assoc, g.line);
         struct sim_cache copy = cache_new(g.size, g.assoc, g.line);
         struct sim_narrow narrow;
-        void *storage = calloc(1, sim_cache_bytes(&g) / 2);
+        void *storage = calloc(1, sim_narrow_bytes(&g));
 
         assert_non_null(storage);
         sim_narrow_init_zeroed(&narrow, &g, storage);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // sim/stamps.c: least recently used as sim/cache.c has it, reference by reference, over long random
-// sequences in geometries from one way to 32 and from one set to 64; and a set counted by hand.
+// sequences in geometries from one way to 64 and from one set to 64, and
+// with sets that lie further apart; and a set counted by hand.
 // Run by `make check-sim`.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,16 +22,17 @@ struct both {
     uint64_t *id_stamps, now;
 };
 
-static struct both both_new(uint32_t size, uint32_t assoc, uint32_t line)
+static struct both both_new(uint32_t size, uint32_t assoc, uint32_t line, uint32_t stride)
 {
     struct sim_geometry g = { size, assoc, line };
-    uint32_t ways = size / line;
+    uint32_t ways = size / line, apart = ways / assoc * stride;
     struct both b = { .now = 1 };
 
     assert_int_equal(sim_geometry_check(&g), SIM_GEOMETRY_OK);
     assert_true(sim_stamps_fits(&g));
     sim_cache_init(&b.plain, &g, malloc(sim_cache_bytes(&g)));
-    sim_stamps_init(&b.stamps, &g, malloc(ways * 8), calloc(ways, 8), calloc(SIM_STAMPS_HINTS, 2));
+    sim_stamps_init(&b.stamps, &g, stride, malloc(apart * 8), calloc(apart, 8),
+                    calloc(SIM_STAMPS_HINTS, 2));
     b.ids = calloc(ways, 4);
     b.id_stamps = calloc(ways, 8);
     return b;
@@ -49,7 +51,7 @@ static void both_free(struct both *b)
 static void touch(struct both *b, uint64_t a)
 {
     uint64_t line = a >> b->stamps.line_shift;
-    uint32_t first = (uint32_t)(line & b->stamps.set_mask) * b->stamps.assoc;
+    uint32_t set = (uint32_t)(line & b->stamps.set_mask), first = set * b->stamps.assoc;
     bool miss = sim_cache_touch(&b->plain, a);
     struct sim_stamps_way w;
     uint32_t ids[64];
@@ -68,15 +70,16 @@ static void touch(struct both *b, uint64_t a)
 
 static void as_the_order_of_ways(void **state)
 {
-    static const uint32_t geometry[][3] = {
-        { 64, 1, 16 },    { 1024, 1, 32 },   { 4096, 64, 64 },   { 512, 32, 16 },  { 3072, 3, 64 },
-        { 32768, 8, 64 }, { 49152, 12, 64 }, { 65536, 16, 128 }, { 2048, 2, 1024 }
+    static const uint32_t geometry[][4] = {
+        { 64, 1, 16, 1 },      { 1024, 1, 32, 1 },     { 4096, 64, 64, 64 }, { 512, 32, 16, 32 },
+        { 3072, 3, 64, 3 },    { 3072, 3, 64, 5 },     { 32768, 8, 64, 8 },  { 49152, 12, 64, 12 },
+        { 49152, 12, 64, 16 }, { 65536, 16, 128, 16 }, { 2048, 2, 1024, 2 }, { 36864, 9, 64, 16 }
     };
     uint64_t x = 88172645463325252u;
 
     (void)state;
     for (size_t g = 0; g < sizeof(geometry) / sizeof(geometry[0]); g++) {
-        struct both b = both_new(geometry[g][0], geometry[g][1], geometry[g][2]);
+        struct both b = both_new(geometry[g][0], geometry[g][1], geometry[g][2], geometry[g][3]);
 
         for (uint32_t i = 0; i < 200000; i++) {
             x ^= x << 13;
@@ -98,7 +101,7 @@ static void two_ways(void **state)
         bool miss;
     } step[] = { { 0x00, true },  { 0x10, true }, { 0x0f, false }, { 0x20, true },
                  { 0x00, false }, { 0x10, true }, { 0x20, true } };
-    struct both b = both_new(32, 2, 16);
+    struct both b = both_new(32, 2, 16, 2);
 
     (void)state;
     for (size_t i = 0; i < sizeof(step) / sizeof(step[0]); i++)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
@@ -24,6 +25,7 @@
 
 // -- the rooms that caches.c calls --
 
+struct cpu cpu;
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -121,15 +123,17 @@ struct sim_stamps_way vector_touch64(u64 *tags, u64 *stamps, u32 assoc, u64 tag,
 #define LINE    64u
 #define I1_SETS 2u
 #define D1_SETS 4u
-#define WAYS    3u // a set's, of both
+#define WAYS    3u // a set's, of both, where a test does not say otherwise
 
 enum form { PLAIN, AREA, STAMPS, FORMS }; // where tags are, and how the oldest is known
 
 static u64 counters[16];
 
+static u32 ways; // a set's
+
 // Lines of a set, the latest first; 0: none.
 static struct model {
-    u64 line[8][WAYS];
+    u64 line[8][16];
 } i1, d1;
 
 static bool model_misses(struct model *m, u32 sets, u64 addr)
@@ -137,9 +141,9 @@ static bool model_misses(struct model *m, u32 sets, u64 addr)
     u64 line = addr / LINE + 1, *set = m->line[addr / LINE % sets];
     u32 at = 0;
 
-    while (at < WAYS && set[at] != line)
+    while (at < ways && set[at] != line)
         at++;
-    bool miss = at == WAYS;
+    bool miss = at == ways;
     if (miss)
         at--;
     memmove(set + 1, set, at * sizeof(*set));
@@ -157,16 +161,23 @@ static bool model_ref(struct model *m, u32 sets, u64 addr, u32 size)
     return miss;
 }
 
-static void begin(enum form form)
+static void begin_with(enum form form, u32 n)
 {
+    ways = n;
     memset(&header, 0, sizeof(header));
     header.flags = SPOOL_F_CACHE_SIM;
-    header.i1 = (struct spool_geometry){ I1_SETS * WAYS * LINE, WAYS, LINE };
-    header.d1 = (struct spool_geometry){ D1_SETS * WAYS * LINE, WAYS, LINE };
+    header.i1 = (struct spool_geometry){ I1_SETS * n * LINE, n, LINE };
+    header.d1 = (struct spool_geometry){ D1_SETS * n * LINE, n, LINE };
     header.ll = (struct spool_geometry){ 1 << 20, 16, LINE };
     tb_config = (struct tb_config){
-        .i1_fast = form != PLAIN, .d1_fast = form != PLAIN, .stamps = form == STAMPS,
-        .i1_shift = 6, .d1_shift = 6, .i1_sets = I1_SETS, .d1_sets = D1_SETS,
+        .i1_fast = form != PLAIN,
+        .d1_fast = form != PLAIN,
+        .stamps = form == STAMPS,
+        .i1_shift = 6,
+        .d1_shift = 6,
+        .i1_sets = I1_SETS,
+        .d1_sets = D1_SETS,
+        .d1_scale = n > 8, // a set of 8-byte tags is as long as that
     };
     memset(&i1, 0, sizeof(i1));
     memset(&d1, 0, sizeof(d1));
@@ -181,6 +192,11 @@ static void begin(enum form form)
         assert_int_equal(caches_thread_init(t), 0);
         assert_int_equal(t->hist, 0);
     }
+}
+
+static void begin(enum form form)
+{
+    begin_with(form, WAYS);
 }
 
 // Ids are those of the lines where the form has any.
@@ -211,7 +227,8 @@ static u32 chance(u32 *seed, u32 below)
 static void run(struct thread *t, u32 seed)
 {
     for (u32 i = 0; i < 3000; i++) {
-        u64 pc = 0x1000 + chance(&seed, 10 * LINE), addr = 0x8000 + chance(&seed, 18 * LINE);
+        u64 pc = 0x1000 + chance(&seed, (I1_SETS * ways + 4) * LINE);
+        u64 addr = 0x8000 + chance(&seed, (D1_SETS * ways + 6) * LINE);
         u32 len = 1 + chance(&seed, 15), size = 1u << chance(&seed, 5);
 
         assert_int_equal(fetch_misses(t, pc, len), model_ref(&i1, I1_SETS, pc, len));
@@ -219,17 +236,40 @@ static void run(struct thread *t, u32 seed)
     }
 }
 
+// From 9 ways to 15 D1's sets are 16 apart in the form with stamps.
 static void test_forms(void **state)
 {
+    static const u32 of_sets[] = { WAYS, 8, 9, 12, 15, 16 };
+
     (void)state;
-    for (enum form f = PLAIN; f < FORMS; f++) {
-        begin(f);
-        run(&thread[0], 1);
-        // The other thread has caches of its own, empty ones.
-        memset(&i1, 0, sizeof(i1));
-        memset(&d1, 0, sizeof(d1));
-        run(&thread[1], 2);
+    for (u32 i = 0; i < sizeof(of_sets) / sizeof(*of_sets); i++) {
+        for (enum form f = PLAIN; f < FORMS; f++) {
+            begin_with(f, of_sets[i]);
+            run(&thread[0], 1);
+            // The other thread has caches of its own, empty ones.
+            memset(&i1, 0, sizeof(i1));
+            memset(&d1, 0, sizeof(d1));
+            run(&thread[1], 2);
+        }
     }
+}
+
+static void test_stride(void **state)
+{
+    static const u32 of_sets[][2] = { { 1, 1 },   { 8, 8 },   { 9, 16 },  { 12, 16 },
+                                      { 15, 16 }, { 16, 16 }, { 17, 17 }, { 32, 32 } };
+
+    (void)state;
+    begin(STAMPS);
+    for (u32 i = 0; i < sizeof(of_sets) / sizeof(*of_sets); i++) {
+        header.d1.assoc = of_sets[i][0];
+        assert_int_equal(caches_d1_stride(), of_sets[i][1]);
+    }
+    header.d1.assoc = 12;
+    tb_config.d1_sets = 4096; // 65,536 ways in all
+    assert_int_equal(caches_d1_stride(), 16);
+    tb_config.d1_sets = 8192;
+    assert_int_equal(caches_d1_stride(), 12);
 }
 
 // Empty for all threads when that is asked for, for one in a slot that another thread has used.
@@ -281,6 +321,16 @@ static void test_clock(void **state)
     of_d1[D1_SETS * WAYS - 1] = 700;
     caches_clock_goes_on(t);
     assert_int_equal(t->clock, 700 + CACHES_TICK);
+    // Of sets of 12 ways those that they are apart have the latest stamp, and are none.
+    begin_with(STAMPS, 12);
+    assert_true(of_d1[12] == ~0ul && of_d1[16 * D1_SETS - 1] == ~0ul);
+    assert_int_equal(of_d1[16], 0);
+    of_d1[16 * (D1_SETS - 1) + 11] = 800;
+    ((u8 *)t->self)[TA_D1_ORDER + 24] =
+        3; // ways in their order, by a clock that may not have been reached
+    caches_clock_goes_on(t);
+    assert_int_equal(t->clock, 800 + CACHES_TICK);
+    assert_int_equal(((u8 *)t->self)[TA_D1_ORDER + 24], 0);
     tb_config.stamps = false;
     t->clock = 5;
     caches_clock_goes_on(t);
@@ -360,6 +410,19 @@ static void test_init(void **state)
     assert_false(caches_by_vectors());
     header.d1.assoc = 16;
     assert_true(caches_by_vectors());
+    assert_false(caches_by_whole_vectors());
+    vector_sets.ll_sets = 64;
+    cpu.pext = true;
+    assert_true(caches_by_whole_vectors());
+    tb_config.calls = true;
+    assert_false(caches_by_whole_vectors());
+    tb_config.calls = false;
+    tb_config.d1_sets = 16384; // hints are numbered by 13 bits of the line
+    assert_false(caches_by_whole_vectors());
+    tb_config.d1_sets = 8192;
+    assert_true(caches_by_whole_vectors());
+    cpu.pext = false;
+    assert_false(caches_by_whole_vectors());
     header.ll.line = 32;
     assert_false(caches_by_vectors());
     header.flags = 0;
@@ -385,9 +448,10 @@ static int first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),    cmocka_unit_test(test_emptied),
-        cmocka_unit_test(test_clock),    cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_turns),    cmocka_unit_test(test_init),
+        cmocka_unit_test(test_forms),    cmocka_unit_test(test_stride),
+        cmocka_unit_test(test_emptied),  cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_branches), cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_init),
     };
 
     return cmocka_run_group_tests_name("count/caches", tests, first, NULL);

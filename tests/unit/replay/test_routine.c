@@ -33,6 +33,16 @@ bool caches_by_vectors(void)
     return false;
 }
 
+bool caches_by_whole_vectors(void)
+{
+    return false;
+}
+
+u32 caches_d1_stride(void)
+{
+    return 8;
+}
+
 bool ll_is_shared(void)
 {
     return false;
@@ -59,8 +69,12 @@ const u64 *perform_record(struct thread *t, const u64 *record)
     void name(void) {}
 PLACE(routine_exit)
 PLACE(routine_miss_d1)
+PLACE(routine_miss_d1_8)
+PLACE(routine_miss_d1_16)
 PLACE(routine_to_cold)
 PLACE(routine_miss_i1)
+PLACE(routine_miss_i1_8)
+PLACE(routine_miss_i1_16)
 PLACE(routine_miss_i1_two)
 PLACE(routine_to_d1)
 PLACE(routine_to_ll)
