@@ -19,7 +19,7 @@ void sim_stamps_init(struct sim_stamps *c, const struct sim_geometry *g, uint32_
     for (uint32_t i = 0; i < sets * stride; i++) {
         tags[i] = SIM_STAMPS_EMPTY;
         if (i % stride >= g->assoc)
-            stamps[i] = UINT64_MAX;
+            stamps[i] = INT64_MAX;
     }
 }
 

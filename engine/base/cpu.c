@@ -5,6 +5,7 @@
 #include "engine/base/sys.h"
 
 #define HWCAP2_FSGSBASE 2u // arch/x86/include/uapi/asm/hwcap2.h
+#define AVX2            (1u << 5)
 #define AVX512          (1u << 16 | 1u << 17 | 1u << 30 | 1u << 31) // F, DQ, BW, VL
 #define XSTATE_LEGACY   576u // the legacy area and the header
 #define XSTATE_TILECFG  (1ul << 17)
@@ -113,8 +114,9 @@ void cpu_init(u64 hwcap2, u64 frame_size)
     if (cpu.xsave)
         xsave_init();
     cpu.amx = (seven.d >> 24 & 1) && (cpu.xsave_features & XSTATE_TILECFG);
+    cpu.avx2 = (seven.b & AVX2) && cpu.bmi1 && cpu.bmi2 && (cpu.xsave_features & 6) == 6;
     cpu.avx512 =
-        (seven.b & AVX512) == AVX512 && cpu.bmi1 && cpu.bmi2 && (cpu.xsave_features & 0xe6) == 0xe6;
+        cpu.avx2 && (seven.b & AVX512) == AVX512 && (cpu.xsave_features & 0xe6) == 0xe6;
     cpu.address_bits = address_bits();
     cpu_show_all();
 }

@@ -19,7 +19,8 @@ struct cpu {
     bool bmi1, bmi2, lzcnt, rtm, pku;
     bool pext;      // takes no longer than a shift (with BMI2, AMD's needed hundreds before Zen 3)
     bool amx;       // tiles; enabled by the kernel
-    bool avx512;    // F, DQ, BW, VL, with BMI1 and BMI2; enabled by the kernel
+    bool avx2;      // with BMI1 and BMI2; enabled by the kernel
+    bool avx512;    // F, DQ, BW, VL, besides; enabled by the kernel
     bool xsave;     // enabled by the kernel
     bool fsgsbase;  // rdfsbase and its like do not fault
     u32 xsave_size; // of the uncompacted area with everything but the AMX tiles; 0 without xsave

@@ -259,8 +259,8 @@ bool caches_by_vectors(void)
 
 bool caches_by_whole_vectors(void)
 {
-    return caches_by_vectors() && cpu.pext && !tb_config.calls && vector_sets.ll_sets &&
-           tb_config.d1_sets <= SIM_STAMPS_HINTS;
+    return caches_by_vectors() && vector_sets.ll_sets && tb_config.d1_sets <= SIM_STAMPS_HINTS &&
+           (tb_config.vectors == 32 || (cpu.pext && !tb_config.calls));
 }
 
 void caches_init(void)
@@ -299,7 +299,7 @@ static bool d1_touch(struct thread *t, struct sim_stamps *c, u64 a)
         c->stamps[hint] = t->clock;
         return false;
     }
-    if (!tb_config.vectors)
+    if (tb_config.vectors != 64)
         return sim_stamps_touch(c, a, t->clock);
     r = vector_touch64(c->tags + first, c->stamps + first, c->assoc, a & ~c->low, t->clock);
     c->hints[line % SIM_STAMPS_HINTS] = (u16)(first + r.way);
@@ -338,7 +338,7 @@ static bool i1_stamps(struct thread *t, u64 a, u32 id)
         stamps[hints[id] - 1] = t->clock;
         return false;
     }
-    if (tb_config.vectors) {
+    if (tb_config.vectors == 64) {
         r = vector_touch32(tags + first, stamps + first, spool->i1.assoc, id, t->clock);
         r.way += first;
     } else {

@@ -63,10 +63,11 @@ static void *storage(u64 bytes)
     return (void *)at;
 }
 
-// One thread alone can know of a miss at once, and has to where calls ask for its totals.
+// One thread alone can know of a miss at once; where calls ask for its totals, these are either
+// right at once or, by AVX2, what waits is done before.
 static void alone(void)
 {
-    vector_sets.ll_later = tb_config.calls ? 0 : LL_LATER_OWN;
+    vector_sets.ll_later = tb_config.calls && tb_config.vectors == 64 ? 0 : LL_LATER_OWN;
 }
 
 void ll_init(void)
@@ -147,7 +148,7 @@ static bool ref(u64 addr, u32 size)
 {
     if (UNLIKELY(!ll.narrow.tags))
         return sim_cache_ref(&ll.cache, addr, size);
-    if (tb_config.vectors && (addr ^ (addr + size - 1)) <= ll.narrow.low)
+    if (tb_config.vectors == 64 && (addr ^ (addr + size - 1)) <= ll.narrow.low)
         return by_vectors(addr);
     return sim_narrow_ref(&ll.narrow, addr, size);
 }
@@ -248,6 +249,11 @@ void ll_drain(struct thread *t)
         return;
     lock_take(&stripe[0].lock); // which no reference takes while those of others wait
     for (; w < end; w++) {
+        if (tb_config.vectors == 32 && vector_sets.ll_sets) {
+            w = vector_waiting(w, end, t->misses);
+            if (w == end)
+                break;
+        }
         if (w->size == LL_DONE)
             continue;
         calls_count(t, w->counter, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets of caches searched by AVX-512 (vector.h). Leaves nothing of the client's: the caller has
+// Sets of caches searched by AVX-512 and AVX2 (vector.h). Leaves nothing of the client's: the caller has
 // saved the registers.
 #include "engine/count/vector.h"
 
@@ -17,7 +17,7 @@ vector_ways:
 vector_eight:
     .quad 8
 
-// Row w: the ways, but for w; the last one: all 16.
+// Row w: the ways, but for w, which is later than all; the last one: all 16.
     .globl vector_others, vector_not_a_program
     .balign 64
 vector_others:
@@ -26,7 +26,7 @@ vector_others:
     .set way, 0
     .rept 16
     .if way == row
-    .quad -1
+    .quad 0x7fffffffffffffff
     .else
     .quad way
     .endif
@@ -39,6 +39,16 @@ vector_not_a_program:
     .rept 4
     .quad 0xffff800000000000, 0
     .endr
+// Of a line's words, from 15 - w on: those up to w.
+vector_up_to:
+    .rept 16
+    .long -1
+    .endr
+    .rept 16
+    .long 0
+    .endr
+vector_behind: // each word's neighbour
+    .long 7, 0, 1, 2, 3, 4, 5, 6
 
     .text
 
@@ -161,6 +171,110 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     setz al
     movzx eax, al
     ret
+
+// r11: an address, whose set of LL is one line of the host's; eax: its tag. eax := where in the set
+// that was, or 0. Changes rcx and r11. The rest is vector_waiting's.
+    .macro ORDER32
+    and r11d, [rip + vector_sets + VS_LL_SETS]
+    vmovd xmm3, eax
+    vpbroadcastd ymm3, xmm3
+    vmovdqa ymm0, ymmword ptr [r8 + r11]
+    vmovdqa ymm1, ymmword ptr [r8 + r11 + 32]
+    vpcmpeqd ymm4, ymm0, ymm3
+    vpcmpeqd ymm5, ymm1, ymm3
+    vmovmskps eax, ymm4
+    vmovmskps ecx, ymm5
+    shl ecx, 8
+    or eax, ecx
+    mov ecx, [rip + vector_sets + VS_LL_LAST]
+    or ecx, eax
+    tzcnt ecx, ecx
+    neg rcx
+    vmovdqu ymm4, ymmword ptr [r9 + rcx * 4]
+    vmovdqu ymm5, ymmword ptr [r9 + rcx * 4 + 32]
+    vpermd ymm2, ymm7, ymm0
+    vpermd ymm6, ymm7, ymm1
+    vpblendd ymm6, ymm6, ymm2, 1 // before each its neighbour
+    vpblendd ymm2, ymm2, ymm3, 1 // and the tag
+    vpblendvb ymm0, ymm0, ymm2, ymm4
+    vpblendvb ymm1, ymm1, ymm6, ymm5
+    vmovdqa ymmword ptr [r8 + r11], ymm0
+    vmovdqa ymmword ptr [r8 + r11 + 32], ymm1
+    .endm
+
+// rcx: an address; rcx := its tag. To `wide` if that has no 32 bits. Changes rax.
+    .macro LL_TAG wide
+    mov eax, [rip + vector_sets + VS_LL_TAG_SHIFT]
+    shrx rcx, rcx, rax
+    inc rcx
+    mov rax, rcx
+    shr rax, 32
+    jnz \wide
+    .endm
+
+    .globl vector_waiting
+    .type vector_waiting, @function
+vector_waiting:
+    lea r9, [rip + vector_up_to + 15 * 4]
+    vmovdqa ymm7, ymmword ptr [rip + vector_behind]
+1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
+    test r8, r8
+    jz 9f
+    mov r11, [rdi]
+    mov rcx, r11
+    LL_TAG 9f
+    mov r10d, [rdi + 12]
+    mov eax, ecx
+    test r10d, r10d
+    jnz 4f
+2:  ORDER32
+3:  mov r10d, [rdi + 8]
+    inc qword ptr [rdx + r10 * 8]
+    cmp eax, 1
+    adc qword ptr [rdx + r10 * 8 + 8], 0
+    mov rcx, [rip + vector_sets + VS_OWNER]
+    test rcx, rcx
+    jnz 6f
+5:  mov dword ptr [rdi + 12], LL_DONE
+7:  add rdi, 16
+    cmp rdi, rsi
+    jb 1b
+9:  mov rax, rdi
+    ret
+6:  movzx ecx, byte ptr [rcx + r10] // of a program's calls, the totals
+    add rcx, [rip + vector_sets + VS_TOTALS]
+    inc qword ptr [rdx + rcx * 8]
+    cmp eax, 1
+    adc qword ptr [rdx + rcx * 8 + 8], 0
+    jmp 5b
+4:  cmp r10d, LL_DONE
+    je 7b
+    lea rcx, [r11 + r10 - 1]
+    cmp rcx, r11
+    jb 9b
+    xor r11, rcx
+    shr r11, 6
+    mov r11, [rdi]
+    jz 2b
+    LL_TAG 9b
+    push rcx
+    mov rcx, r11
+    LL_TAG 8f
+8:  mov eax, ecx
+    ORDER32
+    pop rcx
+    push rax
+    mov eax, ecx
+    mov r11, [rdi]
+    lea r11, [r11 + r10 - 1]
+    ORDER32
+    pop rcx
+    neg eax // a miss of either is one
+    sbb eax, eax
+    neg ecx
+    sbb ecx, ecx
+    and eax, ecx
+    jmp 3b
 
 // What these change: SSE, AVX, the masks, and the upper halves of zmm0 to zmm15.
     .type vector_save, @function

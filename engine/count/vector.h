@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Searches of a cache's set that need AVX-512 (vector.S): for replays alone, which run in the
+// Searches of a cache's set that need AVX-512, or AVX2 (vector.S): for replays alone, which run in the
 // thread's signal handler, or between vector_save() and vector_restore(). A miss costs a third of
 // what C makes of it.
 #ifndef QUERN_ENGINE_VECTOR_H
@@ -52,6 +52,11 @@ struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag,
 
 // As sim_narrow_search(), way 0 included. From 9 ways to 16 all of 64 bytes is the set's.
 bool vector_order(u32 *ways, u32 tag, u32 assoc);
+
+// By AVX2: performs what waits for LL from `from` on (ll.c), whose sets have 9 to 16 ways and whose
+// lines have 64 bytes, and counts at `misses`. Up to `end`, or to what has a tag that LL cannot
+// have as long as it is narrow; returns where that is.
+void *vector_waiting(void *from, void *end, u64 *misses);
 
 // What routine.S knows of the caches; for caches.c and ll.c to fill in.
 struct vector_sets {

@@ -38,6 +38,9 @@ extern const char routine_to_ll[], routine_to_cold[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
+// routine_avx2.S
+extern const char routine_avx2_d1_8[], routine_avx2_d1_12[], routine_avx2_d1_16[];
+extern const char routine_avx2_i1_4[], routine_avx2_i1_8[], routine_avx2_i1_16[];
 
 enum part_kind {
     PART_REF,
@@ -770,6 +773,26 @@ static void part_branch(struct maker *m, const struct part *p)
         x86_dec8_m(a, branch_counter(p->branch));
 }
 
+// By vectors of 32 bytes, where sets are whole ones.
+static void ways_out_by_avx2(struct maker *m)
+{
+    u32 d1 = caches_d1_stride(), i1 = spool->i1.assoc;
+
+    if (!caches_by_whole_vectors())
+        return;
+    if (d1 == 8)
+        m->d1 = (struct way_out){ routine_avx2_d1_8, R10 };
+    else if (d1 == 16)
+        m->d1 = (struct way_out){ spool->d1.assoc <= 12 ? routine_avx2_d1_12 : routine_avx2_d1_16,
+                                  R10 };
+    if (i1 == 4)
+        m->i1.to = routine_avx2_i1_4;
+    else if (i1 == 8)
+        m->i1.to = routine_avx2_i1_8;
+    else if (i1 == 16)
+        m->i1.to = routine_avx2_i1_16;
+}
+
 static struct way_out way_out(const char *by_c, const char *by_vectors, const char *by_8,
                               const char *by_16, u32 ways)
 {
@@ -785,9 +808,29 @@ static struct way_out way_out(const char *by_c, const char *by_vectors, const ch
 
 static void ways_out(struct maker *m)
 {
+    if (tb_config.vectors != 64) {
+        m->d1 = (struct way_out){ routine_to_d1, R_RSI };
+        m->i1 = (struct way_out){ NULL, R10 };
+        ways_out_by_avx2(m);
+        return;
+    }
     m->d1 = way_out(routine_to_d1, routine_miss_d1, routine_miss_d1_8, routine_miss_d1_16,
                     caches_d1_stride());
     m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
+}
+
+// What routine_avx2.S wants to know of a fetch whose last line misses.
+static void miss_by_avx2(struct maker *m, const struct log_op *o)
+{
+    struct x86 *a = &m->code;
+    u64 end = o->add + o->bytes - 1, size = o->first == o->last ? 0 : o->bytes;
+    u32 set = (u32)(end >> tb_config.i1_shift) & (tb_config.i1_sets - 1);
+
+    x86_mov_imm(a, R_RAX, o->add);
+    x86_mov_imm(a, R_RCX, set * spool->i1.assoc);
+    x86_mov_imm(a, R_RDX, o->last);
+    x86_mov_imm(a, R10, o->counter | size << 32);
+    x86_fix(a, x86_call(a), (u64)m->i1.to);
 }
 
 // A fetch that misses, in one line, or in a second one behind that which was fetched last.
@@ -799,6 +842,10 @@ static void part_op(struct maker *m, const struct part *p)
 
     if (!m->i1.to || o->add >> 47 || p->from[1].bytes) {
         call_op(m, o);
+        return;
+    }
+    if (tb_config.vectors == 32) {
+        miss_by_avx2(m, o);
         return;
     }
     x86_mov_imm(a, R_RAX, o->add);

@@ -31,7 +31,8 @@ bool config_no_replay(void)
 
     if ((spool->flags & SPOOL_F_REPLAY_AUTO) != SPOOL_F_REPLAY_AUTO)
         return false;
-    c->defer = c->replayer = c->watched = c->stamps = c->vectors = false;
+    c->defer = c->replayer = c->watched = c->stamps = false;
+    c->vectors = 0;
     return true;
 }
 
@@ -53,6 +54,17 @@ static bool may_superblock(const struct tb_config *c)
     return !c->calls && !(spool->flags & SPOOL_F_NO_SUPERBLOCKS) && !c->each_block && c->chain;
 }
 
+// How long vectors may be, in bytes, by which sets are searched.
+static u32 vectors(void)
+{
+    if ((spool->flags & SPOOL_F_NO_VECTORS) || spool->i1.assoc > 32 || spool->d1.assoc > 32 ||
+        spool->ll.assoc > 32)
+        return 0;
+    if (cpu.avx512 && !(spool->flags & SPOOL_F_NO_AVX512))
+        return 64;
+    return cpu.avx2 ? 32 : 0;
+}
+
 // With all else known. What is fastest: where there are two processors, another process; with one,
 // simulating in batches if misses are made by vectors; and else at each reference.
 static void config_replay(struct tb_config *c)
@@ -64,10 +76,8 @@ static void config_replay(struct tb_config *c)
     bool stamps = c->fast_tags && !serial && !(spool->flags & SPOOL_F_NO_ROUTINES) &&
                   spool->i1.size / spool->i1.line < 65536 &&
                   spool->d1.size / spool->d1.line <= 65536 && c->d1_shift <= 16;
-    bool vectors = stamps && cpu.avx512 && !(spool->flags & SPOOL_F_NO_VECTORS) &&
-                   spool->i1.assoc <= 32 && spool->d1.assoc <= 32 && spool->ll.assoc <= 32;
 
-    if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors)))
+    if (how == SPOOL_F_REPLAY_AUTO && (!stamps || !(two || vectors())))
         how = 0;
     // Whose call a reference is made in is found in another way then.
     if (c->calls && (spool->flags & (SPOOL_F_CONTEXTS | SPOOL_F_SYSTIME | SPOOL_F_BY_THREAD)))
@@ -78,7 +88,7 @@ static void config_replay(struct tb_config *c)
     c->watched = c->defer && !serial;
     c->superblocks = c->defer && may_superblock(c);
     c->stamps = c->defer && stamps;
-    c->vectors = c->defer && vectors;
+    c->vectors = c->stamps ? vectors() : 0;
 }
 
 void config_init(u64 i1_room, u64 d1_room)

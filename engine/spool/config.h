@@ -21,7 +21,7 @@ struct tb_config {
     bool watch;            // for these it is noted which blocks are entered: nothing is recorded
     bool watch_all;        // from their first execution on
     bool stamps;           // and replay by generated code, with caches that know recency by stamps
-    bool vectors;          // and these search sets by AVX-512
+    u32 vectors;           // bytes of those by which these search sets; 0: none
     bool i1_fast, d1_fast; // geometry allows the inline check
     u32 d1_scale;          // sets of D1's tags are 1 << d1_scale lines apart
     u32 i1_shift, i1_sets, d1_shift, d1_sets;

@@ -323,7 +323,7 @@ static void test_clock(void **state)
     assert_int_equal(t->clock, 700 + CACHES_TICK);
     // Of sets of 12 ways those that they are apart have the latest stamp, and are none.
     begin_with(STAMPS, 12);
-    assert_true(of_d1[12] == ~0ul && of_d1[16 * D1_SETS - 1] == ~0ul);
+    assert_true(of_d1[12] == INT64_MAX && of_d1[16 * D1_SETS - 1] == INT64_MAX);
     assert_int_equal(of_d1[16], 0);
     of_d1[16 * (D1_SETS - 1) + 11] = 800;
     ((u8 *)t->self)[TA_D1_ORDER + 24] =
@@ -404,7 +404,7 @@ static void test_init(void **state)
     assert_int_equal(vector_sets.d1_ways, 7);
     assert_int_equal(vector_sets.d1_low, 63);
     assert_false(caches_by_vectors());
-    tb_config.vectors = true;
+    tb_config.vectors = 64;
     assert_true(caches_by_vectors());
     header.d1.assoc = 17;
     assert_false(caches_by_vectors());
@@ -416,6 +416,12 @@ static void test_init(void **state)
     assert_true(caches_by_whole_vectors());
     tb_config.calls = true;
     assert_false(caches_by_whole_vectors());
+    tb_config.vectors = 32; // by AVX2, these do for a call graph, and need no pext
+    assert_true(caches_by_whole_vectors());
+    cpu.pext = false;
+    assert_true(caches_by_whole_vectors());
+    cpu.pext = true;
+    tb_config.vectors = 64;
     tb_config.calls = false;
     tb_config.d1_sets = 16384; // hints are numbered by 13 bits of the line
     assert_false(caches_by_whole_vectors());

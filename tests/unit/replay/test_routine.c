@@ -33,14 +33,18 @@ bool caches_by_vectors(void)
     return false;
 }
 
+static bool whole; // sets are whole vectors
+
 bool caches_by_whole_vectors(void)
 {
-    return false;
+    return whole;
 }
+
+static u32 d1_stride = 8;
 
 u32 caches_d1_stride(void)
 {
-    return 8;
+    return d1_stride;
 }
 
 bool ll_is_shared(void)
@@ -68,6 +72,12 @@ const u64 *perform_record(struct thread *t, const u64 *record)
     void name(void); \
     void name(void) {}
 PLACE(routine_exit)
+PLACE(routine_avx2_d1_8)
+PLACE(routine_avx2_d1_12)
+PLACE(routine_avx2_d1_16)
+PLACE(routine_avx2_i1_4)
+PLACE(routine_avx2_i1_8)
+PLACE(routine_avx2_i1_16)
 PLACE(routine_miss_d1)
 PLACE(routine_miss_d1_8)
 PLACE(routine_miss_d1_16)
@@ -96,6 +106,8 @@ static int setup(void **state)
     draft.block = (struct log_block){ .pc = 0x1000, .slots = 3, .sp = LOG_STACK_SLOT, .nexts = 1,
                                       .blocks = 1 };
     memset(&thread, 0, sizeof(thread));
+    whole = false;
+    header.d1.assoc = d1_stride = 8;
     header.stress_flush = 1; // routines are made at once
     performed = 0;
     area_flush();
@@ -364,6 +376,89 @@ static void test_links(void **state)
     assert_non_null(after);
 }
 
+// What a call of a routine leads to, the k-th.
+static void (*called(const u8 *code, const u8 *end, u32 k))(void)
+{
+    for (const u8 *at = code; at < end;) {
+        ZydisDecodedInstruction zi;
+        ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+        u64 to;
+
+        assert_true(ZYAN_SUCCESS(
+            ZydisDecoderDecodeFull(&decoder, at, (u64)(end - at), &zi, o)));
+        if (zi.mnemonic == ZYDIS_MNEMONIC_CALL && !k--) {
+            ZydisCalcAbsoluteAddress(&zi, o, (u64)at, &to);
+            return (void (*)(void))to;
+        }
+        at += zi.length;
+    }
+    return NULL;
+}
+
+// By AVX2, who does what misses depends on the ways: those of routine_avx2.S where sets are whole
+// vectors, else C.
+static void test_by_avx2(void **state)
+{
+    static const struct {
+        u32 d1, stride, i1;
+        void (*d1_to)(void), (*i1_to)(void);
+    } cases[] = {
+        { 8, 8, 8, routine_avx2_d1_8, routine_avx2_i1_8 },
+        { 9, 16, 4, routine_avx2_d1_12, routine_avx2_i1_4 },
+        { 12, 16, 16, routine_avx2_d1_12, routine_avx2_i1_16 },
+        { 13, 16, 8, routine_avx2_d1_16, routine_avx2_i1_8 },
+        { 16, 16, 2, routine_avx2_d1_16, routine_to_op },
+        { 4, 4, 8, routine_to_d1, routine_avx2_i1_8 },
+    };
+    u8 *end, *code;
+
+    (void)state;
+    tb_config.vectors = 32;
+    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
+    op(LOG_REF, 1, 0, 0);
+    for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        whole = true;
+        header.d1.assoc = cases[i].d1;
+        d1_stride = cases[i].stride;
+        header.i1.assoc = cases[i].i1;
+        code = publish(&end);
+        assert_ptr_equal(called(code, end, 0), cases[i].i1_to);
+        assert_ptr_equal(called(code, end, 1), cases[i].d1_to);
+        whole = false;
+        code = publish(&end);
+        assert_ptr_equal(called(code, end, 0), routine_to_op);
+        assert_ptr_equal(called(code, end, 1), routine_to_d1);
+    }
+}
+
+// What it is told of a fetch in two lines: the first way of the last line's set, and how many bytes
+// LL has to be asked for.
+static void test_two_lines_by_avx2(void **state)
+{
+    struct {
+        u8 rex, op;
+        u64 value;
+    } __attribute__((packed)) size = { 0x49, 0xba, 7 | 8ull << 32 }; // mov r10
+    struct {
+        u8 op;
+        u32 value;
+    } __attribute__((packed)) set = { 0xb9, 65 % 64 * 4 }; // mov ecx
+    u8 *end, *code;
+
+    (void)state;
+    tb_config.vectors = 32;
+    header.i1.assoc = 4;
+    whole = true;
+    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
+    op(LOG_FETCH, LOG_NO_SLOT, 0x103c, 5);
+    draft.op[1].last = 6;
+    draft.op[1].counter = 7;
+    code = publish(&end);
+    assert_ptr_equal(called(code, end, 1), routine_avx2_i1_4);
+    assert_non_null(memmem(code, (u64)(end - code), &size, sizeof(size)));
+    assert_non_null(memmem(code, (u64)(end - code), &set, sizeof(set)));
+}
+
 static int first(void **state)
 {
     (void)state;
@@ -381,6 +476,8 @@ int main(void)
         cmocka_unit_test_setup(test_late, setup),
         cmocka_unit_test_setup(test_stays_cold, setup),
         cmocka_unit_test_setup(test_links, setup),
+        cmocka_unit_test_setup(test_by_avx2, setup),
+        cmocka_unit_test_setup(test_two_lines_by_avx2, setup),
     };
 
     return cmocka_run_group_tests_name("replay/routine", tests, first, NULL);

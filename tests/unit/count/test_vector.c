@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// engine/count/vector.S: what waits for LL, performed by AVX2, against sim/cache.c reference by
+// reference; and where it stops. Skipped where the processor has no AVX2.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/count/vector.h"
+#include "sim/cache.h"
+
+struct waiting {
+    u64 addr;
+    u32 counter, size;
+};
+
+#define SETS 4u
+
+static _Alignas(64) u32 tags[SETS * 16], plain_tags[SETS * 16];
+static struct sim_narrow plain;
+static u64 misses[64], expected[64];
+static u8 owner[64];
+
+// An LL of so many ways and lines of 64 bytes, as ll_init() tells it.
+static void begin(u32 assoc)
+{
+    struct sim_geometry g = { SETS * assoc * 64, assoc, 64 };
+
+    assert_true(sim_narrow_bytes(&g) == sizeof(tags));
+    memset(tags, 0, sizeof(tags));
+    memset(plain_tags, 0, sizeof(plain_tags));
+    memset(misses, 0, sizeof(misses));
+    memset(expected, 0, sizeof(expected));
+    sim_narrow_init_zeroed(&plain, &g, plain_tags);
+    vector_sets = (struct vector_sets){ .ll_tags = tags,
+                                        .ll_tag_shift = plain.tag_shift,
+                                        .ll_sets = plain.set_mask << 6,
+                                        .ll_last = 1u << (assoc - 1) };
+}
+
+static void expect(const struct waiting *w)
+{
+    expected[w->counter]++;
+    expected[w->counter + 1] += sim_narrow_ref(&plain, w->addr, w->size ? w->size : 1);
+}
+
+static void check(void)
+{
+    assert_memory_equal(tags, plain_tags, sizeof(tags));
+    assert_memory_equal(misses, expected, sizeof(misses));
+}
+
+// Few lines beyond what a set holds, so that all ways are met; some in two lines, some of a size
+// that is in one.
+static void test_random(void **state)
+{
+    (void)state;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+        skip();
+    srand(1);
+    for (u32 assoc = 9; assoc <= 16; assoc++) {
+        begin(assoc);
+        for (u32 turn = 0; turn < 2000; turn++) {
+            struct waiting w[16];
+            u32 n = (u32)rand() % 16 + 1;
+
+            for (u32 i = 0; i < n; i++) {
+                u32 line = (u32)rand() % (SETS * (assoc + 3)), kind = (u32)rand() % 8;
+
+                w[i] = (struct waiting){ (u64)line * 64 + (u32)rand() % 64, (u32)rand() % 20 * 2,
+                                         kind == 0 ? 40 : kind == 1 };
+                expect(&w[i]);
+            }
+            assert_ptr_equal(vector_waiting(w, w + n, misses), w + n);
+            for (u32 i = 0; i < n; i++)
+                assert_int_equal(w[i].size, LL_DONE);
+        }
+        check();
+    }
+}
+
+// What has been done is passed over.
+static void test_done(void **state)
+{
+    struct waiting w[] = { { 0, 2, 0 }, { 64, 2, LL_DONE }, { 0, 4, 0 } };
+
+    (void)state;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+        skip();
+    begin(12);
+    expect(&w[0]);
+    expect(&w[2]);
+    assert_ptr_equal(vector_waiting(w, w + 3, misses), w + 3);
+    check();
+    assert_int_equal(misses[2], 1);
+    assert_int_equal(misses[3], 1);
+    assert_int_equal(misses[4], 1);
+    assert_int_equal(misses[5], 0);
+}
+
+// With --calls=yes: totals of the L1's event and, behind it, of LL's.
+static void test_totals(void **state)
+{
+    struct waiting w[] = { { 0, 2, 0 }, { 256, 2, 0 }, { 0, 8, 0 } };
+
+    (void)state;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+        skip();
+    begin(12);
+    memset(owner, 0, sizeof(owner));
+    owner[2] = 3;
+    owner[8] = 5;
+    vector_sets.owner = owner;
+    vector_sets.totals = 40;
+    for (u32 i = 0; i < 3; i++)
+        expect(&w[i]);
+    expected[43] = expected[44] = 2;
+    expected[45] = 1;
+    assert_ptr_equal(vector_waiting(w, w + 3, misses), w + 3);
+    check();
+}
+
+// A tag of more than 32 bits, of the first line or the last, an end that is before the beginning,
+// and an LL that has been widened.
+static void test_stops(void **state)
+{
+    (void)state;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+        skip();
+    begin(16);
+    u64 beyond = (u64)UINT32_MAX << plain.tag_shift; // the first whose tag has 33 bits
+    struct waiting wide[] = { { beyond - 1, 2, 0 },
+                              { beyond, 2, 0 },
+                              { beyond - 1, 2, 2 },
+                              { UINT64_MAX, 2, 2 },
+                              { UINT64_MAX - 63, 2, 0 } };
+
+    expect(&wide[0]);
+    assert_ptr_equal(vector_waiting(wide, wide + 5, misses), wide + 1);
+    for (u32 i = 1; i < 5; i++)
+        assert_ptr_equal(vector_waiting(wide + i, wide + 5, misses), wide + i);
+    check();
+    vector_sets.ll_tags = NULL;
+    wide[0].size = 0;
+    assert_ptr_equal(vector_waiting(wide, wide + 5, misses), wide);
+    check();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_done),
+        cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_stops),
+    };
+
+    return cmocka_run_group_tests_name("count/vector", tests, NULL, NULL);
+}
