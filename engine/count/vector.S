@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sets of caches searched by AVX-512 and AVX2 (vector.h). Leaves nothing of the client's: the caller has
-// saved the registers.
+// Sets of caches searched by AVX-512 and AVX2 (vector.h). Leaves nothing of the client's: the
+// caller has saved the registers.
 #include "engine/count/vector.h"
 
     .intel_syntax noprefix

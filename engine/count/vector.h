@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Searches of a cache's set that need AVX-512, or AVX2 (vector.S): for replays alone, which run in the
+// Searches of a cache's set by AVX-512 or AVX2 (vector.S): for replays alone, which run in the
 // thread's signal handler, or between vector_save() and vector_restore(). A miss costs a third of
 // what C makes of it.
 #ifndef QUERN_ENGINE_VECTOR_H

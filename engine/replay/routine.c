@@ -38,7 +38,6 @@ extern const char routine_to_ll[], routine_to_cold[];
 extern const char routine_miss_d1[], routine_miss_i1[], routine_miss_i1_two[];
 extern const char routine_miss_d1_8[], routine_miss_d1_16[];
 extern const char routine_miss_i1_8[], routine_miss_i1_16[];
-// routine_avx2.S
 extern const char routine_avx2_d1_8[], routine_avx2_d1_12[], routine_avx2_d1_16[];
 extern const char routine_avx2_i1_4[], routine_avx2_i1_8[], routine_avx2_i1_16[];
 
@@ -819,7 +818,7 @@ static void ways_out(struct maker *m)
     m->i1 = way_out(NULL, routine_miss_i1, routine_miss_i1_8, routine_miss_i1_16, spool->i1.assoc);
 }
 
-// What routine_avx2.S wants to know of a fetch whose last line misses.
+// What routine.S wants to know by AVX2 of a fetch whose last line misses.
 static void miss_by_avx2(struct maker *m, const struct log_op *o)
 {
     struct x86 *a = &m->code;
