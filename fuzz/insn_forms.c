@@ -52,6 +52,7 @@ bool forms_banned(const ZydisDecodedInstruction *zi)
     case ZYDIS_MNEMONIC_ENQCMD:
     case ZYDIS_MNEMONIC_ENQCMDS:
     case ZYDIS_MNEMONIC_WRPKRU:
+    case ZYDIS_MNEMONIC_STUI: // wrpkru where there are no user interrupts
     case ZYDIS_MNEMONIC_LSL:
     case ZYDIS_MNEMONIC_SGDT:
     case ZYDIS_MNEMONIC_SIDT:

@@ -488,6 +488,27 @@ static bool sets_stack(const struct insn *in, const ZydisDecodedInstruction *zi)
     }
 }
 
+// Registers that some processor looks at or changes, and of which Zydis says nothing.
+static void unnamed(struct insn *in, const ZydisDecodedInstruction *zi)
+{
+    u32 ax = 1u << R_RAX, cx = 1u << R_RCX, dx = 1u << R_RDX;
+
+    switch ((int)zi->mnemonic) {
+    case ZYDIS_MNEMONIC_PAUSE: // F3 41 90 exchanges r8d and eax; a pause has no REX.B
+        if (zi->raw.rex.B)
+            in->written = in->regs |= ax | 1u << 8;
+        break;
+    // Where there are protection keys and no user interrupts (Zen 3), F3 says nothing: these are
+    // rdpkru and wrpkru.
+    case ZYDIS_MNEMONIC_CLUI:
+        in->regs |= ax | cx | dx;
+        in->written |= ax | dx;
+        break;
+    case ZYDIS_MNEMONIC_STUI: in->regs |= ax | cx | dx; break;
+    default: break;
+    }
+}
+
 void operands_collect(struct insn *in, const ZydisDecodedInstruction *zi,
                       const ZydisDecodedOperand *ops)
 {
@@ -501,9 +522,7 @@ void operands_collect(struct insn *in, const ZydisDecodedInstruction *zi,
             string_refs(in, zi);
     }
     in->regs_known = true;
-    // F3 41 90 exchanges r8d and eax; Zydis takes it for a pause, which has no REX.B
-    if (zi->mnemonic == ZYDIS_MNEMONIC_PAUSE && zi->raw.rex.B)
-        in->written = in->regs |= 1u << R_RAX | 1u << 8;
+    unnamed(in, zi);
     for (u32 i = 0; i < in->nrefs; i++) {
         if (in->refs[i].flags & MEMREF_WRITE)
             in->flags |= INSN_F_STORE;

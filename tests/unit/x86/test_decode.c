@@ -167,6 +167,29 @@ static void test_written_by_strings(void **state)
     }
 }
 
+// What Zydis does not say: F3 41 90 exchanges; where F3 has no meaning before rdpkru and wrpkru
+// these are what the processor executes.
+static void test_unnamed(void **state)
+{
+    const u32 ax = 1u << R_RAX, cx = 1u << R_RCX, dx = 1u << R_RDX;
+
+    (void)state;
+    DECODE("\xf3\x90"); // pause
+    assert_int_equal(in.regs, 0);
+    DECODE("\xf3\x41\x90"); // xchg r8d, eax
+    assert_int_equal(in.regs, ax | 1u << 8);
+    assert_int_equal(in.written, ax | 1u << 8);
+    DECODE("\xf3\x0f\x01\xee"); // clui
+    assert_int_equal(in.regs, ax | cx | dx);
+    assert_int_equal(in.written, ax | dx);
+    DECODE("\xf3\x0f\x01\xef"); // stui
+    assert_int_equal(in.regs, ax | cx | dx);
+    assert_int_equal(in.written, 0);
+    DECODE("\x0f\x01\xee"); // rdpkru
+    assert_int_equal(in.regs, ax | cx | dx);
+    assert_int_equal(in.written, ax | dx);
+}
+
 static void test_kinds(void **state)
 {
     static const struct {
@@ -414,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_written_by_strings),
+        cmocka_unit_test(test_unnamed),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_locked),
         cmocka_unit_test(test_flags),
