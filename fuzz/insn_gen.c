@@ -539,6 +539,10 @@ static bool place_piece(struct piece *p, struct pins *pins)
         if (!pin(pins, 1, n))
             return false;
     }
+    // Its line is no memory operand; one of the snippets' code would make other code of it, which
+    // may set the trap flag (docs/limits.md).
+    if (p->zi.mnemonic == ZYDIS_MNEMONIC_CLZERO && !pin(pins, 0, arena_base + rnd(ARENA_SIZE)))
+        return false;
     for (int i = 0; i < p->zi.operand_count; i++) {
         const ZydisDecodedOperand *o = &p->op[i];
 
