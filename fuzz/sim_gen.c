@@ -98,6 +98,7 @@ static bool is_label[TABLE_WORDS];
 static uint32_t ntable;
 static char *before[OPS_MAX + 1]; // directives in front of an op
 static bool plain;                // -v
+static bool wide;                 // vectors of 64 bytes: the processor has them, and not -v
 static int functions[FUNCS_MAX];  // their labels
 static int nfunctions;
 static uint32_t arena_mask; // of offsets
@@ -241,7 +242,7 @@ static const char *operand(struct op *o, uint32_t size)
 static void gather(void)
 {
     struct op *o;
-    bool k = !plain && chance(50);
+    bool k = wide && chance(50);
     uint32_t t = (ntable + 7) & ~7u;
     uint8_t r = some_offset();
 
@@ -304,34 +305,34 @@ static void memory(void)
     // what is loaded is used, or Cachegrind leaves the load out (tests/compat/reference-model.md)
     static const struct {
         const char *text;
-        uint8_t size, access, plain;
+        uint8_t size, access, wide;
     } forms[] = {
-        { "add %s, %%rdx", 8, READ, 1 },
-        { "xor %s, %%r10d", 4, READ, 1 },
-        { "add %s, %%r11w", 2, READ, 1 },
-        { "sub %s, %%dl", 1, READ, 1 },
-        { "mov %%rdx, %s", 8, WRITE, 1 },
-        { "mov %%r10d, %s", 4, WRITE, 1 },
-        { "mov %%dx, %s", 2, WRITE, 1 },
-        { "mov %%r11b, %s", 1, WRITE, 1 },
-        { "movl $0x1234567, %s", 4, WRITE, 1 },
-        { "movq $-1, %s", 8, WRITE, 1 },
-        { "add %%rdx, %s", 8, MODIFY, 1 },
-        { "incl %s", 4, MODIFY, 1 },
-        { "notw %s", 2, MODIFY, 1 },
-        { "negb %s", 1, MODIFY, 1 },
-        { "vpaddd %s, %%xmm0, %%xmm0", 16, READ, 1 },
-        { "movups %%xmm1, %s", 16, WRITE, 1 },
-        { "vpaddd %s, %%ymm0, %%ymm0", 32, READ, 1 },
-        { "vmovups %%ymm1, %s", 32, WRITE, 1 },
-        { "addss %s, %%xmm2", 4, READ, 1 },
-        { "movsd %%xmm2, %s", 8, WRITE, 1 },
-        { "fldt %s", 10, READ, 1 },
-        { "vmovups %s, %%zmm0", 64, READ, 0 },
-        { "vmovups %%zmm1, %s", 64, WRITE, 0 },
-        { "vpaddd %s, %%zmm16, %%zmm17", 64, READ, 0 },
-        { "lock addl $1, %s", 4, MODIFY, 1 },
-        { "xchg %%rdx, %s", 8, MODIFY, 1 },
+        { "add %s, %%rdx", 8, READ, 0 },
+        { "xor %s, %%r10d", 4, READ, 0 },
+        { "add %s, %%r11w", 2, READ, 0 },
+        { "sub %s, %%dl", 1, READ, 0 },
+        { "mov %%rdx, %s", 8, WRITE, 0 },
+        { "mov %%r10d, %s", 4, WRITE, 0 },
+        { "mov %%dx, %s", 2, WRITE, 0 },
+        { "mov %%r11b, %s", 1, WRITE, 0 },
+        { "movl $0x1234567, %s", 4, WRITE, 0 },
+        { "movq $-1, %s", 8, WRITE, 0 },
+        { "add %%rdx, %s", 8, MODIFY, 0 },
+        { "incl %s", 4, MODIFY, 0 },
+        { "notw %s", 2, MODIFY, 0 },
+        { "negb %s", 1, MODIFY, 0 },
+        { "vpaddd %s, %%xmm0, %%xmm0", 16, READ, 0 },
+        { "movups %%xmm1, %s", 16, WRITE, 0 },
+        { "vpaddd %s, %%ymm0, %%ymm0", 32, READ, 0 },
+        { "vmovups %%ymm1, %s", 32, WRITE, 0 },
+        { "addss %s, %%xmm2", 4, READ, 0 },
+        { "movsd %%xmm2, %s", 8, WRITE, 0 },
+        { "fldt %s", 10, READ, 0 },
+        { "vmovups %s, %%zmm0", 64, READ, 1 },
+        { "vmovups %%zmm1, %s", 64, WRITE, 1 },
+        { "vpaddd %s, %%zmm16, %%zmm17", 64, READ, 1 },
+        { "lock addl $1, %s", 4, MODIFY, 0 },
+        { "xchg %%rdx, %s", 8, MODIFY, 0 },
     };
     size_t k;
     struct op tmp = { 0 };
@@ -340,7 +341,7 @@ static void memory(void)
 
     do
         k = rnd(sizeof(forms) / sizeof(*forms));
-    while (plain && !forms[k].plain);
+    while (!wide && forms[k].wide);
     tmp.reg = tmp.reg2 = tmp.index = NOREG;
     if (!strncmp(forms[k].text, "fldt", 4))
         jump_on(); // VEX fails at some blocks with x87 code and gathers
@@ -1007,6 +1008,7 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    wide = !plain && __builtin_cpu_supports("avx512f");
     if (random_geometry) {
         rng = seed;
         print_geometry();
