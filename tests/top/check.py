@@ -516,7 +516,7 @@ def signals():
     faults = []
     t = Terminal(["/bin/bash", "--norc", "-c", "set -m; \"$0\" top calls.callgrind; echo status $?; read; fg; echo end $?",
                   QUERN])
-    t.until(lambda text: "q quit" in text)
+    t.until(lambda text: "1/3" in text)  # which is written last
     first = t.text()
     t.press("\x1a")  # Ctrl-Z
     if not t.until(lambda text: "status 148" in text) or not t.sane():  # 128 + SIGTSTP
