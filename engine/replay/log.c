@@ -20,9 +20,33 @@ static u64 end_of(const struct thread *t)
     return t->log_begin + tb_config.log_size;
 }
 
-static u64 other_of(const struct thread *t)
+// Where the thread's buffer number i begins.
+static u64 begin_of(const struct thread *t, u64 i)
 {
-    return t->log_begin ^ ((u64)t->self + TA_LOG) ^ ((u64)t->self + TA_LOG_OTHER);
+    return (u64)t->self + TA_LOG + i * TA_LOG_STRIDE + TA_LOG_SIZE - tb_config.log_size;
+}
+
+// The page behind it cannot be written, and the replay of a full buffer reads a word there. A
+// buffer of a thread that was in this area before is as it was left.
+static void make_buffer(u64 begin)
+{
+    u64 end = begin + tb_config.log_size;
+
+    if (*(const u64 *)end == LOG_END)
+        return;
+    *(u64 *)end = LOG_END;
+    if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
+        engine_die("cannot protect the end of a thread's buffer");
+}
+
+// The buffer behind the one that is being filled.
+static u64 next_of(const struct thread *t)
+{
+    u64 i = (t->log_begin - (u64)t->self - TA_LOG) / TA_LOG_STRIDE;
+    u64 begin = begin_of(t, (i + 1) % TA_LOGS);
+
+    make_buffer(begin);
+    return begin;
 }
 
 // The turn goes from thread to thread, and with it the caches: what was recorded with them is
@@ -92,19 +116,8 @@ void log_init(void)
 
 static void buffers_init(struct thread *t)
 {
-    const u64 buffers[] = { TA_LOG_OTHER, TA_LOG };
-
-    for (u32 i = 0; i < ARRAY_SIZE(buffers); i++) {
-        u64 end;
-
-        t->log = t->log_begin = (u64)t->self + buffers[i] + TA_LOG_SIZE - tb_config.log_size;
-        // The replay of a full buffer reads one word more.
-        end = end_of(t);
-        sys_mprotect(end, PAGE_SIZE, PROT_READ | PROT_WRITE);
-        *(u64 *)end = LOG_END;
-        if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
-            engine_die("cannot protect the end of a thread's buffer");
-    }
+    t->log = t->log_begin = begin_of(t, 0);
+    make_buffer(t->log_begin);
     if (t->slot == 0)
         sys_populate(t->log_begin, tb_config.log_size);
     *(u64 *)t->log_begin = 0;
@@ -238,12 +251,12 @@ bool log_full(struct thread *t, u64 addr, u64 *r11)
     // The store behind a record is its first: nothing of it is there yet.
     replayer_start();
     if (replayer_is_there() && replayer_has_processor()) {
-        u64 other = other_of(t);
+        u64 next = next_of(t);
 
-        replayer_settle(t);
-        *(u64 *)other = 0;
+        replayer_make_room(t);
+        *(u64 *)next = 0;
         replayer_hand_over(t, (const u64 *)t->log_begin, (const u64 *)start);
-        t->log_begin = other;
+        t->log_begin = next;
     } else {
         t->log = start;
         log_drain(t);

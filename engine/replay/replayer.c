@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The process that replays (replayer.h).
 //
-// A job is a thread's, and lies in its area: it has one at a time. Its state goes from FREE to FULL
-// by the thread, to BUSY by who takes it (the replayer; the thread itself, or who empties its
-// buffer while it is quiet), and back to FREE.
+// What a thread has handed over lies in its area, in the order in which it is to be replayed. One
+// at a time is: its state is BUSY while somebody is at the oldest (the replayer; the thread itself,
+// or who empties its buffers while it is quiet), else FREE.
 //
 // The process is a child of the client that sends no signal when it ends, so that only a wait for
 // children of all kinds would see it (__WALL, __WCLONE): before such a one it is ended, and begins
@@ -31,13 +31,19 @@
 #define FUTEX_WAKE_PRIVATE (FUTEX_WAKE | FUTEX_PRIVATE_FLAG)
 #define STACK_BYTES        0x10000u
 #define SPINS              2000u     // looks before either side sleeps: a sleep costs 50 us
+#define MOMENT             200u      // looks: as long as it may take to come to the next buffer
 #define LOOK_NS            100000000 // between looks of who waits, at whether the replayer lives
 
-enum job_state { JOB_FREE, JOB_FULL, JOB_BUSY, JOB_AWAITED };
+enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
+
+struct buffer {
+    const u64 *from, *end;
+};
 
 struct job {
-    u32 state; // enum job_state; JOB_AWAITED: busy, and its thread sleeps
-    const u64 *from, *end;
+    u32 state;       // enum job_state; JOB_AWAITED: busy, and its thread sleeps
+    u32 given, done; // buffers, counted for ever: by the thread, by who is at the oldest
+    struct buffer buffer[TA_LOGS];
 };
 
 _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
@@ -61,12 +67,47 @@ static struct job *job_of(const struct thread *t)
     return (struct job *)((u64)t + TA_JOB);
 }
 
-static bool job_take(struct job *j)
+static u32 waiting(const struct job *j)
 {
-    u32 full = JOB_FULL;
+    return __atomic_load_n(&j->given, __ATOMIC_ACQUIRE) -
+           __atomic_load_n(&j->done, __ATOMIC_ACQUIRE);
+}
 
-    return __atomic_compare_exchange_n(&j->state, &full, JOB_BUSY, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+static void job_leave(struct job *j)
+{
+    if (__atomic_exchange_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST) == JOB_AWAITED)
+        sys_futex(&j->state, FUTEX_WAKE_PRIVATE, 1, NULL);
+}
+
+// The oldest; NULL: there is none, or somebody is at it.
+static const struct buffer *job_take(struct job *j)
+{
+    u32 expected = JOB_FREE;
+
+    if (!waiting(j) || !__atomic_compare_exchange_n(&j->state, &expected, JOB_BUSY, false,
+                                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return NULL;
+    if (waiting(j))
+        return &j->buffer[j->done % TA_LOGS];
+    job_leave(j);
+    return NULL;
+}
+
+// The oldest has been replayed. In this order: whoever finds them after SIGKILL sees whether what
+// is under way, if anything is, is the oldest or the one before it.
+static void job_done(struct job *j, struct thread *t)
+{
+    __atomic_store_n(&j->done, j->done + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->replay_end, 0, __ATOMIC_RELEASE);
+}
+
+// Who was at the oldest is gone, and what was under way has been replayed.
+static void job_inherit(struct job *j, struct thread *t)
+{
+    if (t->replay_end && waiting(j) && t->replay_end == (u64)j->buffer[j->done % TA_LOGS].end)
+        job_done(j, t);
+    t->replay_end = 0;
+    __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
 }
 
 // -- the process --
@@ -79,14 +120,14 @@ static bool take_any(void)
 
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
+        const struct buffer *b = job_take(j);
 
-        if (__atomic_load_n(&j->state, __ATOMIC_RELAXED) != JOB_FULL || !job_take(j))
+        if (!b)
             continue;
         any = true;
-        replay_records(t, j->from, j->end);
-        t->replay_end = 0;
-        if (__atomic_exchange_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST) == JOB_AWAITED)
-            sys_futex(&j->state, FUTEX_WAKE_PRIVATE, 1, NULL);
+        replay_records(t, b->from, b->end);
+        job_done(j, t);
+        job_leave(j);
     }
     return any;
 }
@@ -118,16 +159,24 @@ static void inherit(void)
     routine_forget_locks();
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
+        const struct buffer *b;
+        u32 last = (j->given - 1) % TA_LOGS;
 
         if (!t->own || thread_own(t)->tgid != replayer.client)
             continue;
-        if (job_take(j)) {
-            replay_records(t, j->from, j->end);
-            t->replay_end = 0;
+        if (j->state != JOB_FREE) {
+            rest_replay(t, NULL, 0);
+            job_inherit(j, t);
+        }
+        while ((b = job_take(j))) {
+            replay_records(t, b->from, b->end);
+            job_done(j, t);
+            job_leave(j);
         }
         // While it was being handed over it was still the thread's.
-        rest_replay(t, j->from == (const u64 *)t->log_begin ? NULL : (const u64 *)t->log_begin,
-                    tb_config.log_size);
+        rest_replay(
+            t, j->buffer[last].from == (const u64 *)t->log_begin ? NULL : (const u64 *)t->log_begin,
+            tb_config.log_size);
     }
 }
 
@@ -226,31 +275,12 @@ bool replayer_has_processor(void)
     return running <= tb_config.replayer_beside;
 }
 
-void replayer_thread_init(struct thread *t)
-{
-    struct job *j = job_of(t);
-
-    if (!tb_config.replayer)
-        return;
-    // Of a thread that was killed: its records go with it.
-    if (!job_take(j))
-        replayer_settle(t);
-    j->from = NULL;
-    __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
-    // Executions and misses of a block are counted side by side: two processors would wait for each
-    // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
-    threads_more_counters(t);
-    if (t->misses != t->counters)
-        t->misses[spool->owner] = t->slot + 1;
-}
-
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
 {
     struct job *j = job_of(t);
 
-    j->from = from;
-    j->end = end;
-    __atomic_store_n(&j->state, JOB_FULL, __ATOMIC_SEQ_CST);
+    j->buffer[j->given % TA_LOGS] = (struct buffer){ from, end };
+    __atomic_store_n(&j->given, j->given + 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&replayer.asleep, __ATOMIC_SEQ_CST))
         return;
     __atomic_fetch_add(&replayer.word, 1, __ATOMIC_SEQ_CST);
@@ -266,18 +296,17 @@ static void take_over(struct thread *t)
     ll_forget_locks();
     routine_forget_locks();
     rest_resume(t);
-    t->replay_end = 0;
-    __atomic_store_n(&job_of(t)->state, JOB_FREE, __ATOMIC_SEQ_CST);
+    job_inherit(job_of(t), t);
 }
 
-// Until the state is not BUSY any more.
-static void await(struct thread *t)
+// Somebody is at the oldest: until nobody is, or n at most wait.
+static void await(struct thread *t, u32 n)
 {
     struct k_timespec look = { 0, LOOK_NS };
     struct job *j = job_of(t);
 
     for (u32 i = 0; i < SPINS; i++) {
-        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE)
+        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
             return;
         __builtin_ia32_pause();
     }
@@ -286,7 +315,7 @@ static void await(struct thread *t)
 
         __atomic_compare_exchange_n(&j->state, &busy, JOB_AWAITED, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE)
+        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
             return;
         if (!__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST) &&
             __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
@@ -297,19 +326,67 @@ static void await(struct thread *t)
     }
 }
 
+// Until n at most wait. So long as they are replayed one behind the other, nobody is at them for a
+// moment between two.
+static void settle(struct thread *t, u32 n, u32 looks)
+{
+    struct job *j = job_of(t);
+    u32 seen = 0;
+
+    while (waiting(j) > n) {
+        const struct buffer *b;
+
+        if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
+            await(t, n);
+            seen = 0;
+        } else if (seen++ < looks) {
+            __builtin_ia32_pause();
+        } else if ((b = job_take(j))) {
+            replay_run(t, b->from, b->end);
+            job_done(j, t);
+            job_leave(j);
+            seen = 0;
+        }
+    }
+}
+
 void replayer_settle(struct thread *t)
+{
+    if (tb_config.replayer)
+        settle(t, 0, 0);
+}
+
+void replayer_make_room(struct thread *t)
+{
+    settle(t, TA_LOGS - 2, MOMENT);
+}
+
+// What waits of a thread that was killed goes with it.
+static void forget(struct thread *t)
 {
     struct job *j = job_of(t);
 
-    if (!tb_config.replayer || __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE)
-        return;
-    if (!job_take(j)) {
-        await(t);
-        return;
+    while (waiting(j)) {
+        if (job_take(j)) {
+            j->done = j->given;
+            job_leave(j);
+        } else {
+            await(t, 0);
+        }
     }
-    replay_run(t, j->from, j->end);
-    t->replay_end = 0;
-    __atomic_store_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST);
+    j->buffer[(j->given - 1) % TA_LOGS].from = NULL; // it may begin with the same
+}
+
+void replayer_thread_init(struct thread *t)
+{
+    if (!tb_config.replayer)
+        return;
+    forget(t);
+    // Executions and misses of a block are counted side by side: two processors would wait for each
+    // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
+    threads_more_counters(t);
+    if (t->misses != t->counters)
+        t->misses[spool->owner] = t->slot + 1;
 }
 
 void replayer_stop(void)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // --replay=process: full buffers are replayed beside the client, by a process that shares its
 // memory and nothing else: no descriptor, no signal, no place in its process group, and no thread
-// of it. A thread has two buffers; while one is replayed it fills the
-// other, and comes to wait only when that is full, too. A buffer that nobody has begun to replay by
-// then its thread takes back: with no idle processor it is as with --replay=inline. With that the
+// of it. A thread has TA_LOGS buffers by turns: while some wait, it
+// fills the next, and comes to wait only when all are full. If nobody is at one of them then, its
+// thread takes the oldest back: with no idle processor it is as with --replay=inline. With that the
 // process is there as well: when SIGKILL ends the client, it replays what is left.
 //
 // The order in which the references of one thread are simulated is that of one thread alone, and so
@@ -34,11 +34,15 @@ bool replayer_has_processor(void);
 // A thread begins in an area that is new, or another thread's before.
 void replayer_thread_init(struct thread *t);
 
-// The complete records in [from, end) shall be replayed; t has none that are waiting.
+// Waits until one buffer more may be handed over, and the one behind it in turn be filled.
+// @signal-safe
+void replayer_make_room(struct thread *t);
+
+// The complete records in [from, end) shall be replayed, behind those handed over before.
 // @signal-safe
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 
-// What t has handed over has been replayed when this returns. @signal-safe
+// All that t has handed over has been replayed when this returns. @signal-safe
 void replayer_settle(struct thread *t);
 
 // The process is to end, and has when this returns; what waits is left to the threads. Before the

@@ -18,7 +18,7 @@
 #define TA_VEC 0x8400
 // replay/replayer.c: what a thread has handed over
 #define TA_JOB         0x8e00
-#define TA_JOB_SIZE    64
+#define TA_JOB_SIZE    128
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
@@ -32,11 +32,13 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-// What the thread records until it is simulated, in two buffers by turns; behind each a page that
-// cannot be written.
-#define TA_LOG       0x400000
-#define TA_LOG_OTHER 0x300000
-#define TA_LOG_SIZE  0x80000
+// What the thread records until it is simulated, in four buffers by turns; behind each a page that
+// cannot be written. Where another process replays, the lines of a buffer are in that one's caches
+// when it is used again: with two it took twice as long to write (docs/design/030).
+#define TA_LOG        0x290000
+#define TA_LOGS       4
+#define TA_LOG_STRIDE 0x90000
+#define TA_LOG_SIZE   0x80000
 // Or, where blocks are watched that record nothing, which of them were entered: u32, up to where
 // the low 16 bits of the address are 0.
 #define TA_WATCH_END (TA_LOG + 0x10000)

@@ -65,14 +65,22 @@ bool threads_is_profiled(const struct thread *t)
 
 // ---- Areas ----
 
+#define LOG_PART(i)                                                                      \
+    {                                                                                    \
+        TA_LOG + (i)*TA_LOG_STRIDE, TA_LOG + (i)*TA_LOG_STRIDE + TA_LOG_SIZE + PAGE_SIZE \
+    }
+_Static_assert(TA_LOGS == 4 && TA_LOG + TA_LOGS * TA_LOG_STRIDE <= TA_REPLAY, "room for buffers");
+
 static const struct {
     u64 start, end;
 } area_parts[] = {
     { 0, TA_ENGINE_STACK },
     { TA_ENGINE_STACK + PAGE_SIZE, TA_ENGINE_STACK_TOP },
     { TA_SIGNAL_STACK + PAGE_SIZE, TA_SIGNAL_STACK_TOP },
-    { TA_LOG_OTHER, TA_LOG_OTHER + TA_LOG_SIZE + PAGE_SIZE },
-    { TA_LOG, TA_LOG + TA_LOG_SIZE + PAGE_SIZE },
+    LOG_PART(0),
+    LOG_PART(1),
+    LOG_PART(2),
+    LOG_PART(3),
     { TA_REPLAY, TA_REPLAY_END },
     { TA_D1, TA_D1 + TA_D1_SIZE },
 };

@@ -37,9 +37,10 @@ static struct {
     const u64 *from, *end;
 } made[64];
 static u32 begun, nmade;
-static u32 hold;     // 1: a replay by the process lasts until it is 0
-static u32 more;     // threads_more_counters()
-static u64 apart[2]; // which are these
+static u32 hold; // 1: a replay by the process lasts until it is 0
+static enum { ENDS_NOT, ENDS_BEFORE, ENDS_IN } ends; // a replay by a thread ends the process
+static u32 more;                                     // threads_more_counters()
+static u64 apart[2];                                 // which are these
 static bool died;
 static s32 replayed_in; // the process
 
@@ -70,6 +71,7 @@ static void replay(struct thread *of, const u64 *from, const u64 *end)
 {
     u32 i = __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
 
+    of->replay_end = (u64)end;
     made[i].by = sys_getpid();
     made[i].of = of;
     made[i].from = from;
@@ -88,7 +90,12 @@ void replay_records(struct thread *of, const u64 *from, const u64 *end)
 
 void replay_run(struct thread *of, const u64 *from, const u64 *end)
 {
-    replay(of, from, end);
+    if (ends != ENDS_BEFORE)
+        replay(of, from, end);
+    if (ends == ENDS_NOT)
+        return;
+    hold = 0;
+    sys_call2(SYS_kill, (u64)sys_getpid(), SIGKILL);
 }
 
 // What a test shares with a process that is killed, and with that one's replayer.
@@ -166,6 +173,7 @@ static int setup(void **state)
     memset(area, 0, sizeof(area));
     memset(made, 0, sizeof(made));
     begun = nmade = hold = more = resumed = 0;
+    ends = ENDS_NOT;
     nthreads = 1;
     died = false;
     replayed_in = 0;
@@ -263,6 +271,36 @@ static void test_inherited(void **state)
     }
 }
 
+// Killed while it replayed the older of two buffers that t had taken back, or was about to: what
+// is under way goes on, what is not is replayed from its beginning, and then what is behind it.
+static void test_inherited_busy(void **state)
+{
+    u32 status;
+    long child;
+
+    child = sys_call5(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        replayer_fork_child();
+        own.tgid = sys_getpid();
+        replayer_start();
+        ends = *state ? ENDS_IN : ENDS_BEFORE;
+        t->log_begin = (u64)record;
+        hold = 1;
+        replayer_hand_over(u, record, record + 1);
+        wait_taken(1); // so that the process is busy
+        replayer_hand_over(t, record + 1, record + 2);
+        replayer_hand_over(t, record + 2, record + 3);
+        replayer_settle(t);
+    }
+    assert_int_equal(sys_call4(SYS_wait4, (u64)child, (u64)&status, 0, 0), child);
+    assert_int_equal(status, SIGKILL);
+    while (__atomic_load_n(&shared->rests, __ATOMIC_SEQ_CST) < 3)
+        sys_call0(SYS_sched_yield);
+    // u's, t's two; of these the first by t if it had begun it
+    assert_int_equal(shared->replayed, 3);
+    assert_ptr_equal(shared->buffer[0], record);
+}
+
 // It begins again where it is missed.
 static void test_again(void **state)
 {
@@ -342,6 +380,32 @@ static void test_taken_back(void **state)
     assert_int_equal(nmade, 2);
 }
 
+// Buffers wait for each other: all but the one that is to be filled.
+static void test_in_order(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    hold = 1;
+    for (u32 i = 0; i < TA_LOGS - 1; i++) {
+        replayer_make_room(t); // at once
+        replayer_hand_over(t, record + i, record + i + 1);
+        wait_taken(1);
+        assert_int_equal(made[0].done, 0);
+    }
+    assert_int_equal(nmade, 1);
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
+    replayer_make_room(t);
+    assert_int_equal(made[0].done, 1);
+    replayer_hand_over(t, record + 3, record + 4);
+    replayer_settle(t);
+    assert_int_equal(nmade, TA_LOGS);
+    for (u32 i = 0; i < TA_LOGS; i++) {
+        assert_ptr_equal(made[i].from, record + i);
+        assert_int_equal(made[i].done, 1);
+    }
+}
+
 // What a thread that is gone has handed over is not replayed for the next in its area.
 static void test_next_thread(void **state)
 {
@@ -393,6 +457,7 @@ static void test_killed(void **state)
         replayer_settle(t);
     assert_int_equal(died, !alone);
     assert_int_equal(resumed, alone);
+    assert_int_equal(nmade, 1); // it goes on where it was, not from its beginning
     assert_int_equal(shared->forgot, alone ? 3 : 0);
     assert_false(replayer_is_there());
     assert_int_equal(sys_call4(SYS_wait4, (u64)made[0].by, 0, __WALL, 0), made[0].by);
@@ -458,12 +523,15 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_process, setup, stop),
         cmocka_unit_test_setup_teardown(test_awaited, setup, stop),
         cmocka_unit_test_setup_teardown(test_taken_back, setup, stop),
+        cmocka_unit_test_setup_teardown(test_in_order, setup, stop),
         cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
         cmocka_unit_test_setup_teardown(test_killed, setup, stop),
         { "test_killed, two threads", test_killed, setup, stop, &own },
         cmocka_unit_test_setup_teardown(test_forked, setup, stop),
         cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
+        { "test_inherited_busy, before it was begun", test_inherited_busy, setup, stop, NULL },
+        { "test_inherited_busy, under way", test_inherited_busy, setup, stop, &own },
         cmocka_unit_test_setup_teardown(test_again, setup, stop),
         cmocka_unit_test(test_has_processor),
     };
