@@ -79,14 +79,6 @@ static char *value_of(const char *path, const char *key)
 
 // ---- The processor ----
 
-// What each level of the x86-64 psABI adds, as the kernel calls it: it leaves out what it does not
-// support itself.
-static const char *const levels[] = {
-    "cx16 lahf_lm popcnt pni sse4_1 sse4_2 ssse3",
-    "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
-    "avx512f avx512bw avx512cd avx512dq avx512vl",
-};
-
 static bool has_word(const char *words, const char *word)
 {
     size_t n = strlen(word);
@@ -97,44 +89,25 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-static bool has_all(const char *flags, const char *words)
-{
-    for (size_t n; *words; words += n + (words[n] == ' ')) {
-        char word[32];
-
-        n = strcspn(words, " ");
-        snprintf(word, sizeof(word), "%.*s", (int)n, words);
-        if (!has_word(flags, word))
-            return false;
-    }
-    return true;
-}
-
 static void processor(struct doctor *d)
 {
     static const char info[] = "/proc/cpuinfo";
-    char *flags = value_of(info, "flags"), *name = value_of(info, "model name");
+    char *name = value_of(info, "model name");
     char *family = value_of(info, "cpu family"), *model = value_of(info, "model");
     char *stepping = value_of(info, "stepping");
-    static const char *const names[] = { "x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4" };
-    unsigned level = 0;
 
-    if (!flags) {
-        say(d, BAD, "processor", "%s does not say what it can; /proc must be mounted", info);
+    if (!family) {
+        say(d, BAD, "processor", "%s does not say what it is; /proc must be mounted", info);
         goto out;
     }
-    if (!has_word(flags, "lahf_lm")) {
+    if (!run_cpu_machine_has(CPU_LAHF)) {
         say(d, BAD, "processor", "%s has no lahf_lm, which all have since 2006; no profile here",
             name ? name : "it");
         goto out;
     }
-    while (level < sizeof(levels) / sizeof(*levels) && has_all(flags, levels[level]))
-        level++;
-    say(d, GOOD, "processor", "%s: %s, family %s, model %s, stepping %s", names[level],
-        name ? name : "unknown", family ? family : "?", model ? model : "?",
-        stepping ? stepping : "?");
+    say(d, GOOD, "processor", "%s: %s, family %s, model %s, stepping %s", run_cpu_machine_level(),
+        name ? name : "unknown", family, model ? model : "?", stepping ? stepping : "?");
 out:
-    free(flags);
     free(name);
     free(family);
     free(model);

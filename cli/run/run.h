@@ -103,6 +103,11 @@ void run_cpu_read(struct run_cpu *cpu, const char *name, const char *value);
 void run_cpu_option(void *field, const struct option *o, const char *value);
 // The caches of the model for those that were not given.
 void run_cpu_caches(const struct run_cpu *cpu, struct run_caches *c);
+// Whether this machine's processor has a feature of share/cpu.h, and the kernel what it needs; the
+// highest level of the psABI that both have: not by /proc/cpuinfo, where some kernels leave out
+// what they hide without effect.
+bool run_cpu_machine_has(unsigned feature);
+const char *run_cpu_machine_level(void);
 // What /proc/cpuinfo says of one processor behind its number; to be freed.
 char *run_cpu_info(const struct run_cpu *cpu);
 

@@ -92,7 +92,7 @@ static const struct feature features[CPU_FEATURES] = {
 
 // ---- The machine ----
 
-static bool machine_has(unsigned f)
+bool run_cpu_machine_has(unsigned f)
 {
     const struct feature *w = &features[f];
     uint64_t xcr0 = run_machine_xcr0();
@@ -112,8 +112,7 @@ static struct cpu_set of_level(unsigned level)
     return s;
 }
 
-// The highest that this machine has.
-static const char *machine_level(void)
+const char *run_cpu_machine_level(void)
 {
     const char *word = models[0].word;
 
@@ -121,7 +120,7 @@ static const char *machine_level(void)
         struct cpu_set s = of_level(models[m].level);
 
         for (unsigned f = 1; f < CPU_FEATURES; f++)
-            if (cpu_set_has(&s, f) && !machine_has(f))
+            if (cpu_set_has(&s, f) && !run_cpu_machine_has(f))
                 return word;
         word = models[m].word;
     }
@@ -133,7 +132,7 @@ static void check_machine(const char *name, const char *value, const struct cpu_
     char *lacks = NULL;
 
     for (unsigned f = 1; f < CPU_FEATURES; f++) {
-        if (cpu_set_has(s, f) && !machine_has(f)) {
+        if (cpu_set_has(s, f) && !run_cpu_machine_has(f)) {
             char *more =
                 xasprintf("%s%s%s", lacks ? lacks : "", lacks ? ", " : "", features[f].word);
 
@@ -143,7 +142,7 @@ static void check_machine(const char *name, const char *value, const struct cpu_
     }
     if (lacks)
         die(UTIL_USAGE, "%s=%s: this machine's processor lacks %s; it has %s", name, value, lacks,
-            machine_level());
+            run_cpu_machine_level());
 }
 
 // ---- The table ----
