@@ -171,7 +171,7 @@ END
     export QUERN_ENGINE=$BUILD/libexec/quern/quern-engine
     "$QUERN" run -q --cache-sim=no --symbol-cache=kept -o out /bin/true
     bin/quern run -q --cache-sim=no --symbol-cache=kept -o out2 /bin/true
-    cmp <(grep -v -e '^pid:' -e '^cmd:' out) <(grep -v -e '^pid:' -e '^cmd:' out2)
+    diff <(grep -v -e "^pid:" -e "^cmd:" out) <(grep -v -e "^pid:" -e "^cmd:" out2)
     before=$(kept kept)
     # Each has a file of its own for every module.
     "$QUERN" run -q --cache-sim=no --symbol-cache=one -o out /bin/true
