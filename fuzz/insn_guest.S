@@ -8,7 +8,8 @@
 // writable, with `both` both, which must change nothing. Tiles are used where cpuid and the kernel
 // have them. What goes wrong with the program itself is said on standard error, with status 99.
 //
-// NO_AVX512 leaves out what Valgrind does not know: masks, the upper halves of the vectors, tiles.
+// NO_AVX512 leaves out masks, the upper halves of the vectors and tiles, NO_BASES those of fs and
+// gs: where the processor or the kernel has none, and for Valgrind, which knows none of them.
 
 #define REGISTERS_32 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16, \
     17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
@@ -215,7 +216,7 @@ next:
         .endr
 #endif
         ldmxcsr E_MXCSR(%rbx)
-#ifndef NO_AVX512
+#ifndef NO_BASES
         mov     E_FS(%rbx), %rax
         wrfsbase %rax
         mov     E_GS(%rbx), %rax
@@ -270,16 +271,18 @@ snippet_exit:
         vmovdqa %ymm\n, r_zmm+64*\n(%rip)
         .endr
 #else
-        rdfsbase %rax
-        mov     %rax, r_fs(%rip)
-        rdgsbase %rax
-        mov     %rax, r_gs(%rip)
         .irp    n, REGISTERS_32
         vmovdqa64 %zmm\n, r_zmm+64*\n(%rip)
         .endr
         .irp    n, 0,1,2,3,4,5,6,7
         kmovq   %k\n, r_k+8*\n(%rip)
         .endr
+#endif
+#ifndef NO_BASES
+        rdfsbase %rax
+        mov     %rax, r_fs(%rip)
+        rdgsbase %rax
+        mov     %rax, r_gs(%rip)
 #endif
         fxsave64 r_fx(%rip)
         // where the last x87 instruction and its operand lay: a code address, which DIFFERS under

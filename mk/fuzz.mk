@@ -57,7 +57,8 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kep
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.
 # check-insn has fixed seeds: 24 take 30 s on two processors.
 FUZZ_INSN := $(BUILD)/fuzz/insn
-FUZZ_INSN_PARTS := $(addprefix $(FUZZ_INSN)/,insn_gen insn_cmp guest.o guest-avx2.o)
+FUZZ_GUESTS := $(addprefix $(FUZZ_INSN)/,guest.o guest-avx2.o guest-baseless.o guest-avx2-baseless.o)
+FUZZ_INSN_PARTS := $(addprefix $(FUZZ_INSN)/,insn_gen insn_cmp) $(FUZZ_GUESTS)
 FUZZ_ZYDIS := Decoder DecoderData MetaInfo Mnemonic Register Segment SharedData Utils Zydis
 FUZZ_ZYDIS_FLAGS := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 CFLAGS_fuzz/insn_gen.c := $(FUZZ_ZYDIS_FLAGS)
@@ -72,10 +73,11 @@ $(FUZZ_INSN)/insn_gen: $(patsubst %,$(BUILD)/obj/host/fuzz/insn_%.o,gen code for
 	$(call link,)
 $(FUZZ_INSN)/insn_cmp: $(BUILD)/obj/host/fuzz/insn_cmp.o
 	$(call link,)
-$(FUZZ_INSN)/guest.o $(FUZZ_INSN)/guest-avx2.o: $(FUZZ_INSN)/%.o: fuzz/insn_guest.S
+$(FUZZ_GUESTS): fuzz/insn_guest.S
 	$(call say,AS,$@)
 	@mkdir -p $(@D)
-	$(Q)gcc -c -g $(if $(findstring avx2,$*),-DNO_AVX512) -o $@ $<
+	$(Q)gcc -c -g $(if $(findstring avx2,$@),-DNO_AVX512) \
+	    $(if $(findstring baseless,$@),-DNO_BASES) -o $@ $<
 
 # What the decoder says of every form of every instruction: tried in one process of its own.
 FUZZ_CLAIMS := $(FUZZ_INSN)/insn_claims
