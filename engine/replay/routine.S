@@ -27,8 +27,13 @@
     mov r9d, [rip + routine_mask]
     .endm
 
+    .macro D1_NOT_HELD // C may have changed a set's tags
+    mov dword ptr [r12 + TA_D1_LAST], -1
+    .endm
+
     .macro STATE_IN
     TABLES
+    D1_NOT_HELD
     mov rbp, [r12 + TH_CLOCK]
     mov r13, [r12 + TH_HIST]
     mov r15, [r12 + TH_REPLAY_SP]
@@ -71,6 +76,7 @@ routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: 
     call perform_d1
     mov rbp, [r12 + TH_CLOCK]
     TABLES
+    D1_NOT_HELD
     ret
 
     .type routine_to_i1, @function
@@ -454,6 +460,7 @@ routine_miss_d1: // as routine_to_d1
     VICTIM TA_D1_STAMPS, VS_D1_WAYS
     mov [r12 + rcx * 8 + TA_D1_TAGS], r8
     mov [r12 + r11 * 2 + TA_D1_HINTS], cx
+    D1_NOT_HELD
     LL_REFERENCE
 8:  movabs r14, REPLAY_BASE
     xor ecx, ecx
@@ -616,7 +623,12 @@ routine_miss_i1_two:
 // are put into their order at once, in 32 bytes for each set: the ways, the least recent last; the
 // clock; how many ways are left. One with an earlier stamp has not been used since.
 //
+// And its tags are held in zmm8 and zmm9, which nothing else uses: what a miss writes to memory, a
+// part of a vector, the next could not read as a whole before it is in that cache, either.
+// TA_D1_LAST says which set that is; with D1_LAST_ONCE, that it has only missed last.
+//
 // rcx: the set's first way, edx := the way to fill. Changes r9 and r14.
+    .set D1_LAST_ONCE, 0x40000000
     .macro FILL_AGAIN ways
     lea r14, [r12 + rcx * (32 / \ways) + TA_D1_ORDER]
 64: mov edx, [r14 + 24]
@@ -678,6 +690,8 @@ routine_miss_d1_\ways: // as routine_to_d1
     and ecx, [rip + vector_sets + VS_D1_MASK]
     mov r14, [r12 + rcx * 8 + TA_D1_NEXT]
     shl ecx, \log
+    cmp [r12 + TA_D1_LAST], ecx
+    je 9f
     vpcmpeqq k3, zmm0, zmmword ptr [rsi + rcx * 8]
     .if \ways == 16
     vpcmpeqq k4, zmm0, zmmword ptr [rsi + rcx * 8 + 64]
@@ -686,10 +700,11 @@ routine_miss_d1_\ways: // as routine_to_d1
     kortestw k3, k3
     .endif
     jnz 7f
-    cmp [r12 + TA_D1_LAST], ecx
-    je 9f
+    lea edx, [rcx + D1_LAST_ONCE]
+    cmp [r12 + TA_D1_LAST], edx
+    je 10f
+    mov [r12 + TA_D1_LAST], edx
     LL_AHEAD
-    mov [r12 + TA_D1_LAST], ecx
     FILL \ways, TA_D1_STAMPS
     mov [rdi + r11 * 2], dx
     vmovq [rsi + rdx * 8], xmm0
@@ -710,11 +725,34 @@ routine_miss_d1_\ways: // as routine_to_d1
 8:  sub rax, [rsi + rcx * 8]
     mov esi, r10d
     jmp routine_miss_d1
-9:  LL_AHEAD
+10: mov [r12 + TA_D1_LAST], ecx
+    vmovdqa64 zmm8, zmmword ptr [rsi + rcx * 8]
+    .if \ways == 16
+    vmovdqa64 zmm9, zmmword ptr [rsi + rcx * 8 + 64]
+    .endif
+    jmp 11f
+9:  vpcmpeqq k3, zmm0, zmm8
+    .if \ways == 16
+    vpcmpeqq k4, zmm0, zmm9
+    kortestw k3, k4
+    .else
+    kortestw k3, k3
+    .endif
+    jnz 7b
+11: LL_AHEAD
     FILL_AGAIN \ways
     mov [rdi + r11 * 2], dx
     vmovq [rsi + rdx * 8], xmm0
     mov [r8 + rdx * 8], rbp
+    sub edx, ecx
+    mov ecx, 1
+    shlx ecx, ecx, edx
+    kmovw k3, ecx
+    vmovdqa64 zmm8 {k3}, zmm0
+    .if \ways == 16
+    kshiftrw k3, k3, 8
+    vmovdqa64 zmm9 {k3}, zmm0
+    .endif
     LL_NEXT
     mov r9d, [rip + routine_mask]
     movabs r14, REPLAY_BASE
