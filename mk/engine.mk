@@ -240,9 +240,10 @@ ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mi
 ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/mini
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
 
-ENGINE_WING_UNITS += replay/replayer replay/rest
+ENGINE_WING_UNITS += replay/pace replay/replayer replay/rest
+ENGINE_UNIT_OBJS_replay/pace := replay/pace
 ENGINE_UNIT_OBJS_replay/rest := replay/rest
-ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S
+ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/pace
 
 ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/reftrace \
     count/vector emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \

@@ -502,7 +502,9 @@ struct spool_header {
     uint64_t n_superblocks, n_superblock_blocks; // and the blocks in them
     uint64_t n_kept;        // fragments that an earlier run has made
     uint64_t n_kept_saved;  // that were written for later ones
-    uint64_t n_reserved[11];
+    // Full buffers that were handed over to another process, and that their thread replayed.
+    uint64_t n_handed, n_replayed;
+    uint64_t n_reserved[9];
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 

@@ -150,6 +150,8 @@ void finish_summary_engine(FILE *f, const struct spool_header *h)
         { "translations kept for later runs", h->n_kept_saved },
         { "superblocks made", h->n_superblocks },
         { "blocks in superblocks", h->n_superblock_blocks },
+        { "full buffers handed over to quern-replay", h->n_handed },
+        { "full buffers replayed by their thread", h->n_replayed },
         { "code cache flushes", h->n_flush },
         { "blocks invalidated", h->n_invalidate },
         { "signals delivered", h->n_signals },

@@ -12,6 +12,7 @@
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 #include "engine/thread/world.h"
 
@@ -250,16 +251,18 @@ bool log_full(struct thread *t, u64 addr, u64 *r11)
         log_seen((const u64 *)t->log_begin, (const u64 *)start);
     // The store behind a record is its first: nothing of it is there yet.
     replayer_start();
-    if (replayer_is_there() && replayer_has_processor()) {
+    if (replayer_is_there() && replayer_pays(t)) {
         u64 next = next_of(t);
 
         replayer_make_room(t);
         *(u64 *)next = 0;
         replayer_hand_over(t, (const u64 *)t->log_begin, (const u64 *)start);
         t->log_begin = next;
+        __atomic_fetch_add(&spool->n_handed, 1, __ATOMIC_RELAXED);
     } else {
         t->log = start;
         log_drain(t);
+        __atomic_fetch_add(&spool->n_replayed, 1, __ATOMIC_RELAXED);
     }
     t->log = *r11 = t->log_begin;
     return true;

@@ -20,6 +20,7 @@
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
+#include "engine/replay/pace.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/rest.h"
 #include "engine/replay/routine.h"
@@ -47,6 +48,7 @@ struct job {
 };
 
 _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
+_Static_assert(sizeof(struct pace) <= TA_VECTOR_SAVE - TA_PACE, "room in the area");
 
 static struct {
     _Alignas(64) u32 tid; // 0: there is none; the kernel clears it when the process is gone
@@ -65,6 +67,11 @@ static struct {
 static struct job *job_of(const struct thread *t)
 {
     return (struct job *)((u64)t + TA_JOB);
+}
+
+static struct pace *pace_of(const struct thread *t)
+{
+    return (struct pace *)((u64)t + TA_PACE);
 }
 
 static u32 waiting(const struct job *j)
@@ -261,18 +268,28 @@ bool replayer_is_there(void)
     return tb_config.replayer && is_there();
 }
 
-bool replayer_has_processor(void)
+static bool has_processor(void)
 {
     u32 slot = 0, running = 0, state;
     const struct thread *t;
 
-    if (!tb_config.replayer_beside)
-        return true;
     while ((t = threads_next_live(&slot))) {
         state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
         running += state == TS_RUNNING || state == TS_HELPER || state == TS_ENGINE;
     }
     return running <= tb_config.replayer_beside;
+}
+
+bool replayer_pays(struct thread *t)
+{
+    struct k_timespec now;
+
+    if (!tb_config.replayer_beside)
+        return true;
+    if (!has_processor())
+        return false;
+    sys_clock_gettime(CLOCK_MONOTONIC, &now);
+    return !pace_is_here(pace_of(t), (u64)now.sec * 1000000000 + (u64)now.nsec);
 }
 
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
@@ -382,6 +399,7 @@ void replayer_thread_init(struct thread *t)
     if (!tb_config.replayer)
         return;
     forget(t);
+    pace_init(pace_of(t));
     // Executions and misses of a block are counted side by side: two processors would wait for each
     // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
     threads_more_counters(t);

@@ -27,9 +27,10 @@ void replayer_start(void);
 // Whether t may hand over a buffer: there is a replayer.
 bool replayer_is_there(void);
 
-// Whether t is to do so: there is a processor for it, too, as far as the client's threads go.
-// @signal-safe
-bool replayer_has_processor(void);
+// Whether t is to do so with the buffer that is full now: always, or with --replay=auto when there
+// is a processor for it, too, as far as the client's threads go, and it is faster (pace.h). Asked
+// once for each buffer. @signal-safe
+bool replayer_pays(struct thread *t);
 
 // A thread begins in an area that is new, or another thread's before.
 void replayer_thread_init(struct thread *t);

@@ -19,6 +19,7 @@
 // replay/replayer.c: what a thread has handed over
 #define TA_JOB         0x8e00
 #define TA_JOB_SIZE    128
+#define TA_PACE        0x8f00 // replay/pace.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line

@@ -232,6 +232,8 @@ END
 ==PID== engine: 42 translations kept for later runs
 ==PID== engine: 44 superblocks made
 ==PID== engine: 33 blocks in superblocks
+==PID== engine: 0 full buffers handed over to quern-replay
+==PID== engine: 0 full buffers replayed by their thread
 ==PID== engine: 0 code cache flushes
 ==PID== engine: 0 blocks invalidated
 ==PID== engine: 0 signals delivered

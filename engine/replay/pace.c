@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Who replays a thread's buffers, by the time it takes (pace.h).
+#include "engine/replay/pace.h"
+
+#define FIRST 24   // buffers before the first try: until then superblocks are made
+#define MOST  1536 // and between two, in the end
+#define DROP  2
+// Buffers before one is timed: those that wait are replayed first; the queue is to be full.
+#define TO_HERE   2
+#define TO_BESIDE 8
+
+enum pace_state { STEADY, LOOK, SETTLE, TRY };
+
+void pace_init(struct pace *p)
+{
+    *p = (struct pace){ .every = FIRST };
+}
+
+// True when the last has been timed.
+static bool timed(struct pace *p, u64 took)
+{
+    u32 i = p->n++;
+
+    for (; i && p->took[i - 1] > took; i--)
+        p->took[i] = p->took[i - 1];
+    p->took[i] = took;
+    return p->n == PACE_LOOKS;
+}
+
+static u64 sum(const struct pace *p)
+{
+    u64 all = 0;
+
+    for (u32 i = 0; i < PACE_LOOKS - DROP; i++)
+        all += p->took[i];
+    return all;
+}
+
+static void begin(struct pace *p, enum pace_state state)
+{
+    p->state = state;
+    p->n = 0;
+}
+
+bool pace_is_here(struct pace *p, u64 now)
+{
+    u64 took = now - p->last;
+
+    p->last = now;
+    switch ((enum pace_state)p->state) {
+    case STEADY:
+        if (++p->n >= p->every)
+            begin(p, LOOK);
+        break;
+    case LOOK:
+        if (!timed(p, took))
+            break;
+        p->settled = sum(p);
+        p->here = !p->here;
+        begin(p, SETTLE);
+        break;
+    case SETTLE:
+        if (++p->n >= (p->here ? TO_HERE : TO_BESIDE))
+            begin(p, TRY);
+        break;
+    case TRY:
+        if (!timed(p, took))
+            break;
+        if (sum(p) + sum(p) / 16 < p->settled) {
+            p->every = FIRST;
+        } else {
+            p->here = !p->here;
+            p->every = p->every * 2 < MOST ? p->every * 2 : MOST;
+        }
+        begin(p, STEADY);
+    }
+    return p->here;
+}

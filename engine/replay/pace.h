@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Whether a thread's full buffers are handed over to another process or replayed by the thread
+// itself, with --replay=auto: what takes less time here and now. Handing over is that on most
+// machines with a processor to spare. It is not where the second processor is another half of the
+// first or has a quota, or where what one wrote takes long to come to the other.
+//
+// The time between two full buffers is what counts, for a buffer always holds as much. Now and then
+// the other way is tried for some buffers, and taken when it is faster by a sixteenth.
+#ifndef QUERN_ENGINE_PACE_H
+#define QUERN_ENGINE_PACE_H
+
+#include "engine/base/types.h"
+
+#define PACE_LOOKS 6 // buffers that are timed; the two that took longest are left out
+
+struct pace {
+    u64 last;    // when the buffer before this one was full
+    u64 settled; // what the way that was taken before took
+    u64 took[PACE_LOOKS];
+    u32 state, n; // enum pace_state in pace.c; buffers in it
+    u32 every;    // buffers before the other way is tried
+    bool here;    // replayed by the thread itself
+};
+
+// Before a thread's first buffer.
+void pace_init(struct pace *p);
+
+// A buffer is full, at a time in ns of a clock that does not go back: whether the thread replays it
+// itself. @signal-safe
+bool pace_is_here(struct pace *p, u64 now);
+
+#endif
