@@ -231,21 +231,42 @@ static void keep_out(bool all)
     sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-static int take_from_list(struct signal_state *s, u64 set, struct k_siginfo *info)
+// As the kernel: the lowest number first, of the same number the oldest; s->held_count: there is
+// none.
+static u32 lowest_held(const struct signal_state *s, u64 set)
 {
-    u32 best = SIGNAL_HELD_MAX;
+    u32 best = s->held_count;
 
-    // As the kernel: the lowest number first, of the same number the oldest.
     for (u32 i = 0; i < s->held_count; i++)
         if ((SIGBIT(s->held[i].signo) & set) &&
-            (best == SIGNAL_HELD_MAX || s->held[i].signo < s->held[best].signo))
+            (best == s->held_count || s->held[i].signo < s->held[best].signo))
             best = i;
-    if (best == SIGNAL_HELD_MAX)
+    return best;
+}
+
+static int take_from_list(struct signal_state *s, u64 set, struct k_siginfo *info)
+{
+    u32 best = lowest_held(s, set);
+
+    if (best == s->held_count)
         return 0;
     *info = s->held[best];
     s->held_count--;
     memmove(&s->held[best], &s->held[best + 1], (s->held_count - best) * sizeof(s->held[0]));
     return info->signo;
+}
+
+// What was sent to the thread alone comes before what was sent to the process, of which a part may
+// be in the list: which of several is depends on what the thread was doing when each came.
+static int take_lowest(struct thread *t, u64 set, struct k_siginfo *info)
+{
+    const struct signal_state *s = t->sig;
+    u32 best = lowest_held(s, set);
+    int sig = 0;
+
+    if (best < s->held_count && s->held[best].code == SI_USER)
+        sig = common_take(thread_own(t)->tgid, set & (SIGBIT(s->held[best].signo) - 1), info);
+    return sig ? sig : take_from_list(t->sig, set, info);
 }
 
 int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
@@ -254,7 +275,7 @@ int mask_take_held(struct thread *t, u64 set, struct k_siginfo *info)
 
     mask_close(t);
     keep_out(true);
-    sig = take_from_list(t->sig, set, info);
+    sig = take_lowest(t, set, info);
     keep_out(false);
     return sig ? sig : common_take(thread_own(t)->tgid, set, info);
 }

@@ -198,6 +198,32 @@ static void test_held(void **state)
     assert_int_equal(s->held[31].value, 31);
 }
 
+// What was sent to the process may be in the list or kept for all threads: the lowest first in any
+// case. What was sent to the thread alone (SI_TKILL) comes before that.
+static void test_held_in_two_places(void **state)
+{
+    static const int lowest[] = { SIGTRAP, SIGFPE, SIGSEGV };
+    struct k_siginfo i, got;
+
+    (void)state;
+    mask_close(t);
+    s->mask = ~0ul;
+    for (s32 code = SI_USER; code >= SI_TKILL; code += SI_TKILL - SI_USER) {
+        i = info(SIGSEGV, 0);
+        i.code = code;
+        mask_hold(s, &i);
+        i.code = SI_USER;
+        i.signo = SIGFPE;
+        assert_true(mask_give_back(t, &i));
+        i.signo = SIGTRAP;
+        assert_true(mask_give_back(t, &i));
+        for (u32 k = 0; k < 3; k++)
+            assert_int_equal(mask_take_held(t, ~0ul, &got),
+                             lowest[code == SI_USER ? k : (k + 2) % 3]);
+        assert_int_equal(mask_take_held(t, ~0ul, &got), 0);
+    }
+}
+
 static void test_noted(void **state)
 {
     struct k_siginfo i = info(SIGUSR1, 7);
@@ -411,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_open_and_closed, setup, end),
         cmocka_unit_test_setup_teardown(test_set, setup, end),
         cmocka_unit_test_setup_teardown(test_held, setup, end),
+        cmocka_unit_test_setup_teardown(test_held_in_two_places, setup, end),
         cmocka_unit_test_setup_teardown(test_noted, setup, end),
         cmocka_unit_test_setup_teardown(test_give_back, setup, end),
         cmocka_unit_test_setup_teardown(test_requeue, setup, end),
