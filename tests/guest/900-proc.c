@@ -2,6 +2,7 @@
 //
 // What the kernel shows a program of itself: the links and files of /proc/self, the auxiliary
 // vector, the name, descriptors, the break, the stack, limits.
+// varies: its id has three digits to five, also in the name of the spool in /proc/self/maps
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
