@@ -398,8 +398,8 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     crashed(t, info, u);
 }
 
-// It faulted and was not executed: dispatch.c has counted it.
-static void count_stepped_not(struct thread *t)
+// Dispatch.c has counted it.
+void handler_not_stepped(struct thread *t)
 {
     t->counters[t->step_counter]--;
     reftrace_take_back(t, spooler_block_at(t->step_block)->pc);
@@ -424,7 +424,7 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
     if (info->signo != SIGTRAP || info->code != TRAP_TRACE)
         note_sync(t, info, uc, false);
     if (info->signo != SIGTRAP)
-        count_stepped_not(t);
+        handler_not_stepped(t);
     uc->sigmask = SIGNAL_ALL_BUT_SYNC;
     resume_at(t, uc, loop_resume);
 }

@@ -12,4 +12,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc);
 // the handler to the dispatcher.
 _Noreturn void handler_step(struct thread *t);
 
+// The instruction that was to be stepped, or done in its place, has faulted: it was not executed,
+// and does not count.
+void handler_not_stepped(struct thread *t);
+
 #endif

@@ -17,14 +17,17 @@ int80_go:
     jne 1f
     mov dword ptr [rdi + TH_STATE], TS_IN_SYSCALL
     LOAD_CLIENT
-    int 0x80
+4:  int 0x80
 2:
     mov gs:[TH_REGS + 0x00], rax
     mov rdi, gs:[TH_SELF]
     jmp int80_done
 1:  jmp loop_resume
+5:  mov rdi, gs:[TH_SELF]
+    jmp int80_fault
 3:
     FIXUP int80_go, 2b, FIXUP_CALL_BEFORE, 2b
     FIXUP 2b, 3b, FIXUP_CALL_AFTER, 2b
+    FIXUP 4b, 2b, FIXUP_FAULT, 5b
 
     .section .note.GNU-stack, "", @progbits

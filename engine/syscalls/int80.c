@@ -5,12 +5,18 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/process/end.h"
+#include "engine/signal/deliver.h"
+#include "engine/signal/handler.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 
 // int80.S
 _Noreturn void int80_go(struct thread *t);
 _Noreturn void int80_done(struct thread *t);
+_Noreturn void int80_fault(struct thread *t);
+
+#define TRAP_GP    13
+#define FOR_VECTOR (0x80u << 3 | 2) // the fault's error code: the table's entry 0x80
 
 // The 32-bit calls that would change the process behind the engine's back.
 static bool allowed(struct thread *t)
@@ -57,6 +63,15 @@ _Noreturn void int80_done(struct thread *t)
     // rax is in regs[] already; int 0x80 leaves every other register alone.
     __atomic_store_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     t->pc = t->sc_next;
+    loop_continue(t);
+}
+
+// The kernel has no such way (ia32_emulation=off). No register has changed.
+_Noreturn void int80_fault(struct thread *t)
+{
+    __atomic_store_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
+    handler_not_stepped(t);
+    deliver_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_GP, FOR_VECTOR);
     loop_continue(t);
 }
 

@@ -16,6 +16,7 @@
 #include "engine/count/calls.h"
 #include "engine/process/end.h"
 #include "engine/signal/deliver.h"
+#include "engine/signal/handler.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/vsyscall.h"
@@ -23,6 +24,15 @@
 
 _Noreturn void int80_go(struct thread *t);
 _Noreturn void int80_done(struct thread *t);
+_Noreturn void int80_fault(struct thread *t);
+
+static u32 not_stepped;
+
+void handler_not_stepped(struct thread *t)
+{
+    (void)t;
+    not_stepped++;
+}
 
 void calls_returned(struct thread *t, u64 target)
 {
@@ -170,6 +180,26 @@ static void test_done(void **state)
     assert_int_equal(t->regs[R_RAX], 7);
 }
 
+// As natively: a general protection fault at the instruction, which has not been executed.
+static void test_fault(void **state)
+{
+    (void)state;
+    t->pc = 0x401000;
+    t->sc_next = 0x401002;
+    t->state = TS_IN_SYSCALL;
+    not_stepped = 0;
+    if (!setjmp(back))
+        int80_fault(t);
+    assert_int_equal(not_stepped, 1);
+    assert_int_equal(t->pc, 0x401000);
+    assert_int_equal(t->state, TS_ENGINE);
+    assert_int_equal(fault.sig, SIGSEGV);
+    assert_int_equal(fault.code, SI_KERNEL);
+    assert_int_equal(fault.addr, 0);
+    assert_int_equal(fault.trapno, 13);
+    assert_int_equal(fault.err, 0x402);
+}
+
 static void test_vsyscall(void **state)
 {
     u64 stack[2] = { 0x401234, 0x5678 }, when = 0;
@@ -232,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_ends, setup),
         cmocka_unit_test_setup(test_done, setup),
+        cmocka_unit_test_setup(test_fault, setup),
         cmocka_unit_test_setup(test_vsyscall, setup),
         cmocka_unit_test_setup(test_vsyscall_nowhere, setup),
     };
