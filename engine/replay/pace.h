@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Whether a thread's full buffers are handed over to another process or replayed by the thread
 // itself, with --replay=auto: what takes less time here and now. Handing over is that on most
-// machines with a processor to spare. It is not where the second processor is another half of the
-// first or has a quota, or where what one wrote takes long to come to the other.
+// machines with a processor to spare. It is not where what one processor wrote takes long to come
+// to the other, or where something else runs there.
 //
 // The time between two full buffers is what counts, for a buffer always holds as much. Now and then
 // the other way is tried for some buffers, and taken when it is faster by a sixteenth.
