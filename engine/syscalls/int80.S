@@ -23,9 +23,9 @@ int80_go:
     mov rdi, gs:[TH_SELF]
     jmp int80_done
 1:  jmp loop_resume
-5:  mov rdi, gs:[TH_SELF]
-    jmp int80_fault
 3:
+5:  mov rdi, gs:[TH_SELF] // in no range: the call has not been made, and is not to be made again
+    jmp int80_fault
     FIXUP int80_go, 2b, FIXUP_CALL_BEFORE, 2b
     FIXUP 2b, 3b, FIXUP_CALL_AFTER, 2b
     FIXUP 4b, 2b, FIXUP_FAULT, 5b
