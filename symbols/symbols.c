@@ -205,6 +205,15 @@ uint64_t symbols_find_range(struct symbols_module *m, uint64_t address, struct s
     return m->last.end - address;
 }
 
+bool symbols_have_learned(const struct symbols *s)
+{
+    const struct symbols_module *m = s->modules;
+
+    while (m && !m->learn)
+        m = m->next;
+    return m != NULL;
+}
+
 void symbols_save(struct symbols *s)
 {
     for (struct symbols_module *m = s->modules; m; m = m->next)

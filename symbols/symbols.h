@@ -72,6 +72,9 @@ uint32_t symbols_number(struct symbols *s, const char *text, size_t len);
 // "???" that are known.
 bool symbols_is_short(void);
 
+// Whether anything had to be found out that the cache did not know.
+bool symbols_have_learned(const struct symbols *s);
+
 // Keeps for other runs what this one had to find out. Silent when that cannot be.
 void symbols_save(struct symbols *s);
 

@@ -46,12 +46,50 @@ struct builder {
     struct graph *graph; // with --calls=yes, instead of cells
 };
 
+// What is known of modules, from one spool to the next of those that one process finishes (clerk.h
+// of the engine): where nothing was remarked upon, which each profile's reader is to be told, and
+// nothing learned, which is for the cache.
+static struct {
+    struct symbols *symbols;
+    struct symbols_module *vdso;
+    bool no_demangle, remarked;
+    char *cache; // the folder of the cache, or NULL
+} known;
+
 static void remark(void *ctx, const char *sentence)
 {
-    const struct builder *b = ctx;
+    const struct spool_header *const *h = ctx;
 
-    if (!(b->s->h->flags & SPOOL_F_QUIET))
+    known.remarked = true;
+    if (!((*h)->flags & SPOOL_F_QUIET))
         warn("%s", sentence);
+}
+
+static void forget(void)
+{
+    symbols_free(known.symbols);
+    free(known.cache);
+    memset(&known, 0, sizeof(known));
+}
+
+static struct symbols *take_symbols(const struct spool_header *of, const char *cache)
+{
+    static const struct spool_header *h; // who is remarked to
+    bool no_demangle = (of->flags & SPOOL_F_NO_DEMANGLE) != 0;
+    struct symbols_options so = { no_demangle, remark, &h, cache };
+
+    h = of;
+    if (known.symbols && (known.no_demangle != no_demangle || !known.cache != !cache ||
+                          (cache && strcmp(known.cache, cache) != 0)))
+        forget();
+    if (!known.symbols) {
+        known.symbols = symbols_new(&so);
+        if (!known.symbols)
+            die(UTIL_USAGE, "out of memory");
+        known.no_demangle = no_demangle;
+        known.cache = cache ? xstrdup(cache) : NULL;
+    }
+    return known.symbols;
 }
 
 static size_t hash(struct symbols_place at)
@@ -125,7 +163,6 @@ static uint64_t run_start(const struct spool_header *h)
 static void open_modules(struct builder *b)
 {
     const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
-    struct symbols_module *vdso_module = NULL;
 
     b->module = xcalloc(b->s->maps_used + 1, sizeof(*b->module));
     for (uint64_t i = 0; i < b->s->maps_used; i++) {
@@ -134,9 +171,9 @@ static void open_modules(struct builder *b)
                                   run_start(b->s->h) };
 
         if (m->flags & SPOOL_MAP_VDSO) {
-            if (!vdso_module && vdso)
-                vdso_module = symbols_image(b->symbols, "[vdso]", vdso, vdso_size(vdso));
-            b->module[i] = vdso_module;
+            if (!known.vdso && vdso)
+                known.vdso = symbols_image(b->symbols, "[vdso]", vdso, vdso_size(vdso));
+            b->module[i] = known.vdso;
         } else if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) && f.path &&
                    f.path[0] == '/' && !jitdump_is_name(f.path)) {
             b->module[i] = symbols_file(b->symbols, &f);
@@ -347,8 +384,6 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
                          struct finish_totals *totals, char *err, size_t err_size)
 {
     struct builder b = { .s = s, .want_executed = files->dump != NULL, .map = ~0u };
-    struct symbols_options so = { (s->h->flags & SPOOL_F_NO_DEMANGLE) != 0, remark, &b,
-                                  files->cache };
     int rc;
 
     memset(totals, 0, sizeof(*totals));
@@ -357,9 +392,7 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
         if (finish_event_counted((enum finish_event)e, s->h->flags))
             events = (size_t)e + 1;
     b.cell_size = finish_cell_size(events);
-    b.symbols = symbols_new(&so);
-    if (!b.symbols)
-        die(UTIL_USAGE, "out of memory");
+    b.symbols = take_symbols(s->h, files->cache);
     progress_begin("reading symbols");
     open_modules(&b);
     read_generated(&b);
@@ -384,7 +417,8 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     // Last: whatever happens to the process here, the profile is written.
     if (rc == 0)
         symbols_save(b.symbols);
-    symbols_free(b.symbols);
+    if (rc != 0 || known.remarked || symbols_have_learned(b.symbols))
+        forget();
     perfmap_free(b.generated);
     free(b.module);
     free(b.cell);

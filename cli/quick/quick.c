@@ -47,19 +47,31 @@ static bool is_for_us(const struct spool_header *h)
            (!(h->flags & SPOOL_F_MERGE) || (uint32_t)h->pid != h->tree_pid);
 }
 
-int main(int argc, char **argv)
+// Whether it can, and which file quern is. The spools of one call are of one run.
+static bool is_all_for_us(char **number)
 {
     static struct spool_header h;
+    bool ours = true;
     uint64_t fd;
 
-    if (argc != 3 || strcmp(argv[1], "--finish") != 0 || !util_number(argv[2], INT32_MAX, &fd))
+    for (; *number; number++) {
+        if (!util_number(*number, INT32_MAX, &fd))
+            die(UTIL_USAGE, "quern-finish is for the engine alone");
+        if (pread((int)fd, &h, sizeof(h), 0) != sizeof(h) || !h.s_quern ||
+            pread((int)fd, whole, sizeof(whole) - 1, (off_t)(SPOOL_TEXT_OFF + h.s_quern)) <= 0)
+            die(UTIL_USAGE, "the spool in descriptor %d: not a spool of quern", (int)fd);
+        ours = ours && is_for_us(&h);
+    }
+    return ours;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3 || strcmp(argv[1], "--finish") != 0)
         die(UTIL_USAGE, "quern-finish is for the engine alone");
     arguments = argv;
-    if (pread((int)fd, &h, sizeof(h), 0) != sizeof(h) || !h.s_quern ||
-        pread((int)fd, whole, sizeof(whole) - 1, (off_t)(SPOOL_TEXT_OFF + h.s_quern)) <= 0)
-        die(UTIL_USAGE, "the spool in descriptor %d: not a spool of quern", (int)fd);
     // If it cannot be executed, the finisher comes to where it lacks something, and says so.
-    if (!is_for_us(&h))
+    if (!is_all_for_us(argv + 2))
         execv(whole, argv);
     cache_made_by(whole);
     util_before_message(execute_whole);

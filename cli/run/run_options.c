@@ -254,6 +254,8 @@ static const struct option rows[] = {
       OPTION_SET, FLAG(NO_FORMS) },
     { "--no-ahead", NULL, "never translate before a fork what earlier children translated",
       OPTION_SET, FLAG(NO_AHEAD) },
+    { "--no-huge-pages", NULL, "do not ask the kernel for large pages of memory", OPTION_SET,
+      FLAG(NO_HUGE) },
     { "--no-clerk", NULL, "each child process writes its profile before it ends",
       OPTION_SET, FLAG(NO_CLERK) },
     { "--no-replay-code", NULL, "with --replay, simulate in C what was recorded",

@@ -10,6 +10,7 @@
 // there is a piece that was mapped before it held.
 #include "engine/base/heap.h"
 
+#include "engine/base/huge.h"
 #include "engine/base/layout.h"
 #include "engine/base/limits.h"
 #include "engine/base/lock.h"
@@ -69,6 +70,8 @@ static long grow(u64 bytes)
         return got;
     if ((u64)got != heap_mapped)
         engine_die("address 0x%lx is taken by something else", heap_mapped);
+    if (bytes >= HUGE_PAGE)
+        huge_prefer(heap_mapped, bytes);
     heap_mapped += bytes;
     return 0;
 }

@@ -10,6 +10,9 @@
 
 #include "engine/base/sys.h"
 
+#undef memcpy
+#undef memset
+
 // gcc would turn the loops below into calls of the functions that they are.
 #if defined(__GNUC__) && !defined(__clang__)
 #    pragma GCC optimize("no-tree-loop-distribute-patterns")

@@ -13,6 +13,12 @@ void *memcpy(void *restrict dst, const void *restrict src, size_t n);
 void *memmove(void *dst, const void *src, size_t n);
 void *memset(void *dst, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
+
+// The engine is built without builtins, so that no call appears that nobody wrote; a copy of eight
+// bytes is to be a load and a store all the same.
+#define memcpy(dst, src, n) __builtin_memcpy(dst, src, n)
+#define memset(dst, c, n)   __builtin_memset(dst, c, n)
+
 size_t strlen(const char *s);
 size_t strnlen(const char *s, size_t max);
 int strcmp(const char *a, const char *b);

@@ -10,13 +10,16 @@
 // The table that a slot's last thread has left is right as long as nothing has been forgotten
 // since: nobody forgets in it. 20 page faults of a new thread's 33 were its table's.
 static u64 forgotten = 1;
+static bool filled[SPOOL_THREADS_MAX]; // a new slot's is empty, and on one large page with the rest
 static u64 left_at[SPOOL_THREADS_MAX]; // what `forgotten` was then
 
 static void empty(struct thread *t)
 {
     u64 *table = (u64 *)((u8 *)t->self + TA_IBL);
 
-    sys_madvise((u64)table, TA_IBL_ENTRIES * 16, MADV_DONTNEED);
+    if (filled[t->slot])
+        sys_madvise((u64)table, TA_IBL_ENTRIES * 16, MADV_DONTNEED);
+    filled[t->slot] = true;
     // Entry 0 is the only one whose empty key (0) can match a target (0): it leads to the miss
     // path.
     table[1] = stubs_at(STUB_IBL_MISS);

@@ -6,6 +6,7 @@
 #include "engine/count/ll.h"
 
 #include "engine/base/heap.h"
+#include "engine/base/huge.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
@@ -53,13 +54,12 @@ static struct sim_geometry geometry(void)
 // tables.
 static void *storage(u64 bytes)
 {
-    const u64 huge = 2ul << 20;
     u64 at;
 
-    if (bytes < huge)
+    if (bytes < HUGE_PAGE)
         return heap_pages(bytes);
-    at = ((u64)heap_pages(bytes + huge) + huge - 1) & ~(huge - 1);
-    sys_madvise(at, bytes, MADV_HUGEPAGE);
+    at = ((u64)heap_pages(bytes + HUGE_PAGE) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    huge_prefer(at, bytes);
     return (void *)at;
 }
 

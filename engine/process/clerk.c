@@ -25,6 +25,9 @@
 #define NAME_ROOM   1000u
 #define STACK_BYTES 0x8000u
 #define LOOK_NS     100000000 // between looks of who waits, at whether the clerk lives
+#define TOGETHER    8u        // jobs that one finisher does, if so many wait
+#define NS          1000000000ul
+#define MOMENT_NS   100000000ul // that the first of them waits for others
 #define FILLS       1000      // times a millisecond that a child has for filling a job
 
 // The state of a job is one of these, or a process's number.
@@ -40,6 +43,7 @@ struct view {
 struct job {
     u32 state;
     s32 log_fd; // its number in the finisher
+    bool alone; // it has a log of its own
     u64 dev, ino;
     char name[NAME_ROOM];
 };
@@ -61,7 +65,8 @@ static struct {
     s32 client_fd;
     int log, finisher;
     u64 stack;
-    const struct job *job; // what is executed now
+    struct job *job[TOGETHER]; // what is executed now
+    u32 jobs;
 } clerk;
 
 static u64 inode(const char *path)
@@ -89,61 +94,119 @@ static void look_around(struct view *v)
 
 // -- the clerk --
 
+// Where the finisher's messages go, at the number that the spools say.
+static void place_log(s32 number)
+{
+    if (clerk.log < 0 || number < 0)
+        return;
+    if (clerk.log == number)
+        sys_fcntl(clerk.log, F_SETFD, 0);
+    else
+        sys_call3(SYS_dup3, (u64)clerk.log, (u64)number, 0);
+}
+
+// Negative: removed, or recovered, by somebody else.
+static long open_spool(const struct job *j)
+{
+    long fd = sys_open(j->name, O_RDWR, 0);
+    struct k_stat st;
+
+    if (fd < 0 || (sys_fstat((int)fd, &st) == 0 && st.st_dev == j->dev && st.st_ino == j->ino))
+        return fd;
+    sys_close((int)fd);
+    return -ENOENT;
+}
+
 // In a process of its own, with descriptors of its own, and the clerk's memory.
 static void execute(void)
 {
-    char number[16];
-    char *argv[] = { (char *)(u64) "quern", (char *)(u64) "--finish", number, NULL };
-    const struct job *j = clerk.job;
-    struct k_stat st;
-    long fd = sys_open(j->name, O_RDWR, 0);
+    char number[TOGETHER][16];
+    char *argv[TOGETHER + 3] = { (char *)(u64) "quern", (char *)(u64) "--finish" };
+    u32 n = 0;
 
-    if (fd < 0 || sys_fstat((int)fd, &st) || st.st_dev != j->dev || st.st_ino != j->ino)
-        sys_exit_group(ENGINE_DIE_STATUS); // removed, or recovered, by somebody else
-    if (clerk.log >= 0 && j->log_fd >= 0) {
-        if (fd == j->log_fd)
-            fd = sys_fcntl((int)fd, F_DUPFD, (u64)fd + 1);
-        if (clerk.log == j->log_fd)
-            sys_fcntl(clerk.log, F_SETFD, 0);
-        else
-            sys_call3(SYS_dup3, (u64)clerk.log, (u64)j->log_fd, 0);
+    place_log(clerk.job[0]->log_fd);
+    for (u32 i = 0; i < clerk.jobs; i++) {
+        long fd = open_spool(clerk.job[i]);
+
+        if (fd < 0)
+            continue;
+        mini_format(number[n], sizeof(number[n]), "%d", (int)fd);
+        argv[2 + n] = number[n];
+        n++;
     }
-    mini_format(number, sizeof(number), "%d", (int)fd);
+    if (!n)
+        sys_exit_group(ENGINE_DIE_STATUS);
     if (spool->s_finisher)
         sys_execve(spooler_string(spool->s_finisher), argv, environ_finisher());
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());
     if (clerk.finisher >= 0)
         ret = sys_call5(SYS_execveat, (u64)clerk.finisher, (u64) "", (u64)argv,
                         (u64)environ_finisher(), AT_EMPTY_PATH);
-    engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
-               spooler_string(spool->s_quern), -ret, j->name);
+    for (u32 i = 0; i < clerk.jobs; i++)
+        engine_msg("cannot execute %s: error %ld; the counts are in %s: use `quern recover` on it",
+                   spooler_string(spool->s_quern), -ret, clerk.job[i]->name);
     sys_exit_group(ENGINE_DIE_STATUS);
+}
+
+// False: a signal has ended the finisher.
+static bool finish_jobs(void)
+{
+    u64 flags = CLONE_VM | CLONE_VFORK | CLONE_UNTRACED;
+    s32 status = 0;
+    u32 nobody;
+    long pid = replayer_clone(flags, clerk.stack + 2 * STACK_BYTES, &nobody, execute);
+
+    for (u32 i = 0; i < clerk.jobs && pid < 0; i++)
+        engine_msg("no process for the finisher: error %ld; the counts are in %s: use "
+                   "`quern recover` on it",
+                   -pid, clerk.job[i]->name);
+    while (pid > 0 && sys_call4(SYS_wait4, (u64)pid, (u64)&status, __WALL, 0) == -EINTR)
+        ;
+    return !(status & 0x7f);
+}
+
+// Whether it is to be done, by the finisher that does those that have been chosen.
+static bool fits(const struct job *j)
+{
+    const struct job *first = clerk.job[0];
+
+    return __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == READY &&
+           (!clerk.jobs || (!first->alone && !j->alone && j->log_fd == first->log_fd));
 }
 
 static bool take_any(void)
 {
-    u64 flags = CLONE_VM | CLONE_VFORK | CLONE_UNTRACED;
-    bool any = false;
+    struct job *taken[TOGETHER];
+    u32 n;
 
-    for (u32 i = 0; i < JOBS; i++) {
-        struct job *j = &box->job[i];
-        u32 ready = READY, nobody;
-
-        if (!__atomic_compare_exchange_n(&j->state, &ready, BUSY, false, __ATOMIC_ACQUIRE,
-                                         __ATOMIC_RELAXED))
+    clerk.jobs = 0;
+    for (u32 i = 0; i < JOBS && clerk.jobs < TOGETHER; i++) {
+        if (!fits(&box->job[i]))
             continue;
-        any = true;
-        clerk.job = j;
-        long pid = replayer_clone(flags, clerk.stack + 2 * STACK_BYTES, &nobody, execute);
-        if (pid < 0)
-            engine_msg("no process for the finisher: error %ld; the counts are in %s: use "
-                       "`quern recover` on it",
-                       -pid, j->name);
-        while (pid > 0 && sys_call4(SYS_wait4, (u64)pid, 0, __WALL, 0) == -EINTR)
-            ;
-        __atomic_store_n(&j->state, FREE, __ATOMIC_RELEASE);
+        __atomic_store_n(&box->job[i].state, BUSY, __ATOMIC_RELAXED);
+        clerk.job[clerk.jobs++] = &box->job[i];
     }
-    return any;
+    n = clerk.jobs;
+    if (!n)
+        return false;
+    memcpy(taken, clerk.job, sizeof(taken));
+    // What has ended one may be in one of the spools: each of those that are left alone.
+    if (!finish_jobs() && n > 1) {
+        clerk.jobs = 1;
+        for (u32 i = 0; i < n; i++) {
+            clerk.job[0] = taken[i];
+            finish_jobs();
+        }
+    }
+    for (u32 i = 0; i < n; i++)
+        __atomic_store_n(&taken[i]->state, FREE, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void take_all(void)
+{
+    while (take_any())
+        ;
 }
 
 static bool is_over(void)
@@ -158,15 +221,43 @@ static bool is_over(void)
     return sys_call5(SYS_ppoll, (u64)&p, 1, (u64)&now, 0, 0) == 1;
 }
 
-static void sleep(void)
+static u32 ready(void)
 {
-    struct k_timespec second = { 1, 0 };
+    u32 n = 0;
+
+    for (u32 i = 0; i < JOBS; i++)
+        n += __atomic_load_n(&box->job[i].state, __ATOMIC_ACQUIRE) == READY;
+    return n;
+}
+
+// Until more than n are READY, at most so long.
+static void sleep(u32 n, u64 ns)
+{
+    struct k_timespec most = { (s64)(ns / NS), (s64)(ns % NS) };
     u32 seen = __atomic_load_n(&box->word, __ATOMIC_SEQ_CST);
 
     __atomic_store_n(&box->asleep, 1, __ATOMIC_SEQ_CST);
-    if (!take_any() && !is_over())
-        sys_futex(&box->word, FUTEX_WAIT, seen, &second);
+    if (ready() <= n && !is_over())
+        sys_futex(&box->word, FUTEX_WAIT, seen, &most);
     __atomic_store_n(&box->asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+static u64 now(void)
+{
+    struct k_timespec t = { 0, 0 };
+
+    sys_clock_gettime(CLOCK_MONOTONIC, &t);
+    return (u64)t.sec * NS + (u64)t.nsec;
+}
+
+// Several for one finisher, if they come within a moment.
+static void wait_for_more(void)
+{
+    u64 end = now() + MOMENT_NS, at;
+    u32 n;
+
+    while ((n = ready()) < TOGETHER && !is_over() && (at = now()) < end)
+        sleep(n, end - at);
 }
 
 static bool is_gone(u32 pid)
@@ -226,18 +317,23 @@ static void run(void)
     sys_call1(SYS_chdir, (u64) "/");
     take_descriptors();
     clerk.client_fd = (s32)sys_call2(SYS_pidfd_open, (u64)clerk.client, 0);
-    while (!is_over())
-        if (!take_any())
-            sleep();
+    while (!is_over()) {
+        if (ready()) {
+            wait_for_more();
+            take_any();
+        } else {
+            sleep(0, NS);
+        }
+    }
     // Nobody begins to fill one any more; who has begun is waited for, for a while.
     __atomic_store_n(&box->open, 0, __ATOMIC_SEQ_CST);
-    take_any();
+    take_all();
     for (u32 i = 0; i < FILLS && is_being_filled(); i++) {
         struct k_timespec moment = { 0, 1000000 };
 
         sys_call2(SYS_nanosleep, (u64)&moment, 0);
     }
-    take_any();
+    take_all();
     sys_exit_group(0);
 }
 
@@ -359,6 +455,7 @@ bool clerk_takes(void)
         return false;
     }
     j->log_fd = spool->log_fd;
+    j->alone = spool->s_log && mini_glob("*%p*", spooler_string(spool->s_log));
     j->dev = st.st_dev;
     j->ino = st.st_ino;
     memcpy(j->name, name, strlen(name) + 1);

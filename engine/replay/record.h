@@ -80,7 +80,6 @@ struct log_block {
                 // 0: nowhere
     u16 call;   // LOG_ENTER, LOG_LEAVE: what is most likely to follow; 0: neither
     u16 sp;     // slot of the stack pointer as it is behind it ...
-    u8 cold;    // so many records have been performed without a routine
     s64 sp_add; // ... but for this, which is added
 };              // log_ops() and log_sides() lie behind it, but for a draft's
 

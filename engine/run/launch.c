@@ -11,6 +11,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
+#include "engine/base/huge.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/region.h"
@@ -414,6 +415,8 @@ void launch_main(u64 *sp)
         engine_die("start programs with `quern run`, not with the engine");
     read_stack(&s, sp);
     open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
+    if (spool->flags & SPOOL_F_NO_HUGE)
+        huge_forbid();
     fds_init(spool_fd, spool->log_fd);
     environ_save(s.envp);
     fds_keep_finisher(spooler_string(spool->s_quern));

@@ -8,6 +8,7 @@
 #include "engine/thread/threads.h"
 
 #include "engine/base/heap.h"
+#include "engine/base/huge.h"
 #include "engine/base/limits.h"
 #include "engine/base/mini.h"
 #include "engine/spool/spooler.h"
@@ -105,6 +106,9 @@ static long area_make(u32 slot)
         if (ret)
             return ret;
     }
+    // Of a thread beside others less is touched.
+    if (slot == 0)
+        huge_prefer(base, TA_ENGINE_STACK);
     return 0;
 }
 

@@ -9,6 +9,6 @@
 
 // In unit tests it is the C library's, which hidden.h would put out of reach.
 void *memset(void *dst, int c, __SIZE_TYPE__ n) __attribute__((visibility("default")));
-#define ZYAN_MEMSET memset
+#define ZYAN_MEMSET __builtin_memset
 
 #endif

@@ -121,7 +121,8 @@ END
     mov $62, %eax
     syscall'
     for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
-        'process --small-buffers' 'process --no-vectors' 'process --no-avx512'; do
+        'process --small-buffers' 'process --no-vectors' 'process --no-avx512' \
+        'auto --no-huge-pages'; do
         status=0
         "$QUERN" run -q --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./walk 3>&- || status=$?
         [ "$status" = 137 ]
@@ -180,7 +181,8 @@ _start:
 END
     gcc -g -nostdlib -static -no-pie -o calls calls.S
     for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
-        'process --small-buffers' 'process --no-vectors' 'process --no-avx512'; do
+        'process --small-buffers' 'process --no-vectors' 'process --no-avx512' \
+        'auto --no-huge-pages'; do
         status=0
         "$QUERN" run -q --calls=yes --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./calls 3>&- ||
             status=$?

@@ -32,6 +32,8 @@ struct tb_config tb_config = { .clerk = true };
 // In a file, so that children and what they execute have it, too.
 static struct shared {
     u32 ran, right;
+    u32 finishers; // that were executed
+    u32 fails;     // one that has several to do is killed
     s32 parent, session;
     char last[8];
 } *did;
@@ -56,7 +58,7 @@ int spooler_fd(void)
 
 const char *spooler_string(u32 offset)
 {
-    return offset == 7 ? "/proc/self/exe" : name;
+    return offset == 7 ? "/proc/self/exe" : offset == 9 ? "/tmp/log.%p" : name;
 }
 
 void *heap_pages(u64 bytes)
@@ -71,21 +73,29 @@ void *heap_shared(u64 bytes)
 
 // -- the finisher --
 
-static int finish(int argc, char *argv[])
+static void finish_one(int fd)
 {
     char text[8] = "", to[32] = "";
-    int fd = atoi(argv[2]);
 
-    did = (void *)sys_mmap(0, sizeof(*did), PROT_READ | PROT_WRITE, MAP_SHARED,
-                           (int)sys_open(getenv("DID"), O_RDWR, 0), 0);
     sys_pread(fd, text, sizeof(text) - 1, 0);
     sys_call4(SYS_readlinkat, (u64)AT_FDCWD, (u64) "/proc/self/fd/91", (u64)to, sizeof(to) - 1);
     // 0 to 2 are taken by what leads nowhere.
-    did->right += argc == 3 && fd > 2 && !strncmp(to, "/memfd:log", 10);
-    did->parent = (s32)sys_call0(SYS_getppid);
-    did->session = (s32)sys_call1(SYS_getsid, 0);
+    did->right += fd > 2 && fd != LOG_NUMBER && !strncmp(to, "/memfd:log", 10);
     memcpy(did->last, text, sizeof(text));
     __atomic_fetch_add(&did->ran, 1, __ATOMIC_SEQ_CST);
+}
+
+static int finish(int argc, char *argv[])
+{
+    did = (void *)sys_mmap(0, sizeof(*did), PROT_READ | PROT_WRITE, MAP_SHARED,
+                           (int)sys_open(getenv("DID"), O_RDWR, 0), 0);
+    did->parent = (s32)sys_call0(SYS_getppid);
+    did->session = (s32)sys_call1(SYS_getsid, 0);
+    did->finishers++;
+    if (did->fails && argc > 3)
+        sys_call2(SYS_kill, (u64)sys_getpid(), SIGKILL);
+    for (int i = 2; i < argc; i++)
+        finish_one(atoi(argv[i]));
     return 0;
 }
 
@@ -113,6 +123,7 @@ static int setup(void **state)
     memset(did, 0, sizeof(*did));
     header.s_quern = 7;
     header.s_spool = 8;
+    header.s_log = 0;
     header.log_fd = LOG_NUMBER;
     return 0;
 }
@@ -277,6 +288,44 @@ static void test_killed(void **state)
     assert_int_equal(did->right, JOBS);
 }
 
+// Those that wait are finished by eight; one with a log of its own by itself, for it has another
+// number for its messages; and so are all of those whose finisher was killed.
+static void test_together(void **state)
+{
+    (void)state;
+    kill_clerk();
+    for (int i = 0; i < JOBS; i++)
+        assert_true(hand_over());
+    clerk_stop();
+    assert_int_equal(did->ran, JOBS);
+    assert_int_equal(did->right, JOBS);
+    assert_int_equal(did->finishers, JOBS / 8);
+
+    memset(did, 0, sizeof(*did));
+    kill_clerk();
+    for (int i = 0; i < 12; i++) {
+        header.s_log = i == 1 || i == 5 ? 9 : 0;
+        header.log_fd = i == 11 ? -1 : LOG_NUMBER;
+        assert_true(hand_over());
+    }
+    header.log_fd = LOG_NUMBER;
+    clerk_stop();
+    // The first eight of 0, 2, 3, 4, 6, 7, 8, 9, 10; then 1, 5, 10 and the one without a log.
+    assert_int_equal(did->finishers, 5);
+    assert_int_equal(did->ran, 12);
+    assert_int_equal(did->right, 11);
+
+    memset(did, 0, sizeof(*did));
+    did->fails = 1;
+    kill_clerk();
+    for (int i = 0; i < 11; i++)
+        assert_true(hand_over());
+    clerk_stop();
+    assert_int_equal(did->finishers, 1 + 8 + 1 + 3);
+    assert_int_equal(did->ran, 11);
+    assert_int_equal(did->right, 11);
+}
+
 // The process whose clerk it is is killed: what was handed over is finished all the same.
 static void test_owner_killed(void **state)
 {
@@ -378,6 +427,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup(test_stop, setup),
         cmocka_unit_test_setup(test_grandchild, setup),
         cmocka_unit_test_setup(test_killed, setup),
+        cmocka_unit_test_setup(test_together, setup),
         cmocka_unit_test_setup(test_removed, setup),
         cmocka_unit_test_setup(test_others, setup),
         cmocka_unit_test_setup(test_forbidden, setup),
