@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The program `quern`: finds the command by its name, or by the traditional name in argv[0], and
-// calls it. Knows no option of any command.
+// The program `quern-whole`, quern with all its commands (front/front.c executes it): finds the
+// command by its name, or by the traditional name in argv[0], and calls it. Knows no option of any
+// command.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

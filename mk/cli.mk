@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
-# The program quern, and the links to it by the traditional names. mk/cli-profile.mk, read before
+# The program quern, in two parts, and the links to it by the traditional names. mk/cli-profile.mk, read before
 # this fragment, says which libraries the profile commands need.
 
-CLI_SRCS := $(sort $(filter-out cli/quick/%,$(wildcard cli/*.c cli/*/*.c)))
+CLI_SRCS := $(sort $(filter-out cli/quick/% cli/front/%,$(wildcard cli/*.c cli/*/*.c)))
 
 # Zydis with its formatter, for --dump-code; its warnings are not ours to mend.
 CLI_ZYDIS := Decoder DecoderData Formatter FormatterATT FormatterBase FormatterBuffer \
@@ -18,9 +18,10 @@ $(BUILD)/obj/cli/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -fPIC -fvisibility=hidden -w $(CLI_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
 
 QUERN := $(BUILD)/bin/quern
+WHOLE := $(BUILD)/libexec/quern/quern-whole
 CLI_LINKS := cg_annotate callgrind_annotate callgrind_control cg_merge cg_diff quern-valgrind
 
-ALL += $(QUERN) $(CLI_LINKS:%=$(BUILD)/bin/%)
+ALL += $(QUERN) $(WHOLE) $(CLI_LINKS:%=$(BUILD)/bin/%)
 
 # What shells look for by the name of the program; zsh finds all names in one file.
 CLI_BASH := $(BUILD)/share/bash-completion/completions
@@ -31,7 +32,7 @@ CLI_COMPLETE_LINKS := $(CLI_LINKS:%=$(CLI_BASH)/%) $(CLI_LINKS:%=$(CLI_FISH)/%.f
 
 ALL += $(CLI_COMPLETE) $(CLI_COMPLETE_LINKS)
 
-$(QUERN): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
+$(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
           $(BUILD)/lib/libquern-report.a $(BUILD)/lib/libquern.a \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
@@ -45,10 +46,17 @@ QUICK_SRCS := cli/quick/quick.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
                          strings.c symbols.c)
 ALL += $(QUICK)
-# Who asks for quern gets both: else a run would end with the one that was built before.
-$(QUERN): | $(QUICK)
+
+# What a run begins with, in the same way.
+FRONT_SRCS := cli/front/front.c $(sort $(wildcard cli/run/*.c)) \
+    $(addprefix cli/shared/,complete.c name.c options.c util.c) symbols/cachedir.c sim/cache.c
+
+# Who asks for quern gets all of it: else a run would end with what was built before.
+$(QUERN): | $(QUICK) $(WHOLE)
 
 $(QUICK): $(call host_objs,$(QUICK_SRCS))
+$(QUERN): $(call host_objs,$(FRONT_SRCS))
+$(QUERN) $(QUICK):
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HOST_LDFLAGS) $(LDFLAGS) -static -o $@ $^ 2>/dev/null || \

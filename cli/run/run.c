@@ -21,16 +21,27 @@
 #include "cli/shared/version.h"
 #include "symbols/cachedir.h"
 
+char *run_beside(const char *self, const char *name)
+{
+    char *dir = util_dirname(self);
+    bool there = strcmp(util_basename(self), RUN_WHOLE) == 0;
+    char *path = xasprintf(there ? "%s/%s" : "%s/../libexec/quern/%s", dir, name);
+
+    free(dir);
+    return path;
+}
+
 // Where it should be; to be freed.
 static char *engine_path(const char *self)
 {
     const char *given = getenv("QUERN_ENGINE");
-    char *dir, *path;
+    char *cwd, *path;
 
-    dir = given && *given ? util_cwd() : util_dirname(self);
-    path = given && *given ? util_absolute(dir, given)
-                           : xasprintf("%s/../libexec/quern/quern-engine", dir);
-    free(dir);
+    if (!given || !*given)
+        return run_beside(self, "quern-engine");
+    cwd = util_cwd();
+    path = util_absolute(cwd, given);
+    free(cwd);
     return path;
 }
 
@@ -61,6 +72,21 @@ static char *find_engine(const char *self)
         die(UTIL_USAGE, "%s: the engine: %s; QUERN_ENGINE names another one", engine,
             strerror(errno));
     free(engine);
+    return found;
+}
+
+// Who finishes what the quick finisher cannot: this program, or the one that has all of it.
+static char *find_whole(const char *self)
+{
+    char *path, *found;
+
+    if (strcmp(util_basename(self), "quern") != 0)
+        return xstrdup(self);
+    path = run_beside(self, RUN_WHOLE);
+    found = executable(path);
+    if (!found)
+        die(UTIL_USAGE, "%s, which writes profiles: %s", path, strerror(errno));
+    free(path);
     return found;
 }
 
@@ -299,7 +325,8 @@ void run_start(const struct run_options *options, char **given)
     struct run_program program;
     struct run_spool in;
     char *fits[3];
-    char *cwd, *self, *engine, *output, *expanded, *folder, *dump, *log, *spool, *tree = NULL;
+    char *cwd, *self, *engine, *whole, *output, *expanded, *folder, *dump, *log, *spool;
+    char *tree = NULL;
     char **client, *command, *caches = NULL;
     char number[16];
     size_t n = 0;
@@ -350,6 +377,7 @@ void run_start(const struct run_options *options, char **given)
 
     self = util_self();
     engine = find_engine(self);
+    whole = find_whole(self);
     cwd = util_cwd();
     output = absolute_name(cwd, o.output                  ? o.output
                                 : o.flags & SPOOL_F_CALLS ? "callgrind.out.%p"
@@ -383,7 +411,7 @@ void run_start(const struct run_options *options, char **given)
                              output,
                              folder,
                              tree,
-                             self,
+                             whole,
                              engine,
                              find_finisher(engine),
                              cache_folder(o.symbol_cache, cwd),

@@ -79,6 +79,10 @@ _Noreturn void run_start(const struct run_options *options, char **given);
 
 // The engine, to be freed; NULL: there is none.
 char *run_engine(void);
+// The path of a program of ours that is not for users, seen from one that is, or from RUN_WHOLE
+// beside it; to be freed.
+#define RUN_WHOLE "quern-whole" // quern with all its commands (cli/front/front.c)
+char *run_beside(const char *self, const char *name);
 
 // run_program.c: the program as it will be executed.
 struct run_program {

@@ -165,9 +165,10 @@ END
 
 @test "two builds of quern that take turns do not read anything anew" {
     real
-    mkdir bin
+    mkdir -p bin libexec/quern
     cp "$(readlink -f "$QUERN")" bin/quern
-    touch -d 2001-02-03 bin/quern
+    cp "$BUILD/libexec/quern/quern-whole" libexec/quern
+    touch -d 2001-02-03 libexec/quern/quern-whole
     export QUERN_ENGINE=$BUILD/libexec/quern/quern-engine
     # `_` in the environment is which of them it was: other steps of the dynamic linker's strcmp.
     env -u _ "$QUERN" run -q --cache-sim=no --symbol-cache=kept -o out /bin/true

@@ -7,14 +7,15 @@
 
 load run
 
-# A tree of links to the built files, whose quern can lose its permission to be executed, so that it
+# A tree of the built files, whose quern-whole can lose its permission to be executed, so that it
 # is seen who finishes.
 tree() {
     unset QUERN_ENGINE QUERN_TEST_SPOOL QUERN_TEST_FINISHER
     mkdir -p tree/bin tree/libexec/quern spool
     cp -p "$(readlink -f "$QUERN")" tree/bin/quern
-    cp -p "$BUILD/libexec/quern/quern-engine" "$BUILD/libexec/quern/quern-finish" tree/libexec/quern
+    cp -p "$BUILD"/libexec/quern/quern-{engine,finish,whole} tree/libexec/quern
     QUERN=$FOLDER/tree/bin/quern
+    WHOLE=$FOLDER/tree/libexec/quern/quern-whole
     MODE='chmod 755'
 }
 
@@ -22,8 +23,8 @@ tree() {
 run_shell() {
     status=0
     "$QUERN" run -q --symbol-cache=kept --spool-dir=spool -o out "$@" -- \
-        /bin/sh -c "$MODE tree/bin/quern; exit 7" 2> stderr || status=$?
-    chmod 755 tree/bin/quern
+        /bin/sh -c "$MODE tree/libexec/quern/quern-whole; exit 7" 2> stderr || status=$?
+    chmod 755 tree/libexec/quern/quern-whole
 }
 
 @test "what is known is written without quern, and the same" {
@@ -52,7 +53,7 @@ run_shell() {
     run_shell
     [ $status = 7 ]
     [ ! -e out ]
-    [[ "$(< stderr)" == "quern: $QUERN: cannot be executed"*"the counts are kept: "* ]]
+    [[ "$(< stderr)" == "quern: $WHOLE: cannot be executed"*"the counts are kept: "* ]]
     [ ! -e kept ]
     "$QUERN" recover -q -o out spool/quern.spool.*
     [ -s out ]
@@ -73,7 +74,7 @@ run_shell() {
         rm -f out
         run_shell $option
         [ $status = 7 ]
-        [[ "$(< stderr)" == "quern: $QUERN: cannot be executed"*"the counts are kept: "* ]]
+        [[ "$(< stderr)" == "quern: $WHOLE: cannot be executed"*"the counts are kept: "* ]]
         rm -rf spool/*
         MODE='chmod 755'
         run_shell $option

@@ -46,7 +46,7 @@ setup() {
 }
 
 @test "a libc without debug information: what to install" {
-    libc=$(ldd "$BUILD/bin/quern" | awk '$1 == "libc.so.6" { print $3 }')
+    libc=$(ldd "$BUILD/libexec/quern/quern-whole" | awk '$1 == "libc.so.6" { print $3 }')
     # Without what leads to debug information elsewhere, too.
     objcopy --strip-all -R .note.gnu.build-id -R .gnu_debuglink -R .gnu_debugdata "$libc" libc.so.6
     LD_LIBRARY_PATH=$PWD quern doctor
