@@ -165,7 +165,7 @@ ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := \
     $(filter-out translate/superblock translate/kept%,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
     engine/translate/*.c))) \
-    x86/decode x86/decode_flags x86/forms x86/isa x86/operands base/huge codecache/region codecache/stubs \
+    x86/decode x86/decode_flags x86/forms x86/isa x86/operands codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
 ENGINE_WING_UNITS += translate/superblock
 ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/mini
@@ -179,7 +179,7 @@ ENGINE_UNIT_OBJS_thread/threads := base/huge thread/threads base/limits base/min
 ENGINE_UNIT_OBJS_thread/world := base/huge thread/threads base/limits thread/world thread/stress thread/pokes base/mini
 
 ENGINE_WING_UNITS += codecache/tcache count/prof
-ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/huge codecache/region codecache/links \
+ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
     codecache/ibl codecache/watch base/mini
 ENGINE_UNIT_OBJS_count/prof := count/prof
 ENGINE_WING_UNITS += count/rules
@@ -260,8 +260,8 @@ $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/functions := count/functions base/mini
 ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/mini
 ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helper base/mini
-ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform base/huge replay/area base/mini
-ENGINE_UNIT_OBJS_replay/routine := replay/routine base/huge replay/area base/mini
+ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform replay/area base/mini
+ENGINE_UNIT_OBJS_replay/routine := replay/routine replay/area base/mini
 ENGINE_UNIT_OBJS_run/emulate := run/emulate x86/decode x86/decode_flags x86/isa x86/operands \
     base/cpu base/mini
 ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
@@ -270,12 +270,12 @@ ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
 ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
 
 ENGINE_WING_UNITS += codecache/pack count/ids replay/area run/identity translate/kept translate/keptfile
-ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/huge codecache/region base/mini
+ENGINE_UNIT_OBJS_codecache/pack := codecache/pack codecache/region base/mini
 ENGINE_UNIT_OBJS_count/ids := count/ids
-ENGINE_UNIT_OBJS_replay/area := base/huge replay/area base/mini
+ENGINE_UNIT_OBJS_replay/area := replay/area base/mini
 ENGINE_UNIT_OBJS_run/identity := run/identity translate/keptfile base/mini
 ENGINE_UNIT_OBJS_translate/kept := translate/kept translate/keptfile codecache/ibl codecache/links \
-    codecache/pack base/huge codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
+    codecache/pack codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
 ENGINE_UNIT_OBJS_translate/keptfile := translate/keptfile base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\

@@ -70,7 +70,8 @@ static long grow(u64 bytes)
         return got;
     if ((u64)got != heap_mapped)
         engine_die("address 0x%lx is taken by something else", heap_mapped);
-    if (bytes >= HUGE_PAGE)
+    // What every process touches lies at the beginning.
+    if (bytes >= HUGE_PAGE && heap_mapped < ENGINE_HEAP_BASE + 3 * EVEN)
         huge_prefer(heap_mapped, bytes);
     heap_mapped += bytes;
     return 0;

@@ -8,8 +8,6 @@
 // what records mean (replay/replay.c), in reach of the image
 #define REPLAY_BASE        0x7e8fc0000000
 #define REPLAY_SIZE        0x20000000
-// Its halves meet in the middle of a large page, which both touch most.
-#define REPLAY_HALF        0x10100000
 #define ENGINE_BASE        0x7e9000000000 // the engine's own image (mk/engine.mk links it there)
 #define ENGINE_HEAP_BASE   0x7e9010000000 // heap.c
 #define ENGINE_HEAP_SIZE   0x1800000000   // 96 GiB reserved lazily, PROT_NONE

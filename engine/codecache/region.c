@@ -2,7 +2,6 @@
 // The code cache's memory (region.h). Guarded by the translation lock.
 #include "engine/codecache/region.h"
 
-#include "engine/base/huge.h"
 #include "engine/base/sys.h"
 #include "share/spool.h"
 
@@ -30,7 +29,6 @@ int region_init(u64 limit, u32 kib, u64 stubs)
         return (int)r;
     start = (u64)r;
     end = start + total;
-    huge_prefer(start, HUGE_PAGE);
     made_free = start + ((stubs + 63) & ~63ul);
     code_start = code_free = start + head;
     escape_start = code_start + size;

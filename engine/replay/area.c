@@ -3,11 +3,10 @@
 // together.
 #include "engine/replay/area.h"
 
-#include "engine/base/huge.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
-#define HALF REPLAY_HALF
+#define HALF (REPLAY_SIZE / 2)
 
 struct area_room area_first, area_second;
 
@@ -19,7 +18,6 @@ long area_init(void)
 
     if (r != (long)REPLAY_BASE)
         return r < 0 ? r : -ENOMEM;
-    huge_prefer(REPLAY_BASE + HALF - HUGE_PAGE / 2, HUGE_PAGE);
     area_flush();
     return 0;
 }

@@ -320,7 +320,7 @@ static void test_area(void **state)
     // Nothing lies in another one's place.
     assert_ptr_equal(log_ops(area_block(second)) + 1, b);
     assert_ptr_equal(log_sides(b), log_ops(b) + 5);
-    assert_ptr_equal(log_sides(b) + 2, REPLAY_BASE + REPLAY_HALF);
+    assert_ptr_equal(log_sides(b) + 2, REPLAY_BASE + REPLAY_SIZE / 2);
     // Ids.
     assert_false(area_has(0));
     assert_false(area_has(LOG_END));
@@ -344,13 +344,13 @@ static void test_room(void **state)
 
     (void)state;
     assert_true(area_has_room());
-    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_HALF - left - 1));
+    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left - 1));
     assert_true(area_has_room());
-    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_HALF - left));
+    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left));
     assert_false(area_has_room());
     area_flush();
-    assert_int_equal((u64)area_take(&area_first, 1), REPLAY_BASE + REPLAY_HALF - 8);
-    assert_int_equal((u64)area_take(&area_first, 8), REPLAY_BASE + REPLAY_HALF - 16);
+    assert_int_equal((u64)area_take(&area_first, 1), REPLAY_BASE + REPLAY_SIZE / 2 - 8);
+    assert_int_equal((u64)area_take(&area_first, 8), REPLAY_BASE + REPLAY_SIZE / 2 - 16);
     // And two of the longest that are made later.
     assert_int_equal((u64)area_take(&area_second, 8), REPLAY_BASE + REPLAY_SIZE - 8);
     area_second.low = area_second.high - 2 * AREA_CODE_MAX - 1;

@@ -304,8 +304,8 @@ static void test_late(void **state)
 
     assert_int_equal(performed, 6);
     assert_ptr_equal(n.record, words + 6);
-    assert_int_equal(n.to, REPLAY_BASE + REPLAY_HALF);
-    assert_int_equal(area_head(id)->routine, REPLAY_HALF);
+    assert_int_equal(n.to, REPLAY_BASE + REPLAY_SIZE / 2);
+    assert_int_equal(area_head(id)->routine, REPLAY_SIZE / 2);
     assert_int_equal(thread.clock, 6 * CACHES_TICK);
     assert_int_equal(thread.record, words + 6);
     strcpy(late, text_of((u8 *)n.to, (u8 *)REPLAY_BASE + area_second.low));
