@@ -78,7 +78,7 @@ $(REPORT_PAGE_O): $(REPORT_GEN)/quern-page.html $(REPORT_READER)
 	$(Q)cd $(REPORT_GEN) && ld -r -b binary -z noexecstack -o $(abspath $@) $(notdir $^)
 
 ifneq ($(REPORT_TOOLS),)
-$(BUILD)/bin/quern $(BUILD)/tests/quern-asan: $(REPORT_PAGE_O)
+$(BUILD)/libexec/quern/quern-whole $(BUILD)/tests/quern-asan: $(REPORT_PAGE_O)
 endif
 
 # ---- Tests ----
