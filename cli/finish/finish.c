@@ -53,7 +53,7 @@ static void prepare_heap(int fd)
     static struct spool_header h;
     uintptr_t end;
 
-    if (prepared || pread(fd, &h, sizeof(h), 0) != sizeof(h) || (h.flags & SPOOL_F_NO_HUGE))
+    if (prepared || pread(fd, &h, sizeof(h), 0) != sizeof(h) || (h.flags & SPOOL_F_NO_HINTS))
         return;
     prepared = true;
     mallopt(M_TOP_PAD, PAGES);

@@ -61,6 +61,7 @@ struct finish_spool {
     int fd;
     // To be unmapped or freed.
     void *area[5];
+    void *copied; // one of these, if it is not mapped
     size_t area_size[5];
     void *counters_area;
     int unmapped; // errno of a part that could not be mapped

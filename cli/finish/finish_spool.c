@@ -32,6 +32,28 @@ bool finish_event_counted(enum finish_event e, uint64_t flags)
     return (flags & (e < FINISH_BC ? SPOOL_F_CACHE_SIM : SPOOL_F_BRANCH_SIM)) != 0;
 }
 
+// Reads all of it. 0, or -1 with errno; 0 where the file has ended since.
+static int read_all(int fd, void *to, size_t n, uint64_t off)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(off + done));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            errno = got == 0 ? 0 : errno;
+            return -1;
+        }
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+// Those of the spool that are mapped. All of the blocks are looked at: a mapped page costs more
+// than a copied one, the more so as memory is used again for the next spool.
+enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
+#define COPIED_MAX (UINT64_C(2) << 20)
+
 // Maps [off, off + want) as far as the file goes; *got is what was mapped. NULL: that is nothing,
 // or, with s->unmapped, it could not be mapped: what is there is not to be taken for lost.
 static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file_size, uint64_t off,
@@ -43,6 +65,13 @@ static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file
     *got = want < have ? want : have;
     if (*got == 0)
         return NULL;
+    if (i == AREA_BLOCKS && *got <= COPIED_MAX) {
+        s->area[i] = s->copied = xmalloc(*got);
+        if (read_all(fd, s->copied, *got, off) == 0)
+            return s->copied;
+        free(s->copied);
+        s->area[i] = s->copied = NULL;
+    }
     p = mmap(NULL, *got, PROT_READ, MAP_SHARED, fd, (off_t)off);
     if (p == MAP_FAILED) {
         s->unmapped = errno;
@@ -99,23 +128,6 @@ static void add_sums(struct finish_spool *s)
             if (of[i] < s->counters_used)
                 counters[of[i]] += counters[b->counter];
     }
-}
-
-// Reads all of it. 0, or -1 with errno; 0 where the file has ended since.
-static int read_all(int fd, void *to, size_t n, uint64_t off)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(off + done));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            errno = got == 0 ? 0 : errno;
-            return -1;
-        }
-        done += (size_t)got;
-    }
-    return 0;
 }
 
 // Adds what the file has at `off` to n counters, which are 0 if it is the first time. Holes are
@@ -257,7 +269,7 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
         return -1;
     }
     size = (uint64_t)st.st_size;
-    h = map_area(s, 0, fd, size, 0, SPOOL_MAPS_OFF, &got);
+    h = map_area(s, AREA_HEAD, fd, size, 0, SPOOL_MAPS_OFF, &got);
     if (s->unmapped) {
         snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
         return -1;
@@ -279,17 +291,19 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     s->text = (const char *)h + SPOOL_TEXT_OFF;
     s->text_used = least(h->text_used, SPOOL_TEXT_SIZE);
     s->maps_used = least(h->maps_used, SPOOL_MAPS_MAX);
-    s->maps = map_area(s, 1, fd, size, SPOOL_MAPS_OFF, s->maps_used * sizeof(*s->maps), &got);
+    s->maps =
+        map_area(s, AREA_MAPS, fd, size, SPOOL_MAPS_OFF, s->maps_used * sizeof(*s->maps), &got);
     s->maps_used = s->maps ? got / sizeof(*s->maps) : 0;
     s->partial_used = least(h->partial_used, SPOOL_PARTIAL_MAX);
-    s->partial =
-        map_area(s, 2, fd, size, SPOOL_PARTIAL_OFF, s->partial_used * sizeof(*s->partial), &got);
+    s->partial = map_area(s, AREA_PARTIAL, fd, size, SPOOL_PARTIAL_OFF,
+                          s->partial_used * sizeof(*s->partial), &got);
     s->partial_used = s->partial ? got / sizeof(*s->partial) : 0;
     s->blocks_used = least(h->blocks_used, SPOOL_BLOCKS_SIZE);
-    s->blocks = map_area(s, 3, fd, size, SPOOL_BLOCKS_OFF, s->blocks_used, &got);
+    s->blocks = map_area(s, AREA_BLOCKS, fd, size, SPOOL_BLOCKS_OFF, s->blocks_used, &got);
     s->blocks_used = s->blocks ? got : 0;
     s->edges_used = least(h->edges_used, SPOOL_EDGES_MAX);
-    s->edges = map_area(s, 4, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
+    s->edges =
+        map_area(s, AREA_EDGES, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
     s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
     if (s->unmapped) {
         snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
@@ -309,9 +323,10 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
 
 void finish_spool_close(struct finish_spool *s)
 {
-    for (int i = 0; i < 5; i++)
-        if (s->area[i])
+    for (int i = 0; i < AREAS; i++)
+        if (s->area[i] && s->area[i] != s->copied)
             munmap(s->area[i], s->area_size[i]);
+    free(s->copied);
     drop_counters(s);
     memset(s, 0, sizeof(*s));
 }

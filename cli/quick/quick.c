@@ -47,7 +47,8 @@ static bool is_for_us(const struct spool_header *h)
            (!(h->flags & SPOOL_F_MERGE) || (uint32_t)h->pid != h->tree_pid);
 }
 
-// Whether it can, and which file quern is. The spools of one call are of one run.
+// Whether it can, and which file quern is. The spools of one call are of one run; what is none is
+// for the whole finisher, too, which says so and goes on to the next.
 static bool is_all_for_us(char **number)
 {
     static struct spool_header h;
@@ -57,11 +58,13 @@ static bool is_all_for_us(char **number)
     for (; *number; number++) {
         if (!util_number(*number, INT32_MAX, &fd))
             die(UTIL_USAGE, "quern-finish is for the engine alone");
-        if (pread((int)fd, &h, sizeof(h), 0) != sizeof(h) || !h.s_quern ||
-            pread((int)fd, whole, sizeof(whole) - 1, (off_t)(SPOOL_TEXT_OFF + h.s_quern)) <= 0)
-            die(UTIL_USAGE, "the spool in descriptor %d: not a spool of quern", (int)fd);
-        ours = ours && is_for_us(&h);
+        ours = pread((int)fd, &h, sizeof(h), 0) == sizeof(h) && is_for_us(&h) && ours;
+        if (h.magic == SPOOL_MAGIC && h.s_quern)
+            (void)!pread((int)fd, whole, sizeof(whole) - 1, (off_t)(SPOOL_TEXT_OFF + h.s_quern));
+        h.magic = 0;
     }
+    if (!*whole)
+        die(UTIL_USAGE, "the spool in descriptor %d: not a spool of quern", (int)fd);
     return ours;
 }
 

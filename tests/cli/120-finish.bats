@@ -427,6 +427,35 @@ END
     grep -q '^==12345== I   refs:      0$' log
 }
 
+# As the engine's clerk has them finished: some in one process. The first line that a finisher says
+# is the whole one's, which begins with what is left.
+@test "several spools, of which some cannot be finished" {
+    for pid in 1 2 3 4 5; do
+        printf 'pid 1000%s\nflags 0x4000\nend exit 0\n' $pid > script
+        quern run -q --cache-sim=no --spool-dir=. -o there/out.%p true
+        [ -s quern.spool.* ]
+        mv quern.spool.* spool.$pid
+    done
+    mkdir there
+    for finisher in "$BUILD/libexec/quern/quern-finish" "$BUILD/libexec/quern/quern-whole"; do
+        rm -f there/*
+        for pid in 1 2 3 4 5; do cp spool.$pid s.$pid; done
+        echo no spool > s.2
+        mkdir there/out.10004
+        exec 5< s.1 6< s.2 7< s.3 8< s.4 9< s.5
+        status=0
+        # (one of these is the log that the spools name)
+        "$finisher" --finish 5 6 7 8 9 2> stderr 10>&2 11>&2 12>&2 || status=$?
+        exec 5<&- 6<&- 7<&- 8<&- 9<&-
+        [ "$status" = 1 ]
+        same "$(sed 's/; the counts.*//' stderr)" "quern: the spool in descriptor 6: not a spool of quern
+quern: $PWD/there/out.10004: cannot be written: Is a directory"
+        same "$(ls there)" "$(printf 'out.1000%s\n' 1 3 4 5)"
+        [ "$(grep -h '^summary' there/out.1000[135])" = "$(printf 'summary: 0\n%.0s' 1 2 3)" ]
+        rmdir there/out.10004
+    done
+}
+
 @test "closed standard streams stay closed to the program, and the spool is none of them" {
     for closed in '0<&-' '1>&-' '0<&- 1>&- 2>&-'; do
         rm -f out
