@@ -136,9 +136,9 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 
 ENGINE_UNITS := mini memory elf spooler decode
 ENGINE_UNIT_OBJS_mini := base/mini
-ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/huge base/heap base/limits base/safemem base/safemem.S
+ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/huge base/heap base/limits base/safemem base/safemem.S \
+ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S \
     spool/spooler spool/copy spool/fds spool/log spool/environ spool/config base/cpu
 ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 $(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
@@ -165,21 +165,21 @@ ENGINE_UNIT_OBJS_count/strings := count/strings
 ENGINE_UNIT_OBJS_translate/translate := \
     $(filter-out translate/superblock translate/kept%,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
     engine/translate/*.c))) \
-    x86/decode x86/decode_flags x86/forms x86/isa x86/operands codecache/region codecache/stubs \
+    x86/decode x86/decode_flags x86/forms x86/isa x86/operands base/pages codecache/region codecache/stubs \
     codecache/stubs.S count/ids spool/config base/cpu base/mini
 ENGINE_WING_UNITS += translate/superblock
 ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/mini
 
-ENGINE_UNIT_OBJS_thread/loans := base/huge thread/threads base/limits base/mini
+ENGINE_UNIT_OBJS_thread/loans := base/pages thread/threads base/limits base/mini
 
 ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
 
 ENGINE_WING_UNITS += thread/threads thread/world
-ENGINE_UNIT_OBJS_thread/threads := base/huge thread/threads base/limits base/mini
-ENGINE_UNIT_OBJS_thread/world := base/huge thread/threads base/limits thread/world thread/stress thread/pokes base/mini
+ENGINE_UNIT_OBJS_thread/threads := base/pages thread/threads base/limits base/mini
+ENGINE_UNIT_OBJS_thread/world := base/pages thread/threads base/limits thread/world thread/stress thread/pokes base/mini
 
 ENGINE_WING_UNITS += codecache/tcache count/prof
-ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache codecache/region codecache/links \
+ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/watch base/mini
 ENGINE_UNIT_OBJS_count/prof := count/prof
 ENGINE_WING_UNITS += count/rules
@@ -198,14 +198,14 @@ ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEM
     base/cpu base/mini
 
 ENGINE_WING_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/int80
-ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/huge base/heap base/limits base/mini
+ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/pages base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
 
 ENGINE_WING_UNITS += run/dispatch run/launch
 ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
-ENGINE_UNIT_OBJS_run/launch := base/huge run/launch run/stack base/mini
+ENGINE_UNIT_OBJS_run/launch := base/pages run/launch run/stack base/mini
 
 ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end syscalls/ptrace
 ENGINE_WING_UNITS += signal/die process/birth process/fork
@@ -230,12 +230,12 @@ ENGINE_UNIT_OBJS_process/ahead := process/ahead
 ENGINE_UNIT_OBJS_process/clerk := process/clerk replay/replayer.S base/mini
 ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 
-ENGINE_WING_UNITS += base/huge
-ENGINE_UNIT_OBJS_base/huge := base/huge
+ENGINE_WING_UNITS += base/pages
+ENGINE_UNIT_OBJS_base/pages := base/pages
 
 ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
     syscalls/waits
-ENGINE_UNIT_OBJS_signal/action := signal/action base/huge base/heap base/limits base/mini
+ENGINE_UNIT_OBJS_signal/action := signal/action base/pages base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
 ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
 ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
@@ -260,8 +260,8 @@ $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/functions := count/functions base/mini
 ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/mini
 ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helper base/mini
-ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform replay/area base/mini
-ENGINE_UNIT_OBJS_replay/routine := replay/routine replay/area base/mini
+ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform base/pages replay/area base/mini
+ENGINE_UNIT_OBJS_replay/routine := replay/routine base/pages replay/area base/mini
 ENGINE_UNIT_OBJS_run/emulate := run/emulate x86/decode x86/decode_flags x86/isa x86/operands \
     base/cpu base/mini
 ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
@@ -270,12 +270,12 @@ ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
 ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
 
 ENGINE_WING_UNITS += codecache/pack count/ids replay/area run/identity translate/kept translate/keptfile
-ENGINE_UNIT_OBJS_codecache/pack := codecache/pack codecache/region base/mini
+ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region base/mini
 ENGINE_UNIT_OBJS_count/ids := count/ids
-ENGINE_UNIT_OBJS_replay/area := replay/area base/mini
+ENGINE_UNIT_OBJS_replay/area := base/pages replay/area base/mini
 ENGINE_UNIT_OBJS_run/identity := run/identity translate/keptfile base/mini
 ENGINE_UNIT_OBJS_translate/kept := translate/kept translate/keptfile codecache/ibl codecache/links \
-    codecache/pack codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
+    codecache/pack base/pages codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
 ENGINE_UNIT_OBJS_translate/keptfile := translate/keptfile base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\

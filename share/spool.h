@@ -130,7 +130,7 @@ enum spool_flag {
     SPOOL_F_NO_CLERK = 1ull << 51,       // --no-clerk
     SPOOL_F_NO_FORMS = 1ull << 52,       // --no-forms
     SPOOL_F_NO_AVX512 = 1ull << 53,      // --no-avx512
-    SPOOL_F_NO_HUGE = 1ull << 54,        // --no-huge-pages
+    SPOOL_F_NO_HINTS = 1ull << 54,        // --no-page-hints
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process

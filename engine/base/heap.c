@@ -10,11 +10,11 @@
 // there is a piece that was mapped before it held.
 #include "engine/base/heap.h"
 
-#include "engine/base/huge.h"
 #include "engine/base/layout.h"
 #include "engine/base/limits.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 
 #define STEP  0x40000ul // at least so much is mapped at a time
@@ -72,7 +72,7 @@ static long grow(u64 bytes)
         engine_die("address 0x%lx is taken by something else", heap_mapped);
     // What every process touches lies at the beginning.
     if (bytes >= HUGE_PAGE && heap_mapped < ENGINE_HEAP_BASE + 3 * EVEN)
-        huge_prefer(heap_mapped, bytes);
+        pages_huge(heap_mapped, bytes);
     heap_mapped += bytes;
     return 0;
 }
@@ -174,6 +174,7 @@ static void *take_small(u64 bytes)
     if (chunk_end - chunk_at < size) {
         chunk_at = (u64)take_run(CHUNK);
         chunk_end = chunk_at + CHUNK;
+        pages_ask_up(&(u64){ 0 }, chunk_at, chunk_end);
     }
     block = (struct free_block *)chunk_at;
     chunk_at += size;

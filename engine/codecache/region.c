@@ -2,6 +2,7 @@
 // The code cache's memory (region.h). Guarded by the translation lock.
 #include "engine/codecache/region.h"
 
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "share/spool.h"
 
@@ -10,6 +11,7 @@
 static u64 start, end;
 static u64 made_free;             // behind the stubs made so far; they end at code_start
 static u64 code_start, code_free; // fragments
+static u64 asked;                 // of the kernel, for fragments (pages.h)
 static u64 escape_start, escapes_used;
 static u64 free_escape[SPOOL_THREADS_MAX];
 static u32 nfree_escape;
@@ -65,6 +67,7 @@ u8 *region_room(u64 *room)
 void region_take(u64 bytes)
 {
     code_free += (bytes + 15) & ~15ul;
+    pages_ahead(&asked, code_free, escape_start);
 }
 
 void region_flush(void)

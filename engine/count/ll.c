@@ -6,9 +6,9 @@
 #include "engine/count/ll.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/huge.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/count/calls.h"
 #include "engine/count/vector.h"
@@ -59,7 +59,7 @@ static void *storage(u64 bytes)
     if (bytes < HUGE_PAGE)
         return heap_pages(bytes);
     at = ((u64)heap_pages(bytes + HUGE_PAGE) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-    huge_prefer(at, bytes);
+    pages_huge(at, bytes);
     return (void *)at;
 }
 

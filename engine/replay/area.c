@@ -4,11 +4,29 @@
 #include "engine/replay/area.h"
 
 #include "engine/base/mini.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 
 #define HALF (REPLAY_SIZE / 2)
 
 struct area_room area_first, area_second;
+
+// Of the kernel (pages.h), for each of the stacks.
+static struct {
+    u64 low, high;
+} asked[2] = { { 0, ~0ul }, { 0, ~0ul } };
+
+static void ask_low(const struct area_room *room)
+{
+    pages_ahead(&asked[room == &area_second].low, REPLAY_BASE + room->low,
+                REPLAY_BASE + room->high);
+}
+
+static void ask_high(const struct area_room *room)
+{
+    pages_ahead_down(&asked[room == &area_second].high, REPLAY_BASE + room->high,
+                     REPLAY_BASE + room->low);
+}
 
 long area_init(void)
 {
@@ -48,6 +66,7 @@ void area_flush(void)
 void *area_take(struct area_room *room, u64 bytes)
 {
     room->high -= (bytes + 7) & ~7ul;
+    ask_high(room);
     return (void *)(REPLAY_BASE + room->high);
 }
 
@@ -68,6 +87,13 @@ struct log_block *area_publish(const struct log_draft *d)
 void area_code_ends(const u8 *end)
 {
     area_first.low = (u64)end - REPLAY_BASE;
+    ask_low(&area_first);
+}
+
+void area_late_ends(const u8 *end)
+{
+    __atomic_store_n(&area_second.low, (u64)end - REPLAY_BASE, __ATOMIC_RELEASE);
+    ask_low(&area_second);
 }
 
 void area_pieces(const struct area_room *first, const struct area_room *second,

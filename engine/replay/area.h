@@ -34,6 +34,8 @@ void *area_take(struct area_room *room, u64 bytes);
 // The next id's. Its code ends at `end`.
 struct log_block *area_publish(const struct log_draft *d);
 void area_code_ends(const u8 *end);
+// The same for code in the second half.
+void area_late_ends(const u8 *end);
 #define AREA_CODE_MAX 131072u
 
 static inline struct area_head *area_head(u32 id)

@@ -960,7 +960,7 @@ static void make_late(struct area_head *h, const struct log_block *b)
     at = (u8 *)REPLAY_BASE + area_second.low;
     if (h->routine == ROUTINE_COLD && area_second.high - area_second.low > 2 * AREA_CODE_MAX) {
         end = make(&making_late, b, &area_second, at);
-        __atomic_store_n(&area_second.low, (u64)end - REPLAY_BASE, __ATOMIC_RELEASE);
+        area_late_ends(end);
         __atomic_store_n(&h->routine, offset_of(at), __ATOMIC_RELEASE);
     }
     lock_drop(&late);

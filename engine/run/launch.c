@@ -11,8 +11,8 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/huge.h"
 #include "engine/base/mini.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
@@ -415,8 +415,8 @@ void launch_main(u64 *sp)
         engine_die("start programs with `quern run`, not with the engine");
     read_stack(&s, sp);
     open_program(&s, (char *)sp[1], (char *)sp[2], &spool_fd);
-    if (spool->flags & SPOOL_F_NO_HUGE)
-        huge_forbid();
+    if (spool->flags & SPOOL_F_NO_HINTS)
+        pages_say_nothing();
     fds_init(spool_fd, spool->log_fd);
     environ_save(s.envp);
     fds_keep_finisher(spooler_string(spool->s_quern));

@@ -12,6 +12,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler_priv.h"
@@ -285,6 +286,7 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          u32 *first_counter)
 {
     u64 bytes = (sizeof(struct spool_block) + n * sizeof(*insns) + 7) & ~7ul;
+    static u64 asked; // of the kernel (pages.h)
 
     lock_take(&spool_lock);
     u64 offset = spool->blocks_used;
@@ -300,6 +302,8 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     memcpy(b + 1, insns, n * sizeof(*insns));
     spool->block_count += !(flags & SPOOL_B_SUM);
     __atomic_store_n(&spool->blocks_used, offset + bytes, __ATOMIC_RELEASE);
+    pages_ahead(&asked, (u64)b + bytes,
+                (u64)spooler_at(SPOOL_BLOCKS_OFF) + spooler_areas[AREA_BLOCKS].mapped);
     lock_drop(&spool_lock);
     *first_counter = (u32)counter;
     return b;

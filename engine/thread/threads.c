@@ -8,9 +8,9 @@
 #include "engine/thread/threads.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/huge.h"
 #include "engine/base/limits.h"
 #include "engine/base/mini.h"
+#include "engine/base/pages.h"
 #include "engine/spool/spooler.h"
 
 enum slot_state { SLOT_UNUSED, SLOT_FREE, SLOT_LIVE, SLOT_DYING, SLOT_COUNTERS };
@@ -108,7 +108,7 @@ static long area_make(u32 slot)
     }
     // Of a thread beside others less is touched.
     if (slot == 0)
-        huge_prefer(base, TA_ENGINE_STACK);
+        pages_huge(base, TA_ENGINE_STACK);
     return 0;
 }
 

@@ -122,7 +122,7 @@ END
     syscall'
     for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
         'process --small-buffers' 'process --no-vectors' 'process --no-avx512' \
-        'auto --no-huge-pages'; do
+        'auto --no-page-hints'; do
         status=0
         "$QUERN" run -q --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./walk 3>&- || status=$?
         [ "$status" = 137 ]
@@ -182,7 +182,7 @@ END
     gcc -g -nostdlib -static -no-pie -o calls calls.S
     for how in off inline process auto 'inline --no-replay-code' 'inline --small-buffers' \
         'process --small-buffers' 'process --no-vectors' 'process --no-avx512' \
-        'auto --no-huge-pages'; do
+        'auto --no-page-hints'; do
         status=0
         "$QUERN" run -q --calls=yes --D1=1024,2,64 --branch-sim=yes --replay=$how -o out ./calls 3>&- ||
             status=$?
