@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# The program quern, in two parts, and the links to it by the traditional names. mk/cli-profile.mk, read before
-# this fragment, says which libraries the profile commands need.
+# The program quern, in two parts, and the links to it by the traditional names.
+# mk/cli-profile.mk, read before this fragment, says which libraries the profile commands need.
 
 CLI_SRCS := $(sort $(filter-out cli/quick/% cli/front/%,$(wildcard cli/*.c cli/*/*.c)))
 
