@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/shared/heap.h"
 #include "cli/shared/options.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
@@ -100,6 +101,7 @@ int cmd_check(int argc, char **argv)
         struct quern_error err;
         struct quern_profile *p;
         c.errors = c.warnings = c.others = c.seen_count = 0;
+        heap_prepare_for(*paths);
         p = quern_profile_read(*paths, &opts, &err);
         if (!p) {
             remark_error(&err);

@@ -42,7 +42,7 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := cli/quick/quick.c \
     $(addprefix cli/finish/finish,.c _json.c _profile.c _spool.c _summary.c _tree.c _write.c) \
-    $(addprefix cli/shared/,file.c json.c name.c util.c) profile/write/out.c sim/cache.c \
+    $(addprefix cli/shared/,file.c heap.c json.c name.c util.c) profile/write/out.c sim/cache.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
                          strings.c symbols.c)
 ALL += $(QUICK)

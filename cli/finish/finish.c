@@ -12,12 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,6 +22,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/shared/heap.h"
 #include "cli/shared/name.h"
 #include "cli/shared/util.h"
 #include "symbols/cachedir.h"
@@ -43,25 +41,17 @@ void finish_lift_limits(void)
     }
 }
 
-// Memory is taken from the heap alone and never given back, in large pages where there are such: a
-// page that is touched first costs 0.5 us, in some virtual machines 12, and this process lives as
-// long as it takes to touch a few hundred.
+// This process lives as long as it takes to touch a few hundred pages.
 static void prepare_heap(int fd)
 {
-    enum { PAGES = 4 << 20, MMAP_FROM = 16 << 20, HUGE_PAGE = 2 << 20 };
+    enum { BYTES = 4 << 20 };
     static bool prepared;
     static struct spool_header h;
-    uintptr_t end;
 
     if (prepared || pread(fd, &h, sizeof(h), 0) != sizeof(h) || (h.flags & SPOOL_F_NO_HINTS))
         return;
     prepared = true;
-    mallopt(M_TOP_PAD, PAGES);
-    mallopt(M_MMAP_THRESHOLD, MMAP_FROM);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    free(malloc(PAGES));
-    end = (uintptr_t)sbrk(0) & ~(uintptr_t)(HUGE_PAGE - 1);
-    madvise((void *)(end - PAGES), PAGES, MADV_HUGEPAGE);
+    heap_prepare(BYTES);
 }
 
 // The kernel's mask, of all 64 signals: sigprocmask() leaves out the C library's own two, and would

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shared/heap.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/util.h"
@@ -25,6 +26,7 @@ struct quern_profile *read_profile(const char *path)
     struct quern_profile *p;
 
     progress_begin("reading %s", path);
+    heap_prepare_for(path);
     p = quern_profile_read(path, &opts, &err);
     progress_end();
     if (!p)

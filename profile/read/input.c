@@ -14,6 +14,8 @@
 #include <zstd.h>
 
 #define RAW_SIZE ((size_t)128 << 10)
+// Of what may be a plain file, to find out: this part is copied twice.
+#define FIRST_SIZE ((size_t)4 << 10)
 
 enum { PLAIN, GZIP, ZSTD };
 
@@ -49,7 +51,8 @@ static int refill(struct input *in)
     }
     if (in->raw_eof || in->raw_len == RAW_SIZE)
         return 0;
-    ssize_t got = read_stored(in, in->raw + in->raw_len, RAW_SIZE - in->raw_len);
+    size_t room = (in->packed == PLAIN ? FIRST_SIZE : RAW_SIZE) - in->raw_len;
+    ssize_t got = read_stored(in, in->raw + in->raw_len, room);
     if (got < 0)
         return (int)got;
     if (got == 0)

@@ -26,6 +26,11 @@
 // every column is told anew there, what lies before need not be: Callgrind tells what is further
 // away than 100; Quern does so once only.
 #define PLACES_PART 64
+// The first "fn=" of a file is looked for within so much.
+#define HEADER_BYTES ((size_t)1 << 16)
+
+// The usual 8 MB count where memory is limited.
+#define STACK_BYTES ((size_t)1 << 20)
 
 // What a reader knows when it comes to a line, apart from its names and functions.
 struct state {
@@ -39,11 +44,23 @@ struct state {
     bool identity;
 };
 
+enum turn {
+    TURN_NONE, // of the second: it waits for a stretch
+    TURN_WORK,
+    TURN_END,
+};
+
 struct pair {
     struct reader second;
     struct quern_read_opts opts; // of the second
     pthread_t thread;
-    const char *begin, *places, *cut, *end; // `places`: from there on the second follows places
+    bool running; // the thread
+    enum turn turn;
+    pthread_mutex_t lock; // of `turn`
+    pthread_cond_t changed;
+    // `head`: what lies before `begin` the first has read, the second not; `places`: from there on
+    // the second follows places.
+    const char *head, *begin, *places, *cut, *end;
     // The second's when it came to the cut:
     struct state at_cut;
     uint32_t given[3];                 // names, by kind of id
@@ -108,11 +125,13 @@ static void forget_records(struct reader *r)
         r->stop = -ENOMEM;
 }
 
-static void *second_run(void *arg)
+// Its part of a stretch.
+static void second_read(struct pair *w)
 {
-    struct pair *w = arg;
     struct reader *r = &w->second;
 
+    r->follows = FOLLOW_PLACES;
+    lines_read(r, w->head, w->begin);
     r->follows = FOLLOW_NAMES;
     lines_read(r, w->begin, w->places);
     r->follows = FOLLOW_PLACES;
@@ -120,7 +139,7 @@ static void *second_run(void *arg)
     r->follows = FOLLOW_NOT;
     if (r->stop || r->pending != PENDING_NONE) {
         w->failed = true;
-        return NULL;
+        return;
     }
     for (int k = 0; k < 3; k++)
         w->given[k] = ids_of(r, k)->given_count;
@@ -135,19 +154,56 @@ static void *second_run(void *arg)
     record_flush(r);
     record_keep_pending(r);
     w->failed = r->stop != 0 || r->ob_ids.far_count || r->fl_ids.far_count || r->fn_ids.far_count;
+}
+
+static void set_turn(struct pair *w, enum turn turn)
+{
+    pthread_mutex_lock(&w->lock);
+    w->turn = turn;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+// Until it is another turn than `turn`; returns which.
+static enum turn wait_turn(struct pair *w, enum turn turn)
+{
+    enum turn now;
+
+    pthread_mutex_lock(&w->lock);
+    while ((now = w->turn) == turn)
+        pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return now;
+}
+
+static void *second_run(void *arg)
+{
+    struct pair *w = arg;
+
+    while (wait_turn(w, TURN_NONE) == TURN_WORK) {
+        second_read(w);
+        set_turn(w, TURN_NONE);
+    }
     return NULL;
 }
 
-// Signals are for the threads of the caller.
+// The second begins with its part of a stretch. Signals are for the threads of the caller.
 static bool start(struct pair *w)
 {
+    pthread_attr_t attr;
     sigset_t all, old;
 
+    set_turn(w, TURN_WORK);
+    if (w->running)
+        return true;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool made = pthread_create(&w->thread, NULL, second_run, w) == 0;
+    w->running = pthread_create(&w->thread, &attr, second_run, w) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return made;
+    pthread_attr_destroy(&attr);
+    return w->running;
 }
 
 // ---- The seam ----
@@ -322,6 +378,8 @@ void pair_begin(struct reader *r)
     s->col[0] = COL_LINE;
     s->col_count = 1;
     s->mask = QUERN_HAS_LINE;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
     r->pair = w;
     if (part_prepare_counts(s) < 0 || (r->p->rows && !(p->rows = calloc(1, sizeof(*p->rows)))))
         pair_end(r);
@@ -363,26 +421,36 @@ static bool tells_places(const struct reader *r, const char *s, const char *end)
 // Where both come to their ends at the same time.
 static void find_cut(struct pair *w, const struct reader *r)
 {
-    const char *at = w->begin + (w->end - w->begin) / 8 * 5;
+    const char *at = w->begin + (w->end - w->begin) / 16 * 9;
     size_t places = pair_bytes(r) / PLACES_PART;
 
-    w->cut = w->end - at > 4 ? last_fn(w->begin, at) : NULL;
     w->places = w->begin;
+    w->cut = w->end - at > 4 ? last_fn(w->begin, at) : NULL;
     if (w->cut && r->map_count && (size_t)(w->cut - w->begin) > places &&
         (at = last_fn(w->begin, w->cut - places)) && tells_places(r, at, w->cut))
         w->places = at;
+}
+
+// Reads what comes before the first costs, if they come soon: without knowing the columns no cut
+// can be found behind which the second need not follow places.
+static void read_header(struct pair *w, struct reader *r)
+{
+    size_t size = (size_t)(w->end - w->begin);
+    const char *fn = memmem(w->begin, size < HEADER_BYTES ? size : HEADER_BYTES, "\nfn=", 4);
+
+    if (!fn)
+        return;
+    w->begin = fn + 1;
+    lines_read(r, w->head, w->begin);
 }
 
 void pair_read(struct reader *r, const char *s, const char *end)
 {
     struct pair *w = r->pair;
 
-    // What is short is the end, or comes through a pipe.
-    w->begin = s;
+    w->head = w->begin = s;
     w->end = end;
     w->cut = NULL;
-    if ((size_t)(end - s) >= pair_bytes(r) / 2)
-        find_cut(w, r);
     w->failed = false;
     w->names_known = r->p->str.count;
     w->funcs_known = r->p->func_count;
@@ -390,14 +458,21 @@ void pair_read(struct reader *r, const char *s, const char *end)
         names_note(ids_of(r, k));
         names_note(ids_of(&w->second, k));
     }
-    if (!w->cut || !start(w)) {
+    // What is short is the end, or comes through a pipe.
+    if ((size_t)(end - s) >= pair_bytes(r) / 2) {
+        if (!r->map_count)
+            read_header(w, r);
+        find_cut(w, r);
+    }
+    s = w->begin;
+    if (!w->cut || r->stop || !start(w)) {
         pair_end(r);
         lines_read(r, s, end);
         return;
     }
     lines_read(r, s, w->cut);
     stretch_ahead(r);
-    pthread_join(w->thread, NULL);
+    wait_turn(w, TURN_WORK);
     if (r->stop)
         return;
     if (fits(w, r)) {
@@ -416,6 +491,12 @@ void pair_end(struct reader *r)
 
     if (!w)
         return;
+    if (w->running) {
+        set_turn(w, TURN_END);
+        pthread_join(w->thread, NULL);
+    }
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
     quern_profile_free(w->second.p);
     part_free(&w->second);
     for (int k = 0; k < 3; k++)

@@ -316,3 +316,23 @@ Profiled target:  ./x (PID 77, part 3, thread 2)
 Profiled target:  ./x (PID 77)
 "* ]]
 }
+
+# At 14 MB it was "Cannot allocate memory": the second thread's stack of 8 MB left too little, where
+# at 11 MB there was no second thread.
+@test "the same under a limit of memory" {
+    awk 'BEGIN {
+        print "events: Ir Dr\nfl=a.c"
+        for (i = 0; i < 300000; i++) {
+            if (i % 1000 == 0)
+                print "fn=f" i
+            print i + 1, i % 7 + 1, i % 3
+        }
+    }' > p
+    quern_to free annotate p
+    # 300,000 = 42,857 * 7 + 1: 42,857 times 1 + ... + 7, and 1; 100,000 times 0 + 1 + 2.
+    grep -q '^1,199,997 (100.0%) 300,000 (100.0%)  PROGRAM TOTALS$' free
+    for kilobytes in 30000 14000 12000 9000; do
+        (ulimit -d $kilobytes && quern_to limited annotate p)
+        cmp free limited
+    done
+}
