@@ -24,12 +24,13 @@ ENGINE_ISOLATE := -nostdinc -isystem $(ENGINE_CC_INCLUDE) -ffreestanding -fno-bu
 ENGINE_HIDDEN := -include engine/base/hidden.h
 ENGINE_CODEGEN := -std=gnu11 -O2 -g -fPIE -mcmodel=small -fvisibility=hidden -fno-stack-protector \
     -fcf-protection=none -mgeneral-regs-only -fno-asynchronous-unwind-tables -mno-red-zone \
-    -ffunction-sections
+    -ffunction-sections -fdata-sections
 ENGINE_ZYDIS_FLAGS := -DZYAN_NO_LIBC -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER \
     -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include -isystem $(ENGINE_GEN)
 ENGINE_CFLAGS := $(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(WARNINGS) -I. $(ENGINE_ZYDIS_FLAGS)
 ENGINE_LDFLAGS := -nostdlib -static -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -Wl,-z,defs \
-    -Wl,-z,noexecstack -Wl,--build-id -Wl,--gc-sections -Wl,-z,max-page-size=4096
+    -Wl,-z,noexecstack -Wl,--build-id -Wl,--gc-sections -Wl,-z,max-page-size=4096 \
+    -Wl,--sort-section=alignment
 
 FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_HIDDEN) $(ENGINE_LDFLAGS)
 

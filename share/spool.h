@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 8u
+#define SPOOL_VERSION 9u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -131,6 +131,7 @@ enum spool_flag {
     SPOOL_F_NO_FORMS = 1ull << 52,       // --no-forms
     SPOOL_F_NO_AVX512 = 1ull << 53,      // --no-avx512
     SPOOL_F_NO_HINTS = 1ull << 54,        // --no-page-hints
+    SPOOL_F_LATE_COPY = 1ull << 55,      // --no-early-copy
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
@@ -183,13 +184,21 @@ enum spool_insn_flag {
 };
 
 struct spool_block {
-    uint64_t pc;  // client address of the first instruction
-    uint32_t map; // index of its spool_map
-    // The first counter: executions of the whole block; the instructions' counters follow.
-    uint32_t counter;
-    uint16_t insns; // struct spool_insn that follow this struct
-    uint16_t flags; // enum spool_block_flag
-    uint32_t hash;  // of the code bytes, for finding the same block again
+    uint64_t pc;      // client address of the first instruction
+    uint32_t counter; // executions of the whole block
+    // The first of the instructions' counters, if they have any. With contexts it is the one behind
+    // `counter`; else executions lie together: of these each block that runs writes one, of the
+    // others few are ever written, and by whoever replays, in an area of its own.
+    uint32_t own;
+    uint32_t hash; // of the code bytes, for finding the same block again
+    union {
+        struct {
+            uint32_t map   : 17; // index of its spool_map
+            uint32_t insns : 11; // struct spool_insn that follow this struct
+            uint32_t flags : 4;  // enum spool_block_flag
+        };
+        uint32_t shape; // all three at once
+    };
 };
 
 enum spool_block_flag {
@@ -613,6 +622,7 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
 }
 
 _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
+_Static_assert(SPOOL_MAPS_MAX <= 1u << 17, "numbered by a block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
 _Static_assert(sizeof(struct spool_edge) == 56, "array in the edges area");
 _Static_assert(sizeof(struct spool_saved) == 256, "frames behind it lie as they do in a stack");

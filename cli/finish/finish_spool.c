@@ -420,13 +420,14 @@ static uint64_t extra(const struct walk *w, uint32_t i)
     return sum;
 }
 
-// Its counters begin at `first`. False: they do not all lie in the spool.
-static bool walk_block(struct walk *w, uint64_t first)
+// Its executions are the counter `first`, its instructions' counters begin at `own`. False: they do
+// not all lie in the spool.
+static bool walk_block(struct walk *w, uint64_t first, uint64_t own)
 {
     const struct spool_block *b = w->block;
     const struct spool_insn *in = (const struct spool_insn *)(b + 1), *end = in + b->insns;
-    const uint64_t *counter = w->s->counters + first + 1, *last = w->s->counters + w->s->sums;
-    const uint64_t executed = counter[-1];
+    const uint64_t *counter = w->s->counters + own, *last = w->s->counters + w->s->sums;
+    const uint64_t executed = w->s->counters[first];
     struct finish_insn *o = &w->o;
     uint64_t pc = b->pc;
 
@@ -506,19 +507,20 @@ static uint64_t walk(const struct finish_spool *s,
         w.partial = partial + first;
         w.partials = used - first;
         off += size;
-        if (b->map >= s->maps_used || b->counter >= s->counters_used) {
+        if (b->map >= s->maps_used || b->counter >= s->counters_used ||
+            b->own > s->counters_used) {
             bad++;
             continue;
         }
         w.context = 0;
         // with contexts accounts have all
-        if (!(s->h->flags & SPOOL_F_CONTEXTS) && !walk_block(&w, b->counter))
+        if (!(s->h->flags & SPOOL_F_CONTEXTS) && !walk_block(&w, b->counter, b->own))
             bad++;
         while (account < s->accounts && s->account[account].block < this)
             account++;
         for (; account < s->accounts && s->account[account].block == this; account++) {
             w.context = s->account[account].context;
-            bad += !walk_block(&w, s->account[account].counter);
+            bad += !walk_block(&w, s->account[account].counter, s->account[account].counter + 1);
         }
     }
     free(partial);

@@ -254,6 +254,8 @@ static const struct option rows[] = {
       OPTION_SET, FLAG(NO_FORMS) },
     { "--no-ahead", NULL, "never translate before a fork what earlier children translated",
       OPTION_SET, FLAG(NO_AHEAD) },
+    { "--no-early-copy", NULL, "each child process copies what its parent has counted itself",
+      OPTION_SET, FLAG(LATE_COPY) },
     { "--no-page-hints", NULL, "ask the kernel neither for large pages nor for pages ahead",
       OPTION_SET, FLAG(NO_HINTS) },
     { "--no-clerk", NULL, "each child process writes its profile before it ends",

@@ -136,6 +136,7 @@ static inline bool sys_failed(long ret)
 #define PATH_MAX 4096 // linux/limits.h
 
 #define AT_FDCWD            (-100)
+#define RENAME_NOREPLACE    (1 << 0)
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_SYMLINK_FOLLOW   0x400
 #define AT_EMPTY_PATH       0x1000

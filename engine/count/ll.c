@@ -125,7 +125,8 @@ void ll_share(void)
 
 void ll_forget_locks(void)
 {
-    memset(stripe, 0, sizeof(stripe));
+    if (ll_is_shared()) // else nobody takes them, and a child need not touch their pages
+        memset(stripe, 0, sizeof(stripe));
 }
 
 void ll_fork_child(void)

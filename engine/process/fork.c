@@ -121,7 +121,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
     u64 ticks = t->tick_base;
     u64 seed = ticks_random(t); // two processes with one sequence would choose the same names
-    u32 copies;
+    struct copy_fork copy;
     long ret;
 
     // The parent cannot wait for its child with the world stopped; so with other threads it does
@@ -148,7 +148,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     if (profiled) // who borrows the memory would be waited for by the wrong process
         clerk_before_fork();
     set_stack(rq, 0, 0);
-    copies = copy_fork_before();
+    copy_fork_before(&copy, (rq->flags & CLONE_FILES) != 0);
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
         SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
         ticks_keep(t);
@@ -163,7 +163,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         looks_start(t);
         forget_noted(t);
         common_forget(0);
-        copy_fork_child(parent, (rq->flags & CLONE_FILES) != 0);
+        copy_fork_child(&copy, parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         ahead_fork_child();
         clerk_fork_child();
@@ -184,8 +184,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         ret = 0;
     } else {
         t->tick_base = ticks;
-        if (ret > 0)
-            copy_fork_wait(copies);
+        copy_fork_parent(&copy, ret > 0);
         if (others)
             world_resume(t);
     }

@@ -18,7 +18,8 @@ static struct place {
     struct k_siginfo info;
 } places[PLACES];
 
-static u32 used; // places that are not free: mostly 0, and then nobody looks at them
+static u32 used;  // places that are not free: mostly 0, and then nobody looks at them
+static bool ever; // one has not been free
 
 static bool turn(struct place *p, u32 from, u32 to)
 {
@@ -42,6 +43,7 @@ bool common_put(s32 tgid, const struct k_siginfo *info)
 {
     if (info->signo < SIGRTMIN && (common_pending(tgid) & SIGBIT(info->signo)))
         return true;
+    __atomic_store_n(&ever, true, __ATOMIC_SEQ_CST);
     for (struct place *p = places; p < places + PLACES; p++) {
         if (!turn(p, FREE, BUSY))
             continue;
@@ -97,6 +99,8 @@ u64 common_pending(s32 tgid)
 
 void common_forget(s32 tgid)
 {
+    if (!__atomic_load_n(&ever, __ATOMIC_SEQ_CST)) // nor does a child touch the table's pages
+        return;
     for (struct place *p = places; p < places + PLACES; p++) {
         if (!tgid)
             p->state = FREE;

@@ -13,17 +13,25 @@
 #include "engine/spool/log.h"
 #include "engine/spool/spooler_priv.h"
 
+#define NAMES_MAX 1000
+
+// The name number i that the spool of a process may have.
+static void name_file(char *path, u64 size, s32 pid, int i)
+{
+    const char *dir = spooler_string(spool->s_spool_dir);
+
+    if (i)
+        mini_format(path, size, "%s/quern.spool.%d.%d", dir, pid, i);
+    else
+        mini_format(path, size, "%s/quern.spool.%d", dir, pid);
+}
+
 // A new file in the folder for spools, its path in path. The name is as `quern run` makes it, so
 // that `quern recover` finds all of them. The descriptor, close-on-exec, or -errno.
 static int new_file(s32 pid, char *path, u64 size)
 {
-    const char *dir = spooler_string(spool->s_spool_dir);
-
-    for (int i = 0; i < 1000; i++) {
-        if (i)
-            mini_format(path, size, "%s/quern.spool.%d.%d", dir, pid, i);
-        else
-            mini_format(path, size, "%s/quern.spool.%d", dir, pid);
+    for (int i = 0; i < NAMES_MAX; i++) {
+        name_file(path, size, pid, i);
         long fd = fds_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd != -EEXIST)
             return (int)fd;
@@ -89,6 +97,7 @@ static bool copies_counters(const struct spool_header *h)
     return !(h->flags & SPOOL_F_MERGE) || (h->flags & SPOOL_F_CALLS);
 }
 
+// All but the header.
 static long copy_contents(int fd, const struct spool_header *h)
 {
     long ret = copy_out(fd, spooler_at(SPOOL_TEXT_OFF), h->text_used, SPOOL_TEXT_OFF);
@@ -111,18 +120,11 @@ static long copy_contents(int fd, const struct spool_header *h)
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot++)
         ret = copy_out(fd, (void *)spooler_stack_address(slot), spooler_stack_mapped[slot],
                        spooler_stack_offset(slot));
-    if (!ret)
-        ret = sys_pwrite(fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
     return ret;
 }
 
-u32 copy_fork_before(void)
-{
-    return __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE);
-}
-
 // A child that is killed before it has copied would be waited for in vain: the wait is bounded.
-void copy_fork_wait(u32 before)
+static void wait_for_child(u32 before)
 {
     struct k_timespec step = { 0, 20 * 1000 * 1000 };
 
@@ -131,6 +133,57 @@ void copy_fork_wait(u32 before)
     for (u32 i = 0; i < 150 && __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE) == before;
          i++)
         sys_futex(&spool->fork_copied, FUTEX_WAIT, before, &step);
+}
+
+// --children=merge: what was counted so far is in the parent's, and is to be there once.
+static void take_header(struct spool_header *h)
+{
+    *h = *spool;
+    if (h->flags & SPOOL_F_MERGE)
+        h->partial_used = 0;
+}
+
+void copy_fork_before(struct copy_fork *c, bool shares_fds)
+{
+    c->fd = -1;
+    c->before = __atomic_load_n(&spool->fork_copied, __ATOMIC_ACQUIRE);
+    if (shares_fds || (spool->flags & SPOOL_F_LATE_COPY) || spooler_lost)
+        return;
+    take_header(&c->h);
+    c->fd = open_copy(sys_getpid(), c->path, sizeof(c->path), &c->size, spooler_file_size);
+    if (c->fd < 0 || copy_contents(c->fd, &c->h) == 0)
+        return;
+    sys_close(c->fd);
+    sys_unlink(c->path);
+    c->fd = -1;
+}
+
+void copy_fork_parent(struct copy_fork *c, bool forked)
+{
+    if (c->fd >= 0) {
+        sys_close(c->fd);
+        if (!forked)
+            sys_unlink(c->path);
+    } else if (forked) {
+        wait_for_child(c->before);
+    }
+}
+
+// A file that its parent has made gets the child's own name. Where nothing can be renamed without
+// putting away what has that name, it keeps the other one.
+static void rename_copy(char *path, s32 pid)
+{
+    char to[4096];
+
+    for (int i = 0; i < NAMES_MAX; i++) {
+        name_file(to, sizeof(to), pid, i);
+        long ret = sys_call5(SYS_renameat2, (u64)AT_FDCWD, (u64)path, (u64)AT_FDCWD, (u64)to,
+                             RENAME_NOREPLACE);
+        if (ret == 0)
+            memcpy(path, to, strlen(to) + 1);
+        if (ret != -EEXIST)
+            return;
+    }
 }
 
 // In the child, while its mapping is still the parent's: the parent may count on.
@@ -192,64 +245,84 @@ static void detach(const struct spool_header *h)
         detach_stack(slot);
 }
 
-// The header is copied first: appends of the parent's other threads that happen meanwhile lie
-// beyond its cursors.
-void copy_fork_child(s32 parent_pid, bool shares_fds)
+// By the child itself. The header is copied first: appends of the parent's other threads that happen
+// meanwhile lie beyond its cursors. 0, or -errno, and then there is no file.
+static long copy_late(struct copy_fork *c, s32 pid)
 {
-    struct spool_header h = *spool;
-    char path[4096];
-    u64 size, old_size = spooler_file_size;
-    s32 pid = sys_getpid();
+    long ret;
 
-    bool was_lost = spooler_lost;
+    take_header(&c->h);
+    c->fd = open_copy(pid, c->path, sizeof(c->path), &c->size, spooler_file_size);
+    if (c->fd < 0)
+        return c->fd;
+    ret = copy_contents(c->fd, &c->h);
+    if (ret) {
+        sys_close(c->fd);
+        sys_unlink(c->path);
+    }
+    return ret;
+}
+
+// Of a copy that is complete: a file with a header can be recovered.
+static long put_header(struct copy_fork *c, s32 pid, s32 parent_pid)
+{
+    struct spool_header *h = &c->h;
+
+    h->pid = pid;
+    h->parent_pid = parent_pid;
+    h->flags |= SPOOL_F_FORKED;
+    h->flags &= ~(u64)SPOOL_F_EXECED;
+    h->control.taken = h->control.answered = h->control.asked; // of its parent
+    return sys_pwrite(c->fd, h, sizeof(*h), 0) == sizeof(*h) ? 0 : -EIO;
+}
+
+void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
+{
+    s32 pid = sys_getpid();
+    bool early = c->fd >= 0, was_lost = spooler_lost;
+    long ret = 0;
+
     spooler_lost = false;
-    int fd = open_copy(pid, path, sizeof(path), &size, old_size);
-    long ret = fd < 0 ? fd : 0;
-    h.pid = pid;
-    h.parent_pid = parent_pid;
-    h.flags |= SPOOL_F_FORKED;
-    h.flags &= ~(u64)SPOOL_F_EXECED;
-    h.control.taken = h.control.answered = h.control.asked; // of its parent
-    // --children=merge: what was counted so far is in the parent's, and is to be there once.
-    if (h.flags & SPOOL_F_MERGE)
-        h.partial_used = 0;
-    if (!ret)
-        ret = copy_contents(fd, &h);
+    if (early)
+        rename_copy(c->path, pid);
+    else
+        ret = copy_late(c, pid);
+    if (!ret && (ret = put_header(c, pid, parent_pid))) {
+        sys_close(c->fd);
+        sys_unlink(c->path);
+    }
     if (ret) { // natively it would go on, and so it does here
         engine_msg(
             "warning: this forked child is not profiled, its spool cannot be made: error %ld",
             -ret);
-        if (fd >= 0) {
-            sys_close(fd);
-            sys_unlink(path);
-        }
         spooler_lost = was_lost;
         if (!spooler_lost)
-            detach(&h);
+            detach(&c->h);
         else
-            *spool = h;
+            *spool = c->h;
         log_own();
         return;
     }
-    fork_copy_done();
+    if (!early)
+        fork_copy_done();
 
     for (u32 i = 0; i < AREA_COUNT && !ret; i++)
         if (spooler_areas[i].mapped)
-            ret = spooler_map_shared(fd, SPOOLER_BASE + spooler_areas[i].start,
+            ret = spooler_map_shared(c->fd, SPOOLER_BASE + spooler_areas[i].start,
                                      spooler_areas[i].mapped, spooler_areas[i].start, MAP_FIXED);
-    for (u32 slot = 0; slot < h.threads_used && !ret; slot++)
+    for (u32 slot = 0; slot < c->h.threads_used && !ret; slot++)
         if (spooler_slot_in_use(slot))
-            ret = spooler_map_shared(fd, spooler_slot_address(slot), spooler_counters_mapped,
+            ret = spooler_map_shared(c->fd, spooler_slot_address(slot), spooler_counters_mapped,
                                      spooler_slot_offset(slot), MAP_FIXED);
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot++)
         if (spooler_stack_mapped[slot])
-            ret = spooler_map_shared(fd, spooler_stack_address(slot), spooler_stack_mapped[slot],
+            ret = spooler_map_shared(c->fd, spooler_stack_address(slot), spooler_stack_mapped[slot],
                                      spooler_stack_offset(slot), MAP_FIXED);
     if (ret)
         engine_die("cannot map the spool of a forked child: error %ld", -ret);
-    spooler_file_size = size;
-    fds_replace_spool(fd, shares_fds);
-    spool->s_spool = spooler_text(path);
+    spooler_file_size = c->size;
+    fds_replace_spool(c->fd, shares_fds);
+    spool->s_spool = spooler_text(c->path);
     log_own();
 }
 

@@ -254,6 +254,27 @@ static u64 take_counters(u32 n, long ret)
     return counter;
 }
 
+// Executions of blocks: so many lie together, from the boundary of a page. Not with contexts, whose
+// accounts have all that a block counts in one piece. What is over in a page that is being filled
+// is for instructions.
+#define EXECUTIONS   2048u
+#define PAGE_COUNTERS 512u
+static struct {
+    u64 next, end;
+} executions; // @guarded(spool_lock)
+
+// @holds(spool_lock)
+static u32 take_execution(void)
+{
+    if (executions.next == executions.end) {
+        u32 over = (u32)-spool->counters_used % PAGE_COUNTERS;
+
+        executions.next = take_counters(over + EXECUTIONS, 0) + over;
+        executions.end = executions.next + EXECUTIONS;
+    }
+    return (u32)executions.next++;
+}
+
 u32 spooler_counters(u32 n)
 {
     lock_take(&spool_lock);
@@ -290,22 +311,25 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
 
     lock_take(&spool_lock);
     u64 offset = spool->blocks_used;
-    u64 counter =
-        take_counters(n_counters, area_reach(&spooler_areas[AREA_BLOCKS], offset + bytes));
+    long ret = area_reach(&spooler_areas[AREA_BLOCKS], offset + bytes);
+    bool together = !(spool->flags & SPOOL_F_CONTEXTS);
+    u32 own = (u32)take_counters(n_counters - together, ret);
+    u32 counter = together ? take_execution() : own++;
     struct spool_block *b = spooler_at(SPOOL_BLOCKS_OFF + offset);
     *b = (struct spool_block){ .pc = pc,
-                               .map = map,
-                               .counter = (u32)counter,
-                               .insns = (u16)n,
-                               .flags = (u16)flags,
-                               .hash = hash };
+                               .counter = counter,
+                               .own = own,
+                               .hash = hash,
+                               .map = map & 0x1ffff,
+                               .insns = n & 0x7ff,
+                               .flags = flags & 0xf };
     memcpy(b + 1, insns, n * sizeof(*insns));
     spool->block_count += !(flags & SPOOL_B_SUM);
     __atomic_store_n(&spool->blocks_used, offset + bytes, __ATOMIC_RELEASE);
     pages_ahead(&asked, (u64)b + bytes,
                 (u64)spooler_at(SPOOL_BLOCKS_OFF) + spooler_areas[AREA_BLOCKS].mapped);
     lock_drop(&spool_lock);
-    *first_counter = (u32)counter;
+    *first_counter = counter;
     return b;
 }
 
@@ -314,6 +338,7 @@ void spooler_blocks_take(const void *blocks, u64 bytes, u64 counters)
     lock_take(&spool_lock);
     take_counters((u32)(counters - spool->counters_used),
                   area_reach(&spooler_areas[AREA_BLOCKS], bytes));
+    executions.next = executions.end; // what is left of them is the other run's
     memcpy((u8 *)spooler_at(SPOOL_BLOCKS_OFF) + spool->blocks_used,
            (const u8 *)blocks + spool->blocks_used, bytes - spool->blocks_used);
     __atomic_store_n(&spool->blocks_used, bytes, __ATOMIC_RELEASE);

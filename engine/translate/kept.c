@@ -58,7 +58,8 @@ static struct {
     (SPOOL_F_QUIET | SPOOL_F_VERBOSE | SPOOL_F_TRACE_CHILDREN | SPOOL_F_FORKED | SPOOL_F_EXECED | \
      SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE | SPOOL_F_NO_CLERK |           \
      SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE | SPOOL_F_NO_LINES | SPOOL_F_INSTR | \
-     SPOOL_F_NO_HINTS | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_BY_THREAD | SPOOL_F_INLINE)
+     SPOOL_F_NO_HINTS | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_BY_THREAD |                \
+     SPOOL_F_INLINE | SPOOL_F_LATE_COPY)
 
 static u32 processor(void)
 {
@@ -308,12 +309,14 @@ static u64 sum_code(const struct kept_group *g, u32 k, const u16 *member, u32 n)
 // The map first: whoever reads the spool after SIGKILL finds what is not dormant whole.
 static void wake_block(u32 index, u32 map)
 {
-    struct spool_block *s = spooler_block_at(index);
+    struct spool_block *s = spooler_block_at(index), awake;
 
     if (!(s->flags & SPOOL_B_DORMANT))
         return;
-    s->map = map;
-    __atomic_store_n(&s->flags, (u16)(s->flags & ~(u32)SPOOL_B_DORMANT), __ATOMIC_RELEASE);
+    awake = *s;
+    awake.map = map & 0x1ffff;
+    awake.flags &= 0xf & ~(u32)SPOOL_B_DORMANT;
+    __atomic_store_n(&s->shape, awake.shape, __ATOMIC_RELEASE);
     spool->block_count++;
     record_take(s);
 }

@@ -6,7 +6,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
-#define MAGIC 0x31304e5254525551ul // "QURTRN01" read as little endian; another layout, another one
+#define MAGIC 0x32304e5254525551ul // "QURTRN02" read as little endian; another layout, another one
 
 #define OTHERS_WRITE 022u
 #define HOUR         3600

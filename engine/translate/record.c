@@ -194,7 +194,7 @@ static u32 flags_of(const struct tb *b)
 
 void record_make(struct tb *b, struct tb_block *t)
 {
-    u32 hash, map, total = 1, k, end = t->first + t->n;
+    u32 hash, map, total = 0, own, k, end = t->first + t->n;
 
     t->record = 0;
     t->counter = tb_config.sink;
@@ -213,15 +213,17 @@ void record_make(struct tb *b, struct tb_block *t)
     k = place_of(t->pc, hash, map, t->n, NULL);
     if (!known.tag[k]) {
         struct spool_block *s = spooler_block_append(t->pc, map, flags_of(b), hash,
-                                                     b->rec + t->first, t->n, total, &t->counter);
+                                                     b->rec + t->first, t->n, total + 1,
+                                                     &t->counter);
 
         note(k, s);
-        contexts_block(spooler_block_index(s), s->counter, total, &b->function);
+        contexts_block(spooler_block_index(s), s->counter, total + 1, &b->function);
     }
     t->record = known.index[k] - 1;
     t->counter = spooler_block_at(t->record)->counter;
+    own = spooler_block_at(t->record)->own;
     for (u32 i = t->first; i < end; i++) {
-        b->first[i] += t->counter;
+        b->first[i] += own;
         calls_own(&b->cnt[i], b->first[i]);
     }
 }

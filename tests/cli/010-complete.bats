@@ -89,7 +89,7 @@ x86-64-v4"
     completes quern run -
     same "$(sort <<< "$output")" "$("$QUERN" run --help | sed -nE 's/^  (-.*)/\1/p' |
         sed -E 's/  .*//; s/, /\n/g' | sed -E 's/=.*/=/; s/ .*//' | sort)"
-    [ "$(wc -l <<< "$output")" = 83 ]
+    [ "$(wc -l <<< "$output")" = 84 ]
 }
 
 @test "choices, where = separates words and where it does not" {

@@ -232,7 +232,8 @@ int main(void)
     return wait(0) > 0;
 }
 END
-    for how in '' --no-clerk --no-ahead '--no-clerk --no-ahead' --no-page-hints; do
+    for how in '' --no-clerk --no-ahead '--no-clerk --no-ahead' --no-page-hints \
+        --no-early-copy; do
         mkdir p
         # shellcheck disable=SC2086
         env -i "PATH=$PATH" "$QUERN" run -q --reproducible=yes --branch-sim=yes $how \

@@ -122,8 +122,9 @@ static void add_block(const char *line)
     char *word;
 
     b->pc = next_number(line);
-    b->map = (uint32_t)next_number(line);
+    b->map = next_number(line) & 0x1ffff;
     b->counter = (uint32_t)h->counters_used++;
+    b->own = (uint32_t)h->counters_used;
     while ((word = strtok(NULL, " \n"))) {
         in[b->insns] = parse_insn(word);
         h->counters_used += spool_insn_counters(in[b->insns], h->flags).count;

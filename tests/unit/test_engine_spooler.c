@@ -226,13 +226,16 @@ static uint64_t counter_in_file(const char *name, u32 slot, u64 counter)
     return v;
 }
 
+static u32 executions[60000]; // of the blocks that the next test appends: their counters
+
 // 60,000 blocks of 1 to 9 instructions with as many counters: 3.4 MB of blocks and 2.4 MB of
 // counters, both past what is mapped at first. Slot 0 is there from the start, slot 5 from
 // half-way.
 static void blocks(void **state)
 {
     struct spool_insn insns[9];
-    u64 offset = 0, counter = 0;
+    static u32 own[60000];
+    u64 offset = 0, counter = 0, next = 0, end = 0;
     u32 first;
 
     (void)state;
@@ -245,21 +248,30 @@ static void blocks(void **state)
             assert_int_equal(spooler_thread_slot(5), 0);
         struct spool_block *b =
             spooler_block_append(i, i % 7, SPOOL_B_WRITABLE, i * 3, insns, n, n, &first);
-        assert_int_equal(first, counter);
+        // Executions are 2048 in a row, from the boundary of a page.
+        own[i] = (u32)counter;
+        counter += n - 1;
+        if (next == end) {
+            next = (counter + 511) / 512 * 512;
+            counter = end = next + 2048;
+        }
+        executions[i] = (u32)next++;
+        assert_int_equal(first, executions[i]);
+        assert_int_equal(b->counter, executions[i]);
+        assert_int_equal(b->own, own[i]);
         assert_int_equal(spooler_block_index(b) * 8, offset);
         assert_ptr_equal(spooler_block_at(spooler_block_index(b)), b);
         counters(0)[first] = i + 1;
         if (i >= 30000)
             counters(5)[first] = i + 2;
         offset += (24 + 4 * n + 7) / 8 * 8;
-        counter += n;
     }
     struct spool_header h = header_of(path);
     assert_int_equal(h.blocks_used, offset);
     assert_int_equal(h.counters_used, counter);
     assert_int_equal(h.block_count, 60000);
     assert_int_equal(h.threads_used, 6);
-    counter = offset = 0;
+    offset = 0;
     for (u32 i = 0; i < 60000; i++) {
         u32 n = i % 9 + 1;
         if (i % 1000 == 17 || i == 59999) {
@@ -272,13 +284,13 @@ static void blocks(void **state)
             assert_int_equal(r.b.map, i % 7);
             assert_int_equal(r.b.hash, i * 3);
             assert_int_equal(r.b.insns, n);
-            assert_int_equal(r.b.counter, counter);
+            assert_int_equal(r.b.counter, executions[i]);
+            assert_int_equal(r.b.own, own[i]);
             assert_int_equal(r.insns[n - 1].len, n);
-            assert_int_equal(counter_in_file(path, 0, counter), i + 1);
-            assert_int_equal(counter_in_file(path, 5, counter), i >= 30000 ? i + 2 : 0);
+            assert_int_equal(counter_in_file(path, 0, executions[i]), i + 1);
+            assert_int_equal(counter_in_file(path, 5, executions[i]), i >= 30000 ? i + 2 : 0);
         }
         offset += (24 + 4 * n + 7) / 8 * 8;
-        counter += n;
     }
     assert_true(spooler_owns((u64)counters(5)));
     assert_true(spooler_owns(SPOOLER_BASE));
@@ -287,7 +299,7 @@ static void blocks(void **state)
     assert_int_equal(spooler_thread_slot(SPOOL_THREADS_MAX), -11);
     // The same slot again: its counts go on.
     assert_int_equal(spooler_thread_slot(5), 0);
-    assert_int_equal(counters(5)[counter - (59999 % 9 + 1)], 60001);
+    assert_int_equal(counters(5)[executions[59999]], 60001);
 }
 
 // What another run had: all that there is, then 30,000 blocks of one instruction with ten counters
@@ -334,8 +346,18 @@ static void taken(void **state)
     struct spool_insn in = { .len = 1 };
     struct spool_block *b = spooler_block_append(1, 2, 0, 3, &in, 1, 1, &first);
     assert_int_equal(spooler_block_index(b) * 8ul, bytes);
-    assert_int_equal(first, before.counters_used + 300000);
+    // Those executions that had been set apart before are of the other run, too.
+    assert_int_equal(first, (before.counters_used + 300000 + 511) / 512 * 512);
+    assert_int_equal(b->own, before.counters_used + 300000);
     assert_int_equal(header_of(path).block_count, before.block_count + 1);
+    // With contexts all that a block counts lies in one piece.
+    u64 used = header_of(path).counters_used;
+    spool->flags |= SPOOL_F_CONTEXTS;
+    b = spooler_block_append(2, 2, 0, 3, &in, 1, 4, &first);
+    spool->flags &= ~(u64)SPOOL_F_CONTEXTS;
+    assert_int_equal(first, used);
+    assert_int_equal(b->own, used + 1);
+    assert_int_equal(header_of(path).counters_used, used + 4);
 }
 
 // A mapping's record, by its number.
@@ -399,12 +421,12 @@ static void partials(void **state)
     }
 }
 
-static void child_of(s32 parent)
+static void child_of(s32 parent, struct copy_fork *c, u64 late)
 {
-    char own[300];
+    char own[300], name[300];
     int old = fds_spool();
 
-    copy_fork_child(parent, false);
+    copy_fork_child(c, parent, false);
     if (spooler_is_lost())
         _exit(1);
     if (fcntl(old, F_GETFD) != -1 || fcntl(fds_spool(), F_GETFD) == -1)
@@ -414,10 +436,15 @@ static void child_of(s32 parent)
         header_of(own).parent_pid != parent || !(header_of(own).flags & SPOOL_F_FORKED))
         _exit(2);
     // Slot 5 counted 30002 in the block 30000.
-    u64 counter = 30000 / 9 * 45 + 0 + 1 + 2 + 3;
+    u64 counter = executions[30000];
     if (counter_in_file(own, 5, counter) != counter_in_file(path, 5, counter) ||
         !counters(5)[counter])
         _exit(3);
+    if (counters(5)[counter + 1] != late) // of the block 30001
+        _exit(10);
+    snprintf(name, sizeof(name), "/quern.spool.%d", getpid());
+    if (strcmp(strrchr(own, '/'), name) != 0)
+        _exit(11);
     counters(5)[counter] += 1000000;
     u32 first;
     struct spool_insn in = { .len = 1 };
@@ -433,18 +460,48 @@ static void child_of(s32 parent)
     _exit(access(own, F_OK) == 0 ? 7 : access(path, F_OK) ? 8 : 0);
 }
 
+// The copy is made before the fork, and has no header until there is a child; or the child makes
+// it, and what is counted up to the fork is there, too.
 static void forked(void **state)
 {
-    int status;
+    u64 counter = executions[30000] + 1, before = header_of(path).block_count;
     pid_t pid, parent = getpid();
+    struct copy_fork c;
+    int status;
 
     (void)state;
-    u64 before = header_of(path).block_count;
-    pid = fork();
-    if (pid == 0)
-        child_of(parent);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
+    for (int i = 0; i < 4; i++) {
+        u64 had = counters(5)[counter];
+        bool early = i < 2;
+
+        spool->flags = early ? spool->flags & ~(u64)SPOOL_F_LATE_COPY
+                             : spool->flags | SPOOL_F_LATE_COPY;
+        copy_fork_before(&c, i == 3);
+        if (early) {
+            assert_int_not_equal(access(c.path, F_OK), -1);
+            assert_int_equal(header_of(c.path).version, 0);
+        } else {
+            assert_int_equal(c.fd, -1);
+        }
+        counters(5)[counter]++;
+        pid = fork();
+        if (pid == 0)
+            child_of(parent, &c, early ? had : had + 1);
+        copy_fork_parent(&c, true);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        if (early) {
+            assert_int_equal(fcntl(c.fd, F_GETFD), -1);
+            assert_int_equal(access(c.path, F_OK), -1);
+        }
+    }
+    spool->flags &= ~(u64)SPOOL_F_LATE_COPY;
+    copy_fork_before(&c, true); // descriptors in common
+    assert_int_equal(c.fd, -1);
+    copy_fork_before(&c, false);
+    copy_fork_parent(&c, false); // no child
+    assert_int_equal(fcntl(c.fd, F_GETFD), -1);
+    assert_int_equal(access(c.path, F_OK), -1);
     assert_int_equal(header_of(path).block_count, before);
     assert_int_equal(fcntl(fds_spool(), F_GETFD), FD_CLOEXEC);
 }

@@ -281,21 +281,23 @@ void common_forget(s32 tgid)
     note('f');
 }
 
-u32 copy_fork_before(void)
+void copy_fork_before(struct copy_fork *c, bool shares_fds)
 {
-    return 9;
-}
-
-void copy_fork_wait(u32 before)
-{
-    assert_int_equal(before, 9);
-    note('v');
-}
-
-void copy_fork_child(s32 parent_pid, bool shares_fds)
-{
-    assert_int_equal(parent_pid, 7);
+    c->fd = 9;
     did->shares_fds = shares_fds;
+}
+
+void copy_fork_parent(struct copy_fork *c, bool forked)
+{
+    assert_int_equal(c->fd, 9);
+    note(forked ? 'v' : 'V');
+}
+
+void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
+{
+    assert_int_equal(c->fd, 9);
+    assert_int_equal(parent_pid, 7);
+    assert_int_equal(did->shares_fds, shares_fds);
     note('C');
 }
 
@@ -710,7 +712,7 @@ static void test_copy_refused(void **state)
     t->regs[R_RSI] = 0;
     assert_int_equal(calls(fork_sys_clone), 0);
     assert_int_equal(did->ret, -EINVAL);
-    assert_string_equal(did->text, "{mLPQK}");
+    assert_string_equal(did->text, "{mLPQKV}");
     assert_int_equal(t->tick_base, 55);
 }
 

@@ -199,7 +199,13 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     assert_in_range(used + sizeof(*s) / 8, 1, ARRAY_SIZE(blocks));
     memcpy(described, insns, n * sizeof(*insns));
     used += sizeof(*s) / 8;
-    *s = (struct spool_block){ pc, map, counters, (u16)n, (u16)flags, hash };
+    *s = (struct spool_block){ .pc = pc,
+                               .counter = counters,
+                               .own = counters + 1,
+                               .hash = hash,
+                               .map = map & 0x1ffff,
+                               .insns = n & 0x7ff,
+                               .flags = flags & 0xf };
     *first_counter = counters;
     counters += n_counters;
     return s;
