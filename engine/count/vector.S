@@ -162,6 +162,8 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqu32 zmm0, zmmword ptr [rdi]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
+    test al, 1
+    jnz 4f
     bts eax, ecx // its last, if none is nearer
     blsmsk ecx, eax
     kmovw k1, ecx
@@ -170,6 +172,9 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     kortestw k3, k3
     setz al
     movzx eax, al
+    ret
+    // Nothing changes, and nothing is written: a forked child would copy the page.
+4:  xor eax, eax
     ret
 
 // r11: an address, whose set of LL is one line of the host's; eax: its tag. eax := where in the set

@@ -439,4 +439,5 @@ void replayer_fork_child(void)
     replayer.tid = replayer.starting = replayer.over = replayer.began = 0;
     replayer.cannot = false;
     spool->replayer = 0;
+    routine_fork_child();
 }

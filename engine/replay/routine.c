@@ -935,6 +935,11 @@ static u8 *make(struct maker *m, const struct log_block *b, struct area_room *ro
 #define COLD_IDS 4096u
 static u8 performed[COLD_IDS];
 
+// A child of fork often ends soon, and has to copy or touch each page that a routine would be
+// written to, run from, and led to from: so many records it performs before any gets one.
+#define YOUNG 20000u
+static u32 young;
+
 static struct maker making, making_late;
 static struct lock links, late; // leaves; who holds them may be killed, so `late` is only tried
 
@@ -975,11 +980,15 @@ static bool is_cold(u32 id)
 static bool stays_cold(u32 id)
 {
     u8 *n = &performed[(id >> 4) % COLD_IDS];
+    u32 left = young; // another thread may take from it, too
 
     if (!is_cold(id))
         return false;
-    if (*n < COLD) {
-        ++*n;
+    if (*n < COLD || left) {
+        if (*n < COLD)
+            ++*n;
+        if (left)
+            young = left - 1;
         return true;
     }
     make_late(area_head(id), area_block(id));
@@ -1009,6 +1018,11 @@ struct next routine_cold(struct thread *t, const u64 *record)
         if (*(const u32 *)record != LOG_END)
             record = perform_branch(t, record);
     }
+}
+
+void routine_fork_child(void)
+{
+    young = YOUNG;
 }
 
 void routine_forget_locks(void)

@@ -20,6 +20,9 @@ u8 *routine_begin(const struct log_block *b, u8 *at);
 // Runs from a record on, whose id it is, to the LOG_END behind the last; returns where that is.
 const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine);
 
+// In the child of a fork.
+void routine_fork_child(void);
+
 // Who holds them is gone.
 void routine_forget_locks(void);
 
