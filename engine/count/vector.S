@@ -162,19 +162,18 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqu32 zmm0, zmmword ptr [rdi]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
-    test al, 1
-    jnz 4f
     bts eax, ecx // its last, if none is nearer
     blsmsk ecx, eax
+    // The first: nothing changes, and nothing is written; a forked child would copy the page. Not by
+    // a jump, which is mispredicted often.
+    xor eax, eax
+    cmp ecx, 1
+    cmove ecx, eax
     kmovw k1, ecx
     valignd zmm0 {k1}, zmm0, zmm3, 15 // the tag, and before each its neighbour
-    vmovdqu32 zmmword ptr [rdi], zmm0
+    vmovdqu32 zmmword ptr [rdi] {k1}, zmm0
     kortestw k3, k3
     setz al
-    movzx eax, al
-    ret
-    // Nothing changes, and nothing is written: a forked child would copy the page.
-4:  xor eax, eax
     ret
 
 // r11: an address, whose set of LL is one line of the host's; eax: its tag. eax := where in the set
