@@ -164,8 +164,8 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     kmovw eax, k3
     bts eax, ecx // its last, if none is nearer
     blsmsk ecx, eax
-    // The first: nothing changes, and nothing is written; a forked child would copy the page. Not by
-    // a jump, which is mispredicted often.
+    // The first: nothing changes, and nothing is written; a forked child would copy the page. Not
+    // by a jump, which is mispredicted often.
     xor eax, eax
     cmp ecx, 1
     cmove ecx, eax

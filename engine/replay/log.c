@@ -38,7 +38,7 @@ static void make_buffer(u64 begin)
     *(u64 *)end = LOG_END;
     if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
         engine_die("cannot protect the end of a thread's buffer");
-    // What is recorded has been replayed before a fork: its pages need not be shared with the child,
+    // What is recorded has been replayed before a fork: its pages need not be shared with a child,
     // which the parent would copy, and those of the page table neither. An old kernel shares them.
     sys_madvise(begin, tb_config.log_size, MADV_WIPEONFORK);
 }

@@ -245,8 +245,8 @@ static void detach(const struct spool_header *h)
         detach_stack(slot);
 }
 
-// By the child itself. The header is copied first: appends of the parent's other threads that happen
-// meanwhile lie beyond its cursors. 0, or -errno, and then there is no file.
+// By the child itself. The header is copied first: appends of the parent's other threads that
+// happen meanwhile lie beyond its cursors. 0, or -errno, and then there is no file.
 static long copy_late(struct copy_fork *c, s32 pid)
 {
     long ret;
