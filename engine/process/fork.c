@@ -121,6 +121,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
     u64 ticks = t->tick_base;
     u64 seed = ticks_random(t); // two processes with one sequence would choose the same names
+    u64 mask = 0, all = ~0ul;
     struct copy_fork copy;
     long ret;
 
@@ -152,8 +153,16 @@ static void fork_copy(struct thread *t, struct request *rq)
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
         SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
         ticks_keep(t);
+    // What is noted at the fork is the parent's. What comes to the child behind it, and be it one of
+    // those that are never blocked else (SIGSEGV by kill()), comes when that is forgotten.
+    sys_sigprocmask(SIG_SETMASK, &all, &mask);
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
+    if (ret == 0) {
+        forget_noted(t);
+        common_forget(0);
+    }
+    sys_sigprocmask(SIG_SETMASK, &mask, NULL);
     if (ret == 0) {
         t->random = seed;
         threads_fork_child(t);
@@ -161,8 +170,6 @@ static void fork_copy(struct thread *t, struct request *rq)
         end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
         stress_start(t);
         looks_start(t);
-        forget_noted(t);
-        common_forget(0);
         copy_fork_child(&copy, parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         ahead_fork_child();
