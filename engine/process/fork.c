@@ -153,8 +153,8 @@ static void fork_copy(struct thread *t, struct request *rq)
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
         SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
         ticks_keep(t);
-    // What is noted at the fork is the parent's. What comes to the child behind it, and be it one of
-    // those that are never blocked else (SIGSEGV by kill()), comes when that is forgotten.
+    // What is noted at the fork is the parent's. What comes to the child behind it, and be it one
+    // of those that are never blocked else (SIGSEGV by kill()), comes when that is forgotten.
     sys_sigprocmask(SIG_SETMASK, &all, &mask);
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
