@@ -159,17 +159,15 @@ static void fork_copy(struct thread *t, struct request *rq)
     ret = sys_call5((long)rq->args[0], rq->args[1], rq->args[2], rq->args[3], rq->args[4],
                     rq->args[5]);
     if (ret == 0) {
-        forget_noted(t);
-        common_forget(0);
-    }
-    sys_sigprocmask(SIG_SETMASK, &mask, NULL);
-    if (ret == 0) {
         t->random = seed;
         threads_fork_child(t);
         world_fork_child(t);
         end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
         stress_start(t);
         looks_start(t);
+        forget_noted(t);
+        common_forget(0);
+        sys_sigprocmask(SIG_SETMASK, &mask, NULL);
         copy_fork_child(&copy, parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
         ahead_fork_child();
@@ -190,6 +188,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         t->client_fs_base = fs_base(t, rq);
         ret = 0;
     } else {
+        sys_sigprocmask(SIG_SETMASK, &mask, NULL);
         t->tick_base = ticks;
         copy_fork_parent(&copy, ret > 0);
         if (others)
