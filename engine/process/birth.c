@@ -54,8 +54,10 @@ void birth_start(struct thread *t)
 
     if (ret)
         engine_die("cannot set the gs base of a thread: error %ld", -ret);
-    t->tid = sys_gettid();
-    thread_own(t)->tgid = sys_getpid();
+    // The number of the process first: who stops the world takes a thread for gone that its process
+    // does not have, and a process of its own in this memory has begun with its parent's number.
+    __atomic_store_n(&thread_own(t)->tgid, sys_getpid(), __ATOMIC_SEQ_CST);
+    __atomic_store_n(&t->tid, sys_gettid(), __ATOMIC_SEQ_CST);
     setup_thread_start(t);
     stress_start(t);
     looks_start(t);

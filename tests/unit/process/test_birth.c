@@ -3,10 +3,12 @@
 // where one part is not to be had. The rooms it calls write down that they were called, a letter
 // each. The base of %gs is asked of the kernel; nothing of a hosted program uses it.
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -228,6 +230,39 @@ static void test_start(void **state)
     assert_string_equal(text, "axX");
 }
 
+static struct thread_own *watched;
+static s32 tid_then = -1;
+
+static void on_write(int sig)
+{
+    (void)sig;
+    tid_then = block.tid;
+    assert_int_equal(mprotect(watched, 4096, PROT_READ | PROT_WRITE), 0);
+}
+
+// A thread whose number is known before its process's is would be taken for gone meanwhile: a
+// child by clone(CLONE_VM), whose block begins with its parent's number, was thrown out of the list
+// and then waited for ever when the world stopped.
+static void test_process_first(void **state)
+{
+    u64 before = gs();
+
+    (void)state;
+    watched = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(watched, MAP_FAILED);
+    watched->tgid = 1; // the parent's
+    block.own = watched;
+    assert_int_equal(mprotect(watched, 4096, PROT_READ), 0);
+    signal(SIGSEGV, on_write);
+    birth_start(&block);
+    sys_call2(SYS_arch_prctl, ARCH_SET_GS, before);
+    signal(SIGSEGV, SIG_DFL);
+    assert_int_equal(tid_then, 0);
+    assert_int_equal(watched->tgid, sys_getpid());
+    assert_int_equal(block.tid, sys_gettid());
+    munmap(watched, 4096);
+}
+
 static void test_main(void **state)
 {
     u64 before = gs();
@@ -252,6 +287,7 @@ int main(void)
         cmocka_unit_test_setup(test_new, setup),
         cmocka_unit_test_setup(test_not_enough, setup),
         cmocka_unit_test_setup(test_start, setup),
+        cmocka_unit_test_setup(test_process_first, setup),
         cmocka_unit_test_setup(test_main, setup),
     };
 
