@@ -35,6 +35,7 @@
 #define TRAP_PERF            6
 #define BUS_MCEERR_AO        5
 #define PAGE_FAULT           14
+#define SYSCALL_LENGTH       2
 
 extern const char handler_step_iret[];
 _Noreturn void handler_step_go(struct thread *t);
@@ -187,6 +188,8 @@ static bool is_poke(int sig, const struct k_siginfo *info)
 
 // At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not
 // have come, or not now: call again, unless the call has done its work in spite of that (false).
+// One of the calls that SIGSTOP and SIGCONT end, sigtimedwait() and its like, waits anew, too, if
+// that met it in the same moment: nothing tells the two apart.
 static bool call_again(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     u64 gate_go = u->rip - (u64)(stubs_at(STUB_GATE_AFTER) - stubs_at(STUB_GATE_GO));
@@ -200,10 +203,27 @@ static bool call_again(struct thread *t, struct k_ucontext *uc, const struct hos
     return false;
 }
 
-static void handle_poke(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+// At the gate's system call instruction.
+static bool at_call(u64 rip)
+{
+    return where_of(rip + SYSCALL_LENGTH) == WHERE_GATE_AFTER &&
+           where_of(rip + SYSCALL_LENGTH - 1) == WHERE_GATE_BEFORE;
+}
+
+// A wait that went on behind SIGSTOP and SIGCONT is called by restart_syscall(), and forgotten by
+// the kernel when a handler returns: a signal that natively would not have come just there must not
+// end it with EINTR. It begins anew.
+static void wait_whole(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
+{
+    if (u->r[R_RAX] == SYS_restart_syscall && at_call(u->rip))
+        u->r[R_RAX] = uc->mc.gpr[FRAME_AX] = t->regs[R_RAX];
+}
+
+static void handle_poke(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
     enum where where = where_of(u->rip);
 
+    wait_whole(t, uc, u);
     // It met the thread just as it went to sleep.
     if (where == WHERE_GATE_AFTER) {
         call_again(t, uc, u);
@@ -227,15 +247,16 @@ static bool call_broken_off(struct thread *t, enum where where, const struct hos
 {
     if (where == WHERE_GATE_AFTER)
         return u->r[R_RAX] == (u64)-EINTR && t->regs[R_RAX] != SYS_close;
-    return where == WHERE_GATE_BEFORE && u->rip == stubs_at(STUB_GATE_AFTER) - 2;
+    return at_call(u->rip);
 }
 
 // Something is asked from outside. Who is in C, or on the way there, looks when it leaves that.
-static void handle_control(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
+static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
     enum where where = where_of(u->rip);
     u64 nr = t->regs[R_RAX];
 
+    wait_whole(t, uc, u);
     if (where == WHERE_OUTSIDE ? t->state != TS_HELPER
                                : where == WHERE_ESCAPE || where == WHERE_EXIT) {
         stop_set(t, STOP_CONTROL);
@@ -260,7 +281,7 @@ static void handle_control(struct thread *t, struct k_ucontext *uc, const struct
 // A signal that the client blocks and the kernel does not. True: it is to be noted, for the call
 // that it has broken off lets it in.
 static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
-                      const struct host_regs *u)
+                      struct host_regs *u)
 {
     struct signal_state *s = t->sig;
     bool let_in = s->temp_mask_set && !(s->temp_mask & SIGBIT(info->signo));
@@ -268,6 +289,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
     bool after = where_of(u->rip) == WHERE_GATE_AFTER;
     struct host_regs again;
 
+    wait_whole(t, uc, u);
     if (!s->blocked && let_in && after && u->r[R_RAX] == (u64)-EINTR)
         return true;
     if (!(s->mask & SIGBIT(info->signo)) || let_in || awaited || !mask_give_back(t, info))
@@ -284,7 +306,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
 }
 
 static void handle_async(struct thread *t, struct k_siginfo *info, struct k_ucontext *uc,
-                         const struct host_regs *u)
+                         struct host_regs *u)
 {
     struct signal_state *s = t->sig;
     u64 bit = SIGBIT(info->signo);

@@ -42,7 +42,7 @@ static struct signal_state sig;
 static struct thread *const t = &block;
 static struct k_siginfo info;
 static struct k_ucontext uc;
-static u64 stack[8], counters[4], caller;
+static u64 stack[8], counters[4], caller, gate_rax;
 static struct where_left left;
 static bool thread_known, gives_back, log_was_full, calls_were_full;
 static int fix_kind; // -1: no place is known
@@ -125,6 +125,7 @@ void where_gate_state(struct thread *of, const struct host_regs *u)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(u->r[R_RBX], 0x100b);
+    gate_rax = u->r[R_RAX];
     note('G');
 }
 
@@ -728,6 +729,43 @@ static void test_call_again(void **state)
     }
 }
 
+// A wait that the kernel goes on with behind SIGSTOP and SIGCONT is called by another number, which
+// fails once a handler has run.
+static void test_wait_whole(void **state)
+{
+    u64 call = at(WHERE_GATE_AFTER) - GATE_LENGTH;
+
+    (void)state;
+    interrupted_call(SYS_nanosleep, SYS_restart_syscall);
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, call));
+    assert_int_equal(uc.mc.ip, call);
+    assert_open();
+    assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_nanosleep);
+    interrupted_call(SYS_nanosleep, SYS_restart_syscall);
+    info.value = SPOOL_ASK_MAGIC;
+    assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, call));
+    assert_string_equal(did, "G");
+    assert_resumes(loop_resume_control);
+    assert_int_equal(own.again, AGAIN_RESTARTED);
+    assert_int_equal(gate_rax, SYS_nanosleep);
+    // one that the client blocks and the kernel does not
+    interrupted_call(SYS_nanosleep, SYS_restart_syscall);
+    sig.mask = SIGBIT(SIGSEGV);
+    assert_true(comes(SIGSEGV, SI_USER, call));
+    assert_string_equal(did, "gh");
+    assert_int_equal(uc.mc.ip, call);
+    assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_nanosleep);
+    // the client's own signal: natively its handler would see that number, too
+    interrupted_call(SYS_nanosleep, SYS_restart_syscall);
+    assert_true(comes(SIGUSR1, SI_USER, call));
+    assert_string_equal(did, "aG");
+    assert_int_equal(gate_rax, SYS_restart_syscall);
+    // Elsewhere before the call the number in the block is an old one.
+    interrupted_call(SYS_nanosleep, SYS_restart_syscall);
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, call - 1));
+    assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_restart_syscall);
+}
+
 // -- what the client blocks and the kernel does not --
 
 static void blocks(u64 mask)
@@ -1236,6 +1274,7 @@ int main(void)
         cmocka_unit_test_setup(test_control, setup),
         cmocka_unit_test_setup(test_control_call, setup),
         cmocka_unit_test_setup(test_call_again, setup),
+        cmocka_unit_test_setup(test_wait_whole, setup),
         cmocka_unit_test_setup(test_held, setup),
         cmocka_unit_test_setup(test_let_in, setup),
         cmocka_unit_test_setup(test_awaited, setup),
