@@ -329,6 +329,9 @@ struct k_pollfd {
 #define PR_GET_NAME                  16
 #define PR_GET_SECCOMP               21
 #define PR_SET_SECCOMP               22
+#define PR_GET_TSC                   25
+#define PR_SET_TSC                   26
+#define PR_TSC_ENABLE                1
 #define PR_SET_MM                    35
 #define PR_GET_CHILD_SUBREAPER       37
 #define PR_SET_MM_MAP                14

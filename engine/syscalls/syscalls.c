@@ -34,6 +34,7 @@
 #include "engine/thread/stop.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
+#include "engine/translate/timing.h"
 
 // By number: 1 leaves the fast gate.
 static const u8 slow_table[GATE_CALLS] = {
@@ -227,6 +228,10 @@ static void client_prctl(struct thread *t)
         // same.
         gate_return(t, -EINVAL);
         return;
+    case PR_SET_TSC:
+        if ((u32)t->regs[R_RSI] != PR_TSC_ENABLE)
+            timing_forbidden();
+        gate(t);
     default: gate(t);
     }
 }

@@ -29,63 +29,15 @@
 #include "engine/translate/record.h"
 #include "engine/translate/refs.h"
 #include "engine/translate/rewrite.h"
+#include "engine/translate/timing.h"
 #include "engine/x86/decode.h"
 
 static struct tb tb;
 
-#define CLOCK_THREAD_CPUTIME 3 // the translator's own time, whatever else the machine does
-
-static u64 now_ns(void)
-{
-    struct k_timespec ts = { 0, 0 };
-
-    sys_clock_gettime(CLOCK_THREAD_CPUTIME, &ts);
-    return (u64)ts.sec * 1000000000u + (u64)ts.nsec;
-}
-
-static u64 clock_cost; // ns that reading it twice takes; 0 without -v
-
-// What lies between two readings with nothing between them: it is not the translator's.
-static u64 measure_clock(void)
-{
-    u64 least = ~0ul;
-
-    for (u32 i = 0; i < 16; i++) {
-        u64 t0 = now_ns(), t = now_ns() - t0;
-
-        if (t < least)
-            least = t;
-    }
-    return least;
-}
-
-// One translation in so many is timed: reading the clock takes a tenth of one.
-#define TIMED 8u
-
-// 0: this one is not.
-static u64 time_begin(void)
-{
-    static u32 n;
-
-    return (spool->flags & SPOOL_F_VERBOSE) && n++ % TIMED == 0 ? now_ns() : 0;
-}
-
-static void time_end(u64 begin, const struct fragment *f)
-{
-    u64 ns;
-
-    if (!begin)
-        return;
-    ns = now_ns() - begin;
-    if (f && ns > clock_cost)
-        spool->ns_translating += TIMED * (ns - clock_cost);
-}
-
 void translate_init(void)
 {
     decode_init(!(spool->flags & SPOOL_F_NO_FLAG_PROBE));
-    if (spool->flags & SPOOL_F_VERBOSE)
-        clock_cost = measure_clock();
+    timing_init();
     record_init();
     tb.dumped = dump_init();
 }
@@ -455,10 +407,10 @@ static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
 
 struct fragment *translate_superblock(const u64 *pc, u32 n)
 {
-    u64 begin = time_begin();
+    u64 begin = timing_begin();
     struct fragment *f = translate_along(&tb, pc, n);
 
-    time_end(begin, f);
+    timing_end(begin, f != NULL);
     return f;
 }
 
@@ -470,9 +422,9 @@ struct fragment *translate_block(u64 pc, u64 *fault)
     *fault = TRANSLATE_NO_FAULT;
     if (f)
         return f;
-    begin = time_begin();
+    begin = timing_begin();
     tb.pc = pc;
     f = translate(&tb, fault);
-    time_end(begin, f);
+    timing_end(begin, f != NULL);
     return f;
 }

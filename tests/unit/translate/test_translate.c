@@ -34,6 +34,7 @@
 #include "engine/translate/beyond.h"
 #include "engine/translate/kept.h"
 #include "engine/translate/record.h"
+#include "engine/translate/timing.h"
 #include "engine/translate/translate.h"
 #include "engine/x86/decode.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -691,13 +692,42 @@ static void test_time(void **state)
 
     (void)state;
     mode(SPOOL_F_VERBOSE);
+    timing_init();
     before = header.ns_translating;
     for (u32 i = 0; i < 50; i++)
         TRANSLATE("\x90\xeb\x00");
     assert_true((s64)(header.ns_translating - before) > 0);
     mode(0);
+    timing_init();
     TRANSLATE("\x90\xeb\x00");
     assert_int_equal(header.ns_translating, 0);
+    // The client may forbid rdtsc, which the engine's own would fault by.
+    mode(SPOOL_F_VERBOSE);
+    timing_init();
+    TRANSLATE("\x90\xeb\x00");
+    before = header.ns_translating;
+    timing_forbidden();
+    TRANSLATE("\x90\xeb\x00");
+    assert_int_equal(header.ns_translating, before);
+}
+
+// Not more than another clock says of 2,000 translations with all that is around them here, and not
+// another order of magnitude.
+static void test_time_is_right(void **state)
+{
+    struct k_timespec ts[2];
+    u64 before, all;
+
+    (void)state;
+    mode(SPOOL_F_VERBOSE);
+    timing_init();
+    before = header.ns_translating;
+    sys_clock_gettime(1, &ts[0]);
+    for (u32 i = 0; i < 2000; i++)
+        TRANSLATE("\x90\xeb\x00");
+    sys_clock_gettime(1, &ts[1]);
+    all = (u64)((ts[1].sec - ts[0].sec) * 1000000000 + ts[1].nsec - ts[0].nsec);
+    assert_in_range(header.ns_translating - before, all / 20, all + all / 100);
 }
 
 // --cpu: the first instruction that the processor shown has not is told, wherever in its block,
@@ -1400,6 +1430,7 @@ int main(void)
         cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_locked),
         cmocka_unit_test(test_time),
+        cmocka_unit_test(test_time_is_right),
         cmocka_unit_test(test_beyond),
     };
     static const void *calls[STUB_COUNT];

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// How long translations take, for -v.
+#ifndef QUERN_ENGINE_TIMING_H
+#define QUERN_ENGINE_TIMING_H
+
+#include "engine/base/types.h"
+
+void timing_init(void);
+
+// Around each translation; made: there is one now, else its time is not counted. @holds(translation
+// lock)
+u64 timing_begin(void);
+void timing_end(u64 begin, bool made);
+
+// The client takes rdtsc away from a thread, which is the engine's, too: nothing is timed any more.
+void timing_forbidden(void);
+
+#endif
