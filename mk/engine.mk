@@ -183,7 +183,8 @@ ENGINE_WING_UNITS += codecache/tcache count/prof
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
     codecache/ibl codecache/watch base/mini
 ENGINE_UNIT_OBJS_count/prof := count/prof
-ENGINE_WING_UNITS += count/rules
+ENGINE_WING_UNITS += count/rules count/near
+ENGINE_UNIT_OBJS_count/near := count/near base/mini
 ENGINE_UNIT_OBJS_count/rules := count/rules base/mini
 
 ENGINE_WING_UNITS += emit/ways

@@ -252,7 +252,7 @@ static const struct option rows[] = {
       OPTION_SET, FLAG(NO_SUPERBLOCKS) },
     { "--no-forms", NULL, "decode every instruction as if none like it had been decoded",
       OPTION_SET, FLAG(NO_FORMS) },
-    { "--no-ahead", NULL, "never translate before a fork what earlier children translated",
+    { "--no-ahead", NULL, "make nothing ready before a fork by what earlier children did",
       OPTION_SET, FLAG(NO_AHEAD) },
     { "--no-early-copy", NULL, "each child process copies what its parent has counted itself",
       OPTION_SET, FLAG(LATE_COPY) },

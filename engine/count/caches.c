@@ -246,6 +246,11 @@ void caches_thread_fini(struct thread *t)
     }
 }
 
+void caches_before_fork(void)
+{
+    ll_before_fork();
+}
+
 void caches_fork_child(void)
 {
     ll_fork_child();

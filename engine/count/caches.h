@@ -13,6 +13,8 @@ void caches_init(void);
 // -errno.
 int caches_thread_init(struct thread *t);
 void caches_thread_fini(struct thread *t);
+// Before a fork, when what was recorded has been simulated.
+void caches_before_fork(void);
 void caches_fork_child(void);
 
 // All caches are empty again, predictors as they were. With the world stopped, and nothing recorded

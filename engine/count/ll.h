@@ -19,6 +19,8 @@ void ll_clear(void);
 bool ll_is_shared(void);
 // There is going to be a second thread; by its creator, who is not in LL.
 void ll_share(void);
+// Before a fork, when what was recorded has been simulated.
+void ll_before_fork(void);
 // In the child of a fork, which has one thread.
 void ll_fork_child(void);
 // Who holds them is gone.

@@ -146,6 +146,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     log_drain_all(0);
     reftrace_flush();
     ahead_before_fork(t);
+    caches_before_fork();
     if (profiled) // who borrows the memory would be waited for by the wrong process
         clerk_before_fork();
     set_stack(rq, 0, 0);

@@ -247,3 +247,75 @@ END
     done
     [ "$(ls -d quern.* 2>/dev/null)" = "" ]
 }
+
+# What children refer to in LL lies together for the next ones (engine/count/near.c), for a while:
+# child 5 makes more references than a short one, child 6 forks, child 7 starts a thread.
+@test "many children: LL is the same where sets lie together" {
+    real
+    gcc -O1 -pthread -o many -x c - << 'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char data[4 << 20];
+static volatile char *const at = data;
+
+static void touch(int from, int lines)
+{
+    for (int i = 0; i < lines; i++)
+        at[(from + i * 7919L * 64) % sizeof(data)]++;
+}
+
+static void *thread(void *arg)
+{
+    touch(4000, 3000);
+    return arg;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t t;
+
+    touch(0, 3000);
+    for (int i = 0; i < 9; i++) {
+        touch(i * 64, 100);
+        if (fork() == 0) {
+            touch(0, 300);
+            touch(i << 12, i == 5 ? 20000 : 500);
+            if (i == 6 && fork() == 0)
+                touch(99, 700);
+            if (i == 7 && argc > 1 && (pthread_create(&t, NULL, thread, NULL) || pthread_join(t, NULL)))
+                exit(1);
+            touch(64, 300);
+            wait(NULL);
+            exit(0);
+        }
+        wait(NULL);
+        touch(i * 128, 400);
+    }
+    return !argv[0];
+}
+END
+    for ll in 33554432,16,64 65536,1,64 3145728,24,128; do
+        rm -f of*
+        for how in '' --no-ahead --no-vectors --no-avx512 --no-narrow-tags --replay=off \
+            '--replay=off --no-ahead'; do
+            case $ll,$how in 3*,--replay=off*) continue ;; esac
+            mkdir p
+            # Two threads meet in LL where blocks and buffers end: not the same where nothing is recorded.
+            case $how in --replay=off*) threads= ;; *) threads=threads ;; esac
+            # shellcheck disable=SC2086
+            env -i "PATH=$PATH" "$QUERN" run -q --reproducible=yes $how --I1=1024,2,64 --D1=1024,2,64 \
+                --LL=$ll --cachegrind-out-file="$PWD/p/%p" -- ./many $threads
+            [ "$(ls p | wc -l)" = 11 ]
+            grep -h '^summary' p/* | sort > "of$how"
+            case $how in
+                --replay=off) ;;
+                *' --no-ahead') cmp "of${how% --no-ahead}" "of$how" ;;
+                *) cmp of "of$how" ;;
+            esac
+            rm -r p
+        done
+    done
+}

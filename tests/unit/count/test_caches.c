@@ -75,6 +75,7 @@ void ll_share(void)
     ll_shared++;
 }
 
+void ll_before_fork(void) {}
 void ll_fork_child(void) {}
 
 void ll_thread_init(struct thread *t)
