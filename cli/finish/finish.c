@@ -194,7 +194,7 @@ static void print_summary(const struct finish_spool *s, const char *output,
     free(text);
 }
 
-#define TRANSLATIONS_MAX (UINT64_C(512) << 20)
+#define TRANSLATIONS_MAX (UINT64_C(1) << 30)
 
 // The engine has written a file: there may be too many now.
 static void prune_translations(const struct finish_spool *s)
