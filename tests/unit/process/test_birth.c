@@ -3,12 +3,10 @@
 // where one part is not to be had. The rooms it calls write down that they were called, a letter
 // each. The base of %gs is asked of the kernel; nothing of a hosted program uses it.
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -230,6 +228,8 @@ static void test_start(void **state)
     assert_string_equal(text, "axX");
 }
 
+void (*signal(int sig, void (*how)(int)))(int); // its header and sys.h do not go together
+
 static struct thread_own *watched;
 static s32 tid_then = -1;
 
@@ -237,7 +237,7 @@ static void on_write(int sig)
 {
     (void)sig;
     tid_then = block.tid;
-    assert_int_equal(mprotect(watched, 4096, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(sys_mprotect((u64)watched, PAGE_SIZE, PROT_READ | PROT_WRITE), 0);
 }
 
 // A thread whose number is known before its process's is would be taken for gone meanwhile: a
@@ -248,19 +248,19 @@ static void test_process_first(void **state)
     u64 before = gs();
 
     (void)state;
-    watched = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(watched, MAP_FAILED);
+    watched = (struct thread_own *)sys_mmap(0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     watched->tgid = 1; // the parent's
     block.own = watched;
-    assert_int_equal(mprotect(watched, 4096, PROT_READ), 0);
+    assert_int_equal(sys_mprotect((u64)watched, PAGE_SIZE, PROT_READ), 0);
     signal(SIGSEGV, on_write);
     birth_start(&block);
     sys_call2(SYS_arch_prctl, ARCH_SET_GS, before);
-    signal(SIGSEGV, SIG_DFL);
+    signal(SIGSEGV, (void (*)(int))SIG_DFL);
     assert_int_equal(tid_then, 0);
     assert_int_equal(watched->tgid, sys_getpid());
     assert_int_equal(block.tid, sys_gettid());
-    munmap(watched, 4096);
+    sys_munmap((u64)watched, PAGE_SIZE);
 }
 
 static void test_main(void **state)
