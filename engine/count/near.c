@@ -25,17 +25,17 @@ static struct {
 static struct list {
     u32 n; // may be more than are listed
     u32 set[LISTED];
-} *list;
+} * list;
 
 // In one piece, for all of it is copied for a child.
 static struct together {
     u32 n;
-    u32 left; // references until the child is no short one
+    u32 left;                 // references until the child is no short one
     u16 slot[1 << SLOT_BITS]; // by a hash of the set: its place + 1
     u32 set[SETS];
     bool used[SETS];
     u32 *tags; // ll.stride for each place, and one vector more
-} *near;
+} * near;
 
 void near_init(u32 *tags, u32 stride, u32 sets)
 {

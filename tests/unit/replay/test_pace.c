@@ -70,15 +70,29 @@ static void test_here_is_faster(void **state)
     assert_int_equal(buffers(8, 100, 200), 8);
 }
 
-// 94 of 100 is less by a sixteenth, 95 is not: of 4 that count, 376 + 23 < 400, but 380 + 23.
-static void test_a_sixteenth(void **state)
+// Of 4 that count: 448 for 112 is less than 400 and an eighth, 452 for 113 is not.
+static void test_an_eighth(void **state)
 {
     (void)state;
-    buffers(24 + 5 + 8, 100, 95);
-    assert_int_equal(buffers(10, 100, 95), 0);
+    buffers(24 + 5 + 8, 100, 113);
+    assert_int_equal(buffers(10, 100, 113), 0);
     setup(NULL);
-    buffers(24 + 5 + 8, 100, 94);
-    assert_int_equal(buffers(10, 100, 94), 10);
+    buffers(24 + 5 + 8, 100, 112);
+    assert_int_equal(buffers(10, 100, 112), 10);
+}
+
+// Back it goes for three sixteenths: 336 and 63 are less than 400, 340 and 63 are not.
+static void test_back(void **state)
+{
+    (void)state;
+    buffers(24 + 5 + 8 + 1, 85, 95);
+    assert_int_equal(buffers(24 + 5, 85, 100), 24 + 5);
+    assert_int_equal(buffers(14, 85, 100), 0);
+    assert_int_equal(buffers(10, 85, 100), 10);
+    setup(NULL);
+    buffers(24 + 5 + 8 + 1, 84, 94);
+    assert_int_equal(buffers(24 + 5, 84, 100), 24 + 5);
+    assert_int_equal(buffers(24, 84, 100), 0);
 }
 
 // Two buffers of six may take any time: something else ran, or the program waited.
@@ -103,7 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_beside_is_faster, setup),
         cmocka_unit_test_setup(test_here_is_faster, setup),
-        cmocka_unit_test_setup(test_a_sixteenth, setup),
+        cmocka_unit_test_setup(test_an_eighth, setup),
+        cmocka_unit_test_setup(test_back, setup),
         cmocka_unit_test_setup(test_what_lasts_is_left_out, setup),
     };
 
