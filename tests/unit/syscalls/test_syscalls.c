@@ -32,6 +32,7 @@
 #include "engine/thread/loop.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/world.h"
+#include "engine/translate/timing.h"
 
 struct cpu cpu = { .shown_all = true, .address_bits = 48 };
 static struct spool_header header;
@@ -202,6 +203,13 @@ long seccomp_sys(struct thread *t, u32 op, u32 flags, u64 args)
     return (long)(op * 100 + flags * 10 + args);
 }
 
+static bool forbidden;
+
+void timing_forbidden(void)
+{
+    forbidden = true;
+}
+
 long seccomp_sys_prctl(struct thread *t, u64 mode, u64 filter)
 {
     (void)t;
@@ -368,6 +376,11 @@ static void test_handed_on(void **state)
     answers(-EINVAL, SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, 0, 0);
     answers(-ENOSYS, SYS_rseq, 0, 0, 0, 0);
     assert_int_equal(call(SYS_prctl, PR_SET_NAME, 0, 0, 0, 0, 0), GATED);
+    // rdtsc is the engine's, too
+    assert_int_equal(call(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0, 0), GATED);
+    assert_false(forbidden);
+    assert_int_equal(call(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE + 1, 0, 0, 0, 0), GATED);
+    assert_true(forbidden);
     assert_int_equal(call(SYS_fork, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(call(SYS_vfork, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(call(SYS_clone, 0, 0, 0, 0, 0, 0), RETURNED);
