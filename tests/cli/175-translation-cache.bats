@@ -1059,7 +1059,7 @@ END
     real
     mkdir -m 700 kept
     for name in a.code b.code c.symbols; do
-        fallocate -l 300M kept/$name 2> /dev/null || skip "no room for large files here"
+        fallocate -l 600M kept/$name 2> /dev/null || skip "no room for large files here"
         touch -d '3 days ago' kept/$name
     done
     touch -d '2 days ago' kept/b.code
