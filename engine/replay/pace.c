@@ -36,8 +36,8 @@ static u64 sum(const struct pace *p)
     return all;
 }
 
-// Of the way that has been tried. A second processor is not worth less than an eighth; a little more
-// brings it back, so that it does not go to and fro.
+// Of the way that has been tried. A second processor is not worth less than an eighth; a little
+// more brings it back, so that it does not go to and fro.
 static bool is_better(const struct pace *p)
 {
     u64 now = sum(p);
