@@ -25,7 +25,7 @@ static struct {
 static struct list {
     u32 n; // may be more than are listed
     u32 set[LISTED];
-} * list;
+} *list;
 
 // In one piece, for all of it is copied for a child.
 static struct together {
@@ -35,7 +35,7 @@ static struct together {
     u32 set[SETS];
     bool used[SETS];
     u32 *tags; // ll.stride for each place, and one vector more
-} * near;
+} *near;
 
 void near_init(u32 *tags, u32 stride, u32 sets)
 {
@@ -45,7 +45,7 @@ void near_init(u32 *tags, u32 stride, u32 sets)
 }
 
 // No string instruction may be in what routines call.
-static void copy(u32 *to, const u32 *from)
+static void copy_tags(u32 *to, const u32 *from)
 {
     for (u32 i = 0; i < ll.stride; i++)
         to[i] = from[i];
@@ -117,7 +117,7 @@ void near_before_fork(void)
         return;
     take_list();
     for (u32 k = 0; k < near->n; k++) {
-        copy(place(k), home(near->set[k]));
+        copy_tags(place(k), home(near->set[k]));
         near->used[k] = false;
     }
     near->left = REFS;
@@ -154,7 +154,7 @@ void near_end(bool keep)
     near_on = false;
     for (u32 k = 0; keep && k < near->n; k++) {
         if (near->used[k])
-            copy(home(near->set[k]), place(k));
+            copy_tags(home(near->set[k]), place(k));
     }
     vector_sets.ll_tags = ll.tags;
 }

@@ -23,7 +23,7 @@ static u64 cost;                 // of the two readings themselves
 static u64 rate;                 // ns of a tick, of RATE_BITS behind the point
 static u64 first_tick, first_ns;
 
-static u64 tick(void)
+static u64 read_tsc(void)
 {
     u32 low, high;
 
@@ -41,7 +41,7 @@ static u64 now_ns(void)
 
 static void settle_rate(void)
 {
-    u64 at = tick() - first_tick, ns = now_ns() - first_ns;
+    u64 at = read_tsc() - first_tick, ns = now_ns() - first_ns;
 
     for (; ns >> (63 - RATE_BITS); ns >>= 1)
         at >>= 1;
@@ -64,10 +64,10 @@ void timing_init(void)
     if (!on)
         return;
     first_ns = now_ns();
-    first_tick = tick();
+    first_tick = read_tsc();
     cost = ~0ul;
     for (u32 i = 0; i < 16; i++) {
-        u64 from = tick(), n = tick() - from;
+        u64 from = read_tsc(), n = read_tsc() - from;
 
         cost = n < cost ? n : cost;
     }
@@ -75,7 +75,7 @@ void timing_init(void)
 
 u64 timing_begin(void)
 {
-    return on ? tick() : 0;
+    return on ? read_tsc() : 0;
 }
 
 void timing_end(u64 begin, bool made)
@@ -84,7 +84,7 @@ void timing_end(u64 begin, bool made)
 
     if (!begin || !on)
         return;
-    n = tick() - begin;
+    n = read_tsc() - begin;
     if (!made)
         return;
     all = timed + missed + 1;
