@@ -621,7 +621,9 @@ routine_miss_i1_two:
 // A set that misses again and again, as where a program goes down a column of a matrix: each search
 // for a victim would wait until what the miss before stored is in the host's cache. Here all ways
 // are put into their order at once, in 32 bytes for each set: the ways, the least recent last; the
-// clock; how many ways are left. One with an earlier stamp has not been used since.
+// clock; how many ways are left. One with an earlier stamp has not been used since. When none is
+// left, one comparison tells whether they are still in that order, as they are where nothing in
+// the set was used twice; else they are ordered anew.
 //
 // And its tags are held in zmm8 and zmm9, which nothing else uses: what a miss writes to memory, a
 // part of a vector, the next could not read as a whole before it is in that cache, either.
@@ -648,9 +650,31 @@ routine_miss_i1_two:
     .if \ways == 16
     vpaddq zmm2, zmm1, qword ptr [rip + vector_eight] {1to8}
     vporq zmm2, zmm2, zmmword ptr [r12 + rcx * 8 + TA_D1_STAMPS + 64]
-    vmovdqa64 zmmword ptr [r12 + TA_D1_ORDERED + 64], zmm2
     .endif
     vporq zmm1, zmm1, zmmword ptr [r12 + rcx * 8 + TA_D1_STAMPS]
+    // Where nothing but the misses has used them, their order is what it was.
+    vpmovzxbq zmm3, qword ptr [r14]
+    .if \ways == 16
+    vpmovzxbq zmm4, qword ptr [r14 + 8]
+    vpermi2q zmm3, zmm1, zmm2
+    vpermi2q zmm4, zmm1, zmm2
+    valignq zmm5, zmm4, zmm3, 1
+    valignq zmm6, zmm4, zmm4, 1
+    vpcmpuq k3, zmm3, zmm5, 2 // not later than the one behind it
+    vpcmpuq k4, zmm4, zmm6, 2
+    kunpckbw k3, k4, k3
+    .else
+    vpermq zmm3, zmm3, zmm1
+    valignq zmm5, zmm3, zmm3, 1
+    vpcmpuq k3, zmm3, zmm5, 2
+    .endif
+    kmovw edx, k3
+    shl edx // the last has none behind it
+    test [rip + vector_sets + VS_D1_WAYS], edx
+    jz 67f
+    .if \ways == 16
+    vmovdqa64 zmmword ptr [r12 + TA_D1_ORDERED + 64], zmm2
+    .endif
     vmovdqa64 zmmword ptr [r12 + TA_D1_ORDERED], zmm1
     .set way, 0
     .rept \ways
