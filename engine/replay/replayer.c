@@ -44,6 +44,7 @@ struct buffer {
 struct job {
     u32 state;       // enum job_state; JOB_AWAITED: busy, and its thread sleeps
     u32 given, done; // buffers, counted for ever: by the thread, by who is at the oldest
+    u32 until;       // JOB_AWAITED: so many may wait when its thread is woken
     struct buffer buffer[TA_LOGS];
 };
 
@@ -84,6 +85,13 @@ static void job_leave(struct job *j)
 {
     if (__atomic_exchange_n(&j->state, JOB_FREE, __ATOMIC_SEQ_CST) == JOB_AWAITED)
         sys_futex(&j->state, FUTEX_WAKE_PRIVATE, 1, NULL);
+}
+
+// Whether its thread sleeps, and is not to be woken yet.
+static bool is_awaited(const struct job *j)
+{
+    return __atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_AWAITED &&
+           waiting(j) > __atomic_load_n(&j->until, __ATOMIC_RELAXED);
 }
 
 // The oldest; NULL: there is none, or somebody is at it.
@@ -132,8 +140,11 @@ static bool take_any(void)
         if (!b)
             continue;
         any = true;
-        replay_records(t, b->from, b->end);
-        job_done(j, t);
+        do {
+            replay_records(t, b->from, b->end);
+            job_done(j, t);
+            b = &j->buffer[j->done % TA_LOGS];
+        } while (is_awaited(j));
         job_leave(j);
     }
     return any;
@@ -316,17 +327,18 @@ static void take_over(struct thread *t)
     job_inherit(job_of(t), t);
 }
 
-// Somebody is at the oldest: until nobody is, or n at most wait.
-static void await(struct thread *t, u32 n)
+// Somebody is at the oldest: until nobody is, or n at most wait. Looks so often before it sleeps.
+static void await(struct thread *t, u32 n, u32 spins)
 {
     struct k_timespec look = { 0, LOOK_NS };
     struct job *j = job_of(t);
 
-    for (u32 i = 0; i < SPINS; i++) {
+    for (u32 i = 0; i < spins; i++) {
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
             return;
         __builtin_ia32_pause();
     }
+    __atomic_store_n(&j->until, n, __ATOMIC_RELAXED);
     for (;;) {
         u32 busy = JOB_BUSY;
 
@@ -345,7 +357,7 @@ static void await(struct thread *t, u32 n)
 
 // Until n at most wait. So long as they are replayed one behind the other, nobody is at them for a
 // moment between two.
-static void settle(struct thread *t, u32 n, u32 looks)
+static void settle(struct thread *t, u32 n, u32 looks, u32 spins)
 {
     struct job *j = job_of(t);
     u32 seen = 0;
@@ -354,7 +366,7 @@ static void settle(struct thread *t, u32 n, u32 looks)
         const struct buffer *b;
 
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
-            await(t, n);
+            await(t, n, spins);
             seen = 0;
         } else if (seen++ < looks) {
             __builtin_ia32_pause();
@@ -370,12 +382,13 @@ static void settle(struct thread *t, u32 n, u32 looks)
 void replayer_settle(struct thread *t)
 {
     if (tb_config.replayer)
-        settle(t, 0, 0);
+        settle(t, 0, 0, SPINS);
 }
 
 void replayer_make_room(struct thread *t)
 {
-    settle(t, TA_LOGS - 2, MOMENT);
+    if (waiting(job_of(t)) > TA_LOGS - 2)
+        settle(t, 1, MOMENT, 0);
 }
 
 // What waits of a thread that was killed goes with it.
@@ -388,7 +401,7 @@ static void forget(struct thread *t)
             j->done = j->given;
             job_leave(j);
         } else {
-            await(t, 0);
+            await(t, 0, SPINS);
         }
     }
     j->buffer[(j->given - 1) % TA_LOGS].from = NULL; // it may begin with the same
