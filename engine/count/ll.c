@@ -289,7 +289,7 @@ void ll_drain(struct thread *t)
         return;
     lock_take(&stripe[0].lock); // which no reference takes while those of others wait
     for (; w < end; w++) {
-        if (tb_config.vectors == 32 && vector_sets.ll_sets) {
+        if (tb_config.vectors && vector_sets.ll_sets) {
             w = vector_waiting(w, end, t->misses);
             if (w == end)
                 break;

@@ -224,6 +224,9 @@ vector_waiting:
 1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
     test r8, r8
     jz 9f
+    mov eax, [rdi + 16 * 16]
+    and eax, [rip + vector_sets + VS_LL_SETS]
+    prefetchw [r8 + rax]
     mov r11, [rdi]
     mov rcx, r11
     LL_TAG 9f
