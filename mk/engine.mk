@@ -250,13 +250,15 @@ ENGINE_UNIT_OBJS_replay/pace := replay/pace
 ENGINE_UNIT_OBJS_replay/rest := replay/rest
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/pace
 
-ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/reftrace \
-    count/vector emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \
+ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/ll \
+    count/reftrace count/vector emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \
     syscalls/counting syscalls/requests
 ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/mini
 ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/mini
 ENGINE_UNIT_OBJS_count/caches := count/caches base/mini
 $(BUILD)/tests/unit/count/test_caches: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
+ENGINE_UNIT_OBJS_count/ll := count/ll count/near count/vector.S base/pages base/mini
+$(BUILD)/tests/unit/count/test_ll: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/vector := count/vector.S
 $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/functions := count/functions base/mini

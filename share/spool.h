@@ -135,6 +135,7 @@ enum spool_flag {
     SPOOL_F_MERGE = 1ull << 50,          // --children=merge
     SPOOL_F_SMALL_LOG = 1ull << 57,      // --small-buffers
     SPOOL_F_REPLAY_PROCESS = 1ull << 58, // --replay=process
+    SPOOL_F_REPLAY_SPLIT = 1ull << 59,   // --replay=split: with that
     SPOOL_F_REPLAY_AUTO = SPOOL_F_REPLAY | SPOOL_F_REPLAY_PROCESS,
 };
 
@@ -514,7 +515,8 @@ struct spool_header {
     uint64_t n_kept_saved;  // that were written for later ones
     // Full buffers that were handed over to another process, and that their thread replayed.
     uint64_t n_handed, n_replayed;
-    uint64_t n_reserved[9];
+    uint64_t n_helped; // references to LL of what was handed over, simulated by their thread
+    uint64_t n_reserved[8];
     // When `quern run` began, ns since 1970: a module modified later is remarked upon.
     uint64_t start_time;
 

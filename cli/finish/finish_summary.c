@@ -151,6 +151,7 @@ void finish_summary_engine(FILE *f, const struct spool_header *h)
         { "superblocks made", h->n_superblocks },
         { "blocks in superblocks", h->n_superblock_blocks },
         { "full buffers handed over to quern-replay", h->n_handed },
+        { "references to LL simulated by their thread meanwhile", h->n_helped },
         { "full buffers replayed by their thread", h->n_replayed },
         { "code cache flushes", h->n_flush },
         { "blocks invalidated", h->n_invalidate },

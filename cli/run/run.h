@@ -43,7 +43,7 @@ struct run_options {
     struct run_caches caches;
     struct run_cpu cpu;
     uint64_t flags;  // enum spool_flag
-    uint32_t replay; // --replay: 1 off, 2 inline, 3 process, 0 or 4 auto
+    uint32_t replay; // --replay: 1 off, 2 inline, 3 process, 4 split, 0 or 5 auto
     uint32_t start;  // --instr-at-start: 0 or 1 yes, 2 no, 3 inherit
     const char *output;
     const char *log;

@@ -237,10 +237,11 @@ static const struct option rows[] = {
     { "--no-way-search", NULL,
       "call it for every reference that does not hit the first way of its set",
       OPTION_SET, FLAG(NO_WAYS) },
-    { "--replay", "=off|inline|process|auto",
+    { "--replay", "=off|inline|process|split|auto",
       "simulate caches and branches at each reference, or record and simulate in batches: each "
-      "thread its own, or where there are two processors another process meanwhile; auto: what is "
-      "fastest on this machine [auto]",
+      "thread its own, or where there are two processors another process meanwhile, with the "
+      "thread doing the last level while it waits (split); auto: what is fastest on this machine "
+      "[auto]",
       OPTION_CHOICE, FIELD(replay) },
     { "--small-buffers", NULL,
       "with --replay, record into buffers of 16 KiB, not 512; without caches, look which blocks "
@@ -310,6 +311,8 @@ void run_options_settle(struct run_options *o)
         o->flags |= SPOOL_F_REPLAY;
     else if (o->replay == 3)
         o->flags |= SPOOL_F_REPLAY_PROCESS;
+    else if (o->replay == 4)
+        o->flags |= SPOOL_F_REPLAY_PROCESS | SPOOL_F_REPLAY_SPLIT;
     else if (o->replay != 1)
         o->flags |= SPOOL_F_REPLAY_AUTO;
     if (o->start > 1)

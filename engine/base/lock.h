@@ -31,6 +31,17 @@ static inline void lock_take(struct lock *l)
         sys_futex(&l->w, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, NULL);
 }
 
+// False: it was not to be had within that time.
+static inline bool lock_take_within(struct lock *l, const struct k_timespec *time)
+{
+    if (lock_try(l))
+        return true;
+    while (__atomic_exchange_n(&l->w, 2, __ATOMIC_ACQUIRE) != 0)
+        if (sys_futex(&l->w, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, time) == -ETIMEDOUT)
+            return false;
+    return true;
+}
+
 static inline void lock_drop(struct lock *l)
 {
     if (__atomic_exchange_n(&l->w, 0, __ATOMIC_RELEASE) == 2)

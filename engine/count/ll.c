@@ -17,7 +17,11 @@
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
 
-#define STRIPES 256u // a power of two
+#define STRIPES 256u      // a power of two
+#define SPINS   1024u     // before a sleep: as long as it takes to perform what waits
+#define LOOK_NS 100000000 // between looks at whether who has the lock lives
+
+bool (*ll_is_orphan)(void);
 
 static struct {
     bool shared;              // there has been a second thread
@@ -39,10 +43,28 @@ struct waiting {
     u32 counter;
     u32 size; // 0: lies in one line; LL_DONE
 };
-#define WAITING_MAX ((LL_LATER_SHARED + 1) / sizeof(struct waiting))
+
+// What a process beside finds waits in pieces, so that it need not be the one that performs it: the
+// thread does, where it would wait for an empty buffer. Whoever performs holds the first stripe's
+// lock. t->ll is in the piece that is being filled.
+#define PIECES      8u
+#define PIECE_BYTES (LL_LATER_SHARED + 1u)
+
+struct queue {
+    _Alignas(64) u32 given; // pieces, counted for ever; by who replays
+    u32 on;                 // 0: what waits is at TA_LL
+    _Alignas(64) u32 done;
+    u32 asked; // the thread sleeps on *word, and is to be woken for pieces
+    u32 *word;
+};
 
 _Static_assert(sizeof(struct waiting) == 16, "asm size");
-_Static_assert(TA_LL % 0x10000 == 0 && THREAD_AREA_STRIDE % 0x10000 == 0, "asm looks at 16 bits");
+_Static_assert(TA_LL % PIECE_BYTES == 0 && TA_LL_PIECES % PIECE_BYTES == 0 &&
+                   THREAD_AREA_STRIDE % PIECE_BYTES == 0,
+               "asm looks at 16 bits");
+_Static_assert(TA_LL_PIECES + PIECES * PIECE_BYTES <= TA_LL_PIECES_END &&
+                   TA_LL_QUEUE + sizeof(struct queue) <= TA_PACE,
+               "room in the area");
 
 static struct sim_geometry geometry(void)
 {
@@ -130,10 +152,13 @@ void ll_share(void)
     __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
 }
 
+// A child need not touch pages of locks that nobody takes.
 void ll_forget_locks(void)
 {
-    if (ll_is_shared()) // else nobody takes them, and a child need not touch their pages
+    if (ll_is_shared())
         memset(stripe, 0, sizeof(stripe));
+    else if (stripe[0].lock.w)
+        stripe[0].lock = (struct lock){ 0 };
 }
 
 void ll_before_fork(void)
@@ -255,23 +280,55 @@ static struct waiting *first_of(const struct thread *t)
     return (struct waiting *)((u8 *)t->self + TA_LL);
 }
 
+static struct queue *queue_of(const struct thread *t)
+{
+    return (struct queue *)((u8 *)t->self + TA_LL_QUEUE);
+}
+
+static struct waiting *piece_of(const struct thread *t, u32 n)
+{
+    return (struct waiting *)((u8 *)t->self + TA_LL_PIECES + n % PIECES * PIECE_BYTES);
+}
+
+// Where what waits and is in no whole piece begins.
+static struct waiting *begin_of(const struct thread *t)
+{
+    const struct queue *q = queue_of(t);
+
+    return q->on ? piece_of(t, q->given) : first_of(t);
+}
+
+static u32 pieces(const struct queue *q)
+{
+    return __atomic_load_n(&q->given, __ATOMIC_ACQUIRE) -
+           __atomic_load_n(&q->done, __ATOMIC_ACQUIRE);
+}
+
 void ll_thread_init(struct thread *t)
 {
     t->ll = (u64)first_of(t);
+    *queue_of(t) = (struct queue){ 0 };
 }
 
 bool ll_waits(const struct thread *t)
 {
-    return t->ll != (u64)first_of(t);
+    return t->ll != (u64)begin_of(t) || (queue_of(t)->on && pieces(queue_of(t)));
+}
+
+static void append(struct thread *t, u64 addr, u32 size, u32 counter)
+{
+    bool one = addr >> ll.line_shift == (addr + size - 1) >> ll.line_shift;
+
+    *(struct waiting *)t->ll = (struct waiting){ addr, counter, one ? 0 : size };
+    t->ll += sizeof(struct waiting);
+    if (t->ll % PIECE_BYTES == 0)
+        ll_full(t);
 }
 
 void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
 {
-    if (tb_config.defer && ll.shared) {
-        *(struct waiting *)t->ll = (struct waiting){ addr, counter, size };
-        t->ll += sizeof(struct waiting);
-        if (t->ll == (u64)(first_of(t) + WAITING_MAX))
-            ll_drain(t);
+    if (tb_config.defer && (ll.shared || queue_of(t)->on)) {
+        append(t, addr, size, counter);
         return;
     }
     if (ll_waits(t))
@@ -281,19 +338,21 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter)
         calls_count(t, counter + 1, 1);
 }
 
-void ll_drain(struct thread *t)
+static struct waiting *by_loop(struct thread *t, struct waiting *w, struct waiting *end)
 {
-    struct waiting *w = first_of(t), *end = (struct waiting *)t->ll;
+    if (!vector_sets.ll_sets || !tb_config.vectors)
+        return w;
+    return tb_config.vectors == 64 ? vector_waiting64(w, end, t->misses)
+                                   : vector_waiting(w, end, t->misses);
+}
 
-    if (w == end)
-        return;
-    lock_take(&stripe[0].lock); // which no reference takes while those of others wait
+// @holds(the first stripe's lock, which no reference takes while those of others wait)
+static void perform(struct thread *t, struct waiting *w, struct waiting *end)
+{
     for (; w < end; w++) {
-        if (tb_config.vectors && vector_sets.ll_sets) {
-            w = vector_waiting(w, end, t->misses);
-            if (w == end)
-                break;
-        }
+        w = by_loop(t, w, end);
+        if (w == end)
+            break;
         if (w->size == LL_DONE)
             continue;
         calls_count(t, w->counter, 1);
@@ -301,6 +360,127 @@ void ll_drain(struct thread *t)
             calls_count(t, w->counter + 1, 1);
         w->size = LL_DONE;
     }
+}
+
+// The first stripe's lock. Who has it may have been killed.
+static void take(void)
+{
+    struct k_timespec look = { 0, LOOK_NS };
+
+    for (u32 i = 0; i < SPINS; i++) {
+        if (lock_try(&stripe[0].lock))
+            return;
+        __builtin_ia32_pause();
+    }
+    while (!lock_take_within(&stripe[0].lock, &look)) {
+        if (ll_is_orphan && ll_is_orphan())
+            ll_forget_locks();
+    }
+}
+
+// The oldest piece, if there is one.
+static void perform_piece(struct thread *t, struct queue *q)
+{
+    struct waiting *w = piece_of(t, q->done);
+
+    if (!pieces(q))
+        return;
+    perform(t, w, w + PIECE_BYTES / sizeof(*w));
+    __atomic_store_n(&q->done, q->done + 1, __ATOMIC_RELEASE);
+}
+
+// The piece that is being filled is full. In this order, so that whoever finds it after SIGKILL
+// sees by t->ll that it is.
+static void give(struct thread *t, struct queue *q)
+{
+    t->ll = (u64)piece_of(t, q->given + 1);
+    __atomic_store_n(&q->given, q->given + 1, __ATOMIC_SEQ_CST);
+}
+
+void ll_drain(struct thread *t)
+{
+    struct queue *q = queue_of(t);
+
+    if (!ll_waits(t))
+        return;
+    take();
+    if (q->on) {
+        if (t->ll - (u64)begin_of(t) >= PIECE_BYTES)
+            give(t, q);
+        while (pieces(q))
+            perform_piece(t, q);
+    }
+    perform(t, begin_of(t), (struct waiting *)t->ll);
     lock_drop(&stripe[0].lock);
-    t->ll = (u64)first_of(t);
+    t->ll = (u64)begin_of(t);
+}
+
+static void wake(struct queue *q)
+{
+    if (!__atomic_load_n(&q->asked, __ATOMIC_SEQ_CST))
+        return;
+    __atomic_store_n(&q->asked, 0, __ATOMIC_RELAXED);
+    sys_futex(q->word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL);
+}
+
+void ll_full(struct thread *t)
+{
+    struct queue *q = queue_of(t);
+
+    if (!q->on) {
+        ll_drain(t);
+        return;
+    }
+    give(t, q);
+    if (pieces(q) >= PIECES / 2)
+        wake(q);
+    if (pieces(q) < PIECES)
+        return;
+    take();
+    if (pieces(q) == PIECES)
+        perform_piece(t, q);
+    lock_drop(&stripe[0].lock);
+}
+
+void ll_beside(struct thread *t, bool beside)
+{
+    struct queue *q = queue_of(t);
+    bool on = beside && !ll.shared && tb_config.stamps && !tb_config.calls;
+
+    if (on != q->on) {
+        ll_drain(t);
+        q->on = on;
+        t->ll = (u64)begin_of(t);
+    }
+    if (!ll.shared && vector_sets.ll_later)
+        vector_sets.ll_later = on ? LL_LATER_SHARED : LL_LATER_OWN;
+}
+
+void ll_replayed(struct thread *t)
+{
+    if (!queue_of(t)->on)
+        ll_drain(t);
+}
+
+bool ll_help(struct thread *t)
+{
+    struct queue *q = queue_of(t);
+
+    if (!q->on || !pieces(q) || !lock_try(&stripe[0].lock))
+        return false;
+    if (pieces(q))
+        __atomic_fetch_add(&spool->n_helped, PIECE_BYTES / sizeof(struct waiting),
+                           __ATOMIC_RELAXED);
+    perform_piece(t, q);
+    lock_drop(&stripe[0].lock);
+    return true;
+}
+
+bool ll_ask(struct thread *t, u32 *word)
+{
+    struct queue *q = queue_of(t);
+
+    q->word = word;
+    __atomic_store_n(&q->asked, 1, __ATOMIC_SEQ_CST);
+    return q->on && pieces(q) >= PIECES / 2;
 }

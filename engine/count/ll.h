@@ -5,7 +5,8 @@
 // in, so that threads meet only where their lines do; what replays find waits in the thread's area
 // until there are some thousand, and LL is locked once for all of them. What generated replays of
 // one thread alone find waits, too, until there are sixteen: their sets come from the host's memory
-// meanwhile, all at a time.
+// meanwhile, all at a time. Where another process replays, it leaves them in pieces of some thousand
+// to the thread, if that has nothing else to do.
 #ifndef QUERN_ENGINE_LL_H
 #define QUERN_ENGINE_LL_H
 
@@ -25,6 +26,8 @@ void ll_before_fork(void);
 void ll_fork_child(void);
 // Who holds them is gone.
 void ll_forget_locks(void);
+// Whether this process is the one that replays, and the client's is gone; NULL: it is not.
+extern bool (*ll_is_orphan)(void);
 
 // A thread begins.
 void ll_thread_init(struct thread *t);
@@ -37,6 +40,20 @@ void ll_ref(struct thread *t, u64 addr, u32 size, u32 counter);
 // What waits is done, in its order. Changes vector registers. @signal-safe
 void ll_drain(struct thread *t);
 bool ll_waits(const struct thread *t);
+
+// For who replays: as much waits as may, t->ll being at a multiple of 64 KiB. As ll_drain().
+void ll_full(struct thread *t);
+
+// Before a replay of t's records: by the process beside its thread, or not. As ll_drain().
+void ll_beside(struct thread *t, bool beside);
+// And behind it: what waits is done, or left to who has time for it. As ll_drain().
+void ll_replayed(struct thread *t);
+
+// By the thread that t is, while it waits for the process beside it: does a part of what waits, if
+// there is enough and nobody is at it. False: there was nothing to do. As ll_drain().
+bool ll_help(struct thread *t);
+// Before it sleeps on *word: it is to be woken once when there is much to do. True: there is.
+bool ll_ask(struct thread *t, u32 *word);
 
 // Whether its tags have 32 bits, so that vector.S can look at them.
 bool ll_is_narrow(void);

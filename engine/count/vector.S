@@ -39,6 +39,11 @@ vector_not_a_program:
     .rept 4
     .quad 0xffff800000000000, 0
     .endr
+// And those that something within a line has not, which nobody has done yet.
+vector_not_a_line:
+    .rept 4
+    .quad 0xffff800000000000, 0xffffffff00000000
+    .endr
 // Of a line's words, from 15 - w on: those up to w.
 vector_up_to:
     .rept 16
@@ -106,7 +111,7 @@ vector_behind: // each word's neighbour
     ret
     .endm
 
-    .globl vector_touch64, vector_touch32, vector_order, vector_save, vector_restore
+    .globl vector_touch64, vector_touch32, vector_order, vector_waiting, vector_save, vector_restore
     .type vector_touch64, @function
 vector_touch64:
     vpbroadcastq zmm0, rcx
@@ -206,6 +211,21 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqa ymmword ptr [r8 + r11 + 32], ymm1
     .endm
 
+// The same by one vector. Changes rcx and r11.
+    .macro ORDER64
+    and r11d, [rip + vector_sets + VS_LL_SETS]
+    vpbroadcastd zmm3, eax
+    vmovdqa32 zmm0, zmmword ptr [r8 + r11]
+    vpcmpeqd k3, zmm0, zmm3
+    kmovw eax, k3
+    mov ecx, [rip + vector_sets + VS_LL_LAST]
+    or ecx, eax
+    blsmsk ecx, ecx
+    kmovw k1, ecx
+    valignd zmm0 {k1}, zmm0, zmm3, 15
+    vmovdqa32 zmmword ptr [r8 + r11], zmm0
+    .endm
+
 // rcx: an address; rcx := its tag. To `wide` if that has no 32 bits. Changes rax.
     .macro LL_TAG wide
     mov eax, [rip + vector_sets + VS_LL_TAG_SHIFT]
@@ -216,9 +236,9 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     jnz \wide
     .endm
 
-    .globl vector_waiting
-    .type vector_waiting, @function
-vector_waiting:
+    .macro WAITING name, order
+    .type \name, @function
+\name:
     lea r9, [rip + vector_up_to + 15 * 4]
     vmovdqa ymm7, ymmword ptr [rip + vector_behind]
 1:  mov r8, [rip + vector_sets + VS_LL_TAGS]
@@ -234,7 +254,7 @@ vector_waiting:
     mov eax, ecx
     test r10d, r10d
     jnz 4f
-2:  ORDER32
+2:  \order
 3:  mov r10d, [rdi + 8]
     inc qword ptr [rdx + r10 * 8]
     cmp eax, 1
@@ -268,13 +288,13 @@ vector_waiting:
     mov rcx, r11
     LL_TAG 8f
 8:  mov eax, ecx
-    ORDER32
+    \order
     pop rcx
     push rax
     mov eax, ecx
     mov r11, [rdi]
     lea r11, [r11 + r10 - 1]
-    ORDER32
+    \order
     pop rcx
     neg eax // a miss of either is one
     sbb eax, eax
@@ -282,6 +302,95 @@ vector_waiting:
     sbb ecx, ecx
     and eax, ecx
     jmp 3b
+    .endm
+
+    WAITING vector_waiting, ORDER32
+    WAITING waiting64, ORDER64
+
+// Sixteen at a time, of which all sets and tags are made at once: what lies in two lines, or has no
+// tag, is done with the fifteen beside it one behind the other, and so is a program's call graph.
+    .globl vector_waiting64
+    .type vector_waiting64, @function
+vector_waiting64:
+    push rbp
+    mov rbp, rsp
+    push rbx
+    push r12
+    sub rsp, 256
+    and rsp, -64
+    mov r12, rsi
+1:  lea rbx, [rdi + 256]
+    cmp rbx, r12
+    ja 4f
+    cmp qword ptr [rip + vector_sets + VS_OWNER], 0
+    jne 5f
+    mov r8, [rip + vector_sets + VS_LL_TAGS]
+    test r8, r8
+    jz 4f
+    vmovdqu64 zmm0, zmmword ptr [rdi]
+    vmovdqu64 zmm1, zmmword ptr [rdi + 64]
+    vmovdqu64 zmm2, zmmword ptr [rdi + 128]
+    vmovdqu64 zmm3, zmmword ptr [rdi + 192]
+    vporq zmm4, zmm0, zmm1
+    vporq zmm5, zmm2, zmm3
+    vporq zmm4, zmm4, zmm5
+    vptestmq k3, zmm4, zmmword ptr [rip + vector_not_a_line]
+    kortestw k3, k3
+    jnz 5f
+    vbroadcasti32x4 zmm4, xmmword ptr [rip + vector_sets + VS_LL_SHIFTS]
+    vbroadcasti32x4 zmm5, xmmword ptr [rip + vector_sets + VS_LL_ADDS]
+    vbroadcasti32x4 zmm6, xmmword ptr [rip + vector_sets + VS_LL_MASKS]
+    .irp n, 0, 1, 2, 3
+    vpunpcklqdq zmm\n, zmm\n, zmm\n
+    vpsrlvq zmm\n, zmm\n, zmm4
+    vpaddq zmm\n, zmm\n, zmm5
+    vpandq zmm\n, zmm\n, zmm6
+    vmovdqa64 zmmword ptr [rsp + 64 * \n], zmm\n
+    .endr
+    mov r9, rsp
+2:  mov eax, [rdi + 16 * 16]
+    and eax, [rip + vector_sets + VS_LL_SETS]
+    prefetchw [r8 + rax]
+    mov r11, [r9]
+    vpbroadcastd zmm3, dword ptr [r9 + 8]
+    vmovdqa32 zmm0, zmmword ptr [r8 + r11]
+    vpcmpeqd k3, zmm0, zmm3
+    mov r10d, [rdi + 8]
+    inc qword ptr [rdx + r10 * 8]
+    kmovw eax, k3
+    test al, 1
+    jnz 3f
+    mov ecx, [rip + vector_sets + VS_LL_LAST]
+    or ecx, eax
+    blsmsk ecx, ecx
+    kmovw k1, ecx
+    valignd zmm0 {k1}, zmm0, zmm3, 15
+    vmovdqa32 zmmword ptr [r8 + r11], zmm0
+    test eax, eax
+    jz 6f
+3:  mov dword ptr [rdi + 12], LL_DONE
+    add r9, 16
+    add rdi, 16
+    cmp rdi, rbx
+    jb 2b
+    jmp 1b
+6:  inc qword ptr [rdx + r10 * 8 + 8]
+    jmp 3b
+4:  mov rbx, r12
+5:  mov rsi, rbx
+    cmp rdi, rsi
+    jae 7f
+    call waiting64
+    cmp rdi, r12
+    jae 7f
+    cmp rdi, rbx
+    je 1b
+7:  mov rax, rdi
+    lea rsp, [rbp - 16]
+    pop r12
+    pop rbx
+    pop rbp
+    ret
 
 // What these change: SSE, AVX, the masks, and the upper halves of zmm0 to zmm15.
     .type vector_save, @function

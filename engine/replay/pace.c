@@ -5,6 +5,7 @@
 #define FIRST 24   // buffers before the first try: until then superblocks are made
 #define MOST  1536 // and between two, in the end
 #define DROP  2
+#define SPAN  2 // buffers that are timed together
 // Buffers before one is timed: those that wait are replayed first; the queue is to be full.
 #define TO_HERE   2
 #define TO_BESIDE 8
@@ -16,15 +17,19 @@ void pace_init(struct pace *p)
     *p = (struct pace){ .every = FIRST };
 }
 
-// True when the last has been timed.
-static bool timed(struct pace *p, u64 took)
+// True when the last have been timed.
+static bool timed(struct pace *p, u64 now)
 {
-    u32 i = p->n++;
+    u64 took = now - p->since;
+    u32 i;
 
-    for (; i && p->took[i - 1] > took; i--)
+    if (++p->n % SPAN)
+        return false;
+    p->since = now;
+    for (i = p->n / SPAN - 1; i && p->took[i - 1] > took; i--)
         p->took[i] = p->took[i - 1];
     p->took[i] = took;
-    return p->n == PACE_LOOKS;
+    return p->n == PACE_LOOKS * SPAN;
 }
 
 static u64 sum(const struct pace *p)
@@ -45,35 +50,33 @@ static bool is_better(const struct pace *p)
     return p->here ? now < p->settled + p->settled / 8 : now + now * 3 / 16 < p->settled;
 }
 
-static void begin(struct pace *p, enum pace_state state)
+static void begin(struct pace *p, enum pace_state state, u64 now)
 {
+    p->since = now;
     p->state = state;
     p->n = 0;
 }
 
 bool pace_is_here(struct pace *p, u64 now)
 {
-    u64 took = now - p->last;
-
-    p->last = now;
     switch ((enum pace_state)p->state) {
     case STEADY:
         if (++p->n >= p->every)
-            begin(p, LOOK);
+            begin(p, LOOK, now);
         break;
     case LOOK:
-        if (!timed(p, took))
+        if (!timed(p, now))
             break;
         p->settled = sum(p);
         p->here = !p->here;
-        begin(p, SETTLE);
+        begin(p, SETTLE, now);
         break;
     case SETTLE:
         if (++p->n >= (p->here ? TO_HERE : TO_BESIDE))
-            begin(p, TRY);
+            begin(p, TRY, now);
         break;
     case TRY:
-        if (!timed(p, took))
+        if (!timed(p, now))
             break;
         if (is_better(p)) {
             p->every = FIRST;
@@ -81,7 +84,7 @@ bool pace_is_here(struct pace *p, u64 now)
             p->here = !p->here;
             p->every = p->every * 2 < MOST ? p->every * 2 : MOST;
         }
-        begin(p, STEADY);
+        begin(p, STEADY, now);
     }
     return p->here;
 }

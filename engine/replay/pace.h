@@ -12,10 +12,12 @@
 
 #include "engine/base/types.h"
 
-#define PACE_LOOKS 6 // buffers that are timed; the two that took longest are left out
+// Buffers are timed two at a time, since a thread that waits for the other process waits until two
+// are empty. So many times, of which the two that took longest are left out.
+#define PACE_LOOKS 5
 
 struct pace {
-    u64 last;    // when the buffer before this one was full
+    u64 since;   // when what is being timed began
     u64 settled; // what the way that was taken before took
     u64 took[PACE_LOOKS];
     u32 state, n; // enum pace_state in pace.c; buffers in it

@@ -101,7 +101,7 @@ void replay_records(struct thread *t, const u64 *from, const u64 *end)
         else
             run_in_c(t, from, end);
     }
-    ll_drain(t);
+    ll_replayed(t);
     reftrace_end(t);
 }
 
@@ -111,6 +111,7 @@ void replay_run(struct thread *t, const u64 *from, const u64 *end)
         return;
     if (tb_config.vectors)
         vector_save(t);
+    ll_beside(t, false);
     replay_records(t, from, end);
     if (tb_config.vectors)
         vector_restore(t);

@@ -141,6 +141,7 @@ static bool take_any(void)
             continue;
         any = true;
         do {
+            ll_beside(t, tb_config.replayer_split);
             replay_records(t, b->from, b->end);
             job_done(j, t);
             b = &j->buffer[j->done % TA_LOGS];
@@ -159,6 +160,12 @@ static bool is_gone(void)
     if (p.fd < 0)
         return sys_call2(SYS_kill, (u64)replayer.client, 0) == -ESRCH;
     return sys_call5(SYS_ppoll, (u64)&p, 1, (u64)&now, 0, 0) == 1;
+}
+
+// ll_is_orphan
+static bool is_orphan(void)
+{
+    return sys_gettid() == (s32)__atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) && is_gone();
 }
 
 static bool is_over(void)
@@ -186,6 +193,7 @@ static void inherit(void)
             rest_replay(t, NULL, 0);
             job_inherit(j, t);
         }
+        ll_beside(t, false);
         while ((b = job_take(j))) {
             replay_records(t, b->from, b->end);
             job_done(j, t);
@@ -243,6 +251,7 @@ static void run(void)
 
 void replayer_init(void)
 {
+    ll_is_orphan = is_orphan;
     if (tb_config.replayer)
         spool->owner = spooler_counters(2) + 1; // 0 says that there is none
 }
@@ -328,12 +337,13 @@ static void take_over(struct thread *t)
 }
 
 // Somebody is at the oldest: until nobody is, or n at most wait. Looks so often before it sleeps.
-static void await(struct thread *t, u32 n, u32 spins)
+// patient: what this thread can do of the work meanwhile it does.
+static void await(struct thread *t, u32 n, bool patient)
 {
     struct k_timespec look = { 0, LOOK_NS };
     struct job *j = job_of(t);
 
-    for (u32 i = 0; i < spins; i++) {
+    for (u32 i = 0; i < SPINS && !patient; i++) {
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
             return;
         __builtin_ia32_pause();
@@ -342,6 +352,8 @@ static void await(struct thread *t, u32 n, u32 spins)
     for (;;) {
         u32 busy = JOB_BUSY;
 
+        if (patient && ll_help(t))
+            continue;
         __atomic_compare_exchange_n(&j->state, &busy, JOB_AWAITED, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
@@ -351,13 +363,14 @@ static void await(struct thread *t, u32 n, u32 spins)
             take_over(t);
             return;
         }
-        sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &look);
+        if (!patient || !ll_ask(t, &j->state))
+            sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &look);
     }
 }
 
 // Until n at most wait. So long as they are replayed one behind the other, nobody is at them for a
 // moment between two.
-static void settle(struct thread *t, u32 n, u32 looks, u32 spins)
+static void settle(struct thread *t, u32 n, u32 looks, bool patient)
 {
     struct job *j = job_of(t);
     u32 seen = 0;
@@ -366,7 +379,7 @@ static void settle(struct thread *t, u32 n, u32 looks, u32 spins)
         const struct buffer *b;
 
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) != JOB_FREE) {
-            await(t, n, spins);
+            await(t, n, patient);
             seen = 0;
         } else if (seen++ < looks) {
             __builtin_ia32_pause();
@@ -382,13 +395,13 @@ static void settle(struct thread *t, u32 n, u32 looks, u32 spins)
 void replayer_settle(struct thread *t)
 {
     if (tb_config.replayer)
-        settle(t, 0, 0, SPINS);
+        settle(t, 0, 0, false);
 }
 
 void replayer_make_room(struct thread *t)
 {
     if (waiting(job_of(t)) > TA_LOGS - 2)
-        settle(t, 1, MOMENT, 0);
+        settle(t, 1, MOMENT, true);
 }
 
 // What waits of a thread that was killed goes with it.
@@ -401,7 +414,7 @@ static void forget(struct thread *t)
             j->done = j->given;
             job_leave(j);
         } else {
-            await(t, 0, SPINS);
+            await(t, 0, false);
         }
     }
     j->buffer[(j->given - 1) % TA_LOGS].from = NULL; // it may begin with the same

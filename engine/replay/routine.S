@@ -394,7 +394,7 @@ routine_ll:
     LL_TWO
     jmp 2b
 6:  mov rdi, r12
-    call ll_drain
+    call ll_full
     BASE
     ret
 
@@ -933,7 +933,7 @@ routine_avx2_ll: // jumped to, as routine_ll
     mov r9d, [rip + routine_mask]
     ret
 1:  mov rdi, r12
-    call ll_drain
+    call ll_full
     jmp 2b
 
     .macro MISS_D1 ways, log

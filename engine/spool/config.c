@@ -85,6 +85,7 @@ static void config_replay(struct tb_config *c)
     c->defer = how != 0;
     c->replayer = (how & SPOOL_F_REPLAY_PROCESS) && two && !serial;
     c->replayer_beside = how == SPOOL_F_REPLAY_AUTO ? processors() - 1 : 0;
+    c->replayer_split = (spool->flags & SPOOL_F_REPLAY_SPLIT) || how == SPOOL_F_REPLAY_AUTO;
     c->watched = c->defer && !serial;
     c->superblocks = c->defer && may_superblock(c);
     c->stamps = c->defer && stamps;

@@ -13,6 +13,7 @@ struct tb_config {
     bool defer;            // record, simulate later: --replay
     bool replayer;         // and in another process
     u32 replayer_beside;   // while no more threads run than that; 0: however many there are
+    bool replayer_split;   // and its threads do LL's part while they would wait
     bool clerk;            // a process that forks again and again may have one
     bool watched;          // a process replays what is left after SIGKILL
     u32 log_size;          // bytes of a thread's buffer

@@ -19,6 +19,7 @@
 // replay/replayer.c: what a thread has handed over
 #define TA_JOB         0x8e00
 #define TA_JOB_SIZE    128
+#define TA_LL_QUEUE    0x8e80 // and what waits for LL then (count/ll.c)
 #define TA_PACE        0x8f00 // replay/pace.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
@@ -64,6 +65,10 @@
 #define TA_D1_ORDERED    (TA_D1 + 0x1f0000) // 16 stamps, while ways are put into their order
 #define TA_D1_LAST       (TA_D1 + 0x1f1000) // u32, first way of the set that missed last
 #define TA_D1_ORDER_SIZE 32
+// What another process finds for LL (count/ll.c), in pieces of 64 KiB by turns, each at a multiple
+// of that.
+#define TA_LL_PIECES     0x1300000
+#define TA_LL_PIECES_END 0x1380000
 // TA_COUNTERS follows (layout.h)
 
 // Offsets in struct thread for assembly and for the emitter.

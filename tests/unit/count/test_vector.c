@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/count/vector.S: what waits for LL, performed by AVX2, against sim/cache.c reference by
-// reference; and where it stops. Skipped where the processor has no AVX2.
+// engine/count/vector.S: what waits for LL, performed by AVX2 and by AVX-512, against sim/cache.c
+// reference by reference; and where it stops. Skipped where the processor has not these.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,26 @@ static struct sim_narrow plain;
 static u64 misses[64], expected[64];
 static u8 owner[64];
 
+static void *(*waiting)(void *from, void *end, u64 *misses);
+
+static int by_avx2(void **state)
+{
+    (void)state;
+    waiting =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? vector_waiting : NULL;
+    return 0;
+}
+
+static int by_avx512(void **state)
+{
+    (void)state;
+    waiting = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2")
+                  ? vector_waiting64
+                  : NULL;
+    return 0;
+}
+
 // An LL of so many ways and lines of 64 bytes, as ll_init() tells it.
 static void begin(u32 assoc)
 {
@@ -39,6 +59,9 @@ static void begin(u32 assoc)
     vector_sets = (struct vector_sets){ .ll_tags = tags,
                                         .ll_tag_shift = plain.tag_shift,
                                         .ll_sets = plain.set_mask << 6,
+                                        .ll_shifts = { 0, plain.tag_shift },
+                                        .ll_adds = { 0, 1 },
+                                        .ll_masks = { plain.set_mask << 6, ~0ul },
                                         .ll_last = 1u << (assoc - 1) };
 }
 
@@ -54,28 +77,29 @@ static void check(void)
     assert_memory_equal(misses, expected, sizeof(misses));
 }
 
-// Few lines beyond what a set holds, so that all ways are met; some in two lines, some of a size
-// that is in one.
+// Few lines beyond what a set holds, so that all ways are met; in every other turn some in two
+// lines, and some of a size that is in one.
 static void test_random(void **state)
 {
     (void)state;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+    if (!waiting)
         skip();
     srand(1);
     for (u32 assoc = 9; assoc <= 16; assoc++) {
         begin(assoc);
         for (u32 turn = 0; turn < 2000; turn++) {
-            struct waiting w[16];
-            u32 n = (u32)rand() % 16 + 1;
+            struct waiting w[80];
+            u32 n = (u32)rand() % 64 + 1;
 
             for (u32 i = 0; i < n; i++) {
-                u32 line = (u32)rand() % (SETS * (assoc + 3)), kind = (u32)rand() % 8;
+                u32 line = (u32)rand() % (SETS * (assoc + 3)),
+                    kind = turn % 2 ? (u32)rand() % 8 : 8;
 
                 w[i] = (struct waiting){ (u64)line * 64 + (u32)rand() % 64, (u32)rand() % 20 * 2,
                                          kind == 0 ? 40 : kind == 1 };
                 expect(&w[i]);
             }
-            assert_ptr_equal(vector_waiting(w, w + n, misses), w + n);
+            assert_ptr_equal(waiting(w, w + n, misses), w + n);
             for (u32 i = 0; i < n; i++)
                 assert_int_equal(w[i].size, LL_DONE);
         }
@@ -89,12 +113,12 @@ static void test_done(void **state)
     struct waiting w[] = { { 0, 2, 0 }, { 64, 2, LL_DONE }, { 0, 4, 0 } };
 
     (void)state;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+    if (!waiting)
         skip();
     begin(12);
     expect(&w[0]);
     expect(&w[2]);
-    assert_ptr_equal(vector_waiting(w, w + 3, misses), w + 3);
+    assert_ptr_equal(waiting(w, w + 3, misses), w + 3);
     check();
     assert_int_equal(misses[2], 1);
     assert_int_equal(misses[3], 1);
@@ -108,7 +132,7 @@ static void test_totals(void **state)
     struct waiting w[] = { { 0, 2, 0 }, { 256, 2, 0 }, { 0, 8, 0 } };
 
     (void)state;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+    if (!waiting)
         skip();
     begin(12);
     memset(owner, 0, sizeof(owner));
@@ -120,7 +144,7 @@ static void test_totals(void **state)
         expect(&w[i]);
     expected[43] = expected[44] = 2;
     expected[45] = 1;
-    assert_ptr_equal(vector_waiting(w, w + 3, misses), w + 3);
+    assert_ptr_equal(waiting(w, w + 3, misses), w + 3);
     check();
 }
 
@@ -129,7 +153,7 @@ static void test_totals(void **state)
 static void test_stops(void **state)
 {
     (void)state;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2"))
+    if (!waiting)
         skip();
     begin(16);
     u64 beyond = (u64)UINT32_MAX << plain.tag_shift; // the first whose tag has 33 bits
@@ -140,23 +164,27 @@ static void test_stops(void **state)
                               { UINT64_MAX - 63, 2, 0 } };
 
     expect(&wide[0]);
-    assert_ptr_equal(vector_waiting(wide, wide + 5, misses), wide + 1);
+    assert_ptr_equal(waiting(wide, wide + 5, misses), wide + 1);
     for (u32 i = 1; i < 5; i++)
-        assert_ptr_equal(vector_waiting(wide + i, wide + 5, misses), wide + i);
+        assert_ptr_equal(waiting(wide + i, wide + 5, misses), wide + i);
     check();
     vector_sets.ll_tags = NULL;
     wide[0].size = 0;
-    assert_ptr_equal(vector_waiting(wide, wide + 5, misses), wide);
+    assert_ptr_equal(waiting(wide, wide + 5, misses), wide);
     check();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_done),
-        cmocka_unit_test(test_totals),
-        cmocka_unit_test(test_stops),
+        cmocka_unit_test_setup(test_random, by_avx2),
+        cmocka_unit_test_setup(test_random, by_avx512),
+        cmocka_unit_test_setup(test_done, by_avx2),
+        cmocka_unit_test_setup(test_done, by_avx512),
+        cmocka_unit_test_setup(test_totals, by_avx2),
+        cmocka_unit_test_setup(test_totals, by_avx512),
+        cmocka_unit_test_setup(test_stops, by_avx2),
+        cmocka_unit_test_setup(test_stops, by_avx512),
     };
 
     return cmocka_run_group_tests_name("count/vector", tests, NULL, NULL);

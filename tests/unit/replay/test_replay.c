@@ -115,6 +115,21 @@ void ll_drain(struct thread *of)
     tell("d");
 }
 
+void ll_replayed(struct thread *of)
+{
+    ll_drain(of);
+}
+
+static u32 besides;
+
+// By the thread itself: what was left to it is done first.
+void ll_beside(struct thread *of, bool beside)
+{
+    assert_ptr_equal(of, t);
+    assert_false(beside);
+    besides++;
+}
+
 bool ll_waits(const struct thread *of)
 {
     assert_ptr_equal(of, t);
@@ -225,6 +240,7 @@ static int setup(void **state)
     t->misses = misses;
     t->replay_sp = SP;
     misses_i1 = mispredicts = waits = reftrace_on = false;
+    besides = 0;
     turns = entered = 0;
     area_flush();
     return 0;
@@ -245,8 +261,15 @@ static void begin(u16 slots)
 {
     memset(&draft, 0, sizeof(draft));
     draft.block = (struct log_block){
-        .pc = 0x1000, .slots = slots, .sp = LOG_STACK_SLOT, .sp_add = -8, .counter = 9,
-        .branch = 0x1230, .taken = 0x5000, .nexts = 1, .blocks = 1,
+        .pc = 0x1000,
+        .slots = slots,
+        .sp = LOG_STACK_SLOT,
+        .sp_add = -8,
+        .counter = 9,
+        .branch = 0x1230,
+        .taken = 0x5000,
+        .nexts = 1,
+        .blocks = 1,
     };
 }
 
@@ -254,8 +277,12 @@ static struct log_op *op(enum log_kind kind, u8 insn)
 {
     struct log_op *o = &draft.op[draft.block.nops++];
 
-    *o = (struct log_op){ .kind = (u8)kind, .insn = insn, .base = LOG_NO_SLOT,
-                          .index = LOG_NO_SLOT, .counter = 20u + insn, .add = 0x100u + insn };
+    *o = (struct log_op){ .kind = (u8)kind,
+                          .insn = insn,
+                          .base = LOG_NO_SLOT,
+                          .index = LOG_NO_SLOT,
+                          .counter = 20u + insn,
+                          .add = 0x100u + insn };
     return o;
 }
 
@@ -435,8 +462,8 @@ static void test_references(void **state)
                         "f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 R70fa,64,22 "
                         "S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
     assert_int_equal(t->replay_sp, SP - 16);
-    assert_non_null(strstr(RUN(LOG_STACK, 0x9000, id, 0x4000, 0x10, 0x33),
-                           " r0,9102,100 R9102,64,22 "));
+    assert_non_null(
+        strstr(RUN(LOG_STACK, 0x9000, id, 0x4000, 0x10, 0x33), " r0,9102,100 R9102,64,22 "));
 }
 
 // Up to an instruction that has faulted, and with it: of a string instruction what it did is known
@@ -568,8 +595,7 @@ static void test_joints(void **state)
     assert_string_equal(RUN(2ul << 32 | id, 0x6000), "F100,3,7,8 C101,21 C102,22 d");
     assert_int_equal(t->replay_sp, 0x6003);
     mispredicts = true;
-    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777),
-                        "F100,3,7,8 C101,21 N102,22 J103,7777 d");
+    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777), "F100,3,7,8 C101,21 N102,22 J103,7777 d");
     assert_int_equal(t->replay_sp, 4);
     assert_int_equal(misses[23], 1);
     tb_config.branch = false;
@@ -603,9 +629,12 @@ static void test_vectors(void **state)
     fetch(0);
     id = publish();
     assert_string_equal(RUN(id), "< F100,3,7,8 d >");
+    assert_int_equal(besides, 1);
     assert_string_equal(run(NULL, 0), "");
+    assert_int_equal(besides, 1);
     waits = true;
     assert_string_equal(run(NULL, 0), "< d >");
+    assert_int_equal(besides, 2);
 }
 
 static int first(void **state)

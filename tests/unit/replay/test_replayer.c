@@ -109,6 +109,29 @@ static struct {
     u32 replayer; // of spool
 } * shared;
 
+bool (*ll_is_orphan)(void);
+static u32 beside[2], to_help, asks; // ll_beside(), by what it was told; ll_help(); ll_ask()
+
+void ll_beside(struct thread *of, bool split)
+{
+    (void)of;
+    __atomic_fetch_add(&beside[split], 1, __ATOMIC_SEQ_CST);
+}
+
+bool ll_help(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    return to_help && to_help--;
+}
+
+bool ll_ask(struct thread *of, u32 *word)
+{
+    assert_ptr_equal(of, t);
+    assert_non_null(word);
+    asks++;
+    return false;
+}
+
 void ll_forget_locks(void)
 {
     shared->forgot |= 1;
@@ -412,6 +435,41 @@ static void test_in_order(void **state)
     }
 }
 
+// The thread does of LL's part what there is before it sleeps, but only where it has to wait for an
+// empty buffer.
+static void test_split(void **state)
+{
+    struct k_itimerval soon = { 0, 0, 0, 20000 };
+
+    (void)state;
+    assert_false(ll_is_orphan());
+    tb_config.replayer_split = true;
+    hold = 1;
+    to_help = 5;
+    asks = beside[0] = beside[1] = 0;
+    for (u32 i = 0; i < TA_LOGS - 1; i++) {
+        replayer_make_room(t);
+        replayer_hand_over(t, record + i, record + i + 1);
+    }
+    wait_taken(1);
+    assert_int_equal(to_help, 5);
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
+    replayer_make_room(t);
+    assert_int_equal(to_help, 0);
+    assert_true(asks > 0);
+    hold = 1;
+    replayer_hand_over(t, record, record + 1);
+    to_help = 1;
+    asks = 0;
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&soon, 0);
+    replayer_settle(t);
+    assert_int_equal(to_help, 1);
+    assert_int_equal(asks, 0);
+    tb_config.replayer_split = false;
+    assert_int_equal(beside[0], 0);
+    assert_int_equal(beside[1], TA_LOGS);
+}
+
 // What a thread that is gone has handed over is not replayed for the next in its area.
 static void test_next_thread(void **state)
 {
@@ -530,6 +588,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_process, setup, stop),
         cmocka_unit_test_setup_teardown(test_awaited, setup, stop),
         cmocka_unit_test_setup_teardown(test_taken_back, setup, stop),
+        cmocka_unit_test_setup_teardown(test_split, setup, stop),
         cmocka_unit_test_setup_teardown(test_in_order, setup, stop),
         cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),

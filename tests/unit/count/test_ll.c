@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// engine/count/ll.c: what another process finds waits in pieces of 4096, which the thread performs
+// while it waits; against sim/cache.c, reference by reference. Who replays and the thread are this
+// process by turns.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/count/calls.h"
+#include "engine/count/ll.h"
+#include "engine/count/vector.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "sim/cache.h"
+
+#define PIECE    4096u
+#define PIECES   8u
+#define COUNTERS 64u
+
+struct tb_config tb_config;
+static struct spool_header header;
+struct spool_header *spool = &header;
+static struct thread *t;
+static struct sim_cache plain;
+static u64 counted[COUNTERS], expected[COUNTERS];
+static u32 vectors; // of the processor
+
+void *heap_pages(u64 bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_ptr_not_equal(p, MAP_FAILED);
+    return p;
+}
+
+void *heap_shared(u64 bytes)
+{
+    return heap_pages(bytes);
+}
+
+static jmp_buf killed;
+
+// Whoever performs is killed.
+void calls_counted(struct thread *of, u32 counter, u64 n)
+{
+    (void)of, (void)counter, (void)n;
+    longjmp(killed, 1);
+}
+
+// One more reference that missed its L1, as sim/cache.c has it.
+static void refer(u64 addr, u32 size, u32 counter)
+{
+    expected[counter]++;
+    expected[counter + 1] += sim_cache_ref(&plain, addr, size);
+    ll_ref(t, addr, size, counter);
+}
+
+static void refer_to_some(u32 n)
+{
+    while (n--)
+        refer((u64)(u32)rand() % (1 << 18), (u32)rand() % 8 ? 1 : 8, (u32)rand() % 30 * 2);
+}
+
+static void check(void)
+{
+    assert_false(ll_waits(t));
+    assert_memory_equal(counted, expected, sizeof(counted));
+}
+
+static int setup(void **state)
+{
+    static bool there;
+    struct sim_geometry g = { 1 << 17, 16, 64 };
+
+    (void)state;
+    if (!there) {
+        u64 room = TA_LL_PIECES_END + 0x20000;
+        u64 at = (u64)heap_pages(room);
+
+        t = (struct thread *)((at + 0xffff) & ~0xfffful);
+        t->self = t;
+        there = true;
+        vectors = !__builtin_cpu_supports("bmi2") ? 0
+                  : __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                          __builtin_cpu_supports("avx512vl")
+                      ? 64
+                  : __builtin_cpu_supports("avx2") ? 32
+                                                   : 0;
+    }
+    header = (struct spool_header){ .ll = { g.size, g.assoc, g.line } };
+    tb_config = (struct tb_config){ .defer = true, .stamps = true, .vectors = vectors };
+    memset(counted, 0, sizeof(counted));
+    memset(expected, 0, sizeof(expected));
+    t->misses = counted;
+    ll_init();
+    ll_thread_init(t);
+    free(plain.tags);
+    sim_cache_init_zeroed(&plain, &g, calloc(1, sim_cache_bytes(&g)));
+    srand(7);
+    return 0;
+}
+
+// In any order of who does what, and with what is done again and again being all that waits.
+static void test_by_turns(void **state)
+{
+    (void)state;
+    for (u32 turn = 0; turn < 400; turn++) {
+        ll_beside(t, rand() % 8 != 0);
+        refer_to_some((u32)rand() % (3 * PIECE));
+        ll_replayed(t);
+        for (u32 n = (u32)rand() % 4; n && ll_help(t); n--)
+            ;
+        if (rand() % 16 == 0) {
+            ll_drain(t);
+            check();
+        }
+    }
+    ll_beside(t, false);
+    check();
+    assert_true(header.n_helped > 0);
+    assert_int_equal(header.n_helped % PIECE, 0);
+}
+
+// Sets of other shapes are performed one reference after the other.
+static void test_without_vectors(void **state)
+{
+    tb_config.vectors = 0;
+    test_by_turns(state);
+}
+
+// Nothing is left to the thread that is not a whole piece. Of more than eight, who replays does the
+// oldest.
+static void test_pieces(void **state)
+{
+    (void)state;
+    ll_beside(t, true);
+    refer_to_some(PIECE - 1);
+    ll_replayed(t);
+    assert_true(ll_waits(t));
+    assert_false(ll_help(t));
+    refer_to_some(1);
+    assert_true(ll_help(t));
+    assert_false(ll_help(t));
+    check();
+    assert_int_equal(header.n_helped, PIECE);
+    refer_to_some(10 * PIECE + 5);
+    for (u32 i = 0; i < PIECES - 1; i++)
+        assert_true(ll_help(t));
+    assert_false(ll_help(t));
+    assert_int_equal(header.n_helped, PIECES * PIECE);
+    assert_true(ll_waits(t));
+    ll_drain(t);
+    check();
+}
+
+// The thread wants to be woken: there is enough at once, or not.
+static void test_ask(void **state)
+{
+    u32 word = 0;
+
+    (void)state;
+    assert_false(ll_ask(t, &word));
+    ll_beside(t, true);
+    refer_to_some(PIECES / 2 * PIECE - 1);
+    assert_false(ll_ask(t, &word));
+    refer_to_some(1);
+    assert_true(ll_ask(t, &word));
+    ll_beside(t, false);
+    assert_false(ll_ask(t, &word));
+    check();
+}
+
+// Not of two threads, of a call graph, or where tables replay: at once, then, or all together.
+static void test_not_then(void **state)
+{
+    (void)state;
+    tb_config.stamps = false;
+    ll_beside(t, true);
+    refer_to_some(PIECE);
+    check();
+    tb_config.stamps = true;
+    tb_config.calls = true;
+    ll_init();
+    ll_beside(t, true);
+    tb_config.calls = false;
+    assert_false(ll_waits(t));
+}
+
+// What waits when there is a second thread is done before anything else.
+static void test_second_thread(void **state)
+{
+    (void)state;
+    ll_beside(t, true);
+    refer_to_some(3 * PIECE + 7);
+    ll_share();
+    ll_beside(t, true);
+    check();
+    refer_to_some(PIECE - 1);
+    assert_true(ll_waits(t));
+    assert_false(ll_help(t));
+    refer_to_some(1);
+    check();
+    ll_fork_child(); // which has one
+    ll_thread_init(t);
+}
+
+// SIGKILL found who replays behind the last reference of a piece, with the piece not yet given, and
+// behind that; the last time where the pieces begin anew.
+static void test_killed_at_a_piece(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < 2 * PIECES; i++) {
+        u64 behind;
+
+        ll_beside(t, true);
+        refer_to_some(PIECE - 1);
+        behind = t->ll + 16;
+        refer_to_some(1);
+        if (i % 2)
+            t->ll = behind;
+        __atomic_fetch_sub((u32 *)((u8 *)t->self + TA_LL_QUEUE), 1, __ATOMIC_RELAXED); // given
+        ll_beside(t, false);
+        check();
+    }
+}
+
+// In the midst of a piece: what had been done says so.
+static void test_killed_in_a_piece(void **state)
+{
+    struct waiting {
+        u64 addr;
+        u32 counter, size;
+    } *w = (void *)((u8 *)t->self + TA_LL_PIECES);
+
+    (void)state;
+    ll_beside(t, true);
+    refer_to_some(PIECE + 9);
+    for (u32 i = 0; i < 100; i++) {
+        w[i].size = LL_DONE;
+        expected[w[i].counter]--;
+    }
+    ll_drain(t);
+    assert_false(ll_waits(t));
+    for (u32 i = 0; i < COUNTERS; i += 2)
+        assert_int_equal(counted[i], expected[i]);
+}
+
+static u32 asked;
+
+static bool is_orphan(void)
+{
+    return ++asked == 2;
+}
+
+// Who had the lock was killed: whoever outlives it looks now and then, and takes it. What it was at
+// is counted twice.
+static void test_orphan(void **state)
+{
+    (void)state;
+    tb_config.vectors = 0;
+    ll_is_orphan = is_orphan;
+    asked = 0;
+    ll_beside(t, true);
+    refer_to_some(PIECE);
+    tb_config.calls = true;
+    if (!setjmp(killed))
+        ll_help(t);
+    tb_config.calls = false;
+    assert_false(ll_help(t));
+    expected[((u32 *)((u8 *)t->self + TA_LL_PIECES))[2]]++;
+    ll_drain(t);
+    assert_int_equal(asked, 2);
+    check();
+    refer_to_some(PIECE);
+    assert_true(ll_help(t));
+    check();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_by_turns, setup),
+        cmocka_unit_test_setup(test_without_vectors, setup),
+        cmocka_unit_test_setup(test_pieces, setup),
+        cmocka_unit_test_setup(test_ask, setup),
+        cmocka_unit_test_setup(test_not_then, setup),
+        cmocka_unit_test_setup(test_second_thread, setup),
+        cmocka_unit_test_setup(test_killed_at_a_piece, setup),
+        cmocka_unit_test_setup(test_killed_in_a_piece, setup),
+        cmocka_unit_test_setup(test_orphan, setup),
+    };
+
+    return cmocka_run_group_tests_name("count/ll", tests, NULL, NULL);
+}
