@@ -5,8 +5,8 @@
 // in, so that threads meet only where their lines do; what replays find waits in the thread's area
 // until there are some thousand, and LL is locked once for all of them. What generated replays of
 // one thread alone find waits, too, until there are sixteen: their sets come from the host's memory
-// meanwhile, all at a time. Where another process replays, it leaves them in pieces of some thousand
-// to the thread, if that has nothing else to do.
+// meanwhile, all at a time. Where another process replays, it leaves them in pieces of some
+// thousand to the thread, if that has nothing else to do.
 #ifndef QUERN_ENGINE_LL_H
 #define QUERN_ENGINE_LL_H
 

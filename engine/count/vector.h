@@ -54,8 +54,8 @@ struct sim_stamps_way vector_touch32(u32 *tags, u64 *stamps, u32 assoc, u32 tag,
 bool vector_order(u32 *ways, u32 tag, u32 assoc);
 
 // By AVX2 and by AVX-512: performs what waits for LL from `from` on (ll.c), whose sets have 9 to 16
-// ways and whose lines have 64 bytes, and counts at `misses`. Up to `end`, or to what has a tag that
-// LL cannot have as long as it is narrow; returns where that is.
+// ways and whose lines have 64 bytes, and counts at `misses`. Up to `end`, or to what has a tag
+// that LL cannot have as long as it is narrow; returns where that is.
 void *vector_waiting(void *from, void *end, u64 *misses);
 void *vector_waiting64(void *from, void *end, u64 *misses);
 
