@@ -23,7 +23,7 @@
 
 #define GROUPS_MAX 1024u
 #define BYTES_MAX  (192ul << 20) // a file has at most
-#define NEW_LEAST  64u          // fragments that are worth a file
+#define NEW_LEAST  64u           // fragments that are worth a file
 
 // A mapping with code.
 struct kept_group {
@@ -400,6 +400,7 @@ struct saving {
     u32 groups;
     u8 *buffer; // of everything that is not written as it lies there
     u64 bytes;
+    u64 largest; // of packed fragments
 };
 
 static const struct saving *saving;
@@ -512,15 +513,39 @@ static void pack_blocks(u8 *to, u64 bytes)
     }
 }
 
-static void pack_fragments(const struct saving *s, u8 *to, u8 *code)
-{
-    saving = s;
-    for (u32 i = 0; i < s->n; i++) {
-        const struct fragment *f = tcache_by_index(i);
+// Fragments are packed when they are written: all of them are 25 MB of a compiler's. Their exits are
+// set in the copy of the code meanwhile, which is written behind them.
+static struct {
+    u32 next; // fragment
+    u8 *one;  // the last, of which what lies from `at` to `end` is still to be written
+    u64 at, end;
+    u8 *code;
+} packing;
 
-        saving_group = s->member[i] ? s->member[i] : GROUPS_MAX + 1;
-        pack(f, to, code, goes_along);
-        to += pack_bytes(f);
+static void pack_next(void)
+{
+    u32 i = packing.next++;
+    const struct fragment *f = tcache_by_index(i);
+
+    saving_group = saving->member[i] ? saving->member[i] : GROUPS_MAX + 1;
+    pack(f, packing.one, packing.code, goes_along);
+    packing.at = 0;
+    packing.end = pack_bytes(f);
+}
+
+// keptfile_write()
+static void fill_fragments(u8 *to, u64 n)
+{
+    while (n) {
+        u64 part;
+
+        if (packing.at == packing.end)
+            pack_next();
+        part = packing.end - packing.at < n ? packing.end - packing.at : n;
+        memcpy(to, packing.one + packing.at, part);
+        packing.at += part;
+        to += part;
+        n -= part;
     }
 }
 
@@ -532,13 +557,17 @@ static void measure(struct saving *s)
     region_room(&left);
     bytes[KEPTFILE_GROUPS] = s->groups * sizeof(*s->group);
     bytes[KEPTFILE_MEMBERS] = s->n * sizeof(u16);
-    for (u32 i = 0; i < s->n; i++)
-        bytes[KEPTFILE_FRAGMENTS] += pack_bytes(tcache_by_index(i));
+    for (u32 i = 0; i < s->n; i++) {
+        u64 n = pack_bytes(tcache_by_index(i));
+
+        bytes[KEPTFILE_FRAGMENTS] += n;
+        s->largest = n > s->largest ? n : s->largest;
+    }
     bytes[KEPTFILE_CODE] = room - left;
     bytes[KEPTFILE_IDS] = ids_count() * sizeof(u64);
     bytes[KEPTFILE_BLOCKS] = spool->blocks_used;
-    s->bytes = bytes[KEPTFILE_FRAGMENTS] + bytes[KEPTFILE_CODE] + bytes[KEPTFILE_IDS] +
-               bytes[KEPTFILE_BLOCKS];
+    s->bytes =
+        s->largest + bytes[KEPTFILE_CODE] + 16 + bytes[KEPTFILE_IDS] + bytes[KEPTFILE_BLOCKS];
     if (!tb_config.defer)
         return;
     struct area_piece piece[AREA_PIECES];
@@ -568,11 +597,14 @@ static long write(struct saving *s)
     struct area_piece piece[AREA_PIECES];
     u8 *p = s->buffer, *code;
 
-    from[KEPTFILE_FRAGMENTS] = p;
-    from[KEPTFILE_CODE] = code = p + h->bytes[KEPTFILE_FRAGMENTS];
+    from[KEPTFILE_CODE] = code = p + ((s->largest + 7) & ~7ul);
     memcpy(code, (void *)region_fragments(), h->bytes[KEPTFILE_CODE]);
-    pack_fragments(s, p, code);
-    p = code + h->bytes[KEPTFILE_CODE];
+    saving = s;
+    packing.next = 0;
+    packing.at = packing.end = 0;
+    packing.one = p;
+    packing.code = code;
+    p = code + ((h->bytes[KEPTFILE_CODE] + 7) & ~7ul);
     from[KEPTFILE_IDS] = p;
     ids_list((u64 *)p);
     p += h->bytes[KEPTFILE_IDS];
@@ -584,7 +616,7 @@ static long write(struct saving *s)
     h->fragments = s->n;
     h->counters = spool->counters_used;
     memcpy(h->key, kept.key, sizeof(kept.key));
-    return keptfile_write(kept.folder, h, from);
+    return keptfile_write(kept.folder, h, from, fill_fragments);
 }
 
 // Memory without which the profile is written all the same.

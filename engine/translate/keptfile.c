@@ -6,7 +6,8 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
-#define MAGIC 0x32304e5254525551ul // "QURTRN02" read as little endian; another layout, another one
+#define MAGIC 0x33304e5254525551ul // "QURTRN03" read as little endian; another layout, another one
+#define PIECE 0x40000u // what is read or written at once, and is summed while it is near
 
 #define OTHERS_WRITE 022u
 #define HOUR         3600
@@ -143,10 +144,24 @@ int keptfile_open(const char *folder, const u64 key[2], struct keptfile_head *h)
     return -EINVAL;
 }
 
+static u64 piece_at(const struct keptfile_head *h, enum keptfile_section s, u64 at)
+{
+    return h->bytes[s] - at < PIECE ? h->bytes[s] - at : PIECE;
+}
+
 bool keptfile_read(int fd, const struct keptfile_head *h, enum keptfile_section s, void *to)
 {
-    return read_all(fd, to, h->bytes[s], offset_of(h, s)) &&
-           keptfile_sum(s, to, h->bytes[s]) == h->sum[s];
+    u64 sum = s;
+
+    for (u64 at = 0, n; at < h->bytes[s]; at += n) {
+        u8 *p = (u8 *)to + at;
+
+        n = piece_at(h, s, at);
+        if (!read_all(fd, p, n, offset_of(h, s) + at))
+            return false;
+        sum = keptfile_sum(sum, p, n);
+    }
+    return sum == h->sum[s];
 }
 
 // A write beyond the limit would be a signal to the client.
@@ -171,15 +186,33 @@ static long write_all(int fd, const void *from, u64 n, u64 at)
     return 0;
 }
 
-static long write_to(int fd, struct keptfile_head *h, const void *const from[KEPTFILE_SECTIONS])
+static long write_section(int fd, struct keptfile_head *h, enum keptfile_section s,
+                          const void *from, keptfile_fill *fill)
+{
+    static u8 room[PIECE];
+    long ret = 0;
+
+    h->sum[s] = s;
+    for (u64 at = 0, n; at < h->bytes[s] && ret == 0; at += n) {
+        const u8 *p = from ? (const u8 *)from + at : room;
+
+        n = piece_at(h, s, at);
+        if (!from)
+            fill(room, n);
+        h->sum[s] = keptfile_sum(h->sum[s], p, n);
+        ret = write_all(fd, p, n, offset_of(h, s) + at);
+    }
+    return ret;
+}
+
+static long write_to(int fd, struct keptfile_head *h, const void *const from[KEPTFILE_SECTIONS],
+                     keptfile_fill *fill)
 {
     u64 size = offset_of(h, KEPTFILE_SECTIONS);
     long ret = is_beyond_limit(size) ? -EFBIG : sys_ftruncate(fd, size);
 
-    for (u32 i = 0; i < KEPTFILE_SECTIONS && ret == 0; i++) {
-        h->sum[i] = keptfile_sum(i, from[i], h->bytes[i]);
-        ret = write_all(fd, from[i], h->bytes[i], offset_of(h, i));
-    }
+    for (u32 i = 0; i < KEPTFILE_SECTIONS && ret == 0; i++)
+        ret = write_section(fd, h, i, from[i], fill);
     h->magic = MAGIC;
     h->head_sum = head_sum(h);
     return ret ? ret : write_all(fd, h, sizeof(*h), 0);
@@ -191,7 +224,7 @@ static void unlink_at(int dir, const char *name)
 }
 
 long keptfile_write(const char *folder, struct keptfile_head *h,
-                    const void *const from[KEPTFILE_SECTIONS])
+                    const void *const from[KEPTFILE_SECTIONS], keptfile_fill *fill)
 {
     char name[40], beside[64];
     int dir = open_folder(folder), fd;
@@ -203,7 +236,7 @@ long keptfile_write(const char *folder, struct keptfile_head *h,
     mini_format(beside, sizeof(beside), "%s.%d.new", name, sys_getpid());
     unlink_at(dir, beside); // of an earlier process with this number
     fd = (int)sys_openat(dir, beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    ret = fd < 0 ? fd : write_to(fd, h, from);
+    ret = fd < 0 ? fd : write_to(fd, h, from, fill);
     if (fd >= 0)
         sys_close(fd);
     if (ret == 0)

@@ -37,9 +37,14 @@ int keptfile_open(const char *folder, const u64 key[2], struct keptfile_head *h)
 // To memory with room for it. False: it is not as it was written.
 bool keptfile_read(int fd, const struct keptfile_head *h, enum keptfile_section s, void *to);
 
-// With the head's key, bytes, and all that does not follow from the sections. 0 or -errno.
+// Of a section that lies nowhere as a whole, the next n bytes.
+typedef void keptfile_fill(u8 *to, u64 n);
+
+// With the head's key, bytes, and all that does not follow from the sections; one of which may be
+// NULL, then it is what fill says. They are written in their order. 0 or -errno. @holds(translation
+// lock)
 long keptfile_write(const char *folder, struct keptfile_head *h,
-                    const void *const from[KEPTFILE_SECTIONS]);
+                    const void *const from[KEPTFILE_SECTIONS], keptfile_fill *fill);
 void keptfile_remove(const char *folder, const u64 key[2]);
 
 #endif

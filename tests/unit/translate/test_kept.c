@@ -746,8 +746,7 @@ static void of_no_account(void)
                     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE |
                     SPOOL_F_NO_CLERK | SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE |
                     SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
-                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS |
-                    SPOOL_F_LATE_COPY;
+                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS | SPOOL_F_LATE_COPY;
     tb_config.flags = header.flags & ~(u64)SPOOL_F_CACHE_SIM;
     tb_config.clerk = true;
     header.n_flush = 5;
@@ -991,7 +990,7 @@ static void test_unsound(void **state)
         run(first_run);
         read_file();
         damage(n);
-        assert_int_equal(keptfile_write(folder, &h, (const void *const *)from), 0);
+        assert_int_equal(keptfile_write(folder, &h, (const void *const *)from, NULL), 0);
         run(nothing_is_there);
         if (files())
             fail_msg("the file is there still: %u", n);
@@ -1008,7 +1007,7 @@ static void test_written_again(void **state)
     (void)state;
     run(first_run);
     read_file();
-    assert_int_equal(keptfile_write(folder, &h, (const void *const *)from), 0);
+    assert_int_equal(keptfile_write(folder, &h, (const void *const *)from, NULL), 0);
     run(is_there);
 }
 
@@ -1025,7 +1024,7 @@ static void test_unsound_area(void **state)
         case 2: h.second.low--; break;
         case 3: h.second.high += 8; break;
         }
-        assert_int_equal(keptfile_write(folder, &h, (const void *const *)from), 0);
+        assert_int_equal(keptfile_write(folder, &h, (const void *const *)from, NULL), 0);
         run(none_is_taken);
         assert_int_equal(files(), 0);
     }

@@ -86,7 +86,7 @@ static long put(const u64 of[2])
 
     for (u32 s = 0; s < KEPTFILE_SECTIONS; s++)
         from[s] = content[s];
-    return keptfile_write(folder, &h, from);
+    return keptfile_write(folder, &h, from, NULL);
 }
 
 // Each test begins with the file of the key, and nothing else.
@@ -333,6 +333,48 @@ static void test_flip(void **state)
     assert_int_equal(of_sections, 226);
 }
 
+static u32 filled, fills;
+
+static void fill(u8 *to, u64 n)
+{
+    fills++;
+    while (n--)
+        *to++ = (u8)(filled++ * 7 >> 3);
+}
+
+// A section that lies nowhere as a whole is written by pieces of 256 KiB, and is summed as one that
+// does.
+static void test_filled(void **state)
+{
+    const u64 to[2] = { 79, 80 };
+    static u8 whole[2 * 0x40000 + 100], read[sizeof(whole)];
+    const void *from[KEPTFILE_SECTIONS] = { [3] = "next" };
+    struct keptfile_head h = { .key = { 79, 80 }, .bytes = { [2] = sizeof(whole), [3] = 4 } };
+    u64 sum;
+    int fd;
+
+    (void)state;
+    filled = fills = 0;
+    assert_int_equal(keptfile_write(folder, &h, from, fill), 0);
+    assert_int_equal(filled, sizeof(whole));
+    assert_int_equal(fills, 3);
+    fd = keptfile_open(folder, to, &h);
+    assert_true(fd >= 0);
+    filled = 0;
+    fill(whole, sizeof(whole));
+    assert_true(keptfile_read(fd, &h, 2, read));
+    assert_memory_equal(read, whole, sizeof(whole));
+    assert_true(keptfile_read(fd, &h, 3, read));
+    assert_memory_equal(read, "next", 4);
+    assert_true(keptfile_read(fd, &h, 4, read));
+    close(fd);
+    sum = h.sum[2];
+    from[2] = whole;
+    assert_int_equal(keptfile_write(folder, &h, from, NULL), 0);
+    assert_int_equal(h.sum[2], sum);
+    keptfile_remove(folder, to);
+}
+
 // One section in the place of another one, of the same length: each has a sum of its own.
 static void test_moved(void **state)
 {
@@ -346,7 +388,7 @@ static void test_moved(void **state)
     (void)state;
     for (u32 s = 0; s < KEPTFILE_SECTIONS; s++)
         from[s] = content[3];
-    assert_int_equal(keptfile_write(folder, &h, from), 0);
+    assert_int_equal(keptfile_write(folder, &h, from, NULL), 0);
     fd = keptfile_open(folder, to, &h);
     assert_true(fd >= 0);
     sum = h.sum[4];
@@ -545,6 +587,7 @@ int main(void)
         cmocka_unit_test_setup(test_cut, setup),
         cmocka_unit_test_setup(test_flip, setup),
         cmocka_unit_test_setup(test_moved, setup),
+        cmocka_unit_test_setup(test_filled, setup),
         cmocka_unit_test_setup(test_file_of_others, setup),
         cmocka_unit_test_setup(test_folder_of_others, setup),
         cmocka_unit_test_setup(test_other_kinds, setup),
