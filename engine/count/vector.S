@@ -305,7 +305,7 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     .endm
 
     WAITING vector_waiting, ORDER32
-    WAITING waiting64, ORDER64
+    WAITING vector_each, ORDER64
 
 // Sixteen at a time, of which all sets and tags are made at once: what lies in two lines, or has no
 // tag, is done with the fifteen beside it one behind the other, and so is a program's call graph.
@@ -380,7 +380,7 @@ vector_waiting64:
 5:  mov rsi, rbx
     cmp rdi, rsi
     jae 7f
-    call waiting64
+    call vector_each
     cmp rdi, r12
     jae 7f
     cmp rdi, rbx
