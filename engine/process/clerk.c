@@ -136,6 +136,7 @@ static void execute(void)
     }
     if (!n)
         sys_exit_group(ENGINE_DIE_STATUS);
+    sys_allow_tsc(); // as in finish.c
     if (spool->s_finisher)
         sys_execve(spooler_string(spool->s_finisher), argv, environ_finisher());
     long ret = sys_execve(spooler_string(spool->s_quern), argv, environ_finisher());

@@ -28,6 +28,7 @@ static long exec_quern(const char *what)
     char *argv[] = { (char *)(u64) "quern", (char *)(u64)what, number, NULL };
 
     mini_format(number, sizeof(number), "%d", dumping ? fds_spool() : spooler_fd());
+    sys_allow_tsc(); // the C library's loader reads it
     fds_go_to_root();
     fds_keep_over_exec(true);
     // The one that starts faster, where there is one; it executes the other when need be.

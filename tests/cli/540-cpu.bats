@@ -249,7 +249,7 @@ int main(int argc, char **argv)
     return argc == 1 ? execl(argv[0], argv[0], "again", NULL) : 0;
 }
 END_C
-    gcc -O1 -o denied denied.c
+    gcc -static -O1 -o denied denied.c # another program's loader reads it
     native=$(./denied)
     quern run -v --translation-cache=no -o out ./denied
     [ "$status" = 0 ]
@@ -259,4 +259,35 @@ END_C
     [ "$status" = 0 ]
     same "$output" "$native"
     grep -q ' 0[.]000 ms, 0[.]00 us per block$' <<< "$messages"
+}
+
+# What writes the profile inherits that, and its loader reads it: it was killed, where there is no
+# hypervisor that leaves it. Children that follow each other leave theirs to another process.
+@test "a program that takes rdtsc away has its profile, and so have its children" {
+    real
+    gcc -static -O1 -o forks -x c - << 'END_C'
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+    if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
+        return 1;
+    for (int i = 0; i < 4; i++) {
+        if (fork() == 0)
+            _exit(0);
+        wait(0);
+    }
+    return 0;
+}
+END_C
+    mkdir p
+    for how in '' --no-clerk; do
+        # shellcheck disable=SC2086
+        quern run -q $how -o p/%p ./forks
+        [ "$status" = 0 ]
+        [ "$(grep -l '^summary' p/* | wc -l)" = 5 ]
+        rm p/*
+    done
 }
