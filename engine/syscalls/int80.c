@@ -9,6 +9,7 @@
 #include "engine/signal/handler.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
+#include "engine/translate/timing.h"
 
 // int80.S
 _Noreturn void int80_go(struct thread *t);
@@ -52,6 +53,10 @@ static bool allowed(struct thread *t)
         return false;
     case 1: // exit
         end_thread(t, (int)t->regs[R_RBX]);
+    case 172: // prctl
+        if ((u32)t->regs[R_RBX] == PR_SET_TSC && (u32)t->regs[R_RCX] != PR_TSC_ENABLE)
+            timing_forbidden();
+        return true;
     case 252: // exit_group
         end_process(t, SPOOL_END_EXIT, (int)(t->regs[R_RBX] & 0xff));
     default: return true;

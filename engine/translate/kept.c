@@ -513,7 +513,7 @@ static void pack_blocks(u8 *to, u64 bytes)
     }
 }
 
-// Fragments are packed when they are written: all of them are 25 MB of a compiler's. Their exits are
+// Fragments are packed when they are written: all of them are 25 MB of a compiler. Their exits are
 // set in the copy of the code meanwhile, which is written behind them.
 static struct {
     u32 next; // fragment

@@ -21,6 +21,7 @@
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/vsyscall.h"
 #include "engine/thread/loop.h"
+#include "engine/translate/timing.h"
 
 _Noreturn void int80_go(struct thread *t);
 _Noreturn void int80_done(struct thread *t);
@@ -32,6 +33,13 @@ void handler_not_stepped(struct thread *t)
 {
     (void)t;
     not_stepped++;
+}
+
+static u32 forbidden;
+
+void timing_forbidden(void)
+{
+    forbidden++;
 }
 
 void calls_returned(struct thread *t, u64 target)
@@ -256,9 +264,27 @@ static void test_vsyscall_nowhere(void **state)
     assert_int_equal(t->pc, VSYSCALL_PAGE + 0x400);
 }
 
+// rdtsc is the engine's, too: prctl (172) may take it away, and give it back.
+static void test_tsc(void **state)
+{
+    (void)state;
+    forbidden = 0;
+    t->regs[R_RBX] = PR_GET_TSC;
+    t->regs[R_RCX] = 2;
+    assert_int_equal(call(172), WENT);
+    t->regs[R_RBX] = PR_SET_TSC;
+    t->regs[R_RCX] = PR_TSC_ENABLE;
+    assert_int_equal(call(172), WENT);
+    assert_int_equal(forbidden, 0);
+    t->regs[R_RCX] = 2;
+    assert_int_equal(call(172), WENT);
+    assert_int_equal(forbidden, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_tsc, setup),
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_ends, setup),
         cmocka_unit_test_setup(test_done, setup),
