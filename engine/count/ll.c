@@ -50,9 +50,16 @@ struct waiting {
 #define PIECES      8u
 #define PIECE_BYTES (LL_LATER_SHARED + 1u)
 
+// Where a buffer has more pieces than there may be, the process would do its part of them while the
+// thread is at its next buffer, and LL would go from one processor's caches to the other's all the
+// time (matrices: a quarter of both processors' time). So many buffers go without it then.
+#define REST 64u
+
 struct queue {
     _Alignas(64) u32 given; // pieces, counted for ever; by who replays
     u32 on;                 // 0: what waits is at TA_LL
+    u32 before;             // of those given when this buffer was begun
+    u32 rest;               // buffers until it is tried again
     _Alignas(64) u32 done;
     u32 asked; // the thread sleeps on *word, and is to be woken for pieces
     u32 *word;
@@ -442,10 +449,21 @@ void ll_full(struct thread *t)
     lock_drop(&stripe[0].lock);
 }
 
+// Of the buffer that is begun.
+static bool is_for_thread(struct queue *q)
+{
+    if (q->rest)
+        q->rest--;
+    else if (q->on && q->given - q->before > PIECES)
+        q->rest = REST;
+    q->before = q->given;
+    return !q->rest;
+}
+
 void ll_beside(struct thread *t, bool beside)
 {
     struct queue *q = queue_of(t);
-    bool on = beside && !ll.shared && tb_config.stamps && !tb_config.calls;
+    bool on = beside && !ll.shared && tb_config.stamps && !tb_config.calls && is_for_thread(q);
 
     if (on != q->on) {
         ll_drain(t);

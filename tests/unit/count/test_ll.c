@@ -160,6 +160,30 @@ static void test_pieces(void **state)
     check();
 }
 
+// A buffer that has more than eight pieces is the last for a while that leaves anything.
+static void test_many(void **state)
+{
+    (void)state;
+    ll_beside(t, true);
+    refer_to_some(PIECES * PIECE);
+    ll_drain(t);
+    ll_beside(t, true);
+    refer_to_some((PIECES + 1) * PIECE);
+    ll_replayed(t);
+    for (u32 i = 0; i < 64; i++) {
+        ll_beside(t, true);
+        refer_to_some(i ? 17 : PIECE);
+        ll_replayed(t);
+        check();
+    }
+    ll_beside(t, true);
+    refer_to_some(17);
+    ll_replayed(t);
+    assert_true(ll_waits(t));
+    ll_drain(t);
+    check();
+}
+
 // The thread wants to be woken: there is enough at once, or not.
 static void test_ask(void **state)
 {
@@ -289,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup(test_by_turns, setup),
         cmocka_unit_test_setup(test_without_vectors, setup),
         cmocka_unit_test_setup(test_pieces, setup),
+        cmocka_unit_test_setup(test_many, setup),
         cmocka_unit_test_setup(test_ask, setup),
         cmocka_unit_test_setup(test_not_then, setup),
         cmocka_unit_test_setup(test_second_thread, setup),
