@@ -60,10 +60,13 @@ check-built: all $(or $(T),$(CHECKS))
 
 # T=check-unit runs only that target; TIMEOUT is the number of seconds that one target may take,
 # JOBS how many are run at a time.
+# The longest go first, so that none is left alone at the end.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n : 4)))
+LONGEST := check-state check-report check-cli check-guest check-compilers check-control check-calls
+in_order = $(foreach c,$(LONGEST),$(filter $(c),$(CHECKS))) $(filter-out $(LONGEST),$(CHECKS))
 check-now:
 	+@MAKE='$(MAKE)' BUILD='$(BUILD)' scripts/check -j $(JOBS) $(if $(TIMEOUT),-t $(TIMEOUT)) \
-	    $(or $(T),$(CHECKS))
+	    $(or $(T),$(in_order))
 
 $(BUILD)/bench/example: bench/example.c $(FLAGS_STAMP)
 	$(call say,CC,$<)
