@@ -18,7 +18,7 @@ vector_eight:
     .quad 8
 
 // Row w: the ways, but for w, which is later than all; the last one: all 16.
-    .globl vector_others, vector_not_a_program
+    .globl vector_others
     .balign 64
 vector_others:
     .set row, 0
@@ -34,12 +34,8 @@ vector_others:
     .endr
     .set row, row + 1
     .endr
-// Of four addresses with what stands behind each, the bits that no address of a program has.
-vector_not_a_program:
-    .rept 4
-    .quad 0xffff800000000000, 0
-    .endr
-// And those that something within a line has not, which nobody has done yet.
+// Of four that wait, the bits that none has that lies within a line, at an address that a program
+// can have, and has not been done yet.
 vector_not_a_line:
     .rept 4
     .quad 0xffff800000000000, 0xffffffff00000000
@@ -211,10 +207,8 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     vmovdqa ymmword ptr [r8 + r11 + 32], ymm1
     .endm
 
-// The same by one vector. Changes rcx and r11.
-    .macro ORDER64
-    and r11d, [rip + vector_sets + VS_LL_SETS]
-    vpbroadcastd zmm3, eax
+// The same by one vector. r11: where its set is, zmm3: its tag in all words. Changes rcx.
+    .macro LINE64
     vmovdqa32 zmm0, zmmword ptr [r8 + r11]
     vpcmpeqd k3, zmm0, zmm3
     kmovw eax, k3
@@ -224,6 +218,12 @@ vector_order: // rdi: tags, the most recent first; edx: ways; esi: tag
     kmovw k1, ecx
     valignd zmm0 {k1}, zmm0, zmm3, 15
     vmovdqa32 zmmword ptr [r8 + r11], zmm0
+    .endm
+
+    .macro ORDER64 // as ORDER32
+    and r11d, [rip + vector_sets + VS_LL_SETS]
+    vpbroadcastd zmm3, eax
+    LINE64
     .endm
 
 // rcx: an address; rcx := its tag. To `wide` if that has no 32 bits. Changes rax.
@@ -353,19 +353,9 @@ vector_waiting64:
     prefetchw [r8 + rax]
     mov r11, [r9]
     vpbroadcastd zmm3, dword ptr [r9 + 8]
-    vmovdqa32 zmm0, zmmword ptr [r8 + r11]
-    vpcmpeqd k3, zmm0, zmm3
     mov r10d, [rdi + 8]
     inc qword ptr [rdx + r10 * 8]
-    kmovw eax, k3
-    test al, 1
-    jnz 3f
-    mov ecx, [rip + vector_sets + VS_LL_LAST]
-    or ecx, eax
-    blsmsk ecx, ecx
-    kmovw k1, ecx
-    valignd zmm0 {k1}, zmm0, zmm3, 15
-    vmovdqa32 zmmword ptr [r8 + r11], zmm0
+    LINE64
     test eax, eax
     jz 6f
 3:  mov dword ptr [rdi + 12], LL_DONE

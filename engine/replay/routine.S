@@ -315,64 +315,13 @@ routine_ll:
     mov r11, [r12 + TH_MISSES]
     cmp qword ptr [rip + vector_sets + VS_LL_SETS], 0
     je 1f
-    lea r8, [r14 + LL_LATER_OWN + 1]
-    cmp r8, [r12 + TH_LL]
-    jne 6f
-    // Of all sixteen where the set lies and the tag, 256 bytes behind.
-    vmovdqa64 zmm0, zmmword ptr [r14]
-    vmovdqa64 zmm1, zmmword ptr [r14 + 64]
-    vporq zmm2, zmm0, zmmword ptr [r14 + 128]
-    vporq zmm3, zmm1, zmmword ptr [r14 + 192]
-    vporq zmm2, zmm2, zmm3
-    vptestmq k3, zmm2, zmmword ptr [rip + vector_not_a_program]
-    kortestw k3, k3
-    jnz 6f
-    vbroadcasti32x4 zmm2, xmmword ptr [rip + vector_sets + VS_LL_SHIFTS]
-    vbroadcasti32x4 zmm3, xmmword ptr [rip + vector_sets + VS_LL_ADDS]
-    vbroadcasti32x4 zmm4, xmmword ptr [rip + vector_sets + VS_LL_MASKS]
-    .irp at, 0, 64, 128, 192
-    vmovdqa64 zmm0, zmmword ptr [r14 + \at]
-    vpunpcklqdq zmm0, zmm0, zmm0
-    vpsrlvq zmm0, zmm0, zmm2
-    vpaddq zmm0, zmm0, zmm3
-    vpandq zmm0, zmm0, zmm4
-    vmovdqa64 zmmword ptr [r14 + 256 + \at], zmm0
-    .endr
-    push rbx
-    mov ebx, [rip + vector_sets + VS_LL_LAST]
-10: cmp dword ptr [r14 + 12], 0
-    jne 14f
-    mov rdx, [r14 + 256] // what vector_order() does
-    vpbroadcastd zmm3, dword ptr [r14 + 264]
-    vmovdqa32 zmm0, zmmword ptr [rdi + rdx]
-    vpcmpeqd k3, zmm0, zmm3
-    mov r10d, [r14 + 8]
-    inc qword ptr [r11 + r10 * 8]
-    kmovw eax, k3
-    mov ecx, ebx
-    or ecx, eax
-    blsmsk ecx, ecx
-    kmovw k1, ecx
-    valignd zmm0 {k1}, zmm0, zmm3, 15
-    vmovdqa32 zmmword ptr [rdi + rdx], zmm0
-    test eax, eax
-    jz 13f
-11: mov dword ptr [r14 + 12], LL_DONE
-12: add r14, 16
-    cmp r14, r8
-    jb 10b
-    pop rbx
-    jmp 5f
-13: inc qword ptr [r11 + r10 * 8 + 8]
-    jmp 11b
-14: cmp dword ptr [r14 + 12], LL_DONE
-    je 12b
-    push r8
-    mov rax, [r14]
-    LL_TWO
-    pop r8
-    mov rdi, [rip + vector_sets + VS_LL_TAGS]
-    jmp 11b
+    mov rdi, r14
+    mov rsi, [r12 + TH_LL]
+    mov rdx, r11
+    call vector_waiting64
+    cmp rax, [r12 + TH_LL]
+    je 5f
+    jmp 6f // what it stopped at has no tag
 
 1:  mov rax, [r14]
     cmp dword ptr [r14 + 12], 0
