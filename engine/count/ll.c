@@ -52,7 +52,7 @@ struct waiting {
 
 // Where a buffer has more pieces than there may be, the process would do its part of them while the
 // thread is at its next buffer, and LL would go from one processor's caches to the other's all the
-// time (matrices: a quarter of both processors' time). So many buffers go without it then.
+// time (matrices: 1.33 of both processors' time). So many buffers go without it then.
 #define REST 64u
 
 struct queue {

@@ -189,11 +189,11 @@ static void inherit(void)
 
         if (!t->own || thread_own(t)->tgid != replayer.client)
             continue;
+        ll_beside(t, false); // there is nobody any more to leave anything to
         if (j->state != JOB_FREE) {
             rest_replay(t, NULL, 0);
             job_inherit(j, t);
         }
-        ll_beside(t, false);
         while ((b = job_take(j))) {
             replay_records(t, b->from, b->end);
             job_done(j, t);
@@ -336,8 +336,8 @@ static void take_over(struct thread *t)
     job_inherit(job_of(t), t);
 }
 
-// Somebody is at the oldest: until nobody is, or n at most wait. Looks so often before it sleeps.
-// patient: what this thread can do of the work meanwhile it does.
+// Somebody is at the oldest: until nobody is, or n at most wait. patient: that lasts, so it sleeps
+// at once, but does before what there is of LL's part.
 static void await(struct thread *t, u32 n, bool patient)
 {
     struct k_timespec look = { 0, LOOK_NS };
@@ -352,7 +352,7 @@ static void await(struct thread *t, u32 n, bool patient)
     for (;;) {
         u32 busy = JOB_BUSY;
 
-        if (patient && ll_help(t))
+        if (patient && waiting(j) > n && ll_help(t))
             continue;
         __atomic_compare_exchange_n(&j->state, &busy, JOB_AWAITED, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// --replay=process: full buffers are replayed beside the client, by a process that shares its
-// memory and nothing else: no descriptor, no signal, no place in its process group, and no thread
-// of it. A thread has TA_LOGS buffers by turns: while some wait, it fills the next, and comes to
-// wait only when all are full; it sleeps then until one at most is left, for a sleep costs as much
-// as half a buffer. If nobody is at one of them, its thread takes the oldest back: with no idle
-// processor it is as with --replay=inline. With that the process is there as well: when SIGKILL
-// ends the client, it replays what is left.
+// --replay=process and split: full buffers are replayed beside the client, by a process that
+// shares its memory and nothing else: no descriptor, no signal, no place in its process group, and
+// no thread of it. A thread has TA_LOGS buffers by turns: while some wait, it fills the next, and
+// comes to wait only when all are full; it sleeps then until one at most is left, for a sleep costs
+// as much as half a buffer. If nobody is at one of them, its thread takes the oldest back: with no
+// idle processor it is as with --replay=inline. With that the process is there as well: when
+// SIGKILL ends the client, it replays what is left.
 //
 // The order in which the references of one thread are simulated is that of one thread alone, and so
 // are the counts. @threads: the functions are called by the thread that t is, or with t quiet.

@@ -9,7 +9,6 @@
 #include "engine/replay/rest.h"
 
 #include "engine/count/caches.h"
-#include "engine/count/ll.h"
 #include "engine/replay/area.h"
 #include "engine/replay/perform.h"
 #include "engine/replay/replay.h"
@@ -78,7 +77,6 @@ void rest_replay(struct thread *t, const u64 *buffer, u64 bytes)
     const u64 *from = (const u64 *)t->replay_from, *end = (const u64 *)t->replay_end;
     bool inside = t->state == TS_RUNNING || t->state == TS_HELPER;
 
-    ll_beside(t, false); // there is nobody beside it any more
     replay_records(t, where_left_off(t), end);
     // Of what was being replayed, the buffer was a part or not.
     if (!buffer || (end && from >= buffer && from < buffer + bytes / 8))

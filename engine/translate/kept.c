@@ -23,7 +23,8 @@
 
 #define GROUPS_MAX 1024u
 #define BYTES_MAX  (192ul << 20) // a file has at most
-#define NEW_LEAST  64u           // fragments that are worth a file
+#define NEW_LEAST  64u          // fragments that are worth a file
+#define UP8(n)     (((n) + 7) & ~7ul)
 
 // A mapping with code.
 struct kept_group {
@@ -513,7 +514,7 @@ static void pack_blocks(u8 *to, u64 bytes)
     }
 }
 
-// Fragments are packed when they are written: all of them are 25 MB of a compiler. Their exits are
+// Fragments are packed when they are written: all of them are 30 MB of a compiler. Their exits are
 // set in the copy of the code meanwhile, which is written behind them.
 static struct {
     u32 next; // fragment
@@ -566,8 +567,8 @@ static void measure(struct saving *s)
     bytes[KEPTFILE_CODE] = room - left;
     bytes[KEPTFILE_IDS] = ids_count() * sizeof(u64);
     bytes[KEPTFILE_BLOCKS] = spool->blocks_used;
-    s->bytes =
-        s->largest + bytes[KEPTFILE_CODE] + 16 + bytes[KEPTFILE_IDS] + bytes[KEPTFILE_BLOCKS];
+    s->bytes = UP8(s->largest) + UP8(bytes[KEPTFILE_CODE]) + bytes[KEPTFILE_IDS] +
+               bytes[KEPTFILE_BLOCKS];
     if (!tb_config.defer)
         return;
     struct area_piece piece[AREA_PIECES];
@@ -597,14 +598,14 @@ static long write(struct saving *s)
     struct area_piece piece[AREA_PIECES];
     u8 *p = s->buffer, *code;
 
-    from[KEPTFILE_CODE] = code = p + ((s->largest + 7) & ~7ul);
+    from[KEPTFILE_CODE] = code = p + UP8(s->largest);
     memcpy(code, (void *)region_fragments(), h->bytes[KEPTFILE_CODE]);
     saving = s;
     packing.next = 0;
     packing.at = packing.end = 0;
     packing.one = p;
     packing.code = code;
-    p = code + ((h->bytes[KEPTFILE_CODE] + 7) & ~7ul);
+    p = code + UP8(h->bytes[KEPTFILE_CODE]);
     from[KEPTFILE_IDS] = p;
     ids_list((u64 *)p);
     p += h->bytes[KEPTFILE_IDS];

@@ -261,15 +261,8 @@ static void begin(u16 slots)
 {
     memset(&draft, 0, sizeof(draft));
     draft.block = (struct log_block){
-        .pc = 0x1000,
-        .slots = slots,
-        .sp = LOG_STACK_SLOT,
-        .sp_add = -8,
-        .counter = 9,
-        .branch = 0x1230,
-        .taken = 0x5000,
-        .nexts = 1,
-        .blocks = 1,
+        .pc = 0x1000, .slots = slots, .sp = LOG_STACK_SLOT, .sp_add = -8, .counter = 9,
+        .branch = 0x1230, .taken = 0x5000, .nexts = 1, .blocks = 1,
     };
 }
 
@@ -277,12 +270,8 @@ static struct log_op *op(enum log_kind kind, u8 insn)
 {
     struct log_op *o = &draft.op[draft.block.nops++];
 
-    *o = (struct log_op){ .kind = (u8)kind,
-                          .insn = insn,
-                          .base = LOG_NO_SLOT,
-                          .index = LOG_NO_SLOT,
-                          .counter = 20u + insn,
-                          .add = 0x100u + insn };
+    *o = (struct log_op){ .kind = (u8)kind, .insn = insn, .base = LOG_NO_SLOT,
+                          .index = LOG_NO_SLOT, .counter = 20u + insn, .add = 0x100u + insn };
     return o;
 }
 
@@ -462,8 +451,8 @@ static void test_references(void **state)
                         "f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 R70fa,64,22 "
                         "S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
     assert_int_equal(t->replay_sp, SP - 16);
-    assert_non_null(
-        strstr(RUN(LOG_STACK, 0x9000, id, 0x4000, 0x10, 0x33), " r0,9102,100 R9102,64,22 "));
+    assert_non_null(strstr(RUN(LOG_STACK, 0x9000, id, 0x4000, 0x10, 0x33),
+                           " r0,9102,100 R9102,64,22 "));
 }
 
 // Up to an instruction that has faulted, and with it: of a string instruction what it did is known
@@ -595,7 +584,8 @@ static void test_joints(void **state)
     assert_string_equal(RUN(2ul << 32 | id, 0x6000), "F100,3,7,8 C101,21 C102,22 d");
     assert_int_equal(t->replay_sp, 0x6003);
     mispredicts = true;
-    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777), "F100,3,7,8 C101,21 N102,22 J103,7777 d");
+    assert_string_equal(RUN(3ul << 32 | id, 1, 0x7777),
+                        "F100,3,7,8 C101,21 N102,22 J103,7777 d");
     assert_int_equal(t->replay_sp, 4);
     assert_int_equal(misses[23], 1);
     tb_config.branch = false;

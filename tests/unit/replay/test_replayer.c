@@ -107,6 +107,7 @@ static struct {
     u32 replayed; // of what was handed over
     s32 by;
     u32 replayer; // of spool
+    u32 alone;    // threads that were told to have nobody beside them any more
 } * shared;
 
 bool (*ll_is_orphan)(void);
@@ -115,12 +116,19 @@ static u32 beside[2], to_help, asks; // ll_beside(), by what it was told; ll_hel
 void ll_beside(struct thread *of, bool split)
 {
     (void)of;
+    shared->alone += !split && (shared->forgot & 1);
     __atomic_fetch_add(&beside[split], 1, __ATOMIC_SEQ_CST);
 }
+
+static bool soon_empty; // while it helps, all but one are replayed
 
 bool ll_help(struct thread *of)
 {
     assert_ptr_equal(of, t);
+    if (soon_empty)
+        hold = 0;
+    while (soon_empty && __atomic_load_n(&nmade, __ATOMIC_SEQ_CST) < TA_LOGS - 1)
+        sys_call0(SYS_sched_yield);
     return to_help && to_help--;
 }
 
@@ -287,6 +295,7 @@ static void test_inherited(void **state)
         sys_call0(SYS_sched_yield);
     assert_int_equal(shared->rests, 2);
     assert_int_equal(shared->forgot, 7);
+    assert_int_equal(shared->alone, 2);
     assert_ptr_equal(shared->buffer[0], record);
     assert_int_equal(shared->bytes, 24);
     assert_int_not_equal(shared->by, child);
@@ -474,6 +483,23 @@ static void test_split(void **state)
     assert_int_equal(beside[1], by_process);
 }
 
+// It goes back to its own work as soon as it may.
+static void test_split_is_left(void **state)
+{
+    (void)state;
+    tb_config.replayer_split = true;
+    soon_empty = true;
+    hold = 1;
+    to_help = 5;
+    for (u32 i = 0; i < TA_LOGS - 1; i++)
+        replayer_hand_over(t, record + i, record + i + 1);
+    wait_taken(1);
+    replayer_make_room(t);
+    assert_int_equal(to_help, 4);
+    replayer_settle(t);
+    tb_config.replayer_split = soon_empty = false;
+}
+
 // What a thread that is gone has handed over is not replayed for the next in its area.
 static void test_next_thread(void **state)
 {
@@ -593,6 +619,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_awaited, setup, stop),
         cmocka_unit_test_setup_teardown(test_taken_back, setup, stop),
         cmocka_unit_test_setup_teardown(test_split, setup, stop),
+        cmocka_unit_test_setup_teardown(test_split_is_left, setup, stop),
         cmocka_unit_test_setup_teardown(test_in_order, setup, stop),
         cmocka_unit_test_setup_teardown(test_next_thread, setup, stop),
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),

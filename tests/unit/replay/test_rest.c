@@ -12,7 +12,6 @@
 
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
-#include "engine/count/ll.h"
 #include "engine/replay/area.h"
 #include "engine/replay/perform.h"
 #include "engine/replay/replay.h"
@@ -39,8 +38,7 @@ static const struct log_block blocks[] = {
 };
 
 static struct thread t;
-static u32 clocks;  // caches_clock_goes_on()
-static u32 told_ll; // ll_beside()
+static u32 clocks; // caches_clock_goes_on()
 static struct {
     const u64 *from, *end;
     u64 sp;
@@ -51,15 +49,6 @@ void caches_clock_goes_on(struct thread *of)
 {
     assert_ptr_equal(of, &t);
     clocks++;
-}
-
-// There is nobody beside the thread any more, before anything is replayed.
-void ll_beside(struct thread *of, bool beside)
-{
-    assert_ptr_equal(of, &t);
-    assert_false(beside);
-    assert_int_equal(nmade, 0);
-    told_ll++;
 }
 
 bool area_has(u32 id)
@@ -124,7 +113,7 @@ static int setup(void **state)
     (void)state;
     low_memory();
     memset(&t, 0, sizeof(t));
-    clocks = nmade = runs = told_ll = 0;
+    clocks = nmade = runs = 0;
     return 0;
 }
 
@@ -190,7 +179,6 @@ static void test_buffer(void **state)
     (void)state;
     t.state = TS_ENGINE;
     rest_replay(&t, complete, sizeof(complete));
-    assert_int_equal(told_ll, 1);
     assert_int_equal(nmade, 2);
     assert_null(made[0].from); // only what waits for LL
     assert_null(made[0].end);

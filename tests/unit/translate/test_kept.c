@@ -746,7 +746,8 @@ static void of_no_account(void)
                     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE |
                     SPOOL_F_NO_CLERK | SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE |
                     SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
-                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS | SPOOL_F_LATE_COPY;
+                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS |
+                    SPOOL_F_LATE_COPY;
     tb_config.flags = header.flags & ~(u64)SPOOL_F_CACHE_SIM;
     tb_config.clerk = true;
     header.n_flush = 5;
