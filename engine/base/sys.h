@@ -278,6 +278,13 @@ struct k_iovec {
 #define CLONE_DETACHED       0x00400000
 #define CLONE_UNTRACED       0x00800000
 #define CLONE_CHILD_SETTID   0x01000000
+#define CLONE_NEWTIME        0x00000080
+#define CLONE_NEWCGROUP      0x02000000
+#define CLONE_NEWUTS         0x04000000
+#define CLONE_NEWIPC         0x08000000
+#define CLONE_NEWUSER        0x10000000
+#define CLONE_NEWPID         0x20000000
+#define CLONE_NEWNET         0x40000000
 #define CLONE_CLEAR_SIGHAND  0x100000000
 #define CLONE_INTO_CGROUP    0x200000000
 #define CSIGNAL              0xff
@@ -300,6 +307,9 @@ struct k_pollfd {
 #define CLOCK_REALTIME          0
 #define CLOCK_MONOTONIC         1
 #define CLOCK_THREAD_CPUTIME_ID 3
+
+// The clock of another process's time on processors (posix-timers_types.h).
+#define CLOCK_CPU_OF(pid) ((s32)(~(u32)(pid) << 3 | 2))
 
 #define ITIMER_REAL    0
 #define ITIMER_VIRTUAL 1
@@ -329,14 +339,17 @@ struct k_pollfd {
 #define PR_GET_NAME                  16
 #define PR_GET_SECCOMP               21
 #define PR_SET_SECCOMP               22
+#define PR_CAPBSET_DROP              24
 #define PR_GET_TSC                   25
 #define PR_SET_TSC                   26
 #define PR_TSC_ENABLE                1
+#define PR_SET_SECUREBITS            28
 #define PR_SET_MM                    35
 #define PR_GET_CHILD_SUBREAPER       37
 #define PR_SET_MM_MAP                14
 #define PR_SET_NO_NEW_PRIVS          38
 #define PR_GET_NO_NEW_PRIVS          39
+#define PR_CAP_AMBIENT               47
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #define PR_SET_VMA                   0x53564d41
 
@@ -382,6 +395,22 @@ struct k_timespec {
 struct k_itimerval {
     s64 interval_sec, interval_usec, value_sec, value_usec;
 };
+
+// An instruction of classic BPF, and what a seccomp filter may look at.
+struct k_bpf_insn {
+    u16 code;
+    u8 jt, jf;
+    u32 k;
+};
+
+struct k_seccomp_data {
+    s32 nr;
+    u32 arch;
+    u64 pc;
+    u64 args[6];
+};
+
+#define AUDIT_ARCH_X86_64 0xc000003eu
 
 struct k_rlimit {
     u64 cur, max;
@@ -487,6 +516,22 @@ struct k_auxv {
 #define SI_TKILL    (-6)
 #define SEGV_MAPERR 1
 #define SEGV_ACCERR 2
+
+// What the kernel hands to a handler.
+struct k_sigcontext {
+    // r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp: frame_regs_* of signal/frame.c know that
+    u64 gpr[16];
+    u64 ip, flags;
+    u16 cs, gs, fs, ss;
+    u64 err, trapno, oldmask, cr2, fpstate, reserved[8];
+};
+
+struct k_ucontext {
+    u64 flags, link;
+    struct k_stack stack;
+    struct k_sigcontext mc;
+    u64 sigmask;
+};
 
 // Bit of a signal in a mask.
 #define SIGBIT(sig) (1ul << ((sig)-1))

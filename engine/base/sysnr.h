@@ -373,6 +373,7 @@
 #define SYS_futex_wake              454
 #define SYS_futex_wait              455
 #define SYS_futex_requeue           456
+#define SYS_lsm_set_self_attr       460
 #define SYS_mseal                   462
 
 #endif

@@ -39,14 +39,13 @@
 #define SECCOMP_RET_ACTION       0xffff0000u
 #define SECCOMP_RET_DATA         0x0000ffffu
 
-#define AUDIT_ARCH_X86_64 0xc000003eu
 #define SYS_SECCOMP       1 // si_code
 #define MAX_ERRNO         4095
 
 struct seccomp_filter {
     struct seccomp_filter *older;
     u32 n;
-    struct seccomp_insn insns[];
+    struct k_bpf_insn insns[];
 };
 
 // Filters are never freed: natively too they last as long as the process.
@@ -99,7 +98,7 @@ static bool chain_has_room(struct thread *t, const struct seccomp_filter *f)
 
 static u64 filter_bytes(u32 insns)
 {
-    return sizeof(struct seccomp_filter) + insns * sizeof(struct seccomp_insn);
+    return sizeof(struct seccomp_filter) + insns * sizeof(struct k_bpf_insn);
 }
 
 // A filter as the client describes it, validated; 0 or -errno.
@@ -121,7 +120,7 @@ static long read_filter(u64 prog_addr, struct seccomp_filter **out)
         return -EACCES;
     f = heap_alloc(filter_bytes(prog.len));
     f->n = prog.len;
-    if (safe_read(f->insns, prog.insns, prog.len * sizeof(struct seccomp_insn)))
+    if (safe_read(f->insns, prog.insns, prog.len * sizeof(struct k_bpf_insn)))
         ret = -EFAULT;
     else if (seccomp_validate(f->insns, f->n))
         ret = -EINVAL;
@@ -287,10 +286,10 @@ void seccomp_take_over(struct thread *t)
 }
 
 // "If the call comes from the engine's image: allow", in front of the client's program.
-static const struct seccomp_insn but_engine[] = {
-    { 0x20, 0, 0, offsetof(struct seccomp_data, pc) + 4 }, // load the upper half of the address
+static const struct k_bpf_insn but_engine[] = {
+    { 0x20, 0, 0, offsetof(struct k_seccomp_data, pc) + 4 }, // load the upper half of the address
     { 0x15, 0, 3, ENGINE_BASE >> 32 },                     // equal?
-    { 0x20, 0, 0, offsetof(struct seccomp_data, pc) },
+    { 0x20, 0, 0, offsetof(struct k_seccomp_data, pc) },
     { 0x35, 1, 0, ENGINE_HEAP_BASE & 0xffffffff }, // not below the image's end?
     { 0x06, 0, 0, SECCOMP_RET_ALLOW },
 };
@@ -301,7 +300,7 @@ _Static_assert((ENGINE_BASE & 0xffffffff) == 0 && ENGINE_BASE >> 32 == ENGINE_HE
 bool seccomp_to_kernel(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
-    struct seccomp_insn *whole;
+    struct k_bpf_insn *whole;
     struct seccomp_filter *f;
     bool taken = true;
 
@@ -311,7 +310,7 @@ bool seccomp_to_kernel(struct thread *t)
     long got = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (sys_failed(got))
         return false;
-    whole = (struct seccomp_insn *)got;
+    whole = (struct k_bpf_insn *)got;
     while (taken && (f = next_of(t, own->seccomp_in_kernel)) != NULL) {
         u32 first = f->n + ARRAY_SIZE(but_engine) <= SECCOMP_MAX_INSNS ? ARRAY_SIZE(but_engine) : 0;
         struct {
@@ -330,7 +329,7 @@ bool seccomp_to_kernel(struct thread *t)
 
 // The filters' most severe answer, by the kernel's order: as a signed number the smallest action
 // wins.
-static u32 judge(const struct seccomp_filter *f, const struct seccomp_data *d)
+static u32 judge(const struct seccomp_filter *f, const struct k_seccomp_data *d)
 {
     u32 worst = SECCOMP_RET_ALLOW;
 
@@ -346,7 +345,7 @@ static u32 judge(const struct seccomp_filter *f, const struct seccomp_data *d)
 bool seccomp_check(struct thread *t)
 {
     const u64 *r = t->regs;
-    struct seccomp_data d = { (s32)r[R_RAX],
+    struct k_seccomp_data d = { (s32)r[R_RAX],
                               AUDIT_ARCH_X86_64,
                               t->sc_next,
                               { r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9] } };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Classic BPF as seccomp uses it: a program of at most 4096 instructions that looks at the 64 bytes
-// of a struct seccomp_data and returns what is to be done. Pure: no system calls, no memory but its
-// arguments; the unit test compiles this file as it is.
+// of a struct k_seccomp_data and returns what is to be done. Pure: no system calls, no memory but
+// its arguments; the unit test compiles this file as it is.
 
 #include "engine/process/seccomp_bpf.h"
 
@@ -45,7 +45,7 @@ enum {
 };
 enum { JA = 0x00, JEQ = 0x10, JGT = 0x20, JGE = 0x30, JSET = 0x40 };
 
-static bool alu_is_valid(const struct seccomp_insn *p)
+static bool alu_is_valid(const struct k_bpf_insn *p)
 {
     switch (p->code & 0xf0) {
     case ADD:
@@ -62,19 +62,19 @@ static bool alu_is_valid(const struct seccomp_insn *p)
     }
 }
 
-int seccomp_validate(const struct seccomp_insn *p, u32 n)
+int seccomp_validate(const struct k_bpf_insn *p, u32 n)
 {
     if (n == 0 || n > SECCOMP_MAX_INSNS)
         return -EINVAL;
     for (u32 i = 0; i < n; i++) {
-        const struct seccomp_insn *in = &p[i];
+        const struct k_bpf_insn *in = &p[i];
         u32 left = n - i - 1; // instructions behind this one
         bool ok = false;
 
         switch (BPF_CLASS(in->code)) {
         case BPF_LD:
             if (in->code == (BPF_LD | BPF_W | BPF_ABS))
-                ok = in->k < sizeof(struct seccomp_data) && in->k % 4 == 0;
+                ok = in->k < sizeof(struct k_seccomp_data) && in->k % 4 == 0;
             else if (in->code == (BPF_LD | BPF_MEM))
                 ok = in->k < BPF_MEMWORDS;
             else
@@ -137,13 +137,13 @@ static bool jump(u32 op, u32 a, u32 b)
     }
 }
 
-u32 seccomp_run(const struct seccomp_insn *p, u32 n, const struct seccomp_data *d)
+u32 seccomp_run(const struct k_bpf_insn *p, u32 n, const struct k_seccomp_data *d)
 {
     const u32 *words = (const u32 *)d;
     u32 a = 0, x = 0, mem[BPF_MEMWORDS] = { 0 };
 
     for (u32 i = 0; i < n; i++) {
-        const struct seccomp_insn *in = &p[i];
+        const struct k_bpf_insn *in = &p[i];
         u32 operand = in->code & BPF_X ? x : in->k;
 
         switch (BPF_CLASS(in->code)) {
@@ -187,7 +187,7 @@ u32 seccomp_run(const struct seccomp_insn *p, u32 n, const struct seccomp_data *
     return 0;
 }
 
-static u32 kernel_jump(const struct seccomp_insn *p)
+static u32 kernel_jump(const struct k_bpf_insn *p)
 {
     u32 op = p->code & 0xf0, n = 1;
 
@@ -200,7 +200,7 @@ static u32 kernel_jump(const struct seccomp_insn *p)
     return n + 1; // a jump for each outcome
 }
 
-u32 seccomp_kernel_length(const struct seccomp_insn *p, u32 n)
+u32 seccomp_kernel_length(const struct k_bpf_insn *p, u32 n)
 {
     u32 total = 3; // A and X are cleared, the context is kept
 

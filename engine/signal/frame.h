@@ -15,20 +15,6 @@
 #define FRAME_CX  14
 #define FRAME_SP  15
 
-struct k_sigcontext {
-    u64 gpr[16]; // r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp: frame_regs_* know the order
-    u64 ip, flags;
-    u16 cs, gs, fs, ss;
-    u64 err, trapno, oldmask, cr2, fpstate, reserved[8];
-};
-
-struct k_ucontext {
-    u64 flags, link;
-    struct k_stack stack;
-    struct k_sigcontext mc;
-    u64 sigmask;
-};
-
 struct k_rt_sigframe {
     u64 pretcode;
     struct k_ucontext uc;

@@ -11,7 +11,7 @@
 
 #include "engine/process/seccomp_bpf.h"
 
-static const struct seccomp_data data = {
+static const struct k_seccomp_data data = {
     59, 0xc000003e, 0x1122334455667788, { 0xaaaaaaaa00000001, 2, 3, 4, 5, 0xbbbbbbbb00000006 }
 };
 

@@ -179,7 +179,7 @@ struct program {
     u64 insns;
 };
 
-static long install(const struct seccomp_insn *insns, u64 n, u32 flags)
+static long install(const struct k_bpf_insn *insns, u64 n, u32 flags)
 {
     struct program p = { (u16)n, (u64)insns };
 
@@ -189,7 +189,7 @@ static long install(const struct seccomp_insn *insns, u64 n, u32 flags)
 // A program that always answers this.
 static long answer(u32 ret, u32 flags)
 {
-    const struct seccomp_insn insns[] = { { 0x06, 0, 0, ret } };
+    const struct k_bpf_insn insns[] = { { 0x06, 0, 0, ret } };
 
     return install(insns, 1, flags);
 }
@@ -244,7 +244,7 @@ static void test_rights(void **state)
 
 static void test_refused(void **state)
 {
-    static const struct seccomp_insn no_end[] = { { 0, 0, 0, 1 } };
+    static const struct k_bpf_insn no_end[] = { { 0, 0, 0, 1 } };
     struct program nowhere = { 1, NOWHERE };
 
     (void)state;
@@ -266,7 +266,7 @@ static void test_refused(void **state)
 static void test_taken(void **state)
 {
     struct program p = { 1, 0 };
-    const struct seccomp_insn insns[] = { { 0x06, 0, 0, ALLOW } };
+    const struct k_bpf_insn insns[] = { { 0x06, 0, 0, ALLOW } };
 
     (void)state;
     assert_int_equal(answer(ALLOW, LOG | ALLOW_SPEC), 0);
@@ -287,12 +287,12 @@ static void test_taken(void **state)
 // n + 5 in its own code (3 at the beginning, 2 for the return), and each older one counts 4 more.
 static void test_room(void **state)
 {
-    static struct seccomp_insn insns[SECCOMP_MAX_INSNS];
+    static struct k_bpf_insn insns[SECCOMP_MAX_INSNS];
 
     (void)state;
     for (int i = 0; i < SECCOMP_MAX_INSNS; i++)
-        insns[i] = (struct seccomp_insn){ 0, 0, 0, 1 };
-    insns[SECCOMP_MAX_INSNS - 1] = (struct seccomp_insn){ 0x06, 0, 0, ALLOW };
+        insns[i] = (struct k_bpf_insn){ 0, 0, 0, 1 };
+    insns[SECCOMP_MAX_INSNS - 1] = (struct k_bpf_insn){ 0x06, 0, 0, ALLOW };
     for (int i = 0; i < 7; i++)
         assert_int_equal(install(insns, SECCOMP_MAX_INSNS, 0),
                          0); // 4100, and 4 when they are older
@@ -395,7 +395,7 @@ static void test_data(void **state)
     t->regs[8] = 0x500000105;
     t->regs[9] = 0x600000106;
     for (u32 i = 0; i < 16; i++) {
-        const struct seccomp_insn insns[] = {
+        const struct k_bpf_insn insns[] = {
             { 0x20, 0, 0, 4 * i }, // load the word
             { 0x54, 0, 0, 0xfff }, // and
             { 0x44, 0, 0, ERRNO }, // or
@@ -578,7 +578,7 @@ static long parent_from(u64 at)
 
 static void no_parent(u32 error)
 {
-    const struct seccomp_insn insns[] = {
+    const struct k_bpf_insn insns[] = {
         { 0x20, 0, 0, 0 },             // load the number
         { 0x15, 0, 1, SYS_getppid },   // equal?
         { 0x06, 0, 0, ERRNO | error }, // then this
