@@ -162,7 +162,7 @@ ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands 
 ENGINE_UNIT_OBJS_x86/forms := x86/forms $(ENGINE_UNIT_OBJS_x86/decode)
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
 ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
-ENGINE_UNIT_OBJS_count/strings := count/strings
+ENGINE_UNIT_OBJS_count/strings := count/strings base/mini
 ENGINE_UNIT_OBJS_translate/translate := \
     $(filter-out translate/superblock translate/kept%,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
     engine/translate/*.c))) \
@@ -245,10 +245,11 @@ ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mi
 ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/mini
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
 
-ENGINE_WING_UNITS += replay/pace replay/replayer replay/rest
+ENGINE_WING_UNITS += replay/pace replay/replayer replay/rest replay/sandbox
 ENGINE_UNIT_OBJS_replay/pace := replay/pace
 ENGINE_UNIT_OBJS_replay/rest := replay/rest
-ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/pace
+ENGINE_UNIT_OBJS_replay/sandbox := replay/sandbox replay/sandbox.S process/seccomp_bpf base/mini
+ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/sandbox replay/sandbox.S replay/pace
 
 ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/ll \
     count/reftrace count/vector emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \

@@ -64,4 +64,7 @@ extern void (*engine_at_die)(void);
 // `quern recover`.
 _Noreturn void engine_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+// What it says of facts of the engine's that nobody but the client can have changed.
+#define ENGINE_DAMAGED "the program has written into quern's own memory: "
+
 #endif

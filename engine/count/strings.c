@@ -4,6 +4,7 @@
 #include "engine/count/strings.h"
 
 #include "engine/base/cpu.h"
+#include "engine/base/mini.h"
 #include "engine/count/caches.h"
 #include "engine/count/calls.h"
 #include "engine/count/desc.h"
@@ -12,6 +13,9 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/insn.h"
+
+#define PULSE (1ul << 24) // references; a second takes more than three times as many
+#define REACH (1ul << 57) // elements: no memory of a client's has more
 
 // One execution.
 struct run {
@@ -131,6 +135,14 @@ static void branch(struct thread *t, const struct run *r, bool taken)
     caches_branch(t, r->pc, taken, r->first + r->c.bcm);
 }
 
+// One instruction may reach over all of the client's memory, and takes as long; who waits for its
+// replay sees by this that it goes on. @per-iteration
+static void pulse(struct thread *t, u64 i)
+{
+    if (UNLIKELY(!(i & (PULSE - 1))))
+        __atomic_store_n(&t->replay_pulse, t->replay_pulse + 1, __ATOMIC_RELAXED);
+}
+
 // Passes as tests/compat/reference-model.md has them: the first fetch was counted with the
 // instruction; a pass begins with the test of the count, does an element, and for scas and cmps
 // tests the comparison.
@@ -139,6 +151,7 @@ static void passes(struct thread *t, const struct run *r)
     bool compares = r->what.op >= STR_CMPS;
 
     for (u64 i = 0; i < r->n + !r->ended; i++) {
+        pulse(t, i + 1);
         if (i) { // its fetch hits: nothing else has touched I1 since the first
             calls_count(t, r->first + r->c.rep_ir, 1);
             reftrace_again();
@@ -179,6 +192,7 @@ static u64 that_hit(const struct run *r, u64 i)
 static void account(struct thread *t, const struct run *r)
 {
     u32 op = r->what.op;
+    u64 seen = 0;
 
     if (tb_config.cache) {
         calls_count(t, r->first + r->c.dyn_r, (op == STR_STOS ? 0 : op == STR_CMPS ? 2 : 1) * r->n);
@@ -187,8 +201,10 @@ static void account(struct thread *t, const struct run *r)
     if (tb_config.rep_cachegrind) {
         passes(t, r);
     } else {
-        for (u64 i = 0; i < r->n; i += 1 + that_hit(r, i))
+        for (u64 i = 0; i < r->n; i += 1 + that_hit(r, i)) {
+            pulse(t, ++seen);
             element(t, r, i);
+        }
     }
 }
 
@@ -249,5 +265,7 @@ void strings_replay(struct thread *t, const u64 *slot, u64 pc, u32 what, u32 fir
     r.seg = slot[3];
     r.step = (s64)slot[4];
     r.ended = slot[5];
+    if (r.n > REACH)
+        engine_die(ENGINE_DAMAGED "a string instruction of %lu elements at 0x%lx", r.n, pc);
     account(t, &r);
 }

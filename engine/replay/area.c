@@ -36,6 +36,8 @@ long area_init(void)
 
     if (r != (long)REPLAY_BASE)
         return r < 0 ? r : -ENOMEM;
+    // Where an id leads that the client has made up: no code but what is put there (int3).
+    memset((void *)REPLAY_BASE, 0xcc, LOG_FIRST - sizeof(struct area_head));
     area_flush();
     return 0;
 }
@@ -50,6 +52,12 @@ bool area_has(u32 id)
 {
     return id >= LOG_FIRST && id <= area_first.low && !(id & 15) && area_head(id)->block < HALF &&
            area_head(id)->block >= area_first.high;
+}
+
+void area_refuse(u32 id)
+{
+    engine_die(ENGINE_DAMAGED "what was recorded has %u where the number of a fragment belongs",
+               id);
 }
 
 u32 area_next_id(void)

@@ -78,7 +78,14 @@ void area_take_over(const struct area_room *first, const struct area_room *secon
 // Whether they can have been.
 bool area_rooms_are_sound(const struct area_room *first, const struct area_room *second);
 
-// Whether there is such an id.
+// Whether there is such an id. area_check() gives up where there is none: the client can write to
+// what was recorded.
 bool area_has(u32 id);
+_Noreturn void area_refuse(u32 id);
+static inline void area_check(u32 id)
+{
+    if (UNLIKELY(!area_has(id)))
+        area_refuse(id);
+}
 
 #endif

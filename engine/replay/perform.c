@@ -83,8 +83,14 @@ static void tail(struct thread *t, const struct log_block *b, const u64 *slot)
 
 const u64 *perform_record(struct thread *t, const u64 *record)
 {
-    const struct log_block *b = area_block(*(const u32 *)record);
-    struct log_side e = area_extent(b, record);
+    const struct log_block *b;
+    struct log_side e;
+
+    area_check(*(const u32 *)record);
+    b = area_block(*(const u32 *)record);
+    if (UNLIKELY(b->nsides && *record >> 32 > b->nsides))
+        area_refuse((u32)*record);
+    e = area_extent(b, record);
 
     for (u32 i = 0; i < e.nops; i++)
         perform_op(t, &log_ops(b)[i], record, false);
@@ -134,6 +140,8 @@ const u64 *perform_branch(struct thread *t, const u64 *record)
 
     if (!b)
         return record + said; // a replay was killed behind it
+    if (!said)
+        area_check(id);
     t->log_tail = NULL;
     branch(t, b, said ? id == LOG_TAKEN : area_block(id)->pc == b->taken);
     return record + said;

@@ -24,6 +24,7 @@
 #include "engine/replay/replay.h"
 #include "engine/replay/rest.h"
 #include "engine/replay/routine.h"
+#include "engine/replay/sandbox.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
@@ -34,6 +35,7 @@
 #define SPINS              2000u     // looks before either side sleeps: a sleep costs 50 us
 #define MOMENT             200u      // looks: as long as it may take to come to the next buffer
 #define LOOK_NS            100000000 // between looks of who waits, at whether the replayer lives
+#define STUCK_NS           10000000000ul // on a processor, at one record, without any progress
 
 enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
 
@@ -231,6 +233,10 @@ static void run(void)
         for (u64 fd = 0; fd < 65536; fd++)
             sys_close((int)fd);
     replayer.client_fd = (s32)sys_call2(SYS_pidfd_open, (u64)replayer.client, 0);
+    if (sandbox_enter(replayer.client)) {
+        replayer.cannot = true;
+        sys_exit_group(0);
+    }
     while (!__atomic_load_n(&replayer.quit, __ATOMIC_RELAXED)) {
         if (take_any()) {
             idle = 0;
@@ -336,12 +342,47 @@ static void take_over(struct thread *t)
     job_inherit(job_of(t), t);
 }
 
+// What a thread that waits has seen of who replays, and when that was, in the process's own time.
+struct progress {
+    u64 record, pulse, ns;
+    u32 done;
+};
+
+static u64 processor_ns(u32 pid)
+{
+    struct k_timespec t = { 0, 0 };
+
+    sys_clock_gettime(CLOCK_CPU_OF(pid), &t);
+    return (u64)t.sec * 1000000000 + (u64)t.nsec;
+}
+
+// A client that writes at random can make a replay of its records endless.
+static void check_progress(const struct thread *t, struct progress *p)
+{
+    const struct job *j = job_of(t);
+    u32 tid = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST);
+    struct progress now = { __atomic_load_n(&t->record, __ATOMIC_RELAXED),
+                            __atomic_load_n(&t->replay_pulse, __ATOMIC_RELAXED),
+                            tid ? processor_ns(tid) : 0,
+                            __atomic_load_n(&j->done, __ATOMIC_RELAXED) };
+
+    if (!p->ns || now.record != p->record || now.pulse != p->pulse || now.done != p->done) {
+        *p = now;
+        return;
+    }
+    if (!tid || now.ns < p->ns || now.ns - p->ns < STUCK_NS)
+        return;
+    sys_call2(SYS_kill, tid, SIGKILL);
+    engine_die(ENGINE_DAMAGED "a replay does not end");
+}
+
 // Somebody is at the oldest: until nobody is, or n at most wait. patient: that lasts, so it sleeps
 // at once, but does before what there is of LL's part.
 static void await(struct thread *t, u32 n, bool patient)
 {
     struct k_timespec look = { 0, LOOK_NS };
     struct job *j = job_of(t);
+    struct progress seen = { 0, 0, 0, 0 };
 
     for (u32 i = 0; i < SPINS && !patient; i++) {
         if (__atomic_load_n(&j->state, __ATOMIC_ACQUIRE) == JOB_FREE || waiting(j) <= n)
@@ -363,8 +404,9 @@ static void await(struct thread *t, u32 n, bool patient)
             take_over(t);
             return;
         }
-        if (!patient || !ll_ask(t, &j->state))
-            sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &look);
+        if ((!patient || !ll_ask(t, &j->state)) &&
+            sys_futex(&j->state, FUTEX_WAIT_PRIVATE, JOB_AWAITED, &look) == -ETIMEDOUT)
+            check_progress(t, &seen);
     }
 }
 

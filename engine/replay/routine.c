@@ -997,6 +997,15 @@ static bool stays_cold(u32 id)
     return is_cold(id);
 }
 
+// What leads to code: that of a fragment, or what stands between records.
+static void check_id(u32 id)
+{
+    if (id == LOG_END || id == LOG_STACK ||
+        (tb_config.calls && (id == LOG_ENTER || id == LOG_LEAVE || id == LOG_BACK)))
+        return;
+    area_check(id);
+}
+
 struct next {
     u64 to;
     const u64 *record;
@@ -1010,6 +1019,7 @@ struct next routine_cold(struct thread *t, const u64 *record)
     for (;;) {
         u32 id = *(const u32 *)record;
 
+        check_id(id);
         if (!stays_cold(id))
             return (struct next){ area_code(id), record };
         record = perform_record(t, record);
@@ -1085,6 +1095,7 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
     }
     if (id < LOG_FIRST || is_cold(id))
         return routine_cold(t, record);
+    area_check(id);
     if (tail->conditional)
         k = area_block(id)->pc == b->taken ? 0 : 1;
     else

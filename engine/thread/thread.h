@@ -176,6 +176,7 @@ struct thread {
     u64 calls_base, calls_late;
 
     // From here on C only.
+    u64 replay_pulse; // grows while one record, of a string instruction, takes long to replay
     s32 tid;
     u32 slot;      // counter slot in the spool and index of the thread area
     u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Where the kernel returns to from the handler of sandbox.c.
+
+    .intel_syntax noprefix
+    .text
+    .globl sandbox_restorer
+    .type sandbox_restorer, @function
+sandbox_restorer:
+    mov eax, 15 // rt_sigreturn
+    syscall
+    ud2
+
+    .section .note.GNU-stack, "", @progbits

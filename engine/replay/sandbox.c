@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// What the process that replays may do (sandbox.h).
+#include "engine/replay/sandbox.h"
+
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+
+#define SECCOMP_SET_MODE_FILTER        1
+#define SECCOMP_FILTER_FLAG_SPEC_ALLOW (1u << 2)
+#define SECCOMP_RET_ALLOW              0x7fff0000u
+#define SECCOMP_RET_EPERM              (0x00050000u | EPERM)
+
+// BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K
+#define LOAD(field)                                        \
+    {                                                      \
+        0x20, 0, 0, offsetof(struct k_seccomp_data, field) \
+    }
+#define EQUAL(k, yes, no) \
+    {                     \
+        0x15, yes, no, k  \
+    }
+#define ANSWER(k)     \
+    {                 \
+        0x06, 0, 0, k \
+    }
+
+// Each row jumps over those below it to ALLOW. Memory is neither mapped nor protected: all that a
+// replay needs is there, but for pages that the kernel is asked for ahead (madvise). That it is
+// alive is asked of a process by kill() with signal 0, where the kernel has no pidfd.
+static const struct k_bpf_insn filter[] = {
+    LOAD(arch),
+    EQUAL(AUDIT_ARCH_X86_64, 0, 17),
+    LOAD(nr),
+    EQUAL(SYS_futex, 16, 0),
+    EQUAL(SYS_ppoll, 15, 0),
+    EQUAL(SYS_madvise, 14, 0),
+    EQUAL(SYS_sched_yield, 13, 0),
+    EQUAL(SYS_clock_gettime, 12, 0),
+    EQUAL(SYS_gettid, 11, 0),
+    EQUAL(SYS_getpid, 10, 0),
+    EQUAL(SYS_getppid, 9, 0),
+    EQUAL(SYS_rt_sigreturn, 8, 0),
+    EQUAL(SYS_setitimer, 7, 0),
+    EQUAL(SYS_exit, 6, 0),
+    EQUAL(SYS_exit_group, 5, 0),
+    EQUAL(SYS_restart_syscall, 4, 0),
+    EQUAL(SYS_kill, 0, 2),
+    LOAD(args[1]),
+    EQUAL(0, 1, 0),
+    ANSWER(SECCOMP_RET_EPERM),
+    ANSWER(SECCOMP_RET_ALLOW),
+};
+
+const struct sandbox_filter sandbox_filter = { ARRAY_SIZE(filter), filter };
+
+void sandbox_restorer(void); // sandbox.S
+
+// Once in a second. What is known here comes from the kernel: the client may have overwritten all
+// else. Once the client is gone this is not called again.
+static void look(int sig, const struct k_siginfo *info, struct k_ucontext *uc)
+{
+    static const struct k_itimerval processor = { 0, 0, SANDBOX_ORPHAN_S, 0 };
+    static const struct k_itimerval wall = { 0, 0, SANDBOX_ORPHAN_WALL_S, 0 };
+
+    if (info->code != SI_TIMER || (u64)sys_call0(SYS_getppid) == info->timer_value)
+        return;
+    uc->sigmask = SIGBIT(sig);
+    sys_call3(SYS_setitimer, ITIMER_PROF, (u64)&processor, 0);
+    sys_call3(SYS_setitimer, ITIMER_REAL, (u64)&wall, 0);
+}
+
+// The handlers of this process are a copy of the client's: signals that end it do so by default.
+static void be_mortal(void)
+{
+    static const u8 fatal[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGPROF };
+    struct k_sigaction dfl = { 0, 0, 0, 0 };
+
+    for (u32 i = 0; i < ARRAY_SIZE(fatal); i++)
+        sys_sigaction(fatal[i], &dfl, NULL);
+}
+
+// Where there is no timer to be had (RLIMIT_SIGPENDING), records that are sound still end.
+static void look_each_second(s32 client)
+{
+    struct k_sigaction act = { (u64)look, SA_SIGINFO | SA_RESTORER | SA_RESTART,
+                               (u64)sandbox_restorer, ~0ul };
+    struct {
+        u64 value;
+        s32 signo, notify;
+        s32 pad[12];
+    } event = { (u64)client, SIGVTALRM, 0, { 0 } };
+    struct {
+        struct k_timespec interval, value;
+    } each = { { 1, 0 }, { 1, 0 } };
+    u64 but = ~SIGBIT(SIGVTALRM);
+    s32 timer;
+
+    be_mortal();
+    sys_sigaction(SIGVTALRM, &act, NULL);
+    if (sys_call3(SYS_timer_create, CLOCK_MONOTONIC, (u64)&event, (u64)&timer) == 0)
+        sys_call4(SYS_timer_settime, (u64)timer, 0, (u64)&each, 0);
+    sys_sigprocmask(SIG_SETMASK, &but, NULL);
+}
+
+long sandbox_enter(s32 client)
+{
+    const struct {
+        u64 length;
+        const struct k_bpf_insn *insns;
+    } program = { ARRAY_SIZE(filter), filter };
+    struct k_rlimit none = { 0, 0 };
+    long ret;
+
+    sys_prlimit(RLIMIT_CORE, &none, NULL); // it would hold the client's memory
+    look_each_second(client);
+    ret = sys_call5(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (ret)
+        return ret;
+    // Without the flag old kernels would make each of its loads wait for stores before it.
+    ret = sys_call3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+                    (u64)&program);
+    if (ret == -EINVAL)
+        ret = sys_call3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (u64)&program);
+    return ret;
+}
