@@ -334,12 +334,14 @@ void engine_msg(const char *fmt, ...)
 
 void engine_die(const char *fmt, ...)
 {
+    void (*at_die)(void) = engine_at_die;
     va_list ap;
 
     va_start(ap, fmt);
     message(fmt, ap);
     va_end(ap);
-    if (engine_at_die)
-        engine_at_die();
+    engine_at_die = NULL; // whatever has been overwritten may end it, too
+    if (at_die)
+        at_die();
     sys_exit_group(ENGINE_DIE_STATUS);
 }

@@ -56,8 +56,8 @@ void engine_msg(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // Exit status of a process whose engine gave up.
 #define ENGINE_DIE_STATUS 125
 
-// Called by engine_die before the end. launch.c removes the spool by it as long as no client code
-// has run.
+// Called by engine_die before the end, once. launch.c removes the spool by it as long as no client
+// code has run, and later has it said where the counts are.
 extern void (*engine_at_die)(void);
 
 // Writes the message and ends the process with ENGINE_DIE_STATUS. The spool stays as it is, for

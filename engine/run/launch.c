@@ -470,6 +470,6 @@ void launch_main(u64 *sp)
     t->pc = entry;
     calls_thread_start(t);
     spool->state = SPOOL_RUNNING;
-    engine_at_die = NULL;
+    engine_at_die = spooler_say_kept;
     dispatch_run(t);
 }

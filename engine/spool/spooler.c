@@ -490,3 +490,10 @@ void spooler_drop(void)
         st.st_nlink)
         sys_ftruncate(spooler_fd(), 0);
 }
+
+void spooler_say_kept(void)
+{
+    if (!spooler_lost && !(spool->flags & SPOOL_F_STAT))
+        engine_msg("the counts are kept: `quern recover %s` writes the profile",
+                   spooler_string(spool->s_spool));
+}

@@ -85,4 +85,7 @@ bool spooler_is_lost(void);
 // removes the spool file.
 void spooler_drop(void);
 
+// Says where the counts are that nobody has made a profile of.
+void spooler_say_kept(void);
+
 #endif

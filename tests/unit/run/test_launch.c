@@ -84,6 +84,11 @@ void spooler_drop(void)
     note('-');
 }
 
+void spooler_say_kept(void)
+{
+    note('?');
+}
+
 const char *spooler_string(u32 offset)
 {
     return offset == 1 ? "/bin/true" : "/quern";
