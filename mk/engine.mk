@@ -245,10 +245,11 @@ ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mi
 ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/mini
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
 
-ENGINE_WING_UNITS += replay/pace replay/replayer replay/rest replay/sandbox
+ENGINE_WING_UNITS += replay/pace replay/replayer replay/rest replay/sandbox process/rights
 ENGINE_UNIT_OBJS_replay/pace := replay/pace
 ENGINE_UNIT_OBJS_replay/rest := replay/rest
 ENGINE_UNIT_OBJS_replay/sandbox := replay/sandbox replay/sandbox.S process/seccomp_bpf base/mini
+ENGINE_UNIT_OBJS_process/rights := process/rights base/mini
 ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/sandbox replay/sandbox.S replay/pace
 
 ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/ll \

@@ -22,6 +22,7 @@
 // /proc/self/maps is the same then, whatever the engine needs. libsigsegv counts on what is there.
 #define EVEN 0x2000000ul
 #define AHEAD 0x1000000ul // before the client limits its memory
+#define SHARED_MAX 8u // pieces that are shared with children
 #define CHUNK 0x10000ul // small blocks are carved from runs of this size
 #define SMALL 0x8000ul  // blocks of this size and more are runs of pages
 
@@ -111,14 +112,43 @@ static u64 take_top(u64 bytes)
     return start;
 }
 
+static struct {
+    u64 at, bytes;
+} shared[SHARED_MAX];
+static u32 shared_count;
+
+bool heap_share(void *p, u64 bytes)
+{
+    long got;
+
+    if (shared_count == SHARED_MAX)
+        return false;
+    got = limits_mmap((u64)p, PAGE_UP(bytes), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    if (sys_failed(got))
+        return false;
+    shared[shared_count].at = (u64)p;
+    shared[shared_count++].bytes = PAGE_UP(bytes);
+    return true;
+}
+
 void *heap_shared(u64 bytes)
 {
-    // A place that is nobody else's.
-    void *p = heap_pages(bytes);
-    long got = limits_mmap((u64)p, PAGE_UP(bytes), PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    void *p = heap_pages(bytes); // a place that is nobody else's
 
-    return sys_failed(got) ? NULL : p;
+    return heap_share(p, bytes) ? p : NULL;
+}
+
+void heap_unshare(void)
+{
+    for (u32 i = 0; i < shared_count; i++) {
+        long got = limits_mmap(shared[i].at, shared[i].bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+
+        if (sys_failed(got))
+            engine_die("cannot leave the memory that forked processes share: error %ld", -got);
+    }
+    shared_count = 0;
 }
 
 void heap_ahead(void)

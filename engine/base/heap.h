@@ -22,6 +22,13 @@ void *heap_pages(u64 bytes);
 // Never to be freed.
 void *heap_shared(u64 bytes);
 
+// Makes pages of heap_pages() such memory, zeroed. False: they are as they were.
+bool heap_share(void *p, u64 bytes);
+
+// From here on it is this process's alone, zeroed, in the same place: what others, or this process
+// from now on, write there reaches nobody. No other thread runs.
+void heap_unshare(void);
+
 // Before the client sets a limit on its memory: maps 16 MiB more, so that the engine can go on
 // where it may not lift the limit again.
 void heap_ahead(void);

@@ -10,6 +10,9 @@
 // child that has another root, other mounts, another numbering of processes or another user, or
 // whose spool has lost its name, hands over nothing. A clerk that is killed leaves what was READY,
 // and another one does it.
+//
+// The clerk opens what stands in that memory, so nobody who can write there may have fewer rights
+// than it: a process that gives up any leaves the family before (rights.c).
 #include "engine/process/clerk.h"
 
 #include "engine/base/heap.h"
@@ -55,6 +58,8 @@ static struct box {
     struct view view;
     struct job job[JOBS];
 } *box;
+static struct box *place; // of one that was left, for the next
+static bool left;         // and there is to be none now
 
 // Of the process that has the clerk; the clerk has this memory in common with it.
 static struct {
@@ -379,22 +384,39 @@ static bool start(void)
     return false;
 }
 
+static struct box *take_box(void)
+{
+    if (!place)
+        place = heap_pages(sizeof(*place));
+    return heap_share(place, sizeof(*place)) ? place : NULL;
+}
+
 void clerk_before_fork(void)
 {
-    if (!tb_config.clerk || ++clerk.forks < 2 || __atomic_load_n(&clerk.tid, __ATOMIC_RELAXED))
+    if (!tb_config.clerk || left || ++clerk.forks < 2 ||
+        __atomic_load_n(&clerk.tid, __ATOMIC_RELAXED))
         return;
     // The first process of a family that forks twice.
     if (!box && clerk.forks == 2)
-        box = heap_shared(sizeof(*box));
+        box = take_box();
     else if (box && !clerk.client)
         return; // a child, of a process that may have one
     if (box)
         start();
 }
 
+// All but the stack, which is free.
+static void begin_anew(void)
+{
+    u64 stack = clerk.stack;
+
+    memset(&clerk, 0, sizeof(clerk));
+    clerk.stack = stack;
+}
+
 void clerk_fork_child(void)
 {
-    memset(&clerk, 0, sizeof(clerk));
+    begin_anew();
 }
 
 static void wait_for_end(void)
@@ -421,6 +443,19 @@ void clerk_stop(void)
     __atomic_store_n(&box->open, 0, __ATOMIC_SEQ_CST);
     if (is_left() && start()) // it was killed
         wait_for_end();
+}
+
+void clerk_leave(void)
+{
+    clerk_stop();
+    begin_anew();
+    box = NULL;
+    left = true;
+}
+
+void clerk_allow(void)
+{
+    left = false;
 }
 
 // -- its children --

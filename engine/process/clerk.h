@@ -27,4 +27,10 @@ bool clerk_takes(void);
 // whose clerk it is; others have nothing to do.
 void clerk_stop(void);
 
+// This process is about to give up rights: its clerk goes as by clerk_stop(), and it has no more to
+// do with the family that it is of. Its children may be a family of their own once clerk_allow()
+// says so. Before heap_unshare(); no other thread runs.
+void clerk_leave(void);
+void clerk_allow(void);
+
 #endif

@@ -10,6 +10,7 @@
 #include "engine/count/reftrace.h"
 #include "engine/process/clerk.h"
 #include "engine/process/finish.h"
+#include "engine/process/rights.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
 #include "engine/replay/replayer.h"
@@ -44,6 +45,7 @@ _Noreturn void end_thread(struct thread *t, int code)
         loop_continue(t);
     if (own->borrowed) // the parent goes on with this block
         leave_kernel_thread(code);
+    rights_thread_ends(t);
 
     // Of two that leave at once, exactly one is the last.
     threads_lock();

@@ -27,6 +27,7 @@
 #include "engine/process/birth.h"
 #include "engine/process/clerk.h"
 #include "engine/process/end.h"
+#include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/log.h"
 #include "engine/replay/replayer.h"
@@ -173,6 +174,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         tcache_fork_child();
         ahead_fork_child();
         clerk_fork_child();
+        rights_fork_child(rq->flags);
         caches_fork_child();
         replayer_fork_child();
         reftrace_fork_child((rq->flags & CLONE_FILES) != 0);

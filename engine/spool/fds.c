@@ -221,13 +221,25 @@ int fds_finisher(void)
     return is_same(FD_FINISHER, own[FD_FINISHER].fd) ? own[FD_FINISHER].fd : -1;
 }
 
-void fds_go_to_root(void)
+static bool is_at_root(void)
 {
     struct k_stat now;
-    bool there = sys_fstatat(AT_FDCWD, "/", &now, 0) == 0 && now.st_dev == own[FD_ROOT].dev &&
-                 now.st_ino == own[FD_ROOT].ino;
 
-    if (there || !is_same(FD_ROOT, own[FD_ROOT].fd))
+    return sys_fstatat(AT_FDCWD, "/", &now, 0) == 0 && now.st_dev == own[FD_ROOT].dev &&
+           now.st_ino == own[FD_ROOT].ino;
+}
+
+void fds_leave_root(void)
+{
+    if (is_at_root() || !is_same(FD_ROOT, own[FD_ROOT].fd))
+        return;
+    sys_close(own[FD_ROOT].fd);
+    set_own(FD_ROOT, -1);
+}
+
+void fds_go_to_root(void)
+{
+    if (is_at_root() || !is_same(FD_ROOT, own[FD_ROOT].fd))
         return;
     // Another process may have root and working folder in common with this one.
     if (sys_call1(SYS_unshare, CLONE_FS) == 0 && sys_call1(SYS_fchdir, (u64)own[FD_ROOT].fd) == 0)

@@ -51,6 +51,10 @@ int fds_finisher(void);
 // go back.
 void fds_go_to_root(void);
 
+// The client gives up rights: where it has gone to another root folder, ours would be a way out of
+// it for good.
+void fds_leave_root(void);
+
 // Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared:
 // the descriptors are the parent's, too, and so is the one that is replaced: it stays.
 void fds_replace_spool(int fd, bool shared);

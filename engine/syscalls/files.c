@@ -10,6 +10,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
+#include "engine/process/rights.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
@@ -126,17 +127,32 @@ static bool is_cpuinfo(u64 gaddr, u64 flags)
            strcmp(path, "/proc/cpuinfo") == 0;
 }
 
+static bool may_write(u64 flags)
+{
+    return ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) &&
+           !(flags & (O_PATH | O_DIRECTORY));
+}
+
+// What is written to such a file is not seen here.
+static void forgo_rights(struct thread *t, u64 path, u64 flags)
+{
+    char name[64];
+
+    if (may_write(flags) && safe_read_str(name, path, sizeof(name)) > 0 && rights_is_file(name))
+        rights_forgo(t);
+}
+
 // A running program cannot be opened for writing; and what the exe link leads to is the program.
 static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int arg)
 {
-    bool writes =
-        ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) && !(flags & (O_PATH | O_DIRECTORY));
+    bool writes = may_write(flags);
     bool exe = !(flags & O_NOFOLLOW) && names_exe(dirfd, path);
 
     if (writes && (exe || names_program(dirfd, path, flags))) {
         gate_return(t, flags & O_EXCL && flags & O_CREAT ? -EEXIST : -ETXTBSY);
         return true;
     }
+    forgo_rights(t, path, flags);
     if (is_cpuinfo(path, flags)) {
         gate_return(t, open_cpuinfo(flags));
         return true;
@@ -154,8 +170,10 @@ static bool client_openat2(struct thread *t)
         return false;
     // With any restriction on how the name is resolved the kernel looks at the link itself, and
     // says what it says natively.
-    if (how.resolve)
+    if (how.resolve) {
+        forgo_rights(t, t->regs[R_RSI], how.flags);
         return false;
+    }
     return client_open(t, (int)t->regs[R_RDI], t->regs[R_RSI], how.flags, 1);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/process/end.h"
+#include "engine/process/rights.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
 #include "engine/spool/spooler.h"
@@ -22,6 +23,8 @@ _Noreturn void int80_fault(struct thread *t);
 // The 32-bit calls that would change the process behind the engine's back.
 static bool allowed(struct thread *t)
 {
+    if (rights_is_int80((u32)t->regs[R_RAX], t->regs[R_RBX]))
+        rights_forgo(t);
     switch ((u32)t->regs[R_RAX]) {
     case 2:   // fork
     case 11:  // execve

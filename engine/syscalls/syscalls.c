@@ -20,6 +20,7 @@
 #include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
+#include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
@@ -56,6 +57,26 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_modify_ldt] = 1,
     [SYS_rseq] = 1,
     [SYS_ptrace] = 1,
+    // Rights
+    [SYS_setuid] = 1,
+    [SYS_setgid] = 1,
+    [SYS_setreuid] = 1,
+    [SYS_setregid] = 1,
+    [SYS_setresuid] = 1,
+    [SYS_setresgid] = 1,
+    [SYS_setfsuid] = 1,
+    [SYS_setfsgid] = 1,
+    [SYS_setgroups] = 1,
+    [SYS_capset] = 1,
+    [SYS_chroot] = 1,
+    [SYS_pivot_root] = 1,
+    [SYS_unshare] = 1,
+    [SYS_setns] = 1,
+    [SYS_landlock_restrict_self] = 1,
+    [SYS_lsm_set_self_attr] = 1,
+    [SYS_keyctl] = 1,
+    [SYS_iopl] = 1,
+    [SYS_ioperm] = 1,
     // Signals
     [SYS_rt_sigaction] = 1,
     [SYS_rt_sigprocmask] = 1,
@@ -220,7 +241,9 @@ static void client_prctl(struct thread *t)
 {
     switch (t->regs[R_RDI]) {
     case PR_SET_SECCOMP:
+        rights_begin(t);
         gate_return(t, seccomp_sys_prctl(t, t->regs[R_RSI], t->regs[R_RDX]));
+        rights_end(t);
         return;
     case PR_GET_SECCOMP: gate_return(t, seccomp_mode(t)); return;
     case PR_SET_SYSCALL_USER_DISPATCH:
@@ -232,8 +255,22 @@ static void client_prctl(struct thread *t)
         if ((u32)t->regs[R_RSI] != PR_TSC_ENABLE)
             timing_forbidden();
         gate(t);
-    default: gate(t);
+    default:
+        if (!rights_call(t, SYS_prctl))
+            gate(t);
     }
+}
+
+// Of its operations those that set something.
+static void client_seccomp(struct thread *t, u32 operation)
+{
+    bool sets = operation < 2;
+
+    if (sets)
+        rights_begin(t);
+    gate_return(t, seccomp_sys(t, operation, (u32)t->regs[R_RSI], t->regs[R_RDX]));
+    if (sets)
+        rights_end(t);
 }
 
 static _Noreturn void gate_limit(struct thread *t, u64 which, bool sets)
@@ -337,9 +374,7 @@ void syscalls_slow(struct thread *t)
     case SYS_prctl: client_prctl(t); return;
     case SYS_setrlimit: gate_limit(t, r[R_RDI], true);
     case SYS_prlimit64: gate_limit(t, r[R_RSI], r[R_RDX] != 0);
-    case SYS_seccomp:
-        gate_return(t, seccomp_sys(t, (u32)r[R_RDI], (u32)r[R_RSI], r[R_RDX]));
-        return;
+    case SYS_seccomp: client_seccomp(t, (u32)r[R_RDI]); return;
     case SYS_pkey_alloc: // of a processor that has none
         if (cpu.shown_all)
             gate(t);
@@ -375,7 +410,8 @@ void syscalls_slow(struct thread *t)
     case SYS_waitid: gate_wait(t, r[10]);
 
     default:
-        if (memory_call(t, nr) || files_call(t, nr) || (nr == SYS_ptrace && ptrace_call(t)))
+        if (memory_call(t, nr) || files_call(t, nr) || rights_call(t, nr) ||
+            (nr == SYS_ptrace && ptrace_call(t)))
             return;
         gate(t);
     }

@@ -660,11 +660,18 @@ static void save(void)
     sys_munmap((u64)s.group, PAGE_UP(bytes));
 }
 
+static bool never;
+
+void kept_never(void)
+{
+    never = true;
+}
+
 // A forked child has little that is its own, and its siblings have it, too. What was warned of is
 // to be warned of in the next run.
 void kept_save(void)
 {
-    if (!kept.folder || kept.flushes != tcache_flushes() || !tb_config.counts ||
+    if (!kept.folder || never || kept.flushes != tcache_flushes() || !tb_config.counts ||
         (spool->flags & SPOOL_F_FORKED) || beyond_told() || !tcache_try_lock())
         return;
     if (kept.stale)

@@ -24,4 +24,7 @@ bool kept_revive(u64 pc);
 // nobody replays.
 void kept_save(void);
 
+// Nothing is written any more: who would trust it has more rights than this process.
+void kept_never(void);
+
 #endif

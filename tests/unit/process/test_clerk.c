@@ -66,9 +66,10 @@ void *heap_pages(u64 bytes)
     return (void *)sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-void *heap_shared(u64 bytes)
+bool heap_share(void *p, u64 bytes)
 {
-    return (void *)sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return sys_mmap((u64)p, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED,
+                    -1, 0) == (long)p;
 }
 
 // -- the finisher --
@@ -253,6 +254,36 @@ static void fork_in_child(void)
         sys_exit_group(43);
 }
 
+static void leave_family(void)
+{
+    clerk_leave();
+}
+
+// Who gives up rights has no more to do with the clerk: as a child it looks after itself, as the
+// owner it has what was handed over finished first, and its children are a family of their own as
+// soon as there may be one again.
+static void test_leave(void **state)
+{
+    (void)state;
+    clerk_before_fork();
+    first_in_child = leave_family;
+    assert_false(child_is_taken());
+    first_in_child = NULL;
+    assert_true(child_is_taken());
+    clerk_leave();
+    assert_int_equal(did->ran, 1);
+    assert_int_equal(find_clerk(), 0);
+    for (int i = 0; i < 3; i++)
+        assert_false(child_is_taken());
+    assert_int_equal(find_clerk(), 0);
+    clerk_allow();
+    assert_false(child_is_taken());
+    assert_true(child_is_taken());
+    clerk_stop();
+    assert_int_equal(did->ran, 2);
+    assert_int_equal(did->right, 2);
+}
+
 // A grandchild hands over to the clerk that is there, too; nobody but its owner stops it.
 static void test_grandchild(void **state)
 {
@@ -425,6 +456,7 @@ int main(int argc, char *argv[])
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_children, setup),
         cmocka_unit_test_setup(test_stop, setup),
+        cmocka_unit_test_setup(test_leave, setup),
         cmocka_unit_test_setup(test_grandchild, setup),
         cmocka_unit_test_setup(test_killed, setup),
         cmocka_unit_test_setup(test_together, setup),

@@ -17,6 +17,7 @@
 #include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/finish.h"
+#include "engine/process/rights.h"
 #include "engine/process/tracer.h"
 #include "engine/replay/log.h"
 #include "engine/replay/replayer.h"
@@ -54,6 +55,12 @@ enum { LOOPED = 1, FINISHED, DIED_NATIVELY, DIED_AS_CLIENT };
 static void note(char letter)
 {
     did->text[did->n++] = letter;
+}
+
+void rights_thread_ends(struct thread *of)
+{
+    (void)of;
+    note('^');
 }
 
 void mask_close(struct thread *of)
@@ -345,7 +352,7 @@ static void test_last(void **state)
     assert_int_equal(thread_ends(0x1ff), FINISHED);
     assert_int_equal(did->kind, SPOOL_END_EXIT);
     assert_int_equal(did->code, 0xff);
-    assert_string_equal(did->text, "m[]mlLqkK");
+    assert_string_equal(did->text, "m^[]mlLqkK");
     assert_int_equal(did->drained, 7);
     assert_true(own[0].exiting);
 }
@@ -378,7 +385,7 @@ static void test_not_last(void **state)
     own[1].exiting = true; // the third one goes on
     assert_int_equal(in_child(leave, 6), 6);
     // What takes locks while it is in the list; the slot last.
-    assert_string_equal(did->text, "m[]lchgotpsrwd");
+    assert_string_equal(did->text, "m^[]lchgotpsrwd");
     profiled = false; // the last of a process that only shares the memory
     own[2].exiting = true;
     assert_int_equal(in_child(leave, 8), 8);

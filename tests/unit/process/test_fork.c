@@ -25,6 +25,7 @@
 #include "engine/process/clerk.h"
 #include "engine/process/end.h"
 #include "engine/process/fork.h"
+#include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/log.h"
 #include "engine/replay/replayer.h"
@@ -273,6 +274,12 @@ void clerk_before_fork(void)
 void clerk_fork_child(void)
 {
     note('w');
+}
+
+void rights_fork_child(u64 clone_flags)
+{
+    assert_int_equal(clone_flags & CLONE_VM, 0);
+    note('z');
 }
 
 void tcache_fork_child(void)

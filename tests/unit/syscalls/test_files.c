@@ -15,6 +15,7 @@
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
+#include "engine/process/rights.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
@@ -76,6 +77,19 @@ int fds_evict(int fd)
 {
     evicted = fd;
     return evict_error;
+}
+
+static u32 forgone;
+
+void rights_forgo(struct thread *t)
+{
+    (void)t;
+    forgone++;
+}
+
+bool rights_is_file(const char *path)
+{
+    return strcmp(path, "/proc/self/attr/current") == 0;
 }
 
 void world_blocking_begin(struct thread *t)
@@ -188,6 +202,24 @@ static void test_open(void **state)
     assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), GATED);
     how.resolve = 4; // RESOLVE_NO_SYMLINKS: the link itself is what the kernel is to see
     assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), LEFT);
+}
+
+// Who could write to what changes its rights has nobody beside it from then on.
+static void test_rights(void **state)
+{
+    struct k_open_how how = { O_RDWR, 0, 4 };
+    u64 path = (u64) "/proc/self/attr/current", other = (u64) "/proc/self/comm";
+
+    (void)state;
+    forgone = 0;
+    assert_int_equal(call(SYS_open, path, O_RDONLY, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, path, O_RDWR | O_PATH, 0, 0), LEFT);
+    assert_int_equal(call(SYS_open, other, O_RDWR, 0, 0), LEFT);
+    assert_int_equal(forgone, 0);
+    assert_int_equal(call(SYS_open, path, O_WRONLY, 0, 0), LEFT);
+    assert_int_equal(call(SYS_openat, AT, path, O_RDWR, 0), LEFT);
+    assert_int_equal(call(SYS_openat2, AT, path, (u64)&how, sizeof(how)), LEFT);
+    assert_int_equal(forgone, 3);
 }
 
 // With --cpu /proc/cpuinfo is what the model has, once for each processor that there is.
@@ -327,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_links, setup),
         cmocka_unit_test_setup(test_open, setup),
+        cmocka_unit_test_setup(test_rights, setup),
         cmocka_unit_test_setup(test_cpuinfo, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
         cmocka_unit_test_setup(test_close_range, setup),

@@ -15,6 +15,7 @@
 #include "engine/base/sys.h"
 #include "engine/count/calls.h"
 #include "engine/process/end.h"
+#include "engine/process/rights.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
 #include "engine/spool/spooler.h"
@@ -40,6 +41,19 @@ static u32 forbidden;
 void timing_forbidden(void)
 {
     forbidden++;
+}
+
+static u32 forgone;
+
+void rights_forgo(struct thread *t)
+{
+    (void)t;
+    forgone++;
+}
+
+bool rights_is_int80(u32 nr, u64 arg)
+{
+    return nr == 213 && arg == 65534;
 }
 
 void calls_returned(struct thread *t, u64 target)
@@ -133,6 +147,17 @@ static int call(u32 number)
         int80_call(t);
     }
     return how;
+}
+
+// Before the call, of which the number's and the argument's lower halves count.
+static void test_rights(void **state)
+{
+    (void)state;
+    t->regs[R_RBX] = 65534;
+    assert_int_equal(call(23), WENT);
+    assert_int_equal(forgone, 0);
+    assert_int_equal(call(213), WENT);
+    assert_int_equal(forgone, 1);
 }
 
 // Those that make or end threads, change the map, the mask or the handlers: all else goes.
@@ -285,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_tsc, setup),
+        cmocka_unit_test_setup(test_rights, setup),
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_ends, setup),
         cmocka_unit_test_setup(test_done, setup),

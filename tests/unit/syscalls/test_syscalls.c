@@ -18,6 +18,7 @@
 #include "engine/process/end.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
+#include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
@@ -203,6 +204,27 @@ long seccomp_sys(struct thread *t, u32 op, u32 flags, u64 args)
     return (long)(op * 100 + flags * 10 + args);
 }
 
+bool rights_call(struct thread *t, u32 nr)
+{
+    if (nr != SYS_setuid && (nr != SYS_prctl || t->regs[R_RDI] != PR_SET_NO_NEW_PRIVS))
+        return false;
+    note('g');
+    gate_return(t, 17);
+    return true;
+}
+
+void rights_begin(struct thread *t)
+{
+    (void)t;
+    note('(');
+}
+
+void rights_end(struct thread *t)
+{
+    (void)t;
+    note(')');
+}
+
 static bool forbidden;
 
 void timing_forbidden(void)
@@ -370,8 +392,13 @@ static void test_handed_on(void **state)
     answers(9 * 1000 + 8 * 100 + 7 * 10 + 6 + 1, SYS_rt_sigprocmask, 9, 8, 7, 6);
     answers(98 + 1, SYS_rt_sigpending, 9, 8, 0, 0);
     answers(98, SYS_sigaltstack, 9, 8, 0, 0);
-    answers(987, SYS_seccomp, 9, 8, 7, 0);
+    answers(287, SYS_seccomp, 2, 8, 7, 0);
+    assert_string_equal(asked, "");
+    answers(187, SYS_seccomp, 1, 8, 7, 0);
     answers(98, SYS_prctl, PR_SET_SECCOMP, 9, 8, 0);
+    answers(17, SYS_setuid, 0, 0, 0, 0);
+    answers(17, SYS_prctl, PR_SET_NO_NEW_PRIVS, 0, 0, 0);
+    assert_string_equal(asked, "()()gg");
     answers(2, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0);
     answers(-EINVAL, SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, 1, 0, 0);
     answers(-ENOSYS, SYS_rseq, 0, 0, 0, 0);
@@ -386,7 +413,7 @@ static void test_handed_on(void **state)
     assert_int_equal(call(SYS_clone, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(call(SYS_clone3, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(call(SYS_rt_sigreturn, 0, 0, 0, 0, 0, 0), RETURNED);
-    assert_string_equal(asked, "fvc3r");
+    assert_string_equal(asked, "()()ggfvc3r");
     assert_int_equal(call(SYS_mmap, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(call(SYS_close, 0, 0, 0, 0, 0, 0), RETURNED);
     assert_int_equal(call(SYS_open, 0, 0, 0, 0, 0, 0), GATED);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Giving up rights (rights.h). The kernel keeps rights for each thread; the C library makes all
+// threads of a process call setuid() and its like, one by one, each of which comes here.
+//
+// A process that borrows or shares the memory of the profiled one (CLONE_VM) makes its calls as
+// they are: that one's rights are in its reach natively, too.
+#include "engine/process/rights.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/mini.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/gate.h"
+#include "engine/process/clerk.h"
+#include "engine/replay/replayer.h"
+#include "engine/spool/fds.h"
+#include "engine/thread/threads.h"
+#include "engine/thread/world.h"
+#include "engine/translate/kept.h"
+
+#define NAMESPACES                                                                                \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
+     CLONE_NEWNET | CLONE_NEWTIME)
+
+#define KEYCTL_JOIN_SESSION_KEYRING 1
+
+static bool forgone; // there are to be no such processes
+static bool uneven;  // a thread may have rights that others have not
+
+static bool is_prctl(u64 option)
+{
+    return option == PR_SET_NO_NEW_PRIVS || option == PR_CAPBSET_DROP ||
+           option == PR_SET_SECUREBITS || option == PR_CAP_AMBIENT;
+}
+
+// Of the calls that are made by rights_call().
+static bool gives_up(u32 nr, u64 arg)
+{
+    switch (nr) {
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_setfsuid:
+    case SYS_setfsgid:
+    case SYS_setgroups:
+    case SYS_capset:
+    case SYS_chroot:
+    case SYS_pivot_root:
+    case SYS_setns:
+    case SYS_landlock_restrict_self:
+    case SYS_lsm_set_self_attr:
+    case SYS_iopl:
+    case SYS_ioperm: return true;
+    case SYS_unshare: return (arg & NAMESPACES) != 0;
+    case SYS_prctl: return is_prctl(arg);
+    case SYS_keyctl: return (u32)arg == KEYCTL_JOIN_SESSION_KEYRING;
+    default: return false;
+    }
+}
+
+static bool changes_root(u32 nr)
+{
+    return nr == SYS_chroot || nr == SYS_pivot_root || nr == SYS_unshare || nr == SYS_setns;
+}
+
+// Whether children may be in another numbering of processes from now on: the first of them is its
+// init, which must be one of the client's.
+static bool changes_numbering(u32 nr, const u64 *r)
+{
+    return (nr == SYS_unshare && (r[R_RDI] & CLONE_NEWPID)) ||
+           (nr == SYS_setns && (!r[R_RSI] || (r[R_RSI] & CLONE_NEWPID)));
+}
+
+static bool is_concerned(const struct thread *t)
+{
+    return threads_is_profiled(t) && !thread_own(t)->borrowed;
+}
+
+// Until allow() no thread starts any of that again: it would have the rights of that thread.
+static void leave(struct thread *t)
+{
+    world_stop(t);
+    uneven |= threads_count_of(thread_own(t)->tgid) > 1;
+    kept_never(); // what is kept is for runs that have all rights
+    replayer_stop();
+    clerk_leave();
+    heap_unshare();
+    world_resume(t);
+}
+
+static void allow(void)
+{
+    if (forgone)
+        return;
+    replayer_allow();
+    clerk_allow();
+}
+
+bool rights_call(struct thread *t, u32 nr)
+{
+    const u64 *r = t->regs;
+    long ret;
+
+    if (!gives_up(nr, r[R_RDI]) || !is_concerned(t))
+        return false;
+    leave(t);
+    if (!changes_root(nr))
+        fds_leave_root();
+    forgone |= changes_numbering(nr, r);
+    world_blocking_begin(t); // a folder may be a file system of another thread's
+    ret = sys_call6((long)nr, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
+    world_blocking_end(t);
+    allow();
+    gate_return(t, ret);
+    return true;
+}
+
+void rights_begin(struct thread *t)
+{
+    if (!is_concerned(t))
+        return;
+    leave(t);
+    fds_leave_root();
+}
+
+// A clerk would not be judged by the client's filters.
+void rights_end(struct thread *t)
+{
+    if (is_concerned(t) && !forgone)
+        replayer_allow();
+}
+
+void rights_forgo(struct thread *t)
+{
+    forgone |= is_concerned(t);
+    rights_begin(t);
+}
+
+bool rights_is_int80(u32 nr, u64 arg)
+{
+    switch (nr) {
+    case 23:  // setuid, of 16 bits as those up to 170
+    case 46:  // setgid
+    case 61:  // chroot
+    case 70:  // setreuid
+    case 71:  // setregid
+    case 81:  // setgroups
+    case 101: // ioperm
+    case 110: // iopl
+    case 138: // setfsuid
+    case 139: // setfsgid
+    case 164: // setresuid
+    case 170: // setresgid
+    case 185: // capset
+    case 203: // setreuid
+    case 204: // setregid
+    case 206: // setgroups
+    case 208: // setresuid
+    case 210: // setresgid
+    case 213: // setuid
+    case 214: // setgid
+    case 215: // setfsuid
+    case 216: // setfsgid
+    case 217: // pivot_root
+    case 346: // setns
+    case 354: // seccomp
+    case SYS_landlock_restrict_self:
+    case SYS_lsm_set_self_attr: return true;
+    case 172: return is_prctl((u32)arg) || (u32)arg == PR_SET_SECCOMP;
+    case 288: return (u32)arg == KEYCTL_JOIN_SESSION_KEYRING;
+    case 310: return (arg & NAMESPACES) != 0; // unshare
+    default: return false;
+    }
+}
+
+bool rights_is_file(const char *path)
+{
+    return mini_glob("/proc/*/attr/*", path);
+}
+
+void rights_fork_child(u64 clone_flags)
+{
+    if (!(clone_flags & NAMESPACES))
+        return;
+    kept_never();
+    clerk_leave();
+    heap_unshare();
+}
+
+void rights_thread_ends(struct thread *t)
+{
+    if (!uneven || !is_concerned(t))
+        return;
+    leave(t);
+    allow();
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// What a program can do to the process that replays, whose code and data it can write. It knows
+// where they are (engine/base/layout.h), as an attacker would.
+//
+//   attack create FILE  becomes nobody, then puts code into replays that creates FILE: whoever
+//                       executes that shows by the file's owner which user it is
+//   attack loop         puts an endless loop there, and goes on
+//   attack leave        the same, then is killed, and leaves an orphan that executes it; prints the
+//                       process before
+#define _GNU_SOURCE
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LATE  ((unsigned char *)0x7e8fc0000000 + 0x10000000) // routines made while replaying
+#define BYTES 20000
+
+static volatile unsigned long sink;
+
+static void work(unsigned long n)
+{
+    static volatile char memory[1 << 16];
+
+    for (unsigned long i = 0; i < n; i++) {
+        memory[i * 64 % sizeof(memory)]++;
+        sink += i;
+    }
+}
+
+// creat(FILE), exit_group(7), behind as many nops as there may be routines.
+static void create(const char *file)
+{
+    static const unsigned char code[] = {
+        0x48, 0x8d, 0x3d, 0x20, 0x00, 0x00, 0x00, // lea rdi, [rip + 0x20]
+        0xb8, 0x55, 0x00, 0x00, 0x00,             // mov eax, 85
+        0xbe, 0xb6, 0x01, 0x00, 0x00,             // mov esi, 0666
+        0x0f, 0x05,                               // syscall
+        0xbf, 0x07, 0x00, 0x00, 0x00,             // mov edi, 7
+        0xb8, 0xe7, 0x00, 0x00, 0x00,             // mov eax, 231
+        0x0f, 0x05,                               // syscall
+    };
+    unsigned char *at = LATE + BYTES;
+
+    memset(LATE, 0x90, BYTES);
+    memcpy(at, code, sizeof(code));
+    strcpy((char *)at + 7 + 0x20, file);
+}
+
+static void loop(void)
+{
+    for (unsigned char *at = LATE; at < LATE + BYTES; at += 2)
+        memcpy(at, "\xeb\xfe", 2); // jmp to itself, wherever one begins
+}
+
+// The process beside this one; 0: there is none.
+static int beside(void)
+{
+    char path[64];
+    int pid = 0;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%d", &pid) != 1)
+        pid = 0;
+    if (f)
+        fclose(f);
+    return pid;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    work(600000);
+    if (!strcmp(argv[1], "create")) {
+        if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+            return 2;
+        work(600000); // so that whoever begins anew has begun
+        create(argv[2]);
+    } else {
+        printf("beside: %d\n", beside());
+        fflush(stdout);
+        loop();
+    }
+    work(strcmp(argv[1], "leave") == 0 ? 10000 : 60000000);
+    if (!strcmp(argv[1], "leave"))
+        kill(getpid(), SIGKILL);
+    puts("survived");
+    return 0;
+}
