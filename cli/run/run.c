@@ -311,10 +311,14 @@ static void check_trace(const struct run_options *o)
 static void make_trace(const char *name)
 {
     char *path = name_expand_or_die(name, getpid(), "--trace-refs");
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666), e = errno;
+    struct stat st;
 
+    // A pipe, with somebody at its other end or not: pieces are written at their places in the file.
+    if (fd < 0 ? e == ENXIO : fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+        die(UTIL_USAGE, "%s: a reference trace cannot be written to a pipe", path);
     if (fd < 0)
-        die(UTIL_USAGE, "%s: cannot be made for --trace-refs: %s", path, strerror(errno));
+        die(UTIL_USAGE, "%s: cannot be made for --trace-refs: %s", path, strerror(e));
     close(fd);
     free(path);
 }

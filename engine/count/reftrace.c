@@ -169,7 +169,8 @@ static bool make_file(void)
         engine_msg("warning: %s: the name is too long for a reference trace", name);
         return false;
     }
-    fd = (int)sys_open(trace.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    // A pipe without a reader must not hold up who has blocked all signals.
+    fd = (int)sys_open(trace.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0) {
         engine_msg("warning: %s: cannot be made for the reference trace: error %d", trace.path,
                    -fd);

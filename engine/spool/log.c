@@ -62,7 +62,8 @@ void log_own(void)
 
     if (!log_is_own(name) || !log_path(path, sizeof(path), name))
         return;
-    fd = (int)sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    fd = (int)sys_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+                       0666);
     if (fd < 0) {
         engine_msg("%s: cannot be opened for the messages of this process: error %d", path, -fd);
         return;

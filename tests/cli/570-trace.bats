@@ -109,6 +109,17 @@ are no references; leave one of them out"
     [ "$status" = 2 ]
 }
 
+# It waited for ever, deaf to signals: for a reader, or for one that had gone when the file had been tried.
+@test "a pipe takes no trace, with a reader and without" {
+    mkfifo pipe
+    timeout -k 1 20 "$BUILD/bin/quern" run --trace-refs=pipe true 2>said || status=$?
+    same "$status $(cat said)" "2 quern: $FOLDER/pipe: a reference trace cannot be written to a pipe"
+    cat pipe >/dev/null 3>&- &
+    timeout -k 1 20 "$BUILD/bin/quern" run --trace-refs=pipe true 2>said || status=$?
+    same "$status $(cat said)" "2 quern: $FOLDER/pipe: a reference trace cannot be written to a pipe"
+    kill $! || true
+}
+
 @test "damaged traces" {
     real
     quern run -q --trace-refs=t -o profile ./prog
