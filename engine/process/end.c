@@ -104,8 +104,10 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
         kept_save();
     if ((kind == SPOOL_END_SIGNAL && die_leaves_core(code)) || tracer_is_there() ||
         exit_signal_is_own) {
-        if (finish_in_child(kind, code))
+        if (finish_in_child(kind, code)) {
             engine_msg("warning: the profile was not written");
+            spooler_say_kept();
+        }
         if (kind == SPOOL_END_SIGNAL)
             die_as_client(t, code);
         sys_exit_group(code);

@@ -330,8 +330,10 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
         world = true;
         log_drain_all(0);
         kept_save();
-        if (finish_in_child(SPOOL_END_EXIT, 0))
+        if (finish_in_child(SPOOL_END_EXIT, 0)) {
             engine_msg("warning: the profile was not written before the program executed another");
+            spooler_say_kept();
+        }
     } else if (ends) {
         spooler_drop();
     }

@@ -186,6 +186,13 @@ bool seccomp_to_kernel(struct thread *of)
     return !filters_fail;
 }
 
+static u32 said_kept;
+
+void spooler_say_kept(void)
+{
+    said_kept++;
+}
+
 int finish_in_child(u32 kind, s32 code)
 {
     assert_int_equal(kind, SPOOL_END_EXIT);
@@ -642,6 +649,7 @@ static void test_native_ends(void **state)
     assert_native("{LyFmkX}", given.path);
     assert_string_equal(
         said(), "warning: the profile was not written before the program executed another\n");
+    assert_int_equal(said_kept, 1);
     fresh(0);
     filters_fail = true;
     exec("elf");

@@ -621,6 +621,30 @@ static void alone(void)
     sys_exit_group(-call());
 }
 
+// Who has left for another numbering of processes has no child in it yet.
+static void first_of_its_numbering(void)
+{
+    if (sys_call1(SYS_unshare, CLONE_NEWPID))
+        sys_exit_group(99);
+    sys_exit_group(-call());
+}
+
+static void test_numbering(void **state)
+{
+    static int (*const calls[])(void) = { child_call, dump_call };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        setup(NULL);
+        call = calls[i];
+        if (in_child(first_of_its_numbering) == EXITED(99))
+            skip(); // only who may make one can
+        setup(NULL);
+        assert_int_equal(in_child(first_of_its_numbering), EXITED(EAGAIN));
+        assert_int_equal(did->ran, 0);
+    }
+}
+
 static void test_no_child(void **state)
 {
     static int (*const calls[])(void) = { child_call, dump_call };
@@ -743,6 +767,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test_setup_teardown(test_in_child, setup_blocked, teardown_blocked),
         cmocka_unit_test_setup_teardown(test_in_child_fails, setup_blocked, teardown_blocked),
         cmocka_unit_test_setup_teardown(test_stat_in_child, setup_blocked, teardown_blocked),
+        cmocka_unit_test_setup(test_numbering, setup),
         cmocka_unit_test_setup(test_no_child, setup),
         cmocka_unit_test_setup_teardown(test_dump, setup_blocked, teardown_blocked),
         cmocka_unit_test_setup_teardown(test_names, setup_blocked, teardown_blocked),
