@@ -25,6 +25,7 @@
 
 static bool forgone; // there are to be no such processes
 static bool uneven;  // a thread may have rights that others have not
+static bool judged;  // by filters of the client's, which nobody but the client asks: no clerk
 
 static bool is_prctl(u64 option)
 {
@@ -95,7 +96,8 @@ static void allow(void)
     if (forgone)
         return;
     replayer_allow();
-    clerk_allow();
+    if (!judged)
+        clerk_allow();
 }
 
 bool rights_call(struct thread *t, u32 nr)
@@ -125,11 +127,19 @@ void rights_begin(struct thread *t)
     fds_leave_root();
 }
 
-// A clerk would not be judged by the client's filters.
 void rights_end(struct thread *t)
 {
-    if (is_concerned(t) && !forgone)
-        replayer_allow();
+    if (!is_concerned(t))
+        return;
+    judged = true;
+    allow();
+}
+
+void rights_judged(void)
+{
+    judged = true;
+    kept_never();
+    clerk_leave();
 }
 
 void rights_forgo(struct thread *t)

@@ -17,6 +17,9 @@ bool rights_call(struct thread *t, u32 nr);
 void rights_begin(struct thread *t);
 void rights_end(struct thread *t);
 
+// The program begins with filters, those of who executed it.
+void rights_judged(void);
+
 // Before something after which it cannot be told when the rights are gone: there are no such
 // processes in this one any more.
 void rights_forgo(struct thread *t);

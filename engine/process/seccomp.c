@@ -11,6 +11,7 @@
 #include "engine/base/safemem.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/end.h"
+#include "engine/process/rights.h"
 #include "engine/process/seccomp_bpf.h"
 #include "engine/signal/deliver.h"
 #include "engine/spool/spooler.h"
@@ -281,8 +282,10 @@ void seccomp_take_over(struct thread *t)
         MODE(t) = SECCOMP_MODE_FILTER;
         from += sizeof(n) + bytes;
     }
-    if (FILTERS(t))
-        gate_make_all_slow();
+    if (!FILTERS(t))
+        return;
+    gate_make_all_slow();
+    rights_judged();
 }
 
 // "If the call comes from the engine's image: allow", in front of the client's program.

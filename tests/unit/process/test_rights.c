@@ -163,7 +163,7 @@ static void test_others(void **state)
     assert_string_equal(did, "");
 }
 
-// A filter of the client's judges nobody but the client: no clerk any more.
+// A filter of the client's judges nobody but the client: no clerk any more, whatever comes then.
 static void test_seccomp(void **state)
 {
     (void)state;
@@ -171,6 +171,11 @@ static void test_seccomp(void **state)
     assert_string_equal(did, "[krch]/");
     rights_end(t);
     assert_string_equal(did, "[krch]/R");
+    assert_true(call(SYS_setuid, (u64)sys_call0(SYS_getuid), 0, 0));
+    assert_string_equal(did, "[krch]/{}R");
+    memset(did, 0, sizeof(did));
+    rights_judged();
+    assert_string_equal(did, "kc");
 }
 
 static void test_int80(void **state)
@@ -233,7 +238,7 @@ static void test_forgone(void **state)
     (void)state;
     assert_true(call(SYS_setns, ~0ul, CLONE_NEWNS, 0));
     assert_int_equal(answer, -EBADF);
-    assert_string_equal(did, "[krch]{}RC");
+    assert_string_equal(did, "[krch]{}R");
     assert_true(call(SYS_setns, ~0ul, CLONE_NEWPID, 0));
     assert_string_equal(did, "[krch]{}");
     rights_end(t);
@@ -251,12 +256,12 @@ int main(void)
         cmocka_unit_test_setup(test_order, setup),
         cmocka_unit_test_setup(test_calls, setup),
         cmocka_unit_test_setup(test_others, setup),
-        cmocka_unit_test_setup(test_seccomp, setup),
         cmocka_unit_test_setup(test_int80, setup),
         cmocka_unit_test_setup(test_files, setup),
         cmocka_unit_test_setup(test_fork, setup),
         // these change what comes behind them
         cmocka_unit_test_setup(test_thread_ends, setup),
+        cmocka_unit_test_setup(test_seccomp, setup),
         cmocka_unit_test_setup(test_forgone, setup),
     };
 
