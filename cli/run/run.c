@@ -314,7 +314,7 @@ static void make_trace(const char *name)
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666), e = errno;
     struct stat st;
 
-    // A pipe, with somebody at its other end or not: pieces are written at their places in the file.
+    // A pipe, with somebody at its other end or not: pieces are written at their places there.
     if (fd < 0 ? e == ENXIO : fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
         die(UTIL_USAGE, "%s: a reference trace cannot be written to a pipe", path);
     if (fd < 0)

@@ -43,10 +43,17 @@ struct buffer {
     const u64 *from, *end;
 };
 
+// How far a replay had come, and when, in the time on processors of who replays.
+struct progress {
+    u64 record, pulse, ns;
+    u32 done;
+};
+
 struct job {
     u32 state;       // enum job_state; JOB_AWAITED: busy, and its thread sleeps
     u32 given, done; // buffers, counted for ever: by the thread, by who is at the oldest
     u32 until;       // JOB_AWAITED: so many may wait when its thread is woken
+    struct progress progress; // of its thread, as the process saw it
     struct buffer buffer[TA_LOGS];
 };
 
@@ -59,6 +66,7 @@ static struct {
     u32 starting;
     bool cannot;             // there was no process to be had
     u32 over;                // none is to be started
+    u32 stuck;               // thread whose replay does not end
     u32 began;               // there is one, or it has been killed, and there will be no other
     s32 client;              // its process
     s32 client_fd;           // the same; negative where there are no such descriptors
@@ -175,6 +183,48 @@ static bool is_over(void)
     return __atomic_load_n(&replayer.quit, __ATOMIC_SEQ_CST) || is_gone();
 }
 
+static u64 processor_ns(u32 pid)
+{
+    struct k_timespec t = { 0, 0 };
+
+    sys_clock_gettime(CLOCK_CPU_OF(pid), &t);
+    return (u64)t.sec * 1000000000 + (u64)t.nsec;
+}
+
+// A client that writes at random can make a replay of its records endless. Whether that of t's, by
+// process pid, has not gone on for so long since *p, which is what was seen before.
+static bool is_stuck(const struct thread *t, struct progress *p, u32 pid, u64 most)
+{
+    struct progress now = { __atomic_load_n(&t->record, __ATOMIC_RELAXED),
+                            __atomic_load_n(&t->replay_pulse, __ATOMIC_RELAXED),
+                            processor_ns(pid),
+                            __atomic_load_n(&job_of(t)->done, __ATOMIC_RELAXED) };
+
+    if (p->ns && now.record == p->record && now.pulse == p->pulse && now.done == p->done)
+        return now.ns > p->ns && now.ns - p->ns >= most;
+    *p = now;
+    return false;
+}
+
+// What threads replay themselves, most often with all signals blocked: when one does not go on
+// while the client's threads have had that time each, it is told, and gives up.
+static void look_at_threads(void)
+{
+    struct thread *t;
+    u32 slot = 0;
+
+    while ((t = threads_next_live(&slot))) {
+        struct progress *p = &job_of(t)->progress;
+
+        if (!__atomic_load_n(&t->replay_end, __ATOMIC_ACQUIRE)) {
+            p->ns = 0;
+        } else if (is_stuck(t, p, (u32)replayer.client, STUCK_NS * threads_count())) {
+            __atomic_store_n(&replayer.stuck, (u32)t->tid, __ATOMIC_SEQ_CST);
+            sys_tgkill(replayer.client, t->tid, SANDBOX_SIGNAL);
+        }
+    }
+}
+
 // The client was killed. None of its threads runs, but they may have held locks.
 static void inherit(void)
 {
@@ -213,6 +263,7 @@ static void sleep(void)
     struct k_timespec second = { 1, 0 };
     u32 seen = __atomic_load_n(&replayer.word, __ATOMIC_SEQ_CST);
 
+    look_at_threads();
     __atomic_store_n(&replayer.asleep, 1, __ATOMIC_SEQ_CST);
     if (!take_any() && !is_over())
         sys_futex(&replayer.word, FUTEX_WAIT_PRIVATE, seen, &second);
@@ -342,37 +393,26 @@ static void take_over(struct thread *t)
     job_inherit(job_of(t), t);
 }
 
-// What a thread that waits has seen of who replays, and when that was, in the process's own time.
-struct progress {
-    u64 record, pulse, ns;
-    u32 done;
-};
-
-static u64 processor_ns(u32 pid)
-{
-    struct k_timespec t = { 0, 0 };
-
-    sys_clock_gettime(CLOCK_CPU_OF(pid), &t);
-    return (u64)t.sec * 1000000000 + (u64)t.nsec;
-}
-
-// A client that writes at random can make a replay of its records endless.
+// Who waits for the process looks whether it goes on.
 static void check_progress(const struct thread *t, struct progress *p)
 {
-    const struct job *j = job_of(t);
     u32 tid = __atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST);
-    struct progress now = { __atomic_load_n(&t->record, __ATOMIC_RELAXED),
-                            __atomic_load_n(&t->replay_pulse, __ATOMIC_RELAXED),
-                            tid ? processor_ns(tid) : 0,
-                            __atomic_load_n(&j->done, __ATOMIC_RELAXED) };
 
-    if (!p->ns || now.record != p->record || now.pulse != p->pulse || now.done != p->done) {
-        *p = now;
-        return;
-    }
-    if (!tid || now.ns < p->ns || now.ns - p->ns < STUCK_NS)
+    if (!tid || !is_stuck(t, p, tid, STUCK_NS))
         return;
     sys_call2(SYS_kill, tid, SIGKILL);
+    replayer_give_up();
+}
+
+bool replayer_says_stuck(const struct thread *t, int sig, const struct k_siginfo *info)
+{
+    return sig == SANDBOX_SIGNAL && info->code == SI_TKILL &&
+           (u32)info->pid == __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) &&
+           (u32)t->tid == __atomic_load_n(&replayer.stuck, __ATOMIC_SEQ_CST);
+}
+
+_Noreturn void replayer_give_up(void)
+{
     engine_die(ENGINE_DAMAGED "a replay does not end");
 }
 

@@ -12,6 +12,7 @@
 #ifndef QUERN_ENGINE_REPLAYER_H
 #define QUERN_ENGINE_REPLAYER_H
 
+#include "engine/base/sys.h"
 #include "engine/thread/thread.h"
 
 // With the spool mapped, before the first thread.
@@ -46,6 +47,11 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 
 // All that t has handed over has been replayed when this returns. @signal-safe
 void replayer_settle(struct thread *t);
+
+// A signal that t got says that what it replays does not end: then it gives up, with a sentence.
+// @signal-safe
+bool replayer_says_stuck(const struct thread *t, int sig, const struct k_siginfo *info);
+_Noreturn void replayer_give_up(void);
 
 // The process is to end, and has when this returns; what waits is left to the threads. Before the
 // memory is left by an exec or an end, and before the client waits for children of all kinds. No

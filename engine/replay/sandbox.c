@@ -26,32 +26,45 @@
 
 // Each row jumps over those below it to ALLOW. Memory is neither mapped nor protected: all that a
 // replay needs is there, but for pages that the kernel is asked for ahead (madvise). That it is
-// alive is asked of a process by kill() with signal 0, where the kernel has no pidfd.
+// alive is asked of a process by kill() with signal 0, where the kernel has no pidfd. The client
+// alone can be sent a signal, and one only.
+#define CLIENT 23 // the row with its number
 static const struct k_bpf_insn filter[] = {
     LOAD(arch),
-    EQUAL(AUDIT_ARCH_X86_64, 0, 17),
+    EQUAL(AUDIT_ARCH_X86_64, 0, 22),
     LOAD(nr),
-    EQUAL(SYS_futex, 16, 0),
-    EQUAL(SYS_ppoll, 15, 0),
-    EQUAL(SYS_madvise, 14, 0),
-    EQUAL(SYS_sched_yield, 13, 0),
-    EQUAL(SYS_clock_gettime, 12, 0),
-    EQUAL(SYS_gettid, 11, 0),
-    EQUAL(SYS_getpid, 10, 0),
-    EQUAL(SYS_getppid, 9, 0),
-    EQUAL(SYS_rt_sigreturn, 8, 0),
-    EQUAL(SYS_setitimer, 7, 0),
-    EQUAL(SYS_exit, 6, 0),
-    EQUAL(SYS_exit_group, 5, 0),
-    EQUAL(SYS_restart_syscall, 4, 0),
+    EQUAL(SYS_futex, 21, 0),
+    EQUAL(SYS_ppoll, 20, 0),
+    EQUAL(SYS_madvise, 19, 0),
+    EQUAL(SYS_sched_yield, 18, 0),
+    EQUAL(SYS_clock_gettime, 17, 0),
+    EQUAL(SYS_gettid, 16, 0),
+    EQUAL(SYS_getpid, 15, 0),
+    EQUAL(SYS_getppid, 14, 0),
+    EQUAL(SYS_rt_sigreturn, 13, 0),
+    EQUAL(SYS_setitimer, 12, 0),
+    EQUAL(SYS_exit, 11, 0),
+    EQUAL(SYS_exit_group, 10, 0),
+    EQUAL(SYS_restart_syscall, 9, 0),
     EQUAL(SYS_kill, 0, 2),
     LOAD(args[1]),
+    EQUAL(0, 6, 5),
+    EQUAL(SYS_tgkill, 0, 4),
+    LOAD(args[2]),
+    EQUAL(SANDBOX_SIGNAL, 0, 2),
+    LOAD(args[0]),
     EQUAL(0, 1, 0),
     ANSWER(SECCOMP_RET_EPERM),
     ANSWER(SECCOMP_RET_ALLOW),
 };
+_Static_assert(ARRAY_SIZE(filter) == SANDBOX_ROWS, "room where it is made");
 
-const struct sandbox_filter sandbox_filter = { ARRAY_SIZE(filter), filter };
+u32 sandbox_filter(s32 client, struct k_bpf_insn rows[SANDBOX_ROWS])
+{
+    memcpy(rows, filter, sizeof(filter));
+    rows[CLIENT].k = (u32)client;
+    return SANDBOX_ROWS;
+}
 
 void sandbox_restorer(void); // sandbox.S
 
@@ -104,10 +117,11 @@ static void look_each_second(s32 client)
 
 long sandbox_enter(s32 client)
 {
+    struct k_bpf_insn rows[SANDBOX_ROWS];
     const struct {
         u64 length;
         const struct k_bpf_insn *insns;
-    } program = { ARRAY_SIZE(filter), filter };
+    } program = { sandbox_filter(client, rows), rows };
     struct k_rlimit none = { 0, 0 };
     long ret;
 

@@ -49,6 +49,9 @@ static void kernel_action(int sig, const struct k_sigaction *client, struct k_si
         kernel->flags |= SA_RESTART;
     else
         kernel->flags |= client->flags & SA_RESTART;
+    // What the engine does in a handler may fault, too; who sends such a signal is put aside.
+    if (ours)
+        kernel->flags |= SA_NODEFER;
     kernel->mask = SIGNAL_ALL_BUT_SYNC;
 }
 

@@ -23,6 +23,7 @@
 #include "engine/count/reftrace.h"
 #include "engine/count/strings.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
@@ -498,6 +499,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     regs_from_context(&u, &uc->mc);
     if (!t || !t->sig)
         crashed(NULL, info, &u);
+    if (replayer_says_stuck(t, sig, info))
+        replayer_give_up();
     if (info->code == MASK_GIVEN_AWAY)
         info->code = SI_USER;
     nested = in_handler(t, &u);

@@ -48,10 +48,14 @@ static void create(const char *file)
     strcpy((char *)at + 7 + 0x20, file);
 }
 
+// Nops, wherever one begins, and a jump back to the first.
 static void loop(void)
 {
-    for (unsigned char *at = LATE; at < LATE + BYTES; at += 2)
-        memcpy(at, "\xeb\xfe", 2); // jmp to itself, wherever one begins
+    int back = -(BYTES + 5);
+
+    memset(LATE, 0x90, BYTES);
+    LATE[BYTES] = 0xe9; // jmp
+    memcpy(LATE + BYTES + 1, &back, sizeof(back));
 }
 
 // The process beside this one; 0: there is none.
@@ -69,8 +73,27 @@ static int beside(void)
     return pid;
 }
 
+// It sleeps: nothing is left to replay, and nobody executes what is overwritten now.
+static void until_it_sleeps(int pid)
+{
+    char path[64], line[512] = "";
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    for (int seen = 0; seen < 3;) {
+        FILE *f = fopen(path, "r");
+
+        if (!f || !fgets(line, sizeof(line), f))
+            return; // there is none
+        fclose(f);
+        seen = strstr(line, ") S ") ? seen + 1 : 0;
+        usleep(2000);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    int pid;
+
     if (argc < 2)
         return 2;
     work(600000);
@@ -78,12 +101,15 @@ int main(int argc, char **argv)
         if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
             return 2;
         work(600000); // so that whoever begins anew has begun
-        create(argv[2]);
-    } else {
-        printf("beside: %d\n", beside());
-        fflush(stdout);
-        loop();
     }
+    pid = beside();
+    printf("beside: %d\n", pid);
+    fflush(stdout);
+    until_it_sleeps(pid);
+    if (!strcmp(argv[1], "create"))
+        create(argv[2]);
+    else
+        loop();
     work(strcmp(argv[1], "leave") == 0 ? 10000 : 60000000);
     if (!strcmp(argv[1], "leave"))
         kill(getpid(), SIGKILL);

@@ -22,11 +22,20 @@
 
 #define SET_CHILD_SUBREAPER 36
 
+#define PARENT 4711
+
+static struct k_bpf_insn rows[SANDBOX_ROWS];
+
+static u32 answer_to(s32 nr, u32 arch, u64 first, u64 second, u64 third)
+{
+    struct k_seccomp_data d = { .nr = nr, .arch = arch, .args = { first, second, third } };
+
+    return seccomp_run(rows, sandbox_filter(PARENT, rows), &d);
+}
+
 static u32 answer(s32 nr, u32 arch, u64 second)
 {
-    struct k_seccomp_data d = { .nr = nr, .arch = arch, .args = { 0, second } };
-
-    return seccomp_run(sandbox_filter.insns, sandbox_filter.length, &d);
+    return answer_to(nr, arch, PARENT, second, 9);
 }
 
 static void test_filter(void **state)
@@ -39,7 +48,7 @@ static void test_filter(void **state)
     u32 k = 0;
 
     (void)state;
-    assert_int_equal(seccomp_validate(sandbox_filter.insns, sandbox_filter.length), 0);
+    assert_int_equal(seccomp_validate(rows, sandbox_filter(PARENT, rows)), 0);
     for (s32 nr = 0; nr < 1000; nr++) {
         bool one = k < ARRAY_SIZE(allowed) && allowed[k] == nr;
 
@@ -53,6 +62,10 @@ static void test_filter(void **state)
     assert_int_equal(answer(SYS_kill, AUDIT_ARCH_X86_64, 0), ALLOW);
     assert_int_equal(answer(SYS_kill, AUDIT_ARCH_X86_64, 1ul << 32), ALLOW);
     assert_int_equal(answer(SYS_kill, AUDIT_ARCH_X86_64, 15), EPERM_SAID);
+    // One signal, to a thread of the client.
+    assert_int_equal(answer_to(SYS_tgkill, AUDIT_ARCH_X86_64, PARENT, 4712, SIGSYS), ALLOW);
+    assert_int_equal(answer_to(SYS_tgkill, AUDIT_ARCH_X86_64, 4712, 4712, SIGSYS), EPERM_SAID);
+    assert_int_equal(answer_to(SYS_tgkill, AUDIT_ARCH_X86_64, PARENT, 4712, SIGKILL), EPERM_SAID);
 }
 
 static int status_of(long pid)

@@ -20,6 +20,7 @@
 #include "engine/count/calls.h"
 #include "engine/count/strings.h"
 #include "engine/replay/log.h"
+#include "engine/replay/replayer.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
 #include "engine/signal/mask.h"
@@ -175,6 +176,19 @@ bool mask_give_back(struct thread *of, const struct k_siginfo *what)
     assert_ptr_equal(what, &info);
     note('g');
     return gives_back;
+}
+
+static bool stuck; // a signal that was sent says so
+
+bool replayer_says_stuck(const struct thread *of, int signo, const struct k_siginfo *what)
+{
+    assert_ptr_equal(of, t);
+    return stuck && signo == SIGSYS && what->code == SI_TKILL;
+}
+
+_Noreturn void replayer_give_up(void)
+{
+    engine_die("stuck");
 }
 
 bool log_full(struct thread *of, u64 addr, u64 *r11)
@@ -1059,6 +1073,18 @@ static void test_sigsys(void **state)
     assert_int_equal(corrections, 0);
 }
 
+// Whatever the thread is at.
+static void test_stuck(void **state)
+{
+    (void)state;
+    stuck = true;
+    assert_false(comes(SIGSYS, SI_TKILL, at(WHERE_OUTSIDE)));
+    assert_string_equal(died, "stuck");
+    assert_string_equal(did, "");
+    stuck = false;
+    assert_true(comes(SIGSYS, SI_TKILL, at(WHERE_OUTSIDE)));
+}
+
 static void test_client_memory(void **state)
 {
     (void)state;
@@ -1284,6 +1310,7 @@ int main(void)
         cmocka_unit_test_setup(test_buffers, setup),
         cmocka_unit_test_setup(test_alignment, setup),
         cmocka_unit_test_setup(test_sigsys, setup),
+        cmocka_unit_test_setup(test_stuck, setup),
         cmocka_unit_test_setup(test_client_memory, setup),
         cmocka_unit_test_setup(test_crash, setup),
         cmocka_unit_test_setup(test_full_disk, setup),
