@@ -24,6 +24,19 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
+// What a program names may be anything: a pipe would be waited for.
+static int open_regular(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 static int open_build_id(Elf *elf, struct debugfile_watch *w)
 {
     const void *id;
@@ -39,20 +52,20 @@ static int open_build_id(Elf *elf, struct debugfile_watch *w)
                         ((const unsigned char *)id)[i]);
     snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
     w->look(w->ctx, path);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return open_regular(path);
 }
 
 // The checksum says that the file belongs to the program; a file with the same name may be older or
 // newer.
 static int open_checked(const char *path, GElf_Word crc)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_regular(path);
     bool same = false;
 
     if (fd < 0)
         return -1;
     struct stat st;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+    if (fstat(fd, &st) == 0 && st.st_size > 0) {
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map != MAP_FAILED) {
             same = crc32_z(0, map, (size_t)st.st_size) == crc;

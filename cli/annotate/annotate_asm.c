@@ -13,6 +13,7 @@
 #include "cli/shared/objdump.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 struct place {
@@ -183,6 +184,8 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
     uint32_t func = l->place[first].func;
     struct quern_func g = quern_profile_func_get(a->p, func);
     const char *object = quern_profile_str(a->p, g.object);
+    struct stat st;
+    int fd = *object ? trust_open(object, &st) : -1;
     pid_t pid = 0;
     FILE *f = NULL;
 
@@ -195,14 +198,16 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
     table_head(&a->table);
     fputs("\n\n", stdout);
     fflush(stdout);
-    if (*object && access(object, R_OK) == 0)
+    if (fd >= 0)
         // 16 more bytes: the last instruction whole
-        f = objdump_open(object, l->place[first].addr, l->place[end - 1].addr + 16, false, &pid);
+        f = objdump_open(fd, l->place[first].addr, l->place[end - 1].addr + 16, false, &pid);
     else
         printf("(the object file is not there: addresses only)\n\n");
     list_range(l, first, end, f);
     if (pid > 0 && !objdump_close(f, pid))
         warn("objdump cannot be run; install binutils to see instructions");
+    if (fd >= 0)
+        close(fd);
     putchar('\n');
 }
 

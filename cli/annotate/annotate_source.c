@@ -5,17 +5,16 @@
 // --auto=yes, those of the functions shown.
 #include "cli/annotate/annotate.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
+#include "cli/shared/source.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
-struct source {
+struct listed {
     uint32_t file;    // string number; QUERN_NONE: nothing was recorded for it
     const char *name; // as shown
     const char *dir;  // the include directory it was found in, or NULL
@@ -40,7 +39,7 @@ struct call {
 
 struct listing {
     struct annotate *a;
-    struct source *source;
+    struct listed *source;
     size_t source_count;
     struct line *line;
     size_t line_count, line_cap;
@@ -60,15 +59,14 @@ struct listing {
 static char *try_path(const char *dir, const char *name)
 {
     char *path = xasprintf("%s%s", dir, name);
-    struct stat st;
 
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+    if (source_is_there(path))
         return path;
     free(path);
     return NULL;
 }
 
-static void locate(const struct annotate *a, struct source *s)
+static void locate(const struct annotate *a, struct listed *s)
 {
     if ((s->path = try_path("", s->name)))
         return;
@@ -120,11 +118,11 @@ static void choose(struct listing *l)
 
     l->source = xcalloc(a->user_count + a->order_count + 1, sizeof(*l->source));
     for (size_t i = 0; i < a->user_count; i++) {
-        struct source *s = &l->source[l->source_count];
+        struct listed *s = &l->source[l->source_count];
         uint32_t file = match_user(a, a->user[i]);
         if (file != QUERN_NONE && chosen(l, file))
             continue;
-        *s = (struct source){ .name = a->user[i], .user = 1, .file = file };
+        *s = (struct listed){ .name = a->user[i], .user = 1, .file = file };
         locate(a, s);
         if (!s->path && file != QUERN_NONE) {
             s->name = quern_profile_str(a->p, file);
@@ -142,7 +140,7 @@ static void choose(struct listing *l)
             continue;
         seen[file] = 1;
         l->source[l->source_count] =
-            (struct source){ .name = quern_profile_str(a->p, file), .file = file };
+            (struct listed){ .name = quern_profile_str(a->p, file), .file = file };
         locate(a, &l->source[l->source_count++]);
     }
     free(seen);
@@ -315,23 +313,13 @@ static void collect(struct listing *l)
     BOX_RULE     \
     "@@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@ WARNING @@\n" BOX_RULE
 
-static int newer(const struct annotate *a, const char *path)
-{
-    struct stat st;
-
-    if (!a->mtime.tv_sec || stat(path, &st) < 0)
-        return 0;
-    return st.st_mtim.tv_sec > a->mtime.tv_sec ||
-           (st.st_mtim.tv_sec == a->mtime.tv_sec && st.st_mtim.tv_nsec > a->mtime.tv_nsec);
-}
-
 static void put_counts(struct listing *l, const quern_count *v, uint64_t present)
 {
     table_row(&l->a->table, v, present);
     putchar(' ');
 }
 
-static void put_calls(struct listing *l, const struct source *s, uint64_t line, size_t *next)
+static void put_calls(struct listing *l, const struct listed *s, uint64_t line, size_t *next)
 {
     char calls[80];
 
@@ -353,7 +341,7 @@ static void marker(uint64_t line)
 }
 
 // Lines with a cost or a call, merged in order: the next one at or after `line`.
-static uint64_t next_marked(const struct listing *l, const struct source *s, uint64_t line)
+static uint64_t next_marked(const struct listing *l, const struct listed *s, uint64_t line)
 {
     size_t lo = s->first, hi = s->end;
     uint64_t best = UINT64_MAX;
@@ -381,7 +369,7 @@ static uint64_t next_marked(const struct listing *l, const struct source *s, uin
     return best;
 }
 
-static void warn_bogus(const struct source *s, int is_newer)
+static void warn_bogus(const struct listed *s, int is_newer)
 {
     printf("\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n",
            s->path);
@@ -394,7 +382,7 @@ static void warn_bogus(const struct source *s, int is_newer)
     fputs("@@\n" BOX_RULE, stdout);
 }
 
-static void list_head(struct listing *l, const struct source *s, int is_newer)
+static void list_head(struct listing *l, const struct listed *s, int is_newer)
 {
     struct annotate *a = l->a;
 
@@ -412,7 +400,7 @@ static void list_head(struct listing *l, const struct source *s, int is_newer)
 }
 
 // What costs of the file are left behind its last line, and those that have none.
-static void list_rest(struct listing *l, const struct source *s, size_t next, int is_newer)
+static void list_rest(struct listing *l, const struct listed *s, size_t next, int is_newer)
 {
     if (next < s->end) {
         for (; next < s->end; next++) {
@@ -431,7 +419,7 @@ static void list_rest(struct listing *l, const struct source *s, size_t next, in
 }
 
 // One line of the file, with its costs when it is that of l->line[*next].
-static void list_line(struct listing *l, const struct source *s, uint64_t line, const char *text,
+static void list_line(struct listing *l, const struct listed *s, uint64_t line, const char *text,
                       size_t n, size_t *next)
 {
     static const quern_count none[1];
@@ -449,25 +437,23 @@ static void list_line(struct listing *l, const struct source *s, uint64_t line, 
     putchar('\n');
 }
 
-static void list_file(struct listing *l, struct source *s)
+static void list_file(struct listing *l, struct listed *s)
 {
     struct annotate *a = l->a;
-    FILE *f = fopen(s->path, "r");
-    char *text = NULL;
-    size_t cap = 0, next = s->first, calls = s->calls;
+    struct source file = source_read(s->path, a->mtime);
+    size_t next = s->first, calls = s->calls;
     uint64_t line = 0, end = 0, mark;
-    int is_newer = newer(a, s->path), open = 0;
-    ssize_t n;
+    int open = 0;
 
-    if (!f) {
-        warn("%s: %s", s->path, strerror(errno));
+    if (!file.path)
         return;
-    }
-    list_head(l, s, is_newer);
+    list_head(l, s, file.changed);
     if (next < s->end && l->line[next].line == 0)
         next++;
     mark = next_marked(l, s, 1);
-    while ((n = getline(&text, &cap, f)) > 0) {
+    while (line < file.lines) {
+        const char *text = file.text + file.start[line];
+        size_t n = file.start[line + 1] - file.start[line];
         line++;
         // A stretch begins `context` lines before a marked line and ends as many after the last.
         if (!open && mark != UINT64_MAX && (mark <= a->context || line >= mark - a->context)) {
@@ -477,7 +463,7 @@ static void list_file(struct listing *l, struct source *s)
         }
         if (!open)
             continue;
-        list_line(l, s, line, text, (size_t)n, &next);
+        list_line(l, s, line, text, n, &next);
         put_calls(l, s, line, &calls);
         if (line >= mark) {
             end = a->context > UINT64_MAX - line ? UINT64_MAX : line + a->context;
@@ -493,10 +479,9 @@ static void list_file(struct listing *l, struct source *s)
             open = 0;
         }
     }
-    free(text);
-    fclose(f);
     l->annotated_files++;
-    list_rest(l, s, next, is_newer);
+    list_rest(l, s, next, file.changed);
+    source_put(&file);
 }
 
 static int cmp_name(const void *a, const void *b)
@@ -524,7 +509,7 @@ static void list_missing(const struct listing *l)
     free(names);
 }
 
-static void put_title(const struct annotate *a, const struct source *s)
+static void put_title(const struct annotate *a, const struct listed *s)
 {
     const char *name = s->name;
 
@@ -543,7 +528,7 @@ size_t annotate_sources(struct annotate *a)
     collect(&l);
     l.annotated = xcalloc(a->events + 1, sizeof(*l.annotated));
     for (size_t i = 0; i < l.source_count; i++) {
-        struct source *s = &l.source[i];
+        struct listed *s = &l.source[i];
         if (!s->path) {
             if (s->user) {
                 warn("%s: no such source file, neither here nor below an --include directory",

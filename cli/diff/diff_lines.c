@@ -6,21 +6,20 @@
 // which.
 #include "cli/diff/diff.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/shared/align.h"
 #include "cli/shared/read.h"
+#include "cli/shared/source.h"
 #include "cli/shared/table.h"
 #include "cli/shared/util.h"
 
 // ---- Texts ----
 
 struct text {
-    char *buf;
+    struct source file;
     char **line;  // NUL-terminated; line[0] is line 1
     uint32_t *id; // equal lines have equal ids
     size_t n;
@@ -29,9 +28,8 @@ struct text {
 static char *try_file(const char *dir, const char *name)
 {
     char *path = *dir ? xasprintf("%s/%s", dir, name) : xstrdup(name);
-    struct stat st;
 
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+    if (source_is_there(path))
         return path;
     free(path);
     return NULL;
@@ -51,41 +49,27 @@ static char *locate(const struct diff_side *s, const char *name)
 
 static int load(struct text *t, const char *path, struct quern_profile *ids)
 {
-    FILE *f = fopen(path, "r");
-    size_t cap = 0, n = 0, got;
+    struct source file = source_read(path, (struct timespec){ 0 });
 
-    memset(t, 0, sizeof(*t));
-    if (!f) {
-        warn("%s: %s", path, strerror(errno));
+    *t = (struct text){ .file = file, .n = file.lines };
+    if (!file.path)
         return -1;
-    }
-    do {
-        if (cap - n < 65536)
-            t->buf = xrealloc(t->buf, (cap = cap * 2 + 131072) + 1);
-        got = fread(t->buf + n, 1, cap - n, f);
-        n += got;
-    } while (got);
-    fclose(f);
-    t->buf[n] = 0;
-    for (char *s = t->buf, *e; s < t->buf + n; s = e + 1) {
-        e = memchr(s, '\n', (size_t)(t->buf + n - s));
-        if (!e)
-            e = t->buf + n;
-        *e = 0;
-        if ((t->n & (t->n + 1)) == 0) {
-            size_t room = (t->n + 1) * 2;
-            t->line = xrealloc(t->line, room * sizeof(*t->line));
-            t->id = xrealloc(t->id, room * sizeof(*t->id));
-        }
-        t->line[t->n] = s;
-        t->id[t->n++] = quern_profile_string(ids, s, -1);
+    t->line = xcalloc(t->n + 1, sizeof(*t->line));
+    t->id = xcalloc(t->n + 1, sizeof(*t->id));
+    for (size_t i = 0; i < t->n; i++) {
+        char *end = file.text + file.start[i + 1];
+
+        if (end[-1] == '\n')
+            end[-1] = 0;
+        t->line[i] = file.text + file.start[i];
+        t->id[i] = quern_profile_string(ids, t->line[i], -1);
     }
     return 0;
 }
 
 static void unload(struct text *t)
 {
-    free(t->buf);
+    source_put(&t->file);
     free(t->line);
     free(t->id);
 }

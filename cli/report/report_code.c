@@ -5,7 +5,6 @@
 // listed, too, unless they are many.
 #include <Zydis/Zydis.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 
 #include "cli/report/report.h"
 #include "cli/shared/objdump.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "report/core/model.h"
 #include "report/core/texts.h"
@@ -29,6 +29,7 @@ enum {
 struct report_object {
     const char *name;
     enum texts_state state;
+    int fd;            // of one for objdump
     const uint8_t *at; // mapped
     size_t size;
     bool foreign; // objdump's
@@ -38,19 +39,14 @@ struct report_object {
 
 static enum texts_state map_object(const struct report *r, struct report_object *o)
 {
-    int fd = open(o->name, O_RDONLY | O_CLOEXEC);
     struct stat st;
     const Elf64_Ehdr *head;
 
-    if (fd < 0)
+    o->fd = trust_open(o->name, &st);
+    if (o->fd < 0 || (size_t)st.st_size < sizeof(*head))
         return TEXTS_NOT_FOUND;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(*head)) {
-        close(fd);
-        return TEXTS_NOT_FOUND;
-    }
     o->size = (size_t)st.st_size;
-    o->at = mmap(NULL, o->size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
+    o->at = mmap(NULL, o->size, PROT_READ, MAP_PRIVATE, o->fd, 0);
     if (o->at == MAP_FAILED) {
         o->at = NULL;
         return TEXTS_NOT_FOUND;
@@ -76,8 +72,12 @@ static struct report_object *object_of(struct report *r, const char *name)
             return &r->object[i];
     r->object = xrealloc(r->object, (r->object_count + 1) * sizeof(*r->object));
     struct report_object *o = &r->object[r->object_count++];
-    *o = (struct report_object){ .name = name };
+    *o = (struct report_object){ .name = name, .fd = -1 };
     o->state = map_object(r, o);
+    if (o->fd >= 0 && !o->foreign) {
+        close(o->fd);
+        o->fd = -1;
+    }
     r->objects++;
     r->objects_missing += o->state == TEXTS_NOT_FOUND;
     return o;
@@ -278,7 +278,7 @@ static uint32_t put_foreign(struct report *r, struct listing *l, const struct re
     if (n == 0 || high - low > FOREIGN_MAX)
         return 0;
     l->at = first_addr;
-    FILE *f = objdump_open(o->name, low, high + 1, true, &pid);
+    FILE *f = objdump_open(o->fd, low, high + 1, true, &pid);
     while (f && count < INSNS_MAX && getline(&line, &cap, f) > 0)
         count += put_dumped(l, line);
     objdump_close(f, pid);
@@ -392,8 +392,11 @@ void report_code_add(struct report *r, uint32_t first, uint32_t end)
 
 void report_code_end(struct report *r)
 {
-    for (size_t i = 0; i < r->object_count; i++)
+    for (size_t i = 0; i < r->object_count; i++) {
         if (r->object[i].at)
             munmap((void *)r->object[i].at, r->object[i].size);
+        if (r->object[i].fd >= 0)
+            close(r->object[i].fd);
+    }
     free(r->object);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,20 +16,29 @@
 
 extern char **environ;
 
-FILE *objdump_open(const char *object, uint64_t first, uint64_t end, bool bytes, pid_t *pid)
+enum { OBJECT_FD = 3 }; // in objdump
+
+// It reads a section whole, which in a file with holes may be larger than the memory. No object with
+// instructions that was met came near this.
+#define OBJECT_LARGEST (INT64_C(4) << 30)
+
+FILE *objdump_open(int object, uint64_t first, uint64_t end, bool bytes, pid_t *pid)
 {
     char *from = xasprintf("--start-address=0x%llx", (unsigned long long)first);
     char *to = xasprintf("--stop-address=0x%llx", (unsigned long long)end);
     const char *show = bytes ? "--insn-width=16" : "--no-show-raw-insn";
-    const char *argv[] = { "objdump", "-d", show, from, to, "--", object, NULL };
+    // Not by the object's own name: another file may be there by now.
+    const char *argv[] = { "objdump", "-d", show, from, to, "/proc/self/fd/3", NULL };
     posix_spawn_file_actions_t actions;
+    struct stat st;
     FILE *f = NULL;
     int fds[2];
 
     *pid = 0;
-    if (pipe2(fds, O_CLOEXEC) == 0) {
+    if (fstat(object, &st) == 0 && st.st_size <= OBJECT_LARGEST && pipe2(fds, O_CLOEXEC) == 0) {
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+        posix_spawn_file_actions_adddup2(&actions, object, OBJECT_FD);
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
         int rc = posix_spawnp(pid, argv[0], &actions, NULL, (char **)argv, environ);
         posix_spawn_file_actions_destroy(&actions);

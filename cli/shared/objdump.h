@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-// Starts objdump on a range of an object; NULL when it cannot be started. Lines of instructions are
-// blanks, the address in hexadecimal, a colon, a tab; with `bytes` those and another tab; the text.
-FILE *objdump_open(const char *object, uint64_t first, uint64_t end, bool bytes, pid_t *pid);
+// Starts objdump on a range of an open object; NULL when it cannot be started, or the object is too
+// large. Lines of instructions are blanks, the address in hexadecimal, a colon, a tab; with `bytes`
+// those and another tab; the text.
+FILE *objdump_open(int object, uint64_t first, uint64_t end, bool bytes, pid_t *pid);
 // True when it could be run to its end. Either may be none (NULL, 0).
 bool objdump_close(FILE *f, pid_t pid);
 

@@ -4,35 +4,39 @@
 #include "cli/shared/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/shared/align.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "quern/profile.h"
 
 enum { READ_LARGEST = 256 << 20 }; // what is larger is hardly a source
 
-static bool is_file(const char *path, struct stat *st)
+// As trust_open(); the path is given up or found.
+static int try_path(char *path, struct stat *st, char **found)
 {
-    return stat(path, st) == 0 && S_ISREG(st->st_mode);
+    int fd = trust_open(path, st);
+
+    if (fd >= 0)
+        *found = path;
+    else
+        free(path);
+    return fd;
 }
 
-static char *locate(const struct option_list *include, const char *name, struct stat *st)
+static int locate(const struct option_list *include, const char *name, struct stat *st, char **path)
 {
-    if (is_file(name, st))
-        return xstrdup(name);
-    for (size_t i = 0; i < include->count; i++)
-        for (const char *n = name; n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL) {
-            char *path = xasprintf("%s/%s", include->item[i], n);
-            if (*n && is_file(path, st))
-                return path;
-            free(path);
-        }
-    return NULL;
+    int fd = try_path(xstrdup(name), st, path);
+
+    for (size_t i = 0; fd < 0 && i < include->count; i++)
+        for (const char *n = name; fd < 0 && n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL)
+            if (*n)
+                fd = try_path(xasprintf("%s/%s", include->item[i], n), st, path);
+    return fd;
 }
 
 static bool later(struct timespec a, struct timespec b)
@@ -40,28 +44,30 @@ static bool later(struct timespec a, struct timespec b)
     return b.tv_sec && (a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec));
 }
 
-static char *read_file(const char *path, size_t size)
+// NULL after a sentence.
+static char *read_file(int fd, const char *path, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = xmalloc(size + 1);
+    char *text;
     size_t n = 0;
     ssize_t got = 1;
 
-    while (fd >= 0 && n < size && got != 0) {
+    if (size > READ_LARGEST) {
+        warn("%s: has %zu bytes: sources of more than %d are not read", path, size, READ_LARGEST);
+        return NULL;
+    }
+    text = xmalloc(size + 1);
+    while (n < size && got != 0) {
         if ((got = read(fd, text + n, size - n)) > 0)
             n += (size_t)got;
         else if (got < 0 && errno != EINTR)
             break;
     }
-    if (fd < 0 || got < 0) {
+    if (got < 0) {
         warn("%s: %s", path, strerror(errno));
         free(text);
-        text = NULL;
+        return NULL;
     }
-    if (fd >= 0)
-        close(fd);
-    if (text)
-        memset(text + n, 0, size + 1 - n); // it became shorter while it was read
+    memset(text + n, 0, size + 1 - n); // it became shorter while it was read
     return text;
 }
 
@@ -81,24 +87,48 @@ static void split(struct source *s)
     }
 }
 
-struct source source_get(const struct option_list *include, struct timespec written,
-                         const char *name)
+// What is in an open file, which is closed; the path goes to the source, or is freed.
+static struct source take(int fd, const struct stat *st, char *path, struct timespec written)
 {
-    struct source s = { 0 };
-    struct stat st;
+    struct source s = { .path = path, .size = (size_t)st->st_size };
 
-    s.path = locate(include, name, &st);
-    if (!s.path)
-        return s;
-    s.size = st.st_size < READ_LARGEST ? (size_t)st.st_size : 0;
-    s.changed = later(st.st_mtim, written);
-    s.text = read_file(s.path, s.size);
+    s.changed = later(st->st_mtim, written);
+    s.text = read_file(fd, path, s.size);
+    close(fd);
     if (!s.text) {
-        free(s.path);
+        free(path);
         return (struct source){ 0 };
     }
     split(&s);
     return s;
+}
+
+struct source source_get(const struct option_list *include, struct timespec written,
+                         const char *name)
+{
+    struct stat st;
+    char *path = NULL;
+    int fd = locate(include, name, &st, &path);
+
+    return fd < 0 ? (struct source){ 0 } : take(fd, &st, path, written);
+}
+
+bool source_is_there(const char *path)
+{
+    struct stat st;
+    int fd = trust_open(path, &st);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+struct source source_read(const char *path, struct timespec written)
+{
+    struct stat st;
+    int fd = trust_open(path, &st);
+
+    return fd < 0 ? (struct source){ 0 } : take(fd, &st, xstrdup(path), written);
 }
 
 void source_put(struct source *s)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Source files of a profile: where they are, what is in them line by line, and which line of an old
-// version is which of the new one. For `quern report` and `quern top`.
+// version is which of the new one. What a profile names is opened by cli/shared/trust.h.
 #ifndef QUERN_CLI_SOURCE_H
 #define QUERN_CLI_SOURCE_H
 
@@ -25,6 +25,10 @@ struct source {
 // first folders. `written` is when the profile was. To be freed with source_put().
 struct source source_get(const struct option_list *include, struct timespec written,
                          const char *name);
+// For commands that look in other places: is there a file of this path, and what is in it? As
+// trust_open(); no path: it could not be read.
+bool source_is_there(const char *path);
+struct source source_read(const char *path, struct timespec written);
 void source_put(struct source *s);
 
 // By line of the old version, from 0: the line of the new one that it is, from 1, or 0. Ascending;
