@@ -41,8 +41,9 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
 # library it is linked with the other one, and starts less fast.
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := cli/quick/quick.c \
-    $(addprefix cli/finish/finish,.c _json.c _profile.c _spool.c _summary.c _tree.c _write.c) \
-    $(addprefix cli/shared/,file.c heap.c json.c name.c util.c) profile/write/out.c sim/cache.c \
+    $(addprefix cli/finish/finish,.c _json.c _origin.c _profile.c _spool.c _summary.c _tree.c _write.c) \
+    $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c siphash.c util.c) \
+    profile/write/out.c sim/cache.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
                          strings.c symbols.c)
 ALL += $(QUICK)
@@ -81,7 +82,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 
 # Each unit test with what it may use of cli/.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c)))
-CLI_TESTED := $(addprefix cli/,$(addprefix shared/,options.c name.c util.c) \
+CLI_TESTED := $(addprefix cli/,$(addprefix shared/,digest.c name.c options.c siphash.c util.c) \
                 finish/finish_summary.c) sim/cache.c
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))

@@ -17,6 +17,19 @@
 // What a writer that was killed left is removed after an hour; a use is noted once in an hour.
 enum { HOUR = 3600 };
 
+char *cachedir_default(void)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    bool is_base = base && base[0] == '/';
+    char *path;
+
+    if (!is_base && (!home || home[0] != '/'))
+        return NULL;
+    return asprintf(&path, is_base ? "%s/quern" : "%s/.cache/quern", is_base ? base : home) < 0
+               ? NULL
+               : path;
+}
+
 static bool is_ours(const struct stat *st)
 {
     return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;

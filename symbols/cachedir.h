@@ -15,6 +15,9 @@
 #define CACHEDIR_SUFFIX       ".symbols"
 #define CACHEDIR_TRANSLATIONS ".code"
 
+// Where it is unless the user says otherwise: $XDG_CACHE_HOME/quern or ~/.cache/quern. To be freed;
+// NULL: nowhere.
+char *cachedir_default(void);
 // A descriptor of the folder; -1 when it is not there, is not this user's, or others may write to
 // it. `create`: makes it, and the folder above it if that is this user's, too.
 int cachedir_open(const char *path, bool create);

@@ -233,6 +233,7 @@ static bool finish(struct finish_spool *s, int fd)
         if (totals.bad_records)
             warn("%s: %llu records of the run were damaged and are not in the profile",
                  files.output, (unsigned long long)totals.bad_records);
+        finish_origin(s, files.output);
         if (!(s->h->flags & SPOOL_F_QUIET) && finish_tree_is_root(s))
             print_summary(s, files.output, &totals);
         remove_spool(path, fd);

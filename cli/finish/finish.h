@@ -172,6 +172,9 @@ int finish_tree_write(struct finish_spool *s, const struct finish_files *files,
 // False: the profile is a part of another process's.
 bool finish_tree_is_root(const struct finish_spool *s);
 
+// finish_origin.c: after a profile was written at the end of a run.
+void finish_origin(const struct finish_spool *s, const char *output);
+
 // ---- finish_sum.c ----
 
 // The program's own end: its profile is `name` in the folder, the sum of all goes to output.

@@ -150,13 +150,9 @@ static void make_tree(const char *tree)
 // whether it is to be trusted.
 static char *cache_folder(const char *given, const char *cwd)
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-
     if (given)
         return strcmp(given, "no") == 0 ? NULL : util_absolute(cwd, given);
-    if (base && base[0] == '/')
-        return xasprintf("%s/quern", base);
-    return home && home[0] == '/' ? xasprintf("%s/.cache/quern", home) : NULL;
+    return cachedir_default();
 }
 
 // The engine makes no folders.

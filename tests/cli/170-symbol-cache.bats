@@ -103,8 +103,9 @@ END
     [ "$(stat -c %a home/.cache)" = 700 ]
     [ "$(stat -c %a home/.cache/quern)" = 700 ]
     [ "$(find home/.cache/quern -name '*.symbols' | wc -l)" -ge 3 ] # true, ld.so, libc
-    # and the engine's translations
-    [ "$(find home/.cache/quern -type f ! -name '*.symbols')" = "$(ls home/.cache/quern/*.code)" ]
+    # and the engine's translations, and the list of profiles
+    [ "$(find home/.cache/quern -type f ! -name '*.symbols' | sort)" = \
+        "$(ls home/.cache/quern/*.code home/.cache/quern/recorded)" ]
     [ -z "$(find home/.cache/quern -type f -perm /077)" ]
     XDG_CACHE_HOME=$PWD/xdg HOME=$PWD/home2 "$QUERN" run -q -o out /bin/true
     [ -n "$(ls xdg/quern)" ]
