@@ -13,6 +13,7 @@
 #include "cli/shared/progress.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 struct merge {
@@ -86,6 +87,8 @@ int cmd_merge(int argc, char **argv)
     if (m.parts) {
         sum = read_parts((const char *const *)paths, n);
     } else {
+        for (size_t i = 0; i < n; i++)
+            trust_profile(paths[i]);
         progress_begin("merging %zu profile%s", n, n == 1 ? "" : "s");
         sum = quern_profile_merge_files((const char *const *)paths, n, &mo, &err);
         progress_end();
@@ -96,6 +99,7 @@ int cmd_merge(int argc, char **argv)
         remark_error(&err);
         return UTIL_USAGE;
     }
+    trust_wrote(m.out);
     quern_profile_free(sum);
     return UTIL_OK;
 }

@@ -10,7 +10,7 @@ QUERN_PROGRAMS := $(addprefix $(BUILD)/bin/,quern cg_annotate cg_merge cg_diff c
 
 CHECKS += check-cli-profile
 .PHONY: check-cli-profile
-check-cli-profile: $(QUERN_PROGRAMS) $(BUILD)/tests/quern-asan
+check-cli-profile: $(QUERN_PROGRAMS) $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/quern-asan
 	@BUILD=$(abspath $(BUILD)) bats --formatter tap tests/cli/3*.bats tests/cli/4*.bats
 
 # Our files in the distribution's KCachegrind, under Xvfb. Not one of CHECKS: it needs

@@ -16,6 +16,7 @@
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 // ---- Preparation ----
@@ -33,6 +34,7 @@ static void read_profiles(struct annotate *a)
             (st.st_mtim.tv_sec == a->mtime.tv_sec && st.st_mtim.tv_nsec < a->mtime.tv_nsec))
             a->mtime = st.st_mtim;
     }
+    trust_folders(&a->include);
     file = read_rewrite("--mod-filename", a->mod_file);
     func = read_rewrite("--mod-funcname", a->mod_func);
     if (a->diff) {
@@ -209,6 +211,8 @@ int cmd_annotate(int argc, char **argv)
     if (a.asm_)
         annotate_instructions(&a);
     missing = annotate_sources(&a);
+    if (trust_refused())
+        warn("%s", trust_refused());
     if (fflush(stdout) == EOF || ferror(stdout))
         die(UTIL_USAGE, "standard output: %s", strerror(errno));
     table_free(&a.table);

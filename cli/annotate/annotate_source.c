@@ -20,6 +20,7 @@ struct listed {
     const char *dir;  // the include directory it was found in, or NULL
     char *path;       // where it is; NULL: not found
     int user;
+    bool given;        // the path is of the user's name, not of the profile's
     size_t first, end; // its lines in `lines`, sorted
     size_t calls, calls_end;
 };
@@ -56,11 +57,11 @@ struct listing {
 
 // ---- Which files, and where ----
 
-static char *try_path(const char *dir, const char *name)
+static char *try_path(const char *dir, const char *name, bool given)
 {
     char *path = xasprintf("%s%s", dir, name);
 
-    if (source_is_there(path))
+    if (source_is_there(path, given))
         return path;
     free(path);
     return NULL;
@@ -68,10 +69,10 @@ static char *try_path(const char *dir, const char *name)
 
 static void locate(const struct annotate *a, struct listed *s)
 {
-    if ((s->path = try_path("", s->name)))
+    if ((s->path = try_path("", s->name, s->given)))
         return;
     for (size_t i = 0; i < a->include.count && !s->path; i++)
-        if ((s->path = try_path(a->include.item[i], s->name)))
+        if ((s->path = try_path(a->include.item[i], s->name, s->given)))
             s->dir = a->include.item[i];
 }
 
@@ -122,10 +123,11 @@ static void choose(struct listing *l)
         uint32_t file = match_user(a, a->user[i]);
         if (file != QUERN_NONE && chosen(l, file))
             continue;
-        *s = (struct listed){ .name = a->user[i], .user = 1, .file = file };
+        *s = (struct listed){ .name = a->user[i], .user = 1, .given = true, .file = file };
         locate(a, s);
         if (!s->path && file != QUERN_NONE) {
             s->name = quern_profile_str(a->p, file);
+            s->given = false;
             locate(a, s);
             if (!s->path)
                 s->name = a->user[i];
@@ -440,7 +442,7 @@ static void list_line(struct listing *l, const struct listed *s, uint64_t line, 
 static void list_file(struct listing *l, struct listed *s)
 {
     struct annotate *a = l->a;
-    struct source file = source_read(s->path, a->mtime);
+    struct source file = source_read(s->path, s->given, a->mtime);
     size_t next = s->first, calls = s->calls;
     uint64_t line = 0, end = 0, mark;
     int open = 0;

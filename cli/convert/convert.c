@@ -11,6 +11,7 @@
 #include "cli/shared/file.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 // ORDER convert_to. NULL: libquern writes it.
@@ -41,8 +42,10 @@ static int write_profile(const struct convert *c)
     };
     struct quern_error err;
 
-    if (quern_profile_write(c->p, c->out, &w, &err) == 0)
+    if (quern_profile_write(c->p, c->out, &w, &err) == 0) {
+        trust_wrote(c->out);
         return UTIL_OK;
+    }
     remark_error(&err);
     return UTIL_USAGE;
 }

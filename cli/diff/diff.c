@@ -17,6 +17,7 @@
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/table.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 // ---- The difference as a profile ----
@@ -35,6 +36,7 @@ static void write_profile(struct diff *d, const struct quern_rewrite *file,
         wo.format = QUERN_FORMAT_CACHEGRIND;
     if (quern_profile_write(p, d->out ? d->out : "-", &wo, &err) < 0)
         remark_die(&err);
+    trust_wrote(d->out ? d->out : "-");
     quern_profile_free(p);
 }
 

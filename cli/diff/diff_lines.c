@@ -14,6 +14,7 @@
 #include "cli/shared/read.h"
 #include "cli/shared/source.h"
 #include "cli/shared/table.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 // ---- Texts ----
@@ -29,7 +30,7 @@ static char *try_file(const char *dir, const char *name)
 {
     char *path = *dir ? xasprintf("%s/%s", dir, name) : xstrdup(name);
 
-    if (source_is_there(path))
+    if (source_is_there(path, false))
         return path;
     free(path);
     return NULL;
@@ -49,7 +50,7 @@ static char *locate(const struct diff_side *s, const char *name)
 
 static int load(struct text *t, const char *path, struct quern_profile *ids)
 {
-    struct source file = source_read(path, (struct timespec){ 0 });
+    struct source file = source_read(path, false, (struct timespec){ 0 });
 
     *t = (struct text){ .file = file, .n = file.lines };
     if (!file.path)
@@ -257,6 +258,8 @@ void diff_lines(struct diff *d)
     struct side_lines o = { NULL, NULL, 0, NULL }, n = { NULL, NULL, 0, NULL };
     size_t files = quern_profile_str_count(d->names), missing = 0;
 
+    trust_folders(&d->old.include);
+    trust_folders(&d->new_.include);
     collect(d, &d->old, &o);
     collect(d, &d->new_, &n);
     uint32_t *lost = xcalloc(files + 1, sizeof(*lost));
@@ -280,6 +283,8 @@ void diff_lines(struct diff *d)
             printf("  %s\n", quern_profile_str(d->names, lost[i]));
         putchar('\n');
     }
+    if (trust_refused())
+        warn("%s", trust_refused());
     free(lost);
     free(o.line);
     free(o.counts);

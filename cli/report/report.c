@@ -17,6 +17,7 @@
 #include "cli/shared/file.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "report/core/formula.h"
 #include "report/core/heap.h"
@@ -177,10 +178,16 @@ static bool is_included(const struct option_list *list, const char *folder)
 
 static void say_sources(struct report *r)
 {
+    char refused[64] = "";
+
+    if (trust_refused())
+        warn("%s", trust_refused());
     if (r->source == SOURCE_NONE)
         return;
-    warn("%s: %zu source%s in it, %zu not found%s", strcmp(r->out, "-") ? r->out : "the report",
-         r->sources, r->sources == 1 ? " is" : "s are", r->sources_missing,
+    if (r->sources_refused)
+        snprintf(refused, sizeof(refused), ", %zu not read", r->sources_refused);
+    warn("%s: %zu source%s in it, %zu not found%s%s", strcmp(r->out, "-") ? r->out : "the report",
+         r->sources, r->sources == 1 ? " is" : "s are", r->sources_missing, refused,
          r->sources_left ? ", others left out" : "");
     for (size_t i = 0; i < r->missing.count && i < NAMED; i++)
         warn("%s: not found", r->missing.item[i]);

@@ -41,7 +41,7 @@ struct report {
     size_t object_count;
 
     // What standard error says
-    size_t sources, sources_missing, sources_left;
+    size_t sources, sources_missing, sources_refused, sources_left;
     size_t objects, objects_missing;
     struct option_list missing; // names of sources
 };

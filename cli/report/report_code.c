@@ -43,6 +43,8 @@ static enum texts_state map_object(const struct report *r, struct report_object 
     const Elf64_Ehdr *head;
 
     o->fd = trust_open(o->name, &st);
+    if (o->fd == TRUST_REFUSED)
+        return TEXTS_REFUSED;
     if (o->fd < 0 || (size_t)st.st_size < sizeof(*head))
         return TEXTS_NOT_FOUND;
     o->size = (size_t)st.st_size;

@@ -159,7 +159,7 @@ static void add_version(struct report *r, uint32_t file, unsigned side, const st
                         const uint8_t *wanted)
 {
     if (!v->path)
-        put_source(r, file, side, TEXTS_NOT_FOUND, NULL, NULL);
+        put_source(r, file, side, v->refused ? TEXTS_REFUSED : TEXTS_NOT_FOUND, NULL, NULL);
     else
         put_source(r, file, side, v->changed ? TEXTS_CHANGED : TEXTS_HERE, v, wanted);
 }
@@ -185,6 +185,8 @@ void report_text_add(struct report *r, uint32_t file)
     }
     if (now.path || old.path)
         r->sources++;
+    else if (now.refused || old.refused)
+        r->sources_refused++;
     else
         note_missing(r, f.name);
     source_put(&now);

@@ -10,6 +10,7 @@
 #include "cli/shared/heap.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
 static int step(void *ctx, uint64_t done, uint64_t total)
@@ -27,6 +28,7 @@ struct quern_profile *read_profile(const char *path)
 
     progress_begin("reading %s", path);
     heap_prepare_for(path);
+    trust_profile(path);
     p = quern_profile_read(path, &opts, &err);
     progress_end();
     if (!p)

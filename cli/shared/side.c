@@ -10,6 +10,7 @@
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "report/pack/known.h"
 
@@ -87,6 +88,8 @@ void side_read(struct side side[2], const char *mod_file, const char *mod_func)
 {
     struct quern_error err;
 
+    trust_folders(&side[0].include);
+    trust_folders(&side[1].include);
     read_one(&side[0], mod_file, mod_func);
     if (side[1].path_count) {
         read_one(&side[1], mod_file, mod_func);

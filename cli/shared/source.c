@@ -30,13 +30,13 @@ static int try_path(char *path, struct stat *st, char **found)
 
 static int locate(const struct option_list *include, const char *name, struct stat *st, char **path)
 {
-    int fd = try_path(xstrdup(name), st, path);
+    int fd = try_path(xstrdup(name), st, path), first = fd;
 
     for (size_t i = 0; fd < 0 && i < include->count; i++)
         for (const char *n = name; fd < 0 && n; n = strchr(n, '/') ? strchr(n, '/') + 1 : NULL)
             if (*n)
                 fd = try_path(xasprintf("%s/%s", include->item[i], n), st, path);
-    return fd;
+    return fd < 0 ? first : fd;
 }
 
 static bool later(struct timespec a, struct timespec b)
@@ -110,23 +110,24 @@ struct source source_get(const struct option_list *include, struct timespec writ
     char *path = NULL;
     int fd = locate(include, name, &st, &path);
 
-    return fd < 0 ? (struct source){ 0 } : take(fd, &st, path, written);
+    return fd < 0 ? (struct source){ .refused = fd == TRUST_REFUSED }
+                  : take(fd, &st, path, written);
 }
 
-bool source_is_there(const char *path)
+bool source_is_there(const char *path, bool given)
 {
     struct stat st;
-    int fd = trust_open(path, &st);
+    int fd = given ? trust_open_given(path, &st) : trust_open(path, &st);
 
     if (fd >= 0)
         close(fd);
     return fd >= 0;
 }
 
-struct source source_read(const char *path, struct timespec written)
+struct source source_read(const char *path, bool given, struct timespec written)
 {
     struct stat st;
-    int fd = trust_open(path, &st);
+    int fd = given ? trust_open_given(path, &st) : trust_open(path, &st);
 
     return fd < 0 ? (struct source){ 0 } : take(fd, &st, xstrdup(path), written);
 }

@@ -19,6 +19,7 @@ struct source {
     size_t *start; // of each line; one more
     uint32_t lines;
     bool changed; // after the profile was written
+    bool refused; // not found where a stranger's profile may send its reader
 };
 
 // The file of this name: as the profile calls it; then below each folder, whole and without its
@@ -26,9 +27,9 @@ struct source {
 struct source source_get(const struct option_list *include, struct timespec written,
                          const char *name);
 // For commands that look in other places: is there a file of this path, and what is in it? As
-// trust_open(); no path: it could not be read.
-bool source_is_there(const char *path);
-struct source source_read(const char *path, struct timespec written);
+// trust_open(), or trust_open_given(); no path: it could not be read.
+bool source_is_there(const char *path, bool given);
+struct source source_read(const char *path, bool given, struct timespec written);
 void source_put(struct source *s);
 
 // By line of the old version, from 0: the line of the new one that it is, from 1, or 0. Ascending;

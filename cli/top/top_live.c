@@ -18,6 +18,7 @@
 #include "cli/finish/finish.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "cli/top/top.h"
 #include "report/core/rows.h"
@@ -70,7 +71,7 @@ static int spool_of(long pid)
     return fd;
 }
 
-static void open_spool(const char *what)
+static void open_spool(const struct top *t, const char *what)
 {
     uint64_t pid;
 
@@ -83,7 +84,10 @@ static void open_spool(const char *what)
                 what);
     } else if ((live.fd = open(what, O_RDONLY | O_CLOEXEC)) < 0) {
         die(UTIL_USAGE, "%s: %s; a running process is named by its number", what, strerror(errno));
+    } else {
+        trust_profile(what); // a file may be a stranger's
     }
+    trust_folders(&t->side[0].include);
 }
 
 static void say_title(struct top *t)
@@ -214,7 +218,7 @@ void top_live_begin(struct top *t, const char *what)
     struct finish_spool s;
     char err[1024], *why;
 
-    open_spool(what);
+    open_spool(t, what);
     if (finish_spool_open(&s, live.fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "%s: %s", what, err);
     live.pid = s.h->pid;

@@ -220,7 +220,12 @@ static void say_state(struct top *t, const char *name)
 
     if (*t->say)
         return;
-    if (missing)
+    if (t->text[0]->refused || t->text[1]->refused)
+        snprintf(t->say, sizeof(t->say),
+                 "%s: not read, since the profile was not recorded here; -I DIR allows what is "
+                 "below DIR",
+                 name);
+    else if (missing)
         snprintf(t->say, sizeof(t->say), "%s: not found; -I DIR names a folder to look below",
                  name);
     else if (t->text[0]->changed || t->text[1]->changed)

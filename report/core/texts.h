@@ -14,6 +14,7 @@ enum texts_state {
     TEXTS_TOO_MUCH,   // for --max-size
     TEXTS_CHANGED,    // here, but changed after the profile was written
     TEXTS_UNREADABLE, // code: of no kind that can be disassembled
+    TEXTS_REFUSED,    // outside the folders whose files a stranger's profile may name
     TEXTS_NONE = 255, // the report says nothing of it
 };
 

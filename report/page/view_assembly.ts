@@ -18,7 +18,8 @@ const states = ["", "The object file was not found, so there are no instructions
   "Instructions were left out (--asm=no): costs by address.",
     "Instructions were left out (--max-size): costs by address.",
   "The object file was changed after the profile was written: instructions may be others.",
-  "The object file is not of a kind that can be disassembled: costs by address."];
+  "The object file is not of a kind that can be disassembled: costs by address.",
+  "The object file was not read: the profile was not recorded where this report was made (-I): costs by address."];
 
 interface Item {
   addr: bigint; insn: Insn | null; values: Value[][] | null; line: number; file: string; sites: Site[];

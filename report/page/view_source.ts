@@ -16,7 +16,8 @@ const FILES = 300;  // in the list of files
 
 const states = ["", "The source was not found.", "The source was left out (--source).",
   "The source was left out (--max-size).",
-  "The source was changed after the profile was written: lines may be others.", ""];
+  "The source was changed after the profile was written: lines may be others.", "",
+  "The source was not read: the profile was not recorded where this report was made (-I)."];
 
 export const minus = (a: Value, b: Value): Value => ({
   exact: a.exact !== null && b.exact !== null ? a.exact - b.exact : null, approx: a.approx - b.approx,
