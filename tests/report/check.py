@@ -739,6 +739,43 @@ def check_hostile(browser):
     test("hostile names are inert, and shown", faults)
 
 
+def check_stranger(browser):
+    """A source's text and path, and an object's name, are shown as they are; what a stranger's profile names elsewhere is not read."""
+    faults = []
+    folder, report = os.path.join(FOLDER, "<img src=x onerror=hacked=1>"), os.path.join(FOLDER, "stranger.html")
+    path, profile, lines = folder + "/'\"&lt;.c", os.path.join(FOLDER, "stranger.out"), [
+        "</script><script>hacked = 1</script>", "<img src=x onerror=hacked=1>", "<!--<script>", "]]>&lt;&#60;", "\u202egnirts\u202c", "last"]
+    os.makedirs(folder, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines))
+    os.utime(path, (0, 0))
+    with open(profile, "w", encoding="utf-8") as f:
+        f.write("positions: instr line\nevents: Ir\nob=<img src=x onerror=hacked=2>\nfl=%s\nfn=f\n" % path +
+                "".join("0x%x %d 5\n" % (i, i) for i in range(1, len(lines) + 1)) +
+                "ob=/bin/true\nfl=/etc/passwd\nfn=g\n0x10 1 1\n")
+    status, _, said = quern("report", "-o", report, profile)
+    compare("said", said.splitlines()[0], "quern: %s: was not recorded here by this user, so what it names is not read outside this folder, "
+            "or hidden in it, such as /bin/true; -I FOLDER allows what is below FOLDER, -I / everything" % profile, faults)
+    compare("state", browser.open(report), "ready", faults)
+    browser.view("v=source&w=" + urllib.parse.quote(path))
+    text = browser.run("""return [...document.querySelectorAll("#quern-source tbody code.text")].map((c) => c.textContent)""")
+    compare("text", text, lines, faults)
+    for view in ("v=lines", "v=assembly", "v=functions&g=object", "v=functions&g=file", "v=source"):
+        browser.view(view)
+        compare("foreign elements in " + view, browser.run(
+            "return document.querySelectorAll('#quern-app img, #quern-app script').length"), 0, faults)
+    g = next(r["func"] for r in all_rows(browser).values() if r["name"] == "g")
+    for view, said in (("v=source&w=/etc/passwd", "The source was not read: the profile was not recorded where this report was made (-I)."),
+                       ("v=assembly&f=" + browser.ask("name", g)["hash"], "The object file was not read: the profile was not recorded where "
+                        "this report was made (-I): costs by address.")):
+        browser.view(view)
+        compare(view, said in browser.run("return document.querySelector('#quern-main').textContent"), True, faults)
+    compare("hacked", browser.run("return typeof hacked"), "undefined", faults)
+    compare("requests", browser.run("return performance.getEntriesByType('resource').length"), 0, faults)
+    compare("console", browser.complaints(), [], faults)
+    test("sources and objects of a stranger's profile: shown as text, or not read", faults)
+
+
 def blocks_of(html):
     return list(re.finditer(r'<script type="application/quern" [^>]*>([^<]*)</script>\n', html))
 
@@ -1381,8 +1418,8 @@ def check_each_part(browser, profile, wanted, summary, faults):
 
 
 # In this order. Those that only Chromium has the means for: widths of the window, print, damaged files by the dozen, what a browser lacks.
-VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "damage",
-         "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old")
+VIEWS = ("pictures", "cycles", "bounds", "why", "inside", "parts", "keys", "filters", "saved", "colours", "access", "long", "hostile", "stranger",
+         "damage", "first", "text", "contrast", "code", "flow", "heat", "changes", "foreign", "size", "series", "empty", "old")
 CHROMIUM = ("access", "damage", "first", "old")
 
 

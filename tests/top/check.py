@@ -302,6 +302,27 @@ def real_source():
     test("every line and call of a source as annotate lists it", faults)
 
 
+def stranger():
+    """A source that a profile not recorded here names outside the folder: not shown, and why; with -I it is."""
+    here = os.path.join(FOLDER, "stranger", "here")
+    os.makedirs(here, exist_ok=True)
+    os.chdir(here)
+    write("../outside.c", "int outside;\n")
+    os.utime("../outside.c", (0, 0))
+    write("p", "version: 1\nevents: Ir\nfl=../outside.c\nfn=f\n1 5\n")
+    faults = []
+    for args, said, shown in (([], "../outside.c: not read, since the profile was not recorded here; -I DIR", False), (["-I", ".."], "", True)):
+        t = start(*args, "p", columns=120)
+        ready(t)
+        t.press("3")
+        if not t.wait(lambda text: "Source: ../outside.c" in text and said in text):
+            faults.append(t.text())
+        if ("int outside;" in t.text()) != shown:
+            faults.append("%s:\n%s" % (args, t.text()))
+        leave(t, faults)
+    test("the source of a stranger's profile", faults)
+
+
 def real_difference():
     """Self costs of both runs, and their difference, as `quern diff` says, which knows no objects."""
     os.chdir(os.path.join(FOLDER, "real"))
@@ -796,6 +817,7 @@ def main():
     real_profiles()
     real_functions()
     real_source()
+    stranger()
     real_difference()
     refusals()
     bad_files()
