@@ -18,8 +18,8 @@ extern char **environ;
 
 enum { OBJECT_FD = 3 }; // in objdump
 
-// It reads a section whole, which in a file with holes may be larger than the memory. No object with
-// instructions that was met came near this.
+// It reads a section whole, which in a file with holes may be larger than the memory. No object
+// with instructions that was met came near this.
 #define OBJECT_LARGEST (INT64_C(4) << 30)
 
 FILE *objdump_open(int object, uint64_t first, uint64_t end, bool bytes, pid_t *pid)

@@ -49,8 +49,8 @@ void trust_profile(const char *path)
     known.profile[known.profiles++] = p;
 }
 
-// Is it the file that was read? A change of it, or of its name, moves the time of its last change of
-// status, which only the kernel sets.
+// Is it the file that was read? A change of it, or of its name, moves the time of its last change
+// of status, which only the kernel sets.
 static bool is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
@@ -204,12 +204,22 @@ static int close_again(int fd)
     return -1;
 }
 
+// Not there, or in no folder that this user may look into.
+static bool is_nowhere(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENAMETOOLONG ||
+           error == ELOOP;
+}
+
 static int open_regular(const char *path, struct stat *st, bool given)
 {
     int place = open(path, O_PATH | O_CLOEXEC), fd;
 
-    if (place < 0)
+    if (place < 0) {
+        if (!is_nowhere(errno))
+            warn("%s: %s", path, strerror(errno));
         return -1;
+    }
     if (fstat(place, st) < 0 || !S_ISREG(st->st_mode))
         return close_again(place);
     if (!given && is_refused(place, path)) {

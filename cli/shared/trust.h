@@ -22,9 +22,9 @@ void trust_wrote(const char *path);
 
 enum { TRUST_REFUSED = -2 };
 
-// Opens a file for reading, and tells what it is. -1: there is none, it is not a regular file, or it
-// must not be read, which a sentence says. TRUST_REFUSED: the profile is a stranger's. Never waits,
-// and never opens a device or a pipe: some act when they are opened.
+// Opens a file for reading, and tells what it is. -1: there is none, it is not a regular file, or
+// it cannot be read, which a sentence says. TRUST_REFUSED: the profile is a stranger's. Never
+// waits, and never opens a device or a pipe: some act when they are opened.
 int trust_open(const char *path, struct stat *st);
 // The same for one that the user has named.
 int trust_open_given(const char *path, struct stat *st);

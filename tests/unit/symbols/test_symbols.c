@@ -433,20 +433,6 @@ static void test_debuglink_of_another_build(void **state)
     symbols_free(s);
 }
 
-// Whoever waits for a pipe waits for ever: the alarm ends the test.
-static void test_pipe_as_debug_file(void **state)
-{
-    (void)state;
-    compile_with("gcc", "-gdwarf-5 -Wl,--build-id=none", "piped");
-    shell("cp piped piped.whole && objcopy --only-keep-debug piped piped.debug && strip piped && "
-          "objcopy --add-gnu-debuglink=piped.debug piped && rm piped.debug && mkfifo piped.debug");
-    struct symbols *s = new_symbols(false);
-    alarm(60);
-    assert_string_equal(strchr(where(s, "piped", label("piped.whole", "at_main")), ')'), ") ???:0");
-    alarm(0);
-    symbols_free(s);
-}
-
 static void test_build_id_folder(void **state)
 {
     struct symbols *s = new_symbols(false);
@@ -732,24 +718,6 @@ static void test_replaced_and_modified(void **state)
     f.mtime--;
     symbols_find(symbols_file(s, &f), label("changed", "at_main"), &at);
     assert_string_equal(remarks, expected);
-    symbols_free(s);
-}
-
-// In the place of a module; nothing is said of one that was mapped so, as /dev/zero may be.
-static void test_pipe_and_device(void **state)
-{
-    struct symbols *s = new_symbols(false);
-    struct symbols_file zero = { .path = "/dev/zero" };
-    struct symbols_place at;
-
-    (void)state;
-    shell("mkfifo pipe");
-    alarm(60);
-    assert_string_equal(where(s, "pipe", 0x1000), "??? ???:0");
-    alarm(0);
-    symbols_find(symbols_file(s, &zero), 0x1000, &at);
-    assert_int_equal(at.function, 0);
-    assert_string_equal(remarks, "");
     symbols_free(s);
 }
 
@@ -1483,7 +1451,6 @@ int main(void)
         cmocka_unit_test(test_static_not_pie),
         cmocka_unit_test(test_debuglink),
         cmocka_unit_test(test_debuglink_of_another_build),
-        cmocka_unit_test(test_pipe_as_debug_file),
         cmocka_unit_test(test_build_id_folder),
         cmocka_unit_test(test_symtab_only),
         cmocka_unit_test(test_dynsym_only),
@@ -1496,7 +1463,6 @@ int main(void)
         cmocka_unit_test(test_demangling),
         cmocka_unit_test(test_missing_file),
         cmocka_unit_test(test_replaced_and_modified),
-        cmocka_unit_test(test_pipe_and_device),
         cmocka_unit_test(test_not_elf_and_truncated),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_debuginfod),
