@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/shared/text.h"
+
 static void (*before_message)(void);
 
 void util_before_message(void (*f)(void))
@@ -21,18 +23,10 @@ void util_before_message(void (*f)(void))
 
 static void message(const char *fmt, va_list ap)
 {
-    char text[4096];
-    int n;
-
-    // One write, so that the messages of several processes do not mix within a line.
-    n = snprintf(text, sizeof(text), "quern: ");
-    n += vsnprintf(text + n, sizeof(text) - (size_t)n - 1, fmt, ap);
-    if ((size_t)n > sizeof(text) - 2)
-        n = sizeof(text) - 2;
-    text[n++] = '\n';
     if (before_message)
         before_message();
-    (void)util_write_all(STDERR_FILENO, text, (size_t)n);
+    // One write, so that the messages of several processes do not mix within a line.
+    text_write(STDERR_FILENO, "quern: ", fmt, ap, "\n");
 }
 
 void warn(const char *fmt, ...)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Names come from object files and sources from anywhere: nothing of them reaches the terminal but
-// characters that take room.
+// characters that take room. What a terminal would obey has the form that it has everywhere
+// (cli/shared/text.h).
 #include "cli/top/top_text.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <wchar.h>
 
 #include "cli/shared/event.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 #include "report/core/values.h"
 
@@ -17,38 +19,20 @@ enum { TAB = 8 };
 
 // ---- Characters ----
 
-// The character at s, and its length; -1: it is none.
-static int32_t decode(const uint8_t *s, size_t size, size_t *length)
+// The columns of the n bytes at s, a character, which stand there as they are; 0 for what does not:
+// control characters and their like, whose visible form is in `out`, and what takes no room or is
+// not of the terminal's character set, which has none ("").
+static int width_of(int32_t c, const char *s, size_t n, bool unicode, char out[TEXT_ESCAPED])
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    uint8_t first = s[0];
-    size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    uint32_t c = n == 1 ? first : n ? first & (0x7fu >> n) : 0;
-
-    *length = 1;
-    if (!n || n > size || first > 0xf4)
-        return -1;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return -1;
-        c = c << 6 | (s[i] & 0x3f);
-    }
-    if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return -1;
-    *length = n;
-    return (int32_t)c;
-}
-
-// Its width, or 0 for what is not shown as it is: controls, what takes no room, and what turns the
-// direction (those take none, either).
-static int width_of(int32_t c, bool unicode)
-{
-    if (c < 0x20 || (c >= 0x7f && (!unicode || c < 0xa0)))
+    *out = '\0';
+    if (!text_is_shown(c)) {
+        text_escape(out, s, n);
         return 0;
+    }
     if (c < 0x7f)
         return 1;
-    int n = wcwidth((wchar_t)c);
-    return n > 0 ? n : 0;
+    int columns = unicode ? wcwidth((wchar_t)c) : 0;
+    return columns > 0 ? columns : 0;
 }
 
 struct writer {
@@ -74,13 +58,14 @@ static void put_tab(struct writer *w)
 // Does all of it fit?
 static bool fits(const char *text, size_t size, int columns, bool unicode)
 {
+    char escaped[TEXT_ESCAPED];
     int width = 0;
     size_t n;
 
     for (size_t i = 0; i < size && width <= columns; i += n) {
-        int32_t c = decode((const uint8_t *)text + i, size - i, &n);
-        int one = c == '\t' ? TAB - width % TAB : width_of(c, unicode);
-        width += one ? one : 1;
+        int32_t c = text_decode(text + i, size - i, &n);
+        int one = width_of(c, text + i, n, unicode, escaped);
+        width += c == '\t' ? TAB - width % TAB : one ? one : *escaped ? (int)strlen(escaped) : 1;
     }
     return width <= columns;
 }
@@ -90,21 +75,24 @@ int top_text_clean(char *out, const char *text, size_t size, int columns, bool u
     const char *more = unicode ? "\xe2\x80\xa6" : "~", *bad = unicode ? "\xef\xbf\xbd" : "?";
     struct writer w = { out, 0, columns, unicode };
     bool whole = fits(text, size, columns, unicode);
+    char escaped[TEXT_ESCAPED];
     size_t n;
 
     if (!whole)
         w.columns--; // for the ellipsis
     for (size_t i = 0; i < size && w.width < w.columns; i += n) {
-        int32_t c = decode((const uint8_t *)text + i, size - i, &n);
-        int one = width_of(c, unicode);
+        int32_t c = text_decode(text + i, size - i, &n);
+        int one = width_of(c, text + i, n, unicode, escaped), form = (int)strlen(escaped);
         if (c == '\t')
             put_tab(&w);
-        else if (one == 0)
-            put(&w, bad, strlen(bad), 1);
-        else if (w.width + one > w.columns)
+        else if (w.width + (one ? one : form) > w.columns)
             break;
-        else
+        else if (one)
             put(&w, text + i, n, one);
+        else if (*escaped)
+            put(&w, escaped, (size_t)form, form);
+        else
+            put(&w, bad, strlen(bad), 1);
     }
     if (!whole && columns > 0)
         put(&w, more, strlen(more), 1);
