@@ -13,6 +13,7 @@
 #include "cli/shared/heap.h"
 #include "cli/shared/options.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 struct check {
@@ -48,12 +49,12 @@ static void remark(void *ctx, const struct quern_diag *d)
     }
     if (!c->all && c->seen[i].shown++ >= 10)
         return;
-    printf("%s:", d->file);
+    text_print(stdout, "%s:", d->file);
     if (d->line)
         printf("%llu:", (unsigned long long)d->line);
     if (d->line && d->col)
         printf("%u:", d->col);
-    printf(" %s: %s [%s]\n", words[d->severity], d->msg, d->kind);
+    text_print(stdout, " %s: %s [%s]\n", words[d->severity], d->msg, d->kind);
     if (d->line)
         remark_caret(stdout, d->text, d->col);
 }
@@ -109,15 +110,17 @@ int cmd_check(int argc, char **argv)
             continue;
         }
         if (!c.quiet)
-            printf("%s: %s, %zu part%s, %zu event%s, %zu function%s: %llu error%s, %llu warning%s, "
-                   "%llu note%s\n",
-                   *paths,
-                   quern_profile_format(p) == QUERN_FORMAT_CALLGRIND ? "Callgrind" : "Cachegrind",
-                   quern_profile_part_count(p), plural(quern_profile_part_count(p)),
-                   quern_profile_event_count(p), plural(quern_profile_event_count(p)),
-                   quern_profile_func_count(p), plural(quern_profile_func_count(p)),
-                   (unsigned long long)c.errors, plural(c.errors), (unsigned long long)c.warnings,
-                   plural(c.warnings), (unsigned long long)c.others, plural(c.others));
+            text_print(
+                stdout,
+                "%s: %s, %zu part%s, %zu event%s, %zu function%s: %llu error%s, %llu warning%s, "
+                "%llu note%s\n",
+                *paths,
+                quern_profile_format(p) == QUERN_FORMAT_CALLGRIND ? "Callgrind" : "Cachegrind",
+                quern_profile_part_count(p), plural(quern_profile_part_count(p)),
+                quern_profile_event_count(p), plural(quern_profile_event_count(p)),
+                quern_profile_func_count(p), plural(quern_profile_func_count(p)),
+                (unsigned long long)c.errors, plural(c.errors), (unsigned long long)c.warnings,
+                plural(c.warnings), (unsigned long long)c.others, plural(c.others));
         if ((c.errors || (c.strict && c.warnings)) && status == UTIL_OK)
             status = UTIL_NO;
         quern_profile_free(p);

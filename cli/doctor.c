@@ -21,6 +21,7 @@
 #include "cli/cli.h"
 #include "cli/run/run.h"
 #include "cli/shared/colour.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 #include "share/spool.h"
 #include "symbols/symbols.h"
@@ -42,11 +43,11 @@ static void say(struct doctor *d, enum verdict v, const char *what, const char *
 
     d->bad |= v == BAD;
     colour_begin(stdout, colours[v]);
-    fputs(words[v], stdout);
+    text_put(stdout, words[v]);
     colour_end(stdout, colours[v]);
-    printf("  %-16s", what);
+    text_print(stdout, "  %-16s", what);
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    text_vprint(stdout, fmt, ap);
     va_end(ap);
     putchar('\n');
 }

@@ -16,6 +16,7 @@
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
@@ -112,17 +113,18 @@ static void choose_events(struct annotate *a)
 
 static void put_events(const struct annotate *a, const char *label, const size_t *events, size_t n)
 {
-    fputs(label, stdout);
+    text_put(stdout, label);
     for (size_t i = 0; i < n; i++)
-        printf("%s%s", i ? " " : "", quern_profile_event_name(a->p, events ? events[i] : i));
+        text_print(stdout, "%s%s", i ? " " : "",
+                   quern_profile_event_name(a->p, events ? events[i] : i));
     putchar('\n');
 }
 
 static void put_list(const char *label, const char *const *list, size_t n)
 {
-    fputs(label, stdout);
+    text_put(stdout, label);
     for (size_t i = 0; i < n; i++)
-        printf("%s%s\n", i ? "                  " : "", list[i]);
+        text_print(stdout, "%s%s\n", i ? "                  " : "", list[i]);
     if (!n)
         putchar('\n');
 }
@@ -132,17 +134,18 @@ static void preamble(const struct annotate *a)
     struct quern_part part;
 
     quern_profile_part(a->p, 0, &part);
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     if (a->callgrind) {
         for (size_t i = 0; i < a->file_count; i++)
-            printf("Profile data file '%s'%s%s%s\n", a->files[i], part.creator ? " (creator: " : "",
-                   part.creator ? part.creator : "", part.creator ? ")" : "");
-        fputs(table_rule, stdout);
+            text_print(stdout, "Profile data file '%s'%s%s%s\n", a->files[i],
+                       part.creator ? " (creator: " : "", part.creator ? part.creator : "",
+                       part.creator ? ")" : "");
+        fputs(TABLE_RULE, stdout);
     }
     for (size_t i = 0; i < part.desc_count; i++)
-        printf("%s\n", part.desc[i]);
+        text_print(stdout, "%s\n", part.desc[i]);
     if (a->callgrind) {
-        printf("Profiled target:  %s", part.cmd ? part.cmd : "");
+        text_print(stdout, "Profiled target:  %s", part.cmd ? part.cmd : "");
         if (part.has_pid) {
             printf(" (PID %llu", (unsigned long long)part.pid);
             if (part.has_part)
@@ -155,7 +158,7 @@ static void preamble(const struct annotate *a)
         if (quern_profile_part_count(a->p) > 1)
             printf("Parts summed:     %zu\n", quern_profile_part_count(a->p));
     } else {
-        printf("Command:          %s\n", part.cmd ? part.cmd : "");
+        text_print(stdout, "Command:          %s\n", part.cmd ? part.cmd : "");
         put_list("Data file:        ", a->files, a->file_count);
     }
     put_events(a, "Events recorded:  ", NULL, a->events);
@@ -163,21 +166,21 @@ static void preamble(const struct annotate *a)
     put_events(a, "Event sort order: ", a->sorted, a->sorted_count);
     fputs("Thresholds:       ", stdout);
     for (size_t i = 0; i < a->sorted_count; i++)
-        printf("%s%g", i ? " " : "", a->thresholds[i]);
+        text_print(stdout, "%s%g", i ? " " : "", a->thresholds[i]);
     putchar('\n');
     put_list("Include dirs:     ", a->include.item, a->include.count);
     put_list("User annotated:   ", a->user, a->user_count);
-    printf("Auto-annotation:  %s\n\n", a->source ? "on" : "off");
+    text_print(stdout, "Auto-annotation:  %s\n\n", a->source ? "on" : "off");
 }
 
 static void program_totals(struct annotate *a)
 {
     table_reset(&a->table);
     table_fit(&a->table, a->totals, UINT64_MAX);
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     table_head(&a->table);
     putchar('\n');
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     table_row(&a->table, a->totals, UINT64_MAX);
     fputs(" PROGRAM TOTALS\n\n", stdout);
 }

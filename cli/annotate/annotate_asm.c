@@ -13,6 +13,7 @@
 #include "cli/shared/objdump.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
@@ -108,7 +109,8 @@ static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t add
     if (*next < end && l->place[*next].addr == addr && l->place[*next].callee == QUERN_NONE)
         p = &l->place[(*next)++];
     put_counts(l, p);
-    printf("%8llx:  %s", (unsigned long long)addr, text);
+    printf("%8llx:  ", (unsigned long long)addr);
+    text_put_line(stdout, text, strlen(text));
     if (p && p->line)
         printf("  [line %llu]", (unsigned long long)p->line);
     putchar('\n');
@@ -118,7 +120,7 @@ static void put_place(struct asm_list *l, size_t *next, size_t end, uint64_t add
         fputs("=> ", stdout);
         annotate_put_func(l->a, quern_profile_func_get(l->a->p, p->callee).file, p->callee);
         event_commas(calls, p->calls, 1);
-        printf(" (%sx)\n", calls);
+        text_print(stdout, " (%sx)\n", calls);
     }
 }
 
@@ -189,9 +191,9 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
     pid_t pid = 0;
     FILE *f = NULL;
 
-    printf("%s-- Instructions: ", table_rule);
+    text_print(stdout, TABLE_RULE "-- Instructions: ");
     annotate_put_func(a, g.file, func);
-    printf(" [%s]\n%s", *object ? object : "???", table_rule);
+    text_print(stdout, " [%s]\n" TABLE_RULE, *object ? object : "???");
     table_reset(&a->table);
     for (size_t i = first; i < end; i++)
         table_fit(&a->table, l->counts + l->place[i].counts, l->place[i].present);

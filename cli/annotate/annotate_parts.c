@@ -11,6 +11,7 @@
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 // A function, or the program.
@@ -200,12 +201,13 @@ static void put_part(const struct by_part *b, size_t i)
     quern_profile_part(b->a->p, i, &part);
     file = file_of(&part);
     if (file) {
-        fputs(file, stdout);
+        text_put(stdout, file);
         if (!has_file(b, i - 1, file) && !has_file(b, i + 1, file))
             return;
         between = " ";
     }
-    printf("%spart %llu", between, part.has_part ? (unsigned long long)part.part : i + 1ull);
+    text_print(stdout, "%spart %llu", between,
+               part.has_part ? (unsigned long long)part.part : i + 1ull);
     if (part.has_thread)
         printf(" thread %llu", (unsigned long long)part.thread);
 }
@@ -216,7 +218,7 @@ static void put_row(const struct by_part *b, const struct spread *s)
 
     put_columns(b, s, text);
     for (int i = 0; i < 4; i++)
-        printf("%*s ", b->width[i], text[i]);
+        text_print(stdout, "%*s ", b->width[i], text[i]);
 }
 
 static void put_extremes(const struct by_part *b, const struct spread *s)
@@ -252,11 +254,11 @@ static void put_table(struct by_part *b)
     fit(b, program);
     for (size_t k = 0; k < a->order_count; k++)
         fit(b, &b->row[a->order[k]]);
-    printf("%s%s in each of %zu part%s\n%s", table_rule, quern_profile_event_name(a->p, b->event),
-           b->parts, b->parts == 1 ? "" : "s", table_rule);
+    text_print(stdout, TABLE_RULE "%s in each of %zu part%s\n" TABLE_RULE,
+               quern_profile_event_name(a->p, b->event), b->parts, b->parts == 1 ? "" : "s");
     for (int i = 0; i < 4; i++)
-        printf("%*s ", b->width[i], head[i]);
-    printf(" file:function (least in < greatest in)\n%s", table_rule);
+        text_print(stdout, "%*s ", b->width[i], head[i]);
+    fputs(" file:function (least in < greatest in)\n" TABLE_RULE, stdout);
     put_row(b, program);
     fputs(" PROGRAM TOTALS", stdout);
     put_extremes(b, program);

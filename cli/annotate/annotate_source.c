@@ -12,6 +12,7 @@
 #include "cli/shared/read.h"
 #include "cli/shared/source.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 struct listed {
@@ -318,7 +319,7 @@ static void collect(struct listing *l)
 static void put_counts(struct listing *l, const quern_count *v, uint64_t present)
 {
     table_row(&l->a->table, v, present);
-    putchar(' ');
+    putchar_unlocked(' ');
 }
 
 static void put_calls(struct listing *l, const struct listed *s, uint64_t line, size_t *next)
@@ -333,7 +334,7 @@ static void put_calls(struct listing *l, const struct listed *s, uint64_t line, 
         fputs("=> ", stdout);
         annotate_put_func(l->a, quern_profile_func_get(l->a->p, c->callee).file, c->callee);
         event_commas(calls, c->calls, 1);
-        printf(" (%sx)\n", calls);
+        text_print(stdout, " (%sx)\n", calls);
     }
 }
 
@@ -373,8 +374,9 @@ static uint64_t next_marked(const struct listing *l, const struct listed *s, uin
 
 static void warn_bogus(const struct listed *s, int is_newer)
 {
-    printf("\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n",
-           s->path);
+    text_print(stdout,
+               "\n" BOX_HEAD "@@\n@@ Counts were recorded for lines behind the end of '%s'.\n@@\n",
+               s->path);
     if (is_newer)
         fputs("@@ The file was changed after the profile was written: profile the program again.\n",
               stdout);
@@ -389,9 +391,10 @@ static void list_head(struct listing *l, const struct listed *s, int is_newer)
     struct annotate *a = l->a;
 
     if (is_newer)
-        printf(BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
-                        "@ Annotations may not be correct.\n" BOX_RULE "\n",
-               s->path, a->files[0]);
+        text_print(stdout,
+                   BOX_HEAD "@ Source file '%s' is more recent than input file '%s'.\n"
+                            "@ Annotations may not be correct.\n" BOX_RULE "\n",
+                   s->path, a->files[0]);
     table_reset(&a->table);
     for (size_t i = s->first; i < s->end; i++)
         table_fit(&a->table, l->counts + l->line[i].counts, l->line[i].present);
@@ -415,7 +418,7 @@ static void list_rest(struct listing *l, const struct listed *s, size_t next, in
         const struct line *x = &l->line[s->first];
         putchar('\n');
         put_counts(l, l->counts + x->counts, x->present);
-        printf("<counts for unidentified lines in %s>\n", s->path);
+        text_print(stdout, "<counts for unidentified lines in %s>\n", s->path);
     }
     putchar('\n');
 }
@@ -435,8 +438,8 @@ static void list_line(struct listing *l, const struct listed *s, uint64_t line, 
     } else {
         put_counts(l, none, 0);
     }
-    fwrite(text, 1, n - (text[n - 1] == '\n'), stdout);
-    putchar('\n');
+    text_put_line(stdout, text, n);
+    putchar_unlocked('\n');
 }
 
 static void list_file(struct listing *l, struct listed *s)
@@ -501,11 +504,11 @@ static void list_missing(const struct listing *l)
             names[n++] = annotate_file_name(l->a, l->source[i].file);
     if (n) {
         qsort(names, n, sizeof(*names), cmp_name);
-        fputs(table_rule, stdout);
+        fputs(TABLE_RULE, stdout);
         fputs("The following files chosen for auto-annotation could not be found:\n", stdout);
-        fputs(table_rule, stdout);
+        fputs(TABLE_RULE, stdout);
         for (size_t i = 0; i < n; i++)
-            printf("  %s\n", names[i]);
+            text_print(stdout, "  %s\n", names[i]);
         putchar('\n');
     }
     free(names);
@@ -517,8 +520,8 @@ static void put_title(const struct annotate *a, const struct listed *s)
 
     if (s->file != QUERN_NONE && !s->user)
         name = annotate_file_name(a, s->file);
-    printf("%s-- %s-annotated source: %s%s%s\n%s", table_rule, s->user ? "User" : "Auto",
-           s->dir ? s->dir : "", s->dir ? " + " : "", name, table_rule);
+    text_print(stdout, TABLE_RULE "-- %s-annotated source: %s%s%s\n" TABLE_RULE,
+               s->user ? "User" : "Auto", s->dir ? s->dir : "", s->dir ? " + " : "", name);
 }
 
 size_t annotate_sources(struct annotate *a)
@@ -541,7 +544,7 @@ size_t annotate_sources(struct annotate *a)
         }
         put_title(a, s);
         if (s->file == QUERN_NONE || (s->first == s->end && s->calls == s->calls_end))
-            printf("  No information has been collected for %s\n\n", s->name);
+            text_print(stdout, "  No information has been collected for %s\n\n", s->name);
         else
             list_file(&l, s);
     }
@@ -549,10 +552,10 @@ size_t annotate_sources(struct annotate *a)
     if (l.annotated_files) {
         table_reset(&a->table);
         table_fit(&a->table, l.annotated, l.annotated_present);
-        fputs(table_rule, stdout);
+        fputs(TABLE_RULE, stdout);
         table_head(&a->table);
         putchar('\n');
-        fputs(table_rule, stdout);
+        fputs(TABLE_RULE, stdout);
         table_row(&a->table, l.annotated, l.annotated_present);
         fputs(" events annotated\n\n", stdout);
     }

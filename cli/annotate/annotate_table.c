@@ -14,6 +14,7 @@
 
 #include "cli/shared/event.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 void annotate_rows(struct annotate *a)
@@ -164,13 +165,16 @@ void annotate_choose(struct annotate *a)
 void annotate_put_func(const struct annotate *a, uint32_t file, uint32_t func)
 {
     const char *name = quern_profile_str(a->p, quern_profile_func_get(a->p, func).name);
-    printf("%s:%s", annotate_file_name(a, file), *name ? name : "???");
+
+    text_put(stdout, annotate_file_name(a, file));
+    putchar_unlocked(':');
+    text_put(stdout, *name ? name : "???");
 }
 
 static void put_object(const struct annotate *a, uint32_t func)
 {
     const char *object = quern_profile_str(a->p, quern_profile_func_get(a->p, func).object);
-    printf(" [%s]", *object ? object : "???");
+    text_print(stdout, " [%s]", *object ? object : "???");
 }
 
 // Edges of a function, sorted by cost.
@@ -227,7 +231,7 @@ static void edge_lines(struct annotate *a, uint32_t func, int callers, int fit)
         fputs(callers ? " < " : " >   ", stdout);
         annotate_put_func(a, quern_profile_func_get(a->p, e[i].other).file, e[i].other);
         event_commas(calls, e[i].e.calls, 1);
-        printf(" (%sx)", calls);
+        text_print(stdout, " (%sx)", calls);
         put_object(a, e[i].other);
         putchar('\n');
     }
@@ -249,10 +253,10 @@ void annotate_functions(struct annotate *a)
         if (tree == TREE_CALLING || tree == TREE_BOTH)
             edge_lines(a, r->func, 0, 1);
     }
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     table_head(&a->table);
     fputs(" file:function\n", stdout);
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     for (size_t k = 0; k < a->order_count; k++) {
         const struct annotate_row *r = &a->row[a->order[k]];
         struct quern_func f = quern_profile_func_get(a->p, r->func);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 static const char *text_at(const struct control_run *r, uint32_t at)
@@ -82,7 +83,7 @@ static bool control_one(const struct control *c, struct control_run *r)
     int what = request(c);
     char *why;
 
-    printf("PID %d: %s\n", r->pid, r->command);
+    text_print(stdout, "PID %d: %s\n", r->pid, r->command);
     fflush(stdout);
     if (c->stat || c->back || c->events)
         if (!control_show(c, r))

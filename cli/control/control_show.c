@@ -14,6 +14,7 @@
 
 #include "cli/finish/finish.h"
 #include "cli/finish/finish_calls.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 enum { DEPTH_MAX = 100 }; // frames of a thread that are shown
@@ -197,8 +198,9 @@ static void print_functions(struct shown *v)
     for (size_t i = 0; i < n; i++)
         functions += !i || start[i] != start[i - 1];
     free(start);
-    printf("  Functions: %s (executed %s, contexts %s)\n", util_commas(buf[0], functions),
-           util_commas(buf[1], executed), util_commas(buf[2], contexts ? contexts : functions));
+    text_print(stdout, "  Functions: %s (executed %s, contexts %s)\n",
+               util_commas(buf[0], functions), util_commas(buf[1], executed),
+               util_commas(buf[2], contexts ? contexts : functions));
 }
 
 static size_t call_sites(const struct finish_spool *s)
@@ -219,14 +221,14 @@ static void print_stat(struct shown *v)
         printf(" %u", v->thread[i].slot + 1);
     printf("\n  Events collected:");
     for (size_t i = 0; i < v->events; i++)
-        printf(" %s", known[v->event[i]].name);
+        text_print(stdout, " %s", known[v->event[i]].name);
     putchar('\n');
     if (v->calls)
         print_functions(v);
-    printf("  Basic blocks: %s (executed %s", util_commas(buf[0], v->r->h->block_count),
-           util_commas(buf[1], v->s.blocks_executed));
+    text_print(stdout, "  Basic blocks: %s (executed %s", util_commas(buf[0], v->r->h->block_count),
+               util_commas(buf[1], v->s.blocks_executed));
     if (v->calls)
-        printf(", call sites %s", util_commas(buf[0], call_sites(&v->s)));
+        text_print(stdout, ", call sites %s", util_commas(buf[0], call_sites(&v->s)));
     puts(")");
 }
 
@@ -431,7 +433,7 @@ static void widen(const struct shown *v, const uint64_t *count, int *width)
 static void print_names(const struct shown *v, int *width)
 {
     for (size_t i = 0; i < v->chosen_count; i++)
-        printf("%*s ", width[i], known[v->event[v->chosen[i]]].name);
+        text_print(stdout, "%*s ", width[i], known[v->event[v->chosen[i]]].name);
 }
 
 static void print_counts(const struct shown *v, const uint64_t *count, const int *width)
@@ -439,13 +441,13 @@ static void print_counts(const struct shown *v, const uint64_t *count, const int
     char buf[32];
 
     for (size_t i = 0; i < v->chosen_count; i++)
-        printf("%*s ", width[i], util_commas(buf, count[i]));
+        text_print(stdout, "%*s ", width[i], util_commas(buf, count[i]));
 }
 
 static void print_dots(const struct shown *v, const int *width)
 {
     for (size_t i = 0; i < v->chosen_count; i++)
-        printf("%*s ", width[i], ".");
+        text_print(stdout, "%*s ", width[i], ".");
 }
 
 static void first_widths(const struct shown *v, int *width)
@@ -492,7 +494,7 @@ static void print_stacks(const struct shown *v)
                 print_counts(v, t->row[k].count, width);
             else if (v->c->events) // nobody called it
                 print_dots(v, width);
-            puts(t->row[k].text);
+            text_print(stdout, "%s\n", t->row[k].text);
         }
         putchar('\n');
     }

@@ -17,6 +17,7 @@
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
@@ -48,19 +49,19 @@ static void totals(struct diff *d)
 
     for (size_t i = 0; i < d->events; i++)
         delta[i] = d->new_totals[i] - d->old_totals[i];
-    printf("%sOld profile:      %s (%s)\nNew profile:      %s (%s)\n", table_rule, d->old.path,
-           read_command(d->old.p), d->new_.path, read_command(d->new_.p));
+    text_print(stdout, TABLE_RULE "Old profile:      %s (%s)\nNew profile:      %s (%s)\n",
+               d->old.path, read_command(d->old.p), d->new_.path, read_command(d->new_.p));
     fputs("Events shown:     ", stdout);
     for (size_t i = 0; i < d->shown_count; i++)
-        printf("%s%s", i ? " " : "", quern_profile_event_name(d->old.p, d->shown[i]));
+        text_print(stdout, "%s%s", i ? " " : "", quern_profile_event_name(d->old.p, d->shown[i]));
     printf("\nThreshold:        %g%% of the old total\n\n", d->threshold);
     table_reset(&d->table);
     table_fit(&d->table, d->old_totals, UINT64_MAX);
     table_fit(&d->table, d->new_totals, UINT64_MAX);
     table_fit(&d->table, delta, UINT64_MAX);
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     table_head(&d->table);
-    printf("\n%s", table_rule);
+    fputs("\n" TABLE_RULE, stdout);
     table_row(&d->table, d->old_totals, UINT64_MAX);
     fputs(" OLD TOTALS\n", stdout);
     table_row(&d->table, d->new_totals, UINT64_MAX);

@@ -14,6 +14,7 @@
 #include "cli/shared/read.h"
 #include "cli/shared/source.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 
@@ -208,10 +209,10 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
             some++;
         }
     if (some) {
-        printf("%s-- Source: %s\n", table_rule, quern_profile_str(d->names, file));
+        text_print(stdout, TABLE_RULE "-- Source: %s\n", quern_profile_str(d->names, file));
         if (strcmp(old_path, new_path) != 0)
-            printf("-- old: %s\n-- new: %s\n", old_path, new_path);
-        fputs(table_rule, stdout);
+            text_print(stdout, "-- old: %s\n-- new: %s\n", old_path, new_path);
+        fputs(TABLE_RULE, stdout);
         table_head(&d->table);
         fputs("    old    new\n\n", stdout);
         for (size_t i = 0; i < count; i++)
@@ -219,7 +220,9 @@ static void show_file(struct diff *d, const struct side_lines *o, const struct s
                 table_row(&d->table, delta, UINT64_MAX);
                 put_line_number(list[i].old);
                 put_line_number(list[i].new_);
-                printf(" %s\n", list[i].text);
+                putchar(' ');
+                text_put_line(stdout, list[i].text, strlen(list[i].text));
+                putchar('\n');
             }
         putchar('\n');
     }
@@ -277,10 +280,11 @@ void diff_lines(struct diff *d)
         free(b);
     }
     if (missing) {
-        printf("%sFiles that differ, but of which the two versions were not found:\n%s", table_rule,
-               table_rule);
+        fputs(TABLE_RULE
+              "Files that differ, but of which the two versions were not found:\n" TABLE_RULE,
+              stdout);
         for (size_t i = 0; i < missing; i++)
-            printf("  %s\n", quern_profile_str(d->names, lost[i]));
+            text_print(stdout, "  %s\n", quern_profile_str(d->names, lost[i]));
         putchar('\n');
     }
     if (trust_refused())

@@ -13,6 +13,7 @@
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
 #include "cli/shared/table.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 static uint32_t rewritten(struct diff *d, const struct quern_profile *p, uint32_t s,
@@ -134,9 +135,11 @@ void diff_put_func(const struct diff *d, uint32_t func)
     const char *file = quern_profile_str(d->names, f.file);
     const char *name = quern_profile_str(d->names, f.name);
 
-    printf("%s:%s", *file ? file : "???", *name ? name : "???");
+    text_put(stdout, *file ? file : "???");
+    putchar_unlocked(':');
+    text_put(stdout, *name ? name : "???");
     if (f.object != QUERN_NONE)
-        printf(" [%s]", quern_profile_str(d->names, f.object));
+        text_print(stdout, " [%s]", quern_profile_str(d->names, f.object));
 }
 
 // ---- Functions ----
@@ -177,9 +180,9 @@ static void head(struct diff *d, const struct row *row, size_t n, const quern_co
     table_reset(&d->table);
     for (size_t i = 0; i < n; i++)
         table_fit(&d->table, delta + row[i].delta, UINT64_MAX);
-    fputs(table_rule, stdout);
+    fputs(TABLE_RULE, stdout);
     table_head(&d->table);
-    printf(" %s\n%s", title, table_rule);
+    text_print(stdout, " %s\n" TABLE_RULE, title);
 }
 
 // The rows that matter, sorted.
@@ -299,7 +302,7 @@ void diff_edges(struct diff *d)
         diff_put_func(d, row[i].callee);
         event_commas(a, row[i].old_calls, 1);
         event_commas(b, row[i].new_calls, 1);
-        printf(" (%sx -> %sx)\n", a, b);
+        text_print(stdout, " (%sx -> %sx)\n", a, b);
     }
     putchar('\n');
     free(row);

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/finish/finish.h"
 #include "cli/shared/options.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 #define REPLAYER_LOOKS 500 // of 20 ms each
@@ -152,10 +153,10 @@ static int report(const struct finish_spool *s, const char *output,
     bool ended = s->h->state == SPOOL_ENDED;
     int rc;
 
-    printf("%s: the profile of process %d, %s: %s\n", output, s->h->pid,
-           ended ? "which had ended but could not write it"
-                 : "recovered after it was killed; complete up to that moment",
-           finish_spool_text(s, s->h->s_cmd) ? finish_spool_text(s, s->h->s_cmd) : "");
+    text_print(stdout, "%s: the profile of process %d, %s: %s\n", output, s->h->pid,
+               ended ? "which had ended but could not write it"
+                     : "recovered after it was killed; complete up to that moment",
+               finish_spool_text(s, s->h->s_cmd) ? finish_spool_text(s, s->h->s_cmd) : "");
     rc = flush_output();
     finish_summary_print(stderr, s->h, totals->counts);
     if (s->h->flags & SPOOL_F_VERBOSE)
@@ -180,7 +181,8 @@ static int drop_new(const char *path, const struct how *how, bool given)
     }
     if (how->quiet)
         return 0;
-    printf("%s: the run ended before the engine started; nothing was counted: removed\n", path);
+    text_print(stdout,
+               "%s: the run ended before the engine started; nothing was counted: removed\n", path);
     return flush_output();
 }
 

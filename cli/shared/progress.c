@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/shared/colour.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 enum { FIRST_MS = 1000, NEXT_MS = 200 };
@@ -58,7 +59,7 @@ static void draw(void)
     else
         snprintf(text, sizeof(text), "quern: %s (%ld s)", line.what,
                  (long)(now.tv_sec - line.began.tv_sec));
-    n = snprintf(out, sizeof(out), "\r%.*s\033[K", width - 1, text);
+    n = snprintf(out, sizeof(out), "\r%.*s\033[K", (int)text_cut(text, (size_t)width - 1), text);
     (void)util_write_all(STDERR_FILENO, out, (size_t)n);
     line.drawn = true;
 }
@@ -126,12 +127,8 @@ void progress_begin(const char *fmt, ...)
         return;
     pthread_mutex_lock(&line.lock);
     va_start(ap, fmt);
-    vsnprintf(line.what, sizeof(line.what), fmt, ap);
+    text_format(line.what, sizeof(line.what), fmt, ap);
     va_end(ap);
-    // A control character in a name would move the cursor.
-    for (char *s = line.what; *s; s++)
-        if ((unsigned char)*s < 0x20)
-            *s = '?';
     progress_step(0, 0);
     if (!line.running) {
         line.ending = false;

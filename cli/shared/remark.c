@@ -6,15 +6,28 @@
 
 #include <stdlib.h>
 
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
+
+enum { SHOWN_MAX = 180, CARET_MAX = 160 }; // bytes of a line
 
 void remark_caret(FILE *f, const char *text, uint32_t col)
 {
-    if (!*text || !col || col > 160)
+    size_t n, size = text_cut(text, SHOWN_MAX);
+    char escaped[TEXT_ESCAPED];
+
+    if (!*text || !col || col > CARET_MAX)
         return;
-    fprintf(f, "  %.180s\n  ", text);
-    for (uint32_t i = 1; i < col && text[i - 1]; i++)
-        putc(text[i - 1] == '\t' ? '\t' : ' ', f);
+    fputs("  ", f);
+    text_put_line(f, text, size);
+    fputs("\n  ", f);
+    for (size_t i = 0; i < size && i + 1 < col; i += n) {
+        int32_t c = text_decode(text + i, size - i, &n);
+        size_t width = text_is_shown(c) ? 1 : text_escape(escaped, text + i, n);
+
+        for (size_t k = c == '\t' ? 1 : width; k; k--)
+            putc(c == '\t' ? '\t' : ' ', f);
+    }
     fputs("^\n", f);
 }
 

@@ -10,10 +10,8 @@
 #include "cli/shared/colour.h"
 #include "cli/shared/event.h"
 #include "cli/shared/percent.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
-
-const char table_rule[] =
-    "--------------------------------------------------------------------------------\n";
 
 #define PERC_WIDTH 9 // " (12.34%)"
 
@@ -82,8 +80,8 @@ void table_head(const struct table *t)
 {
     colour_begin(stdout, COLOUR_HEAD);
     for (size_t i = 0; i < t->cols; i++)
-        printf("%-*s ", t->width[i] + (t->percs ? PERC_WIDTH : 0),
-               quern_profile_event_name(t->p, t->event[i]));
+        text_print(stdout, "%-*s ", t->width[i] + (t->percs ? PERC_WIDTH : 0),
+                   quern_profile_event_name(t->p, t->event[i]));
     colour_end(stdout, COLOUR_HEAD);
 }
 

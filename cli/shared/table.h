@@ -30,7 +30,9 @@ struct table {
     const struct quern_profile *p;
 };
 
-extern const char table_rule[]; // a line of 80 dashes with its newline
+// A line of 80 dashes with its newline.
+#define TABLE_RULE \
+    "--------------------------------------------------------------------------------\n"
 
 void table_init(struct table *t, struct quern_profile *p, const size_t *events, size_t n, int percs,
                 const quern_count *totals);

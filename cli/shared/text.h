@@ -28,9 +28,16 @@ bool text_is_shown(int32_t c);
 // The visible form of the n bytes of one character, with a NUL; its length.
 size_t text_escape(char out[TEXT_ESCAPED], const char *s, size_t n);
 
+// Of the first n bytes of s as many as do not end within a character, or s's length.
+size_t text_cut(const char *s, size_t n);
+
+// How many of the n bytes, from the first on, are shown as they are.
+size_t text_clean_bytes(const char *s, size_t n);
+
 // All of s, in visible form; a newline and a tab, too.
 void text_put(FILE *f, const char *s);
-// A line of a source file, without its end; tabs stay.
+// A line of a source file without its end, which may be at s or not: a newline, a carriage return
+// before it. Tabs stay.
 void text_put_line(FILE *f, const char *s, size_t n);
 // The same as text_put(), to be freed.
 char *text_clean(const char *s);
@@ -39,6 +46,9 @@ char *text_clean(const char *s);
 // visible form, in bytes. Neither %n, nor wide characters, nor numbered arguments.
 void text_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_vprint(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+// The same in memory, cut where it does not fit.
+void text_format(char *out, size_t size, const char *fmt, va_list ap)
+    __attribute__((format(printf, 3, 0)));
 // "before", that, and "behind", in one write. Needs no memory for what is short.
 void text_write(int fd, const char *before, const char *fmt, va_list ap, const char *behind)
     __attribute__((format(printf, 3, 0)));

@@ -12,6 +12,7 @@
 #include "cli/shared/event.h"
 #include "cli/shared/json.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 enum { NAME_WIDTH = 4 }; // D1mr
@@ -73,14 +74,15 @@ static void put_repeats(FILE *f, const struct stat_event *v)
         fputs("repeats", f);
     } else {
         event_commas(a, v->greatest, 1);
-        fprintf(f, "varies, up to %s", a);
+        text_print(f, "varies, up to %s", a);
     }
     if (v->vary.function) {
         event_commas(a, v->vary.least, 1);
         event_commas(b, v->vary.greatest, 1);
-        fprintf(f, ": %s (%s, %s)", v->vary.function, a, b);
+        text_print(f, ": %s (%s, %s)", v->vary.function, a, b);
         if (v->vary.others)
-            fprintf(f, " and %zu more function%s", v->vary.others, v->vary.others == 1 ? "" : "s");
+            text_print(f, " and %zu more function%s", v->vary.others,
+                       v->vary.others == 1 ? "" : "s");
     }
     colour_end(f, c);
 }
@@ -93,21 +95,21 @@ static void put_event(FILE *f, const struct tally *s, const struct stat_event *v
 
     if (s->base) {
         event_commas(buf, v->baseline, 1);
-        fprintf(f, "  %*s", w->baseline, buf);
+        text_print(f, "  %*s", w->baseline, buf);
     }
     event_commas(buf, v->least, 1);
-    fprintf(f, "  %*s", w->count, buf);
+    text_print(f, "  %*s", w->count, buf);
     if (s->base) {
         enum colour c = colour_of_change(d > 0 ? 1 : d < 0 ? -1 : 0);
 
         put_change(buf, d);
         fprintf(f, "  ");
         colour_begin(f, c);
-        fprintf(f, "%*s", w->change, d ? buf : "0");
+        text_print(f, "%*s", w->change, d ? buf : "0");
         if (v->baseline)
             fprintf(f, "  %+7.2f%%", 100 * (double)d / (double)v->baseline);
         else
-            fprintf(f, "  %8s", d ? "new" : "");
+            text_print(f, "  %8s", d ? "new" : "");
         colour_end(f, c);
     }
     if (s->done > 1)
@@ -124,8 +126,8 @@ void stat_print(FILE *f, const void *tally)
         fprintf(f, "%zu runs\n\n", s->done);
     if (s->base) {
         colour_begin(f, COLOUR_HEAD);
-        fprintf(f, "%-*s  %*s  %*s  %*s", NAME_WIDTH, "", w.baseline, "baseline", w.count, "now",
-                w.change, "change");
+        text_print(f, "%-*s  %*s  %*s  %*s", NAME_WIDTH, "", w.baseline, "baseline", w.count, "now",
+                   w.change, "change");
         colour_end(f, COLOUR_HEAD);
         putc('\n', f);
     }
@@ -133,7 +135,7 @@ void stat_print(FILE *f, const void *tally)
         if (!stat_counted(s, e))
             continue;
         colour_begin(f, COLOUR_HEAD);
-        fprintf(f, "%-*s", NAME_WIDTH, finish_event_names[e]);
+        text_print(f, "%-*s", NAME_WIDTH, finish_event_names[e]);
         colour_end(f, COLOUR_HEAD);
         put_event(f, s, &s->event[e], &w);
     }
@@ -146,14 +148,14 @@ static void put_number(FILE *f, const char *key, quern_count v)
     char buf[64];
 
     quern_count_format(buf, sizeof(buf), v, 1);
-    fprintf(f, ",\"%s\":%s", key, buf);
+    text_print(f, ",\"%s\":%s", key, buf);
 }
 
 static void json_event(FILE *f, const struct tally *s, const struct stat_event *v)
 {
     fprintf(f, "{\"count\":%llu", (unsigned long long)v->least);
     if (s->done > 1) {
-        fprintf(f, ",\"repeats\":%s", v->least == v->greatest ? "true" : "false");
+        text_print(f, ",\"repeats\":%s", v->least == v->greatest ? "true" : "false");
         put_number(f, "greatest", v->greatest);
     }
     if (s->base)
@@ -184,7 +186,7 @@ void stat_print_json(FILE *f, const void *tally)
     for (int e = 0; e < FINISH_EVENTS; e++) {
         if (!stat_counted(s, e))
             continue;
-        fprintf(f, "%s\"%s\":", comma, finish_event_names[e]);
+        text_print(f, "%s\"%s\":", comma, finish_event_names[e]);
         json_event(f, s, &s->event[e]);
         comma = ",";
     }

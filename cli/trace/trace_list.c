@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 #include "cli/trace/trace.h"
 
@@ -19,7 +20,7 @@ static void print_header(const struct trace_reader *r)
     };
     char *desc = run_spool_desc(&c);
 
-    printf("# command: %s\n# process: %d\n# ", r->command, h->pid);
+    text_print(stdout, "# command: %s\n# process: %d\n# ", r->command, h->pid);
     for (const char *s = desc; *s; s++) {
         putchar(*s);
         if (*s == '\n')
@@ -27,7 +28,7 @@ static void print_header(const struct trace_reader *r)
     }
     putchar('\n');
     if (h->parent_end)
-        printf("# goes on from: %s, byte %" PRIu64 "\n", r->parent, h->parent_end);
+        text_print(stdout, "# goes on from: %s, byte %" PRIu64 "\n", r->parent, h->parent_end);
     free(desc);
 }
 
@@ -41,11 +42,15 @@ static void print_item(const struct trace_reader *r, const struct trace_item *it
     case TRACE_READ:
     case TRACE_WRITE:
     case TRACE_MODIFY:
-        printf("%c 0x%" PRIx64 " %u 0x%" PRIx64 "\n", (item->undone ? undone : letter)[item->what],
-               item->addr, item->size, pc);
+        text_print(stdout, "%c 0x%" PRIx64 " %u 0x%" PRIx64 "\n",
+                   (item->undone ? undone : letter)[item->what], item->addr, item->size, pc);
         break;
     case TRACE_COND:
-        printf("%c - - 0x%" PRIx64 "\n", item->undone ? 'n' : item->taken ? 'T' : 'N', pc);
+        text_print(stdout, "%c - - 0x%" PRIx64 "\n",
+                   item->undone  ? 'n'
+                   : item->taken ? 'T'
+                                 : 'N',
+                   pc);
         break;
     case TRACE_INDIRECT: printf("J 0x%" PRIx64 " - 0x%" PRIx64 "\n", item->addr, pc); break;
     case TRACE_AGAIN: printf("A - - 0x%" PRIx64 "\n", pc); break;
@@ -55,8 +60,8 @@ static void print_item(const struct trace_reader *r, const struct trace_item *it
     case TRACE_CLEAR: puts("# the caches are emptied"); break;
     case TRACE_ZERO: puts("# what was counted is forgotten"); break;
     case TRACE_MAP:
-        printf("# from 0x%" PRIx64 " to 0x%" PRIx64 ": %s, from 0x%" PRIx64 "\n", pc, item->addr,
-               *r->path ? r->path : "???", r->offset);
+        text_print(stdout, "# from 0x%" PRIx64 " to 0x%" PRIx64 ": %s, from 0x%" PRIx64 "\n", pc,
+                   item->addr, *r->path ? r->path : "???", r->offset);
         break;
     }
 }

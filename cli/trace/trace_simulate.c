@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 #include "cli/trace/trace.h"
 #include "share/table.h"
@@ -304,7 +305,7 @@ static void print_mapping(const struct simulation *s, size_t map)
     const struct mapping *m = map ? &s->map[map - 1] : NULL;
 
     if (m && *m->path)
-        printf("ob=%s 0x%" PRIx64 "\n", m->path, m->start - m->offset);
+        text_print(stdout, "ob=%s 0x%" PRIx64 "\n", m->path, m->start - m->offset);
     else
         puts("ob=??? 0x0");
 }
@@ -329,9 +330,9 @@ static void print(struct simulation *s, const struct trace_options *o, const str
             printf("desc: ");
     }
     free(desc);
-    printf("\ncmd: %s\nevents:", r->command);
+    text_print(stdout, "\ncmd: %s\nevents:", r->command);
     for (unsigned e = 0; e < events; e++)
-        printf(" %s", names[e]);
+        text_print(stdout, " %s", names[e]);
     putchar('\n');
     if (s->count)
         qsort(s->counts, s->count, sizeof(*s->counts), by_pc);

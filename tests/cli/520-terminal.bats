@@ -126,7 +126,7 @@ slowly() {
     { exec 3> s*; cat old >&3; sleep 1.7; } 3>&- &
     messages=$(python3 terminal.py out - "$BUILD/bin/quern" annotate $'s\tl\now')
     wait
-    [[ "$messages" == "<quern: reading s?l?ow ("* ]] || { echo "# $messages"; false; }
+    [[ "$messages" == '<quern: reading s\tl\now ('* ]] || { echo "# $messages"; false; }
 }
 
 @test "progress: nothing when it is quick, without a terminal, or with NO_COLOR" {

@@ -64,7 +64,7 @@ static void test_forms(void **state)
 
 static void test_lines(void **state)
 {
-    static const char line[] = "\tint a;\f\tb\033\r";
+    static const char line[] = "\tint a;\f\tb\033\r\r\n";
     static const char expected[] = "\tint a;\\f\tb\\033\\r";
     char *put = NULL;
     size_t size;
@@ -72,6 +72,8 @@ static void test_lines(void **state)
 
     (void)state;
     text_put_line(f, line, sizeof(line) - 1);
+    text_put_line(f, "", 0);
+    text_put_line(f, "\r\n", 2);
     text_put_line(f, "a\0b", 3);
     fclose(f);
     assert_int_equal(size, sizeof(expected) - 1 + 6);
