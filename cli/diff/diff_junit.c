@@ -4,35 +4,37 @@
 #include "cli/diff/diff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "cli/shared/json.h"
 #include "cli/shared/read.h"
+#include "cli/shared/text.h"
 
-// Text within an attribute or an element. XML 1.0 has no way to write most control characters, nor
-// U+FFFE and U+FFFF, nor what is not UTF-8: U+FFFD stands for them.
+// Text within an attribute or an element. Control characters and those that turn the direction of
+// writing are written as numbers; XML 1.0 has no way to write most of the former, nor U+FFFE and
+// U+FFFF, nor what is not UTF-8: U+FFFD stands for them.
 static void put_text(FILE *f, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    const char *end = text + strlen(text);
+    size_t n;
 
-    while (*s) {
-        size_t n = json_utf8(s);
-        bool none = n == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
+    for (const char *s = text; s < end; s += n) {
+        int32_t c = text_decode(s, (size_t)(end - s), &n);
+        bool none = c < ' ' && c != '\t' && c != '\n' && c != '\r';
 
-        if (*s == '&')
+        if (c == '&')
             fputs("&amp;", f);
-        else if (*s == '<')
+        else if (c == '<')
             fputs("&lt;", f);
-        else if (*s == '>')
+        else if (c == '>')
             fputs("&gt;", f);
-        else if (*s == '"')
+        else if (c == '"')
             fputs("&quot;", f);
-        else if (*s == '\t' || *s == '\n' || *s == '\r')
-            fprintf(f, "&#%u;", *s);
-        else if (!n || none || *s < 0x20)
+        else if (none || c == 0xfffe || c == 0xffff)
             fputs("\xef\xbf\xbd", f);
+        else if (!text_is_shown(c))
+            fprintf(f, "&#%u;", (unsigned)c);
         else
             fwrite(s, 1, n, f);
-        s += n ? n : 1;
     }
 }
 

@@ -1,40 +1,42 @@
 // SPDX-License-Identifier: MIT
 //
-// Strings of JSON, for every command that writes it; that a sequence is well formed counts for XML,
-// too.
+// Strings of JSON, for every command that writes it. What a terminal would obey is written as a
+// number, so nothing is lost and nothing happens where JSON is looked at.
 #include "cli/shared/json.h"
 
-size_t json_utf8(const unsigned char *s)
+#include <string.h>
+
+#include "cli/shared/text.h"
+
+static void put_clean(FILE *f, const char *s, size_t n)
 {
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf && (s[1] & 0xc0) == 0x80)
-        return 2;
-    if ((s[0] & 0xf0) == 0xe0 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 &&
-        !(s[0] == 0xe0 && s[1] < 0xa0) && !(s[0] == 0xed && s[1] > 0x9f))
-        return 3;
-    if (s[0] >= 0xf0 && s[0] <= 0xf4 && (s[1] & 0xc0) == 0x80 && (s[2] & 0xc0) == 0x80 &&
-        (s[3] & 0xc0) == 0x80 && !(s[0] == 0xf0 && s[1] < 0x90) && !(s[0] == 0xf4 && s[1] > 0x8f))
-        return 4;
-    return 0;
+    size_t from = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] != '"' && s[i] != '\\')
+            continue;
+        fwrite_unlocked(s + from, 1, i - from, f);
+        putc_unlocked('\\', f);
+        from = i;
+    }
+    fwrite_unlocked(s + from, 1, n - from, f);
 }
 
 void json_string(FILE *f, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    const char *s = text, *end = text + strlen(text);
 
     putc('"', f);
-    while (*s) {
-        size_t n = json_utf8(s);
-        if (*s == '"' || *s == '\\')
-            fprintf(f, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(f, "\\u%04x", *s);
-        else if (!n)
-            fputs("\\ufffd", f);
-        else
-            fwrite(s, 1, n, f);
-        s += n ? n : 1;
+    for (;;) {
+        size_t n = text_clean_bytes(s, (size_t)(end - s));
+
+        put_clean(f, s, n);
+        s += n;
+        if (s == end)
+            break;
+        int32_t c = text_decode(s, (size_t)(end - s), &n);
+        fprintf(f, "\\u%04x", c < 0 ? 0xfffd : (unsigned)c); // those not shown are below U+10000
+        s += n;
     }
     putc('"', f);
 }

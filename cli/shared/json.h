@@ -5,12 +5,10 @@
 #ifndef QUERN_CLI_JSON_H
 #define QUERN_CLI_JSON_H
 
-#include <stddef.h>
 #include <stdio.h>
 
-// A JSON string; bytes that are not UTF-8 become U+FFFD.
+// A JSON string; bytes that are not UTF-8 become U+FFFD, control characters and those that turn the
+// direction of writing \u....
 void json_string(FILE *f, const char *text);
-// Length of the well-formed UTF-8 sequence at s, or 0.
-size_t json_utf8(const unsigned char *s);
 
 #endif

@@ -143,3 +143,37 @@ Event sort order: Ir $EV_SHOWN"
     [ "$status" = 1 ]
     same "$messages" "quern: limit passed: $FN_SHOWN:Ir>+1: Ir was 100 and is 120 (+20.00%)"
 }
+
+@test "json, and what is lost in it: nothing but what is not UTF-8" {
+    quern convert --to=json old
+    [ "$status" = 0 ]
+    harmless
+    CMD=$CMD FL=$FL EV=$EV python3 - << 'END'
+import json, os
+d = json.load(open(".out"))
+assert d["parts"][0]["cmd"] == os.environ["CMD"], d["parts"]
+assert d["parts"][0]["desc"] == ["Note: \x1b[2J"], d["parts"]
+assert d["events"][1]["name"] == os.environ["EV"], d["events"]
+f = d["functions"][0]
+assert f["file"] == os.environ["FL"] and f["name"] == "f\033[31mred\r\x9b\ufffd", f
+assert f["object"] == "/lib/\ufffd2J\u2066.so", f
+END
+    for to in json sarif; do
+        quern diff --to=$to --fail-if="$FN:Ir>+1" old new
+        [ "$status" = 1 ]
+        harmless
+        python3 -c 'import json; json.load(open(".out"))'
+    done
+}
+
+@test "junit: well-formed, and as XML can say it" {
+    quern diff --to=junit --fail-if="$FN:Ir>+1" old new
+    [ "$status" = 1 ]
+    harmless
+    python3 - << 'END'
+import xml.etree.ElementTree as tree
+suite, = tree.parse(".out").getroot()
+assert suite.get("name") == "./prog \ufffd]0;owned\ufffd \u2028quern: all is well", ascii(suite.get("name"))
+assert suite[0].get("name") == "f\ufffd[31mred\r\x9b\ufffd:Ir>+1", ascii(suite[0].get("name"))
+END
+}
