@@ -18,6 +18,7 @@
 
 #include "cli/shared/event.h"
 #include "cli/shared/json.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 #define NODES_MAX 2000000u
@@ -229,11 +230,15 @@ static const char *name_of(const struct convert *c, uint32_t func)
 
 // ---- Folded ----
 
-// A semicolon separates frames, so one in a name becomes a colon.
-static void put_frame(FILE *f, const char *s)
+// A semicolon separates frames, so one in a name becomes a colon; and flame graphs are XML, which has
+// no control characters.
+static void put_frame(FILE *f, const char *name)
 {
-    for (; *s; s++)
-        putc(*s == ';' ? ':' : *s == '\n' ? ' ' : *s, f);
+    char *clean = text_clean(name);
+
+    for (const char *s = clean; *s; s++)
+        putc(*s == ';' ? ':' : *s, f);
+    free(clean);
 }
 
 static void put_stack(FILE *f, const struct stacks *s, uint32_t node)
@@ -403,6 +408,15 @@ enum {
     FUNCTION_FILE = 4,
 };
 
+// A string is UTF-8.
+static void put_string(struct bytes *b, const char *s)
+{
+    char *clean = text_clean(s);
+
+    put_bytes(b, PROFILE_STRING_TABLE, clean, strlen(clean));
+    free(clean);
+}
+
 // String numbers: 0 is "", 1 "count", 2 the comment, then events, then name and file of functions.
 static void pprof_strings(struct bytes *b, const struct convert *c)
 {
@@ -411,14 +425,11 @@ static void pprof_strings(struct bytes *b, const struct convert *c)
     put_bytes(b, PROFILE_STRING_TABLE, "", 0);
     put_bytes(b, PROFILE_STRING_TABLE, "count", 5);
     put_bytes(b, PROFILE_STRING_TABLE, note, sizeof(note) - 1);
-    for (size_t i = 0; i < c->events; i++) {
-        const char *s = quern_profile_event_name(c->p, i);
-        put_bytes(b, PROFILE_STRING_TABLE, s, strlen(s));
-    }
+    for (size_t i = 0; i < c->events; i++)
+        put_string(b, quern_profile_event_name(c->p, i));
     for (uint32_t i = 0; i < quern_profile_func_count(c->p); i++) {
-        const char *file = quern_profile_str(c->p, quern_profile_func_get(c->p, i).file);
-        put_bytes(b, PROFILE_STRING_TABLE, name_of(c, i), strlen(name_of(c, i)));
-        put_bytes(b, PROFILE_STRING_TABLE, file, strlen(file));
+        put_string(b, name_of(c, i));
+        put_string(b, quern_profile_str(c->p, quern_profile_func_get(c->p, i).file));
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz.
+// CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz. Names are those that
+// people see (cli/shared/text.h): both end in programs that refuse what is not UTF-8, and some
+// control characters; and in CSV no name is a formula.
 #include "cli/convert/convert.h"
 
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 // Events that have values: counted, or computed by a formula.
@@ -18,19 +21,40 @@ static int has_values(const struct convert *c, size_t event)
 
 // ---- CSV ----
 
-static void field(FILE *f, const char *s)
+// Would a spreadsheet take it for a formula? By its first character, also of full width.
+static bool is_formula(const char *s)
 {
-    if (!s[strcspn(s, ",\"\r\n")]) {
-        fputs(s, f);
-        return;
+    static const char *const wide[] = { "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+                                        "\xef\xbc\xa0" };
+
+    if (*s == '=' || *s == '+' || *s == '-' || *s == '@')
+        return true;
+    for (size_t i = 0; *s == wide[0][0] && i < sizeof(wide) / sizeof(*wide); i++)
+        if (strncmp(s, wide[i], strlen(wide[i])) == 0)
+            return true;
+    return false;
+}
+
+// A text; numbers are not written by this.
+static void field(FILE *f, const char *name)
+{
+    size_t n = strlen(name);
+    char *clean = text_clean_bytes(name, n) < n ? text_clean(name) : NULL;
+    const char *s = clean ? clean : name;
+    bool formula = is_formula(s);
+
+    if (!formula && !s[strcspn(s, ",;\"")]) {
+        fwrite_unlocked(s, 1, clean ? strlen(s) : n, f);
+    } else {
+        fputs(formula ? "\"'" : "\"", f);
+        for (; *s; s++) {
+            if (*s == '"')
+                putc('"', f);
+            putc(*s, f);
+        }
+        putc('"', f);
     }
-    putc('"', f);
-    for (; *s; s++) {
-        if (*s == '"')
-            putc('"', f);
-        putc(*s, f);
-    }
-    putc('"', f);
+    free(clean);
 }
 
 static void counts(FILE *f, const struct convert *c, const quern_count *v)
@@ -135,13 +159,20 @@ void convert_csv(FILE *f, const struct convert *c)
 
 // ---- Graphviz ----
 
-static void quoted(FILE *f, const char *s)
+enum { LABEL_MAX = 199 }; // bytes of a name in a box
+
+// Part of a quoted string. What is named by an ampersand there would be another character.
+static void quoted(FILE *f, const char *name, size_t max)
 {
-    for (; *s; s++) {
+    char *clean = text_clean(name);
+
+    clean[text_cut(clean, max)] = '\0';
+    for (const char *s = clean; *s; s++) {
         if (*s == '"' || *s == '\\')
             putc('\\', f);
-        putc(*s == '\n' ? ' ' : *s, f);
+        fputs(*s == '&' ? "&amp;" : (char[2]){ *s }, f);
     }
+    free(clean);
 }
 
 static double part_of(const struct convert *c, const quern_count *v, quern_count total)
@@ -154,14 +185,15 @@ void convert_dot(FILE *f, const struct convert *c)
     quern_count total = event_value(c->p, c->event, quern_profile_totals(c->p));
     size_t n = quern_profile_func_count(c->p);
     uint8_t *shown = xcalloc(n + 1, 1);
-    char calls[80], name[200];
+    char calls[80];
 
     fprintf(f, "digraph profile {\n    label=\"");
-    quoted(f, c->paths[0]);
-    fprintf(f,
-            ": %s\";\n    node [shape=box, fontname=\"sans-serif\", style=filled];\n"
-            "    edge [fontname=\"sans-serif\", fontsize=10];\n",
-            quern_profile_event_name(c->p, c->event));
+    quoted(f, c->paths[0], SIZE_MAX - 1);
+    fputs(": ", f);
+    quoted(f, quern_profile_event_name(c->p, c->event), SIZE_MAX - 1);
+    fputs("\";\n    node [shape=box, fontname=\"sans-serif\", style=filled];\n"
+          "    edge [fontname=\"sans-serif\", fontsize=10];\n",
+          f);
     for (uint32_t i = 0; i < n; i++) {
         double incl = part_of(c, quern_costs_inclusive(c->costs, i), total);
         double self = part_of(c, quern_costs_self(c->costs, i), total);
@@ -169,10 +201,9 @@ void convert_dot(FILE *f, const struct convert *c)
         if (incl < c->threshold && self < c->threshold)
             continue;
         shown[i] = 1;
-        snprintf(name, sizeof(name), "%s",
-                 *quern_profile_str(c->p, g.name) ? quern_profile_str(c->p, g.name) : "???");
+        const char *name = quern_profile_str(c->p, g.name);
         fprintf(f, "    f%u [label=\"", i);
-        quoted(f, name);
+        quoted(f, *name ? name : "???", LABEL_MAX);
         fprintf(f, "\\n%.2f%%\\nself %.2f%%\", fillcolor=\"0.0 %.3f 1.0\"];\n", incl, self,
                 self > 100 ? 0.8
                 : self < 0 ? 0

@@ -9,6 +9,7 @@
 
 #include "cli/shared/event.h"
 #include "cli/shared/read.h"
+#include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
 // A comment has room for 65,536 characters; what is below the first of these is in the profile.
@@ -16,8 +17,9 @@ enum { ROWS_MAX = 50 };
 
 // A code span. In a cell of a table a bar has a backslash before it, even here. The fence is longer
 // than any in the text; one blank at both ends is not shown.
-static void put_code(FILE *f, const char *text, bool cell)
+static void put_code(FILE *f, const char *raw, bool cell)
 {
+    char *text = text_clean(raw);
     size_t fence = 1, run = 0;
 
     for (const char *s = text; *s; s++) {
@@ -32,12 +34,23 @@ static void put_code(FILE *f, const char *text, bool cell)
     for (const char *s = text; *s; s++) {
         if (cell && *s == '|')
             putc('\\', f);
-        putc((unsigned char)*s < 0x20 ? ' ' : *s, f);
+        putc(*s, f);
     }
     if (fence > 1)
         putc(' ', f);
     for (size_t i = 0; i < fence; i++)
         putc('`', f);
+    free(text);
+}
+
+// Outside of code: with a backslash before what has a meaning in Markdown, HTML, or to the server.
+static void put_plain(FILE *f, const char *raw)
+{
+    char *text = text_clean(raw);
+
+    for (const char *s = text; *s; s++)
+        fprintf(f, "%s%c", strchr("\\`*_[]<>|&!#~@$", *s) ? "\\" : "", *s);
+    free(text);
 }
 
 static void put_count(FILE *f, const struct diff *d, size_t event, quern_count v, bool sign)
@@ -80,7 +93,9 @@ static void put_limits(FILE *f, const struct diff *d)
 
         fputs("| ", f);
         put_code(f, d->limit[i].text, true);
-        fprintf(f, " | %s | %s |\n", d->limit[i].passed ? "**exceeded**" : "kept", sentence);
+        fprintf(f, " | %s | ", d->limit[i].passed ? "**exceeded**" : "kept");
+        put_plain(f, sentence);
+        fputs(" |\n", f);
         free(sentence);
     }
 }

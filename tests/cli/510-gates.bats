@@ -64,7 +64,7 @@ No function changed.'
     [[ "$output" == *$'\n| `I\\|r` | function |\n'* ]]
     odd_profiles
     quern diff --to=markdown odd.7 odd.9
-    same "$(tail -n 1 <<< "$output")" $'| +2 | `` /a b/%#.c:operator\|<a, "b&"> `c`\xff  `` |'
+    same "$(tail -n 1 <<< "$output")" '| +2 | `` /a b/%#.c:operator\|<a, "b&"> `c`\377\001 `` |'
 }
 
 @test "markdown: fifty functions, and how many more" {

@@ -177,3 +177,83 @@ assert suite.get("name") == "./prog \ufffd]0;owned\ufffd \u2028quern: all is wel
 assert suite[0].get("name") == "f\ufffd[31mred\r\x9b\ufffd:Ir>+1", ascii(suite[0].get("name"))
 END
 }
+
+@test "markdown: one line for each row, names in code, nothing else read as markup" {
+    quern diff --to=markdown --fail-if="$FN:Ir>+1" old new
+    [ "$status" = 1 ]
+    harmless
+    same "$(sed -n '1p;5,6p;10p;14p' .out)" "### \`$CMD_SHOWN\`
+| \`Ir\` | 110 | 130 | +20 | +18.18% |
+| \`$EV_SHOWN\` | 6 | 6 | 0 |  |
+| \`$FN_SHOWN:Ir>+1\` | **exceeded** | Ir was 100 and is 120 (+20.00%) |
+| +20 | 0 | \`$FL_SHOWN:$FN_SHOWN\` |"
+    # The sentence of a limit names an event, which is no code.
+    for n in 7 9; do printf 'events: <b>|_x_\nfl=a|b\\|`.c\nfn=f\n1 %d\nsummary: %d\n' $n $n > odd.$n; done
+    quern diff --to=markdown --fail-if='<b>|_x_>8' odd.7 odd.9
+    grep -Fx '| `<b>\|_x_>8` | **exceeded** | \<b\>\|\_x\_ was 7 and is 9 (+28.57%) |' .out
+    grep -Fx '| +2 | `` a\|b\\|`.c:f `` |' .out
+}
+
+@test "csv: names that people see, one line for each row, no formulas, numbers that are numbers" {
+    quern convert --to=csv old
+    [ "$status" = 0 ]
+    harmless '\r'
+    OB=$OB_SHOWN FL=$FL_SHOWN FN=$FN_SHOWN EV=$EV_SHOWN python3 - << 'END'
+import csv, os
+rows = list(csv.reader(open(".out", newline="")))
+ob, fl, fn, ev = (os.environ[x] for x in ("OB", "FL", "FN", "EV"))
+assert rows == [["object", "function_file", "function", "file", "line", "Ir", ev],
+                [ob, fl, fn, fl, "2", "100", "5"], [ob, fl, "main", fl, "9", "10", "1"]], rows
+END
+    printf '%s\n' '# callgrind format' 'events: =Ir' 'fl=-a;b' 'fn==cmd|" /C calc"!A0' '1 -5' 'fn=+[A b]' '2 7' \
+        'fn=@SUM(1)' '3 1' $'fn=x\ty' '4 1' $'fn=\xef\xbc\x9d1' '5 1' 'fn=a=b' '6 1' "fn='q" '7 1' 'totals: 6' > p
+    quern convert --to=csv p
+    same "$(tr -d '\r' < .out)" "object,function_file,function,file,line,\"'=Ir\"
+,\"'-a;b\",\"'=cmd|\"\" /C calc\"\"!A0\",\"'-a;b\",1,-5
+,\"'-a;b\",\"'+[A b]\",\"'-a;b\",2,7
+,\"'-a;b\",\"'@SUM(1)\",\"'-a;b\",3,1
+,\"'-a;b\",x\\ty,\"'-a;b\",4,1
+,\"'-a;b\",\"'$(printf '\xef\xbc\x9d')1\",\"'-a;b\",5,1
+,\"'-a;b\",a=b,\"'-a;b\",6,1
+,\"'-a;b\",'q,\"'-a;b\",7,1"
+    quern convert --to=csv --by=function p
+    harmless '\r'
+    quern convert --to=csv --by=edge old
+    harmless '\r'
+    grep -F "$OB_SHOWN,$FL_SHOWN,main,$OB_SHOWN,$FL_SHOWN,$FN_SHOWN,1,100,5" .out
+}
+
+@test "folded, dot, speedscope, pprof" {
+    quern convert --to=folded old
+    harmless
+    same "$(sort .out)" "main 10
+main;$FN_SHOWN 100"
+    quern convert --to=speedscope old
+    harmless
+    python3 -c 'import json; json.load(open(".out"))'
+    quern convert --to=dot --event="$EV" old
+    harmless
+    # Backslashes and quotes are the language's own there, and an ampersand begins a name.
+    grep -Fx "    label=\"old: ${EV_SHOWN//\\/\\\\}\";" .out
+    grep -F "[label=\"${FN_SHOWN//\\/\\\\}\\n" .out
+    printf 'events: Ir\nfl=a\nfn="];x[\\"&#27;%s\xe6\xbc\xa2\xe6\xbc\xa2\n1 5\n' "$(printf 'x%.0s' {1..186})" > p
+    quern convert --to=dot p
+    harmless
+    grep -F "[label=\"\\\"];x[\\\\\\\"&amp;#27;$(printf 'x%.0s' {1..186})\\n100.00%" .out
+    quern convert --to=pprof -o pprof old
+    python3 - "$FN_SHOWN" "$FL_SHOWN" "$EV_SHOWN" << 'END'
+import gzip, sys
+data = gzip.open("pprof").read()
+for text in sys.argv[1:]:
+    text = text.encode()
+    assert b"\x32" + bytes([len(text)]) + text in data, text # field 6, string_table
+END
+}
+
+# What a profile is written in is the format's; no line of it is made by a name.
+@test "profiles keep the bytes of names" {
+    quern convert --to=callgrind --keep-order=yes old
+    [ "$status" = 0 ]
+    grep -F "fn=(1) ${FN/$'\r'/ }" .out
+    grep -F "fl=(1) $FL" .out
+}
