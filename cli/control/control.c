@@ -12,26 +12,20 @@
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
 
-static const char *text_at(const struct control_run *r, uint32_t at)
-{
-    return at < r->h->text_used ? (const char *)r->h + SPOOL_TEXT_OFF + at : "";
-}
-
 // Is a program meant by its number, or by the end of its path?
 static bool is_meant(const struct control_run *r, const char *word)
 {
-    const char *program = text_at(r, r->h->s_program);
-    size_t n = strlen(program), m = strlen(word);
+    size_t n = strlen(r->program), m = strlen(word);
     uint64_t pid;
 
     if (util_number(word, INT32_MAX, &pid))
         return (pid_t)pid == r->pid;
-    return m <= n && strcmp(program + n - m, word) == 0;
+    return m <= n && strcmp(r->program + n - m, word) == 0;
 }
 
 static bool lies_in(const struct control_run *r, const char *folder)
 {
-    char *dir = util_dirname(text_at(r, r->h->s_spool)), *real = realpath(dir, NULL);
+    char *dir = util_dirname(r->spool), *real = realpath(dir, NULL);
     char *wanted = realpath(folder, NULL);
     bool is = real && wanted && strcmp(real, wanted) == 0;
 

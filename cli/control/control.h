@@ -22,12 +22,15 @@ struct control {
     struct option_list unused;
 };
 
-// A program that runs under quern: its spool, open for writing, and mapped as far as its header.
+// A program that runs under quern: its spool, open for writing, and what its header said when it
+// was found. What is in a spool is its owner's, who may not be the caller and may change it at any
+// time: so it is read once. Requests alone go through `live`, which is mapped.
 struct control_run {
     pid_t pid;
     int fd;
-    struct spool_header *h;
-    char *command;
+    struct spool_header h;
+    struct spool_header *live; // the file may be cut off: control_ask()
+    char *command, *program, *spool;
 };
 
 // The operands: numbers of processes or names of programs.

@@ -6,22 +6,22 @@
 // another.
 #include "cli/control/control.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/shared/running.h"
 #include "cli/shared/util.h"
 
 enum {
@@ -32,55 +32,38 @@ enum {
 
 // ---- Programs ----
 
-// The file of a process's spool; NULL: it has none, or is another user's. To be freed.
-static char *spool_path(long pid)
+// A string of the spool; "" where there is none. To be freed.
+static char *text_at(const struct control_run *r, uint32_t at)
 {
-    char *path = xasprintf("/proc/%ld/maps", pid), *found = NULL, *line = NULL;
-    FILE *f = fopen(path, "re");
-    size_t size = 0;
+    uint64_t used = r->h.text_used < SPOOL_TEXT_SIZE ? r->h.text_used : SPOOL_TEXT_SIZE;
+    size_t n = at < used ? used - at : 0;
+    char *text = xmalloc(n + 1);
+    ssize_t got = n ? pread(r->fd, text, n, (off_t)(SPOOL_TEXT_OFF + at)) : 0;
 
-    while (f && !found && getline(&line, &size, f) > 0) {
-        char *name = strchr(line, '/');
-
-        if (!name || !strstr(name, "/quern.spool."))
-            continue;
-        name[strcspn(name, "\n")] = '\0';
-        found = xstrdup(name);
-    }
-    if (f)
-        fclose(f);
-    free(line);
-    free(path);
-    return found;
+    text[got > 0 ? got : 0] = '\0';
+    return xrealloc(text, strlen(text) + 1);
 }
 
 // Its command line is what the spool says. False: the process is another that has it mapped.
 static bool open_run(struct control_run *r, long pid)
 {
-    char *path = spool_path(pid);
-    size_t size = SPOOL_TEXT_OFF + SPOOL_TEXT_SIZE;
-    struct spool_header *h = MAP_FAILED;
-    struct stat st;
-    const char *text;
+    const struct spool_header *h = &r->h;
 
-    r->fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    free(path);
-    if (r->fd >= 0 && fstat(r->fd, &st) == 0 && (uint64_t)st.st_size >= size)
-        h = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-    if (h == MAP_FAILED || h->magic != SPOOL_MAGIC || h->version != SPOOL_VERSION ||
-        h->state != SPOOL_RUNNING || h->pid != pid || !h->control.hears) {
-        if (h != MAP_FAILED)
-            munmap(h, size);
+    r->live = MAP_FAILED;
+    r->fd = running_spool(pid, O_RDWR);
+    if (r->fd >= 0 && pread(r->fd, &r->h, sizeof(r->h), 0) == sizeof(r->h) &&
+        h->magic == SPOOL_MAGIC && h->version == SPOOL_VERSION && h->state == SPOOL_RUNNING &&
+        h->pid == pid && h->control.hears)
+        r->live = mmap(NULL, sizeof(*r->live), PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+    if (r->live == MAP_FAILED) {
         if (r->fd >= 0)
             close(r->fd);
         return false;
     }
-    text = (const char *)h + SPOOL_TEXT_OFF;
     r->pid = (pid_t)pid;
-    r->h = h;
-    r->command = h->s_cmd < h->text_used
-                     ? xasprintf("%.*s", (int)(h->text_used - h->s_cmd), text + h->s_cmd)
-                     : xstrdup("");
+    r->command = text_at(r, h->s_cmd);
+    r->program = text_at(r, h->s_program);
+    r->spool = text_at(r, h->s_spool);
     return true;
 }
 
@@ -197,7 +180,8 @@ static bool is_gone(const struct control_run *r)
 {
     char state = state_of(r->pid, r->pid);
 
-    return r->h->state != SPOOL_RUNNING || state == 'Z' || state == 'X';
+    return __atomic_load_n(&r->live->state, __ATOMIC_RELAXED) != SPOOL_RUNNING || state == 'Z' ||
+           state == 'X';
 }
 
 static char *why_not(const struct control_run *r)
@@ -219,7 +203,7 @@ static char *why_not(const struct control_run *r)
 // Asks one thread after another until one has taken the request n.
 static char *make_take(struct control_run *r, uint32_t n)
 {
-    struct spool_control *c = &r->h->control;
+    struct spool_control *c = &r->live->control;
 
     for (int ms = 0, step = STEP_MS; ms < TAKE_MS; step = step < LONGEST_MS ? 2 * step : step) {
         size_t count;
@@ -228,7 +212,9 @@ static char *make_take(struct control_run *r, uint32_t n)
 
         for (size_t i = 0; i < count && ms < TAKE_MS; i++) {
             // Before it executes something else its profile is written: no signal meets that.
-            int error = r->h->state == SPOOL_RUNNING ? poke(r->pid, task[i].tid) : ESRCH;
+            int error = __atomic_load_n(&r->live->state, __ATOMIC_RELAXED) == SPOOL_RUNNING
+                            ? poke(r->pid, task[i].tid)
+                            : ESRCH;
 
             if (error == EPERM || error == ENOSYS || error == EAGAIN) {
                 free(task);
@@ -250,26 +236,64 @@ static char *make_take(struct control_run *r, uint32_t n)
     return why_not(r);
 }
 
-char *control_ask(struct control_run *r, uint32_t what, const char *hint)
+// One request at a time. NULL, or why there cannot be one.
+static char *lock(const struct control_run *r)
 {
-    struct spool_control *c = &r->h->control;
-    uint32_t n;
+    const struct timespec step = { 0, STEP_MS * 1000000 };
+
+    for (int ms = 0; flock(r->fd, LOCK_EX | LOCK_NB) != 0; ms += STEP_MS) {
+        if (errno != EINTR && errno != EWOULDBLOCK)
+            return xasprintf("cannot be asked: %s", strerror(errno));
+        if (ms >= TAKE_MS)
+            return xasprintf("cannot be asked: somebody else has its spool locked since %d s",
+                             TAKE_MS / 1000);
+        nanosleep(&step, NULL);
+    }
+    return NULL;
+}
+
+static char *ask(struct control_run *r, uint32_t what, const char *hint)
+{
+    struct spool_control *c = &r->live->control;
+    uint32_t n = c->asked + 1;
+    int32_t result;
     char *why;
 
-    while (flock(r->fd, LOCK_EX) != 0)
-        if (errno != EINTR)
-            return xasprintf("cannot be asked: %s", strerror(errno));
-    n = c->asked + 1;
     c->what = what;
     c->result = 0;
     snprintf(c->hint, sizeof(c->hint), "%s", hint ? hint : "");
     __atomic_store_n(&c->asked, n, __ATOMIC_RELEASE);
     why = make_take(r, n);
     while (!why && !wait_for(&c->answered, n, 100))
-        if (is_gone(r) && c->answered != n)
+        if (is_gone(r) && __atomic_load_n(&c->answered, __ATOMIC_ACQUIRE) != n)
             why = xstrdup("has ended before it was done");
-    if (!why && c->result)
-        why = xasprintf("not done: %s", strerror(-c->result));
+    result = __atomic_load_n(&c->result, __ATOMIC_RELAXED);
+    if (!why && result)
+        why = xasprintf("not done: %s", strerror(result < 0 && result > -4096 ? -result : EINVAL));
+    return why;
+}
+
+static sigjmp_buf cut_off;
+
+static void on_sigbus(int sig)
+{
+    (void)sig;
+    siglongjmp(cut_off, 1);
+}
+
+char *control_ask(struct control_run *r, uint32_t what, const char *hint)
+{
+    struct sigaction a = { .sa_handler = on_sigbus }, old;
+    char *volatile why = lock(r);
+
+    if (why)
+        return why;
+    sigaction(SIGBUS, &a, &old);
+    if (sigsetjmp(cut_off, 1) == 0)
+        why = ask(r, what, hint);
+    else
+        why = xstrdup("its spool was cut off");
+    sigaction(SIGBUS, &old, NULL);
     flock(r->fd, LOCK_UN);
     return why;
 }

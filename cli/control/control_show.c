@@ -84,7 +84,7 @@ struct shown {
 static void find_events(struct shown *v)
 {
     for (size_t i = 0; i < KNOWN; i++)
-        if (spool_event_counted(known[i].event, v->r->h->flags))
+        if (spool_event_counted(known[i].event, v->s.h->flags))
             v->event[v->events++] = (int)i;
 }
 
@@ -225,7 +225,7 @@ static void print_stat(struct shown *v)
     putchar('\n');
     if (v->calls)
         print_functions(v);
-    text_print(stdout, "  Basic blocks: %s (executed %s", util_commas(buf[0], v->r->h->block_count),
+    text_print(stdout, "  Basic blocks: %s (executed %s", util_commas(buf[0], v->s.h->block_count),
                util_commas(buf[1], v->s.blocks_executed));
     if (v->calls)
         text_print(stdout, ", call sites %s", util_commas(buf[0], call_sites(&v->s)));
@@ -236,7 +236,7 @@ static void print_stat(struct shown *v)
 
 static void open_symbols(struct shown *v)
 {
-    struct symbols_options o = { .no_demangle = (v->r->h->flags & SPOOL_F_NO_DEMANGLE) != 0 };
+    struct symbols_options o = { .no_demangle = (v->s.h->flags & SPOOL_F_NO_DEMANGLE) != 0 };
 
     v->symbols = symbols_new(&o);
     if (!v->symbols)
@@ -273,7 +273,7 @@ static const struct spool_edge *edge_of(const struct shown *v, uint32_t counter)
     for (size_t i = 0; i < v->s.edges_used; i++) {
         const struct spool_edge *e = &v->s.edges[i];
 
-        if (e->counter == counter &&
+        if (e->counter == counter && counter < v->s.counters_used &&
             (is_call(e) || e->kind == SPOOL_EDGE_ROOT || e->kind == SPOOL_EDGE_SKIPPED))
             return e;
     }
@@ -301,7 +301,7 @@ static uint64_t target_of(const struct shown *v, const struct spool_edge *e,
 static void add_frame(struct shown *v, struct thread *t, const struct finish_frame *f,
                       const uint64_t *total)
 {
-    uint64_t flags = v->r->h->flags, often = spool_event_index(SPOOL_E_I1MR, flags);
+    uint64_t flags = v->s.h->flags, often = spool_event_index(SPOOL_E_I1MR, flags);
     const struct spool_edge *e = edge_of(v, f->counter);
     struct row *row;
     uint32_t map;
@@ -331,7 +331,7 @@ static void add_frame(struct shown *v, struct thread *t, const struct finish_fra
 static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, const uint64_t *late,
                           struct finish_frame *f)
 {
-    uint64_t bytes = spool_frame_bytes(v->r->h->flags);
+    uint64_t bytes = spool_frame_bytes(v->s.h->flags);
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);
     uint64_t at = top - (FINISH_CALLS_BASE + spool_stack_at(slot));
     size_t n = 0;
@@ -339,7 +339,7 @@ static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, co
     if (at >= spool_stack_size(slot))
         return 0;
     for (at += first; at >= first && n < DEPTH_MAX; at -= bytes, n++)
-        if (!finish_calls_frame(v->r->h, v->r->fd, at, late, &f[n]))
+        if (!finish_calls_frame(v->s.h, v->r->fd, at, late, &f[n]))
             break;
     return n;
 }
@@ -369,9 +369,9 @@ static struct thread *new_thread(struct shown *v, uint32_t slot)
 
 static void add_called_thread(struct shown *v, uint32_t slot)
 {
-    uint64_t flags = v->r->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
+    uint64_t flags = v->s.h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t words[2 * (SPOOL_EVENTS + 1)] = { 0 }, *total = words + 1;
-    uint64_t at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE + v->r->h->calls * UINT64_C(8);
+    uint64_t at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE + v->s.h->calls * UINT64_C(8);
     static struct finish_frame frame[DEPTH_MAX];
     struct thread *t;
     size_t frames = 0;
@@ -380,14 +380,14 @@ static void add_called_thread(struct shown *v, uint32_t slot)
 
     if (pread(v->r->fd, words, 8, (off_t)at) != 8 || !words[0])
         return;
-    later = finish_calls_late(v->r->h, v->r->fd, slot, total, &late);
+    later = finish_calls_late(v->s.h, v->r->fd, slot, total, &late);
     if (v->c->back)
         frames = read_frames(v, slot, words[0], later ? &late : NULL, frame);
     // Behind the frames, whose costs would be less than nothing.
     if (pread(v->r->fd, words, sizeof(words), (off_t)at) != (ssize_t)sizeof(words))
         return;
     if (later)
-        finish_calls_late(v->r->h, v->r->fd, slot, total, &late);
+        finish_calls_late(v->s.h, v->r->fd, slot, total, &late);
     if ((flags & SPOOL_F_CONTEXTS) && total[n]) // nothing is collected
         total += n + 1;
     t = new_thread(v, slot);
@@ -400,7 +400,7 @@ static void add_called_thread(struct shown *v, uint32_t slot)
 static void find_threads(struct shown *v)
 {
     uint64_t slots =
-        v->r->h->threads_used < SPOOL_THREADS_MAX ? v->r->h->threads_used : SPOOL_THREADS_MAX;
+        v->s.h->threads_used < SPOOL_THREADS_MAX ? v->s.h->threads_used : SPOOL_THREADS_MAX;
 
     for (uint32_t slot = 0; slot < slots; slot++) {
         if (finish_spool_owner(&v->s, slot) != slot)
@@ -517,17 +517,21 @@ static void put_away(struct shown *v)
 
 bool control_show(const struct control *c, const struct control_run *r)
 {
-    struct shown v = { .c = c, .r = r, .calls = (r->h->flags & SPOOL_F_CALLS) != 0 };
+    struct shown v = {
+        .c = c,
+        .r = r,
+    };
     char err[1024];
 
-    if (v.calls && !r->h->control.counts) {
+    if ((r->h.flags & SPOOL_F_CALLS) && !r->h.control.counts) {
         puts("  No information available as instrumentation is switched off.\n");
         return true;
     }
-    if (finish_spool_open(&v.s, r->fd, err, sizeof(err)) != 0) {
+    if (finish_spool_copy(&v.s, r->fd, err, sizeof(err)) != 0) {
         warn("process %d: %s", r->pid, err);
         return false;
     }
+    v.calls = (v.s.h->flags & SPOOL_F_CALLS) != 0;
     find_events(&v);
     choose_events(&v);
     if (v.calls && (c->stat || c->back))

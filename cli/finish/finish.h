@@ -65,10 +65,14 @@ struct finish_spool {
     size_t area_size[5];
     void *counters_area;
     int unmapped; // errno of a part that could not be mapped
+    bool copies;  // nothing is mapped
 };
 
 // 0, or -1 with a sentence in err (without the name of the file).
 int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size);
+// The same of one that others may change or cut off while it is read: all of it is copied first. So
+// is, in both, one that belongs to another user.
+int finish_spool_copy(struct finish_spool *s, int fd, char *err, size_t err_size);
 void finish_spool_close(struct finish_spool *s);
 // From here on the counters are those of one thread, or of FINISH_ALL; stacks that were left count
 // for the first one. False: they cannot be read.

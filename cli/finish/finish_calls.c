@@ -152,7 +152,8 @@ void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
     struct spool_saved r;
 
     for (uint64_t at = 0; at < SPOOL_STACK_SIZE; at += r.bytes) {
-        if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r))
+        if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r) ||
+            r.bytes > SPOOL_STACK_SIZE)
             return;
         if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
             end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,

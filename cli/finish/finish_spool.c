@@ -54,6 +54,24 @@ static int read_all(int fd, void *to, size_t n, uint64_t off)
 enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
 #define COPIED_MAX (UINT64_C(2) << 20)
 
+static int add_counters(int fd, uint64_t off, uint64_t *sum, size_t n, bool first);
+
+// The words of [off, off + size) in memory of this process, where nobody else changes them and from
+// where nothing goes when the file is cut off meanwhile. NULL and errno; ENODATA: it was.
+static void *copy_area(int fd, uint64_t off, uint64_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (p == MAP_FAILED)
+        return NULL;
+    if (add_counters(fd, off, p, size / sizeof(uint64_t), true) == 0)
+        return p;
+    int error = errno ? errno : ENODATA;
+    munmap(p, size);
+    errno = error;
+    return NULL;
+}
+
 // Maps [off, off + want) as far as the file goes; *got is what was mapped. NULL: that is nothing,
 // or, with s->unmapped, it could not be mapped: what is there is not to be taken for lost.
 static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file_size, uint64_t off,
@@ -65,6 +83,12 @@ static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file
     *got = want < have ? want : have;
     if (*got == 0)
         return NULL;
+    if (s->copies) {
+        s->area[i] = copy_area(fd, off, *got);
+        s->area_size[i] = *got;
+        s->unmapped = s->area[i] ? 0 : errno;
+        return s->area[i];
+    }
     if (i == AREA_BLOCKS && *got <= COPIED_MAX) {
         s->area[i] = s->copied = xmalloc(*got);
         if (read_all(fd, s->copied, *got, off) == 0)
@@ -196,8 +220,9 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
         }
         if (!(s->h->flags & (SPOOL_F_CONTEXTS | SPOOL_F_CALLS)))
             continue;
-        slot = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)off);
-        if (slot == MAP_FAILED) {
+        slot = s->copies ? copy_area(fd, off, size)
+                         : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)off);
+        if (!slot || slot == MAP_FAILED) {
             rc = -1;
             break;
         }
@@ -255,7 +280,18 @@ static uint64_t blocks_executed(const struct finish_spool *s)
     return sum;
 }
 
-int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size)
+// The error of map_area().
+static int fail_to_map(struct finish_spool *s, char *err, size_t err_size)
+{
+    if (s->unmapped == ENODATA)
+        snprintf(err, err_size, "it was cut off while it was read");
+    else
+        snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
+    finish_spool_close(s);
+    return -1;
+}
+
+static int open_spool(struct finish_spool *s, int fd, bool copies, char *err, size_t err_size)
 {
     struct stat st;
     uint64_t size, got;
@@ -268,12 +304,11 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
         snprintf(err, err_size, "%s", strerror(errno));
         return -1;
     }
+    s->copies = copies || st.st_uid != geteuid();
     size = (uint64_t)st.st_size;
     h = map_area(s, AREA_HEAD, fd, size, 0, SPOOL_MAPS_OFF, &got);
-    if (s->unmapped) {
-        snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
-        return -1;
-    }
+    if (s->unmapped)
+        return fail_to_map(s, err, err_size);
     if (!h || got < SPOOL_MAPS_OFF || h->magic != SPOOL_MAGIC) {
         snprintf(err, err_size, "not a spool of quern");
         finish_spool_close(s);
@@ -305,11 +340,8 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     s->edges =
         map_area(s, AREA_EDGES, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
     s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
-    if (s->unmapped) {
-        snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
-        finish_spool_close(s);
-        return -1;
-    }
+    if (s->unmapped)
+        return fail_to_map(s, err, err_size);
     s->sums = s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
     if (read_counters(s, fd, size) != 0) {
         snprintf(err, err_size, "its counters cannot be read: %s",
@@ -319,6 +351,16 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
     }
     s->blocks_executed = blocks_executed(s);
     return 0;
+}
+
+int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size)
+{
+    return open_spool(s, fd, false, err, err_size);
+}
+
+int finish_spool_copy(struct finish_spool *s, int fd, char *err, size_t err_size)
+{
+    return open_spool(s, fd, true, err, err_size);
 }
 
 void finish_spool_close(struct finish_spool *s)

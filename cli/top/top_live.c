@@ -18,6 +18,7 @@
 #include "cli/finish/finish.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
+#include "cli/shared/running.h"
 #include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "cli/top/top.h"
@@ -35,6 +36,7 @@ static struct {
     char *title, *command;
     int errors;       // a pipe: what the child says when it fails
     uint64_t next;    // when the next look is due
+    bool own;         // it belongs to who looks
     bool ended, last; // the program has; and what is shown was counted to the end
 } live;
 
@@ -48,41 +50,18 @@ static uint64_t now(void)
 
 // ---- The process ----
 
-// The spool that a process has mapped, as an open file; -1: it has none.
-static int spool_of(long pid)
-{
-    char *path = xasprintf("/proc/%ld/maps", pid);
-    FILE *f = fopen(path, "re");
-    char *line = NULL;
-    size_t size = 0;
-    int fd = -1;
-
-    while (f && fd < 0 && getline(&line, &size, f) > 0) {
-        char *name = strchr(line, '/');
-        if (!name || !strstr(name, "/quern.spool."))
-            continue;
-        name[strcspn(name, "\n")] = 0;
-        fd = open(name, O_RDONLY | O_CLOEXEC);
-    }
-    if (f)
-        fclose(f);
-    free(line);
-    free(path);
-    return fd;
-}
-
 static void open_spool(const struct top *t, const char *what)
 {
     uint64_t pid;
 
     if (util_number(what, INT32_MAX, &pid)) {
-        live.fd = spool_of((long)pid);
+        live.fd = running_spool((long)pid, O_RDONLY);
         if (live.fd < 0)
             die(UTIL_USAGE,
                 "process %s has no spool: it is not run by quern, or has ended, or belongs to "
                 "somebody else; name the file quern.spool.*",
                 what);
-    } else if ((live.fd = open(what, O_RDONLY | O_CLOEXEC)) < 0) {
+    } else if ((live.fd = open(what, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
         die(UTIL_USAGE, "%s: %s; a running process is named by its number", what, strerror(errno));
     } else {
         trust_profile(what); // a file may be a stranger's
@@ -136,12 +115,14 @@ static int write_profile(char *err, size_t size)
     struct finish_totals totals;
     int rc = -1;
 
-    if (finish_spool_open(&s, live.fd, err, size) != 0)
+    if (finish_spool_copy(&s, live.fd, err, size) != 0)
         return -1;
     if (s.h->s_dump_code)
         snprintf(err, size, "a run with --dump-code cannot be watched");
     else if (finish_names(&s, &files, err, size) == 0) {
-        struct finish_files here = { .output = live.profile, .cache = files.cache };
+        // In a folder that another user's program names nothing is written.
+        struct finish_files here = { .output = live.profile,
+                                     .cache = live.own ? files.cache : NULL };
         rc = finish_profile_write(&s, &here, &totals, err, size);
         finish_names_free(&files);
     }
@@ -218,8 +199,11 @@ void top_live_begin(struct top *t, const char *what)
     struct finish_spool s;
     char err[1024], *why;
 
+    struct stat st;
+
     open_spool(t, what);
-    if (finish_spool_open(&s, live.fd, err, sizeof(err)) != 0)
+    live.own = fstat(live.fd, &st) == 0 && st.st_uid == geteuid();
+    if (finish_spool_copy(&s, live.fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "%s: %s", what, err);
     live.pid = s.h->pid;
     live.command =

@@ -7,11 +7,11 @@
 
 load run
 
-# Starts prog, whose script then waits until finish_prog; $pid is its process id.
+# Starts prog with "${ARGS[@]}", whose script then waits until finish_prog; $pid is its process id.
 start_prog() {
     make_prog
     { cat; printf '%s\n' hear 'print here' "wait $FOLDER/go" 'end exit 0'; } > script
-    "$QUERN" run -q --cache-sim=no "$@" -o "$FOLDER/p" ./prog > said 2> log &
+    "$QUERN" run -q --cache-sim=no "$@" -o "$FOLDER/p" ./prog "${ARGS[@]}" > said 2> log &
     pid=$!
     until grep -q here said; do
         kill -0 $pid || return 1
@@ -89,5 +89,105 @@ END
     same "$messages" "quern: process $pid: none of its threads has answered within 10 s: it will be \
 done when one of them comes back from the kernel"
     [ $(($(date +%s) - begin)) -ge 9 ]
+    finish_prog
+}
+
+# As other users' programs are shown to root.
+@test "a command line that a terminal would obey" {
+    ARGS=($'\033]0;owned\a' $'a\nPID 1: init' $'\xc2\x9b\xe2\x80\xae\xff')
+    start_prog < /dev/null
+    quern control -w .
+    [ "$status" = 0 ]
+    # quern run itself makes a newline a blank, as Cachegrind does.
+    same "$output" "PID $pid: ./prog \\033]0;owned\\a a PID 1: init \\302\\233\\342\\200\\256\\377"
+    same "$messages" ""
+    finish_prog
+}
+
+# Where a field of struct spool_header is.
+offset() {
+    printf '%s\n' '#include <stddef.h>' '#include <stdio.h>' '#include "share/spool.h"' \
+        "int main(void) { printf(\"%zu\", offsetof(struct spool_header, $1)); }" > offset.c
+    gcc -I"$ROOT" -o offset offset.c && ./offset
+}
+
+# Writes a number of 8 bytes into the spool.
+poke() {
+    python3 -c 'import struct, sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(int(sys.argv[2]))
+    f.write(struct.pack("<Q", int(sys.argv[3], 0)))' quern.spool.* "$(offset "$1")" "$2"
+}
+
+@test "strings of the spool that end nowhere" {
+    start_prog < /dev/null
+    for used in 0x8000000000000001 0x7fffffff 1 0; do
+        poke text_used $used
+        ASAN_OPTIONS=detect_leaks=0 "$BUILD/tests/quern-asan" control $pid > stdout
+        [ ${#used} = 1 ] && want= || want=./prog
+        same "$(< stdout)" "PID $pid: $want"
+    done
+    finish_prog || true # its strings are gone
+}
+
+@test "a spool that is cut off while somebody waits for an answer" {
+    start_prog < /dev/null
+    "$QUERN" control --dump $pid > stdout 2> stderr &
+    asks=$!
+    asked=$(offset control.asked)
+    until [ "$(od -An -tu4 -j "$asked" -N 4 quern.spool.* | tr -d ' ')" = 1 ]; do sleep 0.02; done
+    truncate -s 0 quern.spool.*
+    status=0
+    wait $asks || status=$?
+    [ "$status" = 2 ]
+    same "$(< stderr)" "quern: process $pid: its spool was cut off"
+    kill -KILL $pid
+    wait $pid || true
+}
+
+@test "a spool that somebody keeps locked" {
+    start_prog < /dev/null
+    exec 8< "$(ls quern.spool.*)"
+    flock 8
+    quern control --dump $pid
+    exec 8<&-
+    [ "$status" = 2 ]
+    same "$messages" "quern: process $pid: cannot be asked: somebody else has its spool locked since 10 s"
+    finish_prog
+}
+
+# What a process has mapped may be a third user's, and is not written to.
+@test "the spool of another user than the program's" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to be two users"
+    start_prog < /dev/null
+    chmod 755 . "$BATS_TEST_TMPDIR"
+    cat > maps.py << 'END'
+import mmap, os, shutil, struct, sys, time
+owner, name = int(sys.argv[1]), "quern.spool.other"
+with open(sys.argv[2], "rb") as f, open(name, "wb") as to:
+    to.write(f.read(0x800000))
+    to.seek(16) # spool_header.pid
+    to.write(struct.pack("<i", os.getpid()))
+os.chmod(name, 0o644)
+os.chown(name, owner, owner)
+f = open(name, "rb")
+os.setgid(65534)
+os.setuid(65534)
+m = mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ)
+print("mapped", flush=True)
+time.sleep(60)
+END
+    for owner in 1 65534; do
+        : > ready
+        python3 maps.py $owner quern.spool.$pid > ready &
+        maps=$!
+        until grep -q mapped ready; do kill -0 $maps; sleep 0.02; done
+        quern control
+        kill $maps
+        wait $maps || true
+        rm quern.spool.other
+        [ "$owner" = 1 ] && want=0 || want=1
+        [ "$(grep -c "^PID $maps: ./prog$" <<< "$output")" = $want ] || { echo "# $owner: $output"; false; }
+    done
     finish_prog
 }

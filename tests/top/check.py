@@ -758,8 +758,10 @@ def live():
     p.communicate(b"xxx")
     test("live: keys at random, sanitized", faults)
     faults = []
+    os.mkfifo("pipe") # nobody writes to it, and nobody waits
     for argv, words in ((["--live", str(os.getpid())], "process %d has no spool: it is not run by quern" % os.getpid()),
                         (["--live", "busy.c"], "busy.c: not a spool of quern"),
+                        (["--live", "pipe"], "pipe: not a spool of quern"),
                         (["--live", "nothing"], "nothing: No such file or directory; a running process is named by its"),
                         (["--live", "--base=alone.out", "1"], "--live: shows one process, without --base"),
                         (["--live", "1", "2"], "--live: shows one process, without --base"), (["--live"], "no profile named")):
