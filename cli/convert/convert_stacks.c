@@ -230,8 +230,8 @@ static const char *name_of(const struct convert *c, uint32_t func)
 
 // ---- Folded ----
 
-// A semicolon separates frames, so one in a name becomes a colon; and flame graphs are XML, which has
-// no control characters.
+// A semicolon separates frames, so one in a name becomes a colon; and flame graphs are XML, which
+// has no control characters.
 static void put_frame(FILE *f, const char *name)
 {
     char *clean = text_clean(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz. Names are those that
-// people see (cli/shared/text.h): both end in programs that refuse what is not UTF-8, and some
+// CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz. Names are those
+// that people see (cli/shared/text.h): both end in programs that refuse what is not UTF-8, and some
 // control characters; and in CSV no name is a formula.
 #include "cli/convert/convert.h"
 

@@ -33,6 +33,18 @@ summary: 42"
     [ ! -e "$spool" ]
 }
 
+@test "a command that a terminal would obey" {
+    make_prog
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'counter 0 21' 'end killed' > script
+    quern run -q --cache-sim=no -o $'out\033[1m\nx' ./prog $'\033]0;owned\a' $'\xc2\x85'
+    [ "$status" = 137 ]
+    pid=$(ls | sed -n 's/^quern\.spool\.//p')
+    quern recover
+    [ "$status" = 0 ]
+    same "$output" "$PWD/out\\033[1m\\nx: the profile of process $pid, recovered after it was killed; \
+complete up to that moment: ./prog \\033]0;owned\\a \\302\\205"
+}
+
 @test "by name, elsewhere, quietly, keeping the spool" {
     killed_run 5 --spool-dir=. -o first
     spool=$(ls | grep '^quern.spool')
