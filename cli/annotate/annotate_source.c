@@ -424,6 +424,9 @@ static void list_rest(struct listing *l, const struct listed *s, size_t next, in
 }
 
 // One line of the file, with its costs when it is that of l->line[*next].
+//
+// DIFFERS: cg_annotate and callgrind_annotate print a line as it is, with the carriage return of
+// CR LF and what a terminal obeys.
 static void list_line(struct listing *l, const struct listed *s, uint64_t line, const char *text,
                       size_t n, size_t *next)
 {

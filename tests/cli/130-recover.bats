@@ -45,6 +45,20 @@ summary: 42"
 complete up to that moment: ./prog \\033]0;owned\\a \\302\\205"
 }
 
+# It is copied first, which must make no difference.
+@test "the spool of another user" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to be two users"
+    killed_run 21 -o own
+    quern recover -q
+    [ "$status" = 0 ]
+    killed_run 21 -o other
+    chown 1 quern.spool.*
+    quern recover -q
+    [ "$status" = 0 ]
+    cmp own other
+    [ "$(tail -n 1 other)" = "summary: 42" ]
+}
+
 @test "by name, elsewhere, quietly, keeping the spool" {
     killed_run 5 --spool-dir=. -o first
     spool=$(ls | grep '^quern.spool')
