@@ -50,6 +50,19 @@ static uint64_t now(void)
 
 // ---- The process ----
 
+// A program that is somebody else's, or has become somebody else, may have written any name into its
+// spool.
+static bool is_own(const char *pid)
+{
+    char *path = xasprintf("/proc/%s", pid);
+    struct stat process, spool;
+    bool own = stat(path, &process) == 0 && process.st_uid == geteuid() &&
+               fstat(live.fd, &spool) == 0 && spool.st_uid == geteuid();
+
+    free(path);
+    return own;
+}
+
 static void open_spool(const struct top *t, const char *what)
 {
     uint64_t pid;
@@ -61,11 +74,12 @@ static void open_spool(const struct top *t, const char *what)
                 "process %s has no spool: it is not run by quern, or has ended, or belongs to "
                 "somebody else; name the file quern.spool.*",
                 what);
+        live.own = is_own(what);
     } else if ((live.fd = open(what, O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
         die(UTIL_USAGE, "%s: %s; a running process is named by its number", what, strerror(errno));
-    } else {
-        trust_profile(what); // a file may be a stranger's
     }
+    if (!live.own)
+        trust_profile(what); // as a stranger's: it is in no list
     trust_folders(&t->side[0].include);
 }
 
@@ -199,10 +213,7 @@ void top_live_begin(struct top *t, const char *what)
     struct finish_spool s;
     char err[1024], *why;
 
-    struct stat st;
-
     open_spool(t, what);
-    live.own = fstat(live.fd, &st) == 0 && st.st_uid == geteuid();
     if (finish_spool_copy(&s, live.fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "%s: %s", what, err);
     live.pid = s.h->pid;
