@@ -42,7 +42,7 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := cli/quick/quick.c \
     $(addprefix cli/finish/finish,.c _json.c _origin.c _profile.c _spool.c _summary.c _tree.c _write.c) \
-    $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c siphash.c text.c util.c) \
+    $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c text.c util.c) \
     profile/write/out.c sim/cache.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
                          strings.c symbols.c)
@@ -82,7 +82,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 
 # Each unit test with what it may use of cli/.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c)))
-CLI_TESTED := $(addprefix cli/,$(addprefix shared/,digest.c name.c options.c siphash.c text.c util.c) \
+CLI_TESTED := $(addprefix cli/,$(addprefix shared/,digest.c name.c options.c text.c util.c) \
                 finish/finish_summary.c) sim/cache.c
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))

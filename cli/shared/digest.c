@@ -1,72 +1,32 @@
 // SPDX-License-Identifier: MIT
 //
-// The finisher digests each profile that it writes: SipHash alone took 33 us for the 90 KB of
-// /bin/true's, 1.5 % of it (bench in docs/design/061-sources.md).
+// The finisher digests each profile that it writes (origin.c); which digests were tried, and what
+// they cost, is in docs/design/061-sources.md.
 #include "cli/shared/digest.h"
 
 #include <string.h>
 
-void digest_begin(struct digest *d, struct siphash_key key)
+_Static_assert(sizeof(struct digest_key) >= XXH3_SECRET_SIZE_MIN, "what XXH3 asks for");
+
+void digest_begin(struct digest *d, const struct digest_key *key)
 {
-    for (size_t i = 0; i < DIGEST_BLOCK / 8; i += 2) {
-        struct siphash s;
-        uint64_t number = i;
-
-        siphash_begin(&s, key);
-        siphash_add(&s, &number, sizeof(number));
-        struct siphash_value v = siphash_end(&s);
-        memcpy(d->key + i, v.v, sizeof(v.v));
-    }
-    siphash_begin(&d->blocks, key);
-    d->fill = 0;
-    d->size = 0;
-}
-
-static void add_block(struct digest *d, const unsigned char *at)
-{
-    unsigned __int128 sum = 0;
-
-    for (size_t i = 0; i < DIGEST_BLOCK / 8; i += 2) {
-        uint64_t a, b;
-
-        memcpy(&a, at + i * 8, 8);
-        memcpy(&b, at + i * 8 + 8, 8);
-        sum += (unsigned __int128)(a + d->key[i]) * (b + d->key[i + 1]);
-    }
-    siphash_add(&d->blocks, &sum, sizeof(sum));
+    d->key = *key;
+    XXH3_INITSTATE(&d->state);
+    XXH3_128bits_reset_withSecret(&d->state, d->key.bytes, sizeof(d->key.bytes));
 }
 
 void digest_add(struct digest *d, const void *bytes, size_t n)
 {
-    const unsigned char *at = bytes;
-
-    d->size += n;
-    while (n > 0) {
-        if (d->fill == 0 && n >= DIGEST_BLOCK) {
-            add_block(d, at);
-            at += DIGEST_BLOCK;
-            n -= DIGEST_BLOCK;
-            continue;
-        }
-        size_t some = DIGEST_BLOCK - d->fill < n ? DIGEST_BLOCK - d->fill : n;
-        memcpy(d->block + d->fill, at, some);
-        d->fill += some;
-        at += some;
-        n -= some;
-        if (d->fill == DIGEST_BLOCK) {
-            add_block(d, d->block);
-            d->fill = 0;
-        }
-    }
+    XXH3_128bits_update(&d->state, bytes, n);
 }
 
-struct siphash_value digest_end(struct digest *d)
+// In the library's own order of bytes, which is the same everywhere.
+struct digest_value digest_end(const struct digest *d)
 {
-    // What is missing at the end is zeros; the size tells them from zeros that are there.
-    if (d->fill > 0) {
-        memset(d->block + d->fill, 0, DIGEST_BLOCK - d->fill);
-        add_block(d, d->block);
-    }
-    siphash_add(&d->blocks, &d->size, sizeof(d->size));
-    return siphash_end(&d->blocks);
+    XXH128_canonical_t canonical;
+    struct digest_value v;
+
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&d->state));
+    memcpy(v.bytes, canonical.digest, sizeof(v.bytes));
+    return v;
 }

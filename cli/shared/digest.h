@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: MIT
 //
-// A digest of many bytes with a secret key, at several bytes in a cycle: NH of UMAC (Black, Halevi,
-// Krawczyk, Krovetz, Rogaway, 1999; RFC 4418) over each block, SipHash over what that makes of the
-// blocks. Who has neither the key nor a digest finds other bytes with the same one with a chance of
-// 2^-64 for each attempt. Pure arithmetic.
+// A digest of many bytes with a secret key, at several bytes in a cycle: XXH3 of xxHash, 128 bits,
+// with a secret of its own. No cryptographic code: who has neither the key nor a digest, and nobody
+// to ask, is to have no better way than to guess. For one's own list of files (origin.c), not for
+// what others see. Pure arithmetic.
 #ifndef QUERN_CLI_DIGEST_H
 #define QUERN_CLI_DIGEST_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-#include "cli/shared/siphash.h"
+// All of xxHash is in its header, so that nothing is linked: the quick finisher is static.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-enum { DIGEST_BLOCK = 1024 };
-
-struct digest {
-    struct siphash blocks;
-    uint64_t key[DIGEST_BLOCK / 8];
-    unsigned char block[DIGEST_BLOCK];
-    size_t fill; // of it
-    uint64_t size;
+struct digest_key {
+    unsigned char bytes[192]; // XXH3_SECRET_DEFAULT_SIZE: as many as the library's own secret
 };
 
-void digest_begin(struct digest *d, struct siphash_key key);
+struct digest {
+    XXH3_state_t state;
+    struct digest_key key; // the state leads here: a digest must stay where it is
+};
+
+struct digest_value {
+    unsigned char bytes[16];
+};
+
+void digest_begin(struct digest *d, const struct digest_key *key);
 void digest_add(struct digest *d, const void *bytes, size_t n);
-struct siphash_value digest_end(struct digest *d);
+struct digest_value digest_end(const struct digest *d);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A list is a file of 16 bytes each: a key of its own, then digests, the newest last. The full list
+// A list is a file: a key of its own, then digests of 16 bytes each, the newest last. The full list
 // becomes the old one, and the one before it goes. Thousands of processes may end at once: a digest
 // is appended in one write, and only who makes a list, or puts it away, takes a lock.
 //
@@ -21,8 +21,10 @@
 #define LIST     "recorded"
 #define LIST_OLD "recorded.old"
 
+_Static_assert(sizeof(struct digest_key) % sizeof(struct digest_value) == 0, "put_away()");
+
 enum {
-    LIST_FULL = 2 << 20, // 131,071 profiles
+    LIST_FULL = 2 << 20, // 131,060 profiles
     CHUNK = 16 << 10,
 };
 
@@ -48,13 +50,13 @@ static int open_list(int dir, const char *name, int how, struct stat *st)
     return fd;
 }
 
-static bool read_key(int fd, struct siphash_key *key)
+static bool read_key(int fd, struct digest_key *key)
 {
     return pread(fd, key, sizeof(*key), 0) == sizeof(*key);
 }
 
 // The key of a list, which a new one gets now.
-static bool get_key(int fd, struct siphash_key *key)
+static bool get_key(int fd, struct digest_key *key)
 {
     bool ok = read_key(fd, key);
 
@@ -72,7 +74,7 @@ static void put_away(int dir, int fd, const struct stat *st)
 {
     struct stat named;
 
-    bool damaged = st->st_size % (off_t)sizeof(struct siphash_value) != 0; // by a full disk
+    bool damaged = st->st_size % (off_t)sizeof(struct digest_value) != 0; // by a full disk
 
     if ((st->st_size < LIST_FULL && !damaged) || flock(fd, LOCK_EX | LOCK_NB) != 0)
         return;
@@ -82,7 +84,7 @@ static void put_away(int dir, int fd, const struct stat *st)
 }
 
 // Of a regular file of this user's: nobody else has put another in its place.
-static bool digest_file(const char *path, struct siphash_key key, struct siphash_value *out)
+static bool digest_file(const char *path, const struct digest_key *key, struct digest_value *out)
 {
     static char buf[CHUNK];
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -105,15 +107,15 @@ static bool digest_file(const char *path, struct siphash_key key, struct siphash
 void origin_note(const char *path)
 {
     int dir = open_folder(true), fd;
-    struct siphash_value value;
-    struct siphash_key key;
+    struct digest_value value;
+    struct digest_key key;
     struct stat st;
 
     if (dir < 0)
         return;
     fd = open_list(dir, LIST, O_RDWR | O_APPEND | O_CREAT, &st);
     if (fd >= 0) {
-        if (get_key(fd, &key) && digest_file(path, key, &value) &&
+        if (get_key(fd, &key) && digest_file(path, &key, &value) &&
             write(fd, &value, sizeof(value)) == sizeof(value))
             put_away(dir, fd, &st);
         close(fd);
@@ -130,12 +132,12 @@ void origin_begin(struct origin *o)
 
     o->lists = 0;
     for (int i = 0; dir >= 0 && i < 2; i++) {
-        struct siphash_key key;
+        struct digest_key key;
         struct stat st;
         int fd = open_list(dir, names[i], O_RDONLY, &st);
 
         if (fd >= 0 && read_key(fd, &key)) {
-            digest_begin(&o->list[o->lists].digest, key);
+            digest_begin(&o->list[o->lists].digest, &key);
             o->list[o->lists++].fd = fd;
         } else if (fd >= 0) {
             close(fd);
@@ -152,10 +154,10 @@ void origin_add(struct origin *o, const void *bytes, size_t n)
 }
 
 // Behind the key; a digest that was not written whole, on a full disk, is none.
-static bool has(int fd, struct siphash_value wanted)
+static bool has(int fd, struct digest_value wanted)
 {
-    static struct siphash_value at[CHUNK / sizeof(struct siphash_value)];
-    off_t from = sizeof(struct siphash_key);
+    static struct digest_value at[CHUNK / sizeof(struct digest_value)];
+    off_t from = sizeof(struct digest_key);
     ssize_t n;
 
     while ((n = pread(fd, at, sizeof(at), from)) >= (ssize_t)sizeof(*at)) {
