@@ -83,7 +83,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 # Each unit test with what it may use of cli/.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c)))
 CLI_TESTED := $(addprefix cli/,$(addprefix shared/,digest.c name.c options.c text.c util.c) \
-                finish/finish_summary.c) sim/cache.c
+                finish/finish_summary.c) sim/cache.c symbols/cachedir.c
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 	$(call link_asan,-lcmocka -lm)

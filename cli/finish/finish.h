@@ -81,6 +81,8 @@ bool finish_spool_thread(struct finish_spool *s, uint32_t slot);
 uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot);
 // A string of the text area; NULL for offset 0 or one outside.
 const char *finish_spool_text(const struct finish_spool *s, uint32_t offset);
+// As a part of a line: control characters are blanks. "" in place of NULL; to be freed.
+char *finish_line_text(const char *text);
 
 // What the counters of instructions alike stand for, one behind the other: enum finish_event.
 struct finish_shape {
@@ -146,11 +148,15 @@ struct finish_totals {
     uint64_t bad_records;
 };
 
-// Where what is written goes, and `cache`, the folder of the symbol cache; NULL: none.
+// Where what is written goes; NULL: it is not wanted. The finisher, which has no more rights than the
+// client had, takes the names out of the spool (finish_names()), `quern recover` does not.
 struct finish_files {
     char *output;
     char *dump; // the execution counts
-    const char *cache;
+    char *code; // --dump-code, and what the engine left for it
+    char *facts;
+    char *tree;        // with --children=merge: the folder where profiles are collected
+    const char *cache; // folder of the symbol cache
 };
 
 // Resolves and writes the profile, or with --separate-threads=yes one for each thread, and the
@@ -190,9 +196,10 @@ int finish_sum_late(struct finish_spool *s, const struct finish_files *files, co
 
 // ---- finish_code.c ----
 
-// Writes --dump-code, if it was asked for, of what the engine left beside the spool, and removes
-// that. 0, or -1 with a sentence in err.
-int finish_code_write(const struct finish_spool *s, char *err, size_t err_size);
+// Writes --dump-code, if it was asked for, of what the engine left, and removes that. 0, or -1 with
+// a sentence in err.
+int finish_code_write(const struct finish_spool *s, const struct finish_files *files, char *err,
+                      size_t err_size);
 
 // ---- finish_write.c ----
 

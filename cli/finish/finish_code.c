@@ -6,14 +6,15 @@
 #include "cli/finish/finish.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <Zydis/Zydis.h>
 
 #include "cli/shared/file.h"
-#include "cli/shared/name.h"
 #include "cli/shared/util.h"
 
 struct dump {
@@ -66,6 +67,15 @@ static const char *name_of(const struct dump *d, uint64_t hpc)
     return NULL;
 }
 
+// It need not have a NUL.
+static char *stub_name(const struct spool_code *h)
+{
+    char name[sizeof(h->name) + 1] = "";
+
+    memcpy(name, h->name, sizeof(h->name));
+    return finish_line_text(name);
+}
+
 static void read_places(struct dump *d)
 {
     struct record r;
@@ -76,7 +86,7 @@ static void read_places(struct dump *d)
             continue;
         d->place = xrealloc(d->place, (d->places + 1) * sizeof(*d->place));
         d->place[d->places].hpc = r.h->hpc;
-        d->place[d->places++].name = xasprintf("%.*s", (int)sizeof(r.h->name), r.h->name);
+        d->place[d->places++].name = stub_name(r.h);
     }
 }
 
@@ -189,31 +199,40 @@ static void write_dump(FILE *f, const void *ctx)
 {
     const struct dump *d = ctx;
     const struct spool_header *h = d->s->h;
-    const char *cmd = finish_spool_text(d->s, h->s_cmd);
+    char *cmd = finish_line_text(finish_spool_text(d->s, h->s_cmd)), *name;
     struct record r;
     size_t at = 0;
 
-    fprintf(f, "Code that quern made for process %d: %s\n", h->pid, cmd ? cmd : "");
+    fprintf(f, "Code that quern made for process %d: %s\n", h->pid, cmd);
+    free(cmd);
     while (next_record(d, &at, &r)) {
         if (!r.h->name[0]) {
             block(d, f, &r);
             continue;
         }
-        fprintf(f, "\nstub %.*s at %llx: %u bytes of code\n", (int)sizeof(r.h->name), r.h->name,
-                (unsigned long long)r.h->hpc, r.h->bytes);
+        name = stub_name(r.h);
+        fprintf(f, "\nstub %s at %llx: %u bytes of code\n", name, (unsigned long long)r.h->hpc,
+                r.h->bytes);
+        free(name);
         host_code(d, f, &r, 0, r.h->bytes);
     }
 }
 
 static unsigned char *read_facts(const char *path, size_t *size)
 {
-    FILE *f = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    FILE *f = ours ? fdopen(fd, "r") : NULL;
     unsigned char *all = NULL;
     size_t room = 0, n;
 
     *size = 0;
-    if (!f)
+    if (!f) {
+        if (fd >= 0)
+            close(fd);
         return NULL;
+    }
     do {
         if (room - *size < 65536)
             all = xrealloc(all, room = room * 2 + 65536);
@@ -224,13 +243,10 @@ static unsigned char *read_facts(const char *path, size_t *size)
     return all;
 }
 
-static int write_named(struct dump *d, const char *name, char *err, size_t err_size)
+static int write_named(struct dump *d, const char *path, char *err, size_t err_size)
 {
-    char *path = name_expand(name, d->s->h->pid, err, err_size);
     int rc;
 
-    if (!path)
-        return -1;
     ZydisDecoderInit(&d->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisFormatterInit(&d->formatter, ZYDIS_FORMATTER_STYLE_INTEL);
     ZydisFormatterSetProperty(&d->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
@@ -245,30 +261,25 @@ static int write_named(struct dump *d, const char *name, char *err, size_t err_s
     rc = file_write(path, write_dump, d);
     if (rc != 0)
         snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(-rc));
-    free(path);
     return rc ? -1 : 0;
 }
 
-int finish_code_write(const struct finish_spool *s, char *err, size_t err_size)
+int finish_code_write(const struct finish_spool *s, const struct finish_files *files, char *err,
+                      size_t err_size)
 {
-    const char *name = finish_spool_text(s, s->h->s_dump_code);
-    const char *spool = finish_spool_text(s, s->h->s_spool);
     struct dump d = { .s = s };
     unsigned char *facts;
-    char *path;
     int rc;
 
-    if (!name || !spool)
+    if (!files->code)
         return 0;
-    path = xasprintf("%s" SPOOL_CODE_SUFFIX, spool);
-    d.facts = facts = read_facts(path, &d.size);
-    rc = write_named(&d, name, err, err_size);
+    d.facts = facts = read_facts(files->facts, &d.size);
+    rc = write_named(&d, files->code, err, err_size);
     if (rc == 0)
-        unlink(path);
+        unlink(files->facts);
     for (size_t i = 0; i < d.places; i++)
         free((char *)d.place[i].name);
     free(d.place);
     free(facts);
-    free(path);
     return rc;
 }

@@ -314,16 +314,17 @@ static void write_executed(FILE *f, const void *ctx)
     for (size_t i = 0; i < b->executed_count; i++) {
         const struct executed *x = &b->executed[i];
         const struct spool_map *m = &b->s->maps[x->map];
-        const char *path = finish_spool_text(b->s, m->path);
+        char *path = finish_line_text(finish_spool_text(b->s, m->path));
         uint64_t count = x->count;
 
         while (i + 1 < b->executed_count && compare_executed(x, &b->executed[i + 1]) == 0)
             count += b->executed[++i].count;
         fprintf(f, "%llx %llu %s+%llx\n", (unsigned long long)x->pc, (unsigned long long)count,
-                path                        ? path
+                *path                       ? path
                 : m->flags & SPOOL_MAP_VDSO ? "[vdso]"
                                             : "[anonymous]",
                 (unsigned long long)(m->offset + (x->pc - m->start)));
+        free(path);
     }
 }
 
@@ -413,7 +414,7 @@ int finish_profile_write(struct finish_spool *s, const struct finish_files *file
     if (rc == 0 && files->dump)
         rc = dump_executed(&b, files->dump, err, err_size);
     if (rc == 0)
-        rc = finish_code_write(s, err, err_size);
+        rc = finish_code_write(s, files, err, err_size);
     // Last: whatever happens to the process here, the profile is written.
     if (rc == 0)
         symbols_save(b.symbols);

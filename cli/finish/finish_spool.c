@@ -381,6 +381,16 @@ const char *finish_spool_text(const struct finish_spool *s, uint32_t offset)
     return s->text + offset;
 }
 
+char *finish_line_text(const char *text)
+{
+    char *line = xstrdup(text ? text : "");
+
+    for (char *p = line; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == '\x7f')
+            *p = ' ';
+    return line;
+}
+
 uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first)
 {
     if (first < s->maps_used && addr >= s->maps[first].start && addr < s->maps[first].end)

@@ -15,7 +15,7 @@
 int finish_tree_write(struct finish_spool *s, const struct finish_files *files,
                       struct finish_totals *totals, char *err, size_t err_size)
 {
-    const char *tree = finish_spool_text(s, s->h->s_tree);
+    const char *tree = files->tree;
     struct finish_files mine = *files;
     struct timespec now;
     char *name;

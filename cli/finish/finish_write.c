@@ -194,7 +194,7 @@ static void put_descs(struct out *o, const char *desc)
 
         if (colon) {
             out_str(o, "desc: ");
-            out_mem(o, desc, (size_t)(value - desc));
+            put_text(o, desc, (size_t)(value - desc));
             if (colon - desc == 8 && memcmp(desc + 2, " cache", 6) == 0) {
                 while (value < end && (*value == ' ' || *value == '\t'))
                     value++;

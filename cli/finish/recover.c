@@ -3,6 +3,10 @@
 // `quern recover`: writes the profile of a program that was killed before it could, or whose
 // profile could not be written, from the spool that it left. Leaves the spool of a running program
 // alone.
+//
+// A spool is input. Whoever made it may be a stranger (recover_spool.c refuses those), and a client
+// that has given up rights since still had its spool in its memory and may have rewritten all of
+// it: so no name in it says which file is written (recover_names.c).
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +18,8 @@
 
 #include "cli/cli.h"
 #include "cli/finish/finish.h"
+#include "cli/finish/recover.h"
+#include "cli/shared/name.h"
 #include "cli/shared/options.h"
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
@@ -22,30 +28,29 @@
 
 struct how {
     bool keep, quiet;
-    const char *output;
-    char *cache; // absolute, or "no"
+    const char *output; // as given
+    char *absolute;     // the same, from wherever the work is done; NULL: beside the spool
+    const char *given_cache;
+    char *cache; // the folder; NULL: nowhere
 };
 
 #define FIELD(f) .field = offsetof(struct how, f)
 
 static void cache(void *field, const struct option *o, const char *value)
 {
-    char *cwd = util_cwd();
-
     if (!*value)
         die(UTIL_USAGE, "%s=: names no folder", o->name);
-    *(char **)field = strcmp(value, "no") == 0 ? xstrdup(value) : util_absolute(cwd, value);
-    free(cwd);
+    *(const char **)field = value;
 }
 
 // clang-format off
 static const struct option rows[] = {
     { "--keep", NULL, "do not remove the spool", OPTION_SET, FIELD(keep) },
-    { "-o", " FILE", "write the profile to FILE, not where the run was told to",
+    { "-o", " FILE", "write the profile to FILE, not beside the spool",
       OPTION_TEXT, FIELD(output) },
     { "--symbol-cache", "=FOLDER|no",
-      "where functions and lines of modules are kept [where the run was told to]",
-      OPTION_CALL, FIELD(cache), .call = cache },
+      "where functions and lines of modules are kept [~/.cache/quern]",
+      OPTION_CALL, FIELD(given_cache), .call = cache },
     { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
     { "--quiet", NULL, "print nothing but errors", OPTION_SET, FIELD(quiet) },
     OPTIONS_HELP,
@@ -147,16 +152,22 @@ static int flush_output(void)
     return -1;
 }
 
-static int report(const struct finish_spool *s, const char *output,
+static int report(const struct finish_spool *s, const struct recover_names *names,
                   const struct finish_totals *totals)
 {
     bool ended = s->h->state == SPOOL_ENDED;
+    const char *cmd = finish_spool_text(s, s->h->s_cmd);
     int rc;
 
-    text_print(stdout, "%s: the profile of process %d, %s: %s\n", output, s->h->pid,
+    text_print(stdout, "%s: the profile of process %d, %s: %s\n", names->shown, s->h->pid,
                ended ? "which had ended but could not write it"
                      : "recovered after it was killed; complete up to that moment",
-               finish_spool_text(s, s->h->s_cmd) ? finish_spool_text(s, s->h->s_cmd) : "");
+               cmd ? cmd : "");
+    if (names->wanted)
+        text_print(stdout,
+                   "%s: the run was told to write %s; what is recovered lies beside the spool, or "
+                   "where -o FILE says\n",
+                   names->shown, names->wanted);
     rc = flush_output();
     finish_summary_print(stderr, s->h, totals->counts);
     if (s->h->flags & SPOOL_F_VERBOSE)
@@ -166,107 +177,109 @@ static int report(const struct finish_spool *s, const char *output,
 }
 
 // A child that was killed while its engine started leaves one: litter, with nothing counted.
-static int drop_new(const char *path, const struct how *how, bool given)
+static int drop_new(const struct recover_spool *r, const struct how *how, bool given)
 {
     if (given) {
         warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
-             path);
+             r->path);
         return -1;
     }
     if (how->keep)
         return 0;
-    if (unlink(path) != 0) {
-        warn("%s: cannot be removed: %s", path, strerror(errno));
+    if (!recover_spool_remove(r))
         return -1;
-    }
     if (how->quiet)
         return 0;
     text_print(stdout,
-               "%s: the run ended before the engine started; nothing was counted: removed\n", path);
+               "%s: the run ended before the engine started; nothing was counted: removed\n",
+               r->path);
     return flush_output();
 }
 
-// Writes the profile, and removes the spool.
-static int finish(struct finish_spool *s, const char *path, const struct how *how)
+// Writes the profile, and removes the spool. Done in the spool's own folder.
+static int finish(struct finish_spool *s, const struct recover_spool *r, const struct how *how)
 {
+    struct recover_names names;
     struct finish_totals totals;
-    struct finish_files files;
     char err[1024];
     int rc;
 
-    if (finish_names(s, &files, err, sizeof(err)) != 0) {
-        warn("%s: %s", path, err);
-        return -1;
-    }
-    if (how->output) {
-        free(files.output);
-        files.output = xstrdup(how->output);
-    }
-    if (how->cache)
-        files.cache = strcmp(how->cache, "no") == 0 ? NULL : how->cache;
-    rc = (s->h->flags & SPOOL_F_MERGE && !how->output ? finish_tree_write : finish_profile_write)(
-        s, &files, &totals, err, sizeof(err));
+    rc = recover_names(s, r, how->absolute, &names, err, sizeof(err));
+    // Where the run was not to use one none is used; which, is not the spool's to say.
+    if (how->given_cache || finish_spool_text(s, s->h->s_symbol_cache))
+        names.files.cache = how->cache;
+    if (rc == 0)
+        rc = (names.files.tree ? finish_tree_write : finish_profile_write)(s, &names.files, &totals,
+                                                                           err, sizeof(err));
     if (rc != 0) {
-        warn("%s: %s; -o FILE writes the profile elsewhere", path, err);
+        warn("%s: %s; -o FILE writes the profile elsewhere", r->path, err);
     } else {
         if (totals.bad_records)
-            warn("%s: %llu damaged records are not in the profile", path,
+            warn("%s: %llu damaged records are not in the profile", r->path,
                  (unsigned long long)totals.bad_records);
         if (!how->quiet)
-            rc = report(s, files.output, &totals);
-        if (!how->keep && unlink(path) != 0)
-            warn("%s: cannot be removed: %s", path, strerror(errno));
+            rc = report(s, &names, &totals);
+        if (!how->keep)
+            recover_spool_remove(r);
     }
-    finish_names_free(&files);
+    recover_names_free(&names);
     return rc;
 }
 
-// 0, or -1 after a message. `given`: named by the user, so that nothing is passed over in silence.
-static int recover(const char *path, const struct how *how, bool given)
+// 0, or -1 after a message: of a spool that is open and of nobody else.
+static int recover_open(const struct recover_spool *r, const struct how *how, bool given)
 {
     struct finish_spool s;
-    struct stat st;
     char err[1024];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     int rc, unknown;
 
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        warn("%s: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    if (finish_spool_open(&s, r->fd, err, sizeof(err)) != 0) {
+        warn("%s: %s", r->path, err);
         return -1;
     }
-    if (finish_spool_open(&s, fd, err, sizeof(err)) != 0) {
-        warn("%s: %s", path, err);
-        close(fd);
-        return -1;
-    }
-    bool live = is_live(s.h->pid, &st, &unknown);
+    bool live = is_live(s.h->pid, &r->st, &unknown);
     if (!live && !unknown && s.h->replayer) {
-        await_replayer(&s, path, &st);
+        await_replayer(&s, r->path, &r->st);
         finish_spool_close(&s); // counters are read when it is opened
-        if (finish_spool_open(&s, fd, err, sizeof(err)) != 0) {
-            warn("%s: %s", path, err);
-            close(fd);
+        if (finish_spool_open(&s, r->fd, err, sizeof(err)) != 0) {
+            warn("%s: %s", r->path, err);
             return -1;
         }
     }
     if (unknown && unknown != EACCES && unknown != EPERM) {
-        warn("%s: it cannot be seen whether process %d still runs: %s", path, s.h->pid,
+        warn("%s: it cannot be seen whether process %d still runs: %s", r->path, s.h->pid,
              strerror(unknown));
         rc = -1;
     } else if (live || unknown) {
         if (given)
-            warn("%s: process %d is still running; its profile is written when it ends", path,
+            warn("%s: process %d is still running; its profile is written when it ends", r->path,
                  s.h->pid);
         rc = given ? -1 : 0;
     } else if (s.h->state == SPOOL_NEW) {
-        rc = drop_new(path, how, given);
+        rc = drop_new(r, how, given);
     } else {
-        rc = finish(&s, path, how);
+        rc = finish(&s, r, how);
     }
     finish_spool_close(&s);
-    close(fd);
+    return rc;
+}
+
+// `given`: named by the user, so that nothing is passed over in silence.
+static int recover(const char *path, const struct how *how, bool given)
+{
+    struct recover_spool r;
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = -1;
+
+    if (recover_spool_open(&r, path) == 0) {
+        if (fchdir(r.folder) != 0)
+            warn("%s: its folder: %s", path, strerror(errno));
+        else
+            rc = recover_open(&r, how, given);
+        recover_spool_close(&r);
+    }
+    if (here < 0 || fchdir(here) != 0)
+        die(UTIL_USAGE, ".: %s", strerror(errno));
+    close(here);
     return rc;
 }
 
@@ -316,10 +329,15 @@ int cmd_recover(int argc, char **argv)
     int status = UTIL_OK;
 
     finish_lift_limits();
+    if (file[0] && file[1] && how.output)
+        die(UTIL_USAGE, "-o: only one spool can be given with it");
+    char *cwd = util_cwd();
+    if (how.output)
+        how.absolute = strcmp(how.output, "-") == 0 ? xstrdup("-") : util_absolute(cwd, how.output);
+    how.cache = name_cache_folder(how.given_cache, cwd);
+    free(cwd);
     if (!*file)
         return recover_all(&how);
-    if (file[1] && how.output)
-        die(UTIL_USAGE, "-o: only one spool can be given with it");
     for (; *file; file++)
         if (recover(*file, &how, true) != 0)
             status = UTIL_USAGE;

@@ -145,10 +145,11 @@ int finish_sum_late(struct finish_spool *s, const struct finish_files *files, co
 
 // ---- finish_code.c ----
 
-int finish_code_write(const struct finish_spool *s, char *err, size_t err_size)
+int finish_code_write(const struct finish_spool *s, const struct finish_files *files, char *err,
+                      size_t err_size)
 {
-    (void)err, (void)err_size;
-    if (s->h->s_dump_code)
+    (void)s, (void)err, (void)err_size;
+    if (files->code)
         leave();
     return 0;
 }

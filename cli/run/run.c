@@ -146,19 +146,10 @@ static void make_tree(const char *tree)
         tree, strerror(errno));
 }
 
-// Where something is known from earlier runs; NULL: nowhere. Whoever reads or writes there judges
-// whether it is to be trusted.
-static char *cache_folder(const char *given, const char *cwd)
-{
-    if (given)
-        return strcmp(given, "no") == 0 ? NULL : util_absolute(cwd, given);
-    return cachedir_default();
-}
-
 // The engine makes no folders.
 static char *translation_cache(const struct run_options *o, const char *cwd)
 {
-    char *folder = cache_folder(o->translation_cache, cwd);
+    char *folder = name_cache_folder(o->translation_cache, cwd);
     int fd = folder ? cachedir_open(folder, true) : -1;
 
     if (fd >= 0)
@@ -414,7 +405,7 @@ void run_start(const struct run_options *options, char **given)
                              whole,
                              engine,
                              find_finisher(engine),
-                             cache_folder(o.symbol_cache, cwd),
+                             name_cache_folder(o.symbol_cache, cwd),
                              translation_cache(&o, cwd),
                              log_fd,
                              block_signals() };

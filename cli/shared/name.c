@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/shared/util.h"
+#include "symbols/cachedir.h"
 
 static void append(char **out, size_t *len, const char *s, size_t n)
 {
@@ -91,4 +92,11 @@ char *name_escape(const char *s)
     }
     *w = '\0';
     return out;
+}
+
+char *name_cache_folder(const char *given, const char *cwd)
+{
+    if (given)
+        return strcmp(given, "no") == 0 ? NULL : util_absolute(cwd, given);
+    return cachedir_default();
 }

@@ -17,4 +17,9 @@ char *name_expand_or_die(const char *name, pid_t pid, const char *what);
 // s with each % doubled, so that expansion gives s again. To be freed.
 char *name_escape(const char *s);
 
+// Where something is known from earlier runs: `given`, an option's FOLDER or "no", or the folder of
+// this user; NULL: nowhere. Whoever reads or writes there judges whether it is to be trusted. To be
+// freed.
+char *name_cache_folder(const char *given, const char *cwd);
+
 #endif

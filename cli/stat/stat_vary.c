@@ -17,8 +17,9 @@ static void make_profile(struct stat_run *r)
 {
     const char *tmp = getenv("TMPDIR");
     char *path = xasprintf("%s/quern.stat.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    struct finish_files files = { path, NULL,
-                                  finish_spool_text(&r->spool, r->spool.h->s_symbol_cache) };
+    struct finish_files files = { .output = path,
+                                  .cache =
+                                      finish_spool_text(&r->spool, r->spool.h->s_symbol_cache) };
     struct finish_totals totals;
     char err[1024];
     int fd = mkstemp(path);

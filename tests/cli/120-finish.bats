@@ -379,7 +379,7 @@ print(subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL, restore_signals=Fa
 are kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
     [ -c /dev/full ]
     # And they can be had.
-    quern recover
+    quern recover -o /dev/full
     [ "$status" = 2 ]
     same "$messages" "quern: quern.spool.PID: /dev/full: cannot be written: No space left on \
 device; -o FILE writes the profile elsewhere"

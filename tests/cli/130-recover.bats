@@ -60,16 +60,18 @@ complete up to that moment: ./prog \\033]0;owned\\a \\302\\205"
 }
 
 @test "by name, elsewhere, quietly, keeping the spool" {
-    killed_run 5 --spool-dir=. -o first
+    killed_run 5 --spool-dir=. -o elsewhere/first
     spool=$(ls | grep '^quern.spool')
     quern recover -q --keep -o second "$spool"
     [ "$status" = 0 ]
     same "$output$messages" ""
-    [ -e "$spool" ] && [ ! -e first ]
+    [ -e "$spool" ] && [ ! -e elsewhere ]
+    mkdir elsewhere
     quern recover -q "./$spool"
     [ "$status" = 0 ]
-    cmp first second
+    cmp cachegrind.out.${spool##*.} second
     [ ! -e "$spool" ]
+    [ -z "$(ls elsewhere)" ]
 }
 
 @test "several spools at once" {

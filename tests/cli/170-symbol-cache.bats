@@ -186,19 +186,20 @@ END
     same "$(kept kept)" "$before"
 }
 
-@test "recover takes the folder of the run, or the one that it is given" {
+@test "recover takes the user's folder, or the one that it is given, not that of the spool" {
     real
     mkdir spool
     "$QUERN" run -q --symbol-cache=kept --spool-dir=spool -o gone/profile /bin/true 2> stderr
     [[ "$(< stderr)" == *"the counts are kept"* ]]
     [ ! -e kept ] # nothing is kept of a profile that was not written
-    "$QUERN" recover -q --keep -o out spool/*
-    [ -n "$(ls kept)" ]
-    "$QUERN" recover -q --keep --symbol-cache=other -o out spool/*
-    [ "$(ls other)" = "$(ls kept)" ]
-    rm -r kept
-    "$QUERN" recover -q --keep --symbol-cache=no -o out spool/*
+    XDG_CACHE_HOME=$PWD/mine "$QUERN" recover -q --keep -o out spool/*
+    [ -n "$(ls mine/quern)" ]
     [ ! -e kept ]
+    "$QUERN" recover -q --keep --symbol-cache=other -o out spool/*
+    [ "$(ls other)" = "$(ls mine/quern)" ]
+    rm -r mine
+    XDG_CACHE_HOME=$PWD/mine "$QUERN" recover -q --keep --symbol-cache=no -o out spool/*
+    [ ! -e mine ]
     status=0
     "$QUERN" recover --symbol-cache= spool/* 2> stderr || status=$?
     [ $status = 2 ]

@@ -133,10 +133,19 @@ work_is() { # CALLS ROUNDS
     [ ! -e all ]
     [ "$(ls -d quern.tree.* | wc -l)" = 1 ]
     [ "$(ls quern.tree.*/* | wc -l)" = 3 ]
-    run "$QUERN" recover
+    cp -r . ../copy
+    run "$QUERN" recover -o all
     [ "$status" = 0 ]
     [ "$(ls -d quern.* 2>/dev/null)" = "" ]
     work_is 4 11100
+    # Beside the spool, under the usual name, where none is given: "all" might be anything.
+    cp all ../all
+    cd ../copy
+    run "$QUERN" recover
+    [ "$status" = 0 ]
+    [ "$(ls -d quern.* 2>/dev/null)" = "" ]
+    [ ! -e all ]
+    cmp ../all cachegrind.out.*
 }
 
 @test "the counted time of a forked child goes on" {

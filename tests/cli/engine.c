@@ -14,6 +14,8 @@
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
 //     print TEXT                         to standard output, as a client would
 //     stderr FILE                        the client makes descriptor 2 a file of its own
+//     text NAME TEXT                     the spool's text of this name (s_NAME), with \n in it for
+//                                        the end of a line
 //     pid N                              the process id that the spool has: that of a child
 //     flags N                            sets these of spool_flag, too
 //     damage                             the block cursor is set behind the last record
@@ -27,6 +29,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +198,37 @@ static void set_stat(const char *line)
         fail("unknown statistic", name);
 }
 
+// As a client may that has its spool in its memory.
+static void set_text(char *line)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+    } texts[] = {
+        { "cmd", offsetof(struct spool_header, s_cmd) },
+        { "desc", offsetof(struct spool_header, s_desc) },
+        { "output", offsetof(struct spool_header, s_output) },
+        { "dump_counts", offsetof(struct spool_header, s_dump_counts) },
+        { "dump_code", offsetof(struct spool_header, s_dump_code) },
+        { "tree", offsetof(struct spool_header, s_tree) },
+        { "spool", offsetof(struct spool_header, s_spool) },
+        { "symbol_cache", offsetof(struct spool_header, s_symbol_cache) },
+    };
+    char *name = strtok(NULL, " \n"), *text = strtok(NULL, "\n"), *w = text;
+
+    if (!text)
+        fail("a text is missing", line);
+    for (char *p = text; *p; p++, w++)
+        *w = p[0] == '\\' && p[1] == 'n' ? (p++, '\n') : *p;
+    *w = '\0';
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (strcmp(name, texts[i].name) == 0) {
+            *(uint32_t *)((char *)h + texts[i].at) = add_text(text);
+            return;
+        }
+    fail("unknown text", name);
+}
+
 static void say(const char *line)
 {
     char *what = strtok(NULL, " \n");
@@ -308,6 +342,8 @@ int main(int argc, char **argv)
 
             if (own < 0 || dup2(own, STDERR_FILENO) < 0)
                 fail(strerror(errno), line);
+        } else if (strcmp(word, "text") == 0) {
+            set_text(copy);
         } else if (strcmp(word, "pid") == 0) {
             h->pid = (int32_t)next_number(copy);
         } else if (strcmp(word, "flags") == 0) {

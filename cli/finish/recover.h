@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// What `quern recover` (recover.c) asks of its two helpers: is this a spool that may be believed to
+// be one (recover_spool.c), and where does what it becomes go (recover_names.c).
+#ifndef QUERN_CLI_RECOVER_H
+#define QUERN_CLI_RECOVER_H
+
+#include <sys/stat.h>
+
+#include "cli/finish/finish.h"
+
+struct recover_spool {
+    const char *path; // as the user names it
+    const char *name; // in its folder
+    int folder, fd;
+    struct stat st;
+};
+
+// Opens a file that is this user's alone, in a folder where nobody else can exchange it. 0, or -1
+// after a message.
+int recover_spool_open(struct recover_spool *r, const char *path);
+void recover_spool_close(struct recover_spool *r);
+// Removes the file, if the name still is its. False after a message.
+bool recover_spool_remove(const struct recover_spool *r);
+
+// Others may write to the file or folder.
+bool recover_spool_is_open(const struct stat *st);
+
+struct recover_names {
+    struct finish_files files;
+    char *shown;  // the profile's name for people
+    char *wanted; // where the run was told to write it; NULL: there
+};
+
+// The names of what is written for a spool, in whose folder the process is: `given`, which is
+// absolute or "-", or beside it. 0, or -1 with a sentence in err. To be freed in any case.
+int recover_names(const struct finish_spool *s, const struct recover_spool *r, const char *given,
+                  struct recover_names *out, char *err, size_t err_size);
+void recover_names_free(struct recover_names *names);
+
+#endif

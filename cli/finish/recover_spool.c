@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+//
+// Opens what `quern recover` is to read. Whoever can make a file that root takes for a spool has
+// root's profile filled with text of theirs, so nothing is read but a regular file of this very
+// user, to which nobody else may write, in a folder where nobody else can exchange it: as
+// symbols/cachedir.c does for caches.
+#include "cli/finish/recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+
+// A group of the user's name that has no other members: distributions that give each user one make
+// folders writable for it.
+static bool is_own_group(gid_t gid)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    const struct group *group = getgrgid(gid);
+
+    if (!user || !group || strcmp(user->pw_name, group->gr_name) != 0)
+        return false;
+    for (char **member = group->gr_mem; *member; member++)
+        if (strcmp(*member, user->pw_name) != 0)
+            return false;
+    return true;
+}
+
+bool recover_spool_is_open(const struct stat *st)
+{
+    return (st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !is_own_group(st->st_gid));
+}
+
+// Its owner has the right to it, and no more than that.
+static void refuse_stranger(const char *path, uid_t owner)
+{
+    const struct passwd *user = getpwuid(owner);
+    char number[32];
+
+    snprintf(number, sizeof(number), "#%lu", (unsigned long)owner);
+    if (geteuid() != 0)
+        warn("%s: belongs to user %s, who alone can recover it", path,
+             user ? user->pw_name : number + 1);
+    else
+        warn("%s: belongs to user %s, who may have written anything into it; recover it with the "
+             "rights of that user: sudo -u '%s' quern recover %s",
+             path, user ? user->pw_name : number + 1, user ? user->pw_name : number, path);
+}
+
+static bool is_safe_folder(const char *path, const char *folder, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0) {
+        warn("%s: %s", folder, strerror(errno));
+        return false;
+    }
+    if ((st.st_uid == geteuid() || st.st_uid == 0) &&
+        ((st.st_mode & S_ISVTX) || !recover_spool_is_open(&st)))
+        return true;
+    warn("%s: others may exchange what is in the folder %s; move the spool to a folder where you "
+         "alone may write, and recover it there",
+         path, folder);
+    return false;
+}
+
+static bool is_safe_file(const char *path, const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode)) {
+        warn("%s: not a spool of quern", path);
+    } else if (st->st_uid != geteuid()) {
+        refuse_stranger(path, st->st_uid);
+    } else if (recover_spool_is_open(st)) {
+        warn("%s: others may write to it, and may have; `chmod go-w` if they have not", path);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static void cannot_open(const struct recover_spool *r, int error)
+{
+    struct stat st;
+
+    if (error == ELOOP)
+        warn("%s: is a symbolic link; name the spool itself", r->path);
+    else if (error == EACCES && fstatat(r->folder, r->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+             st.st_uid != geteuid())
+        refuse_stranger(r->path, st.st_uid);
+    else
+        warn("%s: %s", r->path, strerror(error));
+}
+
+int recover_spool_open(struct recover_spool *r, const char *path)
+{
+    char *folder = util_dirname(path);
+    bool ok = false;
+
+    *r = (struct recover_spool){ .path = path, .name = util_basename(path), .fd = -1 };
+    r->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->folder >= 0)
+        r->fd =
+            openat(r->folder, r->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (r->fd < 0)
+        cannot_open(r, errno);
+    else if (fstat(r->fd, &r->st) != 0)
+        warn("%s: %s", path, strerror(errno));
+    else
+        ok = is_safe_file(path, &r->st) && is_safe_folder(path, folder, r->folder);
+    free(folder);
+    if (!ok)
+        recover_spool_close(r);
+    return ok ? 0 : -1;
+}
+
+void recover_spool_close(struct recover_spool *r)
+{
+    if (r->fd >= 0)
+        close(r->fd);
+    if (r->folder >= 0)
+        close(r->folder);
+}
+
+bool recover_spool_remove(const struct recover_spool *r)
+{
+    struct stat st;
+
+    if (fstatat(r->folder, r->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == r->st.st_ino &&
+        st.st_dev == r->st.st_dev && unlinkat(r->folder, r->name, 0) == 0)
+        return true;
+    warn("%s: cannot be removed: %s", r->path, strerror(errno));
+    return false;
+}
