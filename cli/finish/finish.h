@@ -148,8 +148,8 @@ struct finish_totals {
     uint64_t bad_records;
 };
 
-// Where what is written goes; NULL: it is not wanted. The finisher, which has no more rights than the
-// client had, takes the names out of the spool (finish_names()), `quern recover` does not.
+// Where what is written goes; NULL: it is not wanted. The finisher, which has no more rights than
+// the client had, takes the names out of the spool (finish_names()), `quern recover` does not.
 struct finish_files {
     char *output;
     char *dump; // the execution counts

@@ -829,7 +829,8 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
         snprintf(err, err_size, "%s: not written: out of memory", output);
         rc = -1;
     } else if (finish_parts_write(g->s, g->p, output, &wo, &e) != 0) {
-        snprintf(err, err_size, "%s", e.msg[0] ? e.msg : "the profile cannot be written");
+        snprintf(err, err_size, "%s: %s", output,
+                 e.msg[0] ? e.msg : "the profile cannot be written");
         rc = -1;
     }
     quern_profile_free(g->p);

@@ -5,17 +5,148 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#define BUF_SIZE ((size_t)128 << 10)
+#define BUF_SIZE  ((size_t)128 << 10)
+#define LINKS_MAX 40 // as in the kernel
+
+// The folder of a path, to be freed; NULL: no memory.
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
+// In a folder like /tmp anybody may put a link, a pipe or a device in the place of a file that is
+// going to be written. The kernel's rule (protected_symlinks, protected_fifos), whether or not it
+// is in force: there it must be ours or the folder's owner's. 0, or -errno.
+static int may_follow(const char *path, uid_t owner)
+{
+    char *folder = folder_of(path);
+    struct stat st;
+    int rc = 0;
+
+    if (!folder)
+        return -ENOMEM;
+    if (stat(folder, &st) != 0)
+        rc = -errno;
+    else if ((st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH) && owner != geteuid() &&
+             owner != st.st_uid)
+        rc = -EACCES;
+    free(folder);
+    return rc;
+}
+
+// Where a link leads to, which is open as fd; NULL with errno. Below /proc that is no path.
+static char *target_of(const char *path, int fd, bool *final)
+{
+    char text[PATH_MAX], *folder, *target = NULL;
+    struct statfs fs;
+
+    *final = fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+    if (*final) {
+        target = realpath(path, NULL);
+        return target || errno == ENOMEM ? target : strdup(path);
+    }
+    ssize_t n = readlinkat(fd, "", text, sizeof(text));
+    if (n < 0 || (size_t)n == sizeof(text)) {
+        errno = n < 0 ? errno : ENAMETOOLONG;
+        return NULL;
+    }
+    if (n && text[0] == '/')
+        return strndup(text, (size_t)n);
+    folder = folder_of(path);
+    if (folder && asprintf(&target, "%s/%.*s", folder, (int)n, text) < 0)
+        target = NULL;
+    free(folder);
+    return target;
+}
+
+// One link of *path, which is replaced by what it names; *final: that is to be followed by the
+// kernel. 0, or -errno.
+static int follow_one(char **path, bool *final)
+{
+    // What is judged is what is read, whatever happens to the name.
+    int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc;
+    char *target = NULL;
+    struct stat st;
+
+    rc = fd < 0 || fstat(fd, &st) != 0 ? -errno : may_follow(*path, st.st_uid);
+    if (rc == 0) {
+        target = target_of(*path, fd, final);
+        rc = target ? 0 : -errno;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (rc == 0) {
+        free(*path);
+        *path = target;
+    }
+    return rc;
+}
+
+// Follows links: *path, which is replaced, is then what they name, and *st that, with st_mode 0
+// where it is not there. 0, or -errno.
+static int follow(char **path, struct stat *st)
+{
+    bool final = false;
+
+    for (int i = 0; i < LINKS_MAX; i++) {
+        int rc = (final ? stat : lstat)(*path, st) != 0 ? -errno : 0;
+
+        if (rc == -ENOENT) {
+            st->st_mode = 0;
+            return 0;
+        }
+        if (rc == 0 && S_ISLNK(st->st_mode)) {
+            rc = follow_one(path, &final);
+            if (rc == 0)
+                continue;
+        } else if (rc == 0 && !S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) {
+            rc = may_follow(*path, st->st_uid);
+        }
+        return rc;
+    }
+    return -ELOOP;
+}
+
+// A device or a pipe is written to, not replaced. The descriptor, or -1 with errno.
+static int open_special(const char *path, const struct stat *looked_at)
+{
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 ||
+        (fstat(fd, &st) == 0 && st.st_ino == looked_at->st_ino && st.st_dev == looked_at->st_dev))
+        return fd;
+    close(fd);
+    errno = EACCES; // another one now
+    return -1;
+}
+
+// The rights of a new file: those of the one that it replaces, if that is ours; of somebody else's
+// it has no more than that, nor than a new one.
+static mode_t mode_of(const struct stat *old)
+{
+    mode_t mask = umask(0), fresh = 0666 & ~mask;
+
+    umask(mask);
+    if (!old->st_mode)
+        return fresh;
+    return old->st_uid == geteuid() ? old->st_mode & 0777 : old->st_mode & fresh;
+}
 
 int out_open(struct out *o, const char *path)
 {
-    mode_t mask;
-    char *real = NULL;
+    struct stat st;
 
     memset(o, 0, sizeof(*o));
     o->fd = -1;
@@ -27,16 +158,17 @@ int out_open(struct out *o, const char *path)
         o->fd = dup(STDOUT_FILENO);
         goto opened;
     }
-    struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        // A device or a pipe is written to, not replaced.
-        o->fd = open(path, O_WRONLY | O_CLOEXEC);
+    o->path = strdup(path);
+    int rc = o->path ? follow(&o->path, &st) : -ENOMEM;
+    if (rc != 0) {
+        out_close(o, rc);
+        return rc;
+    }
+    if (st.st_mode && !S_ISREG(st.st_mode)) {
+        o->fd = open_special(o->path, &st);
         goto opened;
     }
-    // A link keeps pointing at the file it names.
-    real = realpath(path, NULL);
-    o->path = real ? real : errno == ENOMEM ? NULL : strdup(path);
-    o->tmp = o->path ? malloc(strlen(o->path) + 16) : NULL;
+    o->tmp = malloc(strlen(o->path) + 16);
     if (!o->tmp) {
         out_close(o, -ENOMEM);
         return -ENOMEM;
@@ -44,9 +176,7 @@ int out_open(struct out *o, const char *path)
     sprintf(o->tmp, "%s.tmpXXXXXX", o->path);
     o->fd = mkostemp(o->tmp, O_CLOEXEC);
     if (o->fd >= 0) {
-        mask = umask(0);
-        umask(mask);
-        if (fchmod(o->fd, real ? st.st_mode & 07777 : 0666 & ~mask) < 0)
+        if (fchmod(o->fd, mode_of(&st)) < 0)
             o->err = -errno;
     } else {
         int e = errno;
@@ -56,7 +186,7 @@ int out_open(struct out *o, const char *path)
     }
 opened:
     if (o->fd < 0) {
-        int rc = -errno;
+        rc = -errno;
         out_close(o, rc);
         return rc;
     }
