@@ -85,6 +85,8 @@ static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
     static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_ROOT "%.*s/%s" };
     GElf_Word crc;
     const char *name = dwelf_elf_gnu_debuglink(elf, &crc);
+    if (name && strchr(name, '/')) // the name of a file, not a way to one
+        name = NULL;
     char *real = realpath(path, NULL);
     if (!real && errno == ENOMEM)
         memory_lacks();

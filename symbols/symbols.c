@@ -130,22 +130,26 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
         return m;
     m->ino = f->ino;
     m->mtime = f->mtime;
-    // Another may have come in its place, or the spool is a stranger's: a pipe would be waited for.
+    // A name in a spool may be that of a pipe or a device, which is neither waited for nor read.
     m->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
     if (m->fd < 0 || fstat(m->fd, &st) != 0) {
         remark(s, "%s: %s; its functions are shown as ???", f->path, strerror(errno));
         return m;
     }
-    bool other = f->ino && (uint64_t)st.st_ino != f->ino;
-    if (other || !S_ISREG(st.st_mode)) {
+    if (!S_ISREG(st.st_mode)) {
+        close(m->fd);
+        m->fd = -1;
+        remark(s, "%s: is no regular file; its functions are shown as ???", f->path);
+        return m;
+    }
+    if (f->ino && (uint64_t)st.st_ino != f->ino) {
         close(m->fd); // nothing of it is read
         m->fd = -1;
-        if (other)
-            remark(s,
-                   "%s: was replaced by another file since it was mapped; its functions are shown "
-                   "as ???",
-                   f->path);
+        remark(
+            s,
+            "%s: was replaced by another file since it was mapped; its functions are shown as ???",
+            f->path);
         return m;
     }
     uint64_t mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;

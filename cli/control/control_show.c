@@ -527,7 +527,7 @@ bool control_show(const struct control *c, const struct control_run *r)
         puts("  No information available as instrumentation is switched off.\n");
         return true;
     }
-    if (finish_spool_copy(&v.s, r->fd, err, sizeof(err)) != 0) {
+    if (finish_spool_open(&v.s, r->fd, err, sizeof(err)) != 0) {
         warn("process %d: %s", r->pid, err);
         return false;
     }

@@ -42,8 +42,10 @@ bool finish_event_counted(enum finish_event e, uint64_t flags);
 
 #define FINISH_ALL UINT32_MAX // threads
 
-// A spool mapped for reading. Areas are cut to what the file really holds, so that no record of a
-// damaged one can lead outside.
+// A spool that has been read. Areas are cut to what the file really holds, so that no record of a
+// damaged one can lead outside. All are copies: a client that still has the file in its memory may
+// change what was looked at already, or shorten it, and a mapped file that is shortened ends the
+// process.
 struct finish_spool {
     const struct spool_header *h;
     const char *text;
@@ -58,21 +60,17 @@ struct finish_spool {
     struct finish_account *account; // of a run with contexts, by block: finish_contexts.h
     size_t accounts;
     uint32_t slot; // of the thread whose counters and partial records hold; FINISH_ALL
+    uint64_t bad;  // records that were found to be damaged when the counters were read
     int fd;
-    // To be unmapped or freed.
-    void *area[5];
-    void *copied; // one of these, if it is not mapped
-    size_t area_size[5];
+    // To be freed.
+    void *area[6];
     void *counters_area;
-    int unmapped; // errno of a part that could not be mapped
-    bool copies;  // nothing is mapped
+    uint32_t *owner; // of finish_spool_owner(), by slot
+    int unread;      // errno of a part that could not be read
 };
 
 // 0, or -1 with a sentence in err (without the name of the file).
 int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size);
-// The same of one that others may change or cut off while it is read: all of it is copied first. So
-// is, in both, one that belongs to another user.
-int finish_spool_copy(struct finish_spool *s, int fd, char *err, size_t err_size);
 void finish_spool_close(struct finish_spool *s);
 // From here on the counters are those of one thread, or of FINISH_ALL; stacks that were left count
 // for the first one. False: they cannot be read.

@@ -113,31 +113,37 @@ static void end_frames(const struct finish_spool *s, int fd, uint64_t first, uin
     for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
         struct finish_frame f;
 
-        if (!finish_calls_frame(s->h, fd, at, late, &f) || f.counter + 1 + n > s->counters_used)
+        // Of the events of a frame none is 0, they are complements: where all is 0, as in a hole,
+        // none was written.
+        if (!finish_calls_frame(s->h, fd, at, late, &f) || !f.before[0] ||
+            (uint64_t)f.counter + 1 + n > s->counters_used)
             return;
         if (at != last && is_charged(&f, flags, n))
             continue;
         for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
-            sum[f.counter + 1 + i] += total[i] + f.before[i] + 1;
+            sum[(uint64_t)f.counter + 1 + i] += total[i] + f.before[i] + 1;
         if (f.key & SPOOL_FRAME_SIGNAL)
             for (uint64_t i = 0; i < n; i++)
                 total[i] = ~f.before[i];
     }
 }
 
-void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
-                       const uint64_t *counters, uint64_t *sum)
+void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot, uint64_t *sum)
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
-    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = s->h->calls + 1;
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = 1;
+    uint64_t counters[2 * (SPOOL_EVENTS + 1)], late;
     bool contexts = s->h->flags & SPOOL_F_CONTEXTS, later;
-    uint64_t late;
+    size_t size = (contexts ? 2 : 1) * (n + 1) * sizeof(*counters);
 
-    if (s->h->calls + (contexts ? 2 : 1) * (n + 1) > s->counters_used)
+    if (s->h->calls + size / sizeof(*counters) > s->counters_used ||
+        pread(fd, counters, size,
+              (off_t)(SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE +
+                      s->h->calls * sizeof(*counters))) != (ssize_t)size)
         return;
     if (contexts && counters[totals + n]) // nothing is collected
         totals += n + 1;
-    at = counters[s->h->calls] - (FINISH_CALLS_BASE + spool_stack_at(slot));
+    at = counters[0] - (FINISH_CALLS_BASE + spool_stack_at(slot));
     memcpy(total, counters + totals, n * sizeof(*total));
     if (at >= spool_stack_size(slot))
         return;
@@ -153,7 +159,7 @@ void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum)
 
     for (uint64_t at = 0; at < SPOOL_STACK_SIZE; at += r.bytes) {
         if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r) ||
-            r.bytes > SPOOL_STACK_SIZE)
+            r.bytes > SPOOL_STACK_SIZE - at)
             return;
         if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
             end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,
@@ -206,6 +212,9 @@ struct graph {
     struct site *site; // direct calls and jumps
     size_t sites;
     struct table site_table;
+    uint32_t *through; // edges of linkage tables' entries, and where these lead to
+    size_t throughs;
+    struct table through_table;
     struct inlining *inlining;
     size_t inlinings, inlinings_room;
     struct table inlining_table;
@@ -309,12 +318,12 @@ static const struct spool_edge *edge_at(const struct graph *g, size_t i)
 // The record of a context; NULL: it has none.
 static const struct spool_edge *context_record(const struct graph *g, uint32_t context)
 {
-    const struct spool_edge *e = edge_at(g, context - 1);
+    const struct spool_edge *e;
 
-    if (context == 0 || context > g->s->edges_used || e->kind != SPOOL_EDGE_CONTEXT ||
-        e->target_map >= g->s->maps_used)
+    if (context == 0 || context > g->s->edges_used)
         return NULL;
-    return e;
+    e = edge_at(g, context - 1);
+    return e->kind != SPOOL_EDGE_CONTEXT || e->target_map >= g->s->maps_used ? NULL : e;
 }
 
 // "fn'2'caller'its-caller": what Callgrind calls a function in a context.
@@ -487,6 +496,42 @@ static void find_sites(struct graph *g)
     }
 }
 
+// ---- Linkage tables ----
+
+static const struct spool_edge *through_find(const struct graph *g, uint64_t pc, uint32_t map,
+                                             size_t *at)
+{
+    for (*at = table_first(&g->through_table, site_hash(pc, map));
+         table_used(&g->through_table, *at); *at = table_next(&g->through_table, *at)) {
+        const struct spool_edge *e = edge_at(g, g->through[table_number(&g->through_table, *at)]);
+
+        if (e->site == pc && e->site_map == map)
+            return e;
+    }
+    return NULL;
+}
+
+// Of several records of an entry the last one holds.
+static void find_throughs(struct graph *g)
+{
+    size_t n = 0, room = 64, at;
+
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        n += edge_at(g, i)->kind == SPOOL_EDGE_PLT;
+    while (room < n + 1)
+        room *= 2;
+    g->through = xmalloc(room * sizeof(*g->through));
+    g->through_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    for (size_t i = g->s->edges_used; i-- > 0;) {
+        const struct spool_edge *e = edge_at(g, i);
+
+        if (e->kind != SPOOL_EDGE_PLT || !e->target || through_find(g, e->site, e->site_map, &at))
+            continue;
+        g->through[g->throughs] = (uint32_t)i;
+        table_put(&g->through_table, at, (uint32_t)g->throughs++);
+    }
+}
+
 // ---- Inlined functions ----
 
 static uint64_t inlining_hash(const struct symbols_body *body, uint32_t caller)
@@ -606,18 +651,14 @@ static bool any(const uint64_t *counts, size_t n)
 static void through_plt(const struct graph *g, const struct spool_edge *e, uint32_t *map,
                         uint64_t *target)
 {
+    size_t at;
+
     *map = e->target_map;
     *target = e->target;
-    if (!e->plt)
-        return;
-    for (size_t i = 0; i < g->s->edges_used; i++) {
-        const struct spool_edge *x = edge_at(g, i);
-
-        if (x->kind == SPOOL_EDGE_PLT && x->site == e->target && x->site_map == e->target_map &&
-            x->target) {
-            *target = x->target;
-            *map = finish_map_of(g->s, x->target, e->target_map);
-        }
+    const struct spool_edge *x = e->plt ? through_find(g, e->target, e->target_map, &at) : NULL;
+    if (x) {
+        *target = x->target;
+        *map = finish_map_of(g->s, x->target, e->target_map);
     }
 }
 
@@ -670,7 +711,7 @@ static void add_syscall(struct graph *g, const struct spool_edge *e)
     uint64_t counts[EVENTS];
     struct spot spot;
 
-    if (e->site_map >= g->s->maps_used || e->counter + 1 + g->n > g->s->counters_used)
+    if (e->site_map >= g->s->maps_used || (uint64_t)e->counter + 1 + g->n > g->s->counters_used)
         return;
     take(g, g->s->counters + e->counter + 1, counts);
     if (!any(counts, g->n))
@@ -727,6 +768,7 @@ struct graph *finish_calls_begin(const struct finish_spool *s, finish_place_fn *
     g->context = xcalloc(s->edges_used + 2, sizeof(*g->context));
     find_starts(g);
     find_sites(g);
+    find_throughs(g);
     return g;
 }
 
@@ -840,6 +882,8 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     free(g->start);
     free(g->site);
     free(g->site_table.slot);
+    free(g->through);
+    free(g->through_table.slot);
     free(g->inlining);
     free(g->inlining_table.slot);
     free(g);

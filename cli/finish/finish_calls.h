@@ -43,8 +43,7 @@ bool finish_calls_frame(const struct spool_header *h, int fd, uint64_t at, const
                         struct finish_frame *f);
 
 // Adds to the sums of all threads what the calls have cost that slot's thread had open.
-void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
-                       const uint64_t *counters, uint64_t *sum);
+void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot, uint64_t *sum);
 // The same of stacks that were left.
 void finish_calls_left(const struct finish_spool *s, int fd, uint64_t *sum);
 

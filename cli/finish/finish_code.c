@@ -144,15 +144,21 @@ static void host_words(FILE *f, const struct record *r, size_t at, size_t end)
     }
 }
 
+// Of a damaged record there are no more bytes than it has room for.
+static size_t length(const struct spool_code_insn *in)
+{
+    return in->len < sizeof(in->bytes) ? in->len : sizeof(in->bytes);
+}
+
 static void client_insn(const struct dump *d, FILE *f, const struct record *r, uint32_t i)
 {
     uint64_t pc = r->h->pc;
 
     for (uint32_t k = 0; k < i; k++)
         pc += r->insn[k].len;
-    if (!instruction(d, f, "    ", pc, r->insn[i].bytes, r->insn[i].len)) {
+    if (!instruction(d, f, "    ", pc, r->insn[i].bytes, length(&r->insn[i]))) {
         fprintf(f, "    %llx  no instruction: ", (unsigned long long)pc);
-        bytes_text(f, r->insn[i].bytes, r->insn[i].len);
+        bytes_text(f, r->insn[i].bytes, length(&r->insn[i]));
         fputc('\n', f);
     }
 }

@@ -22,7 +22,11 @@ struct contexts {
     struct finish_account *account;
     size_t accounts, room;
     struct table table;
+    uint64_t claimed; // counters of the spool that accounts have
+    uint64_t bad;
 };
+
+#define NO_ACCOUNT UINT64_MAX
 
 static uint64_t counters_of(const struct finish_spool *s, const struct spool_block *b)
 {
@@ -38,12 +42,12 @@ static uint64_t counters_of(const struct finish_spool *s, const struct spool_blo
 static const struct spool_block *block_at(const struct finish_spool *s, uint32_t block)
 {
     uint64_t off = (uint64_t)block * 8;
-    const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
+    const struct spool_block *b;
 
-    if (off + sizeof(*b) > s->blocks_used ||
-        off + sizeof(*b) + b->insns * sizeof(struct spool_insn) > s->blocks_used)
+    if (off + sizeof(*b) > s->blocks_used)
         return NULL;
-    return b;
+    b = (const struct spool_block *)(s->blocks + off);
+    return off + sizeof(*b) + b->insns * sizeof(struct spool_insn) > s->blocks_used ? NULL : b;
 }
 
 static size_t find(const struct contexts *c, uint32_t block, uint32_t context)
@@ -82,6 +86,23 @@ static int compare_pieces(const void *x, const void *y)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
+// No counter is of two pieces.
+static void drop_overlapping(struct contexts *c)
+{
+    uint64_t end = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->pieces; i++) {
+        if (c->piece[i].first < end) {
+            c->bad++;
+            continue;
+        }
+        end = c->piece[i].first + c->piece[i].counters;
+        c->piece[n++] = c->piece[i];
+    }
+    c->pieces = n;
+}
+
 struct contexts *finish_contexts_new(const struct finish_spool *s)
 {
     struct contexts *c = xcalloc(1, sizeof(*c));
@@ -99,14 +120,24 @@ struct contexts *finish_contexts_new(const struct finish_spool *s)
         if (e->kind == SPOOL_EDGE_PIECE && b->counter + n <= s->counters_used &&
             e->to < s->counters_used)
             c->piece[c->pieces++] = (struct piece){ b->counter, n, e->to, (uint32_t)e->target };
-        if (e->kind == SPOOL_EDGE_ACCOUNT && e->counter + n <= s->counters_used)
-            put(c, (struct finish_account){ (uint32_t)e->target, e->to, e->counter });
+        if (e->kind != SPOOL_EDGE_ACCOUNT || e->counter + n > s->counters_used)
+            continue;
+        // Nor is one of two accounts: together they have no more than there are, so that who walks
+        // over them comes to an end.
+        if (n > s->counters_used - c->claimed) {
+            c->bad++;
+            continue;
+        }
+        c->claimed += n;
+        put(c, (struct finish_account){ (uint32_t)e->target, e->to, e->counter });
     }
     qsort(c->piece, c->pieces, sizeof(*c->piece), compare_pieces);
+    drop_overlapping(c);
     return c;
 }
 
-// Where the sums of an account begin, a new one if need be.
+// Where the sums of an account begin, a new one if need be. NO_ACCOUNT: there are more than any
+// program has.
 static uint64_t account(struct contexts *c, uint32_t block, uint32_t context, uint64_t counters,
                         uint64_t **sum, uint64_t *n)
 {
@@ -116,6 +147,10 @@ static uint64_t account(struct contexts *c, uint32_t block, uint32_t context, ui
         at = find(c, block, context);
         if (table_used(&c->table, at))
             return c->account[table_number(&c->table, at)].counter;
+    }
+    if (*n + counters > SPOOL_COUNTERS_MAX + c->s->counters_used) {
+        c->bad++;
+        return NO_ACCOUNT;
     }
     put(c, (struct finish_account){ block, context, *n });
     *sum = xrealloc(*sum, (*n + counters) * sizeof(**sum));
@@ -142,7 +177,7 @@ void finish_contexts_add(struct contexts *c, const uint64_t *slot, uint64_t **su
         if (!any)
             continue;
         to = account(c, p->block, (uint32_t)slot[p->owner], p->counters, sum, n);
-        for (uint64_t k = 0; k < p->counters; k++)
+        for (uint64_t k = 0; to != NO_ACCOUNT && k < p->counters; k++)
             (*sum)[to + k] += slot[p->first + k];
     }
 }
@@ -157,7 +192,7 @@ static int compare_accounts(const void *x, const void *y)
 }
 
 struct finish_account *finish_contexts_end(struct contexts *c, uint64_t **sum, uint64_t *n,
-                                           size_t *count)
+                                           size_t *count, uint64_t *bad)
 {
     struct finish_account *all;
 
@@ -170,6 +205,7 @@ struct finish_account *finish_contexts_end(struct contexts *c, uint64_t **sum, u
     }
     all = c->account;
     *count = c->accounts;
+    *bad = c->bad;
     if (all)
         qsort(all, c->accounts, sizeof(*all), compare_accounts);
     free(c->piece);

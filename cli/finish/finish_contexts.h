@@ -21,7 +21,8 @@ struct contexts *finish_contexts_new(const struct finish_spool *s);
 void finish_contexts_add(struct contexts *c, const uint64_t *slot, uint64_t **sum, uint64_t *n);
 // Behind the last thread: blocks that were left in the middle get accounts, too; all of them by
 // block, *count of them.
+// *bad becomes the number of records that no engine has written.
 struct finish_account *finish_contexts_end(struct contexts *c, uint64_t **sum, uint64_t *n,
-                                           size_t *count);
+                                           size_t *count, uint64_t *bad);
 
 #endif

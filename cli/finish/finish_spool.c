@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,81 +31,77 @@ bool finish_event_counted(enum finish_event e, uint64_t flags)
     return (flags & (e < FINISH_BC ? SPOOL_F_CACHE_SIM : SPOOL_F_BRANCH_SIM)) != 0;
 }
 
-// Reads all of it. 0, or -1 with errno; 0 where the file has ended since.
-static int read_all(int fd, void *to, size_t n, uint64_t off)
+// Reads as much as the file has. The number of bytes, or -1 with errno.
+static ssize_t read_some(int fd, void *to, size_t n, uint64_t off)
 {
-    for (size_t done = 0; done < n;) {
+    size_t done = 0;
+
+    while (done < n) {
         ssize_t got = pread(fd, (char *)to + done, n - done, (off_t)(off + done));
 
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) {
-            errno = got == 0 ? 0 : errno;
+        if (got < 0)
             return -1;
-        }
+        if (got == 0)
+            break;
         done += (size_t)got;
     }
+    return (ssize_t)done;
+}
+
+// The next piece of the file in [*at, end) that is no hole; false: there is none. On a file system
+// that does not know holes it is all of it.
+static bool next_piece(int fd, uint64_t *at, uint64_t end, uint64_t *to)
+{
+    off_t data = lseek(fd, (off_t)*at, SEEK_DATA);
+    off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+
+    if (*at >= end || (data < 0 && errno == ENXIO) || data >= (off_t)end)
+        return false;
+    if (data > (off_t)*at)
+        *at = (uint64_t)data / sizeof(uint64_t) * sizeof(uint64_t);
+    *to = hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
+    return true;
+}
+
+// Reads into memory that is 0, and leaves that as it is where there is nothing. 0, or -1 with
+// errno.
+static int read_sparse(int fd, void *to, size_t n, uint64_t off)
+{
+    uint64_t at = off, end = off + n, piece;
+
+    for (; next_piece(fd, &at, end, &piece); at = piece)
+        if (read_some(fd, (char *)to + (at - off), piece - at, at) < 0)
+            return -1;
     return 0;
 }
 
-// Those of the spool that are mapped. All of the blocks are looked at: a mapped page costs more
-// than a copied one, the more so as memory is used again for the next spool.
-enum { AREA_HEAD, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
-#define COPIED_MAX (UINT64_C(2) << 20)
+enum { AREA_HEAD, AREA_TEXT, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
+#define AT_ONCE_MAX (UINT64_C(2) << 20) // larger ones may be holes, which shall take no memory
 
-static int add_counters(int fd, uint64_t off, uint64_t *sum, size_t n, bool first);
-
-// The words of [off, off + size) in memory of this process, where nobody else changes them and from
-// where nothing goes when the file is cut off meanwhile. NULL and errno; ENODATA: it was.
-static void *copy_area(int fd, uint64_t off, uint64_t size)
-{
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (p == MAP_FAILED)
-        return NULL;
-    if (add_counters(fd, off, p, size / sizeof(uint64_t), true) == 0)
-        return p;
-    int error = errno ? errno : ENODATA;
-    munmap(p, size);
-    errno = error;
-    return NULL;
-}
-
-// Maps [off, off + want) as far as the file goes; *got is what was mapped. NULL: that is nothing,
-// or, with s->unmapped, it could not be mapped: what is there is not to be taken for lost.
-static const void *map_area(struct finish_spool *s, int i, int fd, uint64_t file_size, uint64_t off,
-                            uint64_t want, uint64_t *got)
+// Reads [off, off + want) as far as the file goes; *got is what there is. NULL: that is nothing, or,
+// with s->unread, it cannot be read: what is there is not to be taken for lost.
+static const void *read_area(struct finish_spool *s, int i, uint64_t file_size, uint64_t off,
+                             uint64_t want, uint64_t *got)
 {
     uint64_t have = file_size > off ? file_size - off : 0;
-    void *p;
 
     *got = want < have ? want : have;
     if (*got == 0)
         return NULL;
-    if (s->copies) {
-        s->area[i] = copy_area(fd, off, *got);
-        s->area_size[i] = *got;
-        s->unmapped = s->area[i] ? 0 : errno;
-        return s->area[i];
+    if (*got <= AT_ONCE_MAX) {
+        s->area[i] = xmalloc(*got);
+        ssize_t n = read_some(s->fd, s->area[i], *got, off);
+        if (n < 0)
+            s->unread = errno;
+        *got = n < 0 ? 0 : (uint64_t)n;
+    } else {
+        s->area[i] = xcalloc(1, *got);
+        if (read_sparse(s->fd, s->area[i], *got, off) != 0)
+            s->unread = errno;
     }
-    if (i == AREA_BLOCKS && *got <= COPIED_MAX) {
-        s->area[i] = s->copied = xmalloc(*got);
-        if (read_all(fd, s->copied, *got, off) == 0)
-            return s->copied;
-        free(s->copied);
-        s->area[i] = s->copied = NULL;
-    }
-    p = mmap(NULL, *got, PROT_READ, MAP_SHARED, fd, (off_t)off);
-    if (p == MAP_FAILED) {
-        s->unmapped = errno;
-        return NULL;
-    }
-    // Mostly holes, and what is none was written a moment ago: reading ahead would only clear
-    // memory.
-    madvise(p, *got, MADV_RANDOM);
-    s->area[i] = p;
-    s->area_size[i] = *got;
-    return p;
+    return *got && !s->unread ? s->area[i] : NULL;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -114,7 +109,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot)
+static uint32_t read_owner(const struct finish_spool *s, uint32_t slot)
 {
     uint64_t owner, at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE;
 
@@ -124,6 +119,15 @@ uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot)
         !owner || owner > SPOOL_THREADS_MAX)
         return slot;
     return (uint32_t)owner - 1;
+}
+
+uint32_t finish_spool_owner(const struct finish_spool *s, uint32_t slot)
+{
+    if (!s->h->owner || slot >= SPOOL_THREADS_MAX)
+        return slot;
+    if (!s->owner[slot]) // asked for each partial record
+        s->owner[slot] = read_owner(s, slot) + 1;
+    return s->owner[slot] - 1;
 }
 
 static bool wanted(const struct finish_spool *s, uint64_t slot)
@@ -136,6 +140,12 @@ static uint64_t block_size(const struct spool_block *b)
     return (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~UINT64_C(7);
 }
 
+// A record that was never written, as in a hole: behind it there is none.
+static bool is_empty(const struct spool_block *b)
+{
+    return b->pc == 0 && b->shape == 0 && b->counter == 0;
+}
+
 // Executions of several blocks together are added to those of each.
 static void add_sums(struct finish_spool *s)
 {
@@ -145,6 +155,8 @@ static void add_sums(struct finish_spool *s)
         const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
         const uint32_t *of = (const uint32_t *)(b + 1);
 
+        if (is_empty(b))
+            break;
         off += block_size(b);
         if (!(b->flags & SPOOL_B_SUM) || off > s->blocks_used || b->counter >= s->counters_used)
             continue;
@@ -155,35 +167,43 @@ static void add_sums(struct finish_spool *s)
 }
 
 // Adds what the file has at `off` to n counters, which are 0 if it is the first time. Holes are
-// passed over: most pages are of code that was never executed, and mapped, each would be cleared.
-// 0, or -1 with errno.
+// passed over: most pages are of code that was never executed. 0, or -1 with errno.
 static int add_counters(int fd, uint64_t off, uint64_t *sum, size_t n, bool first)
 {
     const uint64_t end = off + n * sizeof(*sum);
-    uint64_t piece[1024];
+    uint64_t piece[1024], at = off, to;
 
-    for (uint64_t at = off; at < end;) {
-        off_t data = lseek(fd, (off_t)at, SEEK_DATA);
-        off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
-
-        if (data < 0 && errno == ENXIO)
-            break; // nothing but a hole
-        if (data > (off_t)at)
-            at = (uint64_t)data / sizeof(*sum) * sizeof(*sum);
-        // On a file system that does not know holes: all of it.
-        for (uint64_t to = hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole; at < to;) {
+    if (first)
+        return read_sparse(fd, sum, n * sizeof(*sum), off);
+    for (; next_piece(fd, &at, end, &to); at = to) {
+        while (at < to) {
             uint64_t *mine = sum + (at - off) / sizeof(*sum);
-            size_t bytes = to - at > sizeof(piece) ? sizeof(piece) : to - at;
+            size_t want = to - at > sizeof(piece) ? sizeof(piece) : to - at;
+            ssize_t got = read_some(fd, piece, want, at);
 
-            if (first)
-                bytes = to - at;
-            if (read_all(fd, first ? mine : piece, bytes, at) != 0)
-                return -1;
-            for (size_t i = 0; !first && i < bytes / sizeof(*sum); i++)
+            if (got <= 0)
+                return (int)got;
+            for (size_t i = 0; i < (size_t)got / sizeof(*sum); i++)
                 mine[i] += piece[i];
-            at += bytes;
+            at += want;
         }
     }
+    return 0;
+}
+
+// The counters of one slot, with contexts: `own` has room for all, and is 0 afterwards.
+static int add_contexts(struct finish_spool *s, struct contexts *contexts, uint64_t off,
+                        uint64_t *own, uint64_t **sum)
+{
+    size_t size = s->counters_used * sizeof(*own);
+    uint64_t at = off, to;
+
+    if (!next_piece(s->fd, &at, off + size, &to))
+        return 0;
+    if (read_sparse(s->fd, own, size, off) != 0)
+        return -1;
+    finish_contexts_add(contexts, own, sum, &s->sums);
+    memset(own, 0, size);
     return 0;
 }
 
@@ -193,16 +213,17 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
     uint64_t threads = least(s->h->threads_used ? s->h->threads_used : 1, SPOOL_THREADS_MAX);
     size_t size = s->counters_used * sizeof(uint64_t);
     struct contexts *contexts = NULL;
-    uint64_t *sum = NULL;
+    uint64_t *sum = NULL, *own = NULL;
     int rc = 0;
 
     if (size == 0)
         return 0;
-    if (s->h->flags & SPOOL_F_CONTEXTS)
+    if (s->h->flags & SPOOL_F_CONTEXTS) {
         contexts = finish_contexts_new(s);
-    for (uint64_t t = 0; t < threads; t++) {
+        own = xcalloc(s->counters_used, sizeof(*own));
+    }
+    for (uint64_t t = 0; t < threads && rc == 0; t++) {
         uint64_t off = SPOOL_THREADS_OFF + t * SPOOL_THREAD_SIZE;
-        uint64_t *slot;
 
         if (off + size > file_size) {
             errno = 0; // of no call: the caller says what it is
@@ -214,29 +235,18 @@ static int read_counters(struct finish_spool *s, int fd, uint64_t file_size)
         bool first = !sum;
         if (first)
             sum = xcalloc(s->counters_used, sizeof(*sum));
-        if (!contexts && add_counters(fd, off, sum, s->counters_used, first) != 0) {
-            rc = -1;
-            break;
-        }
-        if (!(s->h->flags & (SPOOL_F_CONTEXTS | SPOOL_F_CALLS)))
-            continue;
-        slot = s->copies ? copy_area(fd, off, size)
-                         : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)off);
-        if (!slot || slot == MAP_FAILED) {
-            rc = -1;
-            break;
-        }
-        madvise(slot, size, MADV_RANDOM);
         if (contexts)
-            finish_contexts_add(contexts, slot, &sum, &s->sums);
-        if (s->h->flags & SPOOL_F_CALLS)
-            finish_calls_open(s, fd, (uint32_t)t, slot, sum);
-        munmap(slot, size);
+            rc = add_contexts(s, contexts, off, own, &sum);
+        else
+            rc = add_counters(fd, off, sum, s->counters_used, first);
+        if (rc == 0 && (s->h->flags & SPOOL_F_CALLS))
+            finish_calls_open(s, fd, (uint32_t)t, sum);
     }
+    free(own);
     if (sum && (s->h->flags & SPOOL_F_CALLS) && wanted(s, 0))
         finish_calls_left(s, fd, sum);
     if (contexts)
-        s->account = finish_contexts_end(contexts, &sum, &s->sums, &s->accounts);
+        s->account = finish_contexts_end(contexts, &sum, &s->sums, &s->accounts, &s->bad);
     s->counters = s->counters_area = sum;
     if (sum && !contexts)
         add_sums(s);
@@ -251,6 +261,7 @@ static void drop_counters(struct finish_spool *s)
     s->account = NULL;
     s->accounts = 0;
     s->sums = s->counters_used;
+    s->bad = 0;
 }
 
 bool finish_spool_thread(struct finish_spool *s, uint32_t slot)
@@ -269,6 +280,8 @@ static uint64_t blocks_executed(const struct finish_spool *s)
     for (uint64_t off = 0; off + sizeof(struct spool_block) <= s->blocks_used;) {
         const struct spool_block *b = (const struct spool_block *)(s->blocks + off);
 
+        if (is_empty(b))
+            break;
         if (b->counter < s->counters_used && !(b->flags & SPOOL_B_SUM) &&
             !(s->h->flags & SPOOL_F_CONTEXTS))
             sum += s->counters[b->counter];
@@ -280,22 +293,69 @@ static uint64_t blocks_executed(const struct finish_spool *s)
     return sum;
 }
 
-// The error of map_area().
-static int fail_to_map(struct finish_spool *s, char *err, size_t err_size)
+// What the header says there is of records, all in their area.
+static void read_records(struct finish_spool *s, uint64_t size)
 {
-    if (s->unmapped == ENODATA)
-        snprintf(err, err_size, "it was cut off while it was read");
-    else
-        snprintf(err, err_size, "cannot be mapped: %s", strerror(s->unmapped));
-    finish_spool_close(s);
-    return -1;
+    const struct spool_header *h = s->h;
+    uint64_t got;
+
+    s->text = read_area(s, AREA_TEXT, size, SPOOL_TEXT_OFF, least(h->text_used, SPOOL_TEXT_SIZE),
+                        &s->text_used);
+    s->maps_used = least(h->maps_used, SPOOL_MAPS_MAX);
+    s->maps = read_area(s, AREA_MAPS, size, SPOOL_MAPS_OFF, s->maps_used * sizeof(*s->maps), &got);
+    s->maps_used = s->maps ? got / sizeof(*s->maps) : 0;
+    s->partial_used = least(h->partial_used, SPOOL_PARTIAL_MAX);
+    s->partial = read_area(s, AREA_PARTIAL, size, SPOOL_PARTIAL_OFF,
+                           s->partial_used * sizeof(*s->partial), &got);
+    s->partial_used = s->partial ? got / sizeof(*s->partial) : 0;
+    s->blocks = read_area(s, AREA_BLOCKS, size, SPOOL_BLOCKS_OFF,
+                          least(h->blocks_used, SPOOL_BLOCKS_SIZE), &got);
+    s->blocks_used = s->blocks ? got : 0;
+    s->edges_used = least(h->edges_used, SPOOL_EDGES_MAX);
+    s->edges =
+        read_area(s, AREA_EDGES, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
+    s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
+    s->sums = s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
+    if (h->owner)
+        s->owner = xcalloc(SPOOL_THREADS_MAX, sizeof(*s->owner));
 }
 
-static int open_spool(struct finish_spool *s, int fd, bool copies, char *err, size_t err_size)
+// 0, or -1 with a sentence; s is to be closed in any case.
+static int open_parts(struct finish_spool *s, uint64_t size, char *err, size_t err_size)
+{
+    const struct spool_header *h;
+    uint64_t got;
+
+    h = read_area(s, AREA_HEAD, size, 0, sizeof(*h), &got);
+    if (!s->unread && (size < SPOOL_MAPS_OFF || got < sizeof(*h) || h->magic != SPOOL_MAGIC)) {
+        snprintf(err, err_size, "not a spool of quern");
+        return -1;
+    }
+    if (!s->unread && h->version != SPOOL_VERSION) {
+        snprintf(err, err_size,
+                 "a spool of version %u, this quern reads version %u; use the quern "
+                 "that made it",
+                 h->version, SPOOL_VERSION);
+        return -1;
+    }
+    s->h = h;
+    if (!s->unread)
+        read_records(s, size);
+    if (s->unread) {
+        snprintf(err, err_size, "cannot be read: %s", strerror(s->unread));
+        return -1;
+    }
+    if (read_counters(s, s->fd, size) != 0) {
+        snprintf(err, err_size, "its counters cannot be read: %s",
+                 errno ? strerror(errno) : "the file is too short");
+        return -1;
+    }
+    return 0;
+}
+
+int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size)
 {
     struct stat st;
-    uint64_t size, got;
-    const struct spool_header *h;
 
     memset(s, 0, sizeof(*s));
     s->slot = FINISH_ALL;
@@ -304,48 +364,7 @@ static int open_spool(struct finish_spool *s, int fd, bool copies, char *err, si
         snprintf(err, err_size, "%s", strerror(errno));
         return -1;
     }
-    s->copies = copies || st.st_uid != geteuid();
-    size = (uint64_t)st.st_size;
-    h = map_area(s, AREA_HEAD, fd, size, 0, SPOOL_MAPS_OFF, &got);
-    if (s->unmapped)
-        return fail_to_map(s, err, err_size);
-    if (!h || got < SPOOL_MAPS_OFF || h->magic != SPOOL_MAGIC) {
-        snprintf(err, err_size, "not a spool of quern");
-        finish_spool_close(s);
-        return -1;
-    }
-    if (h->version != SPOOL_VERSION) {
-        snprintf(err, err_size,
-                 "a spool of version %u, this quern reads version %u; use the quern "
-                 "that made it",
-                 h->version, SPOOL_VERSION);
-        finish_spool_close(s);
-        return -1;
-    }
-    s->h = h;
-    s->text = (const char *)h + SPOOL_TEXT_OFF;
-    s->text_used = least(h->text_used, SPOOL_TEXT_SIZE);
-    s->maps_used = least(h->maps_used, SPOOL_MAPS_MAX);
-    s->maps =
-        map_area(s, AREA_MAPS, fd, size, SPOOL_MAPS_OFF, s->maps_used * sizeof(*s->maps), &got);
-    s->maps_used = s->maps ? got / sizeof(*s->maps) : 0;
-    s->partial_used = least(h->partial_used, SPOOL_PARTIAL_MAX);
-    s->partial = map_area(s, AREA_PARTIAL, fd, size, SPOOL_PARTIAL_OFF,
-                          s->partial_used * sizeof(*s->partial), &got);
-    s->partial_used = s->partial ? got / sizeof(*s->partial) : 0;
-    s->blocks_used = least(h->blocks_used, SPOOL_BLOCKS_SIZE);
-    s->blocks = map_area(s, AREA_BLOCKS, fd, size, SPOOL_BLOCKS_OFF, s->blocks_used, &got);
-    s->blocks_used = s->blocks ? got : 0;
-    s->edges_used = least(h->edges_used, SPOOL_EDGES_MAX);
-    s->edges =
-        map_area(s, AREA_EDGES, fd, size, SPOOL_EDGES_OFF, s->edges_used * sizeof(*s->edges), &got);
-    s->edges_used = s->edges ? got / sizeof(*s->edges) : 0;
-    if (s->unmapped)
-        return fail_to_map(s, err, err_size);
-    s->sums = s->counters_used = least(h->counters_used, SPOOL_COUNTERS_MAX);
-    if (read_counters(s, fd, size) != 0) {
-        snprintf(err, err_size, "its counters cannot be read: %s",
-                 errno ? strerror(errno) : "the file is too short");
+    if (open_parts(s, (uint64_t)st.st_size, err, err_size) != 0) {
         finish_spool_close(s);
         return -1;
     }
@@ -353,22 +372,11 @@ static int open_spool(struct finish_spool *s, int fd, bool copies, char *err, si
     return 0;
 }
 
-int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size)
-{
-    return open_spool(s, fd, false, err, err_size);
-}
-
-int finish_spool_copy(struct finish_spool *s, int fd, char *err, size_t err_size)
-{
-    return open_spool(s, fd, true, err, err_size);
-}
-
 void finish_spool_close(struct finish_spool *s)
 {
     for (int i = 0; i < AREAS; i++)
-        if (s->area[i] && s->area[i] != s->copied)
-            munmap(s->area[i], s->area_size[i]);
-    free(s->copied);
+        free(s->area[i]);
+    free(s->owner);
     drop_counters(s);
     memset(s, 0, sizeof(*s));
 }
@@ -405,7 +413,9 @@ static int compare_partial(const void *x, const void *y)
 {
     const struct spool_partial *a = x, *b = y;
 
-    return a->block < b->block ? -1 : a->block > b->block;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return a->context < b->context ? -1 : a->context > b->context;
 }
 
 enum { SHAPES = 512 }; // flags of instructions, with references or without, each way
@@ -458,18 +468,31 @@ struct walk {
     bool counted; // f wants `counts`
     struct finish_insn o;
     struct finish_shape shape[SHAPES];
+    uint64_t extra[1u << 11]; // by instruction
 };
 
-// The executions of instruction i beyond those of the whole block.
-static uint64_t extra(const struct walk *w, uint32_t i)
+// The executions of each instruction beyond those of the whole block, into w->extra.
+static void find_extra(struct walk *w)
 {
+    const struct spool_partial *p = w->partial, *end = p + w->partials;
     uint64_t sum = 0;
 
-    for (size_t k = 0; k < w->partials; k++)
-        if (i < w->partial[k].insn && w->partial[k].context == w->context &&
-            wanted(w->s, w->partial[k].slot))
-            sum += w->partial[k].count;
-    return sum;
+    memset(w->extra, 0, sizeof(*w->extra) * w->block->insns);
+    for (size_t n = w->partials; n > 0;) { // sorted by context
+        size_t half = n / 2;
+
+        if (p[half].context < w->context) {
+            p += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    for (; p < end && p->context == w->context; p++)
+        if (p->insn && wanted(w->s, p->slot))
+            w->extra[least(p->insn, w->block->insns) - 1] += p->count;
+    for (uint32_t i = w->block->insns; i-- > 0;)
+        w->extra[i] = sum += w->extra[i];
 }
 
 // Its executions are the counter `first`, its instructions' counters begin at `own`. False: they do
@@ -487,6 +510,8 @@ static bool walk_block(struct walk *w, uint64_t first, uint64_t own)
     o->plt = b->flags & SPOOL_B_PLT;
     o->context = w->context;
     o->executed = executed;
+    if (w->partials && b->insns)
+        find_extra(w);
     for (uint32_t i = 0; in < end; i++, in++) {
         struct finish_shape *shape = &w->shape[shape_number(*in)];
 
@@ -495,7 +520,7 @@ static bool walk_block(struct walk *w, uint64_t first, uint64_t own)
         if (shape->count > last - counter)
             return false;
         if (w->partials)
-            o->executed = executed + extra(w, i);
+            o->executed = executed + w->extra[i];
         uint64_t any = o->executed;
         // Half of what is translated is never reached.
         for (uint32_t k = 0; !any && k < shape->count; k++)
@@ -535,7 +560,7 @@ static uint64_t walk(const struct finish_spool *s,
         uint64_t this = off / 8;
         size_t first;
 
-        if (size > s->blocks_used - off) {
+        if (size > s->blocks_used - off || is_empty(b)) {
             bad++;
             break;
         }
@@ -576,7 +601,7 @@ static uint64_t walk(const struct finish_spool *s,
         }
     }
     free(partial);
-    return bad + (s->partial_used - used);
+    return s->bad + bad + (s->partial_used - used);
 }
 
 uint64_t finish_spool_walk(const struct finish_spool *s,

@@ -337,9 +337,11 @@ int cmd_recover(int argc, char **argv)
     how.cache = name_cache_folder(how.given_cache, cwd);
     free(cwd);
     if (!*file)
-        return recover_all(&how);
+        status = recover_all(&how);
     for (; *file; file++)
         if (recover(*file, &how, true) != 0)
             status = UTIL_USAGE;
+    free(how.absolute);
+    free(how.cache);
     return status;
 }

@@ -164,7 +164,8 @@ int recover_names(const struct finish_spool *s, const struct recover_spool *r, c
         files->code = xasprintf("%s.code", beside);
         files->facts = xasprintf("%s" SPOOL_CODE_SUFFIX, r->name);
     }
-    if (s->h->flags & SPOOL_F_MERGE)
+    // `quern run` allows for one of the two.
+    if ((s->h->flags & SPOOL_F_MERGE) && !(s->h->flags & SPOOL_F_BY_THREAD))
         files->tree = tree_name(s, given != NULL);
     bool ok = given || may_be_written(name);
     if (!ok)

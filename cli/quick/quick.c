@@ -175,10 +175,9 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     leave();
 }
 
-void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot,
-                       const uint64_t *counters, uint64_t *sum)
+void finish_calls_open(const struct finish_spool *s, int fd, uint32_t slot, uint64_t *sum)
 {
-    (void)s, (void)fd, (void)slot, (void)counters, (void)sum;
+    (void)s, (void)fd, (void)slot, (void)sum;
     leave();
 }
 
@@ -201,9 +200,9 @@ void finish_contexts_add(struct contexts *c, const uint64_t *slot, uint64_t **su
 }
 
 struct finish_account *finish_contexts_end(struct contexts *c, uint64_t **sum, uint64_t *n,
-                                           size_t *count)
+                                           size_t *count, uint64_t *bad)
 {
-    (void)c, (void)sum, (void)n, (void)count;
+    (void)c, (void)sum, (void)n, (void)count, (void)bad;
     leave();
 }
 

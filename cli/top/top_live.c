@@ -129,7 +129,7 @@ static int write_profile(char *err, size_t size)
     struct finish_totals totals;
     int rc = -1;
 
-    if (finish_spool_copy(&s, live.fd, err, size) != 0)
+    if (finish_spool_open(&s, live.fd, err, size) != 0)
         return -1;
     if (s.h->s_dump_code)
         snprintf(err, size, "a run with --dump-code cannot be watched");
@@ -214,7 +214,7 @@ void top_live_begin(struct top *t, const char *what)
     char err[1024], *why;
 
     open_spool(t, what);
-    if (finish_spool_copy(&s, live.fd, err, sizeof(err)) != 0)
+    if (finish_spool_open(&s, live.fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "%s: %s", what, err);
     live.pid = s.h->pid;
     live.command =

@@ -221,7 +221,7 @@ quern that made it"
     } > script
     "$QUERN" run -q --calls=yes --cache-sim=no -o p ./many || true
     QUERN=$BUILD/tests/quern-asan
-    ASAN_OPTIONS=detect_leaks=0 quern recover -q quern.spool.*
+    ASAN_OPTIONS=detect_leaks=0 quern recover -q -o p quern.spool.*
     same "$messages" ""
     [ "$status" = 0 ]
     same "$(grep -c '^fn=' p)" 1100

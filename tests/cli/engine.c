@@ -20,8 +20,9 @@
 //     flags N                            sets these of spool_flag, too
 //     damage                             the block cursor is set behind the last record
 //     say WHAT                           to standard output: `folder` of the spools of children,
-//                                        `skip`, the children that are left out, or `open`, those
-//                                        of the signals 1 to 31 that are not blocked
+//                                        `skip`, the children that are left out, `open`, those of
+//                                        the signals 1 to 31 that are not blocked, or `header`,
+//                                        each number of the header: its name, offset and size
 //     hear                               `quern control` may ask: nobody will answer
 //     wait FILE                          until there is such a file, for a minute at most
 //     end exit N | end signal N          the finisher is executed after this
@@ -229,6 +230,41 @@ static void set_text(char *line)
     fail("unknown text", name);
 }
 
+#define FIELD(f)                                                                    \
+    {                                                                               \
+#        f, offsetof(struct spool_header, f), sizeof(((struct spool_header *)0)->f) \
+    }
+
+static void say_header(void)
+{
+    static const struct {
+        const char *name;
+        size_t at, size;
+    } fields[] = {
+        FIELD(state),          FIELD(pid),
+        FIELD(parent_pid),     FIELD(end_kind),
+        FIELD(end_code),       FIELD(flags),
+        FIELD(i1.size),        FIELD(dumps),
+        FIELD(text_used),      FIELD(maps_used),
+        FIELD(blocks_used),    FIELD(counters_used),
+        FIELD(partial_used),   FIELD(threads_used),
+        FIELD(block_count),    FIELD(s_cmd),
+        FIELD(s_program),      FIELD(s_output),
+        FIELD(s_log),          FIELD(s_spool),
+        FIELD(s_desc),         FIELD(s_dump_counts),
+        FIELD(s_dump_code),    FIELD(s_symbol_cache),
+        FIELD(s_tree),         FIELD(tree_pid),
+        FIELD(every_blocks),   FIELD(systime_unit),
+        FIELD(s_translations), FIELD(edges_used),
+        FIELD(calls),          FIELD(owner),
+        FIELD(n_blocks_gone),  FIELD(n_blocks_dumped),
+        FIELD(start_time),     FIELD(n_kept_saved),
+    };
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+        printf("%s %zu %zu\n", fields[i].name, fields[i].at, fields[i].size);
+}
+
 static void say(const char *line)
 {
     char *what = strtok(NULL, " \n");
@@ -237,6 +273,8 @@ static void say(const char *line)
         puts(base + SPOOL_TEXT_OFF + h->s_spool_dir);
     } else if (strcmp(what, "skip") == 0) {
         puts(base + SPOOL_TEXT_OFF + h->s_skip);
+    } else if (strcmp(what, "header") == 0) {
+        say_header();
     } else if (strcmp(what, "open") == 0) {
         sigset_t blocked;
 
