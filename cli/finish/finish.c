@@ -25,6 +25,7 @@
 #include "cli/shared/heap.h"
 #include "cli/shared/name.h"
 #include "cli/shared/util.h"
+#include "profile/write/out.h"
 #include "symbols/cachedir.h"
 
 void finish_lift_limits(void)
@@ -108,9 +109,13 @@ static int child_log(const struct finish_spool *s)
     path = name_expand(name, h->pid, err, sizeof(err));
     if (!path)
         return h->log_fd;
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    // A pipe without a reader is not waited for: there is the run's own log.
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     free(path);
-    return fd < 0 ? h->log_fd : fd;
+    if (fd < 0)
+        return h->log_fd;
+    fcntl(fd, F_SETFL, O_APPEND);
+    return fd;
 }
 
 static _Noreturn void end_as_client(uint32_t kind, int32_t code)
@@ -204,8 +209,8 @@ static void print_summary(const struct finish_spool *s, const char *output,
             finish_summary_engine(f, s->h);
     }
     fclose(f);
-    // One write: the lines of several processes do not mix.
-    (void)util_write_all(STDERR_FILENO, text, size);
+    // One write, unless it is long: the lines of several processes do not mix.
+    finish_wait_write(text, size);
     free(text);
 }
 
@@ -335,7 +340,7 @@ static bool finish_one(int fd)
     return ok;
 }
 
-int cmd_finish(int argc, char **argv)
+int finish_all(int argc, char **argv)
 {
     uint64_t fd = 0;
     bool ok = true;
@@ -346,6 +351,7 @@ int cmd_finish(int argc, char **argv)
     if (argc < 2)
         die(UTIL_USAGE, "--finish is for the engine alone");
     be_deaf();
+    out_wait = finish_wait_reader;
     finish_lift_limits();
     client.argv = argv - 1;
     atexit(give_up);
@@ -355,4 +361,10 @@ int cmd_finish(int argc, char **argv)
             ok = false;
     }
     end(ok);
+}
+
+int cmd_finish(int argc, char **argv)
+{
+    util_before_message(finish_wait_log);
+    return finish_all(argc, argv);
 }

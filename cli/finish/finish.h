@@ -241,7 +241,19 @@ void finish_json_end(FILE *f, uint32_t kind, int32_t code);
 void finish_json_summary(FILE *f, const struct finish_spool *s, const char *output,
                          const uint64_t *counts);
 
+// ---- finish_wait.c ----
+
+// As out_wait of profile/write/out.h, with a sentence the first time.
+int finish_wait_reader(const char *path);
+// Until something can be written to standard error; or that goes nowhere from then on.
+void finish_wait_log(void);
+// Writes a text there.
+void finish_wait_write(const char *text, size_t size);
+
 // ---- finish.c ----
+
+// `quern --finish`. What is called before a message is said by then.
+int finish_all(int argc, char **argv);
 
 // Raises the soft limits of this process, which may be those that the client set for itself: every
 // module takes a descriptor.

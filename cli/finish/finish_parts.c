@@ -4,13 +4,18 @@
 // anew for each part, so that it is complete at any moment. Called by finish_calls.c.
 #include "cli/finish/finish_parts.h"
 
+#include <sys/stat.h>
+
 // What the file has so far; NULL: it is not there, as after the fork of a process whose name is in
 // that of the file.
 static struct quern_profile *written(const char *output)
 {
     struct quern_read_opts how = { .sz = sizeof(how) };
     struct quern_error e = { 0 };
+    struct stat st;
 
+    if (stat(output, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL; // of a pipe or a device nothing can be read again
     return quern_profile_read(output, &how, &e);
 }
 

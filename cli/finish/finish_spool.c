@@ -80,8 +80,8 @@ static int read_sparse(int fd, void *to, size_t n, uint64_t off)
 enum { AREA_HEAD, AREA_TEXT, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
 #define AT_ONCE_MAX (UINT64_C(2) << 20) // larger ones may be holes, which shall take no memory
 
-// Reads [off, off + want) as far as the file goes; *got is what there is. NULL: that is nothing, or,
-// with s->unread, it cannot be read: what is there is not to be taken for lost.
+// Reads [off, off + want) as far as the file goes; *got is what there is. NULL: that is nothing,
+// or, with s->unread, it cannot be read: what is there is not to be taken for lost.
 static const void *read_area(struct finish_spool *s, int i, uint64_t file_size, uint64_t off,
                              uint64_t want, uint64_t *got)
 {

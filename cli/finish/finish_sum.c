@@ -166,8 +166,13 @@ static int add_late(const struct finish_spool *s, const char *part, const char *
     char *both[2] = { (char *)(uintptr_t)output, (char *)(uintptr_t)part };
     struct names n = { both, 2 };
     int lock = lock_folder_of(output), rc;
+    struct stat st;
 
-    if (access(output, F_OK) != 0 && errno == ENOENT) {
+    if (stat(output, &st) == 0 && !S_ISREG(st.st_mode)) {
+        snprintf(err, err_size, "%s: nothing can be added to a pipe or a device", output);
+        unlink(part);
+        rc = -1;
+    } else if (access(output, F_OK) != 0 && errno == ENOENT) {
         rc = rename(part, output);
         if (rc != 0)
             snprintf(err, err_size, "%s: %s", output, strerror(errno));

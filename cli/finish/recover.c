@@ -23,6 +23,7 @@
 #include "cli/shared/options.h"
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
+#include "profile/write/out.h"
 
 #define REPLAYER_LOOKS 500 // of 20 ms each
 
@@ -226,6 +227,19 @@ static int finish(struct finish_spool *s, const struct recover_spool *r, const s
     return rc;
 }
 
+// Signals do what they do.
+static int wait_for_reader(const char *path)
+{
+    const struct timespec step = { 0, 50000000 };
+    static bool said;
+
+    if (!said)
+        warn("waiting for a reader of %s; Ctrl-C gives up, the counts are kept", path);
+    said = true;
+    nanosleep(&step, NULL);
+    return 0;
+}
+
 // 0, or -1 after a message: of a spool that is open and of nobody else.
 static int recover_open(const struct recover_spool *r, const struct how *how, bool given)
 {
@@ -329,6 +343,7 @@ int cmd_recover(int argc, char **argv)
     int status = UTIL_OK;
 
     finish_lift_limits();
+    out_wait = wait_for_reader;
     if (file[0] && file[1] && how.output)
         die(UTIL_USAGE, "-o: only one spool can be given with it");
     char *cwd = util_cwd();

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
         execv(whole, argv);
     cache_made_by(whole);
     util_before_message(execute_whole);
-    return cmd_finish(argc - 1, argv + 1);
+    return finish_all(argc - 1, argv + 1);
 }
 
 // ---- learn.c ----

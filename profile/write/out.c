@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +16,8 @@
 
 #define BUF_SIZE  ((size_t)128 << 10)
 #define LINKS_MAX 40 // as in the kernel
+
+int (*out_wait)(const char *path);
 
 // The folder of a path, to be freed; NULL: no memory.
 static char *folder_of(const char *path)
@@ -121,9 +123,19 @@ static int follow(char **path, struct stat *st)
 // A device or a pipe is written to, not replaced. The descriptor, or -1 with errno.
 static int open_special(const char *path, const struct stat *looked_at)
 {
-    int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    bool asks = S_ISFIFO(looked_at->st_mode) && out_wait;
     struct stat st;
+    int fd;
 
+    while ((fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | (asks ? O_NONBLOCK : 0))) < 0 &&
+           errno == ENXIO && asks) {
+        int rc = out_wait(path);
+
+        if (rc != 0) {
+            errno = -rc;
+            return -1;
+        }
+    }
     if (fd < 0 ||
         (fstat(fd, &st) == 0 && st.st_ino == looked_at->st_ino && st.st_dev == looked_at->st_dev))
         return fd;
@@ -154,11 +166,12 @@ int out_open(struct out *o, const char *path)
         return -ENOMEM;
     o->pos = o->buf;
     o->end = o->buf + BUF_SIZE;
-    if (strcmp(path, "-") == 0) {
+    o->path = strdup(path);
+    if (o->path && strcmp(path, "-") == 0) {
         o->fd = dup(STDOUT_FILENO);
+        o->slow = out_wait != NULL;
         goto opened;
     }
-    o->path = strdup(path);
     int rc = o->path ? follow(&o->path, &st) : -ENOMEM;
     if (rc != 0) {
         out_close(o, rc);
@@ -166,6 +179,7 @@ int out_open(struct out *o, const char *path)
     }
     if (st.st_mode && !S_ISREG(st.st_mode)) {
         o->fd = open_special(o->path, &st);
+        o->slow = out_wait != NULL;
         goto opened;
     }
     o->tmp = malloc(strlen(o->path) + 16);
@@ -193,11 +207,25 @@ opened:
     return 0;
 }
 
+// Until a pipe has room for PIPE_BUF bytes.
+static void await_room(struct out *o)
+{
+    enum { STEP = 50 }; // ms
+    struct pollfd p = { .fd = o->fd, .events = POLLOUT };
+
+    while (!o->err && poll(&p, 1, STEP) == 0)
+        o->err = out_wait(o->path);
+}
+
 static void write_all(struct out *o, const char *s, size_t n)
 {
     while (n && !o->err) {
-        ssize_t w = write(o->fd, s, n);
-        if (w < 0 && errno == EINTR)
+        if (o->slow)
+            await_room(o);
+        if (o->err)
+            return;
+        ssize_t w = write(o->fd, s, o->slow && n > PIPE_BUF ? PIPE_BUF : n);
+        if (w < 0 && (errno == EINTR || (o->slow && errno == EAGAIN)))
             continue;
         if (w < 0) {
             o->err = -errno;

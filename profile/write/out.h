@@ -5,6 +5,7 @@
 #ifndef QUERN_PROFILE_OUT_H
 #define QUERN_PROFILE_OUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +15,13 @@ struct out {
     int err; // first -errno
     char *buf, *pos, *end;
     char *path, *tmp; // tmp NULL: written in place (standard output, a device, a pipe)
+    bool slow;        // such a one, and out_wait is asked where it takes nothing
 };
+
+// A pipe may have no reader, or one that does not read. This is called again and again then: it
+// waits for a moment, and answers 0, or -errno to give the file up. NULL, as in the library: the
+// kernel waits, and whoever called decides by its signal handlers for how long.
+extern int (*out_wait)(const char *path);
 
 #define OUT_ROOM 64 // put_* below may write so much without asking
 

@@ -107,3 +107,127 @@ kept: \`quern recover $PWD/quern.spool.PID\` writes the profile"
     same "$(tail -n 1 stdout)" "summary: 42"
     same "$("$QUERN" run -q --cache-sim=no -o /dev/stdout ./prog | tail -n 1)" "summary: 42"
 }
+
+# Starts the run of ./prog in the background; its messages go to `said`.
+begin() { # OPTION...
+    "$QUERN" run -q --cache-sim=no "$@" ./prog 2> said 3>&- &
+    pid=$!
+}
+
+# Until `said` has so many lines, or the run is over.
+await_lines() {
+    for i in $(seq 600); do
+        [ "$(wc -l < said)" -ge "$1" ] && return
+        kill -0 $pid 2> stderr || break
+        sleep 0.1
+    done
+    [ "$(wc -l < said)" -ge "$1" ]
+}
+
+# Until it ends; its status. It is killed after a minute, which no test expects.
+await_end() {
+    for i in $(seq 600); do
+        kill -0 $pid 2> stderr || break
+        sleep 0.1
+    done
+    kill -KILL $pid 2> stderr || true
+    status=0
+    wait $pid || status=$?
+}
+
+@test "a pipe without a reader: what ends programs ends the waiting, the counts are kept" {
+    counted
+    mkfifo pipe
+    for how in '-o pipe' '--calls=yes -o pipe' '-o out --dump-counts=pipe'; do
+        for signal in TERM INT HUP QUIT; do
+            # A shell's background job ignores INT and QUIT, and what is ignored is not heard.
+            env --default-signal "$QUERN" run -q --cache-sim=no $how ./prog 2> said 3>&- &
+            pid=$!
+            await_lines 1
+            kill -$signal $pid
+            await_end
+            [ "$status" = 3 ]
+            same "$(sed 's/spool\.[0-9]*/spool.PID/' said)" "quern: waiting for a reader of \
+$PWD/pipe; Ctrl-C or SIGTERM gives up, the counts are kept
+quern: $PWD/pipe: cannot be written: Operation canceled; the counts are kept: \`quern recover \
+$PWD/quern.spool.PID\` writes the profile"
+            quern recover -q -o recovered
+            [ "$status" = 0 ]
+            grep -q '^\(summary\|totals\): 42$' recovered
+            rm -f recovered* out
+        done
+    done
+}
+
+@test "a pipe's reader may come late" {
+    counted
+    mkfifo pipe
+    begin -o pipe
+    await_lines 1
+    same "$(tail -n 1 < pipe)" "summary: 42"
+    await_end
+    [ "$status" = 3 ]
+    same "$(< said)" "quern: waiting for a reader of $PWD/pipe; Ctrl-C or SIGTERM gives up, the \
+counts are kept"
+    [ -z "$(ls | grep spool)" ]
+}
+
+@test "a pipe whose reader does not read, and one whose reader goes" {
+    counted
+    mkfifo pipe
+    exec 9<> pipe
+    dd if=/dev/zero of=pipe bs=65536 count=1 status=none oflag=nonblock # and it is full
+    begin -o pipe 9>&-
+    await_lines 1
+    kill -TERM $pid
+    await_end
+    [ "$status" = 3 ]
+    grep -q 'pipe: cannot be written: Operation canceled; the counts are kept' said
+    rm -f quern.spool.*
+    begin -o pipe 9>&-
+    await_lines 1
+    exec 9>&- # the only one
+    await_end
+    [ "$status" = 3 ]
+    grep -q 'pipe: cannot be written: Broken pipe; the counts are kept' said
+}
+
+@test "a log that nobody reads does not keep the finisher" {
+    counted
+    mkfifo log
+    exec 9<> log
+    dd if=/dev/zero of=log bs=65536 count=1 status=none oflag=nonblock
+    : > said
+    printf '%s\n' 'print counted' "$(< script)" > more
+    mv more script
+    "$QUERN" run --summary=json --cache-sim=no --log-file=log -o out ./prog > begun 3>&- 9>&- &
+    pid=$!
+    for i in $(seq 600); do [ -s out ] && break; sleep 0.1; done
+    kill -TERM $pid
+    await_end
+    [ "$status" = 3 ]
+    same "$(tail -n 1 out)" "summary: 42"
+    [ -z "$(ls | grep spool)" ]
+    exec 9>&-
+}
+
+@test "recover to a pipe without a reader" {
+    counted 'end killed'
+    mkfifo pipe
+    quern run -q --cache-sim=no -o out ./prog
+    "$QUERN" recover -q -o pipe quern.spool.* 2> said 3>&- &
+    pid=$!
+    await_lines 1
+    same "$(< said)" "quern: waiting for a reader of $PWD/pipe; Ctrl-C gives up, the counts are kept"
+    kill -TERM $pid
+    await_end
+    [ "$status" = 143 ]
+    [ -n "$(ls | grep spool)" ]
+    "$QUERN" recover -q -o pipe quern.spool.* 2> said 3>&- &
+    pid=$!
+    await_lines 1
+    same "$(tail -n 1 < pipe)" "summary: 42"
+    await_end
+    [ "$status" = 0 ]
+    [ -z "$(ls | grep spool)" ]
+}
