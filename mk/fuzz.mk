@@ -34,8 +34,38 @@ $(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/kept.c $(FUZZ_KEPT)
 
+# Spools, with all that the finisher has but the disassembler.
+FUZZ_SPOOL := $(addprefix cli/finish/finish_,calls.c contexts.c generated.c json.c names.c parts.c profile.c \
+                  spool.c summary.c tree.c sum.c) cli/finish/finish_write.c \
+              cli/finish/recover_names.c cli/finish/recover_spool.c \
+              $(addprefix cli/shared/,colour.c file.c json.c name.c progress.c util.c) \
+              $(wildcard symbols/*.c profile/*/*.c)
+$(BUILD)/fuzz/spool: fuzz/spool.c $(FUZZ_SPOOL) fuzz/spool_form.h $(wildcard cli/finish/*.h) \
+    share/spool.h
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(SYMBOLS_LIBS) \
+	    $(PROFILE_LIBS)
+
+$(BUILD)/fuzz/spool_seed: fuzz/spool_seed.c fuzz/spool_form.h share/spool.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(HOST_BASE) -O1 -o $@ $<
+
+# Real spools made small: of runs whose profile goes nowhere.
+FUZZ_SPOOLS := $(BUILD)/fuzz/seeds-spool
+$(FUZZ_SPOOLS)/made: $(BUILD)/fuzz/spool_seed | $(QUERN)
+	@rm -rf $(@D) && mkdir -p $(@D)/spools
+	@n=0; for how in --cache-sim=no --branch-sim=yes --calls=yes '--calls=yes --separate-callers=2' \
+	    '--calls=yes --separate-threads=yes --collect-jumps=yes --collect-systime=yes' \
+	    '--calls=yes --cache-sim=no --dump-instr=yes --inline=yes --toggle-collect=main'; do \
+	    n=$$((n + 1)); $(QUERN) run -q $$how --dump-counts=$(@D)/none/c -o $(@D)/none/out \
+	        --spool-dir=$(@D)/spools /bin/true 2>/dev/null; \
+	    $< $(@D)/spools/quern.spool.* >$(@D)/$$n && rm -f $(@D)/spools/*; \
+	done
+	@rmdir $(@D)/spools && touch $@
+
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kept)
+fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kept spool) \
+    $(FUZZ_SPOOLS)/made
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
@@ -52,6 +82,9 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kep
 	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
 	@mkdir -p $(BUILD)/fuzz/corpus-kept
 	cd $(BUILD)/fuzz && ./kept -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-kept
+	@mkdir -p $(BUILD)/fuzz/corpus-spool
+	cd $(BUILD)/fuzz && ./spool -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
+	    -max_len=16384 $(abspath $(BUILD)/fuzz)/corpus-spool $(abspath $(FUZZ_SPOOLS))
 
 # ---- Random instructions: the engine against the processor ----
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.

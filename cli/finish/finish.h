@@ -259,6 +259,8 @@ int finish_all(int argc, char **argv);
 // module takes a descriptor.
 void finish_lift_limits(void);
 
+// ---- finish_names.c ----
+
 // The names of a spool's files, expanded for its process. 0, or -1 with a sentence in err.
 // finish_names_free() frees what they hold.
 int finish_names(const struct finish_spool *s, struct finish_files *files, char *err,
