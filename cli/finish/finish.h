@@ -42,6 +42,11 @@ bool finish_event_counted(enum finish_event e, uint64_t flags);
 
 #define FINISH_ALL UINT32_MAX // threads
 
+// No counter of a program gets here. One of executions grows by at most one each nanosecond or so,
+// as its value has to come back from memory: it would take 36 years. The engine's counters lie in
+// the program's memory, and one that is larger is what a stray write has left.
+#define FINISH_COUNT_MAX (UINT64_C(1) << 60)
+
 // A spool that has been read. Areas are cut to what the file really holds, so that no record of a
 // damaged one can lead outside. All are copies: a client that still has the file in its memory may
 // change what was looked at already, or shorten it, and a mapped file that is shortened ends the
@@ -61,6 +66,7 @@ struct finish_spool {
     size_t accounts;
     uint32_t slot; // of the thread whose counters and partial records hold; FINISH_ALL
     uint64_t bad;  // records that were found to be damaged when the counters were read
+    uint64_t most; // all bits that any of the counters has; with --calls=yes, any of executions
     int fd;
     // To be freed.
     void *area[6];
@@ -131,8 +137,10 @@ static inline void finish_insn_add(const struct finish_insn *in, uint64_t *count
 
 // The map that holds an address: the last one that did, but `first` if it does.
 uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first);
-// Calls f for each that was reached; returns the number of records that could not be used (0 in a
-// sound spool).
+// Calls f for each that was reached; returns the number of records that could not be used, and of
+// counters that no program can have (0 in a sound spool). Instructions whose counts would make a sum
+// over all of them larger than 64 bits are left out, and are among these: whoever adds up what f is
+// given need not look.
 uint64_t finish_spool_walk(const struct finish_spool *s,
                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
 // The same, but for `counts`, which is not filled in.

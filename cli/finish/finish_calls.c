@@ -222,7 +222,10 @@ struct graph {
     size_t n;
     uint64_t plt[EVENTS]; // linkage tables' own costs that are nobody's yet
     struct quern_site plt_at;
+    // All that anything was said to have cost so far, itself or with what it calls, and calls.
+    uint64_t sum[EVENTS + 1];
     struct finish_totals *totals;
+    uint64_t bad; // records that were left out
     int rc;
 };
 
@@ -491,7 +494,7 @@ static void find_sites(struct graph *g)
         if (e->kind != SPOOL_EDGE_JUMP || !usable(g, e))
             continue;
         s = site_find(g, e->site, e->site_map, &at);
-        if (s && s->target == e->target)
+        if (s && s->target == e->target && g->s->counters[e->counter] < FINISH_COUNT_MAX)
             s->called += g->s->counters[e->counter];
     }
 }
@@ -605,6 +608,43 @@ static void add_inlinings(struct graph *g)
 
 // ---- Costs ----
 
+// What calls cost with all that they call is bounded less than what an instruction costs: a
+// function that calls itself costs what it does once for each call that is open.
+#define INCLUSIVE_MAX (UINT64_C(1) << 63)
+
+// False: a program cannot have counted that, or no sum is left that would hold it. Else it is among
+// the sums.
+static bool is_sound(struct graph *g, const uint64_t *counts, uint64_t calls, uint64_t max)
+{
+    uint64_t sum;
+
+    for (size_t i = 0; i < g->n; i++)
+        if (counts[i] >= max || __builtin_add_overflow(g->sum[i], counts[i], &sum))
+            return false;
+    if (__builtin_add_overflow(g->sum[EVENTS], calls, &sum))
+        return false;
+    for (size_t i = 0; i < g->n; i++)
+        g->sum[i] += counts[i];
+    g->sum[EVENTS] = sum;
+    return true;
+}
+
+// Counts that no program can have are 0 from here on. False: the others are too many, as well.
+static bool drop_damaged(struct graph *g, uint64_t *counts)
+{
+    uint64_t before = g->bad;
+
+    for (size_t i = 0; i < g->n; i++)
+        if (counts[i] >= FINISH_COUNT_MAX) {
+            counts[i] = 0;
+            g->bad++;
+        }
+    if (g->bad > before && is_sound(g, counts, 0, FINISH_COUNT_MAX))
+        return true;
+    g->bad++;
+    return false;
+}
+
 // What an instruction costs itself, executed so often.
 static void add_cost(struct graph *g, const struct spot *spot, uint64_t executed,
                      const uint64_t *counts)
@@ -615,7 +655,7 @@ static void add_cost(struct graph *g, const struct spot *spot, uint64_t executed
 
 void finish_calls_insn(struct graph *g, const struct finish_insn *in)
 {
-    uint64_t counts[EVENTS], flags = g->s->h->flags;
+    uint64_t counts[EVENTS] = { 0 }, flags = g->s->h->flags;
     struct spot spot;
     struct site *s;
     size_t slot;
@@ -624,8 +664,10 @@ void finish_calls_insn(struct graph *g, const struct finish_insn *in)
         return;
     for (size_t i = 0; i < g->n; i++)
         counts[i] = in->counts[events[g->event[i]].in];
-    for (size_t i = 0; i < FINISH_EVENTS; i++)
-        g->totals->counts[i] += in->counts[i];
+    if (!is_sound(g, counts, 0, FINISH_COUNT_MAX) && !drop_damaged(g, counts))
+        return;
+    for (size_t i = 0; i < g->n; i++)
+        g->totals->counts[events[g->event[i]].in] += counts[i];
     if (in->plt || in->context == SPOOL_CONTEXT_SKIPPED) {
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] += counts[i];
@@ -668,6 +710,16 @@ static void take(struct graph *g, const uint64_t *counters, uint64_t *counts)
         counts[i] = counters[spool_event_index(events[g->event[i]].inclusive, g->s->h->flags)];
 }
 
+static bool is_large(const struct graph *g, const struct spool_edge *e)
+{
+    const uint64_t *c = g->s->counters + e->counter;
+    uint64_t most = 0;
+
+    for (size_t i = 1; i < 1 + g->n; i++)
+        most |= c[i];
+    return most >= FINISH_COUNT_MAX;
+}
+
 static void add_edge(struct graph *g, const struct spool_edge *e)
 {
     const uint64_t *c = g->s->counters + e->counter;
@@ -681,11 +733,19 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
     if (e->kind == SPOOL_EDGE_ROOT)
         return;
     s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
-    if (s)
+    if (s) // of what is counted some is less than 0: executions that came to no call
         calls += s->executed;
+    if (calls >= FINISH_COUNT_MAX) {
+        g->bad++;
+        calls = 0;
+    }
     spot = spot_of(g, e->site_map, e->site, e->from);
     if (e->plt || e->kind == SPOOL_EDGE_SKIPPED) {
         take(g, c + 1 + (e->plt ? g->n : 0), counts);
+        if (!is_sound(g, counts, 0, FINISH_COUNT_MAX)) {
+            g->bad++;
+            memset(counts, 0, sizeof(counts));
+        }
         for (size_t i = 0; i < g->n; i++)
             g->plt[i] -= counts[i];
         if (any(counts, g->n))
@@ -696,6 +756,10 @@ static void add_edge(struct graph *g, const struct spool_edge *e)
     take(g, c + 1, counts);
     if ((!calls || (g->s->h->flags & SPOOL_F_CONTEXTS)) && !any(counts, g->n))
         return;
+    if (!is_sound(g, counts, calls, INCLUSIVE_MAX)) {
+        g->bad++;
+        return;
+    }
     through_plt(g, e, &map, &target);
     to = site_of(g, map, target, e->to);
     // from one part of a function to another
@@ -716,6 +780,10 @@ static void add_syscall(struct graph *g, const struct spool_edge *e)
     take(g, g->s->counters + e->counter + 1, counts);
     if (!any(counts, g->n))
         return;
+    if (!is_sound(g, counts, 0, FINISH_COUNT_MAX)) {
+        g->bad++;
+        return;
+    }
     for (size_t i = 0; i < g->n; i++)
         g->totals->counts[events[g->event[i]].in] += counts[i];
     spot = spot_of(g, e->site_map, e->site, e->to);
@@ -739,6 +807,10 @@ static void add_jump(struct graph *g, const struct spool_edge *e)
     }
     if (!followed)
         return;
+    if (followed >= FINISH_COUNT_MAX || executed >= FINISH_COUNT_MAX) {
+        g->bad++;
+        return;
+    }
     at = spot_of(g, e->site_map, e->site, 0);
     to = spot_of(g, e->target_map, e->target, 0);
     must(g, quern_profile_add_jump(g->p, &at.at, &to.at, executed, followed));
@@ -848,9 +920,12 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
     int rc = g->rc;
 
     put_header(g);
-    for (size_t i = 0; i < g->s->edges_used; i++)
-        if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind))
-            add_edge(g, edge_at(g, i));
+    // What is larger than it should be comes last: it may be damaged, and takes no other's place.
+    for (int large = 0; large < 2; large++)
+        for (size_t i = 0; i < g->s->edges_used; i++)
+            if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind) &&
+                is_large(g, edge_at(g, i)) == large)
+                add_edge(g, edge_at(g, i));
     for (size_t i = 0; i < g->s->edges_used; i++)
         if (edge_at(g, i)->kind == SPOOL_EDGE_SYSCALL)
             add_syscall(g, edge_at(g, i));
@@ -875,6 +950,7 @@ int finish_calls_end(struct graph *g, const char *output, char *err, size_t err_
                  e.msg[0] ? e.msg : "the profile cannot be written");
         rc = -1;
     }
+    g->totals->bad_records += g->bad;
     quern_profile_free(g->p);
     free(g->string);
     free(g->object);

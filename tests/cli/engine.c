@@ -10,6 +10,7 @@
 //                                        bits of spool_insn_flag in order
 //     plt                                the last block is of a linkage table
 //     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
+//     edge KIND SITE TARGET              of --calls=yes, both in map 0; it takes its counters
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
 //     print TEXT                         to standard output, as a client would
@@ -151,6 +152,17 @@ static void add_sum(void)
     while ((word = strtok(NULL, " \n")))
         of[b->insns++] = (uint32_t)strtoul(word, NULL, 0);
     h->blocks_used += (sizeof(*b) + b->insns * sizeof(*of) + 7) & ~UINT64_C(7);
+}
+
+static void add_edge(const char *line)
+{
+    struct spool_edge *e = (struct spool_edge *)(base + SPOOL_EDGES_OFF) + h->edges_used++;
+
+    e->kind = (uint8_t)next_number(line);
+    e->site = next_number(line);
+    e->target = e->function = next_number(line);
+    e->counter = (uint32_t)h->counters_used;
+    h->counters_used += 1 + spool_event_index(SPOOL_EVENTS, h->flags);
 }
 
 static void set_counter(int fd, const char *line)
@@ -355,6 +367,8 @@ int main(int argc, char **argv)
             add_map(copy);
         } else if (strcmp(word, "block") == 0) {
             add_block(copy);
+        } else if (strcmp(word, "edge") == 0) {
+            add_edge(copy);
         } else if (strcmp(word, "sum") == 0) {
             add_sum();
         } else if (strcmp(word, "plt") == 0) {
