@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -287,6 +288,7 @@ static bool finish_one(int fd)
     if (finish_spool_open(&s, fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "the spool in descriptor %d: %s", fd, err);
     learn_end();
+    (void)flock(fd, LOCK_EX | LOCK_NB); // `quern recover` leaves it alone
     take_stderr(child_log(&s));
     ok = finish(&s, fd);
     finish_spool_close(&s);

@@ -535,10 +535,10 @@ static void find_extra(struct walk *w)
         }
     }
     for (; p < end && p->context == w->context; p++) {
+        if (!p->insn || !wanted(w->s, p->slot))
+            continue;
         uint64_t *extra = &w->extra[least(p->insn, w->block->insns) - 1];
-
-        if (p->insn && wanted(w->s, p->slot))
-            *extra = add_most(*extra, p->count);
+        *extra = add_most(*extra, p->count);
     }
     for (uint32_t i = w->block->insns; i-- > 0;)
         w->extra[i] = sum = add_most(sum, w->extra[i]);

@@ -247,6 +247,9 @@ static int recover_open(const struct recover_spool *r, const struct how *how, bo
     char err[1024];
     int rc, unknown;
 
+    enum recover_litter litter = given ? RECOVER_NO_LITTER : recover_spool_litter(r);
+    if (litter != RECOVER_NO_LITTER)
+        return litter == RECOVER_LITTER ? drop_new(r, how, given) : 0;
     if (finish_spool_open(&s, r->fd, err, sizeof(err)) != 0) {
         warn("%s: %s", r->path, err);
         return -1;
@@ -269,6 +272,10 @@ static int recover_open(const struct recover_spool *r, const struct how *how, bo
             warn("%s: process %d is still running; its profile is written when it ends", r->path,
                  s.h->pid);
         rc = given ? -1 : 0;
+    } else if (!recover_spool_take(r)) {
+        if (given)
+            warn("%s: its profile is being written", r->path);
+        rc = given ? -1 : 0;
     } else if (s.h->state == SPOOL_NEW) {
         rc = drop_new(r, how, given);
     } else {
@@ -282,9 +289,13 @@ static int recover_open(const struct recover_spool *r, const struct how *how, bo
 static int recover(const char *path, const struct how *how, bool given)
 {
     struct recover_spool r;
-    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = -1;
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
-    if (recover_spool_open(&r, path) == 0) {
+    rc = recover_spool_open(&r, path, given);
+    if (rc > 0) {
+        rc = 0;
+    } else if (rc == 0) {
+        rc = -1;
         if (fchdir(r.folder) != 0)
             warn("%s: its folder: %s", path, strerror(errno));
         else

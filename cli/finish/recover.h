@@ -17,8 +17,14 @@ struct recover_spool {
 };
 
 // Opens a file that is this user's alone, in a folder where nobody else can exchange it. 0, or -1
-// after a message.
-int recover_spool_open(struct recover_spool *r, const char *path);
+// after a message; 1 without one, when the file is gone that had been there.
+int recover_spool_open(struct recover_spool *r, const char *path, bool given);
+// The name is that of a spool, whose maker was killed before there was a header in it: what it is,
+// if it is that and nobody makes it any more.
+enum recover_litter { RECOVER_NO_LITTER, RECOVER_FRESH, RECOVER_LITTER };
+enum recover_litter recover_spool_litter(const struct recover_spool *r);
+// False: who finishes it is at work, or was and has removed it.
+bool recover_spool_take(const struct recover_spool *r);
 void recover_spool_close(struct recover_spool *r);
 // Removes the file, if the name still is its. False after a message.
 bool recover_spool_remove(const struct recover_spool *r);

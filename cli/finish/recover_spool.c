@@ -10,8 +10,11 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/shared/util.h"
@@ -96,17 +99,20 @@ static void cannot_open(const struct recover_spool *r, int error)
         warn("%s: %s", r->path, strerror(error));
 }
 
-int recover_spool_open(struct recover_spool *r, const char *path)
+int recover_spool_open(struct recover_spool *r, const char *path, bool given)
 {
     char *folder = util_dirname(path);
-    bool ok = false;
+    bool ok = false, gone;
 
     *r = (struct recover_spool){ .path = path, .name = util_basename(path), .fd = -1 };
     r->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->folder >= 0)
         r->fd =
             openat(r->folder, r->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (r->fd < 0)
+    gone = r->fd < 0 && errno == ENOENT && !given; // its finisher was faster
+    if (gone)
+        ;
+    else if (r->fd < 0)
         cannot_open(r, errno);
     else if (fstat(r->fd, &r->st) != 0)
         warn("%s: %s", path, strerror(errno));
@@ -115,7 +121,47 @@ int recover_spool_open(struct recover_spool *r, const char *path)
     free(folder);
     if (!ok)
         recover_spool_close(r);
-    return ok ? 0 : -1;
+    return ok ? 0 : gone ? 1 : -1;
+}
+
+// The process in a spool's name; -1: it is none. 0 is that of any, with --reproducible.
+static long process_of(const char *name)
+{
+    static const char prefix[] = "quern.spool.";
+    const char *number = name + sizeof(prefix) - 1;
+    char *end;
+    long pid;
+
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0 || *number < '0' || *number > '9')
+        return -1;
+    pid = strtol(number, &end, 10);
+    if (*end == '.' && end[1])
+        end += 1 + strspn(end + 1, "0123456789");
+    return *end || pid > INT32_MAX ? -1 : pid;
+}
+
+enum recover_litter recover_spool_litter(const struct recover_spool *r)
+{
+    enum { MINUTE = 60 }; // the maker may be of a container that shows none of its processes here
+    long pid = process_of(r->name);
+    uint64_t magic = 0;
+
+    if (pid < 0 || pread(r->fd, &magic, sizeof(magic), 0) < 0 || magic != 0)
+        return RECOVER_NO_LITTER;
+    if ((pid > 0 && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) ||
+        time(NULL) - r->st.st_mtim.tv_sec < MINUTE)
+        return RECOVER_FRESH;
+    return RECOVER_LITTER;
+}
+
+bool recover_spool_take(const struct recover_spool *r)
+{
+    struct stat st;
+
+    // Where files cannot be locked there is nothing to be seen.
+    if (flock(r->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return false;
+    return fstat(r->fd, &st) != 0 || st.st_nlink > 0;
 }
 
 void recover_spool_close(struct recover_spool *r)

@@ -227,3 +227,82 @@ quern that made it"
     same "$(grep -c '^fn=' p)" 1100
     same "$(grep '^totals:' p)" "totals: 605550" # 1100 * 1101 / 2
 }
+
+@test "what was to become a spool, and whose maker was killed, is litter" {
+    sh -c : & # a process that is gone
+    gone=$!
+    wait $gone
+    for name in quern.spool.$gone quern.spool.$gone.1 quern.spool.0 quern.spool.$$; do
+        : > $name
+        truncate -s 100M $name.2
+        touch -d '2 minutes ago' $name $name.2
+    done
+    rm quern.spool.$gone.1.2
+    : > quern.spool.$gone.3 # it may be new
+    quern recover --keep
+    [ "$status" = 0 ]
+    same "$output$messages" ""
+    quern recover
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(sed 's/:.*//' <<< "$output")" "$(printf '%s\n' quern.spool.0 quern.spool.0.2 \
+        quern.spool.$gone quern.spool.$gone.1 quern.spool.$gone.2 | sort)"
+    # A process that there is has those; what is something else is named.
+    same "$(ls quern.spool.*)" "$(printf '%s\n' quern.spool.$$ quern.spool.$$.2 \
+        quern.spool.$gone.3 | sort)"
+    echo text > quern.spool.x
+    : > quern.spool.1x
+    quern recover
+    [ "$status" = 2 ]
+    same "$output$messages" "quern: quern.spool.PIDx: not a spool of quern
+quern: quern.spool.x: not a spool of quern"
+    [ -e quern.spool.x ] && [ -e quern.spool.1x ]
+    quern recover quern.spool.$gone.3
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID.3: not a spool of quern"
+}
+
+@test "a spool that is being finished, and one that vanishes" {
+    command -v flock > /dev/null || skip "needs flock"
+    killed_run 4
+    spool=$(ls | grep '^quern.spool')
+    exec 9< "$spool"
+    flock -x 9
+    quern recover 9<&-
+    [ "$status" = 0 ]
+    same "$output$messages" ""
+    quern recover "$spool" 9<&-
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID: its profile is being written"
+    exec 9<&-
+    # A folder that names one more than it has.
+    cat > more.c << 'END'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <string.h>
+
+struct dirent *readdir(DIR *d)
+{
+    static struct dirent more = { .d_type = DT_REG, .d_name = "quern.spool.4194304" };
+    static int said;
+    struct dirent *(*next)(DIR *) = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");
+    struct dirent *e = next(d);
+
+    return e || said++ ? e : &more;
+}
+
+struct dirent64 *readdir64(DIR *d)
+{
+    return (struct dirent64 *)readdir(d);
+}
+END
+    gcc -shared -fPIC -o more.so more.c
+    LD_PRELOAD=$PWD/more.so quern recover -q
+    [ "$status" = 0 ]
+    same "$output$messages" ""
+    [ "$(tail -n 1 cachegrind.out.*)" = "summary: 8" ]
+    quern recover quern.spool.4194304
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID: No such file or directory"
+}
