@@ -138,9 +138,9 @@ static inline void finish_insn_add(const struct finish_insn *in, uint64_t *count
 // The map that holds an address: the last one that did, but `first` if it does.
 uint32_t finish_map_of(const struct finish_spool *s, uint64_t addr, uint32_t first);
 // Calls f for each that was reached; returns the number of records that could not be used, and of
-// counters that no program can have (0 in a sound spool). Instructions whose counts would make a sum
-// over all of them larger than 64 bits are left out, and are among these: whoever adds up what f is
-// given need not look.
+// counters that no program can have (0 in a sound spool). Instructions whose counts would make a
+// sum over all of them larger than 64 bits are left out, and are among these: whoever adds up what
+// f is given need not look.
 uint64_t finish_spool_walk(const struct finish_spool *s,
                            void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
 // The same, but for `counts`, which is not filled in.
