@@ -202,3 +202,69 @@ move the spool to a folder where you alone may write, and recover it there"
     [ "$status" = 0 ]
     [ "$(tail -n 1 cachegrind.out.$pid)" = "summary: 42" ]
 }
+
+@test "a program that has given up root, and rewrites its own spool" {
+    need_root
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    mkdir victim
+    echo precious > victim/file
+    chmod 755 . victim
+    cat > evil.c << 'END'
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/spool.h"
+
+static char *base;
+
+static uint32_t text(const char *s)
+{
+    struct spool_header *h = (struct spool_header *)base;
+    uint32_t at = (uint32_t)h->text_used;
+
+    strcpy(base + SPOOL_TEXT_OFF + at, s);
+    h->text_used += strlen(s) + 1;
+    return at;
+}
+
+int main(int argc, char **argv)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        return 1;
+    while (!base && fgets(line, sizeof(line), maps)) {
+        unsigned long at;
+
+        if (strstr(line, "quern.spool.") && sscanf(line, "%lx", &at) == 1)
+            base = (char *)at;
+    }
+    if (base && argc == 2) {
+        struct spool_header *h = (struct spool_header *)base;
+
+        h->s_output = h->s_dump_counts = h->s_dump_code = h->s_symbol_cache = text(argv[1]);
+        h->s_cmd = text("evil\nfn=evil\n1 99");
+        puts("rewritten");
+        fflush(stdout);
+        kill(getpid(), SIGKILL);
+    }
+    return 2;
+}
+END
+    gcc -I"$ROOT" -o evil evil.c
+    unset QUERN_ENGINE
+    quern run -q --cache-sim=no ./evil "$PWD/victim/file"
+    [ "$status" = 137 ]
+    same "$output" rewritten
+    pid=$(ls -d quern.spool.* | sed 's/.*\.//')
+    quern recover -q
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(cat victim/file)" precious
+    same "$(ls victim)" file
+    same "$(grep -n '^cmd\|^fn=evil' cachegrind.out.$pid)" "$(grep -n ^cmd cachegrind.out.$pid)"
+    same "$(grep ^cmd cachegrind.out.$pid)" "cmd: evil fn=evil 1 99"
+}
