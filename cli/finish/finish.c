@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,12 +263,18 @@ static void next_is_first(void)
 static void give_up(void)
 {
     const struct spool_header *h = client.s ? client.s->h : NULL;
+    static char own[PATH_MAX];
+    char link[32];
     const char *path;
 
     if (h) {
         learn_end();
         path = finish_spool_text(client.s, h->s_spool);
-        warn("the counts are kept: `quern recover %s` writes the profile", path ? path : "FILE");
+        // Without memory for its texts: what the kernel says.
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", client.s->fd);
+        if (!path && readlink(link, own, sizeof(own) - 1) <= 0)
+            strcpy(own, "FILE");
+        warn("the counts are kept: `quern recover %s` writes the profile", path ? path : own);
     }
     next_is_first();
     if (client.argv[2])

@@ -52,7 +52,8 @@ bool finish_event_counted(enum finish_event e, uint64_t flags);
 // change what was looked at already, or shorten it, and a mapped file that is shortened ends the
 // process.
 struct finish_spool {
-    const struct spool_header *h;
+    const struct spool_header *h; // head: whoever opens a spool does not move the struct
+    struct spool_header head;
     const char *text;
     const struct spool_map *maps;
     const struct spool_partial *partial;
@@ -69,7 +70,7 @@ struct finish_spool {
     uint64_t most; // all bits that any of the counters has; with --calls=yes, any of executions
     int fd;
     // To be freed.
-    void *area[6];
+    void *area[5];
     void *counters_area;
     uint32_t *owner; // of finish_spool_owner(), by slot
     int unread;      // errno of a part that could not be read

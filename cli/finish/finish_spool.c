@@ -77,7 +77,7 @@ static int read_sparse(int fd, void *to, size_t n, uint64_t off)
     return 0;
 }
 
-enum { AREA_HEAD, AREA_TEXT, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
+enum { AREA_TEXT, AREA_MAPS, AREA_PARTIAL, AREA_BLOCKS, AREA_EDGES, AREAS };
 #define AT_ONCE_MAX (UINT64_C(2) << 20) // larger ones may be holes, which shall take no memory
 
 // Reads [off, off + want) as far as the file goes; *got is what there is. NULL: that is nothing,
@@ -337,7 +337,8 @@ static void read_records(struct finish_spool *s, uint64_t size)
     uint64_t got;
 
     s->text = read_area(s, AREA_TEXT, size, SPOOL_TEXT_OFF, least(h->text_used, SPOOL_TEXT_SIZE),
-                        &s->text_used);
+                        &got);
+    s->text_used = s->text ? got : 0;
     s->maps_used = least(h->maps_used, SPOOL_MAPS_MAX);
     s->maps = read_area(s, AREA_MAPS, size, SPOOL_MAPS_OFF, s->maps_used * sizeof(*s->maps), &got);
     s->maps_used = s->maps ? got / sizeof(*s->maps) : 0;
@@ -360,11 +361,13 @@ static void read_records(struct finish_spool *s, uint64_t size)
 // 0, or -1 with a sentence; s is to be closed in any case.
 static int open_parts(struct finish_spool *s, uint64_t size, char *err, size_t err_size)
 {
-    const struct spool_header *h;
-    uint64_t got;
+    const struct spool_header *h = &s->head;
+    ssize_t got = read_some(s->fd, &s->head, sizeof(s->head), 0);
 
-    h = read_area(s, AREA_HEAD, size, 0, sizeof(*h), &got);
-    if (!s->unread && (size < SPOOL_MAPS_OFF || got < sizeof(*h) || h->magic != SPOOL_MAGIC)) {
+    if (got < 0)
+        s->unread = errno;
+    if (!s->unread && (size < SPOOL_MAPS_OFF || (size_t)got < sizeof(*h) ||
+                       h->magic != SPOOL_MAGIC)) {
         snprintf(err, err_size, "not a spool of quern");
         return -1;
     }

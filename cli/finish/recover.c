@@ -153,17 +153,17 @@ static int flush_output(void)
     return -1;
 }
 
-static int report(const struct finish_spool *s, const struct recover_names *names,
+// Takes no memory: the profile is written.
+static int report(const struct finish_spool *s, const struct recover_names *names, const char *cmd,
                   const struct finish_totals *totals)
 {
     bool ended = s->h->state == SPOOL_ENDED;
-    const char *cmd = finish_spool_text(s, s->h->s_cmd);
     int rc;
 
     text_print(stdout, "%s: the profile of process %d, %s: %s\n", names->shown, s->h->pid,
                ended ? "which had ended but could not write it"
                      : "recovered after it was killed; complete up to that moment",
-               cmd ? cmd : "");
+               cmd);
     if (names->wanted)
         text_print(stdout,
                    "%s: the run was told to write %s; what is recovered lies beside the spool, or "
@@ -202,6 +202,7 @@ static int finish(struct finish_spool *s, const struct recover_spool *r, const s
 {
     struct recover_names names;
     struct finish_totals totals;
+    char *cmd = finish_line_text(finish_spool_text(s, s->h->s_cmd));
     char err[1024];
     int rc;
 
@@ -219,11 +220,12 @@ static int finish(struct finish_spool *s, const struct recover_spool *r, const s
             warn("%s: %llu damaged records are not in the profile", r->path,
                  (unsigned long long)totals.bad_records);
         if (!how->quiet)
-            rc = report(s, &names, &totals);
+            rc = report(s, &names, cmd, &totals);
         if (!how->keep)
             recover_spool_remove(r);
     }
     recover_names_free(&names);
+    free(cmd);
     return rc;
 }
 
@@ -291,6 +293,8 @@ static int recover(const char *path, const struct how *how, bool given)
     struct recover_spool r;
     int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
+    if (here < 0)
+        die(UTIL_USAGE, ".: %s", strerror(errno));
     rc = recover_spool_open(&r, path, given);
     if (rc > 0) {
         rc = 0;
@@ -302,7 +306,7 @@ static int recover(const char *path, const struct how *how, bool given)
             rc = recover_open(&r, how, given);
         recover_spool_close(&r);
     }
-    if (here < 0 || fchdir(here) != 0)
+    if (fchdir(here) != 0)
         die(UTIL_USAGE, ".: %s", strerror(errno));
     close(here);
     return rc;

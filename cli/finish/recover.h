@@ -34,8 +34,9 @@ bool recover_spool_is_open(const struct stat *st);
 
 struct recover_names {
     struct finish_files files;
-    char *shown;  // the profile's name for people
-    char *wanted; // where the run was told to write it; NULL: there
+    // For people, without control characters: the profile's name, and where the run was told to
+    // write it; NULL: there.
+    char *shown, *wanted;
 };
 
 // The names of what is written for a spool, in whose folder the process is: `given`, which is
