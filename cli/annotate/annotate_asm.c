@@ -204,8 +204,9 @@ static void list_function(struct asm_list *l, size_t first, size_t end)
         // 16 more bytes: the last instruction whole
         f = objdump_open(fd, l->place[first].addr, l->place[end - 1].addr + 16, false, &pid);
     else
-        printf("(the object file is not %s: addresses only)\n\n",
-               fd == TRUST_REFUSED ? "read" : "there");
+        fputs(fd == TRUST_REFUSED ? "(the object file is not read: addresses only)\n\n"
+                                  : "(the object file is not there: addresses only)\n\n",
+              stdout);
     list_range(l, first, end, f);
     if (pid > 0 && !objdump_close(f, pid))
         warn("objdump cannot be run; install binutils to see instructions");

@@ -202,7 +202,7 @@ static int finish(struct finish_spool *s, const struct recover_spool *r, const s
 {
     struct recover_names names;
     struct finish_totals totals;
-    char *cmd = finish_line_text(finish_spool_text(s, s->h->s_cmd));
+    const char *cmd = finish_spool_text(s, s->h->s_cmd);
     char err[1024];
     int rc;
 
@@ -220,12 +220,11 @@ static int finish(struct finish_spool *s, const struct recover_spool *r, const s
             warn("%s: %llu damaged records are not in the profile", r->path,
                  (unsigned long long)totals.bad_records);
         if (!how->quiet)
-            rc = report(s, &names, cmd, &totals);
+            rc = report(s, &names, cmd ? cmd : "", &totals);
         if (!how->keep)
             recover_spool_remove(r);
     }
     recover_names_free(&names);
-    free(cmd);
     return rc;
 }
 

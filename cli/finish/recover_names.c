@@ -146,15 +146,6 @@ static char *tree_name(const struct finish_spool *s, bool given)
     return NULL;
 }
 
-// Takes and frees a text, or NULL.
-static char *as_line(char *text)
-{
-    char *line = text ? finish_line_text(text) : NULL;
-
-    free(text);
-    return line;
-}
-
 int recover_names(const struct finish_spool *s, const struct recover_spool *r, const char *given,
                   struct recover_names *out, char *err, size_t err_size)
 {
@@ -165,9 +156,9 @@ int recover_names(const struct finish_spool *s, const struct recover_spool *r, c
     *out = (struct recover_names){ 0 };
     files->output = xstrdup(given ? given : name);
     out->shown =
-        as_line(strcmp(files->output, "-") == 0 ? xstrdup("-") : util_absolute(cwd, files->output));
+        strcmp(files->output, "-") == 0 ? xstrdup("-") : util_absolute(cwd, files->output);
     if (!given)
-        out->wanted = as_line(wanted_name(s, name));
+        out->wanted = wanted_name(s, name);
     if (s->h->s_dump_counts)
         files->dump = xasprintf("%s.counts", beside);
     if (s->h->s_dump_code) {

@@ -50,8 +50,8 @@ static uint64_t now(void)
 
 // ---- The process ----
 
-// A program that is somebody else's, or has become somebody else, may have written any name into its
-// spool.
+// A program that is somebody else's, or has become somebody else, may have written any name into
+// its spool.
 static bool is_own(const char *pid)
 {
     char *path = xasprintf("/proc/%s", pid);

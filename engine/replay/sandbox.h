@@ -3,8 +3,8 @@
 // Two things bound what comes of that, and both are the kernel's to enforce:
 //
 // - Calls. A seccomp filter leaves it those that it needs, which open nothing, name no other
-//   process but the client, and make no memory. So it has no right that a client could gain through it, whatever
-//   user it began as.
+//   process but the client, and make no memory. So it has no right that a client could gain through
+//   it, whatever user it began as.
 // - Time. While the client is there it is waited for (replayer.c sees whether it goes on). From the
 //   moment the client is gone it has SANDBOX_ORPHAN_S to replay what is left, and signals work.
 //   It is seen once in a second by a timer, for records that the client has overwritten may lead

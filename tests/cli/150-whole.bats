@@ -416,7 +416,8 @@ target: .long 0x401000
     fi
     [ "$status" = 125 ]
     [[ "$messages" =~ "the instruction at 0x"[0-9a-f]+" switches to code segment 0x23: only \
-64-bit programs can be run"$ ]]
+64-bit programs can be run"$'\n'"==PID== the counts are kept: \`quern recover $PWD/quern.spool.PID\` writes \
+the profile"$ ]]
     quern recover -q
     [ "$status" = 0 ]
     # call, mov, ten rounds, ret, and the jump itself
