@@ -13,14 +13,19 @@
 
 static s32 dumped_pid; // whose file has been begun
 
-// The file of this process, at its end; from its beginning if `anew`. -errno.
+// The file of this process, at its end; a new one if `anew`. Others may have put a link of that name
+// into a folder like /tmp. -errno.
 static int open_file(bool anew)
 {
+    int how = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     char path[4096];
 
     mini_format(path, sizeof(path), "%s" SPOOL_CODE_SUFFIX, spooler_string(spool->s_spool));
-    return (int)sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (anew ? O_TRUNC : 0),
-                         0600);
+    if (anew) {
+        sys_unlink(path);
+        how |= O_CREAT | O_EXCL;
+    }
+    return (int)sys_open(path, how, 0600);
 }
 
 static void put(int fd, const void *from, u64 bytes)

@@ -181,6 +181,37 @@ static void test_file(void **state)
     }
 }
 
+// A link to somebody's file in its place goes; what it led to stays as it is.
+static void test_link(void **state)
+{
+    char victim[80];
+    struct dump d = { .pc = 0x401000, .hpc = (u64)region, .bytes = 1 };
+    long pid;
+    int fd, status = -1;
+    struct k_stat st;
+
+    (void)state;
+    snprintf(victim, sizeof(victim), "%s/victim", folder);
+    fd = (int)sys_open(victim, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(sys_write(fd, "mine", 4), 4);
+    sys_close(fd);
+    sys_unlink(code_path);
+    assert_int_equal(sys_call2(SYS_symlink, (u64)victim, (u64)code_path), 0);
+    pid = sys_call0(SYS_fork);
+    if (pid == 0) {
+        header.s_dump_code = 1;
+        dump_fragment(&d);
+        sys_exit_group(0);
+    }
+    assert_int_equal(sys_call4(SYS_wait4, (u64)pid, (u64)&status, 0, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(sys_fstatat(AT_FDCWD, victim, &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_int_equal(st.st_size, 4);
+    assert_int_equal(sys_fstatat(AT_FDCWD, code_path, &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(st.st_size > 0 && (st.st_mode & 0170000) == 0100000);
+    sys_unlink(victim);
+}
+
 static int first(void **state)
 {
     (void)state;
@@ -203,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_asked, setup),
         cmocka_unit_test_setup(test_file, setup),
+        cmocka_unit_test(test_link),
     };
 
     return cmocka_run_group_tests_name("codecache/dump", tests, first, last);
