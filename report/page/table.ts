@@ -17,7 +17,10 @@ function plain(cell: Child): string {
     text = copy.textContent ?? "";
   }
   if (/^[+≈ -]*\d[\d,.]*( %)?$/.test(text)) text = text.replace(/[≈, ]/g, "");
-  return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+  // What a spreadsheet would compute, or take for a command, is text; a number with a sign stays one.
+  const computed = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]\d[\d.]*( ?%)?$/.test(text);
+  if (computed) text = "'" + text;
+  return computed || /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 
 // A table that is there as a whole, as a file.

@@ -752,7 +752,7 @@ def check_stranger(browser):
     with open(profile, "w", encoding="utf-8") as f:
         f.write("positions: instr line\nevents: Ir\nob=<img src=x onerror=hacked=2>\nfl=%s\nfn=f\n" % path +
                 "".join("0x%x %d 5\n" % (i, i) for i in range(1, len(lines) + 1)) +
-                "ob=/bin/true\nfl=/etc/passwd\nfn=g\n0x10 1 1\n")
+                "ob=/bin/true\nfl=/etc/passwd\nfn=g\n0x10 1 1\nfn==1+1\n0x20 1 -2\n")
     status, _, said = quern("report", "-o", report, profile)
     compare("said", said.splitlines()[0], "quern: %s: was not recorded here by this user, so what it names is not read outside this folder, "
             "or hidden in it, such as /bin/true; -I FOLDER allows what is below FOLDER, -I / everything" % profile, faults)
@@ -770,6 +770,10 @@ def check_stranger(browser):
                         "this report was made (-I): costs by address.")):
         browser.view(view)
         compare(view, said in browser.run("return document.querySelector('#quern-main').textContent"), True, faults)
+    computed = [line for line in saved_text(browser, "v=functions", "CSV").splitlines() if "1+1" in line]
+    compare("what a spreadsheet would compute", [line.split(",")[5] if line.count(",") > 5 else line for line in computed],
+            ['"\'=1+1"'], faults)
+    compare("and a number", [line.split(",")[0] for line in computed], ["-2"], faults)
     compare("hacked", browser.run("return typeof hacked"), "undefined", faults)
     compare("requests", browser.run("return performance.getEntriesByType('resource').length"), 0, faults)
     compare("console", browser.complaints(), [], faults)
