@@ -124,8 +124,8 @@ fn=f
 summary: 42"
     same "$(< cachegrind.out.$pid.counts)" "401000 21 $folder/prog+1000
 401001 21 $folder/prog+1001"
-    same "$output" "$folder/cachegrind.out.$pid: the profile of process $pid, recovered after it \
-was killed; complete up to that moment: ./prog fn=evil 1 99"
+    same "$output" "$FOLDER/li\\nne/cachegrind.out.$pid: the profile of process $pid, recovered after it \
+was killed; complete up to that moment: ./prog\\nfn=evil\\n1 99"
     rm cachegrind.out.*
     # The same of the finisher, and of a call graph.
     sed -i 's/^end killed/end exit 0/' script
@@ -142,7 +142,7 @@ desc: summary: 7"
     quern recover
     [ "$status" = 0 ]
     same "$output" "$PWD/cachegrind.out.$pid: the profile of process $pid, recovered after it was \
-killed; complete up to that moment: ./prog  [2Jx"
+killed; complete up to that moment: ./prog \\033[2Jx"
 }
 
 @test "the spool of another user is refused, whatever it says" {
