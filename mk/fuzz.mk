@@ -38,7 +38,7 @@ $(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
 FUZZ_SPOOL := $(addprefix cli/finish/finish_,calls.c contexts.c generated.c json.c names.c parts.c profile.c \
                   spool.c summary.c tree.c sum.c) cli/finish/finish_write.c \
               cli/finish/recover_names.c cli/finish/recover_spool.c \
-              $(addprefix cli/shared/,colour.c file.c json.c name.c progress.c util.c) \
+              $(addprefix cli/shared/,colour.c file.c json.c name.c progress.c text.c util.c) \
               $(wildcard symbols/*.c profile/*/*.c)
 $(BUILD)/fuzz/spool: fuzz/spool.c $(FUZZ_SPOOL) fuzz/spool_form.h $(wildcard cli/finish/*.h) \
     share/spool.h
