@@ -242,6 +242,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
     seccomp_inherit(c, t);
+    rights_inherit(c, t);
     threads_list_add(c);
 
     top = (u64 *)(c->engine_sp - 8);

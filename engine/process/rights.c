@@ -24,7 +24,6 @@
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 
 static bool forgone; // there are to be no such processes
-static bool uneven;  // a thread may have rights that others have not
 static bool judged;  // by filters of the client's, which nobody but the client asks: no clerk
 
 static bool is_prctl(u64 option)
@@ -83,7 +82,6 @@ static bool is_concerned(const struct thread *t)
 static void leave(struct thread *t)
 {
     world_stop(t);
-    uneven |= threads_count_of(thread_own(t)->tgid) > 1;
     kept_never(); // what is kept is for runs that have all rights
     replayer_stop();
     clerk_leave();
@@ -114,6 +112,7 @@ bool rights_call(struct thread *t, u32 nr)
     world_blocking_begin(t); // a folder may be a file system of another thread's
     ret = sys_call6((long)nr, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
     world_blocking_end(t);
+    thread_own(t)->given_up++;
     allow();
     gate_return(t, ret);
     return true;
@@ -132,6 +131,7 @@ void rights_end(struct thread *t)
     if (!is_concerned(t))
         return;
     judged = true;
+    thread_own(t)->given_up++;
     allow();
 }
 
@@ -197,11 +197,30 @@ void rights_fork_child(u64 clone_flags)
     kept_never();
     clerk_leave();
     heap_unshare();
+    if (!judged)
+        clerk_allow();
+}
+
+void rights_inherit(struct thread *t, const struct thread *parent)
+{
+    thread_own(t)->given_up = thread_own(parent)->given_up;
+}
+
+// All threads make the C library's calls, so they have made as many.
+static bool is_behind(const struct thread *t)
+{
+    bool behind = false;
+
+    threads_lock();
+    for (const struct thread *u = threads_first(); u; u = u->next)
+        behind |= thread_own(u)->given_up > thread_own(t)->given_up;
+    threads_unlock();
+    return behind;
 }
 
 void rights_thread_ends(struct thread *t)
 {
-    if (!uneven || !is_concerned(t))
+    if (!is_concerned(t) || !is_behind(t))
         return;
     leave(t);
     allow();

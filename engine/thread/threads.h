@@ -46,6 +46,7 @@ struct thread_own {
     u32 seccomp_mode; // as PR_GET_SECCOMP says
     struct seccomp_filter *seccomp_filters;
     struct seccomp_filter *seccomp_in_kernel; // the newest that the kernel has, too
+    u32 given_up; // calls that gave up rights, those of the threads that it comes from included
     u8 stress;                                // enum thread_stress
     s32 stress_timer;
     u32 look_us; // looks.c: until the next look; 0: there is no timer

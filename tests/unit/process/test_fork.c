@@ -276,6 +276,12 @@ void clerk_fork_child(void)
     note('w');
 }
 
+void rights_inherit(struct thread *of, const struct thread *parent)
+{
+    (void)of;
+    assert_ptr_equal(parent, t);
+}
+
 void rights_fork_child(u64 clone_flags)
 {
     assert_int_equal(clone_flags & CLONE_VM, 0);
