@@ -404,6 +404,10 @@ int finish_spool_open(struct finish_spool *s, int fd, char *err, size_t err_size
         snprintf(err, err_size, "%s", strerror(errno));
         return -1;
     }
+    if (!S_ISREG(st.st_mode)) {
+        snprintf(err, err_size, "not a spool of quern");
+        return -1;
+    }
     if (open_parts(s, (uint64_t)st.st_size, err, err_size) != 0) {
         finish_spool_close(s);
         return -1;
