@@ -61,6 +61,12 @@ def helpers():
     return found
 
 
+def is_litter(path):
+    """Of a fork that did not come to pass: no header yet. `recover` removes it after a minute."""
+    with open(path, "rb") as f:
+        return not f.read(8).strip(b"\0")
+
+
 def total(path):
     """Ir of a profile, and None of what is none."""
     with open(path, errors="replace") as f:
@@ -110,7 +116,8 @@ class Storm:
             self.complain(folder, f"{what}: recover ends with {said.returncode}: {said.stderr[-300:]}")
 
     def look(self, folder, steps, what):
-        left = [n for n in os.listdir(folder) if n.startswith("quern.spool")]
+        left = [n for n in os.listdir(folder) if n.startswith("quern.spool") and not
+                is_litter(os.path.join(folder, n))]
         if left:
             self.complain(folder, f"{what}: left: {left}")
         for pid in {p for p, _ in slots(steps)}:
