@@ -80,8 +80,10 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
 {
     s32 tgid = thread_own(t)->tgid;
     bool stopped = true;
+    s32 bound;
 
     mask_close(t);
+    bound = threads_is_profiled(t) ? replayer_bound(t) : -1;
     log_drain(t);
     if (!threads_is_profiled(t)) {
         // A process that shares or borrows this memory: what it counted stays with the one it came
@@ -97,6 +99,7 @@ _Noreturn void end_process(struct thread *t, u32 kind, int code)
     if (threads_count_of(tgid) > 1 || world_is_ending())
         stopped = world_stop_for_end(t);
     log_drain_all(stopped ? tgid : LOG_NONE_STOPPED);
+    replayer_bound_over(bound);
     reftrace_ends();
     replayer_stop();
     clerk_stop();

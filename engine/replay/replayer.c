@@ -36,6 +36,9 @@
 #define MOMENT             200u      // looks: as long as it may take to come to the next buffer
 #define LOOK_NS            100000000 // between looks of who waits, at whether the replayer lives
 #define STUCK_NS           10000000000ul // on a processor, at one record, without any progress
+#define END_S              30 // of the thread's, for what is left to replay when the process ends
+#define END_MAGIC          0x51756e74686556aeul
+#define SIGEV_THREAD_ID    4
 
 enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
 
@@ -191,19 +194,31 @@ static u64 processor_ns(u32 pid)
     return (u64)t.sec * 1000000000 + (u64)t.nsec;
 }
 
-// A client that writes at random can make a replay of its records endless. Whether that of t's, by
-// process pid, has not gone on for so long since *p, which is what was seen before.
-static bool is_stuck(const struct thread *t, struct progress *p, u32 pid, u64 most)
+// To that of other threads.
+static void add_progress(struct progress *p, const struct thread *t)
 {
-    struct progress now = { __atomic_load_n(&t->record, __ATOMIC_RELAXED),
-                            __atomic_load_n(&t->replay_pulse, __ATOMIC_RELAXED),
-                            processor_ns(pid),
-                            __atomic_load_n(&job_of(t)->done, __ATOMIC_RELAXED) };
+    p->record += __atomic_load_n(&t->record, __ATOMIC_RELAXED);
+    p->pulse += __atomic_load_n(&t->replay_pulse, __ATOMIC_RELAXED);
+    p->done += __atomic_load_n(&job_of(t)->done, __ATOMIC_RELAXED);
+}
 
+// A client that writes at random can make a replay of its records endless. Whether it has not gone
+// on for so long since *p, which is what was seen before.
+static bool stands_still(struct progress *p, struct progress now, u64 most)
+{
     if (p->ns && now.record == p->record && now.pulse == p->pulse && now.done == p->done)
         return now.ns > p->ns && now.ns - p->ns >= most;
     *p = now;
     return false;
+}
+
+// Of t's, by process pid.
+static bool is_stuck(const struct thread *t, struct progress *p, u32 pid, u64 most)
+{
+    struct progress now = { 0, 0, processor_ns(pid), 0 };
+
+    add_progress(&now, t);
+    return stands_still(p, now, most);
 }
 
 // What threads replay themselves, most often with all signals blocked: when one does not go on
@@ -404,8 +419,36 @@ static void check_progress(const struct thread *t, struct progress *p)
     replayer_give_up();
 }
 
+// The thread's own timer: nobody may be beside it.
+s32 replayer_bound(const struct thread *t)
+{
+    struct {
+        u64 value;
+        s32 signo, notify, tid;
+        s32 pad[11];
+    } event = { END_MAGIC, SANDBOX_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
+    const struct {
+        struct k_timespec interval, value;
+    } once = { { 0, 0 }, { END_S, 0 } };
+    s32 timer;
+
+    if (!tb_config.defer ||
+        sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (u64)&event, (u64)&timer))
+        return -1;
+    sys_call4(SYS_timer_settime, (u64)timer, 0, (u64)&once, 0);
+    return timer;
+}
+
+void replayer_bound_over(s32 timer)
+{
+    if (timer >= 0)
+        sys_call1(SYS_timer_delete, (u64)timer);
+}
+
 bool replayer_says_stuck(const struct thread *t, int sig, const struct k_siginfo *info)
 {
+    if (sig == SANDBOX_SIGNAL && info->code == SI_TIMER && info->timer_value == END_MAGIC)
+        return true;
     return sig == SANDBOX_SIGNAL && info->code == SI_TKILL &&
            (u32)info->pid == __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) &&
            (u32)t->tid == __atomic_load_n(&replayer.stuck, __ATOMIC_SEQ_CST);
@@ -515,9 +558,25 @@ void replayer_thread_init(struct thread *t)
         t->misses[spool->owner] = t->slot + 1;
 }
 
+// Who waits for its end cannot know whose records it is at.
+static void check_end(u32 pid, struct progress *p)
+{
+    struct progress now = { 0, 0, processor_ns(pid), 0 };
+    struct thread *t;
+    u32 slot = 0;
+
+    while ((t = threads_next_live(&slot)))
+        add_progress(&now, t);
+    if (!stands_still(p, now, STUCK_NS))
+        return;
+    sys_call2(SYS_kill, pid, SIGKILL);
+    replayer_give_up();
+}
+
 void replayer_stop(void)
 {
     struct k_timespec look = { 0, LOOK_NS };
+    struct progress seen = { 0, 0, 0, 0 };
     u32 child;
 
     // Threads that are not stopped may be about to start it.
@@ -531,7 +590,9 @@ void replayer_stop(void)
     __atomic_fetch_add(&replayer.word, 1, __ATOMIC_SEQ_CST);
     sys_futex(&replayer.word, FUTEX_WAKE_PRIVATE, 1, NULL);
     while (__atomic_load_n(&replayer.tid, __ATOMIC_SEQ_CST) == child)
-        sys_futex(&replayer.tid, FUTEX_WAIT, child, &look); // the kernel wakes without PRIVATE
+        // the kernel wakes without PRIVATE
+        if (sys_futex(&replayer.tid, FUTEX_WAIT, child, &look) == -ETIMEDOUT)
+            check_end(child, &seen);
     while (sys_call4(SYS_wait4, child, 0, __WALL, 0) == -EINTR)
         ;
     replayer.began = 0;

@@ -48,6 +48,11 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 // All that t has handed over has been replayed when this returns. @signal-safe
 void replayer_settle(struct thread *t);
 
+// The process ends, and t replays what is left: not for ever. (The client has its timers no more.)
+// What replayer_bound_over() is told then.
+s32 replayer_bound(const struct thread *t);
+void replayer_bound_over(s32 timer);
+
 // A signal that t got says that what it replays does not end: then it gives up, with a sentence.
 // @signal-safe
 bool replayer_says_stuck(const struct thread *t, int sig, const struct k_siginfo *info);

@@ -771,9 +771,7 @@ def check_stranger(browser):
         browser.view(view)
         compare(view, said in browser.run("return document.querySelector('#quern-main').textContent"), True, faults)
     computed = [line for line in saved_text(browser, "v=functions", "CSV").splitlines() if "1+1" in line]
-    compare("what a spreadsheet would compute", [line.split(",")[5] if line.count(",") > 5 else line for line in computed],
-            ['"\'=1+1"'], faults)
-    compare("and a number", [line.split(",")[0] for line in computed], ["-2"], faults)
+    compare("what a spreadsheet would compute, and numbers", computed, ['-2,-6.90%,"\'=1+1",/etc/passwd,/bin/true'], faults)
     compare("hacked", browser.run("return typeof hacked"), "undefined", faults)
     compare("requests", browser.run("return performance.getEntriesByType('resource').length"), 0, faults)
     compare("console", browser.complaints(), [], faults)

@@ -5,6 +5,7 @@
 //   attack create FILE  becomes nobody, then puts code into replays that creates FILE: whoever
 //                       executes that shows by the file's owner which user it is
 //   attack loop         puts an endless loop there, and goes on
+//   attack call         the same, and makes a call before which that process has to end
 //   attack leave        the same, then is killed, and leaves an orphan that executes it; prints the
 //                       process before
 #define _GNU_SOURCE
@@ -110,7 +111,10 @@ int main(int argc, char **argv)
         create(argv[2]);
     else
         loop();
-    work(strcmp(argv[1], "leave") == 0 ? 10000 : 60000000);
+    // `call` has some of it handed over, and not so much that it waits for that.
+    work(strcmp(argv[1], "leave") == 0 ? 10000 : strcmp(argv[1], "call") == 0 ? 120000 : 60000000);
+    if (!strcmp(argv[1], "call") && setgid(getgid()))
+        return 2;
     if (!strcmp(argv[1], "leave"))
         kill(getpid(), SIGKILL);
     puts("survived");

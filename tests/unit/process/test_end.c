@@ -148,6 +148,19 @@ void log_drain_all(s32 stopped)
     note('L');
 }
 
+static s32 bound;
+
+s32 replayer_bound(const struct thread *of)
+{
+    (void)of;
+    return bound = 17;
+}
+
+void replayer_bound_over(s32 timer)
+{
+    assert_int_equal(timer, bound);
+}
+
 void replayer_stop(void)
 {
     note('q');
