@@ -13,8 +13,8 @@
 
 static s32 dumped_pid; // whose file has been begun
 
-// The file of this process, at its end; a new one if `anew`. Others may have put a link of that name
-// into a folder like /tmp. -errno.
+// The file of this process, at its end; a new one if `anew`. Others may have put a link of that
+// name into a folder like /tmp. -errno.
 static int open_file(bool anew)
 {
     int how = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;

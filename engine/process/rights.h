@@ -33,8 +33,8 @@ bool rights_is_file(const char *path);
 // The child of a fork with these flags, of the parent's rights at most.
 void rights_fork_child(u64 clone_flags);
 
-// A thread is made by another one, with its rights; and ends, perhaps the last that has rights which
-// the others have given up.
+// A thread is made by another one, with its rights; and ends, perhaps the last that has rights
+// which the others have given up.
 void rights_inherit(struct thread *t, const struct thread *parent);
 void rights_thread_ends(struct thread *t);
 

@@ -298,8 +298,9 @@ static void fork_away(void)
     pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
 
     if (pid == 0) {
-        fork_some();
         look();
+        fork_some(); // and may have a clerk of its own, with its rights
+        children();
         fflush(stdout);
         _exit(check_failed);
     }
