@@ -70,6 +70,7 @@ static struct {
     bool cannot;             // there was no process to be had
     u32 over;                // none is to be started
     u32 stuck;               // thread whose replay does not end
+    u32 confined;            // the process is (sandbox.h)
     u32 began;               // there is one, or it has been killed, and there will be no other
     s32 client;              // its process
     s32 client_fd;           // the same; negative where there are no such descriptors
@@ -140,6 +141,19 @@ static void job_inherit(struct job *j, struct thread *t)
 
 // -- the process --
 
+// With the first that there is to replay: before that it has the client's rights of the moment, and
+// nothing to do. A short program does without (`true`: 0.12 of 6.5 ms).
+static void confine(void)
+{
+    if (replayer.confined)
+        return;
+    if (sandbox_enter(replayer.client)) {
+        replayer.cannot = true;
+        sys_exit_group(0);
+    }
+    replayer.confined = 1;
+}
+
 static bool take_any(void)
 {
     struct thread *t;
@@ -148,8 +162,12 @@ static bool take_any(void)
 
     while ((t = threads_next_live(&slot))) {
         struct job *j = job_of(t);
-        const struct buffer *b = job_take(j);
+        const struct buffer *b;
 
+        if (!waiting(j))
+            continue;
+        confine(); // not with a buffer in hand
+        b = job_take(j);
         if (!b)
             continue;
         any = true;
@@ -246,6 +264,7 @@ static void inherit(void)
     struct thread *t;
     u32 slot = 0;
 
+    confine();
     reftrace_stop(); // the file was the client's
     ll_forget_locks();
     routine_forget_locks();
@@ -299,10 +318,6 @@ static void run(void)
         for (u64 fd = 0; fd < 65536; fd++)
             sys_close((int)fd);
     replayer.client_fd = (s32)sys_call2(SYS_pidfd_open, (u64)replayer.client, 0);
-    if (sandbox_enter(replayer.client)) {
-        replayer.cannot = true;
-        sys_exit_group(0);
-    }
     while (!__atomic_load_n(&replayer.quit, __ATOMIC_RELAXED)) {
         if (take_any()) {
             idle = 0;
@@ -339,7 +354,7 @@ void replayer_start(void)
     if (!replayer.began && !__atomic_load_n(&replayer.over, __ATOMIC_SEQ_CST)) {
         replayer.began = 1;
         replayer.client = sys_getpid();
-        replayer.quit = 0;
+        replayer.quit = replayer.confined = 0;
         if (!stack)
             stack = (u64)heap_pages(STACK_BYTES);
         replayer.cannot =
