@@ -136,7 +136,8 @@ static void branch(struct thread *t, const struct run *r, bool taken)
 }
 
 // One instruction may reach over all of the client's memory, and takes as long; who waits for its
-// replay sees by this that it goes on. @per-iteration
+// replay sees by this that it goes on: from time to time (i is the number of references so far),
+// and behind each. @per-iteration
 static void pulse(struct thread *t, u64 i)
 {
     if (UNLIKELY(!(i & (PULSE - 1))))
@@ -268,4 +269,5 @@ void strings_replay(struct thread *t, const u64 *slot, u64 pc, u32 what, u32 fir
     if (r.n > REACH)
         engine_die(ENGINE_DAMAGED "a string instruction of %lu elements at 0x%lx", r.n, pc);
     account(t, &r);
+    pulse(t, 0);
 }

@@ -36,8 +36,7 @@
 #define MOMENT             200u      // looks: as long as it may take to come to the next buffer
 #define LOOK_NS            100000000 // between looks of who waits, at whether the replayer lives
 #define STUCK_NS           10000000000ul // on a processor, at one record, without any progress
-#define END_S              30 // of the thread's, for what is left to replay when the process ends
-#define END_MAGIC          0x51756e74686556aeul
+#define END_S              30 // of the thread's, for each thread whose records are left at the end
 #define SIGEV_THREAD_ID    4
 
 enum job_state { JOB_FREE, JOB_BUSY, JOB_AWAITED };
@@ -423,6 +422,11 @@ static void take_over(struct thread *t)
     job_inherit(job_of(t), t);
 }
 
+static _Noreturn void give_up(void)
+{
+    engine_die(ENGINE_DAMAGED "a replay does not end");
+}
+
 // Who waits for the process looks whether it goes on.
 static void check_progress(const struct thread *t, struct progress *p)
 {
@@ -431,8 +435,22 @@ static void check_progress(const struct thread *t, struct progress *p)
     if (!tid || !is_stuck(t, p, tid, STUCK_NS))
         return;
     sys_call2(SYS_kill, tid, SIGKILL);
-    replayer_give_up();
+    give_up();
 }
+
+// Of all threads.
+static struct progress all_progress(void)
+{
+    struct progress all = { 0, 0, 0, 0 };
+    struct thread *t;
+    u32 slot = 0;
+
+    while ((t = threads_next_live(&slot)))
+        add_progress(&all, t);
+    return all;
+}
+
+static struct progress at_end; // what was seen when the timer was set, or rang
 
 // The thread's own timer: nobody may be beside it.
 s32 replayer_bound(const struct thread *t)
@@ -441,16 +459,18 @@ s32 replayer_bound(const struct thread *t)
         u64 value;
         s32 signo, notify, tid;
         s32 pad[11];
-    } event = { END_MAGIC, SANDBOX_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
+    } event = { REPLAYER_END_MAGIC, SANDBOX_SIGNAL, SIGEV_THREAD_ID, t->tid, { 0 } };
+    s64 seconds = (s64)END_S * threads_count();
     const struct {
         struct k_timespec interval, value;
-    } once = { { 0, 0 }, { END_S, 0 } };
+    } each = { { seconds, 0 }, { seconds, 0 } };
     s32 timer;
 
     if (!tb_config.defer ||
         sys_call3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (u64)&event, (u64)&timer))
         return -1;
-    sys_call4(SYS_timer_settime, (u64)timer, 0, (u64)&once, 0);
+    at_end = all_progress();
+    sys_call4(SYS_timer_settime, (u64)timer, 0, (u64)&each, 0);
     return timer;
 }
 
@@ -460,18 +480,31 @@ void replayer_bound_over(s32 timer)
         sys_call1(SYS_timer_delete, (u64)timer);
 }
 
-bool replayer_says_stuck(const struct thread *t, int sig, const struct k_siginfo *info)
+// A thread's buffers are replayed in much less time, whatever record is looked at meanwhile, but
+// for string instructions: each of these is as long as the client's memory, and is seen to go on.
+static bool is_endless(void)
 {
-    if (sig == SANDBOX_SIGNAL && info->code == SI_TIMER && info->timer_value == END_MAGIC)
-        return true;
-    return sig == SANDBOX_SIGNAL && info->code == SI_TKILL &&
-           (u32)info->pid == __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) &&
-           (u32)t->tid == __atomic_load_n(&replayer.stuck, __ATOMIC_SEQ_CST);
+    struct progress now = all_progress();
+    bool same = now.pulse == at_end.pulse && now.done == at_end.done;
+
+    at_end = now;
+    return same;
 }
 
-_Noreturn void replayer_give_up(void)
+bool replayer_takes_signal(const struct thread *t, int sig, const struct k_siginfo *info)
 {
-    engine_die(ENGINE_DAMAGED "a replay does not end");
+    if (sig != SANDBOX_SIGNAL)
+        return false;
+    if (info->code == SI_TIMER && info->timer_value == REPLAYER_END_MAGIC) {
+        if (is_endless())
+            give_up();
+        return true;
+    }
+    if (info->code == SI_TKILL &&
+        (u32)info->pid == __atomic_load_n(&replayer.tid, __ATOMIC_RELAXED) &&
+        (u32)t->tid == __atomic_load_n(&replayer.stuck, __ATOMIC_SEQ_CST))
+        give_up();
+    return false;
 }
 
 // Somebody is at the oldest: until nobody is, or n at most wait. patient: that lasts, so it sleeps
@@ -576,16 +609,13 @@ void replayer_thread_init(struct thread *t)
 // Who waits for its end cannot know whose records it is at.
 static void check_end(u32 pid, struct progress *p)
 {
-    struct progress now = { 0, 0, processor_ns(pid), 0 };
-    struct thread *t;
-    u32 slot = 0;
+    struct progress now = all_progress();
 
-    while ((t = threads_next_live(&slot)))
-        add_progress(&now, t);
+    now.ns = processor_ns(pid);
     if (!stands_still(p, now, STUCK_NS))
         return;
     sys_call2(SYS_kill, pid, SIGKILL);
-    replayer_give_up();
+    give_up();
 }
 
 void replayer_stop(void)

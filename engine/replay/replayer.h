@@ -48,15 +48,17 @@ void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end);
 // All that t has handed over has been replayed when this returns. @signal-safe
 void replayer_settle(struct thread *t);
 
+// What the timer of replayer_bound() says.
+#define REPLAYER_END_MAGIC 0x51756e74686556aeul
+
 // The process ends, and t replays what is left: not for ever. (The client has its timers no more.)
 // What replayer_bound_over() is told then.
 s32 replayer_bound(const struct thread *t);
 void replayer_bound_over(s32 timer);
 
-// A signal that t got says that what it replays does not end: then it gives up, with a sentence.
-// @signal-safe
-bool replayer_says_stuck(const struct thread *t, int sig, const struct k_siginfo *info);
-_Noreturn void replayer_give_up(void);
+// Whether a signal that t got was for what it replays. Does not come back where that does not end:
+// the thread gives up, with a sentence. @signal-safe
+bool replayer_takes_signal(const struct thread *t, int sig, const struct k_siginfo *info);
 
 // The process is to end, and has when this returns; what waits is left to the threads. Before the
 // memory is left by an exec or an end, and before the client waits for children of all kinds. No

@@ -499,8 +499,8 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
     regs_from_context(&u, &uc->mc);
     if (!t || !t->sig)
         crashed(NULL, info, &u);
-    if (replayer_says_stuck(t, sig, info))
-        replayer_give_up();
+    if (replayer_takes_signal(t, sig, info))
+        return;
     if (info->code == MASK_GIVEN_AWAY)
         info->code = SI_USER;
     nested = in_handler(t, &u);

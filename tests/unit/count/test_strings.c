@@ -112,7 +112,9 @@ static void run(struct desc_rep what, u64 n, u64 left, s64 step, bool zero)
     strcpy(now, seen);
     seen[0] = 0;
     memset(counters, 0, sizeof(counters));
+    t.replay_pulse = 3;
     strings_replay(&t, record + 1, 0x401000, w.word, 10);
+    assert_int_equal(t.replay_pulse, 4); // it has gone on
     assert_string_equal(seen, now);
     assert_int_equal(elements[SPOOL_E_DR], 2 * counters[dr]);
     assert_int_equal(elements[SPOOL_E_DW], 2 * counters[dr + 1]);

@@ -561,6 +561,57 @@ static void test_killed(void **state)
     assert_int_equal(sys_call4(SYS_wait4, (u64)made[0].by, 0, __WALL, 0), made[0].by);
 }
 
+static bool gives_up(int sig, s32 code, u64 value, bool *taken)
+{
+    struct k_siginfo info;
+
+    memset(&info, 0, sizeof(info));
+    info.code = code;
+    info.timer_value = value;
+    died = false;
+    if (!setjmp(back))
+        *taken = replayer_takes_signal(t, sig, &info);
+    return died;
+}
+
+// The timer of the process's end: who replays gives up where string instructions and buffers have
+// not gone on since it rang before, in any thread, whatever record is looked at.
+static void test_bound(void **state)
+{
+    s32 timer;
+    bool taken;
+
+    (void)state;
+    nthreads = 2;
+    tb_config.defer = true;
+    t->tid = sys_gettid();
+    u->replay_pulse = 5;
+    timer = replayer_bound(t);
+    assert_true(timer >= 0);
+    t->record = 16;
+    u->replay_pulse = 6;
+    assert_false(gives_up(SIGSYS, SI_TIMER, REPLAYER_END_MAGIC, &taken));
+    assert_true(taken);
+    t->record = 24;
+    assert_true(gives_up(SIGSYS, SI_TIMER, REPLAYER_END_MAGIC, &taken));
+    replayer_hand_over(u, record, record + 1); // and somebody replays it
+    replayer_settle(u);
+    assert_false(gives_up(SIGSYS, SI_TIMER, REPLAYER_END_MAGIC, &taken));
+    assert_true(taken);
+    assert_true(gives_up(SIGSYS, SI_TIMER, REPLAYER_END_MAGIC, &taken));
+    // Timers of the client's, and other signals.
+    assert_false(gives_up(SIGSYS, SI_TIMER, 7, &taken));
+    assert_false(taken);
+    assert_false(gives_up(SIGSYS, SI_QUEUE, REPLAYER_END_MAGIC, &taken));
+    assert_false(taken);
+    assert_false(gives_up(SIGUSR1, SI_TIMER, REPLAYER_END_MAGIC, &taken));
+    assert_false(taken);
+    replayer_bound_over(timer);
+    assert_int_equal(sys_call1(SYS_timer_delete, (u64)timer), -EINVAL); // it is gone
+    tb_config.defer = false;
+    assert_int_equal(replayer_bound(t), -1); // nothing is recorded
+}
+
 // The child of a fork has no process that replays, its parent's goes on.
 static void test_forked(void **state)
 {
@@ -629,6 +680,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stopped, setup, stop),
         cmocka_unit_test_setup_teardown(test_killed, setup, stop),
         { "test_killed, two threads", test_killed, setup, stop, &own },
+        cmocka_unit_test_setup_teardown(test_bound, setup, stop),
         cmocka_unit_test_setup_teardown(test_forked, setup, stop),
         cmocka_unit_test_setup_teardown(test_inherited, setup, stop),
         { "test_inherited_busy, before it was begun", test_inherited_busy, setup, stop, NULL },
