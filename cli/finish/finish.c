@@ -184,6 +184,16 @@ static void prune_translations(const struct finish_spool *s)
     close(dir);
 }
 
+// err: why, or NULL. Takes no memory: there may be none.
+static void say_kept(const char *err, const char *path)
+{
+    static char typed[UTIL_SHELL_ROOM(PATH_MAX)];
+
+    util_shell_word(typed, strlen(path) < PATH_MAX ? path : "FILE");
+    warn("%s%sthe counts are kept: `quern recover %s` writes the profile", err ? err : "",
+         err ? "; " : "", typed);
+}
+
 static bool finish(struct finish_spool *s, int fd)
 {
     const char *path = finish_spool_text(s, s->h->s_spool);
@@ -200,7 +210,7 @@ static bool finish(struct finish_spool *s, int fd)
         return true;
     }
     if (finish_names(s, &files, err, sizeof(err)) != 0) {
-        warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
+        say_kept(err, path);
         return false;
     }
     ok = (s->h->flags & SPOOL_F_MERGE ? finish_tree_write : finish_profile_write)(
@@ -214,7 +224,7 @@ static bool finish(struct finish_spool *s, int fd)
             print_summary(s, files.output, &totals);
         remove_spool(path, fd);
     } else {
-        warn("%s; the counts are kept: `quern recover %s` writes the profile", err, path);
+        say_kept(err, path);
     }
     finish_names_free(&files);
     return ok;
@@ -274,7 +284,7 @@ static void give_up(void)
         snprintf(link, sizeof(link), "/proc/self/fd/%d", client.s->fd);
         if (!path && readlink(link, own, sizeof(own) - 1) <= 0)
             strcpy(own, "FILE");
-        warn("the counts are kept: `quern recover %s` writes the profile", path ? path : own);
+        say_kept(NULL, path ? path : own);
     }
     next_is_first();
     if (client.argv[2])

@@ -43,16 +43,20 @@ bool recover_spool_is_open(const struct stat *st)
 static void refuse_stranger(const char *path, uid_t owner)
 {
     const struct passwd *user = getpwuid(owner);
-    char number[32];
+    char number[32], *typed;
 
     snprintf(number, sizeof(number), "#%lu", (unsigned long)owner);
-    if (geteuid() != 0)
+    if (geteuid() != 0) {
         warn("%s: belongs to user %s, who alone can recover it", path,
              user ? user->pw_name : number + 1);
-    else
-        warn("%s: belongs to user %s, who may have written anything into it; recover it with the "
-             "rights of that user: sudo -u '%s' quern recover %s",
-             path, user ? user->pw_name : number + 1, user ? user->pw_name : number, path);
+        return;
+    }
+    typed = xmalloc(UTIL_SHELL_ROOM(strlen(path)));
+    util_shell_word(typed, path); // a stranger's choice, for root's shell
+    warn("%s: belongs to user %s, who may have written anything into it; recover it with the "
+         "rights of that user: sudo -u '%s' quern recover %s",
+         path, user ? user->pw_name : number + 1, user ? user->pw_name : number, typed);
+    free(typed);
 }
 
 static bool is_safe_folder(const char *path, const char *folder, int fd)

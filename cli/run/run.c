@@ -192,29 +192,21 @@ static int open_log(const char *name, const char *number)
     return high;
 }
 
-// The command as it could be typed again: what a shell would take apart has backslashes.
+// The command as it could be typed again.
 static char *quoted(char **argv)
 {
     size_t n = 1;
     char *s, *w;
 
     for (char **a = argv; *a; a++)
-        n += 2 * strlen(*a) + 3;
+        n += UTIL_SHELL_ROOM(strlen(*a));
     s = w = xmalloc(n);
+    *w = '\0';
     for (char **a = argv; *a; a++) {
         if (a != argv)
             *w++ = ' ';
-        if (!**a) {
-            *w++ = '\'';
-            *w++ = '\'';
-        }
-        for (const char *p = *a; *p; p++) {
-            if (strchr(" \t\"'\\$`*?[](){}<>|&;!#~", *p))
-                *w++ = '\\';
-            *w++ = *p == '\n' || *p == '\r' ? '_' : *p;
-        }
+        w = util_shell_word(w, *a);
     }
-    *w = '\0';
     return s;
 }
 

@@ -170,6 +170,21 @@ const char *util_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
+char *util_shell_word(char *to, const char *word)
+{
+    if (!*word) {
+        *to++ = '\'';
+        *to++ = '\'';
+    }
+    for (; *word; word++) {
+        if (strchr(" \t\"'\\$`*?[](){}<>|&;!#~", *word))
+            *to++ = '\\';
+        *to++ = *word == '\n' || *word == '\r' ? '_' : *word;
+    }
+    *to = '\0';
+    return to;
+}
+
 char *util_self(void)
 {
     char path[PATH_MAX];

@@ -47,6 +47,11 @@ char *util_cwd(void);
 char *util_dirname(const char *path);
 const char *util_basename(const char *path);
 
+// The word as a shell is told it: what it would take apart has backslashes, a newline is `_`. Room
+// for UTIL_SHELL_ROOM(strlen(word)) bytes is the caller's. Returns the end, where the NUL is.
+#define UTIL_SHELL_ROOM(length) (2 * (length) + 3)
+char *util_shell_word(char *to, const char *word);
+
 // The running program's own file, absolute. The caller frees it.
 char *util_self(void);
 

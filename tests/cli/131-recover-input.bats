@@ -168,6 +168,14 @@ into it; recover it with the rights of that user: sudo -u '$user' quern recover 
     same "$(ls)" "$spool
 stderr
 stdout"
+    # A name is not a command of root's either.
+    mv "$spool" 'quern.spool.1;$(id)'
+    quern recover
+    [ "$status" = 2 ]
+    same "$messages" "quern: quern.spool.PID;\$(id): belongs to user $user, who may have written \
+anything into it; recover it with the rights of that user: sudo -u '$user' quern recover \
+quern.spool.PID\\;\\\$\\(id\\)"
+    mv 'quern.spool.1;$(id)' "$spool"
     # Nor root's by nobody.
     chown 0 "$spool"
     rm stdout stderr

@@ -108,6 +108,23 @@ static void refused(int how, size_t size, char *said, size_t room)
     assert_int_equal(WEXITSTATUS(status), 2);
 }
 
+static void test_shell_word(void **state)
+{
+    static const char *const words[][2] = {
+        { "prog-1.2_x/y", "prog-1.2_x/y" },       { "", "''" },           { "a b", "a\\ b" },
+        { "$(id);`x`", "\\$\\(id\\)\\;\\`x\\`" }, { "a\nb\rc", "a_b_c" },
+    };
+    char typed[UTIL_SHELL_ROOM(32)];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        char *end = util_shell_word(typed, words[i][0]);
+
+        assert_string_equal(typed, words[i][1]);
+        assert_ptr_equal(end, typed + strlen(words[i][1]));
+    }
+}
+
 // No processor has so many addresses.
 static void test_no_memory(void **state)
 {
@@ -128,9 +145,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commas),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_commas),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_paths),     cmocka_unit_test(test_shell_word),
         cmocka_unit_test(test_no_memory),
     };
 
