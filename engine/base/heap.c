@@ -4,10 +4,10 @@
 // freed ones. Nothing is ever given back to the kernel but the contents of freed runs.
 //
 // The region is not reserved in advance: it is mapped in steps, each with MAP_FIXED_NOREPLACE where
-// the last one ended. A reservation would count against RLIMIT_AS, and nothing else goes there: the
-// kernel fills its mmap area from the top, and vmmap.c keeps the client away. A limit that the
-// client sets itself is not meant for this memory (limits.h); where it may not be lifted again,
-// there is a piece that was mapped before it held.
+// the last one ended. A reservation would count against RLIMIT_AS, and nothing else goes there:
+// syscalls/memory.c keeps the client away. A limit that the client sets itself is not meant for
+// this memory (limits.h); where it may not be lifted again, there is a piece that was mapped before
+// it held.
 #include "engine/base/heap.h"
 
 #include "engine/base/layout.h"

@@ -9,6 +9,7 @@
 
 #include "engine/codecache/vmmap.h"
 
+#include "engine/base/layout.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/codecache/region.h"
@@ -20,21 +21,73 @@
 static struct lock vmmap_lock;
 static struct vmmapset map;
 
+// Thread areas to come, and what the kernel places without being asked (rings of io_setup): the
+// client is not put there.
+#define KEPT (SPOOL_THREADS_MAX * (u64)THREAD_AREA_STRIDE + (1ul << 30))
+
+bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
+{
+    const u64 ranges[][2] = {
+        { REPLAY_BASE, REPLAY_BASE + REPLAY_SIZE },
+        { ENGINE_BASE, threads_area_end() },
+        { region_start(), region_end() },
+    };
+    u32 first = ARRAY_SIZE(ranges);
+
+    for (u32 i = 0; i < ARRAY_SIZE(ranges); i++)
+        if (start < ranges[i][1] && end > ranges[i][0] &&
+            (first == ARRAY_SIZE(ranges) || ranges[i][0] < ranges[first][0]))
+            first = i;
+    if (first == ARRAY_SIZE(ranges))
+        return false;
+    *from = ranges[first][0];
+    *to = ranges[first][1];
+    return true;
+}
+
 bool vmmap_is_engine(u64 start, u64 end)
 {
-    return (start < threads_area_end() && end > ENGINE_BASE) ||
-           (start < REPLAY_BASE + REPLAY_SIZE && end > REPLAY_BASE) ||
-           (start < region_end() && end > region_start());
+    u64 from, to;
+
+    return vmmap_engine(start, end, &from, &to);
 }
 
 u64 vmmap_gap(u64 len, u64 top)
 {
-    u64 addr;
+    u64 addr, to;
 
     lock_take(&vmmap_lock);
-    addr = vmmapset_gap(&map, len, top);
+    do // below what it touches of the engine's
+        addr = vmmapset_gap(&map, len, top);
+    while (addr && vmmap_engine(addr, addr + len, &top, &to));
     lock_drop(&vmmap_lock);
-    return addr && !vmmap_is_engine(addr, addr + len) ? addr : 0;
+    return addr;
+}
+
+// Where what is kept ends: half of what there is, where addresses are random and low.
+static u64 kept_end(u64 top)
+{
+    u64 kept = (top - THREAD_AREA_BASE) / 2, used = threads_area_end();
+
+    kept = THREAD_AREA_BASE + (kept < KEPT ? kept : KEPT);
+    return kept > used ? kept : used;
+}
+
+bool vmmap_has_room(u64 len)
+{
+    u64 top = region_start(), from, room;
+    struct vmmap_entry *e;
+
+    if (top < THREAD_AREA_BASE) // the kernel fills from below
+        return true;
+    from = kept_end(top);
+    lock_take(&vmmap_lock);
+    e = vmmapset_above(&map, from);
+    room = e && e->start < top ? e->start : top;
+    if (room < from || room - from < len) // not right above it, as nearly always
+        room = vmmapset_gap(&map, len, top);
+    lock_drop(&vmmap_lock);
+    return room >= from;
 }
 
 static void entry_from_line(struct vmmap_entry *e, const struct vmmapfile_line *l)
@@ -93,6 +146,43 @@ static struct vmmap_entry *look(u64 addr)
     entry_from_line(&e, &l);
     vmmapset_add(&map, e);
     return vmmapset_find(&map, addr);
+}
+
+struct range {
+    u64 start, end;
+};
+
+static bool learn_line(const struct vmmapfile_line *l, void *arg)
+{
+    const struct range *r = arg;
+    struct vmmap_entry e, *known;
+
+    if (l->start >= r->end)
+        return true;
+    if (l->end <= r->start || vmmap_is_engine(l->start, l->end))
+        return false;
+    for (u64 at = l->start; at < l->end; at = e.end) {
+        entry_from_line(&e, l);
+        known = vmmapset_above(&map, at);
+        e.start = at;
+        if (known && known->start <= at) {
+            e.end = known->end;
+            continue;
+        }
+        if (known && known->start < l->end)
+            e.end = known->start;
+        vmmapset_add(&map, e);
+    }
+    return false;
+}
+
+void vmmap_learn(u64 start, u64 end)
+{
+    struct range r = { start, end };
+
+    lock_take(&vmmap_lock);
+    vmmapfile_walk(learn_line, &r);
+    lock_drop(&vmmap_lock);
 }
 
 static bool find(u64 addr, u32 note, struct vmmap_info *out)

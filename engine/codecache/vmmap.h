@@ -48,12 +48,21 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 // with the translation lock held.
 u32 vmmap_spool_map(u64 addr);
 
-// The highest free room of `len` bytes below `top`, as far as is known here; 0: there is none that
-// is the client's.
+// The highest free room of `len` bytes below `top`, as far as is known here, that touches nothing of
+// the engine's; 0: there is none.
 u64 vmmap_gap(u64 len, u64 top);
 
+// Whether the kernel, which takes the highest gap, finds `len` bytes above what is kept for thread
+// areas. Elsewhere its choice may lie in the engine's ranges, whose gaps it does not know of.
+bool vmmap_has_room(u64 len);
+
+// Looks for what the kernel has in [start, end) and the map does not know.
+void vmmap_learn(u64 start, u64 end);
+
 // Does [start, end) touch memory that belongs to the engine (image, heap, spool, thread areas, code
-// cache)?
+// cache)? Most of it is not mapped until it is needed.
 bool vmmap_is_engine(u64 start, u64 end);
+// And the lowest such range.
+bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to);
 
 #endif

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The client's memory calls: made directly, with vmmap told before and after (vmmap.h says why
-// both), and the engine's own memory out of reach: what would touch it fails as if the range could
-// not be had.
+// both), and the engine's own memory out of reach. Its ranges are mapped as they are needed, so to
+// the kernel there are gaps in them; reserved they would count against the client's limit on
+// addresses, and be seen in its size. Therefore a place that the client leaves open is the kernel's
+// choice only where there is room above the engine, and the engine's, below itself, elsewhere.
+// To the client its ranges are taken where something is to go there, and empty otherwise.
 
 #include "engine/syscalls/memory.h"
 
+#include "engine/base/layout.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
@@ -15,7 +19,9 @@
 #define READ_IMPLIES_EXEC    0x0400000ul
 #define MADV_GUARD_INSTALL   102
 #define MADV_DONTNEED_LOCKED 24
+#define MAP_HUGE_SHIFT       26
 #define IPC_STAT             2
+#define NOT_THERE            (-ENOMEM) // what calls say of a range in which nothing is mapped
 
 static struct lock brk_lock;
 static bool brk_known;
@@ -70,10 +76,66 @@ static u64 readable(u64 prot)
     return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_EXEC ? prot | PROT_READ : prot;
 }
 
+// ---- Places ----
+
+#define PLACE_TRIES 16
+#define LARGE_PAGE  0x200000ul
+#define STACK_GUARD 0x100000ul // what the kernel keeps free below a mapping that grows
+
+// Room of `len` bytes where the engine never is, mapped without any right; 0: none.
+static u64 place_take(u64 len, u64 align)
+{
+    u32 flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+
+    for (u32 i = 0; i < PLACE_TRIES; i++) {
+        u64 at = vmmap_gap(len + align - PAGE_SIZE, place_top ? place_top : REPLAY_BASE);
+        long ret;
+
+        if (!at)
+            return 0;
+        at = (at + align - PAGE_SIZE) & ~(align - 1);
+        ret = sys_mmap(at, len, PROT_NONE, (int)flags, -1, 0);
+        if (ret == (long)at)
+            return at;
+        if (ret != -EEXIST)
+            return 0;
+        vmmap_learn(at, at + len); // another thread's, or the kernel's own
+    }
+    return 0;
+}
+
+static u64 place_align(u64 len)
+{
+    return len >= LARGE_PAGE ? LARGE_PAGE : PAGE_SIZE; // as the kernel does
+}
+
+// What the kernel has put into a range of the engine's goes elsewhere; its new address, or -ENOMEM:
+// it is gone.
+static long place_leave(long at, u64 len)
+{
+    u64 to;
+    long ret;
+
+    if (sys_failed(at) || !vmmap_is_engine((u64)at, (u64)at + len))
+        return at;
+    to = place_take(len, place_align(len));
+    ret =
+        to ? sys_call5(SYS_mremap, (u64)at, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, to) : -ENOMEM;
+    if (!sys_failed(ret))
+        return ret;
+    if (to)
+        sys_munmap(to, len);
+    sys_munmap((u64)at, len);
+    return -ENOMEM;
+}
+
 static long map_at(const u64 *r, u64 addr, u64 flags)
 {
-    long ret = sys_mmap(addr, r[R_RSI], (int)readable(r[R_RDX]), (int)flags, (int)r[8], r[9]);
+    return sys_mmap(addr, r[R_RSI], (int)readable(r[R_RDX]), (int)flags, (int)r[8], r[9]);
+}
 
+static long map_noted(const u64 *r, long ret)
+{
     if (!sys_failed(ret))
         vmmap_add((u64)ret, PAGE_UP((u64)ret + r[R_RSI]), map_prot(r[R_RDX]), map_flags(r[10]));
     return ret;
@@ -92,7 +154,8 @@ static long mmap_placed(const u64 *r, u64 hint)
     if (sys_failed(ret) && (gap = vmmap_gap(len, place_top)) != 0)
         ret = map_at(r, gap, fixed);
     if (sys_failed(ret)) // the kernel has something there, or a device its own idea
-        ret = map_at(r, 0, r[10]);
+        ret = place_leave(map_at(r, 0, r[10]), len);
+    map_noted(r, ret);
     lock_drop(&place_lock);
     return ret;
 }
@@ -103,12 +166,42 @@ static bool is_placed(u64 len, u64 flags)
            !(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_32BIT | MAP_HUGETLB | MAP_GROWSDOWN));
 }
 
-static long map_anywhere(struct thread *t)
+// Where the kernel's choice could be the engine's, the engine chooses.
+static long mmap_beside(const u64 *r, u64 hint)
 {
-    u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], prot = t->regs[R_RDX], flags = t->regs[10];
+    u64 len = PAGE_UP(r[R_RSI]), flags = r[10], huge = flags >> MAP_HUGE_SHIFT & 63;
+    u64 align = place_align(len), guard = flags & MAP_GROWSDOWN ? STACK_GUARD : 0, at;
     long ret;
 
-    if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
+    if (flags & MAP_HUGETLB) {
+        align = huge ? 1ul << huge : LARGE_PAGE;
+        len = (len + align - 1) & ~(align - 1);
+    }
+    if (!len || len > 1ul << 47 || (flags & MAP_32BIT) || vmmap_has_room(len + align + guard))
+        return place_leave(map_at(r, hint, flags), len);
+    if (PAGE_DOWN(hint)) {
+        ret = map_at(r, PAGE_DOWN(hint), flags | MAP_FIXED_NOREPLACE);
+        if (!sys_failed(ret))
+            return ret;
+    }
+    at = place_take(len + guard, align);
+    if (at) {
+        ret = map_at(r, at + guard, flags | MAP_FIXED);
+        if (guard || sys_failed(ret))
+            sys_munmap(at, sys_failed(ret) ? len + guard : guard);
+        if (!sys_failed(ret))
+            return ret;
+    }
+    return place_leave(map_at(r, 0, flags), len); // a device has its own idea, or nothing is free
+}
+
+static long map_anywhere(struct thread *t)
+{
+    u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], flags = t->regs[10];
+    bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+    long ret;
+
+    if (fixed) {
         if (range_is_engine(addr, len))
             return flags & MAP_FIXED_NOREPLACE ? -EEXIST : -ENOMEM;
         if (!(flags & MAP_FIXED_NOREPLACE) && range_end(addr, len))
@@ -119,11 +212,9 @@ static long map_anywhere(struct thread *t)
     if (is_placed(len, flags))
         return mmap_placed(t->regs, addr);
     world_blocking_begin(t);
-    ret = sys_mmap(addr, len, (int)readable(prot), (int)flags, (int)t->regs[8], t->regs[9]);
+    ret = fixed ? map_at(t->regs, addr, flags) : mmap_beside(t->regs, addr);
     world_blocking_end(t);
-    if (!sys_failed(ret))
-        vmmap_add((u64)ret, PAGE_UP((u64)ret + len), map_prot(prot), map_flags(flags));
-    return ret;
+    return map_noted(t->regs, ret);
 }
 
 // Who generates code and writes its names to a file jit-PID.dump maps that, executable, so that it
@@ -152,17 +243,32 @@ static long client_mmap(struct thread *t)
     return ret;
 }
 
+// What lies around the engine's ranges.
+static long munmap_around(u64 addr, u64 end)
+{
+    u64 from, to;
+    long ret = 0;
+
+    while (ret == 0 && addr < end) {
+        if (!vmmap_engine(addr, end, &from, &to))
+            return sys_munmap(addr, end - addr);
+        if (addr < from)
+            ret = sys_munmap(addr, from - addr);
+        addr = to;
+    }
+    return ret;
+}
+
 static long client_munmap(struct thread *t)
 {
     u64 addr = t->regs[R_RDI], len = t->regs[R_RSI], end = range_end(addr, len);
+    bool around = addr == PAGE_DOWN(addr) && range_is_engine(addr, len);
     long ret;
 
-    if (range_is_engine(addr, len))
-        return -EINVAL;
     if (end)
         vmmap_before(addr, end);
     world_blocking_begin(t);
-    ret = sys_munmap(addr, len);
+    ret = around ? munmap_around(addr, end) : sys_munmap(addr, len);
     world_blocking_end(t);
     if (ret == 0)
         vmmap_remove(addr, end);
@@ -177,7 +283,7 @@ static long client_mprotect(struct thread *t, bool pkey)
     long ret;
 
     if (range_is_engine(addr, len))
-        return -EINVAL;
+        return NOT_THERE;
     if (end > addr && ((prot & PROT_WRITE) || !(prot & PROT_EXEC)))
         vmmap_before(addr, end);
     ret = pkey ? sys_call4(SYS_pkey_mprotect, addr, len, readable(prot), t->regs[10])
@@ -191,20 +297,47 @@ static long client_mprotect(struct thread *t, bool pkey)
     return ret;
 }
 
-// Grows where it lies, or moves to an address of our choice.
-static long mremap_placed(u64 old, u64 old_len, u64 new_len, u64 flags)
+static bool keeps_old(u64 old_len, u64 flags)
 {
+    return old_len == 0 || (flags & MREMAP_DONTUNMAP);
+}
+
+// Whether the engine chooses the address, as far as that is not the old one.
+static bool is_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
+{
+    if ((place_top && (flags & MREMAP_MAYMOVE)) || vmmap_is_engine(old, old + new_len))
+        return true;
+    return (new_len > old_len || keeps_old(old_len, flags)) &&
+           !vmmap_has_room(new_len + LARGE_PAGE);
+}
+
+// Moves to an address of our choice; -errno.
+static long mremap_away(u64 old, u64 old_len, u64 new_len, u64 flags)
+{
+    u64 len = PAGE_UP(new_len), to = place_take(len, place_top ? PAGE_SIZE : place_align(len));
     long ret = -ENOMEM;
-    u64 gap;
+
+    if (to)
+        ret = sys_call5(SYS_mremap, old, old_len, new_len, flags | MREMAP_FIXED, to);
+    if (to && sys_failed(ret))
+        sys_munmap(to, len);
+    return ret;
+}
+
+// Grows where it lies, or moves.
+static long mremap_beside(u64 old, u64 old_len, u64 new_len, u64 flags)
+{
+    u64 old_end = old + PAGE_UP(old_len), len = PAGE_UP(new_len);
+    bool keeps = keeps_old(old_len, flags);
+    long ret = -ENOMEM;
 
     lock_take(&place_lock);
-    if (!(flags & MREMAP_DONTUNMAP) && old_len)
+    if (!keeps && !vmmap_is_engine(old, old + len))
         ret = sys_call5(SYS_mremap, old, old_len, new_len, 0, 0);
-    if (ret == -ENOMEM && (gap = vmmap_gap(PAGE_UP(new_len), place_top)) != 0)
-        ret = sys_call5(SYS_mremap, old, old_len, new_len, flags | MREMAP_FIXED, gap);
+    if (ret == -ENOMEM && (flags & MREMAP_MAYMOVE))
+        ret = mremap_away(old, old_len, new_len, flags);
     if (!sys_failed(ret))
-        vmmap_move(old, old + PAGE_UP(old_len), (u64)ret, (u64)ret + PAGE_UP(new_len),
-                   old_len == 0 || (flags & MREMAP_DONTUNMAP));
+        vmmap_move(old, old_end, (u64)ret, (u64)ret + len, keeps);
     lock_drop(&place_lock);
     return ret;
 }
@@ -213,25 +346,31 @@ static long client_mremap(struct thread *t)
 {
     u64 old = t->regs[R_RDI], old_len = PAGE_UP(t->regs[R_RSI]), new_len = PAGE_UP(t->regs[R_RDX]);
     u64 flags = t->regs[10], new_addr = t->regs[8];
+    bool fixed = (flags & MREMAP_FIXED) != 0;
     long ret;
 
-    if (range_is_engine(old, old_len ? old_len : 1) ||
-        ((flags & MREMAP_FIXED) && range_is_engine(new_addr, new_len)))
+    if (range_is_engine(old, old_len ? old_len : 1))
+        return -EFAULT;
+    if (fixed && range_is_engine(new_addr, new_len))
         return -EINVAL;
-    if (!(flags & MREMAP_FIXED) && (flags & MREMAP_DONTUNMAP) && range_is_engine(new_addr, new_len))
+    if (!fixed && (flags & MREMAP_DONTUNMAP) && range_is_engine(new_addr, new_len))
         new_addr = 0; // a hint
     if (old_len)
         vmmap_before(old, old + old_len);
-    if (flags & MREMAP_FIXED)
+    if (fixed)
         vmmap_before(new_addr, new_addr + new_len);
-    if (place_top && new_len && (flags & MREMAP_MAYMOVE) && !(flags & MREMAP_FIXED))
-        return mremap_placed(old, t->regs[R_RSI], t->regs[R_RDX], flags);
+    if (!(flags & MREMAP_DONTUNMAP))
+        new_addr = fixed ? new_addr : 0; // without a meaning
+    if (!fixed && new_len && new_addr == PAGE_DOWN(new_addr) &&
+        is_beside(old, old_len, new_len, flags))
+        return mremap_beside(old, t->regs[R_RSI], t->regs[R_RDX], flags);
     world_blocking_begin(t);
     ret = sys_call5(SYS_mremap, old, t->regs[R_RSI], t->regs[R_RDX], flags, new_addr);
+    if (new_len)
+        ret = place_leave(ret, new_len);
     world_blocking_end(t);
     if (!sys_failed(ret))
-        vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len,
-                   old_len == 0 || (flags & MREMAP_DONTUNMAP));
+        vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len, keeps_old(old_len, flags));
     return ret;
 }
 
@@ -244,12 +383,9 @@ static u64 emulated_brk(u64 want)
     if (want < brk_start || want > 1ul << 47)
         return brk_now;
     if (new_end > old_end) {
-        long ret;
+        long ret = sys_mmap(old_end, new_end - old_end, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-        if (vmmap_is_engine(old_end, new_end))
-            return brk_now;
-        ret = sys_mmap(old_end, new_end - old_end, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         if (ret != (long)old_end) {
             if (!sys_failed(ret))
                 sys_munmap((u64)ret, new_end - old_end);
@@ -274,6 +410,8 @@ static long client_brk(struct thread *t)
     old = brk_now;
     if (want && want < old)
         vmmap_before(PAGE_UP(want), PAGE_UP(old));
+    if (want > old && vmmap_is_engine(PAGE_DOWN(old), PAGE_UP(want)))
+        want = 0;
     now = brk_start ? emulated_brk(want) : (u64)sys_call1(SYS_brk, want);
     brk_now = now;
     if (PAGE_UP(now) > PAGE_UP(old))
@@ -284,13 +422,24 @@ static long client_brk(struct thread *t)
     return (long)now;
 }
 
+// The segment where the engine never is.
+static long shmat_beside(u64 id, u64 size, u64 flags)
+{
+    u64 len = PAGE_UP(size), to = place_take(len, PAGE_SIZE);
+    long ret = to ? sys_call3(SYS_shmat, id, to, flags | SHM_REMAP) : -ENOMEM;
+
+    if (to && sys_failed(ret))
+        sys_munmap(to, len);
+    return ret;
+}
+
 static long client_shmat(struct thread *t)
 {
-    u64 addr = t->regs[R_RSI], flags = t->regs[R_RDX], size = 0;
+    u64 id = t->regs[R_RDI], addr = t->regs[R_RSI], flags = t->regs[R_RDX], size = 0;
     u64 ds[32]; // struct shmid64_ds: ipc64_perm of 48 bytes, then shm_segsz
     long ret;
 
-    if (sys_call3(SYS_shmctl, t->regs[R_RDI], IPC_STAT, (u64)ds) == 0)
+    if (sys_call3(SYS_shmctl, id, IPC_STAT, (u64)ds) == 0)
         size = ds[6];
     if (addr) {
         if (range_is_engine(PAGE_DOWN(addr), size ? size : 1))
@@ -298,7 +447,10 @@ static long client_shmat(struct thread *t)
         if (flags & SHM_REMAP)
             vmmap_before(PAGE_DOWN(addr), range_end(addr, size));
     }
-    ret = sys_call3(SYS_shmat, t->regs[R_RDI], addr, flags);
+    if (addr || !size || vmmap_has_room(size + LARGE_PAGE))
+        ret = place_leave(sys_call3(SYS_shmat, id, addr, flags), PAGE_UP(size ? size : 1));
+    else
+        ret = shmat_beside(id, size, flags);
     if (!sys_failed(ret) && size)
         vmmap_add((u64)ret, PAGE_UP((u64)ret + size),
                   map_prot(PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE) |
@@ -348,7 +500,7 @@ static long client_madvise(struct thread *t)
     long ret;
 
     if (range_is_engine(addr, len))
-        return -EINVAL;
+        return NOT_THERE;
     switch (t->regs[R_RDX]) {
     case MADV_DONTNEED:
     case MADV_FREE:
@@ -405,7 +557,7 @@ bool memory_call(struct thread *t, u32 nr)
     case SYS_madvise: ret = client_madvise(t); break;
     case SYS_mseal:
         if (range_is_engine(t->regs[R_RDI], t->regs[R_RSI]))
-            ret = -EINVAL;
+            ret = NOT_THERE;
         else
             ret = sys_call3(SYS_mseal, t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX]);
         break;

@@ -34,7 +34,7 @@
 
 static struct vmmapfile_line line[8]; // the kernel's
 static char path[8][64];
-static u32 lines, asked; // how often the kernel was asked
+static u32 lines, asked;  // how often the kernel was asked
 static char dropped[256]; // what tcache_invalidate() was told
 static char recorded[512];
 static u32 records;
@@ -55,14 +55,16 @@ void heap_free(void *p, u64 size)
     free(p);
 }
 
+static u64 cache = CACHE;
+
 u64 region_start(void)
 {
-    return CACHE;
+    return cache;
 }
 
 u64 region_end(void)
 {
-    return CACHE + 0x1000000;
+    return cache + 0x1000000;
 }
 
 u64 threads_area_end(void)
@@ -118,7 +120,12 @@ static void kernel_has(u64 start, u64 end, u32 prot, u64 ino, const char *of)
 {
     snprintf(path[lines], sizeof(path[0]), "%s", of);
     line[lines] = (struct vmmapfile_line){
-        .start = start, .end = end, .offset = 0x2000, .dev = 0x801, .ino = ino, .prot = prot,
+        .start = start,
+        .end = end,
+        .offset = 0x2000,
+        .dev = 0x801,
+        .ino = ino,
+        .prot = prot,
         .path = path[lines],
     };
     lines++;
@@ -129,6 +136,7 @@ static int setup(void **state)
     (void)state;
     other = NULL;
     waiter_end();
+    cache = CACHE;
     vmmap_remove(0, 1ul << 63);
     lines = asked = records = 0;
     memset(dropped, 0, sizeof(dropped));
@@ -265,7 +273,96 @@ static void test_gap(void **state)
     vmmap_add(CLIENT, CLIENT + 0x1000, READ, 0);
     assert_int_equal(vmmap_gap(0x1000, CLIENT + 0x2000), CLIENT + 0x1000);
     assert_int_equal(vmmap_gap(0x2000, CLIENT + 0x2000), CLIENT - 0x2000);
-    assert_int_equal(vmmap_gap(0x1000, CACHE + 0x2000), 0); // the cache
+    // What would touch something of the engine's lies below that.
+    assert_int_equal(vmmap_gap(0x1000, CACHE + 0x2000), CACHE - 0x1000);
+    assert_int_equal(vmmap_gap(0x1000, AREAS), ENGINE_BASE - 0x1000);
+    assert_int_equal(vmmap_gap(0x1000, AREAS + 0x1000), AREAS);
+    assert_int_equal(vmmap_gap(ENGINE_BASE - REPLAY_BASE, AREAS),
+                     REPLAY_BASE - (ENGINE_BASE - REPLAY_BASE));
+    assert_int_equal(vmmap_gap(CACHE - CLIENT, AREAS), 0);
+}
+
+static void assert_engine(u64 start, u64 end, u64 from, u64 to)
+{
+    u64 f = 0, t = 0;
+
+    assert_true(vmmap_engine(start, end, &f, &t));
+    assert_int_equal(f, from);
+    assert_int_equal(t, to);
+}
+
+// The lowest of the engine's ranges that is touched.
+static void test_engine(void **state)
+{
+    u64 f, t;
+
+    (void)state;
+    assert_engine(0, ~0ul, CACHE, CACHE + 0x1000000);
+    assert_engine(CACHE + 0x1000000, ~0ul, REPLAY_BASE, REPLAY_BASE + REPLAY_SIZE);
+    assert_engine(REPLAY_BASE + REPLAY_SIZE, ~0ul, ENGINE_BASE, AREAS);
+    assert_engine(AREAS - 1, AREAS, ENGINE_BASE, AREAS);
+    assert_false(vmmap_engine(AREAS, ~0ul, &f, &t));
+    assert_false(vmmap_engine(CACHE - 5, CACHE, &f, &t));
+    cache = AREAS + 0x10000000;
+    assert_engine(0, ~0ul, REPLAY_BASE, REPLAY_BASE + REPLAY_SIZE);
+    assert_engine(AREAS, ~0ul, cache, cache + 0x1000000);
+}
+
+// What the kernel is left to place: what fits between 2400 thread areas with 1 GiB above them, or
+// half of what there is, and the code cache or the lowest mapping above them; else what fits
+// between two others further up.
+static void test_room(void **state)
+{
+    u64 kept = THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE + 0x40000000, half;
+
+    (void)state;
+    assert_true(vmmap_has_room(1ul << 46)); // the kernel does not begin above the engine
+    cache = kept + 0x100000;
+    half = THREAD_AREA_BASE + (cache - THREAD_AREA_BASE) / 2;
+    assert_true(half < kept);
+    assert_true(vmmap_has_room(cache - half));
+    assert_false(vmmap_has_room(cache - half + 1));
+    cache = THREAD_AREA_BASE + 2 * (kept - THREAD_AREA_BASE) + 0x100000;
+    assert_true(vmmap_has_room(cache - kept));
+    assert_false(vmmap_has_room(cache - kept + 1));
+    vmmap_add(cache + 0x2000000, cache + 0x3000000, READ, 0); // above the cache
+    assert_true(vmmap_has_room(cache - kept));
+    vmmap_add(cache - 0x200000, cache - 0x100000, READ, 0);
+    assert_true(vmmap_has_room(cache - 0x200000 - kept));
+    assert_false(vmmap_has_room(cache - 0x200000 - kept + 1));
+    vmmap_add(kept + 0x1000, kept + 0x2000, READ, 0);
+    assert_true(vmmap_has_room(cache - 0x200000 - kept - 0x2000));
+    assert_false(vmmap_has_room(cache - 0x200000 - kept - 0x2000 + 1));
+    vmmap_add(kept - 0x1000, cache - 0x200000, READ, 0); // across what is kept
+    assert_true(vmmap_has_room(0x100000));
+    assert_false(vmmap_has_room(0x100001));
+    vmmap_add(cache - 0x100000, cache, READ, 0);
+    assert_false(vmmap_has_room(0x1000));
+}
+
+// What the kernel has is known afterwards, in the pieces that were not; of what was, nothing is
+// forgotten.
+static void test_learn(void **state)
+{
+    struct vmmap_info info;
+
+    (void)state;
+    kernel_has(CLIENT - 0x4000, CLIENT - 0x3000, READ, 0, "");
+    kernel_has(CLIENT, CLIENT + 0x8000, READ | EXEC, 7, "/lib/x");
+    kernel_has(CACHE, CACHE + 0x1000, READ, 0, "");
+    vmmap_add(CLIENT + 0x1000, CLIENT + 0x2000, READ, VMMAP_ANON);
+    vmmap_add(CLIENT + 0x4000, CLIENT + 0x5000, READ, VMMAP_ANON);
+    assert_true(vmmap_find_code(CLIENT + 0x1000, &info));
+    vmmap_learn(CLIENT + 0x3000, CACHE + 0x2000);
+    assert_int_equal(asked, 0);
+    assert_known(CLIENT, CLIENT, CLIENT + 0x1000, READ | EXEC, 0);
+    assert_known(CLIENT + 0x1000, CLIENT + 0x1000, CLIENT + 0x2000, READ,
+                 VMMAP_ANON | VMMAP_EXECUTED);
+    assert_known(CLIENT + 0x2000, CLIENT + 0x2000, CLIENT + 0x4000, READ | EXEC, 0);
+    assert_known(CLIENT + 0x4000, CLIENT + 0x4000, CLIENT + 0x5000, READ, VMMAP_ANON);
+    assert_known(CLIENT + 0x7000, CLIENT + 0x5000, CLIENT + 0x8000, READ | EXEC, 0);
+    assert_int_equal(vmmap_gap(0x8000, CLIENT), CLIENT - 0x8000); // the first line was not meant
+    assert_string_equal(what_was_dropped(), "");
 }
 
 // What kind of a mapping it is the path says, and who has no file is anonymous.
@@ -343,8 +440,8 @@ static void test_modified(void **state)
              st.st_ino, name);
     assert_string_equal(recorded, expected);
     vmmap_spool_map(CLIENT + 0x1000);
-    snprintf(expected, sizeof(expected), "401000-402000 2000 801 %lu '%s' 0 0",
-             st.st_ino + 1, name);
+    snprintf(expected, sizeof(expected), "401000-402000 2000 801 %lu '%s' 0 0", st.st_ino + 1,
+             name);
     assert_string_equal(recorded, expected);
     close(fd);
     unlink(name);
@@ -378,6 +475,11 @@ static void test_locked(void **state)
     vmmap_spool_map(CLIENT);
     assert_true(other_waits);
     waiter_end();
+    other = want;
+    other_waits = false;
+    vmmap_learn(CLIENT, CLIENT + 0x1000);
+    assert_true(other_waits);
+    waiter_end();
 }
 
 int main(void)
@@ -388,6 +490,9 @@ int main(void)
         cmocka_unit_test_setup(test_looks, setup),
         cmocka_unit_test_setup(test_dropped, setup),
         cmocka_unit_test_setup(test_gap, setup),
+        cmocka_unit_test_setup(test_engine, setup),
+        cmocka_unit_test_setup(test_room, setup),
+        cmocka_unit_test_setup(test_learn, setup),
         cmocka_unit_test_setup(test_records, setup),
         cmocka_unit_test_setup(test_one_record, setup),
         cmocka_unit_test_setup(test_modified, setup),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // engine/syscalls/memory.c: the client's memory calls are really made, in an area of the test's
 // own; what vmmap is told before and after is written down, in pages from the area's beginning. The
-// area's last 16 pages play the engine.
+// area's pages 48 to 63 play the engine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,16 +13,18 @@
 
 #include <cmocka.h>
 
+#include "engine/base/layout.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/syscalls/memory.h"
 #include "engine/thread/world.h"
 
-#define PAGES  64u
-#define ENGINE 48u // page
+#define PAGES      68u
+#define ENGINE     48u // page
+#define ENGINE_END 64u
 
-static u64 base;
+static u64 base, gaps_top;
 static char told[512];
 
 static void tell(const char *what, u64 start, u64 end, const char *rest)
@@ -70,13 +72,29 @@ u32 vmmap_spool_map(u64 addr)
     return 0;
 }
 
-static u64 gap; // what is free below the place that was asked for
+static u64 gap, gaps_len; // what is free below the place that was asked for, and how much was asked
+static u64 next_gap;      // once the map knows what was in the way
 
 u64 vmmap_gap(u64 len, u64 top)
 {
-    assert_int_equal(len, 8192);
-    assert_int_equal(top, base + ENGINE * 4096);
+    gaps_len = len;
+    assert_int_equal(top, gaps_top);
     return gap;
+}
+
+void vmmap_learn(u64 start, u64 end)
+{
+    tell("learn", start, end, "");
+    gap = next_gap;
+}
+
+static bool room = true; // for the kernel to choose
+static u64 rooms_len;
+
+bool vmmap_has_room(u64 len)
+{
+    rooms_len = len;
+    return room;
 }
 
 bool vmmap_find(u64 addr, struct vmmap_info *out)
@@ -86,9 +104,25 @@ bool vmmap_find(u64 addr, struct vmmap_info *out)
     return false;
 }
 
+static u64
+    chosen; // of the engine's too, if not 0: the page that the kernel would choose, and the next
+
+bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
+{
+    *from = chosen;
+    *to = chosen + 8192;
+    if (chosen && start < *to && end > *from)
+        return true;
+    *from = base + ENGINE * 4096;
+    *to = base + ENGINE_END * 4096;
+    return start < *to && end > *from;
+}
+
 bool vmmap_is_engine(u64 start, u64 end)
 {
-    return start < base + PAGES * 4096 && end > base + ENGINE * 4096;
+    u64 from, to;
+
+    return vmmap_engine(start, end, &from, &to);
 }
 
 static u32 blocking;
@@ -124,6 +158,11 @@ static int setup(void **state)
     memset(t, 0, sizeof(*t));
     t->sc_next = 0x401002;
     told[0] = 0;
+    gap = next_gap = 0;
+    room = true;
+    chosen = 0;
+    gaps_top = REPLAY_BASE;
+    memory_init(0, 0);
     return 0;
 }
 
@@ -210,12 +249,11 @@ static void test_mmap_engine(void **state)
     assert_string_equal(told, "");
     assert_int_equal(call(SYS_mmap, page(48), 1, PROT_READ, ANON | MAP_FIXED_NOREPLACE, ~0u),
                      -EEXIST);
-    assert_int_equal(call(SYS_munmap, page(63), 1, 0, 0, 0), -EINVAL);
-    assert_int_equal(call(SYS_mprotect, page(47), 4097, PROT_NONE, 0, 0), -EINVAL);
-    assert_int_equal(call(SYS_madvise, page(50), 1, MADV_DONTNEED, 0, 0), -EINVAL);
-    assert_int_equal(call(SYS_mremap, page(50), 4096, 4096, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_mprotect, page(47), 4097, PROT_NONE, 0, 0), -ENOMEM);
+    assert_int_equal(call(SYS_madvise, page(50), 1, MADV_DONTNEED, 0, 0), -ENOMEM);
+    assert_int_equal(call(SYS_mremap, page(50), 4096, 4096, 0, 0), -EFAULT);
     assert_int_equal(call(SYS_remap_file_pages, page(50), 4096, 0, 0, 0), -EINVAL);
-    assert_int_equal(call(SYS_mseal, page(50), 4096, 0, 0, 0), -EINVAL);
+    assert_int_equal(call(SYS_mseal, page(50), 4096, 0, 0, 0), -ENOMEM);
     assert_string_equal(told, "");
     // As a hint it is passed over, though the kernel would take it.
     sys_munmap(page(48), 4096);
@@ -233,6 +271,7 @@ static void test_mmap_placed(void **state)
     (void)state;
     memory_init(0, page(ENGINE));
     gap = page(6);
+    gaps_top = page(ENGINE);
     sys_munmap(page(4), 4 * 4096);
     assert_int_equal(call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u), page(6));
     assert_string_equal(told, "add 6-8 r-- anon");
@@ -291,6 +330,204 @@ static void test_mremap(void **state)
     assert_string_equal(told, "");
 }
 
+static bool is_there(u32 n)
+{
+    return sys_madvise(page(n), 4096, 0 /* MADV_NORMAL */) == 0;
+}
+
+// Of what lies in a range of the engine's nothing is unmapped; all around it is, and the call says
+// what it says where nothing is mapped.
+static void test_munmap_engine(void **state)
+{
+    (void)state;
+    assert_int_equal(call(SYS_munmap, page(46), 20 * 4096, 0, 0, 0), 0);
+    assert_string_equal(told, "before 46-66, remove 46-66");
+    for (u32 n = 45; n < 67; n++)
+        assert_int_equal(is_there(n), n == 45 || n == 66 || (n >= ENGINE && n < ENGINE_END));
+    assert_int_equal(call(SYS_munmap, page(63), 1, 0, 0, 0), 0);
+    assert_int_equal(call(SYS_munmap, page(40), 9 * 4096, 0, 0, 0), 0);
+    assert_int_equal(call(SYS_munmap, page(62), 5 * 4096, 0, 0, 0), 0);
+    for (u32 n = 39; n < 68; n++)
+        assert_int_equal(is_there(n), n == 39 || n == 67 || (n >= ENGINE && n < ENGINE_END));
+    assert_int_equal(call(SYS_munmap, page(46) + 1, 20 * 4096, 0, 0, 0), -EINVAL);
+}
+
+// Where there is no room above the engine, the engine chooses, below it.
+static void test_beside(void **state)
+{
+    u64 got;
+
+    (void)state;
+    room = false;
+    gap = page(6);
+    sys_munmap(page(4), 4 * 4096);
+    assert_int_equal(call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u), page(6));
+    assert_string_equal(told, "add 6-8 r-- anon");
+    assert_int_equal(gaps_len, 8192);
+    // Where the hint says, when that is free.
+    assert_int_equal(call(SYS_mmap, page(4) + 5, 4096, PROT_READ, ANON, ~0u), page(4));
+    // What the map did not know of is learnt, and another place is found.
+    next_gap = page(5);
+    assert_int_equal(call(SYS_mmap, page(4), 4096, PROT_READ, ANON, ~0u), page(5));
+    assert_string_equal(told, "learn 6-7, add 5-6 r-- anon");
+    // As often as not: the kernel's choice.
+    next_gap = page(6);
+    got = (u64)call(SYS_mmap, 0, 4096, PROT_READ, ANON, ~0u);
+    assert_true(got % 4096 == 0 && (got < base || got >= base + PAGES * 4096));
+    sys_munmap(got, 4096);
+    // What the mapping is refused for it is refused for, and nothing is left in the place.
+    sys_munmap(page(6), 8192);
+    gap = page(6);
+    assert_int_equal(call(SYS_mmap, 0, 8192, PROT_READ, MAP_PRIVATE, ~0u), -EBADF);
+    assert_false(is_there(6) || is_there(7));
+    assert_int_equal(call(SYS_mmap, 0, 0, PROT_READ, ANON, ~0u), -EINVAL);
+    assert_int_equal(call(SYS_mmap, 0, 1ul << 48, PROT_READ, ANON, ~0u), -ENOMEM);
+    // Below 4 GiB the engine is not.
+    got = (u64)call(SYS_mmap, 0, 8192, PROT_READ, ANON | MAP_32BIT, ~0u);
+    assert_true(got % 4096 == 0 && got < 1ul << 32);
+    sys_munmap(got, 8192);
+    assert_false(is_there(6) || is_there(7));
+}
+
+// What grows downwards has the room for it; large mappings are where large pages are.
+static void test_beside_aligned(void **state)
+{
+    u64 size = 16ul << 20;
+    u64 area = (u64)sys_mmap(0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), at;
+
+    (void)state;
+    sys_munmap(area, size);
+    room = false;
+    gap = area;
+    assert_int_equal(call(SYS_mmap, 0, 8192, PROT_READ, ANON | MAP_GROWSDOWN, ~0u),
+                     area + 0x100000);
+    assert_int_equal(gaps_len, 0x102000);
+    assert_int_equal(rooms_len, 0x100000 + 8192 + 4096);
+    assert_int_equal(sys_madvise(area + 0xff000, 4096, 0), -ENOMEM);
+    sys_munmap(area + 0x100000, 8192);
+    gap = area + 4096;
+    at = (gap + 0x1fffff) & ~0x1ffffful;
+    assert_int_equal(call(SYS_mmap, 0, 0x201000, PROT_READ, ANON, ~0u), at);
+    assert_int_equal(gaps_len, 0x201000 + 0x200000 - 4096);
+    sys_munmap(at, 0x201000);
+}
+
+// Where the kernel would put two pages now.
+static u64 kernels_choice(void)
+{
+    u64 at = (u64)sys_mmap(0, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    sys_munmap(at, 8192);
+    return at;
+}
+
+// What the kernel has put into a range of the engine's is moved out of it, or is not there.
+static void test_out_of_engine(void **state)
+{
+    int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
+
+    (void)state;
+    assert_true(id >= 0);
+    sys_munmap(page(6), 8192);
+    gap = page(6);
+    chosen = kernels_choice();
+    assert_int_equal(call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u), page(6));
+    assert_string_equal(told, "add 6-8 r-- anon");
+    assert_int_equal(kernels_choice(), chosen);
+    gap = 0;
+    assert_int_equal(call(SYS_mmap, 0, 8000, PROT_READ, ANON, ~0u), -ENOMEM);
+    assert_string_equal(told, "");
+    assert_int_equal(kernels_choice(), chosen);
+
+    sys_munmap(page(6), 8192);
+    gap = page(6);
+    assert_int_equal(call(SYS_shmat, (u64)id, 0, 0, 0, 0), page(6));
+    assert_string_equal(told, "add 6-8 rw- shared");
+    assert_int_equal(sys_call1(SYS_shmdt, page(6)), 0);
+    sys_call3(SYS_shmctl, (u64)id, 0 /* IPC_RMID */, 0);
+
+    sys_mprotect(page(1), 4096, PROT_READ | PROT_WRITE);
+    *(u8 *)page(1) = 9;
+    assert_int_equal(call(SYS_mremap, page(1), 4096, 8192, MREMAP_MAYMOVE, 0), page(6));
+    assert_string_equal(told, "before 1-2, move 1-2, to 6-8");
+    assert_int_equal(*(u8 *)page(6), 9);
+    assert_int_equal(kernels_choice(), chosen);
+}
+
+// What lies below a range of the engine's grows in its place, but not into that.
+static void test_below_engine(void **state)
+{
+    int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
+
+    (void)state;
+    assert_true(id >= 0);
+    sys_munmap(page(6), 8192);
+    sys_munmap(page(50), 8192);
+    gap = page(6);
+    assert_int_equal(call(SYS_shmat, (u64)id, page(50), 0, 0, 0), -EINVAL);
+    assert_string_equal(told, "");
+    sys_mprotect(page(46), 4096, PROT_READ | PROT_WRITE);
+    *(u8 *)page(46) = 9;
+    sys_munmap(page(47), 8192);
+    assert_int_equal(call(SYS_mremap, page(46), 4096, 8192, 0, 0), page(46));
+    assert_string_equal(told, "before 46-47, move 46-47, to 46-48");
+    assert_int_equal(call(SYS_mremap, page(46), 8192, 12288, 0, 0), -ENOMEM);
+    assert_true(is_there(47) && !is_there(48));
+    sys_munmap(page(47), 4096);
+    assert_int_equal(call(SYS_mremap, page(46), 4096, 8192, MREMAP_MAYMOVE, 0), page(46));
+    sys_munmap(page(47), 4096);
+    sys_munmap(page(8), 4096);
+    assert_int_equal(call(SYS_mremap, page(46), 4096, 12288, MREMAP_MAYMOVE, 0), page(6));
+    assert_string_equal(told, "before 46-47, move 46-47, to 6-9");
+    assert_int_equal(*(u8 *)page(6), 9);
+    assert_false(is_there(46) || is_there(48));
+    // A segment where the engine says.
+    room = false;
+    gap = page(46);
+    assert_int_equal(call(SYS_shmat, (u64)id, 0, 0, 0, 0), page(46));
+    assert_string_equal(told, "add 46-48 rw- shared");
+    assert_int_equal(sys_call1(SYS_shmdt, page(46)), 0);
+    sys_call3(SYS_shmctl, (u64)id, 0 /* IPC_RMID */, 0);
+    assert_int_equal(call(SYS_shmat, (u64)id, 0, 0, 0, 0), -EINVAL);
+    assert_false(is_there(46) || is_there(47));
+}
+
+// Moved to where the engine says, or left where it is with an error.
+static void test_mremap_beside(void **state)
+{
+    (void)state;
+    room = false;
+    gap = page(6);
+    sys_munmap(page(6), 12288);
+    sys_mprotect(page(1), 8192, PROT_READ | PROT_WRITE);
+    *(u8 *)page(2) = 5;
+    assert_int_equal(call(SYS_mremap, page(1), 8192, 12288, 0, 0), -ENOMEM);
+    assert_int_equal(call(SYS_mremap, page(1), 8192, 12288, MREMAP_MAYMOVE, 0), page(6));
+    assert_string_equal(told, "before 1-3, move 1-3, to 6-9");
+    assert_int_equal(*(u8 *)page(7), 5);
+    assert_false(is_there(1));
+    gap = page(1);
+    // A hint that is no address.
+    assert_int_equal(
+        call(SYS_mremap, page(6), 8192, 8192, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, page(1) + 1),
+        -EINVAL);
+    assert_int_equal(
+        call(SYS_mremap, page(6), 8192, 8192, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, page(20)),
+        page(1));
+    assert_string_equal(told, "before 6-8, move 6-8 kept, to 1-3");
+    assert_int_equal(*(u8 *)page(2), 5);
+    assert_int_equal(*(u8 *)page(7), 0);
+    // Nothing is there to be moved: the place is given back.
+    sys_munmap(page(10), 4096);
+    sys_munmap(page(30), 8192);
+    gap = page(30);
+    assert_int_equal(call(SYS_mremap, page(10), 4096, 8192, MREMAP_MAYMOVE, 0), -EFAULT);
+    assert_false(is_there(30) || is_there(31));
+    gap = 0;
+    assert_int_equal(call(SYS_mremap, page(1), 8192, 12288, MREMAP_MAYMOVE, 0), -ENOMEM);
+    assert_int_equal(*(u8 *)page(2), 5);
+}
+
 // The break where the kernel could not be told one: pages 30 up to the engine's at 48.
 static void test_brk(void **state)
 {
@@ -344,6 +581,12 @@ int main(void)
         cmocka_unit_test_setup(test_mmap_placed, setup),
         cmocka_unit_test_setup(test_munmap_and_mprotect, setup),
         cmocka_unit_test_setup(test_mremap, setup),
+        cmocka_unit_test_setup(test_munmap_engine, setup),
+        cmocka_unit_test_setup(test_beside, setup),
+        cmocka_unit_test_setup(test_beside_aligned, setup),
+        cmocka_unit_test_setup(test_out_of_engine, setup),
+        cmocka_unit_test_setup(test_below_engine, setup),
+        cmocka_unit_test_setup(test_mremap_beside, setup),
         cmocka_unit_test_setup(test_brk, setup),
         cmocka_unit_test_setup(test_contents, setup),
     };
