@@ -133,30 +133,20 @@ check-exec: $(ENGINE) $(BUILD)/bin/quern $(NATIVE)/execs $(NATIVE)/no-interp
 check-limits: $(ENGINE) $(BUILD)/bin/quern
 	@tests/native/run-limits $(BUILD)
 
-# ---- Unit tests of the floor: the engine's own objects in a hosted program ----
+# ---- Unit tests, in the folder of the wing that they test: the engine's own objects in a hosted program ----
 
-ENGINE_UNITS := mini memory elf spooler decode
-ENGINE_UNIT_OBJS_mini := base/mini
-ENGINE_UNIT_OBJS_memory := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S
-ENGINE_UNIT_OBJS_elf := base/mini process/elf
-ENGINE_UNIT_OBJS_spooler := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S \
-    spool/spooler spool/copy spool/fds spool/log spool/environ spool/config base/cpu
-ENGINE_UNIT_OBJS_decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
-$(BUILD)/tests/test_engine_decode: $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
-
-define engine_unit
-$(BUILD)/tests/test_engine_$(1): $(BUILD)/obj/host/tests/unit/test_engine_$(1).o \
-    $(patsubst %,$(BUILD)/obj/engine/engine/%.o,$(ENGINE_UNIT_OBJS_$(1)))
-	$$(call link,-lcmocka)
-endef
-$(foreach unit,$(ENGINE_UNITS),$(eval $(call engine_unit,$(unit))))
-
-# Those of a wing lie in its folder: engine_wing_unit NAME, with the wing's objects that it tests.
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/where count/strings \
     translate/translate thread/loans
+ENGINE_WING_UNITS += base/heap base/mini process/elf spool/spooler x86/branches
+ENGINE_UNIT_OBJS_base/heap := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S
+ENGINE_UNIT_OBJS_base/mini := base/mini
+ENGINE_UNIT_OBJS_process/elf := base/mini process/elf
+ENGINE_UNIT_OBJS_spool/spooler := $(ENGINE_UNIT_OBJS_base/heap) spool/spooler spool/copy spool/fds spool/log \
+    spool/environ spool/config base/cpu
+ENGINE_UNIT_OBJS_x86/branches := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 ENGINE_UNIT_OBJS_x86/asm :=
 ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
 ENGINE_UNIT_OBJS_x86/forms := x86/forms $(ENGINE_UNIT_OBJS_x86/decode)
@@ -297,7 +287,19 @@ $(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
 endef
 $(foreach unit,$(ENGINE_WING_UNITS),$(eval $(call engine_wing_unit,$(unit))))
 
+# Those that stand alone are built with AddressSanitizer and UBSan.
+ENGINE_ASAN_UNITS := codecache/vmmapset process/seccomp_bpf
+ENGINE_WING_TESTS += $(foreach u,$(ENGINE_ASAN_UNITS),\
+    $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
+
+define engine_asan_unit
+$(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
+    $(BUILD)/obj/asan/tests/unit/$(dir $(1))test_$(notdir $(1)).o $(call asan_objs,engine/$(1).c)
+	$$(call link_asan,-lcmocka)
+endef
+$(foreach unit,$(ENGINE_ASAN_UNITS),$(eval $(call engine_asan_unit,$(unit))))
+
 CHECKS += check-engine-unit
 .PHONY: check-engine-unit
-check-engine-unit: $(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) $(ENGINE_WING_TESTS)
+check-engine-unit: $(ENGINE_WING_TESTS)
 	@for test in $^; do CMOCKA_MESSAGE_OUTPUT=TAP $$test || exit 1; done

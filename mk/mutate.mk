@@ -66,7 +66,6 @@ mutate-runs:
 	$(call mutate_programs,cli/,$(CLI_TESTS))
 	$(foreach t,$(MUTATE_BATS),$(info cli/|$(MUTATE_CLI) $(MUTATE_CLI_$(t))|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
 	$(mutate_suites)
-	$(call mutate_programs,engine/,$(ENGINE_UNITS:%=$(BUILD)/tests/test_engine_%) \
-	    $(ENGINE_WING_TESTS) $(STATE_UNITS))
+	$(call mutate_programs,engine/,$(ENGINE_WING_TESTS))
 	$(mutate_engine)
 	@:

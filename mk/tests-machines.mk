@@ -5,7 +5,7 @@
 # machine, an hour when busy.
 # NAME='epyc la57' runs only these machines, PARTS='guest state' only these parts.
 
-MACHINES_WINGS := codecache count emit process replay run signal syscalls thread translate x86
+MACHINES_WINGS := base codecache count emit process replay run signal spool syscalls thread translate x86
 MACHINES_BUILT := \
     $(patsubst tests/guest/%.S,$(BUILD)/tests/guest/%,$(wildcard tests/guest/*.S)) \
     $(patsubst tests/guest/%.c,$(BUILD)/tests/guest/%,$(wildcard tests/guest/*.c)) \
@@ -15,7 +15,6 @@ MACHINES_BUILT := \
     $(addprefix $(BUILD)/tests/native/,start registers-static registers-static-pie \
     $(addprefix probe-,static static-pie pie nopie pie-2m static-2m joint joint-static bss-apart \
     execstack high)) \
-    $(addprefix $(BUILD)/tests/test_engine_,decode elf memory mini spooler) \
     $(addprefix $(BUILD)/fuzz/insn/,insn_gen insn_cmp insn_claims guest.o guest-avx2.o)
 
 .PHONY: check-machines

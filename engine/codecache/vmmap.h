@@ -48,8 +48,8 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 // with the translation lock held.
 u32 vmmap_spool_map(u64 addr);
 
-// The highest free room of `len` bytes below `top`, as far as is known here, that touches nothing of
-// the engine's; 0: there is none.
+// The highest free room of `len` bytes below `top`, as far as is known here, that touches nothing
+// of the engine's; 0: there is none.
 u64 vmmap_gap(u64 len, u64 top);
 
 // Whether the kernel, which takes the highest gap, finds `len` bytes above what is kept for thread

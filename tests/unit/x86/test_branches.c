@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/decode.c, the very object that the engine is linked from:
-// what kind an instruction is of, where a branch leads. The bytes are written by hand after the
-// Intel SDM, volume 2; what depends on the make of processor is asked of cpuid. What the decoder
-// says of flags, registers and memory is held against the processor by fuzz/insn_claims.c.
+// engine/x86/decode.c, the very object that the engine is linked from: what kind an instruction is
+// of, where a branch leads. The bytes are written by hand after the Intel SDM, volume 2; what
+// depends on the make of processor is asked of cpuid. What the decoder says of flags, registers and
+// memory is held against the processor by fuzz/insn_claims.c.
 #include <cpuid.h>
 #include <setjmp.h>
 #include <stdarg.h>
