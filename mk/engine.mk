@@ -30,7 +30,7 @@ ENGINE_ZYDIS_FLAGS := -DZYAN_NO_LIBC -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_E
 ENGINE_CFLAGS := $(ENGINE_CODEGEN) $(ENGINE_ISOLATE) $(WARNINGS) -I. $(ENGINE_ZYDIS_FLAGS)
 ENGINE_LDFLAGS := -nostdlib -static -Wl,-Ttext-segment=$(ENGINE_BASE_ADDRESS) -Wl,-z,defs \
     -Wl,-z,noexecstack -Wl,--build-id -Wl,--gc-sections -Wl,-z,max-page-size=4096 \
-    -Wl,--sort-section=alignment
+    -Wl,--sort-section=alignment -Wl,-T,engine/run/image.ld
 
 FLAGS_WATCH += $(ENGINE_CFLAGS) $(ENGINE_HIDDEN) $(ENGINE_LDFLAGS)
 
@@ -58,7 +58,7 @@ $(ENGINE_TREE):
 	@mkdir -p $(@D)
 	@ln -sfn $(BSD_INCLUDE)/bsd/sys/$(@F) $@
 
-$(ENGINE): $(ENGINE_OBJS)
+$(ENGINE): $(ENGINE_OBJS) engine/run/image.ld
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ENGINE_LDFLAGS) -o $@ $(filter %.o,$^)
@@ -140,8 +140,9 @@ ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_S
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/where count/strings \
     translate/translate thread/loans
-ENGINE_WING_UNITS += base/heap base/mini process/elf spool/spooler x86/branches
+ENGINE_WING_UNITS += base/heap base/limits base/mini process/elf spool/spooler x86/branches
 ENGINE_UNIT_OBJS_base/heap := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S
+ENGINE_UNIT_OBJS_base/limits := base/limits base/mini
 ENGINE_UNIT_OBJS_base/mini := base/mini
 ENGINE_UNIT_OBJS_process/elf := base/mini process/elf
 ENGINE_UNIT_OBJS_spool/spooler := $(ENGINE_UNIT_OBJS_base/heap) spool/spooler spool/copy spool/fds spool/log \
@@ -197,7 +198,7 @@ ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
 
 ENGINE_WING_UNITS += run/dispatch run/launch
 ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
-ENGINE_UNIT_OBJS_run/launch := base/pages run/launch run/stack base/mini
+ENGINE_UNIT_OBJS_run/launch := base/limits base/pages run/launch run/stack base/mini
 
 ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end syscalls/ptrace
 ENGINE_WING_UNITS += signal/die process/birth process/fork

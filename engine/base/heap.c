@@ -105,8 +105,7 @@ static u64 take_top(u64 bytes)
             engine_die("engine memory is used up: more than %lu GiB", ENGINE_HEAP_SIZE >> 30);
         long r = grow(step);
         if (r)
-            engine_die("out of memory: the kernel refuses %lu KiB more (error %ld)", step >> 10,
-                       -r);
+            limits_die("the engine's memory", step >> 10, r);
     }
     heap_top += bytes;
     return start;

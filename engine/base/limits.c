@@ -2,6 +2,7 @@
 // Limits that are lifted for a call (limits.h).
 #include "engine/base/limits.h"
 
+#include "engine/base/mini.h"
 #include "engine/base/sys.h"
 
 // Sets *was to what it was; false: it is as it was.
@@ -34,4 +35,28 @@ long limits_mmap(u64 addr, u64 bytes, int prot, int flags, int fd, u64 offset)
         if (lifted[i])
             sys_prlimit(on_memory[i], &was[i], NULL);
     return got;
+}
+
+void limits_die(const char *what, u64 kib, long error)
+{
+    static const char *const are[][2] = {
+        { "on memory (ulimit -d ", "" },
+        { "", "on address space (ulimit -v " },
+        { "on memory (ulimit -d ", ") or on address space (ulimit -v " },
+    };
+    struct k_rlimit data = { ~0ul, ~0ul }, as = data;
+    char text[128], data_kib[24] = "", as_kib[24] = "";
+
+    sys_prlimit(RLIMIT_DATA, NULL, &data);
+    sys_prlimit(RLIMIT_AS, NULL, &as);
+    if (error != -ENOMEM || (!~data.cur && !~as.cur))
+        engine_die("cannot map %lu KiB for %s: error %ld", kib, what, -error);
+    if (~data.cur)
+        mini_format(data_kib, sizeof(data_kib), "%lu", data.cur >> 10);
+    if (~as.cur)
+        mini_format(as_kib, sizeof(as_kib), "%lu", as.cur >> 10);
+    const char *const *is = are[~data.cur ? (~as.cur ? 2 : 0) : 1];
+
+    mini_format(text, sizeof(text), "%s%s%s%s)", is[0], data_kib, is[1], as_kib);
+    engine_die("cannot map %lu KiB for %s: the limit %s is too low: raise it", kib, what, text);
 }

@@ -10,4 +10,7 @@
 // As sys_mmap; once more with the limits on memory lifted where it says ENOMEM.
 long limits_mmap(u64 addr, u64 bytes, int prot, int flags, int fd, u64 offset);
 
+// Ends the process with a sentence: so much for `what` could not be had, and which limits are set.
+_Noreturn void limits_die(const char *what, u64 kib, long error);
+
 #endif

@@ -2,6 +2,12 @@
 // Where the kernel enters the engine, and where `--native` leaves it. C code runs on a stack of the
 // engine's own from its first instruction on: the initial stack is the client's, exactly as the
 // kernel made it.
+//
+// What is zero at first (image.ld) is mapped here, without a stack, which would be part of it.
+
+#define SYS_MMAP 9
+#define WHERE    0x32 // MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED
+
     .text
 
     .globl _start
@@ -9,9 +15,25 @@
     .type _start, @function
 _start:
     xor %ebp, %ebp
+    mov $SYS_MMAP, %eax
+    lea launch_zeroed(%rip), %rdi
+    lea launch_zeroed_end(%rip), %rsi
+    sub %rdi, %rsi
+    mov $3, %edx // PROT_READ | PROT_WRITE
+    mov $WHERE, %r10d
+    mov $-1, %r8
+    xor %r9d, %r9d
+    syscall
+    cmp %rdi, %rax
+    jne refused
     mov %rsp, %rdi // where argc is
     lea launch_stack_top(%rip), %rsp
     call launch_main
+    hlt
+refused:
+    mov %rsp, %rdi // there will be no client
+    and $-16, %rsp
+    call launch_refused
     hlt
     .size _start, . - _start
 

@@ -11,6 +11,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
+#include "engine/base/limits.h"
 #include "engine/base/mini.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
@@ -166,25 +167,33 @@ static u64 cache_limit(void)
     return (u64)probe + PAGE_SIZE;
 }
 
-// The code cache. Where --cache-size says nothing: an eighth of the address space that RLIMIT_AS
-// allows, or less if that is taken already.
+// Whether that much is more than a part of what a limit on memory allows.
+static bool is_much(int which, u64 bytes)
+{
+    struct k_rlimit limit;
+
+    return sys_prlimit(which, NULL, &limit) == 0 && bytes > limit.cur / 8;
+}
+
+// The code cache. Where --cache-size says nothing: an eighth of what the limits on memory allow, or
+// less if that is taken already.
 static void make_cache(void)
 {
     u32 kib = spool->cache_kib ? spool->cache_kib : CACHE_KIB;
     u64 limit = pinned() ? PINNED_CACHE_END : cache_limit();
-    struct k_rlimit as;
     int ret;
 
-    if (!spool->cache_kib && sys_prlimit(RLIMIT_AS, NULL, &as) == 0)
-        while (kib > CACHE_KIB_LEAST && (u64)kib << 10 > as.cur / 8)
+    if (!spool->cache_kib)
+        while (kib > CACHE_KIB_LEAST &&
+               (is_much(RLIMIT_AS, (u64)kib << 10) || is_much(RLIMIT_DATA, (u64)kib << 10)))
             kib /= 2;
     while ((ret = tcache_init(limit, kib, dispatch_calls)) == -ENOMEM && !spool->cache_kib &&
            kib > CACHE_KIB_LEAST)
         kib /= 2;
     if (ret)
-        engine_die("cannot make a code cache of %u KiB: error %d; raise the limit on address space "
-                   "(ulimit -v) or give a smaller --cache-size",
-                   kib, -ret);
+        limits_die(spool->cache_kib ? "the code cache (a smaller --cache-size may do)"
+                                    : "the code cache",
+                   kib, ret);
     spool->cache_kib = kib;
 }
 
@@ -403,6 +412,27 @@ static _Noreturn void run_natively(const struct start *s, u64 entry)
     sys_close(fds_spool());
     sys_close(engine_log_fd);
     start_native((u64)s->sp, entry);
+}
+
+// Nothing is mapped that is zero at first (launch.S): no static variable, no function that might
+// use one.
+#if defined(__has_attribute) && __has_attribute(no_sanitize_coverage)
+__attribute__((no_sanitize_coverage))
+#endif
+void launch_refused(const u64 *sp)
+{
+    static const char why[] =
+        "quern: the limit on memory (ulimit -d) or on address space (ulimit -v) is too low for the "
+        "engine to start: raise it\n";
+    const char *fds = sp[0] >= 3 ? (const char *)sp[2] : "";
+    int fd = 0;
+
+    sys_write(2, why, sizeof(why) - 1);
+    while (*fds >= '0' && *fds <= '9' && fd < 100000000)
+        fd = fd * 10 + *fds++ - '0';
+    if (fd)
+        spooler_forget(fd);
+    sys_exit_group(ENGINE_DIE_STATUS);
 }
 
 void launch_main(u64 *sp)

@@ -16,6 +16,9 @@
 // removed. The client's arguments follow.
 _Noreturn void launch_main(u64 *sp);
 
+// Where even the engine's own variables cannot be had: says so, and leaves nothing behind.
+_Noreturn void launch_refused(const u64 *sp);
+
 // launch.S
 _Noreturn void start_native(u64 rsp, u64 rip);
 

@@ -117,6 +117,35 @@ static long area_reach(struct spooler_area *a, u64 need)
     return ret;
 }
 
+// Called, too, where nothing is mapped that is zero at first: no static variable, and no other
+// function.
+#if defined(__has_attribute) && __has_attribute(no_sanitize_coverage)
+__attribute__((no_sanitize_coverage))
+#endif
+void spooler_forget(int fd)
+{
+    static const char folder[] = "/proc/self/fd/";
+    char link[sizeof(folder) + 16], path[4096];
+    u64 at = sizeof(link) - 1, head[2];
+    u32 n = (u32)fd;
+
+    // As it is made: its magic number, its version, and SPOOL_NEW.
+    if (sys_pread(fd, head, sizeof(head), 0) != sizeof(head) || head[0] != SPOOL_MAGIC ||
+        head[1] != ((u64)SPOOL_NEW << 32 | SPOOL_VERSION))
+        return;
+    link[at] = '\0';
+    do
+        link[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    for (u64 i = sizeof(folder) - 1; i-- > 0;)
+        link[--at] = folder[i];
+    long len = sys_readlinkat(AT_FDCWD, link + at, path, sizeof(path));
+    if (len > 0 && len < (long)sizeof(path)) {
+        path[len] = '\0';
+        sys_unlink(path);
+    }
+}
+
 void spooler_map(int fd)
 {
     struct spool_header head;
@@ -135,6 +164,7 @@ void spooler_map(int fd)
     long ret = spooler_grow_file(fd, &spooler_file_size, SPOOL_THREADS_OFF);
     if (ret)
         engine_die("cannot make the spool %lu bytes large: error %ld", SPOOL_THREADS_OFF, -ret);
+    u64 last = 0;
     // fds_init has not run yet: the first pieces are mapped from fd.
     for (u32 i = 0; i < AREA_COUNT && ret == 0; i++) {
         struct spooler_area *a = &spooler_areas[i];
@@ -146,10 +176,12 @@ void spooler_map(int fd)
         if (bytes > a->size)
             bytes = PAGE_UP(a->size);
         ret = spooler_map_shared(fd, SPOOLER_BASE + a->start, bytes, a->start, MAP_FIXED_NOREPLACE);
-        a->mapped = bytes;
+        a->mapped = last = bytes;
     }
-    if (ret)
-        engine_die("cannot map the spool at 0x%lx: error %ld", (u64)SPOOLER_BASE, -ret);
+    if (ret) {
+        spooler_forget(fd);
+        limits_die("the spool", last >> 10, ret);
+    }
     spool = spooler_at(0);
 }
 

@@ -18,6 +18,9 @@ extern struct spool_header *spool;
 // with a sentence when it cannot be used.
 void spooler_map(int fd);
 
+// Removes the file of a spool that nobody has mapped yet, in a process that cannot begin.
+void spooler_forget(int fd);
+
 // The spool's descriptor, opened anew if somebody has closed it; -errno where that is impossible.
 int spooler_fd(void);
 

@@ -6,7 +6,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -77,6 +79,11 @@ void spooler_map(int fd)
     spool_fd = fd;
     spool = &header;
     note('S');
+}
+
+void spooler_forget(int fd)
+{
+    dprintf(2, "forgotten: %d\n", fd);
 }
 
 void spooler_drop(void)
@@ -513,23 +520,59 @@ static void test_cache(void **state)
     assert_int_equal(launch(), 1);
     assert_int_equal(cache_kib, 16384);
     assert_int_equal(header.cache_kib, 16384);
-    // An eighth of the address space at most, but never less than 4 MiB: of 32 MiB, and of 8.
-    for (u64 as = 32ul << 20; as >= 8ul << 20; as /= 4) {
+    // An eighth of either limit at most, but never less than 4 MiB: of 64 MiB, of 32, and of 8.
+    for (u32 i = 0; i < 6; i++) {
+        const u64 kib[] = { 8192, 4096, 4096 }, mib[] = { 64, 32, 8 };
+        int which = i % 2 ? RLIMIT_AS : RLIMIT_DATA;
         struct k_rlimit limit, small;
 
-        assert_int_equal(sys_prlimit(RLIMIT_AS, NULL, &limit), 0);
-        small = (struct k_rlimit){ as, limit.max };
+        assert_int_equal(sys_prlimit(which, NULL, &limit), 0);
+        small = (struct k_rlimit){ mib[i / 2] << 20, limit.max };
         setup(state);
-        sys_prlimit(RLIMIT_AS, &small, NULL);
+        sys_prlimit(which, &small, NULL);
         int how = launch();
-        sys_prlimit(RLIMIT_AS, &limit, NULL);
+        sys_prlimit(which, &limit, NULL);
         assert_int_equal(how, 1);
-        assert_int_equal(cache_kib, 4096);
+        assert_int_equal(cache_kib, kib[i / 2]);
     }
     setup(state);
     header.cache_kib = 5000; // as asked for
     assert_int_equal(launch(), 1);
     assert_int_equal(cache_kib, 5000);
+}
+
+// Said on standard error, with the status of what cannot begin; the first of the descriptors is the
+// spool's.
+static void test_refused(void **state)
+{
+    static const char said[] =
+        "quern: the limit on memory (ulimit -d) or on address space (ulimit -v) is too low for the "
+        "engine to start: raise it\n";
+    static const struct {
+        u64 argc;
+        const char *fds, *then;
+    } starts[] = { { 3, "1234,5,6", "forgotten: 1234\n" }, { 3, "x", "" }, { 1, NULL, "" } };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(starts); i++) {
+        u64 sp[] = { starts[i].argc, (u64) "name", (u64)starts[i].fds };
+        char text[256] = "", expected[256];
+        int to[2], status = 0;
+
+        assert_int_equal(pipe(to), 0);
+        long child = fork();
+        if (child == 0) {
+            dup2(to[1], 2);
+            launch_refused(sp);
+        }
+        close(to[1]);
+        assert_int_equal(sys_call4(SYS_wait4, (u64)child, (u64)&status, 0, 0), child);
+        assert_int_equal(status, 125 << 8);
+        assert_true(read(to[0], text, sizeof(text) - 1) > 0);
+        close(to[0]);
+        snprintf(expected, sizeof(expected), "%s%s", said, starts[i].then);
+        assert_string_equal(text, expected);
+    }
 }
 
 // What --native leaves: nothing of the engine's is made.
@@ -588,6 +631,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_stack, setup),   cmocka_unit_test_setup(test_vector, setup),
         cmocka_unit_test_setup(test_options, setup), cmocka_unit_test_setup(test_cache, setup),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test_setup(test_native, setup),  cmocka_unit_test_setup(test_other_ways, setup),
         cmocka_unit_test_setup(test_name, setup),
     };

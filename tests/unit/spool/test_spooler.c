@@ -628,9 +628,44 @@ static void full(void **state)
     assert_int_equal(access(own, F_OK), -1);
 }
 
+// The file of a spool that nobody has begun with is removed; one in use is not, nor what is none.
+static void forgotten(void **state)
+{
+    static const struct {
+        uint64_t magic;
+        uint32_t version, spool_state;
+        bool gone;
+    } files[] = {
+        { SPOOL_MAGIC, SPOOL_VERSION, SPOOL_NEW, true },
+        { SPOOL_MAGIC, SPOOL_VERSION, SPOOL_RUNNING, false },
+        { SPOOL_MAGIC, SPOOL_VERSION + 1, SPOOL_NEW, false },
+        { SPOOL_MAGIC + 1, SPOOL_VERSION, SPOOL_NEW, false },
+    };
+    char name[600];
+
+    (void)state;
+    snprintf(name, sizeof(name), "%s/another", folder);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct spool_header h = { .magic = files[i].magic,
+                                  .version = files[i].version,
+                                  .state = files[i].spool_state };
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600), high = fcntl(fd, F_DUPFD, 120);
+
+        assert_true(fd >= 0 && high >= 120);
+        assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+        spooler_forget(i == 1 ? fd : high);
+        assert_int_equal(access(name, F_OK), files[i].gone ? -1 : 0);
+        unlink(name);
+        close(fd);
+        close(high);
+    }
+    spooler_forget(121); // not open
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forgotten),
         cmocka_unit_test(descriptors),     cmocka_unit_test(log_moves),
         cmocka_unit_test(together),        cmocka_unit_test(strings),
         cmocka_unit_test(mappings),        cmocka_unit_test(blocks),
