@@ -20,18 +20,19 @@ static bool lift(int which, struct k_rlimit *was)
 
 long limits_mmap(u64 addr, u64 bytes, int prot, int flags, int fd, u64 offset)
 {
-    static const int on_memory[] = { RLIMIT_AS, RLIMIT_DATA };
-    struct k_rlimit was[2];
-    bool lifted[2];
+    // The last one is said by EAGAIN, where the client has asked that all memory be locked.
+    static const int on_memory[] = { RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK };
+    struct k_rlimit was[3];
+    bool lifted[3];
     long got = sys_mmap(addr, bytes, prot, flags, fd, offset);
 
-    if (got != -ENOMEM)
+    if (got != -ENOMEM && got != -EAGAIN)
         return got;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         lifted[i] = lift(on_memory[i], &was[i]);
-    if (lifted[0] || lifted[1])
+    if (lifted[0] || lifted[1] || lifted[2])
         got = sys_mmap(addr, bytes, prot, flags, fd, offset);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (lifted[i])
             sys_prlimit(on_memory[i], &was[i], NULL);
     return got;

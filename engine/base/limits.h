@@ -7,7 +7,7 @@
 
 #include "engine/base/types.h"
 
-// As sys_mmap; once more with the limits on memory lifted where it says ENOMEM.
+// As sys_mmap; once more with the limits on memory lifted where these may be why it failed.
 long limits_mmap(u64 addr, u64 bytes, int prot, int flags, int fd, u64 offset);
 
 // Ends the process with a sentence: so much for `what` could not be had, and which limits are set.

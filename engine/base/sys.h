@@ -315,13 +315,14 @@ struct k_pollfd {
 #define ITIMER_VIRTUAL 1
 #define ITIMER_PROF    2
 
-#define RLIMIT_CPU    0
-#define RLIMIT_FSIZE  1
-#define RLIMIT_DATA   2
-#define RLIMIT_STACK  3
-#define RLIMIT_CORE   4
-#define RLIMIT_NOFILE 7
-#define RLIMIT_AS     9
+#define RLIMIT_CPU     0
+#define RLIMIT_FSIZE   1
+#define RLIMIT_DATA    2
+#define RLIMIT_STACK   3
+#define RLIMIT_CORE    4
+#define RLIMIT_NOFILE  7
+#define RLIMIT_MEMLOCK 8
+#define RLIMIT_AS      9
 #define RLIM_INFINITY (~0ul)
 
 #define ARCH_SET_GS         0x1001

@@ -58,6 +58,40 @@ static void test_lifted(void **state)
     assert_int_equal(child(lifted, RLIMIT_DATA), 0);
 }
 
+// Where all memory to come is to be locked. Who may lock any does not meet the limit.
+static int locked(int unused)
+{
+    struct k_rlimit low = { 64 << 10, 0 }, now;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+
+    (void)unused;
+    if (sys_call3(SYS_setresuid, 65534, 65534, 65534) && !sys_call1(SYS_geteuid, 0))
+        return 1;
+    if (sys_prlimit(RLIMIT_MEMLOCK, NULL, &now))
+        return 2;
+    low.max = now.max;
+    if (sys_prlimit(RLIMIT_MEMLOCK, &low, NULL) || sys_call1(SYS_mlockall, 2 /* MCL_FUTURE */))
+        return 3;
+    if (sys_mmap(0, 1 << 20, PROT_READ | PROT_WRITE, flags, -1, 0) != -EAGAIN)
+        return 4;
+    if (sys_failed(limits_mmap(0, 1 << 20, PROT_READ | PROT_WRITE, flags, -1, 0)))
+        return 5;
+    return sys_prlimit(RLIMIT_MEMLOCK, NULL, &now) || now.cur != low.cur || now.max != low.max;
+}
+
+static void test_locked(void **state)
+{
+    struct k_rlimit now;
+
+    (void)state;
+    assert_int_equal(sys_prlimit(RLIMIT_MEMLOCK, NULL, &now), 0);
+    if (now.max < 2 << 20) {
+        print_message("the hard limit on locked memory is below 2 MiB\n");
+        skip();
+    }
+    assert_int_equal(child(locked, 0), 0);
+}
+
 static const struct {
     u64 data, as;
     long error;
@@ -111,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lifted),
+        cmocka_unit_test(test_locked),
         cmocka_unit_test(test_die),
     };
 
