@@ -6,6 +6,7 @@
 #ifndef QUERN_ENGINE_COUNT_CALLS_H
 #define QUERN_ENGINE_COUNT_CALLS_H
 
+#include "engine/count/frames.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "share/spool.h"
@@ -29,23 +30,6 @@ void calls_borrow_end(struct thread *t, const struct calls_save *save);
 
 // What the counters of a block's instruction count, for calls_count(). @holds(translation lock)
 void calls_own(const struct spool_counters *c, u32 first);
-
-// With --replay misses are found later, and with them what they add to calls: those keep totals of
-// their own, beside the misses, and a part of each frame. In between, what is done to frames goes
-// into the record: translated code puts it there, and this hook (replay/log.c), in its order.
-enum calls_late {
-    CALLS_ENTER, // the frame has been made
-    CALLS_LEAVE, // it has ended: counters of its edge grow, from this one on
-    CALLS_BACK,  // it was a signal's: the totals are again what they were
-};
-extern void (*calls_record)(struct thread *t, enum calls_late what, const struct spool_frame *f,
-                            u32 counter);
-// And what has been put there is simulated.
-extern void (*calls_simulate)(struct thread *t);
-// One of them is done. frame: the low half of its address.
-void calls_replay(struct thread *t, enum calls_late what, u32 frame, u32 counter);
-// What a thread needs for that.
-void calls_thread_init(struct thread *t);
 
 // A string instruction or gather has been recorded: its elements count now.
 void calls_elements(struct thread *t, enum spool_event e, u64 n);

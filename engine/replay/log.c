@@ -90,13 +90,13 @@ static void append(struct thread *t, u64 word)
     t->log += 8;
 }
 
-// calls_record
-static void call(struct thread *t, enum calls_late what, const struct spool_frame *f, u32 counter)
+// frames_record
+static void call(struct thread *t, enum frames_late what, const struct spool_frame *f, u32 counter)
 {
     static const u32 id[] = {
-        [CALLS_ENTER] = LOG_ENTER, [CALLS_LEAVE] = LOG_LEAVE, [CALLS_BACK] = LOG_BACK
+        [FRAMES_ENTER] = LOG_ENTER, [FRAMES_LEAVE] = LOG_LEAVE, [FRAMES_BACK] = LOG_BACK
     };
-    u32 words = what == CALLS_LEAVE ? 2 : 1;
+    u32 words = what == FRAMES_LEAVE ? 2 : 1;
 
     // What is behind it first, then its id: whoever is killed leaves all of it or nothing.
     room_for(t, words);
@@ -110,8 +110,8 @@ void log_init(void)
 {
     if (!tb_config.defer)
         return;
-    calls_record = call;
-    calls_simulate = log_drain;
+    frames_record = call;
+    frames_simulate = log_drain;
     replay_init();
     replayer_init();
     replayer_start();
@@ -133,7 +133,7 @@ void log_thread_init(struct thread *t)
     if (tb_config.defer)
         buffers_init(t);
     replayer_thread_init(t);
-    calls_thread_init(t);
+    frames_thread_init(t);
 }
 
 bool log_has_room(void)

@@ -39,15 +39,15 @@ static u32 between(struct thread *t, const u64 *at)
     case LOG_STACK: t->replay_sp = at[1]; return 2;
     case LOG_ENTER:
         ll_drain(t);
-        calls_replay(t, CALLS_ENTER, frame, 0);
+        frames_replay(t, FRAMES_ENTER, frame, 0);
         return 1;
     case LOG_LEAVE:
         ll_drain(t);
-        calls_replay(t, CALLS_LEAVE, frame, (u32)at[1]);
+        frames_replay(t, FRAMES_LEAVE, frame, (u32)at[1]);
         return 2;
     case LOG_BACK:
         ll_drain(t);
-        calls_replay(t, CALLS_BACK, frame, 0);
+        frames_replay(t, FRAMES_BACK, frame, 0);
         return 1;
     default: return 0;
     }

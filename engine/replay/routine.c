@@ -108,7 +108,7 @@ struct maker {
 // -- calls --
 //
 // What a thread has done to a frame is found between records, most often behind the call or return:
-// there it is expected, and this is called. What calls_replay() does, with every total at once.
+// there it is expected, and this is called. What frames_replay() does, with every total at once.
 
 static struct {
     const u8 *enter, *leave, *back;

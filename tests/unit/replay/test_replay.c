@@ -88,13 +88,13 @@ void calls_counted(struct thread *of, u32 counter, u64 n)
     fail();
 }
 
-void calls_replay(struct thread *of, enum calls_late what, u32 frame, u32 counter)
+void frames_replay(struct thread *of, enum frames_late what, u32 frame, u32 counter)
 {
     assert_ptr_equal(of, t);
-    if (what == CALLS_LEAVE)
+    if (what == FRAMES_LEAVE)
         tell("l%x,%u", frame, counter);
     else
-        tell("%c%x", what == CALLS_ENTER ? 'e' : 'b', frame);
+        tell("%c%x", what == FRAMES_ENTER ? 'e' : 'b', frame);
 }
 
 void strings_replay(struct thread *of, const u64 *slot, u64 pc, u32 what, u32 counter)

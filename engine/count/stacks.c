@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT
+// Stacks (stacks.h).
+#include "engine/count/stacks.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/base/mini.h"
+#include "engine/base/safemem.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+
+// A program may have several stacks, and go from one to the next by setting the stack pointer:
+// coroutines. Each has frames and totals of its own, which are put aside while it is left, in the
+// spool, and taken up again, by whichever thread, when the stack pointer becomes what it was then.
+//
+// A function that only calls another one on a second stack stays its caller, which is a bridge:
+// only control that goes on there without a call is the second stack's. What has been called over a
+// bridge ends with it: when control comes back, or leaves for a third stack (Go's scheduler).
+
+#define STACK_ROOM  16384 // so little further down may be room on the same stack
+#define STACK_NEAR  4096  // what is left and taken up may differ by what the switch pushes
+#define STACK_ABOVE 256   // and what a fresh one's first function finds above its beginning
+#define STACK_ALIKE \
+    3 // so many calls that return to the same places are those of a stack that was moved
+
+struct calls_left {
+    struct spool_saved *at;
+    u64 sp, end;
+    u32 bridges; // beyond which it has gone on; `last` is relative to the first frame
+    struct thread_bridge bridge[THREAD_BRIDGES];
+};
+
+static struct {
+    struct lock lock;
+    struct calls_left **left;
+    u32 count, room;
+    u64 used; // bytes of records
+} stacks;
+
+// A record with room for so many bytes of frames; NULL when there is none left. @holds(stacks.lock)
+static struct spool_saved *saved_take(u64 bytes)
+{
+    u64 base = frames_base(SPOOL_THREADS_MAX), need = sizeof(struct spool_saved);
+    struct spool_saved *s;
+
+    while (need < sizeof(*s) + bytes)
+        need *= 2;
+    for (u64 at = 0; at < stacks.used; at += s->bytes) {
+        s = (struct spool_saved *)(base + at);
+        if (!s->frames && s->bytes == need)
+            return s;
+    }
+    if (spooler_stack_reach(SPOOL_THREADS_MAX, stacks.used + need + sizeof(*s)))
+        return NULL;
+    s = (struct spool_saved *)(base + stacks.used);
+    s->bytes = need;
+    stacks.used += need;
+    return s;
+}
+
+static void copy_words(u64 *to, const u64 *from, u64 bytes)
+{
+    for (u64 i = 0; i < bytes / 8; i++)
+        to[i] = from[i];
+}
+
+// What replays keep of the frames goes with them, and what each is then is complete.
+static void late_put_aside(struct thread *t, struct spool_saved *s, u64 bytes)
+{
+    copy_words(s->totals + frames.often, frames_late_totals(t) + frames.often,
+               (frames.events - frames.often) * 8ul);
+    for (u64 at = 0; at < bytes; at += frames.frame) {
+        struct spool_frame *f = (struct spool_frame *)((u64)(s + 1) + at);
+        const struct spool_frame *late = (const struct spool_frame *)(t->calls_late + at);
+
+        f->key |= SPOOL_FRAME_FILLED;
+        for (u32 i = frames.often; i < frames.events; i++)
+            f->before[i] = late->before[i];
+    }
+}
+
+static void late_take_up(struct thread *t, u64 bytes)
+{
+    for (u64 at = 0; at < bytes; at += frames.frame) {
+        struct spool_frame *f = (struct spool_frame *)(t->calls_base + at);
+        struct spool_frame *late = (struct spool_frame *)(t->calls_late + at);
+
+        f->key &= ~SPOOL_FRAME_FILLED;
+        for (u32 i = frames.often; i < frames.events; i++)
+            late->before[i] = f->before[i];
+    }
+}
+
+// So many functions are open more, or less, as the frames of a stack say.
+static void open_again(struct thread *t, u64 last, u64 by)
+{
+    u64 base = frames_base(t->slot);
+
+    for (u64 at = base; tb_config.contexts && at <= last; at += frames.frame) {
+        u32 depth = contexts_of((const struct spool_frame *)at)->depth;
+
+        if (depth)
+            t->counters[depth] += by;
+    }
+}
+
+// The client leaves its stack at sp. Where there is no room for the frames, they end.
+static void stack_leave(struct thread *t, u64 sp)
+{
+    struct thread_own *own = thread_own(t);
+    u64 base = frames_base(t->slot);
+    u64 bytes = t->counters[frames.top] + frames.frame - base;
+    struct calls_left *l = NULL;
+    struct spool_saved *s;
+
+    frames_fill(t);
+    if (tb_config.defer)
+        frames_simulate(t);
+    lock_take(&stacks.lock);
+    s = saved_take(bytes);
+    if (s) {
+        if (stacks.count == stacks.room) {
+            u32 room = stacks.room ? stacks.room * 2 : 64;
+            struct calls_left **more = heap_alloc(room * sizeof(*more));
+
+            copy_words((u64 *)more, (u64 *)stacks.left, stacks.count * sizeof(*more));
+            heap_free(stacks.left, stacks.room * sizeof(*more));
+            stacks.left = more;
+            stacks.room = room;
+        }
+        l = heap_alloc(sizeof(*l));
+        *l = (struct calls_left){ .at = s, .sp = sp, .end = t->calls_end, .bridges = own->bridges };
+        for (u32 i = 0; i < own->bridges; i++) {
+            l->bridge[i] = own->bridge[i];
+            l->bridge[i].last -= base;
+        }
+        stacks.left[stacks.count++] = l;
+        copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
+        copy_words(s->totals, frames_totals(t), frames.events * 8ul);
+        if (tb_config.defer)
+            late_put_aside(t, s, bytes);
+        s->frames = bytes;
+        open_again(t, t->counters[frames.top], ~0ul);
+    } else {
+        while (t->counters[frames.top] > base)
+            frames_pop(t->counters);
+        open_again(t, base, ~0ul);
+    }
+    t->counters[frames.top] = base;
+    own->bridges = 0;
+    lock_drop(&stacks.lock);
+}
+
+// A function begins on a stack that nobody has seen.
+static void stack_begin(struct thread *t, u64 sp, u64 target)
+{
+    u64 base = frames_base(t->slot);
+    struct spool_frame *f;
+
+    t->calls_end = sp + STACK_ABOVE;
+    t->counters[frames.top] = base - frames.frame;
+    f = frames_enter_root(t, target, FRAMES_KEY_NONE, ~0ul);
+    frames_fill_root(t, f);
+}
+
+// Where a call returns to; 0: nobody knows.
+static u64 return_of(const struct spool_frame *f)
+{
+    return f->sp == ~0ul ? 0 : (f->key - f->sp) & ~SPOOL_FRAME_FLAGS;
+}
+
+// Whether control that is to be at target with stack pointer sp returns from f, the last call of a
+// stack whose first frame is `base`, and its stack has been copied elsewhere in between: the calls
+// before it, too, return where they did, and lie as far apart.
+static bool stack_moved(const struct spool_frame *base, const struct spool_frame *f, u64 target,
+                        u64 sp)
+{
+    u64 by = sp - 8 - f->sp, back;
+
+    if (return_of(f) != target || by + STACK_ABOVE <= 2ul * STACK_ABOVE)
+        return false;
+    for (u32 n = 0; n < STACK_ALIKE; n++) {
+        u64 at = f->sp;
+
+        while (f > base && f->sp == at)
+            f = frames_below(f);
+        if (!return_of(f) || (f->key & SPOOL_FRAME_SIGNAL))
+            return true;
+        if (safe_read_u64(f->sp + by, &back) || back != return_of(f))
+            return false;
+    }
+    return true;
+}
+
+// All calls from f on, downwards, that lie on its stack have been moved with it.
+static void stack_move(struct thread *t, struct spool_frame *f, u64 by)
+{
+    const struct spool_frame *base = (const struct spool_frame *)frames_base(t->slot);
+    u64 from = f->sp;
+
+    for (; f >= base; f = frames_below(f)) {
+        if (f->sp < from || f->sp > t->calls_end)
+            continue;
+        f->sp += by;
+        f->key = ((f->key + by) & ~SPOOL_FRAME_FLAGS) | (f->key & SPOOL_FRAME_FLAGS);
+    }
+    t->calls_end += by;
+}
+
+static const struct spool_frame *left_top(const struct calls_left *l)
+{
+    return (const struct spool_frame *)((u64)(l->at + 1) + l->at->frames - frames.frame);
+}
+
+// The stack that was left at sp; or whose last call returns to target, with stack pointer `behind`
+// then; or that was left nearly at sp. None: stacks.count. @holds(stacks.lock)
+static u32 stack_find(u64 sp, u64 target, u64 behind, bool *exact)
+{
+    u32 near = stacks.count;
+    u64 least = STACK_NEAR + 1;
+
+    *exact = true;
+    for (u32 i = stacks.count; i-- > 0;)
+        if (stacks.left[i]->sp == sp)
+            return i;
+    for (u32 i = stacks.count; i-- > 0;) {
+        const struct calls_left *l = stacks.left[i];
+        u64 by = sp > l->sp ? sp - l->sp : l->sp - sp;
+
+        if (target && left_top(l)->sp == behind - 8 && return_of(left_top(l)) == target)
+            return i;
+        if (by < least && sp <= l->end) {
+            near = i;
+            least = by;
+        }
+    }
+    *exact = false;
+    return near;
+}
+
+// One that was left, and copied elsewhere since; none: stacks.count. @holds(stacks.lock)
+static u32 stack_find_moved(u64 target, u64 behind)
+{
+    for (u32 i = stacks.count; i-- > 0;) {
+        const struct calls_left *l = stacks.left[i];
+
+        if (stack_moved((const struct spool_frame *)(l->at + 1), left_top(l), target, behind))
+            return i;
+    }
+    return stacks.count;
+}
+
+// The client goes on with a stack that it has left, and is on none now.
+static void stack_take_up(struct thread *t, struct calls_left *l)
+{
+    struct thread_own *own = thread_own(t);
+    u64 base = frames_base(t->slot);
+
+    frames_reach(t, base + l->at->frames);
+    copy_words((u64 *)base, (const u64 *)(l->at + 1), l->at->frames);
+    copy_words(frames_totals(t), l->at->totals, frames.often * 8ul);
+    copy_words((tb_config.defer ? frames_late_totals(t) : frames_totals(t)) + frames.often,
+               l->at->totals + frames.often, (frames.events - frames.often) * 8ul);
+    if (tb_config.defer)
+        late_take_up(t, l->at->frames);
+    t->counters[frames.top] = base + l->at->frames - frames.frame;
+    open_again(t, t->counters[frames.top], 1);
+    t->calls_end = l->end;
+    for (u32 i = 0; i < l->bridges; i++) {
+        own->bridge[i] = l->bridge[i];
+        own->bridge[i].last += base;
+    }
+    own->bridges = l->bridges;
+    lock_take(&stacks.lock);
+    l->at->frames = 0;
+    lock_drop(&stacks.lock);
+    heap_free(l, sizeof(*l));
+}
+
+// The last bridge that is still open; NULL: there is none.
+static struct thread_bridge *bridge_last(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+
+    while (own->bridges && t->counters[frames.top] < own->bridge[own->bridges - 1].last)
+        own->bridges--;
+    return own->bridges ? &own->bridge[own->bridges - 1] : NULL;
+}
+
+static bool is_near(u64 x, u64 y)
+{
+    return x + STACK_NEAR >= y && x <= y + STACK_NEAR;
+}
+
+// The last of these is not known to be one yet: a call will say. Without room the first is
+// forgotten.
+static void bridge_begin(struct thread *t, u64 from, u64 to, bool room)
+{
+    struct thread_own *own = thread_own(t);
+
+    if (own->bridges == THREAD_BRIDGES) {
+        own->bridges--;
+        for (u32 i = 0; i < own->bridges; i++)
+            own->bridge[i] = own->bridge[i + 1];
+    }
+    own->bridge[own->bridges++] = (struct thread_bridge){ from, to, t->counters[frames.top], room };
+}
+
+// What was called over the last bridge ends; it is what led from the function on top then.
+static const struct spool_edge *bridge_end(struct thread *t)
+{
+    const struct thread_bridge *b = bridge_last(t);
+    const struct spool_frame *last = NULL;
+
+    while (t->counters[frames.top] > b->last) {
+        last = frames_top(t);
+        frames_pop(t->counters);
+    }
+    thread_own(t)->bridges--;
+    return last ? frames_edge(last) : NULL;
+}
+
+// Whether control that is to be at target has come back over a bridge; *last: as bridge_end().
+static bool bridge_back(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
+{
+    struct thread_own *own = thread_own(t);
+
+    for (u32 i = own->bridges; i-- > 0;) {
+        struct spool_frame *f = (struct spool_frame *)own->bridge[i].last;
+        bool moved = stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind);
+
+        if (!moved && (return_of(f) != target || f->sp != behind - 8))
+            continue;
+        while (own->bridges > i)
+            *last = bridge_end(t);
+        if (moved)
+            stack_move(t, f, behind - 8 - f->sp);
+        return true;
+    }
+    return false;
+}
+
+// The stack that control goes on with, or NULL; it is no longer among those that were left.
+static struct calls_left *left_take(u64 sp, u64 target, u64 behind, bool moved)
+{
+    bool exact, begins = frames_function(target) == target;
+    struct calls_left *l = NULL;
+    u32 k;
+
+    lock_take(&stacks.lock);
+    k = moved ? stack_find_moved(target, behind) : stack_find(sp, target, behind, &exact);
+    if (!moved && !exact && begins) // on another one nearby
+        k = stacks.count;
+    if (k < stacks.count) {
+        l = stacks.left[k];
+        stacks.left[k] = stacks.left[--stacks.count];
+    }
+    lock_drop(&stacks.lock);
+    return l;
+}
+
+// Whether it goes out of a signal's handler on a stack of its own.
+static bool signal_left(struct thread *t, u64 sp)
+{
+    const struct spool_frame *f = frames_top(t);
+
+    while (f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL))
+        f = frames_below(f);
+    if (!(f->key & SPOOL_FRAME_SIGNAL) || sp > t->calls_end)
+        return false;
+    while (frames_top(t) != f)
+        frames_pop(t->counters);
+    frames_pop(t->counters);
+    frames_unwind(t, sp);
+    return true;
+}
+
+bool stacks_switch(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
+{
+    struct thread_bridge to = *bridge_last(t), *b;
+    struct calls_left *l;
+    bool moved = false;
+
+    thread_own(t)->bridges--;
+    if (bridge_back(t, target, behind, last))
+        return false;
+    l = left_take(to.to, target, behind, false);
+    if (!l && signal_left(t, behind))
+        return false;
+    if (!l && (l = left_take(to.to, target, behind, true)))
+        moved = true;
+    b = bridge_last(t);
+    if (!l && b && is_near(to.to, b->from) && frames_function(target) != target) {
+        *last = bridge_end(t);
+        return false;
+    }
+    if (b) {
+        to.from = b->from;
+        bridge_end(t);
+    }
+    stack_leave(t, to.from);
+    if (l)
+        stack_take_up(t, l);
+    if (moved)
+        stack_move(t, frames_top(t), behind - 8 - frames_top(t)->sp);
+    *last = l ? frames_unwind(t, behind) : NULL;
+    if (l && (frames_top(t)->sp != ~0ul || frames_function(target) != target))
+        return false;
+    if (l) // another function, where one was that has ended
+        while (t->counters[frames.top] >= frames_base(t->slot))
+            frames_pop(t->counters);
+    stack_begin(t, behind, target);
+    return true;
+}
+
+void stacks_fork_child(void)
+{
+    stacks.lock.w = 0;
+}
+
+static bool stack_is_left(u64 sp, bool *exact)
+{
+    bool is;
+
+    lock_take(&stacks.lock);
+    is = stack_find(sp, 0, 0, exact) < stacks.count;
+    *exact &= is;
+    lock_drop(&stacks.lock);
+    return is;
+}
+
+const struct spool_edge *stacks_set(struct thread *t)
+{
+    u64 from = t->calls_sp, sp = t->client_sp, end = t->calls_end;
+    const struct thread_bridge *b = bridge_last(t);
+    bool over = b && t->counters[frames.top] > b->last, left, exact;
+
+    if (sp == from)
+        return NULL;
+    if (b && !over && is_near(sp, b->from)) { // it has called something on the other stack
+        thread_own(t)->bridges--;
+        return frames_unwind(t, sp);
+    }
+    left = stack_is_left(sp, &exact);
+    if (!exact && over && sp > b->from && sp <= end) {
+        const struct spool_edge *last = bridge_end(t), *more = frames_unwind(t, sp);
+
+        return more ? more : last;
+    }
+    if (over)
+        end = b->to + STACK_ABOVE;
+    if (!exact && sp > from && sp <= end)
+        return frames_unwind(t, sp);
+    bridge_begin(t, from, sp, !left && from > sp && from - sp <= STACK_ROOM);
+    return NULL;
+}
+
+bool stacks_elsewhere(struct thread *t, u64 sp)
+{
+    const struct thread_bridge *b = bridge_last(t);
+
+    return b && !b->room && t->counters[frames.top] == b->last && is_near(sp, b->to);
+}
+
+void stacks_zero(void)
+{
+    for (u32 i = 0; i < stacks.count; i++) {
+        struct spool_saved *s = stacks.left[i]->at;
+
+        memset(s->totals, 0, sizeof(s->totals));
+        frames_zero((u64)(s + 1), (u64)(s + 1) + s->frames);
+    }
+}
