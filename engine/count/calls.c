@@ -126,7 +126,7 @@ void calls_thread_start(struct thread *t)
     if (!tb_config.calls)
         return;
     t->calls_end = t->regs[R_RSP];
-    thread_own(t)->bridges = 0;
+    stacks_thread(t);
     if (tb_config.defer)
         t->counters[frames.late] = frames_late_slot(t) + 1;
     t->counters[frames.top] = frames_base(t->slot) - frames.frame;
@@ -145,14 +145,16 @@ static void end_all(u64 *counters, u32 slot)
     if (tb_config.defer)
         frames_simulate(frames_thread(counters));
     while (counters[frames.top] >= base)
-        frames_end(counters, tb_config.defer);
+        frames_end(counters, tb_config.defer, false);
     counters[frames.top] = 0;
 }
 
 void calls_thread_end(struct thread *t)
 {
-    if (tb_config.calls)
-        end_all(t->counters, t->slot);
+    if (!tb_config.calls)
+        return;
+    stacks_thread(t);
+    end_all(t->counters, t->slot);
 }
 
 void calls_borrow_begin(struct thread *t, struct calls_save *save)
@@ -339,9 +341,9 @@ void calls_fork_child(struct thread *t)
 {
     edges_fork_child();
     contexts_fork_child();
-    stacks_fork_child();
     if (!tb_config.calls)
         return;
+    stacks_fork_child(t);
     for (u32 slot = 0; slot < spool->threads_used; slot++)
         if (slot != t->slot && spooler_slot_in_use(slot))
             end_all((u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS), slot);

@@ -100,7 +100,7 @@ void frames_snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
 // noted it since do so now.
 void frames_fill(struct thread *t)
 {
-    if (tb_config.defer)
+    if (frames.often == frames.events || tb_config.defer)
         return;
     for (struct spool_frame *f = frames_top(t); !(f->key & SPOOL_FRAME_FILLED);
          f = frames_below(f)) {
@@ -207,7 +207,7 @@ static void left(u64 *counters, const struct spool_frame *f)
 }
 
 // simulated: all that was recorded, so that what replays keep is as of now.
-void frames_end(u64 *counters, bool simulated)
+void frames_end(u64 *counters, bool simulated, bool elsewhere)
 {
     struct spool_frame *f = (struct spool_frame *)counters[frames.top];
     u64 *totals = counters + frames.top + 1;
@@ -222,7 +222,8 @@ void frames_end(u64 *counters, bool simulated)
             totals[i] = ~f->before[i];
     if (tb_config.contexts) {
         uncover(counters, f);
-        left(counters, f);
+        if (!elsewhere)
+            left(counters, f);
     }
     counters[frames.top] = (u64)frames_below(f);
     if (simulated)
@@ -236,7 +237,7 @@ void frames_end(u64 *counters, bool simulated)
 
 void frames_pop(u64 *counters)
 {
-    frames_end(counters, false);
+    frames_end(counters, false, false);
 }
 
 void frames_reach(struct thread *t, u64 end)

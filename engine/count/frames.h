@@ -83,8 +83,9 @@ struct spool_frame *frames_enter(struct thread *t, const struct contexts_way *w,
                                  const struct spool_edge *e, u64 key, u64 sp, u32 flags);
 struct spool_frame *frames_enter_root(struct thread *t, u64 target, u64 key, u64 sp);
 
-// The last call ends; simulated: all that was recorded, so that what replays keep is as of now.
-void frames_end(u64 *counters, bool simulated);
+// The last call ends; simulated: all that was recorded, so that what replays keep is as of now;
+// elsewhere: it goes on, in another thread.
+void frames_end(u64 *counters, bool simulated, bool elsewhere);
 void frames_pop(u64 *counters);
 // Frames of functions that have been left end: their stack is no more. The edge of the last one,
 // which led from the function that is on top now; NULL: there was none.

@@ -104,49 +104,91 @@ static void open_again(struct thread *t, u64 last, u64 by)
     }
 }
 
-// The client leaves its stack at sp. Where there is no room for the frames, they end.
-static void stack_leave(struct thread *t, u64 sp)
+static void left_add(struct calls_left *l)
+{
+    if (stacks.count == stacks.room) {
+        u32 room = stacks.room ? stacks.room * 2 : 64;
+        struct calls_left **more = heap_alloc(room * sizeof(*more));
+
+        copy_words((u64 *)more, (u64 *)stacks.left, stacks.count * sizeof(*more));
+        heap_free(stacks.left, stacks.room * sizeof(*more));
+        stacks.left = more;
+        stacks.room = room;
+    }
+    stacks.left[stacks.count++] = l;
+}
+
+// What is about to be put aside of o's frames, up to that of its bridge k, beyond which it has gone
+// on; NULL: there is no room. @holds(stacks.lock)
+static struct calls_left *left_make(struct thread *o, u32 k, u64 sp)
+{
+    const struct thread_own *own = thread_own(o);
+    u64 base = frames_base(o->slot);
+    u64 bytes = own->bridge[k].last + frames.frame - base;
+    struct spool_saved *s = saved_take(bytes);
+    struct calls_left *l;
+
+    if (!s)
+        return NULL;
+    l = heap_alloc(sizeof(*l));
+    *l = (struct calls_left){ .at = s, .sp = sp, .end = o->calls_end, .bridges = k };
+    for (u32 i = 0; i < k; i++) {
+        l->bridge[i] = own->bridge[i];
+        l->bridge[i].last -= base;
+    }
+    copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
+    return l;
+}
+
+static void stack_put_aside(struct thread *t, u32 k)
+{
+    struct calls_left *l = left_make(t, k, thread_own(t)->bridge[k].from);
+    u64 bytes = t->counters[frames.top] + frames.frame - frames_base(t->slot);
+
+    if (!l) {
+        while (t->counters[frames.top] >= frames_base(t->slot))
+            frames_pop(t->counters);
+        return;
+    }
+    copy_words(l->at->totals, frames_totals(t), frames.events * 8ul);
+    if (tb_config.defer)
+        late_put_aside(t, l->at, bytes);
+    l->at->frames = bytes;
+    left_add(l);
+    open_again(t, t->counters[frames.top], ~0ul);
+}
+
+// The bridge before the last that is still open; NULL: there is none.
+static struct thread_bridge *bridge_before(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
-    u64 base = frames_base(t->slot);
-    u64 bytes = t->counters[frames.top] + frames.frame - base;
-    struct calls_left *l = NULL;
-    struct spool_saved *s;
 
+    return own->bridges > 1 ? &own->bridge[own->bridges - 2] : NULL;
+}
+
+// The client leaves its stack, as the last bridge says; what was called over the one before ends.
+// Where there is no room for the frames, they end, too, and so does this thread's part in those
+// that another thread has taken up.
+static void stack_leave(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    const struct thread_bridge *before = bridge_before(t);
+    u32 k;
+
+    for (u64 last = before ? before->last : ~0ul; t->counters[frames.top] > last;)
+        frames_pop(t->counters);
     frames_fill(t);
     if (tb_config.defer)
         frames_simulate(t);
     lock_take(&stacks.lock);
-    s = saved_take(bytes);
-    if (s) {
-        if (stacks.count == stacks.room) {
-            u32 room = stacks.room ? stacks.room * 2 : 64;
-            struct calls_left **more = heap_alloc(room * sizeof(*more));
-
-            copy_words((u64 *)more, (u64 *)stacks.left, stacks.count * sizeof(*more));
-            heap_free(stacks.left, stacks.room * sizeof(*more));
-            stacks.left = more;
-            stacks.room = room;
-        }
-        l = heap_alloc(sizeof(*l));
-        *l = (struct calls_left){ .at = s, .sp = sp, .end = t->calls_end, .bridges = own->bridges };
-        for (u32 i = 0; i < own->bridges; i++) {
-            l->bridge[i] = own->bridge[i];
-            l->bridge[i].last -= base;
-        }
-        stacks.left[stacks.count++] = l;
-        copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
-        copy_words(s->totals, frames_totals(t), frames.events * 8ul);
-        if (tb_config.defer)
-            late_put_aside(t, s, bytes);
-        s->frames = bytes;
-        open_again(t, t->counters[frames.top], ~0ul);
-    } else {
-        while (t->counters[frames.top] > base)
-            frames_pop(t->counters);
-        open_again(t, base, ~0ul);
-    }
-    t->counters[frames.top] = base;
+    k = own->bridges - 1;
+    if (!own->bridge[k].taken && k)
+        k--;
+    if (own->bridge[k].taken)
+        while (t->counters[frames.top] >= frames_base(t->slot))
+            frames_end(t->counters, tb_config.defer, true);
+    else
+        stack_put_aside(t, k);
     own->bridges = 0;
     lock_drop(&stacks.lock);
 }
@@ -266,24 +308,38 @@ static void stack_take_up(struct thread *t, struct calls_left *l)
     t->counters[frames.top] = base + l->at->frames - frames.frame;
     open_again(t, t->counters[frames.top], 1);
     t->calls_end = l->end;
+    lock_take(&stacks.lock);
     for (u32 i = 0; i < l->bridges; i++) {
         own->bridge[i] = l->bridge[i];
         own->bridge[i].last += base;
     }
     own->bridges = l->bridges;
-    lock_take(&stacks.lock);
     l->at->frames = 0;
     lock_drop(&stacks.lock);
     heap_free(l, sizeof(*l));
 }
 
-// The last bridge that is still open; NULL: there is none.
+// The last bridge is over.
+static void bridge_drop(struct thread *t)
+{
+    lock_take(&stacks.lock);
+    thread_own(t)->bridges--;
+    lock_drop(&stacks.lock);
+}
+
+// The last bridge that is still open; NULL: there is none. One whose near side is another thread's
+// is open until this one has left it.
 static struct thread_bridge *bridge_last(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
 
-    while (own->bridges && t->counters[frames.top] < own->bridge[own->bridges - 1].last)
-        own->bridges--;
+    while (own->bridges && t->counters[frames.top] < own->bridge[own->bridges - 1].last) {
+        if (own->bridge[own->bridges - 1].taken) {
+            own->bridge[own->bridges - 1].last = t->counters[frames.top];
+            break;
+        }
+        bridge_drop(t);
+    }
     return own->bridges ? &own->bridge[own->bridges - 1] : NULL;
 }
 
@@ -293,17 +349,21 @@ static bool is_near(u64 x, u64 y)
 }
 
 // The last of these is not known to be one yet: a call will say. Without room the first is
-// forgotten.
+// forgotten that is this thread's own.
 static void bridge_begin(struct thread *t, u64 from, u64 to, bool room)
 {
     struct thread_own *own = thread_own(t);
 
+    lock_take(&stacks.lock);
     if (own->bridges == THREAD_BRIDGES) {
         own->bridges--;
-        for (u32 i = 0; i < own->bridges; i++)
+        for (u32 i = own->bridge[0].taken; i < own->bridges; i++)
             own->bridge[i] = own->bridge[i + 1];
     }
-    own->bridge[own->bridges++] = (struct thread_bridge){ from, to, t->counters[frames.top], room };
+    own->bridge[own->bridges++] = (struct thread_bridge){
+        .from = from, .to = to, .last = t->counters[frames.top], .room = room
+    };
+    lock_drop(&stacks.lock);
 }
 
 // What was called over the last bridge ends; it is what led from the function on top then.
@@ -316,7 +376,7 @@ static const struct spool_edge *bridge_end(struct thread *t)
         last = frames_top(t);
         frames_pop(t->counters);
     }
-    thread_own(t)->bridges--;
+    bridge_drop(t);
     return last ? frames_edge(last) : NULL;
 }
 
@@ -325,10 +385,13 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, const struct s
 {
     struct thread_own *own = thread_own(t);
 
-    for (u32 i = own->bridges; i-- > 0;) {
+    for (u32 i = own->bridges - 1; i-- > 0;) {
         struct spool_frame *f = (struct spool_frame *)own->bridge[i].last;
-        bool moved = stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind);
+        bool moved;
 
+        if (own->bridge[i].taken)
+            break;
+        moved = stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind);
         if (!moved && (return_of(f) != target || f->sp != behind - 8))
             continue;
         while (own->bridges > i)
@@ -340,8 +403,65 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, const struct s
     return false;
 }
 
+// -- stacks that are left while their threads are still at work beyond a bridge --
+//
+// Another thread may take up such a stack at once. Both then have its calls open, and each pays for
+// what it does: the one beyond the bridge until that ends, the other from there on. So neither has
+// to know what the other one has counted, or simulated.
+
+// Whether o has left, over its bridge k, the stack that control goes on with.
+static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 behind, bool moved)
+{
+    const struct thread_bridge *b = &thread_own(o)->bridge[k];
+    const struct spool_frame *f = (const struct spool_frame *)b->last;
+    u64 top = o->counters[frames.top];
+
+    // one that it is just about to cross is none, where others are open: what is beyond these ends
+    if (b->taken || b->room || top < b->last || f->sp < b->from || (k && top == b->last))
+        return false;
+    if (moved)
+        return stack_moved((const struct spool_frame *)frames_base(o->slot), f, target, behind);
+    return b->from == sp || (f->sp == behind - 8 && return_of(f) == target);
+}
+
+// Its calls begin to cost anew.
+static struct calls_left *parked_take(struct thread *o, u32 k)
+{
+    struct thread_own *own = thread_own(o);
+    u64 bytes = own->bridge[k].last + frames.frame - frames_base(o->slot);
+    struct calls_left *l = left_make(o, k, own->bridge[k].from);
+
+    if (!l)
+        return NULL;
+    memset(l->at->totals, 0, sizeof(l->at->totals));
+    frames_zero((u64)(l->at + 1), (u64)(l->at + 1) + bytes);
+    l->at->frames = bytes;
+    own->bridges -= k;
+    for (u32 i = 0; i < own->bridges; i++)
+        own->bridge[i] = own->bridge[i + k];
+    own->bridge[0].taken = true;
+    return l;
+}
+
+// @holds(stacks.lock)
+static struct calls_left *parked_find(const struct thread *t, u64 sp, u64 target, u64 behind,
+                                      bool moved)
+{
+    for (u32 slot = 0; slot < spool->threads_used; slot++) {
+        struct thread *o = thread_at_slot(slot);
+
+        if (slot == t->slot || !spooler_slot_in_use(slot) || !o->own)
+            continue;
+        for (u32 k = thread_own(o)->bridges; k-- > 0;)
+            if (is_parked(o, k, sp, target, behind, moved))
+                return parked_take(o, k);
+    }
+    return NULL;
+}
+
 // The stack that control goes on with, or NULL; it is no longer among those that were left.
-static struct calls_left *left_take(u64 sp, u64 target, u64 behind, bool moved)
+static struct calls_left *left_take(const struct thread *t, u64 sp, u64 target, u64 behind,
+                                    bool moved)
 {
     bool exact, begins = frames_function(target) == target;
     struct calls_left *l = NULL;
@@ -349,11 +469,16 @@ static struct calls_left *left_take(u64 sp, u64 target, u64 behind, bool moved)
 
     lock_take(&stacks.lock);
     k = moved ? stack_find_moved(target, behind) : stack_find(sp, target, behind, &exact);
-    if (!moved && !exact && begins) // on another one nearby
-        k = stacks.count;
+    if (!moved && !exact) {
+        l = parked_find(t, sp, target, behind, false);
+        if (l || begins) // or on another one nearby
+            k = stacks.count;
+    }
     if (k < stacks.count) {
         l = stacks.left[k];
         stacks.left[k] = stacks.left[--stacks.count];
+    } else if (moved) {
+        l = parked_find(t, sp, target, behind, true);
     }
     lock_drop(&stacks.lock);
     return l;
@@ -377,28 +502,26 @@ static bool signal_left(struct thread *t, u64 sp)
 
 bool stacks_switch(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
 {
-    struct thread_bridge to = *bridge_last(t), *b;
+    const struct thread_bridge to = *bridge_last(t), *b;
     struct calls_left *l;
     bool moved = false;
 
-    thread_own(t)->bridges--;
     if (bridge_back(t, target, behind, last))
         return false;
-    l = left_take(to.to, target, behind, false);
-    if (!l && signal_left(t, behind))
+    l = left_take(t, to.to, target, behind, false);
+    if (!l && signal_left(t, behind)) {
+        bridge_drop(t);
         return false;
-    if (!l && (l = left_take(to.to, target, behind, true)))
+    }
+    if (!l && (l = left_take(t, to.to, target, behind, true)))
         moved = true;
-    b = bridge_last(t);
-    if (!l && b && is_near(to.to, b->from) && frames_function(target) != target) {
+    b = bridge_before(t);
+    if (!l && b && !b->taken && is_near(to.to, b->from) && frames_function(target) != target) {
+        bridge_drop(t);
         *last = bridge_end(t);
         return false;
     }
-    if (b) {
-        to.from = b->from;
-        bridge_end(t);
-    }
-    stack_leave(t, to.from);
+    stack_leave(t);
     if (l)
         stack_take_up(t, l);
     if (moved)
@@ -413,9 +536,22 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, const struct spool_
     return true;
 }
 
-void stacks_fork_child(void)
+void stacks_fork_child(const struct thread *t)
 {
     stacks.lock.w = 0;
+    for (u32 slot = 0; slot < spool->threads_used; slot++) {
+        struct thread *o = thread_at_slot(slot);
+
+        if (slot != t->slot && spooler_slot_in_use(slot) && o->own)
+            o->own->bridges = 0;
+    }
+}
+
+void stacks_thread(struct thread *t)
+{
+    lock_take(&stacks.lock);
+    thread_own(t)->bridges = 0;
+    lock_drop(&stacks.lock);
 }
 
 static bool stack_is_left(u64 sp, bool *exact)
@@ -437,12 +573,12 @@ const struct spool_edge *stacks_set(struct thread *t)
 
     if (sp == from)
         return NULL;
-    if (b && !over && is_near(sp, b->from)) { // it has called something on the other stack
-        thread_own(t)->bridges--;
+    if (b && !over && !b->taken && is_near(sp, b->from)) { // it has called something there
+        bridge_drop(t);
         return frames_unwind(t, sp);
     }
     left = stack_is_left(sp, &exact);
-    if (!exact && over && sp > b->from && sp <= end) {
+    if (!exact && over && !b->taken && sp > b->from && sp <= end) {
         const struct spool_edge *last = bridge_end(t), *more = frames_unwind(t, sp);
 
         return more ? more : last;

@@ -6,8 +6,9 @@
 
 #include "engine/count/frames.h"
 
-// In the forked child.
-void stacks_fork_child(void);
+// In the forked child; of a thread that begins, or ends.
+void stacks_fork_child(const struct thread *t);
+void stacks_thread(struct thread *t);
 
 // The stack pointer was set, and was calls_sp: the way out of functions (the edge of the last of
 // them is returned, else NULL), or to another stack, or room on the same.

@@ -28,10 +28,10 @@ struct thread_due {
 
 // A function has set the stack pointer to another stack, and may call others there (count/calls.c):
 // what it was, what it was set to, and which call was the last then. room: or has made room on its
-// own, as alloca() does.
+// own, as alloca() does. taken: another thread has gone on with what was left.
 struct thread_bridge {
     u64 from, to, last;
-    bool room;
+    bool room, taken;
 };
 
 #define THREAD_BRIDGES 4
