@@ -351,8 +351,9 @@ void calls_fork_child(struct thread *t)
 
 // Control has gone from site to target without a call; the stack pointer is sp. It may be a way
 // back, a way within a function, or be taken for a call.
-// `last`: where from, if functions have been left on the way.
-static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct spool_edge *last)
+// `last`: where from, if functions have been left on the way. direct: it leads nowhere else.
+static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
+                 const struct spool_edge *last)
 {
     const struct spool_edge *more;
     struct contexts_way way;
@@ -360,7 +361,7 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, const struct sp
     struct spool_frame *f;
     u64 function, lazy = 0;
 
-    if (stacks_elsewhere(t, sp) && stacks_switch(t, target, sp, &last))
+    if (stacks_elsewhere(t, sp, false) && stacks_switch(t, target, sp, direct, &last))
         return;
     more = frames_unwind(t, sp);
     f = frames_top(t);
@@ -401,7 +402,7 @@ static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
     const struct spool_edge *more;
     bool matched = false;
 
-    if (stacks_elsewhere(t, sp) && stacks_switch(t, target, behind, &last))
+    if (stacks_elsewhere(t, sp, false) && stacks_switch(t, target, behind, false, &last))
         return;
     more = frames_unwind(t, sp);
     while (frames_top(t)->sp == sp) {
@@ -409,7 +410,7 @@ static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
         frames_pop(t->counters);
     }
     if (!matched)
-        jump(t, site, target, behind, more ? more : last);
+        jump(t, site, target, behind, false, more ? more : last);
 }
 
 void calls_return(struct thread *t, const u8 *ret)
@@ -419,7 +420,7 @@ void calls_return(struct thread *t, const u8 *ret)
     desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
     begin(t);
     returned(t, desc_u64(d.site), t->ibl_target, t->client_sp - d.len, t->client_sp,
-             d.plt ? stacks_set(t) : NULL);
+             d.plt ? stacks_set(t, STACKS_LEAVES) : NULL);
     end(t);
 }
 
@@ -446,7 +447,7 @@ void calls_call(struct thread *t, const u8 *ret)
     way.len = d.len;
     begin(t);
     // The return address lies where such a frame's did; not on another stack, which may lie higher.
-    if (!stacks_elsewhere(t, sp))
+    if (!stacks_elsewhere(t, sp, true))
         frames_unwind(t, sp + 1);
     e = frames_edge_of(&way);
     if (e)
@@ -475,7 +476,8 @@ void calls_jump(struct thread *t, const u8 *ret)
 
     desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
     begin(t);
-    jump(t, desc_u64(d.site), t->ibl_target, t->client_sp, d.plt ? stacks_set(t) : NULL);
+    jump(t, desc_u64(d.site), t->ibl_target, t->client_sp, d.len,
+         d.plt ? stacks_set(t, STACKS_LEAVES) : NULL);
     end(t);
 }
 
@@ -526,7 +528,7 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
         return;
     }
     if (!(f->plt & SPOOL_FRAME_PLT)) {
-        jump(t, desc_u64(d.site), target, t->client_sp, NULL);
+        jump(t, desc_u64(d.site), target, t->client_sp, false, NULL);
         return;
     }
     if (called)
@@ -546,9 +548,11 @@ void calls_leave_plt(struct thread *t, const u8 *ret)
 
 void calls_stack(struct thread *t, const u8 *ret)
 {
-    (void)ret;
+    struct desc_calls d;
+
+    desc_read(&d, ret, DESC_WORDS(struct desc_calls, cell));
     begin(t);
-    stacks_set(t);
+    stacks_set(t, d.len ? STACKS_CALLS : STACKS_STAYS);
     end(t);
 }
 

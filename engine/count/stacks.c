@@ -18,6 +18,7 @@
 // bridge ends with it: when control comes back, or leaves for a third stack (Go's scheduler).
 
 #define STACK_ROOM  16384 // so little further down may be room on the same stack
+#define STACK_ARGS  128   // and of arguments that a call took from the stack may have been there
 #define STACK_NEAR  4096  // what is left and taken up may differ by what the switch pushes
 #define STACK_ABOVE 256   // and what a fresh one's first function finds above its beginning
 #define STACK_ALIKE \
@@ -158,12 +159,15 @@ static void stack_put_aside(struct thread *t, u32 k)
     open_again(t, t->counters[frames.top], ~0ul);
 }
 
-// The bridge before the last that is still open; NULL: there is none.
-static struct thread_bridge *bridge_before(struct thread *t)
+// Which bridge was crossed before the last one; that one, when there is none.
+static u32 bridge_before(const struct thread *t)
 {
-    struct thread_own *own = thread_own(t);
+    const struct thread_own *own = thread_own(t);
 
-    return own->bridges > 1 ? &own->bridge[own->bridges - 2] : NULL;
+    for (u32 k = own->bridges - 1; k-- > 0;)
+        if (!own->bridge[k].maybe)
+            return k;
+    return own->bridges - 1;
 }
 
 // The client leaves its stack, as the last bridge says; what was called over the one before ends.
@@ -172,19 +176,17 @@ static struct thread_bridge *bridge_before(struct thread *t)
 static void stack_leave(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
-    const struct thread_bridge *before = bridge_before(t);
-    u32 k;
+    u32 k = bridge_before(t);
+    bool gone;
 
-    for (u64 last = before ? before->last : ~0ul; t->counters[frames.top] > last;)
+    while (t->counters[frames.top] > own->bridge[k].last)
         frames_pop(t->counters);
     frames_fill(t);
     if (tb_config.defer)
         frames_simulate(t);
     lock_take(&stacks.lock);
-    k = own->bridges - 1;
-    if (!own->bridge[k].taken && k)
-        k--;
-    if (own->bridge[k].taken)
+    gone = own->bridge[k].taken || own->bridge[own->bridges - 1].taken;
+    if (gone)
         while (t->counters[frames.top] >= frames_base(t->slot))
             frames_end(t->counters, tb_config.defer, true);
     else
@@ -255,28 +257,69 @@ static const struct spool_frame *left_top(const struct calls_left *l)
 }
 
 // The stack that was left at sp; or whose last call returns to target, with stack pointer `behind`
-// then; or that was left nearly at sp. None: stacks.count. @holds(stacks.lock)
-static u32 stack_find(u64 sp, u64 target, u64 behind, bool *exact)
+// then. None: stacks.count. @holds(stacks.lock)
+static u32 stack_find(u64 sp, u64 target, u64 behind)
+{
+    for (u32 i = stacks.count; i-- > 0;)
+        if (stacks.left[i]->sp == sp)
+            return i;
+    for (u32 i = stacks.count; target && i-- > 0;) {
+        const struct spool_frame *f = left_top(stacks.left[i]);
+
+        if (f->sp == behind - 8 && return_of(f) == target)
+            return i;
+    }
+    return stacks.count;
+}
+
+// Whether a stack's call is open, at or behind f, that has its frame around `behind` and is of this
+// function. Jumps on it have the same stack pointer.
+static bool is_open(const struct spool_frame *base, const struct spool_frame *f, u64 function,
+                    u64 behind)
+{
+    u64 at;
+
+    while (f > base && f->sp < behind)
+        f = frames_below(f);
+    at = f->sp;
+    for (; f >= base && f->sp == at; f = frames_below(f))
+        if (frames_callee(f) == function)
+            return true;
+    return false;
+}
+
+// One that was left, and has such a call where the stack pointer was set to: of these the one that
+// was left next to it. None: stacks.count. @holds(stacks.lock)
+static u32 stack_find_open(u64 sp, u64 function, u64 behind)
+{
+    u32 found = stacks.count;
+
+    for (u32 i = 0; i < stacks.count; i++) {
+        const struct calls_left *l = stacks.left[i];
+
+        if (l->sp <= sp && sp <= l->end &&
+            (found == stacks.count || l->sp > stacks.left[found]->sp) &&
+            is_open((const struct spool_frame *)(l->at + 1), left_top(l), function, behind))
+            found = i;
+    }
+    return found;
+}
+
+// One that was left nearly there. None: stacks.count. @holds(stacks.lock)
+static u32 stack_find_near(u64 sp)
 {
     u32 near = stacks.count;
     u64 least = STACK_NEAR + 1;
 
-    *exact = true;
-    for (u32 i = stacks.count; i-- > 0;)
-        if (stacks.left[i]->sp == sp)
-            return i;
     for (u32 i = stacks.count; i-- > 0;) {
         const struct calls_left *l = stacks.left[i];
         u64 by = sp > l->sp ? sp - l->sp : l->sp - sp;
 
-        if (target && left_top(l)->sp == behind - 8 && return_of(left_top(l)) == target)
-            return i;
         if (by < least && sp <= l->end) {
             near = i;
             least = by;
         }
     }
-    *exact = false;
     return near;
 }
 
@@ -319,28 +362,45 @@ static void stack_take_up(struct thread *t, struct calls_left *l)
     heap_free(l, sizeof(*l));
 }
 
-// The last bridge is over.
-static void bridge_drop(struct thread *t)
+// Bridge k, and those behind it, are over.
+static void bridge_drop(struct thread *t, u32 k)
 {
     lock_take(&stacks.lock);
-    thread_own(t)->bridges--;
+    thread_own(t)->bridges = k;
     lock_drop(&stacks.lock);
 }
 
-// The last bridge that is still open; NULL: there is none. One whose near side is another thread's
-// is open until this one has left it.
+// Those are over whose call has ended. But one whose near side is another thread's is until this
+// one has left it.
+static void bridges_look(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    u64 top = t->counters[frames.top];
+
+    for (u32 k = own->bridges; k-- > 0 && top < own->bridge[k].last;) {
+        if (own->bridge[k].taken)
+            own->bridge[k].last = top;
+        else
+            bridge_drop(t, k);
+    }
+}
+
+// The last bridge that is still open; NULL: there is none. What was perhaps room is none when
+// a call has been made there.
 static struct thread_bridge *bridge_last(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
 
-    while (own->bridges && t->counters[frames.top] < own->bridge[own->bridges - 1].last) {
-        if (own->bridge[own->bridges - 1].taken) {
-            own->bridge[own->bridges - 1].last = t->counters[frames.top];
-            break;
-        }
-        bridge_drop(t);
-    }
-    return own->bridges ? &own->bridge[own->bridges - 1] : NULL;
+    bridges_look(t);
+    for (u32 k = own->bridges; k-- > 0;)
+        if (!own->bridge[k].maybe || t->counters[frames.top] == own->bridge[k].last)
+            return &own->bridge[k];
+    return NULL;
+}
+
+static u32 bridge_number(const struct thread *t, const struct thread_bridge *b)
+{
+    return (u32)(b - thread_own(t)->bridge);
 }
 
 static bool is_near(u64 x, u64 y)
@@ -348,35 +408,46 @@ static bool is_near(u64 x, u64 y)
     return x + STACK_NEAR >= y && x <= y + STACK_NEAR;
 }
 
-// The last of these is not known to be one yet: a call will say. Without room the first is
-// forgotten that is this thread's own.
-static void bridge_begin(struct thread *t, u64 from, u64 to, bool room)
+// Without room the first is forgotten that is perhaps none, or else that is this thread's own.
+static u32 bridge_forgotten(const struct thread_own *own)
+{
+    for (u32 k = 0; k < own->bridges; k++)
+        if (own->bridge[k].maybe && !own->bridge[k].taken)
+            return k;
+    return own->bridge[0].taken && !own->bridge[1].taken;
+}
+
+// The last of these is not known to be one yet: a call will say.
+static void bridge_begin(struct thread *t, u64 from, u64 to, bool maybe)
 {
     struct thread_own *own = thread_own(t);
+    u64 top = t->counters[frames.top];
 
     lock_take(&stacks.lock);
+    if (own->bridges && own->bridge[own->bridges - 1].maybe &&
+        own->bridge[own->bridges - 1].last == top) // nothing has come of it
+        own->bridges--;
     if (own->bridges == THREAD_BRIDGES) {
         own->bridges--;
-        for (u32 i = own->bridge[0].taken; i < own->bridges; i++)
-            own->bridge[i] = own->bridge[i + 1];
+        for (u32 k = bridge_forgotten(own); k < own->bridges; k++)
+            own->bridge[k] = own->bridge[k + 1];
     }
-    own->bridge[own->bridges++] = (struct thread_bridge){
-        .from = from, .to = to, .last = t->counters[frames.top], .room = room
-    };
+    own->bridge[own->bridges++] =
+        (struct thread_bridge){ .from = from, .to = to, .last = top, .maybe = maybe };
     lock_drop(&stacks.lock);
 }
 
-// What was called over the last bridge ends; it is what led from the function on top then.
-static const struct spool_edge *bridge_end(struct thread *t)
+// What was called over bridge k ends; it is what led from the function on top then.
+static const struct spool_edge *bridge_end(struct thread *t, u32 k)
 {
-    const struct thread_bridge *b = bridge_last(t);
     const struct spool_frame *last = NULL;
+    u64 to = thread_own(t)->bridge[k].last;
 
-    while (t->counters[frames.top] > b->last) {
+    while (t->counters[frames.top] > to) {
         last = frames_top(t);
         frames_pop(t->counters);
     }
-    bridge_drop(t);
+    bridge_drop(t, k);
     return last ? frames_edge(last) : NULL;
 }
 
@@ -394,8 +465,7 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, const struct s
         moved = stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind);
         if (!moved && (return_of(f) != target || f->sp != behind - 8))
             continue;
-        while (own->bridges > i)
-            *last = bridge_end(t);
+        *last = bridge_end(t, i);
         if (moved)
             stack_move(t, f, behind - 8 - f->sp);
         return true;
@@ -417,7 +487,7 @@ static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 beh
     u64 top = o->counters[frames.top];
 
     // one that it is just about to cross is none, where others are open: what is beyond these ends
-    if (b->taken || b->room || top < b->last || f->sp < b->from || (k && top == b->last))
+    if (b->taken || b->maybe || top < b->last || f->sp < b->from || (k && top == b->last))
         return false;
     if (moved)
         return stack_moved((const struct spool_frame *)frames_base(o->slot), f, target, behind);
@@ -436,10 +506,8 @@ static struct calls_left *parked_take(struct thread *o, u32 k)
     memset(l->at->totals, 0, sizeof(l->at->totals));
     frames_zero((u64)(l->at + 1), (u64)(l->at + 1) + bytes);
     l->at->frames = bytes;
-    own->bridges -= k;
-    for (u32 i = 0; i < own->bridges; i++)
-        own->bridge[i] = own->bridge[i + k];
-    own->bridge[0].taken = true;
+    for (u32 i = 0; i <= k; i++) // those before it are on that stack
+        own->bridge[i].taken = true;
     return l;
 }
 
@@ -459,66 +527,117 @@ static struct calls_left *parked_find(const struct thread *t, u64 sp, u64 target
     return NULL;
 }
 
+enum left_how {
+    LEFT_THERE, // at that place, or by a call that returns from there
+    LEFT_OPEN,  // the function has a call there
+    LEFT_NEAR,
+    LEFT_MOVED,
+};
+
+// Where control goes on.
+struct place {
+    u64 sp;             // what the stack pointer was set to
+    u64 target, behind; // and where it is then
+    u64 function;       // that of target
+};
+
 // The stack that control goes on with, or NULL; it is no longer among those that were left.
-static struct calls_left *left_take(const struct thread *t, u64 sp, u64 target, u64 behind,
-                                    bool moved)
+static struct calls_left *left_take(const struct thread *t, const struct place *to,
+                                    enum left_how how)
 {
-    bool exact, begins = frames_function(target) == target;
     struct calls_left *l = NULL;
-    u32 k;
+    u32 k = 0;
 
     lock_take(&stacks.lock);
-    k = moved ? stack_find_moved(target, behind) : stack_find(sp, target, behind, &exact);
-    if (!moved && !exact) {
-        l = parked_find(t, sp, target, behind, false);
-        if (l || begins) // or on another one nearby
-            k = stacks.count;
+    switch (how) {
+    case LEFT_THERE: k = stack_find(to->sp, to->target, to->behind); break;
+    case LEFT_OPEN: k = stack_find_open(to->sp, to->function, to->behind); break;
+    case LEFT_NEAR: k = stack_find_near(to->sp); break;
+    case LEFT_MOVED: k = stack_find_moved(to->target, to->behind); break;
     }
     if (k < stacks.count) {
         l = stacks.left[k];
         stacks.left[k] = stacks.left[--stacks.count];
-    } else if (moved) {
-        l = parked_find(t, sp, target, behind, true);
+    } else if (how == LEFT_THERE || how == LEFT_MOVED) {
+        l = parked_find(t, to->sp, to->target, to->behind, how == LEFT_MOVED);
     }
     lock_drop(&stacks.lock);
     return l;
 }
 
+// Whether the stack pointer is, seen from f downwards, where a call that has been left would have
+// come back to, or where a function began.
+static bool sp_fits(const struct spool_frame *f, u64 sp)
+{
+    const struct spool_frame *left = NULL;
+
+    for (; f->sp < sp; f = frames_below(f))
+        left = f;
+    return f->sp == sp || (left && sp - 8 - left->sp <= STACK_ARGS);
+}
+
+// Whether control stays on the stack that it was on: where it goes to, there are frames that fit.
+static bool stays(const struct thread *t, const struct spool_frame *f, const struct place *to)
+{
+    return sp_fits(f, to->behind) ||
+           is_open((const struct spool_frame *)frames_base(t->slot), f, to->function, to->behind);
+}
+
 // Whether it goes out of a signal's handler on a stack of its own.
-static bool signal_left(struct thread *t, u64 sp)
+static bool signal_left(struct thread *t, const struct place *to, bool maybe)
 {
     const struct spool_frame *f = frames_top(t);
 
     while (f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL))
         f = frames_below(f);
-    if (!(f->key & SPOOL_FRAME_SIGNAL) || sp > t->calls_end)
+    if (!(f->key & SPOOL_FRAME_SIGNAL) || to->behind > t->calls_end ||
+        (maybe && !stays(t, frames_below(f), to)))
         return false;
     while (frames_top(t) != f)
         frames_pop(t->counters);
     frames_pop(t->counters);
-    frames_unwind(t, sp);
+    frames_unwind(t, to->behind);
     return true;
 }
 
-bool stacks_switch(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
+// Whether control is where it was, or above; *l: if not, the stack that it goes on with, where that
+// is known without a doubt.
+static bool stack_stays(struct thread *t, const struct place *to, bool direct,
+                        struct calls_left **l)
 {
-    const struct thread_bridge to = *bridge_last(t), *b;
+    const struct thread_bridge *b = bridge_last(t);
+    bool up = b->to > b->from, maybe = b->maybe;
+
+    *l = left_take(t, to, LEFT_THERE);
+    if (!*l && maybe && up && stays(t, frames_top(t), to))
+        return true;
+    if (!*l)
+        *l = left_take(t, to, LEFT_OPEN);
+    return !*l && maybe && (direct || (!up && stays(t, frames_top(t), to)));
+}
+
+bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
+                   const struct spool_edge **last)
+{
+    const struct thread_bridge *b = bridge_last(t);
+    const struct place to = { b->to, target, behind, frames_function(target) };
     struct calls_left *l;
-    bool moved = false;
+    bool moved = false, maybe = b->maybe;
 
     if (bridge_back(t, target, behind, last))
         return false;
-    l = left_take(t, to.to, target, behind, false);
-    if (!l && signal_left(t, behind)) {
-        bridge_drop(t);
+    if (stack_stays(t, &to, direct, &l) || (!l && signal_left(t, &to, maybe))) {
+        bridge_drop(t, thread_own(t)->bridges - 1);
         return false;
     }
-    if (!l && (l = left_take(t, to.to, target, behind, true)))
+    if (!l && to.function != target)
+        l = left_take(t, &to, LEFT_NEAR);
+    if (!l && (l = left_take(t, &to, LEFT_MOVED)))
         moved = true;
-    b = bridge_before(t);
-    if (!l && b && !b->taken && is_near(to.to, b->from) && frames_function(target) != target) {
-        bridge_drop(t);
-        *last = bridge_end(t);
+    b = &thread_own(t)->bridge[bridge_before(t)];
+    if (!l && b->last < t->counters[frames.top] && !b->taken && is_near(to.sp, b->from) &&
+        to.function != target) {
+        *last = bridge_end(t, bridge_number(t, b));
         return false;
     }
     stack_leave(t);
@@ -527,7 +646,7 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, const struct spool_
     if (moved)
         stack_move(t, frames_top(t), behind - 8 - frames_top(t)->sp);
     *last = l ? frames_unwind(t, behind) : NULL;
-    if (l && (frames_top(t)->sp != ~0ul || frames_function(target) != target))
+    if (l && (frames_top(t)->sp != ~0ul || to.function != target))
         return false;
     if (l) // another function, where one was that has ended
         while (t->counters[frames.top] >= frames_base(t->slot))
@@ -554,48 +673,80 @@ void stacks_thread(struct thread *t)
     lock_drop(&stacks.lock);
 }
 
-static bool stack_is_left(u64 sp, bool *exact)
+// Whether a stack was left at sp.
+static bool left_at(u64 sp)
 {
     bool is;
 
     lock_take(&stacks.lock);
-    is = stack_find(sp, 0, 0, exact) < stacks.count;
-    *exact &= is;
+    is = stack_find(sp, 0, 0) < stacks.count;
     lock_drop(&stacks.lock);
     return is;
 }
 
-const struct spool_edge *stacks_set(struct thread *t)
+// Whether sp, which lies below `from`, is known to be on another stack: one that was left has calls
+// there, or between the two.
+static bool left_around(u64 sp, u64 from)
+{
+    bool is = false;
+
+    lock_take(&stacks.lock);
+    for (u32 i = 0; i < stacks.count && !is; i++) {
+        const struct calls_left *l = stacks.left[i];
+
+        is = l->sp <= sp ? sp <= l->end : l->sp < from;
+    }
+    lock_drop(&stacks.lock);
+    return is;
+}
+
+// Whether sp lies in the frame of the function that has begun bridge b.
+static bool is_back(const struct thread *t, const struct thread_bridge *b, u64 sp)
+{
+    u64 end = ((const struct spool_frame *)b->last)->sp;
+
+    return sp >= b->from && sp <= (end == ~0ul ? t->calls_end : end);
+}
+
+const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
 {
     u64 from = t->calls_sp, sp = t->client_sp, end = t->calls_end;
     const struct thread_bridge *b = bridge_last(t);
-    bool over = b && t->counters[frames.top] > b->last, left, exact;
+    bool over = b && t->counters[frames.top] > b->last, there;
 
     if (sp == from)
         return NULL;
-    if (b && !over && !b->taken && is_near(sp, b->from)) { // it has called something there
-        bridge_drop(t);
+    if (b && !over && !b->taken && is_back(t, b, sp)) { // it has called something there
+        bridge_drop(t, bridge_number(t, b));
         return frames_unwind(t, sp);
     }
-    left = stack_is_left(sp, &exact);
-    if (!exact && over && !b->taken && sp > b->from && sp <= end) {
-        const struct spool_edge *last = bridge_end(t), *more = frames_unwind(t, sp);
+    there = left_at(sp);
+    if (!there && over && !b->taken && sp > b->from && sp <= end) {
+        const struct spool_edge *last = bridge_end(t, bridge_number(t, b)),
+                                *more = frames_unwind(t, sp);
 
         return more ? more : last;
     }
     if (over)
         end = b->to + STACK_ABOVE;
-    if (!exact && sp > from && sp <= end)
+    if (there || sp > end || (sp < from && (from - sp > STACK_ROOM || left_around(sp, from)))) {
+        bridge_begin(t, from, sp, false);
+        return NULL;
+    }
+    // up, the way out of functions: where to is known with the jump
+    if (sp > from && (then == STACKS_CALLS || (then == STACKS_STAYS && sp_fits(frames_top(t), sp))))
         return frames_unwind(t, sp);
-    bridge_begin(t, from, sp, !left && from > sp && from - sp <= STACK_ROOM);
+    bridge_begin(t, from, sp, true);
     return NULL;
 }
 
-bool stacks_elsewhere(struct thread *t, u64 sp)
+bool stacks_elsewhere(struct thread *t, u64 sp, bool calls)
 {
     const struct thread_bridge *b = bridge_last(t);
 
-    return b && !b->room && t->counters[frames.top] == b->last && is_near(sp, b->to);
+    if (!b || t->counters[frames.top] != b->last || !is_near(sp, b->to))
+        return false;
+    return !b->maybe || (!calls && (b->to > b->from ? sp > b->from : sp < b->from));
 }
 
 void stacks_zero(void)

@@ -27,11 +27,11 @@ struct thread_due {
 };
 
 // A function has set the stack pointer to another stack, and may call others there (count/calls.c):
-// what it was, what it was set to, and which call was the last then. room: or has made room on its
-// own, as alloca() does. taken: another thread has gone on with what was left.
+// what it was, what it was set to, and which call was the last then. maybe: or has made room on its
+// own, as alloca() does, or gone up on it, as longjmp() does. taken: another thread has gone on with what was left.
 struct thread_bridge {
     u64 from, to, last;
-    bool room, taken;
+    bool maybe, taken;
 };
 
 #define THREAD_BRIDGES 4

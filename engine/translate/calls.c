@@ -109,11 +109,11 @@ static struct cold *cold(struct tb *b, struct x86_label from, enum stub stub, u6
     return c;
 }
 
-// The stack pointer has been set in this block.
-static void stack(struct tb *b)
+// The stack pointer has been set in this block, which goes on to a call, or stays in its function.
+static void stack(struct tb *b, bool calls)
 {
     if (b->stack_set)
-        cold(b, x86_jmp(&b->code), STUB_CALLS_STACK, 0, 0);
+        cold(b, x86_jmp(&b->code), STUB_CALLS_STACK, 0, calls);
 }
 
 static void tail_call_to(struct tb *b, const struct cold *c);
@@ -187,7 +187,7 @@ void calls_emit_call(struct tb *b, u32 i)
 
     if (!tb_config.calls)
         return;
-    stack(b);
+    stack(b, true);
     // within the function: to find out where it is, or a subroutine of its own
     if (!calls_emit_leaves(b, in->target) && functions_at(in->target).start != in->target)
         return;
@@ -251,7 +251,7 @@ void calls_emit_call_to(struct tb *b, u32 i)
 
     if (!tb_config.calls)
         return;
-    stack(b);
+    stack(b, true);
     note_target(b);
     if (tb_config.contexts) {
         all_in_c(b, STUB_CALLS_CALL, in->pc, in->len, 0);
@@ -450,11 +450,11 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
     struct cold *c;
 
     if (!calls_emit_leaves(b, target)) {
-        stack(b);
+        stack(b, false);
         return;
     }
     if (tb_config.contexts) {
-        all_in_c(b, STUB_CALLS_JUMP, b->insn[i].pc, 0, target);
+        all_in_c(b, STUB_CALLS_JUMP, b->insn[i].pc, 1, target);
         return;
     }
     e = edges_get(SPOOL_EDGE_JUMP, b->insn[i].pc, 0, target);
@@ -462,7 +462,7 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
     state_spill(b, R_RDX);
     state_spill(b, R_RAX);
     if (b->stack_set || (e->function != target && !e->plt)) { // or between parts of a function
-        c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+        c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 1);
         c->calls.desc.plt = b->stack_set;
     } else {
         x86_mov(a, R_RCX, top());
@@ -470,7 +470,7 @@ void calls_emit_jump(struct tb *b, u32 i, u64 target)
         x86_not_r(a, R_RCX);
         x86_lea(a, R_RCX, MEM_X(R_RSP, R_RCX, 0, 1));
         tail = x86_jrcxz(a);
-        c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 0);
+        c = cold(b, x86_jmp(a), STUB_CALLS_JUMP, b->insn[i].pc, 1);
         x86_land(a, tail);
         tail_call(b, e);
     }
