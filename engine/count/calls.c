@@ -363,7 +363,7 @@ static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
 
     if (stacks_elsewhere(t, sp, false) && stacks_switch(t, target, sp, direct, &last))
         return;
-    more = frames_unwind(t, sp);
+    more = stacks_unwind(t, sp);
     f = frames_top(t);
     if (more)
         last = more;
@@ -404,7 +404,7 @@ static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
 
     if (stacks_elsewhere(t, sp, false) && stacks_switch(t, target, behind, false, &last))
         return;
-    more = frames_unwind(t, sp);
+    more = stacks_unwind(t, sp);
     while (frames_top(t)->sp == sp) {
         matched |= (frames_top(t)->key & ~SPOOL_FRAME_FLAGS) == sp + target;
         frames_pop(t->counters);
@@ -448,7 +448,7 @@ void calls_call(struct thread *t, const u8 *ret)
     begin(t);
     // The return address lies where such a frame's did; not on another stack, which may lie higher.
     if (!stacks_elsewhere(t, sp, true))
-        frames_unwind(t, sp + 1);
+        stacks_unwind(t, sp + 1);
     e = frames_edge_of(&way);
     if (e)
         note(e);
@@ -465,7 +465,7 @@ void calls_called(struct thread *t, u64 site)
         return;
     safe_read_u64(sp, &back);
     begin(t);
-    frames_unwind(t, sp + 1);
+    stacks_unwind(t, sp + 1);
     frames_enter(t, &way, frames_edge_of(&way), sp + back, sp, 0);
     end(t);
 }
@@ -599,7 +599,7 @@ void calls_signal_return(struct thread *t)
             frames_pop(t->counters);
         frames_pop(t->counters);
     }
-    frames_unwind(t, t->regs[R_RSP]);
+    stacks_unwind(t, t->regs[R_RSP]);
     signal_called(t);
     end(t);
 }

@@ -260,15 +260,15 @@ static const struct spool_frame *left_top(const struct calls_left *l)
 // then. None: stacks.count. @holds(stacks.lock)
 static u32 stack_find(u64 sp, u64 target, u64 behind)
 {
-    for (u32 i = stacks.count; i-- > 0;)
-        if (stacks.left[i]->sp == sp)
-            return i;
     for (u32 i = stacks.count; target && i-- > 0;) {
         const struct spool_frame *f = left_top(stacks.left[i]);
 
         if (f->sp == behind - 8 && return_of(f) == target)
             return i;
     }
+    for (u32 i = stacks.count; i-- > 0;)
+        if (stacks.left[i]->sp == sp)
+            return i;
     return stacks.count;
 }
 
@@ -451,19 +451,18 @@ static const struct spool_edge *bridge_end(struct thread *t, u32 k)
     return last ? frames_edge(last) : NULL;
 }
 
-// Whether control that is to be at target has come back over a bridge; *last: as bridge_end().
-static bool bridge_back(struct thread *t, u64 target, u64 behind, const struct spool_edge **last)
+// Whether control that is to be at target has come back over a bridge, or to where that stack has
+// been copied to; *last: as bridge_end().
+static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
+                        const struct spool_edge **last)
 {
     struct thread_own *own = thread_own(t);
 
-    for (u32 i = own->bridges - 1; i-- > 0;) {
+    for (u32 i = own->bridges - 1; i-- > 0 && !own->bridge[i].taken;) {
         struct spool_frame *f = (struct spool_frame *)own->bridge[i].last;
-        bool moved;
 
-        if (own->bridge[i].taken)
-            break;
-        moved = stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind);
-        if (!moved && (return_of(f) != target || f->sp != behind - 8))
+        if (moved ? !stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind)
+                  : return_of(f) != target || f->sp != behind - 8)
             continue;
         *last = bridge_end(t, i);
         if (moved)
@@ -486,9 +485,12 @@ static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 beh
     const struct spool_frame *f = (const struct spool_frame *)b->last;
     u64 top = o->counters[frames.top];
 
-    // one that it is just about to cross is none, where others are open: what is beyond these ends
-    if (b->taken || b->maybe || top < b->last || f->sp < b->from || (k && top == b->last))
+    if (b->taken || b->maybe || top < b->last || f->sp < b->from)
         return false;
+    // one that it is just about to cross is none, where others are open: what is beyond these ends
+    for (u32 i = 0; i < k && top == b->last; i++)
+        if (!thread_own(o)->bridge[i].maybe)
+            return false;
     if (moved)
         return stack_moved((const struct spool_frame *)frames_base(o->slot), f, target, behind);
     return b->from == sp || (f->sp == behind - 8 && return_of(f) == target);
@@ -624,16 +626,19 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
     struct calls_left *l;
     bool moved = false, maybe = b->maybe;
 
-    if (bridge_back(t, target, behind, last))
+    if (bridge_back(t, target, behind, false, last))
         return false;
     if (stack_stays(t, &to, direct, &l) || (!l && signal_left(t, &to, maybe))) {
         bridge_drop(t, thread_own(t)->bridges - 1);
         return false;
     }
-    if (!l && to.function != target)
-        l = left_take(t, &to, LEFT_NEAR);
+    // many stacks look alike: only when none was left right there
+    if (!l && bridge_back(t, target, behind, true, last))
+        return false;
     if (!l && (l = left_take(t, &to, LEFT_MOVED)))
         moved = true;
+    if (!l && to.function != target)
+        l = left_take(t, &to, LEFT_NEAR);
     b = &thread_own(t)->bridge[bridge_before(t)];
     if (!l && b->last < t->counters[frames.top] && !b->taken && is_near(to.sp, b->from) &&
         to.function != target) {
@@ -738,6 +743,23 @@ const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
         return frames_unwind(t, sp);
     bridge_begin(t, from, sp, true);
     return NULL;
+}
+
+// What is below a bridge is not on the stack that sp is on, unless that is back already, by way of
+// a frame pointer.
+const struct spool_edge *stacks_unwind(struct thread *t, u64 sp)
+{
+    const struct thread_bridge *b = bridge_last(t);
+    const struct spool_frame *last = NULL;
+    u64 floor = 0;
+
+    if (b && !b->maybe && (b->taken || !is_back(t, b, sp)))
+        floor = b->last;
+    while (t->counters[frames.top] > floor && frames_top(t)->sp < sp) {
+        last = frames_top(t);
+        frames_pop(t->counters);
+    }
+    return last ? frames_edge(last) : NULL;
 }
 
 bool stacks_elsewhere(struct thread *t, u64 sp, bool calls)

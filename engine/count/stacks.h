@@ -22,6 +22,9 @@ enum stacks_then {
 // yet, the next call, jump or return says.
 const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then);
 
+// frames_unwind(), on the stack that the thread is on.
+const struct spool_edge *stacks_unwind(struct thread *t, u64 sp);
+
 // Whether the function on top has set the stack pointer, perhaps to another stack, and nothing else
 // has happened since. calls: and is certain to have.
 bool stacks_elsewhere(struct thread *t, u64 sp, bool calls);
