@@ -593,9 +593,35 @@ void calls_emit_jump_to(struct tb *b, u32 i)
 
 // ---- The stack pointer ----
 
+// Whether register r, before instruction i, has been computed in this block from where the stack
+// pointer or rbp was: room that is made, as alloca() does it.
+static bool is_of_stack(const struct tb *b, u32 i, u32 r)
+{
+    while (i-- > 0) {
+        const struct insn *in = &b->insn[i];
+
+        if (!(in->written & 1u << r))
+            continue;
+        if (in->written != 1u << r)
+            return false;
+        if (in->nrefs || in->kind != INSN_PLAIN)
+            return false;
+        if (in->regs & (1u << R_RSP | 1u << R_RBP))
+            return true;
+        if (in->sum.to == r && in->sum.from == REG_NONE)
+            return false;
+        if (in->sum.to == r)
+            r = in->sum.from;
+    }
+    return false;
+}
+
 void calls_emit_stack_set(struct tb *b, const struct insn *in)
 {
     if (!tb_config.calls || !(in->flags & INSN_F_SETS_SP) || b->stack_set)
+        return;
+    if (in->sum.to == R_RSP && in->sum.from < 16 &&
+        is_of_stack(b, (u32)(in - b->insn), in->sum.from))
         return;
     x86_mov(&b->code, GS(TH_CALLS_SP), R_RSP);
     b->stack_set = true;
