@@ -725,6 +725,9 @@ const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
         bridge_drop(t, bridge_number(t, b));
         return frames_unwind(t, sp);
     }
+    // back within its own frame, whatever was left there by who is no more
+    if (then != STACKS_LEAVES && sp > from && sp <= frames_top(t)->sp && frames_top(t)->sp <= end)
+        return NULL;
     there = left_at(sp);
     if (!there && over && !b->taken && sp > b->from && sp <= end) {
         const struct spool_edge *last = bridge_end(t, bridge_number(t, b)),
