@@ -618,10 +618,14 @@ static bool is_of_stack(const struct tb *b, u32 i, u32 r)
 
 void calls_emit_stack_set(struct tb *b, const struct insn *in)
 {
-    if (!tb_config.calls || !(in->flags & INSN_F_SETS_SP) || b->stack_set)
+    if (!tb_config.calls || !(in->flags & INSN_F_SETS_SP))
         return;
     if (in->sum.to == R_RSP && in->sum.from < 16 &&
-        is_of_stack(b, (u32)(in - b->insn), in->sum.from))
+        is_of_stack(b, (u32)(in - b->insn), in->sum.from)) {
+        b->stack_set = false; // what was before it only gave such room back
+        return;
+    }
+    if (b->stack_set)
         return;
     x86_mov(&b->code, GS(TH_CALLS_SP), R_RSP);
     b->stack_set = true;
