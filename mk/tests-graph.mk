@@ -4,7 +4,7 @@
 
 CALLS_DIR := $(BUILD)/tests/calls
 CALLS_S   := $(patsubst tests/calls/%.S,$(CALLS_DIR)/%,$(wildcard tests/calls/*.S))
-CALLS_C   := $(addprefix $(CALLS_DIR)/,contexts forks generated jumps killed threads vforks)
+CALLS_C   := $(addprefix $(CALLS_DIR)/,contexts forks generated jumps killed stacks threads vforks)
 
 $(CALLS_S): $(CALLS_DIR)/%: tests/calls/%.S
 	$(call say,AS,$<)
@@ -21,6 +21,11 @@ $(CALLS_DIR)/one-page: tests/calls/000-direct.S
 	$(call say,AS,$@)
 	@mkdir -p $(@D)
 	$(Q)if command -v ld.lld >/dev/null; then $(CC) -g -nostdlib -static -fuse-ld=lld -o $@ $<; fi
+# clang sets the stack pointer where gcc takes from it.
+$(CALLS_DIR)/stacks-clang: tests/calls/stacks.c
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)if command -v clang >/dev/null; then clang -std=gnu11 -O1 -g -fno-inline -fstack-clash-protection -o $@ $<; fi
 $(CALLS_DIR)/inlined: tests/calls/inlined.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -47,7 +52,7 @@ $(CALLS_DIR)/edges: $(BUILD)/obj/host/tests/calls/edges.o $(BUILD)/lib/libquern.
 
 .PHONY: check-calls
 check-calls: $(BUILD)/bin/quern $(CALLS_S) $(CALLS_C) $(CALLS_DIR)/exceptions $(CALLS_DIR)/edges $(CALLS_DIR)/levels \
-    $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled $(CALLS_DIR)/one-page \
+    $(CALLS_DIR)/inlined $(CALLS_DIR)/mangled $(CALLS_DIR)/one-page $(CALLS_DIR)/stacks-clang \
     $(COMPAT_PROGRAMS)
 	@tests/calls/run $< $(CALLS_DIR)/edges $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)
 CHECKS += check-calls
