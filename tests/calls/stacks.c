@@ -32,6 +32,8 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#pragma GCC diagnostic ignored "-Wvla" // they are what is tested
+
 static jmp_buf back;
 static sigjmp_buf out;
 static ucontext_t main_context, coroutine;
