@@ -31,8 +31,9 @@ struct desc_bc {
 // STUB_CALLS_CALL, _RETURN, _JUMP, _TABLE, _LEAVE_PLT; the others have none.
 struct desc_calls {
     u32 site[2];
-    u32 len; // of a call; of a return, the bytes that it takes from the stack; of a jump, whether it
-             // is direct; of STUB_CALLS_STACK, whether a call follows
+    // of a call; of a return, the bytes that it takes from the stack; of a jump, whether it is
+    // direct; of STUB_CALLS_STACK, whether a call follows
+    u32 len;
     u32 plt; // of STUB_CALLS_LEAVE_PLT: the entry's; of _RETURN, _JUMP: the stack pointer was set
     u32 cell[2]; // and that entry's edge
 };

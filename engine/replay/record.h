@@ -90,8 +90,9 @@ struct log_block {
 #define LOG_END 64u
 // Two words: the stack pointer of a thread that comes from the dispatcher.
 #define LOG_STACK 80u
-// A call of --calls=yes has begun, ended, or was a handler's (enum frames_late): in the high half is
-// the low one of its frame's address; of one that ends, in a second word, where its misses belong.
+// A call of --calls=yes has begun, ended, or was a handler's (enum frames_late): in the high half
+// is the low one of its frame's address; of one that ends, in a second word, where its misses
+// belong.
 #define LOG_ENTER 128u
 #define LOG_LEAVE 512u
 #define LOG_BACK  1024u

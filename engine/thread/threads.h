@@ -26,9 +26,10 @@ struct thread_due {
     u64 at;
 };
 
-// A function has set the stack pointer to another stack, and may call others there (count/calls.c):
+// A function has set the stack pointer to another stack, and may call others (count/stacks.c):
 // what it was, what it was set to, and which call was the last then. maybe: or has made room on its
-// own, as alloca() does, or gone up on it, as longjmp() does. taken: another thread has gone on with what was left.
+// own, as alloca() does, or gone up on it, as longjmp() does. taken: another thread has gone on
+// with what was left.
 struct thread_bridge {
     u64 from, to, last;
     bool maybe, taken;

@@ -4,9 +4,9 @@
 // stack and calls next there, which hands the coroutine to the other thread and waits, still beyond
 // that bridge, until it comes back. They wait by reading from pipes, so that all of it is the same
 // each time. r12 to r14 are a thread's: its stack, where it reads and where it writes.
-// work: nop, ret: 2. next: mov, mov, write's 5, read's 5, mov, jmp: 14. park: lea, mov, mov, call: 4,
-// and next's, whoever takes the coroutine up. body: mov, four times call, call, decq, jnz, and ret:
-// 18, and what it calls: 4 * (2 + 18). waits: mov, mov, mov, read's 5, mov, jmp: 10.
+// work: nop, ret: 2. next: mov, mov, write's 5, read's 5, mov, jmp: 14. park: lea, mov, mov, call:
+// 4, and next's, whoever takes the coroutine up. body: mov, four times call, call, decq, jnz, and
+// ret: 18, and what it calls: 4 * (2 + 18). waits: mov, mov, mov, read's 5, mov, jmp: 10.
 // At the end the second thread, still in next, goes on with a stack that nobody was on, and ends.
 //
 // edge: _start waits 1 10
