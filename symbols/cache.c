@@ -110,12 +110,14 @@ static void look(struct cachefile_witness *w, const char *path)
     w->dev = st.st_dev;
     w->ino = st.st_ino;
     w->size = (uint64_t)st.st_size;
-    w->mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    w->mtime = identity_time(&st.st_mtim);
+    w->ctime = identity_time(&st.st_ctim);
 }
 
 static bool same_witness(const struct cachefile_witness *a, const struct cachefile_witness *b)
 {
-    return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime == b->mtime;
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime == b->mtime &&
+           a->ctime == b->ctime;
 }
 
 static bool still_counts(const struct cache_module *m)

@@ -240,7 +240,7 @@ const char *cachefile_string(struct cachefile *c, uint32_t number)
     return NULL;
 }
 
-// A witness lies as its four numbers, then its path with a NUL.
+// A witness lies as its five numbers, then its path with a NUL.
 bool cachefile_witness(const struct cachefile *c, size_t i, struct cachefile_witness *out)
 {
     const unsigned char *p = c->witnesses, *end = p + c->h.witnesses_size;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define CACHEFILE_MAGIC   UINT64_C(0x31304d5953524e51) // "QNRSYM01" read as little endian
-#define CACHEFILE_VERSION 2u // goes up, too, when the readers answer otherwise than they did
+#define CACHEFILE_VERSION 3u // goes up, too, when the readers answer otherwise than they did
 #define CACHEFILE_PAGE    4096u
 #define CACHEFILE_UNKNOWN UINT32_MAX // for a function: nobody has asked for this range yet
 
@@ -38,7 +38,7 @@ struct cachefile_segment {
 
 // Something that was, or was not, where debug information is looked for. Must still be so.
 struct cachefile_witness {
-    uint64_t dev, ino, size, mtime; // all 0: nothing was there
+    uint64_t dev, ino, size, mtime, ctime; // all 0: nothing was there
     const char *path;
 };
 

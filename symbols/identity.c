@@ -111,7 +111,7 @@ bool identity_of_file(struct identity *out, const char *path, int fd, const stru
         return false;
     strcpy(out->path, path);
     out->size = (uint64_t)st->st_size;
-    out->mtime = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+    out->mtime = identity_time(&st->st_mtim);
     out->headers = cachefile_hash(&e, sizeof(e), 0);
     if (!hash_table(out, &f, e.e_phoff, (uint64_t)e.e_phnum * sizeof(Elf64_Phdr)) ||
         !hash_table(out, &f, e.e_shoff, (uint64_t)e.e_shnum * e.e_shentsize))
@@ -120,8 +120,14 @@ bool identity_of_file(struct identity *out, const char *path, int fd, const stru
     if (out->id_size == 0) {
         out->dev = st->st_dev;
         out->ino = st->st_ino;
+        out->ctime = identity_time(&st->st_ctim);
     }
     return true;
+}
+
+uint64_t identity_time(const struct timespec *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
 void identity_of_image(struct identity *out, const char *name, const void *image, size_t size)

@@ -96,6 +96,46 @@ END
     ! grep -q '^fn=half' profile
 }
 
+# changed FILE FROM TO: FROM becomes TO in FILE, as long as it is, in place; size and modification
+# time stay
+changed() {
+    touch -r "$1" "$1.time"
+    perl -0777 -ne "s/$2/$3/g; print" "$1" > "$1.new"
+    sleep 0.05 # the kernel's clock of files goes in steps of up to 10 ms
+    cat "$1.new" > "$1"
+    touch -r "$1.time" "$1"
+}
+
+@test "no build-id: other content with the same inode, size and time is not what was kept" {
+    real
+    printf '%s\n' .text '.globl _start' '.type before, @function' 'before: ret' \
+        '.size before, .-before' '_start: call before' 'mov $60, %eax' 'xor %edi, %edi' syscall > p.S
+    gcc -nostdlib -static -Wl,--build-id=none -o prog p.S
+    quern run -q --cache-sim=no --symbol-cache=kept -o out ./prog
+    same "$(grep -o '^fn=before' out)" fn=before
+    inode=$(stat -c '%i %s %Y' prog)
+    changed prog before behind
+    same "$(stat -c '%i %s %Y' prog)" "$inode"
+    quern run -q --cache-sim=no --symbol-cache=kept -o out ./prog
+    same "$(grep -o '^fn=be.*' out)" fn=behind
+}
+
+@test "the debug file: other content with the same inode, size and time is not what was kept" {
+    real
+    printf '%s\n' .text '.globl _start' '.type before, @function' 'before: ret' \
+        '.size before, .-before' '_start: call before' 'mov $60, %eax' 'xor %edi, %edi' syscall > p.S
+    gcc -g -nostdlib -static -Wl,--build-id=none -o prog p.S
+    objcopy --only-keep-debug prog prog.debug
+    strip prog
+    objcopy --add-gnu-debuglink=prog.debug prog
+    quern run -q --cache-sim=no --symbol-cache=kept -o out ./prog
+    same "$(grep -o '^fn=be.*' out)" fn=before
+    # Its checksum is wrong now.
+    changed prog.debug before behind
+    quern run -q --cache-sim=no --symbol-cache=kept -o out ./prog
+    ! grep -q '^fn=be' out
+}
+
 @test "the folder is made when there is something to keep, for this user alone" {
     real
     mkdir home

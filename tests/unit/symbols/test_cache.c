@@ -26,8 +26,8 @@
 // ---- The bytes ----
 
 static const struct cachefile_segment segments[] = { { 0x1000, 0x401000, 0x2000, PF_R | PF_X } };
-static const struct cachefile_witness witnesses[] = { { 0, 0, 0, 0, "/not/there" },
-                                                      { 1, 2, 3, 4, "/there" } };
+static const struct cachefile_witness witnesses[] = { { 0, 0, 0, 0, 0, "/not/there" },
+                                                      { 1, 2, 3, 4, 5, "/there" } };
 static const char *const strings[] = { "???", "main", "/src/main.c", "other" };
 // From 0x401000: main's lines 5 and 6, nothing known of 8 bytes, other without a line.
 static const struct cachefile_row rows[] = { { 0, 1, 2, 5 },
@@ -87,10 +87,10 @@ static void test_small_file(void **state)
     assert_memory_equal(c.segment, segments, sizeof(segments));
     assert_true(cachefile_witness(&c, 0, &w));
     assert_string_equal(w.path, "/not/there");
-    assert_int_equal(w.dev | w.ino | w.size | w.mtime, 0);
+    assert_int_equal(w.dev | w.ino | w.size | w.mtime | w.ctime, 0);
     assert_true(cachefile_witness(&c, 1, &w));
     assert_string_equal(w.path, "/there");
-    assert_true(w.dev == 1 && w.ino == 2 && w.size == 3 && w.mtime == 4);
+    assert_true(w.dev == 1 && w.ino == 2 && w.size == 3 && w.mtime == 4 && w.ctime == 5);
     assert_false(cachefile_witness(&c, 2, &w));
     // Every border, upwards and downwards.
     for (int way = 0; way < 2; way++) {
@@ -218,8 +218,8 @@ static void test_every_bit(void **state)
         data[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
     // All of the head, whose size is the sum of its parts: header, identity, segment, witnesses
-    // (2 * 32 and 11 + 7 bytes, 88 with padding), index of one page, checks of three.
-    assert_int_equal(refused, 8 * (96 + 8 + 32 + 88 + 4 + 3 * 4));
+    // (2 * 40 and 11 + 7 bytes, 104 with padding), index of one page, checks of three.
+    assert_int_equal(refused, 8 * (96 + 8 + 32 + 104 + 4 + 3 * 4));
     free(data);
 }
 
@@ -604,6 +604,17 @@ static void test_identity(void **state)
     struct stat st;
     assert_int_equal(stat(in_folder("m"), &st), 0);
     assert_true(a.ino == st.st_ino && a.dev == st.st_dev);
+    // Written again in place, with its size and its time: only the last change of status tells.
+    snprintf(command, sizeof(command),
+             "cd '%s' && cp -p m n && sleep 0.05 && cat n > m && touch -r n m", folder);
+    assert_int_equal(system(command), 0);
+    assert_true(identify(&b, "m"));
+    assert_true(a.headers == b.headers && a.size == b.size && a.mtime == b.mtime);
+    assert_true(a.ino == b.ino && a.ctime < b.ctime);
+    assert_false(same_identity(&a, &b));
+    identity_name(&a, x);
+    identity_name(&b, y);
+    assert_string_equal(x, y); // it takes the place of the other
 }
 
 static void test_no_identity(void **state)
