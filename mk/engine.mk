@@ -226,10 +226,11 @@ ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
 ENGINE_WING_UNITS += base/pages
 ENGINE_UNIT_OBJS_base/pages := base/pages
 
-ENGINE_WING_UNITS += base/cpu codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
+ENGINE_WING_UNITS += base/cpu codecache/modules codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
     syscalls/waits
 ENGINE_UNIT_OBJS_signal/action := signal/action base/pages base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
+ENGINE_UNIT_OBJS_codecache/modules := codecache/modules base/mini
 ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
 ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
 ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mini

@@ -52,6 +52,10 @@
     (SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + \
      (SPOOL_THREADS_MAX + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
 
+// Behind these: struct spool_kept[], then what they tell of.
+#define SPOOL_KEPT_OFF   (SPOOL_STACKS_OFF + SPOOL_STACKS_SIZE)
+#define SPOOL_KEPT_TABLE UINT64_C(0x10000) // bytes
+
 // Where the calls of a slot's thread begin, and how many bytes of them there may be.
 static inline uint64_t spool_stack_at(uint64_t slot)
 {
@@ -153,13 +157,22 @@ struct spool_map {
     uint32_t path;  // text offset; 0: anonymous
     uint32_t flags; // enum spool_map_flag
     uint64_t mtime; // of the file when it was mapped, ns since 1970; 0: not known
-    uint64_t reserved;
+    uint64_t ctime; // its last change of status then
+};
+
+// The content of a file whose name led elsewhere when the process ended: there are so many bytes of
+// it in the spool. The table ends with what is zero.
+struct spool_kept {
+    uint64_t at, size;
+    uint32_t map; // index of its spool_map; several may have one content
+    uint32_t reserved;
 };
 
 enum spool_map_flag {
     SPOOL_MAP_VDSO = 1u << 0,    // the finisher reads its symbols from its own vDSO
     SPOOL_MAP_ANON = 1u << 1,    // generated code
     SPOOL_MAP_DELETED = 1u << 2, // the file had been removed when it was mapped
+    SPOOL_MAP_LOST = 1u << 3,    // and nothing of it is kept, nor was it memory that is shared
 };
 
 // One instruction of a block.
@@ -623,6 +636,21 @@ static inline struct spool_counters spool_insn_counters(struct spool_insn in, ui
     return c;
 }
 
+// What spool_block.hash is of: the bytes of its instructions, and how many these are.
+#define SPOOL_HASH_BEGIN UINT32_C(2166136261)
+
+static inline uint32_t spool_hash_bytes(uint32_t h, const uint8_t *p, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        h = (h ^ p[k]) * UINT32_C(16777619);
+    return h;
+}
+
+static inline uint32_t spool_code_hash(const uint8_t *code, uint32_t bytes, uint32_t insns)
+{
+    return spool_hash_bytes(SPOOL_HASH_BEGIN, code, bytes) ^ insns;
+}
+
 _Static_assert(sizeof(struct spool_insn) == 4, "packed behind its block");
 _Static_assert(SPOOL_MAPS_MAX <= 1u << 17, "numbered by a block");
 _Static_assert(sizeof(struct spool_block) == 24, "packed in the blocks area");
@@ -633,6 +661,7 @@ _Static_assert(SPOOL_BLOCKS_OFF + SPOOL_BLOCKS_SIZE == SPOOL_EDGES_OFF, "one beh
 _Static_assert(SPOOL_EDGES_OFF + SPOOL_EDGES_MAX * sizeof(struct spool_edge) <= SPOOL_THREADS_OFF,
                "one behind the other");
 _Static_assert(sizeof(struct spool_map) == 64, "array in the maps area");
+_Static_assert(sizeof(struct spool_kept) == 24, "array in the table");
 _Static_assert(sizeof(struct spool_partial) == 24, "array in the partial area");
 _Static_assert(sizeof(struct spool_code) == 64, "written as it is");
 _Static_assert(sizeof(struct spool_code_insn) == 16, "written as it is");

@@ -80,6 +80,23 @@ static int open_checked(const char *path, GElf_Word crc)
     return -1;
 }
 
+// The path without symbolic links; of a file that is gone, that of its folder with its name.
+static char *real_path(const char *path)
+{
+    char *real = realpath(path, NULL), *folder, *whole = NULL;
+    const char *slash = strrchr(path, '/');
+
+    if (real || errno != ENOENT || !slash)
+        return real;
+    folder = strndup(path, (size_t)(slash - path) + 1);
+    real = folder ? realpath(folder, NULL) : NULL;
+    if (real && asprintf(&whole, "%s%s", real[1] ? real : "", slash) < 0)
+        whole = NULL;
+    free(folder);
+    free(real);
+    return whole;
+}
+
 static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
 {
     static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", DEBUG_ROOT "%.*s/%s" };
@@ -87,7 +104,7 @@ static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
     const char *name = dwelf_elf_gnu_debuglink(elf, &crc);
     if (name && strchr(name, '/')) // the name of a file, not a way to one
         name = NULL;
-    char *real = realpath(path, NULL);
+    char *real = real_path(path);
     if (!real && errno == ENOMEM)
         memory_lacks();
     const char *slash = real ? strrchr(real, '/') : NULL;

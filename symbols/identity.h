@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What tells a module from all others, without libelf: the symbol cache is asked before anything
-// of the module is read. Used by cache.c only.
+// of the module is read. Used by cache.c; its time by symbols.c, too.
 #ifndef QUERN_SYMBOLS_IDENTITY_H
 #define QUERN_SYMBOLS_IDENTITY_H
 

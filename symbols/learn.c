@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "symbols/debugfile.h"
@@ -158,6 +159,24 @@ static void want_all(struct symbols_module *m)
     }
 }
 
+// It is read by path. That of a module that is gone is of a copy.
+static void add_minidebug(struct symbols_module *m)
+{
+    char path[40];
+    int fd;
+
+    if (!m->image) {
+        minidebug_add(&m->learn->syms, &m->owner->strings, m->name);
+        return;
+    }
+    fd = memfd_create("module", MFD_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (fd >= 0 && write(fd, m->image, m->image_size) == (ssize_t)m->image_size)
+        minidebug_add(&m->learn->syms, &m->owner->strings, path);
+    if (fd >= 0)
+        close(fd);
+}
+
 static void open_module(struct symbols_module *m)
 {
     struct learn *l = m->learn;
@@ -166,13 +185,13 @@ static void open_module(struct symbols_module *m)
     open_elf(m);
     if (!l->elf)
         return;
-    if ((!has_lines(l->elf) || !section_exists(l->elf, ".symtab")) && m->fd >= 0)
+    if ((!has_lines(l->elf) || !section_exists(l->elf, ".symtab")) && m->name[0] == '/')
         open_debug_file(m);
     bool symtab = elfsym_add(&l->syms, l->elf, SHT_SYMTAB);
     if (l->debug)
         symtab |= elfsym_add(&l->syms, l->debug, SHT_SYMTAB);
     if (!symtab && section_exists(l->elf, ".gnu_debugdata"))
-        minidebug_add(&l->syms, &m->owner->strings, m->name);
+        add_minidebug(m);
     elfsym_add(&l->syms, l->elf, SHT_DYNSYM);
     elfsym_sort(&l->syms);
     elfsym_add_eh_frame(&l->syms, l->elf);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbols/identity.h"
 #include "symbols/learn.h"
 #include "symbols/memory.h"
 #include "symbols/module.h"
@@ -118,6 +119,67 @@ static void get_segments(struct symbols_module *m)
         m->loads = 0;
 }
 
+bool symbols_code(const struct symbols_module *m, uint64_t file_offset, void *to, size_t size)
+{
+    if (!m->image)
+        return m->fd >= 0 && pread(m->fd, to, size, (off_t)file_offset) == (ssize_t)size;
+    if (file_offset > m->image_size || size > m->image_size - file_offset)
+        return false;
+    memcpy(to, (const char *)m->image + file_offset, size);
+    return true;
+}
+
+// Nothing more of it is read.
+static void drop_file(struct symbols_module *m)
+{
+    if (m->fd >= 0)
+        close(m->fd);
+    m->fd = -1;
+    m->image = NULL;
+}
+
+static bool is_still_same(struct symbols_module *m, const struct symbols_file *f)
+{
+    if (!f->is_same || f->is_same(f->ctx, m))
+        return true;
+    drop_file(m);
+    remark(m->owner, "%s: was written over since it was mapped; its functions are shown as ???",
+           f->path);
+    return false;
+}
+
+// What was removed, or replaced by another file, and is kept elsewhere. The cache is for what is
+// there under its name.
+static void open_image(struct symbols_module *m, const struct symbols_file *f)
+{
+    m->image = f->image;
+    m->image_size = f->image_size;
+    if (is_still_same(m, f))
+        get_segments(m);
+}
+
+// False: it is another one by now, and is not read.
+static bool check_age(struct symbols_module *m, const struct symbols_file *f, const struct stat *st)
+{
+    uint64_t mtime = identity_time(&st->st_mtim), ctime = identity_time(&st->st_ctim);
+
+    if (!f->mtime) {
+        if (f->run_start && mtime > f->run_start)
+            remark(m->owner,
+                   "%s: was modified after the run began; functions and lines may be wrong",
+                   f->path);
+        return true;
+    }
+    if (mtime == f->mtime && (!f->ctime || ctime == f->ctime))
+        return true;
+    if (!is_still_same(m, f))
+        return false;
+    if (mtime != f->mtime)
+        remark(m->owner, "%s: was modified after the run began; functions and lines may be wrong",
+               f->path);
+    return true;
+}
+
 struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file *f)
 {
     struct symbols_module *m;
@@ -130,6 +192,10 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
         return m;
     m->ino = f->ino;
     m->mtime = f->mtime;
+    if (f->image) {
+        open_image(m, f);
+        return m;
+    }
     // A name in a spool may be that of a pipe or a device, which is neither waited for nor read.
     m->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
@@ -138,24 +204,20 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
         return m;
     }
     if (!S_ISREG(st.st_mode)) {
-        close(m->fd);
-        m->fd = -1;
+        drop_file(m);
         remark(s, "%s: is no regular file; its functions are shown as ???", f->path);
         return m;
     }
     if (f->ino && (uint64_t)st.st_ino != f->ino) {
-        close(m->fd); // nothing of it is read
-        m->fd = -1;
+        drop_file(m);
         remark(
             s,
             "%s: was replaced by another file since it was mapped; its functions are shown as ???",
             f->path);
         return m;
     }
-    uint64_t mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-    if (f->mtime ? mtime != f->mtime : f->run_start && mtime > f->run_start)
-        remark(s, "%s: was modified after the run began; functions and lines may be wrong",
-               f->path);
+    if (!check_age(m, f, &st))
+        return m;
     if (s->cache)
         m->cache = cache_file(s->cache, f->path, m->fd, &st);
     get_segments(m);

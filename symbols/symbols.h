@@ -39,6 +39,14 @@ struct symbols_file {
     uint64_t ino;   // that of the mapped file: another one now means that the file was replaced
     uint64_t mtime; // its modification time then, ns since 1970: another one now is remarked upon
     uint64_t run_start; // where mtime is not known: a file modified later is remarked upon
+    uint64_t ctime;     // its last change of status then; with `is_same`
+    // Its content where the path leads elsewhere by now; it must stay, and may be written to.
+    void *image;
+    size_t image_size;
+    // Asked where the file has changed since it was mapped, or is an image: whether it is what was
+    // executed (symbols_code()). If not, nothing of it is shown. NULL: nobody knows.
+    bool (*is_same)(void *ctx, struct symbols_module *m);
+    void *ctx;
 };
 
 // The module of a file; the same one for the same path, inode and time. Never NULL: for a file that
@@ -47,6 +55,9 @@ struct symbols_module *symbols_file(struct symbols *s, const struct symbols_file
 // A module in memory (the vDSO); the image must stay. `name` is for messages and generated names.
 struct symbols_module *symbols_image(struct symbols *s, const char *name, const void *image,
                                      size_t size);
+
+// Reads bytes of the file; false where they are not there.
+bool symbols_code(const struct symbols_module *m, uint64_t file_offset, void *to, size_t size);
 
 // The link-time address of a file offset, which is what symbols_find takes. UINT64_MAX: no segment
 // has it.

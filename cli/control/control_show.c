@@ -244,7 +244,9 @@ static void open_symbols(struct shown *v)
     v->module = xcalloc(v->s.maps_used + 1, sizeof(*v->module));
     for (uint64_t i = 0; i < v->s.maps_used; i++) {
         const struct spool_map *m = &v->s.maps[i];
-        struct symbols_file f = { finish_spool_text(&v->s, m->path), m->ino, m->mtime, 0 };
+        struct symbols_file f = { .path = finish_spool_text(&v->s, m->path),
+                                  .ino = m->ino,
+                                  .mtime = m->mtime };
 
         if (!(m->flags & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) && f.path &&
             f.path[0] == '/')

@@ -148,6 +148,17 @@ uint64_t finish_spool_walk(const struct finish_spool *s,
 uint64_t finish_spool_visit(const struct finish_spool *s,
                             void (*f)(void *ctx, const struct finish_insn *in), void *ctx);
 
+// A block as it was translated. Begin with one that is zero; false: there is no other.
+#define FINISH_BLOCK_BYTES (255u << 11)
+struct finish_block {
+    uint64_t pc, next; // next: where the following one lies
+    uint32_t map, insns, bytes, hash;
+};
+bool finish_spool_block(const struct finish_spool *s, struct finish_block *b);
+
+// Where the spool has the content of the file of a map; 0: it has not.
+uint64_t finish_spool_kept(const struct finish_spool *s, uint64_t map, uint64_t *size);
+
 // ---- finish_profile.c ----
 
 struct finish_totals {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 #include "cli/shared/file.h"
 #include "cli/shared/progress.h"
@@ -160,6 +161,67 @@ static uint64_t run_start(const struct spool_header *h)
     return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->start_time;
 }
 
+// Once for a path, of however many mappings.
+static void say_lost(const struct spool_header *h, const char *path)
+{
+    static const char *last;
+
+    if (!path || (last && strcmp(last, path) == 0))
+        return;
+    last = path;
+    known.remarked = true;
+    if (!(h->flags & SPOOL_F_QUIET))
+        warn("%s: had been removed before it was executed, and could not be kept; its functions "
+             "are shown as ???",
+             path);
+}
+
+// One module among those of the run.
+struct same_code {
+    const struct finish_spool *s;
+    const struct spool_map *map;
+};
+
+static bool is_same_file(const struct spool_map *a, const struct spool_map *b)
+{
+    return a->path == b->path && a->ino == b->ino && a->mtime == b->mtime && a->ctime == b->ctime;
+}
+
+// Whether a module is what was executed. An older one, or another, of the same name would give
+// names that are wrong.
+static bool is_same_code(void *ctx, struct symbols_module *module)
+{
+    const struct same_code *of = ctx;
+    const struct finish_spool *s = of->s;
+    struct finish_block b = { 0 };
+
+    while (finish_spool_block(s, &b)) {
+        const struct spool_map *m = b.map < s->maps_used ? &s->maps[b.map] : NULL;
+        unsigned char code[FINISH_BLOCK_BYTES];
+
+        if (!m || !is_same_file(m, of->map) || !b.hash || b.pc < m->start || b.pc >= m->end)
+            continue;
+        if (!symbols_code(module, m->offset + (b.pc - m->start), code, b.bytes) ||
+            spool_code_hash(code, b.bytes, b.insns) != b.hash)
+            return false;
+    }
+    return true;
+}
+
+// What the engine has kept of a module that is not there any more. Stays until the process ends.
+static void take_kept(struct builder *b, uint64_t i, struct symbols_file *f)
+{
+    uint64_t size, at = finish_spool_kept(b->s, i, &size);
+    void *image = at ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, b->s->fd, (off_t)at)
+                     : MAP_FAILED;
+
+    if (image == MAP_FAILED)
+        return;
+    f->image = image;
+    f->image_size = size;
+    known.remarked = true; // not for the next spool
+}
+
 static void open_modules(struct builder *b)
 {
     const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -167,14 +229,24 @@ static void open_modules(struct builder *b)
     b->module = xcalloc(b->s->maps_used + 1, sizeof(*b->module));
     for (uint64_t i = 0; i < b->s->maps_used; i++) {
         const struct spool_map *m = &b->s->maps[i];
-        struct symbols_file f = { finish_spool_text(b->s, m->path), m->ino, m->mtime,
-                                  run_start(b->s->h) };
+        struct same_code same = { b->s, m };
+        struct symbols_file f = { .path = finish_spool_text(b->s, m->path),
+                                  .ino = m->ino,
+                                  .mtime = m->mtime,
+                                  .ctime = m->ctime,
+                                  .run_start = run_start(b->s->h),
+                                  .is_same = is_same_code,
+                                  .ctx = &same };
 
+        if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_VDSO)) && f.path)
+            take_kept(b, i, &f);
+        if (m->flags & SPOOL_MAP_LOST)
+            say_lost(b->s->h, f.path);
         if (m->flags & SPOOL_MAP_VDSO) {
             if (!known.vdso && vdso)
                 known.vdso = symbols_image(b->symbols, "[vdso]", vdso, vdso_size(vdso));
             b->module[i] = known.vdso;
-        } else if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) && f.path &&
+        } else if ((!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED)) || f.image) && f.path &&
                    f.path[0] == '/' && !jitdump_is_name(f.path)) {
             b->module[i] = symbols_file(b->symbols, &f);
         }

@@ -750,3 +750,50 @@ uint64_t finish_spool_visit(const struct finish_spool *s,
 {
     return walk(s, f, ctx, false);
 }
+
+bool finish_spool_block(const struct finish_spool *s, struct finish_block *out)
+{
+    while (out->next + sizeof(struct spool_block) <= s->blocks_used) {
+        const struct spool_block *b = (const struct spool_block *)(s->blocks + out->next);
+        const struct spool_insn *in = (const struct spool_insn *)(b + 1);
+        uint64_t size = block_size(b);
+
+        if (size > s->blocks_used - out->next || is_empty(b))
+            return false;
+        out->next += size;
+        if (b->flags & SPOOL_B_SUM)
+            continue;
+        out->pc = b->pc;
+        out->map = b->map;
+        out->insns = b->insns;
+        out->hash = b->hash;
+        out->bytes = 0;
+        for (uint32_t i = 0; i < b->insns; i++)
+            out->bytes += in[i].len;
+        return true;
+    }
+    return false;
+}
+
+uint64_t finish_spool_kept(const struct finish_spool *s, uint64_t map, uint64_t *size)
+{
+    const uint64_t end = SPOOL_KEPT_OFF + SPOOL_KEPT_TABLE;
+    struct spool_kept kept;
+    struct stat st;
+
+    if (fstat(s->fd, &st) != 0 || (uint64_t)st.st_size <= end)
+        return 0; // nothing is kept
+    for (uint64_t at = SPOOL_KEPT_OFF; at < end; at += sizeof(kept)) {
+        if (read_some(s->fd, &kept, sizeof(kept), at) != sizeof(kept) || !kept.at)
+            return 0;
+        if (kept.map != map)
+            continue;
+        *size = kept.size;
+        return kept.at >= end && kept.at % 4096 == 0 && kept.size > 0 &&
+                       kept.at <= (uint64_t)st.st_size &&
+                       kept.size <= (uint64_t)st.st_size - kept.at
+                   ? kept.at
+                   : 0;
+    }
+    return 0;
+}

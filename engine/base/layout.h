@@ -12,6 +12,8 @@
 #define ENGINE_HEAP_BASE   0x7e9010000000 // heap.c
 #define ENGINE_HEAP_SIZE   0x1800000000   // 96 GiB reserved lazily, PROT_NONE
 #define CALLS_BASE         0x7ea810000000 // open calls, SPOOL_STACKS_SIZE of the spool
+#define MODULES_BASE       0x7ecf80000000 // files of executed code (codecache/modules.c)
+#define MODULES_SIZE       0x180000000    // 6 GiB
 #define SPOOLER_BASE       0x7ed100000000 // the spool's records
 #define THREAD_AREA_BASE   0x7ed200000000 // 2400 areas at most (thread.h)
 #define THREAD_AREA_STRIDE 0xa000000

@@ -12,6 +12,7 @@
 #include "engine/base/layout.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmapfile.h"
@@ -301,23 +302,13 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
     }
 }
 
-// When the mapped file was modified, ns since 1970, so that the finisher can tell whether it is the
-// same still; 0: not known.
-static u64 modified(const struct vmmapfile_line *l, u32 flags)
-{
-    struct k_stat st;
-
-    if (flags || l->path[0] != '/' || sys_fstatat(AT_FDCWD, l->path, &st, 0) || st.st_ino != l->ino)
-        return 0;
-    return st.st_mtime_sec * 1000000000ul + st.st_mtime_nsec;
-}
-
 // The index of a new record. @holds(vmmap_lock)
 static u32 record(struct vmmapfile_line *l)
 {
     static const char deleted[] = " (deleted)";
     struct vmmap_entry *e;
     u64 n = strlen(l->path);
+    struct modules_times times = { 0, 0 };
     u32 flags = 0, index;
 
     if (strcmp(l->path, "[vdso]") == 0) {
@@ -329,8 +320,14 @@ static u32 record(struct vmmapfile_line *l)
         flags = SPOOL_MAP_DELETED;
         l->path[n - (sizeof(deleted) - 1)] = 0;
     }
+    // So that the finisher can tell whether it is the same still.
+    if (!(flags & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON)))
+        times = modules_keep(l, (flags & SPOOL_MAP_DELETED) != 0);
+    // A program that generates code shares the memory with the mapping that it writes by.
+    if ((flags & SPOOL_MAP_DELETED) && !times.mtime && !(l->flags & VMMAP_SHARED))
+        flags |= SPOOL_MAP_LOST;
     index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags,
-                               modified(l, flags));
+                               times.mtime, times.ctime);
     // Every entry of ours inside this line is described by the record.
     for (e = vmmapset_above(&map, l->start); e && e->start < l->end; e = vmmapset_next(e))
         if (e->start >= l->start && e->end <= l->end)
@@ -355,7 +352,7 @@ u32 vmmap_spool_map(u64 addr)
             u64 start = e ? e->start : PAGE_DOWN(addr),
                 end = e ? e->end : PAGE_DOWN(addr) + PAGE_SIZE;
 
-            index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON, 0);
+            index = spooler_map_record(start, end, 0, 0, 0, "", SPOOL_MAP_ANON, 0, 0);
         }
         // When our entry and the kernel's line differ in extent (it was grown or split unseen),
         // ours still needs an answer.

@@ -18,6 +18,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/modules.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/config.h"
 #include "engine/spool/environ.h"
@@ -476,6 +477,7 @@ bool clerk_takes(void)
     look_around(&mine);
     if (memcmp(&mine, &box->view, sizeof(mine)) != 0)
         return false;
+    modules_save(spooler_fd());
     for (;; i++) {
         u32 was = FREE;
 

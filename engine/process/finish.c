@@ -9,6 +9,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/modules.h"
 #include "engine/process/clerk.h"
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
@@ -145,8 +146,11 @@ static void become_finisher(void)
             "the profile is not written: the program's own limit on %s is too low for that; the "
             "counts are in %s: use `quern recover` on it",
             low, spooler_string(spool->s_spool));
-    else
+    else {
+        fds_go_to_root(); // where the names of modules are meant
+        modules_save(dumping ? fds_spool() : spooler_fd());
         complain(exec_quern("--finish"));
+    }
 }
 
 // `quern stat` holds the spool of the process that it has started and reads it afterwards; of

@@ -215,7 +215,7 @@ u32 spooler_text(const char *s)
 }
 
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
-                       u32 flags, u64 mtime)
+                       u32 flags, u64 mtime, u64 ctime)
 {
     u32 text = spooler_text(path);
 
@@ -230,7 +230,8 @@ u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const c
                                        .ino = ino,
                                        .path = text,
                                        .flags = flags,
-                                       .mtime = mtime };
+                                       .mtime = mtime,
+                                       .ctime = ctime };
         __atomic_store_n(&spool->maps_used, index + 1, __ATOMIC_RELEASE);
     } else if (index) {
         index--;

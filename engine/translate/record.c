@@ -95,27 +95,18 @@ static void make_record(struct tb *b, const struct tb_block *t)
     }
 }
 
-#define HASH_BEGIN 2166136261u
-
-static u32 hash_bytes(u32 h, const u8 *p, u32 n)
-{
-    for (u32 k = 0; k < n; k++)
-        h = (h ^ p[k]) * 16777619u;
-    return h;
-}
-
 static u32 hash_code(const struct tb *b, const struct tb_block *t)
 {
-    u32 h = HASH_BEGIN;
+    u32 h = SPOOL_HASH_BEGIN;
 
     for (u32 i = t->first; i < t->first + t->n; i++)
-        h = hash_bytes(h, b->insn[i].bytes, b->insn[i].len);
+        h = spool_hash_bytes(h, b->insn[i].bytes, b->insn[i].len);
     return h ^ t->n;
 }
 
 u32 record_hash(const u8 *code, u32 bytes, u32 n)
 {
-    return hash_bytes(HASH_BEGIN, code, bytes) ^ n;
+    return spool_code_hash(code, bytes, n);
 }
 
 static void known_grow(void)
@@ -230,7 +221,7 @@ void record_make(struct tb *b, struct tb_block *t)
 
 u32 record_sum(const struct tb *b, u32 n)
 {
-    u32 counter[FRAGMENT_BLOCKS_MAX], insns = 0, hash = HASH_BEGIN, k;
+    u32 counter[FRAGMENT_BLOCKS_MAX], insns = 0, hash = SPOOL_HASH_BEGIN, k;
     struct spool_insn as[FRAGMENT_BLOCKS_MAX];
 
     _Static_assert(sizeof(as) == sizeof(counter), "they stand in place of instructions");

@@ -60,3 +60,191 @@ END
 8 3"
     done
 }
+
+# What an object of that name has counted: by line of NAME.S.
+lines_of() {
+    awk -v file="/$1.S" '/^f[le]=/ { on = index($0, file) } /^[0-9]/ && on' out
+}
+
+# What quern itself has said.
+said() {
+    grep '^quern: ' <<< "$messages" || true
+}
+
+# A program that loads ./now.so and calls its work(), has a shell do an argument, and calls it
+# again; then the same with the next argument. With one that begins with a colon it ends at once.
+make_main() {
+    cat > main.c << 'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        void *h = dlopen("./now.so", RTLD_NOW);
+        void (*work)(void) = (void (*)(void))dlsym(h, "work");
+        work();
+        if (system(argv[i]))
+            return 1;
+        if (argv[i][0] == ':')
+            _exit(0);
+        work();
+        dlclose(h);
+    }
+    return 0;
+}
+END
+    gcc -g -o main main.c
+}
+
+whole_engine() {
+    [ -x "$BUILD/libexec/quern/quern-engine" ] || skip "no engine in this build"
+    unset QUERN_ENGINE QUERN_TEST_SPOOL
+}
+
+@test "a library that is removed, replaced, or built anew, has its own names" {
+    whole_engine
+    library first 1000
+    library second 500
+    make_main
+    # Two calls of the first, of 1 + 2 * 1000 + 1 instructions.
+    first='5 2
+6 2000
+7 2000
+8 2'
+    for how in 'rm now.so' 'mv copy.so now.so' 'rm now.so; cp second.so now.so' \
+        'mv now.so elsewhere.so' 'strip -o new.so now.so; mv new.so now.so'; do
+        cp first.so now.so
+        cp second.so copy.so
+        quern run --cache-sim=no -o out ./main "$how"
+        [ "$status" = 0 ]
+        same "$(said)" ""
+        same "$(lines_of first)" "$first"
+        same "$(lines_of second)" ""
+        same "$(grep -c '^fn=work$' out)" 1
+    done
+    # And of the second, under the same name.
+    cp first.so now.so
+    cp second.so copy.so
+    quern run --cache-sim=no -o out ./main 'mv copy.so now.so' 'rm now.so'
+    same "$(said)" ""
+    same "$(lines_of first)" "$first"
+    same "$(lines_of second)" '5 2
+6 1000
+7 1000
+8 2'
+    cp first.so now.so
+    cp second.so copy.so
+    quern run --calls=yes --cache-sim=no --dump-instr=no --compress-strings=no --compress-pos=no \
+        -o out ./main 'mv copy.so now.so' 'rm now.so'
+    same "$(said)" ""
+    same "$(lines_of first | grep -v '^calls')" "$first"
+    # The finisher that starts fast leaves it to the other one; so does the one for children.
+    cp first.so now.so
+    quern run -q --trace-children=yes --cache-sim=no -o out.%p sh -c './main "rm now.so"; true'
+    same "$(cat out.* | grep -c '^fn=work$')" 1
+    rm out.*
+    cp first.so now.so
+    cp first.so copy.so
+    quern run -q --trace-children=yes --cache-sim=no -o out.%p \
+        sh -c '(./main "rm now.so"); (cp copy.so now.so; ./main "rm now.so"); true'
+    same "$(cat out.* | grep -c '^fn=work$')" 2
+}
+
+@test "a library whose name is on two lines" {
+    whole_engine
+    library first 1000
+    make_main
+    mkdir $'two\nlines'
+    cp main first.so $'two\nlines'
+    cd $'two\nlines'
+    mv first.so now.so
+    quern run --cache-sim=no -o out ./main true
+    same "$(said)" ""
+    same "$(lines_of first)" '5 2
+6 2000
+7 2000
+8 2'
+}
+
+@test "a library that is written over in place: what it was is not known, and that is said" {
+    whole_engine
+    library first 1000
+    library second 500
+    make_main
+    cp first.so now.so
+    quern run --cache-sim=no -o out ./main ': ; sleep 0.05; cat second.so > now.so'
+    same "$(said)" \
+        "quern: $PWD/now.so: was written over since it was mapped; its functions are shown as ???"
+    same "$(lines_of first)$(lines_of second)" ""
+    same "$(grep -c '^fn=work$' out)" 0
+    # The time alone says nothing, nor does that of the last change of status.
+    cp first.so now.so
+    quern run --cache-sim=no -o out ./main 'sleep 0.05; touch now.so'
+    same "$(said)" \
+        "quern: $PWD/now.so: was modified after the run began; functions and lines may be wrong"
+    same "$(lines_of first | head -n 1)" '5 2'
+    quern run --cache-sim=no -o out ./main 'sleep 0.05; chmod 700 now.so'
+    same "$(said)" ""
+    same "$(lines_of first | head -n 1)" '5 2'
+    # Other content with the same time: found by its code.
+    cp first.so now.so
+    quern run --cache-sim=no -o out ./main \
+        ': ; sleep 0.05; touch -r now.so time; cat second.so > now.so; touch -r time now.so'
+    same "$(said)" \
+        "quern: $PWD/now.so: was written over since it was mapped; its functions are shown as ???"
+    same "$(grep -c '^fn=work$' out)" 0
+}
+
+@test "a library that cannot be kept, or whose process is killed: ???, and that is said" {
+    whole_engine
+    library first 1000
+    library second 500
+    make_main
+    cp first.so now.so
+    cp second.so copy.so
+    (
+        ulimit -Sv $((1 << 32)) # KiB
+        quern run --cache-sim=no -o out ./main 'mv copy.so now.so'
+        same "$(said)" "quern: $PWD/now.so: was replaced by another file \
+since it was mapped; its functions are shown as ???"
+        cp first.so now.so
+        quern run --cache-sim=no -o out ./main 'rm now.so'
+        same "$(said)" "quern: $PWD/now.so: No such file or directory; its \
+functions are shown as ???"
+    )
+    same "$(grep -c '^fn=work$' out)" 0
+    cp first.so now.so
+    cp second.so copy.so
+    # shellcheck disable=SC2016 # the shell's parent
+    quern run --cache-sim=no --spool-dir=. -o out ./main 'mv copy.so now.so; kill -9 $PPID' || true
+    quern recover -o out quern.spool.*
+    same "$(said | grep now.so)" "quern: $PWD/now.so: was replaced by another file since it was \
+mapped; its functions are shown as ???"
+    same "$(grep -c '^fn=work$' out)" 0
+}
+
+@test "a program that is built anew while it runs" {
+    whole_engine
+    cat > prog.c << 'END'
+#include <stdlib.h>
+__attribute__((noinline)) int sum(int n)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++)
+        __asm__ volatile("add %1, %0" : "+r"(s) : "r"(i));
+    return s;
+}
+int main(void)
+{
+    return sum(1000) == 0 || system("gcc -g -Dsum=other -o new prog.c && mv new prog") != 0;
+}
+END
+    gcc -g -o prog prog.c
+    quern run --cache-sim=no -o out ./prog
+    same "$(said)" ""
+    same "$(grep -c '^fn=sum$' out)" 1
+    same "$(grep -c '^fn=other$' out)" 0
+    # Line 6: once for each time; what a compiler made of it.
+    same "$(sed -n '/^fn=sum$/,/^fn=/s/^6 //p' out | awk '{ print $1 % 1000 }')" 0
+}

@@ -15,6 +15,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/layout.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
@@ -38,6 +39,7 @@ static u32 lines, asked;  // how often the kernel was asked
 static char dropped[256]; // what tcache_invalidate() was told
 static char recorded[512];
 static u32 records;
+static bool kept_deleted;
 static bool other_waits; // what a second thread did while the kernel, or the spool, was asked
 static void (*other)(void);
 
@@ -105,11 +107,20 @@ bool vmmapfile_at(u64 addr, struct vmmapfile_line *out)
     return false;
 }
 
-u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *of, u32 flags,
-                       u64 mtime)
+static struct modules_times times; // what the file is said to have
+
+struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
 {
-    snprintf(recorded, sizeof(recorded), "%lx-%lx %lx %lx %lu '%s' %u %lu", start, end, offset, dev,
-             ino, of, flags, mtime);
+    (void)l;
+    kept_deleted = deleted;
+    return times;
+}
+
+u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *of, u32 flags,
+                       u64 mtime, u64 ctime)
+{
+    snprintf(recorded, sizeof(recorded), "%lx-%lx %lx %lx %lu '%s' %u %lu %lu", start, end, offset,
+             dev, ino, of, flags, mtime, ctime);
     try_other();
     return records++;
 }
@@ -375,24 +386,26 @@ static void test_records(void **state)
     kernel_has(CLIENT + 0x3000, CLIENT + 0x4000, READ, 5, "/lib/no such file");
     kernel_has(CLIENT + 0x4000, CLIENT + 0x5000, READ, 5, " (deleted)");
     assert_int_equal(vmmap_spool_map(CLIENT), 0);
-    assert_string_equal(recorded, "400000-401000 2000 801 0 '[vdso]' 1 0");
+    assert_string_equal(recorded, "400000-401000 2000 801 0 '[vdso]' 1 0 0");
     assert_int_equal(SPOOL_MAP_VDSO, 1);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x1000), 1);
-    assert_string_equal(recorded, "401000-402000 2000 801 0 '[heap]' 2 0");
+    assert_string_equal(recorded, "401000-402000 2000 801 0 '[heap]' 2 0 0");
     assert_int_equal(SPOOL_MAP_ANON, 2);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x2000), 2);
-    assert_string_equal(recorded, "402000-403000 2000 801 5 '/lib/gone.so' 4 0");
-    assert_int_equal(SPOOL_MAP_DELETED, 4);
+    assert_string_equal(recorded, "402000-403000 2000 801 5 '/lib/gone.so' 12 0 0");
+    assert_int_equal(SPOOL_MAP_DELETED | SPOOL_MAP_LOST, 12);
+    assert_true(kept_deleted);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x3000), 3);
-    assert_string_equal(recorded, "403000-404000 2000 801 5 '/lib/no such file' 0 0");
+    assert_string_equal(recorded, "403000-404000 2000 801 5 '/lib/no such file' 0 0 0");
+    assert_false(kept_deleted);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x4000), 4);
-    assert_string_equal(recorded, "404000-405000 2000 801 5 ' (deleted)' 0 0");
+    assert_string_equal(recorded, "404000-405000 2000 801 5 ' (deleted)' 0 0 0");
     // Nothing is there: a page of nobody's, or what was thought to be there.
     assert_int_equal(vmmap_spool_map(CLIENT + 0x8123), 5);
-    assert_string_equal(recorded, "408000-409000 0 0 0 '' 2 0");
+    assert_string_equal(recorded, "408000-409000 0 0 0 '' 2 0 0");
     vmmap_add(CLIENT + 0x9000, CLIENT + 0xc000, READ, 0);
     assert_int_equal(vmmap_spool_map(CLIENT + 0xb000), 6);
-    assert_string_equal(recorded, "409000-40c000 0 0 0 '' 2 0");
+    assert_string_equal(recorded, "409000-40c000 0 0 0 '' 2 0 0");
 }
 
 // One record is for all entries within its line, and is made once.
@@ -412,7 +425,7 @@ static void test_one_record(void **state)
     kernel_has(CLIENT + 0x8000, CLIENT + 0x9000, READ, 0, "");
     vmmap_add(CLIENT + 0x7000, CLIENT + 0x9000, READ, 0);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x8000), 2);
-    assert_string_equal(recorded, "408000-409000 2000 801 0 '' 2 0");
+    assert_string_equal(recorded, "408000-409000 2000 801 0 '' 2 0 0");
     assert_int_equal(vmmap_spool_map(CLIENT + 0x7000), 2);
     // What is mapped in its place, or moved elsewhere, has another one.
     vmmap_move(CLIENT + 0x7000, CLIENT + 0x9000, CLIENT + 0x7000, CLIENT + 0xa000, false);
@@ -421,30 +434,23 @@ static void test_one_record(void **state)
     assert_int_equal(vmmap_spool_map(CLIENT + 0x17000), 3);
 }
 
-// When a file was modified is told if it is the one that is mapped still.
-static void test_modified(void **state)
+// What is known of the file is told. What had been removed is lost if nothing of it is kept, unless
+// it is memory that is shared.
+static void test_times(void **state)
 {
-    char name[] = "/tmp/quern-vmmap-XXXXXX", expected[256];
-    const struct k_timespec then[2] = { { 1, 0 }, { 1234567890, 123456789 } };
-    int fd = mkstemp(name);
-    struct k_stat st;
-
     (void)state;
-    assert_true(fd >= 0);
-    sys_call4(SYS_utimensat, (u64)fd, 0, (u64)then, 0);
-    assert_int_equal(sys_fstat(fd, &st), 0);
-    kernel_has(CLIENT, CLIENT + 0x1000, READ, st.st_ino, name);
-    kernel_has(CLIENT + 0x1000, CLIENT + 0x2000, READ, st.st_ino + 1, name);
+    kernel_has(CLIENT, CLIENT + 0x1000, READ, 5, "/lib/x.so");
+    kernel_has(CLIENT + 0x1000, CLIENT + 0x2000, READ, 5, "/lib/x.so (deleted)");
+    kernel_has(CLIENT + 0x2000, CLIENT + 0x3000, READ, 5, "/memfd:x (deleted)");
+    line[2].flags = VMMAP_SHARED;
+    times = (struct modules_times){ 12, 34 };
     vmmap_spool_map(CLIENT);
-    snprintf(expected, sizeof(expected), "400000-401000 2000 801 %lu '%s' 0 1234567890123456789",
-             st.st_ino, name);
-    assert_string_equal(recorded, expected);
+    assert_string_equal(recorded, "400000-401000 2000 801 5 '/lib/x.so' 0 12 34");
     vmmap_spool_map(CLIENT + 0x1000);
-    snprintf(expected, sizeof(expected), "401000-402000 2000 801 %lu '%s' 0 0", st.st_ino + 1,
-             name);
-    assert_string_equal(recorded, expected);
-    close(fd);
-    unlink(name);
+    assert_string_equal(recorded, "401000-402000 2000 801 5 '/lib/x.so' 4 12 34");
+    times = (struct modules_times){ 0, 0 };
+    vmmap_spool_map(CLIENT + 0x2000);
+    assert_string_equal(recorded, "402000-403000 2000 801 5 '/memfd:x' 4 0 0");
 }
 
 static void want(void)
@@ -495,7 +501,7 @@ int main(void)
         cmocka_unit_test_setup(test_learn, setup),
         cmocka_unit_test_setup(test_records, setup),
         cmocka_unit_test_setup(test_one_record, setup),
-        cmocka_unit_test_setup(test_modified, setup),
+        cmocka_unit_test_setup(test_times, setup),
         cmocka_unit_test_setup(test_locked, setup),
     };
 

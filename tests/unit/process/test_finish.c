@@ -14,6 +14,7 @@
 
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/modules.h"
 #include "engine/process/clerk.h"
 #include "engine/process/finish.h"
 #include "engine/spool/environ.h"
@@ -81,6 +82,12 @@ int spooler_fd(void)
 {
     note('s');
     return SPOOL_FD;
+}
+
+void modules_save(int fd)
+{
+    assert_int_equal(fd, SPOOL_FD);
+    note('m');
 }
 
 void spooler_drop(void)
@@ -254,7 +261,7 @@ static void test_process(void **state)
     assert_int_equal(did->pid, last_child); // the same process
     assert_int_equal(did->fd, SPOOL_FD);
     assert_string_equal(did->spool_begins, "counts");
-    assert_string_equal(did->text, "lkcsr+");
+    assert_string_equal(did->text, "lkcrsmsr+");
     assert_int_equal(spool->state, SPOOL_ENDED);
     assert_int_equal(spool->end_kind, SPOOL_END_EXIT);
     assert_int_equal(spool->end_code, 3);
@@ -288,7 +295,7 @@ static void test_kept_finisher(void **state)
     assert_int_equal(in_child(ends), EXITED(0));
     assert_int_equal(did->ran, 1);
     assert_true(did->right_command);
-    assert_string_equal(did->text, "lkcsr+");
+    assert_string_equal(did->text, "lkcrsmsr+");
     sys_close(kept_finisher);
 }
 
@@ -302,14 +309,14 @@ static void test_quick_finisher(void **state)
     assert_int_equal(in_child(ends), EXITED(0));
     assert_int_equal(did->ran, 1);
     assert_true(did->right_command);
-    assert_string_equal(did->text, "lkcsr+");
+    assert_string_equal(did->text, "lkcrsmsr+");
     setup(NULL);
     did->header.s_finisher = 9;
     quick = "/no/such/file";
     assert_int_equal(in_child(ends), EXITED(0));
     assert_int_equal(did->ran, 1);
     assert_true(did->right_command);
-    assert_string_equal(did->text, "lkcsr+");
+    assert_string_equal(did->text, "lkcrsmsr+");
 }
 
 static void test_no_finisher(void **state)
@@ -317,7 +324,7 @@ static void test_no_finisher(void **state)
     (void)state;
     finisher = "/no/such/file";
     assert_int_equal(in_child(ends), EXITED(3));
-    assert_string_equal(did->text, "lkcsr+-");
+    assert_string_equal(did->text, "lkcrsmsr+-");
     assert_int_equal(spool->state, SPOOL_ENDED);
     assert_string_equal(said(), "cannot execute /no/such/file: error 2; the counts are in "
                                 "THE-SPOOL: use `quern recover` on it\n");
@@ -550,7 +557,7 @@ static void test_in_child(void **state)
     assert_true(did->right_command);
     assert_int_not_equal(did->pid, sys_getpid());
     assert_int_not_equal(did->parent, sys_getpid()); // a grandchild
-    assert_string_equal(did->text, "lcsr+");
+    assert_string_equal(did->text, "lcrsmsr+");
     assert_string_equal(did->spool_begins, "counts");
     assert_int_equal(spool->state, SPOOL_ENDED);
     assert_int_equal(spool->end_kind, SPOOL_END_SIGNAL);
@@ -578,7 +585,7 @@ static void test_in_child_fails(void **state)
     setup(NULL);
     finisher = "/no/such/file";
     assert_int_equal(finish_in_child(SPOOL_END_EXIT, 0), -ECHILD);
-    assert_string_equal(did->text, "lcsr+-");
+    assert_string_equal(did->text, "lcrsmsr+-");
     assert_non_null(strstr(said(), "cannot execute /no/such/file"));
     assert_unnoticed();
 }
@@ -671,7 +678,7 @@ static void test_dump(void **state)
     assert_int_equal(did->fd, SPOOL_FD);
     assert_int_not_equal(did->parent, sys_getpid());
     assert_string_equal(did->spool_begins, "copied");
-    assert_string_equal(did->text, "scSr+");
+    assert_string_equal(did->text, "scrSmSr+");
     assert_int_equal(spool->state, SPOOL_RUNNING); // the copy is marked, this one goes on
     sys_pread(SPOOL_FD, begins, sizeof(begins) - 1, 0);
     assert_string_equal(begins, "counts");

@@ -192,12 +192,12 @@ static void mappings(void **state)
 {
     struct spool_map m;
     u32 first = spooler_map_record(0x1000, 0x3000, 0x200, 7, 8, "/lib/x.so", SPOOL_MAP_DELETED,
-                                   12345678901),
+                                   12345678901, 12345678902),
         last = 0;
 
     (void)state;
     for (u32 i = 1; i < 3000; i++)
-        last = spooler_map_record(i * 0x1000, i * 0x1000 + 1, 0, 0, i, "", SPOOL_MAP_ANON, 0);
+        last = spooler_map_record(i * 0x1000, i * 0x1000 + 1, 0, 0, i, "", SPOOL_MAP_ANON, 0, 0);
     assert_int_equal(last, first + 2999);
     assert_int_equal(header_of(path).maps_used, first + 3000);
     in_file(path, &m, sizeof(m), SPOOL_MAPS_OFF + first * sizeof(m));
@@ -363,8 +363,8 @@ static void taken(void **state)
 // A mapping's record, by its number.
 static void mapping_at(void **state)
 {
-    u32 first = spooler_map_record(0x7000, 0x8000, 0, 1, 2, "/lib/y.so", 0, 0);
-    u32 second = spooler_map_record(0x8000, 0x9000, 0, 1, 2, "/lib/y.so", SPOOL_MAP_VDSO, 0);
+    u32 first = spooler_map_record(0x7000, 0x8000, 0, 1, 2, "/lib/y.so", 0, 0, 0);
+    u32 second = spooler_map_record(0x8000, 0x9000, 0, 1, 2, "/lib/y.so", SPOOL_MAP_VDSO, 0, 0);
 
     (void)state;
     assert_int_equal(second, first + 1);

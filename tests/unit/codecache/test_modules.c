@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// engine/codecache/modules.c: which files are kept, and what is written of them at the end. The
+// spool's records are here; where files are kept is where the engine keeps them.
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/base/layout.h"
+#include "engine/codecache/modules.h"
+#include "engine/spool/fds.h"
+#include "engine/spool/spooler.h"
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+static struct spool_map map[8];
+static char text[8][5000];
+static u32 opened;
+
+int fds_open(const char *path, int flags, u32 mode)
+{
+    assert_int_equal(flags, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_int_equal(mode, 0);
+    opened++;
+    return open(path, flags);
+}
+
+const struct spool_map *spooler_map_at(u32 index)
+{
+    return &map[index];
+}
+
+const char *spooler_string(u32 offset)
+{
+    return text[offset - 1];
+}
+
+// -- the test's side --
+
+static char folder[] = "/tmp/quern-modules-XXXXXX";
+
+static const char *in(const char *name)
+{
+    static char path[3][4096];
+    static u32 turn;
+
+    snprintf(path[turn = (turn + 1) % 3], sizeof(path[0]), "%s/%s", folder, name);
+    return path[turn];
+}
+
+// A file of `size` bytes that begins with `magic`.
+static struct stat make(const char *name, const char *magic, size_t size)
+{
+    int fd = open(in(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    char *bytes = calloc(1, size);
+    struct stat st;
+
+    memset(bytes, *magic + 1, size);
+    memcpy(bytes, magic, strlen(magic));
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+    assert_int_equal(fstat(fd, &st), 0);
+    free(bytes);
+    close(fd);
+    return st;
+}
+
+// The engine records a mapping of it, under that path. The path that the record has is in text.
+static struct modules_times record(const char *path, const struct stat *st, bool deleted)
+{
+    struct vmmapfile_line l = { .dev = 99, .ino = st->st_ino };
+    u32 i = (u32)header.maps_used++;
+
+    snprintf(text[i], sizeof(text[0]), "%s", path);
+    l.path = text[i];
+    struct modules_times times = modules_keep(&l, deleted);
+    map[i] = (struct spool_map){
+        .dev = 99, .ino = st->st_ino, .path = i + 1, .flags = deleted ? SPOOL_MAP_DELETED : 0
+    };
+    return times;
+}
+
+// In a process of its own, for what is kept is kept for good.
+static void apart(void (*what)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        what();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+#define CHECK(ok)                                              \
+    do {                                                       \
+        if (!(ok)) {                                           \
+            fprintf(stderr, "# line %d: %s\n", __LINE__, #ok); \
+            _exit(1);                                          \
+        }                                                      \
+    } while (0)
+
+// "MAP:SIZE:BYTE " for each that is in the file: its size, and its byte behind the magic.
+static const char *saved(int fd)
+{
+    static char out[256];
+    struct spool_kept k;
+    char bytes[5];
+
+    *out = '\0';
+    for (u64 at = SPOOL_KEPT_OFF; pread(fd, &k, sizeof(k), (off_t)at) == sizeof(k) && k.at;
+         at += sizeof(k)) {
+        CHECK(k.at >= SPOOL_KEPT_OFF + SPOOL_KEPT_TABLE && k.at % 4096 == 0);
+        CHECK(pread(fd, bytes, 5, (off_t)k.at) == 5);
+        snprintf(out + strlen(out), sizeof(out) - strlen(out), "%u:%lu:%c ", k.map, k.size,
+                 bytes[4]);
+    }
+    return out;
+}
+
+static int new_spool(void)
+{
+    int fd = open(in("spool"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    CHECK(fd >= 0);
+    return fd;
+}
+
+#define ELF "\177ELF"
+
+static void what_is_gone(void)
+{
+    struct stat a = make("a", ELF, 5000), b = make("b", ELF, 300), c = make("c", ELF, 100),
+                no = make("no", "text", 5000);
+    int fd = new_spool();
+
+    memset(&map, 0, sizeof(map));
+    // Of the file that is there still, nothing; of what is no ELF file, nothing at any time.
+    struct modules_times t = record(in("a"), &a, false);
+    CHECK(t.mtime == (u64)a.st_mtim.tv_sec * 1000000000 + (u64)a.st_mtim.tv_nsec);
+    CHECK(t.ctime == (u64)a.st_ctim.tv_sec * 1000000000 + (u64)a.st_ctim.tv_nsec);
+    record(in("no"), &no, false);
+    record(in("b"), &b, false);
+    record(in("c"), &c, false);
+    CHECK(opened == 4);
+    record(in("b"), &b, false); // once for a file
+    CHECK(opened == 4);
+    CHECK(unlink(in("no")) == 0 && unlink(in("b")) == 0 && unlink(in("c")) == 0);
+    make("c", ELF, 50); // another one, while the first is held
+    // It had been removed when it was mapped again.
+    t = record(in("b"), &b, true);
+    CHECK(opened == 4 && t.mtime != 0);
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "2:300:\200 3:100:\200 4:300:\200 5:300:\200 ") == 0);
+    // Once.
+    CHECK(unlink(in("a")) == 0);
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "2:300:\200 3:100:\200 4:300:\200 5:300:\200 ") == 0);
+}
+
+static void test_gone(void **state)
+{
+    (void)state;
+    apart(what_is_gone);
+}
+
+static void newlines(void)
+{
+    struct stat two = make("two\nlines", ELF, 500), literal = make("a\\012b", ELF, 500);
+    int fd = new_spool();
+
+    record(in("two\\012lines"), &two, false);
+    CHECK(strcmp(text[0], in("two\nlines")) == 0);
+    record(in("a\\012b"), &literal, false);
+    CHECK(strcmp(text[1], in("a\\012b")) == 0);
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "") == 0);
+    CHECK(unlink(in("two\nlines")) == 0 && unlink(in("a\\012b")) == 0);
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "0:500:\200 1:500:\200 ") == 0);
+}
+
+static void test_newlines(void **state)
+{
+    (void)state;
+    apart(newlines);
+}
+
+// Written over, and cut off: what cannot be read any more is not there.
+static void cut_off(void)
+{
+    struct stat a = make("a", ELF, 9000), b = make("b", ELF, 300);
+    int fd = new_spool();
+
+    record(in("a"), &a, false);
+    record(in("b"), &b, false);
+    make("a", ELF, 10); // the same file
+    CHECK(unlink(in("a")) == 0 && unlink(in("b")) == 0);
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "1:300:\200 ") == 0);
+}
+
+static void test_cut_off(void **state)
+{
+    (void)state;
+    apart(cut_off);
+}
+
+static void limits(void)
+{
+    struct rlimit limit = { (rlim_t)1 << 45, RLIM_INFINITY };
+    struct stat a = make("a", ELF, 300), empty = make("empty", "", 0), large;
+    int fd = new_spool();
+
+    // With a limit on the address space, and of what has no room, nothing is opened or mapped.
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    CHECK(record(in("a"), &a, false).mtime != 0 && opened == 0);
+    limit.rlim_cur = RLIM_INFINITY;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    record(in("empty"), &empty, false);
+    large = make("large", ELF, 300);
+    CHECK(truncate(in("large"), (off_t)MODULES_SIZE + 1) == 0);
+    record(in("large"), &large, false);
+    // A pipe has taken the name: it is not opened. And another file.
+    opened = 0;
+    CHECK(unlink(in("a")) == 0 && mkfifo(in("a"), 0600) == 0);
+    CHECK(record(in("a"), &a, false).mtime == 0 && opened == 0);
+    CHECK(record(in("empty"), &a, false).mtime == 0 && opened == 0);
+    CHECK(unlink(in("empty")) == 0 && unlink(in("large")) == 0 && unlink(in("a")) == 0);
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "") == 0);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    apart(limits);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_newlines),
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_limits),
+    };
+
+    if (!mkdtemp(folder))
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(in("spool"));
+    rmdir(folder);
+    return failed;
+}
