@@ -154,6 +154,11 @@ static int copy_part(struct quern_profile *p, const struct part *from)
     return rc;
 }
 
+bool parts_have_description(const struct quern_profile *p)
+{
+    return p->part[0].cmd || p->part[0].desc_count;
+}
+
 int parts_copy_header(struct quern_profile *p, const struct quern_profile *from, int part)
 {
     int rc = 0;

@@ -112,6 +112,7 @@ static void header_events(struct reader *r, const char *s, const char *end)
     for (size_t i = known; i < p->event_count; i++)
         r->base[i] = r->base_nano[i] = 0;
     r->part_events = true;
+    r->plain_names = !r->callgrind && parts_have_description(p);
 }
 
 static void header_positions(struct reader *r, const char *s, const char *end)

@@ -170,7 +170,16 @@ static const char *parse_id(const char *s, uint64_t *id)
     return s + 1;
 }
 
-// "(2)'3": a name made of ids, written by an undocumented mode of Callgrind.
+// "(2)'3" or "(2)'(4)": a name made of ids, written by an undocumented mode of Callgrind. Others may
+// have a parenthesis in front: (5) is what a linker script, or an assembler, calls a function.
+static bool is_nested(const char *s, const char *end)
+{
+    uint64_t id;
+    const char *q = *s == '(' && is_digit(s[1]) ? parse_id(s + 1, &id) : NULL;
+
+    return q && q < end && *q == '\'';
+}
+
 static uint32_t expand_nested(struct reader *r, struct idtab *t, const char *s, const char *end)
 {
     size_t cap = 256, n = 0;
@@ -224,7 +233,7 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
     while (s < end && is_blank(*s))
         s++;
     const char *start = s;
-    if (s == end || *s != '(' || !is_digit(s[1]))
+    if (s == end || *s != '(' || !is_digit(s[1]) || r->plain_names)
         return intern(r, s, (size_t)(name_end(r, s, end) - s));
     uint64_t id;
     const char *q = parse_id(s + 1, &id);
@@ -250,7 +259,7 @@ uint32_t names_parse(struct reader *r, struct idtab *t, const char *s, const cha
         }
         return *slot;
     }
-    if (*q == '(' && is_digit(q[1])) {
+    if (is_nested(q, end)) {
         remark(r, DIAG_HIDDEN_SPEC, q, "a name made of other ids");
         v = expand_nested(r, t, q, name_end(r, q, end));
         slot = id_string(r, t, id);

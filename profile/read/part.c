@@ -69,6 +69,10 @@ void part_end(struct reader *r)
         check_totals(r, "summary", r->summary, r->summary_count, r->summary_line, true);
     if (r->totals)
         check_totals(r, "totals", r->totals, r->totals_count, r->totals_line, false);
+    // Without the lines that Cachegrind begins with, it is what the specification of Callgrind's
+    // format shows as the smallest profile.
+    if (r->part_body && !r->summary && !r->totals && !parts_have_description(r->p))
+        r->callgrind = true;
     if (!r->callgrind && r->part_body && !r->summary && !r->totals) {
         const char *bol = r->bol;
         r->bol = NULL;

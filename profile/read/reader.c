@@ -28,6 +28,28 @@ static void remark_empty(struct reader *r)
     r->bol = NULL;
 }
 
+// Behind the byte order mark of UTF-8. UTF-16, which is told by its own, or by the zeros of ASCII in
+// it, is refused: NULL.
+static const char *begin_text(struct reader *r, const char *s, const char *end)
+{
+    const unsigned char *b = (const unsigned char *)s;
+
+    if (end - s >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff) ||
+                         (b[0] && b[0] < 0x80 && !b[1]) || (!b[0] && b[1] && b[1] < 0x80))) {
+        text_error(r->err, EBADMSG, r->name,
+                   "text in UTF-16, which cannot be read; `iconv -f UTF-16 -t UTF-8` makes a file "
+                   "that can be");
+        return NULL;
+    }
+    if (end - s < 3 || memcmp(s, "\xef\xbb\xbf", 3) != 0)
+        return s;
+    r->bol = s;
+    r->line = 1;
+    remark(r, DIAG_BOM, s, "a byte order mark before the first line");
+    r->line = 0;
+    return s + 3;
+}
+
 static int run(struct reader *r)
 {
     const char *end;
@@ -35,11 +57,15 @@ static int run(struct reader *r)
     int rc = 0;
 
     while (!r->stop && (rc = stretch_next(r, &end)) > 0) {
+        const char *s = any ? r->stretch.now.buf : begin_text(r, r->stretch.now.buf, end);
+
+        if (!s)
+            return -EBADMSG;
         any = true;
         if (r->pair)
-            pair_read(r, r->stretch.now.buf, end);
+            pair_read(r, s, end);
         else
-            lines_read(r, r->stretch.now.buf, end);
+            lines_read(r, s, end);
         record_keep_pending(r);
         if (r->opts->progress && r->opts->progress(r->opts->progress_ctx, r->in.done, r->in.size)) {
             text_error(r->err, ECANCELED, r->name, "reading was cancelled");

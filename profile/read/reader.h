@@ -82,6 +82,7 @@ struct reader {
 
     // Header of the current part
     bool any_header, part_body, part_events, callgrind;
+    bool plain_names; // Cachegrind's header: "(5)" is a name
     enum column col[COLUMNS_MAX];
     unsigned col_count, mask;
     bool fast;     // lines may be taken by the short cuts: quern_read_opts.no_fast

@@ -33,16 +33,26 @@ struct callgrind {
     unsigned mask;           // QUERN_HAS_*: the subpositions
 };
 
+// A function may have any name, also (5), which every reader takes for an id. Behind one, it is what
+// it is.
+static bool looks_like_id(const char *name)
+{
+    name += strspn(name, " \t");
+    return name[0] == '(' && name[1] >= '0' && name[1] <= '9';
+}
+
 // A name, or its id in parentheses; with the name behind it where the id is used first.
 static void put_name(struct callgrind *g, const char *spec, uint32_t s, struct id *id,
                      uint32_t *count)
 {
     struct writer *w = g->w;
     struct out *o = &w->out;
-    bool fresh = w->opts.no_compress_strings || id->part != g->part + 1;
+    const char *name = writer_name(w, s);
+    bool with_id = !w->opts.no_compress_strings || looks_like_id(name);
+    bool fresh = !with_id || id->part != g->part + 1;
 
     out_str(o, spec);
-    if (!w->opts.no_compress_strings) {
+    if (with_id) {
         if (!id->number)
             id->number = ++*count;
         id->part = g->part + 1;
@@ -53,7 +63,7 @@ static void put_name(struct callgrind *g, const char *spec, uint32_t s, struct i
             out_char(o, ' ');
     }
     if (fresh)
-        writer_text(w, writer_name(w, s));
+        writer_text(w, name);
     out_char(o, '\n');
 }
 

@@ -357,3 +357,18 @@ totals: 4"
     # Sample: location ids 1, then values 5, 7 and 300, which has two bytes.
     [[ "$(gunzip -c out | od -An -v -tx1 | tr -d ' \n')" == *0a010112040507ac02* ]]
 }
+
+@test "names that look like ids are read as they were written, by callgrind_annotate, too" {
+    command -v callgrind_annotate > /dev/null || skip "no callgrind_annotate here"
+    printf '%s\n' 'version: 1' 'events: A' 'ob=(1) (8) o' 'fl=(1) (9)' 'fn=(1) (5)' '1 10' \
+        'fn=(2) (7) seven' '2 20' > names
+    for compress in yes no; do
+        quern convert --to=callgrind --compress-strings=$compress -o out names
+        [ "$status" = 0 ]
+        same "$(callgrind_annotate out | sed -n 's/^\([12]0\) ([0-9.]*%)  /\1 /p')" "20 (9):(7) seven [(8) o]
+10 (9):(5) [(8) o]"
+        quern convert --to=json out
+        same "$(grep -oE '"name": *"[^"]*(5|7)[^"]*"' <<< "$output" | sort)" '"name":"(5)"
+"name":"(7) seven"'
+    done
+}

@@ -40,7 +40,8 @@ static void expect(const char *text, const char *remarks, long long sum)
 }
 
 #define HEAD "version: 1\nevents: Ir\nfl=a\nfn=f\n" // 4 lines
-#define BARE "events: Ir\nfl=a\nfn=f\n"             // 3, of Cachegrind
+#define BARE "events: Ir\nfl=a\nfn=f\n"             // 3
+#define CG   "cmd: x\n" BARE                        // 4, of Cachegrind
 
 static void test_names(void **state)
 {
@@ -69,11 +70,44 @@ static void test_names(void **state)
     expect_bytes(nested, sizeof(nested) - 1, "undocumented-spec@6:8 nul-byte@6:12", 1);
 }
 
+static const char *refused(const char *text, size_t n)
+{
+    static struct quern_error err;
+
+    assert_null(quern_profile_read_mem(text, n, "text", NULL, &err));
+    return err.msg;
+}
+
+static void test_encodings(void **state)
+{
+    static const char utf16[] = "text in UTF-16, which cannot be read; "
+                                "`iconv -f UTF-16 -t UTF-8` makes a file that can be";
+
+    (void)state;
+    expect("\xef\xbb\xbf" HEAD "1 1\n", "byte-order-mark@1:1", 1);
+    expect("\xef\xbb\xbf" HEAD "1 x\n", "byte-order-mark@1:1 bad-number@5:3 no-counts@5:1", 0);
+    // Once, and as a whole.
+    expect("\xef\xbb\xbf\xef\xbb\xbf" HEAD "1 1\n", "byte-order-mark@1:1 text-before-header@1:4",
+           1);
+    expect("\xef\xbb\n" HEAD "1 1\n", "text-before-header@1:1", 1);
+    // Either order of bytes, with a mark and without.
+    assert_string_equal(refused("\xff\xfe"
+                                "e\0v\0\n\0",
+                                8),
+                        utf16);
+    assert_string_equal(refused("\xfe\xff"
+                                "\0e\0v\0\n",
+                                8),
+                        utf16);
+    assert_string_equal(refused("e\0v\0\n\0", 6), utf16);
+    assert_string_equal(refused("\0e\0v\0\n", 6), utf16);
+}
+
 static void test_headers(void **state)
 {
     (void)state;
     expect("version: 2\n" BARE "1 1\n", "version@1:9", 1);
-    expect("before\n" BARE "1 1\n", "text-before-header@1:1 summary-missing@0:0", 1);
+    expect("before\n" CG "1 1\n", "text-before-header@1:1 summary-missing@0:0", 1);
     expect(HEAD "what: is this\n1 1\n", "unknown-header@5:1", 1);
     expect(HEAD "1 1\ntotals=1\n", "totals-equals-sign@6:7", 1);
     // Neither another word nor a shorter one has an equals sign.
@@ -147,7 +181,10 @@ static void test_calls(void **state)
 static void test_sums(void **state)
 {
     (void)state;
-    expect(BARE "1 1\n", "summary-missing@0:0", 1);
+    expect(CG "1 1\n", "summary-missing@0:0", 1);
+    expect("desc: x\n" BARE "1 1\n", "summary-missing@0:0", 1);
+    // Of Callgrind, and complete: its specification's smallest example.
+    expect(BARE "1 1\n", "", 1);
     expect(BARE "1 1\nsummary: 1\n", "", 1);
     expect(BARE "1 1\nsummary: 2\n", "totals-mismatch@5:0", 1);
     expect(BARE "1 1\nsummary: 0\n", "totals-mismatch@5:0", 1);

@@ -183,11 +183,39 @@ static void test_cachegrind(void **state)
                "fl=h\nfn=f\n2 3 4\nfl=x\nfn=f\n5 11 0\n6 2 0\nfn=g\n1 1 0\nsummary: 17 4\n");
 }
 
+// A name that looks like an id stands behind one, in whatever form, and is read as it was.
+static void test_names_like_ids(void **state)
+{
+    const struct quern_write_opts calls = { .format = QUERN_FORMAT_CALLGRIND },
+                                  plain = { .format = QUERN_FORMAT_CALLGRIND,
+                                            .no_compress_strings = true };
+    const char *text = "version: 1\nevents: A\nob=(1) (8) o\nfl=(1) (9)\nfn=(1) (5)\n1 1\n"
+                       "cfn=(2) (7) seven\ncalls=1 2\n1 2\n\nfn=(2)\n2 2\n",
+               *names = "\nob=(1) (8) o\nfl=(1) (9)\nfn=(1) (5)\n1 1\n"
+                        "cfn=(2) (7) seven\ncalls=1 +1\n* 2\n";
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char *once = in_form(text, i ? plain : calls), *again = in_form(once, i ? plain : calls);
+
+        assert_non_null(strstr(once, names));
+        assert_string_equal(once, again);
+        free(once);
+        free(again);
+    }
+    char *once = in_form(text, (struct quern_write_opts){ .format = QUERN_FORMAT_CACHEGRIND });
+    char *again = in_form(once, (struct quern_write_opts){ .format = QUERN_FORMAT_AUTO });
+    assert_non_null(strstr(once, "\nfl=(9)\nfn=(5)\n1 1\nfn=(7) seven\n2 2\n"));
+    assert_string_equal(once, again);
+    free(once);
+    free(again);
+}
+
 // As it was read; without calls, jumps or addresses Cachegrind's when it was built.
 static void test_format_by_itself(void **state)
 {
     struct quern_write_opts o = { .format = QUERN_FORMAT_AUTO };
-    char *text = in_form("events: A\nfl=x\nfn=f\n1 1\n", o);
+    char *text = in_form("cmd: x\nevents: A\nfl=x\nfn=f\n1 1\n", o);
 
     (void)state;
     assert_memory_equal(text, "cmd:", 4);
@@ -295,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_jumps_written),
         cmocka_unit_test(test_names_written),
         cmocka_unit_test(test_cachegrind),
+        cmocka_unit_test(test_names_like_ids),
         cmocka_unit_test(test_format_by_itself),
         cmocka_unit_test(test_sums_that_fit),
         cmocka_unit_test(test_buffer),
