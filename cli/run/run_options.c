@@ -208,7 +208,8 @@ static const struct option rows[] = {
       OPTION_CHOICE, FLAG(RANDOM) },
     { "--reproducible", YES_NO,
       "pin what makes counts differ: the processor (--cpu=x86-64-v2 where none is given), "
-      "--tsc=counted, --vdso=no, addresses, initial stack, environment, random numbers [no]",
+      "--tsc=counted, --vdso=no, addresses, initial stack, environment, random numbers; not "
+      "argv[0], nor the name of the working folder (docs/ci/alone.sh does) [no]",
       OPTION_YES, FLAG(REPRODUCIBLE) },
     { "--env", "=NAME[=VALUE]",
       "a variable that it gets all the same with --reproducible=yes, as it is or with this value",

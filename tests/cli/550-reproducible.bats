@@ -112,3 +112,50 @@ END_C
     quern run --reproducible=yes --cpu=x86-64 -o out true
     grep -q 'D1 65,536 B, 2-way, 64 B lines; .*; from the model of --cpu' <<< "$messages"
 }
+
+# The counts of a command in this folder.
+counted() {
+    "$QUERN" run --reproducible=yes -o out "$@" 2> messages > stdout
+    sed -n 's/^==[0-9]*== //; /^I *refs:/p; /^D *refs:/p' messages
+}
+
+# A program knows its folder by what getcwd says, and by argv[0], where the C library looks for the
+# last slash. Neither the environment nor AT_EXECFN tells; the addresses of all these are pinned.
+@test "folders: the same counts where neither argv[0] nor getcwd tells the name" {
+    real
+    long=$(printf '%0100d' 0)
+    mkdir a b "$long"
+    for folder in a b "$long"; do
+        cp /bin/true "$folder/program"
+        (
+            cd "$folder"
+            { counted ./program; counted /bin/true; } > counts
+            same "$(grep -c refs counts)" 4
+            # Of names of one length a shell counts the same; from / it has no other.
+            counted sh -c 'echo $((6 * 7))' > shell
+            counted env -C / sh -c 'echo $((6 * 7))' > root
+        )
+    done
+    cmp a/counts b/counts
+    cmp a/counts "$long/counts"
+    cmp a/shell b/shell
+    cmp a/root "$long/root"
+}
+
+@test "folders: the same counts of a shell in alone.sh, which pins the name" {
+    real
+    timeout 20 "$ROOT/docs/ci/alone.sh" true 2> why || skip "alone.sh: $(head -n 1 why)"
+    long=$(printf '%0100d' 0)
+    mkdir a "$long"
+    for folder in a "$long"; do
+        (
+            cd "$folder"
+            timeout 60 "$ROOT/docs/ci/alone.sh" "$QUERN" run --reproducible=yes -o out \
+                sh -c 'echo $((6 * 7))' 2> messages > stdout
+            same "$(< stdout)" 42
+            sed -n 's/^==[0-9]*== //; /refs:/p' messages > counts
+            [ -s counts ]
+        )
+    done
+    cmp a/counts "$long/counts"
+}
