@@ -37,22 +37,34 @@ static int open_regular(const char *path)
     return fd;
 }
 
+struct id_path {
+    char text[sizeof(DEBUG_ROOT) + 160];
+};
+
+// Where the debug file of a build-id is. False: it is none.
+static bool path_of_id(struct id_path *path, const unsigned char *id, ssize_t n)
+{
+    const size_t room = sizeof(path->text);
+
+    if (n < 2 || n > 64)
+        return false;
+    int len = snprintf(path->text, room, DEBUG_ROOT "/.build-id/%02x/", id[0]);
+    for (ssize_t i = 1; i < n; i++)
+        len += snprintf(path->text + len, room - (size_t)len, "%02x", id[i]);
+    snprintf(path->text + len, room - (size_t)len, ".debug");
+    return true;
+}
+
 static int open_build_id(Elf *elf, struct debugfile_watch *w)
 {
     const void *id;
     ssize_t n = dwelf_elf_gnu_build_id(elf, &id);
-    char path[sizeof(DEBUG_ROOT) + 160];
+    struct id_path path;
 
-    if (n < 2 || n > 64)
+    if (!path_of_id(&path, id, n))
         return -1;
-    int len =
-        snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/%02x/", ((const unsigned char *)id)[0]);
-    for (ssize_t i = 1; i < n; i++)
-        len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
-                        ((const unsigned char *)id)[i]);
-    snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
-    w->look(w->ctx, path);
-    return open_regular(path);
+    w->look(w->ctx, path.text);
+    return open_regular(path.text);
 }
 
 // The checksum says that the file belongs to the program; a file with the same name may be older or
@@ -175,5 +187,23 @@ int debugfile_open(const char *path, Elf *elf, struct debugfile_watch *w)
     w->asked = fd < 0 && servers && *servers;
     if (w->asked)
         fd = open_with_dwfl(path);
+    return fd;
+}
+
+int debugfile_open_alt(const char *path, const char *name, const void *id, size_t id_size)
+{
+    char *real = *name == '/' ? NULL : real_path(path), *whole = NULL;
+    const char *slash = real ? strrchr(real, '/') : NULL;
+    struct id_path by_id;
+    int fd = -1;
+
+    if (*name == '/')
+        fd = open_regular(name);
+    else if (slash && asprintf(&whole, "%.*s/%s", (int)(slash - real), real, name) >= 0)
+        fd = open_regular(whole);
+    if (fd < 0 && path_of_id(&by_id, id, (ssize_t)id_size))
+        fd = open_regular(by_id.text);
+    free(whole);
+    free(real);
     return fd;
 }

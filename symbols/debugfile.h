@@ -19,4 +19,9 @@ struct debugfile_watch {
 // An open fd of the debug file of the ELF file at path, -1 when there is none.
 int debugfile_open(const char *path, Elf *elf, struct debugfile_watch *w);
 
+// The same of the file that a debug file has in common with others (dwz), by what the section
+// .gnu_debugaltlink of the one at path says: a name, absolute or from that one's folder, and a
+// build-id.
+int debugfile_open_alt(const char *path, const char *name, const void *id, size_t id_size);
+
 #endif

@@ -31,6 +31,7 @@ struct learn {
     struct linetab *linetab; // all lines, or:
     struct lines *lines;     // libdw's
     bool lines_tried;
+    unsigned said; // of what they lack
     // The last answers and the ranges for which they hold.
     uint64_t sym_start, sym_end;
     struct elfsym *sym;
@@ -100,10 +101,24 @@ static Elf *lines_elf(const struct learn *l)
     return l->debug && has_lines(l->debug) ? l->debug : NULL;
 }
 
+// Where the file with the lines lies, which may be the debug file.
+static const char *path_of(const struct symbols_module *m, const Elf *elf, char *buf, size_t room)
+{
+    char link[32];
+
+    if (elf != m->learn->debug)
+        return m->name;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", m->learn->debug_fd);
+    ssize_t n = readlink(link, buf, room - 1);
+    buf[n > 0 ? n : 0] = '\0';
+    return buf;
+}
+
 static struct lines *get_lines(struct symbols_module *m)
 {
     struct learn *l = m->learn;
     Elf *elf = lines_elf(l);
+    char path[4096];
 
     if (l->lines_tried)
         return l->lines;
@@ -111,8 +126,36 @@ static struct lines *get_lines(struct symbols_module *m)
     if (!elf)
         return NULL;
     l->plain = section_without_zstd(elf, &l->plain_image);
-    l->lines = lines_new(l->plain ? l->plain : elf, &m->owner->strings);
+    l->lines = lines_new(l->plain ? l->plain : elf, path_of(m, elf, path, sizeof(path)),
+                         &m->owner->strings);
     return l->lines;
+}
+
+// Once for a module: what is missing of it.
+static void say_lacks(struct symbols_module *m)
+{
+    struct learn *l = m->learn;
+    unsigned lacks = l->lines ? lines_lacks(l->lines) & ~l->said : 0;
+    char text[4400];
+
+    l->said |= lacks;
+    if (!lacks || !m->owner->o.remark)
+        return;
+    if (lacks & LINES_LACK_ALT) {
+        snprintf(text, sizeof(text),
+                 "%s: the file that its debug information has in common with "
+                 "others (.gnu_debugaltlink) is missing; names of inlined functions may be, too",
+                 m->name);
+        m->owner->o.remark(m->owner->o.ctx, text);
+    }
+    if (lacks & LINES_LACK_SPLIT) {
+        snprintf(
+            text, sizeof(text),
+            "%s: files of its split debug information (.dwo) are missing; packages of them (.dwp) "
+            "are read with elfutils 0.191 or later; calls of inlined functions are not shown",
+            m->name);
+        m->owner->o.remark(m->owner->o.ctx, text);
+    }
 }
 
 static void note_place(void *ctx, const char *path)
@@ -334,16 +377,23 @@ size_t learn_inlined(struct symbols_module *m, uint64_t address, struct symbols_
 {
     struct lines *lines = opened_lines(m);
 
-    return lines
-               ? lines_inlined(lines, address, out, max, m->owner->o.no_demangle ? NULL : demangle)
-               : 0;
+    if (!lines)
+        return 0;
+    size_t n = lines_inlined(lines, address, out, max, m->owner->o.no_demangle ? NULL : demangle);
+    say_lacks(m);
+    return n;
 }
 
 const struct symbols_body *learn_body(struct symbols_module *m, uint64_t address)
 {
     struct lines *lines = opened_lines(m);
 
-    return lines ? lines_body(lines, address, m->owner->o.no_demangle ? NULL : demangle) : NULL;
+    if (!lines)
+        return NULL;
+    const struct symbols_body *b =
+        lines_body(lines, address, m->owner->o.no_demangle ? NULL : demangle);
+    say_lacks(m);
+    return b;
 }
 
 void learn_free(struct learn *l)

@@ -15,10 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "symbols/debugfile.h"
 #include "symbols/inlines.h"
 #include "symbols/memory.h"
 #include "symbols/search.h"
+#include "symbols/section.h"
 
 // A row of a line table: holds from its address to that of the next one.
 struct row {
@@ -56,9 +59,12 @@ struct lines {
     // The last unit whose bodies were asked for, and the addresses for which it is the one.
     uint64_t bodies_start, bodies_end;
     const struct inlines *bodies;
+    Dwarf *alt; // of .gnu_debugaltlink
+    int alt_fd;
+    unsigned lacks; // enum lines_lack
 };
 
-static bool is_hidden(const char *name)
+static bool is_hidden(const char *name, bool hide_alt)
 {
     static const char *const hidden[] = {
         ".debug_loc",          ".debug_loclists", ".debug_frame",    ".debug_macro",
@@ -66,6 +72,8 @@ static bool is_hidden(const char *name)
         ".debug_gnu_pubtypes", ".debug_names",    ".debug_types"
     };
 
+    if (hide_alt && strcmp(name, ".gnu_debugaltlink") == 0)
+        return true;
     // Their compressed forms of old are called .zdebug_*.
     if (strncmp(name, ".zdebug_", 8) == 0) {
         for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
@@ -80,7 +88,7 @@ static bool is_hidden(const char *name)
 }
 
 // The Elf is a private copy of its headers (ELF_C_READ_MMAP_PRIVATE): the file is not touched.
-static void hide_sections(Elf *elf)
+static void hide_sections(Elf *elf, bool hide_alt)
 {
     size_t names;
     Elf_Scn *scn = NULL;
@@ -93,26 +101,61 @@ static void hide_sections(Elf *elf)
         if (!gelf_getshdr(scn, &sh))
             continue;
         const char *name = elf_strptr(elf, names, sh.sh_name);
-        if (!name || !is_hidden(name))
+        if (!name || !is_hidden(name, hide_alt))
             continue;
         sh.sh_type = SHT_NOBITS;
         gelf_update_shdr(scn, &sh);
     }
 }
 
-struct lines *lines_new(Elf *elf, struct strings *strings)
+// The file that .gnu_debugaltlink names: libdw would wait for a pipe there. What is not there, it is
+// not told of.
+static void open_alt(struct lines *l, Elf *elf, const char *path)
+{
+    struct section s;
+    size_t n;
+
+    l->alt_fd = -1;
+    if (!section_get(elf, ".gnu_debugaltlink", &s))
+        return;
+    n = strnlen((const char *)s.p, s.size);
+    if (path && n > 0 && n < s.size)
+        l->alt_fd = debugfile_open_alt(path, (const char *)s.p, s.p + n + 1, s.size - n - 1);
+    l->alt = l->alt_fd >= 0 ? dwarf_begin(l->alt_fd, DWARF_C_READ) : NULL;
+    if (!l->alt)
+        l->lacks |= LINES_LACK_ALT;
+    section_fini(&s);
+}
+
+static void close_alt(struct lines *l)
+{
+    dwarf_end(l->alt);
+    if (l->alt_fd >= 0)
+        close(l->alt_fd);
+}
+
+unsigned lines_lacks(const struct lines *l)
+{
+    return l->lacks;
+}
+
+struct lines *lines_new(Elf *elf, const char *path, struct strings *strings)
 {
     struct lines *l = memory_got(calloc(1, sizeof(*l)));
 
     if (!l)
         return NULL;
-    hide_sections(elf);
+    open_alt(l, elf, path);
+    hide_sections(elf, !l->alt);
     l->strings = strings;
     l->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (!l->dwarf) {
+        close_alt(l);
         free(l);
         return NULL;
     }
+    if (l->alt)
+        dwarf_setalt(l->dwarf, l->alt);
     if (dwarf_getaranges(l->dwarf, &l->aranges, &l->aranges_count) != 0) {
         l->aranges = NULL;
         l->aranges_count = 0;
@@ -131,6 +174,7 @@ void lines_free(struct lines *l)
     free(l->unit);
     free(l->range);
     dwarf_end(l->dwarf);
+    close_alt(l);
     free(l);
 }
 
@@ -190,8 +234,8 @@ static void scan_units(struct lines *l)
         return;
     Dwarf_Half version;
     uint8_t type;
-    Dwarf_Die die, sub;
-    while (dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, &sub) == 0) {
+    Dwarf_Die die;
+    while (dwarf_get_units(l->dwarf, cu, &cu, &version, &type, &die, NULL) == 0) {
         Dwarf_Off off = dwarf_dieoffset(&die);
         ptrdiff_t at = 0;
 
@@ -484,14 +528,17 @@ static uint32_t call_line(Dwarf_Die *inlined)
 }
 
 // The functions of a skeleton unit are in its .dwo or .dwp.
-static Dwarf_Die with_functions(Dwarf_Die cu)
+static Dwarf_Die with_functions(struct lines *l, Dwarf_Die cu)
 {
     Dwarf_Die split;
     uint8_t type;
 
     if (dwarf_cu_info(cu.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-        type == DW_UT_skeleton && split.addr)
-        return split;
+        type == DW_UT_skeleton) {
+        if (split.addr)
+            return split;
+        l->lacks |= LINES_LACK_SPLIT;
+    }
     return cu;
 }
 
@@ -504,7 +551,7 @@ size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *ou
 
     if (!find_die(l, address, true, &cu, &end))
         return 0;
-    cu = with_functions(cu);
+    cu = with_functions(l, cu);
     struct lines_row row;
     lines_find(l, address, true, &row);
     uint32_t file = row.file;
@@ -567,7 +614,7 @@ static const struct inlines *bodies_of(struct lines *l, Dwarf_Die *cu,
     struct unit *u = get_unit(l, cu);
 
     if (u && !u->inlines) {
-        Dwarf_Die whole = with_functions(*cu);
+        Dwarf_Die whole = with_functions(l, *cu);
 
         u->inlines = inlines_new(&whole, &names);
     }

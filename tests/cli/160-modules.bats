@@ -248,3 +248,67 @@ END
     # Line 6: once for each time; what a compiler made of it.
     same "$(sed -n '/^fn=sum$/,/^fn=/s/^6 //p' out | awk '{ print $1 % 1000 }')" 0
 }
+
+# What is said, and which functions a profile with inlined calls has of inlined.c.
+inlined() {
+    cat > inlined.c << 'END'
+static inline __attribute__((always_inline)) int twice(int x)
+{
+    return x * 2;
+}
+__attribute__((noinline)) int four(int x)
+{
+    return twice(twice(x));
+}
+int main(int argc, char **argv)
+{
+    (void)argv;
+    return four(argc) != 4;
+}
+END
+    rm -rf ./*.dwo ./*.dwp
+    gcc -O1 "$@" -o inlined inlined.c
+}
+
+run_inlined() {
+    timeout -k 5 60 "$QUERN" run --calls=yes --inline=yes --cache-sim=no --symbol-cache=no -o out \
+        ./inlined > stdout 2> stderr
+    messages=$(< stderr)
+    names=$(sed -n 's/^c*fn=([0-9]*) \(.*twice.*\|four\)/\1/p' out | sort -u | tr '\n' ' ')
+}
+
+@test "inlined calls whose debug information is gone: that is said, once" {
+    whole_engine
+    inlined -gdwarf-5 -gsplit-dwarf
+    run_inlined
+    same "$(said)" ""
+    all=$names
+    [[ "$all" == *twice* ]]
+    rm ./*.dwo
+    run_inlined
+    same "$(said)" "quern: $PWD/inlined: files of its split debug information (.dwo) are missing; \
+packages of them (.dwp) are read with elfutils 0.191 or later; calls of inlined functions are not shown"
+    same "$names" "four "
+    # Nobody who does not ask for them is told.
+    quern run --cache-sim=no -o out ./inlined
+    same "$(said)" ""
+}
+
+@test "a file that debug information has in common with others is missing, or a pipe" {
+    whole_engine
+    inlined -g
+    printf 'shared\0%s' 01234567890123456789 > link
+    objcopy --add-section .gnu_debugaltlink=link inlined
+    for there in '' pipe; do
+        [ ! "$there" ] || mkfifo shared
+        run_inlined
+        same "$(said)" "quern: $PWD/inlined: the file that its debug information has in common \
+with others (.gnu_debugaltlink) is missing; names of inlined functions may be, too"
+        [[ "$names" == *twice* ]]
+    done
+    rm shared
+    cp inlined shared
+    run_inlined
+    same "$(said)" ""
+    [[ "$names" == *twice* ]]
+}
