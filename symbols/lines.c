@@ -108,8 +108,8 @@ static void hide_sections(Elf *elf, bool hide_alt)
     }
 }
 
-// The file that .gnu_debugaltlink names: libdw would wait for a pipe there. What is not there, it is
-// not told of.
+// The file that .gnu_debugaltlink names: libdw would wait for a pipe there. What is not there, it
+// is not told of.
 static void open_alt(struct lines *l, Elf *elf, const char *path)
 {
     struct section s;

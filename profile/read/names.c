@@ -170,8 +170,8 @@ static const char *parse_id(const char *s, uint64_t *id)
     return s + 1;
 }
 
-// "(2)'3" or "(2)'(4)": a name made of ids, written by an undocumented mode of Callgrind. Others may
-// have a parenthesis in front: (5) is what a linker script, or an assembler, calls a function.
+// "(2)'3" or "(2)'(4)": a name made of ids, written by an undocumented mode of Callgrind. Any
+// other name may begin with a parenthesis, too.
 static bool is_nested(const char *s, const char *end)
 {
     uint64_t id;

@@ -28,8 +28,8 @@ static void remark_empty(struct reader *r)
     r->bol = NULL;
 }
 
-// Behind the byte order mark of UTF-8. UTF-16, which is told by its own, or by the zeros of ASCII in
-// it, is refused: NULL.
+// Behind the byte order mark of UTF-8. UTF-16, which is told by its own, or by the zeros of ASCII
+// in it, is refused: NULL.
 static const char *begin_text(struct reader *r, const char *s, const char *end)
 {
     const unsigned char *b = (const unsigned char *)s;

@@ -33,8 +33,8 @@ struct callgrind {
     unsigned mask;           // QUERN_HAS_*: the subpositions
 };
 
-// A function may have any name, also (5), which every reader takes for an id. Behind one, it is what
-// it is.
+// A function may have any name, also (5), which every reader takes for an id. Behind one, it is
+// what it is.
 static bool looks_like_id(const char *name)
 {
     name += strspn(name, " \t");
