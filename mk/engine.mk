@@ -227,13 +227,14 @@ ENGINE_WING_UNITS += base/pages
 ENGINE_UNIT_OBJS_base/pages := base/pages
 
 ENGINE_WING_UNITS += base/cpu codecache/modules codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
-    syscalls/waits
+    syscalls/cuts syscalls/waits
 ENGINE_UNIT_OBJS_signal/action := signal/action base/pages base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
 ENGINE_UNIT_OBJS_codecache/modules := codecache/modules base/mini
 ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
 ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
 ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/cuts := syscalls/cuts base/mini
 ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/mini
 ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
 

@@ -174,6 +174,15 @@ static void count_call_once(struct thread *t)
     t->sc_anew = 0;
 }
 
+static void look(struct thread *t)
+{
+    if (!(t->stop & STOP_LOOK))
+        return;
+    stop_clear(t, STOP_LOOK);
+    superblock_look(t);
+    looks_next(t);
+}
+
 static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
 {
     if (t->sc_anew)
@@ -189,11 +198,7 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             if (dies_of)
                 end_process(t, SPOOL_END_SIGNAL, dies_of);
             world_park(t);
-            if (t->stop & STOP_LOOK) {
-                stop_clear(t, STOP_LOOK);
-                superblock_look(t);
-                looks_next(t);
-            }
+            look(t);
             from = NULL;
             indirect = false;
             if (t->stop)
@@ -255,19 +260,20 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
 
 static _Noreturn void dispatch_syscall_finished(struct thread *t);
 
-// A call that was broken off for what was asked from outside goes on, or is over with EINTR.
+// A call that was broken off for what was asked from outside, or cut short, goes on, or is over.
 static _Noreturn void call_again(struct thread *t)
 {
-    while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL)) {
+    // What stays set would keep the call out of the gate.
+    while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL | STOP_LOOK)) {
         control_see(t);
         world_park(t);
+        look(t);
     }
     switch (control_call(t)) {
     case CONTROL_AGAIN: gate_again(t);
     case CONTROL_ANEW: t->sc_post = 0; run(t, NULL, 0, false);
     case CONTROL_OVER: break;
     }
-    t->regs[R_RAX] = (u64)-EINTR;
     dispatch_syscall_finished(t);
 }
 
@@ -342,7 +348,15 @@ static _Noreturn void dispatch_syscall(struct thread *t)
 
 static _Noreturn void dispatch_syscall_finished(struct thread *t)
 {
-    thread_own(t)->again = AGAIN_NOT;
+    struct thread_own *own = thread_own(t);
+
+    if (UNLIKELY(own->again == AGAIN_REST)) { // one part of it
+        own->again = AGAIN_CUT;
+        own->cut.broken = false;
+        own->cut.result = (s64)t->regs[R_RAX];
+        call_again(t);
+    }
+    own->again = AGAIN_NOT;
     t->regs[R_RCX] = t->sc_next;
     t->pc = t->sc_next;
     if (t->sc_post) {

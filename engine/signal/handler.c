@@ -93,21 +93,31 @@ static void resume_at(struct thread *t, struct k_ucontext *uc, const char *where
     uc->mc.flags &= ~FLAGS_NOT_FOR_ENGINE;
 }
 
+// The signal that is noted came through the mask of the call. A call that has done something says
+// so, not EINTR.
+static bool came_by_mask(const struct signal_state *s, const struct host_regs *u)
+{
+    u64 bit = SIGBIT(s->async.info.signo) & ~SIGNAL_NEVER_BLOCKED;
+
+    return (s64)u->r[R_RAX] == -EINTR || ((s->mask & bit) && !(s->temp_mask & bit));
+}
+
 // A call of the client is complete; rax is its result.
 static void call_complete(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
     struct signal_state *s = t->sig;
 
-    if (s->async.full && s->temp_mask_set && (s64)u->r[R_RAX] == -EINTR)
+    if (s->async.full && s->temp_mask_set && came_by_mask(s, u))
         s->async.use_temp_mask = true;
     take_client_state(t, u, t->sc_next);
     t->regs[R_RCX] = t->sc_next;
-    resume_at(t, uc, t->sc_post ? loop_resume_finished : loop_resume);
+    resume_at(t, uc, t->sc_post || thread_own(t)->again ? loop_resume_finished : loop_resume);
 }
 
 static void call_not_made(struct thread *t, struct k_ucontext *uc)
 {
-    if (t->sc_post)
+    // One that goes on for its rest is over then, with what it has done.
+    if (t->sc_post && thread_own(t)->again != AGAIN_REST)
         deliver_call_over(t);
     resume_at(t, uc, loop_resume);
 }
@@ -204,6 +214,29 @@ static bool call_again(struct thread *t, struct k_ucontext *uc, const struct hos
     return false;
 }
 
+// The same where the call has done something: whether all of it, and how it goes on, is C's to
+// find out (syscalls/cuts.h). Only the signal that the kernel delivers as the call returns can have
+// cut it short. False: it has not.
+static bool call_cut(struct thread *t, struct k_ucontext *uc, const struct host_regs *u,
+                     const char *where)
+{
+    struct thread_own *own = thread_own(t);
+    u64 nr = t->regs[R_RAX];
+
+    if ((s64)u->r[R_RAX] <= 0 || where_of(u->rip) != WHERE_GATE_AFTER ||
+        where_of(u->rip - 1) != WHERE_GATE_BEFORE)
+        return false;
+    take_client_state(t, u, t->sc_next - SYSCALL_LENGTH);
+    t->regs[R_RAX] = nr;
+    own->cut.result = (s64)u->r[R_RAX];
+    own->cut.broken = true;
+    own->cut.begun &= own->again == AGAIN_REST;
+    own->again = AGAIN_CUT;
+    close_mask(t, uc);
+    resume_at(t, uc, where);
+    return true;
+}
+
 // At the gate's system call instruction.
 static bool at_call(u64 rip)
 {
@@ -227,7 +260,8 @@ static void handle_poke(struct thread *t, struct k_ucontext *uc, struct host_reg
     wait_whole(t, uc, u);
     // It met the thread just as it went to sleep.
     if (where == WHERE_GATE_AFTER) {
-        call_again(t, uc, u);
+        if (!call_again(t, uc, u))
+            call_cut(t, uc, u, loop_resume);
         return;
     }
     if (where == WHERE_FRAGMENT || where == WHERE_HELPER || where == WHERE_ENTER ||
@@ -263,6 +297,8 @@ static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_
         stop_set(t, STOP_CONTROL);
         return;
     }
+    if (call_cut(t, uc, u, loop_resume_control))
+        return;
     close_mask(t, uc);
     if (call_broken_off(t, where, u)) {
         if (where == WHERE_GATE_AFTER) {
@@ -271,7 +307,8 @@ static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_
         } else {
             where_gate_state(t, u);
         }
-        thread_own(t)->again = where == WHERE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
+        if (thread_own(t)->again != AGAIN_REST)
+            thread_own(t)->again = where == WHERE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
         resume_at(t, uc, loop_resume_control);
         return;
     }
@@ -295,7 +332,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
         return true;
     if (!(s->mask & SIGBIT(info->signo)) || let_in || awaited || !mask_give_back(t, info))
         mask_hold(s, info);
-    if (s->blocked)
+    if (s->blocked || (!let_in && call_cut(t, uc, u, loop_resume)))
         return false;
     // The call, where it is about to be made, would not see what it waits for: it begins anew.
     if (after ? call_again(t, uc, u) && awaited : let_in || awaited) {

@@ -9,6 +9,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/counting.h"
+#include "engine/syscalls/cuts.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/stop.h"
 
@@ -176,21 +177,43 @@ static bool any_due(struct thread *t, bool *ends)
     return any;
 }
 
+static enum control_call make_again(struct thread *t)
+{
+    // Comes back here when a signal arrives before the kernel has the call.
+    waits_shorten(t);
+    stop_clear(t, STOP_SIGNAL);
+    mask_open(t);
+    return CONTROL_AGAIN;
+}
+
+// What has been done cannot be done again: a signal of the client's ends the call with that,
+// whatever its handler says.
+static enum control_call call_rest(struct thread *t)
+{
+    struct thread_own *own = thread_own(t);
+    bool over = own->again == AGAIN_CUT && !cuts_next(t), ends;
+
+    own->again = AGAIN_REST;
+    if (!over && !any_due(t, &ends))
+        return make_again(t);
+    own->again = AGAIN_NOT;
+    t->regs[R_RAX] = (u64)cuts_result(t);
+    return CONTROL_OVER;
+}
+
 enum control_call control_call(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
     u32 how = own->again;
     bool ends;
 
-    if (any_due(t, &ends)) {
-        own->again = AGAIN_NOT;
-        if (how == AGAIN_INTERRUPTED || (ends && may_wait(t->regs[R_RAX])))
-            return CONTROL_OVER;
+    if (how == AGAIN_CUT || how == AGAIN_REST)
+        return call_rest(t);
+    if (!any_due(t, &ends))
+        return make_again(t);
+    own->again = AGAIN_NOT;
+    if (how != AGAIN_INTERRUPTED && !(ends && may_wait(t->regs[R_RAX])))
         return CONTROL_ANEW;
-    }
-    // Comes back here when a signal arrives before the kernel has the call.
-    waits_shorten(t);
-    stop_clear(t, STOP_SIGNAL);
-    mask_open(t);
-    return CONTROL_AGAIN;
+    t->regs[R_RAX] = (u64)-EINTR;
+    return CONTROL_OVER;
 }

@@ -22,10 +22,10 @@ void control_see(struct thread *t);
 enum control_call {
     CONTROL_AGAIN, // by gate_again(); the kernel's mask is open
     CONTROL_ANEW,  // a handler comes first, then the client's instruction once more
-    CONTROL_OVER,  // a handler has broken it off: it ends with EINTR
+    CONTROL_OVER,  // it ends with what is in regs[0]: a handler has broken it off, or all is done
 };
 
-// How the call of a thread goes on that was broken off (thread_own.again).
+// How the call of a thread goes on that was broken off or cut short (thread_own.again).
 enum control_call control_call(struct thread *t);
 
 #endif

@@ -330,6 +330,7 @@ static _Noreturn void gate_uring(struct thread *t)
         u32 size, pad;
     } ext = { 0, 0, 0 };
 
+    waits_note(t, SYS_io_uring_enter);
     if (!(t->regs[10] & IORING_ENTER_EXT_ARG))
         gate_with_mask(t, t->regs[8], t->regs[9]);
     if (safe_read(&ext, t->regs[8], sizeof(ext)))

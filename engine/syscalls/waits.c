@@ -12,11 +12,17 @@
 #define FUTEX_OPERATION 0x7f
 #define LONGEST_SECONDS (1l << 40) // beyond that nobody waits to the end
 
+// io_uring_enter: its time is behind a structure, unless that lies in memory registered before, or
+// it is a point of time (io_uring_enter(2)).
+#define URING_FLAGS    (URING_EXT_ARG | 1u << 5 | 1u << 6)
+#define URING_EXT_ARG  (1u << 3)
+#define URING_ARG_TIME 2 // word of struct io_uring_getevents_arg
+
 // Where a call has its time: a register, of milliseconds or the address of seconds and ns (or us).
 // Of the calls that tell the rest there, the kernel's last word is the client's: `told`.
 struct place {
     u32 reg;
-    bool milliseconds, us, told;
+    bool milliseconds, us, told, uring;
 };
 
 static bool place_of(const struct thread *t, u32 nr, struct place *p)
@@ -41,8 +47,20 @@ static bool place_of(const struct thread *t, u32 nr, struct place *p)
     case SYS_futex: // other operations are told when they end
         *p = (struct place){ .reg = 10 };
         return (t->regs[R_RSI] & FUTEX_OPERATION) == FUTEX_WAIT;
+    case SYS_io_uring_enter:
+        *p = (struct place){ .reg = 8, .uring = true };
+        return (t->regs[10] & URING_FLAGS) == URING_EXT_ARG;
     default: return false;
     }
+}
+
+static bool read_time(const struct thread *t, const struct place *p, s64 wait[2])
+{
+    u64 at = t->regs[p->reg];
+
+    if (p->uring && safe_read(&at, at + URING_ARG_TIME * sizeof(u64), sizeof(at)))
+        return false;
+    return at && safe_read(wait, at, 2 * sizeof(*wait)) == 0;
 }
 
 static bool now(s64 at[2])
@@ -66,7 +84,7 @@ void waits_note(struct thread *t, u32 nr)
             return;
         wait[0] = ms / 1000;
         wait[1] = ms % 1000 * 1000000l;
-    } else if (!t->regs[p.reg] || safe_read(wait, t->regs[p.reg], sizeof(wait))) {
+    } else if (!read_time(t, &p, wait)) {
         return;
     }
     if (p.us && __builtin_mul_overflow(wait[1], 1000, &wait[1]))
@@ -101,6 +119,13 @@ void waits_shorten(struct thread *t)
     }
     own->wait_left[0] = at[0];
     own->wait_left[1] = p.us ? ns / 1000 : ns;
+    if (p.uring) {
+        if (safe_read(own->wait_arg, t->regs[p.reg], sizeof(own->wait_arg)))
+            return;
+        own->wait_arg[URING_ARG_TIME] = (u64)own->wait_left;
+        t->regs[p.reg] = (u64)own->wait_arg;
+        return;
+    }
     if (!p.told || safe_write(t->regs[p.reg], own->wait_left, sizeof(own->wait_left)))
         t->regs[p.reg] = (u64)own->wait_left;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Client calls that wait for a time, counted from when they are made: one that is broken off for a
-// request from outside, and made again, waits for the rest of it, also those that the kernel tells
-// the rest (select, ppoll): that does not go down while the request is answered.
+// request from outside, or cut short by a signal of the engine's, and made again, waits for the
+// rest of it, also those that the kernel tells the rest (select, ppoll): that does not go down
+// while the request is answered.
 #ifndef QUERN_ENGINE_WAITS_H
 #define QUERN_ENGINE_WAITS_H
 

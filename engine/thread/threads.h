@@ -16,7 +16,22 @@ enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 
 // A client's call that was broken off for a request from outside is to be made again. Whether the
 // kernel says EINTR whenever a handler has run meanwhile, or as that handler's SA_RESTART has it.
-enum thread_again { AGAIN_NOT, AGAIN_INTERRUPTED, AGAIN_RESTARTED };
+// CUT: a signal of the engine's came while it had done a part (struct thread_cut). REST: it is made
+// for the rest.
+enum thread_again { AGAIN_NOT, AGAIN_INTERRUPTED, AGAIN_RESTARTED, AGAIN_CUT, AGAIN_REST };
+
+// A call that is made in parts (syscalls/cuts.h).
+struct thread_cut {
+    s64 result;  // of the last part
+    bool broken; // the engine's signal has met that, else it ended of itself
+    bool begun;  // what follows is this call's
+    u32 nr;
+    u64 args[6];    // as the call was made
+    u64 done, part; // what it has done by now; what the last part was asked for
+    bool half;      // the last part was of one of several messages
+    u64 iov[2];     // what the kernel is shown: what the client has is its own
+    u64 message[8]; // struct mmsghdr
+};
 
 // What is to be done before the thread goes on, for a function that it has entered or left
 // (--dump-before and its like): that is at `at`, in the map of this number.
@@ -48,7 +63,7 @@ struct thread_own {
     struct seccomp_filter *seccomp_filters;
     struct seccomp_filter *seccomp_in_kernel; // the newest that the kernel has, too
     u32 given_up; // calls that gave up rights, those of the threads that it comes from included
-    u8 stress;                                // enum thread_stress
+    u8 stress;    // enum thread_stress
     s32 stress_timer;
     u32 look_us; // looks.c: until the next look; 0: there is no timer
     s32 look_timer;
@@ -64,6 +79,8 @@ struct thread_own {
     s64 wait_until
         [2]; // seconds and ns of CLOCK_MONOTONIC when its call is to come back; 0: any time
     s64 wait_left[2]; // what the call is told instead of the client's time
+    u64 wait_arg[3];  // of io_uring_enter, what leads there
+    struct thread_cut cut;
     // Functions that requests have called: the stack pointer behind each one's return address.
     u64 asked[8];
     u32 asked_count;

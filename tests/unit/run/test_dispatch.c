@@ -909,9 +909,10 @@ static void test_broken_off(void **state)
     assert_string_equal(asked, "=tb");
     memset(asked, 0, sizeof(asked));
     next_call = CONTROL_OVER;
+    t->regs[R_RAX] = 55; // says control_call()
     assert_int_equal(go(STUB_COUNT), ENTERED);
     check_entered(1);
-    assert_int_equal(t->regs[R_RAX], -EINTR);
+    assert_int_equal(t->regs[R_RAX], 55);
     assert_int_equal(own.again, AGAIN_NOT);
     assert_string_equal(asked, "=tb");
     memset(asked, 0, sizeof(asked));
@@ -920,6 +921,30 @@ static void test_broken_off(void **state)
     if (!setjmp(back))
         loop_control(t);
     assert_string_equal(asked, "?p=");
+    // What it is to look at is not left: the gate would lead back here for ever.
+    memset(asked, 0, sizeof(asked));
+    own.again = AGAIN_INTERRUPTED;
+    stop_set(t, STOP_LOOK);
+    assert_int_equal(go(STUB_COUNT), AGAIN);
+    assert_int_equal(t->stop, 0);
+    assert_int_equal(own.again, AGAIN_INTERRUPTED);
+}
+
+// A call that goes on for its rest: each part is looked at when it is over.
+static void test_part_over(void **state)
+{
+    (void)state;
+    dispatch_init();
+    t->sc_next = 0x401010;
+    t->regs[R_RAX] = 33;
+    own.again = AGAIN_REST;
+    own.cut.broken = true;
+    next_call = CONTROL_AGAIN;
+    assert_int_equal(go(STUB_SYSCALL_DONE), AGAIN);
+    assert_string_equal(asked, "=");
+    assert_int_equal(own.again, AGAIN_CUT);
+    assert_int_equal(own.cut.result, 33);
+    assert_false(own.cut.broken);
 }
 
 static void test_vsyscall(void **state)
@@ -964,6 +989,7 @@ int main(void)
         cmocka_unit_test_setup(test_made_anew, setup),
         cmocka_unit_test_setup(test_each_block, setup),
         cmocka_unit_test_setup(test_broken_off, setup),
+        cmocka_unit_test_setup(test_part_over, setup),
         cmocka_unit_test_setup(test_vsyscall, setup),
         cmocka_unit_test_setup(test_handed_down, setup),
     };

@@ -468,6 +468,16 @@ static void test_temp_mask(void **state)
     assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
     assert_false(sig.async.use_temp_mask);
     setup(NULL);
+    sig.temp_mask_set = true; // it has done something before, and only its mask let the signal in
+    sig.mask = SIGBIT(SIGUSR1);
+    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(sig.async.use_temp_mask);
+    setup(NULL);
+    sig.temp_mask_set = true;
+    sig.mask = sig.temp_mask = SIGBIT(SIGUSR1);
+    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_false(sig.async.use_temp_mask);
+    setup(NULL);
     uc.mc.gpr[FRAME_AX] = (u64)-EINTR; // a call without a mask
     assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
     assert_false(sig.async.use_temp_mask);
@@ -705,14 +715,21 @@ static void test_control_call(void **state)
     assert_int_equal(own.again, AGAIN_INTERRUPTED);
     assert_int_equal(t->regs[R_RAX], SYS_read);
     assert_int_equal(t->pc, t->sc_next - 2);
-    // what has done its work, and close, whose descriptor is gone in spite of EINTR
-    interrupted_call(SYS_read, 5);
+    // what has ended, and close, whose descriptor is gone in spite of EINTR
+    interrupted_call(SYS_read, 0);
     assert_true(asked(WHERE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_NOT);
     assert_int_equal(t->stop & STOP_CONTROL, STOP_CONTROL);
+    assert_resumes(loop_resume);
     interrupted_call(SYS_close, -EINTR);
     assert_true(asked(WHERE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_NOT);
+    // the rest of one that was cut short stays that
+    interrupted_call(SYS_read, -EINTR);
+    own.again = AGAIN_REST;
+    assert_true(asked(WHERE_GATE_AFTER));
+    assert_int_equal(own.again, AGAIN_REST);
+    assert_resumes(loop_resume_control);
 }
 
 static void test_call_again(void **state)
@@ -724,11 +741,11 @@ static void test_call_again(void **state)
     assert_open();
     assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER) - GATE_LENGTH);
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_read);
-    // Not what has done its work, and not close, whose descriptor is gone in spite of EINTR.
-    interrupted_call(SYS_read, 5);
+    // Not what has ended, and not close, whose descriptor is gone in spite of EINTR.
+    interrupted_call(SYS_read, 0);
     assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
     assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
-    assert_int_equal(uc.mc.gpr[FRAME_AX], 5);
+    assert_int_equal(uc.mc.gpr[FRAME_AX], 0);
     interrupted_call(SYS_close, -EINTR);
     assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
     assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
@@ -738,6 +755,74 @@ static void test_call_again(void **state)
         assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER) + behind));
         assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER) + behind);
     }
+}
+
+// It waits for C to find out whether the call has done all; regs are those of the call.
+static void assert_cut(const char *where)
+{
+    assert_resumes(where);
+    assert_closed();
+    assert_int_equal(own.again, AGAIN_CUT);
+    assert_int_equal(own.cut.result, 5);
+    assert_true(own.cut.broken);
+    assert_int_equal(t->regs[R_RAX], SYS_write);
+    assert_int_equal(t->regs[R_RBX], 0x100b);
+    assert_int_equal(t->pc, t->sc_next - 2);
+}
+
+// A call that has done a part when a signal comes that natively would not have come.
+static void test_cut(void **state)
+{
+    (void)state;
+    interrupted_call(SYS_write, 5);
+    own.cut.begun = true; // of a call before
+    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(WHERE_GATE_AFTER)));
+    assert_int_equal(t->stop & STOP_LOOK, STOP_LOOK);
+    t->stop &= ~STOP_LOOK;
+    assert_cut(loop_resume);
+    assert_false(own.cut.begun);
+    interrupted_call(SYS_write, 5);
+    own.again = AGAIN_REST;
+    own.cut.begun = true;
+    assert_true(asked(WHERE_GATE_AFTER));
+    assert_cut(loop_resume_control);
+    assert_true(own.cut.begun);
+    // The client blocks it, the kernel does not.
+    interrupted_call(SYS_write, 5);
+    sig.mask = SIGBIT(SIGSEGV);
+    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_string_equal(did, "gh");
+    assert_cut(loop_resume);
+    // Further on the call is over, and rax not its result.
+    for (u64 behind = 1; behind <= 3; behind++) {
+        interrupted_call(SYS_write, 5);
+        assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER) + behind));
+        assert_int_equal(own.again, AGAIN_NOT);
+        assert_open();
+    }
+    // The client's own signal ends it, also its rest, before that is made and behind it: what has
+    // been done is not forgotten.
+    interrupted_call(SYS_write, 5);
+    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_int_equal(own.again, AGAIN_NOT);
+    assert_resumes(loop_resume);
+    interrupted_call(SYS_write, 5);
+    own.again = AGAIN_REST;
+    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_resumes(loop_resume_finished);
+    assert_int_equal(own.again, AGAIN_REST);
+    assert_int_equal(t->regs[R_RAX], 5);
+    interrupted_call(SYS_write, SYS_write);
+    own.again = AGAIN_REST;
+    t->sc_post = 3;
+    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_string_equal(did, "aG");
+    assert_resumes(loop_resume);
+    // One that was broken off, and made again, has done something.
+    interrupted_call(SYS_write, 5);
+    own.again = AGAIN_INTERRUPTED;
+    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_resumes(loop_resume_finished);
 }
 
 // A wait that the kernel goes on with behind SIGSTOP and SIGCONT is called by another number, which
@@ -1298,6 +1383,7 @@ int main(void)
         cmocka_unit_test_setup(test_not_a_poke, setup),
         cmocka_unit_test_setup(test_control, setup),
         cmocka_unit_test_setup(test_control_call, setup),
+        cmocka_unit_test_setup(test_cut, setup),
         cmocka_unit_test_setup(test_call_again, setup),
         cmocka_unit_test_setup(test_wait_whole, setup),
         cmocka_unit_test_setup(test_held, setup),

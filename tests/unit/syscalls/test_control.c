@@ -19,6 +19,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/control.h"
 #include "engine/syscalls/counting.h"
+#include "engine/syscalls/cuts.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/stop.h"
 
@@ -102,6 +103,23 @@ void waits_shorten(struct thread *of)
 {
     assert_ptr_equal(of, t);
     shortened++;
+}
+
+static bool has_rest;
+
+bool cuts_next(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    assert_int_equal(own.again, AGAIN_CUT);
+    note('n');
+    return has_rest;
+}
+
+s64 cuts_result(struct thread *of)
+{
+    assert_ptr_equal(of, t);
+    note('r');
+    return 77;
 }
 
 void action_change(struct signal_table *of, int signo, const struct k_sigaction *act,
@@ -244,8 +262,7 @@ static void test_due(void **state)
     own.zero_before = (struct thread_due){ true, 0, 0 };
     control_see(t);
     assert_string_equal(what_was_done(), "");
-    assert_string_equal(ask(SPOOL_ASK_COUNT),
-                        "d(--dump-after=@3:1234)d(--dump-before=@0:abc)0+");
+    assert_string_equal(ask(SPOOL_ASK_COUNT), "d(--dump-after=@3:1234)d(--dump-before=@0:abc)0+");
     assert_false(own.dump_after.is || own.dump_before.is || own.zero_before.is);
     see();
     assert_string_equal(what_was_done(), "");
@@ -328,6 +345,7 @@ static void test_signal_comes_first(void **state)
     // One that does not ends those that may wait for ever, and no others.
     held = handler(SIGUSR2, 0);
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_OVER);
+    assert_int_equal(t->regs[R_RAX], -EINTR);
     assert_int_equal(how(SYS_getrandom, AGAIN_RESTARTED), CONTROL_OVER);
     assert_int_equal(how(SYS_getpid, AGAIN_RESTARTED), CONTROL_ANEW);
     // One of two is enough.
@@ -341,6 +359,39 @@ static void test_signal_comes_first(void **state)
     assert_int_equal(how(SYS_read, AGAIN_RESTARTED), CONTROL_OVER);
     assert_int_equal(opened, 0);
     assert_int_equal(shortened, 0);
+}
+
+// A call that was cut short goes on for its rest, if there is one, until a signal of the client's
+// comes, whatever that one's handler says.
+static void test_cut_short(void **state)
+{
+    (void)state;
+    has_rest = true;
+    assert_int_equal(how(SYS_write, AGAIN_CUT), CONTROL_AGAIN);
+    assert_int_equal(own.again, AGAIN_REST);
+    assert_string_equal(what_was_done(), "n");
+    assert_int_equal(shortened, 1);
+    assert_int_equal(opened, 1);
+    assert_int_equal(t->regs[R_RAX], SYS_write);
+    // It was about to be made.
+    assert_int_equal(how(SYS_write, AGAIN_REST), CONTROL_AGAIN);
+    assert_int_equal(own.again, AGAIN_REST);
+    assert_string_equal(what_was_done(), "");
+    held = handler(SIGUSR1, SA_RESTART);
+    assert_int_equal(how(SYS_write, AGAIN_REST), CONTROL_OVER);
+    assert_int_equal(t->regs[R_RAX], 77);
+    assert_int_equal(own.again, AGAIN_NOT);
+    assert_string_equal(what_was_done(), "r");
+    assert_int_equal(how(SYS_write, AGAIN_CUT), CONTROL_OVER);
+    assert_int_equal(t->regs[R_RAX], 77);
+    assert_string_equal(what_was_done(), "nr");
+    held = 0;
+    has_rest = false;
+    assert_int_equal(how(SYS_write, AGAIN_CUT), CONTROL_OVER);
+    assert_int_equal(t->regs[R_RAX], 77);
+    assert_string_equal(what_was_done(), "nr");
+    assert_int_equal(own.again, AGAIN_NOT);
+    assert_int_equal(opened, 2);
 }
 
 // What has been noted already counts whatever the mask is, and what the kernel keeps back, while
@@ -389,6 +440,7 @@ int main(void)
         cmocka_unit_test_setup(test_every_block, setup),
         cmocka_unit_test_setup(test_again, setup),
         cmocka_unit_test_setup(test_signal_comes_first, setup),
+        cmocka_unit_test_setup(test_cut_short, setup),
         cmocka_unit_test_setup(test_where_signals_are, setup),
     };
 

@@ -166,6 +166,52 @@ static void test_told(void **state)
     told(SYS_ppoll, R_RDX, 1000000000);
 }
 
+static bool is_noted(u32 nr)
+{
+    own.wait_until[0] = 77;
+    waits_note(&thread, nr);
+    return own.wait_until[0] != 0;
+}
+
+// io_uring_enter: the time is behind a structure, of which the kernel is shown a copy.
+static void test_uring(void **state)
+{
+    u64 arg[3] = { 1, 2ul << 32 | 8, (u64)wait_for };
+    s64 begin = seconds();
+
+    (void)state;
+    wait_for[0] = 99;
+    wait_for[1] = 999999999;
+    thread.regs[8] = (u64)arg;
+    thread.regs[10] = 1 | 1u << 3; // GETEVENTS, EXT_ARG
+    waits_note(&thread, SYS_io_uring_enter);
+    assert_in_range(own.wait_until[0], begin + 99, begin + 101);
+    thread.regs[R_RAX] = SYS_io_uring_enter;
+    thread.sc_post = SYS_io_uring_enter + 1;
+    for (int i = 0; i < 2; i++) { // also when it was made again before
+        waits_shorten(&thread);
+        assert_int_equal(thread.regs[8], (u64)own.wait_arg);
+        assert_int_equal(own.wait_arg[0], 1);
+        assert_int_equal(own.wait_arg[1], 2ul << 32 | 8);
+        assert_int_equal(own.wait_arg[2], (u64)own.wait_left);
+        assert_in_range(own.wait_left[0], 98, 99);
+    }
+    assert_int_equal(arg[2], (u64)wait_for);
+    assert_int_equal(wait_for[0], 99);
+    // No time, a point of time, a place that was registered, no structure.
+    arg[2] = 0;
+    thread.regs[8] = (u64)arg;
+    assert_false(is_noted(SYS_io_uring_enter));
+    arg[2] = (u64)wait_for;
+    assert_true(is_noted(SYS_io_uring_enter));
+    thread.regs[10] |= 1u << 5;
+    assert_false(is_noted(SYS_io_uring_enter));
+    thread.regs[10] = 1 | 1u << 3 | 1u << 6;
+    assert_false(is_noted(SYS_io_uring_enter));
+    thread.regs[10] = 1;
+    assert_false(is_noted(SYS_io_uring_enter));
+}
+
 static s64 nanoseconds(void)
 {
     s64 at[2];
@@ -192,13 +238,6 @@ static void test_rest(void **state)
         assert_true((s64)thread.regs[R_RDX] * 1000000 >= until - after);
         assert_true((s64)thread.regs[R_RDX] * 1000000 < until - before + 1000000);
     }
-}
-
-static bool is_noted(u32 nr)
-{
-    own.wait_until[0] = 77;
-    waits_note(&thread, nr);
-    return own.wait_until[0] != 0;
 }
 
 static void test_not_noted(void **state)
@@ -246,6 +285,7 @@ int main(void)
         cmocka_unit_test_setup(test_seconds, setup),
         cmocka_unit_test_setup(test_milliseconds, setup),
         cmocka_unit_test_setup(test_told, setup),
+        cmocka_unit_test_setup(test_uring, setup),
         cmocka_unit_test_setup(test_rest, setup),
         cmocka_unit_test_setup(test_not_noted, setup),
     };
