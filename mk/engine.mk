@@ -190,10 +190,11 @@ ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask sign
 ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEMEM) \
     base/cpu base/mini
 
-ENGINE_WING_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/int80
+ENGINE_WING_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/descriptors syscalls/int80
 ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/pages base/heap base/limits base/mini
 ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
+ENGINE_UNIT_OBJS_syscalls/descriptors := syscalls/descriptors $(ENGINE_UNIT_SAFEMEM) base/mini
 ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
 
 ENGINE_WING_UNITS += run/dispatch run/launch

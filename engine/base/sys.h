@@ -207,6 +207,8 @@ struct k_dirent64 {
     char d_name[];
 };
 
+#define RESOLVE_CACHED 0x20
+
 struct k_open_how {
     u64 flags, mode, resolve;
 };
@@ -293,7 +295,15 @@ struct k_iovec {
 #define __WALL   0x40000000
 #define __WCLONE 0x80000000
 
-#define POLLIN 1
+#define POLLIN   1
+#define POLLNVAL 0x20
+
+#define SOL_SOCKET 1
+#define SCM_RIGHTS 1
+#define P_PIDFD    3
+#define FICLONE    0x40049409
+
+#define LANDLOCK_RULE_PATH_BENEATH 1
 
 struct k_pollfd {
     s32 fd;

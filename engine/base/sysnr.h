@@ -375,5 +375,12 @@
 #define SYS_futex_requeue           456
 #define SYS_lsm_set_self_attr       460
 #define SYS_mseal                   462
+#define SYS_setxattrat              463
+#define SYS_getxattrat              464
+#define SYS_listxattrat             465
+#define SYS_removexattrat           466
+#define SYS_open_tree_attr          467
+#define SYS_file_getattr            468
+#define SYS_file_setattr            469
 
 #endif

@@ -17,7 +17,7 @@ void gate_init(const u8 table[GATE_CALLS])
 {
     memcpy(slow, table, sizeof(slow));
     if ((spool->flags & (SPOOL_F_SERIALIZE | SPOOL_F_SYSTIME)) || spool->stress_us) {
-        memset(slow, 1, sizeof(slow));
+        memset(slow, GATE_SLOW, sizeof(slow));
         gate_all_slow = true;
     }
 }
@@ -29,12 +29,12 @@ void gate_thread_init(struct thread *t)
 
 void gate_make_all_slow(void)
 {
-    memset(slow, 1, sizeof(slow));
+    memset(slow, GATE_SLOW, sizeof(slow));
     gate_all_slow = true;
     // Every thread's gate looks at a copy in its own area.
     threads_lock();
     for (struct thread *t = threads_first(); t; t = t->next)
-        memset((u8 *)t + TA_SLOW_TABLE, 1, GATE_CALLS);
+        memset((u8 *)t + TA_SLOW_TABLE, GATE_SLOW, GATE_CALLS);
     threads_unlock();
 }
 

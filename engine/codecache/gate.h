@@ -9,7 +9,7 @@
 
 #define GATE_CALLS 512 // calls with larger numbers are never slow
 
-// By number: 1 leaves the fast gate. Each thread's gate looks at a copy in its area
+// By number: GATE_SLOW and its like (thread.h). Each thread's gate looks at a copy in its area
 // (TA_SLOW_TABLE). With the spool mapped, before the first thread.
 void gate_init(const u8 table[GATE_CALLS]);
 void gate_thread_init(struct thread *t);

@@ -189,8 +189,8 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
     cmp eax, 512
     jae 1f
     mov ecx, eax
-    cmp byte ptr gs:[rcx + TA_SLOW_TABLE], 0
-    jne 2f
+    cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_FAST
+    jne 3f
 1:  push qword ptr gs:[TH_RFLAGS]
     popfq
     mov rsp, gs:[TH_REGS + 0x20]
@@ -198,6 +198,24 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
 2:  push qword ptr gs:[TH_RFLAGS]
     popfq
     jmp stubs_syscall_slow
+3:  cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_FD
+    jb 2b
+    // arguments that may be descriptors of the engine's: syscalls/descriptors.c knows them
+    movabs rcx, offset fds_window
+    je 5f
+    cmp esi, [rcx]
+    jb 4f
+    cmp esi, [rcx + 4]
+    jbe 2b
+4:  cmp edx, [rcx]
+    jb 5f
+    cmp edx, [rcx + 4]
+    jbe 2b
+5:  cmp edi, [rcx]
+    jb 1b
+    cmp edi, [rcx + 4]
+    jbe 2b
+    jmp 1b
 stubs_gate_go:
     // the number, for handler.c: a poke that broke the call off begins it anew
     mov gs:[TH_REGS + 0x00], rax

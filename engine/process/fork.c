@@ -36,6 +36,7 @@
 #include "engine/signal/mask.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/copy.h"
+#include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/looks.h"
@@ -72,6 +73,8 @@ struct vfork_save {
     struct signal_state sig;
     struct thread_own own;
     struct calls_save calls;
+    u64 flags; // of the call
+    struct fds_saved fds;
     u8 clone3[CLONE_ARGS_MAX];
 };
 
@@ -284,6 +287,8 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
 
     // The child may have died anywhere. t->next belongs to the list: other threads come and go.
     *t->sig = save->sig;
+    if (!(save->flags & CLONE_FILES))
+        fds_restore(&save->fds);
     t->tid = save->thread.tid;
     thread_own(t)->tgid = save->own.tgid;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -331,6 +336,8 @@ static void fork_borrow(struct thread *t, struct request *rq)
     save->sig = *t->sig;
     save->own = *thread_own(t);
     calls_borrow_begin(t, &save->calls);
+    save->flags = rq->flags;
+    fds_save(&save->fds);
     // From here until the parent has all of it back, tid and tgid need not belong together: whoever
     // stops the world must not take the thread for one that is gone.
     thread_own(t)->borrowed = true;

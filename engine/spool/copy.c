@@ -247,12 +247,17 @@ static void detach(const struct spool_header *h)
 
 // By the child itself. The header is copied first: appends of the parent's other threads that
 // happen meanwhile lie beyond its cursors. 0, or -errno, and then there is no file.
-static long copy_late(struct copy_fork *c, s32 pid)
+static long copy_late(struct copy_fork *c, s32 pid, bool shares_fds)
 {
     long ret;
 
     take_header(&c->h);
     c->fd = open_copy(pid, c->path, sizeof(c->path), &c->size, spooler_file_size);
+    if (c->fd == -EMFILE && !shares_fds) {
+        // The parent's is of no use any more, and takes the place of one.
+        fds_drop_spool();
+        c->fd = open_copy(pid, c->path, sizeof(c->path), &c->size, spooler_file_size);
+    }
     if (c->fd < 0)
         return c->fd;
     ret = copy_contents(c->fd, &c->h);
@@ -286,7 +291,7 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
     if (early)
         rename_copy(c->path, pid);
     else
-        ret = copy_late(c, pid);
+        ret = copy_late(c, pid, shares_fds);
     if (!ret && (ret = put_header(c, pid, parent_pid))) {
         sys_close(c->fd);
         sys_unlink(c->path);

@@ -12,16 +12,33 @@
 #include "engine/base/sys.h"
 
 #define FDS_BASE 4080
+#define FEW      20
 
 enum { FD_SPOOL, FD_LOG, FD_FINISHER, FD_ROOT, FD_TRACE, FD_COUNT };
 _Static_assert(FD_COUNT == FDS_MAX, "fds_sorted");
 
 // What a descriptor was when it was made. Another process may have the table in common with this
 // one (CLONE_FILES) and close it, or make the number its own.
-static struct {
-    int fd;
-    u64 dev, ino;
-} own[FD_COUNT] = { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } };
+static struct fds_saved held = {
+    { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } }
+};
+
+u32 fds_window[2] = { ~0u, 0 };
+
+// Each end is written by itself: for a moment calls that do not concern us may leave the gate.
+static void make_window(void)
+{
+    u32 from = ~0u, to = 0;
+
+    for (int i = 0; i < FD_COUNT; i++) {
+        if (held.own[i].fd < 0)
+            continue;
+        from = (u32)held.own[i].fd < from ? (u32)held.own[i].fd : from;
+        to = (u32)held.own[i].fd > to ? (u32)held.own[i].fd : to;
+    }
+    __atomic_store_n(&fds_window[0], from, __ATOMIC_RELAXED);
+    __atomic_store_n(&fds_window[1], to, __ATOMIC_RELAXED);
+}
 
 // Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours.
 // False: not lifted.
@@ -47,12 +64,12 @@ static int dup_high(int fd)
         if (sys_prlimit(RLIMIT_NOFILE, NULL, &now))
             now = limit;
         if (now.cur < base + 2 * FD_COUNT)
-            base = now.cur > 4 * FD_COUNT ? now.cur - 2 * FD_COUNT : 0;
+            base = now.cur > FEW ? now.cur - 2 * FD_COUNT : now.cur ? now.cur - 1 : 0;
     }
     long got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
     // Limits that were lowered since (fs.nr_open) are below what the process has.
     while (got == -EMFILE && base) {
-        base /= 2;
+        base = base > FEW ? base / 2 : base - 1; // of few the last ones
         got = sys_fcntl(fd, F_DUPFD_CLOEXEC, base);
     }
     if (lifted)
@@ -76,35 +93,58 @@ static bool is_same(int which, int fd)
 {
     struct k_stat st;
 
-    return sys_fstat(fd, &st) == 0 && st.st_dev == own[which].dev && st.st_ino == own[which].ino;
+    return sys_fstat(fd, &st) == 0 && st.st_dev == held.own[which].dev &&
+           st.st_ino == held.own[which].ino;
 }
 
 static void set_own(int which, int fd)
 {
     struct k_stat st;
 
-    own[which].fd = fd;
+    held.own[which].fd = fd;
     if (fd >= 0 && sys_fstat(fd, &st) == 0) {
-        own[which].dev = st.st_dev;
-        own[which].ino = st.st_ino;
+        held.own[which].dev = st.st_dev;
+        held.own[which].ino = st.st_ino;
     }
-    engine_log_fd = own[FD_LOG].fd;
+    engine_log_fd = held.own[FD_LOG].fd;
+    make_window();
+}
+
+void fds_save(struct fds_saved *to)
+{
+    *to = held;
+}
+
+void fds_restore(const struct fds_saved *from)
+{
+    struct k_stat st;
+
+    // Another thread may have made one move meanwhile, in this process: that one's number is new.
+    for (int i = 0; i < FD_COUNT; i++)
+        if (from->own[i].fd != held.own[i].fd &&
+            (from->own[i].fd < 0 ||
+             (sys_fstat(from->own[i].fd, &st) == 0 && st.st_dev == from->own[i].dev &&
+              st.st_ino == from->own[i].ino)))
+            held.own[i] = from->own[i];
+    engine_log_fd = held.own[FD_LOG].fd;
+    make_window();
 }
 
 void fds_check_log(void)
 {
     int fd;
 
-    if (is_same(FD_LOG, own[FD_LOG].fd))
+    if (is_same(FD_LOG, held.own[FD_LOG].fd))
         return;
     // Most often it was a copy of standard error.
     fd = is_same(FD_LOG, 2) ? dup_high(2) : -1;
-    own[FD_LOG].fd = engine_log_fd = fd < 0 ? -1 : fd;
+    held.own[FD_LOG].fd = engine_log_fd = fd < 0 ? -1 : fd;
+    make_window();
 }
 
 bool fds_spool_is_there(void)
 {
-    return is_same(FD_SPOOL, own[FD_SPOOL].fd);
+    return is_same(FD_SPOOL, held.own[FD_SPOOL].fd);
 }
 
 int fds_adopt_spool(int fd)
@@ -113,8 +153,10 @@ int fds_adopt_spool(int fd)
     int moved = same ? dup_high(fd) : -EBADF;
 
     sys_close(fd);
-    if (moved >= 0)
-        own[FD_SPOOL].fd = moved;
+    if (moved >= 0) {
+        held.own[FD_SPOOL].fd = moved;
+        make_window();
+    }
     return moved;
 }
 
@@ -146,7 +188,7 @@ void fds_init(int spool_fd, int log_fd)
 
 int fds_spool(void)
 {
-    return own[FD_SPOOL].fd;
+    return held.own[FD_SPOOL].fd;
 }
 
 bool fds_is_ours(int fd)
@@ -154,14 +196,14 @@ bool fds_is_ours(int fd)
     bool ours = false;
 
     for (int i = 0; i < FD_COUNT; i++)
-        ours |= fd >= 0 && fd == own[i].fd;
+        ours |= fd >= 0 && fd == held.own[i].fd;
     return ours;
 }
 
 int fds_evict(int fd)
 {
     for (int i = 0; i < FD_COUNT; i++) {
-        if (fd < 0 || own[i].fd != fd)
+        if (fd < 0 || held.own[i].fd != fd)
             continue;
         int moved = dup_high(fd);
         if (moved < 0)
@@ -179,11 +221,11 @@ u32 fds_sorted(u32 numbers[FDS_MAX])
     for (int i = 0; i < FD_COUNT; i++) {
         u32 at = n;
 
-        if (own[i].fd < 0)
+        if (held.own[i].fd < 0)
             continue;
-        for (; at && numbers[at - 1] > (u32)own[i].fd; at--)
+        for (; at && numbers[at - 1] > (u32)held.own[i].fd; at--)
             numbers[at] = numbers[at - 1];
-        numbers[at] = (u32)own[i].fd;
+        numbers[at] = (u32)held.own[i].fd;
         n++;
     }
     return n;
@@ -218,57 +260,65 @@ void fds_keep_finisher(const char *path)
 
 int fds_finisher(void)
 {
-    return is_same(FD_FINISHER, own[FD_FINISHER].fd) ? own[FD_FINISHER].fd : -1;
+    return is_same(FD_FINISHER, held.own[FD_FINISHER].fd) ? held.own[FD_FINISHER].fd : -1;
 }
 
 static bool is_at_root(void)
 {
     struct k_stat now;
 
-    return sys_fstatat(AT_FDCWD, "/", &now, 0) == 0 && now.st_dev == own[FD_ROOT].dev &&
-           now.st_ino == own[FD_ROOT].ino;
+    return sys_fstatat(AT_FDCWD, "/", &now, 0) == 0 && now.st_dev == held.own[FD_ROOT].dev &&
+           now.st_ino == held.own[FD_ROOT].ino;
 }
 
 void fds_leave_root(void)
 {
-    if (is_at_root() || !is_same(FD_ROOT, own[FD_ROOT].fd))
+    if (is_at_root() || !is_same(FD_ROOT, held.own[FD_ROOT].fd))
         return;
-    sys_close(own[FD_ROOT].fd);
+    sys_close(held.own[FD_ROOT].fd);
     set_own(FD_ROOT, -1);
 }
 
 void fds_go_to_root(void)
 {
-    if (is_at_root() || !is_same(FD_ROOT, own[FD_ROOT].fd))
+    if (is_at_root() || !is_same(FD_ROOT, held.own[FD_ROOT].fd))
         return;
     // Another process may have root and working folder in common with this one.
-    if (sys_call1(SYS_unshare, CLONE_FS) == 0 && sys_call1(SYS_fchdir, (u64)own[FD_ROOT].fd) == 0)
+    if (sys_call1(SYS_unshare, CLONE_FS) == 0 &&
+        sys_call1(SYS_fchdir, (u64)held.own[FD_ROOT].fd) == 0)
         sys_call1(SYS_chroot, (u64) ".");
 }
 
 void fds_replace_spool(int fd, bool shared)
 {
     // Not dup3: the client may have lowered its limit to less than the number that is to be
-    // replaced.
+    // replaced. Closed before: the client may have used up all but one.
+    if (!shared && held.own[FD_SPOOL].fd >= 0)
+        sys_close(held.own[FD_SPOOL].fd);
     int moved = dup_high(fd);
 
-    if (moved < 0)
-        engine_die("cannot replace file descriptor %d: error %d", own[FD_SPOOL].fd, -moved);
-    if (!shared)
-        sys_close(own[FD_SPOOL].fd);
-    set_own(FD_SPOOL, moved);
-    sys_close(fd);
+    // Without a second descriptor it stays where it is: hidden it is anywhere.
+    set_own(FD_SPOOL, moved < 0 ? fd : moved);
+    if (moved >= 0)
+        sys_close(fd);
+}
+
+void fds_drop_spool(void)
+{
+    if (held.own[FD_SPOOL].fd >= 0)
+        sys_close(held.own[FD_SPOOL].fd);
+    set_own(FD_SPOOL, -1);
 }
 
 void fds_keep_over_exec(bool keep)
 {
     fds_keep_log_over_exec(keep);
-    sys_fcntl(own[FD_SPOOL].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
+    sys_fcntl(held.own[FD_SPOOL].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
 void fds_keep_log_over_exec(bool keep)
 {
-    sys_fcntl(own[FD_LOG].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
+    sys_fcntl(held.own[FD_LOG].fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
 void fds_replace_log(int fd)
@@ -278,7 +328,7 @@ void fds_replace_log(int fd)
     sys_close(fd);
     if (high < 0)
         return;
-    sys_close(own[FD_LOG].fd);
+    sys_close(held.own[FD_LOG].fd);
     set_own(FD_LOG, high);
 }
 
@@ -293,7 +343,7 @@ void fds_set_trace(int fd)
 
 int fds_trace(void)
 {
-    int fd = own[FD_TRACE].fd;
+    int fd = held.own[FD_TRACE].fd;
 
     return fd >= 0 && is_same(FD_TRACE, fd) ? fd : -1;
 }
@@ -301,6 +351,6 @@ int fds_trace(void)
 void fds_leave_trace(bool shared)
 {
     if (!shared && fds_trace() >= 0)
-        sys_close(own[FD_TRACE].fd);
+        sys_close(held.own[FD_TRACE].fd);
     set_own(FD_TRACE, -1);
 }

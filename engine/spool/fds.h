@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The engine's own file descriptors: the spool, the log and what the end of the process needs,
-// moved out of the client's way, close-on-exec. syscalls.c asks fds_is_ours() and answers EBADF, or
-// gives a number up by fds_evict() when the client wants that very number.
+// moved out of the client's way, close-on-exec. syscalls/descriptors.c asks fds_is_ours() and has
+// the kernel answer EBADF; files.c gives a number up by fds_evict() when the client wants that very
+// number.
 #ifndef QUERN_ENGINE_FDS_H
 #define QUERN_ENGINE_FDS_H
 
@@ -25,6 +26,10 @@ int fds_adopt_spool(int fd);
 void fds_check_log(void);
 
 bool fds_is_ours(int fd);
+
+// The lowest and the highest of them, for the gate (stubs.S), which compares without a sign: none
+// is above the second.
+extern u32 fds_window[2];
 
 // sys_open for the engine's own short use, also when the client has used up its descriptors.
 int fds_open(const char *path, int flags, u32 mode);
@@ -54,6 +59,20 @@ void fds_go_to_root(void);
 // The client gives up rights: where it has gone to another root folder, ours would be a way out of
 // it for good.
 void fds_leave_root(void);
+
+// A child that borrows the memory and has descriptors of its own may make ours move: the parent's
+// are where they were.
+struct fds_saved {
+    struct {
+        int fd;
+        u64 dev, ino;
+    } own[FDS_MAX];
+};
+void fds_save(struct fds_saved *to);
+void fds_restore(const struct fds_saved *from);
+
+// After fork, where no descriptor is left for a new spool: closes the parent's, which is mapped.
+void fds_drop_spool(void);
 
 // Puts another open file in the place of the spool's descriptor (after fork) and closes fd. shared:
 // the descriptors are the parent's, too, and so is the one that is replaced: it stays.

@@ -282,7 +282,8 @@ static u64 take_counters(u32 n, long ret)
         engine_die("the spool is full: %lu blocks of code; the counts so far are kept",
                    spool->block_count);
     if (ret)
-        engine_die("cannot map more of the spool: error %ld; the counts so far are kept", -ret);
+        engine_die("spool %s: cannot map more of it: error %ld; the counts so far are kept",
+                   spooler_string(spool->s_spool), -ret);
     spool->counters_used = counter + n;
     return counter;
 }

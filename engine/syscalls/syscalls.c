@@ -27,6 +27,7 @@
 #include "engine/signal/sigcalls.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/descriptors.h"
 #include "engine/syscalls/files.h"
 #include "engine/syscalls/memory.h"
 #include "engine/syscalls/ptrace.h"
@@ -37,7 +38,7 @@
 #include "engine/thread/world.h"
 #include "engine/translate/timing.h"
 
-// By number: 1 leaves the fast gate.
+// By number: 1 leaves the fast gate. descriptors.c has further ones.
 static const u8 slow_table[GATE_CALLS] = {
     // Processes and threads
     [SYS_clone] = 1,
@@ -124,9 +125,13 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_stat] = 1,
     [SYS_newfstatat] = 1,
     [SYS_statx] = 1,
-    [SYS_close] = 1,
+    [SYS_lstat] = 1,
+    [SYS_access] = 1,
+    [SYS_faccessat] = 1,
+    [SYS_faccessat2] = 1,
+    [SYS_chmod] = 1,
+    [SYS_open_by_handle_at] = 1,
     [SYS_close_range] = 1,
-    [SYS_dup] = 1,
     [SYS_dup2] = 1,
     [SYS_dup3] = 1,
     [SYS_fcntl] = 1,
@@ -142,6 +147,7 @@ void syscalls_init(u64 brk, u64 top)
     table[SYS_getrandom] = (spool->flags & SPOOL_F_REPRODUCIBLE) != 0;
     table[SYS_wait4] = table[SYS_waitid] = tb_config.watched;
     table[SYS_pkey_alloc] = !cpu.shown_all;
+    descriptors_init(table);
     gate_init(table);
     memory_init(brk, top);
 }
@@ -359,6 +365,8 @@ void syscalls_slow(struct thread *t)
     if (t->stop)
         return;
     if (gate_all_slow && !seccomp_check(t))
+        return;
+    if (descriptors_call(t, nr))
         return;
 
     switch (nr) {

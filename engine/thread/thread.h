@@ -109,6 +109,13 @@
 #define TH_CALLS_BASE 0x200
 #define TH_CALLS_LATE 0x208
 
+// What a thread's table says of a system call (TA_SLOW_TABLE): it goes straight to the kernel, it
+// does not, or it does unless rdi (or one of rdi, rsi and rdx) lies among the engine's descriptors.
+#define GATE_FAST 0
+#define GATE_SLOW 1
+#define GATE_FD   2
+#define GATE_FDS  3
+
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
 #define TS_RUNNING    1 // runs translated code

@@ -34,6 +34,7 @@
 #include "engine/signal/mask.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/copy.h"
+#include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/looks.h"
@@ -299,6 +300,19 @@ void common_forget(s32 tgid)
     note('f');
 }
 
+void fds_save(struct fds_saved *to)
+{
+    to->own[0].fd = 44;
+}
+
+static int restored;
+
+void fds_restore(const struct fds_saved *from)
+{
+    assert_int_equal(from->own[0].fd, 44);
+    restored++;
+}
+
 void copy_fork_before(struct copy_fork *c, bool shares_fds)
 {
     c->fd = 9;
@@ -449,6 +463,8 @@ static void test_borrowed(void **state)
     assert_int_equal(t->escape_delta, 22);
     assert_int_equal(t->tid, 8);
     assert_int_equal(own.tgid, 7);
+    // it had descriptors of its own
+    assert_int_equal(restored, 1);
     assert_false(own.borrowed);
     assert_false(own.exiting);
     assert_true(own.has_turn);

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// The engine's descriptors in the client's calls (descriptors.h). Nearly all calls that take a
+// descriptor go through the fast gate, which compares it with the two ends of the range that the
+// engine's lie in (fds_window) and comes here for those within.
+//
+// The kernel gives the answer, with a number in the descriptor's place that is never open: so it is
+// right also where the descriptor is not what is wrong first, or is not looked at (a folder's
+// beside an absolute name). Only where a structure names it the answer is made here.
+#include "engine/syscalls/descriptors.h"
+
+#include "engine/base/safemem.h"
+#include "engine/base/sys.h"
+#include "engine/spool/fds.h"
+
+#define CLOSED 0x7fffffff // above what fs.nr_open can be
+
+// Which arguments are descriptors: bit 0 is rdi.
+#define FD(n) (u8)(1u << (n))
+
+// clang-format off
+static const u8 fd_arguments[GATE_CALLS] = {
+    [SYS_read] = FD(0), [SYS_write] = FD(0), [SYS_close] = FD(0), [SYS_fstat] = FD(0),
+    [SYS_lseek] = FD(0), [SYS_mmap] = FD(4), [SYS_ioctl] = FD(0), [SYS_pread64] = FD(0),
+    [SYS_pwrite64] = FD(0), [SYS_readv] = FD(0), [SYS_writev] = FD(0), [SYS_dup] = FD(0),
+    [SYS_dup2] = FD(0), [SYS_dup3] = FD(0), [SYS_sendfile] = FD(0) | FD(1),
+    [SYS_connect] = FD(0), [SYS_accept] = FD(0), [SYS_accept4] = FD(0), [SYS_sendto] = FD(0),
+    [SYS_recvfrom] = FD(0), [SYS_sendmsg] = FD(0), [SYS_sendmmsg] = FD(0), [SYS_recvmsg] = FD(0),
+    [SYS_recvmmsg] = FD(0), [SYS_shutdown] = FD(0), [SYS_bind] = FD(0), [SYS_listen] = FD(0),
+    [SYS_getsockname] = FD(0), [SYS_getpeername] = FD(0), [SYS_setsockopt] = FD(0),
+    [SYS_getsockopt] = FD(0), [SYS_fcntl] = FD(0), [SYS_flock] = FD(0), [SYS_fsync] = FD(0),
+    [SYS_fdatasync] = FD(0), [SYS_ftruncate] = FD(0), [SYS_getdents] = FD(0),
+    [SYS_getdents64] = FD(0), [SYS_fchdir] = FD(0), [SYS_fchmod] = FD(0), [SYS_fchown] = FD(0),
+    [SYS_fstatfs] = FD(0), [SYS_readahead] = FD(0), [SYS_fsetxattr] = FD(0),
+    [SYS_fgetxattr] = FD(0), [SYS_flistxattr] = FD(0), [SYS_fremovexattr] = FD(0),
+    [SYS_fadvise64] = FD(0), [SYS_epoll_wait] = FD(0), [SYS_epoll_pwait] = FD(0),
+    [SYS_epoll_pwait2] = FD(0), [SYS_epoll_ctl] = FD(0) | FD(2), [SYS_mq_timedsend] = FD(0),
+    [SYS_mq_timedreceive] = FD(0), [SYS_mq_notify] = FD(0), [SYS_mq_getsetattr] = FD(0),
+    [SYS_inotify_add_watch] = FD(0), [SYS_inotify_rm_watch] = FD(0), [SYS_openat] = FD(0),
+    [SYS_openat2] = FD(0), [SYS_mkdirat] = FD(0), [SYS_mknodat] = FD(0), [SYS_fchownat] = FD(0),
+    [SYS_futimesat] = FD(0), [SYS_newfstatat] = FD(0), [SYS_unlinkat] = FD(0),
+    [SYS_renameat] = FD(0) | FD(2), [SYS_renameat2] = FD(0) | FD(2),
+    [SYS_linkat] = FD(0) | FD(2), [SYS_symlinkat] = FD(1), [SYS_readlinkat] = FD(0),
+    [SYS_fchmodat] = FD(0), [SYS_fchmodat2] = FD(0), [SYS_faccessat] = FD(0),
+    [SYS_faccessat2] = FD(0), [SYS_utimensat] = FD(0), [SYS_statx] = FD(0),
+    [SYS_splice] = FD(0) | FD(2), [SYS_tee] = FD(0) | FD(1), [SYS_vmsplice] = FD(0),
+    [SYS_sync_file_range] = FD(0), [SYS_copy_file_range] = FD(0) | FD(2), [SYS_signalfd] = FD(0),
+    [SYS_signalfd4] = FD(0), [SYS_fallocate] = FD(0), [SYS_timerfd_settime] = FD(0),
+    [SYS_timerfd_gettime] = FD(0), [SYS_preadv] = FD(0), [SYS_pwritev] = FD(0),
+    [SYS_preadv2] = FD(0), [SYS_pwritev2] = FD(0), [SYS_perf_event_open] = FD(3),
+    [SYS_fanotify_mark] = FD(0) | FD(3), [SYS_name_to_handle_at] = FD(0),
+    [SYS_open_by_handle_at] = FD(0), [SYS_syncfs] = FD(0), [SYS_setns] = FD(0),
+    [SYS_finit_module] = FD(0), [SYS_kexec_file_load] = FD(0) | FD(1), [SYS_execveat] = FD(0),
+    [SYS_pidfd_send_signal] = FD(0), [SYS_pidfd_getfd] = FD(0) | FD(1),
+    [SYS_process_madvise] = FD(0), [SYS_process_mrelease] = FD(0), [SYS_io_uring_enter] = FD(0),
+    [SYS_io_uring_register] = FD(0), [SYS_open_tree] = FD(0), [SYS_move_mount] = FD(0) | FD(2),
+    [SYS_fsconfig] = FD(0) | FD(4), [SYS_fsmount] = FD(0), [SYS_fspick] = FD(0),
+    [SYS_mount_setattr] = FD(0), [SYS_quotactl_fd] = FD(0), [SYS_landlock_add_rule] = FD(0),
+    [SYS_landlock_restrict_self] = FD(0), [SYS_cachestat] = FD(0), [SYS_setxattrat] = FD(0),
+    [SYS_getxattrat] = FD(0), [SYS_listxattrat] = FD(0), [SYS_removexattrat] = FD(0),
+    [SYS_open_tree_attr] = FD(0), [SYS_file_getattr] = FD(0), [SYS_file_setattr] = FD(0),
+    [SYS_waitid] = FD(1), // with P_PIDFD alone
+};
+// clang-format on
+
+// Their descriptors lie in memory: every one of them is looked at.
+static const u16 in_memory[] = { SYS_poll,
+                                 SYS_ppoll,
+                                 SYS_select,
+                                 SYS_pselect6,
+                                 SYS_sendmsg,
+                                 SYS_sendmmsg,
+                                 SYS_io_submit,
+                                 SYS_io_uring_register,
+                                 SYS_landlock_add_rule };
+
+void descriptors_init(u8 table[GATE_CALLS])
+{
+    const u8 fast = FD(0) | FD(1) | FD(2); // what the gate can look at
+
+    for (u32 nr = 0; nr < GATE_CALLS; nr++)
+        if (fd_arguments[nr] && table[nr] == GATE_FAST)
+            table[nr] = fd_arguments[nr] == FD(0)      ? GATE_FD
+                        : fd_arguments[nr] & (u8)~fast ? GATE_SLOW
+                                                       : GATE_FDS;
+    for (u32 i = 0; i < ARRAY_SIZE(in_memory); i++)
+        table[in_memory[i]] = GATE_SLOW;
+    table[SYS_ioctl] = GATE_FDS; // FICLONE
+}
+
+// ---- Arguments ----
+
+// Is the name beside a folder's descriptor one that does not need it? The call is then no other
+// than without the engine, and its handler is to see it.
+static bool is_absolute(u64 path)
+{
+    char first;
+
+    return safe_read(&first, path, 1) == 0 && first == '/';
+}
+
+// Which of the call's arguments are descriptors.
+static u32 arguments(const u64 *r, u32 nr)
+{
+    switch (nr) {
+    case SYS_mmap: return r[10] & MAP_ANONYMOUS ? 0 : FD(4);
+    case SYS_waitid: return (u32)r[R_RDI] == P_PIDFD ? FD(1) : 0;
+    case SYS_ioctl: return (u32)r[R_RSI] == FICLONE ? FD(0) | FD(2) : FD(0);
+    case SYS_openat:
+    case SYS_openat2:
+    case SYS_newfstatat:
+    case SYS_statx:
+    case SYS_readlinkat:
+    case SYS_execveat: return is_absolute(r[R_RSI]) ? 0 : FD(0);
+    default: return fd_arguments[nr];
+    }
+}
+
+static bool replace(const u64 *r, u32 nr, u64 args[6])
+{
+    u32 which = arguments(r, nr);
+    bool any = false;
+
+    for (u32 i = 0; i < 6; i++)
+        if (which & FD(i) && fds_is_ours((int)args[i])) {
+            args[i] = CLOSED;
+            any = true;
+        }
+    return any;
+}
+
+// ---- Structures ----
+
+// Every entry that is ours is answered POLLNVAL. How many of them said nothing before; -EFAULT.
+static long poll_mark(u64 at, u64 n)
+{
+    long silent = 0;
+
+    for (u64 i = 0; i < n; i++) {
+        struct k_pollfd p;
+
+        if (safe_read(&p, at + i * sizeof(p), sizeof(p)))
+            return -EFAULT;
+        if (!fds_is_ours(p.fd))
+            continue;
+        silent += !p.revents;
+        p.revents = POLLNVAL;
+        if (safe_write(at + i * sizeof(p), &p, sizeof(p)))
+            return -EFAULT;
+    }
+    return silent;
+}
+
+static bool poll_names_ours(u64 at, u64 n)
+{
+    struct k_pollfd part[32];
+
+    for (u64 i = 0, some; i < n; i += some) {
+        some = n - i < ARRAY_SIZE(part) ? n - i : ARRAY_SIZE(part);
+        if (safe_read(part, at + i * sizeof(*part), some * sizeof(*part)))
+            return false; // the kernel says so
+        for (u64 k = 0; k < some; k++)
+            if (fds_is_ours(part[k].fd))
+                return true;
+    }
+    return false;
+}
+
+// A closed descriptor among them is news: the call does not wait.
+static bool client_poll(struct thread *t)
+{
+    u64 at = t->regs[R_RDI], n = (u32)t->regs[R_RSI];
+    long ret, silent;
+
+    if (!poll_names_ours(at, n))
+        return false;
+    ret = sys_call3(SYS_poll, at, n, 0);
+    if (ret >= 0) {
+        silent = poll_mark(at, n);
+        ret = silent < 0 ? silent : ret + silent;
+    }
+    gate_return(t, ret);
+    return true;
+}
+
+static bool client_select(struct thread *t)
+{
+    u32 ours[FDS_MAX], n = fds_sorted(ours);
+    s32 below = (s32)t->regs[R_RDI];
+    const u64 sets[3] = { t->regs[R_RSI], t->regs[R_RDX], t->regs[10] };
+
+    for (u32 i = 0; i < n && (s32)ours[i] < below; i++)
+        for (u32 k = 0; k < 3; k++) {
+            u8 bits;
+
+            if (sets[k] && safe_read(&bits, sets[k] + ours[i] / 8, 1) == 0 &&
+                bits >> ours[i] % 8 & 1) {
+                gate_return(t, -EBADF);
+                return true;
+            }
+        }
+    return false;
+}
+
+static bool list_names_ours(u64 at, u64 n)
+{
+    for (u64 i = 0; i < n; i++) {
+        s32 fd;
+
+        if (safe_read(&fd, at + i * sizeof(fd), sizeof(fd)))
+            return false;
+        if (fds_is_ours(fd))
+            return true;
+    }
+    return false;
+}
+
+struct msghdr {
+    u64 name, name_size, iov, iovs, control, control_size, flags;
+};
+
+struct cmsghdr {
+    u64 size; // with this header
+    s32 level, type;
+};
+
+// Does a message hand over one of ours (SCM_RIGHTS)?
+static bool message_names_ours(u64 at)
+{
+    struct msghdr m;
+    struct cmsghdr c;
+
+    if (safe_read(&m, at, sizeof(m)) || !m.control)
+        return false;
+    while (m.control_size >= sizeof(c) && safe_read(&c, m.control, sizeof(c)) == 0 &&
+           c.size >= sizeof(c) && c.size <= m.control_size) {
+        u64 step = (c.size + 7) & ~7ul;
+
+        if (c.level == SOL_SOCKET && c.type == SCM_RIGHTS &&
+            list_names_ours(m.control + sizeof(c), (c.size - sizeof(c)) / 4))
+            return true;
+        if (step >= m.control_size)
+            break;
+        m.control += step;
+        m.control_size -= step;
+    }
+    return false;
+}
+
+#define MESSAGE_STEP (sizeof(struct msghdr) + 8) // struct mmsghdr
+
+// Of several only those before the first that names one of ours: as many as the call does, if it is
+// not the first. How many that are; n: all.
+static u64 messages_before(u64 at, u64 n)
+{
+    for (u64 i = 0; i < n; i++)
+        if (message_names_ours(at + i * MESSAGE_STEP))
+            return i;
+    return n;
+}
+
+#define IOCB_FD    20
+#define IOCB_FLAGS 56
+#define IOCB_RESFD 60
+
+static bool iocb_names_ours(u64 at)
+{
+    u32 flags = 0;
+    s32 fd;
+
+    if (safe_read(&fd, at + IOCB_FD, sizeof(fd)) == 0 && fds_is_ours(fd))
+        return true;
+    return safe_read(&flags, at + IOCB_FLAGS, sizeof(flags)) == 0 && (flags & 1) &&
+           safe_read(&fd, at + IOCB_RESFD, sizeof(fd)) == 0 && fds_is_ours(fd);
+}
+
+static u64 iocbs_before(u64 at, u64 n)
+{
+    u64 iocb;
+
+    for (u64 i = 0; i < n; i++)
+        if (safe_read_u64(at + i * 8, &iocb) == 0 && iocb_names_ours(iocb))
+            return i;
+    return n;
+}
+
+// Makes the call with argument number `which` cut down to `some`, if that is less than n.
+static bool make_some(struct thread *t, u32 which, u64 n, u64 some)
+{
+    u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
+                    t->regs[10],    t->regs[8],     t->regs[9] };
+
+    if (some == n)
+        return false;
+    if (some == 0) {
+        gate_return(t, -EBADF);
+        return true;
+    }
+    args[which] = some;
+    gate_call(t, args);
+}
+
+// Lists of files that are to be a ring's: the list itself, or a structure {u32 nr or offset, ...,
+// u64 list at 16}.
+static bool registers_ours(const u64 *r)
+{
+    u32 operation = (u32)r[R_RSI] & 0x7fffffff; // the ring may be a registered one
+    u64 list = r[R_RDX], n = (u32)r[10];
+    u32 head[8];
+
+    switch (operation) {
+    case 2: return list_names_ours(list, n); // IORING_REGISTER_FILES
+    case 4:                                  // IORING_REGISTER_EVENTFD
+    case 7: return list_names_ours(list, 1); // IORING_REGISTER_EVENTFD_ASYNC
+    case 6:                                  // IORING_REGISTER_FILES_UPDATE: {offset, 0, list}
+        return safe_read_u64(list + 8, &list) == 0 && list_names_ours(list, n);
+    case 13: // IORING_REGISTER_FILES2: {nr, flags, 0, list, tags}
+        return safe_read(head, list, sizeof(head)) == 0 && safe_read_u64(list + 16, &list) == 0 &&
+               list_names_ours(list, head[0]);
+    case 14: // IORING_REGISTER_FILES_UPDATE2: {offset, 0, list, tags, nr, 0}
+        return safe_read(head, list, sizeof(head)) == 0 && safe_read_u64(list + 8, &list) == 0 &&
+               list_names_ours(list, head[6]);
+    default: return false;
+    }
+}
+
+static bool rule_names_ours(const u64 *r)
+{
+    s32 parent; // behind the rights that it gives
+
+    return (u32)r[R_RSI] == LANDLOCK_RULE_PATH_BENEATH &&
+           safe_read(&parent, r[R_RDX] + 8, sizeof(parent)) == 0 && fds_is_ours(parent);
+}
+
+static bool answer(struct thread *t, bool ours)
+{
+    if (ours)
+        gate_return(t, -EBADF);
+    return ours;
+}
+
+static bool call_in_memory(struct thread *t, u32 nr)
+{
+    const u64 *r = t->regs;
+    u64 n;
+
+    switch (nr) {
+    case SYS_poll:
+    case SYS_ppoll: return client_poll(t);
+    case SYS_select:
+    case SYS_pselect6: return client_select(t);
+    case SYS_sendmsg: return answer(t, message_names_ours(r[R_RSI]));
+    case SYS_sendmmsg:
+        n = (u32)r[R_RDX] < 1024 ? (u32)r[R_RDX] : 1024; // as many as the kernel takes
+        return make_some(t, 2, n, messages_before(r[R_RSI], n));
+    case SYS_io_submit:
+        n = (s64)r[R_RSI] > 0 ? r[R_RSI] : 0;
+        return make_some(t, 1, n, iocbs_before(r[R_RDX], n < 0x10000 ? n : 0x10000));
+    case SYS_io_uring_register: return answer(t, registers_ours(r));
+    case SYS_landlock_add_rule: return answer(t, rule_names_ours(r));
+    default: return false;
+    }
+}
+
+bool descriptors_call(struct thread *t, u32 nr)
+{
+    u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
+                    t->regs[10],    t->regs[8],     t->regs[9] };
+
+    if (nr >= GATE_CALLS)
+        return false;
+    if (fd_arguments[nr] && replace(t->regs, nr, args))
+        gate_call(t, args);
+    return call_in_memory(t, nr);
+}
