@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The client's calls on descriptors and file names: the engine's own descriptors do not exist for
-// it, and names of its own executable under /proc mean the client's program, not the engine. These
-// calls may block, so all but the shortest go through the gate.
+// The client's calls on descriptors and file names: numbers that it wants are given up by the
+// engine, names of the engine's descriptors under /proc lead nowhere, and those of its own
+// executable mean the client's program, not the engine. These calls may block, so all but the
+// shortest go through the gate.
 
 #include "engine/syscalls/files.h"
 
@@ -50,6 +51,34 @@ static _Noreturn void gate_on_program(struct thread *t, int arg)
 
     args[arg] = (u64)procnames_exe();
     gate_call(t, args);
+}
+
+// Does this name lead to one of the engine's descriptors: is it a link of that number, in whatever
+// folder under /proc, that leads where ours does? The last component must be a number, which
+// settles nearly every call.
+static bool names_our_fd(int dirfd, u64 gaddr)
+{
+    char path[PATH_MAX], link[40], target[256], own[256];
+    s64 n = safe_read_str(path, gaddr, sizeof(path));
+    long number, there, ours;
+
+    if (n < 1 || path[n - 1] < '0' || path[n - 1] > '9')
+        return false;
+    number = mini_number(mini_basename(path));
+    if (number < 0 || number > INT32_MAX || !fds_is_ours((int)number))
+        return false;
+    mini_format(link, sizeof(link), "/proc/self/fd/%ld", number);
+    there = sys_readlinkat(dirfd, path, target, sizeof(target));
+    ours = sys_readlinkat(AT_FDCWD, link, own, sizeof(own));
+    return there > 0 && there == ours && memcmp(target, own, (u64)there) == 0;
+}
+
+static bool leads_nowhere(struct thread *t, int dirfd, u64 path)
+{
+    if (!names_our_fd(dirfd, path))
+        return false;
+    gate_return(t, -ENOENT);
+    return true;
 }
 
 // Is the file that this process runs the one of this name? Asked before it is opened for writing or
@@ -118,6 +147,25 @@ static long open_cpuinfo(u64 flags)
     return ret;
 }
 
+// The same of a name that is resolved in another way than open's, by the kernel.
+static bool names_program_by(int dirfd, u64 gaddr, const struct k_open_how *asked)
+{
+    struct k_open_how how = { O_PATH | O_CLOEXEC | (asked->flags & O_NOFOLLOW), 0, asked->resolve };
+    char path[PATH_MAX];
+    struct k_stat st;
+    bool is;
+    long fd;
+
+    if (safe_read_str(path, gaddr, sizeof(path)) <= 0)
+        return false;
+    fd = sys_call4(SYS_openat2, (u64)dirfd, (u64)path, (u64)&how, sizeof(how));
+    if (fd < 0)
+        return false;
+    is = sys_fstat((int)fd, &st) == 0 && procnames_is_program(&st);
+    sys_close((int)fd);
+    return is;
+}
+
 static bool is_cpuinfo(u64 gaddr, u64 flags)
 {
     char path[16];
@@ -142,6 +190,11 @@ static void forgo_rights(struct thread *t, u64 path, u64 flags)
         rights_forgo(t);
 }
 
+static long busy(u64 flags)
+{
+    return flags & O_EXCL && flags & O_CREAT ? -EEXIST : -ETXTBSY;
+}
+
 // A running program cannot be opened for writing; and what the exe link leads to is the program.
 static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int arg)
 {
@@ -149,9 +202,11 @@ static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int ar
     bool exe = !(flags & O_NOFOLLOW) && names_exe(dirfd, path);
 
     if (writes && (exe || names_program(dirfd, path, flags))) {
-        gate_return(t, flags & O_EXCL && flags & O_CREAT ? -EEXIST : -ETXTBSY);
+        gate_return(t, busy(flags));
         return true;
     }
+    if (leads_nowhere(t, dirfd, path))
+        return true;
     forgo_rights(t, path, flags);
     if (is_cpuinfo(path, flags)) {
         gate_return(t, open_cpuinfo(flags));
@@ -168,13 +223,40 @@ static bool client_openat2(struct thread *t)
 
     if (t->regs[10] < sizeof(how) || safe_read(&how, t->regs[R_RDX], sizeof(how)))
         return false;
-    // With any restriction on how the name is resolved the kernel looks at the link itself, and
-    // says what it says natively.
+    // The kernel does not look at the name then.
+    if (how.resolve & RESOLVE_CACHED && how.flags & (O_TRUNC | O_CREAT))
+        return false;
+    // With any restriction on how the name is resolved the kernel looks at the exe link itself, and
+    // says what it says natively. To ask it needs a descriptor: without one the call fails, too.
     if (how.resolve) {
+        if (may_write(how.flags) && names_program_by((int)t->regs[R_RDI], t->regs[R_RSI], &how)) {
+            gate_return(t, busy(how.flags));
+            return true;
+        }
         forgo_rights(t, t->regs[R_RSI], how.flags);
         return false;
     }
     return client_open(t, (int)t->regs[R_RDI], t->regs[R_RSI], how.flags, 1);
+}
+
+// By a handle: the file is looked at without being opened for anything.
+static bool client_open_by_handle(struct thread *t)
+{
+    const u64 *r = t->regs;
+    struct k_stat st;
+    bool is;
+    long fd;
+
+    if (!may_write(r[R_RDX]))
+        return false;
+    fd = sys_call3(SYS_open_by_handle_at, r[R_RDI], r[R_RSI], O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    is = sys_fstat((int)fd, &st) == 0 && procnames_is_program(&st);
+    sys_close((int)fd);
+    if (is)
+        gate_return(t, -ETXTBSY);
+    return is;
 }
 
 // All of [first, last] but the engine's own.
@@ -201,15 +283,39 @@ static long client_close_range(struct thread *t)
     return ret;
 }
 
-static bool client_dup_to(struct thread *t)
+// F_DUPFD takes the lowest number from `least` on that is free: natively the engine's are.
+static bool client_fcntl(struct thread *t)
 {
-    int from = (int)t->regs[R_RDI], to = (int)t->regs[R_RSI];
-    long ret;
+    const u64 *r = t->regs;
+    u32 command = (u32)r[R_RSI], ours[FDS_MAX], n = fds_sorted(ours), i = 0;
+    u64 flags = command == F_DUPFD_CLOEXEC ? O_CLOEXEC : 0;
+    long fd, ret;
 
-    if (fds_is_ours(from)) {
-        gate_return(t, -EBADF);
+    if (command != F_DUPFD && command != F_DUPFD_CLOEXEC)
+        return false;
+    while (i < n && ours[i] < r[R_RDX])
+        i++;
+    if (i == n)
+        return false;
+    fd = sys_fcntl((int)r[R_RDI], (int)command, r[R_RDX]);
+    if (fd < 0 || fd < (long)ours[i]) {
+        gate_return(t, fd);
         return true;
     }
+    ret = fds_evict((int)ours[i]);
+    if (ret == 0)
+        ret = sys_call3(SYS_dup3, (u64)fd, ours[i], flags);
+    if (ret >= 0)
+        sys_close((int)fd);
+    gate_return(t, ret >= 0 ? ret : fd);
+    return true;
+}
+
+static bool client_dup_to(struct thread *t)
+{
+    int to = (int)t->regs[R_RSI];
+    long ret;
+
     if (fds_is_ours(to)) {
         ret = fds_evict(to);
         if (ret) {
@@ -291,12 +397,12 @@ bool files_call(struct thread *t, u32 nr)
     switch (nr) {
     case SYS_readlink:
         if (!names_exe(AT_FDCWD, r[R_RDI]))
-            return false;
+            return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
         gate_return(t, client_readlink(r[R_RSI], (s32)r[R_RDX]));
         return true;
     case SYS_readlinkat:
         if (!names_exe((int)r[R_RDI], r[R_RSI]))
-            return false;
+            return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
         gate_return(t, client_readlink(r[R_RDX], (s32)r[10]));
         return true;
     case SYS_open: return client_open(t, AT_FDCWD, r[R_RDI], r[R_RSI], 0);
@@ -305,28 +411,28 @@ bool files_call(struct thread *t, u32 nr)
     case SYS_creat: return client_open(t, AT_FDCWD, r[R_RDI], O_WRONLY | O_CREAT | O_TRUNC, 0);
     case SYS_truncate:
         if (!names_program(AT_FDCWD, r[R_RDI], 0))
-            return false;
+            return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
         gate_return(t, -ETXTBSY);
         return true;
     case SYS_stat:
         if (names_exe(AT_FDCWD, r[R_RDI]))
             gate_on_program(t, 0);
-        return false;
+        return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
+    case SYS_lstat:
+    case SYS_access:
+    case SYS_chmod: return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
+    case SYS_faccessat:
+    case SYS_faccessat2: return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
     case SYS_newfstatat:
         if (!(r[10] & AT_SYMLINK_NOFOLLOW) && names_exe((int)r[R_RDI], r[R_RSI]))
             gate_on_program(t, 1);
-        return false;
+        return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
     case SYS_statx:
         if (!(r[R_RDX] & AT_SYMLINK_NOFOLLOW) && names_exe((int)r[R_RDI], r[R_RSI]))
             gate_on_program(t, 1);
-        return false;
-    case SYS_close:
-    case SYS_dup:
-    case SYS_fcntl:
-        if (!fds_is_ours((int)r[R_RDI]))
-            return false;
-        gate_return(t, -EBADF);
-        return true;
+        return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
+    case SYS_open_by_handle_at: return client_open_by_handle(t);
+    case SYS_fcntl: return client_fcntl(t);
     case SYS_close_range: gate_return(t, client_close_range(t)); return true;
     case SYS_dup2:
     case SYS_dup3: return client_dup_to(t);

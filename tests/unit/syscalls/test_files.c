@@ -202,6 +202,19 @@ static void test_open(void **state)
     assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), GATED);
     how.resolve = 4; // RESOLVE_NO_SYMLINKS: the link itself is what the kernel is to see
     assert_int_equal(call(SYS_openat2, AT, EXE, (u64)&how, sizeof(how)), LEFT);
+    how.flags = O_RDWR | O_TRUNC;
+    assert_int_equal(call(SYS_openat2, AT, ROOT, (u64)&how, sizeof(how)), HANDLED);
+    assert_int_equal(result(), -ETXTBSY);
+    assert_int_equal(call(SYS_openat2, AT, (u64) "/proc", (u64)&how, sizeof(how)), LEFT);
+    assert_int_equal(call(SYS_openat2, AT, (u64) "/none", (u64)&how, sizeof(how)), LEFT);
+    how.flags = O_RDWR | O_CREAT | O_EXCL;
+    assert_int_equal(call(SYS_openat2, AT, ROOT, (u64)&how, sizeof(how)), HANDLED);
+    assert_int_equal(result(), -EEXIST);
+    how.flags = O_RDONLY;
+    assert_int_equal(call(SYS_openat2, AT, ROOT, (u64)&how, sizeof(how)), LEFT);
+    how.resolve = 0x20; // RESOLVE_CACHED: the kernel looks at no name that it is to cut off
+    how.flags = O_RDWR | O_TRUNC;
+    assert_int_equal(call(SYS_openat2, AT, ROOT, (u64)&how, sizeof(how)), LEFT);
 }
 
 // Who could write to what changes its rights has nobody beside it from then on.
@@ -264,22 +277,68 @@ static void test_cpuinfo(void **state)
 
 static void test_descriptors(void **state)
 {
-    static const u32 calls[] = { SYS_close, SYS_dup, SYS_fcntl };
-
     (void)state;
-    for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
-        assert_int_equal(call(calls[i], 803, 0, 0, 0), HANDLED);
-        assert_int_equal(result(), -EBADF);
-        assert_int_equal(call(calls[i], 804, 0, 0, 0), LEFT);
-    }
-    assert_int_equal(call(SYS_dup2, 805, 1, 0, 0), HANDLED);
-    assert_int_equal(result(), -EBADF);
-    assert_int_equal(evicted, -1);
     assert_int_equal(call(SYS_dup2, 1, 805, 0, 0), LEFT); // ours has made room
     assert_int_equal(evicted, 805);
     evict_error = -EMFILE;
     assert_int_equal(call(SYS_dup3, 1, 803, 0, 0), HANDLED);
     assert_int_equal(result(), -EMFILE);
+}
+
+// Names that lead to 803, the engine's, and to 804, which is not.
+static void test_names_of_descriptors(void **state)
+{
+    static const u32 calls[] = { SYS_open,  SYS_stat,     SYS_lstat,   SYS_access,
+                                 SYS_chmod, SYS_truncate, SYS_readlink };
+    static const u32 beside[] = { SYS_openat,     SYS_newfstatat, SYS_statx,
+                                  SYS_readlinkat, SYS_faccessat,  SYS_faccessat2 };
+    struct k_rlimit limit;
+    int null = (int)sys_open("/dev/null", O_RDONLY, 0), folder;
+
+    (void)state;
+    sys_prlimit(RLIMIT_NOFILE, NULL, &limit);
+    limit.cur = limit.max;
+    sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+    sys_call2(SYS_dup2, (u64)null, 803);
+    sys_call2(SYS_dup2, (u64)null, 804);
+    for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
+        assert_int_equal(call(calls[i], (u64) "/proc/self/fd/803", 0, 0, 0), HANDLED);
+        assert_int_equal(result(), -ENOENT);
+        assert_int_equal(call(calls[i], (u64) "/dev/fd/803", 0, 0, 0), HANDLED);
+        assert_int_equal(call(calls[i], (u64) "/proc/self/fd/804", 0, 0, 0), LEFT);
+        assert_int_equal(call(calls[i], (u64) "/nowhere/803", 0, 0, 0), LEFT);
+    }
+    folder = (int)sys_open("/proc/self/fd", O_PATH, 0);
+    for (u32 i = 0; i < ARRAY_SIZE(beside); i++) {
+        assert_int_equal(call(beside[i], (u64)folder, (u64) "803", 0, 0), HANDLED);
+        assert_int_equal(result(), -ENOENT);
+        assert_int_equal(call(beside[i], (u64)folder, (u64) "804", 0, 0), LEFT);
+    }
+    sys_close(folder);
+    sys_close(803);
+    sys_close(804);
+    sys_close(null);
+}
+
+// The lowest number that the program may have is natively the engine's: it moves.
+static void test_dup_from(void **state)
+{
+    (void)state;
+    assert_int_equal(call(SYS_fcntl, 1, F_GETFD, 0, 0), LEFT);
+    assert_int_equal(call(SYS_fcntl, 1, F_DUPFD, 806, 0), LEFT); // above all of them
+    assert_int_equal(call(SYS_fcntl, 1, F_DUPFD, 790, 0), HANDLED);
+    assert_int_equal(result(), 790);
+    assert_int_equal(evicted, -1);
+    sys_close(790);
+    sys_call2(SYS_dup2, 1, 803);
+    assert_int_equal(call(SYS_fcntl, 1, F_DUPFD_CLOEXEC, 803, 0), HANDLED);
+    assert_int_equal(result(), 803);
+    assert_int_equal(evicted, 803);
+    assert_int_equal(sys_fcntl(803, F_GETFD, 0), FD_CLOEXEC);
+    assert_int_equal(sys_fcntl(804, F_GETFD, 0), -EBADF);
+    sys_close(803);
+    assert_int_equal(call(SYS_fcntl, 999, F_DUPFD, 803, 0), HANDLED);
+    assert_int_equal(result(), -EBADF);
 }
 
 static bool is_open(int fd)
@@ -362,6 +421,8 @@ int main(void)
         cmocka_unit_test_setup(test_rights, setup),
         cmocka_unit_test_setup(test_cpuinfo, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
+        cmocka_unit_test_setup(test_names_of_descriptors, setup),
+        cmocka_unit_test_setup(test_dup_from, setup),
         cmocka_unit_test_setup(test_close_range, setup),
         cmocka_unit_test_setup(test_listing, setup),
     };
