@@ -41,7 +41,7 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
 # library it is linked with the other one, and starts less fast.
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := cli/quick/quick.c \
-    $(addprefix cli/finish/finish,.c _json.c _names.c _origin.c _profile.c _spool.c _summary.c \
+    $(addprefix cli/finish/finish,.c _elsewhere.c _json.c _names.c _origin.c _profile.c _spool.c _summary.c \
                                  _tree.c _wait.c _write.c) \
     $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c text.c util.c) \
     profile/write/out.c sim/cache.c \

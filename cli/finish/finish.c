@@ -137,14 +137,13 @@ static _Noreturn void end_as_client(uint32_t kind, int32_t code)
     _exit(code);
 }
 
-// Removes the spool if its name still is that of the open file.
+// Removes the spool, wherever it is by now.
 static void remove_spool(const char *path, int fd)
 {
-    struct stat named, open_one;
+    const char *now = finish_spool_place(path, fd);
 
-    if (path && stat(path, &named) == 0 && fstat(fd, &open_one) == 0 &&
-        named.st_ino == open_one.st_ino && named.st_dev == open_one.st_dev)
-        unlink(path);
+    if (now)
+        unlink(now);
 }
 
 static void print_summary(const struct finish_spool *s, const char *output,
@@ -184,11 +183,19 @@ static void prune_translations(const struct finish_spool *s)
     close(dir);
 }
 
-// err: why, or NULL. Takes no memory: there may be none.
-static void say_kept(const char *err, const char *path)
+// err: why, or NULL. Takes no memory: there may be none. Where the spool is by now, if it is known.
+static void say_kept(const char *err, const char *path, int fd)
 {
     static char typed[UTIL_SHELL_ROOM(PATH_MAX)];
+    const char *now = finish_spool_place(path, fd);
 
+    if (!now && finish_spool_is_gone(fd)) {
+        warn("%s%sthe counts are lost: their file was removed while the program ran, and no other "
+             "folder takes the profile",
+             err ? err : "", err ? "; " : "");
+        return;
+    }
+    path = now ? now : path;
     util_shell_word(typed, strlen(path) < PATH_MAX ? path : "FILE");
     warn("%s%sthe counts are kept: `quern recover %s` writes the profile", err ? err : "",
          err ? "; " : "", typed);
@@ -210,12 +217,15 @@ static bool finish(struct finish_spool *s, int fd)
         return true;
     }
     if (finish_names(s, &files, err, sizeof(err)) != 0) {
-        say_kept(err, path);
+        say_kept(err, path, fd);
         return false;
     }
     ok = (s->h->flags & SPOOL_F_MERGE ? finish_tree_write : finish_profile_write)(
              s, &files, &totals, err, sizeof(err)) == 0;
-    if (ok) {
+    if (!ok && finish_elsewhere(s, &files, &totals, err)) {
+        remove_spool(path, fd);
+        ok = true;
+    } else if (ok) {
         if (totals.bad_records)
             warn("%s: %llu records of the run were damaged and are not in the profile",
                  files.output, (unsigned long long)totals.bad_records);
@@ -224,7 +234,7 @@ static bool finish(struct finish_spool *s, int fd)
             print_summary(s, files.output, &totals);
         remove_spool(path, fd);
     } else {
-        say_kept(err, path);
+        say_kept(err, path, fd);
     }
     finish_names_free(&files);
     return ok;
@@ -284,7 +294,7 @@ static void give_up(void)
         snprintf(link, sizeof(link), "/proc/self/fd/%d", client.s->fd);
         if (!path && readlink(link, own, sizeof(own) - 1) <= 0)
             strcpy(own, "FILE");
-        say_kept(NULL, path ? path : own);
+        say_kept(NULL, path ? path : own, client.s->fd);
     }
     next_is_first();
     if (client.argv[2])

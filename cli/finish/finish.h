@@ -287,4 +287,16 @@ int finish_names(const struct finish_spool *s, struct finish_files *files, char 
                  size_t err_size);
 void finish_names_free(struct finish_files *files);
 
+// ---- finish_elsewhere.c ----
+
+// The present name of the spool that is open as fd, `path` before; NULL: it has been removed. Takes
+// no memory.
+const char *finish_spool_place(const char *path, int fd);
+bool finish_spool_is_gone(int fd); // it has no name any more
+// A profile could not be written, and `why` says why: where the spool is gone, too, or its folder
+// has another name, writes the profile into another folder and says where. False: not done, for
+// that is not so, or no folder takes it.
+bool finish_elsewhere(struct finish_spool *s, const struct finish_files *files,
+                      struct finish_totals *totals, const char *why);
+
 #endif

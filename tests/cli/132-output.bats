@@ -231,3 +231,76 @@ counts are kept"
     [ "$status" = 0 ]
     [ -z "$(ls | grep spool)" ]
 }
+
+# Starts a run whose program ends when the file `go` is there; waits until it runs.
+begin_waiting() {
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1' 'counter 0 42' \
+        "print runs" "wait $PWD/go" 'end exit 3' > script
+    "$QUERN" run -q --cache-sim=no "$@" > stdout 2> stderr 3>&- &
+    pid=$!
+    for ((i = 0; i < 600; i++)); do
+        grep -q runs stdout && return
+        sleep 0.1
+    done
+    return 1
+}
+
+end_waiting() {
+    : > go
+    status=0
+    wait $pid || status=$?
+    messages=$(sed -E 's/(spool|out)\.[0-9]+/\1.PID/g' stderr)
+}
+
+@test "the output folder is removed: the profile is in the working folder, and a sentence says so" {
+    make_prog
+    mkdir there
+    begin_waiting -o there/out ./prog
+    rm -r there
+    end_waiting
+    [ "$status" = 3 ]
+    same "$messages" "quern: $PWD/there/out: cannot be written: No such file or directory; what was \
+counted is written elsewhere
+quern: the profile is in $PWD/out"
+    same "$(tail -n 1 out)" "summary: 42"
+}
+
+@test "the output folder is removed: what is there is not replaced" {
+    make_prog
+    mkdir there
+    echo mine > out
+    begin_waiting -o there/out ./prog
+    rm -r there
+    end_waiting
+    [ "$status" = 3 ]
+    same "$(tail -n 1 stderr)" "quern: the profile is in $PWD/out.$pid"
+    same "$(< out)" mine
+    same "$(tail -n 1 out.$pid)" "summary: 42"
+}
+
+@test "the output folder is renamed: the profile is in it, the spool is gone" {
+    make_prog
+    mkdir there
+    begin_waiting -o there/out ./prog
+    mv there 'new name'
+    end_waiting
+    [ "$status" = 3 ]
+    same "$(tail -n 1 stderr)" "quern: the profile is in $PWD/new name/out"
+    same "$(ls 'new name')" out
+}
+
+@test "the output folder is replaced: the profile is in the new one, the spool in neither" {
+    make_prog
+    mkdir there
+    begin_waiting -o there/out ./prog
+    mv there old
+    mkdir there
+    end_waiting
+    [ "$status" = 3 ]
+    same "$messages" ""
+    same "$(tail -n 1 there/out)" "summary: 42"
+    same "$(ls there old)" "old:
+
+there:
+out"
+}
