@@ -165,7 +165,7 @@ static int given_log(const char *number)
 
     if (!util_number(number, INT_MAX, &fd))
         die(UTIL_USAGE, "--log-fd=%s: must be the number of a descriptor", number);
-    high = fcntl((int)fd, F_DUPFD, RUN_FD_MIN);
+    high = run_fd_copy((int)fd);
     if (high < 0)
         die(UTIL_USAGE, "--log-fd=%s: %s", number, strerror(errno));
     return high;
@@ -179,12 +179,12 @@ static int open_log(const char *name, const char *number)
     if (number)
         return given_log(number);
     if (!name)
-        return fcntl(STDERR_FILENO, F_DUPFD, RUN_FD_MIN); // a closed one: nothing is printed
+        return run_fd_copy(STDERR_FILENO); // a closed one: nothing is printed
     path = name_expand_or_die(name, getpid(), "--log-file");
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     if (fd < 0)
         die(UTIL_USAGE, "--log-file=%s: %s: %s", name, path, strerror(errno));
-    high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
+    high = run_fd_copy(fd);
     if (high < 0)
         die(UTIL_USAGE, "--log-file=%s: %s", name, strerror(errno));
     close(fd);

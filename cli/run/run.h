@@ -16,6 +16,9 @@
 // theirs in order.
 enum { RUN_FD_MIN = 10 };
 
+// A copy of a descriptor that is not below that number, unless the limit is; -1 with errno.
+int run_fd_copy(int fd);
+
 // One cache as asked for or found.
 struct run_cache {
     struct spool_geometry g;

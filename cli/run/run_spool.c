@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +68,31 @@ char *run_spool_desc(const struct run_caches *c)
                      c->d1.g.assoc, c->ll.g.size, c->ll.g.line, c->ll.g.assoc);
 }
 
+static _Noreturn void die_descriptors(void)
+{
+    die(UTIL_USAGE, "no descriptor is free for the spool: the limit on open files (ulimit -n) is "
+                    "too low; `ulimit -n 64` is enough");
+}
+
+int run_fd_copy(int fd)
+{
+    int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
+
+    // A limit below that: the first that is free behind the standard streams.
+    return high < 0 && errno == EINVAL ? fcntl(fd, F_DUPFD, STDERR_FILENO + 1) : high;
+}
+
+// Moves it: never one of the standard streams, should they be closed.
+static int fd_high(int fd)
+{
+    int high = run_fd_copy(fd);
+
+    if (high < 0)
+        die_descriptors();
+    close(fd);
+    return high;
+}
+
 static const char *made; // a spool that no engine has begun
 
 // Whatever ends this process before the engine takes its place.
@@ -89,12 +115,8 @@ static int create(const char *dir, long number, char **path)
                   : xasprintf("%s/quern.spool.%ld", dir, number);
         fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd >= 0) {
-            // Never one of the standard streams, should they be closed.
-            int high = fcntl(fd, F_DUPFD, RUN_FD_MIN);
-
-            close(fd);
             made = *path;
-            return high;
+            return fd_high(fd);
         }
         if (errno != EEXIST)
             return -1;
@@ -113,17 +135,47 @@ static int take(int fd, char **path)
     return fd;
 }
 
+// With a limit on the size of files the kernel lets the engine grow its file no further, whoever
+// set it: a soft one is lifted, here and there, for the time that it takes.
+static int make_large(int fd, off_t size)
+{
+    struct rlimit limit, lifted;
+    int rc, e;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return ftruncate(fd, size);
+    lifted = (struct rlimit){ limit.rlim_max, limit.rlim_max };
+    setrlimit(RLIMIT_FSIZE, &lifted);
+    rc = ftruncate(fd, size);
+    e = errno;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    errno = e;
+    return rc;
+}
+
+static _Noreturn void die_large(const char *path, off_t size)
+{
+    struct rlimit limit;
+
+    if (errno == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_max < (rlim_t)size)
+        die(UTIL_USAGE,
+            "%s: the hard limit on the size of files (ulimit -f) is %llu KiB, the spool has %llu "
+            "KiB (sparse); only root can raise it",
+            path, (unsigned long long)limit.rlim_max / 1024, (unsigned long long)size / 1024);
+    die(UTIL_USAGE,
+        "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
+        "with --spool-dir=",
+        path, (unsigned long long)size, strerror(errno));
+}
+
 // The file gets its size, and its head is mapped.
 static char *map_head(int fd, const char *path)
 {
     const uint64_t size = SPOOL_THREADS_OFF + SPOOL_THREAD_SIZE;
     char *map;
 
-    if (ftruncate(fd, (off_t)size) != 0)
-        die(UTIL_USAGE,
-            "%s: cannot make the spool %llu bytes large (sparse): %s; choose another folder "
-            "with --spool-dir=",
-            path, (unsigned long long)size, strerror(errno));
+    if (make_large(fd, (off_t)size) != 0)
+        die_large(path, (off_t)size);
     map = mmap(NULL, SPOOL_MAPS_OFF, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         die(UTIL_USAGE, "%s: cannot map the spool: %s", path, strerror(errno));

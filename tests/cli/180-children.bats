@@ -182,7 +182,7 @@ END
     # Neither does a spool that cannot be as large as it must.
     run bash -c 'ulimit -f 100; exec "$0" run --children=merge -o all ./family child' "$QUERN"
     [ "$status" = 2 ]
-    [[ "$output" == *"cannot make the spool"* ]]
+    [[ "$output" == *"the hard limit on the size of files (ulimit -f) is 100 KiB, the spool has"* ]]
     [ "$(ls -d quern.* 2>/dev/null)" = "" ]
 }
 
