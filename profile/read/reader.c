@@ -131,6 +131,9 @@ static struct quern_profile *read_all(struct reader *r)
             r->stretch.bytes = pair_bytes(r);
         rc = run(r);
     }
+    if (rc == -E2BIG && r->err && !r->err->code)
+        text_error(r->err, -rc, r->name,
+                   "cannot be read: it names more than %d events, which is the most", EVENTS_MAX);
     if (rc < 0 && r->err && !r->err->code)
         text_error(r->err, -rc, r->name, "cannot be read: %s", strerror(-rc));
     input_close(&r->in);

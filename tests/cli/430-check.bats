@@ -118,3 +118,20 @@ p: Cachegrind, 1 part, 0 events, 0 functions: 1 error, 0 warnings, 0 notes"
   ^
 p: Callgrind, 1 part, 1 event, 2 functions: 1 error, 0 warnings, 0 notes"
 }
+
+@test "more events than there can be: their number is said" {
+    for n in 4096 4097 200000; do
+        { printf 'events:'; printf ' E%d' $(seq $n); printf '\nfl=a\nfn=b\n1'; printf ' %d' $(seq $n)
+            printf '\n'; } > $n.out
+    done
+    quern annotate --show=E4096 4096.out
+    [ "$status" = 0 ]
+    for n in 4097 200000; do
+        for command in check annotate 'merge -o sum'; do
+            quern $command $n.out
+            [ "$status" = 2 ]
+            [ "$messages" = "quern: $n.out: cannot be read: it names more than 4096 events, which is \
+the most" ]
+        done
+    done
+}
