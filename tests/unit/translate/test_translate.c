@@ -30,6 +30,7 @@
 #include "engine/count/ids.h"
 #include "engine/replay/log.h"
 #include "engine/spool/config.h"
+#include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/beyond.h"
 #include "engine/translate/kept.h"
@@ -85,6 +86,8 @@ bool vmmap_find_code(u64 addr, struct vmmap_info *out)
     }
     return addr >= out->start && addr < out->end;
 }
+
+u32 fds_window[2]; // the gate's
 
 u32 vmmap_spool_map(u64 addr)
 {
