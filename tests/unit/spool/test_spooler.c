@@ -429,7 +429,8 @@ static void child_of(s32 parent, struct copy_fork *c, u64 late)
     copy_fork_child(c, parent, false);
     if (spooler_is_lost())
         _exit(1);
-    if (fcntl(old, F_GETFD) != -1 || fcntl(fds_spool(), F_GETFD) == -1)
+    // The parent's is closed; its number may be the child's own now.
+    if ((old != fds_spool() && fcntl(old, F_GETFD) != -1) || fcntl(fds_spool(), F_GETFD) == -1)
         _exit(9);
     strcpy(own, spooler_string(spool->s_spool));
     if (!strcmp(own, path) || header_of(own).pid != getpid() ||
