@@ -235,6 +235,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     memcpy(c->regs, t->regs, sizeof(c->regs));
     c->rflags = t->rflags;
     c->sc_next = t->sc_next;
+    c->client_gs = t->client_gs;
     c->client_gs_base = t->client_gs_base;
     c->client_fs_base = fs_base(t, rq);
     c->sc_args[0] = rq->flags;
@@ -302,6 +303,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->rflags = save->thread.rflags;
     t->pc = save->thread.pc;
     t->sc_next = save->thread.sc_next;
+    t->client_gs = save->thread.client_gs;
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
     log_drain(t); // of a child that was killed: it has its own history

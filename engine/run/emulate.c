@@ -10,6 +10,7 @@
 #include "engine/base/safemem.h"
 #include "engine/count/ticks.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/selector.h"
 #include "engine/x86/decode.h"
 
 #include <Zydis/Zydis.h>
@@ -105,6 +106,93 @@ static bool is_emulated(const struct insn *in)
     }
 }
 
+// ---- The client's selector in %gs ----
+
+static u8 rex_of(const struct insn *in)
+{
+    u8 last = in->prefix_len ? in->bytes[in->prefix_len - 1] : 0;
+
+    return (last & 0xf0) == 0x40 ? last : 0;
+}
+
+// Where the operand of an instruction with a modrm byte is that has no segment of its own.
+static u64 operand(const struct thread *t, const struct insn *in)
+{
+    const u8 *at = in->bytes + in->modrm_off;
+    u8 rex = rex_of(in), mod = *at >> 6, base = *at & 7, index = 4, scale = 0;
+    u64 sum = 0;
+    s32 disp = 0;
+
+    if (base == 4) {
+        at++;
+        base = *at & 7;
+        index = (*at >> 3 & 7) | (rex & 2 ? 8 : 0);
+        scale = *at >> 6;
+    }
+    if (in->disp_size == 1)
+        disp = (s8)in->bytes[in->disp_off];
+    else if (in->disp_size == 4)
+        memcpy(&disp, in->bytes + in->disp_off, 4);
+    if (in->flags & INSN_F_RIPREL)
+        sum = in->pc + in->len;
+    else if (mod != 0 || base != 5)
+        sum = t->regs[base | (rex & 1 ? 8 : 0)];
+    if (index != 4)
+        sum += t->regs[index] << scale;
+    sum += (u64)(s64)disp;
+    return in->flags & INSN_F_A32 ? (u32)sum : sum;
+}
+
+static bool has_prefix(const struct insn *in, u8 prefix)
+{
+    for (u32 i = 0; i < in->prefix_len; i++)
+        if (in->bytes[i] == prefix)
+            return true;
+    return false;
+}
+
+static u32 rm(const struct insn *in, const u8 *modrm)
+{
+    return (*modrm & 7) | (rex_of(in) & 1 ? 8u : 0);
+}
+
+// Reading the selector into a register, and loading one: of a null selector the processor forgets
+// the lower two bits at the next interrupt, which the trap behind the instruction would be. What it
+// refuses is left to it, and so is what can fault otherwise.
+static bool do_selector(struct thread *t, const struct insn *in)
+{
+    const u8 *op = in->bytes + in->prefix_len;
+    bool o16 = has_prefix(in, 0x66), far = in->flags & (INSN_F_SEG_FS | INSN_F_SEG_GS);
+    u16 sel;
+
+    if (op[0] == 0x8c && op[1] >> 6 == 3) {
+        u64 *to = &t->regs[rm(in, op + 1)];
+
+        *to = o16 ? (*to & ~0xfffful) | t->client_gs : t->client_gs;
+        return true;
+    }
+    if (op[0] == 0x8e && op[1] >> 6 == 3)
+        return selector_set(t, (u16)t->regs[rm(in, op + 1)]);
+    if (op[0] == 0x8e)
+        return !far && !safe_read(&sel, operand(t, in), sizeof(sel)) && selector_set(t, sel);
+    if (op[0] == 0x0f && op[1] == 0xa9 && !safe_read(&sel, t->regs[R_RSP], sizeof(sel)) &&
+        selector_set(t, sel)) {
+        t->regs[R_RSP] += o16 ? 2 : 8;
+        return true;
+    }
+    return false;
+}
+
+static bool is_selector(const struct insn *in)
+{
+    const u8 *op = in->bytes + in->prefix_len;
+
+    if (in->encoding != INSN_LEGACY)
+        return false;
+    return ((op[0] == 0x8c || op[0] == 0x8e) && (op[1] >> 3 & 7) == 5) ||
+           (op[0] == 0x0f && op[1] == 0xa9);
+}
+
 bool emulate_insn(struct thread *t)
 {
     u8 code[16];
@@ -112,11 +200,11 @@ bool emulate_insn(struct thread *t)
     u64 got;
     int len;
 
-    if (!emulated)
-        return false;
     got = safe_read_some(code, t->pc, 15);
     len = decode_insn(&in, t->pc, code, (u32)got, false);
-    if (len <= 0 || in.kind != INSN_STEP || !is_emulated(&in) || !execute(t, &in))
+    if (len <= 0 || in.kind != INSN_STEP)
+        return false;
+    if (!(is_selector(&in) ? do_selector(t, &in) : is_emulated(&in) && execute(t, &in)))
         return false;
     t->pc += (u64)len;
     t->rflags &= ~FLAG_RF;

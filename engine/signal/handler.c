@@ -29,6 +29,7 @@
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/loop.h"
+#include "engine/thread/selector.h"
 #include "engine/thread/threads.h"
 
 #define FLAGS_NOT_FOR_ENGINE (FLAG_TF | FLAG_DF | FLAG_AC)
@@ -43,21 +44,11 @@ _Noreturn void handler_step_go(struct thread *t);
 
 // ---- One instruction in place ----
 
-// The client's %gs base while its instruction runs in place. The system call refuses addresses of
-// the kernel's half, which wrgsbase can set.
-static void step_gs(u64 base)
-{
-    if (cpu.fsgsbase)
-        __asm__ volatile("wrgsbase %0" : : "r"(base));
-    else
-        sys_call2(SYS_arch_prctl, ARCH_SET_GS, base);
-}
-
 _Noreturn void handler_step(struct thread *t)
 {
     mask_close(t);
     t->state = TS_STEP;
-    step_gs(t->client_gs_base);
+    selector_client(t);
     handler_step_go(t);
 }
 
@@ -470,8 +461,7 @@ void handler_not_stepped(struct thread *t)
 static void handle_step(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
-    sys_call2(SYS_arch_prctl, ARCH_GET_GS, (u64)&t->client_gs_base);
-    step_gs((u64)t);
+    selector_engine(t);
     if (uc->mc.cs != CS_USER64)
         engine_die(
             "the instruction at 0x%lx switches to code segment 0x%x: only 64-bit programs can be "

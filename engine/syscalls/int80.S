@@ -30,4 +30,21 @@ int80_go:
     FIXUP 2b, 3b, FIXUP_CALL_AFTER, 2b
     FIXUP 4b, 2b, FIXUP_FAULT, 5b
 
+/* long int80_make(u64 number, u64 rbx): a call that does not wait, with one argument, by C; -4096
+ * where the kernel has no such way. */
+    .globl int80_make
+    .type int80_make, @function
+int80_make:
+    push rbx
+    mov eax, edi
+    mov rbx, rsi
+1:  int 0x80
+2:  cdqe
+    pop rbx
+    ret
+3:  mov rax, -4096
+    pop rbx
+    ret
+    FIXUP 1b, 2b, FIXUP_FAULT, 3b
+
     .section .note.GNU-stack, "", @progbits

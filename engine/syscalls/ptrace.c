@@ -2,7 +2,7 @@
 // The client traces a process that runs under an engine of its own: one that was forked, not
 // executed (ptrace.h). What such a tracee's registers are is the engine's business, but for the one
 // that would bring its engine down: the base of %gs is where that finds everything. The client's
-// own is in the tracee's thread block; reads and writes go there.
+// own and its selector are in the tracee's thread block; reads and writes go there.
 #include "engine/syscalls/ptrace.h"
 
 #include "engine/base/cpu.h"
@@ -23,6 +23,7 @@
 #define NT_PRSTATUS      1
 
 #define REG_GS_BASE 22 // index in struct user_regs_struct
+#define REG_GS      26
 #define REGS        27
 
 static long raw(u64 request, u64 pid, u64 addr, u64 data)
@@ -43,25 +44,44 @@ static u64 block_of(u64 pid)
                : 0;
 }
 
-static long get_base(u64 pid, u64 block, u64 *base)
+// Where register number `reg` of the client's is in its thread block; 0: it is not there.
+static u64 place_of(u64 reg)
 {
-    return raw(PTRACE_PEEKDATA, pid, block + TH_CLIENT_GS, (u64)base);
+    return reg == REG_GS_BASE ? TH_CLIENT_GS : reg == REG_GS ? TH_CLIENT_SEL : 0;
 }
 
-static long set_base(u64 pid, u64 block, u64 base)
+static long get_one(u64 pid, u64 block, u64 reg, u64 *value)
 {
-    return base >= cpu_task_size() ? -EIO : raw(PTRACE_POKEDATA, pid, block + TH_CLIENT_GS, base);
+    return raw(PTRACE_PEEKDATA, pid, block + place_of(reg), (u64)value);
 }
 
-// Of the first n registers at addr: the client's base in the place of the engine's, and the other
-// way round.
+// As putreg() of the kernel has it: a selector is of 16 bits, and of user code.
+static bool is_valid(u64 reg, u64 value)
+{
+    if (reg == REG_GS_BASE)
+        return value < cpu_task_size();
+    return (u16)value == 0 || (value & 3) == 3;
+}
+
+static long set_one(u64 pid, u64 block, u64 reg, u64 value)
+{
+    if (!is_valid(reg, value))
+        return -EIO;
+    return raw(PTRACE_POKEDATA, pid, block + place_of(reg), reg == REG_GS ? (u16)value : value);
+}
+
+// Of the first n registers at addr: what is the client's in the place of what is the engine's, and
+// the other way round.
 static long get_regs(u64 pid, u64 block, u64 addr, u64 n)
 {
-    u64 base;
+    for (u64 reg = REG_GS_BASE; reg < n && reg < REGS; reg++) {
+        u64 value;
 
-    if (n <= REG_GS_BASE || get_base(pid, block, &base))
-        return 0;
-    return safe_write_u64(addr + REG_GS_BASE * 8, base);
+        if (place_of(reg) && !get_one(pid, block, reg, &value) &&
+            safe_write_u64(addr + reg * 8, value))
+            return -EFAULT;
+    }
+    return 0;
 }
 
 static long set_regs(u64 pid, u64 block, u64 addr, u64 n)
@@ -73,11 +93,12 @@ static long set_regs(u64 pid, u64 block, u64 addr, u64 n)
         n = REGS;
     if (safe_read(regs, addr, n * 8))
         return -EFAULT;
-    if (n > REG_GS_BASE) {
-        if (set_base(pid, block, regs[REG_GS_BASE]))
-            return -EIO;
-        regs[REG_GS_BASE] = block;
-    }
+    for (u64 reg = REG_GS_BASE; reg < n; reg++)
+        if (place_of(reg)) {
+            if (set_one(pid, block, reg, regs[reg]))
+                return -EIO;
+            regs[reg] = reg == REG_GS_BASE ? block : 0;
+        }
     v = (struct k_iovec){ (u64)regs, n * 8 };
     return raw(PTRACE_SETREGSET, pid, NT_PRSTATUS, (u64)&v);
 }
@@ -86,13 +107,13 @@ bool ptrace_call(struct thread *t)
 {
     u64 request = t->regs[R_RDI], pid = t->regs[R_RSI], addr = t->regs[R_RDX], data = t->regs[10];
     struct k_iovec v = { 0, 0 };
-    u64 block, base;
+    u64 block, value;
     long ret;
 
     switch (request) {
     case PTRACE_PEEKUSER:
     case PTRACE_POKEUSER:
-        if (addr != REG_GS_BASE * 8)
+        if (addr % 8 || !place_of(addr / 8))
             return false;
         break;
     case PTRACE_GETREGS:
@@ -109,11 +130,11 @@ bool ptrace_call(struct thread *t)
         return false;
     switch (request) {
     case PTRACE_PEEKUSER:
-        ret = get_base(pid, block, &base);
+        ret = get_one(pid, block, addr / 8, &value);
         if (!ret)
-            ret = safe_write_u64(data, base);
+            ret = safe_write_u64(data, value);
         break;
-    case PTRACE_POKEUSER: ret = set_base(pid, block, data); break;
+    case PTRACE_POKEUSER: ret = set_one(pid, block, addr / 8, data); break;
     case PTRACE_SETREGS: ret = set_regs(pid, block, v.base, REGS); break;
     case PTRACE_SETREGSET:
         ret = v.len % 8 ? -EINVAL : set_regs(pid, block, v.base, v.len / 8);

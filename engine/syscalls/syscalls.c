@@ -187,6 +187,7 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
     case ARCH_SET_GS:
         if (addr >= cpu_task_size())
             return -EPERM;
+        t->client_gs = 0;
         t->client_gs_base = addr;
         return 0;
     case ARCH_GET_GS: return safe_write_u64(addr, t->client_gs_base);
@@ -233,7 +234,7 @@ static long client_getrandom(struct thread *t, u64 to, u64 len, u64 flags)
 
 // A selector that is taken away while the kernel enters another thread's handler, with SIGSEGV
 // blocked, ends the process: nobody is in one when it is written.
-static long client_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes)
+long syscalls_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes)
 {
     long ret;
 
@@ -379,7 +380,9 @@ void syscalls_slow(struct thread *t)
     case SYS_exit: end_thread(t, (int)r[R_RDI]);
     case SYS_exit_group: end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
     case SYS_arch_prctl: gate_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
-    case SYS_modify_ldt: gate_return(t, client_modify_ldt(t, r[R_RDI], r[R_RSI], r[R_RDX])); return;
+    case SYS_modify_ldt:
+        gate_return(t, syscalls_modify_ldt(t, r[R_RDI], r[R_RSI], r[R_RDX]));
+        return;
     case SYS_prctl: client_prctl(t); return;
     case SYS_setrlimit: gate_limit(t, r[R_RDI], true);
     case SYS_prlimit64: gate_limit(t, r[R_RSI], r[R_RDX] != 0);

@@ -22,4 +22,7 @@ void syscalls_slow(struct thread *t);
 // After a call made by gate_call(), result in regs[0].
 void syscalls_done(struct thread *t);
 
+// modify_ldt, by either way into the kernel.
+long syscalls_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes);
+
 #endif

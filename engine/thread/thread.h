@@ -108,6 +108,7 @@
 #define TH_RECORD     0x1e0
 #define TH_CALLS_BASE 0x200
 #define TH_CALLS_LATE 0x208
+#define TH_CLIENT_SEL 0x210
 
 // What a thread's table says of a system call (TA_SLOW_TABLE): it goes straight to the kernel, it
 // does not, or it does unless rdi (or one of rdi, rsi and rdx) lies among the engine's descriptors.
@@ -181,6 +182,7 @@ struct thread {
     u64 replay_from, replay_from_sp, replay_end;
     // Where the frames of open calls begin, and the part of them that replays keep (count/calls.h).
     u64 calls_base, calls_late;
+    u64 client_gs; // selector.h: what the client has loaded into %gs
 
     // From here on C only.
     u64 replay_pulse; // grows while one record, of a string instruction, takes long to replay
@@ -244,6 +246,7 @@ _Static_assert(offsetof(struct thread, record) == TH_RECORD, "asm offset");
 _Static_assert(offsetof(struct thread, calls_sp) == TH_CALLS_SP, "asm offset");
 _Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset");
 _Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
+_Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset");
 
 #endif
 #endif

@@ -177,16 +177,18 @@ static bool moves_xstate(const ZydisDecodedInstruction *zi)
 }
 
 // Whether a valid selector or address is given decides what becomes of %gs, or which fault is
-// raised: in place, the processor decides (the base of the client is in %gs meanwhile).
-static bool changes_gs(const ZydisDecodedInstruction *zi)
+// raised: in place, the processor decides (%gs is the client's meanwhile). What is read is the
+// client's selector, too.
+static bool names_gs(const ZydisDecodedInstruction *zi)
 {
     switch ((int)zi->mnemonic) {
     case ZYDIS_MNEMONIC_WRGSBASE:
     case ZYDIS_MNEMONIC_LGS: return true;
+    case ZYDIS_MNEMONIC_PUSH: return zi->opcode == 0xa8 && zi->opcode_map == ZYDIS_OPCODE_MAP_0F;
     case ZYDIS_MNEMONIC_POP: return zi->opcode == 0xa9 && zi->opcode_map == ZYDIS_OPCODE_MAP_0F;
     case ZYDIS_MNEMONIC_MOV:
-        return zi->opcode == 0x8e && zi->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
-               zi->raw.modrm.reg == 5;
+        return (zi->opcode == 0x8c || zi->opcode == 0x8e) &&
+               zi->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && zi->raw.modrm.reg == 5;
     default: return false;
     }
 }
@@ -404,7 +406,7 @@ static void classify(struct insn *in, const ZydisDecodedInstruction *zi)
         classify_branch(in, zi);
     else if (zi->mnemonic == ZYDIS_MNEMONIC_XBEGIN)
         classify_xbegin(in, zi);
-    if (changes_gs(zi) || implicit_gs(zi))
+    if (names_gs(zi) || implicit_gs(zi))
         in->kind = INSN_STEP;
 }
 

@@ -70,6 +70,22 @@ static void look_at_gs(pid_t pid)
     CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x9000);
 }
 
+// Its selector likewise, which the child finds in it; the base stays.
+static void look_at_selector(pid_t pid)
+{
+    long at = offsetof(struct user_regs_struct, gs);
+    struct user_regs_struct regs;
+
+    CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x2b);
+    CHECK(ptrace(PTRACE_GETREGS, pid, 0, &regs) == 0 && regs.gs == 0x2b);
+    regs.gs = 0;
+    CHECK(ptrace(PTRACE_SETREGS, pid, 0, &regs) == 0);
+    CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0);
+    CHECK(ptrace(PTRACE_POKEUSER, pid, at, 0x2a) == -1 && errno == EIO);
+    CHECK(ptrace(PTRACE_POKEUSER, pid, at, 0x20002b) == 0);
+    CHECK(ptrace(PTRACE_PEEKUSER, pid, at, 0) == 0x2b);
+}
+
 int main(int argc, char **argv)
 {
     int status;
@@ -119,5 +135,23 @@ int main(int argc, char **argv)
     while ((status = next(pid)) > 2000)
         ptrace(PTRACE_CONT, pid, 0, (void *)(long)(status - 2000 >= 32 ? status - 2000 : 0));
     SAY("gs %d", status);
+    pid = fork();
+    if (pid == 0) {
+        unsigned selector;
+
+        __asm__ volatile("mov %0, %%gs" : : "r"(0x2b));
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        raise(SIGSTOP);
+        __asm__ volatile("mov %%gs, %0" : "=r"(selector));
+        _exit(selector == 0x2b ? 8 : 9);
+    }
+    while ((status = next(pid)) > 2000 && status - 2000 >= 32)
+        ptrace(PTRACE_CONT, pid, 0, (void *)(long)(status - 2000));
+    CHECK(status == 2000 + SIGSTOP);
+    look_at_selector(pid);
+    ptrace(PTRACE_CONT, pid, 0, 0);
+    while ((status = next(pid)) > 2000)
+        ptrace(PTRACE_CONT, pid, 0, (void *)(long)(status - 2000 >= 32 ? status - 2000 : 0));
+    SAY("selector %d", status);
     return check_failed;
 }

@@ -11,9 +11,11 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/safemem.h"
+#include "engine/base/sys.h"
 #include "engine/count/ticks.h"
 #include "engine/run/emulate.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/selector.h"
 #include "engine/x86/decode.h"
 
 static struct spool_header header;
@@ -39,6 +41,29 @@ u64 ticks_random(struct thread *of)
 {
     assert_ptr_equal(of, t);
     return 0x99aabbccddeeff00;
+}
+
+static u64 read_at;
+static u16 there; // what is read; 0: nothing can be
+
+int safe_read(void *to, u64 from, u64 n)
+{
+    assert_int_equal(n, 2);
+    read_at = from;
+    if (!there)
+        return -EFAULT;
+    memcpy(to, &there, n);
+    return 0;
+}
+
+static bool refuses;
+static u32 set_to; // which selector was to be loaded, plus one
+
+bool selector_set(struct thread *of, u16 selector)
+{
+    assert_ptr_equal(of, t);
+    set_to = selector + 1u;
+    return !refuses;
 }
 
 #define RUN(bytes) run((const u8 *)(bytes), sizeof(bytes) - 1)
@@ -164,9 +189,81 @@ static void test_time(void **state)
     assert_false(RUN("\x0f\xa2"));
 }
 
+// What is loaded into %gs, read from where: by hand from the manual's encodings.
+static void test_selector_loaded(void **state)
+{
+    static const struct {
+        const char *bytes;
+        u32 n;
+        u64 at;
+    } cases[] = {
+        { "\x8e\x2f", 2, 7 },                              // [rdi]
+        { "\x41\x8e\x2f", 3, 15 },                         // [r15]
+        { "\x8e\x6f\x80", 3, 7 - 128 },                    // [rdi-128]
+        { "\x8e\xaf\x00\x01\x00\x00", 6, 7 + 256 },        // [rdi+256]
+        { "\x8e\x2d\x10\x00\x00\x00", 6, 0x401016 },       // [rip+16]
+        { "\x8e\x2c\x8e", 3, 6 + 1 * 4 },                  // [rsi+rcx*4]
+        { "\x43\x8e\x2c\xa7", 4, 15 + 12 * 4 },            // [r15+r12*4]
+        { "\x8e\x2c\x24", 3, 4 },                          // [rsp]
+        { "\x8e\x2c\x25\x00\x20\x00\x00", 7, 0x2000 },     // [0x2000]
+        { "\x8e\x2c\x4d\x00\x20\x00\x00", 7, 0x2000 + 2 }, // [0x2000+rcx*2]
+        { "\x67\x8e\x6f\xf0", 4, 0xfffffff7 },             // [edi-16]
+    };
+
+    (void)state;
+    for (u32 i = 0; i < 16; i++)
+        t->regs[i] = i;
+    refuses = false;
+    there = 0x2b;
+    for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        set_to = 0;
+        assert_true(run((const u8 *)cases[i].bytes, cases[i].n));
+        assert_true(read_at == cases[i].at);
+        assert_int_equal(set_to, 0x2c);
+    }
+    set_to = 0;
+    assert_false(RUN("\x64\x8e\x2f")); // fs:[rdi] is the processor's
+    assert_false(RUN("\x8e\x27"));     // and so is %fs
+    there = 0;
+    assert_false(RUN("\x8e\x2f"));
+    assert_int_equal(set_to, 0);
+    t->regs[R_RDI] = 0x70003;
+    assert_true(RUN("\x8e\xef")); // mov edi
+    assert_int_equal(set_to, 4);
+    assert_true(RUN("\x41\x8e\xef")); // mov r15d
+    assert_int_equal(set_to, 16);
+    there = 3;
+    t->regs[R_RSP] = 0x5000;
+    assert_true(RUN("\x0f\xa9")); // pop
+    assert_int_equal(read_at, 0x5000);
+    assert_int_equal(t->regs[R_RSP], 0x5008);
+    assert_true(RUN("\x66\x0f\xa9"));
+    assert_int_equal(t->regs[R_RSP], 0x500a);
+    refuses = true; // the fault is the processor's to raise
+    assert_false(RUN("\x0f\xa9"));
+    assert_int_equal(t->regs[R_RSP], 0x500a);
+    assert_false(RUN("\x8e\xef"));
+}
+
+static void test_selector_read(void **state)
+{
+    (void)state;
+    t->client_gs = 3;
+    assert_true(RUN("\x8c\xef")); // edi
+    assert_int_equal(t->regs[R_RDI], 3);
+    assert_true(RUN("\x66\x41\x8c\xef")); // r15w
+    assert_true(t->regs[15] == 0xff00000000000003);
+    assert_true(RUN("\x4d\x8c\xef")); // r15
+    assert_int_equal(t->regs[15], 3);
+    assert_false(RUN("\x8c\x2f")); // [rdi], which may fault
+    assert_false(RUN("\x0f\xa8")); // push
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_selector_loaded, setup),
+        cmocka_unit_test_setup(test_selector_read, setup),
         cmocka_unit_test_setup(test_nothing, setup),
         cmocka_unit_test_setup(test_cpuid, setup),
         cmocka_unit_test_setup(test_xgetbv, setup),

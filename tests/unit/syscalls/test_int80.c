@@ -18,16 +18,21 @@
 #include "engine/process/rights.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
+#include "engine/signal/mask.h"
+#include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/int80.h"
+#include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/vsyscall.h"
 #include "engine/thread/loop.h"
+#include "engine/thread/selector.h"
 #include "engine/translate/timing.h"
 
 _Noreturn void int80_go(struct thread *t);
 _Noreturn void int80_done(struct thread *t);
 _Noreturn void int80_fault(struct thread *t);
 
+static struct thread thread;
 static u32 not_stepped;
 
 void handler_not_stepped(struct thread *t)
@@ -54,6 +59,51 @@ void rights_forgo(struct thread *t)
 bool rights_is_int80(u32 nr, u64 arg)
 {
     return nr == 213 && arg == 65534;
+}
+
+static u64 ldt[3];
+
+long syscalls_modify_ldt(struct thread *of, u64 func, u64 at, u64 bytes)
+{
+    assert_ptr_equal(of, &thread);
+    ldt[0] = func;
+    ldt[1] = at;
+    ldt[2] = bytes;
+    return -38;
+}
+
+bool fds_is_ours(int fd)
+{
+    return fd == 4081;
+}
+
+static bool closed;
+
+void mask_close(struct thread *of)
+{
+    assert_ptr_equal(of, &thread);
+    closed = true;
+}
+
+static u32 again;
+
+void selector_again(struct thread *of)
+{
+    assert_ptr_equal(of, &thread);
+    again++;
+}
+
+// What set_thread_area answers, and of which argument.
+static long made;
+static u64 made_of;
+
+long int80_make(u64 number, u64 rbx);
+long int80_make(u64 number, u64 rbx)
+{
+    assert_int_equal(number, 243);
+    assert_true(closed);
+    made_of = rbx;
+    return made;
 }
 
 void calls_returned(struct thread *t, u64 target)
@@ -113,18 +163,19 @@ void deliver_fault(struct thread *t, int sig, int with, u64 addr, u64 trapno, u6
 }
 
 static bool unreadable;
+static u64 readable; // what is read; 0: what is there
 
 int safe_read_u64(u64 gaddr, u64 *value)
 {
     if (unreadable)
         return -EFAULT;
-    *value = *(u64 *)gaddr;
+    *value = readable ? readable : *(u64 *)gaddr;
     return 0;
 }
 
 // -- the test's side --
 
-static struct thread thread, *const t = &thread;
+static struct thread *const t = &thread;
 
 static int setup(void **state)
 {
@@ -132,6 +183,7 @@ static int setup(void **state)
     memset(t, 0, sizeof(*t));
     memset(&fault, 0, sizeof(fault));
     unreadable = false;
+    readable = 0;
     t->pc = 0x401000;
     engine_log_fd = -1; // what is refused is said there
     return 0;
@@ -163,15 +215,16 @@ static void test_rights(void **state)
 // Those that make or end threads, change the map, the mask or the handlers: all else goes.
 static void test_refused(void **state)
 {
-    static const u16 refused[] = { 2,   11,  45,  48,  67,  72,  90,  91,  119, 120, 123, 125,
-                                   126, 163, 173, 174, 175, 179, 186, 190, 192, 358, 435 };
+    static const u16 refused[] = { 2,   11,  45,  48,  67,  72,  90,  91,  119,
+                                   120, 125, 126, 163, 173, 174, 175, 179, 186,
+                                   190, 192, 257, 358, 380, 386, 397, 398, 435 };
     u32 k = 0, went = 0;
 
     (void)state;
     for (u32 n = 2; n < 460; n++) {
         int how;
 
-        if (n == 252)
+        if (n == 123 || n == 243 || n == 252)
             continue;
         how = call(n);
         assert_int_equal(t->sc_next, 0x401002);
@@ -186,8 +239,82 @@ static void test_refused(void **state)
             went++;
         }
     }
-    assert_int_equal(k, 23);
-    assert_int_equal(went, 458 - 1 - 23);
+    assert_int_equal(k, 27);
+    assert_int_equal(went, 458 - 3 - 27);
+}
+
+static int call_with(u32 number, u64 rbx, u64 rcx)
+{
+    t->regs[R_RBX] = rbx;
+    t->regs[R_RCX] = rcx;
+    return call(number);
+}
+
+// Of what one call does by its first argument: memory that is shared, the dispatch of calls.
+static void test_parts(void **state)
+{
+    (void)state;
+    assert_int_equal(call_with(117, 20, 0), WENT);
+    assert_int_equal(call_with(117, 0x10015, 0), RETURNED); // shmat, of version 1
+    assert_int_equal(t->regs[R_RAX], (u64)-ENOSYS);
+    assert_int_equal(call_with(117, 22, 0), RETURNED);
+    assert_int_equal(call_with(117, 23, 0), WENT);
+    assert_int_equal(call_with(172, 59, 0), RETURNED);
+    assert_int_equal(t->regs[R_RAX], (u64)-ENOSYS);
+    assert_int_equal(call_with(172, 58, 0), WENT);
+}
+
+static void test_descriptors(void **state)
+{
+    static const u16 numbers[] = { 6, 41, 55, 63, 221, 330 };
+
+    (void)state;
+    for (u32 i = 0; i < ARRAY_SIZE(numbers); i++) {
+        bool two = numbers[i] == 63 || numbers[i] == 330;
+
+        assert_int_equal(call_with(numbers[i], 4081, 5), RETURNED);
+        assert_int_equal(t->regs[R_RAX], (u64)-EBADF);
+        assert_int_equal(t->pc, 0x401002);
+        assert_int_equal(call_with(numbers[i], 4080, 4081), two ? RETURNED : WENT);
+        assert_int_equal(call_with(numbers[i], 4080, 4082), WENT);
+    }
+    assert_int_equal(call_with(7, 4081, 0), WENT);
+}
+
+static void test_tables(void **state)
+{
+    u64 entry = 0x500000000000000d;
+
+    (void)state;
+    t->regs[R_RDX] = 0xffff00000010;
+    assert_int_equal(call_with(123, 0x500000001, 0x700002000), RETURNED);
+    assert_int_equal(ldt[0], 1);
+    assert_int_equal(ldt[1], 0x2000);
+    assert_int_equal(ldt[2], 0x10);
+    assert_int_equal(t->regs[R_RAX], (u64)-38);
+    assert_int_equal(t->pc, 0x401002);
+
+    readable = entry;
+    made = 0;
+    for (u64 gs = 0; gs < 0x100; gs++) { // the selector of entry 13 alone is loaded again
+        t->client_gs = gs;
+        again = 0;
+        closed = false;
+        assert_int_equal(call_with(243, 0x700003000, 0), RETURNED);
+        assert_int_equal(made_of, 0x3000);
+        assert_int_equal(again, gs == 0x6b);
+        assert_int_equal(t->regs[R_RAX], 0);
+        assert_int_equal(t->pc, 0x401002);
+    }
+    t->client_gs = 0x6b;
+    again = 0;
+    made = -22;
+    assert_int_equal(call_with(243, 0x3000, 0), RETURNED);
+    assert_int_equal(t->regs[R_RAX], (u64)-22);
+    assert_int_equal(again, 0);
+    made = -4096; // the kernel has no such way: as for any other call
+    assert_int_equal(call_with(243, 0x3000, 0), WENT);
+    assert_int_equal(t->pc, 0x401000);
 }
 
 static void test_ends(void **state)
@@ -312,6 +439,9 @@ int main(void)
         cmocka_unit_test_setup(test_tsc, setup),
         cmocka_unit_test_setup(test_rights, setup),
         cmocka_unit_test_setup(test_refused, setup),
+        cmocka_unit_test_setup(test_parts, setup),
+        cmocka_unit_test_setup(test_descriptors, setup),
+        cmocka_unit_test_setup(test_tables, setup),
         cmocka_unit_test_setup(test_ends, setup),
         cmocka_unit_test_setup(test_done, setup),
         cmocka_unit_test_setup(test_fault, setup),
