@@ -34,6 +34,7 @@
 
 #define FLAGS_NOT_FOR_ENGINE (FLAG_TF | FLAG_DF | FLAG_AC)
 #define TRAP_TRACE           2
+#define TRAP_HWBKPT          4
 #define TRAP_PERF            6
 #define BUS_MCEERR_AO        5
 #define PAGE_FAULT           14
@@ -173,13 +174,18 @@ static void divert(struct thread *t, struct k_ucontext *uc, const struct host_re
     }
 }
 
-static bool is_sync(int sig, const struct k_siginfo *info)
+// A watchpoint's signal comes behind the access that raised it: the instruction has been executed,
+// be it the client's or the engine's own. Where an instruction is stepped, that is over with it.
+static bool is_watchpoint(const struct thread *t, int sig, const struct k_siginfo *info)
 {
-    // A watchpoint's signal comes behind the access that raised it: the instruction has been
-    // executed.
+    return sig == SIGTRAP &&
+           (info->code == TRAP_PERF || (info->code == TRAP_HWBKPT && t->state != TS_STEP));
+}
+
+static bool is_sync(const struct thread *t, int sig, const struct k_siginfo *info)
+{
     return (SIGBIT(sig) & SIGNAL_SYNC) && info->code > 0 &&
-           !(sig == SIGBUS && info->code == BUS_MCEERR_AO) &&
-           !(sig == SIGTRAP && info->code == TRAP_PERF);
+           !(sig == SIGBUS && info->code == BUS_MCEERR_AO) && !is_watchpoint(t, sig, info);
 }
 
 static bool is_poke(int sig, const struct k_siginfo *info)
@@ -537,7 +543,7 @@ void handler_entry(int sig, struct k_siginfo *info, struct k_ucontext *uc)
         handle_poke(t, uc, &u);
     } else if (is_control(sig, info)) {
         handle_control(t, uc, &u);
-    } else if (is_sync(sig, info)) {
+    } else if (is_sync(t, sig, info)) {
         frame_learn(uc);
         if (t->state == TS_STEP)
             handle_step(t, info, uc, &u);

@@ -8,7 +8,13 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 
 static volatile long word;
 static volatile int raised, code;
@@ -30,6 +36,69 @@ static void __attribute__((noinline)) load(void)
 static void __attribute__((noinline)) store(long v)
 {
     word = v;
+}
+
+// Bits of the debug register 7 that make register 0 watch accesses of eight bytes, or writes.
+#define ACCESSES 0xb0001ul
+#define WRITES   0x90001ul
+
+// A tracer that sets this process's debug registers to the word and goes.
+static int set_registers(unsigned long control)
+{
+    pid_t me = getpid(), pid;
+    int status = -1;
+
+    fflush(stdout);
+    prctl(PR_SET_PTRACER, -1L);
+    pid = fork();
+    if (pid == 0) {
+        long at = offsetof(struct user, u_debugreg[0]);
+        bool failed = ptrace(PTRACE_ATTACH, me, 0, 0) != 0;
+
+        if (failed)
+            _exit(1);
+        waitpid(me, NULL, 0);
+        // off, before its address is changed
+        failed |= ptrace(PTRACE_POKEUSER, me, at + 7 * 8, 0) != 0;
+        failed |= ptrace(PTRACE_POKEUSER, me, at, &word) != 0;
+        failed |= ptrace(PTRACE_POKEUSER, me, at + 7 * 8, control) != 0;
+        ptrace(PTRACE_DETACH, me, 0, 0);
+        _exit(failed);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+static void by_registers(void)
+{
+    raised = 0;
+    if (set_registers(ACCESSES)) {
+        SAY("no debug registers here");
+        return;
+    }
+    load();
+    if (!raised) {
+        SAY("debug registers are not seen here");
+        return;
+    }
+    CHECK(raised == 1);
+    CHECK(code == 4); // TRAP_HWBKPT
+    store(6);
+    CHECK(raised == 2);
+    for (int i = 0; i < 10; i++)
+        load();
+    CHECK(raised == 12);
+    CHECK(set_registers(WRITES) == 0);
+    raised = 0;
+    load();
+    CHECK(raised == 0);
+    store(7);
+    CHECK(raised == 1);
+    CHECK(set_registers(0) == 0);
+    store(8);
+    CHECK(raised == 1);
+    SAY("watched by registers");
 }
 
 int main(void)
@@ -73,5 +142,6 @@ int main(void)
     close(fd);
     CHECK(word == 5);
     SAY("watched");
+    by_registers();
     return check_failed;
 }

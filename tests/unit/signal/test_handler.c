@@ -540,11 +540,13 @@ static void test_one_at_a_time(void **state)
 
 static void test_sent_not_caused(void **state)
 {
-    // SIGBUS 5 is an error of memory that is not used yet (BUS_MCEERR_AO), SIGTRAP 6 a watchpoint.
+    // SIGBUS 5 is an error of memory that is not used yet (BUS_MCEERR_AO), SIGTRAP 4 and 6 a
+    // watchpoint.
     static const struct {
         int signo, code;
     } sent[] = { { SIGSEGV, SI_USER }, { SIGSEGV, SI_QUEUE }, { SIGTRAP, SI_TKILL },
-                 { SIGBUS, 5 },        { SIGTRAP, 6 },        { SIGUSR1, SI_KERNEL } };
+                 { SIGBUS, 5 },        { SIGTRAP, 4 },        { SIGTRAP, 6 },
+                 { SIGUSR1, SI_KERNEL } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(sent); i++) {
@@ -557,6 +559,9 @@ static void test_sent_not_caused(void **state)
     assert_string_equal(did, "fRls");
     setup(NULL);
     assert_true(comes(SIGSEGV, 6, at(WHERE_FRAGMENT)));
+    assert_string_equal(did, "fRls");
+    setup(NULL);
+    assert_true(comes(SIGTRAP, 1, at(WHERE_FRAGMENT))); // TRAP_BRKPT
     assert_string_equal(did, "fRls");
 }
 
