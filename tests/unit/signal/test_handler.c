@@ -544,9 +544,8 @@ static void test_sent_not_caused(void **state)
     // watchpoint.
     static const struct {
         int signo, code;
-    } sent[] = { { SIGSEGV, SI_USER }, { SIGSEGV, SI_QUEUE }, { SIGTRAP, SI_TKILL },
-                 { SIGBUS, 5 },        { SIGTRAP, 4 },        { SIGTRAP, 6 },
-                 { SIGUSR1, SI_KERNEL } };
+    } sent[] = { { SIGSEGV, SI_USER }, { SIGSEGV, SI_QUEUE }, { SIGTRAP, SI_TKILL }, { SIGBUS, 5 },
+                 { SIGTRAP, 4 },       { SIGTRAP, 6 },        { SIGUSR1, SI_KERNEL } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(sent); i++) {
