@@ -12,13 +12,13 @@
 void selector_client(struct thread *t);
 void selector_engine(struct thread *t);
 
-// The client loads a selector. False: the processor refuses it, and nothing has changed. What becomes
-// of the base is the processor's to say; the number of a null selector, 0 to 3, stays readable:
-// natively until the next interrupt, here for good.
+// The client loads a selector. False: the processor refuses it, and nothing has changed. What
+// becomes of the base is the processor's to say; the number of a null selector, 0 to 3, stays
+// readable: natively until the next interrupt, here for good.
 bool selector_set(struct thread *t, u16 selector);
 
-// The entry of the global table that the client's selector names has changed: as the kernel does, it
-// is loaded anew, and is 0 where that fails. (Of the LDT's the kernel loads %ds and %es alone.)
+// The entry of the global table that the client's selector names has changed: as the kernel does,
+// it is loaded anew, and is 0 where that fails. (Of the LDT's the kernel loads %ds and %es alone.)
 void selector_again(struct thread *t);
 
 #endif

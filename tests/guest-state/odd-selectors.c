@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The selector in %gs, which the program has for itself: a null selector keeps its number, another
 // one the segment that the tables say (of the LDT: said when it was loaded), a thread and a child
-// have their parent's, and a base that is set forgets it. Changes by int $0x80, too. (What is in a segment
-// register from 1 to 3 is 0 after the next interrupt: such are tried again.)
+// have their parent's, and a base that is set forgets it. Changes by int $0x80, too. (What is in a
+// segment register from 1 to 3 is 0 after the next interrupt: such are tried again.)
 #define _GNU_SOURCE
 #include "check.h"
 
