@@ -31,7 +31,7 @@ static struct {
     int signo, code;
     u64 mask, handler;
 } framed[8];
-static u32 frames, parks, restores;
+static u32 built, parks, restores;
 static int frame_error;
 
 int frame_push(struct thread *t, const struct k_sigaction *act, const struct signal_pending *p,
@@ -40,10 +40,10 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     (void)t;
     if (frame_error)
         return frame_error;
-    framed[frames].signo = p->info.signo;
-    framed[frames].code = p->info.code;
-    framed[frames].mask = mask;
-    framed[frames++].handler = act->handler;
+    framed[built].signo = p->info.signo;
+    framed[built].code = p->info.code;
+    framed[built].mask = mask;
+    framed[built++].handler = act->handler;
     return 0;
 }
 
@@ -136,7 +136,7 @@ static int setup(void **state)
     memset(&sig, 0, sizeof(sig));
     memset(&header, 0, sizeof(header));
     memset(framed, 0, sizeof(framed));
-    frames = parks = restores = 0;
+    built = parks = restores = 0;
     frame_error = 0;
     t->sig = s;
     t->own = &own;
@@ -271,7 +271,7 @@ static void test_order(void **state)
     t->sc_args[6] = 1;
     s->temp_mask_set = true;
     assert_int_equal(deliver_pending(t), 0);
-    assert_int_equal(frames, 3);
+    assert_int_equal(built, 3);
     assert_int_equal(framed[0].signo, SIGSEGV);
     assert_int_equal(framed[0].mask, SIGBIT(SIGHUP));
     assert_int_equal(framed[1].handler, HANDLER + 1);
@@ -295,10 +295,10 @@ static void hold(int signo)
 
 static void assert_framed(u32 count, const int *signos)
 {
-    assert_int_equal(frames, count);
+    assert_int_equal(built, count);
     for (u32 i = 0; i < count; i++)
         assert_int_equal(framed[i].signo, signos[i]);
-    frames = 0;
+    built = 0;
 }
 
 // Of several that are pending at once the kernel delivers SIGNAL_SYNC first, the lowest number
@@ -358,7 +358,7 @@ static void test_blocked_since(void **state)
     note(&s->async, SIGUSR1);
     s->mask = SIGBIT(SIGUSR1);
     assert_int_equal(deliver_pending(t), 0);
-    assert_int_equal(frames, 0);
+    assert_int_equal(built, 0);
     assert_int_equal(sys_call2(SYS_rt_sigpending, (u64)&pending, 8), 0);
     assert_int_equal(pending, SIGBIT(SIGUSR1));
     change(SIGUSR1, SIG_IGN, 0, 0); // and drops it
@@ -379,7 +379,7 @@ static void test_fatal(void **state)
     change(SIGBUS, SIG_IGN, 0, 0); // or ignored
     note(&s->sync, SIGBUS);
     assert_int_equal(deliver_pending(t), SIGBUS);
-    assert_int_equal(frames, 0);
+    assert_int_equal(built, 0);
     note(&s->async, SIGBUS); // sent by somebody it may be
     assert_int_equal(deliver_pending(t), 0);
     change(SIGUSR1, HANDLER, 0, 0);
