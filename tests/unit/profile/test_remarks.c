@@ -243,7 +243,7 @@ int main(void)
         cmocka_unit_test(test_names), cmocka_unit_test(test_headers),
         cmocka_unit_test(test_costs), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_sums),  cmocka_unit_test(test_exponents),
-        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_once),  cmocka_unit_test(test_encodings),
     };
     return cmocka_run_group_tests_name("profile remarks", tests, NULL, NULL);
 }
