@@ -96,8 +96,8 @@ least greatest mean over mean  file:function (least in < greatest in)
 }
 
 @test "parts with negative counts" {
-    printf 'events: Ir\nfl=a\nfn=f\n1 -7\nfn=g\n2 -1\n' > one
-    printf 'events: Ir\nfl=a\nfn=f\n1 4\n' > two
+    printf 'cmd: x\nevents: Ir\nfl=a\nfn=f\n1 -7\nfn=g\n2 -1\n' > one
+    printf 'cmd: x\nevents: Ir\nfl=a\nfn=f\n1 4\n' > two
     quern annotate --by-part --auto=no --threshold=0 one two
     # -3 / 2, of which half a tenth is not lost; -1 / 2 and a part without g.
     same "$(table | tail -2)" "   -7        4 -1.5         .  a:f (one < two)

@@ -225,11 +225,11 @@ that has forked: No such file or directory; put that beside it" ]]
     quern run -q $CACHES --trace-refs=t -o profile "./$name" $'\xe2\x80\xae'
     [ "$status" = 0 ]
     quern trace t
-    # quern run itself makes a newline in a command a blank; the kernel says \012 of one in a path.
+    # quern run itself makes a newline in a command a blank; of one in a path \n is shown.
     grep -Fx '# command: ./p\033[2J # process: 1 \342\200\256' <<< "$output"
-    grep -F "$FOLDER/p\\033[2J\\012# process: 1, from 0x1000" <<< "$output"
+    grep -F "$FOLDER/p\\033[2J\\n# process: 1, from 0x1000" <<< "$output"
     [ "$(grep -c '^# process:' <<< "$output")" = 1 ]
     quern trace --simulate t
     grep -Fx 'cmd: ./p\033[2J # process: 1 \342\200\256' <<< "$output"
-    grep -F "ob=$FOLDER/p\\033[2J\\012# process: 1 0x" <<< "$output"
+    grep -F "ob=$FOLDER/p\\033[2J\\n# process: 1 0x" <<< "$output"
 }
