@@ -19,9 +19,11 @@ static struct {
     u32 size, used;
 } known;
 
-static u32 known_hash(u64 pc, u32 hash)
+// The mapping, too: code that is made anew where the last was, in memory mapped anew, is often the
+// same.
+static u32 known_hash(u64 pc, u32 hash, u32 map)
 {
-    return (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash;
+    return (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash ^ map * 0x85ebca77u;
 }
 
 // Of the bits that do not choose the place.
@@ -122,7 +124,7 @@ static void known_grow(void)
         if (!tag[i])
             continue;
         s = spooler_block_at(index[i] - 1);
-        for (k = known_hash(s->pc, s->hash) & (known.size - 1); known.tag[k];
+        for (k = known_hash(s->pc, s->hash, s->map) & (known.size - 1); known.tag[k];
              k = (k + 1) & (known.size - 1))
             ;
         known.index[k] = index[i];
@@ -135,7 +137,7 @@ static void known_grow(void)
 // Where the block's record is noted, or would be; `of`: that of a sum of these counters.
 static u32 find(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
 {
-    u32 h = known_hash(pc, hash), k = h & (known.size - 1);
+    u32 h = known_hash(pc, hash, map), k = h & (known.size - 1);
 
     for (; known.tag[k]; k = (k + 1) & (known.size - 1)) {
         const struct spool_block *s;
@@ -165,7 +167,7 @@ static u32 place_of(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
 static void note(u32 k, const struct spool_block *s)
 {
     known.index[k] = spooler_block_index(s) + 1;
-    known.tag[k] = tag_of(known_hash(s->pc, s->hash));
+    known.tag[k] = tag_of(known_hash(s->pc, s->hash, s->map));
     known.used++;
 }
 
