@@ -9,8 +9,9 @@
 #define FRAGMENTS_MAX        (8u << 20)
 #define FRAGMENT_INSNS_MAX   128
 #define FRAGMENT_BLOCKS_MAX  14
-#define FRAGMENT_EXITS_MAX   16 // a block has two, a superblock one more for each joint
+#define FRAGMENT_EXITS_MAX   16 // a block has two or three, a superblock one more for each joint
 #define FRAGMENT_RECIPES_MAX 1024
+#define STEPPED_BYTES_MAX    15
 #define FRAGMENT_RELOCS_MAX  1024
 
 // From host offset `off` on (until the next recipe's), the client is at instruction `insn` and the
@@ -36,7 +37,8 @@ enum recipe_flag {
 struct fragment_exit {
     u64 target;
     u32 to    : 31;         // the fragment that it is linked to
-    bool side : 1;          // of a superblock: it says itself in the record how it was left
+    bool side : 1;          // of a superblock: it says itself in the record how it was left; of
+                            // what checks itself: the last exit, where the check fails
     u32 next_in, before_in; // in the list of exits that lead to `to`
     u16 rel32;              // offset of the displacement that is patched
     u16 stub;               // offset of the exit's stub in the fragment
@@ -62,6 +64,18 @@ struct fragment_block {
     u32 block, counter, insn;
 };
 
+// Fragments of one block's code at different times, which check themselves: each jumps to the next
+// when its bytes are not those that are there. Only the first is found by its client address.
+struct fragment_versions {
+    u32 first;        // its number
+    u32 last    : 24; // these are kept in the first
+    u32 n       : 7;
+    bool wanted : 1; // one more is to be made: none has the bytes that are there
+};
+
+_Static_assert(FRAGMENTS_MAX < 1u << 24 && sizeof(struct fragment_versions) == 8,
+               "it takes the place of a pointer");
+
 struct fragment {
     u64 pc, end; // client range; of a superblock, its first block's, as `block`
     u64 hpc;     // host address
@@ -79,7 +93,10 @@ struct fragment {
     u8 nexits, ninsns, nmore, npages;
     u8 seen;   // how often somebody went there who was noted
     u16 watch; // offset of the code that notes that, 0: it has none
-    struct fragment_block *more;
+    union {
+        struct fragment_block *more;
+        struct fragment_versions versions; // fragment_has_versions()
+    };
     struct fragment_exit *exit; // behind these, what the functions below find
 };
 
@@ -95,10 +112,12 @@ struct draft {
     u32 nrecipes, nrelocs, nexits, ninsns, nmore;
     u32 ibl_jmp[2], sc_jmp;
     u16 watch;
+    bool again; // code with these bytes was there before
     struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
     struct recipe recipe[FRAGMENT_RECIPES_MAX];
     u16 reloc[FRAGMENT_RELOCS_MAX]; // displacements that lead out of the fragment
     u8 len[FRAGMENT_INSNS_MAX];
+    u8 stepped[1 + STEPPED_BYTES_MAX];
     struct fragment_exit exit[FRAGMENT_EXITS_MAX]; // rel32, stub, side and target
 };
 
@@ -131,6 +150,23 @@ static inline const u16 *fragment_relocs(const struct fragment *f)
 static inline const u8 *fragment_lens(const struct fragment *f)
 {
     return (const u8 *)(fragment_relocs(f) + f->nrelocs);
+}
+
+// Of one that is stepped: how many bytes it is, and these.
+static inline const u8 *fragment_stepped(const struct fragment *f)
+{
+    return fragment_lens(f) + f->ninsns;
+}
+
+static inline bool fragment_has_versions(const struct fragment *f)
+{
+    return (f->flags & (FRAGMENT_WRITABLE | FRAGMENT_STEP)) == FRAGMENT_WRITABLE;
+}
+
+// Where it goes when its bytes are not those that are there.
+static inline struct fragment_exit *fragment_changed(const struct fragment *f)
+{
+    return &f->exit[f->nexits - 1];
 }
 
 // What an exit's stub says to the dispatcher: the fragment's index and the exit's.

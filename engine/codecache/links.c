@@ -58,9 +58,16 @@ void links_list(struct fragment *from)
 void links_make(struct fragment *from, u32 k, struct fragment *to)
 {
     if (from->exit[k].to || ((from->flags | to->flags) & (FRAGMENT_DEAD | FRAGMENT_STEP)) ||
-        (from->flags & (FRAGMENT_ALONE | FRAGMENT_REQUEST)))
+        (from->flags & (FRAGMENT_ALONE | FRAGMENT_REQUEST)) ||
+        (fragment_has_versions(from) && k + 1u == from->nexits))
         return;
     lead(from, k, to);
+    spool->n_links++;
+}
+
+void links_version(struct fragment *from, struct fragment *to)
+{
+    lead(from, from->nexits - 1u, to);
     spool->n_links++;
 }
 

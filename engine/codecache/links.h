@@ -12,6 +12,8 @@ extern struct fragment **links_table;
 void links_list(struct fragment *from);
 // Patches exit k of `from` to go straight to `to`.
 void links_make(struct fragment *from, u32 k, struct fragment *to);
+// Patches the exit of `from` where its check fails (fragment_changed()) to go straight to `to`.
+void links_version(struct fragment *from, struct fragment *to);
 // What leads to one leads to the other: both are made of the code at one address.
 void links_move(struct fragment *from, struct fragment *to);
 // What leads to f leads to its entry, which has changed.

@@ -12,6 +12,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
+#include "engine/base/safemem.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
@@ -22,7 +23,8 @@
 
 #define HASH_BITS      17
 #define HASH_BITS_MORE 3
-#define INDEX_MAX FRAGMENTS_MAX
+#define VERSIONS_MAX   16 // of code that is rewritten: docs/design/035-translation.md
+#define INDEX_MAX      FRAGMENTS_MAX
 
 static struct lock lock;
 
@@ -155,13 +157,37 @@ static u32 pc_hash(u64 pc)
            hash_mask;
 }
 
-struct fragment *tcache_lookup(u64 pc)
+static struct fragment *find(u64 pc)
 {
     for (u32 n = hash[pc_hash(pc)]; n; n = fragments[n - 1]->hash_next) {
         if (fragments[n - 1]->pc == pc)
             return fragments[n - 1];
     }
     return NULL;
+}
+
+// No code checks the bytes of an instruction that is stepped, as it is executed where it lies.
+static bool step_changed(const struct fragment *f)
+{
+    const u8 *bytes = fragment_stepped(f);
+    u8 now[STEPPED_BYTES_MAX];
+
+    return safe_read(now, f->pc, bytes[0]) != 0 || memcmp(now, bytes + 1, bytes[0]) != 0;
+}
+
+struct fragment *tcache_lookup(u64 pc)
+{
+    struct fragment *f = find(pc);
+
+    if (!f || !(f->flags & FRAGMENT_WRITABLE))
+        return f;
+    if (f->flags & FRAGMENT_STEP) {
+        if (!step_changed(f))
+            return f;
+        tcache_kill(f);
+        return NULL;
+    }
+    return f->versions.wanted ? NULL : f;
 }
 
 // A table that is more than half full has eight times the room from now on. Of two fragments at one
@@ -286,8 +312,89 @@ static void list_by_page(struct fragment *f, const u64 *page)
     }
 }
 
+static void hash_remove(const struct fragment *f)
+{
+    u32 *p = &hash[pc_hash(f->pc)];
+
+    while (*p != f->index + 1)
+        p = &fragments[*p - 1]->hash_next;
+    *p = f->hash_next;
+    nhashed--;
+}
+
+static void kill(struct fragment *f)
+{
+    u64 page[PAGES_MAX];
+    u32 *p;
+
+    pages_of(f, page);
+    f->flags |= FRAGMENT_DEAD;
+    spool->n_invalidate++;
+    for (u32 i = 0; i < f->npages; i++) {
+        p = page_list(page[i], false);
+        while (*p != f->index + 1)
+            p = next_on(fragments[*p - 1], page[i]);
+        *p = fragment_next(f)[i];
+    }
+    links_cut(f);
+}
+
+void tcache_kill(struct fragment *f)
+{
+    if (f->flags & FRAGMENT_DEAD)
+        return;
+    if (!fragment_has_versions(f)) {
+        hash_remove(f);
+        kill(f);
+    } else {
+        u32 n = f->versions.first;
+
+        hash_remove(fragments[n - 1]);
+        for (u32 next; n; n = next) {
+            next = fragment_changed(fragments[n - 1])->to;
+            kill(fragments[n - 1]);
+        }
+    }
+    ibl_forget(f->pc);
+}
+
+static void add_version(struct fragment *first, struct fragment *f)
+{
+    links_version(fragments[first->versions.last - 1], f);
+    f->versions.first = first->index + 1;
+    first->versions.last = (f->index + 1) & 0xffffff;
+    first->versions.n++;
+    first->versions.wanted = false;
+}
+
+// Found by its address, or from a version that is, which it returns. Versions are kept once it has
+// been seen that code comes back: where it is new every time they would all be gone through, to no
+// end.
+static struct fragment *reachable(struct fragment *f, bool again)
+{
+    struct fragment *first = find(f->pc);
+    bool versions = fragment_has_versions(f);
+
+    if (first && fragment_has_versions(first)) {
+        if (versions && (again || first->versions.n > 1)) {
+            add_version(first, f);
+            return first;
+        }
+        if (versions)
+            links_move(first, f);
+        tcache_kill(first);
+    }
+    if (versions)
+        f->versions = (struct fragment_versions){ .first = f->index + 1,
+                                                  .last = (f->index + 1) & 0xffffff,
+                                                  .n = 1 };
+    hash_add(f);
+    return f;
+}
+
 struct fragment *tcache_publish(const struct draft *d)
 {
+    u32 stepped = d->flags & FRAGMENT_STEP ? 1u + d->stepped[0] : 0;
     u64 page[PAGES_MAX];
     struct fragment *f, new = {
         .pc = d->pc,
@@ -317,7 +424,7 @@ struct fragment *tcache_publish(const struct draft *d)
         f->more = arena_copy(d->more, d->nmore * sizeof(*f->more));
     f->exit = arena_alloc(d->nexits * sizeof(*f->exit) + new.npages * sizeof(u32) +
                           d->nrecipes * sizeof(d->recipe[0]) + d->nrelocs * sizeof(d->reloc[0]) +
-                          d->ninsns * sizeof(d->len[0]));
+                          d->ninsns * sizeof(d->len[0]) + stepped);
     for (u32 i = 0; i < d->nexits; i++) {
         f->exit[i] = (struct fragment_exit){ .rel32 = d->exit[i].rel32,
                                              .stub = d->exit[i].stub,
@@ -327,39 +434,27 @@ struct fragment *tcache_publish(const struct draft *d)
     memcpy((void *)fragment_recipes(f), d->recipe, d->nrecipes * sizeof(d->recipe[0]));
     memcpy((void *)fragment_relocs(f), d->reloc, d->nrelocs * sizeof(d->reloc[0]));
     memcpy((void *)fragment_lens(f), d->len, d->ninsns * sizeof(d->len[0]));
+    memcpy((void *)fragment_stepped(f), d->stepped, stepped);
     __atomic_store_n(&fragments[nfragments], f, __ATOMIC_RELEASE);
     __atomic_store_n(&nfragments, nfragments + 1, __ATOMIC_RELEASE);
     watch_published(f);
     region_take(f->size);
     spool->code_bytes += f->size;
 
-    hash_add(f);
     list_by_page(f, page);
-    return f;
+    return reachable(f, d->again);
 }
 
-void tcache_kill(struct fragment *f)
+void tcache_changed(struct fragment *f, bool keep)
 {
-    u64 page[PAGES_MAX];
-    u32 *p;
+    struct fragment *first = fragments[f->versions.first - 1];
 
     if (f->flags & FRAGMENT_DEAD)
         return;
-    pages_of(f, page);
-    f->flags |= FRAGMENT_DEAD;
-    spool->n_invalidate++;
-    for (p = &hash[pc_hash(f->pc)]; *p != f->index + 1; p = &fragments[*p - 1]->hash_next)
-        ;
-    *p = f->hash_next;
-    nhashed--;
-    for (u32 i = 0; i < f->npages; i++) {
-        p = page_list(page[i], false);
-        while (*p != f->index + 1)
-            p = next_on(fragments[*p - 1], page[i]);
-        *p = fragment_next(f)[i];
-    }
-    links_cut(f);
-    ibl_forget(f->pc);
+    if (!keep || first->versions.n >= VERSIONS_MAX)
+        tcache_kill(f);
+    else if (first->versions.last == f->index + 1) // no other thread has been faster
+        first->versions.wanted = true;
 }
 
 void tcache_take(struct fragment *f)

@@ -31,7 +31,8 @@ u32 tcache_flushes(void);
 // The index that the next fragment gets.
 u32 tcache_next_index(void);
 
-// Makes a fragment that can be found of code that lies at region_room().
+// Makes a fragment that can be found of code that lies at region_room(). Returns what is found:
+// another version of it, if that leads to it.
 struct fragment *tcache_publish(const struct draft *d);
 
 // The next fragment, which is dead (pack.h): it can be revived. Nothing is copied.
@@ -47,8 +48,12 @@ struct fragment *tcache_by_index(u32 index);
 // @signal-safe
 struct fragment *tcache_at(u64 hpc);
 
-// Makes one fragment unreachable.
+// Makes one fragment unreachable, and its other versions.
 void tcache_kill(struct fragment *f);
+
+// The check of f's bytes has failed, and no other version was linked behind it: it cannot be found
+// until one more is published, unless `keep` is false or there are enough: then they are killed.
+void tcache_changed(struct fragment *f, bool keep);
 
 // The client's bytes in [start, end) are gone or may change: every fragment made from them becomes
 // unreachable. Threads that are inside such a fragment leave it at its next exit. Takes the lock.

@@ -16,6 +16,8 @@
 #define TB_INSNS_MAX FRAGMENT_INSNS_MAX
 #define TB_COLD_MAX  512
 #define TB_LINES_MAX 64
+#define TB_CHECKS_MAX \
+    (TB_INSNS_MAX * INSN_BYTES_MAX / 8 + 8) // one for each 8 bytes, fewer at the ends
 #define TB_PARTS_MAX (TB_INSNS_MAX + 3 * TB_COLD_MAX + 4)
 
 enum cold_kind {
@@ -117,6 +119,7 @@ struct tb {
     u32 nblocks, at;            // and the one that is being emitted
     bool writable;              // from writable or shared memory: self-checking
     bool step;                  // a single instruction that is stepped
+    bool again;                 // the last block that got its record had one
     struct function function;   // --calls=yes: that it begins in, and does not leave
     u16 live[TB_INSNS_MAX + 1]; // arithmetic flags live before instruction i
     struct spool_insn rec[TB_INSNS_MAX];
@@ -149,6 +152,8 @@ struct tb {
 
     struct cold cold[TB_COLD_MAX];
     u32 ncold;
+    struct x86_label changed[TB_CHECKS_MAX]; // lead where the first of the cold does
+    u32 nchanged;
     bool dumped; // note the parts
     struct spool_code_part part[TB_PARTS_MAX];
     u32 nparts;

@@ -309,9 +309,9 @@ static _Noreturn void dispatch_exit(struct thread *t)
         t->pc = f->pc;
         log_came(t, t->pc);
         tcache_lock();
-        tcache_kill(f);
+        tcache_changed(f, tb_config.chain);
         tcache_unlock();
-        run(t, NULL, 0, false);
+        run(t, NULL, 0, ibl_leads(t, f));
     }
     k = (u32)id % FRAGMENT_EXITS_MAX;
     f = tcache_by_index((u32)id / FRAGMENT_EXITS_MAX);

@@ -95,10 +95,16 @@ u32 block_takes(const struct insn *in)
     return in->kind == INSN_RET ? 1u << R_RCX : 0;
 }
 
-// A block of one instruction of `len` bytes (0: not known), which is stepped.
-static void block_step(struct tb *b, struct insn *in, const u8 *code, int len)
+// A block of one instruction of `len` bytes (0: not known), which is stepped. `have` are there.
+static void block_step(struct tb *b, struct insn *in, const u8 *code, int len, u32 have)
 {
     u64 pc = b->end;
+    u8 *stepped = b->draft.stepped;
+
+    if (len > 0)
+        have = (u32)len;
+    stepped[0] = have < STEPPED_BYTES_MAX ? (u8)have : STEPPED_BYTES_MAX;
+    memcpy(stepped + 1, code, stepped[0]);
 
     b->step = true;
     b->n = 1;
@@ -156,7 +162,7 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
         }
         if (steps(in, len)) {
             if (b->n == 0)
-                block_step(b, in, s.buf + s.at, len);
+                block_step(b, in, s.buf + s.at, len, s.have - s.at);
             return;
         }
         b->n++;

@@ -326,7 +326,8 @@ void flow_stubs(struct tb *b, u32 index)
         tb_part(b, SPOOL_CODE_EXIT, i);
         d->exit[i].stub = (u16)tb_off(b);
         x86_land(&b->code, exit);
-        flow_dispatch(b, fragment_exit_id(index, i));
+        flow_dispatch(b, b->writable && d->exit[i].side ? (u32)(-2 - (s32)index)
+                                                        : fragment_exit_id(index, i));
     }
     // In an instruction that is never executed, so that it can be disassembled; aligned, for the
     // client may run with alignment checks on.

@@ -191,6 +191,7 @@ void record_make(struct tb *b, struct tb_block *t)
 
     t->record = 0;
     t->counter = tb_config.sink;
+    b->again = true;
     if (!tb_config.counts) {
         memset(b->rec + t->first, 0, t->n * sizeof(b->rec[0]));
         return;
@@ -204,10 +205,10 @@ void record_make(struct tb *b, struct tb_block *t)
         total += b->cnt[i].count;
     }
     k = place_of(t->pc, hash, map, t->n, NULL);
-    if (!known.tag[k]) {
-        struct spool_block *s = spooler_block_append(t->pc, map, flags_of(b), hash,
-                                                     b->rec + t->first, t->n, total + 1,
-                                                     &t->counter);
+    b->again = known.tag[k] != 0;
+    if (!b->again) {
+        struct spool_block *s = spooler_block_append(
+            t->pc, map, flags_of(b), hash, b->rec + t->first, t->n, total + 1, &t->counter);
 
         note(k, s);
         contexts_block(spooler_block_index(s), s->counter, total + 1, &b->function);

@@ -86,6 +86,8 @@ static void emit_self_check(struct tb *b)
     u8 code[TB_INSNS_MAX * INSN_BYTES_MAX];
     u32 n = 0, r1, r2;
 
+    b->nchanged = 0;
+
     for (u32 i = 0; i < b->n; i++) {
         memcpy(code + n, b->insn[i].bytes, b->insn[i].len);
         n += b->insn[i].len;
@@ -117,8 +119,10 @@ static void emit_self_check(struct tb *b)
             x86_cmp8_mi(a, MEM(r1, at), code[at]);
         }
         at += step;
-        tb_cold(b, COLD_SMC, x86_jcc(a, CC_NE));
+        // one way out for all of them: the state is the same
+        b->changed[b->nchanged++] = x86_jcc(a, CC_NE);
     }
+    tb_cold(b, COLD_SMC, b->changed[--b->nchanged]);
 }
 
 // Flags that the instruction reads or changes have to be in place, and the registers that it uses.
@@ -212,7 +216,18 @@ static void emit_insn(struct tb *b, u32 i)
     }
 }
 
-static void emit_cold(struct tb *b, const struct cold *c, u32 index)
+// To the next version of the block's code, or to the dispatcher.
+static void emit_changed(struct tb *b, const struct cold *c)
+{
+    tb_cold_begin(b, c);
+    for (u32 i = 0; i < b->nchanged; i++)
+        x86_land(&b->code, b->changed[i]);
+    state_clean(b);
+    flow_exit(b, b->pc);
+    b->draft.exit[b->draft.nexits - 1].side = true;
+}
+
+static void emit_cold(struct tb *b, const struct cold *c)
 {
     switch ((enum cold_kind)c->kind) {
     case COLD_DREF:
@@ -222,11 +237,7 @@ static void emit_cold(struct tb *b, const struct cold *c, u32 index)
     case COLD_EDGE: flow_cold(b, c); break;
     case COLD_SIDE: flow_side(b, c); break;
     case COLD_CALLS: calls_emit_cold(b, c); break;
-    case COLD_SMC: // the dispatcher drops the block
-        tb_cold_begin(b, c);
-        state_clean(b);
-        flow_dispatch(b, (u32)(-2 - (s32)index));
-        break;
+    case COLD_SMC: emit_changed(b, c); break;
     }
 }
 
@@ -311,8 +322,10 @@ static bool emit_block(struct tb *b, u32 index)
         state_clean(b);
         flow_exit(b, b->end);
     }
-    for (u32 i = 0; i < b->ncold; i++)
-        emit_cold(b, &b->cold[i], index);
+    for (u32 i = b->writable; i < b->ncold; i++)
+        emit_cold(b, &b->cold[i]);
+    if (b->writable) // the check's, which is the last of its exits
+        emit_cold(b, &b->cold[0]);
     flow_stubs(b, index);
     if (is_watched(b))
         flow_watch(b, index);
@@ -330,6 +343,7 @@ static struct fragment *publish(struct tb *b)
     d->flags = (b->step ? FRAGMENT_STEP : 0) | (b->writable ? FRAGMENT_WRITABLE : 0) |
                (b->insn[b->n - 1].kind == INSN_REQUEST ? FRAGMENT_REQUEST : 0) |
                (tb_config.counts ? 0 : FRAGMENT_UNCOUNTED);
+    d->again = b->again;
     d->block = b->block[0].record;
     d->counter = b->counter;
     d->own = b->block[0].counter;

@@ -206,13 +206,33 @@ static void test_move(void **state)
     assert_int_equal(goes(1, 1), f[0].hpc);
 }
 
+// The last exit of what checks itself leads to another version alone, whatever its fragment's other
+// exits may do.
+static void test_version(void **state)
+{
+    (void)state;
+    f[0].flags = f[1].flags = FRAGMENT_WRITABLE | FRAGMENT_ALONE;
+    links_version(&f[0], &f[1]);
+    assert_int_equal(header.n_links, 1);
+    assert_int_equal(goes(0, 1), f[1].hpc);
+    assert_int_equal(f[1].in, fragment_exit_id(0, 1) + 1);
+    links_cut(&f[1]);
+    assert_int_equal(goes(0, 1), f[0].hpc + 50);
+    f[0].flags = FRAGMENT_WRITABLE;
+    links_make(&f[0], 1, &f[0]);
+    assert_int_equal(f[0].exit[1].to, 0);
+    links_make(&f[0], 0, &f[0]);
+    assert_int_equal(goes(0, 0), f[0].hpc);
+    assert_int_equal(header.n_links, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_make, setup),     cmocka_unit_test_setup(test_list, setup),
         cmocka_unit_test_setup(test_cut, setup),      cmocka_unit_test_setup(test_cut_one, setup),
         cmocka_unit_test_setup(test_cut_ends, setup), cmocka_unit_test_setup(test_move, setup),
-        cmocka_unit_test_setup(test_again, setup),
+        cmocka_unit_test_setup(test_again, setup),    cmocka_unit_test_setup(test_version, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
+#include "engine/base/safemem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
@@ -47,6 +48,18 @@ void *heap_pages(u64 bytes)
 {
     return (void *)sys_mmap(0, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static u8 client[4]; // the client's code at 0x401000
+static u32 client_size;
+
+int safe_read(void *dst, u64 addr, u64 n)
+{
+    assert_int_equal(addr, 0x401000);
+    if (n > client_size)
+        return -EFAULT;
+    memcpy(dst, client, n);
+    return 0;
 }
 
 u64 stubs_size(void)
@@ -608,6 +621,143 @@ static void test_revived_and_made(void **state)
     assert_int_equal(new->in, 0);
 }
 
+// Of code at 0x401000 that may be rewritten; its one exit is that of its check.
+static struct fragment *found;
+
+static struct fragment *version(u64 end, bool again)
+{
+    struct fragment *f;
+
+    d.flags = FRAGMENT_WRITABLE;
+    d.nexits = 1;
+    d.exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40, .side = true, .target = 0x401000 };
+    d.again = again;
+    found = publish(0x401000, end, 64);
+    f = tcache_by_index(tcache_next_index() - 1);
+    memset(&d, 0, sizeof(d));
+    *(s32 *)(f->hpc + 4) = 40 - 8;
+    return f;
+}
+
+// None of them is found while one more is wanted; then the first is, which leads to the others.
+// All of them go with one, though not all are on the page that is invalidated.
+static void test_versions(void **state)
+{
+    struct fragment *a = version(0x401005, false), *b, *c;
+    u64 *entry = (u64 *)((u8 *)t + TA_IBL) + ibl_index(0x401000) * 2;
+
+    (void)state;
+    ibl_fill(t, a);
+    tcache_changed(a, true);
+    assert_null(tcache_lookup(0x401000));
+    assert_int_equal(leads(a, 0), a->hpc + 40);
+    b = version(0x402005, true);
+    assert_ptr_equal(found, a);
+    assert_ptr_equal(tcache_lookup(0x401000), a);
+    assert_int_equal(leads(a, 0), b->hpc);
+    assert_int_equal(leads(b, 0), b->hpc + 40);
+    tcache_changed(a, true); // of a thread that was in a while b was made
+    assert_ptr_equal(tcache_lookup(0x401000), a);
+    tcache_changed(b, true);
+    assert_null(tcache_lookup(0x401000));
+    c = version(0x401005, false); // others have come back
+    assert_ptr_equal(tcache_lookup(0x401000), a);
+    assert_int_equal(leads(b, 0), c->hpc);
+    assert_int_equal(header.n_invalidate, 0);
+    assert_int_equal(entry[1], a->hpc);
+    tcache_invalidate(0x402000, 0x403000);
+    assert_int_equal(header.n_invalidate, 3);
+    assert_null(tcache_lookup(0x401000));
+    assert_int_equal(leads(a, 0), a->hpc + 40);
+    assert_int_equal(leads(b, 0), b->hpc + 40);
+    assert_int_equal(entry[1], stubs_at(STUB_IBL_MISS));
+    tcache_invalidate(0x401000, 0x402000);
+    tcache_changed(c, true); // a thread that is still in it
+    assert_int_equal(header.n_invalidate, 3);
+    a = version(0x401005, true);
+    assert_ptr_equal(tcache_lookup(0x401000), a);
+}
+
+// Invalidated by the page that all are on, with another fragment listed before and one behind.
+static void test_versions_on_a_page(void **state)
+{
+    (void)state;
+    publish(0x401800, 0x401801, 16);
+    for (u32 i = 0; i < 5; i++)
+        tcache_changed(version(0x401005, true), true);
+    publish(0x401900, 0x401901, 16);
+    tcache_invalidate(0x401000, 0x402000);
+    assert_int_equal(header.n_invalidate, 7);
+    tcache_invalidate(0x401000, 0x402000);
+    assert_int_equal(header.n_invalidate, 7);
+}
+
+// What is new every time takes the place of what was there; so it is where nothing is linked, with
+// the 17th, and with what does not check itself or has no code.
+static void test_versions_go(void **state)
+{
+    struct fragment *a = version(0x401005, false), *b, *from;
+
+    (void)state;
+    d.nexits = 1;
+    d.exit[0] = (struct fragment_exit){ .rel32 = 4, .stub = 40, .target = 0x401000 };
+    from = publish(0x402000, 0x402001, 64);
+    links_make(from, 0, a);
+    tcache_changed(a, true);
+    b = version(0x401005, false);
+    assert_true(a->flags & FRAGMENT_DEAD);
+    assert_int_equal(leads(from, 0), b->hpc);
+    assert_ptr_equal(tcache_lookup(0x401000), b);
+    tcache_changed(b, false);
+    assert_true(b->flags & FRAGMENT_DEAD);
+    assert_int_equal(header.n_invalidate, 2);
+    for (u32 i = 0; i < 15; i++)
+        tcache_changed(version(0x401005, true), true);
+    a = version(0x401005, true);
+    assert_int_equal(header.n_invalidate, 2);
+    assert_non_null(tcache_lookup(0x401000));
+    tcache_changed(a, true);
+    assert_int_equal(header.n_invalidate, 18);
+    assert_null(tcache_lookup(0x401000));
+    for (u32 flags = 0; flags <= FRAGMENT_STEP; flags += FRAGMENT_STEP) {
+        tcache_changed(a = version(0x401005, true), true);
+        d.flags = flags;
+        b = publish(0x401000, 0x401001, 16);
+        assert_true(a->flags & FRAGMENT_DEAD);
+        assert_ptr_equal(tcache_lookup(0x401000), b);
+        tcache_kill(b);
+    }
+}
+
+// What is stepped where it lies is found while it is there.
+static void test_stepped(void **state)
+{
+    struct fragment *f;
+
+    (void)state;
+    for (u32 i = 0; i < 2; i++) {
+        memcpy(client, "\x8c\xe8", 2); // mov %gs, %eax
+        client_size = 2;
+        d.flags = FRAGMENT_STEP | FRAGMENT_WRITABLE;
+        d.ninsns = 1;
+        d.len[0] = 2;
+        memcpy(d.stepped, "\2\x8c\xe8", 3);
+        f = publish(0x401000, 0x401002, 0);
+        memset(&d, 0, sizeof(d));
+        assert_ptr_equal(tcache_lookup(0x401000), f);
+        client[1] ^= (u8)i; // rewritten, or not there any more
+        client_size = i ? 2 : 1;
+        assert_null(tcache_lookup(0x401000));
+        assert_true(f->flags & FRAGMENT_DEAD);
+        assert_int_equal(header.n_invalidate, i + 1);
+    }
+    d.flags = FRAGMENT_STEP; // nobody can rewrite it
+    f = publish(0x401000, 0x401002, 0);
+    memset(&d, 0, sizeof(d));
+    client_size = 0;
+    assert_ptr_equal(tcache_lookup(0x401000), f);
+}
+
 static void test_flushes(void **state)
 {
     u32 before = tcache_flushes();
@@ -681,6 +831,10 @@ int main(void)
         cmocka_unit_test_setup(test_take, setup),
         cmocka_unit_test_setup(test_revive, setup),
         cmocka_unit_test_setup(test_revived_and_made, setup),
+        cmocka_unit_test_setup(test_versions, setup),
+        cmocka_unit_test_setup(test_versions_on_a_page, setup),
+        cmocka_unit_test_setup(test_versions_go, setup),
+        cmocka_unit_test_setup(test_stepped, setup),
         cmocka_unit_test_setup(test_flushes, setup),
         cmocka_unit_test_setup(test_try_lock, setup),
         cmocka_unit_test_setup(test_room, setup),

@@ -307,6 +307,50 @@ static void is_exit(u32 k, u64 target)
     assert_int_equal(to, stubs_at(STUB_EXIT));
 }
 
+// Code that may be rewritten compares its bytes first, in steps that are aligned as it is. When one
+// differs, it is left by the last exit, which says that, and which fragment it is. Its bytes decide
+// whether it was there before.
+static void test_rewritten(void **state)
+{
+    static const char bytes[] = "\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03"; // ... jnz +3
+    ZydisDecodedInstruction zi;
+    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
+    u32 compares = 0, last = 0, way_out = 0;
+
+    (void)state;
+    mode(0);
+    writable_from = PC;
+    TRANSLATE("\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
+    assert_false(published.again);
+    assert_int_equal(published.flags, FRAGMENT_WRITABLE);
+    assert_int_equal(published.nexits, 3);
+    assert_false(published.exit[0].side || published.exit[1].side);
+    assert_true(published.exit[2].side);
+    assert_int_equal(published.exit[2].target, PC);
+    is_exit(0, PC + sizeof(bytes) - 1 + 3);
+    is_exit(1, PC + sizeof(bytes) - 1);
+    decode_at(published.exit[2].stub, &zi, op);
+    assert_int_equal((s32)op[1].imm.value.u, -2 - 7);
+    for (u32 off = 0; off < published.exit[0].rel32;) {
+        off += decode_at(off, &zi, op);
+        if (zi.mnemonic == ZYDIS_MNEMONIC_JNZ && last == ZYDIS_MNEMONIC_CMP) {
+            u32 to = off + (u32)op[0].imm.value.u;
+
+            assert_true(compares == 0 || to == way_out);
+            way_out = to;
+            compares++;
+        }
+        last = zi.mnemonic;
+    }
+    assert_int_equal(compares, 2); // 8 and 4
+    assert_in_range(way_out, published.exit[1].rel32, published.exit[2].rel32);
+    TRANSLATE("\xb9\2\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
+    assert_false(published.again);
+    TRANSLATE("\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
+    assert_true(published.again);
+    writable_from = 0;
+}
+
 // With instructions alone a fragment has a second way in: its number, 8 times, and the stub.
 static void test_watch(void **state)
 {
@@ -1435,6 +1479,7 @@ int main(void)
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_time_is_right),
         cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_rewritten),
     };
     static const void *calls[STUB_COUNT];
 
