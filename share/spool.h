@@ -204,7 +204,7 @@ struct spool_block {
     // `counter`; else executions lie together: of these each block that runs writes one, of the
     // others few are ever written, and by whoever replays, in an area of its own.
     uint32_t own;
-    uint32_t hash; // of the code bytes, for finding the same block again
+    uint32_t hash; // of the code bytes, for finding the same block again; 0: they may be rewritten
     union {
         struct {
             uint32_t map   : 17; // index of its spool_map

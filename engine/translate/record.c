@@ -11,6 +11,8 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
+#define SEEN (1u << 14) // a few for each place that is rewritten
+
 // Blocks that have a record already: a flushed or evicted block finds its counters again. The tags
 // are for the records that need not be looked at, which are in nobody's cache.
 static struct {
@@ -19,11 +21,43 @@ static struct {
     u32 size, used;
 } known;
 
+// What a record is found by. Of code that may be rewritten not the bytes: what its instructions
+// count is the same, however often a constant among them is another. It filled the spool.
+struct key {
+    u64 pc;
+    u32 hash, map, n;
+    u32 kind;          // SPOOL_B_SUM, SPOOL_B_WRITABLE or neither
+    const void *words; // of these: what follows the record
+};
+
+#define KINDS (SPOOL_B_SUM | SPOOL_B_WRITABLE)
+
+static u32 hash_words(const void *words, u32 n)
+{
+    return spool_hash_bytes(SPOOL_HASH_BEGIN, words, n * 4);
+}
+
+static struct key key_of(const struct spool_block *s)
+{
+    struct key k = { s->pc, s->hash, s->map, s->insns, s->flags & KINDS, s + 1 };
+
+    if (k.kind == SPOOL_B_WRITABLE)
+        k.hash = hash_words(k.words, k.n);
+    return k;
+}
+
+static bool is_of(const struct spool_block *s, const struct key *k)
+{
+    if (s->pc != k->pc || s->map != k->map || s->insns != k->n || (s->flags & KINDS) != k->kind)
+        return false;
+    return k->kind ? memcmp(s + 1, k->words, k->n * 4) == 0 : s->hash == k->hash;
+}
+
 // The mapping, too: code that is made anew where the last was, in memory mapped anew, is often the
 // same.
-static u32 known_hash(u64 pc, u32 hash, u32 map)
+static u32 known_hash(const struct key *k)
 {
-    return (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash ^ map * 0x85ebca77u;
+    return (u32)((k->pc * 0x9e3779b97f4a7c15ul) >> 32) ^ k->hash ^ k->map * 0x85ebca77u;
 }
 
 // Of the bits that do not choose the place.
@@ -118,14 +152,13 @@ static void known_grow(void)
 
     known_alloc(size * 2);
     for (u32 i = 0; i < size; i++) {
-        const struct spool_block *s;
+        struct key key;
         u32 k;
 
         if (!tag[i])
             continue;
-        s = spooler_block_at(index[i] - 1);
-        for (k = known_hash(s->pc, s->hash, s->map) & (known.size - 1); known.tag[k];
-             k = (k + 1) & (known.size - 1))
+        key = key_of(spooler_block_at(index[i] - 1));
+        for (k = known_hash(&key) & (known.size - 1); known.tag[k]; k = (k + 1) & (known.size - 1))
             ;
         known.index[k] = index[i];
         known.tag[k] = tag[i];
@@ -134,49 +167,59 @@ static void known_grow(void)
     heap_free(tag, size);
 }
 
-// Where the block's record is noted, or would be; `of`: that of a sum of these counters.
-static u32 find(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
+// Where the record is noted, or would be.
+static u32 find(const struct key *key)
 {
-    u32 h = known_hash(pc, hash, map), k = h & (known.size - 1);
+    u32 h = known_hash(key), k = h & (known.size - 1);
 
     for (; known.tag[k]; k = (k + 1) & (known.size - 1)) {
-        const struct spool_block *s;
-
-        if (known.tag[k] != tag_of(h))
-            continue;
-        s = spooler_block_at(known.index[k] - 1);
-        if (s->pc == pc && s->hash == hash && s->map == map && s->insns == n &&
-            (of ? s->flags & SPOOL_B_SUM && !memcmp(s + 1, of, n * sizeof(*of))
-                : !(s->flags & SPOOL_B_SUM)))
+        if (known.tag[k] == tag_of(h) && is_of(spooler_block_at(known.index[k] - 1), key))
             break;
     }
     return k;
 }
 
 // With room for one more.
-static u32 place_of(u64 pc, u32 hash, u32 map, u32 n, const u32 *of)
+static u32 place_of(const struct key *key)
 {
-    u32 k = find(pc, hash, map, n, of);
+    u32 k = find(key);
 
     if (known.tag[k] || known.used * 2 < known.size)
         return k;
     known_grow();
-    return find(pc, hash, map, n, of);
+    return find(key);
 }
 
-static void note(u32 k, const struct spool_block *s)
+static void note(u32 k, const struct key *key, const struct spool_block *s)
 {
     known.index[k] = spooler_block_index(s) + 1;
-    known.tag[k] = tag_of(known_hash(s->pc, s->hash, s->map));
+    known.tag[k] = tag_of(known_hash(key));
     known.used++;
 }
 
 void record_take(const struct spool_block *s)
 {
-    u32 k = place_of(s->pc, s->hash, s->map, s->insns, NULL);
+    struct key key = key_of(s);
+    u32 k = place_of(&key);
 
     if (!known.tag[k])
-        note(k, s);
+        note(k, &key, s);
+}
+
+// Whether code that may be rewritten was there with these bytes before, as far as that is
+// remembered.
+static bool seen_before(u64 pc, u32 hash)
+{
+    static u32 *seen; // of each the last
+    u32 h = (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash, *at;
+    bool before;
+
+    if (!seen)
+        seen = heap_alloc(SEEN * sizeof(*seen));
+    at = &seen[(h ^ h >> 16) % SEEN];
+    before = *at == h;
+    *at = h;
+    return before;
 }
 
 static u32 flags_of(const struct tb *b)
@@ -187,7 +230,8 @@ static u32 flags_of(const struct tb *b)
 
 void record_make(struct tb *b, struct tb_block *t)
 {
-    u32 hash, map, total = 0, own, k, end = t->first + t->n;
+    u32 total = 0, own, k, end = t->first + t->n;
+    struct key key = { .pc = t->pc, .n = t->n };
 
     t->record = 0;
     t->counter = tb_config.sink;
@@ -196,21 +240,27 @@ void record_make(struct tb *b, struct tb_block *t)
         memset(b->rec + t->first, 0, t->n * sizeof(b->rec[0]));
         return;
     }
-    hash = hash_code(b, t);
-    map = vmmap_spool_map(t->pc);
+    key.hash = hash_code(b, t);
+    key.map = vmmap_spool_map(t->pc);
     make_record(b, t);
     for (u32 i = t->first; i < end; i++) {
         b->cnt[i] = spool_insn_counters(b->rec[i], tb_config.flags);
         b->first[i] = total; // made absolute below
         total += b->cnt[i].count;
     }
-    k = place_of(t->pc, hash, map, t->n, NULL);
-    b->again = known.tag[k] != 0;
-    if (!b->again) {
-        struct spool_block *s = spooler_block_append(
-            t->pc, map, flags_of(b), hash, b->rec + t->first, t->n, total + 1, &t->counter);
+    if (b->writable) {
+        b->again = seen_before(t->pc, key.hash);
+        key.kind = SPOOL_B_WRITABLE;
+        key.words = b->rec + t->first;
+        key.hash = hash_words(key.words, t->n);
+    }
+    k = place_of(&key);
+    if (!known.tag[k]) {
+        struct spool_block *s =
+            spooler_block_append(t->pc, key.map, flags_of(b), b->writable ? 0 : key.hash,
+                                 b->rec + t->first, t->n, total + 1, &t->counter);
 
-        note(k, s);
+        note(k, &key, s);
         contexts_block(spooler_block_index(s), s->counter, total + 1, &b->function);
     }
     t->record = known.index[k] - 1;
@@ -226,6 +276,7 @@ u32 record_sum(const struct tb *b, u32 n)
 {
     u32 counter[FRAGMENT_BLOCKS_MAX], insns = 0, hash = SPOOL_HASH_BEGIN, k;
     struct spool_insn as[FRAGMENT_BLOCKS_MAX];
+    struct key key;
 
     _Static_assert(sizeof(as) == sizeof(counter), "they stand in place of instructions");
     for (u32 i = 0; i < n; i++) {
@@ -234,8 +285,9 @@ u32 record_sum(const struct tb *b, u32 n)
         hash = (hash ^ counter[i]) * 16777619u;
     }
     memcpy(as, counter, n * sizeof(counter[0]));
-    k = place_of(b->pc, hash, insns, n, counter);
+    key = (struct key){ b->pc, hash, insns, n, SPOOL_B_SUM, counter };
+    k = place_of(&key);
     if (!known.tag[k])
-        note(k, spooler_block_append(b->pc, insns, SPOOL_B_SUM, hash, as, n, 1, &counter[0]));
+        note(k, &key, spooler_block_append(b->pc, insns, SPOOL_B_SUM, hash, as, n, 1, &counter[0]));
     return spooler_block_at(known.index[k] - 1)->counter;
 }

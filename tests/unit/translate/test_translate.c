@@ -52,7 +52,7 @@ static u64 writable_from; // the client's code is writable from there on, 0: now
 static struct draft published;
 static struct log_draft recorded;
 static struct fragment fragment;
-static u64 blocks[16384];
+static u64 blocks[65536];
 static struct spool_insn described[128]; // of the record appended last
 static u32 spool_map;                    // of all code
 const char loop_resume[1];
@@ -192,7 +192,7 @@ void log_publish(const struct log_draft *d)
     recorded = *d;
 }
 
-// Records lie one behind the other, without their instructions.
+// Records lie one behind the other.
 struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter)
@@ -200,9 +200,10 @@ struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
     static u32 used, counters;
     struct spool_block *s = (struct spool_block *)&blocks[used];
 
-    assert_in_range(used + sizeof(*s) / 8, 1, ARRAY_SIZE(blocks));
+    assert_in_range(used + sizeof(*s) / 8 + (n + 1) / 2, 1, ARRAY_SIZE(blocks));
     memcpy(described, insns, n * sizeof(*insns));
-    used += sizeof(*s) / 8;
+    memcpy(s + 1, insns, n * sizeof(*insns));
+    used += sizeof(*s) / 8 + (n + 1) / 2;
     *s = (struct spool_block){ .pc = pc,
                                .counter = counters,
                                .own = counters + 1,
@@ -309,7 +310,7 @@ static void is_exit(u32 k, u64 target)
 
 // Code that may be rewritten compares its bytes first, in steps that are aligned as it is. When one
 // differs, it is left by the last exit, which says that, and which fragment it is. Its bytes decide
-// whether it was there before.
+// whether it was there before; its record is that of code that counts the same.
 static void test_rewritten(void **state)
 {
     static const char bytes[] = "\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03"; // ... jnz +3
@@ -334,18 +335,21 @@ static void test_rewritten(void **state)
     for (u32 off = 0; off < published.exit[0].rel32;) {
         off += decode_at(off, &zi, op);
         if (zi.mnemonic == ZYDIS_MNEMONIC_JNZ && last == ZYDIS_MNEMONIC_CMP) {
-            u32 to = off + (u32)op[0].imm.value.u;
-
-            assert_true(compares == 0 || to == way_out);
-            way_out = to;
+            assert_true(compares == 0 || off + (u32)op[0].imm.value.u == way_out);
+            way_out = off + (u32)op[0].imm.value.u;
             compares++;
         }
         last = zi.mnemonic;
     }
     assert_int_equal(compares, 2); // 8 and 4
     assert_in_range(way_out, published.exit[1].rel32, published.exit[2].rel32);
+    last = published.block;
+    assert_int_equal(spooler_block_at(last)->hash, 0);
     TRANSLATE("\xb9\2\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
     assert_false(published.again);
+    assert_int_equal(published.block, last);
+    TRANSLATE("\xb9\2\0\0\0\x83\xc0\x02\x01\xc8\x75\x03"); // of other lengths
+    assert_int_not_equal(published.block, last);
     TRANSLATE("\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
     assert_true(published.again);
     writable_from = 0;
@@ -639,15 +643,15 @@ static void test_record_taken(void **state)
     record_take(s);
     record_take(s);
     TRANSLATE("\x90\x0f\x1f\x00\xeb\x00"); // in mapping 0
-    assert_int_equal(published.block, spooler_block_index(s) + 3);
+    assert_int_equal(published.block, spooler_block_index(s) + 5);
     spool_map = 3;
     TRANSLATE("\x90\x0f\x1f\x00\xeb\x00");
     assert_int_equal(published.block, spooler_block_index(s));
     assert_int_equal(published.counter, counter);
     TRANSLATE("\x90\x0f\x1f\x00\xeb\x01");
-    assert_int_equal(published.block, spooler_block_index(s) + 6);
+    assert_int_equal(published.block, spooler_block_index(s) + 10);
     TRANSLATE("\x0f\x1f\x00\x90\xeb\x00");
-    assert_int_equal(published.block, spooler_block_index(s) + 9);
+    assert_int_equal(published.block, spooler_block_index(s) + 15);
     spool_map = 0;
 }
 
