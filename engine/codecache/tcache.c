@@ -39,6 +39,7 @@ static u32 hash_mask, nhashed;
 static struct {
     u64 *page;
     u32 *list;
+    u32 *place; // where those that are used are: a large range is compared with these alone
     u32 size, used;
 } pages;
 
@@ -86,6 +87,19 @@ static void *arena_copy(const void *from, u64 n)
     return memcpy(arena_alloc(n), from, n);
 }
 
+static u32 page_hash(u64 page)
+{
+    return (u32)((page * 0x9e3779b97f4a7c15ul) >> 32) & (pages.size - 1);
+}
+
+static void pages_alloc(u32 size)
+{
+    pages.size = size;
+    pages.page = heap_alloc(size * sizeof(*pages.page));
+    pages.list = heap_alloc(size * sizeof(*pages.list));
+    pages.place = heap_alloc(size / 2 * sizeof(*pages.place));
+}
+
 int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
 {
     int r = region_init(limit, kib, stubs_size());
@@ -97,9 +111,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
     hash = heap_alloc(sizeof(*hash) << HASH_BITS);
     sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true comes to half of its pages
     fragments = links_table = heap_pages(INDEX_MAX * sizeof(*fragments));
-    pages.size = 4096;
-    pages.page = heap_alloc(pages.size * sizeof(u64));
-    pages.list = heap_alloc(pages.size * sizeof(*pages.list));
+    pages_alloc(4096);
     watch_init(fragments);
     return 0;
 }
@@ -230,42 +242,42 @@ static void hash_add(struct fragment *f)
     nhashed++;
 }
 
+static void pages_grow(void)
+{
+    u64 *page = pages.page;
+    u32 *list = pages.list, *place = pages.place, size = pages.size;
+
+    pages_alloc(size * 2);
+    for (u32 i = 0; i < pages.used; i++) {
+        u32 k = page_hash(page[place[i]] - 1);
+
+        while (pages.page[k])
+            k = (k + 1) & (pages.size - 1);
+        pages.page[k] = page[place[i]];
+        pages.list[k] = list[place[i]];
+        pages.place[i] = k;
+    }
+    heap_free(page, size * sizeof(*page));
+    heap_free(list, size * sizeof(*list));
+    heap_free(place, size / 2 * sizeof(*place));
+}
+
 static u32 *page_list(u64 page, bool make)
 {
     u32 k;
 
-    for (k = (u32)((page * 0x9e3779b97f4a7c15ul) >> 32) & (pages.size - 1); pages.page[k];
-         k = (k + 1) & (pages.size - 1)) {
+    for (k = page_hash(page); pages.page[k]; k = (k + 1) & (pages.size - 1)) {
         if (pages.page[k] == page + 1)
             return &pages.list[k];
     }
     if (!make)
         return NULL;
     if (pages.used * 2 >= pages.size) {
-        u32 size = pages.size * 2;
-        u64 *page2 = heap_alloc(size * sizeof(u64));
-        u32 *list2 = heap_alloc(size * sizeof(*list2));
-
-        for (u32 i = 0; i < pages.size; i++) {
-            u32 j;
-
-            if (!pages.page[i])
-                continue;
-            for (j = (u32)(((pages.page[i] - 1) * 0x9e3779b97f4a7c15ul) >> 32) & (size - 1);
-                 page2[j]; j = (j + 1) & (size - 1))
-                ;
-            page2[j] = pages.page[i];
-            list2[j] = pages.list[i];
-        }
-        heap_free(pages.page, pages.size * sizeof(u64));
-        heap_free(pages.list, pages.size * sizeof(*pages.list));
-        pages.page = page2;
-        pages.list = list2;
-        pages.size = size;
+        pages_grow();
         return page_list(page, true);
     }
     pages.page[k] = page + 1;
-    pages.used++;
+    pages.place[pages.used++] = k;
     return &pages.list[k];
 }
 
@@ -520,9 +532,11 @@ void tcache_invalidate(u64 start, u64 end)
         for (u64 p = first; p <= last; p++)
             kill_page(p, start, end);
     } else {
-        for (u32 i = 0; i < pages.size; i++) {
-            if (pages.page[i] && pages.page[i] - 1 >= first && pages.page[i] - 1 <= last)
-                kill_page(pages.page[i] - 1, start, end);
+        for (u32 i = 0; i < pages.used; i++) {
+            u64 page = pages.page[pages.place[i]] - 1;
+
+            if (page >= first && page <= last)
+                kill_page(page, start, end);
         }
     }
     lock_drop(&lock);
