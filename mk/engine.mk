@@ -270,7 +270,8 @@ ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/mini
 ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
 ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
 
-ENGINE_WING_UNITS += codecache/pack count/ids replay/area run/identity translate/kept translate/keptfile
+ENGINE_WING_UNITS += codecache/pack count/ids replay/area run/identity translate/kept translate/keptfile \
+    translate/record
 ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region base/mini
 ENGINE_UNIT_OBJS_count/ids := count/ids
 ENGINE_UNIT_OBJS_replay/area := base/pages replay/area base/mini
@@ -278,6 +279,7 @@ ENGINE_UNIT_OBJS_run/identity := run/identity translate/keptfile base/mini
 ENGINE_UNIT_OBJS_translate/kept := translate/kept translate/keptfile codecache/ibl codecache/links \
     codecache/pack base/pages codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
 ENGINE_UNIT_OBJS_translate/keptfile := translate/keptfile base/mini
+ENGINE_UNIT_OBJS_translate/record := translate/record base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
