@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The rest of calls that were cut short (cuts.h). What is listed here was found in the kernel: each
-// call that looks for signals and, when it has done something by then, says only that. Nothing is
-// asked for again that natively might have been short: a call on a descriptor that does not block,
-// a read from a pipe.
+// The rest of calls that were cut short (cuts.h). Listed here is each call that, as its manual page
+// says or as it was seen to do, looks for signals and, when it has done something by then, says
+// only that (docs/design/044). Nothing is asked for again that natively might have been short: a
+// call on a descriptor that does not block, a read from a pipe.
 //
 // A part of a call on several buffers is one buffer's, since the first may be half done, and the
 // client's list of them is its own.
