@@ -44,6 +44,7 @@ struct builder {
     bool map_known;
     struct perfmap *generated; // names of generated code; NULL: none are known
     bool map_generated;
+    const char *lost; // the path that was said last to be lost, or NULL
     struct graph *graph; // with --calls=yes, instead of cells
 };
 
@@ -161,16 +162,14 @@ static uint64_t run_start(const struct spool_header *h)
     return h->flags & (SPOOL_F_FORKED | SPOOL_F_EXECED) ? 0 : h->start_time;
 }
 
-// Once for a path, of however many mappings.
-static void say_lost(const struct spool_header *h, const char *path)
+// Once for a path, of however many mappings that lie side by side.
+static void say_lost(struct builder *b, const char *path)
 {
-    static const char *last;
-
-    if (!path || (last && strcmp(last, path) == 0))
+    if (!path || (b->lost && strcmp(b->lost, path) == 0))
         return;
-    last = path;
+    b->lost = path;
     known.remarked = true;
-    if (!(h->flags & SPOOL_F_QUIET))
+    if (!(b->s->h->flags & SPOOL_F_QUIET))
         warn("%s: had been removed before it was executed, and could not be kept; its functions "
              "are shown as ???",
              path);
@@ -241,7 +240,7 @@ static void open_modules(struct builder *b)
         if (!(m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_VDSO)) && f.path)
             take_kept(b, i, &f);
         if (m->flags & SPOOL_MAP_LOST)
-            say_lost(b->s->h, f.path);
+            say_lost(b, f.path);
         if (m->flags & SPOOL_MAP_VDSO) {
             if (!known.vdso && vdso)
                 known.vdso = symbols_image(b->symbols, "[vdso]", vdso, vdso_size(vdso));

@@ -294,3 +294,17 @@ END
     [ "$status" = 2 ]
     same "$messages" "quern: quern.spool.PID: No such file or directory"
 }
+
+@test "spools one after the other, each with a library that is lost" {
+    export ASAN_OPTIONS=detect_leaks=0:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
+    make_prog
+    for i in 1 2; do
+        printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' "map 0x501000 0x502000 0x1000 /gone.so 10" \
+            'block 0x401000 0 1 1' 'counter 0 1' 'end killed' > script
+        quern run --cache-sim=no ./prog
+        [ "$status" = 137 ]
+    done
+    "$BUILD/tests/quern-asan" recover > out 2> err
+    [ "$(grep -c '/gone.so: had been removed before it was executed' err)" = 2 ] ||
+        { sed 's/^/# /' err; return 1; }
+}
