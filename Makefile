@@ -145,7 +145,8 @@ help:
 #? make bench           compare with native speed and the distribution's Cachegrind
 #? make bench-tools     time the readers, writers and tools
 #? make soak            the program tests under forced cache flushes and preemption
-#? make fuzz            run the fuzzers of the parsers for a while (fuzz-insn, fuzz-sim: of the engine)
+#? make fuzz            run the fuzzers of the parsers for a while (fuzz-insn, fuzz-sim: of the
+#?                      engine; fuzz-recover: of `quern recover`)
 #? make mutate          plant faults one at a time, name those no test finds (FILES= N= SEED=)
 #? make dist            the source archive, with what it builds from
 #? make check-packages  packages of Debian and RPM, built twice, installed in a fresh system

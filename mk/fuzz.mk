@@ -86,6 +86,11 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kep
 	cd $(BUILD)/fuzz && ./spool -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=16384 $(abspath $(BUILD)/fuzz)/corpus-spool $(abspath $(FUZZ_SPOOLS))
 
+# `make fuzz-recover`: the command on damaged spools, for FUZZ_TIME seconds; SEED=17 is that one.
+.PHONY: fuzz-recover
+fuzz-recover: $(QUERN_PROGRAMS) $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/quern-asan
+	@fuzz/recover-run -t $(FUZZ_TIME) $(if $(SEED),-s $(SEED)) $(QUERN) $(BUILD)/tests/quern-asan
+
 # ---- Random instructions: the engine against the processor ----
 # `make fuzz-insn` goes on for FUZZ_TIME seconds from a new seed; FUZZ_SEEDS='17 18' are these.
 # check-insn has fixed seeds: 24 take 30 s on two processors.
