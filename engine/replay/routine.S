@@ -151,6 +151,16 @@ routine_to_cold: // jumped to, at a record that has no routine
     TABLES
     .endm
 
+// The least of the eight words of zmm1, to xmm1.
+    .macro LEAST_OF_8
+    vextracti64x4 ymm2, zmm1, 1
+    vpminuq ymm1, ymm1, ymm2
+    vextracti128 xmm2, ymm1, 1
+    vpminuq xmm1, xmm1, xmm2
+    vpshufd xmm2, xmm1, 0x4e
+    vpminuq xmm1, xmm1, xmm2
+    .endm
+
 // The least stamp from rdi on, with its way in the low bits, to xmm1. k1, k2: which there are.
     .macro LEAST16 stamps
     vpternlogd zmm1, zmm1, zmm1, 0xff
@@ -160,12 +170,7 @@ routine_to_cold: // jumped to, at a record that has no routine
     vpaddq zmm3, zmm3, qword ptr [rip + vector_eight] {1to8}
     vporq zmm2 {k2}, zmm3, zmmword ptr [r12 + rdi * 8 + \stamps + 64]
     vpminuq zmm1, zmm1, zmm2
-    vextracti64x4 ymm2, zmm1, 1
-    vpminuq ymm1, ymm1, ymm2
-    vextracti128 xmm2, ymm1, 1
-    vpminuq xmm1, xmm1, xmm2
-    vpshufd xmm2, xmm1, 0x4e
-    vpminuq xmm1, xmm1, xmm2
+    LEAST_OF_8
     .endm
 
 // Those of the mask \ways, a word of vector_sets; the low 16 bits.
@@ -508,16 +513,11 @@ routine_miss_i1_two:
     vporq zmm2, zmm2, zmmword ptr [r12 + rcx * 8 + \stamps + 64]
     vpminuq zmm1, zmm1, zmm2
     .endif
-    vextracti64x4 ymm2, zmm1, 1
-    vpminuq ymm1, ymm1, ymm2
-    vextracti128 xmm2, ymm1, 1
-    vpminuq xmm1, xmm1, xmm2
-    vpshufd xmm2, xmm1, 0x4e
-    vpminuq xmm1, xmm1, xmm2
+    LEAST_OF_8
     .endm
 
 // rcx: a set's first way, r14: what its next victim was noted to be; edx := the way to fill.
-    .macro FILL ways, stamps
+    .macro FILL stamps
     mov edx, r14d
     and edx, 31
     add edx, ecx
@@ -538,8 +538,8 @@ routine_miss_i1_two:
     .endm
 
 // edx: the way that is filled, whose stamp becomes the clock; the next victim is noted, and what is
-// at rax waits for LL. Returns.
-    .macro FILLED ways, stamps, next
+// at rax waits for LL. Returns. log: of how far sets are apart.
+    .macro FILLED ways, log, stamps, next
     mov r14d, edx
     sub r14d, ecx
     shl r14d, 7
@@ -547,8 +547,10 @@ routine_miss_i1_two:
     add r11, r14
     LEAST \ways, \stamps
     mov [r12 + rdx * 8 + \stamps], rbp
-    .if \ways == 16
+    .if \log == 4
     shr ecx, 1
+    .elseif \log == 2
+    add ecx, ecx
     .endif
     vmovq [r12 + rcx + \next], xmm1
     LL_NEXT
@@ -560,10 +562,13 @@ routine_miss_i1_two:
     .macro LL_NEXT
     mov rcx, [r12 + TH_LL]
     mov [rcx], rax
-    mov [rcx + 8], r10 // within a line
+    mov [rcx + 8], r10
     add rcx, 16
     mov [r12 + TH_LL], rcx
     test [rip + vector_sets + VS_LL_LATER], ecx
+    LL_JUMP
+    .endm
+    .macro LL_JUMP
     jz routine_ll
     .endm
 
@@ -678,10 +683,10 @@ routine_miss_d1_\ways: // as routine_to_d1
     je 10f
     mov [r12 + TA_D1_LAST], edx
     LL_AHEAD
-    FILL \ways, TA_D1_STAMPS
+    FILL TA_D1_STAMPS
     mov [rdi + r11 * 2], dx
     vmovq [rsi + rdx * 8], xmm0
-    FILLED \ways, TA_D1_STAMPS, TA_D1_NEXT
+    FILLED \ways, \log, TA_D1_STAMPS, TA_D1_NEXT
     FILL_ELSE \ways, TA_D1_STAMPS
     .if \ways == 16
 7:  kunpckbw k3, k4, k3
@@ -736,6 +741,16 @@ routine_miss_d1_\ways: // as routine_to_d1
     MISS_D1 8, 3
     MISS_D1 16, 4
 
+    .macro I1_PUT // the line r11d into way edx. Changes r14
+    mov r14d, [r12 + rdx * 4 + TA_I1_TAGS]
+    mov [r12 + rdx * 4 + TA_I1_TAGS], r11d
+    cmp r14d, TA_I1_IDS // those have no hints
+    jae 7f
+    mov word ptr [r12 + r14 * 2 + TA_I1_HINTS], 0
+7:  lea r14d, [rdx + 1]
+    mov [r12 + r11 * 2 + TA_I1_HINTS], r14w
+    .endm
+
     .macro MISS_I1 ways, log
     .globl routine_miss_i1_\ways
     .type routine_miss_i1_\ways, @function
@@ -747,15 +762,9 @@ routine_miss_i1_\ways: // as routine_miss_i1
     and ecx, [rip + vector_sets + VS_I1_MASK]
     mov r14, [r12 + rcx * 8 + TA_I1_NEXT]
     shl ecx, \log
-    FILL \ways, TA_I1_STAMPS
-    mov r14d, [r12 + rdx * 4 + TA_I1_TAGS]
-    mov [r12 + rdx * 4 + TA_I1_TAGS], r11d
-    cmp r14d, TA_I1_IDS // those have no hints
-    jae 7f
-    mov word ptr [r12 + r14 * 2 + TA_I1_HINTS], 0
-7:  lea r14d, [rdx + 1]
-    mov [r12 + r11 * 2 + TA_I1_HINTS], r14w
-    FILLED \ways, TA_I1_STAMPS, TA_I1_NEXT
+    FILL TA_I1_STAMPS
+    I1_PUT
+    FILLED \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
     FILL_ELSE \ways, TA_I1_STAMPS
     .endm
 
@@ -770,10 +779,7 @@ routine_miss_i1_\ways: // as routine_miss_i1
 // only these and r10 are free.
 
     .purgem LEAST
-    .purgem FILL
-    .purgem FILL_ELSE
-    .purgem FILLED
-    .purgem LL_NEXT
+    .purgem LL_JUMP
     .purgem MISS_D1
     .purgem MISS_I1
 
@@ -810,56 +816,7 @@ routine_miss_i1_\ways: // as routine_miss_i1
     LESSER 1, 2, xmm
     .endm
 
-// rcx: a set's first way, r14: what its next victim was noted to be; edx := the way to fill.
-    .macro FILL stamps
-    mov edx, r14d
-    and edx, 31
-    add edx, ecx
-    and r14, -32
-    cmp r14, [r12 + rdx * 8 + \stamps]
-    jne 66f
-65:
-    .endm
-    .macro FILL_ELSE ways, stamps // it has been used since
-66: mov r14, r11
-    lea r11, [rip + vector_others + 16 * 128]
-    LEAST \ways, \stamps
-    mov r11, r14
-    vmovd edx, xmm1
-    and edx, 31
-    add edx, ecx
-    jmp 65b
-    .endm
-
-// edx: the way that is filled, whose stamp becomes the clock; the next victim is noted, and what is
-// at rax waits for LL. Returns. log: of how far sets are apart.
-    .macro FILLED ways, log, stamps, next
-    mov r14d, edx
-    sub r14d, ecx
-    shl r14d, 7
-    lea r11, [rip + vector_others]
-    add r11, r14
-    LEAST \ways, \stamps
-    mov [r12 + rdx * 8 + \stamps], rbp
-    .if \log == 4
-    shr ecx, 1
-    .elseif \log == 2
-    add ecx, ecx
-    .endif
-    vmovq [r12 + rcx + \next], xmm1
-    LL_NEXT
-    movabs r14, REPLAY_BASE
-    ret
-    .endm
-
-// What is at rax waits for LL.
-    .macro LL_NEXT
-    mov rcx, [r12 + TH_LL]
-    mov [rcx], rax
-    mov [rcx + 8], r10
-    add rcx, 16
-    mov [r12 + TH_LL], rcx
-    test [rip + vector_sets + VS_LL_LATER], ecx
+    .macro LL_JUMP
     jz routine_avx2_ll
     .endm
 
@@ -876,10 +833,7 @@ routine_avx2_ll: // jumped to, as routine_ll
     lea rax, [r12 + TA_LL]
     mov [r12 + TH_LL], rax
 2:  movabs r14, REPLAY_BASE
-    lea rdi, [r12 + TA_D1_HINTS]
-    lea rsi, [r12 + TA_D1_TAGS]
-    lea r8, [r12 + TA_D1_STAMPS]
-    mov r9d, [rip + routine_mask]
+    TABLES
     ret
 1:  mov rdi, r12
     call ll_full
@@ -1002,13 +956,7 @@ routine_avx2_i1_\ways:
     .endif
     LL_AHEAD
     FILL TA_I1_STAMPS
-    mov r14d, [r12 + rdx * 4 + TA_I1_TAGS]
-    mov [r12 + rdx * 4 + TA_I1_TAGS], r11d
-    cmp r14d, TA_I1_IDS // those have no hints
-    jae 7f
-    mov word ptr [r12 + r14 * 2 + TA_I1_HINTS], 0
-7:  lea r14d, [rdx + 1]
-    mov [r12 + r11 * 2 + TA_I1_HINTS], r14w
+    I1_PUT
     FILLED \ways, \log, TA_I1_STAMPS, TA_I1_NEXT
     FILL_ELSE \ways, TA_I1_STAMPS
     .endm
