@@ -297,29 +297,31 @@ static void compile_with(const char *cc, const char *flags, const char *name)
     shell("%s -O1 %s -o %s src/main.c src/other.c", cc, flags, name);
 }
 
+static void check_built(const char *cc, const char *flags, const char *name)
+{
+    compile_with(cc, flags, name);
+    check_lines(name, name);
+}
+
 // ---- Forms of DWARF ----
 
 static void test_dwarf5(void **state)
 {
     (void)state;
-    compile_with("gcc", "-gdwarf-5", "d5");
-    check_lines("d5", "d5");
+    check_built("gcc", "-gdwarf-5", "d5");
 }
 
 static void test_dwarf4(void **state)
 {
     (void)state;
-    compile_with("gcc", "-gdwarf-4", "d4");
-    check_lines("d4", "d4");
+    check_built("gcc", "-gdwarf-4", "d4");
 }
 
 static void test_dwarf_2_and_3(void **state)
 {
     (void)state;
-    compile_with("gcc", "-gdwarf-2 -gstrict-dwarf", "d2");
-    check_lines("d2", "d2");
-    compile_with("gcc", "-gdwarf-3 -gstrict-dwarf", "d3");
-    check_lines("d3", "d3");
+    check_built("gcc", "-gdwarf-2 -gstrict-dwarf", "d2");
+    check_built("gcc", "-gdwarf-3 -gstrict-dwarf", "d3");
 }
 
 static void test_mixed_versions(void **state)
@@ -346,10 +348,8 @@ static void test_units_out_of_order(void **state)
 static void test_split(void **state)
 {
     (void)state;
-    compile_with("gcc", "-gdwarf-5 -gsplit-dwarf", "split5");
-    check_lines("split5", "split5");
-    compile_with("gcc", "-gdwarf-4 -gsplit-dwarf", "split4");
-    check_lines("split4", "split4");
+    check_built("gcc", "-gdwarf-5 -gsplit-dwarf", "split5");
+    check_built("gcc", "-gdwarf-4 -gsplit-dwarf", "split4");
 }
 
 // Functions and lines are in the program itself: they stay when the .dwo files are packed into a
@@ -368,14 +368,10 @@ static void test_split_package(void **state)
 static void test_compressed_zlib(void **state)
 {
     (void)state;
-    compile_with("gcc", "-gdwarf-5 -gz=zlib", "z5");
-    check_lines("z5", "z5");
-    compile_with("gcc", "-gdwarf-4 -gz=zlib", "z4");
-    check_lines("z4", "z4");
-    compile_with("gcc", "-gdwarf-4 -gz=zlib-gnu", "zgnu4");
-    check_lines("zgnu4", "zgnu4");
-    compile_with("gcc", "-gdwarf-5 -gz=zlib-gnu", "zgnu5");
-    check_lines("zgnu5", "zgnu5");
+    check_built("gcc", "-gdwarf-5 -gz=zlib", "z5");
+    check_built("gcc", "-gdwarf-4 -gz=zlib", "z4");
+    check_built("gcc", "-gdwarf-4 -gz=zlib-gnu", "zgnu4");
+    check_built("gcc", "-gdwarf-5 -gz=zlib-gnu", "zgnu5");
 }
 
 static void test_compressed_zstd(void **state)
@@ -393,19 +389,15 @@ static void test_clang(void **state)
 {
     (void)state;
     // clang writes no .debug_aranges: with version 4 the units' own ranges are used.
-    compile_with("clang", "-gdwarf-5", "c5");
-    check_lines("c5", "c5");
-    compile_with("clang", "-gdwarf-4", "c4");
-    check_lines("c4", "c4");
+    check_built("clang", "-gdwarf-5", "c5");
+    check_built("clang", "-gdwarf-4", "c4");
 }
 
 static void test_static_not_pie(void **state)
 {
     (void)state;
-    compile_with("gcc", "-gdwarf-5 -static", "static5");
-    check_lines("static5", "static5");
-    compile_with("gcc", "-gdwarf-4 -no-pie", "nopie4");
-    check_lines("nopie4", "nopie4");
+    check_built("gcc", "-gdwarf-5 -static", "static5");
+    check_built("gcc", "-gdwarf-4 -no-pie", "nopie4");
 }
 
 // ---- Separate debug files ----
