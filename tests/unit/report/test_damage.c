@@ -113,6 +113,38 @@ static void whole(void **state)
     quern_profile_free(p);
 }
 
+// An alignment of no stretches is one; of one with more stretches than bytes it is known before
+// memory is asked for that it is damaged.
+static void alignments(void **state)
+{
+    static const uint8_t bytes[2][5] = { { 0, 0 }, { 0, 4, 1, 1, 2 } }; // file 0, how many
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct quern_profile *p = quern_profile_read("tests/golden/jumps.callgrind", NULL, NULL);
+        struct pack *k = pack_new(p, NULL, 0);
+        struct buf b = { 0 };
+        struct texts_run *run;
+        uint32_t n = 7;
+
+        pack_functions(k);
+        for (uint32_t f = 0; f < pack_count(k);)
+            f = pack_places(k, f);
+        buf_bytes(&b, bytes[i], i ? 5 : 2);
+        pack_section(k, SECTION_ALIGN, 0, 0, &b);
+        buf_free(&b);
+        assert_int_equal(pack_finish(k), 0);
+        struct core *c = unpack(k);
+        assert_non_null(c);
+        assert_int_equal(texts_align(c, 0, &run, &n), i ? CORE_DAMAGED : 0);
+        assert_int_equal(n, 0);
+        heap_put(run);
+        load_free(c);
+        pack_free(k);
+        quern_profile_free(p);
+    }
+}
+
 static void changed(void **state)
 {
     struct quern_profile *p;
@@ -212,8 +244,8 @@ static void nameless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nameless), cmocka_unit_test(whole),    cmocka_unit_test(changed),
-        cmocka_unit_test(cut),      cmocka_unit_test(refusals),
+        cmocka_unit_test(nameless), cmocka_unit_test(whole), cmocka_unit_test(alignments),
+        cmocka_unit_test(changed),  cmocka_unit_test(cut),   cmocka_unit_test(refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

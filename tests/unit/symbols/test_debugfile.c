@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // Where a debug file is looked for by its build ID, of every length that makes a path: two bytes to
-// 64. The program is made in memory; what is looked at is told by debugfile_open() itself.
+// 64. The program is made in memory; what is looked at is told by debugfile_open() itself. And what
+// is said of a file that is missing.
 #include "tests/unit/symbols/elf_image.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "symbols/debugfile.h"
+#include "symbols/symbols.h"
 
 static char looked[4096];
 
@@ -54,9 +56,62 @@ static void test_build_id(void **state)
     assert_string_equal(places(65), "");
 }
 
+static char said[1024];
+
+static void note(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", sentence);
+}
+
+// A program whose debug information names a file that it has in common with others. That it is
+// missing is said once, when somebody asks for what may be in it; so is nothing of one without the
+// section, nor of one where no inlined calls are asked for.
+static void test_common_file_is_missing(void **state)
+{
+    static const char make[] =
+        "cd %s && echo 'int main(void) { return 0; }' > m.c && "
+        "gcc -g -o plain m.c && printf 'none\\0%%s' 01234567890123456789 > link && "
+        "objcopy --add-section .gnu_debugaltlink=link plain linked";
+    static const char *const names[] = { "plain", "linked" };
+    char folder[] = "/tmp/quern-test-common.XXXXXX", command[512], path[64], expected[256];
+
+    (void)state;
+    unsetenv("DEBUGINFOD_URLS");
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof(command), make, folder);
+    assert_int_equal(system(command), 0);
+    for (int i = 0; i < 2; i++) {
+        struct symbols_options o = { .remark = note };
+        struct symbols *s = symbols_new(&o);
+        struct symbols_file f = { .path = path };
+        struct symbols_place at;
+        struct symbols_frame frame;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        struct symbols_module *m = symbols_file(s, &f);
+        said[0] = '\0';
+        symbols_find(m, 0x1000, &at);
+        assert_string_equal(said, "");
+        for (int again = 0; again < 2; again++)
+            symbols_inlined(m, 0x1000, &frame, 1);
+        snprintf(expected, sizeof(expected),
+                 "%s: the file that its debug information has in common with others "
+                 "(.gnu_debugaltlink) is missing; names of inlined functions may be, too\n",
+                 path);
+        assert_string_equal(said, i == 0 ? "" : expected);
+        symbols_free(s);
+    }
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_build_id) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_build_id),
+        cmocka_unit_test(test_common_file_is_missing),
+    };
 
     return cmocka_run_group_tests_name("symbols debug files", tests, NULL, NULL);
 }
