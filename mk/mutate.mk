@@ -12,6 +12,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 .PHONY: mutate mutate-runs
 mutate:
 	@scripts/mutate -n $(N) -s $(SEED) -j $(JOBS) -b '$(BUILD)' $(if $(AGAIN),--again) $(if $(UNITS),--units) \
+	    $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(BOUND),--bound $(BOUND)) \
 	    --make '$(firstword $(MAKE))' $(FILES)
 

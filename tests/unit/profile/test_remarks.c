@@ -53,6 +53,8 @@ static void test_names(void **state)
     expect(HEAD "cxn=b\n1 1\n", "junk-line@5:1", 1);
     expect(HEAD "jxn=b\n1 1\n", "junk-line@5:1", 1);
     expect(HEAD "rex=b\n1 1\n", "junk-line@5:1", 1);
+    // An id that has no name is told of where it is first used: from there on its name is itself.
+    expect(HEAD "fn=(3)\n1 1\nfn=g\n1 2\nfn=(3)\n1 4\n", "id-undefined@5:4", 7);
     // Those that Callgrind can write and does not document.
     expect(HEAD "bb=1\nln=2\nrec=3\n1 1\n",
            "undocumented-spec@5:1 undocumented-spec@6:1 undocumented-spec@7:1", 1);
@@ -197,6 +199,8 @@ static void test_sums(void **state)
     expect(SUMMED("", "18446744073709551615") "1 1\n", "summary-wrapped@3:0", 1);
     expect(SUMMED("", "9223372036854775807") "1 1\n", "summary-larger@3:0", 1);
     expect(HEAD "1 1\ntotals: 2\n", "totals-mismatch@6:0", 1);
+    // What is no number ends the line, and is told of once: the sum is that of no number.
+    expect(HEAD "1 1\ntotals: 1x 7 y\n", "bad-number@6:9 totals-mismatch@6:0", 1);
     // The first is right, the second is not; one remark for both
     expect("version: 1\nevents: A B C\nfl=a\nfn=f\n1 1 2 3\ntotals: 1 3 4\n", "totals-mismatch@6:0",
            1);
