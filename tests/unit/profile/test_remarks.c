@@ -105,6 +105,22 @@ static void test_encodings(void **state)
     assert_string_equal(refused("\0e\0v\0\n", 6), utf16);
 }
 
+// Compressed data that is damaged behind a piece that is not: what came before is used, and nothing
+// is made up behind it. RFC 1952's header, RFC 1951's stored block of a length and its complement,
+// and a block of the type that there is not.
+static void test_damaged_block(void **state)
+{
+    static const char text[] = HEAD "1 7\n";
+    const size_t n = sizeof(text) - 1;
+    unsigned char gz[128] = { 0x1f, 0x8b, 8, [9] = 3, 0, (unsigned char)n, 0, (unsigned char)~n,
+                              0xff };
+
+    (void)state;
+    memcpy(gz + 15, text, n);
+    gz[15 + n] = 7;
+    expect_bytes((const char *)gz, 15 + n + 1, "truncated-compressed@0:0", 7);
+}
+
 static void test_headers(void **state)
 {
     (void)state;
@@ -204,6 +220,9 @@ static void test_sums(void **state)
     // The first is right, the second is not; one remark for both
     expect("version: 1\nevents: A B C\nfl=a\nfn=f\n1 1 2 3\ntotals: 1 3 4\n", "totals-mismatch@6:0",
            1);
+    // What is said of the whole is not said of the line of a sum.
+    expect("version: 1\nevent: X = Ir * Ir\nevents: Ir\nfl=a\nfn=f\n1 1\ntotals: 1\n",
+           "bad-formula@0:0", 1);
     // Each part has its own.
     expect("version: 1\npart: 1\nevents: Ir\nfl=a\nfn=f\n1 1\ntotals: 1\n"
            "part: 2\nevents: Ir\nfl=a\nfn=f\n1 4\ntotals: 5\n",
@@ -244,10 +263,11 @@ static void test_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names), cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_costs), cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_sums),  cmocka_unit_test(test_exponents),
-        cmocka_unit_test(test_once),  cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_costs),         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_sums),          cmocka_unit_test(test_exponents),
+        cmocka_unit_test(test_damaged_block), cmocka_unit_test(test_once),
+        cmocka_unit_test(test_encodings),
     };
     return cmocka_run_group_tests_name("profile remarks", tests, NULL, NULL);
 }

@@ -101,8 +101,9 @@ static void trees(void **state)
         { "prog", "/usr/src", "(anonymous namespace)::z", 32 },
         { "prog", "d.c", "unsigned long n::m::w<int>(a::b)", 64 },
         { "prog", "d.c", "n::operator bool()", 128 },
+        { NULL, NULL, "<a::b>", 256 },
     };
-    struct core *c = core_of(func, 8);
+    struct core *c = core_of(func, 9);
     struct group_tree t;
 
     (void)state;
@@ -110,12 +111,12 @@ static void trees(void **state)
     assert_int_equal(t.count, 3);
     group_is(c, &t, "lib", 2, 1 + 2);
     group_is(c, &t, "prog", 5, 4 + 8 + 32 + 64 + 128);
-    group_is(c, &t, "", 1, 16);
+    group_is(c, &t, "", 2, 16 + 256);
     put(&t);
     assert_int_equal(group_make(c, GROUP_FILE, &t), 0);
     assert_int_equal(t.count, 6);
     group_is(c, &t, "/usr/src/a.c", 2, 1 + 4);
-    group_is(c, &t, "", 1, 16);
+    group_is(c, &t, "", 2, 16 + 256);
     put(&t);
     assert_int_equal(group_make(c, GROUP_FOLDER, &t), 0);
     assert_int_equal(t.count, 7); // /usr, src, a.c, b.c, c.c, d.c, unknown
@@ -131,7 +132,7 @@ static void trees(void **state)
     group_is(c, &t, "n|m", 2, 2 + 64);
     group_is(c, &t, "n|T<p::q>", 1, 4);
     group_is(c, &t, "(anonymous namespace)", 1, 32);
-    group_is(c, &t, "", 2, 1 + 16);
+    group_is(c, &t, "", 3, 1 + 16 + 256);
     put(&t);
     load_free(c);
 }
