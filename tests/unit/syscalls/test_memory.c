@@ -97,11 +97,12 @@ bool vmmap_has_room(u64 len)
     return room;
 }
 
+static u64 known_end; // of what the map knows at any address; 0: it knows nothing
+
 bool vmmap_find(u64 addr, struct vmmap_info *out)
 {
-    (void)addr;
-    (void)out;
-    return false;
+    *out = (struct vmmap_info){ .start = addr, .end = known_end };
+    return known_end != 0;
 }
 
 static u64
@@ -454,6 +455,28 @@ static void test_out_of_engine(void **state)
     assert_int_equal(kernels_choice(), chosen);
 }
 
+// A segment goes away: the map is told before, that its code may be forgotten, and after; of what it
+// does not know it is told nothing, nor when there was no segment.
+static void test_shmdt(void **state)
+{
+    int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
+
+    (void)state;
+    assert_true(id >= 0);
+    sys_munmap(page(6), 8192);
+    for (int known = 0; known < 2; known++) {
+        assert_int_equal(sys_call3(SYS_shmat, (u64)id, page(6), 0), page(6));
+        known_end = known ? page(8) : 0;
+        assert_int_equal(call(SYS_shmdt, page(6), 0, 0, 0, 0), 0);
+        assert_string_equal(told, known ? "before 6-8, remove 6-8" : "");
+        assert_false(is_there(6));
+    }
+    assert_int_equal(call(SYS_shmdt, page(6), 0, 0, 0, 0), -EINVAL);
+    assert_string_equal(told, "before 6-8");
+    known_end = 0;
+    sys_call3(SYS_shmctl, (u64)id, 0 /* IPC_RMID */, 0);
+}
+
 // What lies below a range of the engine's grows in its place, but not into that.
 static void test_below_engine(void **state)
 {
@@ -586,6 +609,7 @@ int main(void)
         cmocka_unit_test_setup(test_beside_aligned, setup),
         cmocka_unit_test_setup(test_out_of_engine, setup),
         cmocka_unit_test_setup(test_below_engine, setup),
+        cmocka_unit_test_setup(test_shmdt, setup),
         cmocka_unit_test_setup(test_mremap_beside, setup),
         cmocka_unit_test_setup(test_brk, setup),
         cmocka_unit_test_setup(test_contents, setup),

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// engine/spool/config.c: what a run's options mean for its caches, and who may replay.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/cpu.h"
+#include "engine/base/sys.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+// -- the rooms that it calls --
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+struct cpu cpu;
+
+static void set(struct spool_geometry *of, u32 size, u32 assoc, u32 line)
+{
+    of->size = size;
+    of->assoc = assoc;
+    of->line = line;
+}
+
+static void begin(u64 flags)
+{
+    memset(&header, 0, sizeof(header));
+    memset(&tb_config, 0, sizeof(tb_config));
+    header.flags = SPOOL_F_CACHE_SIM | flags;
+    set(&header.i1, 32768, 8, 64);
+    set(&header.d1, 32768, 8, 64);
+    set(&header.ll, 8388608, 16, 64);
+}
+
+// What an index of D1 is scaled by, as a power of two: the tags of a set, 8 bytes each, fit into so
+// many bytes for each byte of a line; three is the most that an address has.
+static void test_scale(void **state)
+{
+    static const struct {
+        u32 line, assoc, scale;
+        bool fits;
+    } d1[] = {
+        { 64, 8, 0, true },  { 64, 9, 1, true },  { 64, 16, 1, true },  { 64, 17, 2, true },
+        { 64, 32, 2, true }, { 64, 64, 3, true }, { 64, 65, 3, false }, { 32, 4, 0, true },
+        { 32, 8, 1, true },  { 16, 16, 3, true }, { 16, 17, 3, false }, { 64, 1, 0, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(d1) / sizeof(*d1); i++) {
+        begin(0);
+        set(&header.d1, 64 * d1[i].assoc * d1[i].line, d1[i].assoc, d1[i].line);
+        config_init(~0u, ~0u);
+        assert_int_equal(tb_config.d1_scale, d1[i].scale);
+        assert_int_equal(tb_config.d1_sets, 64);
+        assert_int_equal(tb_config.d1_fast, d1[i].fits);
+        assert_int_equal(tb_config.min_line, d1[i].line);
+        // Just as much room as there must be, and a byte less.
+        if (!d1[i].fits)
+            continue;
+        begin(0);
+        set(&header.d1, 64 * d1[i].assoc * d1[i].line, d1[i].assoc, d1[i].line);
+        config_init(~0u, (64ul * d1[i].line << d1[i].scale) - 1);
+        assert_false(tb_config.d1_fast);
+        memset(&tb_config, 0, sizeof(tb_config));
+        config_init(~0u, 64ul * d1[i].line << d1[i].scale);
+        assert_true(tb_config.d1_fast);
+    }
+}
+
+// Another process may replay, and a clerk there be, where this one may use a second processor. It
+// is this process's own processors that are asked for.
+static void test_processors(void **state)
+{
+    u64 all[128] = { 0 }, two[128] = { 0 }, one[128] = { 0 };
+    long bytes = sys_call3(SYS_sched_getaffinity, 0, sizeof(all), (u64)all);
+    u32 n = 0;
+
+    (void)state;
+    assert_true(bytes > 0);
+    for (u32 i = 0; i < (u64)bytes * 8; i++) {
+        if (!(all[i / 64] >> i % 64 & 1))
+            continue;
+        if (n < 1)
+            one[i / 64] |= 1ul << i % 64;
+        if (n < 2)
+            two[i / 64] |= 1ul << i % 64;
+        n++;
+    }
+    assert_int_equal(sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)one), 0);
+    begin(SPOOL_F_REPLAY_PROCESS);
+    config_init(~0u, ~0u);
+    assert_true(tb_config.defer);
+    assert_false(tb_config.replayer);
+    assert_false(tb_config.clerk);
+    begin(SPOOL_F_REPLAY_AUTO); // without vectors it is not worth while on one
+    config_init(~0u, ~0u);
+    assert_false(tb_config.defer);
+    assert_int_equal(sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)two), 0);
+    if (n >= 2) {
+        begin(SPOOL_F_REPLAY_AUTO);
+        config_init(~0u, ~0u);
+        assert_true(tb_config.defer);
+        assert_true(tb_config.replayer);
+        assert_true(tb_config.clerk);
+        assert_int_equal(tb_config.replayer_beside, 1);
+    }
+    sys_call3(SYS_sched_setaffinity, 0, (u64)bytes, (u64)all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_processors),
+    };
+
+    return cmocka_run_group_tests_name("engine config", tests, NULL, NULL);
+}
