@@ -27,9 +27,14 @@ static struct thread *t;
 static u64 counter[64];
 static char led[64]; // numbers of fragments whose entry has changed: links, then tables
 
+static u64 asked[2]; // bytes
+
 void *heap_pages(u64 bytes)
 {
     void *p = calloc(1, bytes);
+
+    asked[0] = asked[1];
+    asked[1] = bytes;
 
     assert_non_null(p);
     return p;
@@ -83,6 +88,9 @@ static void test_buffer(void **state)
 
     (void)state;
     assert_int_equal(end & 0xffff, 0);
+    // An address and a counter for each number that a fragment may have, of which there are 8 Mi.
+    assert_int_equal(asked[0], 64 << 20);
+    assert_int_equal(asked[1], 32 << 20);
     watch_begin(t);
     assert_int_equal(t->log, end - 65536);
     assert_int_equal(t->bodies[5], 0x5000);

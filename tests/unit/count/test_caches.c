@@ -371,8 +371,10 @@ static void test_turns(void **state)
         header.flags |= SPOOL_F_SERIALIZE;
         for (u32 i = 0; i < 2; i++)
             thread[i].sim = NULL;
+        ll_shared = 0;
         for (u32 i = 0; i < 2; i++)
             caches_thread_init(&thread[i]);
+        assert_int_equal(ll_shared, 2); // begin() has made the first one of all
         caches_turn(&thread[0]);
         caches_clear();
         assert_ptr_equal(caches_holder(), &thread[0]);

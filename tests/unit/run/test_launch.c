@@ -210,9 +210,13 @@ NOTES(dispatch_init, 'd')
 NOTES(tracer_init, 'T')
 NOTES(log_own, 'O')
 
+static int named_fd = 902; // -1: any
+static char named[64];
+
 void procnames_init(int fd, const char *name)
 {
-    assert_int_equal(fd, 902);
+    assert_true(named_fd == -1 ? fd >= 0 : fd == named_fd);
+    snprintf(named, sizeof(named), "%s", name);
     assert_true(name[0] == '.' || name[0] == '/');
 }
 
@@ -325,7 +329,7 @@ static bool steady;
 
 u64 identity_of(const struct elf_file *of, const struct elf_image *image)
 {
-    assert_int_equal(of->fd, 902);
+    assert_true(named_fd == -1 || of->fd == named_fd);
     assert_int_equal(image->entry, images[0].entry);
     return 77;
 }
@@ -603,6 +607,29 @@ static void test_other_ways(void **state)
     assert_int_equal(sys_fcntl(903, F_GETFD, 0), -EBADF);
 }
 
+// By whose name a file is executed that no exec has opened: by that which the program was given, if
+// it has a slash, and else by the path where it was found.
+static void test_execfn(void **state)
+{
+    static const char *const given[] = { "./mine", "prog", "/usr/mine" };
+    static const char *const used[] = { "./mine", "/bin/true", "/usr/mine" };
+
+    named_fd = -1;
+    for (u32 i = 0; i < ARRAY_SIZE(given); i++) {
+        setup(state);
+        push_stack("name", "901");
+        stack[3] = (u64)given[i];
+        assert_int_equal(launch(), 1);
+        assert_string_equal(named, used[i]);
+        assert_string_equal((char *)aux(AT_EXECFN), used[i]);
+    }
+    named_fd = 902;
+    setup(state);
+    push_stack("./prog", "901,902");
+    assert_int_equal(launch(), 1);
+    assert_string_equal(named, "./prog");
+}
+
 // The name that ps shows: 15 characters of the file's.
 static void test_name(void **state)
 {
@@ -629,10 +656,14 @@ static void test_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_stack, setup),   cmocka_unit_test_setup(test_vector, setup),
-        cmocka_unit_test_setup(test_options, setup), cmocka_unit_test_setup(test_cache, setup),
+        cmocka_unit_test_setup(test_stack, setup),
+        cmocka_unit_test_setup(test_vector, setup),
+        cmocka_unit_test_setup(test_options, setup),
+        cmocka_unit_test_setup(test_cache, setup),
         cmocka_unit_test(test_refused),
-        cmocka_unit_test_setup(test_native, setup),  cmocka_unit_test_setup(test_other_ways, setup),
+        cmocka_unit_test_setup(test_native, setup),
+        cmocka_unit_test_setup(test_other_ways, setup),
+        cmocka_unit_test_setup(test_execfn, setup),
         cmocka_unit_test_setup(test_name, setup),
     };
 

@@ -103,6 +103,13 @@ static void descriptors(void **state)
     assert_int_equal(fcntl(log_fd, F_GETFD), -1);
     assert_int_equal(fcntl(engine_log_fd, F_GETFD), FD_CLOEXEC);
     assert_int_equal(fds_evict(5), 0);
+
+    // It is not opened anew while it is there, be its name another file's or none by now.
+    u32 name = spool->s_spool;
+    spool->s_spool = 0;
+    assert_int_equal(spooler_fd(), fds_spool());
+    spool->s_spool = name;
+    assert_int_equal(spooler_fd(), fds_spool());
 }
 
 // A log of the program's own is moved, too, and its old number is the program's again.
