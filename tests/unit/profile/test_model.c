@@ -347,7 +347,7 @@ static void test_parts(void **state)
     quern_profile_add_desc(p, "L", "");
     assert_int_equal(quern_profile_begin_part(p), 0);
     quern_profile_set_thread(p, 3);
-    quern_profile_set_part(p, 0);
+    quern_profile_set_part(p, 7);
     quern_profile_set_creator(p, "me");
     assert_int_equal(quern_profile_part(p, 0, &part), 0);
     assert_string_equal(part.cmd, "two");
@@ -358,7 +358,7 @@ static void test_parts(void **state)
     assert_int_equal(quern_profile_part(p, 1, &part), 0);
     assert_null(part.cmd);
     assert_string_equal(part.creator, "me");
-    assert_true(part.has_thread && part.thread == 3 && part.has_part && part.part == 0);
+    assert_true(part.has_thread && part.thread == 3 && part.has_part && part.part == 7);
     assert_false(part.has_pid);
     assert_int_equal(quern_profile_part(p, 2, &part), -ENOENT);
     quern_profile_clear_desc(p); // of the last part, which has none
