@@ -63,6 +63,19 @@ least greatest  mean over mean  file:function (least in < greatest in)
     same "$(table)" "$three"
 }
 
+@test "calls cost nothing of their own" {
+    local head='version: 1\nevents: Ir\nfl=a\nfn=f\n'
+    printf "${head}1 60\ncfn=g\ncalls=1 1\n1 1000\nfn=g\n1 40\ntotals: 100\n" > one
+    printf "${head}1 80\ncfn=g\ncalls=1 1\n1 5000\nfn=g\n1 20\ntotals: 100\n" > two
+    quern annotate --by-part --auto=no one two
+    # 140 / 2 = 70, and 80 is 14.3 % more; 60 / 2 = 30.
+    same "$(table)" "Ir in each of 2 parts
+least greatest  mean over mean  file:function (least in < greatest in)
+  100      100 100.0     +0.0%  PROGRAM TOTALS
+   60       80  70.0    +14.3%  a:f (one < two)
+   20       40  30.0    +33.3%  a:g (two < one)"
+}
+
 @test "--sort chooses the event; what all parts have alike names none" {
     quern merge --parts=yes -o all rank.0 rank.2
     quern annotate --by-part --sort=Dr:100 --auto=no all

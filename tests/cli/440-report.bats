@@ -57,6 +57,15 @@ quern: sought below b
 quern: sought below c, those of the base"
 }
 
+@test "a series: what is shown without a script is the sum of its runs" {
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a.c' 'fn=f' '1 60' 'totals: 60' > one
+    printf '%s\n' 'version: 1' 'events: Ir' 'fl=a.c' 'fn=f' '1 70' 'fn=g' '2 5' 'totals: 75' > two
+    quern report --series -o out.html one two
+    [ "$status" = 0 ]
+    # 60 and 75
+    same "$(grep -c '<td class=name><bdi>Ir</bdi><td>135$' out.html)" 1
+}
+
 @test "--empty: where the page is written" {
     quern report --empty
     case $messages in
