@@ -142,9 +142,12 @@ static void step(struct thread *t)
     if (emulate_insn(t))
         return;
     safe_read(&insn, t->pc, sizeof(insn));
-    if (insn != INT80)
-        handler_step(t);
-    int80_call(t);
+    if (insn == INT80) {
+        int80_call(t);
+        return;
+    }
+    spool->n_stepped++;
+    handler_step(t);
 }
 
 // The call that the block ends in is not made now: the block is left before it.
@@ -235,7 +238,6 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             t->step_counter = counter;
             t->step_block = block;
             calls_corrected(t, block, 1, 1);
-            spool->n_stepped++;
             step(t);
             from = NULL;
             indirect = false;

@@ -9,6 +9,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/count/ticks.h"
+#include "engine/signal/frame.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/selector.h"
 #include "engine/x86/decode.h"
@@ -193,6 +194,134 @@ static bool is_selector(const struct insn *in)
            (op[0] == 0x0f && op[1] == 0xa9);
 }
 
+// ---- Branches that name the code segment ----
+//
+// Those into the 64-bit segment that the client is in, and iret into its stack segment besides,
+// are done here. Whatever else they name, and what would fault, is the processor's: nothing has
+// changed then but memory below the stack pointer, to what the processor writes there, too.
+
+#define FLAG_IF       0x200ul
+#define FLAG_IOPL     0x3000ul
+#define FLAG_NT       0x4000ul
+#define FLAG_ID       0x200000ul
+#define FLAG_ONE      2ul // always set
+#define FLAGS_OF_IRET (FLAGS_ARITH | FLAG_DF | FLAG_AC | FLAG_ID)
+
+static u16 code_segment(void)
+{
+    u32 cs;
+
+    __asm__("mov %%cs, %0" : "=r"(cs));
+    return (u16)cs;
+}
+
+// The client's: what runs in the engine does not change it.
+static u16 stack_segment(void)
+{
+    u32 ss;
+
+    __asm__ volatile("mov %%ss, %0" : "=r"(ss));
+    return (u16)ss;
+}
+
+static bool is_here(u64 selector, u64 target)
+{
+    return (u16)selector == CS_USER64 && code_segment() == CS_USER64 && target < cpu_task_size();
+}
+
+// n words of `size` bytes, 4 or 8.
+static bool far_read(u64 *word, u64 at, u32 n, u32 size)
+{
+    u32 half[10];
+
+    if (safe_read(half, at, (u64)n * size))
+        return false;
+    for (u32 i = 0; i < n; i++)
+        word[i] = size == 4 ? half[i] : (u64)half[2 * i + 1] << 32 | half[2 * i];
+    return true;
+}
+
+static bool far_return(struct thread *t, const u8 *op, u32 size)
+{
+    u64 word[2];
+    u16 more = 0;
+
+    if (!far_read(word, t->regs[R_RSP], 2, size) || !is_here(word[1], word[0]))
+        return false;
+    if (op[0] == 0xca)
+        memcpy(&more, op + 1, sizeof(more));
+    t->regs[R_RSP] += 2 * size + more;
+    t->pc = word[0];
+    return true;
+}
+
+static bool interrupt_return(struct thread *t, u32 size)
+{
+    u64 word[5]; // rip, cs, rflags, rsp, ss
+
+    if ((t->rflags & FLAG_NT) || !far_read(word, t->regs[R_RSP], 5, size) ||
+        !is_here(word[1], word[0]) || (u16)word[4] != FRAME_SS || stack_segment() != FRAME_SS ||
+        (word[2] & ~(FLAGS_OF_IRET | FLAG_IF | FLAG_IOPL | FLAG_ONE)))
+        return false;
+    t->rflags = (t->rflags & ~FLAGS_OF_IRET) | (word[2] & FLAGS_OF_IRET);
+    t->regs[R_RSP] = word[3];
+    t->pc = word[0];
+    return true;
+}
+
+// AMD's processors know no offsets of 64 bits; what lies above the selector in a word of 32 bits is
+// said for none of Intel's.
+static bool far_branch(struct thread *t, const struct insn *in, u32 size)
+{
+    bool is_call = (in->bytes[in->modrm_off] >> 3 & 7) == 3;
+    u64 target = 0, back[2] = { in->pc + in->len, CS_USER64 };
+    u32 half[2] = { (u32)back[0], CS_USER64 };
+    u8 pointer[10];
+    u16 selector;
+
+    if ((in->flags & (INSN_F_SEG_FS | INSN_F_SEG_GS)) || (size == 8 && cpu.amd) ||
+        safe_read(pointer, operand(t, in), size + sizeof(selector)))
+        return false;
+    memcpy(&target, pointer, size);
+    memcpy(&selector, pointer + size, sizeof(selector));
+    if (!is_here(selector, target))
+        return false;
+    if (is_call) {
+        if ((size == 4 && !cpu.amd) ||
+            safe_write(t->regs[R_RSP] - 2 * size, size == 4 ? (void *)half : back, 2 * size))
+            return false;
+        t->regs[R_RSP] -= 2 * size;
+    }
+    t->pc = target;
+    return true;
+}
+
+static bool do_far(struct thread *t, const struct insn *in)
+{
+    const u8 *op = in->bytes + in->prefix_len;
+    u32 size = rex_of(in) & 8 ? 8 : 4;
+
+    if ((t->rflags & FLAG_AC) || has_prefix(in, 0x66))
+        return false;
+    switch (op[0]) {
+    case 0xca:
+    case 0xcb: return far_return(t, op, size);
+    case 0xcf: return interrupt_return(t, size);
+    default: return far_branch(t, in, size);
+    }
+}
+
+static bool is_far(const struct insn *in)
+{
+    const u8 *op = in->bytes + in->prefix_len;
+    u32 reg = op[1] >> 3 & 7;
+
+    if (in->encoding != INSN_LEGACY)
+        return false;
+    return op[0] == 0xca || op[0] == 0xcb || op[0] == 0xcf ||
+           (op[0] == 0xff && (in->flags & INSN_F_MEM) && (reg == 3 || reg == 5));
+}
+
 bool emulate_insn(struct thread *t)
 {
     u8 code[16];
@@ -204,9 +333,14 @@ bool emulate_insn(struct thread *t)
     len = decode_insn(&in, t->pc, code, (u32)got, false);
     if (len <= 0 || in.kind != INSN_STEP)
         return false;
-    if (!(is_selector(&in) ? do_selector(t, &in) : is_emulated(&in) && execute(t, &in)))
-        return false;
-    t->pc += (u64)len;
+    if (is_far(&in)) {
+        if (!do_far(t, &in))
+            return false;
+    } else {
+        if (!(is_selector(&in) ? do_selector(t, &in) : is_emulated(&in) && execute(t, &in)))
+            return false;
+        t->pc += (u64)len;
+    }
     t->rflags &= ~FLAG_RF;
     return true;
 }

@@ -46,8 +46,34 @@ u64 ticks_random(struct thread *of)
 static u64 read_at;
 static u16 there; // what is read; 0: nothing can be
 
+// What branches that name a code segment read and write: the memory from FAR_AT on.
+#define FAR_AT 0x7000ul
+
+static u8 far_memory[64];
+static bool far_readable, far_writable;
+
+static bool in_far(u64 addr, u64 n)
+{
+    return addr >= FAR_AT && addr + n <= FAR_AT + sizeof(far_memory);
+}
+
+int safe_write(u64 to, const void *from, u64 n)
+{
+    assert_true(in_far(to, n));
+    if (!far_writable)
+        return -EFAULT;
+    memcpy(far_memory + (to - FAR_AT), from, n);
+    return 0;
+}
+
 int safe_read(void *to, u64 from, u64 n)
 {
+    if (in_far(from, n)) {
+        if (!far_readable)
+            return -EFAULT;
+        memcpy(to, far_memory + (from - FAR_AT), n);
+        return 0;
+    }
     assert_int_equal(n, 2);
     read_at = from;
     if (!there)
@@ -259,9 +285,168 @@ static void test_selector_read(void **state)
     assert_false(RUN("\x0f\xa8")); // push
 }
 
+// ---- Branches that name the code segment ----
+
+#define USER64     0x33
+#define IRET_FLAGS (FLAGS_INITIAL | FLAG_DF | FLAG_AC | 0x200000 | FLAG_CF | FLAG_OF)
+
+static int setup_far(void **state)
+{
+    memset(far_memory, 0, sizeof(far_memory));
+    far_readable = far_writable = true;
+    cpu.amd = false;
+    t->regs[R_RSP] = FAR_AT + 16;
+    return setup(state);
+}
+
+// A far return, jump, call or iret: done (it went to `target`), or left to the processor with
+// nothing changed.
+static bool goes(const char *bytes, u32 n, u64 target, u64 sp)
+{
+    u64 before[16], flags = FLAGS_INITIAL | FLAG_RF | FLAG_ZF;
+    bool done;
+
+    memset(code, 0x90, sizeof(code));
+    memcpy(code, bytes, n);
+    memcpy(before, t->regs, sizeof(before));
+    t->pc = 0x401000;
+    t->rflags |= flags;
+    flags = t->rflags;
+    done = emulate_insn(t);
+    if (done) {
+        assert_true(t->pc == target);
+        assert_true(t->regs[R_RSP] == sp);
+        before[R_RSP] = sp;
+        assert_false(t->rflags & FLAG_RF);
+    } else {
+        assert_int_equal(t->pc, 0x401000);
+        assert_true(t->rflags == flags);
+    }
+    assert_memory_equal(before, t->regs, sizeof(before));
+    t->regs[R_RSP] = FAR_AT + 16;
+    return done;
+}
+
+#define GOES(bytes, target, sp) goes(bytes, sizeof(bytes) - 1, target, sp)
+
+static void put_words(u64 at, u32 size, const u64 *word, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        memcpy(far_memory + (at - FAR_AT) + i * size, word + i, size);
+}
+
+#define PUT(at, size, ...)                            \
+    put_words(at, size, (const u64[]){ __VA_ARGS__ }, \
+              sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64))
+
+static void test_far_return(void **state)
+{
+    static const u64 refused[] = { 0, 3, 0x23, 0x2b, 0x30, 0x32, 0x37, 0x1233 };
+
+    (void)state;
+    t->rflags = 0;
+    t->regs[R_RSP] = FAR_AT + 16;
+    PUT(FAR_AT + 16, 8, 0x7f1234567890, 0xabcdef0000000000 | USER64); // only 16 bits of it count
+    assert_true(GOES("\x48\xcb", 0x7f1234567890, FAR_AT + 32));
+    assert_true(t->rflags == (FLAGS_INITIAL | FLAG_ZF)); // as they were
+    assert_true(GOES("\x48\xca\xf0\xff", 0x7f1234567890, FAR_AT + 32 + 0xfff0));
+    assert_false(GOES("\xcb", 0, 0)); // of 32 bits: its selector is in the other half
+    PUT(FAR_AT + 16, 4, 0x89abcdef, USER64);
+    assert_true(GOES("\xcb", 0x89abcdef, FAR_AT + 24));
+    assert_true(GOES("\xca\x08\x00", 0x89abcdef, FAR_AT + 32));
+    assert_false(GOES("\x66\xcb", 0, 0));
+    PUT(FAR_AT + 16, 8, cpu_task_size(), USER64); // and what is not canonical
+    assert_false(GOES("\x48\xcb", 0, 0));
+    PUT(FAR_AT + 16, 8, cpu_task_size() - 1, USER64);
+    assert_true(GOES("\x48\xcb", cpu_task_size() - 1, FAR_AT + 32));
+    for (u32 i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+        PUT(FAR_AT + 16, 8, 0x402000, refused[i]);
+        assert_false(GOES("\x48\xcb", 0, 0));
+    }
+    PUT(FAR_AT + 16, 8, 0x402000, USER64);
+    t->rflags |= FLAG_AC; // the stack may not be aligned
+    assert_false(GOES("\x48\xcb", 0, 0));
+    t->rflags = 0;
+    far_readable = false;
+    assert_false(GOES("\x48\xcb", 0, 0));
+}
+
+static void test_interrupt_return(void **state)
+{
+    static const u64 not_here[] = {
+        FLAG_TF, 0x4000, FLAG_RF, 0x20000, 0x80000, 0x100000, 1ul << 32
+    };
+
+    (void)state;
+    t->rflags = 0;
+    t->regs[R_RSP] = FAR_AT + 16;
+    PUT(FAR_AT + 16, 8, 0x402000, USER64, IRET_FLAGS, 0x8001, 0x2b);
+    assert_true(GOES("\x48\xcf", 0x402000, 0x8001));
+    assert_true(t->rflags == IRET_FLAGS); // without FLAG_ZF
+    assert_false(GOES("\x48\xcf", 0, 0)); // checks of alignment are on
+    t->rflags = 0;
+    PUT(FAR_AT + 16, 8, 0x402000, USER64, 0x3000, 0x8001, 0x2b); // not the program's to change
+    assert_true(GOES("\x48\xcf", 0x402000, 0x8001));
+    assert_true(t->rflags == FLAGS_INITIAL);
+    for (u32 i = 0; i < sizeof(not_here) / sizeof(*not_here); i++) {
+        PUT(FAR_AT + 16, 8, 0x402000, USER64, FLAGS_INITIAL | not_here[i], 0x8001, 0x2b);
+        assert_false(GOES("\x48\xcf", 0, 0));
+    }
+    PUT(FAR_AT + 16, 8, 0x402000, USER64, FLAGS_INITIAL, 0x8001, 0x23);
+    assert_false(GOES("\x48\xcf", 0, 0));
+    PUT(FAR_AT + 16, 8, 0x402000, 0x23, FLAGS_INITIAL, 0x8001, 0x2b);
+    assert_false(GOES("\x48\xcf", 0, 0));
+    PUT(FAR_AT + 16, 8, 0x402000, USER64, FLAGS_INITIAL, 0x8001, 0x2b);
+    t->rflags = 0x4000; // a nested task: a fault
+    assert_false(GOES("\x48\xcf", 0, 0));
+    t->rflags = 0;
+    PUT(FAR_AT + 16, 4, 0x402000, USER64, FLAGS_INITIAL, 0x80000001, 0x2b);
+    assert_true(GOES("\xcf", 0x402000, 0x80000001));
+    assert_false(GOES("\x66\xcf", 0, 0));
+}
+
+static void test_far_branch(void **state)
+{
+    u64 word;
+
+    (void)state;
+    t->rflags = 0;
+    t->regs[R_RSP] = FAR_AT + 16;
+    t->regs[R_RDI] = FAR_AT + 40;
+    PUT(FAR_AT + 40, 8, 0x7f1234567890, USER64);
+    assert_true(GOES("\x48\xff\x2f", 0x7f1234567890, FAR_AT + 16)); // ljmp [rdi]
+    assert_true(GOES("\x48\xff\x1f", 0x7f1234567890, FAR_AT));      // lcall [rdi]
+    memcpy(&word, far_memory, 8);
+    assert_int_equal(word, 0x401003);
+    memcpy(&word, far_memory + 8, 8);
+    assert_int_equal(word, USER64);
+    cpu.amd = true; // m16:32, in spite of REX.W: not ours
+    assert_false(GOES("\x48\xff\x2f", 0, 0));
+    assert_false(GOES("\x48\xff\x1f", 0, 0));
+    PUT(FAR_AT + 40, 4, 0x89abcdef, USER64);
+    assert_true(GOES("\xff\x2f", 0x89abcdef, FAR_AT + 16));
+    assert_true(GOES("\xff\x1f", 0x89abcdef, FAR_AT + 8));
+    memcpy(&word, far_memory + 8, 8);
+    assert_true(word == ((u64)USER64 << 32 | 0x401002));
+    cpu.amd = false;
+    assert_true(GOES("\xff\x2f", 0x89abcdef, FAR_AT + 16));
+    assert_false(GOES("\xff\x1f", 0, 0)); // what lies above the selector, each decides for itself
+    assert_false(GOES("\x64\xff\x2f", 0, 0));
+    assert_false(GOES("\x66\xff\x2f", 0, 0));
+    PUT(FAR_AT + 40, 4, 0x402000, 0x23);
+    assert_false(GOES("\xff\x2f", 0, 0));
+    PUT(FAR_AT + 40, 8, 0x402000, USER64);
+    far_writable = false;
+    assert_false(GOES("\x48\xff\x1f", 0, 0));
+    assert_true(GOES("\x48\xff\x2f", 0x402000, FAR_AT + 16));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_far_return, setup_far),
+        cmocka_unit_test_setup(test_interrupt_return, setup_far),
+        cmocka_unit_test_setup(test_far_branch, setup_far),
         cmocka_unit_test_setup(test_selector_loaded, setup),
         cmocka_unit_test_setup(test_selector_read, setup),
         cmocka_unit_test_setup(test_nothing, setup),
