@@ -34,9 +34,9 @@ void calls_look(void)
 {
     static u64 maps;
 
-    if (spool->maps_used == maps)
+    if (spooler_maps_named == maps)
         return;
-    maps = spool->maps_used;
+    maps = spooler_maps_named;
     for (u32 i = 0; i < CALLS_KNOWN; i++)
         calls_known[i] = 0;
 }

@@ -61,11 +61,11 @@ static struct places {
         u32 node;
     } * slot;
     u32 size, used;
-    u64 maps; // modules that they are of
+    u64 maps; // spooler_maps_named then
 } places, starts;
 
 // The same of addresses that were asked for last, by their lowest bits and without a lock: the rest
-// of the address, the number of modules, and the number as above.
+// of the address, spooler_maps_named, and the number as above.
 #define NEAR_SLOTS 0x10000
 #define NEAR_NODE  0xfffffu
 #define NEAR_MAPS  0x1fffu
@@ -188,7 +188,7 @@ static struct node *node_at(u64 addr, u32 *number)
 {
     u64 at = __atomic_load_n(&places_near[addr % NEAR_SLOTS], __ATOMIC_ACQUIRE);
 
-    if (at && (at & ~(u64)NEAR_NODE) == near_key(addr, spool->maps_used) && addr >> 47 == 0) {
+    if (at && (at & ~(u64)NEAR_NODE) == near_key(addr, spooler_maps_named) && addr >> 47 == 0) {
         *number = (u32)(at & NEAR_NODE) - 1;
         return &nodes[*number];
     }
@@ -201,9 +201,9 @@ static struct node *node_slow(u64 addr, u32 *number)
     struct node *n;
 
     lock_take(&lock);
-    if (!places.size || places.maps != spool->maps_used) { // others may lie where some did
+    if (!places.size || places.maps != spooler_maps_named) { // others may lie where some did
         places_clear(&places, 1024);
-        places.maps = spool->maps_used;
+        places.maps = spooler_maps_named;
         for (u32 i = 0; i < NEAR_SLOTS; i++)
             __atomic_store_n(&places_near[i], 0, __ATOMIC_RELAXED);
     }
@@ -390,7 +390,7 @@ static const struct known *known_find(const u64 *counters, u64 site, u64 target,
 
     for (; k; k = k->next)
         if (k->site == site && k->target == target && k->from == from &&
-            k->maps == (u32)spool->maps_used &&
+            k->maps == (u32)spooler_maps_named &&
             (k->hidden || k->level == level_of(counters, k->depth, k->recs, k->same)))
             break;
     return k;
@@ -400,7 +400,7 @@ static void known_add(struct known *k)
 {
     struct known *mine = heap_alloc(sizeof(*mine)), **at;
 
-    k->maps = (u32)spool->maps_used;
+    k->maps = (u32)spooler_maps_named;
     at = &known[hash_of(k->site, k->target, k->from)];
     lock_take(&lock);
     k->next = *at;

@@ -214,32 +214,78 @@ u32 spooler_text(const char *s)
     return found;
 }
 
+// Records of mappings by what they say, so that what is mapped again and again has one: of each place
+// the last, plus one, and of each record the one before it there.
+static u32 maps_last[4096], maps_before[SPOOL_MAPS_MAX]; // @guarded(spool_lock)
+
+u64 spooler_maps_named;
+
+static u32 *maps_place(const struct spool_map *m)
+{
+    u64 h = (m->start ^ m->ino << 24 ^ m->end << 7) * 0x9e3779b97f4a7c15ul;
+
+    return &maps_last[h >> 52];
+}
+
+// A trace of references tells mappings in the order of their records: none may lie there since.
+static bool is_last(u32 index)
+{
+    const struct spool_map *m = spooler_map_at(index);
+
+    for (u32 i = index + 1; i < spool->maps_used; i++)
+        if (spooler_map_at(i)->start < m->end && m->start < spooler_map_at(i)->end)
+            return false;
+    return true;
+}
+
+// The record that says the same, plus one. @holds(spool_lock)
+static u32 maps_find(const struct spool_map *like)
+{
+    u32 at = *maps_place(like);
+
+    while (at && memcmp(spooler_map_at(at - 1), like, sizeof(*like)) != 0)
+        at = maps_before[at - 1];
+    return at && (!spool->s_trace || is_last(at - 1)) ? at : 0;
+}
+
+// @holds(spool_lock)
+static u32 maps_append(const struct spool_map *m)
+{
+    u64 index = spool->maps_used;
+    u32 *last = maps_place(m);
+
+    if (area_reach(&spooler_areas[AREA_MAPS], (index + 1) * sizeof(*m))) {
+        if (!index)
+            engine_die("no memory for the spool's first mapping");
+        return (u32)index - 1;
+    }
+    *(struct spool_map *)spooler_at(SPOOL_MAPS_OFF + index * sizeof(*m)) = *m;
+    __atomic_store_n(&spool->maps_used, index + 1, __ATOMIC_RELEASE);
+    maps_before[index] = *last;
+    *last = (u32)index + 1;
+    return (u32)index;
+}
+
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
                        u32 flags, u64 mtime, u64 ctime)
 {
-    u32 text = spooler_text(path);
+    struct spool_map m = { .start = start,
+                           .end = end,
+                           .offset = offset,
+                           .dev = dev,
+                           .ino = ino,
+                           .path = spooler_text(path),
+                           .flags = flags,
+                           .mtime = mtime,
+                           .ctime = ctime };
+    u32 index;
 
     lock_take(&spool_lock);
-    u64 index = spool->maps_used;
-    if (area_reach(&spooler_areas[AREA_MAPS], (index + 1) * sizeof(struct spool_map)) == 0) {
-        struct spool_map *m = spooler_at(SPOOL_MAPS_OFF);
-        m[index] = (struct spool_map){ .start = start,
-                                       .end = end,
-                                       .offset = offset,
-                                       .dev = dev,
-                                       .ino = ino,
-                                       .path = text,
-                                       .flags = flags,
-                                       .mtime = mtime,
-                                       .ctime = ctime };
-        __atomic_store_n(&spool->maps_used, index + 1, __ATOMIC_RELEASE);
-    } else if (index) {
-        index--;
-    } else {
-        engine_die("no memory for the spool's first mapping");
-    }
+    index = maps_find(&m);
+    index = index ? index - 1 : maps_append(&m);
+    __atomic_store_n(&spooler_maps_named, spooler_maps_named + 1, __ATOMIC_RELEASE);
     lock_drop(&spool_lock);
-    return (u32)index;
+    return index;
 }
 
 const struct spool_map *spooler_map_at(u32 index)

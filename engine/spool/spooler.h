@@ -31,10 +31,13 @@ const char *spooler_string(u32 offset);
 // the area is full.
 u32 spooler_text(const char *s);
 
-// Appends a mapping; its index. The last index again when the area is full.
+// Appends a mapping, or finds the record that says the same; its index. The last index again when
+// the area is full.
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *path,
                        u32 flags, u64 mtime, u64 ctime);
 const struct spool_map *spooler_map_at(u32 index);
+// How often that was called: others may lie now where some did.
+extern u64 spooler_maps_named;
 
 // Appends a block with its n instructions and gives it n_counters counters, the first one's index
 // in *first_counter. The counters are mapped for every thread when this returns. Dies when the

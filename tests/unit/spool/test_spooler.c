@@ -380,6 +380,45 @@ static void mapping_at(void **state)
     assert_int_equal(spooler_map_at(second)->flags, SPOOL_MAP_VDSO);
 }
 
+// What is mapped again and again, alone or two files by turns, has one record each; whatever is
+// not the same in it makes another one. Each time counts as a change.
+static void mapped_again(void **state)
+{
+    const char *of = "/lib/again.so";
+    u32 index[2] = { spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6),
+                     spooler_map_record(0xa000, 0xb000, 1, 2, 4, "/lib/z.so", 0, 5, 6) };
+    u64 used = spool->maps_used, named = spooler_maps_named;
+
+    (void)state;
+    assert_int_equal(index[1], index[0] + 1);
+    for (u32 i = 0; i < 200000; i++) {
+        u32 got = i & 1 ? spooler_map_record(0xa000, 0xb000, 1, 2, 4, "/lib/z.so", 0, 5, 6)
+                        : spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6);
+
+        if (got != index[i & 1])
+            fail();
+    }
+    assert_int_equal(spool->maps_used, used);
+    assert_int_equal(spooler_maps_named, named + 200000);
+    spooler_map_record(0xa000, 0xd000, 1, 2, 3, of, 0, 5, 6);
+    spooler_map_record(0x9000, 0xc000, 1, 2, 3, of, 0, 5, 6);
+    spooler_map_record(0xa000, 0xc000, 0, 2, 3, of, 0, 5, 6);
+    spooler_map_record(0xa000, 0xc000, 1, 1, 3, of, 0, 5, 6);
+    spooler_map_record(0xa000, 0xc000, 1, 2, 9, of, 0, 5, 6);
+    spooler_map_record(0xa000, 0xc000, 1, 2, 3, "/lib/other.so", 0, 5, 6);
+    spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, SPOOL_MAP_DELETED, 5, 6);
+    spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 4, 6);
+    spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 7);
+    assert_int_equal(spool->maps_used, used + 9);
+    // In a trace of references what comes last is what lies there.
+    spool->s_trace = 1;
+    assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
+    assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
+    assert_int_equal(spooler_map_record(0xc000, 0xd000, 1, 2, 3, of, 0, 5, 6), used + 10);
+    assert_int_equal(spooler_map_record(0xa000, 0xc000, 1, 2, 3, of, 0, 5, 6), used + 9);
+    spool->s_trace = 0;
+}
+
 // One record for each pair, however often; pairs whose places in the cache meet may have several,
 // which add up.
 static void partials(void **state)
@@ -679,8 +718,9 @@ int main(void)
         cmocka_unit_test(mappings),        cmocka_unit_test(blocks),
         cmocka_unit_test(partials),        cmocka_unit_test(forked),
         cmocka_unit_test(file_size_limit), cmocka_unit_test(taken),
-        cmocka_unit_test(mapping_at),      cmocka_unit_test(for_exec),
-        cmocka_unit_test(stacks),          cmocka_unit_test(full),
+        cmocka_unit_test(mapping_at),      cmocka_unit_test(mapped_again),
+        cmocka_unit_test(for_exec),        cmocka_unit_test(stacks),
+        cmocka_unit_test(full),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c", tests, start, finish);
