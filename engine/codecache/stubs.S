@@ -198,7 +198,9 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
 2:  push qword ptr gs:[TH_RFLAGS]
     popfq
     jmp stubs_syscall_slow
-3:  cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_FD
+3:  cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_FDS
+    ja 6f
+    cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_FD
     jb 2b
     // arguments that may be descriptors of the engine's: syscalls/descriptors.c knows them
     movabs rcx, offset fds_window
@@ -216,6 +218,82 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
     cmp edi, [rcx + 4]
     jbe 2b
     jmp 1b
+6:  mov gs:[TH_REGS + 0x00], rax
+    mov gs:[TH_REGS + 0x10], rdx
+    mov gs:[TH_REGS + 0x40], r8
+    mov gs:[TH_REGS + 0x48], r9
+    mov gs:[TH_REGS + 0x50], r10
+stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_gate_look_over
+    cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_AT
+    mov r10, rsi
+    cmovb r10, rdi
+    ja 12f
+    // The name's end: words of which no byte is 0, from the aligned one that it begins in on. An
+    // aligned word lies in one page, and no check of alignment meets it.
+    movabs r8, 0x0101010101010101
+    mov r9, r8
+    shl r9, 7
+    mov rdx, r10
+    mov ecx, r10d
+    and rdx, -8
+    and ecx, 7
+    shl ecx, 3
+    mov rax, -1
+    shl rax, cl
+    not rax
+    or rax, [rdx]
+    jmp 8f
+7:  add rdx, 8
+    lea rcx, [r10 + 4096] // PATH_MAX
+    cmp rdx, rcx
+    ja stubs_gate_look_over
+    mov rax, [rdx]
+8:  mov rcx, rax
+    sub rcx, r8
+    not rax
+    and rcx, rax
+    and rcx, r9
+    jz 7b
+    bsf rcx, rcx
+    shr ecx, 3
+    add rdx, rcx
+    cmp rdx, r10
+    je 11f
+    // A link to a descriptor ends in as many digits as the lowest of the engine's has, at least;
+    // that to the program in "exe".
+    movzx eax, byte ptr [rdx - 1]
+    lea ecx, [rax - '0']
+    cmp ecx, 9
+    ja 9f
+    movabs rcx, offset fds_window
+    mov ecx, [rcx + 8]
+    sub rdx, rcx
+    movzx eax, byte ptr [rdx]
+    sub eax, '0'
+    cmp eax, 9
+    jbe stubs_gate_look_over
+    jmp 11f
+9:  cmp al, 'e'
+    jne 11f
+    cmp byte ptr [rdx - 2], 'x'
+    je stubs_gate_look_over
+11: mov rax, gs:[TH_REGS + 0x00]
+    mov rdx, gs:[TH_REGS + 0x10]
+    mov r8, gs:[TH_REGS + 0x40]
+    mov r9, gs:[TH_REGS + 0x48]
+    mov r10, gs:[TH_REGS + 0x50]
+    movabs rcx, offset fds_window
+    jmp 5b // rdi may be a name's address, and look like a descriptor: the slow way is right, too
+12: cmp qword ptr [rsi + 40], 0 // msg_controllen
+    je 11b
+stubs_gate_look_over:
+    mov rax, gs:[TH_REGS + 0x00]
+    mov rdx, gs:[TH_REGS + 0x10]
+    mov r8, gs:[TH_REGS + 0x40]
+    mov r9, gs:[TH_REGS + 0x48]
+    mov r10, gs:[TH_REGS + 0x50]
+    jmp 2b
+stubs_gate_look_end:
 stubs_gate_go:
     // the number, for handler.c: a poke that broke the call off begins it anew
     mov gs:[TH_REGS + 0x00], rax

@@ -146,8 +146,15 @@ void where_gate_state(struct thread *t, const struct host_regs *u)
     bool engine_stack = stubs_between(u->rip, STUB_GATE, STUB_GATE_GO) &&
                         u->rip != stubs_at(STUB_GATE) && u->r[R_RSP] != t->regs[R_RSP];
     u64 rcx = t->regs[R_RCX], rsp = t->regs[R_RSP], r11 = t->regs[11];
+    u64 rax = t->regs[R_RAX], rdx = t->regs[R_RDX];
+    const u64 high[] = { t->regs[8], t->regs[9], t->regs[10] };
 
     memcpy(t->regs, u->r, sizeof(t->regs));
+    if (stubs_between(u->rip, STUB_GATE_LOOK, STUB_GATE_LOOK_END)) {
+        t->regs[R_RAX] = rax;
+        t->regs[R_RDX] = rdx;
+        memcpy(&t->regs[8], high, sizeof(high));
+    }
     t->regs[R_RCX] = rcx;
     if (stubs_recording())
         t->regs[11] = r11;

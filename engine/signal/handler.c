@@ -449,8 +449,12 @@ static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k
     case WHERE_EXIT:
     case WHERE_ENTER:
     case WHERE_WATCH:
-    case WHERE_HELPER:
-    case WHERE_GATE_BEFORE: break;
+    case WHERE_HELPER: break;
+    case WHERE_GATE_BEFORE: // what the client names is not there: the kernel says so
+        if (!stubs_between(u->rip, STUB_GATE_LOOK, STUB_GATE_LOOK_OVER))
+            break;
+        uc->mc.ip = stubs_at(STUB_GATE_LOOK_OVER);
+        return;
     }
     crashed(t, info, u);
 }

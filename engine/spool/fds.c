@@ -23,12 +23,12 @@ static struct fds_saved held = {
     { { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 }, { -1, 0, 0 } }
 };
 
-u32 fds_window[2] = { ~0u, 0 };
+u32 fds_window[3] = { ~0u, 0, 1 };
 
 // Each end is written by itself: for a moment calls that do not concern us may leave the gate.
 static void make_window(void)
 {
-    u32 from = ~0u, to = 0;
+    u32 from = ~0u, to = 0, digits = 1;
 
     for (int i = 0; i < FD_COUNT; i++) {
         if (held.own[i].fd < 0)
@@ -38,6 +38,9 @@ static void make_window(void)
     }
     __atomic_store_n(&fds_window[0], from, __ATOMIC_RELAXED);
     __atomic_store_n(&fds_window[1], to, __ATOMIC_RELAXED);
+    for (u32 n = from; n >= 10; n /= 10)
+        digits++;
+    __atomic_store_n(&fds_window[2], digits, __ATOMIC_RELAXED);
 }
 
 // Lifts the limit on descriptors as far as it goes: to its hard value, or, for who may, to ours.

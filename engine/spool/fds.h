@@ -28,8 +28,8 @@ void fds_check_log(void);
 bool fds_is_ours(int fd);
 
 // The lowest and the highest of them, for the gate (stubs.S), which compares without a sign: none
-// is above the second.
-extern u32 fds_window[2];
+// is above the second. And how many digits the lowest has.
+extern u32 fds_window[3];
 
 // sys_open for the engine's own short use, also when the client has used up its descriptors.
 int fds_open(const char *path, int flags, u32 mode);

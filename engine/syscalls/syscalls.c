@@ -38,7 +38,8 @@
 #include "engine/thread/world.h"
 #include "engine/translate/timing.h"
 
-// By number: 1 leaves the fast gate. descriptors.c has further ones.
+// By number: 1 leaves the fast gate, others under a condition (thread.h). descriptors.c has further
+// ones.
 static const u8 slow_table[GATE_CALLS] = {
     // Processes and threads
     [SYS_clone] = 1,
@@ -120,16 +121,16 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_openat2] = 1,
     [SYS_creat] = 1,
     [SYS_truncate] = 1,
-    [SYS_readlink] = 1,
-    [SYS_readlinkat] = 1,
-    [SYS_stat] = 1,
-    [SYS_newfstatat] = 1,
-    [SYS_statx] = 1,
-    [SYS_lstat] = 1,
-    [SYS_access] = 1,
-    [SYS_faccessat] = 1,
-    [SYS_faccessat2] = 1,
-    [SYS_chmod] = 1,
+    [SYS_readlink] = GATE_NAME,
+    [SYS_readlinkat] = GATE_AT,
+    [SYS_stat] = GATE_NAME,
+    [SYS_newfstatat] = GATE_AT,
+    [SYS_statx] = GATE_AT,
+    [SYS_lstat] = GATE_NAME,
+    [SYS_access] = GATE_NAME,
+    [SYS_faccessat] = GATE_AT,
+    [SYS_faccessat2] = GATE_AT,
+    [SYS_chmod] = GATE_NAME,
     [SYS_open_by_handle_at] = 1,
     [SYS_close_range] = 1,
     [SYS_dup2] = 1,

@@ -111,11 +111,16 @@
 #define TH_CLIENT_SEL 0x210
 
 // What a thread's table says of a system call (TA_SLOW_TABLE): it goes straight to the kernel, it
-// does not, or it does unless rdi (or one of rdi, rsi and rdx) lies among the engine's descriptors.
-#define GATE_FAST 0
-#define GATE_SLOW 1
-#define GATE_FD   2
-#define GATE_FDS  3
+// does not, or it does unless rdi (or one of rdi, rsi and rdx) lies among the engine's descriptors;
+// unless the name at rdi, or at rsi beside a descriptor in rdi, may be one that the engine looks
+// at; unless the message at rsi has control data.
+#define GATE_FAST    0
+#define GATE_SLOW    1
+#define GATE_FD      2
+#define GATE_FDS     3
+#define GATE_NAME    4
+#define GATE_AT      5
+#define GATE_MESSAGE 6
 
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code

@@ -87,7 +87,7 @@ bool vmmap_find_code(u64 addr, struct vmmap_info *out)
     return addr >= out->start && addr < out->end;
 }
 
-u32 fds_window[2]; // the gate's
+u32 fds_window[3]; // the gate's
 
 u32 vmmap_spool_map(u64 addr)
 {
