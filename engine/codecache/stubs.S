@@ -228,6 +228,8 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     mov r10, rsi
     cmovb r10, rdi
     ja 12f
+    test r10, r10
+    jz 11f
     // The name's end: words of which no byte is 0, from the aligned one that it begins in on. An
     // aligned word lies in one page, and no check of alignment meets it.
     movabs r8, 0x0101010101010101
@@ -259,8 +261,8 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     add rdx, rcx
     cmp rdx, r10
     je 11f
-    // A link to a descriptor ends in as many digits as the lowest of the engine's has, at least;
-    // that to the program in "exe".
+    // A link to a descriptor ends in as many digits as the lowest of the engine's has, at least,
+    // and perhaps as a folder's name ends; that to the program in "exe".
     movzx eax, byte ptr [rdx - 1]
     lea ecx, [rax - '0']
     cmp ecx, 9
@@ -273,7 +275,11 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     cmp eax, 9
     jbe stubs_gate_look_over
     jmp 11f
-9:  cmp al, 'e'
+9:  cmp al, '/'
+    je stubs_gate_look_over
+    cmp al, '.'
+    je stubs_gate_look_over
+    cmp al, 'e'
     jne 11f
     cmp byte ptr [rdx - 2], 'x'
     je stubs_gate_look_over

@@ -58,7 +58,8 @@ static const u8 fd_arguments[GATE_CALLS] = {
     [SYS_landlock_restrict_self] = FD(0), [SYS_cachestat] = FD(0), [SYS_setxattrat] = FD(0),
     [SYS_getxattrat] = FD(0), [SYS_listxattrat] = FD(0), [SYS_removexattrat] = FD(0),
     [SYS_open_tree_attr] = FD(0), [SYS_file_getattr] = FD(0), [SYS_file_setattr] = FD(0),
-    [SYS_waitid] = FD(1), // with P_PIDFD alone
+    [SYS_waitid] = FD(1),         // with P_PIDFD alone
+    [SYS_kcmp] = FD(3) | FD(4),   // of the process itself
 };
 // clang-format on
 
@@ -98,20 +99,37 @@ static bool is_absolute(u64 path)
     return safe_read(&first, path, 1) == 0 && first == '/';
 }
 
+#define KCMP_FILE      0
+#define KCMP_EPOLL_TFD 7
+
+// Whether two descriptors are of one open file: each is the process's that is named beside them.
+static u32 compared(const u64 args[6])
+{
+    s32 self = sys_getpid();
+    u32 which = 0;
+
+    if ((u32)args[2] == KCMP_FILE || (u32)args[2] == KCMP_EPOLL_TFD)
+        which |= (s32)args[0] == self ? FD(3) : 0;
+    if ((u32)args[2] == KCMP_FILE)
+        which |= (s32)args[1] == self ? FD(4) : 0;
+    return which;
+}
+
 // Which of the call's arguments are descriptors.
-static u32 arguments(const u64 *r, u32 nr)
+static u32 arguments(const u64 args[6], u32 nr)
 {
     switch (nr) {
-    case SYS_mmap: return r[10] & MAP_ANONYMOUS ? 0 : FD(4);
-    case SYS_waitid: return (u32)r[R_RDI] == P_PIDFD ? FD(1) : 0;
-    case SYS_ioctl: return (u32)r[R_RSI] == FICLONE ? FD(0) | FD(2) : FD(0);
+    case SYS_mmap: return args[3] & MAP_ANONYMOUS ? 0 : FD(4);
+    case SYS_waitid: return (u32)args[0] == P_PIDFD ? FD(1) : 0;
+    case SYS_ioctl: return (u32)args[1] == FICLONE ? FD(0) | FD(2) : FD(0);
+    case SYS_kcmp: return compared(args);
     case SYS_openat:
     case SYS_openat2:
     case SYS_newfstatat:
     case SYS_statx:
     case SYS_readlinkat:
-    case SYS_execveat: return is_absolute(r[R_RSI]) ? 0 : FD(0);
-    default: return fd_arguments[nr];
+    case SYS_execveat: return is_absolute(args[1]) ? 0 : FD(0);
+    default: return nr < GATE_CALLS ? fd_arguments[nr] : 0;
     }
 }
 
@@ -127,20 +145,17 @@ static bool may_be_ours(const u64 args[6])
     return any;
 }
 
-static bool replace(const u64 *r, u32 nr, u64 args[6])
+u32 descriptors_ours(u32 nr, const u64 args[6])
 {
-    u32 which;
-    bool any = false;
+    u32 which, ours = 0;
 
     if (!may_be_ours(args))
-        return false;
-    which = arguments(r, nr);
+        return 0;
+    which = arguments(args, nr);
     for (u32 i = 0; i < 6; i++)
-        if (which & FD(i) && fds_is_ours((int)args[i])) {
-            args[i] = CLOSED;
-            any = true;
-        }
-    return any;
+        if (which & FD(i) && fds_is_ours((int)args[i]))
+            ours |= FD(i);
+    return ours;
 }
 
 // ---- Structures ----
@@ -180,38 +195,41 @@ static bool poll_names_ours(u64 at, u64 n)
     return false;
 }
 
-// A closed descriptor among them is news: the call does not wait.
-static bool client_poll(struct thread *t)
+bool descriptors_poll(u64 at, u64 n, long *ret)
 {
-    u64 at = t->regs[R_RDI], n = (u32)t->regs[R_RSI];
-    long ret, silent;
+    long silent;
 
     if (!poll_names_ours(at, n))
         return false;
-    ret = sys_call3(SYS_poll, at, n, 0);
-    if (ret >= 0) {
+    *ret = sys_call3(SYS_poll, at, n, 0);
+    if (*ret >= 0) {
         silent = poll_mark(at, n);
-        ret = silent < 0 ? silent : ret + silent;
+        *ret = silent < 0 ? silent : *ret + silent;
     }
+    return true;
+}
+
+static bool client_poll(struct thread *t)
+{
+    long ret;
+
+    if (!descriptors_poll(t->regs[R_RDI], (u32)t->regs[R_RSI], &ret))
+        return false;
     gate_return(t, ret);
     return true;
 }
 
-static bool client_select(struct thread *t)
+bool descriptors_select(s32 below, const u64 sets[3])
 {
     u32 ours[FDS_MAX], n = fds_sorted(ours);
-    s32 below = (s32)t->regs[R_RDI];
-    const u64 sets[3] = { t->regs[R_RSI], t->regs[R_RDX], t->regs[10] };
 
     for (u32 i = 0; i < n && (s32)ours[i] < below; i++)
         for (u32 k = 0; k < 3; k++) {
             u8 bits;
 
             if (sets[k] && safe_read(&bits, sets[k] + ours[i] / 8, 1) == 0 &&
-                bits >> ours[i] % 8 & 1) {
-                gate_return(t, -EBADF);
+                bits >> ours[i] % 8 & 1)
                 return true;
-            }
         }
     return false;
 }
@@ -362,7 +380,9 @@ static bool call_in_memory(struct thread *t, u32 nr)
     case SYS_poll:
     case SYS_ppoll: return client_poll(t);
     case SYS_select:
-    case SYS_pselect6: return client_select(t);
+    case SYS_pselect6:
+        return answer(
+            t, descriptors_select((s32)r[R_RDI], (const u64[]){ r[R_RSI], r[R_RDX], r[10] }));
     case SYS_sendmsg: return answer(t, message_names_ours(r[R_RSI]));
     case SYS_sendmmsg:
         n = (u32)r[R_RDX] < 1024 ? (u32)r[R_RDX] : 1024; // as many as the kernel takes
@@ -381,9 +401,15 @@ bool descriptors_call(struct thread *t, u32 nr)
     u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
                     t->regs[10],    t->regs[8],     t->regs[9] };
 
+    u32 ours;
+
     if (nr >= GATE_CALLS)
         return false;
-    if (fd_arguments[nr] && replace(t->regs, nr, args))
+    ours = fd_arguments[nr] ? descriptors_ours(nr, args) : 0;
+    for (u32 i = 0; i < 6; i++)
+        if (ours & FD(i))
+            args[i] = CLOSED;
+    if (ours)
         gate_call(t, args);
     return call_in_memory(t, nr);
 }

@@ -53,15 +53,97 @@ static _Noreturn void gate_on_program(struct thread *t, int arg)
     gate_call(t, args);
 }
 
+// ---- Names of the engine's descriptors ----
+
+// Where calls have the name that they look up: the first argument, the second beside a folder's
+// descriptor, the second alone. Not in here: calls that make, remove or move a link, which cannot
+// be done to these.
+enum { NAME_NONE, NAME_FIRST, NAME_BESIDE, NAME_SECOND };
+
+// clang-format off
+static const u8 name_argument[GATE_CALLS] = {
+    [SYS_open] = NAME_FIRST, [SYS_creat] = NAME_FIRST, [SYS_stat] = NAME_FIRST,
+    [SYS_lstat] = NAME_FIRST, [SYS_access] = NAME_FIRST, [SYS_truncate] = NAME_FIRST,
+    [SYS_readlink] = NAME_FIRST, [SYS_chmod] = NAME_FIRST, [SYS_chown] = NAME_FIRST,
+    [SYS_lchown] = NAME_FIRST, [SYS_utime] = NAME_FIRST, [SYS_utimes] = NAME_FIRST,
+    [SYS_statfs] = NAME_FIRST, [SYS_setxattr] = NAME_FIRST, [SYS_lsetxattr] = NAME_FIRST,
+    [SYS_getxattr] = NAME_FIRST, [SYS_lgetxattr] = NAME_FIRST, [SYS_listxattr] = NAME_FIRST,
+    [SYS_llistxattr] = NAME_FIRST, [SYS_removexattr] = NAME_FIRST,
+    [SYS_lremovexattr] = NAME_FIRST, [SYS_chdir] = NAME_FIRST, [SYS_chroot] = NAME_FIRST,
+    [SYS_link] = NAME_FIRST, [SYS_execve] = NAME_FIRST, [SYS_acct] = NAME_FIRST,
+    [SYS_swapon] = NAME_FIRST, [SYS_swapoff] = NAME_FIRST,
+    [SYS_openat] = NAME_BESIDE, [SYS_openat2] = NAME_BESIDE, [SYS_newfstatat] = NAME_BESIDE,
+    [SYS_statx] = NAME_BESIDE, [SYS_readlinkat] = NAME_BESIDE, [SYS_faccessat] = NAME_BESIDE,
+    [SYS_faccessat2] = NAME_BESIDE, [SYS_fchmodat] = NAME_BESIDE, [SYS_fchmodat2] = NAME_BESIDE,
+    [SYS_fchownat] = NAME_BESIDE, [SYS_futimesat] = NAME_BESIDE, [SYS_utimensat] = NAME_BESIDE,
+    [SYS_linkat] = NAME_BESIDE, [SYS_execveat] = NAME_BESIDE, [SYS_open_tree] = NAME_BESIDE,
+    [SYS_open_tree_attr] = NAME_BESIDE, [SYS_fspick] = NAME_BESIDE,
+    [SYS_mount_setattr] = NAME_BESIDE, [SYS_name_to_handle_at] = NAME_BESIDE,
+    [SYS_setxattrat] = NAME_BESIDE, [SYS_getxattrat] = NAME_BESIDE,
+    [SYS_listxattrat] = NAME_BESIDE, [SYS_removexattrat] = NAME_BESIDE,
+    [SYS_file_getattr] = NAME_BESIDE, [SYS_file_setattr] = NAME_BESIDE,
+    [SYS_inotify_add_watch] = NAME_SECOND,
+};
+// clang-format on
+
+void files_init(u8 table[GATE_CALLS])
+{
+    for (u32 nr = 0; nr < GATE_CALLS; nr++) {
+        u8 way = name_argument[nr] == NAME_FIRST ? GATE_NAME : GATE_AT;
+
+        if (!name_argument[nr])
+            continue;
+        if (table[nr] == GATE_FAST || (table[nr] == GATE_FD && way == GATE_AT))
+            table[nr] = way;
+        else if (table[nr] != way)
+            table[nr] = GATE_SLOW;
+    }
+}
+
+// Is fd a list of this process's own descriptors?
+static bool lists_our_fds(int fd)
+{
+    char name[64], target[64];
+    s32 pid = sys_getpid();
+    long n;
+
+    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    n = sys_readlinkat(AT_FDCWD, name, target, sizeof(target) - 1);
+    if (n < 9 || memcmp(target, "/proc/", 6) != 0)
+        return false;
+    target[n] = 0;
+    if (strcmp(target + n - 3, "/fd") != 0 && (n < 7 || strcmp(target + n - 7, "/fdinfo") != 0))
+        return false;
+    mini_format(name, sizeof(name), "/proc/%d/", pid);
+    return strncmp(target, name, strlen(name)) == 0;
+}
+
+// The same of the folder of a name, which is cut off behind it.
+static bool lies_in_our_fds(int dirfd, char *path)
+{
+    char *last = path + (mini_basename(path) - path);
+    bool lists;
+    long fd;
+
+    *last = '\0';
+    fd = sys_openat(dirfd, last > path ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    lists = fd >= 0 && lists_our_fds((int)fd);
+    if (fd >= 0)
+        sys_close((int)fd);
+    return lists;
+}
+
 // Does this name lead to one of the engine's descriptors: is it a link of that number, in whatever
-// folder under /proc, that leads where ours does? The last component must be a number, which
-// settles nearly every call.
+// folder under /proc, that leads where ours does, or what fdinfo has of it? The last component must
+// be a number, which settles nearly every call; as a folder, too, which the root's is.
 static bool names_our_fd(int dirfd, u64 gaddr)
 {
     char path[PATH_MAX], link[40], target[256], own[256];
     s64 n = safe_read_str(path, gaddr, sizeof(path));
     long number, there, ours;
 
+    while (n > 1 && (path[n - 1] == '/' || (path[n - 1] == '.' && path[n - 2] == '/')))
+        path[--n] = '\0';
     if (n < 1 || path[n - 1] < '0' || path[n - 1] > '9')
         return false;
     number = mini_number(mini_basename(path));
@@ -70,15 +152,19 @@ static bool names_our_fd(int dirfd, u64 gaddr)
     mini_format(link, sizeof(link), "/proc/self/fd/%ld", number);
     there = sys_readlinkat(dirfd, path, target, sizeof(target));
     ours = sys_readlinkat(AT_FDCWD, link, own, sizeof(own));
+    if (there == -EINVAL)
+        return lies_in_our_fds(dirfd, path);
     return there > 0 && there == ours && memcmp(target, own, (u64)there) == 0;
 }
 
-static bool leads_nowhere(struct thread *t, int dirfd, u64 path)
+bool files_names_ours(u32 nr, const u64 args[6])
 {
-    if (!names_our_fd(dirfd, path))
-        return false;
-    gate_return(t, -ENOENT);
-    return true;
+    switch (nr < GATE_CALLS ? name_argument[nr] : NAME_NONE) {
+    case NAME_FIRST: return names_our_fd(AT_FDCWD, args[0]);
+    case NAME_BESIDE: return names_our_fd((int)args[0], args[1]);
+    case NAME_SECOND: return names_our_fd(AT_FDCWD, args[1]);
+    default: return false;
+    }
 }
 
 // Is the file that this process runs the one of this name? Asked before it is opened for writing or
@@ -205,8 +291,6 @@ static bool client_open(struct thread *t, int dirfd, u64 path, u64 flags, int ar
         gate_return(t, busy(flags));
         return true;
     }
-    if (leads_nowhere(t, dirfd, path))
-        return true;
     forgo_rights(t, path, flags);
     if (is_cpuinfo(path, flags)) {
         gate_return(t, open_cpuinfo(flags));
@@ -326,24 +410,6 @@ static bool client_dup_to(struct thread *t)
     return false;
 }
 
-// Is fd a list of this process's own descriptors?
-static bool lists_our_fds(int fd)
-{
-    char name[64], target[64];
-    s32 pid = sys_getpid();
-    long n;
-
-    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
-    n = sys_readlinkat(AT_FDCWD, name, target, sizeof(target) - 1);
-    if (n < 9 || memcmp(target, "/proc/", 6) != 0)
-        return false;
-    target[n] = 0;
-    if (strcmp(target + n - 3, "/fd") != 0 && (n < 7 || strcmp(target + n - 7, "/fdinfo") != 0))
-        return false;
-    mini_format(name, sizeof(name), "/proc/%d/", pid);
-    return strncmp(target, name, strlen(name)) == 0;
-}
-
 // Takes our own entries out of a directory listing of `bytes` bytes at buf; how many bytes are
 // left, or -EFAULT.
 static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
@@ -394,15 +460,19 @@ bool files_call(struct thread *t, u32 nr)
 {
     const u64 *r = t->regs;
 
+    if (files_names_ours(nr, (const u64[6]){ r[R_RDI], r[R_RSI] })) {
+        gate_return(t, -ENOENT);
+        return true;
+    }
     switch (nr) {
     case SYS_readlink:
         if (!names_exe(AT_FDCWD, r[R_RDI]))
-            return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
+            return false;
         gate_return(t, client_readlink(r[R_RSI], (s32)r[R_RDX]));
         return true;
     case SYS_readlinkat:
         if (!names_exe((int)r[R_RDI], r[R_RSI]))
-            return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
+            return false;
         gate_return(t, client_readlink(r[R_RDX], (s32)r[10]));
         return true;
     case SYS_open: return client_open(t, AT_FDCWD, r[R_RDI], r[R_RSI], 0);
@@ -411,26 +481,21 @@ bool files_call(struct thread *t, u32 nr)
     case SYS_creat: return client_open(t, AT_FDCWD, r[R_RDI], O_WRONLY | O_CREAT | O_TRUNC, 0);
     case SYS_truncate:
         if (!names_program(AT_FDCWD, r[R_RDI], 0))
-            return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
+            return false;
         gate_return(t, -ETXTBSY);
         return true;
     case SYS_stat:
         if (names_exe(AT_FDCWD, r[R_RDI]))
             gate_on_program(t, 0);
-        return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
-    case SYS_lstat:
-    case SYS_access:
-    case SYS_chmod: return leads_nowhere(t, AT_FDCWD, r[R_RDI]);
-    case SYS_faccessat:
-    case SYS_faccessat2: return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
+        return false;
     case SYS_newfstatat:
         if (!(r[10] & AT_SYMLINK_NOFOLLOW) && names_exe((int)r[R_RDI], r[R_RSI]))
             gate_on_program(t, 1);
-        return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
+        return false;
     case SYS_statx:
         if (!(r[R_RDX] & AT_SYMLINK_NOFOLLOW) && names_exe((int)r[R_RDI], r[R_RSI]))
             gate_on_program(t, 1);
-        return leads_nowhere(t, (int)r[R_RDI], r[R_RSI]);
+        return false;
     case SYS_open_by_handle_at: return client_open_by_handle(t);
     case SYS_fcntl: return client_fcntl(t);
     case SYS_close_range: gate_return(t, client_close_range(t)); return true;

@@ -3,7 +3,14 @@
 #ifndef QUERN_ENGINE_FILES_H
 #define QUERN_ENGINE_FILES_H
 
-#include "engine/thread/thread.h"
+#include "engine/codecache/gate.h"
+
+// In the gate's table: calls that look a name up. After descriptors_init().
+void files_init(u8 table[GATE_CALLS]);
+
+// Does the name that call number nr looks up lead to a descriptor of the engine's? Natively there
+// is none: -ENOENT.
+bool files_names_ours(u32 nr, const u64 args[6]);
 
 // Handles call number nr (true; or does not return, when it is made through the gate), or leaves it
 // to the gate.

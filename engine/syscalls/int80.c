@@ -12,6 +12,8 @@
 #include "engine/signal/mask.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/descriptors.h"
+#include "engine/syscalls/files.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/thread/loop.h"
 #include "engine/thread/selector.h"
@@ -50,21 +52,92 @@ static bool area(struct thread *t)
     return true;
 }
 
-// Descriptors of the engine's do not exist for the client. True: it is told so.
-static bool names_ours(const struct thread *t)
+// Calls with descriptors and names, by their 32-bit numbers: the one of the 64-bit kind that has
+// them in the same arguments. From COMMON on numbers are the same.
+#define COMMON 424
+// clang-format off
+static const u16 same[COMMON] = {
+    [3] = SYS_read + 1, [4] = SYS_write + 1, [5] = SYS_open + 1, [6] = SYS_close + 1,
+    [8] = SYS_creat + 1, [9] = SYS_link + 1, [12] = SYS_chdir + 1, [15] = SYS_chmod + 1,
+    [16] = SYS_lchown + 1, [18] = SYS_stat + 1, [19] = SYS_lseek + 1, [28] = SYS_fstat + 1,
+    [30] = SYS_utime + 1, [33] = SYS_access + 1, [41] = SYS_dup + 1, [51] = SYS_acct + 1,
+    [54] = SYS_ioctl + 1, [55] = SYS_fcntl + 1, [61] = SYS_chroot + 1, [63] = SYS_dup2 + 1,
+    [84] = SYS_lstat + 1, [85] = SYS_readlink + 1, [87] = SYS_swapon + 1, [92] = SYS_truncate + 1,
+    [93] = SYS_ftruncate + 1, [94] = SYS_fchmod + 1, [95] = SYS_fchown + 1, [99] = SYS_statfs + 1,
+    [100] = SYS_fstatfs + 1, [106] = SYS_stat + 1, [107] = SYS_lstat + 1, [108] = SYS_fstat + 1,
+    [115] = SYS_swapoff + 1, [118] = SYS_fsync + 1, [133] = SYS_fchdir + 1, [140] = SYS_lseek + 1,
+    [141] = SYS_getdents + 1, [143] = SYS_flock + 1, [145] = SYS_readv + 1, [146] = SYS_writev + 1,
+    [148] = SYS_fdatasync + 1, [180] = SYS_pread64 + 1, [181] = SYS_pwrite64 + 1,
+    [182] = SYS_chown + 1, [187] = SYS_sendfile + 1, [193] = SYS_truncate + 1,
+    [194] = SYS_ftruncate + 1, [195] = SYS_stat + 1, [196] = SYS_lstat + 1, [197] = SYS_fstat + 1,
+    [198] = SYS_lchown + 1, [207] = SYS_fchown + 1, [212] = SYS_chown + 1,
+    [220] = SYS_getdents64 + 1, [221] = SYS_fcntl + 1, [225] = SYS_readahead + 1,
+    [226] = SYS_setxattr + 1, [227] = SYS_lsetxattr + 1, [228] = SYS_fsetxattr + 1,
+    [229] = SYS_getxattr + 1, [230] = SYS_lgetxattr + 1, [231] = SYS_fgetxattr + 1,
+    [232] = SYS_listxattr + 1, [233] = SYS_llistxattr + 1, [234] = SYS_flistxattr + 1,
+    [235] = SYS_removexattr + 1, [236] = SYS_lremovexattr + 1, [237] = SYS_fremovexattr + 1,
+    [239] = SYS_sendfile + 1, [250] = SYS_fadvise64 + 1, [255] = SYS_epoll_ctl + 1,
+    [256] = SYS_epoll_wait + 1, [268] = SYS_statfs + 1, [269] = SYS_fstatfs + 1,
+    [271] = SYS_utimes + 1, [272] = SYS_fadvise64 + 1, [279] = SYS_mq_timedsend + 1,
+    [280] = SYS_mq_timedreceive + 1, [281] = SYS_mq_notify + 1, [282] = SYS_mq_getsetattr + 1,
+    [292] = SYS_inotify_add_watch + 1, [293] = SYS_inotify_rm_watch + 1, [295] = SYS_openat + 1,
+    [296] = SYS_mkdirat + 1, [297] = SYS_mknodat + 1, [298] = SYS_fchownat + 1,
+    [299] = SYS_futimesat + 1, [300] = SYS_newfstatat + 1, [301] = SYS_unlinkat + 1,
+    [302] = SYS_renameat + 1, [303] = SYS_linkat + 1, [304] = SYS_symlinkat + 1,
+    [305] = SYS_readlinkat + 1, [306] = SYS_fchmodat + 1, [307] = SYS_faccessat + 1,
+    [313] = SYS_splice + 1, [314] = SYS_sync_file_range + 1, [315] = SYS_tee + 1,
+    [316] = SYS_vmsplice + 1, [319] = SYS_epoll_pwait + 1, [320] = SYS_utimensat + 1,
+    [321] = SYS_signalfd + 1, [324] = SYS_fallocate + 1, [325] = SYS_timerfd_settime + 1,
+    [326] = SYS_timerfd_gettime + 1, [327] = SYS_signalfd4 + 1, [330] = SYS_dup3 + 1,
+    [333] = SYS_preadv + 1, [334] = SYS_pwritev + 1, [336] = SYS_perf_event_open + 1,
+    [337] = SYS_recvmmsg + 1, [341] = SYS_name_to_handle_at + 1,
+    [342] = SYS_open_by_handle_at + 1, [344] = SYS_syncfs + 1, [345] = SYS_sendmmsg + 1,
+    [346] = SYS_setns + 1, [349] = SYS_kcmp + 1, [350] = SYS_finit_module + 1,
+    [353] = SYS_renameat2 + 1, [361] = SYS_bind + 1, [362] = SYS_connect + 1,
+    [363] = SYS_listen + 1, [364] = SYS_accept4 + 1, [365] = SYS_getsockopt + 1,
+    [366] = SYS_setsockopt + 1, [367] = SYS_getsockname + 1, [368] = SYS_getpeername + 1,
+    [369] = SYS_sendto + 1, [370] = SYS_sendmsg + 1, [371] = SYS_recvfrom + 1,
+    [372] = SYS_recvmsg + 1, [373] = SYS_shutdown + 1, [377] = SYS_copy_file_range + 1,
+    [378] = SYS_preadv2 + 1, [379] = SYS_pwritev2 + 1, [383] = SYS_statx + 1,
+    [410] = SYS_timerfd_gettime + 1, [411] = SYS_timerfd_settime + 1, [412] = SYS_utimensat + 1,
+    [417] = SYS_recvmmsg + 1, [418] = SYS_mq_timedsend + 1, [419] = SYS_mq_timedreceive + 1,
+};
+// clang-format on
+
+#define SOCKETCALL_SOCKET     1
+#define SOCKETCALL_SOCKETPAIR 8
+
+// Descriptors of the engine's do not exist for the client. True: it is told so, by *ret.
+static bool names_ours(const struct thread *t, long *ret)
 {
-    switch ((u32)t->regs[R_RAX]) {
+    u32 nr = (u32)t->regs[R_RAX], as = nr < COMMON ? same[nr] - 1u : nr, fd;
+    const u64 args[6] = { (u32)t->regs[R_RBX], (u32)t->regs[R_RCX], (u32)t->regs[R_RDX],
+                          (u32)t->regs[R_RSI], (u32)t->regs[R_RDI], (u32)t->regs[R_RBP] };
+
+    *ret = -EBADF;
+    switch (nr) {
+    case 102: // socketcall
+        return (u32)args[0] != SOCKETCALL_SOCKET && (u32)args[0] != SOCKETCALL_SOCKETPAIR &&
+               safe_read_u32(args[1], &fd) == 0 && fds_is_ours((int)fd);
+    case 142: // _newselect
+    case 308: // pselect6
+    case 413: // pselect6_time64
+        return descriptors_select((s32)args[0], args + 1);
+    case 168: // poll
+    case 309: // ppoll
+    case 414: // ppoll_time64
+        return descriptors_poll(args[0], args[1], ret);
     case 63:  // dup2
-    case 330: // dup3
-        if (fds_is_ours((int)t->regs[R_RCX]))
-            return true; // fall through
-    case 6:              // close
-    case 41:             // dup
-    case 55:             // fcntl
-    case 221:            // fcntl64
-        return fds_is_ours((int)t->regs[R_RBX]);
-    default: return false;
+    case 330: // dup3: the number that is wanted is given up
+        if (!fds_is_ours((int)args[0]) && fds_is_ours((int)args[1])) {
+            *ret = fds_evict((int)args[1]);
+            return *ret != 0;
+        }
     }
+    if (descriptors_ours(as, args))
+        return true;
+    *ret = -ENOENT;
+    return files_names_ours(as, args);
 }
 
 // The 32-bit calls that would change the process behind the engine's back.
@@ -118,6 +191,7 @@ static bool answer(struct thread *t, long ret)
 static bool allowed(struct thread *t)
 {
     u64 ecx = (u32)t->regs[R_RCX], edx = (u32)t->regs[R_RDX];
+    long ret;
 
     if (rights_is_int80((u32)t->regs[R_RAX], t->regs[R_RBX]))
         rights_forgo(t);
@@ -126,8 +200,8 @@ static bool allowed(struct thread *t)
                    t->pc);
         return answer(t, -ENOSYS);
     }
-    if (names_ours(t))
-        return answer(t, -EBADF);
+    if (names_ours(t, &ret))
+        return answer(t, ret);
     switch ((u32)t->regs[R_RAX]) {
     case 1: // exit
         end_thread(t, (int)t->regs[R_RBX]);

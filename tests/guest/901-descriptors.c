@@ -6,6 +6,7 @@
 // varies: how many numbers are tried depends on the limit
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@
 #define BAD(call) CHECK((errno = 0, (long)(call)) == -1 && errno == EBADF)
 
 static char buf[64];
-static int null, zero, pair[2], epoll;
+static int null, zero, pair[2], epoll, inotify;
 
 static void one_argument(int fd)
 {
@@ -89,6 +90,8 @@ static void other_arguments(int fd)
     BAD(epoll_ctl(fd, EPOLL_CTL_ADD, null, &event));
     BAD(ioctl(null, 0x40049409, fd)); // FICLONE
     CHECK(syscall(SYS_pidfd_getfd, epoll, fd, 0) == -1 && errno == EBADF);
+    BAD(syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, null, fd));
+    BAD(syscall(SYS_kcmp, getpid(), getpid(), KCMP_FILE, fd, null));
 }
 
 static void folders(int fd)
@@ -142,6 +145,7 @@ static void names(int fd)
 {
     char name[64];
     struct stat st;
+    struct statfs fs;
 
     for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof(name),
@@ -157,7 +161,25 @@ static void names(int fd)
         CHECK(readlink(name, buf, sizeof(buf)) == -1 && errno == ENOENT);
         CHECK(access(name, F_OK) == -1 && errno == ENOENT);
         CHECK(truncate(name, 0) == -1 && errno == ENOENT);
+        // Looked up in another way, and with nothing to change.
+        CHECK(chown(name, (uid_t)-1, (gid_t)-1) == -1 && errno == ENOENT);
+        CHECK(lchown(name, (uid_t)-1, (gid_t)-1) == -1 && errno == ENOENT);
+        CHECK(fchownat(AT_FDCWD, name, (uid_t)-1, (gid_t)-1, 0) == -1 && errno == ENOENT);
+        CHECK(syscall(SYS_getxattr, name, "user.a", buf, 1) == -1 && errno == ENOENT);
+        CHECK(syscall(SYS_listxattr, name, NULL, 0) == -1 && errno == ENOENT);
+        CHECK(statfs(name, &fs) == -1 && errno == ENOENT);
+        CHECK(chdir(name) == -1 && errno == ENOENT);
+        CHECK(inotify_add_watch(inotify, name, IN_CREATE) == -1 && errno == ENOENT);
+        CHECK(linkat(AT_FDCWD, name, AT_FDCWD, "/proc/self/fd/x", AT_SYMLINK_FOLLOW) == -1);
+        CHECK(errno == ENOENT || errno == EXDEV);
+        CHECK(execve(name, (char *[]){ name, NULL }, environ) == -1 && errno == ENOENT);
+        strcat(name, i ? "/." : "/"); // of the root's, as a folder
+        CHECK(open(name, O_PATH) == -1 && errno == ENOENT);
+        CHECK(stat(name, &st) == -1 && errno == ENOENT);
     }
+    snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+    CHECK(open(name, O_RDONLY) == -1 && errno == ENOENT);
+    CHECK(access(name, F_OK) == -1 && errno == ENOENT);
 }
 
 // A set has 1024 bits as the C library has it, the kernel's as many as are asked for.
@@ -221,6 +243,7 @@ int main(void)
     null = open("/dev/null", O_RDWR);
     zero = open("/dev/zero", O_RDONLY);
     epoll = epoll_create1(0);
+    inotify = inotify_init();
     CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
     CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
     high = limit.rlim_max > 1 << 20 ? 1 << 20 : (int)limit.rlim_max;

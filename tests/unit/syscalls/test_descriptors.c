@@ -18,6 +18,8 @@
 static jmp_buf back;
 static u64 gated[6];
 
+u32 fds_window[3] = { 803, 805, 3 };
+
 bool fds_is_ours(int fd)
 {
     return fd == 803 || fd == 805;
@@ -109,6 +111,26 @@ static void test_conditions(void **state)
     assert_int_equal(gated[0], CLOSED);
     assert_int_equal(call(SYS_openat, 803, (u64) "/x", 0, 0, 0), LEFT);
     assert_int_equal(call(SYS_execveat, 803, (u64) "", 0, 0, 0), GATED);
+}
+
+// Two of one open file: those that are this process's.
+static void test_compared(void **state)
+{
+    const u64 self = (u64)sys_getpid();
+
+    (void)state;
+    assert_int_equal(call(SYS_kcmp, self, self, 0, 803, 805), GATED);
+    assert_int_equal(gated[3], CLOSED);
+    assert_int_equal(gated[4], CLOSED);
+    assert_int_equal(call(SYS_kcmp, 1, self, 0, 803, 805), GATED);
+    assert_int_equal(gated[3], 803);
+    assert_int_equal(gated[4], CLOSED);
+    assert_int_equal(call(SYS_kcmp, self, 1, 7, 803, 805),
+                     GATED); // an epoll's; behind it an address
+    assert_int_equal(gated[3], CLOSED);
+    assert_int_equal(gated[4], 805);
+    assert_int_equal(call(SYS_kcmp, self, self, 1, 803, 805), LEFT); // memory
+    assert_int_equal(call(SYS_kcmp, self, self, 0, 802, 806), LEFT);
 }
 
 static void test_poll(void **state)
@@ -251,17 +273,19 @@ static void test_table(void **state)
     assert_int_equal(table[SYS_splice], GATE_FDS);
     assert_int_equal(table[SYS_symlinkat], GATE_FDS);
     assert_int_equal(table[SYS_fsconfig], GATE_SLOW); // the fifth
-    assert_int_equal(table[SYS_sendmsg], GATE_SLOW);
+    assert_int_equal(table[SYS_kcmp], GATE_SLOW);
+    assert_int_equal(table[SYS_sendmsg], GATE_MESSAGE);
     assert_int_equal(table[SYS_openat], GATE_SLOW);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_poll),      cmocka_unit_test(test_select),
-        cmocka_unit_test(test_messages),  cmocka_unit_test(test_submissions),
-        cmocka_unit_test(test_registers), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_arguments),   cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_compared),    cmocka_unit_test(test_poll),
+        cmocka_unit_test(test_select),      cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_submissions), cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_table),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

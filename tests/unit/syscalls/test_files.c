@@ -288,10 +288,13 @@ static void test_descriptors(void **state)
 // Names that lead to 803, the engine's, and to 804, which is not.
 static void test_names_of_descriptors(void **state)
 {
-    static const u32 calls[] = { SYS_open,  SYS_stat,     SYS_lstat,   SYS_access,
-                                 SYS_chmod, SYS_truncate, SYS_readlink };
-    static const u32 beside[] = { SYS_openat,     SYS_newfstatat, SYS_statx,
-                                  SYS_readlinkat, SYS_faccessat,  SYS_faccessat2 };
+    static const u32 calls[] = { SYS_open,     SYS_stat,     SYS_lstat,     SYS_access,
+                                 SYS_chmod,    SYS_truncate, SYS_readlink,  SYS_chown,
+                                 SYS_lchown,   SYS_utime,    SYS_statfs,    SYS_getxattr,
+                                 SYS_setxattr, SYS_chdir,    SYS_listxattr, SYS_link };
+    static const u32 beside[] = { SYS_openat,    SYS_newfstatat, SYS_statx,    SYS_readlinkat,
+                                  SYS_faccessat, SYS_faccessat2, SYS_fchmodat, SYS_fchownat,
+                                  SYS_utimensat, SYS_linkat,     SYS_open_tree };
     struct k_rlimit limit;
     int null = (int)sys_open("/dev/null", O_RDONLY, 0), folder;
 
@@ -305,6 +308,10 @@ static void test_names_of_descriptors(void **state)
         assert_int_equal(call(calls[i], (u64) "/proc/self/fd/803", 0, 0, 0), HANDLED);
         assert_int_equal(result(), -ENOENT);
         assert_int_equal(call(calls[i], (u64) "/dev/fd/803", 0, 0, 0), HANDLED);
+        assert_int_equal(call(calls[i], (u64) "/proc/self/fd/803/", 0, 0, 0), HANDLED);
+        assert_int_equal(call(calls[i], (u64) "/proc/self/fd/803/./", 0, 0, 0), HANDLED);
+        assert_int_equal(call(calls[i], (u64) "/proc/self/fdinfo/803", 0, 0, 0), HANDLED);
+        assert_int_equal(call(calls[i], (u64) "/proc/self/fdinfo/804", 0, 0, 0), LEFT);
         assert_int_equal(call(calls[i], (u64) "/proc/self/fd/804", 0, 0, 0), LEFT);
         assert_int_equal(call(calls[i], (u64) "/nowhere/803", 0, 0, 0), LEFT);
     }
@@ -314,10 +321,31 @@ static void test_names_of_descriptors(void **state)
         assert_int_equal(result(), -ENOENT);
         assert_int_equal(call(beside[i], (u64)folder, (u64) "804", 0, 0), LEFT);
     }
+    assert_int_equal(call(SYS_inotify_add_watch, 0, (u64) "/dev/fd/803", 0, 0), HANDLED);
+    assert_int_equal(call(SYS_inotify_add_watch, (u64)folder, (u64) "803", 0, 0), LEFT);
     sys_close(folder);
     sys_close(803);
     sys_close(804);
     sys_close(null);
+}
+
+// What leaves the gate, and what does not before the name has been looked at.
+static void test_table(void **state)
+{
+    static u8 table[GATE_CALLS];
+
+    (void)state;
+    table[SYS_open] = GATE_SLOW;
+    table[SYS_faccessat] = GATE_FD;
+    table[SYS_linkat] = GATE_FDS;
+    files_init(table);
+    assert_int_equal(table[SYS_getppid], GATE_FAST);
+    assert_int_equal(table[SYS_open], GATE_SLOW);
+    assert_int_equal(table[SYS_lstat], GATE_NAME);
+    assert_int_equal(table[SYS_faccessat], GATE_AT);
+    assert_int_equal(table[SYS_linkat], GATE_SLOW); // the other folder, too
+    assert_int_equal(table[SYS_inotify_add_watch], GATE_AT);
+    assert_int_equal(table[SYS_rename], GATE_FAST);
 }
 
 // The lowest number that the program may have is natively the engine's: it moves.
@@ -422,6 +450,7 @@ int main(void)
         cmocka_unit_test_setup(test_cpuinfo, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
         cmocka_unit_test_setup(test_names_of_descriptors, setup),
+        cmocka_unit_test_setup(test_table, setup),
         cmocka_unit_test_setup(test_dup_from, setup),
         cmocka_unit_test_setup(test_close_range, setup),
         cmocka_unit_test_setup(test_listing, setup),

@@ -21,6 +21,8 @@
 #include "engine/signal/mask.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
+#include "engine/syscalls/descriptors.h"
+#include "engine/syscalls/files.h"
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/vsyscall.h"
@@ -75,6 +77,49 @@ long syscalls_modify_ldt(struct thread *of, u64 func, u64 at, u64 bytes)
 bool fds_is_ours(int fd)
 {
     return fd == 4081;
+}
+
+// Nothing else is; what calls have in memory and in names is at these addresses.
+#define OURS 0x804081
+
+static int evicted;
+static long evict_error;
+
+int fds_evict(int fd)
+{
+    evicted = fd;
+    return (int)evict_error;
+}
+
+// As which call of the 64-bit kind it was looked at.
+static u32 looked_at;
+
+u32 descriptors_ours(u32 nr, const u64 args[6])
+{
+    looked_at = nr;
+    return args[0] == 4081;
+}
+
+bool descriptors_poll(u64 at, u64 n, long *ret)
+{
+    *ret = 7;
+    return at == OURS && n == 3;
+}
+
+bool descriptors_select(s32 below, const u64 sets[3])
+{
+    return below == 4082 && sets[0] == OURS && sets[1] == 1 && sets[2] == 2;
+}
+
+bool files_names_ours(u32 nr, const u64 args[6])
+{
+    return nr == SYS_openat ? args[1] == OURS : nr == SYS_open && args[0] == OURS;
+}
+
+int safe_read_u32(u64 gaddr, u32 *value)
+{
+    *value = gaddr == OURS ? 4081 : 4082;
+    return 0;
 }
 
 static bool closed;
@@ -264,21 +309,60 @@ static void test_parts(void **state)
     assert_int_equal(call_with(172, 58, 0), WENT);
 }
 
+// Looked at as the call of the other kind that has its arguments in the same places.
 static void test_descriptors(void **state)
 {
-    static const u16 numbers[] = { 6, 41, 55, 63, 221, 330 };
+    static const struct {
+        u16 number, as;
+    } calls[] = { { 3, SYS_read },    { 6, SYS_close },     { 41, SYS_dup },
+                  { 55, SYS_fcntl },  { 63, SYS_dup2 },     { 140, SYS_lseek },
+                  { 197, SYS_fstat }, { 221, SYS_fcntl },   { 295, SYS_openat },
+                  { 330, SYS_dup3 },  { 372, SYS_recvmsg }, { 419, SYS_mq_timedreceive },
+                  { 434, 434 },       { 437, SYS_openat2 }, { 349, SYS_kcmp } };
 
     (void)state;
-    for (u32 i = 0; i < ARRAY_SIZE(numbers); i++) {
-        bool two = numbers[i] == 63 || numbers[i] == 330;
-
-        assert_int_equal(call_with(numbers[i], 4081, 5), RETURNED);
+    for (u32 i = 0; i < ARRAY_SIZE(calls); i++) {
+        assert_int_equal(call_with(calls[i].number, 4081, 5), RETURNED);
         assert_int_equal(t->regs[R_RAX], (u64)-EBADF);
         assert_int_equal(t->pc, 0x401002);
-        assert_int_equal(call_with(numbers[i], 4080, 4081), two ? RETURNED : WENT);
-        assert_int_equal(call_with(numbers[i], 4080, 4082), WENT);
+        assert_int_equal(looked_at, calls[i].as);
+        assert_int_equal(call_with(calls[i].number, 4080, 4082), WENT);
     }
-    assert_int_equal(call_with(7, 4081, 0), WENT);
+    assert_int_equal(call_with(20, 4080, 0), WENT); // getpid has none
+    assert_true(looked_at >= 512);
+    // The number that is wanted is given up.
+    assert_int_equal(call_with(63, 4080, 4081), WENT);
+    assert_int_equal(evicted, 4081);
+    evict_error = -EMFILE;
+    assert_int_equal(call_with(330, 4080, 4081), RETURNED);
+    assert_int_equal(t->regs[R_RAX], (u64)-EMFILE);
+}
+
+static void test_in_memory(void **state)
+{
+    static const u16 polls[] = { 168, 309, 414 }, selects[] = { 142, 308, 413 };
+
+    (void)state;
+    for (u32 i = 0; i < 3; i++) {
+        assert_int_equal(call_with(polls[i], OURS, 3), RETURNED);
+        assert_int_equal(t->regs[R_RAX], 7);
+        assert_int_equal(call_with(polls[i], OURS, 2), WENT);
+        t->regs[R_RDX] = 1;
+        t->regs[R_RSI] = 2;
+        assert_int_equal(call_with(selects[i], 4082, OURS), RETURNED);
+        assert_int_equal(t->regs[R_RAX], (u64)-EBADF);
+        assert_int_equal(call_with(selects[i], 4081, OURS), WENT);
+    }
+    assert_int_equal(call_with(102, 9, OURS), RETURNED); // socketcall: send
+    assert_int_equal(t->regs[R_RAX], (u64)-EBADF);
+    assert_int_equal(call_with(102, 9, OURS + 4), WENT);
+    assert_int_equal(call_with(102, 1, OURS), WENT); // socket: a family
+    assert_int_equal(call_with(102, 8, OURS), WENT);
+    assert_int_equal(call_with(5, OURS, 0), RETURNED); // open
+    assert_int_equal(t->regs[R_RAX], (u64)-ENOENT);
+    assert_int_equal(call_with(295, 0, OURS), RETURNED); // openat
+    assert_int_equal(t->regs[R_RAX], (u64)-ENOENT);
+    assert_int_equal(call_with(5, OURS + 1, 0), WENT);
 }
 
 static void test_tables(void **state)
@@ -441,6 +525,7 @@ int main(void)
         cmocka_unit_test_setup(test_refused, setup),
         cmocka_unit_test_setup(test_parts, setup),
         cmocka_unit_test_setup(test_descriptors, setup),
+        cmocka_unit_test_setup(test_in_memory, setup),
         cmocka_unit_test_setup(test_tables, setup),
         cmocka_unit_test_setup(test_ends, setup),
         cmocka_unit_test_setup(test_done, setup),

@@ -317,6 +317,17 @@ bool descriptors_call(struct thread *t, u32 nr)
     return nr == SYS_getppid;
 }
 
+void files_init(u8 table[GATE_CALLS])
+{
+    assert_int_equal(table[SYS_getppid], GATE_SLOW); // descriptors_init() has been
+    table[SYS_lstat] = GATE_NAME;
+}
+
+bool files_names_ours(u32 nr, const u64 args[6])
+{
+    return nr == SYS_execveat && args[1] == 0x804081;
+}
+
 bool files_call(struct thread *t, u32 nr)
 {
     (void)t;
@@ -373,7 +384,7 @@ static int call(u32 nr, u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
     for (u32 i = 0; i < 6; i++)
         t->regs[reg[i]] = arg[i];
     // A call that is answered here must be one that comes here.
-    assert_true(gate_all_slow || slow[nr] == 1);
+    assert_true(gate_all_slow || slow[nr] != GATE_FAST);
     syscalls_slow(t);
     assert_int_equal(t->sc_post, 0);
     return RETURNED;
