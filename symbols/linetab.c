@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/bytes.h"
 #include "symbols/memory.h"
 #include "symbols/search.h"
 #include "symbols/section.h"
@@ -80,81 +81,7 @@ struct linetab {
     struct specials specials; // of the unit used last
 };
 
-// ---- Reading bytes: past the end everything is 0 and `bad` is set ----
-
-struct reader {
-    const unsigned char *p, *end;
-    bool bad;
-};
-
-static uint64_t get(struct reader *r, unsigned size)
-{
-    uint64_t v = 0;
-
-    if ((size_t)(r->end - r->p) < size) {
-        r->bad = true;
-        r->p = r->end;
-        return 0;
-    }
-    memcpy(&v, r->p, size);
-    r->p += size;
-    return v;
-}
-
-static inline uint64_t get_uleb(struct reader *r)
-{
-    uint64_t v = 0;
-
-    if (r->p < r->end && *r->p < 0x80)
-        return *r->p++;
-
-    for (unsigned shift = 0; r->p < r->end; shift += 7) {
-        unsigned char byte = *r->p++;
-
-        if (shift < 64)
-            v |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return v;
-    }
-    r->bad = true;
-    return 0;
-}
-
-static int64_t get_sleb(struct reader *r)
-{
-    uint64_t v = 0;
-
-    for (unsigned shift = 0; r->p < r->end;) {
-        unsigned char byte = *r->p++;
-
-        if (shift < 64)
-            v |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-        if (!(byte & 0x80)) {
-            if ((byte & 0x40) && shift < 64)
-                v |= ~UINT64_C(0) << shift;
-            return (int64_t)v;
-        }
-    }
-    r->bad = true;
-    return 0;
-}
-
-static const char *get_string(struct reader *r)
-{
-    const char *s = (const char *)r->p;
-    const unsigned char *nul = memchr(r->p, '\0', (size_t)(r->end - r->p));
-
-    if (!nul) {
-        r->bad = true;
-        r->p = r->end;
-        return "";
-    }
-    r->p = nul + 1;
-    return s;
-}
-
-static const char *string_at(const struct section *s, uint64_t off, struct reader *r)
+static const char *string_at(const struct section *s, uint64_t off, struct bytes *r)
 {
     if (off >= s->size || !memchr(s->p + off, '\0', s->size - off)) {
         r->bad = true;
@@ -170,32 +97,32 @@ struct entry {
     uint64_t dir;
 };
 
-static void read_form(struct linetab *t, struct reader *r, unsigned offset_size, uint64_t type,
+static void read_form(struct linetab *t, struct bytes *r, unsigned offset_size, uint64_t type,
                       uint64_t form, struct entry *e)
 {
     const char *text = NULL;
     uint64_t number = 0;
 
     switch (form) {
-    case DW_FORM_string: text = get_string(r); break;
-    case DW_FORM_line_strp: text = string_at(&t->line_str, get(r, offset_size), r); break;
+    case DW_FORM_string: text = bytes_string(r); break;
+    case DW_FORM_line_strp: text = string_at(&t->line_str, bytes_get(r, offset_size), r); break;
     case DW_FORM_strp:
         if (!t->str_read)
             section_get(t->elf, ".debug_str", &t->str);
         t->str_read = true;
-        text = string_at(&t->str, get(r, offset_size), r);
+        text = string_at(&t->str, bytes_get(r, offset_size), r);
         break;
-    case DW_FORM_udata: number = get_uleb(r); break;
-    case DW_FORM_data1: number = get(r, 1); break;
-    case DW_FORM_data2: number = get(r, 2); break;
-    case DW_FORM_data4: number = get(r, 4); break;
-    case DW_FORM_data8: number = get(r, 8); break;
+    case DW_FORM_udata: number = bytes_uleb(r); break;
+    case DW_FORM_data1: number = bytes_get(r, 1); break;
+    case DW_FORM_data2: number = bytes_get(r, 2); break;
+    case DW_FORM_data4: number = bytes_get(r, 4); break;
+    case DW_FORM_data8: number = bytes_get(r, 8); break;
     case DW_FORM_data16:
-        get(r, 8);
-        get(r, 8);
+        bytes_get(r, 8);
+        bytes_get(r, 8);
         break;
     case DW_FORM_block: {
-        uint64_t n = get_uleb(r);
+        uint64_t n = bytes_uleb(r);
 
         if (n > (uint64_t)(r->end - r->p))
             r->bad = true;
@@ -212,11 +139,11 @@ static void read_form(struct linetab *t, struct reader *r, unsigned offset_size,
 }
 
 // Reads an entry list (folders, then files) and calls back for each.
-static uint64_t read_entries(struct linetab *t, struct reader *r, unsigned offset_size,
+static uint64_t read_entries(struct linetab *t, struct bytes *r, unsigned offset_size,
                              struct entry **out)
 {
     uint64_t type[16], form[16];
-    unsigned formats = (unsigned)get(r, 1);
+    unsigned formats = (unsigned)bytes_get(r, 1);
 
     *out = NULL;
     if (formats > 16) {
@@ -224,10 +151,10 @@ static uint64_t read_entries(struct linetab *t, struct reader *r, unsigned offse
         return 0;
     }
     for (unsigned i = 0; i < formats; i++) {
-        type[i] = get_uleb(r);
-        form[i] = get_uleb(r);
+        type[i] = bytes_uleb(r);
+        form[i] = bytes_uleb(r);
     }
-    uint64_t n = get_uleb(r);
+    uint64_t n = bytes_uleb(r);
     // Every entry takes a byte at least.
     if (r->bad || n > (uint64_t)(r->end - r->p)) {
         r->bad = true;
@@ -264,7 +191,7 @@ static bool grow(void **array, size_t *room, size_t need, size_t element)
 
 static void read_files(struct linetab *t, struct unit *u)
 {
-    struct reader r = { u->entries, u->end, false };
+    struct bytes r = { u->entries, u->end, false };
     struct entry *dirs, *files;
     uint64_t n_dirs = read_entries(t, &r, u->offset_size, &dirs);
     uint64_t n_files = read_entries(t, &r, u->offset_size, &files);
@@ -310,7 +237,7 @@ static void set_specials(struct specials *s, const struct unit *u)
     }
 }
 
-static void keep_row(struct reader *r, struct machine *m)
+static void keep_row(struct bytes *r, struct machine *m)
 {
     struct linetab *t = m->collect;
     const struct unit *u = m->unit;
@@ -333,19 +260,19 @@ static void keep_row(struct reader *r, struct machine *m)
 }
 
 // True at the end of a sequence.
-static bool extended(struct reader *r, struct machine *m)
+static bool extended(struct bytes *r, struct machine *m)
 {
-    uint64_t size = get_uleb(r);
+    uint64_t size = bytes_uleb(r);
 
     if (size == 0 || size > (uint64_t)(r->end - r->p)) {
         r->bad = true;
         return false;
     }
     const unsigned char *next = r->p + size;
-    unsigned opcode = (unsigned)get(r, 1);
+    unsigned opcode = (unsigned)bytes_get(r, 1);
     if (opcode == DW_LNE_set_address) {
         if (size == 9)
-            m->address = get(r, 8);
+            m->address = bytes_get(r, 8);
         else
             r->bad = true;
     }
@@ -354,7 +281,7 @@ static bool extended(struct reader *r, struct machine *m)
 }
 
 // Runs one sequence and keeps its rows; false when the program ends before it does.
-static bool run_sequence(struct reader *r, const struct unit *u, const struct specials *s,
+static bool run_sequence(struct bytes *r, const struct unit *u, const struct specials *s,
                          struct machine *m)
 {
     const unsigned base = u->opcode_base, min_insn = u->min_insn;
@@ -375,16 +302,16 @@ static bool run_sequence(struct reader *r, const struct unit *u, const struct sp
                 return true;
             break;
         case DW_LNS_copy: keep_row(r, m); break;
-        case DW_LNS_advance_pc: m->address += get_uleb(r) * min_insn; break;
-        case DW_LNS_advance_line: m->line += get_sleb(r); break;
-        case DW_LNS_set_file: m->file = get_uleb(r); break;
+        case DW_LNS_advance_pc: m->address += bytes_uleb(r) * min_insn; break;
+        case DW_LNS_advance_line: m->line += bytes_sleb(r); break;
+        case DW_LNS_set_file: m->file = bytes_uleb(r); break;
         case DW_LNS_const_add_pc: m->address += const_add; break;
-        case DW_LNS_fixed_advance_pc: m->address += get(r, 2); break;
+        case DW_LNS_fixed_advance_pc: m->address += bytes_get(r, 2); break;
         default:
             // Columns, statement and block marks, instruction sets, and what is not known:
             // operands only.
             for (unsigned i = 0; i < u->lengths[opcode - 1]; i++)
-                get_uleb(r);
+                bytes_uleb(r);
         }
     }
     return false;
@@ -392,7 +319,7 @@ static bool run_sequence(struct reader *r, const struct unit *u, const struct sp
 
 // The addresses of one sequence, as run_sequence() would find them, without its rows: files, lines
 // and columns are skipped over. False when the program ends before the sequence does.
-static bool skim_sequence(struct reader *r, const struct unit *u, const struct specials *s,
+static bool skim_sequence(struct bytes *r, const struct unit *u, const struct specials *s,
                           struct machine *m)
 {
     const unsigned base = u->opcode_base, min_insn = u->min_insn;
@@ -440,9 +367,9 @@ static bool skim_sequence(struct reader *r, const struct unit *u, const struct s
                 return true;
             }
         } else if (opcode == DW_LNS_advance_pc) {
-            m->address += get_uleb(r) * min_insn;
+            m->address += bytes_uleb(r) * min_insn;
         } else {
-            m->address += get(r, 2);
+            m->address += bytes_get(r, 2);
         }
         if (r->bad)
             return false;
@@ -456,7 +383,7 @@ bad:
 }
 
 // Notes the sequences of a program.
-static void skim_program(struct linetab *t, struct reader *r, const struct unit *u)
+static void skim_program(struct linetab *t, struct bytes *r, const struct unit *u)
 {
     while (r->p < r->end && !r->bad) {
         struct machine m = machine_start;
@@ -479,40 +406,40 @@ static void skim_program(struct linetab *t, struct reader *r, const struct unit 
 }
 
 // One program; r is moved behind it.
-static void read_program(struct linetab *t, struct reader *r)
+static void read_program(struct linetab *t, struct bytes *r)
 {
     struct unit u = { .offset_size = 4 };
-    uint64_t length = get(r, 4);
+    uint64_t length = bytes_get(r, 4);
 
     if (length == 0xffffffff) {
         u.offset_size = 8;
-        length = get(r, 8);
+        length = bytes_get(r, 8);
     }
     if (r->bad || length > (uint64_t)(r->end - r->p)) {
         r->bad = true;
         return;
     }
-    struct reader head = (struct reader){ r->p, r->p + length, false };
+    struct bytes head = (struct bytes){ r->p, r->p + length, false };
     r->p = head.end;
     // Version, size of an address, size of a segment selector.
-    if (get(&head, 2) != 5 || get(&head, 1) != 8 || get(&head, 1) != 0) {
+    if (bytes_get(&head, 2) != 5 || bytes_get(&head, 1) != 8 || bytes_get(&head, 1) != 0) {
         r->bad = true;
         return;
     }
-    uint64_t header_length = get(&head, u.offset_size);
+    uint64_t header_length = bytes_get(&head, u.offset_size);
     if (head.bad || header_length > (uint64_t)(head.end - head.p)) {
         r->bad = true;
         return;
     }
-    struct reader body = (struct reader){ head.p + header_length, head.end, false };
+    struct bytes body = (struct bytes){ head.p + header_length, head.end, false };
     head.end = body.p;
-    u.min_insn = (uint8_t)get(&head, 1);
-    if (get(&head, 1) != 1) // operations per instruction: VLIW
+    u.min_insn = (uint8_t)bytes_get(&head, 1);
+    if (bytes_get(&head, 1) != 1) // operations per instruction: VLIW
         head.bad = true;
-    get(&head, 1);
-    u.line_base = (int8_t)get(&head, 1);
-    u.line_range = (uint8_t)get(&head, 1);
-    u.opcode_base = (uint8_t)get(&head, 1);
+    bytes_get(&head, 1);
+    u.line_base = (int8_t)bytes_get(&head, 1);
+    u.line_range = (uint8_t)bytes_get(&head, 1);
+    u.opcode_base = (uint8_t)bytes_get(&head, 1);
     u.lengths = head.p;
     if (head.bad || u.line_range == 0 || u.opcode_base == 0 ||
         (size_t)(head.end - head.p) < u.opcode_base - 1u ||
@@ -532,7 +459,7 @@ static void read_program(struct linetab *t, struct reader *r)
 static void run_again(struct linetab *t, struct sequence *s)
 {
     struct unit *u = &t->unit[s->unit];
-    struct reader r = { s->program, u->end, false };
+    struct bytes r = { s->program, u->end, false };
     struct machine m = machine_start;
 
     if (!u->read)
@@ -556,17 +483,17 @@ static int compare_sequences(const void *x, const void *y)
 
 static bool is_new_enough(const struct section *s)
 {
-    struct reader r = { s->p, s->p + s->size, false };
+    struct bytes r = { s->p, s->p + s->size, false };
 
     while (r.p < r.end) {
-        uint64_t length = get(&r, 4);
+        uint64_t length = bytes_get(&r, 4);
 
         if (length == 0xffffffff)
-            length = get(&r, 8);
+            length = bytes_get(&r, 8);
         if (r.bad || length < 2 || length > (uint64_t)(r.end - r.p))
             return false;
         const unsigned char *next = r.p + length;
-        if (get(&r, 2) != 5)
+        if (bytes_get(&r, 2) != 5)
             return false;
         r.p = next;
     }
@@ -587,7 +514,7 @@ struct linetab *linetab_new(Elf *elf, struct strings *strings)
         return NULL;
     }
     section_get(elf, ".debug_line_str", &t->line_str);
-    struct reader r = (struct reader){ t->line.p, t->line.p + t->line.size, false };
+    struct bytes r = (struct bytes){ t->line.p, t->line.p + t->line.size, false };
     while (r.p < r.end && !r.bad)
         read_program(t, &r);
     if (r.bad) {
