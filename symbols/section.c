@@ -34,6 +34,13 @@ static bool inflate_raw(const unsigned char *in, size_t in_size, unsigned char *
     return ok;
 }
 
+// What a byte can become at most: a match of zlib's has 258 bytes and takes two bits at least, a
+// block of zstd's has 128 KiB and takes four bytes. Else a few bytes would ask for all memory.
+static uint64_t most_of(uint32_t type)
+{
+    return type == ELFCOMPRESS_ZLIB ? 1032 : 1 << 15;
+}
+
 // Decompresses the contents of an SHF_COMPRESSED section into memory of its own.
 static bool decompress(const unsigned char *p, size_t size, struct section *out)
 {
@@ -45,7 +52,7 @@ static bool decompress(const unsigned char *p, size_t size, struct section *out)
     memcpy(&ch, p, sizeof(ch));
     p += sizeof(ch);
     size -= sizeof(ch);
-    if (ch.ch_size > size_max)
+    if (ch.ch_size > size_max || ch.ch_size / most_of(ch.ch_type) > size)
         return false;
     unsigned char *buf = memory_got(malloc(ch.ch_size ? ch.ch_size : 1));
     if (!buf)
