@@ -23,6 +23,25 @@ $(BUILD)/fuzz/jitdump: fuzz/jitdump.c $(FUZZ_JITDUMP)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/jitdump.c $(filter %.c,$(FUZZ_JITDUMP))
 
+FUZZ_DWP := $(addprefix symbols/,dwp.c inlines.c memory.c section.c)
+$(BUILD)/fuzz/dwp: fuzz/dwp.c $(FUZZ_DWP) $(addprefix symbols/,bytes.h dwp.h inlines.h section.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ fuzz/dwp.c $(FUZZ_DWP) $(SYMBOLS_LIBS)
+
+# Packages of both versions: what there is no packer for is left out.
+FUZZ_DWPS := $(BUILD)/fuzz/seeds-dwp
+$(FUZZ_DWPS)/made: fuzz/dwp_seed.c tests/cli/pack-dwo
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@cp $< $(@D) && cd $(@D) && for how in 'gcc 4' 'gcc 5' 'clang 4' 'clang 5'; do \
+	    set -- $$how; \
+	    $$1 -O2 -c -gdwarf-$$2 -gsplit-dwarf -o seed.o dwp_seed.c && case $$1-$$2 in \
+	    gcc-4) dwp -o $$1-$$2 seed.dwo ;; \
+	    clang-*) timeout 20 llvm-dwp -o $$1-$$2 seed.dwo ;; \
+	    *) $(abspath tests/cli/pack-dwo) $$1-$$2 seed.dwo ;; \
+	    esac || rm -f $$1-$$2; \
+	done; rm -f seed.* dwp_seed.c
+	@touch $@
+
 FUZZ_TRACE := cli/trace/trace_read.c cli/trace/trace_read.h share/reftrace.h sim/cache.c
 $(BUILD)/fuzz/trace: fuzz/trace.c $(FUZZ_TRACE)
 	@mkdir -p $(@D)
@@ -64,8 +83,8 @@ $(FUZZ_SPOOLS)/made: $(BUILD)/fuzz/spool_seed | $(QUERN)
 	@rmdir $(@D)/spools && touch $@
 
 .PHONY: fuzz
-fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kept spool) \
-    $(FUZZ_SPOOLS)/made
+fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump dwp trace kept spool) \
+    $(FUZZ_SPOOLS)/made $(FUZZ_DWPS)/made
 	@mkdir -p $(BUILD)/fuzz/corpus-profile $(BUILD)/fuzz/corpus-profile_rewrite
 	cd $(BUILD)/fuzz && ./profile -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=4000 \
 	    -max_len=8192 \
@@ -78,6 +97,9 @@ fuzz: $(FUZZ_PROGRAMS) $(addprefix $(BUILD)/fuzz/,symbol_cache jitdump trace kep
 	@mkdir -p $(BUILD)/fuzz/corpus-jitdump
 	cd $(BUILD)/fuzz && ./jitdump -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 \
 	    corpus-jitdump
+	@mkdir -p $(BUILD)/fuzz/corpus-dwp
+	cd $(BUILD)/fuzz && ./dwp -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=8192 corpus-dwp \
+	    $(abspath $(FUZZ_DWPS))
 	@mkdir -p $(BUILD)/fuzz/corpus-trace
 	cd $(BUILD)/fuzz && ./trace -max_total_time=$(FUZZ_TIME) -timeout=20 -max_len=4096 corpus-trace
 	@mkdir -p $(BUILD)/fuzz/corpus-kept

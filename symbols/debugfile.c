@@ -12,6 +12,7 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,26 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-// What a program names may be anything: a pipe would be waited for.
-static int open_regular(const char *path)
+bool debugfile_is_odd(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat st;
 
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+// What a program names may be anything: a pipe would be waited for. *odd: the first of what is
+// looked at that is no regular file.
+static int open_regular(const char *path, char **odd)
+{
+    struct stat st;
+    int fd = -1;
+
+    if (debugfile_is_odd(path)) {
+        if (!*odd)
+            *odd = memory_got(strdup(path));
+        return -1;
+    }
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);
         return -1;
@@ -64,14 +79,14 @@ static int open_build_id(Elf *elf, struct debugfile_watch *w)
     if (!path_of_id(&path, id, n))
         return -1;
     w->look(w->ctx, path.text);
-    return open_regular(path.text);
+    return open_regular(path.text, &w->odd);
 }
 
 // The checksum says that the file belongs to the program; a file with the same name may be older or
 // newer.
-static int open_checked(const char *path, GElf_Word crc)
+static int open_checked(const char *path, GElf_Word crc, char **odd)
 {
-    int fd = open_regular(path);
+    int fd = open_regular(path, odd);
     bool same = false;
 
     if (fd < 0)
@@ -132,7 +147,7 @@ static int open_link(const char *path, Elf *elf, struct debugfile_watch *w)
         // A debug link to the file itself has been seen.
         if (strcmp(candidate, real) != 0) {
             w->look(w->ctx, candidate);
-            fd = open_checked(candidate, crc);
+            fd = open_checked(candidate, crc, &w->odd);
         }
         free(candidate);
     }
@@ -190,7 +205,8 @@ int debugfile_open(const char *path, Elf *elf, struct debugfile_watch *w)
     return fd;
 }
 
-int debugfile_open_alt(const char *path, const char *name, const void *id, size_t id_size)
+int debugfile_open_alt(const char *path, const char *name, const void *id, size_t id_size,
+                       char **odd)
 {
     char *real = *name == '/' ? NULL : real_path(path), *whole = NULL;
     const char *slash = real ? strrchr(real, '/') : NULL;
@@ -198,12 +214,52 @@ int debugfile_open_alt(const char *path, const char *name, const void *id, size_
     int fd = -1;
 
     if (*name == '/')
-        fd = open_regular(name);
+        fd = open_regular(name, odd);
     else if (slash && asprintf(&whole, "%.*s/%s", (int)(slash - real), real, name) >= 0)
-        fd = open_regular(whole);
+        fd = open_regular(whole, odd);
     if (fd < 0 && path_of_id(&by_id, id, (ssize_t)id_size))
-        fd = open_regular(by_id.text);
+        fd = open_regular(by_id.text, odd);
     free(whole);
+    free(real);
+    return fd;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_place(char **place, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(place, fmt, ap) < 0) {
+        *place = NULL;
+        memory_lacks();
+    }
+    va_end(ap);
+}
+
+int debugfile_open_package(const char *program, const char *path, char **found, char **odd)
+{
+    enum { PLACES = 5 };
+    char *real, *place[PLACES] = { NULL };
+    int fd = -1;
+
+    *found = NULL;
+    if (*program != '/') // a name that was made up
+        return -1;
+    real = real_path(program);
+    add_place(&place[0], "%s.dwp", program);
+    if (*path)
+        add_place(&place[1], "%s.dwp", path);
+    if (real) {
+        add_place(&place[2], "%s.dwp", real);
+        add_place(&place[3], DEBUG_ROOT "%s.dwp", real);
+        add_place(&place[4], DEBUG_ROOT "%s.dwp", strrchr(real, '/'));
+    }
+    for (unsigned i = 0; i < PLACES; i++) {
+        if (fd < 0 && place[i] && (fd = open_regular(place[i], odd)) >= 0)
+            *found = place[i];
+        else
+            free(place[i]);
+    }
     free(real);
     return fd;
 }

@@ -6,6 +6,7 @@
 
 #include <gelf.h>
 #include <libelf.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,6 @@ struct learn {
     struct linetab *linetab; // all lines, or:
     struct lines *lines;     // libdw's
     bool lines_tried;
-    unsigned said; // of what they lack
     // The last answers and the ranges for which they hold.
     uint64_t sym_start, sym_end;
     struct elfsym *sym;
@@ -126,36 +126,33 @@ static struct lines *get_lines(struct symbols_module *m)
     if (!elf)
         return NULL;
     l->plain = section_without_zstd(elf, &l->plain_image);
-    l->lines = lines_new(l->plain ? l->plain : elf, path_of(m, elf, path, sizeof(path)),
+    l->lines = lines_new(l->plain ? l->plain : elf, m->name, path_of(m, elf, path, sizeof(path)),
                          &m->owner->strings);
     return l->lines;
 }
 
-// Once for a module: what is missing of it.
+// What is missing of a module.
+__attribute__((format(printf, 2, 3))) static void say(struct symbols_module *m, const char *fmt,
+                                                      ...)
+{
+    char text[2 * 4096 + 400];
+    int n = snprintf(text, sizeof(text), "%s: ", m->name);
+    va_list ap;
+
+    if (!m->owner->o.remark || n < 0 || (size_t)n >= sizeof(text))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+    va_end(ap);
+    m->owner->o.remark(m->owner->o.ctx, text);
+}
+
 static void say_lacks(struct symbols_module *m)
 {
-    struct learn *l = m->learn;
-    unsigned lacks = l->lines ? lines_lacks(l->lines) & ~l->said : 0;
-    char text[4400];
+    const char *lack;
 
-    l->said |= lacks;
-    if (!lacks || !m->owner->o.remark)
-        return;
-    if (lacks & LINES_LACK_ALT) {
-        snprintf(text, sizeof(text),
-                 "%s: the file that its debug information has in common with "
-                 "others (.gnu_debugaltlink) is missing; names of inlined functions may be, too",
-                 m->name);
-        m->owner->o.remark(m->owner->o.ctx, text);
-    }
-    if (lacks & LINES_LACK_SPLIT) {
-        snprintf(
-            text, sizeof(text),
-            "%s: files of its split debug information (.dwo) are missing; packages of them (.dwp) "
-            "are read with elfutils 0.191 or later; calls of inlined functions are not shown",
-            m->name);
-        m->owner->o.remark(m->owner->o.ctx, text);
-    }
+    while ((lack = lines_lack(m->learn->lines)))
+        say(m, "%s", lack);
 }
 
 static void note_place(void *ctx, const char *path)
@@ -171,7 +168,7 @@ enum { SERVERS_NO = 600 };
 
 static void open_debug_file(struct symbols_module *m)
 {
-    struct debugfile_watch watch = { note_place, m, false };
+    struct debugfile_watch watch = { note_place, m, false, NULL };
     struct learn *l = m->learn;
 
     l->debug_fd = debugfile_open(m->name, l->elf, &watch);
@@ -179,6 +176,9 @@ static void open_debug_file(struct symbols_module *m)
         l->debug = elf_begin(l->debug_fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     else if (watch.asked && m->cache)
         cache_expires(m->cache, SERVERS_NO);
+    if (watch.odd)
+        say(m, "%s is no regular file; nothing is read from it", watch.odd);
+    free(watch.odd);
 }
 
 // Where all that can be known costs little it is kept at once: the line programs of libc are 1.5

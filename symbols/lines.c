@@ -22,6 +22,7 @@
 #include "symbols/memory.h"
 #include "symbols/search.h"
 #include "symbols/section.h"
+#include "symbols/split.h"
 
 // A row of a line table: holds from its address to that of the next one.
 struct row {
@@ -61,7 +62,11 @@ struct lines {
     const struct inlines *bodies;
     Dwarf *alt; // of .gnu_debugaltlink
     int alt_fd;
-    unsigned lacks; // enum lines_lack
+    char *path; // of the file
+    struct split *split;
+    Dwarf_Die skeleton; // of the split unit that is asked now
+    Dwarf_CU *split_cu;
+    struct lacks lacks;
 };
 
 static bool is_hidden(const char *name, bool hide_alt)
@@ -110,20 +115,28 @@ static void hide_sections(Elf *elf, bool hide_alt)
 
 // The file that .gnu_debugaltlink names: libdw would wait for a pipe there. What is not there, it
 // is not told of.
-static void open_alt(struct lines *l, Elf *elf, const char *path)
+static void open_alt(struct lines *l, Elf *elf)
 {
     struct section s;
+    char *odd = NULL;
     size_t n;
 
     l->alt_fd = -1;
     if (!section_get(elf, ".gnu_debugaltlink", &s))
         return;
     n = strnlen((const char *)s.p, s.size);
-    if (path && n > 0 && n < s.size)
-        l->alt_fd = debugfile_open_alt(path, (const char *)s.p, s.p + n + 1, s.size - n - 1);
+    if (n > 0 && n < s.size)
+        l->alt_fd =
+            debugfile_open_alt(l->path, (const char *)s.p, s.p + n + 1, s.size - n - 1, &odd);
     l->alt = l->alt_fd >= 0 ? dwarf_begin(l->alt_fd, DWARF_C_READ) : NULL;
+    if (odd)
+        lacks_note(&l->lacks, LACKS_ALT_REGULAR, "%s is no regular file; nothing is read from it",
+                   odd);
     if (!l->alt)
-        l->lacks |= LINES_LACK_ALT;
+        lacks_note(&l->lacks, LACKS_ALT,
+                   "the file that its debug information has in common with others "
+                   "(.gnu_debugaltlink) is missing; names of inlined functions may be, too");
+    free(odd);
     section_fini(&s);
 }
 
@@ -134,24 +147,29 @@ static void close_alt(struct lines *l)
         close(l->alt_fd);
 }
 
-unsigned lines_lacks(const struct lines *l)
+const char *lines_lack(struct lines *l)
 {
-    return l->lacks;
+    return lacks_next(&l->lacks);
 }
 
-struct lines *lines_new(Elf *elf, const char *path, struct strings *strings)
+struct lines *lines_new(Elf *elf, const char *program, const char *path, struct strings *strings)
 {
     struct lines *l = memory_got(calloc(1, sizeof(*l)));
 
     if (!l)
         return NULL;
-    open_alt(l, elf, path);
+    l->path = memory_got(strdup(path));
+    if (!l->path) {
+        free(l);
+        return NULL;
+    }
+    open_alt(l, elf);
     hide_sections(elf, !l->alt);
     l->strings = strings;
     l->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-    if (!l->dwarf) {
-        close_alt(l);
-        free(l);
+    l->split = split_new(elf, program, l->path, &l->lacks);
+    if (!l->dwarf || !l->split) {
+        lines_free(l);
         return NULL;
     }
     if (l->alt)
@@ -173,8 +191,11 @@ void lines_free(struct lines *l)
     }
     free(l->unit);
     free(l->range);
+    split_free(l->split);
     dwarf_end(l->dwarf);
     close_alt(l);
+    lacks_fini(&l->lacks);
+    free(l->path);
     free(l);
 }
 
@@ -500,8 +521,17 @@ static uint32_t name_number(struct lines *l, Dwarf_Die *die, char *(*readable)(c
     return number;
 }
 
+static bool unit_of(const struct lines *l, Dwarf_CU *cu, Dwarf_Die *unit)
+{
+    if (cu != l->split_cu)
+        return dwarf_cu_die(cu, unit, NULL, NULL, NULL, NULL, NULL, NULL);
+    *unit = l->skeleton;
+    return true;
+}
+
 // The file that an attribute numbers, which may be one of what the die is a copy of, in another
-// unit.
+// unit. The files of a split unit are its skeleton's (DWARF 5, section 3.1.3); its own, of which
+// libdw would take the number, are those of units of types.
 static uint32_t numbered_file(struct lines *l, Dwarf_Die *die, unsigned attribute)
 {
     Dwarf_Attribute attr;
@@ -511,8 +541,7 @@ static uint32_t numbered_file(struct lines *l, Dwarf_Die *die, unsigned attribut
     size_t n;
 
     if (!dwarf_attr_integrate(die, attribute, &attr) || dwarf_formudata(&attr, &index) != 0 ||
-        !dwarf_cu_die(attr.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) ||
-        dwarf_getsrcfiles(&unit, &files, &n) != 0 || index >= n)
+        !unit_of(l, attr.cu, &unit) || dwarf_getsrcfiles(&unit, &files, &n) != 0 || index >= n)
         return 0;
     return file_number(l, dwarf_filesrc(files, index, NULL, NULL), unit_folder(&unit));
 }
@@ -527,19 +556,17 @@ static uint32_t call_line(Dwarf_Die *inlined)
     return (uint32_t)line;
 }
 
-// The functions of a skeleton unit are in its .dwo or .dwp.
+// The functions of a skeleton unit are elsewhere.
 static Dwarf_Die with_functions(struct lines *l, Dwarf_Die cu)
 {
-    Dwarf_Die split;
-    uint8_t type;
+    Dwarf_Die unit;
 
-    if (dwarf_cu_info(cu.cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-        type == DW_UT_skeleton) {
-        if (split.addr)
-            return split;
-        l->lacks |= LINES_LACK_SPLIT;
-    }
-    return cu;
+    l->split_cu = NULL;
+    if (!split_unit(l->split, &cu, &unit))
+        return cu;
+    l->split_cu = unit.cu;
+    l->skeleton = cu;
+    return unit;
 }
 
 size_t lines_inlined(struct lines *l, uint64_t address, struct symbols_frame *out, size_t max,

@@ -14,17 +14,15 @@
 
 struct lines;
 
-// Takes an Elf with .debug_line, that of the file at path; NULL when libdw cannot read it. The Elf
-// stays the caller's and must outlive the result.
-struct lines *lines_new(Elf *elf, const char *path, struct strings *strings);
+// Takes an Elf with .debug_line, that of the file at path, which the program has its debug
+// information in (or is itself); NULL when libdw cannot read it. The Elf and the name of the
+// program stay the caller's and must outlive the result.
+struct lines *lines_new(Elf *elf, const char *program, const char *path, struct strings *strings);
 void lines_free(struct lines *l);
 
-// What was looked for and is not there, so that names and inlined calls are missing.
-enum lines_lack {
-    LINES_LACK_ALT = 1,  // the file of .gnu_debugaltlink
-    LINES_LACK_SPLIT = 2 // files of split debug information
-};
-unsigned lines_lacks(const struct lines *l);
+// What was looked for and is not there, so that names and inlined calls are missing: a sentence
+// that was not handed out yet, which lives until the next call. NULL: none.
+const char *lines_lack(struct lines *l);
 
 struct lines_row {
     uint64_t start, end; // the answer holds for this range; also for "no line"

@@ -24,7 +24,7 @@ static void look(void *ctx, const char *path)
 // The places that are looked at for a program with a build ID of so many bytes: 1, 2, 3, ...
 static const char *places(size_t bytes)
 {
-    struct debugfile_watch w = { look, looked, false };
+    struct debugfile_watch w = { look, looked, false, NULL };
     uint32_t note[4 + 20] = { 4, (uint32_t)bytes, NT_GNU_BUILD_ID };
     unsigned char *id = (unsigned char *)(note + 4);
     struct elf_image image;

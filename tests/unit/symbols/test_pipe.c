@@ -47,7 +47,7 @@ static int remove_files(void **state)
 static void test_debuglink(void **state)
 {
     static const char link[12] = "pipe"; // and a checksum
-    struct debugfile_watch w = { note, NULL, false };
+    struct debugfile_watch w = { note, NULL, false, NULL };
     struct elf_image image;
 
     (void)state;
@@ -56,6 +56,8 @@ static void test_debuglink(void **state)
     Elf *elf = elf_image_open(&image);
     assert_int_equal(debugfile_open(program, elf, &w), -1);
     elf_image_close(&image, elf);
+    assert_string_equal(w.odd, pipe_name);
+    free(w.odd);
     // It was looked for in the program's folder first, last below /usr/lib/debug.
     assert_non_null(strstr(said, "/pipe"));
 }

@@ -99,6 +99,9 @@ static void test_compressed(void **state)
         assert_false(gets(&p, n, SHF_COMPRESSED));
         n = pack(&p, types[i], sizeof(text) + 1);
         assert_false(gets(&p, n, SHF_COMPRESSED));
+        // larger than its bytes could become, and so not asked for
+        n = pack(&p, types[i], UINT64_C(1) << 36);
+        assert_false(gets(&p, n, SHF_COMPRESSED));
         // larger than memory could be
         n = pack(&p, types[i], (UINT64_C(1) << 36) + 1);
         assert_false(gets(&p, n, SHF_COMPRESSED));

@@ -1079,7 +1079,7 @@ static void compare_readers(const char *path, uint64_t from, uint64_t to, uint64
 
     strings_init(&strings);
     struct linetab *t = linetab_new(elf, &strings);
-    struct lines *l = lines_new(elf, NULL, &strings);
+    struct lines *l = lines_new(elf, "", "", &strings);
     if (must) {
         assert_non_null(t);
         assert_non_null(l);
@@ -1122,7 +1122,7 @@ static void test_end_of_a_hole(void **state)
     int fd = open(path, O_RDONLY);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     strings_init(&strings);
-    struct lines *l = lines_new(elf, NULL, &strings);
+    struct lines *l = lines_new(elf, "", "", &strings);
     assert_non_null(l);
     uint64_t start = label("holes", "_start"), end = start + 66, far = label("holes", "far");
     struct lines_row row;
