@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/finish/finish.h"
-#include "cli/finish/recover.h"
+#include "finish/finish.h"
+#include "finish/recover.h"
 #include "cli/shared/util.h"
 #include "fuzz/spool_form.h"
 #include "quern/profile.h"

@@ -31,7 +31,7 @@ MUTATE_CALLS = $(QUERN) $(ENGINE) $(CALLS_S) $(CALLS_C) $(COMPAT_PROGRAMS) \
 MUTATE_CONTROL = $(QUERN) $(ENGINE) $(addprefix $(REQUESTS_DIR)/,waits steady)
 MUTATE_TOP = $(QUERN) $(ENGINE) $(BUILD)/tests/quern-asan $(BUILD)/bench/example
 mutate_suites = \
-    $(info suite cli/finish/|$(MUTATE_CALLS)|CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges \
+    $(info suite finish/|$(MUTATE_CALLS)|CALLS_MODES=default tests/calls/run $(QUERN) $(CALLS_DIR)/edges \
         $(CALLS_DIR) $(COMPAT_DIR) $(COMPAT_C) $(COMPAT_S)) \
     $(info suite cli/control/|$(MUTATE_CONTROL)|tests/requests/control $$PWD/$(QUERN) $$PWD/$(REQUESTS_DIR)) \
     $(info suite cli/top/|$(MUTATE_TOP)|mkdir -p $(BUILD)/tests/top; $(TOP_PYTHON) tests/top/check.py $(QUERN) \
@@ -64,8 +64,8 @@ mutate-runs:
 	$(call mutate_programs,symbols/,$(SYMBOLS_TESTS),TEST_FOLDER=$(BUILD)/tests )
 	$(call mutate_programs,sim/,$(SIM_TESTS))
 	$(call mutate_programs,report/,$(REPORT_TESTS))
-	$(call mutate_programs,cli/,$(CLI_TESTS))
-	$(foreach t,$(MUTATE_BATS),$(info cli/|$(MUTATE_CLI) $(MUTATE_CLI_$(t))|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
+	$(call mutate_programs,cli/$(comma)finish/,$(CLI_TESTS))
+	$(foreach t,$(MUTATE_BATS),$(info cli/$(comma)finish/|$(MUTATE_CLI) $(MUTATE_CLI_$(t))|BUILD=$$PWD/$(BUILD) bats --formatter tap $(t)))
 	$(mutate_suites)
 	$(call mutate_programs,engine/,$(ENGINE_WING_TESTS))
 	$(mutate_engine)

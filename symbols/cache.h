@@ -3,7 +3,7 @@
 // The symbol cache: what was found out about a module, kept between runs. The answers are those of
 // learn.c, asked once for every range of a function, or of a whole module where that is cheap,
 // and written to a file whose ranges are looked up where they lie. Used by symbols.c and
-// learn.c, and by a finisher that has the cache and not learn.c (cli/quick).
+// learn.c, and by a finisher that has the cache and not learn.c (finish/quick).
 //
 // A file counts as long as the module is the same (identity.h) and everything that was looked at in
 // search of debug information is as it was: one that is installed later, or replaced, or removed,

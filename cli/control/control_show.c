@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/finish/finish.h"
-#include "cli/finish/finish_calls.h"
+#include "finish/finish.h"
+#include "finish/finish_calls.h"
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/run/run.h"
 #include "quern/profile.h"
 

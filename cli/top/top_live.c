@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/running.h"

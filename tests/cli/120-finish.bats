@@ -175,7 +175,7 @@ END
     sed -i 's/1F:1,1C/1FC:1,1/' script
     quern run --branch-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 -o out ./prog \
         'a b' "it's"
-    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/cli/finish/ compares with its own
+    # Widths and decimals are those of Cachegrind 3.19 (tests/unit/finish/ compares with its own
     # output).
     version=$("$QUERN" --version | cut -d' ' -f2)
     same "$messages" "==PID== Quern $version, an exact instruction, cache and branch profiler

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 static void prints(const struct spool_header *h, const uint64_t *counts, const char *expected)
 {

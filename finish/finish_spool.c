@@ -2,10 +2,10 @@
 //
 // Opens a spool for reading and walks its blocks. Trusts nothing in the file: one left by a killed
 // program, or damaged since, gives what is sound in it and a number of records that were not.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
-#include "cli/finish/finish_calls.h"
-#include "cli/finish/finish_contexts.h"
+#include "finish/finish_calls.h"
+#include "finish/finish_contexts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 //
 // Accounts of contexts (finish_contexts.h). What a block's own counters say at the end belongs to
 // the context that the thread was last in there: the counter `owner` of its record says which.
-#include "cli/finish/finish_contexts.h"
+#include "finish/finish_contexts.h"
 
 #include <stdlib.h>
 #include <string.h>

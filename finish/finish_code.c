@@ -3,7 +3,7 @@
 // --dump-code: disassembles what the engine noted of its translations (struct spool_code of
 // share/spool.h, in <spool>.code): for each block the client's instructions beside the code made of
 // them. Intel syntax; a jump or call to a known place is followed by its name.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 #include <errno.h>
 #include <fcntl.h>

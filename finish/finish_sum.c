@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/shared/util.h"
 #include "quern/profile.h"
 

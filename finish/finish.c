@@ -8,7 +8,7 @@
 //
 // The process is the client's: its descriptors, limits, ignored signals and working directory.
 // Nothing may be written to descriptors 0, 1 and 2 before they are ours.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,14 +10,14 @@
 // With --inline=yes the body of an inlined function is that function: what stands in it is its
 // cost, and what is around it calls it. Such a call costs what the instructions in the body do and
 // what is called from there, so all balances as without.
-#include "cli/finish/finish_calls.h"
+#include "finish/finish_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/finish/finish_parts.h"
+#include "finish/finish_parts.h"
 #include "cli/shared/util.h"
 #include "cli/shared/version.h"
 #include "quern/profile.h"

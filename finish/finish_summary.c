@@ -7,7 +7,7 @@
 // DIFFERS: where a program makes no data reference at all Cachegrind divides by one reference more
 // than there were (a program of 3 instructions and one LL miss: 25.0 %); here it is the manual's
 // formula (33.3 %).
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/shared/name.h"
 #include "cli/shared/util.h"
 

@@ -4,7 +4,7 @@
 #ifndef QUERN_CLI_FINISH_PARTS_H
 #define QUERN_CLI_FINISH_PARTS_H
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "quern/profile.h"
 
 // Writes p, one part. With --combine-dumps=yes all but the first part go behind those that the file

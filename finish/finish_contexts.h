@@ -5,7 +5,7 @@
 #ifndef QUERN_CLI_FINISH_CONTEXTS_H
 #define QUERN_CLI_FINISH_CONTEXTS_H
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 // What a block has counted in a context: as many of the sums as the block has counters, from
 // `counter` on.

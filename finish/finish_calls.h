@@ -5,7 +5,7 @@
 #ifndef QUERN_CLI_FINISH_CALLS_H
 #define QUERN_CLI_FINISH_CALLS_H
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 struct graph;
 

@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 struct recover_spool {
     const char *path; // as the user names it

@@ -3,7 +3,7 @@
 // Waiting for whoever reads what the finisher writes: a pipe may have no reader, or one that does
 // not read, and the finisher is deaf (finish.c). While it waits it hears what ends other programs,
 // and gives up then: what was counted stays in the spool, or nobody reads what is said.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 // show whatever source they name. Not of a recovered run: its spool may be a stranger's.
 #include <stdlib.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/shared/origin.h"
 
 void finish_origin(const struct finish_spool *s, const char *output)

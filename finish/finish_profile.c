@@ -2,9 +2,9 @@
 //
 // From counters to the profile: every instruction gets its function, file and line (symbols/),
 // equal places are summed, finish_write.c writes the file. Also writes --dump-counts.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
-#include "cli/finish/finish_calls.h"
+#include "finish/finish_calls.h"
 
 #include <elf.h>
 #include <stdlib.h>

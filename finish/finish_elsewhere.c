@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/shared/util.h"
 
 static bool is_file(const char *path, int fd)

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/finish/finish.h"
-#include "cli/finish/recover.h"
+#include "finish/finish.h"
+#include "finish/recover.h"
 #include "cli/shared/name.h"
 #include "cli/shared/options.h"
 #include "cli/shared/text.h"

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/finish/finish.h"
-#include "cli/finish/finish_calls.h"
-#include "cli/finish/finish_contexts.h"
+#include "finish/finish.h"
+#include "finish/finish_calls.h"
+#include "finish/finish_contexts.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/util.h"
 #include "symbols/cache.h"

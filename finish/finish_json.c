@@ -2,7 +2,7 @@
 //
 // The summary of a run for programs (--summary=json), and what `quern stat` says of a run in its
 // own. One line for each process, so that the lines of several do not mix.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 #include <stdlib.h>
 

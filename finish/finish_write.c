@@ -5,7 +5,7 @@
 // because thousands of processes end: there every line is encoded, summed with lines like it, of
 // which a run has none, sorted, encoded and decoded again: 10.5 of the 21.6 million instructions
 // that the finisher of /bin/true executed.
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/finish/finish.h"
+#include "finish/finish.h"
 #include "cli/shared/util.h"
 
 int finish_tree_write(struct finish_spool *s, const struct finish_files *files,

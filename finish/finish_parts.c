@@ -2,7 +2,7 @@
 //
 // --combine-dumps=yes: the parts of a profile in one file (finish_parts.h). It is read and written
 // anew for each part, so that it is complete at any moment. Called by finish_calls.c.
-#include "cli/finish/finish_parts.h"
+#include "finish/finish_parts.h"
 
 #include <sys/stat.h>
 
