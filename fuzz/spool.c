@@ -10,17 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "finish/finish.h"
-#include "finish/recover.h"
 #include "cli/shared/util.h"
+#include "finish/end/end.h"
+#include "finish/recover/recover.h"
 #include "fuzz/spool_form.h"
 #include "quern/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // Without the disassembler.
-int finish_code_write(const struct finish_spool *s, const struct finish_files *files, char *err,
-                      size_t err_size)
+int output_code(const struct spool_file *s, const struct output_files *files, char *err,
+                size_t err_size)
 {
     (void)s, (void)files, (void)err, (void)err_size;
     return 0;
@@ -105,7 +105,7 @@ static void check_profile(const char *path, const struct finish_totals *totals, 
     quern_profile_free(p);
 }
 
-static void finish(struct finish_spool *s)
+static void finish(struct spool_file *s)
 {
     struct recover_spool r = { .path = "quern.spool.1", .name = "quern.spool.1" };
     struct recover_names names;
@@ -118,7 +118,7 @@ static void finish(struct finish_spool *s)
     check_name(names.files.code);
     check_name(names.files.facts);
     if (rc == 0)
-        rc = finish_profile_write(s, &names.files, &totals, err, sizeof(err));
+        rc = profile_write(s, &names.files, &totals, err, sizeof(err));
     if (rc == 0 && !(s->h->flags & SPOOL_F_BY_THREAD))
         check_profile(names.files.output, &totals, s->h->flags & SPOOL_F_CALLS);
     if (rc != 0 && !err[0])
@@ -126,15 +126,15 @@ static void finish(struct finish_spool *s)
     if (rc == 0) {
         FILE *f = fopen("summary", "w");
 
-        finish_summary_print(f, s->h, totals.counts);
-        finish_json_summary(f, s, names.files.output, totals.counts);
+        summary_print(f, s->h, totals.counts);
+        summary_json(f, s, names.files.output, totals.counts);
         fclose(f);
     }
     unlink(names.files.output);
     if (names.files.dump)
         unlink(names.files.dump);
     for (uint32_t slot = 0; slot < 4 && (s->h->flags & SPOOL_F_BY_THREAD); slot++) {
-        char *name = finish_thread_output(names.files.output, slot);
+        char *name = output_names_thread(names.files.output, slot);
 
         unlink(name);
         free(name);
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char folder[] = "/dev/shm/quern-fuzz-spool.XXXXXX";
     static bool there;
-    struct finish_spool s;
+    struct spool_file s;
     char err[1024] = "";
     int fd;
 
@@ -154,9 +154,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     there = true;
     fd = make_spool(data, size);
-    if (finish_spool_open(&s, fd, err, sizeof(err)) == 0) {
+    if (spool_file_open(&s, fd, err, sizeof(err)) == 0) {
         finish(&s);
-        finish_spool_close(&s);
+        spool_file_close(&s);
     } else if (!err[0]) {
         abort();
     }

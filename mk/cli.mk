@@ -3,7 +3,7 @@
 # The program quern, in two parts, of cli/ and finish/; the links to it by the traditional names.
 # mk/cli-profile.mk, read before this fragment, says which libraries the profile commands need.
 
-CLI_SRCS := $(sort $(filter-out cli/front/%,$(wildcard cli/*.c cli/*/*.c finish/*.c)))
+CLI_SRCS := $(sort $(filter-out cli/front/%,$(wildcard cli/*.c cli/*/*.c finish/*/*.c)))
 
 # Zydis with its formatter, for --dump-code; its warnings are not ours to mend.
 CLI_ZYDIS := Decoder DecoderData Formatter FormatterATT FormatterBase FormatterBuffer \
@@ -11,8 +11,8 @@ CLI_ZYDIS := Decoder DecoderData Formatter FormatterATT FormatterBase FormatterB
 CLI_ZYDIS := $(CLI_ZYDIS:%=$(BUILD)/obj/cli/zydis/%.o)
 CLI_ZYDIS_FLAGS := -DZYDIS_STATIC_BUILD -DZYCORE_STATIC_BUILD -DZYDIS_DISABLE_ENCODER \
                    -isystem $(ZYDIS_SRC)/include
-CFLAGS_finish/finish_code.c := $(CLI_ZYDIS_FLAGS)
-$(patsubst %,$(BUILD)/obj/%/finish/finish_code.o,host asan): | $(ZYDIS_READY)
+CFLAGS_finish/output/output_code.c := $(CLI_ZYDIS_FLAGS)
+$(patsubst %,$(BUILD)/obj/%/finish/output/output_code.o,host asan): | $(ZYDIS_READY)
 
 $(BUILD)/obj/cli/zydis/%.o: $(ZYDIS_SRC)/src/%.c $(FLAGS_STAMP) | $(ZYDIS_READY)
 	$(call compile,ZYDIS,-O2 -fPIC -fvisibility=hidden -w $(CLI_ZYDIS_FLAGS) -I$(ZYDIS_SRC)/src)
@@ -37,12 +37,13 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
           $(BUILD)/lib/libquern-symbols.a
 	$(call link,$(sort $(CLI_LIBS) $(PROFILE_LIBS)) $(SYMBOLS_LIBS))
 
-# The quick finisher (finish/quick/quick.c says what it is linked without). Where there is no static C
+# The quick finisher (finish/quick.c says what it is linked without). Where there is no static C
 # library it is linked with the other one, and starts less fast.
 QUICK := $(BUILD)/libexec/quern/quern-finish
-QUICK_SRCS := finish/quick/quick.c \
-    $(addprefix finish/finish,.c _elsewhere.c _json.c _names.c _origin.c _profile.c _spool.c _summary.c \
-                             _tree.c _wait.c _write.c) \
+QUICK_SRCS := finish/quick.c \
+    $(addprefix finish/,end/finish.c profile/fallback.c end/summary_json.c output/output_names.c end/recorded.c \
+                        profile/profile.c spool/spool_file.c end/summary.c profile/children.c \
+                        end/pipe_wait.c output/output_lines.c) \
     $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c text.c util.c) \
     profile/write/out.c sim/cache.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
@@ -84,7 +85,7 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 # Each unit test with what it may use of the two folders.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
 CLI_TESTED := $(addprefix cli/shared/,digest.c name.c options.c text.c util.c) \
-              finish/finish_summary.c sim/cache.c symbols/cachedir.c
+              finish/end/summary.c sim/cache.c symbols/cachedir.c
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 	$(call link_asan,-lcmocka -lm)

@@ -54,12 +54,11 @@ $(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -fno-sanitize=alignment -o $@ fuzz/kept.c $(FUZZ_KEPT)
 
 # Spools, with all that the finisher has but the disassembler.
-FUZZ_SPOOL := $(addprefix finish/finish_,calls.c contexts.c generated.c json.c names.c parts.c profile.c \
-                  spool.c summary.c tree.c sum.c) finish/finish_write.c \
-              finish/recover_names.c finish/recover_spool.c \
+FUZZ_SPOOL := $(filter-out finish/output/output_code.c finish/profile/fallback.c $(addprefix finish/end/,finish.c pipe_wait.c \
+                  recorded.c) finish/recover/recover.c,$(wildcard finish/*/*.c)) \
               $(addprefix cli/shared/,colour.c file.c json.c name.c progress.c text.c util.c) \
               $(wildcard symbols/*.c profile/*/*.c)
-$(BUILD)/fuzz/spool: fuzz/spool.c $(FUZZ_SPOOL) fuzz/spool_form.h $(wildcard finish/*.h) \
+$(BUILD)/fuzz/spool: fuzz/spool.c $(FUZZ_SPOOL) fuzz/spool_form.h $(wildcard finish/*/*.h) \
     share/spool.h
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$<)$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $(filter %.c,$^) $(SYMBOLS_LIBS) \

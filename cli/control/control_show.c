@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "finish/finish.h"
-#include "finish/finish_calls.h"
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
+#include "finish/spool/spool.h"
+#include "symbols/symbols.h"
 
 enum { DEPTH_MAX = 100 }; // frames of a thread that are shown
 
@@ -65,7 +65,7 @@ struct thread {
 struct shown {
     const struct control *c;
     const struct control_run *r;
-    struct finish_spool s;
+    struct spool_file s;
     bool calls;
     int event[SPOOL_EVENTS]; // of the run, rows of known[]
     size_t events;
@@ -128,7 +128,7 @@ static struct called *called_at(struct shown *v, uint32_t map, uint64_t site)
                            : NULL;
 }
 
-static void add_insn(void *ctx, const struct finish_insn *in)
+static void add_insn(void *ctx, const struct spool_walk_insn *in)
 {
     struct shown *v = ctx;
     struct called *c = called_at(v, in->map, in->pc);
@@ -139,7 +139,7 @@ static void add_insn(void *ctx, const struct finish_insn *in)
 
 static void find_called(struct shown *v)
 {
-    const struct finish_spool *s = &v->s;
+    const struct spool_file *s = &v->s;
     size_t n = 0;
 
     v->called = xcalloc(s->edges_used + 1, sizeof(*v->called));
@@ -150,7 +150,7 @@ static void find_called(struct shown *v)
     for (size_t i = 0; i < n; i++)
         if (!i || compare_called(&v->called[v->called_count - 1], &v->called[i]) != 0)
             v->called[v->called_count++] = v->called[i];
-    finish_spool_walk(s, add_insn, v);
+    spool_walk_counts(s, add_insn, v);
 }
 
 static bool is_call(const struct spool_edge *e)
@@ -177,7 +177,7 @@ static int compare_u64(const void *x, const void *y)
 
 static void print_functions(struct shown *v)
 {
-    const struct finish_spool *s = &v->s;
+    const struct spool_file *s = &v->s;
     uint64_t *start = xcalloc(s->edges_used + 1, sizeof(*start)), executed = 0;
     size_t n = 0, functions = 0, contexts = 0;
     char buf[3][32];
@@ -203,7 +203,7 @@ static void print_functions(struct shown *v)
                util_commas(buf[2], contexts ? contexts : functions));
 }
 
-static size_t call_sites(const struct finish_spool *s)
+static size_t call_sites(const struct spool_file *s)
 {
     size_t n = 0;
 
@@ -244,7 +244,7 @@ static void open_symbols(struct shown *v)
     v->module = xcalloc(v->s.maps_used + 1, sizeof(*v->module));
     for (uint64_t i = 0; i < v->s.maps_used; i++) {
         const struct spool_map *m = &v->s.maps[i];
-        struct symbols_file f = { .path = finish_spool_text(&v->s, m->path),
+        struct symbols_file f = { .path = spool_file_text(&v->s, m->path),
                                   .ino = m->ino,
                                   .mtime = m->mtime };
 
@@ -284,7 +284,7 @@ static const struct spool_edge *edge_of(const struct shown *v, uint32_t counter)
 
 // What a call through a linkage table leads to, once that is known.
 static uint64_t target_of(const struct shown *v, const struct spool_edge *e,
-                          const struct finish_frame *f, uint32_t *map)
+                          const struct spool_open_call *f, uint32_t *map)
 {
     *map = e->target_map;
     if (!e->plt || (f->plt & SPOOL_FRAME_PLT))
@@ -293,14 +293,14 @@ static uint64_t target_of(const struct shown *v, const struct spool_edge *e,
         const struct spool_edge *x = &v->s.edges[i];
 
         if (x->kind == SPOOL_EDGE_PLT && x->site == e->target && x->target) {
-            *map = finish_map_of(&v->s, x->target, e->target_map);
+            *map = spool_file_map(&v->s, x->target, e->target_map);
             return x->target;
         }
     }
     return e->function;
 }
 
-static void add_frame(struct shown *v, struct thread *t, const struct finish_frame *f,
+static void add_frame(struct shown *v, struct thread *t, const struct spool_open_call *f,
                       const uint64_t *total)
 {
     uint64_t flags = v->s.h->flags, often = spool_event_index(SPOOL_E_I1MR, flags);
@@ -331,23 +331,23 @@ static void add_frame(struct shown *v, struct thread *t, const struct finish_fra
 
 // The calls that a thread has open, from the last one down; their number.
 static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, const uint64_t *late,
-                          struct finish_frame *f)
+                          struct spool_open_call *f)
 {
     uint64_t bytes = spool_frame_bytes(v->s.h->flags);
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);
-    uint64_t at = top - (FINISH_CALLS_BASE + spool_stack_at(slot));
+    uint64_t at = top - (SPOOL_FRAMES_BASE + spool_stack_at(slot));
     size_t n = 0;
 
     if (at >= spool_stack_size(slot))
         return 0;
     for (at += first; at >= first && n < DEPTH_MAX; at -= bytes, n++)
-        if (!finish_calls_frame(v->s.h, v->r->fd, at, late, &f[n]))
+        if (!spool_frames_read(v->s.h, v->r->fd, at, late, &f[n]))
             break;
     return n;
 }
 
 // What a thread of a run without calls has counted.
-static void add_counts(void *ctx, const struct finish_insn *in)
+static void add_counts(void *ctx, const struct spool_walk_insn *in)
 {
     struct shown *v = ctx;
     struct thread *t = &v->thread[v->threads - 1];
@@ -374,7 +374,7 @@ static void add_called_thread(struct shown *v, uint32_t slot)
     uint64_t flags = v->s.h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t words[2 * (SPOOL_EVENTS + 1)] = { 0 }, *total = words + 1;
     uint64_t at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE + v->s.h->calls * UINT64_C(8);
-    static struct finish_frame frame[DEPTH_MAX];
+    static struct spool_open_call frame[DEPTH_MAX];
     struct thread *t;
     size_t frames = 0;
     uint64_t late;
@@ -382,14 +382,14 @@ static void add_called_thread(struct shown *v, uint32_t slot)
 
     if (pread(v->r->fd, words, 8, (off_t)at) != 8 || !words[0])
         return;
-    later = finish_calls_late(v->s.h, v->r->fd, slot, total, &late);
+    later = spool_frames_late(v->s.h, v->r->fd, slot, total, &late);
     if (v->c->back)
         frames = read_frames(v, slot, words[0], later ? &late : NULL, frame);
     // Behind the frames, whose costs would be less than nothing.
     if (pread(v->r->fd, words, sizeof(words), (off_t)at) != (ssize_t)sizeof(words))
         return;
     if (later)
-        finish_calls_late(v->s.h, v->r->fd, slot, total, &late);
+        spool_frames_late(v->s.h, v->r->fd, slot, total, &late);
     if ((flags & SPOOL_F_CONTEXTS) && total[n]) // nothing is collected
         total += n + 1;
     t = new_thread(v, slot);
@@ -405,18 +405,18 @@ static void find_threads(struct shown *v)
         v->s.h->threads_used < SPOOL_THREADS_MAX ? v->s.h->threads_used : SPOOL_THREADS_MAX;
 
     for (uint32_t slot = 0; slot < slots; slot++) {
-        if (finish_spool_owner(&v->s, slot) != slot)
+        if (spool_counters_owner(&v->s, slot) != slot)
             continue;
         if (v->calls) {
             add_called_thread(v, slot);
         } else {
             new_thread(v, slot);
-            if (v->c->events && finish_spool_thread(&v->s, slot))
-                finish_spool_walk(&v->s, add_counts, v);
+            if (v->c->events && spool_counters_thread(&v->s, slot))
+                spool_walk_counts(&v->s, add_counts, v);
         }
     }
     if (!v->calls && v->c->events)
-        finish_spool_thread(&v->s, FINISH_ALL);
+        spool_counters_thread(&v->s, SPOOL_ALL_THREADS);
 }
 
 // ---- Tables ----
@@ -514,7 +514,7 @@ static void put_away(struct shown *v)
     free(v->module);
     if (v->symbols)
         symbols_free(v->symbols);
-    finish_spool_close(&v->s);
+    spool_file_close(&v->s);
 }
 
 bool control_show(const struct control *c, const struct control_run *r)
@@ -529,7 +529,7 @@ bool control_show(const struct control *c, const struct control_run *r)
         puts("  No information available as instrumentation is switched off.\n");
         return true;
     }
-    if (finish_spool_open(&v.s, r->fd, err, sizeof(err)) != 0) {
+    if (spool_file_open(&v.s, r->fd, err, sizeof(err)) != 0) {
         warn("process %d: %s", r->pid, err);
         return false;
     }

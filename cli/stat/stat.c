@@ -47,8 +47,8 @@ static void read_baseline(struct tally *s)
 // Misses of other caches compare like nothing.
 static void check_caches(const struct tally *s)
 {
-    const struct finish_spool *spool = &s->run[0].spool;
-    const char *own = finish_spool_text(spool, spool->h->s_desc);
+    const struct spool_file *spool = &s->run[0].spool;
+    const char *own = spool_file_text(spool, spool->h->s_desc);
     struct quern_part part;
 
     if (!s->base || !own || !(spool->h->flags & SPOOL_F_CACHE_SIM) ||

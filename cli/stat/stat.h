@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "finish/finish.h"
 #include "cli/run/run.h"
+#include "finish/spool/spool.h"
 #include "quern/profile.h"
 
 struct stat_run {
-    struct finish_spool spool;
+    struct spool_file spool;
     bool held; // the spool is still there
     uint64_t counts[FINISH_EVENTS];
     // Made by stat_vary.c, for runs of which an event is the least or the greatest.

@@ -14,6 +14,7 @@
 #include "cli/shared/remark.h"
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
+#include "finish/end/end.h"
 
 enum { NAME_WIDTH = 4 }; // D1mr
 
@@ -176,12 +177,12 @@ void stat_print_json(FILE *f, const void *tally)
     const char *comma = "";
 
     putc('{', f);
-    finish_json_run(f, &s->run[0].spool);
+    summary_json_run(f, &s->run[0].spool);
     fprintf(f, "\"runs\":%zu,", s->done);
     if (WIFSIGNALED(s->status))
-        finish_json_end(f, SPOOL_END_SIGNAL, WTERMSIG(s->status));
+        summary_json_end(f, SPOOL_END_SIGNAL, WTERMSIG(s->status));
     else
-        finish_json_end(f, SPOOL_END_EXIT, WEXITSTATUS(s->status));
+        summary_json_end(f, SPOOL_END_EXIT, WEXITSTATUS(s->status));
     fputs(",\"events\":{", f);
     for (int e = 0; e < FINISH_EVENTS; e++) {
         if (!stat_counted(s, e))
@@ -213,8 +214,8 @@ static void add_descs(struct quern_profile *p, const char *desc)
 
 void stat_save(const struct tally *s)
 {
-    const struct finish_spool *spool = &s->run[0].spool;
-    const char *cmd = finish_spool_text(spool, spool->h->s_cmd);
+    const struct spool_file *spool = &s->run[0].spool;
+    const char *cmd = spool_file_text(spool, spool->h->s_cmd);
     struct quern_write_opts wo = { .sz = sizeof(wo), .format = QUERN_FORMAT_CACHEGRIND };
     struct quern_profile *p = quern_profile_new();
     struct quern_error err = { 0 };
@@ -233,7 +234,7 @@ void stat_save(const struct tally *s)
     }
     quern_profile_set_events(p, names, n);
     quern_profile_set_cmd(p, cmd ? cmd : "");
-    add_descs(p, finish_spool_text(spool, spool->h->s_desc));
+    add_descs(p, spool_file_text(spool, spool->h->s_desc));
     at.func = quern_profile_func(p, QUERN_NONE, quern_profile_string(p, "???", -1),
                                  quern_profile_string(p, "(total)", -1));
     if (quern_profile_add_cost(p, &at, counts, n) != 0)

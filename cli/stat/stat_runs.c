@@ -111,7 +111,7 @@ static int run_once(const struct tally *s, int spool_fd)
     return status;
 }
 
-static void add(void *ctx, const struct finish_insn *in)
+static void add(void *ctx, const struct spool_walk_insn *in)
 {
     uint64_t *counts = ctx;
 
@@ -145,7 +145,7 @@ static void drop_others(struct tally *s)
         for (int e = 0; e < FINISH_EVENTS; e++)
             wanted |= s->event[e].least_run == i || s->event[e].greatest_run == i;
         if (!wanted && s->run[i].held) {
-            finish_spool_close(&s->run[i].spool);
+            spool_file_close(&s->run[i].spool);
             s->run[i].held = false;
         }
     }
@@ -169,12 +169,11 @@ bool stat_runs(struct tally *s)
             rewind_input(input);
         s->status = run_once(s, fd);
         // A program that cannot be run has been told of.
-        if (finish_spool_open(&r->spool, fd, err, sizeof(err)) != 0 ||
-            r->spool.h->state == SPOOL_NEW)
+        if (spool_file_open(&r->spool, fd, err, sizeof(err)) != 0 || r->spool.h->state == SPOOL_NEW)
             return false;
         close(fd); // mapped
         r->held = true;
-        bad = finish_spool_walk(&r->spool, add, r->counts);
+        bad = spool_walk_counts(&r->spool, add, r->counts);
         if (bad)
             warn("%llu records of the run were damaged and are not in its totals",
                  (unsigned long long)bad);

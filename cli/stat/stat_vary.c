@@ -12,14 +12,14 @@
 
 #include "cli/shared/read.h"
 #include "cli/shared/util.h"
+#include "finish/profile/profile.h"
 
 static void make_profile(struct stat_run *r)
 {
     const char *tmp = getenv("TMPDIR");
     char *path = xasprintf("%s/quern.stat.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    struct finish_files files = { .output = path,
-                                  .cache =
-                                      finish_spool_text(&r->spool, r->spool.h->s_symbol_cache) };
+    struct output_files files = { .output = path,
+                                  .cache = spool_file_text(&r->spool, r->spool.h->s_symbol_cache) };
     struct finish_totals totals;
     char err[1024];
     int fd = mkstemp(path);
@@ -27,7 +27,7 @@ static void make_profile(struct stat_run *r)
     if (fd < 0)
         die(UTIL_USAGE, "%s: %s; TMPDIR names another folder", path, strerror(errno));
     close(fd);
-    if (finish_profile_write(&r->spool, &files, &totals, err, sizeof(err)) != 0) {
+    if (profile_write(&r->spool, &files, &totals, err, sizeof(err)) != 0) {
         unlink(path);
         die(UTIL_USAGE, "%s", err);
     }

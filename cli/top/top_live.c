@@ -15,13 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "finish/finish.h"
 #include "cli/shared/read.h"
 #include "cli/shared/remark.h"
 #include "cli/shared/running.h"
 #include "cli/shared/trust.h"
 #include "cli/shared/util.h"
 #include "cli/top/top.h"
+#include "finish/end/end.h"
 #include "report/core/rows.h"
 
 enum {
@@ -124,23 +124,23 @@ static bool has_ended(void)
 // 0, or -1 with a sentence.
 static int write_profile(char *err, size_t size)
 {
-    struct finish_spool s;
-    struct finish_files files;
+    struct spool_file s;
+    struct output_files files;
     struct finish_totals totals;
     int rc = -1;
 
-    if (finish_spool_open(&s, live.fd, err, size) != 0)
+    if (spool_file_open(&s, live.fd, err, size) != 0)
         return -1;
     if (s.h->s_dump_code)
         snprintf(err, size, "a run with --dump-code cannot be watched");
-    else if (finish_names(&s, &files, err, size) == 0) {
+    else if (output_names(&s, &files, err, size) == 0) {
         // In a folder that another user's program names nothing is written.
-        struct finish_files here = { .output = live.profile,
+        struct output_files here = { .output = live.profile,
                                      .cache = live.own ? files.cache : NULL };
-        rc = finish_profile_write(&s, &here, &totals, err, size);
-        finish_names_free(&files);
+        rc = profile_write(&s, &here, &totals, err, size);
+        output_names_free(&files);
     }
-    finish_spool_close(&s);
+    spool_file_close(&s);
     return rc;
 }
 
@@ -210,16 +210,15 @@ static struct quern_profile *renamed(const struct top *t, struct quern_profile *
 void top_live_begin(struct top *t, const char *what)
 {
     const char *tmp = getenv("TMPDIR");
-    struct finish_spool s;
+    struct spool_file s;
     char err[1024], *why;
 
     open_spool(t, what);
-    if (finish_spool_open(&s, live.fd, err, sizeof(err)) != 0)
+    if (spool_file_open(&s, live.fd, err, sizeof(err)) != 0)
         die(UTIL_USAGE, "%s: %s", what, err);
     live.pid = s.h->pid;
-    live.command =
-        xstrdup(finish_spool_text(&s, s.h->s_cmd) ? finish_spool_text(&s, s.h->s_cmd) : "");
-    finish_spool_close(&s);
+    live.command = xstrdup(spool_file_text(&s, s.h->s_cmd) ? spool_file_text(&s, s.h->s_cmd) : "");
+    spool_file_close(&s);
     live.folder = xasprintf("%s/quern-top.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(live.folder))
         die(UTIL_USAGE, "%s: %s", live.folder, strerror(errno));

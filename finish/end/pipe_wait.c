@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// Waiting for whoever reads what the finisher writes: a pipe may have no reader, or one that does
+// not read, and the finisher is deaf (finish.c). While it waits it hears what ends other programs,
+// and gives up then: what was counted stays in the spool, or nobody reads what is said.
+#include "finish/end/end.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+
+// Waits so many ms for a signal by which a user ends programs, but one that is ignored. False: none
+// came.
+static bool is_told_to_end(int ms)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    const struct timespec step = { 0, ms * 1000000L };
+    struct sigaction now;
+    sigset_t wanted, before;
+    int sig;
+
+    sigemptyset(&wanted);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&wanted, ends[i]);
+    sigprocmask(SIG_BLOCK, &wanted, &before);
+    sig = sigtimedwait(&wanted, NULL, &step);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return sig > 0;
+}
+
+int pipe_wait_reader(const char *path)
+{
+    static bool said;
+
+    if (!said)
+        warn("waiting for a reader of %s; Ctrl-C or SIGTERM gives up, the counts are kept", path);
+    said = true;
+    return is_told_to_end(50) ? -ECANCELED : 0;
+}
+
+void pipe_wait_log(void)
+{
+    struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+    int null;
+
+    while (poll(&p, 1, 0) == 0) {
+        if (!is_told_to_end(50))
+            continue;
+        null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (null >= 0) {
+            dup2(null, STDERR_FILENO);
+            close(null);
+        }
+        return;
+    }
+}
+
+void pipe_wait_write(const char *text, size_t size)
+{
+    size_t part;
+
+    // What fits a pipe that has room at all is written in one piece.
+    for (; size > 0; text += part, size -= part) {
+        part = size > 4096 ? 4096 : size;
+        pipe_wait_log();
+        if (util_write_all(STDERR_FILENO, text, part) != 0)
+            return;
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+//
+// Notes that the profiles of a run were recorded here (cli/shared/origin.h), so that their readers
+// show whatever source they name. Not of a recovered run: its spool may be a stranger's.
+#include <stdlib.h>
+
+#include "cli/shared/origin.h"
+#include "finish/end/end.h"
+
+void recorded_note(const struct spool_file *s, const char *output)
+{
+    uint64_t flags = s->h->flags;
+    uint64_t threads =
+        s->h->threads_used < SPOOL_THREADS_MAX ? s->h->threads_used : SPOOL_THREADS_MAX;
+
+    // Who keeps neither cache wants no file in that folder. Of a tree there is one profile.
+    if ((!s->h->s_symbol_cache && !s->h->s_translations) || !children_is_root(s))
+        return;
+    if (!(flags & SPOOL_F_CALLS) || !(flags & SPOOL_F_BY_THREAD) || (flags & SPOOL_F_MERGE)) {
+        origin_note(output);
+        return;
+    }
+    for (uint32_t slot = 0; slot == 0 || slot < threads; slot++) {
+        char *name = output_names_thread(output, slot);
+
+        origin_note(name);
+        free(name);
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//
+// The fourth stage: what is written, and under which names.
+#ifndef QUERN_FINISH_OUTPUT_H
+#define QUERN_FINISH_OUTPUT_H
+
+#include "finish/sums/sums.h"
+#include "quern/profile.h"
+
+// ---- output_names.c ----
+
+// Where what is written goes; NULL: it is not wanted. The finisher, which has no more rights than
+// the client had, takes the names out of the spool (output_names()), `quern recover` does not.
+struct output_files {
+    char *output;
+    char *dump; // the execution counts
+    char *code; // --dump-code, and what the engine left for it
+    char *facts;
+    char *tree;        // with --children=merge: the folder where profiles are collected
+    const char *cache; // folder of the symbol cache
+};
+
+// The names of a spool's files, expanded for its process. 0, or -1 with a sentence in err.
+// output_names_free() frees what they hold.
+int output_names(const struct spool_file *s, struct output_files *files, char *err,
+                 size_t err_size);
+void output_names_free(struct output_files *files);
+// The name of a thread's profile, to be freed.
+char *output_names_thread(const char *output, uint32_t slot);
+
+// ---- output_lines.c ----
+
+// Writes the places, no two alike, as a profile of Cachegrind's format, and says their totals. As
+// profile_write().
+int output_lines(const struct spool_file *s, const struct symbols *symbols, struct sums_cell *first,
+                 size_t cell_size, size_t cells, struct finish_totals *totals, const char *output,
+                 char *err, size_t err_size);
+
+// ---- output_parts.c: dumps ----
+
+// Writes p, one part. With --combine-dumps=yes all but the first part go behind those that the file
+// has already. 0, or not, with *e filled in.
+int output_parts(const struct spool_file *s, struct quern_profile *p, const char *output,
+                 const struct quern_write_opts *how, struct quern_error *e);
+
+// ---- output_code.c ----
+
+// Writes --dump-code, if it was asked for, of what the engine left, and removes that. 0, or -1 with
+// a sentence in err.
+int output_code(const struct spool_file *s, const struct output_files *files, char *err,
+                size_t err_size);
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// --combine-dumps=yes: the parts of a profile in one file. It is read and written
+// anew for each part, so that it is complete at any moment. Called by call_graph.c.
+#include "finish/output/output.h"
+
+#include <sys/stat.h>
+
+// What the file has so far; NULL: it is not there, as after the fork of a process whose name is in
+// that of the file.
+static struct quern_profile *written(const char *output)
+{
+    struct quern_read_opts how = { .sz = sizeof(how) };
+    struct quern_error e = { 0 };
+    struct stat st;
+
+    if (stat(output, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL; // of a pipe or a device nothing can be read again
+    return quern_profile_read(output, &how, &e);
+}
+
+int output_parts(const struct spool_file *s, struct quern_profile *p, const char *output,
+                 const struct quern_write_opts *how, struct quern_error *e)
+{
+    bool more = (s->h->flags & SPOOL_F_COMBINE) && s->h->dumps;
+    struct quern_profile *all = more ? written(output) : NULL;
+    int rc;
+
+    if (!all)
+        return quern_profile_write(p, output, how, e);
+    rc = quern_profile_append(all, NULL, p, NULL, e);
+    if (rc == 0)
+        rc = quern_profile_write(all, output, how, e);
+    quern_profile_free(all);
+    return rc;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a profile goes whose folder is no more where the run was told to write: removed, renamed or
+// moved while the program ran. The spool lay beside it; its descriptor is still open, and with the
+// end of this process what was counted would be lost.
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/shared/util.h"
+#include "finish/profile/profile.h"
+
+static bool is_file(const char *path, int fd)
+{
+    struct stat named, open_one;
+
+    return path && stat(path, &named) == 0 && fstat(fd, &open_one) == 0 &&
+           named.st_ino == open_one.st_ino && named.st_dev == open_one.st_dev;
+}
+
+const char *spool_path_now(const char *path, int fd)
+{
+    static char now[PATH_MAX];
+    char link[32];
+    ssize_t n;
+
+    if (is_file(path, fd))
+        return path;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, now, sizeof(now) - 1);
+    if (n <= 0)
+        return NULL;
+    now[n] = '\0';
+    return is_file(now, fd) ? now : NULL;
+}
+
+bool spool_path_is_gone(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+static bool has_folder(const char *path)
+{
+    char *folder = util_dirname(path);
+    bool has = access(folder, F_OK) == 0;
+
+    free(folder);
+    return has;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 || errno != ENOENT;
+}
+
+// A name in a folder that nothing has, nor that of the first thread's profile; NULL: there is none.
+static char *free_name(const char *folder, const char *base, long pid)
+{
+    for (int i = 0; i < 2; i++) {
+        char *name =
+            i ? xasprintf("%s/%s.%ld", folder, base, pid) : xasprintf("%s/%s", folder, base);
+        char *first = output_names_thread(name, 0);
+        bool taken = is_there(name) || is_there(first);
+
+        free(first);
+        if (!taken)
+            return name;
+        free(name);
+    }
+    return NULL;
+}
+
+static bool write_in(const char *folder, struct spool_file *s, const struct output_files *files,
+                     struct finish_totals *totals)
+{
+    struct output_files mine = { .cache = files->cache };
+    char err[1024];
+    bool ok;
+
+    if (!folder || folder[0] != '/' || !folder[1] || access(folder, W_OK | X_OK) != 0)
+        return false;
+    mine.output = free_name(folder, util_basename(files->output), (long)s->h->pid);
+    ok = mine.output && profile_write(s, &mine, totals, err, sizeof(err)) == 0;
+    if (ok)
+        warn(s->h->flags & SPOOL_F_BY_THREAD ? "the profiles are in %s-01 and on"
+                                             : "the profile is in %s",
+             mine.output);
+    free(mine.output);
+    return ok;
+}
+
+bool fallback_write(struct spool_file *s, const struct output_files *files,
+                    struct finish_totals *totals, const char *why)
+{
+    const char *spool = spool_file_text(s, s->h->s_spool), *now;
+    char *beside = NULL;
+    bool ok;
+
+    now = spool_path_now(spool, s->fd);
+    // Beyond a chroot its name may be out of reach: then `quern recover` has it.
+    if (now ? now == spool || has_folder(files->output) : !spool_path_is_gone(s->fd))
+        return false;
+    // Said before anything is written: another finisher may begin anew for it.
+    warn("%s; what was counted is written elsewhere", why);
+    if (now)
+        beside = util_dirname(now);
+    ok = write_in(beside, s, files, totals) ||
+         write_in(spool_file_text(s, s->h->s_cwd), s, files, totals) ||
+         write_in(getenv("TMPDIR"), s, files, totals) || write_in("/tmp", s, files, totals) ||
+         write_in(getenv("HOME"), s, files, totals);
+    free(beside);
+    return ok;
+}

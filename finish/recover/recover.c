@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern recover`: writes the profile of a program that was killed before it could, or whose
+// profile could not be written, from the spool that it left. Leaves the spool of a running program
+// alone.
+//
+// A spool is input. Whoever made it may be a stranger (recover_spool.c refuses those), and a client
+// that has given up rights since still had its spool in its memory and may have rewritten all of
+// it: so no name in it says which file is written (recover_names.c).
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/shared/name.h"
+#include "cli/shared/options.h"
+#include "cli/shared/text.h"
+#include "cli/shared/util.h"
+#include "finish/end/end.h"
+#include "finish/recover/recover.h"
+#include "profile/write/out.h"
+
+#define REPLAYER_LOOKS 500 // of 20 ms each
+
+struct how {
+    bool keep, quiet;
+    const char *output; // as given
+    char *absolute;     // the same, from wherever the work is done; NULL: beside the spool
+    const char *given_cache;
+    char *cache; // the folder; NULL: nowhere
+};
+
+#define FIELD(f) .field = offsetof(struct how, f)
+
+static void cache(void *field, const struct option *o, const char *value)
+{
+    if (!*value)
+        die(UTIL_USAGE, "%s=: names no folder", o->name);
+    *(const char **)field = value;
+}
+
+// clang-format off
+static const struct option rows[] = {
+    { "--keep", NULL, "do not remove the spool", OPTION_SET, FIELD(keep) },
+    { "-o", " FILE", "write the profile to FILE, not beside the spool",
+      OPTION_TEXT, FIELD(output) },
+    { "--symbol-cache", "=FOLDER|no",
+      "where functions and lines of modules are kept [~/.cache/quern]",
+      OPTION_CALL, FIELD(given_cache), .call = cache },
+    { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
+    { "--quiet", NULL, "print nothing but errors", OPTION_SET, FIELD(quiet) },
+    OPTIONS_HELP,
+};
+// clang-format on
+
+const struct options recover_options_table = {
+    .usage = "[OPTIONS] [FILE...]",
+    .about = "Writes the profile of a program that was killed, from the spool that it left\n"
+             "(quern.spool.PID).\n"
+             "Without FILE: all spools in the working directory whose program is gone.",
+    .below = "Exit status: 0, or 2 when one of them could not be recovered.",
+    .row = rows,
+    .rows = sizeof(rows) / sizeof(*rows),
+    .leading = true,
+};
+
+// True when a process has the spool mapped or open: it counts still, or is being finished. *unknown
+// is the error when that cannot be seen.
+static bool maps_file(long pid, const struct stat *st, int *unknown)
+{
+    char *path = xasprintf("/proc/%ld/maps", pid);
+    FILE *f = fopen(path, "re");
+    char line[4352];
+    bool found = false;
+
+    free(path);
+    if (!f) {
+        *unknown = errno == ENOENT ? 0 : errno;
+        return false;
+    }
+    while (!found && fgets(line, sizeof(line), f)) {
+        unsigned long long ino;
+
+        if (sscanf(line, "%*s %*s %*s %*s %llu", &ino) == 1 && ino == st->st_ino)
+            found = true;
+    }
+    // A process that may not be looked at opens but does not read.
+    if (ferror(f))
+        *unknown = EACCES;
+    fclose(f);
+    return found;
+}
+
+static bool has_open(long pid, const struct stat *st, int *unknown)
+{
+    char *dir = xasprintf("/proc/%ld/fd", pid);
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    bool found = false;
+
+    if (!d && errno != ENOENT)
+        *unknown = errno;
+    while (d && !found && (e = readdir(d))) {
+        char *path = xasprintf("%s/%s", dir, e->d_name);
+        struct stat other;
+
+        found = stat(path, &other) == 0 && other.st_ino == st->st_ino && other.st_dev == st->st_dev;
+        free(path);
+    }
+    if (d)
+        closedir(d);
+    free(dir);
+    return found;
+}
+
+static bool is_live(long pid, const struct stat *st, int *unknown)
+{
+    *unknown = 0;
+    if (pid <= 0 || pid == getpid())
+        return false;
+    return maps_file(pid, st, unknown) || (!*unknown && has_open(pid, st, unknown));
+}
+
+// With --replay a process simulates what was recorded and outlives the program: the counts are
+// complete when it is gone.
+static void await_replayer(const struct spool_file *s, const char *path, const struct stat *st)
+{
+    const struct timespec look = { 0, 20000000 };
+    int unknown;
+
+    for (int i = 0; is_live((long)s->h->replayer, st, &unknown); i++) {
+        if (i == REPLAYER_LOOKS) {
+            warn("%s: process %u still simulates what the program did last; without the misses of "
+                 "that",
+                 path, s->h->replayer);
+            return;
+        }
+        nanosleep(&look, NULL);
+    }
+}
+
+// What is printed is part of the answer. 0, or -1 after a message.
+static int flush_output(void)
+{
+    if (fflush(stdout) != EOF && !ferror(stdout))
+        return 0;
+    warn("standard output: %s", strerror(errno));
+    return -1;
+}
+
+// Takes no memory: the profile is written.
+static int report(const struct spool_file *s, const struct recover_names *names, const char *cmd,
+                  const struct finish_totals *totals)
+{
+    bool ended = s->h->state == SPOOL_ENDED;
+    int rc;
+
+    text_print(stdout, "%s: the profile of process %d, %s: %s\n", names->shown, s->h->pid,
+               ended ? "which had ended but could not write it"
+                     : "recovered after it was killed; complete up to that moment",
+               cmd);
+    if (names->wanted)
+        text_print(stdout,
+                   "%s: the run was told to write %s; what is recovered lies beside the spool, or "
+                   "where -o FILE says\n",
+                   names->shown, names->wanted);
+    rc = flush_output();
+    summary_print(stderr, s->h, totals->counts);
+    if (s->h->flags & SPOOL_F_VERBOSE)
+        summary_engine(stderr, s->h);
+    fflush(stderr);
+    return rc;
+}
+
+// A child that was killed while its engine started leaves one: litter, with nothing counted.
+static int drop_new(const struct recover_spool *r, const struct how *how, bool given)
+{
+    if (given) {
+        warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
+             r->path);
+        return -1;
+    }
+    if (how->keep)
+        return 0;
+    if (!recover_spool_remove(r))
+        return -1;
+    if (how->quiet)
+        return 0;
+    text_print(stdout,
+               "%s: the run ended before the engine started; nothing was counted: removed\n",
+               r->path);
+    return flush_output();
+}
+
+// Writes the profile, and removes the spool. Done in the spool's own folder.
+static int finish(struct spool_file *s, const struct recover_spool *r, const struct how *how)
+{
+    struct recover_names names;
+    struct finish_totals totals;
+    const char *cmd = spool_file_text(s, s->h->s_cmd);
+    char err[1024];
+    int rc;
+
+    rc = recover_names(s, r, how->absolute, &names, err, sizeof(err));
+    // Where the run was not to use one none is used; which, is not the spool's to say.
+    if (how->given_cache || spool_file_text(s, s->h->s_symbol_cache))
+        names.files.cache = how->cache;
+    if (rc == 0)
+        rc = (names.files.tree ? children_write : profile_write)(s, &names.files, &totals, err,
+                                                                 sizeof(err));
+    if (rc != 0) {
+        warn("%s: %s; -o FILE writes the profile elsewhere", r->path, err);
+    } else {
+        if (totals.bad_records)
+            warn("%s: %llu damaged records are not in the profile", r->path,
+                 (unsigned long long)totals.bad_records);
+        if (!how->quiet)
+            rc = report(s, &names, cmd ? cmd : "", &totals);
+        if (!how->keep)
+            recover_spool_remove(r);
+    }
+    recover_names_free(&names);
+    return rc;
+}
+
+// Signals do what they do.
+static int wait_for_reader(const char *path)
+{
+    const struct timespec step = { 0, 50000000 };
+    static bool said;
+
+    if (!said)
+        warn("waiting for a reader of %s; Ctrl-C gives up, the counts are kept", path);
+    said = true;
+    nanosleep(&step, NULL);
+    return 0;
+}
+
+// 0, or -1 after a message: of a spool that is open and of nobody else.
+static int recover_open(const struct recover_spool *r, const struct how *how, bool given)
+{
+    struct spool_file s;
+    char err[1024];
+    int rc, unknown;
+
+    enum recover_litter litter = given ? RECOVER_NO_LITTER : recover_spool_litter(r);
+    if (litter != RECOVER_NO_LITTER)
+        return litter == RECOVER_LITTER ? drop_new(r, how, given) : 0;
+    if (spool_file_open(&s, r->fd, err, sizeof(err)) != 0) {
+        warn("%s: %s", r->path, err);
+        return -1;
+    }
+    bool live = is_live(s.h->pid, &r->st, &unknown);
+    if (!live && !unknown && s.h->replayer) {
+        await_replayer(&s, r->path, &r->st);
+        spool_file_close(&s); // counters are read when it is opened
+        if (spool_file_open(&s, r->fd, err, sizeof(err)) != 0) {
+            warn("%s: %s", r->path, err);
+            return -1;
+        }
+    }
+    if (unknown && unknown != EACCES && unknown != EPERM) {
+        warn("%s: it cannot be seen whether process %d still runs: %s", r->path, s.h->pid,
+             strerror(unknown));
+        rc = -1;
+    } else if (live || unknown) {
+        if (given)
+            warn("%s: process %d is still running; its profile is written when it ends", r->path,
+                 s.h->pid);
+        rc = given ? -1 : 0;
+    } else if (!recover_spool_take(r)) {
+        if (given)
+            warn("%s: its profile is being written", r->path);
+        rc = given ? -1 : 0;
+    } else if (s.h->state == SPOOL_NEW) {
+        rc = drop_new(r, how, given);
+    } else {
+        rc = finish(&s, r, how);
+    }
+    spool_file_close(&s);
+    return rc;
+}
+
+// `given`: named by the user, so that nothing is passed over in silence.
+static int recover(const char *path, const struct how *how, bool given)
+{
+    struct recover_spool r;
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+
+    if (here < 0)
+        die(UTIL_USAGE, ".: %s", strerror(errno));
+    rc = recover_spool_open(&r, path, given);
+    if (rc > 0) {
+        rc = 0;
+    } else if (rc == 0) {
+        rc = -1;
+        if (fchdir(r.folder) != 0)
+            warn("%s: its folder: %s", path, strerror(errno));
+        else
+            rc = recover_open(&r, how, given);
+        recover_spool_close(&r);
+    }
+    if (fchdir(here) != 0)
+        die(UTIL_USAGE, ".: %s", strerror(errno));
+    close(here);
+    return rc;
+}
+
+static int compare_names(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static int recover_all(const struct how *how)
+{
+    static const char prefix[] = "quern.spool.";
+    DIR *d = opendir(".");
+    struct dirent *e;
+    char **names = NULL;
+    size_t n = 0;
+    int status = UTIL_OK;
+
+    if (!d)
+        die(UTIL_USAGE, ".: %s", strerror(errno));
+    while ((e = readdir(d))) {
+        if (strncmp(e->d_name, prefix, sizeof(prefix) - 1) != 0 ||
+            strstr(e->d_name, SPOOL_CODE_SUFFIX)) // what --dump-code left beside a spool
+            continue;
+        names = xrealloc(names, (n + 1) * sizeof(*names));
+        names[n++] = xstrdup(e->d_name);
+    }
+    closedir(d);
+    if (n == 0)
+        die(UTIL_USAGE, "no quern.spool.* here; name the spool, or go where the profile was to be "
+                        "written");
+    if (n > 1 && how->output)
+        die(UTIL_USAGE, "-o: there are %zu spools here; name one", n);
+    qsort(names, n, sizeof(*names), compare_names);
+    for (size_t i = 0; i < n; i++) {
+        if (recover(names[i], how, false) != 0)
+            status = UTIL_USAGE;
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+int cmd_recover(int argc, char **argv)
+{
+    struct how how = { 0 };
+    char **file = options_read(&recover_options_table, "quern recover", &how, argc, argv);
+    int status = UTIL_OK;
+
+    finish_lift_limits();
+    out_wait = wait_for_reader;
+    if (file[0] && file[1] && how.output)
+        die(UTIL_USAGE, "-o: only one spool can be given with it");
+    char *cwd = util_cwd();
+    if (how.output)
+        how.absolute = strcmp(how.output, "-") == 0 ? xstrdup("-") : util_absolute(cwd, how.output);
+    how.cache = name_cache_folder(how.given_cache, cwd);
+    free(cwd);
+    if (!*file)
+        status = recover_all(&how);
+    for (; *file; file++)
+        if (recover(*file, &how, true) != 0)
+            status = UTIL_USAGE;
+    free(how.absolute);
+    free(how.cache);
+    return status;
+}

@@ -1,0 +1,967 @@
+// SPDX-License-Identifier: MIT
+//
+// The profile of a run with --calls=yes: self costs by object, function, file and line, and the
+// edges that the engine recorded, through libquern, in Callgrind's format.
+//
+// A function is a symbol of an object; its own file is that of its first line, and code in it that
+// comes from elsewhere (inlined) keeps the file it is from. Linkage tables are nobody's function:
+// what their instructions cost is their callers', at the line of the call.
+//
+// With --inline=yes the body of an inlined function is that function: what stands in it is its
+// cost, and what is around it calls it. Such a call costs what the instructions in the body do and
+// what is called from there, so all balances as without.
+#include "finish/sums/call_graph.h"
+#include "finish/output/output.h"
+
+#include "cli/shared/util.h"
+#include "cli/shared/version.h"
+#include "quern/profile.h"
+#include "share/table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Callgrind's order, and where the engine's records have the event.
+static const struct {
+    const char *name;
+    enum finish_event in;
+    enum spool_event inclusive;
+} events[] = {
+    { "Ir", FINISH_IR, SPOOL_E_IR },
+    { "Dr", FINISH_DR, SPOOL_E_DR },
+    { "Dw", FINISH_DW, SPOOL_E_DW },
+    { "I1mr", FINISH_I1MR, SPOOL_E_I1MR },
+    { "D1mr", FINISH_D1MR, SPOOL_E_D1MR },
+    { "D1mw", FINISH_D1MW, SPOOL_E_D1MW },
+    { "ILmr", FINISH_ILMR, SPOOL_E_ILMR },
+    { "DLmr", FINISH_DLMR, SPOOL_E_DLMR },
+    { "DLmw", FINISH_DLMW, SPOOL_E_DLMW },
+    { "Bc", FINISH_BC, SPOOL_E_BC },
+    { "Bcm", FINISH_BCM, SPOOL_E_BCM },
+    { "Bi", FINISH_BI, SPOOL_E_BI },
+    { "Bim", FINISH_BIM, SPOOL_E_BIM },
+    { "Ge", FINISH_GE, SPOOL_E_GE },
+    { "sysCount", FINISH_SYSCOUNT, SPOOL_E_SYSCOUNT },
+    { "sysTime", FINISH_SYSTIME, SPOOL_E_SYSTIME },
+    { "sysCpuTime", FINISH_SYSCPU, SPOOL_E_SYSCPU },
+};
+#define EVENTS (sizeof(events) / sizeof(*events))
+
+_Static_assert(EVENTS == FINISH_EVENTS, "every event");
+
+// ---- Open calls ----
+
+// What a hidden function costs was charged when it called.
+static bool is_charged(const struct spool_open_call *f, uint64_t flags, uint64_t totals)
+{
+    struct spool_frame_context context;
+
+    if (!(flags & SPOOL_F_CONTEXTS))
+        return false;
+    memcpy(&context, f->before + totals, sizeof(context));
+    return context.flags & SPOOL_FRAME_SKIPPED;
+}
+
+bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
+                       uint64_t *frames)
+{
+    uint64_t n = spool_event_index(SPOOL_EVENTS, h->flags), late;
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at = SPOOL_THREADS_OFF;
+    ssize_t want = (ssize_t)((n - often) * sizeof(*total));
+
+    if (h->flags & SPOOL_F_CONTEXTS || h->calls + 2 + n > h->counters_used)
+        return false;
+    at += (h->calls + 1) * sizeof(*total);
+    if (pread(fd, &late, sizeof(late), (off_t)(at + slot * SPOOL_THREAD_SIZE + n * 8)) !=
+            sizeof(late) ||
+        !late || late > SPOOL_THREADS_MAX)
+        return false;
+    late--;
+    *frames = spool_stack_at(late) - spool_stack_at(slot);
+    return pread(fd, total + often, (size_t)want,
+                 (off_t)(at + late * SPOOL_THREAD_SIZE + often * 8)) == want;
+}
+
+bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
+                       struct spool_open_call *f)
+{
+    uint64_t bytes = spool_frame_bytes(h->flags), n = spool_event_index(SPOOL_EVENTS, h->flags);
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags);
+    size_t want = bytes < sizeof(*f) ? bytes : sizeof(*f), rest = (n - often) * sizeof(*f->before);
+
+    memset(f, 0, sizeof(*f));
+    if (pread(fd, f, want, (off_t)at) != (ssize_t)want)
+        return false;
+    if (!late)
+        return true;
+    f->key |= SPOOL_FRAME_FILLED;
+    at += *late + offsetof(struct spool_open_call, before) + often * sizeof(*f->before);
+    return pread(fd, f->before + often, rest, (off_t)at) == (ssize_t)rest;
+}
+
+// Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
+// the sums. A frame that cannot be is the end. late: spool_frames_read()'s.
+static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint64_t at,
+                       const uint64_t *late, uint64_t *total, uint64_t *sum)
+{
+    uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
+    uint64_t last = at;
+
+    for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
+        struct spool_open_call f;
+
+        // Of the events of a frame none is 0, they are complements: where all is 0, as in a hole,
+        // none was written.
+        if (!spool_frames_read(s->h, fd, at, late, &f) || !f.before[0] ||
+            (uint64_t)f.counter + 1 + n > s->counters_used)
+            return;
+        if (at != last && is_charged(&f, flags, n))
+            continue;
+        for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
+            sum[(uint64_t)f.counter + 1 + i] += total[i] + f.before[i] + 1;
+        if (f.key & SPOOL_FRAME_SIGNAL)
+            for (uint64_t i = 0; i < n; i++)
+                total[i] = ~f.before[i];
+    }
+}
+
+void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, uint64_t *sum)
+{
+    uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = 1;
+    uint64_t counters[2 * (SPOOL_EVENTS + 1)], late;
+    bool contexts = s->h->flags & SPOOL_F_CONTEXTS, later;
+    size_t size = (contexts ? 2 : 1) * (n + 1) * sizeof(*counters);
+
+    if (s->h->calls + size / sizeof(*counters) > s->counters_used ||
+        pread(fd, counters, size,
+              (off_t)(SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE +
+                      s->h->calls * sizeof(*counters))) != (ssize_t)size)
+        return;
+    if (contexts && counters[totals + n]) // nothing is collected
+        totals += n + 1;
+    at = counters[0] - (SPOOL_FRAMES_BASE + spool_stack_at(slot));
+    memcpy(total, counters + totals, n * sizeof(*total));
+    if (at >= spool_stack_size(slot))
+        return;
+    later = spool_frames_late(s->h, fd, slot, total, &late);
+    end_frames(s, fd, first, first + at, later ? &late : NULL, total, sum);
+}
+
+void spool_frames_add_left(const struct spool_file *s, int fd, uint64_t *sum)
+{
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX);
+    uint64_t bytes = spool_frame_bytes(s->h->flags);
+    struct spool_saved r;
+
+    for (uint64_t at = 0; at < SPOOL_STACK_SIZE; at += r.bytes) {
+        if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r) ||
+            r.bytes > SPOOL_STACK_SIZE - at)
+            return;
+        if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
+            end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,
+                       NULL, r.totals, sum);
+    }
+}
+
+// ---- Places ----
+
+enum { CALLERS_MAX = 64 }; // of a context: a damaged spool may have a circle
+
+// The beginning of a function that was entered.
+struct start {
+    uint32_t map, function, file;
+    uint64_t pc;
+};
+
+struct site {
+    uint64_t pc, executed;
+    uint64_t target, called; // of a jump; how often that was taken for a call
+    uint32_t map;
+};
+
+// An inlined function as it is called from one function.
+struct inlining {
+    const struct symbols_body *body;
+    uint32_t map, caller;
+    uint64_t calls, counts[EVENTS];
+};
+
+// Where a cost is, and what is around it: without an inlined body nothing is.
+struct spot {
+    struct quern_site at;
+    uint32_t map, func; // that of the symbol
+    uint64_t addr;
+    const struct symbols_body *body;
+};
+
+struct call_graph {
+    const struct spool_file *s;
+    places_find_fn *place;
+    void *ctx;
+    struct quern_profile *p;
+    uint32_t *string; // of the profile, by number of symbols/; 0: not yet, else plus one
+    size_t strings;
+    uint32_t *object;  // the same by map
+    uint32_t *context; // functions of the profile, by context
+    struct start *start;
+    size_t starts;
+    struct site *site; // direct calls and jumps
+    size_t sites;
+    struct table site_table;
+    uint32_t *through; // edges of linkage tables' entries, and where these lead to
+    size_t throughs;
+    struct table through_table;
+    struct inlining *inlining;
+    size_t inlinings, inlinings_room;
+    struct table inlining_table;
+    int event[EVENTS]; // rows of events[] that the run counts
+    size_t n;
+    uint64_t plt[EVENTS]; // linkage tables' own costs that are nobody's yet
+    struct quern_site plt_at;
+    // All that anything was said to have cost so far, itself or with what it calls, and calls.
+    uint64_t sum[EVENTS + 1];
+    struct finish_totals *totals;
+    uint64_t bad; // records that were left out
+    int rc;
+};
+
+// What is asked of the profile while it is made may fail for want of memory: then it is not
+// written.
+static void must(struct call_graph *g, int rc)
+{
+    if (rc != 0)
+        g->rc = -1;
+}
+
+static uint32_t string_of(struct call_graph *g, const char *s)
+{
+    uint32_t number = quern_profile_string(g->p, s, -1);
+
+    must(g, number == QUERN_NONE && *s && strcmp(s, "???") != 0);
+    return number;
+}
+
+static uint32_t func_of(struct call_graph *g, uint32_t object, uint32_t file, uint32_t name)
+{
+    uint32_t func = quern_profile_func(g->p, object, file, name);
+
+    must(g, func == QUERN_NONE);
+    return func;
+}
+
+static uint32_t profile_string(struct call_graph *g, uint32_t number)
+{
+    if (number == 0)
+        return QUERN_NONE;
+    if (number >= g->strings) {
+        size_t room = g->strings ? g->strings : 1024;
+
+        while (room <= number)
+            room *= 2;
+        g->string = xrealloc(g->string, room * sizeof(*g->string));
+        memset(g->string + g->strings, 0, (room - g->strings) * sizeof(*g->string));
+        g->strings = room;
+    }
+    if (!g->string[number])
+        g->string[number] = string_of(g, places_text(g->ctx, number)) + 1;
+    return g->string[number] - 1;
+}
+
+static uint32_t object_of(struct call_graph *g, uint32_t map)
+{
+    const struct spool_map *m = &g->s->maps[map];
+    const char *path = m->flags & SPOOL_MAP_VDSO   ? "[vdso]"
+                       : m->flags & SPOOL_MAP_ANON ? NULL
+                                                   : spool_file_text(g->s, m->path);
+
+    if (!g->object[map])
+        g->object[map] = (path ? string_of(g, path) : QUERN_NONE) + 1;
+    return g->object[map] - 1;
+}
+
+static int compare_starts(const void *x, const void *y)
+{
+    const struct start *a = x, *b = y;
+
+    if (a->map != b->map)
+        return a->map < b->map ? -1 : 1;
+    return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+// The file of the function that holds an instruction: that of the last beginning before it, if it
+// is of the same name.
+static uint32_t own_file(const struct call_graph *g, uint32_t map, uint64_t pc,
+                         const struct symbols_place *at)
+{
+    size_t lo = 0, hi = g->starts;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        const struct start *s = &g->start[mid];
+
+        if (s->map < map || (s->map == map && s->pc <= pc))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo && g->start[lo - 1].map == map && g->start[lo - 1].function == at->function)
+        return g->start[lo - 1].file;
+    return at->file;
+}
+
+static const struct spool_edge *edge_at(const struct call_graph *g, size_t i)
+{
+    return &g->s->edges[i];
+}
+
+// The record of a context; NULL: it has none.
+static const struct spool_edge *context_record(const struct call_graph *g, uint32_t context)
+{
+    const struct spool_edge *e;
+
+    if (context == 0 || context > g->s->edges_used)
+        return NULL;
+    e = edge_at(g, context - 1);
+    return e->kind != SPOOL_EDGE_CONTEXT || e->target_map >= g->s->maps_used ? NULL : e;
+}
+
+// "fn'2'caller'its-caller": what Callgrind calls a function in a context.
+static char *context_name(const struct call_graph *g, const struct spool_edge *e, uint32_t function)
+{
+    const char *own = places_text(g->ctx, function);
+    char *name = xstrdup(*own ? own : "???");
+
+    if (e->to > 1) {
+        char *more = xasprintf("%s'%u", name, e->to);
+
+        free(name);
+        name = more;
+    }
+    for (int i = 0; i < CALLERS_MAX && (e = context_record(g, e->from)); i++) {
+        struct symbols_place at = { 0 };
+        const char *caller;
+        char *more;
+
+        g->place(g->ctx, e->target_map, e->function, &at);
+        caller = places_text(g->ctx, at.function);
+        more = xasprintf("%s'%s", name, *caller ? caller : "???");
+        free(name);
+        name = more;
+    }
+    return name;
+}
+
+// The function of a context; QUERN_NONE: it has none.
+static uint32_t context_func(struct call_graph *g, uint32_t context)
+{
+    const struct spool_edge *e = context_record(g, context);
+    struct symbols_place at = { 0 };
+    char *name;
+
+    if (!e)
+        return QUERN_NONE;
+    if (g->context[context])
+        return g->context[context] - 1;
+    g->place(g->ctx, e->target_map, e->function, &at);
+    name = context_name(g, e, at.function);
+    g->context[context] = func_of(g, object_of(g, e->target_map),
+                                  profile_string(g, own_file(g, e->target_map, e->function, &at)),
+                                  string_of(g, name)) +
+                          1;
+    free(name);
+    return g->context[context] - 1;
+}
+
+static struct quern_site site_of(struct call_graph *g, uint32_t map, uint64_t pc, uint32_t context)
+{
+    struct symbols_place at = { 0 };
+    uint64_t addr = g->place(g->ctx, map, pc, &at);
+    uint32_t func = context_func(g, context);
+
+    if (func == QUERN_NONE)
+        func = func_of(g, object_of(g, map), profile_string(g, own_file(g, map, pc, &at)),
+                       profile_string(g, at.function));
+    return (struct quern_site){
+        .func = func,
+        .file = profile_string(g, at.file),
+        .line = at.line,
+        .addr = g->s->h->flags & SPOOL_F_INSTR ? addr : 0,
+    };
+}
+
+static uint32_t body_func(struct call_graph *g, uint32_t map, const struct symbols_body *body)
+{
+    return func_of(g, object_of(g, map), profile_string(g, body->file),
+                   profile_string(g, body->function));
+}
+
+static struct spot spot_of(struct call_graph *g, uint32_t map, uint64_t pc, uint32_t context)
+{
+    struct spot spot = { .at = site_of(g, map, pc, context), .map = map };
+
+    spot.func = spot.at.func;
+    if (g->s->h->flags & SPOOL_F_INLINE)
+        spot.body = places_body(g->ctx, map, pc, &spot.addr);
+    if (spot.body)
+        spot.at.func = body_func(g, map, spot.body);
+    return spot;
+}
+
+// Records of a damaged spool, and those that only say what a linkage table's entry leads to.
+static bool usable(const struct call_graph *g, const struct spool_edge *e)
+{
+    uint64_t counters = 1 + (e->plt ? 2 : 1) * g->n;
+
+    if (spool_edge_is_jump(e->kind))
+        counters = e->kind != SPOOL_EDGE_GOTO;
+    return e->kind != SPOOL_EDGE_PLT && e->kind != SPOOL_EDGE_CONTEXT &&
+           e->kind != SPOOL_EDGE_PIECE && e->kind != SPOOL_EDGE_SYSCALL &&
+           e->kind != SPOOL_EDGE_ACCOUNT && e->target_map < g->s->maps_used &&
+           (e->kind == SPOOL_EDGE_ROOT || e->site_map < g->s->maps_used) &&
+           e->counter + counters <= g->s->counters_used;
+}
+
+static void find_starts(struct call_graph *g)
+{
+    size_t n = 0;
+
+    g->start = xmalloc((g->s->edges_used + 1) * sizeof(*g->start));
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *e = edge_at(g, i);
+        bool entry = e->kind == SPOOL_EDGE_PLT && e->target;
+        struct start at = { .map = e->target_map, .pc = entry ? e->target : e->function };
+        struct symbols_place place = { 0 };
+
+        if (entry)
+            at.map = spool_file_map(g->s, at.pc, at.map);
+        if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
+            spool_edge_is_jump(e->kind) || e->kind == SPOOL_EDGE_SKIPPED)
+            continue;
+        g->place(g->ctx, at.map, at.pc, &place);
+        at.function = place.function;
+        at.file = place.file;
+        g->start[n++] = at;
+    }
+    qsort(g->start, n, sizeof(*g->start), compare_starts);
+    g->starts = n;
+}
+
+// ---- Direct calls and jumps ----
+
+static uint64_t site_hash(uint64_t pc, uint32_t map)
+{
+    return ((pc ^ (uint64_t)map << 48) * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
+}
+
+static struct site *site_find(const struct call_graph *g, uint64_t pc, uint32_t map, size_t *at)
+{
+    for (*at = table_first(&g->site_table, site_hash(pc, map)); table_used(&g->site_table, *at);
+         *at = table_next(&g->site_table, *at)) {
+        struct site *s = &g->site[table_number(&g->site_table, *at)];
+
+        if (s->pc == pc && s->map == map)
+            return s;
+    }
+    return NULL;
+}
+
+static void find_sites(struct call_graph *g)
+{
+    size_t room = 64, at;
+
+    while (room < g->s->edges_used + 1)
+        room *= 2;
+    g->site = xcalloc(room, sizeof(*g->site));
+    g->site_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *e = edge_at(g, i);
+
+        if ((e->kind != SPOOL_EDGE_CALL && e->kind != SPOOL_EDGE_GOTO &&
+             e->kind != SPOOL_EDGE_BRANCH) ||
+            site_find(g, e->site, e->site_map, &at))
+            continue;
+        g->site[g->sites] = (struct site){ .pc = e->site, .target = e->target, .map = e->site_map };
+        table_put(&g->site_table, at, (uint32_t)g->sites++);
+    }
+    for (size_t i = 0; i < g->s->edges_used; i++) {
+        const struct spool_edge *e = edge_at(g, i);
+        struct site *s;
+
+        if (e->kind != SPOOL_EDGE_JUMP || !usable(g, e))
+            continue;
+        s = site_find(g, e->site, e->site_map, &at);
+        if (s && s->target == e->target && g->s->counters[e->counter] < FINISH_COUNT_MAX)
+            s->called += g->s->counters[e->counter];
+    }
+}
+
+// ---- Linkage tables ----
+
+static const struct spool_edge *through_find(const struct call_graph *g, uint64_t pc, uint32_t map,
+                                             size_t *at)
+{
+    for (*at = table_first(&g->through_table, site_hash(pc, map));
+         table_used(&g->through_table, *at); *at = table_next(&g->through_table, *at)) {
+        const struct spool_edge *e = edge_at(g, g->through[table_number(&g->through_table, *at)]);
+
+        if (e->site == pc && e->site_map == map)
+            return e;
+    }
+    return NULL;
+}
+
+// Of several records of an entry the last one holds.
+static void find_throughs(struct call_graph *g)
+{
+    size_t n = 0, room = 64, at;
+
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        n += edge_at(g, i)->kind == SPOOL_EDGE_PLT;
+    while (room < n + 1)
+        room *= 2;
+    g->through = xmalloc(room * sizeof(*g->through));
+    g->through_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    for (size_t i = g->s->edges_used; i-- > 0;) {
+        const struct spool_edge *e = edge_at(g, i);
+
+        if (e->kind != SPOOL_EDGE_PLT || !e->target || through_find(g, e->site, e->site_map, &at))
+            continue;
+        g->through[g->throughs] = (uint32_t)i;
+        table_put(&g->through_table, at, (uint32_t)g->throughs++);
+    }
+}
+
+// ---- Inlined functions ----
+
+static uint64_t inlining_hash(const struct symbols_body *body, uint32_t caller)
+{
+    return (((uintptr_t)body ^ (uint64_t)caller << 40) * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
+}
+
+static void grow_inlinings(struct call_graph *g)
+{
+    size_t room = g->inlinings_room ? g->inlinings_room * 2 : 256;
+
+    g->inlinings_room = room;
+    g->inlining = xrealloc(g->inlining, room * sizeof(*g->inlining));
+    free(g->inlining_table.slot);
+    g->inlining_table = table_over(xcalloc(table_slots(room), sizeof(uint32_t)), table_slots(room));
+    for (size_t i = 0; i < g->inlinings; i++)
+        table_add(&g->inlining_table, inlining_hash(g->inlining[i].body, g->inlining[i].caller),
+                  (uint32_t)i);
+}
+
+static struct inlining *get_inlining(struct call_graph *g, const struct symbols_body *body,
+                                     uint32_t map, uint32_t caller)
+{
+    size_t at;
+
+    if (g->inlinings == g->inlinings_room)
+        grow_inlinings(g);
+    for (at = table_first(&g->inlining_table, inlining_hash(body, caller));
+         table_used(&g->inlining_table, at); at = table_next(&g->inlining_table, at)) {
+        struct inlining *i = &g->inlining[table_number(&g->inlining_table, at)];
+
+        if (i->body == body && i->caller == caller)
+            return i;
+    }
+    table_put(&g->inlining_table, at, (uint32_t)g->inlinings);
+    g->inlining[g->inlinings] = (struct inlining){ .body = body, .map = map, .caller = caller };
+    return &g->inlining[g->inlinings++];
+}
+
+// What is done at a spot costs all calls of bodies around it; the execution of an instruction that
+// a body begins with is such a call.
+static void charge_bodies(struct call_graph *g, const struct spot *spot, uint64_t executed,
+                          const uint64_t *counts)
+{
+    for (const struct symbols_body *body = spot->body; body; body = body->outer) {
+        uint32_t caller = body->outer ? body_func(g, spot->map, body->outer) : spot->func;
+        struct inlining *i = get_inlining(g, body, spot->map, caller);
+
+        if (spot->addr == body->entry)
+            i->calls += executed;
+        for (size_t k = 0; k < g->n; k++)
+            i->counts[k] += counts[k];
+    }
+}
+
+static void add_inlinings(struct call_graph *g)
+{
+    bool instr = g->s->h->flags & SPOOL_F_INSTR;
+
+    for (size_t k = 0; k < g->inlinings; k++) {
+        const struct inlining *i = &g->inlining[k];
+        struct quern_site at = { .func = i->caller,
+                                 .file = profile_string(g, i->body->call_file),
+                                 .line = i->body->call_line,
+                                 .addr = instr ? i->body->entry : 0 };
+
+        must(g, quern_profile_add_call(g->p, &at, body_func(g, i->map, i->body), i->body->line,
+                                       at.addr, i->calls, i->counts, g->n));
+    }
+}
+
+// ---- Costs ----
+
+// What calls cost with all that they call is bounded less than what an instruction costs: a
+// function that calls itself costs what it does once for each call that is open.
+#define INCLUSIVE_MAX (UINT64_C(1) << 63)
+
+// False: a program cannot have counted that, or no sum is left that would hold it. Else it is among
+// the sums.
+static bool is_sound(struct call_graph *g, const uint64_t *counts, uint64_t calls, uint64_t max)
+{
+    uint64_t sum;
+
+    for (size_t i = 0; i < g->n; i++)
+        if (counts[i] >= max || __builtin_add_overflow(g->sum[i], counts[i], &sum))
+            return false;
+    if (__builtin_add_overflow(g->sum[EVENTS], calls, &sum))
+        return false;
+    for (size_t i = 0; i < g->n; i++)
+        g->sum[i] += counts[i];
+    g->sum[EVENTS] = sum;
+    return true;
+}
+
+// Counts that no program can have are 0 from here on. False: the others are too many, as well.
+static bool drop_damaged(struct call_graph *g, uint64_t *counts)
+{
+    uint64_t before = g->bad;
+
+    for (size_t i = 0; i < g->n; i++)
+        if (counts[i] >= FINISH_COUNT_MAX) {
+            counts[i] = 0;
+            g->bad++;
+        }
+    if (g->bad > before && is_sound(g, counts, 0, FINISH_COUNT_MAX))
+        return true;
+    g->bad++;
+    return false;
+}
+
+// What an instruction costs itself, executed so often.
+static void add_cost(struct call_graph *g, const struct spot *spot, uint64_t executed,
+                     const uint64_t *counts)
+{
+    must(g, quern_profile_add_cost(g->p, &spot->at, counts, g->n));
+    charge_bodies(g, spot, executed, counts);
+}
+
+void call_graph_insn(struct call_graph *g, const struct spool_walk_insn *in)
+{
+    uint64_t counts[EVENTS] = { 0 }, flags = g->s->h->flags;
+    struct spot spot;
+    struct site *s;
+    size_t slot;
+
+    if (in->context == SPOOL_CONTEXT_OFF || (!in->context && (flags & SPOOL_F_NOT_COLLECTING)))
+        return;
+    for (size_t i = 0; i < g->n; i++)
+        counts[i] = in->counts[events[g->event[i]].in];
+    if (!is_sound(g, counts, 0, FINISH_COUNT_MAX) && !drop_damaged(g, counts))
+        return;
+    for (size_t i = 0; i < g->n; i++)
+        g->totals->counts[events[g->event[i]].in] += counts[i];
+    if (in->plt || in->context == SPOOL_CONTEXT_SKIPPED) {
+        for (size_t i = 0; i < g->n; i++)
+            g->plt[i] += counts[i];
+        g->plt_at = site_of(g, in->map, in->pc, in->context);
+        return;
+    }
+    spot = spot_of(g, in->map, in->pc, in->context);
+    s = site_find(g, in->pc, in->map, &slot);
+    if (s)
+        s->executed += in->executed;
+    add_cost(g, &spot, in->executed, counts);
+}
+
+static bool any(const uint64_t *counts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (counts[i])
+            return true;
+    return false;
+}
+
+// What a linkage table's entry leads to; else the entry.
+static void through_plt(const struct call_graph *g, const struct spool_edge *e, uint32_t *map,
+                        uint64_t *target)
+{
+    size_t at;
+
+    *map = e->target_map;
+    *target = e->target;
+    const struct spool_edge *x = e->plt ? through_find(g, e->target, e->target_map, &at) : NULL;
+    if (x) {
+        *target = x->target;
+        *map = spool_file_map(g->s, x->target, e->target_map);
+    }
+}
+
+static void take(struct call_graph *g, const uint64_t *counters, uint64_t *counts)
+{
+    for (size_t i = 0; i < g->n; i++)
+        counts[i] = counters[spool_event_index(events[g->event[i]].inclusive, g->s->h->flags)];
+}
+
+static bool is_large(const struct call_graph *g, const struct spool_edge *e)
+{
+    const uint64_t *c = g->s->counters + e->counter;
+    uint64_t most = 0;
+
+    for (size_t i = 1; i < 1 + g->n; i++)
+        most |= c[i];
+    return most >= FINISH_COUNT_MAX;
+}
+
+static void add_edge(struct call_graph *g, const struct spool_edge *e)
+{
+    const uint64_t *c = g->s->counters + e->counter;
+    uint64_t counts[EVENTS], calls = c[0], target;
+    struct quern_site to;
+    struct spot spot;
+    struct site *s;
+    uint32_t map;
+    size_t slot;
+
+    if (e->kind == SPOOL_EDGE_ROOT)
+        return;
+    s = e->kind == SPOOL_EDGE_CALL ? site_find(g, e->site, e->site_map, &slot) : NULL;
+    if (s) // of what is counted some is less than 0: executions that came to no call
+        calls += s->executed;
+    if (calls >= FINISH_COUNT_MAX) {
+        g->bad++;
+        calls = 0;
+    }
+    spot = spot_of(g, e->site_map, e->site, e->from);
+    if (e->plt || e->kind == SPOOL_EDGE_SKIPPED) {
+        take(g, c + 1 + (e->plt ? g->n : 0), counts);
+        if (!is_sound(g, counts, 0, FINISH_COUNT_MAX)) {
+            g->bad++;
+            memset(counts, 0, sizeof(counts));
+        }
+        for (size_t i = 0; i < g->n; i++)
+            g->plt[i] -= counts[i];
+        if (any(counts, g->n))
+            add_cost(g, &spot, 0, counts);
+    }
+    if (e->kind == SPOOL_EDGE_SKIPPED)
+        return;
+    take(g, c + 1, counts);
+    if ((!calls || (g->s->h->flags & SPOOL_F_CONTEXTS)) && !any(counts, g->n))
+        return;
+    if (!is_sound(g, counts, calls, INCLUSIVE_MAX)) {
+        g->bad++;
+        return;
+    }
+    through_plt(g, e, &map, &target);
+    to = site_of(g, map, target, e->to);
+    // from one part of a function to another
+    if (e->kind == SPOOL_EDGE_JUMP && to.func == spot.func)
+        return;
+    must(g, quern_profile_add_call(g->p, &spot.at, to.func, to.line, to.addr, calls, counts, g->n));
+    charge_bodies(g, &spot, 0, counts);
+}
+
+// Where a system call was made its events are the cost of.
+static void add_syscall(struct call_graph *g, const struct spool_edge *e)
+{
+    uint64_t counts[EVENTS];
+    struct spot spot;
+
+    if (e->site_map >= g->s->maps_used || (uint64_t)e->counter + 1 + g->n > g->s->counters_used)
+        return;
+    take(g, g->s->counters + e->counter + 1, counts);
+    if (!any(counts, g->n))
+        return;
+    if (!is_sound(g, counts, 0, FINISH_COUNT_MAX)) {
+        g->bad++;
+        return;
+    }
+    for (size_t i = 0; i < g->n; i++)
+        g->totals->counts[events[g->event[i]].in] += counts[i];
+    spot = spot_of(g, e->site_map, e->site, e->to);
+    add_cost(g, &spot, 0, counts);
+}
+
+static void add_jump(struct call_graph *g, const struct spool_edge *e)
+{
+    uint64_t followed = e->kind == SPOOL_EDGE_GOTO ? 0 : g->s->counters[e->counter], executed = 0;
+    struct spot at, to;
+    struct site *s;
+    size_t slot;
+
+    if (e->kind != SPOOL_EDGE_TABLE) {
+        s = site_find(g, e->site, e->site_map, &slot);
+        if (e->kind == SPOOL_EDGE_GOTO)
+            followed = s->executed;
+        else
+            executed = s->executed;
+        followed -= s->called < followed ? s->called : followed;
+    }
+    if (!followed)
+        return;
+    if (followed >= FINISH_COUNT_MAX || executed >= FINISH_COUNT_MAX) {
+        g->bad++;
+        return;
+    }
+    at = spot_of(g, e->site_map, e->site, 0);
+    to = spot_of(g, e->target_map, e->target, 0);
+    must(g, quern_profile_add_jump(g->p, &at.at, &to.at, executed, followed));
+}
+
+struct call_graph *call_graph_begin(const struct spool_file *s, places_find_fn *place, void *ctx,
+                                    struct finish_totals *totals)
+{
+    struct call_graph *g = xcalloc(1, sizeof(*g));
+    const char *names[EVENTS];
+
+    g->s = s;
+    g->place = place;
+    g->ctx = ctx;
+    g->totals = totals;
+    g->p = quern_profile_new();
+    if (!g->p)
+        die(UTIL_USAGE, "out of memory");
+    for (size_t i = 0; i < EVENTS; i++) {
+        if (!finish_event_counted(events[i].in, s->h->flags))
+            continue;
+        names[g->n] = events[i].name;
+        g->event[g->n++] = (int)i;
+    }
+    must(g, quern_profile_set_events(g->p, names, g->n));
+    g->object = xcalloc(s->maps_used + 1, sizeof(*g->object));
+    g->context = xcalloc(s->edges_used + 2, sizeof(*g->context));
+    find_starts(g);
+    find_sites(g);
+    find_throughs(g);
+    return g;
+}
+
+// Why a part was written. The engine says only where a function lies: "--dump-before=@MAP:ADDRESS".
+static char *trigger(struct call_graph *g, const char *why)
+{
+    unsigned long long pc;
+    char option[16];
+    unsigned map;
+    struct symbols_place at = { 0 };
+
+    if (sscanf(why, "--dump-%15[a-z]=@%u:%llx", option, &map, &pc) != 3 || map >= g->s->maps_used)
+        return xstrdup(why);
+    g->place(g->ctx, map, pc, &at);
+    return xasprintf("--dump-%s=%s", option, places_text(g->ctx, at.function));
+}
+
+// As Callgrind has it: blocks before and behind the part, of all threads, and why it was written.
+static void put_trigger(struct call_graph *g, const char *why)
+{
+    const struct spool_header *h = g->s->h;
+    uint64_t end = h->n_blocks_gone + g->s->blocks_executed;
+    char *range = xasprintf("Basic block %llu - %llu", (unsigned long long)h->n_blocks_dumped,
+                            (unsigned long long)end);
+    char *text = trigger(g, why);
+
+    must(g, quern_profile_add_desc(g->p, "Timerange", range));
+    must(g, quern_profile_add_desc(g->p, "Trigger", text));
+    free(range);
+    free(text);
+}
+
+static void put_header(struct call_graph *g)
+{
+    const char *cmd = spool_file_text(g->s, g->s->h->s_cmd);
+    const char *desc = spool_file_text(g->s, g->s->h->s_desc);
+    bool part = false; // the engine has said why
+
+    must(g, quern_profile_set_creator(g->p, "quern-" QUERN_VERSION));
+    must(g, quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid));
+    must(g, quern_profile_set_cmd(g->p, cmd ? cmd : ""));
+    must(g, quern_profile_set_part(g->p, g->s->h->dumps + UINT64_C(1)));
+    if (g->s->slot != SPOOL_ALL_THREADS)
+        must(g, quern_profile_set_thread(g->p, g->s->slot + 1));
+    while (desc && *desc) {
+        size_t n = strcspn(desc, "\n");
+        char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');
+
+        if (colon) {
+            *colon++ = '\0';
+            colon += strspn(colon, " ");
+            if (strcmp(line, "Trigger") == 0) {
+                put_trigger(g, colon);
+                part = true;
+            } else {
+                must(g, quern_profile_add_desc(g->p, line, colon));
+            }
+        }
+        free(line);
+        desc += desc[n] ? n + 1 : n;
+    }
+    if (!part)
+        put_trigger(g, "Program termination");
+}
+
+int call_graph_end(struct call_graph *g, const char *output, char *err, size_t err_size)
+{
+    uint64_t flags = g->s->h->flags;
+    struct quern_write_opts wo = {
+        .sz = sizeof(wo),
+        .format = QUERN_FORMAT_CALLGRIND,
+        .no_lines = (flags & SPOOL_F_NO_LINES) != 0,
+        .no_compress_strings = (flags & SPOOL_F_NO_IDS) != 0,
+        .no_compress_pos = (flags & SPOOL_F_NO_RELATIVE) != 0,
+    };
+    struct quern_error e = { 0 };
+    int rc = g->rc;
+
+    put_header(g);
+    // What is larger than it should be comes last: it may be damaged, and takes no other's place.
+    for (int large = 0; large < 2; large++)
+        for (size_t i = 0; i < g->s->edges_used; i++)
+            if (usable(g, edge_at(g, i)) && !spool_edge_is_jump(edge_at(g, i)->kind) &&
+                is_large(g, edge_at(g, i)) == large)
+                add_edge(g, edge_at(g, i));
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        if (edge_at(g, i)->kind == SPOOL_EDGE_SYSCALL)
+            add_syscall(g, edge_at(g, i));
+    for (size_t i = 0; i < g->s->edges_used; i++)
+        if (usable(g, edge_at(g, i)) && spool_edge_is_jump(edge_at(g, i)->kind))
+            add_jump(g, edge_at(g, i));
+    add_inlinings(g);
+    // What went through a linkage table and came to no function. A program that was killed while a
+    // call was noted may have been charged for more.
+    for (size_t i = 0; i < g->n; i++)
+        if (g->plt[i] > INT64_MAX)
+            g->plt[i] = 0;
+    if (any(g->plt, g->n))
+        must(g, quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n));
+    if (rc == 0)
+        rc = g->rc;
+    if (rc != 0 || symbols_is_short()) {
+        snprintf(err, err_size, "%s: not written: out of memory", output);
+        rc = -1;
+    } else if (output_parts(g->s, g->p, output, &wo, &e) != 0) {
+        snprintf(err, err_size, "%s: %s", output,
+                 e.msg[0] ? e.msg : "the profile cannot be written");
+        rc = -1;
+    }
+    g->totals->bad_records += g->bad;
+    quern_profile_free(g->p);
+    free(g->string);
+    free(g->object);
+    free(g->context);
+    free(g->start);
+    free(g->site);
+    free(g->site_table.slot);
+    free(g->through);
+    free(g->through_table.slot);
+    free(g->inlining);
+    free(g->inlining_table.slot);
+    free(g);
+    return rc;
+}

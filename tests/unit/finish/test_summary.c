@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// The summary; the expected text is what Cachegrind 3.19 printed for a program with these counts.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "finish/end/end.h"
+
+static void prints(const struct spool_header *h, const uint64_t *counts, const char *expected)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    summary_print(f, h, counts);
+    fclose(f);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_summary(void **state)
+{
+    struct spool_header h = { .pid = 4619, .flags = SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM };
+    const uint64_t counts[FINISH_EVENTS] = { 171942, 1277, 1257,  34363, 1160, 1009, 13045,
+                                             377,    351,  33469, 3695,  741,  167 };
+    // A program that misses often, with other caches.
+    const uint64_t small[FINISH_EVENTS] = { 171942, 6491, 5989, 34363, 10633, 8916, 13045,
+                                            2424,   1819, 0,    0,     0,     0 };
+
+    (void)state;
+    prints(&h, counts,
+           "==4619== I   refs:      171,942\n"
+           "==4619== I1  misses:      1,277\n"
+           "==4619== LLi misses:      1,257\n"
+           "==4619== I1  miss rate:    0.74%\n"
+           "==4619== LLi miss rate:    0.73%\n"
+           "==4619== \n"
+           "==4619== D   refs:       47,408  (34,363 rd   + 13,045 wr)\n"
+           "==4619== D1  misses:      1,537  ( 1,160 rd   +    377 wr)\n"
+           "==4619== LLd misses:      1,360  ( 1,009 rd   +    351 wr)\n"
+           "==4619== D1  miss rate:     3.2% (   3.4%     +    2.9%  )\n"
+           "==4619== LLd miss rate:     2.9% (   2.9%     +    2.7%  )\n"
+           "==4619== \n"
+           "==4619== LL refs:         2,814  ( 2,437 rd   +    377 wr)\n"
+           "==4619== LL misses:       2,617  ( 2,266 rd   +    351 wr)\n"
+           "==4619== LL miss rate:      1.2% (   1.1%     +    2.7%  )\n"
+           "==4619== \n"
+           "==4619== Branches:       34,210  (33,469 cond +    741 ind)\n"
+           "==4619== Mispredicts:     3,862  ( 3,695 cond +    167 ind)\n"
+           "==4619== Mispred rate:     11.3% (  11.0%     +   22.5%   )\n");
+    h.flags = SPOOL_F_CACHE_SIM;
+    h.pid = 8064;
+    prints(&h, small,
+           "==8064== I   refs:      171,942\n"
+           "==8064== I1  misses:      6,491\n"
+           "==8064== LLi misses:      5,989\n"
+           "==8064== I1  miss rate:    3.78%\n"
+           "==8064== LLi miss rate:    3.48%\n"
+           "==8064== \n"
+           "==8064== D   refs:       47,408  (34,363 rd   + 13,045 wr)\n"
+           "==8064== D1  misses:     13,057  (10,633 rd   +  2,424 wr)\n"
+           "==8064== LLd misses:     10,735  ( 8,916 rd   +  1,819 wr)\n"
+           "==8064== D1  miss rate:    27.5% (  30.9%     +   18.6%  )\n"
+           "==8064== LLd miss rate:    22.6% (  25.9%     +   13.9%  )\n"
+           "==8064== \n"
+           "==8064== LL refs:        19,548  (17,124 rd   +  2,424 wr)\n"
+           "==8064== LL misses:      16,724  (14,905 rd   +  1,819 wr)\n"
+           "==8064== LL miss rate:      7.6% (   7.2%     +   13.9%  )\n");
+}
+
+static void test_summary_without_caches(void **state)
+{
+    struct spool_header h = { .pid = 5564, .flags = SPOOL_F_BRANCH_SIM };
+    const uint64_t counts[FINISH_EVENTS] = {
+        171968, 0, 0, 0, 0, 0, 0, 0, 0, 33471, 3694, 741, 167
+    };
+
+    (void)state;
+    prints(&h, counts,
+           "==5564== I   refs:      171,968\n"
+           "==5564== \n"
+           "==5564== Branches:       34,212  (33,471 cond + 741 ind)\n"
+           "==5564== Mispredicts:     3,861  ( 3,694 cond + 167 ind)\n"
+           "==5564== Mispred rate:     11.3% (  11.0%     + 22.5%   )\n");
+    h.flags = 0;
+    prints(&h, counts, "==5564== I   refs:      171,968\n");
+}
+
+static void test_summary_of_next_to_nothing(void **state)
+{
+    struct spool_header h = { .pid = 1, .flags = SPOOL_F_CACHE_SIM };
+    const uint64_t counts[FINISH_EVENTS] = { 3, 1, 1 };
+
+    (void)state;
+    // DIFFERS: the last line; Cachegrind prints 25.0% (it divides by 4).
+    prints(&h, counts,
+           "==1== I   refs:      3\n"
+           "==1== I1  misses:    1\n"
+           "==1== LLi misses:    1\n"
+           "==1== I1  miss rate: 33.33%\n"
+           "==1== LLi miss rate: 33.33%\n"
+           "==1== \n"
+           "==1== D   refs:      0  (0 rd   + 0 wr)\n"
+           "==1== D1  misses:    0  (0 rd   + 0 wr)\n"
+           "==1== LLd misses:    0  (0 rd   + 0 wr)\n"
+           "==1== D1  miss rate: 0.0% (0.0%     + 0.0%  )\n"
+           "==1== LLd miss rate: 0.0% (0.0%     + 0.0%  )\n"
+           "==1== \n"
+           "==1== LL refs:       1  (1 rd   + 0 wr)\n"
+           "==1== LL misses:     1  (1 rd   + 0 wr)\n"
+           "==1== LL miss rate:  33.3% (33.3%     + 0.0%  )\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_summary_without_caches),
+        cmocka_unit_test(test_summary_of_next_to_nothing),
+    };
+
+    return cmocka_run_group_tests_name("finish_summary", tests, NULL, NULL);
+}
