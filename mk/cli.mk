@@ -41,9 +41,10 @@ $(WHOLE): $(call host_objs,$(CLI_SRCS) sim/cache.c) $(CLI_ZYDIS) \
 # library it is linked with the other one, and starts less fast.
 QUICK := $(BUILD)/libexec/quern/quern-finish
 QUICK_SRCS := finish/quick.c \
-    $(addprefix finish/,end/finish.c profile/fallback.c end/summary_json.c output/output_names.c end/recorded.c \
-                        profile/profile.c spool/spool_file.c end/summary.c profile/children.c \
-                        end/pipe_wait.c output/output_lines.c) \
+    $(addprefix finish/spool/,finish_event.c spool_counters.c spool_file.c spool_path.c spool_read.c spool_walk.c) \
+    $(addprefix finish/,places/places.c sums/sums.c output/output_counts.c output/output_lines.c \
+                        output/output_names.c profile/profile.c profile/children.c profile/fallback.c \
+                        end/finish.c end/pipe_wait.c end/recorded.c end/summary.c end/summary_json.c) \
     $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c text.c util.c) \
     profile/write/out.c sim/cache.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \

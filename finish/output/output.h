@@ -4,6 +4,7 @@
 #ifndef QUERN_FINISH_OUTPUT_H
 #define QUERN_FINISH_OUTPUT_H
 
+#include "finish/sums/call_graph.h"
 #include "finish/sums/sums.h"
 #include "quern/profile.h"
 
@@ -30,11 +31,32 @@ char *output_names_thread(const char *output, uint32_t slot);
 
 // ---- output_lines.c ----
 
-// Writes the places, no two alike, as a profile of Cachegrind's format, and says their totals. As
-// profile_write().
-int output_lines(const struct spool_file *s, const struct symbols *symbols, struct sums_cell *first,
-                 size_t cell_size, size_t cells, struct finish_totals *totals, const char *output,
-                 char *err, size_t err_size);
+// Writes the sums as a profile of Cachegrind's format, and says their totals. As profile_write().
+int output_lines(const struct spool_file *s, const struct places *places, const struct sums *sums,
+                 struct finish_totals *totals, const char *output, char *err, size_t err_size);
+
+// ---- output_calls.c ----
+
+// Finishes a call graph and writes it. As profile_write().
+int output_calls(const struct spool_file *s, struct places *places, struct call_graph *g,
+                 const char *output, char *err, size_t err_size);
+
+// ---- output_counts.c ----
+
+struct output_executed {
+    uint64_t pc, count;
+    uint32_t map;
+};
+
+struct output_counts {
+    const struct spool_file *s;
+    struct output_executed *insn; // in the order of the walk; to be freed
+    size_t count, room;
+};
+
+void output_counts_add(struct output_counts *c, const struct spool_walk_insn *in);
+// Writes --dump-counts. 0, or -1 with a sentence in err.
+int output_counts(struct output_counts *c, const char *path, char *err, size_t err_size);
 
 // ---- output_parts.c: dumps ----
 

@@ -22,9 +22,9 @@ struct func {
 };
 
 struct writer {
-    const struct symbols *symbols;
-    struct sums_cell *cell;
-    size_t cell_size, cells;
+    const struct places *places;
+    const struct sums *sums;
+    size_t cells;
     uint32_t *rank;   // of strings by number: their place in the alphabet
     uint32_t *string; // by rank
     struct func *func;
@@ -35,24 +35,24 @@ struct writer {
 
 static const struct sums_cell *cell(const struct writer *w, size_t i)
 {
-    return sums_cell_at(w->cell, w->cell_size, i);
+    return sums_cell_at(w->sums, i);
 }
 
 static const char *text(const struct writer *w, uint32_t rank)
 {
-    const char *s = symbols_string(w->symbols, w->string[rank]);
+    const char *s = places_text(w->places, w->string[rank]);
 
     return *s ? s : "???";
 }
 
 static int compare_strings(const void *x, const void *y, void *ctx)
 {
-    const struct symbols *s = ctx;
+    const struct places *p = ctx;
     uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
 
     if (a == 0 || b == 0)
         return (a != 0) - (b != 0);
-    return strcmp(symbols_string(s, a), symbols_string(s, b));
+    return strcmp(places_text(p, a), places_text(p, b));
 }
 
 // The strings that the cells use, in alphabetical order; what is not known comes first.
@@ -71,7 +71,7 @@ static void rank_strings(struct writer *w)
     for (uint32_t i = 0; i <= most; i++)
         if (w->rank[i])
             w->string[n++] = i;
-    qsort_r(w->string, n, sizeof(*w->string), compare_strings, (void *)(uintptr_t)w->symbols);
+    qsort_r(w->string, n, sizeof(*w->string), compare_strings, (void *)(uintptr_t)w->places);
     for (uint32_t i = 0; i < n; i++)
         w->rank[w->string[i]] = i;
 }
@@ -275,11 +275,10 @@ static int sum_up(const struct writer *w, const int *event, size_t events, uint6
     return -1;
 }
 
-int output_lines(const struct spool_file *s, const struct symbols *symbols, struct sums_cell *first,
-                 size_t cell_size, size_t cells, struct finish_totals *totals, const char *output,
-                 char *err, size_t err_size)
+int output_lines(const struct spool_file *s, const struct places *places, const struct sums *sums,
+                 struct finish_totals *totals, const char *output, char *err, size_t err_size)
 {
-    struct writer w = { .symbols = symbols, .cell = first, .cell_size = cell_size, .cells = cells };
+    struct writer w = { .places = places, .sums = sums, .cells = sums->cells };
     const char *cmd = spool_file_text(s, s->h->s_cmd);
     int event[FINISH_EVENTS];
     size_t events = 0;

@@ -53,3 +53,8 @@ void output_names_free(struct output_files *files)
     free(files->tree);
     memset(files, 0, sizeof(*files));
 }
+
+char *output_names_thread(const char *output, uint32_t slot)
+{
+    return xasprintf("%s-%02u", output, slot + 1);
+}

@@ -4,7 +4,6 @@
 // moved while the program ran. The spool lay beside it; its descriptor is still open, and with the
 // end of this process what was counted would be lost.
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,37 +12,6 @@
 
 #include "cli/shared/util.h"
 #include "finish/profile/profile.h"
-
-static bool is_file(const char *path, int fd)
-{
-    struct stat named, open_one;
-
-    return path && stat(path, &named) == 0 && fstat(fd, &open_one) == 0 &&
-           named.st_ino == open_one.st_ino && named.st_dev == open_one.st_dev;
-}
-
-const char *spool_path_now(const char *path, int fd)
-{
-    static char now[PATH_MAX];
-    char link[32];
-    ssize_t n;
-
-    if (is_file(path, fd))
-        return path;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    n = readlink(link, now, sizeof(now) - 1);
-    if (n <= 0)
-        return NULL;
-    now[n] = '\0';
-    return is_file(now, fd) ? now : NULL;
-}
-
-bool spool_path_is_gone(int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && st.st_nlink == 0;
-}
 
 static bool has_folder(const char *path)
 {

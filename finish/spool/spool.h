@@ -71,6 +71,14 @@ uint64_t spool_file_kept(const struct spool_file *s, uint64_t map, uint64_t *siz
 bool spool_counters_thread(struct spool_file *s, uint32_t slot);
 // The slot of the thread that is counted in this one: another one's where a replay counts.
 uint32_t spool_counters_owner(const struct spool_file *s, uint32_t slot);
+// Whether the counters are to have those of a slot.
+bool spool_counters_wanted(const struct spool_file *s, uint64_t slot);
+// Sums the counters of all slots that are wanted. 0, or -1 with errno, which is 0 where the file is
+// too short.
+int spool_counters_read(struct spool_file *s, uint64_t file_size);
+void spool_counters_drop(struct spool_file *s);
+// Fills in the executions of all blocks, by all threads.
+void spool_counters_blocks(struct spool_file *s);
 
 // ---- spool_walk.c ----
 

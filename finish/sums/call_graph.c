@@ -11,17 +11,14 @@
 // cost, and what is around it calls it. Such a call costs what the instructions in the body do and
 // what is called from there, so all balances as without.
 #include "finish/sums/call_graph.h"
-#include "finish/output/output.h"
 
-#include "cli/shared/util.h"
-#include "cli/shared/version.h"
-#include "quern/profile.h"
-#include "share/table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+
+#include "cli/shared/util.h"
+#include "quern/profile.h"
+#include "share/table.h"
 
 // Callgrind's order, and where the engine's records have the event.
 static const struct {
@@ -50,122 +47,6 @@ static const struct {
 #define EVENTS (sizeof(events) / sizeof(*events))
 
 _Static_assert(EVENTS == FINISH_EVENTS, "every event");
-
-// ---- Open calls ----
-
-// What a hidden function costs was charged when it called.
-static bool is_charged(const struct spool_open_call *f, uint64_t flags, uint64_t totals)
-{
-    struct spool_frame_context context;
-
-    if (!(flags & SPOOL_F_CONTEXTS))
-        return false;
-    memcpy(&context, f->before + totals, sizeof(context));
-    return context.flags & SPOOL_FRAME_SKIPPED;
-}
-
-bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
-                       uint64_t *frames)
-{
-    uint64_t n = spool_event_index(SPOOL_EVENTS, h->flags), late;
-    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at = SPOOL_THREADS_OFF;
-    ssize_t want = (ssize_t)((n - often) * sizeof(*total));
-
-    if (h->flags & SPOOL_F_CONTEXTS || h->calls + 2 + n > h->counters_used)
-        return false;
-    at += (h->calls + 1) * sizeof(*total);
-    if (pread(fd, &late, sizeof(late), (off_t)(at + slot * SPOOL_THREAD_SIZE + n * 8)) !=
-            sizeof(late) ||
-        !late || late > SPOOL_THREADS_MAX)
-        return false;
-    late--;
-    *frames = spool_stack_at(late) - spool_stack_at(slot);
-    return pread(fd, total + often, (size_t)want,
-                 (off_t)(at + late * SPOOL_THREAD_SIZE + often * 8)) == want;
-}
-
-bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
-                       struct spool_open_call *f)
-{
-    uint64_t bytes = spool_frame_bytes(h->flags), n = spool_event_index(SPOOL_EVENTS, h->flags);
-    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags);
-    size_t want = bytes < sizeof(*f) ? bytes : sizeof(*f), rest = (n - often) * sizeof(*f->before);
-
-    memset(f, 0, sizeof(*f));
-    if (pread(fd, f, want, (off_t)at) != (ssize_t)want)
-        return false;
-    if (!late)
-        return true;
-    f->key |= SPOOL_FRAME_FILLED;
-    at += *late + offsetof(struct spool_open_call, before) + often * sizeof(*f->before);
-    return pread(fd, f->before + often, rest, (off_t)at) == (ssize_t)rest;
-}
-
-// Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
-// the sums. A frame that cannot be is the end. late: spool_frames_read()'s.
-static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint64_t at,
-                       const uint64_t *late, uint64_t *total, uint64_t *sum)
-{
-    uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
-    uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
-    uint64_t last = at;
-
-    for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
-        struct spool_open_call f;
-
-        // Of the events of a frame none is 0, they are complements: where all is 0, as in a hole,
-        // none was written.
-        if (!spool_frames_read(s->h, fd, at, late, &f) || !f.before[0] ||
-            (uint64_t)f.counter + 1 + n > s->counters_used)
-            return;
-        if (at != last && is_charged(&f, flags, n))
-            continue;
-        for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
-            sum[(uint64_t)f.counter + 1 + i] += total[i] + f.before[i] + 1;
-        if (f.key & SPOOL_FRAME_SIGNAL)
-            for (uint64_t i = 0; i < n; i++)
-                total[i] = ~f.before[i];
-    }
-}
-
-void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, uint64_t *sum)
-{
-    uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
-    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = 1;
-    uint64_t counters[2 * (SPOOL_EVENTS + 1)], late;
-    bool contexts = s->h->flags & SPOOL_F_CONTEXTS, later;
-    size_t size = (contexts ? 2 : 1) * (n + 1) * sizeof(*counters);
-
-    if (s->h->calls + size / sizeof(*counters) > s->counters_used ||
-        pread(fd, counters, size,
-              (off_t)(SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE +
-                      s->h->calls * sizeof(*counters))) != (ssize_t)size)
-        return;
-    if (contexts && counters[totals + n]) // nothing is collected
-        totals += n + 1;
-    at = counters[0] - (SPOOL_FRAMES_BASE + spool_stack_at(slot));
-    memcpy(total, counters + totals, n * sizeof(*total));
-    if (at >= spool_stack_size(slot))
-        return;
-    later = spool_frames_late(s->h, fd, slot, total, &late);
-    end_frames(s, fd, first, first + at, later ? &late : NULL, total, sum);
-}
-
-void spool_frames_add_left(const struct spool_file *s, int fd, uint64_t *sum)
-{
-    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX);
-    uint64_t bytes = spool_frame_bytes(s->h->flags);
-    struct spool_saved r;
-
-    for (uint64_t at = 0; at < SPOOL_STACK_SIZE; at += r.bytes) {
-        if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r) ||
-            r.bytes > SPOOL_STACK_SIZE - at)
-            return;
-        if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
-            end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,
-                       NULL, r.totals, sum);
-    }
-}
 
 // ---- Places ----
 
@@ -200,8 +81,7 @@ struct spot {
 
 struct call_graph {
     const struct spool_file *s;
-    places_find_fn *place;
-    void *ctx;
+    struct places *places;
     struct quern_profile *p;
     uint32_t *string; // of the profile, by number of symbols/; 0: not yet, else plus one
     size_t strings;
@@ -267,7 +147,7 @@ static uint32_t profile_string(struct call_graph *g, uint32_t number)
         g->strings = room;
     }
     if (!g->string[number])
-        g->string[number] = string_of(g, places_text(g->ctx, number)) + 1;
+        g->string[number] = string_of(g, places_text(g->places, number)) + 1;
     return g->string[number] - 1;
 }
 
@@ -332,7 +212,7 @@ static const struct spool_edge *context_record(const struct call_graph *g, uint3
 // "fn'2'caller'its-caller": what Callgrind calls a function in a context.
 static char *context_name(const struct call_graph *g, const struct spool_edge *e, uint32_t function)
 {
-    const char *own = places_text(g->ctx, function);
+    const char *own = places_text(g->places, function);
     char *name = xstrdup(*own ? own : "???");
 
     if (e->to > 1) {
@@ -346,8 +226,8 @@ static char *context_name(const struct call_graph *g, const struct spool_edge *e
         const char *caller;
         char *more;
 
-        g->place(g->ctx, e->target_map, e->function, &at);
-        caller = places_text(g->ctx, at.function);
+        places_find(g->places, e->target_map, e->function, &at);
+        caller = places_text(g->places, at.function);
         more = xasprintf("%s'%s", name, *caller ? caller : "???");
         free(name);
         name = more;
@@ -366,7 +246,7 @@ static uint32_t context_func(struct call_graph *g, uint32_t context)
         return QUERN_NONE;
     if (g->context[context])
         return g->context[context] - 1;
-    g->place(g->ctx, e->target_map, e->function, &at);
+    places_find(g->places, e->target_map, e->function, &at);
     name = context_name(g, e, at.function);
     g->context[context] = func_of(g, object_of(g, e->target_map),
                                   profile_string(g, own_file(g, e->target_map, e->function, &at)),
@@ -379,7 +259,7 @@ static uint32_t context_func(struct call_graph *g, uint32_t context)
 static struct quern_site site_of(struct call_graph *g, uint32_t map, uint64_t pc, uint32_t context)
 {
     struct symbols_place at = { 0 };
-    uint64_t addr = g->place(g->ctx, map, pc, &at);
+    uint64_t addr = places_find(g->places, map, pc, &at);
     uint32_t func = context_func(g, context);
 
     if (func == QUERN_NONE)
@@ -405,7 +285,7 @@ static struct spot spot_of(struct call_graph *g, uint32_t map, uint64_t pc, uint
 
     spot.func = spot.at.func;
     if (g->s->h->flags & SPOOL_F_INLINE)
-        spot.body = places_body(g->ctx, map, pc, &spot.addr);
+        spot.body = places_body(g->places, map, pc, &spot.addr);
     if (spot.body)
         spot.at.func = body_func(g, map, spot.body);
     return spot;
@@ -441,7 +321,7 @@ static void find_starts(struct call_graph *g)
         if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
             spool_edge_is_jump(e->kind) || e->kind == SPOOL_EDGE_SKIPPED)
             continue;
-        g->place(g->ctx, at.map, at.pc, &place);
+        places_find(g->places, at.map, at.pc, &place);
         at.function = place.function;
         at.file = place.file;
         g->start[n++] = at;
@@ -653,7 +533,7 @@ static void add_cost(struct call_graph *g, const struct spot *spot, uint64_t exe
     charge_bodies(g, spot, executed, counts);
 }
 
-void call_graph_insn(struct call_graph *g, const struct spool_walk_insn *in)
+void call_graph_add(struct call_graph *g, const struct spool_walk_insn *in)
 {
     uint64_t counts[EVENTS] = { 0 }, flags = g->s->h->flags;
     struct spot spot;
@@ -816,15 +696,14 @@ static void add_jump(struct call_graph *g, const struct spool_edge *e)
     must(g, quern_profile_add_jump(g->p, &at.at, &to.at, executed, followed));
 }
 
-struct call_graph *call_graph_begin(const struct spool_file *s, places_find_fn *place, void *ctx,
-                                    struct finish_totals *totals)
+struct call_graph *call_graph_new(const struct spool_file *s, struct places *places,
+                                  struct finish_totals *totals)
 {
     struct call_graph *g = xcalloc(1, sizeof(*g));
     const char *names[EVENTS];
 
     g->s = s;
-    g->place = place;
-    g->ctx = ctx;
+    g->places = places;
     g->totals = totals;
     g->p = quern_profile_new();
     if (!g->p)
@@ -844,82 +723,8 @@ struct call_graph *call_graph_begin(const struct spool_file *s, places_find_fn *
     return g;
 }
 
-// Why a part was written. The engine says only where a function lies: "--dump-before=@MAP:ADDRESS".
-static char *trigger(struct call_graph *g, const char *why)
+int call_graph_finish(struct call_graph *g)
 {
-    unsigned long long pc;
-    char option[16];
-    unsigned map;
-    struct symbols_place at = { 0 };
-
-    if (sscanf(why, "--dump-%15[a-z]=@%u:%llx", option, &map, &pc) != 3 || map >= g->s->maps_used)
-        return xstrdup(why);
-    g->place(g->ctx, map, pc, &at);
-    return xasprintf("--dump-%s=%s", option, places_text(g->ctx, at.function));
-}
-
-// As Callgrind has it: blocks before and behind the part, of all threads, and why it was written.
-static void put_trigger(struct call_graph *g, const char *why)
-{
-    const struct spool_header *h = g->s->h;
-    uint64_t end = h->n_blocks_gone + g->s->blocks_executed;
-    char *range = xasprintf("Basic block %llu - %llu", (unsigned long long)h->n_blocks_dumped,
-                            (unsigned long long)end);
-    char *text = trigger(g, why);
-
-    must(g, quern_profile_add_desc(g->p, "Timerange", range));
-    must(g, quern_profile_add_desc(g->p, "Trigger", text));
-    free(range);
-    free(text);
-}
-
-static void put_header(struct call_graph *g)
-{
-    const char *cmd = spool_file_text(g->s, g->s->h->s_cmd);
-    const char *desc = spool_file_text(g->s, g->s->h->s_desc);
-    bool part = false; // the engine has said why
-
-    must(g, quern_profile_set_creator(g->p, "quern-" QUERN_VERSION));
-    must(g, quern_profile_set_pid(g->p, (uint64_t)g->s->h->pid));
-    must(g, quern_profile_set_cmd(g->p, cmd ? cmd : ""));
-    must(g, quern_profile_set_part(g->p, g->s->h->dumps + UINT64_C(1)));
-    if (g->s->slot != SPOOL_ALL_THREADS)
-        must(g, quern_profile_set_thread(g->p, g->s->slot + 1));
-    while (desc && *desc) {
-        size_t n = strcspn(desc, "\n");
-        char *line = xasprintf("%.*s", (int)n, desc), *colon = strchr(line, ':');
-
-        if (colon) {
-            *colon++ = '\0';
-            colon += strspn(colon, " ");
-            if (strcmp(line, "Trigger") == 0) {
-                put_trigger(g, colon);
-                part = true;
-            } else {
-                must(g, quern_profile_add_desc(g->p, line, colon));
-            }
-        }
-        free(line);
-        desc += desc[n] ? n + 1 : n;
-    }
-    if (!part)
-        put_trigger(g, "Program termination");
-}
-
-int call_graph_end(struct call_graph *g, const char *output, char *err, size_t err_size)
-{
-    uint64_t flags = g->s->h->flags;
-    struct quern_write_opts wo = {
-        .sz = sizeof(wo),
-        .format = QUERN_FORMAT_CALLGRIND,
-        .no_lines = (flags & SPOOL_F_NO_LINES) != 0,
-        .no_compress_strings = (flags & SPOOL_F_NO_IDS) != 0,
-        .no_compress_pos = (flags & SPOOL_F_NO_RELATIVE) != 0,
-    };
-    struct quern_error e = { 0 };
-    int rc = g->rc;
-
-    put_header(g);
     // What is larger than it should be comes last: it may be damaged, and takes no other's place.
     for (int large = 0; large < 2; large++)
         for (size_t i = 0; i < g->s->edges_used; i++)
@@ -940,17 +745,17 @@ int call_graph_end(struct call_graph *g, const char *output, char *err, size_t e
             g->plt[i] = 0;
     if (any(g->plt, g->n))
         must(g, quern_profile_add_cost(g->p, &g->plt_at, g->plt, g->n));
-    if (rc == 0)
-        rc = g->rc;
-    if (rc != 0 || symbols_is_short()) {
-        snprintf(err, err_size, "%s: not written: out of memory", output);
-        rc = -1;
-    } else if (output_parts(g->s, g->p, output, &wo, &e) != 0) {
-        snprintf(err, err_size, "%s: %s", output,
-                 e.msg[0] ? e.msg : "the profile cannot be written");
-        rc = -1;
-    }
     g->totals->bad_records += g->bad;
+    return g->rc;
+}
+
+struct quern_profile *call_graph_profile(const struct call_graph *g)
+{
+    return g->p;
+}
+
+void call_graph_free(struct call_graph *g)
+{
     quern_profile_free(g->p);
     free(g->string);
     free(g->object);
@@ -963,5 +768,4 @@ int call_graph_end(struct call_graph *g, const char *output, char *err, size_t e
     free(g->inlining);
     free(g->inlining_table.slot);
     free(g);
-    return rc;
 }

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// The third stage of a run with --calls=yes: costs by place, and calls.
+// The third stage of a run with --calls=yes: costs by place, and calls between functions, in a
+// profile of libquern.
 #ifndef QUERN_FINISH_CALL_GRAPH_H
 #define QUERN_FINISH_CALL_GRAPH_H
 
 #include "finish/places/places.h"
 
 struct call_graph;
+struct quern_profile;
 
-struct call_graph *call_graph_begin(const struct spool_file *s, places_find_fn *place, void *ctx,
-                                    struct finish_totals *totals);
-void call_graph_insn(struct call_graph *g, const struct spool_walk_insn *in);
-// Writes the profile and frees g. 0, or -1 with a sentence in err.
-int call_graph_end(struct call_graph *g, const char *output, char *err, size_t err_size);
+// *totals grows by what is added.
+struct call_graph *call_graph_new(const struct spool_file *s, struct places *places,
+                                  struct finish_totals *totals);
+// Adds what an instruction has counted.
+void call_graph_add(struct call_graph *g, const struct spool_walk_insn *in);
+// Behind the last instruction: adds calls and jumps. 0, or -1: memory was lacking.
+int call_graph_finish(struct call_graph *g);
+// Its profile, which has the events alone before anything is added.
+struct quern_profile *call_graph_profile(const struct call_graph *g);
+void call_graph_free(struct call_graph *g);
 
 #endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// Calls that were open when the program ended: what they have cost is in no counter yet. Their
+// frames lie in the spool, for each thread and for each stack that was left.
+#include "finish/spool/spool.h"
+
+#include <string.h>
+#include <unistd.h>
+
+// What a hidden function costs was charged when it called.
+static bool is_charged(const struct spool_open_call *f, uint64_t flags, uint64_t totals)
+{
+    struct spool_frame_context context;
+
+    if (!(flags & SPOOL_F_CONTEXTS))
+        return false;
+    memcpy(&context, f->before + totals, sizeof(context));
+    return context.flags & SPOOL_FRAME_SKIPPED;
+}
+
+bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint64_t *total,
+                       uint64_t *frames)
+{
+    uint64_t n = spool_event_index(SPOOL_EVENTS, h->flags), late;
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at = SPOOL_THREADS_OFF;
+    ssize_t want = (ssize_t)((n - often) * sizeof(*total));
+
+    if (h->flags & SPOOL_F_CONTEXTS || h->calls + 2 + n > h->counters_used)
+        return false;
+    at += (h->calls + 1) * sizeof(*total);
+    if (pread(fd, &late, sizeof(late), (off_t)(at + slot * SPOOL_THREAD_SIZE + n * 8)) !=
+            sizeof(late) ||
+        !late || late > SPOOL_THREADS_MAX)
+        return false;
+    late--;
+    *frames = spool_stack_at(late) - spool_stack_at(slot);
+    return pread(fd, total + often, (size_t)want,
+                 (off_t)(at + late * SPOOL_THREAD_SIZE + often * 8)) == want;
+}
+
+bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
+                       struct spool_open_call *f)
+{
+    uint64_t bytes = spool_frame_bytes(h->flags), n = spool_event_index(SPOOL_EVENTS, h->flags);
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags);
+    size_t want = bytes < sizeof(*f) ? bytes : sizeof(*f), rest = (n - often) * sizeof(*f->before);
+
+    memset(f, 0, sizeof(*f));
+    if (pread(fd, f, want, (off_t)at) != (ssize_t)want)
+        return false;
+    if (!late)
+        return true;
+    f->key |= SPOOL_FRAME_FILLED;
+    at += *late + offsetof(struct spool_open_call, before) + often * sizeof(*f->before);
+    return pread(fd, f->before + often, rest, (off_t)at) == (ssize_t)rest;
+}
+
+// Ends the calls whose frames lie from `first` to `at` in the file: what they have cost is added to
+// the sums. A frame that cannot be is the end. late: spool_frames_read()'s.
+static void end_frames(const struct spool_file *s, int fd, uint64_t first, uint64_t at,
+                       const uint64_t *late, uint64_t *total, uint64_t *sum)
+{
+    uint64_t flags = s->h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, flags), bytes = spool_frame_bytes(flags);
+    uint64_t last = at;
+
+    for (; at >= first && (at - first) % bytes == 0; at -= bytes) {
+        struct spool_open_call f;
+
+        // Of the events of a frame none is 0, they are complements: where all is 0, as in a hole,
+        // none was written.
+        if (!spool_frames_read(s->h, fd, at, late, &f) || !f.before[0] ||
+            (uint64_t)f.counter + 1 + n > s->counters_used)
+            return;
+        if (at != last && is_charged(&f, flags, n))
+            continue;
+        for (uint64_t i = 0; i < (f.key & SPOOL_FRAME_FILLED ? n : often); i++)
+            sum[(uint64_t)f.counter + 1 + i] += total[i] + f.before[i] + 1;
+        if (f.key & SPOOL_FRAME_SIGNAL)
+            for (uint64_t i = 0; i < n; i++)
+                total[i] = ~f.before[i];
+    }
+}
+
+void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, uint64_t *sum)
+{
+    uint64_t n = spool_event_index(SPOOL_EVENTS, s->h->flags), total[SPOOL_EVENTS], at;
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot), totals = 1;
+    uint64_t counters[2 * (SPOOL_EVENTS + 1)], late;
+    bool contexts = s->h->flags & SPOOL_F_CONTEXTS, later;
+    size_t size = (contexts ? 2 : 1) * (n + 1) * sizeof(*counters);
+
+    if (s->h->calls + size / sizeof(*counters) > s->counters_used ||
+        pread(fd, counters, size,
+              (off_t)(SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE +
+                      s->h->calls * sizeof(*counters))) != (ssize_t)size)
+        return;
+    if (contexts && counters[totals + n]) // nothing is collected
+        totals += n + 1;
+    at = counters[0] - (SPOOL_FRAMES_BASE + spool_stack_at(slot));
+    memcpy(total, counters + totals, n * sizeof(*total));
+    if (at >= spool_stack_size(slot))
+        return;
+    later = spool_frames_late(s->h, fd, slot, total, &late);
+    end_frames(s, fd, first, first + at, later ? &late : NULL, total, sum);
+}
+
+void spool_frames_add_left(const struct spool_file *s, int fd, uint64_t *sum)
+{
+    uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(SPOOL_THREADS_MAX);
+    uint64_t bytes = spool_frame_bytes(s->h->flags);
+    struct spool_saved r;
+
+    for (uint64_t at = 0; at < SPOOL_STACK_SIZE; at += r.bytes) {
+        if (pread(fd, &r, sizeof(r), (off_t)(first + at)) != sizeof(r) || r.bytes < sizeof(r) ||
+            r.bytes > SPOOL_STACK_SIZE - at)
+            return;
+        if (r.frames >= bytes && r.frames <= r.bytes - sizeof(r))
+            end_frames(s, fd, first + at + sizeof(r), first + at + sizeof(r) + r.frames - bytes,
+                       NULL, r.totals, sum);
+    }
+}
