@@ -20,9 +20,9 @@ struct command {
 int cmd_run(int argc, char **argv);
 // cli/stat/stat.c
 int cmd_stat(int argc, char **argv);
-// finish/recover/recover.c
+// cli/recover.c
 int cmd_recover(int argc, char **argv);
-// finish/end/finish.c: what the engine execs; ends as the client ended.
+// cli/finish.c: what the engine execs; ends as the client ended.
 int cmd_finish(int argc, char **argv);
 // cli/demangle.c: the engine asks what functions are called in the profile.
 int cmd_demangle(int argc, char **argv);

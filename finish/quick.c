@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/shared/progress.h"
 #include "cli/shared/util.h"
 #include "finish/end/end.h"
+#include "finish/places/places_generated.h"
 #include "finish/sums/call_graph.h"
 #include "symbols/cache.h"
 #include "symbols/learn.h"

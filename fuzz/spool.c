@@ -12,7 +12,7 @@
 
 #include "cli/shared/util.h"
 #include "finish/end/end.h"
-#include "finish/recover/recover.h"
+#include "finish/recover/recover_names.h"
 #include "fuzz/spool_form.h"
 #include "quern/profile.h"
 

@@ -23,7 +23,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "cli/shared/heap.h"
 #include "cli/shared/name.h"
 #include "cli/shared/util.h"
@@ -344,10 +343,4 @@ int finish_spools(int argc, char **argv)
             ok = false;
     }
     end(ok);
-}
-
-int cmd_finish(int argc, char **argv)
-{
-    util_before_message(pipe_wait_log);
-    return finish_spools(argc, argv);
 }

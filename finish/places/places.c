@@ -13,6 +13,7 @@
 
 #include "cli/shared/progress.h"
 #include "cli/shared/util.h"
+#include "finish/places/places_generated.h"
 #include "symbols/jitdump.h"
 #include "symbols/perfmap.h"
 

@@ -24,8 +24,6 @@ struct places {
     const char *lost; // the path that was said last to be lost, or NULL
 };
 
-// ---- places.c ----
-
 // cache: the folder of the symbol cache, or NULL.
 void places_open(struct places *p, const struct spool_file *s, const char *cache);
 // What was learned goes into the cache where the profile was written.
@@ -46,10 +44,5 @@ static inline bool places_is_same_row(const struct places *p, uint32_t map, uint
 {
     return map == p->map && pc - p->row < p->row_size;
 }
-
-// ---- places_generated.c ----
-
-// Names of generated code, to be freed; NULL: none are known.
-struct perfmap *places_generated(const struct spool_file *s);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // The names of generated code, as compilers at run time have written them for perf: its maps and
 // jitdump files, wherever they may lie. Called when a run has executed such code.
-#include "finish/places/places.h"
+#include "finish/places/places_generated.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -1,73 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
-// `quern recover`: writes the profile of a program that was killed before it could, or whose
-// profile could not be written, from the spool that it left. Leaves the spool of a running program
-// alone.
+// The pipeline for a spool that was left: by a program that was killed before its profile was
+// written, or whose profile could not be. Leaves the spool of a running program alone.
 //
 // A spool is input. Whoever made it may be a stranger (recover_spool.c refuses those), and a client
 // that has given up rights since still had its spool in its memory and may have rewritten all of
 // it: so no name in it says which file is written (recover_names.c).
+#include "finish/recover/recover.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/shared/name.h"
-#include "cli/shared/options.h"
 #include "cli/shared/text.h"
 #include "cli/shared/util.h"
 #include "finish/end/end.h"
-#include "finish/recover/recover.h"
-#include "profile/write/out.h"
+#include "finish/recover/recover_names.h"
+#include "finish/recover/recover_spool.h"
 
 #define REPLAYER_LOOKS 500 // of 20 ms each
-
-struct how {
-    bool keep, quiet;
-    const char *output; // as given
-    char *absolute;     // the same, from wherever the work is done; NULL: beside the spool
-    const char *given_cache;
-    char *cache; // the folder; NULL: nowhere
-};
-
-#define FIELD(f) .field = offsetof(struct how, f)
-
-static void cache(void *field, const struct option *o, const char *value)
-{
-    if (!*value)
-        die(UTIL_USAGE, "%s=: names no folder", o->name);
-    *(const char **)field = value;
-}
-
-// clang-format off
-static const struct option rows[] = {
-    { "--keep", NULL, "do not remove the spool", OPTION_SET, FIELD(keep) },
-    { "-o", " FILE", "write the profile to FILE, not beside the spool",
-      OPTION_TEXT, FIELD(output) },
-    { "--symbol-cache", "=FOLDER|no",
-      "where functions and lines of modules are kept [~/.cache/quern]",
-      OPTION_CALL, FIELD(given_cache), .call = cache },
-    { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
-    { "--quiet", NULL, "print nothing but errors", OPTION_SET, FIELD(quiet) },
-    OPTIONS_HELP,
-};
-// clang-format on
-
-const struct options recover_options_table = {
-    .usage = "[OPTIONS] [FILE...]",
-    .about = "Writes the profile of a program that was killed, from the spool that it left\n"
-             "(quern.spool.PID).\n"
-             "Without FILE: all spools in the working directory whose program is gone.",
-    .below = "Exit status: 0, or 2 when one of them could not be recovered.",
-    .row = rows,
-    .rows = sizeof(rows) / sizeof(*rows),
-    .leading = true,
-};
 
 // True when a process has the spool mapped or open: it counts still, or is being finished. *unknown
 // is the error when that cannot be seen.
@@ -178,7 +134,7 @@ static int report(const struct spool_file *s, const struct recover_names *names,
 }
 
 // A child that was killed while its engine started leaves one: litter, with nothing counted.
-static int drop_new(const struct recover_spool *r, const struct how *how, bool given)
+static int drop_new(const struct recover_spool *r, const struct recover_how *how, bool given)
 {
     if (given) {
         warn("%s: the run ended before the engine started; there is nothing to recover: remove it",
@@ -198,7 +154,8 @@ static int drop_new(const struct recover_spool *r, const struct how *how, bool g
 }
 
 // Writes the profile, and removes the spool. Done in the spool's own folder.
-static int finish(struct spool_file *s, const struct recover_spool *r, const struct how *how)
+static int finish(struct spool_file *s, const struct recover_spool *r,
+                  const struct recover_how *how)
 {
     struct recover_names names;
     struct finish_totals totals;
@@ -228,21 +185,8 @@ static int finish(struct spool_file *s, const struct recover_spool *r, const str
     return rc;
 }
 
-// Signals do what they do.
-static int wait_for_reader(const char *path)
-{
-    const struct timespec step = { 0, 50000000 };
-    static bool said;
-
-    if (!said)
-        warn("waiting for a reader of %s; Ctrl-C gives up, the counts are kept", path);
-    said = true;
-    nanosleep(&step, NULL);
-    return 0;
-}
-
 // 0, or -1 after a message: of a spool that is open and of nobody else.
-static int recover_open(const struct recover_spool *r, const struct how *how, bool given)
+static int recover_open(const struct recover_spool *r, const struct recover_how *how, bool given)
 {
     struct spool_file s;
     char err[1024];
@@ -286,8 +230,7 @@ static int recover_open(const struct recover_spool *r, const struct how *how, bo
     return rc;
 }
 
-// `given`: named by the user, so that nothing is passed over in silence.
-static int recover(const char *path, const struct how *how, bool given)
+int recover_file(const char *path, const struct recover_how *how, bool given)
 {
     struct recover_spool r;
     int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
@@ -309,68 +252,4 @@ static int recover(const char *path, const struct how *how, bool given)
         die(UTIL_USAGE, ".: %s", strerror(errno));
     close(here);
     return rc;
-}
-
-static int compare_names(const void *x, const void *y)
-{
-    return strcmp(*(char *const *)x, *(char *const *)y);
-}
-
-static int recover_all(const struct how *how)
-{
-    static const char prefix[] = "quern.spool.";
-    DIR *d = opendir(".");
-    struct dirent *e;
-    char **names = NULL;
-    size_t n = 0;
-    int status = UTIL_OK;
-
-    if (!d)
-        die(UTIL_USAGE, ".: %s", strerror(errno));
-    while ((e = readdir(d))) {
-        if (strncmp(e->d_name, prefix, sizeof(prefix) - 1) != 0 ||
-            strstr(e->d_name, SPOOL_CODE_SUFFIX)) // what --dump-code left beside a spool
-            continue;
-        names = xrealloc(names, (n + 1) * sizeof(*names));
-        names[n++] = xstrdup(e->d_name);
-    }
-    closedir(d);
-    if (n == 0)
-        die(UTIL_USAGE, "no quern.spool.* here; name the spool, or go where the profile was to be "
-                        "written");
-    if (n > 1 && how->output)
-        die(UTIL_USAGE, "-o: there are %zu spools here; name one", n);
-    qsort(names, n, sizeof(*names), compare_names);
-    for (size_t i = 0; i < n; i++) {
-        if (recover(names[i], how, false) != 0)
-            status = UTIL_USAGE;
-        free(names[i]);
-    }
-    free(names);
-    return status;
-}
-
-int cmd_recover(int argc, char **argv)
-{
-    struct how how = { 0 };
-    char **file = options_read(&recover_options_table, "quern recover", &how, argc, argv);
-    int status = UTIL_OK;
-
-    finish_lift_limits();
-    out_wait = wait_for_reader;
-    if (file[0] && file[1] && how.output)
-        die(UTIL_USAGE, "-o: only one spool can be given with it");
-    char *cwd = util_cwd();
-    if (how.output)
-        how.absolute = strcmp(how.output, "-") == 0 ? xstrdup("-") : util_absolute(cwd, how.output);
-    how.cache = name_cache_folder(how.given_cache, cwd);
-    free(cwd);
-    if (!*file)
-        status = recover_all(&how);
-    for (; *file; file++)
-        if (recover(*file, &how, true) != 0)
-            status = UTIL_USAGE;
-    free(how.absolute);
-    free(how.cache);
-    return status;
 }

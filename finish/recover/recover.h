@@ -1,48 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// What `quern recover` (recover.c) asks of its two helpers: is this a spool that may be believed to
-// be one (recover_spool.c), and where does what it becomes go (recover_names.c).
+// The pipeline for a spool that was left.
 #ifndef QUERN_FINISH_RECOVER_H
 #define QUERN_FINISH_RECOVER_H
 
-#include <sys/stat.h>
+#include <stdbool.h>
 
-#include "finish/profile/profile.h"
-
-struct recover_spool {
-    const char *path; // as the user names it
-    const char *name; // in its folder
-    int folder, fd;
-    struct stat st;
+struct recover_how {
+    bool keep, quiet;
+    const char *output; // as given
+    char *absolute;     // the same, from wherever the work is done; NULL: beside the spool
+    const char *given_cache;
+    char *cache; // the folder; NULL: nowhere
 };
 
-// Opens a file that is this user's alone, in a folder where nobody else can exchange it. 0, or -1
-// after a message; 1 without one, when the file is gone that had been there.
-int recover_spool_open(struct recover_spool *r, const char *path, bool given);
-// The name is that of a spool, whose maker was killed before there was a header in it: what it is,
-// if it is that and nobody makes it any more.
-enum recover_litter { RECOVER_NO_LITTER, RECOVER_FRESH, RECOVER_LITTER };
-enum recover_litter recover_spool_litter(const struct recover_spool *r);
-// False: who finishes it is at work, or was and has removed it.
-bool recover_spool_take(const struct recover_spool *r);
-void recover_spool_close(struct recover_spool *r);
-// Removes the file, if the name still is its. False after a message.
-bool recover_spool_remove(const struct recover_spool *r);
-
-// Others may write to the file or folder.
-bool recover_spool_is_open(const struct stat *st);
-
-struct recover_names {
-    struct output_files files;
-    // For people, without control characters: the profile's name, and where the run was told to
-    // write it; NULL: there.
-    char *shown, *wanted;
-};
-
-// The names of what is written for a spool, in whose folder the process is: `given`, which is
-// absolute or "-", or beside it. 0, or -1 with a sentence in err. To be freed in any case.
-int recover_names(const struct spool_file *s, const struct recover_spool *r, const char *given,
-                  struct recover_names *out, char *err, size_t err_size);
-void recover_names_free(struct recover_names *names);
+// Writes the profile of a spool and removes that. given: named by the user, so that nothing is
+// passed over in silence. 0, or -1 after a message.
+int recover_file(const char *path, const struct recover_how *how, bool given);
 
 #endif

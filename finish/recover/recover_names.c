@@ -5,7 +5,7 @@
 // part of the name that the run was given if no program looks for its input under such a name
 // (cachegrind.out.7, my-prof, a.out.12; not Makefile), else under the usual one. What is replaced
 // there is a profile or nothing.
-#include "finish/recover/recover.h"
+#include "finish/recover/recover_names.h"
 
 #include <errno.h>
 #include <fcntl.h>

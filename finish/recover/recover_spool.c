@@ -4,7 +4,7 @@
 // root's profile filled with text of theirs, so nothing is read but a regular file of this very
 // user, to which nobody else may write, in a folder where nobody else can exchange it: as
 // symbols/cachedir.c does for caches.
-#include "finish/recover/recover.h"
+#include "finish/recover/recover_spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+//
+// `quern --finish FD...`, which the engine executes: the finisher (finish/end/finish.c). It has no
+// options, and what is written for people waits for a reader.
+#include "cli/cli.h"
+#include "cli/shared/util.h"
+#include "finish/end/end.h"
+
+int cmd_finish(int argc, char **argv)
+{
+    util_before_message(pipe_wait_log);
+    return finish_spools(argc, argv);
+}
