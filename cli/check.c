@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/heap.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/heap.h"
-#include "cli/shared/options.h"
-#include "cli/shared/remark.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/options/options.h"
+#include "cli/profiles/remark.h"
 
 struct check {
     bool strict, all, notes, quiet;

@@ -6,7 +6,7 @@
 #ifndef QUERN_CLI_CLI_H
 #define QUERN_CLI_CLI_H
 
-#include "cli/shared/options.h"
+#include "cli/options/options.h"
 
 // A row of main.c's table.
 struct command {

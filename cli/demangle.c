@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/util.h"
 #include "symbols/demangle.h"
 
 static char *read_file(int fd, size_t *bytes)

@@ -18,11 +18,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cli/base/text.h"
+#include "cli/base/util.h"
 #include "cli/cli.h"
 #include "cli/run/run.h"
-#include "cli/shared/colour.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/terminal/colour.h"
 #include "share/spool.h"
 #include "symbols/symbols.h"
 

@@ -2,8 +2,8 @@
 //
 // `quern --finish FD...`, which the engine executes: the finisher (finish/end/finish.c). It has no
 // options, and what is written for people waits for a reader.
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/util.h"
 #include "finish/end/end.h"
 
 int cmd_finish(int argc, char **argv)

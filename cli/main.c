@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
+#include "cli/base/version.h"
 #include "cli/cli.h"
-#include "cli/shared/complete.h"
-#include "cli/shared/util.h"
-#include "cli/shared/version.h"
+#include "cli/complete.h"
 
 // clang-format off
 static const struct command commands[] = {

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/options.h"
-#include "cli/shared/progress.h"
-#include "cli/shared/read.h"
-#include "cli/shared/remark.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
+#include "cli/files/trust.h"
+#include "cli/options/options.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/remark.h"
+#include "cli/terminal/progress.h"
 
 struct merge {
     uint32_t to; // enum quern_format

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/name.h"
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/files/name.h"
+#include "cli/options/options.h"
 #include "finish/end/end.h"
 #include "finish/recover/recover.h"
 #include "profile/write/out.h"

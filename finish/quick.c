@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/shared/progress.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/terminal/progress.h"
 #include "finish/end/end.h"
 #include "finish/places/places_generated.h"
 #include "finish/sums/call_graph.h"

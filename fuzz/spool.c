@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "finish/end/end.h"
 #include "finish/recover/recover_names.h"
 #include "fuzz/spool_form.h"

@@ -45,7 +45,8 @@ QUICK_SRCS := finish/quick.c \
     $(addprefix finish/,places/places.c sums/sums.c output/output_counts.c output/output_lines.c \
                         output/output_names.c profile/profile.c profile/children.c profile/fallback.c \
                         end/finish.c end/pipe_wait.c end/recorded.c end/summary.c end/summary_json.c) \
-    $(addprefix cli/shared/,digest.c file.c heap.c json.c name.c origin.c text.c util.c) \
+    $(addprefix cli/base/,heap.c json.c text.c util.c) \
+    $(addprefix cli/files/,digest.c file.c name.c origin.c) \
     profile/write/out.c sim/cache.c \
     $(addprefix symbols/,cache.c cachedir.c cachefile.c identity.c jitdump.c memory.c perfmap.c \
                          strings.c symbols.c)
@@ -53,7 +54,8 @@ ALL += $(QUICK)
 
 # What a run begins with, in the same way.
 FRONT_SRCS := cli/front/front.c $(sort $(wildcard cli/run/*.c)) \
-    $(addprefix cli/shared/,complete.c name.c options.c text.c util.c) symbols/cachedir.c sim/cache.c
+    cli/complete.c cli/base/text.c cli/base/util.c cli/files/name.c cli/options/options.c \
+    symbols/cachedir.c sim/cache.c
 
 # Who asks for quern gets all of it: else a run would end with what was built before.
 $(QUERN): | $(QUICK) $(WHOLE)
@@ -85,7 +87,8 @@ $(BUILD)/tests/cli_engine: $(BUILD)/obj/host/tests/cli/engine.o
 
 # Each unit test with what it may use of the two folders.
 CLI_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/cli/*/*.c tests/unit/finish/*.c)))
-CLI_TESTED := $(addprefix cli/shared/,digest.c name.c options.c text.c util.c) \
+CLI_TESTED := $(addprefix cli/,base/text.c base/util.c files/digest.c files/name.c \
+                options/options.c) \
               finish/end/summary.c sim/cache.c symbols/cachedir.c
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))

@@ -56,7 +56,8 @@ $(BUILD)/fuzz/kept: fuzz/kept.c $(FUZZ_KEPT) $(wildcard engine/codecache/*.h)
 # Spools, with all that the finisher has but the disassembler.
 FUZZ_SPOOL := $(filter-out finish/output/output_code.c finish/profile/fallback.c $(addprefix finish/end/,finish.c pipe_wait.c \
                   recorded.c) finish/recover/recover.c,$(wildcard finish/*/*.c)) \
-              $(addprefix cli/shared/,colour.c file.c json.c name.c progress.c text.c util.c) \
+              $(addprefix cli/,base/json.c base/text.c base/util.c files/file.c files/name.c \
+                terminal/colour.c terminal/progress.c) \
               $(wildcard symbols/*.c profile/*/*.c)
 $(BUILD)/fuzz/spool: fuzz/spool.c $(FUZZ_SPOOL) fuzz/spool_form.h $(wildcard finish/*/*.h) \
     share/spool.h

@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/text.h"
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/table.h"
-#include "cli/shared/text.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
+#include "cli/files/trust.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/table.h"
 
 // ---- Preparation ----
 

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/table.h"
+#include "cli/options/options.h"
+#include "cli/profiles/table.h"
 #include "quern/profile.h"
 
 // ORDER annotate_tree: the words of --tree

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/objdump.h"
-#include "cli/shared/read.h"
-#include "cli/shared/table.h"
-#include "cli/shared/text.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/files/objdump.h"
+#include "cli/files/trust.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/table.h"
 
 struct place {
     uint32_t func, callee; // callee QUERN_NONE: a cost

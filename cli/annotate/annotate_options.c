@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/read.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/profiles/read.h"
 
 #define FIELD(f) .field = offsetof(struct annotate, f)
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/table.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/table.h"
 
 // A function, or the program.
 struct spread {

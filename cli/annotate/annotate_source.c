@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/source.h"
-#include "cli/shared/table.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/files/source.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/table.h"
 
 struct listed {
     uint32_t file;    // string number; QUERN_NONE: nothing was recorded for it

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
 
 // Is a program meant by its number, or by the end of its path?
 static bool is_meant(const struct control_run *r, const char *word)

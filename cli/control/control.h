@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/shared/options.h"
+#include "cli/options/options.h"
 #include "share/spool.h"
 
 struct control {

@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/running.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/running.h"
 
 enum {
     TAKE_MS = 10000, // until which a thread must have taken a request

@@ -7,8 +7,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/util.h"
 
 #define FIELD(f) .field = offsetof(struct control, f)
 

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
 #include "finish/spool/spool.h"
 #include "symbols/symbols.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/json.h"
-#include "cli/shared/read.h"
+#include "cli/base/json.h"
+#include "cli/profiles/read.h"
 
 static void put_optional(FILE *f, const char *key, const char *s)
 {

@@ -3,8 +3,8 @@
 // The options of `quern convert`. Called by convert.c first of all.
 #include "cli/convert/convert.h"
 
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/options/options.h"
 
 #define FIELD(f) .field = offsetof(struct convert, f)
 #define YES_NO   "=yes|no"

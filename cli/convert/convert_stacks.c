@@ -16,10 +16,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/json.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/json.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
 
 #define NODES_MAX 2000000u
 #define DEPTH_MAX 500u

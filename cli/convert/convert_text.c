@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // CSV (RFC 4180: a header line, fields quoted where they must be) and Graphviz. Names are those
-// that people see (cli/shared/text.h): both end in programs that refuse what is not UTF-8, and some
+// that people see (cli/base/text.h): both end in programs that refuse what is not UTF-8, and some
 // control characters; and in CSV no name is a formula.
 #include "cli/convert/convert.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
 
 // Events that have values: counted, or computed by a formula.
 static int has_values(const struct convert *c, size_t event)

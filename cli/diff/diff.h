@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/table.h"
+#include "cli/options/options.h"
+#include "cli/profiles/table.h"
 #include "quern/profile.h"
 
 struct diff_side {

@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/json.h"
-#include "cli/shared/read.h"
+#include "cli/base/json.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
 
 static void put_count(FILE *f, quern_count v, int64_t scale)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/read.h"
-#include "cli/shared/text.h"
+#include "cli/base/text.h"
+#include "cli/profiles/read.h"
 
 // Text within an attribute or an element. Control characters and those that turn the direction of
 // writing are written as numbers; XML 1.0 has no way to write most of the former, nor U+FFFE and

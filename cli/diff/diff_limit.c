@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
 
 // The text with its function, event, comparison and number.
 struct parsed_limit {

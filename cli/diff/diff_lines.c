@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/align.h"
-#include "cli/shared/read.h"
-#include "cli/shared/source.h"
-#include "cli/shared/table.h"
-#include "cli/shared/text.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/files/align.h"
+#include "cli/files/source.h"
+#include "cli/files/trust.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/table.h"
 
 // ---- Texts ----
 

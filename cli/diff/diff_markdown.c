@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
 
 // A comment has room for 65,536 characters; what is below the first of these is in the profile.
 enum { ROWS_MAX = 50 };

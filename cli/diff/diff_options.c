@@ -3,7 +3,7 @@
 // The options of `quern diff`, and those of cg_diff, which has less. Called by diff.c first of all.
 #include "cli/diff/diff.h"
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 #define FIELD(f) .field = offsetof(struct diff, f)
 

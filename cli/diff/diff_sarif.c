@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/json.h"
-#include "cli/shared/read.h"
-#include "cli/shared/util.h"
-#include "cli/shared/version.h"
+#include "cli/base/json.h"
+#include "cli/base/util.h"
+#include "cli/base/version.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
 
 enum { NOTES_MAX = 50 };
 

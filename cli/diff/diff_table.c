@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/table.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/table.h"
 
 static uint32_t rewritten(struct diff *d, const struct quern_profile *p, uint32_t s,
                           const struct quern_rewrite *rw)

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
 #include "cli/run/run.h"
-#include "cli/shared/util.h"
 
 static _Noreturn void execute_whole(char **argv)
 {

@@ -12,13 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/event.h"
-#include "cli/shared/file.h"
-#include "cli/shared/read.h"
-#include "cli/shared/remark.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
+#include "cli/files/file.h"
+#include "cli/files/trust.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/remark.h"
 #include "report/core/formula.h"
 #include "report/core/heap.h"
 

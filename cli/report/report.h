@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/side.h"
+#include "cli/options/options.h"
+#include "cli/profiles/side.h"
 #include "quern/profile.h"
 #include "report/pack/pack.h"
 

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
+#include "cli/files/objdump.h"
+#include "cli/files/trust.h"
 #include "cli/report/report.h"
-#include "cli/shared/objdump.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
 #include "report/core/model.h"
 #include "report/core/texts.h"
 #include "share/table.h"

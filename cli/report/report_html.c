@@ -5,10 +5,10 @@
 // here, or is base64.
 #include <string.h>
 
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
 #include "cli/report/report.h"
-#include "cli/shared/event.h"
-#include "cli/shared/read.h"
-#include "cli/shared/util.h"
 
 enum {
     FUNCTIONS = 50,  // without JavaScript

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/util.h"
+#include "cli/files/source.h"
+#include "cli/profiles/read.h"
 #include "cli/report/report.h"
-#include "cli/shared/read.h"
-#include "cli/shared/source.h"
-#include "cli/shared/util.h"
 #include "report/core/model.h"
 #include "report/core/texts.h"
 

@@ -14,11 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
+#include "cli/base/version.h"
 #include "cli/cli.h"
+#include "cli/files/name.h"
 #include "cli/run/run.h"
-#include "cli/shared/name.h"
-#include "cli/shared/util.h"
-#include "cli/shared/version.h"
 #include "symbols/cachedir.h"
 
 char *run_beside(const char *self, const char *name)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cli/shared/options.h"
+#include "cli/options/options.h"
 #include "share/spool.h"
 
 // Descriptors of ours that the client lives beside are not below this number: programs expect
@@ -141,7 +141,7 @@ struct run_spool {
     const char *dir;    // absolute
     const char *tree;   // absolute; NULL: none
     const char *quern, *engine;
-    const char *finisher;     // the quick one; NULL: none
+    const char *finisher;                         // the quick one; NULL: none
     const char *symbol_cache, *translation_cache; // absolute; NULL: none
     int log_fd;
     uint64_t start_mask; // signals that the program starts with blocked

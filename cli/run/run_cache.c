@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "sim/cache.h"
 
 // What is simulated when the processor says nothing: 64 KiB 2-way, 64 KiB 2-way, 256 KiB 8-way,

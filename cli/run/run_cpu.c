@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/options/options.h"
 
 struct model {
     const char *word;

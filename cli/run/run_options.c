@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/options/options.h"
 
 enum { RULES_MAX = 64, CALLERS_MAX = 64, RECS_MAX = 9999, GROUPS_MAX = 9999 };
 

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/options/options.h"
 
 // Of everything else in the environment the program sees what --env names.
 static const char *const environment[] = {

@@ -16,7 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 // The kernel follows this many #! lines.
 enum { SCRIPT_DEPTH_MAX = 5 };

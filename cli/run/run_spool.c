@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 // The text area while it is being filled.
 struct text {

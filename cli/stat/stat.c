@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/event.h"
-#include "cli/shared/file.h"
-#include "cli/shared/read.h"
-#include "cli/shared/util.h"
+#include "cli/files/file.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/read.h"
 
 // Before anything runs: the baseline must be able to answer.
 static void read_baseline(struct tally *s)

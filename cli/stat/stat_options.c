@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/options/options.h"
 
 #define FIELD(f) .field = offsetof(struct tally, f)
 

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/shared/colour.h"
-#include "cli/shared/event.h"
-#include "cli/shared/json.h"
-#include "cli/shared/remark.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/json.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
+#include "cli/profiles/remark.h"
+#include "cli/terminal/colour.h"
 #include "finish/end/end.h"
 
 enum { NAME_WIDTH = 4 }; // D1mr

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/shared/read.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/profiles/read.h"
 #include "finish/profile/profile.h"
 
 static void make_profile(struct stat_run *r)

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/util.h"
 #include "cli/top/top_screen.h"
 #include "report/core/heap.h"
 

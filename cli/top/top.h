@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/shared/options.h"
-#include "cli/shared/side.h"
+#include "cli/options/options.h"
+#include "cli/profiles/side.h"
 #include "report/core/group.h"
 #include "report/core/values.h"
 #include "report/pack/pack.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cli/shared/progress.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/terminal/progress.h"
 #include "cli/top/top.h"
 #include "report/core/heap.h"
 #include "report/core/link.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "cli/top/top.h"
 #include "report/core/heap.h"
 #include "report/core/reach.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "cli/top/top.h"
 #include "cli/top/top_screen.h"
 #include "report/core/graph.h"

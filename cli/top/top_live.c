@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/read.h"
-#include "cli/shared/remark.h"
-#include "cli/shared/running.h"
-#include "cli/shared/trust.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/running.h"
+#include "cli/files/trust.h"
+#include "cli/profiles/read.h"
+#include "cli/profiles/remark.h"
 #include "cli/top/top.h"
 #include "finish/end/end.h"
 #include "report/core/rows.h"

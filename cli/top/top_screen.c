@@ -16,8 +16,8 @@
 #include <term.h>
 #include <unistd.h>
 
-#include "cli/shared/colour.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/terminal/colour.h"
 
 enum {
     ESCAPE_MS = 100, // a key's sequence may come in two pieces over a slow line

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/source.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/source.h"
 #include "cli/top/top.h"
 #include "report/core/detail.h"
 #include "report/core/search.h"

@@ -2,7 +2,7 @@
 //
 // Names come from object files and sources from anywhere: nothing of them reaches the terminal but
 // characters that take room. What a terminal would obey has the form that it has everywhere
-// (cli/shared/text.h).
+// (cli/base/text.h).
 #include "cli/top/top_text.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "cli/shared/event.h"
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
+#include "cli/profiles/event.h"
 #include "report/core/values.h"
 
 enum { TAB = 8 };

@@ -15,7 +15,7 @@ enum { TOP_TEXT_NUMBER = 96 }; // bytes that any number fits in
 
 // Bytes of a profile or a source as text for the terminal: at most `columns` wide, cut with an
 // ellipsis; what is no text, moves the cursor or turns the direction of writing is shown in the
-// form of cli/shared/text.h, what takes no room as one visible character. A tab goes to the next
+// form of cli/base/text.h, what takes no room as one visible character. A tab goes to the next
 // multiple of eight. `out` has room for 4 * columns + 4 bytes. Returns the width.
 int top_text_clean(char *out, const char *text, size_t size, int columns, bool unicode);
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
-#include "cli/shared/options.h"
-#include "cli/shared/util.h"
+#include "cli/options/options.h"
 
 static void limit(void *field, const struct option *o, const char *value)
 {

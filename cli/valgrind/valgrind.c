@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/util.h"
 #include "cli/cli.h"
 #include "cli/run/run.h"
-#include "cli/shared/util.h"
 
 #define VERSION "valgrind-3.24.0"
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "cli/shared/options.h"
+#include "cli/options/options.h"
 
 // Words of a command line.
 struct valgrind_words {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 #define BLANKS " \t\n\v\f\r"
 

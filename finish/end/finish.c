@@ -23,9 +23,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/shared/heap.h"
-#include "cli/shared/name.h"
-#include "cli/shared/util.h"
+#include "cli/base/heap.h"
+#include "cli/base/util.h"
+#include "cli/files/name.h"
 #include "profile/write/out.h"
 #include "symbols/cachedir.h"
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 // Waits so many ms for a signal by which a user ends programs, but one that is ignored. False: none
 // came.

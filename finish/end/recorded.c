@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Notes that the profiles of a run were recorded here (cli/shared/origin.h), so that their readers
+// Notes that the profiles of a run were recorded here (cli/files/origin.h), so that their readers
 // show whatever source they name. Not of a recovered run: its spool may be a stranger's.
 #include <stdlib.h>
 
-#include "cli/shared/origin.h"
+#include "cli/files/origin.h"
 #include "finish/end/end.h"
 
 void recorded_note(const struct spool_file *s, const char *output)

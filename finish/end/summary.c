@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 static int width(uint64_t n)
 {

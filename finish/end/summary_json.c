@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "cli/shared/json.h"
-#include "cli/shared/version.h"
+#include "cli/base/json.h"
+#include "cli/base/version.h"
 
 static void cache(FILE *f, const char *name, struct spool_geometry g, const char *behind)
 {

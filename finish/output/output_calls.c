@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
-#include "cli/shared/version.h"
+#include "cli/base/util.h"
+#include "cli/base/version.h"
 #include "finish/output/output.h"
 #include "quern/profile.h"
 

@@ -15,8 +15,8 @@
 
 #include <Zydis/Zydis.h>
 
-#include "cli/shared/file.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/file.h"
 
 struct dump {
     const struct spool_file *s;

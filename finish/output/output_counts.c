@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/file.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/file.h"
 
 void output_counts_add(struct output_counts *c, const struct spool_walk_insn *in)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "profile/write/out.h"
 #include "share/table.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/name.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/name.h"
 #include "finish/output/output.h"
 
 // The name at an offset of the text, if there is one. False: it cannot be expanded.

@@ -11,8 +11,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "cli/shared/progress.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/terminal/progress.h"
 #include "finish/places/places_generated.h"
 #include "symbols/jitdump.h"
 #include "symbols/perfmap.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "symbols/jitdump.h"
 #include "symbols/perfmap.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "finish/profile/profile.h"
 
 int children_write(struct spool_file *s, const struct output_files *files,

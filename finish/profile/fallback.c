@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "finish/profile/profile.h"
 
 static bool has_folder(const char *path)

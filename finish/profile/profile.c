@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/progress.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/terminal/progress.h"
 
 struct builder {
     struct spool_file *s;

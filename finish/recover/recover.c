@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/text.h"
-#include "cli/shared/util.h"
+#include "cli/base/text.h"
+#include "cli/base/util.h"
 #include "finish/end/end.h"
 #include "finish/recover/recover_names.h"
 #include "finish/recover/recover_spool.h"

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/shared/name.h"
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
+#include "cli/files/name.h"
 
 #define LONGEST 200 // of a name: what is written beside it has a longer one
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 // A group of the user's name that has no other members: distributions that give each user one make
 // folders writable for it.

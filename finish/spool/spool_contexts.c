@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "share/table.h"
 
 struct piece {

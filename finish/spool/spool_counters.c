@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "finish/spool/spool_read.h"
 
 static uint32_t read_owner(const struct spool_file *s, uint32_t slot)

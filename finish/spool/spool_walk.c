@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 #include "finish/spool/spool_read.h"
 
 static int compare_partial(const void *x, const void *y)

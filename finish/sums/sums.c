@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/shared/util.h"
+#include "cli/base/util.h"
 
 static size_t hash(struct symbols_place at)
 {

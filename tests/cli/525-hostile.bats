@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Names, commands and lines that a terminal would obey: what comes out, byte by byte, of each command
-# that prints any. The forms are those of cli/shared/text.h (tests/unit/cli/shared/test_text.c).
+# that prints any. The forms are those of cli/base/text.h (tests/unit/cli/base/test_text.c).
 
 load profile
 

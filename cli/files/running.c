@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+//
+// A process may have anything mapped, and what a path names may be another file by the time it is
+// opened. So the path is looked up without opening what it names (O_PATH), and what was found is
+// opened when it is the right one. The number of the device is not compared: on btrfs /proc has
+// another one than stat().
+#include "cli/files/running.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/util.h"
+
+// Is it one of the process's users: the real, the effective, the saved, that of files?
+static bool is_user_of(long pid, uid_t owner)
+{
+    char *path = xasprintf("/proc/%ld/status", pid), *line = NULL;
+    FILE *f = fopen(path, "re");
+    unsigned uid[4];
+    size_t size = 0;
+    bool is = false;
+
+    while (f && getline(&line, &size, f) > 0)
+        if (sscanf(line, "Uid: %u %u %u %u", &uid[0], &uid[1], &uid[2], &uid[3]) == 4)
+            for (int i = 0; i < 4; i++)
+                is |= uid[i] == owner;
+    if (f)
+        fclose(f);
+    free(line);
+    free(path);
+    return is;
+}
+
+static int open_mapped(long pid, const char *path, unsigned long long ino, int flags)
+{
+    int at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1;
+    struct stat st;
+
+    if (at < 0)
+        return -1;
+    if (fstat(at, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino &&
+        (st.st_uid == geteuid() || is_user_of(pid, st.st_uid))) {
+        char *same = xasprintf("/proc/self/fd/%d", at);
+
+        fd = open(same, flags | O_NONBLOCK | O_CLOEXEC);
+        free(same);
+    }
+    close(at);
+    return fd;
+}
+
+int running_spool(long pid, int flags)
+{
+    char *path = xasprintf("/proc/%ld/maps", pid), *line = NULL;
+    FILE *f = fopen(path, "re");
+    size_t size = 0;
+    int fd = -1;
+
+    while (f && fd < 0 && getline(&line, &size, f) > 0) {
+        char *name = strchr(line, '/');
+        unsigned long long ino;
+
+        if (!name || !strstr(name, "/quern.spool.") ||
+            sscanf(line, "%*s %*s %*s %*s %llu", &ino) != 1)
+            continue;
+        name[strcspn(name, "\n")] = '\0';
+        fd = open_mapped(pid, name, ino, flags);
+    }
+    if (f)
+        fclose(f);
+    free(line);
+    free(path);
+    return fd;
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//
+// The path is looked up once: what is found out about a file is asked of its descriptor, so that
+// nobody can put another in its place between the question and the opening. Whether a profile was
+// recorded here is asked when the first file would be refused otherwise: mostly never.
+#include "cli/files/trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/util.h"
+#include "cli/files/origin.h"
+#include "profile/read/input.h"
+
+enum { READING = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+
+struct profile {
+    const char *path;
+    struct stat st; // before it was read; no inode: it could not be looked at
+};
+
+static struct {
+    struct profile *profile;
+    size_t profiles, judged;
+    const char *stranger;
+    char **folder; // real names
+    size_t folders;
+    char *here; // the working folder
+    char *refused;
+    off_t stdout_at; // before anything was written there
+} known;
+
+// ---- Whose profile ----
+
+void trust_profile(const char *path)
+{
+    struct profile p = { .path = xstrdup(path) };
+
+    if (!known.profiles)
+        known.stdout_at = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    if (strcmp(path, "-") == 0 || stat(path, &p.st) != 0)
+        p.st.st_ino = 0;
+    known.profile = xrealloc(known.profile, (known.profiles + 1) * sizeof(p));
+    known.profile[known.profiles++] = p;
+}
+
+// Is it the file that was read? A change of it, or of its name, moves the time of its last change
+// of status, which only the kernel sets.
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+// Of somebody else's file, or one that anybody may write to, it cannot be said what was read of it.
+static bool is_own_file(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & S_IWOTH);
+}
+
+// Packed ones are digested as they were when they were written.
+static bool is_recorded_here(const struct profile *p)
+{
+    static char buf[64 << 10];
+    static struct origin o;
+    struct input in;
+    struct stat st;
+    ssize_t n = -1;
+
+    if (!p->st.st_ino || !is_own_file(&p->st) || input_open(&in, p->path) != 0)
+        return false;
+    origin_begin(&o);
+    if (fstat(in.fd, &st) == 0 && is_same(&st, &p->st))
+        while ((n = input_read(&in, buf, sizeof(buf))) > 0)
+            origin_add(&o, buf, (size_t)n);
+    bool same = n == 0 && fstat(in.fd, &st) == 0 && is_same(&st, &p->st);
+    input_close(&in);
+    return origin_end(&o) && same;
+}
+
+static bool all_recorded_here(void)
+{
+    for (; known.judged < known.profiles && !known.stranger; known.judged++)
+        if (!is_recorded_here(&known.profile[known.judged]))
+            known.stranger = known.profile[known.judged].path;
+    return !known.stranger;
+}
+
+// A file behind standard output that has nothing but what was written there now.
+static bool is_all_of_stdout(void)
+{
+    struct stat st;
+
+    return known.stdout_at == 0 && fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+           !(fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) &&
+           lseek(STDOUT_FILENO, 0, SEEK_CUR) == st.st_size;
+}
+
+void trust_wrote(const char *path)
+{
+    bool to_stdout = strcmp(path, "-") == 0;
+
+    if (known.profiles && (!to_stdout || is_all_of_stdout()) && all_recorded_here())
+        origin_note(to_stdout ? "/proc/self/fd/1" : path);
+}
+
+// ---- Where a file is ----
+
+void trust_folders(const struct option_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        char *real = realpath(list->item[i], NULL);
+
+        if (!real)
+            continue;
+        known.folder = xrealloc(known.folder, (known.folders + 1) * sizeof(*known.folder));
+        known.folder[known.folders++] = real;
+    }
+}
+
+// What of a real name is below a folder; NULL: it is not.
+static const char *below(const char *folder, const char *name)
+{
+    size_t n = strlen(folder);
+
+    if (n == 1)
+        return name;
+    return strncmp(name, folder, n) == 0 && name[n] == '/' ? name + n : NULL;
+}
+
+// In the working folder what is hidden is no source: keys, settings, histories. Nor is everything
+// one when that is the root.
+static bool may_read(const char *name)
+{
+    const char *rest;
+
+    if (name[0] != '/')
+        return false;
+    for (size_t i = 0; i < known.folders; i++)
+        if (below(known.folder[i], name))
+            return true;
+    if (!known.here)
+        known.here = util_cwd();
+    if (!known.here || known.here[0] != '/' || !known.here[1])
+        return false;
+    rest = below(known.here, name);
+    return rest && !strstr(rest, "/.");
+}
+
+// "/proc/self/fd/N": the open file, by a name.
+struct fd_name {
+    char text[32];
+};
+
+static struct fd_name name_of(int fd)
+{
+    struct fd_name name;
+
+    snprintf(name.text, sizeof(name.text), "/proc/self/fd/%d", fd);
+    return name;
+}
+
+// A file whose real name is not known, as without /proc, is in no folder.
+static bool is_refused(int fd, const char *path)
+{
+    char real[4096];
+    ssize_t n = readlink(name_of(fd).text, real, sizeof(real));
+
+    real[n > 0 && n < (ssize_t)sizeof(real) ? n : 0] = 0;
+    if (!known.profiles || may_read(real) || all_recorded_here())
+        return false;
+    if (!known.refused)
+        known.refused =
+            xasprintf("%s: was not recorded here by this user, so what it names is not read "
+                      "outside this folder, or hidden in it, such as %s; -I FOLDER allows what is "
+                      "below FOLDER, -I / everything",
+                      strcmp(known.stranger, "-") == 0 ? "<stdin>" : known.stranger, path);
+    return true;
+}
+
+const char *trust_refused(void)
+{
+    return known.refused;
+}
+
+// ---- Opening ----
+
+// The same file, from a descriptor that only says where it is; without /proc from its path.
+static int reopen(int place, const char *path)
+{
+    int fd = open(name_of(place).text, READING);
+
+    return fd < 0 && errno == ENOENT ? open(path, READING) : fd;
+}
+
+static int close_again(int fd)
+{
+    close(fd);
+    return -1;
+}
+
+// Not there, or in no folder that this user may look into.
+static bool is_nowhere(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ENAMETOOLONG ||
+           error == ELOOP;
+}
+
+static int open_regular(const char *path, struct stat *st, bool given)
+{
+    int place = open(path, O_PATH | O_CLOEXEC), fd;
+
+    if (place < 0) {
+        if (!is_nowhere(errno))
+            warn("%s: %s", path, strerror(errno));
+        return -1;
+    }
+    if (fstat(place, st) < 0 || !S_ISREG(st->st_mode))
+        return close_again(place);
+    if (!given && is_refused(place, path)) {
+        close(place);
+        return TRUST_REFUSED;
+    }
+    fd = reopen(place, path);
+    if (fd < 0)
+        warn("%s: %s", path, strerror(errno));
+    close(place);
+    if (fd >= 0 && (fstat(fd, st) < 0 || !S_ISREG(st->st_mode)))
+        return close_again(fd);
+    return fd;
+}
+
+int trust_open(const char *path, struct stat *st)
+{
+    return open_regular(path, st, false);
+}
+
+int trust_open_given(const char *path, struct stat *st)
+{
+    return open_regular(path, st, true);
+}
