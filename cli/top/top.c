@@ -14,7 +14,7 @@
 
 static void put_away(struct top *t)
 {
-    top_rows_free(t);
+    top_views_free(t);
     free(t->func);
     free(t->open);
     free(t->hide);
@@ -39,7 +39,7 @@ int cmd_top(int argc, char **argv)
     t.sort = UINT32_MAX;
     if (!top_screen_begin())
         die(UTIL_USAGE, "this terminal cannot be used; `quern annotate` prints the same numbers");
-    top_rows_make(&t);
+    top_views_make(&t);
     for (bool draw = true, go = true; go; go = go && !top_screen_signal()) {
         if (draw)
             top_table_draw(&t);

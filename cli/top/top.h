@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// State of `quern top`, shared by top.c (the command and its loop) and its other files. All numbers
-// are report/core's; here is what of them is on the screen.
+// State of `quern top`, and what its files offer each other: each uses only those above it. All
+// numbers are report/core's; here is what of them is on the screen.
 #ifndef QUERN_CLI_TOP_H
 #define QUERN_CLI_TOP_H
 
@@ -94,7 +94,7 @@ struct top {
     uint8_t *undo;
     size_t undos;
 
-    // top_rows.c, top_source.c: made for here.view
+    // top_rows.c, top_source.c, top_views.c: made for here.view
     struct top_row *row;
     size_t rows, row_cap;
     struct top_values *value;
@@ -130,12 +130,13 @@ void top_filter_hide(struct top *t, uint32_t func);
 // False: there is none.
 bool top_filter_undo(struct top *t);
 
+// top_help.c: the row of the page of keys, or false.
+bool top_help(size_t i, const char **key, const char **text);
+
 // top_rows.c
-// Makes rows and columns anew for what t->here says.
-void top_rows_make(struct top *t);
-void top_rows_free(struct top *t);
 struct top_row *top_rows_add(struct top *t, enum top_row_kind kind, uint32_t of);
 struct top_row top_rows_get(const struct top *t, size_t i);
+void top_rows_free(struct top *t);
 // The value of a row on a side. False: it has none in this column.
 bool top_rows_value(struct top *t, const struct top_row *r, enum values_of of, unsigned side,
                     struct value *v);
@@ -146,12 +147,17 @@ uint32_t top_rows_func(const struct top *t, const struct top_row *r);
 struct text top_rows_group(const struct top *t, uint32_t group, char number[16]);
 // What the columns are called.
 void top_rows_title(const struct top *t, const struct top_column *c, char *out, size_t size);
-// The dearest caller of a function, or CORE_NONE.
-uint32_t top_rows_caller(struct top *t, uint32_t func);
 
 // top_source.c
 void top_source_make(struct top *t);
 void top_source_free(struct top *t);
+
+// top_views.c
+// Makes rows and columns anew for what t->here says.
+void top_views_make(struct top *t);
+void top_views_free(struct top *t);
+// The dearest caller of a function, or CORE_NONE.
+uint32_t top_views_caller(struct top *t, uint32_t func);
 
 // top_table.c: the whole screen.
 void top_table_draw(struct top *t);
@@ -161,8 +167,6 @@ int top_table_page(void); // rows of a table that are in sight
 // top_keys.c
 // Does what a key means. False: the end is wanted.
 bool top_keys_press(struct top *t, uint32_t key);
-// The row of the page of keys, or false.
-bool top_keys_help(size_t i, const char **key, const char **text);
 
 // top_live.c: a running program. The operand is a process or a spool.
 void top_live_begin(struct top *t, const char *what);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What keys do: one table, which is the page of keys, too. docs/man/quern-top.1 has the same rows;
-// check-top compares them.
+// What keys do, by the table of top_keys.def.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +79,7 @@ static void go(struct top *t, struct top_place to)
     t->back[t->backs++] = t->here;
     t->here = to;
     t->shift = 0;
-    top_rows_make(t);
+    top_views_make(t);
 }
 
 static bool back(struct top *t)
@@ -90,7 +89,7 @@ static bool back(struct top *t)
     struct top_place to = t->back[--t->backs];
     t->here = to;
     t->shift = 0;
-    top_rows_make(t);
+    top_views_make(t);
     move_to(t, to.at);
     return true;
 }
@@ -201,7 +200,7 @@ static void anew(struct top *t)
     uint32_t f = top_rows_func(t, &r);
 
     t->func_fresh = false;
-    top_rows_make(t);
+    top_views_make(t);
     if (f == CORE_NONE || t->here.view != TOP_FUNCTIONS || t->here.at == 0)
         return;
     for (size_t i = 0; i < t->rows; i++) {
@@ -345,7 +344,7 @@ static bool enter(struct top *t)
 
     if (r.kind == ROW_GROUP) {
         t->open[r.of] = !t->open[r.of];
-        top_rows_make(t);
+        top_views_make(t);
     } else if (r.kind == ROW_EVENT) {
         t->event = r.of;
         t->func_fresh = false;
@@ -362,10 +361,10 @@ static bool enter(struct top *t)
 
 static bool caller(struct top *t)
 {
-    uint32_t f = func_at(t), to = f == CORE_NONE || !t->calls ? CORE_NONE : top_rows_caller(t, f);
+    uint32_t f = func_at(t), to = f == CORE_NONE || !t->calls ? CORE_NONE : top_views_caller(t, f);
 
     if (t->here.view == TOP_FUNCTION && t->here.func != CORE_NONE)
-        to = t->calls ? top_rows_caller(t, t->here.func) : CORE_NONE;
+        to = t->calls ? top_views_caller(t, t->here.func) : CORE_NONE;
     if (to == CORE_NONE)
         snprintf(t->say, sizeof(t->say), "nobody is known to call it");
     else
@@ -497,61 +496,13 @@ static bool hottest(struct top *t)
 // ---- The table ----
 
 static const struct {
-    const char *name; // NULL: another key for the row above
     uint32_t key;
     bool (*does)(struct top *t);
-    const char *text;
 } keys[] = {
-    { "Up, k", KEY_OF_UP, up, "one row up" },
-    { NULL, 'k', up, NULL },
-    { "Down, j", KEY_OF_DOWN, down, "one row down" },
-    { NULL, 'j', down, NULL },
-    { "Page up, b", KEY_OF_PAGE_UP, page_up, "one screen up" },
-    { NULL, 'b', page_up, NULL },
-    { "Page down, Space", KEY_OF_PAGE_DOWN, page_down, "one screen down" },
-    { NULL, ' ', page_down, NULL },
-    { "Home", KEY_OF_HOME, home, "the first row" },
-    { "End, G", KEY_OF_END, end, "the last row" },
-    { NULL, 'G', end, NULL },
-    { "Left, <", KEY_OF_LEFT, left, "columns further left" },
-    { NULL, '<', left, NULL },
-    { "Right, >", KEY_OF_RIGHT, right, "columns further right" },
-    { NULL, '>', right, NULL },
-    { "Enter", KEY_OF_ENTER, enter, "open the function, its source, the group" },
-    { "Backspace", KEY_OF_BACK, back, "back to where you were" },
-    { "1", '1', functions, "functions" },
-    { "2", '2', function, "one function: callers, itself, callees" },
-    { "3", '3', source, "source, with calls and heat" },
-    { "4", '4', events, "events and their totals" },
-    { "u", 'u', caller, "the dearest caller" },
-    { "c", 'c', callees, "the callees" },
-    { "e", 'e', next_event, "the next event" },
-    { "E", 'E', last_event, "the event before" },
-    { "i", 'i', inclusive, "inclusive costs, self costs" },
-    { "s", 's', sort_next, "sort by the next column, in the end by name" },
-    { "S", 'S', sort_turn, "turn the order round" },
-    { "g", 'g', group, "groups: object, folder, file, class, cycle, none" },
-    { "/", '/', slash, "filter: part of a name, /regex/; in a source: find" },
-    { "n", 'n', find_next, "find again" },
-    { "f", 'f', focus, "focus: what leads to the function, and from it" },
-    { "h", 'h', hide, "hide the function" },
-    { "Esc", KEY_OF_ESCAPE, escape, "undo the last filter, focus or hiding; or go back" },
-    { "r", 'r', cycles, "functions of a cycle one by one, and back" },
-    { "m", 'm', hottest, "in a source: the hottest line" },
-    { "?", '?', help, "these keys" },
-    { "q", 'q', quit, "quit" },
+#define KEY(name, key, does, text) { key, does },
+#define ALSO(key, does)            { key, does },
+#include "cli/top/top_keys.def"
 };
-
-bool top_keys_help(size_t i, const char **key, const char **text)
-{
-    for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++)
-        if (keys[k].name && i-- == 0) {
-            *key = keys[k].name;
-            *text = keys[k].text;
-            return true;
-        }
-    return false;
-}
 
 bool top_keys_press(struct top *t, uint32_t key)
 {

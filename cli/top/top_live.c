@@ -269,7 +269,7 @@ static void open_again(struct top *t, const uint64_t *open, size_t n)
         for (size_t i = 0; i < n && !t->open[g]; i++)
             t->open[g] = group_hash(t, g) == open[i];
     if (n)
-        top_rows_make(t);
+        top_views_make(t);
 }
 
 static void show(struct top *t, struct quern_profile *p)
@@ -284,11 +284,11 @@ static void show(struct top *t, struct quern_profile *p)
             open = xrealloc(open, (opened + 1) * sizeof(*open));
             open[opened++] = group_hash(t, g);
         }
-    top_rows_free(t);
+    top_views_free(t);
     free(t->open);
     t->open = NULL;
     top_data_again(t, p);
-    top_rows_make(t);
+    top_views_make(t);
     open_again(t, open, opened);
     free(open);
     f = f == CORE_NONE ? f : rows_find(t->core, hash);

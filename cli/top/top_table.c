@@ -268,7 +268,7 @@ static void add_row(struct string *s, struct top *t, const struct top_row *r)
         add_text(s, "  ");
     switch ((enum top_row_kind)r->kind) {
     case ROW_TEXT:
-        if (t->here.view == TOP_HELP && top_keys_help(r->of, &key, &text)) {
+        if (t->here.view == TOP_HELP && top_help(r->of, &key, &text)) {
             add_text(s, key);
             for (size_t n = strlen(key); n < 24; n++)
                 add_text(s, " ");

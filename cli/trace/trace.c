@@ -60,23 +60,6 @@ const struct options trace_options_table = {
     .rows = sizeof(rows) / sizeof(*rows),
 };
 
-void trace_die(const char *path, const struct trace_reader *r)
-{
-    die(UTIL_USAGE, "%s: byte %llu: %s", path, (unsigned long long)r->error_at, r->error);
-}
-
-void trace_remark_end(const char *path, const struct trace_reader *r)
-{
-    if (r->cut)
-        warn("%s: byte %llu: the last chunk is cut off and left out; the program was killed, or "
-             "the trace could not be written on",
-             path, (unsigned long long)r->at);
-    else if (!r->complete)
-        warn("%s: byte %llu: it ends without its end mark; the program was killed, or runs still, "
-             "or the trace could not be written on",
-             path, (unsigned long long)r->at);
-}
-
 int cmd_trace(int argc, char **argv)
 {
     struct trace_options o = { 0 };
@@ -94,7 +77,7 @@ int cmd_trace(int argc, char **argv)
     if (!f)
         die(UTIL_USAGE, "%s: %s", *file, strerror(errno));
     if (trace_read_open(r, f))
-        trace_die(*file, r);
+        trace_remark_die(*file, r);
     if (o.simulate)
         trace_simulate(&o, *file, r);
     else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the files of `quern trace` share.
+// What the files of `quern trace` share, and offer each other: each uses only those above it.
 #ifndef QUERN_CLI_TRACE_H
 #define QUERN_CLI_TRACE_H
 
@@ -16,16 +16,16 @@ struct trace_options {
     bool limited;
 };
 
+// trace_remark.c: dies of what the reader says of a file.
+_Noreturn void trace_remark_die(const char *path, const struct trace_reader *r);
+// And warns of one that does not end as one does.
+void trace_remark_end(const char *path, const struct trace_reader *r);
+
 // trace_list.c: the items of the open trace as lines.
 void trace_list(const struct trace_options *o, const char *path, struct trace_reader *r);
 
 // trace_simulate.c: the counts of every instruction, and their totals. What the trace goes on from
 // comes first.
 void trace_simulate(struct trace_options *o, const char *path, struct trace_reader *r);
-
-// trace.c: dies of what the reader says of a file.
-_Noreturn void trace_die(const char *path, const struct trace_reader *r);
-// And warns of one that does not end as one does.
-void trace_remark_end(const char *path, const struct trace_reader *r);
 
 #endif

@@ -90,7 +90,7 @@ void trace_list(const struct trace_options *o, const char *path, struct trace_re
         n += !mark;
     }
     if (ret < 0)
-        trace_die(path, r);
+        trace_remark_die(path, r);
     if (!o->limited || n < o->limit)
         trace_remark_end(path, r);
 }

@@ -262,7 +262,7 @@ static void parent_of(struct simulation *s, const char *path, const struct trace
             "that beside it",
             path, child->parent, strerror(errno));
     if (trace_read_open(r, f))
-        trace_die(name, r);
+        trace_remark_die(name, r);
     if (++s->depth > DEPTH_MAX)
         die(UTIL_USAGE, "%s: it goes on from more than %d others, or from itself", name, DEPTH_MAX);
     r->end = child->header.parent_end;
@@ -284,7 +284,7 @@ static void items_of(struct simulation *s, const char *path, struct trace_reader
     while ((ret = trace_read_next(r, &it)) > 0)
         item(s, r, &it);
     if (ret < 0)
-        trace_die(path, r);
+        trace_remark_die(path, r);
     trace_remark_end(path, r);
 }
 
