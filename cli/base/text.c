@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-
-#include "cli/base/util.h"
+#include <unistd.h>
 
 // ---- Characters ----
 
@@ -169,46 +168,54 @@ void text_put_line(FILE *f, const char *s, size_t n)
 
 // ---- Formats ----
 
-struct sink {
-    char *at; // `first`, or to be freed
-    size_t used, room;
-    char first[1024];
-};
-
-static void begin(struct sink *k)
+static void begin(struct text_line *k)
 {
     k->at = k->first;
     k->used = 0;
     k->room = sizeof(k->first);
 }
 
-static void end(struct sink *k)
+static void end(struct text_line *k)
 {
     if (k->at != k->first)
         free(k->at);
 }
 
+// xrealloc() of util.c ends with a message, and messages are made here: this one goes out as it is.
+static void *memory(void *old, size_t size)
+{
+    void *p = realloc(old, size);
+    char out[64];
+
+    if (!p) {
+        int n = snprintf(out, sizeof(out), "quern: out of memory (%zu bytes wanted)\n", size);
+        (void)!write(STDERR_FILENO, out, (size_t)n);
+        exit(TEXT_NO_MEMORY);
+    }
+    return p;
+}
+
 // Room for n more bytes and a NUL.
-static char *room_for(struct sink *k, size_t n)
+static char *room_for(struct text_line *k, size_t n)
 {
     if (n >= k->room - k->used) {
         char *old = k->at == k->first ? NULL : k->at;
 
         k->room = (k->used + n + 1) * 2;
-        k->at = xrealloc(old, k->room);
+        k->at = memory(old, k->room);
         if (!old)
             memcpy(k->at, k->first, k->used);
     }
     return k->at + k->used;
 }
 
-static void add(struct sink *k, const char *s, size_t n)
+static void add(struct text_line *k, const char *s, size_t n)
 {
     memcpy(room_for(k, n), s, n);
     k->used += n;
 }
 
-static void add_clean(struct sink *k, const char *s, size_t n)
+static void add_clean(struct text_line *k, const char *s, size_t n)
 {
     const char *end = s + n;
     char escaped[TEXT_ESCAPED];
@@ -224,7 +231,7 @@ static void add_clean(struct sink *k, const char *s, size_t n)
     }
 }
 
-static void pad(struct sink *k, int n)
+static void pad(struct text_line *k, int n)
 {
     if (n > 0) {
         memset(room_for(k, (size_t)n), ' ', (size_t)n);
@@ -238,10 +245,10 @@ struct conversion {
     int width, precision;
 };
 
-static void add_text(struct sink *k, const struct conversion *c, const char *s, size_t n)
+static void add_text(struct text_line *k, const struct conversion *c, const char *s, size_t n)
 {
     bool left = strchr(c->flags, '-') != NULL;
-    struct sink one;
+    struct text_line one;
 
     if (c->width < 0) {
         add_clean(k, s, n);
@@ -310,7 +317,7 @@ static uintmax_t unsigned_of(const struct conversion *c, va_list *ap)
     }
 }
 
-static void convert(struct sink *k, const struct conversion *c, va_list *ap)
+static void convert(struct text_line *k, const struct conversion *c, va_list *ap)
 {
     switch (c->letter) {
     case '%': add(k, "%", 1); break;
@@ -385,7 +392,7 @@ static struct conversion conversion_of(const char **fmt, va_list *ap)
     return c;
 }
 
-static void format(struct sink *k, const char *fmt, va_list ap)
+static void format(struct text_line *k, const char *fmt, va_list ap)
 {
     va_list args; // as an object: what a function is given may be a pointer
 
@@ -405,7 +412,7 @@ static void format(struct sink *k, const char *fmt, va_list ap)
 
 void text_vprint(FILE *f, const char *fmt, va_list ap)
 {
-    struct sink k;
+    struct text_line k;
 
     begin(&k);
     format(&k, fmt, ap);
@@ -424,7 +431,7 @@ void text_print(FILE *f, const char *fmt, ...)
 
 void text_format(char *out, size_t size, const char *fmt, va_list ap)
 {
-    struct sink k;
+    struct text_line k;
 
     begin(&k);
     format(&k, fmt, ap);
@@ -435,26 +442,28 @@ void text_format(char *out, size_t size, const char *fmt, va_list ap)
     end(&k);
 }
 
-void text_write(int fd, const char *before, const char *fmt, va_list ap, const char *behind)
+void text_line_make(struct text_line *k, const char *before, const char *fmt, va_list ap,
+                    const char *behind)
 {
-    struct sink k;
+    begin(k);
+    add(k, before, strlen(before));
+    format(k, fmt, ap);
+    add(k, behind, strlen(behind));
+}
 
-    begin(&k);
-    add(&k, before, strlen(before));
-    format(&k, fmt, ap);
-    add(&k, behind, strlen(behind));
-    (void)util_write_all(fd, k.at, k.used);
-    end(&k);
+void text_line_free(struct text_line *k)
+{
+    end(k);
 }
 
 char *text_clean(const char *s)
 {
-    struct sink k;
+    struct text_line k;
     char *out;
 
     begin(&k);
     add_clean(&k, s, strlen(s));
-    out = memcpy(xmalloc(k.used + 1), k.at, k.used);
+    out = memcpy(memory(NULL, k.used + 1), k.at, k.used);
     out[k.used] = '\0';
     end(&k);
     return out;

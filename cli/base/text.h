@@ -18,7 +18,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { TEXT_ESCAPED = 16 }; // bytes that the visible form of a character fits in
+enum {
+    TEXT_ESCAPED = 16,  // bytes that the visible form of a character fits in
+    TEXT_NO_MEMORY = 2, // exit status where there is none
+};
 
 // The character at s, of which there are `size` bytes, at least one, and its length; -1 and 1 where
 // it is not UTF-8.
@@ -49,8 +52,14 @@ void text_vprint(FILE *f, const char *fmt, va_list ap) __attribute__((format(pri
 // The same in memory, cut where it does not fit.
 void text_format(char *out, size_t size, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
-// "before", that, and "behind", in one write. Needs no memory for what is short.
-void text_write(int fd, const char *before, const char *fmt, va_list ap, const char *behind)
-    __attribute__((format(printf, 3, 0)));
+// "before", that, and "behind", for one write. Needs no memory for what is short.
+struct text_line {
+    char *at; // `first`, or memory of its own
+    size_t used, room;
+    char first[1024];
+};
+void text_line_make(struct text_line *k, const char *before, const char *fmt, va_list ap,
+                    const char *behind) __attribute__((format(printf, 3, 0)));
+void text_line_free(struct text_line *k);
 
 #endif

@@ -21,12 +21,18 @@ void util_before_message(void (*f)(void))
     before_message = f;
 }
 
+_Static_assert((int)TEXT_NO_MEMORY == (int)UTIL_USAGE, "one status for a lack of memory");
+
 static void message(const char *fmt, va_list ap)
 {
+    struct text_line line;
+
     if (before_message)
         before_message();
     // One write, so that the messages of several processes do not mix within a line.
-    text_write(STDERR_FILENO, "quern: ", fmt, ap, "\n");
+    text_line_make(&line, "quern: ", fmt, ap, "\n");
+    (void)util_write_all(STDERR_FILENO, line.at, line.used);
+    text_line_free(&line);
 }
 
 void warn(const char *fmt, ...)

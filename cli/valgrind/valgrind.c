@@ -23,24 +23,6 @@ struct asked {
     struct valgrind_words options; // for quern run
 };
 
-// ---- Options with a meaning of their own ----
-
-// 0 waits for a debugger at the start.
-void valgrind_vgdb_error(void *field, const struct option *o, const char *value)
-{
-    uint64_t n;
-
-    (void)field;
-    if (!util_number(value, UINT64_MAX, &n) || n == 0)
-        die(UTIL_USAGE, "%s=%s: there is no server for a debugger to wait for", o->name, value);
-}
-
-void valgrind_obj_skip(void *field, const struct option *o, const char *value)
-{
-    (void)field;
-    warn("%s=%s: the functions of this module are shown all the same", o->name, value);
-}
-
 // ---- Reading ----
 
 static const struct option *find(const char *name, size_t len)

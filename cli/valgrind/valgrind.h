@@ -19,8 +19,4 @@ void valgrind_words_add(struct valgrind_words *w, const char *word);
 // valgrind_rc.c: the options that stand elsewhere, in the order in which Valgrind reads them.
 void valgrind_rc_read(struct valgrind_words *w);
 
-// Options whose value has to be looked at.
-void valgrind_vgdb_error(void *field, const struct option *o, const char *value);
-void valgrind_obj_skip(void *field, const struct option *o, const char *value);
-
 #endif

@@ -4,6 +4,7 @@
 // listed with the values that it may have is checked and dropped: a value that would change
 // something is refused, with the help as the reason. Whatever is not in this table is an option of
 // `quern run`, which has those of Cachegrind and Callgrind, and is handed on.
+#include "cli/base/util.h"
 #include "cli/cli.h"
 #include "cli/valgrind/valgrind.h"
 
@@ -11,6 +12,24 @@
 #define WORDS     .kind = OPTION_CHOICE
 #define ANY       .kind = OPTION_TEXT
 #define HANDED_ON OPTION_OF, .of = &run_options_table
+
+// Options whose value has to be looked at.
+
+// 0 waits for a debugger at the start.
+static void vgdb_error(void *field, const struct option *o, const char *value)
+{
+    uint64_t n;
+
+    (void)field;
+    if (!util_number(value, UINT64_MAX, &n) || n == 0)
+        die(UTIL_USAGE, "%s=%s: there is no server for a debugger to wait for", o->name, value);
+}
+
+static void obj_skip(void *field, const struct option *o, const char *value)
+{
+    (void)field;
+    warn("%s=%s: the functions of this module are shown all the same", o->name, value);
+}
 
 // clang-format off
 static const struct option rows[] = {
@@ -41,7 +60,7 @@ static const struct option rows[] = {
     { "--scheduling-quantum", "=N", "the same", ANY },
     { "--vgdb", "=no|yes|full", "there is no server for a debugger", WORDS },
     { "--vgdb-error", "=N", "the same: these tools find no errors",
-      .kind = OPTION_CALL, .call = valgrind_vgdb_error },
+      .kind = OPTION_CALL, .call = vgdb_error },
     { "--vgdb-poll", "=N", NULL, ANY },
     { "--vgdb-prefix", "=PREFIX", NULL, ANY },
     { "--vgdb-shadow-registers", YES_NO, "the same", WORDS },
@@ -98,7 +117,7 @@ static const struct option rows[] = {
     { "--modify-fds", "=no", "descriptors are given as natively", WORDS },
     { .kind = OPTION_HEADING, .help = "Of CodSpeed's Valgrind" },
     { "--obj-skip", "=PATH", "the functions of this module are shown all the same, and a "
-      "warning says so", .kind = OPTION_CALL, .call = valgrind_obj_skip },
+      "warning says so", .kind = OPTION_CALL, .call = obj_skip },
     { "--cycle-estimation", "=no", "there is no event for it", WORDS },
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,
