@@ -68,9 +68,9 @@ static const char *plural(uint64_t n)
 
 // clang-format off
 static const struct option rows[] = {
-    { "--strict", NULL, "warnings are faults as well", OPTION_SET, FIELD(strict) },
-    { "--all", NULL, "every occurrence, not ten of each kind", OPTION_SET, FIELD(all) },
-    { "--notes", NULL, "also what is merely unusual", OPTION_SET, FIELD(notes) },
+    { "--strict", NULL, "treat warnings as faults", OPTION_SET, FIELD(strict) },
+    { "--all", NULL, "print every occurrence, not ten of each kind", OPTION_SET, FIELD(all) },
+    { "--notes", NULL, "also print notes", OPTION_SET, FIELD(notes) },
     { "-q", NULL, NULL, OPTION_SET, FIELD(quiet) },
     { "--quiet", NULL, "only the status: 0 no fault, 1 a fault, 2 not readable",
       OPTION_SET, FIELD(quiet) },
@@ -94,7 +94,7 @@ int cmd_check(int argc, char **argv)
     int status = UTIL_OK;
 
     if (!*paths)
-        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
+        die(UTIL_USAGE, "no profile given; see '%s --help'", name);
     for (; *paths; paths++) {
         struct quern_read_opts opts = {
             .sz = sizeof(opts), .every_diag = 1, .diag = remark, .diag_ctx = &c

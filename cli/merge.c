@@ -81,7 +81,7 @@ int cmd_merge(int argc, char **argv)
     while (paths[n])
         n++;
     if (n == 0)
-        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
+        die(UTIL_USAGE, "no profile given; see '%s --help'", name);
     mo.threads = (unsigned)m.threads;
     wo.format = format(&m);
     if (m.parts) {

@@ -30,12 +30,12 @@ static const struct option rows[] = {
     { "-I", " DIR", NULL, OPTION_LIST, OPTION_ATTACHED, FIELD(include) },
     { "--include", "=DIR", "look for sources below DIR; may be repeated",
       OPTION_LIST, OPTION_APART, FIELD(include) },
-    { "--inclusive", "=yes|no", "count what a function calls as its own [no]",
+    { "--inclusive", "=yes|no", "inclusive costs: a function with what it calls [no]",
       OPTION_YES, FIELD(inclusive) },
     { "--tree", "=none|caller|calling|both", "the callers and callees of each function [none]",
       OPTION_CHOICE, FIELD(tree) },
     { "--by-part", "=yes|no",
-      "how evenly the parts (ranks, threads, several profiles) share each function [no]",
+      "the load balance of each function over parts (ranks, threads, profiles) [no]",
       OPTION_YES, FIELD(by_part) },
     { "--by-part", NULL, NULL, OPTION_SET, OPTION_HIDDEN, FIELD(by_part) },
     { "--asm", "=yes|no",
@@ -116,7 +116,7 @@ void annotate_options_read(struct annotate *a, int argc, char **argv)
         const char *file = strcmp(a->command, "callgrind_annotate") == 0 ? default_file() : NULL;
 
         if (!file)
-            die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", a->command);
+            die(UTIL_USAGE, "no profile given; see '%s --help'", a->command);
         a->files[a->file_count++] = file;
     }
 }

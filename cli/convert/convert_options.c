@@ -29,9 +29,10 @@ static const struct option rows[] = {
     { "--dump-line", YES_NO, "lines [yes]", OPTION_NO, FIELD(no_lines) },
     { "--dump-instr", YES_NO, "addresses, where recorded [yes]", OPTION_NO, FIELD(no_instr) },
     { "--combine-parts", YES_NO, "one part, their sum [no]", OPTION_YES, FIELD(combine_parts) },
-    { "--keep-order", YES_NO, "records as they were, not sorted and summed [no]",
+    { "--keep-order", YES_NO, "keep the order of records; do not sort and sum them [no]",
       OPTION_YES, FIELD(keep_order) },
-    { "--portable", NULL, "the form that every known reader takes", OPTION_SET, FIELD(portable) },
+    { "--portable", NULL, "write the form that every known reader accepts",
+      OPTION_SET, FIELD(portable) },
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,
     OPTIONS_VERSION,
@@ -57,5 +58,5 @@ void convert_options_read(struct convert *c, int argc, char **argv)
     if (!c->to)
         die(UTIL_USAGE, "--to=FORMAT is missing; '%s --help' lists the formats", name);
     if (!*c->paths)
-        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", name);
+        die(UTIL_USAGE, "no profile given; see '%s --help'", name);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // quern diff: what became dearer and cheaper between two profiles, by function, by call edge, by
-// source line; and whether limits were passed (--fail-if, status 1), for a person or, with --to,
+// source line; and whether limits were exceeded (--fail-if, status 1), for a person or, with --to,
 // for what shows it to people. As cg_diff it writes the difference as a Cachegrind profile, as that
 // tool does.
 #include "cli/diff/diff.h"

@@ -37,7 +37,7 @@ struct diff_limit {
     const char *event;
     int64_t scale; // of the counts below
     quern_count old, now;
-    bool passed;
+    bool exceeded;
 };
 
 struct diff {
@@ -64,7 +64,7 @@ struct diff {
 // diff_options.c: the defaults, what argv says, and the two profiles' names.
 void diff_options_read(struct diff *d, int argc, char **argv, bool traditional);
 
-// diff_limit.c: reads and measures all limits, and says which are passed. True when one is.
+// diff_limit.c: reads and measures all limits, and says which are exceeded. True when one is.
 bool diff_limits(struct diff *d);
 // Is the function meant by this name in a limit? "file:function" names one, "function" all of it.
 bool diff_limit_names(const struct diff *d, const char *name, uint32_t func);

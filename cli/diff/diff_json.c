@@ -64,7 +64,7 @@ static void put_limits(FILE *f, const struct diff *d)
         put_count(f, l->old, l->scale);
         fputs(",\"new\":", f);
         put_count(f, l->now, l->scale);
-        fprintf(f, ",\"exceeded\":%s}", l->passed ? "true" : "false");
+        fprintf(f, ",\"exceeded\":%s}", l->exceeded ? "true" : "false");
     }
     fputs("],\n", f);
 }

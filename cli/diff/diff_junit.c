@@ -42,16 +42,16 @@ void diff_junit(FILE *f, const void *ctx)
 {
     const struct diff *d = ctx;
     const char *cmd = read_command(d->new_.p);
-    size_t passed = 0;
+    size_t exceeded = 0;
 
     for (size_t i = 0; i < d->fail_if.count; i++)
-        passed += d->limit[i].passed;
+        exceeded += d->limit[i].exceeded;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", f);
-    fprintf(f, "<testsuites tests=\"%zu\" failures=\"%zu\">\n", d->fail_if.count, passed);
+    fprintf(f, "<testsuites tests=\"%zu\" failures=\"%zu\">\n", d->fail_if.count, exceeded);
     fputs("  <testsuite name=\"", f);
     put_text(f, *cmd ? cmd : d->new_.path);
     fprintf(f, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n", d->fail_if.count,
-            passed);
+            exceeded);
     for (size_t i = 0; i < d->fail_if.count; i++) {
         const struct diff_limit *l = &d->limit[i];
         char *sentence = diff_limit_sentence(l);
@@ -59,7 +59,7 @@ void diff_junit(FILE *f, const void *ctx)
         fputs("    <testcase classname=\"quern.diff\" name=\"", f);
         put_text(f, l->text);
         fputs("\">\n", f);
-        if (l->passed) {
+        if (l->exceeded) {
             fputs("      <failure type=\"limit\" message=\"", f);
             put_text(f, sentence);
             fputs("\"/>\n", f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The limits of `quern diff` (--fail-if): read, measured on both profiles, and said in a sentence
-// where they are passed. Called by diff.c once the functions of both sides are joined.
+// where they are exceeded. Called by diff.c once the functions of both sides are joined.
 #include "cli/diff/diff.h"
 
 #include <stdio.h>
@@ -91,21 +91,21 @@ static int named_costs(const struct diff *d, const char *name, quern_count *old,
 }
 
 // With the number that a limit is about: a growth, a percentage, or the new count.
-static bool is_passed(const struct parsed_limit *p, const struct diff_limit *l)
+static bool is_exceeded(const struct parsed_limit *p, const struct diff_limit *l)
 {
     long double a = (long double)l->old / l->scale;
     long double b = (long double)l->now / l->scale;
     long double measured = b;
-    bool passed;
+    bool exceeded;
 
     if (p->relative)
         measured = b - a;
     if (p->percent)
         measured = a != 0 ? 100 * (b - a) / (a < 0 ? -a : a) : b > 0 ? 1e30L : b < 0 ? -1e30L : 0;
-    passed = p->op[0] == '>' ? measured > p->value : measured < p->value;
+    exceeded = p->op[0] == '>' ? measured > p->value : measured < p->value;
     if (p->op[1] == '=')
-        passed |= measured == p->value;
-    return passed;
+        exceeded |= measured == p->value;
+    return exceeded;
 }
 
 static void measure(struct diff *d, const char *text, struct diff_limit *l)
@@ -137,7 +137,7 @@ static void measure(struct diff *d, const char *text, struct diff_limit *l)
         .old = event_value(d->old.p, (size_t)event, old),
         .now = event_value(d->new_.p, (size_t)event, now),
     };
-    l->passed = is_passed(&p, l);
+    l->exceeded = is_exceeded(&p, l);
     free(old);
     free(now);
 }
@@ -171,10 +171,10 @@ bool diff_limits(struct diff *d)
         struct diff_limit *l = &d->limit[i];
 
         measure(d, d->fail_if.item[i], l);
-        if (l->passed) {
+        if (l->exceeded) {
             char *sentence = diff_limit_sentence(l);
 
-            warn("limit passed: %s: %s", l->text, sentence);
+            warn("limit exceeded: %s: %s", l->text, sentence);
             free(sentence);
             any = true;
         }

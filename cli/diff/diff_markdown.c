@@ -93,7 +93,7 @@ static void put_limits(FILE *f, const struct diff *d)
 
         fputs("| ", f);
         put_code(f, d->limit[i].text, true);
-        fprintf(f, " | %s | ", d->limit[i].passed ? "**exceeded**" : "kept");
+        fprintf(f, " | %s | ", d->limit[i].exceeded ? "**exceeded**" : "within");
         put_plain(f, sentence);
         fputs(" |\n", f);
         free(sentence);

@@ -32,7 +32,7 @@ static const struct option rows[] = {
       "rewrite names (Perl syntax; flags g i m s x) before comparing",
       OPTION_TEXT, FIELD(mod_func) },
     { "--fail-if", "=LIMIT",
-      "status 1 if passed; may be repeated. 'Ir>+1%': Ir grew by more than 1 %; 'Ir>+1000': by "
+      "status 1 if exceeded; may be repeated. 'Ir>+1%': Ir grew by more than 1 %; 'Ir>+1000': by "
       "more than 1000; 'Ir>5000000': it is more now; 'main:Ir>+1%': of that function",
       OPTION_LIST, OPTION_APART, FIELD(fail_if) },
     { "--to", "=text|markdown|json|junit|sarif",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // `quern diff --to=sarif`: SARIF 2.1.0, which code scanners show beside the source. A limit that
-// was passed is an error, at its function or, for the whole program, at the function that grew most
-// by that event; functions that became dearer are notes. The line of a function is the first of its
+// was exceeded is an error, at its function or, for the whole program, at that which grew most by
+// that event; functions that became dearer are notes. The line of a function is the first of its
 // own file that cost anything in the new profile.
 #include "cli/diff/diff.h"
 
@@ -125,9 +125,9 @@ static void put_limits(struct sarif *s)
     for (size_t i = 0; i < s->d->fail_if.count; i++) {
         const struct diff_limit *l = &s->d->limit[i];
         char *sentence = diff_limit_sentence(l);
-        char *text = xasprintf("Limit passed: %s: %s.", l->text, sentence);
+        char *text = xasprintf("Limit exceeded: %s: %s.", l->text, sentence);
 
-        if (l->passed)
+        if (l->exceeded)
             put_result(s, "limit", "error", text, place_of(s, l));
         free(text);
         free(sentence);
@@ -176,10 +176,11 @@ void diff_sarif(FILE *f, const void *ctx)
         "\"runs\":[{\"tool\":{\"driver\":{\"name\":\"quern\",\"version\":",
         f);
     json_string(f, QUERN_VERSION);
-    fputs(",\n\"rules\":[{\"id\":\"limit\",\"shortDescription\":{\"text\":\"A limit on a count was "
-          "passed\"}},\n{\"id\":\"dearer\",\"shortDescription\":{\"text\":\"A function costs more "
-          "than before\"}}]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"results\":[",
-          f);
+    fputs(
+        ",\n\"rules\":[{\"id\":\"limit\",\"shortDescription\":{\"text\":\"A limit on a count was "
+        "exceeded\"}},\n{\"id\":\"dearer\",\"shortDescription\":{\"text\":\"A function costs more "
+        "than before\"}}]}},\n\"columnKind\":\"utf16CodeUnits\",\n\"results\":[",
+        f);
     put_limits(&s);
     put_dearer(&s);
     fputs("]}]}\n", f);

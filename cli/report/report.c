@@ -194,11 +194,11 @@ static void say_sources(struct report *r)
     if (r->missing.count > NAMED)
         warn("and %zu more", r->missing.count - NAMED);
     if (r->sources_missing && r->side[0].include.count + r->side[1].include.count == 0)
-        warn("sources were sought under their names only; -I DIR names a folder to look below");
+        warn("sources were searched by their names only; -I DIR adds a folder to search");
     for (int side = 0; r->sources_missing && side < 2; side++)
         for (size_t i = 0; i < r->side[side].include.count; i++)
             if (side == 0 || !is_included(&r->side[0].include, r->side[1].include.item[i]))
-                warn("sought below %s%s", r->side[side].include.item[i],
+                warn("searched below %s%s", r->side[side].include.item[i],
                      side ? ", those of the base" : "");
     if (r->objects_missing)
         warn("%zu of %zu object files are not there: their instructions are left out",
@@ -212,7 +212,7 @@ static void open_browser(const char *path)
     int status = 0;
 
     if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) != 0) {
-        warn("%s: xdg-open is not there; open the file in a browser", path);
+        warn("%s: xdg-open is not installed; open the file in a browser", path);
         return;
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

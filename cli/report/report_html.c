@@ -138,7 +138,7 @@ static void put_functions(FILE *f, const struct report *r)
     bool base = r->side[1].p != NULL;
     uint32_t n = pack_count(r->pack);
 
-    fputs("<p>The dearest functions, with what they call (incl.) and alone (self), in ", f);
+    fputs("<p>The most expensive functions, with what they call (incl.) and alone (self), in ", f);
     put_name(f, quern_profile_event_name(r->side[0].p, r->event));
     fprintf(f, ":</p>\n<table><tr><th>Incl.<th>Self%s<th class=name>Function\n",
             base ? "<th>Incl., base<th>Self, base" : "");

@@ -35,7 +35,7 @@ static const struct option rows[] = {
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--open", NULL, "open the report in a browser (xdg-open)", OPTION_SET, FIELD(open) },
     SIDE_OPTIONS_COMPARED(struct report),
-    { "--series", NULL, "each PROFILE is a run with a column of its own, not a part of a sum",
+    { "--series", NULL, "one column per PROFILE, instead of their sum",
       OPTION_SET, FIELD(series) },
     { "--define", "='NAME = FORMULA'",
       "another event, of + - * / ( ) min max and numbers; may be repeated",
@@ -49,7 +49,7 @@ static const struct option rows[] = {
       "leave out lines, sources and instructions of the cheapest functions beyond this size [64M]",
       OPTION_CALL, .call = max_size },
     SIDE_OPTIONS_FOUND(struct report),
-    { "--empty", NULL, "a page without a profile, into which profiles are dropped",
+    { "--empty", NULL, "an empty page: drop profiles on it",
       OPTION_SET, FIELD(empty) },
     OPTIONS_HELP,
     OPTIONS_VERSION,
@@ -95,7 +95,7 @@ void report_options_read(struct report *r, int argc, char **argv)
     if (r->empty)
         check_empty(r);
     else if (r->side[0].path_count == 0)
-        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", r->command);
+        die(UTIL_USAGE, "no profile given; see '%s --help'", r->command);
     if (r->series && r->base)
         die(UTIL_USAGE, "--series: the runs stand beside each other; --base cannot be another one");
     if (r->series && r->side[0].path_count < 2)

@@ -141,7 +141,7 @@ static void make_tree(const char *tree)
     if (mkdir(tree, 0777) == 0)
         return;
     die(UTIL_USAGE,
-        "%s: cannot be made: %s; choose another folder with --cachegrind-out-file= or "
+        "%s: cannot be created: %s; choose another folder with --cachegrind-out-file= or "
         "--spool-dir=",
         tree, strerror(errno));
 }
@@ -297,7 +297,7 @@ static void make_trace(const char *name)
     if (fd < 0 ? e == ENXIO : fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
         die(UTIL_USAGE, "%s: a reference trace cannot be written to a pipe", path);
     if (fd < 0)
-        die(UTIL_USAGE, "%s: cannot be made for --trace-refs: %s", path, strerror(e));
+        die(UTIL_USAGE, "%s: cannot be created for --trace-refs: %s", path, strerror(e));
     close(fd);
     free(path);
 }

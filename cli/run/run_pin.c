@@ -55,7 +55,7 @@ static void make_environment(struct run_options *o)
         const char *item = o->env.item[k], *value = getenv(item);
 
         if (*item == '=' || !*item)
-            die(UTIL_USAGE, "--env=%s: NAME or NAME=VALUE is wanted", item);
+            die(UTIL_USAGE, "--env=%s: must be NAME or NAME=VALUE", item);
         if (strchr(item, '=')) {
             add(o, item);
         } else if (value) {

@@ -24,14 +24,14 @@ enum { RUNS_MAX = 10000 };
 // clang-format off
 static const struct option rows[] = {
     { "-n", " RUNS", NULL, OPTION_NUMBER, FIELD(runs), .min = 1, .max = RUNS_MAX },
-    { "--runs", "=RUNS", "run it so often and say of every event whether it repeats [1]",
+    { "--runs", "=RUNS", "run it RUNS times, and say which events repeat exactly [1]",
       OPTION_NUMBER, OPTION_APART, FIELD(runs), .min = 1, .max = RUNS_MAX },
-    { "--save", "=FILE", "store the totals; with several runs the least of each event",
+    { "--save", "=FILE", "store the totals; with several runs the minimum of each event",
       OPTION_TEXT, FIELD(save) },
-    { "--baseline", "=FILE", "compare with totals stored before, or with those of any profile",
+    { "--baseline", "=FILE", "compare with stored totals, or with those of a profile",
       OPTION_TEXT, FIELD(baseline) },
     { "-o", " FILE", NULL, OPTION_TEXT, FIELD(out) },
-    { "--output", "=FILE", "the result goes to FILE [standard output]",
+    { "--output", "=FILE", "write the result to FILE [standard output]",
       OPTION_TEXT, OPTION_APART, FIELD(out) },
     { "--summary", "=text|json", "how the result is printed [text]",
       OPTION_CHOICE, FIELD(run_options.flags), .bits = SPOOL_F_JSON },

@@ -156,7 +156,7 @@ void top_source_free(struct top *t);
 // Makes rows and columns anew for what t->here says.
 void top_views_make(struct top *t);
 void top_views_free(struct top *t);
-// The dearest caller of a function, or CORE_NONE.
+// The most expensive caller of a function, or CORE_NONE.
 uint32_t top_views_caller(struct top *t, uint32_t func);
 
 // top_table.c: the whole screen.

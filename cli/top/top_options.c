@@ -39,14 +39,14 @@ void top_options_read(struct top *t, int argc, char **argv)
     t->side[0].paths = (const char **)operand;
     while (operand[t->side[0].path_count])
         if (strcmp(operand[t->side[0].path_count++], "-") == 0)
-            die(UTIL_USAGE, "-: standard input is where keys come from; name a file");
+            die(UTIL_USAGE, "-: standard input is for keys; name a file");
     if (t->side[0].path_count == 0)
-        die(UTIL_USAGE, "no profile named; '%s --help' shows how it is called", command);
+        die(UTIL_USAGE, "no profile given; see '%s --help'", command);
     if (t->live && (t->base || t->side[0].path_count > 1))
         die(UTIL_USAGE, "--live: shows one process, without --base");
     if (t->base) {
         if (strcmp(t->base, "-") == 0)
-            die(UTIL_USAGE, "--base=-: standard input is where keys come from; name a file");
+            die(UTIL_USAGE, "--base=-: standard input is for keys; name a file");
         t->side[1].paths = &t->base;
         t->side[1].path_count = 1;
     }

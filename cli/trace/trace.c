@@ -28,22 +28,22 @@ static void limit(void *field, const struct option *o, const char *value)
 static const struct option rows[] = {
     { .kind = OPTION_HEADING, .help = "As lines" },
     { "-n", " N", NULL, OPTION_CALL, .call = limit },
-    { "--limit", "=N", "N lines and no more", OPTION_CALL, OPTION_APART, .call = limit },
-    { "--skip", "=N", "without the first N", OPTION_NUMBER, OPTION_APART, FIELD(skip),
+    { "--limit", "=N", "print at most N lines", OPTION_CALL, OPTION_APART, .call = limit },
+    { "--skip", "=N", "skip the first N", OPTION_NUMBER, OPTION_APART, FIELD(skip),
       .max = UINT64_MAX },
-    { "--thread", "=N", "of this thread alone", OPTION_NUMBER, OPTION_APART, FIELD(thread),
+    { "--thread", "=N", "only this thread", OPTION_NUMBER, OPTION_APART, FIELD(thread),
       .min = 1, .max = UINT32_MAX },
     { .kind = OPTION_HEADING, .help = "Simulated" },
-    { "--simulate", NULL, "the events of every instruction, and their totals",
+    { "--simulate", NULL, "counts per instruction, and totals",
       OPTION_SET, FIELD(simulate) },
-    { "--totals", NULL, "their totals alone", OPTION_SET, FIELD(totals) },
+    { "--totals", NULL, "totals only", OPTION_SET, FIELD(totals) },
     { "--I1", "=SIZE,ASSOC,LINE", "level 1 instruction cache [that of the run]",
       OPTION_CALL, FIELD(caches.i1), .call = run_options_cache },
     { "--D1", "=SIZE,ASSOC,LINE", "level 1 data cache [that of the run]",
       OPTION_CALL, FIELD(caches.d1), .call = run_options_cache },
     { "--LL", "=SIZE,ASSOC,LINE", "last level cache [that of the run]",
       OPTION_CALL, FIELD(caches.ll), .call = run_options_cache },
-    { "--branch-sim", "=yes|no", "branches and mispredictions, too [no]",
+    { "--branch-sim", "=yes|no", "also branches and mispredictions [no]",
       OPTION_YES, FIELD(flags), .bits = SPOOL_F_BRANCH_SIM },
     { .kind = OPTION_HEADING, .help = "Other" },
     OPTIONS_HELP,
@@ -53,9 +53,8 @@ static const struct option rows[] = {
 
 const struct options trace_options_table = {
     .usage = "[OPTIONS] FILE",
-    .about =
-        "Prints what a run with --trace-refs=FILE has fetched, read and written, one reference\n"
-        "a line; with --simulate, what caches of any geometry make of that.",
+    .about = "Prints the references that a run with --trace-refs=FILE recorded, one a line; with\n"
+             "--simulate, simulates caches of any geometry.",
     .row = rows,
     .rows = sizeof(rows) / sizeof(*rows),
 };
@@ -69,7 +68,7 @@ int cmd_trace(int argc, char **argv)
     FILE *f;
 
     if (!*file || file[1])
-        die(UTIL_USAGE, "one trace is to be named; '%s --help' shows how it is called", name);
+        die(UTIL_USAGE, "name one trace; see '%s --help'", name);
     o.simulate |= o.totals;
     if (o.simulate && (o.limited || o.skip || o.thread))
         die(UTIL_USAGE, "--limit, --skip and --thread: not with --simulate, which takes all");

@@ -160,7 +160,7 @@ static void check_tool(const struct asked *a, const char *name)
     if (!*a->tool)
         die(UTIL_USAGE,
             "--tool: which one is not said, and Memcheck, Valgrind's own choice, is not "
-            "part of Quern; --tool=cachegrind or --tool=callgrind is wanted (`%s --help`)",
+            "part of Quern; use --tool=cachegrind or --tool=callgrind (`%s --help`)",
             name);
     check(find("--tool", strlen("--tool")), a->tool);
 }

@@ -28,7 +28,7 @@ static void vgdb_error(void *field, const struct option *o, const char *value)
 static void obj_skip(void *field, const struct option *o, const char *value)
 {
     (void)field;
-    warn("%s=%s: the functions of this module are shown all the same", o->name, value);
+    warn("%s=%s: the functions of this module are still shown", o->name, value);
 }
 
 // clang-format off
@@ -83,17 +83,17 @@ static const struct option rows[] = {
     { "--unw-stack-scan-thresh", "=N", NULL, ANY },
     { "--unw-stack-scan-frames", "=N", "the same", ANY },
     { "--show-emwarns", YES_NO, NULL, WORDS },
-    { "--sigill-diagnostics", YES_NO, "the processor executes what it knows", WORDS },
-    { "--smc-check", "=none|stack|all|all-non-file", "code that changes is always noticed",
+    { "--sigill-diagnostics", YES_NO, "the processor executes all instructions itself", WORDS },
+    { "--smc-check", "=none|stack|all|all-non-file", "modified code is always detected",
       WORDS },
-    { "--keep-debuginfo", YES_NO, "names of code that was unmapped are always found",
+    { "--keep-debuginfo", YES_NO, "names of unmapped code are always kept",
       WORDS },
-    { "--max-stackframe", "=N", "how a change of stacks is told is not a matter of size alone",
+    { "--max-stackframe", "=N", "a change of stacks is not detected by size alone",
       ANY },
     { "--sim-hints", "=HINTS", NULL, ANY },
     { "--kernel-variant", "=NAMES", "the kernel gets every call as it is", ANY },
     { "--num-transtab-sectors", "=N", NULL, ANY },
-    { "--avg-transtab-entry-size", "=N", "of how Valgrind itself is made", ANY },
+    { "--avg-transtab-entry-size", "=N", "they tune Valgrind itself", ANY },
     { "--valgrind-stacksize", "=N", NULL, ANY },
     { "--aspace-minaddr", "=ADDRESS", NULL, ANY },
     { "--max-threads", "=N", "the same; there may be 2400 threads", ANY },
@@ -107,7 +107,7 @@ static const struct option rows[] = {
     { "--xml", "=no", "these tools have no output in XML", WORDS },
     { "--vgdb-stop-at", "=none", "there is no server for a debugger to wait for", WORDS },
     { "--track-fds", "=no", "descriptors are not tracked", WORDS },
-    { "--time-stamp", "=no", "messages bear no time", WORDS },
+    { "--time-stamp", "=no", "messages have no time stamp", WORDS },
     { "--child-silent-after-fork", "=no", "-q is for children, too", WORDS },
     { "--show-below-main", "=no", "what runs before main is one function", WORDS },
     { "--enable-debuginfod", "=yes", "leave DEBUGINFOD_URLS unset", WORDS },
@@ -116,7 +116,7 @@ static const struct option rows[] = {
     { "--progress-interval", "=0", "no progress is shown", WORDS },
     { "--modify-fds", "=no", "descriptors are given as natively", WORDS },
     { .kind = OPTION_HEADING, .help = "Of CodSpeed's Valgrind" },
-    { "--obj-skip", "=PATH", "the functions of this module are shown all the same, and a "
+    { "--obj-skip", "=PATH", "the functions of this module are still shown, and a "
       "warning says so", .kind = OPTION_CALL, .call = obj_skip },
     { "--cycle-estimation", "=no", "there is no event for it", WORDS },
     { .kind = OPTION_HEADING, .help = "Other" },

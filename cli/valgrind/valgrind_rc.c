@@ -65,7 +65,7 @@ static bool trusted(const char *path, const struct stat *st)
 {
     if (S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)))
         return true;
-    warn("%s: not read: it is no regular file of yours that you alone may write", path);
+    warn("%s: not read: it must be a regular file of yours, writable by you alone", path);
     return false;
 }
 

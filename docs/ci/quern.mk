@@ -3,7 +3,7 @@
 # Counts as a gate, for plain make. Include it in a Makefile and say what is run:
 #
 #     make quern-baseline     run BENCH, keep its profile as the baseline
-#     make quern-check        run it again and compare; fails when a limit was passed
+#     make quern-check        run it again and compare; fails when a limit was exceeded
 #
 # What there is to choose, with what is taken otherwise:
 QUERN ?= quern

@@ -11,7 +11,7 @@ import { views } from "./views";
 const keys: [string, string][] = [
   ["/", "search"], ["?", "these keys"], ["1 to 9", "views"], ["arrows, Home, End, Page up, Page down",
     "move in a table or picture"],
-  ["Enter", "open"], ["u", "go up to the dearest caller"], ["c", "go to the callees"],
+  ["Enter", "open"], ["u", "go up to the most expensive caller"], ["c", "go to the callees"],
     ["r", "functions of a cycle one by one, and back"], ["e", "next event"],
   ["t", "the picture as a table, and back"], ["+ - 0", "zoom"],
   ["f", "focus: only what leads to the function and what it leads to"], ["h", "hide the function"],

@@ -193,7 +193,7 @@ export async function showFlow(app: App, func: number, steps: Step[], element: H
   const edges = flow.edges.filter((e) => kept.has(e.from) && kept.has(e.to));
   const total = all.reduce((sum, b) => sum + b.cost[0]!.approx, 0), counted = flow.edges.some((e) => e.taken[0] !== null);
   element.append(h("p", { class: "note", role: "status" }, all.length + (all.length === 1 ? " block" : " blocks") +
-    (blocks.length < all.length ? ", of which the " + blocks.length + " dearest are shown" : "") + ", " + edges.length +
+    (blocks.length < all.length ? ", the " + blocks.length + " most expensive are shown" : "") + ", " + edges.length +
     " ways from one to the next" + (flow.leaving ? ", " + flow.leaving + " jumps to elsewhere" : "") + ". Costs are of " +
     app.eventName(app.event) + ", shares of the blocks' sum." + (counted ? "" :
       app.summary.has & 8 ? " None of its jumps was counted." :

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One function: what it costs and why, the dearest path to it, who calls it and whom it calls.
+// One function: what it costs and why, the most expensive path to it, who calls it and whom it calls.
 import { NONE, Of, Side } from "./core";
 import type { Value } from "./core";
 import type { Name, Neighbour } from "./api";
@@ -86,13 +86,13 @@ async function why(app: App, f: number): Promise<HTMLElement | null> {
 async function path(app: App, f: number): Promise<HTMLElement> {
   const steps = await app.client.ask("path", f, app.event, app.upTo), list = h("ol", { class: "way" });
   steps.forEach((step, i) => {
+    const calls = app.text(Side.New, step.calls, 1), scale = app.scale(app.event);
     list.append(h("li", {}, app.link(step.caller), h("span", { class: "where" }, app.base
-      ? " calls the next, times: " + app.said(step.calls, 1) + "; for: " + app.said(step.cost, app.scale(app.event))
-      : " calls " + app.text(Side.New, step.calls, 1) + " times the next, for " + app.text(Side.New, step.cost,
-        app.scale(app.event)))));
+      ? " calls: " + app.said(step.calls, 1) + "; inclusive: " + app.said(step.cost, scale)
+      : " " + calls + (calls === "1" ? " call, " : " calls, ") + app.text(Side.New, step.cost, scale) + " inclusive")));
     if (i === steps.length - 1) list.append(h("li", {}, h("b", {}, h("bdi", {}, step.callee.name || "???"))));
   });
-  return h("section", {}, h("h3", {}, "The dearest path to it"),
+  return h("section", {}, h("h3", {}, "Most expensive path"),
     steps.length ? list : h("p", { class: "note" }, "Nobody calls it."));
 }
 
@@ -144,7 +144,7 @@ async function neighbours(app: App, f: number, callers: boolean): Promise<HTMLEl
       neighbourRow(app, n, values.map((v) => v[0]!.approx), callers, f))),
   });
   return h("section", { "data-part": title.toLowerCase() }, h("h3", {},
-    title + ": " + all + (all > rows.length ? ", the dearest " + rows.length : ""), " ",
+    title + ": " + all + (all > rows.length ? ", the " + rows.length + " most expensive" : ""), " ",
     rows.length ? table.csvButton(title.toLowerCase()) : null),
     rows.length ? table.element : h("p", { class: "note" }, "none"));
 }

@@ -250,7 +250,7 @@ class SourceView implements Shown {
     const ratio = this.app.summary.events[heat]!.ratio;
     return h("p", { class: "note" }, "Heat by " + this.app.eventName(heat) + " ", scale,
       ratio ? ", lines with at least " + LEAST + " " + this.app.eventName(0) +
-        " only. " : " (root of the share of the dearest line). ",
+        " only. " : " (root of the share of the most expensive line). ",
       h("span", { class: "cold" }, "Dashed"), " lines within what ran have no cost: they never ran, or hold no code. ",
       now.path ? "Found at " : null, now.path ? h("bdi", {}, now.path) : null);
   }

@@ -109,7 +109,7 @@ async function dearest(app: App, of: Of, title: string): Promise<HTMLElement> {
 async function where(app: App): Promise<HTMLElement> {
   const lists = [await dearest(app, Of.Self, "self")];
   if (app.calls) lists.unshift(await dearest(app, Of.Inclusive, "incl."));
-  return h("section", {}, h("h2", {}, "Where: the dearest functions in " + app.eventName(app.event)),
+  return h("section", {}, h("h2", {}, "Where: the most expensive functions in " + app.eventName(app.event)),
     app.calls ? null : h("p", { class: "note" },
       "This profile has no calls (quern run --calls=yes records them): inclusive " +
       "costs, callers, call graph and flame graph are not there; lines, sources and the treemap are."),

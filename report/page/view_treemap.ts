@@ -70,7 +70,7 @@ async function show(app: App): Promise<Shown> {
     ? "Areas are self costs in " + app.eventName(app.event) +
       ", exact in proportion within each box. Click to zoom, again to open."
     : "Areas are what the calls cost. Hatched boxes are estimates between two bounds, as in the flame graph.",
-    app.base ? " Orange: dearer than before, blue: cheaper." : null));
+    app.base ? " Orange: more expensive than before, blue: cheaper." : null));
   const name = (b: MapBox): string => (b.name ? shorten(b.name.name || "???") : b.label) + ", " + percent(b.value,
     total.approx) + " of " + app.eventName(app.event) + ", depth " + b.depth +
     (b.low === b.high ? ", exactly " + number({ exact: b.low, approx: 0 },

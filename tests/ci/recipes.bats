@@ -87,7 +87,7 @@ summary_row() {
     rm summary.md
     recipe github github.yml "${change[@]}"
     [ "$status" = 1 ]
-    grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' log
+    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was ' log
     grep -q '^| `Ir>+0.5%` | \*\*exceeded\*\* | Ir was ' summary.md
     cmp comment.md summary.md
     [ "$(< called)" = "gh pr comment 17 --edit-last --create-if-none --body-file quern.md" ]
@@ -147,7 +147,7 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     status=0
     make quern-check 2> messages || status=$?
     [ "$status" = 2 ] # of make
-    grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' messages
+    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was ' messages
     make quern-baseline
     make quern-check
     # Another limit, on one benchmark: 1,000 more rounds of 101,000 are less than 1 %.
@@ -184,7 +184,7 @@ http://localhost/api/v4/projects/4/merge_requests/17/notes" ]]
     status=0
     make quern-check 2> messages || status=$?
     [ "$status" = 2 ] # of make
-    grep -q 'quern: limit passed: Ir>+0.5%: Ir was ' messages
+    grep -q 'quern: limit exceeded: Ir>+0.5%: Ir was ' messages
     [ "$(target/release/bench --list | xargs)" = "sort hash table" ]
     status=0
     target/release/bench nothing 2> messages || status=$?

@@ -35,7 +35,7 @@ docs/man/quern-check.1: no such option:  \fB\-\-more\fR'
     same "$(diff "$ROOT/docs/man/quern-check.1" docs/man/quern-check.1)" "31c31
 < print notes, too
 ---
-> also what is merely unusual"
+> also print notes"
 }
 
 # Something called `man`, by its lines.

@@ -67,7 +67,7 @@ lists them" \
     wrong "--fn-groupN: needs a value: --fn-groupN=..." --fn-group3 true
     wrong "--separate-recs=0: must be a whole number from 1 to 9999" --separate-recs=0 true
     many=$(printf -- '--fn-skip=f%d ' {1..65})
-    wrong "--fn-skip: more than 64 rules for functions; a pattern (* and ?) may say more" $many true
+    wrong "--fn-skip: more than 64 rules for functions; use a pattern (* and ?)" $many true
 }
 
 @test "numbers" {

@@ -110,11 +110,11 @@ Files that differ, but of which the two versions were not found:
         'fresh:Ir>+0%'; do
         quern diff --fail-if "$limit" --mod-filename='s/v1/v2/' old new
         [ "$status" = 1 ] || { echo "# $limit"; return 1; }
-        [[ "$messages" == "quern: limit passed: $limit: "* ]]
+        [[ "$messages" == "quern: limit exceeded: $limit: "* ]]
     done
     quern diff --fail-if='Ir>160' --fail-if='f:Ir>+6%' --mod-filename='s/v1/v2/' old new
-    same "$messages" "quern: limit passed: Ir>160: Ir was 180 and is 165 (-8.33%)
-quern: limit passed: f:Ir>+6%: Ir was 150 and is 160 (+6.67%)"
+    same "$messages" "quern: limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%)
+quern: limit exceeded: f:Ir>+6%: Ir was 150 and is 160 (+6.67%)"
 }
 
 @test "--fail-if: nonsense" {

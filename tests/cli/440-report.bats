@@ -52,9 +52,9 @@ setup() {
     [ "$status" = 0 ]
     same "$messages" "quern: out.html: 0 sources are in it, 1 not found
 quern: none.c: not found
-quern: sought below a
-quern: sought below b
-quern: sought below c, those of the base"
+quern: searched below a
+quern: searched below b
+quern: searched below c, those of the base"
 }
 
 @test "a series: what is shown without a script is the sum of its runs" {
@@ -91,7 +91,7 @@ quern: sought below c, those of the base"
     sources="quern: out.html: 0 sources are in it, 2 not found
 quern: file1.c: not found
 quern: file2.c: not found
-quern: sources were sought under their names only; -I DIR names a folder to look below"
+quern: sources were searched by their names only; -I DIR adds a folder to search"
     PATH=$PWD/bin:$PATH quern report --open -o out.html "$CALLS"
     [ "$status" = 0 ]
     same "$messages" "$sources"
@@ -105,5 +105,5 @@ quern: out.html: xdg-open could not open it; open the file in a browser"
     ln -s "$(command -v bash)" bin/sh
     messages=$(PATH=$PWD/bin "$BUILD/bin/quern" report --open -o out.html "$CALLS" 2>&1)
     same "$messages" "$sources
-quern: out.html: xdg-open is not there; open the file in a browser"
+quern: out.html: xdg-open is not installed; open the file in a browser"
 }

@@ -39,7 +39,7 @@ quern: pipe: not found
 quern: /dev/zero: not found
 quern: folder: not found
 quern: folder/: not found
-quern: sources were sought under their names only; -I DIR names a folder to look below
+quern: sources were searched by their names only; -I DIR adds a folder to search
 quern: 4 of 4 object files are not there: their instructions are left out"
     run_quern annotate --asm --threshold=100 p < /dev/zero
     same "$(grep -c '^(the object file is not there: addresses only)$' stdout)" 4

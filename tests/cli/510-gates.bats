@@ -40,15 +40,15 @@ odd_profiles() {
 | --- | --- | --- |
 | `Ir>160` | **exceeded** | Ir was 180 and is 165 (-8.33%) |
 | `f:Ir>+1%` | **exceeded** | Ir was 150 and is 160 (+6.67%) |
-| `Dr>100` | kept | Dr was 18 and is 15 (-16.67%) |
+| `Dr>100` | within | Dr was 18 and is 15 (-16.67%) |
 
 | `Ir` | `Dr` | function |
 | ---: | ---: | --- |
 | -30 | -3 | `src/a.c:gone` (gone) |
 | +10 | 0 | `src/a.c:f` |
 | +5 | 0 | `src/a.c:fresh` (new) |'
-    same "$messages" "quern: limit passed: Ir>160: Ir was 180 and is 165 (-8.33%)
-quern: limit passed: f:Ir>+1%: Ir was 150 and is 160 (+6.67%)"
+    same "$messages" "quern: limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%)
+quern: limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%)"
     quern diff --to=markdown --show=Dr old old
     [ "$status" = 0 ]
     same "$output" '### `old`
@@ -182,9 +182,9 @@ def place(r):
 got = [(r["ruleId"], r["level"], r["message"]["text"], place(r)) for r in run["results"]]
 # f costs from its line 2 on; of the whole program f is what grew most.
 assert got == [
-    ("limit", "error", "Limit passed: Ir>160: Ir was 180 and is 165 (-8.33%).",
+    ("limit", "error", "Limit exceeded: Ir>160: Ir was 180 and is 165 (-8.33%).",
      ("src/a.c", 2, "f")),
-    ("limit", "error", "Limit passed: f:Ir>+1%: Ir was 150 and is 160 (+6.67%).",
+    ("limit", "error", "Limit exceeded: f:Ir>+1%: Ir was 150 and is 160 (+6.67%).",
      ("src/a.c", 2, "f")),
     ("dearer", "note", "f: Ir was 150 and is 160 (+6.67%).", ("src/a.c", 2, "f")),
     ("dearer", "note", "fresh: Ir was 0 and is 5.", ("src/a.c", 9, "fresh")),

@@ -141,7 +141,7 @@ Event sort order: Ir $EV_SHOWN"
     grep -Fx "  $FL_SHOWN" .out
     quern diff --fail-if="$FN:Ir>+1" old new
     [ "$status" = 1 ]
-    same "$messages" "quern: limit passed: $FN_SHOWN:Ir>+1: Ir was 100 and is 120 (+20.00%)"
+    same "$messages" "quern: limit exceeded: $FN_SHOWN:Ir>+1: Ir was 100 and is 120 (+20.00%)"
 }
 
 @test "json, and what is lost in it: nothing but what is not UTF-8" {

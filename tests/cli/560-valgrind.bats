@@ -92,7 +92,7 @@ refused() { # MESSAGE OPTIONS...
 @test "what cannot be done is refused" {
     tools="must be cachegrind or callgrind: which one; other tools are not part of Quern"
     refused "--tool: which one is not said, and Memcheck, Valgrind's own choice, is not part of \
-Quern; --tool=cachegrind or --tool=callgrind is wanted (\`quern-valgrind --help\`)"
+Quern; use --tool=cachegrind or --tool=callgrind (\`quern-valgrind --help\`)"
     refused "--tool=memcheck: $tools" --tool=memcheck
     valgrind --tool=callgrind
     same "$messages" "quern: no program given; usage: quern-valgrind --tool=cachegrind|callgrind \
@@ -140,8 +140,8 @@ lock" --tool=callgrind --fair-sched=maybe
     for mode in 622 620 602; do
         chmod "$mode" .valgrindrc
         asks 4 --tool=cachegrind --branch-sim=no
-        same "$messages" "quern: ./.valgrindrc: not read: it is no regular file of yours that you \
-alone may write"
+        same "$messages" "quern: ./.valgrindrc: not read: it must be a regular file of yours, \
+writable by you alone"
     done
     mv .valgrindrc other
     chmod 600 other
@@ -183,8 +183,8 @@ alone may write"
 @test "a module that cannot be skipped is named" {
     make_engine
     asks 10004 --tool=callgrind --obj-skip=/lib/libpython3.so
-    same "$messages" "quern: --obj-skip=/lib/libpython3.so: the functions of this module are shown \
-all the same"
+    same "$messages" "quern: --obj-skip=/lib/libpython3.so: the functions of this module are still \
+shown"
     refused "--cycle-estimation=yes: must be no: there is no event for it" --tool=callgrind \
         --cycle-estimation=yes
 }

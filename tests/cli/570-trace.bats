@@ -98,10 +98,10 @@ are no references; leave one of them out"
     quern run --trace-refs=t --calls=yes --separate-callers=2 true
     [[ "$messages" == "quern: --trace-refs=t: not with --separate-*, "* ]]
     quern run --trace-refs=nowhere/t true
-    same "$messages" "quern: $FOLDER/nowhere/t: cannot be made for --trace-refs: No such file or directory"
+    same "$messages" "quern: $FOLDER/nowhere/t: cannot be created for --trace-refs: No such file or directory"
     [ "$status" = 2 ]
     quern trace
-    same "$messages" "quern: one trace is to be named; 'quern trace --help' shows how it is called"
+    same "$messages" "quern: name one trace; see 'quern trace --help'"
     quern trace --simulate -n 1 t
     same "$messages" "quern: --limit, --skip and --thread: not with --simulate, which takes all"
     quern trace t

@@ -40,8 +40,8 @@ def test_baseline_and_limits(session, pytester):
     session(2000, "--quern-fail-if=Ir>+10%").assert_outcomes(passed=1)
     result = session(4000, "--quern-fail-if=Ir>+10%", "--quern-fail-if=Ir>+1")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*limit passed: Ir>+10%: Ir was * and is * (+*%)*",
-                                 "*limit passed: Ir>+1: Ir was * and is * (+*%)*",
+    result.stdout.fnmatch_lines(["*limit exceeded: Ir>+10%: Ir was * and is * (+*%)*",
+                                 "*limit exceeded: Ir>+1: Ir was * and is * (+*%)*",
                                  "*DIFFERENCE*"])
     session(4000).assert_outcomes(passed=1)
 

@@ -880,7 +880,7 @@ def check_text(browser):
     status, _, said = quern("report", "--base=" + FOLDER + "/old.out", "--old-include=" + FOLDER + "/old",
                             "--new-include=" + FOLDER + "/new", "-o", report, FOLDER + "/new.out")
     compare("said", said, "quern: %s: 1 source is in it, 1 not found\nquern: lost.c: not found\n"
-            "quern: sought below %s/new\nquern: sought below %s/old, those of the base\n" % (report, FOLDER, FOLDER), faults)
+            "quern: searched below %s/new\nquern: searched below %s/old, those of the base\n" % (report, FOLDER, FOLDER), faults)
     compare("state", browser.open(report), "ready", faults)
     file = next(browser.ask("func", f)["file"] for f in range(2)
                 if browser.ask("string", browser.ask("func", f)["name"]) == "f")
@@ -1034,8 +1034,8 @@ def check_changes(browser):
             (("230", "230"), "100.0 %", "0", ("120", "230", "+110", "×1.92"), "mainx.c"),
             (("160", "160"), "69.6 %", "1", ("100", "160", "+60", "×1.60"), "fx.c"), (("40", "40"), "17.4 %", "1", ("0", "40", "+40", "new"), "gx.c"))], faults)
     browser.view("v=function&f=" + next(browser.ask("name", f)["hash"] for f in range(3) if browser.ask("name", f)["name"] == "f"))
-    compare("path", browser.run("return document.querySelector('.way').textContent"), "main calls the next, times: old 1, new 1, difference 0, "
-            "factor ×1.00; for: old 100, new 160, difference +60, factor ×1.60f", faults)
+    compare("path", browser.run("return document.querySelector('.way').textContent"), "main calls: old 1, new 1, difference 0, "
+            "factor ×1.00; inclusive: old 100, new 160, difference +60, factor ×1.60f", faults)
     compare("callers", texts_of(browser, "#quern-callers"), [["1", "1", "0", "×1.00", "100", "160", "+60", "×1.60", "100.0 %",
                                                               "≈ 100", "≈ 160", "+≈ 60", "×1.60", "mainx.c"]], faults)
     # In every view what is new stands beside what is old, the difference and the factor; shares have the numbers they are of beside them.

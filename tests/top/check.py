@@ -410,9 +410,9 @@ def refusals():
     os.close(null)
     test("what is no terminal is refused, and `quern annotate` named", faults)
     faults = []
-    refused("no profile named; 'quern top --help' shows how it is called", [], columns=200)
-    refused("-: standard input is where keys come from; name a file", ["-"], columns=200)
-    refused("--base=-: standard input is where keys come from; name a file", ["--base=-", "x"], columns=200)
+    refused("no profile given; see 'quern top --help'", [], columns=200)
+    refused("-: standard input is for keys; name a file", ["-"], columns=200)
+    refused("--base=-: standard input is for keys; name a file", ["--base=-", "x"], columns=200)
     test("wrong usage", faults)
 
 
