@@ -764,7 +764,7 @@ def live():
                         (["--live", "pipe"], "pipe: not a spool of quern"),
                         (["--live", "nothing"], "nothing: No such file or directory; a running process is named by its"),
                         (["--live", "--base=alone.out", "1"], "--live: shows one process, without --base"),
-                        (["--live", "1", "2"], "--live: shows one process, without --base"), (["--live"], "no profile named")):
+                        (["--live", "1", "2"], "--live: shows one process, without --base"), (["--live"], "no profile given")):
         t = start(*argv, columns=200, env={"TMPDIR": folder})
         if os.waitstatus_to_exitcode(t.finish()) != 2 or "quern: " + words not in t.text() or b"\033" in t.bytes:
             faults.append("%s: %s" % (argv, t.bytes))
