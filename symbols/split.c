@@ -63,7 +63,7 @@ void split_free(struct split *s)
 
 // ---- What libdw would open ----
 
-// Whether something other than a file is at FOLDER/NAME, or at what is absolute in itself. A file of
+// Whether something other than a file is at FOLDER/NAME, or at a NAME that is absolute. A file of
 // split debug information is noted.
 static bool is_odd(struct split *s, enum lacks_kind kind, const char *folder, size_t n,
                    const char *name)
@@ -145,6 +145,14 @@ static void get_section(Elf *elf, const char *name, const char *old, struct sect
         section_get(elf, old, out);
 }
 
+static void note_package(struct split *s, const char *damage)
+{
+    lacks_note(s->lacks, LACKS_PACKAGE_SOUND,
+               "%s, the package of its split debug information, is not read: %s; calls of "
+               "inlined functions are not shown",
+               s->package, damage);
+}
+
 static void open_package(struct split *s)
 {
     char *odd = NULL;
@@ -160,10 +168,7 @@ static void open_package(struct split *s)
         return;
     s->dwp = dwp_new(s->fd, &damage);
     if (!s->dwp) {
-        lacks_note(
-            s->lacks, LACKS_PACKAGE_SOUND,
-            "%s, the package of its split debug information, is not read: %s; calls of inlined functions are not shown",
-            s->package, damage);
+        note_package(s, damage);
         return;
     }
     get_section(s->elf, ".debug_addr", ".zdebug_addr", &s->addr);
@@ -207,12 +212,7 @@ static bool find_packed(struct split *s, Dwarf_Die *skeleton, uint64_t id)
                    "of inlined functions are not shown",
                    s->package);
         return false;
-    case DWP_DAMAGED:
-        lacks_note(
-            s->lacks, LACKS_PACKAGE_SOUND,
-            "%s, the package of its split debug information, is not read: %s; calls of inlined functions are not shown",
-            s->package, damage);
-        return false;
+    case DWP_DAMAGED: note_package(s, damage); return false;
     }
     return false;
 }

@@ -214,8 +214,8 @@ u32 spooler_text(const char *s)
     return found;
 }
 
-// Records of mappings by what they say, so that what is mapped again and again has one: of each place
-// the last, plus one, and of each record the one before it there.
+// Records of mappings by what they say, so that what is mapped again and again has one: of each
+// place the last, plus one, and of each record the one before it there.
 static u32 maps_last[4096], maps_before[SPOOL_MAPS_MAX]; // @guarded(spool_lock)
 
 u64 spooler_maps_named;

@@ -455,8 +455,8 @@ static void test_out_of_engine(void **state)
     assert_int_equal(kernels_choice(), chosen);
 }
 
-// A segment goes away: the map is told before, that its code may be forgotten, and after; of what it
-// does not know it is told nothing, nor when there was no segment.
+// A segment goes away: the map is told before, that its code may be forgotten, and after; of what
+// it does not know it is told nothing, nor when there was no segment.
 static void test_shmdt(void **state)
 {
     int id = (int)sys_call3(SYS_shmget, 0, 8192, 0600);
