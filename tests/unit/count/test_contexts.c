@@ -57,6 +57,8 @@ void heap_free(void *p, u64 bytes)
     free(p);
 }
 
+u64 spooler_maps_named;
+
 u32 spooler_counters(u32 n)
 {
     counters_used += n;
@@ -147,7 +149,7 @@ static int begin(void **state)
     tb_config = (struct tb_config){
         .contexts = true, .calls_top = TOP, .calls_events = EVENTS, .calls_frame = FRAME
     };
-    header.maps_used = 1;
+    header.maps_used = spooler_maps_named = 1;
     t->counters = counters;
     contexts_init();
     assert_int_equal(areas, 3);
@@ -162,7 +164,7 @@ static void test_functions(void **state)
 
     (void)state;
     for (u32 maps = 1; maps < 4; maps++) {
-        header.maps_used = maps;
+        header.maps_used = spooler_maps_named = maps;
         asked = 0;
         for (u32 again = 0; again < 3; again++)
             for (u32 i = 0; i < sizeof(at) / sizeof(*at); i++)

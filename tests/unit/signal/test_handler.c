@@ -110,8 +110,14 @@ const struct fixup *fixup_find(u64 rip, u32 kind)
 
 u64 stubs_at(enum stub s)
 {
-    assert_true(s == STUB_GATE_AFTER || s == STUB_GATE_GO);
-    return s == STUB_GATE_AFTER ? 0x100 + GATE_LENGTH : 0x100;
+    assert_true(s == STUB_GATE_AFTER || s == STUB_GATE_GO || s == STUB_GATE_LOOK_OVER);
+    return s == STUB_GATE_AFTER ? 0x100 + GATE_LENGTH : s == STUB_GATE_GO ? 0x100 : 0x300;
+}
+
+bool stubs_between(u64 hpc, enum stub from, enum stub to)
+{
+    assert_true(from == STUB_GATE_LOOK && to == STUB_GATE_LOOK_OVER);
+    return hpc == at(WHERE_GATE_BEFORE) + 8;
 }
 
 struct where_left where_recover(struct thread *of, const struct host_regs *u)
@@ -1312,6 +1318,17 @@ static void test_stepped(void **state)
     assert_int_equal(corrections, 0);
 }
 
+// The gate reads what the client names: where there is nothing, it goes on without having looked.
+static void test_gate_looks(void **state)
+{
+    (void)state;
+    info.addr = 0x1000;
+    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_GATE_BEFORE) + 8));
+    assert_string_equal(did, "f");
+    assert_int_equal(uc.mc.ip, 0x300);
+    assert_open();
+}
+
 static void test_stepped_faults(void **state)
 {
     (void)state;
@@ -1406,6 +1423,7 @@ int main(void)
         cmocka_unit_test_setup(test_lost_selector, setup),
         cmocka_unit_test_setup_teardown(test_step, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stepped, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_gate_looks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stepped_faults, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stepped_nowhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stepped_elsewhere, setup, teardown),
