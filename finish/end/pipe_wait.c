@@ -14,30 +14,35 @@
 
 #include "cli/base/util.h"
 
-// Waits so many ms for a signal by which a user ends programs, but one that is ignored. False: none
-// came.
-static bool is_told_to_end(int ms)
+// The signals by which a user ends programs, but for those that are ignored. They stay blocked from
+// the first wait on: one that comes between two waits is heard by the second.
+static const sigset_t *ending(void)
 {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-    const struct timespec step = { 0, ms * 1000000L };
+    static sigset_t set;
     struct sigaction now;
-    sigset_t wanted, before;
-    int sig;
 
-    sigemptyset(&wanted);
+    sigemptyset(&set);
     for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
         if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaddset(&wanted, ends[i]);
-    sigprocmask(SIG_BLOCK, &wanted, &before);
-    sig = sigtimedwait(&wanted, NULL, &step);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return sig > 0;
+            sigaddset(&set, ends[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return &set;
+}
+
+// Waits so many ms for such a signal. False: none came.
+static bool is_told_to_end(int ms)
+{
+    const struct timespec step = { 0, ms * 1000000L };
+
+    return sigtimedwait(ending(), NULL, &step) > 0;
 }
 
 int pipe_wait_reader(const char *path)
 {
     static bool said;
 
+    ending(); // what answers the sentence is heard
     if (!said)
         warn("waiting for a reader of %s; Ctrl-C or SIGTERM gives up, the counts are kept", path);
     said = true;
