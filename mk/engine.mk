@@ -140,10 +140,11 @@ ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_S
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
 ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/where count/strings \
     translate/translate thread/loans
-ENGINE_WING_UNITS += base/heap base/limits base/mini process/elf spool/spooler x86/branches
+ENGINE_WING_UNITS += base/heap base/limits base/mini process/elf spool/spooler spool/places x86/branches
 ENGINE_UNIT_OBJS_base/heap := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S
 ENGINE_UNIT_OBJS_base/limits := base/limits base/mini
 ENGINE_UNIT_OBJS_base/mini := base/mini
+ENGINE_UNIT_OBJS_spool/places :=
 ENGINE_UNIT_OBJS_process/elf := base/mini process/elf
 ENGINE_UNIT_OBJS_spool/spooler := $(ENGINE_UNIT_OBJS_base/heap) spool/spooler spool/copy spool/fds spool/log \
     spool/environ spool/config base/cpu
@@ -289,12 +290,16 @@ ENGINE_UNIT_OBJS_translate/record := translate/record base/mini
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 
+# Where a slot's memory lies is asked in headers.
+ENGINE_UNIT_ALWAYS := spool/places
+
 define engine_wing_unit
 CFLAGS_tests/unit/$(dir $(1))test_$(notdir $(1)).c := $(ENGINE_UNIT_FLAGS)
 $(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o: | $(ZYDIS_READY)
 $(BUILD)/tests/unit/$(dir $(1))test_$(notdir $(1)): \
     $(BUILD)/obj/host/tests/unit/$(dir $(1))test_$(notdir $(1)).o \
-    $(patsubst %,$(BUILD)/obj/engine/engine/%.o,$(ENGINE_UNIT_OBJS_$(1))) $(ENGINE_UNIT_ZYDIS)
+    $(patsubst %,$(BUILD)/obj/engine/engine/%.o,$(ENGINE_UNIT_OBJS_$(1)) $(ENGINE_UNIT_ALWAYS)) \
+    $(ENGINE_UNIT_ZYDIS)
 	$$(call link,-no-pie -lcmocka)
 endef
 $(foreach unit,$(ENGINE_WING_UNITS),$(eval $(call engine_wing_unit,$(unit))))

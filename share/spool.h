@@ -21,7 +21,7 @@
 #include "share/cpu.h"
 
 #define SPOOL_MAGIC   UINT64_C(0x31504f4f50535251) // "QRSPOOP1" read as little endian
-#define SPOOL_VERSION 9u
+#define SPOOL_VERSION 10u
 
 // Areas of the file, all offsets fixed.
 // Strings, each NUL-terminated; offset 0 of the area is "".
@@ -40,8 +40,10 @@
     UINT64_C(0x40000000) // counters: one area of SPOOL_THREAD_SIZE for each thread slot
 #define SPOOL_THREAD_SIZE  UINT64_C(0x8000000)
 #define SPOOL_COUNTERS_MAX (SPOOL_THREAD_SIZE / 8) // uint64_t counters in a thread slot
-#define SPOOL_THREADS_MAX  2400u
-// Behind all of them, with --calls=yes: the calls that each thread has open, struct spool_frame.
+// Slots whose counters lie there; those of further ones at SPOOL_FAR_OFF.
+#define SPOOL_THREADS_NEAR 2400u
+#define SPOOL_THREADS_MAX  33120u // the kernel has 32,768 threads unless it is told otherwise
+// Behind the near ones, with --calls=yes: the calls that each thread has open, struct spool_frame.
 #define SPOOL_STACKS_OFF UINT64_C(0x5000000000)
 #define SPOOL_STACK_SIZE UINT64_C(0x4000000)
 // The first threads may have more: a stack of 8 MiB has room for a million calls, larger ones are
@@ -50,15 +52,34 @@
 #define SPOOL_DEEP_SIZE  UINT64_C(0x40000000)
 #define SPOOL_STACKS_SIZE                 \
     (SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + \
-     (SPOOL_THREADS_MAX + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
+     (SPOOL_THREADS_NEAR + 1 - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE)
 
 // Behind these: struct spool_kept[], then what they tell of.
 #define SPOOL_KEPT_OFF   (SPOOL_STACKS_OFF + SPOOL_STACKS_SIZE)
 #define SPOOL_KEPT_TABLE UINT64_C(0x10000) // bytes
 
-// Where the calls of a slot's thread begin, and how many bytes of them there may be.
+// Of each further slot, at the end of the file, which is so large only where there are such: its
+// counters, and then its open calls. So it lies in memory, too, behind its area.
+#define SPOOL_FAR_OFF    UINT64_C(0x10000000000)
+#define SPOOL_FAR_SIZE   UINT64_C(0xc000000)
+#define SPOOL_FAR_STACK  SPOOL_THREAD_SIZE
+
+// Where a slot's counters are in the file.
+static inline uint64_t spool_counters_at(uint64_t slot)
+{
+    return slot < SPOOL_THREADS_NEAR
+               ? SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE
+               : SPOOL_FAR_OFF + (slot - SPOOL_THREADS_NEAR) * SPOOL_FAR_SIZE;
+}
+
+// Where the calls of a slot's thread begin, from SPOOL_STACKS_OFF on, and how many bytes of them
+// there may be. Of SPOOL_THREADS_MAX, those of stacks that were left (struct spool_saved).
 static inline uint64_t spool_stack_at(uint64_t slot)
 {
+    if (slot >= SPOOL_THREADS_NEAR && slot < SPOOL_THREADS_MAX)
+        return spool_counters_at(slot) + SPOOL_FAR_STACK - SPOOL_STACKS_OFF;
+    if (slot == SPOOL_THREADS_MAX)
+        slot = SPOOL_THREADS_NEAR;
     return slot < SPOOL_DEEP_SLOTS
                ? slot * SPOOL_DEEP_SIZE
                : SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE + (slot - SPOOL_DEEP_SLOTS) * SPOOL_STACK_SIZE;
@@ -67,6 +88,14 @@ static inline uint64_t spool_stack_at(uint64_t slot)
 static inline uint64_t spool_stack_size(uint64_t slot)
 {
     return slot < SPOOL_DEEP_SLOTS ? SPOOL_DEEP_SIZE : SPOOL_STACK_SIZE;
+}
+
+// What is at the address `frame` of a slot's calls, from their beginning on; `calls` is where those
+// of slot 0 are in memory. A far slot's lie at a multiple of their size.
+static inline uint64_t spool_stack_offset(uint64_t slot, uint64_t frame, uint64_t calls)
+{
+    return slot < SPOOL_THREADS_NEAR ? frame - calls - spool_stack_at(slot)
+                                     : frame % SPOOL_STACK_SIZE;
 }
 
 enum spool_state {
@@ -368,8 +397,8 @@ struct spool_frame_context {
 #define SPOOL_FRAME_OFF     2u // nothing is collected
 
 // A stack of open calls that its thread has left for another one (coroutines): frames follow, the
-// first one first. These records stand where the calls of a thread SPOOL_THREADS_MAX would, one
-// behind the other; the one with no bytes is the end.
+// first one first. These records stand behind the calls of the near slots' threads, one behind the
+// other; the one with no bytes is the end.
 struct spool_saved {
     uint64_t bytes;  // of this record
     uint64_t frames; // bytes; 0: it is free

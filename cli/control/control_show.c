@@ -335,7 +335,7 @@ static size_t read_frames(const struct shown *v, uint32_t slot, uint64_t top, co
 {
     uint64_t bytes = spool_frame_bytes(v->s.h->flags);
     uint64_t first = SPOOL_STACKS_OFF + spool_stack_at(slot);
-    uint64_t at = top - (SPOOL_FRAMES_BASE + spool_stack_at(slot));
+    uint64_t at = spool_stack_offset(slot, top, SPOOL_FRAMES_BASE);
     size_t n = 0;
 
     if (at >= spool_stack_size(slot))
@@ -373,7 +373,7 @@ static void add_called_thread(struct shown *v, uint32_t slot)
 {
     uint64_t flags = v->s.h->flags, n = spool_event_index(SPOOL_EVENTS, flags);
     uint64_t words[2 * (SPOOL_EVENTS + 1)] = { 0 }, *total = words + 1;
-    uint64_t at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE + v->s.h->calls * UINT64_C(8);
+    uint64_t at = spool_counters_at(slot) + v->s.h->calls * UINT64_C(8);
     static struct spool_open_call frame[DEPTH_MAX];
     struct thread *t;
     size_t frames = 0;

@@ -96,7 +96,7 @@ static const struct option rows[] = {
     { "--avg-transtab-entry-size", "=N", "they tune Valgrind itself", ANY },
     { "--valgrind-stacksize", "=N", NULL, ANY },
     { "--aspace-minaddr", "=ADDRESS", NULL, ANY },
-    { "--max-threads", "=N", "the same; there may be 2400 threads", ANY },
+    { "--max-threads", "=N", "the same; docs/limits.md says how many there may be", ANY },
     { "--resync-filter", "=no|yes|verbose", NULL, WORDS },
     { "--dsymutil", YES_NO, NULL, WORDS },
     { "--stats", "=no", "the same", WORDS },

@@ -255,6 +255,8 @@ struct k_iovec {
 #define MADV_DONTDUMP       16
 #define MADV_WIPEONFORK     18
 #define MADV_POPULATE_WRITE 23
+#define MADV_GUARD_INSTALL  102
+#define MADV_GUARD_REMOVE   103
 
 #define SHM_RDONLY 010000
 #define SHM_RND    020000

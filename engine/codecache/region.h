@@ -28,7 +28,7 @@ void region_flush(void); // every fragment is gone
 u8 *region_made_room(u64 *room);
 void region_made(u64 end);
 
-// A buffer of FRAGMENT_MAX bytes for a thread's escape copy.
+// A buffer of FRAGMENT_MAX bytes for a thread's escape copy; 0: there is none left.
 u64 region_escape_take(void);
 void region_escape_give(u64 buffer);
 

@@ -121,6 +121,10 @@ int tcache_thread_init(struct thread *t)
     lock_take(&lock);
     if (!t->escape_buffer)
         t->escape_buffer = region_escape_take();
+    if (!t->escape_buffer) {
+        lock_drop(&lock);
+        return -ENOMEM;
+    }
     t->escape_fragment = 0;
     ibl_begin(t);
     watch_begin(t);

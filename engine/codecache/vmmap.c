@@ -22,9 +22,9 @@
 static struct lock vmmap_lock;
 static struct vmmapset map;
 
-// Thread areas to come, and what the kernel places without being asked (rings of io_setup): the
+// Areas of near slots to come, and what the kernel places without being asked (rings of io_setup): the
 // client is not put there.
-#define KEPT (SPOOL_THREADS_MAX * (u64)THREAD_AREA_STRIDE + (1ul << 30))
+#define KEPT (SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE + (1ul << 30))
 
 bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
 {
@@ -33,17 +33,21 @@ bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
         { ENGINE_BASE, threads_area_end() },
         { region_start(), region_end() },
     };
-    u32 first = ARRAY_SIZE(ranges);
+    u32 rows = __atomic_load_n(&places_rows, __ATOMIC_ACQUIRE);
+    bool is = false;
 
-    for (u32 i = 0; i < ARRAY_SIZE(ranges); i++)
-        if (start < ranges[i][1] && end > ranges[i][0] &&
-            (first == ARRAY_SIZE(ranges) || ranges[i][0] < ranges[first][0]))
-            first = i;
-    if (first == ARRAY_SIZE(ranges))
-        return false;
-    *from = ranges[first][0];
-    *to = ranges[first][1];
-    return true;
+    for (u32 i = 0; i < ARRAY_SIZE(ranges) + rows; i++) {
+        u32 row = i - ARRAY_SIZE(ranges);
+        u64 low = i < ARRAY_SIZE(ranges) ? ranges[i][0] : places_row[row];
+        u64 high = i < ARRAY_SIZE(ranges) ? ranges[i][1] : low + PLACES_ROW_BYTES;
+
+        if (start >= high || end <= low || (is && low >= *from))
+            continue;
+        *from = low;
+        *to = high;
+        is = true;
+    }
+    return is;
 }
 
 bool vmmap_is_engine(u64 start, u64 end)
@@ -132,6 +136,7 @@ void vmmap_init(void)
     lock_take(&vmmap_lock);
     vmmapfile_walk(init_line, NULL);
     lock_drop(&vmmap_lock);
+    places_find = vmmap_gap;
 }
 
 // The entry for what the kernel says lies at addr, NULL when it is nothing or the engine's.

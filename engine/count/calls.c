@@ -346,7 +346,7 @@ void calls_fork_child(struct thread *t)
     stacks_fork_child(t);
     for (u32 slot = 0; slot < spool->threads_used; slot++)
         if (slot != t->slot && spooler_slot_in_use(slot))
-            end_all((u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS), slot);
+            end_all(places_counters(slot), slot);
 }
 
 // Control has gone from site to target without a call; the stack pointer is sp. It may be a way

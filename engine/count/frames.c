@@ -46,7 +46,9 @@ void (*frames_simulate)(struct thread *t);
 // Where a replay counts: another slot's area when that is another processor's work.
 u32 frames_late_slot(const struct thread *t)
 {
-    return (u32)(((u64)t->misses - TA_COUNTERS - THREAD_AREA_BASE) / THREAD_AREA_STRIDE);
+    u64 offset;
+
+    return places_slot_of((u64)t->misses, &offset);
 }
 
 void frames_thread_init(struct thread *t)

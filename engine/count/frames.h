@@ -6,6 +6,7 @@
 
 #include "engine/count/contexts.h"
 #include "engine/spool/config.h"
+#include "engine/spool/places.h"
 #include "engine/thread/thread.h"
 #include "share/spool.h"
 
@@ -66,7 +67,7 @@ static inline struct spool_frame *frames_below(const struct spool_frame *f)
 // Of a slot's first frame.
 static inline u64 frames_base(u32 slot)
 {
-    return CALLS_BASE + spool_stack_at(slot);
+    return places_calls(slot);
 }
 
 // Where a replay counts: another slot's area when that is another processor's work.

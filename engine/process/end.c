@@ -50,9 +50,8 @@ _Noreturn void end_thread(struct thread *t, int code)
     // Of two that leave at once, exactly one is the last.
     threads_lock();
     __atomic_store_n(&own->exiting, true, __ATOMIC_SEQ_CST);
-    for (struct thread *u = threads_first(); u; u = u->next)
-        if (thread_own(u)->tgid == own->tgid && !thread_own(u)->exiting)
-            last = false;
+    for (struct thread *u = threads_first(); u && last; u = u->next)
+        last = thread_own(u)->tgid != own->tgid || thread_own(u)->exiting;
     if (profiled && t->tid == own->tgid)
         leader_code = code & 0xff;
     threads_unlock();

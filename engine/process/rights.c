@@ -25,6 +25,8 @@
 
 static bool forgone; // there are to be no such processes
 static bool judged;  // by filters of the client's, which nobody but the client asks: no clerk
+// By any thread: of most programs none does, and a look at 5,000 threads takes 5 ms.
+static bool any_given_up;
 
 static bool is_prctl(u64 option)
 {
@@ -98,6 +100,12 @@ static void allow(void)
         clerk_allow();
 }
 
+static void give_up(struct thread *t)
+{
+    thread_own(t)->given_up++;
+    __atomic_store_n(&any_given_up, true, __ATOMIC_SEQ_CST);
+}
+
 bool rights_call(struct thread *t, u32 nr)
 {
     const u64 *r = t->regs;
@@ -112,7 +120,7 @@ bool rights_call(struct thread *t, u32 nr)
     world_blocking_begin(t); // a folder may be a file system of another thread's
     ret = sys_call6((long)nr, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
     world_blocking_end(t);
-    thread_own(t)->given_up++;
+    give_up(t);
     allow();
     gate_return(t, ret);
     return true;
@@ -131,7 +139,7 @@ void rights_end(struct thread *t)
     if (!is_concerned(t))
         return;
     judged = true;
-    thread_own(t)->given_up++;
+    give_up(t);
     allow();
 }
 
@@ -211,9 +219,11 @@ static bool is_behind(const struct thread *t)
 {
     bool behind = false;
 
+    if (!__atomic_load_n(&any_given_up, __ATOMIC_SEQ_CST))
+        return false;
     threads_lock();
-    for (const struct thread *u = threads_first(); u; u = u->next)
-        behind |= thread_own(u)->given_up > thread_own(t)->given_up;
+    for (const struct thread *u = threads_first(); u && !behind; u = u->next)
+        behind = thread_own(u)->given_up > thread_own(t)->given_up;
     threads_unlock();
     return behind;
 }

@@ -29,11 +29,11 @@ static u64 begin_of(const struct thread *t, u64 i)
 
 // The page behind it cannot be written, and the replay of a full buffer reads a word there. A
 // buffer of a thread that was in this area before is as it was left.
-static void make_buffer(u64 begin)
+static void make_buffer(const struct thread *t, u64 begin)
 {
     u64 end = begin + tb_config.log_size;
 
-    if (*(const u64 *)end == LOG_END)
+    if (threads_has_guards(t) || *(const u64 *)end == LOG_END)
         return;
     *(u64 *)end = LOG_END;
     if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
@@ -49,7 +49,7 @@ static u64 next_of(const struct thread *t)
     u64 i = (t->log_begin - (u64)t->self - TA_LOG) / TA_LOG_STRIDE;
     u64 begin = begin_of(t, (i + 1) % TA_LOGS);
 
-    make_buffer(begin);
+    make_buffer(t, begin);
     return begin;
 }
 
@@ -121,7 +121,7 @@ void log_init(void)
 static void buffers_init(struct thread *t)
 {
     t->log = t->log_begin = begin_of(t, 0);
-    make_buffer(t->log_begin);
+    make_buffer(t, t->log_begin);
     if (t->slot == 0)
         sys_populate(t->log_begin, tb_config.log_size);
     *(u64 *)t->log_begin = 0;

@@ -379,7 +379,7 @@ static bool has_processor(void)
     u32 slot = 0, running = 0, state;
     const struct thread *t;
 
-    while ((t = threads_next_live(&slot))) {
+    while (running <= tb_config.replayer_beside && (t = threads_next_live(&slot))) {
         state = __atomic_load_n(&t->state, __ATOMIC_RELAXED);
         running += state == TS_RUNNING || state == TS_HELPER || state == TS_ENGINE;
     }

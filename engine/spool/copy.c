@@ -97,6 +97,13 @@ static bool copies_counters(const struct spool_header *h)
     return !(h->flags & SPOOL_F_MERGE) || (h->flags & SPOOL_F_CALLS);
 }
 
+// Of those that may have open calls, the slot behind this one. The last is that of stacks that were
+// left.
+static u32 stack_next(u32 slot, u64 threads_used)
+{
+    return slot + 1 < threads_used || slot == SPOOL_THREADS_MAX ? slot + 1 : SPOOL_THREADS_MAX;
+}
+
 // All but the header.
 static long copy_contents(int fd, const struct spool_header *h)
 {
@@ -112,13 +119,13 @@ static long copy_contents(int fd, const struct spool_header *h)
         ret = copy_out(fd, spooler_at(SPOOL_BLOCKS_OFF), h->blocks_used, SPOOL_BLOCKS_OFF);
     for (u32 slot = 0; slot < h->threads_used && !ret && copies_counters(h); slot++)
         if (spooler_slot_in_use(slot))
-            ret = copy_out(fd, (void *)spooler_slot_address(slot), h->counters_used * 8,
-                           spooler_slot_offset(slot));
+            ret = copy_out(fd, places_counters(slot), h->counters_used * 8,
+                           spool_counters_at(slot));
     if (!ret)
         ret = copy_out(fd, spooler_at(SPOOL_EDGES_OFF), h->edges_used * sizeof(struct spool_edge),
                        SPOOL_EDGES_OFF);
-    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot++)
-        ret = copy_out(fd, (void *)spooler_stack_address(slot), spooler_stack_mapped[slot],
+    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot = stack_next(slot, h->threads_used))
+        ret = copy_out(fd, (void *)places_calls(slot), spooler_stack_mapped[slot],
                        spooler_stack_offset(slot));
     return ret;
 }
@@ -195,7 +202,7 @@ static void fork_copy_done(void)
 
 static void detach_stack(u32 slot)
 {
-    u64 bytes = spooler_stack_mapped[slot], at = spooler_stack_address(slot);
+    u64 bytes = spooler_stack_mapped[slot], at = places_calls(slot);
 
     if (!bytes)
         return;
@@ -238,10 +245,10 @@ static void detach(const struct spool_header *h)
     }
     *spool = *h;
     for (u32 slot = 0; slot < h->threads_used; slot++)
-        if (spooler_slot_in_use(slot) && spooler_map_shared(-1, spooler_slot_address(slot),
+        if (spooler_slot_in_use(slot) && spooler_map_shared(-1, (u64)places_counters(slot),
                                                             spooler_counters_mapped, 0, MAP_FIXED))
             engine_die("no memory for the counters of a forked child without a spool");
-    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX; slot++)
+    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX; slot = stack_next(slot, h->threads_used))
         detach_stack(slot);
 }
 
@@ -317,11 +324,12 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
                                      spooler_areas[i].mapped, spooler_areas[i].start, MAP_FIXED);
     for (u32 slot = 0; slot < c->h.threads_used && !ret; slot++)
         if (spooler_slot_in_use(slot))
-            ret = spooler_map_shared(c->fd, spooler_slot_address(slot), spooler_counters_mapped,
-                                     spooler_slot_offset(slot), MAP_FIXED);
-    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot++)
+            ret = spooler_map_shared(c->fd, (u64)places_counters(slot), spooler_counters_mapped,
+                                     spool_counters_at(slot), MAP_FIXED);
+    for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret;
+         slot = stack_next(slot, c->h.threads_used))
         if (spooler_stack_mapped[slot])
-            ret = spooler_map_shared(c->fd, spooler_stack_address(slot), spooler_stack_mapped[slot],
+            ret = spooler_map_shared(c->fd, places_calls(slot), spooler_stack_mapped[slot],
                                      spooler_stack_offset(slot), MAP_FIXED);
     if (ret)
         engine_die("cannot map the spool of a forked child: error %ld", -ret);

@@ -307,9 +307,9 @@ static long counters_reach(u64 bytes)
             continue;
         // Fixed: a step that failed half-way is made again.
         long ret =
-            spooler_map_shared(spooler_fd(), spooler_slot_address(slot) + spooler_counters_mapped,
+            spooler_map_shared(spooler_fd(), (u64)places_counters(slot) + spooler_counters_mapped,
                                want - spooler_counters_mapped,
-                               spooler_slot_offset(slot) + spooler_counters_mapped, MAP_FIXED);
+                               spool_counters_at(slot) + spooler_counters_mapped, MAP_FIXED);
         if (ret)
             return ret;
     }
@@ -487,10 +487,10 @@ int spooler_thread_slot(u32 slot)
         return 0;
     }
     long ret = spooler_grow_file(spooler_fd(), &spooler_file_size,
-                                 spooler_slot_offset(slot) + SPOOL_THREAD_SIZE);
+                                 spool_counters_at(slot) + SPOOL_THREAD_SIZE);
     if (ret == 0)
-        ret = spooler_map_shared(spooler_fd(), spooler_slot_address(slot), spooler_counters_mapped,
-                                 spooler_slot_offset(slot), MAP_FIXED);
+        ret = spooler_map_shared(spooler_fd(), (u64)places_counters(slot), spooler_counters_mapped,
+                                 spool_counters_at(slot), MAP_FIXED_NOREPLACE);
     if (ret == 0) {
         slots[slot / 64] |= 1ul << (slot % 64);
         if (spool->threads_used <= slot)
@@ -512,7 +512,7 @@ static long reserve_stack(u64 at, u64 bytes)
 long spooler_stack_reach(u32 slot, u64 bytes)
 {
     u64 have = spooler_stack_mapped[slot], want = have ? have : SPOOLER_STACK_PIECE;
-    u64 at = spooler_stack_address(slot), size = spool_stack_size(slot);
+    u64 at = places_calls(slot), size = spool_stack_size(slot);
     long ret = 0;
 
     if (bytes <= have)
@@ -524,7 +524,7 @@ long spooler_stack_reach(u32 slot, u64 bytes)
     if (want < bytes)
         return -ENOSPC;
     lock_take(&spool_lock);
-    if (!have)
+    if (!have && places_calls(slot) - CALLS_BASE < SPOOL_STACKS_SIZE) // else its place is claimed
         ret = reserve_stack(at, SPOOL_STACK_SIZE);
     if (ret == 0 && have < SPOOL_STACK_SIZE && want >= SPOOL_STACK_SIZE) // the rest
         ret = reserve_stack(at + SPOOL_STACK_SIZE, size - SPOOL_STACK_SIZE);
@@ -546,11 +546,11 @@ bool spooler_owns(u64 addr)
         return true;
     if (addr - SPOOLER_BASE < SPOOL_THREADS_OFF)
         return true;
-    if (addr < THREAD_AREA_BASE)
-        return false;
-    u64 slot = (addr - THREAD_AREA_BASE) / THREAD_AREA_STRIDE;
-    u64 offset = (addr - THREAD_AREA_BASE) % THREAD_AREA_STRIDE;
-    return slot < SPOOL_THREADS_MAX && offset - TA_COUNTERS < SPOOL_THREAD_SIZE;
+    u64 offset;
+    u32 slot = places_slot_of(addr, &offset);
+
+    return slot < SPOOL_THREADS_MAX &&
+           (offset - TA_COUNTERS < SPOOL_THREAD_SIZE || offset >= THREAD_FAR_CALLS);
 }
 
 bool spooler_is_lost(void)

@@ -60,7 +60,7 @@ struct spool_block *spooler_block_at(u32 index);
 void spooler_partial(u32 block, u32 insn, u32 slot, u32 context);
 
 // Maps the counters of a thread slot at its area's TA_COUNTERS, growing the file; again for a slot
-// used before: its counts go on. 0 or -errno.
+// used before: its counts go on. 0 or -errno; -EEXIST: the kernel has put something else there.
 int spooler_thread_slot(u32 slot);
 
 // --calls=yes: appends an edge with its counters, n_counters of them, mapped for every thread when

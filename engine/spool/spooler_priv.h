@@ -3,6 +3,7 @@
 #ifndef QUERN_ENGINE_SPOOLER_PRIV_H
 #define QUERN_ENGINE_SPOOLER_PRIV_H
 
+#include "engine/spool/places.h"
 #include "engine/spool/spooler.h"
 
 struct spooler_area {
@@ -23,24 +24,9 @@ static inline void *spooler_at(u64 offset)
     return (void *)(SPOOLER_BASE + offset);
 }
 
-static inline u64 spooler_slot_offset(u32 slot)
-{
-    return SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE;
-}
-
-static inline u64 spooler_slot_address(u32 slot)
-{
-    return THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS;
-}
-
 static inline u64 spooler_stack_offset(u32 slot)
 {
     return SPOOL_STACKS_OFF + spool_stack_at(slot);
-}
-
-static inline u64 spooler_stack_address(u32 slot)
-{
-    return CALLS_BASE + spool_stack_at(slot);
 }
 
 _Static_assert(CALLS_BASE + SPOOL_STACKS_SIZE <= SPOOLER_BASE, "one behind the other");

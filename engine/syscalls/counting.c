@@ -80,7 +80,7 @@ static void zero_counters(u64 *counters, u64 from, u64 to)
 
 static void zero_slot(u32 slot)
 {
-    u64 *counters = (u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
+    u64 *counters = places_counters(slot);
     struct calls_kept kept = calls_keep(counters);
     u64 at = 0, first, end, owner = spool->owner ? counters[spool->owner] : 0;
 
@@ -100,7 +100,7 @@ static u64 blocks_executed(void)
     u64 sum = 0;
 
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
-        u64 *counters = (u64 *)(THREAD_AREA_BASE + slot * (u64)THREAD_AREA_STRIDE + TA_COUNTERS);
+        u64 *counters = places_counters(slot);
         const struct spool_block *b;
 
         if (!spooler_slot_in_use(slot))

@@ -34,14 +34,17 @@ static long raw(u64 request, u64 pid, u64 addr, u64 data)
 // The thread block of a tracee that runs under an engine; 0 for all others.
 static u64 block_of(u64 pid)
 {
-    u64 base;
+    u64 base, self;
 
     if (raw(PTRACE_PEEKUSER, pid, REG_GS_BASE * 8, (u64)&base))
         return 0;
-    return base >= THREAD_AREA_BASE && base < (u64)thread_at_slot(SPOOL_THREADS_MAX) &&
-                   (base - THREAD_AREA_BASE) % THREAD_AREA_STRIDE == 0
-               ? base
-               : 0;
+    if (base - THREAD_AREA_BASE < SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE)
+        return (base - THREAD_AREA_BASE) % THREAD_AREA_STRIDE == 0 ? base : 0;
+    // Where that process has put further ones is not known here.
+    if (!base || base % THREAD_FAR_STRIDE ||
+        raw(PTRACE_PEEKDATA, pid, base + TH_SELF, (u64)&self) || self != base)
+        return 0;
+    return base;
 }
 
 // Where register number `reg` of the client's is in its thread block; 0: it is not there.

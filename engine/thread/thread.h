@@ -13,6 +13,7 @@
 #include "engine/x86/regs.h"
 
 // One thread's area, from its %gs base.
+#define TA_OWN        0xc00  // struct thread_own
 #define TA_SLOW_TABLE 0x8000 // the gate's copy of syscalls.c's slow_table
 // vector index and mask of a gather, while its helper looks at them
 #define TA_VEC 0x8400
@@ -34,8 +35,8 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-// What the thread records until it is simulated, in four buffers by turns; behind each a page that
-// cannot be written. Where another process replays, the lines of a buffer are in that one's caches
+// What the thread records until it is simulated, in four buffers by turns; behind each what cannot
+// be written: a page, or all up to the next one (threads_has_guards). Where another process replays, the lines of a buffer are in that one's caches
 // when it is used again: with two it took twice as long to write (docs/design/030).
 #define TA_LOG        0x290000
 #define TA_LOGS       4
@@ -196,7 +197,7 @@ struct thread {
     u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
     struct sim_state *sim;
     struct signal_state *sig; // signal.c
-    struct thread *next;      // list of all threads, threads.c
+    struct thread *next, *before; // list of all threads, threads.c
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;

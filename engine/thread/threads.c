@@ -13,12 +13,12 @@
 #include "engine/base/pages.h"
 #include "engine/spool/spooler.h"
 
-enum slot_state { SLOT_UNUSED, SLOT_FREE, SLOT_LIVE, SLOT_DYING, SLOT_COUNTERS };
+// TAKEN: the kernel has put something of the client's there.
+enum slot_state { SLOT_TAKEN, SLOT_FREE, SLOT_LIVE, SLOT_DYING, SLOT_COUNTERS };
 
 static struct lock list_lock;
 static struct thread *list;
 static u32 count;
-static struct thread_own owns[SPOOL_THREADS_MAX];
 static u8 slots[SPOOL_THREADS_MAX]; // enum slot_state
 static u32 slots_high;              // slots ever used
 
@@ -46,17 +46,18 @@ struct thread *threads_first(void)
 
 u64 threads_area_end(void)
 {
-    return (u64)thread_at_slot(slots_high ? slots_high : 1);
+    u32 near = slots_high < SPOOL_THREADS_NEAR ? slots_high : SPOOL_THREADS_NEAR;
+
+    return THREAD_AREA_BASE + (near ? near : 1) * (u64)THREAD_AREA_STRIDE;
 }
 
 struct thread *thread_of_address(u64 addr)
 {
-    struct thread *t;
+    u64 offset;
+    u32 slot = places_slot_of(addr, &offset);
 
-    if (addr < THREAD_AREA_BASE || addr >= threads_area_end())
-        return NULL;
-    t = thread_at_slot((u32)((addr - THREAD_AREA_BASE) / THREAD_AREA_STRIDE));
-    return (u64)addr - (u64)t < TA_COUNTERS ? t : NULL;
+    return slot < (slots_high ? slots_high : 1) && offset < TA_COUNTERS ? thread_at_slot(slot)
+                                                                       : NULL;
 }
 
 bool threads_is_profiled(const struct thread *t)
@@ -86,6 +87,55 @@ static const struct {
     { TA_D1, TA_D1 + TA_D1_SIZE },
 };
 
+// The same as guard regions (MADV_GUARD_INSTALL) of one mapping.
+static const struct {
+    u64 start, end;
+} area_guards[] = {
+    { TA_ENGINE_STACK, TA_ENGINE_STACK + PAGE_SIZE },
+    { TA_SIGNAL_STACK, TA_SIGNAL_STACK + PAGE_SIZE },
+    { TA_LOG + TA_LOG_SIZE, TA_LOG + TA_LOG_STRIDE },
+    { TA_LOG + TA_LOG_STRIDE + TA_LOG_SIZE, TA_LOG + 2 * TA_LOG_STRIDE },
+    { TA_LOG + 2 * TA_LOG_STRIDE + TA_LOG_SIZE, TA_LOG + 3 * TA_LOG_STRIDE },
+    { TA_LOG + 3 * TA_LOG_STRIDE + TA_LOG_SIZE, TA_REPLAY },
+};
+
+// The first areas are made of many mappings, 17 each: what nobody may touch is not mapped, and what
+// is recorded is not copied for a forked child. The kernel has 65,530 mappings (vm.max_map_count),
+// which areas like these use up with 3,400 threads: further ones are one mapping each, where the
+// kernel has guard regions (Linux 6.13).
+#define SLOTS_OF_PARTS 32u
+static enum { GUARDS_UNKNOWN, GUARDS_THERE, GUARDS_NONE } guards;
+
+static bool slot_has_guards(u32 slot)
+{
+    return slot >= SLOTS_OF_PARTS && guards == GUARDS_THERE;
+}
+
+bool threads_has_guards(const struct thread *t)
+{
+    return slot_has_guards(t->slot);
+}
+
+static long area_protect(u64 base)
+{
+    long ret = 0;
+
+    for (u32 i = 0; i < ARRAY_SIZE(area_parts) && !ret; i++)
+        ret = sys_mprotect(base + area_parts[i].start, area_parts[i].end - area_parts[i].start,
+                           PROT_READ | PROT_WRITE);
+    return ret;
+}
+
+static long area_guard(u64 base)
+{
+    long ret = sys_mprotect(base, TA_COUNTERS, PROT_READ | PROT_WRITE);
+
+    for (u32 i = 0; i < ARRAY_SIZE(area_guards) && !ret; i++)
+        ret = sys_madvise(base + area_guards[i].start, area_guards[i].end - area_guards[i].start,
+                          MADV_GUARD_INSTALL);
+    return ret;
+}
+
 // Memory for a slot that has not been used yet, zeroed. 0 or -errno.
 static long area_make(u32 slot)
 {
@@ -99,12 +149,15 @@ static long area_make(u32 slot)
         sys_munmap((u64)ret, TA_COUNTERS);
         return -EEXIST;
     }
-    for (u32 i = 0; i < ARRAY_SIZE(area_parts); i++) {
-        u64 start = base + area_parts[i].start, len = area_parts[i].end - area_parts[i].start;
-
-        ret = sys_mprotect(start, len, PROT_READ | PROT_WRITE);
-        if (ret)
-            return ret;
+    if (slot >= SLOTS_OF_PARTS && guards == GUARDS_UNKNOWN)
+        guards = sys_madvise(base, PAGE_SIZE, MADV_GUARD_INSTALL) ||
+                         sys_madvise(base, PAGE_SIZE, MADV_GUARD_REMOVE)
+                     ? GUARDS_NONE
+                     : GUARDS_THERE;
+    ret = slot_has_guards(slot) ? area_guard(base) : area_protect(base);
+    if (ret) {
+        sys_munmap(base, TA_COUNTERS);
+        return ret;
     }
     // Of a thread beside others less is touched.
     if (slot == 0)
@@ -119,15 +172,44 @@ struct kept {
     u64 *misses;
 };
 
-// Finds a slot and makes it live; -errno when there is none. @holds(list_lock)
+static struct thread_own *own_at(u32 slot)
+{
+    return (struct thread_own *)((u64)thread_at_slot(slot) + TA_OWN);
+}
+_Static_assert(sizeof(struct thread) <= TA_OWN && TA_OWN + sizeof(struct thread_own) <= PAGE_SIZE,
+               "on one page");
+
+static bool slot_is_free(u32 slot)
+{
+    if (slots[slot] == SLOT_DYING &&
+        sys_tgkill(own_at(slot)->tgid, own_at(slot)->dying_tid, 0) == -ESRCH)
+        slots[slot] = SLOT_FREE;
+    return slots[slot] == SLOT_FREE;
+}
+
+// One that has not been used; -errno. @holds(list_lock)
+static long slot_new(u32 places)
+{
+    while (slots_high < places) {
+        u32 i = slots_high;
+        long ret = area_make(i);
+
+        if (ret && ret != -EEXIST)
+            return ret;
+        slots[i] = ret ? SLOT_TAKEN : SLOT_LIVE;
+        slots_high++;
+        if (!ret)
+            return i;
+    }
+    return -ENOSPC;
+}
+
+// Finds a slot and makes it live; -errno when there is none, -ENOSPC: none that has a place.
+// @holds(list_lock)
 static long slot_take(struct kept *kept)
 {
-    long ret;
-
     for (u32 i = 0; i < slots_high; i++) {
-        if (slots[i] == SLOT_DYING && sys_tgkill(owns[i].tgid, owns[i].dying_tid, 0) == -ESRCH)
-            slots[i] = SLOT_FREE;
-        if (slots[i] != SLOT_FREE)
+        if (!slot_is_free(i))
             continue;
         kept->sim = thread_at_slot(i)->sim;
         kept->sig = thread_at_slot(i)->sig;
@@ -138,45 +220,55 @@ static long slot_take(struct kept *kept)
         slots[i] = SLOT_LIVE;
         return i;
     }
-    while (slots_high < SPOOL_THREADS_MAX) {
-        u32 i = slots_high;
-
-        ret = area_make(i);
-        if (ret == -EEXIST) { // the kernel has put something of the client's there
-            slots_high++;
-            continue;
-        }
-        if (ret)
-            return ret;
-        slots_high++;
-        slots[i] = SLOT_LIVE;
-        return i;
-    }
-    return -EAGAIN;
+    return slot_new(places_count());
 }
 
 // @holds(list_lock)
 static void list_remove(struct thread *t)
 {
-    struct thread **at;
+    if (list != t && !t->before)
+        return;
+    if (t->before)
+        t->before->next = t->next;
+    else
+        list = t->next;
+    if (t->next)
+        t->next->before = t->before;
+    t->before = NULL;
+    __atomic_store_n(&count, count - 1, __ATOMIC_RELAXED);
+}
 
-    for (at = &list; *at && *at != t; at = &(*at)->next)
-        ;
-    if (*at) {
-        *at = t->next;
-        __atomic_store_n(&count, count - 1, __ATOMIC_RELAXED);
+// A slot with its counters, live; negative: there is none.
+static long slot_with_counters(struct kept *kept)
+{
+    for (;;) {
+        u32 places = places_count();
+        long slot, ret;
+
+        lock_take(&list_lock);
+        slot = slot_take(kept);
+        lock_drop(&list_lock);
+        if (slot == -ENOSPC && places_more(places))
+            continue;
+        if (slot < 0)
+            return slot;
+        ret = spooler_thread_slot((u32)slot);
+        if (!ret)
+            return slot;
+        lock_take(&list_lock);
+        slots[slot] = ret == -EEXIST ? SLOT_TAKEN : SLOT_FREE;
+        lock_drop(&list_lock);
+        if (ret != -EEXIST)
+            return ret;
     }
 }
 
 struct thread *threads_new(struct thread *parent)
 {
     struct kept kept = { NULL, NULL, NULL };
+    long slot = slot_with_counters(&kept);
     struct thread *t;
-    long slot;
 
-    lock_take(&list_lock);
-    slot = slot_take(&kept);
-    lock_drop(&list_lock);
     if (slot < 0)
         return NULL;
     t = thread_at_slot((u32)slot);
@@ -184,34 +276,30 @@ struct thread *threads_new(struct thread *parent)
     t->sig = kept.sig;
     t->self = t;
     t->slot = (u32)slot;
-    t->counters = (u64 *)((u64)t + TA_COUNTERS);
+    t->counters = places_counters(t->slot);
     t->misses = kept.misses ? kept.misses : t->counters;
     t->engine_sp = (u64)t + TA_ENGINE_STACK_TOP - 64;
     t->state = TS_ENGINE;
-    t->own = &owns[slot];
-    memset(&owns[slot], 0, sizeof(owns[slot]));
-    owns[slot].tgid = parent ? thread_own(parent)->tgid : sys_getpid();
-    if (spooler_thread_slot(t->slot)) {
-        threads_free(t);
-        return NULL;
-    }
+    t->own = own_at(t->slot);
+    memset(t->own, 0, sizeof(*t->own));
+    t->own->tgid = parent ? thread_own(parent)->tgid : sys_getpid();
     return t;
 }
 
+// One that nobody has had: who had a free one has had it with other counters, too.
 void threads_more_counters(struct thread *t)
 {
-    struct kept none;
     long slot;
 
     if (t->misses != t->counters)
         return;
     lock_take(&list_lock);
-    slot = slot_take(&none);
+    slot = slot_new(SPOOL_THREADS_NEAR);
     if (slot >= 0)
         slots[slot] = SLOT_COUNTERS;
     lock_drop(&list_lock);
     if (slot >= 0 && !spooler_thread_slot((u32)slot))
-        t->misses = (u64 *)((u64)thread_at_slot((u32)slot) + TA_COUNTERS);
+        t->misses = places_counters((u32)slot);
 }
 
 void threads_free(struct thread *t)
@@ -226,6 +314,9 @@ void threads_list_add(struct thread *t)
 {
     lock_take(&list_lock);
     t->next = list;
+    t->before = NULL;
+    if (list)
+        list->before = t;
     list = t;
     __atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);
     if (spool->threads_used < (u64)t->slot + 1)
@@ -312,7 +403,7 @@ void threads_fork_child(struct thread *t)
         if (slots[i] == SLOT_DYING)
             slots[i] = SLOT_FREE;
     list = t;
-    t->next = NULL;
+    t->next = t->before = NULL;
     count = 1;
     list_lock.w = 0;
     t->tid = sys_gettid();

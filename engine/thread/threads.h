@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads: their areas and the list of them. One area (thread.h) for each thread of the
-// address space, at a fixed place for each slot; slots are used again once the kernel says that
-// their thread has gone.
+// address space, at the place of a slot (spool/places.h); slots are used again once the kernel says
+// that their thread has gone.
 //
 // A thread may belong to another process that shares the memory (CLONE_VM without CLONE_THREAD): it
 // is in the list, it is stopped with the world (world.h), but it does not take part in this
@@ -10,6 +10,7 @@
 #define QUERN_ENGINE_THREADS_H
 
 #include "engine/base/lock.h"
+#include "engine/spool/places.h"
 #include "engine/thread/thread.h"
 
 enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
@@ -52,7 +53,7 @@ struct thread_bridge {
 
 #define THREAD_BRIDGES 4
 
-// What only C looks at, one for each slot, kept when the slot is reused.
+// What only C looks at, at the area's TA_OWN, until the slot is used again.
 struct thread_own {
     s32 tgid;      // process that the thread belongs to
     bool borrowed; // a vfork child runs in this block: tid and tgid are its own, or of both
@@ -93,7 +94,7 @@ static inline struct thread_own *thread_own(const struct thread *t)
 
 static inline struct thread *thread_at_slot(u32 slot)
 {
-    return (struct thread *)(THREAD_AREA_BASE + (u64)slot * THREAD_AREA_STRIDE);
+    return (struct thread *)places_area(slot);
 }
 
 // The thread whose area holds this address (of one of its stacks); NULL when none does.
@@ -112,9 +113,12 @@ void threads_unlock(void);
 // already.
 struct thread *threads_new(struct thread *parent);
 // A second set of counters for t, another slot's, for what is counted on another processor
-// (t->misses). When there is none left it goes on with one.
+// (t->misses). When none of the first SPOOL_THREADS_NEAR slots is left it goes on with one.
 void threads_more_counters(struct thread *t);
 void threads_free(struct thread *t);
+// Whether what must not be touched in its area is the kernel's guard regions, and it is one mapping
+// (of whose neighbours log.c makes none). Of the others each stack and each buffer is one.
+bool threads_has_guards(const struct thread *t);
 void threads_list_add(struct thread *t);
 
 // A thread ends: it is not in the list any more, while its area stays its own until
@@ -140,7 +144,7 @@ struct thread *threads_next_live(u32 *slot);
 // In the forked child: t is the only thread.
 void threads_fork_child(struct thread *t);
 
-// End of the part of the address space that thread areas have used so far.
+// End of the part of the address space that areas of near slots have used so far.
 u64 threads_area_end(void);
 
 // Is t's process the one whose spool this is (and not one that only shares the memory)?

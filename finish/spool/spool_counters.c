@@ -15,7 +15,7 @@
 
 static uint32_t read_owner(const struct spool_file *s, uint32_t slot)
 {
-    uint64_t owner, at = SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE;
+    uint64_t owner, at = spool_counters_at(slot);
 
     if (!s->h->owner || s->h->owner >= s->counters_used ||
         pread(s->fd, &owner, sizeof(owner), (off_t)(at + s->h->owner * sizeof(owner))) !=
@@ -145,7 +145,7 @@ int spool_counters_read(struct spool_file *s, uint64_t file_size)
         own = xcalloc(s->counters_used, sizeof(*own));
     }
     for (uint64_t t = 0; t < threads && rc == 0; t++) {
-        uint64_t off = SPOOL_THREADS_OFF + t * SPOOL_THREAD_SIZE;
+        uint64_t off = spool_counters_at(t);
 
         if (off + size > file_size) {
             errno = 0; // of no call: the caller says what it is

@@ -22,20 +22,20 @@ bool spool_frames_late(const struct spool_header *h, int fd, uint32_t slot, uint
                        uint64_t *frames)
 {
     uint64_t n = spool_event_index(SPOOL_EVENTS, h->flags), late;
-    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at = SPOOL_THREADS_OFF;
+    uint64_t often = spool_event_index(SPOOL_E_I1MR, h->flags), at;
     ssize_t want = (ssize_t)((n - often) * sizeof(*total));
 
     if (h->flags & SPOOL_F_CONTEXTS || h->calls + 2 + n > h->counters_used)
         return false;
-    at += (h->calls + 1) * sizeof(*total);
-    if (pread(fd, &late, sizeof(late), (off_t)(at + slot * SPOOL_THREAD_SIZE + n * 8)) !=
+    at = (h->calls + 1) * sizeof(*total);
+    if (pread(fd, &late, sizeof(late), (off_t)(spool_counters_at(slot) + at + n * 8)) !=
             sizeof(late) ||
         !late || late > SPOOL_THREADS_MAX)
         return false;
     late--;
     *frames = spool_stack_at(late) - spool_stack_at(slot);
     return pread(fd, total + often, (size_t)want,
-                 (off_t)(at + late * SPOOL_THREAD_SIZE + often * 8)) == want;
+                 (off_t)(spool_counters_at(late) + at + often * 8)) == want;
 }
 
 bool spool_frames_read(const struct spool_header *h, int fd, uint64_t at, const uint64_t *late,
@@ -92,12 +92,11 @@ void spool_frames_add_open(const struct spool_file *s, int fd, uint32_t slot, ui
 
     if (s->h->calls + size / sizeof(*counters) > s->counters_used ||
         pread(fd, counters, size,
-              (off_t)(SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE +
-                      s->h->calls * sizeof(*counters))) != (ssize_t)size)
+              (off_t)(spool_counters_at(slot) + s->h->calls * sizeof(*counters))) != (ssize_t)size)
         return;
     if (contexts && counters[totals + n]) // nothing is collected
         totals += n + 1;
-    at = counters[0] - (SPOOL_FRAMES_BASE + spool_stack_at(slot));
+    at = spool_stack_offset(slot, counters[0], SPOOL_FRAMES_BASE);
     memcpy(total, counters + totals, n * sizeof(*total));
     if (at >= spool_stack_size(slot))
         return;

@@ -314,6 +314,16 @@ static void test_engine(void **state)
     assert_engine(AREAS - 1, AREAS, ENGINE_BASE, AREAS);
     assert_false(vmmap_engine(AREAS, ~0ul, &f, &t));
     assert_false(vmmap_engine(CACHE - 5, CACHE, &f, &t));
+    // And rows of further areas, of 64 GiB each.
+    places_row[0] = 0x600000000000;
+    places_row[1] = 0x500000000000;
+    places_rows = 2;
+    assert_engine(0, ~0ul, 0x500000000000, 0x501000000000);
+    assert_engine(0x501000000000, ~0ul, 0x600000000000, 0x601000000000);
+    assert_engine(0x601000000000 - 1, ~0ul, 0x600000000000, 0x601000000000);
+    assert_engine(0x601000000000, ~0ul, CACHE, CACHE + 0x1000000);
+    assert_int_equal(vmmap_gap(0x1000, 0x600000800000), 0x600000000000 - 0x1000);
+    places_rows = 0;
     cache = AREAS + 0x10000000;
     assert_engine(0, ~0ul, REPLAY_BASE, REPLAY_BASE + REPLAY_SIZE);
     assert_engine(AREAS, ~0ul, cache, cache + 0x1000000);

@@ -623,7 +623,7 @@ static void stacks(void **state)
                   { 7, 7ul << 30, 1ul << 30 },
                   { 8, 8ul << 30, 64ul << 20 },
                   { 9, (8ul << 30) + (64ul << 20), 64ul << 20 },
-                  { 2400, (8ul << 30) + 2392 * (64ul << 20), 64ul << 20 } };
+                  { SPOOL_THREADS_MAX, (8ul << 30) + 2392 * (64ul << 20), 64ul << 20 } };
 
     int ends[2];
 

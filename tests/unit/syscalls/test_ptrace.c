@@ -21,6 +21,7 @@
 #define TRACEME     0
 #define PEEKDATA    2
 #define PEEKUSER    3
+#define POKEDATA    5
 #define POKEUSER    6
 #define KILL        8
 #define GETREGS     12
@@ -32,6 +33,8 @@
 
 #define REGS    27
 #define GS_BASE 22
+
+#define FAR 0x600010000000ul // an area of a slot beyond the first ones
 #define R15     0 // index in struct user_regs_struct
 #define CLIENT  0x123456789000ul
 
@@ -262,6 +265,13 @@ static void test_not_ours(void **state)
         if (i == 0)
             stop(NULL);
     }
+    stop(NULL);
+    // A far one is where it says that it is.
+    start(FAR);
+    assert_false(call(PEEKUSER, GS_BASE * 8, (u64)&word));
+    raw(POKEDATA, FAR + TH_SELF, FAR);
+    assert_true(call(PEEKUSER, GS_BASE * 8, (u64)&word));
+    assert_int_equal(word, CLIENT);
     // Nobody: the kernel says so.
     long last = tracee;
     tracee = 0x3fffffff;

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -18,11 +20,11 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 
 static int slot_error;
+static u32 taken_slot = ~0u; // something of the client's is where its counters would be
 
 int spooler_thread_slot(u32 slot)
 {
-    (void)slot;
-    return slot_error;
+    return slot == taken_slot ? -EEXIST : slot_error;
 }
 
 // -- the test's side --
@@ -42,7 +44,20 @@ static int begin(void **state)
     return 0;
 }
 
-// Whatever a test left: every slot is free again.
+// The kernel says whether a page may be read: 0 or -EFAULT.
+static long readable(u64 addr)
+{
+    int fd[2];
+    long ret;
+
+    sys_call2(SYS_pipe2, (u64)fd, 0);
+    ret = sys_call3(SYS_write, (u64)fd[1], addr, 1);
+    sys_close(fd[0]);
+    sys_close(fd[1]);
+    return ret == 1 ? 0 : ret;
+}
+
+// Whatever a test left: every slot that has an area is free again.
 static int end(void **state)
 {
     u64 used = (threads_area_end() - THREAD_AREA_BASE) / THREAD_AREA_STRIDE;
@@ -52,7 +67,8 @@ static int end(void **state)
     while (threads_first())
         threads_free(threads_first());
     for (u32 i = 0; i < used; i++)
-        threads_free(&(struct thread){ .slot = i });
+        if (readable((u64)thread_at_slot(i)) == 0)
+            threads_free(&(struct thread){ .slot = i });
     header.threads_used = 0;
     return 0;
 }
@@ -65,19 +81,6 @@ static struct thread *add(struct thread *parent)
     t->tid = me;
     threads_list_add(t);
     return t;
-}
-
-// The kernel says whether a page may be read: 0 or -EFAULT.
-static long readable(u64 addr)
-{
-    int fd[2];
-    long ret;
-
-    sys_call2(SYS_pipe2, (u64)fd, 0);
-    ret = sys_call3(SYS_write, (u64)fd[1], addr, 1);
-    sys_close(fd[0]);
-    sys_close(fd[1]);
-    return ret == 1 ? 0 : ret;
 }
 
 static void test_area(void **state)
@@ -261,6 +264,223 @@ static void test_taken(void **state)
     assert_int_equal(threads_area_end(), (u64)thread_at_slot(5));
 }
 
+static void test_taken_counters(void **state)
+{
+    struct thread *t[5];
+
+    (void)state;
+    taken_slot = 5;
+    for (u32 i = 0; i < 5; i++)
+        t[i] = threads_new(NULL);
+    assert_int_equal(t[3]->slot, 4);
+    assert_int_equal(t[4]->slot, 6);
+    taken_slot = ~0u;
+    assert_int_equal(threads_new(NULL)->slot, 7);
+}
+
+// From the middle, from both ends, and one that is not in it.
+static void test_list_remove(void **state)
+{
+    struct thread *a = add(NULL), *b = add(NULL), *c = add(NULL), *d = add(NULL);
+
+    (void)state;
+    threads_remove(b);
+    threads_remove(b);
+    assert_int_equal(threads_count(), 3);
+    assert_ptr_equal(c->next, a);
+    threads_remove(d);
+    assert_ptr_equal(threads_first(), c);
+    threads_remove(a);
+    assert_null(c->next);
+    threads_list_add(d);
+    assert_ptr_equal(threads_first(), d);
+    assert_ptr_equal(d->next, c);
+    threads_remove(c);
+    assert_null(d->next);
+    assert_int_equal(threads_count(), 1);
+}
+
+// ---- Many ----
+
+#define SYS_SECCOMP_CALL 317
+
+// Lines of the kernel's map that begin in [from, to).
+static u32 mappings(u64 from, u64 to)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    char line[512];
+    u32 n = 0;
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        u64 start = strtoul(line, NULL, 16);
+
+        n += start >= from && start < to;
+    }
+    fclose(f);
+    return n;
+}
+
+static bool has_guard_regions(void)
+{
+    u64 page = (u64)sys_mmap(0, PAGE_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool has = sys_madvise(page, PAGE_SIZE, MADV_GUARD_INSTALL) == 0;
+
+    sys_munmap(page, PAGE_SIZE);
+    return has;
+}
+
+// What a thread may touch, and what not: neither stack's lowest page, nor what is behind a buffer.
+static void assert_guarded(const struct thread *t)
+{
+    u64 base = (u64)t;
+
+    assert_int_equal(readable(base), 0);
+    assert_int_equal(readable(base + TA_ENGINE_STACK - 1), 0);
+    assert_int_equal(readable(base + TA_ENGINE_STACK), -EFAULT);
+    assert_int_equal(readable(base + TA_ENGINE_STACK + PAGE_SIZE), 0);
+    assert_int_equal(readable(base + TA_SIGNAL_STACK), -EFAULT);
+    assert_int_equal(readable(base + TA_SIGNAL_STACK + PAGE_SIZE), 0);
+    for (u32 i = 0; i < TA_LOGS; i++) {
+        u64 end = base + TA_LOG + i * TA_LOG_STRIDE + TA_LOG_SIZE;
+
+        assert_int_equal(readable(end - 1), 0);
+        assert_int_equal(readable(end), -EFAULT);
+        assert_int_equal(readable(end + 8191), -EFAULT); // as far as a record reaches
+    }
+    assert_int_equal(readable(base + TA_REPLAY), 0);
+    assert_int_equal(readable(base + TA_COUNTERS - 1), 0);
+}
+
+// In a child, whose slots go with it: threads up to this slot, the last one's in `last`.
+static void many(u32 slot, struct thread **last)
+{
+    do
+        *last = add(NULL);
+    while ((*last)->slot < slot);
+    assert_int_equal((*last)->slot, slot);
+}
+
+static void in_child(void (*body)(void))
+{
+    s64 child = sys_call5(SYS_clone, 17, 0, 0, 0, 0);
+    int status = -1;
+
+    if (child == 0) {
+        me = sys_getpid();
+        body();
+        sys_exit_group(0);
+    }
+    sys_call4(SYS_wait4, (u64)child, (u64)&status, 0, 0);
+    assert_int_equal(status, 0);
+}
+
+// Of the first 32 slots an area is many mappings; of others one, with guard regions.
+static void lean(void)
+{
+    struct thread *t;
+
+    many(31, &t);
+    if (threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 14)
+        sys_exit_group(1);
+    many(40, &t);
+    if (!threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 1)
+        sys_exit_group(2);
+    assert_guarded(t);
+}
+
+static void test_lean(void **state)
+{
+    (void)state;
+    if (!has_guard_regions()) {
+        print_message("# SKIP: the kernel has no guard regions (Linux 6.13)\n");
+        skip();
+    }
+    in_child(lean);
+}
+
+// madvise(x, x, 102) is EINVAL, as of a kernel that does not know it.
+static void old_kernel(void)
+{
+    static const struct {
+        u16 code;
+        u8 jt, jf;
+        u32 k;
+    } filter[] = { { 0x20, 0, 0, 0 },  { 0x15, 0, 3, SYS_madvise },    { 0x20, 0, 0, 32 },
+                   { 0x15, 0, 1, 102 }, { 0x06, 0, 0, 0x50000 | EINVAL }, { 0x06, 0, 0, 0x7fff0000 } };
+    const struct {
+        u16 n;
+        u64 at;
+    } prog = { ARRAY_SIZE(filter), (u64)filter };
+    struct thread *t;
+
+    sys_call5(SYS_prctl, 38 /* PR_SET_NO_NEW_PRIVS */, 1, 0, 0, 0);
+    if (sys_call3(SYS_SECCOMP_CALL, 1, 0, (u64)&prog))
+        sys_exit_group(3);
+    many(40, &t);
+    if (threads_has_guards(t) || mappings((u64)t, (u64)t + TA_COUNTERS) != 14)
+        sys_exit_group(4);
+    assert_int_equal(readable((u64)t + TA_ENGINE_STACK), -EFAULT);
+    assert_int_equal(readable((u64)t + TA_SIGNAL_STACK), -EFAULT);
+}
+
+static void test_old_kernel(void **state)
+{
+    (void)state;
+    in_child(old_kernel);
+}
+
+static u64 room(u64 len, u64 top)
+{
+    (void)len;
+    return top - (100ul << 30);
+}
+
+// Beyond the first 2400 slots there are those of a row, and then -- nothing more is asked for here
+// -- no further thread. A second set of counters is only had of the first ones.
+static void far(void)
+{
+    struct thread *t, *first;
+    u64 offset;
+
+    many(2397, &t);
+    threads_more_counters(t); // 2398
+    if ((u64)t->misses != (u64)thread_at_slot(2398) + TA_COUNTERS)
+        sys_exit_group(1);
+    many(2399, &t);
+    threads_more_counters(t);
+    if (t->misses != t->counters || threads_new(NULL))
+        sys_exit_group(2);
+    places_find = room;
+    many(2400, &first);
+    if ((u64)first < THREAD_FAR_TOP - (100ul << 30) || (u64)first >= THREAD_FAR_TOP)
+        sys_exit_group(3);
+    threads_more_counters(first);
+    many(2655, &t);
+    if (first->misses != first->counters || (u64)t != (u64)first + 255 * (256ul << 20))
+        sys_exit_group(4);
+    if (places_slot_of((u64)t->counters, &offset) != 2655 || offset != TA_COUNTERS ||
+        thread_of_address((u64)t + 77) != t || thread_of_address((u64)t->counters))
+        sys_exit_group(5);
+    if (threads_area_end() != THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE)
+        sys_exit_group(6);
+    if (header.threads_used != 2656 || threads_count() != 2655)
+        sys_exit_group(7);
+    threads_free(first);
+    if (threads_new(NULL) != first)
+        sys_exit_group(8);
+}
+
+static void test_far(void **state)
+{
+    (void)state;
+    if (!has_guard_regions()) {
+        print_message("# SKIP: so many areas need guard regions (Linux 6.13)\n");
+        skip();
+    }
+    in_child(far);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +490,11 @@ int main(void)
         cmocka_unit_test_teardown(test_no_counters, end),
         cmocka_unit_test_teardown(test_fork, end),
         cmocka_unit_test_teardown(test_taken, end),
+        cmocka_unit_test_teardown(test_taken_counters, end),
+        cmocka_unit_test_teardown(test_list_remove, end),
+        cmocka_unit_test_teardown(test_lean, end),
+        cmocka_unit_test_teardown(test_old_kernel, end),
+        cmocka_unit_test_teardown(test_far, end),
     };
 
     return cmocka_run_group_tests(tests, begin, NULL);
