@@ -60,16 +60,15 @@
 
 // Of each further slot, at the end of the file, which is so large only where there are such: its
 // counters, and then its open calls. So it lies in memory, too, behind its area.
-#define SPOOL_FAR_OFF    UINT64_C(0x10000000000)
-#define SPOOL_FAR_SIZE   UINT64_C(0xc000000)
-#define SPOOL_FAR_STACK  SPOOL_THREAD_SIZE
+#define SPOOL_FAR_OFF   UINT64_C(0x10000000000)
+#define SPOOL_FAR_SIZE  UINT64_C(0xc000000)
+#define SPOOL_FAR_STACK SPOOL_THREAD_SIZE
 
 // Where a slot's counters are in the file.
 static inline uint64_t spool_counters_at(uint64_t slot)
 {
-    return slot < SPOOL_THREADS_NEAR
-               ? SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE
-               : SPOOL_FAR_OFF + (slot - SPOOL_THREADS_NEAR) * SPOOL_FAR_SIZE;
+    return slot < SPOOL_THREADS_NEAR ? SPOOL_THREADS_OFF + slot * SPOOL_THREAD_SIZE
+                                     : SPOOL_FAR_OFF + (slot - SPOOL_THREADS_NEAR) * SPOOL_FAR_SIZE;
 }
 
 // Where the calls of a slot's thread begin, from SPOOL_STACKS_OFF on, and how many bytes of them

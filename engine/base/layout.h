@@ -19,9 +19,9 @@
 #define THREAD_AREA_STRIDE 0xa000000
 // Further areas lie where there is room when they are needed (spool/places.h), with the thread's
 // open calls behind its counters, at a multiple of SPOOL_STACK_SIZE.
-#define THREAD_FAR_TOP    0x7a0000000000
-#define THREAD_FAR_STRIDE 0x10000000
-#define THREAD_FAR_CALLS  0xc000000
+#define THREAD_FAR_TOP     0x7a0000000000
+#define THREAD_FAR_STRIDE  0x10000000
+#define THREAD_FAR_CALLS   0xc000000
 #define TA_COUNTERS        0x2000000 // in each area: SPOOL_THREAD_SIZE bytes of the spool
 
 // With --reproducible=yes nothing of the client's lies where the kernel chooses, but here: below

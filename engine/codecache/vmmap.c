@@ -22,8 +22,8 @@
 static struct lock vmmap_lock;
 static struct vmmapset map;
 
-// Areas of near slots to come, and what the kernel places without being asked (rings of io_setup): the
-// client is not put there.
+// Areas of near slots to come, and what the kernel places without being asked (rings of io_setup):
+// the client is not put there.
 #define KEPT (SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE + (1ul << 30))
 
 bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)

@@ -119,8 +119,8 @@ static long copy_contents(int fd, const struct spool_header *h)
         ret = copy_out(fd, spooler_at(SPOOL_BLOCKS_OFF), h->blocks_used, SPOOL_BLOCKS_OFF);
     for (u32 slot = 0; slot < h->threads_used && !ret && copies_counters(h); slot++)
         if (spooler_slot_in_use(slot))
-            ret = copy_out(fd, places_counters(slot), h->counters_used * 8,
-                           spool_counters_at(slot));
+            ret =
+                copy_out(fd, places_counters(slot), h->counters_used * 8, spool_counters_at(slot));
     if (!ret)
         ret = copy_out(fd, spooler_at(SPOOL_EDGES_OFF), h->edges_used * sizeof(struct spool_edge),
                        SPOOL_EDGES_OFF);

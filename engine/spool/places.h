@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Where a thread slot's memory lies: its area (thread/thread.h), behind that its counters. The first
-// SPOOL_THREADS_NEAR slots have a place each from the beginning. Places of further ones come in
-// rows, where the address space has room when they are needed. A row is claimed as a whole; nothing
-// of it is mapped before its slots are used.
+// Where a thread slot's memory lies: its area (thread/thread.h), behind that its counters. The
+// first SPOOL_THREADS_NEAR slots have a place each from the beginning. Places of further ones come
+// in rows, where the address space has room when they are needed. A row is claimed as a whole;
+// nothing of it is mapped before its slots are used.
 #ifndef QUERN_ENGINE_PLACES_H
 #define QUERN_ENGINE_PLACES_H
 

@@ -36,8 +36,9 @@
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
 // What the thread records until it is simulated, in four buffers by turns; behind each what cannot
-// be written: a page, or all up to the next one (threads_has_guards). Where another process replays, the lines of a buffer are in that one's caches
-// when it is used again: with two it took twice as long to write (docs/design/030).
+// be written: a page, or all up to the next one (threads_has_guards). Where another process
+// replays, the lines of a buffer are in that one's caches when it is used again: with two it took
+// twice as long to write (docs/design/030).
 #define TA_LOG        0x290000
 #define TA_LOGS       4
 #define TA_LOG_STRIDE 0x90000

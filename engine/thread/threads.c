@@ -57,7 +57,7 @@ struct thread *thread_of_address(u64 addr)
     u32 slot = places_slot_of(addr, &offset);
 
     return slot < (slots_high ? slots_high : 1) && offset < TA_COUNTERS ? thread_at_slot(slot)
-                                                                       : NULL;
+                                                                        : NULL;
 }
 
 bool threads_is_profiled(const struct thread *t)

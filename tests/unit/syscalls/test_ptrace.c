@@ -34,7 +34,7 @@
 #define REGS    27
 #define GS_BASE 22
 
-#define FAR 0x600010000000ul // an area of a slot beyond the first ones
+#define FAR     0x600010000000ul // an area of a slot beyond the first ones
 #define R15     0 // index in struct user_regs_struct
 #define CLIENT  0x123456789000ul
 

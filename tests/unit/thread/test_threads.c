@@ -406,8 +406,10 @@ static void old_kernel(void)
         u16 code;
         u8 jt, jf;
         u32 k;
-    } filter[] = { { 0x20, 0, 0, 0 },  { 0x15, 0, 3, SYS_madvise },    { 0x20, 0, 0, 32 },
-                   { 0x15, 0, 1, 102 }, { 0x06, 0, 0, 0x50000 | EINVAL }, { 0x06, 0, 0, 0x7fff0000 } };
+    } filter[] = {
+        { 0x20, 0, 0, 0 },   { 0x15, 0, 3, SYS_madvise },      { 0x20, 0, 0, 32 },
+        { 0x15, 0, 1, 102 }, { 0x06, 0, 0, 0x50000 | EINVAL }, { 0x06, 0, 0, 0x7fff0000 }
+    };
     const struct {
         u16 n;
         u64 at;
@@ -485,8 +487,10 @@ static void test_far(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_area, end),        cmocka_unit_test_teardown(test_list, end),
-        cmocka_unit_test_teardown(test_reuse, end),       cmocka_unit_test_teardown(test_live, end),
+        cmocka_unit_test_teardown(test_area, end),
+        cmocka_unit_test_teardown(test_list, end),
+        cmocka_unit_test_teardown(test_reuse, end),
+        cmocka_unit_test_teardown(test_live, end),
         cmocka_unit_test_teardown(test_locked, end),
         cmocka_unit_test_teardown(test_no_counters, end),
         cmocka_unit_test_teardown(test_fork, end),
