@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/base/util.h"
+#include "finish/spool/spool_read.h"
 
 static volatile sig_atomic_t child, interrupted;
 
@@ -151,6 +153,20 @@ static void drop_others(struct tally *s)
     }
 }
 
+// Opens the spool of a run. False: the program could not be run, which has been told of; its spool
+// is no spool yet, or new.
+static bool open_run(const struct tally *s, int fd, struct spool_file *spool)
+{
+    uint64_t magic = 0;
+    char err[512];
+
+    if (spool_read(fd, &magic, sizeof(magic), offsetof(struct spool_header, magic)) >= 0 && !magic)
+        return false;
+    if (spool_file_open(spool, fd, err, sizeof(err)) != 0)
+        die(UTIL_USAGE, "the spool of %s: %s", s->given[0], err);
+    return spool->h->state != SPOOL_NEW;
+}
+
 bool stat_runs(struct tally *s)
 {
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -163,13 +179,11 @@ bool stat_runs(struct tally *s)
         struct stat_run *r = &s->run[s->done];
         int fd = new_spool();
         uint64_t bad;
-        char err[512];
 
         if (s->done > 0)
             rewind_input(input);
         s->status = run_once(s, fd);
-        // A program that cannot be run has been told of.
-        if (spool_file_open(&r->spool, fd, err, sizeof(err)) != 0 || r->spool.h->state == SPOOL_NEW)
+        if (!open_run(s, fd, &r->spool))
             return false;
         close(fd); // mapped
         r->held = true;

@@ -86,6 +86,18 @@ Bim    0"
 I1mr   3"* ]]
 }
 
+@test "a spool that cannot be read" {
+    make_prog
+    { spool_of 40 3 1; printf '%s\n' 'version 4711' 'end exit 37'; } > script
+    quern stat -n 2 --save=out ./prog
+    [ "$status" = 2 ]
+    same "$output" "the program"
+    version=$(sed -nE 's/^#define SPOOL_VERSION +([0-9]+)u$/\1/p' "$ROOT/share/spool.h")
+    same "$(tail -n 1 <<< "$messages")" "quern: the spool of ./prog: a spool of version 4711, this quern reads version $version; \
+use the quern that made it"
+    [ ! -e out ]
+}
+
 @test "children's counters lie in TMPDIR, or in /tmp" {
     make_prog
     printf '%s\n' 'say folder' 'end exit 0' > script

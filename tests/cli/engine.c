@@ -11,6 +11,10 @@
 //     plt                                the last block is of a linkage table
 //     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
 //     edge KIND SITE TARGET              of --calls=yes, both in map 0; it takes its counters
+//     context FUNCTION TO FROM           with contexts: the next number's function, and its caller's
+//     piece BLOCK                        BLOCK (as below) counts for the context in the next counter
+//     account BLOCK CONTEXT              what it has counted in this one: as many counters as it has
+//     insns N                            the last block says that it has so many instructions
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links
 //     print TEXT                         to standard output, as a client would
@@ -19,6 +23,7 @@
 //                                        the end of a line
 //     pid N                              the process id that the spool has: that of a child
 //     flags N                            sets these of spool_flag, too
+//     version N                          the spool is of this version
 //     damage                             the block cursor is set behind the last record
 //     say WHAT                           to standard output: `folder` of the spools of children,
 //                                        `skip`, the children that are left out, `open`, those of
@@ -154,15 +159,63 @@ static void add_sum(void)
     h->blocks_used += (sizeof(*b) + b->insns * sizeof(*of) + 7) & ~UINT64_C(7);
 }
 
-static void add_edge(const char *line)
+static struct spool_block *block_of(uint32_t at)
+{
+    return (struct spool_block *)(base + SPOOL_BLOCKS_OFF + (uint64_t)at * 8);
+}
+
+static struct spool_block *last_block(void)
+{
+    return block_of(block_at[blocks - 1]);
+}
+
+static struct spool_edge *new_edge(unsigned kind)
 {
     struct spool_edge *e = (struct spool_edge *)(base + SPOOL_EDGES_OFF) + h->edges_used++;
 
-    e->kind = (uint8_t)next_number(line);
+    e->kind = (uint8_t)kind;
+    return e;
+}
+
+static void add_edge(const char *line)
+{
+    struct spool_edge *e = new_edge((unsigned)next_number(line));
+
     e->site = next_number(line);
     e->target = e->function = next_number(line);
     e->counter = (uint32_t)h->counters_used;
     h->counters_used += 1 + spool_event_index(SPOOL_EVENTS, h->flags);
+}
+
+static void add_context(const char *line)
+{
+    struct spool_edge *e = new_edge(SPOOL_EDGE_CONTEXT);
+
+    e->target = e->function = next_number(line);
+    e->to = (uint32_t)next_number(line);
+    e->from = (uint32_t)next_number(line);
+}
+
+static void add_piece(const char *line)
+{
+    struct spool_edge *e = new_edge(SPOOL_EDGE_PIECE);
+
+    e->target = block_at[next_number(line)];
+    e->to = (uint32_t)h->counters_used++;
+}
+
+static void add_account(const char *line)
+{
+    struct spool_edge *e = new_edge(SPOOL_EDGE_ACCOUNT);
+    const struct spool_block *b;
+
+    e->target = block_at[next_number(line)];
+    e->to = (uint32_t)next_number(line);
+    e->counter = (uint32_t)h->counters_used++;
+    b = block_of((uint32_t)e->target);
+    for (uint32_t i = 0; i < b->insns; i++)
+        h->counters_used +=
+            spool_insn_counters(((const struct spool_insn *)(b + 1))[i], h->flags).count;
 }
 
 static void set_counter(int fd, const char *line)
@@ -369,12 +422,18 @@ int main(int argc, char **argv)
             add_block(copy);
         } else if (strcmp(word, "edge") == 0) {
             add_edge(copy);
+        } else if (strcmp(word, "context") == 0) {
+            add_context(copy);
+        } else if (strcmp(word, "piece") == 0) {
+            add_piece(copy);
+        } else if (strcmp(word, "account") == 0) {
+            add_account(copy);
+        } else if (strcmp(word, "insns") == 0) {
+            last_block()->insns = next_number(copy) & 0x7ff;
         } else if (strcmp(word, "sum") == 0) {
             add_sum();
         } else if (strcmp(word, "plt") == 0) {
-            uint32_t at = block_at[blocks - 1] * 8;
-
-            ((struct spool_block *)(base + SPOOL_BLOCKS_OFF + at))->flags |= SPOOL_B_PLT;
+            last_block()->flags |= SPOOL_B_PLT;
         } else if (strcmp(word, "counter") == 0) {
             set_counter(fd, copy);
         } else if (strcmp(word, "partial") == 0) {
@@ -400,6 +459,8 @@ int main(int argc, char **argv)
             h->pid = (int32_t)next_number(copy);
         } else if (strcmp(word, "flags") == 0) {
             h->flags |= next_number(copy);
+        } else if (strcmp(word, "version") == 0) {
+            h->version = (uint32_t)next_number(copy);
         } else if (strcmp(word, "damage") == 0) {
             h->blocks_used += 16;
         } else if (strcmp(word, "say") == 0) {
