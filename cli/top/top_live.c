@@ -144,13 +144,22 @@ static int write_profile(char *err, size_t size)
     return rc;
 }
 
+// A folder that is not needed stays nowhere.
+_Noreturn static void no_child(const char *call)
+{
+    int err = errno;
+
+    rmdir(live.folder);
+    die(UTIL_USAGE, "%s: %s", call, strerror(err));
+}
+
 static void start_child(void)
 {
     char err[1024] = "";
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        die(UTIL_USAGE, "pipe: %s", strerror(errno));
+        no_child("pipe");
     live.child = fork();
     if (live.child == 0) {
         // The terminal is the parent's.
@@ -166,7 +175,7 @@ static void start_child(void)
     close(ends[1]);
     live.errors = ends[0];
     if (live.child < 0)
-        die(UTIL_USAGE, "fork: %s", strerror(errno));
+        no_child("fork");
 }
 
 // The profile, when the child is done and has made one; else NULL. Sets *err to what it says, to be

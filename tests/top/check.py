@@ -157,6 +157,8 @@ def made_screens():
           "1 30 0\nfn=n::m::b()\n9 10 0\ncfn=n::a<std::vector<int> >(int)\ncalls=1 1\n9 20 0\nfn=main\n20 1 0\n"
           "cfn=n::a<std::vector<int> >(int)\ncalls=1 1\n20 15 0\n")
     screens("cycle", ["cycle.out"], ["r", "r", "g", "g", "g", "g", "\r", DOWN + "\r", "g", "\r"])
+    # The third of three rows is selected; taken apart there is no cycle, and one row that says so.
+    screens("cycle-last", ["cycle.out"], ["ggggg", "\r" + END, "r"])
     # What would move the cursor, ring, or turn the direction; bad UTF-8; wide characters; nothing but blanks.
     write("hostile.out", head + "fl=a\033[2Jb.c\nfn=\033]0;title\a\033[31mred\n1 9 0\nfn=\u202eturned\u2066\n2 8 0\n"
           "fn=bad\udcff\udcc3bytes\n3 7 0\nfn=\u6f22\u5b57" + "\u6f22" * 60 + "\n4 6 0\nfn=" + "x" * 300 + "\n5 5 0\n")
@@ -770,6 +772,25 @@ def live():
             faults.append("%s: %s" % (argv, t.bytes))
         t.close()
     test("live: what is no running program", faults)
+    faults = []
+    p = begin("nowhere.out", "no")
+    end = time.monotonic() + 60
+    while not os.path.exists("quern.spool.%d" % p.pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    t = start("--live", str(p.pid), columns=400, env={"TMPDIR": os.path.join(folder, "nowhere")})
+    said = re.escape("quern: %s/nowhere/quern-top." % folder) + r"\S{6}: No such file or directory"
+    if os.waitstatus_to_exitcode(t.finish()) != 2 or not re.fullmatch(said, t.text().strip()):
+        faults.append(t.bytes)
+    t.close()
+    # Of five descriptors three are the terminal's and one the spool's: the pipe has two ends.
+    t = start("--live", "quern.spool.%d" % p.pid, columns=200, env={"TMPDIR": folder}, descriptors=5)
+    if os.waitstatus_to_exitcode(t.finish()) != 2 or t.text().strip() != "quern: pipe: Too many open files":
+        faults.append(t.bytes)
+    t.close()
+    if [name for name in os.listdir(folder) if name.startswith("quern-top.")]:
+        faults.append("left behind: %s" % os.listdir(folder))
+    p.communicate(b"xxx")
+    test("live: no folder for the profile, no descriptor for the child", faults)
 
 
 def press_at_random(t, chance, pause, faults):

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import resource
 import select
 import signal
 import struct
@@ -50,7 +51,8 @@ class Stream(pyte.ByteStream):
 class Terminal:
     """Starts the program; `screen` is what stands on the terminal now."""
 
-    def __init__(self, argv, rows=24, columns=80, env=None, stdin=None, stdout=None):
+    def __init__(self, argv, rows=24, columns=80, env=None, stdin=None, stdout=None,
+                 descriptors=None):
         self.main, self.side = pty.openpty()
         self.before = termios.tcgetattr(self.side)
         self.screen = Screen(columns, rows)
@@ -69,6 +71,8 @@ class Terminal:
             os.dup2(self.side if stdout is None else stdout, 1)
             os.dup2(self.side, 2)
             os.closerange(3, 100)
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
             try:
                 os.execve(argv[0], argv, {k: v for k, v in full.items() if v is not None})
             finally:
