@@ -93,6 +93,8 @@ CLI_TESTED := $(addprefix cli/,base/text.c base/util.c files/digest.c files/name
 
 $(CLI_TESTS): $(BUILD)/%: $(BUILD)/obj/asan/%.o $(call asan_objs,$(CLI_TESTED))
 	$(call link_asan,-lcmocka -lm)
+# Without trust.c and libquern, which the test has of its own.
+$(BUILD)/tests/unit/cli/files/test_source: $(call asan_objs,cli/files/source.c cli/files/align.c)
 # Without run_machine.c: processors are data there.
 $(filter $(BUILD)/tests/unit/cli/run/%,$(CLI_TESTS)): $(call asan_objs,$(addprefix cli/run/,run_cache.c run_cpu.c))
 

@@ -250,6 +250,38 @@ quern: quern.spool.x: not a spool of quern"
     same "$messages" "quern: quern.spool.PID.3: not a spool of quern"
 }
 
+# With --replay a process that simulates outlives the program; recover waits for it, and reads the spool
+# again then.
+@test "a spool that is overwritten while its replay is waited for" {
+    [ "$(cat /proc/$$/wchan)" != 0 ] || skip "needs /proc/PID/wchan"
+    killed_run 4
+    spool=$(ls | grep '^quern.spool')
+    printf '%s\n' '#include <stddef.h>' '#include <stdio.h>' '#include "share/spool.h"' \
+        'int main(void) { printf("%zu", offsetof(struct spool_header, replayer)); }' > offset.c
+    gcc -I"$ROOT" -o offset offset.c
+    sleep 60 8< "$spool" &
+    replayer=$!
+    python3 -c 'import struct, sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(int(sys.argv[2]))
+    f.write(struct.pack("<I", int(sys.argv[3])))' "$spool" "$(./offset)" $replayer
+    "$QUERN" recover "$spool" > stdout 2> stderr &
+    recover=$!
+    # It has read the spool, and sleeps between two looks.
+    until grep -q '^S' <(sed 's/.*) //' /proc/$recover/stat) && grep -q nanosleep /proc/$recover/wchan; do
+        kill -0 $recover || { cat stderr; return 1; }
+        sleep 0.01
+    done
+    printf 'no spool' | dd of="$spool" conv=notrunc status=none
+    kill $replayer
+    status=0
+    wait $recover || status=$?
+    [ "$status" = 2 ]
+    same "$(< stderr)" "quern: $spool: not a spool of quern"
+    same "$(< stdout)" ""
+    [ -e "$spool" ] && [ ! -e cachegrind.out.${spool##*.} ]
+}
+
 @test "a spool that is being finished, and one that vanishes" {
     command -v flock > /dev/null || skip "needs flock"
     killed_run 4
@@ -293,6 +325,37 @@ END
     quern recover quern.spool.4194304
     [ "$status" = 2 ]
     same "$messages" "quern: quern.spool.PID: No such file or directory"
+}
+
+@test "what blocks have counted in contexts, and one that runs out of the spool, sanitized" {
+    export ASAN_OPTIONS=detect_leaks=0:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
+    make_prog
+    # Context 1 is f, the second time that it is open. In it the block has 5 of its account, and 21 of its
+    # own counter, for counter 1 says that this counts for context 1; without a context it has 7.
+    printf '%s\n' 'map 0x401000 0x402000 0x1000 @ 0' 'block 0x401000 0 1 1' 'context 0x401000 2 0' 'piece 0' \
+        'account 0 1' 'account 0 0' 'counter 0 21' 'counter 1 1' 'counter 2 5' 'counter 3 7' > counted
+    # Room for two instructions; of four the last two would be behind the end.
+    printf '%s\n' 'block 0x401000 0 1 1' 'insns 4' 'account 1 1' 'piece 1' > damaged
+    for more in /dev/null damaged; do
+        cat counted $more - <<< 'end killed' > script
+        quern run -q --cache-sim=no --calls=yes --separate-callers=2 ./prog
+        [ "$status" = 137 ]
+        status=0
+        "$BUILD/tests/quern-asan" recover -q -o out 2> stderr || status=$?
+        [ "$status" = 0 ] || { sed 's/^/# /' stderr; return 1; }
+        same "$(sed -n '/^fn=/,$p' out)" "fn=(1) f
+4 7
++1 7
+
+fn=(2) f'2
+-1 26
++1 26
+
+totals: 66"
+        said=
+        [ "$more" = /dev/null ] || said="quern: quern.spool.PID: 1 damaged records are not in the profile"
+        same "$(sed -E 's/(spool)\.[0-9]+/\1.PID/' stderr)" "$said"
+    done
 }
 
 @test "spools one after the other, each with a library that is lost" {

@@ -113,6 +113,18 @@ Event sort order: Dr
  150  2  PROGRAM TOTALS"* ]]
 }
 
+@test "a column is as wide as its largest number, in whichever row that is" {
+    # In f, where Ir is absent, and line 3: 1,000,000 of Dr. In all: 1,000,000 - 999,999 = 1.
+    printf '%s\n' 'events: Ir Dr' 'fl=x.c' 'fn=f' '3 . 1000000' 'fn=g' '4 5 -999999' 'summary: 5 1' > p
+    quern annotate --show-percs=no --threshold=0 p
+    [ "$status" = 0 ]
+    same "$(grep -E 'PROGRAM|x.c:|three|four' <<< "$output")" " 5  1  PROGRAM TOTALS
+ 5  -999,999  x.c:g
+ . 1,000,000  x.c:f
+ . 1,000,000  three
+ 5  -999,999  four"
+}
+
 @test "--context=0: only lines with counts, and where the gaps are" {
     printf 'events: Ir\nfl=x.c\nfn=f\n2 5\n5 6\nsummary: 11\n' > p
     quern annotate --context=0 --show-percs=no p

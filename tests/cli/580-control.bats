@@ -46,6 +46,25 @@ END
     finish_prog
 }
 
+@test "each column is as wide as its largest number" {
+    # f has two instructions: 400,000 executions are longer than the name of the event, 3 are not.
+    start_prog << 'END'
+map 0x401000 0x402000 0x1000 @ 0
+block 0x401000 0 1 1
+counter 0 400000
+counter 0 3 1
+END
+    quern control -w . -e
+    [ "$status" = 0 ]
+    same "$(sed 's/ $//' <<< "$output")" "PID $pid: ./prog
+
+  Totals:     Ir
+   Th 1  800,000
+   Th 2        6"
+    same "$messages" ""
+    finish_prog
+}
+
 @test "counters that cannot be read" {
     start_prog << 'END'
 map 0x401000 0x402000 0x1000 @ 0

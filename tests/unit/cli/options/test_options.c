@@ -435,6 +435,30 @@ static void test_of_another(void **state)
     free(text);
 }
 
+// A letter that is an option without a value and with one: --asm is such a name. What is attached to
+// it can only be the value of the one that takes one.
+static void test_attached(void **state)
+{
+    static const struct option twice[] = {
+        { "-I", NULL, "a switch", OPTION_SET, FIELD(set) },
+        { "-I", " DIR", "a list, attached", OPTION_LIST, OPTION_ATTACHED, FIELD(dirs) },
+    };
+    static const struct options set = { .usage = "FILE", .about = "", .row = twice, .rows = 2 };
+    char words[][8] = { "command", "-Idir", "-I", "file" };
+    char *argv[] = { words[0], words[1], words[2], words[3], NULL };
+    struct target to = { 0 };
+    char **operand;
+
+    (void)state;
+    operand = options_read(&set, "command", &to, 4, argv);
+    assert_string_equal(operand[0], "file");
+    assert_null(operand[1]);
+    assert_int_equal(to.dirs.count, 1);
+    assert_string_equal(to.dirs.item[0], "dir");
+    assert_true(to.set);
+    free(to.dirs.item);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_values),   cmocka_unit_test(test_missing),
         cmocka_unit_test(test_unknown),  cmocka_unit_test(test_help),
         cmocka_unit_test(test_man),      cmocka_unit_test(test_of_another),
+        cmocka_unit_test(test_attached),
     };
 
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
