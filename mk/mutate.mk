@@ -22,7 +22,7 @@ MUTATE_BATS := $(sort $(wildcard tests/cli/*.bats))
 MUTATE_CLI = $(QUERN_PROGRAMS) $(CLI_LINKS:%=$(BUILD)/bin/%) $(CLI_COMPLETE) \
              $(BUILD)/libexec/quern/quern-engine $(BUILD)/tests/cli_engine
 # What some files of bats need besides; to build it for all of them would double each fault's time.
-$(foreach n,130-recover 150-whole 410-diff 490-sanitized,\
+$(foreach n,130-recover 133-damaged 150-whole 410-diff 490-sanitized 580-control,\
     $(eval MUTATE_CLI_tests/cli/$(n).bats = $(BUILD)/tests/quern-asan))
 # What is the tests of some commands alone: a real engine, a browser, a terminal. The suites know
 # which lines of the host's program they execute.

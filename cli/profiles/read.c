@@ -129,8 +129,9 @@ struct quern_profile *read_difference(struct quern_profile *new_, const char *ne
     if (!p)
         remark_die(&err);
     quern_profile_clear_desc(p);
-    quern_profile_add_desc(p, "Files compared", files);
-    quern_profile_set_cmd(p, cmd);
+    if (quern_profile_add_desc(p, "Files compared", files) != 0 ||
+        quern_profile_set_cmd(p, cmd) != 0)
+        die(UTIL_USAGE, "out of memory");
     free(cmd);
     free(files);
     return p;

@@ -196,6 +196,13 @@ void stat_print_json(FILE *f, const void *tally)
 
 // ---- The totals as a profile ----
 
+// Of building a profile nothing else goes wrong.
+static void must(int rc)
+{
+    if (rc != 0)
+        die(UTIL_USAGE, "out of memory");
+}
+
 static void add_descs(struct quern_profile *p, const char *desc)
 {
     while (desc && *desc) {
@@ -205,7 +212,7 @@ static void add_descs(struct quern_profile *p, const char *desc)
 
         if (colon) {
             *colon = '\0';
-            quern_profile_add_desc(p, line, colon[1] == ' ' ? colon + 2 : colon + 1);
+            must(quern_profile_add_desc(p, line, colon[1] == ' ' ? colon + 2 : colon + 1));
         }
         free(line);
         desc += n + (desc[n] != '\0');
@@ -232,13 +239,12 @@ void stat_save(const struct tally *s)
         names[n] = finish_event_names[e];
         counts[n++] = s->event[e].least;
     }
-    quern_profile_set_events(p, names, n);
-    quern_profile_set_cmd(p, cmd ? cmd : "");
+    must(quern_profile_set_events(p, names, n));
+    must(quern_profile_set_cmd(p, cmd ? cmd : ""));
     add_descs(p, spool_file_text(spool, spool->h->s_desc));
     at.func = quern_profile_func(p, QUERN_NONE, quern_profile_string(p, "???", -1),
                                  quern_profile_string(p, "(total)", -1));
-    if (quern_profile_add_cost(p, &at, counts, n) != 0)
-        die(UTIL_USAGE, "out of memory");
+    must(quern_profile_add_cost(p, &at, counts, n));
     if (quern_profile_write(p, s->save, &wo, &err) < 0)
         remark_die(&err);
     quern_profile_free(p);

@@ -7,6 +7,7 @@
 //     QUERN_INJECT=read:short        one byte each; read:eintr: EINTR before each
 //     QUERN_INJECT_COUNT=FILE        at the end: `kind calls` a line, and if the fault occurred
 //     QUERN_INJECT_IN=finish         only in a process whose first argument is this
+//     QUERN_INJECT_ALONE=1           not in children that it forks
 #include "tests/faults/inject.h"
 
 #include <dirent.h>
@@ -35,6 +36,8 @@ static struct {
     enum inject_mode mode;
     bool transfers[INJECT_COUNT]; // which of read and write `mode` is about
 } plan;
+
+static pid_t alone; // the only process whose calls fail; 0: all do
 
 void inject_begin(enum inject_kind kind, long n, int error, bool on)
 {
@@ -67,6 +70,8 @@ void inject_end(void)
 // Whether this call fails; errno is set then.
 static bool fails(enum inject_kind kind)
 {
+    if (alone && alone != getpid())
+        return false;
     long n = __atomic_add_fetch(&inject.calls[kind], 1, __ATOMIC_RELAXED);
 
     if (!plan.at || kind != plan.kind || !(n == plan.at || (plan.on && n > plan.at)))
@@ -348,6 +353,7 @@ __attribute__((constructor)) static void begin(int argc, char **argv)
     chosen = !in || (argc > 1 && strcmp(argv[1], in) == 0);
     if (!chosen)
         return;
+    alone = getenv("QUERN_INJECT_ALONE") ? getpid() : 0;
     if (what)
         take(what);
     if (getenv("QUERN_INJECT_COUNT"))
