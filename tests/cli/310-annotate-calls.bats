@@ -125,6 +125,23 @@ more"
     same "$messages" ""
 }
 
+@test "--asm: more functions than descriptors" {
+    {
+        printf '%s\n' '.text' '.globl _start' '_start:'
+        for i in {1..60}; do printf 'f%d: nop\n' "$i"; done
+    } > a.S
+    gcc -nostdlib -static -no-pie -Wl,-Ttext=0x401000 -o a a.S
+    {
+        printf '%s\n' 'version: 1' 'positions: instr line' 'events: Ir' "ob=$PWD/a" 'fl=a.S'
+        for i in {1..60}; do printf 'fn=f%d\n0x%x %d 1\n' "$i" $((0x401000 + i - 1)) "$((i + 3))"; done
+    } > p
+    ulimit -n 40
+    quern annotate --asm --auto=no --show-percs=no --context=0 --threshold=100 p
+    [ "$status" = 0 ]
+    same "$messages" ""
+    same "$(grep -c ':  nop  \[line ' <<< "$output") $(grep -c 'addresses only' <<< "$output")" "60 0"
+}
+
 # Nops of one byte from 0x401000, a mov of five at 0x401014, f at 0x401020. Counts of one address are
 # summed, calls from it told apart; two instructions are shown around each that has counts, dots where
 # more are left out; 0x401015 is within an instruction. Columns are as wide as each function needs.

@@ -142,6 +142,12 @@ END
     printf '%s\n' 'version: 1' 'events: Ir' 'fl=a' 'fn=f<int, "x">' '1 3' > p
     quern convert --to=csv p
     [[ "$output" == *',a,"f<int, ""x"">",a,1,3'* ]]
+    # Named is no column as long as it is neither counted nor computed; Sum is 3 + 2 * 4.
+    printf '%s\n' 'version: 1' 'event: Named : with a name alone' 'event: Sum = Ir + 2 Dr' 'events: Ir Dr' \
+        'fl=a' 'fn=f' '1 3 4' > p
+    quern convert --to=csv p
+    same "$(printf '%s' "$output" | tr -d '\r')" "object,function_file,function,file,line,Ir,Dr,Sum
+,a,f,a,1,3,4,11"
 }
 
 @test "folded: sums are exact, and it says that stacks are estimated" {

@@ -475,6 +475,29 @@ def colours():
     test("256, 8 and no colours, NO_COLOR: the same text", faults)
 
 
+def heat():
+    """Of the dearest line, 60, the fourth level: 25 is in the third, sqrt(25 / 60) = 0.65."""
+    os.chdir(os.path.join(FOLDER, "made"))
+    faults = []
+    # What the first digit of 25 and of 60 stands in: colour, whether bold, background.
+    for term, warm, hot in (("xterm-256color", ("000000", False, "ffaf00"), ("000000", False, "ff8700")),
+                            ("xterm", ("brown", False, "default"), ("brown", True, "default")),
+                            ("vt100", ("default", False, "default"), ("default", True, "default"))):
+        t = start("-I", "new", "new.out", env={"TERM": term})
+        ready(t)
+        t.press("3")
+        t.wait(lambda text: "void g(void)" in text and "3/11" in text)
+        t.press(UP)  # what is selected has no colour
+        t.wait(lambda text: "2/11" in text)
+        for words, wanted in (("g();", warm), ("x();", hot)):
+            y = next((y for y, line in enumerate(t.screen.display) if words in line), 0)
+            c = t.screen.buffer[y][3]
+            if (c.fg, c.bold, c.bg) != wanted:
+                faults.append("%s: %s: %s, not %s\n%s" % (term, words, c, wanted, t.text()))
+        leave(t, faults)
+    test("heat by colour, by yellow and bold, by bold alone", faults)
+
+
 def resizing():
     os.chdir(GOLDEN)
     faults = []
@@ -845,6 +868,7 @@ def main():
     refusals()
     bad_files()
     colours()
+    heat()
     resizing()
     signals()
     manual()

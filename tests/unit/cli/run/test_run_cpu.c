@@ -182,13 +182,31 @@ static void test_lacks(void **state)
                         "avx2; it has x86-64-v2\n");
 }
 
+// The model's caches are simulated, but for those that are given: an Opteron's last one is its L2 of
+// 1 MiB, a Haswell's its L3.
+static void test_caches(void **state)
+{
+    struct run_cpu opteron = shown(&vermeer, "x86-64"), haswell = shown(&vermeer, "x86-64-v3");
+    struct run_caches two = { .ll_level = 7 }, three = { .ll_level = 7 },
+                      given = { .ll = { .g = { 65536, 4, 64 }, .given = true }, .ll_level = 7 };
+
+    (void)state;
+    run_cpu_caches(&opteron, &two);
+    assert_int_equal(two.ll_level, 2);
+    assert_int_equal(two.ll.g.size, 1048576);
+    run_cpu_caches(&haswell, &three);
+    assert_int_equal(three.ll_level, 3);
+    run_cpu_caches(&haswell, &given);
+    assert_int_equal(given.ll_level, 7);
+    assert_int_equal(given.ll.g.size, 65536);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_on_all),
-        cmocka_unit_test(test_vendor),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_lacks),
+        cmocka_unit_test(test_same_on_all), cmocka_unit_test(test_vendor),
+        cmocka_unit_test(test_states),      cmocka_unit_test(test_lacks),
+        cmocka_unit_test(test_caches),
     };
 
     return cmocka_run_group_tests_name("run_cpu", tests, NULL, NULL);
