@@ -11,9 +11,9 @@
 //     plt                                the last block is of a linkage table
 //     counter INDEX VALUE [THREAD]       counted over the whole spool, as the blocks take them
 //     edge KIND SITE TARGET              of --calls=yes, both in map 0; it takes its counters
-//     context FUNCTION TO FROM           with contexts: the next number's function, and its caller's
-//     piece BLOCK                        BLOCK (as below) counts for the context in the next counter
-//     account BLOCK CONTEXT              what it has counted in this one: as many counters as it has
+//     context FUNCTION TO FROM           the next one: its function, which call, its caller
+//     piece BLOCK                        its own counters are of the context in a new one
+//     account BLOCK CONTEXT              its counters in this context, which are new ones
 //     insns N                            the last block says that it has so many instructions
 //     partial BLOCK INSN COUNT           BLOCK counts the block lines from 0
 //     stat NAME VALUE                    translated insns ns dispatch iblmiss links

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Which line of an old source is which of the new one, and that there is no memory for that. The
-// table of lines is libquern's (quern_profile_string()): here it is one that ends when it is told to.
+// table of lines is libquern's, quern_profile_string(): here one that ends when it is told to.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -435,8 +435,8 @@ static void test_of_another(void **state)
     free(text);
 }
 
-// A letter that is an option without a value and with one: --asm is such a name. What is attached to
-// it can only be the value of the one that takes one.
+// A letter that is an option without a value and with one, as --asm is. What is attached to it can
+// only be the value of the one that takes one.
 static void test_attached(void **state)
 {
     static const struct option twice[] = {

@@ -182,8 +182,8 @@ static void test_lacks(void **state)
                         "avx2; it has x86-64-v2\n");
 }
 
-// The model's caches are simulated, but for those that are given: an Opteron's last one is its L2 of
-// 1 MiB, a Haswell's its L3.
+// The model's caches are simulated, but for those that are given: an Opteron's last one is its L2
+// of 1 MiB, a Haswell's its L3.
 static void test_caches(void **state)
 {
     struct run_cpu opteron = shown(&vermeer, "x86-64"), haswell = shown(&vermeer, "x86-64-v3");
