@@ -26,6 +26,7 @@
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
 
 enum { FIRST = 16, SLOTS = 3, COUNTERS = 4096, ROOM = 0x100000 };
@@ -38,13 +39,13 @@ u64 spooler_maps_named;
 
 static struct spool_edge record[8192];
 static u32 counters_used;
-static u32 module;                // the map that all functions are in
-static void (*in_append)(void);   // done once while a record is made
-static u64 reached[SLOTS + 1];    // bytes of open calls that were asked for; the last: what was left
-static u64 words[16][2];          // the client's memory: address and what is there
-static const char *rules_text;    // without the last NUL
-static int locked;                // how often the translation lock is held
-static u32 asked;                 // for functions
+static u32 module;              // the map that all functions are in
+static void (*in_append)(void); // done once while a record is made
+static u64 reached[SLOTS + 1];  // bytes of open calls that were asked for; the last: what was left
+static u64 words[16][2];        // the client's memory: address and what is there
+static const char *rules_text;  // without the last NUL
+static int locked;              // how often the translation lock is held
+static u32 asked;               // for functions
 
 #define CODE(letter) ((u64)((letter) - 'A' + 1) * 0x1000)
 #define PLT          CODE('P')
@@ -239,7 +240,9 @@ static void options(u64 flags)
 static const u8 *told(u64 site, u32 len, u32 plt, const void *cell)
 {
     static _Alignas(4) u8 text[2 + DESC_AT + 24];
-    const u32 d[] = { (u32)site, (u32)(site >> 32), len, plt, (u32)(u64)cell, (u32)((u64)cell >> 32) };
+    const u32 d[] = {
+        (u32)site, (u32)(site >> 32), len, plt, (u32)(u64)cell, (u32)((u64)cell >> 32)
+    };
 
     memcpy(text + 2 + DESC_AT, d, sizeof(d));
     return text + 2;

@@ -113,12 +113,16 @@ static void test_thread(void **state)
     calls_thread_end(t);
     assert_int_equal(t->counters[frames.top], 0);
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('A')), 1, 5, BCM, 2);
+    own[0].bridges = 1;
     calls_thread_end(t); // there is nothing open
+    assert_int_equal(own[0].bridges, 0);
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('A')), 1, 5, BCM, 2);
     // Counting begins in a linkage table: nobody has called its entry.
     t = new_thread(0, 'P');
     t->pc += 0x20;
+    own[0].bridges = 1; // of the slot's last thread
     calls_thread_start(t);
+    assert_int_equal(own[0].bridges, 0);
     assert_int_equal(frames_top(t)->plt, 0);
     assert_true(frames_edge(frames_top(t))->plt == (0x20000000 | (PLT + 0x20)));
     // Without a call graph there are no frames.
@@ -198,6 +202,19 @@ static void test_left(void **state)
     returns(t, 0xff000, CODE('A') + 0x10);
     assert_string_equal(open_calls(t), "A");
     expect(t, called('A', 'D'), 1, 7);
+    // B returns to E, which has pushed where and jumped there: a return like any other.
+    t->regs[R_RSP] = 0xff000;
+    t->pc = CODE('B');
+    words[0][0] = 0xff000;
+    words[0][1] = CODE('E') + 0x10;
+    calls_called(t, CODE('A') + 0x42);
+    calls(t, 'C', 0xfe000);
+    returns(t, 0xff000, CODE('E') + 0x10);
+    assert_string_equal(open_calls(t), "A");
+    calls_called(t, CODE('A') + 0x42);
+    t->regs[R_RSP] = 0xff008;
+    calls_returned(t, CODE('E') + 0x10);
+    assert_string_equal(open_calls(t), "A");
     // Without a call graph nothing of it.
     calls(t, 'B', 0xff000);
     tb_config.calls = false;
@@ -565,7 +582,7 @@ static void test_signal_return(void **state)
     words[1][1] = CODE('B') + 0x61;
     calls_signal_return(t);
     assert_string_equal(open_calls(t), "ABS");
-    assert_true(frames_top(t)->sp == 0xfe000 &&
+    assert_true(frames_top(t)->sp == 0xfe000 && frames_top(t)->plt == 0 &&
                 frames_top(t)->key == 0xfe000 + CODE('B') + 0x61);
     works(t, 2);
     // in the middle of the function that is on top, or at its own return address: none
@@ -648,6 +665,21 @@ static void test_borrow(void **state)
     works(t, 2);
     returns(t, 0xfe000, CODE('B') + 0x10);
     expect(t, called('B', 'C'), 1, 3);
+
+    begin(); // what it had jumped to
+    calls(t, 'B', 0xff000);
+    jumps(t, CODE('D'), 0xff000);
+    calls_borrow_begin(t, &save);
+    returns(t, 0xff000, CODE('A') + 0x10);
+    calls_borrow_end(t, &save);
+    assert_string_equal(open_calls(t), "ABD");
+    assert_true(frames_top(t)->plt == SPOOL_FRAME_JUMP);
+    tb_config.calls = false;
+    save.top = 0;
+    calls_borrow_begin(t, &save);
+    calls_borrow_end(t, &save);
+    tb_config.calls = true;
+    assert_true(save.top == 0 && t->counters[frames.top] == frames_base(0) + 2 * frames.frame);
 }
 
 // With replays what is done to frames is recorded in its order.
@@ -884,6 +916,7 @@ static void test_fork(void **state)
     works(other, 3);
     gone = new_thread(1, 'E');
     calls_thread_start(gone);
+    own[2].bridges = own[0].bridges = 1;
     e = edge(SPOOL_EDGE_ROOT, 0, CODE('E'));
     tb_config.calls = false;
     calls_fork_child(t);
@@ -891,6 +924,7 @@ static void test_fork(void **state)
     tb_config.calls = true;
     calls_fork_child(t);
     assert_int_equal(other->counters[frames.top], 0);
+    assert_true(own[2].bridges == 0 && own[0].bridges == 1);
     expect(other, e, 1, 3);
     expect(gone, e, 1, 0);
     assert_true(gone->counters[frames.top] == frames_base(1));
@@ -1042,19 +1076,30 @@ static void test_stacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_room),      cmocka_unit_test(test_thread),
-        cmocka_unit_test(test_calls),     cmocka_unit_test(test_left),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_thread),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_left),
         cmocka_unit_test(test_returns_elsewhere),
-        cmocka_unit_test(test_jumps),     cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_full),      cmocka_unit_test(test_table),
-        cmocka_unit_test(test_lazy),      cmocka_unit_test(test_signals),
+        cmocka_unit_test(test_jumps),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_signals),
         cmocka_unit_test(test_signal_return),
-        cmocka_unit_test(test_borrow),    cmocka_unit_test(test_late),
-        cmocka_unit_test(test_counters),  cmocka_unit_test(test_corrected),
-        cmocka_unit_test(test_syscalls),  cmocka_unit_test(test_forgotten),
-        cmocka_unit_test(test_within),    cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_zero),      cmocka_unit_test(test_zero_late),
-        cmocka_unit_test(test_stack),     cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_borrow),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_corrected),
+        cmocka_unit_test(test_syscalls),
+        cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_zero),
+        cmocka_unit_test(test_zero_late),
+        cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_stacks),
     };
 
     return cmocka_run_group_tests_name("engine calls", tests, map_all, NULL);
