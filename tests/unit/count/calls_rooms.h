@@ -44,6 +44,8 @@ static void (*in_append)(void); // done once while a record is made
 static u64 reached[SLOTS + 1];  // bytes of open calls that were asked for; the last: what was left
 static u64 words[16][2];        // the client's memory: address and what is there
 static const char *rules_text;  // without the last NUL
+static long no_room;            // an error
+static u32 pieces;              // of the heap
 static int locked;              // how often the translation lock is held
 static u32 asked;               // for functions
 
@@ -83,7 +85,8 @@ struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n)
 
 bool spooler_slot_in_use(u32 slot)
 {
-    return slot < SLOTS && slot != 1; // a thread that is no more
+    assert_true(slot < header.threads_used);
+    return slot != 1; // a thread that is no more
 }
 
 long spooler_stack_reach(u32 slot, u64 bytes)
@@ -92,7 +95,7 @@ long spooler_stack_reach(u32 slot, u64 bytes)
 
     if (bytes > *at)
         *at = bytes;
-    return 0;
+    return no_room;
 }
 
 static struct {
@@ -120,16 +123,24 @@ void *heap_pages(u64 bytes)
     return calloc(1, bytes);
 }
 
+// Before each piece stands its size.
 void *heap_alloc(u64 bytes)
 {
-    return calloc(1, bytes);
+    u64 *p = calloc(1, bytes + 64);
+
+    assert_non_null(p);
+    *p = bytes;
+    pieces++;
+    return p + 8;
 }
 
 void heap_free(void *p, u64 bytes)
 {
-    if (p && bytes)
-        ((volatile u8 *)p)[bytes - 1] = 0;
-    free(p);
+    if (!p)
+        return;
+    assert_int_equal(((u64 *)p)[-8], bytes);
+    pieces--;
+    free((u64 *)p - 8);
 }
 
 void tcache_lock(void)
@@ -230,6 +241,7 @@ static void options(u64 flags)
     header.threads_used = SLOTS;
     counters_used = FIRST;
     module = 3;
+    no_room = 0;
     memset(reached, 0, sizeof(reached));
     memset(words, 0, sizeof(words));
 }

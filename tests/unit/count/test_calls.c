@@ -2,6 +2,8 @@
 // engine/count/calls.c, with frames.c, edges.c and stacks.c as they are: what is taken for a call,
 // which calls are open then, and what each has cost. Of calls that are open the functions are told,
 // the first one first. A function that is called returns to 0x10 behind the caller's beginning.
+#include <unistd.h>
+
 #include "tests/unit/count/calls_rooms.h"
 
 // Five events: Ir, Bc and Bi, which blocks add to, Bcm and Bim, which are found later.
@@ -360,6 +362,41 @@ static void test_full(void **state)
     assert_false(calls_full(t, base, &frame));
 }
 
+// What the engine says when it dies of it, in a child.
+static const char *dies(long error)
+{
+    static char text[256];
+    u64 frame = frames_base(0) + frames.frame;
+    int fds[2], status;
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    if (!pid) {
+        dup2(fds[1], 2);
+        no_room = error;
+        calls_full(t, frames_base(0), &frame);
+        _exit(0);
+    }
+    close(fds[1]);
+    n = read(fds[0], text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(fds[0]);
+    assert_int_equal(sys_call4(SYS_wait4, (u64)pid, (u64)&status, 0, 0), pid);
+    assert_int_equal(status, ENGINE_DIE_STATUS << 8);
+    return strstr(text, "== ") ? strstr(text, "== ") + 3 : text;
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    begin();
+    assert_string_equal(dies(-28), // ENOSPC
+                        "more than 16777216 calls are open in one thread (docs/limits.md)\n");
+    assert_string_equal(dies(-12), "no memory for the calls that are open: error 12\n");
+}
+
 // The client leaves the linkage table from `at`, for target, with its stack pointer at sp.
 static struct spool_edge *entry;
 
@@ -528,6 +565,7 @@ static void test_signals(void **state)
     f = frames_below(frames_top(t));
     assert_true(f->sp == 0xfe008 && (f->key & SPOOL_FRAME_SIGNAL));
     assert_true(frames_top(t)->key == 0xfe000 + CODE('R') + 0x10 && frames_top(t)->sp == 0xfe000);
+    assert_int_equal(frames_top(t)->plt, 0);
     works(t, 7);
     misses(t, 2);
     signal_comes(0xfd000, 'I'); // and another one within
@@ -549,6 +587,7 @@ static void test_signals(void **state)
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('H')), 1, 7, BCM, 2);
     assert_int_equal(frames_totals(t)[0], 5);
     assert_int_equal(frames_totals(t)[BCM], 1);
+    assert_int_equal(t->counters[frames.late], 0); // which is behind them
     // the restorer's: 20 of the inner one, 7 and 2 of the outer one, which the inner is not part of
     expect_all(t, edge(SPOOL_EDGE_ROOT, 0, CODE('R') + 0x10), 2, 29, BCM, 2);
 }
@@ -740,6 +779,35 @@ static void test_late(void **state)
     assert_int_equal(simulated, 1);
     assert_int_equal(told_n, 6);
     assert_int_equal(t->misses[first + 3], 3);
+}
+
+// What replays make of it: a call costs what their totals have grown by, and a signal's are again
+// what they were.
+static void test_replayed(void **state)
+{
+    const u32 frame = (u32)frames_base(0) + 2 * frames.frame;
+    u64 *totals;
+
+    (void)state;
+    options(FLAGS);
+    tb_config.defer = true;
+    calls_init();
+    t = new_thread(0, 'A');
+    t->misses = new_thread(2, 'A')->counters;
+    frames_thread_init(t);
+    assert_int_equal(frames_late_slot(t), 2);
+    totals = frames_late_totals(t);
+    for (u32 i = 0; i < 5; i++)
+        totals[i] = 10 + i;
+    frames_replay(t, FRAMES_ENTER, frame, 0);
+    for (u32 i = 0; i < 5; i++)
+        totals[i] += 100 * (i + 1);
+    frames_replay(t, FRAMES_LEAVE, frame, 200);
+    assert_true(t->misses[200] == 400 && t->misses[201] == 500 && t->misses[202] == 0);
+    assert_true(totals[BCM] == 413 && totals[4] == 514);
+    frames_replay(t, FRAMES_BACK, frame, 0);
+    assert_true(totals[BCM] == 13 && totals[4] == 14 && totals[2] == 312);
+    assert_true(((struct spool_frame *)(frames_base(2) + 2 * frames.frame))->before[BCM] == ~13ul);
 }
 
 // Each kind of counter adds to its event.
@@ -982,6 +1050,8 @@ static void zero_late(u32 slot)
     calls(t, 'B', 0xff000);
     kept = calls_keep(t->counters);
     assert_int_equal(kept.late, slot + 1);
+    assert_int_equal(reached[0], frames.frame); // more when a piece begins
+    assert_int_equal(reached[slot], frames.frame);
     for (u32 i = 0; i < 3; i++) {
         late = (struct spool_frame *)(frames_base(slot) + i * frames.frame);
         late->before[BCM] = 1;
@@ -1061,6 +1131,21 @@ static void test_stacks(void **state)
     returns(t, 0xff000, CODE('A') + 0x10);
     expect(t, called('A', 'S'), 0, 2);
     assert_int_equal(frames_totals(t)[0], 2);
+    // Back to where S is, and from there at once to D, above S: who called S goes on there.
+    begin();
+    calls(t, 'B', 0xff000);
+    calls(t, 'S', 0xfe000);
+    t->calls_sp = 0xfdff0;
+    t->client_sp = 0x90000;
+    t->ibl_target = CODE('C');
+    calls_jump(t, told(CODE('S') + 0x20, 0, 1, NULL));
+    assert_string_equal(open_calls(t), "C");
+    t->calls_sp = 0x8fff0;
+    t->client_sp = 0xfdff0;
+    calls_stack(t, told(0, 0, 0, NULL));
+    jumps(t, CODE('D'), 0xfe800);
+    assert_string_equal(open_calls(t), "ABD");
+    assert_non_null(edge(SPOOL_EDGE_JUMP, CODE('B') + 0xb, CODE('D')));
     // A call on another stack is the function's as anywhere.
     begin();
     calls(t, 'S', 0xff000);
@@ -1084,12 +1169,14 @@ int main(void)
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_lazy),
         cmocka_unit_test(test_signals),
         cmocka_unit_test(test_signal_return),
         cmocka_unit_test(test_borrow),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_replayed),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_corrected),
         cmocka_unit_test(test_syscalls),

@@ -161,10 +161,11 @@ static int begin(void **state)
 static void test_functions(void **state)
 {
     static const u64 at[] = { 0x1234, 0x1230, 0x51234, 0xffff };
+    static const u32 maps[] = { 1, 2, 3, 0x2003, 0x3000 }; // the lowest 13 bits stand in its word
 
     (void)state;
-    for (u32 maps = 1; maps < 4; maps++) {
-        header.maps_used = spooler_maps_named = maps;
+    for (u32 n = 0; n < sizeof(maps) / sizeof(*maps); n++) {
+        header.maps_used = spooler_maps_named = maps[n];
         asked = 0;
         for (u32 again = 0; again < 3; again++)
             for (u32 i = 0; i < sizeof(at) / sizeof(*at); i++)
@@ -237,6 +238,7 @@ static void test_accounts(void **state)
     contexts_block(77, 400, 2, &b);
     assert_int_equal(records, n + 1);
     assert_true(record[n].kind == SPOOL_EDGE_PIECE && record[n].target == 77);
+    assert_int_equal(contexts_function_at(0x123456789abc), 0x123456789000); // the lock is free
     contexts_settle(t, frame(1)); // B's first level: nothing was counted yet
     assert_int_equal(counters[record[n].to], 4);
     assert_int_equal(t->calls_context, 4);

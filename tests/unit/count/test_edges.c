@@ -255,11 +255,13 @@ static void test_at(void **state)
         assert_true(edges_at(i) == &record[4]);
 }
 
+// As edges are hashed now, with these numbers the first and the last place of a table are used.
 static struct spool_edge numbered(u32 i)
 {
-    return (struct spool_edge){ .site = 0x1000 + i / 2, .target = 0x2000 + i % 2, .to = i % 3 };
+    return (struct spool_edge){ .site = 0x1040 + i / 2, .target = 0x2000 + i % 2, .to = i % 3 };
 }
 
+// The first test, for the number of edges is of all tests.
 static void test_grows(void **state)
 {
     struct spool_edge e;
@@ -269,6 +271,7 @@ static void test_grows(void **state)
         e = numbered(i);
         assert_true(edges_record(&e, 1) == &record[i]);
     }
+    assert_int_equal(made, 1);
     for (u32 i = 0; i < 2048; i++) {
         e = numbered(i);
         assert_true(edges_record(&e, 1) == &record[i]);
@@ -352,12 +355,12 @@ static void test_locked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_grows, begin),
         cmocka_unit_test_setup(test_counters, begin),
         cmocka_unit_test_setup(test_same, begin),
         cmocka_unit_test_setup(test_of, begin),
         cmocka_unit_test_setup(test_functions, begin),
         cmocka_unit_test_setup(test_at, begin),
-        cmocka_unit_test_setup(test_grows, begin),
         cmocka_unit_test(test_locked),
     };
 

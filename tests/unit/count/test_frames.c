@@ -106,9 +106,8 @@ static void test_calls(void **state)
 static void test_hidden(void **state)
 {
     const struct spool_edge *s, *b, *v;
-    u32 context = top()->context;
+    u32 context = top()->context, n;
 
-    (void)state;
     works(t, 1);
     calls(t, 'S', 0xff000);
     s = edge_now();
@@ -120,6 +119,8 @@ static void test_hidden(void **state)
     calls_count(t, OWN, 3);
     calls(t, 'B', 0xfe000);
     expect_all(t, s, 1, 2, BCM, 3);
+    // for whoever finds it after SIGKILL: it has paid
+    assert_true(frames_below(frames_top(t))->before[0] == ~frames_totals(t)[0]);
     b = edge_now();
     assert_true(b->site == CODE('A') + 0xb && b->from == context && b->function == CODE('B'));
     assert_int_equal(top()->flags, 0);
@@ -139,6 +140,7 @@ static void test_hidden(void **state)
     assert_int_equal(t->calls_context, context);
     // The same way again is known.
     asked = 0;
+    n = pieces;
     calls(t, 'S', 0xff000);
     works(t, 1);
     calls(t, 'B', 0xfe000);
@@ -147,7 +149,19 @@ static void test_hidden(void **state)
     assert_string_equal(open_calls(t), "AS");
     calls_thread_end(t);
     expect_all(t, s, 2, 11, BCM, 8);
-    assert_int_equal(asked, 0);
+    assert_true(asked == 0 && pieces == n);
+    // Of the first slots a frame that would be another slot's first is none.
+    begin(state);
+    t->counters[frames.top] += SPOOL_STACK_SIZE - 3 * frames.frame;
+    frames_enter_root(t, CODE('A'), FRAMES_KEY_NONE, ~0ul);
+    calls(t, 'S', 0xff000);
+    calls(t, 'B', 0xfe000);
+    assert_true((u64)frames_top(t) == frames_base(0) + SPOOL_STACK_SIZE);
+    works(t, 4);
+    ends(0xfe000, 'S');
+    works(t, 1);
+    ends(0xff000, 'A');
+    expect(t, s, 1, 1);
     // Of a thread that begins in it there is no caller to pay.
     t = new_thread(0, 'S');
     calls_thread_start(t);
@@ -201,9 +215,15 @@ static void test_table(void **state)
 // Two levels of F are told apart, of others one; G and H are one function.
 static void test_levels(void **state)
 {
+    const struct function h = { .start = CODE('H'), .map = 3 };
+    const struct spool_edge *piece;
     u32 context;
 
     (void)state;
+    calls(t, 'B', 0xff000);
+    calls(t, 'F', 0xfe000);
+    assert_int_equal(record[top()->context - 1].to, 1);
+    returns(t, 0xff000, CODE('A') + 0x10);
     calls(t, 'F', 0xff000);
     context = top()->context;
     assert_int_equal(record[context - 1].to, 1);
@@ -228,6 +248,10 @@ static void test_levels(void **state)
     calls(t, 'H', 0xfe000);
     assert_int_equal(top()->context, context);
     assert_true(top()->own == 1 && open_now() == 2);
+    contexts_block(77, 600, 1, &h); // what H's block counts is that context's
+    piece = &record[header.edges_used - 1];
+    assert_true(piece->kind == SPOOL_EDGE_PIECE && piece->target == 77);
+    assert_int_equal(t->counters[piece->to], context);
     calls(t, 'G', 0xfd000);
     assert_int_equal(top()->context, context);
     assert_int_equal(open_now(), 3);
@@ -460,6 +484,43 @@ static void test_stacks(void **state)
     assert_true(t->counters[a] == 0 && t->counters[b] == 0);
 }
 
+// The lock was another thread's, of the parent; and other modules may lie where some did.
+static void test_forgotten(void **state)
+{
+    u32 n, made = header.edges_used;
+
+    (void)state;
+    calls_fork_child(t);
+    calls(t, 'W', 0xff000);
+    assert_int_equal(header.edges_used, made + 2); // its context, and the call
+    ends(0xff000, 'A');
+    n = pieces;
+    asked = 0;
+    assert_true(contexts_function_at(CODE('W') + 4) == CODE('W'));
+    assert_true(contexts_function_at(CODE('W') + 4) == CODE('W'));
+    assert_int_equal(asked, 1);
+    spooler_maps_named++;
+    assert_true(contexts_function_at(CODE('W') + 4) == CODE('W'));
+    assert_int_equal(asked, 2);
+    // 2000 addresses in 20 functions are found again, and their old tables are given back
+    for (u32 again = 0; again < 2; again++) {
+        asked = 0;
+        for (u32 i = 0; i < 2000; i++)
+            assert_true(contexts_function_at(CODE('A') + i * 41) ==
+                        ((CODE('A') + i * 41) & ~0xffful));
+        assert_int_equal(asked, again ? 0 : 2000);
+    }
+    assert_int_equal(pieces, n);
+    // The same call is another one now that its functions are of other maps.
+    module = 4;
+    spooler_maps_named++;
+    calls(t, 'W', 0xff000);
+    assert_true(edge_now()->target_map == 4 && edge_now()->site_map == 4);
+    assert_int_equal(contexts_map(frames_top(t)), 4);
+    module = 3;
+    spooler_maps_named++;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup(test_not_collected, begin),
         cmocka_unit_test_setup(test_borrow, begin),
         cmocka_unit_test_setup(test_stacks, begin),
+        cmocka_unit_test_setup(test_forgotten, begin),
     };
 
     return cmocka_run_group_tests_name("engine frames", tests, begin_all, NULL);

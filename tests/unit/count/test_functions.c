@@ -443,7 +443,7 @@ static void test_rules(void **state)
 
 static char demangled[64];
 static u32 demangled_bytes;
-static char to_demangle[64];
+static char to_demangle[8192];
 static u64 to_demangle_bytes;
 
 static long demangle(const char *of, u64 bytes)
@@ -508,6 +508,31 @@ static void test_demangled(void **state)
     to_demangle_bytes = 0;
     told();
     assert_int_equal(to_demangle_bytes, 0);
+}
+
+// Names that take more than 4 KiB: what they had is given back when they get more.
+static void test_many_names(void **state)
+{
+    static const char name[] = "_ZN5outer5innerIiEEvT_abcdefghijklmnopqrstuvwxyz";
+    u64 before;
+
+    (void)state;
+    any_rules = true;
+    functions_demangle = demangle;
+    demangled_bytes = 0;
+    symbol(name, FUNC, IN_TEXT, 0x10, 0x10);
+    told();
+    before = blocks;
+    for (u32 i = 2; i <= 100; i++) {
+        symbol("", FUNC, IN_TEXT, i * 0x10, 0x10);
+        memcpy(image + SYMBOLS + 24 * i, image + SYMBOLS + 24, 4);
+    }
+    to_demangle_bytes = 0;
+    told();
+    message();
+    assert_int_equal(to_demangle_bytes, 100 * sizeof(name));
+    assert_memory_equal(to_demangle + 99 * sizeof(name), name, sizeof(name));
+    assert_int_equal(blocks, before + 1); // its table
 }
 
 // A note, with the four bytes of "GNU" for its name.
@@ -651,6 +676,7 @@ int main(void)
         cmocka_unit_test_setup(test_plt, setup),
         cmocka_unit_test_setup(test_rules, setup),
         cmocka_unit_test_setup(test_demangled, setup),
+        cmocka_unit_test_setup(test_many_names, setup),
         cmocka_unit_test_setup(test_stripped, setup),
         cmocka_unit_test_setup(test_other_notes, setup),
         cmocka_unit_test_setup(test_vdso, setup),
