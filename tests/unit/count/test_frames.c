@@ -487,12 +487,13 @@ static void test_stacks(void **state)
 // The lock was another thread's, of the parent; and other modules may lie where some did.
 static void test_forgotten(void **state)
 {
-    u32 n, made = header.edges_used;
+    u32 n, made = header.edges_used, used = counters_used;
 
     (void)state;
     calls_fork_child(t);
     calls(t, 'W', 0xff000);
     assert_int_equal(header.edges_used, made + 2); // its context, and the call
+    assert_int_equal(counters_used, used + 2 + 6);
     ends(0xff000, 'A');
     n = pieces;
     asked = 0;
@@ -521,6 +522,30 @@ static void test_forgotten(void **state)
     spooler_maps_named++;
 }
 
+// What says where a thread is: whether anything is collected, and of each function whose what it
+// counts is, and how often it is open.
+static void test_state(void **state)
+{
+    u64 first, end;
+    u32 n = 0, mine = 0;
+
+    (void)state;
+    assert_true(contexts_state(0, &first, &end));
+    assert_true(first == FIRST + 1 + 5 && end == first + 1);
+    for (u32 i = 1; contexts_state(i, &first, &end); i++, n++) {
+        assert_int_equal(end, first + 2);
+        mine += first + 1 == top()->depth;
+    }
+    assert_int_equal(mine, 1);
+    calls(t, (char)('A' + 60), 0xff000); // a function that nobody has called
+    ends(0xff000, 'A');
+    assert_true(contexts_state(n + 1, &first, &end));
+    assert_false(contexts_state(n + 2, &first, &end));
+    tb_config.contexts = false;
+    assert_false(contexts_state(0, &first, &end));
+    tb_config.contexts = true;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -534,6 +559,7 @@ int main(void)
         cmocka_unit_test_setup(test_borrow, begin),
         cmocka_unit_test_setup(test_stacks, begin),
         cmocka_unit_test_setup(test_forgotten, begin),
+        cmocka_unit_test_setup(test_state, begin),
     };
 
     return cmocka_run_group_tests_name("engine frames", tests, begin_all, NULL);

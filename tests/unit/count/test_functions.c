@@ -387,6 +387,32 @@ static void test_frames(void **state)
     assert_string_equal(told(), "0 10 20 24 40 60");
 }
 
+// 512 entries of the table are read at a time: the 513th is the next part's first. What they lead
+// to need not be followed by as much as is read of it at once.
+static void test_many_frames(void **state)
+{
+    enum { TABLE = 0x2000, LAST = SIZE - 16 };
+    u32 at[] = { 0x10, 0x20, 0x30, 0x40 };
+
+    (void)state;
+    segment(0x6474e550, 4, TABLE, 0x3f0000, 0x100);
+    word(TABLE, 0x3b031b01, 4);
+    word(TABLE + 8, 600, 4);
+    for (u32 i = 0; i < 600; i++) {
+        word(TABLE + 12 + i * 8, LINKED + at[i < 511 ? 0 : i < 513 ? i - 510 : 3] - 0x3f0000, 4);
+        word(TABLE + 12 + i * 8 + 4, FRAMES - TABLE, 4);
+    }
+    assert_string_equal(told(), "0 10 20 30 40");
+    word(TABLE + 8, 2, 4);
+    word(FRAMES + 8, LINKED + 0x10 - (0x3f0000 + FRAMES - TABLE + 8), 4);
+    word(FRAMES + 12, 0x8, 4);
+    word(TABLE + 20, LINKED + 0x20 - 0x3f0000, 4);
+    word(TABLE + 24, LAST - TABLE, 4);
+    word(LAST + 8, LINKED + 0x20 - (0x3f0000 + LAST - TABLE + 8), 4);
+    word(LAST + 12, 0x18, 4);
+    assert_string_equal(told(), "0 10 18 20 38");
+}
+
 // A table of another form says nothing; an entry of another form no end.
 static void test_other_frames(void **state)
 {
@@ -404,7 +430,8 @@ static void test_other_frames(void **state)
 
 static void test_plt(void **state)
 {
-    (void)state;
+    u64 before;
+
     function(0x10, 0x20);
     function(0x48, 0x4); // within a table: that is one function
     label(0x70);
@@ -422,6 +449,14 @@ static void test_plt(void **state)
     assert_string_equal(told(), "0 10 30 40s 60s 68 70 ff0s");
     header.flags = SPOOL_F_SHOW_PLT;
     assert_string_equal(told(), "0 10 30 48 4c 70");
+    // In the file the one behind comes first.
+    setup(state);
+    function(0x10, 0x20);
+    section(".plt.sec", 1, 6, LINKED + 0x60, 0, 0x8);
+    section(".plt", 1, 6, LINKED + 0x40, 0, 0x20);
+    before = blocks;
+    assert_string_equal(told(), "0 10 30 40p 60p 68");
+    assert_int_equal(blocks, before + 1); // its table
 }
 
 // Names are asked for in files that have the rules' functions, and those of one place are one's.
@@ -488,6 +523,7 @@ static void test_demangled(void **state)
     symbol("_Ze", FUNC, IN_TEXT, 0x50, 0x10);
     memcpy(demangled, "a\0\0d", 5);
     demangled_bytes = 5;
+    sys_close(0); // then that is the descriptor of what is read, which is as good as any
     assert_string_equal(told(), "0 10=1 20 30 40=8 50 60");
     assert_int_equal(to_demangle_bytes, 16);
     assert_memory_equal(to_demangle, "_Za\0_Rc\0_Dd\0_Ze", 16);
@@ -623,14 +659,27 @@ static void test_vdso(void **state)
     assert_int_equal(f.end, (u64)image + 0x30);
 }
 
+// The number that the next descriptor would have.
+static int next_fd(void)
+{
+    int fd = (int)sys_open("/dev/null", O_RDONLY, 0);
+
+    sys_close(fd);
+    return fd;
+}
+
 // What was read is kept, of any number of modules, and nothing else.
 static void test_kept(void **state)
 {
+    int fd;
     u64 before;
 
     (void)state;
     function(0x10, 0x20);
     told();
+    fd = next_fd();
+    told();
+    assert_int_equal(next_fd(), fd); // the file is closed
     before = blocks;
     image[0] = 0;
     told();
@@ -672,6 +721,7 @@ int main(void)
         cmocka_unit_test_setup(test_many_symbols, setup),
         cmocka_unit_test_setup(test_segments, setup),
         cmocka_unit_test_setup(test_frames, setup),
+        cmocka_unit_test_setup(test_many_frames, setup),
         cmocka_unit_test_setup(test_other_frames, setup),
         cmocka_unit_test_setup(test_plt, setup),
         cmocka_unit_test_setup(test_rules, setup),

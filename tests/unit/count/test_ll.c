@@ -15,6 +15,7 @@
 #include "engine/base/heap.h"
 #include "engine/count/calls.h"
 #include "engine/count/ll.h"
+#include "engine/count/near.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -65,7 +66,8 @@ static void refer(u64 addr, u32 size, u32 counter)
 static void refer_to_some(u32 n)
 {
     while (n--)
-        refer((u64)(u32)rand() % (1 << 18), (u32)rand() % 8 ? 1 : 8, (u32)rand() % 30 * 2);
+        refer((u64)(u32)rand() % (2 * header.ll.size), (u32)rand() % 8 ? 1 : 8,
+              (u32)rand() % 30 * 2);
 }
 
 static void check(void)
@@ -74,12 +76,10 @@ static void check(void)
     assert_memory_equal(counted, expected, sizeof(counted));
 }
 
-static int setup(void **state)
+static int begin(struct sim_geometry g)
 {
     static bool there;
-    struct sim_geometry g = { 1 << 17, 16, 64 };
 
-    (void)state;
     if (!there) {
         u64 room = TA_LL_PIECES_END + 0x20000;
         u64 at = (u64)heap_pages(room);
@@ -104,6 +104,21 @@ static int setup(void **state)
     free(plain.tags);
     sim_cache_init_zeroed(&plain, &g, calloc(1, sim_cache_bytes(&g)));
     srand(7);
+    return 0;
+}
+
+// Of so few sets a tag has more than 32 bits.
+static int setup(void **state)
+{
+    (void)state;
+    return begin((struct sim_geometry){ 1 << 17, 16, 64 });
+}
+
+static int setup_narrow(void **state)
+{
+    (void)state;
+    begin((struct sim_geometry){ 1 << 20, 16, 64 });
+    assert_true(ll_is_narrow());
     return 0;
 }
 
@@ -307,6 +322,68 @@ static void test_orphan(void **state)
     check();
 }
 
+// A reference to an address that needs more bits makes all tags wider: nothing is lost.
+static void test_widened(void **state)
+{
+    (void)state;
+    refer_to_some(20000);
+    refer((1ul << 52) - 4, 8, 0);
+    refer_to_some(20000);
+    ll_drain(t);
+    assert_false(ll_is_narrow());
+    assert_null(vector_sets.ll_tags);
+    check();
+}
+
+// The second child of a process finds the sets of the first one in another place. They are where
+// they belong again, as they have become, when it has another thread, or when it forks.
+static void test_near(void **state)
+{
+    (void)state;
+    tb_config.defer = false;
+    refer_to_some(20000);
+    for (u32 child = 0; child < 4; child++) {
+        ll_before_fork();
+        ll_fork_child();
+        assert_true(near_is_on() && !ll_is_shared());
+        assert_null(vector_sets.ll_tags);
+        srand(9); // the same sets
+        refer_to_some(500);
+        check();
+    }
+    ll_share();
+    assert_true(ll_is_shared() && !near_is_on());
+    assert_non_null(vector_sets.ll_tags);
+    assert_int_equal(vector_sets.ll_later, LL_LATER_SHARED);
+    srand(9);
+    refer_to_some(1000);
+    check();
+    ll_before_fork();
+    ll_fork_child();
+    assert_true(near_is_on());
+    assert_int_equal(vector_sets.ll_later, LL_LATER_OWN);
+    refer_to_some(500);
+    refer(1ul << 52, 1, 0);
+    assert_false(near_is_on() || ll_is_narrow());
+    refer_to_some(500);
+    check();
+}
+
+// It is empty then, whatever its tags are.
+static void test_cleared(void **state)
+{
+    (void)state;
+    tb_config.defer = false;
+    for (u32 i = 0; i < 3; i++)
+        refer(i * 4096, 1, 0);
+    ll_clear();
+    memset(plain.tags, 0, sim_cache_bytes(&(struct sim_geometry){ header.ll.size, 16, 64 }));
+    for (u32 i = 0; i < 3; i++)
+        refer(i * 4096, 1, 0);
+    assert_int_equal(expected[1], 6);
+    check();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +397,13 @@ int main(void)
         cmocka_unit_test_setup(test_killed_at_a_piece, setup),
         cmocka_unit_test_setup(test_killed_in_a_piece, setup),
         cmocka_unit_test_setup(test_orphan, setup),
+        cmocka_unit_test_setup(test_cleared, setup),
+        // from here on LL is narrow, until it is not
+        cmocka_unit_test_setup(test_cleared, setup_narrow),
+        cmocka_unit_test_setup(test_by_turns, setup_narrow),
+        cmocka_unit_test_setup(test_without_vectors, setup_narrow),
+        cmocka_unit_test_setup(test_near, setup_narrow),
+        cmocka_unit_test_setup(test_widened, setup_narrow),
     };
 
     return cmocka_run_group_tests_name("count/ll", tests, NULL, NULL);
