@@ -2,6 +2,7 @@
 // engine/count/ll.c: what another process finds waits in pieces of 4096, which the thread performs
 // while it waits; against sim/cache.c, reference by reference. Who replays and the thread are this
 // process by turns.
+#include <linux/futex.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,6 +24,7 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "sim/cache.h"
+#include "tests/unit/thread/waiter.h"
 
 #define PIECE    4096u
 #define PIECES   8u
@@ -32,12 +37,14 @@ static struct thread *t;
 static struct sim_cache plain;
 static u64 counted[COUNTERS], expected[COUNTERS];
 static u32 vectors; // of the processor
+static u64 pages_asked;
 
 void *heap_pages(u64 bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     assert_ptr_not_equal(p, MAP_FAILED);
+    pages_asked = bytes;
     return p;
 }
 
@@ -99,7 +106,9 @@ static int begin(struct sim_geometry g)
     memset(counted, 0, sizeof(counted));
     memset(expected, 0, sizeof(expected));
     t->misses = counted;
+    vector_sets.ll_later = 0;
     ll_init();
+    assert_int_equal(vector_sets.ll_later, LL_LATER_OWN);
     ll_thread_init(t);
     free(plain.tags);
     sim_cache_init_zeroed(&plain, &g, calloc(1, sim_cache_bytes(&g)));
@@ -119,6 +128,8 @@ static int setup_narrow(void **state)
     (void)state;
     begin((struct sim_geometry){ 1 << 20, 16, 64 });
     assert_true(ll_is_narrow());
+    assert_int_equal(vector_sets.ll_sets, 1023 << 6);
+    assert_int_equal(pages_asked, 1 << 16); // 4 bytes a line
     return 0;
 }
 
@@ -298,6 +309,16 @@ static bool is_orphan(void)
     return ++asked == 2;
 }
 
+// Who performs this piece is killed with its first reference.
+static void is_killed(u32 piece)
+{
+    tb_config.calls = true;
+    if (!setjmp(killed))
+        ll_help(t);
+    tb_config.calls = false;
+    expected[((u32 *)((u8 *)t->self + TA_LL_PIECES + piece * 0x10000))[2]]++;
+}
+
 // Who had the lock was killed: whoever outlives it looks now and then, and takes it. What it was at
 // is counted twice.
 static void test_orphan(void **state)
@@ -308,17 +329,66 @@ static void test_orphan(void **state)
     asked = 0;
     ll_beside(t, true);
     refer_to_some(PIECE);
-    tb_config.calls = true;
-    if (!setjmp(killed))
-        ll_help(t);
-    tb_config.calls = false;
+    is_killed(0);
     assert_false(ll_help(t));
-    expected[((u32 *)((u8 *)t->self + TA_LL_PIECES))[2]]++;
     ll_drain(t);
     assert_int_equal(asked, 2);
     check();
     refer_to_some(PIECE);
     assert_true(ll_help(t));
+    check();
+    // The same where all pieces are full.
+    refer_to_some(PIECE);
+    is_killed(2);
+    asked = 0;
+    refer_to_some((PIECES - 1) * PIECE);
+    assert_int_equal(asked, 2);
+    assert_true(ll_help(t));
+    ll_drain(t);
+    check();
+}
+
+// A forked child has no thread that could have it.
+static void test_forked(void **state)
+{
+    (void)state;
+    tb_config.vectors = 0;
+    ll_is_orphan = NULL;
+    for (u32 i = 0; i < 2; i++) {
+        ll_beside(t, true);
+        refer_to_some(PIECE);
+        if (i)
+            ll_share();
+        is_killed(i);
+        assert_false(ll_help(t));
+        ll_fork_child();
+        assert_true(ll_help(t));
+        check();
+    }
+}
+
+static u32 word;
+static long woken;
+
+static void sleeps(void)
+{
+    const struct timespec limit = { 30, 0 };
+
+    woken = syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &limit);
+}
+
+// Who sleeps for pieces is woken when there are four.
+static void test_woken(void **state)
+{
+    (void)state;
+    ll_beside(t, true);
+    assert_false(ll_ask(t, &word));
+    assert_true(waiter_waits(sleeps));
+    refer_to_some(4 * PIECE);
+    waiter_end();
+    assert_int_equal(woken, 0);
+    assert_true(ll_ask(t, &word));
+    ll_drain(t);
     check();
 }
 
@@ -369,11 +439,70 @@ static void test_near(void **state)
     check();
 }
 
+// The same without recording: each reference finds its sets locked, and leaves them free.
+static void test_shared(void **state)
+{
+    (void)state;
+    tb_config.defer = false;
+    ll_share();
+    refer_to_some(20000);
+    refer((1ul << 52) - 4, 8, 0);
+    assert_false(ll_is_narrow());
+    refer_to_some(20000);
+    check();
+    refer(1ul << 53, 1, 0);
+    ll_fork_child();
+    assert_false(ll_is_shared());
+}
+
+// What waits since before is done first.
+static void test_in_order(void **state)
+{
+    (void)state;
+    tb_config.defer = false;
+    expected[2]++;
+    expected[3] += sim_cache_ref(&plain, 0x1000, 1);
+    ((u64 *)t->ll)[0] = 0x1000;
+    ((u64 *)t->ll)[1] = 2; // the counter, and that it lies in one line
+    t->ll += 16;
+    refer(0x1000, 1, 4);
+    assert_true(counted[3] == 1 && counted[5] == 0);
+    check();
+}
+
+// One that is large lies on huge pages, as does what it becomes.
+static void test_huge(void **state)
+{
+    (void)state;
+    begin((struct sim_geometry){ 64 << 20, 16, 64 });
+    assert_int_equal(pages_asked, (4 << 20) + (2 << 20));
+    assert_int_equal((u64)vector_sets.ll_tags % (2 << 20), 0);
+    refer_to_some(20000);
+    ll_drain(t);
+    check();
+}
+
 // It is empty then, whatever its tags are.
 static void test_cleared(void **state)
 {
     (void)state;
     tb_config.defer = false;
+    if (ll_is_narrow()) {
+        for (u32 child = 0; child < 2; child++) {
+            ll_before_fork();
+            ll_fork_child();
+            refer(0x2000, 1, 2);
+        }
+        assert_true(near_is_on());
+        ll_clear();
+        assert_false(near_is_on());
+        memset(plain.tags, 0, sim_cache_bytes(&(struct sim_geometry){ header.ll.size, 16, 64 }));
+        refer(0x2000, 1, 2);
+        assert_int_equal(expected[3], 2);
+        check();
+        ll_clear();
+        memset(plain.tags, 0, sim_cache_bytes(&(struct sim_geometry){ header.ll.size, 16, 64 }));
+    }
     for (u32 i = 0; i < 3; i++)
         refer(i * 4096, 1, 0);
     ll_clear();
@@ -397,12 +526,17 @@ int main(void)
         cmocka_unit_test_setup(test_killed_at_a_piece, setup),
         cmocka_unit_test_setup(test_killed_in_a_piece, setup),
         cmocka_unit_test_setup(test_orphan, setup),
+        cmocka_unit_test_setup(test_forked, setup),
+        cmocka_unit_test_setup(test_woken, setup),
         cmocka_unit_test_setup(test_cleared, setup),
         // from here on LL is narrow, until it is not
         cmocka_unit_test_setup(test_cleared, setup_narrow),
         cmocka_unit_test_setup(test_by_turns, setup_narrow),
         cmocka_unit_test_setup(test_without_vectors, setup_narrow),
+        cmocka_unit_test_setup(test_in_order, setup_narrow),
         cmocka_unit_test_setup(test_near, setup_narrow),
+        cmocka_unit_test_setup(test_shared, setup_narrow),
+        cmocka_unit_test(test_huge),
         cmocka_unit_test_setup(test_widened, setup_narrow),
     };
 
