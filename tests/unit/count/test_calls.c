@@ -1006,6 +1006,8 @@ static void test_zero(void **state)
 
     (void)state;
     begin();
+    works(t, 4);
+    misses(t, 1);
     calls(t, 'B', 0xff000);
     works(t, 5);
     misses(t, 2);
@@ -1093,6 +1095,29 @@ static void test_stack(void **state)
     sets(0xfe008, 0, "AB");
 }
 
+// Up on the same stack, and a jump from there: to where a call would have come back to, whatever
+// function that is, or to a function that is open around there.
+static void leaps(u64 sp, u64 target, const char *open)
+{
+    begin();
+    calls(t, 'B', 0xff000);
+    calls(t, 'C', 0xfe000);
+    t->calls_sp = 0xfd000;
+    t->client_sp = sp;
+    t->ibl_target = target;
+    calls_jump(t, told(CODE('C') + 0x20, 0, 1, NULL));
+    assert_string_equal(open_calls(t), open);
+}
+
+static void test_leaps(void **state)
+{
+    (void)state;
+    leaps(0xff008, CODE('A') + 0x60, "A");
+    leaps(0xff008, CODE('D'), "AD");
+    leaps(0xfe800, CODE('B') + 0x60, "AB");
+    leaps(0xfe800, CODE('D'), "D"); // neither: who knows that stack
+}
+
 // Control goes to another stack: what it does there is not the function's that set it.
 static void goes(bool by_return, bool set, bool direct, u64 sp, const char *open)
 {
@@ -1113,6 +1138,8 @@ static void goes(bool by_return, bool set, bool direct, u64 sp, const char *open
 
 static void test_stacks(void **state)
 {
+    u32 n;
+
     (void)state;
     goes(false, false, false, 0xfe000, "ASB");
     goes(true, false, false, 0xfe000, "ASB");
@@ -1135,6 +1162,7 @@ static void test_stacks(void **state)
     begin();
     calls(t, 'B', 0xff000);
     calls(t, 'S', 0xfe000);
+    n = pieces;
     t->calls_sp = 0xfdff0;
     t->client_sp = 0x90000;
     t->ibl_target = CODE('C');
@@ -1146,6 +1174,7 @@ static void test_stacks(void **state)
     jumps(t, CODE('D'), 0xfe800);
     assert_string_equal(open_calls(t), "ABD");
     assert_non_null(edge(SPOOL_EDGE_JUMP, CODE('B') + 0xb, CODE('D')));
+    assert_int_equal(pieces, n + 1); // of C's stack, which is left now
     // A call on another stack is the function's as anywhere.
     begin();
     calls(t, 'S', 0xff000);
@@ -1187,6 +1216,7 @@ int main(void)
         cmocka_unit_test(test_zero_late),
         cmocka_unit_test(test_stack),
         cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_leaps),
     };
 
     return cmocka_run_group_tests_name("engine calls", tests, map_all, NULL);
