@@ -5,62 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "engine/base/mini.h"
 #include "engine/spool/fds.h"
-
-#define SKIPPED 77
+#include "tests/unit/spool/alone.h"
 
 static char folder[] = "/tmp/quern-fds.XXXXXX";
 static char one[64], two[64];
-
-static void check(bool is, int line)
-{
-    if (is)
-        return;
-    dprintf(STDOUT_FILENO, "# %s:%d\n", __FILE__, line);
-    _exit(1);
-}
-#define CHECK(what) check(what, __LINE__)
-
-static int status_of(void (*body)(void))
-{
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        body();
-        _exit(0);
-    }
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
-static void in_child(void (*body)(void))
-{
-    int status = status_of(body);
-
-    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED) {
-        print_message("# SKIP this user may not do it\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
-}
 
 static int setup(void **state)
 {
@@ -120,13 +73,6 @@ static void limit(u64 soft, u64 hard)
     struct rlimit to = { soft, hard };
 
     CHECK(setrlimit(RLIMIT_NOFILE, &to) == 0);
-}
-
-// From now on the hard limit cannot be passed.
-static void be_nobody(void)
-{
-    if (geteuid() == 0)
-        CHECK(syscall(SYS_setresuid, 65534, 65534, 65534) == 0);
 }
 
 // No descriptor but 0, 1 and 2, as many as the program may have.
@@ -773,38 +719,32 @@ static void back_to_root(void)
     CHECK(access("/one", F_OK) == 0 && is_open(4083));
 }
 
-#define IN_CHILD(name)                    \
-    static void test_##name(void **state) \
-    {                                     \
-        (void)state;                      \
-        in_child(name);                   \
-    }
-IN_CHILD(begins)
-IN_CHILD(begins_without_log)
-IN_CHILD(begins_without_room)
-IN_CHILD(low_limits)
-IN_CHILD(taken_numbers)
-IN_CHILD(nought_moved)
-IN_CHILD(nought_replaced)
-IN_CHILD(nought_at_first)
-IN_CHILD(nought_is_the_log)
-IN_CHILD(lifted_limits)
-IN_CHILD(opens)
-IN_CHILD(same)
-IN_CHILD(other_device)
-IN_CHILD(log_is_checked)
-IN_CHILD(check_log_in_full_table)
-IN_CHILD(evicts)
-IN_CHILD(sorted)
-IN_CHILD(saved)
-IN_CHILD(spool_is_replaced)
-IN_CHILD(log_is_replaced)
-IN_CHILD(trace)
-IN_CHILD(others_are_closed)
-IN_CHILD(others_of_one_process)
-IN_CHILD(finisher)
-IN_CHILD(root_is_left)
-IN_CHILD(back_to_root)
+ALONE(begins)
+ALONE(begins_without_log)
+ALONE(begins_without_room)
+ALONE(low_limits)
+ALONE(taken_numbers)
+ALONE(nought_moved)
+ALONE(nought_replaced)
+ALONE(nought_at_first)
+ALONE(nought_is_the_log)
+ALONE(lifted_limits)
+ALONE(opens)
+ALONE(same)
+ALONE(other_device)
+ALONE(log_is_checked)
+ALONE(check_log_in_full_table)
+ALONE(evicts)
+ALONE(sorted)
+ALONE(saved)
+ALONE(spool_is_replaced)
+ALONE(log_is_replaced)
+ALONE(trace)
+ALONE(others_are_closed)
+ALONE(others_of_one_process)
+ALONE(finisher)
+ALONE(root_is_left)
+ALONE(back_to_root)
 
 static void test_begins_without_spool(void **state)
 {
