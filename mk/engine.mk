@@ -291,8 +291,10 @@ ENGINE_UNIT_OBJS_translate/kept := translate/kept translate/keptfile codecache/i
 ENGINE_UNIT_OBJS_translate/keptfile := translate/keptfile base/mini
 ENGINE_UNIT_OBJS_translate/record := translate/record base/mini
 
-ENGINE_WING_UNITS += spool/fds spool/areas
+ENGINE_WING_UNITS += spool/fds spool/environ spool/copy spool/areas
 ENGINE_UNIT_OBJS_spool/fds := spool/fds base/mini
+ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
+ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\

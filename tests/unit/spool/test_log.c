@@ -140,12 +140,36 @@ static void test_no_file(void **state)
     close(log[1]);
 }
 
+// What is appended at once is at most 32 bytes long: so many must be left, and no more.
+static void test_room(void **state)
+{
+    char to[65], pattern[80], expected[80];
+
+    (void)state;
+    memset(pattern, 'x', sizeof(pattern));
+    pattern[33] = '\0';
+    to[64] = '#';
+    assert_true(log_path(to, 64, pattern));
+    assert_string_equal(to, pattern);
+    pattern[33] = 'x', pattern[34] = '\0';
+    assert_false(log_path(to, 64, pattern));
+    strcpy(pattern + 32, "%p"); // the same of a number
+    assert_true(log_path(to, 64, pattern));
+    snprintf(expected, sizeof(expected), "%.32s%d", pattern, getpid());
+    assert_string_equal(to, expected);
+    pattern[32] = 'x';
+    strcpy(pattern + 33, "%p");
+    assert_false(log_path(to, 64, pattern));
+    assert_int_equal(to[64], '#');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_room),
     };
 
     return cmocka_run_group_tests_name("engine/spool/log.c", tests, setup, teardown);
