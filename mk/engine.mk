@@ -296,6 +296,8 @@ ENGINE_UNIT_OBJS_spool/fds := spool/fds base/mini
 ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
+ENGINE_WING_UNITS += translate/calls
+ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))

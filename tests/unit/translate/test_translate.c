@@ -3,310 +3,7 @@
 // them held against Zydis: the client's instructions in their order, the checks between them
 // counted by hand, exits and relocations that lead where they should, recipes for whatever may
 // fault.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <Zydis/Zydis.h>
-
-#include "engine/base/cpu.h"
-#include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
-#include "engine/base/sys.h"
-#include "engine/codecache/region.h"
-#include "engine/codecache/stubs.h"
-#include "engine/codecache/tcache.h"
-#include "engine/codecache/vmmap.h"
-#include "engine/count/calls.h"
-#include "engine/count/contexts.h"
-#include "engine/count/edges.h"
-#include "engine/count/functions.h"
-#include "engine/count/ids.h"
-#include "engine/replay/log.h"
-#include "engine/spool/config.h"
-#include "engine/spool/fds.h"
-#include "engine/spool/spooler.h"
-#include "engine/translate/beyond.h"
-#include "engine/translate/kept.h"
-#include "engine/translate/record.h"
-#include "engine/translate/timing.h"
-#include "engine/translate/translate.h"
-#include "engine/x86/decode.h"
-#include "tests/unit/count/reftrace_none.h"
-
-#define PC 0x401000ul
-
-// -- what the translator stands on, hosted --
-
-static struct spool_header header;
-struct spool_header *spool = &header;
-static u8 client[256]; // the client's code at PC
-static u32 client_size, client_prot;
-static u64 writable_from; // the client's code is writable from there on, 0: nowhere
-static struct draft published;
-static struct log_draft recorded;
-static struct fragment fragment;
-static u64 blocks[65536];
-static struct spool_insn described[128]; // of the record appended last
-static u32 spool_map;                    // of all code
-const char loop_resume[1];
-
-// What is freed has the size that it was asked for with, which is kept before it.
-void *heap_alloc(u64 bytes)
-{
-    u64 *p = calloc(1, bytes + 16);
-
-    assert_non_null(p);
-    *p = bytes;
-    return p + 2;
-}
-
-void heap_free(void *p, u64 bytes)
-{
-    if (!p)
-        return;
-    assert_int_equal(((u64 *)p)[-2], bytes);
-    free((u64 *)p - 2);
-}
-
-bool vmmap_find_code(u64 addr, struct vmmap_info *out)
-{
-    *out = (struct vmmap_info){ PC, PC + client_size, client_prot, 0 };
-    if (writable_from && addr < writable_from) {
-        out->end = writable_from;
-    } else if (writable_from) {
-        out->start = writable_from;
-        out->prot |= 2;
-    }
-    return addr >= out->start && addr < out->end;
-}
-
-u32 fds_window[3]; // the gate's
-
-u32 vmmap_spool_map(u64 addr)
-{
-    (void)addr;
-    return spool_map;
-}
-
-u64 safe_read_some(void *dst, u64 addr, u64 n)
-{
-    memcpy(dst, client + (addr - PC), n);
-    return n;
-}
-
-bool tcache_has_room(void)
-{
-    return true;
-}
-
-u32 tcache_next_index(void)
-{
-    return 7;
-}
-
-struct fragment *tcache_publish(const struct draft *d)
-{
-    published = *d;
-    region_take(d->size);
-    return &fragment;
-}
-
-static u64 kept_at; // a fragment of an earlier run becomes alive when this is asked for
-
-bool kept_revive(u64 pc)
-{
-    return pc == kept_at;
-}
-
-struct fragment *tcache_lookup(u64 pc)
-{
-    assert_int_equal(pc, kept_at);
-    return &fragment;
-}
-
-// A call graph is asked for by one test alone, which needs no edge of it.
-u64 calls_known[CALLS_KNOWN];
-const struct spool_edge calls_unknown;
-
-void calls_look(void)
-{
-    if (!tb_config.calls)
-        fail_msg("asked for the call graph's edges");
-}
-
-void calls_own(const struct spool_counters *c, u32 first)
-{
-    assert_true(c && first);
-}
-
-void contexts_block(u32 block, u32 first, u32 counters, const struct function *f)
-{
-    assert_false(tb_config.contexts);
-    assert_non_null(f);
-    assert_true(counters > 0);
-    (void)block;
-    (void)first;
-}
-
-u32 edges_plt_number(u64 entry)
-{
-    fail_msg("asked for an entry of a linkage table: %lx", entry);
-    return 0;
-}
-
-struct spool_edge *edges_get(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
-{
-    static struct spool_edge edge;
-
-    if (!tb_config.calls)
-        fail_msg("asked for an edge: kind %d, from %lx (%u) to %lx", kind, site, len, target);
-    return &edge;
-}
-
-struct function functions_at(u64 addr)
-{
-    if (!tb_config.calls)
-        fail_msg("asked for the function at %lx", addr);
-    return (struct function){ .start = PC, .end = PC + 0x100 };
-}
-
-bool log_has_room(void)
-{
-    return true;
-}
-
-u32 log_next_id(void)
-{
-    return 0x1234;
-}
-
-void log_publish(const struct log_draft *d)
-{
-    recorded = *d;
-}
-
-// Records lie one behind the other.
-struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
-                                         const struct spool_insn *insns, u32 n, u32 n_counters,
-                                         u32 *first_counter)
-{
-    static u32 used, counters;
-    struct spool_block *s = (struct spool_block *)&blocks[used];
-
-    assert_in_range(used + sizeof(*s) / 8 + (n + 1) / 2, 1, ARRAY_SIZE(blocks));
-    memcpy(described, insns, n * sizeof(*insns));
-    memcpy(s + 1, insns, n * sizeof(*insns));
-    used += sizeof(*s) / 8 + (n + 1) / 2;
-    *s = (struct spool_block){ .pc = pc,
-                               .counter = counters,
-                               .own = counters + 1,
-                               .hash = hash,
-                               .map = map & 0x1ffff,
-                               .insns = n & 0x7ff,
-                               .flags = flags & 0xf };
-    *first_counter = counters;
-    counters += n_counters;
-    return s;
-}
-
-u32 spooler_block_index(const struct spool_block *block)
-{
-    return (u32)((const u64 *)block - blocks);
-}
-
-struct spool_block *spooler_block_at(u32 index)
-{
-    return (struct spool_block *)&blocks[index];
-}
-
-const char *spooler_string(u32 offset)
-{
-    (void)offset;
-    return "";
-}
-
-// -- the test's side --
-
-static ZydisDecoder decoder;
-static char text[4096]; // mnemonics of the code, up to the first cold part or exit's stub
-
-static void mode(u64 flags)
-{
-    header = (struct spool_header){
-        .flags = flags, .i1 = { 32768, 8, 64 }, .d1 = { 32768, 8, 64 }, .ll = { 8388608, 16, 64 }
-    };
-    tb_config = (struct tb_config){ 0 };
-    config_init(0x50000, 0x1000000);
-    tb_config.chain = true;
-}
-
-static u32 decode_at(u32 off, ZydisDecodedInstruction *zi, ZydisDecodedOperand *op)
-{
-    assert_true(ZYAN_SUCCESS(
-        ZydisDecoderDecodeFull(&decoder, (u8 *)published.hpc + off, published.size - off, zi, op)));
-    return zi->length;
-}
-
-// The main path, as mnemonics without padding.
-static void read_code(u32 end)
-{
-    text[0] = 0;
-    for (u32 off = 0; off < end;) {
-        ZydisDecodedInstruction zi;
-        ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-
-        off += decode_at(off, &zi, op);
-        if (zi.mnemonic == ZYDIS_MNEMONIC_NOP) // an exit is aligned
-            continue;
-        strcat(text, ZydisMnemonicGetString(zi.mnemonic));
-        strcat(text, " ");
-    }
-}
-
-#define TRANSLATE(bytes) translate((const u8 *)(bytes), sizeof(bytes) - 1)
-
-static void translate(const u8 *bytes, u32 n)
-{
-    u64 fault;
-
-    client_prot = 5; // read, execute
-    client_size = n;
-    memcpy(client, bytes, n);
-    published = (struct draft){ 0 };
-    assert_ptr_equal(translate_block(PC, &fault), &fragment);
-    assert_int_equal(published.pc, PC);
-    assert_int_equal(published.end, PC + n);
-}
-
-// Exit k: its displacement leads to its stub, which tells its number and goes to the dispatcher.
-static void is_exit(u32 k, u64 target)
-{
-    const struct fragment_exit *x = &published.exit[k];
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-    u64 to;
-    s32 rel;
-    u32 n;
-
-    assert_int_equal(x->target, target);
-    memcpy(&rel, (u8 *)published.hpc + x->rel32, 4);
-    assert_int_equal(x->rel32 + 4 + rel, x->stub);
-    assert_true(((published.hpc + x->rel32) & 63) <= 60); // within a line of the host's cache
-    n = decode_at(x->stub, &zi, op);
-    assert_int_equal(zi.mnemonic, ZYDIS_MNEMONIC_MOV);
-    assert_int_equal(op[1].imm.value.u, fragment_exit_id(7, k));
-    decode_at(x->stub + n, &zi, op);
-    assert_true(
-        ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&zi, &op[0], published.hpc + x->stub + n, &to)));
-    assert_int_equal(to, stubs_at(STUB_EXIT));
-}
+#include "tests/unit/translate/hosted.h"
 
 // Code that may be rewritten compares its bytes first, in steps that are aligned as it is. When one
 // differs, it is left by the last exit, which says that, and which fragment it is. Its bytes decide
@@ -373,8 +70,8 @@ static void test_watch(void **state)
     assert_int_equal(op[0].mem.disp.value, TH_WATCH);
     assert_int_equal(op[1].imm.value.u, 8 * 7);
     decode_at(published.watch + WATCH_JUMP, &zi, op);
-    assert_true(ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(
-        &zi, &op[0], published.hpc + published.watch + WATCH_JUMP, &to)));
+    assert_true(ZYAN_SUCCESS(
+        ZydisCalcAbsoluteAddress(&zi, &op[0], published.hpc + published.watch + WATCH_JUMP, &to)));
     assert_int_equal(to, stubs_at(STUB_WATCH));
     tb_config.watch = false;
     TRANSLATE("\x90\xeb\x00");
@@ -857,26 +554,6 @@ static bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
     return translate_superblock(pc, n) == &fragment;
 }
 
-// What is at `off`; `off` goes behind it.
-static struct {
-    ZydisDecodedInstruction zi;
-    ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-} at;
-
-static u32 step(u32 off)
-{
-    return off + decode_at(off, &at.zi, at.op);
-}
-
-// Where the jump does that ends at `behind`.
-static u32 leads_to(u32 behind)
-{
-    u64 pc = published.hpc + behind - at.zi.length, to;
-
-    assert_true(ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&at.zi, &at.op[0], pc, &to)));
-    return (u32)(to - published.hpc);
-}
-
 // How often the whole fragment writes counters of the spool, `many` from `counter` on.
 static u32 writes_of(u32 counter, u32 many)
 {
@@ -891,12 +568,6 @@ static u32 writes_of(u32 counter, u32 many)
              at.op[0].mem.disp.value - (s64)(TA_COUNTERS + counter * 8) < many * 8;
     }
     return n;
-}
-
-static bool is_r11(s64 disp)
-{
-    return at.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY && at.op[0].mem.base == ZYDIS_REGISTER_R11 &&
-           at.op[0].mem.disp.value == disp;
 }
 
 // A side's stores, from `off` on: that there is no more behind it; its number; the record's end.
@@ -1288,8 +959,7 @@ static void test_tail_call(void **state)
         before = off;
         off = step(off);
     } while (at.zi.mnemonic != ZYDIS_MNEMONIC_MOV || at.op[0].reg.value != ZYDIS_REGISTER_EAX ||
-             at.op[1].type != ZYDIS_OPERAND_TYPE_MEMORY ||
-             at.op[1].mem.base != ZYDIS_REGISTER_RDX);
+             at.op[1].type != ZYDIS_OPERAND_TYPE_MEMORY || at.op[1].mem.base != ZYDIS_REGISTER_RDX);
     assert_true(before > 0);
     assert_int_equal(at.op[1].mem.disp.value, offsetof(struct spool_edge, plt));
     off = step(off);
@@ -1455,8 +1125,7 @@ static void test_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_kept),          cmocka_unit_test(test_watch),
         cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
         cmocka_unit_test(test_step),          cmocka_unit_test(test_record),
@@ -1467,33 +1136,18 @@ int main(void)
         cmocka_unit_test(test_joint_taken),   cmocka_unit_test(test_joint_call),
         cmocka_unit_test(test_joint_return),  cmocka_unit_test(test_joint_indirect),
         cmocka_unit_test(test_no_joint),      cmocka_unit_test(test_no_joint_writable),
-        cmocka_unit_test(test_joint_lines),
-        cmocka_unit_test(test_recorded_address),
-        cmocka_unit_test(test_said),
-        cmocka_unit_test(test_gs),
-        cmocka_unit_test(test_xsave),
-        cmocka_unit_test(test_tail_call),
-        cmocka_unit_test(test_joint_plain),
-        cmocka_unit_test(test_record_of_mapping),
-        cmocka_unit_test(test_record_taken),
-        cmocka_unit_test(test_record_hash),
-        cmocka_unit_test(test_many_records),
-        cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_locked),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_time_is_right),
-        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_joint_lines),   cmocka_unit_test(test_recorded_address),
+        cmocka_unit_test(test_said),          cmocka_unit_test(test_gs),
+        cmocka_unit_test(test_xsave),         cmocka_unit_test(test_tail_call),
+        cmocka_unit_test(test_joint_plain),   cmocka_unit_test(test_record_of_mapping),
+        cmocka_unit_test(test_record_taken),  cmocka_unit_test(test_record_hash),
+        cmocka_unit_test(test_many_records),  cmocka_unit_test(test_fetching),
+        cmocka_unit_test(test_locked),        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_time_is_right), cmocka_unit_test(test_beyond),
         cmocka_unit_test(test_rewritten),
     };
-    static const void *calls[STUB_COUNT];
 
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    header.flags = SPOOL_F_NO_FLAG_PROBE;
-    cpu_init(0, 0);
-    ids_init();
-    if (region_init(0x7f0000000000, 4096, stubs_size()))
+    if (hosted_init())
         return 1;
-    stubs_copy(region_start(), calls, false);
-    translate_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// engine/translate/calls.c: what the helpers are told of a call, a return or a jump that translated
+// code leaves to them, and that whoever replays hears of each frame that is made or ended. The
+// frames themselves are compared with Callgrind's by tests/calls.
+#include "engine/count/desc.h"
+#include "engine/translate/calls.h"
+#include "tests/unit/translate/hosted.h"
+
+#define REPLAY (SPOOL_F_CALLS | SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY)
+
+static void begin(u64 flags)
+{
+    mode(flags);
+    tb_config.calls_events = spool_event_index(SPOOL_EVENTS, flags);
+    tb_config.calls_often = spool_event_index(SPOOL_E_I1MR, flags);
+    tb_config.calls_frame = spool_frame_bytes(flags);
+    edge = (struct spool_edge){ .function = PC + 0x305, .target = PC + 0x305, .counter = 70 };
+}
+
+// How often these bytes are in the fragment.
+static u32 has(const void *bytes, size_t n)
+{
+    const u8 *code = (const u8 *)published.hpc;
+    u32 found = 0;
+
+    for (u32 i = 0; i + n <= published.size; i++)
+        found += memcmp(code + i, bytes, n) == 0;
+    return found;
+}
+
+// How often it is told of the instruction at `site`.
+static u32 told(u64 site, u32 len, u32 plt)
+{
+    struct desc_calls d = { .site = { (u32)site, (u32)(site >> 32) }, .len = len, .plt = plt };
+
+    return has(&d, sizeof(d));
+}
+
+static u32 calls_of(enum stub stub)
+{
+    const u8 *code = (const u8 *)published.hpc;
+    u32 found = 0;
+
+    for (u32 i = 0; i + 5 <= published.size; i++) {
+        s32 rel;
+
+        memcpy(&rel, code + i + 1, 4);
+        found += code[i] == 0xe8 && published.hpc + i + 5 + (u64)(s64)rel == stubs_at(stub);
+    }
+    return found;
+}
+
+// How often the target is kept where helpers look for it; an indirect branch does so itself once
+// more.
+static u32 targets(void)
+{
+    u8 mov[] = { 0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0 };
+    u32 at_disp = (u32)offsetof(struct thread, ibl_target);
+
+    memcpy(mov + 5, &at_disp, 4);
+    return has(mov, sizeof(mov));
+}
+
+static u32 entered(void)
+{
+    return has("\x41\xc7\x03\x80\x00\x00\x00", 7); // mov dword [r11], LOG_ENTER
+}
+
+static u32 left(void)
+{
+    return has("\x41\xc7\x03\x00\x02\x00\x00", 7); // mov dword [r11], LOG_LEAVE
+}
+
+#define CALL      "\xe8\x00\x03\x00\x00" // to PC + 0x305, another function's beginning
+#define CALL_RDX  "\xff\xd2"
+#define JMP       "\xe9\x00\x03\x00\x00"
+#define JMP_RDX   "\xff\xe2"
+#define RET       "\xc3"
+#define RET_16    "\xc2\x10\x00"
+#define SET_STACK "\x48\x89\xc4" // mov rsp, rax
+
+// What is not as expected goes to a helper, which is told the place, and of a call its length, of a
+// return what it takes from the stack.
+static void test_told(void **state)
+{
+    (void)state;
+    begin(SPOOL_F_CALLS);
+    TRANSLATE(CALL);
+    assert_int_equal(calls_of(STUB_CALLS_CALL), 0); // all is known
+    assert_int_equal(targets(), 0);
+    TRANSLATE(CALL_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_CALL), 2); // another target; another site
+    assert_int_equal(told(PC, 2, 0), 2);
+    assert_int_equal(targets(), 2);
+    TRANSLATE(RET);
+    assert_int_equal(calls_of(STUB_CALLS_RETURN), 1);
+    assert_int_equal(told(PC, 8, 0), 1);
+    TRANSLATE(RET_16);
+    assert_int_equal(told(PC, 24, 0), 1);
+    TRANSLATE(JMP);
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
+    assert_int_equal(told(PC, 1, 0), 1);
+    assert_int_equal(targets(), 1); // in the cold part
+    TRANSLATE(JMP_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
+    assert_int_equal(told(PC, 0, 0), 1);
+    assert_int_equal(targets(), 2);
+    TRANSLATE("\x75\x02"); // jnz PC + 4: within the function
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 0);
+    // To a part of a function, of which there is no frame to be made here.
+    edge.function = PC + 0x300;
+    TRANSLATE(JMP);
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
+}
+
+// Behind an instruction that has set the stack pointer nothing is as expected: all goes to helpers,
+// which are told that, too.
+static void test_stack_set(void **state)
+{
+    (void)state;
+    begin(SPOOL_F_CALLS);
+    TRANSLATE(SET_STACK JMP_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
+    assert_int_equal(told(PC + 3, 0, 1), 1);
+    assert_int_equal(targets(), 2);
+    TRANSLATE(SET_STACK RET);
+    assert_int_equal(calls_of(STUB_CALLS_RETURN), 1);
+    assert_int_equal(told(PC + 3, 8, 1), 1);
+    assert_int_equal(targets(), 2);
+    TRANSLATE(SET_STACK RET_16);
+    assert_int_equal(told(PC + 3, 24, 1), 1);
+    TRANSLATE(SET_STACK JMP);
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
+    assert_int_equal(told(PC + 3, 1, 1), 1);
+    assert_int_equal(targets(), 1);
+    TRANSLATE(SET_STACK CALL);
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
+    assert_int_equal(told(0, 1, 0), 1); // a call follows
+    TRANSLATE(SET_STACK "\xeb\x00");    // and none, within the function
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
+    assert_int_equal(told(0, 0, 0), 1);
+    TRANSLATE("\xeb\x00");
+    assert_int_equal(calls_of(STUB_CALLS_STACK), 0);
+}
+
+// With jumps: a table's is counted where it is known, by the edge; else a helper is asked.
+static void test_table(void **state)
+{
+    (void)state;
+    begin(SPOOL_F_CALLS);
+    tb_config.jumps = true;
+    TRANSLATE(JMP_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_TABLE), 2);
+    assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
+    assert_int_equal(told(PC, 0, 0), 3);
+    tb_config.jumps = false;
+    TRANSLATE(JMP_RDX);
+    assert_int_equal(calls_of(STUB_CALLS_TABLE), 0);
+}
+
+// Whoever replays is told of each frame, once, where it is made in translated code.
+static void test_entered(void **state)
+{
+    (void)state;
+    begin(REPLAY);
+    TRANSLATE(CALL);
+    assert_int_equal(entered(), 1);
+    assert_int_equal(left(), 0);
+    TRANSLATE(CALL_RDX);
+    assert_int_equal(entered(), 1);
+    TRANSLATE(JMP);
+    assert_int_equal(entered(), 1);
+    TRANSLATE(JMP_RDX);
+    assert_int_equal(entered(), 1);
+    assert_int_equal(left(), 0);
+    edge.function = PC + 0x300; // the target is a part of it
+    TRANSLATE(JMP);
+    assert_int_equal(entered(), 0);
+    edge.plt = 9; // a linkage table's entry
+    TRANSLATE(JMP);
+    assert_int_equal(entered(), 1);
+    TRANSLATE(RET);
+    assert_int_equal(entered(), 0);
+    assert_int_equal(left(), 1);
+    TRANSLATE("\xeb\x00");
+    assert_int_equal(entered(), 0);
+    assert_int_equal(left(), 0);
+    // Nobody listens.
+    begin(SPOOL_F_CALLS);
+    TRANSLATE(CALL);
+    assert_int_equal(entered(), 0);
+    TRANSLATE(RET);
+    assert_int_equal(left(), 0);
+}
+
+// What is most likely to follow a record.
+static void test_expected(void **state)
+{
+    static const struct {
+        const char *bytes;
+        u32 n, call;
+    } of[] = {
+        { CALL, 5, LOG_ENTER }, { CALL_RDX, 2, LOG_ENTER }, { RET, 1, LOG_LEAVE },
+        { JMP, 5, LOG_ENTER },  { "\xeb\x00", 2, 0 },       { JMP_RDX, 2, 0 },
+        { "\x75\x02", 2, 0 },   { "\xe8\0\0\0\0", 5, 0 }, // a call of what follows: where am I
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+        begin(REPLAY);
+        recorded.block.call = 7;
+        translate((const u8 *)of[i].bytes, of[i].n);
+        assert_int_equal(recorded.block.call, of[i].call);
+    }
+}
+
+// A frame has the call's edge: counter, and the linkage table's number where there is one; its key
+// is the return address plus the stack pointer.
+static void test_frame(void **state)
+{
+    u8 counter[] = { 0x48, 0xc7, 0x01, 70, 0, 0, 0 }; // mov qword [rcx], 70
+    u8 both[] = { 0xc7, 0x01, 70, 0, 0, 0, 0xc7, 0x41, 4, 9, 0, 0, 0 };
+    u8 jump[] = { 0xc7, 0x01, 70, 0, 0, 0, 0xc7, 0x41, 4, 9, 0, 0, 0x40 };
+
+    (void)state;
+    begin(SPOOL_F_CALLS);
+    TRANSLATE(CALL);
+    assert_int_equal(has(counter, sizeof(counter)), 1);
+    assert_int_equal(has("\x05\x10\x40\x00", 4), 2); // PC + 5: pushed, and of the key
+    edge.plt = 9;
+    TRANSLATE(CALL);
+    assert_int_equal(has(both, sizeof(both)), 1);
+    TRANSLATE(JMP);
+    assert_int_equal(has(jump, sizeof(jump)), 1);
+    assert_int_equal(has(both, sizeof(both)), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_told),     cmocka_unit_test(test_stack_set),
+        cmocka_unit_test(test_table),    cmocka_unit_test(test_entered),
+        cmocka_unit_test(test_expected), cmocka_unit_test(test_frame),
+    };
+
+    if (hosted_init())
+        return 1;
+    return cmocka_run_group_tests_name("engine/translate/calls.c", tests, NULL, NULL);
+}
