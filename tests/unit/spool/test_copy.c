@@ -30,10 +30,13 @@ static void fill(u64 flags)
     for (u32 i = 0; i < 200; i++)
         spooler_partial(i, 1, 0, 0);
     spooler_counters(0x20000);
+    // As many as are mapped: a copy that goes further reads what is not there.
+    spooler_counters((u32)(spooler_counters_mapped / 8 - spool->counters_used));
     counters(0)[1] = 101;
     counters(0)[511] = 102;  // the last word of a page
     counters(0)[1024] = 103; // the first one behind a page of zeros
     counters(3)[0x1fff0] = 104;
+    counters(3)[spool->counters_used - 1] = 107;
     if (flags & SPOOL_F_CALLS) {
         for (u32 i = 0; i < 200; i++)
             spooler_edge_append(&e, 1);
@@ -166,11 +169,15 @@ static int begin_child(void)
     int status;
 
     copy_fork_before(&c, false);
+    bool late = c.fd < 0;
     pid = fork();
-    if (pid)
-        copy_fork_parent(&c, true);
-    else
+    if (pid == 0) {
+        usleep(late ? 50000 : 0); // its parent is here first
         return 0;
+    }
+    copy_fork_parent(&c, true);
+    if (late) // it has waited for the copy
+        CHECK(spooler_is_lost() || spool->fork_copied == c.before + 1);
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     return pid;
 }

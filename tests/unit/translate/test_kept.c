@@ -354,11 +354,26 @@ static u64 leads(const struct fragment *f, u32 k)
     return at + 4 + (u64)(s64)(*(s32 *)at);
 }
 
+// Pages that this process has mapped.
+static u64 mapped(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    char line[100] = "";
+
+    if (!f || !fgets(line, sizeof(line), f))
+        exit(1);
+    fclose(f);
+    return strtoul(line, NULL, 10);
+}
+
 static void save_so_many(u32 n)
 {
+    u64 before = mapped();
+
     header.n_kept_saved = 0;
     kept_save();
     IS(header.n_kept_saved, n);
+    IS(mapped(), before); // what it needed for that it gives back
 }
 
 // 40 fragments of A and 30 of B; the first leads to the second, and that to the first of B's.
@@ -595,6 +610,23 @@ static void too_few(void)
     save_so_many(0);
     tcache_unlock();
     save_so_many(65);
+}
+
+// Another process of the run keeps them.
+static void never_saved(void)
+{
+    translate_many(A, 40);
+    translate_many(B, 30);
+    kept_never();
+    save_so_many(0);
+}
+
+static void test_never(void **state)
+{
+    (void)state;
+    run(never_saved);
+    IS(files(), 0);
+    run(nothing_is_there);
 }
 
 static void test_too_few(void **state)
@@ -1053,6 +1085,7 @@ int main(void)
         cmocka_unit_test_setup(test_asleep, setup),
         cmocka_unit_test_setup(test_another_mapping, setup),
         cmocka_unit_test_setup(test_flush, setup),
+        cmocka_unit_test_setup(test_never, setup),
         cmocka_unit_test_setup(test_too_few, setup),
         cmocka_unit_test_setup(test_dead, setup),
         cmocka_unit_test_setup(test_some, setup),
