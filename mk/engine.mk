@@ -296,8 +296,9 @@ ENGINE_UNIT_OBJS_spool/fds := spool/fds base/mini
 ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
-ENGINE_WING_UNITS += translate/calls
+ENGINE_WING_UNITS += translate/calls codecache/gate
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
+ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/mini
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))

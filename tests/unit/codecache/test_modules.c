@@ -176,6 +176,29 @@ static void test_gone(void **state)
     apart(what_is_gone);
 }
 
+// They lie one behind the other, where the engine keeps them.
+static void places(void)
+{
+    struct stat a = make("a", ELF, 5000), b = make("b", ELF, 4096), c = make("c", ELF, 1);
+    const char *at = (const char *)MODULES_BASE;
+
+    memset(&map, 0, sizeof(map));
+    make("c", ELF "c", 4097);
+    record(in("a"), &a, false);
+    record(in("b"), &b, false);
+    record(in("c"), &c, false);
+    CHECK(memcmp(at, ELF "\200", 5) == 0 && at[4999] == '\200' && at[5000] == '\0');
+    CHECK(memcmp(at + 8192, ELF "\200", 5) == 0 && at[8192 + 4095] == '\200');
+    CHECK(memcmp(at + 12288, ELF "c\200", 6) == 0 && at[12288 + 4096] == '\200');
+    CHECK(unlink(in("a")) == 0 && unlink(in("b")) == 0 && unlink(in("c")) == 0);
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    apart(places);
+}
+
 static void newlines(void)
 {
     struct stat two = make("two\nlines", ELF, 500), literal = make("a\\012b", ELF, 500);
@@ -252,9 +275,8 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_newlines),
-        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_gone),     cmocka_unit_test(test_places),
+        cmocka_unit_test(test_newlines), cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_limits),
     };
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +138,26 @@ static void until_it_turns(void)
         wait_ms(1);
 }
 
+// Nor could it be given rights by executing: also for who may have a filter without saying so.
+static void test_no_rights(void **state)
+{
+    char text[4096] = "", path[64];
+
+    (void)state;
+    seen->turns = 0;
+    long pid = sys_call0(SYS_fork);
+    if (pid == 0)
+        loop((s32)sys_call0(SYS_getppid));
+    until_it_turns();
+    snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+    long fd = sys_open(path, O_RDONLY, 0);
+    assert_true(fd >= 0 && sys_read((int)fd, text, sizeof(text) - 1) > 0);
+    sys_close((int)fd);
+    assert_non_null(strstr(text, "\nNoNewPrivs:\t1\n"));
+    sys_call2(SYS_kill, (u64)pid, SIGKILL);
+    assert_int_equal(status_of(pid), SIGKILL);
+}
+
 // A parent that is there keeps it from ending, whatever it does, and so it ignores signals.
 static void test_has_parent(void **state)
 {
@@ -192,9 +213,8 @@ static void test_orphan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_confined),
-        cmocka_unit_test(test_has_parent),
+        cmocka_unit_test(test_filter),    cmocka_unit_test(test_confined),
+        cmocka_unit_test(test_no_rights), cmocka_unit_test(test_has_parent),
         cmocka_unit_test(test_orphan),
     };
 
