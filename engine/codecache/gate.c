@@ -52,15 +52,24 @@ static _Noreturn void enter(struct thread *t)
     loop_enter(stubs_at(STUB_GATE_FROM_C));
 }
 
+static void put_args(u64 *r, const u64 args[6])
+{
+    r[R_RDI] = args[0];
+    r[R_RSI] = args[1];
+    r[R_RDX] = args[2];
+    r[10] = args[3];
+    r[8] = args[4];
+    r[9] = args[5];
+}
+
 _Noreturn void gate_call(struct thread *t, const u64 args[6])
 {
-    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+    u64 *r = t->regs;
+    const u64 own[6] = { r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9] };
 
-    for (int i = 0; i < 6; i++) {
-        t->sc_args[i] = t->regs[reg[i]];
-        if (args)
-            t->regs[reg[i]] = args[i];
-    }
+    memcpy(t->sc_args, own, sizeof(own));
+    if (args)
+        put_args(r, args);
     t->sc_args[6] = 1;
     t->sc_post = t->regs[R_RAX] + 1;
     world_turn_give(t);
@@ -76,10 +85,7 @@ _Noreturn void gate_again(struct thread *t)
 
 void gate_args_restore(struct thread *t)
 {
-    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
-
-    for (int i = 0; i < 6; i++)
-        t->regs[reg[i]] = t->sc_args[i];
+    put_args(t->regs, t->sc_args);
     t->sc_args[6] = 0;
     t->sc_post = 0;
 }

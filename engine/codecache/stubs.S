@@ -218,16 +218,42 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
     cmp edi, [rcx + 4]
     jbe 2b
     jmp 1b
-6:  mov gs:[TH_REGS + 0x00], rax
+6:  movzx ecx, byte ptr gs:[rcx + TA_SLOW_TABLE]
+    cmp ecx, GATE_FCNTL
+    jae 15f
+    cmp ecx, GATE_OPEN
+    je 13f
+    cmp ecx, GATE_OPENAT
+    jne 16f
+    test edx, GATE_WRITES
+    jz 16f
+    jmp 2b
+13: test esi, GATE_WRITES
+    jz 16f
+    jmp 2b
+14: test esi, GATE_FUTEX_COMMAND // GATE_FUTEX_WAIT
+    jnz 1b
+    test r10, r10
+    jz 1b
+    jmp 2b
+15: ja 14b
+    cmp esi, GATE_DUPFD
+    je 2b
+    cmp esi, GATE_DUPFD_CLOEXEC
+    je 2b
+    movabs rcx, offset fds_window
+    jmp 5b
+16: mov gs:[TH_REGS + 0x00], rax
     mov gs:[TH_REGS + 0x10], rdx
     mov gs:[TH_REGS + 0x40], r8
     mov gs:[TH_REGS + 0x48], r9
     mov gs:[TH_REGS + 0x50], r10
 stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_gate_look_over
-    cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_AT
+    cmp ecx, GATE_MESSAGE
+    jae 12f
+    cmp ecx, GATE_AT
     mov r10, rsi
     cmovb r10, rdi
-    ja 12f
     test r10, r10
     jz 11f
     // The name's end: words of which no byte is 0, from the aligned one that it begins in on. An
@@ -290,8 +316,20 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     mov r10, gs:[TH_REGS + 0x50]
     movabs rcx, offset fds_window
     jmp 5b // rdi may be a name's address, and look like a descriptor: the slow way is right, too
-12: cmp qword ptr [rsi + 40], 0 // msg_controllen
+12: ja 17f
+    cmp qword ptr [rsi + 40], 0 // msg_controllen
     je 11b
+    jmp stubs_gate_look_over
+17: cmp esi, 1
+    jne stubs_gate_look_over
+    test edx, edx
+    jg stubs_gate_look_over
+    mov ecx, [rdi]
+    movabs rdx, offset fds_window
+    cmp ecx, [rdx]
+    jb 11b
+    cmp ecx, [rdx + 4]
+    ja 11b
 stubs_gate_look_over:
     mov rax, gs:[TH_REGS + 0x00]
     mov rdx, gs:[TH_REGS + 0x10]

@@ -173,7 +173,7 @@ static u32 pc_hash(u64 pc)
            hash_mask;
 }
 
-static struct fragment *find(u64 pc)
+static inline __attribute__((always_inline)) struct fragment *find(u64 pc)
 {
     for (u32 n = hash[pc_hash(pc)]; n; n = fragments[n - 1]->hash_next) {
         if (fragments[n - 1]->pc == pc)
@@ -183,7 +183,7 @@ static struct fragment *find(u64 pc)
 }
 
 // No code checks the bytes of an instruction that is stepped, as it is executed where it lies.
-static bool step_changed(const struct fragment *f)
+static __attribute__((noinline)) bool step_changed(const struct fragment *f)
 {
     const u8 *bytes = fragment_stepped(f);
     u8 now[STEPPED_BYTES_MAX];

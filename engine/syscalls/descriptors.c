@@ -14,17 +14,19 @@
 
 #define CLOSED 0x7fffffff // above what fs.nr_open can be
 
-// Which arguments are descriptors: bit 0 is rdi.
-#define FD(n) (u8)(1u << (n))
+// Which arguments are descriptors, or may be (arguments()): bit 0 is rdi. And that descriptors lie
+// in memory.
+#define FD(n)     (u8)(1u << (n))
+#define IN_MEMORY (u8)0x80
 
 // clang-format off
 static const u8 fd_arguments[GATE_CALLS] = {
     [SYS_read] = FD(0), [SYS_write] = FD(0), [SYS_close] = FD(0), [SYS_fstat] = FD(0),
-    [SYS_lseek] = FD(0), [SYS_mmap] = FD(4), [SYS_ioctl] = FD(0), [SYS_pread64] = FD(0),
+    [SYS_lseek] = FD(0), [SYS_mmap] = FD(4), [SYS_pread64] = FD(0),
     [SYS_pwrite64] = FD(0), [SYS_readv] = FD(0), [SYS_writev] = FD(0), [SYS_dup] = FD(0),
-    [SYS_dup2] = FD(0), [SYS_dup3] = FD(0), [SYS_sendfile] = FD(0) | FD(1),
+    [SYS_sendfile] = FD(0) | FD(1),
     [SYS_connect] = FD(0), [SYS_accept] = FD(0), [SYS_accept4] = FD(0), [SYS_sendto] = FD(0),
-    [SYS_recvfrom] = FD(0), [SYS_sendmsg] = FD(0), [SYS_sendmmsg] = FD(0), [SYS_recvmsg] = FD(0),
+    [SYS_recvfrom] = FD(0), [SYS_recvmsg] = FD(0),
     [SYS_recvmmsg] = FD(0), [SYS_shutdown] = FD(0), [SYS_bind] = FD(0), [SYS_listen] = FD(0),
     [SYS_getsockname] = FD(0), [SYS_getpeername] = FD(0), [SYS_setsockopt] = FD(0),
     [SYS_getsockopt] = FD(0), [SYS_fcntl] = FD(0), [SYS_flock] = FD(0), [SYS_fsync] = FD(0),
@@ -52,26 +54,24 @@ static const u8 fd_arguments[GATE_CALLS] = {
     [SYS_finit_module] = FD(0), [SYS_kexec_file_load] = FD(0) | FD(1), [SYS_execveat] = FD(0),
     [SYS_pidfd_send_signal] = FD(0), [SYS_pidfd_getfd] = FD(0) | FD(1),
     [SYS_process_madvise] = FD(0), [SYS_process_mrelease] = FD(0), [SYS_io_uring_enter] = FD(0),
-    [SYS_io_uring_register] = FD(0), [SYS_open_tree] = FD(0), [SYS_move_mount] = FD(0) | FD(2),
+    [SYS_open_tree] = FD(0), [SYS_move_mount] = FD(0) | FD(2),
     [SYS_fsconfig] = FD(0) | FD(4), [SYS_fsmount] = FD(0), [SYS_fspick] = FD(0),
-    [SYS_mount_setattr] = FD(0), [SYS_quotactl_fd] = FD(0), [SYS_landlock_add_rule] = FD(0),
+    [SYS_mount_setattr] = FD(0), [SYS_quotactl_fd] = FD(0),
     [SYS_landlock_restrict_self] = FD(0), [SYS_cachestat] = FD(0), [SYS_setxattrat] = FD(0),
     [SYS_getxattrat] = FD(0), [SYS_listxattrat] = FD(0), [SYS_removexattrat] = FD(0),
     [SYS_open_tree_attr] = FD(0), [SYS_file_getattr] = FD(0), [SYS_file_setattr] = FD(0),
-    [SYS_waitid] = FD(1),         // with P_PIDFD alone
-    [SYS_kcmp] = FD(3) | FD(4),   // of the process itself
+    [SYS_waitid] = FD(1),                           // with P_PIDFD alone
+    [SYS_kcmp] = FD(3) | FD(4),                     // of the process itself
+    [SYS_ioctl] = FD(0) | FD(2),                    // with FICLONE the second
+    [SYS_dup2] = FD(0) | FD(1),                     // the second is to become one
+    [SYS_dup3] = FD(0) | FD(1),
+    [SYS_poll] = IN_MEMORY, [SYS_ppoll] = IN_MEMORY, [SYS_select] = IN_MEMORY,
+    [SYS_pselect6] = IN_MEMORY, [SYS_sendmsg] = FD(0) | IN_MEMORY,
+    [SYS_sendmmsg] = FD(0) | IN_MEMORY, [SYS_io_submit] = IN_MEMORY,
+    [SYS_io_uring_register] = FD(0) | IN_MEMORY,
+    [SYS_landlock_add_rule] = FD(0) | IN_MEMORY,
 };
 // clang-format on
-
-// Their descriptors lie in memory: every one of them is looked at.
-static const u16 in_memory[] = { SYS_poll,
-                                 SYS_ppoll,
-                                 SYS_select,
-                                 SYS_pselect6,
-                                 SYS_sendmmsg,
-                                 SYS_io_submit,
-                                 SYS_io_uring_register,
-                                 SYS_landlock_add_rule };
 
 void descriptors_init(u8 table[GATE_CALLS])
 {
@@ -82,10 +82,9 @@ void descriptors_init(u8 table[GATE_CALLS])
             table[nr] = fd_arguments[nr] == FD(0)      ? GATE_FD
                         : fd_arguments[nr] & (u8)~fast ? GATE_SLOW
                                                        : GATE_FDS;
-    for (u32 i = 0; i < ARRAY_SIZE(in_memory); i++)
-        table[in_memory[i]] = GATE_SLOW;
     table[SYS_sendmsg] = GATE_MESSAGE;
-    table[SYS_ioctl] = GATE_FDS; // FICLONE
+    table[SYS_fcntl] = GATE_FCNTL;
+    table[SYS_poll] = GATE_POLL;
 }
 
 // ---- Arguments ----
@@ -122,6 +121,8 @@ static u32 arguments(const u64 args[6], u32 nr)
     case SYS_mmap: return args[3] & MAP_ANONYMOUS ? 0 : FD(4);
     case SYS_waitid: return (u32)args[0] == P_PIDFD ? FD(1) : 0;
     case SYS_ioctl: return (u32)args[1] == FICLONE ? FD(0) | FD(2) : FD(0);
+    case SYS_dup2:
+    case SYS_dup3: return FD(0);
     case SYS_kcmp: return compared(args);
     case SYS_openat:
     case SYS_openat2:
@@ -129,31 +130,30 @@ static u32 arguments(const u64 args[6], u32 nr)
     case SYS_statx:
     case SYS_readlinkat:
     case SYS_execveat: return is_absolute(args[1]) ? 0 : FD(0);
-    default: return nr < GATE_CALLS ? fd_arguments[nr] : 0;
+    default: return fd_arguments[nr] & (u8)~IN_MEMORY;
     }
 }
 
-// Lies one of the arguments, whatever it means, where the engine's descriptors do? Nearly none
-// does, and the call's own are not asked for.
-static bool may_be_ours(const u64 args[6])
+// Lies a number where the engine's descriptors do? Nearly none does: this comes before any other
+// question, as every call of these pays for it.
+static bool is_near(u64 fd)
 {
-    u32 from = fds_window[0], size = fds_window[1] - from;
-    bool any = false;
+    u32 from = fds_window[0];
 
-    for (u32 i = 0; i < 6; i++)
-        any |= (u32)args[i] - from <= size;
-    return any;
+    return (u32)fd - from <= fds_window[1] - from;
+}
+
+static bool is_ours(s32 fd)
+{
+    return is_near((u32)fd) && fds_is_ours(fd);
 }
 
 u32 descriptors_ours(u32 nr, const u64 args[6])
 {
-    u32 which, ours = 0;
+    u32 which = nr < GATE_CALLS ? arguments(args, nr) : 0, ours = 0;
 
-    if (!may_be_ours(args))
-        return 0;
-    which = arguments(args, nr);
     for (u32 i = 0; i < 6; i++)
-        if (which & FD(i) && fds_is_ours((int)args[i]))
+        if (which & FD(i) && is_ours((int)args[i]))
             ours |= FD(i);
     return ours;
 }
@@ -170,7 +170,7 @@ static long poll_mark(u64 at, u64 n)
 
         if (safe_read(&p, at + i * sizeof(p), sizeof(p)))
             return -EFAULT;
-        if (!fds_is_ours(p.fd))
+        if (!is_ours(p.fd))
             continue;
         silent += !p.revents;
         p.revents = POLLNVAL;
@@ -189,7 +189,7 @@ static bool poll_names_ours(u64 at, u64 n)
         if (safe_read(part, at + i * sizeof(*part), some * sizeof(*part)))
             return false; // the kernel says so
         for (u64 k = 0; k < some; k++)
-            if (fds_is_ours(part[k].fd))
+            if (is_ours(part[k].fd))
                 return true;
     }
     return false;
@@ -221,8 +221,11 @@ static bool client_poll(struct thread *t)
 
 bool descriptors_select(s32 below, const u64 sets[3])
 {
-    u32 ours[FDS_MAX], n = fds_sorted(ours);
+    u32 ours[FDS_MAX], n;
 
+    if (below <= 0 || (u32)below <= fds_window[0])
+        return false;
+    n = fds_sorted(ours);
     for (u32 i = 0; i < n && (s32)ours[i] < below; i++)
         for (u32 k = 0; k < 3; k++) {
             u8 bits;
@@ -241,7 +244,7 @@ static bool list_names_ours(u64 at, u64 n)
 
         if (safe_read(&fd, at + i * sizeof(fd), sizeof(fd)))
             return false;
-        if (fds_is_ours(fd))
+        if (is_ours(fd))
             return true;
     }
     return false;
@@ -300,10 +303,10 @@ static bool iocb_names_ours(u64 at)
     u32 flags = 0;
     s32 fd;
 
-    if (safe_read(&fd, at + IOCB_FD, sizeof(fd)) == 0 && fds_is_ours(fd))
+    if (safe_read(&fd, at + IOCB_FD, sizeof(fd)) == 0 && is_ours(fd))
         return true;
     return safe_read(&flags, at + IOCB_FLAGS, sizeof(flags)) == 0 && (flags & 1) &&
-           safe_read(&fd, at + IOCB_RESFD, sizeof(fd)) == 0 && fds_is_ours(fd);
+           safe_read(&fd, at + IOCB_RESFD, sizeof(fd)) == 0 && is_ours(fd);
 }
 
 static u64 iocbs_before(u64 at, u64 n)
@@ -361,7 +364,7 @@ static bool rule_names_ours(const u64 *r)
     s32 parent; // behind the rights that it gives
 
     return (u32)r[R_RSI] == LANDLOCK_RULE_PATH_BENEATH &&
-           safe_read(&parent, r[R_RDX] + 8, sizeof(parent)) == 0 && fds_is_ours(parent);
+           safe_read(&parent, r[R_RDX] + 8, sizeof(parent)) == 0 && is_ours(parent);
 }
 
 static bool answer(struct thread *t, bool ours)
@@ -371,7 +374,7 @@ static bool answer(struct thread *t, bool ours)
     return ours;
 }
 
-static bool call_in_memory(struct thread *t, u32 nr)
+static __attribute__((noinline)) bool call_in_memory(struct thread *t, u32 nr)
 {
     const u64 *r = t->regs;
     u64 n;
@@ -396,20 +399,37 @@ static bool call_in_memory(struct thread *t, u32 nr)
     }
 }
 
-bool descriptors_call(struct thread *t, u32 nr)
+// Makes the call with numbers that are never open in the place of the engine's. False: there are
+// none. (Not inlined, since a call that has no descriptors would save their registers.)
+static __attribute__((noinline)) bool call_arguments(struct thread *t, u32 nr)
 {
     u64 args[6] = { t->regs[R_RDI], t->regs[R_RSI], t->regs[R_RDX],
                     t->regs[10],    t->regs[8],     t->regs[9] };
+    u32 ours = descriptors_ours(nr, args);
 
-    u32 ours;
-
-    if (nr >= GATE_CALLS)
+    if (!ours)
         return false;
-    ours = fd_arguments[nr] ? descriptors_ours(nr, args) : 0;
     for (u32 i = 0; i < 6; i++)
         if (ours & FD(i))
             args[i] = CLOSED;
-    if (ours)
-        gate_call(t, args);
-    return call_in_memory(t, nr);
+    gate_call(t, args);
+}
+
+static bool has_near(const u64 *r, u32 may)
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+    bool near = false;
+
+    for (; may; may &= may - 1)
+        near |= is_near(r[reg[__builtin_ctz(may)]]);
+    return near;
+}
+
+bool descriptors_call(struct thread *t, u32 nr)
+{
+    u32 what = nr < GATE_CALLS ? fd_arguments[nr] : 0, may = what & ~(u32)IN_MEMORY;
+
+    if (UNLIKELY(may && has_near(t->regs, may)) && call_arguments(t, nr))
+        return true;
+    return what & IN_MEMORY && call_in_memory(t, nr);
 }

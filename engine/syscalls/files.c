@@ -86,14 +86,23 @@ static const u8 name_argument[GATE_CALLS] = {
 };
 // clang-format on
 
+// What the gate can look at; of a file that is opened to be read only its name matters here,
+// unless it is /proc/cpuinfo.
+static u8 gate_way(u32 nr)
+{
+    if (nr == SYS_open || nr == SYS_openat)
+        return tb_config.shown ? GATE_SLOW : nr == SYS_open ? GATE_OPEN : GATE_OPENAT;
+    return name_argument[nr] == NAME_FIRST ? GATE_NAME : GATE_AT;
+}
+
 void files_init(u8 table[GATE_CALLS])
 {
     for (u32 nr = 0; nr < GATE_CALLS; nr++) {
-        u8 way = name_argument[nr] == NAME_FIRST ? GATE_NAME : GATE_AT;
+        u8 way = gate_way(nr);
 
         if (!name_argument[nr])
             continue;
-        if (table[nr] == GATE_FAST || (table[nr] == GATE_FD && way == GATE_AT))
+        if (table[nr] == GATE_FAST || (table[nr] == GATE_FD && way >= GATE_AT))
             table[nr] = way;
         else if (table[nr] != way)
             table[nr] = GATE_SLOW;
@@ -260,6 +269,9 @@ static bool is_cpuinfo(u64 gaddr, u64 flags)
            !(flags & (O_PATH | O_DIRECTORY)) && safe_read_str(path, gaddr, sizeof(path)) == 13 &&
            strcmp(path, "/proc/cpuinfo") == 0;
 }
+
+_Static_assert(GATE_WRITES == (O_ACCMODE | O_TRUNC), "stubs_gate");
+_Static_assert(GATE_DUPFD == F_DUPFD && GATE_DUPFD_CLOEXEC == F_DUPFD_CLOEXEC, "stubs_gate");
 
 static bool may_write(u64 flags)
 {
@@ -438,7 +450,7 @@ static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
     return (long)to;
 }
 
-static void done_getdents(struct thread *t, u32 nr)
+static __attribute__((noinline)) void done_getdents(struct thread *t, u32 nr)
 {
     u64 name_off = nr == SYS_getdents64 ? 19 : 18;
     long ret = (long)t->regs[R_RAX];

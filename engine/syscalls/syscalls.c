@@ -95,11 +95,9 @@ static const u8 slow_table[GATE_CALLS] = {
     // Time that goes on while they are broken off
     [SYS_nanosleep] = 1,
     [SYS_clock_nanosleep] = 1,
-    [SYS_poll] = 1,
     [SYS_select] = 1,
     [SYS_semtimedop] = 1,
     [SYS_io_getevents] = 1,
-    [SYS_futex] = 1,
     [SYS_epoll_wait] = 1,
     // Memory
     [SYS_mmap] = 1,
@@ -115,19 +113,16 @@ static const u8 slow_table[GATE_CALLS] = {
     [SYS_mseal] = 1,
     [SYS_process_vm_writev] = 1,
     // Files
-    [SYS_open] = 1,
-    [SYS_openat] = 1,
     [SYS_openat2] = 1,
     [SYS_creat] = 1,
     [SYS_truncate] = 1,
     [SYS_open_by_handle_at] = 1,
     [SYS_close_range] = 1,
-    [SYS_dup2] = 1,
-    [SYS_dup3] = 1,
-    [SYS_fcntl] = 1,
     [SYS_getdents] = 1,
     [SYS_getdents64] = 1,
 };
+
+_Static_assert(GATE_FUTEX_WAIT == FUTEX_WAIT && !FUTEX_WAIT, "stubs_gate");
 
 void syscalls_init(u64 brk, u64 top)
 {
@@ -137,6 +132,7 @@ void syscalls_init(u64 brk, u64 top)
     table[SYS_getrandom] = (spool->flags & SPOOL_F_REPRODUCIBLE) != 0;
     table[SYS_wait4] = table[SYS_waitid] = tb_config.watched;
     table[SYS_pkey_alloc] = !cpu.shown_all;
+    table[SYS_futex] = GATE_FUTEX;
     descriptors_init(table);
     files_init(table);
     gate_init(table);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The gate looks at names and messages before it makes a call: at every place in a page, beside
-// pages that are not there, in a signal's way and with checks of alignment the call says what it
-// says natively, and changes no register.
+// The gate looks at names, messages and other arguments before it makes a call: at every place in a
+// page, beside pages that are not there, in a signal's way and with checks of alignment the call
+// says what it says natively, and changes no register.
 // varies: how many signals come
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,6 +99,168 @@ static void messages(void)
     close(pair[1]);
 }
 
+// A descriptor is handed over with a message; one that is not open is not.
+static void handed_over(int closed)
+{
+    char space[CMSG_SPACE(sizeof(int))] = { 0 };
+    struct msghdr m = { .msg_control = space, .msg_controllen = CMSG_LEN(sizeof(int)) };
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    int pair[2];
+
+    CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
+    *c = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+    memcpy(CMSG_DATA(c), &closed, sizeof(closed));
+    SAYS(syscall(SYS_sendmsg, pair[0], &m, 0), EBADF);
+    memcpy(CMSG_DATA(c), &pair[1], sizeof(closed));
+    CHECK(syscall(SYS_sendmsg, pair[0], &m, 0) == 0);
+    SAYS(syscall(SYS_sendmsg, closed, &m, 0), EBADF);
+    m.msg_controllen = 0;
+    SAYS(syscall(SYS_sendmsg, closed, &m, 0), EBADF);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+// The last bytes of a name decide whether the gate lets it pass: of each class of calls every
+// ending that leads to a descriptor which the program has not opened.
+static void closed_name(const char *name)
+{
+    int folder = open("/", O_RDONLY | O_DIRECTORY);
+
+    SAYS(syscall(SYS_stat, name, &st), ENOENT);
+    SAYS(syscall(SYS_access, name, F_OK), ENOENT);
+    SAYS(syscall(SYS_newfstatat, AT_FDCWD, name, &st, 0), ENOENT);
+    SAYS(syscall(SYS_newfstatat, folder, name + 1, &st, 0), ENOENT);
+    SAYS(syscall(SYS_faccessat, folder, name + 1, F_OK), ENOENT);
+    SAYS(syscall(SYS_open, name, O_RDONLY), ENOENT);
+    SAYS(syscall(SYS_open, name, O_WRONLY), ENOENT);
+    SAYS(syscall(SYS_openat, folder, name + 1, O_RDONLY), ENOENT);
+    SAYS(syscall(SYS_openat, folder, name + 1, O_WRONLY), ENOENT);
+    close(folder);
+}
+
+static void closed_descriptor(int fd)
+{
+    static const char *const endings[] = { "", "/", "//", "/.", "/./", "/././/" };
+    char name[64];
+
+    for (unsigned i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        snprintf(name, sizeof(name), "/proc/self/fd/%d%s", fd, endings[i]);
+        closed_name(name);
+    }
+    snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+    closed_name(name);
+    SAYS(syscall(SYS_utimensat, fd, NULL, NULL, 0), EBADF);
+    SAYS(syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH), EBADF);
+}
+
+// Names that end as those do, and are the program's own.
+static void own_names(void)
+{
+    char name[64];
+    int own = open("/", O_RDONLY | O_DIRECTORY);
+
+    snprintf(name, sizeof(name), "/proc/self/fd/%d/.", own);
+    CHECK(syscall(SYS_stat, name, &st) == 0 && S_ISDIR(st.st_mode));
+    CHECK(syscall(SYS_newfstatat, AT_FDCWD, name, &st, 0) == 0 && S_ISDIR(st.st_mode));
+    CHECK(syscall(SYS_newfstatat, own, ".", &st, 0) == 0 && S_ISDIR(st.st_mode));
+    CHECK(close((int)syscall(SYS_open, name, O_RDONLY)) == 0);
+    CHECK(close((int)syscall(SYS_openat, own, "./", O_RDONLY)) == 0);
+    CHECK(close(own) == 0);
+    // Without a name it is the descriptor that is meant.
+    CHECK(pipe2((int *)(void *)page, 0) == 0);
+    CHECK(syscall(SYS_utimensat, *(int *)(void *)page, NULL, NULL, 0) == 0);
+    close(((int *)(void *)page)[0]);
+    close(((int *)(void *)page)[1]);
+    SAYS(syscall(SYS_utimensat, AT_FDCWD, NULL, NULL, 0), EFAULT);
+    SAYS(syscall(SYS_open, NULL, O_RDONLY), EFAULT);
+    SAYS(syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY), EFAULT);
+}
+
+// A running program is opened to be read, and not to be written: by its name, and by its link's.
+static void program(void)
+{
+    char name[PAGE];
+    ssize_t n = syscall(SYS_readlink, "/proc/self/exe", name, sizeof(name) - 1);
+    struct stat self;
+
+    CHECK(n > 0);
+    name[n > 0 ? n : 0] = '\0';
+    CHECK(strstr(name, "/903-looked-at"));
+    CHECK(stat(name, &self) == 0);
+    for (int i = 0; i < 2; i++) {
+        const char *as = i ? name : "/proc/self/exe";
+        int fd = (int)syscall(SYS_open, as, O_RDONLY);
+
+        CHECK(fstat(fd, &st) == 0 && st.st_ino == self.st_ino && close(fd) == 0);
+        fd = (int)syscall(SYS_openat, AT_FDCWD, as, O_RDONLY);
+        CHECK(fstat(fd, &st) == 0 && st.st_ino == self.st_ino && close(fd) == 0);
+        SAYS(syscall(SYS_open, as, O_WRONLY), ETXTBSY);
+        SAYS(syscall(SYS_open, as, O_RDONLY | O_TRUNC), ETXTBSY);
+        SAYS(syscall(SYS_openat, AT_FDCWD, as, O_RDWR), ETXTBSY);
+        SAYS(syscall(SYS_openat, AT_FDCWD, as, O_RDONLY | O_TRUNC), ETXTBSY);
+    }
+}
+
+static void polled(int closed)
+{
+    struct pollfd *last = (struct pollfd *)(void *)(page + PAGE - sizeof(struct pollfd));
+    char *odd = page + 1;
+
+    *last = (struct pollfd){ closed, POLLIN, 0 };
+    CHECK(syscall(SYS_poll, last, 1, 0) == 1 && last->revents == POLLNVAL);
+    last->revents = 0;
+    CHECK(syscall(SYS_poll, last, 1, -1) == 1 && last->revents == POLLNVAL);
+    last->revents = 0;
+    CHECK(syscall(SYS_poll, last, 1, 1000000) == 1 && last->revents == POLLNVAL);
+    *last = (struct pollfd){ -1, POLLIN, 1 };
+    CHECK(syscall(SYS_poll, last, 1, 0) == 0 && last->revents == 0);
+    last[-1] = (struct pollfd){ -1, POLLIN, 1 };
+    last->fd = closed;
+    CHECK(syscall(SYS_poll, last - 1, 2, 0) == 1 && last->revents == POLLNVAL && !last[-1].revents);
+    SAYS(syscall(SYS_poll, (char *)last + 4, 1, 0), EFAULT);
+    SAYS(syscall(SYS_poll, page + PAGE, 1, -1), EFAULT);
+    CHECK(syscall(SYS_poll, page + PAGE, 0, 0) == 0);
+    memcpy(odd, &(struct pollfd){ closed, POLLIN, 0 }, sizeof(*last));
+    CHECK(unaligned(SYS_poll, (long)odd, 1) == 1 && odd[6] == POLLNVAL);
+    memcpy(odd, &(struct pollfd){ -1, POLLIN, 0 }, sizeof(*last));
+    CHECK(unaligned(SYS_poll, (long)odd, 1) == 0);
+}
+
+static void commands(int closed)
+{
+    int null = open("/dev/null", O_RDONLY), copy;
+
+    SAYS(syscall(SYS_fcntl, closed, F_GETFD), EBADF);
+    SAYS(syscall(SYS_fcntl, closed, F_DUPFD, 0), EBADF);
+    SAYS(syscall(SYS_dup2, closed, null), EBADF);
+    SAYS(syscall(SYS_dup3, null, null, 0), EINVAL);
+    CHECK(syscall(SYS_fcntl, null, F_GETFD) == 0);
+    if (closed < sysconf(_SC_OPEN_MAX)) {
+        int how = closed % 3;
+
+        copy = how < 2 ? (int)syscall(SYS_fcntl, null, how ? F_DUPFD_CLOEXEC : F_DUPFD, closed)
+                       : (int)syscall(SYS_dup2, null, closed);
+        CHECK(copy == closed);
+        CHECK(syscall(SYS_fcntl, copy, F_GETFD) == (how == 1 ? FD_CLOEXEC : 0));
+        CHECK(close(copy) == 0);
+    }
+    close(null);
+}
+
+static void waited(void)
+{
+    const struct timespec soon = { 0, 1000 }, wrong = { 0, -1 };
+    static unsigned word = 1;
+
+    SAYS(syscall(SYS_futex, &word, FUTEX_WAIT, 2, NULL), EAGAIN);
+    SAYS(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 2, &soon), EAGAIN);
+    SAYS(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, &soon), ETIMEDOUT);
+    SAYS(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, &wrong), EINVAL);
+    SAYS(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 1, &soon, NULL, 1), ETIMEDOUT);
+    SAYS(syscall(SYS_futex, page - PAGE, FUTEX_WAIT, 1, NULL), EFAULT);
+    CHECK(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1) == 0);
+}
+
 static void tick(int signal)
 {
     (void)signal;
@@ -139,6 +303,16 @@ int main(void)
     at_borders();
     no_names();
     messages();
+    own_names();
+    program();
+    waited();
+    for (int fd = 4078; fd < 4090; fd++) { // the engine's are among these
+        closed_descriptor(fd);
+        polled(fd);
+        handed_over(fd);
+    }
+    for (int fd = 4078; fd < 4090; fd++)
+        commands(fd);
     interrupted();
     return check_failed;
 }

@@ -274,7 +274,12 @@ static void test_table(void **state)
     assert_int_equal(table[SYS_symlinkat], GATE_FDS);
     assert_int_equal(table[SYS_fsconfig], GATE_SLOW); // the fifth
     assert_int_equal(table[SYS_kcmp], GATE_SLOW);
+    assert_int_equal(table[SYS_dup2], GATE_FDS);
+    assert_int_equal(table[SYS_select], GATE_SLOW);
+    assert_int_equal(table[SYS_landlock_add_rule], GATE_SLOW);
     assert_int_equal(table[SYS_sendmsg], GATE_MESSAGE);
+    assert_int_equal(table[SYS_poll], GATE_POLL);
+    assert_int_equal(table[SYS_fcntl], GATE_FCNTL);
     assert_int_equal(table[SYS_openat], GATE_SLOW);
 }
 
