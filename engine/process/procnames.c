@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Is this a name of our own exe link (procnames.h)? The kernel answers: the folder that the path
-// names is opened, and the link of that descriptor says whether it is ours, whatever slashes, dots,
-// symbolic links and descriptors led there.
+// Is this a name of our own exe link (procnames.h)? The kernel answers, whatever slashes, dots,
+// symbolic links and descriptors lead there: in the folder that the path names it is asked for the
+// spool's descriptor.
 #include "engine/process/procnames.h"
 
 #include "engine/base/heap.h"
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
+#include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
 static const char *exe = "";
@@ -63,20 +64,40 @@ static bool is_own_folder(const char *path)
     return !*path;
 }
 
-bool procnames_is_exe(int dirfd, const char *path)
-{
-    char folder[PATH_MAX], link[PATH_MAX];
-    const char *last = mini_basename(path);
-    u64 len = (u64)(last - path);
+#define NUMBER_MAX 16 // "fd/" and a number behind it
 
-    if (strcmp(last, "exe") || len >= sizeof(folder))
-        return false;
-    memcpy(folder, len ? path : ".", len ? len : 1);
-    folder[len ? len : 1] = '\0';
+// Asked of a descriptor of the folder.
+static bool is_own_opened(int dirfd, const char *folder)
+{
+    char link[PATH_MAX];
     long fd = sys_openat(dirfd, folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    bool ours;
+
     if (fd < 0)
         return false;
-    bool ours = fd_link((int)fd, link, sizeof(link)) > 0 && is_own_folder(link);
+    ours = fd_link((int)fd, link, sizeof(link)) > 0 && is_own_folder(link);
     sys_close((int)fd);
     return ours;
+}
+
+bool procnames_is_exe(int dirfd, const char *path)
+{
+    char name[PATH_MAX];
+    const char *last = mini_basename(path);
+    struct k_stat spool_is, there;
+    u64 len = (u64)(last - path);
+    int fd = fds_spool();
+
+    if (strcmp(last, "exe") || len >= PATH_MAX)
+        return false;
+    memcpy(name, path, len);
+    if (fd < 0 || len > PATH_MAX - NUMBER_MAX || sys_fstat(fd, &spool_is)) {
+        name[len] = '\0';
+        return is_own_opened(dirfd, len ? name : ".");
+    }
+    // Each process has a spool of its own; to ask for it takes no descriptor, of which the client
+    // may have used up all.
+    mini_format(name + len, sizeof(name) - len, "fd/%d", fd);
+    return sys_fstatat(dirfd, name, &there, 0) == 0 && there.st_dev == spool_is.st_dev &&
+           there.st_ino == spool_is.st_ino;
 }

@@ -127,43 +127,39 @@ static bool lists_our_fds(int fd)
     return strncmp(target, name, strlen(name)) == 0;
 }
 
-// The same of the folder of a name, which is cut off behind it.
-static bool lies_in_our_fds(int dirfd, char *path)
+// Leads a name beside the folder's descriptor where ours of that number does?
+static bool leads_to_ours(int dirfd, const char *path, const char *own, long n)
 {
-    char *last = path + (mini_basename(path) - path);
-    bool lists;
-    long fd;
+    char target[256];
 
-    *last = '\0';
-    fd = sys_openat(dirfd, last > path ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    lists = fd >= 0 && lists_our_fds((int)fd);
-    if (fd >= 0)
-        sys_close((int)fd);
-    return lists;
+    return n > 0 && sys_readlinkat(dirfd, path, target, sizeof(target)) == n &&
+           memcmp(target, own, (u64)n) == 0;
 }
 
 // Does this name lead to one of the engine's descriptors: is it a link of that number, in whatever
-// folder under /proc, that leads where ours does, or what fdinfo has of it? The last component must
-// be a number, which settles nearly every call; as a folder, too, which the root's is.
+// folder under /proc, that leads where ours does, or what fdinfo has of it, beside which the link
+// is? The last component must be a number, which settles nearly every call; as a folder, too, which
+// the root's is. No descriptor is needed for the look: there may be none left.
 static bool names_our_fd(int dirfd, u64 gaddr)
 {
-    char path[PATH_MAX], link[40], target[256], own[256];
-    s64 n = safe_read_str(path, gaddr, sizeof(path));
-    long number, there, ours;
+    char path[PATH_MAX + 40], link[40], own[256], *last;
+    s64 n = safe_read_str(path, gaddr, PATH_MAX);
+    long number, ours;
 
     while (n > 1 && (path[n - 1] == '/' || (path[n - 1] == '.' && path[n - 2] == '/')))
         path[--n] = '\0';
     if (n < 1 || path[n - 1] < '0' || path[n - 1] > '9')
         return false;
-    number = mini_number(mini_basename(path));
+    last = path + (mini_basename(path) - path);
+    number = mini_number(last);
     if (number < 0 || number > INT32_MAX || !fds_is_ours((int)number))
         return false;
     mini_format(link, sizeof(link), "/proc/self/fd/%ld", number);
-    there = sys_readlinkat(dirfd, path, target, sizeof(target));
     ours = sys_readlinkat(AT_FDCWD, link, own, sizeof(own));
-    if (there == -EINVAL)
-        return lies_in_our_fds(dirfd, path);
-    return there > 0 && there == ours && memcmp(target, own, (u64)there) == 0;
+    if (sys_readlinkat(dirfd, path, link, sizeof(link)) != -EINVAL)
+        return leads_to_ours(dirfd, path, own, ours);
+    mini_format(last, sizeof(path) - (u64)(last - path), "../fd/%ld", number);
+    return leads_to_ours(dirfd, path, own, ours);
 }
 
 bool files_names_ours(u32 nr, const u64 args[6])

@@ -115,9 +115,9 @@
 // What a thread's table says of a system call (TA_SLOW_TABLE): it goes straight to the kernel, it
 // does not, or it does unless rdi (or one of rdi, rsi and rdx) lies among the engine's descriptors;
 // unless the name at rdi, or at rsi beside a descriptor in rdi, may be one that the engine looks
-// at, or the file is opened for writing; unless the message at rsi has control data; unless poll has
-// more than one descriptor, one of the engine's or a time; unless fcntl copies a descriptor; unless
-// futex waits for a time.
+// at, or the file is opened for writing; unless the message at rsi has control data; unless poll
+// has more than one descriptor, one of the engine's or a time; unless fcntl copies a descriptor;
+// unless futex waits for a time.
 #define GATE_FAST    0
 #define GATE_SLOW    1
 #define GATE_FD      2
@@ -131,9 +131,9 @@
 #define GATE_FCNTL   10
 #define GATE_FUTEX   11
 
-// What the gate knows of arguments (sys.h; files.c and syscalls.c assert it): bits of an open file's
-// flags of which one says that it may be written, the commands that copy a descriptor, and how to
-// wait for a time.
+// What the gate knows of arguments (sys.h; files.c and syscalls.c assert it): bits of an open
+// file's flags of which one says that it may be written, the commands that copy a descriptor, and
+// how to wait for a time.
 #define GATE_WRITES        0x203
 #define GATE_DUPFD         0
 #define GATE_DUPFD_CLOEXEC 1030

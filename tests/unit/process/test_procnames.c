@@ -14,10 +14,18 @@
 #include "engine/base/heap.h"
 #include "engine/base/sys.h"
 #include "engine/process/procnames.h"
+#include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;
+
+static int spool_fd = -1;
+
+int fds_spool(void)
+{
+    return spool_fd;
+}
 
 char *heap_strdup(const char *s)
 {
@@ -95,6 +103,30 @@ static void test_folder(void **state)
     sys_close((int)next);
 }
 
+// With a spool no descriptor is made; a process that has it is this one, or shares its memory.
+static void test_none_left(void **state)
+{
+    struct k_rlimit limit, none = { 0, 0 };
+
+    (void)state;
+    header.pid = 0x7fffffff;
+    spool_fd = (int)sys_call2(SYS_memfd_create, (u64) "spool", MFD_CLOEXEC);
+    sys_prlimit(RLIMIT_NOFILE, NULL, &limit);
+    none.max = limit.max;
+    sys_prlimit(RLIMIT_NOFILE, &none, NULL);
+    assert_int_equal(sys_open("/", O_PATH, 0), -EMFILE);
+    assert_true(at(AT_FDCWD, "/proc/self/exe"));
+    assert_true(at(AT_FDCWD, "/proc/thread-self/exe"));
+    assert_false(at(AT_FDCWD, "/proc/1/exe"));
+    assert_false(at(AT_FDCWD, "exe"));
+    assert_false(at(AT_FDCWD, "/proc/self/fd/exe"));
+    sys_prlimit(RLIMIT_NOFILE, &limit, NULL);
+    test_own(NULL);
+    test_folder(NULL);
+    sys_close(spool_fd);
+    spool_fd = -1;
+}
+
 // A folder's name may be 4095 characters, and no more.
 static void test_long(void **state)
 {
@@ -140,8 +172,9 @@ static void test_program(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own),  cmocka_unit_test(test_shared),  cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_long), cmocka_unit_test(test_program),
+        cmocka_unit_test(test_own),    cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_folder), cmocka_unit_test(test_none_left),
+        cmocka_unit_test(test_long),   cmocka_unit_test(test_program),
     };
 
     return cmocka_run_group_tests_name("process/procnames", tests, NULL, NULL);
