@@ -375,31 +375,30 @@ static long client_close_range(struct thread *t)
     return ret;
 }
 
-// F_DUPFD takes the lowest number from `least` on that is free: natively the engine's are.
-static bool client_fcntl(struct thread *t)
+// F_DUPFD takes the lowest number from `least` on that is free: natively the engine's are. True: it
+// is made, with *ret.
+static bool dup_from(const u64 args[3], long *ret)
 {
-    const u64 *r = t->regs;
-    u32 command = (u32)r[R_RSI], ours[FDS_MAX], n = fds_sorted(ours), i = 0;
+    u32 command = (u32)args[1], ours[FDS_MAX], n = fds_sorted(ours), i = 0;
     u64 flags = command == F_DUPFD_CLOEXEC ? O_CLOEXEC : 0;
-    long fd, ret;
+    long fd, low;
 
     if (command != F_DUPFD && command != F_DUPFD_CLOEXEC)
         return false;
-    while (i < n && ours[i] < r[R_RDX])
+    while (i < n && ours[i] < args[2])
         i++;
     if (i == n)
         return false;
-    fd = sys_fcntl((int)r[R_RDI], (int)command, r[R_RDX]);
-    if (fd < 0 || fd < (long)ours[i]) {
-        gate_return(t, fd);
+    *ret = fd = sys_fcntl((int)args[0], (int)command, args[2]);
+    if (fd < 0 || fd < (long)ours[i])
         return true;
-    }
-    ret = fds_evict((int)ours[i]);
-    if (ret == 0)
-        ret = sys_call3(SYS_dup3, (u64)fd, ours[i], flags);
-    if (ret >= 0)
+    low = fds_evict((int)ours[i]);
+    if (low == 0)
+        low = sys_call3(SYS_dup3, (u64)fd, ours[i], flags);
+    if (low >= 0) {
         sys_close((int)fd);
-    gate_return(t, ret >= 0 ? ret : fd);
+        *ret = low;
+    }
     return true;
 }
 
@@ -464,34 +463,74 @@ static __attribute__((noinline)) void done_getdents(struct thread *t, u32 nr)
     t->regs[R_RAX] = (u64)ret;
 }
 
+// Answered here, whichever way it came.
+static bool is_answered(u32 nr, const u64 args[6], long *ret)
+{
+    switch (nr) {
+    case SYS_readlink:
+        if (!names_exe(AT_FDCWD, args[0]))
+            return false;
+        *ret = client_readlink(args[1], (s32)args[2]);
+        return true;
+    case SYS_readlinkat:
+        if (!names_exe((int)args[0], args[1]))
+            return false;
+        *ret = client_readlink(args[2], (s32)args[3]);
+        return true;
+    case SYS_truncate: *ret = -ETXTBSY; return names_program(AT_FDCWD, args[0], 0);
+    case SYS_fcntl: return dup_from(args, ret);
+    default: return false;
+    }
+}
+
+// The program's file stays as it is; the exe link is opened as the file that it leads to.
+static bool is_opened(int dirfd, u64 path, u64 flags, long *ret)
+{
+    bool exe = !(flags & O_NOFOLLOW) && names_exe(dirfd, path);
+
+    if (may_write(flags) && (exe || names_program(dirfd, path, flags))) {
+        *ret = busy(flags);
+        return true;
+    }
+    if (exe)
+        *ret = sys_openat(AT_FDCWD, procnames_exe(), (int)flags, 0);
+    return exe;
+}
+
+bool files_answers(u32 nr, const u64 args[6], long *ret)
+{
+    struct k_open_how how;
+
+    switch (nr) {
+    case SYS_open: return is_opened(AT_FDCWD, args[0], args[1], ret);
+    case SYS_creat: return is_opened(AT_FDCWD, args[0], O_WRONLY | O_CREAT | O_TRUNC, ret);
+    case SYS_openat: return is_opened((int)args[0], args[1], args[2], ret);
+    case SYS_openat2:
+        if (args[3] < sizeof(how) || safe_read(&how, args[2], sizeof(how)) ||
+            (how.resolve & RESOLVE_CACHED && how.flags & (O_TRUNC | O_CREAT)))
+            return false;
+        if (!how.resolve)
+            return is_opened((int)args[0], args[1], how.flags, ret);
+        *ret = busy(how.flags);
+        return may_write(how.flags) && names_program_by((int)args[0], args[1], &how);
+    default: return is_answered(nr, args, ret);
+    }
+}
+
 bool files_call(struct thread *t, u32 nr)
 {
-    const u64 *r = t->regs;
+    const u64 *r = t->regs, args[6] = { r[R_RDI], r[R_RSI], r[R_RDX], r[10] };
+    long ret = -ENOENT;
 
-    if (files_names_ours(nr, (const u64[6]){ r[R_RDI], r[R_RSI] })) {
-        gate_return(t, -ENOENT);
+    if (files_names_ours(nr, args) || is_answered(nr, args, &ret)) {
+        gate_return(t, ret);
         return true;
     }
     switch (nr) {
-    case SYS_readlink:
-        if (!names_exe(AT_FDCWD, r[R_RDI]))
-            return false;
-        gate_return(t, client_readlink(r[R_RSI], (s32)r[R_RDX]));
-        return true;
-    case SYS_readlinkat:
-        if (!names_exe((int)r[R_RDI], r[R_RSI]))
-            return false;
-        gate_return(t, client_readlink(r[R_RDX], (s32)r[10]));
-        return true;
     case SYS_open: return client_open(t, AT_FDCWD, r[R_RDI], r[R_RSI], 0);
     case SYS_openat: return client_open(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], 1);
     case SYS_openat2: return client_openat2(t);
     case SYS_creat: return client_open(t, AT_FDCWD, r[R_RDI], O_WRONLY | O_CREAT | O_TRUNC, 0);
-    case SYS_truncate:
-        if (!names_program(AT_FDCWD, r[R_RDI], 0))
-            return false;
-        gate_return(t, -ETXTBSY);
-        return true;
     case SYS_stat:
         if (names_exe(AT_FDCWD, r[R_RDI]))
             gate_on_program(t, 0);
@@ -505,7 +544,6 @@ bool files_call(struct thread *t, u32 nr)
             gate_on_program(t, 1);
         return false;
     case SYS_open_by_handle_at: return client_open_by_handle(t);
-    case SYS_fcntl: return client_fcntl(t);
     case SYS_close_range: gate_return(t, client_close_range(t)); return true;
     case SYS_dup2:
     case SYS_dup3: return client_dup_to(t);

@@ -12,6 +12,10 @@ void files_init(u8 table[GATE_CALLS]);
 // is none: -ENOENT.
 bool files_names_ours(u32 nr, const u64 args[6]);
 
+// For calls of the 32-bit kind, which have their arguments in the same order. True: call number nr,
+// which names the program or copies a descriptor, is answered by *ret.
+bool files_answers(u32 nr, const u64 args[6], long *ret);
+
 // Handles call number nr (true; or does not return, when it is made through the gate), or leaves it
 // to the gate.
 bool files_call(struct thread *t, u32 nr);

@@ -8,8 +8,10 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -27,7 +29,7 @@ static long call(long number, long a, long b, long c)
                      "int $0x80\n\t"
                      "pop %%rbx"
                      : "=a"(ret)
-                     : "0"(number), "r"(a), "c"(b), "d"(c), "S"(0L), "D"(0L)
+                     : "0"(number), "r"(a), "c"(b), "d"(c), "S"(1024L), "D"(0L)
                      : "memory", "r8", "r9", "r10", "r11");
     return ret;
 }
@@ -80,6 +82,54 @@ static void in_memory(int fd)
     CHECK(call(295, AT_FDCWD, at(0), 0) == -ENOENT); // openat
 }
 
+#define OPENAT2 437
+
+// Numbers that are asked for from a least one on.
+static void copies(int null)
+{
+    for (int fd = 4078; fd < 4090 && fd < sysconf(_SC_OPEN_MAX); fd++) {
+        int which = fd & 1 ? 55 : 221; // fcntl, fcntl64
+
+        CHECK(call(which, null, fd & 2 ? F_DUPFD_CLOEXEC : F_DUPFD, fd) == fd);
+        CHECK(call(which, fd, F_GETFD, 0) == (fd & 2 ? FD_CLOEXEC : 0));
+        CHECK(call(which, null, F_DUPFD, fd) == fd + 1);
+        CHECK(close(fd) == 0 && close(fd + 1) == 0);
+    }
+}
+
+static void running_program(const char *name)
+{
+    uint64_t *how = (uint64_t *)(void *)(low + 3000);
+    char own[1024];
+    int folder = open("/proc/self", O_RDONLY | O_DIRECTORY), fd;
+    struct stat self, st;
+    long n;
+
+    CHECK(realpath(name, own) && stat(own, &self) == 0);
+    n = (long)strlen(own);
+    strcpy(low, "/proc/self/exe");
+    CHECK(call(85, at(0), at(64), 1024) == n && !memcmp(low + 64, own, (size_t)n)); // readlink
+    CHECK(call(85, at(0), at(64), 4) == 4 && call(85, at(0), at(64), 0) == -EINVAL);
+    fd = (int)call(5, at(0), O_RDONLY, 0); // open
+    CHECK(fstat(fd, &st) == 0 && st.st_ino == self.st_ino && close(fd) == 0);
+    CHECK(call(5, at(0), O_RDWR, 0) == -ETXTBSY);
+    CHECK(call(305, folder, at(11), at(64)) == n); // readlinkat
+    CHECK(!memcmp(low + 64, own, (size_t)n));
+    strcpy(low, own);
+    memset(how, 0, 24);
+    how[0] = O_RDWR;
+    CHECK(call(5, at(0), O_RDONLY | O_TRUNC, 0) == -ETXTBSY);
+    CHECK(call(8, at(0), 0600, 0) == -ETXTBSY);              // creat
+    CHECK(call(92, at(0), 0, 0) == -ETXTBSY);                // truncate
+    CHECK(call(193, at(0), 0, 0) == -ETXTBSY);               // truncate64
+    CHECK(call(295, AT_FDCWD, at(0), O_WRONLY) == -ETXTBSY); // openat
+    CHECK(call(OPENAT2, AT_FDCWD, at(0), at(3000)) == -ETXTBSY);
+    how[2] = 4; // RESOLVE_NO_SYMLINKS
+    CHECK(call(OPENAT2, AT_FDCWD, at(0), at(3000)) == -ETXTBSY);
+    CHECK(stat(own, &st) == 0 && st.st_size == self.st_size);
+    close(folder);
+}
+
 static sigjmp_buf none;
 
 static void fault(int signal)
@@ -87,10 +137,11 @@ static void fault(int signal)
     siglongjmp(none, signal);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int null = open("/dev/null", O_RDWR);
 
+    (void)argc;
     signal(SIGSEGV, fault);
     if (sigsetjmp(none, 1) || call(20, 0, 0, 0) != getpid())
         return 77;
@@ -98,6 +149,7 @@ int main(void)
     low = (char *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
                        -1, 0);
     CHECK(low != MAP_FAILED);
+    running_program(argv[0]);
     for (int fd = 4078; fd < 4090; fd++) {
         arguments(fd);
         in_memory(fd);
@@ -106,5 +158,6 @@ int main(void)
         CHECK(call(63, null, fd, 0) == fd); // what wants the very number gets it
         CHECK(close(fd) == 0);
     }
+    copies(null);
     return check_failed;
 }

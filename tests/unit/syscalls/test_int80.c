@@ -116,6 +116,12 @@ bool files_names_ours(u32 nr, const u64 args[6])
     return nr == SYS_openat ? args[1] == OURS : nr == SYS_open && args[0] == OURS;
 }
 
+bool files_answers(u32 nr, const u64 args[6], long *ret)
+{
+    *ret = 44;
+    return nr == SYS_readlink && args[1] == 45;
+}
+
 int safe_read_u32(u64 gaddr, u32 *value)
 {
     *value = gaddr == OURS ? 4081 : 4082;
@@ -363,6 +369,9 @@ static void test_in_memory(void **state)
     assert_int_equal(call_with(295, 0, OURS), RETURNED); // openat
     assert_int_equal(t->regs[R_RAX], (u64)-ENOENT);
     assert_int_equal(call_with(5, OURS + 1, 0), WENT);
+    assert_int_equal(call_with(85, 1, 45), RETURNED); // readlink
+    assert_int_equal(t->regs[R_RAX], 44);
+    assert_int_equal(call_with(85, 1, 46), WENT);
 }
 
 static void test_tables(void **state)
