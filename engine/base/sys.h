@@ -175,6 +175,7 @@ static inline bool sys_failed(long ret)
 #define S_IFMT  0xf000
 #define S_IFDIR 0x4000
 #define S_IFREG 0x8000
+#define S_IROTH 4
 #define S_ISUID 0x800
 #define S_ISGID 0x400
 

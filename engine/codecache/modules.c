@@ -6,6 +6,11 @@
 // read and written to the spool. What is written over in place is gone all the same: the finisher
 // finds that its code is not what was executed.
 //
+// That happens when the client maps it to be executed: by the time its first block is translated
+// its name may be gone, and with it the way to it. A file of which no block has been translated yet
+// makes way for others, the oldest first, so that a program which maps thousands of files and
+// executes few of them has those few.
+//
 // Not kept is what is no ELF file (code that a program generates into a file), what there is no
 // room for, and anything while the client has a limit on its address space.
 #include "engine/codecache/modules.h"
@@ -21,15 +26,24 @@
 
 _Static_assert(FILES * sizeof(struct spool_kept) <= SPOOL_KEPT_TABLE, "one for each, at least");
 
+#define LISTS     256u // by number of the inode
+#define PATH_ROOM 8704 // what a line has room for (vmmapfile.c)
+
 static struct file {
     u64 dev, ino; // as stat() says
-    u64 map_dev;  // as the kernel's map says: another one on some file systems
+    u64 map_dev;  // of what is executed, as the kernel's map says: another one on some file systems
     u64 start, size;
     u64 at; // in the spool; 0: not written
+    u64 turn;
     struct modules_times times;
+    u32 mode;
+    u32 next; // in its list, plus one
+    bool used, executed;
 } file[FILES];
-static u32 files;
-static u64 next = MODULES_BASE;
+static u32 list[LISTS];  // the first one, plus one
+static u32 place[FILES]; // those that are used, by where they lie
+static u32 places;
+static u64 turns;
 static u64 in_spool; // where the next one is written
 static u32 in_table;
 
@@ -81,94 +95,243 @@ static bool find(struct vmmapfile_line *l, struct k_stat *st)
     return true;
 }
 
-static const struct file *known(u64 dev, u64 ino)
+static u32 *list_of(u64 ino)
 {
-    for (u32 i = files; i-- > 0;)
-        if (file[i].dev == dev && file[i].ino == ino)
-            return &file[i];
-    return NULL;
+    return &list[ino % LISTS];
 }
 
-static const struct file *of_map(u64 map_dev, u64 ino)
+static struct file *next_of(const u32 *n)
 {
-    for (u32 i = files; i-- > 0;)
-        if (file[i].map_dev == map_dev && file[i].ino == ino)
-            return &file[i];
-    return NULL;
+    return *n ? &file[*n - 1] : NULL;
+}
+
+static struct file *known(u64 dev, u64 ino)
+{
+    struct file *f = next_of(list_of(ino));
+
+    while (f && (f->dev != dev || f->ino != ino))
+        f = next_of(&f->next);
+    return f;
+}
+
+// Of those of which code has been executed.
+static struct file *of_map(u64 map_dev, u64 ino)
+{
+    struct file *f = next_of(list_of(ino));
+
+    while (f && (!f->executed || f->map_dev != map_dev || f->ino != ino))
+        f = next_of(&f->next);
+    return f;
+}
+
+static struct file *executed(struct file *f, const struct vmmapfile_line *l)
+{
+    if (f) {
+        f->map_dev = l->dev;
+        f->executed = true;
+    }
+    return f;
+}
+
+// Whether f is what the line is of: the kernel's map calls them the same.
+static bool is_same(const struct file *f, struct vmmapfile_line *l)
+{
+    struct vmmapfile_line own;
+    char path[PATH_ROOM]; // where that lies, the other one will
+    u64 n = strlen(l->path) + 1;
+    bool is;
+
+    memcpy(path, l->path, n);
+    is = vmmapfile_at(f->start, &own) && own.dev == l->dev && own.ino == l->ino;
+    memcpy(l->path, path, n);
+    return is;
+}
+
+// What was kept before any of its code was executed.
+static struct file *find_kept(struct vmmapfile_line *l)
+{
+    struct file *f = next_of(list_of(l->ino));
+
+    while (f && (f->executed || f->ino != l->ino || !is_same(f, l)))
+        f = next_of(&f->next);
+    return executed(f, l);
 }
 
 static bool may_map(void)
 {
     struct k_rlimit limit;
 
-    return files < FILES && sys_prlimit(RLIMIT_AS, NULL, &limit) == 0 && !~limit.cur;
+    return sys_prlimit(RLIMIT_AS, NULL, &limit) == 0 && !~limit.cur;
 }
 
-static void map(int fd, const struct k_stat *st, const struct vmmapfile_line *l)
+// ---- Room ----
+
+// The lowest for so many bytes, and which number it has by place; 0: there is none.
+static u64 room(u64 size, u32 *k)
 {
-    u64 size = PAGE_UP((u64)st->st_size);
+    u64 from = MODULES_BASE;
+
+    for (*k = 0; *k < places; ++*k) {
+        const struct file *f = &file[place[*k]];
+
+        if (f->start - from >= size)
+            return from;
+        from = PAGE_UP(f->start + f->size);
+    }
+    return MODULES_BASE + MODULES_SIZE - from >= size ? from : 0;
+}
+
+static struct file *unused(void)
+{
+    for (u32 i = 0; i < FILES; i++)
+        if (!file[i].used)
+            return &file[i];
+    return NULL;
+}
+
+static void let_go(struct file *f)
+{
+    u32 *n = list_of(f->ino), k = 0;
+
+    while (next_of(n) != f)
+        n = &next_of(n)->next;
+    *n = f->next;
+    while (place[k] != (u32)(f - file))
+        k++;
+    places--;
+    memmove(&place[k], &place[k + 1], (places - k) * sizeof(place[0]));
+    sys_munmap(f->start, PAGE_UP(f->size));
+    *f = (struct file){ .used = false };
+}
+
+// Of those of which nothing has been executed. False: there is none.
+static bool let_oldest_go(void)
+{
+    struct file *oldest = NULL;
+
+    for (u32 i = 0; i < places; i++) {
+        struct file *f = &file[place[i]];
+
+        if (!f->executed && (!oldest || f->turn < oldest->turn))
+            oldest = f;
+    }
+    if (oldest)
+        let_go(oldest);
+    return oldest != NULL;
+}
+
+static void add(struct file *f, struct file what, u32 k)
+{
+    u32 *n = list_of(what.ino);
+
+    *f = what;
+    f->used = true;
+    f->turn = turns++;
+    f->next = *n;
+    *n = (u32)(f - file) + 1;
+    memmove(&place[k + 1], &place[k], (places - k) * sizeof(place[0]));
+    place[k] = (u32)(f - file);
+    places++;
+}
+
+// ---- Keeping ----
+
+static struct file *map(int fd, const struct k_stat *st)
+{
+    u64 size = PAGE_UP((u64)st->st_size), at;
+    struct file *f;
+    u32 k;
+
+    while (!(f = unused()) || !(at = room(size, &k)))
+        if (!let_oldest_go())
+            return NULL;
+    long got =
+        sys_mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+    if (sys_failed(got))
+        return NULL;
+    if ((u64)got != at) { // a kernel before 4.17, and somebody lies there
+        sys_munmap((u64)got, size);
+        return NULL;
+    }
+    add(f,
+        (struct file){ .dev = st->st_dev,
+                       .ino = st->st_ino,
+                       .start = at,
+                       .size = (u64)st->st_size,
+                       .mode = st->st_mode,
+                       .times = times_of(st) },
+        k);
+    return f;
+}
+
+bool modules_look(int fd, struct k_stat *st)
+{
     u8 magic[4];
 
-    if (st->st_size <= 0 || (u64)st->st_size > MODULES_SIZE ||
-        size > MODULES_BASE + MODULES_SIZE - next ||
-        sys_pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, "\177ELF", 4) != 0)
-        return;
-    long got =
-        sys_mmap(next, size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
-    if (sys_failed(got))
-        return;
-    if ((u64)got != next) { // a kernel before 4.17, and somebody lies there
-        sys_munmap((u64)got, size);
-        return;
-    }
-    file[files++] = (struct file){ .dev = st->st_dev,
-                                   .ino = st->st_ino,
-                                   .map_dev = l->dev,
-                                   .start = next,
-                                   .size = (u64)st->st_size,
-                                   .times = times_of(st) };
-    next += size;
+    return sys_fstat(fd, st) == 0 && (st->st_mode & S_IFMT) == S_IFREG && st->st_size > 0 &&
+           (u64)st->st_size <= MODULES_SIZE &&
+           sys_pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+           memcmp(magic, "\177ELF", 4) == 0;
 }
 
-static void keep(const char *name, const struct vmmapfile_line *l)
+void modules_keep_mapped(int fd, const struct k_stat *st)
 {
+    if (!known(st->st_dev, st->st_ino) && may_map())
+        map(fd, st);
+}
+
+static struct file *keep(const char *name, u64 ino)
+{
+    struct file *f = NULL;
     struct k_stat st;
     int fd = fds_open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 
     if (fd < 0)
-        return;
-    if (sys_fstat(fd, &st) == 0 && is_of(&st, l->ino))
-        map(fd, &st, l);
+        return NULL;
+    if (modules_look(fd, &st) && st.st_ino == ino)
+        f = map(fd, &st);
     sys_close(fd);
+    return f;
 }
 
 // The kernel has a name for every file that is mapped, for those whom it trusts with that.
-static void keep_deleted(const struct vmmapfile_line *l)
+static struct file *keep_deleted(const struct vmmapfile_line *l)
 {
     char name[80];
 
     mini_format(name, sizeof(name), "/proc/self/map_files/%lx-%lx", l->start, l->end);
-    keep(name, l);
+    return keep(name, l->ino);
 }
 
 struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
 {
-    const struct file *f;
+    struct file *f;
     struct k_stat st;
 
     if (l->path[0] != '/')
         return (struct modules_times){ 0, 0 };
     if (deleted) {
-        if (!of_map(l->dev, l->ino) && may_map())
-            keep_deleted(l);
         f = of_map(l->dev, l->ino);
+        if (!f)
+            f = find_kept(l);
+        if (!f && may_map())
+            f = executed(keep_deleted(l), l);
         return f ? f->times : (struct modules_times){ 0, 0 };
     }
     if (!find(l, &st))
         return (struct modules_times){ 0, 0 };
-    if (!known(st.st_dev, st.st_ino) && may_map())
-        keep(l->path, l);
+    f = known(st.st_dev, st.st_ino);
+    if (!f && may_map())
+        f = keep(l->path, l->ino);
+    executed(f, l);
     return times_of(&st);
+}
+
+void modules_leave(void)
+{
+    for (u32 i = 0; i < FILES; i++)
+        if (file[i].used && !(file[i].mode & S_IROTH))
+            let_go(&file[i]);
 }
 
 // ---- At the end ----
@@ -215,7 +378,7 @@ void modules_save(int fd)
         return;
     for (u32 i = 0; i < maps; i++) {
         const struct spool_map *m = spooler_map_at(i);
-        const struct file *f;
+        struct file *f;
         struct k_stat st;
 
         if ((m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_VDSO)) || !m->ino || !m->path)
@@ -223,6 +386,6 @@ void modules_save(int fd)
         f = of_map(m->dev, m->ino);
         if (f && ((m->flags & SPOOL_MAP_DELETED) ||
                   !is_there(spooler_string(m->path), m->ino, &st) || st.st_dev != f->dev))
-            save(fd, i, &file[f - file]);
+            save(fd, i, f);
     }
 }

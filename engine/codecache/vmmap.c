@@ -267,6 +267,42 @@ void vmmap_remove(u64 start, u64 end)
         tcache_invalidate(start, end);
 }
 
+void vmmap_keep(int fd, const struct k_stat *st)
+{
+    lock_take(&vmmap_lock);
+    modules_keep_mapped(fd, st);
+    lock_drop(&vmmap_lock);
+}
+
+// Whether the file of a line has been removed, which is said behind its path: not any more then.
+static bool take_deleted(struct vmmapfile_line *l)
+{
+    static const char deleted[] = " (deleted)";
+    u64 n = strlen(l->path), behind = sizeof(deleted) - 1;
+
+    if (n <= behind || strcmp(l->path + n - behind, deleted) != 0)
+        return false;
+    l->path[n - behind] = 0;
+    return true;
+}
+
+// What was perhaps mapped for something else can be executed now. @holds(vmmap_lock)
+static void keep_files(u64 start, u64 end)
+{
+    struct vmmap_entry *e = vmmapset_above(&map, start);
+
+    for (; e && e->start < end; e = vmmapset_next(e)) {
+        struct vmmapfile_line l;
+
+        if (e->flags & (VMMAP_ANON | VMMAP_EXECUTED | VMMAP_ASKED))
+            continue;
+        e->flags |= VMMAP_ASKED;
+        for (u64 at = e->start; at < e->end && vmmapfile_at(at, &l); at = l.end)
+            if (l.ino)
+                modules_keep(&l, take_deleted(&l));
+    }
+}
+
 void vmmap_protect(u64 start, u64 end, u32 prot)
 {
     bool code;
@@ -274,6 +310,8 @@ void vmmap_protect(u64 start, u64 end, u32 prot)
     lock_take(&vmmap_lock);
     code = has_code(start, end);
     vmmapset_protect(&map, start, end, prot);
+    if (prot & PROT_EXEC)
+        keep_files(start, end);
     lock_drop(&vmmap_lock);
     if (code && ((prot & PROT_WRITE) || !(prot & PROT_EXEC)))
         tcache_invalidate(start, end);
@@ -310,9 +348,7 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
 // The index of a new record. @holds(vmmap_lock)
 static u32 record(struct vmmapfile_line *l)
 {
-    static const char deleted[] = " (deleted)";
     struct vmmap_entry *e;
-    u64 n = strlen(l->path);
     struct modules_times times = { 0, 0 };
     u32 flags = 0, index;
 
@@ -320,10 +356,8 @@ static u32 record(struct vmmapfile_line *l)
         flags = SPOOL_MAP_VDSO;
     } else if (l->ino == 0) {
         flags = SPOOL_MAP_ANON;
-    } else if (n > sizeof(deleted) - 1 &&
-               strcmp(l->path + n - (sizeof(deleted) - 1), deleted) == 0) {
+    } else if (take_deleted(l)) {
         flags = SPOOL_MAP_DELETED;
-        l->path[n - (sizeof(deleted) - 1)] = 0;
     }
     // So that the finisher can tell whether it is the same still.
     if (!(flags & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON)))

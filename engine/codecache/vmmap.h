@@ -13,6 +13,8 @@
 
 #include "engine/codecache/vmmapset.h"
 
+struct k_stat;
+
 struct vmmap_info {
     u64 start, end;
     u32 prot;  // PROT_READ | PROT_WRITE | PROT_EXEC
@@ -43,6 +45,9 @@ void vmmap_add(u64 start, u64 end, u32 prot, u32 flags);
 void vmmap_remove(u64 start, u64 end);
 void vmmap_protect(u64 start, u64 end, u32 prot);
 void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool keep_old);
+
+// A file has been mapped to be executed, by a descriptor that modules_look() knows: it is kept.
+void vmmap_keep(int fd, const struct k_stat *st);
 
 // Index of the spool_map record for the mapping that holds addr, made at the first question. Called
 // with the translation lock held.

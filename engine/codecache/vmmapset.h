@@ -14,6 +14,7 @@ enum vmmap_flag {
     VMMAP_WRITTEN = 1u << 2,  // is or was writable
     VMMAP_EXECUTED = 1u << 3, // vmmap_find_code() was asked about it: translations may exist
     VMMAP_GROWS = 1u << 4,    // MAP_GROWSDOWN
+    VMMAP_ASKED = 1u << 5,    // made executable: its file was kept then, or cannot be
 };
 
 struct vmmap_entry {

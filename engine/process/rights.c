@@ -10,6 +10,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
+#include "engine/codecache/modules.h"
 #include "engine/process/clerk.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/fds.h"
@@ -88,6 +89,7 @@ static void leave(struct thread *t)
     replayer_stop();
     clerk_leave();
     heap_unshare();
+    modules_leave();
     world_resume(t);
 }
 

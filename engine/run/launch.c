@@ -15,6 +15,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
@@ -204,6 +205,14 @@ static void note_mapping(u64 start, u64 end, u32 prot, bool anonymous)
     vmmap_add(start, end, prot, anonymous ? VMMAP_ANON : 0);
 }
 
+static void keep_file(int fd)
+{
+    struct k_stat st;
+
+    if (modules_look(fd, &st))
+        vmmap_keep(fd, &st);
+}
+
 static void load_program(const struct start *s, struct elf_image *image)
 {
     const char *why;
@@ -217,6 +226,7 @@ static void load_program(const struct start *s, struct elf_image *image)
 
     if (ret)
         refuse(s->execfn, why, LAUNCH_CANNOT);
+    keep_file(program.fd);
     sys_close(program.fd);
 }
 
@@ -241,6 +251,7 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
         mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, why);
         refuse(s->execfn, text, LAUNCH_CANNOT);
     }
+    keep_file((int)fd);
     sys_close((int)fd);
 }
 

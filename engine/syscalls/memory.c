@@ -13,6 +13,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/safemem.h"
 #include "engine/codecache/gate.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/thread/world.h"
 
@@ -217,6 +218,20 @@ static long map_anywhere(struct thread *t)
     return map_noted(t->regs, ret);
 }
 
+// What is executed is known by its file's name, where something else may be by the time that its
+// first block is translated.
+static void keep_file(struct thread *t, int fd)
+{
+    struct k_stat st;
+    bool is;
+
+    world_blocking_begin(t);
+    is = modules_look(fd, &st);
+    world_blocking_end(t);
+    if (is)
+        vmmap_keep(fd, &st);
+}
+
 // Who generates code and writes its names to a file jit-PID.dump maps that, executable, so that it
 // is found: the finisher looks for it in the spool's records of mappings.
 static bool is_jitdump(u32 fd)
@@ -234,11 +249,14 @@ static bool is_jitdump(u32 fd)
 
 static long client_mmap(struct thread *t)
 {
-    bool file = (t->regs[R_RDX] & PROT_EXEC) && !(t->regs[10] & MAP_ANONYMOUS);
+    bool file = (map_prot(t->regs[R_RDX]) & PROT_EXEC) && !(t->regs[10] & MAP_ANONYMOUS);
     u32 fd = (u32)t->regs[8];
     long ret = map_anywhere(t);
 
-    if (file && !sys_failed(ret) && is_jitdump(fd))
+    if (!file || sys_failed(ret))
+        return ret;
+    keep_file(t, (int)fd);
+    if (is_jitdump(fd))
         vmmap_spool_map((u64)ret);
     return ret;
 }

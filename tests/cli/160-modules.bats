@@ -323,3 +323,258 @@ with others (.gnu_debugaltlink) is missing; names of inlined functions may be, t
     same "$(said)" ""
     [[ "$names" == *twice* ]]
 }
+
+# A library NAME as above, but with nothing that is executed when it is loaded; its entry is work().
+bare_library() {
+    library "$@"
+    gcc -g -nostdlib -shared -Wl,-e,work -o "$1.so" "$1.S"
+}
+
+# A command without the rights by which the kernel still gives files that are mapped and gone.
+plainly() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --bounding-set -sys_admin,-checkpoint_restore "$@"
+    else
+        "$@"
+    fi
+}
+
+# quern() as above, and so.
+quern_plainly() {
+    status=0
+    plainly "$QUERN" "$@" > stdout 2> stderr || status=$?
+    messages=$(< stderr)
+}
+
+# early HOW FILE...: maps what is executed of each file, removes it, and calls its entry. HOW says
+# what is done with it in between.
+make_early() {
+    cat > early.c << 'END'
+#define _GNU_SOURCE
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *map(const char *how, const char *file, size_t *bytes)
+{
+    Elf64_Ehdr e;
+    Elf64_Phdr p = { 0 };
+    int reads = strcmp(how, "protect") == 0, fd = open(file, O_RDONLY);
+    if (pread(fd, &e, sizeof(e), 0) != sizeof(e))
+        return MAP_FAILED;
+    for (int i = 0; i < e.e_phnum && !(p.p_type == PT_LOAD && (p.p_flags & PF_X)); i++)
+        if (pread(fd, &p, sizeof(p), (off_t)(e.e_phoff + i * sizeof(p))) != sizeof(p))
+            return MAP_FAILED;
+    *bytes = (p.p_filesz + 4095) & ~4095ul;
+    char *at = mmap(NULL, *bytes, reads ? PROT_READ : PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+                    (off_t)p.p_offset);
+    if (reads && mprotect(at, *bytes, PROT_READ | PROT_EXEC))
+        return MAP_FAILED;
+    if (strcmp(how, "move") == 0) {
+        char *to = mmap(NULL, *bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        at = mremap(at, *bytes, *bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    }
+    close(fd);
+    return at + e.e_entry - p.p_vaddr;
+}
+// How many mappings of the file there are, ours and others.
+static int mappings(const char *file)
+{
+    char line[4500];
+    int n = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof(line), maps))
+        n += strstr(line, file) != NULL;
+    fclose(maps);
+    return n;
+}
+int main(int argc, char **argv)
+{
+    const char *how = argv[1];
+    static void (*entry[3000])(void);
+    size_t bytes;
+    for (int i = 2; i < argc; i++) {
+        entry[i] = (void (*)(void))map(how, argv[i], &bytes);
+        if (entry[i] == MAP_FAILED)
+            return 1;
+        if (strcmp(how, "many") == 0 && i == 2)
+            entry[i]();
+    }
+    if (strcmp(how, "rights") == 0) {
+        munmap((void *)((unsigned long)entry[2] & ~4095ul), bytes);
+        printf("%d ", mappings(argv[2]));
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        printf("%d\n", mappings(argv[2]));
+        return 0;
+    }
+    for (int i = 2; i < argc; i++)
+        unlink(argv[i]);
+    if (strcmp(how, "fork") == 0 && fork() > 0)
+        return wait(NULL) < 0;
+    entry[2]();
+    if (argc > 3) {
+        entry[3]();
+        entry[argc - 1]();
+    }
+    return 0;
+}
+END
+    gcc -g -o early early.c
+}
+
+@test "a library that is removed or replaced before any of its code is executed" {
+    whole_engine
+    bare_library first 1000
+    bare_library second 500
+    cat > main.c << 'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    void (*work)(void) = (void (*)(void))dlsym(dlopen("./now.so", RTLD_NOW), "work");
+    if (system(argv[argc - 1]))
+        return 1;
+    work();
+    return 0;
+}
+END
+    gcc -g -o main main.c
+    for how in 'rm now.so' 'mv copy.so now.so' 'rm now.so; cp second.so now.so' \
+        'mv now.so elsewhere.so' 'strip -o new.so now.so; mv new.so now.so'; do
+        cp first.so now.so
+        cp second.so copy.so
+        quern_plainly run --cache-sim=no -o out ./main "$how"
+        [ "$status" = 0 ]
+        same "$(said)" ""
+        same "$(lines_of first)" '5 1
+6 1000
+7 1000
+8 1'
+        same "$(lines_of second)" ""
+        same "$(grep -c '^fn=work$' out)" 1
+    done
+}
+
+@test "code that is mapped by hand, and its file removed before it is executed" {
+    whole_engine
+    bare_library first 1000
+    make_early
+    for how in plain protect move; do
+        cp first.so now.so
+        quern_plainly run --cache-sim=no -o out ./early $how now.so
+        [ "$status" = 0 ]
+        same "$(said)" ""
+        same "$(lines_of first)" '5 1
+6 1000
+7 1000
+8 1'
+    done
+    # In a child, which has had it from its parent.
+    cp first.so now.so
+    quern_plainly run -q --cache-sim=no --trace-children=yes -o out.%p ./early fork now.so
+    [ "$status" = 0 ]
+    same "$(said)" ""
+    same "$(cat out.* | grep -c '^fn=work$')" 1
+}
+
+@test "a library in memory, which never had a name" {
+    whole_engine
+    bare_library first 1000
+    cat > main.c << 'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+int main(void)
+{
+    char name[40];
+    int from = open("first.so", O_RDONLY), to = memfd_create("first", 0);
+    while (sendfile(to, from, NULL, 1 << 20) > 0)
+        ;
+    sprintf(name, "/proc/self/fd/%d", to);
+    ((void (*)(void))dlsym(dlopen(name, RTLD_NOW), "work"))();
+    return 0;
+}
+END
+    gcc -g -o main main.c
+    quern_plainly run --cache-sim=no -o out ./main
+    [ "$status" = 0 ]
+    same "$(said)" ""
+    same "$(lines_of first)" '5 1
+6 1000
+7 1000
+8 1'
+}
+
+@test "a program that is removed before any of its code is executed" {
+    whole_engine
+    cat > remove.c << 'END'
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void begin(int argc, char **argv)
+{
+    if (argc == 1 && strcmp(argv[0], "./gone") == 0)
+        unlink(argv[0]);
+}
+END
+    gcc -shared -fPIC -o remove.so remove.c
+    cat > prog.c << 'END'
+int main(void)
+{
+    return 0;
+}
+END
+    gcc -g -o prog prog.c
+    # Executed by one that has this library, and by one that has not.
+    for how in ./gone 'env ./gone'; do
+        cp prog gone
+        # shellcheck disable=SC2086 # words
+        quern_plainly run -q --cache-sim=no --trace-children=yes -o out.%p \
+            env LD_PRELOAD=./remove.so $how
+        [ "$status" = 0 ]
+        [ ! -e gone ]
+        same "$(said)" ""
+        same "$(cat out.* | grep -c '^fn=main$')" 1
+        rm out.*
+    done
+}
+
+@test "of more files than are kept, those that are executed have names, and the last" {
+    whole_engine
+    bare_library first 1000
+    make_early
+    mkdir many
+    # The first one's code is executed before the others are mapped.
+    for ((i = 1; i <= 1100; i++)); do
+        cp first.so "many/$i.so"
+    done
+    quern_plainly run --cache-sim=no -o out ./early many many/{1..1100}.so
+    [ "$status" = 0 ]
+    same "$(said)" "quern: $PWD/many/2.so: had been removed before it was executed, and could not \
+be kept; its functions are shown as ???"
+    # The first, again, and the last: one source, one function.
+    same "$(lines_of first)" '5 3
+6 3000
+7 3000
+8 3'
+}
+
+@test "what not everybody may read is not kept when rights are given up" {
+    whole_engine
+    bare_library first 1000
+    make_early
+    # The client has no mapping of it any more, and what is kept is one.
+    for mode in '755 1 1' '700 1 0' '751 1 0'; do
+        cp first.so now.so
+        chmod "${mode%% *}" now.so
+        quern run --cache-sim=no -o out ./early rights now.so
+        [ "$status" = 0 ]
+        same "$output" "${mode#* }"
+    done
+}

@@ -46,6 +46,29 @@ const char *spooler_string(u32 offset)
     return text[offset - 1];
 }
 
+// What the kernel's map says of what is kept: its inode, and the device as it is called there. The
+// path that was asked for before is no more.
+static u64 map_dev = 99;
+static u32 asked;
+
+bool vmmapfile_at(u64 addr, struct vmmapfile_line *out)
+{
+    char line[4500];
+    unsigned long start, end, ino;
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+
+    asked++;
+    while (!found && fgets(line, sizeof(line), maps))
+        found = sscanf(line, "%lx-%lx %*s %*s %*s %lu", &start, &end, &ino) == 3 && start <= addr &&
+                addr < end;
+    fclose(maps);
+    *out = (struct vmmapfile_line){ .start = start, .end = end, .dev = map_dev, .ino = ino };
+    for (u32 i = 0; i < 8; i++)
+        memset(text[i], '?', 20);
+    return found;
+}
+
 // -- the test's side --
 
 static char folder[] = "/tmp/quern-modules-XXXXXX";
@@ -272,12 +295,192 @@ static void test_limits(void **state)
     apart(limits);
 }
 
+// -- kept when it is mapped to be executed --
+
+// Where the kept files are: "START+SIZE " of each, in pages from the beginning.
+static const char *kept(void)
+{
+    static char out[100000];
+    char line[4500];
+    unsigned long start, end;
+    FILE *maps = fopen("/proc/self/maps", "r");
+
+    *out = '\0';
+    while (fgets(line, sizeof(line), maps))
+        if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start >= MODULES_BASE &&
+            start < MODULES_BASE + MODULES_SIZE)
+            sprintf(out + strlen(out), "%lu+%lu ", (start - MODULES_BASE) / 4096,
+                    (end - start) / 4096);
+    fclose(maps);
+    return out;
+}
+
+// Has a nameless file of `size` bytes mapped to be executed.
+static struct stat mapped(u64 size, u32 mode)
+{
+    int fd = memfd_create("kept", 0);
+    struct stat st;
+
+    CHECK(ftruncate(fd, (off_t)size) == 0 && pwrite(fd, ELF "x", 5, 0) == 5);
+    CHECK(fchmod(fd, mode) == 0);
+    CHECK(modules_look(fd, (struct k_stat *)&st));
+    modules_keep_mapped(fd, (const struct k_stat *)&st);
+    close(fd);
+    return st;
+}
+
+static void looks(void)
+{
+    struct stat st, a = make("a", ELF, 5000);
+    int fd = open(in("a"), O_RDONLY), folders = open(folder, O_RDONLY), both[2];
+
+    CHECK(modules_look(fd, (struct k_stat *)&st));
+    CHECK(st.st_ino == a.st_ino && st.st_dev == a.st_dev);
+    CHECK(pipe(both) == 0);
+    CHECK(!modules_look(folders, (struct k_stat *)&st) &&
+          !modules_look(both[0], (struct k_stat *)&st) && !modules_look(-1, (struct k_stat *)&st));
+    make("a", "\177EL", 5000);
+    CHECK(!modules_look(fd, (struct k_stat *)&st));
+    make("a", "\177EL", 3);
+    CHECK(!modules_look(fd, (struct k_stat *)&st));
+    make("a", ELF, 4);
+    CHECK(modules_look(fd, (struct k_stat *)&st));
+    make("a", "", 0);
+    CHECK(!modules_look(fd, (struct k_stat *)&st));
+    CHECK(unlink(in("a")) == 0);
+}
+
+static void test_looks(void **state)
+{
+    (void)state;
+    apart(looks);
+}
+
+// It has no name any more when its code is executed.
+static void removed_before(void)
+{
+    struct stat a = mapped(5000, 0777), b = mapped(300, 0777), st;
+    int fd = new_spool();
+
+    modules_keep_mapped(-1, (const struct k_stat *)&a); // once
+    CHECK(strcmp(kept(), "0+2 2+1 ") == 0);
+    struct modules_times t = record("/memfd:a", &a, true);
+    CHECK(t.mtime == (u64)a.st_mtim.tv_sec * 1000000000 + (u64)a.st_mtim.tv_nsec);
+    CHECK(strcmp(text[0], "/memfd:a") == 0 && asked == 1 && opened == 0);
+    // The kernel's map is not asked again.
+    CHECK(record("/memfd:a", &a, true).mtime == t.mtime && asked == 1);
+    // Another file, of the same number on another device.
+    map_dev = 98;
+    CHECK(record("/memfd:b", &b, true).mtime == 0 && asked == 2);
+    map_dev = 99;
+    modules_save(fd);
+    CHECK(strcmp(saved(fd), "0:5000:x 1:5000:x ") == 0);
+    // What is there when its code is executed is that file, by its name, and is not mapped again.
+    st = make("c", ELF, 100);
+    fd = open(in("c"), O_RDONLY);
+    modules_keep_mapped(fd, (const struct k_stat *)&st);
+    CHECK(strcmp(kept(), "0+2 2+1 3+1 ") == 0);
+    opened = asked = 0;
+    CHECK(record(in("c"), &st, false).mtime != 0 && opened == 0);
+    CHECK(strcmp(kept(), "0+2 2+1 3+1 ") == 0);
+    CHECK(unlink(in("c")) == 0);
+    CHECK(record(in("c"), &st, true).mtime != 0 && asked == 0);
+}
+
+static void test_removed_before(void **state)
+{
+    (void)state;
+    apart(removed_before);
+}
+
+// The oldest of which nothing was executed makes way: 6 GiB, three times.
+static void room_is_made(void)
+{
+    const u64 third = MODULES_SIZE / 3;
+    struct stat a = mapped(third, 0777), b = mapped(third / 2, 0777), c = mapped(third / 2, 0777);
+
+    CHECK(strcmp(kept(), "0+524288 524288+262144 786432+262144 ") == 0);
+    CHECK(record("/memfd:b", &b, true).mtime != 0);
+    mapped(third, 0777);
+    CHECK(strcmp(kept(), "0+524288 524288+262144 786432+262144 1048576+524288 ") == 0);
+    mapped(4096, 0777); // a's place
+    CHECK(strcmp(kept(), "0+1 524288+262144 786432+262144 1048576+524288 ") == 0);
+    CHECK(record("/memfd:a", &a, true).mtime == 0);
+    CHECK(record("/memfd:c", &c, true).mtime != 0);
+    mapped(8192, 0777);
+    CHECK(strcmp(kept(), "0+1 1+2 524288+262144 786432+262144 1048576+524288 ") == 0);
+    // All but what is executed; what is left is not enough.
+    mapped(2 * third, 0777);
+    CHECK(strcmp(kept(), "524288+262144 786432+262144 ") == 0);
+    mapped(third, 0777);
+    mapped(third, 0777);
+    CHECK(strcmp(kept(), "0+524288 524288+262144 786432+262144 1048576+524288 ") == 0);
+}
+
+static void test_room(void **state)
+{
+    (void)state;
+    apart(room_is_made);
+}
+
+// 1,024 files, whatever their number.
+static void many(void)
+{
+    struct stat of[1100];
+    u32 n = 0;
+
+    for (u32 i = 0; i < 1024; i++)
+        of[i] = mapped(100, 0777);
+    CHECK(record("/memfd:1", &of[0], true).mtime != 0);
+    for (u32 i = 1024; i < 1100; i++)
+        of[i] = mapped(100, 0777);
+    for (const char *k = kept(); (k = strchr(k, '+')); k++)
+        n++;
+    CHECK(n == 1024);
+    // The first, which is executed, and then the last 1,023.
+    CHECK(record("/memfd:1", &of[0], true).mtime != 0);
+    CHECK(record("/memfd:76", &of[76], true).mtime == 0);
+    CHECK(record("/memfd:77", &of[77], true).mtime != 0);
+    CHECK(record("/memfd:1100", &of[1099], true).mtime != 0);
+}
+
+static void test_many(void **state)
+{
+    (void)state;
+    apart(many);
+}
+
+static void rights(void)
+{
+    const u32 modes[] = { 0777, 0770, 0004, 0773, 0444, 0700 };
+
+    for (u32 i = 0; i < 6; i++) {
+        struct stat st = mapped(100, modes[i]);
+
+        if (i < 2)
+            CHECK(record("/memfd:a", &st, true).mtime != 0);
+    }
+    CHECK(strcmp(kept(), "0+1 1+1 2+1 3+1 4+1 5+1 ") == 0);
+    modules_leave();
+    CHECK(strcmp(kept(), "0+1 2+1 4+1 ") == 0);
+    modules_leave();
+    CHECK(strcmp(kept(), "0+1 2+1 4+1 ") == 0);
+}
+
+static void test_rights(void **state)
+{
+    (void)state;
+    apart(rights);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gone),     cmocka_unit_test(test_places),
         cmocka_unit_test(test_newlines), cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_room),     cmocka_unit_test(test_removed_before),
+        cmocka_unit_test(test_many),     cmocka_unit_test(test_rights),
     };
 
     if (!mkdtemp(folder))

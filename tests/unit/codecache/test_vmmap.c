@@ -109,11 +109,21 @@ bool vmmapfile_at(u64 addr, struct vmmapfile_line *out)
 
 static struct modules_times times; // what the file is said to have
 
+static char taken[256]; // what it was asked to keep
+
 struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
 {
-    (void)l;
     kept_deleted = deleted;
+    snprintf(taken + strlen(taken), sizeof(taken) - strlen(taken), "%s%s ", l->path,
+             deleted ? "!" : "");
     return times;
+}
+
+void modules_keep_mapped(int fd, const struct k_stat *st)
+{
+    assert_null(st);
+    try_other();
+    snprintf(taken + strlen(taken), sizeof(taken) - strlen(taken), "%d ", fd);
 }
 
 u32 spooler_map_record(u64 start, u64 end, u64 offset, u64 dev, u64 ino, const char *of, u32 flags,
@@ -263,7 +273,8 @@ static void test_dropped(void **state)
     assert_string_equal(what_was_dropped(), "400000-402000 ");
     vmmap_move(CLIENT, end, CLIENT + 0x10000, end + 0x10000, false);
     assert_string_equal(what_was_dropped(), "400000-402000 410000-412000 ");
-    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ, VMMAP_WRITTEN);
+    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ,
+                 VMMAP_WRITTEN | VMMAP_ASKED);
     assert_false(vmmap_find(CLIENT, &info));
     vmmap_move(CLIENT + 0x10000, end + 0x10000, CLIENT, end, true);
     assert_string_equal(what_was_dropped(), "");
@@ -275,7 +286,50 @@ static void test_dropped(void **state)
     assert_true(vmmap_find_code(CLIENT + 0x1000, &info));
     vmmap_remove(CLIENT, end);
     assert_string_equal(what_was_dropped(), "400000-402000 ");
-    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ, VMMAP_WRITTEN);
+    assert_known(CLIENT + 0x10000, CLIENT + 0x10000, end + 0x10000, READ,
+                 VMMAP_WRITTEN | VMMAP_ASKED);
+}
+
+static const char *what_was_kept(void)
+{
+    static char last[sizeof(taken)];
+
+    memcpy(last, taken, sizeof(last));
+    memset(taken, 0, sizeof(taken));
+    return last;
+}
+
+// The file of what is made executable, once; of two that are one entry here, both.
+static void test_kept(void **state)
+{
+    struct vmmap_info info;
+
+    (void)state;
+    what_was_kept();
+    vmmap_keep(17, NULL);
+    assert_string_equal(what_was_kept(), "17 ");
+    kernel_has(CLIENT, CLIENT + 0x2000, READ, 7, "/lib/x");
+    kernel_has(CLIENT + 0x2000, CLIENT + 0x4000, READ, 8, "/lib/y (deleted)");
+    kernel_has(CLIENT + 0x4000, CLIENT + 0x5000, READ, 0, "");
+    vmmap_add(CLIENT, CLIENT + 0x4000, READ, 0);
+    vmmap_add(CLIENT + 0x4000, CLIENT + 0x5000, READ, VMMAP_ANON);
+    vmmap_protect(CLIENT, CLIENT + 0x1000, READ | WRITE);
+    assert_string_equal(what_was_kept(), "");
+    vmmap_protect(CLIENT, CLIENT + 0x1000, READ | EXEC);
+    assert_string_equal(what_was_kept(), "/lib/x ");
+    assert_int_equal(asked, 1);
+    vmmap_protect(CLIENT, CLIENT + 0x1000, READ);
+    vmmap_protect(CLIENT, CLIENT + 0x1000, READ | EXEC);
+    assert_string_equal(what_was_kept(), "");
+    vmmap_protect(CLIENT + 0x1000, CLIENT + 0x5000, READ | EXEC);
+    assert_string_equal(what_was_kept(), "/lib/x /lib/y! ");
+    assert_int_equal(asked, 3);
+    // What is executed already has been kept with its record.
+    vmmap_add(CLIENT, CLIENT + 0x2000, READ, 0);
+    assert_true(vmmap_find_code(CLIENT, &info));
+    vmmap_protect(CLIENT, CLIENT + 0x2000, READ | EXEC);
+    assert_string_equal(what_was_kept(), "");
+    what_was_dropped();
 }
 
 static void test_gap(void **state)
@@ -496,6 +550,11 @@ static void test_locked(void **state)
     vmmap_learn(CLIENT, CLIENT + 0x1000);
     assert_true(other_waits);
     waiter_end();
+    other = want;
+    other_waits = false;
+    vmmap_keep(17, NULL);
+    assert_true(other_waits);
+    waiter_end();
 }
 
 int main(void)
@@ -505,6 +564,7 @@ int main(void)
         cmocka_unit_test_setup(test_engines, setup),
         cmocka_unit_test_setup(test_looks, setup),
         cmocka_unit_test_setup(test_dropped, setup),
+        cmocka_unit_test_setup(test_kept, setup),
         cmocka_unit_test_setup(test_gap, setup),
         cmocka_unit_test_setup(test_engine, setup),
         cmocka_unit_test_setup(test_room, setup),

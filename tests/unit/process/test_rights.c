@@ -16,6 +16,7 @@
 #include "engine/base/mini.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
+#include "engine/codecache/modules.h"
 #include "engine/process/clerk.h"
 #include "engine/process/rights.h"
 #include "engine/replay/replayer.h"
@@ -42,6 +43,7 @@ static void note(char letter)
         note(letter);           \
     }
 ASKED(heap_unshare, 'h')
+ASKED(modules_leave, 'm')
 ASKED(clerk_leave, 'c')
 ASKED(clerk_allow, 'C')
 ASKED(replayer_stop, 'r')
@@ -115,11 +117,11 @@ static void test_order(void **state)
     (void)state;
     assert_true(call(SYS_setuid, (u64)sys_call0(SYS_getuid), 0, 0));
     assert_int_equal(answer, 0);
-    assert_string_equal(did, "[krch]/{}RC");
+    assert_string_equal(did, "[krchm]/{}RC");
     // The way back is for who has gone to another root folder, and stays.
     assert_true(call(SYS_chroot, (u64) "/no such folder", 0, 0));
     assert_int_equal(answer, -ENOENT);
-    assert_string_equal(did, "[krch]{}RC");
+    assert_string_equal(did, "[krchm]{}RC");
 }
 
 static void test_calls(void **state)
@@ -176,11 +178,11 @@ static void test_seccomp(void **state)
 {
     (void)state;
     rights_begin(t);
-    assert_string_equal(did, "[krch]/");
+    assert_string_equal(did, "[krchm]/");
     rights_end(t);
-    assert_string_equal(did, "[krch]/R");
+    assert_string_equal(did, "[krchm]/R");
     assert_true(call(SYS_setuid, (u64)sys_call0(SYS_getuid), 0, 0));
-    assert_string_equal(did, "[krch]/{}R");
+    assert_string_equal(did, "[krchm]/{}R");
     memset(did, 0, sizeof(did));
     rights_judged();
     assert_string_equal(did, "kc");
@@ -241,7 +243,7 @@ static void test_thread_ends(void **state)
     assert_string_equal(did, "");
     others.given_up += 2;
     rights_thread_ends(t);
-    assert_string_equal(did, "[krch]RC");
+    assert_string_equal(did, "[krchm]RC");
     t->next = NULL;
 }
 
@@ -252,16 +254,16 @@ static void test_forgone(void **state)
     (void)state;
     assert_true(call(SYS_setns, ~0ul, CLONE_NEWNS, 0));
     assert_int_equal(answer, -EBADF);
-    assert_string_equal(did, "[krch]{}R");
+    assert_string_equal(did, "[krchm]{}R");
     assert_true(call(SYS_setns, ~0ul, CLONE_NEWPID, 0));
-    assert_string_equal(did, "[krch]{}");
+    assert_string_equal(did, "[krchm]{}");
     rights_end(t);
-    assert_string_equal(did, "[krch]{}");
+    assert_string_equal(did, "[krchm]{}");
     assert_true(call(SYS_setuid, (u64)sys_call0(SYS_getuid), 0, 0));
-    assert_string_equal(did, "[krch]/{}");
+    assert_string_equal(did, "[krchm]/{}");
     memset(did, 0, sizeof(did));
     rights_forgo(t);
-    assert_string_equal(did, "[krch]/");
+    assert_string_equal(did, "[krchm]/");
 }
 
 int main(void)

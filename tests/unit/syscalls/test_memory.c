@@ -16,6 +16,7 @@
 #include "engine/base/layout.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
+#include "engine/codecache/modules.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/syscalls/memory.h"
 #include "engine/thread/world.h"
@@ -72,6 +73,24 @@ u32 vmmap_spool_map(u64 addr)
     return 0;
 }
 
+static bool is_elf; // whatever is mapped
+static u32 blocking;
+
+bool modules_look(int fd, struct k_stat *st)
+{
+    assert_int_equal(blocking, 1);
+    assert_true(fd >= 0);
+    st->st_ino = 17;
+    return is_elf;
+}
+
+void vmmap_keep(int fd, const struct k_stat *st)
+{
+    assert_int_equal(blocking, 0);
+    assert_int_equal(st->st_ino, 17);
+    tell("kept", base, base, fd < 0 ? " no descriptor" : "");
+}
+
 static u64 gap, gaps_len; // what is free below the place that was asked for, and how much was asked
 static u64 next_gap;      // once the map knows what was in the way
 
@@ -125,8 +144,6 @@ bool vmmap_is_engine(u64 start, u64 end)
 
     return vmmap_engine(start, end, &from, &to);
 }
-
-static u32 blocking;
 
 void world_blocking_begin(struct thread *t)
 {
@@ -241,6 +258,35 @@ static void test_mmap_jitdump(void **state)
         unlink(path);
         rmdir(folder);
     }
+}
+
+// A file of code is kept when it is mapped to be executed, and nothing else is.
+static void test_mmap_kept(void **state)
+{
+    int fd = (int)sys_open("/proc/self/exe", O_RDONLY, 0);
+    int here = (int)sys_call1(SYS_personality, 0xffffffff);
+
+    (void)state;
+    is_elf = true;
+    call(SYS_mmap, page(2), 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, (u64)fd);
+    assert_string_equal(told, "before 2-3, add 2-3 r-x, kept 0-0");
+    call(SYS_mmap, page(2), 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, (u64)fd);
+    assert_string_equal(told, "before 2-3, add 2-3 r--");
+    call(SYS_mmap, page(2), 4096, PROT_READ | PROT_EXEC, FIXED, (u64)fd);
+    assert_string_equal(told, "before 2-3, add 2-3 r-x anon");
+    assert_true(call(SYS_mmap, page(2), 4096, PROT_READ | PROT_EXEC, MAP_SHARED, ~0u) < 0);
+    assert_string_equal(told, "");
+    is_elf = false;
+    call(SYS_mmap, page(2), 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, (u64)fd);
+    assert_string_equal(told, "before 2-3, add 2-3 r-x");
+    // What is readable is executable here.
+    is_elf = true;
+    assert_true(call(SYS_personality, (u64)here | 0x400000, 0, 0, 0, 0) >= 0);
+    call(SYS_mmap, page(2), 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, (u64)fd);
+    assert_string_equal(told, "before 2-3, add 2-3 r-x, kept 0-0");
+    call(SYS_personality, (u64)here, 0, 0, 0, 0);
+    is_elf = false;
+    close(fd);
 }
 
 static void test_mmap_engine(void **state)
@@ -600,6 +646,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_mmap, setup),
         cmocka_unit_test_setup(test_mmap_jitdump, setup),
+        cmocka_unit_test_setup(test_mmap_kept, setup),
         cmocka_unit_test_setup(test_mmap_engine, setup),
         cmocka_unit_test_setup(test_mmap_placed, setup),
         cmocka_unit_test_setup(test_munmap_and_mprotect, setup),
