@@ -5,7 +5,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/count/left.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
@@ -17,46 +17,65 @@
 // only control that goes on there without a call is the second stack's. What has been called over a
 // bridge ends with it: when control comes back, or leaves for a third stack (Go's scheduler).
 
-#define STACK_ROOM  16384 // so little further down may be room on the same stack
-#define STACK_ARGS  128   // and of arguments that a call took from the stack may have been there
-#define STACK_NEAR  4096  // what is left and taken up may differ by what the switch pushes
-#define STACK_ABOVE 256   // and what a fresh one's first function finds above its beginning
-#define STACK_ALIKE \
-    3 // so many calls that return to the same places are those of a stack that was moved
+#define STACK_ROOM 16384 // so little further down may be room on the same stack
+#define STACK_ARGS 128   // and of arguments that a call took from the stack may have been there
+#define STACK_NEAR 4096  // what is left and taken up may differ by what the switch pushes
 
-struct calls_left {
-    struct spool_saved *at;
-    u64 sp, end;
-    u32 bridges; // beyond which it has gone on; `last` is relative to the first frame
-    struct thread_bridge bridge[THREAD_BRIDGES];
+struct record_list {
+    struct left **left;
+    u32 count, room;
 };
 
 static struct {
     struct lock lock;
-    struct calls_left **left;
-    u32 count, room;
-    u64 used; // bytes of records
+    u64 used;                    // bytes of records
+    struct record_list free[64]; // of each power of two
 } stacks;
 
-// A record with room for so many bytes of frames; NULL when there is none left. @holds(stacks.lock)
-static struct spool_saved *saved_take(u64 bytes)
+static u32 list_of(u64 bytes)
+{
+    return (u32)__builtin_ctzl(bytes);
+}
+
+// It is free: its frames have been taken up. @holds(stacks.lock)
+static void saved_free(struct left *l)
+{
+    struct record_list *list = &stacks.free[list_of(l->at->bytes)];
+
+    l->at->frames = 0;
+    if (list->count == list->room) {
+        u32 room = list->room ? list->room * 2 : 64;
+        struct left **more = heap_alloc(room * sizeof(*more));
+
+        if (list->room)
+            memcpy(more, list->left, list->count * sizeof(*more));
+        heap_free(list->left, list->room * sizeof(*more));
+        list->left = more;
+        list->room = room;
+    }
+    list->left[list->count++] = l;
+}
+
+// A stack whose record has room for so many bytes of frames; NULL when there is none left.
+// @holds(stacks.lock)
+static struct left *saved_take(u64 bytes)
 {
     u64 base = frames_base(SPOOL_THREADS_MAX), need = sizeof(struct spool_saved);
-    struct spool_saved *s;
+    struct record_list *list;
+    struct left *l;
 
-    while (need < sizeof(*s) + bytes)
+    while (need < sizeof(struct spool_saved) + bytes)
         need *= 2;
-    for (u64 at = 0; at < stacks.used; at += s->bytes) {
-        s = (struct spool_saved *)(base + at);
-        if (!s->frames && s->bytes == need)
-            return s;
-    }
-    if (spooler_stack_reach(SPOOL_THREADS_MAX, stacks.used + need + sizeof(*s)))
+    list = &stacks.free[list_of(need)];
+    if (list->count)
+        return list->left[--list->count];
+    if (spooler_stack_reach(SPOOL_THREADS_MAX, stacks.used + need + sizeof(struct spool_saved)))
         return NULL;
-    s = (struct spool_saved *)(base + stacks.used);
-    s->bytes = need;
+    l = heap_alloc(sizeof(*l));
+    l->at = (struct spool_saved *)(base + stacks.used);
+    l->at->bytes = need;
     stacks.used += need;
-    return s;
+    return l;
 }
 
 static void copy_words(u64 *to, const u64 *from, u64 bytes)
@@ -105,45 +124,29 @@ static void open_again(struct thread *t, u64 last, u64 by)
     }
 }
 
-static void left_add(struct calls_left *l)
-{
-    if (stacks.count == stacks.room) {
-        u32 room = stacks.room ? stacks.room * 2 : 64;
-        struct calls_left **more = heap_alloc(room * sizeof(*more));
-
-        copy_words((u64 *)more, (u64 *)stacks.left, stacks.count * sizeof(*more));
-        heap_free(stacks.left, stacks.room * sizeof(*more));
-        stacks.left = more;
-        stacks.room = room;
-    }
-    stacks.left[stacks.count++] = l;
-}
-
 // What is about to be put aside of o's frames, up to that of its bridge k, beyond which it has gone
 // on; NULL: there is no room. @holds(stacks.lock)
-static struct calls_left *left_make(struct thread *o, u32 k, u64 sp)
+static struct left *left_make(struct thread *o, u32 k, u64 sp)
 {
     const struct thread_own *own = thread_own(o);
     u64 base = frames_base(o->slot);
     u64 bytes = own->bridge[k].last + frames.frame - base;
-    struct spool_saved *s = saved_take(bytes);
-    struct calls_left *l;
+    struct left *l = saved_take(bytes);
 
-    if (!s)
+    if (!l)
         return NULL;
-    l = heap_alloc(sizeof(*l));
-    *l = (struct calls_left){ .at = s, .sp = sp, .end = o->calls_end, .bridges = k };
+    *l = (struct left){ .at = l->at, .sp = sp, .end = o->calls_end, .bridges = k };
     for (u32 i = 0; i < k; i++) {
         l->bridge[i] = own->bridge[i];
         l->bridge[i].last -= base;
     }
-    copy_words((u64 *)(s + 1), (const u64 *)base, bytes);
+    copy_words((u64 *)(l->at + 1), (const u64 *)base, bytes);
     return l;
 }
 
 static void stack_put_aside(struct thread *t, u32 k)
 {
-    struct calls_left *l = left_make(t, k, thread_own(t)->bridge[k].from);
+    struct left *l = left_make(t, k, thread_own(t)->bridge[k].from);
     u64 bytes = t->counters[frames.top] + frames.frame - frames_base(t->slot);
 
     if (!l) {
@@ -201,39 +204,23 @@ static void stack_begin(struct thread *t, u64 sp, u64 target)
     u64 base = frames_base(t->slot);
     struct spool_frame *f;
 
-    t->calls_end = sp + STACK_ABOVE;
+    t->calls_end = sp + LEFT_ABOVE;
     t->counters[frames.top] = base - frames.frame;
     f = frames_enter_root(t, target, FRAMES_KEY_NONE, ~0ul);
     frames_fill_root(t, f);
 }
 
-// Where a call returns to; 0: nobody knows.
-static u64 return_of(const struct spool_frame *f)
-{
-    return f->sp == ~0ul ? 0 : (f->key - f->sp) & ~SPOOL_FRAME_FLAGS;
-}
-
-// Whether control that is to be at target with stack pointer sp returns from f, the last call of a
-// stack whose first frame is `base`, and its stack has been copied elsewhere in between: the calls
-// before it, too, return where they did, and lie as far apart.
+// Whether the stack of f, the last call of one whose first frame is `base`, has been copied
+// elsewhere, and control that is to be at target with stack pointer sp returns there.
 static bool stack_moved(const struct spool_frame *base, const struct spool_frame *f, u64 target,
                         u64 sp)
 {
-    u64 by = sp - 8 - f->sp, back;
+    struct left_calls calls;
 
-    if (return_of(f) != target || by + STACK_ABOVE <= 2ul * STACK_ABOVE)
+    if (left_return(f) != target)
         return false;
-    for (u32 n = 0; n < STACK_ALIKE; n++) {
-        u64 at = f->sp;
-
-        while (f > base && f->sp == at)
-            f = frames_below(f);
-        if (!return_of(f) || (f->key & SPOOL_FRAME_SIGNAL))
-            return true;
-        if (safe_read_u64(f->sp + by, &back) || back != return_of(f))
-            return false;
-    }
-    return true;
+    calls = left_calls_of(base, f);
+    return left_calls_moved(&calls, f->sp, target, sp);
 }
 
 // All calls from f on, downwards, that lie on its stack have been moved with it.
@@ -249,27 +236,6 @@ static void stack_move(struct thread *t, struct spool_frame *f, u64 by)
         f->key = ((f->key + by) & ~SPOOL_FRAME_FLAGS) | (f->key & SPOOL_FRAME_FLAGS);
     }
     t->calls_end += by;
-}
-
-static const struct spool_frame *left_top(const struct calls_left *l)
-{
-    return (const struct spool_frame *)((u64)(l->at + 1) + l->at->frames - frames.frame);
-}
-
-// The stack that was left at sp; or whose last call returns to target, with stack pointer `behind`
-// then. None: stacks.count. @holds(stacks.lock)
-static u32 stack_find(u64 sp, u64 target, u64 behind)
-{
-    for (u32 i = stacks.count; target && i-- > 0;) {
-        const struct spool_frame *f = left_top(stacks.left[i]);
-
-        if (f->sp == behind - 8 && return_of(f) == target)
-            return i;
-    }
-    for (u32 i = stacks.count; i-- > 0;)
-        if (stacks.left[i]->sp == sp)
-            return i;
-    return stacks.count;
 }
 
 // Whether a stack's call is open, at or behind f, that has its frame around `behind` and is of this
@@ -288,55 +254,23 @@ static bool is_open(const struct spool_frame *base, const struct spool_frame *f,
     return false;
 }
 
-// One that was left, and has such a call where the stack pointer was set to: of these the one that
-// was left next to it. None: stacks.count. @holds(stacks.lock)
-static u32 stack_find_open(u64 sp, u64 function, u64 behind)
+// Where control goes on.
+struct place {
+    u64 sp;             // what the stack pointer was set to
+    u64 target, behind; // and where it is then
+    u64 function;       // that of target
+};
+
+// Whether a stack that was left has such a call where the stack pointer was set to.
+static bool left_is_open(const struct left *l, const void *arg)
 {
-    u32 found = stacks.count;
+    const struct place *to = arg;
 
-    for (u32 i = 0; i < stacks.count; i++) {
-        const struct calls_left *l = stacks.left[i];
-
-        if (l->sp <= sp && sp <= l->end &&
-            (found == stacks.count || l->sp > stacks.left[found]->sp) &&
-            is_open((const struct spool_frame *)(l->at + 1), left_top(l), function, behind))
-            found = i;
-    }
-    return found;
-}
-
-// One that was left nearly there. None: stacks.count. @holds(stacks.lock)
-static u32 stack_find_near(u64 sp)
-{
-    u32 near = stacks.count;
-    u64 least = STACK_NEAR + 1;
-
-    for (u32 i = stacks.count; i-- > 0;) {
-        const struct calls_left *l = stacks.left[i];
-        u64 by = sp > l->sp ? sp - l->sp : l->sp - sp;
-
-        if (by < least && sp <= l->end) {
-            near = i;
-            least = by;
-        }
-    }
-    return near;
-}
-
-// One that was left, and copied elsewhere since; none: stacks.count. @holds(stacks.lock)
-static u32 stack_find_moved(u64 target, u64 behind)
-{
-    for (u32 i = stacks.count; i-- > 0;) {
-        const struct calls_left *l = stacks.left[i];
-
-        if (stack_moved((const struct spool_frame *)(l->at + 1), left_top(l), target, behind))
-            return i;
-    }
-    return stacks.count;
+    return is_open((const struct spool_frame *)(l->at + 1), left_top(l), to->function, to->behind);
 }
 
 // The client goes on with a stack that it has left, and is on none now.
-static void stack_take_up(struct thread *t, struct calls_left *l)
+static void stack_take_up(struct thread *t, struct left *l)
 {
     struct thread_own *own = thread_own(t);
     u64 base = frames_base(t->slot);
@@ -357,9 +291,8 @@ static void stack_take_up(struct thread *t, struct calls_left *l)
         own->bridge[i].last += base;
     }
     own->bridges = l->bridges;
-    l->at->frames = 0;
+    saved_free(l);
     lock_drop(&stacks.lock);
-    heap_free(l, sizeof(*l));
 }
 
 // Bridge k, and those behind it, are over.
@@ -462,7 +395,7 @@ static bool bridge_back(struct thread *t, u64 target, u64 behind, bool moved,
         struct spool_frame *f = (struct spool_frame *)own->bridge[i].last;
 
         if (moved ? !stack_moved((struct spool_frame *)frames_base(t->slot), f, target, behind)
-                  : return_of(f) != target || f->sp != behind - 8)
+                  : left_return(f) != target || f->sp != behind - 8)
             continue;
         *last = bridge_end(t, i);
         if (moved)
@@ -493,15 +426,15 @@ static bool is_parked(const struct thread *o, u32 k, u64 sp, u64 target, u64 beh
             return false;
     if (moved)
         return stack_moved((const struct spool_frame *)frames_base(o->slot), f, target, behind);
-    return b->from == sp || (f->sp == behind - 8 && return_of(f) == target);
+    return b->from == sp || (f->sp == behind - 8 && left_return(f) == target);
 }
 
 // Its calls begin to cost anew.
-static struct calls_left *parked_take(struct thread *o, u32 k)
+static struct left *parked_take(struct thread *o, u32 k)
 {
     struct thread_own *own = thread_own(o);
     u64 bytes = own->bridge[k].last + frames.frame - frames_base(o->slot);
-    struct calls_left *l = left_make(o, k, own->bridge[k].from);
+    struct left *l = left_make(o, k, own->bridge[k].from);
 
     if (!l)
         return NULL;
@@ -514,8 +447,7 @@ static struct calls_left *parked_take(struct thread *o, u32 k)
 }
 
 // @holds(stacks.lock)
-static struct calls_left *parked_find(const struct thread *t, u64 sp, u64 target, u64 behind,
-                                      bool moved)
+static struct left *parked_find(const struct thread *t, u64 sp, u64 target, u64 behind, bool moved)
 {
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
         struct thread *o = thread_at_slot(slot);
@@ -536,33 +468,26 @@ enum left_how {
     LEFT_MOVED,
 };
 
-// Where control goes on.
-struct place {
-    u64 sp;             // what the stack pointer was set to
-    u64 target, behind; // and where it is then
-    u64 function;       // that of target
-};
-
 // The stack that control goes on with, or NULL; it is no longer among those that were left.
-static struct calls_left *left_take(const struct thread *t, const struct place *to,
-                                    enum left_how how)
+static struct left *left_take(const struct thread *t, const struct place *to, enum left_how how)
 {
-    struct calls_left *l = NULL;
-    u32 k = 0;
+    struct left *l = NULL;
 
     lock_take(&stacks.lock);
     switch (how) {
-    case LEFT_THERE: k = stack_find(to->sp, to->target, to->behind); break;
-    case LEFT_OPEN: k = stack_find_open(to->sp, to->function, to->behind); break;
-    case LEFT_NEAR: k = stack_find_near(to->sp); break;
-    case LEFT_MOVED: k = stack_find_moved(to->target, to->behind); break;
+    case LEFT_THERE:
+        l = left_called(to->target, to->behind);
+        if (!l)
+            l = left_at(to->sp);
+        break;
+    case LEFT_OPEN: l = left_around(to->sp, left_is_open, to); break;
+    case LEFT_NEAR: l = left_near(to->sp, STACK_NEAR); break;
+    case LEFT_MOVED: l = left_moved(to->target, to->behind); break;
     }
-    if (k < stacks.count) {
-        l = stacks.left[k];
-        stacks.left[k] = stacks.left[--stacks.count];
-    } else if (how == LEFT_THERE || how == LEFT_MOVED) {
+    if (l)
+        left_remove(l);
+    else if (how == LEFT_THERE || how == LEFT_MOVED)
         l = parked_find(t, to->sp, to->target, to->behind, how == LEFT_MOVED);
-    }
     lock_drop(&stacks.lock);
     return l;
 }
@@ -604,8 +529,7 @@ static bool signal_left(struct thread *t, const struct place *to, bool maybe)
 
 // Whether control is where it was, or above; *l: if not, the stack that it goes on with, where that
 // is known without a doubt.
-static bool stack_stays(struct thread *t, const struct place *to, bool direct,
-                        struct calls_left **l)
+static bool stack_stays(struct thread *t, const struct place *to, bool direct, struct left **l)
 {
     const struct thread_bridge *b = bridge_last(t);
     bool up = b->to > b->from, maybe = b->maybe;
@@ -623,7 +547,7 @@ bool stacks_switch(struct thread *t, u64 target, u64 behind, bool direct,
 {
     const struct thread_bridge *b = bridge_last(t);
     const struct place to = { b->to, target, behind, frames_function(target) };
-    struct calls_left *l;
+    struct left *l;
     bool moved = false, maybe = b->maybe;
 
     if (bridge_back(t, target, behind, false, last))
@@ -679,28 +603,30 @@ void stacks_thread(struct thread *t)
 }
 
 // Whether a stack was left at sp.
-static bool left_at(u64 sp)
+static bool is_left_at(u64 sp)
 {
     bool is;
 
     lock_take(&stacks.lock);
-    is = stack_find(sp, 0, 0) < stacks.count;
+    is = left_at(sp) != NULL;
     lock_drop(&stacks.lock);
     return is;
 }
 
+static bool any(const struct left *l, const void *arg)
+{
+    (void)l, (void)arg;
+    return true;
+}
+
 // Whether sp, which lies below `from`, is known to be on another stack: one that was left has calls
 // there, or between the two.
-static bool left_around(u64 sp, u64 from)
+static bool is_left_around(u64 sp, u64 from)
 {
-    bool is = false;
+    bool is;
 
     lock_take(&stacks.lock);
-    for (u32 i = 0; i < stacks.count && !is; i++) {
-        const struct calls_left *l = stacks.left[i];
-
-        is = l->sp <= sp ? sp <= l->end : l->sp < from;
-    }
+    is = left_around(sp, any, NULL) || left_between(sp, from);
     lock_drop(&stacks.lock);
     return is;
 }
@@ -728,7 +654,7 @@ const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
     // back within its own frame, whatever was left there by who is no more
     if (then != STACKS_LEAVES && sp > from && sp <= frames_top(t)->sp && frames_top(t)->sp <= end)
         return NULL;
-    there = left_at(sp);
+    there = is_left_at(sp);
     if (!there && over && !b->taken && sp > b->from && sp <= end) {
         const struct spool_edge *last = bridge_end(t, bridge_number(t, b)),
                                 *more = frames_unwind(t, sp);
@@ -736,8 +662,8 @@ const struct spool_edge *stacks_set(struct thread *t, enum stacks_then then)
         return more ? more : last;
     }
     if (over)
-        end = b->to + STACK_ABOVE;
-    if (there || sp > end || (sp < from && (from - sp > STACK_ROOM || left_around(sp, from)))) {
+        end = b->to + LEFT_ABOVE;
+    if (there || sp > end || (sp < from && (from - sp > STACK_ROOM || is_left_around(sp, from)))) {
         bridge_begin(t, from, sp, false);
         return NULL;
     }
@@ -776,8 +702,8 @@ bool stacks_elsewhere(struct thread *t, u64 sp, bool calls)
 
 void stacks_zero(void)
 {
-    for (u32 i = 0; i < stacks.count; i++) {
-        struct spool_saved *s = stacks.left[i]->at;
+    for (struct left *l = left_next(NULL); l; l = left_next(l)) {
+        struct spool_saved *s = l->at;
 
         memset(s->totals, 0, sizeof(s->totals));
         frames_zero((u64)(s + 1), (u64)(s + 1) + s->frames);
