@@ -260,8 +260,10 @@ $(BUILD)/tests/unit/count/test_ll: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/vector := count/vector.S
 $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/functions := count/functions base/mini
-ENGINE_WING_UNITS += count/calls count/contexts count/edges count/frames count/left count/stacks count/ticks spool/config
+ENGINE_WING_UNITS += count/calls count/contexts count/contexts_again count/edges count/frames count/left \
+    count/stacks count/ticks spool/config
 ENGINE_UNIT_OBJS_count/contexts := count/contexts base/mini
+ENGINE_UNIT_OBJS_count/contexts_again := count/contexts base/mini
 ENGINE_UNIT_OBJS_count/ticks := count/ticks base/mini
 ENGINE_UNIT_OBJS_spool/config := spool/config
 ENGINE_UNIT_OBJS_count/stacks := count/stacks count/left count/frames base/mini

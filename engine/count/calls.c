@@ -25,6 +25,10 @@
 u64 calls_known[CALLS_KNOWN];
 const struct spool_edge calls_unknown;
 
+// Which of them there may be, by 64: a program that maps code anew all the time has few each time.
+#define KNOWN_PIECE 64
+static u8 known_pieces[CALLS_KNOWN / KNOWN_PIECE];
+
 // Of each counter of a block the place of the event that it counts. One for each counter that there
 // may be, of which memory is taken as it is touched.
 static u8 *owner;
@@ -37,8 +41,13 @@ void calls_look(void)
     if (spooler_maps_named == maps)
         return;
     maps = spooler_maps_named;
-    for (u32 i = 0; i < CALLS_KNOWN; i++)
-        calls_known[i] = 0;
+    for (u32 i = 0; i < ARRAY_SIZE(known_pieces); i++) {
+        if (!__atomic_load_n(&known_pieces[i], __ATOMIC_ACQUIRE))
+            continue;
+        __atomic_store_n(&known_pieces[i], 0, __ATOMIC_SEQ_CST);
+        for (u32 k = i * KNOWN_PIECE; k < (i + 1) * KNOWN_PIECE; k++)
+            calls_known[k] = 0;
+    }
 }
 
 void calls_init(void)
@@ -316,8 +325,10 @@ void calls_miss(struct thread *t, const u8 *ret)
 // Translated code makes the next such call itself.
 static void note(const struct spool_edge *e)
 {
-    __atomic_store_n(&calls_known[calls_place(e->site, e->target)], (u64)e - (u64)&calls_unknown,
-                     __ATOMIC_RELEASE);
+    u32 place = calls_place(e->site, e->target);
+
+    __atomic_store_n(&calls_known[place], (u64)e - (u64)&calls_unknown, __ATOMIC_RELEASE);
+    __atomic_store_n(&known_pieces[place / KNOWN_PIECE], 1, __ATOMIC_RELEASE);
 }
 
 // In a chain of jumps behind one call: the one that came from function g, whose way back this is.

@@ -52,7 +52,9 @@ struct known {
 
 _Static_assert(sizeof(struct known) == 64, "a line of the cache for each call");
 
-static struct known **known; // by hash; entries are added in front, and never changed
+// By hash; entries are added in front, and stay. One of modules that are no more is used again: its
+// `maps` is 0 while it is changed, so that readers, who have no lock, see that.
+static struct known **known;
 
 // Of an address the number of its function, plus one; and of a function's beginning its own.
 static struct places {
@@ -68,7 +70,7 @@ static struct places {
 // of the address, spooler_maps_named, and the number as above.
 #define NEAR_SLOTS 0x10000
 #define NEAR_NODE  0xfffffu
-#define NEAR_MAPS  0x1fffu
+#define NEAR_MAPS  0x1fffu // as far as the number goes round, all are forgotten
 
 _Static_assert(NODES_MAX < NEAR_NODE, "all have a number");
 
@@ -155,16 +157,17 @@ static u32 node_make(const struct function *f)
 // @holds(lock)
 static u32 node_of(const struct function *f)
 {
+    u64 key = f->start ^ (u64)f->map << 47; // modules may take turns at one address
     struct place *at;
     u32 n;
 
     if (!starts.size)
         places_clear(&starts, 1024);
-    at = place_of(&starts, f->start);
-    if (at->node && nodes[at->node - 1].map == f->map)
+    at = place_of(&starts, key);
+    if (at->node && nodes[at->node - 1].map == f->map && nodes[at->node - 1].start == f->start)
         return at->node - 1;
     n = node_make(f);
-    place_put(&starts, f->start, n);
+    place_put(&starts, key, n);
     return n;
 }
 
@@ -202,9 +205,11 @@ static struct node *node_slow(u64 addr, u32 *number)
 
     lock_take(&lock);
     if (!places.size || places.maps != spooler_maps_named) { // others may lie where some did
+        bool round = places.maps / (NEAR_MAPS + 1) != spooler_maps_named / (NEAR_MAPS + 1);
+
         places_clear(&places, 1024);
         places.maps = spooler_maps_named;
-        for (u32 i = 0; i < NEAR_SLOTS; i++)
+        for (u32 i = 0; round && i < NEAR_SLOTS; i++)
             __atomic_store_n(&places_near[i], 0, __ATOMIC_RELAXED);
     }
     *number = place_of(&places, addr)->node;
@@ -384,28 +389,48 @@ static u32 level_of(const u64 *counters, u32 depth, u32 recs, bool same)
     return open > recs ? recs : (u32)open;
 }
 
-static const struct known *known_find(const u64 *counters, u64 site, u64 target, u32 from)
+// What is known of `want`, of the modules that there are now; it is copied, for as soon as there are
+// others the entry may become another one's.
+static bool known_find(const u64 *counters, const struct known *want, struct known *found)
 {
-    const struct known *k = __atomic_load_n(&known[hash_of(site, target, from)], __ATOMIC_ACQUIRE);
+    const struct known *k =
+        __atomic_load_n(&known[hash_of(want->site, want->target, want->from)], __ATOMIC_ACQUIRE);
 
-    for (; k; k = k->next)
-        if (k->site == site && k->target == target && k->from == from &&
-            k->maps == (u32)spooler_maps_named &&
-            (k->hidden || k->level == level_of(counters, k->depth, k->recs, k->same)))
-            break;
-    return k;
+    for (; k; k = k->next) {
+        if (__atomic_load_n(&k->maps, __ATOMIC_ACQUIRE) != want->maps || k->site != want->site ||
+            k->target != want->target || k->from != want->from)
+            continue;
+        *found = *k;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&k->maps, __ATOMIC_RELAXED) == want->maps &&
+            (found->hidden ||
+             found->level == level_of(counters, found->depth, found->recs, found->same)))
+            return true;
+    }
+    return false;
 }
 
-static void known_add(struct known *k)
+static void known_add(const struct known *what)
 {
-    struct known *mine = heap_alloc(sizeof(*mine)), **at;
+    struct known **first = &known[hash_of(what->site, what->target, what->from)], *k;
+    struct known mine = *what;
 
-    k->maps = (u32)spooler_maps_named;
-    at = &known[hash_of(k->site, k->target, k->from)];
     lock_take(&lock);
-    k->next = *at;
-    *mine = *k;
-    __atomic_store_n(at, mine, __ATOMIC_RELEASE);
+    for (k = *first; k && k->maps == (u32)spooler_maps_named; k = k->next)
+        ;
+    if (k) {
+        mine.next = k->next;
+        mine.maps = 0;
+        __atomic_store_n(&k->maps, 0, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+        *k = mine;
+        __atomic_store_n(&k->maps, what->maps, __ATOMIC_RELEASE);
+    } else {
+        k = heap_alloc(sizeof(*k));
+        mine.next = *first;
+        *k = mine;
+        __atomic_store_n(first, k, __ATOMIC_RELEASE);
+    }
     lock_drop(&lock);
 }
 
@@ -452,27 +477,25 @@ struct spool_edge *contexts_enter(struct thread *t, const struct spool_frame *to
     // out of a hidden function: from the site of the call that led there, as its edge says
     struct known k = { .site = hidden ? ~(top->counter | (u64)w->kind << 32) : w->site,
                        .target = w->target,
+                       .maps = (u32)spooler_maps_named,
                        .from = from ? from->context : 0 };
     const struct node *n, *named, *caller = NULL;
-    const struct known *old = NULL;
+    struct known old;
     struct spool_edge e = {
         .kind = (u8)w->kind, .site = w->site, .len = (u8)w->len, .target = w->target
     };
     u32 unused;
 
     *mine = (struct spool_frame_context){ .flags = off ? SPOOL_FRAME_OFF : 0 };
-    if (from)
-        old = known_find(t->counters, k.site, k.target, k.from);
-    if (old && old->hidden) {
-        hide_frame(from, mine);
-        mine->node = old->node;
-        return old->edge;
-    }
-    if (old) {
-        open_one(t->counters, from, old, number, mine);
-        mine->node = old->node;
-        mine->context = old->context;
-        return old->edge;
+    if (from && known_find(t->counters, &k, &old)) {
+        mine->node = old.node;
+        if (old.hidden) {
+            hide_frame(from, mine);
+        } else {
+            open_one(t->counters, from, &old, number, mine);
+            mine->context = old.context;
+        }
+        return old.edge;
     }
     n = named = node_at(w->target, &mine->node);
     if (hidden) { // it was called for another one
