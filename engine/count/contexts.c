@@ -389,8 +389,8 @@ static u32 level_of(const u64 *counters, u32 depth, u32 recs, bool same)
     return open > recs ? recs : (u32)open;
 }
 
-// What is known of `want`, of the modules that there are now; it is copied, for as soon as there are
-// others the entry may become another one's.
+// What is known of `want`, of the modules that there are now; it is copied, for as soon as there
+// are others the entry may become another one's.
 static bool known_find(const u64 *counters, const struct known *want, struct known *found)
 {
     const struct known *k =

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Stacks that were left (left.h). They lie in two trees: by where they were left, with the highest
 // end below each entry, so that those around an address are found without looking at the others;
-// and by the call that they wait in. What has been copied elsewhere is found by what was called, and
-// the calls before that: stacks that are alike in this are one group, of which one is looked at.
+// and by the call that they wait in. What has been copied elsewhere is found by what was called,
+// and the calls before that: stacks that are alike in this are one group, of which one is looked
+// at.
 //
-// Before, each search went through all stacks: 16,000 coroutines, each of which ran once, took 2.1 s
-// instead of 0.1, and 100,000 more than a minute.
+// Before, each search went through all stacks: 16,000 coroutines, each of which ran once, took
+// 2.2 s instead of 0.17, and it grew with the square.
 #include "engine/count/left.h"
 
 #include "engine/base/heap.h"

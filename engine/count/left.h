@@ -69,8 +69,8 @@ bool left_between(u64 sp, u64 from);
 // The last calls of a stack whose first frame is `base` and whose last is f.
 struct left_calls left_calls_of(const struct spool_frame *base, const struct spool_frame *f);
 // Whether control that is to be at target with stack pointer `behind` returns from the last of
-// these, whose return address was at top_sp, and the stack has been copied elsewhere in between: the
-// calls before it, too, return where they did, and lie as far apart.
+// these, whose return address was at top_sp, and the stack has been copied elsewhere in between:
+// the calls before it, too, return where they did, and lie as far apart.
 bool left_calls_moved(const struct left_calls *calls, u64 top_sp, u64 target, u64 behind);
 // A stack that was copied so.
 struct left *left_moved(u64 target, u64 behind);
