@@ -294,7 +294,8 @@ static u64 looks(void)
 }
 
 // So many stacks of 32 KiB, all left by the same call as coroutines are: the most that a
-// coroutine's beginning, end and way back look at. A tree of n entries is at most 2 log2(n + 1) deep.
+// coroutine's beginning, end and way back look at. A tree of n entries is at most 2 log2(n + 1)
+// deep.
 static u64 most_looks(u32 n)
 {
     const u64 back[] = { 0x1000, 0x2000, 0x3000, 0x4000 };
