@@ -78,14 +78,14 @@ static inline struct spool_header header_of(const char *name)
 
 static inline u64 *counters(u32 slot)
 {
-    return (u64 *)spooler_slot_address(slot);
+    return places_counters(slot);
 }
 
 static inline u64 counter_in(const char *name, u32 slot, u64 counter)
 {
     u64 v;
 
-    in_file(name, &v, 8, spooler_slot_offset(slot) + counter * 8);
+    in_file(name, &v, 8, spool_counters_at(slot) + counter * 8);
     return v;
 }
 
