@@ -107,8 +107,8 @@ static const u16 same[COMMON] = {
 #define SOCKETCALL_SOCKET     1
 #define SOCKETCALL_SOCKETPAIR 8
 
-// Descriptors of the engine's do not exist for the client, and it is its program that runs. True: it
-// is told so, by *ret.
+// Descriptors of the engine's do not exist for the client, and it is its program that runs. True:
+// it is told so, by *ret.
 static bool names_ours(const struct thread *t, long *ret)
 {
     u32 nr = (u32)t->regs[R_RAX], as = nr < COMMON ? same[nr] - 1u : nr, fd;
