@@ -128,7 +128,7 @@ static const struct option rows[] = {
     { "--demangle", YES_NO, "readable names of C++, Rust and D functions [yes]",
       OPTION_NO, FLAG(NO_DEMANGLE) },
     { "-q", NULL, NULL, OPTION_SET, FLAG(QUIET) },
-    { "--quiet", NULL, "print nothing but errors and warnings", OPTION_SET, FLAG(QUIET) },
+    { "--quiet", NULL, "print nothing but errors", OPTION_SET, FLAG(QUIET) },
     { "-v", NULL, NULL, OPTION_SET, FLAG(VERBOSE) },
     { "--verbose", NULL, "also print what the engine did", OPTION_SET, FLAG(VERBOSE) },
     { .kind = OPTION_HEADING, .help = "The call graph, with --calls=yes" },

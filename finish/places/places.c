@@ -29,9 +29,11 @@ static struct {
 
 static void remark(void *ctx, const char *sentence)
 {
-    (void)ctx;
+    const struct spool_header *const *h = ctx;
+
     known.remarked = true;
-    warn("%s", sentence); // with --quiet, too: the profile lacks names, and nothing in it says so
+    if (!((*h)->flags & SPOOL_F_QUIET))
+        warn("%s", sentence);
 }
 
 static void forget(void)
@@ -43,9 +45,11 @@ static void forget(void)
 
 static struct symbols *take_symbols(const struct spool_header *of, const char *cache)
 {
+    static const struct spool_header *h; // who is remarked to
     bool no_demangle = (of->flags & SPOOL_F_NO_DEMANGLE) != 0;
-    struct symbols_options so = { no_demangle, remark, NULL, cache };
+    struct symbols_options so = { no_demangle, remark, &h, cache };
 
+    h = of;
     if (known.symbols && (known.no_demangle != no_demangle || !known.cache != !cache ||
                           (cache && strcmp(known.cache, cache) != 0)))
         forget();
@@ -79,9 +83,10 @@ static void say_lost(struct places *p, const char *path)
         return;
     p->lost = path;
     known.remarked = true;
-    warn("%s: had been removed before it was executed, and could not be kept; its functions are "
-         "shown as ???",
-         path);
+    if (!(p->s->h->flags & SPOOL_F_QUIET))
+        warn("%s: had been removed before it was executed, and could not be kept; its functions "
+             "are shown as ???",
+             path);
 }
 
 // One module among those of the run.
