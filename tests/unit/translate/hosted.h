@@ -155,10 +155,13 @@ void contexts_block(u32 block, u32 first, u32 counters, const struct function *f
     (void)first;
 }
 
+static u32 plt_number; // of the linkage table's entry at PC; 0: it is none
+
 u32 edges_plt_number(u64 entry)
 {
-    fail_msg("asked for an entry of a linkage table: %lx", entry);
-    return 0;
+    if (!plt_number || entry != PC)
+        fail_msg("asked for an entry of a linkage table: %lx", entry);
+    return plt_number;
 }
 
 static struct spool_edge edge; // all of them
@@ -176,7 +179,7 @@ struct function functions_at(u64 addr)
         fail_msg("asked for the function at %lx", addr);
     if (addr - PC >= 0x100)
         return (struct function){ .start = addr, .end = addr + 0x10 };
-    return (struct function){ .start = PC, .end = PC + 0x100 };
+    return (struct function){ .start = PC, .end = PC + 0x100, .plt = plt_number != 0 };
 }
 
 bool log_has_room(void)

@@ -235,12 +235,32 @@ static void test_frame(void **state)
     assert_int_equal(has(both, sizeof(both)), 0);
 }
 
+// A jump out of a linkage table: the helper is told the entry's number and where its edge is, where
+// the frame is not as expected and where the target is another one.
+static void test_leave_plt(void **state)
+{
+    const struct desc_calls d = {
+        .site = { (u32)PC, (u32)((u64)PC >> 32) },
+        .plt = 77,
+        .cell = { (u32)(u64)&edge, (u32)((u64)&edge >> 32) },
+    };
+
+    (void)state;
+    begin(SPOOL_F_CALLS);
+    plt_number = 77;
+    TRANSLATE(JMP_RDX);
+    plt_number = 0;
+    assert_int_equal(calls_of(STUB_CALLS_LEAVE_PLT), 2);
+    assert_int_equal(has(&d, sizeof(d)), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_told),     cmocka_unit_test(test_stack_set),
         cmocka_unit_test(test_table),    cmocka_unit_test(test_entered),
         cmocka_unit_test(test_expected), cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_leave_plt),
     };
 
     if (hosted_init())
