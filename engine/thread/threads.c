@@ -101,7 +101,7 @@ static const struct {
 
 // The first areas are made of many mappings, 17 each: what nobody may touch is not mapped, and what
 // is recorded is not copied for a forked child. The kernel has 65,530 mappings (vm.max_map_count),
-// which areas like these use up with 3,400 threads: further ones are one mapping each, where the
+// which areas like these use up with 2,400 threads: further ones are one mapping each, where the
 // kernel has guard regions (Linux 6.13).
 #define SLOTS_OF_PARTS 32u
 static enum { GUARDS_UNKNOWN, GUARDS_THERE, GUARDS_NONE } guards;
