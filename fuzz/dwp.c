@@ -60,7 +60,7 @@ static void walk(Dwarf_Die *unit)
 }
 
 // The ids of the units that the index names.
-static size_t ids_of(int fd, uint64_t *id)
+static size_t lineids_of(int fd, uint64_t *id)
 {
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     struct section s = { 0 };
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
         abort();
     elf_version(EV_CURRENT);
-    size_t n = ids_of(fd, id);
+    size_t n = lineids_of(fd, id);
     struct dwp *p = dwp_new(fd, &damage);
     if (!p && !damage)
         abort();

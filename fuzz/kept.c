@@ -10,7 +10,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"

@@ -138,177 +138,177 @@ check-limits: $(ENGINE) $(BUILD)/bin/quern
 ENGINE_UNIT_ZYDIS := $(ENGINE_ZYDIS:%=$(BUILD)/obj/engine/zydis/%.o)
 ENGINE_UNIT_FLAGS := -DZYDIS_DISABLE_FORMATTER -DZYDIS_DISABLE_ENCODER -DZYDIS_STATIC_BUILD \
     -DZYCORE_STATIC_BUILD -isystem $(ZYDIS_SRC)/include
-ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/where count/strings \
+ENGINE_WING_UNITS := x86/asm x86/decode x86/forms codecache/links codecache/restore count/rep \
     translate/translate thread/loans
-ENGINE_WING_UNITS += base/heap base/limits base/mini process/elf spool/spooler spool/places x86/branches
-ENGINE_UNIT_OBJS_base/heap := base/mini base/fixup base/pages base/heap base/limits base/safemem base/safemem.S
-ENGINE_UNIT_OBJS_base/limits := base/limits base/mini
-ENGINE_UNIT_OBJS_base/mini := base/mini
-ENGINE_UNIT_OBJS_spool/places :=
-ENGINE_UNIT_OBJS_process/elf := base/mini process/elf
+ENGINE_WING_UNITS += base/heap base/limits base/nolibc process/elf spool/spooler spool/slotmem x86/branches
+ENGINE_UNIT_OBJS_base/heap := base/nolibc base/extable base/pages base/heap base/limits base/clientmem base/clientmem.S
+ENGINE_UNIT_OBJS_base/limits := base/limits base/nolibc
+ENGINE_UNIT_OBJS_base/nolibc := base/nolibc
+ENGINE_UNIT_OBJS_spool/slotmem :=
+ENGINE_UNIT_OBJS_process/elf := base/nolibc process/elf
 ENGINE_UNIT_OBJS_spool/spooler := $(ENGINE_UNIT_OBJS_base/heap) spool/spooler spool/copy spool/fds spool/log \
     spool/environ spool/config base/cpu
-ENGINE_UNIT_OBJS_x86/branches := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_x86/branches := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/nolibc
 ENGINE_UNIT_OBJS_x86/asm :=
-ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/mini
+ENGINE_UNIT_OBJS_x86/decode := x86/decode x86/decode_flags x86/isa x86/operands base/cpu base/nolibc
 ENGINE_UNIT_OBJS_x86/forms := x86/forms $(ENGINE_UNIT_OBJS_x86/decode)
 ENGINE_UNIT_OBJS_codecache/links := codecache/links
-ENGINE_UNIT_OBJS_codecache/where := codecache/where base/mini
-ENGINE_UNIT_OBJS_count/strings := count/strings base/mini
+ENGINE_UNIT_OBJS_codecache/restore := codecache/restore base/nolibc
+ENGINE_UNIT_OBJS_count/rep := count/rep base/nolibc
 ENGINE_UNIT_OBJS_translate/translate := \
-    $(filter-out translate/superblock translate/kept%,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
+    $(filter-out translate/superblock translate/pcache%,$(patsubst engine/%.c,%,$(wildcard engine/emit/*.c \
     engine/translate/*.c))) \
     x86/decode x86/decode_flags x86/forms x86/isa x86/operands base/pages codecache/region codecache/stubs \
-    codecache/stubs.S count/ids spool/config base/cpu base/mini
+    codecache/stubs.S count/lineids spool/config base/cpu base/nolibc
 ENGINE_WING_UNITS += translate/superblock
-ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/mini
+ENGINE_UNIT_OBJS_translate/superblock := translate/superblock base/nolibc
 
-ENGINE_UNIT_OBJS_thread/loans := base/pages thread/threads base/limits base/mini
+ENGINE_UNIT_OBJS_thread/loans := base/pages thread/threads base/limits base/nolibc
 
-ENGINE_UNIT_SAFEMEM := base/safemem base/safemem.S base/fixup
+ENGINE_UNIT_SAFEMEM := base/clientmem base/clientmem.S base/extable
 
-ENGINE_WING_UNITS += thread/threads thread/world
-ENGINE_UNIT_OBJS_thread/threads := base/pages thread/threads base/limits base/mini
-ENGINE_UNIT_OBJS_thread/world := base/pages thread/threads base/limits thread/world thread/stress thread/pokes base/mini
+ENGINE_WING_UNITS += thread/threads thread/stopworld
+ENGINE_UNIT_OBJS_thread/threads := base/pages thread/threads base/limits base/nolibc
+ENGINE_UNIT_OBJS_thread/stopworld := base/pages thread/threads base/limits thread/stopworld thread/stress thread/kick base/nolibc
 
-ENGINE_WING_UNITS += codecache/tcache count/prof
+ENGINE_WING_UNITS += codecache/tcache count/helpers
 ENGINE_UNIT_OBJS_codecache/tcache := codecache/tcache base/pages codecache/region codecache/links \
-    codecache/ibl codecache/watch base/mini
-ENGINE_UNIT_OBJS_count/prof := count/prof
-ENGINE_WING_UNITS += count/rules count/near
-ENGINE_UNIT_OBJS_count/near := count/near base/mini
-ENGINE_UNIT_OBJS_count/rules := count/rules base/mini
+    codecache/ibl codecache/hotblocks base/nolibc
+ENGINE_UNIT_OBJS_count/helpers := count/helpers
+ENGINE_WING_UNITS += callgraph/patterns count/llfork
+ENGINE_UNIT_OBJS_count/llfork := count/llfork base/nolibc
+ENGINE_UNIT_OBJS_callgraph/patterns := callgraph/patterns base/nolibc
 
-ENGINE_WING_UNITS += emit/ways
-ENGINE_UNIT_OBJS_emit/ways := emit/ways base/mini
+ENGINE_WING_UNITS += emit/waysearch
+ENGINE_UNIT_OBJS_emit/waysearch := emit/waysearch base/nolibc
 ENGINE_UNIT_OBJS_translate/translate += codecache/dump
 
 ENGINE_WING_UNITS += signal/common signal/mask signal/deliver signal/frame
-ENGINE_UNIT_OBJS_signal/common := signal/common base/mini
-ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/common signal/mask.S base/fixup base/mini
+ENGINE_UNIT_OBJS_signal/common := signal/common base/nolibc
+ENGINE_UNIT_OBJS_signal/mask := signal/mask signal/common signal/mask.S base/extable base/nolibc
 ENGINE_UNIT_OBJS_signal/deliver := signal/deliver signal/action signal/mask signal/common signal/mask.S \
-    base/fixup base/mini
+    base/extable base/nolibc
 ENGINE_UNIT_OBJS_signal/frame := signal/frame signal/frame.S $(ENGINE_UNIT_SAFEMEM) \
-    base/cpu base/mini
+    base/cpu base/nolibc
 
 ENGINE_WING_UNITS += syscalls/syscalls syscalls/memory syscalls/files syscalls/descriptors syscalls/int80
-ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/pages base/heap base/limits base/mini
-ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/descriptors := syscalls/descriptors $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/mini
+ENGINE_UNIT_OBJS_syscalls/syscalls := syscalls/syscalls $(ENGINE_UNIT_SAFEMEM) base/pages base/heap base/limits base/nolibc
+ENGINE_UNIT_OBJS_syscalls/memory := syscalls/memory $(ENGINE_UNIT_SAFEMEM) base/nolibc
+ENGINE_UNIT_OBJS_syscalls/files := syscalls/files $(ENGINE_UNIT_SAFEMEM) base/nolibc
+ENGINE_UNIT_OBJS_syscalls/descriptors := syscalls/descriptors $(ENGINE_UNIT_SAFEMEM) base/nolibc
+ENGINE_UNIT_OBJS_syscalls/int80 := syscalls/int80 syscalls/vsyscall base/nolibc
 
 ENGINE_WING_UNITS += run/dispatch run/launch
-ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/mini
-ENGINE_UNIT_OBJS_run/launch := base/limits base/pages run/launch run/stack base/mini
+ENGINE_UNIT_OBJS_run/dispatch := run/dispatch base/nolibc
+ENGINE_UNIT_OBJS_run/launch := base/limits base/pages run/launch run/stack base/nolibc
 
-ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/end syscalls/ptrace
-ENGINE_WING_UNITS += signal/die process/birth process/fork
-ENGINE_WING_UNITS += signal/handler process/finish process/exec process/seccomp
-ENGINE_UNIT_OBJS_process/seccomp := process/seccomp process/seccomp_bpf base/mini
-ENGINE_UNIT_OBJS_process/exec := process/exec process/elf base/mini
-ENGINE_UNIT_OBJS_process/finish := process/finish base/mini
-ENGINE_UNIT_OBJS_signal/handler := signal/handler thread/selector thread/selector.S base/mini
-ENGINE_UNIT_OBJS_process/fork := process/fork base/mini
-ENGINE_UNIT_OBJS_syscalls/ptrace := syscalls/ptrace base/mini
-ENGINE_UNIT_OBJS_signal/die := signal/die base/mini
-ENGINE_UNIT_OBJS_process/birth := process/birth
-ENGINE_UNIT_OBJS_signal/setup := signal/setup base/mini
-ENGINE_UNIT_OBJS_process/end := process/end
-ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/mini
-ENGINE_WING_UNITS += codecache/watch thread/looks thread/pokes thread/selector
+ENGINE_WING_UNITS += signal/sigcalls signal/setup process/procnames process/exit syscalls/ptrace
+ENGINE_WING_UNITS += signal/die process/threadstart process/fork
+ENGINE_WING_UNITS += signal/handler process/finisher process/exec process/seccomp
+ENGINE_UNIT_OBJS_process/seccomp := process/seccomp process/seccomp_bpf base/nolibc
+ENGINE_UNIT_OBJS_process/exec := process/exec process/elf base/nolibc
+ENGINE_UNIT_OBJS_process/finisher := process/finisher base/nolibc
+ENGINE_UNIT_OBJS_signal/handler := signal/handler thread/selector thread/selector.S base/nolibc
+ENGINE_UNIT_OBJS_process/fork := process/fork base/nolibc
+ENGINE_UNIT_OBJS_syscalls/ptrace := syscalls/ptrace base/nolibc
+ENGINE_UNIT_OBJS_signal/die := signal/die base/nolibc
+ENGINE_UNIT_OBJS_process/threadstart := process/threadstart
+ENGINE_UNIT_OBJS_signal/setup := signal/setup base/nolibc
+ENGINE_UNIT_OBJS_process/exit := process/exit
+ENGINE_UNIT_OBJS_signal/sigcalls := signal/sigcalls base/nolibc
+ENGINE_WING_UNITS += codecache/hotblocks thread/sampler thread/kick thread/selector
 ENGINE_UNIT_OBJS_thread/selector := thread/selector thread/selector.S
-ENGINE_UNIT_OBJS_codecache/watch := codecache/watch
-ENGINE_UNIT_OBJS_thread/looks := thread/looks
-ENGINE_UNIT_OBJS_thread/pokes := thread/pokes
-ENGINE_WING_UNITS += process/ahead process/clerk
-ENGINE_UNIT_OBJS_process/ahead := process/ahead
-ENGINE_UNIT_OBJS_process/clerk := process/clerk replay/replayer.S base/mini
-ENGINE_UNIT_OBJS_process/procnames := process/procnames base/mini
+ENGINE_UNIT_OBJS_codecache/hotblocks := codecache/hotblocks
+ENGINE_UNIT_OBJS_thread/sampler := thread/sampler
+ENGINE_UNIT_OBJS_thread/kick := thread/kick
+ENGINE_WING_UNITS += process/pretranslate process/bgfinish
+ENGINE_UNIT_OBJS_process/pretranslate := process/pretranslate
+ENGINE_UNIT_OBJS_process/bgfinish := process/bgfinish replay/replayer.S base/nolibc
+ENGINE_UNIT_OBJS_process/procnames := process/procnames base/nolibc
 
 ENGINE_WING_UNITS += base/pages
 ENGINE_UNIT_OBJS_base/pages := base/pages
 
 ENGINE_WING_UNITS += base/cpu codecache/modules codecache/vmmapfile process/tracer signal/action spool/log syscalls/print \
-    syscalls/cuts syscalls/waits
-ENGINE_UNIT_OBJS_signal/action := signal/action base/pages base/heap base/limits base/mini
-ENGINE_UNIT_OBJS_spool/log := spool/log base/mini
-ENGINE_UNIT_OBJS_codecache/modules := codecache/modules base/mini
-ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/mini
-ENGINE_UNIT_OBJS_process/tracer := process/tracer base/mini
-ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/mini
-ENGINE_UNIT_OBJS_syscalls/cuts := syscalls/cuts base/mini
-ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/mini
-ENGINE_UNIT_OBJS_base/cpu := base/cpu base/mini
+    syscalls/interrupted syscalls/waits
+ENGINE_UNIT_OBJS_signal/action := signal/action base/pages base/heap base/limits base/nolibc
+ENGINE_UNIT_OBJS_spool/log := spool/log base/nolibc
+ENGINE_UNIT_OBJS_codecache/modules := codecache/modules base/nolibc
+ENGINE_UNIT_OBJS_codecache/vmmapfile := codecache/vmmapfile base/nolibc
+ENGINE_UNIT_OBJS_process/tracer := process/tracer base/nolibc
+ENGINE_UNIT_OBJS_syscalls/print := syscalls/print $(ENGINE_UNIT_SAFEMEM) base/nolibc
+ENGINE_UNIT_OBJS_syscalls/interrupted := syscalls/interrupted base/nolibc
+ENGINE_UNIT_OBJS_syscalls/waits := syscalls/waits base/nolibc
+ENGINE_UNIT_OBJS_base/cpu := base/cpu base/nolibc
 
-ENGINE_WING_UNITS += replay/pace replay/replayer replay/rest replay/sandbox process/rights
-ENGINE_UNIT_OBJS_replay/pace := replay/pace
-ENGINE_UNIT_OBJS_replay/rest := replay/rest
-ENGINE_UNIT_OBJS_replay/sandbox := replay/sandbox replay/sandbox.S process/seccomp_bpf base/mini
-ENGINE_UNIT_OBJS_process/rights := process/rights base/mini
-ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/sandbox replay/sandbox.S replay/pace
+ENGINE_WING_UNITS += replay/autotune replay/replayer replay/salvage replay/sandbox process/rights
+ENGINE_UNIT_OBJS_replay/autotune := replay/autotune
+ENGINE_UNIT_OBJS_replay/salvage := replay/salvage
+ENGINE_UNIT_OBJS_replay/sandbox := replay/sandbox replay/sandbox.S process/seccomp_bpf base/nolibc
+ENGINE_UNIT_OBJS_process/rights := process/rights base/nolibc
+ENGINE_UNIT_OBJS_replay/replayer := replay/replayer replay/replayer.S replay/sandbox replay/sandbox.S replay/autotune
 
-ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches count/functions count/ll \
+ENGINE_WING_UNITS += codecache/dump codecache/vmmap count/caches callgraph/functions count/ll \
     count/reftrace count/vector emit/tb replay/replay replay/routine run/emulate run/stack syscalls/control \
     syscalls/counting syscalls/requests
-ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/mini
-ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/mini
-ENGINE_UNIT_OBJS_count/caches := count/caches base/mini
+ENGINE_UNIT_OBJS_codecache/dump := codecache/dump base/nolibc
+ENGINE_UNIT_OBJS_codecache/vmmap := codecache/vmmap codecache/vmmapset base/nolibc
+ENGINE_UNIT_OBJS_count/caches := count/caches base/nolibc
 $(BUILD)/tests/unit/count/test_caches: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
-ENGINE_UNIT_OBJS_count/ll := count/ll count/near count/vector.S base/pages base/mini
+ENGINE_UNIT_OBJS_count/ll := count/ll count/llfork count/vector.S base/pages base/nolibc
 $(BUILD)/tests/unit/count/test_ll: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
 ENGINE_UNIT_OBJS_count/vector := count/vector.S
 $(BUILD)/tests/unit/count/test_vector: $(ENGINE_SIM:%.c=$(BUILD)/obj/engine/%.o)
-ENGINE_UNIT_OBJS_count/functions := count/functions base/mini
-ENGINE_WING_UNITS += count/calls count/contexts count/contexts_again count/edges count/frames count/left \
-    count/stacks count/ticks spool/config
-ENGINE_UNIT_OBJS_count/contexts := count/contexts base/mini
-ENGINE_UNIT_OBJS_count/contexts_again := count/contexts base/mini
-ENGINE_UNIT_OBJS_count/ticks := count/ticks base/mini
+ENGINE_UNIT_OBJS_callgraph/functions := callgraph/functions base/nolibc
+ENGINE_WING_UNITS += callgraph/calls callgraph/contexts callgraph/contexts_again callgraph/edges callgraph/frames callgraph/saved \
+    callgraph/stacks count/vtsc spool/config
+ENGINE_UNIT_OBJS_callgraph/contexts := callgraph/contexts base/nolibc
+ENGINE_UNIT_OBJS_callgraph/contexts_again := callgraph/contexts base/nolibc
+ENGINE_UNIT_OBJS_count/vtsc := count/vtsc base/nolibc
 ENGINE_UNIT_OBJS_spool/config := spool/config
-ENGINE_UNIT_OBJS_count/stacks := count/stacks count/left count/frames base/mini
-ENGINE_UNIT_CALLS := count/calls count/contexts count/edges count/frames count/left count/rules count/stacks \
-    base/mini
-ENGINE_UNIT_OBJS_count/calls := $(ENGINE_UNIT_CALLS)
-ENGINE_UNIT_OBJS_count/frames := $(ENGINE_UNIT_CALLS)
-ENGINE_UNIT_OBJS_count/edges := count/edges
-ENGINE_UNIT_OBJS_count/left := count/left base/mini
-ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/mini
-ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helper base/mini
-ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/perform base/pages replay/area base/mini
-ENGINE_UNIT_OBJS_replay/routine := replay/routine base/pages replay/area base/mini
+ENGINE_UNIT_OBJS_callgraph/stacks := callgraph/stacks callgraph/saved callgraph/frames base/nolibc
+ENGINE_UNIT_CALLS := callgraph/calls callgraph/contexts callgraph/edges callgraph/frames callgraph/saved callgraph/patterns callgraph/stacks \
+    base/nolibc
+ENGINE_UNIT_OBJS_callgraph/calls := $(ENGINE_UNIT_CALLS)
+ENGINE_UNIT_OBJS_callgraph/frames := $(ENGINE_UNIT_CALLS)
+ENGINE_UNIT_OBJS_callgraph/edges := callgraph/edges
+ENGINE_UNIT_OBJS_callgraph/saved := callgraph/saved base/nolibc
+ENGINE_UNIT_OBJS_count/reftrace := count/reftrace base/nolibc
+ENGINE_UNIT_OBJS_emit/tb := emit/tb emit/state emit/helpercall base/nolibc
+ENGINE_UNIT_OBJS_replay/replay := replay/replay replay/interpret base/pages replay/arena base/nolibc
+ENGINE_UNIT_OBJS_replay/routine := replay/routine base/pages replay/arena base/nolibc
 ENGINE_UNIT_OBJS_run/emulate := run/emulate x86/decode x86/decode_flags x86/isa x86/operands \
-    base/cpu base/mini
-ENGINE_UNIT_OBJS_run/stack := run/stack base/mini
-ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/mini
-ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/mini
-ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/mini
+    base/cpu base/nolibc
+ENGINE_UNIT_OBJS_run/stack := run/stack base/nolibc
+ENGINE_UNIT_OBJS_syscalls/control := syscalls/control base/nolibc
+ENGINE_UNIT_OBJS_syscalls/counting := syscalls/counting base/nolibc
+ENGINE_UNIT_OBJS_syscalls/requests := syscalls/requests base/nolibc
 
-ENGINE_WING_UNITS += codecache/pack count/ids replay/area run/identity translate/kept translate/keptfile \
-    translate/record
-ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region base/mini
-ENGINE_UNIT_OBJS_count/ids := count/ids
-ENGINE_UNIT_OBJS_replay/area := base/pages replay/area base/mini
-ENGINE_UNIT_OBJS_run/identity := run/identity translate/keptfile base/mini
-ENGINE_UNIT_OBJS_translate/kept := translate/kept translate/keptfile codecache/ibl codecache/links \
-    codecache/pack base/pages codecache/region codecache/tcache codecache/watch count/ids replay/area base/mini
-ENGINE_UNIT_OBJS_translate/keptfile := translate/keptfile base/mini
-ENGINE_UNIT_OBJS_translate/record := translate/record base/mini
+ENGINE_WING_UNITS += codecache/pack count/lineids replay/arena run/identity translate/pcache translate/pcachefile \
+    translate/blockrecord
+ENGINE_UNIT_OBJS_codecache/pack := codecache/pack base/pages codecache/region base/nolibc
+ENGINE_UNIT_OBJS_count/lineids := count/lineids
+ENGINE_UNIT_OBJS_replay/arena := base/pages replay/arena base/nolibc
+ENGINE_UNIT_OBJS_run/identity := run/identity translate/pcachefile base/nolibc
+ENGINE_UNIT_OBJS_translate/pcache := translate/pcache translate/pcachefile codecache/ibl codecache/links \
+    codecache/pack base/pages codecache/region codecache/tcache codecache/hotblocks count/lineids replay/arena base/nolibc
+ENGINE_UNIT_OBJS_translate/pcachefile := translate/pcachefile base/nolibc
+ENGINE_UNIT_OBJS_translate/blockrecord := translate/blockrecord base/nolibc
 
 ENGINE_WING_UNITS += spool/fds spool/environ spool/copy spool/areas
-ENGINE_UNIT_OBJS_spool/fds := spool/fds base/mini
+ENGINE_UNIT_OBJS_spool/fds := spool/fds base/nolibc
 ENGINE_UNIT_OBJS_spool/environ := spool/environ $(ENGINE_UNIT_OBJS_base/heap)
 ENGINE_UNIT_OBJS_spool/copy := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_UNIT_OBJS_spool/areas := $(ENGINE_UNIT_OBJS_spool/spooler)
 ENGINE_WING_UNITS += translate/calls codecache/gate
 ENGINE_UNIT_OBJS_translate/calls := $(ENGINE_UNIT_OBJS_translate/translate)
-ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/mini
+ENGINE_UNIT_OBJS_codecache/gate := codecache/gate base/nolibc
 
 ENGINE_WING_TESTS := $(foreach u,$(ENGINE_WING_UNITS),\
     $(BUILD)/tests/unit/$(dir $(u))test_$(notdir $(u)))
 
 # Where a slot's memory lies is asked in headers.
-ENGINE_UNIT_ALWAYS := spool/places
+ENGINE_UNIT_ALWAYS := spool/slotmem
 
 define engine_wing_unit
 CFLAGS_tests/unit/$(dir $(1))test_$(notdir $(1)).c := $(ENGINE_UNIT_FLAGS)

@@ -145,7 +145,7 @@ CFLAGS_fuzz/insn_claims.c := $(FUZZ_ZYDIS_FLAGS)
 $(BUILD)/obj/host/fuzz/insn_claims.o: | $(ZYDIS_READY)
 $(FUZZ_CLAIMS): $(BUILD)/obj/host/fuzz/insn_claims.o $(FUZZ_RANDOM) \
     $(patsubst %,$(BUILD)/obj/engine/engine/%.o,x86/decode x86/decode_flags x86/isa x86/operands \
-    base/cpu base/mini) \
+    base/cpu base/nolibc) \
     $(FUZZ_ZYDIS:%=$(BUILD)/obj/fuzz/zydis/%.o)
 	$(call link,)
 

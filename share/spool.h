@@ -514,7 +514,7 @@ struct spool_header {
     // --children=merge: the folder where profiles are collected until the process tree_pid, the
     // first of the run, ends.
     uint32_t s_tree, tree_pid;
-    uint32_t s_rules, rules_bytes; // see SPOOL_RULE_CALLERS
+    uint32_t s_rules, patterns_bytes; // see SPOOL_RULE_CALLERS
     uint32_t every_blocks;         // --dump-every-bb: a part after so many blocks; 0: none
     uint32_t systime_unit;         // ns in a unit of sysTime
     uint32_t replayer; // process that replays (--replay): it may outlive the client; 0: none

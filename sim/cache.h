@@ -59,7 +59,7 @@ struct sim_geometry sim_geometry_nearest(const struct sim_geometry *g);
 //
 // tags[set * stride + way] is 0 for an empty way, else the tag of the line in it; within a set the
 // ways are in order of use, and the empty ones come last. The engine's translated code reads and
-// reorders them, too (engine/emit/ways.c).
+// reorders them, too (engine/emit/waysearch.c).
 struct sim_cache {
     uint64_t *tags;
     uint64_t set_mask; // sets - 1

@@ -254,7 +254,7 @@ static bool rules_say_anything(const struct run_options *o)
 {
     unsigned long long callers = 0, recs = 1;
 
-    for (const char *s = o->rules; s && s < o->rules + o->rules_bytes; s += strlen(s) + 1) {
+    for (const char *s = o->rules; s && s < o->rules + o->patterns_bytes; s += strlen(s) + 1) {
         const char *pattern = strchr(s, ' ');
 
         if ((*s != SPOOL_RULE_CALLERS && *s != SPOOL_RULE_RECS) || !pattern || pattern[1])

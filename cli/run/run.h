@@ -61,7 +61,7 @@ struct run_options {
     char *env_text;         // the environment of --reproducible, each string with its NUL
     size_t env_bytes;
     char *rules; // of functions, as the spool has them (SPOOL_RULE_CALLERS)
-    size_t rules_bytes, rules_count;
+    size_t patterns_bytes, rules_count;
     int spool_fd;       // a spool that the caller has made and keeps (quern stat); 0: none
     uint64_t cache_kib; // these three fit 32 bits
     uint64_t stress_us;

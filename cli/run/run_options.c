@@ -9,7 +9,7 @@
 #include "cli/base/util.h"
 #include "cli/options/options.h"
 
-enum { RULES_MAX = 64, CALLERS_MAX = 64, RECS_MAX = 9999, GROUPS_MAX = 9999 };
+enum { PATTERNS_MAX = 64, CALLERS_MAX = 64, RECS_MAX = 9999, GROUPS_MAX = 9999 };
 
 void run_options_cache(void *field, const struct option *o, const char *value)
 {
@@ -47,12 +47,12 @@ static void add_rule(struct run_options *r, const struct option *o, uint64_t n, 
     char *text = xasprintf("%c%llu %s", (char)o->bits, (unsigned long long)n, pattern);
     size_t bytes = strlen(text) + 1;
 
-    if (++r->rules_count > RULES_MAX)
+    if (++r->rules_count > PATTERNS_MAX)
         die(UTIL_USAGE, "%s: more than %d rules for functions; use a pattern (* and ?)", o->name,
-            RULES_MAX);
-    r->rules = xrealloc(r->rules, r->rules_bytes + bytes);
-    memcpy(r->rules + r->rules_bytes, text, bytes);
-    r->rules_bytes += bytes;
+            PATTERNS_MAX);
+    r->rules = xrealloc(r->rules, r->patterns_bytes + bytes);
+    memcpy(r->rules + r->patterns_bytes, text, bytes);
+    r->patterns_bytes += bytes;
     free(text);
 }
 

@@ -254,9 +254,9 @@ int run_spool_create(const struct run_spool *in, char **path)
         h->s_cpuinfo = text_add(&t, info);
         free(info);
     }
-    if (o->rules_bytes) {
-        h->s_rules = text_add_bytes(&t, o->rules, o->rules_bytes);
-        h->rules_bytes = (uint32_t)o->rules_bytes;
+    if (o->patterns_bytes) {
+        h->s_rules = text_add_bytes(&t, o->rules, o->patterns_bytes);
+        h->patterns_bytes = (uint32_t)o->patterns_bytes;
     }
     if (o->env_bytes) {
         h->s_env = text_add_bytes(&t, o->env_text, o->env_bytes);

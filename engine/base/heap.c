@@ -13,7 +13,7 @@
 #include "engine/base/layout.h"
 #include "engine/base/limits.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
 

@@ -17,7 +17,7 @@
 #define SPOOLER_BASE       0x7ed100000000 // the spool's records
 #define THREAD_AREA_BASE   0x7ed200000000 // SPOOL_THREADS_NEAR areas (thread.h)
 #define THREAD_AREA_STRIDE 0xa000000
-// Further areas lie where there is room when they are needed (spool/places.h), with the thread's
+// Further areas lie where there is room when they are needed (spool/slotmem.h), with the thread's
 // open calls behind its counters, at a multiple of SPOOL_STACK_SIZE.
 #define THREAD_FAR_TOP     0x7a0000000000
 #define THREAD_FAR_STRIDE  0x10000000

@@ -2,7 +2,7 @@
 // Limits that are lifted for a call (limits.h).
 #include "engine/base/limits.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 // Sets *was to what it was; false: it is as it was.
@@ -53,11 +53,11 @@ void limits_die(const char *what, u64 kib, long error)
     if (error != -ENOMEM || (!~data.cur && !~as.cur))
         engine_die("cannot map %lu KiB for %s: error %ld", kib, what, -error);
     if (~data.cur)
-        mini_format(data_kib, sizeof(data_kib), "%lu", data.cur >> 10);
+        nolibc_format(data_kib, sizeof(data_kib), "%lu", data.cur >> 10);
     if (~as.cur)
-        mini_format(as_kib, sizeof(as_kib), "%lu", as.cur >> 10);
+        nolibc_format(as_kib, sizeof(as_kib), "%lu", as.cur >> 10);
     const char *const *is = are[~data.cur ? (~as.cur ? 2 : 0) : 1];
 
-    mini_format(text, sizeof(text), "%s%s%s%s)", is[0], data_kib, is[1], as_kib);
+    nolibc_format(text, sizeof(text), "%s%s%s%s)", is[0], data_kib, is[1], as_kib);
     engine_die("cannot map %lu KiB for %s: the limit %s is too low: raise it", kib, what, text);
 }

@@ -5,7 +5,7 @@
 // translation lock held.
 #include "engine/codecache/dump.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
@@ -20,7 +20,7 @@ static int open_file(bool anew)
     int how = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     char path[4096];
 
-    mini_format(path, sizeof(path), "%s" SPOOL_CODE_SUFFIX, spooler_string(spool->s_spool));
+    nolibc_format(path, sizeof(path), "%s" SPOOL_CODE_SUFFIX, spooler_string(spool->s_spool));
     if (anew) {
         sys_unlink(path);
         how |= O_CREAT | O_EXCL;
@@ -48,7 +48,7 @@ static void put_stub(int fd, const char *name, u64 hpc, u64 size)
 {
     struct spool_code r = { .magic = SPOOL_CODE_MAGIC, .bytes = (u32)size, .hpc = hpc };
 
-    mini_format(r.name, sizeof(r.name), "%s", name);
+    nolibc_format(r.name, sizeof(r.name), "%s", name);
     put(fd, &r, sizeof(r));
     put(fd, (const void *)hpc, size);
 }

@@ -83,7 +83,7 @@ struct fragment {
     u32 block;   // spool block index
     u32 counter; // spool counter of its executions
     u32 own;     // of a superblock: that of its first block alone
-    u32 log;     // what its records begin with (replay/log.h), 0: it makes none
+    u32 log;     // what its records begin with (replay/recordbuf.h), 0: it makes none
     u32 hash_next;
     u32 in; // first exit that leads to this one
     u16 size, nrecipes, nrelocs;

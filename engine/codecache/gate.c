@@ -2,12 +2,12 @@
 // The system call gate, seen from C (gate.h). Its code is in stubs.S.
 #include "engine/codecache/gate.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 bool gate_all_slow;
 
@@ -49,7 +49,7 @@ void gate_return(struct thread *t, long ret)
 static _Noreturn void enter(struct thread *t)
 {
     t->sc_cont = stubs_at(STUB_SYSCALL_DONE);
-    loop_enter(stubs_at(STUB_GATE_FROM_C));
+    reentry_enter(stubs_at(STUB_GATE_FROM_C));
 }
 
 static void put_args(u64 *r, const u64 args[6])
@@ -72,14 +72,14 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6])
         put_args(r, args);
     t->sc_args[6] = 1;
     t->sc_post = t->regs[R_RAX] + 1;
-    world_turn_give(t);
+    stopworld_turn_give(t);
     stress_pause(t);
     enter(t);
 }
 
 _Noreturn void gate_again(struct thread *t)
 {
-    world_turn_give(t);
+    stopworld_turn_give(t);
     enter(t); // a fragment's own continuation may be gone
 }
 

@@ -11,7 +11,7 @@
 // since: nobody forgets in it. 20 page faults of a new thread's 33 were its table's.
 static u64 forgotten = 1;
 static bool filled[SPOOL_THREADS_MAX]; // a new slot's is empty, and on one large page with the rest
-static u64 left_at[SPOOL_THREADS_MAX]; // what `forgotten` was then
+static u64 saved_at[SPOOL_THREADS_MAX]; // what `forgotten` was then
 
 static void empty(struct thread *t)
 {
@@ -30,13 +30,13 @@ static void empty(struct thread *t)
 
 void ibl_begin(struct thread *t)
 {
-    if (left_at[t->slot] != forgotten)
+    if (saved_at[t->slot] != forgotten)
         empty(t);
 }
 
 void ibl_end(struct thread *t)
 {
-    left_at[t->slot] = forgotten;
+    saved_at[t->slot] = forgotten;
 }
 
 void ibl_reset(struct thread *t)

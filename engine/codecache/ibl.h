@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each thread's table of indirect branch targets (TA_IBL): client address, negated, and host
-// address. Translated code looks it up (translate/flow.c).
+// address. Translated code looks it up (translate/exits.c).
 #ifndef QUERN_ENGINE_IBL_H
 #define QUERN_ENGINE_IBL_H
 

@@ -16,7 +16,7 @@
 #include "engine/codecache/modules.h"
 
 #include "engine/base/layout.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
@@ -299,7 +299,7 @@ static struct file *keep_deleted(const struct vmmapfile_line *l)
 {
     char name[80];
 
-    mini_format(name, sizeof(name), "/proc/self/map_files/%lx-%lx", l->start, l->end);
+    nolibc_format(name, sizeof(name), "/proc/self/map_files/%lx-%lx", l->start, l->end);
     return keep(name, l->ino);
 }
 

@@ -3,7 +3,7 @@
 // one behind the other.
 #include "engine/codecache/pack.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fragments as bytes that mean the same at the same addresses: for translations that are kept
-// between runs (translate/kept.c). A packed fragment is what tcache.c keeps of it, with offsets for
+// between runs (translate/pcache.c). A packed fragment is what tcache.c keeps of it, with offsets for
 // pointers, linked to nothing but what is packed with it.
 #ifndef QUERN_ENGINE_PACK_H
 #define QUERN_ENGINE_PACK_H

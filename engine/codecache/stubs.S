@@ -2,7 +2,7 @@
 // The stubs between translated code and the engine. stubs_copy() copies the range
 // stubs_begin..stubs_end to the head of the code cache, so that fragments reach it by rel32; hence
 // everything in it addresses only gs:.. and absolute 64-bit constants. stubs.def lists its labels,
-// and the functions that it calls. where_of() classifies a host address by the labels below; what
+// and the functions that it calls. restore_find() classifies a host address by the labels below; what
 // an interrupted thread's registers mean in each range is said at the range.
 //
 // Register map on entry from a fragment: every client register is in its register, except as said.
@@ -122,7 +122,7 @@ stubs_watched: // `watch` says at whose beginning the client is
     TO_C watched
 stubs_exit_end:
 
-// -- in: regs[], rflags and pc are intact throughout; a signal redirects to loop_resume --
+// -- in: regs[], rflags and pc are intact throughout; a signal redirects to reentry_resume --
 
 stubs_enter: // host says where to go; rsp is the engine's
     mov eax, TS_RUNNING
@@ -144,7 +144,7 @@ stubs_gate_from_c: // the same, into the gate
     mov rax, gs:[TH_REGS + 0x00]
     mov rsp, gs:[TH_REGS + 0x20]
     jmp stubs_gate_go
-9:  movabs rax, offset loop_resume
+9:  movabs rax, offset reentry_resume
     jmp rax
 stubs_enter_end:
 
@@ -391,7 +391,7 @@ stubs_\name:
     ret
     .endm
 
-    .macro HELPER_FLAGS name // flags survive; the registers are where strings_rep() looks for them
+    .macro HELPER_FLAGS name // flags survive; the registers are where rep_simulate() looks for them
 stubs_\name:
     mov gs:[TH_H_SAVE + 0], rax
     lahf

@@ -2,7 +2,7 @@
 // The copy of the stubs (stubs.h).
 #include "engine/codecache/stubs.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/thread/thread.h"
 
 extern const char stubs_begin[], stubs_end[];

@@ -11,12 +11,12 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
-#include "engine/codecache/watch.h"
+#include "engine/codecache/hotblocks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
@@ -112,7 +112,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
     sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true comes to half of its pages
     fragments = links_table = heap_pages(INDEX_MAX * sizeof(*fragments));
     pages_alloc(4096);
-    watch_init(fragments);
+    hotblocks_init(fragments);
     return 0;
 }
 
@@ -127,7 +127,7 @@ int tcache_thread_init(struct thread *t)
     }
     t->escape_fragment = 0;
     ibl_begin(t);
-    watch_begin(t);
+    hotblocks_begin(t);
     lock_drop(&lock);
     return 0;
 }
@@ -188,7 +188,7 @@ static __attribute__((noinline)) bool step_changed(const struct fragment *f)
     const u8 *bytes = fragment_stepped(f);
     u8 now[STEPPED_BYTES_MAX];
 
-    return safe_read(now, f->pc, bytes[0]) != 0 || memcmp(now, bytes + 1, bytes[0]) != 0;
+    return clientmem_read(now, f->pc, bytes[0]) != 0 || memcmp(now, bytes + 1, bytes[0]) != 0;
 }
 
 struct fragment *tcache_lookup(u64 pc)
@@ -453,7 +453,7 @@ struct fragment *tcache_publish(const struct draft *d)
     memcpy((void *)fragment_stepped(f), d->stepped, stepped);
     __atomic_store_n(&fragments[nfragments], f, __ATOMIC_RELEASE);
     __atomic_store_n(&nfragments, nfragments + 1, __ATOMIC_RELEASE);
-    watch_published(f);
+    hotblocks_published(f);
     region_take(f->size);
     spool->code_bytes += f->size;
 
@@ -477,7 +477,7 @@ void tcache_take(struct fragment *f)
 {
     fragments[nfragments] = f;
     nfragments++;
-    watch_published(f);
+    hotblocks_published(f);
     region_take(f->size);
 }
 
@@ -562,7 +562,7 @@ void tcache_flush_all(void)
     threads_lock();
     for (struct thread *t = threads_first(); t; t = t->next) {
         ibl_reset(t);
-        watch_begin(t);
+        hotblocks_begin(t);
         t->sc_cont = stubs_at(STUB_SYSCALL_DONE);
         t->escape_fragment = 0;
     }

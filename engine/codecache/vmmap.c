@@ -11,7 +11,7 @@
 
 #include "engine/base/layout.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/modules.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
@@ -33,13 +33,13 @@ bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
         { ENGINE_BASE, threads_area_end() },
         { region_start(), region_end() },
     };
-    u32 rows = __atomic_load_n(&places_rows, __ATOMIC_ACQUIRE);
+    u32 rows = __atomic_load_n(&slotmem_rows, __ATOMIC_ACQUIRE);
     bool is = false;
 
     for (u32 i = 0; i < ARRAY_SIZE(ranges) + rows; i++) {
         u32 row = i - ARRAY_SIZE(ranges);
-        u64 low = i < ARRAY_SIZE(ranges) ? ranges[i][0] : places_row[row];
-        u64 high = i < ARRAY_SIZE(ranges) ? ranges[i][1] : low + PLACES_ROW_BYTES;
+        u64 low = i < ARRAY_SIZE(ranges) ? ranges[i][0] : slotmem_row[row];
+        u64 high = i < ARRAY_SIZE(ranges) ? ranges[i][1] : low + SLOTMEM_ROW_BYTES;
 
         if (start >= high || end <= low || (is && low >= *from))
             continue;
@@ -136,7 +136,7 @@ void vmmap_init(void)
     lock_take(&vmmap_lock);
     vmmapfile_walk(init_line, NULL);
     lock_drop(&vmmap_lock);
-    places_find = vmmap_gap;
+    slotmem_find = vmmap_gap;
 }
 
 // The entry for what the kernel says lies at addr, NULL when it is nothing or the engine's.

@@ -3,7 +3,7 @@
 // (PROCMAP_QUERY); before that, all lines up to it are read: 40 ms where there are 64,530.
 #include "engine/codecache/vmmapfile.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/vmmapset.h"
 #include "engine/spool/fds.h"

@@ -4,15 +4,15 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "sim/branch.h"
 #include "sim/cache.h"
 #include "sim/stamps.h"
@@ -270,7 +270,7 @@ bool caches_by_whole_vectors(void)
 
 void caches_init(void)
 {
-    world_on_turn = caches_turn;
+    stopworld_on_turn = caches_turn;
     if (!(spool->flags & SPOOL_F_CACHE_SIM))
         return;
     vector_sets.d1_shift = tb_config.d1_shift;

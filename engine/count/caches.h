@@ -21,7 +21,7 @@ void caches_fork_child(void);
 // that waits to be simulated: not with --replay.
 void caches_clear(void);
 
-// --serialize-threads: t has got the turn (world_on_turn): the state goes with it. And whose it is
+// --serialize-threads: t has got the turn (stopworld_on_turn): the state goes with it. And whose it is
 // until then; NULL: nobody's.
 void caches_turn(struct thread *t);
 struct thread *caches_holder(void);

@@ -7,11 +7,11 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
-#include "engine/count/calls.h"
-#include "engine/count/near.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/llfork.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -126,15 +126,15 @@ void ll_init(void)
     vector_sets.ll_last = 1u << (ll.narrow.assoc - 1) % 32;
     alone();
     if (ll.narrow.tags)
-        near_init(ll.narrow.tags, ll.narrow.stride, sets);
+        llfork_init(ll.narrow.tags, ll.narrow.stride, sets);
 }
 
 void ll_clear(void)
 {
     struct sim_geometry g = geometry();
 
-    if (near_is_on())
-        near_end(false);
+    if (llfork_is_on())
+        llfork_end(false);
     if (ll.narrow.tags)
         sys_madvise((u64)ll.narrow.tags, PAGE_UP(sim_narrow_bytes(&g)), MADV_DONTNEED);
     else
@@ -153,8 +153,8 @@ bool ll_is_shared(void)
 
 void ll_share(void)
 {
-    if (near_is_on())
-        near_end(true);
+    if (llfork_is_on())
+        llfork_end(true);
     vector_sets.ll_later = LL_LATER_SHARED;
     __atomic_store_n(&ll.shared, true, __ATOMIC_RELEASE);
 }
@@ -170,7 +170,7 @@ void ll_forget_locks(void)
 
 void ll_before_fork(void)
 {
-    near_before_fork();
+    llfork_before_fork();
 }
 
 void ll_fork_child(void)
@@ -178,7 +178,7 @@ void ll_fork_child(void)
     ll_forget_locks();
     alone();
     ll.shared = false;
-    near_fork_child();
+    llfork_fork_child();
 }
 
 // sim_narrow_ref(), of a reference within a line.
@@ -193,7 +193,7 @@ static bool by_vectors(u64 addr)
 // sim_narrow_touch(), in a forked child.
 static bool near_touch(u64 a)
 {
-    u32 *ways = near_set((u32)(a >> ll.narrow.line_shift & ll.narrow.set_mask));
+    u32 *ways = llfork_set((u32)(a >> ll.narrow.line_shift & ll.narrow.set_mask));
     u32 tag = (u32)(a >> ll.narrow.tag_shift) + 1;
 
     if (tb_config.vectors == 64)
@@ -207,7 +207,7 @@ static bool near_ref(u64 addr, u32 size)
     bool miss = near_touch(addr);
 
     if ((addr ^ end) > ll.narrow.low)
-        miss |= near_is_on() ? near_touch(end) : sim_narrow_touch(&ll.narrow, end);
+        miss |= llfork_is_on() ? near_touch(end) : sim_narrow_touch(&ll.narrow, end);
     return miss;
 }
 
@@ -215,7 +215,7 @@ static bool ref(u64 addr, u32 size)
 {
     if (UNLIKELY(!ll.narrow.tags))
         return sim_cache_ref(&ll.cache, addr, size);
-    if (near_is_on())
+    if (llfork_is_on())
         return near_ref(addr, size);
     if (tb_config.vectors == 64 && (addr ^ (addr + size - 1)) <= ll.narrow.low)
         return by_vectors(addr);
@@ -232,9 +232,9 @@ static void widen(void)
 {
     struct sim_geometry g = geometry();
 
-    if (near_is_on())
-        near_end(true);
-    near_init(NULL, 0, 0);
+    if (llfork_is_on())
+        llfork_end(true);
+    llfork_init(NULL, 0, 0);
     sim_cache_init_zeroed(&ll.cache, &g, storage(sim_cache_bytes(&g)));
     sim_narrow_widen(&ll.narrow, &ll.cache);
     ll.narrow.tags = NULL;

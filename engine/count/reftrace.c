@@ -5,7 +5,7 @@
 #include "engine/count/reftrace.h"
 
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"

@@ -6,8 +6,8 @@
 #define QUERN_ENGINE_TB_H
 
 #include "engine/codecache/fragment.h"
-#include "engine/count/desc.h"
-#include "engine/count/functions.h"
+#include "engine/codecache/helperdesc.h"
+#include "engine/callgraph/functions.h"
 #include "engine/replay/record.h"
 #include "engine/x86/asm.h"
 #include "engine/x86/insn.h"
@@ -74,7 +74,7 @@ struct cold_side {
 // A helper of the call graph.
 struct cold_calls {
     u8 stub; // enum stub
-    struct desc_calls desc;
+    struct helperdesc_calls desc;
     u64 target;    // of a direct jump; 0: it has been noted
     bool indirect; // a jump that may be noted as a tail call
 };
@@ -99,7 +99,7 @@ struct cold {
 
 // What a register holds, if that is known: what was recorded in a slot, plus a constant.
 struct value {
-    u16 slot; // LOG_NO_SLOT: the constant alone
+    u16 slot; // RECORD_NO_SLOT: the constant alone
     bool known;
     s64 add;
 };
@@ -158,7 +158,7 @@ struct tb {
     struct spool_code_part part[TB_PARTS_MAX];
     u32 nparts;
     struct draft draft;
-    struct log_draft log;
+    struct record_draft log;
     struct value value[16];
 };
 

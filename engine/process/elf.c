@@ -4,7 +4,7 @@
 // that shows; where the kernel would kill the new process, we refuse.
 #include "engine/process/elf.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 #define PT_LOAD      1

@@ -2,7 +2,7 @@
 // The exec of another image with the client's signal mask in force. A signal that arrives between
 // the last look at `stop` and the system call would be noted by the handler and lost with this
 // image: the handler finds the range below and continues at its end instead.
-#include "engine/base/fixup.h"
+#include "engine/base/extable.h"
 
     .text
 
@@ -21,6 +21,6 @@ execcall:
 3:  mov $-513, %rax // -ERESTARTNOINTR
     ret
     .size execcall, . - execcall
-    FIXUP 1b, 2b, FIXUP_SIGNAL, 3b
+    FIXUP 1b, 2b, EXTABLE_SIGNAL, 3b
 
     .section .note.GNU-stack, "", @progbits

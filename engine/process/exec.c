@@ -10,26 +10,26 @@
 // No heap here: a vfork child runs in its parent's memory, and what it allocated nobody would free.
 #include "engine/process/exec.h"
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/count/reftrace.h"
-#include "engine/process/clerk.h"
+#include "engine/process/bgfinish.h"
 #include "engine/process/elf.h"
-#include "engine/process/finish.h"
+#include "engine/process/finisher.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/looks.h"
-#include "engine/thread/loop.h"
-#include "engine/thread/world.h"
-#include "engine/translate/kept.h"
+#include "engine/thread/sampler.h"
+#include "engine/thread/reentry.h"
+#include "engine/thread/stopworld.h"
+#include "engine/translate/pcache.h"
 
 #define LEVELS_MAX 5        // scripts whose interpreter is a script: fs/exec.c, exec_binprm
 #define ARGS_STACK 2048     // pointers; more are put into pages of their own
@@ -168,7 +168,7 @@ static bool skipped(const char *name)
         if (n && n < sizeof(pattern)) {
             memcpy(pattern, list, n);
             pattern[n] = '\0';
-            if (mini_glob(pattern, name))
+            if (nolibc_glob(pattern, name))
                 return true;
         }
         list += n + (list[n] == ',');
@@ -210,7 +210,7 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
     a->v = a->on_stack;
     a->pages = 0;
     for (; argv; count++) {
-        if (safe_read_u64(argv + count * 8, &word))
+        if (clientmem_read_u64(argv + count * 8, &word))
             return -EFAULT;
         if (!word)
             break;
@@ -227,7 +227,7 @@ static long args_build(struct args *a, struct plan *p, const char *name, u64 arg
     }
     n = args_scripts(a->v, n, p, name);
     for (u64 i = p->levels ? 1 : 0; i < count; i++) {
-        if (safe_read_u64(argv + i * 8, &a->v[n])) {
+        if (clientmem_read_u64(argv + i * 8, &a->v[n])) {
             args_free(a);
             return -EFAULT;
         }
@@ -250,12 +250,12 @@ static void leave_memory(struct thread *t)
     if (!threads_is_profiled(t) || thread_own(t)->borrowed)
         return;
     if (reftrace_on) {
-        log_drain(t);
+        recordbuf_drain(t);
         reftrace_ends();
     }
     replayer_stop();
-    clerk_stop();
-    looks_end(t); // a poke would end the program that is executed
+    bgfinish_stop();
+    sampler_end(t); // a poke would end the program that is executed
 }
 
 // The same process, and the same program, goes on.
@@ -263,7 +263,7 @@ static void stay(struct thread *t)
 {
     replayer_allow();
     if (threads_is_profiled(t) && !thread_own(t)->borrowed)
-        looks_start(t);
+        sampler_start(t);
 }
 
 // sure: it will succeed, so that nothing of ours comes after the kernel has got the client's
@@ -294,7 +294,7 @@ static long go_traced(struct thread *t, int spool_fd, const u64 *argv, u64 envp)
 
     leave_memory(t);
     if (threads_is_profiled(t) && !thread_own(t)->borrowed && threads_count() == 1)
-        kept_save(); // a shell that executes its only command
+        pcache_save(); // a shell that executes its only command
     if (!mask_any_noted(t) && mask_close_for_exec(t, &mask)) {
         ret = copy_set_start_mask(spool_fd, mask);
         if (!ret)
@@ -313,7 +313,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
 {
     const char *target = (const char *)path;
     char own[PATH_MAX];
-    s64 len = safe_read_str(own, path, sizeof(own));
+    s64 len = clientmem_read_str(own, path, sizeof(own));
     bool world = false, sure = ends;
 
     // Natively the link leads to the client's program, here to the engine.
@@ -326,11 +326,11 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends && t->stop)
         return -ERESTARTNOINTR;
     if (ends && !(spool->flags & SPOOL_F_FORKED)) {
-        world_stop(t);
+        stopworld_stop(t);
         world = true;
-        log_drain_all(0);
-        kept_save();
-        if (finish_in_child(SPOOL_END_EXIT, 0)) {
+        recordbuf_drain_all(0);
+        pcache_save();
+        if (finisher_in_child(SPOOL_END_EXIT, 0)) {
             engine_msg("warning: the profile was not written before the program executed another");
             spooler_say_kept();
         }
@@ -341,7 +341,7 @@ static long native(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, in
     if (ends)
         spool->state = SPOOL_RUNNING;
     if (world)
-        world_resume(t);
+        stopworld_resume(t);
     return ret;
 }
 
@@ -357,7 +357,7 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
     if (ret)
         return ret;
 
-    mini_format(link, sizeof(link), "/proc/self/fd/%d", p->fd);
+    nolibc_format(link, sizeof(link), "/proc/self/fd/%d", p->fd);
     long n = sys_readlinkat(AT_FDCWD, link, exe, sizeof(exe) - 1);
     exe[n > 0 ? n : 0] = '\0';
     ret = fd = copy_for_exec(n > 0 ? exe : name, args.v + 2, path, sizeof(path));
@@ -366,9 +366,9 @@ static long traced(struct thread *t, struct plan *p, const char *name, u64 argv,
 
         own_spool = old >= 0;
         if (own_spool)
-            mini_format(fds, sizeof(fds), "%d,%d,%d", fd, p->fd, old);
+            nolibc_format(fds, sizeof(fds), "%d,%d,%d", fd, p->fd, old);
         else
-            mini_format(fds, sizeof(fds), "%d,%d", fd, p->fd);
+            nolibc_format(fds, sizeof(fds), "%d,%d", fd, p->fd);
         args.v[0] = (u64)name;
         args.v[1] = (u64)fds;
         sys_fcntl(fd, F_SETFD, 0);
@@ -409,7 +409,7 @@ static bool is_native_name(const char *name, int fd, const char **warning)
 static int open_target(int dirfd, u64 path, int flags, char *name)
 {
     char own[PATH_MAX];
-    s64 len = safe_read_str(own, path, sizeof(own));
+    s64 len = clientmem_read_str(own, path, sizeof(own));
     int mode = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
     if (len < 0 || (flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW)))
@@ -417,13 +417,13 @@ static int open_target(int dirfd, u64 path, int flags, char *name)
     if (len == 0) {
         if (!(flags & AT_EMPTY_PATH) || dirfd < 0 || fds_is_ours(dirfd))
             return -ENOENT;
-        mini_format(own, sizeof(own), "/proc/self/fd/%d", dirfd);
-        mini_format(name, PATH_MAX, "/dev/fd/%d", dirfd);
+        nolibc_format(own, sizeof(own), "/proc/self/fd/%d", dirfd);
+        nolibc_format(name, PATH_MAX, "/dev/fd/%d", dirfd);
         return (int)sys_open(own, mode, 0);
     }
     if (own[0] == '/' || dirfd == AT_FDCWD)
         memcpy(name, own, (u64)len + 1);
-    else if (mini_format(name, PATH_MAX, "/dev/fd/%d/%s", dirfd, own) >= PATH_MAX)
+    else if (nolibc_format(name, PATH_MAX, "/dev/fd/%d/%s", dirfd, own) >= PATH_MAX)
         return -ENAMETOOLONG;
     if (flags & AT_SYMLINK_NOFOLLOW)
         mode |= O_NOFOLLOW;
@@ -485,7 +485,7 @@ long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int 
     }
     if (ret == -ERESTARTNOINTR) {
         mask_exec_failed(t);
-        loop_continue(t);
+        reentry_continue(t);
     }
     return ret;
 }
@@ -502,10 +502,10 @@ const char *exec_script(int spool_fd, int fd, const char *name, char *const *arg
 
     if (!resolve(&p, fd, &why))
         return why;
-    // The memory is ours and readable: launch.c runs before the handler that safe_read needs.
+    // The memory is ours and readable: launch.c runs before the handler that clientmem_read needs.
     if (args_build(&args, &p, name, (u64)argv))
         return "its arguments are too many";
-    mini_format(fds, sizeof(fds), "%d,%d", spool_fd, p.fd);
+    nolibc_format(fds, sizeof(fds), "%d,%d", spool_fd, p.fd);
     args.v[0] = (u64)name;
     args.v[1] = (u64)fds;
     sys_fcntl(p.fd, F_SETFD, 0);
@@ -517,7 +517,7 @@ void exec_remove_old(int fd)
 {
     char name[40], path[PATH_MAX];
 
-    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    nolibc_format(name, sizeof(name), "/proc/self/fd/%d", fd);
     long n = sys_readlinkat(AT_FDCWD, name, path, sizeof(path) - 1);
     if (n <= 0)
         return;

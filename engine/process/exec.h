@@ -9,7 +9,7 @@
 // The client's execve (dirfd AT_FDCWD, flags 0) or execveat. Addresses are the client's. Returns
 // -errno as the kernel would, with nothing changed; or does not return: the call succeeded, or a
 // signal arrived and the client goes on at its system call instruction after the delivery
-// (loop_continue). Caller holds no lock.
+// (reentry_continue). Caller holds no lock.
 long exec_handle(struct thread *t, int dirfd, u64 path, u64 argv, u64 envp, int flags);
 
 // At start: the script open as fd, called `name`, is to be run with these arguments. Starts the

@@ -15,21 +15,21 @@
 #include "engine/process/fork.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/reftrace.h"
-#include "engine/count/ticks.h"
-#include "engine/process/ahead.h"
-#include "engine/process/birth.h"
-#include "engine/process/clerk.h"
-#include "engine/process/end.h"
+#include "engine/count/vtsc.h"
+#include "engine/process/pretranslate.h"
+#include "engine/process/threadstart.h"
+#include "engine/process/bgfinish.h"
+#include "engine/process/exit.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/action.h"
 #include "engine/signal/common.h"
@@ -38,10 +38,10 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/loop.h"
-#include "engine/thread/looks.h"
+#include "engine/thread/reentry.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "sim/branch.h"
 
 // struct clone_args
@@ -124,7 +124,7 @@ static void fork_copy(struct thread *t, struct request *rq)
     s32 parent = thread_own(t)->tgid;
     bool others = threads_count() > 1, profiled = threads_is_profiled(t);
     u64 ticks = t->tick_base;
-    u64 seed = ticks_random(t); // two processes with one sequence would choose the same names
+    u64 seed = vtsc_random(t); // two processes with one sequence would choose the same names
     u64 mask = 0, all = ~0ul;
     struct copy_fork copy;
     long ret;
@@ -139,25 +139,25 @@ static void fork_copy(struct thread *t, struct request *rq)
             rq->args[1] = rq->flags;
     }
     if (others)
-        world_stop(t);
+        stopworld_stop(t);
     mask_close(t);
     if (signal_is_noted(t)) {
         if (others)
-            world_resume(t);
+            stopworld_resume(t);
         clone3_copy_free(rq);
         return;
     }
-    log_drain_all(0);
+    recordbuf_drain_all(0);
     reftrace_flush();
-    ahead_before_fork(t);
+    pretranslate_before_fork(t);
     caches_before_fork();
     if (profiled) // who borrows the memory would be waited for by the wrong process
-        clerk_before_fork();
+        bgfinish_before_fork();
     set_stack(rq, 0, 0);
     copy_fork_before(&copy, (rq->flags & CLONE_FILES) != 0);
     if ((spool->flags & (SPOOL_F_MERGE | SPOOL_F_CALLS)) ==
         SPOOL_F_MERGE) // the child's counters begin at 0, its time does not
-        ticks_keep(t);
+        vtsc_keep(t);
     // What is noted at the fork is the parent's. What comes to the child behind it, and be it one
     // of those that are never blocked else (SIGSEGV by kill()), comes when that is forgotten.
     sys_sigprocmask(SIG_SETMASK, &all, &mask);
@@ -166,17 +166,17 @@ static void fork_copy(struct thread *t, struct request *rq)
     if (ret == 0) {
         t->random = seed;
         threads_fork_child(t);
-        world_fork_child(t);
-        end_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
+        stopworld_fork_child(t);
+        exit_fork_child(rq->clone3 ? rq->clone3[CA_EXIT_SIGNAL] : rq->args[1] & CSIGNAL);
         stress_start(t);
-        looks_start(t);
+        sampler_start(t);
         forget_noted(t);
         common_forget(0);
         sys_sigprocmask(SIG_SETMASK, &mask, NULL);
         copy_fork_child(&copy, parent, (rq->flags & CLONE_FILES) != 0);
         tcache_fork_child();
-        ahead_fork_child();
-        clerk_fork_child();
+        pretranslate_fork_child();
+        bgfinish_fork_child();
         rights_fork_child(rq->flags);
         caches_fork_child();
         replayer_fork_child();
@@ -198,7 +198,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         t->tick_base = ticks;
         copy_fork_parent(&copy, ret > 0);
         if (others)
-            world_resume(t);
+            stopworld_resume(t);
     }
     clone3_copy_free(rq);
     gate_return(t, ret);
@@ -208,11 +208,11 @@ static void fork_copy(struct thread *t, struct request *rq)
 
 _Noreturn void fork_thread_child(struct thread *t)
 {
-    birth_start(t);
+    threadstart_start(t);
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
         action_table_reset(t->sig->table);
-    world_turn_take(t);
-    loop_continue(t);
+    stopworld_turn_take(t);
+    reentry_continue(t);
 }
 
 static void fork_thread(struct thread *t, struct request *rq)
@@ -226,7 +226,7 @@ static void fork_thread(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
         return;
     }
-    c = birth_new(t);
+    c = threadstart_new(t);
     if (!c) {
         clone3_copy_free(rq);
         gate_return(t, -EAGAIN);
@@ -253,12 +253,12 @@ static void fork_thread(struct thread *t, struct request *rq)
     *top = (u64)c;
     set_stack(rq, (u64)c + TA_ENGINE_STACK + PAGE_SIZE, (u64)top);
     if (rq->flags & CLONE_VFORK)
-        world_blocking_begin(t);
+        stopworld_blocking_begin(t);
     ret = fork_clone_thread(rq->args);
     if (rq->flags & CLONE_VFORK)
-        world_blocking_end(t);
+        stopworld_blocking_end(t);
     if (ret < 0)
-        birth_abort(c);
+        threadstart_abort(c);
     clone3_copy_free(rq);
     gate_return(t, ret);
 }
@@ -277,7 +277,7 @@ _Noreturn void fork_borrow_child(struct thread *t)
         t->regs[R_RSP] = t->sc_args[1];
     t->client_fs_base = t->sc_args[2];
     gate_return(t, 0);
-    loop_continue(t);
+    reentry_continue(t);
 }
 
 _Noreturn void fork_borrow_parent(struct thread *t, long ret)
@@ -306,7 +306,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     t->client_gs = save->thread.client_gs;
     t->client_gs_base = save->thread.client_gs_base;
     t->client_fs_base = save->thread.client_fs_base;
-    log_drain(t); // of a child that was killed: it has its own history
+    recordbuf_drain(t); // of a child that was killed: it has its own history
     t->hist = save->thread.hist;
     reftrace_history(t, t->hist >> SIM_BRANCH_ADDR_BITS);
     calls_borrow_end(t, &save->calls);
@@ -319,7 +319,7 @@ _Noreturn void fork_borrow_parent(struct thread *t, long ret)
     __atomic_exchange_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&t->stop, STOP_SIGNAL, __ATOMIC_SEQ_CST);
     gate_return(t, ret);
-    loop_continue(t);
+    reentry_continue(t);
 }
 
 static void fork_borrow(struct thread *t, struct request *rq)
@@ -332,7 +332,7 @@ static void fork_borrow(struct thread *t, struct request *rq)
         clone3_copy_free(rq);
         return;
     }
-    log_drain(t); // so that the history of branches is as of now
+    recordbuf_drain(t); // so that the history of branches is as of now
     save = heap_alloc(sizeof(*save));
     save->thread = *t;
     save->sig = *t->sig;
@@ -414,7 +414,7 @@ void fork_sys_clone3(struct thread *t)
     }
     rq.clone3 = heap_alloc(CLONE_ARGS_MAX);
     rq.clone3_size = size;
-    if (safe_read(rq.clone3, addr, size)) {
+    if (clientmem_read(rq.clone3, addr, size)) {
         clone3_copy_free(&rq);
         gate_return(t, -EFAULT);
         return;

@@ -5,7 +5,7 @@
 #include "engine/process/procnames.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
@@ -18,7 +18,7 @@ static long fd_link(int fd, char *buf, u64 size)
 {
     char name[40];
 
-    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    nolibc_format(name, sizeof(name), "/proc/self/fd/%d", fd);
     long n = sys_readlinkat(AT_FDCWD, name, buf, size - 1);
     if (n >= 0)
         buf[n] = '\0';
@@ -83,7 +83,7 @@ static bool is_own_opened(int dirfd, const char *folder)
 bool procnames_is_exe(int dirfd, const char *path)
 {
     char name[PATH_MAX];
-    const char *last = mini_basename(path);
+    const char *last = nolibc_basename(path);
     struct k_stat spool_is, there;
     u64 len = (u64)(last - path);
     int fd = fds_spool();
@@ -97,7 +97,7 @@ bool procnames_is_exe(int dirfd, const char *path)
     }
     // Each process has a spool of its own; to ask for it takes no descriptor, of which the client
     // may have used up all.
-    mini_format(name + len, sizeof(name) - len, "fd/%d", fd);
+    nolibc_format(name + len, sizeof(name) - len, "fd/%d", fd);
     return sys_fstatat(dirfd, name, &there, 0) == 0 && there.st_dev == spool_is.st_dev &&
            there.st_ino == spool_is.st_ino;
 }

@@ -7,16 +7,16 @@
 #include "engine/process/rights.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/modules.h"
-#include "engine/process/clerk.h"
+#include "engine/process/bgfinish.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/fds.h"
 #include "engine/thread/threads.h"
-#include "engine/thread/world.h"
-#include "engine/translate/kept.h"
+#include "engine/thread/stopworld.h"
+#include "engine/translate/pcache.h"
 
 #define NAMESPACES                                                                                \
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | \
@@ -84,13 +84,13 @@ static bool is_concerned(const struct thread *t)
 // Until allow() no thread starts any of that again: it would have the rights of that thread.
 static void leave(struct thread *t)
 {
-    world_stop(t);
-    kept_never(); // what is kept is for runs that have all rights
+    stopworld_stop(t);
+    pcache_never(); // what is kept is for runs that have all rights
     replayer_stop();
-    clerk_leave();
+    bgfinish_leave();
     heap_unshare();
     modules_leave();
-    world_resume(t);
+    stopworld_resume(t);
 }
 
 static void allow(void)
@@ -99,7 +99,7 @@ static void allow(void)
         return;
     replayer_allow();
     if (!judged)
-        clerk_allow();
+        bgfinish_allow();
 }
 
 static void give_up(struct thread *t)
@@ -119,9 +119,9 @@ bool rights_call(struct thread *t, u32 nr)
     if (!changes_root(nr))
         fds_leave_root();
     forgone |= changes_numbering(nr, r);
-    world_blocking_begin(t); // a folder may be a file system of another thread's
+    stopworld_blocking_begin(t); // a folder may be a file system of another thread's
     ret = sys_call6((long)nr, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     give_up(t);
     allow();
     gate_return(t, ret);
@@ -148,8 +148,8 @@ void rights_end(struct thread *t)
 void rights_judged(void)
 {
     judged = true;
-    kept_never();
-    clerk_leave();
+    pcache_never();
+    bgfinish_leave();
 }
 
 void rights_forgo(struct thread *t)
@@ -197,18 +197,18 @@ bool rights_is_int80(u32 nr, u64 arg)
 
 bool rights_is_file(const char *path)
 {
-    return mini_glob("/proc/*/attr/*", path);
+    return nolibc_glob("/proc/*/attr/*", path);
 }
 
 void rights_fork_child(u64 clone_flags)
 {
     if (!(clone_flags & NAMESPACES))
         return;
-    kept_never();
-    clerk_leave();
+    pcache_never();
+    bgfinish_leave();
     heap_unshare();
     if (!judged)
-        clerk_allow();
+        bgfinish_allow();
 }
 
 void rights_inherit(struct thread *t, const struct thread *parent)

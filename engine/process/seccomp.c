@@ -7,10 +7,10 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
-#include "engine/process/end.h"
+#include "engine/process/exit.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp_bpf.h"
 #include "engine/signal/deliver.h"
@@ -113,7 +113,7 @@ static long read_filter(u64 prog_addr, struct seccomp_filter **out)
     struct seccomp_filter *f;
     long ret = 0;
 
-    if (safe_read(&prog, prog_addr, sizeof(prog)))
+    if (clientmem_read(&prog, prog_addr, sizeof(prog)))
         return -EFAULT;
     if (prog.len == 0 || prog.len > SECCOMP_MAX_INSNS)
         return -EINVAL;
@@ -121,7 +121,7 @@ static long read_filter(u64 prog_addr, struct seccomp_filter **out)
         return -EACCES;
     f = heap_alloc(filter_bytes(prog.len));
     f->n = prog.len;
-    if (safe_read(f->insns, prog.insns, prog.len * sizeof(struct k_bpf_insn)))
+    if (clientmem_read(f->insns, prog.insns, prog.len * sizeof(struct k_bpf_insn)))
         ret = -EFAULT;
     else if (seccomp_validate(f->insns, f->n))
         ret = -EINVAL;
@@ -193,7 +193,7 @@ static long action_avail(u64 addr)
 {
     u32 action;
 
-    if (safe_read_u32(addr, &action))
+    if (clientmem_read_u32(addr, &action))
         return -EFAULT;
     switch (action) {
     case SECCOMP_RET_KILL_PROCESS:
@@ -357,7 +357,7 @@ bool seccomp_check(struct thread *t)
     if (MODE(t) == SECCOMP_MODE_STRICT) {
         if (d.nr == SYS_read || d.nr == SYS_write || d.nr == SYS_exit || d.nr == SYS_rt_sigreturn)
             return true;
-        end_process(t, SPOOL_END_SIGNAL, SIGKILL);
+        exit_process(t, SPOOL_END_SIGNAL, SIGKILL);
     }
     if (!FILTERS(t))
         return true;
@@ -384,8 +384,8 @@ bool seccomp_check(struct thread *t)
     case SECCOMP_RET_TRACE: gate_return(t, -ENOSYS); return false;
     case SECCOMP_RET_KILL_THREAD:
         if (threads_count() > 1)
-            end_thread(t, SIGSYS);
-        end_process(t, SPOOL_END_SIGNAL, SIGSYS);
-    default: end_process(t, SPOOL_END_SIGNAL, SIGSYS);
+            exit_thread(t, SIGSYS);
+        exit_process(t, SPOOL_END_SIGNAL, SIGSYS);
+    default: exit_process(t, SPOOL_END_SIGNAL, SIGSYS);
     }
 }

@@ -2,7 +2,7 @@
 // Who traces this process (tracer.h).
 #include "engine/process/tracer.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/spool/spooler.h"
 

@@ -3,14 +3,14 @@
 // that ends a record is counted when what comes next is known.
 #include "engine/replay/replay.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
-#include "engine/replay/area.h"
-#include "engine/replay/perform.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/interpret.h"
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 
@@ -20,14 +20,14 @@ void replay_init(void)
         routine_init();
 }
 
-void replay_publish(const struct log_draft *d)
+void replay_publish(const struct record_draft *d)
 {
-    const struct log_block *b;
-    u8 *code = (u8 *)REPLAY_BASE + area_next_id();
+    const struct record_block *b;
+    u8 *code = (u8 *)REPLAY_BASE + arena_next_id();
 
-    b = area_publish(d);
+    b = arena_publish(d);
     if (tb_config.stamps)
-        area_code_ends(routine_begin(b, code));
+        arena_code_ends(routine_begin(b, code));
 }
 
 // What stands between records; how many words it has, 0: it is one of a fragment.
@@ -36,16 +36,16 @@ static u32 between(struct thread *t, const u64 *at)
     u32 frame = (u32)(*at >> 32);
 
     switch ((u32)*at) {
-    case LOG_STACK: t->replay_sp = at[1]; return 2;
-    case LOG_ENTER:
+    case RECORD_STACK: t->replay_sp = at[1]; return 2;
+    case RECORD_ENTER:
         ll_drain(t);
         frames_replay(t, FRAMES_ENTER, frame, 0);
         return 1;
-    case LOG_LEAVE:
+    case RECORD_LEAVE:
         ll_drain(t);
         frames_replay(t, FRAMES_LEAVE, frame, (u32)at[1]);
         return 2;
-    case LOG_BACK:
+    case RECORD_BACK:
         ll_drain(t);
         frames_replay(t, FRAMES_BACK, frame, 0);
         return 1;
@@ -59,7 +59,7 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
         u32 n;
 
         t->record = (u64)from;
-        from = perform_branch(t, from);
+        from = interpret_branch(t, from);
         if (from == end)
             break;
         n = between(t, from);
@@ -67,7 +67,7 @@ static void run_in_c(struct thread *t, const u64 *from, const u64 *end)
             from += n;
             continue;
         }
-        from = perform_record(t, from);
+        from = interpret_record(t, from);
     }
 }
 
@@ -77,13 +77,13 @@ static void run_routines(struct thread *t, const u64 *from, const u64 *end)
     u64 *stop = (u64 *)end, there = *stop;
     const u64 *at;
 
-    from = perform_branch(t, from);
+    from = interpret_branch(t, from);
     if (from == end)
         return;
-    if (there != LOG_END)
-        *stop = LOG_END;
-    at = routine_enter(t, from, area_code(*(const u32 *)from));
-    if (there != LOG_END)
+    if (there != RECORD_END)
+        *stop = RECORD_END;
+    at = routine_enter(t, from, arena_code(*(const u32 *)from));
+    if (there != RECORD_END)
         *stop = there;
     if (at != end)
         engine_die("a replay ended at 0x%lx instead of 0x%lx", (u64)at, (u64)end);
@@ -119,13 +119,13 @@ void replay_run(struct thread *t, const u64 *from, const u64 *end)
 
 void replay_part(struct thread *t, const u64 *from, u32 insn)
 {
-    const struct log_block *b = area_block(*(const u32 *)from);
+    const struct record_block *b = arena_block(*(const u32 *)from);
 
     reftrace_begin(t);
-    perform_branch(t, from);
-    for (u32 i = 0; i < b->nops && log_ops(b)[i].insn <= insn; i++) {
-        if (log_ops(b)[i].kind != LOG_REP || log_ops(b)[i].insn < insn)
-            perform_op(t, &log_ops(b)[i], from, log_ops(b)[i].insn == insn);
+    interpret_branch(t, from);
+    for (u32 i = 0; i < b->nops && record_ops(b)[i].insn <= insn; i++) {
+        if (record_ops(b)[i].kind != RECORD_REP || record_ops(b)[i].insn < insn)
+            interpret_op(t, &record_ops(b)[i], from, record_ops(b)[i].insn == insn);
     }
     ll_drain(t);
     reftrace_end(t);

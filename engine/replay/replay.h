@@ -9,7 +9,7 @@
 // With caches_init() done.
 void replay_init(void);
 
-void replay_publish(const struct log_draft *d);
+void replay_publish(const struct record_draft *d);
 
 // The complete records in [from, end). replay_run keeps the vector registers, replay_records
 // changes them.

@@ -15,14 +15,14 @@
 #include "engine/replay/replayer.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
-#include "engine/replay/pace.h"
+#include "engine/replay/autotune.h"
 #include "engine/replay/replay.h"
-#include "engine/replay/rest.h"
+#include "engine/replay/salvage.h"
 #include "engine/replay/routine.h"
 #include "engine/replay/sandbox.h"
 #include "engine/spool/config.h"
@@ -60,7 +60,7 @@ struct job {
 };
 
 _Static_assert(sizeof(struct job) <= TA_JOB_SIZE, "room in the area");
-_Static_assert(sizeof(struct pace) <= TA_VECTOR_SAVE - TA_PACE, "room in the area");
+_Static_assert(sizeof(struct autotune) <= TA_VECTOR_SAVE - TA_PACE, "room in the area");
 
 static struct {
     _Alignas(64) u32 tid; // 0: there is none; the kernel clears it when the process is gone
@@ -83,9 +83,9 @@ static struct job *job_of(const struct thread *t)
     return (struct job *)((u64)t + TA_JOB);
 }
 
-static struct pace *pace_of(const struct thread *t)
+static struct autotune *pace_of(const struct thread *t)
 {
-    return (struct pace *)((u64)t + TA_PACE);
+    return (struct autotune *)((u64)t + TA_PACE);
 }
 
 static u32 waiting(const struct job *j)
@@ -276,7 +276,7 @@ static void inherit(void)
             continue;
         ll_beside(t, false); // there is nobody any more to leave anything to
         if (j->state != JOB_FREE) {
-            rest_replay(t, NULL, 0);
+            salvage_replay(t, NULL, 0);
             job_inherit(j, t);
         }
         while ((b = job_take(j))) {
@@ -285,9 +285,9 @@ static void inherit(void)
             job_leave(j);
         }
         // While it was being handed over it was still the thread's.
-        rest_replay(
-            t, j->buffer[last].from == (const u64 *)t->log_begin ? NULL : (const u64 *)t->log_begin,
-            tb_config.log_size);
+        salvage_replay(
+            t, j->buffer[last].from == (const u64 *)t->recordbuf_begin ? NULL : (const u64 *)t->recordbuf_begin,
+            tb_config.recordbuf_size);
     }
 }
 
@@ -395,7 +395,7 @@ bool replayer_pays(struct thread *t)
     if (!has_processor())
         return false;
     sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    return !pace_is_here(pace_of(t), (u64)now.sec * 1000000000 + (u64)now.nsec);
+    return !autotune_is_here(pace_of(t), (u64)now.sec * 1000000000 + (u64)now.nsec);
 }
 
 void replayer_hand_over(struct thread *t, const u64 *from, const u64 *end)
@@ -418,7 +418,7 @@ static void take_over(struct thread *t)
         engine_die("the process that simulated the caches has been killed");
     ll_forget_locks();
     routine_forget_locks();
-    rest_resume(t);
+    salvage_resume(t);
     job_inherit(job_of(t), t);
 }
 
@@ -598,7 +598,7 @@ void replayer_thread_init(struct thread *t)
     if (!tb_config.replayer)
         return;
     forget(t);
-    pace_init(pace_of(t));
+    autotune_init(pace_of(t));
     // Executions and misses of a block are counted side by side: two processors would wait for each
     // other's writes, at each miss (a program that multiplies matrices: 1.4 times the time).
     threads_more_counters(t);

@@ -73,7 +73,7 @@ routine_to_d1: // called. rax: address less the tag of way rcx; edx: size; esi: 
     mov [r12 + TH_CLOCK], rbp
     mov rdi, r12
     mov rcx, rax
-    call perform_d1
+    call interpret_d1
     mov rbp, [r12 + TH_CLOCK]
     TABLES
     D1_NOT_HELD
@@ -84,18 +84,18 @@ routine_to_i1: // called. rax: an instruction in one line; edx: id of that; esi:
     mov [r12 + TH_CLOCK], rbp
     mov rdi, r12
     mov rcx, rax
-    call perform_i1
+    call interpret_i1
     mov rbp, [r12 + TH_CLOCK]
     TABLES
     ret
 
     .type routine_to_op, @function
-routine_to_op: // called. esi: offset of the struct log_op in the area
+routine_to_op: // called. esi: offset of the struct record_op in the area
     STATE_OUT
     mov rdi, r12
     add rsi, r14
     mov rdx, rbx
-    call perform_op
+    call interpret_op
     STATE_IN
     ret
 
@@ -451,7 +451,7 @@ routine_miss_i1:
     jmp routine_to_i1
 
 // The same of one that ends in that line, and begins in the one that has been fetched last. edi:
-// its bytes but one; r11d: offset of its struct log_op in the area. One miss, but LL is referred to
+// its bytes but one; r11d: offset of its struct record_op in the area. One miss, but LL is referred to
 // for both lines.
     .type routine_miss_i1_two, @function
 routine_miss_i1_two:

@@ -10,11 +10,11 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
-#include "engine/replay/area.h"
-#include "engine/replay/perform.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/interpret.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/x86/asm.h"
@@ -28,7 +28,7 @@
 #define R13       13u
 #define R14       14u
 #define R15       15u
-#define COLD_MAX  (2 * LOG_OPS_MAX + 4 + 4 * LOG_SIDES_MAX) // also for groups and sides
+#define COLD_MAX  (2 * RECORD_OPS_MAX + 4 + 4 * RECORD_SIDES_MAX) // also for groups and sides
 #define NEAR_SETS 64u                                       // more than the lines of a block
 #define AHEAD     1024 // bytes of records that are fetched from another processor's cache in time
 
@@ -56,7 +56,7 @@ struct part {
     enum part_kind kind;
     struct x86_label from[2];
     u64 back;
-    const struct log_op *op;
+    const struct record_op *op;
     u32 n; // so many ops of a group
     bool taken;
     u64 branch; // its address, and the counter of its mispredictions
@@ -88,8 +88,8 @@ struct way_out {
 
 struct maker {
     struct x86 code;
-    struct log_block *block;
-    struct area_room *room; // where its tails are
+    struct record_block *block;
+    struct arena_room *room; // where its tails are
     struct routine_tail *tail;
     struct part part[COLD_MAX];
     u32 nparts;
@@ -100,7 +100,7 @@ struct maker {
         u16 root;
         s64 low, high;
     } near;                                          // references since the clock ticked
-    struct x86_label look_up[2 + 2 * LOG_SIDES_MAX]; // lead to where the next routine is looked up
+    struct x86_label look_up[2 + 2 * RECORD_SIDES_MAX]; // lead to where the next routine is looked up
     u32 nlook_up;
     struct way_out d1, i1; // of a miss in one line
 };
@@ -192,7 +192,7 @@ static void look_up(struct x86 *a)
 {
     x86_mov32(a, R_RAX,
               MEM_X(R14, R_RAX, 0,
-                    (s64)offsetof(struct area_head, routine) - (s64)sizeof(struct area_head)));
+                    (s64)offsetof(struct arena_head, routine) - (s64)sizeof(struct arena_head)));
     x86_add_rr(a, R_RAX, R14);
     x86_jmp_r(a, R_RAX);
 }
@@ -202,7 +202,7 @@ static struct x86 begin_between(u32 id, u32 next)
 {
     u8 *at = (u8 *)REPLAY_BASE + id;
 
-    area_head(id)->routine = id;
+    arena_head(id)->routine = id;
     return (struct x86){ at, at, (u8 *)REPLAY_BASE + next, false };
 }
 
@@ -216,7 +216,7 @@ static const u8 *make_between(u32 id, u32 next, void (*make)(struct x86 *))
     at = a.p;
     x86_land(&a, body);
     make(&a);
-    if (a.full || a.p > (u8 *)area_head(next))
+    if (a.full || a.p > (u8 *)arena_head(next))
         engine_die("no room for the replay of calls");
     return at;
 }
@@ -225,22 +225,22 @@ static void calls_make(void)
 {
     if (!tb_config.calls)
         return;
-    calls.enter = make_between(LOG_ENTER, LOG_LEAVE, make_enter);
-    calls.leave = make_between(LOG_LEAVE, LOG_BACK, make_leave);
-    calls.back = make_between(LOG_BACK, LOG_FIRST, make_back);
+    calls.enter = make_between(RECORD_ENTER, RECORD_LEAVE, make_enter);
+    calls.leave = make_between(RECORD_LEAVE, RECORD_BACK, make_leave);
+    calls.back = make_between(RECORD_BACK, RECORD_FIRST, make_back);
 }
 
 u32 routine_mask; // for routine.S
 
 void routine_init(void)
 {
-    struct x86 a = begin_between(ROUTINE_COLD, LOG_END);
+    struct x86 a = begin_between(ROUTINE_COLD, RECORD_END);
 
     routine_mask = (SIM_STAMPS_HINTS - 1) << tb_config.d1_shift;
     x86_fix(&a, x86_jmp(&a), (u64)routine_to_cold);
-    a = begin_between(LOG_END, LOG_STACK);
+    a = begin_between(RECORD_END, RECORD_STACK);
     x86_fix(&a, x86_jmp(&a), (u64)routine_exit);
-    a = begin_between(LOG_STACK, LOG_ENTER);
+    a = begin_between(RECORD_STACK, RECORD_ENTER);
     x86_mov(&a, R15, MEM(R_RBX, 8));
     x86_mov32(&a, R_RAX, MEM(R_RBX, 16));
     x86_lea(&a, R_RBX, MEM(R_RBX, 16));
@@ -267,7 +267,7 @@ static void tick(struct maker *m)
     m->ticked = true;
 }
 
-static void call_op(struct maker *m, const struct log_op *o)
+static void call_op(struct maker *m, const struct record_op *o)
 {
     x86_mov_imm(&m->code, R_RSI, offset_of(o));
     x86_fix(&m->code, x86_call(&m->code), (u64)routine_to_op);
@@ -287,7 +287,7 @@ static void stamp_line(struct maker *m, u32 reg)
     x86_mov(&m->code, MEM_X(R12, reg, 3, TA_I1_STAMPS - 8), R_RBP);
 }
 
-static void fetch(struct maker *m, const struct log_op *o)
+static void fetch(struct maker *m, const struct record_op *o)
 {
     bool begins = m->line == 0, both = o->first != m->line && o->last != o->first;
     struct part *p;
@@ -308,18 +308,18 @@ static void fetch(struct maker *m, const struct log_op *o)
     stamp_line(m, R_RCX);
     p->op = o;
     p->back = x86_here(&m->code);
-    if (o == log_ops(m->block) && !both)
+    if (o == record_ops(m->block) && !both)
         m->block->after = (u8)(p->back - (u64)m->code.start);
 }
 
 // -- data references --
 
-static void tick_for(struct maker *m, const struct log_op *o)
+static void tick_for(struct maker *m, const struct record_op *o)
 {
     s64 low = (s64)o->add, high = low + o->size;
     s64 span = (s64)(tb_config.d1_sets - 1) << tb_config.d1_shift;
 
-    if (m->near.valid && o->index == LOG_NO_SLOT && o->base == m->near.root) {
+    if (m->near.valid && o->index == RECORD_NO_SLOT && o->base == m->near.root) {
         if (m->near.low < low)
             low = m->near.low;
         if (m->near.high > high)
@@ -333,27 +333,27 @@ static void tick_for(struct maker *m, const struct log_op *o)
         high = low + o->size;
     }
     tick(m);
-    m->near.valid = o->index == LOG_NO_SLOT;
+    m->near.valid = o->index == RECORD_NO_SLOT;
     m->near.root = o->base;
     m->near.low = low;
     m->near.high = high;
 }
 
 // rax := the address, with `add` in place of o's own.
-static void address(struct maker *m, const struct log_op *o, u64 add)
+static void address(struct maker *m, const struct record_op *o, u64 add)
 {
     struct x86 *a = &m->code;
     u32 base = REG_NONE, index = REG_NONE;
 
-    if (o->base == LOG_STACK_SLOT) {
+    if (o->base == RECORD_STACK_SLOT) {
         base = R15;
-    } else if (o->base != LOG_NO_SLOT) {
+    } else if (o->base != RECORD_NO_SLOT) {
         x86_mov(a, R_RAX, MEM(R_RBX, o->base * 8));
         base = R_RAX;
     }
-    if (o->index == LOG_STACK_SLOT) {
+    if (o->index == RECORD_STACK_SLOT) {
         index = R15;
-    } else if (o->index != LOG_NO_SLOT) {
+    } else if (o->index != RECORD_NO_SLOT) {
         x86_mov(a, R_RDX, MEM(R_RBX, o->index * 8));
         index = R_RDX;
     }
@@ -374,11 +374,11 @@ static void address(struct maker *m, const struct log_op *o, u64 add)
 }
 
 // rcx := the way where its line was last.
-static void hint(struct maker *m, const struct log_op *o)
+static void hint(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
 
-    if (o->base == LOG_NO_SLOT && o->index == LOG_NO_SLOT) {
+    if (o->base == RECORD_NO_SLOT && o->index == RECORD_NO_SLOT) {
         u32 line = (u32)(o->add >> tb_config.d1_shift) % SIM_STAMPS_HINTS;
 
         x86_movzx16_rm(a, R_RCX, MEM(R_RDI, 2 * (s64)line));
@@ -401,7 +401,7 @@ static void hint(struct maker *m, const struct log_op *o)
 
 // One check of what lies at `add` in place of o's own, and of `size` bytes. What is not in one
 // line, or not where the hint says, is the part's work: of o, unless another is said.
-static struct part *check(struct maker *m, const struct log_op *o, u64 add, u32 size)
+static struct part *check(struct maker *m, const struct record_op *o, u64 add, u32 size)
 {
     u32 room = spool->d1.line - size;
     struct x86 *a = &m->code;
@@ -421,7 +421,7 @@ static struct part *check(struct maker *m, const struct log_op *o, u64 add, u32 
     return p;
 }
 
-static void ref(struct maker *m, const struct log_op *o)
+static void ref(struct maker *m, const struct record_op *o)
 {
     tick_for(m, o);
     check(m, o, o->add, o->size);
@@ -430,20 +430,20 @@ static void ref(struct maker *m, const struct log_op *o)
 // How many references from o on are made of one value and fit into a line: if they do lie in one,
 // and that is where its hint says, one check is all of theirs. Else they are in two lines, which
 // are of two sets, so that they may have one stamp.
-static u32 group(const struct maker *m, const struct log_op *o, s64 *low, s64 *high)
+static u32 group(const struct maker *m, const struct record_op *o, s64 *low, s64 *high)
 {
-    const struct log_op *end = log_ops(m->block) + m->block->nops;
+    const struct record_op *end = record_ops(m->block) + m->block->nops;
     u32 n = 1;
 
     *low = (s64)o->add;
     *high = *low + o->size;
-    if (o->index != LOG_NO_SLOT || o->base == LOG_NO_SLOT || tb_config.d1_sets < 2)
+    if (o->index != RECORD_NO_SLOT || o->base == RECORD_NO_SLOT || tb_config.d1_sets < 2)
         return n;
     for (; o + n < end; n++) {
-        const struct log_op *next = o + n;
+        const struct record_op *next = o + n;
         s64 from = (s64)next->add, to = from + next->size;
 
-        if (next->kind != LOG_REF || next->index != LOG_NO_SLOT || next->base != o->base)
+        if (next->kind != RECORD_REF || next->index != RECORD_NO_SLOT || next->base != o->base)
             break;
         from = from < *low ? from : *low;
         to = to > *high ? to : *high;
@@ -455,7 +455,7 @@ static u32 group(const struct maker *m, const struct log_op *o, s64 *low, s64 *h
     return n;
 }
 
-static u32 refs(struct maker *m, const struct log_op *o)
+static u32 refs(struct maker *m, const struct record_op *o)
 {
     s64 low, high;
     u32 n = group(m, o, &low, &high);
@@ -565,11 +565,11 @@ static void settled(struct maker *m, const struct part *p)
         look_up(&m->code);
         return;
     }
-    x86_cmp32_ri(a, R_RAX, LOG_FIRST);
+    x86_cmp32_ri(a, R_RAX, RECORD_FIRST);
     x86_fix(a, x86_jcc(a, CC_B), p->back);
-    x86_mov32(a, R_RCX, MEM_X(R14, R_RAX, 0, -(s64)sizeof(struct area_head)));
+    x86_mov32(a, R_RCX, MEM_X(R14, R_RAX, 0, -(s64)sizeof(struct arena_head)));
     x86_mov_imm(a, R_RDX, m->block->taken);
-    x86_cmp(a, R_RDX, MEM_X(R14, R_RCX, 0, offsetof(struct log_block, pc)));
+    x86_cmp(a, R_RDX, MEM_X(R14, R_RCX, 0, offsetof(struct record_block, pc)));
     taken = x86_jcc(a, CC_E);
     predict_tail(m, false);
     look_up(&m->code);
@@ -584,9 +584,9 @@ static void conditional_said(struct maker *m)
     struct x86 *a = &m->code;
     struct x86_label way[2], over;
 
-    x86_cmp32_ri(a, R_RAX, LOG_TAKEN);
+    x86_cmp32_ri(a, R_RAX, RECORD_TAKEN);
     way[0] = x86_jcc(a, CC_E);
-    x86_cmp32_ri(a, R_RAX, LOG_NOT_TAKEN);
+    x86_cmp32_ri(a, R_RAX, RECORD_NOT_TAKEN);
     way[1] = x86_jcc(a, CC_E);
     go_on(m);
     x86_land(a, way[0]);
@@ -606,7 +606,7 @@ static void call_expected(struct maker *m)
 
     x86_cmp32_ri(a, R_RAX, m->block->call);
     other = x86_jcc8(a, CC_NE);
-    x86_fix(a, x86_call(a), (u64)(m->block->call == LOG_ENTER ? calls.enter : calls.leave));
+    x86_fix(a, x86_call(a), (u64)(m->block->call == RECORD_ENTER ? calls.enter : calls.leave));
     x86_land(a, other);
 }
 
@@ -624,15 +624,15 @@ static void conditional(struct maker *m)
     }
 }
 
-static void stack_behind(struct maker *m, const struct log_side *e)
+static void stack_behind(struct maker *m, const struct record_side *e)
 {
     struct x86 *a = &m->code;
 
-    if (e->sp == LOG_NO_SLOT) {
+    if (e->sp == RECORD_NO_SLOT) {
         x86_mov_imm(a, R15, (u64)e->sp_add);
         return;
     }
-    if (e->sp != LOG_STACK_SLOT)
+    if (e->sp != RECORD_STACK_SLOT)
         x86_mov(a, R15, MEM(R_RBX, e->sp * 8));
     if (e->sp_add != (s32)e->sp_add) {
         x86_mov_imm(a, R_RAX, (u64)e->sp_add);
@@ -643,7 +643,7 @@ static void stack_behind(struct maker *m, const struct log_side *e)
 }
 
 // Behind the record; eax := what stands there.
-static void behind_record(struct maker *m, const struct log_side *e)
+static void behind_record(struct maker *m, const struct record_side *e)
 {
     struct x86 *a = &m->code;
 
@@ -659,7 +659,7 @@ static void begin_tail(struct maker *m, u32 links)
 {
     u64 bytes = links * sizeof(m->tail->link[0]);
 
-    m->tail = area_take(m->room, sizeof(*m->tail) + bytes);
+    m->tail = arena_take(m->room, sizeof(*m->tail) + bytes);
     *m->tail =
         (struct routine_tail){ .block = offset_of(m->block), .line = m->line, .nlinks = (u8)links };
     memset(m->tail->link, 0, bytes);
@@ -674,25 +674,25 @@ static void links_to(struct maker *m)
 
 static void tail(struct maker *m)
 {
-    const struct log_block *b = m->block;
-    struct log_side whole = {
+    const struct record_block *b = m->block;
+    struct record_side whole = {
         .slots = b->slots, .nops = b->nops, .sp = b->sp, .sp_add = b->sp_add
     };
 
     if (!m->ticked)
         tick(m);
-    if (b->tail == LOG_INDIRECT) {
+    if (b->tail == RECORD_INDIRECT) {
         x86_mov(&m->code, R_RAX, MEM(R_RBX, (b->slots - 1) * 8));
         predict_target(m, b->branch, b->counter);
     }
     behind_record(m, &whole);
-    begin_tail(m, b->tail == LOG_COND ? 2 : b->nexts);
-    m->tail->conditional = b->tail == LOG_COND;
+    begin_tail(m, b->tail == RECORD_COND ? 2 : b->nexts);
+    m->tail->conditional = b->tail == RECORD_COND;
     if (b->call)
         call_expected(m);
-    if (b->tail == LOG_COND && b->said) {
+    if (b->tail == RECORD_COND && b->said) {
         conditional_said(m);
-    } else if (b->tail == LOG_COND) {
+    } else if (b->tail == RECORD_COND) {
         conditional(m);
     } else if (b->nexts) {
         links_to(m);
@@ -703,7 +703,7 @@ static void tail(struct maker *m)
 
 // -- joints --
 
-static void joint(struct maker *m, const struct log_op *o)
+static void joint(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
     struct part *p;
@@ -713,20 +713,20 @@ static void joint(struct maker *m, const struct log_op *o)
     p->op = o;
     p->line = m->line;
     p->ticked = m->ticked;
-    if (!tb_config.branch || o->way == LOG_JOINT_RETURN)
+    if (!tb_config.branch || o->way == RECORD_JOINT_RETURN)
         return;
-    if (o->way == LOG_JOINT_INDIRECT) {
+    if (o->way == RECORD_JOINT_INDIRECT) {
         x86_mov_imm(a, R_RAX, o->first | (u64)o->last << 32);
         predict_target(m, o->add, o->counter);
     } else {
-        predict(m, o->add, o->counter, o->way == LOG_JOINT_TAKEN);
+        predict(m, o->add, o->counter, o->way == RECORD_JOINT_TAKEN);
     }
 }
 
 static void part_side(struct maker *m, const struct part *p)
 {
-    const struct log_op *o = p->op;
-    const struct log_side *e = &log_sides(m->block)[o->side - 1];
+    const struct record_op *o = p->op;
+    const struct record_side *e = &record_sides(m->block)[o->side - 1];
 
     m->line = p->line;
     m->ticked = p->ticked;
@@ -736,7 +736,7 @@ static void part_side(struct maker *m, const struct part *p)
         x86_mov(&m->code, R_RAX, MEM(R_RBX, (e->slots - 1) * 8));
         predict_target(m, o->add, o->counter);
     } else if (tb_config.branch && e->nexts) {
-        predict(m, o->add, o->counter, o->way == LOG_JOINT_NOT_TAKEN);
+        predict(m, o->add, o->counter, o->way == RECORD_JOINT_NOT_TAKEN);
     }
     behind_record(m, e);
     if (e->nexts) {
@@ -819,7 +819,7 @@ static void ways_out(struct maker *m)
 }
 
 // What routine.S wants to know by AVX2 of a fetch whose last line misses.
-static void miss_by_avx2(struct maker *m, const struct log_op *o)
+static void miss_by_avx2(struct maker *m, const struct record_op *o)
 {
     struct x86 *a = &m->code;
     u64 end = o->add + o->bytes - 1, size = o->first == o->last ? 0 : o->bytes;
@@ -835,7 +835,7 @@ static void miss_by_avx2(struct maker *m, const struct log_op *o)
 // A fetch that misses, in one line, or in a second one behind that which was fetched last.
 static void part_op(struct maker *m, const struct part *p)
 {
-    const struct log_op *o = p->op;
+    const struct record_op *o = p->op;
     struct x86 *a = &m->code;
     bool two = o->first != o->last;
 
@@ -887,22 +887,22 @@ static void emit_part(struct maker *m, const struct part *p)
 }
 
 // In `room`, at `at`; returns where it ends.
-static u8 *make(struct maker *m, const struct log_block *b, struct area_room *room, u8 *at)
+static u8 *make(struct maker *m, const struct record_block *b, struct arena_room *room, u8 *at)
 {
     ways_out(m);
-    m->code = (struct x86){ at, at, at + AREA_CODE_MAX, false };
-    m->block = (struct log_block *)b; // which lies in the area
+    m->code = (struct x86){ at, at, at + ARENA_CODE_MAX, false };
+    m->block = (struct record_block *)b; // which lies in the area
     m->room = room;
     m->nparts = m->nlook_up = m->line = 0;
     m->ticked = m->near.valid = false;
     for (u32 i = 0; i < b->nops; i++) {
-        const struct log_op *o = &log_ops(b)[i];
+        const struct record_op *o = &record_ops(b)[i];
 
-        if (o->kind == LOG_FETCH) {
+        if (o->kind == RECORD_FETCH) {
             fetch(m, o);
-        } else if (o->kind == LOG_REF) {
+        } else if (o->kind == RECORD_REF) {
             i += refs(m, o) - 1;
-        } else if (o->kind == LOG_JOINT) {
+        } else if (o->kind == RECORD_JOINT) {
             joint(m, o);
         } else {
             call_op(m, o);
@@ -943,29 +943,29 @@ static u32 young;
 static struct maker making, making_late;
 static struct lock links, late; // leaves; who holds them may be killed, so `late` is only tried
 
-u8 *routine_begin(const struct log_block *b, u8 *at)
+u8 *routine_begin(const struct record_block *b, u8 *at)
 {
-    struct area_head *h = (struct area_head *)at - 1;
+    struct arena_head *h = (struct arena_head *)at - 1;
 
     h->routine = ROUTINE_COLD;
     if (b->blocks == 1 && !spool->stress_flush)
         return at;
     h->routine = offset_of(at);
-    return make(&making, b, &area_first, at);
+    return make(&making, b, &arena_first, at);
 }
 
 // Nothing leads to it before it is complete, and what is not complete is no more than free memory.
 // Where another thread is at one, or there is no room, this one stays cold.
-static void make_late(struct area_head *h, const struct log_block *b)
+static void make_late(struct arena_head *h, const struct record_block *b)
 {
     u8 *at, *end;
 
     if (!lock_try(&late))
         return;
-    at = (u8 *)REPLAY_BASE + area_second.low;
-    if (h->routine == ROUTINE_COLD && area_second.high - area_second.low > 2 * AREA_CODE_MAX) {
-        end = make(&making_late, b, &area_second, at);
-        area_late_ends(end);
+    at = (u8 *)REPLAY_BASE + arena_second.low;
+    if (h->routine == ROUTINE_COLD && arena_second.high - arena_second.low > 2 * ARENA_CODE_MAX) {
+        end = make(&making_late, b, &arena_second, at);
+        arena_late_ends(end);
         __atomic_store_n(&h->routine, offset_of(at), __ATOMIC_RELEASE);
     }
     lock_drop(&late);
@@ -973,7 +973,7 @@ static void make_late(struct area_head *h, const struct log_block *b)
 
 static bool is_cold(u32 id)
 {
-    return area_code(id) == REPLAY_BASE + ROUTINE_COLD;
+    return arena_code(id) == REPLAY_BASE + ROUTINE_COLD;
 }
 
 // The same, of a record that is to be replayed now.
@@ -991,7 +991,7 @@ static bool stays_cold(u32 id)
             young = left - 1;
         return true;
     }
-    make_late(area_head(id), area_block(id));
+    make_late(arena_head(id), arena_block(id));
     if (!is_cold(id))
         *n = 0;
     return is_cold(id);
@@ -1000,10 +1000,10 @@ static bool stays_cold(u32 id)
 // What leads to code: that of a fragment, or what stands between records.
 static void check_id(u32 id)
 {
-    if (id == LOG_END || id == LOG_STACK ||
-        (tb_config.calls && (id == LOG_ENTER || id == LOG_LEAVE || id == LOG_BACK)))
+    if (id == RECORD_END || id == RECORD_STACK ||
+        (tb_config.calls && (id == RECORD_ENTER || id == RECORD_LEAVE || id == RECORD_BACK)))
         return;
-    area_check(id);
+    arena_check(id);
 }
 
 struct next {
@@ -1021,12 +1021,12 @@ struct next routine_cold(struct thread *t, const u64 *record)
 
         check_id(id);
         if (!stays_cold(id))
-            return (struct next){ area_code(id), record };
-        record = perform_record(t, record);
+            return (struct next){ arena_code(id), record };
+        record = interpret_record(t, record);
         t->clock += CACHES_TICK; // what a routine fetches first does not
         t->record = (u64)record;
-        if (*(const u32 *)record != LOG_END)
-            record = perform_branch(t, record);
+        if (*(const u32 *)record != RECORD_END)
+            record = interpret_branch(t, record);
     }
 }
 
@@ -1046,11 +1046,11 @@ void routine_forget_locks(void)
 // and the look-up is right for any.
 static void lead(struct routine_tail *t, u32 k, u32 id)
 {
-    const struct log_block *b = area_block(id);
-    u64 to = area_code(id);
+    const struct record_block *b = arena_block(id);
+    u64 to = arena_code(id);
     u8 *behind = (u8 *)REPLAY_BASE + t->link[k].rel32;
 
-    if (b->after && log_ops(b)[0].last == t->line)
+    if (b->after && record_ops(b)[0].last == t->line)
         to += b->after;
     __atomic_store_n((u32 *)(behind - 4), (u32)(to - (u64)behind), __ATOMIC_RELEASE);
     __atomic_store_n((u32 *)(REPLAY_BASE + t->link[k].id), id, __ATOMIC_RELEASE);
@@ -1064,7 +1064,7 @@ static void link_make(struct routine_tail *t, u32 k, u32 id)
     u32 old = t->link[k].to;
 
     lock_take(&links);
-    if (!old || (area_block(old)->pc == area_block(id)->pc && !ll_is_shared()))
+    if (!old || (arena_block(old)->pc == arena_block(id)->pc && !ll_is_shared()))
         lead(t, k, id);
     else
         t->settled = true;
@@ -1074,7 +1074,7 @@ static void link_make(struct routine_tail *t, u32 k, u32 id)
 // The link that leads to the block at pc, or may.
 static u32 link_to(const struct routine_tail *t, u64 pc)
 {
-    return t->nlinks == 2 && t->link[0].to && area_block(t->link[0].to)->pc != pc;
+    return t->nlinks == 2 && t->link[0].to && arena_block(t->link[0].to)->pc != pc;
 }
 
 // What comes next is none of the routines that t leads to. From routine.S.
@@ -1082,24 +1082,24 @@ struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 
 
 struct next routine_next(struct thread *t, struct routine_tail *tail, const u64 *record)
 {
-    const struct log_block *b = (const struct log_block *)(REPLAY_BASE + tail->block);
+    const struct record_block *b = (const struct record_block *)(REPLAY_BASE + tail->block);
     u32 id = *(const u32 *)record, k = 0;
 
     if (tail->conditional) {
-        t->log_tail = b;
-        if (id == LOG_END)
+        t->record_tail = b;
+        if (id == RECORD_END)
             return (struct next){ (u64)routine_exit, record };
-        record = perform_branch(t, record);
+        record = interpret_branch(t, record);
         if (*(const u32 *)record != id)
             return routine_cold(t, record);
     }
-    if (id < LOG_FIRST || is_cold(id))
+    if (id < RECORD_FIRST || is_cold(id))
         return routine_cold(t, record);
-    area_check(id);
+    arena_check(id);
     if (tail->conditional)
-        k = area_block(id)->pc == b->taken ? 0 : 1;
+        k = arena_block(id)->pc == b->taken ? 0 : 1;
     else
-        k = link_to(tail, area_block(id)->pc);
+        k = link_to(tail, arena_block(id)->pc);
     link_make(tail, k, id);
-    return (struct next){ area_code(id), record };
+    return (struct next){ arena_code(id), record };
 }

@@ -7,17 +7,17 @@
 #include "engine/replay/record.h"
 #include "engine/thread/thread.h"
 
-// Where area_head.routine leads while a block has none: in the area, below LOG_END.
+// Where arena_head.routine leads while a block has none: in the area, below RECORD_END.
 #define ROUTINE_COLD 16u
 
 void routine_init(void);
 
 // What the id of b leads to, which has been published last; `at`: where its head ends. Returns
-// where the code there ends, AREA_CODE_MAX further at most: with none, `at`.
+// where the code there ends, ARENA_CODE_MAX further at most: with none, `at`.
 // @holds(translation lock)
-u8 *routine_begin(const struct log_block *b, u8 *at);
+u8 *routine_begin(const struct record_block *b, u8 *at);
 
-// Runs from a record on, whose id it is, to the LOG_END behind the last; returns where that is.
+// Runs from a record on, whose id it is, to the RECORD_END behind the last; returns where that is.
 const u64 *routine_enter(struct thread *t, const u64 *record, u64 routine);
 
 // In the child of a fork.

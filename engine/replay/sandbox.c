@@ -2,7 +2,7 @@
 // What the process that replays may do (sandbox.h).
 #include "engine/replay/sandbox.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 #define SECCOMP_SET_MODE_FILTER        1

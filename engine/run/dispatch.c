@@ -7,21 +7,21 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/count/calls.h"
-#include "engine/count/prof.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/helpers.h"
 #include "engine/count/reftrace.h"
-#include "engine/count/strings.h"
-#include "engine/process/ahead.h"
-#include "engine/process/end.h"
-#include "engine/replay/log.h"
+#include "engine/count/rep.h"
+#include "engine/process/pretranslate.h"
+#include "engine/process/exit.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/run/emulate.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
@@ -33,10 +33,10 @@
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/systime.h"
 #include "engine/syscalls/vsyscall.h"
-#include "engine/thread/looks.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/sampler.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/stop.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 
@@ -66,11 +66,11 @@ static bool flush_is_due(void)
 
 static void flush(struct thread *t)
 {
-    world_stop(t);
-    log_drain_all(0);
+    stopworld_stop(t);
+    recordbuf_drain_all(0);
     tcache_flush_all();
-    log_flush();
-    world_resume(t);
+    recordbuf_flush();
+    stopworld_resume(t);
 }
 
 static bool is_canonical(u64 addr)
@@ -120,7 +120,7 @@ static struct fragment *find(struct thread *t)
         }
         f = translate_block(t->pc, &fault);
         if (f) {
-            ahead_note_block(f);
+            pretranslate_note_block(f);
             return f;
         }
         tcache_unlock();
@@ -141,7 +141,7 @@ static void step(struct thread *t)
 
     if (emulate_insn(t))
         return;
-    safe_read(&insn, t->pc, sizeof(insn));
+    clientmem_read(&insn, t->pc, sizeof(insn));
     if (insn == INT80) {
         int80_call(t);
         return;
@@ -183,7 +183,7 @@ static void look(struct thread *t)
         return;
     stop_clear(t, STOP_LOOK);
     superblock_look(t);
-    looks_next(t);
+    sampler_next(t);
 }
 
 static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, bool indirect)
@@ -199,8 +199,8 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
             int dies_of = deliver_pending(t);
 
             if (dies_of)
-                end_process(t, SPOOL_END_SIGNAL, dies_of);
-            world_park(t);
+                exit_process(t, SPOOL_END_SIGNAL, dies_of);
+            stopworld_park(t);
             look(t);
             from = NULL;
             indirect = false;
@@ -246,17 +246,17 @@ static _Noreturn void run(struct thread *t, struct fragment *from, u32 exit, boo
         if (from && tb_config.chain && !(from->flags & FRAGMENT_DEAD) &&
             from->exit[exit].target == f->pc) {
             links_make(from, exit, f);
-            ahead_note_link(from, exit);
+            pretranslate_note_link(from, exit);
         }
         if (indirect && tb_config.ibl) {
             ibl_fill(t, f);
-            ahead_note_target(f);
+            pretranslate_note_target(f);
         }
         t->host = fragment_entry(f);
         tcache_unlock();
         t->rflags &= ~FLAG_TF;
-        log_enter(t);
-        loop_enter(stubs_at(STUB_ENTER));
+        recordbuf_enter(t);
+        reentry_enter(stubs_at(STUB_ENTER));
     }
 }
 
@@ -268,7 +268,7 @@ static _Noreturn void call_again(struct thread *t)
     // What stays set would keep the call out of the gate.
     while (t->stop & (STOP_PARK | STOP_YIELD | STOP_CONTROL | STOP_LOOK)) {
         control_see(t);
-        world_park(t);
+        stopworld_park(t);
         look(t);
     }
     switch (control_call(t)) {
@@ -309,7 +309,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
         // the block's code has changed
         f = tcache_by_index((u32)(-2 - id));
         t->pc = f->pc;
-        log_came(t, t->pc);
+        recordbuf_came(t, t->pc);
         tcache_lock();
         tcache_changed(f, tb_config.chain);
         tcache_unlock();
@@ -318,7 +318,7 @@ static _Noreturn void dispatch_exit(struct thread *t)
     k = (u32)id % FRAGMENT_EXITS_MAX;
     f = tcache_by_index((u32)id / FRAGMENT_EXITS_MAX);
     if (!f->exit[k].side)
-        log_edge(t, f->log, k);
+        recordbuf_edge(t, f->log, k);
     t->pc = f->exit[k].target;
     if (UNLIKELY(f->flags & FRAGMENT_REQUEST)) {
         requests_answer(t);
@@ -386,7 +386,7 @@ const void *const dispatch_calls[STUB_COUNT] = {
 
 void dispatch_init(void)
 {
-    loop_run = dispatch_run;
-    loop_finished = dispatch_syscall_finished;
-    loop_control = dispatch_control;
+    reentry_run = dispatch_run;
+    reentry_finished = dispatch_syscall_finished;
+    reentry_control = dispatch_control;
 }

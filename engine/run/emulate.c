@@ -6,9 +6,9 @@
 #include "engine/run/emulate.h"
 
 #include "engine/base/cpu.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
-#include "engine/count/ticks.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
+#include "engine/count/vtsc.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/selector.h"
@@ -84,10 +84,10 @@ static bool execute(struct thread *t, const struct insn *in)
     case ZYDIS_MNEMONIC_CPUID: do_cpuid(t); return true;
     case ZYDIS_MNEMONIC_XGETBV: return do_xgetbv(t);
     case ZYDIS_MNEMONIC_RDTSCP: t->regs[R_RCX] = 0; // fall through
-    case ZYDIS_MNEMONIC_RDTSC: set_eax_edx(t, ticks_now(t)); return true;
+    case ZYDIS_MNEMONIC_RDTSC: set_eax_edx(t, vtsc_now(t)); return true;
     case ZYDIS_MNEMONIC_RDPID: t->regs[in->ireg] = 0; return true;
     default: // rdrand, rdseed: there is always one
-        put(t, in, ticks_random(t));
+        put(t, in, vtsc_random(t));
         t->rflags = (t->rflags & ~(u64)FLAGS_ARITH) | FLAG_CF;
         return true;
     }
@@ -175,8 +175,8 @@ static bool do_selector(struct thread *t, const struct insn *in)
     if (op[0] == 0x8e && op[1] >> 6 == 3)
         return selector_set(t, (u16)t->regs[rm(in, op + 1)]);
     if (op[0] == 0x8e)
-        return !far && !safe_read(&sel, operand(t, in), sizeof(sel)) && selector_set(t, sel);
-    if (op[0] == 0x0f && op[1] == 0xa9 && !safe_read(&sel, t->regs[R_RSP], sizeof(sel)) &&
+        return !far && !clientmem_read(&sel, operand(t, in), sizeof(sel)) && selector_set(t, sel);
+    if (op[0] == 0x0f && op[1] == 0xa9 && !clientmem_read(&sel, t->regs[R_RSP], sizeof(sel)) &&
         selector_set(t, sel)) {
         t->regs[R_RSP] += o16 ? 2 : 8;
         return true;
@@ -234,7 +234,7 @@ static bool far_read(u64 *word, u64 at, u32 n, u32 size)
 {
     u32 half[10];
 
-    if (safe_read(half, at, (u64)n * size))
+    if (clientmem_read(half, at, (u64)n * size))
         return false;
     for (u32 i = 0; i < n; i++)
         word[i] = size == 4 ? half[i] : (u64)half[2 * i + 1] << 32 | half[2 * i];
@@ -280,7 +280,7 @@ static bool far_branch(struct thread *t, const struct insn *in, u32 size)
     u16 selector;
 
     if ((in->flags & (INSN_F_SEG_FS | INSN_F_SEG_GS)) || (size == 8 && cpu.amd) ||
-        safe_read(pointer, operand(t, in), size + sizeof(selector)))
+        clientmem_read(pointer, operand(t, in), size + sizeof(selector)))
         return false;
     memcpy(&target, pointer, size);
     memcpy(&selector, pointer + size, sizeof(selector));
@@ -288,7 +288,7 @@ static bool far_branch(struct thread *t, const struct insn *in, u32 size)
         return false;
     if (is_call) {
         if ((size == 4 && !cpu.amd) ||
-            safe_write(t->regs[R_RSP] - 2 * size, size == 4 ? (void *)half : back, 2 * size))
+            clientmem_write(t->regs[R_RSP] - 2 * size, size == 4 ? (void *)half : back, 2 * size))
             return false;
         t->regs[R_RSP] -= 2 * size;
     }
@@ -329,7 +329,7 @@ bool emulate_insn(struct thread *t)
     u64 got;
     int len;
 
-    got = safe_read_some(code, t->pc, 15);
+    got = clientmem_read_some(code, t->pc, 15);
     len = decode_insn(&in, t->pc, code, (u32)got, false);
     if (len <= 0 || in.kind != INSN_STEP)
         return false;

@@ -4,9 +4,9 @@
 #include "engine/run/identity.h"
 
 #include "engine/base/layout.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
-#include "engine/translate/keptfile.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
+#include "engine/translate/pcachefile.h"
 
 #define PT_NOTE    4
 #define NOTES_MAX  1024
@@ -20,8 +20,8 @@ static u64 sum_notes(u64 sum, const struct elf_phdr *p, u32 n, u64 bias)
     for (; n; n--, p++) {
         u64 bytes = p->memsz < NOTES_MAX ? p->memsz : NOTES_MAX;
 
-        if (p->type == PT_NOTE && !safe_read(notes, bias + p->vaddr, bytes))
-            sum = keptfile_sum(sum, notes, bytes);
+        if (p->type == PT_NOTE && !clientmem_read(notes, bias + p->vaddr, bytes))
+            sum = pcachefile_sum(sum, notes, bytes);
     }
     return sum;
 }
@@ -29,7 +29,7 @@ static u64 sum_notes(u64 sum, const struct elf_phdr *p, u32 n, u64 bias)
 u64 identity_of(const struct elf_file *program, const struct elf_image *image)
 {
     const u8 *engine = (const u8 *)ENGINE_BASE;
-    u64 phoff, sum = keptfile_sum(0, program->phdr, program->phnum * sizeof(program->phdr[0]));
+    u64 phoff, sum = pcachefile_sum(0, program->phdr, program->phnum * sizeof(program->phdr[0]));
     u16 phnum;
 
     memcpy(&phoff, engine + EHDR_PHOFF, sizeof(phoff));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What tells a program, and this engine, from others: by this number a run finds the translations
-// of an earlier one (translate/kept.h). Which code a program has is not taken from it.
+// of an earlier one (translate/pcache.h). Which code a program has is not taken from it.
 #ifndef QUERN_ENGINE_IDENTITY_H
 #define QUERN_ENGINE_IDENTITY_H
 

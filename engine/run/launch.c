@@ -12,7 +12,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/limits.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/modules.h"
@@ -21,16 +21,16 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/codecache/vmmapfile.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
-#include "engine/count/ids.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/lineids.h"
 #include "engine/count/reftrace.h"
-#include "engine/process/birth.h"
+#include "engine/process/threadstart.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/run/dispatch.h"
 #include "engine/run/emulate.h"
 #include "engine/run/identity.h"
@@ -45,7 +45,7 @@
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
-#include "engine/translate/kept.h"
+#include "engine/translate/pcache.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 
@@ -239,7 +239,7 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
     long fd = sys_open(program.interp, O_RDONLY | O_CLOEXEC, 0);
 
     if (fd < 0) {
-        mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, error_text(fd));
+        nolibc_format(text, sizeof(text), "its interpreter %s: %s", program.interp, error_text(fd));
         refuse(s->execfn, text, LAUNCH_CANNOT);
     }
     elf_examine(&interpreter, (int)fd);
@@ -248,7 +248,7 @@ static void load_interpreter(const struct start *s, struct elf_image *image)
         elf_map(&interpreter, top - (interpreter.high - interpreter.low), image, note_mapping,
                 &why);
     if (why) {
-        mini_format(text, sizeof(text), "its interpreter %s: %s", program.interp, why);
+        nolibc_format(text, sizeof(text), "its interpreter %s: %s", program.interp, why);
         refuse(s->execfn, text, LAUNCH_CANNOT);
     }
     keep_file((int)fd);
@@ -331,9 +331,9 @@ static void set_name(const struct start *s)
 
     if (strncmp(name, "/dev/fd/", 8) == 0 && !strchr(name + 8, '/'))
         name = procnames_exe();
-    name = mini_basename(name);
+    name = nolibc_basename(name);
     len = strlen(name);
-    if (name != mini_basename(s->execfn) && len > sizeof(gone) - 1 &&
+    if (name != nolibc_basename(s->execfn) && len > sizeof(gone) - 1 &&
         strcmp(name + len - (sizeof(gone) - 1), gone) == 0)
         len -= sizeof(gone) - 1;
     if (len > sizeof(short_name) - 1)
@@ -488,12 +488,12 @@ void launch_main(u64 *sp)
         run_natively(&s, entry);
 
     tracer_init();
-    ids_init();
-    log_reserve();
+    lineids_init();
+    recordbuf_reserve();
     caches_init();
     reftrace_init();
     calls_init(); // replays are made of where it counts
-    log_init();
+    recordbuf_init();
     translate_init();
     superblock_init();
     emulate_init();
@@ -503,9 +503,9 @@ void launch_main(u64 *sp)
     setup_process();
     dispatch_init();
     syscalls_init(brk_emulated, pinned() ? PINNED_TOP : 0);
-    struct thread *t = birth_main();
+    struct thread *t = threadstart_main();
     seccomp_take_over(t);
-    kept_init(identity_of(&program, &image), is_steady());
+    pcache_init(identity_of(&program, &image), is_steady());
     t->regs[R_RSP] = (u64)s.sp;
     t->rflags = FLAGS_INITIAL;
     t->pc = entry;

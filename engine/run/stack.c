@@ -15,7 +15,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/layout.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 
 #define ARRAYS  0x10000ul
 #define STRINGS (PINNED_STACK / 4) // as much as surely fits, each in pages of its own

@@ -8,7 +8,7 @@
 #include "engine/signal/action.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 
 #define DEFAULT_IGNORE (SIGBIT(SIGCHLD) | SIGBIT(SIGCONT) | SIGBIT(SIGURG) | SIGBIT(SIGWINCH))
 #define DEFAULT_STOP   (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))

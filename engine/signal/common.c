@@ -6,7 +6,7 @@
 //   taken, for handlers come here.
 #include "engine/signal/common.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 
 #define PLACES 64
 

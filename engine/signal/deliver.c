@@ -2,15 +2,15 @@
 // From a noted signal to the client's frame (deliver.h).
 #include "engine/signal/deliver.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/gate.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 #define PAGE_FAULT 14
 
@@ -99,8 +99,8 @@ int deliver_pending(struct thread *t)
     struct signal_pending p = { 0 };
 
     if (t->stop & (STOP_PARK | STOP_YIELD))
-        world_park(t);
-    world_turn_take(t);
+        stopworld_park(t);
+    stopworld_turn_take(t);
     stress_resume(t);
     if (t->sc_args[6]) // a call was to go through the gate and has not
         deliver_call_over(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What frame.c cannot say in C: the return from the kernel's signal frame, and FPU state to and
  * from client memory. */
-#include "engine/base/fixup.h"
+#include "engine/base/extable.h"
 
     .intel_syntax noprefix
     .text
@@ -31,7 +31,7 @@ frame_return:
 1:  \insn [rdi]
 2:  xor eax, eax
     ret
-    FIXUP 1b, 2b, FIXUP_FAULT, frame_faulted
+    FIXUP 1b, 2b, EXTABLE_FAULT, frame_faulted
     .endm
 
     FPU_MOVE frame_xsave, xsave64

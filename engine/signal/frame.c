@@ -12,8 +12,8 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/spool/spooler.h"
 
 #define FP_XSTATE_MAGIC1 0x46505853u
@@ -118,16 +118,16 @@ static int push_fpstate(u64 to, struct shown s)
         u32 magic2 = FP_XSTATE_MAGIC2;
         u64 bv;
 
-        if (safe_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) || frame_xsave(to, s.features) ||
-            safe_read_u64(to + XSTATE_HDR_OFF, &bv) ||
-            safe_write_u64(to + XSTATE_HDR_OFF, bv | XSTATE_FPSSE))
+        if (clientmem_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) || frame_xsave(to, s.features) ||
+            clientmem_read_u64(to + XSTATE_HDR_OFF, &bv) ||
+            clientmem_write_u64(to + XSTATE_HDR_OFF, bv | XSTATE_FPSSE))
             return -EFAULT;
         sw.magic1 = FP_XSTATE_MAGIC1;
         sw.extended_size = s.size + 4;
         sw.xfeatures = s.features;
         sw.xstate_size = s.size;
-        if (safe_write(to + FPX_SW_OFF, &sw, sizeof(sw)) ||
-            safe_write(to + s.size, &magic2, sizeof(magic2)))
+        if (clientmem_write(to + FPX_SW_OFF, &sw, sizeof(sw)) ||
+            clientmem_write(to + s.size, &magic2, sizeof(magic2)))
             return -EFAULT;
     } else {
         // The kernel says how much it is without xsave, too; what nobody takes for more when it is
@@ -138,7 +138,7 @@ static int push_fpstate(u64 to, struct shown s)
             .xstate_size = FXSAVE_SIZE,
         };
 
-        if (frame_fxsave(to, 0) || safe_write(to + FPX_SW_OFF, &legacy, sizeof(legacy)))
+        if (frame_fxsave(to, 0) || clientmem_write(to + FPX_SW_OFF, &legacy, sizeof(legacy)))
             return -EFAULT;
     }
     return 0;
@@ -233,7 +233,7 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     if (act->flags & SA_SIGINFO)
         f.info = p->info;
     // The FPU state last of what can fail: until here nothing of the client has changed.
-    if (safe_write(sp, &f,
+    if (clientmem_write(sp, &f,
                    act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
         push_fpstate(fp, s))
         return -EFAULT;
@@ -267,11 +267,11 @@ static int pop_fpstate(u64 from)
     }
     if (!cpu.xsave)
         return frame_fxrstor(from, 0);
-    if (safe_read(&sw, from + FPX_SW_OFF, sizeof(sw)))
+    if (clientmem_read(&sw, from + FPX_SW_OFF, sizeof(sw)))
         return -EFAULT;
     if (sw.magic1 == FP_XSTATE_MAGIC1 && sw.extended_size > sw.xstate_size &&
         sw.xstate_size >= FXSAVE_SIZE + 64 && sw.xstate_size <= xstate_size &&
-        safe_read(&magic2, from + sw.xstate_size, sizeof(magic2)) == 0 &&
+        clientmem_read(&magic2, from + sw.xstate_size, sizeof(magic2)) == 0 &&
         magic2 == FP_XSTATE_MAGIC2) {
         u64 restore = sw.xfeatures & all;
 
@@ -294,7 +294,7 @@ enum frame_popped frame_pop(struct thread *t, u64 *mask)
     const struct k_sigcontext *mc;
     struct k_ucontext uc;
 
-    if (safe_read(&uc, sp + offsetof(struct k_rt_sigframe, uc), sizeof(uc)))
+    if (clientmem_read(&uc, sp + offsetof(struct k_rt_sigframe, uc), sizeof(uc)))
         return FRAME_GONE;
     mc = &uc.mc;
     if ((mc->cs | 3) != CS_USER64)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From the kernel's signal to a note for the dispatcher. handler_entry() runs on the thread's
-// alternate stack, finds out what the thread was doing (where_of, t->state), notes the signal
+// alternate stack, finds out what the thread was doing (restore_find, t->state), notes the signal
 // and sends the thread on its way to the dispatcher, which calls deliver_pending(), which makes the
 // client's frame. Nothing is delivered from inside the handler.
 //
@@ -15,20 +15,20 @@
 #include "engine/signal/handler.h"
 
 #include "engine/base/cpu.h"
-#include "engine/base/fixup.h"
-#include "engine/base/mini.h"
+#include "engine/base/extable.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/stubs.h"
-#include "engine/codecache/where.h"
-#include "engine/count/calls.h"
+#include "engine/codecache/restore.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/reftrace.h"
-#include "engine/count/strings.h"
-#include "engine/replay/log.h"
+#include "engine/count/rep.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/selector.h"
 #include "engine/thread/threads.h"
 
@@ -103,7 +103,7 @@ static void call_complete(struct thread *t, struct k_ucontext *uc, const struct 
         s->async.use_temp_mask = true;
     take_client_state(t, u, t->sc_next);
     t->regs[R_RCX] = t->sc_next;
-    resume_at(t, uc, t->sc_post || thread_own(t)->again ? loop_resume_finished : loop_resume);
+    resume_at(t, uc, t->sc_post || thread_own(t)->again ? reentry_resume_finished : reentry_resume);
 }
 
 static void call_not_made(struct thread *t, struct k_ucontext *uc)
@@ -111,7 +111,7 @@ static void call_not_made(struct thread *t, struct k_ucontext *uc)
     // One that goes on for its rest is over then, with what it has done.
     if (t->sc_post && thread_own(t)->again != AGAIN_REST)
         deliver_call_over(t);
-    resume_at(t, uc, loop_resume);
+    resume_at(t, uc, reentry_resume);
 }
 
 // The fragment that the thread is in, or comes back to from a helper, is to be left at its end.
@@ -119,27 +119,27 @@ static void leave_fragment(struct thread *t, enum where where, struct k_ucontext
 {
     u64 *ret = (u64 *)t->engine_sp - 1; // of a helper's call, throughout the stub and what it calls
 
-    if (where == WHERE_FRAGMENT)
-        uc->mc.ip = where_escape(t, uc->mc.ip);
-    else if (!t->leaving && where_of(*ret) == WHERE_FRAGMENT)
-        *ret = where_escape(t, *ret);
+    if (where == RESTORE_FRAGMENT)
+        uc->mc.ip = restore_escape(t, uc->mc.ip);
+    else if (!t->leaving && restore_find(*ret) == RESTORE_FRAGMENT)
+        *ret = restore_escape(t, *ret);
 }
 
 // In the engine's own text, at a place that says how it is left.
 static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
-    const struct fixup *f;
+    const struct extable *f;
 
-    if ((f = fixup_find(u->rip, FIXUP_SIGNAL))) {
-        uc->mc.ip = fixup_target(f);
-    } else if (fixup_find(u->rip, FIXUP_CALL_BEFORE)) {
-        resume_at(t, uc, loop_resume);
-    } else if ((f = fixup_find(u->rip, FIXUP_CALL_AFTER))) {
+    if ((f = extable_find(u->rip, EXTABLE_SIGNAL))) {
+        uc->mc.ip = extable_target(f);
+    } else if (extable_find(u->rip, EXTABLE_CALL_BEFORE)) {
+        resume_at(t, uc, reentry_resume);
+    } else if ((f = extable_find(u->rip, EXTABLE_CALL_AFTER))) {
         // The call changes rax only: everything else in the thread block is right throughout.
-        if (u->rip == fixup_target(f))
+        if (u->rip == extable_target(f))
             t->regs[R_RAX] = u->r[R_RAX];
         t->pc = t->sc_next;
-        resume_at(t, uc, loop_resume);
+        resume_at(t, uc, reentry_resume);
     }
 }
 
@@ -147,30 +147,30 @@ static void divert_engine(struct thread *t, struct k_ucontext *uc, const struct 
 // closed.
 static void divert(struct thread *t, struct k_ucontext *uc, const struct host_regs *u)
 {
-    enum where where = where_of(u->rip);
+    enum where where = restore_find(u->rip);
 
     switch (where) {
-    case WHERE_FRAGMENT:
-    case WHERE_HELPER: leave_fragment(t, where, uc); break;
-    case WHERE_ENTER: resume_at(t, uc, loop_resume); break;
-    case WHERE_WATCH:
-        where_watch_state(t, u);
-        resume_at(t, uc, loop_resume);
+    case RESTORE_FRAGMENT:
+    case RESTORE_HELPER: leave_fragment(t, where, uc); break;
+    case RESTORE_ENTER: resume_at(t, uc, reentry_resume); break;
+    case RESTORE_WATCH:
+        restore_watch_state(t, u);
+        resume_at(t, uc, reentry_resume);
         break;
-    case WHERE_GATE_BEFORE:
-        where_gate_state(t, u);
+    case RESTORE_GATE_BEFORE:
+        restore_gate_state(t, u);
         call_not_made(t, uc);
         break;
-    case WHERE_GATE_AFTER: call_complete(t, uc, u); break;
-    case WHERE_OUTSIDE:
+    case RESTORE_GATE_AFTER: call_complete(t, uc, u); break;
+    case RESTORE_OUTSIDE:
         if (t->state == TS_HELPER) {
             leave_fragment(t, where, uc);
         } else {
             divert_engine(t, uc, u);
         }
         break;
-    case WHERE_ESCAPE:
-    case WHERE_EXIT: break; // on its way already
+    case RESTORE_ESCAPE:
+    case RESTORE_EXIT: break; // on its way already
     }
 }
 
@@ -202,8 +202,8 @@ static bool call_again(struct thread *t, struct k_ucontext *uc, const struct hos
 {
     u64 gate_go = u->rip - (u64)(stubs_at(STUB_GATE_AFTER) - stubs_at(STUB_GATE_GO));
 
-    if (u->r[R_RAX] == (u64)-EINTR && where_of(gate_go) == WHERE_GATE_BEFORE &&
-        where_of(u->rip - 1) == WHERE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
+    if (u->r[R_RAX] == (u64)-EINTR && restore_find(gate_go) == RESTORE_GATE_BEFORE &&
+        restore_find(u->rip - 1) == RESTORE_GATE_BEFORE && t->regs[R_RAX] != SYS_close) {
         uc->mc.gpr[FRAME_AX] = t->regs[R_RAX];
         uc->mc.ip = gate_go;
         return true;
@@ -212,7 +212,7 @@ static bool call_again(struct thread *t, struct k_ucontext *uc, const struct hos
 }
 
 // The same where the call has done something: whether all of it, and how it goes on, is C's to
-// find out (syscalls/cuts.h). Only the signal that the kernel delivers as the call returns can have
+// find out (syscalls/interrupted.h). Only the signal that the kernel delivers as the call returns can have
 // cut it short. False: it has not.
 static bool call_cut(struct thread *t, struct k_ucontext *uc, const struct host_regs *u,
                      const char *where)
@@ -220,8 +220,8 @@ static bool call_cut(struct thread *t, struct k_ucontext *uc, const struct host_
     struct thread_own *own = thread_own(t);
     u64 nr = t->regs[R_RAX];
 
-    if ((s64)u->r[R_RAX] <= 0 || where_of(u->rip) != WHERE_GATE_AFTER ||
-        where_of(u->rip - 1) != WHERE_GATE_BEFORE)
+    if ((s64)u->r[R_RAX] <= 0 || restore_find(u->rip) != RESTORE_GATE_AFTER ||
+        restore_find(u->rip - 1) != RESTORE_GATE_BEFORE)
         return false;
     take_client_state(t, u, t->sc_next - SYSCALL_LENGTH);
     t->regs[R_RAX] = nr;
@@ -237,8 +237,8 @@ static bool call_cut(struct thread *t, struct k_ucontext *uc, const struct host_
 // At the gate's system call instruction.
 static bool at_call(u64 rip)
 {
-    return where_of(rip + SYSCALL_LENGTH) == WHERE_GATE_AFTER &&
-           where_of(rip + SYSCALL_LENGTH - 1) == WHERE_GATE_BEFORE;
+    return restore_find(rip + SYSCALL_LENGTH) == RESTORE_GATE_AFTER &&
+           restore_find(rip + SYSCALL_LENGTH - 1) == RESTORE_GATE_BEFORE;
 }
 
 // A wait that went on behind SIGSTOP and SIGCONT is called by restart_syscall(), and forgotten by
@@ -252,17 +252,17 @@ static void wait_whole(struct thread *t, struct k_ucontext *uc, struct host_regs
 
 static void handle_poke(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
-    enum where where = where_of(u->rip);
+    enum where where = restore_find(u->rip);
 
     wait_whole(t, uc, u);
     // It met the thread just as it went to sleep.
-    if (where == WHERE_GATE_AFTER) {
+    if (where == RESTORE_GATE_AFTER) {
         if (!call_again(t, uc, u))
-            call_cut(t, uc, u, loop_resume);
+            call_cut(t, uc, u, reentry_resume);
         return;
     }
-    if (where == WHERE_FRAGMENT || where == WHERE_HELPER || where == WHERE_ENTER ||
-        where == WHERE_WATCH || (where == WHERE_OUTSIDE && t->state == TS_HELPER)) {
+    if (where == RESTORE_FRAGMENT || where == RESTORE_HELPER || where == RESTORE_ENTER ||
+        where == RESTORE_WATCH || (where == RESTORE_OUTSIDE && t->state == TS_HELPER)) {
         close_mask(t, uc);
         divert(t, uc, u);
     }
@@ -277,7 +277,7 @@ static bool is_control(int sig, const struct k_siginfo *info)
 // it, which looks the same where it makes it again of itself.
 static bool call_broken_off(struct thread *t, enum where where, const struct host_regs *u)
 {
-    if (where == WHERE_GATE_AFTER)
+    if (where == RESTORE_GATE_AFTER)
         return u->r[R_RAX] == (u64)-EINTR && t->regs[R_RAX] != SYS_close;
     return at_call(u->rip);
 }
@@ -285,28 +285,28 @@ static bool call_broken_off(struct thread *t, enum where where, const struct hos
 // Something is asked from outside. Who is in C, or on the way there, looks when it leaves that.
 static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_regs *u)
 {
-    enum where where = where_of(u->rip);
+    enum where where = restore_find(u->rip);
     u64 nr = t->regs[R_RAX];
 
     wait_whole(t, uc, u);
-    if (where == WHERE_OUTSIDE ? t->state != TS_HELPER
-                               : where == WHERE_ESCAPE || where == WHERE_EXIT) {
+    if (where == RESTORE_OUTSIDE ? t->state != TS_HELPER
+                               : where == RESTORE_ESCAPE || where == RESTORE_EXIT) {
         stop_set(t, STOP_CONTROL);
         return;
     }
-    if (call_cut(t, uc, u, loop_resume_control))
+    if (call_cut(t, uc, u, reentry_resume_control))
         return;
     close_mask(t, uc);
     if (call_broken_off(t, where, u)) {
-        if (where == WHERE_GATE_AFTER) {
+        if (where == RESTORE_GATE_AFTER) {
             take_client_state(t, u, t->sc_next - 2);
             t->regs[R_RAX] = nr;
         } else {
-            where_gate_state(t, u);
+            restore_gate_state(t, u);
         }
         if (thread_own(t)->again != AGAIN_REST)
-            thread_own(t)->again = where == WHERE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
-        resume_at(t, uc, loop_resume_control);
+            thread_own(t)->again = where == RESTORE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
+        resume_at(t, uc, reentry_resume_control);
         return;
     }
     stop_set(t, STOP_CONTROL);
@@ -321,7 +321,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
     struct signal_state *s = t->sig;
     bool let_in = s->temp_mask_set && !(s->temp_mask & SIGBIT(info->signo));
     bool awaited = (s->awaited & SIGBIT(info->signo)) != 0;
-    bool after = where_of(u->rip) == WHERE_GATE_AFTER;
+    bool after = restore_find(u->rip) == RESTORE_GATE_AFTER;
     struct host_regs again;
 
     wait_whole(t, uc, u);
@@ -329,7 +329,7 @@ static bool held_back(struct thread *t, struct k_siginfo *info, struct k_ucontex
         return true;
     if (!(s->mask & SIGBIT(info->signo)) || let_in || awaited || !mask_give_back(t, info))
         mask_hold(s, info);
-    if (s->blocked || (!let_in && call_cut(t, uc, u, loop_resume)))
+    if (s->blocked || (!let_in && call_cut(t, uc, u, reentry_resume)))
         return false;
     // The call, where it is about to be made, would not see what it waits for: it begins anew.
     if (after ? call_again(t, uc, u) && awaited : let_in || awaited) {
@@ -409,48 +409,48 @@ static void settle(void)
 static void handle_sync(struct thread *t, const struct k_siginfo *info, struct k_ucontext *uc,
                         const struct host_regs *u)
 {
-    enum where where = where_of(u->rip);
-    const struct fixup *fixup;
-    struct where_left left;
+    enum where where = restore_find(u->rip);
+    const struct extable *fixup;
+    struct restore_left left;
 
     if (UNLIKELY(lost_selector(t, info, uc, u)))
         return;
 
     switch (where) {
-    case WHERE_FRAGMENT:
-    case WHERE_ESCAPE:
+    case RESTORE_FRAGMENT:
+    case RESTORE_ESCAPE:
         if (info->signo == SIGBUS && spooler_owns(info->addr))
             crashed(t, info, u);
         settle();
-        if (log_full(t, info->addr, &uc->mc.gpr[FRAME_R11]) ||
+        if (recordbuf_full(t, info->addr, &uc->mc.gpr[FRAME_R11]) ||
             calls_full(t, info->addr, &uc->mc.gpr[FRAME_CX]))
             return;
-        left = where_recover(t, u);
-        log_left(t, &left);
+        left = restore_recover(t, u);
+        recordbuf_left(t, &left);
         calls_corrected(t, left.block, left.ninsns, left.bumped ? -1 : 0);
         calls_corrected(t, left.block, left.insn, 1);
         if (left.rep)
-            strings_rep(t);
+            rep_simulate(t);
         note_sync(t, info, uc, true);
-        resume_at(t, uc, loop_resume);
+        resume_at(t, uc, reentry_resume);
         return;
-    case WHERE_GATE_AFTER: // SIGSYS by a seccomp filter from outside
+    case RESTORE_GATE_AFTER: // SIGSYS by a seccomp filter from outside
         note_sync(t, info, uc, false);
         t->sig->sync.info.addr = t->sc_next;
         call_complete(t, uc, u);
         return;
-    case WHERE_OUTSIDE:
-        fixup = fixup_find(u->rip, FIXUP_FAULT);
+    case RESTORE_OUTSIDE:
+        fixup = extable_find(u->rip, EXTABLE_FAULT);
         if (fixup) {
-            uc->mc.ip = fixup_target(fixup);
+            uc->mc.ip = extable_target(fixup);
             return;
         }
         break;
-    case WHERE_EXIT:
-    case WHERE_ENTER:
-    case WHERE_WATCH:
-    case WHERE_HELPER: break;
-    case WHERE_GATE_BEFORE: // what the client names is not there: the kernel says so
+    case RESTORE_EXIT:
+    case RESTORE_ENTER:
+    case RESTORE_WATCH:
+    case RESTORE_HELPER: break;
+    case RESTORE_GATE_BEFORE: // what the client names is not there: the kernel says so
         if (!stubs_between(u->rip, STUB_GATE_LOOK, STUB_GATE_LOOK_OVER))
             break;
         uc->mc.ip = stubs_at(STUB_GATE_LOOK_OVER);
@@ -486,7 +486,7 @@ static void handle_step(struct thread *t, const struct k_siginfo *info, struct k
     if (info->signo != SIGTRAP)
         handler_not_stepped(t);
     uc->sigmask = SIGNAL_ALL_BUT_SYNC;
-    resume_at(t, uc, loop_resume);
+    resume_at(t, uc, reentry_resume);
 }
 
 // Was a handler interrupted? An instruction that is stepped has the client's stack pointer.
@@ -495,7 +495,7 @@ static bool in_handler(const struct thread *t, const struct host_regs *u)
     u64 at = u->r[R_RSP] - (u64)t;
 
     return at >= TA_SIGNAL_STACK && at < TA_SIGNAL_STACK_TOP && t->state != TS_STEP &&
-           where_of(u->rip) == WHERE_OUTSIDE;
+           restore_find(u->rip) == RESTORE_OUTSIDE;
 }
 
 static void put_aside(struct signal_state *s, const struct k_siginfo *info)

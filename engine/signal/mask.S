@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Setting the kernel's mask without a gap (mask.c). */
-#include "engine/base/fixup.h"
+#include "engine/base/extable.h"
 
     .intel_syntax noprefix
     .text
@@ -22,7 +22,7 @@ mask_try:
     syscall
 3:  mov eax, 1
     ret
-    FIXUP 2b, 3b, FIXUP_SIGNAL, 2b
+    FIXUP 2b, 3b, EXTABLE_SIGNAL, 2b
 1:  xor eax, eax
     ret
 

@@ -2,7 +2,7 @@
 // The kernel's mask beside the client's, and the signals that only the engine holds back (mask.h).
 #include "engine/signal/mask.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/signal/action.h"
 #include "engine/signal/common.h"
 #include "engine/spool/spooler.h"

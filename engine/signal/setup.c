@@ -3,7 +3,7 @@
 #include "engine/signal/setup.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/signal/action.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/handler.h"

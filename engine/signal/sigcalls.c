@@ -3,9 +3,9 @@
 #include "engine/signal/sigcalls.h"
 
 #include "engine/base/cpu.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
@@ -27,14 +27,14 @@ long sigcalls_action(struct thread *t, int sig, u64 act, u64 old, u64 size)
 
     if (size != 8)
         return -EINVAL;
-    if (act && safe_read(&next, act, sizeof(next)))
+    if (act && clientmem_read(&next, act, sizeof(next)))
         return -EFAULT;
     if (sig < 1 || sig >= SIGNAL_COUNT || (act && (sig == SIGKILL || sig == SIGSTOP)))
         return -EINVAL;
     next.flags &= SA_KNOWN;
     next.mask &= ~UNMASKABLE;
     action_change(t->sig->table, sig, act ? &next : NULL, &before);
-    if (old && safe_write(old, &before, sizeof(before)))
+    if (old && clientmem_write(old, &before, sizeof(before)))
         return -EFAULT;
     return 0;
 }
@@ -47,7 +47,7 @@ static long procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
     if (size != 8)
         return -EINVAL;
     if (set) {
-        if (safe_read(&bits, set, sizeof(bits)))
+        if (clientmem_read(&bits, set, sizeof(bits)))
             return -EFAULT;
         bits &= ~UNMASKABLE;
         switch (how) {
@@ -59,7 +59,7 @@ static long procmask(struct thread *t, int how, u64 set, u64 old, u64 size)
         if (!mask_set(t, next))
             return CALL_ANEW;
     }
-    if (old && safe_write(old, &before, sizeof(before)))
+    if (old && clientmem_write(old, &before, sizeof(before)))
         return -EFAULT;
     return 0;
 }
@@ -87,7 +87,7 @@ long sigcalls_pending(struct thread *t, u64 set, u64 size)
     pending |= mask_held(t);
     // While the kernel's mask is closed it calls more signals pending than the client blocks.
     pending &= s->mask;
-    return safe_write(set, &pending, size) ? -EFAULT : 0;
+    return clientmem_write(set, &pending, size) ? -EFAULT : 0;
 }
 
 // How small a stack may be depends on the state that the process may use (AMX has to be asked for),
@@ -113,7 +113,7 @@ long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
     struct k_stack *alt = &t->sig->alt, next, before;
     u64 sp = t->regs[R_RSP];
 
-    if (ss && safe_read(&next, ss, sizeof(next)))
+    if (ss && clientmem_read(&next, ss, sizeof(next)))
         return -EFAULT;
     before = *alt;
     before.flags = frame_alt_flags(alt, sp) | (alt->flags & SS_AUTODISARM);
@@ -133,7 +133,7 @@ long sigcalls_altstack(struct thread *t, u64 ss, u64 old)
         }
         *alt = next;
     }
-    if (old && safe_write(old, &before, sizeof(before)))
+    if (old && clientmem_write(old, &before, sizeof(before)))
         return -EFAULT;
     return 0;
 }

@@ -102,7 +102,7 @@ void config_init(u64 i1_room, u64 d1_room)
     c->ibl = !(spool->flags & SPOOL_F_NO_IBL) && !c->each_block;
     c->fast_tags = !(spool->flags & SPOOL_F_NO_FASTTAGS);
     c->way_search = !(spool->flags & SPOOL_F_NO_WAYS);
-    c->log_size = spool->flags & SPOOL_F_SMALL_LOG ? 0x4000 : 0x80000;
+    c->recordbuf_size = spool->flags & SPOOL_F_SMALL_LOG ? 0x4000 : 0x80000;
     c->shown = spool->cpu.leaves != 0;
     if (c->shown && (cpu.xsave_features & ~spool->cpu.xcr0))
         c->xstate_mask = (u32)spool->cpu.xcr0 | 3;
@@ -135,6 +135,6 @@ void config_init(u64 i1_room, u64 d1_room)
         config_replay(c);
     } else {
         c->watch = c->superblocks = !c->branch && may_superblock(c);
-        c->watch_all = c->watch && (spool->flags & SPOOL_F_SMALL_LOG);
+        c->hotblocks_all = c->watch && (spool->flags & SPOOL_F_SMALL_LOG);
     }
 }

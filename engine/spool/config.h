@@ -16,11 +16,11 @@ struct tb_config {
     bool replayer_split;   // and its threads do LL's part while they would wait
     bool clerk;            // a process that forks again and again may have one
     bool watched;          // a process replays what is left after SIGKILL
-    u32 log_size;          // bytes of a thread's buffer
+    u32 recordbuf_size;          // bytes of a thread's buffer
     bool values;           // record registers, not addresses
     bool superblocks;      // blocks that follow each other become one fragment
     bool watch;            // for these it is noted which blocks are entered: nothing is recorded
-    bool watch_all;        // from their first execution on
+    bool hotblocks_all;        // from their first execution on
     bool stamps;           // and replay by generated code, with caches that know recency by stamps
     u32 vectors;           // bytes of those by which these search sets; 0: none
     bool i1_fast, d1_fast; // geometry allows the inline check
@@ -34,7 +34,7 @@ struct tb_config {
     bool jumps;      // and the jumps within functions
     bool contexts;   // calls and returns all go to C, for contexts
     // with it: events, those of them that every block adds to, bytes of a frame, and the counter
-    // where the last frame's address is (count/calls.h)
+    // where the last frame's address is (callgraph/calls.h)
     u32 calls_events, calls_often, calls_frame, calls_top;
     u64 flags;   // spool flags
     bool counts; // what is translated is counted: client requests switch that (syscalls/counting.c)

@@ -5,8 +5,8 @@
 #include "engine/spool/copy.h"
 
 #include "engine/base/limits.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
@@ -21,9 +21,9 @@ static void name_file(char *path, u64 size, s32 pid, int i)
     const char *dir = spooler_string(spool->s_spool_dir);
 
     if (i)
-        mini_format(path, size, "%s/quern.spool.%d.%d", dir, pid, i);
+        nolibc_format(path, size, "%s/quern.spool.%d.%d", dir, pid, i);
     else
-        mini_format(path, size, "%s/quern.spool.%d", dir, pid);
+        nolibc_format(path, size, "%s/quern.spool.%d", dir, pid);
 }
 
 // A new file in the folder for spools, its path in path. The name is as `quern run` makes it, so
@@ -120,12 +120,12 @@ static long copy_contents(int fd, const struct spool_header *h)
     for (u32 slot = 0; slot < h->threads_used && !ret && copies_counters(h); slot++)
         if (spooler_slot_in_use(slot))
             ret =
-                copy_out(fd, places_counters(slot), h->counters_used * 8, spool_counters_at(slot));
+                copy_out(fd, slotmem_counters(slot), h->counters_used * 8, spool_counters_at(slot));
     if (!ret)
         ret = copy_out(fd, spooler_at(SPOOL_EDGES_OFF), h->edges_used * sizeof(struct spool_edge),
                        SPOOL_EDGES_OFF);
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret; slot = stack_next(slot, h->threads_used))
-        ret = copy_out(fd, (void *)places_calls(slot), spooler_stack_mapped[slot],
+        ret = copy_out(fd, (void *)slotmem_calls(slot), spooler_stack_mapped[slot],
                        spooler_stack_offset(slot));
     return ret;
 }
@@ -202,7 +202,7 @@ static void fork_copy_done(void)
 
 static void detach_stack(u32 slot)
 {
-    u64 bytes = spooler_stack_mapped[slot], at = places_calls(slot);
+    u64 bytes = spooler_stack_mapped[slot], at = slotmem_calls(slot);
 
     if (!bytes)
         return;
@@ -245,7 +245,7 @@ static void detach(const struct spool_header *h)
     }
     *spool = *h;
     for (u32 slot = 0; slot < h->threads_used; slot++)
-        if (spooler_slot_in_use(slot) && spooler_map_shared(-1, (u64)places_counters(slot),
+        if (spooler_slot_in_use(slot) && spooler_map_shared(-1, (u64)slotmem_counters(slot),
                                                             spooler_counters_mapped, 0, MAP_FIXED))
             engine_die("no memory for the counters of a forked child without a spool");
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX; slot = stack_next(slot, h->threads_used))
@@ -324,12 +324,12 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
                                      spooler_areas[i].mapped, spooler_areas[i].start, MAP_FIXED);
     for (u32 slot = 0; slot < c->h.threads_used && !ret; slot++)
         if (spooler_slot_in_use(slot))
-            ret = spooler_map_shared(c->fd, (u64)places_counters(slot), spooler_counters_mapped,
+            ret = spooler_map_shared(c->fd, (u64)slotmem_counters(slot), spooler_counters_mapped,
                                      spool_counters_at(slot), MAP_FIXED);
     for (u32 slot = 0; slot <= SPOOL_THREADS_MAX && !ret;
          slot = stack_next(slot, c->h.threads_used))
         if (spooler_stack_mapped[slot])
-            ret = spooler_map_shared(c->fd, places_calls(slot), spooler_stack_mapped[slot],
+            ret = spooler_map_shared(c->fd, slotmem_calls(slot), spooler_stack_mapped[slot],
                                      spooler_stack_offset(slot), MAP_FIXED);
     if (ret)
         engine_die("cannot map the spool of a forked child: error %ld", -ret);
@@ -362,14 +362,14 @@ static long command_out(int fd, struct spool_header *h, const u64 *argv)
     u64 fill = 0;
 
     for (u64 i = 0; argv[i]; i++) {
-        s64 len = safe_strnlen(argv[i], SPOOL_TEXT_SIZE);
+        s64 len = clientmem_strnlen(argv[i], SPOOL_TEXT_SIZE);
         if (len < 0)
             return len;
         // One more for the blank, or for the NUL of the last one.
         for (u64 done = 0; done <= (u64)len;) {
             u64 n = (u64)len - done < sizeof(part) - 1 - fill ? (u64)len - done
                                                               : sizeof(part) - 1 - fill;
-            if (safe_read(part + fill, argv[i] + done, n))
+            if (clientmem_read(part + fill, argv[i] + done, n))
                 return -EFAULT;
             for (u64 k = fill; k < fill + n; k++)
                 if (part[k] == '\n' || part[k] == '\r' || !part[k])
@@ -465,7 +465,7 @@ int copy_for_dump(const char *output, const char *desc, char *path, u64 path_siz
 
     if (fd < 0)
         return fd;
-    mini_format(text, sizeof(text), "%s\n%s", spooler_string(h.s_desc), desc);
+    nolibc_format(text, sizeof(text), "%s\n%s", spooler_string(h.s_desc), desc);
     ret = copy_contents(fd, &h);
     h.s_output = add_text(fd, &h, output);
     h.s_desc = add_text(fd, &h, text);

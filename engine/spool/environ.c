@@ -4,7 +4,7 @@
 #include "engine/spool/environ.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/spool/spooler.h"
 
 static char **saved;
@@ -25,7 +25,7 @@ static void make_finisher(u64 n)
     if (*path) {
         u64 size = sizeof(name) + strlen(path);
         char *text = heap_alloc(size);
-        mini_format(text, size, "%s%s", name, path);
+        nolibc_format(text, size, "%s%s", name, path);
         finisher[kept] = text;
     }
 }

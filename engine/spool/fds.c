@@ -8,7 +8,7 @@
 // costs 8 MiB at each fork).
 #include "engine/spool/fds.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 #define FDS_BASE 4080

@@ -2,7 +2,7 @@
 // A log of its own for a process that was forked or executed (log.h).
 #include "engine/spool/log.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
@@ -27,12 +27,12 @@ bool log_path(char *to, u64 size, const char *name)
         if (n + 32 > size)
             return false;
         if (name[0] == '%' && name[1] == 'p') {
-            n += mini_format(to + n, size - n, "%d", sys_getpid());
+            n += nolibc_format(to + n, size - n, "%d", sys_getpid());
             name++;
         } else if (name[0] == '%' && name[1] == 'q' && name[2] == '{') {
             for (name += 3; name[len] && name[len] != '}'; len++)
                 ;
-            n += mini_format(to + n, size - n, "%s", variable(name, len));
+            n += nolibc_format(to + n, size - n, "%s", variable(name, len));
             if (n >= size || !name[len])
                 return false;
             name += len;

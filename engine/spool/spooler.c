@@ -11,7 +11,7 @@
 #include "engine/base/heap.h"
 #include "engine/base/limits.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/pages.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
@@ -307,7 +307,7 @@ static long counters_reach(u64 bytes)
             continue;
         // Fixed: a step that failed half-way is made again.
         long ret =
-            spooler_map_shared(spooler_fd(), (u64)places_counters(slot) + spooler_counters_mapped,
+            spooler_map_shared(spooler_fd(), (u64)slotmem_counters(slot) + spooler_counters_mapped,
                                want - spooler_counters_mapped,
                                spool_counters_at(slot) + spooler_counters_mapped, MAP_FIXED);
         if (ret)
@@ -489,7 +489,7 @@ int spooler_thread_slot(u32 slot)
     long ret = spooler_grow_file(spooler_fd(), &spooler_file_size,
                                  spool_counters_at(slot) + SPOOL_THREAD_SIZE);
     if (ret == 0)
-        ret = spooler_map_shared(spooler_fd(), (u64)places_counters(slot), spooler_counters_mapped,
+        ret = spooler_map_shared(spooler_fd(), (u64)slotmem_counters(slot), spooler_counters_mapped,
                                  spool_counters_at(slot), MAP_FIXED_NOREPLACE);
     if (ret == 0) {
         slots[slot / 64] |= 1ul << (slot % 64);
@@ -512,7 +512,7 @@ static long reserve_stack(u64 at, u64 bytes)
 long spooler_stack_reach(u32 slot, u64 bytes)
 {
     u64 have = spooler_stack_mapped[slot], want = have ? have : SPOOLER_STACK_PIECE;
-    u64 at = places_calls(slot), size = spool_stack_size(slot);
+    u64 at = slotmem_calls(slot), size = spool_stack_size(slot);
     long ret = 0;
 
     if (bytes <= have)
@@ -524,7 +524,7 @@ long spooler_stack_reach(u32 slot, u64 bytes)
     if (want < bytes)
         return -ENOSPC;
     lock_take(&spool_lock);
-    if (!have && places_calls(slot) - CALLS_BASE < SPOOL_STACKS_SIZE) // else its place is claimed
+    if (!have && slotmem_calls(slot) - CALLS_BASE < SPOOL_STACKS_SIZE) // else its place is claimed
         ret = reserve_stack(at, SPOOL_STACK_SIZE);
     if (ret == 0 && have < SPOOL_STACK_SIZE && want >= SPOOL_STACK_SIZE) // the rest
         ret = reserve_stack(at + SPOOL_STACK_SIZE, size - SPOOL_STACK_SIZE);
@@ -547,7 +547,7 @@ bool spooler_owns(u64 addr)
     if (addr - SPOOLER_BASE < SPOOL_THREADS_OFF)
         return true;
     u64 offset;
-    u32 slot = places_slot_of(addr, &offset);
+    u32 slot = slotmem_slot_of(addr, &offset);
 
     return slot < SPOOL_THREADS_MAX &&
            (offset - TA_COUNTERS < SPOOL_THREAD_SIZE || offset >= THREAD_FAR_CALLS);

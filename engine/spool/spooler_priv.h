@@ -3,7 +3,7 @@
 #ifndef QUERN_ENGINE_SPOOLER_PRIV_H
 #define QUERN_ENGINE_SPOOLER_PRIV_H
 
-#include "engine/spool/places.h"
+#include "engine/spool/slotmem.h"
 #include "engine/spool/spooler.h"
 
 struct spooler_area {

@@ -2,14 +2,14 @@
 // Requests from outside (control.h).
 #include "engine/syscalls/control.h"
 
-#include "engine/base/mini.h"
-#include "engine/process/end.h"
+#include "engine/base/nolibc.h"
+#include "engine/process/exit.h"
 #include "engine/signal/action.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/counting.h"
-#include "engine/syscalls/cuts.h"
+#include "engine/syscalls/interrupted.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/stop.h"
 
@@ -62,7 +62,7 @@ static void dump_due(struct thread *t, struct thread_due *due, const char *optio
     if (!due->is)
         return;
     due->is = false;
-    mini_format(why, sizeof(why), "%s=@%u:%lx", option, due->map, due->at);
+    nolibc_format(why, sizeof(why), "%s=@%u:%lx", option, due->map, due->at);
     counting_dump(t, why);
 }
 
@@ -99,7 +99,7 @@ void control_block(struct thread *t)
         return;
     thread_own(t)->block_counter = 0; // they are zeroed
     __atomic_store_n(&blocks_left, spool->every_blocks - 1ul, __ATOMIC_RELAXED);
-    mini_format(why, sizeof(why), "--dump-every-bb=%u", spool->every_blocks);
+    nolibc_format(why, sizeof(why), "--dump-every-bb=%u", spool->every_blocks);
     counting_dump(t, why);
 }
 
@@ -128,7 +128,7 @@ void control_see(struct thread *t)
     c->result = answer(t, c, what);
     tell(&c->answered, asked);
     if (what == SPOOL_ASK_KILL)
-        end_process(t, SPOOL_END_SIGNAL, SIGKILL);
+        exit_process(t, SPOOL_END_SIGNAL, SIGKILL);
 }
 
 // ---- The call that was broken off ----
@@ -191,13 +191,13 @@ static enum control_call make_again(struct thread *t)
 static enum control_call call_rest(struct thread *t)
 {
     struct thread_own *own = thread_own(t);
-    bool over = own->again == AGAIN_CUT && !cuts_next(t), ends;
+    bool over = own->again == AGAIN_CUT && !interrupted_next(t), ends;
 
     own->again = AGAIN_REST;
     if (!over && !any_due(t, &ends))
         return make_again(t);
     own->again = AGAIN_NOT;
-    t->regs[R_RAX] = (u64)cuts_result(t);
+    t->regs[R_RAX] = (u64)interrupted_result(t);
     return CONTROL_OVER;
 }
 

@@ -3,23 +3,23 @@
 // fragment of the other kind is left; so whoever asks tb_config is told of one kind only.
 #include "engine/syscalls/counting.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
-#include "engine/count/contexts.h"
-#include "engine/count/functions.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/contexts.h"
+#include "engine/callgraph/functions.h"
 #include "engine/count/reftrace.h"
-#include "engine/count/ticks.h"
-#include "engine/process/finish.h"
+#include "engine/count/vtsc.h"
+#include "engine/process/finisher.h"
 #include "engine/process/fork.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 static void set(bool on)
 {
@@ -49,14 +49,14 @@ static void each_thread(void (*what)(struct thread *t))
 
 void counting_switch(struct thread *t, bool on)
 {
-    world_stop(t);
+    stopworld_stop(t);
     if (on != tb_config.counts) {
-        log_drain_all(0);
+        recordbuf_drain_all(0);
         if (!on)
             each_thread(calls_thread_end);
         set(on);
         tcache_flush_all();
-        log_flush();
+        recordbuf_flush();
         if (spool->flags & SPOOL_F_CALLS) // as Callgrind does, and Cachegrind does not
             caches_clear();
         if (on)
@@ -64,7 +64,7 @@ void counting_switch(struct thread *t, bool on)
         if (spool->flags & SPOOL_F_VERBOSE)
             engine_msg("counting is switched %s", on ? "on" : "off");
     }
-    world_resume(t);
+    stopworld_resume(t);
 }
 
 // ---- Zero ----
@@ -80,7 +80,7 @@ static void zero_counters(u64 *counters, u64 from, u64 to)
 
 static void zero_slot(u32 slot)
 {
-    u64 *counters = places_counters(slot);
+    u64 *counters = slotmem_counters(slot);
     struct calls_kept kept = calls_keep(counters);
     u64 at = 0, first, end, owner = spool->owner ? counters[spool->owner] : 0;
 
@@ -100,7 +100,7 @@ static u64 blocks_executed(void)
     u64 sum = 0;
 
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
-        u64 *counters = places_counters(slot);
+        u64 *counters = slotmem_counters(slot);
         const struct spool_block *b;
 
         if (!spooler_slot_in_use(slot))
@@ -124,7 +124,7 @@ static void zero(void)
     reftrace_zeroed();
     spool->n_blocks_gone += blocks_executed();
     for (struct thread *u = threads_first(); u; u = u->next)
-        ticks_keep(u);
+        vtsc_keep(u);
     for (u32 slot = 0; slot < spool->threads_used; slot++) {
         if (spooler_slot_in_use(slot))
             zero_slot(slot);
@@ -141,17 +141,17 @@ void counting_init(void)
     // What was counted so far is in the parent's profile, and is to be in the sum once.
     if ((spool->flags & SPOOL_F_MERGE) && (spool->flags & SPOOL_F_CALLS))
         fork_on_child = zero;
-    functions_demangle = finish_demangle;
+    functions_demangle = finisher_demangle;
     if (spool->flags & SPOOL_F_NOT_AT_START)
         set(false);
 }
 
 void counting_zero(struct thread *t)
 {
-    world_stop(t);
-    log_drain_all(0);
+    stopworld_stop(t);
+    recordbuf_drain_all(0);
     zero();
-    world_resume(t);
+    stopworld_resume(t);
 }
 
 // ---- Dumps ----
@@ -164,14 +164,14 @@ static int dump(const char *why)
     int fd, ret;
 
     if (spool->flags & SPOOL_F_COMBINE)
-        mini_format(output, sizeof(output), "%s", name);
+        nolibc_format(output, sizeof(output), "%s", name);
     else
-        mini_format(output, sizeof(output), "%s.%u", name, spool->dumps + 1);
-    mini_format(desc, sizeof(desc), "Trigger: %s", why);
+        nolibc_format(output, sizeof(output), "%s.%u", name, spool->dumps + 1);
+    nolibc_format(desc, sizeof(desc), "Trigger: %s", why);
     fd = copy_for_dump(output, desc, path, sizeof(path));
     if (fd < 0)
         return fd;
-    ret = finish_dump(fd);
+    ret = finisher_dump(fd);
     sys_close(fd);
     if (ret)
         sys_unlink(path);
@@ -185,8 +185,8 @@ int counting_dump(struct thread *t, const char *why)
 
     if ((spool->flags & SPOOL_F_STAT) || spooler_is_lost())
         return -EINVAL;
-    world_stop(t);
-    log_drain_all(0);
+    stopworld_stop(t);
+    recordbuf_drain_all(0);
     ret = dump(why);
     if (ret) {
         engine_msg("warning: part %u of the profile cannot be written: error %d", spool->dumps + 1,
@@ -196,6 +196,6 @@ int counting_dump(struct thread *t, const char *why)
         zero();
         spool->n_blocks_dumped = spool->n_blocks_gone;
     }
-    world_resume(t);
+    stopworld_resume(t);
     return ret;
 }

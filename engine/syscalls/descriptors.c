@@ -8,7 +8,7 @@
 // beside an absolute name). Only where a structure names it the answer is made here.
 #include "engine/syscalls/descriptors.h"
 
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/spool/fds.h"
 
@@ -95,7 +95,7 @@ static bool is_absolute(u64 path)
 {
     char first;
 
-    return safe_read(&first, path, 1) == 0 && first == '/';
+    return clientmem_read(&first, path, 1) == 0 && first == '/';
 }
 
 #define KCMP_FILE      0
@@ -168,13 +168,13 @@ static long poll_mark(u64 at, u64 n)
     for (u64 i = 0; i < n; i++) {
         struct k_pollfd p;
 
-        if (safe_read(&p, at + i * sizeof(p), sizeof(p)))
+        if (clientmem_read(&p, at + i * sizeof(p), sizeof(p)))
             return -EFAULT;
         if (!is_ours(p.fd))
             continue;
         silent += !p.revents;
         p.revents = POLLNVAL;
-        if (safe_write(at + i * sizeof(p), &p, sizeof(p)))
+        if (clientmem_write(at + i * sizeof(p), &p, sizeof(p)))
             return -EFAULT;
     }
     return silent;
@@ -186,7 +186,7 @@ static bool poll_names_ours(u64 at, u64 n)
 
     for (u64 i = 0, some; i < n; i += some) {
         some = n - i < ARRAY_SIZE(part) ? n - i : ARRAY_SIZE(part);
-        if (safe_read(part, at + i * sizeof(*part), some * sizeof(*part)))
+        if (clientmem_read(part, at + i * sizeof(*part), some * sizeof(*part)))
             return false; // the kernel says so
         for (u64 k = 0; k < some; k++)
             if (is_ours(part[k].fd))
@@ -230,7 +230,7 @@ bool descriptors_select(s32 below, const u64 sets[3])
         for (u32 k = 0; k < 3; k++) {
             u8 bits;
 
-            if (sets[k] && safe_read(&bits, sets[k] + ours[i] / 8, 1) == 0 &&
+            if (sets[k] && clientmem_read(&bits, sets[k] + ours[i] / 8, 1) == 0 &&
                 bits >> ours[i] % 8 & 1)
                 return true;
         }
@@ -242,7 +242,7 @@ static bool list_names_ours(u64 at, u64 n)
     for (u64 i = 0; i < n; i++) {
         s32 fd;
 
-        if (safe_read(&fd, at + i * sizeof(fd), sizeof(fd)))
+        if (clientmem_read(&fd, at + i * sizeof(fd), sizeof(fd)))
             return false;
         if (is_ours(fd))
             return true;
@@ -265,9 +265,9 @@ static bool message_names_ours(u64 at)
     struct msghdr m;
     struct cmsghdr c;
 
-    if (safe_read(&m, at, sizeof(m)) || !m.control)
+    if (clientmem_read(&m, at, sizeof(m)) || !m.control)
         return false;
-    while (m.control_size >= sizeof(c) && safe_read(&c, m.control, sizeof(c)) == 0 &&
+    while (m.control_size >= sizeof(c) && clientmem_read(&c, m.control, sizeof(c)) == 0 &&
            c.size >= sizeof(c) && c.size <= m.control_size) {
         u64 step = (c.size + 7) & ~7ul;
 
@@ -303,10 +303,10 @@ static bool iocb_names_ours(u64 at)
     u32 flags = 0;
     s32 fd;
 
-    if (safe_read(&fd, at + IOCB_FD, sizeof(fd)) == 0 && is_ours(fd))
+    if (clientmem_read(&fd, at + IOCB_FD, sizeof(fd)) == 0 && is_ours(fd))
         return true;
-    return safe_read(&flags, at + IOCB_FLAGS, sizeof(flags)) == 0 && (flags & 1) &&
-           safe_read(&fd, at + IOCB_RESFD, sizeof(fd)) == 0 && is_ours(fd);
+    return clientmem_read(&flags, at + IOCB_FLAGS, sizeof(flags)) == 0 && (flags & 1) &&
+           clientmem_read(&fd, at + IOCB_RESFD, sizeof(fd)) == 0 && is_ours(fd);
 }
 
 static u64 iocbs_before(u64 at, u64 n)
@@ -314,7 +314,7 @@ static u64 iocbs_before(u64 at, u64 n)
     u64 iocb;
 
     for (u64 i = 0; i < n; i++)
-        if (safe_read_u64(at + i * 8, &iocb) == 0 && iocb_names_ours(iocb))
+        if (clientmem_read_u64(at + i * 8, &iocb) == 0 && iocb_names_ours(iocb))
             return i;
     return n;
 }
@@ -348,12 +348,12 @@ static bool registers_ours(const u64 *r)
     case 4:                                  // IORING_REGISTER_EVENTFD
     case 7: return list_names_ours(list, 1); // IORING_REGISTER_EVENTFD_ASYNC
     case 6:                                  // IORING_REGISTER_FILES_UPDATE: {offset, 0, list}
-        return safe_read_u64(list + 8, &list) == 0 && list_names_ours(list, n);
+        return clientmem_read_u64(list + 8, &list) == 0 && list_names_ours(list, n);
     case 13: // IORING_REGISTER_FILES2: {nr, flags, 0, list, tags}
-        return safe_read(head, list, sizeof(head)) == 0 && safe_read_u64(list + 16, &list) == 0 &&
+        return clientmem_read(head, list, sizeof(head)) == 0 && clientmem_read_u64(list + 16, &list) == 0 &&
                list_names_ours(list, head[0]);
     case 14: // IORING_REGISTER_FILES_UPDATE2: {offset, 0, list, tags, nr, 0}
-        return safe_read(head, list, sizeof(head)) == 0 && safe_read_u64(list + 8, &list) == 0 &&
+        return clientmem_read(head, list, sizeof(head)) == 0 && clientmem_read_u64(list + 8, &list) == 0 &&
                list_names_ours(list, head[6]);
     default: return false;
     }
@@ -364,7 +364,7 @@ static bool rule_names_ours(const u64 *r)
     s32 parent; // behind the rights that it gives
 
     return (u32)r[R_RSI] == LANDLOCK_RULE_PATH_BENEATH &&
-           safe_read(&parent, r[R_RDX] + 8, sizeof(parent)) == 0 && is_ours(parent);
+           clientmem_read(&parent, r[R_RDX] + 8, sizeof(parent)) == 0 && is_ours(parent);
 }
 
 static bool answer(struct thread *t, bool ours)

@@ -6,8 +6,8 @@
 
 #include "engine/syscalls/files.h"
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
@@ -15,14 +15,14 @@
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 // Does the string at gaddr name the link to our own executable? The last component must be "exe",
 // which settles nearly every call.
 static bool names_exe(int dirfd, u64 gaddr)
 {
     char path[PATH_MAX];
-    s64 n = safe_read_str(path, gaddr, sizeof(path));
+    s64 n = clientmem_read_str(path, gaddr, sizeof(path));
 
     if (n < 3 || memcmp(path + n - 3, "exe", 3) != 0)
         return false;
@@ -40,7 +40,7 @@ static long client_readlink(u64 buf, s32 size)
         return -EINVAL;
     if (n > (u64)size)
         n = (u64)size;
-    return safe_write(buf, program, n) ? -EFAULT : (long)n;
+    return clientmem_write(buf, program, n) ? -EFAULT : (long)n;
 }
 
 // The call with the client's program in the place of its path argument (number arg).
@@ -116,14 +116,14 @@ static bool lists_our_fds(int fd)
     s32 pid = sys_getpid();
     long n;
 
-    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    nolibc_format(name, sizeof(name), "/proc/self/fd/%d", fd);
     n = sys_readlinkat(AT_FDCWD, name, target, sizeof(target) - 1);
     if (n < 9 || memcmp(target, "/proc/", 6) != 0)
         return false;
     target[n] = 0;
     if (strcmp(target + n - 3, "/fd") != 0 && (n < 7 || strcmp(target + n - 7, "/fdinfo") != 0))
         return false;
-    mini_format(name, sizeof(name), "/proc/%d/", pid);
+    nolibc_format(name, sizeof(name), "/proc/%d/", pid);
     return strncmp(target, name, strlen(name)) == 0;
 }
 
@@ -143,22 +143,22 @@ static bool leads_to_ours(int dirfd, const char *path, const char *own, long n)
 static bool names_our_fd(int dirfd, u64 gaddr)
 {
     char path[PATH_MAX + 40], link[40], own[256], *last;
-    s64 n = safe_read_str(path, gaddr, PATH_MAX);
+    s64 n = clientmem_read_str(path, gaddr, PATH_MAX);
     long number, ours;
 
     while (n > 1 && (path[n - 1] == '/' || (path[n - 1] == '.' && path[n - 2] == '/')))
         path[--n] = '\0';
     if (n < 1 || path[n - 1] < '0' || path[n - 1] > '9')
         return false;
-    last = path + (mini_basename(path) - path);
-    number = mini_number(last);
+    last = path + (nolibc_basename(path) - path);
+    number = nolibc_number(last);
     if (number < 0 || number > INT32_MAX || !fds_is_ours((int)number))
         return false;
-    mini_format(link, sizeof(link), "/proc/self/fd/%ld", number);
+    nolibc_format(link, sizeof(link), "/proc/self/fd/%ld", number);
     ours = sys_readlinkat(AT_FDCWD, link, own, sizeof(own));
     if (sys_readlinkat(dirfd, path, link, sizeof(link)) != -EINVAL)
         return leads_to_ours(dirfd, path, own, ours);
-    mini_format(last, sizeof(path) - (u64)(last - path), "../fd/%ld", number);
+    nolibc_format(last, sizeof(path) - (u64)(last - path), "../fd/%ld", number);
     return leads_to_ours(dirfd, path, own, ours);
 }
 
@@ -179,7 +179,7 @@ static bool names_program(int dirfd, u64 gaddr, u64 flags)
     char path[PATH_MAX];
     struct k_stat st;
 
-    return safe_read_str(path, gaddr, sizeof(path)) > 0 &&
+    return clientmem_read_str(path, gaddr, sizeof(path)) > 0 &&
            sys_fstatat(dirfd, path, &st, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) == 0 &&
            procnames_is_program(&st);
 }
@@ -217,7 +217,7 @@ static long open_cpuinfo(u64 flags)
     if (fd < 0)
         return fd;
     for (u32 i = 0, n = processors(); i < n; i++) {
-        u64 len = mini_format(number, sizeof(number), "processor\t: %u\n", i);
+        u64 len = nolibc_format(number, sizeof(number), "processor\t: %u\n", i);
 
         if (sys_write((int)fd, number, len) != (long)len ||
             sys_write((int)fd, text, strlen(text)) != (long)strlen(text)) {
@@ -226,7 +226,7 @@ static long open_cpuinfo(u64 flags)
         }
     }
     // The number that a program gets is the lowest, as natively.
-    mini_format(name, sizeof(name), "/proc/self/fd/%d", (int)fd);
+    nolibc_format(name, sizeof(name), "/proc/self/fd/%d", (int)fd);
     ret = sys_open(name, O_RDONLY | (u32)(flags & O_CLOEXEC), 0);
     if (ret > fd) {
         long low = sys_call3(SYS_dup3, (u64)ret, (u64)fd, flags & O_CLOEXEC);
@@ -247,7 +247,7 @@ static bool names_program_by(int dirfd, u64 gaddr, const struct k_open_how *aske
     bool is;
     long fd;
 
-    if (safe_read_str(path, gaddr, sizeof(path)) <= 0)
+    if (clientmem_read_str(path, gaddr, sizeof(path)) <= 0)
         return false;
     fd = sys_call4(SYS_openat2, (u64)dirfd, (u64)path, (u64)&how, sizeof(how));
     if (fd < 0)
@@ -262,7 +262,7 @@ static bool is_cpuinfo(u64 gaddr, u64 flags)
     char path[16];
 
     return tb_config.shown && (flags & O_ACCMODE) == O_RDONLY &&
-           !(flags & (O_PATH | O_DIRECTORY)) && safe_read_str(path, gaddr, sizeof(path)) == 13 &&
+           !(flags & (O_PATH | O_DIRECTORY)) && clientmem_read_str(path, gaddr, sizeof(path)) == 13 &&
            strcmp(path, "/proc/cpuinfo") == 0;
 }
 
@@ -280,7 +280,7 @@ static void forgo_rights(struct thread *t, u64 path, u64 flags)
 {
     char name[64];
 
-    if (may_write(flags) && safe_read_str(name, path, sizeof(name)) > 0 && rights_is_file(name))
+    if (may_write(flags) && clientmem_read_str(name, path, sizeof(name)) > 0 && rights_is_file(name))
         rights_forgo(t);
 }
 
@@ -313,7 +313,7 @@ static bool client_openat2(struct thread *t)
 {
     struct k_open_how how;
 
-    if (t->regs[10] < sizeof(how) || safe_read(&how, t->regs[R_RDX], sizeof(how)))
+    if (t->regs[10] < sizeof(how) || clientmem_read(&how, t->regs[R_RDX], sizeof(how)))
         return false;
     // The kernel does not look at the name then.
     if (how.resolve & RESOLVE_CACHED && how.flags & (O_TRUNC | O_CREAT))
@@ -360,7 +360,7 @@ static long client_close_range(struct thread *t)
     bool split = false;
     long ret = 0;
 
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     for (u32 i = 0; i < n && first <= last && ret == 0; i++) {
         if (ours[i] < first || ours[i] > last)
             continue;
@@ -371,7 +371,7 @@ static long client_close_range(struct thread *t)
     }
     if (ret == 0 && (first <= last || !split))
         ret = sys_call3(SYS_close_range, first, last, flags);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     return ret;
 }
 
@@ -429,14 +429,14 @@ static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
         long number = -1;
         s64 n;
 
-        if (safe_read(&reclen, buf + from + 16, 2) || reclen < name_off || reclen > sizeof(entry))
+        if (clientmem_read(&reclen, buf + from + 16, 2) || reclen < name_off || reclen > sizeof(entry))
             return -EFAULT;
-        n = safe_read_str(name, buf + from + name_off, sizeof(name));
+        n = clientmem_read_str(name, buf + from + name_off, sizeof(name));
         if (n > 0)
-            number = mini_number(name);
+            number = nolibc_number(name);
         if (number < 0 || !fds_is_ours((int)number)) {
             if (to != from &&
-                (safe_read(entry, buf + from, reclen) || safe_write(buf + to, entry, reclen)))
+                (clientmem_read(entry, buf + from, reclen) || clientmem_write(buf + to, entry, reclen)))
                 return -EFAULT;
             to += reclen;
         }
@@ -506,7 +506,7 @@ bool files_answers(u32 nr, const u64 args[6], long *ret)
     case SYS_creat: return is_opened(AT_FDCWD, args[0], O_WRONLY | O_CREAT | O_TRUNC, ret);
     case SYS_openat: return is_opened((int)args[0], args[1], args[2], ret);
     case SYS_openat2:
-        if (args[3] < sizeof(how) || safe_read(&how, args[2], sizeof(how)) ||
+        if (args[3] < sizeof(how) || clientmem_read(&how, args[2], sizeof(how)) ||
             (how.resolve & RESOLVE_CACHED && how.flags & (O_TRUNC | O_CREAT)))
             return false;
         if (!how.resolve)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The int $0x80 gate (int80.c). */
-#include "engine/base/fixup.h"
+#include "engine/base/extable.h"
 #include "engine/thread/thread.h"
 #include "engine/thread/client.inc"
 
@@ -22,13 +22,13 @@ int80_go:
     mov gs:[TH_REGS + 0x00], rax
     mov rdi, gs:[TH_SELF]
     jmp int80_done
-1:  jmp loop_resume
+1:  jmp reentry_resume
 3:
 5:  mov rdi, gs:[TH_SELF] // in no range: the call has not been made, and is not to be made again
     jmp int80_fault
-    FIXUP int80_go, 2b, FIXUP_CALL_BEFORE, 2b
-    FIXUP 2b, 3b, FIXUP_CALL_AFTER, 2b
-    FIXUP 4b, 2b, FIXUP_FAULT, 5b
+    FIXUP int80_go, 2b, EXTABLE_CALL_BEFORE, 2b
+    FIXUP 2b, 3b, EXTABLE_CALL_AFTER, 2b
+    FIXUP 4b, 2b, EXTABLE_FAULT, 5b
 
 /* long int80_make(u64 number, u64 rbx): a call that does not wait, with one argument, by C; -4096
  * where the kernel has no such way. */
@@ -45,6 +45,6 @@ int80_make:
 3:  mov rax, -4096
     pop rbx
     ret
-    FIXUP 1b, 2b, FIXUP_FAULT, 3b
+    FIXUP 1b, 2b, EXTABLE_FAULT, 3b
 
     .section .note.GNU-stack, "", @progbits

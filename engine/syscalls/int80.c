@@ -2,10 +2,10 @@
 // int $0x80, the 32-bit way into the kernel (int80.h).
 #include "engine/syscalls/int80.h"
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/process/end.h"
+#include "engine/process/exit.h"
 #include "engine/process/rights.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
@@ -15,7 +15,7 @@
 #include "engine/syscalls/descriptors.h"
 #include "engine/syscalls/files.h"
 #include "engine/syscalls/syscalls.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/selector.h"
 #include "engine/translate/timing.h"
 
@@ -44,7 +44,7 @@ static bool area(struct thread *t)
     ret = int80_make((u32)t->regs[R_RAX], (u32)t->regs[R_RBX]);
     if (ret == NO_WAY)
         return false;
-    if (ret == 0 && t->client_gs > 3 && safe_read_u64((u32)t->regs[R_RBX], &entry) == 0 &&
+    if (ret == 0 && t->client_gs > 3 && clientmem_read_u64((u32)t->regs[R_RBX], &entry) == 0 &&
         (u32)entry >= AREA_FIRST && t->client_gs == ((u32)entry << 3 | 3))
         selector_again(t);
     t->regs[R_RAX] = (u64)ret;
@@ -119,7 +119,7 @@ static bool names_ours(const struct thread *t, long *ret)
     switch (nr) {
     case 102: // socketcall
         return (u32)args[0] != SOCKETCALL_SOCKET && (u32)args[0] != SOCKETCALL_SOCKETPAIR &&
-               safe_read_u32(args[1], &fd) == 0 && fds_is_ours((int)fd);
+               clientmem_read_u32(args[1], &fd) == 0 && fds_is_ours((int)fd);
     case 142: // _newselect
     case 308: // pselect6
     case 413: // pselect6_time64
@@ -205,7 +205,7 @@ static bool allowed(struct thread *t)
         return answer(t, ret);
     switch ((u32)t->regs[R_RAX]) {
     case 1: // exit
-        end_thread(t, (int)t->regs[R_RBX]);
+        exit_thread(t, (int)t->regs[R_RBX]);
     case 123: // modify_ldt, of which the kernel gives the lower half alone
         return answer(t, syscalls_modify_ldt(t, (u32)t->regs[R_RBX], ecx, edx));
     case 172: // prctl
@@ -215,7 +215,7 @@ static bool allowed(struct thread *t)
     case 243: // set_thread_area
         return !area(t);
     case 252: // exit_group
-        end_process(t, SPOOL_END_EXIT, (int)(t->regs[R_RBX] & 0xff));
+        exit_process(t, SPOOL_END_EXIT, (int)(t->regs[R_RBX] & 0xff));
     default: return true;
     }
 }
@@ -225,7 +225,7 @@ _Noreturn void int80_done(struct thread *t)
     // rax is in regs[] already; int 0x80 leaves every other register alone.
     __atomic_store_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     t->pc = t->sc_next;
-    loop_continue(t);
+    reentry_continue(t);
 }
 
 // The kernel has no such way (ia32_emulation=off). No register has changed.
@@ -234,7 +234,7 @@ _Noreturn void int80_fault(struct thread *t)
     __atomic_store_n(&t->state, TS_ENGINE, __ATOMIC_SEQ_CST);
     handler_not_stepped(t);
     deliver_fault(t, SIGSEGV, SI_KERNEL, 0, TRAP_GP, FOR_VECTOR);
-    loop_continue(t);
+    reentry_continue(t);
 }
 
 void int80_call(struct thread *t)

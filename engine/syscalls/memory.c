@@ -10,12 +10,12 @@
 
 #include "engine/base/layout.h"
 #include "engine/base/lock.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/modules.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 #define READ_IMPLIES_EXEC    0x0400000ul
 #define MADV_GUARD_INSTALL   102
@@ -212,9 +212,9 @@ static long map_anywhere(struct thread *t)
     }
     if (is_placed(len, flags))
         return mmap_placed(t->regs, addr);
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     ret = fixed ? map_at(t->regs, addr, flags) : mmap_beside(t->regs, addr);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     return map_noted(t->regs, ret);
 }
 
@@ -225,9 +225,9 @@ static void keep_file(struct thread *t, int fd)
     struct k_stat st;
     bool is;
 
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     is = modules_look(fd, &st);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     if (is)
         vmmap_keep(fd, &st);
 }
@@ -239,12 +239,12 @@ static bool is_jitdump(u32 fd)
     char link[32], path[4096];
     long n;
 
-    mini_format(link, sizeof(link), "/proc/self/fd/%u", fd);
+    nolibc_format(link, sizeof(link), "/proc/self/fd/%u", fd);
     n = sys_readlinkat(AT_FDCWD, link, path, sizeof(path));
     if (n <= 0 || n == sizeof(path))
         return false;
     path[n] = '\0';
-    return mini_glob("jit-*.dump", mini_basename(path));
+    return nolibc_glob("jit-*.dump", nolibc_basename(path));
 }
 
 static long client_mmap(struct thread *t)
@@ -285,9 +285,9 @@ static long client_munmap(struct thread *t)
 
     if (end)
         vmmap_before(addr, end);
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     ret = around ? munmap_around(addr, end) : sys_munmap(addr, len);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     if (ret == 0)
         vmmap_remove(addr, end);
     return ret;
@@ -382,11 +382,11 @@ static long client_mremap(struct thread *t)
     if (!fixed && new_len && new_addr == PAGE_DOWN(new_addr) &&
         is_beside(old, old_len, new_len, flags))
         return mremap_beside(old, t->regs[R_RSI], t->regs[R_RDX], flags);
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     ret = sys_call5(SYS_mremap, old, t->regs[R_RSI], t->regs[R_RDX], flags, new_addr);
     if (new_len)
         ret = place_leave(ret, new_len);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     if (!sys_failed(ret))
         vmmap_move(old, old + old_len, (u64)ret, (u64)ret + new_len, keeps_old(old_len, flags));
     return ret;
@@ -529,9 +529,9 @@ static long client_madvise(struct thread *t)
     }
     if (changes)
         vmmap_before(addr, end);
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     ret = sys_call3(SYS_madvise, addr, len, t->regs[R_RDX]);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     if (changes)
         vmmap_before(addr, end);
     return ret;
@@ -543,14 +543,14 @@ static long client_process_vm_writev(struct thread *t)
     const u64 *r = t->regs;
     long ret;
 
-    world_blocking_begin(t);
+    stopworld_blocking_begin(t);
     ret = sys_call6(SYS_process_vm_writev, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
-    world_blocking_end(t);
+    stopworld_blocking_end(t);
     if (ret > 0)
         for (u64 i = 0; i < r[8]; i++) {
             struct k_iovec v;
 
-            if (safe_read(&v, r[10] + i * sizeof(v), sizeof(v)))
+            if (clientmem_read(&v, r[10] + i * sizeof(v), sizeof(v)))
                 break;
             if (range_end(v.base, v.len))
                 vmmap_before(v.base, range_end(v.base, v.len));

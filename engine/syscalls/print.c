@@ -4,8 +4,8 @@
 // number's bits, and shown in full below 2^64.
 #include "engine/syscalls/print.h"
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
@@ -43,7 +43,7 @@ static void put(struct out *o, char c)
     if (o->used + 32 > sizeof(o->buffer))
         flush(o);
     if (!within_line)
-        o->used += (u32)mini_format(o->buffer + o->used, 32, "**%d** ", sys_getpid());
+        o->used += (u32)nolibc_format(o->buffer + o->used, 32, "**%d** ", sys_getpid());
     within_line = c != '\n';
     o->buffer[o->used++] = c;
     o->length++;
@@ -85,7 +85,7 @@ static u64 next(struct list *l)
     } else {
         l->overflow += 8;
     }
-    safe_read_u64(at, &value);
+    clientmem_read_u64(at, &value);
     return value;
 }
 
@@ -99,7 +99,7 @@ static u64 next_double(struct list *l)
     } else {
         l->overflow += 8;
     }
-    safe_read_u64(at, &value);
+    clientmem_read_u64(at, &value);
     return value;
 }
 
@@ -110,10 +110,10 @@ static void put_number(struct out *o, const struct conversion *c, const char *si
 {
     const char *how = format == 'x' ? "%lx" : "%lu";
     char digits[24];
-    u64 n = mini_format(digits, sizeof(digits), how, value);
+    u64 n = nolibc_format(digits, sizeof(digits), how, value);
 
     if (format == 'X') {
-        n = mini_format(digits, sizeof(digits), "%lx", value);
+        n = nolibc_format(digits, sizeof(digits), "%lx", value);
         for (u64 i = 0; i < n; i++)
             digits[i] = (char)(digits[i] >= 'a' ? digits[i] - 'a' + 'A' : digits[i]);
     }
@@ -123,7 +123,7 @@ static void put_number(struct out *o, const struct conversion *c, const char *si
 static void put_string(struct out *o, const struct conversion *c, u64 at)
 {
     u64 most = c->precision >= 0 ? (u64)c->precision : ~0ul >> 1, n;
-    s64 len = at ? safe_strnlen(at, most) : -EFAULT;
+    s64 len = at ? clientmem_strnlen(at, most) : -EFAULT;
     char one;
 
     if (len < 0) {
@@ -133,7 +133,7 @@ static void put_string(struct out *o, const struct conversion *c, u64 at)
     n = (u64)len;
     if (!c->left && c->width > n)
         pad(o, ' ', c->width - n);
-    for (u64 i = 0; i < n && safe_read(&one, at + i, 1) == 0; i++)
+    for (u64 i = 0; i < n && clientmem_read(&one, at + i, 1) == 0; i++)
         put(o, one);
     if (c->left && c->width > n)
         pad(o, ' ', c->width - n);
@@ -163,10 +163,10 @@ static void put_fraction(struct out *o, const struct conversion *c, const char *
         char fraction[24];
 
         // the leading 1 keeps the zeros behind it
-        mini_format(fraction, sizeof(fraction), "%lu", scaled + power);
-        mini_format(text, sizeof(text), "%lu.%s", whole, fraction + 1);
+        nolibc_format(fraction, sizeof(fraction), "%lu", scaled + power);
+        nolibc_format(text, sizeof(text), "%lu.%s", whole, fraction + 1);
     } else {
-        mini_format(text, sizeof(text), "%lu", whole);
+        nolibc_format(text, sizeof(text), "%lu", whole);
     }
     put_field(o, c, sign, text, strlen(text));
 }
@@ -193,7 +193,7 @@ static void put_double(struct out *o, struct conversion *c, u64 bits)
         put_fraction(o, c, sign, mantissa << (exponent - 1075), 0);
     } else {
         put_field(o, c, sign, text,
-                  mini_format(text, sizeof(text), "0x%lxp+%u", mantissa, exponent - 1075));
+                  nolibc_format(text, sizeof(text), "0x%lxp+%u", mantissa, exponent - 1075));
     }
 }
 
@@ -245,7 +245,7 @@ static char at(u64 text)
 {
     char c = '\0';
 
-    safe_read(&c, text, 1);
+    clientmem_read(&c, text, 1);
     return c;
 }
 
@@ -302,7 +302,7 @@ u64 print_client(u64 format, u64 list)
     struct list l = { 0 };
     char c;
 
-    if (safe_read(&l, list, sizeof(l)))
+    if (clientmem_read(&l, list, sizeof(l)))
         return 0;
     for (; (c = at(format)); format++) {
         struct conversion how;

@@ -6,7 +6,7 @@
 #include "engine/syscalls/ptrace.h"
 
 #include "engine/base/cpu.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/thread/threads.h"
@@ -81,7 +81,7 @@ static long get_regs(u64 pid, u64 block, u64 addr, u64 n)
         u64 value;
 
         if (place_of(reg) && !get_one(pid, block, reg, &value) &&
-            safe_write_u64(addr + reg * 8, value))
+            clientmem_write_u64(addr + reg * 8, value))
             return -EFAULT;
     }
     return 0;
@@ -94,7 +94,7 @@ static long set_regs(u64 pid, u64 block, u64 addr, u64 n)
 
     if (n > REGS)
         n = REGS;
-    if (safe_read(regs, addr, n * 8))
+    if (clientmem_read(regs, addr, n * 8))
         return -EFAULT;
     for (u64 reg = REG_GS_BASE; reg < n; reg++)
         if (place_of(reg)) {
@@ -123,7 +123,7 @@ bool ptrace_call(struct thread *t)
     case PTRACE_SETREGS: v = (struct k_iovec){ data, REGS * 8 }; break;
     case PTRACE_GETREGSET:
     case PTRACE_SETREGSET:
-        if (addr != NT_PRSTATUS || safe_read(&v, data, sizeof(v)))
+        if (addr != NT_PRSTATUS || clientmem_read(&v, data, sizeof(v)))
             return false;
         break;
     default: return false;
@@ -135,7 +135,7 @@ bool ptrace_call(struct thread *t)
     case PTRACE_PEEKUSER:
         ret = get_one(pid, block, addr / 8, &value);
         if (!ret)
-            ret = safe_write_u64(data, value);
+            ret = clientmem_write_u64(data, value);
         break;
     case PTRACE_POKEUSER: ret = set_one(pid, block, addr / 8, data); break;
     case PTRACE_SETREGS: ret = set_regs(pid, block, v.base, REGS); break;
@@ -149,7 +149,7 @@ bool ptrace_call(struct thread *t)
         break;
     default:
         ret = raw(request, pid, addr, data);
-        if (!ret && safe_read(&v, data, sizeof(v)) == 0) // its length is what there was
+        if (!ret && clientmem_read(&v, data, sizeof(v)) == 0) // its length is what there was
             ret = get_regs(pid, block, v.base, v.len / 8);
         break;
     }

@@ -6,10 +6,10 @@
 // tools ignores the other's, too.
 #include "engine/syscalls/requests.h"
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/config.h"
@@ -68,7 +68,7 @@ static u64 tool_name(u64 buffer, u64 size)
     u64 need = strlen(name) + 1;
 
     if (buffer && size >= need)
-        safe_write(buffer, name, need);
+        clientmem_write(buffer, name, need);
     return need;
 }
 
@@ -91,7 +91,7 @@ static void dump(struct thread *t, u64 text)
     if (text) { // what does not fit is cut
         memcpy(why + n, at, sizeof(at) - 1);
         n += sizeof(at) - 1;
-        n += safe_read_some(why + n, text, sizeof(why) - 1 - n);
+        n += clientmem_read_some(why + n, text, sizeof(why) - 1 - n);
     }
     why[n] = '\0';
     for (char *c = why; *c; c++) {
@@ -117,7 +117,7 @@ static u64 command(struct thread *t, u64 text)
 {
     char word[32];
 
-    if (!has_calls() || safe_read_str(word, text, sizeof(word)) < 0)
+    if (!has_calls() || clientmem_read_str(word, text, sizeof(word)) < 0)
         return 1;
     if (strcmp(word, "instrumentation on") == 0)
         counting_switch(t, true);
@@ -136,7 +136,7 @@ static void refuse_option(u64 text)
 {
     char option[256];
 
-    if (safe_read_str(option, text, sizeof(option)) >= 0)
+    if (clientmem_read_str(option, text, sizeof(option)) >= 0)
         engine_msg("%s: no option is changed while the program runs", option);
 }
 
@@ -190,7 +190,7 @@ static bool is_return(struct thread *t)
     u64 sp = t->regs[R_RSP], answer = t->regs[R_RAX], site = t->pc - REQUEST_BYTES, back, mask;
 
     for (u32 i = own->asked_count; i-- > 0;) {
-        if (own->asked[i] != sp || safe_read_u64(sp - 8, &back) || back != site)
+        if (own->asked[i] != sp || clientmem_read_u64(sp - 8, &back) || back != site)
             continue;
         own->asked_count = i;
         if (frame_pop(t, &mask) != FRAME_POPPED) {
@@ -210,7 +210,7 @@ void requests_answer(struct thread *t)
 
     if (thread_own(t)->asked_count && is_return(t))
         return;
-    if (safe_read(&r, t->regs[R_RAX], sizeof(r)))
+    if (clientmem_read(&r, t->regs[R_RAX], sizeof(r)))
         return;
     switch (r.what) {
     case RUNNING_ON_VALGRIND: *answer = 1; break;
@@ -225,7 +225,7 @@ void requests_answer(struct thread *t)
         print_place(t->pc);
         break;
     case STACK_REGISTER: *answer = next_stack(); break;
-    case MAP_IP_TO_SRCLOC: safe_write(r.arg[1], "", 1); break; // names are known at the end only
+    case MAP_IP_TO_SRCLOC: clientmem_write(r.arg[1], "", 1); break; // names are known at the end only
     case CALLGRIND_DUMP: dump(t, 0); break;
     case CALLGRIND_DUMP_AT: dump(t, r.arg[0]); break;
     case CALLGRIND_ZERO:

@@ -11,13 +11,13 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
-#include "engine/count/ticks.h"
-#include "engine/process/clerk.h"
-#include "engine/process/end.h"
+#include "engine/count/vtsc.h"
+#include "engine/process/bgfinish.h"
+#include "engine/process/exit.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
 #include "engine/process/rights.h"
@@ -32,10 +32,10 @@
 #include "engine/syscalls/memory.h"
 #include "engine/syscalls/ptrace.h"
 #include "engine/syscalls/waits.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "engine/translate/timing.h"
 
 // By number: 1 leaves the fast gate. descriptors.c and files.c have further ones.
@@ -149,7 +149,7 @@ static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
 {
     u64 mask;
 
-    if (mask_addr && size == 8 && safe_read(&mask, mask_addr, 8) == 0) {
+    if (mask_addr && size == 8 && clientmem_read(&mask, mask_addr, 8) == 0) {
         struct k_siginfo held;
 
         __atomic_store_n(&t->sig->temp_mask, mask, __ATOMIC_RELAXED);
@@ -160,7 +160,7 @@ static _Noreturn void gate_with_mask(struct thread *t, u64 mask_addr, u64 size)
             t->sig->temp_mask_set = false;
             mask_note_held(t, &held);
             gate_return(t, -EINTR);
-            loop_continue(t);
+            reentry_continue(t);
         }
     }
     gate(t);
@@ -177,7 +177,7 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
         t->client_gs = 0;
         t->client_gs_base = addr;
         return 0;
-    case ARCH_GET_GS: return safe_write_u64(addr, t->client_gs_base);
+    case ARCH_GET_GS: return clientmem_write_u64(addr, t->client_gs_base);
     case ARCH_SET_FS:
         ret = sys_call2(SYS_arch_prctl, code, addr);
         if (ret == 0)
@@ -190,7 +190,7 @@ static long arch_prctl(struct thread *t, u64 code, u64 addr)
     case ARCH_GET_XCOMP_SUPP:
     case ARCH_GET_XCOMP_PERM:
         if (!cpu.shown_all)
-            return safe_write_u64(addr, cpu.shown_features | 3);
+            return clientmem_write_u64(addr, cpu.shown_features | 3);
         return sys_call2(SYS_arch_prctl, code, addr);
     // ARCH_SHSTK_ENABLE, _DISABLE, _LOCK, _UNLOCK, _STATUS: return addresses are checked by nobody
     // here
@@ -210,10 +210,10 @@ static long client_getrandom(struct thread *t, u64 to, u64 len, u64 flags)
         return sys_call3(SYS_getrandom, to, len, flags);
     len = len > 0x1ffffff ? 0x1ffffff : len; // as much as the kernel gives at once
     for (u64 done = 0, n; done < len; done += n) {
-        u64 word = ticks_random(t);
+        u64 word = vtsc_random(t);
 
         n = len - done < 8 ? len - done : 8;
-        if (safe_write(to + done, &word, n))
+        if (clientmem_write(to + done, &word, n))
             return done ? (long)done : -EFAULT;
     }
     return (long)len;
@@ -225,9 +225,9 @@ long syscalls_modify_ldt(struct thread *t, u64 func, u64 at, u64 bytes)
 {
     long ret;
 
-    world_stop(t);
+    stopworld_stop(t);
     ret = sys_call3(SYS_modify_ldt, func, at, bytes);
-    world_resume(t);
+    stopworld_resume(t);
     return ret;
 }
 
@@ -279,13 +279,13 @@ static void client_sigtimedwait(struct thread *t)
     struct k_siginfo info;
     u64 set;
 
-    if (t->regs[10] == 8 && safe_read(&set, t->regs[R_RDI], 8) == 0) {
+    if (t->regs[10] == 8 && clientmem_read(&set, t->regs[R_RDI], 8) == 0) {
         __atomic_store_n(&t->sig->awaited, set, __ATOMIC_SEQ_CST);
         if ((mask_held(t) & set) && mask_take_held(t, set, &info)) {
             long ret = info.signo;
 
             t->sig->awaited = 0;
-            if (t->regs[R_RSI] && safe_write(t->regs[R_RSI], &info, sizeof(info)))
+            if (t->regs[R_RSI] && clientmem_write(t->regs[R_RSI], &info, sizeof(info)))
                 ret = -EFAULT;
             gate_return(t, ret);
             return;
@@ -311,7 +311,7 @@ static _Noreturn void gate_with_mask_pair(struct thread *t, u64 pair_addr)
 {
     u64 pair[2] = { 0, 0 };
 
-    if (pair_addr && safe_read(pair, pair_addr, sizeof(pair)))
+    if (pair_addr && clientmem_read(pair, pair_addr, sizeof(pair)))
         pair[0] = 0;
     gate_with_mask(t, pair[0], pair[1]);
 }
@@ -330,7 +330,7 @@ static _Noreturn void gate_uring(struct thread *t)
     waits_note(t, SYS_io_uring_enter);
     if (!(t->regs[10] & IORING_ENTER_EXT_ARG))
         gate_with_mask(t, t->regs[8], t->regs[9]);
-    if (safe_read(&ext, t->regs[8], sizeof(ext)))
+    if (clientmem_read(&ext, t->regs[8], sizeof(ext)))
         ext.mask = 0;
     gate_with_mask(t, ext.mask, ext.size);
 }
@@ -341,7 +341,7 @@ static _Noreturn void gate_wait(struct thread *t, u64 options)
     if ((options & (__WALL | __WCLONE)) && threads_is_profiled(t)) {
         replayer_stop();
         replayer_allow();
-        clerk_stop();
+        bgfinish_stop();
     }
     gate(t);
 }
@@ -367,8 +367,8 @@ void syscalls_slow(struct thread *t)
     case SYS_vfork: fork_sys_vfork(t); return;
     case SYS_execve: client_exec(t, AT_FDCWD, r[R_RDI], r[R_RSI], r[R_RDX], 0); return;
     case SYS_execveat: client_exec(t, (int)r[R_RDI], r[R_RSI], r[R_RDX], r[10], (int)r[8]); return;
-    case SYS_exit: end_thread(t, (int)r[R_RDI]);
-    case SYS_exit_group: end_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
+    case SYS_exit: exit_thread(t, (int)r[R_RDI]);
+    case SYS_exit_group: exit_process(t, SPOOL_END_EXIT, (int)(r[R_RDI] & 0xff));
     case SYS_arch_prctl: gate_return(t, arch_prctl(t, r[R_RDI], r[R_RSI])); return;
     case SYS_modify_ldt:
         gate_return(t, syscalls_modify_ldt(t, r[R_RDI], r[R_RSI], r[R_RDX]));
@@ -425,9 +425,9 @@ static void awaited_came(const struct thread *t)
     u64 at = t->regs[R_RSI] + offsetof(struct k_siginfo, code);
     s32 code, sent = SI_USER;
 
-    if ((s64)t->regs[R_RAX] > 0 && t->regs[R_RSI] && safe_read(&code, at, sizeof(code)) == 0 &&
+    if ((s64)t->regs[R_RAX] > 0 && t->regs[R_RSI] && clientmem_read(&code, at, sizeof(code)) == 0 &&
         code == MASK_GIVEN_AWAY)
-        safe_write(at, &sent, sizeof(sent));
+        clientmem_write(at, &sent, sizeof(sent));
 }
 
 void syscalls_done(struct thread *t)
@@ -436,8 +436,8 @@ void syscalls_done(struct thread *t)
     u64 post = t->sc_post;
 
     if (t->stop & (STOP_PARK | STOP_YIELD))
-        world_park(t);
-    world_turn_take(t);
+        stopworld_park(t);
+    stopworld_turn_take(t);
     stress_resume(t);
     if (post) {
         gate_args_restore(t);

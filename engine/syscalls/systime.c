@@ -3,7 +3,7 @@
 #include "engine/syscalls/systime.h"
 
 #include "engine/base/sys.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"

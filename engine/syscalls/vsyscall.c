@@ -4,9 +4,9 @@
 
 #include "engine/syscalls/vsyscall.h"
 
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/deliver.h"
 
 bool vsyscall_try(struct thread *t)
@@ -16,7 +16,7 @@ bool vsyscall_try(struct thread *t)
 
     if (off >= ARRAY_SIZE(numbers) * 0x400 || off % 0x400)
         return false;
-    if (safe_read_u64(t->regs[R_RSP], &back)) {
+    if (clientmem_read_u64(t->regs[R_RSP], &back)) {
         deliver_fault(t, SIGSEGV, SEGV_MAPERR, t->regs[R_RSP], 14, 4);
         return true;
     }

@@ -2,7 +2,7 @@
 // Until when a call waits (waits.h).
 #include "engine/syscalls/waits.h"
 
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/thread/threads.h"
 
@@ -58,9 +58,9 @@ static bool read_time(const struct thread *t, const struct place *p, s64 wait[2]
 {
     u64 at = t->regs[p->reg];
 
-    if (p->uring && safe_read(&at, at + URING_ARG_TIME * sizeof(u64), sizeof(at)))
+    if (p->uring && clientmem_read(&at, at + URING_ARG_TIME * sizeof(u64), sizeof(at)))
         return false;
-    return at && safe_read(wait, at, 2 * sizeof(*wait)) == 0;
+    return at && clientmem_read(wait, at, 2 * sizeof(*wait)) == 0;
 }
 
 static bool now(s64 at[2])
@@ -120,12 +120,12 @@ void waits_shorten(struct thread *t)
     own->wait_left[0] = at[0];
     own->wait_left[1] = p.us ? ns / 1000 : ns;
     if (p.uring) {
-        if (safe_read(own->wait_arg, t->regs[p.reg], sizeof(own->wait_arg)))
+        if (clientmem_read(own->wait_arg, t->regs[p.reg], sizeof(own->wait_arg)))
             return;
         own->wait_arg[URING_ARG_TIME] = (u64)own->wait_left;
         t->regs[p.reg] = (u64)own->wait_arg;
         return;
     }
-    if (!p.told || safe_write(t->regs[p.reg], own->wait_left, sizeof(own->wait_left)))
+    if (!p.told || clientmem_write(t->regs[p.reg], own->wait_left, sizeof(own->wait_left)))
         t->regs[p.reg] = (u64)own->wait_left;
 }

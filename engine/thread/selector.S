@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads %gs, which may fault (selector.c). */
-#include "engine/base/fixup.h"
+#include "engine/base/extable.h"
 
     .intel_syntax noprefix
     .text
@@ -15,6 +15,6 @@ selector_load:
     ret
 3:  mov eax, -14
     ret
-    FIXUP 1b, 2b, FIXUP_FAULT, 3b
+    FIXUP 1b, 2b, EXTABLE_FAULT, 3b
 
     .section .note.GNU-stack, "", @progbits

@@ -7,8 +7,8 @@
 #include "engine/thread/thread.h"
 
 #define STOP_SIGNAL 1ul // something is noted or the mask is closed: deliver_pending()
-#define STOP_PARK   2ul // the world stops: world_park()
-// --serialize-threads: another thread waits for the turn: world_park() sees to it.
+#define STOP_PARK   2ul // the world stops: stopworld_park()
+// --serialize-threads: another thread waits for the turn: stopworld_park() sees to it.
 #define STOP_YIELD 4ul
 // Something is asked from outside: control_answer().
 #define STOP_CONTROL 8ul

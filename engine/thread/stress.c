@@ -7,7 +7,7 @@
 
 #include "engine/base/sys.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/pokes.h"
+#include "engine/thread/kick.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
 
@@ -20,7 +20,7 @@ static bool stress_by_wall_clock(void)
 
 static void stress_arm(struct thread *t, u64 us)
 {
-    pokes_arm(thread_own(t)->stress_timer, us, true);
+    kick_arm(thread_own(t)->stress_timer, us, true);
 }
 
 void stress_start(struct thread *t)
@@ -29,7 +29,7 @@ void stress_start(struct thread *t)
 
     thread_own(t)->stress = STRESS_OFF;
     if (!spool->stress_us ||
-        pokes_create(t, clock, STOP_POKE_MAGIC, &thread_own(t)->stress_timer))
+        kick_create(t, clock, STOP_POKE_MAGIC, &thread_own(t)->stress_timer))
         return;
     thread_own(t)->stress = STRESS_RUNS;
     stress_arm(t, spool->stress_us);

@@ -21,7 +21,7 @@
 #define TA_JOB         0x8e00
 #define TA_JOB_SIZE    128
 #define TA_LL_QUEUE    0x8e80 // and what waits for LL then (count/ll.c)
-#define TA_PACE        0x8f00 // replay/pace.h
+#define TA_PACE        0x8f00 // replay/autotune.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
 #define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
@@ -154,7 +154,7 @@
 #    include "engine/base/types.h"
 
 struct sim_state;    // prof.h
-struct log_block;    // log.h
+struct record_block;    // log.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
 struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
@@ -190,7 +190,7 @@ struct thread {
     u64 client_sp;                 // while a helper is called: the client's stack pointer
     u64 log; // where the next record goes; in translated code r11, which is not the client's then
     u64 calls_sp; // the client's stack pointer before it was set
-    // Fragments that are watched (codecache/watch.h): 8 times the number of the one that is
+    // Fragments that are watched (codecache/hotblocks.h): 8 times the number of the one that is
     // entered, and their host addresses.
     u64 watch;
     const u64 *bodies;
@@ -203,7 +203,7 @@ struct thread {
     u64 record;    // which that is
     // Records that are being replayed, and the stack pointer before them; replay_end 0: none are.
     u64 replay_from, replay_from_sp, replay_end;
-    // Where the frames of open calls begin, and the part of them that replays keep (count/calls.h).
+    // Where the frames of open calls begin, and the part of them that replays keep (callgraph/calls.h).
     u64 calls_base, calls_late;
     u64 client_gs; // selector.h: what the client has loaded into %gs
 
@@ -221,15 +221,15 @@ struct thread {
     u64 leaving;              // a helper is just making the copy
     u64 step_counter;         // spool counter of the instruction that is single-stepped
     u32 step_block;           // and its block
-    u64 calls_end;            // count/calls.c: the stack that the client is on ends here
-    u32 calls_context;        // count/contexts.c: whose what is counted is
+    u64 calls_end;            // callgraph/calls.c: the stack that the client is on ends here
+    u32 calls_context;        // callgraph/contexts.c: whose what is counted is
     u64 sc_anew;              // sc_block of a call that may have to be made anew; 0: there is none
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
-    u64 log_begin;            // log.c: the buffer that is being filled
-    const struct log_block *log_tail; // replay.c: whose way is not known yet
+    u64 recordbuf_begin;            // log.c: the buffer that is being filled
+    const struct record_block *record_tail; // replay.c: whose way is not known yet
     u64 partial_insns;                // executed of blocks that were left in the middle
     u64 tick_base;                    // ticks.c: what its time has beyond its counters
     u64 random;                       // ticks.c: where its sequence is

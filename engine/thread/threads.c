@@ -9,7 +9,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/limits.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/pages.h"
 #include "engine/spool/spooler.h"
 
@@ -54,7 +54,7 @@ u64 threads_area_end(void)
 struct thread *thread_of_address(u64 addr)
 {
     u64 offset;
-    u32 slot = places_slot_of(addr, &offset);
+    u32 slot = slotmem_slot_of(addr, &offset);
 
     return slot < (slots_high ? slots_high : 1) && offset < TA_COUNTERS ? thread_at_slot(slot)
                                                                         : NULL;
@@ -220,7 +220,7 @@ static long slot_take(struct kept *kept)
         slots[i] = SLOT_LIVE;
         return i;
     }
-    return slot_new(places_count());
+    return slot_new(slotmem_count());
 }
 
 // @holds(list_lock)
@@ -242,13 +242,13 @@ static void list_remove(struct thread *t)
 static long slot_with_counters(struct kept *kept)
 {
     for (;;) {
-        u32 places = places_count();
+        u32 places = slotmem_count();
         long slot, ret;
 
         lock_take(&list_lock);
         slot = slot_take(kept);
         lock_drop(&list_lock);
-        if (slot == -ENOSPC && places_more(places))
+        if (slot == -ENOSPC && slotmem_more(places))
             continue;
         if (slot < 0)
             return slot;
@@ -276,7 +276,7 @@ struct thread *threads_new(struct thread *parent)
     t->sig = kept.sig;
     t->self = t;
     t->slot = (u32)slot;
-    t->counters = places_counters(t->slot);
+    t->counters = slotmem_counters(t->slot);
     t->misses = kept.misses ? kept.misses : t->counters;
     t->engine_sp = (u64)t + TA_ENGINE_STACK_TOP - 64;
     t->state = TS_ENGINE;
@@ -299,7 +299,7 @@ void threads_more_counters(struct thread *t)
         slots[slot] = SLOT_COUNTERS;
     lock_drop(&list_lock);
     if (slot >= 0 && !spooler_thread_slot((u32)slot))
-        t->misses = places_counters((u32)slot);
+        t->misses = slotmem_counters((u32)slot);
 }
 
 void threads_free(struct thread *t)

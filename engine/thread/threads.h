@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Threads: their areas and the list of them. One area (thread.h) for each thread of the
-// address space, at the place of a slot (spool/places.h); slots are used again once the kernel says
+// address space, at the place of a slot (spool/slotmem.h); slots are used again once the kernel says
 // that their thread has gone.
 //
 // A thread may belong to another process that shares the memory (CLONE_VM without CLONE_THREAD): it
@@ -10,7 +10,7 @@
 #define QUERN_ENGINE_THREADS_H
 
 #include "engine/base/lock.h"
-#include "engine/spool/places.h"
+#include "engine/spool/slotmem.h"
 #include "engine/thread/thread.h"
 
 enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
@@ -21,7 +21,7 @@ enum thread_stress { STRESS_OFF, STRESS_RUNS, STRESS_PAUSED };
 // for the rest.
 enum thread_again { AGAIN_NOT, AGAIN_INTERRUPTED, AGAIN_RESTARTED, AGAIN_CUT, AGAIN_REST };
 
-// A call that is made in parts (syscalls/cuts.h).
+// A call that is made in parts (syscalls/interrupted.h).
 struct thread_cut {
     s64 result;  // of the last part
     bool broken; // the engine's signal has met that, else it ended of itself
@@ -42,7 +42,7 @@ struct thread_due {
     u64 at;
 };
 
-// A function has set the stack pointer to another stack, and may call others (count/stacks.c):
+// A function has set the stack pointer to another stack, and may call others (callgraph/stacks.c):
 // what it was, what it was set to, and which call was the last then. maybe: or has made room on its
 // own, as alloca() does, or gone up on it, as longjmp() does. taken: another thread has gone on
 // with what was left.
@@ -94,7 +94,7 @@ static inline struct thread_own *thread_own(const struct thread *t)
 
 static inline struct thread *thread_at_slot(u32 slot)
 {
-    return (struct thread *)places_area(slot);
+    return (struct thread *)slotmem_area(slot);
 }
 
 // The thread whose area holds this address (of one of its stacks); NULL when none does.

@@ -2,8 +2,8 @@
 // From client memory to the instructions of a block (block.h).
 #include "engine/translate/block.h"
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
@@ -36,7 +36,7 @@ static u32 fetch(u64 pc, u8 *buf, u32 n, bool *writable, u64 *fault)
         room = m.end - (pc + have);
         if (room > n - have)
             room = n - have;
-        got = safe_read_some(buf + have, pc + have, room);
+        got = clientmem_read_some(buf + have, pc + have, room);
         have += (u32)got;
         if (got < room) {
             *fault = pc + have;

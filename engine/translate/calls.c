@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Calls in translated code (calls.h). A frame is made behind the call's own push and ended behind
 // the return's pop, when nothing of the client's can fault any more; all of it leaves the flags
-// alone. What is not as expected is left to the helpers of count/calls.c.
+// alone. What is not as expected is left to the helpers of callgraph/calls.c.
 #include "engine/translate/calls.h"
 
 #include "engine/codecache/stubs.h"
-#include "engine/count/calls.h"
-#include "engine/count/edges.h"
-#include "engine/count/functions.h"
-#include "engine/emit/helper.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/edges.h"
+#include "engine/callgraph/functions.h"
+#include "engine/emit/helpercall.h"
 #include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
-#include "engine/translate/defer.h"
+#include "engine/translate/recording.h"
 
 #define F_COUNTER 0
 #define F_PLT     4
@@ -129,9 +129,9 @@ void calls_emit_cold(struct tb *b, const struct cold *c)
         x86_mov_imm(&b->code, R_RCX, c->calls.target);
         x86_mov(&b->code, GS(TH_IBL_TARGET), R_RCX);
     }
-    back = defer_lend(b, c->back);
-    helper_call(b, stubs_at((enum stub)c->calls.stub));
-    helper_back(b, back, &c->calls.desc, sizeof(c->calls.desc));
+    back = recording_lend(b, c->back);
+    helpercall_emit(b, stubs_at((enum stub)c->calls.stub));
+    helpercall_back(b, back, &c->calls.desc, sizeof(c->calls.desc));
 }
 
 // ---- Calls ----
@@ -205,7 +205,7 @@ void calls_emit_call(struct tb *b, u32 i)
     } else {
         x86_mov_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
     }
-    defer_entered(b, R_RCX);
+    recording_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
 }
 
@@ -271,7 +271,7 @@ void calls_emit_call_to(struct tb *b, u32 i)
     x86_mov(a, R_RAX, MEM(R_RDX, 8)); // counter and plt
     make_frame(b, in->pc + in->len);
     x86_mov(a, MEM(R_RCX, F_COUNTER), R_RAX);
-    defer_entered(b, R_RCX);
+    recording_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
     x86_mov32(a, R_RAX, MEM(R_RCX, F_COUNTER));
     x86_mov(a, R_RDX, counter_of(R_RAX, 0));
@@ -336,7 +336,7 @@ void calls_emit_return(struct tb *b, u32 i)
     x86_mov(a, R_RSI, R_RDX);
     x86_lea(a, R_RDX, MEM(R_RDX, -(s64)tb_config.calls_frame));
     x86_mov(a, top(), R_RDX);
-    defer_left(b, R_RSI, R_RAX, 1);
+    recording_left(b, R_RSI, R_RAX, 1);
     done = x86_jrcxz(a);
     target_again(b); // of a jump: the frame below ends, too
     x86_fix(a, x86_jmp(a), again);
@@ -358,13 +358,13 @@ static u32 most_likely(const struct tb *b, u32 i)
     u64 next = in->pc + in->len;
 
     if (i >= b->n)
-        return calls_emit_leaves(b, next) ? LOG_ENTER : 0;
+        return calls_emit_leaves(b, next) ? RECORD_ENTER : 0;
     switch (in->kind) {
-    case INSN_CALL: return in->target == next ? 0 : LOG_ENTER;
-    case INSN_CALL_IND: return LOG_ENTER;
-    case INSN_RET: return LOG_LEAVE;
-    case INSN_JMP: return calls_emit_leaves(b, in->target) ? LOG_ENTER : 0;
-    case INSN_JMP_IND: return b->function.plt ? LOG_LEAVE : 0;
+    case INSN_CALL: return in->target == next ? 0 : RECORD_ENTER;
+    case INSN_CALL_IND: return RECORD_ENTER;
+    case INSN_RET: return RECORD_LEAVE;
+    case INSN_JMP: return calls_emit_leaves(b, in->target) ? RECORD_ENTER : 0;
+    case INSN_JMP_IND: return b->function.plt ? RECORD_LEAVE : 0;
     default: return 0;
     }
 }
@@ -399,7 +399,7 @@ static void tail_call(struct tb *b, const struct spool_edge *e)
     jump_frame(b);
     x86_mov32_mi(a, MEM(R_RCX, F_COUNTER), e->counter);
     x86_mov32_mi(a, MEM(R_RCX, F_PLT), e->plt | SPOOL_FRAME_JUMP);
-    defer_entered(b, R_RCX);
+    recording_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
     x86_mov(a, R_RDX, GS(TA_COUNTERS + e->counter * 8));
     x86_lea(a, R_RDX, MEM(R_RDX, 1));
@@ -434,7 +434,7 @@ static void tail_call_to(struct tb *b, const struct cold *c)
     x86_mov32(a, MEM(R_RCX, F_PLT), R_RAX);
     x86_mov32(a, R_RAX, MEM(R_RDX, 8));
     x86_mov32(a, MEM(R_RCX, F_COUNTER), R_RAX);
-    defer_entered(b, R_RCX);
+    recording_entered(b, R_RCX);
     x86_mov(a, top(), R_RCX);
     x86_inc_m(a, counter_of(R_RAX, 0));
     x86_fix(a, x86_jmp(a), c->back);
@@ -530,8 +530,8 @@ static void leave_plt(struct tb *b, u32 i)
     x86_mov32(a, MEM(R_RDX, F_PLT), R_RSI);
     x86_mov32(a, R_RAX, MEM(R_RDX, F_COUNTER));
     charge(b, 1 + tb_config.calls_events, true);
-    defer_left(b, R_RDX, R_RAX, 1 + tb_config.calls_events);
-    defer_entered(b, R_RDX);
+    recording_left(b, R_RDX, R_RAX, 1 + tb_config.calls_events);
+    recording_entered(b, R_RDX);
     for (u32 k = 0; k < 2; k++) {
         c[k]->calls.desc.plt = number;
         c[k]->calls.desc.cell[0] = (u32)(u64)e;
@@ -636,8 +636,8 @@ void calls_emit_miss(struct tb *b, u32 counter)
     struct x86 *a = &b->code;
     struct x86_label over;
 
-    helper_call(b, stubs_at(STUB_CALLS_MISS));
+    helpercall_emit(b, stubs_at(STUB_CALLS_MISS));
     over = x86_jmp(a);
-    helper_data(b, &counter, sizeof(counter));
+    helpercall_data(b, &counter, sizeof(counter));
     x86_land(a, over);
 }

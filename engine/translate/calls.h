@@ -19,7 +19,7 @@ void calls_emit_return(struct tb *b, u32 i);
 
 // Whether control that goes from instruction i to target leaves the function; and that it does now.
 bool calls_emit_leaves(const struct tb *b, u64 target);
-// What will most likely follow the record that ends with instruction i (LOG_ENTER, LOG_LEAVE).
+// What will most likely follow the record that ends with instruction i (RECORD_ENTER, RECORD_LEAVE).
 void calls_expect(struct tb *b, u32 i);
 void calls_emit_jump(struct tb *b, u32 i, u64 target);
 // The same of a jump, wherever it leads.

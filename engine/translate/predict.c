@@ -6,7 +6,7 @@
 #include "engine/translate/predict.h"
 
 #include "engine/codecache/stubs.h"
-#include "engine/emit/helper.h"
+#include "engine/emit/helpercall.h"
 #include "engine/emit/state.h"
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
@@ -45,14 +45,14 @@ void predict_edge(struct tb *b, u32 i, bool taken)
 static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
 {
     const struct insn *in = &b->insn[b->cur];
-    struct desc_bc d = { { (u32)in->pc, (u32)(in->pc >> 32) }, c->counter, c->taken };
+    struct helperdesc_bc d = { { (u32)in->pc, (u32)(in->pc >> 32) }, c->counter, c->taken };
     struct x86_mem counter = counter_of(in, c->history);
     struct x86 *a = &b->code;
     struct x86_label predicted;
 
     if (!tb_config.fast_tags) {
-        helper_call(b, stubs_at(STUB_BC));
-        helper_back(b, back, &d, sizeof(d));
+        helpercall_emit(b, stubs_at(STUB_BC));
+        helpercall_back(b, back, &d, sizeof(d));
         return;
     }
     x86_cmp8_mi(a, counter, 2);
@@ -102,11 +102,11 @@ static void cold_bi(struct tb *b, const struct cold_bi *c, u64 back)
 
     if (!tb_config.fast_tags || tb_config.calls) {
         x86_mov(a, GS(TH_H_ADDR), R_RDX);
-        helper_describe(b, c->counter, c->index);
-        helper_call(b, stubs_at(STUB_BI));
+        helpercall_describe(b, c->counter, c->index);
+        helpercall_emit(b, stubs_at(STUB_BI));
         if (tb_config.fast_tags)
             x86_mov(a, R_RCX, R_RDX);
-        helper_back(b, back, NULL, 0);
+        helpercall_back(b, back, NULL, 0);
         return;
     }
     x86_mov(a, GS(TA_BTAC + c->index * 8), R_RDX);

@@ -2,7 +2,7 @@
 // Cache simulation in translated code. An access that hits the most recently used way of its set
 // changes nothing in an LRU cache, so one compare with the first tag of the set is exact. On a
 // mismatch a cold part behind the block calls a stub that searches the other ways (ways.c), which
-// calls the simulator (count/prof.c) on a miss. The order of the checks is the program's.
+// calls the simulator (count/helpers.c) on a miss. The order of the checks is the program's.
 //
 // A data check, for [ea], size s, line size L, S sets:
 //     lea set, [ea]; lea tag, [set + s - 1]; and set, (S - 1) * L; or tag, L - 1;
@@ -13,11 +13,11 @@
 #include "engine/translate/refs.h"
 
 #include "engine/codecache/stubs.h"
-#include "engine/count/ids.h"
+#include "engine/count/lineids.h"
 #include "engine/emit/address.h"
-#include "engine/emit/helper.h"
+#include "engine/emit/helpercall.h"
 #include "engine/emit/state.h"
-#include "engine/emit/ways.h"
+#include "engine/emit/waysearch.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
@@ -78,20 +78,20 @@ static void emit_dref(struct tb *b, u32 i, const struct memref *r)
 
 static void cold_dref(struct tb *b, const struct cold_dref *c, u64 back)
 {
-    struct desc_d1 d = { c->counter, c->size };
+    struct helperdesc_d1 d = { c->counter, c->size };
     u64 set, tag;
 
     if (!tb_config.d1_fast) {
         address_emit(b, &c->ref, c->set, c->tag);
         x86_mov(&b->code, GS(TH_H_ADDR), c->set);
-        helper_call(b, stubs_at(STUB_D1_ANY));
-        helper_back(b, back, &d, sizeof(d));
+        helpercall_emit(b, stubs_at(STUB_D1_ANY));
+        helpercall_back(b, back, &d, sizeof(d));
         return;
     }
     if (constant_line(&c->ref, c->size, &set, &tag))
         x86_mov_imm(&b->code, c->set, set);
-    helper_call(b, ways_d1(c->set, c->tag));
-    helper_back(b, back, &d, offsetof(struct desc_d1, size));
+    helpercall_emit(b, waysearch_d1(c->set, c->tag));
+    helpercall_back(b, back, &d, offsetof(struct helperdesc_d1, size));
 }
 
 static u32 i1_set(u64 line)
@@ -115,7 +115,7 @@ static struct x86_label i1_check(struct tb *b, u64 line)
 {
     if (!tb_config.i1_fast)
         return x86_jmp(&b->code);
-    x86_cmp32_mi(&b->code, GS(TA_I1 + i1_set(line)), ids_of(line));
+    x86_cmp32_mi(&b->code, GS(TA_I1 + i1_set(line)), lineids_of(line));
     return x86_jcc(&b->code, CC_NE);
 }
 
@@ -157,7 +157,7 @@ static void give_back(struct tb *b, u32 regs)
 
 // Only the last line was looked at: the first is the one before it, or the same. The ways are
 // searched.
-static void search_line(struct tb *b, u64 line, u64 back, const struct desc_i1 *d)
+static void search_line(struct tb *b, u64 line, u64 back, const struct helperdesc_i1 *d)
 {
     struct x86 *a = &b->code;
     u32 borrowed = (1u << R_RAX | 1u << R_RCX) & ~(u32)b->spilled;
@@ -165,14 +165,14 @@ static void search_line(struct tb *b, u64 line, u64 back, const struct desc_i1 *
 
     borrow(b, borrowed);
     x86_mov_imm(a, R_RAX, i1_set(line));
-    x86_mov_imm(a, R_RCX, ids_of(line));
-    helper_call(b, ways_i1());
+    x86_mov_imm(a, R_RCX, lineids_of(line));
+    helpercall_emit(b, waysearch_i1());
     if (!borrowed) {
-        helper_back(b, back, d, offsetof(struct desc_i1, first));
+        helpercall_back(b, back, d, offsetof(struct helperdesc_i1, first));
         return;
     }
     jump = x86_jmp(a);
-    helper_data(b, d, offsetof(struct desc_i1, first));
+    helpercall_data(b, d, offsetof(struct helperdesc_i1, first));
     x86_land(a, jump);
     give_back(b, borrowed);
     x86_fix(a, x86_jmp(a), back);
@@ -181,20 +181,20 @@ static void search_line(struct tb *b, u64 line, u64 back, const struct desc_i1 *
 static void cold_iref(struct tb *b, const struct cold_iref *c, u64 back)
 {
     const struct insn *in = &b->insn[b->cur];
-    struct desc_i1 d = { { (u32)in->pc, (u32)(in->pc >> 32) }, c->counter, in->len, 0, 0 };
+    struct helperdesc_i1 d = { { (u32)in->pc, (u32)(in->pc >> 32) }, c->counter, in->len, 0, 0 };
 
     if (c->second.bytes)
         x86_land(&b->code, c->second);
-    if (tb_config.i1_fast && !c->both && ways_i1()) {
+    if (tb_config.i1_fast && !c->both && waysearch_i1()) {
         search_line(b, last_line(in), back, &d);
         return;
     }
     if (tb_config.i1_fast) {
-        d.first = ids_of(first_line(in));
-        d.last = ids_of(last_line(in));
+        d.first = lineids_of(first_line(in));
+        d.last = lineids_of(last_line(in));
     }
-    helper_call(b, stubs_at(STUB_I1_ANY));
-    helper_back(b, back, &d, sizeof(d));
+    helpercall_emit(b, stubs_at(STUB_I1_ANY));
+    helpercall_back(b, back, &d, sizeof(d));
 }
 
 // Stores the index vector and the mask of a gather, or the mask of a masked move, where the helper
@@ -226,7 +226,7 @@ u32 refs_vector_before(struct tb *b, u32 i)
     struct memref r = in->refs[0]; // of a masked move; base and displacement of a gather
     u32 avoid = address_regs(&r), r1, r2;
     bool tile = in->vec_kind == VEC_TILE;
-    union desc_word w = { .vec = { .kind = in->vec_kind,
+    union helperdesc_word w = { .vec = { .kind = in->vec_kind,
                                    .esize_log = tile ? in->vec_mask : address_log2(in->vec_esize),
                                    .isize_log = address_log2(in->vec_isize),
                                    .last = in->vec_count - 1u,
@@ -250,8 +250,8 @@ static void emit_vector_refs(struct tb *b, u32 i)
 {
     u32 what = refs_vector_before(b, i);
 
-    helper_describe(b, b->first[i], what);
-    helper_call(b, stubs_at(STUB_VEC));
+    helpercall_describe(b, b->first[i], what);
+    helpercall_emit(b, stubs_at(STUB_VEC));
 }
 
 void refs_insn(struct tb *b, u32 i)
@@ -274,7 +274,7 @@ void refs_insn(struct tb *b, u32 i)
 static u32 describe_rep(const struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
-    union desc_word w = { .rep = { .op = in->str_op,
+    union helperdesc_word w = { .rep = { .op = in->str_op,
                                    .size_log = address_log2(in->str_size),
                                    .a32 = (in->flags & INSN_F_A32) != 0,
                                    .fetch = (b->rec[i].flags & SPOOL_I_FETCH) != 0,
@@ -296,7 +296,7 @@ u32 refs_string_run(struct tb *b, u32 i)
     x86_mov(a, GS(TH_REP_RCX), R_RCX);
     x86_mov(a, GS(TH_REP_RSI), R_RSI);
     x86_mov(a, GS(TH_REP_RDI), R_RDI);
-    helper_describe(b, b->first[i], high);
+    helpercall_describe(b, b->first[i], high);
     r = state_scratch(b, regs);
     x86_mov_imm(a, r, in->pc);
     x86_mov(a, GS(TH_H_ADDR), r);
@@ -318,8 +318,8 @@ static void account_string(struct tb *b, u32 i)
 {
     u32 what = refs_string_run(b, i);
 
-    helper_describe(b, b->first[i], what);
-    helper_call(b, stubs_at(STUB_REP));
+    helpercall_describe(b, b->first[i], what);
+    helpercall_emit(b, stubs_at(STUB_REP));
 }
 
 void refs_string(struct tb *b, u32 i)

@@ -10,7 +10,7 @@
 void refs_insn(struct tb *b, u32 i);
 // A string instruction itself, and the accounting of what it did.
 void refs_string(struct tb *b, u32 i);
-// A rep instruction and, before it, a note of its registers. Its struct desc_rep.
+// A rep instruction and, before it, a note of its registers. Its struct helperdesc_rep.
 u32 refs_string_run(struct tb *b, u32 i);
 // The vector registers that a gather or masked move depends on are stored, its address is in
 // h_addr. The stub's descriptor.

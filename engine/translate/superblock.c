@@ -11,15 +11,15 @@
 #include "engine/translate/superblock.h"
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
-#include "engine/codecache/watch.h"
+#include "engine/codecache/hotblocks.h"
 #include "engine/count/reftrace.h"
-#include "engine/replay/area.h"
-#include "engine/replay/log.h"
-#include "engine/replay/rest.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/recordbuf.h"
+#include "engine/replay/salvage.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"
@@ -167,15 +167,15 @@ static const void *read_record(const void *from, const void *end, struct step *s
 {
     const u64 *at = from;
     u32 id = *(const u32 *)at;
-    const struct log_block *b;
-    struct log_side extent;
+    const struct record_block *b;
+    struct record_side extent;
 
     (void)end;
     s->blocks = 0;
-    if (id < LOG_FIRST || !area_has(id))
+    if (id < RECORD_FIRST || !arena_has(id))
         return NULL;
-    b = area_block(id);
-    extent = area_extent(b, at);
+    b = arena_block(id);
+    extent = arena_extent(b, at);
     s->pc = b->pc;
     if (extent.blocks > 1) {
         const struct fragment *f = tcache_lookup(b->pc);
@@ -189,16 +189,16 @@ static const void *read_record(const void *from, const void *end, struct step *s
 }
 
 // Whether a superblock may begin behind the record of `before`: none goes on there.
-static bool is_end(const struct log_block *before, u64 pc)
+static bool is_end(const struct record_block *before, u64 pc)
 {
     return !before->nexts || before->blocks > 1 || pc <= before->pc || is_done(before->pc);
 }
 
-// log_seen
+// recordbuf_seen
 static void seen(const u64 *from, const u64 *end)
 {
     static u32 idle, left; // buffers
-    const struct log_block *before = NULL;
+    const struct record_block *before = NULL;
     u32 made = 0, words;
 
     if (!tb_config.counts || !tcache_try_lock())
@@ -211,16 +211,16 @@ static void seen(const u64 *from, const u64 *end)
     }
     for (u32 i = 0; i < LOOKED_AT && from < end && made < MADE_MAX; i++, from += words) {
         u32 id = *(const u32 *)from;
-        const struct log_block *b;
+        const struct record_block *b;
 
-        words = rest_words(from);
+        words = salvage_words(from);
         if (!words)
             break;
-        if (id < LOG_FIRST) {
+        if (id < RECORD_FIRST) {
             before = NULL;
             continue;
         }
-        b = area_block(id);
+        b = arena_block(id);
         if (b->blocks == 1 && before && is_end(before, b->pc))
             made += make(read_record, from, end, b->pc);
         before = b;
@@ -295,7 +295,7 @@ static void look_at(const u32 *at, const u32 *end)
     }
     for (const u32 *p = at; p < end; p++) {
         if (times[*p / 8])
-            watch_seen(watched(p), times[*p / 8]);
+            hotblocks_seen(watched(p), times[*p / 8]);
         times[*p / 8] = 0;
     }
 }
@@ -303,7 +303,7 @@ static void look_at(const u32 *at, const u32 *end)
 void superblock_watched(struct thread *t)
 {
     u32 n;
-    const u32 *at = watch_full(t, &n);
+    const u32 *at = hotblocks_full(t, &n);
 
     if (!at)
         return;
@@ -313,14 +313,14 @@ void superblock_watched(struct thread *t)
     if (tb_config.counts)
         look_at(at, at + n);
     tcache_unlock();
-    watch_begin(t);
+    hotblocks_begin(t);
 }
 
 void superblock_look(struct thread *t)
 {
     tcache_lock();
     memset(candidates, 0, CANDIDATES * sizeof(*candidates)); // what has been done may be done again
-    watch_most(t, tcache_next_index());
+    hotblocks_most(t, tcache_next_index());
     tcache_unlock();
 }
 
@@ -332,5 +332,5 @@ void superblock_init(void)
     if (tb_config.watch)
         times = heap_pages(FRAGMENTS_MAX * sizeof(*times));
     else
-        log_seen = seen;
+        recordbuf_seen = seen;
 }

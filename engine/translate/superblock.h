@@ -6,13 +6,13 @@
 
 #include "engine/thread/thread.h"
 
-// With the options read, before anything is translated. Sets log_seen.
+// With the options read, before anything is translated. Sets recordbuf_seen.
 void superblock_init(void);
 
-// If t's buffer is full that says which blocks it has entered (codecache/watch.h): makes
+// If t's buffer is full that says which blocks it has entered (codecache/hotblocks.h): makes
 // superblocks of them, and empties it. Takes the translation lock.
 void superblock_watched(struct thread *t);
-// t has run for a while (thread/looks.h): what it executes most is watched. Takes the lock.
+// t has run for a while (thread/sampler.h): what it executes most is watched. Takes the lock.
 void superblock_look(struct thread *t);
 
 #endif

@@ -9,26 +9,26 @@
 // counted one by one.
 #include "engine/translate/translate.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/dump.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/tcache.h"
 #include "engine/emit/state.h"
 #include "engine/emit/tb.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
-#include "engine/translate/beyond.h"
+#include "engine/translate/cpucheck.h"
 #include "engine/translate/block.h"
 #include "engine/translate/calls.h"
-#include "engine/translate/defer.h"
-#include "engine/translate/flow.h"
-#include "engine/translate/kept.h"
+#include "engine/translate/recording.h"
+#include "engine/translate/exits.h"
+#include "engine/translate/pcache.h"
 #include "engine/translate/predict.h"
-#include "engine/translate/record.h"
+#include "engine/translate/blockrecord.h"
 #include "engine/translate/refs.h"
-#include "engine/translate/rewrite.h"
+#include "engine/translate/relocate.h"
 #include "engine/translate/timing.h"
 #include "engine/x86/decode.h"
 
@@ -38,7 +38,7 @@ void translate_init(void)
 {
     decode_init(!(spool->flags & SPOOL_F_NO_FLAG_PROBE));
     timing_init();
-    record_init();
+    blockrecord_init();
     tb.dumped = dump_init();
 }
 
@@ -160,13 +160,13 @@ static void emit_xbegin(struct tb *b)
 static void plain(struct tb *b, const struct insn *in)
 {
     calls_emit_stack_set(b, in);
-    rewrite_insn(b, in);
+    relocate_insn(b, in);
 }
 
 static void close_record(struct tb *b, u32 i)
 {
     calls_expect(b, i);
-    defer_close(b, i);
+    recording_close(b, i);
 }
 
 static void emit_insn(struct tb *b, u32 i)
@@ -185,7 +185,7 @@ static void emit_insn(struct tb *b, u32 i)
     case INSN_PLAIN: plain(b, in); break;
     case INSN_STRING:
         if (b->given && (in->flags & INSN_F_REP))
-            defer_string(b, i);
+            recording_string(b, i);
         else
             refs_string(b, i);
         break;
@@ -194,24 +194,24 @@ static void emit_insn(struct tb *b, u32 i)
     case INSN_JMP:
         calls_emit_goto(b, i);
         state_clean(b);
-        flow_exit(b, in->target);
+        exits_exit(b, in->target);
         break;
     case INSN_XBEGIN:
         emit_xbegin(b);
-        flow_exit(b, in->target);
+        exits_exit(b, in->target);
         break;
     case INSN_JCC:
-    case INSN_LOOP: flow_conditional(b, i); break;
+    case INSN_LOOP: exits_conditional(b, i); break;
     case INSN_CALL:
-        rewrite_push(b, in->pc + in->len);
+        relocate_push(b, in->pc + in->len);
         calls_emit_call(b, i);
         state_clean(b);
-        flow_exit(b, in->target);
+        exits_exit(b, in->target);
         break;
     case INSN_JMP_IND:
     case INSN_CALL_IND:
-    case INSN_RET: flow_indirect(b, i); break;
-    case INSN_SYSCALL: flow_syscall(b, i); break;
+    case INSN_RET: exits_indirect(b, i); break;
+    case INSN_SYSCALL: exits_syscall(b, i); break;
     default: break;
     }
 }
@@ -223,7 +223,7 @@ static void emit_changed(struct tb *b, const struct cold *c)
     for (u32 i = 0; i < b->nchanged; i++)
         x86_land(&b->code, b->changed[i]);
     state_clean(b);
-    flow_exit(b, b->pc);
+    exits_exit(b, b->pc);
     b->draft.exit[b->draft.nexits - 1].side = true;
 }
 
@@ -234,8 +234,8 @@ static void emit_cold(struct tb *b, const struct cold *c)
     case COLD_IREF: refs_cold(b, c); break;
     case COLD_BC:
     case COLD_BI: predict_cold(b, c); break;
-    case COLD_EDGE: flow_cold(b, c); break;
-    case COLD_SIDE: flow_side(b, c); break;
+    case COLD_EDGE: exits_cold(b, c); break;
+    case COLD_SIDE: exits_side(b, c); break;
     case COLD_CALLS: calls_emit_cold(b, c); break;
     case COLD_SMC: emit_changed(b, c); break;
     }
@@ -262,11 +262,11 @@ static void begin(struct tb *b)
     b->iline = ~0ul;
     b->nlines = 0;
     b->cur = 0;
-    defer_begin(b);
+    recording_begin(b);
 }
 
 // A superblock is counted where it ends: the executions of all of its blocks. What leaves it in the
-// middle counts those before (codecache/where.c).
+// middle counts those before (codecache/restore.c).
 static void emit_body(struct tb *b, u32 k)
 {
     const struct tb_block *t = &b->block[k];
@@ -274,7 +274,7 @@ static void emit_body(struct tb *b, u32 k)
     bool last = k + 1 == b->nblocks;
 
     b->at = k;
-    b->counter = b->nblocks > 1 && last ? record_sum(b, b->nblocks) : t->counter;
+    b->counter = b->nblocks > 1 && last ? blockrecord_sum(b, b->nblocks) : t->counter;
     b->record = t->record;
     for (u32 i = t->first; i < end; i++) {
         b->cur = i;
@@ -284,14 +284,14 @@ static void emit_body(struct tb *b, u32 k)
         if (i == place && last && tb_config.counts)
             emit_count(b);
         if (b->given)
-            defer_insn(b, i);
+            recording_insn(b, i);
         else
             refs_insn(b, i);
         if (!b->given && b->rec[i].flags & SPOOL_I_BC && b->insn[i].kind == INSN_PLAIN)
             predict_edge(b, i, false); // a locked operation in Cachegrind's count
         if (!last && i + 1 == end && block_ends(&b->insn[i])) {
             prepare(b, i);
-            flow_joint(b, i, b->block[k + 1].pc);
+            exits_joint(b, i, b->block[k + 1].pc);
         } else {
             emit_insn(b, i);
         }
@@ -311,7 +311,7 @@ static bool emit_block(struct tb *b, u32 index)
     if (b->writable)
         emit_self_check(b);
     if (b->given)
-        defer_open(b);
+        recording_open(b);
     for (u32 k = 0; k < b->nblocks; k++)
         emit_body(b, k);
     if (!block_ends(&b->insn[b->n - 1])) {
@@ -320,15 +320,15 @@ static bool emit_block(struct tb *b, u32 index)
             close_record(b, b->n);
         calls_emit_jump(b, b->n - 1, b->end);
         state_clean(b);
-        flow_exit(b, b->end);
+        exits_exit(b, b->end);
     }
     for (u32 i = b->writable; i < b->ncold; i++)
         emit_cold(b, &b->cold[i]);
     if (b->writable) // the check's, which is the last of its exits
         emit_cold(b, &b->cold[0]);
-    flow_stubs(b, index);
+    exits_stubs(b, index);
     if (is_watched(b))
-        flow_watch(b, index);
+        exits_watch(b, index);
     return !b->code.full && !b->overflow;
 }
 
@@ -355,9 +355,9 @@ static struct fragment *publish(struct tb *b)
     }
     d->log = 0;
     if (b->given && !b->step) {
-        d->log = log_next_id();
+        d->log = recordbuf_next_id();
         d->flags |= b->alone ? FRAGMENT_ALONE : 0;
-        log_publish(&b->log);
+        recordbuf_publish(&b->log);
     }
     d->ninsns = b->n;
     for (u32 i = 0; i < b->n; i++)
@@ -389,11 +389,11 @@ static struct fragment *translate(struct tb *b, u64 *fault)
         if (!block_decode(b, limit, fault))
             return NULL;
         *fault = TRANSLATE_NO_FAULT;
-        if (!tcache_has_room() || !log_has_room())
+        if (!tcache_has_room() || !recordbuf_has_room())
             return NULL;
-        record_make(b, &b->block[0]);
+        blockrecord_make(b, &b->block[0]);
         b->counter = b->block[0].counter; // of one that is stepped, too: nothing is emitted
-        beyond_check(b);
+        cpucheck_check(b);
         begin(b);
         if (b->step || emit_block(b, tcache_next_index()))
             return publish(b);
@@ -407,11 +407,11 @@ static struct fragment *translate(struct tb *b, u64 *fault)
 static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
 {
     for (; n >= 2; n = b->nblocks - 1) {
-        if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() || !log_has_room())
+        if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() || !recordbuf_has_room())
             return NULL;
         for (u32 k = 0; k < b->nblocks; k++)
-            record_make(b, &b->block[k]);
-        beyond_check(b);
+            blockrecord_make(b, &b->block[k]);
+        cpucheck_check(b);
         begin(b);
         if (emit_block(b, tcache_next_index()))
             return publish(b);
@@ -430,7 +430,7 @@ struct fragment *translate_superblock(const u64 *pc, u32 n)
 
 struct fragment *translate_block(u64 pc, u64 *fault)
 {
-    struct fragment *f = kept_revive(pc) ? tcache_lookup(pc) : NULL;
+    struct fragment *f = pcache_revive(pc) ? tcache_lookup(pc) : NULL;
     u64 begin;
 
     *fault = TRANSLATE_NO_FAULT;

@@ -6,7 +6,7 @@
 #include <Zydis/Zydis.h>
 
 #include "engine/base/cpu.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/x86/decode_flags.h"
 #include "engine/x86/isa.h"
 #include "engine/x86/operands.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The glue over Zydis: one client instruction decoded into what the translator asks about.
 // Everything that the project knows of x86-64 instructions beyond their bytes is here, in
-// operands.c and in translate/rewrite.c; what Zydis leaves open (sizes of implicit accesses, flags
+// operands.c and in translate/relocate.c; what Zydis leaves open (sizes of implicit accesses, flags
 // that are only written sometimes) is settled here, with the reason beside it.
 #ifndef QUERN_ENGINE_DECODE_H
 #define QUERN_ENGINE_DECODE_H

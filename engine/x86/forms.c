@@ -5,7 +5,7 @@
 // once more with others in their place. What does not fit the scheme is not remembered.
 #include "engine/x86/forms.h"
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/x86/decode.h"
 
 #define FORMS_MAX  7168u

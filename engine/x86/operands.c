@@ -4,7 +4,7 @@
 #include "engine/x86/operands.h"
 
 #include "engine/base/cpu.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 
 // Relies on Zydis' order: al cl dl bl ah ch dh bh spl bpl sil dil r8b.., ax.., eax.., rax..
 u8 operands_gpr(ZydisRegister r)

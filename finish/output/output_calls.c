@@ -33,7 +33,7 @@ static char *trigger(struct calls *o, const char *why)
 
     if (sscanf(why, "--dump-%15[a-z]=@%u:%llx", option, &map, &pc) != 3 || map >= o->s->maps_used)
         return xstrdup(why);
-    places_find(o->places, map, pc, &at);
+    slotmem_find(o->places, map, pc, &at);
     return xasprintf("--dump-%s=%s", option, places_text(o->places, at.function));
 }
 

@@ -206,7 +206,7 @@ static void set_map(struct places *p, uint32_t map, uint64_t pc)
     }
 }
 
-uint64_t places_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *at)
+uint64_t slotmem_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *at)
 {
     p->row_size = 0;
     set_map(p, map, pc);

@@ -29,7 +29,7 @@ void places_open(struct places *p, const struct spool_file *s, const char *cache
 // What was learned goes into the cache where the profile was written.
 void places_close(struct places *p, bool written);
 // Where an instruction of a map is: the answer is its link-time address, or pc where nobody knows.
-uint64_t places_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *out);
+uint64_t slotmem_find(struct places *p, uint32_t map, uint64_t pc, struct symbols_place *out);
 // The innermost body of an inlined function that is there; *addr: its link-time address.
 const struct symbols_body *places_body(struct places *p, uint32_t map, uint64_t pc, uint64_t *addr);
 

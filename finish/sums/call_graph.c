@@ -226,7 +226,7 @@ static char *context_name(const struct call_graph *g, const struct spool_edge *e
         const char *caller;
         char *more;
 
-        places_find(g->places, e->target_map, e->function, &at);
+        slotmem_find(g->places, e->target_map, e->function, &at);
         caller = places_text(g->places, at.function);
         more = xasprintf("%s'%s", name, *caller ? caller : "???");
         free(name);
@@ -246,7 +246,7 @@ static uint32_t context_func(struct call_graph *g, uint32_t context)
         return QUERN_NONE;
     if (g->context[context])
         return g->context[context] - 1;
-    places_find(g->places, e->target_map, e->function, &at);
+    slotmem_find(g->places, e->target_map, e->function, &at);
     name = context_name(g, e, at.function);
     g->context[context] = func_of(g, object_of(g, e->target_map),
                                   profile_string(g, own_file(g, e->target_map, e->function, &at)),
@@ -259,7 +259,7 @@ static uint32_t context_func(struct call_graph *g, uint32_t context)
 static struct quern_site site_of(struct call_graph *g, uint32_t map, uint64_t pc, uint32_t context)
 {
     struct symbols_place at = { 0 };
-    uint64_t addr = places_find(g->places, map, pc, &at);
+    uint64_t addr = slotmem_find(g->places, map, pc, &at);
     uint32_t func = context_func(g, context);
 
     if (func == QUERN_NONE)
@@ -321,7 +321,7 @@ static void find_starts(struct call_graph *g)
         if (!(entry ? at.map < g->s->maps_used : usable(g, e) && !e->plt) ||
             spool_edge_is_jump(e->kind) || e->kind == SPOOL_EDGE_SKIPPED)
             continue;
-        places_find(g->places, at.map, at.pc, &place);
+        slotmem_find(g->places, at.map, at.pc, &place);
         at.function = place.function;
         at.file = place.file;
         g->start[n++] = at;

@@ -62,7 +62,7 @@ void sums_move(struct sums *sums, struct places *p, const struct spool_walk_insn
 {
     struct symbols_place at = { 0 };
 
-    places_find(p, in->map, in->pc, &at);
+    slotmem_find(p, in->map, in->pc, &at);
     get_cell(sums, at);
 }
 

@@ -68,7 +68,7 @@ struct pair {
     bool failed;
 };
 
-static struct idtab *ids_of(struct reader *r, int kind)
+static struct idtab *lineids_of(struct reader *r, int kind)
 {
     return kind == 0 ? &r->ob_ids : kind == 1 ? &r->fl_ids : &r->fn_ids;
 }
@@ -142,7 +142,7 @@ static void second_read(struct pair *w)
         return;
     }
     for (int k = 0; k < 3; k++)
-        w->given[k] = ids_of(r, k)->given_count;
+        w->given[k] = lineids_of(r, k)->given_count;
     w->at_cut = state_of(r);
     free(r->summary);
     free(r->totals);
@@ -224,7 +224,7 @@ static bool same_names(const struct pair *w, const struct reader *r)
 static bool same_ids(struct pair *w, struct reader *r)
 {
     for (int k = 0; k < 3; k++)
-        if (!names_same(ids_of(r, k), ids_of(&w->second, k), w->given[k]))
+        if (!names_same(lineids_of(r, k), lineids_of(&w->second, k), w->given[k]))
             return false;
     return true;
 }
@@ -251,7 +251,7 @@ static bool take_names(struct reader *r, struct pair *w)
         if (quern_profile_func(p, q->func[i].object, q->func[i].file, q->func[i].name) != i)
             return false;
     for (int k = 0; k < 3; k++)
-        if (!names_take(r, ids_of(r, k), ids_of(from, k), w->given[k]))
+        if (!names_take(r, lineids_of(r, k), lineids_of(from, k), w->given[k]))
             return false;
     return true;
 }
@@ -455,8 +455,8 @@ void pair_read(struct reader *r, const char *s, const char *end)
     w->names_known = r->p->str.count;
     w->funcs_known = r->p->func_count;
     for (int k = 0; k < 3; k++) {
-        names_note(ids_of(r, k));
-        names_note(ids_of(&w->second, k));
+        names_note(lineids_of(r, k));
+        names_note(lineids_of(&w->second, k));
     }
     // What is short is the end, or comes through a pipe.
     if ((size_t)(end - s) >= pair_bytes(r) / 2) {
@@ -500,7 +500,7 @@ void pair_end(struct reader *r)
     quern_profile_free(w->second.p);
     part_free(&w->second);
     for (int k = 0; k < 3; k++)
-        names_note_no_more(ids_of(r, k));
+        names_note_no_more(lineids_of(r, k));
     free(w);
     r->pair = NULL;
 }

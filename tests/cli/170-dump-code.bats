@@ -97,7 +97,7 @@ client() {
     real -q --vdso=no --replay=off -o out --dump-code=dump ./prog
     grep -q '  call 0x[0-9a-f]*  ; rep$' dump
     grep -q '  jmp 0x[0-9a-f]*  ; gate$' dump
-    grep -q '^stub ways_i1 at' dump
+    grep -q '^stub waysearch_i1 at' dump
 }
 
 @test "the name has the process id, a forked child has a file of its own, nothing else is left" {

@@ -257,7 +257,7 @@ END
     [ "$(ls -d quern.* 2>/dev/null)" = "" ]
 }
 
-# What children refer to in LL lies together for the next ones (engine/count/near.c), for a while:
+# What children refer to in LL lies together for the next ones (engine/count/llfork.c), for a while:
 # child 5 makes more references than a short one, child 6 forks, child 7 starts a thread. That one is
 # waited for by one system call: pthread_join() and syscall() execute more when they come first.
 @test "many children: LL is the same where sets lie together" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Calls that a signal cuts short without a word (engine/syscalls/cuts.h): each is met, where it
+// Calls that a signal cuts short without a word (engine/syscalls/interrupted.h): each is met, where it
 // waits in the kernel with a part done, by the signals that the engine sends, which another thread
 // sends here, and is to do all of what it was asked for. Natively these signals are ignored. A
 // signal that the program handles ends such a call, as natively, with what has been done.

@@ -90,7 +90,7 @@ static void *nothing(void *arg)
     return arg;
 }
 
-static void *end_process(void *arg)
+static void *exit_process(void *arg)
 {
     pthread_join(*(pthread_t *)arg, NULL); // the main thread
     fflush(stdout);
@@ -155,6 +155,6 @@ int main(void)
         CHECK((intptr_t)result == i);
     }
     main_thread = pthread_self();
-    CHECK(pthread_create(&t[0], NULL, end_process, &main_thread) == 0);
+    CHECK(pthread_create(&t[0], NULL, exit_process, &main_thread) == 0);
     pthread_exit(NULL);
 }

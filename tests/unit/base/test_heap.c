@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// engine/base/heap.c and engine/base/safemem.c, the objects that the engine is linked from. The
+// engine/base/heap.c and engine/base/clientmem.c, the objects that the engine is linked from. The
 // heap really lies at ENGINE_HEAP_BASE here, too; the handler below does for safemem what
 // engine/signal/signal.c does.
 #include <setjmp.h>
@@ -18,11 +18,11 @@
 
 #include <cmocka.h>
 
-#include "engine/base/fixup.h"
+#include "engine/base/extable.h"
 #include "engine/base/heap.h"
 #include "engine/base/layout.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 
 #define PAGE 4096
 
@@ -191,14 +191,14 @@ static void heap_ends(void **state)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
-    const struct fixup *to = fixup_find((u64)r[REG_RIP], FIXUP_FAULT);
+    const struct extable *to = extable_find((u64)r[REG_RIP], EXTABLE_FAULT);
 
     (void)info;
     if (!to) {
         signal(sig, SIG_DFL);
         return;
     }
-    r[REG_RIP] = (greg_t)fixup_target(to);
+    r[REG_RIP] = (greg_t)extable_target(to);
 }
 
 static u8 *page; // readable and writable; the one behind it is unmapped
@@ -230,12 +230,12 @@ static void safe_edges(void **state)
             u64 from = (u64)page + PAGE - (n - over);
             for (u32 i = 0; i < sizeof(buf); i++)
                 buf[i] = 0;
-            assert_int_equal(safe_read_some(buf, from, n), n - over);
+            assert_int_equal(clientmem_read_some(buf, from, n), n - over);
             for (u32 i = 0; i < n - over; i++)
                 assert_int_equal(buf[i], ((u8 *)from)[i]);
             assert_int_equal(buf[n - over], 0);
-            assert_int_equal(safe_read(buf, from, n), over ? -14 : 0);
-            assert_int_equal(safe_write(from, buf, n), over ? -14 : 0);
+            assert_int_equal(clientmem_read(buf, from, n), over ? -14 : 0);
+            assert_int_equal(clientmem_write(from, buf, n), over ? -14 : 0);
         }
 }
 
@@ -248,28 +248,28 @@ static void safe_nowhere(void **state)
     (void)state;
     prepare();
     for (u32 i = 0; i < ARRAY_SIZE(bad); i++) {
-        assert_int_equal(safe_read(&word, bad[i], 8), -14);
-        assert_int_equal(safe_read(&word, bad[i], 0), 0);
-        assert_int_equal(safe_write(bad[i], &word, 1), -14);
-        assert_int_equal(safe_read_u64(bad[i], &word), -14);
-        assert_int_equal(safe_read_u32(bad[i], &half), -14);
-        assert_int_equal(safe_write_u64(bad[i], 1), -14);
-        assert_int_equal(safe_write_u32(bad[i], 1), -14);
-        assert_int_equal(safe_strnlen(bad[i], 10), -14);
+        assert_int_equal(clientmem_read(&word, bad[i], 8), -14);
+        assert_int_equal(clientmem_read(&word, bad[i], 0), 0);
+        assert_int_equal(clientmem_write(bad[i], &word, 1), -14);
+        assert_int_equal(clientmem_read_u64(bad[i], &word), -14);
+        assert_int_equal(clientmem_read_u32(bad[i], &half), -14);
+        assert_int_equal(clientmem_write_u64(bad[i], 1), -14);
+        assert_int_equal(clientmem_write_u32(bad[i], 1), -14);
+        assert_int_equal(clientmem_strnlen(bad[i], 10), -14);
     }
     assert_int_equal(word, 5);
     assert_int_equal(half, 5);
-    assert_int_equal(safe_write_u64((u64)page, 0x1122334455667788), 0);
-    assert_int_equal(safe_read_u32((u64)page + 4, &half), 0);
+    assert_int_equal(clientmem_write_u64((u64)page, 0x1122334455667788), 0);
+    assert_int_equal(clientmem_read_u32((u64)page + 4, &half), 0);
     assert_int_equal(half, 0x11223344);
-    assert_int_equal(safe_write_u32((u64)page + 4, 0xaabbccdd), 0);
-    assert_int_equal(safe_read_u64((u64)page, &word), 0);
+    assert_int_equal(clientmem_write_u32((u64)page + 4, 0xaabbccdd), 0);
+    assert_int_equal(clientmem_read_u64((u64)page, &word), 0);
     assert_int_equal(word, 0xaabbccdd55667788);
     // Written to a page that may only be read.
     assert_int_equal(mprotect(page, PAGE, PROT_READ), 0);
-    assert_int_equal(safe_write((u64)page, &word, 8), -14);
+    assert_int_equal(clientmem_write((u64)page, &word, 8), -14);
     assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
-    assert_null(fixup_find((u64)safe_nowhere, FIXUP_FAULT));
+    assert_null(extable_find((u64)safe_nowhere, EXTABLE_FAULT));
 }
 
 // Strings that end right before the unmapped page, and those that run into it.
@@ -284,17 +284,17 @@ static void safe_strings(void **state)
         for (u32 i = 0; i < len; i++)
             s[i] = 'x';
         s[len] = 0;
-        assert_int_equal(safe_strnlen((u64)s, 4096), len);
-        assert_int_equal(safe_strnlen((u64)s, len), len);
-        assert_int_equal(safe_strnlen((u64)s, len / 2), len / 2); // though the end is near
-        assert_int_equal(safe_read_str(buf, (u64)s, sizeof(buf)), len);
+        assert_int_equal(clientmem_strnlen((u64)s, 4096), len);
+        assert_int_equal(clientmem_strnlen((u64)s, len), len);
+        assert_int_equal(clientmem_strnlen((u64)s, len / 2), len / 2); // though the end is near
+        assert_int_equal(clientmem_read_str(buf, (u64)s, sizeof(buf)), len);
         assert_string_equal(buf, s);
-        assert_int_equal(safe_read_str(buf, (u64)s, len + 1), len);
-        assert_int_equal(safe_read_str(buf, (u64)s, len), -36); // ENAMETOOLONG
+        assert_int_equal(clientmem_read_str(buf, (u64)s, len + 1), len);
+        assert_int_equal(clientmem_read_str(buf, (u64)s, len), -36); // ENAMETOOLONG
         s[len] = 'x';
-        assert_int_equal(safe_strnlen((u64)s, 4096), -14);
-        assert_int_equal(safe_strnlen((u64)s, len + 1), len + 1);
-        assert_int_equal(safe_read_str(buf, (u64)s, sizeof(buf)), -14);
+        assert_int_equal(clientmem_strnlen((u64)s, 4096), -14);
+        assert_int_equal(clientmem_strnlen((u64)s, len + 1), len + 1);
+        assert_int_equal(clientmem_read_str(buf, (u64)s, sizeof(buf)), -14);
     }
 }
 

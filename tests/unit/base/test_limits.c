@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/limits.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 #define SIZE (64ul << 20)

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "engine/base/pages.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 static u64 map(void)

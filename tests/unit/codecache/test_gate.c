@@ -13,10 +13,10 @@
 #include "engine/codecache/gate.h"
 #include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/threads.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -39,7 +39,7 @@ u64 stubs_at(enum stub s)
     return 0x1000 + (u64)s;
 }
 
-void world_turn_give(struct thread *of)
+void stopworld_turn_give(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note("give ");
@@ -51,7 +51,7 @@ void stress_pause(struct thread *of)
     note("pause ");
 }
 
-void loop_enter(u64 stub)
+void reentry_enter(u64 stub)
 {
     entered_at = stub;
     note("enter");

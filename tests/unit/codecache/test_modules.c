@@ -216,7 +216,7 @@ static void places(void)
     CHECK(unlink(in("a")) == 0 && unlink(in("b")) == 0 && unlink(in("c")) == 0);
 }
 
-static void test_places(void **state)
+static void test_slotmem(void **state)
 {
     (void)state;
     apart(places);
@@ -350,7 +350,7 @@ static void looks(void)
     CHECK(unlink(in("a")) == 0);
 }
 
-static void test_looks(void **state)
+static void test_sampler(void **state)
 {
     (void)state;
     apart(looks);
@@ -476,9 +476,9 @@ static void test_rights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gone),     cmocka_unit_test(test_places),
+        cmocka_unit_test(test_gone),     cmocka_unit_test(test_slotmem),
         cmocka_unit_test(test_newlines), cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_limits),   cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_sampler),
         cmocka_unit_test(test_room),     cmocka_unit_test(test_removed_before),
         cmocka_unit_test(test_many),     cmocka_unit_test(test_rights),
     };

@@ -13,7 +13,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
@@ -53,7 +53,7 @@ void *heap_pages(u64 bytes)
 static u8 client[4]; // the client's code at 0x401000
 static u32 client_size;
 
-int safe_read(void *dst, u64 addr, u64 n)
+int clientmem_read(void *dst, u64 addr, u64 n)
 {
     assert_int_equal(addr, 0x401000);
     if (n > client_size)

@@ -226,7 +226,7 @@ static void test_engines(void **state)
 }
 
 // The kernel is asked of what is not known, once.
-static void test_looks(void **state)
+static void test_sampler(void **state)
 {
     struct vmmap_info info;
 
@@ -300,7 +300,7 @@ static const char *what_was_kept(void)
 }
 
 // The file of what is made executable, once; of two that are one entry here, both.
-static void test_kept(void **state)
+static void test_pcache(void **state)
 {
     struct vmmap_info info;
 
@@ -369,15 +369,15 @@ static void test_engine(void **state)
     assert_false(vmmap_engine(AREAS, ~0ul, &f, &t));
     assert_false(vmmap_engine(CACHE - 5, CACHE, &f, &t));
     // And rows of further areas, of 64 GiB each.
-    places_row[0] = 0x600000000000;
-    places_row[1] = 0x500000000000;
-    places_rows = 2;
+    slotmem_row[0] = 0x600000000000;
+    slotmem_row[1] = 0x500000000000;
+    slotmem_rows = 2;
     assert_engine(0, ~0ul, 0x500000000000, 0x501000000000);
     assert_engine(0x501000000000, ~0ul, 0x600000000000, 0x601000000000);
     assert_engine(0x601000000000 - 1, ~0ul, 0x600000000000, 0x601000000000);
     assert_engine(0x601000000000, ~0ul, CACHE, CACHE + 0x1000000);
     assert_int_equal(vmmap_gap(0x1000, 0x600000800000), 0x600000000000 - 0x1000);
-    places_rows = 0;
+    slotmem_rows = 0;
     cache = AREAS + 0x10000000;
     assert_engine(0, ~0ul, REPLAY_BASE, REPLAY_BASE + REPLAY_SIZE);
     assert_engine(AREAS, ~0ul, cache, cache + 0x1000000);
@@ -562,9 +562,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_start, setup),
         cmocka_unit_test_setup(test_engines, setup),
-        cmocka_unit_test_setup(test_looks, setup),
+        cmocka_unit_test_setup(test_sampler, setup),
         cmocka_unit_test_setup(test_dropped, setup),
-        cmocka_unit_test_setup(test_kept, setup),
+        cmocka_unit_test_setup(test_pcache, setup),
         cmocka_unit_test_setup(test_gap, setup),
         cmocka_unit_test_setup(test_engine, setup),
         cmocka_unit_test_setup(test_room, setup),

@@ -15,13 +15,13 @@
 #include "engine/base/heap.h"
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 // -- the rooms that caches.c calls --
 
@@ -29,7 +29,7 @@ struct cpu cpu;
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
-void (*world_on_turn)(struct thread *t);
+void (*stopworld_on_turn)(struct thread *t);
 struct vector_sets vector_sets;
 
 static struct thread thread[2];
@@ -400,7 +400,7 @@ static void test_init(void **state)
     begin(STAMPS);
     ll_inits = 0;
     caches_init();
-    assert_ptr_equal(world_on_turn, caches_turn);
+    assert_ptr_equal(stopworld_on_turn, caches_turn);
     assert_int_equal(ll_inits, 1);
     assert_int_equal(vector_sets.i1_mask, I1_SETS - 1);
     assert_int_equal(vector_sets.d1_mask, D1_SETS - 1);

@@ -17,9 +17,9 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/ll.h"
-#include "engine/count/near.h"
+#include "engine/count/llfork.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -407,7 +407,7 @@ static void test_widened(void **state)
 
 // The second child of a process finds the sets of the first one in another place. They are where
 // they belong again, as they have become, when it has another thread, or when it forks.
-static void test_near(void **state)
+static void test_llfork(void **state)
 {
     (void)state;
     tb_config.defer = false;
@@ -415,14 +415,14 @@ static void test_near(void **state)
     for (u32 child = 0; child < 4; child++) {
         ll_before_fork();
         ll_fork_child();
-        assert_true(near_is_on() && !ll_is_shared());
+        assert_true(llfork_is_on() && !ll_is_shared());
         assert_null(vector_sets.ll_tags);
         srand(9); // the same sets
         refer_to_some(500);
         check();
     }
     ll_share();
-    assert_true(ll_is_shared() && !near_is_on());
+    assert_true(ll_is_shared() && !llfork_is_on());
     assert_non_null(vector_sets.ll_tags);
     assert_int_equal(vector_sets.ll_later, LL_LATER_SHARED);
     srand(9);
@@ -430,11 +430,11 @@ static void test_near(void **state)
     check();
     ll_before_fork();
     ll_fork_child();
-    assert_true(near_is_on());
+    assert_true(llfork_is_on());
     assert_int_equal(vector_sets.ll_later, LL_LATER_OWN);
     refer_to_some(500);
     refer(1ul << 52, 1, 0);
-    assert_false(near_is_on() || ll_is_narrow());
+    assert_false(llfork_is_on() || ll_is_narrow());
     refer_to_some(500);
     check();
 }
@@ -493,9 +493,9 @@ static void test_cleared(void **state)
             ll_fork_child();
             refer(0x2000, 1, 2);
         }
-        assert_true(near_is_on());
+        assert_true(llfork_is_on());
         ll_clear();
-        assert_false(near_is_on());
+        assert_false(llfork_is_on());
         memset(plain.tags, 0, sim_cache_bytes(&(struct sim_geometry){ header.ll.size, 16, 64 }));
         refer(0x2000, 1, 2);
         assert_int_equal(expected[3], 2);
@@ -534,7 +534,7 @@ int main(void)
         cmocka_unit_test_setup(test_by_turns, setup_narrow),
         cmocka_unit_test_setup(test_without_vectors, setup_narrow),
         cmocka_unit_test_setup(test_in_order, setup_narrow),
-        cmocka_unit_test_setup(test_near, setup_narrow),
+        cmocka_unit_test_setup(test_llfork, setup_narrow),
         cmocka_unit_test_setup(test_shared, setup_narrow),
         cmocka_unit_test(test_huge),
         cmocka_unit_test_setup(test_widened, setup_narrow),

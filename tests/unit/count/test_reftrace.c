@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/reftrace.h"
 #include "engine/spool/fds.h"

@@ -14,8 +14,8 @@
 
 #include <Zydis/Zydis.h>
 
-#include "engine/count/desc.h"
-#include "engine/emit/helper.h"
+#include "engine/codecache/helperdesc.h"
+#include "engine/emit/helpercall.h"
 #include "engine/emit/state.h"
 #include "engine/emit/tb.h"
 #include "engine/thread/thread.h"
@@ -335,7 +335,7 @@ static void test_flags(void **state)
 // -- helpers --
 
 // A helper runs on the engine's stack, and finds its words, aligned, behind the return address.
-static void test_helper(void **state)
+static void test_helpercall(void **state)
 {
     (void)state;
     for (u32 k = 0; k < 4; k++) {
@@ -344,28 +344,28 @@ static void test_helper(void **state)
 
         setup(state);
         b.code.p += k;
-        helper_call(&b, (u64)code + 40000);
+        helpercall_emit(&b, (u64)code + 40000);
         assert_int_equal(b.draft.nrelocs, 1);
         off = b.draft.reloc[0];
         assert_in_range(off, k + 19, k + 19 + 3);
         memcpy(&rel, code + off, 4);
         assert_int_equal(off + 4 + (u32)rel, 40000);
-        assert_int_equal((off + 4 + DESC_AT) % 4, 0);
+        assert_int_equal((off + 4 + HELPERDESC_AT) % 4, 0);
         code[off] = code[off + 1] = code[off + 2] = code[off + 3] = 0;
         sprintf(text, "%x", off + 4);
         assert_string_equal(strchr(emitted(k), 'm'),
                             "mov [CLIENT_SP], rsp; mov rsp, [ENGINE_SP]; call 0; "
                             "mov rsp, [CLIENT_SP]");
-        helper_back(&b, (u64)code, words, sizeof(words));
-        assert_memory_equal(code + off + 4 + DESC_AT, words, sizeof(words));
-        assert_int_equal(tb_off(&b), off + 4 + DESC_AT + sizeof(words));
+        helpercall_back(&b, (u64)code, words, sizeof(words));
+        assert_memory_equal(code + off + 4 + HELPERDESC_AT, words, sizeof(words));
+        assert_int_equal(tb_off(&b), off + 4 + HELPERDESC_AT + sizeof(words));
     }
 }
 
 static void test_describe(void **state)
 {
     (void)state;
-    helper_describe(&b, 0x12345678, 0x9abc);
+    helpercall_describe(&b, 0x12345678, 0x9abc);
     assert_string_equal(emitted(0), "mov [DESC], 12345678; mov [DESC+4], 9abc");
 }
 
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test_setup(test_spill, setup),
         cmocka_unit_test_setup(test_given, setup),
         cmocka_unit_test_setup(test_flags, setup),
-        cmocka_unit_test_setup(test_helper, setup),
+        cmocka_unit_test_setup(test_helpercall, setup),
         cmocka_unit_test_setup(test_describe, setup),
     };
 

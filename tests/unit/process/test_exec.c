@@ -13,26 +13,26 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/process/clerk.h"
+#include "engine/process/bgfinish.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
-#include "engine/process/finish.h"
+#include "engine/process/finisher.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/looks.h"
-#include "engine/thread/loop.h"
-#include "engine/thread/world.h"
-#include "engine/translate/kept.h"
+#include "engine/thread/sampler.h"
+#include "engine/thread/reentry.h"
+#include "engine/thread/stopworld.h"
+#include "engine/translate/pcache.h"
 #include "tests/unit/count/reftrace_none.h"
 
 #define NOWHERE   8ul
@@ -107,20 +107,20 @@ void replayer_stop(void)
     stops++;
 }
 
-void clerk_stop(void)
+void bgfinish_stop(void)
 {
     assert_int_equal(++parting, stops);
 }
 
 static u32 looks_ended, looks_begun;
 
-void looks_end(struct thread *of)
+void sampler_end(struct thread *of)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(++looks_ended, parting); // before the exec
 }
 
-void looks_start(struct thread *of)
+void sampler_start(struct thread *of)
 {
     assert_ptr_equal(of, t);
     looks_begun++;
@@ -193,7 +193,7 @@ void spooler_say_kept(void)
     said_kept++;
 }
 
-int finish_in_child(u32 kind, s32 code)
+int finisher_in_child(u32 kind, s32 code)
 {
     assert_int_equal(kind, SPOOL_END_EXIT);
     assert_int_equal(code, 0);
@@ -208,7 +208,7 @@ u32 threads_count(void)
 }
 
 // Nobody replays, or the world is stopped.
-void kept_save(void)
+void pcache_save(void)
 {
     note('y');
 }
@@ -230,13 +230,13 @@ bool tracer_is_debugger(void)
 
 static u32 drained; // this thread's records alone
 
-void log_drain(struct thread *of)
+void recordbuf_drain(struct thread *of)
 {
     assert_ptr_equal(of, t);
     drained++;
 }
 
-void log_drain_all(s32 stopped)
+void recordbuf_drain_all(s32 stopped)
 {
     assert_int_equal(stopped, 0);
     note('L');
@@ -312,13 +312,13 @@ bool threads_is_profiled(const struct thread *of)
     return profiled;
 }
 
-void world_stop(struct thread *of)
+void stopworld_stop(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note('{');
 }
 
-void world_resume(struct thread *of)
+void stopworld_resume(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note('}');
@@ -330,10 +330,10 @@ static void run(struct thread *of)
     longjmp(back, 1);
 }
 
-void (*loop_run)(struct thread *of) = run;
+void (*reentry_run)(struct thread *of) = run;
 
 // Below the first page nothing is.
-int safe_read_u64(u64 gaddr, u64 *value)
+int clientmem_read_u64(u64 gaddr, u64 *value)
 {
     if (gaddr < 4096 || ++reads == bad_read)
         return -EFAULT;
@@ -341,7 +341,7 @@ int safe_read_u64(u64 gaddr, u64 *value)
     return 0;
 }
 
-s64 safe_read_str(char *dst, u64 gaddr, u64 size)
+s64 clientmem_read_str(char *dst, u64 gaddr, u64 size)
 {
     if (gaddr < 4096)
         return -EFAULT;
@@ -509,7 +509,7 @@ static const char *said(void)
     return text ? text + 3 : "";
 }
 
-#define CONTINUES 12345 // by loop_continue()
+#define CONTINUES 12345 // by reentry_continue()
 
 static long exec_at(int dirfd, const char *path, const void *argv, int flags)
 {

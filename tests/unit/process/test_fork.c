@@ -13,21 +13,21 @@
 
 #undef CSIGNAL // the C library has it, too
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
-#include "engine/count/ticks.h"
-#include "engine/process/ahead.h"
-#include "engine/process/birth.h"
-#include "engine/process/clerk.h"
-#include "engine/process/end.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/vtsc.h"
+#include "engine/process/pretranslate.h"
+#include "engine/process/threadstart.h"
+#include "engine/process/bgfinish.h"
+#include "engine/process/exit.h"
 #include "engine/process/fork.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/action.h"
 #include "engine/signal/common.h"
@@ -36,10 +36,10 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/loop.h"
-#include "engine/thread/looks.h"
+#include "engine/thread/reentry.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "tests/unit/count/reftrace_none.h"
 
 // -- the rooms that fork.c calls --
@@ -88,7 +88,7 @@ void heap_free(void *p, u64 bytes)
     free(p);
 }
 
-int safe_read(void *dst, u64 gaddr, u64 n)
+int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     if (gaddr == 1)
         return -EFAULT;
@@ -123,19 +123,19 @@ void action_table_reset(struct signal_table *table)
     note('r');
 }
 
-struct thread *birth_new(struct thread *parent)
+struct thread *threadstart_new(struct thread *parent)
 {
     assert_ptr_equal(parent, t);
     return no_memory ? NULL : &child;
 }
 
-void birth_start(struct thread *of)
+void threadstart_start(struct thread *of)
 {
     (void)of;
     note('S');
 }
 
-void birth_abort(struct thread *of)
+void threadstart_abort(struct thread *of)
 {
     assert_ptr_equal(of, &child);
     note('A');
@@ -206,7 +206,7 @@ static void run(struct thread *of)
     longjmp(back, 1);
 }
 
-void (*loop_run)(struct thread *of) = run;
+void (*reentry_run)(struct thread *of) = run;
 
 #define NOTES(name, letter)      \
     void name(struct thread *of) \
@@ -217,16 +217,16 @@ void (*loop_run)(struct thread *of) = run;
 NOTES(calls_fork_child, 'k')
 NOTES(calls_thread_start, 's')
 NOTES(stress_start, 'z')
-NOTES(looks_start, 'Z')
+NOTES(sampler_start, 'Z')
 NOTES(threads_fork_child, 't')
 NOTES(threads_list_add, '+')
-NOTES(ticks_keep, 'K')
-NOTES(world_blocking_begin, '(')
-NOTES(world_blocking_end, ')')
-NOTES(world_fork_child, 'w')
-NOTES(world_resume, '}')
-NOTES(world_stop, '{')
-NOTES(world_turn_take, 'y')
+NOTES(vtsc_keep, 'K')
+NOTES(stopworld_blocking_begin, '(')
+NOTES(stopworld_blocking_end, ')')
+NOTES(stopworld_fork_child, 'w')
+NOTES(stopworld_resume, '}')
+NOTES(stopworld_stop, '{')
+NOTES(stopworld_turn_take, 'y')
 
 void calls_borrow_begin(struct thread *of, struct calls_save *save)
 {
@@ -256,23 +256,23 @@ void replayer_fork_child(void)
     note('q');
 }
 
-void ahead_before_fork(struct thread *of)
+void pretranslate_before_fork(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note('P');
 }
 
-void ahead_fork_child(void)
+void pretranslate_fork_child(void)
 {
     note('p');
 }
 
-void clerk_before_fork(void)
+void bgfinish_before_fork(void)
 {
     note('Q');
 }
 
-void clerk_fork_child(void)
+void bgfinish_fork_child(void)
 {
     note('w');
 }
@@ -333,20 +333,20 @@ void copy_fork_child(struct copy_fork *c, s32 parent_pid, bool shares_fds)
     note('C');
 }
 
-void end_fork_child(u64 exit_signal)
+void exit_fork_child(u64 exit_signal)
 {
     did->exit_signal = exit_signal;
 }
 
 // What was recorded is simulated: the parent's, and then the child's, change the history.
-void log_drain(struct thread *of)
+void recordbuf_drain(struct thread *of)
 {
     assert_ptr_equal(of, t);
     t->hist = own.borrowed || t->vfork ? 0xdd : 0x2f;
     note('l');
 }
 
-void log_drain_all(s32 stopped)
+void recordbuf_drain_all(s32 stopped)
 {
     assert_int_equal(stopped, 0);
     note('L');
@@ -378,7 +378,7 @@ bool threads_is_profiled(const struct thread *of)
     return profiled;
 }
 
-u64 ticks_random(struct thread *of)
+u64 vtsc_random(struct thread *of)
 {
     (void)of;
     return 31337;
@@ -434,7 +434,7 @@ static int setup(void **state)
     return 0;
 }
 
-// 1: it went on by loop_continue()
+// 1: it went on by reentry_continue()
 static int calls(void (*call)(struct thread *of))
 {
     if (setjmp(back))

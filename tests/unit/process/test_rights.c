@@ -13,17 +13,17 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/modules.h"
-#include "engine/process/clerk.h"
+#include "engine/process/bgfinish.h"
 #include "engine/process/rights.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/fds.h"
 #include "engine/thread/threads.h"
-#include "engine/thread/world.h"
-#include "engine/translate/kept.h"
+#include "engine/thread/stopworld.h"
+#include "engine/translate/pcache.h"
 
 static char did[64];
 static struct thread block;
@@ -44,11 +44,11 @@ static void note(char letter)
     }
 ASKED(heap_unshare, 'h')
 ASKED(modules_leave, 'm')
-ASKED(clerk_leave, 'c')
-ASKED(clerk_allow, 'C')
+ASKED(bgfinish_leave, 'c')
+ASKED(bgfinish_allow, 'C')
 ASKED(replayer_stop, 'r')
 ASKED(replayer_allow, 'R')
-ASKED(kept_never, 'k')
+ASKED(pcache_never, 'k')
 ASKED(fds_leave_root, '/')
 
 #define ASKED_OF(function, letter)   \
@@ -57,10 +57,10 @@ ASKED(fds_leave_root, '/')
         assert_ptr_equal(of, t);     \
         note(letter);                \
     }
-ASKED_OF(world_stop, '[')
-ASKED_OF(world_resume, ']')
-ASKED_OF(world_blocking_begin, '{')
-ASKED_OF(world_blocking_end, '}')
+ASKED_OF(stopworld_stop, '[')
+ASKED_OF(stopworld_resume, ']')
+ASKED_OF(stopworld_blocking_begin, '{')
+ASKED_OF(stopworld_blocking_end, '}')
 
 bool threads_is_profiled(const struct thread *of)
 {

@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
-#include "engine/process/end.h"
+#include "engine/process/exit.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
 #include "engine/process/seccomp_bpf.h"
@@ -75,7 +75,7 @@ void heap_free(void *p, u64 bytes)
     free(p);
 }
 
-int safe_read(void *dst, u64 gaddr, u64 n)
+int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     if (gaddr < 4096)
         return -EFAULT;
@@ -83,9 +83,9 @@ int safe_read(void *dst, u64 gaddr, u64 n)
     return 0;
 }
 
-int safe_read_u32(u64 gaddr, u32 *value)
+int clientmem_read_u32(u64 gaddr, u32 *value)
 {
-    return safe_read(value, gaddr, sizeof(*value));
+    return clientmem_read(value, gaddr, sizeof(*value));
 }
 
 void gate_make_all_slow(void)
@@ -106,14 +106,14 @@ void gate_return(struct thread *of, long ret)
     returned = ret;
 }
 
-_Noreturn void end_thread(struct thread *of, int code)
+_Noreturn void exit_thread(struct thread *of, int code)
 {
     assert_ptr_equal(of, t);
     ended_with = code;
     longjmp(back, THREAD_ENDED);
 }
 
-_Noreturn void end_process(struct thread *of, u32 kind, int code)
+_Noreturn void exit_process(struct thread *of, u32 kind, int code)
 {
     assert_ptr_equal(of, t);
     ended_kind = kind;
@@ -563,7 +563,7 @@ static void test_hand_over_fails(void **state)
     sys_close(null);
     fd = spool_with(100);
     char name[32];
-    mini_format(name, sizeof(name), "/proc/self/fd/%d", fd);
+    nolibc_format(name, sizeof(name), "/proc/self/fd/%d", fd);
     int reader = (int)sys_open(name, O_RDONLY | O_CLOEXEC, 0);
     assert_int_equal(seccomp_hand_over(t, reader), -EIO);
     sys_close(reader);

@@ -245,7 +245,7 @@ static void test_call_at_buffer_edge(void **state)
 
 // Ids near and far: by number up to 262,144 and four times what is there, in a table beyond; those
 // that were far move over when the near ones come to them.
-static void test_ids(void **state)
+static void test_lineids(void **state)
 {
     char *text = malloc(1 << 20), *o = text;
     uint64_t id[200];
@@ -355,7 +355,7 @@ int main(void)
         cmocka_unit_test(test_empty_file),
         cmocka_unit_test(test_call_without_cost),
         cmocka_unit_test(test_call_at_buffer_edge),
-        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_lineids),
         cmocka_unit_test(test_id_at_the_end),
         cmocka_unit_test(test_numbers),
     };

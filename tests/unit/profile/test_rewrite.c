@@ -20,7 +20,7 @@ static void rewrite_is(const char *expr, const char *from, const char *to)
     quern_rewrite_free(r);
 }
 
-static void test_rewrite(void **state)
+static void test_relocate(void **state)
 {
     (void)state;
     rewrite_is("s/version[0-9]/versionN/", "version1/prog.c", "versionN/prog.c");
@@ -167,7 +167,7 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rewrite),         cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_relocate),         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_delimiters),      cmocka_unit_test(test_replacement),
         cmocka_unit_test(test_bad_replacement), cmocka_unit_test(test_long),
     };

@@ -70,7 +70,7 @@ static void test_number_of_counts(void **state)
 }
 
 // Positions and targets of every kind, at the ends of their range.
-static void test_places(void **state)
+static void test_slotmem(void **state)
 {
     struct quern_profile *p = with_events(1);
     const uint64_t max = UINT64_MAX;
@@ -240,7 +240,7 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number_of_counts), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_number_of_counts), cmocka_unit_test(test_slotmem),
         cmocka_unit_test(test_special),          cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_context),          cmocka_unit_test(test_empty),
     };

@@ -15,14 +15,14 @@
 
 #include "engine/base/sys.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/count/ll.h"
-#include "engine/count/prof.h"
+#include "engine/count/helpers.h"
 #include "engine/count/reftrace.h"
-#include "engine/count/strings.h"
+#include "engine/count/rep.h"
 #include "engine/count/vector.h"
-#include "engine/replay/area.h"
-#include "engine/replay/perform.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/interpret.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
@@ -97,13 +97,13 @@ void frames_replay(struct thread *of, enum frames_late what, u32 frame, u32 coun
         tell("%c%x", what == FRAMES_ENTER ? 'e' : 'b', frame);
 }
 
-void strings_replay(struct thread *of, const u64 *slot, u64 pc, u32 what, u32 counter)
+void rep_replay(struct thread *of, const u64 *slot, u64 pc, u32 what, u32 counter)
 {
     assert_ptr_equal(of, t);
     tell("S%lx,%lx,%u,%u", *slot, pc, what, counter);
 }
 
-void prof_replay_vec(struct thread *of, const u64 *slot, u32 what, u32 counter)
+void helpers_replay_vec(struct thread *of, const u64 *slot, u32 what, u32 counter)
 {
     assert_ptr_equal(of, t);
     tell("V%lx,%u,%u", *slot, what, counter);
@@ -202,11 +202,11 @@ void routine_init(void)
     routines = 0;
 }
 
-u8 *routine_begin(const struct log_block *b, u8 *at)
+u8 *routine_begin(const struct record_block *b, u8 *at)
 {
-    assert_ptr_equal((u8 *)area_head((u32)((u64)at - REPLAY_BASE)) + sizeof(struct area_head), at);
-    assert_ptr_equal(area_block((u32)((u64)at - REPLAY_BASE)), b);
-    area_head((u32)((u64)at - REPLAY_BASE))->routine = (u32)((u64)at - REPLAY_BASE);
+    assert_ptr_equal((u8 *)arena_head((u32)((u64)at - REPLAY_BASE)) + sizeof(struct arena_head), at);
+    assert_ptr_equal(arena_block((u32)((u64)at - REPLAY_BASE)), b);
+    arena_head((u32)((u64)at - REPLAY_BASE))->routine = (u32)((u64)at - REPLAY_BASE);
     routines++;
     return at + 100;
 }
@@ -217,7 +217,7 @@ const u64 *routine_enter(struct thread *of, const u64 *record, u64 routine)
     assert_int_equal(routine, REPLAY_BASE + (u32)*record);
     begins_with = *record;
     entered++;
-    while (*record != LOG_END)
+    while (*record != RECORD_END)
         record++;
     ends_at = (u64 *)record;
     return record;
@@ -227,7 +227,7 @@ const u64 *routine_enter(struct thread *of, const u64 *record, u64 routine)
 
 #define SP 0x7000
 
-static struct log_draft draft;
+static struct record_draft draft;
 
 static int setup(void **state)
 {
@@ -242,7 +242,7 @@ static int setup(void **state)
     misses_i1 = mispredicts = waits = reftrace_on = false;
     besides = 0;
     turns = entered = 0;
-    area_flush();
+    arena_flush();
     return 0;
 }
 
@@ -260,24 +260,24 @@ static const char *what_was_told(void)
 static void begin(u16 slots)
 {
     memset(&draft, 0, sizeof(draft));
-    draft.block = (struct log_block){
-        .pc = 0x1000, .slots = slots, .sp = LOG_STACK_SLOT, .sp_add = -8, .counter = 9,
+    draft.block = (struct record_block){
+        .pc = 0x1000, .slots = slots, .sp = RECORD_STACK_SLOT, .sp_add = -8, .counter = 9,
         .branch = 0x1230, .taken = 0x5000, .nexts = 1, .blocks = 1,
     };
 }
 
-static struct log_op *op(enum log_kind kind, u8 insn)
+static struct record_op *op(enum record_kind kind, u8 insn)
 {
-    struct log_op *o = &draft.op[draft.block.nops++];
+    struct record_op *o = &draft.op[draft.block.nops++];
 
-    *o = (struct log_op){ .kind = (u8)kind, .insn = insn, .base = LOG_NO_SLOT,
-                          .index = LOG_NO_SLOT, .counter = 20u + insn, .add = 0x100u + insn };
+    *o = (struct record_op){ .kind = (u8)kind, .insn = insn, .base = RECORD_NO_SLOT,
+                          .index = RECORD_NO_SLOT, .counter = 20u + insn, .add = 0x100u + insn };
     return o;
 }
 
 static void fetch(u8 insn)
 {
-    struct log_op *o = op(LOG_FETCH, insn);
+    struct record_op *o = op(RECORD_FETCH, insn);
 
     o->bytes = 3;
     o->first = 7;
@@ -286,10 +286,10 @@ static void fetch(u8 insn)
 
 static u32 publish(void)
 {
-    u32 id = area_next_id();
+    u32 id = arena_next_id();
 
     replay_publish(&draft);
-    assert_true(area_has(id));
+    assert_true(arena_has(id));
     return id;
 }
 
@@ -305,81 +305,81 @@ static const char *run(const u64 *words, u32 n)
 
 // -- the area --
 
-static void test_area(void **state)
+static void test_arena(void **state)
 {
     u32 first, second;
-    const struct log_block *b;
+    const struct record_block *b;
 
     (void)state;
     begin(3);
     for (u8 i = 0; i < 5; i++)
         fetch(i);
     draft.block.nsides = 2;
-    draft.side[0] = (struct log_side){ .slots = 1, .nops = 2, .sp_add = 4 };
-    draft.side[1] = (struct log_side){ .slots = 2, .nops = 3, .sp_add = 5 };
-    assert_int_equal(area_next_id(), LOG_FIRST + 16);
+    draft.side[0] = (struct record_side){ .slots = 1, .nops = 2, .sp_add = 4 };
+    draft.side[1] = (struct record_side){ .slots = 2, .nops = 3, .sp_add = 5 };
+    assert_int_equal(arena_next_id(), RECORD_FIRST + 16);
     first = publish();
     begin(1);
     fetch(9);
     second = publish();
-    assert_int_equal(first, LOG_FIRST + 16);
+    assert_int_equal(first, RECORD_FIRST + 16);
     assert_int_equal(second, first + 16);
-    b = area_block(first);
+    b = arena_block(first);
     assert_int_equal(b->slots, 3);
     assert_int_equal(b->nops, 5);
     for (u8 i = 0; i < 5; i++)
-        assert_int_equal(log_ops(b)[i].insn, i);
-    assert_int_equal(log_sides(b)[0].slots, 1);
-    assert_int_equal(log_sides(b)[1].slots, 2);
-    assert_int_equal(log_sides(b)[1].sp_add, 5);
-    assert_int_equal(log_ops(area_block(second))[0].insn, 9);
+        assert_int_equal(record_ops(b)[i].insn, i);
+    assert_int_equal(record_sides(b)[0].slots, 1);
+    assert_int_equal(record_sides(b)[1].slots, 2);
+    assert_int_equal(record_sides(b)[1].sp_add, 5);
+    assert_int_equal(record_ops(arena_block(second))[0].insn, 9);
     // Nothing lies in another one's place.
-    assert_ptr_equal(log_ops(area_block(second)) + 1, b);
-    assert_ptr_equal(log_sides(b), log_ops(b) + 5);
-    assert_ptr_equal(log_sides(b) + 2, REPLAY_BASE + REPLAY_SIZE / 2);
+    assert_ptr_equal(record_ops(arena_block(second)) + 1, b);
+    assert_ptr_equal(record_sides(b), record_ops(b) + 5);
+    assert_ptr_equal(record_sides(b) + 2, REPLAY_BASE + REPLAY_SIZE / 2);
     // Ids.
-    assert_false(area_has(0));
-    assert_false(area_has(LOG_END));
-    assert_false(area_has(LOG_FIRST));
-    assert_false(area_has(first + 1));
-    assert_false(area_has(second + 16));
+    assert_false(arena_has(0));
+    assert_false(arena_has(RECORD_END));
+    assert_false(arena_has(RECORD_FIRST));
+    assert_false(arena_has(first + 1));
+    assert_false(arena_has(second + 16));
     // Extents: the whole, and two that end before.
     u64 record = first;
-    assert_int_equal(area_extent(b, &record).nops, 5);
+    assert_int_equal(arena_extent(b, &record).nops, 5);
     record |= 2ul << 32;
-    assert_int_equal(area_extent(b, &record).nops, 3);
-    area_flush();
-    assert_false(area_has(first));
-    assert_int_equal(area_next_id(), LOG_FIRST + 16);
+    assert_int_equal(arena_extent(b, &record).nops, 3);
+    arena_flush();
+    assert_false(arena_has(first));
+    assert_int_equal(arena_next_id(), RECORD_FIRST + 16);
 }
 
 // Until there is less than the longest routine and two drafts.
 static void test_room(void **state)
 {
-    u64 left = AREA_CODE_MAX + 2 * sizeof(struct log_draft);
+    u64 left = ARENA_CODE_MAX + 2 * sizeof(struct record_draft);
 
     (void)state;
-    assert_true(area_has_room());
-    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left - 1));
-    assert_true(area_has_room());
-    area_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left));
-    assert_false(area_has_room());
-    area_flush();
-    assert_int_equal((u64)area_take(&area_first, 1), REPLAY_BASE + REPLAY_SIZE / 2 - 8);
-    assert_int_equal((u64)area_take(&area_first, 8), REPLAY_BASE + REPLAY_SIZE / 2 - 16);
+    assert_true(arena_has_room());
+    arena_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left - 1));
+    assert_true(arena_has_room());
+    arena_code_ends((const u8 *)(REPLAY_BASE + REPLAY_SIZE / 2 - left));
+    assert_false(arena_has_room());
+    arena_flush();
+    assert_int_equal((u64)arena_take(&arena_first, 1), REPLAY_BASE + REPLAY_SIZE / 2 - 8);
+    assert_int_equal((u64)arena_take(&arena_first, 8), REPLAY_BASE + REPLAY_SIZE / 2 - 16);
     // And two of the longest that are made later.
-    assert_int_equal((u64)area_take(&area_second, 8), REPLAY_BASE + REPLAY_SIZE - 8);
-    area_second.low = area_second.high - 2 * AREA_CODE_MAX - 1;
-    assert_true(area_has_room());
-    area_second.low++;
-    assert_false(area_has_room());
+    assert_int_equal((u64)arena_take(&arena_second, 8), REPLAY_BASE + REPLAY_SIZE - 8);
+    arena_second.low = arena_second.high - 2 * ARENA_CODE_MAX - 1;
+    assert_true(arena_has_room());
+    arena_second.low++;
+    assert_false(arena_has_room());
 }
 
 // With routines each lies behind its id, and the next id behind it.
 static void test_routines(void **state)
 {
     u32 id;
-    u64 words[] = { 0, LOG_END }, begun[] = { 0, 77 };
+    u64 words[] = { 0, RECORD_END }, begun[] = { 0, 77 };
 
     (void)state;
     tb_config.stamps = true;
@@ -387,7 +387,7 @@ static void test_routines(void **state)
     begin(1);
     id = publish();
     assert_int_equal(routines, 1);
-    assert_int_equal(area_next_id(), (id + 100 + 8 + 15) & ~15u);
+    assert_int_equal(arena_next_id(), (id + 100 + 8 + 15) & ~15u);
     words[0] = begun[0] = id;
     replay_run(t, words, words + 1);
     assert_int_equal(entered, 1);
@@ -400,13 +400,13 @@ static void test_routines(void **state)
     assert_int_equal(begun[1], 77);
     assert_string_equal(what_was_told(), "d d");
     // Nothing but how a branch has ended.
-    t->log_tail = area_block(id);
-    words[0] = LOG_TAKEN;
+    t->record_tail = arena_block(id);
+    words[0] = RECORD_TAKEN;
     replay_run(t, words, words + 1);
     assert_int_equal(entered, 2);
     assert_string_equal(what_was_told(), "C1230,9 d");
     // That has been counted when a replay was killed: it goes on behind it.
-    words[0] = LOG_NOT_TAKEN;
+    words[0] = RECORD_NOT_TAKEN;
     replay_run(t, words, words + 1);
     assert_int_equal(entered, 2);
     assert_string_equal(what_was_told(), "d");
@@ -416,29 +416,29 @@ static void test_routines(void **state)
 
 static void test_references(void **state)
 {
-    struct log_op *o;
+    struct record_op *o;
     u32 id;
 
     (void)state;
     begin(4);
     fetch(0);
-    o = op(LOG_REF, 1);
+    o = op(RECORD_REF, 1);
     o->size = 8;
     o->base = 1;
     o->index = 2;
     o->scale = 3;
     o->way = REFTRACE_WRITE;
-    o = op(LOG_REF, 2);
+    o = op(RECORD_REF, 2);
     o->size = 100;
-    o->base = LOG_STACK_SLOT;
-    o = op(LOG_REP, 3);
+    o->base = RECORD_STACK_SLOT;
+    o = op(RECORD_REP, 3);
     o->base = 3;
     o->what = 5;
-    o = op(LOG_VEC, 4);
+    o = op(RECORD_VEC, 4);
     o->base = 2;
     o->what = 6;
-    op(LOG_LOCKED, 5);
-    o = op(LOG_SAME, 6);
+    op(RECORD_LOCKED, 5);
+    o = op(RECORD_SAME, 6);
     o->bytes = 2;
     id = publish();
     assert_string_equal(RUN(id, 0x4000, 0x10, 0x33),
@@ -451,7 +451,7 @@ static void test_references(void **state)
                         "f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 R70fa,64,22 "
                         "S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
     assert_int_equal(t->replay_sp, SP - 16);
-    assert_non_null(strstr(RUN(LOG_STACK, 0x9000, id, 0x4000, 0x10, 0x33),
+    assert_non_null(strstr(RUN(RECORD_STACK, 0x9000, id, 0x4000, 0x10, 0x33),
                            " r0,9102,100 R9102,64,22 "));
 }
 
@@ -464,11 +464,11 @@ static void test_part(void **state)
     (void)state;
     begin(2);
     fetch(0);
-    op(LOG_REP, 0)->base = 1;
+    op(RECORD_REP, 0)->base = 1;
     fetch(1);
-    op(LOG_REP, 1)->base = 1;
-    op(LOG_LOCKED, 1);
-    op(LOG_JOINT, 1)->way = LOG_JOINT_TAKEN;
+    op(RECORD_REP, 1)->base = 1;
+    op(RECORD_LOCKED, 1);
+    op(RECORD_JOINT, 1)->way = RECORD_JOINT_TAKEN;
     fetch(2);
     record[0] = publish();
     replay_part(t, record, 1);
@@ -483,20 +483,20 @@ static void test_part(void **state)
     assert_string_equal(what_was_told(),
                         "f100,3 F100,3,7,8 S33,100,0,20 f101,3 F101,3,7,8 S33,101,0,21 x n101 "
                         "N101,21 c101 C101,21 f102,3! F102,3,7,8 d");
-    t->log_tail = area_block((u32)record[0]); // the branch before it ends here
+    t->record_tail = arena_block((u32)record[0]); // the branch before it ends here
     replay_part(t, record, 0);
     assert_string_equal(what_was_told(), "n1230 N1230,9 f100,3! F100,3,7,8 d");
-    assert_null(t->log_tail);
+    assert_null(t->record_tail);
 }
 
 static void test_single(void **state)
 {
     (void)state;
-    perform_d1(t, 5, 8, 0x1234);
-    perform_i1(t, 6, 7, 0x40);
+    interpret_d1(t, 5, 8, 0x1234);
+    interpret_i1(t, 6, 7, 0x40);
     assert_string_equal(what_was_told(), "R1234,8,5 F40,1,7,7");
     misses_i1 = true;
-    perform_i1(t, 6, 7, 0x40);
+    interpret_i1(t, 6, 7, 0x40);
     assert_string_equal(what_was_told(), "F40,1,7,7 M40,1,6");
 }
 
@@ -512,26 +512,26 @@ static void test_conditional(void **state)
     elsewhere = publish();
     draft.block.pc = 0x5000;
     at_target = publish();
-    draft.block.tail = LOG_COND;
+    draft.block.tail = RECORD_COND;
     draft.block.pc = 0x1000;
     cond = publish();
     assert_string_equal(RUN(cond, at_target, cond, elsewhere), "C1230,9 N1230,9 d");
-    assert_null(t->log_tail);
-    assert_string_equal(RUN(cond, LOG_TAKEN, cond, LOG_NOT_TAKEN, elsewhere), "C1230,9 N1230,9 d");
+    assert_null(t->record_tail);
+    assert_string_equal(RUN(cond, RECORD_TAKEN, cond, RECORD_NOT_TAKEN, elsewhere), "C1230,9 N1230,9 d");
     // What comes next is in the next buffer, or is told.
     assert_string_equal(RUN(cond), "d");
-    assert_ptr_equal(t->log_tail, area_block(cond));
-    assert_string_equal(RUN(LOG_TAKEN), "C1230,9 d");
-    assert_null(t->log_tail);
+    assert_ptr_equal(t->record_tail, arena_block(cond));
+    assert_string_equal(RUN(RECORD_TAKEN), "C1230,9 d");
+    assert_null(t->record_tail);
     RUN(cond);
     assert_string_equal(RUN(at_target), "C1230,9 d");
     RUN(cond);
-    perform_came(t, 0x5000);
+    interpret_came(t, 0x5000);
     assert_string_equal(what_was_told(), "C1230,9");
-    perform_came(t, 0x5000);
+    interpret_came(t, 0x5000);
     assert_string_equal(what_was_told(), "");
     RUN(cond);
-    perform_came(t, 0x5001);
+    interpret_came(t, 0x5001);
     assert_string_equal(what_was_told(), "N1230,9");
     assert_int_equal(t->replay_sp, SP - 8 * 12); // so many records
 }
@@ -542,7 +542,7 @@ static void test_indirect(void **state)
 
     (void)state;
     begin(3);
-    draft.block.tail = LOG_INDIRECT;
+    draft.block.tail = RECORD_INDIRECT;
     draft.block.branch = 0x12345;
     id = publish();
     assert_string_equal(RUN(id, 1, 0x7777), "J145,7777 d");
@@ -556,24 +556,24 @@ static void test_indirect(void **state)
 // that goes on is the other one then. Returns are nobody's.
 static void test_joints(void **state)
 {
-    struct log_op *o;
+    struct record_op *o;
     u32 id;
 
     (void)state;
     begin(4);
     draft.block.nsides = 3;
     draft.block.blocks = 5;
-    draft.side[0] = (struct log_side){ .slots = 1, .nops = 1, .sp = LOG_STACK_SLOT, .sp_add = 2 };
-    draft.side[1] = (struct log_side){ .slots = 2, .nops = 2, .sp = 1, .sp_add = 3 };
-    draft.side[2] = (struct log_side){ .slots = 3, .nops = 3, .sp = LOG_NO_SLOT, .sp_add = 4 };
+    draft.side[0] = (struct record_side){ .slots = 1, .nops = 1, .sp = RECORD_STACK_SLOT, .sp_add = 2 };
+    draft.side[1] = (struct record_side){ .slots = 2, .nops = 2, .sp = 1, .sp_add = 3 };
+    draft.side[2] = (struct record_side){ .slots = 3, .nops = 3, .sp = RECORD_NO_SLOT, .sp_add = 4 };
     fetch(0);
-    op(LOG_JOINT, 1)->way = LOG_JOINT_TAKEN;
-    op(LOG_JOINT, 2)->way = LOG_JOINT_NOT_TAKEN;
-    o = op(LOG_JOINT, 3);
-    o->way = LOG_JOINT_INDIRECT;
+    op(RECORD_JOINT, 1)->way = RECORD_JOINT_TAKEN;
+    op(RECORD_JOINT, 2)->way = RECORD_JOINT_NOT_TAKEN;
+    o = op(RECORD_JOINT, 3);
+    o->way = RECORD_JOINT_INDIRECT;
     o->first = 0x1111;
     o->last = 0x2222;
-    op(LOG_JOINT, 4)->way = LOG_JOINT_RETURN;
+    op(RECORD_JOINT, 4)->way = RECORD_JOINT_RETURN;
     fetch(5);
     id = publish();
     assert_string_equal(RUN(id, 1, 2, 3),
@@ -602,8 +602,8 @@ static void test_calls(void **state)
     begin(1);
     fetch(0);
     id = publish();
-    assert_string_equal(RUN(0x1234ul << 32 | LOG_ENTER, id, 0x1234ul << 32 | LOG_LEAVE, 55,
-                            0x99ul << 32 | LOG_BACK, id),
+    assert_string_equal(RUN(0x1234ul << 32 | RECORD_ENTER, id, 0x1234ul << 32 | RECORD_LEAVE, 55,
+                            0x99ul << 32 | RECORD_BACK, id),
                         "d e1234 F100,3,7,8 d l1234,55 d b99 F100,3,7,8 d");
     assert_int_equal(t->replay_sp, SP - 16);
 }
@@ -630,13 +630,13 @@ static void test_vectors(void **state)
 static int first(void **state)
 {
     (void)state;
-    return (int)area_init();
+    return (int)arena_init();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_area, setup),
+        cmocka_unit_test_setup(test_arena, setup),
         cmocka_unit_test_setup(test_room, setup),
         cmocka_unit_test_setup(test_routines, setup),
         cmocka_unit_test_setup(test_references, setup),

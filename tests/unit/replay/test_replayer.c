@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/ll.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
-#include "engine/replay/rest.h"
+#include "engine/replay/salvage.h"
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -156,7 +156,7 @@ void routine_fork_child(void)
     shared->forgot |= 4;
 }
 
-void rest_replay(struct thread *of, const u64 *buffer, u64 bytes)
+void salvage_replay(struct thread *of, const u64 *buffer, u64 bytes)
 {
     shared->buffer[of == u] = buffer;
     shared->bytes = bytes;
@@ -167,7 +167,7 @@ void rest_replay(struct thread *of, const u64 *buffer, u64 bytes)
 
 static u32 resumed, nthreads;
 
-void rest_resume(struct thread *of)
+void salvage_resume(struct thread *of)
 {
     resumed += of == t;
 }
@@ -284,9 +284,9 @@ static void test_inherited(void **state)
         own.tgid = sys_getpid();
         replayer_start();
         shared->replayer = spool->replayer;
-        tb_config.log_size = 24;
-        t->log_begin = (u64)record;
-        u->log_begin = (u64)(record + 1);
+        tb_config.recordbuf_size = 24;
+        t->recordbuf_begin = (u64)record;
+        u->recordbuf_begin = (u64)(record + 1);
         if (tb_config.replayer) {
             replayer_hand_over(t, record + 2, record + 3);
             replayer_hand_over(u, record + 1, record + 3);
@@ -326,7 +326,7 @@ static void test_inherited_busy(void **state)
         own.tgid = sys_getpid();
         replayer_start();
         ends = *state ? ENDS_IN : ENDS_BEFORE;
-        t->log_begin = (u64)record;
+        t->recordbuf_begin = (u64)record;
         hold = 1;
         replayer_hand_over(u, record, record + 1);
         wait_taken(1); // so that the process is busy
@@ -636,7 +636,7 @@ static void on_alarm(int sig)
 }
 
 // Threads in system calls, or parked, need no processor. (What is faster is asked more often than
-// this before it matters: test_pace.c.)
+// this before it matters: test_autotune.c.)
 static void test_pays(void **state)
 {
     static const u32 quiet[] = { TS_IN_SYSCALL, TS_PARKED, TS_DEAD };

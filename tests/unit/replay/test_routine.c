@@ -15,8 +15,8 @@
 #include "engine/base/cpu.h"
 #include "engine/count/caches.h"
 #include "engine/count/ll.h"
-#include "engine/replay/area.h"
-#include "engine/replay/perform.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/interpret.h"
 #include "engine/replay/routine.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -52,7 +52,7 @@ bool ll_is_shared(void)
     return false;
 }
 
-const u64 *perform_branch(struct thread *t, const u64 *record)
+const u64 *interpret_branch(struct thread *t, const u64 *record)
 {
     (void)t;
     return record;
@@ -60,7 +60,7 @@ const u64 *perform_branch(struct thread *t, const u64 *record)
 
 static u32 performed; // records, all of one word
 
-const u64 *perform_record(struct thread *t, const u64 *record)
+const u64 *interpret_record(struct thread *t, const u64 *record)
 {
     (void)t;
     performed++;
@@ -93,7 +93,7 @@ PLACE(routine_to_op)
 
 // -- the test's side --
 
-static struct log_draft draft;
+static struct record_draft draft;
 static struct thread thread;
 static ZydisDecoder decoder;
 
@@ -103,28 +103,28 @@ static int setup(void **state)
     tb_config = (struct tb_config){ .d1_sets = 64, .d1_shift = 6, .i1_sets = 64, .i1_shift = 6,
                                     .stamps = true, .defer = true, .cache = true };
     memset(&draft, 0, sizeof(draft));
-    draft.block = (struct log_block){ .pc = 0x1000, .slots = 3, .sp = LOG_STACK_SLOT, .nexts = 1,
+    draft.block = (struct record_block){ .pc = 0x1000, .slots = 3, .sp = RECORD_STACK_SLOT, .nexts = 1,
                                       .blocks = 1 };
     memset(&thread, 0, sizeof(thread));
     whole = false;
     header.d1.assoc = d1_stride = 8;
     header.stress_flush = 1; // routines are made at once
     performed = 0;
-    area_flush();
+    arena_flush();
     return 0;
 }
 
-static void op(enum log_kind kind, u32 base, u64 add, u32 line)
+static void op(enum record_kind kind, u32 base, u64 add, u32 line)
 {
-    struct log_op *o = &draft.op[draft.block.nops++];
+    struct record_op *o = &draft.op[draft.block.nops++];
 
-    *o = (struct log_op){ .kind = (u8)kind, .add = add };
-    if (kind == LOG_FETCH) {
+    *o = (struct record_op){ .kind = (u8)kind, .add = add };
+    if (kind == RECORD_FETCH) {
         o->bytes = 8;
         o->first = o->last = line;
     } else {
         o->base = (u16)base;
-        o->index = LOG_NO_SLOT;
+        o->index = RECORD_NO_SLOT;
         o->size = 8;
     }
 }
@@ -132,10 +132,10 @@ static void op(enum log_kind kind, u32 base, u64 add, u32 line)
 // As replay_publish() does it. What stands at the id; *end: where that ends.
 static u8 *publish(u8 **end)
 {
-    u8 *code = (u8 *)REPLAY_BASE + area_next_id();
+    u8 *code = (u8 *)REPLAY_BASE + arena_next_id();
 
-    *end = routine_begin(area_publish(&draft), code);
-    area_code_ends(*end);
+    *end = routine_begin(arena_publish(&draft), code);
+    arena_code_ends(*end);
     return code;
 }
 
@@ -177,20 +177,20 @@ static const char *made(void)
 
 // Before a data reference, unless the one before was made of the same value, so near that they
 // cannot be of one set; at the end, if it has not since the last fetch.
-static void test_ticks(void **state)
+static void test_vtsc(void **state)
 {
     (void)state;
-    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, 5);
     assert_string_equal(made(), "ft.");
-    op(LOG_REF, 1, 0, 0);
+    op(RECORD_REF, 1, 0, 0);
     assert_string_equal(made(), "ftd.");
-    op(LOG_REF, 2, 0x100, 0); // of another value
+    op(RECORD_REF, 2, 0x100, 0); // of another value
     assert_string_equal(made(), "ftdtd.");
-    op(LOG_REF, 2, 0x200, 0);
+    op(RECORD_REF, 2, 0x200, 0);
     assert_string_equal(made(), "ftdtdd.");
-    op(LOG_REF, 2, 0x8000, 0); // 64 sets of 64 bytes further on
+    op(RECORD_REF, 2, 0x8000, 0); // 64 sets of 64 bytes further on
     assert_string_equal(made(), "ftdtddtd.");
-    op(LOG_FETCH, LOG_NO_SLOT, 0x1040, 6);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1040, 6);
     assert_string_equal(made(), "ftdtddtdft.");
 }
 
@@ -198,26 +198,26 @@ static void test_ticks(void **state)
 static void test_begins(void **state)
 {
     (void)state;
-    op(LOG_REF, 1, 0, 0);
+    op(RECORD_REF, 1, 0, 0);
     assert_string_equal(made(), "td.");
     assert_string_equal(made(), "td.");
     setup(state);
-    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
-    op(LOG_REF, 1, 8, 0);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, 5);
+    op(RECORD_REF, 1, 8, 0);
     assert_string_equal(made(), "ftd.");
     assert_string_equal(made(), "ftd.");
 }
 
 // Whoever goes on where a replay was killed has to know the word that is next: it is stored behind
 // each record, and behind the word that says how a branch ended.
-static void test_where(void **state)
+static void test_restore(void **state)
 {
     (void)state;
     for (u32 said = 0; said < 2; said++) {
         u8 *code, *end;
         u32 moved = 0, stored = 0;
 
-        draft.block.tail = said ? LOG_COND : LOG_NEXT;
+        draft.block.tail = said ? RECORD_COND : RECORD_NEXT;
         draft.block.said = said;
         code = publish(&end);
         for (u8 *at = code; at < end;) {
@@ -248,7 +248,7 @@ static void test_in_c(void **state)
 
         setup(state);
         tb_config.i1_sets = k == 1 ? 1 : 64;
-        op(LOG_FETCH, LOG_NO_SLOT, 0x1000, k == 2 ? TA_I1_IDS : 5);
+        op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, k == 2 ? TA_I1_IDS : 5);
         draft.op[0].last = k == 1 ? 6 : draft.op[0].first;
         code = publish(&end);
         for (u8 *at = code; at < end;) {
@@ -285,11 +285,11 @@ static u32 cold_block(void)
     routine_init();
     header.stress_flush = 0;
     draft.block.slots = 1;
-    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
-    op(LOG_REF, 1, 0, 0);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, 5);
+    op(RECORD_REF, 1, 0, 0);
     code = publish(&end);
     assert_ptr_equal(end, code);
-    assert_int_equal(area_code((u32)((u64)code - REPLAY_BASE)), REPLAY_BASE + ROUTINE_COLD);
+    assert_int_equal(arena_code((u32)((u64)code - REPLAY_BASE)), REPLAY_BASE + ROUTINE_COLD);
     return (u32)((u64)code - REPLAY_BASE);
 }
 
@@ -298,33 +298,33 @@ static u32 cold_block(void)
 static void test_late(void **state)
 {
     u32 id = cold_block();
-    u64 words[] = { id, id, id, id, id, id, id, id, LOG_END };
+    u64 words[] = { id, id, id, id, id, id, id, id, RECORD_END };
     struct next n = routine_cold(&thread, words);
     char late[64];
 
     assert_int_equal(performed, 6);
     assert_ptr_equal(n.record, words + 6);
     assert_int_equal(n.to, REPLAY_BASE + REPLAY_SIZE / 2);
-    assert_int_equal(area_head(id)->routine, REPLAY_SIZE / 2);
+    assert_int_equal(arena_head(id)->routine, REPLAY_SIZE / 2);
     assert_int_equal(thread.clock, 6 * CACHES_TICK);
     assert_int_equal(thread.record, words + 6);
-    strcpy(late, text_of((u8 *)n.to, (u8 *)REPLAY_BASE + area_second.low));
+    strcpy(late, text_of((u8 *)n.to, (u8 *)REPLAY_BASE + arena_second.low));
     assert_string_equal(late, "ftd.");
     header.stress_flush = 1;
     assert_string_equal(made(), late);
     // Until then it goes on at what is no record, and the next time it is as cold as it was.
     id = cold_block();
     words[0] = words[3] = id;
-    words[1] = words[5] = LOG_END;
-    words[4] = LOG_STACK;
+    words[1] = words[5] = RECORD_END;
+    words[4] = RECORD_STACK;
     n = routine_cold(&thread, words);
-    assert_int_equal(n.to, REPLAY_BASE + LOG_END);
+    assert_int_equal(n.to, REPLAY_BASE + RECORD_END);
     assert_ptr_equal(n.record, words + 1);
     n = routine_cold(&thread, words + 3);
-    assert_int_equal(n.to, REPLAY_BASE + LOG_STACK);
+    assert_int_equal(n.to, REPLAY_BASE + RECORD_STACK);
     assert_ptr_equal(n.record, words + 4);
     assert_int_equal(performed, 2);
-    assert_int_equal(area_head(id)->routine, ROUTINE_COLD);
+    assert_int_equal(arena_head(id)->routine, ROUTINE_COLD);
     (void)state;
 }
 
@@ -332,15 +332,15 @@ static void test_late(void **state)
 static void test_stays_cold(void **state)
 {
     u32 id = cold_block();
-    u64 words[] = { id, id, id, id, id, id, id, id, LOG_END };
+    u64 words[] = { id, id, id, id, id, id, id, id, RECORD_END };
 
     (void)state;
-    area_second.low = area_second.high - 2 * AREA_CODE_MAX;
-    assert_int_equal(routine_cold(&thread, words).to, REPLAY_BASE + LOG_END);
+    arena_second.low = arena_second.high - 2 * ARENA_CODE_MAX;
+    assert_int_equal(routine_cold(&thread, words).to, REPLAY_BASE + RECORD_END);
     assert_int_equal(performed, 8);
-    area_second.low--;
+    arena_second.low--;
     assert_int_equal(routine_cold(&thread, words).to,
-                     REPLAY_BASE + REPLAY_SIZE - 2 * AREA_CODE_MAX - 1);
+                     REPLAY_BASE + REPLAY_SIZE - 2 * ARENA_CODE_MAX - 1);
     assert_int_equal(performed, 8);
 }
 
@@ -348,29 +348,29 @@ static void test_stays_cold(void **state)
 static void test_links(void **state)
 {
     u32 id = cold_block(), other;
-    u64 words[] = { id, id, id, id, id, id, id, LOG_END }, *next = words + 7;
+    u64 words[] = { id, id, id, id, id, id, id, RECORD_END }, *next = words + 7;
     u8 *end, *code = (u8 *)routine_cold(&thread, words).to, *after;
-    void *tail = (void *)(REPLAY_BASE + area_second.high);
+    void *tail = (void *)(REPLAY_BASE + arena_second.high);
     struct next n;
 
     (void)state;
     draft.block.pc = 0x2000;
     other = (u32)((u64)publish(&end) - REPLAY_BASE);
-    end = (u8 *)REPLAY_BASE + area_second.low;
+    end = (u8 *)REPLAY_BASE + arena_second.low;
     *next = other;
     performed = 0;
     for (u32 k = 0; k < 7; k++) {
-        u64 two[] = { other, LOG_END };
+        u64 two[] = { other, RECORD_END };
 
         assert_null(memmem(code, (u64)(end - code), &other, 4));
         n = routine_next(&thread, tail, two);
         assert_int_equal(performed, k < 6 ? k + 1 : 6);
-        assert_int_equal(n.to, k < 6 ? REPLAY_BASE + LOG_END
-                                     : area_code(other));
+        assert_int_equal(n.to, k < 6 ? REPLAY_BASE + RECORD_END
+                                     : arena_code(other));
     }
     assert_null(memmem(code, (u64)(end - code), &other, 4));
     n = routine_next(&thread, tail, next);
-    assert_int_equal(n.to, area_code(other));
+    assert_int_equal(n.to, arena_code(other));
     assert_ptr_equal(n.record, next);
     after = memmem(code, (u64)(end - code), &other, 4);
     assert_non_null(after);
@@ -415,8 +415,8 @@ static void test_by_avx2(void **state)
 
     (void)state;
     tb_config.vectors = 32;
-    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
-    op(LOG_REF, 1, 0, 0);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, 5);
+    op(RECORD_REF, 1, 0, 0);
     for (u32 i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         whole = true;
         header.d1.assoc = cases[i].d1;
@@ -450,8 +450,8 @@ static void test_two_lines_by_avx2(void **state)
     tb_config.vectors = 32;
     header.i1.assoc = 4;
     whole = true;
-    op(LOG_FETCH, LOG_NO_SLOT, 0x1000, 5);
-    op(LOG_FETCH, LOG_NO_SLOT, 0x103c, 5);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x1000, 5);
+    op(RECORD_FETCH, RECORD_NO_SLOT, 0x103c, 5);
     draft.op[1].last = 6;
     draft.op[1].counter = 7;
     code = publish(&end);
@@ -464,15 +464,15 @@ static int first(void **state)
 {
     (void)state;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    return (int)area_init();
+    return (int)arena_init();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_ticks, setup),
+        cmocka_unit_test_setup(test_vtsc, setup),
         cmocka_unit_test_setup(test_begins, setup),
-        cmocka_unit_test_setup(test_where, setup),
+        cmocka_unit_test_setup(test_restore, setup),
         cmocka_unit_test_setup(test_in_c, setup),
         cmocka_unit_test_setup(test_late, setup),
         cmocka_unit_test_setup(test_stays_cold, setup),

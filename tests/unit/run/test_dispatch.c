@@ -11,19 +11,19 @@
 #include <cmocka.h>
 
 #include "engine/base/cpu.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/count/calls.h"
-#include "engine/count/prof.h"
-#include "engine/count/strings.h"
-#include "engine/process/ahead.h"
-#include "engine/process/end.h"
-#include "engine/replay/log.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/helpers.h"
+#include "engine/count/rep.h"
+#include "engine/process/pretranslate.h"
+#include "engine/process/exit.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/run/dispatch.h"
 #include "engine/run/emulate.h"
 #include "engine/signal/deliver.h"
@@ -36,10 +36,10 @@
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/systime.h"
 #include "engine/syscalls/vsyscall.h"
-#include "engine/thread/looks.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/sampler.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/stop.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -48,9 +48,9 @@ struct cpu cpu;
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
-void (*loop_run)(struct thread *t);
-void (*loop_finished)(struct thread *t);
-void (*loop_control)(struct thread *t);
+void (*reentry_run)(struct thread *t);
+void (*reentry_finished)(struct thread *t);
+void (*reentry_control)(struct thread *t);
 
 // -- the call graph, and another processor: nobody asks for them here --
 
@@ -124,7 +124,7 @@ static jmp_buf back;
 static u64 entered;
 static int died_of;
 
-_Noreturn void loop_enter(u64 stub)
+_Noreturn void reentry_enter(u64 stub)
 {
     entered = stub;
     longjmp(back, ENTERED);
@@ -136,7 +136,7 @@ _Noreturn void handler_step(struct thread *t)
     longjmp(back, STEPPED);
 }
 
-_Noreturn void end_process(struct thread *t, u32 kind, int code)
+_Noreturn void exit_process(struct thread *t, u32 kind, int code)
 {
     (void)t;
     assert_int_equal(kind, SPOOL_END_SIGNAL);
@@ -225,7 +225,7 @@ struct fragment *translate_block(u64 pc, u64 *fault)
 }
 
 // What is noted for children that come later is what is done here.
-void ahead_note_block(const struct fragment *f)
+void pretranslate_note_block(const struct fragment *f)
 {
     assert_int_equal(locked, 1);
     assert_true(known[f - fragment]);
@@ -257,66 +257,66 @@ void ibl_fill(struct thread *t, const struct fragment *f)
     filled = (struct fragment *)f;
 }
 
-void ahead_note_link(const struct fragment *f, u32 exit)
+void pretranslate_note_link(const struct fragment *f, u32 exit)
 {
     assert_ptr_equal(f, linked_from);
     assert_int_equal(exit, linked_exit);
 }
 
-void ahead_note_target(const struct fragment *f)
+void pretranslate_note_target(const struct fragment *f)
 {
     assert_ptr_equal(f, filled);
 }
 
 static u32 edge_id, edge_exit;
 
-static u32 log_entered; // log_enter()
-static u64 came;        // log_came()
+static u32 log_entered; // recordbuf_enter()
+static u64 came;        // recordbuf_came()
 
-void log_edge(struct thread *t, u32 id, u32 k)
+void recordbuf_edge(struct thread *t, u32 id, u32 k)
 {
     (void)t;
     edge_id = id;
     edge_exit = k;
 }
 
-void log_enter(struct thread *t)
+void recordbuf_enter(struct thread *t)
 {
     (void)t;
     log_entered++;
 }
 
-void log_came(struct thread *t, u64 pc)
+void recordbuf_came(struct thread *t, u64 pc)
 {
     (void)t;
     came = pc;
 }
 
-void log_drain_all(s32 stopped)
+void recordbuf_drain_all(s32 stopped)
 {
     assert_int_equal(stopped, 0);
     note('d');
 }
 
-void log_flush(void)
+void recordbuf_flush(void)
 {
     note('l');
 }
 
-void world_stop(struct thread *t)
+void stopworld_stop(struct thread *t)
 {
     (void)t;
     assert_int_equal(locked, 0);
     note('s');
 }
 
-void world_resume(struct thread *t)
+void stopworld_resume(struct thread *t)
 {
     (void)t;
     note('r');
 }
 
-void world_park(struct thread *t)
+void stopworld_park(struct thread *t)
 {
     t->stop &= ~(STOP_PARK | STOP_YIELD);
     note('p');
@@ -328,7 +328,7 @@ void superblock_look(struct thread *t)
     note('l');
 }
 
-void looks_next(struct thread *t)
+void sampler_next(struct thread *t)
 {
     (void)t;
     note('n');
@@ -395,7 +395,7 @@ bool vsyscall_try(struct thread *t)
 
 static u16 bytes;
 
-int safe_read(void *dst, u64 gaddr, u64 n)
+int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     (void)gaddr;
     memcpy(dst, &bytes, n);
@@ -467,17 +467,17 @@ u64 stubs_at(enum stub s)
         (void)t;                               \
         (void)ret;                             \
     }
-HELPER_RET(prof_d1_miss)
-HELPER_RET(prof_d1_slow)
-HELPER_RET(prof_d1_any)
-HELPER_RET(prof_i1_miss)
-HELPER_RET(prof_i1_any)
-HELPER_RET(prof_bc)
-HELPER(prof_bi)
-HELPER(prof_vec)
-HELPER(prof_log_vec)
-HELPER(strings_rep)
-HELPER(strings_log)
+HELPER_RET(helpers_d1_miss)
+HELPER_RET(helpers_d1_slow)
+HELPER_RET(helpers_d1_any)
+HELPER_RET(helpers_i1_miss)
+HELPER_RET(helpers_i1_any)
+HELPER_RET(helpers_bc)
+HELPER(helpers_bi)
+HELPER(helpers_vec)
+HELPER(helpers_log_vec)
+HELPER(rep_simulate)
+HELPER(rep_log)
 
 // -- the test's side --
 
@@ -939,7 +939,7 @@ static void test_broken_off(void **state)
     // asked just now: that is looked at first
     next_call = CONTROL_AGAIN;
     if (!setjmp(back))
-        loop_control(t);
+        reentry_control(t);
     assert_string_equal(asked, "?p=");
     // What it is to look at is not left: the gate would lead back here for ever.
     memset(asked, 0, sizeof(asked));
@@ -983,10 +983,10 @@ static void test_handed_down(void **state)
 {
     (void)state;
     dispatch_init();
-    assert_ptr_equal(loop_run, dispatch_run);
-    assert_ptr_equal(loop_finished, dispatch_calls[STUB_SYSCALL_DONE]);
-    assert_ptr_equal(dispatch_calls[STUB_VEC], prof_vec);
-    assert_ptr_equal(dispatch_calls[STUB_REP], strings_rep);
+    assert_ptr_equal(reentry_run, dispatch_run);
+    assert_ptr_equal(reentry_finished, dispatch_calls[STUB_SYSCALL_DONE]);
+    assert_ptr_equal(dispatch_calls[STUB_VEC], helpers_vec);
+    assert_ptr_equal(dispatch_calls[STUB_REP], rep_simulate);
     assert_null(dispatch_calls[STUB_ENTER]); // a place in the code calls nobody
 }
 

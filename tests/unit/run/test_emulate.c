@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "engine/base/cpu.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/count/ticks.h"
+#include "engine/count/vtsc.h"
 #include "engine/run/emulate.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/selector.h"
@@ -24,20 +24,20 @@ static u8 code[15];
 static struct thread thread;
 static struct thread *const t = &thread;
 
-u64 safe_read_some(void *dst, u64 addr, u64 n)
+u64 clientmem_read_some(void *dst, u64 addr, u64 n)
 {
     assert_int_equal(addr, 0x401000);
     memcpy(dst, code, n);
     return n;
 }
 
-u64 ticks_now(struct thread *of)
+u64 vtsc_now(struct thread *of)
 {
     assert_ptr_equal(of, t);
     return 0x1122334455667788;
 }
 
-u64 ticks_random(struct thread *of)
+u64 vtsc_random(struct thread *of)
 {
     assert_ptr_equal(of, t);
     return 0x99aabbccddeeff00;
@@ -57,7 +57,7 @@ static bool in_far(u64 addr, u64 n)
     return addr >= FAR_AT && addr + n <= FAR_AT + sizeof(far_memory);
 }
 
-int safe_write(u64 to, const void *from, u64 n)
+int clientmem_write(u64 to, const void *from, u64 n)
 {
     assert_true(in_far(to, n));
     if (!far_writable)
@@ -66,7 +66,7 @@ int safe_write(u64 to, const void *from, u64 n)
     return 0;
 }
 
-int safe_read(void *to, u64 from, u64 n)
+int clientmem_read(void *to, u64 from, u64 n)
 {
     if (in_far(from, n)) {
         if (!far_readable)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/layout.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/run/identity.h"
 
 #define PT_LOAD 1
@@ -20,7 +20,7 @@
 
 static u64 unreadable; // notes that begin there
 
-int safe_read(void *dst, u64 gaddr, u64 n)
+int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     if (gaddr == unreadable)
         return -14;

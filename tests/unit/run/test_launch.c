@@ -14,7 +14,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/modules.h"
 #include "engine/codecache/region.h"
@@ -22,15 +22,15 @@
 #include "engine/codecache/vmmap.h"
 #include "engine/codecache/vmmapfile.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
-#include "engine/count/ids.h"
-#include "engine/process/birth.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/lineids.h"
+#include "engine/process/threadstart.h"
 #include "engine/process/elf.h"
 #include "engine/process/exec.h"
 #include "engine/process/procnames.h"
 #include "engine/process/seccomp.h"
 #include "engine/process/tracer.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/run/dispatch.h"
 #include "engine/run/emulate.h"
 #include "engine/run/identity.h"
@@ -45,7 +45,7 @@
 #include "engine/syscalls/counting.h"
 #include "engine/syscalls/requests.h"
 #include "engine/syscalls/syscalls.h"
-#include "engine/translate/kept.h"
+#include "engine/translate/pcache.h"
 #include "engine/translate/superblock.h"
 #include "engine/translate/translate.h"
 #include "tests/unit/count/reftrace_none.h"
@@ -216,10 +216,10 @@ u64 region_end(void)
         note(letter);           \
     }
 NOTES(vmmap_init, 'v')
-NOTES(ids_init, 'i')
+NOTES(lineids_init, 'i')
 NOTES(caches_init, 'C')
-NOTES(log_reserve, 'R')
-NOTES(log_init, 'l')
+NOTES(recordbuf_reserve, 'R')
+NOTES(recordbuf_init, 'l')
 NOTES(translate_init, 't')
 NOTES(superblock_init, 'B')
 NOTES(setup_process, 'p')
@@ -331,7 +331,7 @@ void syscalls_init(u64 brk, u64 top)
 
 static struct thread thread, *const t = &thread;
 
-struct thread *birth_main(void)
+struct thread *threadstart_main(void)
 {
     note('b');
     return t;
@@ -351,7 +351,7 @@ u64 identity_of(const struct elf_file *of, const struct elf_image *image)
     return 77;
 }
 
-void kept_init(u64 identity, bool is_steady)
+void pcache_init(u64 identity, bool is_steady)
 {
     assert_int_equal(identity, 77);
     steady = is_steady;

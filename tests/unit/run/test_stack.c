@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/base/layout.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/run/stack.h"
 

@@ -39,7 +39,7 @@ static bool put(s32 tgid, int signo, u64 value)
     return common_put(tgid, &i);
 }
 
-static void test_kept(void **state)
+static void test_pcache(void **state)
 {
     struct k_siginfo i;
 
@@ -145,7 +145,7 @@ static void test_at_once(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_kept, setup),
+        cmocka_unit_test_setup(test_pcache, setup),
         cmocka_unit_test_setup(test_room, setup),
         cmocka_unit_test_setup(test_at_once, setup),
     };

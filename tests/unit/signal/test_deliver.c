@@ -13,14 +13,14 @@
 
 #include "engine/base/heap.h"
 #include "engine/codecache/gate.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -64,13 +64,13 @@ void gate_args_restore(struct thread *t)
     restores++;
 }
 
-void world_park(struct thread *t)
+void stopworld_park(struct thread *t)
 {
     t->stop &= ~(STOP_PARK | STOP_YIELD);
     parks++;
 }
 
-void world_turn_take(struct thread *t)
+void stopworld_turn_take(struct thread *t)
 {
     (void)t;
 }

@@ -13,19 +13,19 @@
 #include <cmocka.h>
 
 #include "engine/base/cpu.h"
-#include "engine/base/fixup.h"
-#include "engine/base/mini.h"
+#include "engine/base/extable.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/stubs.h"
-#include "engine/codecache/where.h"
-#include "engine/count/calls.h"
-#include "engine/count/strings.h"
-#include "engine/replay/log.h"
+#include "engine/codecache/restore.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/rep.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/threads.h"
 #include "tests/unit/count/reftrace_none.h"
 
@@ -44,11 +44,11 @@ static struct thread *const t = &block;
 static struct k_siginfo info;
 static struct k_ucontext uc;
 static u64 stack[8], counters[4], caller, gate_rax;
-static struct where_left left;
+static struct restore_left left;
 static bool thread_known, gives_back, log_was_full, calls_were_full;
 static int fix_kind; // -1: no place is known
 static u64 fix_at, flags_seen;
-static struct fixup fix;
+static struct extable fix;
 static struct {
     u32 block, insns;
     s64 by;
@@ -58,8 +58,8 @@ static char did[32], died[256];
 static size_t done;
 static jmp_buf back;
 
-const char loop_resume[] = "resume", loop_resume_finished[] = "finished";
-const char loop_resume_control[] = "control";
+const char reentry_resume[] = "resume", reentry_resume_finished[] = "finished";
+const char reentry_resume_control[] = "control";
 static struct thread_own own;
 const char handler_step_iret[] = "iret";
 
@@ -74,11 +74,11 @@ static u64 at(enum where where)
     return ((u64)where + 1) << 16;
 }
 
-enum where where_of(u64 hpc)
+enum where restore_find(u64 hpc)
 {
     u64 n = hpc >> 16;
 
-    return n >= 1 && n <= WHERE_GATE_AFTER + 1 ? (enum where)(n - 1) : WHERE_OUTSIDE;
+    return n >= 1 && n <= RESTORE_GATE_AFTER + 1 ? (enum where)(n - 1) : RESTORE_OUTSIDE;
 }
 
 struct thread *thread_of_address(u64 addr)
@@ -103,7 +103,7 @@ void frame_learn(const struct k_ucontext *of)
     note('f');
 }
 
-const struct fixup *fixup_find(u64 rip, u32 kind)
+const struct extable *extable_find(u64 rip, u32 kind)
 {
     return fix_kind == (int)kind && rip == fix_at ? &fix : NULL;
 }
@@ -117,10 +117,10 @@ u64 stubs_at(enum stub s)
 bool stubs_between(u64 hpc, enum stub from, enum stub to)
 {
     assert_true(from == STUB_GATE_LOOK && to == STUB_GATE_LOOK_OVER);
-    return hpc == at(WHERE_GATE_BEFORE) + 8;
+    return hpc == at(RESTORE_GATE_BEFORE) + 8;
 }
 
-struct where_left where_recover(struct thread *of, const struct host_regs *u)
+struct restore_left restore_recover(struct thread *of, const struct host_regs *u)
 {
     note('R');
     assert_int_equal(u->r[R_RBX], 0x100b);
@@ -128,7 +128,7 @@ struct where_left where_recover(struct thread *of, const struct host_regs *u)
     return left;
 }
 
-void where_gate_state(struct thread *of, const struct host_regs *u)
+void restore_gate_state(struct thread *of, const struct host_regs *u)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(u->r[R_RBX], 0x100b);
@@ -136,14 +136,14 @@ void where_gate_state(struct thread *of, const struct host_regs *u)
     note('G');
 }
 
-void where_watch_state(struct thread *of, const struct host_regs *u)
+void restore_watch_state(struct thread *of, const struct host_regs *u)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(u->r[R_RBX], 0x100b);
     note('W');
 }
 
-u64 where_escape(struct thread *of, u64 hpc)
+u64 restore_escape(struct thread *of, u64 hpc)
 {
     assert_ptr_equal(of, t);
     note('e');
@@ -194,7 +194,7 @@ bool replayer_takes_signal(const struct thread *of, int signo, const struct k_si
     return signo == SIGSYS && what->code == SI_TIMER;
 }
 
-bool log_full(struct thread *of, u64 addr, u64 *r11)
+bool recordbuf_full(struct thread *of, u64 addr, u64 *r11)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(addr, info.addr);
@@ -211,7 +211,7 @@ bool calls_full(struct thread *of, u64 addr, u64 *frame)
     return calls_were_full;
 }
 
-void log_left(struct thread *of, const struct where_left *what)
+void recordbuf_left(struct thread *of, const struct restore_left *what)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(what->block, left.block);
@@ -226,7 +226,7 @@ void calls_corrected(struct thread *of, u32 which, u32 insns, s64 by)
     corrected[corrections++].by = by;
 }
 
-void strings_rep(struct thread *of)
+void rep_simulate(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note('r');
@@ -368,10 +368,10 @@ static void test_fragment(void **state)
 {
     (void)state;
     info.pid = 17;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     assert_closed();
-    assert_goes_on(at(WHERE_FRAGMENT) + 0x500000);
+    assert_goes_on(at(RESTORE_FRAGMENT) + 0x500000);
     assert_int_equal(sig.async.info.signo, SIGUSR1);
     assert_int_equal(sig.async.info.pid, 17);
     assert_false(sig.async.use_temp_mask);
@@ -379,40 +379,40 @@ static void test_fragment(void **state)
 }
 
 // A helper's stub, or what it calls: the fragment is left where the helper comes back to.
-static void test_helper(void **state)
+static void test_helpercall(void **state)
 {
-    static const enum where helpers[] = { WHERE_HELPER, WHERE_OUTSIDE };
+    static const enum where helpers[] = { RESTORE_HELPER, RESTORE_OUTSIDE };
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         setup(NULL);
         t->state = TS_HELPER;
-        stack[7] = at(WHERE_FRAGMENT) + 5;
+        stack[7] = at(RESTORE_FRAGMENT) + 5;
         assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
         assert_string_equal(did, "ae");
-        assert_int_equal(stack[7], at(WHERE_FRAGMENT) + 5 + 0x500000);
+        assert_int_equal(stack[7], at(RESTORE_FRAGMENT) + 5 + 0x500000);
         assert_int_equal(uc.mc.ip, at(helpers[i]));
         assert_closed();
         setup(NULL);
         t->state = TS_HELPER;
-        stack[7] = at(WHERE_ESCAPE) + 5; // is left at its end as it is
+        stack[7] = at(RESTORE_ESCAPE) + 5; // is left at its end as it is
         assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
         assert_string_equal(did, "a");
-        assert_int_equal(stack[7], at(WHERE_ESCAPE) + 5);
+        assert_int_equal(stack[7], at(RESTORE_ESCAPE) + 5);
         setup(NULL);
         t->state = TS_HELPER;
         t->leaving = true; // the helper is at it
-        stack[7] = at(WHERE_FRAGMENT) + 5;
+        stack[7] = at(RESTORE_FRAGMENT) + 5;
         assert_true(comes(SIGUSR1, SI_USER, at(helpers[i])));
         assert_string_equal(did, "a");
-        assert_int_equal(stack[7], at(WHERE_FRAGMENT) + 5);
+        assert_int_equal(stack[7], at(RESTORE_FRAGMENT) + 5);
         t->leaving = false;
     }
 }
 
 static void test_on_its_way(void **state)
 {
-    static const enum where ways[] = { WHERE_ESCAPE, WHERE_EXIT };
+    static const enum where ways[] = { RESTORE_ESCAPE, RESTORE_EXIT };
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -423,9 +423,9 @@ static void test_on_its_way(void **state)
         assert_closed();
     }
     setup(NULL);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_ENTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_ENTER)));
     assert_string_equal(did, "a");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4000); // still what it was to enter with
     assert_int_equal(t->regs[R_RBX], 0x700 + R_RBX);
 }
@@ -433,22 +433,22 @@ static void test_on_its_way(void **state)
 static void test_gate_before(void **state)
 {
     (void)state;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aG");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     setup(NULL);
     t->sc_post = 3;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aGo");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
 }
 
 static void test_gate_after(void **state)
 {
     (void)state;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "a");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4002);
     assert_int_equal(t->regs[R_RAX], 0x100d);
     assert_int_equal(t->regs[R_RBX], 0x100b);
@@ -457,8 +457,8 @@ static void test_gate_after(void **state)
     assert_int_equal(t->rflags, 0x246 | FLAG_DF | FLAG_AC);
     setup(NULL);
     t->sc_post = 3;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
-    assert_resumes(loop_resume_finished);
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
+    assert_resumes(reentry_resume_finished);
 }
 
 // sigsuspend and its like: the handler's mask starts from their own when the call was broken off.
@@ -467,50 +467,50 @@ static void test_temp_mask(void **state)
     (void)state;
     sig.temp_mask_set = true;
     uc.mc.gpr[FRAME_AX] = (u64)-EINTR;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_true(sig.async.use_temp_mask);
     setup(NULL);
     sig.temp_mask_set = true; // ready in time
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_false(sig.async.use_temp_mask);
     setup(NULL);
     sig.temp_mask_set = true; // it has done something before, and only its mask let the signal in
     sig.mask = SIGBIT(SIGUSR1);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_true(sig.async.use_temp_mask);
     setup(NULL);
     sig.temp_mask_set = true;
     sig.mask = sig.temp_mask = SIGBIT(SIGUSR1);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_false(sig.async.use_temp_mask);
     setup(NULL);
     uc.mc.gpr[FRAME_AX] = (u64)-EINTR; // a call without a mask
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_false(sig.async.use_temp_mask);
 }
 
 static void fixup_is(int kind, u64 target)
 {
     fix_kind = kind;
-    fix_at = at(WHERE_OUTSIDE);
+    fix_at = at(RESTORE_OUTSIDE);
     fix.target = (s32)((s64)target - (s64)&fix);
 }
 
 static void test_engine(void **state)
 {
     (void)state;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_OUTSIDE)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "a");
-    assert_goes_on(at(WHERE_OUTSIDE));
+    assert_goes_on(at(RESTORE_OUTSIDE));
     assert_closed();
     setup(NULL);
-    fixup_is(FIXUP_SIGNAL, 0x12340);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_OUTSIDE)));
+    fixup_is(EXTABLE_SIGNAL, 0x12340);
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
     assert_goes_on(0x12340);
     setup(NULL);
-    fixup_is(FIXUP_CALL_BEFORE, 0x12340);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_OUTSIDE)));
-    assert_resumes(loop_resume);
+    fixup_is(EXTABLE_CALL_BEFORE, 0x12340);
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
+    assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4000);
     assert_int_equal(t->regs[R_RAX], 0x700);
 }
@@ -519,16 +519,16 @@ static void test_engine(void **state)
 static void test_engine_call_after(void **state)
 {
     (void)state;
-    fixup_is(FIXUP_CALL_AFTER, at(WHERE_OUTSIDE));
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_OUTSIDE)));
-    assert_resumes(loop_resume);
+    fixup_is(EXTABLE_CALL_AFTER, at(RESTORE_OUTSIDE));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
+    assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4002);
     assert_int_equal(t->regs[R_RAX], 0x100d);
     assert_int_equal(t->regs[R_RBX], 0x700 + R_RBX);
     setup(NULL);
-    fixup_is(FIXUP_CALL_AFTER, at(WHERE_OUTSIDE) - 1);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_OUTSIDE)));
-    assert_resumes(loop_resume);
+    fixup_is(EXTABLE_CALL_AFTER, at(RESTORE_OUTSIDE) - 1);
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_OUTSIDE)));
+    assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4002);
     assert_int_equal(t->regs[R_RAX], 0x700);
 }
@@ -538,7 +538,7 @@ static void test_one_at_a_time(void **state)
     (void)state;
     sig.async.full = true;
     sig.async.info.signo = SIGALRM;
-    assert_false(comes(SIGUSR1, SI_USER, at(WHERE_FRAGMENT)));
+    assert_false(comes(SIGUSR1, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(died, "signal 10 came while signal 14 waited: the engine's mask is wrong");
 }
 
@@ -556,27 +556,27 @@ static void test_sent_not_caused(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(sent); i++) {
         setup(NULL);
-        assert_true(comes(sent[i].signo, sent[i].code, at(WHERE_FRAGMENT)));
+        assert_true(comes(sent[i].signo, sent[i].code, at(RESTORE_FRAGMENT)));
         assert_string_equal(did, "ae");
     }
     setup(NULL);
-    assert_true(comes(SIGBUS, 4, at(WHERE_FRAGMENT))); // BUS_MCEERR_AR: the access meets it
+    assert_true(comes(SIGBUS, 4, at(RESTORE_FRAGMENT))); // BUS_MCEERR_AR: the access meets it
     assert_string_equal(did, "fRls");
     setup(NULL);
-    assert_true(comes(SIGSEGV, 6, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, 6, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "fRls");
     setup(NULL);
-    assert_true(comes(SIGTRAP, 1, at(WHERE_FRAGMENT))); // TRAP_BRKPT
+    assert_true(comes(SIGTRAP, 1, at(RESTORE_FRAGMENT))); // TRAP_BRKPT
     assert_string_equal(did, "fRls");
 }
 
 static void test_given_away(void **state)
 {
     (void)state;
-    assert_true(comes(SIGUSR1, MASK_GIVEN_AWAY, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGUSR1, MASK_GIVEN_AWAY, at(RESTORE_FRAGMENT)));
     assert_int_equal(sig.async.info.code, SI_USER);
     setup(NULL);
-    assert_true(comes(SIGUSR1, SI_TKILL, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGUSR1, SI_TKILL, at(RESTORE_FRAGMENT)));
     assert_int_equal(sig.async.info.code, SI_TKILL);
 }
 
@@ -590,7 +590,7 @@ static void test_no_thread(void **state)
                               "0x100f, state 0, client pc 0x0");
     setup(NULL);
     t->sig = NULL; // its area is made, it is not
-    assert_false(comes(SIGUSR1, SI_USER, at(WHERE_FRAGMENT)));
+    assert_false(comes(SIGUSR1, SI_USER, at(RESTORE_FRAGMENT)));
     assert_non_null(strstr(died, "client pc 0x0"));
 }
 
@@ -604,26 +604,26 @@ static bool poked(int code, u64 value, u64 rip)
 
 static void test_poke(void **state)
 {
-    static const enum where notices[] = { WHERE_EXIT, WHERE_ESCAPE, WHERE_GATE_BEFORE,
-                                          WHERE_OUTSIDE };
+    static const enum where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_GATE_BEFORE,
+                                          RESTORE_OUTSIDE };
 
     (void)state;
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_FRAGMENT)));
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "e"); // nothing is noted
     assert_closed();
-    assert_int_equal(uc.mc.ip, at(WHERE_FRAGMENT) + 0x500000);
+    assert_int_equal(uc.mc.ip, at(RESTORE_FRAGMENT) + 0x500000);
     setup(NULL);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_ENTER)));
-    assert_resumes(loop_resume);
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_ENTER)));
+    assert_resumes(reentry_resume);
     assert_closed();
     setup(NULL);
-    stack[7] = at(WHERE_FRAGMENT);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_HELPER)));
+    stack[7] = at(RESTORE_FRAGMENT);
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_HELPER)));
     assert_string_equal(did, "e");
     setup(NULL);
     t->state = TS_HELPER;
-    stack[7] = at(WHERE_FRAGMENT);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_OUTSIDE)));
+    stack[7] = at(RESTORE_FRAGMENT);
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "e");
     assert_closed();
     // It looks at `stop` by itself.
@@ -640,9 +640,9 @@ static void test_poke(void **state)
 static void test_poke_watched(void **state)
 {
     (void)state;
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_WATCH)));
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_WATCH)));
     assert_string_equal(did, "W");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     assert_closed();
     assert_false(t->stop & STOP_LOOK);
 }
@@ -651,12 +651,12 @@ static void test_poke_watched(void **state)
 static void test_poke_look(void **state)
 {
     (void)state;
-    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(WHERE_FRAGMENT)));
+    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "e");
     assert_int_equal(t->stop, STOP_SIGNAL | STOP_LOOK);
     setup(NULL);
-    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(WHERE_EXIT)));
-    assert_goes_on(at(WHERE_EXIT));
+    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_EXIT)));
+    assert_goes_on(at(RESTORE_EXIT));
     assert_int_equal(t->stop, STOP_LOOK);
 }
 
@@ -664,14 +664,14 @@ static void test_poke_look(void **state)
 static void test_not_a_poke(void **state)
 {
     (void)state;
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC + 1, at(WHERE_FRAGMENT)));
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC + 1, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     setup(NULL);
-    assert_true(poked(SI_TKILL, STOP_POKE_MAGIC, at(WHERE_FRAGMENT)));
+    assert_true(poked(SI_TKILL, STOP_POKE_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     setup(NULL);
     info.value = STOP_POKE_MAGIC;
-    assert_true(comes(SIGUSR1, SI_QUEUE, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGUSR1, SI_QUEUE, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
 }
 
@@ -691,10 +691,10 @@ static bool asked(enum where where)
 // A request from outside: who runs client code is led out of it, others look by themselves.
 static void test_control(void **state)
 {
-    static const enum where notices[] = { WHERE_EXIT, WHERE_ESCAPE, WHERE_OUTSIDE };
+    static const enum where notices[] = { RESTORE_EXIT, RESTORE_ESCAPE, RESTORE_OUTSIDE };
 
     (void)state;
-    assert_true(asked(WHERE_FRAGMENT));
+    assert_true(asked(RESTORE_FRAGMENT));
     assert_string_equal(did, "e");
     assert_int_equal(t->stop & STOP_CONTROL, STOP_CONTROL);
     t->stop &= ~STOP_CONTROL;
@@ -710,7 +710,7 @@ static void test_control(void **state)
     }
     setup(NULL);
     info.value = SPOOL_ASK_MAGIC + 1; // the client's own
-    assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(WHERE_FRAGMENT)));
+    assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     assert_int_equal(t->stop & STOP_CONTROL, 0);
 }
@@ -719,51 +719,51 @@ static void test_control_call(void **state)
 {
     (void)state;
     interrupted_call(SYS_read, -EINTR);
-    assert_true(asked(WHERE_GATE_AFTER));
-    assert_resumes(loop_resume_control);
+    assert_true(asked(RESTORE_GATE_AFTER));
+    assert_resumes(reentry_resume_control);
     assert_closed();
     assert_int_equal(own.again, AGAIN_INTERRUPTED);
     assert_int_equal(t->regs[R_RAX], SYS_read);
     assert_int_equal(t->pc, t->sc_next - 2);
     // what has ended, and close, whose descriptor is gone in spite of EINTR
     interrupted_call(SYS_read, 0);
-    assert_true(asked(WHERE_GATE_AFTER));
+    assert_true(asked(RESTORE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_NOT);
     assert_int_equal(t->stop & STOP_CONTROL, STOP_CONTROL);
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     interrupted_call(SYS_close, -EINTR);
-    assert_true(asked(WHERE_GATE_AFTER));
+    assert_true(asked(RESTORE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_NOT);
     // the rest of one that was cut short stays that
     interrupted_call(SYS_read, -EINTR);
     own.again = AGAIN_REST;
-    assert_true(asked(WHERE_GATE_AFTER));
+    assert_true(asked(RESTORE_GATE_AFTER));
     assert_int_equal(own.again, AGAIN_REST);
-    assert_resumes(loop_resume_control);
+    assert_resumes(reentry_resume_control);
 }
 
 static void test_call_again(void **state)
 {
     (void)state;
     interrupted_call(SYS_read, -EINTR);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "");
     assert_open();
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER) - GATE_LENGTH);
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) - GATE_LENGTH);
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_read);
     // Not what has ended, and not close, whose descriptor is gone in spite of EINTR.
     interrupted_call(SYS_read, 0);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_int_equal(uc.mc.gpr[FRAME_AX], 0);
     interrupted_call(SYS_close, -EINTR);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
+    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     // Only right behind the call: further on rax is not its result any more.
     for (u64 behind = 1; behind <= 3; behind++) {
         interrupted_call(SYS_read, -EINTR);
-        assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER) + behind));
-        assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER) + behind);
+        assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER) + behind));
+        assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) + behind);
     }
 }
 
@@ -786,60 +786,60 @@ static void test_cut(void **state)
     (void)state;
     interrupted_call(SYS_write, 5);
     own.cut.begun = true; // of a call before
-    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(WHERE_GATE_AFTER)));
+    assert_true(poked(SI_TIMER, STOP_LOOK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_int_equal(t->stop & STOP_LOOK, STOP_LOOK);
     t->stop &= ~STOP_LOOK;
-    assert_cut(loop_resume);
+    assert_cut(reentry_resume);
     assert_false(own.cut.begun);
     interrupted_call(SYS_write, 5);
     own.again = AGAIN_REST;
     own.cut.begun = true;
-    assert_true(asked(WHERE_GATE_AFTER));
-    assert_cut(loop_resume_control);
+    assert_true(asked(RESTORE_GATE_AFTER));
+    assert_cut(reentry_resume_control);
     assert_true(own.cut.begun);
     // The client blocks it, the kernel does not.
     interrupted_call(SYS_write, 5);
     sig.mask = SIGBIT(SIGSEGV);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "gh");
-    assert_cut(loop_resume);
+    assert_cut(reentry_resume);
     // Further on the call is over, and rax not its result.
     for (u64 behind = 1; behind <= 3; behind++) {
         interrupted_call(SYS_write, 5);
-        assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER) + behind));
+        assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER) + behind));
         assert_int_equal(own.again, AGAIN_NOT);
         assert_open();
     }
     // The client's own signal ends it, also its rest, before that is made and behind it: what has
     // been done is not forgotten.
     interrupted_call(SYS_write, 5);
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_int_equal(own.again, AGAIN_NOT);
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     interrupted_call(SYS_write, 5);
     own.again = AGAIN_REST;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
-    assert_resumes(loop_resume_finished);
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
+    assert_resumes(reentry_resume_finished);
     assert_int_equal(own.again, AGAIN_REST);
     assert_int_equal(t->regs[R_RAX], 5);
     interrupted_call(SYS_write, SYS_write);
     own.again = AGAIN_REST;
     t->sc_post = 3;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aG");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     // One that was broken off, and made again, has done something.
     interrupted_call(SYS_write, 5);
     own.again = AGAIN_INTERRUPTED;
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_GATE_AFTER)));
-    assert_resumes(loop_resume_finished);
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_GATE_AFTER)));
+    assert_resumes(reentry_resume_finished);
 }
 
 // A wait that the kernel goes on with behind SIGSTOP and SIGCONT is called by another number, which
 // fails once a handler has run.
 static void test_wait_whole(void **state)
 {
-    u64 call = at(WHERE_GATE_AFTER) - GATE_LENGTH;
+    u64 call = at(RESTORE_GATE_AFTER) - GATE_LENGTH;
 
     (void)state;
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
@@ -851,7 +851,7 @@ static void test_wait_whole(void **state)
     info.value = SPOOL_ASK_MAGIC;
     assert_true(comes(SPOOL_ASK_SIGNAL, SI_QUEUE, call));
     assert_string_equal(did, "G");
-    assert_resumes(loop_resume_control);
+    assert_resumes(reentry_resume_control);
     assert_int_equal(own.again, AGAIN_RESTARTED);
     assert_int_equal(gate_rax, SYS_nanosleep);
     // one that the client blocks and the kernel does not
@@ -884,29 +884,29 @@ static void test_held(void **state)
 {
     (void)state;
     blocks(SIGBIT(SIGSEGV));
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "gh");
-    assert_goes_on(at(WHERE_FRAGMENT));
+    assert_goes_on(at(RESTORE_FRAGMENT));
     assert_open();
     blocks(SIGBIT(SIGSEGV));
     gives_back = true; // another thread takes it
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "g");
     blocks(SIGBIT(STOP_POKE_SIGNAL));
-    assert_true(comes(STOP_POKE_SIGNAL, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(STOP_POKE_SIGNAL, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "gh");
     // The mask is closed: this thread, which lets it in, delivers it later.
     setup(NULL);
     sig.blocked = true;
     gives_back = true;
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_OUTSIDE)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "h");
     assert_int_equal(t->stop, 0);
     blocks(SIGBIT(SIGUSR1)); // of another signal the kernel's mask is the client's
-    assert_true(comes(SIGUSR1, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGUSR1, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     blocks(~SIGBIT(SIGSEGV));
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
 }
 
@@ -924,34 +924,34 @@ static void test_let_in(void **state)
 {
     (void)state;
     waits(0, -EINTR);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "a");
     assert_true(sig.async.use_temp_mask);
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     waits(0, 1); // it has ended by itself: held as always
     gives_back = true;
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "h");
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_open();
     waits(0, SYS_rt_sigsuspend); // not made yet: begins anew and finds it
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "hG");
     assert_closed();
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     waits(0, -EINTR);
     sig.blocked = true;
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "h");
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     // Its mask blocks it, too: natively the call would not have been broken off.
     waits(SIGBIT(SIGSEGV), -EINTR);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "gh");
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER) - GATE_LENGTH);
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) - GATE_LENGTH);
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_rt_sigsuspend);
     waits(SIGBIT(SIGSEGV), SYS_rt_sigsuspend);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "gh");
     assert_open();
 }
@@ -964,25 +964,25 @@ static void test_awaited(void **state)
     blocks(SIGBIT(SIGSEGV));
     sig.awaited = SIGBIT(SIGSEGV) | SIGBIT(SIGTRAP);
     gives_back = true;
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "hG");
     assert_closed();
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     interrupted_call(SYS_rt_sigtimedwait, -EINTR); // by something else: no result of the client's
     sig.mask = sig.awaited = SIGBIT(SIGSEGV);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "hG");
     assert_closed();
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     interrupted_call(SYS_rt_sigtimedwait, -EAGAIN); // it has ended
     sig.mask = sig.awaited = SIGBIT(SIGSEGV);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_AFTER)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "h");
-    assert_int_equal(uc.mc.ip, at(WHERE_GATE_AFTER));
+    assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_open();
     blocks(SIGBIT(SIGSEGV)); // it waits for another
     sig.awaited = SIGBIT(SIGTRAP);
-    assert_true(comes(SIGSEGV, SI_USER, at(WHERE_GATE_BEFORE)));
+    assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "gh");
     assert_open();
 }
@@ -997,9 +997,9 @@ static void comes_inside(int signo, int code)
     struct k_ucontext frame = uc;
 
     uc.mc.gpr[FRAME_SP] = (u64)t + TA_SIGNAL_STACK_TOP - 0x1000;
-    assert_true(comes(signo, code, at(WHERE_OUTSIDE)));
+    assert_true(comes(signo, code, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "");
-    assert_int_equal(uc.mc.ip, at(WHERE_OUTSIDE));
+    assert_int_equal(uc.mc.ip, at(RESTORE_OUTSIDE));
     assert_int_equal(uc.sigmask, 0x77);
     info = outer;
     uc = frame;
@@ -1015,7 +1015,7 @@ static void test_nested(void **state)
     comes_inside(SIGSEGV, SI_TKILL); // pending already
     assert_int_equal(sig.nested_count, 2);
     assert_open();
-    assert_true(comes(SIGTRAP, SI_USER, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGTRAP, SI_USER, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "aehh"); // the outermost first, the others behind it
     assert_int_equal(sig.async.info.signo, SIGTRAP);
     assert_closed();
@@ -1026,29 +1026,29 @@ static void test_nested(void **state)
     // A poke that would have gone on: what came meanwhile meets the thread where it left it.
     setup(NULL);
     comes_inside(SIGSEGV, SI_USER);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_GATE_BEFORE)));
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aG");
     assert_closed();
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     // A call that waits with a mask of its own, broken off by the poke: it begins anew.
     waits(0, -EINTR);
     comes_inside(SIGSEGV, SI_USER);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(WHERE_GATE_AFTER)));
+    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "hG");
     assert_closed();
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     // One that was caused inside is none of these: it is the engine's own.
     setup(NULL);
-    fixup_is(FIXUP_FAULT, 0x1234);
+    fixup_is(EXTABLE_FAULT, 0x1234);
     uc.mc.gpr[FRAME_SP] = (u64)t + TA_SIGNAL_STACK_TOP - 0x1000;
-    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_OUTSIDE)));
+    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
     assert_int_equal(uc.mc.ip, 0x1234);
     // Only on that stack: above it, below it, and where the client's instruction is stepped.
     for (int i = 0; i < 3; i++) {
         setup(NULL);
         uc.mc.gpr[FRAME_SP] = (u64)t + (i == 0 ? TA_SIGNAL_STACK_TOP : TA_SIGNAL_STACK - (i == 1));
         t->state = i == 2 ? TS_STEP : TS_ENGINE;
-        assert_true(comes(SIGSEGV, SI_USER, at(WHERE_OUTSIDE)));
+        assert_true(comes(SIGSEGV, SI_USER, at(RESTORE_OUTSIDE)));
         assert_string_equal(did, "a");
         assert_int_equal(sig.nested_count, 0);
     }
@@ -1059,12 +1059,12 @@ static void test_nested(void **state)
 
 static void test_fault(void **state)
 {
-    static const enum where faults[] = { WHERE_FRAGMENT, WHERE_ESCAPE };
+    static const enum where faults[] = { RESTORE_FRAGMENT, RESTORE_ESCAPE };
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         setup(NULL);
-        left = (struct where_left){ .block = 9, .ninsns = 6, .insn = 2, .bumped = true };
+        left = (struct restore_left){ .block = 9, .ninsns = 6, .insn = 2, .bumped = true };
         info.addr = 0xbad;
         uc.mc.trapno = 14;
         uc.mc.err = 6;
@@ -1072,7 +1072,7 @@ static void test_fault(void **state)
         assert_true(comes(SIGSEGV, SEGV_ACCERR, at(faults[i])));
         assert_string_equal(did, "fRls");
         assert_closed();
-        assert_resumes(loop_resume);
+        assert_resumes(reentry_resume);
         assert_int_equal(sig.last_trapno, 14);
         assert_int_equal(sig.last_err, 6);
         assert_int_equal(sig.last_cr2, 0xbad);
@@ -1088,7 +1088,7 @@ static void test_fault(void **state)
     sig.last_cr2 = 3;
     uc.mc.trapno = 13;
     uc.mc.cr2 = 0xbad;
-    assert_true(comes(SIGSEGV, SI_KERNEL, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SI_KERNEL, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "fRlrs");
     assert_int_equal(sig.last_trapno, 13);
     assert_int_equal(sig.last_cr2, 3); // only a fault of a page has one
@@ -1104,16 +1104,16 @@ static void test_address_of_instruction(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         setup(NULL);
-        info.addr = at(WHERE_FRAGMENT);
-        assert_true(comes(report[i], 1, at(WHERE_FRAGMENT)));
+        info.addr = at(RESTORE_FRAGMENT);
+        assert_true(comes(report[i], 1, at(RESTORE_FRAGMENT)));
         assert_int_equal(sig.sync.info.addr, 0xc0de);
         setup(NULL);
-        assert_true(comes(report[i], 1, at(WHERE_FRAGMENT)));
+        assert_true(comes(report[i], 1, at(RESTORE_FRAGMENT)));
         assert_int_equal(sig.sync.info.addr, 0);
     }
     setup(NULL);
     info.addr = 0x123;
-    assert_true(comes(SIGBUS, 2, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGBUS, 2, at(RESTORE_FRAGMENT)));
     assert_int_equal(sig.sync.info.addr, 0x123);
 }
 
@@ -1122,15 +1122,15 @@ static void test_buffers(void **state)
     (void)state;
     log_was_full = true;
     info.addr = 0x123;
-    assert_true(comes(SIGSEGV, SEGV_ACCERR, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SEGV_ACCERR, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "f");
-    assert_goes_on(at(WHERE_FRAGMENT));
+    assert_goes_on(at(RESTORE_FRAGMENT));
     assert_open();
     setup(NULL);
     calls_were_full = true;
-    assert_true(comes(SIGSEGV, SEGV_ACCERR, at(WHERE_ESCAPE)));
+    assert_true(comes(SIGSEGV, SEGV_ACCERR, at(RESTORE_ESCAPE)));
     assert_string_equal(did, "f");
-    assert_goes_on(at(WHERE_ESCAPE));
+    assert_goes_on(at(RESTORE_ESCAPE));
     assert_open();
 }
 
@@ -1140,7 +1140,7 @@ static void test_alignment(void **state)
     (void)state;
     info.signo = SIGSEGV;
     info.code = SEGV_ACCERR;
-    uc.mc.ip = at(WHERE_FRAGMENT);
+    uc.mc.ip = at(RESTORE_FRAGMENT);
     caller = (u64)__builtin_frame_address(0);
     flags_seen = FLAG_AC;
     __asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(FLAG_AC) : "memory", "cc");
@@ -1154,11 +1154,11 @@ static void test_sigsys(void **state)
 {
     (void)state;
     t->sc_post = 1;
-    info.addr = at(WHERE_GATE_AFTER);
-    assert_true(comes(SIGSYS, 1, at(WHERE_GATE_AFTER)));
+    info.addr = at(RESTORE_GATE_AFTER);
+    assert_true(comes(SIGSYS, 1, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "fs");
     assert_closed();
-    assert_resumes(loop_resume_finished);
+    assert_resumes(reentry_resume_finished);
     assert_int_equal(sig.sync.info.addr, 0x4002);
     assert_int_equal(t->pc, 0x4002);
     assert_int_equal(t->regs[R_RAX], 0x100d);
@@ -1170,20 +1170,20 @@ static void test_stuck(void **state)
 {
     (void)state;
     stuck = true;
-    assert_false(comes(SIGSYS, SI_TKILL, at(WHERE_OUTSIDE)));
+    assert_false(comes(SIGSYS, SI_TKILL, at(RESTORE_OUTSIDE)));
     assert_string_equal(died, "stuck");
     assert_string_equal(did, "");
     stuck = false;
-    assert_true(comes(SIGSYS, SI_TIMER, at(WHERE_OUTSIDE))); // it goes on: nothing comes of that
+    assert_true(comes(SIGSYS, SI_TIMER, at(RESTORE_OUTSIDE))); // it goes on: nothing comes of that
     assert_string_equal(did, "");
-    assert_true(comes(SIGSYS, SI_TKILL, at(WHERE_OUTSIDE)));
+    assert_true(comes(SIGSYS, SI_TKILL, at(RESTORE_OUTSIDE)));
 }
 
 static void test_client_memory(void **state)
 {
     (void)state;
-    fixup_is(FIXUP_FAULT, 0x12340);
-    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_OUTSIDE)));
+    fixup_is(EXTABLE_FAULT, 0x12340);
+    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "f");
     assert_goes_on(0x12340);
     assert_open();
@@ -1191,8 +1191,8 @@ static void test_client_memory(void **state)
 
 static void test_crash(void **state)
 {
-    static const enum where places[] = { WHERE_OUTSIDE, WHERE_EXIT, WHERE_ENTER, WHERE_HELPER,
-                                         WHERE_GATE_BEFORE };
+    static const enum where places[] = { RESTORE_OUTSIDE, RESTORE_EXIT, RESTORE_ENTER, RESTORE_HELPER,
+                                         RESTORE_GATE_BEFORE };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -1209,13 +1209,13 @@ static void test_crash(void **state)
         assert_string_equal(did, "f");
     }
     setup(NULL);
-    fixup_is(FIXUP_SIGNAL, 0x12340); // not for faults
-    assert_false(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_OUTSIDE)));
+    fixup_is(EXTABLE_SIGNAL, 0x12340); // not for faults
+    assert_false(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_OUTSIDE)));
 }
 
 static void test_full_disk(void **state)
 {
-    static const enum where places[] = { WHERE_OUTSIDE, WHERE_FRAGMENT, WHERE_ESCAPE };
+    static const enum where places[] = { RESTORE_OUTSIDE, RESTORE_FRAGMENT, RESTORE_ESCAPE };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -1228,13 +1228,13 @@ static void test_full_disk(void **state)
     }
     setup(NULL);
     info.addr = SPOOL_ADDRESS + 1; // the client's own
-    assert_true(comes(SIGBUS, 2, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGBUS, 2, at(RESTORE_FRAGMENT)));
     setup(NULL);
     info.addr = SPOOL_ADDRESS; // as nothing else than a bus error says it
-    assert_true(comes(SIGSEGV, SEGV_ACCERR, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SEGV_ACCERR, at(RESTORE_FRAGMENT)));
     setup(NULL);
     info.addr = SPOOL_ADDRESS;
-    assert_false(comes(SIGSEGV, SEGV_ACCERR, at(WHERE_OUTSIDE)));
+    assert_false(comes(SIGSEGV, SEGV_ACCERR, at(RESTORE_OUTSIDE)));
     assert_non_null(strstr(died, "the engine crashed: signal 11"));
 }
 
@@ -1244,20 +1244,20 @@ static void test_lost_selector(void **state)
     (void)state;
     uc.mc.ss = 7;
     info.addr = 0x55;
-    assert_true(comes(SIGSEGV, SI_KERNEL, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SI_KERNEL, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "fse"); // not recovered: left at its end
     assert_closed();
-    assert_goes_on(at(WHERE_FRAGMENT) + 0x500000);
+    assert_goes_on(at(RESTORE_FRAGMENT) + 0x500000);
     assert_int_equal(uc.mc.ss, FRAME_SS);
     assert_int_equal(sig.sync.info.addr, 0x55);
     setup(NULL);
     uc.mc.ss = 7;
-    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "fRls");
     assert_int_equal(uc.mc.ss, 7);
     setup(NULL);
     uc.mc.ss = 7;
-    assert_true(comes(SIGBUS, SI_KERNEL, at(WHERE_FRAGMENT)));
+    assert_true(comes(SIGBUS, SI_KERNEL, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "fRls");
 }
 
@@ -1305,7 +1305,7 @@ static void test_stepped(void **state)
     (void)state;
     assert_true(stepped(SIGTRAP, 2, 0x4003)); // TRAP_TRACE
     assert_string_equal(did, "f");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     assert_int_equal(t->client_gs_base, 0x66000);
     assert_int_equal(gs_base(), (u64)t);
     assert_int_equal(t->pc, 0x4003);
@@ -1323,7 +1323,7 @@ static void test_gate_looks(void **state)
 {
     (void)state;
     info.addr = 0x1000;
-    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(WHERE_GATE_BEFORE) + 8));
+    assert_true(comes(SIGSEGV, SEGV_MAPERR, at(RESTORE_GATE_BEFORE) + 8));
     assert_string_equal(did, "f");
     assert_int_equal(uc.mc.ip, 0x300);
     assert_open();
@@ -1336,7 +1336,7 @@ static void test_stepped_faults(void **state)
     assert_true(stepped(SIGILL, 1, 0x4000));
     assert_string_equal(did, "fs");
     assert_closed();
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     assert_int_equal(sig.sync.info.addr, 0x99);
     assert_int_equal(t->regs[R_RBX], 0x100b);
     assert_int_equal(counters[2], 99);
@@ -1360,7 +1360,7 @@ static void test_stepped_nowhere(void **state)
     (void)state;
     assert_true(stepped(SIGSEGV, SI_KERNEL, (u64)handler_step_iret));
     assert_string_equal(did, "fs");
-    assert_resumes(loop_resume);
+    assert_resumes(reentry_resume);
     assert_int_equal(t->pc, 0x4000);
     assert_int_equal(t->regs[R_RBX], 0x700 + R_RBX);
     assert_int_equal(t->rflags, 0);
@@ -1387,7 +1387,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_fragment, setup),
-        cmocka_unit_test_setup(test_helper, setup),
+        cmocka_unit_test_setup(test_helpercall, setup),
         cmocka_unit_test_setup(test_on_its_way, setup),
         cmocka_unit_test_setup(test_gate_before, setup),
         cmocka_unit_test_setup(test_gate_after, setup),

@@ -12,7 +12,7 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/layout.h"
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/signal/action.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/handler.h"

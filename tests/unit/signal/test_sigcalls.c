@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "engine/base/cpu.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
@@ -75,7 +75,7 @@ u64 mask_held(const struct thread *of)
 }
 
 // Below the first page nothing is.
-int safe_read(void *to, u64 from, u64 n)
+int clientmem_read(void *to, u64 from, u64 n)
 {
     if (from < 4096)
         return -EFAULT;
@@ -83,7 +83,7 @@ int safe_read(void *to, u64 from, u64 n)
     return 0;
 }
 
-int safe_write(u64 to, const void *from, u64 n)
+int clientmem_write(u64 to, const void *from, u64 n)
 {
     if (n && to < 4096)
         return -EFAULT;

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler_priv.h"
 
@@ -78,7 +78,7 @@ static inline struct spool_header header_of(const char *name)
 
 static inline u64 *counters(u32 slot)
 {
-    return places_counters(slot);
+    return slotmem_counters(slot);
 }
 
 static inline u64 counter_in(const char *name, u32 slot, u64 counter)

@@ -384,9 +384,9 @@ static void stacks(void)
     // A slot of 64 MiB is all there at once.
     CHECK(spooler_stack_reach(9, SPOOL_STACK_SIZE - 0x10000) == 0);
     CHECK(spooler_stack_mapped[9] == SPOOL_STACK_SIZE - 0x10000);
-    CHECK(!is_free(places_calls(10) - 4096) && is_free(places_calls(10)));
+    CHECK(!is_free(slotmem_calls(10) - 4096) && is_free(slotmem_calls(10)));
     // Something lies there.
-    CHECK(mmap((void *)places_calls(11), 4096, PROT_NONE,
+    CHECK(mmap((void *)slotmem_calls(11), 4096, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED);
     CHECK(spooler_stack_reach(11, 8) == -EEXIST && spooler_stack_mapped[11] == 0);
     CHECK(spooler_stack_reach(12, 8) == 0); // the lock is free again
@@ -412,12 +412,12 @@ static void owned(void)
     CHECK(!spooler_owns(THREAD_AREA_BASE - THREAD_AREA_STRIDE + TA_COUNTERS + 0x4000000));
     // A row of further slots: counters, and open calls.
     CHECK(!spooler_owns(row + TA_COUNTERS));
-    places_row[0] = row;
-    places_rows = 1;
+    slotmem_row[0] = row;
+    slotmem_rows = 1;
     CHECK(spooler_owns(row + TA_COUNTERS) && !spooler_owns(row + TA_COUNTERS - 1));
     CHECK(spooler_owns(row + TA_COUNTERS + SPOOL_THREAD_SIZE - 1));
     CHECK(spooler_owns(row + THREAD_FAR_CALLS) && spooler_owns(row + THREAD_FAR_STRIDE - 1));
-    CHECK(spooler_owns(row + PLACES_ROW_BYTES - 1) && !spooler_owns(row + PLACES_ROW_BYTES));
+    CHECK(spooler_owns(row + SLOTMEM_ROW_BYTES - 1) && !spooler_owns(row + SLOTMEM_ROW_BYTES));
 }
 
 // ---- The end ----
@@ -512,7 +512,7 @@ int main(void)
         cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_owned),
         cmocka_unit_test(test_drops),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_pcache),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c, areas", tests, real_setup,

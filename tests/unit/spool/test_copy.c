@@ -42,8 +42,8 @@ static void fill(u64 flags)
             spooler_edge_append(&e, 1);
         CHECK(spooler_stack_reach(3, 8) == 0);
         CHECK(spooler_stack_reach(SPOOL_THREADS_MAX, 0x8001) == 0);
-        *(u64 *)places_calls(3) = 105;
-        *(u64 *)(places_calls(SPOOL_THREADS_MAX) + 0xfff8) = 106;
+        *(u64 *)slotmem_calls(3) = 105;
+        *(u64 *)(slotmem_calls(SPOOL_THREADS_MAX) + 0xfff8) = 106;
     }
     u64 n = 4096 + (4096 - spool->text_used % 4096) + 2;
     memset(text, 't', sizeof(text));
@@ -76,9 +76,9 @@ static void holds_all(const char *name, u64 text)
     if (spool->flags & SPOOL_F_CALLS) {
         same(name, SPOOL_EDGES_OFF, spooler_at(SPOOL_EDGES_OFF),
              spool->edges_used * sizeof(struct spool_edge));
-        same(name, spooler_stack_offset(3), (void *)places_calls(3), 0x8000);
+        same(name, spooler_stack_offset(3), (void *)slotmem_calls(3), 0x8000);
         same(name, spooler_stack_offset(SPOOL_THREADS_MAX),
-             (void *)places_calls(SPOOL_THREADS_MAX), 0x10000);
+             (void *)slotmem_calls(SPOOL_THREADS_MAX), 0x10000);
     }
     // Pages that hold nothing are none in the file: there are less than 50 others.
     CHECK(stat(name, &st) == 0 && st.st_blocks * 512 < 60 * 4096);
@@ -209,7 +209,7 @@ static void child_holds(u64 flags, s32 parent)
     spooler_block_append(1, 2, 0, 0, &in, 1, 1, &first);
     if (flags & SPOOL_F_CALLS) {
         spooler_edge_append(&e, 1);
-        *(u64 *)places_calls(3) = 205;
+        *(u64 *)slotmem_calls(3) = 205;
         CHECK(spooler_stack_reach(3, 0x8001) == 0);
     }
     holds_all(expected, spool->text_used);
@@ -374,9 +374,9 @@ static void lost_child(int error, u64 flags)
 
         CHECK(spooler_edge_at(199)->target == 5);
         spooler_edge_append(&e, 1);
-        CHECK(*(u64 *)places_calls(3) == 105);
-        CHECK(*(u64 *)(places_calls(SPOOL_THREADS_MAX) + 0xfff8) == 106);
-        *(u64 *)places_calls(3) = 205;
+        CHECK(*(u64 *)slotmem_calls(3) == 105);
+        CHECK(*(u64 *)(slotmem_calls(SPOOL_THREADS_MAX) + 0xfff8) == 106);
+        *(u64 *)slotmem_calls(3) = 205;
     }
     CHECK(spooler_thread_slot(4) == 0);
     counters(4)[0] = 1;

@@ -29,7 +29,7 @@ static void are(char *const *env, const char *const *expected, size_t n)
     assert_null(env[n]);
 }
 
-static void test_kept(void **state)
+static void test_pcache(void **state)
 {
     static char a[] = "A=1", b[] = "LD_PRELOAD=x.so", c[] = "", d[] = "LD_LIBRARY_PATH=/own",
                 e[] = "LDX=2";
@@ -89,7 +89,7 @@ static void test_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_pcache),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_sizes),
     };

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/spool/environ.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/log.h"

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"

@@ -129,7 +129,7 @@ static void each(const char *folder, bool keep)
 }
 
 // Without memory for a text its number is 0, "???", which every table has.
-static void test_strings(void **state)
+static void test_rep(void **state)
 {
     struct strings s;
 
@@ -170,7 +170,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain), cmocka_unit_test(test_cache_made),
         cmocka_unit_test(test_cache_read),
-        cmocka_unit_test(test_strings), // in this process, where memory is short from then on
+        cmocka_unit_test(test_rep), // in this process, where memory is short from then on
     };
 
     return cmocka_run_group_tests_name("symbols/faults", tests, learn, NULL);

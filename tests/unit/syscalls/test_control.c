@@ -12,14 +12,14 @@
 #include <cmocka.h>
 
 #include "engine/base/sys.h"
-#include "engine/process/end.h"
+#include "engine/process/exit.h"
 #include "engine/signal/action.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/control.h"
 #include "engine/syscalls/counting.h"
-#include "engine/syscalls/cuts.h"
+#include "engine/syscalls/interrupted.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/stop.h"
 
@@ -67,7 +67,7 @@ void counting_switch(struct thread *of, bool on)
     note(on ? '+' : '-');
 }
 
-_Noreturn void end_process(struct thread *of, u32 kind, int code)
+_Noreturn void exit_process(struct thread *of, u32 kind, int code)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(kind, SPOOL_END_SIGNAL);
@@ -107,7 +107,7 @@ void waits_shorten(struct thread *of)
 
 static bool has_rest;
 
-bool cuts_next(struct thread *of)
+bool interrupted_next(struct thread *of)
 {
     assert_ptr_equal(of, t);
     assert_int_equal(own.again, AGAIN_CUT);
@@ -115,7 +115,7 @@ bool cuts_next(struct thread *of)
     return has_rest;
 }
 
-s64 cuts_result(struct thread *of)
+s64 interrupted_result(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note('r');

@@ -14,24 +14,24 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/count/caches.h"
-#include "engine/count/calls.h"
-#include "engine/count/contexts.h"
-#include "engine/count/functions.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/contexts.h"
+#include "engine/callgraph/functions.h"
 #include "engine/count/reftrace.h"
-#include "engine/count/ticks.h"
-#include "engine/process/finish.h"
+#include "engine/count/vtsc.h"
+#include "engine/process/finisher.h"
 #include "engine/process/fork.h"
-#include "engine/replay/log.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/copy.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/counting.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 #define COUNTERS(slot) ((u64 *)(THREAD_AREA_BASE + (slot) * THREAD_AREA_STRIDE + TA_COUNTERS))
 #define PARTIAL        ((struct spool_partial *)(SPOOLER_BASE + SPOOL_PARTIAL_OFF))
@@ -60,25 +60,25 @@ static void note(const char *what)
     strcat(asked, what);
 }
 
-void world_stop(struct thread *of)
+void stopworld_stop(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note("<");
 }
 
-void world_resume(struct thread *of)
+void stopworld_resume(struct thread *of)
 {
     assert_ptr_equal(of, t);
     note(">");
 }
 
-void log_drain_all(s32 stopped)
+void recordbuf_drain_all(s32 stopped)
 {
     assert_int_equal(stopped, 0);
     note("l");
 }
 
-void log_flush(void)
+void recordbuf_flush(void)
 {
     note("L");
 }
@@ -139,7 +139,7 @@ void reftrace_zeroed(void)
     note("z");
 }
 
-void ticks_keep(struct thread *of)
+void vtsc_keep(struct thread *of)
 {
     (void)of;
     note("k");
@@ -211,14 +211,14 @@ int copy_for_dump(const char *of, const char *with, char *to, u64 size)
     return copied;
 }
 
-int finish_dump(int fd)
+int finisher_dump(int fd)
 {
     assert_int_equal(fd, copied);
     note("d");
     return dumped;
 }
 
-long finish_demangle(const char *at, u64 bytes)
+long finisher_demangle(const char *at, u64 bytes)
 {
     (void)at;
     return (long)bytes;
@@ -281,7 +281,7 @@ static void test_start(void **state)
     assert_int_equal(header.control.counts, 1);
     assert_int_equal(header.control.hears, 1);
     assert_null(fork_on_child);
-    assert_ptr_equal(functions_demangle, finish_demangle);
+    assert_ptr_equal(functions_demangle, finisher_demangle);
     assert_true(tb_config.counts);
     header.flags = SPOOL_F_MERGE;
     counting_init();

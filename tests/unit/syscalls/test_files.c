@@ -20,7 +20,7 @@
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
 #include "engine/syscalls/files.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 // -- other rooms --
 
@@ -92,12 +92,12 @@ bool rights_is_file(const char *path)
     return strcmp(path, "/proc/self/attr/current") == 0;
 }
 
-void world_blocking_begin(struct thread *t)
+void stopworld_blocking_begin(struct thread *t)
 {
     (void)t;
 }
 
-void world_blocking_end(struct thread *t)
+void stopworld_blocking_end(struct thread *t)
 {
     (void)t;
 }

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/count/calls.h"
-#include "engine/process/end.h"
+#include "engine/callgraph/calls.h"
+#include "engine/process/exit.h"
 #include "engine/process/rights.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/handler.h"
@@ -26,7 +26,7 @@
 #include "engine/syscalls/int80.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/vsyscall.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/selector.h"
 #include "engine/translate/timing.h"
 
@@ -122,7 +122,7 @@ bool files_answers(u32 nr, const u64 args[6], long *ret)
     return nr == SYS_readlink && args[1] == 45;
 }
 
-int safe_read_u32(u64 gaddr, u32 *value)
+int clientmem_read_u32(u64 gaddr, u32 *value)
 {
     *value = gaddr == OURS ? 4081 : 4082;
     return 0;
@@ -175,14 +175,14 @@ _Noreturn void int80_go(struct thread *t)
     longjmp(back, WENT);
 }
 
-_Noreturn void end_thread(struct thread *t, int with)
+_Noreturn void exit_thread(struct thread *t, int with)
 {
     (void)t;
     code = with;
     longjmp(back, ENDED_THREAD);
 }
 
-_Noreturn void end_process(struct thread *t, u32 kind, int with)
+_Noreturn void exit_process(struct thread *t, u32 kind, int with)
 {
     (void)t;
     assert_int_equal(kind, SPOOL_END_EXIT);
@@ -196,7 +196,7 @@ static void loop(struct thread *t)
     longjmp(back, LOOPED);
 }
 
-void (*loop_run)(struct thread *t) = loop;
+void (*reentry_run)(struct thread *t) = loop;
 
 static struct {
     int sig, code;
@@ -216,7 +216,7 @@ void deliver_fault(struct thread *t, int sig, int with, u64 addr, u64 trapno, u6
 static bool unreadable;
 static u64 readable; // what is read; 0: what is there
 
-int safe_read_u64(u64 gaddr, u64 *value)
+int clientmem_read_u64(u64 gaddr, u64 *value)
 {
     if (unreadable)
         return -EFAULT;

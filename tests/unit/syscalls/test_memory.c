@@ -19,7 +19,7 @@
 #include "engine/codecache/modules.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/syscalls/memory.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 
 #define PAGES      68u
 #define ENGINE     48u // page
@@ -145,13 +145,13 @@ bool vmmap_is_engine(u64 start, u64 end)
     return vmmap_engine(start, end, &from, &to);
 }
 
-void world_blocking_begin(struct thread *t)
+void stopworld_blocking_begin(struct thread *t)
 {
     (void)t;
     blocking++;
 }
 
-void world_blocking_end(struct thread *t)
+void stopworld_blocking_end(struct thread *t)
 {
     (void)t;
     blocking--;

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
+#include "engine/base/nolibc.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/spool/spooler.h"

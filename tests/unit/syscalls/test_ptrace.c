@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/base/cpu.h"
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/syscalls/ptrace.h"
@@ -41,7 +41,7 @@
 struct cpu cpu = { .address_bits = 48 };
 
 // Below the first page nothing is.
-int safe_read(void *to, u64 from, u64 n)
+int clientmem_read(void *to, u64 from, u64 n)
 {
     if (from < 4096)
         return -EFAULT;
@@ -49,7 +49,7 @@ int safe_read(void *to, u64 from, u64 n)
     return 0;
 }
 
-int safe_write_u64(u64 to, u64 v)
+int clientmem_write_u64(u64 to, u64 v)
 {
     if (to < 4096)
         return -EFAULT;

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/calls.h"
+#include "engine/callgraph/calls.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/config.h"
@@ -50,7 +50,7 @@ static bool is_there(u64 addr)
     return addr >= PAGE_SIZE;
 }
 
-int safe_read(void *dst, u64 gaddr, u64 n)
+int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     if (!is_there(gaddr))
         return -EFAULT;
@@ -58,7 +58,7 @@ int safe_read(void *dst, u64 gaddr, u64 n)
     return 0;
 }
 
-int safe_write(u64 gaddr, const void *src, u64 n)
+int clientmem_write(u64 gaddr, const void *src, u64 n)
 {
     if (!is_there(gaddr))
         return -EFAULT;
@@ -66,18 +66,18 @@ int safe_write(u64 gaddr, const void *src, u64 n)
     return 0;
 }
 
-int safe_read_u64(u64 gaddr, u64 *out)
+int clientmem_read_u64(u64 gaddr, u64 *out)
 {
-    return safe_read(out, gaddr, 8);
+    return clientmem_read(out, gaddr, 8);
 }
 
-u64 safe_read_some(void *dst, u64 gaddr, u64 max)
+u64 clientmem_read_some(void *dst, u64 gaddr, u64 max)
 {
     memcpy(dst, (const void *)gaddr, max);
     return max;
 }
 
-s64 safe_read_str(char *dst, u64 gaddr, u64 max)
+s64 clientmem_read_str(char *dst, u64 gaddr, u64 max)
 {
     u64 n = is_there(gaddr) ? strlen((const char *)gaddr) : max;
 

@@ -13,9 +13,9 @@
 #include "engine/base/cpu.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
-#include "engine/count/ticks.h"
-#include "engine/process/clerk.h"
-#include "engine/process/end.h"
+#include "engine/count/vtsc.h"
+#include "engine/process/bgfinish.h"
+#include "engine/process/exit.h"
 #include "engine/process/exec.h"
 #include "engine/process/fork.h"
 #include "engine/process/rights.h"
@@ -31,9 +31,9 @@
 #include "engine/syscalls/ptrace.h"
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/waits.h"
-#include "engine/thread/loop.h"
+#include "engine/thread/reentry.h"
 #include "engine/thread/stress.h"
-#include "engine/thread/world.h"
+#include "engine/thread/stopworld.h"
 #include "engine/translate/timing.h"
 
 struct cpu cpu = { .shown_all = true, .address_bits = 48 };
@@ -78,7 +78,7 @@ void replayer_stop(void)
     note('q');
 }
 
-void clerk_stop(void)
+void bgfinish_stop(void)
 {
     note('k');
 }
@@ -92,7 +92,7 @@ void waits_note(struct thread *t, u32 nr)
 }
 
 // with --reproducible alone
-u64 ticks_random(struct thread *t)
+u64 vtsc_random(struct thread *t)
 {
     (void)t;
     fail();
@@ -105,13 +105,13 @@ void memory_init(u64 brk, u64 top)
     assert_int_equal(top, 0x7000);
 }
 
-void world_stop(struct thread *t)
+void stopworld_stop(struct thread *t)
 {
     (void)t;
     note('<');
 }
 
-void world_resume(struct thread *t)
+void stopworld_resume(struct thread *t)
 {
     (void)t;
     note('>');
@@ -136,14 +136,14 @@ void gate_args_restore(struct thread *t)
     note('a');
 }
 
-_Noreturn void end_thread(struct thread *t, int with)
+_Noreturn void exit_thread(struct thread *t, int with)
 {
     (void)t;
     code = with;
     longjmp(back, ENDED_THREAD);
 }
 
-_Noreturn void end_process(struct thread *t, u32 kind, int with)
+_Noreturn void exit_process(struct thread *t, u32 kind, int with)
 {
     (void)t;
     assert_int_equal(kind, SPOOL_END_EXIT);
@@ -157,7 +157,7 @@ static void loop(struct thread *t)
     longjmp(back, LOOPED);
 }
 
-void (*loop_run)(struct thread *t) = loop;
+void (*reentry_run)(struct thread *t) = loop;
 
 #define ASKED(function, letter)     \
     void function(struct thread *t) \
@@ -171,8 +171,8 @@ ASKED(fork_sys_clone, 'c')
 ASKED(fork_sys_clone3, '3')
 ASKED(sigcalls_return, 'r')
 ASKED(mask_exec_failed, 'x')
-ASKED(world_park, 'p')
-ASKED(world_turn_take, 't')
+ASKED(stopworld_park, 'p')
+ASKED(stopworld_turn_take, 't')
 ASKED(stress_resume, 's')
 
 static int exec_dirfd, exec_flags;

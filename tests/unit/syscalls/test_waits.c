@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/base/safemem.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/threads.h"
@@ -22,13 +22,13 @@ static struct thread thread = { .own = &own };
 static s64 wait_for[2];
 static const s64 fixed[2] = { 99, 7 }; // cannot be written
 
-int safe_read(void *dst, u64 gaddr, u64 n)
+int clientmem_read(void *dst, u64 gaddr, u64 n)
 {
     memcpy(dst, (const void *)gaddr, n);
     return 0;
 }
 
-int safe_write(u64 gaddr, const void *src, u64 n)
+int clientmem_write(u64 gaddr, const void *src, u64 n)
 {
     if (gaddr == (u64)fixed)
         return -EFAULT;
@@ -223,7 +223,7 @@ static s64 nanoseconds(void)
 // The rest of a second is not lost, to the millisecond above: a wait that came back earlier than it
 // was asked to would be seen. The clock goes on between the two looks of this test and the one
 // between them; a hundred times, as one may fall on a whole millisecond.
-static void test_rest(void **state)
+static void test_salvage(void **state)
 {
     (void)state;
     thread.regs[R_RAX] = SYS_poll;
@@ -286,7 +286,7 @@ int main(void)
         cmocka_unit_test_setup(test_milliseconds, setup),
         cmocka_unit_test_setup(test_told, setup),
         cmocka_unit_test_setup(test_uring, setup),
-        cmocka_unit_test_setup(test_rest, setup),
+        cmocka_unit_test_setup(test_salvage, setup),
         cmocka_unit_test_setup(test_not_noted, setup),
     };
 

@@ -83,7 +83,7 @@ static struct thread *add(struct thread *parent)
     return t;
 }
 
-static void test_area(void **state)
+static void test_arena(void **state)
 {
     struct thread *t = threads_new(NULL);
     u64 base = (u64)t;
@@ -453,7 +453,7 @@ static void far(void)
     threads_more_counters(t);
     if (t->misses != t->counters || threads_new(NULL))
         sys_exit_group(2);
-    places_find = room;
+    slotmem_find = room;
     many(2400, &first);
     if ((u64)first < THREAD_FAR_TOP - (100ul << 30) || (u64)first >= THREAD_FAR_TOP)
         sys_exit_group(3);
@@ -461,7 +461,7 @@ static void far(void)
     many(2655, &t);
     if (first->misses != first->counters || (u64)t != (u64)first + 255 * (256ul << 20))
         sys_exit_group(4);
-    if (places_slot_of((u64)t->counters, &offset) != 2655 || offset != TA_COUNTERS ||
+    if (slotmem_slot_of((u64)t->counters, &offset) != 2655 || offset != TA_COUNTERS ||
         thread_of_address((u64)t + 77) != t || thread_of_address((u64)t->counters))
         sys_exit_group(5);
     if (threads_area_end() != THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE)
@@ -487,7 +487,7 @@ static void test_far(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_area, end),
+        cmocka_unit_test_teardown(test_arena, end),
         cmocka_unit_test_teardown(test_list, end),
         cmocka_unit_test_teardown(test_reuse, end),
         cmocka_unit_test_teardown(test_live, end),

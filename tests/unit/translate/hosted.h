@@ -15,25 +15,25 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/mini.h"
-#include "engine/base/safemem.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/region.h"
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"
-#include "engine/count/calls.h"
-#include "engine/count/contexts.h"
-#include "engine/count/edges.h"
-#include "engine/count/functions.h"
-#include "engine/count/ids.h"
-#include "engine/replay/log.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/contexts.h"
+#include "engine/callgraph/edges.h"
+#include "engine/callgraph/functions.h"
+#include "engine/count/lineids.h"
+#include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/translate/beyond.h"
-#include "engine/translate/kept.h"
-#include "engine/translate/record.h"
+#include "engine/translate/cpucheck.h"
+#include "engine/translate/pcache.h"
+#include "engine/translate/blockrecord.h"
 #include "engine/translate/timing.h"
 #include "engine/translate/translate.h"
 #include "engine/x86/decode.h"
@@ -49,12 +49,12 @@ static u8 client[256]; // the client's code at PC
 static u32 client_size, client_prot;
 static u64 writable_from; // the client's code is writable from there on, 0: nowhere
 static struct draft published;
-static struct log_draft recorded;
+static struct record_draft recorded;
 static struct fragment fragment;
 static u64 blocks[65536];
 static struct spool_insn described[128]; // of the record appended last
 static u32 spool_map;                    // of all code
-const char loop_resume[1];
+const char reentry_resume[1];
 
 // What is freed has the size that it was asked for with, which is kept before it.
 void *heap_alloc(u64 bytes)
@@ -94,7 +94,7 @@ u32 vmmap_spool_map(u64 addr)
     return spool_map;
 }
 
-u64 safe_read_some(void *dst, u64 addr, u64 n)
+u64 clientmem_read_some(void *dst, u64 addr, u64 n)
 {
     memcpy(dst, client + (addr - PC), n);
     return n;
@@ -119,7 +119,7 @@ struct fragment *tcache_publish(const struct draft *d)
 
 static u64 kept_at; // a fragment of an earlier run becomes alive when this is asked for
 
-bool kept_revive(u64 pc)
+bool pcache_revive(u64 pc)
 {
     return pc == kept_at;
 }
@@ -182,17 +182,17 @@ struct function functions_at(u64 addr)
     return (struct function){ .start = PC, .end = PC + 0x100, .plt = plt_number != 0 };
 }
 
-bool log_has_room(void)
+bool recordbuf_has_room(void)
 {
     return true;
 }
 
-u32 log_next_id(void)
+u32 recordbuf_next_id(void)
 {
     return 0x1234;
 }
 
-void log_publish(const struct log_draft *d)
+void recordbuf_publish(const struct record_draft *d)
 {
     recorded = *d;
 }
@@ -346,7 +346,7 @@ static inline int hosted_init(void)
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     header.flags = SPOOL_F_NO_FLAG_PROBE;
     cpu_init(0, 0);
-    ids_init();
+    lineids_init();
     if (region_init(0x7f0000000000, 4096, stubs_size()))
         return 1;
     stubs_copy(region_start(), calls, false);

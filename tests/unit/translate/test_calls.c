@@ -2,7 +2,7 @@
 // engine/translate/calls.c: what the helpers are told of a call, a return or a jump that translated
 // code leaves to them, and that whoever replays hears of each frame that is made or ended. The
 // frames themselves are compared with Callgrind's by tests/calls.
-#include "engine/count/desc.h"
+#include "engine/codecache/helperdesc.h"
 #include "engine/translate/calls.h"
 #include "tests/unit/translate/hosted.h"
 
@@ -31,7 +31,7 @@ static u32 has(const void *bytes, size_t n)
 // How often it is told of the instruction at `site`.
 static u32 told(u64 site, u32 len, u32 plt)
 {
-    struct desc_calls d = { .site = { (u32)site, (u32)(site >> 32) }, .len = len, .plt = plt };
+    struct helperdesc_calls d = { .site = { (u32)site, (u32)(site >> 32) }, .len = len, .plt = plt };
 
     return has(&d, sizeof(d));
 }
@@ -63,12 +63,12 @@ static u32 targets(void)
 
 static u32 entered(void)
 {
-    return has("\x41\xc7\x03\x80\x00\x00\x00", 7); // mov dword [r11], LOG_ENTER
+    return has("\x41\xc7\x03\x80\x00\x00\x00", 7); // mov dword [r11], RECORD_ENTER
 }
 
 static u32 left(void)
 {
-    return has("\x41\xc7\x03\x00\x02\x00\x00", 7); // mov dword [r11], LOG_LEAVE
+    return has("\x41\xc7\x03\x00\x02\x00\x00", 7); // mov dword [r11], RECORD_LEAVE
 }
 
 #define CALL      "\xe8\x00\x03\x00\x00" // to PC + 0x305, another function's beginning
@@ -200,8 +200,8 @@ static void test_expected(void **state)
         const char *bytes;
         u32 n, call;
     } of[] = {
-        { CALL, 5, LOG_ENTER }, { CALL_RDX, 2, LOG_ENTER }, { RET, 1, LOG_LEAVE },
-        { JMP, 5, LOG_ENTER },  { "\xeb\x00", 2, 0 },       { JMP_RDX, 2, 0 },
+        { CALL, 5, RECORD_ENTER }, { CALL_RDX, 2, RECORD_ENTER }, { RET, 1, RECORD_LEAVE },
+        { JMP, 5, RECORD_ENTER },  { "\xeb\x00", 2, 0 },       { JMP_RDX, 2, 0 },
         { "\x75\x02", 2, 0 },   { "\xe8\0\0\0\0", 5, 0 }, // a call of what follows: where am I
     };
 
@@ -239,7 +239,7 @@ static void test_frame(void **state)
 // the frame is not as expected and where the target is another one.
 static void test_leave_plt(void **state)
 {
-    const struct desc_calls d = {
+    const struct helperdesc_calls d = {
         .site = { (u32)PC, (u32)((u64)PC >> 32) },
         .plt = 77,
         .cell = { (u32)(u64)&edge, (u32)((u64)&edge >> 32) },

@@ -23,10 +23,10 @@
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
-#include "engine/codecache/watch.h"
-#include "engine/replay/area.h"
-#include "engine/replay/log.h"
-#include "engine/replay/rest.h"
+#include "engine/codecache/hotblocks.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/recordbuf.h"
+#include "engine/replay/salvage.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/superblock.h"
@@ -41,11 +41,11 @@
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
-void (*log_seen)(const u64 *from, const u64 *end);
+void (*recordbuf_seen)(const u64 *from, const u64 *end);
 
 // Of the letters, of `/` and of `S`, which has sides: where records mean something.
 #define BLOCKS (REPLAY_BASE + 0x800)
-static struct log_block *const block = (struct log_block *)BLOCKS;
+static struct record_block *const block = (struct record_block *)BLOCKS;
 #define NBLOCKS 28
 static struct fragment fragment[26], super;
 static struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
@@ -96,28 +96,28 @@ struct fragment *tcache_lookup(u64 pc)
 
 static u32 number_of(u32 id)
 {
-    return (id - LOG_FIRST) / 16;
+    return (id - RECORD_FIRST) / 16;
 }
 
 static u32 id_of(u32 number)
 {
-    return LOG_FIRST + 16 * number;
+    return RECORD_FIRST + 16 * number;
 }
 
-bool area_has(u32 id)
+bool arena_has(u32 id)
 {
-    return id >= LOG_FIRST && number_of(id) < NBLOCKS && !(id & 15);
+    return id >= RECORD_FIRST && number_of(id) < NBLOCKS && !(id & 15);
 }
 
 // As rest.c has it, of what these tests put there.
-u32 rest_words(const u64 *at)
+u32 salvage_words(const u64 *at)
 {
     u32 id = *(const u32 *)at;
 
     looked++;
-    if (id == LOG_TAKEN)
+    if (id == RECORD_TAKEN)
         return 1;
-    return area_has(id) ? area_extent(area_block(id), at).slots : 0;
+    return arena_has(id) ? arena_extent(arena_block(id), at).slots : 0;
 }
 
 struct fragment *translate_superblock(const u64 *pc, u32 n)
@@ -150,31 +150,31 @@ static u32 emptied;
 static bool cache_full;
 static const char *targets; // letters that the thread's table has
 static char seen_often[64]; // letters, and how often each was in the buffer
-static u32 most;            // watch_most() up to this number
+static u32 most;            // hotblocks_most() up to this number
 static struct thread thread;
 
-const u32 *watch_full(const struct thread *t, u32 *n)
+const u32 *hotblocks_full(const struct thread *t, u32 *n)
 {
     assert_ptr_equal(t, &thread);
     *n = nnumbers;
     return nnumbers ? numbers : NULL;
 }
 
-void watch_begin(struct thread *t)
+void hotblocks_begin(struct thread *t)
 {
     assert_ptr_equal(t, &thread);
     assert_int_equal(taken, dropped);
     emptied++;
 }
 
-void watch_most(struct thread *t, u32 n)
+void hotblocks_most(struct thread *t, u32 n)
 {
     assert_ptr_equal(t, &thread);
     assert_int_equal(taken, dropped + 1);
     most = n;
 }
 
-void watch_seen(struct fragment *f, u32 k)
+void hotblocks_seen(struct fragment *f, u32 k)
 {
     u64 end = strlen(seen_often);
 
@@ -210,7 +210,7 @@ void tcache_lock(void)
 
 // -- the test's side --
 
-static const struct log_side sides[2] = { { .slots = 1, .blocks = 1 },
+static const struct record_side sides[2] = { { .slots = 1, .blocks = 1 },
                                           { .slots = 2, .blocks = 2 } };
 
 // The letters in their order go on at one known place. Records are of one word; of those of the
@@ -221,8 +221,8 @@ static int setup(void **state)
     memset(fragment, 0, sizeof(fragment));
     memset(missing, 0, sizeof(missing));
     for (u32 i = 0; i < NBLOCKS; i++) {
-        block[i] = (struct log_block){ .pc = FIRST + i * 16, .slots = 1, .nexts = 1, .blocks = 1 };
-        area_head(id_of(i))->block = (u32)((u64)&block[i] - REPLAY_BASE);
+        block[i] = (struct record_block){ .pc = FIRST + i * 16, .slots = 1, .nexts = 1, .blocks = 1 };
+        arena_head(id_of(i))->block = (u32)((u64)&block[i] - REPLAY_BASE);
     }
     for (const char *c = "AEIOU"; *c; c++)
         block[*c - 'A'].slots = 3;
@@ -230,10 +230,10 @@ static int setup(void **state)
         fragment[i] = (struct fragment){ .pc = FIRST + i * 16, .log = id_of(i) };
     block[26].pc = FIRST - 16;
     block[26].nexts = 0;
-    block[27] = (struct log_block){
+    block[27] = (struct record_block){
         .pc = FIRST + 16, .slots = 4, .nexts = 1, .blocks = 3, .nsides = 2
     };
-    memcpy((void *)log_sides(&block[27]), sides, sizeof(sides));
+    memcpy((void *)record_sides(&block[27]), sides, sizeof(sides));
     super = (struct fragment){ .pc = FIRST + 16, .log = id_of(27), .more = more };
     for (u32 i = 0; i < ARRAY_SIZE(more); i++)
         more[i].pc = FIRST + 16 * (i + 2);
@@ -244,7 +244,7 @@ static int setup(void **state)
     busy = false;
     fits = true;
     ibl_led = NULL;
-    log_seen = NULL;
+    recordbuf_seen = NULL;
     reftrace_on = false;
     tb_config = (struct tb_config){ .counts = true, .superblocks = true };
     superblock_init();
@@ -254,7 +254,7 @@ static int setup(void **state)
 static u64 word_of(char c)
 {
     switch (c) {
-    case '.': return LOG_TAKEN;
+    case '.': return RECORD_TAKEN;
     case '?': return 5000 + 8;
     case '/': return id_of(26);
     case 'S': return id_of(27);
@@ -277,13 +277,13 @@ static void full(u32 times, const char *records)
         words[i] = word_of('Z'); // also behind the end, where something was once
     for (; *records; records++) {
         words[n] = word_of(*records);
-        n += words[n] == 5008 ? 1 : rest_words(&words[n]);
+        n += words[n] == 5008 ? 1 : salvage_words(&words[n]);
         assert_true(n < ARRAY_SIZE(words));
     }
     for (u32 i = 0; i < times; i++) {
         looked = 0;
         for (buffers = 0; !looked && buffers < 20; buffers++)
-            log_seen(words, words + n);
+            recordbuf_seen(words, words + n);
     }
     assert_int_equal(dropped, taken);
 }
@@ -405,7 +405,7 @@ static void test_nothing_common(void **state)
 
 // A block that is a loop is there as often as it fits: 14 times. So are the turns of a loop of
 // several, the last as far as it fits.
-static void test_loop(void **state)
+static void test_reentry(void **state)
 {
     char records[256] = "/";
 
@@ -647,17 +647,17 @@ static void test_flushed(void **state)
 static void test_off(void **state)
 {
     (void)state;
-    log_seen = NULL;
+    recordbuf_seen = NULL;
     tb_config.superblocks = false;
     superblock_init();
-    assert_null(log_seen);
+    assert_null(recordbuf_seen);
     tb_config.superblocks = true;
     reftrace_on = true; // traces have a reference of each instruction
     superblock_init();
-    assert_null(log_seen);
+    assert_null(recordbuf_seen);
     reftrace_on = false;
     superblock_init();
-    assert_non_null(log_seen);
+    assert_non_null(recordbuf_seen);
 }
 
 // -- what is watched --
@@ -680,9 +680,9 @@ static int setup_watched(void **state)
     targets = "";
     cache_full = false;
     nnumbers = emptied = most = 0;
-    log_seen = NULL;
+    recordbuf_seen = NULL;
     superblock_init();
-    assert_null(log_seen);
+    assert_null(recordbuf_seen);
     return 0;
 }
 
@@ -816,7 +816,7 @@ int main(void)
         cmocka_unit_test_setup(test_looked_at, setup),
         cmocka_unit_test_setup(test_common, setup),
         cmocka_unit_test_setup(test_nothing_common, setup),
-        cmocka_unit_test_setup(test_loop, setup),
+        cmocka_unit_test_setup(test_reentry, setup),
         cmocka_unit_test_setup(test_buffer_ends, setup),
         cmocka_unit_test_setup(test_other_loop, setup),
         cmocka_unit_test_setup(test_expanded, setup),

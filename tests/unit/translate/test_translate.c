@@ -53,7 +53,7 @@ static void test_rewritten(void **state)
 }
 
 // With instructions alone a fragment has a second way in: its number, 8 times, and the stub.
-static void test_watch(void **state)
+static void test_hotblocks(void **state)
 {
     ZydisDecodedInstruction zi;
     ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
@@ -133,7 +133,7 @@ static void is_op(u32 k, u8 kind, u32 insn, u32 base, u64 add)
     assert_true(k < recorded.block.nops);
     assert_int_equal(recorded.op[k].kind, kind);
     assert_int_equal(recorded.op[k].insn, insn);
-    if (kind != LOG_FETCH && kind != LOG_JOINT) // which have none
+    if (kind != RECORD_FETCH && kind != RECORD_JOINT) // which have none
         assert_int_equal(recorded.op[k].base, base);
     assert_int_equal(recorded.op[k].add, add);
 }
@@ -151,12 +151,12 @@ static void test_recording(void **state)
     assert_int_equal(recorded.block.slots, 2); // the id, rdi
     assert_int_equal(recorded.block.nexts, 1);
     assert_int_equal(recorded.block.nops, 5);
-    is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
-    is_op(1, LOG_REF, 0, LOG_STACK_SLOT, (u64)-8);
-    is_op(2, LOG_REF, 1, 1, 8);
-    is_op(3, LOG_REF, 3, 1, 16);
-    is_op(4, LOG_REF, 4, LOG_STACK_SLOT, (u64)-8);
-    assert_int_equal(recorded.block.sp, LOG_STACK_SLOT);
+    is_op(0, RECORD_FETCH, 0, RECORD_NO_SLOT, PC);
+    is_op(1, RECORD_REF, 0, RECORD_STACK_SLOT, (u64)-8);
+    is_op(2, RECORD_REF, 1, 1, 8);
+    is_op(3, RECORD_REF, 3, 1, 16);
+    is_op(4, RECORD_REF, 4, RECORD_STACK_SLOT, (u64)-8);
+    assert_int_equal(recorded.block.sp, RECORD_STACK_SLOT);
     assert_int_equal(recorded.block.sp_add, 0);
     read_code(published.exit[0].rel32 + 4);
     // that there is no more; the id; the value before the instruction that needs it; the counter,
@@ -173,19 +173,19 @@ static void test_recorded_address(void **state)
     mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
     TRANSLATE("\x48\x8b\x44\x8f\x08\xeb\x00"); // mov rax, [rdi + rcx * 4 + 8]; jmp +0
     assert_int_equal(recorded.block.slots, 3);
-    is_op(1, LOG_REF, 0, 1, 8);
+    is_op(1, RECORD_REF, 0, 1, 8);
     assert_int_equal(recorded.op[1].index, 2);
     assert_int_equal(recorded.op[1].scale, 2);
     assert_int_equal(recorded.op[1].size, 8);
     // lea rcx, [rcx + 2]: adds four times as much to the constant of what follows
     TRANSLATE("\x48\x8b\x44\x8f\x08\x48\x8d\x49\x02\x8b\x04\x8f\xeb\x00");
-    is_op(2, LOG_REF, 2, 1, 8);
+    is_op(2, RECORD_REF, 2, 1, 8);
     assert_int_equal(recorded.op[2].index, 2);
     assert_int_equal(recorded.op[2].size, 4);
     TRANSLATE("\x48\x8b\x07\xeb\x00"); // mov rax, [rdi]
-    assert_int_equal(recorded.op[1].index, LOG_NO_SLOT);
+    assert_int_equal(recorded.op[1].index, RECORD_NO_SLOT);
     TRANSLATE("\x48\x0f\xa3\x07\xeb\x00"); // bt [rdi], rax
-    assert_int_equal(recorded.op[1].kind, LOG_REF);
+    assert_int_equal(recorded.op[1].kind, RECORD_REF);
     assert_int_equal(recorded.op[1].size, 1);
     TRANSLATE("\x0f\xba\x27\x05\xeb\x00"); // bt dword [rdi], 5
     assert_int_equal(recorded.op[1].size, 4);
@@ -203,12 +203,12 @@ static void test_stack_pointer(void **state)
     (void)state;
     mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
     TRANSLATE("\x48\x83\xec\x28\xe8\x00\x00\x00\x00"); // sub rsp, 40; call +0
-    is_stack(LOG_STACK_SLOT, -48);
+    is_stack(RECORD_STACK_SLOT, -48);
     TRANSLATE("\x5b\xc2\x10\x00"); // pop rbx; ret 16
-    is_stack(LOG_STACK_SLOT, 32);
+    is_stack(RECORD_STACK_SLOT, 32);
     // mov rbp, rsp; push rax; leave; ret: rbp is the stack pointer
     TRANSLATE("\x48\x89\xe5\x50\xc9\xc3");
-    is_stack(LOG_STACK_SLOT, 16);
+    is_stack(RECORD_STACK_SLOT, 16);
     assert_int_equal(recorded.block.slots, 1);
     // leave; ret: of a frame that the block has not made; recorded for leave's load
     TRANSLATE("\xc9\xc3");
@@ -218,13 +218,13 @@ static void test_stack_pointer(void **state)
     TRANSLATE("\x48\x83\xe4\xf0\x89\x04\x24\xeb\x00");
     is_stack(1, 0);
     assert_int_equal(recorded.block.slots, 2);
-    is_op(1, LOG_REF, 1, 1, 0);
+    is_op(1, RECORD_REF, 1, 1, 0);
     // mov rsp, [rdi]; jmp +0: used by nothing here
     TRANSLATE("\x48\x8b\x27\xeb\x00");
     is_stack(2, 0);
     // mov rsp, -16; jmp +0
     TRANSLATE("\x48\xc7\xc4\xf0\xff\xff\xff\xeb\x00");
-    is_stack(LOG_NO_SLOT, -16);
+    is_stack(RECORD_NO_SLOT, -16);
     // pushfq; syscall: of pushfq only the addresses are known
     TRANSLATE("\x9c\x0f\x05");
     is_stack(1, 0);
@@ -248,7 +248,7 @@ static void test_same_place(void **state)
     (void)state;
     mode(SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY);
     TRANSLATE("\x75\x00"); // jnz to what follows
-    assert_int_equal(recorded.block.tail, LOG_COND);
+    assert_int_equal(recorded.block.tail, RECORD_COND);
     assert_int_equal(recorded.block.taken, PC + 2);
     assert_true(published.flags & FRAGMENT_ALONE);
     TRANSLATE("\x75\x02");
@@ -289,7 +289,7 @@ static void test_step(void **state)
 }
 
 // The same bytes at the same place have their counters again, others have not.
-static void test_record(void **state)
+static void test_blockrecord(void **state)
 {
     u32 block, counter;
 
@@ -329,7 +329,7 @@ static void test_record_of_mapping(void **state)
 // instructions there are. It is not asked for twice.
 static void test_record_taken(void **state)
 {
-    const u32 hash = record_hash((const u8 *)"\x90\x0f\x1f\x00\xeb\x00", 6, 3);
+    const u32 hash = blockrecord_hash((const u8 *)"\x90\x0f\x1f\x00\xeb\x00", 6, 3);
     struct spool_insn insns[3] = { { .len = 1 } };
     const struct spool_block *s;
     u32 counter;
@@ -337,8 +337,8 @@ static void test_record_taken(void **state)
     (void)state;
     mode(0);
     s = spooler_block_append(PC, 3, 0, hash, insns, 3, 1, &counter);
-    record_take(s);
-    record_take(s);
+    blockrecord_take(s);
+    blockrecord_take(s);
     TRANSLATE("\x90\x0f\x1f\x00\xeb\x00"); // in mapping 0
     assert_int_equal(published.block, spooler_block_index(s) + 5);
     spool_map = 3;
@@ -363,15 +363,15 @@ static void test_record_hash(void **state)
     TRANSLATE("\x90\x48\x89\xc8\xeb\x00");
     hash = spooler_block_at(published.block)->hash;
     assert_int_equal(spooler_block_at(published.block)->insns, 3);
-    assert_int_equal(record_hash(bytes, 6, 3), hash);
-    assert_int_not_equal(record_hash(bytes, 6, 2), hash);
-    assert_int_not_equal(record_hash(bytes, 5, 3), hash);
+    assert_int_equal(blockrecord_hash(bytes, 6, 3), hash);
+    assert_int_not_equal(blockrecord_hash(bytes, 6, 2), hash);
+    assert_int_not_equal(blockrecord_hash(bytes, 5, 3), hash);
     for (u32 i = 0; i < sizeof(bytes); i++) {
         u8 other[sizeof(bytes)];
 
         memcpy(other, bytes, sizeof(bytes));
         other[i] ^= 1;
-        assert_int_not_equal(record_hash(other, 6, 3), hash);
+        assert_int_not_equal(blockrecord_hash(other, 6, 3), hash);
     }
 }
 
@@ -480,7 +480,7 @@ static void test_time_is_right(void **state)
 
 // --cpu: the first instruction that the processor shown has not is told, wherever in its block,
 // and frames of handlers have all states from then on.
-static void test_beyond(void **state)
+static void test_cpucheck(void **state)
 {
     static struct spool_map *const maps = (struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF);
     char told[512] = "";
@@ -504,9 +504,9 @@ static void test_beyond(void **state)
     TRANSLATE("\x90\x90\xeb\x00");
     assert_false(cpu.shown_all);
     assert_int_equal(sys_read(ends[0], told, sizeof(told)), -EAGAIN);
-    assert_false(beyond_told());
+    assert_false(cpucheck_told());
     TRANSLATE("\x90\xf3\x0f\xb8\xc0\xeb\x00");
-    assert_true(beyond_told());
+    assert_true(cpucheck_told());
     assert_true(cpu.shown_all);
     assert_true(sys_read(ends[0], told, sizeof(told) - 1) > 0);
     assert_non_null(strstr(told, "warning: the instruction at 0x401001 of generated code (offset "
@@ -608,11 +608,11 @@ static u32 find_insn(ZydisMnemonic mnemonic, u32 k)
     return 0;
 }
 
-static void is_joint(u32 k, u32 insn, enum log_joint way, u32 number, u64 next)
+static void is_joint(u32 k, u32 insn, enum record_joint way, u32 number, u64 next)
 {
-    const struct log_op *o = &recorded.op[k];
+    const struct record_op *o = &recorded.op[k];
 
-    assert_int_equal(o->kind, LOG_JOINT);
+    assert_int_equal(o->kind, RECORD_JOINT);
     assert_int_equal(o->insn, insn);
     assert_int_equal(o->way, way);
     assert_int_equal(o->side, number);
@@ -621,11 +621,11 @@ static void is_joint(u32 k, u32 insn, enum log_joint way, u32 number, u64 next)
 
 static void is_side(u32 number, u32 slots, u32 nops, s64 sp_add, u32 nexts, bool indirect)
 {
-    const struct log_side *s = &recorded.side[number - 1];
+    const struct record_side *s = &recorded.side[number - 1];
 
     assert_int_equal(s->slots, slots);
     assert_int_equal(s->nops, nops);
-    assert_int_equal(s->sp, LOG_STACK_SLOT);
+    assert_int_equal(s->sp, RECORD_STACK_SLOT);
     assert_int_equal(s->sp_add, sp_add);
     assert_int_equal(s->nexts, nexts);
     assert_int_equal(s->blocks, number); // each block here ends in one
@@ -681,9 +681,9 @@ static void test_joint_not_taken(void **state)
     assert_int_equal(recorded.block.nsides, 1);
     assert_int_equal(recorded.block.slots, 2);
     assert_int_equal(recorded.block.nops, 3);
-    is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
-    is_joint(1, 1, LOG_JOINT_NOT_TAKEN, 1, PC + 5);
-    is_op(2, LOG_REF, 3, 1, 0);
+    is_op(0, RECORD_FETCH, 0, RECORD_NO_SLOT, PC);
+    is_joint(1, 1, RECORD_JOINT_NOT_TAKEN, 1, PC + 5);
+    is_op(2, RECORD_REF, 3, 1, 0);
     is_side(1, 1, 1, 0, 1, false);
     // Recovery knows where it is counted: not in the first block, but before the store.
     for (u32 i = 0; i < published.nrecipes; i++) {
@@ -718,7 +718,7 @@ static void test_joint_taken(void **state)
     is_exit(1, PC + 5);
     off = leads_to(find_insn(ZYDIS_MNEMONIC_JNZ, 0));
     side_ends(off, 1, 1);
-    is_joint(1, 1, LOG_JOINT_TAKEN, 1, PC + 10);
+    is_joint(1, 1, RECORD_JOINT_TAKEN, 1, PC + 10);
     is_side(1, 1, 1, 0, 1, false);
     assert_true(published.exit[1].side);
 }
@@ -739,8 +739,8 @@ static void test_joint_call(void **state)
     is_exit(0, PC + 14);
     assert_int_equal(recorded.block.nsides, 0);
     assert_int_equal(recorded.block.nops, 2);
-    is_op(1, LOG_REF, 0, LOG_STACK_SLOT, (u64)-8);
-    is_stack(LOG_STACK_SLOT, -8);
+    is_op(1, RECORD_REF, 0, RECORD_STACK_SLOT, (u64)-8);
+    is_stack(RECORD_STACK_SLOT, -8);
     assert_true(JOIN("\xeb\x03\x90\x90\x90\x29\xc9\xeb\x00", PC + 5));
     is_counted_once();
     read_code(published.exit[0].rel32 + 4);
@@ -782,9 +782,9 @@ static void test_joint_return(void **state)
     assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_RCX);
     assert_int_equal(at.op[1].mem.disp.value, 0);
     side_ends(off, 1, 1);
-    is_joint(2, 0, LOG_JOINT_RETURN, 1, PC + 2);
+    is_joint(2, 0, RECORD_JOINT_RETURN, 1, PC + 2);
     is_side(1, 1, 2, 8, 0, false);
-    is_stack(LOG_STACK_SLOT, 8);
+    is_stack(RECORD_STACK_SLOT, 8);
     assert_int_not_equal(published.ibl_jmp[0], 0);
     assert_int_equal(published.ibl_jmp[1], 0);
 }
@@ -806,9 +806,9 @@ static void test_joint_indirect(void **state)
     assert_int_equal(recorded.block.blocks, 3);
     is_side(1, 2, 2, -8, 0, true);
     is_side(2, 2, 4, -16, 0, true);
-    is_joint(2, 0, LOG_JOINT_INDIRECT, 1, PC + 2);
-    is_joint(4, 2, LOG_JOINT_INDIRECT, 2, PC + 6);
-    is_stack(LOG_STACK_SLOT, -8);
+    is_joint(2, 0, RECORD_JOINT_INDIRECT, 1, PC + 2);
+    is_joint(4, 2, RECORD_JOINT_INDIRECT, 2, PC + 6);
+    is_stack(RECORD_STACK_SLOT, -8);
     assert_int_not_equal(published.ibl_jmp[0], 0);
     assert_true(published.ibl_jmp[1] > published.ibl_jmp[0]);
     for (u32 k = 0; k < 2; k++) {
@@ -898,17 +898,17 @@ static void test_said(void **state)
 
         off = step(off);
         if (at.zi.mnemonic != ZYDIS_MNEMONIC_MOV || !is_r11(0) || at.op[0].size != 64 ||
-            at.op[1].imm.value.u > LOG_TAKEN)
+            at.op[1].imm.value.u > RECORD_TAKEN)
             continue;
         word = (u32)at.op[1].imm.value.u;
-        assert_true(word == LOG_TAKEN || word == LOG_NOT_TAKEN);
+        assert_true(word == RECORD_TAKEN || word == RECORD_NOT_TAKEN);
         words |= word;
         step(off);
         assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_LEA);
         assert_int_equal(at.op[1].mem.disp.value, 8);
         assert_true(before_is_zero(off));
     }
-    assert_int_equal(words, LOG_TAKEN | LOG_NOT_TAKEN);
+    assert_int_equal(words, RECORD_TAKEN | RECORD_NOT_TAKEN);
     mode(0);
 }
 
@@ -1068,14 +1068,14 @@ static void test_joint_lines(void **state)
     assert_true(JOIN(bytes, PC + 64, PC + 2));
     assert_int_equal(published.nmore, 2);
     assert_int_equal(recorded.block.nops, 2);
-    is_op(0, LOG_FETCH, 0, LOG_NO_SLOT, PC);
-    is_op(1, LOG_FETCH, 1, LOG_NO_SLOT, PC + 64);
+    is_op(0, RECORD_FETCH, 0, RECORD_NO_SLOT, PC);
+    is_op(1, RECORD_FETCH, 1, RECORD_NO_SLOT, PC + 64);
     assert_int_equal(recorded.op[0].way, 0);
     assert_int_equal(recorded.op[1].way, 1); // the first behind a joint
     tb_config.i1_sets = 1;
     assert_true(JOIN(bytes, PC + 64, PC + 2));
     assert_int_equal(recorded.block.nops, 3);
-    is_op(2, LOG_FETCH, 2, LOG_NO_SLOT, PC + 2);
+    is_op(2, RECORD_FETCH, 2, RECORD_NO_SLOT, PC + 2);
 }
 
 // A client request: one instruction of 19 bytes, of which no code is made but its exit.
@@ -1108,7 +1108,7 @@ static void test_fault(void **state)
 }
 
 // What an earlier run has made is not made again.
-static void test_kept(void **state)
+static void test_pcache(void **state)
 {
     u64 fault = 1;
 
@@ -1125,10 +1125,10 @@ static void test_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kept),          cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_pcache),          cmocka_unit_test(test_hotblocks),
         cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_step),          cmocka_unit_test(test_record),
+        cmocka_unit_test(test_step),          cmocka_unit_test(test_blockrecord),
         cmocka_unit_test(test_fault),         cmocka_unit_test(test_recording),
         cmocka_unit_test(test_stack_pointer), cmocka_unit_test(test_r11),
         cmocka_unit_test(test_same_place),    cmocka_unit_test(test_uncounted),
@@ -1143,7 +1143,7 @@ int main(void)
         cmocka_unit_test(test_record_taken),  cmocka_unit_test(test_record_hash),
         cmocka_unit_test(test_many_records),  cmocka_unit_test(test_fetching),
         cmocka_unit_test(test_locked),        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_time_is_right), cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_time_is_right), cmocka_unit_test(test_cpucheck),
         cmocka_unit_test(test_rewritten),
     };
 

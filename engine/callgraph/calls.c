@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: MIT
+// The call graph (calls.h).
+//
+// Lock order: translation lock, then that of stacks or of edges, then the spool's. Helpers run with
+// signals open and come here with none; a thread that waits for a lock here is not parked, and
+// nobody who holds one waits for the world.
+#include "engine/callgraph/calls.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
+#include "engine/callgraph/contexts.h"
+#include "engine/codecache/helperdesc.h"
+#include "engine/callgraph/edges.h"
+#include "engine/callgraph/patterns.h"
+#include "engine/callgraph/stacks.h"
+#include "engine/count/vector.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+
+#define CHAIN_MAX 32 // jumps from function to function that stay open behind one call
+
+// ---- Edges that translated code finds ----
+
+u64 calls_known[CALLS_KNOWN];
+const struct spool_edge calls_unknown;
+
+// Which of them there may be, by 64: a program that maps code anew all the time has few each time.
+#define KNOWN_PIECE 64
+static u8 known_pieces[CALLS_KNOWN / KNOWN_PIECE];
+
+// Of each counter of a block the place of the event that it counts. One for each counter that there
+// may be, of which memory is taken as it is touched.
+static u8 *owner;
+
+// Other modules may lie where some did that these are of.
+void calls_look(void)
+{
+    static u64 maps;
+
+    if (spooler_maps_named == maps)
+        return;
+    maps = spooler_maps_named;
+    for (u32 i = 0; i < ARRAY_SIZE(known_pieces); i++) {
+        if (!__atomic_load_n(&known_pieces[i], __ATOMIC_ACQUIRE))
+            continue;
+        __atomic_store_n(&known_pieces[i], 0, __ATOMIC_SEQ_CST);
+        for (u32 k = i * KNOWN_PIECE; k < (i + 1) * KNOWN_PIECE; k++)
+            calls_known[k] = 0;
+    }
+}
+
+void calls_init(void)
+{
+    if (!tb_config.calls)
+        return;
+    frames.events = tb_config.calls_events;
+    frames.often = tb_config.calls_often;
+    frames.frame = tb_config.calls_frame;
+    for (u32 e = 0; e < SPOOL_EVENTS; e++)
+        frames.place[e] = (u8)spool_event_index((enum spool_event)e, tb_config.flags);
+    frames.top = tb_config.calls_top =
+        spooler_counters(tb_config.contexts ? 2 * (1 + frames.events) : 2 + frames.events);
+    frames.late = frames.top + 1 + frames.events;
+    spool->calls = frames.top;
+    edges_init();
+    contexts_init();
+    frames.begins = patterns_has("bz");
+    frames.ends = patterns_has("a");
+    owner = heap_pages(SPOOL_COUNTERS_MAX);
+    if (tb_config.defer) {
+        vector_sets.owner = owner;
+        vector_sets.totals = frames.top + 1;
+    }
+}
+
+static void jumps_end(struct thread *t)
+{
+    while (frames_top(t)->plt & SPOOL_FRAME_JUMP)
+        frames_pop(t->counters);
+}
+
+// Around what is done in C.
+static void begin(struct thread *t)
+{
+    if (tb_config.contexts)
+        contexts_thaw(t->counters);
+}
+
+static void end(struct thread *t)
+{
+    if (tb_config.contexts)
+        contexts_settle(t, frames_top(t));
+}
+
+static void chain_end(struct thread *t)
+{
+    const struct spool_frame *f = frames_top(t);
+    u32 n = 0;
+
+    for (; (f->plt & SPOOL_FRAME_JUMP) && n < CHAIN_MAX; f = frames_below(f))
+        n++;
+    if (n == CHAIN_MAX)
+        jumps_end(t);
+}
+
+// A long chain of jumps ends where most threads have no room: a program may go on for ever in it.
+bool calls_full(struct thread *t, u64 addr, u64 *frame)
+{
+    u64 base = frames_base(t->slot);
+
+    if (!tb_config.calls || addr - base >= spool_stack_size(t->slot))
+        return false;
+    if (*frame + frames.frame - base > SPOOL_STACK_SIZE - SPOOLER_STACK_GUARD) {
+        chain_end(t);
+        *frame = t->counters[frames.top] + frames.frame;
+    }
+    frames_reach(t, *frame + frames.frame);
+    return true;
+}
+
+// ---- Threads ----
+
+// The first frame, or a signal's: those that have not noted all totals end with it.
+static void push_root(struct thread *t, u64 target, u64 key, u64 sp)
+{
+    struct spool_frame *f = frames_enter_root(t, target, key, sp);
+
+    frames_fill_root(t, f);
+    f->plt = 0; // also where counting begins in a linkage table
+}
+
+void calls_thread_start(struct thread *t)
+{
+    if (!tb_config.calls)
+        return;
+    t->calls_end = t->regs[R_RSP];
+    stacks_thread(t);
+    if (tb_config.defer)
+        t->counters[frames.late] = frames_late_slot(t) + 1;
+    t->counters[frames.top] = frames_base(t->slot) - frames.frame;
+    push_root(t, t->pc, FRAMES_KEY_NONE, ~0ul);
+    end(t);
+}
+
+static void end_all(u64 *counters, u32 slot)
+{
+    u64 base = frames_base(slot);
+
+    if (!counters[frames.top])
+        return;
+    if (tb_config.contexts)
+        contexts_thaw(counters);
+    if (tb_config.defer)
+        frames_simulate(frames_thread(counters));
+    while (counters[frames.top] >= base)
+        frames_end(counters, tb_config.defer, false);
+    counters[frames.top] = 0;
+}
+
+void calls_thread_end(struct thread *t)
+{
+    if (!tb_config.calls)
+        return;
+    stacks_thread(t);
+    end_all(t->counters, t->slot);
+}
+
+void calls_borrow_begin(struct thread *t, struct calls_save *save)
+{
+    if (!tb_config.calls)
+        return;
+    save->top = t->counters[frames.top];
+    save->key = frames_top(t)->key;
+    save->sp = frames_top(t)->sp;
+    save->counter = frames_top(t)->counter;
+    save->plt = frames_top(t)->plt;
+    if (tb_config.contexts)
+        save->context = *contexts_of(frames_top(t));
+}
+
+// The child has come back from the function that made it, as the parent will: what that has cost
+// until then is noted, and the parent's share begins now.
+void calls_borrow_end(struct thread *t, const struct calls_save *save)
+{
+    struct spool_frame *f = (struct spool_frame *)save->top;
+
+    if (!tb_config.calls)
+        return;
+    begin(t);
+    while (t->counters[frames.top] > save->top)
+        frames_pop(t->counters);
+    if (t->counters[frames.top] == save->top) {
+        if (f->key == save->key) {
+            end(t);
+            return;
+        }
+        frames_pop(t->counters); // of a function that has executed another program
+    }
+    t->counters[frames.top] = save->top;
+    f->counter = save->counter;
+    f->plt = save->plt;
+    f->key = save->key & ~SPOOL_FRAME_FILLED;
+    f->sp = save->sp;
+    frames_snapshot(f, frames_totals(t), 0, frames.often);
+    frames_tell(t, FRAMES_ENTER, f, 0);
+    if (tb_config.contexts) {
+        *contexts_of(f) = save->context;
+        if (save->context.depth)
+            t->counters[save->context.depth]++;
+    }
+    end(t);
+}
+
+// ---- What is counted ----
+
+static void own(u32 counter, enum spool_event e)
+{
+    owner[counter] = frames.place[e];
+}
+
+void calls_own(const struct spool_counters *c, u32 first)
+{
+    static const struct {
+        u8 field, event, next; // the counter behind it, or SPOOL_EVENTS
+    } rows[] = {
+#define ROW(f, e, n) { offsetof(struct spool_counters, f), SPOOL_E_##e, n }
+        ROW(rep_ir, IR, SPOOL_EVENTS), ROW(rep_bc, BC, SPOOL_EVENTS), ROW(i1mr, I1MR, SPOOL_E_ILMR),
+        ROW(dyn_r, DR, SPOOL_EVENTS),  ROW(dyn_w, DW, SPOOL_EVENTS),  ROW(d1mr, D1MR, SPOOL_E_DLMR),
+        ROW(d1mw, D1MW, SPOOL_E_DLMW), ROW(bcm, BCM, SPOOL_EVENTS),   ROW(bim, BIM, SPOOL_EVENTS),
+#undef ROW
+    };
+
+    if (!tb_config.calls)
+        return;
+    for (u32 i = 0; i < ARRAY_SIZE(rows); i++) {
+        u32 at = *(const u32 *)((const u8 *)c + rows[i].field);
+
+        if (at == ~0u)
+            continue;
+        own(first + at, (enum spool_event)rows[i].event);
+        if (rows[i].next != SPOOL_EVENTS)
+            own(first + at + 1, (enum spool_event)rows[i].next);
+    }
+}
+
+void calls_counted(struct thread *t, u32 counter, u64 n)
+{
+    u32 place = owner[counter];
+
+    if (tb_config.defer) {
+        if (place >= frames.often) // else calls_elements() has seen to it
+            frames_late_totals(t)[place] += n;
+        return;
+    }
+    if (place >= frames.often)
+        frames_fill(t);
+    frames_totals(t)[place] += n;
+}
+
+static void add_total(struct thread *t, enum spool_event e, u64 n)
+{
+    if (n && spool_event_counted(e, tb_config.flags))
+        frames_totals(t)[frames.place[e]] += n;
+}
+
+void calls_elements(struct thread *t, enum spool_event e, u64 n)
+{
+    if (tb_config.calls && tb_config.defer)
+        add_total(t, e, n);
+}
+
+void calls_corrected(struct thread *t, u32 block, u32 insns, s64 by)
+{
+    const struct spool_block *b;
+    const struct spool_insn *in;
+
+    if (!tb_config.calls)
+        return;
+    b = spooler_block_at(block);
+    in = (const struct spool_insn *)(b + 1);
+    for (u32 i = 0; i < insns && i < b->insns; i++) {
+        add_total(t, SPOOL_E_IR, (u64)by);
+        add_total(t, SPOOL_E_DR, in[i].reads * (u64)by);
+        add_total(t, SPOOL_E_DW, in[i].writes * (u64)by);
+        add_total(t, SPOOL_E_BC, in[i].flags & SPOOL_I_BC ? (u64)by : 0);
+        add_total(t, SPOOL_E_BI, in[i].flags & SPOOL_I_BI ? (u64)by : 0);
+        add_total(t, SPOOL_E_GE, in[i].flags & SPOOL_I_BUS ? (u64)by : 0);
+    }
+}
+
+void calls_syscall(struct thread *t, u64 site, u64 time, u64 cpu)
+{
+    const u64 by[] = { 1, time, cpu };
+    struct spool_edge *e;
+
+    if (!tb_config.calls || t->calls_context == SPOOL_CONTEXT_OFF)
+        return;
+    e = edges_of(SPOOL_EDGE_SYSCALL, site, 0, 0);
+    if (t->calls_context) {
+        struct spool_edge mine = *e;
+
+        mine.to = t->calls_context;
+        e = edges_record(&mine, 1 + frames.events);
+    }
+    frames_fill(t);
+    for (u32 i = SPOOL_E_SYSCOUNT; i < SPOOL_EVENTS; i++) {
+        if (!spool_event_counted((enum spool_event)i, tb_config.flags))
+            continue;
+        frames_totals(t)[frames.place[i]] += by[i - SPOOL_E_SYSCOUNT];
+        t->counters[e->counter + 1 + frames.place[i]] += by[i - SPOOL_E_SYSCOUNT];
+    }
+}
+
+void calls_miss(struct thread *t, const u8 *ret)
+{
+    u32 counter;
+
+    helperdesc_read(&counter, ret, 1);
+    calls_count(t, counter, 1);
+}
+
+// ---- Control ----
+
+// Translated code makes the next such call itself.
+static void note(const struct spool_edge *e)
+{
+    u32 place = calls_place(e->site, e->target);
+
+    __atomic_store_n(&calls_known[place], (u64)e - (u64)&calls_unknown, __ATOMIC_RELEASE);
+    __atomic_store_n(&known_pieces[place / KNOWN_PIECE], 1, __ATOMIC_RELEASE);
+}
+
+// In a chain of jumps behind one call: the one that came from function g, whose way back this is.
+static bool jump_back(struct thread *t, u64 g)
+{
+    for (struct spool_frame *f = frames_top(t); f->plt & SPOOL_FRAME_JUMP; f = frames_below(f)) {
+        bool plt;
+
+        if ((tb_config.contexts ? contexts_function(frames_below(f))
+                                : edges_function(frames_edge(f)->site, &plt)) != g)
+            continue;
+        while (frames_top(t) != f)
+            frames_pop(t->counters);
+        frames_pop(t->counters);
+        return true;
+    }
+    return false;
+}
+
+void calls_fork_child(struct thread *t)
+{
+    edges_fork_child();
+    contexts_fork_child();
+    if (!tb_config.calls)
+        return;
+    stacks_fork_child(t);
+    for (u32 slot = 0; slot < spool->threads_used; slot++)
+        if (slot != t->slot && spooler_slot_in_use(slot))
+            end_all(slotmem_counters(slot), slot);
+}
+
+// Control has gone from site to target without a call; the stack pointer is sp. It may be a way
+// back, a way within a function, or be taken for a call.
+// `last`: where from, if functions have been left on the way. direct: it leads nowhere else.
+static void jump(struct thread *t, u64 site, u64 target, u64 sp, bool direct,
+                 const struct spool_edge *last)
+{
+    const struct spool_edge *more;
+    struct contexts_way way;
+    const struct spool_edge *e;
+    struct spool_frame *f;
+    u64 function, lazy = 0;
+
+    if (stacks_elsewhere(t, sp, false) && stacks_switch(t, target, sp, direct, &last))
+        return;
+    more = stacks_unwind(t, sp);
+    f = frames_top(t);
+    if (more)
+        last = more;
+    if ((f->key & SPOOL_FRAME_LAZY) && f->sp == sp) { // the resolver is done: who asked it calls
+        const struct spool_edge *asked = frames_edge(f);
+        u64 key = f->key & ~SPOOL_FRAME_FLAGS;
+        u32 flags = f->plt & SPOOL_FRAME_JUMP;
+
+        way = (struct contexts_way){ asked->kind, asked->site, target, asked->len };
+        if (tb_config.contexts)
+            way.kind = SPOOL_EDGE_JUMP;
+        frames_pop(t->counters);
+        frames_enter(t, &way, frames_edge_of(&way), key, sp, flags);
+        return;
+    }
+    // what unwinds is over itself: its caller, by the call that was unwound, goes on there
+    way = (struct contexts_way){ SPOOL_EDGE_JUMP, last ? last->site : site, target, 0 };
+    e = frames_edge_of(&way);
+    function = e ? e->function : contexts_function_at(target);
+    if (function == frames_callee(f))
+        return;
+    if (function != target && jump_back(t, function))
+        return;
+    chain_end(t);
+    f = frames_top(t);
+    if (!e && contexts_plt(f) && sp < f->sp) // it has left word of what is wanted
+        lazy = SPOOL_FRAME_LAZY;
+    frames_enter(t, &way, e, (f->key & ~SPOOL_FRAME_FLAGS) | lazy, f->sp, SPOOL_FRAME_JUMP);
+    if (e && (e->function == target || e->plt))
+        note(e);
+}
+
+static void returned(struct thread *t, u64 site, u64 target, u64 sp, u64 behind,
+                     const struct spool_edge *last)
+{
+    const struct spool_edge *more;
+    bool matched = false;
+
+    if (stacks_elsewhere(t, sp, false) && stacks_switch(t, target, behind, false, &last))
+        return;
+    more = stacks_unwind(t, sp);
+    while (frames_top(t)->sp == sp) {
+        matched |= (frames_top(t)->key & ~SPOOL_FRAME_FLAGS) == sp + target;
+        frames_pop(t->counters);
+    }
+    if (!matched)
+        jump(t, site, target, behind, false, more ? more : last);
+}
+
+void calls_return(struct thread *t, const u8 *ret)
+{
+    struct helperdesc_calls d;
+
+    helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_calls, cell));
+    begin(t);
+    returned(t, helperdesc_u64(d.site), t->ibl_target, t->client_sp - d.len, t->client_sp,
+             d.plt ? stacks_set(t, STACKS_LEAVES) : NULL);
+    end(t);
+}
+
+void calls_returned(struct thread *t, u64 target)
+{
+    u64 sp = t->regs[R_RSP];
+
+    if (!tb_config.calls)
+        return;
+    begin(t);
+    returned(t, target, target, sp - 8, sp, NULL);
+    end(t);
+}
+
+void calls_call(struct thread *t, const u8 *ret)
+{
+    struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .target = t->ibl_target };
+    const struct spool_edge *e;
+    struct helperdesc_calls d;
+    u64 sp = t->client_sp;
+
+    helperdesc_read(&d, ret, sizeof(d) / 4);
+    way.site = helperdesc_u64(d.site);
+    way.len = d.len;
+    begin(t);
+    // The return address lies where such a frame's did; not on another stack, which may lie higher.
+    if (!stacks_elsewhere(t, sp, true))
+        stacks_unwind(t, sp + 1);
+    e = frames_edge_of(&way);
+    if (e)
+        note(e);
+    frames_enter(t, &way, e, sp + way.site + d.len, sp, 0);
+    end(t);
+}
+
+void calls_called(struct thread *t, u64 site)
+{
+    struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .site = site, .target = t->pc };
+    u64 sp = t->regs[R_RSP], back = 0;
+
+    if (!tb_config.calls)
+        return;
+    clientmem_read_u64(sp, &back);
+    begin(t);
+    stacks_unwind(t, sp + 1);
+    frames_enter(t, &way, frames_edge_of(&way), sp + back, sp, 0);
+    end(t);
+}
+
+void calls_jump(struct thread *t, const u8 *ret)
+{
+    struct helperdesc_calls d;
+
+    helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_calls, cell));
+    begin(t);
+    jump(t, helperdesc_u64(d.site), t->ibl_target, t->client_sp, d.len,
+         d.plt ? stacks_set(t, STACKS_LEAVES) : NULL);
+    end(t);
+}
+
+// A jump through register or memory that stays within its function.
+void calls_table(struct thread *t, const u8 *ret)
+{
+    struct helperdesc_calls d;
+    struct spool_edge *e;
+
+    helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_calls, cell));
+    e = edges_of(SPOOL_EDGE_TABLE, helperdesc_u64(d.site), 0, t->ibl_target);
+    t->counters[e->counter]++;
+    note(e);
+}
+
+// The way through the linkage table is the caller's, and the call begins behind it.
+static void plt_left(struct thread *t, struct spool_frame *f, const struct spool_edge *through)
+{
+    frames_charge(f, t->counters + through->counter + 1 + frames.events, frames_totals(t));
+    f->plt &= SPOOL_FRAME_JUMP;
+    f->key &= ~SPOOL_FRAME_FILLED;
+    frames_snapshot(f, frames_totals(t), 0, frames.often);
+    frames_tell(t, FRAMES_LEAVE, f, through->counter + 1 + frames.events + frames.often);
+    frames_tell(t, FRAMES_ENTER, f, 0);
+}
+
+void calls_leave_plt(struct thread *t, const u8 *ret)
+{
+    struct spool_frame *f = frames_top(t);
+    struct spool_edge *entry, *through, *e;
+    u64 target = t->ibl_target, function;
+    struct helperdesc_calls d;
+    bool within, called;
+
+    helperdesc_read(&d, ret, sizeof(d) / 4);
+    entry = (struct spool_edge *)helperdesc_u64(d.cell);
+    called = (f->plt & SPOOL_FRAME_PLT) == d.plt;
+    if (called && entry->target == target) { // there has been a miss
+        plt_left(t, f, frames_edge(f));
+        return;
+    }
+    function = edges_function(target, &within);
+    if (within)
+        return;
+    if (!(f->plt & SPOOL_FRAME_PLT) && f->sp == ~0ul && frames_edge(f)->plt) {
+        frames_pop(t->counters); // counting has begun in the table: nobody is known to have called
+        push_root(t, target, FRAMES_KEY_NONE, ~0ul);
+        return;
+    }
+    if (!(f->plt & SPOOL_FRAME_PLT)) {
+        jump(t, helperdesc_u64(d.site), target, t->client_sp, false, NULL);
+        return;
+    }
+    if (called)
+        edges_plt_known(entry, target, function);
+    through = frames_edge(f);
+    plt_left(t, f, through);
+    if (called && entry->target == target)
+        return;
+    e = edges_of(through->kind == SPOOL_EDGE_JUMP ? SPOOL_EDGE_JUMP : SPOOL_EDGE_INDIRECT,
+                 through->site, through->len, target);
+    t->counters[through->counter]--;
+    t->counters[e->counter]++;
+    f->counter = e->counter;
+    if (t->client_sp < f->sp) // it has left word of what is wanted
+        f->key |= SPOOL_FRAME_LAZY;
+}
+
+void calls_stack(struct thread *t, const u8 *ret)
+{
+    struct helperdesc_calls d;
+
+    helperdesc_read(&d, ret, HELPERDESC_WORDS(struct helperdesc_calls, cell));
+    begin(t);
+    stacks_set(t, d.len ? STACKS_CALLS : STACKS_STAYS);
+    end(t);
+}
+
+// ---- Signals ----
+
+void calls_signal(struct thread *t)
+{
+    u64 sp, back = 0;
+
+    if (!tb_config.calls)
+        return;
+    sp = t->regs[R_RSP];
+    clientmem_read_u64(sp, &back);
+    begin(t);
+    push_root(t, back, FRAMES_KEY_NONE | SPOOL_FRAME_SIGNAL, sp + 8);
+    frames_enter_root(t, t->pc, sp + back, sp);
+    end(t);
+}
+
+// A handler may have made the interrupted function call another (Go's runtime.sigpanic): its return
+// address is where that was interrupted, or behind.
+static void signal_called(struct thread *t)
+{
+    struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .target = t->pc };
+    u64 sp = t->regs[R_RSP];
+
+    if (frames_top(t)->sp == sp || frames_function(t->pc) == frames_callee(frames_top(t)) ||
+        clientmem_read_u64(sp, &way.site) || frames_function(way.site) != frames_callee(frames_top(t)))
+        return;
+    frames_enter(t, &way, frames_edge_of(&way), sp + way.site, sp, 0);
+}
+
+void calls_signal_return(struct thread *t)
+{
+    const struct spool_frame *f;
+
+    if (!tb_config.calls)
+        return;
+    begin(t);
+    for (f = frames_top(t); f->sp != ~0ul && !(f->key & SPOOL_FRAME_SIGNAL); f = frames_below(f))
+        ;
+    if (f->key & SPOOL_FRAME_SIGNAL) {
+        while (frames_top(t) != f)
+            frames_pop(t->counters);
+        frames_pop(t->counters);
+    }
+    stacks_unwind(t, t->regs[R_RSP]);
+    signal_called(t);
+    end(t);
+}
+
+// ---- Zero ----
+
+struct calls_kept calls_keep(const u64 *counters)
+{
+    struct calls_kept kept = { 0, 0 };
+
+    if (tb_config.calls) {
+        kept.top = counters[frames.top];
+        kept.late = tb_config.defer ? counters[frames.late] : 0;
+    }
+    return kept;
+}
+
+void calls_zero(u64 *counters, u32 slot, struct calls_kept kept)
+{
+    u64 base = frames_base(slot);
+
+    if (!kept.top)
+        return;
+    counters[frames.top] = kept.top;
+    frames_zero(base, kept.top + frames.frame);
+    if (!kept.late)
+        return;
+    counters[frames.late] = kept.late;
+    if (kept.late - 1 != slot)
+        frames_zero(frames_base((u32)kept.late - 1),
+                    frames_base((u32)kept.late - 1) + kept.top + frames.frame - base);
+}
+
+void calls_zero_left(void)
+{
+    stacks_zero();
+}
+
+bool calls_toggle(struct thread *t)
+{
+    if (!tb_config.contexts)
+        return false;
+    contexts_toggle(t, frames_base(t->slot), frames_top(t));
+    return true;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// The records of the call graph (edges.h).
+#include "engine/callgraph/edges.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/lock.h"
+#include "engine/codecache/tcache.h"
+#include "engine/callgraph/functions.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+static struct lock lock;
+
+static struct {
+    u32 *index; // of the edge, plus one
+    u32 size, used;
+} known;
+
+void edges_init(void)
+{
+    known.size = 4096;
+    known.index = heap_alloc(known.size * sizeof(u32));
+}
+
+void edges_fork_child(void)
+{
+    lock.w = 0;
+}
+
+// Entries of linkage tables are found by their own address alone.
+static u64 edge_key(const struct spool_edge *e)
+{
+    return e->kind == SPOOL_EDGE_PLT ? 0 : e->target;
+}
+
+static u32 edge_hash(const struct spool_edge *e)
+{
+    u64 target = edge_key(e);
+    u64 h = (e->site ^ target << 21 ^ target >> 11) * 0x9e3779b97f4a7c15ul;
+
+    h ^= (e->from ^ (u64)e->to << 32) * 0xff51afd7ed558ccdul;
+    return (u32)(h >> 32);
+}
+
+static u32 edge_find(const struct spool_edge *like)
+{
+    u32 k = edge_hash(like) & (known.size - 1);
+
+    for (; known.index[k]; k = (k + 1) & (known.size - 1)) {
+        const struct spool_edge *e = spooler_edge_at(known.index[k] - 1);
+
+        if (e->site == like->site && edge_key(e) == edge_key(like) && e->kind == like->kind &&
+            e->from == like->from && e->to == like->to)
+            break;
+    }
+    return k;
+}
+
+static void edges_grow(void)
+{
+    u32 old = known.size, *from = known.index;
+
+    known.size *= 2;
+    known.index = heap_alloc(known.size * sizeof(u32));
+    for (u32 i = 0; i < old; i++) {
+        if (!from[i])
+            continue;
+        const struct spool_edge *e = spooler_edge_at(from[i] - 1);
+        u32 k = edge_hash(e) & (known.size - 1);
+
+        while (known.index[k])
+            k = (k + 1) & (known.size - 1);
+        known.index[k] = from[i];
+    }
+    heap_free(from, old * sizeof(u32));
+}
+
+// A module may have been unmapped and another one lie there.
+static bool stale(const struct spool_edge *e, const struct spool_edge *now)
+{
+    return (e->site && e->site_map != now->site_map) ||
+           (e->kind != SPOOL_EDGE_PLT && e->target_map != now->target_map);
+}
+
+struct spool_edge *edges_record(const struct spool_edge *e, u32 counters)
+{
+    struct spool_edge *mine;
+    u32 k;
+
+    lock_take(&lock);
+    if (known.used * 2 >= known.size)
+        edges_grow();
+    k = edge_find(e);
+    mine = known.index[k] ? spooler_edge_at(known.index[k] - 1) : NULL;
+    if (!mine || stale(mine, e)) {
+        mine = spooler_edge_append(e, counters);
+        known.used += !known.index[k];
+        known.index[k] = (u32)(mine - spooler_edge_at(0)) + 1;
+    }
+    lock_drop(&lock);
+    return mine;
+}
+
+u32 edges_plt_number(u64 entry)
+{
+    return (u32)(entry & SPOOL_FRAME_PLT) | (SPOOL_FRAME_PLT + 1) / 2;
+}
+
+struct spool_edge *edges_get(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
+{
+    struct function from = { 0 }, to = { 0 };
+    u32 counters = 1 + tb_config.calls_events;
+
+    if (site)
+        from = functions_at(site);
+    if (target || kind <= SPOOL_EDGE_ROOT) // also of a call by a null pointer
+        to = functions_at(target);
+    if (kind == SPOOL_EDGE_PLT || kind == SPOOL_EDGE_GOTO)
+        counters = 0;
+    else if (spool_edge_is_jump(kind))
+        counters = 1;
+    else if (to.plt)
+        counters += tb_config.calls_events;
+    return edges_record(&(struct spool_edge){ .site = site,
+                                              .target = target,
+                                              .kind = (u8)kind,
+                                              .len = (u8)len,
+                                              .site_map = from.map,
+                                              .target_map = to.map,
+                                              .function = to.start,
+                                              .plt = to.plt ? edges_plt_number(target) : 0 },
+                        counters);
+}
+
+struct spool_edge *edges_of(enum spool_edge_kind kind, u64 site, u32 len, u64 target)
+{
+    struct spool_edge *e = NULL;
+    u32 k;
+
+    lock_take(&lock);
+    k = edge_find(&(struct spool_edge){ .kind = (u8)kind, .site = site, .target = target });
+    if (known.index[k])
+        e = spooler_edge_at(known.index[k] - 1);
+    lock_drop(&lock);
+    if (e)
+        return e;
+    tcache_lock();
+    e = edges_get(kind, site, len, target);
+    tcache_unlock();
+    return e;
+}
+
+// Counters are given to edges in the order of these; one without has the number of the next one's.
+struct spool_edge *edges_at(u32 counter)
+{
+    u64 lo = 0, hi = __atomic_load_n(&spool->edges_used, __ATOMIC_ACQUIRE);
+
+    while (hi - lo > 1) { // the last that begins there or before
+        u64 mid = (lo + hi) / 2;
+
+        if (spooler_edge_at((u32)mid)->counter <= counter)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return spooler_edge_at((u32)lo);
+}
+
+void edges_plt_known(struct spool_edge *entry, u64 target, u64 function)
+{
+    lock_take(&lock);
+    if (!entry->target) {
+        entry->function = function;
+        __atomic_store_n(&entry->target, target, __ATOMIC_RELEASE);
+    }
+    lock_drop(&lock);
+}
+
+u64 edges_function(u64 addr, bool *plt)
+{
+    struct function f;
+
+    tcache_lock();
+    f = functions_at(addr);
+    tcache_unlock();
+    *plt = f.plt;
+    return f.start;
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+// Frames of open calls (frames.h).
+#include "engine/callgraph/frames.h"
+
+#include "engine/base/nolibc.h"
+#include "engine/codecache/restore.h"
+#include "engine/callgraph/edges.h"
+#include "engine/callgraph/patterns.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/stop.h"
+#include "engine/thread/threads.h"
+
+struct frames frames;
+
+struct spool_edge *frames_edge(const struct spool_frame *f)
+{
+    return edges_at(f->counter);
+}
+
+u64 frames_function(u64 addr)
+{
+    bool plt;
+
+    return tb_config.contexts ? contexts_function_at(addr) : edges_function(addr, &plt);
+}
+
+// The function that f's call is in: of one through a linkage table, what its entry leads to.
+u64 frames_callee(const struct spool_frame *f)
+{
+    const struct spool_edge *e;
+
+    if (tb_config.contexts)
+        return contexts_function(f);
+    e = frames_edge(f);
+    if (e->plt && !(f->plt & SPOOL_FRAME_PLT))
+        e = edges_of(SPOOL_EDGE_PLT, e->target, 0, 0);
+    return e->function;
+}
+
+// -- what replays keep --
+
+void (*frames_record)(struct thread *t, enum frames_late what, const struct spool_frame *f,
+                      u32 counter);
+void (*frames_simulate)(struct thread *t);
+
+// Where a replay counts: another slot's area when that is another processor's work.
+u32 frames_late_slot(const struct thread *t)
+{
+    u64 offset;
+
+    return slotmem_slot_of((u64)t->misses, &offset);
+}
+
+void frames_thread_init(struct thread *t)
+{
+    t->calls_base = frames_base(t->slot);
+    t->calls_late = frames_base(frames_late_slot(t));
+}
+
+static struct spool_frame *late_frame(const struct thread *t, const struct spool_frame *f)
+{
+    return (struct spool_frame *)((u64)f - t->calls_base + t->calls_late);
+}
+
+static void late_leave(struct thread *t, const struct spool_frame *late, u32 counter)
+{
+    for (u32 i = frames.often; i < frames.events; i++)
+        t->misses[counter + i - frames.often] += frames_late_totals(t)[i] + late->before[i] + 1;
+}
+
+void frames_replay(struct thread *t, enum frames_late what, u32 frame, u32 counter)
+{
+    struct spool_frame *late =
+        (struct spool_frame *)(t->calls_late + (u32)(frame - (u32)t->calls_base));
+
+    switch (what) {
+    case FRAMES_ENTER:
+        for (u32 i = frames.often; i < frames.events; i++)
+            late->before[i] = ~frames_late_totals(t)[i];
+        break;
+    case FRAMES_LEAVE: late_leave(t, late, counter); break;
+    case FRAMES_BACK:
+        for (u32 i = frames.often; i < frames.events; i++)
+            frames_late_totals(t)[i] = ~late->before[i];
+        break;
+    }
+}
+
+void frames_tell(struct thread *t, enum frames_late what, const struct spool_frame *f, u32 counter)
+{
+    if (tb_config.defer)
+        frames_record(t, what, f, counter);
+}
+
+void frames_snapshot(struct spool_frame *f, const u64 *totals, u32 from, u32 to)
+{
+    for (u32 i = from; i < to; i++)
+        f->before[i] = ~totals[i];
+}
+
+// Something is about to be counted that frames do not note when they are made: those that have not
+// noted it since do so now.
+void frames_fill(struct thread *t)
+{
+    if (frames.often == frames.events || tb_config.defer)
+        return;
+    for (struct spool_frame *f = frames_top(t); !(f->key & SPOOL_FRAME_FILLED);
+         f = frames_below(f)) {
+        frames_snapshot(f, frames_totals(t), frames.often, frames.events);
+        f->key |= SPOOL_FRAME_FILLED;
+        if (f->plt & SPOOL_FRAME_PLT)
+            f->plt |= SPOOL_FRAME_PLT_FILLED;
+    }
+}
+
+// What f has cost since it was made, added to `to`.
+void frames_charge(const struct spool_frame *f, u64 *to, const u64 *totals)
+{
+    u32 n = f->key & SPOOL_FRAME_FILLED ? frames.events : frames.often;
+
+    for (u32 i = 0; i < n; i++)
+        to[i] += totals[i] + f->before[i] + 1;
+}
+
+// A hidden function pays for what it does itself: no longer when it calls, and again from there on.
+// Whoever is killed here loses rather than counts twice.
+static void begin_anew(struct spool_frame *f, const u64 *totals)
+{
+    frames_snapshot(f, totals, 0, frames.events);
+}
+
+static void charge_hidden(struct spool_frame *f, u64 *to, const u64 *totals)
+{
+    u32 n = f->key & SPOOL_FRAME_FILLED ? frames.events : frames.often;
+
+    for (u32 i = 0; i < n; i++) {
+        u64 by = totals[i] + f->before[i] + 1;
+
+        f->before[i] = ~totals[i];
+        to[i] += by;
+    }
+}
+
+static bool is_hidden(const struct spool_frame *f)
+{
+    return contexts_of(f)->flags & SPOOL_FRAME_SKIPPED;
+}
+
+static bool is_first(const struct spool_frame *f)
+{
+    u64 at = (u64)f - CALLS_BASE;
+
+    return at % (at < SPOOL_DEEP_SLOTS * SPOOL_DEEP_SIZE ? SPOOL_DEEP_SIZE : SPOOL_STACK_SIZE) == 0;
+}
+
+// f is about to end, and what it has been called from is on top then.
+static void uncover(u64 *counters, const struct spool_frame *f)
+{
+    const struct spool_frame_context *m = contexts_of(f);
+
+    if (m->depth)
+        counters[m->depth]--;
+    if (!is_first(f) && is_hidden(frames_below(f)))
+        begin_anew(frames_below(f), counters + frames.top + 1);
+}
+
+// ---- Functions before and behind which something is to be done ----
+
+// The block that the thread is in, or comes back to, is its last before the dispatcher.
+static void leave_fragment(struct thread *t)
+{
+    u64 *ret = (u64 *)t->engine_sp - 1;
+
+    stop_set(t, STOP_CONTROL);
+    if (t->state == TS_HELPER)
+        restore_leave(t, ret);
+}
+
+static void note_due(struct thread *t, struct thread_due *due, const struct spool_frame *f)
+{
+    *due = (struct thread_due){ true, contexts_map(f), contexts_function(f) };
+    leave_fragment(t);
+}
+
+// As Callgrind, only for the first of a function's calls that are open.
+static void entered(struct thread *t, const struct spool_frame *f)
+{
+    const struct patterns *r;
+    u32 depth = contexts_of(f)->depth;
+
+    if (!frames.begins)
+        return;
+    r = contexts_rules(f);
+    if (!depth || t->counters[depth] != 1)
+        return;
+    if (r->before)
+        note_due(t, &thread_own(t)->dump_before, f);
+    if (r->zero)
+        note_due(t, &thread_own(t)->zero_before, f);
+}
+
+static void left(u64 *counters, const struct spool_frame *f)
+{
+    struct thread *t = frames_thread(counters);
+    u32 depth = contexts_of(f)->depth;
+
+    if (frames.ends && contexts_rules(f)->after && depth && counters[depth] == 0)
+        note_due(t, &thread_own(t)->dump_after, f);
+}
+
+// simulated: all that was recorded, so that what replays keep is as of now.
+void frames_end(u64 *counters, bool simulated, bool elsewhere)
+{
+    struct spool_frame *f = (struct spool_frame *)counters[frames.top];
+    u64 *totals = counters + frames.top + 1;
+    u32 own = tb_config.defer ? frames.often : frames.events;
+
+    if (tb_config.contexts && is_hidden(f))
+        charge_hidden(f, counters + f->counter + 1, totals);
+    else
+        frames_charge(f, counters + f->counter + 1, totals);
+    if (f->key & SPOOL_FRAME_SIGNAL) // what the handler did is not the interrupted function's
+        for (u32 i = 0; i < own; i++)
+            totals[i] = ~f->before[i];
+    if (tb_config.contexts) {
+        uncover(counters, f);
+        if (!elsewhere)
+            left(counters, f);
+    }
+    counters[frames.top] = (u64)frames_below(f);
+    if (simulated)
+        late_leave(frames_thread(counters), late_frame(frames_thread(counters), f),
+                   f->counter + 1 + frames.often);
+    else
+        frames_tell(frames_thread(counters), FRAMES_LEAVE, f, f->counter + 1 + frames.often);
+    if (f->key & SPOOL_FRAME_SIGNAL)
+        frames_tell(frames_thread(counters), FRAMES_BACK, f, 0);
+}
+
+void frames_pop(u64 *counters)
+{
+    frames_end(counters, false, false);
+}
+
+void frames_reach(struct thread *t, u64 end)
+{
+    u64 base = frames_base(t->slot);
+    long ret = spooler_stack_reach(t->slot, end - base);
+
+    if (ret == 0 && t->calls_late != t->calls_base)
+        ret = spooler_stack_reach(frames_late_slot(t), end - base);
+    if (ret == -ENOSPC)
+        engine_die("more than %lu calls are open in one thread (docs/limits.md)",
+                   spool_stack_size(t->slot) / frames.frame);
+    if (ret)
+        engine_die("no memory for the calls that are open: error %ld", -ret);
+}
+
+static struct spool_frame *push(struct thread *t, const struct spool_edge *e, u64 key, u64 sp,
+                                u32 flags)
+{
+    u64 at = t->counters[frames.top] + frames.frame;
+    struct spool_frame *f = (struct spool_frame *)at;
+
+    // what is mapped ends between such pieces, no frame lies in two, and this may be one's first
+    if ((at - CALLS_BASE) % SPOOLER_STACK_PIECE == 0)
+        frames_reach(t, at + frames.frame);
+    f->counter = e->counter;
+    f->plt = e->plt | flags;
+    f->key = key;
+    f->sp = sp;
+    frames_snapshot(f, frames_totals(t), 0, frames.often);
+    t->counters[e->counter]++;
+    frames_tell(t, FRAMES_ENTER, f, 0);
+    t->counters[frames.top] = at;
+    return f;
+}
+
+// With contexts it depends on them, and so is found when the call is made: NULL.
+struct spool_edge *frames_edge_of(const struct contexts_way *w)
+{
+    return tb_config.contexts ? NULL : edges_of(w->kind, w->site, w->len, w->target);
+}
+
+// A call by w; `e`: its frames_edge_of().
+struct spool_frame *frames_enter(struct thread *t, const struct contexts_way *w,
+                                 const struct spool_edge *e, u64 key, u64 sp, u32 flags)
+{
+    u64 base = frames_base(t->slot);
+    u64 at = t->counters[frames.top] + frames.frame;
+    struct spool_frame *from = at > base ? frames_top(t) : NULL, *f;
+    struct spool_frame_context context;
+
+    if (e)
+        return push(t, e, key, sp, flags);
+    e = contexts_enter(t, from, w, (u32)((at - base) / frames.frame), &context);
+    if (from && is_hidden(from))
+        charge_hidden(from, t->counters + from->counter + 1, frames_totals(t));
+    f = push(t, e, key, sp, flags);
+    *contexts_of(f) = context;
+    entered(t, f);
+    return f;
+}
+
+struct spool_frame *frames_enter_root(struct thread *t, u64 target, u64 key, u64 sp)
+{
+    struct contexts_way w = { .kind = SPOOL_EDGE_ROOT, .target = target };
+
+    return frames_enter(t, &w, frames_edge_of(&w), key, sp, 0);
+}
+
+// Frames of functions that have been left: their stack is no more. The edge of the last one, which
+// led from the function that is on top now; NULL: there was none.
+const struct spool_edge *frames_unwind(struct thread *t, u64 sp)
+{
+    const struct spool_frame *last = NULL;
+
+    while (frames_top(t)->sp < sp) {
+        last = frames_top(t);
+        frames_pop(t->counters);
+    }
+    return last ? frames_edge(last) : NULL;
+}
+
+void frames_fill_root(struct thread *t, struct spool_frame *f)
+{
+    if (tb_config.defer)
+        return;
+    frames_snapshot(f, frames_totals(t), frames.often, frames.events);
+    f->key |= SPOOL_FRAME_FILLED;
+}
+
+void frames_zero(u64 first, u64 end)
+{
+    for (; first < end; first += frames.frame) {
+        struct spool_frame *f = (struct spool_frame *)first;
+
+        for (u32 i = 0; i < frames.events; i++)
+            f->before[i] = ~0ul;
+    }
+}

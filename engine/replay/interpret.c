@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Single references of a record (perform.h).
+#include "engine/replay/interpret.h"
+
+#include "engine/count/caches.h"
+#include "engine/callgraph/calls.h"
+#include "engine/count/helpers.h"
+#include "engine/count/reftrace.h"
+#include "engine/count/rep.h"
+#include "engine/replay/arena.h"
+#include "engine/spool/config.h"
+#include "sim/cache.h"
+
+u64 interpret_value(u64 sp, u32 slot, const u64 *record)
+{
+    if (slot == RECORD_NO_SLOT)
+        return 0;
+    return slot == RECORD_STACK_SLOT ? sp : record[slot];
+}
+
+static void ref(struct thread *t, const struct record_op *o, const u64 *slot, bool undone)
+{
+    u64 addr = o->add + interpret_value(t->replay_sp, o->base, slot) +
+               (interpret_value(t->replay_sp, o->index, slot) << o->scale);
+
+    reftrace_ref((enum reftrace_item)o->way, addr, o->size, undone);
+    caches_dref(t, addr, sim_clip(o->size, tb_config.min_line), o->counter);
+}
+
+void interpret_indirect(struct thread *t, u64 branch, u64 target, u32 counter)
+{
+    reftrace_indirect(target);
+    if (caches_indirect(t, (u32)(branch & 511), target))
+        calls_count(t, counter, 1);
+}
+
+void interpret_joint(struct thread *t, const struct record_op *o, bool taken, u64 target)
+{
+    if (!tb_config.branch || o->way == RECORD_JOINT_RETURN)
+        return;
+    if (o->way == RECORD_JOINT_INDIRECT) {
+        interpret_indirect(t, o->add, target, o->counter);
+    } else {
+        reftrace_cond(o->add, taken, false);
+        caches_branch(t, o->add, taken, o->counter);
+    }
+}
+
+void interpret_op(struct thread *t, const struct record_op *o, const u64 *slot, bool undone)
+{
+    switch ((enum record_kind)o->kind) {
+    case RECORD_FETCH:
+        reftrace_fetch(o->add, o->bytes, undone);
+        if (caches_iref(t, o->add, o->bytes, o->first, o->last))
+            caches_l1_missed(t, o->add, o->bytes, o->counter);
+        break;
+    case RECORD_REF: ref(t, o, slot, undone); break;
+    case RECORD_REP: rep_replay(t, slot + o->base, o->add, o->what, o->counter); break;
+    case RECORD_VEC: helpers_replay_vec(t, slot + o->base, o->what, o->counter); break;
+    case RECORD_LOCKED:
+        // Cachegrind reads a second time, too (translate/blockrecord.c).
+        if (!undone)
+            reftrace_count_read();
+        reftrace_cond(o->add, false, undone);
+        caches_branch(t, o->add, false, o->counter);
+        break;
+    case RECORD_JOINT:
+        if (!undone) // no operand of the branch could be read
+            interpret_joint(t, o, o->way == RECORD_JOINT_TAKEN, o->first | (u64)o->last << 32);
+        break;
+    case RECORD_SAME: reftrace_fetch(o->add, o->bytes, undone); break;
+    }
+}
+
+static void tail(struct thread *t, const struct record_block *b, const u64 *slot)
+{
+    if (b->tail == RECORD_COND) {
+        t->record_tail = b;
+    } else if (b->tail == RECORD_INDIRECT) {
+        interpret_indirect(t, b->branch, slot[b->slots - 1], b->counter);
+    }
+}
+
+const u64 *interpret_record(struct thread *t, const u64 *record)
+{
+    const struct record_block *b;
+    struct record_side e;
+
+    arena_check(*(const u32 *)record);
+    b = arena_block(*(const u32 *)record);
+    if (UNLIKELY(b->nsides && *record >> 32 > b->nsides))
+        arena_refuse((u32)*record);
+    e = arena_extent(b, record);
+
+    for (u32 i = 0; i < e.nops; i++)
+        interpret_op(t, &record_ops(b)[i], record, false);
+    if (e.nops == b->nops)
+        tail(t, b, record);
+    else
+        interpret_joint(t, &record_ops(b)[e.nops], record_ops(b)[e.nops].way == RECORD_JOINT_NOT_TAKEN,
+                      record[e.slots - 1]);
+    t->replay_sp = interpret_value(t->replay_sp, e.sp, record) + (u64)e.sp_add;
+    return record + e.slots;
+}
+
+void interpret_d1(struct thread *t, u32 counter, u32 size, u64 addr)
+{
+    caches_dref(t, addr, size, counter);
+}
+
+void interpret_i1(struct thread *t, u32 counter, u32 id, u64 pc)
+{
+    if (caches_iref(t, pc, 1, id, id))
+        caches_l1_missed(t, pc, 1, counter);
+}
+
+static void branch(struct thread *t, const struct record_block *b, bool taken)
+{
+    reftrace_cond(b->branch, taken, false);
+    caches_branch(t, b->branch, taken, b->counter);
+}
+
+void interpret_came(struct thread *t, u64 pc)
+{
+    const struct record_block *b = t->record_tail;
+
+    t->record_tail = NULL;
+    if (!b)
+        return;
+    reftrace_begin(t);
+    branch(t, b, pc == b->taken);
+    reftrace_end(t);
+}
+
+const u64 *interpret_branch(struct thread *t, const u64 *record)
+{
+    const struct record_block *b = t->record_tail;
+    u32 id = *(const u32 *)record;
+    bool said = id == RECORD_TAKEN || id == RECORD_NOT_TAKEN;
+
+    if (!b)
+        return record + said; // a replay was killed behind it
+    if (!said)
+        arena_check(id);
+    t->record_tail = NULL;
+    branch(t, b, said ? id == RECORD_TAKEN : arena_block(id)->pc == b->taken);
+    return record + said;
+}

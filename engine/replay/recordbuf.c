@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// Records and their buffers (log.h).
+#include "engine/replay/recordbuf.h"
+
+#include "engine/base/nolibc.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/restore.h"
+#include "engine/count/caches.h"
+#include "engine/callgraph/calls.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/interpret.h"
+#include "engine/replay/replay.h"
+#include "engine/replay/replayer.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/thread/threads.h"
+#include "engine/thread/stopworld.h"
+
+static u64 end_of(const struct thread *t)
+{
+    return t->recordbuf_begin + tb_config.recordbuf_size;
+}
+
+// Where the thread's buffer number i begins.
+static u64 begin_of(const struct thread *t, u64 i)
+{
+    return (u64)t->self + TA_LOG + i * TA_LOG_STRIDE + TA_LOG_SIZE - tb_config.recordbuf_size;
+}
+
+// The page behind it cannot be written, and the replay of a full buffer reads a word there. A
+// buffer of a thread that was in this area before is as it was left.
+static void make_buffer(const struct thread *t, u64 begin)
+{
+    u64 end = begin + tb_config.recordbuf_size;
+
+    if (threads_has_guards(t) || *(const u64 *)end == RECORD_END)
+        return;
+    *(u64 *)end = RECORD_END;
+    if (sys_mprotect(end, PAGE_SIZE, PROT_READ))
+        engine_die("cannot protect the end of a thread's buffer");
+    // What is recorded has been replayed before a fork: its pages need not be shared with a child,
+    // which the parent would copy, and those of the page table neither. An old kernel shares them.
+    sys_madvise(begin, tb_config.recordbuf_size, MADV_WIPEONFORK);
+}
+
+// The buffer behind the one that is being filled.
+static u64 next_of(const struct thread *t)
+{
+    u64 i = (t->recordbuf_begin - (u64)t->self - TA_LOG) / TA_LOG_STRIDE;
+    u64 begin = begin_of(t, (i + 1) % TA_LOGS);
+
+    make_buffer(t, begin);
+    return begin;
+}
+
+// The turn goes from thread to thread, and with it the caches: what was recorded with them is
+// replayed first.
+static void turn(struct thread *t)
+{
+    struct thread *before = caches_holder();
+
+    if (before && before != t)
+        recordbuf_drain(before);
+    caches_turn(t);
+}
+
+void recordbuf_reserve(void)
+{
+    long ret;
+
+    if (!tb_config.defer)
+        return;
+    ret = arena_init();
+    if (ret && !config_no_replay())
+        engine_die("no memory for the description of records: error %ld; --replay=off needs none",
+                   -ret);
+}
+
+// Of so many words, and of one behind them that says that there is no more.
+static void room_for(struct thread *t, u32 words)
+{
+    if (t->log + 8 * words + 8 > end_of(t))
+        recordbuf_drain(t);
+    ((u64 *)t->log)[words] = 0;
+}
+
+static void append(struct thread *t, u64 word)
+{
+    *(u64 *)t->log = word;
+    t->log += 8;
+}
+
+// frames_record
+static void call(struct thread *t, enum frames_late what, const struct spool_frame *f, u32 counter)
+{
+    static const u32 id[] = {
+        [FRAMES_ENTER] = RECORD_ENTER, [FRAMES_LEAVE] = RECORD_LEAVE, [FRAMES_BACK] = RECORD_BACK
+    };
+    u32 words = what == FRAMES_LEAVE ? 2 : 1;
+
+    // What is behind it first, then its id: whoever is killed leaves all of it or nothing.
+    room_for(t, words);
+    if (words == 2)
+        ((u64 *)t->log)[1] = counter;
+    append(t, (u64)(u32)(u64)f << 32 | id[what]);
+    t->log += 8 * (words - 1);
+}
+
+void recordbuf_init(void)
+{
+    if (!tb_config.defer)
+        return;
+    frames_record = call;
+    frames_simulate = recordbuf_drain;
+    replay_init();
+    replayer_init();
+    replayer_start();
+    stopworld_on_turn = turn;
+}
+
+static void buffers_init(struct thread *t)
+{
+    t->log = t->recordbuf_begin = begin_of(t, 0);
+    make_buffer(t, t->recordbuf_begin);
+    if (t->slot == 0)
+        sys_populate(t->recordbuf_begin, tb_config.recordbuf_size);
+    *(u64 *)t->recordbuf_begin = 0;
+}
+
+void recordbuf_thread_init(struct thread *t)
+{
+    t->record_tail = NULL;
+    if (tb_config.defer)
+        buffers_init(t);
+    replayer_thread_init(t);
+    frames_thread_init(t);
+}
+
+bool recordbuf_has_room(void)
+{
+    return !tb_config.defer || arena_has_room();
+}
+
+u32 recordbuf_next_id(void)
+{
+    return arena_next_id();
+}
+
+void recordbuf_publish(const struct record_draft *d)
+{
+    replay_publish(d);
+}
+
+void recordbuf_flush(void)
+{
+    if (tb_config.defer)
+        arena_flush();
+}
+
+// What the buffer holds stays there.
+static void replay_all(struct thread *t)
+{
+    u64 begin = t->recordbuf_begin, end = t->log;
+
+    replayer_settle(t);
+    t->log = begin;
+    replay_run(t, (const u64 *)begin, (const u64 *)end);
+}
+
+// In this order: whoever finds them after SIGKILL replays neither twice.
+static void emptied(struct thread *t)
+{
+    __atomic_store_n((u64 *)t->recordbuf_begin, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->replay_end, 0, __ATOMIC_RELEASE);
+}
+
+void recordbuf_drain(struct thread *t)
+{
+    if (!tb_config.defer)
+        return;
+    replay_all(t);
+    emptied(t);
+}
+
+void recordbuf_drain_all(s32 stopped)
+{
+    if (!tb_config.defer)
+        return;
+    threads_lock();
+    for (struct thread *t = threads_first(); t; t = t->next) {
+        u32 state = __atomic_load_n(&t->state, __ATOMIC_SEQ_CST);
+
+        // Of those that are stopped one may come from a system call and look at its stop word now,
+        // which makes it run for a moment. Of others, one that runs records.
+        if (!stopped || thread_own(t)->tgid == stopped ||
+            (state != TS_RUNNING && state != TS_HELPER))
+            recordbuf_drain(t);
+    }
+    threads_unlock();
+}
+
+void recordbuf_edge(struct thread *t, u32 id, u32 k)
+{
+    if (!id || arena_block(id)->tail != RECORD_COND || arena_block(id)->said)
+        return;
+    room_for(t, 1);
+    append(t, k ? RECORD_NOT_TAKEN : RECORD_TAKEN);
+}
+
+void recordbuf_enter(struct thread *t)
+{
+    if (!tb_config.defer || !tb_config.counts)
+        return;
+    room_for(t, 2);
+    ((u64 *)t->log)[1] = t->regs[R_RSP];
+    *(u64 *)t->log = RECORD_STACK;
+    t->log += 16;
+}
+
+void recordbuf_came(struct thread *t, u64 pc)
+{
+    if (!tb_config.defer)
+        return;
+    recordbuf_drain(t);
+    interpret_came(t, pc);
+}
+
+void recordbuf_left(struct thread *t, const struct restore_left *left)
+{
+    u64 start = t->log;
+
+    if (!left->open && !left->closed) {
+        recordbuf_came(t, t->pc);
+        return;
+    }
+    if (left->closed)
+        start -= arena_block(left->log)->slots * 8ul;
+    t->log = start;
+    replay_all(t);
+    replay_part(t, (const u64 *)start, left->insn);
+    emptied(t);
+}
+
+void (*recordbuf_seen)(const u64 *from, const u64 *end);
+
+bool recordbuf_full(struct thread *t, u64 addr, u64 *r11)
+{
+    u64 end = end_of(t), start = *r11;
+
+    if (!tb_config.defer || addr - end >= RECORD_RECORD_MAX * 8ul ||
+        start - t->recordbuf_begin > tb_config.recordbuf_size)
+        return false;
+    if (recordbuf_seen)
+        recordbuf_seen((const u64 *)t->recordbuf_begin, (const u64 *)start);
+    // The store behind a record is its first: nothing of it is there yet.
+    replayer_start();
+    if (replayer_is_there() && replayer_pays(t)) {
+        u64 next = next_of(t);
+
+        replayer_make_room(t);
+        *(u64 *)next = 0;
+        replayer_hand_over(t, (const u64 *)t->recordbuf_begin, (const u64 *)start);
+        t->recordbuf_begin = next;
+        __atomic_fetch_add(&spool->n_handed, 1, __ATOMIC_RELAXED);
+    } else {
+        t->log = start;
+        recordbuf_drain(t);
+        __atomic_fetch_add(&spool->n_replayed, 1, __ATOMIC_RELAXED);
+    }
+    t->log = *r11 = t->recordbuf_begin;
+    return true;
+}

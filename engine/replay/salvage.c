@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Records that were left behind (rest.h).
+//
+// A fragment says behind its record's place that there is no more before it begins it, so that the
+// records of a buffer can be walked at any time. While records are replayed the thread's block says
+// which of them is next (routine.c). What generated replays hold in registers went with the thread:
+// the stack pointer follows from the records, the clock goes on behind the latest stamp, and the
+// history of branches, which is seven bits, is soon right again.
+#include "engine/replay/salvage.h"
+
+#include "engine/count/caches.h"
+#include "engine/replay/arena.h"
+#include "engine/replay/interpret.h"
+#include "engine/replay/replay.h"
+
+u32 salvage_words(const u64 *at)
+{
+    u32 id = *(const u32 *)at;
+
+    if (id == RECORD_TAKEN || id == RECORD_NOT_TAKEN)
+        return 1;
+    if (id == RECORD_ENTER || id == RECORD_BACK)
+        return 1;
+    if (id == RECORD_STACK || id == RECORD_LEAVE)
+        return 2;
+    return arena_has(id) ? arena_extent(arena_block(id), at).slots : 0;
+}
+
+const u64 *salvage_end(const u64 *from, const u64 *end, bool inside)
+{
+    const u64 *last = NULL;
+
+    for (u32 n; from < end && (n = salvage_words(from)); from += n)
+        last = *(const u32 *)from >= RECORD_FIRST ? from : NULL;
+    return inside && last ? last : from;
+}
+
+u64 salvage_stack(const u64 *from, const u64 *to, u64 sp)
+{
+    for (u32 n; from < to && (n = salvage_words(from)); from += n) {
+        u32 id = *(const u32 *)from;
+
+        if (id == RECORD_STACK) {
+            sp = from[1];
+        } else if (id >= RECORD_FIRST) {
+            struct record_side e = arena_extent(arena_block(id), from);
+
+            sp = interpret_value(sp, e.sp, from) + (u64)e.sp_add;
+        }
+    }
+    return sp;
+}
+
+// Where what is under way goes on, as it was there.
+static const u64 *where_left_off(struct thread *t)
+{
+    const u64 *from = (const u64 *)t->replay_from, *at = (const u64 *)t->record;
+
+    caches_clock_goes_on(t);
+    if (!t->replay_end)
+        return NULL;
+    if (at < from || at > (const u64 *)t->replay_end)
+        at = from;
+    t->replay_sp = salvage_stack(from, at, t->replay_from_sp);
+    return at;
+}
+
+void salvage_resume(struct thread *t)
+{
+    const u64 *at = where_left_off(t);
+
+    replay_run(t, at, (const u64 *)t->replay_end);
+}
+
+void salvage_replay(struct thread *t, const u64 *buffer, u64 bytes)
+{
+    const u64 *from = (const u64 *)t->replay_from, *end = (const u64 *)t->replay_end;
+    bool inside = t->state == TS_RUNNING || t->state == TS_HELPER;
+
+    replay_records(t, where_left_off(t), end);
+    // Of what was being replayed, the buffer was a part or not.
+    if (!buffer || (end && from >= buffer && from < buffer + bytes / 8))
+        return;
+    replay_records(t, buffer, salvage_end(buffer, buffer + bytes / 8, inside));
+}

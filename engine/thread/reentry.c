@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// Where threads go on (loop.h).
+#include "engine/thread/reentry.h"
+
+void (*reentry_run)(struct thread *t);
+void (*reentry_finished)(struct thread *t);
+void (*reentry_control)(struct thread *t);

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+// The record that a block has in the spool (record.h): the same again after a flush, so that its
+// counts go on.
+#include "engine/translate/blockrecord.h"
+
+#include "engine/base/heap.h"
+#include "engine/base/nolibc.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/contexts.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+
+#define SEEN (1u << 14) // a few for each place that is rewritten
+
+// Blocks that have a record already: a flushed or evicted block finds its counters again. The tags
+// are for the records that need not be looked at, which are in nobody's cache.
+static struct {
+    u32 *index; // spool block index + 1
+    u8 *tag;    // tag_of its hash; 0: there is none
+    u32 size, used;
+} known;
+
+// What a record is found by. Of code that may be rewritten not the bytes: what its instructions
+// count is the same, however often a constant among them is another. It filled the spool.
+struct key {
+    u64 pc;
+    u32 hash, map, n;
+    u32 kind;          // SPOOL_B_SUM, SPOOL_B_WRITABLE or neither
+    const void *words; // of these: what follows the record
+};
+
+#define KINDS (SPOOL_B_SUM | SPOOL_B_WRITABLE)
+
+static u32 hash_words(const void *words, u32 n)
+{
+    return spool_hash_bytes(SPOOL_HASH_BEGIN, words, n * 4);
+}
+
+static struct key key_of(const struct spool_block *s)
+{
+    struct key k = { s->pc, s->hash, s->map, s->insns, s->flags & KINDS, s + 1 };
+
+    if (k.kind == SPOOL_B_WRITABLE)
+        k.hash = hash_words(k.words, k.n);
+    return k;
+}
+
+static bool is_of(const struct spool_block *s, const struct key *k)
+{
+    if (s->pc != k->pc || s->map != k->map || s->insns != k->n || (s->flags & KINDS) != k->kind)
+        return false;
+    return k->kind ? memcmp(s + 1, k->words, k->n * 4) == 0 : s->hash == k->hash;
+}
+
+// The mapping, too: code that is made anew where the last was, in memory mapped anew, is often the
+// same.
+static u32 known_hash(const struct key *k)
+{
+    return (u32)((k->pc * 0x9e3779b97f4a7c15ul) >> 32) ^ k->hash ^ k->map * 0x85ebca77u;
+}
+
+// Of the bits that do not choose the place.
+static u8 tag_of(u32 h)
+{
+    return (u8)(h >> 25 | 0x80);
+}
+
+static void known_alloc(u32 size)
+{
+    known.size = size;
+    known.index = heap_alloc(size * sizeof(u32));
+    known.tag = heap_alloc(size);
+}
+
+void blockrecord_init(void)
+{
+    known_alloc(8192);
+}
+
+// What the spool says of an instruction, but whether it begins a line.
+static struct spool_insn describe(const struct insn *in)
+{
+    struct spool_insn r = { .len = in->len };
+
+    if (in->kind == INSN_STEP) {
+        r.flags = SPOOL_I_STEPPED;
+        return r;
+    }
+    if (in->kind == INSN_JCC || in->kind == INSN_LOOP)
+        r.flags |= SPOOL_I_BC;
+    if (in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND)
+        r.flags |= SPOOL_I_BI;
+    if (in->kind == INSN_STRING && (in->flags & INSN_F_REP)) {
+        r.flags |= SPOOL_I_DYN | SPOOL_I_REP;
+        return r;
+    }
+    if (in->vec_kind != VEC_NONE) {
+        r.flags |= SPOOL_I_DYN;
+        return r;
+    }
+    if (in->flags & INSN_F_BUS)
+        r.flags |= SPOOL_I_BUS;
+    for (u32 k = 0; k < in->nrefs; k++) {
+        if ((in->refs[k].flags & (MEMREF_READ | MEMREF_WRITE)) == MEMREF_WRITE)
+            r.writes++;
+        else
+            r.reads++;
+    }
+    if (tb_config.rep_cachegrind && (in->flags & INSN_F_LOCKED)) {
+        // Cachegrind's translation: a load, a compare-and-swap, and a loop that never loops
+        r.reads = 2;
+        r.flags |= SPOOL_I_BC;
+    }
+    return r;
+}
+
+static void make_record(struct tb *b, const struct tb_block *t)
+{
+    u64 line = ~0ul;
+    u32 shift = tb_config.i1_shift;
+
+    for (u32 i = t->first; i < t->first + t->n; i++) {
+        const struct insn *in = &b->insn[i];
+        u64 first = in->pc >> shift, last = (in->pc + in->len - 1) >> shift;
+
+        b->rec[i] = describe(in);
+        if (in->kind != INSN_STEP && (first != line || last != line))
+            b->rec[i].flags |= SPOOL_I_FETCH;
+        line = last;
+    }
+}
+
+static u32 hash_code(const struct tb *b, const struct tb_block *t)
+{
+    u32 h = SPOOL_HASH_BEGIN;
+
+    for (u32 i = t->first; i < t->first + t->n; i++)
+        h = spool_hash_bytes(h, b->insn[i].bytes, b->insn[i].len);
+    return h ^ t->n;
+}
+
+u32 blockrecord_hash(const u8 *code, u32 bytes, u32 n)
+{
+    return spool_code_hash(code, bytes, n);
+}
+
+static void known_grow(void)
+{
+    u32 size = known.size, *index = known.index;
+    u8 *tag = known.tag;
+
+    known_alloc(size * 2);
+    for (u32 i = 0; i < size; i++) {
+        struct key key;
+        u32 k;
+
+        if (!tag[i])
+            continue;
+        key = key_of(spooler_block_at(index[i] - 1));
+        for (k = known_hash(&key) & (known.size - 1); known.tag[k]; k = (k + 1) & (known.size - 1))
+            ;
+        known.index[k] = index[i];
+        known.tag[k] = tag[i];
+    }
+    heap_free(index, size * sizeof(u32));
+    heap_free(tag, size);
+}
+
+// Where the record is noted, or would be.
+static u32 find(const struct key *key)
+{
+    u32 h = known_hash(key), k = h & (known.size - 1);
+
+    for (; known.tag[k]; k = (k + 1) & (known.size - 1)) {
+        if (known.tag[k] == tag_of(h) && is_of(spooler_block_at(known.index[k] - 1), key))
+            break;
+    }
+    return k;
+}
+
+// With room for one more.
+static u32 place_of(const struct key *key)
+{
+    u32 k = find(key);
+
+    if (known.tag[k] || known.used * 2 < known.size)
+        return k;
+    known_grow();
+    return find(key);
+}
+
+static void note(u32 k, const struct key *key, const struct spool_block *s)
+{
+    known.index[k] = spooler_block_index(s) + 1;
+    known.tag[k] = tag_of(known_hash(key));
+    known.used++;
+}
+
+void blockrecord_take(const struct spool_block *s)
+{
+    struct key key = key_of(s);
+    u32 k = place_of(&key);
+
+    if (!known.tag[k])
+        note(k, &key, s);
+}
+
+// Whether code that may be rewritten was there with these bytes before, as far as that is
+// remembered.
+static bool seen_before(u64 pc, u32 hash)
+{
+    static u32 *seen; // of each the last
+    u32 h = (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash, *at;
+    bool before;
+
+    if (!seen)
+        seen = heap_alloc(SEEN * sizeof(*seen));
+    at = &seen[(h ^ h >> 16) % SEEN];
+    before = *at == h;
+    *at = h;
+    return before;
+}
+
+static u32 flags_of(const struct tb *b)
+{
+    return (b->writable ? SPOOL_B_WRITABLE : 0u) |
+           (tb_config.calls && b->function.plt ? SPOOL_B_PLT : 0u);
+}
+
+void blockrecord_make(struct tb *b, struct tb_block *t)
+{
+    u32 total = 0, own, k, end = t->first + t->n;
+    struct key key = { .pc = t->pc, .n = t->n };
+
+    t->record = 0;
+    t->counter = tb_config.sink;
+    b->again = true;
+    if (!tb_config.counts) {
+        memset(b->rec + t->first, 0, t->n * sizeof(b->rec[0]));
+        return;
+    }
+    key.hash = hash_code(b, t);
+    key.map = vmmap_spool_map(t->pc);
+    make_record(b, t);
+    for (u32 i = t->first; i < end; i++) {
+        b->cnt[i] = spool_insn_counters(b->rec[i], tb_config.flags);
+        b->first[i] = total; // made absolute below
+        total += b->cnt[i].count;
+    }
+    if (b->writable) {
+        b->again = seen_before(t->pc, key.hash);
+        key.kind = SPOOL_B_WRITABLE;
+        key.words = b->rec + t->first;
+        key.hash = hash_words(key.words, t->n);
+    }
+    k = place_of(&key);
+    if (!known.tag[k]) {
+        struct spool_block *s =
+            spooler_block_append(t->pc, key.map, flags_of(b), b->writable ? 0 : key.hash,
+                                 b->rec + t->first, t->n, total + 1, &t->counter);
+
+        note(k, &key, s);
+        contexts_block(spooler_block_index(s), s->counter, total + 1, &b->function);
+    }
+    t->record = known.index[k] - 1;
+    t->counter = spooler_block_at(t->record)->counter;
+    own = spooler_block_at(t->record)->own;
+    for (u32 i = t->first; i < end; i++) {
+        b->first[i] += own;
+        calls_own(&b->cnt[i], b->first[i]);
+    }
+}
+
+u32 blockrecord_sum(const struct tb *b, u32 n)
+{
+    u32 counter[FRAGMENT_BLOCKS_MAX], insns = 0, hash = SPOOL_HASH_BEGIN, k;
+    struct spool_insn as[FRAGMENT_BLOCKS_MAX];
+    struct key key;
+
+    _Static_assert(sizeof(as) == sizeof(counter), "they stand in place of instructions");
+    for (u32 i = 0; i < n; i++) {
+        counter[i] = b->block[i].counter;
+        insns += b->block[i].n;
+        hash = (hash ^ counter[i]) * 16777619u;
+    }
+    memcpy(as, counter, n * sizeof(counter[0]));
+    key = (struct key){ b->pc, hash, insns, n, SPOOL_B_SUM, counter };
+    k = place_of(&key);
+    if (!known.tag[k])
+        note(k, &key, spooler_block_append(b->pc, insns, SPOOL_B_SUM, hash, as, n, 1, &counter[0]));
+    return spooler_block_at(known.index[k] - 1)->counter;
+}

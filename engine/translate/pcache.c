@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: MIT
+// Translations that are kept between runs (kept.h). @holds(translation lock), but for what is done
+// at the start and at the end.
+#include "engine/translate/pcache.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/heap.h"
+#include "engine/base/nolibc.h"
+#include "engine/base/clientmem.h"
+#include "engine/base/sys.h"
+#include "engine/codecache/pack.h"
+#include "engine/codecache/region.h"
+#include "engine/codecache/tcache.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/count/caches.h"
+#include "engine/count/lineids.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/translate/cpucheck.h"
+#include "engine/translate/pcachefile.h"
+#include "engine/translate/blockrecord.h"
+#include "engine/x86/insn.h"
+
+#define GROUPS_MAX 1024u
+#define BYTES_MAX  (192ul << 20) // a file has at most
+#define NEW_LEAST  64u          // fragments that are worth a file
+#define UP8(n)     (((n) + 7) & ~7ul)
+
+// A mapping with code.
+struct pcache_group {
+    u64 start, end;
+    u64 sum;   // of the code that its fragments are made of
+    u64 flags; // enum spool_map_flag
+};
+
+enum group_state {
+    GROUP_ASLEEP, // nothing of it has been executed
+    GROUP_ALIVE,
+    GROUP_OTHER, // there is other code now
+};
+
+static struct {
+    const char *folder; // NULL: nothing is kept
+    u64 key[2];
+    u32 flushes; // with the first one everything is gone that was read
+    u32 fragments, kept;
+    u16 *member; // of each fragment that was read
+    struct pcache_group *group;
+    u8 *state; // enum group_state
+    u32 groups, asleep;
+    u64 low, high; // where groups are
+    bool stale;    // not all that was read is true any more
+} kept;
+
+// ---- The key ----
+
+// What does not change what is translated, or how. What may not be kept at all is not here.
+#define FLAGS_OF_NO_ACCOUNT                                                                       \
+    (SPOOL_F_QUIET | SPOOL_F_VERBOSE | SPOOL_F_TRACE_CHILDREN | SPOOL_F_FORKED | SPOOL_F_EXECED | \
+     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE | SPOOL_F_NO_CLERK |           \
+     SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE | SPOOL_F_NO_LINES | SPOOL_F_INSTR | \
+     SPOOL_F_NO_HINTS | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE | SPOOL_F_BY_THREAD |                \
+     SPOOL_F_INLINE | SPOOL_F_LATE_COPY)
+
+static u32 processor(void)
+{
+    u32 a = 1, b, c, d;
+
+    __asm__("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+    return a;
+}
+
+static u64 key_part(u64 begin, u64 program)
+{
+    struct tb_config c;
+    u64 with[] = { program,
+                   spool->flags & ~(u64)FLAGS_OF_NO_ACCOUNT,
+                   processor(),
+                   region_start(),
+                   region_fragments(),
+                   spool->cache_kib,
+                   spool->blocks_used,
+                   spool->counters_used,
+                   caches_by_vectors(),
+                   SPOOL_VERSION };
+    u64 h = pcachefile_sum(begin, with, sizeof(with));
+
+    memcpy(&c, &tb_config, sizeof(c));
+    c.flags &= ~(u64)FLAGS_OF_NO_ACCOUNT;
+    c.clerk = false;
+    h = pcachefile_sum(h, &c, sizeof(c));
+    h = pcachefile_sum(h, &cpu, sizeof(cpu));
+    h = pcachefile_sum(h, &spool->cpu, sizeof(spool->cpu));
+    h = pcachefile_sum(h, &spool->i1, sizeof(spool->i1));
+    h = pcachefile_sum(h, &spool->d1, sizeof(spool->d1));
+    return pcachefile_sum(h, &spool->ll, sizeof(spool->ll));
+}
+
+// Whether what is translated depends on nothing but the code and the key. With calls it depends on
+// functions and their names; stubs that are made while running are not kept.
+static bool can_be_kept(bool steady)
+{
+    const struct tb_config *c = &tb_config;
+    struct k_rlimit as;
+
+    return spool->s_translations && steady && c->counts && !c->calls && !c->each_block &&
+           !c->hotblocks_all && (!c->cache || c->defer) && !spool->s_trace && !spool->s_dump_code &&
+           !spool->stress_flush &&
+           !(spool->flags & (SPOOL_F_NOT_AT_START | SPOOL_F_NATIVE | SPOOL_F_SMALL_LOG)) &&
+           sys_prlimit(RLIMIT_AS, NULL, &as) == 0 && !~as.cur;
+}
+
+// ---- Reading ----
+
+static void *section(int fd, const struct pcachefile_head *h, enum pcachefile_section s)
+{
+    void *p = heap_alloc(h->bytes[s] + 1);
+
+    sys_populate((u64)p, h->bytes[s]);
+    if (pcachefile_read(fd, h, s, p))
+        return p;
+    heap_free(p, h->bytes[s] + 1);
+    return NULL;
+}
+
+static bool read_to(int fd, const struct pcachefile_head *h, enum pcachefile_section s, u64 to)
+{
+    sys_populate(to, h->bytes[s]);
+    return pcachefile_read(fd, h, s, (void *)to);
+}
+
+static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_piece *piece)
+{
+    u64 room;
+
+    region_room(&room);
+    if (!arena_rooms_are_sound(&h->first, &h->second) && tb_config.defer)
+        return false;
+    for (u32 i = 0; i < ARENA_PIECES; i++) {
+        if (h->bytes[PCACHEFILE_AREA + i] != (tb_config.defer ? piece[i].bytes : 0))
+            return false;
+    }
+    return h->fragments < FRAGMENTS_MAX &&
+           h->bytes[PCACHEFILE_MEMBERS] == h->fragments * sizeof(u16) &&
+           h->bytes[PCACHEFILE_CODE] + FRAGMENT_MAX <= room && h->counters >= spool->counters_used &&
+           h->counters < SPOOL_COUNTERS_MAX && h->bytes[PCACHEFILE_BLOCKS] < SPOOL_BLOCKS_SIZE &&
+           h->bytes[PCACHEFILE_GROUPS] <= GROUPS_MAX * sizeof(struct pcache_group);
+}
+
+// Whether the block and its counter are among those of the spool.
+static bool block_is_sound(const struct pcachefile_head *h, u32 block, u32 counter)
+{
+    return block * 8ul + sizeof(struct spool_block) <= h->bytes[PCACHEFILE_BLOCKS] &&
+           counter < h->counters;
+}
+
+// `at`: packed, and sound as such.
+static bool blocks_are_sound(const struct pcachefile_head *h, const u8 *at)
+{
+    const struct fragment *f = (const struct fragment *)at;
+    const struct fragment_block *b = (const struct fragment_block *)(f + 1);
+
+    for (u32 i = 0; i < f->nmore; i++) {
+        if (!block_is_sound(h, b[i].block, b[i].counter))
+            return false;
+    }
+    return block_is_sound(h, f->block, f->counter) && f->own < h->counters;
+}
+
+// Those that are packed in memory are what they should be.
+static bool fragments_are_sound(const struct pcachefile_head *h, const u8 *at)
+{
+    u64 room = h->bytes[PCACHEFILE_FRAGMENTS], hpc = region_fragments();
+
+    for (u32 i = 0; i < h->fragments; i++) {
+        const struct fragment *f = (const struct fragment *)at;
+
+        if (!pack_is_sound(at, room, i, h->fragments, hpc, h->bytes[PCACHEFILE_CODE]) ||
+            !blocks_are_sound(h, at))
+            return false;
+        hpc += (f->size + 15u) & ~15ul;
+        room -= pack_bytes(f);
+        at += pack_bytes(f);
+    }
+    return room == 0;
+}
+
+static bool groups_are_sound(u32 fragments)
+{
+    for (u32 i = 0; i < fragments; i++) {
+        if (kept.member[i] > kept.groups)
+            return false;
+    }
+    return true;
+}
+
+static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, const u64 *ids)
+{
+    for (u32 i = 0; i < h->fragments; i++) {
+        struct fragment *f = (struct fragment *)at;
+
+        at += pack_bytes(f);
+        tcache_take(unpack((u8 *)f));
+    }
+    if (tb_config.defer)
+        arena_take_over(&h->first, &h->second);
+    lineids_take(ids, (u32)(h->bytes[PCACHEFILE_IDS] / sizeof(u64)));
+    spooler_blocks_take(blocks, h->bytes[PCACHEFILE_BLOCKS], h->counters);
+    kept.fragments = h->fragments;
+    kept.kept = h->kept;
+    kept.low = ~0ul;
+    for (u32 i = 0; i < kept.groups; i++) {
+        kept.low = kept.group[i].start < kept.low ? kept.group[i].start : kept.low;
+        kept.high = kept.group[i].end > kept.high ? kept.group[i].end : kept.high;
+    }
+    kept.asleep = kept.groups;
+}
+
+static bool read_all(int fd, const struct pcachefile_head *h)
+{
+    struct arena_piece piece[ARENA_PIECES];
+    void *blocks = NULL, *ids = NULL;
+    u8 *packed = NULL;
+    bool sound;
+
+    arena_pieces(&h->first, &h->second, piece);
+    if (!sizes_are_sound(h, piece))
+        return false;
+    kept.groups = (u32)(h->bytes[PCACHEFILE_GROUPS] / sizeof(struct pcache_group));
+    sound = (kept.group = section(fd, h, PCACHEFILE_GROUPS)) &&
+            (kept.member = section(fd, h, PCACHEFILE_MEMBERS)) && groups_are_sound(h->fragments) &&
+            (packed = section(fd, h, PCACHEFILE_FRAGMENTS)) && fragments_are_sound(h, packed) &&
+            (ids = section(fd, h, PCACHEFILE_IDS)) && (blocks = section(fd, h, PCACHEFILE_BLOCKS)) &&
+            h->bytes[PCACHEFILE_BLOCKS] >= spool->blocks_used &&
+            read_to(fd, h, PCACHEFILE_CODE, region_fragments());
+    for (u32 i = 0; i < ARENA_PIECES && tb_config.defer && sound; i++)
+        sound = read_to(fd, h, PCACHEFILE_AREA + i, REPLAY_BASE + piece[i].at);
+    if (sound)
+        take(h, packed, blocks, ids);
+    heap_free(blocks, h->bytes[PCACHEFILE_BLOCKS] + 1);
+    heap_free(ids, h->bytes[PCACHEFILE_IDS] + 1);
+    return sound;
+}
+
+void pcache_init(u64 program, bool steady)
+{
+    struct pcachefile_head h;
+    int fd;
+
+    if (!can_be_kept(steady))
+        return;
+    kept.folder = spooler_string(spool->s_translations);
+    kept.key[0] = key_part(1, program);
+    kept.key[1] = key_part(2, program);
+    kept.flushes = tcache_flushes();
+    kept.state = heap_alloc(GROUPS_MAX);
+    fd = pcachefile_open(kept.folder, kept.key, &h);
+    if (fd < 0)
+        return;
+    if (!read_all(fd, &h)) {
+        kept.groups = 0;
+        pcachefile_remove(kept.folder, kept.key);
+    }
+    sys_close(fd);
+}
+
+// ---- Reviving ----
+
+static struct fragment_block block_of(const struct fragment *f, u32 i)
+{
+    if (i)
+        return f->more[i - 1];
+    return (struct fragment_block){ f->pc, f->end, f->block, f->own, 0 };
+}
+
+#define CODE_MAX (FRAGMENT_INSNS_MAX * INSN_BYTES_MAX)
+
+// The bytes of a block, if it lies in the group; how many, 0: they cannot be had.
+static u32 code_of(const struct fragment_block *b, const struct pcache_group *g, u8 *code)
+{
+    if (b->pc < g->start || b->end > g->end || b->end <= b->pc || b->end - b->pc > CODE_MAX ||
+        clientmem_read(code, b->pc, b->end - b->pc))
+        return 0;
+    return (u32)(b->end - b->pc);
+}
+
+// The sum of all code that n fragments are made of which are the group's, the k-th: `member` says
+// which these are.
+static u64 sum_code(const struct pcache_group *g, u32 k, const u16 *member, u32 n)
+{
+    u8 code[4 * CODE_MAX];
+    u64 sum = g->start, have = 0;
+
+    for (u32 i = 0; i < n; i++) {
+        const struct fragment *f = member[i] == k + 1 ? tcache_by_index(i) : NULL;
+
+        for (u32 j = 0; f && j <= f->nmore; j++) {
+            struct fragment_block b = block_of(f, j);
+
+            if (sizeof(code) - have < CODE_MAX) {
+                sum = pcachefile_sum(sum, code, have);
+                have = 0;
+            }
+            have += code_of(&b, g, code + have);
+        }
+    }
+    return pcachefile_sum(sum, code, have);
+}
+
+// The map first: whoever reads the spool after SIGKILL finds what is not dormant whole.
+static void wake_block(u32 index, u32 map)
+{
+    struct spool_block *s = spooler_block_at(index), awake;
+
+    if (!(s->flags & SPOOL_B_DORMANT))
+        return;
+    awake = *s;
+    awake.map = map & 0x1ffff;
+    awake.flags &= 0xf & ~(u32)SPOOL_B_DORMANT;
+    __atomic_store_n(&s->shape, awake.shape, __ATOMIC_RELEASE);
+    spool->block_count++;
+    blockrecord_take(s);
+}
+
+static void wake(u32 k, u32 map)
+{
+    for (u32 i = 0; i < kept.fragments; i++) {
+        struct fragment *f;
+
+        if (kept.member[i] != k + 1)
+            continue;
+        f = tcache_by_index(i);
+        for (u32 n = 0; n <= f->nmore; n++)
+            wake_block(block_of(f, n).block, map);
+        tcache_revive(f);
+        spool->n_kept++;
+    }
+}
+
+// Of all of it; whoever changes it from now on waits for the translation lock, and then finds what
+// has become alive.
+static bool is_code(const struct pcache_group *g)
+{
+    struct vmmap_info info = { .end = g->start };
+
+    while (info.end < g->end) {
+        if (!vmmap_find_code(info.end, &info) || (info.prot & PROT_WRITE) ||
+            !(info.prot & PROT_EXEC) || (info.flags & VMMAP_SHARED))
+            return false;
+    }
+    return true;
+}
+
+static bool try_group(u32 k, u64 pc)
+{
+    const struct pcache_group *g = &kept.group[k];
+    const struct spool_map *m;
+    u32 map;
+
+    if (!is_code(g))
+        return false;
+    map = vmmap_spool_map(pc);
+    m = spooler_map_at(map);
+    if (m->start != g->start || m->end != g->end || m->flags != g->flags)
+        return false;
+    kept.asleep--;
+    if (sum_code(g, k, kept.member, kept.fragments) != g->sum) {
+        kept.state[k] = GROUP_OTHER;
+        kept.stale = true;
+        return false;
+    }
+    wake(k, map);
+    kept.state[k] = GROUP_ALIVE;
+    return true;
+}
+
+bool pcache_revive(u64 pc)
+{
+    if (!kept.asleep || pc < kept.low || pc >= kept.high || !tb_config.counts)
+        return false;
+    if (kept.flushes != tcache_flushes()) {
+        kept.asleep = 0;
+        return false;
+    }
+    for (u32 k = 0; k < kept.groups; k++) {
+        if (kept.state[k] == GROUP_ASLEEP && pc >= kept.group[k].start && pc < kept.group[k].end &&
+            try_group(k, pc))
+            return true;
+    }
+    return false;
+}
+
+// ---- Writing ----
+
+// What is being saved.
+struct saving {
+    struct pcachefile_head head;
+    u32 n; // fragments
+    u16 *member;
+    struct pcache_group *group;
+    u32 groups;
+    u8 *buffer; // of everything that is not written as it lies there
+    u64 bytes;
+    u64 largest; // of packed fragments
+};
+
+static const struct saving *saving;
+static u16 saving_group;
+
+// pack()
+static bool goes_along(const struct fragment *to)
+{
+    return saving->member[to->index] == saving_group;
+}
+
+// The number of the group of a mapping, 0: there is none.
+static u16 group_of(struct saving *s, const struct spool_map *m)
+{
+    struct pcache_group *g;
+
+    if (m->flags & (SPOOL_MAP_ANON | SPOOL_MAP_DELETED))
+        return 0;
+    for (u32 i = 0; i < s->groups; i++) {
+        g = &s->group[i];
+        if (g->start == m->start && g->end == m->end && g->flags == m->flags)
+            return i < kept.groups && kept.state[i] != GROUP_ALIVE ? 0 : (u16)(i + 1);
+    }
+    if (s->groups == GROUPS_MAX)
+        return 0;
+    g = &s->group[s->groups++];
+    *g = (struct pcache_group){ .start = m->start, .end = m->end, .flags = m->flags };
+    return (u16)s->groups;
+}
+
+// Whether the code that a block was made of lies there still.
+static bool is_true(const struct fragment_block *b, const struct pcache_group *g)
+{
+    const struct spool_block *r = spooler_block_at(b->block);
+    u8 code[CODE_MAX];
+    u32 n = code_of(b, g, code);
+
+    return n && blockrecord_hash(code, n, r->insns) == r->hash;
+}
+
+static u16 member_of(struct saving *s, const struct fragment *f)
+{
+    u32 i = f->index;
+    u16 k;
+
+    // Of what has not been asked for nothing is known that was not known before.
+    if (i < kept.fragments && kept.member[i] && kept.state[kept.member[i] - 1] == GROUP_ASLEEP)
+        return kept.member[i];
+    if (f->flags & (FRAGMENT_DEAD | FRAGMENT_STEP | FRAGMENT_WRITABLE | FRAGMENT_UNCOUNTED))
+        return 0;
+    k = group_of(s, spooler_map_at(spooler_block_at(f->block)->map));
+    for (u32 n = 0; n <= f->nmore && k; n++) {
+        struct fragment_block b = block_of(f, n);
+
+        if (!is_true(&b, &s->group[k - 1]))
+            return 0;
+    }
+    return k;
+}
+
+static bool is_asleep(u32 k)
+{
+    return k < kept.groups && kept.state[k] == GROUP_ASLEEP;
+}
+
+// Which fragments are kept, and of which groups.
+static void choose(struct saving *s)
+{
+    for (u32 i = 0; i < s->n; i++) {
+        const struct fragment *f = tcache_by_index(i);
+
+        s->member[i] = member_of(s, f);
+        s->head.kept += s->member[i] != 0;
+    }
+    for (u32 k = 0; k < s->groups; k++) {
+        if (!is_asleep(k))
+            s->group[k].sum = sum_code(&s->group[k], k, s->member, s->n);
+    }
+}
+
+static u32 worth(void)
+{
+    return kept.kept + kept.kept / 16 + NEW_LEAST;
+}
+
+// Not if it is what was read, or nearly; nor if most of it were dead. The next run begins
+// anew then.
+static bool is_worth_it(const struct saving *s)
+{
+    if (s->n - s->head.kept > s->head.kept) {
+        if (kept.fragments && (kept.fragments - kept.kept) * 4ul > kept.fragments)
+            pcachefile_remove(kept.folder, kept.key);
+        return false;
+    }
+    return s->head.kept > worth();
+}
+
+// The spool's blocks as they are for the next run: none is executed there yet.
+static void pack_blocks(u8 *to, u64 bytes)
+{
+    memcpy(to, spooler_block_at(0), bytes);
+    for (u64 at = 0; at < bytes;) {
+        struct spool_block *b = (struct spool_block *)(to + at);
+
+        if (!(b->flags & SPOOL_B_SUM)) {
+            b->flags |= SPOOL_B_DORMANT;
+            b->map = 0;
+        }
+        at += (sizeof(*b) + b->insns * sizeof(struct spool_insn) + 7) & ~7ul;
+    }
+}
+
+// Fragments are packed when they are written: all of them are 30 MB of a compiler. Their exits are
+// set in the copy of the code meanwhile, which is written behind them.
+static struct {
+    u32 next; // fragment
+    u8 *one;  // the last, of which what lies from `at` to `end` is still to be written
+    u64 at, end;
+    u8 *code;
+} packing;
+
+static void pack_next(void)
+{
+    u32 i = packing.next++;
+    const struct fragment *f = tcache_by_index(i);
+
+    saving_group = saving->member[i] ? saving->member[i] : GROUPS_MAX + 1;
+    pack(f, packing.one, packing.code, goes_along);
+    packing.at = 0;
+    packing.end = pack_bytes(f);
+}
+
+// pcachefile_write()
+static void fill_fragments(u8 *to, u64 n)
+{
+    while (n) {
+        u64 part;
+
+        if (packing.at == packing.end)
+            pack_next();
+        part = packing.end - packing.at < n ? packing.end - packing.at : n;
+        memcpy(to, packing.one + packing.at, part);
+        packing.at += part;
+        to += part;
+        n -= part;
+    }
+}
+
+static void measure(struct saving *s)
+{
+    struct pcachefile_head *h = &s->head;
+    u64 *bytes = h->bytes, room = region_escapes() - region_fragments(), left;
+
+    region_room(&left);
+    bytes[PCACHEFILE_GROUPS] = s->groups * sizeof(*s->group);
+    bytes[PCACHEFILE_MEMBERS] = s->n * sizeof(u16);
+    for (u32 i = 0; i < s->n; i++) {
+        u64 n = pack_bytes(tcache_by_index(i));
+
+        bytes[PCACHEFILE_FRAGMENTS] += n;
+        s->largest = n > s->largest ? n : s->largest;
+    }
+    bytes[PCACHEFILE_CODE] = room - left;
+    bytes[PCACHEFILE_IDS] = lineids_count() * sizeof(u64);
+    bytes[PCACHEFILE_BLOCKS] = spool->blocks_used;
+    s->bytes = UP8(s->largest) + UP8(bytes[PCACHEFILE_CODE]) + bytes[PCACHEFILE_IDS] +
+               bytes[PCACHEFILE_BLOCKS];
+    if (!tb_config.defer)
+        return;
+    struct arena_piece piece[ARENA_PIECES];
+
+    h->first = arena_first;
+    h->second = arena_second;
+    arena_pieces(&arena_first, &arena_second, piece);
+    for (u32 i = 0; i < ARENA_PIECES; i++)
+        bytes[PCACHEFILE_AREA + i] = piece[i].bytes;
+}
+
+static u64 all_bytes(const struct pcachefile_head *h)
+{
+    u64 n = 0;
+
+    for (u32 i = 0; i < PCACHEFILE_SECTIONS; i++)
+        n += h->bytes[i];
+    return n;
+}
+
+static long write(struct saving *s)
+{
+    struct pcachefile_head *h = &s->head;
+    const void *from[PCACHEFILE_SECTIONS] = {
+        [PCACHEFILE_GROUPS] = s->group, [PCACHEFILE_MEMBERS] = s->member
+    };
+    struct arena_piece piece[ARENA_PIECES];
+    u8 *p = s->buffer, *code;
+
+    from[PCACHEFILE_CODE] = code = p + UP8(s->largest);
+    memcpy(code, (void *)region_fragments(), h->bytes[PCACHEFILE_CODE]);
+    saving = s;
+    packing.next = 0;
+    packing.at = packing.end = 0;
+    packing.one = p;
+    packing.code = code;
+    p = code + UP8(h->bytes[PCACHEFILE_CODE]);
+    from[PCACHEFILE_IDS] = p;
+    lineids_list((u64 *)p);
+    p += h->bytes[PCACHEFILE_IDS];
+    from[PCACHEFILE_BLOCKS] = p;
+    pack_blocks(p, h->bytes[PCACHEFILE_BLOCKS]);
+    arena_pieces(&arena_first, &arena_second, piece);
+    for (u32 i = 0; i < ARENA_PIECES; i++)
+        from[PCACHEFILE_AREA + i] = (void *)(REPLAY_BASE + piece[i].at);
+    h->fragments = s->n;
+    h->counters = spool->counters_used;
+    memcpy(h->key, kept.key, sizeof(kept.key));
+    return pcachefile_write(kept.folder, h, from, fill_fragments);
+}
+
+// Memory without which the profile is written all the same.
+static void *pages(u64 bytes)
+{
+    int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    long p = sys_mmap(0, PAGE_UP(bytes), prot, flags, -1, 0);
+
+    if (sys_failed(p))
+        return NULL;
+    sys_populate((u64)p, bytes);
+    return (void *)p;
+}
+
+static void save_chosen(struct saving *s)
+{
+    choose(s);
+    if (!is_worth_it(s))
+        return;
+    measure(s);
+    if (all_bytes(&s->head) > BYTES_MAX || !(s->buffer = pages(s->bytes)))
+        return;
+    if (write(s) == 0)
+        spool->n_kept_saved = s->head.kept;
+    sys_munmap((u64)s->buffer, PAGE_UP(s->bytes));
+}
+
+static void save(void)
+{
+    struct saving s = { .n = tcache_next_index(), .groups = kept.groups };
+    u64 bytes = s.n * sizeof(*s.member) + GROUPS_MAX * sizeof(*s.group);
+
+    // Before all of it is looked at: what was read, and all others.
+    if (kept.kept + (s.n - kept.fragments) <= worth() || !(s.group = pages(bytes)))
+        return;
+    s.member = (u16 *)(s.group + GROUPS_MAX);
+    if (kept.groups)
+        memcpy(s.group, kept.group, kept.groups * sizeof(*s.group));
+    save_chosen(&s);
+    sys_munmap((u64)s.group, PAGE_UP(bytes));
+}
+
+static bool never;
+
+void pcache_never(void)
+{
+    never = true;
+}
+
+// A forked child has little that is its own, and its siblings have it, too. What was warned of is
+// to be warned of in the next run.
+void pcache_save(void)
+{
+    if (!kept.folder || never || kept.flushes != tcache_flushes() || !tb_config.counts ||
+        (spool->flags & SPOOL_F_FORKED) || cpucheck_told() || !tcache_try_lock())
+        return;
+    if (kept.stale)
+        pcachefile_remove(kept.folder, kept.key);
+    else
+        save();
+    tcache_unlock();
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+// engine/callgraph/edges.c: what is one edge, how many counters each has, and that all are found again.
+// Functions are 0x1000 bytes each, those from 0x70000 on a linkage table; a table of edges is half
+// full when it has 2048, and is made twice as large then.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/codecache/tcache.h"
+#include "engine/callgraph/edges.h"
+#include "engine/callgraph/functions.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "tests/unit/thread/waiter.h"
+
+enum { EVENTS = 3, FIRST = 10 };
+
+static struct spool_header header;
+struct spool_header *spool = &header;
+struct tb_config tb_config;
+
+static struct spool_edge record[8192];
+static u32 counters;
+static void (*in_append)(void); // done once while a record is made
+static int locked;
+static u32 locks;
+static u64 asked[4]; // of which addresses the function was asked for
+static u32 asks;
+static u32 module;
+static u64 tables[8]; // bytes of tables that were made, and given back
+static u32 made, given;
+
+struct spool_edge *spooler_edge_at(u32 i)
+{
+    return &record[i];
+}
+
+struct spool_edge *spooler_edge_append(const struct spool_edge *e, u32 n)
+{
+    struct spool_edge *mine = &record[header.edges_used];
+    void (*what)(void) = in_append;
+
+    in_append = NULL;
+    if (what)
+        what();
+    *mine = *e;
+    mine->counter = counters;
+    counters += n;
+    header.edges_used++;
+    return mine;
+}
+
+void *heap_alloc(u64 bytes)
+{
+    assert_true(made < 8);
+    tables[made++] = bytes;
+    return calloc(1, bytes);
+}
+
+void heap_free(void *p, u64 bytes)
+{
+    assert_true(tables[given++] == bytes);
+    free(p);
+}
+
+void tcache_lock(void)
+{
+    assert_int_equal(locked++, 0);
+    locks++;
+}
+
+void tcache_unlock(void)
+{
+    assert_int_equal(--locked, 0);
+}
+
+struct function functions_at(u64 addr)
+{
+    struct function f = { .start = addr & ~0xffful, .map = module };
+
+    assert_int_equal(locked, 1);
+    if (asks < 4)
+        asked[asks] = addr;
+    asks++;
+    f.plt = f.start == 0x70000;
+    return f;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    header = (struct spool_header){ 0 };
+    tb_config = (struct tb_config){ .calls_events = EVENTS };
+    counters = FIRST;
+    module = 5;
+    made = given = 0;
+    edges_init();
+    assert_int_equal(made, 1);
+    assert_int_equal(tables[0], 4096 * 4);
+    return 0;
+}
+
+static struct spool_edge *get(enum spool_edge_kind kind, u64 site, u64 target)
+{
+    struct spool_edge *e;
+
+    tcache_lock();
+    asks = 0;
+    e = edges_get(kind, site, 5, target);
+    tcache_unlock();
+    return e;
+}
+
+// How many counters it has; which functions are asked for.
+static void expect_get(enum spool_edge_kind kind, u64 site, u64 target, u32 n, u32 functions)
+{
+    u32 at = counters;
+    const struct spool_edge *e = get(kind, site, target);
+
+    assert_true(e == &record[header.edges_used - 1]);
+    assert_int_equal(e->counter, at);
+    assert_int_equal(counters - at, n);
+    assert_int_equal(asks, functions);
+    if (site)
+        assert_true(asked[0] == site);
+    assert_true(e->kind == kind && e->site == site && e->target == target && e->len == 5);
+    assert_int_equal(e->site_map, site ? 5 : 0);
+    assert_true(get(kind, site, target) == e);
+}
+
+static void test_counters(void **state)
+{
+    (void)state;
+    expect_get(SPOOL_EDGE_CALL, 0x1010, 0x2000, 1 + EVENTS, 2);
+    assert_true(record[0].function == 0x2000 && record[0].target_map == 5 && record[0].plt == 0);
+    expect_get(SPOOL_EDGE_INDIRECT, 0x1010, 0x2040, 1 + EVENTS, 2);
+    assert_true(record[1].function == 0x2000);
+    expect_get(SPOOL_EDGE_CALL, 0x1010, 0, 1 + EVENTS, 2); // by a null pointer
+    expect_get(SPOOL_EDGE_ROOT, 0, 0x2000, 1 + EVENTS, 1);
+    expect_get(SPOOL_EDGE_ROOT, 0, 0, 1 + EVENTS, 1);
+    expect_get(SPOOL_EDGE_CALL, 0x1010, 0x70020, 1 + 2 * EVENTS, 2);
+    assert_int_equal(record[5].plt, 0x20070020);
+    expect_get(SPOOL_EDGE_PLT, 0x70020, 0, 0, 1);
+    assert_true(record[6].target_map == 0 && record[6].function == 0);
+    expect_get(SPOOL_EDGE_GOTO, 0x1010, 0x1020, 0, 2);
+    expect_get(SPOOL_EDGE_BRANCH, 0x1010, 0x1020, 1, 2);
+    expect_get(SPOOL_EDGE_TABLE, 0x1010, 0x1020, 1, 2);
+    expect_get(SPOOL_EDGE_SYSCALL, 0x1010, 0, 1 + EVENTS, 1);
+    assert_int_equal(edges_plt_number(0x123450070020), 0x30070020 & 0x3fffffff);
+}
+
+// One that is like it in all of these; and one for which a module has made way to another.
+static void test_same(void **state)
+{
+    const struct spool_edge like = { .kind = SPOOL_EDGE_CALL,
+                                     .site = 0x1010,
+                                     .target = 0x2000,
+                                     .site_map = 5,
+                                     .target_map = 6,
+                                     .from = 7,
+                                     .to = 8 };
+    struct spool_edge e = like;
+    const struct spool_edge *first = edges_record(&like, 4);
+
+    (void)state;
+    assert_true(edges_record(&like, 4) == first);
+    assert_int_equal(counters, FIRST + 4);
+#define OTHER(field)                                                        \
+    do {                                                                    \
+        e = like;                                                           \
+        e.field++;                                                          \
+        assert_true(edges_record(&e, 1) == &record[header.edges_used - 1]); \
+        assert_true(edges_record(&like, 4) == first);                       \
+        assert_true(edges_record(&e, 1) == &record[header.edges_used - 1]); \
+    } while (0)
+    OTHER(kind);
+    OTHER(site);
+    OTHER(target);
+    OTHER(from);
+    OTHER(to);
+    assert_int_equal(header.edges_used, 6);
+    e = like;
+    e.site_map++;
+    assert_true(edges_record(&e, 1) == &record[6]);
+    assert_true(edges_record(&e, 1) == &record[6]);
+    e.target_map++;
+    assert_true(edges_record(&e, 1) == &record[7]);
+    // What has no site, in whatever map; an entry of a linkage table, whatever it leads to.
+    e = (struct spool_edge){ .kind = SPOOL_EDGE_ROOT, .target = 0x2000 };
+    assert_true(edges_record(&e, 1) == &record[8]);
+    e.site_map++;
+    assert_true(edges_record(&e, 1) == &record[8]);
+    e = (struct spool_edge){ .kind = SPOOL_EDGE_PLT, .site = 0x70020 };
+    assert_true(edges_record(&e, 1) == &record[9]);
+    e.target = 0x3000;
+    e.target_map = 9;
+    assert_true(edges_record(&e, 1) == &record[9]);
+}
+
+// A helper takes the translation lock only for what is new.
+static void test_of(void **state)
+{
+    const struct spool_edge *e;
+
+    (void)state;
+    locks = 0;
+    e = edges_of(SPOOL_EDGE_CALL, 0x1010, 3, 0x2000);
+    assert_true(locks == 1 && locked == 0);
+    assert_true(e == &record[0] && e->len == 3 && e->site_map == 5);
+    assert_true(edges_of(SPOOL_EDGE_CALL, 0x1010, 3, 0x2000) == e);
+    assert_int_equal(locks, 1);
+    assert_true(edges_of(SPOOL_EDGE_INDIRECT, 0x1010, 3, 0x2000) == &record[1]);
+    assert_int_equal(locks, 2);
+}
+
+static void test_functions(void **state)
+{
+    struct spool_edge *e = get(SPOOL_EDGE_PLT, 0x70020, 0);
+    bool plt = false;
+
+    (void)state;
+    assert_true(edges_function(0x70020, &plt) == 0x70000);
+    assert_true(plt && locked == 0);
+    assert_true(edges_function(0x2345, &plt) == 0x2000);
+    assert_false(plt);
+    // What an entry leads to is noted once.
+    edges_plt_known(e, 0x2000, 0x2040);
+    assert_true(e->target == 0x2000 && e->function == 0x2040);
+    edges_plt_known(e, 0x3000, 0x3040);
+    assert_true(e->target == 0x2000 && e->function == 0x2040);
+}
+
+// Edges 0 and 2 have counters from 10 and 14 on, those between them and behind none.
+static void test_at(void **state)
+{
+    (void)state;
+    get(SPOOL_EDGE_CALL, 0x1010, 0x2000);
+    assert_true(edges_at(10) == &record[0]);
+    get(SPOOL_EDGE_GOTO, 0x1010, 0x1020);
+    get(SPOOL_EDGE_CALL, 0x1020, 0x2000);
+    get(SPOOL_EDGE_BRANCH, 0x1030, 0x1040);
+    get(SPOOL_EDGE_CALL, 0x1040, 0x2000);
+    for (u32 i = 10; i < 14; i++)
+        assert_true(edges_at(i) == &record[0]);
+    for (u32 i = 14; i < 18; i++)
+        assert_true(edges_at(i) == &record[2]);
+    assert_true(edges_at(18) == &record[3]);
+    for (u32 i = 19; i < 23; i++)
+        assert_true(edges_at(i) == &record[4]);
+}
+
+// As edges are hashed now, with these numbers the first and the last place of a table are used.
+static struct spool_edge numbered(u32 i)
+{
+    return (struct spool_edge){ .site = 0x1040 + i / 2, .target = 0x2000 + i % 2, .to = i % 3 };
+}
+
+// The first test, for the number of edges is of all tests.
+static void test_grows(void **state)
+{
+    struct spool_edge e;
+
+    (void)state;
+    for (u32 i = 0; i < 2048; i++) {
+        e = numbered(i);
+        assert_true(edges_record(&e, 1) == &record[i]);
+    }
+    assert_int_equal(made, 1);
+    for (u32 i = 0; i < 2048; i++) {
+        e = numbered(i);
+        assert_true(edges_record(&e, 1) == &record[i]);
+        // the first one looked for with a table that is half full makes it grow
+        assert_int_equal(made, 2);
+    }
+    assert_true(given == 1 && tables[1] == 8192 * 4);
+    assert_int_equal(header.edges_used, 2048);
+    for (u32 i = 0; i < 4000; i++) { // others in the same places: no more room is needed
+        e = numbered(i % 40);
+        e.target_map = 1 + i / 40;
+        edges_record(&e, 1);
+    }
+    assert_int_equal(header.edges_used, 6048);
+    assert_int_equal(made, 2);
+    for (u32 i = 40; i < 2048; i++) {
+        e = numbered(i);
+        assert_true(edges_record(&e, 1) == &record[i]);
+    }
+}
+
+static struct spool_edge *first, *second;
+
+static void records_too(void)
+{
+    const struct spool_edge e = { .site = 0x1010, .target = 0x2000 };
+
+    second = edges_record(&e, 1);
+}
+
+static bool waited;
+
+static void another_records(void)
+{
+    waited = waiter_waits(records_too);
+}
+
+static void looks_too(void)
+{
+    second = edges_of(SPOOL_EDGE_CALL, 0x1010, 5, 0x2000);
+}
+
+static void another_looks(void)
+{
+    waited = waiter_waits(looks_too);
+}
+
+static void knows_too(void)
+{
+    static struct spool_edge e;
+
+    edges_plt_known(&e, 1, 1);
+}
+
+static void another_knows(void)
+{
+    waited = waiter_waits(knows_too);
+}
+
+// Two that ask for the same edge at once are given one.
+static void test_locked(void **state)
+{
+    const struct spool_edge e = { .site = 0x1010, .target = 0x2000 };
+    void (*const others[])(void) = { another_records, another_looks, another_knows };
+
+    for (u32 i = 0; i < 3; i++) {
+        begin(state);
+        second = NULL;
+        in_append = others[i];
+        first = edges_record(&e, 1);
+        waiter_end();
+        assert_true(waited);
+        assert_true(i == 2 || first == second);
+        assert_int_equal(header.edges_used, 1);
+    }
+    in_append = edges_fork_child; // the lock was another thread's, of the parent
+    edges_record(&(struct spool_edge){ .site = 0x1020 }, 1);
+    edges_record(&e, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_grows, begin),
+        cmocka_unit_test_setup(test_counters, begin),
+        cmocka_unit_test_setup(test_same, begin),
+        cmocka_unit_test_setup(test_of, begin),
+        cmocka_unit_test_setup(test_functions, begin),
+        cmocka_unit_test_setup(test_at, begin),
+        cmocka_unit_test(test_locked),
+    };
+
+    return cmocka_run_group_tests_name("engine edges", tests, NULL, NULL);
+}

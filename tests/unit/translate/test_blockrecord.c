@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// engine/translate/blockrecord.c: how many records are looked at until the right one is found. What they
+// say is test_translate.c's.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "engine/base/heap.h"
+#include "engine/codecache/vmmap.h"
+#include "engine/callgraph/calls.h"
+#include "engine/callgraph/contexts.h"
+#include "engine/spool/config.h"
+#include "engine/spool/spooler.h"
+#include "engine/translate/blockrecord.h"
+
+#define RECORDS 20000u
+
+struct tb_config tb_config;
+static struct spool_block records[RECORDS];
+static u64 looked_at;
+
+void *heap_alloc(u64 bytes)
+{
+    return calloc(1, bytes);
+}
+
+void heap_free(void *p, u64 bytes)
+{
+    assert_true(bytes > 0);
+    free(p);
+}
+
+struct spool_block *spooler_block_at(u32 index)
+{
+    looked_at++;
+    return &records[index];
+}
+
+u32 spooler_block_index(const struct spool_block *block)
+{
+    return (u32)(block - records);
+}
+
+// -- of what is made, nothing is asked here --
+
+u32 vmmap_spool_map(u64 addr)
+{
+    (void)addr;
+    fail();
+    return 0;
+}
+
+struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
+                                         const struct spool_insn *insns, u32 n, u32 n_counters,
+                                         u32 *first_counter)
+{
+    (void)pc, (void)map, (void)flags, (void)hash, (void)insns, (void)n, (void)n_counters;
+    (void)first_counter;
+    fail();
+    return NULL;
+}
+
+void contexts_block(u32 block, u32 first, u32 counters, const struct function *f)
+{
+    (void)block, (void)first, (void)counters, (void)f;
+    fail();
+}
+
+void calls_own(const struct spool_counters *c, u32 first)
+{
+    (void)c, (void)first;
+    fail();
+}
+
+// The same code at one address, in memory that is mapped anew for each: a record is looked at when
+// its tag of 7 bits is right by chance, once more when it is noted a second time, and each time
+// that the table grows (8,192 entries at first, half full at most: to 65,536, which is three times
+// up to 4,096, 8,192 and 16,384 records).
+static void test_mapped_anew(void **state)
+{
+    (void)state;
+    for (u32 i = 0; i < RECORDS; i++) {
+        records[i] = (struct spool_block){ .pc = 0x401000, .hash = 0x1234, .insns = 3 };
+        records[i].map = i & 0x1ffff;
+        blockrecord_take(&records[i]);
+    }
+    assert_in_range(looked_at, 4096 + 8192 + 16384, 4096 + 8192 + 16384 + RECORDS);
+    looked_at = 0;
+    for (u32 i = 0; i < RECORDS; i++)
+        blockrecord_take(&records[i]);
+    assert_in_range(looked_at, RECORDS, 2 * RECORDS);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    blockrecord_init();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_mapped_anew) };
+
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
