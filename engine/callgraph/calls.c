@@ -6,14 +6,14 @@
 // nobody who holds one waits for the world.
 #include "engine/callgraph/calls.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/callgraph/contexts.h"
-#include "engine/codecache/helperdesc.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/patterns.h"
 #include "engine/callgraph/stacks.h"
+#include "engine/codecache/helperdesc.h"
 #include "engine/count/vector.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
@@ -591,7 +591,8 @@ static void signal_called(struct thread *t)
     u64 sp = t->regs[R_RSP];
 
     if (frames_top(t)->sp == sp || frames_function(t->pc) == frames_callee(frames_top(t)) ||
-        clientmem_read_u64(sp, &way.site) || frames_function(way.site) != frames_callee(frames_top(t)))
+        clientmem_read_u64(sp, &way.site) ||
+        frames_function(way.site) != frames_callee(frames_top(t)))
         return;
     frames_enter(t, &way, frames_edge_of(&way), sp + way.site, sp, 0);
 }

@@ -7,8 +7,8 @@
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
-#include "engine/codecache/tcache.h"
 #include "engine/callgraph/edges.h"
+#include "engine/codecache/tcache.h"
 #include "engine/spool/spooler.h"
 
 #define CALLERS_MAX 64

@@ -4,8 +4,8 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
-#include "engine/codecache/tcache.h"
 #include "engine/callgraph/functions.h"
+#include "engine/codecache/tcache.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 

@@ -3,9 +3,9 @@
 #include "engine/callgraph/frames.h"
 
 #include "engine/base/nolibc.h"
-#include "engine/codecache/restore.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/patterns.h"
+#include "engine/codecache/restore.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"

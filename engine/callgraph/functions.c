@@ -3,12 +3,12 @@
 // start, sorted.
 #include "engine/callgraph/functions.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/codecache/vmmap.h"
 #include "engine/callgraph/patterns.h"
+#include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"

@@ -9,9 +9,9 @@
 // 2.2 s instead of 0.17, and it grew with the square.
 #include "engine/callgraph/saved.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 
 struct saved_group {
     struct saved_calls calls;
@@ -238,7 +238,7 @@ struct saved *saved_near(u64 sp, u64 far)
 }
 
 static struct saved *around(struct saved *l, u64 sp,
-                           bool (*is)(const struct saved *l, const void *arg), const void *arg)
+                            bool (*is)(const struct saved *l, const void *arg), const void *arg)
 {
     struct saved *found;
 
@@ -255,7 +255,8 @@ static struct saved *around(struct saved *l, u64 sp,
     return around(RB_LEFT(l, place), sp, is, arg);
 }
 
-struct saved *saved_around(u64 sp, bool (*is)(const struct saved *l, const void *arg), const void *arg)
+struct saved *saved_around(u64 sp, bool (*is)(const struct saved *l, const void *arg),
+                           const void *arg)
 {
     return around(RB_ROOT(&places), sp, is, arg);
 }

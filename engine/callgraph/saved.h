@@ -62,7 +62,7 @@ struct saved *saved_near(u64 sp, u64 far);
 // Of those that have sp between where they were left and their end the one that was left next to
 // it, and for which is() is true.
 struct saved *saved_around(u64 sp, bool (*is)(const struct saved *l, const void *arg),
-                         const void *arg);
+                           const void *arg);
 // Whether one was left between the two.
 bool saved_between(u64 sp, u64 from);
 

@@ -6,8 +6,8 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/reentry.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 
 bool gate_all_slow;
 

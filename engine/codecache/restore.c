@@ -95,13 +95,13 @@ static struct fragment_block block_of(struct thread *t, const struct fragment *f
 static struct restore_left saved_at(const struct fragment *f, const struct recipe *r)
 {
     struct restore_left l = { .log = f->log,
-                            .block = f->block,
-                            .ninsns = f->ninsns,
-                            .bumped = r->flags & RECIPE_BUMPED,
-                            .insn = r->insn,
-                            .open = r->flags & RECIPE_OPEN,
-                            .closed = r->flags & RECIPE_CLOSED,
-                            .rep = r->flags & RECIPE_REP };
+                              .block = f->block,
+                              .ninsns = f->ninsns,
+                              .bumped = r->flags & RECIPE_BUMPED,
+                              .insn = r->insn,
+                              .open = r->flags & RECIPE_OPEN,
+                              .closed = r->flags & RECIPE_CLOSED,
+                              .rep = r->flags & RECIPE_REP };
 
     return l;
 }

@@ -9,14 +9,14 @@
 // runs.
 #include "engine/codecache/tcache.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
+#include "engine/codecache/hotblocks.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
-#include "engine/codecache/hotblocks.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"

@@ -3,9 +3,9 @@
 // may be done here, and translate/refs.c for the code that comes here.
 #include "engine/count/helpers.h"
 
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/caches.h"
 #include "engine/count/reftrace.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -114,7 +114,8 @@ static u32 vec_addresses(const struct thread *t, const struct helperdesc_vec *d,
 }
 
 // A tile: its rows, from the one with which the instruction begins or, after a fault, goes on.
-static u32 tile_addresses(const struct thread *t, const struct helperdesc_vec *d, u64 *addr, u32 *size)
+static u32 tile_addresses(const struct thread *t, const struct helperdesc_vec *d, u64 *addr,
+                          u32 *size)
 {
     u8 *config = (u8 *)t->self + TA_VEC; // palette, first row; at 16 bytes of a row, at 48 rows
     u64 stride = *(const u64 *)(config + 64) << d->scale_log;
@@ -132,7 +133,8 @@ static u32 tile_addresses(const struct thread *t, const struct helperdesc_vec *d
 }
 
 // The addresses of what is referenced; which of them, and how many bytes each.
-static u32 vec_elements(const struct thread *t, const struct helperdesc_vec *d, u64 *addr, u32 *size)
+static u32 vec_elements(const struct thread *t, const struct helperdesc_vec *d, u64 *addr,
+                        u32 *size)
 {
     if (d->kind == VEC_TILE)
         return tile_addresses(t, d, addr, size);

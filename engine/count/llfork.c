@@ -25,7 +25,7 @@ static struct {
 static struct list {
     u32 n; // may be more than are listed
     u32 set[LISTED];
-} *list;
+} * list;
 
 // In one piece, for all of it is copied for a child.
 static struct together {
@@ -35,7 +35,7 @@ static struct together {
     u32 set[SETS];
     bool used[SETS];
     u32 *tags; // ll.stride for each place, and one vector more
-} *near;
+} * near;
 
 void llfork_init(u32 *tags, u32 stride, u32 sets)
 {

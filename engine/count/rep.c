@@ -5,9 +5,9 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/nolibc.h"
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/spool/config.h"

@@ -5,9 +5,9 @@
 #ifndef QUERN_ENGINE_TB_H
 #define QUERN_ENGINE_TB_H
 
+#include "engine/callgraph/functions.h"
 #include "engine/codecache/fragment.h"
 #include "engine/codecache/helperdesc.h"
-#include "engine/callgraph/functions.h"
 #include "engine/replay/record.h"
 #include "engine/x86/asm.h"
 #include "engine/x86/insn.h"

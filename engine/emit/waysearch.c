@@ -181,17 +181,17 @@ static u64 make(struct waysearch *w, const char *name, enum stub miss, bool by_h
 u64 waysearch_d1(u32 r1, u32 r2)
 {
     struct waysearch w = { .r1 = r1,
-                      .r2 = r2,
-                      .wide = 1,
-                      .scale = tb_config.d1_scale,
-                      .disp = TA_D1,
-                      .assoc = spool->d1.assoc,
-                      .set_mask = tb_config.d1_mask,
-                      .line = spool->d1.line };
+                           .r2 = r2,
+                           .wide = 1,
+                           .scale = tb_config.d1_scale,
+                           .disp = TA_D1,
+                           .assoc = spool->d1.assoc,
+                           .set_mask = tb_config.d1_mask,
+                           .line = spool->d1.line };
 
     if (!d1_stub[r1][r2])
-        d1_stub[r1][r2] =
-            make(&w, "waysearch_d1", STUB_D1_MISS, tb_config.way_search && w.assoc <= WAYSEARCH_MAX);
+        d1_stub[r1][r2] = make(&w, "waysearch_d1", STUB_D1_MISS,
+                               tb_config.way_search && w.assoc <= WAYSEARCH_MAX);
     return d1_stub[r1][r2];
 }
 

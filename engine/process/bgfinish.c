@@ -32,7 +32,7 @@
 #define TOGETHER    8u        // jobs that one finisher does, if so many wait
 #define NS          1000000000ul
 #define MOMENT_NS   100000000ul // that the first of them waits for others
-#define FILLS       1000      // times a millisecond that a child has for filling a job
+#define FILLS       1000        // times a millisecond that a child has for filling a job
 
 // The state of a job is one of these, or a process's number.
 #define FREE  0u
@@ -58,7 +58,7 @@ static struct box {
     u32 asleep; // it does, or is about to
     struct view view;
     struct job job[JOBS];
-} *box;
+} * box;
 static struct box *place; // of one that was left, for the next
 static bool left;         // and there is to be none now
 

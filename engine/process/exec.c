@@ -10,8 +10,8 @@
 // No heap here: a vfork child runs in its parent's memory, and what it allocated nobody would free.
 #include "engine/process/exec.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/count/reftrace.h"
 #include "engine/process/bgfinish.h"
@@ -26,8 +26,8 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/sampler.h"
 #include "engine/thread/reentry.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stopworld.h"
 #include "engine/translate/pcache.h"
 

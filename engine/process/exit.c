@@ -4,9 +4,9 @@
 
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
+#include "engine/callgraph/calls.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
-#include "engine/callgraph/calls.h"
 #include "engine/count/reftrace.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/finisher.h"
@@ -19,8 +19,8 @@
 #include "engine/signal/mask.h"
 #include "engine/signal/setup.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/sampler.h"
 #include "engine/thread/reentry.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stopworld.h"
 #include "engine/translate/pcache.h"
 

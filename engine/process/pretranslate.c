@@ -34,7 +34,7 @@ static struct family {
     u64 seen[SEEN];
     u32 used;
     u64 list[LISTED];
-} *family;
+} * family;
 static u32 nread;
 static bool is_child;
 

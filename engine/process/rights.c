@@ -14,8 +14,8 @@
 #include "engine/process/bgfinish.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/fds.h"
-#include "engine/thread/threads.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/threads.h"
 #include "engine/translate/pcache.h"
 
 #define NAMESPACES                                                                                \

@@ -5,10 +5,10 @@
 
 #include "engine/process/seccomp.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/exit.h"
 #include "engine/process/rights.h"

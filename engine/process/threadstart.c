@@ -12,8 +12,8 @@
 #include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/sampler.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 
 struct thread *threadstart_new(struct thread *parent)
 {

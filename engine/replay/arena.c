@@ -50,8 +50,8 @@ bool arena_has_room(void)
 
 bool arena_has(u32 id)
 {
-    return id >= RECORD_FIRST && id <= arena_first.low && !(id & 15) && arena_head(id)->block < HALF &&
-           arena_head(id)->block >= arena_first.high;
+    return id >= RECORD_FIRST && id <= arena_first.low && !(id & 15) &&
+           arena_head(id)->block < HALF && arena_head(id)->block >= arena_first.high;
 }
 
 void arena_refuse(u32 id)
@@ -105,7 +105,7 @@ void arena_late_ends(const u8 *end)
 }
 
 void arena_pieces(const struct arena_room *first, const struct arena_room *second,
-                 struct arena_piece piece[ARENA_PIECES])
+                  struct arena_piece piece[ARENA_PIECES])
 {
     piece[0] = (struct arena_piece){ RECORD_FIRST, first->low - RECORD_FIRST };
     piece[1] = (struct arena_piece){ first->high, HALF - first->high };

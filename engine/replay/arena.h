@@ -72,7 +72,7 @@ struct arena_piece {
     u64 at, bytes; // offset
 };
 void arena_pieces(const struct arena_room *first, const struct arena_room *second,
-                 struct arena_piece piece[ARENA_PIECES]);
+                  struct arena_piece piece[ARENA_PIECES]);
 // What another run's arena_first and arena_second were, when the pieces are where they were.
 void arena_take_over(const struct arena_room *first, const struct arena_room *second);
 // Whether they can have been.

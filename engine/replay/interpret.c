@@ -2,8 +2,8 @@
 // Single references of a record (perform.h).
 #include "engine/replay/interpret.h"
 
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/caches.h"
 #include "engine/count/helpers.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
@@ -97,8 +97,8 @@ const u64 *interpret_record(struct thread *t, const u64 *record)
     if (e.nops == b->nops)
         tail(t, b, record);
     else
-        interpret_joint(t, &record_ops(b)[e.nops], record_ops(b)[e.nops].way == RECORD_JOINT_NOT_TAKEN,
-                      record[e.slots - 1]);
+        interpret_joint(t, &record_ops(b)[e.nops],
+                        record_ops(b)[e.nops].way == RECORD_JOINT_NOT_TAKEN, record[e.slots - 1]);
     t->replay_sp = interpret_value(t->replay_sp, e.sp, record) + (u64)e.sp_add;
     return record + e.slots;
 }

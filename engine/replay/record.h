@@ -12,10 +12,15 @@ enum record_kind {
     RECORD_VEC,    // a gather or masked move: helpers_log_vec()
     RECORD_LOCKED, // a conditional branch in Cachegrind's count, not taken
     RECORD_JOINT,  // a branch at which a superblock goes on, or is left
-    RECORD_SAME,   // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
+    RECORD_SAME, // a fetch that hits, in a line that has just been fetched: for --trace-refs alone
 };
 
-enum record_joint { RECORD_JOINT_NOT_TAKEN, RECORD_JOINT_TAKEN, RECORD_JOINT_INDIRECT, RECORD_JOINT_RETURN };
+enum record_joint {
+    RECORD_JOINT_NOT_TAKEN,
+    RECORD_JOINT_TAKEN,
+    RECORD_JOINT_INDIRECT,
+    RECORD_JOINT_RETURN
+};
 
 #define RECORD_NO_SLOT 0xffffu
 // In place of a slot: the stack pointer as it was when the record began, which replays keep.
@@ -41,8 +46,9 @@ struct record_op {
             };
         };
         struct {
-            u32 first, last; // RECORD_FETCH: ids of the lines, 0: none; RECORD_JOINT: halves of where an
-                             // indirect one goes on
+            u32 first,
+                last; // RECORD_FETCH: ids of the lines, 0: none; RECORD_JOINT: halves of where an
+                      // indirect one goes on
         };
     };
     u64 add; // to the address; of others, the instruction's own

@@ -4,17 +4,17 @@
 
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
+#include "engine/callgraph/calls.h"
 #include "engine/codecache/restore.h"
 #include "engine/count/caches.h"
-#include "engine/callgraph/calls.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/interpret.h"
 #include "engine/replay/replay.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/threads.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/threads.h"
 
 static u64 end_of(const struct thread *t)
 {

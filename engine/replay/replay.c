@@ -4,8 +4,8 @@
 #include "engine/replay/replay.h"
 
 #include "engine/base/nolibc.h"
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
+#include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/vector.h"

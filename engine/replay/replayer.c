@@ -22,8 +22,8 @@
 #include "engine/count/reftrace.h"
 #include "engine/replay/autotune.h"
 #include "engine/replay/replay.h"
-#include "engine/replay/salvage.h"
 #include "engine/replay/routine.h"
+#include "engine/replay/salvage.h"
 #include "engine/replay/sandbox.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -285,9 +285,11 @@ static void inherit(void)
             job_leave(j);
         }
         // While it was being handed over it was still the thread's.
-        salvage_replay(
-            t, j->buffer[last].from == (const u64 *)t->recordbuf_begin ? NULL : (const u64 *)t->recordbuf_begin,
-            tb_config.recordbuf_size);
+        salvage_replay(t,
+                       j->buffer[last].from == (const u64 *)t->recordbuf_begin
+                           ? NULL
+                           : (const u64 *)t->recordbuf_begin,
+                       tb_config.recordbuf_size);
     }
 }
 

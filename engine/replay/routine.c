@@ -100,7 +100,8 @@ struct maker {
         u16 root;
         s64 low, high;
     } near;                                          // references since the clock ticked
-    struct x86_label look_up[2 + 2 * RECORD_SIDES_MAX]; // lead to where the next routine is looked up
+    struct x86_label
+        look_up[2 + 2 * RECORD_SIDES_MAX]; // lead to where the next routine is looked up
     u32 nlook_up;
     struct way_out d1, i1; // of a miss in one line
 };

@@ -5,9 +5,9 @@
 // and nothing in any other block.
 #include "engine/run/emulate.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/cpu.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/count/vtsc.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/spooler.h"

@@ -3,9 +3,9 @@
 // and the engine's notes.
 #include "engine/run/identity.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/layout.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/translate/pcachefile.h"
 
 #define PT_NOTE    4

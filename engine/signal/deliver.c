@@ -3,14 +3,14 @@
 #include "engine/signal/deliver.h"
 
 #include "engine/base/nolibc.h"
-#include "engine/codecache/gate.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/gate.h"
 #include "engine/signal/action.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 
 #define PAGE_FAULT 14
 

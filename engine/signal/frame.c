@@ -10,10 +10,10 @@
 
 #include "engine/signal/frame.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/spool/spooler.h"
 
 #define FP_XSTATE_MAGIC1 0x46505853u
@@ -118,8 +118,8 @@ static int push_fpstate(u64 to, struct shown s)
         u32 magic2 = FP_XSTATE_MAGIC2;
         u64 bv;
 
-        if (clientmem_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) || frame_xsave(to, s.features) ||
-            clientmem_read_u64(to + XSTATE_HDR_OFF, &bv) ||
+        if (clientmem_write(to + XSTATE_HDR_OFF, zero, sizeof(zero)) ||
+            frame_xsave(to, s.features) || clientmem_read_u64(to + XSTATE_HDR_OFF, &bv) ||
             clientmem_write_u64(to + XSTATE_HDR_OFF, bv | XSTATE_FPSSE))
             return -EFAULT;
         sw.magic1 = FP_XSTATE_MAGIC1;
@@ -233,8 +233,8 @@ int frame_push(struct thread *t, const struct k_sigaction *act, const struct sig
     if (act->flags & SA_SIGINFO)
         f.info = p->info;
     // The FPU state last of what can fail: until here nothing of the client has changed.
-    if (clientmem_write(sp, &f,
-                   act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
+    if (clientmem_write(
+            sp, &f, act->flags & SA_SIGINFO ? sizeof(f) : offsetof(struct k_rt_sigframe, info)) ||
         push_fpstate(fp, s))
         return -EFAULT;
 

@@ -17,9 +17,9 @@
 #include "engine/base/cpu.h"
 #include "engine/base/extable.h"
 #include "engine/base/nolibc.h"
-#include "engine/codecache/stubs.h"
-#include "engine/codecache/restore.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/restore.h"
+#include "engine/codecache/stubs.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
 #include "engine/replay/recordbuf.h"
@@ -290,7 +290,7 @@ static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_
 
     wait_whole(t, uc, u);
     if (where == RESTORE_OUTSIDE ? t->state != TS_HELPER
-                               : where == RESTORE_ESCAPE || where == RESTORE_EXIT) {
+                                 : where == RESTORE_ESCAPE || where == RESTORE_EXIT) {
         stop_set(t, STOP_CONTROL);
         return;
     }
@@ -305,7 +305,8 @@ static void handle_control(struct thread *t, struct k_ucontext *uc, struct host_
             restore_gate_state(t, u);
         }
         if (thread_own(t)->again != AGAIN_REST)
-            thread_own(t)->again = where == RESTORE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
+            thread_own(t)->again =
+                where == RESTORE_GATE_AFTER ? AGAIN_INTERRUPTED : AGAIN_RESTARTED;
         resume_at(t, uc, reentry_resume_control);
         return;
     }

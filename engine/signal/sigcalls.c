@@ -2,10 +2,10 @@
 // The client's calls on actions, mask, alternate stack and pending signals (sigcalls.h).
 #include "engine/signal/sigcalls.h"
 
-#include "engine/base/cpu.h"
 #include "engine/base/clientmem.h"
-#include "engine/codecache/gate.h"
+#include "engine/base/cpu.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/gate.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"

@@ -16,11 +16,11 @@ struct tb_config {
     bool replayer_split;   // and its threads do LL's part while they would wait
     bool clerk;            // a process that forks again and again may have one
     bool watched;          // a process replays what is left after SIGKILL
-    u32 recordbuf_size;          // bytes of a thread's buffer
+    u32 recordbuf_size;    // bytes of a thread's buffer
     bool values;           // record registers, not addresses
     bool superblocks;      // blocks that follow each other become one fragment
     bool watch;            // for these it is noted which blocks are entered: nothing is recorded
-    bool hotblocks_all;        // from their first execution on
+    bool hotblocks_all;    // from their first execution on
     bool stamps;           // and replay by generated code, with caches that know recency by stamps
     u32 vectors;           // bytes of those by which these search sets; 0: none
     bool i1_fast, d1_fast; // geometry allows the inline check

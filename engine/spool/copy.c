@@ -4,9 +4,9 @@
 // hold nothing are left out.
 #include "engine/spool/copy.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/limits.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"

@@ -15,7 +15,7 @@
 #define SLOTMEM_ROWS_MAX  ((SPOOL_THREADS_MAX - SPOOL_THREADS_NEAR) / SLOTMEM_IN_ROW)
 
 extern u64 slotmem_row[SLOTMEM_ROWS_MAX]; // where each begins
-extern u32 slotmem_rows;                 // that are there: grows when a row can be used
+extern u32 slotmem_rows;                  // that are there: grows when a row can be used
 
 // vmmap_gap(); NULL: there are no rows.
 extern u64 (*slotmem_find)(u64 len, u64 top);

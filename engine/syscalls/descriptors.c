@@ -350,11 +350,11 @@ static bool registers_ours(const u64 *r)
     case 6:                                  // IORING_REGISTER_FILES_UPDATE: {offset, 0, list}
         return clientmem_read_u64(list + 8, &list) == 0 && list_names_ours(list, n);
     case 13: // IORING_REGISTER_FILES2: {nr, flags, 0, list, tags}
-        return clientmem_read(head, list, sizeof(head)) == 0 && clientmem_read_u64(list + 16, &list) == 0 &&
-               list_names_ours(list, head[0]);
+        return clientmem_read(head, list, sizeof(head)) == 0 &&
+               clientmem_read_u64(list + 16, &list) == 0 && list_names_ours(list, head[0]);
     case 14: // IORING_REGISTER_FILES_UPDATE2: {offset, 0, list, tags, nr, 0}
-        return clientmem_read(head, list, sizeof(head)) == 0 && clientmem_read_u64(list + 8, &list) == 0 &&
-               list_names_ours(list, head[6]);
+        return clientmem_read(head, list, sizeof(head)) == 0 &&
+               clientmem_read_u64(list + 8, &list) == 0 && list_names_ours(list, head[6]);
     default: return false;
     }
 }

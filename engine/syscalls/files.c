@@ -6,8 +6,8 @@
 
 #include "engine/syscalls/files.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/procnames.h"
@@ -262,7 +262,8 @@ static bool is_cpuinfo(u64 gaddr, u64 flags)
     char path[16];
 
     return tb_config.shown && (flags & O_ACCMODE) == O_RDONLY &&
-           !(flags & (O_PATH | O_DIRECTORY)) && clientmem_read_str(path, gaddr, sizeof(path)) == 13 &&
+           !(flags & (O_PATH | O_DIRECTORY)) &&
+           clientmem_read_str(path, gaddr, sizeof(path)) == 13 &&
            strcmp(path, "/proc/cpuinfo") == 0;
 }
 
@@ -280,7 +281,8 @@ static void forgo_rights(struct thread *t, u64 path, u64 flags)
 {
     char name[64];
 
-    if (may_write(flags) && clientmem_read_str(name, path, sizeof(name)) > 0 && rights_is_file(name))
+    if (may_write(flags) && clientmem_read_str(name, path, sizeof(name)) > 0 &&
+        rights_is_file(name))
         rights_forgo(t);
 }
 
@@ -429,14 +431,15 @@ static long filter_dirents(u64 buf, u64 bytes, u64 name_off)
         long number = -1;
         s64 n;
 
-        if (clientmem_read(&reclen, buf + from + 16, 2) || reclen < name_off || reclen > sizeof(entry))
+        if (clientmem_read(&reclen, buf + from + 16, 2) || reclen < name_off ||
+            reclen > sizeof(entry))
             return -EFAULT;
         n = clientmem_read_str(name, buf + from + name_off, sizeof(name));
         if (n > 0)
             number = nolibc_number(name);
         if (number < 0 || !fds_is_ours((int)number)) {
-            if (to != from &&
-                (clientmem_read(entry, buf + from, reclen) || clientmem_write(buf + to, entry, reclen)))
+            if (to != from && (clientmem_read(entry, buf + from, reclen) ||
+                               clientmem_write(buf + to, entry, reclen)))
                 return -EFAULT;
             to += reclen;
         }

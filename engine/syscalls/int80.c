@@ -2,8 +2,8 @@
 // int $0x80, the 32-bit way into the kernel (int80.h).
 #include "engine/syscalls/int80.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/process/exit.h"
 #include "engine/process/rights.h"

@@ -8,8 +8,8 @@
 // client's list of them is its own.
 #include "engine/syscalls/interrupted.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
 #define AT_ONCE_MAX 0x7ffff000ul // bytes; the kernel's MAX_RW_COUNT
@@ -311,7 +311,8 @@ static u64 next_sendmmsg(struct thread *t, struct thread_cut *c)
 {
     u64 last = c->args[1] + (c->done - 1) * sizeof(c->message), msg[MMSG_WORDS], all;
 
-    if ((c->args[3] & MSG_DONTWAIT) || !blocks(c->args[0]) || clientmem_read(msg, last, sizeof(msg)))
+    if ((c->args[3] & MSG_DONTWAIT) || !blocks(c->args[0]) ||
+        clientmem_read(msg, last, sizeof(msg)))
         return 0;
     ask(t, 3, flags_to_send(c->args[3]));
     all = find_buffer(c, msg[MSG_IOV], msg[MSG_IOVLEN], (u32)msg[MMSG_LEN]);
@@ -339,7 +340,8 @@ static u64 next_recvmmsg(struct thread *t, struct thread_cut *c)
         c->done >= (u32)c->args[2])
         return 0;
     // The kernel says how much is left.
-    if (c->args[4] && (clientmem_read(left, c->args[4], sizeof(left)) || (left[0] == 0 && left[1] == 0)))
+    if (c->args[4] &&
+        (clientmem_read(left, c->args[4], sizeof(left)) || (left[0] == 0 && left[1] == 0)))
         return 0;
     ask(t, 1, c->args[1] + c->done * sizeof(c->message));
     ask(t, 2, (u32)c->args[2] - c->done);

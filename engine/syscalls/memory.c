@@ -8,10 +8,10 @@
 
 #include "engine/syscalls/memory.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/layout.h"
 #include "engine/base/lock.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/modules.h"
 #include "engine/codecache/vmmap.h"

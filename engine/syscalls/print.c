@@ -4,8 +4,8 @@
 // number's bits, and shown in full below 2^64.
 #include "engine/syscalls/print.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/tcache.h"
 #include "engine/codecache/vmmap.h"

@@ -5,8 +5,8 @@
 // own and its selector are in the tracee's thread block; reads and writes go there.
 #include "engine/syscalls/ptrace.h"
 
-#include "engine/base/cpu.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/cpu.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/thread/threads.h"

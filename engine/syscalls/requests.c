@@ -6,10 +6,10 @@
 // tools ignores the other's, too.
 #include "engine/syscalls/requests.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
-#include "engine/codecache/tcache.h"
+#include "engine/base/nolibc.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/tcache.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/config.h"
@@ -225,7 +225,9 @@ void requests_answer(struct thread *t)
         print_place(t->pc);
         break;
     case STACK_REGISTER: *answer = next_stack(); break;
-    case MAP_IP_TO_SRCLOC: clientmem_write(r.arg[1], "", 1); break; // names are known at the end only
+    case MAP_IP_TO_SRCLOC:
+        clientmem_write(r.arg[1], "", 1);
+        break; // names are known at the end only
     case CALLGRIND_DUMP: dump(t, 0); break;
     case CALLGRIND_DUMP_AT: dump(t, r.arg[0]); break;
     case CALLGRIND_ZERO:

@@ -9,16 +9,16 @@
 
 #include "engine/syscalls/syscalls.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/count/vtsc.h"
 #include "engine/process/bgfinish.h"
-#include "engine/process/exit.h"
 #include "engine/process/exec.h"
+#include "engine/process/exit.h"
 #include "engine/process/fork.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
@@ -34,8 +34,8 @@
 #include "engine/syscalls/waits.h"
 #include "engine/thread/reentry.h"
 #include "engine/thread/stop.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 #include "engine/translate/timing.h"
 
 // By number: 1 leaves the fast gate. descriptors.c and files.c have further ones.

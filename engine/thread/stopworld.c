@@ -19,8 +19,8 @@
 #define POLL_NS            1000000 // between two looks at a thread that does not park
 #define END_POLLS          3000    // looks before the end of the process goes on without it
 
-static u32 stopworld_busy;  // 1: some thread stops or has stopped the world
-static u32 parked_word; // changes whenever a thread has parked
+static u32 stopworld_busy; // 1: some thread stops or has stopped the world
+static u32 parked_word;    // changes whenever a thread has parked
 static u32 ending;
 
 static bool serialized;

@@ -28,8 +28,7 @@ void stress_start(struct thread *t)
     u64 clock = stress_by_wall_clock() ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
 
     thread_own(t)->stress = STRESS_OFF;
-    if (!spool->stress_us ||
-        kick_create(t, clock, STOP_POKE_MAGIC, &thread_own(t)->stress_timer))
+    if (!spool->stress_us || kick_create(t, clock, STOP_POKE_MAGIC, &thread_own(t)->stress_timer))
         return;
     thread_own(t)->stress = STRESS_RUNS;
     stress_arm(t, spool->stress_us);

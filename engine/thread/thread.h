@@ -154,7 +154,7 @@
 #    include "engine/base/types.h"
 
 struct sim_state;    // prof.h
-struct record_block;    // log.h
+struct record_block; // log.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
 struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
@@ -228,7 +228,7 @@ struct thread {
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
-    u64 recordbuf_begin;            // log.c: the buffer that is being filled
+    u64 recordbuf_begin;      // log.c: the buffer that is being filled
     const struct record_block *record_tail; // replay.c: whose way is not known yet
     u64 partial_insns;                // executed of blocks that were left in the middle
     u64 tick_base;                    // ticks.c: what its time has beyond its counters

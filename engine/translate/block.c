@@ -2,8 +2,8 @@
 // From client memory to the instructions of a block (block.h).
 #include "engine/translate/block.h"
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"

@@ -5,9 +5,9 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/codecache/vmmap.h"
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
+#include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 

@@ -4,10 +4,10 @@
 // alone. What is not as expected is left to the helpers of callgraph/calls.c.
 #include "engine/translate/calls.h"
 
-#include "engine/codecache/stubs.h"
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/functions.h"
+#include "engine/codecache/stubs.h"
 #include "engine/emit/helpercall.h"
 #include "engine/emit/state.h"
 #include "engine/spool/config.h"

@@ -8,10 +8,10 @@
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 #include "engine/translate/block.h"
-#include "engine/translate/calls.h"
-#include "engine/translate/recording.h"
-#include "engine/translate/predict.h"
 #include "engine/translate/blockrecord.h"
+#include "engine/translate/calls.h"
+#include "engine/translate/predict.h"
+#include "engine/translate/recording.h"
 #include "engine/translate/relocate.h"
 
 // The displacement of an exit is patched while other threads run: it must not cross a cache line of
@@ -327,7 +327,7 @@ void exits_stubs(struct tb *b, u32 index)
         d->exit[i].stub = (u16)tb_off(b);
         x86_land(&b->code, exit);
         exits_dispatch(b, b->writable && d->exit[i].side ? (u32)(-2 - (s32)index)
-                                                        : fragment_exit_id(index, i));
+                                                         : fragment_exit_id(index, i));
     }
     // In an instruction that is never executed, so that it can be disassembled; aligned, for the
     // client may run with alignment checks on.

@@ -3,10 +3,10 @@
 // at the start and at the end.
 #include "engine/translate/pcache.h"
 
+#include "engine/base/clientmem.h"
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/pack.h"
 #include "engine/codecache/region.h"
@@ -16,14 +16,14 @@
 #include "engine/count/lineids.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
+#include "engine/translate/blockrecord.h"
 #include "engine/translate/cpucheck.h"
 #include "engine/translate/pcachefile.h"
-#include "engine/translate/blockrecord.h"
 #include "engine/x86/insn.h"
 
 #define GROUPS_MAX 1024u
 #define BYTES_MAX  (192ul << 20) // a file has at most
-#define NEW_LEAST  64u          // fragments that are worth a file
+#define NEW_LEAST  64u           // fragments that are worth a file
 #define UP8(n)     (((n) + 7) & ~7ul)
 
 // A mapping with code.
@@ -142,8 +142,9 @@ static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_
     }
     return h->fragments < FRAGMENTS_MAX &&
            h->bytes[PCACHEFILE_MEMBERS] == h->fragments * sizeof(u16) &&
-           h->bytes[PCACHEFILE_CODE] + FRAGMENT_MAX <= room && h->counters >= spool->counters_used &&
-           h->counters < SPOOL_COUNTERS_MAX && h->bytes[PCACHEFILE_BLOCKS] < SPOOL_BLOCKS_SIZE &&
+           h->bytes[PCACHEFILE_CODE] + FRAGMENT_MAX <= room &&
+           h->counters >= spool->counters_used && h->counters < SPOOL_COUNTERS_MAX &&
+           h->bytes[PCACHEFILE_BLOCKS] < SPOOL_BLOCKS_SIZE &&
            h->bytes[PCACHEFILE_GROUPS] <= GROUPS_MAX * sizeof(struct pcache_group);
 }
 
@@ -230,7 +231,8 @@ static bool read_all(int fd, const struct pcachefile_head *h)
     sound = (kept.group = section(fd, h, PCACHEFILE_GROUPS)) &&
             (kept.member = section(fd, h, PCACHEFILE_MEMBERS)) && groups_are_sound(h->fragments) &&
             (packed = section(fd, h, PCACHEFILE_FRAGMENTS)) && fragments_are_sound(h, packed) &&
-            (ids = section(fd, h, PCACHEFILE_IDS)) && (blocks = section(fd, h, PCACHEFILE_BLOCKS)) &&
+            (ids = section(fd, h, PCACHEFILE_IDS)) &&
+            (blocks = section(fd, h, PCACHEFILE_BLOCKS)) &&
             h->bytes[PCACHEFILE_BLOCKS] >= spool->blocks_used &&
             read_to(fd, h, PCACHEFILE_CODE, region_fragments());
     for (u32 i = 0; i < ARENA_PIECES && tb_config.defer && sound; i++)

@@ -224,7 +224,7 @@ static void unlink_at(int dir, const char *name)
 }
 
 long pcachefile_write(const char *folder, struct pcachefile_head *h,
-                    const void *const from[PCACHEFILE_SECTIONS], pcachefile_fill *fill)
+                      const void *const from[PCACHEFILE_SECTIONS], pcachefile_fill *fill)
 {
     char name[40], beside[64];
     int dir = open_folder(folder), fd;

@@ -14,7 +14,7 @@ enum pcachefile_section {
     PCACHEFILE_CODE,      // from region_fragments() on
     PCACHEFILE_AREA,      // and the pieces behind the first (replay/arena.h)
     PCACHEFILE_IDS = PCACHEFILE_AREA + ARENA_PIECES, // u64
-    PCACHEFILE_BLOCKS,                            // of the spool, all
+    PCACHEFILE_BLOCKS,                               // of the spool, all
     PCACHEFILE_SECTIONS,
 };
 
@@ -44,7 +44,7 @@ typedef void pcachefile_fill(u8 *to, u64 n);
 // NULL, then it is what fill says. They are written in their order. 0 or -errno. @holds(translation
 // lock)
 long pcachefile_write(const char *folder, struct pcachefile_head *h,
-                    const void *const from[PCACHEFILE_SECTIONS], pcachefile_fill *fill);
+                      const void *const from[PCACHEFILE_SECTIONS], pcachefile_fill *fill);
 void pcachefile_remove(const char *folder, const u64 key[2]);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "engine/base/nolibc.h"
 #include "engine/codecache/stubs.h"
-#include "engine/count/lineids.h"
 #include "engine/count/helpers.h"
+#include "engine/count/lineids.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
 #include "engine/emit/address.h"

@@ -227,13 +227,14 @@ u32 refs_vector_before(struct tb *b, u32 i)
     u32 avoid = address_regs(&r), r1, r2;
     bool tile = in->vec_kind == VEC_TILE;
     union helperdesc_word w = { .vec = { .kind = in->vec_kind,
-                                   .esize_log = tile ? in->vec_mask : address_log2(in->vec_esize),
-                                   .isize_log = address_log2(in->vec_isize),
-                                   .last = in->vec_count - 1u,
-                                   .scale_log = address_log2(r.scale),
-                                   .write = (r.flags & MEMREF_WRITE) != 0,
-                                   .a32 = tile && (r.flags & MEMREF_A32),
-                                   .dyn = b->cnt[i].dyn_r } };
+                                         .esize_log =
+                                             tile ? in->vec_mask : address_log2(in->vec_esize),
+                                         .isize_log = address_log2(in->vec_isize),
+                                         .last = in->vec_count - 1u,
+                                         .scale_log = address_log2(r.scale),
+                                         .write = (r.flags & MEMREF_WRITE) != 0,
+                                         .a32 = tile && (r.flags & MEMREF_A32),
+                                         .dyn = b->cnt[i].dyn_r } };
 
     state_unspill_mask(b, avoid);
     r1 = state_scratch(b, avoid);
@@ -275,12 +276,12 @@ static u32 describe_rep(const struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
     union helperdesc_word w = { .rep = { .op = in->str_op,
-                                   .size_log = address_log2(in->str_size),
-                                   .a32 = (in->flags & INSN_F_A32) != 0,
-                                   .fetch = (b->rec[i].flags & SPOOL_I_FETCH) != 0,
-                                   .repne = (in->flags & INSN_F_REPNE) != 0,
-                                   .fs = (in->flags & INSN_F_SEG_FS) != 0,
-                                   .gs = (in->flags & INSN_F_SEG_GS) != 0 } };
+                                         .size_log = address_log2(in->str_size),
+                                         .a32 = (in->flags & INSN_F_A32) != 0,
+                                         .fetch = (b->rec[i].flags & SPOOL_I_FETCH) != 0,
+                                         .repne = (in->flags & INSN_F_REPNE) != 0,
+                                         .fs = (in->flags & INSN_F_SEG_FS) != 0,
+                                         .gs = (in->flags & INSN_F_SEG_GS) != 0 } };
 
     return w.word;
 }

@@ -12,10 +12,10 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
+#include "engine/codecache/hotblocks.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
-#include "engine/codecache/hotblocks.h"
 #include "engine/count/reftrace.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/recordbuf.h"

@@ -19,14 +19,14 @@
 #include "engine/replay/recordbuf.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
-#include "engine/translate/cpucheck.h"
 #include "engine/translate/block.h"
+#include "engine/translate/blockrecord.h"
 #include "engine/translate/calls.h"
-#include "engine/translate/recording.h"
+#include "engine/translate/cpucheck.h"
 #include "engine/translate/exits.h"
 #include "engine/translate/pcache.h"
 #include "engine/translate/predict.h"
-#include "engine/translate/blockrecord.h"
+#include "engine/translate/recording.h"
 #include "engine/translate/refs.h"
 #include "engine/translate/relocate.h"
 #include "engine/translate/timing.h"
@@ -407,7 +407,8 @@ static struct fragment *translate(struct tb *b, u64 *fault)
 static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
 {
     for (; n >= 2; n = b->nblocks - 1) {
-        if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() || !recordbuf_has_room())
+        if (!block_decode_along(b, insns_max(), pc, n) || !tcache_has_room() ||
+            !recordbuf_has_room())
             return NULL;
         for (u32 k = 0; k < b->nblocks; k++)
             blockrecord_make(b, &b->block[k]);

@@ -18,11 +18,11 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/extable.h"
 #include "engine/base/heap.h"
 #include "engine/base/layout.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 
 #define PAGE 4096
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/pages.h"
 #include "engine/base/nolibc.h"
+#include "engine/base/pages.h"
 #include "engine/base/sys.h"
 
 static u64 map(void)

@@ -12,17 +12,17 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/codecache/tcache.h"
-#include "engine/codecache/restore.h"
 #include "engine/callgraph/calls.h"
-#include "engine/codecache/helperdesc.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/functions.h"
 #include "engine/callgraph/patterns.h"
+#include "engine/codecache/helperdesc.h"
+#include "engine/codecache/restore.h"
+#include "engine/codecache/tcache.h"
 #include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"

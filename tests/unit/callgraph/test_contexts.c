@@ -12,11 +12,11 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/codecache/tcache.h"
 #include "engine/callgraph/contexts.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/functions.h"
 #include "engine/callgraph/patterns.h"
+#include "engine/codecache/tcache.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/codecache/tcache.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/functions.h"
+#include "engine/codecache/tcache.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "tests/unit/thread/waiter.h"

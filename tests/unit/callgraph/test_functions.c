@@ -12,13 +12,13 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/codecache/vmmap.h"
 #include "engine/callgraph/functions.h"
 #include "engine/callgraph/patterns.h"
+#include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
@@ -112,8 +112,15 @@ u64 patterns_match(const char *name)
 
 // -- an ELF file --
 
-enum { NOTES = 0x200, HEADER = 0x300, FRAMES = 0x800, TEXT = 0x1000, SYMBOLS = 0x2000,
-       STRINGS = 0x4000, SECTIONS = 0x4800 };
+enum {
+    NOTES = 0x200,
+    HEADER = 0x300,
+    FRAMES = 0x800,
+    TEXT = 0x1000,
+    SYMBOLS = 0x2000,
+    STRINGS = 0x4000,
+    SECTIONS = 0x4800
+};
 enum { FUNC = 2, OBJECT = 1, LABEL = 0, SECTION = 3, IFUNC = 10 };
 enum { IN_TEXT = 1, IN_DATA = 2, IN_SYMTAB = 3, IN_STRTAB = 4 };
 
@@ -439,10 +446,10 @@ static void test_plt(void **state)
     assert_string_equal(told(), "0 10 30 40p 60 70");
     section(".plt.sec", 1, 6, LINKED + 0x60, 0, 0x8); // right behind it
     assert_string_equal(told(), "0 10 30 40p 60p 68 70");
-    section(".plt.got", 1, 2, LINKED + 0x80, 0, 0x8);  // no code
-    section(".pla", 1, 6, LINKED + 0x80, 0, 0x8);      // no such name
-    section(".plt", 1, 6, LINKED + 0x80, 0, 0);        // empty
-    section(".plt", 1, 6, LINKED + 0x1000, 0, 0x10);   // elsewhere
+    section(".plt.got", 1, 2, LINKED + 0x80, 0, 0x8);   // no code
+    section(".pla", 1, 6, LINKED + 0x80, 0, 0x8);       // no such name
+    section(".plt", 1, 6, LINKED + 0x80, 0, 0);         // empty
+    section(".plt", 1, 6, LINKED + 0x1000, 0, 0x10);    // elsewhere
     section(".plt.got", 1, 6, LINKED + 0xff0, 0, 0x10); // up to the end
     assert_string_equal(told(), "0 10 30 40p 60p 68 70 ff0p");
     tb_config.contexts = true;

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/heap.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/heap.h"
 #include "engine/callgraph/saved.h"
 
 struct frames frames = { .frame = 32 };

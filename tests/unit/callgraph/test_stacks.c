@@ -13,13 +13,13 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
-#include "engine/codecache/restore.h"
 #include "engine/callgraph/edges.h"
 #include "engine/callgraph/stacks.h"
+#include "engine/codecache/restore.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"

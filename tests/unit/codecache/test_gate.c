@@ -14,9 +14,9 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/reentry.h"
+#include "engine/thread/stopworld.h"
 #include "engine/thread/stress.h"
 #include "engine/thread/threads.h"
-#include "engine/thread/stopworld.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
+#include "engine/codecache/hotblocks.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
-#include "engine/codecache/hotblocks.h"
 #include "engine/spool/config.h"
 
 #define N 6

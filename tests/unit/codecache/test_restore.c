@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "engine/codecache/region.h"
+#include "engine/codecache/restore.h"
 #include "engine/codecache/stubs.h"
 #include "engine/codecache/tcache.h"
-#include "engine/codecache/restore.h"
 #include "engine/spool/spooler.h"
 
 // -- what where.c asks: a region from START on, stubs of 64 bytes each, fragments, buffers --

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"

@@ -560,18 +560,12 @@ static void test_locked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_start, setup),
-        cmocka_unit_test_setup(test_engines, setup),
-        cmocka_unit_test_setup(test_sampler, setup),
-        cmocka_unit_test_setup(test_dropped, setup),
-        cmocka_unit_test_setup(test_pcache, setup),
-        cmocka_unit_test_setup(test_gap, setup),
-        cmocka_unit_test_setup(test_engine, setup),
-        cmocka_unit_test_setup(test_room, setup),
-        cmocka_unit_test_setup(test_learn, setup),
-        cmocka_unit_test_setup(test_records, setup),
-        cmocka_unit_test_setup(test_one_record, setup),
-        cmocka_unit_test_setup(test_times, setup),
+        cmocka_unit_test_setup(test_start, setup),      cmocka_unit_test_setup(test_engines, setup),
+        cmocka_unit_test_setup(test_sampler, setup),    cmocka_unit_test_setup(test_dropped, setup),
+        cmocka_unit_test_setup(test_pcache, setup),     cmocka_unit_test_setup(test_gap, setup),
+        cmocka_unit_test_setup(test_engine, setup),     cmocka_unit_test_setup(test_room, setup),
+        cmocka_unit_test_setup(test_learn, setup),      cmocka_unit_test_setup(test_records, setup),
+        cmocka_unit_test_setup(test_one_record, setup), cmocka_unit_test_setup(test_times, setup),
         cmocka_unit_test_setup(test_locked, setup),
     };
 

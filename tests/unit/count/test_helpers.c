@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/caches.h"
 #include "engine/count/helpers.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
@@ -265,7 +265,9 @@ static void test_scatter(void **state)
 static void test_maskmov(void **state)
 {
     static const u64 mask[4] = { 0x7fffffffffffffff, 1ul << 63, 0, ~0ul };
-    struct helperdesc_vec d = { .kind = VEC_MASKMOV, .esize_log = 3, .last = 3, .write = 1, .dyn = 1 };
+    struct helperdesc_vec d = {
+        .kind = VEC_MASKMOV, .esize_log = 3, .last = 3, .write = 1, .dyn = 1
+    };
 
     (void)state;
     vec(d, NULL, mask, sizeof(mask));

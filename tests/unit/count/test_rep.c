@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "engine/base/cpu.h"
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
 #include "engine/codecache/helperdesc.h"
+#include "engine/count/caches.h"
 #include "engine/count/ll.h"
 #include "engine/count/rep.h"
 #include "engine/spool/config.h"
@@ -157,8 +157,8 @@ static void test_directions(void **state)
     assert_string_equal(seen, "1000/8@12 2000/8@14 ");
     assert_int_equal(counters[10], 1);
     // 32-bit addressing: only the low half of the count matters
-    run((struct helperdesc_rep){ .op = STR_LODS, .size_log = 0, .a32 = 1 }, 0x500000002, 0x500000000, 1,
-        false);
+    run((struct helperdesc_rep){ .op = STR_LODS, .size_log = 0, .a32 = 1 }, 0x500000002,
+        0x500000000, 1, false);
     assert_int_equal(counters[10], 2);
 }
 
@@ -244,12 +244,9 @@ static void test_passes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_directions),
-        cmocka_unit_test(test_segment),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_traced),
-        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_moves),   cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_segment), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_traced),  cmocka_unit_test(test_passes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

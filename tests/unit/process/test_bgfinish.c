@@ -37,7 +37,7 @@ static struct shared {
     u32 fails;     // one that has several to do is killed
     s32 parent, session;
     char last[8];
-} *did;
+} * did;
 static char environment[64], folder[64], name[128];
 static char *environment_list[] = { environment, NULL };
 static int spool_fd = -1;
@@ -89,8 +89,8 @@ static void finish_one(int fd)
     sys_call4(SYS_readlinkat, (u64)AT_FDCWD, (u64) "/proc/self/fd/91", (u64)to, sizeof(to) - 1);
     sys_pread(fd, modules, 5, 16);
     // 0 to 2 are taken by what leads nowhere.
-    did->right += !strcmp(modules, "saved") && fd > 2 && fd != LOG_NUMBER &&
-                  !strncmp(to, "/memfd:log", 10);
+    did->right +=
+        !strcmp(modules, "saved") && fd > 2 && fd != LOG_NUMBER && !strncmp(to, "/memfd:log", 10);
     memcpy(did->last, text, sizeof(text));
     __atomic_fetch_add(&did->ran, 1, __ATOMIC_SEQ_CST);
 }
@@ -197,8 +197,7 @@ static s32 find_clerk(void)
         n = sys_pread((int)fd, text, sizeof(text) - 1, 0);
         sys_close((int)fd);
         end = n > 0 ? strrchr(text, ')') : NULL;
-        if (end && strstr(text, "(quern-clerk)") && end[2] != 'Z' &&
-            atoi(end + 3) == sys_getpid())
+        if (end && strstr(text, "(quern-clerk)") && end[2] != 'Z' && atoi(end + 3) == sys_getpid())
             found = atoi(e->d_name);
     }
     closedir(d);

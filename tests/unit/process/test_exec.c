@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/elf.h"
@@ -29,8 +29,8 @@
 #include "engine/spool/copy.h"
 #include "engine/spool/fds.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/sampler.h"
 #include "engine/thread/reentry.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stopworld.h"
 #include "engine/translate/pcache.h"
 #include "tests/unit/count/reftrace_none.h"

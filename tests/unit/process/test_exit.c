@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "engine/base/nolibc.h"
+#include "engine/callgraph/calls.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
-#include "engine/callgraph/calls.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/exit.h"
 #include "engine/process/finisher.h"
@@ -27,8 +27,8 @@
 #include "engine/signal/setup.h"
 #include "engine/signal/state.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/sampler.h"
 #include "engine/thread/reentry.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stopworld.h"
 #include "engine/translate/pcache.h"
 #include "tests/unit/count/reftrace_none.h"

@@ -12,21 +12,21 @@
 #include <cmocka.h>
 
 #undef CSIGNAL // the C library has it, too
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
+#include "engine/callgraph/calls.h"
 #include "engine/codecache/gate.h"
 #include "engine/codecache/tcache.h"
 #include "engine/count/caches.h"
-#include "engine/callgraph/calls.h"
 #include "engine/count/vtsc.h"
-#include "engine/process/pretranslate.h"
-#include "engine/process/threadstart.h"
 #include "engine/process/bgfinish.h"
 #include "engine/process/exit.h"
 #include "engine/process/fork.h"
+#include "engine/process/pretranslate.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
+#include "engine/process/threadstart.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
 #include "engine/signal/action.h"
@@ -38,8 +38,8 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/reentry.h"
 #include "engine/thread/sampler.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 #include "tests/unit/count/reftrace_none.h"
 
 // -- the rooms that fork.c calls --

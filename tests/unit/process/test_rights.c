@@ -21,8 +21,8 @@
 #include "engine/process/rights.h"
 #include "engine/replay/replayer.h"
 #include "engine/spool/fds.h"
-#include "engine/thread/threads.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/threads.h"
 #include "engine/translate/pcache.h"
 
 static char did[64];

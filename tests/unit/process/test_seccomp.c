@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/heap.h"
 #include "engine/base/nolibc.h"
-#include "engine/base/clientmem.h"
 #include "engine/codecache/gate.h"
 #include "engine/process/exit.h"
 #include "engine/process/rights.h"

@@ -21,8 +21,8 @@
 #include "engine/replay/replayer.h"
 #include "engine/signal/setup.h"
 #include "engine/thread/sampler.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 
 static char text[64];
 static size_t length;

@@ -167,7 +167,7 @@ static void test_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_relocate),         cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_relocate),        cmocka_unit_test(test_flags),
         cmocka_unit_test(test_delimiters),      cmocka_unit_test(test_replacement),
         cmocka_unit_test(test_bad_replacement), cmocka_unit_test(test_long),
     };

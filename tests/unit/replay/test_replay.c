@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "engine/base/sys.h"
-#include "engine/count/caches.h"
 #include "engine/callgraph/calls.h"
-#include "engine/count/ll.h"
+#include "engine/count/caches.h"
 #include "engine/count/helpers.h"
+#include "engine/count/ll.h"
 #include "engine/count/reftrace.h"
 #include "engine/count/rep.h"
 #include "engine/count/vector.h"
@@ -204,7 +204,8 @@ void routine_init(void)
 
 u8 *routine_begin(const struct record_block *b, u8 *at)
 {
-    assert_ptr_equal((u8 *)arena_head((u32)((u64)at - REPLAY_BASE)) + sizeof(struct arena_head), at);
+    assert_ptr_equal((u8 *)arena_head((u32)((u64)at - REPLAY_BASE)) + sizeof(struct arena_head),
+                     at);
     assert_ptr_equal(arena_block((u32)((u64)at - REPLAY_BASE)), b);
     arena_head((u32)((u64)at - REPLAY_BASE))->routine = (u32)((u64)at - REPLAY_BASE);
     routines++;
@@ -261,8 +262,15 @@ static void begin(u16 slots)
 {
     memset(&draft, 0, sizeof(draft));
     draft.block = (struct record_block){
-        .pc = 0x1000, .slots = slots, .sp = RECORD_STACK_SLOT, .sp_add = -8, .counter = 9,
-        .branch = 0x1230, .taken = 0x5000, .nexts = 1, .blocks = 1,
+        .pc = 0x1000,
+        .slots = slots,
+        .sp = RECORD_STACK_SLOT,
+        .sp_add = -8,
+        .counter = 9,
+        .branch = 0x1230,
+        .taken = 0x5000,
+        .nexts = 1,
+        .blocks = 1,
     };
 }
 
@@ -270,8 +278,12 @@ static struct record_op *op(enum record_kind kind, u8 insn)
 {
     struct record_op *o = &draft.op[draft.block.nops++];
 
-    *o = (struct record_op){ .kind = (u8)kind, .insn = insn, .base = RECORD_NO_SLOT,
-                          .index = RECORD_NO_SLOT, .counter = 20u + insn, .add = 0x100u + insn };
+    *o = (struct record_op){ .kind = (u8)kind,
+                             .insn = insn,
+                             .base = RECORD_NO_SLOT,
+                             .index = RECORD_NO_SLOT,
+                             .counter = 20u + insn,
+                             .add = 0x100u + insn };
     return o;
 }
 
@@ -451,8 +463,8 @@ static void test_references(void **state)
                         "f100,3 F100,3,7,8 M100,3,20 r2,4181,8 R4181,8,21 r0,70fa,100 R70fa,64,22 "
                         "S33,103,5,23 V10,6,24 x n105 N105,25 f106,2 d");
     assert_int_equal(t->replay_sp, SP - 16);
-    assert_non_null(strstr(RUN(RECORD_STACK, 0x9000, id, 0x4000, 0x10, 0x33),
-                           " r0,9102,100 R9102,64,22 "));
+    assert_non_null(
+        strstr(RUN(RECORD_STACK, 0x9000, id, 0x4000, 0x10, 0x33), " r0,9102,100 R9102,64,22 "));
 }
 
 // Up to an instruction that has faulted, and with it: of a string instruction what it did is known
@@ -517,7 +529,8 @@ static void test_conditional(void **state)
     cond = publish();
     assert_string_equal(RUN(cond, at_target, cond, elsewhere), "C1230,9 N1230,9 d");
     assert_null(t->record_tail);
-    assert_string_equal(RUN(cond, RECORD_TAKEN, cond, RECORD_NOT_TAKEN, elsewhere), "C1230,9 N1230,9 d");
+    assert_string_equal(RUN(cond, RECORD_TAKEN, cond, RECORD_NOT_TAKEN, elsewhere),
+                        "C1230,9 N1230,9 d");
     // What comes next is in the next buffer, or is told.
     assert_string_equal(RUN(cond), "d");
     assert_ptr_equal(t->record_tail, arena_block(cond));
@@ -563,9 +576,11 @@ static void test_joints(void **state)
     begin(4);
     draft.block.nsides = 3;
     draft.block.blocks = 5;
-    draft.side[0] = (struct record_side){ .slots = 1, .nops = 1, .sp = RECORD_STACK_SLOT, .sp_add = 2 };
+    draft.side[0] =
+        (struct record_side){ .slots = 1, .nops = 1, .sp = RECORD_STACK_SLOT, .sp_add = 2 };
     draft.side[1] = (struct record_side){ .slots = 2, .nops = 2, .sp = 1, .sp_add = 3 };
-    draft.side[2] = (struct record_side){ .slots = 3, .nops = 3, .sp = RECORD_NO_SLOT, .sp_add = 4 };
+    draft.side[2] =
+        (struct record_side){ .slots = 3, .nops = 3, .sp = RECORD_NO_SLOT, .sp_add = 4 };
     fetch(0);
     op(RECORD_JOINT, 1)->way = RECORD_JOINT_TAKEN;
     op(RECORD_JOINT, 2)->way = RECORD_JOINT_NOT_TAKEN;

@@ -103,8 +103,9 @@ static int setup(void **state)
     tb_config = (struct tb_config){ .d1_sets = 64, .d1_shift = 6, .i1_sets = 64, .i1_shift = 6,
                                     .stamps = true, .defer = true, .cache = true };
     memset(&draft, 0, sizeof(draft));
-    draft.block = (struct record_block){ .pc = 0x1000, .slots = 3, .sp = RECORD_STACK_SLOT, .nexts = 1,
-                                      .blocks = 1 };
+    draft.block = (struct record_block){
+        .pc = 0x1000, .slots = 3, .sp = RECORD_STACK_SLOT, .nexts = 1, .blocks = 1
+    };
     memset(&thread, 0, sizeof(thread));
     whole = false;
     header.d1.assoc = d1_stride = 8;
@@ -365,8 +366,7 @@ static void test_links(void **state)
         assert_null(memmem(code, (u64)(end - code), &other, 4));
         n = routine_next(&thread, tail, two);
         assert_int_equal(performed, k < 6 ? k + 1 : 6);
-        assert_int_equal(n.to, k < 6 ? REPLAY_BASE + RECORD_END
-                                     : arena_code(other));
+        assert_int_equal(n.to, k < 6 ? REPLAY_BASE + RECORD_END : arena_code(other));
     }
     assert_null(memmem(code, (u64)(end - code), &other, 4));
     n = routine_next(&thread, tail, next);

@@ -100,12 +100,18 @@ static const u64 full[] = { B, B, B };
 static const u64 wrong[] = { B, 5000, B };
 
 // What calls and returns put between records: of one word, two, one.
-static const u64 calls[] = { RECORD_STACK, 0x1000,
-                             B,         5ul << 32 | RECORD_ENTER,
-                             A,         1,
-                             2,         5ul << 32 | RECORD_LEAVE,
-                             77,        9ul << 32 | RECORD_BACK,
-                             C,         0x3000,
+static const u64 calls[] = { RECORD_STACK,
+                             0x1000,
+                             B,
+                             5ul << 32 | RECORD_ENTER,
+                             A,
+                             1,
+                             2,
+                             5ul << 32 | RECORD_LEAVE,
+                             77,
+                             9ul << 32 | RECORD_BACK,
+                             C,
+                             0x3000,
                              0 };
 
 static int setup(void **state)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/cpu.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/cpu.h"
 #include "engine/base/sys.h"
 #include "engine/count/vtsc.h"
 #include "engine/run/emulate.h"

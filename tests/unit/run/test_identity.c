@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/layout.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/layout.h"
 #include "engine/run/identity.h"
 
 #define PT_LOAD 1

@@ -12,15 +12,15 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/codecache/gate.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/gate.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/signal/mask.h"
 #include "engine/spool/spooler.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;

@@ -15,9 +15,9 @@
 #include "engine/base/cpu.h"
 #include "engine/base/extable.h"
 #include "engine/base/nolibc.h"
-#include "engine/codecache/stubs.h"
-#include "engine/codecache/restore.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/restore.h"
+#include "engine/codecache/stubs.h"
 #include "engine/count/rep.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/replayer.h"
@@ -1191,8 +1191,8 @@ static void test_client_memory(void **state)
 
 static void test_crash(void **state)
 {
-    static const enum where places[] = { RESTORE_OUTSIDE, RESTORE_EXIT, RESTORE_ENTER, RESTORE_HELPER,
-                                         RESTORE_GATE_BEFORE };
+    static const enum where places[] = { RESTORE_OUTSIDE, RESTORE_EXIT, RESTORE_ENTER,
+                                         RESTORE_HELPER, RESTORE_GATE_BEFORE };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "engine/base/cpu.h"
 #include "engine/base/clientmem.h"
-#include "engine/codecache/gate.h"
+#include "engine/base/cpu.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/gate.h"
 #include "engine/signal/action.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"

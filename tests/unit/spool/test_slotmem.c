@@ -135,7 +135,7 @@ static void test_offset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_llfork, begin),    cmocka_unit_test_setup(test_far, begin),
+        cmocka_unit_test_setup(test_llfork, begin),  cmocka_unit_test_setup(test_far, begin),
         cmocka_unit_test_setup(test_no_more, begin), cmocka_unit_test_setup(test_file, begin),
         cmocka_unit_test_setup(test_offset, begin),
     };

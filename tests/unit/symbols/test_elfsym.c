@@ -321,7 +321,7 @@ int main(void)
         cmocka_unit_test(test_search),       cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_nested),       cmocka_unit_test(test_same_start),
         cmocka_unit_test(test_symbol_table), cmocka_unit_test(test_eh_frame),
-        cmocka_unit_test(test_rep),      cmocka_unit_test(test_strings_in_one_slot),
+        cmocka_unit_test(test_rep),          cmocka_unit_test(test_strings_in_one_slot),
     };
     return cmocka_run_group_tests_name("symbols of an ELF file", tests, NULL, NULL);
 }

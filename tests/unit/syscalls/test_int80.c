@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 #include "engine/callgraph/calls.h"
 #include "engine/process/exit.h"

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "engine/base/cpu.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/cpu.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/gate.h"
 #include "engine/syscalls/ptrace.h"

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "engine/base/nolibc.h"
 #include "engine/base/clientmem.h"
+#include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
-#include "engine/codecache/tcache.h"
 #include "engine/callgraph/calls.h"
+#include "engine/codecache/tcache.h"
 #include "engine/signal/deliver.h"
 #include "engine/signal/frame.h"
 #include "engine/spool/config.h"

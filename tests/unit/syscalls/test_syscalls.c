@@ -15,8 +15,8 @@
 #include "engine/codecache/gate.h"
 #include "engine/count/vtsc.h"
 #include "engine/process/bgfinish.h"
-#include "engine/process/exit.h"
 #include "engine/process/exec.h"
+#include "engine/process/exit.h"
 #include "engine/process/fork.h"
 #include "engine/process/rights.h"
 #include "engine/process/seccomp.h"
@@ -32,8 +32,8 @@
 #include "engine/syscalls/syscalls.h"
 #include "engine/syscalls/waits.h"
 #include "engine/thread/reentry.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 #include "engine/translate/timing.h"
 
 struct cpu cpu = { .shown_all = true, .address_bits = 48 };

@@ -49,7 +49,7 @@ static struct times times_of(s32 timer)
     return left;
 }
 
-static void delete(s32 timer)
+static void delete (s32 timer)
 {
     assert_int_equal(sys_call1(SYS_timer_delete, (u64)timer), 0);
 }
@@ -77,7 +77,7 @@ static void test_once(void **state)
     assert_int_equal(left.value.sec | left.value.nsec, 0);
     assert_int_equal(left.interval.sec | left.interval.nsec, 0);
     assert_false(pending());
-    delete(timer);
+    delete (timer);
 }
 
 static void test_again(void **state)
@@ -95,7 +95,7 @@ static void test_again(void **state)
     struct times left = times_of(timer);
     assert_int_equal(left.interval.sec, 0);
     assert_int_equal(left.interval.nsec, 2000000);
-    delete(timer);
+    delete (timer);
     while (pending())
         next_poke(&info);
 }
@@ -115,7 +115,7 @@ static void test_seconds_and_never(void **state)
     left = times_of(timer);
     assert_int_equal(left.value.sec | left.value.nsec, 0);
     assert_false(pending());
-    delete(timer);
+    delete (timer);
 }
 
 // Every timer keeps a place for its signal, of which a user has so many.

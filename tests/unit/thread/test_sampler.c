@@ -12,8 +12,8 @@
 
 #include "engine/base/sys.h"
 #include "engine/spool/config.h"
-#include "engine/thread/sampler.h"
 #include "engine/thread/kick.h"
+#include "engine/thread/sampler.h"
 #include "engine/thread/stop.h"
 #include "engine/thread/threads.h"
 

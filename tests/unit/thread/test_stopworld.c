@@ -14,8 +14,8 @@
 
 #include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
-#include "engine/thread/stress.h"
 #include "engine/thread/stopworld.h"
+#include "engine/thread/stress.h"
 
 static struct spool_header header;
 struct spool_header *spool = &header;

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "engine/base/heap.h"
-#include "engine/codecache/vmmap.h"
 #include "engine/callgraph/calls.h"
 #include "engine/callgraph/contexts.h"
+#include "engine/codecache/vmmap.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/translate/blockrecord.h"

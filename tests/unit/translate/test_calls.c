@@ -31,7 +31,9 @@ static u32 has(const void *bytes, size_t n)
 // How often it is told of the instruction at `site`.
 static u32 told(u64 site, u32 len, u32 plt)
 {
-    struct helperdesc_calls d = { .site = { (u32)site, (u32)(site >> 32) }, .len = len, .plt = plt };
+    struct helperdesc_calls d = { .site = { (u32)site, (u32)(site >> 32) },
+                                  .len = len,
+                                  .plt = plt };
 
     return has(&d, sizeof(d));
 }
@@ -201,8 +203,8 @@ static void test_expected(void **state)
         u32 n, call;
     } of[] = {
         { CALL, 5, RECORD_ENTER }, { CALL_RDX, 2, RECORD_ENTER }, { RET, 1, RECORD_LEAVE },
-        { JMP, 5, RECORD_ENTER },  { "\xeb\x00", 2, 0 },       { JMP_RDX, 2, 0 },
-        { "\x75\x02", 2, 0 },   { "\xe8\0\0\0\0", 5, 0 }, // a call of what follows: where am I
+        { JMP, 5, RECORD_ENTER },  { "\xeb\x00", 2, 0 },          { JMP_RDX, 2, 0 },
+        { "\x75\x02", 2, 0 },      { "\xe8\0\0\0\0", 5, 0 }, // a call of what follows: where am I
     };
 
     (void)state;

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
+#include "engine/base/clientmem.h"
 #include "engine/base/cpu.h"
 #include "engine/base/heap.h"
-#include "engine/base/clientmem.h"
 #include "engine/base/sys.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/region.h"
@@ -28,10 +28,10 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
+#include "engine/translate/blockrecord.h"
 #include "engine/translate/cpucheck.h"
 #include "engine/translate/pcache.h"
 #include "engine/translate/pcachefile.h"
-#include "engine/translate/blockrecord.h"
 
 #define IS(got, wanted) is((u64)(got), (u64)(wanted), #got, __LINE__)
 
@@ -308,8 +308,8 @@ static u32 spool_block(u64 pc, u32 *counter)
                               .counter = *counter,
                               .own = *counter + 1,
                               .insns = 2,
-                              .hash = blockrecord_hash(client[i].memory + (pc - client[i].start), BYTES,
-                                                  2) };
+                              .hash = blockrecord_hash(client[i].memory + (pc - client[i].start),
+                                                       BYTES, 2) };
     header.blocks_used += sizeof(struct spool_block) + 2 * sizeof(struct spool_insn);
     header.counters_used += 3;
     header.block_count++;
@@ -512,7 +512,7 @@ static void try_again(void)
         const __typeof__(client[0].field) was = client[0].field; \
                                                                  \
         client[0].field = (value);                               \
-        IS(pcache_revive(A + PAGE_SIZE), false);                   \
+        IS(pcache_revive(A + PAGE_SIZE), false);                 \
         client[0].field = was;                                   \
     } while (0)
 
@@ -778,8 +778,7 @@ static void of_no_account(void)
                     SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE |
                     SPOOL_F_NO_CLERK | SPOOL_F_NO_AHEAD | SPOOL_F_RANDOM | SPOOL_F_NO_DEMANGLE |
                     SPOOL_F_NO_LINES | SPOOL_F_INSTR | SPOOL_F_NO_IDS | SPOOL_F_NO_RELATIVE |
-                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS |
-                    SPOOL_F_LATE_COPY;
+                    SPOOL_F_BY_THREAD | SPOOL_F_INLINE | SPOOL_F_NO_HINTS | SPOOL_F_LATE_COPY;
     tb_config.flags = header.flags & ~(u64)SPOOL_F_CACHE_SIM;
     tb_config.clerk = true;
     header.n_flush = 5;

@@ -69,11 +69,11 @@ static u32 files(void)
 static struct pcachefile_head described(const u64 of[2])
 {
     struct pcachefile_head h = { .key = { of[0], of[1] },
-                               .fragments = 17,
-                               .kept = 11,
-                               .counters = 4711,
-                               .first = { 1408, 5000 },
-                               .second = { 6000, 7000 } };
+                                 .fragments = 17,
+                                 .kept = 11,
+                                 .counters = 4711,
+                                 .first = { 1408, 5000 },
+                                 .second = { 6000, 7000 } };
 
     memcpy(h.bytes, bytes, sizeof(bytes));
     return h;

@@ -20,10 +20,10 @@
 
 #include "engine/base/heap.h"
 #include "engine/base/sys.h"
+#include "engine/codecache/hotblocks.h"
 #include "engine/codecache/ibl.h"
 #include "engine/codecache/links.h"
 #include "engine/codecache/tcache.h"
-#include "engine/codecache/hotblocks.h"
 #include "engine/replay/arena.h"
 #include "engine/replay/recordbuf.h"
 #include "engine/replay/salvage.h"
@@ -211,7 +211,7 @@ void tcache_lock(void)
 // -- the test's side --
 
 static const struct record_side sides[2] = { { .slots = 1, .blocks = 1 },
-                                          { .slots = 2, .blocks = 2 } };
+                                             { .slots = 2, .blocks = 2 } };
 
 // The letters in their order go on at one known place. Records are of one word; of those of the
 // vowels there are three, so that their ends are where `slots` says, and nowhere else.
@@ -221,7 +221,8 @@ static int setup(void **state)
     memset(fragment, 0, sizeof(fragment));
     memset(missing, 0, sizeof(missing));
     for (u32 i = 0; i < NBLOCKS; i++) {
-        block[i] = (struct record_block){ .pc = FIRST + i * 16, .slots = 1, .nexts = 1, .blocks = 1 };
+        block[i] =
+            (struct record_block){ .pc = FIRST + i * 16, .slots = 1, .nexts = 1, .blocks = 1 };
         arena_head(id_of(i))->block = (u32)((u64)&block[i] - REPLAY_BASE);
     }
     for (const char *c = "AEIOU"; *c; c++)
@@ -230,9 +231,8 @@ static int setup(void **state)
         fragment[i] = (struct fragment){ .pc = FIRST + i * 16, .log = id_of(i) };
     block[26].pc = FIRST - 16;
     block[26].nexts = 0;
-    block[27] = (struct record_block){
-        .pc = FIRST + 16, .slots = 4, .nexts = 1, .blocks = 3, .nsides = 2
-    };
+    block[27] =
+        (struct record_block){ .pc = FIRST + 16, .slots = 4, .nexts = 1, .blocks = 3, .nsides = 2 };
     memcpy((void *)record_sides(&block[27]), sides, sizeof(sides));
     super = (struct fragment){ .pc = FIRST + 16, .log = id_of(27), .more = more };
     for (u32 i = 0; i < ARRAY_SIZE(more); i++)

@@ -1125,7 +1125,7 @@ static void test_pcache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pcache),          cmocka_unit_test(test_hotblocks),
+        cmocka_unit_test(test_pcache),        cmocka_unit_test(test_hotblocks),
         cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
         cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
         cmocka_unit_test(test_step),          cmocka_unit_test(test_blockrecord),
