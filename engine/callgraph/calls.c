@@ -14,7 +14,6 @@
 #include "engine/callgraph/patterns.h"
 #include "engine/callgraph/stacks.h"
 #include "engine/codecache/helperdesc.h"
-#include "engine/count/vector.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/threads.h"
 
@@ -68,10 +67,12 @@ void calls_init(void)
     frames.begins = patterns_has("bz");
     frames.ends = patterns_has("a");
     owner = heap_pages(SPOOL_COUNTERS_MAX);
-    if (tb_config.defer) {
-        vector_sets.owner = owner;
-        vector_sets.totals = frames.top + 1;
-    }
+}
+
+const u8 *calls_owner(u64 *totals)
+{
+    *totals = frames.top + 1;
+    return owner;
 }
 
 static void jumps_end(struct thread *t)

@@ -13,6 +13,9 @@
 
 // With the spool mapped and the options read. Does nothing without --calls=yes, like all else here.
 void calls_init(void);
+// Of each counter the place of its event among a frame's totals, the first of which is counter
+// *totals. After calls_init().
+const u8 *calls_owner(u64 *totals);
 
 // A thread begins at t->pc. It ends: what it has open ends, too.
 void calls_thread_start(struct thread *t);

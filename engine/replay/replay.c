@@ -16,6 +16,8 @@
 
 void replay_init(void)
 {
+    if (tb_config.calls)
+        vector_sets.owner = calls_owner(&vector_sets.totals);
     if (tb_config.stamps)
         routine_init();
 }

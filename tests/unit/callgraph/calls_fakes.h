@@ -23,7 +23,6 @@
 #include "engine/codecache/helperdesc.h"
 #include "engine/codecache/restore.h"
 #include "engine/codecache/tcache.h"
-#include "engine/count/vector.h"
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 #include "engine/thread/stop.h"
@@ -34,7 +33,6 @@ enum { FIRST = 16, SLOTS = 3, COUNTERS = 4096, ROOM = 0x100000 };
 static struct spool_header header;
 struct spool_header *spool = &header;
 struct tb_config tb_config;
-struct vector_sets vector_sets;
 u64 spooler_maps_named;
 
 static struct spool_edge record[8192];

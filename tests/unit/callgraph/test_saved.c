@@ -45,19 +45,19 @@ int clientmem_read_u64(u64 addr, u64 *out)
 
 enum { MOST = 100000, CALLS = 4 };
 
-struct saved {
+struct copy {
     struct spool_saved head;
     u64 frame[1 + CALLS][4];
 };
 
 static struct saved *stack; // MOST of them
-static struct saved *saved;
+static struct copy *copies;
 static bool is_there[MOST];
 
 // Stack i: left at sp; its calls return to back[], the last one first, from a word further up each.
 static void leave(u32 i, u64 sp, u64 end, const u64 *back, u32 calls)
 {
-    struct saved *s = &saved[i];
+    struct copy *s = &copies[i];
 
     s->head.frames = (1 + calls) * sizeof(s->frame[0]);
     for (u32 k = 0; k <= calls; k++) {
@@ -87,8 +87,8 @@ static int make(void **state)
 {
     (void)state;
     stack = calloc(MOST, sizeof(*stack));
-    saved = calloc(MOST, sizeof(*saved));
-    return !stack || !saved;
+    copies = calloc(MOST, sizeof(*copies));
+    return !stack || !copies;
 }
 
 // -- the same, by looking at all --

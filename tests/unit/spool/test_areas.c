@@ -512,7 +512,7 @@ int main(void)
         cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_owned),
         cmocka_unit_test(test_drops),
-        cmocka_unit_test(test_pcache),
+        cmocka_unit_test(test_kept),
     };
 
     return cmocka_run_group_tests_name("engine/spool/spooler.c, areas", tests, real_setup,
