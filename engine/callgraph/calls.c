@@ -135,7 +135,7 @@ void calls_thread_start(struct thread *t)
 {
     if (!tb_config.calls)
         return;
-    t->calls_end = t->regs[R_RSP];
+    t->calls_end = thread_sp(t);
     stacks_thread(t);
     if (tb_config.defer)
         t->counters[frames.late] = frames_late_slot(t) + 1;
@@ -438,7 +438,7 @@ void calls_return(struct thread *t, const u8 *ret)
 
 void calls_returned(struct thread *t, u64 target)
 {
-    u64 sp = t->regs[R_RSP];
+    u64 sp = thread_sp(t);
 
     if (!tb_config.calls)
         return;
@@ -471,7 +471,7 @@ void calls_call(struct thread *t, const u8 *ret)
 void calls_called(struct thread *t, u64 site)
 {
     struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .site = site, .target = t->pc };
-    u64 sp = t->regs[R_RSP], back = 0;
+    u64 sp = thread_sp(t), back = 0;
 
     if (!tb_config.calls)
         return;
@@ -576,7 +576,7 @@ void calls_signal(struct thread *t)
 
     if (!tb_config.calls)
         return;
-    sp = t->regs[R_RSP];
+    sp = thread_sp(t);
     clientmem_read_u64(sp, &back);
     begin(t);
     push_root(t, back, FRAMES_KEY_NONE | SPOOL_FRAME_SIGNAL, sp + 8);
@@ -589,7 +589,7 @@ void calls_signal(struct thread *t)
 static void signal_called(struct thread *t)
 {
     struct contexts_way way = { .kind = SPOOL_EDGE_INDIRECT, .target = t->pc };
-    u64 sp = t->regs[R_RSP];
+    u64 sp = thread_sp(t);
 
     if (frames_top(t)->sp == sp || frames_function(t->pc) == frames_callee(frames_top(t)) ||
         clientmem_read_u64(sp, &way.site) ||
@@ -612,7 +612,7 @@ void calls_signal_return(struct thread *t)
             frames_pop(t->counters);
         frames_pop(t->counters);
     }
-    stacks_unwind(t, t->regs[R_RSP]);
+    stacks_unwind(t, thread_sp(t));
     signal_called(t);
     end(t);
 }

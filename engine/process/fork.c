@@ -190,7 +190,7 @@ static void fork_copy(struct thread *t, struct request *rq)
         if (rq->flags & CLONE_CLEAR_SIGHAND)
             action_table_reset(t->sig->table);
         if (rq->stack)
-            t->regs[R_RSP] = rq->stack;
+            thread_set_sp(t, rq->stack);
         t->client_fs_base = fs_base(t, rq);
         ret = 0;
     } else {
@@ -241,7 +241,7 @@ static void fork_thread(struct thread *t, struct request *rq)
     c->sc_args[0] = rq->flags;
     gate_return(c, 0);
     if (rq->stack)
-        c->regs[R_RSP] = rq->stack;
+        thread_set_sp(c, rq->stack);
     c->pc = c->sc_next;
     calls_thread_start(c);
     setup_thread(c, t, (rq->flags & CLONE_SIGHAND) != 0);
@@ -274,7 +274,7 @@ _Noreturn void fork_borrow_child(struct thread *t)
     if (t->sc_args[0] & CLONE_CLEAR_SIGHAND)
         action_table_reset(t->sig->table);
     if (t->sc_args[1])
-        t->regs[R_RSP] = t->sc_args[1];
+        thread_set_sp(t, t->sc_args[1]);
     t->client_fs_base = t->sc_args[2];
     gate_return(t, 0);
     reentry_continue(t);
@@ -390,9 +390,13 @@ void fork_sys_vfork(struct thread *t)
 
 void fork_sys_clone(struct thread *t)
 {
-    const u64 *r = t->regs;
+    u64 flags = thread_arg(t, 0), stack = thread_arg(t, 1);
     struct request rq = {
-        (u32)r[R_RDI], r[R_RSI], { SYS_clone, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8] }, NULL, 0
+        (u32)flags,
+        stack,
+        { SYS_clone, flags, stack, thread_arg(t, 2), thread_arg(t, 3), thread_arg(t, 4) },
+        NULL,
+        0
     };
 
     fork_any(t, &rq);
@@ -400,7 +404,7 @@ void fork_sys_clone(struct thread *t)
 
 void fork_sys_clone3(struct thread *t)
 {
-    u64 addr = t->regs[R_RDI], size = t->regs[R_RSI];
+    u64 addr = thread_arg(t, 0), size = thread_arg(t, 1);
     struct request rq = { 0 };
 
     // The checks that the kernel makes on what we are about to replace.

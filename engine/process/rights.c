@@ -70,10 +70,10 @@ static bool changes_root(u32 nr)
 
 // Whether children may be in another numbering of processes from now on: the first of them is its
 // init, which must be one of the client's.
-static bool changes_numbering(u32 nr, const u64 *r)
+static bool changes_numbering(const struct thread *t, u32 nr)
 {
-    return (nr == SYS_unshare && (r[R_RDI] & CLONE_NEWPID)) ||
-           (nr == SYS_setns && (!r[R_RSI] || (r[R_RSI] & CLONE_NEWPID)));
+    return (nr == SYS_unshare && (thread_arg(t, 0) & CLONE_NEWPID)) ||
+           (nr == SYS_setns && (!thread_arg(t, 1) || (thread_arg(t, 1) & CLONE_NEWPID)));
 }
 
 static bool is_concerned(const struct thread *t)
@@ -110,17 +110,17 @@ static void give_up(struct thread *t)
 
 bool rights_call(struct thread *t, u32 nr)
 {
-    const u64 *r = t->regs;
     long ret;
 
-    if (!gives_up(nr, r[R_RDI]) || !is_concerned(t))
+    if (!gives_up(nr, thread_arg(t, 0)) || !is_concerned(t))
         return false;
     leave(t);
     if (!changes_root(nr))
         fds_leave_root();
-    forgone |= changes_numbering(nr, r);
+    forgone |= changes_numbering(t, nr);
     stopworld_blocking_begin(t); // a folder may be a file system of another thread's
-    ret = sys_call6((long)nr, r[R_RDI], r[R_RSI], r[R_RDX], r[10], r[8], r[9]);
+    ret = sys_call6((long)nr, thread_arg(t, 0), thread_arg(t, 1), thread_arg(t, 2), thread_arg(t, 3),
+                    thread_arg(t, 4), thread_arg(t, 5));
     stopworld_blocking_end(t);
     give_up(t);
     allow();

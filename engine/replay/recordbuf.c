@@ -212,7 +212,7 @@ void recordbuf_enter(struct thread *t)
     if (!tb_config.defer || !tb_config.counts)
         return;
     room_for(t, 2);
-    ((u64 *)t->log)[1] = t->regs[R_RSP];
+    ((u64 *)t->log)[1] = thread_sp(t);
     *(u64 *)t->log = RECORD_STACK;
     t->log += 16;
 }

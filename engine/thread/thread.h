@@ -271,5 +271,24 @@ _Static_assert(offsetof(struct thread, calls_base) == TH_CALLS_BASE, "asm offset
 _Static_assert(offsetof(struct thread, calls_late) == TH_CALLS_LATE, "asm offset");
 _Static_assert(offsetof(struct thread, client_gs) == TH_CLIENT_SEL, "asm offset");
 
+// The client's stack pointer, and argument i, 0 to 5, of the system call that its registers hold. The
+// layers that need no more of the registers stay free of the architecture: see engine/README.md.
+static inline u64 thread_sp(const struct thread *t)
+{
+    return t->regs[R_RSP];
+}
+
+static inline void thread_set_sp(struct thread *t, u64 sp)
+{
+    t->regs[R_RSP] = sp;
+}
+
+static inline u64 thread_arg(const struct thread *t, u32 i)
+{
+    static const u8 reg[6] = { R_RDI, R_RSI, R_RDX, 10, 8, 9 };
+
+    return t->regs[reg[i]];
+}
+
 #endif
 #endif
