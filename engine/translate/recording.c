@@ -233,10 +233,8 @@ static void fetch(struct tb *b, u32 i)
     bool same = (first == b->iline && last == b->iline) || (first == last && is_there(b, first));
     struct record_op *o;
 
-    if (same && !reftrace_on) {
-        b->iline = last;
+    if (same && !reftrace_on)
         return;
-    }
     o = new_op(b, i, same ? RECORD_SAME : RECORD_FETCH);
     o->add = in->pc;
     o->bytes = in->len;

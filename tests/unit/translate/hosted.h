@@ -45,7 +45,8 @@
 
 static struct spool_header header;
 struct spool_header *spool = &header;
-static u8 client[256]; // the client's code at PC
+static u8 client[256]; // the client's code at PC, or at client_at
+static u64 client_at = PC;
 static u32 client_size, client_prot;
 static u64 writable_from; // the client's code is writable from there on, 0: nowhere
 static struct draft published;
@@ -76,7 +77,7 @@ void heap_free(void *p, u64 bytes)
 
 bool vmmap_find_code(u64 addr, struct vmmap_info *out)
 {
-    *out = (struct vmmap_info){ PC, PC + client_size, client_prot, 0 };
+    *out = (struct vmmap_info){ client_at, client_at + client_size, client_prot, 0 };
     if (writable_from && addr < writable_from) {
         out->end = writable_from;
     } else if (writable_from) {
@@ -96,7 +97,7 @@ u32 vmmap_spool_map(u64 addr)
 
 u64 clientmem_read_some(void *dst, u64 addr, u64 n)
 {
-    memcpy(dst, client + (addr - PC), n);
+    memcpy(dst, client + (addr - client_at), n);
     return n;
 }
 
@@ -285,9 +286,9 @@ static inline void translate(const u8 *bytes, u32 n)
     client_size = n;
     memcpy(client, bytes, n);
     published = (struct draft){ 0 };
-    assert_ptr_equal(translate_block(PC, &fault), &fragment);
-    assert_int_equal(published.pc, PC);
-    assert_int_equal(published.end, PC + n);
+    assert_ptr_equal(translate_block(client_at, &fault), &fragment);
+    assert_int_equal(published.pc, client_at);
+    assert_int_equal(published.end, client_at + n);
 }
 
 // Exit k: its displacement leads to its stub, which tells its number and goes to the dispatcher.

@@ -1107,6 +1107,44 @@ static void test_fault(void **state)
     assert_int_equal(fault, PC);
 }
 
+// A call of code above 2 GiB pushes a return address of 64 bits, which stands behind the fragment's
+// code: aligned to 8, in an instruction that is never executed (mov rax, imm64).
+static void test_call_from_far(void **state)
+{
+    static const u64 far[] = { PC, 0x7f1234567000, 0xffffffff80001000 }; // the last one, 32 bits
+    u64 value;
+
+    (void)state;
+    mode(0);
+    for (u32 k = 0; k < 3; k++) {
+        bool pushes = false;
+        u32 off = 0;
+
+        client_at = far[k];
+        TRANSLATE("\xe8\0\1\0\0"); // call +0x100
+        while (!pushes && off < published.size) {
+            off = step(off);
+            pushes = at.zi.mnemonic == ZYDIS_MNEMONIC_PUSH;
+        }
+        assert_true(pushes);
+        if (k != 1) {
+            assert_int_equal(at.op[0].type, ZYDIS_OPERAND_TYPE_IMMEDIATE);
+            assert_int_equal(at.op[0].imm.value.s, (s64)(far[k] + 5));
+            continue;
+        }
+        assert_int_equal(at.op[0].mem.base, ZYDIS_REGISTER_RIP);
+        off += (u32)at.op[0].mem.disp.value; // where the value is
+        assert_in_range(off, published.exit[0].stub, published.size - 8);
+        assert_int_equal((published.hpc + off) % 8, 0);
+        memcpy(&value, (u8 *)published.hpc + off, 8);
+        assert_int_equal(value, far[k] + 5);
+        step(off - 2);
+        assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_MOV);
+        assert_int_equal(at.zi.length, 10);
+    }
+    client_at = PC;
+}
+
 // What an earlier run has made is not made again.
 static void test_pcache(void **state)
 {
@@ -1125,25 +1163,45 @@ static void test_pcache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pcache),        cmocka_unit_test(test_hotblocks),
-        cmocka_unit_test(test_plain),         cmocka_unit_test(test_conditional),
-        cmocka_unit_test(test_checks),        cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_step),          cmocka_unit_test(test_blockrecord),
-        cmocka_unit_test(test_fault),         cmocka_unit_test(test_recording),
-        cmocka_unit_test(test_stack_pointer), cmocka_unit_test(test_r11),
-        cmocka_unit_test(test_same_place),    cmocka_unit_test(test_uncounted),
-        cmocka_unit_test(test_request),       cmocka_unit_test(test_joint_not_taken),
-        cmocka_unit_test(test_joint_taken),   cmocka_unit_test(test_joint_call),
-        cmocka_unit_test(test_joint_return),  cmocka_unit_test(test_joint_indirect),
-        cmocka_unit_test(test_no_joint),      cmocka_unit_test(test_no_joint_writable),
-        cmocka_unit_test(test_joint_lines),   cmocka_unit_test(test_recorded_address),
-        cmocka_unit_test(test_said),          cmocka_unit_test(test_gs),
-        cmocka_unit_test(test_xsave),         cmocka_unit_test(test_tail_call),
-        cmocka_unit_test(test_joint_plain),   cmocka_unit_test(test_record_of_mapping),
-        cmocka_unit_test(test_record_taken),  cmocka_unit_test(test_record_hash),
-        cmocka_unit_test(test_many_records),  cmocka_unit_test(test_fetching),
-        cmocka_unit_test(test_locked),        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_time_is_right), cmocka_unit_test(test_cpucheck),
+        cmocka_unit_test(test_pcache),
+        cmocka_unit_test(test_hotblocks),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_conditional),
+        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_blockrecord),
+        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_call_from_far),
+        cmocka_unit_test(test_recording),
+        cmocka_unit_test(test_stack_pointer),
+        cmocka_unit_test(test_r11),
+        cmocka_unit_test(test_same_place),
+        cmocka_unit_test(test_uncounted),
+        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_joint_not_taken),
+        cmocka_unit_test(test_joint_taken),
+        cmocka_unit_test(test_joint_call),
+        cmocka_unit_test(test_joint_return),
+        cmocka_unit_test(test_joint_indirect),
+        cmocka_unit_test(test_no_joint),
+        cmocka_unit_test(test_no_joint_writable),
+        cmocka_unit_test(test_joint_lines),
+        cmocka_unit_test(test_recorded_address),
+        cmocka_unit_test(test_said),
+        cmocka_unit_test(test_gs),
+        cmocka_unit_test(test_xsave),
+        cmocka_unit_test(test_tail_call),
+        cmocka_unit_test(test_joint_plain),
+        cmocka_unit_test(test_record_of_mapping),
+        cmocka_unit_test(test_record_taken),
+        cmocka_unit_test(test_record_hash),
+        cmocka_unit_test(test_many_records),
+        cmocka_unit_test(test_fetching),
+        cmocka_unit_test(test_locked),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_time_is_right),
+        cmocka_unit_test(test_cpucheck),
         cmocka_unit_test(test_rewritten),
     };
 
