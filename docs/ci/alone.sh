@@ -3,10 +3,10 @@
 #
 # Usage: docs/ci/alone.sh COMMAND [ARGS...]
 #
-# Runs COMMAND where nothing tells it which process, user, machine and folder it is: process ids
-# begin at 1, the user is 0, the machine is called quern, the working folder /mnt (which is the one
-# that it was). For `quern run --reproducible=yes` of programs that look at these. Needs no rights
-# where the kernel allows user namespaces; containers often do not.
+# Runs COMMAND under fixed process ids, user, machine and folder: process ids begin at 1, the user
+# is 0, the machine is called quern, and the working folder is /mnt, a bind mount of the real one.
+# For `quern run --reproducible=yes` of programs whose counts depend on these. Needs no rights where
+# the kernel allows user namespaces; containers often do not.
 set -u
 [ $# -gt 0 ] || { echo 'usage: docs/ci/alone.sh COMMAND [ARGS...]' >&2; exit 2; }
 # shellcheck disable=SC2016

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# Counts as a gate, for plain make. Include it in a Makefile and say what is run:
+# Counts as a gate, for plain make. Include it in a Makefile and set BENCH:
 #
-#     make quern-baseline     run BENCH, keep its profile as the baseline
+#     make quern-baseline     run BENCH, store its profile as the baseline
 #     make quern-check        run it again and compare; fails when a limit was exceeded
 #
-# What there is to choose, with what is taken otherwise:
+# The settings, and their defaults:
 QUERN ?= quern
 BENCH ?= ./bench hash
 BENCH_DEPENDS ?= bench

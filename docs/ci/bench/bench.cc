@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-// How often the word is gone through.
+// How often the word is hashed.
 #ifndef ROUNDS
 #define ROUNDS 1000
 #endif

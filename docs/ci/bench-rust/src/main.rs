@@ -8,7 +8,7 @@ mod bench;
 use bench::keep;
 use std::collections::HashMap;
 
-// How often the word is gone through.
+// How often the word is hashed.
 const ROUNDS: u32 = 1000;
 
 fn numbers(n: usize) -> Vec<u32> {
