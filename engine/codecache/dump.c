@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What --dump-code shows (dump.h): each record is appended to a file beside the spool as soon as
-// its code exists, so that code which is flushed, and that of a process that is killed, is in it.
-// The file is open for no longer than that takes: the client never finds its descriptor. With the
-// translation lock held.
+// --dump-code (dump.h): each record is appended to a file beside the spool as soon as its code
+// exists. The file thus also holds code that is flushed later, and that of a killed process. It is
+// open only during the append: the client never finds its descriptor. @holds(translation lock)
 #include "engine/codecache/dump.h"
 
 #include "engine/base/nolibc.h"
@@ -11,10 +10,10 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
 
-static s32 dumped_pid; // whose file has been begun
+static s32 dumped_pid; // the process whose file has been begun
 
-// The file of this process, at its end; a new one if `anew`. Others may have put a link of that
-// name into a folder like /tmp. -errno.
+// Opens this process's file for appending, or a new one if `anew`: somebody may have put a link of
+// that name into a folder like /tmp. Returns -errno on failure.
 static int open_file(bool anew)
 {
     int how = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
@@ -53,7 +52,7 @@ static void put_stub(int fd, const char *name, u64 hpc, u64 size)
     put(fd, (const void *)hpc, size);
 }
 
-// The stubs that every process has.
+// The stubs of stubs.def.
 static void put_stubs(int fd)
 {
     for (u32 s = 0; s < STUB_COUNT; s++) {
@@ -100,7 +99,7 @@ void dump_fragment(const struct dump *d)
     for (u32 i = 0; i < d->insns; i++) {
         struct spool_code_insn in = { .len = d->insn[i].len };
 
-        if (in.len > sizeof(in.bytes)) // a client request, the last: shown by its beginning
+        if (in.len > sizeof(in.bytes)) // a client request, the last: only its first bytes are shown
             in.len = sizeof(in.bytes);
         memcpy(in.bytes, d->insn[i].bytes, in.len);
         put(fd, &in, sizeof(in));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For --dump-code: what lies in the code cache, which the finisher disassembles (struct spool_code
+// --dump-code: the contents of the code cache, which the finisher disassembles (struct spool_code
 // of share/spool.h).
 #ifndef QUERN_ENGINE_DUMP_H
 #define QUERN_ENGINE_DUMP_H
@@ -7,10 +7,10 @@
 #include "engine/x86/insn.h"
 #include "share/spool.h"
 
-// Whether it is asked for. With the stubs in the code cache.
+// Whether --dump-code is given. Call it when the stubs are in the code cache.
 bool dump_init(void);
 
-// A block's fragment, at the moment at which it is made.
+// A fragment, when it is made.
 struct dump {
     u64 pc, hpc;
     const struct insn *insn;
@@ -19,7 +19,7 @@ struct dump {
 };
 void dump_fragment(const struct dump *d);
 
-// A stub that was made while running.
+// A stub generated at run time.
 void dump_stub(const char *name, u64 hpc, u64 size);
 
 #endif

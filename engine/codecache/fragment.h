@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A fragment: a translated block in the code cache, or a superblock of several, and what is known
-// about it. A draft is what translate/ hands over, a fragment what tcache.c keeps.
+// A fragment: a translated block or superblock in the code cache, and its metadata. translate/
+// hands over a draft, tcache.c makes a fragment of it.
 #ifndef QUERN_ENGINE_FRAGMENT_H
 #define QUERN_ENGINE_FRAGMENT_H
 
@@ -27,18 +27,18 @@ enum recipe_flag {
     RECIPE_FLAGS_SAVED = 1, // arithmetic flags are in flags_save
     RECIPE_BUMPED = 2,      // the block has been counted
     RECIPE_REP = 4,         // at a string instruction: rep_rcx, rep_rsi, rep_rdi are as before it
-    RECIPE_LOG = 8,         // r11 is log while its client value is in its slot
+    RECIPE_LOG = 8,         // r11 is log while the client's r11 is in its slot
     RECIPE_OPEN = 16,       // the fragment's record has begun at log ...
-    RECIPE_CLOSED = 32,     // ... and log is behind it
+    RECIPE_CLOSED = 32,     // ... and log points behind it
 };
 
-// There are hundreds of thousands of fragments: they name each other, and exits, by numbers of 32
-// bits, which are 1 more than an index or a fragment_exit_id(), 0: none.
+// There are hundreds of thousands of fragments: references to fragments and exits are 32-bit
+// numbers, 1 more than an index or a fragment_exit_id(); 0: none.
 struct fragment_exit {
     u64 target;
     u32 to    : 31;         // the fragment that it is linked to
-    bool side : 1;          // of a superblock: it says itself in the record how it was left; of
-                            // what checks itself: the last exit, where the check fails
+    bool side : 1;          // in a superblock: the exit's own code stores its number in the record;
+                            // in a self-checking fragment: the last exit, where the check fails
     u32 next_in, before_in; // in the list of exits that lead to `to`
     u16 rel32;              // offset of the displacement that is patched
     u16 stub;               // offset of the exit's stub in the fragment
@@ -49,60 +49,59 @@ _Static_assert(sizeof(struct fragment_exit) == 24, "most fragments have two");
 enum fragment_flag {
     FRAGMENT_DEAD = 1,
     FRAGMENT_STEP = 2,     // dispatcher steps it; no code
-    FRAGMENT_WRITABLE = 4, // checks itself at its head
+    FRAGMENT_WRITABLE = 4, // checks its bytes at its head
     FRAGMENT_ALONE = 8,    // its exits are never linked
-    FRAGMENT_REQUEST = 16, // ends in a client request, and nor is its exit
+    FRAGMENT_REQUEST = 16, // ends in a client request; its exit is never linked either
     FRAGMENT_UNCOUNTED = 32,
-    FRAGMENT_WATCHED = 64, // whoever goes there from elsewhere is noted (watch.h)
-    FRAGMENT_PAST = 128,   // a superblock has taken its place
+    FRAGMENT_WATCHED = 64, // each entry from elsewhere is noted (hotblocks.h)
+    FRAGMENT_PAST = 128,   // a superblock has replaced it
 };
 
-// A block of the client's that a superblock has behind its first, and its instructions from the
-// superblock's `insn` on.
+// A block of a superblock after the first; its instructions begin at the superblock's `insn`.
 struct fragment_block {
     u64 pc, end;
     u32 block, counter, insn;
 };
 
-// Fragments of one block's code at different times, which check themselves: each jumps to the next
-// when its bytes are not those that are there. Only the first is found by its client address.
+// Versions: fragments of one block's code at different times. Each checks its bytes and jumps to
+// the next version when they differ from memory. Only the first is found by its client address.
 struct fragment_versions {
     u32 first;        // its number
-    u32 last    : 24; // these are kept in the first
+    u32 last    : 24; // valid in the first only, as are the next two
     u32 n       : 7;
-    bool wanted : 1; // one more is to be made: none has the bytes that are there
+    bool wanted : 1; // one more is to be made: none has the bytes that are in memory
 };
 
 _Static_assert(FRAGMENTS_MAX < 1u << 24 && sizeof(struct fragment_versions) == 8,
                "it takes the place of a pointer");
 
 struct fragment {
-    u64 pc, end; // client range; of a superblock, its first block's, as `block`
+    u64 pc, end; // client range; of a superblock, that of its first block, as is `block`
     u64 hpc;     // host address
     u32 index;
     u32 block;   // spool block index
     u32 counter; // spool counter of its executions
-    u32 own;     // of a superblock: that of its first block alone
-    u32 log;     // what its records begin with (replay/recordbuf.h), 0: it makes none
+    u32 own;     // of a superblock: the counter of its first block alone
+    u32 log;     // id at the head of its records (replay/recordbuf.h), 0: it makes none
     u32 hash_next;
     u32 in; // first exit that leads to this one
     u16 size, nrecipes, nrelocs;
-    u16 ibl_jmp[2]; // offsets of the jumps of look-ups, 0: none
+    u16 ibl_jmp[2]; // offsets of the jumps at the end of IBLs, 0: none
     u16 sc_jmp;     // offset of the displacement of the jump to the system call gate, 0 if none
     u8 flags;       // enum fragment_flag
     u8 nexits, ninsns, nmore, npages;
-    u8 seen;   // how often somebody went there who was noted
-    u16 watch; // offset of the code that notes that, 0: it has none
+    u8 seen;   // how many entries were noted (hotblocks.h)
+    u16 watch; // offset of the code that notes an entry, 0: it has none
     union {
         struct fragment_block *more;
         struct fragment_versions versions; // fragment_has_versions()
     };
-    struct fragment_exit *exit; // behind these, what the functions below find
+    struct fragment_exit *exit; // followed by what the functions below return
 };
 
 _Static_assert(sizeof(struct fragment) == 88, "of which there are many");
 
-// The code lies where it stays, at the region's free end; everything else is copied.
+// The code is already in place, at the region's free end; everything else is copied.
 struct draft {
     u64 pc, end;
     u64 hpc;
@@ -112,24 +111,25 @@ struct draft {
     u32 nrecipes, nrelocs, nexits, ninsns, nmore;
     u32 ibl_jmp[2], sc_jmp;
     u16 watch;
-    bool again; // code with these bytes was there before
+    bool again; // this address had code with these bytes before
     struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
     struct recipe recipe[FRAGMENT_RECIPES_MAX];
-    u16 reloc[FRAGMENT_RELOCS_MAX]; // displacements that lead out of the fragment
+    u16 reloc[FRAGMENT_RELOCS_MAX]; // offsets of displacements that lead out of the fragment
     u8 len[FRAGMENT_INSNS_MAX];
     u8 stepped[1 + STEPPED_BYTES_MAX];
     struct fragment_exit exit[FRAGMENT_EXITS_MAX]; // rel32, stub, side and target
 };
 
-// Host address that leads to it.
+// The host address that links and tables use.
 static inline u64 fragment_entry(const struct fragment *f)
 {
     return f->hpc + (f->flags & FRAGMENT_WATCHED ? f->watch : 0);
 }
 
-#define WATCH_JUMP 12 // behind f->watch: the jump to the stub
+#define WATCH_JUMP 12 // offset of the jump to the stub from f->watch
 
-// Of each page of client code that it is made from, the next fragment of that: a number as above.
+// For each page of client code that it is made from: the next fragment of that page, a number as
+// above.
 static inline u32 *fragment_next(const struct fragment *f)
 {
     return (u32 *)(f->exit + f->nexits);
@@ -146,13 +146,13 @@ static inline const u16 *fragment_relocs(const struct fragment *f)
     return (const u16 *)(fragment_recipes(f) + f->nrecipes);
 }
 
-// Lengths of its instructions.
+// Lengths of its client instructions.
 static inline const u8 *fragment_lens(const struct fragment *f)
 {
     return (const u8 *)(fragment_relocs(f) + f->nrelocs);
 }
 
-// Of one that is stepped: how many bytes it is, and these.
+// Of a stepped instruction: its length, then its bytes.
 static inline const u8 *fragment_stepped(const struct fragment *f)
 {
     return fragment_lens(f) + f->ninsns;
@@ -163,13 +163,13 @@ static inline bool fragment_has_versions(const struct fragment *f)
     return (f->flags & (FRAGMENT_WRITABLE | FRAGMENT_STEP)) == FRAGMENT_WRITABLE;
 }
 
-// Where it goes when its bytes are not those that are there.
+// The exit that it takes when its bytes differ from memory.
 static inline struct fragment_exit *fragment_changed(const struct fragment *f)
 {
     return &f->exit[f->nexits - 1];
 }
 
-// What an exit's stub says to the dispatcher: the fragment's index and the exit's.
+// What an exit's stub passes to the dispatcher: the fragment's index and the exit's.
 static inline u32 fragment_exit_id(u32 index, u32 k)
 {
     return index * FRAGMENT_EXITS_MAX + k;

@@ -31,7 +31,6 @@ void gate_make_all_slow(void)
 {
     memset(slow, GATE_SLOW, sizeof(slow));
     gate_all_slow = true;
-    // Every thread's gate looks at a copy in its own area.
     threads_lock();
     for (struct thread *t = threads_first(); t; t = t->next)
         memset((u8 *)t + TA_SLOW_TABLE, GATE_SLOW, GATE_CALLS);
@@ -80,7 +79,7 @@ _Noreturn void gate_call(struct thread *t, const u64 args[6])
 _Noreturn void gate_again(struct thread *t)
 {
     stopworld_turn_give(t);
-    enter(t); // a fragment's own continuation may be gone
+    enter(t); // the fragment's continuation may be gone
 }
 
 void gate_args_restore(struct thread *t)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a client's system call leaves translated code and comes back. The gate itself is a stub
-// (stubs.S): it makes the call with the client's registers and signals open, unless the call is one
-// of the slow ones, which go to the dispatcher.
+// The system call gate: how a client's system call leaves translated code and comes back. The gate
+// itself is a stub (stubs.S): it makes the call with the client's registers and signals unblocked.
+// Slow calls go to the dispatcher.
 #ifndef QUERN_ENGINE_GATE_H
 #define QUERN_ENGINE_GATE_H
 
@@ -9,8 +9,8 @@
 
 #define GATE_CALLS 512 // calls with larger numbers are never slow
 
-// By number: GATE_SLOW and its like (thread.h). Each thread's gate looks at a copy in its area
-// (TA_SLOW_TABLE). With the spool mapped, before the first thread.
+// By number: GATE_SLOW and its like (thread.h). Each thread's gate reads a copy in its area
+// (TA_SLOW_TABLE). Call it with the spool mapped, before the first thread.
 void gate_init(const u8 table[GATE_CALLS]);
 void gate_thread_init(struct thread *t);
 
@@ -19,20 +19,20 @@ void gate_thread_init(struct thread *t);
 void gate_make_all_slow(void);
 extern bool gate_all_slow;
 
-// The call is done: result, rcx, r11 and pc as the instruction leaves them.
+// The call is done: sets result, rcx, r11 and pc as the instruction leaves them.
 void gate_return(struct thread *t, long ret);
 
-// Makes the call through the gate, with these arguments instead of the client's (NULL: the
-// client's), and comes back in syscalls_done(). t->pc must be the address of the client's syscall
-// instruction and t->sc_next the one behind it. Gives up the caller's frames.
+// Makes the call through the gate, with these arguments (NULL: the client's), and continues in
+// syscalls_done(). t->pc must be the address of the client's syscall instruction and t->sc_next the
+// one behind it. Drops the caller's frames.
 _Noreturn void gate_call(struct thread *t, const u64 args[6]);
 
-// Makes a call again that the kernel gave up before it had done anything: number and arguments are
-// in t->regs as it had them. Gives up the caller's frames.
+// Restarts a call that the kernel gave up before it had any effect: t->regs has its number and
+// arguments. Drops the caller's frames.
 _Noreturn void gate_again(struct thread *t);
 
-// Such a call was interrupted at its beginning or is complete: the client's own argument registers
-// again.
+// A call of gate_call() was interrupted before it began, or is complete: restores the client's own
+// argument registers.
 void gate_args_restore(struct thread *t);
 
 #endif

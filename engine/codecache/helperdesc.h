@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What translated code tells the helpers (prof.h): written by translate/refs.c, read here. A
-// descriptor of words lies in the fragment behind the jump that follows the call of the helper's
-// stub, aligned to 4, which is what is read at a time: the client may run with alignment checks on.
-// Those of strings and vectors, whose stubs keep the flags, are stored to h_desc.
+// The descriptors that translated code passes to helpers (count/helpers.h): written by
+// translate/refs.c, read here. A descriptor is in the fragment, behind the jump that follows the
+// call of the helper's stub. It consists of aligned words that are read one at a time: the client
+// may run with alignment checks on. Those of strings and vectors, whose stubs preserve the flags,
+// are stored to h_desc.
 #ifndef QUERN_ENGINE_HELPERDESC_H
 #define QUERN_ENGINE_HELPERDESC_H
 
@@ -12,7 +13,7 @@
 
 // STUB_D1_MISS and STUB_D1_SLOW have no size.
 struct helperdesc_d1 {
-    u32 counter; // of the misses of D1; those of LL are counted behind it
+    u32 counter; // of the misses of D1; the next counter is that of LL
     u32 size;
 };
 
@@ -31,19 +32,19 @@ struct helperdesc_bc {
 // STUB_CALLS_CALL, _RETURN, _JUMP, _TABLE, _LEAVE_PLT; the others have none.
 struct helperdesc_calls {
     u32 site[2];
-    // of a call; of a return, the bytes that it takes from the stack; of a jump, whether it is
-    // direct; of STUB_CALLS_STACK, whether a call follows
+    // call: its length; return: the bytes that it pops; jump: whether it is direct;
+    // STUB_CALLS_STACK: whether a call follows
     u32 len;
-    u32 plt; // of STUB_CALLS_LEAVE_PLT: the entry's; of _RETURN, _JUMP: the stack pointer was set
-    u32 cell[2]; // and that entry's edge
+    u32 plt;     // _LEAVE_PLT: the number of the entry; _RETURN, _JUMP: the stack pointer was set
+    u32 cell[2]; // _LEAVE_PLT: the entry's edge
 };
 
-// The second word of h_desc for STUB_REP, the first being the instruction's first counter.
+// The second word of h_desc for STUB_REP; the first is the instruction's first counter.
 struct helperdesc_rep {
     u32 op       : 3; // enum str_op
     u32 size_log : 2; // of an element
     u32 a32      : 1;
-    u32 fetch    : 1; // the instruction has a counter of I1 misses
+    u32 fetch    : 1; // it has a counter of I1 misses
     u32 unused   : 4;
     u32 repne    : 1; // ends on equality
     u32 fs : 1, gs : 1;
@@ -57,11 +58,11 @@ struct helperdesc_vec {
     u32 last      : 6; // number of the last element
     u32 scale_log : 3;
     u32 write     : 1;
-    u32 a32       : 1;  // of a tile: its rows lie within 32 bits
+    u32 a32       : 1;  // of a tile: addresses of its rows have 32 bits
     u32 dyn       : 12; // spool_counters.dyn_r
 };
 
-// A descriptor as the word that it is in h_desc.
+// A descriptor as the word in h_desc.
 union helperdesc_word {
     u32 word;
     struct helperdesc_rep rep;
@@ -70,8 +71,8 @@ union helperdesc_word {
 
 _Static_assert(sizeof(union helperdesc_word) == 4, "half of h_desc");
 
-// The first `words` words behind the return address; one by one: two must not become one of 8
-// bytes.
+// Reads the first `words` words of the descriptor at a return address; volatile, or the compiler
+// merges two into one access of 8 bytes.
 static inline void helperdesc_read(void *to, const u8 *ret, u32 words)
 {
     const volatile u32 *from = (const volatile u32 *)(ret + HELPERDESC_AT);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which blocks are executed often (watch.h). How often is known anyway: each has a counter.
+// Hot blocks (hotblocks.h). Each block has a counter of its executions anyway: that selects them.
 #include "engine/codecache/hotblocks.h"
 
 #include "engine/base/heap.h"
@@ -7,20 +7,20 @@
 #include "engine/codecache/links.h"
 #include "engine/spool/config.h"
 
-#define SHARE  4000u // of all executions that a fragment has which is watched: one in so many
-#define LEAST  200u  // and at least so many
+#define SHARE  4000u // a fragment is watched when it has one in so many of all executions ...
+#define LEAST  200u  // ... and at least so many
 #define ENOUGH 255u  // times seen: struct fragment has a byte for it
 
-// By number; the counters are those of executions.
+// All three by index; the counters are those of executions.
 static struct fragment *const *fragments;
 static u64 *bodies; // host addresses
 static u32 *counters;
 
-void hotblocks_init(struct fragment *const *by_number)
+void hotblocks_init(struct fragment *const *by_index)
 {
     if (!tb_config.watch)
         return;
-    fragments = by_number;
+    fragments = by_index;
     bodies = heap_pages(FRAGMENTS_MAX * sizeof(*bodies));
     counters = heap_pages(FRAGMENTS_MAX * sizeof(*counters));
 }
@@ -35,8 +35,8 @@ void hotblocks_published(struct fragment *f)
     counters[f->index] = f->counter;
 }
 
-// In a buffer; of 64 KiB at most, so that 16 bits say where it ends.
-static u32 numbers(void)
+// Entries of a buffer: 64 KiB at most, so the low 16 bits of the pointer tell where it ends.
+static u32 entries(void)
 {
     return tb_config.hotblocks_all ? 1024 : 16384;
 }
@@ -45,7 +45,7 @@ void hotblocks_begin(struct thread *t)
 {
     if (!tb_config.watch)
         return;
-    t->log = (u64)t->self + TA_WATCH_END - numbers() * sizeof(u32);
+    t->log = (u64)t->self + TA_WATCH_END - entries() * sizeof(u32);
     t->bodies = bodies;
 }
 
@@ -53,11 +53,11 @@ const u32 *hotblocks_full(const struct thread *t, u32 *n)
 {
     u64 end = (u64)t->self + TA_WATCH_END;
 
-    *n = numbers();
+    *n = entries();
     return t->log == end ? (const u32 *)end - *n : NULL;
 }
 
-static void lead_by(struct fragment *f, bool watched)
+static void set_watched(struct fragment *f, bool watched)
 {
     f->flags = watched ? f->flags | FRAGMENT_WATCHED : f->flags & ~(u32)FRAGMENT_WATCHED;
     links_again(f);
@@ -80,7 +80,7 @@ void hotblocks_most(struct thread *t, u32 n)
         if (!f->watch || (f->flags & (FRAGMENT_WATCHED | FRAGMENT_DEAD | FRAGMENT_PAST)))
             continue;
         f->seen = 0;
-        lead_by(f, true);
+        set_watched(f, true);
     }
 }
 
@@ -90,5 +90,5 @@ void hotblocks_seen(struct fragment *f, u32 k)
         return;
     f->seen = (u8)(f->seen + k < ENOUGH ? f->seen + k : ENOUGH);
     if (f->seen == ENOUGH)
-        lead_by(f, false);
+        set_watched(f, false);
 }

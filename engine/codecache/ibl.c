@@ -7,11 +7,11 @@
 #include "engine/thread/threads.h"
 #include "share/spool.h"
 
-// The table that a slot's last thread has left is right as long as nothing has been forgotten
-// since: nobody forgets in it. 20 page faults of a new thread's 33 were its table's.
+// The table of a slot's last thread is reused if no entry has been forgotten since: nobody removes
+// entries from it. 20 page faults of a new thread's 33 came from its table.
 static u64 forgotten = 1;
 static bool filled[SPOOL_THREADS_MAX]; // a new slot's is empty, and on one large page with the rest
-static u64 saved_at[SPOOL_THREADS_MAX]; // what `forgotten` was then
+static u64 saved_at[SPOOL_THREADS_MAX]; // `forgotten` when the slot's last thread ended
 
 static void empty(struct thread *t)
 {
@@ -23,7 +23,7 @@ static void empty(struct thread *t)
     // Entry 0 is the only one whose empty key (0) can match a target (0): it leads to the miss
     // path.
     table[1] = stubs_at(STUB_IBL_MISS);
-    // The first thread of a short program comes to most of its pages: to read, then to write.
+    // The first thread of a short program touches most of its pages: to read, then to write.
     if (t->slot == 0)
         sys_populate((u64)table, TA_IBL_ENTRIES * 16);
 }
@@ -51,7 +51,7 @@ void ibl_fill(struct thread *t, const struct fragment *f)
 
     if (f->flags & (FRAGMENT_STEP | FRAGMENT_DEAD))
         return;
-    // the thread itself writes; it is not in the lookup now
+    // the thread itself writes; it is not in a look-up now
     e[0] = -f->pc;
     e[1] = fragment_entry(f);
 }
@@ -61,14 +61,13 @@ bool ibl_leads(const struct thread *t, const struct fragment *f)
     return *((const u64 *)((const u8 *)t->self + TA_IBL) + ibl_index(f->pc) * 2) == -f->pc;
 }
 
-// The entry keeps its key: whoever looks at it meanwhile finds the old place or the new one.
-static void lead(u64 pc, u64 host)
+// The entry's key stays: a concurrent look-up finds the old host address or the new one.
+static void redirect(u64 pc, u64 host)
 {
     struct thread *t;
     u32 slot = 0;
 
-    // also in that of a thread which has begun with what its slot's last one left, and is not in
-    // the list yet
+    // also a new thread that has taken its slot's table over and is not in the list yet
     while ((t = threads_next_live(&slot))) {
         u64 *e = (u64 *)((u8 *)t + TA_IBL) + ibl_index(pc) * 2;
 
@@ -79,11 +78,11 @@ static void lead(u64 pc, u64 host)
 
 void ibl_move(const struct fragment *f)
 {
-    lead(f->pc, fragment_entry(f));
+    redirect(f->pc, fragment_entry(f));
 }
 
 void ibl_forget(u64 pc)
 {
     forgotten++;
-    lead(pc, stubs_at(STUB_IBL_MISS));
+    redirect(pc, stubs_at(STUB_IBL_MISS));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Direct jumps from fragment to fragment (links.h): one store each, while other threads run. A
-// fragment lists the exits that lead to it.
+// Links (links.h): patching is one store, while other threads run. Each fragment has a list of the
+// exits that lead to it.
 #include "engine/codecache/links.h"
 
 #include "engine/spool/spooler.h"
@@ -12,7 +12,7 @@ static void patch_rel32(u64 at, u64 target)
 
 struct fragment **links_table;
 
-// Whose exit that is, and which.
+// The fragment of an exit, and the exit's index in it.
 static struct fragment *owner_of(u32 number, u32 *k)
 {
     *k = (number - 1) % FRAGMENT_EXITS_MAX;
@@ -27,7 +27,7 @@ static struct fragment_exit *exit_at(u32 number)
     return &f->exit[k];
 }
 
-// Into the list of those that lead to `to`.
+// Enters exit k into the list of `to`.
 static void list(struct fragment *from, u32 k, struct fragment *to)
 {
     struct fragment_exit *x = &from->exit[k];
@@ -41,7 +41,7 @@ static void list(struct fragment *from, u32 k, struct fragment *to)
     to->in = number;
 }
 
-static void lead(struct fragment *from, u32 k, struct fragment *to)
+static void link_exit(struct fragment *from, u32 k, struct fragment *to)
 {
     list(from, k, to);
     patch_rel32(from->hpc + from->exit[k].rel32, fragment_entry(to));
@@ -61,18 +61,18 @@ void links_make(struct fragment *from, u32 k, struct fragment *to)
         (from->flags & (FRAGMENT_ALONE | FRAGMENT_REQUEST)) ||
         (fragment_has_versions(from) && k + 1u == from->nexits))
         return;
-    lead(from, k, to);
+    link_exit(from, k, to);
     spool->n_links++;
 }
 
 void links_version(struct fragment *from, struct fragment *to)
 {
-    lead(from, from->nexits - 1u, to);
+    link_exit(from, from->nexits - 1u, to);
     spool->n_links++;
 }
 
-// Out of the list of those that lead where it leads.
-static void forget(struct fragment_exit *x)
+// Removes the exit from the list of its target.
+static void unlist(struct fragment_exit *x)
 {
     if (x->before_in)
         exit_at(x->before_in)->next_in = x->next_in;
@@ -90,8 +90,8 @@ void links_move(struct fragment *from, struct fragment *to)
         u32 k;
         struct fragment *f = owner_of(from->in, &k);
 
-        forget(&f->exit[k]);
-        lead(f, k, to);
+        unlist(&f->exit[k]);
+        link_exit(f, k, to);
     }
 }
 
@@ -106,12 +106,11 @@ void links_again(struct fragment *f)
     }
 }
 
-// And back to its stub.
 static void unlink_exit(struct fragment *f, u32 k)
 {
     struct fragment_exit *x = &f->exit[k];
 
-    forget(x);
+    unlist(x);
     patch_rel32(f->hpc + x->rel32, f->hpc + x->stub);
 }
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Direct jumps from fragment to fragment. With the translation lock held.
+// Links: direct jumps from fragment to fragment. @holds(translation lock)
 #ifndef QUERN_ENGINE_LINKS_H
 #define QUERN_ENGINE_LINKS_H
 
 #include "engine/codecache/fragment.h"
 
-// Fragments by index. tcache.c's.
+// Fragments by index: tcache.c's table.
 extern struct fragment **links_table;
 
-// Notes what each exit of `from` is linked to with that; the code is so already.
+// Enters the linked exits of `from` into the lists of their targets; the code is patched already.
 void links_list(struct fragment *from);
-// Patches exit k of `from` to go straight to `to`.
+// Patches exit k of `from` to jump to `to`.
 void links_make(struct fragment *from, u32 k, struct fragment *to);
-// Patches the exit of `from` where its check fails (fragment_changed()) to go straight to `to`.
+// Patches the exit of `from` where its check fails (fragment_changed()) to jump to `to`.
 void links_version(struct fragment *from, struct fragment *to);
-// What leads to one leads to the other: both are made of the code at one address.
+// Relinks all exits that lead to `from` to `to`: both are made of the code at one address.
 void links_move(struct fragment *from, struct fragment *to);
-// What leads to f leads to its entry, which has changed.
+// f's entry has changed: patches all exits that lead to it.
 void links_again(struct fragment *f);
-// Everything that leads to f or away from it goes through the dispatcher again.
+// Unlinks every exit to f and every exit of f: they go through the dispatcher again.
 void links_cut(struct fragment *f);
 
 #endif

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Keeping files (modules.h). A file is mapped as a whole where the engine lies, and nothing of it
-// is touched: that takes an entry of the kernel's map, no memory and no descriptor, children have
-// it, too, and the file lives as long as the mapping, whatever becomes of its name and of the
-// client's own mapping. Only at the end, and only where the name leads elsewhere by then, is it
-// read and written to the spool. What is written over in place is gone all the same: the finisher
-// finds that its code is not what was executed.
+// Holding files (modules.h). A file is mapped as a whole in the engine's address range, and no page
+// of it is touched. This takes an entry of the kernel's map, no memory and no descriptor; children
+// inherit it. The file lives as long as the mapping, whatever happens to its name and to the
+// client's own mapping. Only at the end, and only if the name leads elsewhere by then, the file is
+// read and written to the spool. A file that is overwritten in place is lost all the same: the
+// finisher finds that its code is not what was executed.
 //
-// That happens when the client maps it to be executed: by the time its first block is translated
-// its name may be gone, and with it the way to it. A file of which no block has been translated yet
-// makes way for others, the oldest first, so that a program which maps thousands of files and
-// executes few of them has those few.
+// A file is held when the client maps it executable: when its first block is translated, its name
+// may be gone, and no other path leads to it. If space is short, files without a translated block
+// are dropped, the oldest first: a program that maps thousands of files and executes a few keeps
+// those few.
 //
-// Not kept is what is no ELF file (code that a program generates into a file), what there is no
-// room for, and anything while the client has a limit on its address space.
+// Not held: files that are not ELF (code that a program generates into a file), files without
+// space, and any file while the client has a limit on its address space.
 #include "engine/codecache/modules.h"
 
 #include "engine/base/layout.h"
@@ -26,12 +26,12 @@
 
 _Static_assert(FILES * sizeof(struct spool_kept) <= SPOOL_KEPT_TABLE, "one for each, at least");
 
-#define LISTS     256u // by number of the inode
-#define PATH_ROOM 8704 // what a line has room for (vmmapfile.c)
+#define LISTS     256u // by inode number
+#define PATH_SIZE 8704 // the buffer of a line (vmmapfile.c)
 
 static struct file {
-    u64 dev, ino; // as stat() says
-    u64 map_dev;  // of what is executed, as the kernel's map says: another one on some file systems
+    u64 dev, ino; // from stat()
+    u64 map_dev;  // if executed: from the kernel's map, which differs on some file systems
     u64 start, size;
     u64 at; // in the spool; 0: not written
     u64 turn;
@@ -41,10 +41,10 @@ static struct file {
     bool used, executed;
 } file[FILES];
 static u32 list[LISTS];  // the first one, plus one
-static u32 place[FILES]; // those that are used, by where they lie
+static u32 place[FILES]; // those that are used, by address
 static u32 places;
 static u64 turns;
-static u64 in_spool; // where the next one is written
+static u64 in_spool; // offset of the next one
 static u32 in_table;
 
 static struct modules_times times_of(const struct k_stat *st)
@@ -63,7 +63,7 @@ static bool is_there(const char *path, u64 ino, struct k_stat *st)
     return sys_fstatat(AT_FDCWD, path, st, 0) == 0 && is_of(st, ino);
 }
 
-// In place; the kernel writes no other character in this way. False: there was none.
+// Decodes newlines in place; the kernel escapes no other character. False: there was none.
 static bool put_newlines(char *path)
 {
     char *to = path;
@@ -78,7 +78,7 @@ static bool put_newlines(char *path)
     return any;
 }
 
-// Where the file's path leads to it, and where it only does so with newlines, the path has these.
+// Whether the path leads to the file; decodes newlines if it does so only with these.
 static bool find(struct vmmapfile_line *l, struct k_stat *st)
 {
     char other[4096];
@@ -114,7 +114,7 @@ static struct file *known(u64 dev, u64 ino)
     return f;
 }
 
-// Of those of which code has been executed.
+// Among the files whose code has been executed.
 static struct file *of_map(u64 map_dev, u64 ino)
 {
     struct file *f = next_of(list_of(ino));
@@ -133,11 +133,11 @@ static struct file *executed(struct file *f, const struct vmmapfile_line *l)
     return f;
 }
 
-// Whether f is what the line is of: the kernel's map calls them the same.
+// Whether f is the line's file: device and inode are the same in the kernel's map.
 static bool is_same(const struct file *f, struct vmmapfile_line *l)
 {
     struct vmmapfile_line own;
-    char path[PATH_ROOM]; // where that lies, the other one will
+    char path[PATH_SIZE]; // vmmapfile_at() overwrites the buffer that l->path is in
     u64 n = strlen(l->path) + 1;
     bool is;
 
@@ -147,8 +147,8 @@ static bool is_same(const struct file *f, struct vmmapfile_line *l)
     return is;
 }
 
-// What was kept before any of its code was executed.
-static struct file *find_kept(struct vmmapfile_line *l)
+// A file that was held before any of its code was executed.
+static struct file *find_mapped(struct vmmapfile_line *l)
 {
     struct file *f = next_of(list_of(l->ino));
 
@@ -164,10 +164,10 @@ static bool may_map(void)
     return sys_prlimit(RLIMIT_AS, NULL, &limit) == 0 && !~limit.cur;
 }
 
-// ---- Room ----
+// ---- Address space ----
 
-// The lowest for so many bytes, and which number it has by place; 0: there is none.
-static u64 room(u64 size, u32 *k)
+// The lowest gap of so many bytes, and its index in place[]; 0: there is none.
+static u64 find_gap(u64 size, u32 *k)
 {
     u64 from = MODULES_BASE;
 
@@ -189,7 +189,7 @@ static struct file *unused(void)
     return NULL;
 }
 
-static void let_go(struct file *f)
+static void drop(struct file *f)
 {
     u32 *n = list_of(f->ino), k = 0;
 
@@ -204,8 +204,8 @@ static void let_go(struct file *f)
     *f = (struct file){ .used = false };
 }
 
-// Of those of which nothing has been executed. False: there is none.
-static bool let_oldest_go(void)
+// The oldest file without executed code. False: there is none.
+static bool drop_oldest(void)
 {
     struct file *oldest = NULL;
 
@@ -216,7 +216,7 @@ static bool let_oldest_go(void)
             oldest = f;
     }
     if (oldest)
-        let_go(oldest);
+        drop(oldest);
     return oldest != NULL;
 }
 
@@ -234,7 +234,7 @@ static void add(struct file *f, struct file what, u32 k)
     places++;
 }
 
-// ---- Keeping ----
+// ---- Holding ----
 
 static struct file *map(int fd, const struct k_stat *st)
 {
@@ -242,14 +242,14 @@ static struct file *map(int fd, const struct k_stat *st)
     struct file *f;
     u32 k;
 
-    while (!(f = unused()) || !(at = room(size, &k)))
-        if (!let_oldest_go())
+    while (!(f = unused()) || !(at = find_gap(size, &k)))
+        if (!drop_oldest())
             return NULL;
     long got =
         sys_mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
     if (sys_failed(got))
         return NULL;
-    if ((u64)got != at) { // a kernel before 4.17, and somebody lies there
+    if ((u64)got != at) { // a kernel before 4.17, and the address is taken
         sys_munmap((u64)got, size);
         return NULL;
     }
@@ -294,7 +294,7 @@ static struct file *keep(const char *name, u64 ino)
     return f;
 }
 
-// The kernel has a name for every file that is mapped, for those whom it trusts with that.
+// With sufficient rights, the kernel gives a name to every mapped file.
 static struct file *keep_deleted(const struct vmmapfile_line *l)
 {
     char name[80];
@@ -313,7 +313,7 @@ struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
     if (deleted) {
         f = of_map(l->dev, l->ino);
         if (!f)
-            f = find_kept(l);
+            f = find_mapped(l);
         if (!f && may_map())
             f = executed(keep_deleted(l), l);
         return f ? f->times : (struct modules_times){ 0, 0 };
@@ -331,7 +331,7 @@ void modules_leave(void)
 {
     for (u32 i = 0; i < FILES; i++)
         if (file[i].used && !(file[i].mode & S_IROTH))
-            let_go(&file[i]);
+            drop(&file[i]);
 }
 
 // ---- At the end ----
@@ -343,14 +343,14 @@ static bool write_all(int fd, u64 from, u64 n, u64 to)
 
         if (got == -EINTR)
             continue;
-        if (got <= 0) // a full disk; a file that was cut off since (-EFAULT)
+        if (got <= 0) // a full disk; a file that was truncated since (-EFAULT)
             return false;
         done += (u64)got;
     }
     return true;
 }
 
-// The record number i of a mapping is of the file.
+// f is the file of map record i.
 static void save(int fd, u32 i, struct file *f)
 {
     struct spool_kept kept = { .size = f->size, .map = i };
@@ -374,7 +374,7 @@ void modules_save(int fd)
 {
     u64 maps = __atomic_load_n(&spool->maps_used, __ATOMIC_ACQUIRE);
 
-    if (in_table) // already
+    if (in_table) // done already
         return;
     for (u32 i = 0; i < maps; i++) {
         const struct spool_map *m = spooler_map_at(i);

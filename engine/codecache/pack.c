@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Packed fragments (pack.h): a struct fragment, its further blocks, and what its pointers lead to,
-// one behind the other.
+// Packed fragments (pack.h): a struct fragment, its further blocks, then what its pointers point
+// to.
 #include "engine/codecache/pack.h"
 
 #include "engine/base/nolibc.h"
@@ -13,7 +13,7 @@ static u64 more_bytes(const struct fragment *f)
 }
 
 // From the exits on.
-static u64 rest_bytes(const struct fragment *f)
+static u64 tail_bytes(const struct fragment *f)
 {
     u64 n = f->nexits * sizeof(*f->exit) + f->npages * sizeof(u32) +
             f->nrecipes * sizeof(struct recipe) + f->nrelocs * sizeof(u16) + f->ninsns;
@@ -23,10 +23,10 @@ static u64 rest_bytes(const struct fragment *f)
 
 u64 pack_bytes(const struct fragment *f)
 {
-    return sizeof(*f) + more_bytes(f) + rest_bytes(f);
+    return sizeof(*f) + more_bytes(f) + tail_bytes(f);
 }
 
-static void lead(const struct fragment *f, u8 *code, u32 at, u64 target)
+static void set_rel32(const struct fragment *f, u8 *code, u32 at, u64 target)
 {
     u64 host = f->hpc + at;
     u32 disp = (u32)(target - (host + 4));
@@ -41,18 +41,18 @@ static void pack_exit(const struct fragment *f, struct fragment_exit *x, u8 *cod
 
     x->next_in = x->before_in = 0;
     if (to && keep(to)) {
-        lead(f, code, x->rel32, to->hpc); // nobody is watched any more
+        set_rel32(f, code, x->rel32, to->hpc); // not fragment_entry(): none is watched in the file
         return;
     }
     x->to = 0;
-    lead(f, code, x->rel32, f->hpc + x->stub);
+    set_rel32(f, code, x->rel32, f->hpc + x->stub);
 }
 
 void pack(const struct fragment *f, u8 *to, u8 *code, bool (*keep)(const struct fragment *to))
 {
     struct fragment *p = (struct fragment *)to;
-    u8 *rest = to + sizeof(*f) + more_bytes(f);
-    struct fragment_exit *exit = (struct fragment_exit *)rest;
+    u8 *tail = to + sizeof(*f) + more_bytes(f);
+    struct fragment_exit *exit = (struct fragment_exit *)tail;
 
     *p = *f;
     p->hash_next = p->in = 0;
@@ -62,7 +62,7 @@ void pack(const struct fragment *f, u8 *to, u8 *code, bool (*keep)(const struct 
     p->exit = NULL;
     if (f->nmore)
         memcpy(to + sizeof(*f), f->more, more_bytes(f));
-    memcpy(rest, f->exit,
+    memcpy(tail, f->exit,
            f->nexits * sizeof(*f->exit) + f->npages * sizeof(u32) +
                f->nrecipes * sizeof(struct recipe) + f->nrelocs * sizeof(u16) + f->ninsns);
     for (u32 i = 0; i < f->nexits; i++)
@@ -91,8 +91,8 @@ static bool code_is_sound(const struct fragment *f, u64 hpc, u64 code_bytes)
            f->size <= code_bytes - at && (!last || last < f->size);
 }
 
-// What unpack() will make of it is looked at as if it were alive: its lists of pages are as long as
-// tcache.c finds that they are, and nothing leads to it.
+// Checks the fragment that unpack() will make, as if it were alive: its list of pages has the
+// length that tcache.c computes, and nothing leads to it.
 bool pack_is_sound(const u8 *at, u64 room, u32 index, u32 all, u64 hpc, u64 code_bytes)
 {
     const u32 unlike = FRAGMENT_DEAD | FRAGMENT_WATCHED | FRAGMENT_PAST;

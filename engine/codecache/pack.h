@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Fragments as bytes that mean the same at the same addresses: for translations that are kept
-// between runs (translate/pcache.c). A packed fragment is what tcache.c keeps of it, with offsets for
-// pointers, linked to nothing but what is packed with it.
+// Fragments as bytes that mean the same at the same addresses: for the persistent cache
+// (translate/pcache.c). A packed fragment is tcache.c's metadata with offsets in place of pointers,
+// linked only to fragments that are packed with it.
 #ifndef QUERN_ENGINE_PACK_H
 #define QUERN_ENGINE_PACK_H
 
@@ -9,15 +9,15 @@
 
 u64 pack_bytes(const struct fragment *f);
 
-// To `to`, with the code in `code`, a copy of all code from region_fragments() on, whose exits are
-// set as they are packed: `keep` says of a fragment that f leads to whether that stays so.
+// Packs f to `to`. `code` is a copy of all code from region_fragments() on, in which f's exits are
+// set: `keep` tells whether the link to a fragment stays.
 void pack(const struct fragment *f, u8 *to, u8 *code, bool (*keep)(const struct fragment *to));
 
-// Whether what begins at `at` is a whole packed fragment of at most `room` bytes, the index-th of
-// `all`, its code at `hpc` and within `code_bytes` of region_fragments().
+// Whether a whole packed fragment of at most `room` bytes begins at `at`, the index-th of `all`,
+// its code at `hpc` and within `code_bytes` of region_fragments().
 bool pack_is_sound(const u8 *at, u64 room, u32 index, u32 all, u64 hpc, u64 code_bytes);
 
-// Turns what is packed at `at`, which stays there, into a fragment that is dead.
+// Turns the packed fragment at `at` into a dead fragment, in place.
 struct fragment *unpack(u8 *at);
 
 #endif

@@ -7,28 +7,28 @@
 #include "engine/base/sys.h"
 #include "share/spool.h"
 
-#define STUBS_MADE (256ul << 10) // room for stubs that are made while running
+#define STUBS_MADE (256ul << 10) // space for stubs generated at run time
 
-// Escape buffers that there is room for beside the fragments. Those of further threads lie behind
-// them, where addresses are not limited: so many bytes, of which nothing is writable before. When
-// these are used up the end of the fragments' room is taken, but for half of that.
+// ESCAPES buffers have space of their own. Those of further threads follow, MORE_BYTES of address
+// space, made writable in steps, unless address space is limited. When these are used up, buffers
+// take the end of the fragments' space, at most half of it.
 #define ESCAPES    2400u
 #define MORE_BYTES 0xd000000ul
 #define MORE_STEP  (64ul * FRAGMENT_MAX)
-#define REGION_MAX (1ul << 30) // with more there is none: operands would be out of reach
+#define REGION_MAX (1ul << 30) // further buffers do not exceed it: operands would be out of reach
 
 static u64 start, end;
 static u64 made_free;             // behind the stubs made so far; they end at code_start
 static u64 code_start, code_free; // fragments
 static u64 asked;                 // of the kernel, for fragments (pages.h)
 static u64 escape_start;          // fragments end here
-static u64 escape_least;          // and that is as far down as it comes
-static u64 escape_next, escape_writable; // of those not taken yet, and of the kernel
+static u64 escape_least;          // the lowest escape_start
+static u64 escape_next, escape_writable; // next buffer behind escape_start; end of writable memory
 static u64 free_escape[SPOOL_THREADS_MAX];
 static u32 nfree_escape;
 
-// How much behind the buffers of ESCAPES threads, for those of more. The region begins so much
-// further down, its end is where it is without.
+// Bytes for further buffers behind the ESCAPES. The region begins so much lower; its end does not
+// change.
 static u64 more_bytes(u64 limit, u64 total)
 {
     struct k_rlimit as;
@@ -40,7 +40,7 @@ static u64 more_bytes(u64 limit, u64 total)
     return room < MORE_BYTES ? room : MORE_BYTES;
 }
 
-// Of which the last `more` bytes are not to be had yet. Its address, or -errno.
+// The last `more` bytes are not accessible yet. Returns the address, or -errno.
 static s64 reserve(u64 at, u64 bytes, u64 more, u32 fixed)
 {
     u32 prot = PROT_READ | PROT_WRITE | PROT_EXEC;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host addresses, as signal handlers ask about them (where.h).
+// The client's state at a host address, for signal handlers (restore.h).
 #include "engine/codecache/restore.h"
 
 #include "engine/base/cpu.h"
@@ -17,7 +17,7 @@ enum where restore_find(u64 hpc)
         return RESTORE_ESCAPE;
     if (hpc >= region_fragments())
         return RESTORE_FRAGMENT;
-    if (hpc >= stubs_at(STUB_HELPERS)) // and the stubs that are made while running
+    if (hpc >= stubs_at(STUB_HELPERS)) // and the stubs generated at run time
         return RESTORE_HELPER;
     if (stubs_between(hpc, STUB_IBL_MISS, STUB_EXIT_END))
         return RESTORE_EXIT;
@@ -45,7 +45,7 @@ static void merge_flags(struct thread *t, u64 rflags, bool saved)
     t->rflags = rflags;
 }
 
-// The fragment at a host address in one or in this thread's copy of one, and the offset in it.
+// The fragment at a host address, which may be in this thread's escape copy, and the offset in it.
 static struct fragment *fragment_of(struct thread *t, u64 hpc, u32 *off)
 {
     struct fragment *f;
@@ -79,8 +79,8 @@ static const struct recipe *recipe_at(const struct fragment *f, u32 off)
     return &fragment_recipes(f)[lo];
 }
 
-// The block of f's that its instruction is of. Those before it have been executed; a superblock
-// counts them at its end.
+// The block of f that holds instruction `insn`. The blocks before it are counted here: they have
+// been executed, and a superblock counts at its end.
 static struct fragment_block block_of(struct thread *t, const struct fragment *f, u32 insn)
 {
     struct fragment_block b = { f->pc, f->end, f->block, f->own, 0 };
@@ -92,7 +92,7 @@ static struct fragment_block block_of(struct thread *t, const struct fragment *f
     return b;
 }
 
-static struct restore_left saved_at(const struct fragment *f, const struct recipe *r)
+static struct restore_left left_at(const struct fragment *f, const struct recipe *r)
 {
     struct restore_left l = { .log = f->log,
                               .block = f->block,
@@ -136,13 +136,12 @@ struct restore_left restore_recover(struct thread *t, const struct host_regs *u)
         t->h_save[4] = u->r[R_RDI];
         t->h_save[9] = (u->rflags & 0xff) << 8;
     }
-    return saved_at(f, r);
+    return left_at(f, r);
 }
 
 void restore_gate_state(struct thread *t, const struct host_regs *u)
 {
-    // The gate's first instruction saves the client's stack pointer: before it the slot has an old
-    // one.
+    // The gate's first instruction saves the client's stack pointer: before that the slot is stale.
     bool engine_stack = stubs_between(u->rip, STUB_GATE, STUB_GATE_GO) &&
                         u->rip != stubs_at(STUB_GATE) && u->r[R_RSP] != t->regs[R_RSP];
     u64 rcx = t->regs[R_RCX], rsp = t->regs[R_RSP], r11 = t->regs[11];

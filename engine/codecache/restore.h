@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The questions of signal handling about a host address: what runs there, what the client's state
-// is there, and where its escape copy is. All of it is signal-safe: it reads the index of fragments
-// without the lock.
+// For signal handling: what runs at a host address, the client's state there, and the escape copy.
+// All of it is signal-safe: it reads the index of fragments without the lock.
 #ifndef QUERN_ENGINE_RESTORE_H
 #define QUERN_ENGINE_RESTORE_H
 
 #include "engine/thread/thread.h"
 
-// What an interrupted thread was doing there.
+// What an interrupted thread was doing at a host address.
 enum where {
     RESTORE_OUTSIDE = 0, // engine C code, or not ours at all
     // Translated code: a fault is recovered, an asynchronous signal diverts to an escape copy.
@@ -18,9 +17,9 @@ enum where {
     RESTORE_EXIT,
     // One that loads them on the way in: regs[], rflags and pc are intact; redirect.
     RESTORE_ENTER,
-    // A stub that notes who goes into a fragment: the client is at its beginning.
+    // The stub that notes an entry into a watched fragment: the client is at the fragment's start.
     RESTORE_WATCH,
-    // A stub of the simulators; its return address is the first word of the engine's stack.
+    // A stub that calls a helper; its return address is the first word of the engine's stack.
     RESTORE_HELPER,
     // The gate, call not made yet or to be restarted: the client is at its syscall instruction.
     RESTORE_GATE_BEFORE,
@@ -37,35 +36,36 @@ struct host_regs {
 
 enum where restore_find(u64 hpc);
 
-// How far a fragment has come that is left in the middle.
+// How far a fragment was executed that is left in the middle.
 struct restore_left {
     u32 log;           // struct fragment
     u32 block, ninsns; // the same
     bool bumped;       // the block has been counted
     u32 insn;          // at this instruction
-    bool open, closed; // its record has been begun, and has been ended: thread.log is behind it
+    bool open, closed; // its record has begun; it has ended, and thread.log points behind it
     bool rep; // a string instruction has done part of its elements; h_save holds its registers
 };
 
-// A synchronous fault at u->rip in RESTORE_FRAGMENT or RESTORE_ESCAPE: writes the client's registers,
-// flags and pc (the faulting instruction's address) to t, and corrects the counters: the
-// instructions before the faulting one count, it and those behind it do not. `rep` is for
-// rep_simulate() to account for, the record for recordbuf_left().
+// A synchronous fault at u->rip in RESTORE_FRAGMENT or RESTORE_ESCAPE: writes the client's
+// registers, flags and pc (the faulting instruction's address) to t, and corrects the counters: the
+// instructions before the faulting one count, it and those behind it do not. rep_simulate()
+// accounts for `rep`, recordbuf_left() for the record.
 struct restore_left restore_recover(struct thread *t, const struct host_regs *u);
 
-// An interruption in RESTORE_GATE_BEFORE: writes the client's state at its syscall instruction to t.
+// An interruption in RESTORE_GATE_BEFORE: writes the client's state at its syscall instruction to
+// t.
 void restore_gate_state(struct thread *t, const struct host_regs *u);
 
 // The same in RESTORE_WATCH.
 void restore_watch_state(struct thread *t, const struct host_regs *u);
 
-// An asynchronous signal at hpc in RESTORE_FRAGMENT: makes the escape copy and returns the address in
-// it that corresponds to hpc. The copy runs to the end of the fragment and then enters the
+// An asynchronous signal at hpc in RESTORE_FRAGMENT: makes the escape copy and returns the address
+// in it that corresponds to hpc. The copy runs to the end of the fragment and then enters the
 // dispatcher.
 u64 restore_escape(struct thread *t, u64 hpc);
 
-// The same of the fragment that a helper returns to, by the helper: *ret leads into the copy. A
-// signal meanwhile makes no other (thread.leaving): the two were mixed.
+// The same for the fragment that a helper returns to, called by the helper: redirects *ret into the
+// copy. A signal meanwhile makes no second copy (thread.leaving): the two would mix.
 void restore_leave(struct thread *t, u64 *ret);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The stubs between translated code and the engine. stubs_copy() copies the range
-// stubs_begin..stubs_end to the head of the code cache, so that fragments reach it by rel32; hence
-// everything in it addresses only gs:.. and absolute 64-bit constants. stubs.def lists its labels,
-// and the functions that it calls. restore_find() classifies a host address by the labels below; what
-// an interrupted thread's registers mean in each range is said at the range.
+// stubs_begin..stubs_end to the head of the code cache, where fragments reach it by rel32; hence
+// its code addresses only gs:.. and absolute 64-bit constants. stubs.def lists its labels, and the
+// functions that it calls. restore_find() classifies a host address by the labels below; each range
+// documents what an interrupted thread's registers mean there.
 //
-// Register map on entry from a fragment: every client register is in its register, except as said.
+// Register map on entry from a fragment: every client register is in its register, except as noted.
 #include "engine/thread/thread.h"
 
     .intel_syntax noprefix
@@ -21,7 +21,7 @@
     .globl stubs_\name\()_call
     .endm
 
-    // Behind a load or store of r11: of its slot, or of log where translated code keeps that in it.
+    // Behind a load or store of r11: its memory is r11's slot, or log where fragments record.
     .macro R11_PLACE
 77:
     .pushsection .rodata.stubs_r11, "a"
@@ -93,15 +93,15 @@ stubs_begin:
 
 // -- out: an asynchronous signal here is deferred; the code goes on into C --
 
-stubs_ibl_miss: // client address to go on at is in ibl_target
+stubs_ibl_miss: // ibl_target holds the next client address
     mov qword ptr gs:[TH_EXIT_ID], -1
-stubs_exit: // exit_id says which exit
+stubs_exit: // exit_id tells which exit
     mov gs:[TH_REGS + 0x08], rcx
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX
     TO_C exit
 
-stubs_syscall_escaped: // the same in an escape copy, where the call must not be made
+stubs_syscall_escaped: // from an escape copy, which must not make the call
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX
     TO_C syscall_escaped
@@ -110,12 +110,12 @@ stubs_syscall_slow: // rcx has been saved by the fragment, rsp by the gate
     SAVE_REGS_BUT_RSP_RCX
     TO_C syscall_slow
 
-stubs_syscall_done: // behind a system call: rcx is not the client's, r11 is
+stubs_syscall_done: // after a system call: rcx is not the client's, r11 is
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX 0
     TO_C syscall_done
 
-stubs_watched: // `watch` says at whose beginning the client is
+stubs_watched: // the client is at the start of the fragment in `watch`
     mov gs:[TH_REGS + 0x08], rcx
     mov gs:[TH_REGS + 0x20], rsp
     SAVE_REGS_BUT_RSP_RCX
@@ -124,9 +124,9 @@ stubs_exit_end:
 
 // -- in: regs[], rflags and pc are intact throughout; a signal redirects to reentry_resume --
 
-stubs_enter: // host says where to go; rsp is the engine's
+stubs_enter: // enters the host address in `host`; rsp is the engine's
     mov eax, TS_RUNNING
-    xchg gs:[TH_STATE], eax // orders against whoever sets stop and then reads state
+    xchg gs:[TH_STATE], eax // a barrier: others set stop and then read state
     cmp qword ptr gs:[TH_STOP], 0
     jne 9f
     push qword ptr gs:[TH_RFLAGS]
@@ -148,12 +148,12 @@ stubs_gate_from_c: // the same, into the gate
     jmp rax
 stubs_enter_end:
 
-// -- on the way into a fragment that is watched --
+// -- entry into a watched fragment --
 //
-// The client is at its beginning; of its registers rax and rcx are in their slots from
-// stubs_watch_saved on. Flags are left alone.
+// The client is at the fragment's start; from stubs_watch_saved on, its rax and rcx are in their
+// slots. Flags do not change.
 
-stubs_watch: // `watch`: 8 times the fragment's number
+stubs_watch: // `watch`: 8 times the fragment's index
     mov gs:[TH_REGS + 0x00], rax
     mov gs:[TH_REGS + 0x08], rcx
 stubs_watch_saved:
@@ -178,7 +178,7 @@ stubs_watch_end:
 // -- the system call gate --
 //
 // The fragment has saved rcx to its slot and set sc_next and sc_cont. Up to stubs_gate_call the
-// client is at its syscall instruction, behind it the call is complete.
+// client is at its syscall instruction; after it the call is complete.
 
 stubs_gate:
     mov gs:[TH_REGS + 0x20], rsp
@@ -202,7 +202,7 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
     ja 6f
     cmp byte ptr gs:[rcx + TA_SLOW_TABLE], GATE_FD
     jb 2b
-    // arguments that may be descriptors of the engine's: syscalls/descriptors.c knows them
+    // arguments that may be descriptors of the engine's (syscalls/descriptors.c)
     movabs rcx, offset fds_window
     je 5f
     cmp esi, [rcx]
@@ -248,7 +248,7 @@ stubs_gate_flags: // from here to stubs_gate_go the client's flags are in rflags
     mov gs:[TH_REGS + 0x40], r8
     mov gs:[TH_REGS + 0x48], r9
     mov gs:[TH_REGS + 0x50], r10
-stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_gate_look_over
+stubs_gate_look: // five registers are in their slots; a fault continues at stubs_gate_look_over
     cmp ecx, GATE_MESSAGE
     jae 12f
     cmp ecx, GATE_AT
@@ -256,8 +256,8 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     cmovb r10, rdi
     test r10, r10
     jz 11f
-    // The name's end: words of which no byte is 0, from the aligned one that it begins in on. An
-    // aligned word lies in one page, and no check of alignment meets it.
+    // Find the name's end: skip words without a 0 byte, from the aligned word that it begins in. An
+    // aligned word is within one page and passes alignment checks.
     movabs r8, 0x0101010101010101
     mov r9, r8
     shl r9, 7
@@ -287,8 +287,8 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     add rdx, rcx
     cmp rdx, r10
     je 11f
-    // A link to a descriptor ends in as many digits as the lowest of the engine's has, at least,
-    // and perhaps as a folder's name ends; that to the program in "exe".
+    // A link to a descriptor ends in at least as many digits as the engine's lowest descriptor has,
+    // perhaps followed by "/" or "."; the link to the program ends in "exe".
     movzx eax, byte ptr [rdx - 1]
     lea ecx, [rax - '0']
     cmp ecx, 9
@@ -315,7 +315,7 @@ stubs_gate_look: // five registers are in their slots; a fault goes on at stubs_
     mov r9, gs:[TH_REGS + 0x48]
     mov r10, gs:[TH_REGS + 0x50]
     movabs rcx, offset fds_window
-    jmp 5b // rdi may be a name's address, and look like a descriptor: the slow way is right, too
+    jmp 5b // rdi may be a name's address and look like a descriptor: the slow path is right, too
 12: ja 17f
     cmp qword ptr [rsi + 40], 0 // msg_controllen
     je 11b
@@ -339,7 +339,7 @@ stubs_gate_look_over:
     jmp 2b
 stubs_gate_look_end:
 stubs_gate_go:
-    // the number, for handler.c: a poke that broke the call off begins it anew
+    // the number, for handler.c: a call that a kick broke off is restarted
     mov gs:[TH_REGS + 0x00], rax
     mov dword ptr gs:[TH_STATE], TS_IN_SYSCALL
 stubs_gate_call:
@@ -356,11 +356,10 @@ stubs_gate_after_end:
 
 // -- helpers: calls into C from the middle of a fragment --
 //
-// The fragment has saved the client's stack pointer and calls on the engine's stack, so that the
-// processor predicts the return; the return address stays the first word there until the return,
-// and handler.c replaces it. Every register survives. C code called from here uses no string
-// instruction, so the client's direction flag may stand. The stubs that search ways (ways.c) lie
-// behind these.
+// The fragment has saved the client's stack pointer and calls on the engine's stack: the processor
+// predicts the return. The return address is the first word there until the return; handler.c
+// replaces it. Every register survives. C code called from here uses no string instruction, so the
+// client's direction flag may stay set. The way searches (emit/waysearch.c) follow these stubs.
 
     .macro HELPER name // flags are free
 stubs_\name:
@@ -391,7 +390,7 @@ stubs_\name:
     ret
     .endm
 
-    .macro HELPER_FLAGS name // flags survive; the registers are where rep_simulate() looks for them
+    .macro HELPER_FLAGS name // flags survive; the registers are where rep_simulate() finds them
 stubs_\name:
     mov gs:[TH_H_SAVE + 0], rax
     lahf
@@ -427,7 +426,7 @@ stubs_\name:
     ret
     .endm
 
-    .macro HELPER_WHOLE name // the same; the direction flag and alignment checks are the engine's
+    .macro HELPER_WHOLE name // every flag survives; C runs with DF and AC clear
 stubs_\name:
     pushfq
     push rax

@@ -7,7 +7,8 @@
 
 extern const char stubs_begin[], stubs_end[];
 
-// The labels of stubs.S; and of those that call C, where the absolute address lies that they call.
+// The labels of stubs.S; for stubs that call C also the label of the absolute address that they
+// call.
 #define STUB(NAME, label, kind, function) STUB_##kind(label)
 #define STUB_PLACE(label)                 extern const char stubs_##label[];
 #define STUB_TO_C(label)                  extern const char stubs_##label[], stubs_##label##_call[];
@@ -34,7 +35,7 @@ u64 stubs_size(void)
     return (u64)(stubs_end - stubs_begin);
 }
 
-// The displacements of r11's loads and stores.
+// The addresses of the displacements of r11's loads and stores.
 extern const char stubs_r11_begin[], stubs_r11_end[];
 
 void stubs_record(bool recording)

@@ -12,21 +12,21 @@ enum stub {
     STUB_COUNT
 };
 
-// Bytes that the copy takes.
+// Bytes of the copy.
 u64 stubs_size(void);
 
 // Copies them to `base` and fills in what they call: calls[s] is the function of stubs.def's row s.
-// `recording`: translated code keeps t->log in r11, the client's r11 in its slot.
+// `recording`: translated code holds t->log in r11, and the client's r11 is in its slot.
 void stubs_copy(u64 base, const void *const calls[STUB_COUNT], bool recording);
 
-// The same, later; and with the world stopped whether it does from now on.
+// Reads `recording`; sets it, with the world stopped.
 bool stubs_recording(void);
 void stubs_record(bool recording);
 
 // Host address in the copy.
 u64 stubs_at(enum stub s);
 const char *stubs_name(enum stub s);
-// Whether a host address lies in the copy, from one place up to another.
+// Whether a host address is in the copy, in [from, to).
 bool stubs_between(u64 hpc, enum stub from, enum stub to);
 
 #endif

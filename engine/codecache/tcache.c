@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The code cache. One region, filled from the bottom; fragments lie in it one behind the other and
-// `index` lists them by host address. A fragment that has become invalid stays where it is,
-// unreachable, until the whole cache is flushed, so nobody ever executes freed bytes; a flush
-// happens with the world stopped.
+// The code cache. One region, filled from the bottom with consecutive fragments; `fragments` lists
+// them by host address. An invalid fragment stays in place, unreachable, until the whole cache is
+// flushed, so nobody executes freed bytes; a flush happens with the world stopped.
 //
-// Guarded by the translation lock, except what says @signal-safe: handlers read `index` without the
-// lock, which works because it is only appended to (the entry before the count) while client code
-// runs.
+// Guarded by the translation lock, except functions marked @signal-safe: handlers read `fragments`
+// without the lock. This works because entries are only appended (the entry before the count) while
+// client code runs.
 #include "engine/codecache/tcache.h"
 
 #include "engine/base/clientmem.h"
@@ -23,23 +22,22 @@
 
 #define HASH_BITS      17
 #define HASH_BITS_MORE 3
-#define VERSIONS_MAX   16 // of code that is rewritten: docs/design/035-translation.md
+#define VERSIONS_MAX   16 // of rewritten code: docs/design/035-translation.md
 #define INDEX_MAX      FRAGMENTS_MAX
 
 static struct lock lock;
 
-static struct fragment **fragments; // by index, which is by host address
+static struct fragment **fragments; // by index, which is the order of host addresses
 static u32 nfragments;
 static u32 flushes;
-static u32 *hash; // by client pc: a number as in fragment.h
+static u32 *hash; // by client pc: numbers as in fragment.h
 static u32 hash_mask, nhashed;
 
-// Client pages with code on them: open addressing, page number + 1 -> list of fragments, which are
-// numbers, too.
+// Client pages with code: open addressing, page number + 1 -> list of fragments, numbers as well.
 static struct {
     u64 *page;
     u32 *list;
-    u32 *place; // where those that are used are: a large range is compared with these alone
+    u32 *place; // indices of used entries: a large range is compared with these only
     u32 size, used;
 } pages;
 
@@ -109,7 +107,7 @@ int tcache_init(u64 limit, u32 kib, const void *const calls[STUB_COUNT])
     stubs_copy(region_start(), calls, tb_config.defer);
     hash_mask = (1u << HASH_BITS) - 1;
     hash = heap_alloc(sizeof(*hash) << HASH_BITS);
-    sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true comes to half of its pages
+    sys_populate((u64)hash, sizeof(*hash) << HASH_BITS); // /bin/true touches half of its pages
     fragments = links_table = heap_pages(INDEX_MAX * sizeof(*fragments));
     pages_alloc(4096);
     hotblocks_init(fragments);
@@ -165,8 +163,8 @@ struct fragment *tcache_by_index(u32 i)
     return i < nfragments ? fragments[i] : NULL;
 }
 
-// 2 KiB of client code share 512 neighbouring entries, one page of the table: with entries all over
-// it a short program touched a page (twice: read, then written) for nearly each of its blocks.
+// 2 KiB of client code share 512 adjacent entries, half a page of the table. With scattered entries
+// a short program touched a page (twice: read, then written) for nearly each of its blocks.
 static u32 pc_hash(u64 pc)
 {
     return ((u32)(((pc >> 11) * 0x9e3779b97f4a7c15ul) >> 40) << 9 | (u32)(pc >> 2 & 511)) &
@@ -182,7 +180,7 @@ static inline __attribute__((always_inline)) struct fragment *find(u64 pc)
     return NULL;
 }
 
-// No code checks the bytes of an instruction that is stepped, as it is executed where it lies.
+// A stepped instruction is executed in place, so no code checks its bytes.
 static __attribute__((noinline)) bool step_changed(const struct fragment *f)
 {
     const u8 *bytes = fragment_stepped(f);
@@ -206,8 +204,8 @@ struct fragment *tcache_lookup(u64 pc)
     return f->versions.wanted ? NULL : f;
 }
 
-// A table that is more than half full has eight times the room from now on. Of two fragments at one
-// client address the later stays before the earlier.
+// Makes a table that is more than half full eight times as large. Of two fragments at one client
+// address the later stays before the earlier.
 static void hash_grow(void)
 {
     u32 *old = hash, before = hash_mask + 1, size = before << HASH_BITS_MORE;
@@ -287,7 +285,7 @@ static u32 *page_list(u64 page, bool make)
 
 #define PAGES_MAX (2 * FRAGMENT_BLOCKS_MAX)
 
-// The pages of client code that f was made from; how many.
+// The pages of client code that f was made from; returns how many.
 static u32 pages_of(const struct fragment *f, u64 *page)
 {
     u32 n = 0;
@@ -383,10 +381,10 @@ static void add_version(struct fragment *first, struct fragment *f)
     first->versions.wanted = false;
 }
 
-// Found by its address, or from a version that is, which it returns. Versions are kept once it has
-// been seen that code comes back: where it is new every time they would all be gone through, to no
-// end.
-static struct fragment *reachable(struct fragment *f, bool again)
+// Makes f reachable by its address, or as a version behind the fragment that is; returns that one.
+// Versions stay only after code was seen to come back: where it is new every time, each entry would
+// try them all in vain.
+static struct fragment *make_reachable(struct fragment *f, bool again)
 {
     struct fragment *first = find(f->pc);
     bool versions = fragment_has_versions(f);
@@ -458,7 +456,7 @@ struct fragment *tcache_publish(const struct draft *d)
     spool->code_bytes += f->size;
 
     list_by_page(f, page);
-    return reachable(f, d->again);
+    return make_reachable(f, d->again);
 }
 
 void tcache_changed(struct fragment *f, bool keep)
@@ -588,7 +586,7 @@ struct fragment *tcache_at(u64 hpc)
         else
             hi = mid;
     }
-    // The last at or below: a stepped block takes no room and shares the address of the next.
+    // The last at or below: a stepped block has no code and shares the address of the next.
     if (hpc - fragments[lo]->hpc >= fragments[lo]->size)
         engine_die("no fragment at host address 0x%lx", hpc);
     return fragments[lo];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The map of client memory (vmmap.h): one locked set (vmmapset.h), kept by the system call
-// handlers, with the kernel's own (vmmapfile.h) as the second opinion.
+// The map of client memory (vmmap.h): one locked set (vmmapset.h), updated by the system call
+// handlers; on a miss the kernel's own map (vmmapfile.h) is asked.
 //
 // Lock order: translation lock, then the lock here. tcache_invalidate() takes the translation lock,
 // so it is called with ours dropped. That is safe because of VMMAP_EXECUTED: the translator sets it
-// under our lock, with the translation lock held from before that until the block is in the table;
-// whoever finds the flag and then takes the translation lock finds the block.
+// under our lock, and holds the translation lock from before that until the block is in the table.
+// A thread that finds the flag and then takes the translation lock finds the block.
 
 #include "engine/codecache/vmmap.h"
 
@@ -22,9 +22,9 @@
 static struct lock vmmap_lock;
 static struct vmmapset map;
 
-// Areas of near slots to come, and what the kernel places without being asked (rings of io_setup):
-// the client is not put there.
-#define KEPT (SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE + (1ul << 30))
+// Space for the areas of the first slots (SPOOL_THREADS_NEAR), and for mappings whose address the
+// kernel chooses (rings of io_setup): the client is not put there.
+#define RESERVED (SPOOL_THREADS_NEAR * (u64)THREAD_AREA_STRIDE + (1ul << 30))
 
 bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to)
 {
@@ -62,20 +62,20 @@ u64 vmmap_gap(u64 len, u64 top)
     u64 addr, to;
 
     lock_take(&vmmap_lock);
-    do // below what it touches of the engine's
+    do // below each range of the engine's that it touches
         addr = vmmapset_gap(&map, len, top);
     while (addr && vmmap_engine(addr, addr + len, &top, &to));
     lock_drop(&vmmap_lock);
     return addr;
 }
 
-// Where what is kept ends: half of what there is, where addresses are random and low.
-static u64 kept_end(u64 top)
+// End of the reserved space: half of what there is, if that is less (random, low addresses).
+static u64 reserved_end(u64 top)
 {
-    u64 kept = (top - THREAD_AREA_BASE) / 2, used = threads_area_end();
+    u64 end = (top - THREAD_AREA_BASE) / 2, used = threads_area_end();
 
-    kept = THREAD_AREA_BASE + (kept < KEPT ? kept : KEPT);
-    return kept > used ? kept : used;
+    end = THREAD_AREA_BASE + (end < RESERVED ? end : RESERVED);
+    return end > used ? end : used;
 }
 
 bool vmmap_has_room(u64 len)
@@ -85,11 +85,11 @@ bool vmmap_has_room(u64 len)
 
     if (top < THREAD_AREA_BASE) // the kernel fills from below
         return true;
-    from = kept_end(top);
+    from = reserved_end(top);
     lock_take(&vmmap_lock);
     e = vmmapset_above(&map, from);
     room = e && e->start < top ? e->start : top;
-    if (room < from || room - from < len) // not right above it, as nearly always
+    if (room < from || room - from < len) // seldom: not right above the reserved space
         room = vmmapset_gap(&map, len, top);
     lock_drop(&vmmap_lock);
     return room >= from;
@@ -106,7 +106,7 @@ static void entry_from_line(struct vmmap_entry *e, const struct vmmapfile_line *
         e->flags |= VMMAP_GROWS;
 }
 
-// The one mapping that is not the client's nor the engine's; a kernel may be booted without it.
+// The one mapping that is neither the client's nor the engine's; a kernel may be booted without it.
 static bool vsyscall;
 
 bool vmmap_has_vsyscall(void)
@@ -119,7 +119,7 @@ static bool init_line(const struct vmmapfile_line *l, void *arg)
     struct vmmap_entry e;
 
     (void)arg;
-    // The engine's tables are not made yet; what lies there is all the engine's.
+    // The engine's tables do not exist yet; every mapping there is the engine's.
     if (l->start >= ENGINE_BASE && l->start < THREAD_AREA_BASE)
         return false;
     if (l->end > 1ul << 63) {
@@ -139,7 +139,7 @@ void vmmap_init(void)
     slotmem_find = vmmap_gap;
 }
 
-// The entry for what the kernel says lies at addr, NULL when it is nothing or the engine's.
+// Adds the kernel's mapping at addr; NULL when there is none or it is the engine's.
 // @holds(vmmap_lock)
 static struct vmmap_entry *look(u64 addr)
 {
@@ -274,7 +274,7 @@ void vmmap_keep(int fd, const struct k_stat *st)
     lock_drop(&vmmap_lock);
 }
 
-// Whether the file of a line has been removed, which is said behind its path: not any more then.
+// Whether the file of a line has been removed; strips the suffix that says so from the path.
 static bool take_deleted(struct vmmapfile_line *l)
 {
     static const char deleted[] = " (deleted)";
@@ -286,7 +286,7 @@ static bool take_deleted(struct vmmapfile_line *l)
     return true;
 }
 
-// What was perhaps mapped for something else can be executed now. @holds(vmmap_lock)
+// The range has become executable: holds its files. @holds(vmmap_lock)
 static void keep_files(u64 start, u64 end)
 {
     struct vmmap_entry *e = vmmapset_above(&map, start);
@@ -345,7 +345,7 @@ void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool kee
     }
 }
 
-// The index of a new record. @holds(vmmap_lock)
+// Makes a record; returns its index. @holds(vmmap_lock)
 static u32 record(struct vmmapfile_line *l)
 {
     struct vmmap_entry *e;
@@ -359,15 +359,16 @@ static u32 record(struct vmmapfile_line *l)
     } else if (take_deleted(l)) {
         flags = SPOOL_MAP_DELETED;
     }
-    // So that the finisher can tell whether it is the same still.
+    // The finisher compares the times: is it still the same file?
     if (!(flags & (SPOOL_MAP_VDSO | SPOOL_MAP_ANON)))
         times = modules_keep(l, (flags & SPOOL_MAP_DELETED) != 0);
-    // A program that generates code shares the memory with the mapping that it writes by.
+    // A shared mapping is not a lost file: a program that generates code writes through another
+    // one.
     if ((flags & SPOOL_MAP_DELETED) && !times.mtime && !(l->flags & VMMAP_SHARED))
         flags |= SPOOL_MAP_LOST;
     index = spooler_map_record(l->start, l->end, l->offset, l->dev, l->ino, l->path, flags,
                                times.mtime, times.ctime);
-    // Every entry of ours inside this line is described by the record.
+    // The record describes every entry of ours inside this line.
     for (e = vmmapset_above(&map, l->start); e && e->start < l->end; e = vmmapset_next(e))
         if (e->start >= l->start && e->end <= l->end)
             e->map_plus_one = index + 1;

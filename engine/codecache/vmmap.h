@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The map of client memory: what lies where, with which protection, whether code was translated
-// from it, and which spool_map record describes it. The kernel's own map is the truth; this one
+// The map of client memory: which mapping is where, its protection, whether code was translated
+// from it, and which spool_map record describes it. The kernel's own map is authoritative; this one
 // answers quickly and is never trusted for safety (every read of client memory goes through
-// safemem.h). A miss looks at /proc/thread-self/maps before it says no.
+// clientmem.h). A miss reads /proc/thread-self/maps before it is final.
 //
-// Order of every change of client memory: vmmap_before() while the old mapping still stands, the
+// Order of every change of client memory: vmmap_before() while the old mapping still exists, the
 // kernel's call, then vmmap_add/remove/protect/move with its result. Both halves drop the
 // translations of the range, so a block that another thread translates between them does not
 // survive. Nothing here is called with the vmmap lock held, and not from signal handlers.
@@ -21,15 +21,15 @@ struct vmmap_info {
     u32 flags; // enum vmmap_flag
 };
 
-// Reads /proc/thread-self/maps. What lies in the engine's part of the address space is left out.
+// Reads /proc/thread-self/maps. Mappings in the engine's part of the address space are left out.
 void vmmap_init(void);
 
-// Whether the kernel answers the calls of the vsyscall page (vsyscall=none in its command line, and
-// Debian's and other's defaults, take it away).
+// Whether the kernel emulates the vsyscall page (vsyscall=none in its command line, and the
+// defaults of Debian and others, remove it).
 bool vmmap_has_vsyscall(void);
 
-// The mapping that holds addr (neighbours with the same properties may be one). Takes the vmmap
-// lock.
+// The mapping that holds addr (adjacent ones with the same properties may be joined). Takes the
+// vmmap lock.
 bool vmmap_find(u64 addr, struct vmmap_info *out);
 
 // The same for the translator, which is about to read code there: also notes VMMAP_EXECUTED. Call
@@ -37,7 +37,7 @@ bool vmmap_find(u64 addr, struct vmmap_info *out);
 bool vmmap_find_code(u64 addr, struct vmmap_info *out);
 
 // The client's memory in [start, end) is about to be unmapped, replaced, made writable or made
-// unexecutable.
+// non-executable.
 void vmmap_before(u64 start, u64 end);
 
 // What the kernel has done. flags: VMMAP_SHARED, VMMAP_ANON, VMMAP_GROWS.
@@ -46,28 +46,28 @@ void vmmap_remove(u64 start, u64 end);
 void vmmap_protect(u64 start, u64 end, u32 prot);
 void vmmap_move(u64 old_start, u64 old_end, u64 new_start, u64 new_end, bool keep_old);
 
-// A file has been mapped to be executed, by a descriptor that modules_look() knows: it is kept.
+// A file has been mapped executable, by a descriptor that modules_look() accepted: holds it.
 void vmmap_keep(int fd, const struct k_stat *st);
 
-// Index of the spool_map record for the mapping that holds addr, made at the first question. Called
-// with the translation lock held.
+// Index of the spool_map record for the mapping that holds addr, made at the first request.
+// @holds(translation lock)
 u32 vmmap_spool_map(u64 addr);
 
-// The highest free room of `len` bytes below `top`, as far as is known here, that touches nothing
-// of the engine's; 0: there is none.
+// The highest gap of `len` bytes below `top`, as far as is known here, outside the engine's ranges;
+// 0: there is none.
 u64 vmmap_gap(u64 len, u64 top);
 
-// Whether the kernel, which takes the highest gap, finds `len` bytes above what is kept for thread
-// areas. Elsewhere its choice may lie in the engine's ranges, whose gaps it does not know of.
+// Whether the kernel, which takes the highest gap, finds `len` bytes above the space reserved for
+// thread areas. If not, its choice may be in the engine's ranges, whose gaps it takes for free.
 bool vmmap_has_room(u64 len);
 
-// Looks for what the kernel has in [start, end) and the map does not know.
+// Adds mappings that the kernel has in [start, end) and the map does not know.
 void vmmap_learn(u64 start, u64 end);
 
 // Does [start, end) touch memory that belongs to the engine (image, heap, spool, thread areas, code
 // cache)? Most of it is not mapped until it is needed.
 bool vmmap_is_engine(u64 start, u64 end);
-// And the lowest such range.
+// The same, and the lowest such range.
 bool vmmap_engine(u64 start, u64 end, u64 *from, u64 *to);
 
 #endif

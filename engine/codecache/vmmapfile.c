@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reading the kernel's map (vmmapfile.h). From Linux 6.11 on the file answers for one address
-// (PROCMAP_QUERY); before that, all lines up to it are read: 40 ms where there are 64,530.
+// Reading the kernel's map (vmmapfile.h). Since Linux 6.11 the file answers for one address
+// (PROCMAP_QUERY); before that, all lines up to it are read: 40 ms with 64,530 lines.
 #include "engine/codecache/vmmapfile.h"
 
 #include "engine/base/nolibc.h"
@@ -8,7 +8,7 @@
 #include "engine/codecache/vmmapset.h"
 #include "engine/spool/fds.h"
 
-#define LINE_BYTES 4352 // a path and what stands before it
+#define LINE_BYTES 4352 // a path and the fields before it
 
 // linux/fs.h
 #define PROCMAP_QUERY      0xc0686611 // _IOWR('f', 17, struct k_procmap_query)
@@ -26,7 +26,7 @@ struct k_procmap_query {
 
 _Static_assert(sizeof(struct k_procmap_query) == 0x68, "the size is part of the number");
 
-// @holds(vmmap_lock), but at the start
+// @holds(vmmap_lock), except at the start
 static char buf[2 * LINE_BYTES];
 
 static char *hex(char *p, u64 *value)
@@ -124,7 +124,7 @@ bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *a
             skipping = false;
             line = eol + 1;
         }
-        if (found) // its path lies in the buffer
+        if (found) // its path is in the buffer
             break;
         have -= (u64)(line - buf);
         memmove(buf, line, have);
@@ -154,7 +154,7 @@ static bool holds(const struct vmmapfile_line *l, void *arg)
     return true;
 }
 
-// 1: found, 0: nothing lies there, -errno: not to be had this way.
+// 1: found, 0: nothing is mapped there, -errno: no answer this way.
 static long ask(u64 addr, struct vmmapfile_line *out)
 {
     struct k_procmap_query q = {
@@ -172,7 +172,7 @@ static long ask(u64 addr, struct vmmapfile_line *out)
     if (!q.name_size)
         buf[0] = 0;
     for (const char *p = buf; *p; p++)
-        if (*p == '\n') // the file writes it in another way
+        if (*p == '\n') // the file escapes it
             return -EINVAL;
     *out = (struct vmmapfile_line){
         .start = q.vma_start,

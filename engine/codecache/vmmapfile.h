@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernel's own map of this process, /proc/thread-self/maps. (thread-self, because
-// /proc/self/maps is empty once the main thread has ended.) What is found lies in one buffer: for
-// vmmap.c, whose lock guards it, and for launch.c, before there is a second thread.
+// /proc/self/maps is empty once the main thread has ended.) Results are in one buffer: for vmmap.c,
+// whose lock guards it, and for launch.c, before there is a second thread.
 #ifndef QUERN_ENGINE_VMMAPFILE_H
 #define QUERN_ENGINE_VMMAPFILE_H
 
@@ -10,10 +10,10 @@
 struct vmmapfile_line {
     u64 start, end, offset, dev, ino; // dev as stat(2) shows it
     u32 prot, flags;                  // enum vmmap_flag: SHARED, ANON
-    char *path; // "" for anonymous memory; until the next call, and may be written to
+    char *path; // "" for anonymous memory; valid until the next call, writable
 };
 
-// Calls take(line, arg) for every line until it says true; true if one did.
+// Calls take(line, arg) for every line until it returns true; returns whether it did.
 bool vmmapfile_walk(bool (*take)(const struct vmmapfile_line *, void *), void *arg);
 
 // The line that holds addr.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The map of client memory as a set (vmmapset.h). The tree is libbsd's <bsd/sys/tree.h>, macros
-// that need nothing else. A sorted array was here before: quicker up to some thousands of entries,
-// but 1.4 to 8 ms for a pair of calls with 64,530. No locks, no system calls; the unit test
-// compiles this file as it is.
+// without dependencies. A sorted array, used before, is faster up to some thousands of entries, but
+// takes 1.4 to 8 ms for a pair of calls with 64,530. No locks, no system calls; the unit test
+// compiles this file unchanged.
 
 #include "engine/codecache/vmmapset.h"
 
@@ -10,15 +10,15 @@
 
 enum { VMMAP_PROT_WRITE = 2 }; // PROT_WRITE, without sys.h: this file is hosted in its test
 
-// By their ends: the first entry that ends above an address is what is asked for, and of disjoint
-// ranges the order is the same.
+// Ordered by ends: look-ups ask for the first entry that ends above an address, and for disjoint
+// ranges the order by starts is the same.
 static int by_end(const struct vmmap_entry *a, const struct vmmap_entry *b)
 {
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
-// Not the static forms: they name a macro that libbsd 0.11 no longer defines. What is not called
-// the linker drops.
+// Not the static forms: they use a macro that libbsd 0.11 no longer defines. The linker drops what
+// is not called.
 RB_PROTOTYPE(vmmapset, vmmap_entry, node, by_end)
 RB_GENERATE(vmmapset, vmmap_entry, node, by_end)
 
@@ -38,7 +38,7 @@ u64 vmmapset_gap(struct vmmapset *s, u64 len, u64 top)
 {
     struct vmmap_entry *e = vmmapset_above(s, top);
 
-    if (e && e->start < top) // top lies in it
+    if (e && e->start < top) // e holds top
         top = e->start;
     e = e ? RB_PREV(vmmapset, , e) : RB_MAX(vmmapset, s);
     for (; e; e = RB_PREV(vmmapset, , e)) {
@@ -71,7 +71,7 @@ static void drop(struct vmmapset *s, struct vmmap_entry *e)
     heap_free(e, sizeof(*e));
 }
 
-// No entry crosses addr afterwards. The lower half stays where it was in the order.
+// Splits the entry that crosses addr, if any. The lower half keeps its node: the order holds.
 static void split(struct vmmapset *s, u64 addr)
 {
     struct vmmap_entry *e = vmmapset_above(s, addr), upper;
@@ -98,7 +98,7 @@ static void join(struct vmmapset *s, u64 start, u64 end)
     for (; e && e->start <= end && (next = vmmapset_next(e)); e = next) {
         if (!joins(e, next))
             continue;
-        // The upper one takes the place of both: only starts are not what orders.
+        // The upper one replaces both: its start may change, as the order is by ends.
         next->start = e->start;
         drop(s, e);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A set of ranges of client memory, disjoint and not empty: a red-black tree, without locks. An
-// entry stays where it is until it is removed, or joined with the one below it.
+// entry keeps its address until it is removed or joined with the one above it.
 #ifndef QUERN_ENGINE_VMMAPSET_H
 #define QUERN_ENGINE_VMMAPSET_H
 
@@ -14,7 +14,7 @@ enum vmmap_flag {
     VMMAP_WRITTEN = 1u << 2,  // is or was writable
     VMMAP_EXECUTED = 1u << 3, // vmmap_find_code() was asked about it: translations may exist
     VMMAP_GROWS = 1u << 4,    // MAP_GROWSDOWN
-    VMMAP_ASKED = 1u << 5,    // made executable: its file was kept then, or cannot be
+    VMMAP_ASKED = 1u << 5,    // made executable: its file is held since then, or cannot be held
 };
 
 struct vmmap_entry {
@@ -29,12 +29,12 @@ RB_HEAD(vmmapset, vmmap_entry);
 
 // Entry that holds addr, or NULL.
 struct vmmap_entry *vmmapset_find(struct vmmapset *s, u64 addr);
-// First entry that ends above addr, or NULL; and the one behind it, by address.
+// First entry that ends above addr, or NULL; and the next one by address.
 struct vmmap_entry *vmmapset_above(struct vmmapset *s, u64 addr);
 struct vmmap_entry *vmmapset_next(struct vmmap_entry *e);
-// Where the highest `len` bytes below `top` begin that no entry touches; 0: there are none.
+// Start of the highest gap of `len` bytes below `top`; 0: there is none.
 u64 vmmapset_gap(struct vmmapset *s, u64 len, u64 top);
-// A copy of e replaces whatever lies in its range.
+// A copy of e replaces everything in its range.
 void vmmapset_add(struct vmmapset *s, struct vmmap_entry e);
 void vmmapset_remove(struct vmmapset *s, u64 start, u64 end);
 void vmmapset_protect(struct vmmapset *s, u64 start, u64 end, u32 prot);

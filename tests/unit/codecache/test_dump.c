@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/dump.c: the file of --dump-code, byte by byte as share/spool.h has it: the stubs
-// that every process has, once, then what was made, in its order; a forked child begins its own.
+// engine/codecache/dump.c: the file of --dump-code, byte by byte as share/spool.h defines it: the
+// stubs of stubs.def, once, then the code in the order in which it was made; a forked child begins
+// its own file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 #include "engine/codecache/stubs.h"
 #include "engine/spool/spooler.h"
 
-// -- the rooms that dump.c calls --
+// -- fakes of what dump.c calls --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -40,7 +41,7 @@ u64 stubs_size(void)
     return sizeof(region);
 }
 
-// The second is only a place within the first: it ends where it begins.
+// The second is only a label at the end of the first: it has no bytes.
 u64 stubs_at(enum stub s)
 {
     return (u64)region + 16 * (s == 1 ? 2u : (u32)s);
@@ -95,7 +96,7 @@ static void is_stub(const char *name, u64 hpc, u32 bytes)
     assert_memory_equal(take(bytes), (const void *)hpc, bytes);
 }
 
-// Those of every process.
+// The stubs of stubs.def.
 static void are_stubs(void)
 {
     for (u32 s = 0; s < STUB_COUNT; s++) {
@@ -129,8 +130,8 @@ static void test_asked(void **state)
     assert_int_equal(sys_unlink(code_path), -ENOENT);
 }
 
-// In this order; the second fragment's last instruction is a client request, of 19 bytes, which is
-// shown by its first 15.
+// In this order; the second fragment's last instruction is a client request of 19 bytes, of which
+// the first 15 are shown.
 static void test_file(void **state)
 {
     static struct insn insn[2];
@@ -176,12 +177,12 @@ static void test_file(void **state)
         }
         assert_int_equal(sys_call4(SYS_wait4, (u64)pid, (u64)&status, 0, 0), pid);
         assert_int_equal(status, 0);
-        read_file(); // under the same name here: it begins anew
+        read_file(); // it has the same name here: it begins anew
         are_stubs();
     }
 }
 
-// A link to somebody's file in its place goes; what it led to stays as it is.
+// A link to somebody's file in its place is removed; its target does not change.
 static void test_link(void **state)
 {
     char victim[80];

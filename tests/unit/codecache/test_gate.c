@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/gate.c: which calls go to the dispatcher, in each thread's own table, and what a
-// call that is made from C has in its registers before and behind it. The gate's code is executed
-// by tests/guest.
+// engine/codecache/gate.c: which calls go to the dispatcher, in each thread's own table, and the
+// registers before and after a call that is made from C. tests/guest executes the gate's code.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +82,7 @@ static void all_are(const struct thread *of, u8 is)
 {
     for (u32 i = 0; i < GATE_CALLS; i++)
         assert_int_equal(table_of(of)[i], is);
-    assert_int_equal(table_of(of)[GATE_CALLS], 0); // and not what lies behind
+    assert_int_equal(table_of(of)[GATE_CALLS], 0); // nothing is written behind the table
 }
 
 static int setup(void **state)
@@ -110,7 +109,7 @@ static void test_tables(void **state)
     assert_int_equal(table_of(t)[GATE_CALLS], 0);
     assert_int_equal(table_of(u)[1], 0); // not asked for yet
     gate_thread_init(u);
-    // From now on, in every thread and in those to come.
+    // From now on, in every thread, new ones included.
     gate_make_all_slow();
     assert_true(gate_all_slow);
     assert_int_equal(locked, 0);
@@ -152,7 +151,7 @@ static void set_registers(void)
         t->regs[i] = 100 + i;
 }
 
-// The client's arguments are kept and others are in their place, until they are restored.
+// Other arguments replace the client's, which are saved until they are restored.
 static void test_call(void **state)
 {
     static const u64 args[6] = { 1, 2, 3, 4, 5, 6 };

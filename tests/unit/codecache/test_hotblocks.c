@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/hotblocks.c: buffers of numbers, which fragments are watched, and until when. The
+// engine/codecache/hotblocks.c: the buffers, which fragments are watched, and until when. The
 // thread's area is memory of the test, at a multiple of 64 KiB as the real ones are.
 //
-// Expected numbers: a buffer has 16,384 of 4 bytes, with --small-buffers 1024; watched is what has
-// a 4000th of all executions and 200 at least; it is watched until it has been seen 255 times.
+// Expected numbers: a buffer has 16,384 entries of 4 bytes, with --small-buffers 1024; a fragment
+// is watched that has a 4000th of all executions and at least 200, until it has been seen 255
+// times.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@ struct tb_config tb_config;
 static struct fragment fragment[N], *by_number[N];
 static struct thread *t;
 static u64 counter[64];
-static char led[64]; // numbers of fragments whose entry has changed: links, then tables
+static char led[64]; // indices of fragments whose entry has changed: links, then tables
 
 static u64 asked[2]; // bytes
 
@@ -88,7 +89,7 @@ static void test_buffer(void **state)
 
     (void)state;
     assert_int_equal(end & 0xffff, 0);
-    // An address and a counter for each number that a fragment may have, of which there are 8 Mi.
+    // An address and a counter for each index that a fragment may have: 8 Mi.
     assert_int_equal(asked[0], 64 << 20);
     assert_int_equal(asked[1], 32 << 20);
     hotblocks_begin(t);
@@ -122,7 +123,7 @@ static void test_small_buffer(void **state)
     assert_int_equal(fragment[2].flags, 0);
 }
 
-// Where records are made the buffer is theirs.
+// Where fragments record, the buffer holds their records.
 static void test_off(void **state)
 {
     (void)state;
@@ -143,7 +144,7 @@ static void test_least(void **state)
     assert_int_equal(fragment[0].flags, 0);
     assert_int_equal(fragment[1].flags, FRAGMENT_WATCHED);
     assert_int_equal(fragment_entry(&fragment[1]), 0x1009);
-    hotblocks_most(t, N); // they are already
+    hotblocks_most(t, N); // they are watched already
     assert_string_equal(led, "l1t1l2t2");
 }
 
@@ -157,7 +158,7 @@ static void test_share(void **state)
     hotblocks_most(t, N);
     assert_string_equal(led, "l0t0l2t2");
     memset(led, 0, sizeof(led));
-    counter[33] = 1u << 30; // beyond those that there are
+    counter[33] = 1u << 30; // no fragment has this index
     hotblocks_most(t, 3);
     assert_string_equal(led, "");
 }

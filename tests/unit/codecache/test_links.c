@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // engine/codecache/links.c: three fragments in an array of bytes; the displacements of their exits
-// are what decides where the code goes on.
+// decide where the code continues.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static int setup(void **state)
     return 0;
 }
 
-// Where exit k of fragment i goes.
+// The target of exit k of fragment i.
 static u64 goes(u32 i, u32 k)
 {
     s32 rel;
@@ -66,8 +66,8 @@ static void test_make(void **state)
     assert_int_equal(header.n_links, 1);
 }
 
-// What leads to a fragment leads to its second way in while it is watched, links that are made
-// meanwhile as well, and back.
+// Links to a fragment lead to its second entry while it is watched, also those made meanwhile; then
+// back.
 static void test_again(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void test_again(void **state)
     links_again(&f[0]); // nothing leads there
 }
 
-// 0 -> 1, 0 -> 2, 2 -> 1, 1 -> 1, of which the code knows already: nothing is written there. Then 1
+// 0 -> 1, 0 -> 2, 2 -> 1, 1 -> 1: the code is linked already, nothing is written there. Then 1
 // goes.
 static void test_list(void **state)
 {
@@ -147,7 +147,7 @@ static void test_cut(void **state)
     }
 }
 
-// The list of those that enter a fragment is kept when one in its middle goes.
+// The list of exits to a fragment stays whole when one in its middle goes.
 static void test_cut_one(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_cut_ends(void **state)
     }
 }
 
-// 0 -> 1, 2 -> 1 and 1 -> 1 lead to 2 then, and can be cut there; what 1 leads to stays.
+// 0 -> 1, 2 -> 1 and 1 -> 1 then lead to 2, and can be cut there; the targets of 1 stay.
 static void test_move(void **state)
 {
     (void)state;
@@ -206,8 +206,8 @@ static void test_move(void **state)
     assert_int_equal(goes(1, 1), f[0].hpc);
 }
 
-// The last exit of what checks itself leads to another version alone, whatever its fragment's other
-// exits may do.
+// The last exit of a self-checking fragment leads only to another version, whatever the flags allow
+// the other exits.
 static void test_version(void **state)
 {
     (void)state;

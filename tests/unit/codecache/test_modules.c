@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/modules.c: which files are kept, and what is written of them at the end. The
-// spool's records are here; where files are kept is where the engine keeps them.
+// engine/codecache/modules.c: which files are held, and what is written of them at the end. The
+// spool's records are fakes; the files are mapped where the engine maps them.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,8 +46,8 @@ const char *spooler_string(u32 offset)
     return text[offset - 1];
 }
 
-// What the kernel's map says of what is kept: its inode, and the device as it is called there. The
-// path that was asked for before is no more.
+// The kernel's map of a held file: its inode, and the device number of the map. The path of the
+// query before is overwritten.
 static u64 map_dev = 99;
 static u32 asked;
 
@@ -98,7 +98,7 @@ static struct stat make(const char *name, const char *magic, size_t size)
     return st;
 }
 
-// The engine records a mapping of it, under that path. The path that the record has is in text.
+// The engine records a mapping of it, under that path. The record's path is in `text`.
 static struct modules_times record(const char *path, const struct stat *st, bool deleted)
 {
     struct vmmapfile_line l = { .dev = 99, .ino = st->st_ino };
@@ -113,7 +113,7 @@ static struct modules_times record(const char *path, const struct stat *st, bool
     return times;
 }
 
-// In a process of its own, for what is kept is kept for good.
+// In a process of its own, because held files stay for good.
 static void apart(void (*what)(void))
 {
     int status;
@@ -135,7 +135,7 @@ static void apart(void (*what)(void))
         }                                                      \
     } while (0)
 
-// "MAP:SIZE:BYTE " for each that is in the file: its size, and its byte behind the magic.
+// "MAP:SIZE:BYTE " for each file in the spool: its size, and its byte behind the magic.
 static const char *saved(int fd)
 {
     static char out[256];
@@ -170,7 +170,7 @@ static void what_is_gone(void)
     int fd = new_spool();
 
     memset(&map, 0, sizeof(map));
-    // Of the file that is there still, nothing; of what is no ELF file, nothing at any time.
+    // Nothing of the file that still exists; never anything of a file that is not ELF.
     struct modules_times t = record(in("a"), &a, false);
     CHECK(t.mtime == (u64)a.st_mtim.tv_sec * 1000000000 + (u64)a.st_mtim.tv_nsec);
     CHECK(t.ctime == (u64)a.st_ctim.tv_sec * 1000000000 + (u64)a.st_ctim.tv_nsec);
@@ -182,7 +182,7 @@ static void what_is_gone(void)
     CHECK(opened == 4);
     CHECK(unlink(in("no")) == 0 && unlink(in("b")) == 0 && unlink(in("c")) == 0);
     make("c", ELF, 50); // another one, while the first is held
-    // It had been removed when it was mapped again.
+    // It was removed before it was mapped again.
     t = record(in("b"), &b, true);
     CHECK(opened == 4 && t.mtime != 0);
     modules_save(fd);
@@ -199,7 +199,7 @@ static void test_gone(void **state)
     apart(what_is_gone);
 }
 
-// They lie one behind the other, where the engine keeps them.
+// The mappings are consecutive, in the engine's range for modules.
 static void places(void)
 {
     struct stat a = make("a", ELF, 5000), b = make("b", ELF, 4096), c = make("c", ELF, 1);
@@ -216,7 +216,7 @@ static void places(void)
     CHECK(unlink(in("a")) == 0 && unlink(in("b")) == 0 && unlink(in("c")) == 0);
 }
 
-static void test_slotmem(void **state)
+static void test_addresses(void **state)
 {
     (void)state;
     apart(places);
@@ -244,7 +244,7 @@ static void test_newlines(void **state)
     apart(newlines);
 }
 
-// Written over, and cut off: what cannot be read any more is not there.
+// Overwritten, and truncated: what cannot be read any more is missing.
 static void cut_off(void)
 {
     struct stat a = make("a", ELF, 9000), b = make("b", ELF, 300);
@@ -270,7 +270,7 @@ static void limits(void)
     struct stat a = make("a", ELF, 300), empty = make("empty", "", 0), large;
     int fd = new_spool();
 
-    // With a limit on the address space, and of what has no room, nothing is opened or mapped.
+    // With a limit on the address space, or without space, no file is opened or mapped.
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
     CHECK(record(in("a"), &a, false).mtime != 0 && opened == 0);
     limit.rlim_cur = RLIM_INFINITY;
@@ -295,10 +295,10 @@ static void test_limits(void **state)
     apart(limits);
 }
 
-// -- kept when it is mapped to be executed --
+// -- held when mapped executable --
 
-// Where the kept files are: "START+SIZE " of each, in pages from the beginning.
-static const char *kept(void)
+// The mappings of held files: "START+SIZE " of each, in pages from the beginning.
+static const char *held(void)
 {
     static char out[100000];
     char line[4500];
@@ -315,10 +315,10 @@ static const char *kept(void)
     return out;
 }
 
-// Has a nameless file of `size` bytes mapped to be executed.
+// Maps a nameless file of `size` bytes executable.
 static struct stat mapped(u64 size, u32 mode)
 {
-    int fd = memfd_create("kept", 0);
+    int fd = memfd_create("held", 0);
     struct stat st;
 
     CHECK(ftruncate(fd, (off_t)size) == 0 && pwrite(fd, ELF "x", 5, 0) == 5);
@@ -350,39 +350,39 @@ static void looks(void)
     CHECK(unlink(in("a")) == 0);
 }
 
-static void test_sampler(void **state)
+static void test_look(void **state)
 {
     (void)state;
     apart(looks);
 }
 
-// It has no name any more when its code is executed.
+// Its name is gone when its code is executed.
 static void removed_before(void)
 {
     struct stat a = mapped(5000, 0777), b = mapped(300, 0777), st;
     int fd = new_spool();
 
     modules_keep_mapped(-1, (const struct k_stat *)&a); // once
-    CHECK(strcmp(kept(), "0+2 2+1 ") == 0);
+    CHECK(strcmp(held(), "0+2 2+1 ") == 0);
     struct modules_times t = record("/memfd:a", &a, true);
     CHECK(t.mtime == (u64)a.st_mtim.tv_sec * 1000000000 + (u64)a.st_mtim.tv_nsec);
     CHECK(strcmp(text[0], "/memfd:a") == 0 && asked == 1 && opened == 0);
     // The kernel's map is not asked again.
     CHECK(record("/memfd:a", &a, true).mtime == t.mtime && asked == 1);
-    // Another file, of the same number on another device.
+    // Another file, with the same inode number on another device.
     map_dev = 98;
     CHECK(record("/memfd:b", &b, true).mtime == 0 && asked == 2);
     map_dev = 99;
     modules_save(fd);
     CHECK(strcmp(saved(fd), "0:5000:x 1:5000:x ") == 0);
-    // What is there when its code is executed is that file, by its name, and is not mapped again.
+    // When its code is executed the name still leads to that file: it is not mapped again.
     st = make("c", ELF, 100);
     fd = open(in("c"), O_RDONLY);
     modules_keep_mapped(fd, (const struct k_stat *)&st);
-    CHECK(strcmp(kept(), "0+2 2+1 3+1 ") == 0);
+    CHECK(strcmp(held(), "0+2 2+1 3+1 ") == 0);
     opened = asked = 0;
     CHECK(record(in("c"), &st, false).mtime != 0 && opened == 0);
-    CHECK(strcmp(kept(), "0+2 2+1 3+1 ") == 0);
+    CHECK(strcmp(held(), "0+2 2+1 3+1 ") == 0);
     CHECK(unlink(in("c")) == 0);
     CHECK(record(in("c"), &st, true).mtime != 0 && asked == 0);
 }
@@ -393,28 +393,28 @@ static void test_removed_before(void **state)
     apart(removed_before);
 }
 
-// The oldest of which nothing was executed makes way: 6 GiB, three times.
+// The oldest file without executed code is dropped: 6 GiB, three times.
 static void room_is_made(void)
 {
     const u64 third = MODULES_SIZE / 3;
     struct stat a = mapped(third, 0777), b = mapped(third / 2, 0777), c = mapped(third / 2, 0777);
 
-    CHECK(strcmp(kept(), "0+524288 524288+262144 786432+262144 ") == 0);
+    CHECK(strcmp(held(), "0+524288 524288+262144 786432+262144 ") == 0);
     CHECK(record("/memfd:b", &b, true).mtime != 0);
     mapped(third, 0777);
-    CHECK(strcmp(kept(), "0+524288 524288+262144 786432+262144 1048576+524288 ") == 0);
+    CHECK(strcmp(held(), "0+524288 524288+262144 786432+262144 1048576+524288 ") == 0);
     mapped(4096, 0777); // a's place
-    CHECK(strcmp(kept(), "0+1 524288+262144 786432+262144 1048576+524288 ") == 0);
+    CHECK(strcmp(held(), "0+1 524288+262144 786432+262144 1048576+524288 ") == 0);
     CHECK(record("/memfd:a", &a, true).mtime == 0);
     CHECK(record("/memfd:c", &c, true).mtime != 0);
     mapped(8192, 0777);
-    CHECK(strcmp(kept(), "0+1 1+2 524288+262144 786432+262144 1048576+524288 ") == 0);
-    // All but what is executed; what is left is not enough.
+    CHECK(strcmp(held(), "0+1 1+2 524288+262144 786432+262144 1048576+524288 ") == 0);
+    // All files without executed code are dropped, and the space does not suffice.
     mapped(2 * third, 0777);
-    CHECK(strcmp(kept(), "524288+262144 786432+262144 ") == 0);
+    CHECK(strcmp(held(), "524288+262144 786432+262144 ") == 0);
     mapped(third, 0777);
     mapped(third, 0777);
-    CHECK(strcmp(kept(), "0+524288 524288+262144 786432+262144 1048576+524288 ") == 0);
+    CHECK(strcmp(held(), "0+524288 524288+262144 786432+262144 1048576+524288 ") == 0);
 }
 
 static void test_room(void **state)
@@ -423,7 +423,7 @@ static void test_room(void **state)
     apart(room_is_made);
 }
 
-// 1,024 files, whatever their number.
+// At most 1,024 files are held.
 static void many(void)
 {
     struct stat of[1100];
@@ -434,7 +434,7 @@ static void many(void)
     CHECK(record("/memfd:1", &of[0], true).mtime != 0);
     for (u32 i = 1024; i < 1100; i++)
         of[i] = mapped(100, 0777);
-    for (const char *k = kept(); (k = strchr(k, '+')); k++)
+    for (const char *k = held(); (k = strchr(k, '+')); k++)
         n++;
     CHECK(n == 1024);
     // The first, which is executed, and then the last 1,023.
@@ -460,11 +460,11 @@ static void rights(void)
         if (i < 2)
             CHECK(record("/memfd:a", &st, true).mtime != 0);
     }
-    CHECK(strcmp(kept(), "0+1 1+1 2+1 3+1 4+1 5+1 ") == 0);
+    CHECK(strcmp(held(), "0+1 1+1 2+1 3+1 4+1 5+1 ") == 0);
     modules_leave();
-    CHECK(strcmp(kept(), "0+1 2+1 4+1 ") == 0);
+    CHECK(strcmp(held(), "0+1 2+1 4+1 ") == 0);
     modules_leave();
-    CHECK(strcmp(kept(), "0+1 2+1 4+1 ") == 0);
+    CHECK(strcmp(held(), "0+1 2+1 4+1 ") == 0);
 }
 
 static void test_rights(void **state)
@@ -476,9 +476,9 @@ static void test_rights(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gone),     cmocka_unit_test(test_slotmem),
+        cmocka_unit_test(test_gone),     cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_newlines), cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_limits),   cmocka_unit_test(test_sampler),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_look),
         cmocka_unit_test(test_room),     cmocka_unit_test(test_removed_before),
         cmocka_unit_test(test_many),     cmocka_unit_test(test_rights),
     };

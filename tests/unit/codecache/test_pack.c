@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/pack.c: fragments are packed and unpacked again; where their exits lead is read
-// from the copy of the code; and of each field that is damaged it is said that it is.
+// engine/codecache/pack.c: fragments are packed and unpacked; the targets of their exits are read
+// from the copy of the code; damage to each field is detected.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,19 +24,19 @@ struct fragment *tcache_by_index(u32 i)
     return &f[i];
 }
 
-// What the pages of f[1] are: its two blocks lie on three. The others lie on one.
+// f[1] has three pages: its two blocks are on these. The others have one.
 u32 tcache_pages(const struct fragment *of)
 {
     u32 n = 1;
 
     for (u32 i = 0; i < of->nmore; i++)
-        n += of->more[i].end > of->more[i].pc ? 2 : 100; // the blocks are there to be looked at
+        n += of->more[i].end > of->more[i].pc ? 2 : 100; // the blocks can be read
     return n;
 }
 
 // -- the test's side --
 
-// What lies behind the exits of f[1]; f[0] and f[2] have one exit each, and of the rest nothing.
+// The data behind the exits of f[1]; f[0] and f[2] have one exit each and no such data.
 struct __attribute__((packed, aligned(8))) rest {
     struct fragment_exit exit[2];
     u32 next[3];
@@ -55,7 +55,7 @@ static struct __attribute__((packed, aligned(8))) {
 #define ONE 120 // bytes: 88 + 24 + 4, and 4 up to a multiple of 8
 #define TWO 200 // 88 + 32 + 2 * 24 + 3 * 4 + 2 * 6 + 2 * 2 + 3 and 1
 
-// Of 100, 200 and 16 bytes, on multiples of 16.
+// 100, 200 and 16 bytes, at multiples of 16.
 static const u32 at[] = { 0, 112, 320 };
 static const u16 size[] = { 100, 200, 16 };
 #define CODE 336
@@ -120,14 +120,14 @@ static bool keep(const struct fragment *to)
     return to == stays;
 }
 
-// Packs f[i]; what it is then.
+// Packs f[i] and returns the result.
 static struct fragment *pack_it(u32 i)
 {
     pack(&f[i], packed, code, keep);
     return unpack(packed);
 }
 
-// Where an exit of f[i] leads in the copy of the code.
+// The target of an exit of f[i] in the copy of the code.
 static u64 leads(u32 i, u32 rel32)
 {
     u64 host = f[i].hpc + rel32;
@@ -171,12 +171,12 @@ static void test_round(void **state)
     assert_int_equal(p->sc_jmp, 180);
     assert_int_equal(p->ibl_jmp[0], 170);
     assert_int_equal(p->ibl_jmp[1], 175);
-    // Of a run nothing is left.
+    // Nothing of the run's state remains.
     assert_int_equal(p->flags, FRAGMENT_DEAD | FRAGMENT_ALONE);
     assert_int_equal(p->hash_next, 0);
     assert_int_equal(p->in, 0);
     assert_int_equal(p->seen, 0);
-    // And all that it leads to.
+    // And all that its pointers point to.
     assert_int_equal(p->nmore, 1);
     assert_ptr_equal(p->more, packed + 88);
     assert_memory_equal(p->more, &more, sizeof(more));
@@ -190,7 +190,7 @@ static void test_round(void **state)
     assert_memory_equal(fragment_lens(p), rest.len, 3);
     for (u32 i = TWO; i < sizeof(packed); i++)
         assert_int_equal(packed[i], 0);
-    // The fragment itself is as it was.
+    // The fragment itself has not changed.
     assert_int_equal(f[1].flags, FRAGMENT_WATCHED | FRAGMENT_PAST | FRAGMENT_ALONE);
     assert_int_equal(f[1].in, 33);
     assert_int_equal(rest.exit[0].to, 1);
@@ -212,7 +212,7 @@ static void test_exits(void **state)
     }
     assert_int_equal(leads(1, 20), f[1].hpc + 150);
     assert_int_equal(leads(1, 30), f[1].hpc + 160);
-    stays = &f[2]; // to its beginning, although it is watched
+    stays = &f[2]; // the link leads to its beginning, although it is watched
     f[2].flags = FRAGMENT_WATCHED;
     f[2].watch = 9;
     p = pack_it(1);
@@ -302,7 +302,7 @@ static void test_damaged(void **state)
     DAMAGED(in, 1);
     DAMAGED(size, CODE - 112 + 1);
     DAMAGED(size, 0);
-    DAMAGED(nmore, 0); // what its pages are has changed, too
+    DAMAGED(nmore, 0); // this changes its pages, too
     DAMAGED(nmore, FRAGMENT_BLOCKS_MAX);
     DAMAGED(nmore, 255);
     DAMAGED(npages, 2);
@@ -348,7 +348,7 @@ static void test_damaged_exit(void **state)
     assert_true(is_sound(TWO));
 }
 
-// More than an escape buffer holds.
+// Larger than an escape buffer.
 static void test_too_large(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void test_too_large(void **state)
     assert_false(pack_is_sound(packed, TWO, 1, 3, f[1].hpc, 2 * FRAGMENT_MAX));
 }
 
-// Of one that has no code, as one that is stepped.
+// A fragment without code, as a stepped one.
 static void test_without_code(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@
 #include "engine/codecache/tcache.h"
 #include "engine/spool/spooler.h"
 
-// -- what where.c asks: a region from START on, stubs of 64 bytes each, fragments, buffers --
+// -- fakes for restore.c: a region from START on, stubs of 64 bytes each, fragments, buffers --
 
 #define START     0x10000ul
 #define FRAGMENTS 0x20000ul
@@ -145,11 +145,11 @@ static void test_stubs(void **state)
     assert_int_equal(restore_find(stubs_at(STUB_GATE_AFTER)), RESTORE_GATE_AFTER);
     assert_int_equal(restore_find(stubs_at(STUB_HELPERS)), RESTORE_HELPER);
     assert_int_equal(restore_find(stubs_at(STUB_VEC)), RESTORE_HELPER);
-    assert_int_equal(restore_find(FRAGMENTS - 1), RESTORE_HELPER); // stubs made while running
+    assert_int_equal(restore_find(FRAGMENTS - 1), RESTORE_HELPER); // stubs generated at run time
     assert_int_equal(restore_find(FRAGMENTS), RESTORE_FRAGMENT);
 }
 
-// Not counted yet: nothing is taken back, and what went before counts alone.
+// Not counted yet: nothing is taken back, and only the instructions before it count.
 static void test_recover(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void test_recover(void **state)
     t.flags_save = 0x4501; // ah: ZF, PF, CF; al: OF
     assert_false(recover(19));
     assert_int_equal(t.pc, 0x401003);
-    assert_int_equal(t.regs[R_RAX], 0x200); // what the recovery before left in the slot
+    assert_int_equal(t.regs[R_RAX], 0x200); // from the recovery before
     assert_int_equal(t.regs[11], 0x20b);
     assert_int_equal(t.regs[R_RBX], 0x203);
     assert_int_equal(t.rflags, 0x202 | FLAG_ZF | FLAG_PF | FLAG_CF | FLAG_OF);
@@ -174,7 +174,7 @@ static void test_recover(void **state)
     assert_int_equal(t.rflags, 0x202 | FLAG_ZF | FLAG_PF | FLAG_CF);
 }
 
-// Spilled registers stay what their slots say.
+// Spilled registers stay what their slots hold.
 static void test_spilled(void **state)
 {
     (void)state;
@@ -194,9 +194,9 @@ static void test_bumped(void **state)
     assert_int_equal(partial_insn, 2);
 }
 
-// Of a superblock: its second block has the last two instructions of four, or these are two blocks.
-// What counts is the block's that the instruction is of, and those before it; what is taken back is
-// the superblock's. Where it is, is counted from that block's beginning.
+// A superblock: its second block has the last two instructions of four, or these are two blocks.
+// The instruction's block and those before it count; the superblock's execution is taken back. The
+// pc is computed from the beginning of the instruction's block.
 static void test_superblock(void **state)
 {
     struct fragment_block more[2] = { { 0x402000, 0x402004, 12, 3, 2 },
@@ -259,7 +259,7 @@ static void test_string(void **state)
     assert_int_equal(t.h_save[9], 0x4600);
 }
 
-// Code that records: r11 is the record's while the client's is in its slot, and the client's else.
+// Code that records: r11 is log while the client's r11 is in its slot, else it is the client's.
 static void test_recording(void **state)
 {
     struct restore_left left;
@@ -293,8 +293,8 @@ static void test_gate(void **state)
     assert_int_equal(t.regs[R_RCX], 0x101);
     assert_int_equal(t.regs[R_RDX], 0x202);
     assert_int_equal(t.regs[R_RSP], 0x204);
-    // Within the gate the stack is the engine's, and the client's stack pointer in its slot; not
-    // yet at the first instruction, which puts it there.
+    // Within the gate the stack is the engine's, and the client's stack pointer is in its slot; not
+    // yet at the first instruction, which stores it.
     t.regs[R_RSP] = 0x104;
     u.rip = stubs_at(STUB_GATE) + 9;
     restore_gate_state(&t, &u);
@@ -304,9 +304,8 @@ static void test_gate(void **state)
     assert_int_equal(t.regs[R_RSP], 0x204);
 }
 
-// On the way into a fragment: rax and rcx are the client's until they are in their slots, and then
-// these are.
-static void test_hotblocks(void **state)
+// On entry into a fragment: rax and rcx are the client's until they are stored; then the slots are.
+static void test_watch(void **state)
 {
     (void)state;
     t.watch = 8 * 5;
@@ -331,7 +330,7 @@ static void test_hotblocks(void **state)
     assert_int_not_equal(restore_find(stubs_at(STUB_WATCH_END)), RESTORE_WATCH);
 }
 
-// The second way in leads to the dispatcher, not into the fragment.
+// The second entry leads to the dispatcher, not into the fragment.
 static void test_escape_watch(void **state)
 {
     s32 rel;
@@ -349,7 +348,7 @@ static void test_escape_watch(void **state)
                      (u32)stubs_at(STUB_WATCHED));
 }
 
-// A relocation leads where it led; an exit leads to its stub, whatever it is linked to.
+// A relocation keeps its target; an exit leads to its stub, whatever it is linked to.
 static void test_escape(void **state)
 {
     s32 rel;
@@ -369,7 +368,7 @@ static void test_escape(void **state)
     assert_int_equal(50 + 4 + rel, 56);
     assert_int_equal(escape[0], 0x90);
     memcpy(&rel, code + 50, 4);
-    assert_int_equal(rel, 0x2000); // the fragment itself is as it was
+    assert_int_equal(rel, 0x2000); // the fragment itself has not changed
 }
 
 // Each look-up of an escape copy leads to the miss path: jmp rel32 over its last jump.
@@ -393,7 +392,7 @@ static void test_escape_look_ups(void **state)
         assert_int_equal(jump[5], 0x90);
         assert_int_equal(code[fragment.ibl_jmp[i]], 0x90);
     }
-    fragment.ibl_jmp[1] = 0; // none: what begins the copy is no jump
+    fragment.ibl_jmp[1] = 0; // none: the copy does not begin with a jump
     memset(escape, 0, sizeof(escape));
     restore_escape(&t, fragment.hpc + 2);
     assert_int_equal(escape[0], 0x90);
@@ -408,7 +407,7 @@ int main(void)
         cmocka_unit_test_setup(test_spilled, setup),
         cmocka_unit_test_setup(test_bumped, setup),
         cmocka_unit_test_setup(test_string, setup),
-        cmocka_unit_test_setup(test_hotblocks, setup),
+        cmocka_unit_test_setup(test_watch, setup),
         cmocka_unit_test_setup(test_escape_watch, setup),
         cmocka_unit_test_setup(test_escape, setup),
         cmocka_unit_test_setup(test_recording, setup),

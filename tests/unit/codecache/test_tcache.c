@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/tcache.c: fragments by client address, page and host address, with the links and
-// indirect targets that go with them. Fragments have no code: their place in the region is all that
-// is asked of it.
+// engine/codecache/tcache.c: fragments by client address, page and host address, with their links
+// and indirect targets. Fragments have no code: only their place in the region matters.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +28,7 @@ struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
 
-// -- what tcache.c stands on, hosted --
+// -- fakes of what tcache.c uses --
 
 static struct thread *t; // the one thread
 
@@ -118,7 +117,7 @@ static int setup(void **state)
 
 static struct draft d; // of tens of KiB
 
-// A fragment of the client's [pc, end) with `size` bytes of code, where the next one goes.
+// A fragment of the client's [pc, end) with `size` bytes of code, at the next free address.
 static struct fragment *publish(u64 pc, u64 end, u32 size)
 {
     d.pc = pc;
@@ -183,7 +182,7 @@ static void test_by_host_address(void **state)
     struct fragment *b = publish(0x403000, 0x403001, 32), *c = publish(0x404000, 0x404001, 16);
 
     (void)state;
-    assert_int_equal(s->hpc, b->hpc); // a stepped one takes no room
+    assert_int_equal(s->hpc, b->hpc); // a stepped one has no code
     assert_ptr_equal(tcache_at(a->hpc), a);
     assert_ptr_equal(tcache_at(a->hpc + 63), a);
     assert_ptr_equal(tcache_at(b->hpc), b);
@@ -193,7 +192,7 @@ static void test_by_host_address(void **state)
     assert_ptr_equal(tcache_at(b->hpc + 5), b);
 }
 
-// 0x401000 to 0x401003 share an entry of the table: the low two bits are not looked at.
+// 0x401000 to 0x401003 share an entry of the table: the low two bits are ignored.
 static void test_kill(void **state)
 {
     struct fragment *f[4];
@@ -219,7 +218,7 @@ static void test_kill(void **state)
     assert_int_equal(f[2]->index, 4);
 }
 
-// What leads to a fragment goes with it: links, and the entry of the table of indirect targets.
+// With a fragment go the links to it, and its entry in the table of indirect targets.
 static void test_kill_cuts(void **state)
 {
     struct fragment *a, *b;
@@ -290,7 +289,7 @@ static struct fragment *superblock(struct fragment *beside[4])
     return f;
 }
 
-// Whatever of it goes, the whole goes, from the lists of all its pages: these are whole then.
+// If any part of it goes, all of it goes, from the lists of all its pages; these stay whole.
 static void test_invalidate_superblock(void **state)
 {
     static const struct {
@@ -333,8 +332,8 @@ static void test_invalidate_superblock(void **state)
     }
 }
 
-// It begins where a block does that has a fragment of its own, and is found in its place. The one
-// goes without the other, and there is the other then.
+// It begins at a block that has a fragment of its own, and is found in its place. Each can go
+// without the other; then the other is found.
 static void test_superblock_found(void **state)
 {
     struct fragment *beside[4], *alone, *f;
@@ -343,7 +342,7 @@ static void test_superblock_found(void **state)
     alone = publish(0x401f00, 0x401f10, 16);
     f = superblock(beside);
     assert_ptr_equal(tcache_lookup(0x401f00), f);
-    assert_null(tcache_lookup(0x401f20)); // its other blocks are not found by it
+    assert_null(tcache_lookup(0x401f20)); // its other blocks are not found
     tcache_invalidate(0x409000, 0x409001);
     assert_int_equal(header.n_invalidate, 1);
     assert_ptr_equal(tcache_lookup(0x401f00), alone);
@@ -354,8 +353,8 @@ static void test_superblock_found(void **state)
     assert_null(tcache_lookup(0x401f00));
 }
 
-// An entry of the table of indirect targets leads to the superblock; one that is another's, in the
-// same place of the table, stays.
+// An entry of the table of indirect targets leads to the superblock; the entry of another address
+// at the same index stays.
 static void test_ibl_move(void **state)
 {
     struct fragment *alone = publish(0x401f00, 0x401f10, 16), *beside[4], *f, *other;
@@ -383,7 +382,7 @@ static void test_ibl_move(void **state)
     assert_int_equal(entry[1], other->hpc);
 }
 
-// The entry of one that is watched leads to its second way in, until it is not watched any more.
+// The entry of a watched fragment leads to its second entry, until it is not watched any more.
 static void test_ibl_watched(void **state)
 {
     struct fragment *f = publish(0x401f00, 0x401f10, 64);
@@ -399,7 +398,7 @@ static void test_ibl_watched(void **state)
     assert_int_equal(entry[1], f->hpc);
 }
 
-// 5000 pages: the table of 4096 is made anew when it is half full (twice), and loses none.
+// 5000 pages: the table of 4096 grows when it is half full (twice), and loses none.
 static void test_many_pages(void **state)
 {
     (void)state;
@@ -416,13 +415,13 @@ static void test_many_pages(void **state)
         else
             assert_null(f);
     }
-    // Of a range of many pages only those that lie in it: 1000 of odd i below 2000.
+    // Of many pages only those in the range go: 1000 of odd i below 2000.
     tcache_invalidate(0x10000000, 0x10000000 + 2000 * 0x3000);
     assert_int_equal(header.n_invalidate, 3500);
 }
 
-// 150,000 of them in 2,400 pages: past the 65,536 that the first table takes, and one address that
-// comes again. Some die before, some behind.
+// 150,000 fragments in 2,400 pages: more than the 65,536 that the first table takes, and one
+// address that comes again. Some die before the table grows, some after.
 static void test_many(void **state)
 {
     enum { MANY = 150000, AGAIN = 60000, DEAD = 70 };
@@ -481,7 +480,7 @@ static void test_flush(void **state)
     assert_int_equal(a->hpc, region_fragments());
 }
 
-// As pack.c has it: all that it leads to lies behind it, and it is dead.
+// As pack.c makes it: its data follow it, and it is dead.
 struct taken {
     struct fragment f;
     struct fragment_block more[1];
@@ -506,7 +505,7 @@ static void take(struct taken *p, u64 pc, u64 end)
     tcache_take(&p->f);
 }
 
-// Where exit k leads.
+// The target of exit k.
 static u64 leads(const struct fragment *f, u32 k)
 {
     u64 at = f->hpc + f->exit[k].rel32;
@@ -514,8 +513,8 @@ static u64 leads(const struct fragment *f, u32 k)
     return at + 4 + (u64)(s64)(*(s32 *)at);
 }
 
-// What was taken is there by its number and its place, and is not found; what comes then lies
-// behind it.
+// Taken fragments have their index and host address, and look-ups do not find them; the next
+// fragment follows them.
 static void test_take(void **state)
 {
     static struct taken p[2];
@@ -534,13 +533,13 @@ static void test_take(void **state)
     after = publish(0x401000, 0x401001, 16);
     assert_int_equal(after->index, 2);
     assert_int_equal(after->hpc, region_fragments() + 128);
-    assert_int_equal(header.code_bytes, 16); // nothing was made of the others
+    assert_int_equal(header.code_bytes, 16); // the others do not count
     tcache_flush_all();
     assert_null(tcache_by_index(0));
     assert_ptr_equal(region_room(NULL), region_fragments());
 }
 
-// A leads to B and to C, B to itself and to A; C is dead still. Then A, which has two blocks on
+// A leads to B and to C, B to itself and to A; C is still dead. Then A, which has two blocks on
 // three pages, goes.
 static void test_revive(void **state)
 {
@@ -569,7 +568,7 @@ static void test_revive(void **state)
     assert_int_equal(a.exit[0].before_in, fragment_exit_id(1, 0) + 1);
     assert_int_equal(c.f.in, fragment_exit_id(0, 1) + 1);
     assert_int_equal(header.n_links, 0);   // they were made by others
-    tcache_invalidate(0x401001, 0x402000); // neither of its blocks, nor what is not alive
+    tcache_invalidate(0x401001, 0x402000); // neither of its blocks, nor a dead fragment
     tcache_invalidate(0x402001, 0x403ff8);
     tcache_invalidate(0x404008, 0x409000);
     assert_int_equal(header.n_invalidate, 0);
@@ -593,8 +592,8 @@ static void test_revive(void **state)
     assert_int_equal(leads(&b.f, 0), b.f.hpc + 40);
 }
 
-// Of two at one address the one that became alive last is found, and then the other. New fragments
-// are linked to it as to any.
+// Of two at one address the last revived is found, and after it the other. New fragments are linked
+// to it as to any.
 static void test_revived_and_made(void **state)
 {
     static struct taken alone, all;
@@ -621,7 +620,7 @@ static void test_revived_and_made(void **state)
     assert_int_equal(new->in, 0);
 }
 
-// Of code at 0x401000 that may be rewritten; its one exit is that of its check.
+// A fragment of code at 0x401000 that may be rewritten; its one exit is that of its check.
 static struct fragment *found;
 
 static struct fragment *version(u64 end, bool again)
@@ -639,8 +638,8 @@ static struct fragment *version(u64 end, bool again)
     return f;
 }
 
-// None of them is found while one more is wanted; then the first is, which leads to the others.
-// All of them go with one, though not all are on the page that is invalidated.
+// None of them is found while one more is wanted; then the first is, which leads to the others. If
+// one goes, all go, even those that are not on the invalidated page.
 static void test_versions(void **state)
 {
     struct fragment *a = version(0x401005, false), *b, *c;
@@ -656,11 +655,11 @@ static void test_versions(void **state)
     assert_ptr_equal(tcache_lookup(0x401000), a);
     assert_int_equal(leads(a, 0), b->hpc);
     assert_int_equal(leads(b, 0), b->hpc + 40);
-    tcache_changed(a, true); // of a thread that was in a while b was made
+    tcache_changed(a, true); // from a thread that was in a while b was made
     assert_ptr_equal(tcache_lookup(0x401000), a);
     tcache_changed(b, true);
     assert_null(tcache_lookup(0x401000));
-    c = version(0x401005, false); // others have come back
+    c = version(0x401005, false); // other code has come back
     assert_ptr_equal(tcache_lookup(0x401000), a);
     assert_int_equal(leads(b, 0), c->hpc);
     assert_int_equal(header.n_invalidate, 0);
@@ -672,13 +671,13 @@ static void test_versions(void **state)
     assert_int_equal(leads(b, 0), b->hpc + 40);
     assert_int_equal(entry[1], stubs_at(STUB_IBL_MISS));
     tcache_invalidate(0x401000, 0x402000);
-    tcache_changed(c, true); // a thread that is still in it
+    tcache_changed(c, true); // from a thread that is still in it
     assert_int_equal(header.n_invalidate, 3);
     a = version(0x401005, true);
     assert_ptr_equal(tcache_lookup(0x401000), a);
 }
 
-// Invalidated by the page that all are on, with another fragment listed before and one behind.
+// Invalidated by the page of all of them, with another fragment listed before and one after them.
 static void test_versions_on_a_page(void **state)
 {
     (void)state;
@@ -692,8 +691,8 @@ static void test_versions_on_a_page(void **state)
     assert_int_equal(header.n_invalidate, 7);
 }
 
-// What is new every time takes the place of what was there; so it is where nothing is linked, with
-// the 17th, and with what does not check itself or has no code.
+// Code that is new every time replaces what was there; so do unlinked code, the 17th version, and
+// fragments that do not check themselves or have no code.
 static void test_versions_go(void **state)
 {
     struct fragment *a = version(0x401005, false), *b, *from;
@@ -729,7 +728,7 @@ static void test_versions_go(void **state)
     }
 }
 
-// What is stepped where it lies is found while it is there.
+// A stepped instruction is found while its bytes are in memory.
 static void test_stepped(void **state)
 {
     struct fragment *f;
@@ -745,7 +744,7 @@ static void test_stepped(void **state)
         f = publish(0x401000, 0x401002, 0);
         memset(&d, 0, sizeof(d));
         assert_ptr_equal(tcache_lookup(0x401000), f);
-        client[1] ^= (u8)i; // rewritten, or not there any more
+        client[1] ^= (u8)i; // rewritten, or unmapped
         client_size = i ? 2 : 1;
         assert_null(tcache_lookup(0x401000));
         assert_true(f->flags & FRAGMENT_DEAD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/vmmap.c: what is known of the client's memory, when the kernel is asked, which
-// translations a change drops, and what the spool is told of a mapping. What the kernel says is
-// written here; vmmapset.c is the real one, and has a test of its own.
+// engine/codecache/vmmap.c: the map of the client's memory, when the kernel is asked, which
+// translations a change drops, and the spool's record of a mapping. The kernel's answers are
+// fakes; vmmapset.c is the real one, and has a test of its own.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,12 +31,12 @@
 #define AREAS  (THREAD_AREA_BASE + 2 * THREAD_AREA_STRIDE)
 #define CLIENT 0x400000ul
 
-// -- the rooms that vmmap.c calls --
+// -- fakes of what vmmap.c calls --
 
 static struct vmmapfile_line line[8]; // the kernel's
 static char path[8][64];
 static u32 lines, asked;  // how often the kernel was asked
-static char dropped[256]; // what tcache_invalidate() was told
+static char dropped[256]; // the arguments of tcache_invalidate()
 static char recorded[512];
 static u32 records;
 static bool kept_deleted;
@@ -107,9 +107,9 @@ bool vmmapfile_at(u64 addr, struct vmmapfile_line *out)
     return false;
 }
 
-static struct modules_times times; // what the file is said to have
+static struct modules_times times; // of the file
 
-static char taken[256]; // what it was asked to keep
+static char taken[256]; // the files that modules.c was asked to hold
 
 struct modules_times modules_keep(struct vmmapfile_line *l, bool deleted)
 {
@@ -185,7 +185,7 @@ static void assert_known(u64 addr, u64 start, u64 end, u32 prot, u32 flags)
     assert_int_equal(info.flags, flags);
 }
 
-// What is the engine's, or nobody's, is left out, of what there is at the start and later.
+// Mappings of the engine, or of nobody, are left out, at the start and later.
 static void test_start(void **state)
 {
     struct vmmap_info info;
@@ -225,8 +225,8 @@ static void test_engines(void **state)
     assert_false(vmmap_is_engine(CACHE + 0x1000000, CACHE + 0x2000000));
 }
 
-// The kernel is asked of what is not known, once.
-static void test_sampler(void **state)
+// The kernel is asked for unknown addresses, once.
+static void test_asked(void **state)
 {
     struct vmmap_info info;
 
@@ -245,7 +245,7 @@ static void test_sampler(void **state)
     assert_int_equal(asked, 3);
 }
 
-// Code that was looked at is dropped before it changes, and by what changes it.
+// Translated code is dropped before it changes, and again by the change.
 static void test_dropped(void **state)
 {
     struct vmmap_info info;
@@ -290,7 +290,7 @@ static void test_dropped(void **state)
                  VMMAP_WRITTEN | VMMAP_ASKED);
 }
 
-static const char *what_was_kept(void)
+static const char *what_was_held(void)
 {
     static char last[sizeof(taken)];
 
@@ -299,36 +299,36 @@ static const char *what_was_kept(void)
     return last;
 }
 
-// The file of what is made executable, once; of two that are one entry here, both.
-static void test_pcache(void **state)
+// The file of a mapping that is made executable, once; both files of two mappings in one entry.
+static void test_held(void **state)
 {
     struct vmmap_info info;
 
     (void)state;
-    what_was_kept();
+    what_was_held();
     vmmap_keep(17, NULL);
-    assert_string_equal(what_was_kept(), "17 ");
+    assert_string_equal(what_was_held(), "17 ");
     kernel_has(CLIENT, CLIENT + 0x2000, READ, 7, "/lib/x");
     kernel_has(CLIENT + 0x2000, CLIENT + 0x4000, READ, 8, "/lib/y (deleted)");
     kernel_has(CLIENT + 0x4000, CLIENT + 0x5000, READ, 0, "");
     vmmap_add(CLIENT, CLIENT + 0x4000, READ, 0);
     vmmap_add(CLIENT + 0x4000, CLIENT + 0x5000, READ, VMMAP_ANON);
     vmmap_protect(CLIENT, CLIENT + 0x1000, READ | WRITE);
-    assert_string_equal(what_was_kept(), "");
+    assert_string_equal(what_was_held(), "");
     vmmap_protect(CLIENT, CLIENT + 0x1000, READ | EXEC);
-    assert_string_equal(what_was_kept(), "/lib/x ");
+    assert_string_equal(what_was_held(), "/lib/x ");
     assert_int_equal(asked, 1);
     vmmap_protect(CLIENT, CLIENT + 0x1000, READ);
     vmmap_protect(CLIENT, CLIENT + 0x1000, READ | EXEC);
-    assert_string_equal(what_was_kept(), "");
+    assert_string_equal(what_was_held(), "");
     vmmap_protect(CLIENT + 0x1000, CLIENT + 0x5000, READ | EXEC);
-    assert_string_equal(what_was_kept(), "/lib/x /lib/y! ");
+    assert_string_equal(what_was_held(), "/lib/x /lib/y! ");
     assert_int_equal(asked, 3);
-    // What is executed already has been kept with its record.
+    // The file of executed code is held since its record was made.
     vmmap_add(CLIENT, CLIENT + 0x2000, READ, 0);
     assert_true(vmmap_find_code(CLIENT, &info));
     vmmap_protect(CLIENT, CLIENT + 0x2000, READ | EXEC);
-    assert_string_equal(what_was_kept(), "");
+    assert_string_equal(what_was_held(), "");
     what_was_dropped();
 }
 
@@ -338,7 +338,7 @@ static void test_gap(void **state)
     vmmap_add(CLIENT, CLIENT + 0x1000, READ, 0);
     assert_int_equal(vmmap_gap(0x1000, CLIENT + 0x2000), CLIENT + 0x1000);
     assert_int_equal(vmmap_gap(0x2000, CLIENT + 0x2000), CLIENT - 0x2000);
-    // What would touch something of the engine's lies below that.
+    // A gap that would touch an engine range is below that range.
     assert_int_equal(vmmap_gap(0x1000, CACHE + 0x2000), CACHE - 0x1000);
     assert_int_equal(vmmap_gap(0x1000, AREAS), ENGINE_BASE - 0x1000);
     assert_int_equal(vmmap_gap(0x1000, AREAS + 0x1000), AREAS);
@@ -356,7 +356,7 @@ static void assert_engine(u64 start, u64 end, u64 from, u64 to)
     assert_int_equal(t, to);
 }
 
-// The lowest of the engine's ranges that is touched.
+// The lowest engine range that is touched.
 static void test_engine(void **state)
 {
     u64 f, t;
@@ -383,40 +383,39 @@ static void test_engine(void **state)
     assert_engine(AREAS, ~0ul, cache, cache + 0x1000000);
 }
 
-// What the kernel is left to place: what fits between 2400 thread areas with 1 GiB above them, or
-// half of what there is, and the code cache or the lowest mapping above them; else what fits
-// between two others further up.
+// The kernel places what fits between the reserved space (2400 thread areas and 1 GiB, or half of
+// what there is) and the code cache or the lowest mapping above it; else what fits between two
+// mappings higher up.
 static void test_room(void **state)
 {
-    u64 kept = THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE + 0x40000000, half;
+    u64 reserved = THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE + 0x40000000, half;
 
     (void)state;
     assert_true(vmmap_has_room(1ul << 46)); // the kernel does not begin above the engine
-    cache = kept + 0x100000;
+    cache = reserved + 0x100000;
     half = THREAD_AREA_BASE + (cache - THREAD_AREA_BASE) / 2;
-    assert_true(half < kept);
+    assert_true(half < reserved);
     assert_true(vmmap_has_room(cache - half));
     assert_false(vmmap_has_room(cache - half + 1));
-    cache = THREAD_AREA_BASE + 2 * (kept - THREAD_AREA_BASE) + 0x100000;
-    assert_true(vmmap_has_room(cache - kept));
-    assert_false(vmmap_has_room(cache - kept + 1));
+    cache = THREAD_AREA_BASE + 2 * (reserved - THREAD_AREA_BASE) + 0x100000;
+    assert_true(vmmap_has_room(cache - reserved));
+    assert_false(vmmap_has_room(cache - reserved + 1));
     vmmap_add(cache + 0x2000000, cache + 0x3000000, READ, 0); // above the cache
-    assert_true(vmmap_has_room(cache - kept));
+    assert_true(vmmap_has_room(cache - reserved));
     vmmap_add(cache - 0x200000, cache - 0x100000, READ, 0);
-    assert_true(vmmap_has_room(cache - 0x200000 - kept));
-    assert_false(vmmap_has_room(cache - 0x200000 - kept + 1));
-    vmmap_add(kept + 0x1000, kept + 0x2000, READ, 0);
-    assert_true(vmmap_has_room(cache - 0x200000 - kept - 0x2000));
-    assert_false(vmmap_has_room(cache - 0x200000 - kept - 0x2000 + 1));
-    vmmap_add(kept - 0x1000, cache - 0x200000, READ, 0); // across what is kept
+    assert_true(vmmap_has_room(cache - 0x200000 - reserved));
+    assert_false(vmmap_has_room(cache - 0x200000 - reserved + 1));
+    vmmap_add(reserved + 0x1000, reserved + 0x2000, READ, 0);
+    assert_true(vmmap_has_room(cache - 0x200000 - reserved - 0x2000));
+    assert_false(vmmap_has_room(cache - 0x200000 - reserved - 0x2000 + 1));
+    vmmap_add(reserved - 0x1000, cache - 0x200000, READ, 0); // across the reserved space
     assert_true(vmmap_has_room(0x100000));
     assert_false(vmmap_has_room(0x100001));
     vmmap_add(cache - 0x100000, cache, READ, 0);
     assert_false(vmmap_has_room(0x1000));
 }
 
-// What the kernel has is known afterwards, in the pieces that were not; of what was, nothing is
-// forgotten.
+// Mappings of the kernel are known afterwards: the missing pieces are added, known ones stay.
 static void test_learn(void **state)
 {
     struct vmmap_info info;
@@ -436,11 +435,11 @@ static void test_learn(void **state)
     assert_known(CLIENT + 0x2000, CLIENT + 0x2000, CLIENT + 0x4000, READ | EXEC, 0);
     assert_known(CLIENT + 0x4000, CLIENT + 0x4000, CLIENT + 0x5000, READ, VMMAP_ANON);
     assert_known(CLIENT + 0x7000, CLIENT + 0x5000, CLIENT + 0x8000, READ | EXEC, 0);
-    assert_int_equal(vmmap_gap(0x8000, CLIENT), CLIENT - 0x8000); // the first line was not meant
+    assert_int_equal(vmmap_gap(0x8000, CLIENT), CLIENT - 0x8000); // the first line is outside
     assert_string_equal(what_was_dropped(), "");
 }
 
-// What kind of a mapping it is the path says, and who has no file is anonymous.
+// The path tells the kind of a mapping; without a file it is anonymous.
 static void test_records(void **state)
 {
     (void)state;
@@ -464,7 +463,7 @@ static void test_records(void **state)
     assert_false(kept_deleted);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x4000), 4);
     assert_string_equal(recorded, "404000-405000 2000 801 5 ' (deleted)' 0 0 0");
-    // Nothing is there: a page of nobody's, or what was thought to be there.
+    // Nothing is mapped there: one page, or the range of our entry.
     assert_int_equal(vmmap_spool_map(CLIENT + 0x8123), 5);
     assert_string_equal(recorded, "408000-409000 0 0 0 '' 2 0 0");
     vmmap_add(CLIENT + 0x9000, CLIENT + 0xc000, READ, 0);
@@ -491,15 +490,15 @@ static void test_one_record(void **state)
     assert_int_equal(vmmap_spool_map(CLIENT + 0x8000), 2);
     assert_string_equal(recorded, "408000-409000 2000 801 0 '' 2 0 0");
     assert_int_equal(vmmap_spool_map(CLIENT + 0x7000), 2);
-    // What is mapped in its place, or moved elsewhere, has another one.
+    // A mapping that replaces it, or its move elsewhere, gets another one.
     vmmap_move(CLIENT + 0x7000, CLIENT + 0x9000, CLIENT + 0x7000, CLIENT + 0xa000, false);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x7000), 2);
     vmmap_move(CLIENT + 0x7000, CLIENT + 0xa000, CLIENT + 0x17000, CLIENT + 0x1a000, false);
     assert_int_equal(vmmap_spool_map(CLIENT + 0x17000), 3);
 }
 
-// What is known of the file is told. What had been removed is lost if nothing of it is kept, unless
-// it is memory that is shared.
+// The record has the file's times. A removed file is lost if it is not held, unless the memory is
+// shared.
 static void test_times(void **state)
 {
     (void)state;
@@ -522,7 +521,7 @@ static void want(void)
     vmmap_gap(0x1000, CLIENT);
 }
 
-// The set and the kernel's buffer are one thread's at a time.
+// One thread at a time uses the set and the kernel's buffer.
 static void test_locked(void **state)
 {
     struct vmmap_info info;
@@ -561,8 +560,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_start, setup),      cmocka_unit_test_setup(test_engines, setup),
-        cmocka_unit_test_setup(test_sampler, setup),    cmocka_unit_test_setup(test_dropped, setup),
-        cmocka_unit_test_setup(test_pcache, setup),     cmocka_unit_test_setup(test_gap, setup),
+        cmocka_unit_test_setup(test_asked, setup),      cmocka_unit_test_setup(test_dropped, setup),
+        cmocka_unit_test_setup(test_held, setup),       cmocka_unit_test_setup(test_gap, setup),
         cmocka_unit_test_setup(test_engine, setup),     cmocka_unit_test_setup(test_room, setup),
         cmocka_unit_test_setup(test_learn, setup),      cmocka_unit_test_setup(test_records, setup),
         cmocka_unit_test_setup(test_one_record, setup), cmocka_unit_test_setup(test_times, setup),

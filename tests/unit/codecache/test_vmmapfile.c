@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/vmmapfile.c: the kernel's list of mappings, from texts that are written here in
-// the kernel's own form (fs/proc/task_mmu.c), and of this very process, by line and by address.
+// engine/codecache/vmmapfile.c: the kernel's list of mappings, from texts in the kernel's format
+// (fs/proc/task_mmu.c), and of this process, by line and by address.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static void test_lines(void **state)
     assert_string_equal(path_of[2], "");
     assert_true(line[3].start == 0xffffffffff600000 && line[3].prot == PROT_EXEC);
     assert_string_equal(path_of[3], "[vsyscall]");
-    // No more are read than are wanted; and the file is closed.
+    // Only as many as wanted are read; and the file is closed.
     int free = dup(0);
     close(free);
     lines = 0;
@@ -92,7 +92,7 @@ static void test_lines(void **state)
     assert_int_equal(lines, 0);
 }
 
-// Lines that are none are passed over, and the last one without its end is not there yet.
+// Malformed lines are skipped, and a last line without its newline is not complete yet.
 static void test_what_is_no_line(void **state)
 {
     (void)state;
@@ -106,8 +106,8 @@ static void test_what_is_no_line(void **state)
     assert_string_equal(path_of[0], "y");
 }
 
-// Paths of 4000 characters, so that lines lie across the buffer; one that is longer than all of it
-// is left out, and the next one is there.
+// Paths of 4000 characters: lines cross the buffer's end. One that is longer than the buffer is
+// left out, and the next one is found.
 static void test_long_lines(void **state)
 {
     static char text[60000];
@@ -155,8 +155,8 @@ static void test_at(void **state)
     assert_false(vmmapfile_at(0x1000, &l));
 }
 
-// Whatever the kernel answers with, its newest way or the text: the same of a file's page. Not one
-// of an overlay, of which the kernel shows the device of the layer here, and stat() its own.
+// Both interfaces of the kernel, the ioctl and the text, give the same for a file's page. Not for a
+// file of an overlay: the kernel shows the device of the layer here, stat() that of the overlay.
 static void test_of_this_process(void **state)
 {
     struct vmmapfile_line l, walked = { 0 };
@@ -190,8 +190,7 @@ static void test_of_this_process(void **state)
     unlink(name);
 }
 
-// A line's end in a name is written in another way by the file, and only by it: that is what is
-// answered, however the kernel was asked.
+// The file escapes a newline in a name, the ioctl does not: the answer is always the escaped form.
 static void test_line_end_in_name(void **state)
 {
     char folder[] = "/dev/shm/quern-vmmapfile.XXXXXX", name[64], shown[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/codecache/vmmapset.c: the tree of ranges, against hand-made cases and against a plain
-// model that does the same millions of random calls; and how deep it may become.
+// engine/codecache/vmmapset.c: the tree of ranges, against hand-made cases and, in millions of
+// random calls, against a plain model; and the limit of its depth.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,7 +149,7 @@ static void test_protect(void **state)
     clear(&s);
 }
 
-// What is asked of the ends of the address space.
+// Look-ups at the ends of the address space.
 static void test_ends(void **state)
 {
     struct vmmapset s = { 0 };
@@ -173,7 +173,7 @@ static void test_ends(void **state)
     clear(&s);
 }
 
-// The highest gap below an address that has room: pages 16 to 31 and 48 to 63 are taken.
+// The highest gap of a size below an address: pages 16 to 31 and 48 to 63 are taken.
 static void test_gap(void **state)
 {
     struct vmmapset s = { 0 };
@@ -188,7 +188,7 @@ static void test_gap(void **state)
     assert_int_equal(vmmapset_gap(&s, P(17), P(80)), 0);
     assert_int_equal(vmmapset_gap(&s, P(15), P(48)), P(33));
     assert_int_equal(vmmapset_gap(&s, P(15), P(40)), P(1));
-    assert_int_equal(vmmapset_gap(&s, P(4), P(56)), P(44)); // below what 56 lies in
+    assert_int_equal(vmmapset_gap(&s, P(4), P(56)), P(44)); // below the entry that holds 56
     assert_int_equal(vmmapset_gap(&s, P(4), P(31)), P(12));
     assert_int_equal(vmmapset_gap(&s, P(16), P(40)), 0); // address 0 is none
     clear(&s);
@@ -205,9 +205,8 @@ static u32 depth(const struct vmmap_entry *e)
     return 1 + (left > right ? left : right);
 }
 
-// 65,535 entries made in order, which is the worst for a tree that does not balance, lie at most
-// 2 * log2(65536) = 32 deep; as many as remain when every second is taken away, at most
-// 2 * log2(32768) = 30.
+// 65,535 entries made in order, the worst case for an unbalanced tree, are at most 2 * log2(65536)
+// = 32 deep; after every second one is removed, at most 2 * log2(32768) = 30.
 static void test_depth(void **state)
 {
     struct vmmapset s = { 0 };
@@ -329,7 +328,7 @@ static u32 pick(u32 below)
     return (u32)((random_state >> 11) % below);
 }
 
-// What vmmap.c does beside the calls: it notes something in one entry.
+// What vmmap.c does besides the calls: it notes something in one entry.
 static void random_note(struct vmmapset *s, u32 at)
 {
     struct vmmap_entry *e = vmmapset_find(s, P(at) + 77);
@@ -372,7 +371,7 @@ static void random_call(struct vmmapset *s, u32 longest)
         p.flags |= prot == RW ? VMMAP_WRITTEN : 0;
         model_set(from, to, &p);
     }
-    // the neighbourhood
+    // entries around the range
     for (u32 at = from ? from - 1 : 0, i = 0; i < 3 && at < PAGES; i++) {
         u32 e = model_above(at);
 
