@@ -294,7 +294,7 @@ static struct file *keep(const char *name, u64 ino)
     return f;
 }
 
-// With sufficient rights, the kernel gives a name to every mapped file.
+// The kernel names every mapped file in map_files, for processes with sufficient rights.
 static struct file *keep_deleted(const struct vmmapfile_line *l)
 {
     char name[80];

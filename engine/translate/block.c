@@ -12,7 +12,7 @@
 
 #define FETCH_MAX 64u
 
-// Client code that has been read but not decoded.
+// Client code that has been read and not yet decoded.
 struct source {
     u8 buf[FETCH_MAX + INSN_BYTES_MAX];
     u32 at, have;
@@ -48,8 +48,8 @@ static u32 fetch(u64 pc, u8 *buf, u32 n, bool *writable, u64 *fault)
     return have;
 }
 
-// So that a whole instruction is there, unless what follows cannot be fetched: its address is then
-// in *fault, if nothing is there at all.
+// Reads until a whole instruction is in the buffer, or the following bytes cannot be fetched. If
+// the buffer is then empty, *fault is their address.
 static bool refill(struct tb *b, struct source *s, u64 pc, u64 *fault)
 {
     u32 left = s->have - s->at;
@@ -75,7 +75,7 @@ bool block_ends(const struct insn *in)
     }
 }
 
-// Whether a superblock may go on at `next` behind it.
+// Whether a superblock may continue at `next` after it.
 static bool block_joins(const struct insn *in, u64 next)
 {
     switch (in->kind) {
@@ -95,7 +95,7 @@ u32 block_takes(const struct insn *in)
     return in->kind == INSN_RET ? 1u << R_RCX : 0;
 }
 
-// A block of one instruction of `len` bytes (0: not known), which is stepped. `have` are there.
+// A block of one stepped instruction of `len` bytes (0: not known), of which `have` were read.
 static void block_step(struct tb *b, struct insn *in, const u8 *code, int len, u32 have)
 {
     u64 pc = b->end;
@@ -118,7 +118,7 @@ static void block_step(struct tb *b, struct insn *in, const u8 *code, int len, u
     b->end = pc + in->len;
 }
 
-// Where a superblock may be left, every flag is live.
+// Every flag is live where control may leave a superblock.
 static void liveness(struct tb *b)
 {
     u32 live = FLAGS_ARITH, at = b->nblocks;
@@ -142,7 +142,7 @@ static bool steps(const struct insn *in, int len)
            (in->kind == INSN_STRING && (in->flags & INSN_F_SEG_GS));
 }
 
-// Behind the instructions that there are, a block from b->end on.
+// Appends a block from b->end on.
 static void decode(struct tb *b, u32 limit, u64 *fault)
 {
     struct source s = { .at = 0, .have = 0 };
@@ -168,7 +168,7 @@ static void decode(struct tb *b, u32 limit, u64 *fault)
         b->n++;
         b->end += (u32)len;
         s.at += (u32)len;
-        // in code that may be rewritten the next instruction must see what a store changes
+        // code that may be rewritten: the next instruction must see what a store changes
         if (block_ends(in) || (b->writable && (in->flags & INSN_F_STORE)))
             return;
     }
@@ -203,7 +203,7 @@ bool block_decode(struct tb *b, u32 limit, u64 *fault)
     return b->n != 0;
 }
 
-// The last block goes, which cannot be one of a superblock.
+// Drops the last block, which cannot be part of a superblock.
 static void drop_last(struct tb *b)
 {
     b->nblocks--;
@@ -223,7 +223,7 @@ bool block_decode_along(struct tb *b, u32 limit, const u64 *pc, u32 n)
             break;
         decode_block(b, pc[k], limit, &fault);
         if (b->nblocks != k + 1) {
-            b->writable = false; // what has been looked at is none of it
+            b->writable = false; // the bytes that were read are not part of it
             break;
         }
         if (b->writable || b->step || b->insn[b->n - 1].kind == INSN_REQUEST) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The record that a block has in the spool (record.h): the same again after a flush, so that its
-// counts go on.
+// A block's record in the spool (blockrecord.h): after a flush the block gets the same one again,
+// and its counts go on.
 #include "engine/translate/blockrecord.h"
 
 #include "engine/base/heap.h"
@@ -11,23 +11,23 @@
 #include "engine/spool/config.h"
 #include "engine/spool/spooler.h"
 
-#define SEEN (1u << 14) // a few for each place that is rewritten
+#define SEEN (1u << 14) // a few for each rewritten address
 
-// Blocks that have a record already: a flushed or evicted block finds its counters again. The tags
-// are for the records that need not be looked at, which are in nobody's cache.
+// Blocks that have a record: a flushed or evicted block finds its counters again. The tags avoid
+// reading most of the wrong records, which are not in the processor's caches.
 static struct {
     u32 *index; // spool block index + 1
-    u8 *tag;    // tag_of its hash; 0: there is none
+    u8 *tag;    // tag_of() its hash; 0: no entry
     u32 size, used;
 } known;
 
-// What a record is found by. Of code that may be rewritten not the bytes: what its instructions
-// count is the same, however often a constant among them is another. It filled the spool.
+// The key of a record. Bytes of code that may be rewritten are not part of it: its instructions
+// count the same when a constant among them changes. A record for each change filled the spool.
 struct key {
     u64 pc;
     u32 hash, map, n;
     u32 kind;          // SPOOL_B_SUM, SPOOL_B_WRITABLE or neither
-    const void *words; // of these: what follows the record
+    const void *words; // with a kind: the words that follow the record
 };
 
 #define KINDS (SPOOL_B_SUM | SPOOL_B_WRITABLE)
@@ -53,14 +53,14 @@ static bool is_of(const struct spool_block *s, const struct key *k)
     return k->kind ? memcmp(s + 1, k->words, k->n * 4) == 0 : s->hash == k->hash;
 }
 
-// The mapping, too: code that is made anew where the last was, in memory mapped anew, is often the
-// same.
+// Includes the mapping: code that is generated again, in new memory at the same address, is often
+// the same.
 static u32 known_hash(const struct key *k)
 {
     return (u32)((k->pc * 0x9e3779b97f4a7c15ul) >> 32) ^ k->hash ^ k->map * 0x85ebca77u;
 }
 
-// Of the bits that do not choose the place.
+// From bits of the hash that do not select the entry.
 static u8 tag_of(u32 h)
 {
     return (u8)(h >> 25 | 0x80);
@@ -78,7 +78,7 @@ void blockrecord_init(void)
     known_alloc(8192);
 }
 
-// What the spool says of an instruction, but whether it begins a line.
+// The spool's description of an instruction, except SPOOL_I_FETCH.
 static struct spool_insn describe(const struct insn *in)
 {
     struct spool_insn r = { .len = in->len };
@@ -167,7 +167,7 @@ static void known_grow(void)
     heap_free(tag, size);
 }
 
-// Where the record is noted, or would be.
+// The entry of the record, or the free one where it belongs.
 static u32 find(const struct key *key)
 {
     u32 h = known_hash(key), k = h & (known.size - 1);
@@ -179,8 +179,8 @@ static u32 find(const struct key *key)
     return k;
 }
 
-// With room for one more.
-static u32 place_of(const struct key *key)
+// The same, with space for one more.
+static u32 entry_of(const struct key *key)
 {
     u32 k = find(key);
 
@@ -200,17 +200,16 @@ static void note(u32 k, const struct key *key, const struct spool_block *s)
 void blockrecord_take(const struct spool_block *s)
 {
     struct key key = key_of(s);
-    u32 k = place_of(&key);
+    u32 k = entry_of(&key);
 
     if (!known.tag[k])
         note(k, &key, s);
 }
 
-// Whether code that may be rewritten was there with these bytes before, as far as that is
-// remembered.
+// Whether this address had rewritable code with these bytes before, as far as is remembered.
 static bool seen_before(u64 pc, u32 hash)
 {
-    static u32 *seen; // of each the last
+    static u32 *seen; // the last hash of each entry
     u32 h = (u32)((pc * 0x9e3779b97f4a7c15ul) >> 32) ^ hash, *at;
     bool before;
 
@@ -254,7 +253,7 @@ void blockrecord_make(struct tb *b, struct tb_block *t)
         key.words = b->rec + t->first;
         key.hash = hash_words(key.words, t->n);
     }
-    k = place_of(&key);
+    k = entry_of(&key);
     if (!known.tag[k]) {
         struct spool_block *s =
             spooler_block_append(t->pc, key.map, flags_of(b), b->writable ? 0 : key.hash,
@@ -278,7 +277,7 @@ u32 blockrecord_sum(const struct tb *b, u32 n)
     struct spool_insn as[FRAGMENT_BLOCKS_MAX];
     struct key key;
 
-    _Static_assert(sizeof(as) == sizeof(counter), "they stand in place of instructions");
+    _Static_assert(sizeof(as) == sizeof(counter), "counters in place of instructions");
     for (u32 i = 0; i < n; i++) {
         counter[i] = b->block[i].counter;
         insns += b->block[i].n;
@@ -286,7 +285,7 @@ u32 blockrecord_sum(const struct tb *b, u32 n)
     }
     memcpy(as, counter, n * sizeof(counter[0]));
     key = (struct key){ b->pc, hash, insns, n, SPOOL_B_SUM, counter };
-    k = place_of(&key);
+    k = entry_of(&key);
     if (!known.tag[k])
         note(k, &key, spooler_block_append(b->pc, insns, SPOOL_B_SUM, hash, as, n, 1, &counter[0]));
     return spooler_block_at(known.index[k] - 1)->counter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The record that a block has in the spool.
+// A block's record in the spool.
 #ifndef QUERN_ENGINE_BLOCKRECORD_H
 #define QUERN_ENGINE_BLOCKRECORD_H
 
@@ -7,13 +7,13 @@
 
 void blockrecord_init(void);
 
-// Finds or makes that of one of b's blocks, and says what its counters are.
+// Finds or makes the record of one of b's blocks, and sets its counters.
 void blockrecord_make(struct tb *b, struct tb_block *t);
-// A block's record of another run is one of this run's now.
+// Adds the record of a block from an earlier run.
 void blockrecord_take(const struct spool_block *s);
-// What blockrecord_make() calls the bytes of code[0..bytes), n instructions.
+// The hash that blockrecord_make() gives code[0..bytes), n instructions.
 u32 blockrecord_hash(const u8 *code, u32 bytes, u32 n);
-// The counter of executions of b's first n blocks together.
+// The counter of the executions of b's first n blocks as one path.
 u32 blockrecord_sum(const struct tb *b, u32 n);
 
 #endif

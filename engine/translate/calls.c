@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Calls in translated code (calls.h). A frame is made behind the call's own push and ended behind
-// the return's pop, when nothing of the client's can fault any more; all of it leaves the flags
-// alone. What is not as expected is left to the helpers of callgraph/calls.c.
+// Calls in translated code (calls.h). A frame begins after the call's push and ends after the
+// return's pop, when nothing of the client's can fault any more; this code changes no flags. The
+// helpers of callgraph/calls.c handle the uncommon cases.
 #include "engine/translate/calls.h"
 
 #include "engine/callgraph/calls.h"
@@ -39,13 +39,13 @@ static struct x86_mem total(u32 place)
     return GS(TA_COUNTERS + (tb_config.calls_top + 1 + place) * 8);
 }
 
-// A counter of the edge whose first is in `reg`.
+// Counter n of an edge; `reg` holds the number of its first.
 static struct x86_mem counter_of(u32 reg, u32 n)
 {
     return GS_X(TA_COUNTERS + n * 8, reg, 3);
 }
 
-// r := x - y, but for one less, from ~y in r.
+// r := x - y, from ~y in r. Changes no flags.
 static void to_difference(struct x86 *a, u32 r, u32 x)
 {
     x86_lea(a, r, MEM_X(r, x, 0, 1));
@@ -109,7 +109,8 @@ static struct cold *cold(struct tb *b, struct x86_label from, enum stub stub, u6
     return c;
 }
 
-// The stack pointer has been set in this block, which goes on to a call, or stays in its function.
+// If the block has set the stack pointer: corrects the frames. `calls`: a call follows, else
+// control stays in the function.
 static void stack(struct tb *b, bool calls)
 {
     if (b->stack_set)
@@ -136,7 +137,7 @@ void calls_emit_cold(struct tb *b, const struct cold *c)
 
 // ---- Calls ----
 
-// To the new frame in rcx: the stack pointer and totals; rdx is used.
+// Stores the stack pointer and totals to the new frame in rcx; uses rdx.
 static void put_totals(struct tb *b)
 {
     struct x86 *a = &b->code;
@@ -149,7 +150,7 @@ static void put_totals(struct tb *b)
     }
 }
 
-// rcx := the new frame, with its key, stack pointer and totals; rdx is used.
+// rcx := the new frame, with its key, stack pointer and totals; uses rdx.
 static void make_frame(struct tb *b, u64 back)
 {
     struct x86 *a = &b->code;
@@ -163,9 +164,8 @@ static void make_frame(struct tb *b, u64 back)
     put_totals(b);
 }
 
-// Everything is left to C: with contexts, and behind an instruction that has set the stack pointer,
-// when nothing is as expected. Where rcx was the target of control that is known only now, it is
-// again.
+// C does everything: with contexts, and after an instruction that has set the stack pointer. The
+// caller reloads the target of an indirect branch to rcx.
 static void all_in_c(struct tb *b, enum stub stub, u64 site, u32 len, u64 target)
 {
     struct cold *c;
@@ -188,7 +188,7 @@ void calls_emit_call(struct tb *b, u32 i)
     if (!tb_config.calls)
         return;
     stack(b, true);
-    // within the function: to find out where it is, or a subroutine of its own
+    // a call within the function: to find its own address, or a local subroutine
     if (!calls_emit_leaves(b, in->target) && functions_at(in->target).start != in->target)
         return;
     if (tb_config.contexts) {
@@ -209,8 +209,7 @@ void calls_emit_call(struct tb *b, u32 i)
     x86_mov(a, top(), R_RCX);
 }
 
-// rcx is the target: whether it is what the pointer in `reg` points to. rax is used, rcx is not
-// the target any more.
+// Jumps if the target in rcx equals the word that `reg` points to. Uses rax; destroys rcx.
 static struct x86_label same_target(struct x86 *a, u32 reg)
 {
     x86_mov(a, R_RAX, MEM(reg, 0));
@@ -226,12 +225,12 @@ static void note_target(struct tb *b)
     state_spill(b, R_RAX);
 }
 
-static void target_again(struct tb *b)
+static void reload_target(struct tb *b)
 {
     x86_mov(&b->code, R_RCX, GS(TH_IBL_TARGET));
 }
 
-// rdx := the edge that is noted for the site and the target in rcx; rax is used.
+// rdx := the edge noted for the site and the target in rcx; uses rax.
 static void find_edge(struct x86 *a, u64 site)
 {
     x86_lea32(a, R_RDX, MEM(R_RCX, calls_place_of(site))); // calls_place()
@@ -255,14 +254,14 @@ void calls_emit_call_to(struct tb *b, u32 i)
     note_target(b);
     if (tb_config.contexts) {
         all_in_c(b, STUB_CALLS_CALL, in->pc, in->len, 0);
-        target_again(b);
+        reload_target(b);
         return;
     }
     find_edge(a, in->pc);
     same = same_target(a, R_RDX);
     c[0] = cold(b, x86_jmp(a), STUB_CALLS_CALL, in->pc, in->len);
     x86_land(a, same);
-    x86_mov(a, R_RCX, MEM(R_RDX, 16)); // and the site
+    x86_mov(a, R_RCX, MEM(R_RDX, 16)); // the edge's site
     x86_mov_imm(a, R_RAX, -in->pc);
     x86_lea(a, R_RCX, MEM_X(R_RCX, R_RAX, 0, 0));
     here = x86_jrcxz(a);
@@ -278,13 +277,13 @@ void calls_emit_call_to(struct tb *b, u32 i)
     x86_lea(a, R_RDX, MEM(R_RDX, 1));
     x86_mov(a, counter_of(R_RAX, 0), R_RDX);
     c[0]->back = c[1]->back = x86_here(a);
-    target_again(b);
+    reload_target(b);
 }
 
 // ---- Returns ----
 
-// counter_of(rax, first + i) grows by what total i has grown by since the frame in rdx was made;
-// rcx and rsi are used. `anew`: and the frame begins now.
+// Adds to counter_of(rax, first + i) the growth of total i since the frame in rdx was made; uses
+// rcx and rsi. `anew`: the frame then restarts from the current totals.
 static void charge(struct tb *b, u32 first, bool anew)
 {
     struct x86 *a = &b->code;
@@ -317,7 +316,7 @@ void calls_emit_return(struct tb *b, u32 i)
     note_target(b);
     if (b->stack_set || tb_config.contexts) {
         all_in_c(b, STUB_CALLS_RETURN, in->pc, (u32)popped, 0);
-        target_again(b);
+        reload_target(b);
         return;
     }
     state_spill(b, R_RSI);
@@ -338,11 +337,11 @@ void calls_emit_return(struct tb *b, u32 i)
     x86_mov(a, top(), R_RDX);
     recording_left(b, R_RSI, R_RAX, 1);
     done = x86_jrcxz(a);
-    target_again(b); // of a jump: the frame below ends, too
+    reload_target(b); // the frame of a jump: the one below ends, too
     x86_fix(a, x86_jmp(a), again);
     x86_land(a, done);
     c->back = x86_here(a);
-    target_again(b);
+    reload_target(b);
 }
 
 // ---- Jumps ----
@@ -375,9 +374,9 @@ void calls_expect(struct tb *b, u32 i)
         b->log.block.call = (u16)most_likely(b, i);
 }
 
-// A tail call: where the stack pointer is what it was at the function's beginning, its caller's
-// frame is on top, and one that ends with it is put on that. The flags in its key are left out:
-// client addresses have 47 bits, or 56, which are then left to the helpers.
+// A tail call: the stack pointer has the value of the function's entry, and its caller's frame is
+// on top. Pushes a frame with the same key, which ends together with it. The flags in the key are
+// masked out: client addresses have 47 bits; those with 56 go to the helpers.
 static void jump_frame(struct tb *b)
 {
     struct x86 *a = &b->code;
@@ -406,8 +405,7 @@ static void tail_call(struct tb *b, const struct spool_edge *e)
     x86_mov(a, GS(TA_COUNTERS + e->counter * 8), R_RDX);
 }
 
-// The same through register or memory, in a cold part where the flags are free and rcx is the
-// target.
+// The same through register or memory, in a cold part: the flags are free, the target is in rcx.
 static void tail_call_to(struct tb *b, const struct cold *c)
 {
     u64 site = b->insn[b->cur].pc;
@@ -500,7 +498,8 @@ void calls_emit_followed(struct tb *b, u32 i)
     x86_mov(a, GS(TA_COUNTERS + e->counter * 8), r);
 }
 
-// Out of a linkage table, as nearly always: from an entry that was called to what it led to last.
+// Out of a linkage table. Inline: the common case, from an entry that was called or jumped to, to
+// its last target.
 static void leave_plt(struct tb *b, u32 i)
 {
     struct spool_edge *e = edges_get(SPOOL_EDGE_PLT, b->pc, 0, 0);
@@ -522,7 +521,7 @@ static void leave_plt(struct tb *b, u32 i)
     c[0] = cold(b, x86_jmp(a), STUB_CALLS_LEAVE_PLT, b->insn[i].pc, 0);
     x86_land(a, called);
     x86_land(a, jumped);
-    target_again(b);
+    reload_target(b);
     x86_mov_imm(a, R_RAX, (u64)e);
     same = same_target(a, R_RAX);
     c[1] = cold(b, x86_jmp(a), STUB_CALLS_LEAVE_PLT, b->insn[i].pc, 0);
@@ -538,10 +537,10 @@ static void leave_plt(struct tb *b, u32 i)
         c[k]->calls.desc.cell[1] = (u32)((u64)e >> 32);
         c[k]->back = x86_here(a);
     }
-    target_again(b);
+    reload_target(b);
 }
 
-// A jump through a table, to the target in rcx; the flags are free.
+// Counts a jump through a table to the target in rcx; the flags are free.
 static void count_table(struct tb *b, u32 i)
 {
     u64 site = b->insn[i].pc;
@@ -559,7 +558,7 @@ static void count_table(struct tb *b, u32 i)
     c[0]->back = c[1]->back = x86_here(a);
 }
 
-// Whether it stays within the function, as jumps through tables do.
+// Inline: the check that it stays within the function, as jumps through tables do.
 void calls_emit_jump_to(struct tb *b, u32 i)
 {
     struct x86 *a = &b->code;
@@ -574,7 +573,7 @@ void calls_emit_jump_to(struct tb *b, u32 i)
     note_target(b);
     if (b->stack_set) {
         all_in_c(b, STUB_CALLS_JUMP, b->insn[i].pc, 0, 0);
-        target_again(b);
+        reload_target(b);
         return;
     }
     state_flags_free(b, FLAGS_ARITH);
@@ -588,13 +587,13 @@ void calls_emit_jump_to(struct tb *b, u32 i)
         c->back = x86_here(a);
     }
     state_flags_restore(b);
-    target_again(b);
+    reload_target(b);
 }
 
 // ---- The stack pointer ----
 
-// Whether register r, before instruction i, has been computed in this block from where the stack
-// pointer or rbp was: room that is made, as alloca() does it.
+// Whether this block computes register r, before instruction i, from the stack pointer or rbp:
+// stack space is allocated, as alloca() does it.
 static bool is_of_stack(const struct tb *b, u32 i, u32 r)
 {
     while (i-- > 0) {
@@ -622,7 +621,7 @@ void calls_emit_stack_set(struct tb *b, const struct insn *in)
         return;
     if (in->sum.to == R_RSP && in->sum.from < 16 &&
         is_of_stack(b, (u32)(in - b->insn), in->sum.from)) {
-        b->stack_set = false; // what was before it only gave such room back
+        b->stack_set = false; // the instruction before it only freed such space
         return;
     }
     if (b->stack_set)

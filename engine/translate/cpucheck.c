@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One warning, at translation: execution pays nothing (beyond.h).
+// One warning, at translation (cpucheck.h): execution pays nothing.
 #include "engine/translate/cpucheck.h"
 
 #include "engine/base/cpu.h"
@@ -20,7 +20,7 @@ static void tell(const struct insn *in)
     if (m->flags & SPOOL_MAP_VDSO) // the kernel made it for this machine
         return;
     told = true;
-    // A handler's frame holds what the program uses.
+    // From now on a signal handler's frame has all states: the program uses them.
     cpu_show_all();
     if (spool->flags & SPOOL_F_QUIET)
         return;

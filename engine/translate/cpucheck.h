@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// With --cpu: an instruction that the processor which the program is shown would not know.
+// --cpu: finds instructions that the processor shown to the program does not have.
 #ifndef QUERN_ENGINE_CPUCHECK_H
 #define QUERN_ENGINE_CPUCHECK_H
 
 #include "engine/emit/tb.h"
 
-// Looks at a block that is about to run. The first such instruction of a process is told of.
+// Checks a block that is about to run. Warns of the first such instruction of a process.
 void cpucheck_check(const struct tb *b);
-// Whether one has been.
+// Whether it has warned.
 bool cpucheck_told(void);
 
 #endif

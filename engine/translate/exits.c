@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a block ends, and where its code goes on (flow.h).
+// How a block ends, and where control continues (exits.h).
 #include "engine/translate/exits.h"
 
 #include "engine/base/cpu.h"
@@ -14,8 +14,8 @@
 #include "engine/translate/recording.h"
 #include "engine/translate/relocate.h"
 
-// The displacement of an exit is patched while other threads run: it must not cross a cache line of
-// the host. `opcode`: bytes before it.
+// An exit's displacement is patched while other threads run: it must not cross a cache line of the
+// host. `opcode`: bytes before it.
 static void align_exit(struct tb *b, u32 opcode)
 {
     u64 at = x86_here(&b->code) + opcode;
@@ -45,8 +45,8 @@ static void jcc_exit(struct tb *b, u32 cond, u64 target)
     note_exit(b, x86_jcc(&b->code, cond), target);
 }
 
-// Looks the client address in rcx (spilled) up in the thread's table and goes there; flags are not
-// touched.
+// IBL: looks the client address in rcx (spilled) up in the thread's table and jumps to its
+// fragment. Changes no flags.
 static void look_up(struct tb *b)
 {
     struct x86 *a = &b->code;
@@ -82,7 +82,7 @@ static void look_up(struct tb *b)
     x86_jmp_m(a, GS(TH_IBL_HOST));
 }
 
-// rcx (spilled) := where an indirect branch goes; what it does to the stack is done.
+// rcx (spilled) := the target of an indirect branch; also does the push or pop.
 static void take_target(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -155,7 +155,7 @@ static void edge_exit(struct tb *b, u32 i, bool taken)
     if (!b->given)
         predict_edge(b, i, taken);
     if (b->given && tb_config.calls && b->log.block.tail == RECORD_COND) {
-        b->log.block.said = true; // what comes next may not be a fragment's record
+        b->log.block.said = true; // what follows may be no fragment's record
         recording_word(b, taken ? RECORD_TAKEN : RECORD_NOT_TAKEN);
     }
     if (taken)
@@ -172,8 +172,7 @@ void exits_conditional(struct tb *b, u32 i)
 
     state_clean(b);
     if (in->kind == INSN_LOOP) {
-        // loop and jrcxz have only a short form: it jumps over the jump that leads to the other
-        // edge
+        // loop and jrcxz have only a short form: it jumps over the jump to the other edge
         struct x86_label over = relocate_loop(b, in);
 
         tb_cold(b, COLD_EDGE, x86_jmp(a))->edge.taken = false;
@@ -195,7 +194,7 @@ void exits_cold(struct tb *b, const struct cold *c)
     edge_exit(b, b->cur, c->edge.taken);
 }
 
-// rcx := what has to be 0 for it to be where the superblock goes on. No flag changes.
+// rcx := rcx - next: 0 if control stays in the superblock. Changes no flags.
 static void compare_target(struct tb *b, u64 next)
 {
     struct x86 *a = &b->code;
@@ -253,7 +252,7 @@ void exits_joint(struct tb *b, u32 i, u64 next)
     }
 }
 
-// The record is complete but for the target.
+// Looks the target of a side up. The record is complete except for the target.
 static void look_up_side(struct tb *b)
 {
     struct x86 *a = &b->code;
@@ -267,7 +266,7 @@ static void look_up_side(struct tb *b)
     look_up(b);
 }
 
-// The executions of the first n blocks, by way of r. No flag changes.
+// Counts an execution of the first n blocks; uses r. Changes no flags.
 static void count_side(struct tb *b, u32 r, u32 n)
 {
     struct x86_mem counter = GS(TA_COUNTERS + blockrecord_sum(b, n) * 8);
@@ -329,8 +328,8 @@ void exits_stubs(struct tb *b, u32 index)
         exits_dispatch(b, b->writable && d->exit[i].side ? (u32)(-2 - (s32)index)
                                                          : fragment_exit_id(index, i));
     }
-    // In an instruction that is never executed, so that it can be disassembled; aligned, for the
-    // client may run with alignment checks on.
+    // The pushed constants, in an instruction that is never executed: this way they can be
+    // disassembled. Aligned, because the client may run with alignment checks on.
     for (u32 i = 0; i < b->npushed; i++) {
         u64 at;
 

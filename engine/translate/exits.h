@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How a block ends, and where its code goes on. A direct exit first leads to a stub behind the
-// block, which tells the dispatcher which exit it is; then it is linked.
+// Exits: how a block ends, and where control continues. A direct exit first leads to a stub behind
+// the block, which passes the exit's number to the dispatcher; then it is linked.
 #ifndef QUERN_ENGINE_EXITS_H
 #define QUERN_ENGINE_EXITS_H
 
 #include "engine/emit/tb.h"
 
-// A direct exit. The client's state is in its place.
+// A direct exit. The client's registers and flags have been restored.
 void exits_exit(struct tb *b, u64 target);
 
 // Instruction i, which ends the block: a conditional jump or loop; a jump, call or return through
@@ -18,16 +18,16 @@ void exits_syscall(struct tb *b, u32 i);
 // COLD_EDGE.
 void exits_cold(struct tb *b, const struct cold *c);
 
-// The last instruction of a block behind which a superblock goes on at `next`, and where it goes
-// elsewhere.
+// The last instruction of a block after which a superblock continues at `next`; and the cold part
+// of its side, where control goes elsewhere.
 void exits_joint(struct tb *b, u32 i, u64 next);
 void exits_side(struct tb *b, const struct cold *c);
 
-// To the dispatcher, which finds exit_id.
+// To the dispatcher, with exit_id.
 void exits_dispatch(struct tb *b, u32 exit_id);
 // The stubs of the exits; index: of the fragment.
 void exits_stubs(struct tb *b, u32 index);
-// Another way into the fragment, by which it is noted that somebody goes there (codecache/hotblocks.h).
+// The fragment's second entry, which notes that control enters it (codecache/hotblocks.h).
 void exits_watch(struct tb *b, u32 index);
 
 #endif

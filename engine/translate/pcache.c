@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Translations that are kept between runs (kept.h). @holds(translation lock), but for what is done
-// at the start and at the end.
+// The persistent cache (pcache.h). @holds(translation lock), except at the start and at the end.
 #include "engine/translate/pcache.h"
 
 #include "engine/base/clientmem.h"
@@ -22,39 +21,40 @@
 #include "engine/x86/insn.h"
 
 #define GROUPS_MAX 1024u
-#define BYTES_MAX  (192ul << 20) // a file has at most
-#define NEW_LEAST  64u           // fragments that are worth a file
+#define BYTES_MAX  (192ul << 20) // of a file
+#define NEW_LEAST  64u           // new fragments that are worth a file
 #define UP8(n)     (((n) + 7) & ~7ul)
 
 // A mapping with code.
 struct pcache_group {
     u64 start, end;
-    u64 sum;   // of the code that its fragments are made of
+    u64 sum;   // of the code that its fragments are made from
     u64 flags; // enum spool_map_flag
 };
 
 enum group_state {
-    GROUP_ASLEEP, // nothing of it has been executed
+    GROUP_ASLEEP, // none of its fragments has been asked for
     GROUP_ALIVE,
-    GROUP_OTHER, // there is other code now
+    GROUP_OTHER, // the mapping has other code now
 };
 
 static struct {
-    const char *folder; // NULL: nothing is kept
+    const char *folder; // NULL: there is no persistent cache
     u64 key[2];
-    u32 flushes; // with the first one everything is gone that was read
-    u32 fragments, kept;
-    u16 *member; // of each fragment that was read
+    u32 flushes; // the first flush drops everything that was loaded
+    u32 fragments, grouped;
+    u16 *member; // of each loaded fragment
     struct pcache_group *group;
     u8 *state; // enum group_state
     u32 groups, asleep;
-    u64 low, high; // where groups are
-    bool stale;    // not all that was read is true any more
-} kept;
+    u64 low, high; // range of the groups
+    bool stale;    // the code of a loaded group has changed
+} loaded;
 
 // ---- The key ----
 
-// What does not change what is translated, or how. What may not be kept at all is not here.
+// Flags that change neither what is translated nor how. can_persist() tests those that forbid a
+// cache.
 #define FLAGS_OF_NO_ACCOUNT                                                                       \
     (SPOOL_F_QUIET | SPOOL_F_VERBOSE | SPOOL_F_TRACE_CHILDREN | SPOOL_F_FORKED | SPOOL_F_EXECED | \
      SPOOL_F_STAT | SPOOL_F_JSON | SPOOL_F_MERGE | SPOOL_F_COMBINE | SPOOL_F_NO_CLERK |           \
@@ -96,9 +96,9 @@ static u64 key_part(u64 begin, u64 program)
     return pcachefile_sum(h, &spool->ll, sizeof(spool->ll));
 }
 
-// Whether what is translated depends on nothing but the code and the key. With calls it depends on
-// functions and their names; stubs that are made while running are not kept.
-static bool can_be_kept(bool steady)
+// Whether translations depend on the code and the key only. With calls they depend on functions and
+// their names; stubs generated at run time are not stored.
+static bool can_persist(bool steady)
 {
     const struct tb_config *c = &tb_config;
     struct k_rlimit as;
@@ -137,7 +137,7 @@ static bool sizes_are_sound(const struct pcachefile_head *h, const struct arena_
     if (!arena_rooms_are_sound(&h->first, &h->second) && tb_config.defer)
         return false;
     for (u32 i = 0; i < ARENA_PIECES; i++) {
-        if (h->bytes[PCACHEFILE_AREA + i] != (tb_config.defer ? piece[i].bytes : 0))
+        if (h->bytes[PCACHEFILE_ARENA + i] != (tb_config.defer ? piece[i].bytes : 0))
             return false;
     }
     return h->fragments < FRAGMENTS_MAX &&
@@ -155,7 +155,7 @@ static bool block_is_sound(const struct pcachefile_head *h, u32 block, u32 count
            counter < h->counters;
 }
 
-// `at`: packed, and sound as such.
+// `at`: a packed fragment that has passed pack_is_sound().
 static bool blocks_are_sound(const struct pcachefile_head *h, const u8 *at)
 {
     const struct fragment *f = (const struct fragment *)at;
@@ -168,7 +168,7 @@ static bool blocks_are_sound(const struct pcachefile_head *h, const u8 *at)
     return block_is_sound(h, f->block, f->counter) && f->own < h->counters;
 }
 
-// Those that are packed in memory are what they should be.
+// Whether the packed fragments in memory are valid.
 static bool fragments_are_sound(const struct pcachefile_head *h, const u8 *at)
 {
     u64 room = h->bytes[PCACHEFILE_FRAGMENTS], hpc = region_fragments();
@@ -189,7 +189,7 @@ static bool fragments_are_sound(const struct pcachefile_head *h, const u8 *at)
 static bool groups_are_sound(u32 fragments)
 {
     for (u32 i = 0; i < fragments; i++) {
-        if (kept.member[i] > kept.groups)
+        if (loaded.member[i] > loaded.groups)
             return false;
     }
     return true;
@@ -207,14 +207,14 @@ static void take(const struct pcachefile_head *h, u8 *at, const void *blocks, co
         arena_take_over(&h->first, &h->second);
     lineids_take(ids, (u32)(h->bytes[PCACHEFILE_IDS] / sizeof(u64)));
     spooler_blocks_take(blocks, h->bytes[PCACHEFILE_BLOCKS], h->counters);
-    kept.fragments = h->fragments;
-    kept.kept = h->kept;
-    kept.low = ~0ul;
-    for (u32 i = 0; i < kept.groups; i++) {
-        kept.low = kept.group[i].start < kept.low ? kept.group[i].start : kept.low;
-        kept.high = kept.group[i].end > kept.high ? kept.group[i].end : kept.high;
+    loaded.fragments = h->fragments;
+    loaded.grouped = h->grouped;
+    loaded.low = ~0ul;
+    for (u32 i = 0; i < loaded.groups; i++) {
+        loaded.low = loaded.group[i].start < loaded.low ? loaded.group[i].start : loaded.low;
+        loaded.high = loaded.group[i].end > loaded.high ? loaded.group[i].end : loaded.high;
     }
-    kept.asleep = kept.groups;
+    loaded.asleep = loaded.groups;
 }
 
 static bool read_all(int fd, const struct pcachefile_head *h)
@@ -227,16 +227,16 @@ static bool read_all(int fd, const struct pcachefile_head *h)
     arena_pieces(&h->first, &h->second, piece);
     if (!sizes_are_sound(h, piece))
         return false;
-    kept.groups = (u32)(h->bytes[PCACHEFILE_GROUPS] / sizeof(struct pcache_group));
-    sound = (kept.group = section(fd, h, PCACHEFILE_GROUPS)) &&
-            (kept.member = section(fd, h, PCACHEFILE_MEMBERS)) && groups_are_sound(h->fragments) &&
-            (packed = section(fd, h, PCACHEFILE_FRAGMENTS)) && fragments_are_sound(h, packed) &&
-            (ids = section(fd, h, PCACHEFILE_IDS)) &&
+    loaded.groups = (u32)(h->bytes[PCACHEFILE_GROUPS] / sizeof(struct pcache_group));
+    sound = (loaded.group = section(fd, h, PCACHEFILE_GROUPS)) &&
+            (loaded.member = section(fd, h, PCACHEFILE_MEMBERS)) &&
+            groups_are_sound(h->fragments) && (packed = section(fd, h, PCACHEFILE_FRAGMENTS)) &&
+            fragments_are_sound(h, packed) && (ids = section(fd, h, PCACHEFILE_IDS)) &&
             (blocks = section(fd, h, PCACHEFILE_BLOCKS)) &&
             h->bytes[PCACHEFILE_BLOCKS] >= spool->blocks_used &&
             read_to(fd, h, PCACHEFILE_CODE, region_fragments());
     for (u32 i = 0; i < ARENA_PIECES && tb_config.defer && sound; i++)
-        sound = read_to(fd, h, PCACHEFILE_AREA + i, REPLAY_BASE + piece[i].at);
+        sound = read_to(fd, h, PCACHEFILE_ARENA + i, REPLAY_BASE + piece[i].at);
     if (sound)
         take(h, packed, blocks, ids);
     heap_free(blocks, h->bytes[PCACHEFILE_BLOCKS] + 1);
@@ -249,19 +249,19 @@ void pcache_init(u64 program, bool steady)
     struct pcachefile_head h;
     int fd;
 
-    if (!can_be_kept(steady))
+    if (!can_persist(steady))
         return;
-    kept.folder = spooler_string(spool->s_translations);
-    kept.key[0] = key_part(1, program);
-    kept.key[1] = key_part(2, program);
-    kept.flushes = tcache_flushes();
-    kept.state = heap_alloc(GROUPS_MAX);
-    fd = pcachefile_open(kept.folder, kept.key, &h);
+    loaded.folder = spooler_string(spool->s_translations);
+    loaded.key[0] = key_part(1, program);
+    loaded.key[1] = key_part(2, program);
+    loaded.flushes = tcache_flushes();
+    loaded.state = heap_alloc(GROUPS_MAX);
+    fd = pcachefile_open(loaded.folder, loaded.key, &h);
     if (fd < 0)
         return;
     if (!read_all(fd, &h)) {
-        kept.groups = 0;
-        pcachefile_remove(kept.folder, kept.key);
+        loaded.groups = 0;
+        pcachefile_remove(loaded.folder, loaded.key);
     }
     sys_close(fd);
 }
@@ -277,7 +277,7 @@ static struct fragment_block block_of(const struct fragment *f, u32 i)
 
 #define CODE_MAX (FRAGMENT_INSNS_MAX * INSN_BYTES_MAX)
 
-// The bytes of a block, if it lies in the group; how many, 0: they cannot be had.
+// Reads the bytes of a block of the group; returns how many, 0: not in the group, or not readable.
 static u32 code_of(const struct fragment_block *b, const struct pcache_group *g, u8 *code)
 {
     if (b->pc < g->start || b->end > g->end || b->end <= b->pc || b->end - b->pc > CODE_MAX ||
@@ -286,8 +286,7 @@ static u32 code_of(const struct fragment_block *b, const struct pcache_group *g,
     return (u32)(b->end - b->pc);
 }
 
-// The sum of all code that n fragments are made of which are the group's, the k-th: `member` says
-// which these are.
+// The sum of the code of all fragments of group k: those of the n fragments that `member` gives.
 static u64 sum_code(const struct pcache_group *g, u32 k, const u16 *member, u32 n)
 {
     u8 code[4 * CODE_MAX];
@@ -309,7 +308,8 @@ static u64 sum_code(const struct pcache_group *g, u32 k, const u16 *member, u32 
     return pcachefile_sum(sum, code, have);
 }
 
-// The map first: whoever reads the spool after SIGKILL finds what is not dormant whole.
+// The map first: a reader of the spool after SIGKILL finds every block that is not dormant
+// complete.
 static void wake_block(u32 index, u32 map)
 {
     struct spool_block *s = spooler_block_at(index), awake;
@@ -326,10 +326,10 @@ static void wake_block(u32 index, u32 map)
 
 static void wake(u32 k, u32 map)
 {
-    for (u32 i = 0; i < kept.fragments; i++) {
+    for (u32 i = 0; i < loaded.fragments; i++) {
         struct fragment *f;
 
-        if (kept.member[i] != k + 1)
+        if (loaded.member[i] != k + 1)
             continue;
         f = tcache_by_index(i);
         for (u32 n = 0; n <= f->nmore; n++)
@@ -339,8 +339,8 @@ static void wake(u32 k, u32 map)
     }
 }
 
-// Of all of it; whoever changes it from now on waits for the translation lock, and then finds what
-// has become alive.
+// Whether all of the group's range is unwritable code. A thread that changes it from now on waits
+// for the translation lock, and then finds the revived fragments.
 static bool is_code(const struct pcache_group *g)
 {
     struct vmmap_info info = { .end = g->start };
@@ -355,7 +355,7 @@ static bool is_code(const struct pcache_group *g)
 
 static bool try_group(u32 k, u64 pc)
 {
-    const struct pcache_group *g = &kept.group[k];
+    const struct pcache_group *g = &loaded.group[k];
     const struct spool_map *m;
     u32 map;
 
@@ -365,28 +365,28 @@ static bool try_group(u32 k, u64 pc)
     m = spooler_map_at(map);
     if (m->start != g->start || m->end != g->end || m->flags != g->flags)
         return false;
-    kept.asleep--;
-    if (sum_code(g, k, kept.member, kept.fragments) != g->sum) {
-        kept.state[k] = GROUP_OTHER;
-        kept.stale = true;
+    loaded.asleep--;
+    if (sum_code(g, k, loaded.member, loaded.fragments) != g->sum) {
+        loaded.state[k] = GROUP_OTHER;
+        loaded.stale = true;
         return false;
     }
     wake(k, map);
-    kept.state[k] = GROUP_ALIVE;
+    loaded.state[k] = GROUP_ALIVE;
     return true;
 }
 
 bool pcache_revive(u64 pc)
 {
-    if (!kept.asleep || pc < kept.low || pc >= kept.high || !tb_config.counts)
+    if (!loaded.asleep || pc < loaded.low || pc >= loaded.high || !tb_config.counts)
         return false;
-    if (kept.flushes != tcache_flushes()) {
-        kept.asleep = 0;
+    if (loaded.flushes != tcache_flushes()) {
+        loaded.asleep = 0;
         return false;
     }
-    for (u32 k = 0; k < kept.groups; k++) {
-        if (kept.state[k] == GROUP_ASLEEP && pc >= kept.group[k].start && pc < kept.group[k].end &&
-            try_group(k, pc))
+    for (u32 k = 0; k < loaded.groups; k++) {
+        if (loaded.state[k] == GROUP_ASLEEP && pc >= loaded.group[k].start &&
+            pc < loaded.group[k].end && try_group(k, pc))
             return true;
     }
     return false;
@@ -401,21 +401,21 @@ struct saving {
     u16 *member;
     struct pcache_group *group;
     u32 groups;
-    u8 *buffer; // of everything that is not written as it lies there
+    u8 *buffer; // for sections that are not written straight from memory
     u64 bytes;
-    u64 largest; // of packed fragments
+    u64 largest; // packed fragment
 };
 
 static const struct saving *saving;
 static u16 saving_group;
 
-// pack()
-static bool goes_along(const struct fragment *to)
+// pack(): whether the link to a fragment stays
+static bool in_same_group(const struct fragment *to)
 {
     return saving->member[to->index] == saving_group;
 }
 
-// The number of the group of a mapping, 0: there is none.
+// The number of a mapping's group, made if needed; 0: there is none.
 static u16 group_of(struct saving *s, const struct spool_map *m)
 {
     struct pcache_group *g;
@@ -425,7 +425,7 @@ static u16 group_of(struct saving *s, const struct spool_map *m)
     for (u32 i = 0; i < s->groups; i++) {
         g = &s->group[i];
         if (g->start == m->start && g->end == m->end && g->flags == m->flags)
-            return i < kept.groups && kept.state[i] != GROUP_ALIVE ? 0 : (u16)(i + 1);
+            return i < loaded.groups && loaded.state[i] != GROUP_ALIVE ? 0 : (u16)(i + 1);
     }
     if (s->groups == GROUPS_MAX)
         return 0;
@@ -434,8 +434,8 @@ static u16 group_of(struct saving *s, const struct spool_map *m)
     return (u16)s->groups;
 }
 
-// Whether the code that a block was made of lies there still.
-static bool is_true(const struct fragment_block *b, const struct pcache_group *g)
+// Whether memory still holds the code that a block was made from.
+static bool is_current(const struct fragment_block *b, const struct pcache_group *g)
 {
     const struct spool_block *r = spooler_block_at(b->block);
     u8 code[CODE_MAX];
@@ -449,16 +449,17 @@ static u16 member_of(struct saving *s, const struct fragment *f)
     u32 i = f->index;
     u16 k;
 
-    // Of what has not been asked for nothing is known that was not known before.
-    if (i < kept.fragments && kept.member[i] && kept.state[kept.member[i] - 1] == GROUP_ASLEEP)
-        return kept.member[i];
+    // Groups that were not asked for stay as they were loaded.
+    if (i < loaded.fragments && loaded.member[i] &&
+        loaded.state[loaded.member[i] - 1] == GROUP_ASLEEP)
+        return loaded.member[i];
     if (f->flags & (FRAGMENT_DEAD | FRAGMENT_STEP | FRAGMENT_WRITABLE | FRAGMENT_UNCOUNTED))
         return 0;
     k = group_of(s, spooler_map_at(spooler_block_at(f->block)->map));
     for (u32 n = 0; n <= f->nmore && k; n++) {
         struct fragment_block b = block_of(f, n);
 
-        if (!is_true(&b, &s->group[k - 1]))
+        if (!is_current(&b, &s->group[k - 1]))
             return 0;
     }
     return k;
@@ -466,17 +467,17 @@ static u16 member_of(struct saving *s, const struct fragment *f)
 
 static bool is_asleep(u32 k)
 {
-    return k < kept.groups && kept.state[k] == GROUP_ASLEEP;
+    return k < loaded.groups && loaded.state[k] == GROUP_ASLEEP;
 }
 
-// Which fragments are kept, and of which groups.
+// Chooses the fragments to store, and their groups.
 static void choose(struct saving *s)
 {
     for (u32 i = 0; i < s->n; i++) {
         const struct fragment *f = tcache_by_index(i);
 
         s->member[i] = member_of(s, f);
-        s->head.kept += s->member[i] != 0;
+        s->head.grouped += s->member[i] != 0;
     }
     for (u32 k = 0; k < s->groups; k++) {
         if (!is_asleep(k))
@@ -486,22 +487,22 @@ static void choose(struct saving *s)
 
 static u32 worth(void)
 {
-    return kept.kept + kept.kept / 16 + NEW_LEAST;
+    return loaded.grouped + loaded.grouped / 16 + NEW_LEAST;
 }
 
-// Not if it is what was read, or nearly; nor if most of it were dead. The next run begins
-// anew then.
+// Not if there is little more than was loaded, nor if most of it is dead: then the old file may be
+// removed, and the next run starts without one.
 static bool is_worth_it(const struct saving *s)
 {
-    if (s->n - s->head.kept > s->head.kept) {
-        if (kept.fragments && (kept.fragments - kept.kept) * 4ul > kept.fragments)
-            pcachefile_remove(kept.folder, kept.key);
+    if (s->n - s->head.grouped > s->head.grouped) {
+        if (loaded.fragments && (loaded.fragments - loaded.grouped) * 4ul > loaded.fragments)
+            pcachefile_remove(loaded.folder, loaded.key);
         return false;
     }
-    return s->head.kept > worth();
+    return s->head.grouped > worth();
 }
 
-// The spool's blocks as they are for the next run: none is executed there yet.
+// The spool's blocks for the next run, where none has been executed yet.
 static void pack_blocks(u8 *to, u64 bytes)
 {
     memcpy(to, spooler_block_at(0), bytes);
@@ -516,11 +517,11 @@ static void pack_blocks(u8 *to, u64 bytes)
     }
 }
 
-// Fragments are packed when they are written: all of them are 30 MB of a compiler. Their exits are
-// set in the copy of the code meanwhile, which is written behind them.
+// Fragments are packed one at a time while they are written: together they take 30 MB for a
+// compiler. Packing sets their exits in the copy of the code, which is written after them.
 static struct {
     u32 next; // fragment
-    u8 *one;  // the last, of which what lies from `at` to `end` is still to be written
+    u8 *one;  // the last one packed; the bytes from `at` to `end` are still to be written
     u64 at, end;
     u8 *code;
 } packing;
@@ -531,7 +532,7 @@ static void pack_next(void)
     const struct fragment *f = tcache_by_index(i);
 
     saving_group = saving->member[i] ? saving->member[i] : GROUPS_MAX + 1;
-    pack(f, packing.one, packing.code, goes_along);
+    pack(f, packing.one, packing.code, in_same_group);
     packing.at = 0;
     packing.end = pack_bytes(f);
 }
@@ -579,7 +580,7 @@ static void measure(struct saving *s)
     h->second = arena_second;
     arena_pieces(&arena_first, &arena_second, piece);
     for (u32 i = 0; i < ARENA_PIECES; i++)
-        bytes[PCACHEFILE_AREA + i] = piece[i].bytes;
+        bytes[PCACHEFILE_ARENA + i] = piece[i].bytes;
 }
 
 static u64 all_bytes(const struct pcachefile_head *h)
@@ -615,14 +616,14 @@ static long write(struct saving *s)
     pack_blocks(p, h->bytes[PCACHEFILE_BLOCKS]);
     arena_pieces(&arena_first, &arena_second, piece);
     for (u32 i = 0; i < ARENA_PIECES; i++)
-        from[PCACHEFILE_AREA + i] = (void *)(REPLAY_BASE + piece[i].at);
+        from[PCACHEFILE_ARENA + i] = (void *)(REPLAY_BASE + piece[i].at);
     h->fragments = s->n;
     h->counters = spool->counters_used;
-    memcpy(h->key, kept.key, sizeof(kept.key));
-    return pcachefile_write(kept.folder, h, from, fill_fragments);
+    memcpy(h->key, loaded.key, sizeof(loaded.key));
+    return pcachefile_write(loaded.folder, h, from, fill_fragments);
 }
 
-// Memory without which the profile is written all the same.
+// Memory; a failure costs only the file, the profile is written all the same.
 static void *pages(u64 bytes)
 {
     int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -643,21 +644,21 @@ static void save_chosen(struct saving *s)
     if (all_bytes(&s->head) > BYTES_MAX || !(s->buffer = pages(s->bytes)))
         return;
     if (write(s) == 0)
-        spool->n_kept_saved = s->head.kept;
+        spool->n_kept_saved = s->head.grouped;
     sys_munmap((u64)s->buffer, PAGE_UP(s->bytes));
 }
 
 static void save(void)
 {
-    struct saving s = { .n = tcache_next_index(), .groups = kept.groups };
+    struct saving s = { .n = tcache_next_index(), .groups = loaded.groups };
     u64 bytes = s.n * sizeof(*s.member) + GROUPS_MAX * sizeof(*s.group);
 
-    // Before all of it is looked at: what was read, and all others.
-    if (kept.kept + (s.n - kept.fragments) <= worth() || !(s.group = pages(bytes)))
+    // A bound before the work: all loaded and all new fragments.
+    if (loaded.grouped + (s.n - loaded.fragments) <= worth() || !(s.group = pages(bytes)))
         return;
     s.member = (u16 *)(s.group + GROUPS_MAX);
-    if (kept.groups)
-        memcpy(s.group, kept.group, kept.groups * sizeof(*s.group));
+    if (loaded.groups)
+        memcpy(s.group, loaded.group, loaded.groups * sizeof(*s.group));
     save_chosen(&s);
     sys_munmap((u64)s.group, PAGE_UP(bytes));
 }
@@ -669,15 +670,15 @@ void pcache_never(void)
     never = true;
 }
 
-// A forked child has little that is its own, and its siblings have it, too. What was warned of is
-// to be warned of in the next run.
+// A forked child has few fragments of its own, and its siblings have them, too. After a warning of
+// --cpu nothing is stored: the next run has to warn again.
 void pcache_save(void)
 {
-    if (!kept.folder || never || kept.flushes != tcache_flushes() || !tb_config.counts ||
+    if (!loaded.folder || never || loaded.flushes != tcache_flushes() || !tb_config.counts ||
         (spool->flags & SPOOL_F_FORKED) || cpucheck_told() || !tcache_try_lock())
         return;
-    if (kept.stale)
-        pcachefile_remove(kept.folder, kept.key);
+    if (loaded.stale)
+        pcachefile_remove(loaded.folder, loaded.key);
     else
         save();
     tcache_unlock();

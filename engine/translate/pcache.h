@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Translations that are kept between runs of a program (--translation-cache): what the translator
-// has made, fragments with their code, what their records mean, and the spool's blocks, as it lies
-// in memory. The next run with the same engine, options and processor has it where it was, at the
-// same addresses and with the same numbers, but for the counts.
+// The persistent cache (--translation-cache): translations that a program's next run reuses. It
+// stores the translator's results as they are in memory: fragments with their code, the
+// descriptions of their records, and the spool's blocks. The next run with the same engine, options
+// and processor loads them to the same addresses, with the same numbers, except for the counts.
 //
-// Nothing of that is executed yet. The fragments of a mapping are a group; where the first of it
-// would be translated, the whole group becomes alive, if there is a mapping of that extent and the
-// code in it is the same, byte for byte.
+// Loaded fragments are not executed yet. The fragments of a mapping are a group. When the first of
+// them would be translated, the whole group is revived, if there is a mapping of the same extent
+// and its code is the same, byte for byte.
 #ifndef QUERN_ENGINE_PCACHE_H
 #define QUERN_ENGINE_PCACHE_H
 
 #include "engine/base/types.h"
 
-// Reads what there is. With all else made that is made at the start, and nothing translated.
-// `program` tells it from others, and this engine too; `steady`: whether the kernel places nothing
-// at random.
+// Loads the file, if there is one. Call it last at the start, before anything is translated.
+// `program` identifies the program and this engine; `steady`: the kernel places nothing at random.
 void pcache_init(u64 program, bool steady);
 
-// Nothing is translated at pc yet: whether something may be now. @holds(translation lock)
+// There is no translation at pc: tries to revive its group. True: there may be one now.
+// @holds(translation lock)
 bool pcache_revive(u64 pc);
 
-// Writes what is worth it. The process ends, or executes another program: no thread runs, and
-// nobody replays.
+// Writes the file if that is worth it. The process ends, or executes another program: no thread
+// runs or replays.
 void pcache_save(void);
 
-// Nothing is written any more: who would trust it has more rights than this process.
+// Forbids writing: a process with more rights than this one would trust the file.
 void pcache_never(void);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The file of a program's translations (keptfile.h). Sections lie one behind the other, on
-// multiples of eight. When it was used last is its time of modification, set once in an hour.
+// The file of the persistent cache (pcachefile.h). Sections are consecutive, at multiples of eight.
+// The file's modification time tells when it was used last; it is set at most once an hour.
 #include "engine/translate/pcachefile.h"
 
 #include "engine/base/nolibc.h"
 #include "engine/base/sys.h"
 
-#define MAGIC 0x33304e5254525551ul // "QURTRN03" read as little endian; another layout, another one
-#define PIECE 0x40000u // what is read or written at once, and is summed while it is near
+#define MAGIC 0x33304e5254525551ul // "QURTRN03" in little endian; a new layout needs a new one
+#define PIECE 0x40000u // bytes read or written at once, and summed while they are in the cache
 
 #define OTHERS_WRITE 022u
 #define HOUR         3600
@@ -25,7 +25,7 @@ static inline u64 mix(u64 lane, const u8 *p)
     return lane ^ lane >> 29;
 }
 
-// Four lanes of eight bytes, for they have not to wait for each other.
+// Four lanes of eight bytes: they do not depend on each other.
 u64 pcachefile_sum(u64 begin, const void *bytes, u64 n)
 {
     u64 a = begin, b = begin ^ ODD, c = begin + ODD, d = ~begin, h = n, left = n;
@@ -164,8 +164,8 @@ bool pcachefile_read(int fd, const struct pcachefile_head *h, enum pcachefile_se
     return sum == h->sum[s];
 }
 
-// A write beyond the limit would be a signal to the client.
-static bool is_beyond_limit(u64 size)
+// A write past the limit would send a signal to the client.
+static bool exceeds_limit(u64 size)
 {
     struct k_rlimit limit;
 
@@ -189,16 +189,16 @@ static long write_all(int fd, const void *from, u64 n, u64 at)
 static long write_section(int fd, struct pcachefile_head *h, enum pcachefile_section s,
                           const void *from, pcachefile_fill *fill)
 {
-    static u8 room[PIECE];
+    static u8 buffer[PIECE];
     long ret = 0;
 
     h->sum[s] = s;
     for (u64 at = 0, n; at < h->bytes[s] && ret == 0; at += n) {
-        const u8 *p = from ? (const u8 *)from + at : room;
+        const u8 *p = from ? (const u8 *)from + at : buffer;
 
         n = piece_at(h, s, at);
         if (!from)
-            fill(room, n);
+            fill(buffer, n);
         h->sum[s] = pcachefile_sum(h->sum[s], p, n);
         ret = write_all(fd, p, n, offset_of(h, s) + at);
     }
@@ -209,7 +209,7 @@ static long write_to(int fd, struct pcachefile_head *h, const void *const from[P
                      pcachefile_fill *fill)
 {
     u64 size = offset_of(h, PCACHEFILE_SECTIONS);
-    long ret = is_beyond_limit(size) ? -EFBIG : sys_ftruncate(fd, size);
+    long ret = exceeds_limit(size) ? -EFBIG : sys_ftruncate(fd, size);
 
     for (u32 i = 0; i < PCACHEFILE_SECTIONS && ret == 0; i++)
         ret = write_section(fd, h, i, from[i], fill);
@@ -234,7 +234,7 @@ long pcachefile_write(const char *folder, struct pcachefile_head *h,
         return dir;
     name_of(h->key, name, sizeof(name));
     nolibc_format(beside, sizeof(beside), "%s.%d.new", name, sys_getpid());
-    unlink_at(dir, beside); // of an earlier process with this number
+    unlink_at(dir, beside); // from an earlier process with this number
     fd = (int)sys_openat(dir, beside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     ret = fd < 0 ? fd : write_to(fd, h, from, fill);
     if (fd >= 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The branch predictor in translated code (predict.h). A conditional branch has a counter of two
-// bits, found by its address and the history; as long as it is at its end and right, nothing but
-// the history moves. An indirect branch is predicted to go where it went last. What else happens is
-// in cold parts.
+// The branch predictor in translated code (predict.h). A conditional branch has a two-bit counter,
+// indexed by its address and the history; while it is saturated and right, only the history
+// changes. An indirect branch is predicted to have its last target. All other cases are in cold
+// parts.
 #include "engine/translate/predict.h"
 
 #include "engine/codecache/stubs.h"
@@ -12,7 +12,7 @@
 #include "engine/thread/thread.h"
 #include "engine/translate/calls.h"
 
-// The counter of the branch; `history`: register that holds it.
+// The counter of the branch; `history`: the register with the history.
 static struct x86_mem counter_of(const struct insn *in, u32 history)
 {
     return GS_X(TA_BRANCH + (in->pc & 127), history, 0);
@@ -41,7 +41,7 @@ void predict_edge(struct tb *b, u32 i, bool taken)
     x86_mov(a, GS(TH_HIST), c.history);
 }
 
-// It moves, and its upper bit says what was predicted.
+// The counter changes; its upper bit is the prediction.
 static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
 {
     const struct insn *in = &b->insn[b->cur];
@@ -69,7 +69,7 @@ static void cold_bc(struct tb *b, const struct cold_bc *c, u64 back)
     x86_fix(a, x86_jmp(a), back);
 }
 
-// Everything here leaves the flags alone.
+// Changes no flags.
 void predict_indirect(struct tb *b, u32 i)
 {
     struct x86 *a = &b->code;
@@ -95,7 +95,7 @@ void predict_indirect(struct tb *b, u32 i)
     x86_mov(a, R_RCX, R_RDX);
 }
 
-// rdx is the target, which goes to rcx at `back`; the flags are not free.
+// The target is in rdx, and goes to rcx at `back`; the flags are not free.
 static void cold_bi(struct tb *b, const struct cold_bi *c, u64 back)
 {
     struct x86 *a = &b->code;

@@ -5,9 +5,9 @@
 
 #include "engine/emit/tb.h"
 
-// Instruction i's conditional branch is taken, or not.
+// Instruction i is a conditional branch, taken or not.
 void predict_edge(struct tb *b, u32 i, bool taken);
-// Its indirect branch; the target is in rcx, which has been spilled.
+// Instruction i is an indirect branch; the target is in rcx, which has been spilled.
 void predict_indirect(struct tb *b, u32 i);
 // COLD_BC and COLD_BI.
 void predict_cold(struct tb *b, const struct cold *c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What translated code records (defer.h). A reference is made of registers; a register is stored
-// once, and what mov, lea, push, pop and additions of constants make of it is known: with the
-// constants it is static. Only addresses that are made otherwise (segments, bit offsets, 32 bits)
-// are computed.
+// What translated code records (recording.h). An address is a sum of registers and a constant. A
+// register is stored once; the effect of mov, lea, push, pop and additions of constants on it is
+// known at translation. Only other addresses (segments, bit offsets, 32 bits) are computed at run
+// time.
 #include "engine/translate/recording.h"
 
 #include "engine/base/nolibc.h"
@@ -52,8 +52,8 @@ void recording_open(struct tb *b)
     b->log_state = RECIPE_OPEN;
     tb_mark(b);
     state_spill(b, R11);
-    // The place of the next record's id says that there is none, before this one is there: whoever
-    // finds the buffer after SIGKILL sees how far it goes. The number of words is known at the end.
+    // The next record's id is cleared before this one is stored: a reader of the buffer after
+    // SIGKILL sees where it ends. The displacement, this record's length, is patched at the end.
     x86_mov32_mi(&b->code, MEM(R11, RECORD_RECORD_MAX * 8), 0);
     b->log_ends = tb_off(b) - 8;
     if (b->nblocks > 1)
@@ -98,7 +98,7 @@ static u16 record(struct tb *b, u32 reg)
     return slot;
 }
 
-// The client's r11, in a register of its own.
+// Copies the client's r11 to a scratch register.
 static u32 copy_of_r11(struct tb *b, u32 avoid)
 {
     u32 reg;
@@ -109,8 +109,8 @@ static u32 copy_of_r11(struct tb *b, u32 avoid)
     return reg;
 }
 
-// What the register holds, which is recorded when it has not been. avoid: registers that are not to
-// be used meanwhile.
+// The value of a register; stores it if it has not been recorded. avoid: registers not to use as
+// scratch.
 static struct value value_of(struct tb *b, u32 reg, u32 avoid)
 {
     struct value *v = &b->value[reg];
@@ -128,7 +128,7 @@ static struct value value_of(struct tb *b, u32 reg, u32 avoid)
     return *v;
 }
 
-// The address itself is recorded.
+// A reference whose address is computed and recorded.
 static void ref_computed(struct tb *b, u32 i, const struct memref *given, struct record_op *o)
 {
     struct memref r = *given;
@@ -161,7 +161,7 @@ static bool is_sum(const struct memref *r)
     return !(r->flags & (MEMREF_A32 | MEMREF_FS | MEMREF_GS | MEMREF_BITOFF | MEMREF_XLAT));
 }
 
-// Made of registers as they are.
+// A reference described by recorded registers.
 static void ref_of_values(struct tb *b, const struct memref *r, struct record_op *o)
 {
     u32 regs = address_regs(r);
@@ -188,7 +188,7 @@ static void ref(struct tb *b, u32 i, const struct memref *r)
     u32 size = r->flags & MEMREF_BITOFF ? 1 : r->size;
     struct record_op *o = new_op(b, i, RECORD_REF);
 
-    // A trace is for other lines, too.
+    // A trace is also replayed with other line sizes.
     o->size = (u16)(size > tb_config.min_line && !reftrace_on ? tb_config.min_line : size);
     o->way = write ? REFTRACE_WRITE : (r->flags & MEMREF_WRITE) ? REFTRACE_MODIFY : REFTRACE_READ;
     o->counter = b->first[i] + (write ? b->cnt[i].d1mw : b->cnt[i].d1mr);
@@ -212,9 +212,9 @@ static void touched(struct tb *b, u64 line)
     b->nlines = n;
 }
 
-// Whether a line is sure to be in I1 still, and to be the latest of its set: it has been touched,
-// and no other of that set since.
-static bool is_there(const struct tb *b, u64 line)
+// Whether a line is certainly the most recent of its set in I1: it has been touched, and no other
+// line of that set since.
+static bool is_latest(const struct tb *b, u64 line)
 {
     for (u32 k = b->nlines; k-- > 0;) {
         if (b->lines[k] == line)
@@ -225,12 +225,13 @@ static bool is_there(const struct tb *b, u64 line)
     return false;
 }
 
-// As refs.c checks lines; and in a superblock none a second time, if that would change nothing.
+// Records the lines that refs.c would check, except, in a superblock, those whose check would
+// change nothing.
 static void fetch(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
     u64 first = in->pc >> tb_config.i1_shift, last = (in->pc + in->len - 1) >> tb_config.i1_shift;
-    bool same = (first == b->iline && last == b->iline) || (first == last && is_there(b, first));
+    bool same = (first == b->iline && last == b->iline) || (first == last && is_latest(b, first));
     struct record_op *o;
 
     if (same && !reftrace_on)
@@ -253,7 +254,8 @@ static void fetch(struct tb *b, u32 i)
     touched(b, last);
 }
 
-// Slots that a helper fills in: there is room, for the record's first store lies behind them.
+// Slots that a helper fills in. They are within the buffer: the record's first store is behind
+// them, and it would have faulted.
 static u16 helper_slots(struct tb *b, u32 n)
 {
     u16 first = new_slots(b, n);
@@ -287,7 +289,7 @@ void recording_string(struct tb *b, u32 i)
     helpercall_emit(b, stubs_at(STUB_RECORD_REP));
 }
 
-// What the stack pointer becomes at the end of a block.
+// Updates the stack pointer's value for the last instruction of a block.
 static void effect_of_end(struct tb *b, const struct insn *in)
 {
     struct value *sp = &b->value[R_RSP];
@@ -298,7 +300,7 @@ static void effect_of_end(struct tb *b, const struct insn *in)
         sp->add += 8 + in->imm;
 }
 
-// What is known of registers behind the instruction.
+// Updates the known values of registers for an instruction.
 static void effect(struct tb *b, const struct insn *in)
 {
     struct value sum = { RECORD_NO_SLOT, false, 0 };
@@ -318,7 +320,7 @@ static void effect(struct tb *b, const struct insn *in)
         b->value[in->sum.to] = sum;
 }
 
-// The stack pointer is always known: replays go on with what it is at the end of a record.
+// The stack pointer is always known: the replay carries its value from one record to the next.
 static void stack_known(struct tb *b)
 {
     if (tb_config.values)
@@ -356,7 +358,7 @@ void recording_close(struct tb *b, u32 i)
     u32 ends;
 
     stack_known(b);
-    // The first store of a record lies behind the end of each of its sides, too.
+    // The first store of a record must also be behind the end of each of its sides.
     for (u32 k = 0; k < l->nsides; k++) {
         if (b->log.side[k].slots > l->slots)
             new_slots(b, b->log.side[k].slots - l->slots);
@@ -370,7 +372,7 @@ void recording_close(struct tb *b, u32 i)
             l->tail = RECORD_COND;
             l->counter = b->first[i] + b->cnt[i].bcm;
             l->taken = in->target;
-            // Where both ways lead to the same place, only the exit tells them apart.
+            // If both ways have the same target, only the exit tells them apart.
             b->alone = in->target == in->pc + in->len;
         } else if (in->kind == INSN_JMP_IND || in->kind == INSN_CALL_IND) {
             l->tail = RECORD_INDIRECT;
@@ -435,7 +437,7 @@ void recording_side(struct tb *b, u32 side)
         return;
     slots = b->log.side[side - 1].slots;
     state_spill(b, R11);
-    x86_mov32_mi(a, MEM(R11, slots * 8), 0); // as in recording_open(): before the record is shorter
+    x86_mov32_mi(a, MEM(R11, slots * 8), 0); // before the record gets shorter: recording_open()
     x86_mov32_mi(a, MEM(R11, 4), side);
     x86_lea(a, R11, MEM(R11, slots * 8));
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Cache simulation in translated code. An access that hits the most recently used way of its set
 // changes nothing in an LRU cache, so one compare with the first tag of the set is exact. On a
-// mismatch a cold part behind the block calls a stub that searches the other ways (ways.c), which
-// calls the simulator (count/helpers.c) on a miss. The order of the checks is the program's.
+// mismatch a cold part behind the block calls a way search (emit/waysearch.c), which calls the
+// simulator (count/helpers.c) on a miss. Checks are in program order.
 //
 // A data check, for [ea], size s, line size L, S sets:
 //     lea set, [ea]; lea tag, [set + s - 1]; and set, (S - 1) * L; or tag, L - 1;
 //     cmp tag, gs:[D1 + set * scale]; jne cold
-// The tag is that of the last line. When the access straddles two lines, that one's set is not the
-// first's, so it can never equal a tag there (there are at least two sets): one compare covers
-// both.
+// The tag is that of the last line. When the access straddles two lines, the last line has another
+// set than the first (there are at least two sets), so its tag never equals one of the first's set:
+// one compare covers both.
 #include "engine/translate/refs.h"
 
 #include "engine/codecache/stubs.h"
@@ -22,8 +22,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/thread/thread.h"
 
-// The address of a reference that always is the same and lies in one line: its set and tag are
-// constants.
+// Whether the reference has a constant address within one line: its set and tag are constants.
 static bool constant_line(const struct memref *r, u32 size, u64 *set, u64 *tag)
 {
     u64 low = (1ul << tb_config.d1_shift) - 1, first = (u64)r->disp, last = first + size - 1;
@@ -35,7 +34,7 @@ static bool constant_line(const struct memref *r, u32 size, u64 *set, u64 *tag)
     return (first ^ last) <= low;
 }
 
-// Jumps to the cold part unless the tag of the last line, is the first of its set.
+// Jumps to the cold part unless the tag of the last line is the first of its set.
 static struct x86_label d1_check(struct tb *b, const struct cold_dref *c)
 {
     struct x86 *a = &b->code;
@@ -138,7 +137,7 @@ static void emit_iref(struct tb *b, u32 i)
     b->iline = last;
 }
 
-// rax and rcx, which the stub's search takes, are the client's unless they are spilled.
+// The way search uses rax and rcx: saves the client's values unless they are spilled.
 static void borrow(struct tb *b, u32 regs)
 {
     for (u32 r = R_RAX; r <= R_RCX; r++) {
@@ -155,8 +154,8 @@ static void give_back(struct tb *b, u32 regs)
     }
 }
 
-// Only the last line was looked at: the first is the one before it, or the same. The ways are
-// searched.
+// Only the last line was checked: the first is the previous instruction's line, or the same.
+// Searches its ways.
 static void search_line(struct tb *b, u64 line, u64 back, const struct helperdesc_i1 *d)
 {
     struct x86 *a = &b->code;
@@ -197,8 +196,7 @@ static void cold_iref(struct tb *b, const struct cold_iref *c, u64 back)
     helpercall_back(b, back, &d, sizeof(d));
 }
 
-// Stores the index vector and the mask of a gather, or the mask of a masked move, where the helper
-// can read them.
+// Stores the index vector and the mask of a gather, or the mask of a masked move, for the helper.
 static void emit_vector_state(struct tb *b, const struct insn *in)
 {
     struct x86 *a = &b->code;
@@ -223,7 +221,7 @@ static void emit_vector_state(struct tb *b, const struct insn *in)
 u32 refs_vector_before(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
-    struct memref r = in->refs[0]; // of a masked move; base and displacement of a gather
+    struct memref r = in->refs[0]; // a masked move; base and displacement of a gather
     u32 avoid = address_regs(&r), r1, r2;
     bool tile = in->vec_kind == VEC_TILE;
     union helperdesc_word w = { .vec = { .kind = in->vec_kind,
@@ -304,7 +302,7 @@ u32 refs_string_run(struct tb *b, u32 i)
     b->in_rep = true;
     tb_mark(b);
     if (in->flags & INSN_F_SEG_GS)
-        b->overflow = true; // block.c steps these
+        b->overflow = true; // cannot happen: block.c steps these
     x86_copy(a, in->bytes, in->len);
     b->in_rep = false;
     b->cur++;
@@ -313,8 +311,7 @@ u32 refs_string_run(struct tb *b, u32 i)
     return high;
 }
 
-// A rep instruction runs natively between a note of its registers and the accounting of what it
-// did.
+// A rep instruction runs natively: its registers are saved before, its references counted after it.
 static void account_string(struct tb *b, u32 i)
 {
     u32 what = refs_string_run(b, i);

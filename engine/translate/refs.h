@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fetches and data references in translated code: the inline checks and what follows when they
-// fail.
+// Fetches and data references in translated code: the inline checks and their slow paths.
 #ifndef QUERN_ENGINE_REFS_H
 #define QUERN_ENGINE_REFS_H
 
@@ -8,12 +7,12 @@
 
 // The fetch and the data references of instruction i, before it.
 void refs_insn(struct tb *b, u32 i);
-// A string instruction itself, and the accounting of what it did.
+// A string instruction, and the accounting of its references.
 void refs_string(struct tb *b, u32 i);
-// A rep instruction and, before it, a note of its registers. Its struct helperdesc_rep.
+// A rep instruction; its registers are saved before it. Returns its struct helperdesc_rep.
 u32 refs_string_run(struct tb *b, u32 i);
-// The vector registers that a gather or masked move depends on are stored, its address is in
-// h_addr. The stub's descriptor.
+// Stores the vector registers that a gather or masked move depends on, and its address to h_addr.
+// Returns the stub's descriptor.
 u32 refs_vector_before(struct tb *b, u32 i);
 // COLD_DREF and COLD_IREF.
 void refs_cold(struct tb *b, const struct cold *c);

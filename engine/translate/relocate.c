@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Client instructions made to run at another address: RIP-relative operands re-displaced, the
-// client's %gs made virtual, addresses out of reach brought in through a scratch register.
-// Everything else is copied as it is, so that every instruction that the processor knows does what
-// it does natively.
+// Relocation of client instructions: RIP-relative operands get a new displacement, the client's %gs
+// is virtual, addresses out of reach go through a scratch register. Everything else is copied
+// unchanged: every instruction that the processor knows does what it does natively.
 #include "engine/translate/relocate.h"
 
 #include "engine/base/nolibc.h"
@@ -11,7 +10,7 @@
 #include "engine/spool/config.h"
 #include "engine/thread/thread.h"
 
-// Where the opcode (or the VEX/EVEX escape) begins, and where REX lies if there is one.
+// Offsets of the opcode (or the VEX/EVEX escape), of REX, and of a segment prefix.
 struct prefixes {
     u32 opcode; // offset of the first byte behind legacy prefixes and REX
     u32 rex;    // offset of REX, or ~0u
@@ -38,7 +37,7 @@ static struct prefixes scan_prefixes(const struct insn *in)
     return p;
 }
 
-// An instruction that is put together from the client's bytes.
+// An instruction assembled from the client's bytes.
 struct bytes {
     u8 b[32];
     u32 n;
@@ -60,8 +59,8 @@ static void emit(struct tb *b, const struct bytes *o)
     x86_copy(&b->code, o->b, o->n);
 }
 
-// The byte at i, before the modrm byte, with X and B of an operand that is made anew: both clear,
-// which is set in VEX and EVEX. `xb`: the bits that matter, as they lie in REX.
+// The byte at i, before the modrm byte, with X and B cleared for a new operand (in VEX and EVEX
+// they are inverted, thus set). `xb`: the bits to clear, in REX's positions.
 static u32 without_xb(const struct insn *in, const struct prefixes *p, u32 i, u32 xb)
 {
     u32 c = in->bytes[i];
@@ -93,7 +92,7 @@ static void emit_with_operand(struct tb *b, const struct insn *in, u32 reg, stru
             continue;
         c = without_xb(in, &p, i, 3);
         if (in->encoding == INSN_EVEX && i == p.opcode + 2)
-            c |= 0x04; // APX reuses this bit for the base; without it, it is 1 already
+            c |= 0x04; // APX uses this bit for the base; without APX it is 1 already
         put(o, c);
     }
     put(o, (modrm & 0x38) | reg); // mod 0
@@ -121,7 +120,7 @@ static u32 low_scratch(struct tb *b, const struct insn *in)
     return R_RBX;
 }
 
-// Effective address of the modrm operand without its segment, for lea.
+// Emits a lea of the modrm operand, without its segment.
 static void emit_lea_of(struct tb *b, const struct insn *in, u32 reg)
 {
     struct prefixes p = scan_prefixes(in);
@@ -138,7 +137,7 @@ static void emit_lea_of(struct tb *b, const struct insn *in, u32 reg)
     put(&o, 0x48 | rex | (reg >> 3) << 2);
     put(&o, 0x8d);
     if (in->encoding == INSN_EVEX && in->disp_size == 1) {
-        // the compressed displacement counts in units of the operand: the decoder has scaled it
+        // a compressed displacement is in units of the operand's size: the decoder has scaled it
         s32 disp = (s32)in->refs[0].disp;
 
         put(&o, (modrm & 7) | (reg & 7) << 3 | 0x80);
@@ -162,7 +161,7 @@ static u64 riprel_target(const struct insn *in)
     return in->pc + in->len + (u64)(s64)d;
 }
 
-// lea of a constant: mov of the constant, which needs no reach.
+// lea of a constant becomes a mov of it, which has no limit of reach.
 static void copy_lea(struct tb *b, const struct insn *in, u64 target)
 {
     struct prefixes p = scan_prefixes(in);
@@ -180,7 +179,7 @@ static void copy_lea(struct tb *b, const struct insn *in, u64 target)
         x86_mov_imm(&b->code, reg, (u32)target);
 }
 
-// Within reach: displaced anew.
+// Within reach: a new displacement.
 static void copy_displaced(struct tb *b, const struct insn *in, u64 target)
 {
     struct bytes o = { .n = 0 };
@@ -263,7 +262,7 @@ static void copy_gs_moffs(struct tb *b, const struct insn *in)
         u32 c = in->bytes[i];
 
         if (i == p.rex)
-            put(&o, c & 0x48); // the form to come has registers that R, X and B would change
+            put(&o, c & 0x48); // R, X and B would change the registers of the new form
         else if (c != 0x64 && c != 0x65 && c != 0x67)
             put(&o, c);
     }
@@ -272,7 +271,7 @@ static void copy_gs_moffs(struct tb *b, const struct insn *in)
     emit(b, &o);
 }
 
-// %gs belongs to the engine: the client's base is added by hand.
+// %gs belongs to the engine: adds the client's base explicitly.
 static void copy_gs(struct tb *b, const struct insn *in)
 {
     struct bytes o = { .n = 0 };
@@ -291,7 +290,7 @@ static void copy_gs(struct tb *b, const struct insn *in)
     emit_with_operand(b, in, reg, &o);
 }
 
-// The modrm operand's address without %fs's base, whatever else it is made of.
+// The modrm operand's address without %fs's base, for every kind of operand.
 static void emit_address(struct tb *b, const struct insn *in, u32 reg)
 {
     if (in->flags & INSN_F_RIPREL)
@@ -306,8 +305,8 @@ static void emit_address(struct tb *b, const struct insn *in, u32 reg)
     }
 }
 
-// xsave and xrstor with --cpu: a program that was shown fewer states has no room for the others.
-// eax and edx may be part of the address, which is therefore made first.
+// xsave and xrstor with --cpu: a program that was shown fewer states has no space for the others.
+// eax and edx may be part of the address, which is therefore computed first.
 static void copy_xstate(struct tb *b, const struct insn *in)
 {
     struct bytes o = { .n = 0 };
@@ -341,7 +340,7 @@ void relocate_insn(struct tb *b, const struct insn *in)
     }
 }
 
-// The branch's operand is read by a mov with the same operand: ff /2, ff /4 become 8b.
+// A mov with the branch's operand reads the target: ff /2, ff /4 become 8b.
 void relocate_target(struct tb *b, const struct insn *in, u32 reg)
 {
     struct insn mov;
@@ -383,7 +382,7 @@ void relocate_push(struct tb *b, u64 value)
         tb_mark(b);
         x86_push_i(&b->code, (u32)value);
     } else {
-        // From behind the block's code: no register is needed for it.
+        // From memory behind the block's code: needs no register.
         tb_mark(b);
         b->pushed[b->npushed] = x86_push_rip(&b->code);
         b->pushed_value[b->npushed++] = value;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Which blocks become superblocks (superblock.h). At the beginning of a full buffer blocks are
-// sought that something leads to which no superblock goes on behind: an indirect branch, a jump
-// backwards, another superblock, a block that has been looked at in vain. One that has been found
-// there often enough becomes the first of a superblock of what was executed behind it each of the
-// last times. What leads to the block leads there from then on; the fragment of the block alone
-// stays, for whoever is in it.
+// Which blocks become superblocks (superblock.h). Candidates are searched at the beginning of a
+// full buffer: blocks whose predecessor would not continue a superblock, because it is an indirect
+// branch, jumps backwards, is a superblock, or is a candidate that has been decided. A candidate
+// that was seen often enough becomes the first block of a superblock of the path that followed it
+// each of the last times. Links to the block then lead to the superblock; the fragment of the block
+// alone stays, for threads that are in it.
 //
-// Nothing that is counted depends on it: a block in a superblock has the counters that it has
-// alone, and its executions are added to those (SPOOL_B_SUM).
+// No count depends on it: a block in a superblock has the counters that it has alone, and its
+// executions are added to those (SPOOL_B_SUM).
 #include "engine/translate/superblock.h"
 
 #include "engine/base/heap.h"
@@ -24,32 +24,32 @@
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"
 
-#define LOOKED_AT  512u // records of a buffer
-#define IDLE_MAX   15u  // buffers that are not looked at, while there is nothing to be found
-#define MADE_MAX   2u   // superblocks, for one buffer
-#define SEEN       48u  // times
-#define WATCHED    12u  // of these, the last, in which what follows is compared
+#define LOOKED_AT  512u // records of a buffer that are examined
+#define IDLE_MAX   15u  // buffers that are skipped, while nothing is found
+#define MADE_MAX   2u   // superblocks for one buffer
+#define SEEN       48u  // times that a candidate is seen until it is decided
+#define WATCHED    12u  // the last of these, whose paths are compared
 #define CANDIDATES 4096u
-#define DENSE      32u  // times that a watched fragment is in one buffer
+#define DENSE      32u // times that a watched fragment must be in one buffer
 
-// A block that something leads to, and what was executed from it on each time that it was seen.
+// A candidate: the path that was executed from the block on each time it was seen.
 static struct candidate {
     u64 pc[FRAGMENT_BLOCKS_MAX];
     u32 n, seen;
 } * candidates;
 
-// What a fragment's execution was, of those that a trail lists.
+// An execution of a fragment, read from a buffer.
 struct step {
     u64 pc;
-    u32 blocks;                        // so many of the fragment's
-    const struct fragment_block *more; // those behind the first
+    u32 blocks;                        // how many of the fragment's were executed
+    const struct fragment_block *more; // those after the first
 };
 
-// Reads the step at `at`; returns where the next one is that it went on to, NULL: nobody knows what
-// followed. s->blocks 0: there is none.
+// Reads the step at `at`; returns the address of the step that followed, NULL: not known.
+// s->blocks 0: there is no step.
 typedef const void *read_step(const void *at, const void *end, struct step *s);
 
-// Where `of` is in pc[from..n); n: nowhere.
+// The index of `of` in pc[from..n); n: it is not there.
 static u32 find(const u64 *pc, u32 from, u32 n, u64 of)
 {
     while (from < n && pc[from] != of)
@@ -57,8 +57,8 @@ static u32 find(const u64 *pc, u32 from, u32 n, u64 of)
     return from;
 }
 
-// Whether the block at `of` is the next of a path: a new one, or of the next turn of a loop that
-// has led to the path's first block again.
+// Whether the block at `of` continues a path: it is new, or belongs to the next iteration of a loop
+// that has come back to the path's first block.
 static bool goes_on(const u64 *pc, u32 n, u64 of)
 {
     u32 turn = n ? find(pc, 1, n, pc[0]) : 0;
@@ -66,8 +66,8 @@ static bool goes_on(const u64 *pc, u32 n, u64 of)
     return find(pc, 0, n, of) == n || of == pc[0] || (turn < n && pc[n - turn] == of);
 }
 
-// The blocks that were executed from `at` on. A loop is there as often as it fits; another one
-// within it is where this ends.
+// The blocks that were executed from `at` on. A loop to the first block is unrolled as often as it
+// fits; any other loop ends the path.
 static u32 path_from(read_step *read, const void *at, const void *end, u64 *pc)
 {
     u32 n = 0;
@@ -96,8 +96,9 @@ static bool can_begin(const struct fragment *f)
            !(f->flags & (FRAGMENT_WRITABLE | FRAGMENT_STEP | FRAGMENT_ALONE | FRAGMENT_REQUEST));
 }
 
-// What has been executed each time; NULL: that is not known yet, or no two blocks.
-static const struct candidate *often(read_step *read, const void *at, const void *end, u64 pc)
+// Notes that the block at pc was seen. Returns the path that was executed each time; NULL: not
+// known yet, or less than two blocks.
+static const struct candidate *common_path(read_step *read, const void *at, const void *end, u64 pc)
 {
     u64 path[FRAGMENT_BLOCKS_MAX] = { 0 };
     struct candidate *c = candidate_of(pc);
@@ -121,10 +122,11 @@ static const struct candidate *often(read_step *read, const void *at, const void
     return c->seen == SEEN && same >= 2 ? c : NULL;
 }
 
-// Something has led to the block at pc, the trail's `at`.
+// The block at pc, the step at `at`, is a candidate: makes its superblock if it was seen often
+// enough.
 static bool make(read_step *read, const void *at, const void *end, u64 pc)
 {
-    const struct candidate *c = often(read, at, end, pc);
+    const struct candidate *c = common_path(read, at, end, pc);
     struct fragment *f, *s;
 
     if (!c)
@@ -141,15 +143,15 @@ static bool make(read_step *read, const void *at, const void *end, u64 pc)
     return true;
 }
 
-// Whether it has been looked at often enough, whatever came of that.
-static bool is_done(u64 pc)
+// Whether the candidate has been decided, with or without a superblock.
+static bool is_decided(u64 pc)
 {
     const struct candidate *c = candidate_of(pc);
 
     return c->pc[0] == pc && c->seen == SEEN;
 }
 
-// What was found goes with the superblocks that were made of it.
+// A flush drops the superblocks: drops the candidates, too.
 static void forget_if_flushed(void)
 {
     static u64 flushes;
@@ -188,10 +190,10 @@ static const void *read_record(const void *from, const void *end, struct step *s
     return at + extent.slots;
 }
 
-// Whether a superblock may begin behind the record of `before`: none goes on there.
+// Whether a superblock may begin after the record of `before`: none continues there.
 static bool is_end(const struct record_block *before, u64 pc)
 {
-    return !before->nexts || before->blocks > 1 || pc <= before->pc || is_done(before->pc);
+    return !before->nexts || before->blocks > 1 || pc <= before->pc || is_decided(before->pc);
 }
 
 // recordbuf_seen
@@ -230,9 +232,9 @@ static void seen(const u64 *from, const u64 *end)
     tcache_unlock();
 }
 
-// -- fragments that are watched --
+// -- watched fragments --
 
-// Whose buffer is looked at, and how often each fragment is in it. @holds(translation lock)
+// The thread whose buffer is read, and how often each fragment is in it. @holds(translation lock)
 static const struct thread *watching;
 static u16 *times;
 
@@ -250,15 +252,14 @@ static bool leaves_by(const struct fragment *f, u64 pc)
     return false;
 }
 
-// Whether `from` can have gone on to f: what comes next in the buffer may have been executed later,
-// behind others that are not watched.
+// Whether control can go from `from` to f: the next entry of the buffer may have been executed
+// later, after fragments that are not watched.
 static bool can_lead(const struct fragment *from, const struct fragment *f)
 {
     return leaves_by(from, f->pc) || (from->ibl_jmp[0] && ibl_leads(watching, f));
 }
 
-// read_step. Of a superblock nothing says how much of it was executed: all that leads to what comes
-// next, if it can.
+// read_step. The buffer does not tell how much of a superblock was executed: all of it is assumed.
 static const void *read_watched(const void *from, const void *end, struct step *s)
 {
     const struct fragment *f = watched(from);
@@ -275,7 +276,7 @@ static const void *read_watched(const void *from, const void *end, struct step *
 // As is_end().
 static bool is_watched_end(const struct fragment *before, const struct fragment *f)
 {
-    return before->nmore || !before->nexits || f->pc <= before->pc || is_done(before->pc) ||
+    return before->nmore || !before->nexits || f->pc <= before->pc || is_decided(before->pc) ||
            !can_lead(before, f);
 }
 
@@ -289,7 +290,7 @@ static void look_at(const u32 *at, const u32 *end)
         if (times[*p / 8] < DENSE)
             continue;
         f = watched(p);
-        if (!(f->flags & FRAGMENT_DEAD) && can_begin(f) && !is_done(f->pc) &&
+        if (!(f->flags & FRAGMENT_DEAD) && can_begin(f) && !is_decided(f->pc) &&
             is_watched_end(watched(p - 1), f) && tcache_has_room())
             make(read_watched, p, end, f->pc);
     }
@@ -319,7 +320,7 @@ void superblock_watched(struct thread *t)
 void superblock_look(struct thread *t)
 {
     tcache_lock();
-    memset(candidates, 0, CANDIDATES * sizeof(*candidates)); // what has been done may be done again
+    memset(candidates, 0, CANDIDATES * sizeof(*candidates)); // decisions may change
     hotblocks_most(t, tcache_next_index());
     tcache_unlock();
 }

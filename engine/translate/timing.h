@@ -7,12 +7,12 @@
 
 void timing_init(void);
 
-// Around each translation; made: there is one now, else its time is not counted. @holds(translation
+// Around each translation; made: it succeeded, else its time is not counted. @holds(translation
 // lock)
 u64 timing_begin(void);
 void timing_end(u64 begin, bool made);
 
-// The client takes rdtsc away from a thread, which is the engine's, too: nothing is timed any more.
+// The client disables rdtsc for a thread, and thus for the engine: nothing is timed any more.
 void timing_forbidden(void);
 
 #endif

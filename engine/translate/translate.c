@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The translator: a basic block of client code becomes a fragment of the code cache in which the
-// same instructions run with counting between them. Decode and find which flags are live (block.c),
-// give the block its record in the spool (record.c), emit.
+// The translator: a basic block of client code becomes a fragment of the code cache, where the same
+// instructions run with counting between them. Decode and find the live flags (block.c), find or
+// make the block's record in the spool (blockrecord.c), emit.
 //
 // A block ends at a branch, a system call, an instruction that is single-stepped, the end of the
-// mapping, or after a fixed number of instructions. It has one counter; what its instructions do
-// statically (Ir, Dr, Dw, Bc) follows from that, and only misses and what depends on data are
-// counted one by one.
+// mapping, or after a fixed number of instructions. It has one counter, from which its static
+// events (Ir, Dr, Dw, Bc) follow; only misses and what depends on data are counted one by one.
 #include "engine/translate/translate.h"
 
 #include "engine/base/nolibc.h"
@@ -42,14 +41,14 @@ void translate_init(void)
     tb.dumped = dump_init();
 }
 
-// The block's counter is incremented where the flags that inc writes (all but CF) are dead, as late
-// as possible.
+// The instruction before which the block's counter is incremented: the last one where the flags
+// that inc writes (all but CF) are dead.
 static u32 counter_place(const struct tb *b, const struct tb_block *t)
 {
     u32 end = t->first + t->n;
 
     for (u32 i = tb_config.calls ? end : t->first; i-- > t->first;) {
-        if (!b->live[i]) // running totals are added to
+        if (!b->live[i]) // the add to the running totals writes CF, too
             return i;
     }
     for (u32 i = end; i-- > t->first;) {
@@ -66,7 +65,7 @@ static void emit_count(struct tb *b)
     if (!(b->live[b->cur] & ~FLAG_CF) || b->flags_saved) {
         x86_inc_m(&b->code, GS(disp));
     } else {
-        // What a return needs anyway is no register more.
+        // A return needs rcx anyway.
         u32 r = b->insn[b->cur].kind == INSN_RET ? R_RCX : state_scratch(b, 0);
 
         state_spill(b, r);
@@ -87,7 +86,6 @@ static void emit_self_check(struct tb *b)
     u32 n = 0, r1, r2;
 
     b->nchanged = 0;
-
     for (u32 i = 0; i < b->n; i++) {
         memcpy(code + n, b->insn[i].bytes, b->insn[i].len);
         n += b->insn[i].len;
@@ -119,13 +117,13 @@ static void emit_self_check(struct tb *b)
             x86_cmp8_mi(a, MEM(r1, at), code[at]);
         }
         at += step;
-        // one way out for all of them: the state is the same
+        // one cold part for all of them: the state is the same
         b->changed[b->nchanged++] = x86_jcc(a, CC_NE);
     }
     tb_cold(b, COLD_SMC, b->changed[--b->nchanged]);
 }
 
-// Flags that the instruction reads or changes have to be in place, and the registers that it uses.
+// Restores the flags that the instruction reads or changes, and the registers that it uses.
 static void prepare(struct tb *b, u32 i)
 {
     const struct insn *in = &b->insn[i];
@@ -147,8 +145,8 @@ static void emit_rdgs(struct tb *b, const struct insn *in)
         x86_mov32(&b->code, in->ireg, GS(TH_CLIENT_GS));
 }
 
-// Aborts at once with status 0. Illegal where the processor does not know it. A transaction that
-// begins ends with the xabort, which does nothing otherwise.
+// xbegin aborts at once with status 0. Illegal where the processor does not know it. If a
+// transaction begins, the xabort ends it; otherwise that does nothing.
 static void emit_xbegin(struct tb *b)
 {
     tb_mark(b);
@@ -265,8 +263,8 @@ static void begin(struct tb *b)
     recording_begin(b);
 }
 
-// A superblock is counted where it ends: the executions of all of its blocks. What leaves it in the
-// middle counts those before (codecache/restore.c).
+// A superblock counts the execution of all of its blocks in the last one. An exit in the middle
+// counts the blocks before it, and so does a fault (codecache/restore.c).
 static void emit_body(struct tb *b, u32 k)
 {
     const struct tb_block *t = &b->block[k];
@@ -324,7 +322,7 @@ static bool emit_block(struct tb *b, u32 index)
     }
     for (u32 i = b->writable; i < b->ncold; i++)
         emit_cold(b, &b->cold[i]);
-    if (b->writable) // the check's, which is the last of its exits
+    if (b->writable) // the self-check's: its exit must be the last
         emit_cold(b, &b->cold[0]);
     exits_stubs(b, index);
     if (is_watched(b))
@@ -375,7 +373,7 @@ static struct fragment *publish(struct tb *b)
     return tcache_publish(d);
 }
 
-// Of a block.
+// Instructions of a block.
 static u32 insns_max(void)
 {
     return tb_config.cache ? 32 : 64;
@@ -392,7 +390,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
         if (!tcache_has_room() || !recordbuf_has_room())
             return NULL;
         blockrecord_make(b, &b->block[0]);
-        b->counter = b->block[0].counter; // of one that is stepped, too: nothing is emitted
+        b->counter = b->block[0].counter; // also for a stepped one, for which nothing is emitted
         cpucheck_check(b);
         begin(b);
         if (b->step || emit_block(b, tcache_next_index()))
@@ -403,7 +401,7 @@ static struct fragment *translate(struct tb *b, u64 *fault)
     }
 }
 
-// Of the blocks that begin at pc[0..n), as many as fit.
+// Translates as many of the blocks that begin at pc[0..n) as fit into one fragment.
 static struct fragment *translate_along(struct tb *b, const u64 *pc, u32 n)
 {
     for (; n >= 2; n = b->nblocks - 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What the translator stands on, hosted, and its code read with Zydis: for the tests of
+// Fakes of what the translator uses, and its code read with Zydis: for the tests of
 // engine/translate that translate a block given as bytes.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@
 
 #define PC 0x401000ul
 
-// -- what the translator stands on, hosted --
+// -- fakes of what the translator uses --
 
 static struct spool_header header;
 struct spool_header *spool = &header;
@@ -53,11 +53,11 @@ static struct draft published;
 static struct record_draft recorded;
 static struct fragment fragment;
 static u64 blocks[65536];
-static struct spool_insn described[128]; // of the record appended last
+static struct spool_insn described[128]; // of the last record appended
 static u32 spool_map;                    // of all code
 const char reentry_resume[1];
 
-// What is freed has the size that it was asked for with, which is kept before it.
+// Memory is freed with the size of its allocation, which is stored before it.
 void *heap_alloc(u64 bytes)
 {
     u64 *p = calloc(1, bytes + 16);
@@ -118,21 +118,21 @@ struct fragment *tcache_publish(const struct draft *d)
     return &fragment;
 }
 
-static u64 kept_at; // a fragment of an earlier run becomes alive when this is asked for
+static u64 revived_at; // a fragment of an earlier run is revived when this address is asked for
 
 bool pcache_revive(u64 pc)
 {
-    return pc == kept_at;
+    return pc == revived_at;
 }
 
 struct fragment *tcache_lookup(u64 pc)
 {
-    assert_int_equal(pc, kept_at);
+    assert_int_equal(pc, revived_at);
     return &fragment;
 }
 
-// Where a call graph is asked for, 256 bytes from PC on are one function, and what lies elsewhere
-// the beginning of one.
+// With a call graph, 256 bytes from PC on are one function, and any other address is the start of
+// one.
 u64 calls_known[CALLS_KNOWN];
 const struct spool_edge calls_unknown;
 
@@ -156,7 +156,7 @@ void contexts_block(u32 block, u32 first, u32 counters, const struct function *f
     (void)first;
 }
 
-static u32 plt_number; // of the linkage table's entry at PC; 0: it is none
+static u32 plt_number; // of the linkage table's entry at PC; 0: none
 
 u32 edges_plt_number(u64 entry)
 {
@@ -198,7 +198,7 @@ void recordbuf_publish(const struct record_draft *d)
     recorded = *d;
 }
 
-// Records lie one behind the other.
+// Records are consecutive.
 struct spool_block *spooler_block_append(u64 pc, u32 map, u32 flags, u32 hash,
                                          const struct spool_insn *insns, u32 n, u32 n_counters,
                                          u32 *first_counter)
@@ -241,7 +241,7 @@ const char *spooler_string(u32 offset)
 // -- the test's side --
 
 static ZydisDecoder decoder;
-static char text[4096]; // mnemonics of the code, up to the first cold part or exit's stub
+static char text[4096]; // mnemonics of the code, up to the first cold part or exit stub
 
 static inline void mode(u64 flags)
 {
@@ -291,7 +291,7 @@ static inline void translate(const u8 *bytes, u32 n)
     assert_int_equal(published.end, client_at + n);
 }
 
-// Exit k: its displacement leads to its stub, which tells its number and goes to the dispatcher.
+// Exit k: its displacement leads to its stub, which passes its number to the dispatcher.
 static inline void is_exit(u32 k, u64 target)
 {
     const struct fragment_exit *x = &published.exit[k];
@@ -304,7 +304,7 @@ static inline void is_exit(u32 k, u64 target)
     assert_int_equal(x->target, target);
     memcpy(&rel, (u8 *)published.hpc + x->rel32, 4);
     assert_int_equal(x->rel32 + 4 + rel, x->stub);
-    assert_true(((published.hpc + x->rel32) & 63) <= 60); // within a line of the host's cache
+    assert_true(((published.hpc + x->rel32) & 63) <= 60); // within a cache line of the host
     n = decode_at(x->stub, &zi, op);
     assert_int_equal(zi.mnemonic, ZYDIS_MNEMONIC_MOV);
     assert_int_equal(op[1].imm.value.u, fragment_exit_id(7, k));
@@ -314,7 +314,7 @@ static inline void is_exit(u32 k, u64 target)
     assert_int_equal(to, stubs_at(STUB_EXIT));
 }
 
-// What is at `off`; `off` goes behind it.
+// Decodes the instruction at `off`; advances `off`.
 static struct {
     ZydisDecodedInstruction zi;
     ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
@@ -325,7 +325,7 @@ static inline u32 step(u32 off)
     return off + decode_at(off, &at.zi, at.op);
 }
 
-// Where the jump does that ends at `behind`.
+// The target of the jump that ends at `behind`.
 static inline u32 leads_to(u32 behind)
 {
     u64 pc = published.hpc + behind - at.zi.length, to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/blockrecord.c: how many records are looked at until the right one is found. What they
-// say is test_translate.c's.
+// engine/translate/blockrecord.c: how many records are read until the right one is found. Their
+// content is tested in test_translate.c.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ u32 spooler_block_index(const struct spool_block *block)
     return (u32)(block - records);
 }
 
-// -- of what is made, nothing is asked here --
+// -- fakes; the records that they make do not matter here --
 
 u32 vmmap_spool_map(u64 addr)
 {
@@ -76,10 +76,10 @@ void calls_own(const struct spool_counters *c, u32 first)
     fail();
 }
 
-// The same code at one address, in memory that is mapped anew for each: a record is looked at when
-// its tag of 7 bits is right by chance, once more when it is noted a second time, and each time
-// that the table grows (8,192 entries at first, half full at most: to 65,536, which is three times
-// up to 4,096, 8,192 and 16,384 records).
+// The same code at one address, in new memory each time: a record is read when its 7-bit tag
+// matches by chance, once more when it is noted a second time, and each time the table grows (8,192
+// entries at first, half full at most: to 65,536, which is three times, at 4,096, 8,192 and 16,384
+// records).
 static void test_mapped_anew(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/calls.c: what the helpers are told of a call, a return or a jump that translated
-// code leaves to them, and that whoever replays hears of each frame that is made or ended. The
-// frames themselves are compared with Callgrind's by tests/calls.
+// engine/translate/calls.c: the descriptors of calls, returns and jumps that translated code leaves
+// to helpers, and the words for the replay of each frame that is made or ended. tests/calls
+// compares the frames themselves with Callgrind's.
 #include "engine/codecache/helperdesc.h"
 #include "engine/translate/calls.h"
 #include "tests/unit/translate/hosted.h"
@@ -17,7 +17,7 @@ static void begin(u64 flags)
     edge = (struct spool_edge){ .function = PC + 0x305, .target = PC + 0x305, .counter = 70 };
 }
 
-// How often these bytes are in the fragment.
+// How often these bytes occur in the fragment.
 static u32 has(const void *bytes, size_t n)
 {
     const u8 *code = (const u8 *)published.hpc;
@@ -28,7 +28,7 @@ static u32 has(const void *bytes, size_t n)
     return found;
 }
 
-// How often it is told of the instruction at `site`.
+// How many descriptors name the instruction at `site`.
 static u32 told(u64 site, u32 len, u32 plt)
 {
     struct helperdesc_calls d = { .site = { (u32)site, (u32)(site >> 32) },
@@ -52,8 +52,7 @@ static u32 calls_of(enum stub stub)
     return found;
 }
 
-// How often the target is kept where helpers look for it; an indirect branch does so itself once
-// more.
+// How often the target is stored for helpers; an indirect branch itself stores it once more.
 static u32 targets(void)
 {
     u8 mov[] = { 0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0 };
@@ -81,14 +80,14 @@ static u32 left(void)
 #define RET_16    "\xc2\x10\x00"
 #define SET_STACK "\x48\x89\xc4" // mov rsp, rax
 
-// What is not as expected goes to a helper, which is told the place, and of a call its length, of a
-// return what it takes from the stack.
+// The uncommon cases go to a helper, with the site, the length of a call, and the bytes that a
+// return pops.
 static void test_told(void **state)
 {
     (void)state;
     begin(SPOOL_F_CALLS);
     TRANSLATE(CALL);
-    assert_int_equal(calls_of(STUB_CALLS_CALL), 0); // all is known
+    assert_int_equal(calls_of(STUB_CALLS_CALL), 0); // everything is known
     assert_int_equal(targets(), 0);
     TRANSLATE(CALL_RDX);
     assert_int_equal(calls_of(STUB_CALLS_CALL), 2); // another target; another site
@@ -109,14 +108,14 @@ static void test_told(void **state)
     assert_int_equal(targets(), 2);
     TRANSLATE("\x75\x02"); // jnz PC + 4: within the function
     assert_int_equal(calls_of(STUB_CALLS_JUMP), 0);
-    // To a part of a function, of which there is no frame to be made here.
+    // To a part of a function: no frame is made here.
     edge.function = PC + 0x300;
     TRANSLATE(JMP);
     assert_int_equal(calls_of(STUB_CALLS_JUMP), 1);
 }
 
-// Behind an instruction that has set the stack pointer nothing is as expected: all goes to helpers,
-// which are told that, too.
+// After an instruction that has set the stack pointer everything goes to helpers, which get this
+// fact, too.
 static void test_stack_set(void **state)
 {
     (void)state;
@@ -138,14 +137,15 @@ static void test_stack_set(void **state)
     TRANSLATE(SET_STACK CALL);
     assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
     assert_int_equal(told(0, 1, 0), 1); // a call follows
-    TRANSLATE(SET_STACK "\xeb\x00");    // and none, within the function
+    TRANSLATE(SET_STACK "\xeb\x00");    // no call, within the function
     assert_int_equal(calls_of(STUB_CALLS_STACK), 1);
     assert_int_equal(told(0, 0, 0), 1);
     TRANSLATE("\xeb\x00");
     assert_int_equal(calls_of(STUB_CALLS_STACK), 0);
 }
 
-// With jumps: a table's is counted where it is known, by the edge; else a helper is asked.
+// With --collect-jumps: a jump through a table is counted inline if its edge is known, else by a
+// helper.
 static void test_table(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_table(void **state)
     assert_int_equal(calls_of(STUB_CALLS_TABLE), 0);
 }
 
-// Whoever replays is told of each frame, once, where it is made in translated code.
+// The replay gets a word for each frame that translated code makes, once.
 static void test_entered(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_entered(void **state)
     TRANSLATE(JMP_RDX);
     assert_int_equal(entered(), 1);
     assert_int_equal(left(), 0);
-    edge.function = PC + 0x300; // the target is a part of it
+    edge.function = PC + 0x300; // the target is part of that function
     TRANSLATE(JMP);
     assert_int_equal(entered(), 0);
     edge.plt = 9; // a linkage table's entry
@@ -187,7 +187,7 @@ static void test_entered(void **state)
     TRANSLATE("\xeb\x00");
     assert_int_equal(entered(), 0);
     assert_int_equal(left(), 0);
-    // Nobody listens.
+    // Without --replay.
     begin(SPOOL_F_CALLS);
     TRANSLATE(CALL);
     assert_int_equal(entered(), 0);
@@ -216,7 +216,7 @@ static void test_expected(void **state)
     }
 }
 
-// A frame has the call's edge: counter, and the linkage table's number where there is one; its key
+// A frame has the call's edge: its counter, and the linkage table's number if there is one; its key
 // is the return address plus the stack pointer.
 static void test_frame(void **state)
 {
@@ -237,8 +237,8 @@ static void test_frame(void **state)
     assert_int_equal(has(both, sizeof(both)), 0);
 }
 
-// A jump out of a linkage table: the helper is told the entry's number and where its edge is, where
-// the frame is not as expected and where the target is another one.
+// A jump out of a linkage table: the helper gets the entry's number and the address of its edge, if
+// the frame is another one or the target is.
 static void test_leave_plt(void **state)
 {
     const struct helperdesc_calls d = {

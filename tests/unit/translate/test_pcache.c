@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/pcache.c with the code cache, the area, lines and files as they are. Each run is a
-// process of its own, which ends before the next begins; its client is an array of bytes, and a
-// block of it becomes a fragment without being looked at. What a run finds is said by IS(): a
-// failed one ends it.
+// engine/translate/pcache.c with the real code cache, arena, line ids and files. Each run is a
+// process of its own, which ends before the next begins. Its client is an array of bytes; a block
+// of it becomes a fragment without being decoded. A run checks its results by IS(), which ends it
+// on failure.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,13 +43,13 @@ static void is(u64 got, u64 wanted, const char *what, int line)
     sys_exit_group(1);
 }
 
-// ---- The rooms that kept.c calls ----
+// ---- Fakes of what pcache.c calls ----
 
 struct cpu cpu;
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
-static char folder[] = "/tmp/quern-kept.XXXXXX";
+static char folder[] = "/tmp/quern-pcache.XXXXXX";
 static u64 blocks[32768];
 static u32 records_taken;
 static bool told, by_vectors;
@@ -221,7 +221,7 @@ const struct spool_map *spooler_map_at(u32 index)
 
 // ---- Runs ----
 
-// What is unlike in the next runs, before they look at what was kept.
+// What differs in the next runs, before they load the file.
 static void (*unlike)(void);
 static u64 program;
 static bool at_random;
@@ -262,7 +262,7 @@ static void run(void (*what)(void))
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        // A fault is not to be caught by the test's runner, which would go on in here.
+        // The test's runner must not catch a fault: it would continue in this process.
         for (int sig = 1; sig < 32; sig++)
             sys_sigaction(sig, &by_default, NULL);
         begin_run();
@@ -318,7 +318,7 @@ static u32 spool_block(u64 pc, u32 *counter)
 
 static struct draft d;
 
-// Two exits, which lead to their stubs; 64 bytes, which are its number.
+// Two exits, which lead to their stubs; 64 bytes, filled with its number.
 static struct fragment *translate(u64 pc)
 {
     struct fragment *f;
@@ -346,7 +346,7 @@ static void translate_many(u64 from, u32 n)
         translate(from + i * BYTES);
 }
 
-// Where exit k of f leads.
+// The target of exit k of f.
 static u64 leads(const struct fragment *f, u32 k)
 {
     u64 at = f->hpc + f->exit[k].rel32;
@@ -373,7 +373,7 @@ static void save_so_many(u32 n)
     header.n_kept_saved = 0;
     pcache_save();
     IS(header.n_kept_saved, n);
-    IS(mapped(), before); // what it needed for that it gives back
+    IS(mapped(), before); // it unmaps the memory that it used
 }
 
 // 40 fragments of A and 30 of B; the first leads to the second, and that to the first of B's.
@@ -399,13 +399,13 @@ static void nothing_is_there(void)
     IS(pcache_revive(B), false);
 }
 
-// ---- Saved, and there again ----
+// ---- Saved and loaded ----
 
 static void is_there(void)
 {
     const struct fragment *f;
 
-    // As it was, but nothing is alive.
+    // Unchanged, but nothing is alive.
     IS(tcache_next_index(), 70);
     IS((u64)region_room(NULL), region_fragments() + 70 * 64);
     IS(header.blocks_used, 70 * 32);
@@ -423,7 +423,7 @@ static void is_there(void)
         IS(spooler_block_at(f->block)->map, 0);
         IS(spooler_block_at(f->block)->counter, 5 + i * 3);
     }
-    // Nowhere where there is nothing.
+    // Not outside the groups.
     IS(pcache_revive(A - 1), false);
     IS(pcache_revive(A + 2 * PAGE_SIZE), false);
     IS(pcache_revive(B + PAGE_SIZE), false);
@@ -444,7 +444,7 @@ static void is_there(void)
     IS(leads(f, 0), tcache_by_index(1)->hpc);
     IS(f->exit[0].to, 2);
     IS(leads(f, 1), f->hpc + 50);
-    f = tcache_by_index(1); // what led to another mapping goes by its stub
+    f = tcache_by_index(1); // an exit to another mapping leads to its stub
     IS(leads(f, 1), f->hpc + 50);
     IS(f->exit[1].to, 0);
     IS(pcache_revive(A), false); // it is alive
@@ -465,14 +465,14 @@ static void test_there(void **state)
     run(first_run);
     assert_int_equal(files(), 1);
     run(is_there);
-    run(is_there); // which has changed nothing
+    run(is_there); // nothing has changed
 }
 
-// What has not been asked for is kept by who saves something else.
+// A run that saves other fragments keeps the groups that it did not revive.
 static void more_of_a(void)
 {
     IS(pcache_revive(A), true);
-    translate_many(A + 0x800, 64 + 40 / 16 + 2); // and one more would be needed
+    translate_many(A + 0x800, 64 + 40 / 16 + 2); // one too few
     save_so_many(0);
     translate_many(A + 0xc00, 3);
     save_so_many(70 + 68 + 3);
@@ -546,7 +546,7 @@ static void other_code(void)
     *last ^= 1;
     IS(pcache_revive(A), false);
     *last ^= 1;
-    IS(pcache_revive(A), false); // it was looked at
+    IS(pcache_revive(A), false); // it was checked
     IS(header.n_kept, 0);
     IS(pcache_revive(B), true);
     translate_many(A, 100);
@@ -566,7 +566,7 @@ static void test_another_mapping(void **state)
     run(first_run);
     run(another_mapping);
     run(another_mapping);
-    run(other_bytes); // of which nothing was made
+    run(other_bytes); // of bytes that no fragment was made from
     assert_int_equal(files(), 1);
     run(other_code);
     assert_int_equal(files(), 0);
@@ -612,7 +612,7 @@ static void too_few(void)
     save_so_many(65);
 }
 
-// Another process of the run keeps them.
+// pcache_never(): nothing is written.
 static void never_saved(void)
 {
     translate_many(A, 40);
@@ -647,7 +647,7 @@ static void dead(void)
     save_so_many(66);
 }
 
-// More than all that live, and half of the old: a new beginning.
+// More dead ones than live ones, and half of the loaded ones: the file is removed.
 static void more_dead(void)
 {
     IS(pcache_revive(A), true);
@@ -666,7 +666,7 @@ static void test_dead(void **state)
     assert_int_equal(files(), 0);
 }
 
-// Of many fragments, which are kept: two of A are left out.
+// Which of many fragments are stored: two of A are left out.
 static void some(void)
 {
     static const u32 flags[] = { FRAGMENT_STEP,  FRAGMENT_WRITABLE, FRAGMENT_UNCOUNTED,
@@ -713,8 +713,8 @@ static void test_some(void **state)
     run(some_are_there);
 }
 
-// A superblock is as its blocks are: one lies in A alone, one in A and B, of one the second block
-// has changed.
+// A superblock depends on all of its blocks: one is in A only, one in A and B, one has a second
+// block that has changed.
 static struct fragment *superblock(u64 pc, u64 second)
 {
     struct fragment *f;
@@ -740,7 +740,7 @@ static void superblocks(void)
 static void superblocks_are_there(void)
 {
     client[0].memory[0x900] ^= 1;
-    client[0].memory[0x807] ^= 1; // of the one that is kept
+    client[0].memory[0x807] ^= 1; // in the one that is stored
     IS(pcache_revive(A), false);
 }
 
@@ -751,7 +751,7 @@ static void superblocks_live(void)
     client[0].memory[0x900] ^= 1;
     IS(pcache_revive(A), true);
     IS(header.n_kept, 71);
-    IS(header.block_count, 72); // one of them is of a superblock alone
+    IS(header.block_count, 72); // one of them is in a superblock only
     f = tcache_lookup(A);
     IS(f->index, 70);
     IS(f->nmore, 1);
@@ -815,7 +815,7 @@ static void another_key(void)
     }
 }
 
-// Another number of bytes of blocks has another key, too.
+// Another size of the spool's blocks gives another key, too.
 static void with_a_block(void)
 {
     u32 counter;
@@ -858,11 +858,11 @@ static void test_key(void **state)
         run(is_there);
 }
 
-// ---- Whether anything may be kept ----
+// ---- Conditions for a persistent cache ----
 
 #define REASONS 14
 
-static void not_kept(void)
+static void forbid(void)
 {
     const struct k_rlimit as = { 1ul << 46, RLIM_INFINITY };
 
@@ -872,7 +872,7 @@ static void not_kept(void)
     case 2: tb_config.calls = true; break;
     case 3: tb_config.each_block = true; break;
     case 4: tb_config.hotblocks_all = true; break;
-    case 5: tb_config.cache = true; break; // and nothing is recorded
+    case 5: tb_config.cache = true; break; // without recording
     case 6: header.s_trace = 1; break;
     case 7: header.s_dump_code = 1; break;
     case 8: header.stress_flush = 1; break;
@@ -884,7 +884,7 @@ static void not_kept(void)
     }
 }
 
-static void nothing_is_kept(void)
+static void nothing_persists(void)
 {
     none_is_taken();
     tb_config.counts = true;
@@ -892,24 +892,24 @@ static void nothing_is_kept(void)
     save_so_many(0);
 }
 
-static void test_not_kept(void **state)
+static void test_conditions(void **state)
 {
     (void)state;
-    unlike = not_kept;
+    unlike = forbid;
     for (which = 0; which < REASONS; which++)
-        run(nothing_is_kept);
+        run(nothing_persists);
     assert_int_equal(files(), 0);
     unlike = NULL;
     run(first_run);
-    unlike = not_kept;
+    unlike = forbid;
     for (which = 0; which < REASONS; which++)
-        run(nothing_is_kept);
+        run(nothing_persists);
     assert_int_equal(files(), 1);
     unlike = NULL;
     run(is_there);
 }
 
-// ---- Where records are made ----
+// ---- With recording ----
 
 static void records(void)
 {
@@ -955,7 +955,7 @@ static void test_records(void **state)
     run(none_is_taken);
 }
 
-// ---- Files whose sums are right, and which are not ----
+// ---- Files with right checksums and wrong content ----
 
 static struct pcachefile_head h;
 static void *from[PCACHEFILE_SECTIONS];
@@ -972,7 +972,7 @@ static void read_file(void)
     assert_non_null(f);
     assert_non_null(fgets(name, sizeof(name), f));
     pclose(f);
-    // The other half of the key stands in the head.
+    // The other half of the key is in the head.
     snprintf(command, sizeof(command), "%s/%.16s.code", folder, name);
     fd = (int)sys_open(command, O_RDONLY, 0);
     assert_int_equal(sys_pread(fd, &h, sizeof(h), 0), sizeof(h));
@@ -1008,7 +1008,7 @@ static void damage(u32 n)
     case 11: h.counters = 4; break;
     case 12: h.counters = SPOOL_COUNTERS_MAX; break;
     case 13: h.bytes[PCACHEFILE_BLOCKS] = 0; break;
-    case 14: h.bytes[PCACHEFILE_AREA] = 8; break; // nothing is recorded
+    case 14: h.bytes[PCACHEFILE_ARENA] = 8; break; // without recording
     case 15: f->size = 0x8000; break;
     case 16: f->index = 1; break;
     case 17: h.bytes[PCACHEFILE_GROUPS] = sizeof(u64); break; // members have none
@@ -1026,14 +1026,14 @@ static void test_unsound(void **state)
         run(nothing_is_there);
         if (files())
             fail_msg("the file is there still: %u", n);
-        run(first_run); // as if there had been none
+        run(first_run); // as if there were no file
         run(is_there);
         for (u32 s = 0; s < PCACHEFILE_SECTIONS; s++)
             free(from[s]);
     }
 }
 
-// One that is as it was is taken: the harness above damages nothing by itself.
+// An unchanged file is loaded: the harness above damages nothing by itself.
 static void test_written_again(void **state)
 {
     (void)state;
@@ -1051,7 +1051,7 @@ static void test_unsound_area(void **state)
         run(first_records);
         read_file();
         switch (n) {
-        case 0: h.first.low += 8; break; // not the bytes that there are
+        case 0: h.first.low += 8; break; // not the section's size
         case 1: h.first.high -= 8; break;
         case 2: h.second.low--; break;
         case 3: h.second.high += 8; break;
@@ -1090,7 +1090,7 @@ int main(void)
         cmocka_unit_test_setup(test_some, setup),
         cmocka_unit_test_setup(test_superblocks, setup),
         cmocka_unit_test_setup(test_key, setup),
-        cmocka_unit_test_setup(test_not_kept, setup),
+        cmocka_unit_test_setup(test_conditions, setup),
         cmocka_unit_test_setup(test_records, setup),
         cmocka_unit_test_setup(test_unsound, setup),
         cmocka_unit_test_setup(test_written_again, setup),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/pcachefile.c on real files: what was written is read again, whatever is damaged is
-// refused, and so is what others may have written; nothing is left behind by a failure.
+// engine/translate/pcachefile.c on real files: written data is read again; damaged files, and those
+// that others may have written, are refused; a failure leaves nothing behind.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static const u64 bytes[PCACHEFILE_SECTIONS] = { 0, 1, 7, 8, 9, 31, 32, 33, 100, 
 
 static const u64 key[2] = { 0x1234, 0x5678 }, another[2] = { 0x1235, 0x5678 };
 static const u64 same_name[2] = { 0x1234, 0x5679 };
-static char folder[] = "/tmp/quern-keptfile.XXXXXX";
+static char folder[] = "/tmp/quern-pcachefile.XXXXXX";
 static char path[64]; // of the key's file
 static u8 content[PCACHEFILE_SECTIONS][128];
 
@@ -70,7 +70,7 @@ static struct pcachefile_head described(const u64 of[2])
 {
     struct pcachefile_head h = { .key = { of[0], of[1] },
                                  .fragments = 17,
-                                 .kept = 11,
+                                 .grouped = 11,
                                  .counters = 4711,
                                  .first = { 1408, 5000 },
                                  .second = { 6000, 7000 } };
@@ -89,7 +89,7 @@ static long put(const u64 of[2])
     return pcachefile_write(folder, &h, from, NULL);
 }
 
-// Each test begins with the file of the key, and nothing else.
+// Each test starts with the file of the key only.
 static int setup(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static int setup(void **state)
     return put(key) || files() != 1;
 }
 
-// Which sections can be read and are what they were, a bit for each.
+// Which sections can be read and are unchanged, a bit for each.
 static u32 readable(int fd, const struct pcachefile_head *h)
 {
     u32 good = 0;
@@ -132,8 +132,7 @@ static int refused(void)
 
 // -- sums --
 
-// What files that there are already say: a sum that is made in another way needs another magic.
-// Worked out by another program.
+// Sums in existing files: a change of the sum needs another magic. Computed by another program.
 static void test_sum_is_known(void **state)
 {
     u8 some[100];
@@ -155,7 +154,7 @@ static void test_sum(void **state)
     for (u32 n = 0; n <= 100; n++) {
         of_zeros[n] = pcachefile_sum(1, some, n);
         for (u32 i = 0; i < n; i++)
-            assert_int_not_equal(of_zeros[n], of_zeros[i]); // how many there are is part of it
+            assert_int_not_equal(of_zeros[n], of_zeros[i]); // the length is part of the sum
         assert_int_not_equal(of_zeros[n], pcachefile_sum(2, some, n));
         for (u32 bit = 0; bit < n * 8; bit++) {
             some[bit / 8] ^= (u8)(1u << bit % 8);
@@ -168,7 +167,7 @@ static void test_sum(void **state)
     }
 }
 
-// Bytes that change places: within a lane, from one lane to another, and at the end.
+// Swapped bytes: within a lane, between lanes, and at the end.
 static void test_sum_of_order(void **state)
 {
     u8 some[75];
@@ -188,7 +187,7 @@ static void test_sum_of_order(void **state)
     }
 }
 
-// -- what is written --
+// -- writing --
 
 static void test_round(void **state)
 {
@@ -204,7 +203,7 @@ static void test_round(void **state)
     assert_int_equal(st.st_size, WHOLE);
     assert_int_equal(st.st_mode, S_IFREG | 0600);
     assert_int_equal(h.fragments, 17);
-    assert_int_equal(h.kept, 11);
+    assert_int_equal(h.grouped, 11);
     assert_int_equal(h.counters, 4711);
     assert_int_equal(h.first.low, 1408);
     assert_int_equal(h.second.high, 7000);
@@ -213,7 +212,7 @@ static void test_round(void **state)
     close(fd);
 }
 
-// Another one of the same name takes its place, whole; who has the old one open has it still.
+// A new file of the same name replaces it as a whole; who has the old one open can still read it.
 static void test_again(void **state)
 {
     struct pcachefile_head h, h2;
@@ -271,7 +270,7 @@ static void test_cut(void **state)
         else
             assert_int_equal(refused(), -EINVAL);
     }
-    // While it is open: the last section is not there, then none is but the empty one.
+    // While it is open: the last section is missing, then all but the empty one.
     setup(state);
     fd = open_it(&h);
     cut(WHOLE - 8);
@@ -281,7 +280,7 @@ static void test_cut(void **state)
     close(fd);
 }
 
-// The section where the byte of the file is; ALL: none's, what lies between them.
+// The section of a byte of the file; ALL: none, it is padding.
 static u32 sections_without(long at)
 {
     long from = HEAD;
@@ -342,8 +341,8 @@ static void fill(u8 *to, u64 n)
         *to++ = (u8)(filled++ * 7 >> 3);
 }
 
-// A section that lies nowhere as a whole is written by pieces of 256 KiB, and is summed as one that
-// does.
+// A section that is nowhere in memory as a whole is written in pieces of 256 KiB; its sum is the
+// same.
 static void test_filled(void **state)
 {
     const u64 to[2] = { 79, 80 };
@@ -375,7 +374,7 @@ static void test_filled(void **state)
     pcachefile_remove(folder, to);
 }
 
-// One section in the place of another one, of the same length: each has a sum of its own.
+// A section swapped for another one of the same length: each has a sum of its own.
 static void test_moved(void **state)
 {
     const u64 to[2] = { 77, 78 };
@@ -400,7 +399,7 @@ static void test_moved(void **state)
     pcachefile_remove(folder, to);
 }
 
-// -- what others may have written --
+// -- files that others may have written --
 
 static void test_file_of_others(void **state)
 {
@@ -454,7 +453,7 @@ static void test_folder_of_others(void **state)
     assert_int_equal(pcachefile_open("", key, &h), -ENOENT);
 }
 
-// A link to a good file is not followed, and a fifo keeps nobody waiting.
+// A link to a good file is not followed, and a fifo does not block.
 static void test_other_kinds(void **state)
 {
     char away[64];
@@ -464,7 +463,7 @@ static void test_other_kinds(void **state)
     assert_int_equal(rename(path, away), 0);
     assert_int_equal(symlink(away, path), 0);
     assert_int_equal(refused(), -ELOOP);
-    // A new one takes the link's place and not that of what it leads to.
+    // A new file replaces the link, not its target.
     assert_int_equal(put(key), 0);
     assert_true(refused() >= 0);
     unlink(path);
@@ -475,13 +474,13 @@ static void test_other_kinds(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(refused(), -EINVAL);
     assert_int_equal(put(key), -EISDIR);
-    assert_int_equal(files(), 1); // nothing beside it
+    assert_int_equal(files(), 1); // no other file
     assert_int_equal(rmdir(path), 0);
 }
 
 // -- failures --
 
-// The limit is no signal; the file that was there is there.
+// The limit sends no signal; the old file stays.
 static void test_limit(void **state)
 {
     struct rlimit old, low;
@@ -505,14 +504,14 @@ static void test_no_room_in_folder(void **state)
 {
     (void)state;
     assert_int_equal(chmod(folder, 0500), 0);
-    if (geteuid()) { // who is root writes there
+    if (geteuid()) { // root can write there
         assert_int_equal(put(another), -EACCES);
         assert_int_equal(files(), 1);
     }
     chmod(folder, 0700);
 }
 
-// What a process with the same number has left is in nobody's way, be it a link.
+// A file left by a process with the same number does not disturb, not even if it is a link.
 static void test_left_behind(void **state)
 {
     char beside[96], victim[64];
@@ -530,9 +529,9 @@ static void test_left_behind(void **state)
     unlink(victim);
 }
 
-// -- when it was used --
+// -- time of use --
 
-// time() is that of the last tick; a file's may be later.
+// time() is that of the last tick; a file's time may be later.
 static s64 now(void)
 {
     struct timespec t;
@@ -556,7 +555,7 @@ static void make_older(s64 seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, when, 0), 0);
 }
 
-// An hour is 3600 seconds; half a minute more or less is for a machine that is slow.
+// An hour is 3600 seconds; half a minute more or less allows for slow machines.
 static void test_used(void **state)
 {
     (void)state;
@@ -569,7 +568,7 @@ static void test_used(void **state)
     make_older(-7200); // by a clock that was wrong
     assert_true(refused() >= 0);
     assert_true(used_before() < -7000);
-    flip(0); // one that is refused has not been used
+    flip(0); // a refused file has not been used
     make_older(7200);
     assert_int_equal(refused(), -EINVAL);
     assert_in_range(used_before(), 7200, 7230);

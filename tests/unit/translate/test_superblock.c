@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/superblock.c: which blocks become superblocks, and of which blocks. A buffer is
-// a string: a letter is the record of the block at its place in the alphabet, `/` that of a block
-// with an indirect branch at its end, `S` that of a superblock of B, C and D, `1` and `2` the same
-// left at its first and second joint, `.` a word between two records, `?` one that is nothing. What
-// became of them is a string, too: the blocks of each superblock that was asked for.
+// engine/translate/superblock.c: which blocks begin superblocks, and which blocks these have. A
+// buffer is a string: a letter is the record of the block with that index in the alphabet, `/` that
+// of a block that ends in an indirect branch, `S` that of a superblock of B, C and D, `1` and `2`
+// the same left at its first and second joint, `.` a word between two records, `?` an invalid one.
+// The result is a string, too: the blocks of each superblock that was requested.
 //
 // Expected numbers: a block is seen 48 times, the last 12 of these are compared, 512 records of a
-// buffer are looked at, two superblocks are made for one buffer, each of at most 14 blocks; while
-// none is, up to 15 buffers are not looked at.
+// buffer are examined, two superblocks are made for one buffer, each of at most 14 blocks; while
+// none is made, up to 15 buffers are skipped.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,26 +36,26 @@
 #define FIRST 0x401000ul           // A; each is 16 bytes further on
 #define PLACE 0x9e3779b97f4a7c15ul // as superblock.c multiplies addresses: bits 32 to 43
 
-// -- the rooms that superblock.c calls --
+// -- fakes of what superblock.c calls --
 
 struct tb_config tb_config;
 static struct spool_header header;
 struct spool_header *spool = &header;
 void (*recordbuf_seen)(const u64 *from, const u64 *end);
 
-// Of the letters, of `/` and of `S`, which has sides: where records mean something.
+// The descriptions of the records of letters, of `/` and of `S`, which has sides.
 #define BLOCKS (REPLAY_BASE + 0x800)
 static struct record_block *const block = (struct record_block *)BLOCKS;
 #define NBLOCKS 28
 static struct fragment fragment[26], super;
 static struct fragment_block more[FRAGMENT_BLOCKS_MAX - 1];
 static bool missing[26];               // it has no fragment
-static bool busy, fits;                // the lock; there is room for superblocks
-static u32 looked;                     // records that it asked about
+static bool busy, fits;                // the lock; there is space for superblocks
+static u32 looked;                     // records that it read
 static u32 taken, dropped;             // the lock, how often
-static char made[256], moved[64];      // superblocks asked for; what leads to them from then on
+static char made[256], moved[64];      // superblocks requested; blocks whose links were moved
 static struct fragment of_superblock;  // the one that is made
-static const struct fragment *ibl_led; // ibl_move() says so
+static const struct fragment *ibl_led; // the argument of ibl_move()
 
 void *heap_pages(u64 bytes)
 {
@@ -109,7 +109,7 @@ bool arena_has(u32 id)
     return id >= RECORD_FIRST && number_of(id) < NBLOCKS && !(id & 15);
 }
 
-// As rest.c has it, of what these tests put there.
+// As in salvage.c, for the records of these tests.
 u32 salvage_words(const u64 *at)
 {
     u32 id = *(const u32 *)at;
@@ -144,13 +144,13 @@ void ibl_move(const struct fragment *f)
     ibl_led = f;
 }
 
-// What is watched: a buffer is a string of the same letters, which are fragments' numbers.
+// Watched fragments: a buffer is a string of the same letters, which are fragments' indices.
 static u32 numbers[1024], nnumbers; // 0: the buffer is not full
 static u32 emptied;
 static bool cache_full;
 static const char *targets; // letters that the thread's table has
 static char seen_often[64]; // letters, and how often each was in the buffer
-static u32 most;            // hotblocks_most() up to this number
+static u32 most;            // the limit passed to hotblocks_most()
 static struct thread thread;
 
 const u32 *hotblocks_full(const struct thread *t, u32 *n)
@@ -213,8 +213,8 @@ void tcache_lock(void)
 static const struct record_side sides[2] = { { .slots = 1, .blocks = 1 },
                                              { .slots = 2, .blocks = 2 } };
 
-// The letters in their order go on at one known place. Records are of one word; of those of the
-// vowels there are three, so that their ends are where `slots` says, and nowhere else.
+// Each letter's block has one successor, the next letter. Records have one word; those of vowels
+// have three, thus only `slots` tells their ends.
 static int setup(void **state)
 {
     (void)state;
@@ -264,8 +264,8 @@ static u64 word_of(char c)
     }
 }
 
-// A thread's buffer is full, and is looked at, `times` times. `buffers`: how many there were for
-// the last of these.
+// A thread's buffer is full, and is examined, `times` times. `buffers`: how many it took for the
+// last of these.
 static u32 buffers;
 
 static void full(u32 times, const char *records)
@@ -274,7 +274,7 @@ static void full(u32 times, const char *records)
     u32 n = 0;
 
     for (u32 i = 0; i < ARRAY_SIZE(words); i++)
-        words[i] = word_of('Z'); // also behind the end, where something was once
+        words[i] = word_of('Z'); // also behind the end: stale records
     for (; *records; records++) {
         words[n] = word_of(*records);
         n += words[n] == 5008 ? 1 : salvage_words(&words[n]);
@@ -299,11 +299,11 @@ static void test_sightings(void **state)
     assert_ptr_equal(ibl_led, &of_superblock);
     assert_int_equal(header.n_superblocks, 1);
     assert_int_equal(header.n_superblock_blocks, 3);
-    full(100, "/A"); // it has become one, or could not
+    full(100, "/A"); // it is decided
     assert_string_equal(made, "ABC ");
 }
 
-// Wherever they are, of one buffer or of several.
+// Anywhere in one buffer, or in several.
 static void test_one_buffer(void **state)
 {
     char records[256] = "";
@@ -321,9 +321,8 @@ static void test_one_buffer(void **state)
     assert_string_equal(made, "AC ");
 }
 
-// What leads to a block may be an indirect branch, a jump back (to the block itself, too) or a
-// superblock. A block that goes on to the next one is followed by no other one's beginning, until
-// it is a superblock's.
+// The predecessor of a candidate is an indirect branch, a jump back (also to the block itself) or a
+// superblock. After a block with one successor no superblock begins, unless that block is decided.
 static void test_beginnings(void **state)
 {
     (void)state;
@@ -336,13 +335,13 @@ static void test_beginnings(void **state)
     super.nmore = 2;
     full(48, "SXY");
     assert_string_equal(made, "KL PQ XY ");
-    full(48, "KTU"); // behind K, which begins one
+    full(48, "KTU"); // after K, which begins one
     assert_string_equal(made, "KL PQ XY TU ");
     full(48, "VTW"); // before a record of T's, but V begins none, and T has been seen
     assert_string_equal(made, "KL PQ XY TU ");
 }
 
-// The first record of a buffer follows nothing that is known.
+// The predecessor of a buffer's first record is not known.
 static void test_first(void **state)
 {
     (void)state;
@@ -366,10 +365,10 @@ static void test_looked_at(void **state)
     full(47, records);
     assert_string_equal(made, "");
     full(1, records);
-    assert_string_equal(made, "AB "); // B lies behind what is looked at
+    assert_string_equal(made, "AB "); // B is not examined
 }
 
-// 36 times nobody looks at what follows. The last twelve times it is what they have in common.
+// 36 times the path is ignored. Of the last twelve paths the common part counts.
 static void test_common(void **state)
 {
     (void)state;
@@ -388,7 +387,7 @@ static void test_common(void **state)
     assert_string_equal(made, "ABC GHI KL ");
 }
 
-// Of one block no superblock is made, then or later.
+// No superblock is made of one block, then or later.
 static void test_nothing_common(void **state)
 {
     (void)state;
@@ -403,8 +402,8 @@ static void test_nothing_common(void **state)
     assert_string_equal(made, "");
 }
 
-// A block that is a loop is there as often as it fits: 14 times. So are the turns of a loop of
-// several, the last as far as it fits.
+// A one-block loop is unrolled as often as it fits: 14 times. So is a loop of several blocks, the
+// last iteration as far as it fits.
 static void test_reentry(void **state)
 {
     char records[256] = "/";
@@ -412,7 +411,7 @@ static void test_reentry(void **state)
     (void)state;
     for (u32 i = 0; i < 62; i++)
         strcat(records, "K");
-    full(1, records); // behind the 48th there are 14 more
+    full(1, records); // after the 48th there are 14 more
     assert_string_equal(made, "KKKKKKKKKKKKKK ");
     assert_int_equal(header.n_superblock_blocks, 14);
     strcpy(records, "/");
@@ -422,7 +421,7 @@ static void test_reentry(void **state)
     assert_string_equal(made, "KKKKKKKKKKKKKK LMNLMNLMNLMNLM ");
 }
 
-// It ends with the buffer: behind P's 48th sighting there is one more, behind Q's none.
+// A path ends with the buffer: after P's 48th sighting there is one more block, after Q's none.
 static void test_buffer_ends(void **state)
 {
     char records[64] = "/";
@@ -439,8 +438,8 @@ static void test_buffer_ends(void **state)
     assert_string_equal(made, "PP ");
 }
 
-// A loop that does not begin where the superblock does: C leads back to B. B is seen as often as A,
-// with nothing behind it.
+// A loop that does not begin at the superblock's first block: C leads back to B. B is seen as often
+// as A, with no path.
 static void test_other_loop(void **state)
 {
     (void)state;
@@ -450,7 +449,7 @@ static void test_other_loop(void **state)
     assert_string_equal(made, "ABC FG ");
 }
 
-// A superblock on the way is the blocks that were executed of it.
+// A superblock in a path counts as its executed blocks.
 static void test_expanded(void **state)
 {
     (void)state;
@@ -464,7 +463,7 @@ static void test_expanded(void **state)
     full(47, "/HSX");
     full(1, "/H2X");
     assert_string_equal(made, "ABCDX FBX GBCX HBC ");
-    super.log = id_of(3); // there is another one in its place: nobody knows what this one was
+    super.log = id_of(3); // another one has replaced it: its blocks are not known
     full(48, "/IJSX");
     assert_string_equal(made, "ABCDX FBX GBCX HBC IJ ");
     super.nmore = 0;
@@ -472,7 +471,7 @@ static void test_expanded(void **state)
     assert_string_equal(made, "ABCDX FBX GBCX HBC IJ KL ");
 }
 
-// Not further than a superblock goes: of B to O, the last that are wanted are not.
+// Not more than a superblock holds: the last of B to O do not fit.
 static void test_expanded_too_far(void **state)
 {
     (void)state;
@@ -498,12 +497,12 @@ static void test_superblock(void **state)
     full(1, "/BX");
     assert_string_equal(made, "BX ");
     super.nmore = 2;
-    full(48, "SXY.12TU."); // behind one, another may begin
+    full(48, "SXY.12TU."); // after one, another may begin
     assert_string_equal(made, "BX XY TU ");
 }
 
-// Two blocks that are noted in the same place: the one's sightings are not the other's, and each
-// begins anew when the other one has been there.
+// Two blocks with the same candidate entry: sightings are not mixed, and each block starts again
+// after the other has used the entry.
 static void test_same_place(void **state)
 {
     u64 pc = FIRST - 32;
@@ -518,13 +517,13 @@ static void test_same_place(void **state)
     assert_string_equal(made, "");
     full(1, "/AB");
     assert_string_equal(made, "AB ");
-    full(60, "YTU"); // behind Y, which begins none, though A does
+    full(60, "YTU"); // after Y, which begins none, though A does
     assert_string_equal(made, "AB ");
     full(48, "/YB");
     assert_string_equal(made, "AB YB ");
 }
 
-// What is no record ends it: a word between two, an id that there is not, the end of what is there.
+// A path ends at anything but a record: a word between two, an unknown id, the end of the buffer.
 static void test_words(void **state)
 {
     (void)state;
@@ -534,7 +533,7 @@ static void test_words(void **state)
     assert_string_equal(made, "AB FGH ");
     full(48, "/K.L");
     assert_string_equal(made, "AB FGH ");
-    full(60, "?/PQ"); // nor is it looked behind one
+    full(60, "?/PQ"); // nor is anything after it examined
     assert_string_equal(made, "AB FGH ");
 }
 
@@ -548,7 +547,7 @@ static void test_cannot(void **state)
         fragment[0].flags = flags[i];
         full(60, "/AB");
         assert_string_equal(made, "");
-        full(1, "/X"); // nothing is left of it
+        full(1, "/X"); // no common path remains
         setup(state);
     }
     fragment[0].nmore = 1; // it is a superblock; this was a record of the block alone
@@ -557,7 +556,7 @@ static void test_cannot(void **state)
     missing[5] = true;
     full(60, "/FG");
     assert_string_equal(made, "");
-    fits = false; // asked for once
+    fits = false; // requested once
     full(60, "/KL");
     assert_string_equal(made, "KL ");
     assert_string_equal(moved, "");
@@ -566,7 +565,7 @@ static void test_cannot(void **state)
     assert_int_equal(header.n_superblock_blocks, 0);
 }
 
-// A thread never waits for it; what it did not look at was not seen.
+// A thread never waits for the lock; a buffer that it did not examine does not count.
 static void test_lock(void **state)
 {
     (void)state;
@@ -595,7 +594,7 @@ static void test_uncounted(void **state)
     assert_string_equal(made, "AB ");
 }
 
-// Two for one buffer; what is behind is seen next time. One that did not fit is none of the two.
+// Two for one buffer; the rest is seen next time. One that did not fit does not count.
 static void test_two(void **state)
 {
     (void)state;
@@ -610,8 +609,8 @@ static void test_two(void **state)
     assert_string_equal(made, "AB FG KL ");
 }
 
-// Buffers that are not looked at: one more each time that nothing was found, up to 15; none behind
-// one of which a superblock was made.
+// Skipped buffers: one more each time that nothing was found, up to 15; none after a buffer that
+// gave a superblock.
 static void test_idle(void **state)
 {
     (void)state;
@@ -629,7 +628,7 @@ static void test_idle(void **state)
     assert_int_equal(buffers, 16);
 }
 
-// What was seen before the cache was emptied is not seen any more.
+// A flush drops earlier sightings.
 static void test_flushed(void **state)
 {
     (void)state;
@@ -660,12 +659,12 @@ static void test_off(void **state)
     assert_non_null(recordbuf_seen);
 }
 
-// -- what is watched --
+// -- watched fragments --
 
 static struct fragment_exit exits[26][2];
 
-// Each letter's block goes on to the next letter's, or to the one behind that; those of X, Y and Z
-// end in an indirect branch.
+// Each letter's block leads to the next letter's, or to the one after that; those of X, Y and Z end
+// in an indirect branch.
 static int setup_watched(void **state)
 {
     setup(state);
@@ -702,8 +701,8 @@ static void noted(u32 times, const char *letters)
     assert_int_equal(taken, dropped);
 }
 
-// X leads to A by an indirect branch, and C cannot have led to X. The first of a buffer follows
-// nothing, so that X is seen once less often.
+// X leads to A by an indirect branch, and C cannot have led to X. The first of a buffer has no
+// predecessor: X is seen once less.
 static void test_watched(void **state)
 {
     (void)state;
@@ -730,7 +729,7 @@ static void test_not_full(void **state)
     assert_int_equal(taken, 0);
 }
 
-// In one buffer 31 times is too seldom, however many buffers there are.
+// 31 times in one buffer are too few, however many buffers there are.
 static void test_dense(void **state)
 {
     (void)state;
@@ -744,16 +743,16 @@ static void test_dense(void **state)
     assert_string_equal(made, "ABC XABC ");
 }
 
-// What comes next was executed later, when it cannot have been led to: by none of the exits, or
-// because the thread has no such target. It begins anew there.
+// An entry that the one before cannot lead to, by an exit or by the thread's table of targets, was
+// executed later: a new path begins there.
 static void test_gaps(void **state)
 {
     (void)state;
-    noted(60, "ABCF"); // A follows F backwards, F comes after a gap: alone
+    noted(60, "ABCF"); // A follows F backwards, F comes after a gap and has no path
     assert_string_equal(made, "ABC ");
     setup_watched(state);
     noted(60, "KLM");
-    assert_string_equal(made, "KLM "); // behind M, which cannot lead back: a gap as well
+    assert_string_equal(made, "KLM "); // after M, which cannot lead back: a gap as well
     setup_watched(state);
     targets = "B";
     noted(60, "AXC"); // X does not lead to C
@@ -764,7 +763,7 @@ static void test_gaps(void **state)
     assert_string_equal(made, "CD WXCD "); // W is not seen the first time
 }
 
-// A superblock is a step of several blocks, and what it leads to may begin one.
+// A superblock is a step of several blocks, and its successor may begin one.
 static void test_through_superblocks(void **state)
 {
     (void)state;
@@ -791,13 +790,13 @@ static void test_watched_dead(void **state)
     assert_string_equal(made, "");
 }
 
-// A look forgets what has been found, so that it may be found again.
+// superblock_look() drops the candidates: they may be found again.
 static void test_look(void **state)
 {
     (void)state;
     noted(60, "ABC");
     assert_string_equal(made, "ABC ");
-    noted(60, "ABC"); // behind A, which begins one
+    noted(60, "ABC"); // after A, which begins one
     assert_string_equal(made, "ABC BC ");
     superblock_look(&thread);
     assert_int_equal(most, 26);

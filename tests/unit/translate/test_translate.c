@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// engine/translate/: blocks of client code given as bytes, translated into memory, and what came of
-// them held against Zydis: the client's instructions in their order, the checks between them
-// counted by hand, exits and relocations that lead where they should, recipes for whatever may
-// fault.
+// engine/translate/: blocks of client code given as bytes are translated into memory, and Zydis
+// reads the result: the client's instructions in order, the checks between them counted by hand,
+// exits and relocations with the right targets, recipes for everything that may fault.
 #include "tests/unit/translate/hosted.h"
 
-// Code that may be rewritten compares its bytes first, in steps that are aligned as it is. When one
-// differs, it is left by the last exit, which says that, and which fragment it is. Its bytes decide
-// whether it was there before; its record is that of code that counts the same.
+// Code that may be rewritten first compares its bytes, in steps with the code's alignment. If one
+// differs, the last exit is taken, which passes this fact and the fragment. The bytes decide
+// whether the code was there before; the record is that of code that counts the same.
 static void test_rewritten(void **state)
 {
     static const char bytes[] = "\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03"; // ... jnz +3
@@ -45,14 +44,14 @@ static void test_rewritten(void **state)
     TRANSLATE("\xb9\2\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
     assert_false(published.again);
     assert_int_equal(published.block, last);
-    TRANSLATE("\xb9\2\0\0\0\x83\xc0\x02\x01\xc8\x75\x03"); // of other lengths
+    TRANSLATE("\xb9\2\0\0\0\x83\xc0\x02\x01\xc8\x75\x03"); // with other lengths
     assert_int_not_equal(published.block, last);
     TRANSLATE("\xb9\1\0\0\0\x01\xc8\x83\xc0\x02\x75\x03");
     assert_true(published.again);
     writable_from = 0;
 }
 
-// With instructions alone a fragment has a second way in: its number, 8 times, and the stub.
+// Without cache simulation a fragment has a second entry: 8 times its index, and the stub.
 static void test_hotblocks(void **state)
 {
     ZydisDecodedInstruction zi;
@@ -82,7 +81,7 @@ static void test_plain(void **state)
 {
     (void)state;
     mode(0);
-    // add rax, rcx; mov [rdi], rax; jmp +0: the counter goes where the flags are dead
+    // add rax, rcx; mov [rdi], rax; jmp +0: the counter is incremented where the flags are dead
     TRANSLATE("\x48\x01\xc8\x48\x89\x07\xeb\x00");
     assert_int_equal(published.ninsns, 3);
     assert_int_equal(published.nexits, 1);
@@ -91,7 +90,7 @@ static void test_plain(void **state)
     is_exit(0, PC + 8);
     assert_int_equal(published.len[0], 3);
     assert_int_equal(published.len[2], 2);
-    assert_int_equal(published.nrelocs, 2); // of the exit's stub, and of the second way in
+    assert_int_equal(published.nrelocs, 2); // in the exit's stub and in the second entry
     assert_memory_equal((u8 *)published.hpc + 9, "\x48\x01\xc8\x48\x89\x07", 6);
 }
 
@@ -103,10 +102,10 @@ static void test_conditional(void **state)
     assert_int_equal(published.nexits, 2);
     is_exit(0, PC);
     is_exit(1, PC + 5);
-    // CF is live before dec: inc leaves it alone
+    // CF is live before dec: inc does not change it
     read_code(published.exit[0].rel32 + 4);
     assert_string_equal(text, "inc dec jnz ");
-    TRANSLATE("\xe2\xfe"); // loop: over the jump that leads to the other edge
+    TRANSLATE("\xe2\xfe"); // loop: over the jump to the other edge
     read_code(published.exit[0].rel32 + 4);
     assert_int_equal(published.nexits, 2);
     is_exit(0, PC);
@@ -114,8 +113,8 @@ static void test_conditional(void **state)
 }
 
 // A load in caches mode, by hand: I1's compare with the line's id while no flag is live; then flags
-// and rax are saved, rax comes back for the address, two registers are spilled, and D1's check has
-// the address, its last byte, set, tag and compare. At the end everything is back in its place.
+// and rax are saved, rax is reloaded for the address, two registers are spilled, and D1's check has
+// the address, its last byte, set, tag and compare. At the end everything is restored.
 static void test_checks(void **state)
 {
     (void)state;
@@ -138,8 +137,8 @@ static void is_op(u32 k, u8 kind, u32 insn, u32 base, u64 add)
     assert_int_equal(recorded.op[k].add, add);
 }
 
-// With --replay: the id, and one word for each value; the stack pointer that push, pop and ret use
-// is one that needs no word.
+// With --replay: the id, and one word for each value; the stack pointer of push, pop and ret needs
+// no word.
 static void test_recording(void **state)
 {
     (void)state;
@@ -159,14 +158,13 @@ static void test_recording(void **state)
     assert_int_equal(recorded.block.sp, RECORD_STACK_SLOT);
     assert_int_equal(recorded.block.sp_add, 0);
     read_code(published.exit[0].rel32 + 4);
-    // that there is no more; the id; the value before the instruction that needs it; the counter,
-    // by a register that is spilled and comes back; the record's end
+    // the next id := 0; the id; the value before the instruction that needs it; the counter, with a
+    // register that is spilled and reloaded; the record's end
     assert_string_equal(text, "mov mov push mov mov lea mov pop "
                               "mov mov lea mov mov lea jmp ");
 }
 
-// What a reference's address is made of: two words, and which constant; of a bit that is anywhere
-// one byte is referenced.
+// A reference's address: two words and a constant; a bit at any offset references one byte.
 static void test_recorded_address(void **state)
 {
     (void)state;
@@ -177,7 +175,7 @@ static void test_recorded_address(void **state)
     assert_int_equal(recorded.op[1].index, 2);
     assert_int_equal(recorded.op[1].scale, 2);
     assert_int_equal(recorded.op[1].size, 8);
-    // lea rcx, [rcx + 2]: adds four times as much to the constant of what follows
+    // lea rcx, [rcx + 2]: adds four times as much to the constant of the next reference
     TRANSLATE("\x48\x8b\x44\x8f\x08\x48\x8d\x49\x02\x8b\x04\x8f\xeb\x00");
     is_op(2, RECORD_REF, 2, 1, 8);
     assert_int_equal(recorded.op[2].index, 2);
@@ -197,7 +195,7 @@ static void is_stack(u32 slot, s64 add)
     assert_int_equal(recorded.block.sp_add, add);
 }
 
-// What replays have to know of the stack pointer behind a record.
+// The stack pointer after a record, for the replay.
 static void test_stack_pointer(void **state)
 {
     (void)state;
@@ -210,16 +208,16 @@ static void test_stack_pointer(void **state)
     TRANSLATE("\x48\x89\xe5\x50\xc9\xc3");
     is_stack(RECORD_STACK_SLOT, 16);
     assert_int_equal(recorded.block.slots, 1);
-    // leave; ret: of a frame that the block has not made; recorded for leave's load
+    // leave; ret: the block has not made the frame; rbp is recorded for leave's load
     TRANSLATE("\xc9\xc3");
     is_stack(1, 16);
     assert_int_equal(recorded.block.slots, 2);
-    // and rsp, -16; mov [rsp], eax; jmp +0: recorded when it has become something new
+    // and rsp, -16; mov [rsp], eax; jmp +0: recorded after it gets an unknown value
     TRANSLATE("\x48\x83\xe4\xf0\x89\x04\x24\xeb\x00");
     is_stack(1, 0);
     assert_int_equal(recorded.block.slots, 2);
     is_op(1, RECORD_REF, 1, 1, 0);
-    // mov rsp, [rdi]; jmp +0: used by nothing here
+    // mov rsp, [rdi]; jmp +0: nothing here uses it
     TRANSLATE("\x48\x8b\x27\xeb\x00");
     is_stack(2, 0);
     // mov rsp, -16; jmp +0
@@ -230,19 +228,19 @@ static void test_stack_pointer(void **state)
     is_stack(1, 0);
 }
 
-// The client's r11 comes from its slot, and goes there when it has changed.
+// The client's r11 is loaded from its slot, and stored there when it has changed.
 static void test_r11(void **state)
 {
     (void)state;
     mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY);
     TRANSLATE("\x49\xff\xc3\xeb\x00"); // inc r11; jmp +0
     read_code(published.exit[0].rel32 + 4);
-    // that there is no more; the id; the counter; r11 and the record's address change places; back;
+    // the next id := 0; the id; the counter; r11 and the record's address are swapped, and back;
     // the record's end
     assert_string_equal(text, "mov mov inc mov mov inc mov mov lea jmp ");
 }
 
-// A branch whose two ways lead to the same place is never linked: its exit tells which it was.
+// A branch whose two ways have the same target is never linked: its exit tells which way it was.
 static void test_same_place(void **state)
 {
     (void)state;
@@ -255,8 +253,8 @@ static void test_same_place(void **state)
     assert_false(published.flags & FRAGMENT_ALONE);
 }
 
-// Where the instructions may fault, and where the block is counted: all of its flags are live, so
-// that happens through a register.
+// The recipes of instructions that may fault, and of the counter: all flags are live, so it goes
+// through a register.
 static void test_recipes(void **state)
 {
     const struct recipe *r = published.recipe;
@@ -288,7 +286,7 @@ static void test_step(void **state)
     assert_int_equal(published.ninsns, 1);
 }
 
-// The same bytes at the same place have their counters again, others have not.
+// The same bytes at the same address get their counters again, others do not.
 static void test_blockrecord(void **state)
 {
     u32 block, counter;
@@ -306,7 +304,7 @@ static void test_blockrecord(void **state)
     assert_int_equal(published.counter, counter);
 }
 
-// A record says which mapping its code lies in: elsewhere it is another one.
+// A record names the mapping of its code: in another mapping it is another record.
 static void test_record_of_mapping(void **state)
 {
     u32 block;
@@ -325,8 +323,8 @@ static void test_record_of_mapping(void **state)
     assert_int_equal(published.block, block);
 }
 
-// A record of another run is found as one of this run's is: by address, code, mapping and how many
-// instructions there are. It is not asked for twice.
+// A record of another run is found like one of this run: by address, code, mapping and number of
+// instructions. It is entered only once.
 static void test_record_taken(void **state)
 {
     const u32 hash = blockrecord_hash((const u8 *)"\x90\x0f\x1f\x00\xeb\x00", 6, 3);
@@ -352,7 +350,7 @@ static void test_record_taken(void **state)
     spool_map = 0;
 }
 
-// What a record calls the code that it was made of, and other code.
+// The hash of a record's code, and of other code.
 static void test_record_hash(void **state)
 {
     const u8 bytes[] = { 0x90, 0x48, 0x89, 0xc8, 0xeb, 0x00 }; // nop; mov rax, rcx; jmp +0
@@ -375,7 +373,7 @@ static void test_record_hash(void **state)
     }
 }
 
-// Of 4200 blocks, more than half as many as there was room for at first, each is found again.
+// Each of 4200 blocks, more than half of the first table's size, is found again.
 static void test_many_records(void **state)
 {
     static u32 block[4200];
@@ -396,8 +394,8 @@ static void test_many_records(void **state)
     }
 }
 
-// An instruction fetches when a byte of it is in another line than the one before: behind 21 nops
-// of 62 bytes one of which the last byte alone is behind the line's end, and one in the new line.
+// An instruction fetches when a byte of it is in another line than the instruction before: after 21
+// nops of 62 bytes, one whose last byte is in the next line, and one that is in that line.
 static void test_fetching(void **state)
 {
     u8 bytes[68];
@@ -416,7 +414,7 @@ static void test_fetching(void **state)
         assert_int_equal(described[i].flags, i == 0 || i == 22 ? SPOOL_I_FETCH : 0);
 }
 
-// What Cachegrind makes of a locked instruction, when that is asked for.
+// A locked instruction as Cachegrind counts it, when requested.
 static void test_locked(void **state)
 {
     (void)state;
@@ -449,7 +447,7 @@ static void test_time(void **state)
     timing_init();
     TRANSLATE("\x90\xeb\x00");
     assert_int_equal(header.ns_translating, 0);
-    // The client may forbid rdtsc, which the engine's own would fault by.
+    // The client may disable rdtsc: the engine's own would fault.
     mode(SPOOL_F_VERBOSE);
     timing_init();
     TRANSLATE("\x90\xeb\x00");
@@ -459,8 +457,8 @@ static void test_time(void **state)
     assert_int_equal(header.ns_translating, before);
 }
 
-// Not more than another clock says of 2,000 translations with all that is around them here, and not
-// another order of magnitude.
+// At most what another clock measures for 2,000 translations and this test's overhead, and of the
+// same order of magnitude.
 static void test_time_is_right(void **state)
 {
     struct k_timespec ts[2];
@@ -478,8 +476,8 @@ static void test_time_is_right(void **state)
     assert_in_range(header.ns_translating - before, all / 20, all + all / 100);
 }
 
-// --cpu: the first instruction that the processor shown has not is told, wherever in its block,
-// and frames of handlers have all states from then on.
+// --cpu: warns of the first instruction that the shown processor lacks, anywhere in its block; from
+// then on frames of handlers have all states.
 static void test_cpucheck(void **state)
 {
     static struct spool_map *const maps = (struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF);
@@ -518,7 +516,7 @@ static void test_cpucheck(void **state)
     sys_close(ends[1]);
 }
 
-// What is not counted has neither counter nor checks, nor a record.
+// Uncounted code has neither counter nor checks nor a record.
 static void test_uncounted(void **state)
 {
     (void)state;
@@ -554,7 +552,7 @@ static bool join(const u8 *bytes, u32 size, const u64 *pc, u32 n)
     return translate_superblock(pc, n) == &fragment;
 }
 
-// How often the whole fragment writes counters of the spool, `many` from `counter` on.
+// How often the fragment writes counters of the spool, `many` from `counter` on.
 static u32 writes_of(u32 counter, u32 many)
 {
     u32 n = 0;
@@ -570,7 +568,7 @@ static u32 writes_of(u32 counter, u32 many)
     return n;
 }
 
-// A side's stores, from `off` on: that there is no more behind it; its number; the record's end.
+// A side's stores, from `off` on: the next id := 0; its number; the record's end.
 static u32 side_ends(u32 off, u32 number, u32 slots)
 {
     while (at.op[0].type != ZYDIS_OPERAND_TYPE_MEMORY || at.op[0].mem.base != ZYDIS_REGISTER_R11) {
@@ -596,7 +594,7 @@ static u32 side_ends(u32 off, u32 number, u32 slots)
     return off;
 }
 
-// The k-th instruction of a mnemonic. Returns what is behind it.
+// The k-th instruction with a mnemonic. Returns the offset after it.
 static u32 find_insn(ZydisMnemonic mnemonic, u32 k)
 {
     for (u32 off = 0; off < published.size;) {
@@ -628,12 +626,12 @@ static void is_side(u32 number, u32 slots, u32 nops, s64 sp_add, u32 nexts, bool
     assert_int_equal(s->sp, RECORD_STACK_SLOT);
     assert_int_equal(s->sp_add, sp_add);
     assert_int_equal(s->nexts, nexts);
-    assert_int_equal(s->blocks, number); // each block here ends in one
+    assert_int_equal(s->blocks, number); // each block here ends in a joint
     assert_int_equal(s->indirect, indirect);
 }
 
-// By a counter of the whole, not by those of its blocks; each side by one of its own, if it is not
-// that of the first block alone.
+// The superblock has a counter, its blocks' own are not used; each side has one, but the side after
+// the first block uses that block's.
 static void is_counted_once(void)
 {
     assert_int_equal(writes_of(published.counter, 1), 1);
@@ -644,7 +642,7 @@ static void is_counted_once(void)
 
 #define SUPERBLOCKS (SPOOL_F_CACHE_SIM | SPOOL_F_BRANCH_SIM | SPOOL_F_REPLAY)
 
-// dec rax; jz PC + 12; and behind that: sub ecx, ecx; mov [rdi], rax; jmp +0
+// dec rax; jz PC + 12; then: sub ecx, ecx; mov [rdi], rax; jmp +0
 static void test_joint_not_taken(void **state)
 {
     u32 off;
@@ -661,7 +659,7 @@ static void test_joint_not_taken(void **state)
     assert_int_equal(published.more[0].insn, 2);
     assert_int_not_equal(published.more[0].block, published.block);
     is_counted_once();
-    // that there is no more; the id and no side; the joint; the counter; what the store needs; the
+    // the next id := 0; the id and no side; the joint; the counter; the value for the store; the
     // store; the record's end
     read_code(published.exit[0].rel32 + 4);
     assert_string_equal(text, "mov mov dec jz inc sub mov mov lea jmp ");
@@ -685,7 +683,7 @@ static void test_joint_not_taken(void **state)
     is_joint(1, 1, RECORD_JOINT_NOT_TAKEN, 1, PC + 5);
     is_op(2, RECORD_REF, 3, 1, 0);
     is_side(1, 1, 1, 0, 1, false);
-    // Recovery knows where it is counted: not in the first block, but before the store.
+    // The recipes know where it is counted: not in the first block, but before the store.
     for (u32 i = 0; i < published.nrecipes; i++) {
         const struct recipe *r = &published.recipe[i];
 
@@ -695,14 +693,14 @@ static void test_joint_not_taken(void **state)
         assert_true(i + 1 < published.nrecipes);
         assert_true(r->insn == 2 || !(r->flags & RECIPE_BUMPED));
     }
-    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY); // a record of one block has no side's number
+    mode(SPOOL_F_CACHE_SIM | SPOOL_F_REPLAY); // a record of one block has no number of a side
     TRANSLATE("\x90\xeb\x00");
     step(step(0));
     assert_true(is_r11(0));
     assert_int_equal(at.op[0].size, 32);
 }
 
-// dec rax; jz PC + 10: the other way leads out, by the opposite condition.
+// dec rax; jz PC + 10: the other way leaves, by the opposite condition.
 static void test_joint_taken(void **state)
 {
     u32 off;
@@ -723,7 +721,7 @@ static void test_joint_taken(void **state)
     assert_true(published.exit[1].side);
 }
 
-// call PC + 10, where nothing can lead out; jmp, which is nothing at all
+// call PC + 10 has no side; jmp emits no code
 static void test_joint_call(void **state)
 {
     (void)state;
@@ -734,7 +732,7 @@ static void test_joint_call(void **state)
     read_code(published.exit[0].rel32 + 4);
     assert_string_equal(text, "mov mov push inc sub lea jmp ");
     find_insn(ZYDIS_MNEMONIC_PUSH, 0);
-    assert_int_equal(at.op[0].imm.value.u, PC + 5); // where it returns to
+    assert_int_equal(at.op[0].imm.value.u, PC + 5); // the return address
     assert_int_equal(published.nexits, 1);
     is_exit(0, PC + 14);
     assert_int_equal(recorded.block.nsides, 0);
@@ -747,7 +745,7 @@ static void test_joint_call(void **state)
     assert_string_equal(text, "mov mov inc sub lea jmp ");
 }
 
-// ret, to PC + 2: what it pops less that is 0, or it goes where it says.
+// ret, to PC + 2: the popped address minus that is 0, or the side is taken.
 static void test_joint_return(void **state)
 {
     u32 off, to;
@@ -757,8 +755,8 @@ static void test_joint_return(void **state)
     assert_true(JOIN("\xc3\x90\x29\xc9\xeb\x00", PC + 2));
     is_counted_once();
     read_code(published.exit[0].rel32 + 4);
-    // that there is no more; the id; rcx goes to its slot; the target, less what it is here; on
-    // over the way out; the counter; rcx comes back
+    // the next id := 0; the id; rcx goes to its slot; the target minus the expected one; over the
+    // way out; the counter; rcx is reloaded
     assert_string_equal(text, "mov mov mov pop lea jrcxz jmp inc mov sub lea jmp ");
     assert_int_equal(published.nexits, 1);
     is_exit(0, PC + 6);
@@ -775,9 +773,9 @@ static void test_joint_return(void **state)
     assert_int_equal(off, to);
     off = leads_to(off);
     off = step(step(step(step(step(off))))); // a register goes to its slot, and counts;
-    // what was subtracted
+    // the subtracted target
     assert_int_equal(at.op[1].imm.value.u, PC + 2);
-    off = step(off); // and that is added again
+    off = step(off); // is added again
     assert_int_equal(at.zi.mnemonic, ZYDIS_MNEMONIC_LEA);
     assert_int_equal(at.op[0].reg.value, ZYDIS_REGISTER_RCX);
     assert_int_equal(at.op[1].mem.disp.value, 0);
@@ -789,8 +787,8 @@ static void test_joint_return(void **state)
     assert_int_equal(published.ibl_jmp[1], 0);
 }
 
-// call rdx, twice; ret. Their sides look the target up in one place, the end in another. It is the
-// last word of their records, if it is predicted.
+// call rdx, twice; ret. Their sides share one IBL, the end has another. The target is the last word
+// of their records, if it is predicted.
 static void test_joint_indirect(void **state)
 {
     static const char bytes[] = "\xff\xd2\x29\xc9\xff\xd2\x29\xc9\xc3";
@@ -821,7 +819,7 @@ static void test_joint_indirect(void **state)
         assert_true(is_r11(-8));
         assert_int_equal(at.op[1].reg.value, ZYDIS_REGISTER_RCX);
     }
-    // The second goes on where the first looks up: no third jump through memory.
+    // The second jumps to the IBL of the first: there is no third jump through memory.
     for (u32 n = 0, end = 0; end < published.size;) {
         end = step(end);
         n += at.zi.mnemonic == ZYDIS_MNEMONIC_JMP && at.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
@@ -842,8 +840,8 @@ static void test_joint_indirect(void **state)
     assert_false(is_r11(-8));
 }
 
-// Where the segment is not the client's, lea makes the address: of an EVEX instruction with the
-// displacement that it stands for, in four bytes.
+// If the segment is not the client's, lea makes the address: for an EVEX instruction with the
+// uncompressed displacement, in four bytes.
 static void test_gs(void **state)
 {
     u32 off;
@@ -865,7 +863,8 @@ static void test_gs(void **state)
     assert_int_equal(at.op[1].mem.disp.value, 16);
 }
 
-// Whether the instruction before the one that ends at `behind` clears the word behind r11's.
+// Whether the instruction before the one that ends at `behind` clears the word after the one at
+// r11.
 static bool before_is_zero(u32 behind)
 {
     u32 off = 0, last[2] = { 0, 0 };
@@ -880,8 +879,8 @@ static bool before_is_zero(u32 behind)
            at.op[1].imm.value.u == 0;
 }
 
-// Where jumps are counted, too, each way of a branch says which it was, by a word of the record:
-// that there is no more behind it comes first.
+// If jumps are counted, too, each way of a branch stores a word for it; the next id is cleared
+// first.
 static void test_said(void **state)
 {
     u32 words = 0, off = 0;
@@ -912,8 +911,8 @@ static void test_said(void **state)
     mode(0);
 }
 
-// xsave of the states that the program is shown: the flags are saved before its eax is masked,
-// and its segment stays.
+// xsave of the states shown to the program: the flags are saved before eax is masked, and its
+// segment stays.
 static void test_xsave(void **state)
 {
     u32 off = 0;
@@ -942,8 +941,8 @@ static void test_xsave(void **state)
     tb_config.xstate_mask = 0;
 }
 
-// --calls: a jump through a register that ends its function. A tail call that was seen before has
-// its frame from the edge: the number in the linkage table, with the mark of a jump, then the
+// --calls: a jump through a register that ends its function. A tail call that was seen before makes
+// its frame from the edge: the number in the linkage table with the mark of a jump, then the
 // counter.
 static void test_tail_call(void **state)
 {
@@ -979,7 +978,7 @@ static void test_tail_call(void **state)
     mode(0);
 }
 
-// A block that cannot be behind the other is none of it; of one block there is no superblock.
+// A block that cannot follow the other is not part of it; one block is no superblock.
 static void test_no_joint(void **state)
 {
     (void)state;
@@ -989,12 +988,12 @@ static void test_no_joint(void **state)
     assert_int_equal(published.pc, 0);
     assert_false(JOIN("\xe8\x05\x00\x00\x00\x90\x90\x90\x90\x90\x29\xc9\xeb\x00", PC + 5));
     assert_false(JOIN("\xeb\x03\x90\x90\x90\x29\xc9\xeb\x00", PC + 2));
-    assert_false(JOIN("\x75\x00\x29\xc9\xeb\x00", PC + 2)); // both ways lead there
+    assert_false(JOIN("\x75\x00\x29\xc9\xeb\x00", PC + 2)); // both ways have this target
     assert_false(JOIN("\xe2\x00\x29\xc9\xeb\x00", PC + 2)); // loop
     assert_false(JOIN("\x0f\x05\x29\xc9\xeb\x00", PC + 2)); // syscall
     assert_false(JOIN("\xeb\x00\xcc\x90", PC + 2));         // int3, which is stepped
     assert_false(JOIN("\xcc\x29\xc9\xeb\x00", PC + 1));
-    assert_false(JOIN("\xeb\x00", PC + 2)); // there is nothing
+    assert_false(JOIN("\xeb\x00", PC + 2)); // not mapped
     assert_int_equal(published.pc, 0);
     // jmp +0; jmp +0; jmp PC: the third is not PC + 2
     assert_true(JOIN("\xeb\x00\xeb\x00\xeb\xfa", PC + 2, PC + 2));
@@ -1006,7 +1005,7 @@ static void test_no_joint(void **state)
     assert_int_equal(published.more[2].counter, published.own); // the same block again
 }
 
-// A block that is as long as one may be goes on behind its last instruction, and nowhere else.
+// A block of the maximum length continues after its last instruction, and nowhere else.
 static void test_joint_plain(void **state)
 {
     char bytes[37];
@@ -1025,8 +1024,8 @@ static void test_joint_plain(void **state)
     assert_false(JOIN(bytes, PC + 31));
 }
 
-// Code that may be rewritten is in no superblock, be it that of a block or of what can be none: PC,
-// PC + 8, and PC + 128, where it is writable from.
+// Code that may be rewritten is in no superblock, whether it is a valid block or not: PC, PC + 8,
+// and PC + 128, from where it is writable.
 static void test_no_joint_writable(void **state)
 {
     char bytes[133];
@@ -1054,8 +1053,8 @@ static void test_no_joint_writable(void **state)
     writable_from = 0;
 }
 
-// A line is fetched once, while no other of its set has been: PC, PC + 64 and PC + 2, which is in
-// the first line again.
+// A line is fetched once, until another line of its set is: PC, PC + 64 and PC + 2, which is in the
+// first line again.
 static void test_joint_lines(void **state)
 {
     char bytes[67];
@@ -1071,20 +1070,20 @@ static void test_joint_lines(void **state)
     is_op(0, RECORD_FETCH, 0, RECORD_NO_SLOT, PC);
     is_op(1, RECORD_FETCH, 1, RECORD_NO_SLOT, PC + 64);
     assert_int_equal(recorded.op[0].way, 0);
-    assert_int_equal(recorded.op[1].way, 1); // the first behind a joint
+    assert_int_equal(recorded.op[1].way, 1); // the first after a joint
     tb_config.i1_sets = 1;
     assert_true(JOIN(bytes, PC + 64, PC + 2));
     assert_int_equal(recorded.block.nops, 3);
     is_op(2, RECORD_FETCH, 2, RECORD_NO_SLOT, PC + 2);
 }
 
-// A client request: one instruction of 19 bytes, of which no code is made but its exit.
+// A client request: one instruction of 19 bytes, whose only code is an exit.
 static void test_request(void **state)
 {
     (void)state;
     mode(0);
     decode_requests();
-    // nop; rol rdi, 3, 13, 61, 51; xchg rbx, rbx; what follows is another block's
+    // nop; rol rdi, 3, 13, 61, 51; xchg rbx, rbx; what follows is in another block
     TRANSLATE("\x90\x48\xc1\xc7\x03\x48\xc1\xc7\x0d\x48\xc1\xc7\x3d\x48\xc1\xc7\x33\x48\x87\xdb");
     assert_int_equal(published.flags, FRAGMENT_REQUEST);
     assert_int_equal(published.ninsns, 2);
@@ -1145,19 +1144,19 @@ static void test_call_from_far(void **state)
     client_at = PC;
 }
 
-// What an earlier run has made is not made again.
+// Translations of an earlier run are not made again.
 static void test_pcache(void **state)
 {
     u64 fault = 1;
 
     (void)state;
     mode(0);
-    kept_at = PC;
+    revived_at = PC;
     published.pc = 0;
     assert_ptr_equal(translate_block(PC, &fault), &fragment);
     assert_int_equal(fault, TRANSLATE_NO_FAULT);
     assert_int_equal(published.pc, 0);
-    kept_at = 0;
+    revived_at = 0;
 }
 
 int main(void)
