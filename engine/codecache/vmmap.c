@@ -141,7 +141,7 @@ void vmmap_init(void)
 
 // Adds the kernel's mapping at addr; NULL when there is none or it is the engine's.
 // @holds(vmmap_lock)
-static struct vmmap_entry *look(u64 addr)
+static struct vmmap_entry *ask_kernel(u64 addr)
 {
     struct vmmapfile_line l;
     struct vmmap_entry e;
@@ -198,7 +198,7 @@ static bool find(u64 addr, u32 note, struct vmmap_info *out)
     lock_take(&vmmap_lock);
     e = vmmapset_find(&map, addr);
     if (!e)
-        e = look(addr);
+        e = ask_kernel(addr);
     if (e) {
         e->flags |= note;
         out->start = e->start;

@@ -9,9 +9,9 @@
 #include "engine/spool/spooler.h"
 #include "engine/x86/isa.h"
 
-static bool told;
+static bool warned;
 
-static void tell(const struct insn *in)
+static void warn(const struct insn *in)
 {
     const struct spool_map *m =
         (const struct spool_map *)(SPOOLER_BASE + SPOOL_MAPS_OFF) + vmmap_spool_map(in->pc);
@@ -19,7 +19,7 @@ static void tell(const struct insn *in)
 
     if (m->flags & SPOOL_MAP_VDSO) // the kernel made it for this machine
         return;
-    told = true;
+    warned = true;
     // From now on a signal handler's frame has all states: the program uses them.
     cpu_show_all();
     if (spool->flags & SPOOL_F_QUIET)
@@ -34,18 +34,18 @@ static void tell(const struct insn *in)
 
 bool cpucheck_told(void)
 {
-    return told;
+    return warned;
 }
 
 void cpucheck_check(const struct tb *b)
 {
-    if (!tb_config.shown || told)
+    if (!tb_config.shown || warned)
         return;
     for (u32 i = 0; i < b->n; i++) {
         u32 f = b->insn[i].feature;
 
         if (f != CPU_NONE && !cpu_set_has(&spool->cpu.features, f)) {
-            tell(&b->insn[i]);
+            warn(&b->insn[i]);
             return;
         }
     }

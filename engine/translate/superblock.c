@@ -24,7 +24,7 @@
 #include "engine/spool/spooler.h"
 #include "engine/translate/translate.h"
 
-#define LOOKED_AT  512u // records of a buffer that are examined
+#define EXAMINED   512u // records of a buffer that are examined
 #define IDLE_MAX   15u  // buffers that are skipped, while nothing is found
 #define MADE_MAX   2u   // superblocks for one buffer
 #define SEEN       48u  // times that a candidate is seen until it is decided
@@ -211,7 +211,7 @@ static void seen(const u64 *from, const u64 *end)
         tcache_unlock();
         return;
     }
-    for (u32 i = 0; i < LOOKED_AT && from < end && made < MADE_MAX; i++, from += words) {
+    for (u32 i = 0; i < EXAMINED && from < end && made < MADE_MAX; i++, from += words) {
         u32 id = *(const u32 *)from;
         const struct record_block *b;
 
@@ -280,7 +280,7 @@ static bool is_watched_end(const struct fragment *before, const struct fragment 
            !can_lead(before, f);
 }
 
-static void look_at(const u32 *at, const u32 *end)
+static void examine(const u32 *at, const u32 *end)
 {
     for (const u32 *p = at; p < end; p++)
         times[*p / 8]++;
@@ -312,7 +312,7 @@ void superblock_watched(struct thread *t)
     watching = t;
     forget_if_flushed();
     if (tb_config.counts)
-        look_at(at, at + n);
+        examine(at, at + n);
     tcache_unlock();
     hotblocks_begin(t);
 }
