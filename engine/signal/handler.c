@@ -191,7 +191,7 @@ static bool is_sync(const struct thread *t, int sig, const struct k_siginfo *inf
 static bool is_poke(int sig, const struct k_siginfo *info)
 {
     return sig == STOP_POKE_SIGNAL && (info->code == SI_QUEUE || info->code == SI_TIMER) &&
-           (info->value == STOP_POKE_MAGIC || info->value == STOP_LOOK_MAGIC);
+           (info->value == STOP_KICK_MAGIC || info->value == STOP_LOOK_MAGIC);
 }
 
 // At GATE_AFTER: the kernel gave the client's call up because of a signal that natively would not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Timers that poke a thread of this process (pokes.h).
+// Timers that kick a thread of this process (kick.h).
 #include "engine/thread/kick.h"
 
 #include "engine/base/sys.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where threads go on (loop.h).
+// Entries of the dispatcher (reentry.h).
 #include "engine/thread/reentry.h"
 
 void (*reentry_run)(struct thread *t);

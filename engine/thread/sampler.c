@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A timer for each thread on its own processor time (looks.h), so that a call of the client's is
-// met only while the kernel executes it, and few are.
+// A timer for each thread on its own processor time (sampler.h): it interrupts a system call only
+// while the kernel executes it, so it interrupts few.
 #include "engine/thread/sampler.h"
 
 #include "engine/base/sys.h"
@@ -10,7 +10,7 @@
 #include "engine/thread/threads.h"
 
 #define FIRST_US 10000u
-#define LAST_US  4000000u // a longer one would let a phase of the program pass unseen
+#define LAST_US  4000000u // a longer interval could miss a phase of the program
 
 void sampler_start(struct thread *t)
 {

@@ -6,7 +6,7 @@
     .text
 
 /* int selector_load(u32 selector): 0, and the base is that of its segment; or -EFAULT, and nothing
- * has changed. */
+ * is changed. */
     .globl selector_load
     .type selector_load, @function
 selector_load:

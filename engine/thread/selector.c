@@ -23,8 +23,8 @@ static u64 get_base(void)
     return base;
 }
 
-// The system call refuses addresses of the kernel's half, which wrgsbase can set, and sets the
-// selector to 0.
+// Unlike wrgsbase, the system call refuses addresses of the kernel's half, and it sets the selector
+// to 0.
 static void set_base(u64 base)
 {
     if (cpu.fsgsbase)
@@ -35,10 +35,10 @@ static void set_base(u64 base)
 
 void selector_client(struct thread *t)
 {
-    // Its entry may have gone: natively the kernel finds that out when it goes on with the thread.
+    // Its descriptor may be gone: natively the kernel notices when it resumes the thread.
     if (t->client_gs && selector_load(t->client_gs))
         t->client_gs = 0;
-    // Without wrgsbase the base of a selector is its descriptor's.
+    // Without wrgsbase, the base of a selector is always that of its descriptor.
     if (cpu.fsgsbase || !t->client_gs)
         set_base(t->client_gs_base);
 }
@@ -48,7 +48,7 @@ void selector_engine(struct thread *t)
     u16 now = get();
 
     t->client_gs_base = get_base();
-    // The way back from an interrupt makes 0 of 1, 2 and 3.
+    // The return from an interrupt turns 1, 2 and 3 into 0.
     if (now > 3 || t->client_gs > 3)
         t->client_gs = now;
     if (now)

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Why a thread is to look up from client code: the bits of struct thread.stop, set by atomic or,
-// cleared by atomic and; and the signal that makes it look soon.
+// Why a thread has to leave client code: the bits of struct thread.stop, set by atomic or, cleared
+// by atomic and; and the signal that kicks it.
 #ifndef QUERN_ENGINE_STOP_H
 #define QUERN_ENGINE_STOP_H
 
 #include "engine/thread/thread.h"
 
-#define STOP_SIGNAL 1ul // something is noted or the mask is closed: deliver_pending()
+#define STOP_SIGNAL 1ul // a signal is pending or the mask is closed: deliver_pending()
 #define STOP_PARK   2ul // the world stops: stopworld_park()
-// --serialize-threads: another thread waits for the turn: stopworld_park() sees to it.
+// --serialize-threads: another thread waits for the turn: stopworld_park() gives it.
 #define STOP_YIELD 4ul
-// Something is asked from outside: control_answer().
+// A request from outside: control_answer().
 #define STOP_CONTROL 8ul
-// It is time to look what is executed: superblock_look().
+// A sample of what is executed is due: superblock_look().
 #define STOP_LOOK 16ul
 
 // glibc's SIGSETXID: sent to single threads only, and hardly ever blocked.
 #define STOP_POKE_SIGNAL 33
-#define STOP_POKE_MAGIC  0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
-#define STOP_LOOK_MAGIC  0x51756e6c6f6f6bul // the same, and STOP_LOOK is to be set
+#define STOP_KICK_MAGIC  0x51756e706f6b65ul // its si_value; si_code is SI_QUEUE or SI_TIMER
+#define STOP_LOOK_MAGIC  0x51756e6c6f6f6bul // the same, and the handler sets STOP_LOOK
 
 static inline void stop_set(struct thread *t, u64 bits)
 {

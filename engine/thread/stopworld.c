@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Parking and stopping the world (world.h).
+// Parking and stopping the world (stopworld.h).
 //
 // Invariants
 // - A thread in the list whose state is PARKED, IN_SYSCALL or DEAD touches nothing but its own area
-//   until it has looked at its stop word (a locked exchange of the state orders the two; the
-//   stopper sets stop by a locked or and then reads the state).
-// - The thread that stops the world is never in the list walk's way: it skips itself.
+//   until it has checked its stop word (a locked exchange of the state orders the two; the stopper
+//   sets stop by a locked or and then reads the state).
+// - The thread that stops the world skips itself in the list.
 
 #include "engine/thread/stopworld.h"
 
@@ -16,8 +16,8 @@
 
 #define FUTEX_WAIT_PRIVATE (FUTEX_WAIT | FUTEX_PRIVATE_FLAG)
 #define FUTEX_WAKE_PRIVATE (FUTEX_WAKE | FUTEX_PRIVATE_FLAG)
-#define POLL_NS            1000000 // between two looks at a thread that does not park
-#define END_POLLS          3000    // looks before the end of the process goes on without it
+#define POLL_NS            1000000 // between two polls of a thread that does not park
+#define END_POLLS          3000    // polls before the process exits without it
 
 static u32 stopworld_busy; // 1: some thread stops or has stopped the world
 static u32 parked_word;    // changes whenever a thread has parked
@@ -51,7 +51,7 @@ static void set_state(struct thread *t, u32 state)
     __atomic_store_n(&t->state, state, __ATOMIC_SEQ_CST);
 }
 
-static void send_poke(struct thread *t)
+static void send_kick(struct thread *t)
 {
     struct k_siginfo info;
 
@@ -59,7 +59,7 @@ static void send_poke(struct thread *t)
     info.signo = STOP_POKE_SIGNAL;
     info.code = SI_QUEUE;
     info.pid = thread_own(t)->tgid;
-    info.value = STOP_POKE_MAGIC;
+    info.value = STOP_KICK_MAGIC;
     sys_call4(SYS_rt_tgsigqueueinfo, (u64)thread_own(t)->tgid, (u64)t->tid, STOP_POKE_SIGNAL,
               (u64)&info);
 }
@@ -82,7 +82,7 @@ void stopworld_kick(struct thread *t, u64 stop_bits)
 {
     stop_set(t, stop_bits);
     if (is_running(t))
-        send_poke(t);
+        send_kick(t);
 }
 
 // ---- --serialize-threads ----
@@ -94,7 +94,7 @@ void stopworld_turn_take(struct thread *t)
     if (!serialized || thread_own(t)->has_turn)
         return;
     mine = __atomic_fetch_add(&turn_next, 1, __ATOMIC_SEQ_CST);
-    // Waiting counts as parked: nothing is touched meanwhile.
+    // Waiting counts as parked: it touches nothing meanwhile.
     set_state(t, TS_IN_SYSCALL);
     while ((seen = __atomic_load_n(&turn_serving, __ATOMIC_SEQ_CST)) != mine) {
         struct thread *holder = __atomic_load_n(&turn_holder, __ATOMIC_SEQ_CST);
@@ -142,9 +142,9 @@ void stopworld_park(struct thread *t)
     stopworld_turn_take(t);
 }
 
-// One look at all threads (of the process tgid, or of all processes when it is 0): sets their stop
-// bits, pokes who runs. False: some are not quiet yet.
-static bool stop_look(struct thread *self, s32 tgid, bool poke)
+// One pass over all threads (of the process tgid, or of all processes when it is 0): sets their
+// stop bits, kicks those that run. False: some are not quiet yet.
+static bool stop_pass(struct thread *self, s32 tgid, bool kick)
 {
     struct thread *t, *next;
     bool quiet = true;
@@ -157,13 +157,13 @@ static bool stop_look(struct thread *self, s32 tgid, bool poke)
         stop_set(t, STOP_PARK);
         if (is_quiet(t))
             continue;
-        if (poke && threads_is_gone(t)) {
+        if (kick && threads_is_gone(t)) {
             threads_remove_gone(t);
             continue;
         }
         quiet = false;
-        if (poke && is_running(t))
-            send_poke(t);
+        if (kick && is_running(t))
+            send_kick(t);
     }
     threads_unlock();
     return quiet;
@@ -174,10 +174,11 @@ static bool stop_all(struct thread *self, s32 tgid, u32 polls)
     for (u32 i = 0; i < polls; i++) {
         u32 seen = __atomic_load_n(&parked_word, __ATOMIC_SEQ_CST);
 
-        // The first look sets the bits and pokes; later ones poke again, in case a poke met its
-        // thread on the way: at first each time, then ever more rarely, so that a thread that
-        // cannot take its pokes does not fill the user's signal queue (96,365 were seen).
-        if (stop_look(self, tgid, i < 8 || (i & (i - 1)) == 0))
+        // The first pass sets the bits and kicks. Later ones kick again, because a kick may have
+        // arrived just before its thread entered client code: at first each time, then ever more
+        // rarely, or a thread that cannot take its kicks fills the user's signal queue (96,365 were
+        // seen).
+        if (stop_pass(self, tgid, i < 8 || (i & (i - 1)) == 0))
             return true;
         wait_word(&parked_word, seen);
     }
@@ -224,7 +225,7 @@ void stopworld_resume(struct thread *t)
 bool stopworld_stop_for_end(struct thread *t)
 {
     if (__atomic_exchange_n(&ending, 1, __ATOMIC_SEQ_CST)) {
-        // Another thread ends the process: wait for that, as a parked one.
+        // Another thread ends the process: park until it has.
         static u32 never;
 
         set_state(t, TS_PARKED);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Preempts the thread again and again, for tests (stress.h). The kernel looks at a thread's own
-// processor time once a tick only, so shorter intervals take the wall clock: then every call is
-// slow, and the timer rests while the client's call is made, for a poke would make a sleep begin
-// anew for ever.
+// Preempts the thread again and again, for tests (stress.h). The kernel checks a thread's own
+// processor time once a tick only, so shorter intervals use the wall clock. Then every system call
+// is slow, and the timer is off during the client's call: a kick would restart a sleep forever.
 #include "engine/thread/stress.h"
 
 #include "engine/base/sys.h"
@@ -28,7 +27,7 @@ void stress_start(struct thread *t)
     u64 clock = stress_by_wall_clock() ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
 
     thread_own(t)->stress = STRESS_OFF;
-    if (!spool->stress_us || kick_create(t, clock, STOP_POKE_MAGIC, &thread_own(t)->stress_timer))
+    if (!spool->stress_us || kick_create(t, clock, STOP_KICK_MAGIC, &thread_own(t)->stress_timer))
         return;
     thread_own(t)->stress = STRESS_RUNS;
     stress_arm(t, spool->stress_us);

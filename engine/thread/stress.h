@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// --stress: a timer for each thread that pokes it every so many microseconds.
+// --stress: a timer for each thread that kicks it every so many microseconds.
 #ifndef QUERN_ENGINE_STRESS_H
 #define QUERN_ENGINE_STRESS_H
 
 #include "engine/thread/thread.h"
 
-// By the thread itself, when it begins and in a forked child.
+// Called by the thread itself, when it starts and in a forked child.
 void stress_start(struct thread *t);
 
 // No preemption while the client's call is made.

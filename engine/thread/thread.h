@@ -3,27 +3,26 @@
 // last. Translated code, the stubs (stubs.S) and C all work on it, so the offsets the assembly uses
 // are macros here and asserted below.
 //
-// A client register lives in the processor while translated code runs, except where the fragment's
-// recipe says that it has been spilled to its own slot regs[r]; when the engine runs, all of them
-// are in regs[].
+// While translated code runs, client registers live in the processor, except those that the
+// fragment's recipe says are spilled to regs[r]. While the engine runs, all of them are in regs[].
 #ifndef QUERN_ENGINE_THREAD_H
 #define QUERN_ENGINE_THREAD_H
 
 #include "engine/base/layout.h"
 #include "engine/x86/regs.h"
 
-// One thread's area, from its %gs base.
+// Offsets in a thread area, from its %gs base.
 #define TA_OWN        0xc00  // struct thread_own
 #define TA_SLOW_TABLE 0x8000 // the gate's copy of syscalls.c's slow_table
-// vector index and mask of a gather, while its helper looks at them
+// vector index and mask of a gather, for its helper
 #define TA_VEC 0x8400
-// replay/replayer.c: what a thread has handed over
+// replay/replayer.c: the job that a thread has handed over
 #define TA_JOB         0x8e00
 #define TA_JOB_SIZE    128
-#define TA_LL_QUEUE    0x8e80 // and what waits for LL then (count/ll.c)
+#define TA_LL_QUEUE    0x8e80 // and its batch of LL references (count/ll.c)
 #define TA_PACE        0x8f00 // replay/autotune.h
 #define TA_VECTOR_SAVE 0x9000  // xsave64 of what vector.S changes
-#define TA_I1          0x10000 // I1: u32 line ids, set by set, the most recent first
+#define TA_I1          0x10000 // I1: u32 line ids, set by set, most recently used first
 #define TA_I1_SIZE     0x50000 // a larger I1 is simulated out of line
 #define TA_BRANCH      0x60000 // u8 counters[16384], then u64 btac[512] (negated targets)
 #define TA_BTAC        0x64000
@@ -35,28 +34,28 @@
 #define TA_ENGINE_STACK_TOP 0x240000
 #define TA_SIGNAL_STACK     0x240000 // alternate signal stack, a guard page at the bottom
 #define TA_SIGNAL_STACK_TOP 0x280000
-// What the thread records until it is simulated, in four buffers by turns; behind each what cannot
-// be written: a page, or all up to the next one (threads_has_guards). Where another process
-// replays, the lines of a buffer are in that one's caches when it is used again: with two it took
-// twice as long to write (docs/design/030).
+// Four record buffers, used in rotation. Behind each is a guard: a page, or everything up to the
+// next buffer (threads_has_guards). With a replayer process, the lines of a buffer are in that
+// process's caches when the buffer is used again: with two buffers, writing took twice as long
+// (docs/design/030).
 #define TA_LOG        0x290000
 #define TA_LOGS       4
 #define TA_LOG_STRIDE 0x90000
 #define TA_LOG_SIZE   0x80000
-// Or, where blocks are watched that record nothing, which of them were entered: u32, up to where
-// the low 16 bits of the address are 0.
+// Or, where nothing is recorded and blocks are watched, the blocks that were entered: u32 each. The
+// buffer ends where the low 16 bits of the address are 0.
 #define TA_WATCH_END (TA_LOG + 0x10000)
-// What generated replays look at (replay/routine.c). A stamp does not lie a multiple of 4 KiB
-// behind its tag: a load of the one would wait for the store of the other.
+// Tables of generated routines (replay/routine.c). The distance from a tag to its stamp is not a
+// multiple of 4 KiB: a load of one would wait for the store of the other.
 #define TA_REPLAY     0x4f0000
-#define TA_LL         0x4f0000 // what waits for LL (count/ll.c), to the next multiple of 64 KiB
+#define TA_LL         0x4f0000 // batched LL references (count/ll.c), up to a multiple of 64 KiB
 #define TA_I1_TAGS    0x500000 // u32 ids of lines
 #define TA_I1_STAMPS  0x540840 // u64
 #define TA_I1_NEXT    0x600000 // u64, by set: victim of the next miss, and its stamp
-#define TA_I1_HINTS   0x800000 // u16 by id: the way where the line is, plus one; 0: it is not there
+#define TA_I1_HINTS   0x800000 // u16 by id: the way that holds the line, plus one; 0: not cached
 #define TA_I1_IDS     0x400000 // as many
 #define TA_REPLAY_END 0x1000000
-// D1: u64 tags, set by set, the most recent first, at a stride of 1, 2, 4 or 8 lines.
+// D1: u64 tags, set by set, most recently used first, at a stride of 1, 2, 4 or 8 lines.
 #define TA_D1            0x1000000
 #define TA_D1_SIZE       0x1000000
 #define TA_D1_TAGS       TA_D1              // u64 addresses of lines
@@ -64,11 +63,11 @@
 #define TA_D1_HINTS      (TA_D1 + 0x110000) // u16 ways, by number of the line
 #define TA_D1_NEXT       (TA_D1 + 0x120000) // as of I1
 #define TA_D1_ORDER      (TA_D1 + 0x130000) // by set, TA_D1_ORDER_SIZE bytes: see routine.S
-#define TA_D1_ORDERED    (TA_D1 + 0x1f0000) // 16 stamps, while ways are put into their order
-#define TA_D1_LAST       (TA_D1 + 0x1f1000) // u32, first way of the set that missed last
+#define TA_D1_ORDERED    (TA_D1 + 0x1f0000) // 16 stamps, while ways are sorted
+#define TA_D1_LAST       (TA_D1 + 0x1f1000) // u32, first way of the set of the last miss
 #define TA_D1_ORDER_SIZE 32
-// What another process finds for LL (count/ll.c), in pieces of 64 KiB by turns, each at a multiple
-// of that.
+// LL references that a replayer process finds (count/ll.c): pieces of 64 KiB, used in rotation,
+// each aligned to its size.
 #define TA_LL_PIECES     0x1300000
 #define TA_LL_PIECES_END 0x1380000
 // TA_COUNTERS follows (layout.h)
@@ -112,28 +111,23 @@
 #define TH_CALLS_LATE 0x208
 #define TH_CLIENT_SEL 0x210
 
-// What a thread's table says of a system call (TA_SLOW_TABLE): it goes straight to the kernel, it
-// does not, or it does unless rdi (or one of rdi, rsi and rdx) lies among the engine's descriptors;
-// unless the name at rdi, or at rsi beside a descriptor in rdi, may be one that the engine looks
-// at, or the file is opened for writing; unless the message at rsi has control data; unless poll
-// has more than one descriptor, one of the engine's or a time; unless fcntl copies a descriptor;
-// unless futex waits for a time.
+// The path of a system call (TA_SLOW_TABLE): straight to the kernel, to C, or to the kernel unless
+// the condition beside it is true. "Watched": a name that the engine may have to handle.
 #define GATE_FAST    0
 #define GATE_SLOW    1
-#define GATE_FD      2
-#define GATE_FDS     3
-#define GATE_NAME    4
-#define GATE_OPEN    5
-#define GATE_AT      6
-#define GATE_OPENAT  7
-#define GATE_MESSAGE 8
-#define GATE_POLL    9
-#define GATE_FCNTL   10
-#define GATE_FUTEX   11
+#define GATE_FD      2  // rdi is a descriptor of the engine
+#define GATE_FDS     3  // one of rdi, rsi and rdx is
+#define GATE_NAME    4  // the name at rdi is watched
+#define GATE_OPEN    5  // or the file is opened for writing
+#define GATE_AT      6  // the name at rsi is watched, or the descriptor in rdi is the engine's
+#define GATE_OPENAT  7  // or the file is opened for writing
+#define GATE_MESSAGE 8  // the message at rsi has control data
+#define GATE_POLL    9  // more than one descriptor, one of the engine's, or a timeout
+#define GATE_FCNTL   10 // fcntl copies a descriptor
+#define GATE_FUTEX   11 // futex waits with a timeout
 
-// What the gate knows of arguments (sys.h; files.c and syscalls.c assert it): bits of an open
-// file's flags of which one says that it may be written, the commands that copy a descriptor, and
-// how to wait for a time.
+// Arguments that the gate tests (sys.h; files.c and syscalls.c assert them): the open flags that
+// make a file writable, the fcntl commands that copy a descriptor, the futex wait.
 #define GATE_WRITES        0x203
 #define GATE_DUPFD         0
 #define GATE_DUPFD_CLOEXEC 1030
@@ -143,7 +137,7 @@
 // Thread states (TH_STATE). The order of the transitions is in engine/README.md.
 #define TS_ENGINE     0 // runs engine C code
 #define TS_RUNNING    1 // runs translated code
-#define TS_IN_SYSCALL 2 // in the gate: counts as parked, looks at stop before it goes on
+#define TS_IN_SYSCALL 2 // in the gate: counts as parked, checks stop before it continues
 #define TS_HELPER     3 // runs a helper (a simulator's slow path) that returns into a fragment
 #define TS_STEP       4 // single-steps one client instruction in place
 #define TS_PARKED     5
@@ -153,8 +147,8 @@
 
 #    include "engine/base/types.h"
 
-struct sim_state;    // prof.h
-struct record_block; // log.h
+struct sim_state;    // caches.c
+struct record_block; // record.h
 struct thread_own;   // threads.h
 struct vfork_save;   // fork.c
 struct signal_state; // signal.h: virtual alternate stack, pending signal and so on
@@ -168,17 +162,16 @@ struct thread {
     u64 engine_sp; // where engine C code starts; 16-aligned
     u32 state;     // TS_*
     u32 pad0;
-    // non-zero: look at `pending` and at the world lock before client code goes on (any thread may
-    // set it)
+    // STOP_*: what to do before client code continues (any thread may set it)
     u64 stop;
-    u64 host;    // where stub_enter jumps
+    u64 host;    // where stubs_enter jumps
     u64 exit_id; // set by a fragment's exit: which exit
     u64 ibl_target;
     u64 ibl_host;
     u64 flags_save; // flags in lahf/seto form while a fragment uses them
     u64 sc_next;    // client address behind the syscall instruction
-    u64 sc_cont;    // host address where the gate goes on
-    u64 sc_block;   // spool block that ends in the call, plus one; 0: it is not counted
+    u64 sc_cont;    // host address where the gate continues
+    u64 sc_block;   // spool block that ends in the call, plus one; 0: not counted
     u64 h_addr;     // helper call: reference address
     u32 h_desc_low,
         h_desc_high; // and descriptor, in halves as translated code stores it (forwarding)
@@ -186,29 +179,29 @@ struct thread {
     u64 client_gs_base;
     u64 rep_rcx, rep_rsi, rep_rdi; // registers before a string instruction
     u64 hist;                      // branch history, times 128
-    u64 client_fs_base;            // kept only where the processor or kernel lacks rdfsbase
+    u64 client_fs_base;            // valid only where the processor or kernel lacks rdfsbase
     u64 client_sp;                 // while a helper is called: the client's stack pointer
-    u64 log; // where the next record goes; in translated code r11, which is not the client's then
+    u64 log;                       // where the next record goes; in translated code r11 holds it
     u64 calls_sp; // the client's stack pointer before it was set
-    // Fragments that are watched (codecache/hotblocks.h): 8 times the number of the one that is
-    // entered, and their host addresses.
+    // Watched fragments (codecache/hotblocks.h): 8 times the number of the one that is entered, and
+    // the table of their host addresses.
     u64 watch;
     const u64 *bodies;
     u64 pad2[3];
-    // Replays write these, perhaps on another processor: a line of the host's cache of their own.
+    // Replays write these, perhaps on another processor: they have a host cache line of their own.
     u64 clock;     // of generated replays
-    u64 ll;        // where the next reference that waits for LL goes
-    u64 *misses;   // counters of what is simulated: `counters`, or where a replayer counts
-    u64 replay_sp; // the stack pointer where the next record begins
-    u64 record;    // which that is
+    u64 ll;        // where the next batched LL reference goes
+    u64 *misses;   // counters of the simulation: `counters`, or those of a replayer
+    u64 replay_sp; // the client's stack pointer where the next record begins
+    u64 record;    // the next record
     // Records that are being replayed, and the stack pointer before them; replay_end 0: none are.
     u64 replay_from, replay_from_sp, replay_end;
-    // Where the frames of open calls begin, and the part of them that replays keep (callgraph/calls.h).
+    // Where the frames of open calls begin, and those that replays maintain (callgraph/calls.h).
     u64 calls_base, calls_late;
     u64 client_gs; // selector.h: what the client has loaded into %gs
 
     // From here on C only.
-    u64 replay_pulse; // grows while one record, of a string instruction, takes long to replay
+    u64 replay_pulse; // grows while a record of a string instruction takes long to replay
     s32 tid;
     u32 slot;      // counter slot in the spool and index of the thread area
     u64 *counters; // = (u64 *)((u8 *)self + TA_COUNTERS)
@@ -218,21 +211,21 @@ struct thread {
     u64 escape_buffer;        // hpc of this thread's private fragment copy, tcache.c
     u64 escape_fragment;      // fragment that was copied there (engine pointer), 0 if none
     s64 escape_delta;
-    u64 leaving;              // a helper is just making the copy
+    u64 leaving;              // a helper is making the copy now
     u64 step_counter;         // spool counter of the instruction that is single-stepped
     u32 step_block;           // and its block
-    u64 calls_end;            // callgraph/calls.c: the stack that the client is on ends here
-    u32 calls_context;        // callgraph/contexts.c: whose what is counted is
-    u64 sc_anew;              // sc_block of a call that may have to be made anew; 0: there is none
+    u64 calls_end;            // callgraph/calls.c: end of the client's current stack
+    u32 calls_context;        // callgraph/contexts.c: the context that counts are added to
+    u64 sc_anew;              // sc_block of a call that may be restarted; 0: none
     u64 sc_post;              // number of the slow system call whose post handler is due, plus one
     u64 sc_args[7];           // its arguments
     struct thread_own *own;   // threads.c
     struct vfork_save *vfork; // fork.c
-    u64 recordbuf_begin;      // log.c: the buffer that is being filled
-    const struct record_block *record_tail; // replay.c: whose way is not known yet
-    u64 partial_insns;                // executed of blocks that were left in the middle
-    u64 tick_base;                    // ticks.c: what its time has beyond its counters
-    u64 random;                       // ticks.c: where its sequence is
+    u64 recordbuf_begin;      // recordbuf.c: the buffer that is being filled
+    const struct record_block *record_tail; // replay.c: its branch's outcome is not known yet
+    u64 partial_insns; // executed instructions of blocks that were left in the middle
+    u64 tick_base;     // vtsc.c: its time less its counters
+    u64 random;        // vtsc.c: state of its sequence
 };
 
 _Static_assert(offsetof(struct thread, rflags) == TH_RFLAGS, "asm offset");

@@ -2,8 +2,8 @@
 // Threads (threads.h): their areas and slots, and the list.
 //
 // Invariants
-// - An area is used again only when the kernel no longer knows the thread that lived there: the
-//   exiting thread runs its last instructions on its engine stack.
+// - An area is reused only when the kernel no longer knows its thread: the exiting thread runs its
+//   last instructions on its engine stack.
 
 #include "engine/thread/threads.h"
 
@@ -13,7 +13,7 @@
 #include "engine/base/pages.h"
 #include "engine/spool/spooler.h"
 
-// TAKEN: the kernel has put something of the client's there.
+// TAKEN: a mapping of the client is there.
 enum slot_state { SLOT_TAKEN, SLOT_FREE, SLOT_LIVE, SLOT_DYING, SLOT_COUNTERS };
 
 static struct lock list_lock;
@@ -71,7 +71,7 @@ bool threads_is_profiled(const struct thread *t)
     {                                                                                    \
         TA_LOG + (i)*TA_LOG_STRIDE, TA_LOG + (i)*TA_LOG_STRIDE + TA_LOG_SIZE + PAGE_SIZE \
     }
-_Static_assert(TA_LOGS == 4 && TA_LOG + TA_LOGS * TA_LOG_STRIDE <= TA_REPLAY, "room for buffers");
+_Static_assert(TA_LOGS == 4 && TA_LOG + TA_LOGS * TA_LOG_STRIDE <= TA_REPLAY, "space for buffers");
 
 static const struct {
     u64 start, end;
@@ -87,7 +87,7 @@ static const struct {
     { TA_D1, TA_D1 + TA_D1_SIZE },
 };
 
-// The same as guard regions (MADV_GUARD_INSTALL) of one mapping.
+// The gaps between these, as guard regions (MADV_GUARD_INSTALL) of one mapping.
 static const struct {
     u64 start, end;
 } area_guards[] = {
@@ -99,10 +99,10 @@ static const struct {
     { TA_LOG + 3 * TA_LOG_STRIDE + TA_LOG_SIZE, TA_REPLAY },
 };
 
-// The first areas are made of many mappings, 17 each: what nobody may touch is not mapped, and what
-// is recorded is not copied for a forked child. The kernel has 65,530 mappings (vm.max_map_count),
-// which areas like these use up with 2,400 threads: further ones are one mapping each, where the
-// kernel has guard regions (Linux 6.13).
+// The first areas are 17 mappings each: guard pages have no access, and record buffers are not
+// copied for a forked child. A process may have 65,530 mappings (vm.max_map_count), and 2,400 such
+// areas use them up. So further areas are one mapping each, where the kernel has guard regions
+// (Linux 6.13).
 #define SLOTS_OF_PARTS 32u
 static enum { GUARDS_UNKNOWN, GUARDS_THERE, GUARDS_NONE } guards;
 
@@ -159,14 +159,14 @@ static long area_make(u32 slot)
         sys_munmap(base, TA_COUNTERS);
         return ret;
     }
-    // Of a thread beside others less is touched.
+    // Further threads touch less of their areas.
     if (slot == 0)
         pages_huge(base, TA_ENGINE_STACK);
     return 0;
 }
 
-// On the heap, and of use to the slot's next thread.
-struct kept {
+// On the heap; the slot's next thread reuses them.
+struct reused {
     struct sim_state *sim;
     struct signal_state *sig;
     u64 *misses;
@@ -187,7 +187,7 @@ static bool slot_is_free(u32 slot)
     return slots[slot] == SLOT_FREE;
 }
 
-// One that has not been used; -errno. @holds(list_lock)
+// Makes a slot that has not been used before; -errno. @holds(list_lock)
 static long slot_new(u32 places)
 {
     while (slots_high < places) {
@@ -204,18 +204,18 @@ static long slot_new(u32 places)
     return -ENOSPC;
 }
 
-// Finds a slot and makes it live; -errno when there is none, -ENOSPC: none that has a place.
-// @holds(list_lock)
-static long slot_take(struct kept *kept)
+// Finds a slot and makes it live. -errno when there is none; -ENOSPC: there are no addresses for
+// one. @holds(list_lock)
+static long slot_take(struct reused *reused)
 {
     for (u32 i = 0; i < slots_high; i++) {
         if (!slot_is_free(i))
             continue;
-        kept->sim = thread_at_slot(i)->sim;
-        kept->sig = thread_at_slot(i)->sig;
-        kept->misses = thread_at_slot(i)->misses;
-        // The block alone: tables are emptied by those who fill them, and pages that are there need
-        // no fault (of 33 for each new thread 13 remain).
+        reused->sim = thread_at_slot(i)->sim;
+        reused->sig = thread_at_slot(i)->sig;
+        reused->misses = thread_at_slot(i)->misses;
+        // Only the block: whoever fills a table clears it first, and pages that are present do not
+        // fault (13 faults remain of 33 for each new thread).
         memset(thread_at_slot(i), 0, sizeof(struct thread));
         slots[i] = SLOT_LIVE;
         return i;
@@ -238,15 +238,15 @@ static void list_remove(struct thread *t)
     __atomic_store_n(&count, count - 1, __ATOMIC_RELAXED);
 }
 
-// A slot with its counters, live; negative: there is none.
-static long slot_with_counters(struct kept *kept)
+// A live slot with its counters; -errno when there is none.
+static long slot_with_counters(struct reused *reused)
 {
     for (;;) {
         u32 places = slotmem_count();
         long slot, ret;
 
         lock_take(&list_lock);
-        slot = slot_take(kept);
+        slot = slot_take(reused);
         lock_drop(&list_lock);
         if (slot == -ENOSPC && slotmem_more(places))
             continue;
@@ -265,19 +265,19 @@ static long slot_with_counters(struct kept *kept)
 
 struct thread *threads_new(struct thread *parent)
 {
-    struct kept kept = { NULL, NULL, NULL };
-    long slot = slot_with_counters(&kept);
+    struct reused reused = { NULL, NULL, NULL };
+    long slot = slot_with_counters(&reused);
     struct thread *t;
 
     if (slot < 0)
         return NULL;
     t = thread_at_slot((u32)slot);
-    t->sim = kept.sim;
-    t->sig = kept.sig;
+    t->sim = reused.sim;
+    t->sig = reused.sig;
     t->self = t;
     t->slot = (u32)slot;
     t->counters = slotmem_counters(t->slot);
-    t->misses = kept.misses ? kept.misses : t->counters;
+    t->misses = reused.misses ? reused.misses : t->counters;
     t->engine_sp = (u64)t + TA_ENGINE_STACK_TOP - 64;
     t->state = TS_ENGINE;
     t->own = own_at(t->slot);
@@ -286,7 +286,7 @@ struct thread *threads_new(struct thread *parent)
     return t;
 }
 
-// One that nobody has had: who had a free one has had it with other counters, too.
+// Takes a slot that has not been used before: the thread of a reused slot had second counters, too.
 void threads_more_counters(struct thread *t)
 {
     long slot;

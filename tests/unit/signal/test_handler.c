@@ -608,28 +608,28 @@ static void test_poke(void **state)
                                           RESTORE_OUTSIDE };
 
     (void)state;
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_FRAGMENT)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "e"); // nothing is noted
     assert_closed();
     assert_int_equal(uc.mc.ip, at(RESTORE_FRAGMENT) + 0x500000);
     setup(NULL);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_ENTER)));
+    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_ENTER)));
     assert_resumes(reentry_resume);
     assert_closed();
     setup(NULL);
     stack[7] = at(RESTORE_FRAGMENT);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_HELPER)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_HELPER)));
     assert_string_equal(did, "e");
     setup(NULL);
     t->state = TS_HELPER;
     stack[7] = at(RESTORE_FRAGMENT);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_OUTSIDE)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_OUTSIDE)));
     assert_string_equal(did, "e");
     assert_closed();
     // It looks at `stop` by itself.
     for (size_t i = 0; i < ARRAY_SIZE(notices); i++) {
         setup(NULL);
-        assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(notices[i])));
+        assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(notices[i])));
         assert_string_equal(did, "");
         assert_goes_on(at(notices[i]));
         assert_open();
@@ -640,7 +640,7 @@ static void test_poke(void **state)
 static void test_poke_watched(void **state)
 {
     (void)state;
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_WATCH)));
+    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_WATCH)));
     assert_string_equal(did, "W");
     assert_resumes(reentry_resume);
     assert_closed();
@@ -664,13 +664,13 @@ static void test_poke_look(void **state)
 static void test_not_a_poke(void **state)
 {
     (void)state;
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC + 1, at(RESTORE_FRAGMENT)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC + 1, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     setup(NULL);
-    assert_true(poked(SI_TKILL, STOP_POKE_MAGIC, at(RESTORE_FRAGMENT)));
+    assert_true(poked(SI_TKILL, STOP_KICK_MAGIC, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
     setup(NULL);
-    info.value = STOP_POKE_MAGIC;
+    info.value = STOP_KICK_MAGIC;
     assert_true(comes(SIGUSR1, SI_QUEUE, at(RESTORE_FRAGMENT)));
     assert_string_equal(did, "ae");
 }
@@ -746,23 +746,23 @@ static void test_call_again(void **state)
 {
     (void)state;
     interrupted_call(SYS_read, -EINTR);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "");
     assert_open();
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) - GATE_LENGTH);
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_read);
     // Not what has ended, and not close, whose descriptor is gone in spite of EINTR.
     interrupted_call(SYS_read, 0);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     assert_int_equal(uc.mc.gpr[FRAME_AX], 0);
     interrupted_call(SYS_close, -EINTR);
-    assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER));
     // Only right behind the call: further on rax is not its result any more.
     for (u64 behind = 1; behind <= 3; behind++) {
         interrupted_call(SYS_read, -EINTR);
-        assert_true(poked(SI_QUEUE, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER) + behind));
+        assert_true(poked(SI_QUEUE, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER) + behind));
         assert_int_equal(uc.mc.ip, at(RESTORE_GATE_AFTER) + behind);
     }
 }
@@ -806,7 +806,7 @@ static void test_cut(void **state)
     // Further on the call is over, and rax not its result.
     for (u64 behind = 1; behind <= 3; behind++) {
         interrupted_call(SYS_write, 5);
-        assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER) + behind));
+        assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER) + behind));
         assert_int_equal(own.again, AGAIN_NOT);
         assert_open();
     }
@@ -843,7 +843,7 @@ static void test_wait_whole(void **state)
 
     (void)state;
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, call));
+    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, call));
     assert_int_equal(uc.mc.ip, call);
     assert_open();
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_nanosleep);
@@ -868,7 +868,7 @@ static void test_wait_whole(void **state)
     assert_int_equal(gate_rax, SYS_restart_syscall);
     // Elsewhere before the call the number in the block is an old one.
     interrupted_call(SYS_nanosleep, SYS_restart_syscall);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, call - 1));
+    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, call - 1));
     assert_int_equal(uc.mc.gpr[FRAME_AX], SYS_restart_syscall);
 }
 
@@ -1026,14 +1026,14 @@ static void test_nested(void **state)
     // A poke that would have gone on: what came meanwhile meets the thread where it left it.
     setup(NULL);
     comes_inside(SIGSEGV, SI_USER);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_GATE_BEFORE)));
+    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_BEFORE)));
     assert_string_equal(did, "aG");
     assert_closed();
     assert_resumes(reentry_resume);
     // A call that waits with a mask of its own, broken off by the poke: it begins anew.
     waits(0, -EINTR);
     comes_inside(SIGSEGV, SI_USER);
-    assert_true(poked(SI_TIMER, STOP_POKE_MAGIC, at(RESTORE_GATE_AFTER)));
+    assert_true(poked(SI_TIMER, STOP_KICK_MAGIC, at(RESTORE_GATE_AFTER)));
     assert_string_equal(did, "hG");
     assert_closed();
     assert_resumes(reentry_resume);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // engine/thread/kick.c: real timers of the kernel.
 //
-// Expected numbers: what timer_gettime(2) says of a timer that was armed with them;
-// 3,600,002,500,000 us are 3,600,002 s and 500,000,000 ns. What a signal must say is in
-// sigaction(2).
+// Expected numbers: timer_gettime(2) returns what a timer was armed with; 3,600,002,500,000 us are
+// 3,600,002 s and 500,000,000 ns. The fields of the signal are in sigaction(2).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,17 +17,17 @@
 #define RLIMIT_SIGPENDING 11
 
 static struct thread t;
-static const u64 poke_mask = (u64)1 << (STOP_POKE_SIGNAL - 1);
+static const u64 kick_mask = (u64)1 << (STOP_POKE_SIGNAL - 1);
 
 struct times {
     struct k_timespec interval, value;
 };
 
-// The next poke within 20 s, or 0.
-static long next_poke(struct k_siginfo *info)
+// The next kick within 20 s, or 0.
+static long next_kick(struct k_siginfo *info)
 {
     struct k_timespec limit = { 20, 0 };
-    long got = sys_call4(SYS_rt_sigtimedwait, (u64)&poke_mask, (u64)info, (u64)&limit, 8);
+    long got = sys_call4(SYS_rt_sigtimedwait, (u64)&kick_mask, (u64)info, (u64)&limit, 8);
 
     return got < 0 ? 0 : got;
 }
@@ -38,7 +37,7 @@ static bool pending(void)
     u64 set = 0;
 
     assert_int_equal(sys_call2(SYS_rt_sigpending, (u64)&set, 8), 0);
-    return set & poke_mask;
+    return set & kick_mask;
 }
 
 static struct times times_of(s32 timer)
@@ -58,7 +57,7 @@ static int setup(void **state)
 {
     (void)state;
     t.tid = (s32)sys_call0(SYS_gettid);
-    return (int)sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, (u64)&poke_mask, 0, 8);
+    return (int)sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, (u64)&kick_mask, 0, 8);
 }
 
 static void test_once(void **state)
@@ -69,7 +68,7 @@ static void test_once(void **state)
     (void)state;
     assert_int_equal(kick_create(&t, CLOCK_MONOTONIC, 0x1234567890, &timer), 0);
     kick_arm(timer, 1000, false);
-    assert_int_equal(next_poke(&info), STOP_POKE_SIGNAL);
+    assert_int_equal(next_kick(&info), STOP_POKE_SIGNAL);
     assert_int_equal(info.code, SI_TIMER);
     assert_int_equal(info.timer_value, 0x1234567890);
     // it is over
@@ -89,7 +88,7 @@ static void test_again(void **state)
     assert_int_equal(kick_create(&t, CLOCK_MONOTONIC, 7, &timer), 0);
     kick_arm(timer, 2000, true);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(next_poke(&info), STOP_POKE_SIGNAL);
+        assert_int_equal(next_kick(&info), STOP_POKE_SIGNAL);
         assert_int_equal(info.timer_value, 7);
     }
     struct times left = times_of(timer);
@@ -97,7 +96,7 @@ static void test_again(void **state)
     assert_int_equal(left.interval.nsec, 2000000);
     delete (timer);
     while (pending())
-        next_poke(&info);
+        next_kick(&info);
 }
 
 static void test_seconds_and_never(void **state)
@@ -118,7 +117,7 @@ static void test_seconds_and_never(void **state)
     delete (timer);
 }
 
-// Every timer keeps a place for its signal, of which a user has so many.
+// Every timer reserves an entry of the user's signal queue (RLIMIT_SIGPENDING).
 static void test_refused(void **state)
 {
     struct k_rlimit old, none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/thread/threads.c, threads_is_gone(): one thread lends its block to children that are gone
-// before the parent has it back, as a vfork does, while others ask whether it is gone. They may
-// never hear yes. Before there was a count of loans they did, hundreds of times.
+// engine/thread/threads.c, threads_is_gone(): one thread lends its block to children that exit
+// before the parent has it back, as a vfork does, while others ask whether it is gone. The answer
+// must never be yes. Before there was a count of loans it was, hundreds of times.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static s32 real_tid;
 // No process has this number: the kernel's limit is 2^22.
 #define NOBODY (1 << 22)
 
-// What fork.c does with the block, in its order.
+// The steps of fork.c, in its order.
 static void lend(void)
 {
     struct thread_own saved = own;
@@ -97,7 +97,7 @@ static void test_gone(void **state)
     own.borrowed = true;
     assert_false(threads_is_gone(&block));
     own.borrowed = false;
-    block.tid = 0; // it has not begun
+    block.tid = 0; // it has not started
     assert_false(threads_is_gone(&block));
 }
 

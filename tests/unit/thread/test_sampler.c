@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/thread/sampler.c: a timer for each thread, by fakes of pokes.c.
+// engine/thread/sampler.c: a timer for each thread, with fakes of kick.c.
 //
-// Expected numbers: the first look after 10 ms, each next one after half as much again: 15, 22.5,
-// 33.75 ms and so on, rounded down, until it is 4 s or more.
+// Expected numbers: the first sample after 10 ms, then intervals that grow by a half: 15, 22.5,
+// 33.75 ms and so on, rounded down, until one is 4 s or more.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// engine/thread/selector.c, by this process's own %gs, which the C library does not use: what is
-// the client's comes into it and out of it, and what is left in it is the engine's. (Selectors that
-// fault: tests/guest-state/odd-selectors.c.)
+// engine/thread/selector.c, with this process's own %gs, which the C library does not use: the
+// client's values are loaded and saved, and the engine's remain. (Selectors that fault:
+// tests/guest-state/odd-selectors.c.)
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void test_there_and_back(void **state)
     assert_engine();
 }
 
-// Whatever the interrupts on the way have made of it.
+// The result does not depend on interrupts in between.
 static void test_null(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// engine/thread/stopworld.c and stress.c: stopping and resuming threads that really run, pokes as the
-// kernel delivers them, turns, and the timer of --stress. A second thread of this program is the
-// client; it keeps the poke signal blocked and takes it out of the kernel's queue, so that what was
-// sent can be looked at.
+// engine/thread/stopworld.c and stress.c: stopping and resuming threads that really run, kicks as
+// the kernel delivers them, turns, and the timer of --stress. A second thread of this program is
+// the client. It blocks the kick signal and takes it out of the kernel's queue: tests check what
+// was sent.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,19 +26,19 @@ int spooler_thread_slot(u32 slot)
     return 0;
 }
 
-#define POKE (1ul << (STOP_POKE_SIGNAL - 1))
+#define KICK (1ul << (STOP_POKE_SIGNAL - 1))
 
 // -- the test's side --
 
 static struct thread *self;
-static s32 gone; // a process that has ended
+static s32 gone; // a process that has exited
 
-// The C library leaves this signal out of the masks it sets, and opens it when it makes a thread.
-static void block_poke(void)
+// The C library leaves this signal out of the masks it sets, and unblocks it in a new thread.
+static void block_kick(void)
 {
-    u64 poke = POKE;
+    u64 kick = KICK;
 
-    assert_int_equal(sys_call4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (u64)&poke, 0, 8), 0);
+    assert_int_equal(sys_call4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, (u64)&kick, 0, 8), 0);
 }
 
 static int begin(void **state)
@@ -65,7 +65,7 @@ static struct thread *add(s32 tid)
 static int setup(void **state)
 {
     (void)state;
-    block_poke();
+    block_kick();
     memset(&header, 0, sizeof(header));
     stopworld_init();
     stopworld_on_turn = NULL;
@@ -75,24 +75,24 @@ static int setup(void **state)
     return 0;
 }
 
-// Takes a poke of this thread out of the queue: its code, 0 when there is none within `ms`.
-static s32 take_poke(u64 ms)
+// Takes a kick of this thread out of the queue: its code, or 0 when there is none within `ms`.
+static s32 take_kick(u64 ms)
 {
     struct k_timespec wait = { 0, (s64)ms * 1000000 };
     struct k_siginfo info;
-    u64 set = POKE;
+    u64 set = KICK;
 
     memset(&info, 0, sizeof(info));
     if (sys_call4(SYS_rt_sigtimedwait, (u64)&set, (u64)&info, (u64)&wait, 8) != STOP_POKE_SIGNAL)
         return 0;
     if (info.code == SI_QUEUE)
         assert_int_equal(info.pid, sys_getpid());
-    assert_int_equal(info.value, STOP_POKE_MAGIC);
+    assert_int_equal(info.value, STOP_KICK_MAGIC);
     return info.code;
 }
 
-// The second thread: counts up as client code, until it is poked; looks up then as the dispatcher
-// does.
+// The second thread: as client code it counts up until it is kicked; then it does what the
+// dispatcher does.
 static struct thread *client;
 static volatile u64 counted;
 static volatile bool finish;
@@ -100,11 +100,11 @@ static volatile bool finish;
 static int run_client(void *arg)
 {
     (void)arg;
-    block_poke();
+    block_kick();
     client->tid = sys_gettid();
     while (!finish) {
         __atomic_store_n(&client->state, TS_RUNNING, __ATOMIC_SEQ_CST);
-        while (!take_poke(1) && !finish)
+        while (!take_kick(1) && !finish)
             counted++;
         __atomic_store_n(&client->state, TS_ENGINE, __ATOMIC_SEQ_CST);
         stopworld_park(client);
@@ -135,10 +135,10 @@ static void test_stop(void **state)
 
     (void)state;
     client = add(0);
-    client->tid = self->tid; // until it has said its own
+    client->tid = self->tid; // until it has set its own
     finish = false;
     thrd_create(&thread, run_client, NULL);
-    block_poke();
+    block_kick();
     for (u32 i = 0; i < 20; i++) {
         wait_count(1);
         stopworld_stop(self);
@@ -158,45 +158,45 @@ static void test_stop(void **state)
     stopworld_resume(self);
 }
 
-// One that takes pokes and runs on.
-static u32 pokes;
+// A thread that takes kicks and continues.
+static u32 kicks;
 
 static int run_deaf(void *arg)
 {
     (void)arg;
-    block_poke();
+    block_kick();
     client->tid = sys_gettid();
-    while (pokes < 10 && take_poke(900))
-        pokes++;
+    while (kicks < 10 && take_kick(900))
+        kicks++;
     __atomic_store_n(&client->state, TS_DEAD, __ATOMIC_SEQ_CST);
     stopworld_left();
     return 0;
 }
 
-// It is poked at each of the first eight looks, and then at those whose number is a power of two:
-// the tenth time at the 16th look, a millisecond each.
-static void test_poked_again(void **state)
+// It is kicked in each of the first eight passes, then in those whose number is a power of two: the
+// tenth kick is in the 16th pass. A pass takes a millisecond.
+static void test_kicked_again(void **state)
 {
     thrd_t thread;
 
     (void)state;
-    pokes = 0;
+    kicks = 0;
     client = add(0);
     client->tid = self->tid;
     client->state = TS_ENGINE;
     thrd_create(&thread, run_deaf, NULL);
-    block_poke();
+    block_kick();
     while (__atomic_load_n(&client->tid, __ATOMIC_SEQ_CST) == self->tid)
         pause_ms(1);
     __atomic_store_n(&client->state, TS_RUNNING, __ATOMIC_SEQ_CST);
     stopworld_stop(self);
     thrd_join(thread, NULL);
-    assert_int_equal(pokes, 10);
+    assert_int_equal(kicks, 10);
     stopworld_resume(self);
 }
 
-// Who is in a call, parked or dead is not waited for and not poked; who has gone without a word is
-// taken out of the list.
+// A thread in a system call, parked or dead is neither waited for nor kicked; one that was killed
+// is removed from the list.
 static void test_quiet(void **state)
 {
     static const u32 quiet[] = { TS_IN_SYSCALL, TS_PARKED, TS_DEAD };
@@ -216,15 +216,15 @@ static void test_quiet(void **state)
     for (u32 i = 0; i < 3; i++)
         assert_int_equal(t[i]->stop, STOP_PARK);
     assert_int_equal(self->stop, 0);
-    assert_int_equal(take_poke(0), 0);
+    assert_int_equal(take_kick(0), 0);
     stop_set(t[1], STOP_SIGNAL);
     stopworld_resume(self);
     assert_int_equal(t[0]->stop, 0);
     assert_int_equal(t[1]->stop, STOP_SIGNAL);
 }
 
-// A poke goes to who runs client code or a helper.
-static void test_poke(void **state)
+// Only a thread in client code or in a helper is sent the signal.
+static void test_kick(void **state)
 {
     static const struct {
         u32 state;
@@ -238,7 +238,7 @@ static void test_poke(void **state)
         self->state = cases[i].state;
         stopworld_kick(self, STOP_SIGNAL);
         assert_int_equal(self->stop, STOP_SIGNAL);
-        assert_int_equal(take_poke(0), cases[i].code);
+        assert_int_equal(take_kick(0), cases[i].code);
     }
     self->state = TS_ENGINE;
 }
@@ -263,7 +263,7 @@ static int take_turn(void *arg)
     return 0;
 }
 
-// --serialize-threads: one has the turn, the next one waits as if in a call and asks for it.
+// --serialize-threads: one has the turn, the next one waits as in a system call and asks for it.
 static void test_turns(void **state)
 {
     thrd_t thread;
@@ -271,7 +271,7 @@ static void test_turns(void **state)
     (void)state;
     turns = 0;
     stopworld_on_turn = on_turn;
-    stopworld_turn_take(self); // not serialised
+    stopworld_turn_take(self); // not serialized
     assert_int_equal(turns, 0);
     assert_false(thread_own(self)->has_turn);
     header.flags = SPOOL_F_SERIALIZE;
@@ -284,12 +284,12 @@ static void test_turns(void **state)
 
     client = add(self->tid);
     thrd_create(&thread, take_turn, client);
-    block_poke();
+    block_kick();
     while (!(__atomic_load_n(&self->stop, __ATOMIC_SEQ_CST) & STOP_YIELD))
         pause_ms(1);
     assert_int_equal(client->state, TS_IN_SYSCALL);
     assert_int_equal(turns, 1);
-    stopworld_park(self); // gives it up, and gets it back behind the other
+    stopworld_park(self); // gives it up, and gets it back after the other
     thrd_join(thread, NULL);
     assert_int_equal(turns, 3);
     assert_ptr_equal(turned, self);
@@ -311,7 +311,7 @@ static void test_turns(void **state)
     stopworld_turn_give(self);
 }
 
-// --stress: below 4 ms by the clock on the wall, which rests while a call of the client is made.
+// --stress: below 4 ms by the wall clock; the timer is off during a system call of the client.
 static void test_stress(void **state)
 {
     (void)state;
@@ -321,18 +321,18 @@ static void test_stress(void **state)
     stress_start(self);
     assert_int_equal(thread_own(self)->stress, STRESS_RUNS);
     for (u32 i = 0; i < 3; i++)
-        assert_int_equal(take_poke(900), SI_TIMER);
+        assert_int_equal(take_kick(900), SI_TIMER);
     stress_pause(self);
     assert_int_equal(thread_own(self)->stress, STRESS_PAUSED);
-    take_poke(0); // one may have come before that
-    assert_int_equal(take_poke(20), 0);
+    take_kick(0); // one may have come before that
+    assert_int_equal(take_kick(20), 0);
     stress_resume(self);
-    assert_int_equal(take_poke(900), SI_TIMER);
+    assert_int_equal(take_kick(900), SI_TIMER);
     stress_pause(self);
-    take_poke(0);
+    take_kick(0);
 }
 
-// From 4 ms on by the thread's own time: asleep it is left alone, and calls do not stop the clock.
+// From 4 ms on by the thread's own time: no kicks while it sleeps, and calls do not stop the timer.
 static void test_stress_by_own_time(void **state)
 {
     (void)state;
@@ -340,8 +340,8 @@ static void test_stress_by_own_time(void **state)
     stress_start(self);
     stress_pause(self);
     assert_int_equal(thread_own(self)->stress, STRESS_RUNS);
-    assert_int_equal(take_poke(50), 0);
-    while (!take_poke(0))
+    assert_int_equal(take_kick(50), 0);
+    while (!take_kick(0))
         for (volatile u32 i = 0; i < 100000; i++)
             ;
     sys_call1(SYS_timer_delete, (u64)thread_own(self)->stress_timer);
@@ -352,8 +352,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_stop, setup),
         cmocka_unit_test_setup(test_quiet, setup),
-        cmocka_unit_test_setup(test_poked_again, setup),
-        cmocka_unit_test_setup(test_poke, setup),
+        cmocka_unit_test_setup(test_kicked_again, setup),
+        cmocka_unit_test_setup(test_kick, setup),
         cmocka_unit_test_setup(test_turns, setup),
         cmocka_unit_test_setup(test_stress, setup),
         cmocka_unit_test_setup(test_stress_by_own_time, setup),

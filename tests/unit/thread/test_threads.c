@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// engine/thread/threads.c: areas, slots and the list, with areas where they really lie. A thread
-// "lives" when its id is this process's, and has gone when it is that of a child that was waited
+// engine/thread/threads.c: areas, slots and the list, with areas at their real addresses. A thread
+// "lives" when its id is this process's, and is gone when it is that of a child that was waited
 // for: the kernel is asked.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct spool_header header;
 struct spool_header *spool = &header;
 
 static int slot_error;
-static u32 taken_slot = ~0u; // something of the client's is where its counters would be
+static u32 taken_slot = ~0u; // a mapping of the client is where its counters would be
 
 int spooler_thread_slot(u32 slot)
 {
@@ -57,7 +57,7 @@ static long readable(u64 addr)
     return ret == 1 ? 0 : ret;
 }
 
-// Whatever a test left: every slot that has an area is free again.
+// Cleans up after a test: every slot that has an area is free again.
 static int end(void **state)
 {
     u64 used = (threads_area_end() - THREAD_AREA_BASE) / THREAD_AREA_STRIDE;
@@ -96,7 +96,7 @@ static void test_arena(void **state)
     assert_int_equal(t->engine_sp, base + 0x240000 - 64);
     assert_int_equal(t->state, TS_ENGINE);
     assert_int_equal(thread_own(t)->tgid, me);
-    // Each stack has a page below it that nobody may touch; so has the log behind it, for writing.
+    // Each stack has a guard page below it, each record buffer a read-only one behind it.
     assert_int_equal(readable(base + TA_ENGINE_STACK), -EFAULT);
     assert_int_equal(readable(base + TA_ENGINE_STACK + PAGE_SIZE), 0);
     assert_int_equal(readable(base + TA_ENGINE_STACK_TOP - 1), 0);
@@ -139,7 +139,7 @@ static void test_list(void **state)
     assert_int_equal(header.threads_used, 3); // the highest ever
 }
 
-// A slot is used again when the kernel does not know its thread any more, and not before.
+// A slot is reused when the kernel no longer knows its thread, and not before.
 static void test_reuse(void **state)
 {
     struct thread *a = add(NULL), *b, *c;
@@ -160,9 +160,9 @@ static void test_reuse(void **state)
     thread_own(a)->tgid = gone;
     thread_own(a)->dying_tid = gone;
     assert_ptr_equal(threads_new(b), a);
-    assert_ptr_equal(a->sim, sim); // kept
+    assert_ptr_equal(a->sim, sim); // reused
     assert_ptr_equal(a->sig, sig);
-    assert_int_equal(a->pc, 0); // the rest is not
+    assert_int_equal(a->pc, 0); // the rest is cleared
     assert_int_equal(thread_own(a)->seccomp_mode, 0);
     assert_int_equal(thread_own(a)->tgid, me); // its parent's
 }
@@ -180,7 +180,7 @@ static void test_live(void **state)
     assert_null(threads_next_live(&slot));
 }
 
-// Who counts, lists or removes threads waits while another one goes through the list.
+// Counting, adding or removing threads waits while another thread walks the list.
 static struct thread *victim;
 
 static void count_of(void)
@@ -212,7 +212,7 @@ static void test_locked(void **state)
     }
 }
 
-// Without counters there is no thread, and the slot is the next one's.
+// Without counters there is no thread; the next thread takes the slot.
 static void test_no_counters(void **state)
 {
     (void)state;
@@ -244,8 +244,8 @@ static void test_fork(void **state)
     assert_ptr_equal(threads_new(NULL), c);
 }
 
-// What the kernel has put where an area would lie stays; the slot is passed over. Slots 0 to 2 have
-// areas by now.
+// A mapping that is where an area would be stays; the slot is skipped. Slots 0 to 2 have areas by
+// now.
 static void test_taken(void **state)
 {
     u64 there = (u64)thread_at_slot(3) + TA_D1, end_before = threads_area_end();
@@ -278,7 +278,7 @@ static void test_taken_counters(void **state)
     assert_int_equal(threads_new(NULL)->slot, 7);
 }
 
-// From the middle, from both ends, and one that is not in it.
+// From the middle, from both ends, and a thread that is not in it.
 static void test_list_remove(void **state)
 {
     struct thread *a = add(NULL), *b = add(NULL), *c = add(NULL), *d = add(NULL);
@@ -330,7 +330,7 @@ static bool has_guard_regions(void)
     return has;
 }
 
-// What a thread may touch, and what not: neither stack's lowest page, nor what is behind a buffer.
+// What a thread may touch: all but each stack's lowest page and what is behind a record buffer.
 static void assert_guarded(const struct thread *t)
 {
     u64 base = (u64)t;
@@ -352,7 +352,7 @@ static void assert_guarded(const struct thread *t)
     assert_int_equal(readable(base + TA_COUNTERS - 1), 0);
 }
 
-// In a child, whose slots go with it: threads up to this slot, the last one's in `last`.
+// In a child, so that the slots end with it: makes threads up to this slot; the last one in `last`.
 static void many(u32 slot, struct thread **last)
 {
     do
@@ -375,7 +375,7 @@ static void in_child(void (*body)(void))
     assert_int_equal(status, 0);
 }
 
-// Of the first 32 slots an area is many mappings; of others one, with guard regions.
+// The area of each of the first 32 slots is many mappings; of others one, with guard regions.
 static void lean(void)
 {
     struct thread *t;
@@ -438,8 +438,8 @@ static u64 room(u64 len, u64 top)
     return top - (100ul << 30);
 }
 
-// Beyond the first 2400 slots there are those of a row, and then -- nothing more is asked for here
-// -- no further thread. A second set of counters is only had of the first ones.
+// After the first 2400 slots there are those of one row, and then -- nothing more is asked for here
+// -- no further thread. Only the first ones provide a second set of counters.
 static void far(void)
 {
     struct thread *t, *first;
@@ -466,7 +466,7 @@ static void far(void)
         sys_exit_group(5);
     if (threads_area_end() != THREAD_AREA_BASE + 2400ul * THREAD_AREA_STRIDE)
         sys_exit_group(6);
-    // Without the second counters, and slot 5, which test_taken_counters() has left as taken.
+    // Less the second counters, and slot 5, which test_taken_counters() has left as taken.
     if (header.threads_used != 2656 || threads_count() != 2654)
         sys_exit_group(7);
     threads_free(first);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// For tests of what is done with a lock held: a second thread that wants it, too. Whether it waits
-// the kernel says, so neither answer depends on how quick the machine is.
+// For tests of what is done with a lock held: a second thread that wants it, too. The kernel says
+// whether it waits, so neither answer depends on the speed of the machine.
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void *waiter_run(void *arg)
     return NULL;
 }
 
-// The kernel's word for what the thread does; 'S': it sleeps.
+// The state of the thread as the kernel names it; 'S': it sleeps.
 static char waiter_state(int tid)
 {
     char path[64], text[256] = "";
@@ -39,8 +39,8 @@ static char waiter_state(int tid)
     return strrchr(text, ')') ? strrchr(text, ')')[2] : 0;
 }
 
-// Another thread begins with `what`, which sleeps for nothing but a lock. True: it does sleep,
-// until the lock is dropped; waiter_end() follows then. False: it did what it wanted.
+// Another thread starts `what`, which sleeps only for a lock. True: it sleeps until the lock is
+// dropped; then call waiter_end(). False: it has finished `what`.
 static bool waiter_waits(void (*what)(void))
 {
     int tid;
